@@ -1,0 +1,26 @@
+#include "core/clock.h"
+
+#include <chrono>
+
+namespace detol {
+namespace {
+
+class SystemClock final : public Clock {
+ public:
+  double now_s() override { return seconds(std::chrono::steady_clock::now().time_since_epoch()); }
+  double wall_s() override { return seconds(std::chrono::system_clock::now().time_since_epoch()); }
+
+ private:
+  static double seconds(std::chrono::nanoseconds t) {
+    return std::chrono::duration<double>(t).count();
+  }
+};
+
+}  // namespace
+
+Clock& system_clock() {
+  static SystemClock clock;
+  return clock;
+}
+
+}  // namespace detol

@@ -1,0 +1,18 @@
+#pragma once
+
+// Clock: the time, as something a test can hand in. Durations come from now_s(),
+// which never jumps; wall_s() is for people to read and never for arithmetic.
+
+namespace detol {
+
+class Clock {
+ public:
+  virtual ~Clock() = default;
+  virtual double now_s() = 0;   // monotonic, seconds from an arbitrary start
+  virtual double wall_s() = 0;  // seconds since 1970-01-01 UTC; may jump
+};
+
+// The machine's clock. Thread-safe.
+Clock& system_clock();
+
+}  // namespace detol

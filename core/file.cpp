@@ -1,0 +1,89 @@
+#include "core/file.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+
+namespace detol {
+namespace {
+
+// Closes on every way out.
+class Descriptor {
+ public:
+  explicit Descriptor(int fd) : fd_(fd) {}
+  ~Descriptor() {
+    if (fd_ >= 0) ::close(fd_);
+  }
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+  int get() const { return fd_; }
+
+ private:
+  int fd_;
+};
+
+tl::unexpected<Error> cannot(std::string_view verb, const std::filesystem::path& path,
+                             ErrorCode code) {
+  const std::string reason = std::error_code(errno, std::generic_category()).message();
+  return fail(code, fmt::format("cannot {} {}: {}", verb, path.string(), reason));
+}
+
+Result<void> write_all(int fd, std::string_view bytes, const std::filesystem::path& path) {
+  while (!bytes.empty()) {
+    const ssize_t written = ::write(fd, bytes.data(), bytes.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) return cannot("write", path, ErrorCode::kStorage);
+    bytes.remove_prefix(static_cast<std::size_t>(written));
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<std::string> read_file(const std::filesystem::path& path, std::size_t limit_bytes) {
+  const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  struct stat info {};
+  if (file.get() < 0 || ::fstat(file.get(), &info) != 0)
+    return cannot("read", path, ErrorCode::kInput);
+  if (S_ISDIR(info.st_mode)) {
+    return fail(ErrorCode::kInput, fmt::format("cannot read {}: it is a folder", path.string()));
+  }
+  std::string bytes;
+  bytes.reserve(static_cast<std::size_t>(info.st_size) + 1);
+  char buffer[1 << 16];
+  for (;;) {
+    const ssize_t got = ::read(file.get(), buffer, sizeof buffer);
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return cannot("read", path, ErrorCode::kInput);
+    if (got == 0) return bytes;
+    bytes.append(buffer, static_cast<std::size_t>(got));
+    if (bytes.size() > limit_bytes) {
+      return fail(ErrorCode::kInput, fmt::format("cannot read {}: it is larger than {} bytes",
+                                                 path.string(), limit_bytes));
+    }
+  }
+}
+
+Result<void> write_file_durably(const std::filesystem::path& path, std::string_view bytes) {
+  const std::filesystem::path temporary = path.string() + ".tmp";
+  {
+    const Descriptor file(
+        ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644));
+    if (file.get() < 0) return cannot("create", temporary, ErrorCode::kStorage);
+    DETOL_TRY(write_all(file.get(), bytes, temporary));
+    if (::fsync(file.get()) != 0) return cannot("fsync", temporary, ErrorCode::kStorage);
+  }
+  if (::rename(temporary.c_str(), path.c_str()) != 0)
+    return cannot("rename", temporary, ErrorCode::kStorage);
+  const std::filesystem::path folder = path.has_parent_path() ? path.parent_path() : ".";
+  const Descriptor directory(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (directory.get() < 0 || ::fsync(directory.get()) != 0)
+    return cannot("fsync", folder, ErrorCode::kStorage);
+  return {};
+}
+
+}  // namespace detol

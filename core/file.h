@@ -1,0 +1,23 @@
+#pragma once
+
+// Files that are whole or absent: what a reader sees is never half written.
+
+#include <cstddef>
+#include <filesystem>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "core/result.h"
+
+namespace detol {
+
+// The whole file as bytes. Errors name the path and the reason.
+// Refuses a file of more than `limit_bytes` before reading it.
+Result<std::string> read_file(const std::filesystem::path& path,
+                              std::size_t limit_bytes = std::size_t{1} << 34);
+
+// Writes `<path>.tmp`, fsyncs, renames over `path` and fsyncs the folder (faults.md rule 2).
+Result<void> write_file_durably(const std::filesystem::path& path, std::string_view bytes);
+
+}  // namespace detol

@@ -1,0 +1,47 @@
+#pragma once
+
+// A table names the implementations of one interface, in the order a reader should
+// meet them. It is a constant next to its interface; nothing registers itself.
+//
+//   struct SearcherRow { std::string_view name, summary; make* };   span<const SearcherRow>
+//   searchers();
+//
+// The helpers here work on any span of rows that have a `name`.
+
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace detol {
+
+// The names of a table's rows, in its order.
+template <typename Row>
+std::vector<std::string_view> names_of(std::span<const Row> table) {
+  std::vector<std::string_view> names;
+  for (const Row& row : table) names.push_back(row.name);
+  return names;
+}
+
+// The row of that name, or nullptr.
+template <typename Row>
+const Row* find_row(std::span<const Row> table, std::string_view name) {
+  for (const Row& row : table) {
+    if (row.name == name) return &row;
+  }
+  return nullptr;
+}
+
+// "a, b, c"
+std::string join(std::span<const std::string_view> words, std::string_view separator = ", ");
+
+// The known word nearest to `word` by edit distance, if near enough to be a slip.
+std::optional<std::string> did_you_mean(std::string_view word,
+                                        std::span<const std::string_view> known);
+
+// "unknown optimizer 'adm'; did you mean 'adamw'? known: sgd, adamw"
+std::string unknown_name(std::string_view what, std::string_view word,
+                         std::span<const std::string_view> known);
+
+}  // namespace detol

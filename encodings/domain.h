@@ -1,0 +1,62 @@
+#pragma once
+
+// Domain: one free choice of a study, by its path name (`lr`,
+// `architecture.stages[0].block.op`), with its range and the condition under which
+// it exists at all. A value type.
+//
+// Every value of a domain has a code, the double that genomes store:
+//   float  the number itself            bool         0 or 1
+//   int    the number itself            categorical  the index of the choice
+
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+namespace detol {
+
+using Value = std::variant<bool, std::int64_t, double, std::string>;
+
+// "true", "3", "0.1", "adamw": as YAML and JSON write it; doubles round-trip.
+std::string to_text(const Value& value);
+
+enum class DomainKind { kFloat, kInt, kCategorical, kBool };
+
+// The domain exists only where `parent` is active and has one of these values.
+struct When {
+  std::string parent;         // full name of another domain of the space
+  std::vector<Value> values;  // at least one
+};
+
+struct Domain {
+  std::string name;
+  DomainKind kind = DomainKind::kFloat;
+  double low = 0;   // float, int: inclusive
+  double high = 0;  // float, int: inclusive
+  double step = 0;  // float: grid from low, 0 = continuous; int: at least 1
+  bool log = false;
+  bool ordered = false;        // categorical: neighbours in the list are alike
+  std::vector<Value> choices;  // categorical
+  std::optional<When> when;
+
+  // How many values there are; infinity for a continuous float.
+  double cardinality() const;
+
+  // The code nearest to u in [0, 1): equal slices of u give equal shares of the
+  // values (of their logarithms where `log`).
+  double code_at(double u) const;
+
+  // The inverse of code_at, at the middle of the code's slice: in [0, 1].
+  double position_of(double code) const;
+
+  // True if `code` is one of this domain's values.
+  bool contains(double code) const;
+
+  Value value_of(double code) const;                        // REQUIRES: contains(code)
+  std::optional<double> code_of(const Value& value) const;  // accepts 1 for 1.0, "1" never for 1
+};
+
+}  // namespace detol

@@ -1,0 +1,85 @@
+#pragma once
+
+// Layer: one operation of a network, with its shape rule, its parameters and its FLOPs.
+// A new layer type is one row in layer.cpp, plus the backends and exporters that run it.
+//
+// Shapes are per image, channels x height x width; a vector is channels x 1 x 1.
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/result.h"
+
+namespace detol {
+
+struct Shape {
+  std::int64_t channels = 0;
+  std::int64_t height = 1;
+  std::int64_t width = 1;
+  friend bool operator==(const Shape&, const Shape&) = default;
+  std::int64_t elements() const { return channels * height * width; }  // REQUIRES: a checked shape
+};
+
+std::string to_text(const Shape& shape);  // "16x32x32"
+
+enum class LayerKind {
+  kInput,          // the image, normalised
+  kConv,           // 2-D cross-correlation, padding (kernel - 1) * dilation / 2 on every side
+  kDense,          // y = W x + b over a flattened input
+  kBatchNorm,      // per channel; epsilon 1e-5, running statistics with momentum 0.1
+  kActivation,     // element by element
+  kMaxPool,        // kernel, stride; padding (kernel - 1) / 2, never chosen as the maximum
+  kAvgPool,        // kernel, stride; padding (kernel - 1) / 2, not counted in the mean
+  kGlobalAvgPool,  // C x H x W -> C x 1 x 1
+  kFlatten,        // C x H x W -> CHW x 1 x 1
+  kAdd,            // element by element, two inputs or more of one shape
+  kScale,          // x (C x H x W) times s (C x 1 x 1), inputs in that order (squeeze-excite)
+  kDropout,        // training: zero with probability `rate`, else times 1 / (1 - rate)
+};
+
+enum class Activation { kRelu, kSilu, kSigmoid };
+
+// Only the fields of its kind count; the others keep their defaults, so that equal
+// layers compare equal.
+struct Layer {
+  LayerKind kind = LayerKind::kInput;
+  std::int64_t channels = 0;  // kConv, kDense: outputs
+  std::int64_t kernel = 1;    // kConv, kMaxPool, kAvgPool: odd
+  std::int64_t stride = 1;    // kConv, kMaxPool, kAvgPool
+  std::int64_t groups = 1;    // kConv: divides inputs and outputs; = inputs for depthwise
+  std::int64_t dilation = 1;  // kConv
+  bool bias = false;          // kConv, kDense
+  Activation activation = Activation::kRelu;  // kActivation
+  double rate = 0;                            // kDropout
+  friend bool operator==(const Layer&, const Layer&) = default;
+};
+
+// One tensor that a layer owns, in the plain layout that checkpoints and exports use:
+// convolution weights O x I/groups x K x K, dense weights O x I.
+struct ParameterSpec {
+  std::string_view name;  // weight, bias, gamma, beta, running_mean, running_var
+  std::vector<std::int64_t> shape;
+  bool trainable = true;  // false: running statistics
+  bool decays = false;    // weight decay applies (weights of conv and dense alone)
+  std::int64_t elements() const;
+};
+
+// "conv", "max_pool", ...: for messages, drawings and JSON.
+std::string_view to_text(LayerKind kind);
+std::string_view to_text(Activation activation);
+
+// The layer's output shape. Errors (kInput) say which rule was broken: channels that
+// differ, an image smaller than its kernel, a size beyond 2^40 elements.
+Result<Shape> output_shape(const Layer& layer, std::span<const Shape> inputs);
+
+// REQUIRES: output_shape(layer, inputs) succeeded.
+std::vector<ParameterSpec> parameters_of(const Layer& layer, std::span<const Shape> inputs);
+
+// 2 x multiply-adds of one forward pass of one image; convolution and dense layers
+// only. A double, because an impossible layer's count may pass 2^63.
+double flops_of(const Layer& layer, std::span<const Shape> inputs, const Shape& output);
+
+}  // namespace detol

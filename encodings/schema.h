@@ -1,0 +1,35 @@
+#pragma once
+
+// Field: what one key of a space file may hold. Tables of fields are constants; the space
+// file is checked against them before anything is built, so that every mistake has its
+// line and column, the accepted values and a did-you-mean.
+
+#include <limits>
+#include <span>
+#include <string_view>
+
+namespace detol {
+
+enum class FieldKind {
+  kInt,     // whole number in [low, high]
+  kNumber,  // number in [low, high]
+  kBool,
+  kWord,      // one of `words`; any text if there are none
+  kSize,      // bytes: 400MB, 2GiB or a number
+  kDuration,  // 2h, 90s, 2d12h
+  kSection,   // a map with the keys of `children`
+  kList,      // a list of maps with the keys of `children`
+};
+
+struct Field {
+  std::string_view key;
+  FieldKind kind = FieldKind::kWord;
+  bool required = false;
+  bool may_be_domain = false;  // a {type: ..., low: ...} map may stand for the value
+  double low = -std::numeric_limits<double>::infinity();
+  double high = std::numeric_limits<double>::infinity();
+  std::span<const std::string_view> words = {};
+  std::span<const Field> children = {};
+};
+
+}  // namespace detol

@@ -1,0 +1,294 @@
+#include "encodings/space.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cassert>
+#include <cmath>
+#include <limits>
+#include <map>
+
+#include "core/table.h"
+
+namespace detol {
+namespace {
+
+constexpr double kInactive = std::numeric_limits<double>::quiet_NaN();
+
+bool is_ordered(const Domain& domain) {
+  return domain.kind == DomainKind::kFloat || domain.kind == DomainKind::kInt || domain.ordered;
+}
+
+// Another value of the domain: near the current one where values are ordered.
+double other_code(const Domain& domain, double code, Rng& rng) {
+  if (is_ordered(domain)) {
+    for (int attempt = 0; attempt < 16; ++attempt) {
+      const double moved = domain.position_of(code) + 0.1 * rng.normal();
+      const double reflected = std::abs(std::fmod(std::abs(moved), 2.0) -
+                                        (std::fmod(std::abs(moved), 2.0) > 1 ? 2.0 : 0.0));
+      const double next = domain.code_at(std::min(reflected, std::nextafter(1.0, 0.0)));
+      if (next != code) return next;
+    }
+  }
+  if (domain.kind == DomainKind::kFloat || domain.kind == DomainKind::kInt) {
+    // A grid too coarse for small steps: one step up or down.
+    const bool up =
+        code + domain.step <= domain.high && (code - domain.step < domain.low || rng.chance(0.5));
+    return code + (up ? domain.step : -domain.step);
+  }
+  const auto count = static_cast<std::uint64_t>(domain.cardinality());
+  const auto drawn = static_cast<double>(rng.below(count - 1));
+  return drawn < code ? drawn : drawn + 1;
+}
+
+std::string accepted(const Domain& domain) {
+  if (domain.kind == DomainKind::kBool) return "true or false";
+  if (domain.kind != DomainKind::kCategorical) {
+    return fmt::format("{} to {}", domain.low, domain.high);
+  }
+  std::vector<std::string> words;
+  for (const Value& choice : domain.choices) words.push_back(to_text(choice));
+  return fmt::format("{}", fmt::join(words, ", "));
+}
+
+}  // namespace
+
+std::optional<std::size_t> Space::index_of(std::string_view name) const {
+  const auto at = std::ranges::find(*domains_, name, &Domain::name);
+  if (at == domains_->end()) return std::nullopt;
+  return static_cast<std::size_t>(at - domains_->begin());
+}
+
+bool Space::is_active(std::size_t index, std::span<const double> codes) const {
+  const auto& parent = parents_[index];
+  return !parent || std::ranges::find(parent->codes, codes[parent->index]) != parent->codes.end();
+}
+
+Genome Space::fill(const std::function<double(std::size_t)>& choose) const {
+  std::vector<double> codes(size(), kInactive);
+  for (std::size_t index : order_) {
+    if (is_active(index, codes)) codes[index] = choose(index);
+  }
+  return Genome(domains_, std::move(codes));
+}
+
+Genome Space::sample(Rng& rng) const {
+  return fill([&](std::size_t index) { return (*domains_)[index].code_at(rng.uniform()); });
+}
+
+Genome Space::at(std::span<const double> unit_cube) const {
+  assert(unit_cube.size() == size());
+  return fill([&](std::size_t index) { return (*domains_)[index].code_at(unit_cube[index]); });
+}
+
+Genome Space::repair(std::vector<double> codes, Rng& rng) const {
+  assert(codes.size() == size());
+  return fill([&](std::size_t index) {
+    const Domain& domain = (*domains_)[index];
+    return domain.contains(codes[index]) ? codes[index] : domain.code_at(rng.uniform());
+  });
+}
+
+Genome Space::mutate(const Genome& parent, Rng& rng) const {
+  std::vector<std::size_t> mutable_choices;
+  for (std::size_t i = 0; i < size(); ++i) {
+    if (parent.is_active(i) && (*domains_)[i].cardinality() > 1) mutable_choices.push_back(i);
+  }
+  if (mutable_choices.empty()) return parent;
+  const std::size_t index = mutable_choices[rng.below(mutable_choices.size())];
+  std::vector<double> codes(parent.codes().begin(), parent.codes().end());
+  codes[index] = other_code((*domains_)[index], codes[index], rng);
+  return repair(std::move(codes), rng);
+}
+
+Result<Genome> Space::genome(std::span<const std::pair<std::string, Value>> assignments) const {
+  std::vector<double> codes(size(), kInactive);
+  for (const auto& [name, value] : assignments) {
+    const auto index = index_of(name);
+    if (!index) {
+      std::vector<std::string_view> known;
+      for (const Domain& domain : *domains_) known.push_back(domain.name);
+      return fail(ErrorCode::kInput, unknown_name("parameter", name, known));
+    }
+    const Domain& domain = (*domains_)[*index];
+    const auto code = domain.code_of(value);
+    if (!code) {
+      return fail(ErrorCode::kInput, fmt::format("{} cannot be {}; it accepts {}", name,
+                                                 to_text(value), accepted(domain)));
+    }
+    if (codes[*index] == codes[*index])
+      return fail(ErrorCode::kInput, fmt::format("{} is given twice", name));
+    codes[*index] = *code;
+  }
+  for (std::size_t index : order_) {
+    const std::string& name = (*domains_)[index].name;
+    const bool given = codes[index] == codes[index];
+    if (is_active(index, codes) && !given)
+      return fail(ErrorCode::kInput, fmt::format("{} is missing", name));
+    if (!is_active(index, codes) && given) {
+      return fail(ErrorCode::kInput, fmt::format("{} is given, but {} switches it off", name,
+                                                 (*domains_)[index].when->parent));
+    }
+  }
+  return Genome(domains_, std::move(codes));
+}
+
+double Space::cardinality() const {
+  // count[i][c]: genomes of the subtree under domain i, given its code c.
+  std::vector<std::vector<std::size_t>> children(size());
+  for (std::size_t i = 0; i < size(); ++i) {
+    if (parents_[i]) children[parents_[i]->index].push_back(i);
+  }
+  const std::function<double(std::size_t)> subtree = [&](std::size_t i) -> double {
+    const Domain& domain = (*domains_)[i];
+    if (children[i].empty() || std::isinf(domain.cardinality())) return domain.cardinality();
+    std::map<double, double> factor;  // by the parent's code, where a child is active
+    for (std::size_t child : children[i]) {
+      const double below = subtree(child);
+      for (double code : parents_[child]->codes)
+        factor.try_emplace(code, 1.0).first->second *= below;
+    }
+    double total = domain.cardinality() - static_cast<double>(factor.size());
+    for (const auto& [code, ways] : factor) total += ways;
+    return total;
+  };
+  double product = 1;
+  for (std::size_t i = 0; i < size(); ++i) {
+    if (!parents_[i]) product *= subtree(i);
+  }
+  return product;
+}
+
+SpaceBuilder& SpaceBuilder::add(Domain domain) {
+  domains_.push_back(std::move(domain));
+  return *this;
+}
+
+namespace {
+
+Domain named(std::string name, DomainKind kind, const Choice& choice) {
+  Domain domain;
+  domain.name = std::move(name);
+  domain.kind = kind;
+  domain.log = choice.log;
+  domain.step = choice.step;
+  domain.ordered = choice.ordered;
+  if (!choice.when.parent.empty()) domain.when = When{choice.when.parent, choice.when.values};
+  return domain;
+}
+
+}  // namespace
+
+SpaceBuilder& SpaceBuilder::add_float(std::string name, double low, double high,
+                                      const Choice& choice) {
+  Domain domain = named(std::move(name), DomainKind::kFloat, choice);
+  domain.low = low;
+  domain.high = high;
+  return add(std::move(domain));
+}
+
+SpaceBuilder& SpaceBuilder::add_int(std::string name, std::int64_t low, std::int64_t high,
+                                    const Choice& choice) {
+  Domain domain = named(std::move(name), DomainKind::kInt, choice);
+  domain.low = static_cast<double>(low);
+  domain.high = static_cast<double>(high);
+  if (domain.step == 0) domain.step = 1;
+  return add(std::move(domain));
+}
+
+SpaceBuilder& SpaceBuilder::add_categorical(std::string name, std::vector<std::string> choices,
+                                            const Choice& choice) {
+  Domain domain = named(std::move(name), DomainKind::kCategorical, choice);
+  for (std::string& word : choices) domain.choices.emplace_back(std::move(word));
+  return add(std::move(domain));
+}
+
+SpaceBuilder& SpaceBuilder::add_numbers(std::string name, std::vector<double> choices,
+                                        const Choice& choice) {
+  Domain domain = named(std::move(name), DomainKind::kCategorical, choice);
+  domain.choices.assign(choices.begin(), choices.end());
+  return add(std::move(domain));
+}
+
+SpaceBuilder& SpaceBuilder::add_bool(std::string name, const Choice& choice) {
+  return add(named(std::move(name), DomainKind::kBool, choice));
+}
+
+std::optional<std::string> mistake_in(const Domain& domain) {
+  const auto says = [&](std::string_view what) { return fmt::format("{}: {}", domain.name, what); };
+  if (domain.name.empty()) return "a parameter has no name";
+  if (domain.kind == DomainKind::kCategorical) {
+    if (domain.choices.empty()) return says("choices is empty; give at least one");
+    for (std::size_t i = 0; i < domain.choices.size(); ++i) {
+      if (domain.code_of(domain.choices[i]) != static_cast<double>(i)) {
+        return says(fmt::format("the choice {} is there twice", to_text(domain.choices[i])));
+      }
+    }
+    return std::nullopt;
+  }
+  if (domain.kind == DomainKind::kBool) return std::nullopt;
+  if (!std::isfinite(domain.low) || !std::isfinite(domain.high))
+    return says("low and high must be finite");
+  if (domain.low > domain.high) {
+    return says(fmt::format("low {} is above high {}", domain.low, domain.high));
+  }
+  if (domain.log && domain.low <= 0) return says("a log range needs low above 0");
+  if (!std::isfinite(domain.step) || domain.step < 0) return says("step must be above 0");
+  if (domain.kind == DomainKind::kInt) {
+    const auto whole = [](double x) { return x == std::floor(x) && std::abs(x) <= 0x1.0p53; };
+    if (!whole(domain.low) || !whole(domain.high)) return says("an int range needs whole numbers");
+    if (!whole(domain.step) || domain.step < 1)
+      return says("an int step must be a whole number of at least 1");
+  }
+  return std::nullopt;
+}
+
+Result<Space> SpaceBuilder::build() const {
+  const auto bad = [](std::string message) { return fail(ErrorCode::kInput, std::move(message)); };
+  Space space;
+  space.domains_ = std::make_shared<const std::vector<Domain>>(domains_);
+  space.parents_.resize(domains_.size());
+  for (std::size_t i = 0; i < domains_.size(); ++i) {
+    const Domain& domain = domains_[i];
+    if (const auto mistake = mistake_in(domain)) return bad(*mistake);
+    if (space.index_of(domain.name) != i)
+      return bad(fmt::format("{} is defined twice", domain.name));
+    if (!domain.when) continue;
+    const auto parent = space.index_of(domain.when->parent);
+    if (!parent) {
+      std::vector<std::string_view> known;
+      for (const Domain& other : domains_) known.push_back(other.name);
+      return bad(domain.name + ": when: " + unknown_name("parameter", domain.when->parent, known));
+    }
+    Space::Parent link{*parent, {}};
+    for (const Value& value : domain.when->values) {
+      const auto code = domains_[*parent].code_of(value);
+      if (!code) {
+        return bad(fmt::format("{}: when: {} cannot be {}; it accepts {}", domain.name,
+                               domains_[*parent].name, to_text(value),
+                               accepted(domains_[*parent])));
+      }
+      link.codes.push_back(*code);
+    }
+    if (link.codes.empty()) return bad(domain.name + ": when: no value is given");
+    space.parents_[i] = std::move(link);
+  }
+  // Parents before children; a round that places nothing has found a circle.
+  std::vector<bool> placed(domains_.size(), false);
+  while (space.order_.size() < domains_.size()) {
+    const std::size_t before = space.order_.size();
+    for (std::size_t i = 0; i < domains_.size(); ++i) {
+      if (placed[i] || (space.parents_[i] && !placed[space.parents_[i]->index])) continue;
+      placed[i] = true;
+      space.order_.push_back(i);
+    }
+    if (space.order_.size() == before) {
+      const auto stuck =
+          static_cast<std::size_t>(std::ranges::find(placed, false) - placed.begin());
+      return bad(domains_[stuck].name + ": when: the conditions form a circle");
+    }
+  }
+  return space;
+}
+
+}  // namespace detol

@@ -1,0 +1,118 @@
+#pragma once
+
+// StudyConfig: a space file, read and checked: the free choices as a Space, everything else
+// as plain values, and the way from a genome to a network and its recipe. Immutable after
+// loading; cheap to copy; safe to share between threads.
+//
+// The file's format is interface.md's section "The space file", documented for users in
+// docs/space-file.md.
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "core/result.h"
+#include "encodings/cost.h"
+#include "encodings/encoding.h"
+#include "encodings/network.h"
+#include "encodings/recipe.h"
+#include "encodings/space.h"
+#include "encodings/trial.h"
+
+namespace detol {
+
+// A named choice with its scalar settings: {name: asha, min_resource: 1}.
+struct Named {
+  std::string name;
+  std::map<std::string, std::string> options;  // settings as they are written
+};
+
+struct DataConfig {
+  std::string format;       // idx
+  std::string path;         // as written; absolute after resolve_data_path
+  double validation = 0.1;  // share of the training images held out
+};
+
+struct ResourceConfig {
+  int workers = 0;                  // 0: auto
+  int group_size = 0;               // 0: auto
+  double max_trial_duration_s = 0;  // 0: none
+  int attempts = 3;
+};
+
+// What a genome means, once the data is known.
+struct Candidate {
+  Network network;
+  Recipe recipe;
+  Cost cost;
+  std::uint64_t arch_hash = 0;
+};
+
+class StudyConfig {
+ public:
+  std::string study;
+  std::uint64_t seed = 0;
+  DataConfig data;
+  std::string encoding;  // architecture.type
+  Constraints constraints;
+  Space space;
+  int max_epochs = 1;  // the largest value training.epochs can take
+  std::vector<Objective> objectives;
+  Named algorithm;
+  Named pruner;
+  std::vector<std::vector<std::pair<std::string, Value>>> initial_trials;
+  std::string warm_start;
+  int repeats = 0;
+  std::string budget;  // as written; empty if absent
+  ResourceConfig resources;
+
+  // The file with overrides applied and without comments: loading it again gives the same
+  // study. This is what the ledger keeps and what workers are sent.
+  std::string text;
+
+  // The network, its recipe and cost. The Failed cause of a candidate that cannot be built
+  // or breaks a constraint is kInvalid or kTooLarge; the reason has the numbers.
+  struct Refused {
+    Cause cause = Cause::kInvalid;
+    std::string reason;
+  };
+  tl::expected<Candidate, Refused> candidate(const Genome& genome, const Task& task) const;
+
+  // The architecture section with every choice made: for `detol trial --arch` and exports.
+  std::string architecture_json(const Genome& genome) const;
+
+ private:
+  friend class StudyLoader;
+  std::shared_ptr<const nlohmann::json>
+      template_;  // the file, with {"$": name} where a choice stands
+};
+
+// One `--set path=value`; value is YAML.
+struct Override {
+  std::string path;  // search.algorithm, training.epochs
+  std::string value;
+};
+
+// Reads, overrides and checks a space file. Errors (kInput) start with
+// "<source>:<line>:<column>: "; an override's with "--set <path>: ".
+Result<StudyConfig> load_study_config(std::string_view yaml, std::string_view source,
+                                      const std::vector<Override>& overrides = {});
+
+// load_study_config of a file of at most 1 MB. A relative data.path is resolved against
+// the current folder first, then against the file's.
+Result<StudyConfig> read_study_config(const std::string& path,
+                                      const std::vector<Override>& overrides = {});
+
+// "90s", "2d12h", "10min" in seconds; nullopt if it is not a duration.
+std::optional<double> parse_duration(std::string_view text);
+
+// "400MB", "2GiB", "1e6" in bytes; nullopt if it is not a size.
+std::optional<double> parse_size(std::string_view text);
+
+}  // namespace detol

@@ -1,0 +1,126 @@
+#pragma once
+
+// Ledger: the one writer of the knowledge base (SQLite, WAL, synchronous=FULL). What
+// append() returned success for survives any kill; writing an event twice changes nothing.
+//
+// One process holds the writer's lock at a time. Not thread-safe.
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "core/result.h"
+#include "encodings/trial.h"
+
+namespace detol {
+
+using StudyId = std::int64_t;
+
+struct StudyRecord {
+  StudyId id = 0;  // given by create_study
+  std::string name;
+  std::string config;  // StudyConfig::text
+  std::string budget;  // in force; a resume may extend it
+  std::uint64_t data_fingerprint = 0;
+  std::vector<Objective> objectives;
+  double created_s = 0;           // seconds since 1970
+  std::string state = "RUNNING";  // RUNNING, DONE, STOPPED
+};
+
+namespace event {
+
+// The searcher proposed a trial. A trial that is refused before training has its Told in
+// the same transaction.
+struct Asked {
+  TrialId trial = 0;
+  std::vector<std::pair<std::string, Value>> params;  // the active choices
+  std::string proposer;                               // algorithm, or "initial", "warm_start"
+  std::string arch_hash;  // 16 hexadecimal digits; empty if it could not be decoded
+  std::int64_t network_params = 0;
+  std::int64_t flops = 0;
+  double at_s = 0;  // wall time, for people
+};
+
+// A worker took the trial. Attempts count from 1.
+struct Started {
+  TrialId trial = 0;
+  int attempt = 1;
+  std::string worker;
+  double at_s = 0;
+};
+
+// An epoch was trained, and its checkpoint is durable.
+struct Reported {
+  TrialId trial = 0;
+  int attempt = 1;
+  int epoch = 0;
+  std::vector<std::pair<std::string, double>> metrics;
+  double work = 0;     // cumulative over the trial
+  double train_s = 0;  // device seconds spent on this epoch
+};
+
+// The trial's outcome was told to the searcher. A later Told replaces the earlier one
+// (a pruned trial that was continued).
+struct Told {
+  TrialId trial = 0;
+  std::string state;    // COMPLETE, PRUNED, FAIL
+  std::string failure;  // FAIL: the word of to_text(Cause)
+  std::string reason;   // pruned by whom, refused with which numbers; empty if plain
+  Outcome outcome;
+  double at_s = 0;
+};
+
+// The trial goes back to WAITING: its worker was lost or stopped.
+struct Requeued {
+  TrialId trial = 0;
+  int attempt = 1;  // the one that was lost
+  std::string reason;
+};
+
+// Accounting, cumulative over the study: overwrites the last.
+struct Accounted {
+  double wall_s = 0;    // with a living master
+  double device_s = 0;  // held by live groups, idle included
+};
+
+// The study's state changed.
+struct StudyState {
+  std::string state;   // RUNNING, DONE, STOPPED
+  std::string budget;  // in force
+  double at_s = 0;
+};
+
+}  // namespace event
+
+using Event = std::variant<event::Asked, event::Started, event::Reported, event::Told,
+                           event::Requeued, event::Accounted, event::StudyState>;
+
+class Ledger {
+ public:
+  // Creates or opens the database, takes the writer's lock, migrates an older schema after
+  // a backup. Errors (kStorage): unwritable, corrupt, newer schema, or locked by a living
+  // master, naming its host, pid and since when.
+  static Result<std::unique_ptr<Ledger>> open(const std::filesystem::path& path);
+  virtual ~Ledger() = default;
+
+  // Errors (kStudy): the name exists.
+  virtual Result<StudyId> create_study(const StudyRecord& record) = 0;
+
+  // One transaction: all of the events or none; durable when it returns.
+  virtual Result<void> append(StudyId study, std::span<const Event> events) = 0;
+
+  // The study by name. Errors (kStudy): there is none, with a did-you-mean.
+  virtual Result<StudyRecord> study(const std::string& name) = 0;
+
+  // Every event of a study in the order it was appended, repeats collapsed; each row's
+  // checksum is verified. Errors (kStorage): a damaged row, naming it.
+  virtual Result<std::vector<Event>> events(StudyId study) = 0;
+};
+
+}  // namespace detol

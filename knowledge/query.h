@@ -1,0 +1,43 @@
+#pragma once
+
+// Reading the knowledge base, also while a master writes it: the documented views, rows of
+// plain cells, no write possible. Safe to open from any process on this machine.
+
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "core/result.h"
+#include "knowledge/ledger.h"
+
+namespace detol {
+
+using Cell = std::variant<std::monostate, std::int64_t, double, std::string>;
+
+struct Rows {
+  std::vector<std::string> columns;
+  std::vector<std::vector<Cell>> rows;
+};
+
+class Reader {
+ public:
+  // Errors (kStorage): missing, corrupt, newer schema.
+  static Result<std::unique_ptr<Reader>> open(const std::filesystem::path& path);
+  virtual ~Reader() = default;
+
+  // Runs one SELECT over the views (interface.md section 3); `arguments` bind to ?1, ?2, ...
+  // Errors (kUsage): not one read-only statement, or SQL that SQLite refuses.
+  virtual Result<Rows> select(const std::string& sql, const std::vector<Cell>& arguments = {}) = 0;
+
+  virtual Result<std::vector<StudyRecord>> studies() = 0;
+
+  // Errors (kStudy): there is none of that name, with a did-you-mean.
+  virtual Result<StudyRecord> study(const std::string& name) = 0;
+
+  // As Ledger::events.
+  virtual Result<std::vector<Event>> events(StudyId study) = 0;
+};
+
+}  // namespace detol

@@ -1,0 +1,46 @@
+#pragma once
+
+// Budget: when a study ends. Limits joined by commas, the first reached ends it; the total
+// of the study, over all its resumes.
+//
+//   500gpu-h  10cpu-min  2d12h  90s  200trials  5e15flops  "200trials,2h"
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "core/result.h"
+
+namespace detol {
+
+// What a study has used so far.
+struct Spent {
+  double wall_s = 0;    // with a living master
+  double device_s = 0;  // devices held by live groups x wall, idle included
+  double trials = 0;    // trials that trained at least one epoch, or are training
+  double work = 0;      // forward FLOPs x images trained
+};
+
+struct Budget {
+  std::optional<double> wall_s;
+  std::optional<double> cpu_s;  // device time, unit cpu-
+  std::optional<double> gpu_s;  // device time, unit gpu-
+  std::optional<double> trials;
+  std::optional<double> work;
+
+  bool is_unlimited() const;
+
+  // The largest share of a limit that is used: 1 or more means the study ends.
+  double used(const Spent& spent) const;
+};
+
+// Errors (kUsage): what is wrong, and examples of what is accepted.
+Result<Budget> parse_budget(std::string_view text);
+
+// The same limits written shortly: "10cpu-min".
+std::string to_text(const Budget& budget);
+
+// `+100gpu-h` on a budget in force adds to that limit; without the plus it replaces the whole.
+Result<Budget> extended(const Budget& in_force, std::string_view change);
+
+}  // namespace detol

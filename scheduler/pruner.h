@@ -1,0 +1,48 @@
+#pragma once
+
+// Pruner: decides after each reported epoch whether a trial goes on (early stopping).
+//
+// A pure state machine like a Searcher: it knows no clock and no worker, and applying the
+// reports of a ledger in their order rebuilds it. Stopping is never a failure: what a
+// stopped trial taught is told to the searcher. Not thread-safe.
+
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "core/result.h"
+#include "encodings/study_config.h"
+#include "encodings/trial.h"
+
+namespace detol {
+
+class Pruner {
+ public:
+  virtual ~Pruner() = default;
+
+  // Records a trial's value (of the first objective) after `epoch` epochs; true: stop it
+  // here. Called once per trial and epoch, in the ledger's order; a value may be NaN.
+  virtual bool stops(TrialId trial, int epoch, double value) = 0;
+};
+
+struct PrunerSettings {
+  Direction direction = Direction::kMinimize;
+  int max_epochs = 1;                          // a full-length trial
+  std::map<std::string, std::string> options;  // {"min_resource", "1"}
+};
+
+struct PrunerRow {
+  std::string_view name;  // search.pruner
+  std::string_view summary;
+  Result<std::unique_ptr<Pruner>> (*make)(const PrunerSettings& settings);
+};
+
+// Every pruner detol knows, in the order `detol search --help` prints them.
+std::span<const PrunerRow> pruners();
+
+// Errors: an unknown name (kUsage, with a did-you-mean), an unknown or impossible option (kInput).
+Result<std::unique_ptr<Pruner>> make_pruner(std::string_view name, const PrunerSettings& settings);
+
+}  // namespace detol

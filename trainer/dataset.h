@@ -1,0 +1,54 @@
+#pragma once
+
+// Dataset: images and labels in memory, split once into training, validation and test.
+// The search never sees the test part. Immutable; safe to share between threads.
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/result.h"
+#include "encodings/encoding.h"
+#include "encodings/study_config.h"
+
+namespace detol {
+
+// What a data set is, without its pixels.
+struct DatasetInfo {
+  Task task;
+  std::int64_t training = 0;  // images
+  std::int64_t validation = 0;
+  std::int64_t test = 0;
+  std::uint64_t fingerprint = 0;  // of every byte that was read, and of the split
+};
+
+struct Dataset {
+  DatasetInfo info;
+  std::vector<std::uint8_t> images;      // N x C x H x W: training, then validation, then test
+  std::vector<std::int32_t> labels;      // N
+  std::vector<float> mean;               // per channel, of the training images, in [0, 1]
+  std::vector<float> deviation;          // per channel, standard deviation, in [0, 1]
+  std::vector<std::string> class_names;  // empty where the format has none
+
+  std::span<const std::uint8_t> image(std::int64_t index) const;
+};
+
+struct FormatRow {
+  std::string_view name;  // data.format
+  std::string_view summary;
+  Result<Dataset> (*load)(const DataConfig& config);
+};
+
+// Every format detol reads.
+std::span<const FormatRow> formats();
+
+// Reads everything and checks it: magic numbers, sizes, label range, no class missing.
+// Errors (kInput) name the file, the offset and what was expected.
+Result<Dataset> load_dataset(const DataConfig& config);
+
+// The same checks, without keeping the pixels.
+Result<DatasetInfo> inspect_dataset(const DataConfig& config);
+
+}  // namespace detol

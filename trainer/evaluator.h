@@ -1,0 +1,80 @@
+#pragma once
+
+// Evaluator: gives one candidate its score. It runs in a worker process, reports after
+// every epoch, and is told there whether to go on.
+//
+// An evaluation is a function of its Job and the data alone, however often it was
+// interrupted: whatever is random comes from the job's seed.
+
+#include <atomic>
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "core/result.h"
+#include "encodings/study_config.h"
+#include "encodings/trial.h"
+
+namespace detol {
+
+struct Metric {
+  std::string name;  // val_accuracy, val_loss, train_loss, ...
+  double value = 0;
+};
+
+// What one epoch taught. Epochs count from 1; work is cumulative over the trial.
+struct EpochReport {
+  int epoch = 0;
+  std::vector<Metric> metrics;
+  double work = 0;     // forward FLOPs x images trained, since the trial's start
+  double train_s = 0;  // seconds this epoch took, training and validation, as spent: never compared
+};
+
+// What becomes of the trial after a reported epoch.
+enum class Verdict {
+  kContinue,  // train the next epoch
+  kStop,      // finished: pruned, out of budget, or complete
+  kSuspend,   // the process must end now; the checkpoint stands and the trial goes on later
+};
+
+struct Job {
+  TrialId trial = 0;
+  int attempt = 1;
+  std::uint64_t seed = 0;  // the trial's own: weights, shuffling, augmentation, dropout
+  Candidate candidate;
+  std::filesystem::path folder;  // for checkpoints; created if missing
+  int acknowledged = 0;          // epochs whose reports the master already has
+};
+
+// Called after each epoch, its checkpoint durable, in order and without gaps from
+// job.acknowledged + 1: epochs that a found checkpoint already holds are reported first.
+using Reporter = std::function<Verdict(const EpochReport&)>;
+
+// How an evaluation ended.
+struct Evaluation {
+  enum class End { kFinished, kSuspended, kFailed } end = End::kFinished;
+  Cause cause = Cause::kDiverged;  // kFailed
+  std::string reason;              // kFailed: one line
+};
+
+class Evaluator {
+ public:
+  virtual ~Evaluator() = default;
+
+  // Trains until the recipe's epochs are done or the reporter says otherwise. An Error is
+  // the infrastructure's fault (a full disk, a vanished file); the candidate's own faults
+  // are Evaluation::kFailed. `progress` is raised at every step, for the watchdog.
+  virtual Result<Evaluation> evaluate(const Job& job, const Reporter& report,
+                                      std::atomic<std::uint64_t>& progress) = 0;
+};
+
+// The built-in trainer: the data of the study's config, kept in memory between candidates.
+struct TrainerOptions {
+  std::string backend = "onednn";  // a name of backends()
+};
+Result<std::unique_ptr<Evaluator>> make_trainer(const DataConfig& data,
+                                                const TrainerOptions& options);
+
+}  // namespace detol
