@@ -1,0 +1,73 @@
+#pragma once
+
+// Export: a finished network as a file for other tools. Files are whole or absent, and
+// equal models give equal bytes. Nothing here is shared: every function may be called from
+// any thread.
+//
+//   onnx  ONNX opset 13. Input `input`: N x C x H x W floats, pixels in [0, 1] (bytes / 255);
+//         the normalisation is the graph's first two nodes. Output `logits`: N x classes.
+//         Nodes and weights carry the network's names; dropout is gone. The metadata says all
+//         this again, with the class names and the model's properties (export/README.md).
+//   json  everything about the network but its weights, for people and scripts: layers with
+//         shapes, costs and tensors, hyperparameters, metrics, and the logits to check against.
+//   dot   the graph of layers, for Graphviz.
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "core/result.h"
+#include "encodings/domain.h"
+#include "encodings/network.h"
+#include "trainer/dataset.h"
+#include "trainer/evaluator.h"
+#include "trainer/weights.h"
+
+namespace detol {
+
+// What the network answered, so that others can check that theirs answers the same.
+struct CheckLogits {
+  std::string images;         // which ones, for people: "the first 64 test images"
+  std::int64_t count = 0;     // images
+  std::vector<float> logits;  // count x classes
+};
+
+struct Model {
+  Network network;
+  Weights weights;                                        // in the order of network.parameters()
+  std::vector<float> mean;                                // per input channel, of pixels in [0, 1]
+  std::vector<float> deviation;                           // per input channel, positive
+  std::vector<std::string> class_names;                   // empty if the data has none
+  std::map<std::string, std::string> properties;          // study, trial, data, ...
+  std::vector<std::pair<std::string, Value>> parameters;  // the genome's choices
+  std::vector<Metric> metrics;                            // of the epoch that gave the weights
+  std::optional<CheckLogits> check;
+};
+
+struct ExporterRow {
+  std::string_view name;  // of --to
+  std::string_view summary;
+  std::string_view extension;  // ".onnx"
+
+  // Writes `path`. Errors (kExport): weights that do not fit the network or are not finite, a
+  // file too large for its format, a folder that cannot be written.
+  Result<void> (*write)(const Model& model, const std::filesystem::path& path);
+
+  // Reads `path` back and holds it to the model: the format's own full check, and every weight.
+  Result<void> (*verify)(const Model& model, const std::filesystem::path& path);
+};
+
+// Every format detol writes.
+std::span<const ExporterRow> exporters();
+
+// The logits of the first `count` test images (all, if there are fewer), by the reference
+// backend: about a second for 64 images of a small network. Errors (kExport): no test images.
+Result<CheckLogits> check_logits(const Model& model, const Dataset& data, std::int64_t count = 64);
+
+}  // namespace detol
