@@ -1,0 +1,43 @@
+#pragma once
+
+// OptionReader: an implementation's own settings, as words from a space file or a --set,
+// read into checked numbers. The first mistake is remembered and reported by done(), so
+// that reading looks like a list of what there is:
+//
+//   OptionReader options("evolution", settings.options);
+//   const std::int64_t population = options.whole("population", 20, 2, 1'000'000);
+//   DETOL_TRY(options.done());
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/result.h"
+
+namespace detol {
+
+class OptionReader {
+ public:
+  // `owner` starts every message. REQUIRES: `given` outlives the reader.
+  OptionReader(std::string_view owner, const std::map<std::string, std::string>& given)
+      : owner_(owner), given_(given) {}
+
+  // A whole number in [low, high]; `fallback` if it is not given or wrong.
+  // REQUIRES: `name` is a literal.
+  std::int64_t whole(std::string_view name, std::int64_t fallback, std::int64_t low,
+                     std::int64_t high);
+
+  // Errors (kInput): "asha: min_resource is 0; it must be a whole number from 1 to 1000000",
+  // or a given option that was never read, with a did-you-mean. Call it after the last read.
+  Result<void> done() const;
+
+ private:
+  std::string owner_;
+  const std::map<std::string, std::string>& given_;
+  std::vector<std::string_view> known_;
+  std::string mistake_;  // the first one; empty: none
+};
+
+}  // namespace detol

@@ -1,0 +1,159 @@
+#include "scheduler/budget.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <vector>
+
+#include "core/table.h"
+
+namespace detol {
+namespace {
+
+using Limit = std::optional<double> Budget::*;
+
+struct Unit {
+  std::string_view name;
+  Limit limit;
+  double size;  // in the limit's own unit: seconds, trials, flops
+};
+
+// For each limit the largest unit first: to_text() takes the first that gives a whole number.
+constexpr std::array kUnits = {
+    Unit{"d", &Budget::wall_s, 86400},    Unit{"h", &Budget::wall_s, 3600},
+    Unit{"min", &Budget::wall_s, 60},     Unit{"s", &Budget::wall_s, 1},
+    Unit{"cpu-d", &Budget::cpu_s, 86400}, Unit{"cpu-h", &Budget::cpu_s, 3600},
+    Unit{"cpu-min", &Budget::cpu_s, 60},  Unit{"cpu-s", &Budget::cpu_s, 1},
+    Unit{"gpu-d", &Budget::gpu_s, 86400}, Unit{"gpu-h", &Budget::gpu_s, 3600},
+    Unit{"gpu-min", &Budget::gpu_s, 60},  Unit{"gpu-s", &Budget::gpu_s, 1},
+    Unit{"trials", &Budget::trials, 1},   Unit{"trial", &Budget::trials, 1},
+    Unit{"flops", &Budget::work, 1},
+};
+
+constexpr std::array kLimits = {&Budget::wall_s, &Budget::cpu_s, &Budget::gpu_s, &Budget::trials,
+                                &Budget::work};
+
+tl::unexpected<Error> bad(std::string_view text, std::string_view why) {
+  return fail(ErrorCode::kUsage,
+              fmt::format("budget '{}': {}; write for example 10cpu-min, 500gpu-h, 2d12h, 90s, "
+                          "200trials, 5e15flops or 200trials,2h",
+                          text.substr(0, 80), why));
+}
+
+std::string_view trimmed(std::string_view text) {
+  while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
+  while (!text.empty() && text.back() == ' ') text.remove_suffix(1);
+  return text;
+}
+
+struct Part {
+  double amount = 0;
+  const Unit* unit = nullptr;
+};
+
+// Takes one number and its unit off the front of `rest`. The error is the sentence's middle.
+tl::expected<Part, std::string> take_part(std::string_view& rest) {
+  Part part;
+  const auto [end, error] = std::from_chars(rest.data(), rest.data() + rest.size(), part.amount);
+  if (error != std::errc{} || !std::isfinite(part.amount))
+    return tl::unexpected(fmt::format("'{}' does not start with a number", rest.substr(0, 40)));
+  rest = trimmed(rest.substr(static_cast<std::size_t>(end - rest.data())));
+  const std::string_view word = trimmed(rest.substr(0, rest.find_first_of("0123456789.+")));
+  if (word.empty()) return tl::unexpected<std::string>("the unit is missing");
+  part.unit = find_row(std::span<const Unit>(kUnits), word);
+  if (part.unit == nullptr) {
+    const auto known = names_of(std::span<const Unit>(kUnits));
+    const auto guess = did_you_mean(word, known);
+    return tl::unexpected(fmt::format("'{}' is not a unit{}", word.substr(0, 40),
+                                      guess ? fmt::format(" (did you mean '{}'?)", *guess) : ""));
+  }
+  if (part.amount <= 0) return tl::unexpected<std::string>("it must be above 0");
+  rest = trimmed(rest.substr(word.size()));
+  return part;
+}
+
+// One limit: parts of one kind, "2d12h".
+Result<void> add_limit(Budget& budget, std::string_view text, std::string_view whole_text) {
+  std::string_view rest = trimmed(text);
+  Limit limit = nullptr;
+  double sum = 0;
+  do {
+    const auto part = take_part(rest);
+    if (!part) return bad(whole_text, part.error());
+    if (limit != nullptr && part->unit->limit != limit)
+      return bad(whole_text, "different limits are joined by a comma");
+    limit = part->unit->limit;
+    sum += part->amount * part->unit->size;
+  } while (!rest.empty());
+  if (limit == &Budget::trials && sum != std::floor(sum))
+    return bad(whole_text, "trials are whole");
+  if (!std::isfinite(sum)) return bad(whole_text, "it is too large");
+  if (budget.*limit) return bad(whole_text, "a limit is given twice");
+  budget.*limit = sum;
+  return {};
+}
+
+}  // namespace
+
+bool Budget::is_unlimited() const {
+  return std::ranges::none_of(kLimits, [&](Limit limit) { return (this->*limit).has_value(); });
+}
+
+double Budget::used(const Spent& spent) const {
+  const auto share = [](const std::optional<double>& limit, double used_so_far) {
+    return limit ? used_so_far / *limit : 0.0;
+  };
+  return std::max({share(wall_s, spent.wall_s), share(cpu_s, spent.device_s),
+                   share(gpu_s, spent.device_s), share(trials, spent.trials),
+                   share(work, spent.work)});
+}
+
+Result<Budget> parse_budget(std::string_view text) {
+  Budget budget;
+  std::string_view rest = text;
+  for (;;) {
+    const std::size_t comma = rest.find(',');
+    DETOL_TRY(add_limit(budget, rest.substr(0, comma), text));
+    if (comma == std::string_view::npos) return budget;
+    rest.remove_prefix(comma + 1);
+  }
+}
+
+std::string to_text(const Budget& budget) {
+  std::vector<std::string> parts;
+  for (Limit limit : kLimits) {
+    if (!(budget.*limit)) continue;
+    const double amount = *(budget.*limit);
+    const Unit* shortest = nullptr;
+    for (const Unit& unit : kUnits) {
+      if (unit.limit != limit || unit.name == "trial") continue;
+      shortest = &unit;
+      if (std::fmod(amount, unit.size) == 0) break;
+    }
+    parts.push_back(fmt::format("{}{}", amount / shortest->size, shortest->name));
+  }
+  return fmt::format("{}", fmt::join(parts, ","));
+}
+
+Result<Budget> extended(const Budget& in_force, std::string_view change) {
+  const std::string_view text = trimmed(change);
+  if (text.empty() || text.front() != '+') return parse_budget(text);
+  DETOL_ASSIGN(const Budget more, parse_budget(text.substr(1)));
+  Budget sum = in_force;
+  for (Limit limit : kLimits) {
+    if (!(more.*limit)) continue;
+    if (!(in_force.*limit)) {
+      return fail(ErrorCode::kUsage,
+                  fmt::format("budget '{}': the study's budget, '{}', has no such limit to add to; "
+                              "leave out the + to replace the whole",
+                              text.substr(0, 80), to_text(in_force)));
+    }
+    sum.*limit = *(in_force.*limit) + *(more.*limit);
+  }
+  return sum;
+}
+
+}  // namespace detol

@@ -1,0 +1,85 @@
+// The median rule (Golovin et al., 2017, "Google Vizier: A Service for Black-Box
+// Optimization", KDD, section 3.2.2).
+//
+// After epoch s a trial stops if the best value it ever reported is strictly worse than the
+// median of the other trials' running means over their epochs 1..s. A mean lags behind a
+// curve that improves, so the rule forgives one bad epoch and stops only the clearly worse.
+//
+//   minimise, epoch 2; the others' (epoch 1, epoch 2): (4, 2) (6, 4) (9, 3) -> means 3 5 6,
+//   median 5: a trial with (8, 5.5) stops, one with (8, 5) goes on.
+//
+// Vizier compares with completed trials only. Here every trial that reached epoch s counts,
+// running and stopped ones too: with one or two dozen trials there are too few others.
+//
+// Price per report: a binary search and one insertion into a sorted array.
+
+#include <algorithm>
+#include <limits>
+#include <unordered_map>
+#include <vector>
+
+#include "core/options.h"
+#include "scheduler/pruners/pruners.h"
+
+namespace detol {
+namespace {
+
+constexpr double kWorst = std::numeric_limits<double>::infinity();
+
+struct Rule {
+  std::int64_t warmup_trials;  // others needed at an epoch before it stops anyone
+  std::int64_t warmup_epochs;  // epochs after which no trial stops
+};
+
+struct Curve {
+  double sum = 0;
+  int epochs = 0;
+  double best = kWorst;
+};
+
+class Median final : public Pruner {
+ public:
+  Median(const PrunerSettings& settings, Rule rule)
+      : direction_(settings.direction), max_epochs_(settings.max_epochs), rule_(rule) {}
+
+  bool stops(TrialId trial, int epoch, double value) override {
+    const double loss = loss_of(direction_, value);
+    Curve& curve = curves_[trial];
+    curve.sum += loss;
+    curve.epochs += 1;
+    curve.best = std::min(curve.best, loss);
+    std::vector<double>& others = means_[epoch];
+    const bool is_worse = can_judge(epoch, others) && curve.best > median_of(others);
+    const double mean = curve.sum / curve.epochs;
+    const double recorded = mean == mean ? mean : kWorst;  // infinities of both signs
+    others.insert(std::ranges::upper_bound(others, recorded), recorded);
+    return is_worse || value != value;
+  }
+
+ private:
+  bool can_judge(int epoch, const std::vector<double>& others) const {
+    return epoch > rule_.warmup_epochs && epoch < max_epochs_ && !others.empty() &&
+           static_cast<std::int64_t>(others.size()) >= rule_.warmup_trials;
+  }
+
+  // The worse of the two in the middle where their number is even.
+  static double median_of(const std::vector<double>& sorted) { return sorted[sorted.size() / 2]; }
+
+  const Direction direction_;
+  const int max_epochs_;
+  const Rule rule_;
+  std::unordered_map<TrialId, Curve> curves_;
+  std::unordered_map<int, std::vector<double>> means_;  // by epoch: sorted, one per trial
+};
+
+}  // namespace
+
+Result<std::unique_ptr<Pruner>> make_median(const PrunerSettings& settings) {
+  OptionReader options("median", settings.options);
+  const Rule rule{.warmup_trials = options.whole("warmup_trials", 5, 0, 1'000'000),
+                  .warmup_epochs = options.whole("warmup_epochs", 1, 0, 1'000'000)};
+  DETOL_TRY(options.done());
+  return std::make_unique<Median>(settings, rule);
+}
+
+}  // namespace detol

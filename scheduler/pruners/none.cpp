@@ -1,0 +1,21 @@
+// No early stopping: the baseline, and the right choice where epochs are few.
+
+#include "core/options.h"
+#include "scheduler/pruners/pruners.h"
+
+namespace detol {
+namespace {
+
+class None final : public Pruner {
+ public:
+  bool stops(TrialId, int, double) override { return false; }
+};
+
+}  // namespace
+
+Result<std::unique_ptr<Pruner>> make_none(const PrunerSettings& settings) {
+  DETOL_TRY(OptionReader("none", settings.options).done());
+  return std::make_unique<None>();
+}
+
+}  // namespace detol

@@ -1,0 +1,18 @@
+#pragma once
+
+// The factories behind the rows of pruners(), one per file of this folder.
+
+#include <memory>
+
+#include "scheduler/pruner.h"
+
+namespace detol {
+
+Result<std::unique_ptr<Pruner>> make_none(const PrunerSettings& settings);
+Result<std::unique_ptr<Pruner>> make_median(const PrunerSettings& settings);
+Result<std::unique_ptr<Pruner>> make_asha(const PrunerSettings& settings);
+
+// A value as a loss: smaller is better whatever the direction, NaN the worst of all.
+double loss_of(Direction direction, double value);
+
+}  // namespace detol
