@@ -48,12 +48,15 @@ class Executable {
   // Forward, backward and optimiser on the whole batch. Non-finite losses are returned, not hidden.
   virtual BatchResult train_step(const StepSettings& settings) = 0;
 
-  // Inference (running statistics, no dropout) on the first `count` images of the batch.
+  // Inference (running statistics, no dropout, no label smoothing) on the first `count` images
+  // of the batch. REQUIRES: 0 < count <= batch size.
   virtual BatchResult evaluate(std::int64_t count) = 0;
 
   // B x classes, of the last evaluate() or train_step().
   virtual std::span<const float> logits() const = 0;
 
+  // In the order of Network::parameters(); set_state(state()) changes no bit. A fresh executable
+  // is all zeros: set its state before the first step. Absent moments count as zeros.
   virtual TrainingState state() const = 0;
   virtual void set_state(const TrainingState& state) = 0;
 

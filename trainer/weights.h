@@ -4,7 +4,6 @@
 // one form in which backends, checkpoints and exports exchange them.
 
 #include <cstdint>
-#include <span>
 #include <string>
 #include <vector>
 
@@ -26,6 +25,6 @@ using Weights = std::vector<Tensor>;
 Weights initial_weights(const Network& network, std::uint64_t seed);
 
 // Zeros in the shapes of the network's trainable tensors: gradients, optimiser moments.
-Weights zeros_like(std::span<const Tensor> weights);
+Weights zeros_like(const Network& network);
 
 }  // namespace detol

@@ -1,0 +1,228 @@
+#include "trainer/reference/reference.h"
+
+#include <cassert>
+#include <cmath>
+
+#include "trainer/loss.h"
+#include "trainer/reference/layers.h"
+
+namespace detol {
+namespace {
+
+using reference::Turn;
+using reference::View;
+
+template <typename Real>
+using Tensors = std::vector<std::vector<Real>>;
+
+// SGD with momentum as PyTorch 1.13 does it (Sutskever et al., 2013; weight decay in the
+// gradient), and AdamW (Loshchilov and Hutter, 2019, arXiv 1711.05101). One tensor.
+template <typename Real>
+struct Update {
+  const Recipe& recipe;
+  const StepSettings& settings;
+  bool decays;
+
+  void sgd(Real& weight, Real gradient, Real& velocity) const {
+    const auto momentum = static_cast<Real>(recipe.momentum);
+    if (decays) gradient += static_cast<Real>(recipe.weight_decay) * weight;
+    velocity = momentum * velocity + gradient;
+    const Real direction = recipe.nesterov ? gradient + momentum * velocity : velocity;
+    weight -= static_cast<Real>(settings.lr) * direction;
+  }
+
+  void adamw(Real& weight, Real gradient, Real& first, Real& second) const {
+    const auto steps = static_cast<double>(settings.step + 1);
+    const auto beta1 = static_cast<Real>(recipe.momentum);
+    const auto beta2 = static_cast<Real>(recipe.beta2);
+    const auto unbiased1 = static_cast<Real>(1 - std::pow(recipe.momentum, steps));
+    const auto unbiased2 = static_cast<Real>(1 - std::pow(recipe.beta2, steps));
+    const auto lr = static_cast<Real>(settings.lr);
+    if (decays) weight -= lr * static_cast<Real>(recipe.weight_decay) * weight;
+    first = beta1 * first + (1 - beta1) * gradient;
+    second = beta2 * second + (1 - beta2) * gradient * gradient;
+    const Real deviation = std::sqrt(second / unbiased2) + static_cast<Real>(recipe.epsilon);
+    weight -= lr * (first / unbiased1) / deviation;
+  }
+};
+
+template <typename Real>
+class ReferenceExecutable final : public Reference<Real> {
+ public:
+  ReferenceExecutable(const Network& network, const Recipe& recipe)
+      : network_(network),
+        recipe_(recipe),
+        specs_(network.parameters()),
+        images_(elements(network.input_shape())),
+        labels_(static_cast<std::size_t>(recipe.batch_size)),
+        loss_(network.output().shape.elements(), recipe.label_smoothing),
+        plain_loss_(network.output().shape.elements(), 0) {
+    for (const Node& node : network.nodes()) {
+      activations_.emplace_back(elements(node.shape));
+      activation_gradients_.emplace_back(elements(node.shape));
+    }
+    for (const NetworkParameter& parameter : specs_) {
+      parameters_.emplace_back(static_cast<std::size_t>(parameter.spec.elements()));
+    }
+    gradients_ = parameters_;
+    moments_.assign(recipe.optimizer == "adamw" ? 2 : 1, parameters_);
+    logits_.resize(activations_.back().size());
+  }
+
+  std::span<float> images() override { return images_; }
+  std::span<std::int32_t> labels() override { return labels_; }
+  std::span<const float> logits() const override { return logits_; }
+  Tensors<Real>& parameters() override { return parameters_; }
+  const Tensors<Real>& gradients() const override { return gradients_; }
+
+  BatchResult differentiate(const StepSettings& settings) override {
+    run_forward(recipe_.batch_size, true, settings);
+    for (auto* tensors : {&gradients_, &activation_gradients_}) {
+      for (std::vector<Real>& tensor : *tensors) std::fill(tensor.begin(), tensor.end(), Real{0});
+    }
+    const BatchResult result = loss_(std::span<const Real>(activations_.back()), labels_,
+                                     std::span<Real>(activation_gradients_.back()));
+    for (NodeId id = network_.nodes().size(); id-- > 0;) {
+      reference::backward(turn(id, recipe_.batch_size, true, settings));
+    }
+    return result;
+  }
+
+  BatchResult train_step(const StepSettings& settings) override {
+    const BatchResult result = differentiate(settings);
+    for (std::size_t i = 0; i < specs_.size(); ++i) {
+      if (specs_[i].spec.trainable) update(i, settings);
+    }
+    return result;
+  }
+
+  BatchResult evaluate(std::int64_t count) override {
+    assert(count > 0 && count <= recipe_.batch_size);
+    run_forward(count, false, {});
+    const auto images = static_cast<std::size_t>(count);
+    const std::size_t classes = logits_.size() / labels_.size();
+    return plain_loss_(std::span<const Real>(activations_.back()).first(images * classes),
+                       std::span<const std::int32_t>(labels_).first(images), std::span<Real>());
+  }
+
+  TrainingState state() const override {
+    TrainingState state;
+    for (std::size_t i = 0; i < specs_.size(); ++i) {
+      state.weights.push_back(exported(i, parameters_[i]));
+    }
+    for (const Tensors<Real>& moment : moments_) {
+      Weights& out = state.moments.emplace_back();
+      for (std::size_t i = 0; i < specs_.size(); ++i) {
+        if (specs_[i].spec.trainable) out.push_back(exported(i, moment[i]));
+      }
+    }
+    return state;
+  }
+
+  void set_state(const TrainingState& state) override {
+    for (std::size_t i = 0; i < specs_.size(); ++i) {
+      parameters_[i].assign(state.weights[i].data.begin(), state.weights[i].data.end());
+    }
+    for (std::size_t m = 0; m < moments_.size(); ++m) {
+      std::size_t next = 0;
+      for (std::size_t i = 0; i < specs_.size(); ++i) {
+        std::vector<Real>& moment = moments_[m][i];
+        if (m >= state.moments.size()) moment.assign(moment.size(), Real{0});
+        if (m >= state.moments.size() || !specs_[i].spec.trainable) continue;
+        const Tensor& tensor = state.moments[m][next++];
+        moment.assign(tensor.data.begin(), tensor.data.end());
+      }
+    }
+  }
+
+  std::size_t bytes() const override {
+    std::size_t reals = 0;
+    for (const auto& tensor : activations_) reals += 2 * tensor.size();
+    for (const auto& tensor : parameters_) reals += (2 + moments_.size()) * tensor.size();
+    return reals * sizeof(Real) + images_.size() * sizeof(float);
+  }
+
+ private:
+  std::size_t elements(const Shape& shape) const {
+    return static_cast<std::size_t>(recipe_.batch_size * shape.elements());
+  }
+
+  View<Real> view(Tensors<Real>& tensors, NodeId id, std::int64_t count) {
+    const Shape& shape = network_.nodes()[id].shape;
+    const auto used = static_cast<std::size_t>(count * shape.elements());
+    return {shape, std::span<Real>(tensors[id]).first(used)};
+  }
+
+  Turn<Real> turn(NodeId id, std::int64_t count, bool training, const StepSettings& settings) {
+    const Node& node = network_.nodes()[id];
+    Turn<Real> turn{node.layer, count, training, {settings.seed, settings.step, id}, {}, {}, {},
+                    {},         {},    {}};
+    for (NodeId input : node.inputs) {
+      turn.inputs.push_back(view(activations_, input, count));
+      turn.input_gradients.push_back(view(activation_gradients_, input, count));
+    }
+    turn.output = view(activations_, id, count);
+    turn.output_gradient = view(activation_gradients_, id, count);
+    for (std::size_t i = 0; i < specs_.size(); ++i) {
+      if (specs_[i].node != id) continue;
+      turn.parameters.push_back(parameters_[i]);
+      turn.parameter_gradients.push_back(gradients_[i]);
+    }
+    return turn;
+  }
+
+  void run_forward(std::int64_t count, bool training, const StepSettings& settings) {
+    std::copy(images_.begin(), images_.end(), activations_.front().begin());
+    for (NodeId id = 0; id < network_.nodes().size(); ++id) {
+      reference::forward(turn(id, count, training, settings));
+    }
+    for (std::size_t i = 0; i < logits_.size(); ++i) {
+      logits_[i] = static_cast<float>(activations_.back()[i]);
+    }
+  }
+
+  void update(std::size_t i, const StepSettings& settings) {
+    const Update<Real> rule{recipe_, settings, specs_[i].spec.decays};
+    for (std::size_t k = 0; k < parameters_[i].size(); ++k) {
+      if (moments_.size() == 2) {
+        rule.adamw(parameters_[i][k], gradients_[i][k], moments_[0][i][k], moments_[1][i][k]);
+      } else {
+        rule.sgd(parameters_[i][k], gradients_[i][k], moments_[0][i][k]);
+      }
+    }
+  }
+
+  Tensor exported(std::size_t i, const std::vector<Real>& values) const {
+    Tensor tensor{specs_[i].name, specs_[i].spec.shape, {}};
+    for (Real value : values) tensor.data.push_back(static_cast<float>(value));
+    return tensor;
+  }
+
+  const Network network_;
+  const Recipe recipe_;
+  const std::vector<NetworkParameter> specs_;
+  std::vector<float> images_;
+  std::vector<std::int32_t> labels_;
+  CrossEntropy loss_, plain_loss_;
+  Tensors<Real> activations_, activation_gradients_;  // per node
+  Tensors<Real> parameters_, gradients_;              // per parameter
+  std::vector<Tensors<Real>> moments_;
+  std::vector<float> logits_;
+};
+
+}  // namespace
+
+template <typename Real>
+std::unique_ptr<Reference<Real>> make_reference(const Network& network, const Recipe& recipe) {
+  return std::make_unique<ReferenceExecutable<Real>>(network, recipe);
+}
+
+template std::unique_ptr<Reference<float>> make_reference(const Network&, const Recipe&);
+template std::unique_ptr<Reference<double>> make_reference(const Network&, const Recipe&);
+
+Result<std::unique_ptr<Executable>> compile_reference(const Network& network,
+                                                      const Recipe& recipe) {
+  return make_reference<float>(network, recipe);
+}
+
+}  // namespace detol
