@@ -1,0 +1,72 @@
+#pragma once
+
+// One search as processes of this machine. run_search() turns the calling process into the
+// supervisor: single-threaded, no ZeroMQ, no SQLite. It is the parent of the master (ledger,
+// searcher, driver) and of every worker (one trainer each), all of them this same program
+// executed again under a hidden word:
+//
+//   detol __master <folder>            detol __worker <folder> <number>
+//
+// `folder` is private to the run (0700, gone at its end) and holds run.json, what was
+// settled (settled.json) and the socket (master.sock). A program that calls run_search must
+// therefore hand its arguments to run_role before it looks at them itself.
+
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "core/log.h"
+#include "core/result.h"
+#include "encodings/study_config.h"
+#include "trainer/dataset.h"
+#include "trainer/evaluator.h"
+
+namespace detol {
+
+enum class IfExists { kFail, kResume, kNew };  // kNew appends -2, -3, ... to the name
+enum class ProgressMode { kPlain, kNone };     // lines on stderr, or nothing but warnings
+
+// `--target val_accuracy>=0.9`: the study ends when a report reaches it.
+struct Target {
+  std::string metric;
+  bool at_least = true;  // false: at most
+  double value = 0;
+};
+
+// "val_accuracy>=0.9" or "val_loss<=0.3". Errors (kUsage): what is accepted.
+Result<Target> parse_target(std::string_view text);
+
+struct RunOptions {
+  StudyConfig config;             // to resume: loaded from the ledger's StudyRecord::config
+  std::filesystem::path storage;  // the database; artefacts go to <stem>.d/<study>/<trial>/
+  std::string budget;             // overrides the config's; on resume `+2h` extends; may be empty
+  IfExists if_exists = IfExists::kFail;
+  bool resume = false;        // `detol resume`: the study must exist
+  bool retry_failed = false;  // on resume: trials that crashed or timed out run again
+  int workers = 0;            // 0: the config's, else one per core
+  std::string backend = "onednn";
+  std::optional<Target> target;
+  ProgressMode progress = ProgressMode::kPlain;
+  LogOptions log;
+};
+
+// Runs or resumes a study to its end and returns the program's exit code; what went wrong
+// has been printed. SIGTERM, SIGINT and SIGUSR1 stop it (75, resumable); a second one at
+// once (130). No process of the run is left when it returns.
+// REQUIRES: the process has one thread.
+int run_search(const RunOptions& options);
+
+// What a program may replace in the roles: tests train by formula.
+struct Seams {
+  std::function<Result<DatasetInfo>(const DataConfig&)> inspect = inspect_dataset;
+  std::function<Result<std::unique_ptr<Evaluator>>(const DataConfig&, const TrainerOptions&)>
+      make_evaluator = make_trainer;
+};
+
+// Plays master or worker if the arguments say so and returns its exit code; nullopt: they
+// are an ordinary command line.
+std::optional<int> run_role(int argc, char** argv, const Seams& seams = {});
+
+}  // namespace detol
