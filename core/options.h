@@ -29,7 +29,7 @@ class OptionReader {
   std::int64_t whole(std::string_view name, std::int64_t fallback, std::int64_t low,
                      std::int64_t high);
 
-  // Errors (kInput): "asha: min_resource is 0; it must be a whole number from 1 to 1000000",
+  // Errors (kInput): "asha: min_resource is '0'; it must be a whole number from 1 to 1000000",
   // or a given option that was never read, with a did-you-mean. Call it after the last read.
   Result<void> done() const;
 

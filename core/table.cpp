@@ -28,6 +28,12 @@ std::string join(std::span<const std::string_view> words, std::string_view separ
   return fmt::format("{}", fmt::join(words, separator));
 }
 
+std::string quoted(std::string_view text) {
+  std::string escaped = fmt::format("{:?}", text.substr(0, 80));
+  escaped.front() = escaped.back() = '\'';
+  return escaped;
+}
+
 std::optional<std::string> did_you_mean(std::string_view word,
                                         std::span<const std::string_view> known) {
   constexpr std::size_t kLongest = 64;  // a longer word is no slip of the finger
@@ -47,7 +53,7 @@ std::optional<std::string> did_you_mean(std::string_view word,
 
 std::string unknown_name(std::string_view what, std::string_view word,
                          std::span<const std::string_view> known) {
-  std::string text = fmt::format("unknown {} '{}'; ", what, word.substr(0, 80));
+  std::string text = fmt::format("unknown {} {}; ", what, quoted(word));
   if (const auto guess = did_you_mean(word, known))
     text += fmt::format("did you mean '{}'? ", *guess);
   return text + "known: " + join(known);

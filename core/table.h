@@ -36,6 +36,9 @@ const Row* find_row(std::span<const Row> table, std::string_view name) {
 // "a, b, c"
 std::string join(std::span<const std::string_view> words, std::string_view separator = ", ");
 
+// A stranger's text for a message: in single quotes, one line, at most 80 bytes of it.
+std::string quoted(std::string_view text);
+
 // The known word nearest to `word` by edit distance, if near enough to be a slip.
 std::optional<std::string> did_you_mean(std::string_view word,
                                         std::span<const std::string_view> known);

@@ -38,9 +38,9 @@ constexpr std::array kLimits = {&Budget::wall_s, &Budget::cpu_s, &Budget::gpu_s,
 
 tl::unexpected<Error> bad(std::string_view text, std::string_view why) {
   return fail(ErrorCode::kUsage,
-              fmt::format("budget '{}': {}; write for example 10cpu-min, 500gpu-h, 2d12h, 90s, "
+              fmt::format("budget {}: {}; write for example 10cpu-min, 500gpu-h, 2d12h, 90s, "
                           "200trials, 5e15flops or 200trials,2h",
-                          text.substr(0, 80), why));
+                          quoted(text), why));
 }
 
 std::string_view trimmed(std::string_view text) {
@@ -59,7 +59,7 @@ tl::expected<Part, std::string> take_part(std::string_view& rest) {
   Part part;
   const auto [end, error] = std::from_chars(rest.data(), rest.data() + rest.size(), part.amount);
   if (error != std::errc{} || !std::isfinite(part.amount))
-    return tl::unexpected(fmt::format("'{}' does not start with a number", rest.substr(0, 40)));
+    return tl::unexpected(quoted(rest) + " does not start with a number");
   rest = trimmed(rest.substr(static_cast<std::size_t>(end - rest.data())));
   const std::string_view word = trimmed(rest.substr(0, rest.find_first_of("0123456789.+")));
   if (word.empty()) return tl::unexpected<std::string>("the unit is missing");
@@ -67,7 +67,7 @@ tl::expected<Part, std::string> take_part(std::string_view& rest) {
   if (part.unit == nullptr) {
     const auto known = names_of(std::span<const Unit>(kUnits));
     const auto guess = did_you_mean(word, known);
-    return tl::unexpected(fmt::format("'{}' is not a unit{}", word.substr(0, 40),
+    return tl::unexpected(fmt::format("{} is not a unit{}", quoted(word),
                                       guess ? fmt::format(" (did you mean '{}'?)", *guess) : ""));
   }
   if (part.amount <= 0) return tl::unexpected<std::string>("it must be above 0");
@@ -94,6 +94,16 @@ Result<void> add_limit(Budget& budget, std::string_view text, std::string_view w
   if (budget.*limit) return bad(whole_text, "a limit is given twice");
   budget.*limit = sum;
   return {};
+}
+
+// 5e15, not 5000000000000000; reads back as the same number.
+std::string short_number(double amount) {
+  if (amount < 1e9) return fmt::format("{}", amount);
+  std::array<char, 32> digits;
+  const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), amount).ptr;
+  std::string text(digits.data(), end);
+  std::erase(text, '+');
+  return text;
 }
 
 }  // namespace
@@ -133,7 +143,7 @@ std::string to_text(const Budget& budget) {
       shortest = &unit;
       if (std::fmod(amount, unit.size) == 0) break;
     }
-    parts.push_back(fmt::format("{}{}", amount / shortest->size, shortest->name));
+    parts.push_back(fmt::format("{}{}", short_number(amount / shortest->size), shortest->name));
   }
   return fmt::format("{}", fmt::join(parts, ","));
 }
@@ -147,9 +157,9 @@ Result<Budget> extended(const Budget& in_force, std::string_view change) {
     if (!(more.*limit)) continue;
     if (!(in_force.*limit)) {
       return fail(ErrorCode::kUsage,
-                  fmt::format("budget '{}': the study's budget, '{}', has no such limit to add to; "
+                  fmt::format("budget {}: the study's budget, '{}', has no such limit to add to; "
                               "leave out the + to replace the whole",
-                              text.substr(0, 80), to_text(in_force)));
+                              quoted(text), to_text(in_force)));
     }
     sum.*limit = *(in_force.*limit) + *(more.*limit);
   }

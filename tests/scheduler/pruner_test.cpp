@@ -1,0 +1,100 @@
+#include "scheduler/pruner.h"
+
+#include <vector>
+
+#include <gtest/gtest.h>
+
+namespace detol {
+namespace {
+
+std::unique_ptr<Pruner> make(std::string_view name, int max_epochs,
+                             std::map<std::string, std::string> options = {}) {
+  return make_pruner(name, {.max_epochs = max_epochs, .options = std::move(options)}).value();
+}
+
+TEST(Pruners, AnUnknownNameIsAUsageErrorWithAGuess) {
+  const auto pruner = make_pruner("ahsa", {});
+  ASSERT_FALSE(pruner);
+  EXPECT_EQ(pruner.error().code, ErrorCode::kUsage);
+  EXPECT_NE(pruner.error().message.find("did you mean 'asha'?"), std::string::npos);
+}
+
+TEST(Asha, KeepsTheTopThirdOfARung) {
+  const auto asha = make("asha", 9);
+  const std::vector<double> losses = {5, 4, 6, 7, 3, 4};
+  const std::vector<bool> stopped = {false, false, true, true, false, false};
+  for (std::size_t i = 0; i < losses.size(); ++i)
+    EXPECT_EQ(asha->stops(i, 1, losses[i]), stopped[i]) << "arrival " << i;
+}
+
+TEST(Asha, DecidesOnlyAtItsRungs) {
+  const auto asha = make("asha", 30, {{"min_resource", "2"}, {"reduction_factor", "4"}});
+  for (int epoch = 1; epoch <= 30; ++epoch) {
+    (void)asha->stops(0, epoch, 0);
+    const bool is_rung = epoch == 2 || epoch == 8;
+    EXPECT_EQ(asha->stops(1, epoch, 1), is_rung) << "epoch " << epoch;
+  }
+}
+
+TEST(Asha, TheFullLengthIsNoRung) {
+  const auto asha = make("asha", 9);
+  (void)asha->stops(0, 9, 0);
+  EXPECT_FALSE(asha->stops(1, 9, 1));
+}
+
+TEST(Asha, ATieGoesOn) {
+  const auto asha = make("asha", 9);
+  for (TrialId trial = 0; trial < 10; ++trial) EXPECT_FALSE(asha->stops(trial, 1, 0.5));
+}
+
+TEST(Asha, RefusesImpossibleOptions) {
+  const auto asha = make_pruner("asha", {.max_epochs = 9, .options = {{"reduction_factor", "1"}}});
+  ASSERT_FALSE(asha);
+  EXPECT_EQ(asha.error().code, ErrorCode::kInput);
+  EXPECT_EQ(asha.error().message,
+            "asha: reduction_factor is '1'; it must be a whole number from 2 to 1000");
+}
+
+// The means of the others after epoch 2 are 3, 5 and 6.
+std::unique_ptr<Pruner> median_of_three() {
+  auto median = make("median", 9, {{"warmup_trials", "3"}});
+  const double curves[3][2] = {{4, 2}, {6, 4}, {9, 3}};
+  for (TrialId trial = 0; trial < 3; ++trial) {
+    for (int epoch = 1; epoch <= 2; ++epoch)
+      (void)median->stops(trial, epoch, curves[trial][epoch - 1]);
+  }
+  return median;
+}
+
+TEST(Median, StopsWhatIsWorseThanTheMedianOfTheOthersMeans) {
+  const auto median = median_of_three();
+  EXPECT_FALSE(median->stops(10, 1, 8));
+  EXPECT_TRUE(median->stops(10, 2, 5.5));
+}
+
+TEST(Median, LetsTheMedianItselfGoOn) {
+  const auto median = median_of_three();
+  EXPECT_FALSE(median->stops(10, 1, 8));
+  EXPECT_FALSE(median->stops(10, 2, 5));
+}
+
+TEST(Median, JudgesByTheBestEpochSoFar) {
+  const auto median = median_of_three();
+  EXPECT_FALSE(median->stops(10, 1, 4));
+  EXPECT_FALSE(median->stops(10, 2, 100));
+}
+
+TEST(Median, WaitsForItsWarmUp) {
+  const auto median = make("median", 9, {{"warmup_trials", "2"}, {"warmup_epochs", "2"}});
+  const bool expected[3][3] = {
+      {false, false, false}, {false, false, false}, {false, false, true}};  // trial, epoch
+  for (TrialId trial = 0; trial < 3; ++trial) {
+    for (int epoch = 1; epoch <= 3; ++epoch) {
+      EXPECT_EQ(median->stops(trial, epoch, static_cast<double>(trial)), expected[trial][epoch - 1])
+          << "trial " << trial << " epoch " << epoch;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace detol
