@@ -1,0 +1,146 @@
+// The reference backend against numbers worked out by hand, with PyTorch's definitions.
+
+#include "trainer/reference/reference.h"
+
+#include <cmath>
+
+#include <gtest/gtest.h>
+
+#include "tests/trainer/samples.h"
+
+namespace detol {
+namespace {
+
+// One weight w and one input x = 2: logits (w x, 0), label 0. The gradient of the loss by w is
+// x (softmax - 1) = -2 / (1 + e^{2 w}).
+Network single_weight() {
+  NetworkBuilder b({1, 1, 1});
+  return b.build(b.add({.kind = LayerKind::kDense, .channels = 2}, {b.input()})).value();
+}
+
+struct Steps {
+  std::unique_ptr<Reference<double>> run;
+  double weight() const { return run->parameters()[0][0]; }
+  void step(double lr, std::int64_t n) { run->train_step({.lr = lr, .step = n}); }
+};
+
+Steps steps_of(const Recipe& base, double weight) {
+  Recipe recipe = base;
+  recipe.batch_size = 1;
+  Steps steps{make_reference<double>(single_weight(), recipe)};
+  steps.run->images()[0] = 2;
+  steps.run->labels()[0] = 0;
+  steps.run->parameters()[0] = {weight, 0.0};
+  return steps;
+}
+
+// Both weights move; by symmetry of softmax the second's gradient is the first's negative.
+double gradient(double first, double second) {
+  return -2 / (1 + std::exp(2 * (first - second)));
+}
+
+TEST(Sgd, FollowsMomentumNesterovAndDecayInTheGradient) {
+  const double lr = 0.1, mu = 0.9, decay = 0.01;
+  Recipe recipe;
+  recipe.momentum = mu;
+  recipe.weight_decay = decay;
+  Steps steps = steps_of(recipe, 0.5);
+  double w = 0.5, other = 0, v = 0, v_other = 0;
+  for (std::int64_t n = 0; n < 3; ++n) {
+    const double g = gradient(w, other) + decay * w;
+    const double g_other = -gradient(w, other) + decay * other;
+    v = mu * v + g;
+    v_other = mu * v_other + g_other;
+    w -= lr * (g + mu * v);
+    other -= lr * (g_other + mu * v_other);
+    steps.step(lr, n);
+    EXPECT_NEAR(steps.weight(), w, 1e-14) << "step " << n;
+  }
+}
+
+TEST(Sgd, WithoutNesterovMovesByTheVelocity) {
+  Recipe recipe;
+  recipe.nesterov = false;
+  Steps steps = steps_of(recipe, 0.0);
+  steps.step(0.1, 0);  // gradient -1, velocity -1
+  EXPECT_NEAR(steps.weight(), 0.1, 1e-14);
+  const double velocity = -0.9 + gradient(0.1, -0.1);
+  steps.step(0.1, 1);
+  EXPECT_NEAR(steps.weight(), 0.1 - 0.1 * velocity, 1e-14);
+}
+
+TEST(AdamW, CorrectsItsBiasAndDecaysApartFromTheGradient) {
+  Recipe recipe;
+  recipe.optimizer = "adamw";
+  recipe.weight_decay = 0.1;
+  const double lr = 0.01;
+  Steps steps = steps_of(recipe, 0.5);
+  double w = 0.5, other = 0, m = 0, s = 0;
+  for (std::int64_t n = 0; n < 3; ++n) {
+    const double g = gradient(w, other);
+    m = 0.9 * m + 0.1 * g;
+    s = 0.999 * s + 0.001 * g * g;
+    const double t = static_cast<double>(n + 1);
+    const double move =
+        lr * (m / (1 - std::pow(0.9, t))) / (std::sqrt(s / (1 - std::pow(0.999, t))) + 1e-8);
+    w = w * (1 - lr * 0.1) - move;
+    other = other * (1 - lr * 0.1) + move;
+    steps.step(lr, n);
+    EXPECT_NEAR(steps.weight(), w, 1e-13) << "step " << n;
+  }
+}
+
+TEST(Optimizer, DecaysWeightsAlone) {
+  NetworkBuilder b({2, 3, 3});
+  const NodeId norm = b.add({.kind = LayerKind::kBatchNorm}, {b.input()});
+  const NodeId flat = b.add({.kind = LayerKind::kFlatten}, {norm});
+  const Network network =
+      b.build(b.add({.kind = LayerKind::kDense, .channels = 2, .bias = true}, {flat})).value();
+  Recipe with, without;
+  for (Recipe* recipe : {&with, &without}) recipe->batch_size = 2;
+  with.weight_decay = 0.5;
+  std::vector<std::vector<double>> after[2];
+  for (int i = 0; i < 2; ++i) {
+    const auto run = make_reference<double>(network, i == 0 ? with : without);
+    run->set_state({lived_in_weights(network, 1), {}});
+    fill_batch(*run, 2, 4);
+    run->train_step({.lr = 0.1});
+    after[i] = run->parameters();
+  }
+  const std::vector<NetworkParameter> specs = network.parameters();
+  for (std::size_t i = 0; i < specs.size(); ++i) {
+    EXPECT_EQ(after[0][i] != after[1][i], specs[i].spec.decays) << specs[i].name;
+  }
+}
+
+TEST(BatchNorm, MovesRunningStatisticsByATenthOfTheUnbiasedBatch) {
+  NetworkBuilder b({1, 1, 2});
+  const NodeId norm = b.add({.kind = LayerKind::kBatchNorm}, {b.input()});
+  const Network network = b.build(b.add({.kind = LayerKind::kFlatten}, {norm})).value();
+  Recipe recipe;
+  recipe.batch_size = 2;
+  const auto run = make_reference<double>(network, recipe);
+  run->set_state({initial_weights(network, 0), {}});
+  const std::vector<float> pixels = {1, 2, 3, 6};  // mean 3, unbiased variance 14 / 3
+  std::copy(pixels.begin(), pixels.end(), run->images().begin());
+  run->differentiate({});
+  EXPECT_NEAR(run->parameters()[2][0], 0.3, 1e-15);
+  EXPECT_NEAR(run->parameters()[3][0], 0.9 + 0.1 * 14 / 3, 1e-15);
+  EXPECT_NEAR(run->logits()[0], -2 / std::sqrt(3.5 + 1e-5), 1e-6);
+}
+
+TEST(CrossEntropy, OfEqualLogitsIsTheLogarithmOfTheClasses) {
+  NetworkBuilder b({3, 1, 1});
+  const Network network =
+      b.build(b.add({.kind = LayerKind::kDense, .channels = 5}, {b.input()})).value();
+  for (double smoothing : {0.0, 0.2}) {
+    Recipe recipe;
+    recipe.batch_size = 4;
+    recipe.label_smoothing = smoothing;
+    const auto run = make_reference<double>(network, recipe);
+    EXPECT_NEAR(run->differentiate({}).loss, std::log(5.0), 1e-15);
+  }
+}
+
+}  // namespace
+}  // namespace detol

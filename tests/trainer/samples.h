@@ -1,0 +1,124 @@
+#pragma once
+
+// Small networks, batches and states for the tests of the backends.
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/rng.h"
+#include "trainer/backend.h"
+
+namespace detol {
+
+// A layer between a 1x1 convolution, through which its input gradient is seen, and a classifier.
+struct LayerCase {
+  std::string name;
+  Shape input;
+  Layer layer;
+};
+
+inline Network sandwich(const LayerCase& sample, std::int64_t classes = 3) {
+  NetworkBuilder b(sample.input);
+  const Layer front{.kind = LayerKind::kConv, .channels = sample.input.channels, .bias = true};
+  const Layer side{.kind = LayerKind::kConv, .channels = sample.input.channels, .kernel = 3};
+  NodeId x = b.add(front, {b.input()});
+  std::vector<NodeId> inputs = {x};
+  if (sample.layer.kind == LayerKind::kAdd) inputs.push_back(b.add(side, {b.input()}));
+  if (sample.layer.kind == LayerKind::kScale) {
+    inputs.push_back(b.add({.kind = LayerKind::kGlobalAvgPool}, {b.add(side, {x})}));
+  }
+  x = b.add({.kind = LayerKind::kFlatten}, {b.add(sample.layer, inputs)});
+  return b.build(b.add({.kind = LayerKind::kDense, .channels = classes, .bias = true}, {x}))
+      .value();
+}
+
+// Every kind of layer, with the shapes that have broken backends: few and odd channels, odd
+// sizes, strides that do not divide, windows larger than what is left of the image.
+inline std::vector<LayerCase> layer_cases() {
+  using enum LayerKind;
+  const auto conv = [](std::int64_t channels, std::int64_t kernel, std::int64_t stride,
+                       std::int64_t groups, std::int64_t dilation, bool bias) {
+    return Layer{kConv, channels, kernel, stride, groups, dilation, bias};
+  };
+  std::vector<LayerCase> cases = {
+      {"conv1", {3, 6, 6}, conv(5, 1, 1, 1, 1, false)},
+      {"conv1_stride2", {4, 7, 5}, conv(6, 1, 2, 1, 1, true)},
+      {"conv3", {3, 6, 6}, conv(5, 3, 1, 1, 1, true)},
+      {"conv3_stride2_odd", {5, 7, 5}, conv(7, 3, 2, 1, 1, false)},
+      {"conv3_stride3", {2, 8, 8}, conv(3, 3, 3, 1, 1, true)},
+      {"conv5", {2, 6, 6}, conv(4, 5, 1, 1, 1, true)},
+      {"conv7_small_image", {2, 5, 4}, conv(3, 7, 2, 1, 1, false)},
+      {"conv3_dilated", {3, 7, 7}, conv(4, 3, 1, 1, 2, true)},
+      {"conv3_groups2", {4, 6, 6}, conv(6, 3, 1, 2, 1, true)},
+      {"conv3_groups3", {9, 5, 5}, conv(6, 3, 2, 3, 1, false)},
+      {"depthwise3", {6, 6, 6}, conv(6, 3, 1, 6, 1, false)},
+      {"depthwise5_stride2", {5, 7, 7}, conv(5, 5, 2, 5, 1, true)},
+      {"depthwise7", {3, 6, 6}, conv(3, 7, 1, 3, 1, false)},
+      {"depthwise3_multiplier2", {3, 6, 6}, conv(6, 3, 1, 3, 1, true)},
+      {"dense", {3, 4, 4}, {.kind = kDense, .channels = 7, .bias = true}},
+      {"dense_without_bias", {5, 1, 1}, {.kind = kDense, .channels = 4}},
+      {"batch_norm", {3, 5, 5}, {.kind = kBatchNorm}},
+      {"batch_norm_vector", {5, 1, 1}, {.kind = kBatchNorm}},
+      {"max_pool3", {3, 6, 6}, {.kind = kMaxPool, .kernel = 3}},
+      {"max_pool3_stride2_odd", {3, 7, 5}, {.kind = kMaxPool, .kernel = 3, .stride = 2}},
+      {"max_pool1_stride2", {3, 6, 6}, {.kind = kMaxPool, .kernel = 1, .stride = 2}},
+      {"max_pool5_small_image", {2, 3, 3}, {.kind = kMaxPool, .kernel = 5}},
+      {"avg_pool3", {3, 6, 6}, {.kind = kAvgPool, .kernel = 3}},
+      {"avg_pool3_stride2_odd", {3, 7, 5}, {.kind = kAvgPool, .kernel = 3, .stride = 2}},
+      {"avg_pool5_stride3", {2, 8, 8}, {.kind = kAvgPool, .kernel = 5, .stride = 3}},
+      {"global_avg_pool", {5, 7, 3}, {.kind = kGlobalAvgPool}},
+      {"flatten", {3, 3, 5}, {.kind = kFlatten}},
+      {"add", {3, 5, 5}, {.kind = kAdd}},
+      {"scale", {3, 5, 5}, {.kind = kScale}},
+      {"dropout", {3, 5, 5}, {.kind = kDropout, .rate = 0.4}},
+  };
+  for (Activation a : {Activation::kRelu, Activation::kSilu, Activation::kSigmoid}) {
+    cases.push_back({std::string(to_text(a)), {3, 5, 5}, {.kind = kActivation, .activation = a}});
+  }
+  return cases;
+}
+
+// conv-bn-relu twice around a shortcut, then squeeze-excite, dropout and a classifier: what the
+// encodings put together.
+inline Network composite(std::int64_t channels, Shape input = {3, 8, 8}) {
+  using enum LayerKind;
+  NetworkBuilder b(input);
+  const auto conv = [&](NodeId x, std::int64_t out, std::int64_t kernel, std::int64_t groups) {
+    x = b.add({.kind = kConv, .channels = out, .kernel = kernel, .groups = groups}, {x});
+    return b.add({.kind = kBatchNorm}, {x});
+  };
+  const auto activate = [&](NodeId x, Activation a) {
+    return b.add({.kind = kActivation, .activation = a}, {x});
+  };
+  const NodeId stem = activate(conv(b.input(), channels, 3, 1), Activation::kRelu);
+  NodeId x = activate(conv(stem, channels, 3, channels), Activation::kSilu);
+  x = activate(b.add({.kind = kAdd}, {conv(x, channels, 1, 1), stem}), Activation::kRelu);
+  NodeId s = b.add({.kind = kGlobalAvgPool}, {x});
+  s = activate(b.add({.kind = kConv, .channels = 2, .bias = true}, {s}), Activation::kRelu);
+  s = b.add({.kind = kConv, .channels = channels, .bias = true}, {s});
+  x = b.add({.kind = kScale}, {x, activate(s, Activation::kSigmoid)});
+  x = b.add({.kind = kMaxPool, .kernel = 3, .stride = 2}, {x});
+  x = b.add({.kind = kDropout, .rate = 0.2}, {b.add({.kind = kGlobalAvgPool}, {x})});
+  return b.build(b.add({.kind = kDense, .channels = 4, .bias = true}, {x})).value();
+}
+
+inline void fill_batch(Executable& executable, std::int64_t classes, std::uint64_t seed) {
+  Rng rng(seed);
+  for (float& pixel : executable.images()) pixel = static_cast<float>(rng.normal());
+  for (std::int32_t& label : executable.labels()) {
+    label = static_cast<std::int32_t>(rng.below(static_cast<std::uint64_t>(classes)));
+  }
+}
+
+// Weights as a search finds them after some training: nothing is exactly 0 or 1.
+inline Weights lived_in_weights(const Network& network, std::uint64_t seed) {
+  Weights weights = initial_weights(network, seed);
+  Rng rng = Rng(seed).split(1u << 20);
+  for (Tensor& tensor : weights) {
+    for (float& value : tensor.data) value += static_cast<float>(rng.uniform(0.02, 0.2));
+  }
+  return weights;
+}
+
+}  // namespace detol
