@@ -38,7 +38,8 @@ struct Dataset {
 struct FormatRow {
   std::string_view name;  // data.format
   std::string_view summary;
-  Result<Dataset> (*load)(const DataConfig& config);
+  Result<Dataset> (*load)(const DataConfig& config);  // all but mean and deviation
+  Result<DatasetInfo> (*inspect)(const DataConfig& config);
 };
 
 // Every format detol reads.

@@ -1,0 +1,22 @@
+#pragma once
+
+// IDX: the format of MNIST and Fashion-MNIST (Y. LeCun, "The MNIST database"): a folder with
+// {train,t10k}-images-idx3-ubyte and {train,t10k}-labels-idx1-ubyte, each also with a dot
+// before `idx`, each also packed as .gz. A file is
+//
+//   file   := 0x00 0x00 0x08 dimensions size{dimensions} byte*     dimensions: 1 or 3
+//   size   := 4 bytes, big-endian                                  first: number of items
+//
+// The t10k files are the test part. Colour does not exist: one channel.
+
+#include "core/result.h"
+#include "trainer/dataset.h"
+
+namespace detol {
+
+Result<Dataset> load_idx(const DataConfig& config);
+
+// Keeps no pixels: needs no more memory than the largest file.
+Result<DatasetInfo> inspect_idx(const DataConfig& config);
+
+}  // namespace detol

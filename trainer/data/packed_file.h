@@ -1,0 +1,53 @@
+#pragma once
+
+// PackedFile: the bytes of a file, front to back, unpacked on the way if it is a gzip file.
+// Whatever a header inside claims can be held against largest_size() before memory is taken
+// for it. Not thread-safe. zlib stays behind this header.
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "core/result.h"
+
+namespace detol {
+
+class PackedFile {
+ public:
+  static Result<PackedFile> open(const std::filesystem::path& path);
+  PackedFile(PackedFile&&) noexcept;
+  PackedFile& operator=(PackedFile&&) noexcept;
+  ~PackedFile();
+
+  // Fills `out`. Errors (kInput): the file ends before, or its packing is damaged.
+  Result<void> read(std::span<std::uint8_t> out);
+
+  // Errors (kInput): bytes follow, or a gzip checksum is wrong.
+  Result<void> expect_end();
+
+  const std::filesystem::path& path() const { return path_; }
+  std::uint64_t offset() const { return offset_; }  // unpacked bytes read so far
+
+  // Unpacked; of a gzip file what its trailer says, if deflate can reach that at all.
+  std::uint64_t largest_size() const;
+
+  // "<path>: byte <offset>: <what>; <remedy>", as kInput.
+  tl::unexpected<Error> error_at(std::uint64_t offset, std::string_view what) const;
+
+ private:
+  struct Inflater;
+  PackedFile(std::filesystem::path path, std::string bytes);
+
+  Result<void> inflate_into(std::span<std::uint8_t> out);
+  tl::unexpected<Error> damaged() const;
+
+  std::filesystem::path path_;
+  std::string bytes_;
+  std::uint64_t offset_ = 0;
+  std::unique_ptr<Inflater> inflater_;  // null for a plain file
+};
+
+}  // namespace detol

@@ -1,0 +1,74 @@
+#include "trainer/dataset.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <cmath>
+
+#include "core/table.h"
+#include "trainer/data/idx.h"
+
+namespace detol {
+namespace {
+
+constexpr std::array kFormats{
+    FormatRow{"idx", "a folder of MNIST's IDX files, plain or gzip", load_idx, inspect_idx},
+};
+
+Result<const FormatRow*> format_of(const DataConfig& config) {
+  const FormatRow* row = find_row(formats(), config.format);
+  if (row != nullptr) return row;
+  return fail(ErrorCode::kInput, unknown_name("data.format", config.format, names_of(formats())));
+}
+
+// Exact integer sums: no order of addition to depend on.
+Result<void> fill_statistics(Dataset& dataset, const DataConfig& config) {
+  const Shape& shape = dataset.info.task.input;
+  const auto plane = static_cast<std::size_t>(shape.height * shape.width);
+  for (std::int64_t channel = 0; channel < shape.channels; ++channel) {
+    std::uint64_t sum = 0, squares = 0;
+    for (std::int64_t i = 0; i < dataset.info.training; ++i) {
+      for (std::uint64_t pixel :
+           dataset.image(i).subspan(static_cast<std::size_t>(channel) * plane, plane)) {
+        sum += pixel;
+        squares += pixel * pixel;
+      }
+    }
+    const double pixels = static_cast<double>(plane) * static_cast<double>(dataset.info.training);
+    const double mean = static_cast<double>(sum) / pixels;
+    const double variance = static_cast<double>(squares) / pixels - mean * mean;
+    if (!(variance > 0)) {
+      return fail(ErrorCode::kInput, fmt::format("{}: all pixels of channel {} are {}: there is "
+                                                 "nothing to learn; check the images",
+                                                 config.path, channel, mean));
+    }
+    dataset.mean.push_back(static_cast<float>(mean / 255));
+    dataset.deviation.push_back(static_cast<float>(std::sqrt(variance) / 255));
+  }
+  return {};
+}
+
+}  // namespace
+
+std::span<const std::uint8_t> Dataset::image(std::int64_t index) const {
+  const auto size = static_cast<std::size_t>(info.task.input.elements());
+  return std::span(images).subspan(static_cast<std::size_t>(index) * size, size);
+}
+
+std::span<const FormatRow> formats() {
+  return kFormats;
+}
+
+Result<Dataset> load_dataset(const DataConfig& config) {
+  DETOL_ASSIGN(const FormatRow* format, format_of(config));
+  DETOL_ASSIGN(Dataset dataset, format->load(config));
+  DETOL_TRY(fill_statistics(dataset, config));
+  return dataset;
+}
+
+Result<DatasetInfo> inspect_dataset(const DataConfig& config) {
+  DETOL_ASSIGN(const FormatRow* format, format_of(config));
+  return format->inspect(config);
+}
+
+}  // namespace detol
