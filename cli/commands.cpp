@@ -1,0 +1,60 @@
+#include "cli/commands.h"
+
+#include <fmt/format.h>
+
+#include <charconv>
+
+namespace detol {
+
+std::string_view Option::key() const {
+  if (is_positional()) return name;
+  return name.substr(name.find("--") + 2);
+}
+
+std::string Arguments::text(std::string_view key, std::string_view otherwise) const {
+  const auto found = given.find(key);
+  return std::string(found == given.end() ? otherwise : found->second.back());
+}
+
+std::vector<std::string> Arguments::all(std::string_view key) const {
+  const auto found = given.find(key);
+  return found == given.end() ? std::vector<std::string>{} : found->second;
+}
+
+Result<std::optional<std::int64_t>> Arguments::number(std::string_view key,
+                                                      std::int64_t low) const {
+  if (!has(key)) return std::nullopt;
+  const std::string word = text(key);
+  std::int64_t value = 0;
+  const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), value);
+  if (error != std::errc() || end != word.data() + word.size() || value < low) {
+    return fail(
+        ErrorCode::kUsage,
+        fmt::format("{} is '{}'; it must be a whole number of at least {}", key, word, low));
+  }
+  return value;
+}
+
+std::span<const Command> commands() {
+  static const std::vector<Command> kTable = {completion_command()};
+  return kTable;
+}
+
+std::span<const Option> global_options() {
+  static const std::vector<Option> kOptions = {
+      {"--storage", "PATH", "the knowledge base; default $DETOL_STORAGE, else ./detol.db"},
+      {"-f,--format",
+       "FORMAT",
+       "how to print what was found",
+       Option::kOptional,
+       {"table", "json", "jsonl", "csv"}},
+      {"-q,--quiet", "", "no progress, only warnings and errors"},
+      {"-v,--verbose", "", "more on stderr"},
+      {"--color", "WHEN", "colours", Option::kOptional, {"auto", "always", "never"}},
+      {"--log-file", "FILE", "also write the log there"},
+      {"--debug", "", "everything on stderr"},
+  };
+  return kOptions;
+}
+
+}  // namespace detol

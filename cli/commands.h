@@ -1,0 +1,84 @@
+#pragma once
+
+// Commands: what `detol` can be asked to do. A command is data: its words, its options, an
+// example, and a function; the parser, the help, the did-you-mean and the shell completions
+// are made from this table. A new command is one cmd_*.cpp and one row in commands.cpp.
+
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/result.h"
+
+namespace detol {
+
+enum class Format { kTable, kJson, kJsonl, kCsv };
+
+// What the global options say; each holds for every command.
+struct Globals {
+  std::string storage = "detol.db";
+  Format format = Format::kTable;
+  bool color = false;
+  bool quiet = false;
+};
+
+// One option of a command, or one word it takes by position.
+struct Option {
+  std::string_view name;   // "--budget", "-j,--workers"; by position: "STUDY"
+  std::string_view value;  // of a flag, what it takes: "FILE"; empty: a switch
+  std::string_view help;
+  enum Arity { kOptional, kRequired, kRepeated } arity = kOptional;
+  std::vector<std::string_view> words = {};  // what it accepts; empty: anything
+
+  // "budget", "workers", "STUDY": how Arguments knows it.
+  std::string_view key() const;
+  bool is_positional() const { return !name.starts_with('-'); }
+  bool is_switch() const { return value.empty() && !is_positional(); }
+};
+
+// The words of one call, by the keys of the command's options.
+struct Arguments {
+  Globals globals;
+  std::map<std::string, std::vector<std::string>, std::less<>> given;
+
+  bool has(std::string_view key) const { return given.contains(key); }
+  std::string text(std::string_view key, std::string_view otherwise = {}) const;
+  std::vector<std::string> all(std::string_view key) const;
+
+  // A whole number of at least `low`. Errors (kUsage).
+  Result<std::optional<std::int64_t>> number(std::string_view key, std::int64_t low) const;
+};
+
+struct Command {
+  std::string_view name;
+  std::string_view summary;
+  std::vector<Option> options;
+  std::string_view examples;  // shown under the help, one per line
+  Result<void> (*run)(const Arguments& arguments);
+  std::string (*notes)() = nullptr;  // more help, such as the table of algorithms
+};
+
+// Every command, in the order `detol --help` prints them.
+std::span<const Command> commands();
+
+// The options that every command accepts.
+std::span<const Option> global_options();
+
+// One per cmd_*.cpp.
+Command search_command();
+Command resume_command();
+Command validate_command();
+Command status_command();
+Command studies_command();
+Command trials_command();
+Command trial_command();
+Command best_command();
+Command query_command();
+Command export_command();
+Command bench_command();
+Command completion_command();
+
+}  // namespace detol

@@ -1,0 +1,40 @@
+// The detol program.
+
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <exception>
+#include <string>
+#include <vector>
+
+#include "cli/exit_code.h"
+#include "cli/parse.h"
+#include "core/log.h"
+
+namespace detol {
+namespace {
+
+int run_program(const std::vector<std::string>& words) {
+  const Result<Call> call = parse(words);
+  if (call && call->command == nullptr) {
+    fmt::print("{}", call->text);
+    return kExitDone;
+  }
+  const Result<void> done = call ? call->command->run(call->arguments)
+                                 : Result<void>(tl::unexpected<Error>(call.error()));
+  if (done) return kExitDone;
+  log_error("detol: {}", done.error().message);
+  return exit_code_of(done.error().code);
+}
+
+}  // namespace
+}  // namespace detol
+
+int main(int argc, char** argv) {
+  try {
+    return detol::run_program(std::vector<std::string>(argv + 1, argv + argc));
+  } catch (const std::exception& error) {
+    detol::log_error("detol: internal error: {}; please report it", error.what());
+    return detol::kExitInternal;
+  }
+}

@@ -1,0 +1,192 @@
+#include "cli/parse.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cstdlib>
+#include <list>
+
+#include "core/log.h"
+#include "core/table.h"
+
+namespace detol {
+namespace {
+
+// What CLI11 writes into: one list of words per option of the table. A list, since CLI11
+// keeps their addresses.
+struct Slot {
+  const Option* option;
+  CLI::Option* parsed;
+  std::vector<std::string> words;
+};
+
+void add_option(CLI::App& app, const Option& option, std::list<Slot>& slots) {
+  Slot& slot = slots.emplace_back(Slot{&option, nullptr, {}});
+  std::string text(option.help);
+  if (!option.words.empty()) text += fmt::format(" ({})", fmt::join(option.words, ", "));
+  const std::string help = text;  // a const one: CLI11 would take the other for a variable
+  if (option.is_switch()) {
+    slot.parsed = app.add_flag(std::string(option.name), help);
+    return;
+  }
+  const bool repeated = option.arity == Option::kRepeated;
+  slot.parsed = app.add_option(std::string(option.name), slot.words, help);
+  slot.parsed->expected(1)
+      ->allow_extra_args(false)
+      ->type_name(std::string(option.value))
+      ->multi_option_policy(repeated ? CLI::MultiOptionPolicy::TakeAll
+                                     : CLI::MultiOptionPolicy::TakeLast);
+}
+
+std::string footer_of(const Command& command) {
+  std::string text;
+  if (command.notes != nullptr) text += command.notes() + "\n";
+  if (!command.examples.empty()) text += fmt::format("Examples:\n{}\n", command.examples);
+  return text + "Options that every command takes: detol --help";
+}
+
+std::vector<std::string_view> names_of_options(const Command& command) {
+  std::vector<std::string_view> names;
+  for (const auto& options : {std::span<const Option>(command.options), global_options()}) {
+    for (const Option& option : options) {
+      if (!option.is_positional()) names.push_back(option.name.substr(option.name.find("--")));
+    }
+  }
+  return names;
+}
+
+tl::unexpected<Error> unexpected_word(const Command& command, const std::string& word) {
+  const std::string name = word.substr(0, word.find('='));
+  if (word.starts_with("-")) {
+    std::string message = fmt::format("{} has no option '{}'", command.name, name);
+    if (const auto guess = did_you_mean(name, names_of_options(command)))
+      message += fmt::format("; did you mean '{}'?", *guess);
+    return fail(ErrorCode::kUsage, fmt::format("{} (detol {} --help)", message, command.name));
+  }
+  return fail(ErrorCode::kUsage, fmt::format("{} has no use for the word '{}' (detol {} --help)",
+                                             command.name, word, command.name));
+}
+
+// Moves what was given into `given`, checked against the words that an option accepts.
+Result<void> collect(const std::list<Slot>& slots, Arguments& arguments) {
+  for (const Slot& slot : slots) {
+    const Option& option = *slot.option;
+    if (slot.parsed->count() == 0) {
+      if (option.arity != Option::kRequired) continue;
+      return fail(ErrorCode::kUsage, fmt::format("{} is missing ({})", option.name, option.help));
+    }
+    for (const std::string& word : slot.words) {
+      const auto& known = option.words;
+      if (!known.empty() && std::find(known.begin(), known.end(), word) == known.end())
+        return fail(ErrorCode::kUsage, unknown_name(option.key(), word, known));
+    }
+    arguments.given.emplace(option.key(), slot.words);
+  }
+  return {};
+}
+
+Result<void> apply_globals(Arguments& arguments) {
+  Globals& globals = arguments.globals;
+  const char* storage = std::getenv("DETOL_STORAGE");  // NOLINT(concurrency-mt-unsafe)
+  globals.storage = arguments.text("storage", storage != nullptr ? storage : "detol.db");
+  if (globals.storage.empty()) return fail(ErrorCode::kUsage, "--storage is empty");
+  const std::string format = arguments.text("format", "table");
+  globals.format = format == "json"    ? Format::kJson
+                   : format == "jsonl" ? Format::kJsonl
+                   : format == "csv"   ? Format::kCsv
+                                       : Format::kTable;
+  const std::string color = arguments.text("color", "auto");
+  globals.color = color == "always" || (color == "auto" && isatty(STDOUT_FILENO) == 1);
+  globals.quiet = arguments.has("quiet");
+  LogOptions log{.level = LogLevel::kInfo, .file = arguments.text("log-file")};
+  if (globals.quiet) log.level = LogLevel::kWarning;
+  if (arguments.has("verbose") || arguments.has("debug")) log.level = LogLevel::kDebug;
+  set_up_log(log);
+  return {};
+}
+
+Call to_print(std::string text) {
+  Call call;
+  call.text = std::move(text);
+  return call;
+}
+
+// The whole program as CLI11 sees it.
+class Parser {
+ public:
+  Parser() {
+    app_.require_subcommand(0, 1);
+    app_.allow_extras();
+    app_.set_version_flag("--version", "detol " DETOL_VERSION);
+    app_.footer(
+        "Examples:\n  detol search --space configs/cnn.yaml --budget 10cpu-min\n"
+        "  detol best fashion-cnn -f json\n  detol search --help");
+  }
+
+  Result<Call> parse(const std::vector<std::string>& words) {
+    try {
+      app_.parse(std::vector<std::string>(words.rbegin(), words.rend()));
+    } catch (const CLI::Success&) {
+      return to_print(text_for(words));
+    } catch (const CLI::ParseError& error) {
+      return fail(ErrorCode::kUsage, fmt::format("{} (detol --help)", error.what()));
+    }
+    const auto chosen = app_.get_subcommands();
+    if (chosen.empty()) return without_command();
+    const std::size_t row = index_of(chosen.front());
+    const Command& command = commands()[row];
+    const std::vector<std::string> extras = app_.remaining(true);
+    if (!extras.empty()) return unexpected_word(command, extras.front());
+    Call call;
+    call.command = &command;
+    DETOL_TRY(collect(global_slots_, call.arguments));
+    DETOL_TRY(collect(slots_[row], call.arguments));
+    DETOL_TRY(apply_globals(call.arguments));
+    return call;
+  }
+
+ private:
+  void add(const Command& command) {
+    CLI::App* sub = app_.add_subcommand(std::string(command.name), std::string(command.summary));
+    sub->fallthrough()->allow_extras();
+    sub->footer([&command] { return footer_of(command); });
+    auto& slots = slots_.emplace_back();
+    for (const Option& option : command.options) add_option(*sub, option, slots);
+    subcommands_.push_back(sub);
+  }
+
+  std::size_t index_of(const CLI::App* sub) const {
+    return static_cast<std::size_t>(std::find(subcommands_.begin(), subcommands_.end(), sub) -
+                                    subcommands_.begin());
+  }
+
+  std::string text_for(const std::vector<std::string>& words) const {
+    if (std::find(words.begin(), words.end(), "--version") != words.end())
+      return "detol " DETOL_VERSION "\n";
+    return app_.help();  // of the chosen command, if there is one
+  }
+
+  Result<Call> without_command() const {
+    const std::vector<std::string> extras = app_.remaining();
+    if (extras.empty()) return to_print(app_.help());
+    if (extras.front().starts_with('-'))
+      return fail(ErrorCode::kUsage,
+                  fmt::format("unknown option '{}' (detol --help)", extras.front()));
+    return fail(ErrorCode::kUsage, unknown_name("command", extras.front(), names_of(commands())));
+  }
+
+  CLI::App app_{"Searches neural network architectures and hyperparameters.", "detol"};
+  std::list<Slot> global_slots_;
+  std::vector<std::list<Slot>> slots_;
+  std::vector<CLI::App*> subcommands_;
+};
+
+}  // namespace
+
+Result<Call> parse(const std::vector<std::string>& words) {
+  return Parser().parse(words);
+}
+
+}  // namespace detol

@@ -1,0 +1,22 @@
+#pragma once
+
+// Parsing: from argv to a command and its arguments. The only code that knows CLI11.
+
+#include <string>
+#include <vector>
+
+#include "cli/commands.h"
+
+namespace detol {
+
+struct Call {
+  const Command* command = nullptr;  // nullptr: print `text` and be done (help, version)
+  Arguments arguments;
+  std::string text;
+};
+
+// `words` is argv without the program's name. Applies DETOL_STORAGE and sets up the log.
+// Errors (kUsage): one line, with a did-you-mean.
+Result<Call> parse(const std::vector<std::string>& words);
+
+}  // namespace detol
