@@ -120,6 +120,8 @@ class Parser {
     app_.require_subcommand(0, 1);
     app_.allow_extras();
     app_.set_version_flag("--version", "detol " DETOL_VERSION);
+    for (const Option& option : global_options()) add_option(app_, option, global_slots_);
+    for (const Command& command : commands()) add(command);
     app_.footer(
         "Examples:\n  detol search --space configs/cnn.yaml --budget 10cpu-min\n"
         "  detol best fashion-cnn -f json\n  detol search --help");

@@ -41,11 +41,11 @@ install_packages() {
   mapfile -t missing < <(missing_packages "$@")
   [ "${#missing[@]}" -gt 0 ] || return 0
   if [ "$(id -u)" -ne 0 ] && ! sudo -n true 2> /dev/null; then
-    say "${#missing[@]} packages are missing and this user may not install them. An administrator must run:"
+    say "packages are missing that this user may not install; an administrator must run:"
     printf 'apt-get install -y --no-install-recommends %s\n' "${missing[*]}" >&2
     exit 69
   fi
-  say "installing ${#missing[@]} packages: ${missing[*]}"
+  say "installing ${missing[*]}"
   local install=(install --no-install-recommends "${missing[@]}")
   # Package lists may be absent or too old: only then is an update worth its time.
   apt_get "${install[@]}" || { apt_get update && apt_get "${install[@]}"; } || {
