@@ -1,0 +1,124 @@
+// A model as JSON for people and scripts: one line per fact and per layer, no weights.
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "export/formats.h"
+
+namespace detol {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+// JSON has no NaN; the contract of detol's output writes it as a word.
+Json number(double value) {
+  if (std::isnan(value)) return "NaN";
+  if (std::isinf(value)) return value > 0 ? "Infinity" : "-Infinity";
+  return value;
+}
+
+Json to_json(const Shape& shape) {
+  return {shape.channels, shape.height, shape.width};
+}
+
+Json to_json(const Value& value) {
+  return std::visit([](const auto& held) { return Json(held); }, value);
+}
+
+struct Totals {
+  std::int64_t params = 0;
+  double flops = 0;
+};
+
+Json layer_json(const Network& network, NodeId id, Totals& totals) {
+  const Node& node = network.nodes()[id];
+  Json layer = {{"name", node.name}, {"op", to_text(node.layer.kind)}, {"inputs", Json::array()}};
+  for (NodeId input : node.inputs) layer["inputs"].push_back(network.nodes()[input].name);
+  for (const auto& [name, value] : settings_of(node.layer))
+    layer[name] = name == "function" ? Json(value) : Json::parse(value);
+  layer["shape"] = to_json(node.shape);
+  if (node.inputs.empty()) return layer;
+  const std::vector<Shape> inputs = network.input_shapes(id);
+  std::int64_t params = 0;
+  for (const ParameterSpec& spec : parameters_of(node.layer, inputs)) {
+    layer["tensors"][std::string(spec.name)] = spec.shape;
+    if (spec.trainable) params += spec.elements();
+  }
+  const double flops = flops_of(node.layer, inputs, node.shape);
+  layer["params"] = params;
+  layer["flops"] = flops;
+  totals.params += params;
+  totals.flops += flops;
+  return layer;
+}
+
+Json check_json_of(const CheckLogits& check) {
+  Json rows = Json::array();
+  const std::size_t classes = check.logits.size() / static_cast<std::size_t>(check.count);
+  for (std::size_t at = 0; at < check.logits.size(); at += classes) {
+    Json row = Json::array();
+    for (std::size_t c = 0; c < classes; ++c) row.push_back(number(check.logits[at + c]));
+    rows.push_back(std::move(row));
+  }
+  return {{"images", check.images}, {"count", check.count}, {"logits", std::move(rows)}};
+}
+
+Json document(const Model& model) {
+  Json properties = Json::object();
+  for (const auto& [key, value] : model.properties) properties[key] = value;
+  Json parameters = Json::object();
+  for (const auto& [name, value] : model.parameters) parameters[name] = to_json(value);
+  Json metrics = Json::object();
+  for (const Metric& metric : model.metrics) metrics[metric.name] = number(metric.value);
+  Totals totals;
+  Json layers = Json::array();
+  for (NodeId id = 0; id < model.network.nodes().size(); ++id)
+    layers.push_back(layer_json(model.network, id, totals));
+  Json all = {{"format", "detol model 1"},
+              {"properties", std::move(properties)},
+              {"params", std::move(parameters)},
+              {"metrics", std::move(metrics)},
+              {"input",
+               {{"shape", to_json(model.network.input_shape())},
+                {"pixels", "[0, 1], before this normalisation"},
+                {"mean", model.mean},
+                {"deviation", model.deviation}}},
+              {"classes", model.class_names},
+              {"network", {{"params", totals.params}, {"flops", totals.flops}}},
+              {"layers", std::move(layers)}};
+  if (model.check) all["check"] = check_json_of(*model.check);
+  return all;
+}
+
+std::string compact(const Json& value) {
+  return value.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+// One line per layer, where nlohmann's indentation would give one per number.
+std::string lines(const Json& items) {
+  std::string text = "[";
+  for (std::size_t i = 0; i < items.size(); ++i)
+    text += fmt::format("{}\n    {}", i == 0 ? "" : ",", compact(items[i]));
+  return text + "\n  ]";
+}
+
+}  // namespace
+
+Result<std::string> json_bytes(const Model& model) {
+  const Json all = document(model);
+  std::string text = "{";
+  for (const auto& [key, value] : all.items()) {
+    text += fmt::format("{}\n  {}: {}", text.size() == 1 ? "" : ",", compact(key),
+                        key == "layers" ? lines(value) : compact(value));
+  }
+  return text + "\n}\n";
+}
+
+Result<void> check_json(std::string_view bytes) {
+  if (!nlohmann::json::accept(bytes)) return fail(ErrorCode::kExport, "not JSON, or damaged");
+  return {};
+}
+
+}  // namespace detol

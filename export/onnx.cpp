@@ -1,0 +1,324 @@
+// A network as an ONNX graph: one ONNX node per layer, in the network's order, except that
+//   - the normalisation comes first: (input - mean) / deviation;
+//   - SiLU is x * sigmoid(x), which opset 13 has no name for;
+//   - dropout does nothing at inference and is left out;
+//   - our vectors are C x 1 x 1 everywhere, ONNX's dense layers want N x C: a Flatten or an
+//     Unsqueeze stands where the two meet.
+// The format: https://github.com/onnx/onnx/blob/main/docs/IR.md and Operators.md.
+
+#include <fmt/format.h>
+#include <google/protobuf/message.h>
+#include <onnx/checker.h>
+#include <onnx/onnx_pb.h>
+#include <onnx/shape_inference/implementation.h>
+
+#include <algorithm>
+#include <bit>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "export/formats.h"
+
+namespace detol {
+namespace {
+
+constexpr int kOpset = 13;
+constexpr int kIrVersion = 7;
+constexpr float kEpsilon = 1e-5f;  // of kBatchNorm, encodings/layer.h
+constexpr const char* kInputMeaning = "pixels in [0, 1] (bytes / 255), N x C x H x W";
+
+static_assert(std::endian::native == std::endian::little, "raw_data is little-endian");
+
+// A tensor of the graph, N x C x H x W or, as a matrix, N x C.
+struct Edge {
+  std::string name;
+  bool is_matrix = false;
+};
+
+class GraphWriter {
+ public:
+  GraphWriter(const Model& model, onnx::GraphProto& graph) : model_(model), graph_(graph) {}
+
+  void write() {
+    edges_.push_back(normalised());
+    const std::span<const Node> nodes = model_.network.nodes();
+    for (NodeId id = 1; id < nodes.size(); ++id) edges_.push_back(layer(nodes[id]));
+    as_matrix(edges_.back());
+    // The last node written is the one that computes the output: all others lead to it.
+    graph_.mutable_node(graph_.node_size() - 1)->set_output(0, "logits");
+    declare_interface();
+  }
+
+ private:
+  using Names = std::vector<std::string>;
+  using Integers = std::vector<std::int64_t>;
+
+  onnx::NodeProto& add(const char* op, const std::string& name, const Names& inputs) {
+    onnx::NodeProto& node = *graph_.add_node();
+    node.set_op_type(op);
+    node.set_name(name);
+    for (const std::string& input : inputs) node.add_input(input);
+    node.add_output(name);
+    return node;
+  }
+
+  static onnx::AttributeProto& attribute(onnx::NodeProto& node, const char* name,
+                                         onnx::AttributeProto::AttributeType type) {
+    onnx::AttributeProto& added = *node.add_attribute();
+    added.set_name(name);
+    added.set_type(type);
+    return added;
+  }
+  static void set_int(onnx::NodeProto& node, const char* name, std::int64_t value) {
+    attribute(node, name, onnx::AttributeProto::INT).set_i(value);
+  }
+  static void set_float(onnx::NodeProto& node, const char* name, float value) {
+    attribute(node, name, onnx::AttributeProto::FLOAT).set_f(value);
+  }
+  static void set_ints(onnx::NodeProto& node, const char* name, const Integers& values) {
+    onnx::AttributeProto& added = attribute(node, name, onnx::AttributeProto::INTS);
+    for (std::int64_t value : values) added.add_ints(value);
+  }
+
+  template <typename Number>
+  std::string constant(const std::string& name, const Integers& shape, int type,
+                       const std::vector<Number>& data) {
+    onnx::TensorProto& tensor = *graph_.add_initializer();
+    tensor.set_name(name);
+    tensor.set_data_type(type);
+    for (std::int64_t extent : shape) tensor.add_dims(extent);
+    tensor.set_raw_data(data.data(), data.size() * sizeof(Number));
+    return name;
+  }
+  std::string floats(const std::string& name, const Integers& shape,
+                     const std::vector<float>& data) {
+    return constant(name, shape, onnx::TensorProto::FLOAT, data);
+  }
+
+  // The layer's tensors as constants, in the order in which ONNX's operators take them, which is
+  // ours: weight, bias; gamma, beta, mean, variance.
+  void add_weights(Names& inputs, std::size_t count) {
+    for (; count > 0; --count, ++next_weight_) {
+      const Tensor& tensor = model_.weights[next_weight_];
+      inputs.push_back(floats(tensor.name, tensor.shape, tensor.data));
+    }
+  }
+
+  Edge as_matrix(const Edge& edge) {
+    if (edge.is_matrix) return edge;
+    const std::string name = edge.name + ".matrix";
+    if (converted_.insert(name).second) set_int(add("Flatten", name, {edge.name}), "axis", 1);
+    return {name, true};
+  }
+
+  Edge as_image(const Edge& edge) {
+    if (!edge.is_matrix) return edge;
+    const std::string name = edge.name + ".image";
+    if (converted_.insert(name).second) {
+      const std::string axes =
+          constant(name + ".axes", {2}, onnx::TensorProto::INT64, Integers{2, 3});
+      add("Unsqueeze", name, {edge.name, axes});
+    }
+    return {name, false};
+  }
+
+  Edge normalised() {
+    const Integers shape{1, model_.network.input_shape().channels, 1, 1};
+    const std::string mean = floats("input.mean", shape, model_.mean);
+    const std::string deviation = floats("input.deviation", shape, model_.deviation);
+    add("Sub", "input.centred", {"input", mean});
+    add("Div", "input.normalised", {"input.centred", deviation});
+    return {"input.normalised"};
+  }
+
+  Edge layer(const Node& node) {
+    const Edge& first = edges_[node.inputs[0]];
+    switch (node.layer.kind) {
+      case LayerKind::kInput:
+        break;  // the builder makes one, as node 0
+      case LayerKind::kConv:
+        return conv(node, first);
+      case LayerKind::kDense:
+        return dense(node, first);
+      case LayerKind::kBatchNorm:
+        return batch_norm(node, first);
+      case LayerKind::kActivation:
+        return activation(node, first);
+      case LayerKind::kMaxPool:
+        return windowed(add("MaxPool", node.name, {as_image(first).name}), node);
+      case LayerKind::kAvgPool:
+        return windowed(add("AveragePool", node.name, {as_image(first).name}), node);
+      case LayerKind::kGlobalAvgPool:
+        add("GlobalAveragePool", node.name, {as_image(first).name});
+        return {node.name};
+      case LayerKind::kFlatten:
+        return as_matrix(first);
+      case LayerKind::kAdd:
+        add(node.inputs.size() == 2 ? "Add" : "Sum", node.name, images(node));
+        return {node.name};
+      case LayerKind::kScale:
+        add("Mul", node.name, images(node));
+        return {node.name};
+      case LayerKind::kDropout:
+        break;
+    }
+    return first;
+  }
+
+  Names images(const Node& node) {
+    Names names;
+    for (NodeId input : node.inputs) names.push_back(as_image(edges_[input]).name);
+    return names;
+  }
+
+  // Convolution's and pooling's windows; ONNX's average pooling does not count padding either.
+  static Edge windowed(onnx::NodeProto& added, const Node& node) {
+    const Layer& layer = node.layer;
+    const std::int64_t padding = (layer.kernel - 1) * layer.dilation / 2;
+    set_ints(added, "kernel_shape", {layer.kernel, layer.kernel});
+    set_ints(added, "pads", {padding, padding, padding, padding});
+    set_ints(added, "strides", {layer.stride, layer.stride});
+    return {node.name};
+  }
+
+  Edge conv(const Node& node, const Edge& input) {
+    Names inputs{as_image(input).name};
+    add_weights(inputs, node.layer.bias ? 2 : 1);
+    onnx::NodeProto& added = add("Conv", node.name, inputs);
+    set_int(added, "group", node.layer.groups);
+    set_ints(added, "dilations", {node.layer.dilation, node.layer.dilation});
+    return windowed(added, node);
+  }
+
+  Edge dense(const Node& node, const Edge& input) {
+    Names inputs{as_matrix(input).name};
+    add_weights(inputs, node.layer.bias ? 2 : 1);
+    set_int(add("Gemm", node.name, inputs), "transB", 1);
+    return {node.name, true};
+  }
+
+  Edge batch_norm(const Node& node, const Edge& input) {
+    Names inputs{as_image(input).name};
+    add_weights(inputs, 4);
+    set_float(add("BatchNormalization", node.name, inputs), "epsilon", kEpsilon);
+    return {node.name};
+  }
+
+  Edge activation(const Node& node, const Edge& input) {
+    switch (node.layer.activation) {
+      case Activation::kRelu:
+        add("Relu", node.name, {input.name});
+        break;
+      case Activation::kSigmoid:
+        add("Sigmoid", node.name, {input.name});
+        break;
+      case Activation::kSilu:
+        add("Sigmoid", node.name + ".sigmoid", {input.name});
+        add("Mul", node.name, {input.name, node.name + ".sigmoid"});
+        break;
+    }
+    return {node.name, input.is_matrix};
+  }
+
+  static void declare(onnx::ValueInfoProto& info, const char* name, const Integers& per_image) {
+    info.set_name(name);
+    onnx::TypeProto::Tensor& tensor = *info.mutable_type()->mutable_tensor_type();
+    tensor.set_elem_type(onnx::TensorProto::FLOAT);
+    tensor.mutable_shape()->add_dim()->set_dim_param("N");
+    for (std::int64_t extent : per_image) tensor.mutable_shape()->add_dim()->set_dim_value(extent);
+  }
+
+  void declare_interface() {
+    const Shape& in = model_.network.input_shape();
+    declare(*graph_.add_input(), "input", {in.channels, in.height, in.width});
+    declare(*graph_.add_output(), "logits", {model_.network.output().shape.elements()});
+    graph_.mutable_input(0)->set_doc_string(kInputMeaning);
+    graph_.mutable_output(0)->set_doc_string("logits, N x classes; softmax gives probabilities");
+  }
+
+  const Model& model_;
+  onnx::GraphProto& graph_;
+  std::vector<Edge> edges_;          // by NodeId
+  std::set<std::string> converted_;  // matrices and images that exist already
+  std::size_t next_weight_ = 0;      // weights come in the order of the nodes
+};
+
+std::string as_json(const nlohmann::json& value) {
+  return value.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+void describe(const Model& model, onnx::ModelProto& proto) {
+  const auto note = [&](const std::string& key, const std::string& value) {
+    onnx::StringStringEntryProto& entry = *proto.add_metadata_props();
+    entry.set_key("detol." + key);
+    entry.set_value(value);
+  };
+  note("input", kInputMeaning);
+  note("mean", as_json(model.mean));
+  note("deviation", as_json(model.deviation));
+  if (!model.class_names.empty()) note("classes", as_json(model.class_names));
+  for (const auto& [key, value] : model.properties) note(key, value);
+  for (const auto& [name, value] : model.parameters) note("param." + name, to_text(value));
+  for (const Metric& metric : model.metrics)
+    note("metric." + metric.name, fmt::format("{}", metric.value));
+  proto.set_doc_string(fmt::format(
+      "Found by detol. Input 'input': {}; the normalisation is inside. Output 'logits': N x "
+      "classes. See metadata_props detol.*.",
+      kInputMeaning));
+}
+
+// onnx's full check: the graph's form, then types and shapes along every edge.
+Result<void> check(const onnx::ModelProto& proto) {
+  try {
+    onnx::checker::check_model(proto);
+    onnx::ModelProto inferred = proto;
+    constexpr int kStrict = 1;
+    const onnx::ShapeInferenceOptions options(true, kStrict, true);
+    onnx::shape_inference::InferShapes(inferred, onnx::OpSchemaRegistry::Instance(), options);
+  } catch (const std::exception& error) {
+    std::string reason = error.what();
+    std::ranges::replace(reason, '\n', ' ');
+    return fail(ErrorCode::kExport, "onnx refuses the model: " + reason);
+  }
+  return {};
+}
+
+std::size_t bytes_of(const Weights& weights) {
+  std::size_t bytes = 0;
+  for (const Tensor& tensor : weights) bytes += tensor.data.size() * sizeof(float);
+  return bytes;
+}
+
+}  // namespace
+
+Result<std::string> onnx_bytes(const Model& model) {
+  constexpr std::size_t kMost = std::numeric_limits<std::int32_t>::max();  // protobuf's limit
+  constexpr std::size_t kGraph = std::size_t{64} << 20;                    // more than any graph
+  if (bytes_of(model.weights) > kMost - kGraph) {
+    return fail(ErrorCode::kExport, fmt::format("{} bytes of weights; an ONNX file holds 2 GB",
+                                                bytes_of(model.weights)));
+  }
+  onnx::ModelProto proto;
+  proto.set_ir_version(kIrVersion);
+  proto.set_producer_name("detol");
+  onnx::OperatorSetIdProto& operators = *proto.add_opset_import();
+  operators.set_domain("");
+  operators.set_version(kOpset);
+  proto.mutable_graph()->set_name("network");
+  GraphWriter(model, *proto.mutable_graph()).write();
+  describe(model, proto);
+  DETOL_TRY(check(proto));
+  return proto.SerializeAsString();
+}
+
+Result<void> check_onnx(std::string_view bytes) {
+  onnx::ModelProto proto;
+  if (bytes.size() > std::numeric_limits<std::int32_t>::max() ||
+      !proto.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) {
+    return fail(ErrorCode::kExport, "not an ONNX file, or a damaged one");
+  }
+  return check(proto);
+}
+
+}  // namespace detol

@@ -1,0 +1,136 @@
+// The promises of export.h, held by every row of exporters().
+
+#include "export/export.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <limits>
+
+#include <gtest/gtest.h>
+
+#include "core/file.h"
+#include "tests/export/sample_models.h"
+
+namespace detol {
+namespace {
+
+using testing::model_of;
+using testing::network_of_everything;
+using testing::network_with;
+
+class Exporters : public ::testing::TestWithParam<ExporterRow> {
+ protected:
+  void SetUp() override {
+    std::string test = ::testing::UnitTest::GetInstance()->current_test_info()->name();
+    std::ranges::replace(test, '/', '-');
+    folder_ = std::filesystem::path(::testing::TempDir()) / ("detol-" + test);
+    std::filesystem::remove_all(folder_);
+    std::filesystem::create_directory(folder_);
+  }
+  void TearDown() override { std::filesystem::remove_all(folder_); }
+
+  std::filesystem::path file(const std::string& stem = "model") const {
+    return folder_ / (stem + std::string(GetParam().extension));
+  }
+  Result<void> write(const Model& model, const std::filesystem::path& path) const {
+    return GetParam().write(model, path);
+  }
+  void expect_refused(const Model& model) const {
+    const Result<void> written = write(model, file());
+    ASSERT_FALSE(written);
+    EXPECT_EQ(written.error().code, ErrorCode::kExport);
+    EXPECT_EQ(written.error().message.find('\n'), std::string::npos);
+    EXPECT_TRUE(std::filesystem::is_empty(folder_));
+  }
+
+  std::filesystem::path folder_;
+};
+
+TEST_P(Exporters, VerifyEveryLayerKind) {
+  for (int kind = 0; kind <= static_cast<int>(testing::kLastKind); ++kind) {
+    const Model model = model_of(network_with(static_cast<LayerKind>(kind)));
+    const Result<void> written = write(model, file());
+    ASSERT_TRUE(written) << kind << ": " << written.error().message;
+    const Result<void> verified = GetParam().verify(model, file());
+    EXPECT_TRUE(verified) << kind << ": " << verified.error().message;
+  }
+}
+
+TEST_P(Exporters, VerifyANetworkOfEverything) {
+  const Model model = model_of(network_of_everything());
+  ASSERT_TRUE(write(model, file()));
+  const Result<void> verified = GetParam().verify(model, file());
+  EXPECT_TRUE(verified) << verified.error().message;
+}
+
+TEST_P(Exporters, GiveEqualBytesForEqualModels) {
+  ASSERT_TRUE(write(model_of(network_of_everything()), file("one")));
+  ASSERT_TRUE(write(model_of(network_of_everything()), file("two")));
+  EXPECT_EQ(read_file(file("one")).value(), read_file(file("two")).value());
+}
+
+TEST_P(Exporters, LeaveNothingBesideTheFile) {
+  ASSERT_TRUE(write(model_of(network_of_everything()), file()));
+  std::vector<std::filesystem::path> found;
+  for (const auto& entry : std::filesystem::directory_iterator(folder_)) found.push_back(entry);
+  EXPECT_EQ(found, std::vector{file()});
+}
+
+TEST_P(Exporters, NoticeAFileThatWasCut) {
+  const Model model = model_of(network_of_everything());
+  ASSERT_TRUE(write(model, file()));
+  std::filesystem::resize_file(file(), std::filesystem::file_size(file()) / 2);
+  const Result<void> verified = GetParam().verify(model, file());
+  ASSERT_FALSE(verified);
+  EXPECT_EQ(verified.error().code, ErrorCode::kExport);
+  EXPECT_NE(verified.error().message.find(file().string()), std::string::npos);
+}
+
+TEST_P(Exporters, NoticeAnotherNetworksFile) {
+  ASSERT_TRUE(write(model_of(network_with(LayerKind::kMaxPool)), file()));
+  EXPECT_FALSE(GetParam().verify(model_of(network_of_everything()), file()));
+}
+
+TEST_P(Exporters, NameAFolderThatIsNotThere) {
+  const Result<void> written = write(model_of(network_of_everything()), "/no/such/folder/model");
+  ASSERT_FALSE(written);
+  EXPECT_EQ(written.error().code, ErrorCode::kExport);
+  EXPECT_NE(written.error().message.find("/no/such/folder"), std::string::npos);
+}
+
+TEST_P(Exporters, RefuseAMissingTensor) {
+  Model model = model_of(network_of_everything());
+  model.weights.pop_back();
+  expect_refused(model);
+}
+
+TEST_P(Exporters, RefuseATensorOfAnotherShape) {
+  Model model = model_of(network_of_everything());
+  model.weights[0].shape[0] += 1;
+  expect_refused(model);
+}
+
+TEST_P(Exporters, RefuseWeightsThatDiverged) {
+  Model model = model_of(network_of_everything());
+  model.weights[2].data[0] = std::numeric_limits<float>::quiet_NaN();
+  expect_refused(model);
+}
+
+TEST_P(Exporters, RefuseANormalisationThatDividesByZero) {
+  Model model = model_of(network_of_everything());
+  model.deviation[1] = 0;
+  expect_refused(model);
+}
+
+TEST_P(Exporters, RefuseANormalisationOfOtherChannels) {
+  Model model = model_of(network_of_everything());
+  model.mean.push_back(0);
+  expect_refused(model);
+}
+
+INSTANTIATE_TEST_SUITE_P(All, Exporters,
+                         ::testing::ValuesIn(exporters().begin(), exporters().end()),
+                         [](const auto& row) { return std::string(row.param.name); });
+
+}  // namespace
+}  // namespace detol

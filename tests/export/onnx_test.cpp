@@ -1,0 +1,107 @@
+// What an ONNX file promises its reader, seen through onnx's own types.
+
+#include <onnx/onnx_pb.h>
+
+#include <algorithm>
+
+#include <gtest/gtest.h>
+
+#include "export/formats.h"
+#include "tests/export/sample_models.h"
+
+namespace detol {
+namespace {
+
+using testing::model_of;
+using testing::network_of_everything;
+using testing::network_with;
+
+onnx::ModelProto exported(const Model& model) {
+  onnx::ModelProto proto;
+  EXPECT_TRUE(proto.ParseFromString(onnx_bytes(model).value()));
+  return proto;
+}
+
+std::vector<std::string> operators(const onnx::ModelProto& proto) {
+  std::vector<std::string> names;
+  for (const onnx::NodeProto& node : proto.graph().node()) names.push_back(node.op_type());
+  return names;
+}
+
+TEST(Onnx, TakesPixelsAndNormalisesThemItself) {
+  const onnx::ModelProto proto = exported(model_of(network_with(LayerKind::kInput)));
+  EXPECT_EQ(operators(proto), (std::vector<std::string>{"Sub", "Div", "Conv", "Flatten", "Gemm"}));
+  EXPECT_EQ(proto.graph().node(0).input(0), "input");
+}
+
+TEST(Onnx, TakesAnyNumberOfImages) {
+  const onnx::ModelProto proto = exported(model_of(network_of_everything()));
+  const auto& shape = proto.graph().input(0).type().tensor_type().shape();
+  EXPECT_EQ(shape.dim(0).dim_param(), "N");
+  EXPECT_EQ(shape.dim(1).dim_value(), 3);
+  EXPECT_EQ(shape.dim(3).dim_value(), 9);
+}
+
+TEST(Onnx, GivesLogitsAsAMatrix) {
+  const onnx::ModelProto proto = exported(model_of(network_of_everything()));
+  EXPECT_EQ(proto.graph().output(0).name(), "logits");
+  EXPECT_EQ(proto.graph().output(0).type().tensor_type().shape().dim(1).dim_value(), 4);
+}
+
+TEST(Onnx, LeavesDropoutOut) {
+  EXPECT_EQ(operators(exported(model_of(network_with(LayerKind::kDropout)))),
+            operators(exported(model_of(network_with(LayerKind::kInput)))));
+}
+
+TEST(Onnx, EndsInLogitsAlsoAfterDropout) {
+  NetworkBuilder b({1, 4, 4});
+  const NodeId dense = b.add({.kind = LayerKind::kDense, .channels = 2}, {b.input()});
+  const Network network = b.build(b.add({.kind = LayerKind::kDropout}, {dense})).value();
+  const onnx::ModelProto proto = exported(model_of(network));
+  EXPECT_EQ(proto.graph().node(proto.graph().node_size() - 1).output(0), "logits");
+}
+
+TEST(Onnx, KeepsEveryWeightUnderItsName) {
+  const Model model = model_of(network_of_everything());
+  const onnx::ModelProto proto = exported(model);
+  for (const Tensor& tensor : model.weights) {
+    const auto& all = proto.graph().initializer();
+    const auto found = std::find_if(all.begin(), all.end(),
+                                    [&](const auto& other) { return other.name() == tensor.name; });
+    ASSERT_NE(found, all.end()) << tensor.name;
+    const auto* data = reinterpret_cast<const char*>(tensor.data.data());
+    EXPECT_EQ(found->raw_data(), std::string(data, tensor.data.size() * sizeof(float)));
+  }
+}
+
+TEST(Onnx, SaysInItsMetadataWhatToFeedIt) {
+  const onnx::ModelProto proto = exported(model_of(network_of_everything()));
+  std::map<std::string, std::string> metadata;
+  for (const auto& entry : proto.metadata_props()) metadata[entry.key()] = entry.value();
+  EXPECT_EQ(metadata.at("detol.input"), "pixels in [0, 1] (bytes / 255), N x C x H x W");
+  EXPECT_EQ(metadata.at("detol.mean"), "[0.25,0.25,0.25]");
+  EXPECT_EQ(metadata.at("detol.classes"), R"(["T-shirt/top","a \"quoted\" one"])");
+  EXPECT_EQ(metadata.at("detol.trial"), "17");
+  EXPECT_EQ(metadata.at("detol.param.optimizer"), "sgd");
+  EXPECT_EQ(metadata.at("detol.metric.val_accuracy"), "0.91");
+}
+
+TEST(Onnx, RefusesALayerThatTakesTheNameOfTheOutput) {
+  NetworkBuilder b({1, 4, 4});
+  const NodeId x = b.add({.kind = LayerKind::kFlatten}, {b.input()});
+  const NodeId dense = b.add({.kind = LayerKind::kDense, .channels = 2}, {x}, "logits");
+  const NodeId act = b.add({.kind = LayerKind::kActivation}, {dense});
+  const auto bytes = onnx_bytes(model_of(b.build(act).value()));
+  ASSERT_FALSE(bytes);
+  EXPECT_EQ(bytes.error().code, ErrorCode::kExport);
+  EXPECT_EQ(bytes.error().message.find('\n'), std::string::npos);
+}
+
+TEST(Onnx, RefusesBytesThatAreNoModel) {
+  EXPECT_FALSE(check_onnx(""));
+  EXPECT_FALSE(check_onnx("not a model"));
+  EXPECT_FALSE(check_onnx(std::string(1000, '\xff')));
+}
+
+}  // namespace
+}  // namespace detol

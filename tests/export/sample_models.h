@@ -1,0 +1,82 @@
+#pragma once
+
+// Models for the tests of this folder: small networks with drawn weights.
+
+#include "core/rng.h"
+#include "export/export.h"
+
+namespace detol::testing {
+
+inline constexpr LayerKind kLastKind = LayerKind::kDropout;
+
+// A network in which a layer of that kind does its work between a convolution and the head.
+inline Network network_with(LayerKind kind) {
+  NetworkBuilder b({2, 6, 6});
+  const NodeId x =
+      b.add({.kind = LayerKind::kConv, .channels = 4, .kernel = 3, .bias = true}, {b.input()});
+  const NodeId pooled = b.add({.kind = LayerKind::kGlobalAvgPool}, {x});
+  Layer layer{.kind = kind};
+  std::vector<NodeId> inputs{x};
+  if (kind == LayerKind::kConv) {
+    layer = {.kind = kind, .channels = 8, .kernel = 3, .stride = 2, .groups = 4, .dilation = 2};
+  }
+  if (kind == LayerKind::kDense) layer.channels = 5;
+  if (kind == LayerKind::kMaxPool || kind == LayerKind::kAvgPool) layer.kernel = layer.stride = 3;
+  if (kind == LayerKind::kAdd) inputs = {x, x, x};
+  if (kind == LayerKind::kScale) inputs = {x, pooled};
+  if (kind == LayerKind::kDropout) layer.rate = 0.5;
+  const NodeId worked = kind == LayerKind::kInput ? x : b.add(layer, inputs);
+  return b.build(b.add({.kind = LayerKind::kDense, .channels = 3, .bias = true}, {worked})).value();
+}
+
+// Every kind and every meeting of vectors and images, in one network.
+inline Network network_of_everything() {
+  NetworkBuilder b({3, 9, 9});
+  const auto act = [&](Activation f, NodeId x) {
+    return b.add({.kind = LayerKind::kActivation, .activation = f}, {x});
+  };
+  NodeId x = b.add({.kind = LayerKind::kConv, .channels = 8, .kernel = 3}, {b.input()}, "stem");
+  x = act(Activation::kSilu, b.add({.kind = LayerKind::kBatchNorm}, {x}));
+  const NodeId deep =
+      b.add({.kind = LayerKind::kConv, .channels = 8, .kernel = 5, .groups = 8}, {x});
+  const NodeId wide = b.add({.kind = LayerKind::kMaxPool, .kernel = 3}, {x});
+  x = b.add({.kind = LayerKind::kAdd}, {deep, wide});
+  NodeId gate = b.add({.kind = LayerKind::kGlobalAvgPool}, {x});
+  gate = act(Activation::kRelu,
+             b.add({.kind = LayerKind::kDense, .channels = 2, .bias = true}, {gate}));
+  gate = b.add({.kind = LayerKind::kConv, .channels = 8, .bias = true}, {gate});
+  gate = b.add({.kind = LayerKind::kDense, .channels = 8}, {gate});
+  x = b.add({.kind = LayerKind::kScale}, {x, act(Activation::kSigmoid, gate)});
+  x = b.add({.kind = LayerKind::kAvgPool, .kernel = 3, .stride = 2}, {x});
+  x = b.add({.kind = LayerKind::kFlatten},
+            {b.add({.kind = LayerKind::kDropout, .rate = 0.3}, {x})});
+  x = b.add({.kind = LayerKind::kBatchNorm},
+            {b.add({.kind = LayerKind::kDense, .channels = 16, .bias = true}, {x})});
+  return b.build(b.add({.kind = LayerKind::kDense, .channels = 4, .bias = true}, {x})).value();
+}
+
+// Weights of a trained network's size: none is at its initial value, variances are positive.
+inline Model model_of(Network network, std::uint64_t seed = 1) {
+  Rng rng(seed);
+  Model model;
+  model.network = std::move(network);
+  for (const NetworkParameter& parameter : model.network.parameters()) {
+    Tensor tensor{parameter.name, parameter.spec.shape, {}};
+    for (std::int64_t i = 0; i < parameter.spec.elements(); ++i) {
+      const bool variance = parameter.spec.name == "running_var";
+      tensor.data.push_back(
+          static_cast<float>(variance ? rng.uniform(0.5, 2) : 0.3 * rng.normal()));
+    }
+    model.weights.push_back(std::move(tensor));
+  }
+  const auto channels = static_cast<std::size_t>(model.network.input_shape().channels);
+  model.mean.assign(channels, 0.25f);
+  model.deviation.assign(channels, 0.5f);
+  model.class_names = {"T-shirt/top", "a \"quoted\" one"};
+  model.properties = {{"study", "fashion"}, {"trial", "17"}};
+  model.parameters = {{"lr", 0.01}, {"optimizer", std::string("sgd")}, {"nesterov", true}};
+  model.metrics = {{"val_accuracy", 0.91}};
+  return model;
+}
+
+}  // namespace detol::testing
