@@ -1,0 +1,64 @@
+#include "trainer/data/augment.h"
+
+#include <algorithm>
+#include <cassert>
+
+namespace detol {
+
+Window draw_window(Rng rng, int padding, bool flip) {
+  Window window;
+  const auto offset = [&] {
+    return static_cast<std::int64_t>(rng.below(2 * static_cast<std::uint64_t>(padding) + 1)) -
+           padding;
+  };
+  window.down = offset();
+  window.right = offset();
+  window.mirrored = flip && rng.chance(0.5);
+  return window;
+}
+
+Normaliser::Normaliser(const Dataset& data) : shape_(data.info.task.input) {
+  for (std::size_t channel = 0; channel < data.mean.size(); ++channel) {
+    const double mean = data.mean[channel], deviation = data.deviation[channel];
+    std::array<float, 256>& table = tables_.emplace_back();
+    for (std::size_t x = 0; x < 256; ++x) {
+      table[x] = static_cast<float>((static_cast<double>(x) / 255 - mean) / deviation);
+    }
+  }
+}
+
+void Normaliser::write(std::span<const std::uint8_t> image, std::span<float> out) const {
+  assert(image.size() == out.size());
+  const auto plane = static_cast<std::size_t>(shape_.height * shape_.width);
+  for (std::size_t channel = 0; channel < tables_.size(); ++channel) {
+    const std::array<float, 256>& table = tables_[channel];
+    const std::uint8_t* from = image.data() + channel * plane;
+    float* to = out.data() + channel * plane;
+    for (std::size_t i = 0; i < plane; ++i) to[i] = table[from[i]];
+  }
+}
+
+void Normaliser::write(std::span<const std::uint8_t> image, const Window& window,
+                       std::span<float> out) const {
+  assert(image.size() == out.size());
+  const std::int64_t height = shape_.height, width = shape_.width;
+  const std::int64_t first = std::clamp<std::int64_t>(-window.right, 0, width);
+  const std::int64_t last = std::clamp<std::int64_t>(width - window.right, first, width);
+  const std::uint8_t* plane = image.data();
+  float* row = out.data();
+  for (const std::array<float, 256>& table : tables_) {
+    for (std::int64_t y = 0; y < height; ++y, row += width) {
+      const std::int64_t from = y + window.down;
+      const bool covered = from >= 0 && from < height;
+      std::fill(row, row + (covered ? first : width), table[0]);
+      if (!covered) continue;
+      const std::uint8_t* pixels = plane + from * width + window.right;
+      for (std::int64_t x = first; x < last; ++x) row[x] = table[pixels[x]];
+      std::fill(row + last, row + width, table[0]);
+      if (window.mirrored) std::reverse(row, row + width);
+    }
+    plane += height * width;
+  }
+}
+
+}  // namespace detol

@@ -1,0 +1,54 @@
+#include "trainer/data/batches.h"
+
+#include <cassert>
+#include <numeric>
+
+namespace detol {
+namespace {
+
+// The seed's own streams belong to the initial weights.
+constexpr std::uint64_t kBatchStream = 0x62617463686573;  // "batches"
+
+}  // namespace
+
+Batches::Batches(const Dataset& data, const Recipe& recipe, std::uint64_t seed)
+    : data_(data),
+      normaliser_(data),
+      batch_size_(recipe.batch_size),
+      padding_(recipe.crop_padding),
+      flip_(recipe.horizontal_flip),
+      trial_(Rng(seed).split(kBatchStream)),
+      epoch_(trial_),
+      order_(static_cast<std::size_t>(data.info.training)) {
+  assert(batch_size_ >= 1 && batch_size_ <= data.info.training);
+}
+
+std::int64_t Batches::steps_per_epoch() const {
+  return data_.info.training / batch_size_;
+}
+
+void Batches::start_epoch(int epoch) {
+  epoch_ = trial_.split(static_cast<std::uint64_t>(epoch));
+  std::iota(order_.begin(), order_.end(), 0);
+  epoch_.split(0).shuffle(std::span(order_));
+}
+
+void Batches::fill(std::int64_t step, std::span<float> images,
+                   std::span<std::int32_t> labels) const {
+  const auto size = static_cast<std::size_t>(data_.info.task.input.elements());
+  const auto first = static_cast<std::size_t>(step * batch_size_);
+  for (std::size_t i = 0; i < static_cast<std::size_t>(batch_size_); ++i) {
+    const std::size_t position = first + i;
+    const std::int64_t image = order_[position];
+    const std::span<float> out = images.subspan(i * size, size);
+    labels[i] = data_.labels[static_cast<std::size_t>(image)];
+    if (padding_ == 0 && !flip_) {
+      normaliser_.write(data_.image(image), out);
+      continue;
+    }
+    const Window window = draw_window(epoch_.split(position + 1), padding_, flip_);
+    normaliser_.write(data_.image(image), window, out);
+  }
+}
+
+}  // namespace detol

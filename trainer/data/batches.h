@@ -1,0 +1,44 @@
+#pragma once
+
+// Batches: the training images of one trial in the order, crops and flips of each epoch.
+// Everything is drawn from (trial seed, epoch, position in the epoch), so an epoch is the
+// same whether or not its predecessors were trained in this process. A last incomplete
+// batch is dropped. Allocates in the constructor alone; reads the data set, which must
+// outlive it.
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "core/rng.h"
+#include "encodings/recipe.h"
+#include "trainer/data/augment.h"
+#include "trainer/dataset.h"
+
+namespace detol {
+
+class Batches {
+ public:
+  // REQUIRES: 1 <= recipe.batch_size <= data.info.training.
+  Batches(const Dataset& data, const Recipe& recipe, std::uint64_t seed);
+
+  std::int64_t steps_per_epoch() const;
+
+  // Shuffles. Epochs count from 1.
+  void start_epoch(int epoch);
+
+  // Batch `step` of the started epoch, counted from 0.
+  void fill(std::int64_t step, std::span<float> images, std::span<std::int32_t> labels) const;
+
+ private:
+  const Dataset& data_;
+  Normaliser normaliser_;
+  std::int64_t batch_size_;
+  int padding_;
+  bool flip_;
+  Rng trial_;
+  Rng epoch_;
+  std::vector<std::int64_t> order_;  // of all training images, in this epoch
+};
+
+}  // namespace detol
