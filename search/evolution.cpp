@@ -1,0 +1,145 @@
+// Regularised evolution (Real et al., 2019, "Regularized Evolution for Image Classifier
+// Architecture Search", AAAI, arXiv 1802.01548, algorithm 1).
+//
+// The population is a queue. Each new trial mutates one choice of the best of `sample` members
+// drawn with replacement; each outcome joins at the back and, once the queue is full, the
+// oldest member leaves. Age, not rank, decides who leaves: a lucky measurement cannot live for
+// ever, which is all the regularisation there is.
+//
+//   population 3, sample 2: members (a 0.5)(b 0.2)(c 0.9); drawn b, c -> b is mutated into d;
+//   told d 0.4: (b 0.2)(c 0.9)(d 0.4)
+//
+// What the paper leaves open, and its answers here:
+// - Until `startup` trials were measured, trials are uniform draws. The paper fills its whole
+//   population so (100 of 20,000); a study of twenty to a hundred trials cannot.
+// - A child that was told before is mutated again, up to kTries times, so that no training is
+//   spent on a known answer as long as the space has new ones nearby.
+// - A trial that failed, or whose value is NaN, has no offspring.
+// - A trial that is told again keeps its age and gets the new value; if it had left the
+//   population, it joins again at the back.
+// - Values are compared as they are, whatever their fidelity. A trial that was stopped early
+//   counts with what it had reached: usually less than its full length would have given, and
+//   the pruner that stopped it had judged it worse at equal length.
+//
+// The defaults (population 20, sample 10, startup 8) suit twenty to a hundred trials: of 36
+// settings tried on five functions, with 200 seeds each, eager ones (sample >= population / 2)
+// were best after 25, 50 and 100 trials; long searches want a larger population.
+//
+// A proposal depends on the seed, its number and the tells alone, so asking for four at once
+// is asking four times. Price: a few microseconds per ask and tell, O(population) memory and
+// eight bytes per trial ever told.
+
+#include <algorithm>
+#include <deque>
+#include <limits>
+#include <unordered_set>
+
+#include "core/hash.h"
+#include "core/options.h"
+#include "core/rng.h"
+#include "search/searchers.h"
+
+namespace detol {
+namespace {
+
+constexpr int kTries = 20;  // mutations spent on one proposal to find a new genome
+
+struct Member {
+  Trial trial;
+  double value;  // finite or infinite, never NaN
+};
+
+struct Knobs {
+  std::size_t population;
+  std::int64_t sample;
+  std::size_t startup;
+};
+
+class Evolution final : public Searcher {
+ public:
+  Evolution(Space space, const SearcherSettings& settings, Knobs knobs)
+      : space_(std::move(space)),
+        rng_(settings.seed),
+        direction_(settings.objectives.front().direction),
+        knobs_(knobs) {}
+
+  std::vector<Trial> ask(TrialId first_id, int count) override {
+    std::vector<Trial> trials;
+    for (int i = 0; i < count; ++i) {
+      const TrialId id = first_id + static_cast<TrialId>(i);
+      trials.push_back({id, propose(rng_.split(id))});
+    }
+    return trials;
+  }
+
+  void tell(const Trial& trial, const Outcome& outcome) override {
+    told_.insert(identity(trial.genome));
+    const double value = value_of(outcome);
+    const auto earlier =
+        std::ranges::find(members_, trial.id, [](const Member& member) { return member.trial.id; });
+    if (value != value) {
+      if (earlier != members_.end()) members_.erase(earlier);
+      return;
+    }
+    if (earlier != members_.end()) {
+      *earlier = {trial, value};
+      return;
+    }
+    members_.push_back({trial, value});
+    if (members_.size() > knobs_.population) members_.pop_front();
+  }
+
+ private:
+  Genome propose(Rng rng) const {
+    Genome child = members_.size() < knobs_.startup ? space_.sample(rng)
+                                                    : space_.mutate(best_of_sample(rng), rng);
+    for (int i = 0; i < kTries && told_.contains(identity(child)); ++i)
+      child = space_.mutate(child, rng);
+    return child;
+  }
+
+  const Genome& best_of_sample(Rng& rng) const {
+    const Member* best = &members_[rng.below(members_.size())];
+    for (std::int64_t i = 1; i < knobs_.sample; ++i) {
+      const Member& drawn = members_[rng.below(members_.size())];
+      if (is_better(direction_, drawn.value, best->value)) best = &drawn;
+    }
+    return best->trial.genome;
+  }
+
+  static std::uint64_t identity(const Genome& genome) {
+    return hash64(std::as_bytes(genome.codes()));
+  }
+
+  // The first objective; NaN if there is nothing to learn from.
+  static double value_of(const Outcome& outcome) {
+    const auto* measured = std::get_if<Measured>(&outcome);
+    if (measured == nullptr || measured->values.empty())
+      return std::numeric_limits<double>::quiet_NaN();
+    return measured->values.front();
+  }
+
+  const Space space_;
+  const Rng rng_;
+  const Direction direction_;
+  const Knobs knobs_;
+  std::deque<Member> members_;              // oldest first; at most knobs_.population of them
+  std::unordered_set<std::uint64_t> told_;  // identities of all genomes ever told
+};
+
+}  // namespace
+
+Result<std::unique_ptr<Searcher>> make_evolution(const Space& space,
+                                                 const SearcherSettings& settings) {
+  OptionReader options("evolution", settings.options);
+  const std::int64_t population = options.whole("population", 20, 2, 10'000);
+  const std::int64_t sample = options.whole("sample", 10, 1, 10'000);
+  const std::int64_t startup = options.whole("startup", 8, 1, 10'000);
+  DETOL_TRY(options.done());
+  const Knobs knobs{.population = static_cast<std::size_t>(population),
+                    .sample = sample,
+                    .startup = static_cast<std::size_t>(std::min(startup, population))};
+  return std::make_unique<Evolution>(space, settings, knobs);
+}
+
+}  // namespace detol

@@ -1,0 +1,34 @@
+#include "search/searchers.h"
+
+#include <array>
+
+#include "core/table.h"
+
+namespace detol {
+namespace {
+
+constexpr std::array kSearchers = {
+    SearcherRow{"random", "uniform draws; the baseline every other searcher must beat",
+                make_random},
+    SearcherRow{"evolution",
+                "regularised evolution: mutate the best of a sample, retire the oldest",
+                make_evolution},
+};
+
+}  // namespace
+
+std::span<const SearcherRow> searchers() {
+  return kSearchers;
+}
+
+Result<std::unique_ptr<Searcher>> make_searcher(std::string_view name, const Space& space,
+                                                const SearcherSettings& settings) {
+  const SearcherRow* row = find_row(searchers(), name);
+  if (row == nullptr)
+    return fail(ErrorCode::kUsage, unknown_name("algorithm", name, names_of(searchers())));
+  if (settings.objectives.empty())
+    return fail(ErrorCode::kInput, "a search needs at least one objective; add one to objectives");
+  return row->make(space, settings);
+}
+
+}  // namespace detol

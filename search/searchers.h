@@ -1,0 +1,15 @@
+#pragma once
+
+// The factories behind the rows of searchers(), one per file of this folder.
+
+#include <memory>
+
+#include "search/searcher.h"
+
+namespace detol {
+
+Result<std::unique_ptr<Searcher>> make_random(const Space& space, const SearcherSettings& settings);
+Result<std::unique_ptr<Searcher>> make_evolution(const Space& space,
+                                                 const SearcherSettings& settings);
+
+}  // namespace detol

@@ -1,0 +1,62 @@
+#pragma once
+
+// The spaces that every searcher is tested on, small and awkward ones among them.
+
+#include <string>
+#include <vector>
+
+#include "encodings/space.h"
+
+namespace detol::testing_support {
+
+struct NamedSpace {
+  std::string name;
+  Space space;
+};
+
+inline Space conditional_space() {
+  return SpaceBuilder()
+      .add_categorical("opt", {"sgd", "adamw", "lion"})
+      .add_float("momentum", 0.8, 0.99, {.when = {"opt", {"sgd"}}})
+      .add_bool("nesterov", {.when = {"opt", {"sgd"}}})
+      .add_float("nesterov_share", 0, 1, {.when = {"nesterov", {Value(true)}}})
+      .add_int("depth", 1, 3)
+      .add_categorical("third", {"conv", "identity"}, {.when = {"depth", {Value(std::int64_t{3})}}})
+      .build()
+      .value();
+}
+
+inline Space wide_space(int choices) {
+  SpaceBuilder builder;
+  for (int i = 0; i < choices; ++i) {
+    const std::string name = "c" + std::to_string(i);
+    if (i % 2 == 0) builder.add_categorical(name, {"a", "b", "c", "d"});
+    if (i % 2 == 1) builder.add_float(name, -1, 1);
+  }
+  return builder.build().value();
+}
+
+inline std::vector<NamedSpace> all_spaces() {
+  return {
+      {"conditional", conditional_space()},
+      {"categorical", SpaceBuilder()
+                          .add_categorical("op", {"conv", "pool", "skip", "none"})
+                          .add_categorical("norm", {"batch", "layer"})
+                          .add_bool("se")
+                          .build()
+                          .value()},
+      {"one_value", SpaceBuilder().add_categorical("only", {"this"}).build().value()},
+      {"two_values", SpaceBuilder().add_bool("flag").build().value()},
+      {"log_float", SpaceBuilder().add_float("lr", 1e-6, 1, {.log = true}).build().value()},
+      {"steps", SpaceBuilder()
+                    .add_float("dropout", 0, 0.5, {.step = 0.1})
+                    .add_int("width", 16, 256, {.log = true, .step = 16})
+                    .add_numbers("batch", {32, 64, 128}, {.ordered = true})
+                    .build()
+                    .value()},
+      {"wide", wide_space(60)},
+      {"empty", Space()},
+  };
+}
+
+}  // namespace detol::testing_support
