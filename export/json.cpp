@@ -29,7 +29,7 @@ Json to_json(const Value& value) {
 
 struct Totals {
   std::int64_t params = 0;
-  double flops = 0;
+  std::int64_t flops = 0;
 };
 
 Json layer_json(const Network& network, NodeId id, Totals& totals) {
@@ -46,7 +46,7 @@ Json layer_json(const Network& network, NodeId id, Totals& totals) {
     layer["tensors"][std::string(spec.name)] = spec.shape;
     if (spec.trainable) params += spec.elements();
   }
-  const double flops = flops_of(node.layer, inputs, node.shape);
+  const auto flops = static_cast<std::int64_t>(flops_of(node.layer, inputs, node.shape));
   layer["params"] = params;
   layer["flops"] = flops;
   totals.params += params;
