@@ -19,19 +19,22 @@ struct Checkpoint {
   TrialId trial = 0;
   int attempt = 1;
   std::uint64_t arch_hash = 0;
+  std::uint64_t job_hash = 0;        // of all that the numbers depend on: seed, recipe, data, ...
   int epoch = 0;                     // epochs finished
   std::int64_t step = 0;             // steps finished
   std::vector<EpochReport> history;  // of epochs 1..epoch
   TrainingState state;
 };
 
-// Writes `<folder>/epoch-<n>.ckpt` durably and removes all but the last two.
+// Writes `<folder>/epoch-<n>.ckpt` durably, creating the folder, and removes all but the
+// last two. Errors: kStorage.
 Result<void> write_checkpoint(const std::filesystem::path& folder, const Checkpoint& checkpoint);
 
-// The newest whole checkpoint of a folder, or nullopt if there is none.
+// The newest whole checkpoint of a folder, or nullopt if there is none. Errors (kStorage):
+// unreadable, or written by a newer detol.
 Result<std::optional<Checkpoint>> newest_checkpoint(const std::filesystem::path& folder);
 
-// The checkpoint of exactly that epoch. Errors: kStorage (missing, damaged).
+// The checkpoint of exactly that epoch. Errors (kStorage): missing, damaged, newer.
 Result<Checkpoint> read_checkpoint(const std::filesystem::path& folder, int epoch);
 
 }  // namespace detol

@@ -55,6 +55,7 @@ inline std::string idx_images(const IdxData& data, int count, std::uint64_t stre
 }
 
 inline void write_bytes(const std::filesystem::path& path, std::string_view bytes) {
+  std::filesystem::remove(path);  // some file systems flush a file that is emptied and refilled
   std::ofstream(path, std::ios::binary)
       .write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
 }
