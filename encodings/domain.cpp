@@ -59,6 +59,16 @@ std::string to_text(const Value& value) {
   return std::visit(writer, value);
 }
 
+std::string accepted_values(const Domain& domain) {
+  if (domain.kind == DomainKind::kBool) return "true or false";
+  if (domain.kind != DomainKind::kCategorical) {
+    return fmt::format("{} to {}", domain.low, domain.high);
+  }
+  std::vector<std::string> words;
+  for (const Value& choice : domain.choices) words.push_back(to_text(choice));
+  return fmt::format("{}", fmt::join(words, ", "));
+}
+
 double Domain::cardinality() const {
   switch (kind) {
     case DomainKind::kBool:

@@ -59,4 +59,7 @@ struct Domain {
   std::optional<double> code_of(const Value& value) const;  // accepts 1 for 1.0, "1" never for 1
 };
 
+// What a domain accepts, for messages: "sgd, adamw", "0.0001 to 0.1", "true or false".
+std::string accepted_values(const Domain& domain);
+
 }  // namespace detol

@@ -11,14 +11,17 @@
 namespace detol {
 
 enum class FieldKind {
-  kInt,     // whole number in [low, high]
-  kNumber,  // number in [low, high]
-  kBool,
+  kInt,       // whole number in [low, high], or one of `words`
+  kNumber,    // number in [low, high]
+  kBool,      // true, false
   kWord,      // one of `words`; any text if there are none
   kSize,      // bytes: 400MB, 2GiB or a number
   kDuration,  // 2h, 90s, 2d12h
   kSection,   // a map with the keys of `children`
-  kList,      // a list of maps with the keys of `children`
+  kList,      // a list of maps with the keys of `children`; `repeat: n` in an item makes n of it
+  kNamed,     // a word, or {name: word, ...} with the keys of `children`; without children any
+              // scalars: whoever owns the name checks them
+  kFree,      // any YAML; checked by whoever reads it
 };
 
 struct Field {
@@ -28,6 +31,7 @@ struct Field {
   bool may_be_domain = false;  // a {type: ..., low: ...} map may stand for the value
   double low = -std::numeric_limits<double>::infinity();
   double high = std::numeric_limits<double>::infinity();
+  bool odd = false;  // kInt: odd numbers only
   std::span<const std::string_view> words = {};
   std::span<const Field> children = {};
 };

@@ -41,16 +41,6 @@ double other_code(const Domain& domain, double code, Rng& rng) {
   return drawn < code ? drawn : drawn + 1;
 }
 
-std::string accepted(const Domain& domain) {
-  if (domain.kind == DomainKind::kBool) return "true or false";
-  if (domain.kind != DomainKind::kCategorical) {
-    return fmt::format("{} to {}", domain.low, domain.high);
-  }
-  std::vector<std::string> words;
-  for (const Value& choice : domain.choices) words.push_back(to_text(choice));
-  return fmt::format("{}", fmt::join(words, ", "));
-}
-
 }  // namespace
 
 std::optional<std::size_t> Space::index_of(std::string_view name) const {
@@ -114,7 +104,7 @@ Result<Genome> Space::genome(std::span<const std::pair<std::string, Value>> assi
     const auto code = domain.code_of(value);
     if (!code) {
       return fail(ErrorCode::kInput, fmt::format("{} cannot be {}; it accepts {}", name,
-                                                 to_text(value), accepted(domain)));
+                                                 to_text(value), accepted_values(domain)));
     }
     if (codes[*index] == codes[*index])
       return fail(ErrorCode::kInput, fmt::format("{} is given twice", name));
@@ -266,7 +256,7 @@ Result<Space> SpaceBuilder::build() const {
       if (!code) {
         return bad(fmt::format("{}: when: {} cannot be {}; it accepts {}", domain.name,
                                domains_[*parent].name, to_text(value),
-                               accepted(domains_[*parent])));
+                               accepted_values(domains_[*parent])));
       }
       link.codes.push_back(*code);
     }

@@ -72,6 +72,10 @@ class StudyConfig {
   std::string budget;  // as written; empty if absent
   ResourceConfig resources;
 
+  // Where the file says what others check, for their messages: "space.yaml:30:11" or
+  // "--set search.algorithm"; the file's name alone where it says nothing.
+  std::string algorithm_at, pruner_at, initial_trials_at, data_format_at, data_path_at, budget_at;
+
   // The file with overrides applied and without comments: loading it again gives the same
   // study. This is what the ledger keeps and what workers are sent.
   std::string text;

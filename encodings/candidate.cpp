@@ -1,0 +1,99 @@
+// From a genome to a candidate: every choice made, the network built, its cost known.
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "core/table.h"
+#include "encodings/canonical.h"
+#include "encodings/study_config.h"
+
+namespace detol {
+namespace {
+
+using nlohmann::json;
+using Refused = StudyConfig::Refused;
+
+// `node` with every {"$": name} replaced by the genome's choice. The value of an inactive
+// choice is left out, so that its default holds.
+json resolved(const json& node, const Genome& genome) {
+  if (node.is_array()) {
+    json items = json::array();
+    for (const json& item : node) items.push_back(resolved(item, genome));
+    return items;
+  }
+  if (!node.is_object()) return node;
+  if (const auto choice = node.find("$"); choice != node.end()) {
+    const auto name = choice->get<std::string>();
+    if (!genome.is_active(name)) return {};
+    return std::visit([](const auto& value) { return json(value); }, genome.value(name));
+  }
+  json members = json::object();
+  for (const auto& [key, member] : node.items()) {
+    json value = resolved(member, genome);
+    if (!value.is_null()) members[key] = std::move(value);
+  }
+  return members;
+}
+
+// Overwrites `target` where the section says something.
+template <typename T>
+void read(const json& section, const char* key, T& target) {
+  if (const auto found = section.find(key); found != section.end()) found->get_to(target);
+}
+
+Recipe recipe_of(const json& file) {
+  Recipe recipe;
+  const json parameters = file.value("parameters", json::object());
+  read(parameters, "optimizer", recipe.optimizer);
+  read(parameters, "lr", recipe.lr);
+  read(parameters, "momentum", recipe.momentum);
+  read(parameters, "nesterov", recipe.nesterov);
+  read(parameters, "beta2", recipe.beta2);
+  read(parameters, "epsilon", recipe.epsilon);
+  read(parameters, "weight_decay", recipe.weight_decay);
+  read(parameters, "batch_size", recipe.batch_size);
+  read(parameters, "label_smoothing", recipe.label_smoothing);
+
+  const json& training = file.at("training");
+  read(training, "epochs", recipe.epochs);
+  read(training, "loss", recipe.loss);
+  read(training, "precision", recipe.precision);
+  read(training, "deterministic", recipe.deterministic);
+  const json schedule = training.value("schedule", json::object());
+  read(schedule, "name", recipe.schedule);
+  read(schedule, "warmup_epochs", recipe.warmup_epochs);
+
+  const json augment = file.at("data").value("augment", json::object());
+  read(augment.value("random_crop", json::object()), "padding", recipe.crop_padding);
+  read(augment, "horizontal_flip", recipe.horizontal_flip);
+  return recipe;
+}
+
+}  // namespace
+
+tl::expected<Candidate, Refused> StudyConfig::candidate(const Genome& genome,
+                                                        const Task& task) const {
+  const json file = resolved(*template_, genome);
+  const EncodingRow& row = *find_row(encodings(), encoding);
+  Result<Network> network = row.decode(file.at("architecture"), task);
+  if (!network) return tl::unexpected(Refused{Cause::kInvalid, network.error().message});
+  Candidate made;
+  made.network = *std::move(network);
+  made.recipe = recipe_of(file);
+  const Result<Cost> cost = cost_of(made.network, made.recipe);
+  if (!cost) return tl::unexpected(Refused{Cause::kTooLarge, cost.error().message});
+  made.cost = *cost;
+  std::string broken = broken_constraints(*cost, constraints);
+  if (!broken.empty()) return tl::unexpected(Refused{Cause::kTooLarge, std::move(broken)});
+  made.arch_hash = canonical_hash(made.network);
+  return made;
+}
+
+std::string StudyConfig::architecture_json(const Genome& genome) const {
+  json architecture = resolved(template_->at("architecture"), genome);
+  architecture.erase("constraints");
+  return architecture.dump();
+}
+
+}  // namespace detol

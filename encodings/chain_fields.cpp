@@ -1,0 +1,65 @@
+// The keys of `architecture` under `type: chain`.
+
+#include <array>
+
+#include "encodings/chain.h"
+
+namespace detol {
+namespace {
+
+using Words = std::string_view;
+using enum FieldKind;
+
+constexpr Field kKernel{
+    .key = "kernel", .kind = kInt, .may_be_domain = true, .low = 1, .high = 31, .odd = true};
+constexpr Field kChannels{
+    .key = "channels", .kind = kInt, .may_be_domain = true, .low = 1, .high = 16384};
+constexpr Field kStride{.key = "stride", .kind = kInt, .may_be_domain = true, .low = 1, .high = 8};
+constexpr Field kDropout{
+    .key = "dropout", .kind = kNumber, .may_be_domain = true, .low = 0, .high = 0.95};
+
+constexpr std::array<Words, 2> kActivations = {"relu", "silu"};
+constexpr Field kActivation{
+    .key = "activation", .kind = kWord, .may_be_domain = true, .words = kActivations};
+
+constexpr std::array<Words, 3> kStemOps = {"conv_bn_relu", "conv_bn_silu", "none"};
+constexpr std::array kStem = {
+    Field{.key = "op", .kind = kWord, .may_be_domain = true, .words = kStemOps}, kKernel, kChannels,
+    kStride};
+
+constexpr std::array<Words, 8> kBlockOps = {"conv",     "residual", "mbconv",   "separable_conv",
+                                            "max_pool", "avg_pool", "identity", "dense"};
+constexpr std::array kBlock = {
+    Field{.key = "op", .kind = kWord, .required = true, .may_be_domain = true, .words = kBlockOps},
+    kKernel,
+    Field{.key = "expansion", .kind = kInt, .may_be_domain = true, .low = 1, .high = 16},
+    Field{.key = "se", .kind = kBool, .may_be_domain = true},
+    kActivation,
+    kDropout};
+
+constexpr std::array kStage = {
+    Field{.key = "repeat", .kind = kInt, .low = 1, .high = 64},
+    Field{.key = "depth", .kind = kInt, .may_be_domain = true, .low = 0, .high = 64},
+    Field{.key = "block", .kind = kSection, .required = true, .children = kBlock},
+    kChannels,
+    kStride,
+};
+
+constexpr std::array<Words, 2> kHeadOps = {"global_avg_pool_linear", "flatten_linear"};
+constexpr std::array kHead = {
+    Field{.key = "op", .kind = kWord, .may_be_domain = true, .words = kHeadOps},
+    Field{.key = "hidden", .kind = kInt, .may_be_domain = true, .low = 0, .high = 16384},
+    kActivation, kDropout};
+
+constexpr std::array kChain = {
+    Field{.key = "stem", .kind = kSection, .children = kStem},
+    Field{.key = "stages", .kind = kList, .required = true, .children = kStage},
+    Field{.key = "head", .kind = kSection, .children = kHead}};
+
+}  // namespace
+
+std::span<const Field> chain_schema() {
+  return kChain;
+}
+
+}  // namespace detol

@@ -1,0 +1,270 @@
+#include "encodings/study_config.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "core/file.h"
+#include "core/table.h"
+#include "encodings/conditions.h"
+#include "encodings/overrides.h"
+#include "encodings/schema_reader.h"
+#include "encodings/study_fields.h"
+#include "encodings/yaml_tree.h"
+
+namespace detol {
+
+using nlohmann::json;
+
+namespace {
+
+// Study names become names of folders.
+bool is_study_name(std::string_view name) {
+  constexpr std::string_view kAccepted =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-";
+  return name.size() <= 100 && !name.starts_with('.') &&
+         name.find_first_not_of(kAccepted) == std::string_view::npos;
+}
+
+Named named_of(const json& section, const char* key, std::string name) {
+  Named named{std::move(name), {}};
+  if (!section.contains(key)) return named;
+  for (const auto& [option, value] : section[key].items()) {
+    if (option == "name") {
+      named.name = value;
+    } else {
+      named.options[option] = value;
+    }
+  }
+  return named;
+}
+
+int whole_or_auto(const json& section, const char* key) {
+  const json value = section.value(key, json(0));
+  return value.is_string() ? 0 : value.get<int>();
+}
+
+const json& section_of(const json& file, const char* key) {
+  static const json kEmpty = json::object();
+  return file.contains(key) ? file.at(key) : kEmpty;
+}
+
+// The node at a path of plain keys, or nullptr.
+const YamlNode* node_at(const YamlNode& tree, std::initializer_list<std::string_view> path) {
+  const YamlNode* node = &tree;
+  for (std::string_view key : path) {
+    const YamlEntry* entry = node->find(key);
+    if (entry == nullptr) return nullptr;
+    node = &entry->value;
+  }
+  return node;
+}
+
+// A relative path that exists here stays what it is; else it is meant from the space file.
+std::string absolute_data_path(const std::string& written, const std::filesystem::path& folder) {
+  namespace fs = std::filesystem;
+  std::error_code ignored;
+  const fs::path here = fs::absolute(written, ignored);
+  if (fs::exists(here, ignored)) return here.lexically_normal().string();
+  return fs::absolute(folder / written, ignored).lexically_normal().string();
+}
+
+}  // namespace
+
+// Builds a StudyConfig from a tree, part by part.
+class StudyLoader {
+ public:
+  StudyLoader(const YamlNode& tree, const YamlSource& source) : tree_(tree), source_(source) {}
+
+  Result<StudyConfig> load() {
+    SchemaReader reader(source_);
+    DETOL_ASSIGN(json file, read_file_section(reader));
+    DETOL_TRY(read_plain(file));
+    DETOL_TRY(read_objectives(file));
+    DETOL_ASSIGN(study_.space, build_space(reader.domains(), file, source_));
+    DETOL_TRY(read_initial_trials());
+    study_.max_epochs = most_epochs(file);
+    read_positions();
+    keep_template(std::move(file));
+    study_.text = write_yaml(tree_);
+    return std::move(study_);
+  }
+
+ private:
+  // The keys of `architecture`: the shared ones, then those of its encoding.
+  Result<std::vector<Field>> encoding_fields() {
+    std::vector<Field> fields(architecture_fields().begin(), architecture_fields().end());
+    const YamlNode* type = node_at(tree_, {"architecture", "type"});
+    if (type == nullptr || type->kind != YamlNode::Kind::kScalar) return fields;
+    const EncodingRow* row = find_row(encodings(), type->scalar);
+    if (row == nullptr) {
+      return source_.error(type->at, "architecture.type: " + unknown_name("encoding", type->scalar,
+                                                                          names_of(encodings())));
+    }
+    study_.encoding = row->name;
+    fields.insert(fields.end(), row->schema.begin(), row->schema.end());
+    return fields;
+  }
+
+  Result<json> read_file_section(SchemaReader& reader) {
+    DETOL_ASSIGN(const std::vector<Field> inner, encoding_fields());
+    std::vector<Field> fields(study_fields().begin(), study_fields().end());
+    std::ranges::find(fields, "architecture", &Field::key)->children = inner;
+    return reader.section(tree_, fields, "");
+  }
+
+  Result<void> read_plain(const json& file) {
+    study_.study = file.at("study");
+    if (!is_study_name(study_.study)) {
+      return source_.error(node_at(tree_, {"study"})->at,
+                           "study names a folder: at most 100 letters, digits, '-', '_' and '.'");
+    }
+    const json& limits = section_of(file.at("architecture"), "constraints");
+    study_.constraints.max_params = limits.value("max_params", study_.constraints.max_params);
+    study_.constraints.max_flops = limits.value("max_flops", study_.constraints.max_flops);
+    study_.constraints.max_memory = limits.value("max_memory", study_.constraints.max_memory);
+    study_.seed = file.value("seed", std::uint64_t{0});
+    const json& data = file.at("data");
+    study_.data.format = data.at("format");
+    study_.data.path = data.at("path");
+    study_.data.validation = section_of(data, "split").value("validation", 0.1);
+    const json& search = section_of(file, "search");
+    study_.algorithm = named_of(search, "algorithm", "evolution");
+    study_.pruner = named_of(search, "pruner", "none");
+    study_.warm_start = search.value("warm_start", "auto");
+    study_.repeats = search.value("repeats", 0);
+    study_.budget = file.value("budget", "");
+    const json& resources = section_of(file, "resources");
+    study_.resources.workers = whole_or_auto(resources, "workers");
+    study_.resources.group_size = whole_or_auto(resources, "group_size");
+    study_.resources.max_trial_duration_s = resources.value("max_trial_duration", 0.0);
+    study_.resources.attempts = resources.value("attempts", 3);
+    return {};
+  }
+
+  Result<void> read_objectives(const json& file) {
+    const json& list = file.at("objectives");
+    for (std::size_t i = 0; i < list.size(); ++i) {
+      Objective objective{list[i].at("metric"), Direction::kMinimize};
+      if (list[i].at("direction") == "maximize") objective.direction = Direction::kMaximize;
+      if (std::ranges::find(study_.objectives, objective.metric, &Objective::metric) !=
+          study_.objectives.end()) {
+        return source_.error(node_at(tree_, {"objectives"})->items[i].at,
+                             fmt::format("objectives: {} is there twice", objective.metric));
+      }
+      study_.objectives.push_back(std::move(objective));
+    }
+    return {};
+  }
+
+  Result<void> read_initial_trials() {
+    const YamlNode* list = node_at(tree_, {"search", "initial_trials"});
+    if (list == nullptr || list->kind == YamlNode::Kind::kNull) return {};
+    const auto mistake = [&](const YamlNode& node, std::string_view what) {
+      return source_.error(node.at, fmt::format("search.initial_trials: {}", what));
+    };
+    if (list->kind != YamlNode::Kind::kList)
+      return mistake(*list, "it must be a list of {parameter: value} maps");
+    for (const YamlNode& item : list->items) {
+      if (item.kind != YamlNode::Kind::kMap)
+        return mistake(item, "an item must be a map {parameter: value}");
+      std::vector<std::pair<std::string, Value>> trial;
+      for (const YamlEntry& entry : item.entries) {
+        if (entry.value.kind != YamlNode::Kind::kScalar)
+          return mistake(entry.value, entry.key + " must be a single value");
+        trial.emplace_back(entry.key, value_for(entry));
+      }
+      if (const auto genome = study_.space.genome(trial); !genome)
+        return mistake(item, genome.error().message);
+      study_.initial_trials.push_back(std::move(trial));
+    }
+    return {};
+  }
+
+  // The entry's value as its domain has it; as YAML reads it where the domain has none such.
+  Value value_for(const YamlEntry& entry) const {
+    if (const auto index = study_.space.index_of(entry.key)) {
+      const Domain& domain = study_.space.domains()[*index];
+      if (const auto code = code_of(domain, entry.value)) return domain.value_of(*code);
+    }
+    return plain_value(entry.value);
+  }
+
+  int most_epochs(const json& file) const {
+    const json& epochs = file.at("training").at("epochs");
+    if (epochs.is_number()) return epochs.get<int>();
+    // Where a settled condition removed the choice, the recipe's default holds.
+    const auto index = study_.space.index_of(epochs.at("$").get<std::string>());
+    if (!index) return Recipe{}.epochs;
+    const Domain& domain = study_.space.domains()[*index];
+    double most = domain.high;
+    for (const Value& choice : domain.choices)
+      most = std::max(most, static_cast<double>(std::get<std::int64_t>(choice)));
+    return static_cast<int>(most);
+  }
+
+  std::string place_of(std::initializer_list<std::string_view> path) const {
+    const YamlNode* node = node_at(tree_, path);
+    return node == nullptr ? source_.name : source_.at(node->at);
+  }
+
+  void read_positions() {
+    study_.algorithm_at = place_of({"search", "algorithm"});
+    study_.pruner_at = place_of({"search", "pruner"});
+    study_.initial_trials_at = place_of({"search", "initial_trials"});
+    study_.data_format_at = place_of({"data", "format"});
+    study_.data_path_at = place_of({"data", "path"});
+    study_.budget_at = place_of({"budget"});
+  }
+
+  // Only what candidate() reads.
+  void keep_template(json file) {
+    json kept = json::object();
+    for (const char* key : {"data", "architecture", "parameters", "training"}) {
+      if (file.contains(key)) kept[key] = std::move(file[key]);
+    }
+    study_.template_ = std::make_shared<const json>(std::move(kept));
+  }
+
+  const YamlNode& tree_;
+  const YamlSource& source_;
+  StudyConfig study_;
+};
+
+namespace {
+
+// `folder`: where a relative data.path may also be meant from; none: it stays as written.
+Result<StudyConfig> load(std::string_view yaml, std::string_view name,
+                         const std::vector<Override>& overrides,
+                         const std::optional<std::filesystem::path>& folder) {
+  YamlSource source{std::string(name), {}};
+  for (const Override& one : overrides) source.override_paths.push_back(one.path);
+  DETOL_ASSIGN(YamlNode tree, parse_yaml(yaml, source));
+  if (tree.kind == YamlNode::Kind::kNull)
+    return source.error({}, "the file is empty; configs/cnn.yaml is an example to start from");
+  if (tree.kind != YamlNode::Kind::kMap)
+    return source.error(tree.at, "a space file is a map: version: 1, study: ..., data: ...");
+  DETOL_TRY(apply_overrides(tree, overrides, source));
+  YamlEntry* data = tree.find("data");
+  YamlEntry* path = data == nullptr ? nullptr : data->value.find("path");
+  if (folder && path != nullptr && !path->value.scalar.empty())
+    path->value.scalar = absolute_data_path(path->value.scalar, *folder);
+  return StudyLoader(tree, source).load();
+}
+
+}  // namespace
+
+Result<StudyConfig> load_study_config(std::string_view yaml, std::string_view source,
+                                      const std::vector<Override>& overrides) {
+  return load(yaml, source, overrides, std::nullopt);
+}
+
+Result<StudyConfig> read_study_config(const std::string& path,
+                                      const std::vector<Override>& overrides) {
+  DETOL_ASSIGN(const std::string yaml, read_file(path, kMostYamlBytes));
+  return load(yaml, path, overrides, std::filesystem::path(path).parent_path());
+}
+
+}  // namespace detol

@@ -1,0 +1,119 @@
+#include "encodings/study_fields.h"
+
+#include <array>
+
+namespace detol {
+namespace {
+
+using Words = std::string_view;
+using enum FieldKind;
+
+constexpr double kMostInt = 0x1p62;
+
+constexpr std::array kSplit = {
+    Field{.key = "validation", .kind = kNumber, .low = 0.001, .high = 0.9}};
+
+constexpr std::array kCrop = {Field{
+    .key = "padding", .kind = kInt, .required = true, .may_be_domain = true, .low = 0, .high = 64}};
+
+constexpr std::array kAugment = {
+    Field{.key = "random_crop", .kind = kSection, .children = kCrop},
+    Field{.key = "horizontal_flip", .kind = kBool, .may_be_domain = true}};
+
+constexpr std::array kData = {Field{.key = "format", .kind = kWord, .required = true},
+                              Field{.key = "path", .kind = kWord, .required = true},
+                              Field{.key = "split", .kind = kSection, .children = kSplit},
+                              Field{.key = "augment", .kind = kSection, .children = kAugment}};
+
+constexpr std::array<Words, 2> kOptimizers = {"sgd", "adamw"};
+
+// How a candidate is trained, as far as it may be searched; the defaults are Recipe's.
+constexpr std::array kParameters = {
+    Field{.key = "optimizer", .kind = kWord, .may_be_domain = true, .words = kOptimizers},
+    Field{.key = "lr", .kind = kNumber, .may_be_domain = true, .low = 1e-12, .high = 1e3},
+    Field{.key = "momentum", .kind = kNumber, .may_be_domain = true, .low = 0, .high = 0.9999},
+    Field{.key = "nesterov", .kind = kBool, .may_be_domain = true},
+    Field{.key = "beta2", .kind = kNumber, .may_be_domain = true, .low = 0, .high = 0.999999},
+    Field{.key = "epsilon", .kind = kNumber, .may_be_domain = true, .low = 1e-12, .high = 1},
+    Field{.key = "weight_decay", .kind = kNumber, .may_be_domain = true, .low = 0, .high = 10},
+    Field{.key = "batch_size", .kind = kInt, .may_be_domain = true, .low = 1, .high = 65536},
+    Field{.key = "label_smoothing", .kind = kNumber, .may_be_domain = true, .low = 0, .high = 0.9}};
+
+constexpr std::array<Words, 1> kLosses = {"cross_entropy"};
+constexpr std::array<Words, 2> kSchedules = {"constant", "cosine"};
+constexpr std::array<Words, 1> kPrecisions = {"fp32"};
+
+constexpr std::array kSchedule = {
+    Field{.key = "warmup_epochs", .kind = kNumber, .may_be_domain = true, .low = 0, .high = 10000}};
+
+constexpr std::array kTraining = {
+    Field{.key = "epochs",
+          .kind = kInt,
+          .required = true,
+          .may_be_domain = true,
+          .low = 1,
+          .high = 100000},
+    Field{.key = "loss", .kind = kWord, .may_be_domain = true, .words = kLosses},
+    Field{.key = "schedule",
+          .kind = kNamed,
+          .may_be_domain = true,
+          .words = kSchedules,
+          .children = kSchedule},
+    Field{.key = "precision", .kind = kWord, .may_be_domain = true, .words = kPrecisions},
+    Field{.key = "deterministic", .kind = kBool}};
+
+constexpr std::array<Words, 3> kMetrics = {"val_accuracy", "val_loss", "train_loss"};
+constexpr std::array<Words, 2> kDirections = {"maximize", "minimize"};
+
+constexpr std::array kObjective = {
+    Field{.key = "metric", .kind = kWord, .required = true, .words = kMetrics},
+    Field{.key = "direction", .kind = kWord, .required = true, .words = kDirections}};
+
+constexpr std::array<Words, 2> kWarmStarts = {"auto", "none"};
+
+constexpr std::array kSearch = {Field{.key = "algorithm", .kind = kNamed},
+                                Field{.key = "pruner", .kind = kNamed},
+                                Field{.key = "initial_trials", .kind = kFree},
+                                Field{.key = "warm_start", .kind = kWord, .words = kWarmStarts},
+                                Field{.key = "repeats", .kind = kInt, .low = 0, .high = 1000}};
+
+constexpr std::array<Words, 1> kAuto = {"auto"};
+
+constexpr std::array kResources = {
+    Field{.key = "workers", .kind = kInt, .low = 1, .high = 100000, .words = kAuto},
+    Field{.key = "group_size", .kind = kInt, .low = 1, .high = 100000, .words = kAuto},
+    Field{.key = "max_trial_duration", .kind = kDuration, .low = 0},
+    Field{.key = "attempts", .kind = kInt, .low = 1, .high = 100}};
+
+constexpr std::array kConstraints = {Field{.key = "max_params", .kind = kNumber, .low = 1},
+                                     Field{.key = "max_flops", .kind = kNumber, .low = 1},
+                                     Field{.key = "max_memory", .kind = kSize, .low = 1}};
+
+constexpr std::array kArchitecture = {
+    Field{.key = "type", .kind = kWord, .required = true},
+    Field{.key = "constraints", .kind = kSection, .children = kConstraints}};
+
+constexpr std::array kStudy = {
+    Field{.key = "version", .kind = kInt, .required = true, .low = 1, .high = 1},
+    Field{.key = "study", .kind = kWord, .required = true},
+    Field{.key = "seed", .kind = kInt, .low = 0, .high = kMostInt},
+    Field{.key = "data", .kind = kSection, .required = true, .children = kData},
+    Field{.key = "architecture", .kind = kSection, .required = true},
+    Field{.key = "parameters", .kind = kSection, .children = kParameters},
+    Field{.key = "training", .kind = kSection, .required = true, .children = kTraining},
+    Field{.key = "objectives", .kind = kList, .required = true, .children = kObjective},
+    Field{.key = "search", .kind = kSection, .children = kSearch},
+    Field{.key = "budget", .kind = kWord},
+    Field{.key = "resources", .kind = kSection, .children = kResources}};
+
+}  // namespace
+
+std::span<const Field> study_fields() {
+  return kStudy;
+}
+
+std::span<const Field> architecture_fields() {
+  return kArchitecture;
+}
+
+}  // namespace detol

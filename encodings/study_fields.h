@@ -1,0 +1,18 @@
+#pragma once
+
+// The tables of fields that every space file shares. Private to this folder.
+
+#include <span>
+#include <string_view>
+
+#include "encodings/schema.h"
+
+namespace detol {
+
+// The keys of the whole file; `architecture` has those of no encoding yet.
+std::span<const Field> study_fields();
+
+// The keys of `architecture` that every encoding shares: type and constraints.
+std::span<const Field> architecture_fields();
+
+}  // namespace detol

@@ -1,0 +1,68 @@
+#pragma once
+
+// YamlNode: a YAML document as a plain tree in which every node knows where it stands.
+// Private to this folder: yaml-cpp stays behind it, and with it everything that a hostile
+// file could try: duplicate keys, deep nesting, alias bombs, bytes that are not UTF-8.
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/result.h"
+
+namespace detol {
+
+// Line and column count from 1. A node that came from `--set` has its index instead.
+struct Position {
+  int line = 1;
+  int column = 1;
+  int override_index = -1;
+};
+
+struct YamlEntry;
+
+struct YamlNode {
+  enum class Kind { kNull, kScalar, kList, kMap };
+  Kind kind = Kind::kNull;
+  Position at;
+  std::string scalar;
+  bool quoted = false;  // a quoted scalar is text, never a number or a bool
+  std::vector<YamlNode> items;
+  std::vector<YamlEntry> entries;  // in the file's order, keys unique
+
+  static YamlNode of(Kind kind, const Position& at);  // with nothing in it
+
+  const YamlEntry* find(std::string_view key) const;
+  YamlEntry* find(std::string_view key);
+};
+
+struct YamlEntry {
+  std::string key;
+  Position at;  // of the key
+  YamlNode value;
+};
+
+// Where errors are said to be: the file's name, and the paths of the overrides.
+struct YamlSource {
+  std::string name;
+  std::vector<std::string> override_paths;
+
+  std::string at(const Position& position) const;  // "space.yaml:3:7", "--set training.epochs"
+
+  // kInput for a place in the file, kUsage for an override. Always one printable line.
+  tl::unexpected<Error> error(const Position& position, std::string_view message) const;
+};
+
+constexpr std::size_t kMostYamlBytes = 1 << 20;
+constexpr std::size_t kMostYamlDepth = 64;
+constexpr std::size_t kMostYamlNodes = 100'000;  // aliases expanded
+
+// One document. `override_index` marks all of its nodes as that override's.
+Result<YamlNode> parse_yaml(std::string_view text, const YamlSource& source,
+                            int override_index = -1);
+
+// Block style, comments and aliases gone; parse_yaml gives the same tree again.
+std::string write_yaml(const YamlNode& node);
+
+}  // namespace detol
