@@ -1,13 +1,21 @@
 #pragma once
 
 // Ledger: the one writer of the knowledge base (SQLite, WAL, synchronous=FULL). What
-// append() returned success for survives any kill; writing an event twice changes nothing.
+// append() returned success for survives any kill; writing an event twice changes nothing:
+//
+//   Asked                       the first of a trial stays
+//   Reported                    the first of a (trial, attempt, epoch) stays
+//   Started, Requeued, Told     an exact copy of an earlier one changes nothing
+//   StudyState                  an exact copy of the last one changes nothing
+//   Accounted                   the last one stands; events() has it at the end
+//
+// Started, Reported and Requeued of an attempt older than the trial's newest Started are
+// dropped silently: their sender was replaced.
 //
 // One process holds the writer's lock at a time. Not thread-safe.
 
 #include <cstdint>
 #include <filesystem>
-#include <map>
 #include <memory>
 #include <span>
 #include <string>
@@ -103,17 +111,24 @@ using Event = std::variant<event::Asked, event::Started, event::Reported, event:
 
 class Ledger {
  public:
-  // Creates or opens the database, takes the writer's lock, migrates an older schema after
-  // a backup. Errors (kStorage): unwritable, corrupt, newer schema, or locked by a living
-  // master, naming its host, pid and since when.
+  // Creates or opens the database and takes the writer's lock; the folder must exist.
+  // Errors (kStorage): unwritable, corrupt, newer schema, or locked by a living master,
+  // naming its host, pid and since when; a file that was there is left as it was.
   static Result<std::unique_ptr<Ledger>> open(const std::filesystem::path& path);
   virtual ~Ledger() = default;
 
   // Errors (kStudy): the name exists.
   virtual Result<StudyId> create_study(const StudyRecord& record) = 0;
 
-  // One transaction: all of the events or none; durable when it returns.
+  // One transaction: all of the events or none; durable when it returns. After an error
+  // nothing of it is kept.
+  // Errors (kStorage): the disk is full (may_retry()), an I/O error, another master took over.
+  // REQUIRES: within an event, names of params or metrics differ.
   virtual Result<void> append(StudyId study, std::span<const Event> events) = 0;
+
+  // True if the last failure was only for lack of space: the same call may succeed once there
+  // is some. After any other failed append the process should end and resume.
+  virtual bool may_retry() const = 0;
 
   // The study by name. Errors (kStudy): there is none, with a did-you-mean.
   virtual Result<StudyRecord> study(const std::string& name) = 0;

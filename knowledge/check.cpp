@@ -1,0 +1,119 @@
+#include "knowledge/check.h"
+
+#include <fmt/format.h>
+
+#include "knowledge/reader_impl.h"
+#include "knowledge/rows_impl.h"
+#include "knowledge/schema_impl.h"
+#include "knowledge/verify_impl.h"
+
+namespace detol {
+namespace {
+
+using sqlite::Statement;
+
+// Sums of row hashes: of what events say should be there, or of what is there. A sum does
+// not depend on the order in which a tree is walked.
+struct Sums {
+  std::uint64_t cells = 0;  // rows of params and metrics
+  std::uint64_t index = 0;  // entries of events_by_trial
+};
+
+Value value_in(const Statement& row, int column) {
+  switch (row.type(column)) {
+    case SQLITE_INTEGER:
+      return row.integer(column);
+    case SQLITE_TEXT:
+      return std::string(row.text(column));
+    default:
+      return row.real(column);
+  }
+}
+
+template <typename Hash>
+Result<std::uint64_t> sum(sqlite3* database, const char* sql, Hash hash) {
+  DETOL_ASSIGN(auto rows, Statement::prepare(database, sql));
+  std::uint64_t total = 0;
+  while (true) {
+    DETOL_ASSIGN(const bool more, rows.step());
+    if (!more) return total;
+    total += hash(rows);
+  }
+}
+
+// A metric's hash has the same form as an index entry's needs: numbers and one word.
+std::uint64_t index_hash(StudyId study, std::int64_t trial, std::string_view kind,
+                         std::int64_t attempt, std::int64_t epoch, std::int64_t copy,
+                         std::int64_t seq) {
+  return param_hash(study, trial, kind, fmt::format("{}/{}/{}/{}", attempt, epoch, copy, seq));
+}
+
+Result<Sums> expected_sums(sqlite3* database) {
+  DETOL_ASSIGN(const auto studies, read_studies(database));
+  Sums sums;
+  for (const Study& study : studies) {
+    DETOL_TRY(for_each_event(database, study, [&](const StoredEvent& event) -> Result<void> {
+      const EventRow& row = event.row;
+      sums.cells += event.cells;
+      sums.index += index_hash(event.study, row.trial, row.kind, row.attempt, row.epoch, event.copy,
+                               event.seq);
+      return {};
+    }));
+  }
+  return sums;
+}
+
+Result<Sums> found_sums(sqlite3* database) {
+  DETOL_ASSIGN(
+      const std::uint64_t params,
+      sum(database, "SELECT study, trial, name, value FROM params", [](const Statement& row) {
+        return param_hash(row.integer(0), row.integer(1), row.text(2), value_in(row, 3));
+      }));
+  DETOL_ASSIGN(const std::uint64_t metrics,
+               sum(database, "SELECT study, trial, epoch, attempt, name, value FROM metrics",
+                   [](const Statement& row) {
+                     return metric_hash(row.integer(0), row.integer(1),
+                                        static_cast<int>(row.integer(2)),
+                                        static_cast<int>(row.integer(3)), row.text(4), row.real(5));
+                   }));
+  DETOL_ASSIGN(const std::uint64_t index,
+               sum(database,
+                   "SELECT study, trial, kind, attempt, epoch, copy, seq FROM events "
+                   "INDEXED BY events_by_trial WHERE study >= 0 OR study < 0",
+                   [](const Statement& row) {
+                     return index_hash(row.integer(0), row.integer(1), row.text(2), row.integer(3),
+                                       row.integer(4), row.integer(5), row.integer(6));
+                   }));
+  return Sums{params + metrics, index};
+}
+
+}  // namespace
+
+Result<void> verify(sqlite3* database) {
+  DETOL_TRY(check_definitions(database));
+  DETOL_ASSIGN(const Sums expected, expected_sums(database));
+  DETOL_ASSIGN(const Sums found, found_sums(database));
+  const char* damaged = expected.cells != found.cells   ? "a row of params or metrics"
+                        : expected.index != found.index ? "an entry of the index events_by_trial"
+                                                        : nullptr;
+  if (damaged == nullptr) return {};
+  return fail(ErrorCode::kStorage, fmt::format("{}: {} is damaged; restore a backup",
+                                               sqlite3_db_filename(database, "main"), damaged));
+}
+
+Result<std::vector<std::string>> check(const std::filesystem::path& path) {
+  DETOL_ASSIGN(const auto database, open_for_reading(path));
+  std::vector<std::string> problems;
+  DETOL_ASSIGN(auto rows, Statement::prepare(database.get(), "PRAGMA integrity_check"));
+  auto more = rows.step();
+  for (; more && *more; more = rows.step()) {
+    if (rows.text(0) != "ok") problems.emplace_back(rows.text(0));
+  }
+  if (!more) problems.push_back(more.error().message);
+  rows.reset();
+  const auto verified = at_one_moment(database.get(), [&] { return verify(database.get()); });
+  if (!verified) problems.push_back(verified.error().message);
+  return problems;
+}
+
+}  // namespace detol

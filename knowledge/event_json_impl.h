@@ -1,0 +1,42 @@
+#pragma once
+
+// Events as rows: the columns that keys and views need, and the event itself as JSON.
+//
+//   kind      trial  attempt  epoch  payload
+//   asked     n      0        0      {"params":{"lr":0.1,"op":"conv"},"proposer":"evolution",...}
+//   started   n      a        0      {"worker":"w1","at":...}
+//   reported  n      a        e      {"metrics":{"val_accuracy":0.9},"work":...,"train_s":...}
+//   told      n      0        0      {"state":"COMPLETE",...,"values":{"val_accuracy":0.9},...}
+//   requeued  n      a        0      {"reason":"worker lost"}
+//   state     -1     0        0      {"state":"STOPPED","budget":"1cpu-h","at":...}
+//
+// Numbers round-trip exactly; NaN and infinities are the strings "NaN", "Infinity",
+// "-Infinity" ({"float": "NaN"} among params, where a string is a choice's name).
+
+#include <cstdint>
+#include <span>
+#include <string>
+
+#include "knowledge/ledger.h"
+
+namespace detol {
+
+struct EventRow {
+  std::string kind;
+  std::int64_t trial = -1;
+  int attempt = 0;
+  int epoch = 0;
+  std::string payload;
+};
+
+// A told's values are named by the study's objectives.
+// REQUIRES: not an Accounted, which is columns of the study's row.
+EventRow to_row(const Event& event, std::span<const Objective> objectives);
+
+// Errors (kStorage): a kind or payload that to_row never wrote.
+Result<Event> to_event(const EventRow& row);
+
+std::string to_json(std::span<const Objective> objectives);
+Result<std::vector<Objective>> objectives_from(std::string_view json);
+
+}  // namespace detol

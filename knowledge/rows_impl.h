@@ -1,0 +1,60 @@
+#pragma once
+
+// Rows of studies and events with their checksums: what the ledger writes and both the
+// ledger and readers read back.
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "knowledge/event_json_impl.h"
+#include "knowledge/ledger.h"
+#include "knowledge/sqlite_impl.h"
+
+namespace detol {
+
+// A row of studies and its row of progress.
+struct Study {
+  StudyRecord record;
+  double wall_s = 0;
+  double device_s = 0;
+  std::int64_t last_seq = 0;
+};
+
+// A row of events.
+struct StoredEvent {
+  StudyId study = 0;
+  std::int64_t seq = 0;
+  EventRow row;
+  std::int64_t copy = 0;    // tells repeats of one key from new events
+  std::uint64_t cells = 0;  // sum of the hashes of its rows in params or metrics
+};
+
+// The metric of the first objective; empty if there is none.
+std::string_view first_metric(const StudyRecord& record);
+
+std::uint64_t checksum(const StudyRecord& record);  // of the row of studies
+std::uint64_t checksum(const Study& study);         // of the row of progress
+std::uint64_t checksum(const StoredEvent& event);
+
+// The hashes of single rows, summed into StoredEvent::cells.
+std::uint64_t param_hash(StudyId study, std::int64_t trial, std::string_view name,
+                         const Value& value);
+std::uint64_t metric_hash(StudyId study, std::int64_t trial, int epoch, int attempt,
+                          std::string_view name, double value);
+
+// Every study in the order of creation, checksums verified. Errors (kStorage).
+Result<std::vector<Study>> read_studies(sqlite3* database);
+
+// Errors (kStudy): there is none of that name, with a did-you-mean.
+Result<Study> find_study(sqlite3* database, const std::string& name);
+
+// Calls `visit` with every event of a study in order, after verifying its checksum and that
+// the numbering has no gap. Stops at the first error.
+Result<void> for_each_event(sqlite3* database, const Study& study,
+                            const std::function<Result<void>(const StoredEvent&)>& visit);
+
+// Ledger::events.
+Result<std::vector<Event>> read_events(sqlite3* database, StudyId study);
+
+}  // namespace detol

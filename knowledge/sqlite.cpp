@@ -1,0 +1,110 @@
+#include <fmt/format.h>
+
+#include <cerrno>
+#include <limits>
+
+#include "knowledge/sqlite_impl.h"
+
+namespace detol::sqlite {
+namespace {
+
+std::string_view remedy(sqlite3* database) {
+  if (is_out_of_space(database)) return "the disk is full: free some space and go on";
+  switch (sqlite3_errcode(database)) {
+    case SQLITE_CORRUPT:
+      return "the file is damaged: restore a backup, or pass another --storage";
+    case SQLITE_NOTADB:
+      return "this is not a detol database: pass another --storage";
+    case SQLITE_BUSY:
+    case SQLITE_LOCKED:
+      return "another program holds it: close that one and try again";
+    case SQLITE_READONLY:
+    case SQLITE_PERM:
+    case SQLITE_CANTOPEN:
+    case SQLITE_AUTH:
+      return "check that the file and its folder exist and may be written";
+    default:
+      return "check the disk, then try again";
+  }
+}
+
+}  // namespace
+
+bool is_out_of_space(sqlite3* database) {
+  const int code = sqlite3_errcode(database);
+  if (code == SQLITE_FULL) return true;
+  if (code != SQLITE_IOERR) return false;
+  const int cause = sqlite3_system_errno(database);
+  return cause == ENOSPC || cause == EDQUOT || cause == EFBIG;
+}
+
+Error failure(sqlite3* database) {
+  const char* name = sqlite3_db_filename(database, "main");
+  return {ErrorCode::kStorage, fmt::format("{}: {}; {}", name != nullptr ? name : "database",
+                                           sqlite3_errmsg(database), remedy(database))};
+}
+
+Result<Database> open(const std::string& name, int flags) {
+  sqlite3* raw = nullptr;
+  const int code = sqlite3_open_v2(name.c_str(), &raw, flags, nullptr);
+  Database database(raw);
+  if (code != SQLITE_OK) {
+    return fail(ErrorCode::kStorage,
+                fmt::format("{}: {}; check that the file and its folder exist and may be read",
+                            name, raw != nullptr ? sqlite3_errmsg(raw) : "out of memory"));
+  }
+  sqlite3_extended_result_codes(raw, 0);
+  sqlite3_busy_timeout(raw, 5000);
+  return database;
+}
+
+Result<void> run(sqlite3* database, const char* sql) {
+  if (sqlite3_exec(database, sql, nullptr, nullptr, nullptr) != SQLITE_OK)
+    return tl::unexpected(failure(database));
+  return {};
+}
+
+Result<Statement> Statement::prepare(sqlite3* database, std::string_view sql, const char** rest) {
+  sqlite3_stmt* raw = nullptr;
+  if (sqlite3_prepare_v3(database, sql.data(), static_cast<int>(sql.size()),
+                         SQLITE_PREPARE_PERSISTENT, &raw, rest) != SQLITE_OK) {
+    return tl::unexpected(failure(database));
+  }
+  Statement statement;
+  statement.statement_.reset(raw);
+  return statement;
+}
+
+void Statement::bind(int index, std::string_view value) {
+  // An empty view may have no address at all, which SQLite would store as NULL.
+  const char* bytes = value.data() != nullptr ? value.data() : "";
+  sqlite3_bind_text64(raw(), index, bytes, value.size(), SQLITE_STATIC, SQLITE_UTF8);
+}
+
+Result<bool> Statement::step() {
+  const int code = sqlite3_step(raw());
+  if (code == SQLITE_ROW) return true;
+  if (code == SQLITE_DONE) return false;
+  return tl::unexpected(failure(sqlite3_db_handle(raw())));
+}
+
+Result<void> Statement::run() {
+  auto more = step();
+  while (more && *more) more = step();
+  reset();
+  if (!more) return tl::unexpected(std::move(more).error());
+  return {};
+}
+
+double Statement::real(int column) const {
+  if (type(column) == SQLITE_NULL) return std::numeric_limits<double>::quiet_NaN();
+  return sqlite3_column_double(raw(), column);
+}
+
+std::string_view Statement::text(int column) const {
+  const auto* bytes = reinterpret_cast<const char*>(sqlite3_column_text(raw(), column));
+  if (bytes == nullptr) return {};
+  return {bytes, static_cast<std::size_t>(sqlite3_column_bytes(raw(), column))};
+}
+
+}  // namespace detol::sqlite

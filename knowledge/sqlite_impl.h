@@ -1,0 +1,72 @@
+#pragma once
+
+// SQLite behind values that clean up after themselves and errors that are Results. Only
+// knowledge/*.cpp include this.
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include <sqlite3.h>
+
+#include "core/result.h"
+
+namespace detol::sqlite {
+
+struct CloseDatabase {
+  void operator()(sqlite3* database) const { sqlite3_close_v2(database); }
+};
+struct FinalizeStatement {
+  void operator()(sqlite3_stmt* statement) const { sqlite3_finalize(statement); }
+};
+using Database = std::unique_ptr<sqlite3, CloseDatabase>;
+
+// The last failure of `database` as a kStorage error: what happened, in which file, and what
+// to do about it.
+Error failure(sqlite3* database);
+
+// True if the last failure was for lack of space: the disk, a quota, a file size limit.
+bool is_out_of_space(sqlite3* database);
+
+// `flags` as sqlite3_open_v2's; waits up to 5 s for another process's lock.
+Result<Database> open(const std::string& name, int flags);
+
+// Runs statements whose rows nobody needs.
+Result<void> run(sqlite3* database, const char* sql);
+
+// A prepared statement. Bound text is not copied: it must live until the last step().
+class Statement {
+ public:
+  // The first statement of `sql`; `rest`, if wanted, is set to what follows it.
+  static Result<Statement> prepare(sqlite3* database, std::string_view sql,
+                                   const char** rest = nullptr);
+
+  void bind(int index, std::int64_t value) { sqlite3_bind_int64(raw(), index, value); }
+  void bind(int index, int value) { sqlite3_bind_int64(raw(), index, value); }
+  void bind(int index, std::uint64_t value) { bind(index, static_cast<std::int64_t>(value)); }
+  void bind(int index, double value) { sqlite3_bind_double(raw(), index, value); }  // NaN: NULL
+  void bind(int index, std::string_view value);
+  void bind_null(int index) { sqlite3_bind_null(raw(), index); }
+
+  // True: there is a row. False: done.
+  Result<bool> step();
+
+  // Steps to the end and makes the statement ready for the next bind.
+  Result<void> run();
+
+  void reset() { sqlite3_reset(raw()); }
+
+  std::int64_t integer(int column) const { return sqlite3_column_int64(raw(), column); }
+  double real(int column) const;  // NULL: NaN
+  std::string_view text(int column) const;
+  int type(int column) const { return sqlite3_column_type(raw(), column); }
+
+  sqlite3_stmt* raw() const { return statement_.get(); }
+
+ private:
+  std::unique_ptr<sqlite3_stmt, FinalizeStatement> statement_;
+};
+
+}  // namespace detol::sqlite

@@ -1,0 +1,22 @@
+#pragma once
+
+// Row checksums over a whole database, in one pass per table.
+
+#include "knowledge/sqlite_impl.h"
+
+namespace detol {
+
+// Errors (kStorage): the first damage found. REQUIRES: inside a transaction, so that all
+// tables are read at one moment.
+Result<void> verify(sqlite3* database);
+
+// `body` in one read transaction: what it reads was all there at one moment.
+template <typename Body>
+auto at_one_moment(sqlite3* database, Body body) -> decltype(body()) {
+  DETOL_TRY(sqlite::run(database, "BEGIN"));
+  auto result = body();
+  sqlite3_exec(database, "COMMIT", nullptr, nullptr, nullptr);
+  return result;
+}
+
+}  // namespace detol

@@ -1,0 +1,175 @@
+#include "knowledge/ledger.h"
+
+#include <cmath>
+#include <fstream>
+
+#include "tests/knowledge/support.h"
+
+namespace detol {
+namespace {
+
+using namespace testing_support;
+
+constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+std::vector<Event> one_of_each() {
+  return {event::StudyState{"RUNNING", "2cpu-h", 1.0},
+          asked(0),
+          asked(1),
+          started(0, 1),
+          reported(0, 1, 1, 0.5),
+          event::Requeued{0, 1, "worker lost"},
+          started(0, 2, "w2"),
+          reported(0, 2, 2, 0.75),
+          complete(0, 0.75, 2),
+          event::Told{1, "PRUNED", "", "asha", Measured{{0.25}, 1, 5e8, true}, 30},
+          failed(2, Cause::kTooLarge)};
+}
+
+TEST(Ledger, GivesBackEveryKindOfEventInOrder) {
+  OneStudy one;
+  one.append(one_of_each());
+  EXPECT_EQ(describe(one.events()), describe(one_of_each()));
+}
+
+TEST(Ledger, GivesBackTheSameAfterAReopen) {
+  OneStudy one;
+  one.append(one_of_each());
+  one.reopen();
+  EXPECT_EQ(describe(one.events()), describe(one_of_each()));
+}
+
+TEST(Ledger, KeepsEveryNumberExactly) {
+  OneStudy one;
+  std::vector<std::pair<std::string, double>> metrics;
+  for (double value : {kNaN, kInfinity, -kInfinity, -0.0, 0.1, 1.0 / 3, 5e-324,
+                       1.7976931348623157e308, 123456789012345680.0, 3.0}) {
+    metrics.emplace_back("m" + std::to_string(metrics.size()), value);
+  }
+  const Event event = event::Reported{0, 1, 1, metrics, kInfinity, kNaN};
+  one.append(
+      {event, event::Told{0, "COMPLETE", "", "", Measured{{kNaN}, kInfinity, -0.0, true}, kNaN}});
+  const auto events = one.events();
+  EXPECT_EQ(describe(events[0]), describe(event));
+  const auto outcome = std::get<Measured>(std::get<event::Told>(events[1]).outcome);
+  EXPECT_TRUE(std::isnan(outcome.values.at(0)));
+  EXPECT_TRUE(std::signbit(outcome.work));
+}
+
+TEST(Ledger, KeepsTheTypeOfEveryParameter) {
+  OneStudy one;
+  const std::int64_t largest = std::numeric_limits<std::int64_t>::max();
+  event::Asked event = asked(7);
+  event.params = {{"flag", true},
+                  {"off", false},
+                  {"whole", std::int64_t{3}},
+                  {"largest", largest},
+                  {"real", 3.0},
+                  {"small", 1e-300},
+                  {"nan", kNaN},
+                  {"text", std::string("3")},
+                  {"word", std::string("NaN")},
+                  {"empty", std::string()},
+                  {"quoted", std::string("a\"b\\c\nd\xc3\xa9")}};
+  one.append({event});
+  EXPECT_EQ(describe(one.events().at(0)), describe(Event(event)));
+}
+
+TEST(Ledger, AcceptsTextThatIsNotUtf8) {
+  OneStudy one;
+  one.append({event::Requeued{0, 1, "bad \xff byte"}});
+  EXPECT_EQ(std::get<event::Requeued>(one.events().at(0)).reason, "bad \xef\xbf\xbd byte");
+}
+
+TEST(Ledger, WritingAnythingTwiceChangesNothing) {
+  OneStudy one;
+  one.append(one_of_each());
+  for (const Event& event : one_of_each()) one.append({event});
+  one.append(one_of_each());
+  EXPECT_EQ(describe(one.events()), describe(one_of_each()));
+}
+
+TEST(Ledger, TheFirstReportOfAnEpochStays) {
+  OneStudy one;
+  one.append({asked(0), started(0, 1), reported(0, 1, 1, 0.5), reported(0, 1, 1, 0.9)});
+  EXPECT_EQ(one.events().size(), 3U);
+  EXPECT_EQ(std::get<event::Reported>(one.events()[2]).metrics[0].second, 0.5);
+}
+
+TEST(Ledger, DropsWhatAnOlderAttemptStillSends) {
+  OneStudy one;
+  one.append({asked(0), started(0, 1), started(0, 2)});
+  const auto before = describe(one.events());
+  one.append({reported(0, 1, 1, 0.5), event::Requeued{0, 1, "late"}, started(0, 1, "w9")});
+  EXPECT_EQ(describe(one.events()), before);
+}
+
+TEST(Ledger, KeepsALaterToldAndALaterState) {
+  OneStudy one;
+  const std::vector<Event> story = {
+      event::Told{0, "PRUNED", "", "budget", Measured{{0.5}, 1, 1e9, true}, 5},
+      event::StudyState{"STOPPED", "1cpu-h", 6}, event::StudyState{"RUNNING", "1cpu-h", 6},
+      event::StudyState{"STOPPED", "1cpu-h", 6}, complete(0, 0.9)};
+  one.append(story);
+  EXPECT_EQ(describe(one.events()), describe(story));
+}
+
+TEST(Ledger, TheLastAccountStands) {
+  OneStudy one;
+  one.append({event::Accounted{1, 2}, asked(0)});
+  one.append({event::Accounted{3, 5}, asked(1)});
+  one.reopen();
+  ASSERT_EQ(one.events().size(), 3U);
+  EXPECT_EQ(describe(one.events().back()), "accounted 3 5");
+}
+
+TEST(Ledger, TheStudyFollowsItsEvents) {
+  OneStudy one;
+  one.append({event::StudyState{"DONE", "5cpu-h", 9}});
+  const StudyRecord record = must(one.ledger->study("s"));
+  EXPECT_EQ(record.state, "DONE");
+  EXPECT_EQ(record.budget, "5cpu-h");
+  EXPECT_EQ(record.config, study_named("s").config);
+  EXPECT_EQ(record.data_fingerprint, 0xfedcba9876543210);
+  EXPECT_EQ(record.created_s, 1700000000.25);
+  ASSERT_EQ(record.objectives.size(), 1U);
+  EXPECT_EQ(record.objectives[0].metric, "val_accuracy");
+  EXPECT_EQ(record.objectives[0].direction, Direction::kMaximize);
+}
+
+TEST(Ledger, StudiesDoNotMix) {
+  OneStudy one;
+  const StudyId other = must(one.ledger->create_study(study_named("other")));
+  one.append({asked(0)});
+  must(one.ledger->append(other, std::vector<Event>{asked(0), asked(1)}));
+  EXPECT_EQ(one.events().size(), 1U);
+  EXPECT_EQ(must(one.ledger->events(other)).size(), 2U);
+}
+
+TEST(Ledger, RefusesASecondStudyOfTheSameName) {
+  OneStudy one;
+  const auto again = one.ledger->create_study(study_named("s"));
+  ASSERT_FALSE(again);
+  EXPECT_EQ(again.error().code, ErrorCode::kStudy);
+  EXPECT_NE(again.error().message.find("detol resume s"), std::string::npos);
+}
+
+TEST(Ledger, SuggestsTheNameThatWasMeant) {
+  OneStudy one;
+  must(one.ledger->create_study(study_named("fashion-cnn")));
+  const auto missing = one.ledger->study("fashion-cn");
+  ASSERT_FALSE(missing);
+  EXPECT_EQ(missing.error().code, ErrorCode::kStudy);
+  EXPECT_NE(missing.error().message.find("did you mean 'fashion-cnn'?"), std::string::npos);
+}
+
+TEST(Ledger, RefusesEventsOfAStudyThatDoesNotExist) {
+  OneStudy one;
+  const auto lost = one.ledger->append(99, std::vector<Event>{asked(0)});
+  ASSERT_FALSE(lost);
+  EXPECT_EQ(lost.error().code, ErrorCode::kStudy);
+}
+
+}  // namespace
+}  // namespace detol

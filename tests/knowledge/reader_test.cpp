@@ -1,0 +1,208 @@
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "knowledge/query.h"
+#include "tests/knowledge/support.h"
+
+namespace detol {
+namespace {
+
+using namespace testing_support;
+
+constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
+
+std::string to_line(const std::vector<Cell>& row) {
+  std::string line;
+  for (const Cell& cell : row) {
+    if (!line.empty()) line += '|';
+    if (const auto* whole = std::get_if<std::int64_t>(&cell)) line += fmt::format("{}", *whole);
+    if (const auto* real = std::get_if<double>(&cell)) line += fmt::format("{}", *real);
+    if (const auto* text = std::get_if<std::string>(&cell)) line += *text;
+  }
+  return line;
+}
+
+std::vector<std::string> lines(Reader& reader, const std::string& sql,
+                               const std::vector<Cell>& arguments = {}) {
+  std::vector<std::string> result;
+  for (const auto& row : must(reader.select(sql, arguments)).rows) result.push_back(to_line(row));
+  return result;
+}
+
+using Lines = std::vector<std::string>;
+
+// A study with a trial in every state.
+struct Told : OneStudy {
+  Told() {
+    append({asked(0), started(0, 1), reported(0, 1, 1, 0.5), reported(0, 1, 2, 0.1 + 0.2),
+            complete(0, 0.1 + 0.2, 2)});
+    append({asked(1), started(1, 1), reported(1, 1, 1, kNaN), failed(1, Cause::kDiverged)});
+    append({asked(2), started(2, 1), reported(2, 1, 1, 0.6), event::Requeued{2, 1, "worker lost"}});
+    append({asked(3), started(3, 1), reported(3, 1, 1, 0.6), event::Requeued{3, 1, "worker lost"},
+            started(3, 2, "w2")});
+    append({asked(4)});
+    append(
+        {asked(5), event::Told{5, "FAIL", "too_large", "9 GB", Failed{Cause::kTooLarge, 0, 0}, 9}});
+    append({asked(6), event::Told{6, "PRUNED", "", "asha", Measured{{0.25}, 1, 1, true}, 9}});
+  }
+  std::unique_ptr<Reader> reader = must(Reader::open(path));
+};
+
+TEST(Reader, HasTheDocumentedColumns) {
+  Told told;
+  struct View {
+    std::string name;
+    std::vector<std::string> columns;
+  };
+  const View views[] = {
+      {"v_trials",
+       {"study", "trial", "state", "failure", "reason", "algorithm", "arch_hash", "params", "flops",
+        "epochs", "device_seconds", "started", "finished", "value", "values_json", "params_json"}},
+      {"v_params", {"study", "trial", "name", "value"}},
+      {"v_metrics", {"study", "trial", "epoch", "name", "value"}},
+      {"v_studies",
+       {"study", "state", "budget", "metric", "direction", "objectives_json", "created",
+        "wall_seconds", "device_seconds", "dataset", "trials", "config"}},
+      {"v_workers",
+       {"study", "worker", "starts", "trials", "epochs", "device_seconds", "first_started",
+        "last_started"}},
+      {"v_datasets", {"dataset", "studies", "first_used", "last_used"}},
+  };
+  for (const View& view : views)
+    EXPECT_EQ(must(told.reader->select("SELECT * FROM " + view.name)).columns, view.columns);
+}
+
+TEST(Reader, ShowsEachTrialInItsState) {
+  Told told;
+  EXPECT_EQ(
+      lines(*told.reader, "SELECT trial, state, failure, reason, epochs FROM v_trials"),
+      (Lines{"0|COMPLETE|||2", "1|FAIL|diverged||1", "2|WAITING||worker lost|1", "3|RUNNING|||1",
+             "4|WAITING|||0", "5|FAIL|too_large|9 GB|0", "6|PRUNED||asha|0"}));
+}
+
+TEST(Reader, ATrialsValueIsItsMetricAtItsLastEpoch) {
+  Told told;
+  EXPECT_EQ(lines(*told.reader, "SELECT trial, value FROM v_trials"),
+            (Lines{"0|0.30000000000000004", "1|", "2|0.6", "3|0.6", "4|", "5|", "6|0.25"}));
+}
+
+TEST(Reader, ValuesAreExactInJsonAndNanIsAString) {
+  Told told;
+  EXPECT_EQ(lines(*told.reader, "SELECT values_json FROM v_trials WHERE trial IN (0, 1, 4, 6)"),
+            (Lines{R"({"val_accuracy":0.30000000000000004,"val_loss":0.7})",
+                   R"({"val_accuracy":"NaN","val_loss":"NaN"})", "", R"({"val_accuracy":0.25})"}));
+}
+
+TEST(Reader, ShowsWhatATrialIsAndWhatItTook) {
+  Told told;
+  EXPECT_EQ(lines(*told.reader,
+                  "SELECT study, algorithm, arch_hash, params, flops, device_seconds, started, "
+                  "finished, params_json FROM v_trials WHERE trial IN (0, 3)"),
+            (Lines{R"(s|evolution|00112233445566aa|4242|1000000|5|12|20|{"lr":0.1,"op":"conv"})",
+                   R"(s|evolution|00112233445566aa|4242|1000000|2.5|12||{"lr":0.1,"op":"conv"})"}));
+}
+
+TEST(Reader, ANewerAttemptsReportReplacesTheOlderOnes) {
+  OneStudy one;
+  one.append({asked(0), started(0, 1), reported(0, 1, 1, 0.5), reported(0, 1, 2, 0.6),
+              started(0, 2), reported(0, 2, 1, 0.7)});
+  const auto reader = must(Reader::open(one.path));
+  EXPECT_EQ(lines(*reader, "SELECT epoch, value FROM v_metrics WHERE name = 'val_accuracy'"),
+            (Lines{"1|0.7", "2|0.6"}));
+  EXPECT_EQ(lines(*reader, "SELECT epochs, value FROM v_trials"), (Lines{"1|0.7"}));
+}
+
+TEST(Reader, ShowsParamsMetricsWorkersAndDatasets) {
+  Told told;
+  EXPECT_EQ(lines(*told.reader, "SELECT name, value FROM v_params WHERE trial = 0"),
+            (Lines{"lr|0.1", "op|conv"}));
+  EXPECT_EQ(lines(*told.reader, "SELECT epoch, name, value FROM v_metrics WHERE trial = 0"),
+            (Lines{"1|val_accuracy|0.5", "1|val_loss|0.5", "2|val_accuracy|0.30000000000000004",
+                   "2|val_loss|0.7"}));
+  EXPECT_EQ(lines(*told.reader, "SELECT worker, starts, trials, epochs FROM v_workers"),
+            (Lines{"w1|4|4|5", "w2|1|1|0"}));
+  EXPECT_EQ(lines(*told.reader, "SELECT dataset, studies FROM v_datasets"),
+            (Lines{"fedcba9876543210|1"}));
+  EXPECT_EQ(lines(*told.reader, "SELECT study, state, metric, direction, trials FROM v_studies"),
+            (Lines{"s|RUNNING|val_accuracy|maximize|7"}));
+}
+
+TEST(Reader, BindsArguments) {
+  Told told;
+  EXPECT_EQ(lines(*told.reader, "SELECT ?1, ?2, ?3, ?4",
+                  {std::int64_t{5}, 0.5, std::string("it's"), std::monostate{}}),
+            (Lines{"5|0.5|it's|"}));
+}
+
+TEST(Reader, SeesWhatTheMasterAddsMeanwhile) {
+  Told told;
+  EXPECT_EQ(lines(*told.reader, "SELECT count(*) FROM v_trials"), (Lines{"7"}));
+  told.append({asked(7)});
+  EXPECT_EQ(lines(*told.reader, "SELECT count(*) FROM v_trials"), (Lines{"8"}));
+  EXPECT_EQ(describe(must(told.reader->events(told.study))), describe(told.events()));
+}
+
+TEST(Reader, RefusesEverythingButOneSelect) {
+  Told told;
+  const std::string refused[] = {
+      "",
+      "  ; -- nothing",
+      "SELEC 1",
+      "SELECT 1; SELECT 2",
+      "SELECT 1; DROP TABLE events",
+      "DELETE FROM events",
+      "INSERT INTO params VALUES (1, 1, 'a', 1)",
+      "UPDATE progress SET state = 'DONE'",
+      "CREATE TABLE t (a)",
+      "PRAGMA user_version = 7",
+      "PRAGMA journal_mode = DELETE",
+      "ATTACH 'x.db' AS x",
+      "VACUUM",
+      "VACUUM INTO 'copy.db'",
+      "BEGIN",
+      "COMMIT",
+      "SELECT load_extension('x')",
+      "SELECT no_such_column FROM v_trials",
+      "SELECT abs(-9223372036854775808)",
+      std::string("SELECT 1\0 FROM v_trials", 22),
+  };
+  const std::size_t files = told.folder.size();
+  for (const std::string& sql : refused) {
+    const auto result = told.reader->select(sql);
+    ASSERT_FALSE(result) << sql;
+    EXPECT_EQ(result.error().code, ErrorCode::kUsage) << sql << ": " << result.error().message;
+    EXPECT_EQ(result.error().message.find('\n'), std::string::npos) << sql;
+  }
+  EXPECT_EQ(told.folder.size(), files);
+  EXPECT_EQ(lines(*told.reader, "SELECT 1; -- done \n ;"), (Lines{"1"}));
+  EXPECT_EQ(lines(*told.reader,
+                  "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n "
+                  "WHERE i < 3) SELECT * FROM n"),
+            (Lines{"1", "2", "3"}));
+}
+
+TEST(Reader, ListsStudiesAndSuggestsNames) {
+  Told told;
+  must(told.ledger->create_study(study_named("fashion")));
+  const auto studies = must(told.reader->studies());
+  ASSERT_EQ(studies.size(), 2U);
+  EXPECT_EQ(studies[1].name, "fashion");
+  EXPECT_EQ(must(told.reader->study("s")).id, told.study);
+  const auto missing = told.reader->study("fashon");
+  ASSERT_FALSE(missing);
+  EXPECT_EQ(missing.error().code, ErrorCode::kStudy);
+  EXPECT_NE(missing.error().message.find("did you mean 'fashion'?"), std::string::npos);
+}
+
+TEST(Reader, SaysWhatToDoWhenThereIsNoDatabase) {
+  Folder folder;
+  const auto reader = Reader::open(folder / "none.db");
+  ASSERT_FALSE(reader);
+  EXPECT_EQ(reader.error().code, ErrorCode::kStorage);
+  EXPECT_NE(reader.error().message.find("run `detol search`"), std::string::npos);
+  EXPECT_EQ(folder.size(), 0U);
+}
+
+}  // namespace
+}  // namespace detol

@@ -1,0 +1,65 @@
+#include "tests/knowledge/support.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+namespace detol::testing_support {
+namespace {
+
+std::string describe_value(const Value& value) {
+  return fmt::format("{}:{}", value.index(), to_text(value));
+}
+
+struct Describe {
+  std::string operator()(const event::Asked& e) const {
+    std::string params;
+    for (const auto& [name, value] : e.params)
+      params += fmt::format(" {}={}", name, describe_value(value));
+    return fmt::format("asked {}{} by {} {} {} {} at {}", e.trial, params, e.proposer, e.arch_hash,
+                       e.network_params, e.flops, e.at_s);
+  }
+  std::string operator()(const event::Started& e) const {
+    return fmt::format("started {} {} {} at {}", e.trial, e.attempt, e.worker, e.at_s);
+  }
+  std::string operator()(const event::Reported& e) const {
+    std::string metrics;
+    for (const auto& [name, value] : e.metrics) metrics += fmt::format(" {}={}", name, value);
+    return fmt::format("reported {} {} {}{} {} {}", e.trial, e.attempt, e.epoch, metrics, e.work,
+                       e.train_s);
+  }
+  std::string operator()(const event::Told& e) const {
+    std::string outcome;
+    if (const auto* measured = std::get_if<Measured>(&e.outcome)) {
+      outcome = fmt::format("[{}] {} {} {}", fmt::join(measured->values, ","), measured->fidelity,
+                            measured->work, measured->stopped_early);
+    } else {
+      const auto& failed = std::get<Failed>(e.outcome);
+      outcome = fmt::format("{} {} {}", to_text(failed.cause), failed.fidelity, failed.work);
+    }
+    return fmt::format("told {} {} '{}' '{}' {} at {}", e.trial, e.state, e.failure, e.reason,
+                       outcome, e.at_s);
+  }
+  std::string operator()(const event::Requeued& e) const {
+    return fmt::format("requeued {} {} '{}'", e.trial, e.attempt, e.reason);
+  }
+  std::string operator()(const event::Accounted& e) const {
+    return fmt::format("accounted {} {}", e.wall_s, e.device_s);
+  }
+  std::string operator()(const event::StudyState& e) const {
+    return fmt::format("state {} {} at {}", e.state, e.budget, e.at_s);
+  }
+};
+
+}  // namespace
+
+std::string describe(const Event& event) {
+  return std::visit(Describe{}, event);
+}
+
+std::vector<std::string> describe(const std::vector<Event>& events) {
+  std::vector<std::string> lines;
+  for (const Event& event : events) lines.push_back(describe(event));
+  return lines;
+}
+
+}  // namespace detol::testing_support
