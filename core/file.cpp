@@ -42,6 +42,14 @@ Result<void> write_all(int fd, std::string_view bytes, const std::filesystem::pa
   return {};
 }
 
+Result<void> write_and_sync(const std::filesystem::path& path, std::string_view bytes) {
+  const Descriptor file(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644));
+  if (file.get() < 0) return cannot("create", path, ErrorCode::kStorage);
+  DETOL_TRY(write_all(file.get(), bytes, path));
+  if (::fsync(file.get()) != 0) return cannot("fsync", path, ErrorCode::kStorage);
+  return {};
+}
+
 }  // namespace
 
 Result<std::string> read_file(const std::filesystem::path& path, std::size_t limit_bytes) {
@@ -52,6 +60,11 @@ Result<std::string> read_file(const std::filesystem::path& path, std::size_t lim
   if (S_ISDIR(info.st_mode)) {
     return fail(ErrorCode::kInput, fmt::format("cannot read {}: it is a folder", path.string()));
   }
+  const auto too_large = [&] {
+    return fail(ErrorCode::kInput, fmt::format("cannot read {}: it is larger than {} bytes",
+                                               path.string(), limit_bytes));
+  };
+  if (static_cast<std::uintmax_t>(info.st_size) > limit_bytes) return too_large();
   std::string bytes;
   bytes.reserve(static_cast<std::size_t>(info.st_size) + 1);
   char buffer[1 << 16];
@@ -61,24 +74,21 @@ Result<std::string> read_file(const std::filesystem::path& path, std::size_t lim
     if (got < 0) return cannot("read", path, ErrorCode::kInput);
     if (got == 0) return bytes;
     bytes.append(buffer, static_cast<std::size_t>(got));
-    if (bytes.size() > limit_bytes) {
-      return fail(ErrorCode::kInput, fmt::format("cannot read {}: it is larger than {} bytes",
-                                                 path.string(), limit_bytes));
-    }
+    if (bytes.size() > limit_bytes) return too_large();
   }
 }
 
 Result<void> write_file_durably(const std::filesystem::path& path, std::string_view bytes) {
   const std::filesystem::path temporary = path.string() + ".tmp";
-  {
-    const Descriptor file(
-        ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644));
-    if (file.get() < 0) return cannot("create", temporary, ErrorCode::kStorage);
-    DETOL_TRY(write_all(file.get(), bytes, temporary));
-    if (::fsync(file.get()) != 0) return cannot("fsync", temporary, ErrorCode::kStorage);
+  if (auto written = write_and_sync(temporary, bytes); !written) {
+    ::unlink(temporary.c_str());  // a full disk must not stay full of halves
+    return written;
   }
-  if (::rename(temporary.c_str(), path.c_str()) != 0)
-    return cannot("rename", temporary, ErrorCode::kStorage);
+  if (::rename(temporary.c_str(), path.c_str()) != 0) {
+    auto error = cannot("rename", temporary, ErrorCode::kStorage);
+    ::unlink(temporary.c_str());
+    return error;
+  }
   const std::filesystem::path folder = path.has_parent_path() ? path.parent_path() : ".";
   const Descriptor directory(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (directory.get() < 0 || ::fsync(directory.get()) != 0)

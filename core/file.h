@@ -17,7 +17,9 @@ namespace detol {
 Result<std::string> read_file(const std::filesystem::path& path,
                               std::size_t limit_bytes = std::size_t{1} << 34);
 
-// Writes `<path>.tmp`, fsyncs, renames over `path` and fsyncs the folder (faults.md rule 2).
+// Writes `<path>.tmp`, fsyncs, renames over `path` and fsyncs the folder, so that a crash at
+// any instant leaves the old file or the new one. Errors (kStorage) name the path and the
+// reason, and leave no temporary file.
 Result<void> write_file_durably(const std::filesystem::path& path, std::string_view bytes);
 
 }  // namespace detol

@@ -21,7 +21,7 @@ std::int64_t OptionReader::whole(std::string_view name, std::int64_t fallback, s
     return number;
   if (mistake_.empty()) {
     mistake_ = fmt::format("{}: {} is {}; it must be a whole number from {} to {}", owner_, name,
-                           quoted(word), low, high);
+                           in_quotes(word), low, high);
   }
   return fallback;
 }
@@ -31,7 +31,7 @@ Result<void> OptionReader::done() const {
     if (std::ranges::find(known_, name) != known_.end()) continue;
     if (known_.empty()) {
       return fail(ErrorCode::kInput,
-                  fmt::format("{}: unknown option {}; it has no options", owner_, quoted(name)));
+                  fmt::format("{}: unknown option {}; it has no options", owner_, in_quotes(name)));
     }
     return fail(ErrorCode::kInput, owner_ + ": " + unknown_name("option", name, known_));
   }

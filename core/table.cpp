@@ -28,7 +28,7 @@ std::string join(std::span<const std::string_view> words, std::string_view separ
   return fmt::format("{}", fmt::join(words, separator));
 }
 
-std::string quoted(std::string_view text) {
+std::string in_quotes(std::string_view text) {
   std::string escaped = fmt::format("{:?}", text.substr(0, 80));
   escaped.front() = escaped.back() = '\'';
   return escaped;
@@ -53,7 +53,7 @@ std::optional<std::string> did_you_mean(std::string_view word,
 
 std::string unknown_name(std::string_view what, std::string_view word,
                          std::span<const std::string_view> known) {
-  std::string text = fmt::format("unknown {} {}; ", what, quoted(word));
+  std::string text = fmt::format("unknown {} {}; ", what, in_quotes(word));
   if (const auto guess = did_you_mean(word, known))
     text += fmt::format("did you mean '{}'? ", *guess);
   return text + "known: " + join(known);

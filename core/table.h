@@ -37,7 +37,7 @@ const Row* find_row(std::span<const Row> table, std::string_view name) {
 std::string join(std::span<const std::string_view> words, std::string_view separator = ", ");
 
 // A stranger's text for a message: in single quotes, one line, at most 80 bytes of it.
-std::string quoted(std::string_view text);
+std::string in_quotes(std::string_view text);
 
 // The known word nearest to `word` by edit distance, if near enough to be a slip.
 std::optional<std::string> did_you_mean(std::string_view word,

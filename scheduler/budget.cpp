@@ -40,7 +40,7 @@ tl::unexpected<Error> bad(std::string_view text, std::string_view why) {
   return fail(ErrorCode::kUsage,
               fmt::format("budget {}: {}; write for example 10cpu-min, 500gpu-h, 2d12h, 90s, "
                           "200trials, 5e15flops or 200trials,2h",
-                          quoted(text), why));
+                          in_quotes(text), why));
 }
 
 std::string_view trimmed(std::string_view text) {
@@ -59,7 +59,7 @@ tl::expected<Part, std::string> take_part(std::string_view& rest) {
   Part part;
   const auto [end, error] = std::from_chars(rest.data(), rest.data() + rest.size(), part.amount);
   if (error != std::errc{} || !std::isfinite(part.amount))
-    return tl::unexpected(quoted(rest) + " does not start with a number");
+    return tl::unexpected(in_quotes(rest) + " does not start with a number");
   rest = trimmed(rest.substr(static_cast<std::size_t>(end - rest.data())));
   const std::string_view word = trimmed(rest.substr(0, rest.find_first_of("0123456789.+")));
   if (word.empty()) return tl::unexpected<std::string>("the unit is missing");
@@ -67,7 +67,7 @@ tl::expected<Part, std::string> take_part(std::string_view& rest) {
   if (part.unit == nullptr) {
     const auto known = names_of(std::span<const Unit>(kUnits));
     const auto guess = did_you_mean(word, known);
-    return tl::unexpected(fmt::format("{} is not a unit{}", quoted(word),
+    return tl::unexpected(fmt::format("{} is not a unit{}", in_quotes(word),
                                       guess ? fmt::format(" (did you mean '{}'?)", *guess) : ""));
   }
   if (part.amount <= 0) return tl::unexpected<std::string>("it must be above 0");
@@ -159,7 +159,7 @@ Result<Budget> extended(const Budget& in_force, std::string_view change) {
       return fail(ErrorCode::kUsage,
                   fmt::format("budget {}: the study's budget, '{}', has no such limit to add to; "
                               "leave out the + to replace the whole",
-                              quoted(text), to_text(in_force)));
+                              in_quotes(text), to_text(in_force)));
     }
     sum.*limit = *(in_force.*limit) + *(more.*limit);
   }

@@ -1,0 +1,32 @@
+#include "core/log.h"
+
+#include <gtest/gtest.h>
+
+#include "core/file.h"
+#include "tests/support/temp_folder.h"
+
+namespace detol {
+namespace {
+
+TEST(Log, TheFileHasEveryLevelAndTheTerminalOnlyItsOwn) {
+  const testing_support::TempFolder folder;
+  const auto path = folder.path() / "log";
+  testing::internal::CaptureStderr();
+  set_up_log({.level = LogLevel::kWarning, .file = path.string()});
+  log_debug("epoch {}", 3);
+  log_warning("lost {}", "worker-1");
+  set_up_log({});
+  EXPECT_EQ(testing::internal::GetCapturedStderr(), "lost worker-1\n");
+  const std::string lines = read_file(path).value();
+  EXPECT_NE(lines.find("debug epoch 3\n"), std::string::npos) << lines;
+  EXPECT_NE(lines.find("warning lost worker-1\n"), std::string::npos) << lines;
+}
+
+TEST(Log, NothingGoesToStdout) {
+  testing::internal::CaptureStdout();
+  log_error("to stderr");
+  EXPECT_EQ(testing::internal::GetCapturedStdout(), "");
+}
+
+}  // namespace
+}  // namespace detol

@@ -1,0 +1,50 @@
+#include "core/options.h"
+
+#include <gtest/gtest.h>
+
+namespace detol {
+namespace {
+
+using Given = std::map<std::string, std::string>;
+
+TEST(Options, AreReadOrFallBack) {
+  const Given given = {{"population", "32"}};
+  OptionReader options("evolution", given);
+  EXPECT_EQ(options.whole("population", 20, 2, 100), 32);
+  EXPECT_EQ(options.whole("sample", 5, 1, 100), 5);
+  EXPECT_TRUE(options.done());
+}
+
+TEST(Options, ReportTheFirstMistake) {
+  const Given given = {{"population", "1"}, {"sample", "0"}};
+  OptionReader options("evolution", given);
+  (void)options.whole("population", 20, 2, 100);
+  (void)options.whole("sample", 5, 1, 100);
+  const auto done = options.done();
+  ASSERT_FALSE(done);
+  EXPECT_EQ(done.error().code, ErrorCode::kInput);
+  EXPECT_EQ(done.error().message,
+            "evolution: population is '1'; it must be a whole number from 2 to 100");
+}
+
+TEST(Options, RefuseWhatIsNoWholeNumber) {
+  for (const char* word : {"", "3.5", "3 ", "0x3", "three", "1e2", "99999999999999999999"}) {
+    const Given given = {{"sample", word}};
+    OptionReader options("evolution", given);
+    EXPECT_EQ(options.whole("sample", 5, 1, 100), 5);
+    EXPECT_FALSE(options.done()) << word;
+  }
+}
+
+TEST(Options, RefuseANameThatWasNeverRead) {
+  const Given given = {{"popluation", "32"}};
+  OptionReader options("evolution", given);
+  (void)options.whole("population", 20, 2, 100);
+  EXPECT_EQ(options.done().error().message,
+            "evolution: unknown option 'popluation'; did you mean 'population'? known: population");
+  EXPECT_EQ(OptionReader("none", given).done().error().message,
+            "none: unknown option 'popluation'; it has no options");
+}
+
+}  // namespace
+}  // namespace detol
