@@ -288,4 +288,16 @@ Result<Checkpoint> read_checkpoint(const fs::path& folder, int epoch) {
                           path.string(), checkpoint.error().reason));
 }
 
+Result<void> set_aside_checkpoints(const fs::path& folder) {
+  for (int epoch : epochs_in(folder)) {
+    const fs::path path = path_of(folder, epoch);
+    std::error_code error;
+    fs::rename(path, path.string() + ".bad", error);
+    if (!error) continue;
+    return fail(ErrorCode::kStorage,
+                fmt::format("cannot rename {}: {}", path.string(), error.message()));
+  }
+  return {};
+}
+
 }  // namespace detol

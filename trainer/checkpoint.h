@@ -37,4 +37,7 @@ Result<std::optional<Checkpoint>> newest_checkpoint(const std::filesystem::path&
 // The checkpoint of exactly that epoch. Errors (kStorage): missing, damaged, newer.
 Result<Checkpoint> read_checkpoint(const std::filesystem::path& folder, int epoch);
 
+// Renames every checkpoint of the folder to `<name>.bad`, so that another job can begin there.
+Result<void> set_aside_checkpoints(const std::filesystem::path& folder);
+
 }  // namespace detol

@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cmath>
+#include <new>
 
 #include "core/table.h"
 #include "trainer/data/idx.h"
@@ -55,15 +56,31 @@ std::span<const std::uint8_t> Dataset::image(std::int64_t index) const {
   return std::span(images).subspan(static_cast<std::size_t>(index) * size, size);
 }
 
+Range range_of(const DatasetInfo& info, Part part) {
+  switch (part) {
+    case Part::kTraining:
+      return {0, info.training};
+    case Part::kValidation:
+      return {info.training, info.validation};
+    case Part::kTest:
+      break;
+  }
+  return {info.training + info.validation, info.test};
+}
+
 std::span<const FormatRow> formats() {
   return kFormats;
 }
 
 Result<Dataset> load_dataset(const DataConfig& config) {
   DETOL_ASSIGN(const FormatRow* format, format_of(config));
-  DETOL_ASSIGN(Dataset dataset, format->load(config));
-  DETOL_TRY(fill_statistics(dataset, config));
-  return dataset;
+  try {
+    DETOL_ASSIGN(Dataset dataset, format->load(config));
+    DETOL_TRY(fill_statistics(dataset, config));
+    return dataset;
+  } catch (const std::bad_alloc&) {
+    return fail(ErrorCode::kInput, config.path + ": not enough memory for these data");
+  }
 }
 
 Result<DatasetInfo> inspect_dataset(const DataConfig& config) {

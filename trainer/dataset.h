@@ -24,6 +24,16 @@ struct DatasetInfo {
   std::uint64_t fingerprint = 0;  // of every byte that was read, and of the split
 };
 
+enum class Part { kTraining, kValidation, kTest };
+
+// Images first .. first + count - 1.
+struct Range {
+  std::int64_t first = 0;
+  std::int64_t count = 0;
+};
+
+Range range_of(const DatasetInfo& info, Part part);
+
 struct Dataset {
   DatasetInfo info;
   std::vector<std::uint8_t> images;      // N x C x H x W: training, then validation, then test

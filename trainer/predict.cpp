@@ -1,0 +1,126 @@
+#include "trainer/predict.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+#include <new>
+
+#include "core/table.h"
+
+namespace detol {
+namespace {
+
+constexpr std::int64_t kBatch = 64;
+
+Result<std::unique_ptr<Executable>> compile(const Network& network, const Weights& weights,
+                                            std::int64_t images, std::string_view backend) {
+  DETOL_ASSIGN(const BackendRow* row, backend_called(backend));
+  if (!fits(weights, network)) {
+    return fail(ErrorCode::kInput, "these weights belong to another network");
+  }
+  const Recipe recipe{.batch_size = std::min(images, kBatch)};
+  DETOL_ASSIGN(std::unique_ptr<Executable> executable, row->compile(network, recipe));
+  executable->set_state({weights, {}});
+  return executable;
+}
+
+// `action` returns a Result; running out of memory becomes an error.
+template <typename Action>
+auto guarded(Action action) -> decltype(action()) {
+  try {
+    return action();
+  } catch (const std::bad_alloc&) {
+    return fail(ErrorCode::kInput, "not enough memory to run this network");
+  }
+}
+
+}  // namespace
+
+bool fits(const Weights& weights, const Network& network) {
+  const std::vector<NetworkParameter> parameters = network.parameters();
+  return std::equal(weights.begin(), weights.end(), parameters.begin(), parameters.end(),
+                    [](const Tensor& tensor, const NetworkParameter& parameter) {
+                      return tensor.name == parameter.name && tensor.shape == parameter.spec.shape;
+                    });
+}
+
+Result<const BackendRow*> backend_called(std::string_view name) {
+  const BackendRow* row = find_row(backends(), name);
+  if (row != nullptr) return row;
+  return fail(ErrorCode::kUsage, unknown_name("backend", name, names_of(backends())));
+}
+
+std::vector<float> normalised_images(const Dataset& data, Range range) {
+  const auto size = static_cast<std::size_t>(data.info.task.input.elements());
+  const Normaliser normaliser(data);
+  std::vector<float> images(static_cast<std::size_t>(range.count) * size);
+  for (std::int64_t i = 0; i < range.count; ++i) {
+    normaliser.write(data.image(range.first + i),
+                     std::span(images).subspan(static_cast<std::size_t>(i) * size, size));
+  }
+  return images;
+}
+
+Score score(Executable& executable, const Dataset& data, const Normaliser& normaliser, Range range,
+            const std::function<void()>& after_batch) {
+  const auto size = static_cast<std::size_t>(data.info.task.input.elements());
+  const std::span<float> images = executable.images();
+  const std::span<std::int32_t> labels = executable.labels();
+  const auto batch = static_cast<std::int64_t>(labels.size());
+  double loss = 0;
+  std::int64_t correct = 0;
+  for (std::int64_t first = 0; first < range.count; first += batch) {
+    const std::int64_t count = std::min(batch, range.count - first);
+    for (std::int64_t i = 0; i < count; ++i) {
+      const std::int64_t image = range.first + first + i;
+      normaliser.write(data.image(image), images.subspan(static_cast<std::size_t>(i) * size, size));
+      labels[static_cast<std::size_t>(i)] = data.labels[static_cast<std::size_t>(image)];
+    }
+    const BatchResult result = executable.evaluate(count);
+    loss += result.loss * static_cast<double>(count);
+    correct += result.correct;
+    after_batch();
+  }
+  const auto all = static_cast<double>(range.count);
+  return {loss / all, static_cast<double>(correct) / all, range.count};
+}
+
+Result<Score> score(const Network& network, const Weights& weights, const Dataset& data, Part part,
+                    std::string_view backend) {
+  const Range range = range_of(data.info, part);
+  if (network.input_shape() != data.info.task.input) {
+    return fail(ErrorCode::kInput,
+                fmt::format("the network reads images of {}, the data have {}",
+                            to_text(network.input_shape()), to_text(data.info.task.input)));
+  }
+  return guarded([&]() -> Result<Score> {
+    DETOL_ASSIGN(auto executable, compile(network, weights, range.count, backend));
+    return score(*executable, data, Normaliser(data), range, [] {});
+  });
+}
+
+Result<std::vector<float>> logits_of(const Network& network, const Weights& weights,
+                                     std::span<const float> images, std::string_view backend) {
+  const auto size = static_cast<std::size_t>(network.input_shape().elements());
+  const auto classes = static_cast<std::size_t>(network.output().shape.elements());
+  const std::size_t all = images.size() / size;
+  return guarded([&]() -> Result<std::vector<float>> {
+    DETOL_ASSIGN(auto executable,
+                 compile(network, weights, static_cast<std::int64_t>(all), backend));
+    const std::size_t batch = executable->labels().size();
+    std::fill(executable->labels().begin(), executable->labels().end(), 0);
+    std::vector<float> logits;
+    for (std::size_t first = 0; first < all; first += batch) {
+      const std::size_t count = std::min(batch, all - first);
+      const auto from = images.subspan(first * size, count * size);
+      std::copy(from.begin(), from.end(), executable->images().begin());
+      executable->evaluate(static_cast<std::int64_t>(count));
+      const auto row = executable->logits().first(count * classes);
+      logits.insert(logits.end(), row.begin(), row.end());
+    }
+    return logits;
+  });
+}
+
+}  // namespace detol

@@ -1,0 +1,50 @@
+#pragma once
+
+// Predict: inference with a trained network: for validation after an epoch, for the test
+// metrics of a finished candidate, for comparing an export with what was trained.
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "core/result.h"
+#include "encodings/network.h"
+#include "trainer/backend.h"
+#include "trainer/data/augment.h"
+#include "trainer/dataset.h"
+#include "trainer/weights.h"
+
+namespace detol {
+
+struct Score {
+  double loss = 0;      // mean cross-entropy
+  double accuracy = 0;  // share of the images whose largest logit is the label's
+  std::int64_t images = 0;
+};
+
+// Scores a range of the data with a compiled network. `after_batch` is called once a batch.
+// REQUIRES: range.count > 0, `normaliser` made from `data`.
+Score score(Executable& executable, const Dataset& data, const Normaliser& normaliser, Range range,
+            const std::function<void()>& after_batch);
+
+// Scores one part of the data. Errors: kUsage for an unknown backend, kInput for a network that
+// the backend cannot run, that is made for other images, or that other weights belong to.
+Result<Score> score(const Network& network, const Weights& weights, const Dataset& data, Part part,
+                    std::string_view backend);
+
+// Logits (N x classes) of N normalised images (N x C x H x W). Errors as above.
+Result<std::vector<float>> logits_of(const Network& network, const Weights& weights,
+                                     std::span<const float> images, std::string_view backend);
+
+// Images of a range as networks read them: N x C x H x W.
+std::vector<float> normalised_images(const Dataset& data, Range range);
+
+// True if the weights have the names and shapes of the network's parameters, in their order.
+bool fits(const Weights& weights, const Network& network);
+
+// The row of that name. Errors: kUsage, with the known ones.
+Result<const BackendRow*> backend_called(std::string_view name);
+
+}  // namespace detol
