@@ -101,6 +101,18 @@ class Resolver {
     }
   }
 
+  // The names that a `when` of this choice most likely means: its siblings and the parameters.
+  std::vector<std::string_view> near(const FoundDomain& from) const {
+    std::vector<std::string_view> names;
+    for (const FoundDomain& other : found_) {
+      std::string_view name = other.domain.name;
+      if (&other == &from || (other.scope != from.scope && !other.scope.empty())) continue;
+      if (!other.scope.empty()) name.remove_prefix(other.scope.size() + 1);
+      names.push_back(name);
+    }
+    return names;
+  }
+
   // True if the choice can exist at all; its `when` is then resolved.
   Result<bool> settle(std::size_t index) {
     resolved_.resize(found_.size());
@@ -118,6 +130,7 @@ class Resolver {
     return exists;
   }
 
+  // True if the choice's `when` can hold. REQUIRES: it has one.
   Result<bool> condition(const FoundDomain& found, Domain& domain) {
     const YamlNode& when = found.when->value;
     if (when.kind != YamlNode::Kind::kMap || when.entries.size() != 1) {
@@ -140,8 +153,7 @@ class Resolver {
                                  [&](const auto& v) { return equals(*parent.constant, v); });
     }
     if (parent.choice == nullptr) {
-      std::vector<std::string_view> known;
-      for (const FoundDomain& other : found_) known.push_back(other.domain.name);
+      const std::vector<std::string_view> known = near(found);
       return source_.error(entry.at,
                            domain.name + ".when: " + unknown_name("parameter", entry.key, known));
     }

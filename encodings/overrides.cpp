@@ -68,7 +68,8 @@ Result<YamlNode*> descend(YamlNode& node, const Step& step, const Position& at,
   if (!step.index) return &entry->value;
   std::vector<YamlNode>& items = entry->value.items;
   if (*step.index >= items.size())
-    return source.error(at, fmt::format("{} has {} items", step.key, items.size()));
+    return source.error(
+        at, fmt::format("no such item; {} has {}, counted from 0", step.key, items.size()));
   return &items[*step.index];
 }
 

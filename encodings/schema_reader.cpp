@@ -89,10 +89,10 @@ std::string parent_of(const std::string& name) {
 
 Result<json> SchemaReader::section(const YamlNode& node, std::span<const Field> fields,
                                    const std::string& path) {
-  const std::string where = path.empty() ? "the file" : path;
+  const std::string where = path.empty() ? "" : path + ": ";
   if (node.kind != YamlNode::Kind::kMap) {
     const Field whole{.key = "file", .kind = FieldKind::kSection, .children = fields};
-    return source_.error(node.at, mistake_in(whole, node, where));
+    return source_.error(node.at, mistake_in(whole, node, path));
   }
   json values = json::object();
   for (const YamlEntry& entry : node.entries) {
@@ -100,15 +100,16 @@ Result<json> SchemaReader::section(const YamlNode& node, std::span<const Field> 
     if (known == nullptr) {
       std::vector<std::string_view> keys;
       for (const Field& one : fields) keys.push_back(one.key);
-      return source_.error(entry.at, where + ": " + unknown_name("key", entry.key, keys));
+      return source_.error(entry.at, where + unknown_name("key", entry.key, keys));
     }
     DETOL_ASSIGN(json value, field(entry.value, *known, joined(path, entry.key)));
     if (!value.is_null()) values[entry.key] = std::move(value);
   }
   for (const Field& one : fields) {
-    if (one.required && node.find(one.key) == nullptr)
-      return source_.error(node.at, fmt::format("{}: the key '{}' is missing; it must be {}", where,
+    if (one.required && node.find(one.key) == nullptr) {
+      return source_.error(node.at, fmt::format("{}the key '{}' is missing; it must be {}", where,
                                                 one.key, describe(one)));
+    }
   }
   return values;
 }
@@ -152,7 +153,8 @@ Result<json> SchemaReader::list(const YamlNode& node, const Field& field, const 
     return source_.error(node.at, path + " is empty; it needs at least one item");
   json values = json::array();
   for (const YamlNode& item : node.items) {
-    DETOL_ASSIGN(const std::int64_t copies, repeats(item, field, path));
+    DETOL_ASSIGN(const std::int64_t copies,
+                 repeats(item, field, fmt::format("{}[{}]", path, values.size())));
     for (std::int64_t copy = 0; copy < copies; ++copy) {
       if (values.size() == kMostItems)
         return source_.error(item.at, fmt::format("{} has more than {} items", path, kMostItems));

@@ -119,6 +119,7 @@ std::string describe(const Field& field) {
   const std::string or_words = field.words.empty() ? "" : " or " + join(field.words);
   switch (field.kind) {
     case FieldKind::kInt:
+      if (field.low == field.high) return fmt::format("{}", field.low);
       return (field.odd ? "an odd whole number" : "a whole number") + range_of(field) + or_words;
     case FieldKind::kNumber:
       return "a number" + range_of(field) + or_words;

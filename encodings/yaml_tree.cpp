@@ -175,6 +175,8 @@ class TreeBuilder final : public YAML::EventHandler {
       check_key(parent.node, node);
       parent.key = std::move(node);
     } else {
+      // yaml-cpp places an empty value where the next thing stands.
+      if (node.kind == YamlNode::Kind::kNull) node.at = parent.key->at;
       parent.node.entries.push_back({parent.key->scalar, parent.key->at, std::move(node)});
       parent.key.reset();
     }

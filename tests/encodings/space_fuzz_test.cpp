@@ -1,0 +1,71 @@
+// Random edits of a good space file never crash, hang or throw; what still loads is sound.
+
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include "core/file.h"
+#include "core/rng.h"
+#include "encodings/study_config.h"
+
+namespace detol {
+namespace {
+
+constexpr std::uint64_t kSeed = 20240;
+constexpr std::uint64_t kCases = 2000;
+
+std::string mutated(std::string text, Rng& rng) {
+  constexpr std::string_view kSpice = "{}[]:,-#&*!|>'\"%@`?~\n\t \\0159.exX\x80\xff";
+  for (std::uint64_t edits = 1 + rng.below(6); edits > 0 && !text.empty(); --edits) {
+    const std::size_t at = rng.below(text.size());
+    switch (rng.below(5)) {
+      case 0:
+        text[at] = static_cast<char>(rng.below(256));
+        break;
+      case 1:
+        text[at] = kSpice[rng.below(kSpice.size())];
+        break;
+      case 2:
+        text.insert(at, 1, kSpice[rng.below(kSpice.size())]);
+        break;
+      case 3:
+        text.erase(at, 1 + rng.below(8));
+        break;
+      default: {
+        const std::string piece = text.substr(rng.below(text.size()), rng.below(40));
+        text.insert(at, piece);
+      }
+    }
+  }
+  return text;
+}
+
+TEST(SpaceFuzz, EditedFilesLoadSoundlyOrAreRefusedInOneLine) {
+  const std::string good =
+      read_file(std::string(DETOL_SOURCE_DIR) + "/configs/cnn.yaml").value_or("");
+  ASSERT_FALSE(good.empty());
+  int loaded = 0;
+  for (std::uint64_t n = 0; n < kCases; ++n) {
+    SCOPED_TRACE("seed " + std::to_string(kSeed) + ", case " + std::to_string(n));
+    Rng rng = Rng(kSeed).split(n);
+    const auto study = load_study_config(mutated(good, rng), "s.yaml");
+    if (!study) {
+      EXPECT_EQ(study.error().message.substr(0, 7), "s.yaml:");
+      EXPECT_EQ(study.error().message.find('\n'), std::string::npos);
+      continue;
+    }
+    ++loaded;
+    const auto again = load_study_config(study->text, "text");
+    ASSERT_TRUE(again) << again.error().message << "\n" << study->text;
+    EXPECT_EQ(again->text, study->text);
+    const Genome genome = study->space.sample(rng);
+    const auto assignments = genome.assignments();
+    EXPECT_TRUE(again->space.genome(assignments));
+    EXPECT_EQ(again->architecture_json(genome), study->architecture_json(genome));
+    (void)study->candidate(genome, {{1, 28, 28}, 10});
+  }
+  EXPECT_GT(loaded, 50);
+}
+
+}  // namespace
+}  // namespace detol
