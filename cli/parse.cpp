@@ -103,8 +103,7 @@ Result<void> apply_globals(Arguments& arguments) {
   LogOptions log{.level = LogLevel::kInfo, .file = arguments.text("log-file")};
   if (globals.quiet) log.level = LogLevel::kWarning;
   if (arguments.has("verbose") || arguments.has("debug")) log.level = LogLevel::kDebug;
-  set_up_log(log);
-  return {};
+  return set_up_log(log);
 }
 
 Call to_print(std::string text) {

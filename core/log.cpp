@@ -45,8 +45,14 @@ std::shared_ptr<spdlog::logger>& logger() {
 
 }  // namespace
 
-void set_up_log(const LogOptions& options) {
-  logger() = make_logger(options);
+Result<void> set_up_log(const LogOptions& options) {
+  try {
+    logger() = make_logger(options);
+  } catch (const spdlog::spdlog_ex& error) {
+    return fail(ErrorCode::kStorage,
+                fmt::format("cannot write the log file {}: {}", options.file, error.what()));
+  }
+  return {};
 }
 
 void log_line(LogLevel level, std::string_view line) {

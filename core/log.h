@@ -8,6 +8,8 @@
 #include <string>
 #include <string_view>
 
+#include "core/result.h"
+
 namespace detol {
 
 enum class LogLevel { kDebug, kInfo, kWarning, kError };
@@ -17,7 +19,8 @@ struct LogOptions {
   std::string file;  // also append here, with time and process id; empty: nowhere
 };
 
-void set_up_log(const LogOptions& options);
+// Not thread-safe: once, at the start. Errors (kStorage): the file cannot be written.
+Result<void> set_up_log(const LogOptions& options);
 
 void log_line(LogLevel level, std::string_view line);
 

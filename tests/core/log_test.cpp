@@ -12,14 +12,21 @@ TEST(Log, TheFileHasEveryLevelAndTheTerminalOnlyItsOwn) {
   const testing_support::TempFolder folder;
   const auto path = folder.path() / "log";
   testing::internal::CaptureStderr();
-  set_up_log({.level = LogLevel::kWarning, .file = path.string()});
+  ASSERT_TRUE(set_up_log({.level = LogLevel::kWarning, .file = path.string()}));
   log_debug("epoch {}", 3);
   log_warning("lost {}", "worker-1");
-  set_up_log({});
+  ASSERT_TRUE(set_up_log({}));
   EXPECT_EQ(testing::internal::GetCapturedStderr(), "lost worker-1\n");
   const std::string lines = read_file(path).value();
   EXPECT_NE(lines.find("debug epoch 3\n"), std::string::npos) << lines;
   EXPECT_NE(lines.find("warning lost worker-1\n"), std::string::npos) << lines;
+}
+
+TEST(Log, AFileThatCannotBeWrittenIsNamed) {
+  const auto set_up = set_up_log({.level = LogLevel::kInfo, .file = "/proc/no/log"});
+  ASSERT_FALSE(set_up);
+  EXPECT_EQ(set_up.error().code, ErrorCode::kStorage);
+  EXPECT_NE(set_up.error().message.find("/proc/no/log"), std::string::npos);
 }
 
 TEST(Log, NothingGoesToStdout) {
