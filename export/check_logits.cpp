@@ -4,20 +4,9 @@
 
 #include "export/export.h"
 #include "trainer/backend.h"
+#include "trainer/data/augment.h"
 
 namespace detol {
-namespace {
-
-// The images as an executable takes them: (byte / 255 - mean) / deviation, channel by channel.
-void normalise(const Model& model, std::span<const std::uint8_t> bytes, std::span<float> out) {
-  const std::size_t plane = bytes.size() / model.mean.size();
-  for (std::size_t i = 0; i < bytes.size(); ++i) {
-    const std::size_t c = i / plane;
-    out[i] = (static_cast<float>(bytes[i]) / 255.0f - model.mean[c]) / model.deviation[c];
-  }
-}
-
-}  // namespace
 
 Result<CheckLogits> check_logits(const Model& model, const Dataset& data, std::int64_t count) {
   count = std::min(count, data.info.test);
@@ -32,10 +21,11 @@ Result<CheckLogits> check_logits(const Model& model, const Dataset& data, std::i
   DETOL_ASSIGN(const std::unique_ptr<Executable> executable,
                backends().back().compile(model.network, recipe));
   executable->set_state({.weights = model.weights, .moments = executable->state().moments});
+  const Normaliser normaliser(data);
   const std::size_t size = executable->images().size() / static_cast<std::size_t>(count);
   for (std::int64_t i = 0; i < count; ++i) {
-    normalise(model, data.image(data.info.training + data.info.validation + i),
-              executable->images().subspan(static_cast<std::size_t>(i) * size, size));
+    normaliser.write(data.image(data.info.training + data.info.validation + i),
+                     executable->images().subspan(static_cast<std::size_t>(i) * size, size));
   }
   std::ranges::fill(executable->labels(), 0);
   executable->evaluate(count);

@@ -11,6 +11,8 @@ Dataset five_images() {
   data.info = {.task = {{1, 2, 2}, 2}, .training = 2, .validation = 1, .test = 2, .fingerprint = 0};
   for (int i = 0; i < 20; ++i) data.images.push_back(static_cast<std::uint8_t>(i));
   data.labels = {0, 1, 0, 1, 0};
+  data.mean = {0.5f};
+  data.deviation = {0.25f};
   return data;
 }
 
@@ -20,8 +22,6 @@ Model summing_model() {
   const NodeId sum = b.add({.kind = LayerKind::kDense, .channels = 2}, {b.input()});
   Model model = testing::model_of(b.build(sum).value());
   model.weights[0].data = {1, 1, 1, 1, 10, 10, 10, 10};
-  model.mean = {0.5f};
-  model.deviation = {0.25f};
   return model;
 }
 
