@@ -20,6 +20,7 @@
 #include "core/log.h"
 #include "core/result.h"
 #include "encodings/study_config.h"
+#include "scheduler/target.h"
 #include "trainer/dataset.h"
 #include "trainer/evaluator.h"
 
@@ -27,16 +28,6 @@ namespace detol {
 
 enum class IfExists { kFail, kResume, kNew };  // kNew appends -2, -3, ... to the name
 enum class ProgressMode { kPlain, kNone };     // lines on stderr, or nothing but warnings
-
-// `--target val_accuracy>=0.9`: the study ends when a report reaches it.
-struct Target {
-  std::string metric;
-  bool at_least = true;  // false: at most
-  double value = 0;
-};
-
-// "val_accuracy>=0.9" or "val_loss<=0.3". Errors (kUsage): what is accepted.
-Result<Target> parse_target(std::string_view text);
 
 struct RunOptions {
   StudyConfig config;             // to resume: loaded from the ledger's StudyRecord::config

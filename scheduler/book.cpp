@@ -1,0 +1,166 @@
+#include "scheduler/book.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+
+namespace detol {
+namespace {
+
+constexpr std::array<std::string_view, 5> kWords = {"WAITING", "RUNNING", "COMPLETE", "PRUNED",
+                                                    "FAIL"};
+
+TrialState state_from(std::string_view word) {
+  const auto found = std::ranges::find(kWords, word);
+  return found == kWords.end() ? TrialState::kFail
+                               : static_cast<TrialState>(found - kWords.begin());
+}
+
+// A crash or a timeout may have been the machine's fault, and a trial that the budget ended
+// was not measured to its end: neither answers for another trial.
+bool can_answer(const TrialEntry& entry) {
+  return entry.is_over() && entry.failure != "crashed" && entry.failure != "timeout" &&
+         entry.reason != kBudgetReason;
+}
+
+}  // namespace
+
+std::string_view to_text(TrialState state) {
+  return kWords[static_cast<std::size_t>(state)];
+}
+
+std::string identity_of(const std::string& arch_hash,
+                        std::span<const std::pair<std::string, Value>> params) {
+  std::string identity = arch_hash;
+  for (const auto& [name, value] : params) {
+    if (!arch_hash.empty() && name.starts_with("architecture.")) continue;
+    identity += fmt::format(";{}={}", name, to_text(value));
+  }
+  return identity;
+}
+
+Result<void> Book::apply(const Event& event) {
+  return std::visit([this](const auto& e) { return on(e); }, event);
+}
+
+const TrialEntry* Book::find(TrialId trial) const {
+  return trial < trials_.size() ? &trials_[trial] : nullptr;
+}
+
+const TrialEntry* Book::answer_for(const std::string& identity) const {
+  const auto found = answers_.find(identity);
+  return found == answers_.end() ? nullptr : &trials_[found->second];
+}
+
+const TrialEntry* Book::best() const {
+  const TrialEntry* best = nullptr;
+  const Direction direction = objectives_.front().direction;
+  for (const TrialEntry& entry : trials_) {
+    if (entry.epochs == 0 || entry.state == TrialState::kFail) continue;
+    if (best == nullptr || is_better(direction, entry.values.front(), best->values.front()))
+      best = &entry;
+  }
+  return best;
+}
+
+Result<TrialEntry*> Book::entry(TrialId trial, std::string_view event) {
+  if (trial < trials_.size()) return &trials_[trial];
+  return fail(ErrorCode::kStorage,
+              fmt::format("the ledger has '{}' for trial {}, which was never asked; check the "
+                          "database with `detol db check`",
+                          event, trial));
+}
+
+void Book::count(const TrialEntry& entry, int sign) {
+  const bool waits_again = entry.state == TrialState::kWaiting && entry.attempt > 0;
+  const bool trains = entry.state == TrialState::kRunning || waits_again;
+  if (trains || entry.epochs > 0) spent_.trials += sign;
+  auto& ids = ids_[static_cast<std::size_t>(entry.state)];
+  if (sign > 0)
+    ids.insert(entry.trial.id);
+  else
+    ids.erase(entry.trial.id);
+  if (entry.state == TrialState::kFail && entry.attempt > 0) failed_after_start_ += sign;
+  if (entry.is_over() && entry.state != TrialState::kFail && entry.attempt > 0) succeeded_ += sign;
+}
+
+Result<void> Book::on(const event::Asked& asked) {
+  auto genome = space_.genome(asked.params);
+  if (!genome || asked.trial != trials_.size()) {
+    return fail(ErrorCode::kStorage,
+                fmt::format("trial {} of the ledger does not fit the study's space: {}",
+                            asked.trial, genome ? "out of order" : genome.error().message));
+  }
+  TrialEntry entry;
+  entry.trial = {.id = asked.trial, .genome = *genome};
+  entry.identity = identity_of(asked.arch_hash, asked.params);
+  trials_.push_back(std::move(entry));
+  count(trials_.back(), +1);
+  return {};
+}
+
+Result<void> Book::on(const event::Started& started) {
+  DETOL_ASSIGN(TrialEntry * trial, entry(started.trial, "started"));
+  count(*trial, -1);
+  trial->state = TrialState::kRunning;
+  trial->attempt = started.attempt;
+  count(*trial, +1);
+  untrained_in_row_ = 0;
+  return {};
+}
+
+Result<void> Book::on(const event::Reported& reported) {
+  DETOL_ASSIGN(TrialEntry * trial, entry(reported.trial, "reported"));
+  count(*trial, -1);
+  spent_.work += reported.work - trial->work;
+  trial->epochs = reported.epoch;
+  trial->work = reported.work;
+  trial->train_s += reported.train_s;
+  trial->crashes = trial->losses = 0;
+  trial->values.assign(objectives_.size(), std::numeric_limits<double>::quiet_NaN());
+  for (std::size_t i = 0; i < objectives_.size(); ++i) {
+    for (const auto& [name, value] : reported.metrics) {
+      if (name == objectives_[i].metric) trial->values[i] = value;
+    }
+  }
+  count(*trial, +1);
+  return {};
+}
+
+Result<void> Book::on(const event::Told& told) {
+  DETOL_ASSIGN(TrialEntry * trial, entry(told.trial, "told"));
+  count(*trial, -1);
+  trial->state = state_from(told.state);
+  trial->failure = told.failure;
+  trial->reason = told.reason;
+  trial->outcome = told.outcome;
+  count(*trial, +1);
+  if (trial->attempt == 0) ++untrained_in_row_;
+  if (can_answer(*trial)) answers_.emplace(trial->identity, told.trial);
+  return {};
+}
+
+Result<void> Book::on(const event::Requeued& requeued) {
+  DETOL_ASSIGN(TrialEntry * trial, entry(requeued.trial, "requeued"));
+  count(*trial, -1);
+  const bool was_over = trial->is_over();
+  trial->state = TrialState::kWaiting;
+  trial->failure.clear();
+  trial->reason = requeued.reason;
+  if (was_over)
+    trial->crashes = trial->losses = 0;
+  else
+    ++trial->losses;
+  if (requeued.reason.starts_with(kCrashedReason)) ++trial->crashes;
+  count(*trial, +1);
+  return {};
+}
+
+Result<void> Book::on(const event::Accounted& accounted) {
+  spent_.wall_s = accounted.wall_s;
+  spent_.device_s = accounted.device_s;
+  return {};
+}
+
+}  // namespace detol

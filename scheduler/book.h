@@ -1,0 +1,115 @@
+#pragma once
+
+// Book: the state of a study as its events tell it. Live and after a restart it changes in
+// one way only, by apply(): so what a resumed study knows is what the killed one knew.
+// Not thread-safe.
+
+#include <array>
+#include <optional>
+#include <set>
+#include <span>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "core/result.h"
+#include "encodings/space.h"
+#include "encodings/trial.h"
+#include "knowledge/ledger.h"
+#include "scheduler/budget.h"
+
+namespace detol {
+
+enum class TrialState { kWaiting, kRunning, kComplete, kPruned, kFail };
+
+std::string_view to_text(TrialState state);  // WAITING, ...
+
+// What the driver needs to know of a trial.
+struct TrialEntry {
+  Trial trial;
+  TrialState state = TrialState::kWaiting;
+  int attempt = 0;             // the current or the last one; 0: never started
+  int epochs = 0;              // acknowledged
+  std::vector<double> values;  // one per objective, at the last acknowledged epoch
+  double work = 0;
+  double train_s = 0;
+  int crashes = 0;  // attempts in a row that crashed or hung without a new epoch
+  int losses = 0;   // attempts in a row that were lost, for whatever reason, without one
+  std::string failure;
+  std::string reason;
+  std::string identity;  // equal for trials that would train the same network the same way
+  std::optional<Outcome> outcome;
+
+  bool is_over() const { return state >= TrialState::kComplete; }
+};
+
+// A Requeued whose reason starts so counts as one of the attempts that a trial has.
+inline constexpr std::string_view kCrashedReason = "crashed: ";
+// The reason of a trial that the end of the budget pruned: more budget continues it.
+inline constexpr std::string_view kBudgetReason = "budget";
+
+class Book {
+ public:
+  Book(Space space, std::vector<Objective> objectives)
+      : space_(std::move(space)), objectives_(std::move(objectives)) {}
+
+  // Errors (kStorage): the event does not fit the study, naming the trial.
+  Result<void> apply(const Event& event);
+
+  const std::vector<TrialEntry>& trials() const { return trials_; }  // by id
+  const TrialEntry* find(TrialId trial) const;
+  TrialId next_id() const { return trials_.size(); }
+  const std::vector<Objective>& objectives() const { return objectives_; }
+
+  int running() const { return static_cast<int>(ids(TrialState::kRunning).size()); }
+  std::vector<TrialId> in_state(TrialState state) const {
+    return {ids(state).begin(), ids(state).end()};
+  }
+
+  // An ended trial whose outcome answers for this identity, or nullptr.
+  const TrialEntry* answer_for(const std::string& identity) const;
+
+  // The best by the first objective among trials with a report, or nullptr.
+  const TrialEntry* best() const;
+
+  // As of the last Accounted.
+  const Spent& spent() const { return spent_; }
+
+  int untrained_in_row() const { return untrained_in_row_; }  // refused or answered from memory
+  int failed_after_start() const { return failed_after_start_; }
+  int succeeded() const { return succeeded_; }  // trials trained and not failed
+
+ private:
+  Result<void> on(const event::Asked& asked);
+  Result<void> on(const event::Started& started);
+  Result<void> on(const event::Reported& reported);
+  Result<void> on(const event::Told& told);
+  Result<void> on(const event::Requeued& requeued);
+  Result<void> on(const event::Accounted& accounted);
+  Result<void> on(const event::StudyState&) { return {}; }
+
+  Result<TrialEntry*> entry(TrialId trial, std::string_view event);
+  // Adds what one trial contributes to the sums, or (sign -1) takes it back.
+  void count(const TrialEntry& entry, int sign);
+  const std::set<TrialId>& ids(TrialState state) const {
+    return ids_[static_cast<std::size_t>(state)];
+  }
+
+  Space space_;
+  std::vector<Objective> objectives_;
+  std::vector<TrialEntry> trials_;
+  std::unordered_map<std::string, TrialId> answers_;  // by identity
+  std::array<std::set<TrialId>, 5> ids_;              // by state
+  Spent spent_;
+  int untrained_in_row_ = 0;
+  int failed_after_start_ = 0;
+  int succeeded_ = 0;
+};
+
+// The identity of a candidate: its network and every choice outside the architecture; all
+// choices where there is no network.
+std::string identity_of(const std::string& arch_hash,
+                        std::span<const std::pair<std::string, Value>> params);
+
+}  // namespace detol

@@ -1,0 +1,331 @@
+// One turn of the loop is one transaction: everything that the workers said since the last
+// turn becomes events, the events are committed, and only then do the workers get their
+// answers and the searcher its tells. A kill at any instant therefore leaves a ledger that
+// the workers' repeated messages complete.
+//
+// Nothing in a proposal depends on time: with one worker the order of events is fixed, and
+// so is the search.
+
+#include "scheduler/driver.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <utility>
+
+#include "core/hash.h"
+#include "core/rng.h"
+
+namespace detol {
+namespace {
+
+constexpr double kStopPatienceS = 8;   // for running epochs to end after a stop request
+constexpr int kMostLosses = 20;        // of one trial in a row, whoever is to blame
+constexpr int kFirstFailures = 10;     // that end a study in which nothing succeeded
+constexpr int kUntrainedInRow = 1000;  // refused or answered from memory
+constexpr std::string_view kTooLong = "max_trial_duration";
+
+}  // namespace
+
+std::uint64_t trial_seed(std::uint64_t study_seed, TrialId trial) {
+  return Rng(study_seed).split(hash64("trial seed")).split(trial).next();
+}
+
+Driver::Driver(DriverParts parts)
+    : parts_(std::move(parts)),
+      consumption_(parts_.budget),
+      book_(parts_.config.space, parts_.config.objectives) {
+  consumption_.trials.reset();
+}
+
+Result<std::string> Driver::run() {
+  began_s_ = committed_s_ = parts_.clock.now_s();
+  DETOL_TRY(adopt());
+  DETOL_TRY(place());
+  while (!is_over()) {
+    DETOL_TRY(absorb(parts_.pool.wait()));
+    DETOL_TRY(place());
+  }
+  return finish();
+}
+
+// After a restart: trials whose worker is gone wait again, and what a larger budget or
+// --retry-failed gives another chance does too.
+Result<void> Driver::adopt() {
+  const std::vector<Claim> claims = parts_.pool.claims();
+  for (TrialId id : book_.in_state(TrialState::kRunning)) {
+    const bool is_claimed = std::ranges::any_of(
+        claims, [&](const Claim& c) { return c.trial == id && is_current(id, c.attempt); });
+    if (is_claimed)
+      last_report_s_[id] = began_s_;
+    else
+      DETOL_TRY(requeue(id, "its worker is gone"));
+  }
+  for (TrialId id : book_.in_state(TrialState::kPruned)) {
+    if (book_.find(id)->reason == kBudgetReason && consumption_.used(spent()) < 1)
+      DETOL_TRY(requeue(id, "the budget was extended"));
+  }
+  for (TrialId id : book_.in_state(TrialState::kFail)) {
+    const std::string& failure = book_.find(id)->failure;
+    const bool may_differ = failure == "crashed" || failure == "timeout" || failure == "oom";
+    if (parts_.retry_failed && may_differ) DETOL_TRY(requeue(id, "retried on request"));
+  }
+  look_for_an_end();
+  return commit();
+}
+
+Result<void> Driver::place() {
+  if (closing_ || is_stopping()) return {};
+  std::vector<Slot> slots = parts_.pool.free();
+  std::ranges::reverse(slots);  // taken from the back
+  for (TrialId id : book_.in_state(TrialState::kWaiting)) {
+    if (slots.empty()) break;
+    DETOL_TRY(start(id, slots));
+  }
+  bool more = true;
+  while (more && !slots.empty() && !closing_) {
+    DETOL_ASSIGN(more, ask_round(slots));
+    DETOL_TRY(commit());
+    look_for_an_end();
+  }
+  return commit();
+}
+
+// False: there is nothing (more) to ask for now.
+Result<bool> Driver::ask_round(std::vector<Slot>& slots) {
+  const int count = std::min(static_cast<int>(slots.size()), trials_left());
+  if (count <= 0) return false;
+  const std::vector<Trial> trials = propose(count);
+  exhausted_ = trials.empty() && book_.running() == 0;
+  for (const Trial& trial : trials) DETOL_TRY(consider(trial, slots));
+  return !trials.empty();
+}
+
+std::vector<Trial> Driver::propose(int count) {
+  std::vector<Trial> trials;
+  TrialId id = book_.next_id();
+  for (; id < parts_.initial.size() && static_cast<int>(trials.size()) < count; ++id)
+    trials.push_back({.id = id, .genome = parts_.initial[id]});
+  if (!trials.empty()) return trials;
+  return parts_.searcher.ask(id, count);
+}
+
+// Refuses the trial, answers it from memory, or starts it.
+Result<void> Driver::consider(const Trial& trial, std::vector<Slot>& slots) {
+  event::Asked asked{
+      .trial = trial.id,
+      .params = trial.genome.assignments(),
+      .proposer = trial.id < parts_.initial.size() ? "initial" : parts_.config.algorithm.name,
+      .at_s = parts_.clock.wall_s()};
+  const auto candidate = parts_.decode(trial.genome);
+  if (candidate) {
+    asked.arch_hash = candidate->arch_hash == 0 ? "" : to_hex(candidate->arch_hash);
+    asked.network_params = candidate->cost.params;
+    asked.flops = candidate->cost.flops;
+  }
+  const std::string identity = identity_of(asked.arch_hash, asked.params);
+  DETOL_TRY(record(std::move(asked)));
+  if (!candidate) return tell_failed(trial.id, candidate.error().cause, candidate.error().reason);
+  const TrialEntry* earlier = book_.answer_for(identity);
+  if (earlier == nullptr || parts_.config.repeats > 0) return start(trial.id, slots);
+  return record(event::Told{.trial = trial.id,
+                            .state = std::string(to_text(earlier->state)),
+                            .failure = earlier->failure,
+                            .reason = fmt::format("same as trial {}", earlier->trial.id),
+                            .outcome = *earlier->outcome,
+                            .at_s = parts_.clock.wall_s()});
+}
+
+Result<void> Driver::start(TrialId trial, std::vector<Slot>& slots) {
+  const Slot slot = slots.back();
+  slots.pop_back();
+  const TrialEntry& entry = *book_.find(trial);
+  const int attempt = entry.attempt + 1;
+  orders_.push_back({slot.worker,
+                     {.trial = trial,
+                      .attempt = attempt,
+                      .seed = trial_seed(parts_.config.seed, trial),
+                      .acknowledged = entry.epochs,
+                      .folder = (parts_.folder / std::to_string(trial)).string(),
+                      .params = entry.trial.genome.assignments()}});
+  last_report_s_[trial] = parts_.clock.now_s();
+  return record(event::Started{
+      .trial = trial, .attempt = attempt, .worker = slot.name, .at_s = parts_.clock.wall_s()});
+}
+
+Result<void> Driver::absorb(const std::vector<PoolEvent>& events) {
+  for (const PoolEvent& event : events)
+    DETOL_TRY(std::visit([this](const auto& e) { return handle(e); }, event));
+  DETOL_TRY(end_overlong());
+  look_for_an_end();
+  return commit();
+}
+
+Result<void> Driver::handle(const message::Report& report) {
+  message::Answer answer{report.trial, report.attempt, report.report.epoch, Verdict::kStop};
+  if (is_current(report.trial, report.attempt)) {
+    if (report.report.epoch > book_.find(report.trial)->epochs) {
+      event::Reported event{.trial = report.trial,
+                            .attempt = report.attempt,
+                            .epoch = report.report.epoch,
+                            .metrics = {},
+                            .work = report.report.work,
+                            .train_s = report.report.train_s};
+      for (const Metric& m : report.report.metrics) event.metrics.emplace_back(m.name, m.value);
+      DETOL_TRY(record(std::move(event)));
+      last_report_s_[report.trial] = parts_.clock.now_s();
+      DETOL_ASSIGN(answer.verdict, judge(report.trial, report.report.epoch));
+    } else {
+      answer.verdict = is_stopping() ? Verdict::kSuspend : Verdict::kContinue;
+    }
+  }
+  answers_.push_back(answer);
+  return {};
+}
+
+// What becomes of a trial after a new report.
+Result<Verdict> Driver::judge(TrialId trial, int epoch) {
+  const bool pruned = std::exchange(pruned_, false);
+  look_for_an_end();
+  if (epoch >= full_length(trial)) {
+    DETOL_TRY(tell(trial, "COMPLETE", ""));
+  } else if (pruned) {
+    DETOL_TRY(tell(trial, "PRUNED", parts_.config.pruner.name));
+  } else if (is_overlong(trial)) {
+    DETOL_TRY(tell(trial, "PRUNED", std::string(kTooLong)));
+  } else if (closing_ && !closing_->prune_reason.empty()) {
+    DETOL_TRY(tell(trial, "PRUNED", closing_->prune_reason));
+  } else {
+    return is_stopping() ? Verdict::kSuspend : Verdict::kContinue;
+  }
+  return Verdict::kStop;
+}
+
+Result<void> Driver::handle(const message::Ended& ended) {
+  noted_.push_back({ended.trial, ended.attempt});
+  if (!is_current(ended.trial, ended.attempt)) return {};
+  const Evaluation& evaluation = ended.evaluation;
+  if (ended.broken) {
+    return handle(Lost{ended.trial, ended.attempt, true, false, evaluation.reason});
+  }
+  switch (evaluation.end) {
+    case Evaluation::End::kFailed:
+      return tell_failed(ended.trial, evaluation.cause, evaluation.reason);
+    case Evaluation::End::kSuspended:
+      return requeue(ended.trial, "stopped");
+    case Evaluation::End::kFinished:
+      break;
+  }
+  return handle(Lost{ended.trial, ended.attempt, true, false, "it ended without being told to"});
+}
+
+Result<void> Driver::handle(const Lost& lost) {
+  if (!is_current(lost.trial, lost.attempt)) return {};
+  if (lost.out_of_memory) return tell_failed(lost.trial, Cause::kOutOfMemory, lost.reason);
+  DETOL_TRY(
+      requeue(lost.trial, lost.counts ? std::string(kCrashedReason) + lost.reason : lost.reason));
+  const TrialEntry& entry = *book_.find(lost.trial);
+  if (entry.crashes < parts_.config.resources.attempts && entry.losses < kMostLosses) return {};
+  return tell_failed(lost.trial, Cause::kCrashed, lost.reason);
+}
+
+Result<void> Driver::handle(const StopRequest&) {
+  if (!is_stopping()) stop_deadline_s_ = parts_.clock.now_s() + kStopPatienceS;
+  return {};
+}
+
+Result<void> Driver::end_overlong() {
+  for (TrialId id : book_.in_state(TrialState::kRunning)) {
+    if (!is_overlong(id)) continue;
+    parts_.pool.drop(id);
+    if (book_.find(id)->epochs > 0)
+      DETOL_TRY(tell(id, "PRUNED", std::string(kTooLong)));
+    else
+      DETOL_TRY(tell_failed(id, Cause::kTimeout, "no epoch within resources.max_trial_duration"));
+  }
+  return {};
+}
+
+bool Driver::is_overlong(TrialId trial) const {
+  const double limit = parts_.config.resources.max_trial_duration_s;
+  const double quiet_s = parts_.clock.now_s() - last_report_s_.at(trial);
+  return limit > 0 && book_.find(trial)->train_s + quiet_s > limit;
+}
+
+// Decides, once, that no trial shall be placed any more.
+void Driver::look_for_an_end() {
+  if (closing_) return;
+  if (book_.succeeded() == 0 && book_.failed_after_start() >= kFirstFailures) {
+    closing_ = {ErrorCode::kFailures,
+                fmt::format("the first {} trials all failed; `detol trials {} --state FAIL` shows "
+                            "why; `detol resume {} --retry-failed` tries again",
+                            book_.failed_after_start(), parts_.config.study, parts_.config.study),
+                "failures"};
+  } else if (book_.untrained_in_row() >= kUntrainedInRow) {
+    closing_ = {std::nullopt,
+                fmt::format("{} proposals in a row were refused or already known", kUntrainedInRow),
+                ""};
+    if (book_.spent().trials == 0) closing_->error = ErrorCode::kFailures;
+  } else if (target_reached_) {
+    closing_ = {std::nullopt, "the target " + to_text(*parts_.target) + " is reached", "target"};
+  } else if (consumption_.used(spent()) >= 1) {
+    closing_ = {std::nullopt, "the budget is used up", std::string(kBudgetReason)};
+  }
+}
+
+bool Driver::is_current(TrialId trial, int attempt) const {
+  const TrialEntry* entry = book_.find(trial);
+  return entry != nullptr && entry->state == TrialState::kRunning && entry->attempt == attempt;
+}
+
+bool Driver::is_over() const {
+  if (is_stopping() && parts_.clock.now_s() >= *stop_deadline_s_) return true;
+  if (book_.running() > 0) return false;
+  const bool all_placed = trials_left() <= 0 && book_.in_state(TrialState::kWaiting).empty();
+  return is_stopping() || closing_ || exhausted_ || all_placed;
+}
+
+int Driver::full_length(TrialId trial) {
+  int& epochs = full_length_[trial];
+  if (epochs > 0) return epochs;
+  const auto candidate = parts_.decode(book_.find(trial)->trial.genome);
+  return epochs = candidate ? candidate->recipe.epochs : parts_.config.max_epochs;
+}
+
+// How many more trials may start; those that wait to go on have been counted already.
+int Driver::trials_left() const {
+  if (!parts_.budget.trials) return std::numeric_limits<int>::max();
+  const double left = std::ceil(*parts_.budget.trials - book_.spent().trials);
+  return static_cast<int>(std::clamp(left, 0.0, 1e9));
+}
+
+Spent Driver::spent() const {
+  Spent spent = book_.spent();
+  spent.wall_s = before_.wall_s + parts_.clock.now_s() - began_s_;
+  spent.device_s = before_.device_s + parts_.pool.held_s();
+  return spent;
+}
+
+// What still runs was stopped in mid-epoch and goes on from its last checkpoint.
+Result<std::string> Driver::finish() {
+  for (TrialId id : book_.in_state(TrialState::kRunning)) DETOL_TRY(requeue(id, "stopped"));
+  const bool cuts = !is_stopping() && closing_ && !closing_->prune_reason.empty();
+  for (TrialId id : book_.in_state(TrialState::kWaiting)) {
+    if (cuts && book_.find(id)->epochs > 0) DETOL_TRY(tell(id, "PRUNED", closing_->prune_reason));
+  }
+  const bool failed = closing_ && closing_->error;
+  DETOL_TRY(record(event::StudyState{.state = is_stopping() || failed ? "STOPPED" : "DONE",
+                                     .budget = to_text(parts_.budget),
+                                     .at_s = parts_.clock.wall_s()}));
+  DETOL_TRY(commit());
+  if (is_stopping())
+    return fail(ErrorCode::kInterrupted,
+                "stopped; `detol resume " + parts_.config.study + "` goes on");
+  if (failed) return fail(*closing_->error, closing_->sentence);
+  if (closing_) return closing_->sentence;
+  return exhausted_ ? "the search has nothing more to propose" : "the budget is used up";
+}
+
+}  // namespace detol

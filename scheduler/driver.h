@@ -1,0 +1,133 @@
+#pragma once
+
+// Driver: the search itself. It asks for candidates, refuses or answers from memory what
+// needs no training, places the rest on free workers, and turns what the workers report into
+// events: committed first, then acknowledged, then told to the searcher.
+//
+// It sees the world only through its parts (ledger, pool, clock): the same code runs a study
+// on processes and in a test's virtual time. Not thread-safe.
+
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/clock.h"
+#include "encodings/study_config.h"
+#include "knowledge/ledger.h"
+#include "scheduler/book.h"
+#include "scheduler/budget.h"
+#include "scheduler/observer.h"
+#include "scheduler/pool.h"
+#include "scheduler/pruner.h"
+#include "scheduler/target.h"
+#include "search/searcher.h"
+
+namespace detol {
+
+using Decode = std::function<tl::expected<Candidate, StudyConfig::Refused>(const Genome&)>;
+
+// What a driver works with; everything referred to outlives it.
+struct DriverParts {
+  const StudyConfig& config;
+  Decode decode;
+  Ledger& ledger;
+  StudyId study = 0;
+  Searcher& searcher;
+  Pruner& pruner;
+  Pool& pool;
+  Clock& clock;
+  std::vector<Observer*> observers = {};
+  Budget budget = {};
+  std::optional<Target> target = {};
+  std::filesystem::path folder = {};  // of the study's artefacts
+  std::vector<Genome> initial = {};   // proposed first, as trials 0, 1, ...
+  bool retry_failed = false;
+};
+
+class Driver {
+ public:
+  explicit Driver(DriverParts parts);
+
+  // Rebuilds the state from a ledger's events; recomputes no proposal. Called before run().
+  Result<void> replay(std::span<const Event> events);
+
+  // Runs the study to its end: a sentence that says why it ended. Errors: kInterrupted
+  // (stopped on request, resumable), kFailures, kStorage.
+  Result<std::string> run();
+
+  const Book& book() const { return book_; }
+
+ private:
+  struct Order {
+    int worker = 0;
+    message::Train train;
+  };
+  // Why no trial is placed any more.
+  struct Closing {
+    std::optional<ErrorCode> error;
+    std::string sentence;
+    std::string prune_reason;  // of trials that are cut short by it
+  };
+
+  Result<void> adopt();
+  Result<void> place();
+  Result<bool> ask_round(std::vector<Slot>& slots);
+  std::vector<Trial> propose(int count);
+  Result<void> consider(const Trial& trial, std::vector<Slot>& slots);
+  Result<void> start(TrialId trial, std::vector<Slot>& slots);
+
+  Result<void> absorb(const std::vector<PoolEvent>& events);
+  Result<void> handle(const message::Report& report);
+  Result<void> handle(const message::Ended& ended);
+  Result<void> handle(const Lost& lost);
+  Result<void> handle(const StopRequest&);
+  Result<Verdict> judge(TrialId trial, int epoch);
+  Result<void> end_overlong();
+  void look_for_an_end();
+
+  Result<void> tell(TrialId trial, std::string state, std::string reason);
+  Result<void> tell_failed(TrialId trial, Cause cause, std::string reason);
+  Result<void> requeue(TrialId trial, std::string reason);
+  Result<void> record(Event event);  // applies it; durable at the next commit()
+  Result<void> apply(const Event& event);
+  void learn(const Event& event);  // lets the searcher know, once it is durable
+  Result<void> account();
+  Result<void> commit();
+
+  bool is_current(TrialId trial, int attempt) const;
+  bool is_overlong(TrialId trial) const;
+  bool is_over() const;
+  bool is_stopping() const { return stop_deadline_s_.has_value(); }
+  int full_length(TrialId trial);
+  int trials_left() const;
+  Spent spent() const;
+  Result<std::string> finish();
+
+  DriverParts parts_;
+  Budget consumption_;  // the limits that running trials use up: all but their number
+  Book book_;
+  std::map<TrialId, int> full_length_;       // epochs of the recipe of each running trial
+  std::map<TrialId, double> last_report_s_;  // or start, of each running trial
+  double began_s_ = 0;
+  double committed_s_ = 0;
+  Spent before_;  // wall and device time of earlier masters
+  std::optional<Closing> closing_;
+  std::optional<double> stop_deadline_s_;  // a stop was asked for
+  bool exhausted_ = false;                 // the searcher has nothing more to propose
+  bool target_reached_ = false;
+  bool pruned_ = false;  // what the pruner said to the last report
+
+  std::vector<Event> batch_;  // applied, not durable
+  std::vector<message::Answer> answers_;
+  std::vector<message::Noted> noted_;
+  std::vector<Order> orders_;
+};
+
+// A trial's own seed: weights, shuffling, augmentation, dropout.
+std::uint64_t trial_seed(std::uint64_t study_seed, TrialId trial);
+
+}  // namespace detol

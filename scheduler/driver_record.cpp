@@ -1,0 +1,102 @@
+// The driver's way of writing: events change the book at once, become durable together at
+// commit(), and only then leave the process.
+
+#include <algorithm>
+
+#include "scheduler/driver.h"
+
+namespace detol {
+namespace {
+
+constexpr double kAccountEveryS = 30;  // device time that a kill may forget
+
+}  // namespace
+
+Result<void> Driver::replay(std::span<const Event> events) {
+  for (const Event& event : events) {
+    DETOL_TRY(apply(event));
+    learn(event);
+  }
+  before_ = book_.spent();
+  return {};
+}
+
+// The book, the pruner and the target see events in the ledger's order.
+Result<void> Driver::apply(const Event& event) {
+  DETOL_TRY(book_.apply(event));
+  const auto* reported = std::get_if<event::Reported>(&event);
+  if (reported == nullptr) return {};
+  const double value = book_.find(reported->trial)->values.front();
+  pruned_ = parts_.pruner.stops(reported->trial, reported->epoch, value);
+  for (const auto& [name, measured] : reported->metrics) {
+    if (parts_.target && parts_.target->metric == name)
+      target_reached_ = target_reached_ || parts_.target->is_reached_by(measured);
+  }
+  return {};
+}
+
+void Driver::learn(const Event& event) {
+  if (const auto* told = std::get_if<event::Told>(&event))
+    parts_.searcher.tell(book_.find(told->trial)->trial, told->outcome);
+}
+
+Result<void> Driver::record(Event event) {
+  DETOL_TRY(apply(event));
+  batch_.push_back(std::move(event));
+  return {};
+}
+
+Result<void> Driver::account() {
+  const Spent now = spent();
+  return record(event::Accounted{.wall_s = now.wall_s, .device_s = now.device_s});
+}
+
+Result<void> Driver::commit() {
+  if (!batch_.empty() || parts_.clock.now_s() - committed_s_ >= kAccountEveryS) {
+    DETOL_TRY(account());
+    DETOL_TRY(parts_.ledger.append(parts_.study, batch_));
+    committed_s_ = parts_.clock.now_s();
+  }
+  for (const message::Answer& answer : std::exchange(answers_, {})) parts_.pool.answer(answer);
+  for (const message::Noted& noted : std::exchange(noted_, {})) parts_.pool.answer(noted);
+  for (const Order& order : std::exchange(orders_, {}))
+    parts_.pool.start(order.worker, order.train);
+  for (const Event& event : std::exchange(batch_, {})) {
+    learn(event);
+    for (Observer* observer : parts_.observers) observer->happened(event, book_);
+  }
+  return {};
+}
+
+Result<void> Driver::tell(TrialId trial, std::string state, std::string reason) {
+  const TrialEntry& entry = *book_.find(trial);
+  const bool stopped_early = state != "COMPLETE";
+  return record(event::Told{.trial = trial,
+                            .state = std::move(state),
+                            .failure = {},
+                            .reason = std::move(reason),
+                            .outcome = Measured{.values = entry.values,
+                                                .fidelity = static_cast<double>(entry.epochs),
+                                                .work = entry.work,
+                                                .stopped_early = stopped_early},
+                            .at_s = parts_.clock.wall_s()});
+}
+
+Result<void> Driver::tell_failed(TrialId trial, Cause cause, std::string reason) {
+  const TrialEntry& entry = *book_.find(trial);
+  return record(event::Told{
+      .trial = trial,
+      .state = "FAIL",
+      .failure = std::string(to_text(cause)),
+      .reason = std::move(reason),
+      .outcome =
+          Failed{.cause = cause, .fidelity = static_cast<double>(entry.epochs), .work = entry.work},
+      .at_s = parts_.clock.wall_s()});
+}
+
+Result<void> Driver::requeue(TrialId trial, std::string reason) {
+  return record(event::Requeued{
+      .trial = trial, .attempt = book_.find(trial)->attempt, .reason = std::move(reason)});
+}
+
+}  // namespace detol

@@ -1,0 +1,248 @@
+#include "scheduler/message.h"
+
+#include <fmt/format.h>
+
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+namespace detol {
+namespace {
+
+using nlohmann::json;
+
+// One listing of a struct's fields serves both ways: `io` is a Writer or a Reader.
+template <typename Io>
+void list_fields(Io& io, message::Hello& m) {
+  io("worker", m.worker), io("pid", m.pid), io("ready", m.ready);
+  io("trial", m.trial), io("attempt", m.attempt);
+}
+template <typename Io>
+void list_fields(Io& io, message::Heartbeat& m) {
+  io("worker", m.worker), io("trial", m.trial), io("attempt", m.attempt);
+  io("quiet_s", m.quiet_s), io("slowest_s", m.slowest_s);
+}
+template <typename Io>
+void list_fields(Io& io, message::Report& m) {
+  io("worker", m.worker), io("trial", m.trial), io("attempt", m.attempt);
+  io("epoch", m.report.epoch), io("metrics", m.report.metrics);
+  io("work", m.report.work), io("train_s", m.report.train_s);
+}
+template <typename Io>
+void list_fields(Io& io, message::Ended& m) {
+  io("worker", m.worker), io("trial", m.trial), io("attempt", m.attempt);
+  io("broken", m.broken), io("reason", m.evaluation.reason);
+  io("end", m.evaluation.end, Evaluation::End::kFailed);
+  io("cause", m.evaluation.cause, Cause::kInvalid);
+}
+template <typename Io>
+void list_fields(Io&, message::Who&) {}
+template <typename Io>
+void list_fields(Io& io, message::Welcome& m) {
+  io("config", m.config), io("backend", m.backend);
+}
+template <typename Io>
+void list_fields(Io& io, message::Train& m) {
+  io("trial", m.trial), io("attempt", m.attempt), io("seed", m.seed);
+  io("acknowledged", m.acknowledged), io("folder", m.folder), io("params", m.params);
+}
+template <typename Io>
+void list_fields(Io& io, message::Answer& m) {
+  io("trial", m.trial), io("attempt", m.attempt), io("epoch", m.epoch);
+  io("verdict", m.verdict, Verdict::kSuspend);
+}
+template <typename Io>
+void list_fields(Io& io, message::Noted& m) {
+  io("trial", m.trial), io("attempt", m.attempt);
+}
+template <typename Io>
+void list_fields(Io&, message::Beat&) {}
+template <typename Io>
+void list_fields(Io&, message::Leave&) {}
+
+constexpr std::string_view kKinds[] = {"hello", "heartbeat", "report", "ended", "who",  "welcome",
+                                       "train", "answer",    "noted",  "beat",  "leave"};
+static_assert(std::size(kKinds) == std::variant_size_v<Message>);
+
+json to_json(const Value& value) {
+  return std::visit([](const auto& v) { return json(v); }, value);
+}
+
+std::optional<Value> value_from(const json& j) {
+  if (j.is_boolean()) return Value(j.get<bool>());
+  if (j.is_number_integer()) return Value(j.get<std::int64_t>());
+  if (j.is_number_float()) return Value(j.get<double>());
+  if (j.is_string()) return Value(j.get<std::string>());
+  return std::nullopt;
+}
+
+class Writer {
+ public:
+  template <typename T>
+  void operator()(const char* key, const T& value) {
+    fields[key] = value;
+  }
+  template <typename Enum>
+  void operator()(const char* key, Enum value, Enum) {
+    fields[key] = static_cast<int>(value);
+  }
+  void operator()(const char* key, const std::vector<Metric>& metrics) {
+    json list = json::array();
+    for (const Metric& m : metrics) list.push_back(json::array({m.name, m.value}));
+    fields[key] = std::move(list);
+  }
+  void operator()(const char* key, const std::vector<std::pair<std::string, Value>>& params) {
+    json list = json::array();
+    for (const auto& [name, value] : params) list.push_back(json::array({name, to_json(value)}));
+    fields[key] = std::move(list);
+  }
+
+  json fields = json::object();
+};
+
+// Remembers the first field that is missing or not what it must be.
+class Reader {
+ public:
+  explicit Reader(const json& fields) : fields_(fields) {}
+
+  void operator()(const char* key, int& out) {
+    const json* field = find(key, &json::is_number_integer);
+    if (field == nullptr) return;
+    const auto number = field->get<std::int64_t>();
+    if (number < 0 || number > std::numeric_limits<int>::max()) return complain(key);
+    out = static_cast<int>(number);
+  }
+  void operator()(const char* key, std::int64_t& out) { take(key, &json::is_number_integer, out); }
+  void operator()(const char* key, std::uint64_t& out) {
+    take(key, &json::is_number_unsigned, out);
+  }
+  void operator()(const char* key, double& out) { take(key, &json::is_number, out); }
+  void operator()(const char* key, bool& out) { take(key, &json::is_boolean, out); }
+  void operator()(const char* key, std::string& out) { take(key, &json::is_string, out); }
+
+  template <typename Enum>
+  void operator()(const char* key, Enum& out, Enum last) {
+    int number = 0;
+    (*this)(key, number);
+    if (number > static_cast<int>(last)) return complain(key);
+    out = static_cast<Enum>(number);
+  }
+  void operator()(const char* key, std::vector<Metric>& out) {
+    each_pair(key, [&](const std::string& name, const json& value) {
+      if (!value.is_number()) return complain(key);
+      out.push_back({name, value.get<double>()});
+    });
+  }
+  void operator()(const char* key, std::vector<std::pair<std::string, Value>>& out) {
+    each_pair(key, [&](const std::string& name, const json& value) {
+      const auto known = value_from(value);
+      if (!known) return complain(key);
+      out.emplace_back(name, *known);
+    });
+  }
+
+  const char* bad_field() const { return bad_field_; }
+
+ private:
+  using Is = bool (json::*)() const noexcept;
+
+  void complain(const char* key) {
+    if (bad_field_ == nullptr) bad_field_ = key;
+  }
+  const json* find(const char* key, Is is) {
+    const auto found = fields_.find(key);
+    if (found != fields_.end() && ((*found).*is)()) return &*found;
+    complain(key);
+    return nullptr;
+  }
+  template <typename T>
+  void take(const char* key, Is is, T& out) {
+    if (const json* field = find(key, is)) out = field->get<T>();
+  }
+  template <typename Use>
+  void each_pair(const char* key, Use use) {
+    const json* list = find(key, &json::is_array);
+    if (list == nullptr) return;
+    for (const json& pair : *list) {
+      if (!pair.is_array() || pair.size() != 2 || !pair[0].is_string()) return complain(key);
+      use(pair[0].get<std::string>(), pair[1]);
+    }
+  }
+
+  const json& fields_;
+  const char* bad_field_ = nullptr;
+};
+
+// Accepts anything that is not nested too deeply: the parser recurses, the stack is finite.
+class DepthCheck final : public json::json_sax_t {
+ public:
+  bool null() override { return true; }
+  bool boolean(bool) override { return true; }
+  bool number_integer(json::number_integer_t) override { return true; }
+  bool number_unsigned(json::number_unsigned_t) override { return true; }
+  bool number_float(json::number_float_t, const std::string&) override { return true; }
+  bool string(std::string&) override { return true; }
+  bool binary(json::binary_t&) override { return true; }
+  bool key(std::string&) override { return true; }
+  bool start_object(std::size_t) override { return ++depth_ <= 8; }
+  bool end_object() override { return --depth_, true; }
+  bool start_array(std::size_t) override { return ++depth_ <= 8; }
+  bool end_array() override { return --depth_, true; }
+  bool parse_error(std::size_t, const std::string&, const nlohmann::detail::exception&) override {
+    return false;
+  }
+
+ private:
+  int depth_ = 0;
+};
+
+tl::unexpected<Error> bad(std::string what) {
+  return fail(ErrorCode::kInput, "message: " + std::move(what));
+}
+
+template <std::size_t I = 0>
+Result<Message> decode_kind(std::string_view kind, const json& fields) {
+  if constexpr (I == std::size(kKinds)) {
+    return bad(fmt::format("unknown kind '{}'", kind.substr(0, 40)));
+  } else {
+    if (kind != kKinds[I]) return decode_kind<I + 1>(kind, fields);
+    std::variant_alternative_t<I, Message> m;
+    Reader reader(fields);
+    list_fields(reader, m);
+    if (reader.bad_field() != nullptr)
+      return bad(fmt::format("{} has no valid '{}'", kind, reader.bad_field()));
+    return Message(std::move(m));
+  }
+}
+
+}  // namespace
+
+std::string encode(const Message& message) {
+  Writer writer;
+  writer.fields["version"] = kProtocolVersion;
+  writer.fields["kind"] = kKinds[message.index()];
+  std::visit([&](auto m) { list_fields(writer, m); }, message);
+  std::string bytes;
+  json::to_msgpack(writer.fields, nlohmann::detail::output_adapter<char>(bytes));
+  return bytes;
+}
+
+Result<Message> decode(std::string_view bytes) {
+  if (bytes.size() > kMessageLimit) return bad(fmt::format("{} bytes are too many", bytes.size()));
+  DepthCheck check;
+  if (!json::sax_parse(bytes.begin(), bytes.end(), &check, json::input_format_t::msgpack))
+    return bad("not msgpack");
+  const json fields = json::from_msgpack(bytes.begin(), bytes.end(), true, false);
+  if (!fields.is_object()) return bad("not a map");
+  int version = 0;
+  std::string kind;
+  Reader reader(fields);
+  reader("version", version), reader("kind", kind);
+  if (reader.bad_field() != nullptr) return bad(fmt::format("no '{}'", reader.bad_field()));
+  if (version != kProtocolVersion)
+    return bad(
+        fmt::format("protocol version {}; this program speaks {}", version, kProtocolVersion));
+  return decode_kind(kind, fields);
+}
+
+}  // namespace detol

@@ -1,0 +1,115 @@
+#pragma once
+
+// What master and workers say to each other, as plain structs, and its form on the wire: one
+// msgpack map per message, {"version": 1, "kind": "report", ...}.
+//
+//   worker -> master   Hello  Heartbeat  Report  Ended
+//   master -> worker   Who  Welcome  Train  Answer  Noted  Beat  Leave
+//
+// A worker repeats a Report until its Answer and an Ended until its Noted, so that nothing
+// is lost with a master; the master drops what it already has. Decoding never throws: bytes
+// that are no message are an error that says why.
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "core/result.h"
+#include "encodings/trial.h"
+#include "trainer/evaluator.h"
+
+namespace detol {
+
+inline constexpr int kProtocolVersion = 1;
+inline constexpr std::size_t kMessageLimit = std::size_t{8} << 20;  // bytes
+
+namespace message {
+
+// Who a worker is and what it is doing: first when it starts, again when its data is loaded,
+// and whenever a master asks.
+struct Hello {
+  int worker = 0;
+  std::int64_t pid = 0;
+  bool ready = false;  // can train
+  TrialId trial = 0;
+  int attempt = 0;  // 0: no trial
+};
+
+struct Heartbeat {
+  int worker = 0;
+  TrialId trial = 0;
+  int attempt = 0;       // 0: no trial
+  double quiet_s = 0;    // since the trainer's last step
+  double slowest_s = 0;  // the slowest step of this attempt so far
+};
+
+struct Report {
+  int worker = 0;
+  TrialId trial = 0;
+  int attempt = 0;
+  EpochReport report;
+};
+
+// The worker is free again.
+struct Ended {
+  int worker = 0;
+  TrialId trial = 0;
+  int attempt = 0;
+  bool broken = false;  // the infrastructure failed, not the candidate: `end` says nothing
+  Evaluation evaluation;
+};
+
+// "I do not know you: say Hello."
+struct Who {};
+
+// What a worker needs before its first trial.
+struct Welcome {
+  std::string config;  // StudyConfig::text
+  std::string backend;
+};
+
+struct Train {
+  TrialId trial = 0;
+  int attempt = 0;
+  std::uint64_t seed = 0;
+  int acknowledged = 0;
+  std::string folder;
+  std::vector<std::pair<std::string, Value>> params;
+};
+
+// The report of this epoch is durable; go on like this.
+struct Answer {
+  TrialId trial = 0;
+  int attempt = 0;
+  int epoch = 0;
+  Verdict verdict = Verdict::kContinue;
+};
+
+// The Ended of this attempt is durable.
+struct Noted {
+  TrialId trial = 0;
+  int attempt = 0;
+};
+
+// The master lives: it answers every heartbeat.
+struct Beat {};
+
+// End the process.
+struct Leave {};
+
+}  // namespace message
+
+using Message = std::variant<message::Hello, message::Heartbeat, message::Report, message::Ended,
+                             message::Who, message::Welcome, message::Train, message::Answer,
+                             message::Noted, message::Beat, message::Leave>;
+
+std::string encode(const Message& message);
+
+// Errors (kInput): not msgpack, another version, an unknown kind, a field that is missing or
+// out of range. Memory is bounded by kMessageLimit and a nesting depth of 8.
+Result<Message> decode(std::string_view bytes);
+
+}  // namespace detol

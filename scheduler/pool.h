@@ -1,0 +1,66 @@
+#pragma once
+
+// Pool: the workers, as the driver sees them: who is free, what happened, and three orders.
+// The real one speaks to processes (worker_pool.h); tests play one in virtual time.
+
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "scheduler/message.h"
+
+namespace detol {
+
+// A worker that can take a trial.
+struct Slot {
+  int worker = 0;
+  std::string name;  // for the ledger
+};
+
+// A trial that a worker was already training when this master started.
+struct Claim {
+  TrialId trial = 0;
+  int attempt = 0;
+};
+
+// A worker died, or was ended because it was silent or hung, while it trained this.
+struct Lost {
+  TrialId trial = 0;
+  int attempt = 0;
+  bool counts = false;         // the trial may be to blame: it crashed or hung
+  bool out_of_memory = false;  // the system's OOM killer ended it
+  std::string reason;
+};
+
+// Somebody asked for the run to stop.
+struct StopRequest {};
+
+using PoolEvent = std::variant<message::Report, message::Ended, Lost, StopRequest>;
+
+class Pool {
+ public:
+  virtual ~Pool() = default;
+
+  // What the workers that outlived an earlier master are training. Called once, first.
+  virtual std::vector<Claim> claims() = 0;
+
+  virtual std::vector<Slot> free() = 0;
+
+  // REQUIRES: the worker is free.
+  virtual void start(int worker, const message::Train& train) = 0;
+
+  // Acknowledges a Report or, without a verdict, an Ended: what it said is durable.
+  virtual void answer(const message::Answer& answer) = 0;
+  virtual void answer(const message::Noted& noted) = 0;
+
+  // Ends the worker that trains this; it is replaced, and no Lost follows.
+  virtual void drop(TrialId trial) = 0;
+
+  // Everything that happened since the last call; waits for the first, at most a second.
+  virtual std::vector<PoolEvent> wait() = 0;
+
+  // Device seconds held by live workers, from ready to their end, since the pool began.
+  virtual double held_s() = 0;
+};
+
+}  // namespace detol

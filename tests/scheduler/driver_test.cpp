@@ -1,0 +1,332 @@
+#include "scheduler/driver.h"
+
+#include <algorithm>
+#include <set>
+
+#include <gtest/gtest.h>
+
+#include "tests/scheduler/fake_study.h"
+
+namespace detol {
+namespace {
+
+using testing_support::FakePool;
+using testing_support::FakeStudy;
+using testing_support::MemoryLedger;
+using testing_support::Mishap;
+
+template <typename E>
+std::vector<E> events_of(MemoryLedger& ledger) {
+  std::vector<E> found;
+  for (const Event& event : ledger.events(1).value()) {
+    if (const auto* e = std::get_if<E>(&event)) found.push_back(*e);
+  }
+  return found;
+}
+
+TEST(Driver, TrainsTheBudgetOfTrialsToTheirLastEpoch) {
+  for (int workers : {1, 3, 10}) {
+    FakeStudy study(workers);
+    ASSERT_TRUE(study.run());
+    ASSERT_EQ(study.driver->book().trials().size(), 6u);
+    for (const TrialEntry& t : study.driver->book().trials()) {
+      EXPECT_EQ(t.state, TrialState::kComplete);
+      EXPECT_EQ(t.epochs, 4);
+    }
+    EXPECT_EQ(events_of<event::StudyState>(study.ledger).back().state, "DONE");
+  }
+}
+
+TEST(Driver, CommitsAReportBeforeAcknowledgingIt) {
+  FakeStudy study(3);
+  study.pool.on_answer = [&](const message::Answer& answer) {
+    const auto reports = events_of<event::Reported>(study.ledger);
+    EXPECT_TRUE(std::ranges::any_of(reports, [&](const event::Reported& r) {
+      return r.trial == answer.trial && r.epoch == answer.epoch;
+    }));
+  };
+  ASSERT_TRUE(study.run());
+  EXPECT_EQ(study.pool.answers.size(), 24u);
+}
+
+TEST(Driver, GivesEveryTrialASeedOfItsOwn) {
+  FakeStudy study;
+  ASSERT_TRUE(study.run());
+  std::set<std::uint64_t> seeds;
+  for (const auto& train : study.pool.started) seeds.insert(train.seed);
+  EXPECT_EQ(seeds.size(), 6u);
+}
+
+TEST(Driver, StopsATrialWhenThePrunerSaysSo) {
+  FakeStudy study(2);
+  study.config.pruner.name = "asha";
+  study.budget = "20trials";
+  ASSERT_TRUE(study.run());
+  EXPECT_FALSE(study.driver->book().in_state(TrialState::kPruned).empty());
+  for (TrialId id : study.driver->book().in_state(TrialState::kPruned)) {
+    EXPECT_LT(study.trial(id).epochs, 4);
+    EXPECT_EQ(study.trial(id).reason, "asha");
+    EXPECT_TRUE(std::get<Measured>(*study.trial(id).outcome).stopped_early);
+  }
+}
+
+TEST(Driver, RefusesWithoutTrainingAndWithoutCost) {
+  FakeStudy study;
+  study.refuses = [](double x) { return x > 0.5; };
+  study.config.algorithm.name = "random";
+  ASSERT_TRUE(study.run());
+  EXPECT_EQ(study.driver->book().in_state(TrialState::kComplete).size(), 6u);
+  const auto refused = study.driver->book().in_state(TrialState::kFail);
+  ASSERT_FALSE(refused.empty());
+  EXPECT_EQ(study.trial(refused.front()).failure, "too_large");
+  EXPECT_EQ(study.trial(refused.front()).attempt, 0);
+}
+
+TEST(Driver, EndsAfterAThousandRefusalsInARow) {
+  FakeStudy study;
+  study.refuses = [](double) { return true; };
+  const auto ended = study.run();
+  ASSERT_FALSE(ended);
+  EXPECT_EQ(ended.error().code, ErrorCode::kFailures);
+  EXPECT_EQ(study.driver->book().trials().size(), 1000u);
+}
+
+TEST(Driver, AnswersAKnownCandidateFromMemory) {
+  FakeStudy study;
+  study.config.space = SpaceBuilder().add_float("x", 0, 1, {.step = 0.5}).build().value();
+  study.config.algorithm.name = "random";
+  const auto ended = study.run();
+  ASSERT_TRUE(ended);
+  EXPECT_EQ(study.pool.started.size(), 3u);
+  const TrialEntry& last = study.driver->book().trials().back();
+  EXPECT_TRUE(last.reason.starts_with("same as trial "));
+  EXPECT_EQ(last.state, TrialState::kComplete);
+}
+
+TEST(Driver, TrainsAKnownCandidateAgainIfRepeatsAreAskedFor) {
+  FakeStudy study;
+  study.config.space = SpaceBuilder().add_float("x", 0, 1, {.step = 0.5}).build().value();
+  study.config.repeats = 1;
+  ASSERT_TRUE(study.run());
+  EXPECT_EQ(study.pool.started.size(), 6u);
+}
+
+TEST(Driver, ProposesTheInitialTrialsFirst) {
+  FakeStudy study(4);
+  study.initial = {study.config.space.genome({{{"x", 0.25}}}).value()};
+  ASSERT_TRUE(study.run());
+  EXPECT_EQ(study.trial(0).trial.genome.number("x"), 0.25);
+  EXPECT_EQ(events_of<event::Asked>(study.ledger).front().proposer, "initial");
+}
+
+TEST(Driver, AtTheEndOfTheTimeARunningTrialEndsItsEpochAndIsPruned) {
+  FakeStudy study(3);
+  study.budget = "30cpu-s";
+  ASSERT_TRUE(study.run());
+  EXPECT_LE(study.clock.now, 11);  // 10 s, and at most one epoch
+  const auto pruned = study.driver->book().in_state(TrialState::kPruned);
+  ASSERT_EQ(pruned.size(), 3u);
+  EXPECT_EQ(study.trial(pruned[0]).reason, "budget");
+  EXPECT_GE(events_of<event::Accounted>(study.ledger).back().device_s, 30);
+}
+
+TEST(Driver, MoreBudgetContinuesWhatTheBudgetPruned) {
+  FakeStudy study(1);
+  study.budget = "50flops";  // one trial of 40 and one epoch of the next
+  ASSERT_TRUE(study.run());
+  ASSERT_EQ(study.trial(1).reason, "budget");
+  FakeStudy more(1, study.ledger);
+  more.budget = "80flops";
+  ASSERT_TRUE(more.run());
+  EXPECT_EQ(more.pool.started[0].trial, 1u);
+  EXPECT_EQ(more.pool.started[0].acknowledged, 1);
+  EXPECT_EQ(more.trial(1).state, TrialState::kComplete);
+  EXPECT_EQ(more.driver->book().trials().size(), 2u);
+}
+
+TEST(Driver, ATargetThatIsReachedEndsTheStudy) {
+  FakeStudy study(2);
+  study.target = Target{.metric = "loss", .at_least = false, .value = 0.6};
+  study.budget = "1000trials";
+  const auto ended = study.run();
+  ASSERT_TRUE(ended);
+  EXPECT_NE(ended->find("target"), std::string::npos);
+  EXPECT_EQ(study.driver->book().running(), 0);
+}
+
+TEST(Driver, ALostTrialGoesOnFromItsLastAcknowledgedEpoch) {
+  FakeStudy study;
+  study.pool.mishap = [](const message::Train& train, int epoch) {
+    return train.trial == 2 && train.attempt == 1 && epoch == 3 ? Mishap::kKilled : Mishap::kNone;
+  };
+  ASSERT_TRUE(study.run());
+  EXPECT_EQ(study.pool.started[3].trial, 2u);
+  EXPECT_EQ(study.pool.started[3].attempt, 2);
+  EXPECT_EQ(study.pool.started[3].acknowledged, 2);
+  EXPECT_EQ(study.pool.started[3].seed, study.pool.started[2].seed);
+  EXPECT_EQ(study.trial(2).state, TrialState::kComplete);
+}
+
+TEST(Driver, ATrialThatCrashesThreeTimesInARowFails) {
+  FakeStudy study;
+  study.pool.mishap = [](const message::Train& train, int epoch) {
+    return train.trial == 1 && epoch == 2 ? Mishap::kCrash : Mishap::kNone;
+  };
+  ASSERT_TRUE(study.run());
+  EXPECT_EQ(study.trial(1).failure, "crashed");
+  EXPECT_EQ(study.trial(1).attempt, 4);  // the first ended an epoch, so three more
+  EXPECT_EQ(study.trial(1).epochs, 1);
+}
+
+TEST(Driver, KillsFromOutsideDoNotCountAgainstATrial) {
+  FakeStudy study;
+  study.pool.mishap = [](const message::Train& train, int) {
+    return train.attempt <= 10 ? Mishap::kKilled : Mishap::kNone;
+  };
+  ASSERT_TRUE(study.run());
+  for (const TrialEntry& t : study.driver->book().trials())
+    EXPECT_EQ(t.state, TrialState::kComplete);
+}
+
+TEST(Driver, ADivergedTrialIsAResultAndIsNotRetried) {
+  FakeStudy study;
+  study.pool.mishap = [](const message::Train& train, int) {
+    return train.trial == 1 ? Mishap::kDiverge : Mishap::kNone;
+  };
+  ASSERT_TRUE(study.run());
+  EXPECT_EQ(study.trial(1).failure, "diverged");
+  EXPECT_EQ(study.trial(1).attempt, 1);
+}
+
+TEST(Driver, TenFailuresAtTheStartEndTheStudy) {
+  FakeStudy study(2);
+  study.budget = "100trials";
+  study.pool.mishap = [](const message::Train&, int) { return Mishap::kDiverge; };
+  const auto ended = study.run();
+  ASSERT_FALSE(ended);
+  EXPECT_EQ(ended.error().code, ErrorCode::kFailures);
+  EXPECT_LE(study.driver->book().trials().size(), 12u);
+}
+
+TEST(Driver, AReportOfAnOlderAttemptIsFencedOff) {
+  FakeStudy study;
+  study.pool.mishap = [&](const message::Train& train, int epoch) {
+    if (train.trial != 0 || train.attempt != 1 || epoch != 2) return Mishap::kNone;
+    study.pool.extra = {message::Report{0, 0, 1, {.epoch = 2, .metrics = {{"loss", -1}}}},
+                        message::Ended{0, 0, 1, false, {}}};
+    return Mishap::kKilled;
+  };
+  ASSERT_TRUE(study.run());
+  EXPECT_EQ(study.trial(0).state, TrialState::kComplete);
+  for (const auto& report : events_of<event::Reported>(study.ledger))
+    EXPECT_GE(report.metrics[0].second, 0);
+}
+
+TEST(Driver, ARepeatedReportIsAnsweredAgainAndRecordedOnce) {
+  FakeStudy study;
+  study.pool.extra = {};
+  study.pool.on_answer = [&](const message::Answer& answer) {
+    if (answer.epoch == 1 && answer.trial == 0 && study.pool.answers.size() == 1)
+      study.pool.extra = {message::Report{0, 0, 1, {.epoch = 1, .metrics = {{"loss", -1}}}}};
+  };
+  ASSERT_TRUE(study.run());
+  EXPECT_EQ(study.pool.answers[1].verdict, Verdict::kContinue);
+  EXPECT_EQ(events_of<event::Reported>(study.ledger).size(), 24u);
+}
+
+TEST(Driver, ATrialThatTakesTooLongIsPrunedOrTimesOut) {
+  FakeStudy study;
+  study.config.resources.max_trial_duration_s = 2.5;
+  study.budget = "2trials";
+  study.pool.mishap = [](const message::Train& train, int) {
+    return train.trial == 1 ? Mishap::kHang : Mishap::kNone;
+  };
+  study.budget = "2trials";
+  ASSERT_TRUE(study.run());
+  EXPECT_EQ(study.trial(0).reason, "max_trial_duration");
+  EXPECT_EQ(study.trial(0).epochs, 3);
+  EXPECT_EQ(study.trial(1).failure, "timeout");
+  EXPECT_EQ(study.pool.dropped, std::vector<TrialId>{1});
+}
+
+TEST(Driver, AStopRequestSuspendsAtTheNextEpochAndIsResumable) {
+  FakeStudy study(2);
+  study.pool.stop_at = 5;
+  const auto ended = study.run();
+  ASSERT_FALSE(ended);
+  EXPECT_EQ(ended.error().code, ErrorCode::kInterrupted);
+  EXPECT_EQ(study.driver->book().running(), 0);
+  EXPECT_EQ(study.pool.answers.back().verdict, Verdict::kSuspend);
+  FakeStudy again(2, study.ledger);
+  ASSERT_TRUE(again.run());
+  EXPECT_EQ(again.driver->book().in_state(TrialState::kComplete).size(), 6u);
+}
+
+TEST(Driver, AStopRequestDoesNotWaitForALongEpoch) {
+  FakeStudy study;
+  study.pool.epoch_s = 1000;
+  study.pool.stop_at = 0;
+  ASSERT_FALSE(study.run());
+  EXPECT_LE(study.clock.now, 10);
+  EXPECT_EQ(study.trial(0).state, TrialState::kWaiting);
+}
+
+TEST(Driver, WhatAWorkerStillTrainsAfterARestartOfTheMasterGoesOn) {
+  FakeStudy study;
+  study.pool.stop_at = 2;
+  ASSERT_FALSE(study.run());
+  while (!std::holds_alternative<event::Reported>(study.ledger.transactions.back().front()))
+    study.ledger.transactions.pop_back();  // as if the master had died while trial 0 trained
+  FakeStudy again(1, study.ledger);
+  again.pool.outlived = {{.trial = 0, .attempt = 1}};
+  again.pool.start(0, {.trial = 0, .attempt = 1, .acknowledged = 2, .params = {{"x", 0.5}}});
+  ASSERT_TRUE(again.run());
+  EXPECT_TRUE(events_of<event::Requeued>(again.ledger).empty());
+  EXPECT_EQ(again.trial(0).attempt, 1);
+}
+
+TEST(Driver, RetryFailedGivesCrashedTrialsAnotherChance) {
+  FakeStudy study;
+  study.pool.mishap = [](const message::Train& train, int) {
+    return train.trial == 1 ? Mishap::kBroken : Mishap::kNone;
+  };
+  ASSERT_TRUE(study.run());
+  ASSERT_EQ(study.trial(1).failure, "crashed");
+  FakeStudy again(1, study.ledger);
+  again.retry_failed = true;
+  ASSERT_TRUE(again.run());
+  EXPECT_EQ(again.trial(1).state, TrialState::kComplete);
+}
+
+// Every instant at which a master can be killed: between two transactions. The resumed study
+// ends with the very trials and numbers of the one that nobody killed.
+class KilledAnywhere : public testing::TestWithParam<const char*> {};
+
+TEST_P(KilledAnywhere, EndsWithTheSameTrialsAndNumbers) {
+  const auto prepare = [](FakeStudy& study) {
+    study.config.pruner.name = GetParam();
+    study.budget = "12trials";
+    study.refuses = [](double x) { return x > 0.8; };
+    study.pool.mishap = [](const message::Train& train, int epoch) {
+      return train.trial % 5 == 4 && epoch == 2 ? Mishap::kDiverge : Mishap::kNone;
+    };
+  };
+  FakeStudy whole;
+  prepare(whole);
+  ASSERT_TRUE(whole.run());
+  ASSERT_GT(whole.ledger.transactions.size(), 20u);
+  for (std::size_t kept = 0; kept < whole.ledger.transactions.size(); ++kept) {
+    MemoryLedger prefix;
+    prefix.transactions.assign(whole.ledger.transactions.begin(),
+                               whole.ledger.transactions.begin() + static_cast<long>(kept));
+    FakeStudy resumed(1, prefix);
+    prepare(resumed);
+    ASSERT_TRUE(resumed.run());
+    EXPECT_EQ(resumed.outcomes(), whole.outcomes()) << "killed after transaction " << kept;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Pruners, KilledAnywhere, testing::Values("none", "median", "asha"));
+
+}  // namespace
+}  // namespace detol

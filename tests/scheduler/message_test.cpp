@@ -1,0 +1,101 @@
+#include "scheduler/message.h"
+
+#include <cmath>
+#include <limits>
+
+#include <gtest/gtest.h>
+
+#include "core/rng.h"
+
+namespace detol {
+namespace {
+
+constexpr auto kHuge = std::numeric_limits<std::uint64_t>::max();
+
+// One of each kind, with the values that are hardest to carry.
+std::vector<Message> examples() {
+  EpochReport report{.epoch = 3,
+                     .metrics = {{"val_accuracy", 0.1}, {"val_loss", std::nan("")}},
+                     .work = 1e300,
+                     .train_s = 2.5};
+  return {
+      message::Hello{.worker = 7, .pid = 1234567, .ready = true, .trial = kHuge, .attempt = 2},
+      message::Heartbeat{.worker = 0, .trial = 5, .attempt = 1, .quiet_s = 0.25, .slowest_s = 3},
+      message::Report{.worker = 1, .trial = 5, .attempt = 1, .report = report},
+      message::Ended{.worker = 1,
+                     .trial = 5,
+                     .attempt = 1,
+                     .broken = true,
+                     .evaluation = {Evaluation::End::kFailed, Cause::kOutOfMemory, "no memory"}},
+      message::Who{},
+      message::Welcome{.config = "version: 1\n", .backend = "onednn"},
+      message::Train{
+          .trial = 9,
+          .attempt = 3,
+          .seed = kHuge,
+          .acknowledged = 4,
+          .folder = "a/b",
+          .params = {{"lr", 3.0}, {"depth", std::int64_t{-3}}, {"op", "conv"}, {"se", true}}},
+      message::Answer{.trial = 9, .attempt = 3, .epoch = 4, .verdict = Verdict::kSuspend},
+      message::Noted{.trial = 9, .attempt = 3},
+      message::Beat{},
+      message::Leave{},
+  };
+}
+
+TEST(Message, EveryKindSurvivesTheWireUnchanged) {
+  for (const Message& original : examples()) {
+    const std::string bytes = encode(original);
+    const Result<Message> copy = decode(bytes);
+    ASSERT_TRUE(copy) << copy.error().message;
+    EXPECT_EQ(copy->index(), original.index());
+    EXPECT_EQ(encode(*copy), bytes);
+  }
+}
+
+TEST(Message, ValuesKeepTheirTypes) {
+  const auto train = std::get<message::Train>(*decode(encode(examples()[6])));
+  EXPECT_EQ(train.params, std::get<message::Train>(examples()[6]).params);
+  EXPECT_EQ(train.seed, kHuge);
+}
+
+TEST(Message, ATruncatedMessageIsRefused) {
+  for (const Message& original : examples()) {
+    const std::string bytes = encode(original);
+    for (std::size_t length = 0; length < bytes.size(); ++length)
+      EXPECT_FALSE(decode(std::string_view(bytes).substr(0, length)));
+  }
+}
+
+TEST(Message, RandomAndDamagedBytesNeitherThrowNorCrash) {
+  Rng rng(20261120);
+  for (int round = 0; round < 20000; ++round) {
+    std::string bytes;
+    if (round % 2 == 0) {
+      bytes.resize(rng.below(200));
+      for (char& c : bytes) c = static_cast<char>(rng.next());
+    } else {
+      const auto all = examples();
+      bytes = encode(all[rng.below(all.size())]);
+      bytes[rng.below(bytes.size())] = static_cast<char>(rng.next());
+    }
+    const auto message = decode(bytes);
+    EXPECT_TRUE(!message || decode(encode(*message)));
+  }
+}
+
+TEST(Message, DeepNestingIsRefusedBeforeItFillsTheStack) {
+  EXPECT_FALSE(decode(std::string(std::size_t{4} << 20, '\x91')));
+}
+
+TEST(Message, AnotherProtocolVersionIsNamed) {
+  std::string bytes = encode(message::Who{});
+  const std::size_t at = bytes.find("version");
+  bytes[at + 7] = 2;
+  const auto refused = decode(bytes);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().message, "message: protocol version 2; this program speaks 1");
+}
+
+}  // namespace
+}  // namespace detol
