@@ -105,6 +105,7 @@ Result<void> Book::on(const event::Started& started) {
   count(*trial, -1);
   trial->state = TrialState::kRunning;
   trial->attempt = started.attempt;
+  trial->epochs_before = trial->epochs;
   count(*trial, +1);
   untrained_in_row_ = 0;
   return {};
@@ -117,7 +118,6 @@ Result<void> Book::on(const event::Reported& reported) {
   trial->epochs = reported.epoch;
   trial->work = reported.work;
   trial->train_s += reported.train_s;
-  trial->crashes = trial->losses = 0;
   trial->values.assign(objectives_.size(), std::numeric_limits<double>::quiet_NaN());
   for (std::size_t i = 0; i < objectives_.size(); ++i) {
     for (const auto& [name, value] : reported.metrics) {
@@ -144,15 +144,16 @@ Result<void> Book::on(const event::Told& told) {
 Result<void> Book::on(const event::Requeued& requeued) {
   DETOL_ASSIGN(TrialEntry * trial, entry(requeued.trial, "requeued"));
   count(*trial, -1);
-  const bool was_over = trial->is_over();
+  const bool starts_afresh = trial->is_over() || trial->epochs > trial->epochs_before;
   trial->state = TrialState::kWaiting;
   trial->failure.clear();
   trial->reason = requeued.reason;
-  if (was_over)
+  if (starts_afresh) {
     trial->crashes = trial->losses = 0;
-  else
+  } else {
     ++trial->losses;
-  if (requeued.reason.starts_with(kCrashedReason)) ++trial->crashes;
+    if (requeued.reason.starts_with(kCrashedReason)) ++trial->crashes;
+  }
   count(*trial, +1);
   return {};
 }

@@ -31,6 +31,7 @@ struct TrialEntry {
   TrialState state = TrialState::kWaiting;
   int attempt = 0;             // the current or the last one; 0: never started
   int epochs = 0;              // acknowledged
+  int epochs_before = 0;       // acknowledged before this attempt
   std::vector<double> values;  // one per objective, at the last acknowledged epoch
   double work = 0;
   double train_s = 0;

@@ -114,11 +114,11 @@ std::vector<Trial> Driver::propose(int count) {
 
 // Refuses the trial, answers it from memory, or starts it.
 Result<void> Driver::consider(const Trial& trial, std::vector<Slot>& slots) {
-  event::Asked asked{
-      .trial = trial.id,
-      .params = trial.genome.assignments(),
-      .proposer = trial.id < parts_.initial.size() ? "initial" : parts_.config.algorithm.name,
-      .at_s = parts_.clock.wall_s()};
+  event::Asked asked;
+  asked.trial = trial.id;
+  asked.params = trial.genome.assignments();
+  asked.proposer = trial.id < parts_.initial.size() ? "initial" : parts_.config.algorithm.name;
+  asked.at_s = parts_.clock.wall_s();
   const auto candidate = parts_.decode(trial.genome);
   if (candidate) {
     asked.arch_hash = candidate->arch_hash == 0 ? "" : to_hex(candidate->arch_hash);

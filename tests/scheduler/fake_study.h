@@ -3,6 +3,8 @@
 // A whole study without a process, a file or a clock: a pool of workers in virtual time that
 // train by formula, and a ledger in memory.
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <functional>
 #include <map>
@@ -123,10 +125,14 @@ class FakePool final : public Pool {
     if (now.end == Verdict::kStop) return ended({Evaluation::End::kFinished, {}, ""});
     if (now.end == Verdict::kSuspend) return ended({Evaluation::End::kSuspended, {}, ""});
     switch (mishap ? mishap(now.train, now.epoch) : Mishap::kNone) {
-      case Mishap::kNone: break;
-      case Mishap::kDiverge: return ended({Evaluation::End::kFailed, Cause::kDiverged, "NaN"});
-      case Mishap::kBroken: return ended({}, true);
-      case Mishap::kHang: return worker->due_s = 1e18, no_events();
+      case Mishap::kNone:
+        break;
+      case Mishap::kDiverge:
+        return ended({Evaluation::End::kFailed, Cause::kDiverged, "NaN"});
+      case Mishap::kBroken:
+        return ended({}, true);
+      case Mishap::kHang:
+        return worker->due_s = 1e18, no_events();
       case Mishap::kKilled:
         worker.reset();
         return {Lost{now.train.trial, now.train.attempt, false, false, "killed"}};
@@ -135,7 +141,9 @@ class FakePool final : public Pool {
         return {Lost{now.train.trial, now.train.attempt, true, false, "signal 11"}};
     }
     worker->due_s = 1e18;  // until the answer
-    return {message::Report{0, now.train.trial, now.train.attempt,
+    return {message::Report{0,
+                            now.train.trial,
+                            now.train.attempt,
                             {.epoch = now.epoch,
                              .metrics = {{"loss", loss(now.train, now.epoch)}},
                              .work = 10.0 * now.epoch,
