@@ -1,0 +1,297 @@
+// Domain, Space, SpaceBuilder and Genome: the contract that every searcher relies on.
+
+#include "encodings/space.h"
+
+#include <cmath>
+#include <limits>
+#include <numbers>
+#include <set>
+#include <string>
+
+#include <gtest/gtest.h>
+
+namespace detol {
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+Domain domain_of(DomainKind kind, double low, double high, double step = 0, bool log = false) {
+  Domain domain;
+  domain.name = "x";
+  domain.kind = kind;
+  domain.low = low;
+  domain.high = high;
+  domain.step = step;
+  domain.log = log;
+  return domain;
+}
+
+Domain words(std::vector<Value> choices) {
+  Domain domain;
+  domain.name = "w";
+  domain.kind = DomainKind::kCategorical;
+  domain.choices = std::move(choices);
+  return domain;
+}
+
+// Every kind of domain; the contract tests below hold for each.
+const std::vector<Domain> kDomains = {
+    domain_of(DomainKind::kFloat, -2, 5),
+    domain_of(DomainKind::kFloat, 1e-5, 1e-1, 0, true),
+    domain_of(DomainKind::kFloat, 0, 1, 0.1),
+    domain_of(DomainKind::kFloat, 0.3, 0.35, 0.1),
+    domain_of(DomainKind::kFloat, 3, 3),
+    domain_of(DomainKind::kInt, -3, 4, 1),
+    domain_of(DomainKind::kInt, 1, 64, 1, true),
+    domain_of(DomainKind::kInt, 8, 30, 8),
+    domain_of(DomainKind::kInt, 7, 7, 1),
+    domain_of(DomainKind::kBool, 0, 0),
+    words({std::string("sgd"), std::string("adamw"), std::string("lion")}),
+    words({std::int64_t{16}, std::int64_t{32}}),
+};
+
+class EveryDomain : public testing::TestWithParam<Domain> {};
+
+TEST_P(EveryDomain, CodesOfTheUnitIntervalAreItsValues) {
+  const Domain& domain = GetParam();
+  for (int i = 0; i < 1000; ++i) {
+    const double code = domain.code_at(i / 1000.0);
+    ASSERT_TRUE(domain.contains(code)) << code;
+    const auto again = domain.code_of(domain.value_of(code));
+    ASSERT_TRUE(again);
+    EXPECT_NEAR(*again, code, 1e-9);
+  }
+}
+
+TEST_P(EveryDomain, PositionInvertsCode) {
+  const Domain& domain = GetParam();
+  for (int i = 0; i < 1000; ++i) {
+    const double code = domain.code_at(i / 1000.0);
+    const double position = domain.position_of(code);
+    ASSERT_GE(position, 0);
+    ASSERT_LE(position, 1);
+    EXPECT_NEAR(domain.code_at(std::min(position, std::nextafter(1.0, 0.0))), code,
+                1e-9 * (1 + std::abs(code)));
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Kinds, EveryDomain, testing::ValuesIn(kDomains));
+
+TEST(Domain, FiniteOnesGiveEachValueItsTurn) {
+  for (const Domain& domain : kDomains) {
+    if (std::isinf(domain.cardinality())) continue;
+    std::set<double> codes;
+    for (int i = 0; i < 10000; ++i) codes.insert(domain.code_at(i / 10000.0));
+    EXPECT_EQ(static_cast<double>(codes.size()), domain.cardinality()) << accepted_values(domain);
+  }
+}
+
+TEST(Domain, CountsItsValues) {
+  EXPECT_EQ(kDomains[0].cardinality(), kInfinity);
+  EXPECT_EQ(kDomains[2].cardinality(), 11);
+  EXPECT_EQ(kDomains[3].cardinality(), 1);
+  EXPECT_EQ(kDomains[5].cardinality(), 8);
+  EXPECT_EQ(kDomains[7].cardinality(), 3);  // 8, 16, 24
+  EXPECT_EQ(kDomains[9].cardinality(), 2);
+}
+
+TEST(Domain, LogRangesSpreadTheirLogarithms) {
+  EXPECT_NEAR(kDomains[1].code_at(0.5), 1e-3, 1e-15);
+  EXPECT_NEAR(kDomains[1].code_at(0.25), 1e-4, 1e-16);
+}
+
+TEST(Domain, AcceptsValuesOfItsOwnTypeOnly) {
+  EXPECT_EQ(kDomains[0].code_of(std::int64_t{1}), 1.0);
+  EXPECT_EQ(kDomains[5].code_of(1.0), 1.0);
+  EXPECT_FALSE(kDomains[5].code_of(1.5));
+  EXPECT_FALSE(kDomains[5].code_of(std::string("1")));
+  EXPECT_FALSE(kDomains[5].code_of(true));
+  EXPECT_FALSE(kDomains[0].code_of(std::nan("")));
+  EXPECT_FALSE(kDomains[9].code_of(std::int64_t{1}));
+  EXPECT_EQ(kDomains[11].code_of(32.0), 1.0);
+  EXPECT_FALSE(kDomains[11].code_of(std::string("32")));
+}
+
+Space conditional_space() {
+  return SpaceBuilder()
+      .add_categorical("opt", {"sgd", "adamw"})
+      .add_int("momentum", 1, 3, {.when = {"opt", {"sgd"}}})
+      .add_bool("nesterov",
+                {.when = {"momentum", {Value(std::int64_t{2}), Value(std::int64_t{3})}}})
+      .add_int("depth", 1, 4)
+      .build()
+      .value();
+}
+
+TEST(Space, CountsConditionalGenomes) {
+  // sgd: momentum 1, or 2 and 3 with nesterov or not: 1 + 2 * 2; adamw: 1; four depths.
+  EXPECT_EQ(conditional_space().cardinality(), (5 + 1) * 4);
+  EXPECT_EQ(SpaceBuilder().add_float("x", 0, 1).build()->cardinality(), kInfinity);
+  EXPECT_EQ(SpaceBuilder().build()->cardinality(), 1);
+}
+
+std::string text_of(const Genome& genome) {
+  std::string text;
+  for (const auto& [name, value] : genome.assignments()) text += name + "=" + to_text(value) + " ";
+  return text;
+}
+
+TEST(Space, SamplesEveryGenomeAndNoOther) {
+  const Space space = conditional_space();
+  std::set<std::string> seen;
+  for (std::uint64_t n = 0; n < 3000; ++n) {
+    Rng rng = Rng(1).split(n);
+    const Genome genome = space.sample(rng);
+    const auto assignments = genome.assignments();
+    EXPECT_TRUE(space.genome(assignments)) << text_of(genome);
+    seen.insert(text_of(genome));
+  }
+  EXPECT_EQ(static_cast<double>(seen.size()), space.cardinality());
+}
+
+TEST(Space, MutantsDifferInOneChoiceAndWhatHangsOnIt) {
+  const Space space = conditional_space();
+  for (std::uint64_t n = 0; n < 2000; ++n) {
+    SCOPED_TRACE("seed 2, case " + std::to_string(n));
+    Rng rng = Rng(2).split(n);
+    const Genome parent = space.sample(rng);
+    const Genome child = space.mutate(parent, rng);
+    EXPECT_FALSE(child == parent);
+    EXPECT_TRUE(space.genome(child.assignments()));
+    const bool depth_changed = parent.number("depth") != child.number("depth");
+    const bool rest_changed =
+        parent.text("opt") != child.text("opt") ||
+        parent.is_active("momentum") != child.is_active("momentum") ||
+        (parent.is_active("momentum") && parent.number("momentum") != child.number("momentum")) ||
+        parent.is_active("nesterov") != child.is_active("nesterov") ||
+        (parent.is_active("nesterov") && parent.flag("nesterov") != child.flag("nesterov"));
+    EXPECT_NE(depth_changed, rest_changed) << text_of(parent) << "-> " << text_of(child);
+  }
+}
+
+TEST(Space, MutationReachesEveryValueOfEveryDomain) {
+  for (const Domain& domain : kDomains) {
+    if (std::isinf(domain.cardinality())) continue;
+    const Space space = SpaceBuilder().add(domain).build().value();
+    Rng rng(3);
+    Genome genome = space.sample(rng);
+    std::set<double> seen;
+    for (int i = 0; i < 20000; ++i) {
+      seen.insert(genome.codes()[0]);
+      const Genome child = space.mutate(genome, rng);
+      EXPECT_EQ(child == genome, domain.cardinality() == 1);
+      genome = child;
+    }
+    EXPECT_EQ(static_cast<double>(seen.size()), domain.cardinality()) << accepted_values(domain);
+  }
+}
+
+TEST(Space, MutationOfAnOrderedRangeStaysNear) {
+  const Space space = SpaceBuilder().add_float("x", 0, 1).build().value();
+  Rng rng(4);
+  double moved = 0;
+  const int n = 4000;
+  for (int i = 0; i < n; ++i) {
+    const Genome parent = space.genome({{{"x", 0.5}}}).value();
+    moved += std::abs(space.mutate(parent, rng).number("x") - 0.5);
+  }
+  EXPECT_NEAR(moved / n, 0.1 * std::sqrt(2 / std::numbers::pi), 0.005);  // of a normal step
+}
+
+TEST(Space, RepairKeepsWhatIsValidAndDrawsTheRest) {
+  const Space space = conditional_space();
+  const double nan = std::nan("");
+  Rng rng(5);
+  const Genome kept = space.repair({1, 2, 1, 3}, rng);
+  EXPECT_EQ(text_of(kept), "opt=adamw depth=3 ");
+  const Genome drawn = space.repair({0, nan, nan, 99}, rng);
+  EXPECT_TRUE(drawn.is_active("momentum"));
+  EXPECT_TRUE(space.genome(drawn.assignments()));
+}
+
+TEST(Space, PointsOfTheUnitCubeAreGenomes) {
+  const Space space = conditional_space();
+  const std::vector<double> low(space.size(), 0.0);
+  EXPECT_EQ(text_of(space.at(low)), "opt=sgd momentum=1 depth=1 ");
+  const std::vector<double> high(space.size(), std::nextafter(1.0, 0.0));
+  EXPECT_EQ(text_of(space.at(high)), "opt=adamw depth=4 ");
+}
+
+using Assignments = std::vector<std::pair<std::string, Value>>;
+
+TEST(Space, GenomeSaysWhatIsWrongWithItsAssignments) {
+  const Space space = conditional_space();
+  const auto message = [&](const Assignments& assignments) {
+    const auto genome = space.genome(assignments);
+    return genome ? std::string() : genome.error().message;
+  };
+  const std::pair<std::string, Value> sgd{"opt", "sgd"}, adamw{"opt", "adamw"},
+      depth{"depth", std::int64_t{2}}, momentum{"momentum", std::int64_t{1}};
+  EXPECT_EQ(message({adamw, depth}), "");
+  EXPECT_EQ(message({sgd, momentum, depth}), "");
+  EXPECT_EQ(message({adamw}), "depth is missing");
+  EXPECT_EQ(message({sgd, depth}), "momentum is missing");
+  EXPECT_EQ(message({adamw, depth, depth}), "depth is given twice");
+  EXPECT_EQ(message({adamw, depth, momentum}), "momentum is given, but opt switches it off");
+  EXPECT_EQ(message({{"depth", std::int64_t{9}}, adamw}), "depth cannot be 9; it accepts 1 to 4");
+  EXPECT_EQ(
+      message({{"dept", std::int64_t{1}}}),
+      "unknown parameter 'dept'; did you mean 'depth'? known: opt, momentum, nesterov, depth");
+}
+
+TEST(Genome, EqualsItsCopyAndTellsInactiveFromActive) {
+  const Space space = conditional_space();
+  Rng rng(6);
+  const Genome a = space.repair({1, 1, 1, 1}, rng), b = space.repair({0, 1, 0, 1}, rng);
+  EXPECT_TRUE(a == Genome(a));
+  EXPECT_FALSE(a == b);
+  EXPECT_FALSE(a.is_active("momentum"));
+  EXPECT_FALSE(a.is_active("nothing of that name"));
+  EXPECT_FALSE(Genome().is_active("opt"));
+}
+
+struct Mistake {
+  std::string message;
+  SpaceBuilder builder;
+};
+
+TEST(SpaceBuilder, ReportsTheFirstMistake) {
+  const std::vector<Mistake> mistakes = {
+      {"x is defined twice", SpaceBuilder().add_bool("x").add_bool("x")},
+      {"a parameter has no name", SpaceBuilder().add_bool("")},
+      {"x: low 2 is above high 1", SpaceBuilder().add_float("x", 2, 1)},
+      {"x: low and high must be finite", SpaceBuilder().add_float("x", 0, kInfinity)},
+      {"x: a log range needs low above 0", SpaceBuilder().add_float("x", 0, 1, {.log = true})},
+      {"x: step must be above 0", SpaceBuilder().add_float("x", 0, 1, {.step = -1})},
+      {"x: an int step must be a whole number of at least 1",
+       SpaceBuilder().add_int("x", 0, 4, {.step = 0.5})},
+      {"x: choices is empty; give at least one", SpaceBuilder().add_categorical("x", {})},
+      {"x: the choice a is there twice", SpaceBuilder().add_categorical("x", {"a", "a"})},
+      {"x: when: unknown parameter 'otp'; did you mean 'opt'? known: x, opt",
+       SpaceBuilder().add_bool("x", {.when = {"otp", {Value(true)}}}).add_bool("opt")},
+      {"x: when: y cannot be c; it accepts a, b",
+       SpaceBuilder().add_bool("x", {.when = {"y", {"c"}}}).add_categorical("y", {"a", "b"})},
+      {"x: when: the conditions form a circle", SpaceBuilder()
+                                                    .add_bool("x", {.when = {"y", {Value(true)}}})
+                                                    .add_bool("y", {.when = {"x", {Value(true)}}})},
+  };
+  for (const Mistake& row : mistakes) {
+    const auto space = row.builder.build();
+    ASSERT_FALSE(space) << row.message;
+    EXPECT_EQ(space.error().message, row.message);
+    EXPECT_EQ(space.error().code, ErrorCode::kInput);
+  }
+}
+
+TEST(SpaceBuilder, AChildMayComeBeforeItsParent) {
+  const Space space = SpaceBuilder()
+                          .add_bool("child", {.when = {"parent", {Value(true)}}})
+                          .add_bool("parent")
+                          .build()
+                          .value();
+  EXPECT_EQ(space.cardinality(), 3);
+  EXPECT_EQ(text_of(space.at(std::vector{0.0, 0.9})), "child=false parent=true ");
+}
+
+}  // namespace
+}  // namespace detol
