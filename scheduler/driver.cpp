@@ -77,7 +77,7 @@ Result<void> Driver::adopt() {
 }
 
 Result<void> Driver::place() {
-  if (closing_ || is_stopping()) return {};
+  if (closing_ || is_stopping() || is_paused_) return {};
   std::vector<Slot> slots = parts_.pool.free();
   std::ranges::reverse(slots);  // taken from the back
   for (TrialId id : book_.in_state(TrialState::kWaiting)) {
@@ -85,7 +85,7 @@ Result<void> Driver::place() {
     DETOL_TRY(start(id, slots));
   }
   bool more = true;
-  while (more && !slots.empty() && !closing_) {
+  while (more && !slots.empty() && !closing_ && !is_paused_) {
     DETOL_ASSIGN(more, ask_round(slots));
     DETOL_TRY(commit());
     look_for_an_end();
@@ -282,7 +282,7 @@ bool Driver::is_current(TrialId trial, int attempt) const {
 
 bool Driver::is_over() const {
   if (is_stopping() && parts_.clock.now_s() >= *stop_deadline_s_) return true;
-  if (book_.running() > 0) return false;
+  if (book_.running() > 0 || is_paused_) return false;
   const bool all_placed = trials_left() <= 0 && book_.in_state(TrialState::kWaiting).empty();
   return is_stopping() || closing_ || exhausted_ || all_placed;
 }
@@ -320,6 +320,9 @@ Result<std::string> Driver::finish() {
                                      .budget = to_text(parts_.budget),
                                      .at_s = parts_.clock.wall_s()}));
   DETOL_TRY(commit());
+  if (is_paused_)
+    return fail(ErrorCode::kStorage,
+                "the disk is full; what was not acknowledged is trained again");
   if (is_stopping())
     return fail(ErrorCode::kInterrupted,
                 "stopped; `detol resume " + parts_.config.study + "` goes on");

@@ -96,7 +96,7 @@ class Driver {
   Result<void> apply(const Event& event);
   void learn(const Event& event);  // lets the searcher know, once it is durable
   Result<void> account();
-  Result<void> commit();
+  Result<void> commit();  // on a full disk keeps the batch for the next call
 
   bool is_current(TrialId trial, int attempt) const;
   bool is_overlong(TrialId trial) const;
@@ -117,6 +117,7 @@ class Driver {
   Spent before_;  // wall and device time of earlier masters
   std::optional<Closing> closing_;
   std::optional<double> stop_deadline_s_;  // a stop was asked for
+  bool is_paused_ = false;                 // the disk is full
   bool exhausted_ = false;                 // the searcher has nothing more to propose
   bool target_reached_ = false;
   bool pruned_ = false;  // what the pruner said to the last report

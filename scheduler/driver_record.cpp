@@ -1,8 +1,9 @@
 // The driver's way of writing: events change the book at once, become durable together at
 // commit(), and only then leave the process.
 
-#include <algorithm>
+#include <utility>
 
+#include "core/log.h"
 #include "scheduler/driver.h"
 
 namespace detol {
@@ -54,7 +55,13 @@ Result<void> Driver::account() {
 Result<void> Driver::commit() {
   if (!batch_.empty() || parts_.clock.now_s() - committed_s_ >= kAccountEveryS) {
     DETOL_TRY(account());
-    DETOL_TRY(parts_.ledger.append(parts_.study, batch_));
+    const Result<void> done = parts_.ledger.append(parts_.study, batch_);
+    if (!done && !parts_.ledger.may_retry()) return done;
+    const bool was_paused = std::exchange(is_paused_, !done);
+    if (!done && !was_paused)
+      log_warning("{}; the search waits until there is space", done.error().message);
+    if (!done) return {};
+    if (was_paused) log_info("there is space again; the search goes on");
     committed_s_ = parts_.clock.now_s();
   }
   for (const message::Answer& answer : std::exchange(answers_, {})) parts_.pool.answer(answer);

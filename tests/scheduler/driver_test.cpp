@@ -282,10 +282,26 @@ TEST(Driver, WhatAWorkerStillTrainsAfterARestartOfTheMasterGoesOn) {
     study.ledger.transactions.pop_back();  // as if the master had died while trial 0 trained
   FakeStudy again(1, study.ledger);
   again.pool.outlived = {{.trial = 0, .attempt = 1}};
-  again.pool.start(0, {.trial = 0, .attempt = 1, .seed = 0, .acknowledged = 2, .folder = "", .params = {{"x", 0.5}}});
+  again.pool.start(0, {.trial = 0,
+                       .attempt = 1,
+                       .seed = 0,
+                       .acknowledged = 2,
+                       .folder = "",
+                       .params = {{"x", 0.5}}});
   ASSERT_TRUE(again.run());
   EXPECT_TRUE(events_of<event::Requeued>(again.ledger).empty());
   EXPECT_EQ(again.trial(0).attempt, 1);
+}
+
+TEST(Driver, AFullDiskPausesTheStudyAndLosesNothing) {
+  FakeStudy plain, paused;
+  paused.pool.on_answer = [&](const message::Answer& answer) {
+    if (answer.trial == 2 && answer.epoch == 2) paused.ledger.full = 5;
+  };
+  ASSERT_TRUE(plain.run());
+  ASSERT_TRUE(paused.run());
+  EXPECT_EQ(paused.outcomes(), plain.outcomes());
+  EXPECT_GT(paused.clock.now, plain.clock.now);
 }
 
 TEST(Driver, RetryFailedGivesCrashedTrialsAnotherChance) {

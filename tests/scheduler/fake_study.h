@@ -27,9 +27,11 @@ class MemoryLedger final : public Ledger {
  public:
   Result<StudyId> create_study(const StudyRecord&) override { return 1; }
   Result<void> append(StudyId, std::span<const Event> events) override {
+    if (full-- > 0) return fail(ErrorCode::kStorage, "the disk is full");
     transactions.emplace_back(events.begin(), events.end());
     return {};
   }
+  bool may_retry() const override { return true; }
   Result<StudyRecord> study(const std::string&) override { return StudyRecord{}; }
   Result<std::vector<Event>> events(StudyId) override {
     std::vector<Event> all;
@@ -37,6 +39,7 @@ class MemoryLedger final : public Ledger {
     return all;
   }
   std::vector<std::vector<Event>> transactions;
+  int full = 0;  // appends that find no space
 };
 
 // What happens to a training trial at one of its epochs, instead of a report.
