@@ -1,8 +1,7 @@
 #include <fmt/format.h>
 
-#include <cstdio>
-
 #include "cli/commands.h"
+#include "cli/output.h"
 
 namespace detol {
 namespace {
@@ -43,7 +42,7 @@ std::string zsh_script() {
 }
 
 // As a word in single quotes.
-std::string quoted(std::string_view text) {
+std::string shell_word(std::string_view text) {
   std::string word = "'";
   for (const char c : text) word += c == '\'' ? std::string("\\'") : std::string(1, c);
   return word + "'";
@@ -53,21 +52,23 @@ std::string fish_script() {
   std::string text = "complete -c detol -n __fish_use_subcommand -l help\n";
   for (const Command& command : commands()) {
     text += fmt::format("complete -c detol -n __fish_use_subcommand -f -a {} -d {}\n", command.name,
-                        quoted(command.summary));
+                        shell_word(command.summary));
     for (const Option& option : command.options) {
       if (option.is_positional()) continue;
       text += fmt::format("complete -c detol -n '__fish_seen_subcommand_from {}' -l {}{} -d {}\n",
                           command.name, option.key(), option.is_switch() ? "" : " -r",
-                          quoted(option.help));
+                          shell_word(option.help));
     }
   }
   return text;
 }
 
-Result<void> run(const Arguments& arguments) {
+Result<int> run(const Arguments& arguments) {
   const std::string shell = arguments.text("SHELL");
-  fmt::print("{}", shell == "bash" ? bash_script() : shell == "zsh" ? zsh_script() : fish_script());
-  return {};
+  DETOL_TRY(print_data(shell == "bash"  ? bash_script()
+                       : shell == "zsh" ? zsh_script()
+                                        : fish_script()));
+  return 0;
 }
 
 }  // namespace

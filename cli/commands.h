@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/log.h"
 #include "core/result.h"
 
 namespace detol {
@@ -23,6 +24,7 @@ struct Globals {
   Format format = Format::kTable;
   bool color = false;
   bool quiet = false;
+  LogOptions log;
 };
 
 // One option of a command, or one word it takes by position.
@@ -56,9 +58,9 @@ struct Command {
   std::string_view name;
   std::string_view summary;
   std::vector<Option> options;
-  std::string_view examples;  // shown under the help, one per line
-  Result<void> (*run)(const Arguments& arguments);
-  std::string (*notes)() = nullptr;  // more help, such as the table of algorithms
+  std::string_view examples;                       // shown under the help, one per line
+  Result<int> (*run)(const Arguments& arguments);  // the exit code, unless it is an error
+  std::string (*notes)() = nullptr;                // more help, such as the table of algorithms
 };
 
 // Every command, in the order `detol --help` prints them.

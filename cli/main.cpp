@@ -20,9 +20,9 @@ int run_program(const std::vector<std::string>& words) {
     fmt::print("{}", call->text);
     return kExitDone;
   }
-  const Result<void> done = call ? call->command->run(call->arguments)
-                                 : Result<void>(tl::unexpected<Error>(call.error()));
-  if (done) return kExitDone;
+  const Result<int> done =
+      call ? call->command->run(call->arguments) : Result<int>(tl::unexpected<Error>(call.error()));
+  if (done) return *done;
   log_error("detol: {}", done.error().message);
   return exit_code_of(done.error().code);
 }

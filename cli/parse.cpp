@@ -100,7 +100,8 @@ Result<void> apply_globals(Arguments& arguments) {
   const std::string color = arguments.text("color", "auto");
   globals.color = color == "always" || (color == "auto" && isatty(STDOUT_FILENO) == 1);
   globals.quiet = arguments.has("quiet");
-  LogOptions log{.level = LogLevel::kInfo, .file = arguments.text("log-file")};
+  LogOptions& log = globals.log;
+  log.file = arguments.text("log-file");
   if (globals.quiet) log.level = LogLevel::kWarning;
   if (arguments.has("verbose") || arguments.has("debug")) log.level = LogLevel::kDebug;
   return set_up_log(log);

@@ -1,0 +1,45 @@
+#include <fmt/format.h>
+
+#include "cli/commands.h"
+#include "cli/output.h"
+#include "cli/trial_rows.h"
+
+namespace detol {
+namespace {
+
+Result<int> run(const Arguments& arguments) {
+  DETOL_ASSIGN(const OpenStudy study,
+               open_study(arguments.globals.storage, arguments.text("STUDY")));
+  DETOL_ASSIGN(const auto top, arguments.number("top", 1));
+  DETOL_ASSIGN(Rows rows,
+               trial_rows(study, {.sort = "value", .top = top ? *top : 1, .only_scored = true}));
+  if (rows.rows.empty()) {
+    return fail(ErrorCode::kEmpty,
+                fmt::format("study {} has no trial with a report yet", study.record.name));
+  }
+  DETOL_TRY(add_architecture(study, rows));
+  if (!top) {
+    DETOL_TRY(print_data(render_record(rows, arguments.globals)));
+    return 0;
+  }
+  if (arguments.globals.format == Format::kTable)
+    rows = only_columns(
+        rows, {"trial", "state", "epochs", "values", "network_params", "flops", "params"});
+  DETOL_TRY(print_data(render(rows, arguments.globals)));
+  return 0;
+}
+
+}  // namespace
+
+Command best_command() {
+  return {.name = "best",
+          .summary = "show the best trial of a study, or the best N",
+          .options = {{"STUDY", "", "its name (detol studies)", Option::kRequired},
+                      {"--top", "N", "the best N, as a list"}},
+          .examples =
+              "  detol best fashion-cnn\n"
+              "  detol best fashion-cnn --top 5 -f json",
+          .run = run};
+}
+
+}  // namespace detol

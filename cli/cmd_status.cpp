@@ -1,0 +1,108 @@
+// `status` and `studies`: two views of the same row.
+
+#include <fmt/format.h>
+
+#include "cli/commands.h"
+#include "cli/output.h"
+#include "knowledge/query.h"
+#include "scheduler/budget.h"
+
+namespace detol {
+namespace {
+
+constexpr std::string_view kStudies = R"sql(
+SELECT s.study AS study, s.state AS state, s.metric AS metric, s.budget AS budget,
+  s.trials AS trials, b.value AS best, b.trial AS best_trial,
+  s.wall_seconds AS wall_seconds, s.device_seconds AS device_seconds,
+  strftime('%Y-%m-%dT%H:%M:%SZ', s.created, 'unixepoch') AS created
+FROM v_studies s LEFT JOIN (
+  SELECT t.study AS study, t.trial AS trial, t.value AS value, row_number() OVER (
+    PARTITION BY t.study ORDER BY CASE WHEN d.direction = 'maximize' THEN -t.value ELSE t.value END,
+    t.trial) AS place
+  FROM v_trials t JOIN v_studies d ON d.study = t.study
+  WHERE t.epochs > 0 AND t.state <> 'FAIL' AND t.value IS NOT NULL
+) b ON b.study = s.study AND b.place = 1)sql";
+
+constexpr std::string_view kCounts = R"sql(
+SELECT count(*) FILTER (WHERE epochs > 0), count(*) FILTER (WHERE state = 'RUNNING'),
+  count(*) FILTER (WHERE state = 'WAITING'), count(*) FILTER (WHERE state = 'COMPLETE'),
+  count(*) FILTER (WHERE state = 'PRUNED'), count(*) FILTER (WHERE state = 'FAIL'),
+  total(device_seconds)
+FROM v_trials WHERE study = ?1)sql";
+
+double number(const Cell& cell) {
+  if (const auto* whole = std::get_if<std::int64_t>(&cell)) return static_cast<double>(*whole);
+  const auto* real = std::get_if<double>(&cell);
+  return real == nullptr ? 0 : *real;
+}
+
+Cell share_used(const std::string& text, const Spent& spent) {
+  const auto budget = parse_budget(text);
+  if (!budget || budget->is_unlimited() || budget->work) return {};
+  return fmt::format("{:.0f} %", 100 * budget->used(spent));
+}
+
+// The study's row with its trials counted by state.
+Result<Rows> status_of(Reader& reader, const std::string& study) {
+  DETOL_ASSIGN(Rows rows, reader.select(fmt::format("{} WHERE s.study = ?1", kStudies), {study}));
+  DETOL_ASSIGN(const Rows counts, reader.select(std::string(kCounts), {study}));
+  auto& row = rows.rows.front();
+  const auto& count = counts.rows.front();
+  const Spent spent{
+      .wall_s = number(row[7]), .device_s = number(row[8]), .trials = number(count[0]), .work = 0};
+  const Cell used = share_used(std::get<std::string>(row[3]), spent);
+  const std::vector<std::string> names = {"trained", "running", "waiting",         "complete",
+                                          "pruned",  "failed",  "training_seconds"};
+  rows.columns.insert(rows.columns.end(), names.begin(), names.end());
+  row.insert(row.end(), count.begin(), count.end());
+  rows.columns.push_back("budget_used");
+  row.push_back(used);
+  return rows;
+}
+
+Result<int> run_status(const Arguments& arguments) {
+  DETOL_ASSIGN(const auto reader, Reader::open(arguments.globals.storage));
+  StudyRecord record;
+  if (arguments.has("STUDY")) {
+    DETOL_ASSIGN(record, reader->study(arguments.text("STUDY")));
+  } else {
+    DETOL_ASSIGN(const auto all, reader->studies());
+    if (all.empty()) return fail(ErrorCode::kEmpty, "there is no study yet (detol search --help)");
+    for (const StudyRecord& one : all) {
+      if (one.created_s >= record.created_s) record = one;
+    }
+  }
+  DETOL_ASSIGN(const Rows rows, status_of(*reader, record.name));
+  DETOL_TRY(print_data(render_record(rows, arguments.globals)));
+  return 0;
+}
+
+Result<int> run_studies(const Arguments& arguments) {
+  DETOL_ASSIGN(const auto reader, Reader::open(arguments.globals.storage));
+  DETOL_ASSIGN(const Rows rows,
+               reader->select(fmt::format("{} ORDER BY s.created, s.study", kStudies)));
+  if (rows.rows.empty())
+    return fail(ErrorCode::kEmpty, "there is no study yet (detol search --help)");
+  DETOL_TRY(print_data(render(rows, arguments.globals)));
+  return 0;
+}
+
+}  // namespace
+
+Command status_command() {
+  return {.name = "status",
+          .summary = "how far a study is, also while it runs",
+          .options = {{"STUDY", "", "its name; default: the newest study"}},
+          .examples = "  detol status\n  detol status fashion-cnn -f json",
+          .run = run_status};
+}
+
+Command studies_command() {
+  return {.name = "studies",
+          .summary = "list the studies of the knowledge base",
+          .options = {},
+          .examples = "  detol studies\n  detol studies --storage /data/detol.db -f csv",
+          .run = run_studies};
+}
+
+}  // namespace detol

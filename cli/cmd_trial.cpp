@@ -1,0 +1,158 @@
+#include <fmt/format.h>
+
+#include <limits>
+
+#include "cli/commands.h"
+#include "cli/output.h"
+#include "cli/trial_rows.h"
+#include "trainer/dataset.h"
+
+namespace detol {
+namespace {
+
+TrialId id_of(const Rows& trial) {
+  return static_cast<TrialId>(std::get<std::int64_t>(cell(trial, 0, "trial")));
+}
+
+std::string inputs_of(const Network& network, const Node& node) {
+  std::vector<std::string_view> names;
+  for (const NodeId input : node.inputs) names.push_back(network.nodes()[input].name);
+  return fmt::format("{}", fmt::join(names, ", "));
+}
+
+// One row per layer, in the order of computation.
+Rows layers_of(const Network& network) {
+  Rows rows{.columns = {"layer", "op", "inputs", "output", "kernel", "stride", "groups", "params",
+                        "flops"},
+            .rows = {}};
+  for (NodeId id = 0; id < network.nodes().size(); ++id) {
+    const Node& node = network.nodes()[id];
+    const std::vector<Shape> inputs = network.input_shapes(id);
+    std::int64_t params = 0;
+    for (const ParameterSpec& spec : parameters_of(node.layer, inputs))
+      params += spec.trainable ? spec.elements() : 0;
+    rows.rows.push_back({node.name, std::string(to_text(node.layer.kind)), inputs_of(network, node),
+                         to_text(node.shape), node.layer.kernel, node.layer.stride,
+                         node.layer.groups, params,
+                         static_cast<std::int64_t>(flops_of(node.layer, inputs, node.shape))});
+  }
+  return rows;
+}
+
+Result<Rows> architecture(const OpenStudy& study, const Rows& trial) {
+  DETOL_ASSIGN(const StudyConfig config, load_study_config(study.record.config, study.record.name));
+  DETOL_ASSIGN(const Genome genome, genome_of(config, trial, 0));
+  DETOL_ASSIGN(const DatasetInfo data, inspect_dataset(config.data));
+  const auto candidate = config.candidate(genome, data.task);
+  if (!candidate) return fail(ErrorCode::kEmpty, "it has no network: " + candidate.error().reason);
+  return layers_of(candidate->network);
+}
+
+// One row per epoch. SQLite keeps NaN as NULL.
+Result<Rows> curve(const OpenStudy& study, const Rows& trial) {
+  DETOL_ASSIGN(const Rows cells,
+               study.reader->select("SELECT epoch, name, value FROM v_metrics WHERE study = ?1 AND "
+                                    "trial = ?2 ORDER BY epoch, name",
+                                    {study.record.name, cell(trial, 0, "trial")}));
+  if (cells.rows.empty()) return fail(ErrorCode::kEmpty, "it has not reported an epoch yet");
+  Rows rows{.columns = {"epoch"}, .rows = {}};
+  for (const auto& row : cells.rows) {
+    const std::string& name = std::get<std::string>(row[1]);
+    if (rows.rows.empty() || rows.rows.back().front() != row[0]) rows.rows.push_back({row[0]});
+    auto place = std::find(rows.columns.begin(), rows.columns.end(), name);
+    if (place == rows.columns.end()) place = rows.columns.insert(place, name);
+    auto& line = rows.rows.back();
+    line.resize(std::max(line.size(), rows.columns.size()));
+    line[static_cast<std::size_t>(place - rows.columns.begin())] =
+        std::holds_alternative<std::monostate>(row[2])
+            ? Cell(std::numeric_limits<double>::quiet_NaN())
+            : row[2];
+  }
+  for (auto& line : rows.rows) line.resize(rows.columns.size());
+  return rows;
+}
+
+// What happened to a trial, an event in words.
+struct Sentence {
+  std::string event;
+  std::string text;
+};
+
+std::string text_of(const std::vector<std::pair<std::string, double>>& metrics) {
+  std::string text;
+  for (const auto& [name, value] : metrics)
+    text += fmt::format("{}{} {:.6g}", text.empty() ? "" : ", ", name, value);
+  return text;
+}
+
+Sentence in_words(const event::Asked& e) {
+  return {"asked", fmt::format("by {}; network {}", e.proposer, e.arch_hash)};
+}
+Sentence in_words(const event::Started& e) {
+  return {"started", fmt::format("attempt {} on {}", e.attempt, e.worker)};
+}
+Sentence in_words(const event::Reported& e) {
+  return {"reported", fmt::format("attempt {}, epoch {}: {} ({:.1f} s)", e.attempt, e.epoch,
+                                  text_of(e.metrics), e.train_s)};
+}
+Sentence in_words(const event::Told& e) {
+  return {"told", fmt::format("{} {} {}", e.state, e.failure, e.reason)};
+}
+Sentence in_words(const event::Requeued& e) {
+  return {"requeued", fmt::format("attempt {} was lost: {}", e.attempt, e.reason)};
+}
+
+Result<Rows> log(const OpenStudy& study, const Rows& trial) {
+  DETOL_ASSIGN(const auto events, study.reader->events(study.record.id));
+  Rows rows{.columns = {"event", "what"}, .rows = {}};
+  for (const Event& event : events) {
+    std::visit(
+        [&](const auto& e) {
+          if constexpr (requires { e.trial; }) {
+            if (e.trial != id_of(trial)) return;
+            const Sentence sentence = in_words(e);
+            rows.rows.push_back({sentence.event, sentence.text});
+          }
+        },
+        event);
+  }
+  return rows;
+}
+
+Result<int> run(const Arguments& arguments) {
+  DETOL_ASSIGN(const OpenStudy study,
+               open_study(arguments.globals.storage, arguments.text("STUDY")));
+  DETOL_ASSIGN(Rows trial, one_trial(study, arguments.text("ID")));
+  Rows rows;
+  if (arguments.has("arch")) {
+    DETOL_ASSIGN(rows, architecture(study, trial));
+  } else if (arguments.has("curve")) {
+    DETOL_ASSIGN(rows, curve(study, trial));
+  } else if (arguments.has("log")) {
+    DETOL_ASSIGN(rows, log(study, trial));
+  } else {
+    DETOL_TRY(add_architecture(study, trial));
+    DETOL_TRY(print_data(render_record(trial, arguments.globals)));
+    return 0;
+  }
+  DETOL_TRY(print_data(render(rows, arguments.globals)));
+  return 0;
+}
+
+}  // namespace
+
+Command trial_command() {
+  return {.name = "trial",
+          .summary = "show one trial: its choices and scores, layers, curve or history",
+          .options = {{"STUDY", "", "its name (detol studies)", Option::kRequired},
+                      {"ID", "", "the trial's number, or best", Option::kRequired},
+                      {"--arch", "", "its network, a layer a line"},
+                      {"--curve", "", "its metrics, an epoch a line"},
+                      {"--log", "", "what happened to it, an event a line"}},
+          .examples =
+              "  detol trial fashion-cnn best --arch\n"
+              "  detol trial fashion-cnn 12 --curve -f csv",
+          .run = run};
+}
+
+}  // namespace detol

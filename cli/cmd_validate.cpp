@@ -1,0 +1,104 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "cli/commands.h"
+#include "cli/output.h"
+#include "cli/preflight.h"
+#include "cli/settings.h"
+#include "core/rng.h"
+
+namespace detol {
+namespace {
+
+// What random candidates of a space cost, and why some are refused.
+struct Sample {
+  std::vector<std::int64_t> params, flops, memory;  // of those that are built
+  std::int64_t drawn = 0;
+  std::string reason;  // of the first refusal
+};
+
+Sample sample_of(const StudyConfig& config, const Task& task, std::int64_t count) {
+  Sample sample;
+  sample.drawn = count;
+  for (std::int64_t i = 0; i < count; ++i) {
+    Rng rng = Rng(config.seed).split(static_cast<std::uint64_t>(i));
+    const auto candidate = config.candidate(config.space.sample(rng), task);
+    if (!candidate) {
+      if (sample.reason.empty()) sample.reason = candidate.error().reason;
+      continue;
+    }
+    sample.params.push_back(candidate->cost.params);
+    sample.flops.push_back(candidate->cost.flops);
+    sample.memory.push_back(candidate->cost.memory);
+  }
+  return sample;
+}
+
+void put(Rows& record, const std::string& column, Cell value) {
+  if (record.rows.empty()) record.rows.emplace_back();
+  record.columns.push_back(column);
+  record.rows.front().push_back(std::move(value));
+}
+
+void put_range(Rows& record, const std::string& name, std::vector<std::int64_t> numbers) {
+  std::sort(numbers.begin(), numbers.end());
+  const bool none = numbers.empty();
+  put(record, name + "_min", none ? Cell() : Cell(numbers.front()));
+  put(record, name + "_median", none ? Cell() : Cell(numbers[numbers.size() / 2]));
+  put(record, name + "_max", none ? Cell() : Cell(numbers.back()));
+}
+
+Rows report_on(const StudyConfig& config, const Preflight& preflight, const Sample& sample) {
+  Rows record;
+  put(record, "study", config.study);
+  put(record, "choices", static_cast<std::int64_t>(config.space.size()));
+  put(record, "size", config.space.cardinality());
+  put(record, "input", to_text(preflight.data.task.input));
+  put(record, "classes", std::int64_t{preflight.data.task.classes});
+  put(record, "training_images", preflight.data.training);
+  put(record, "validation_images", preflight.data.validation);
+  put(record, "sampled", sample.drawn);
+  const auto refused = sample.drawn - static_cast<std::int64_t>(sample.params.size());
+  put(record, "refused", refused);
+  put(record, "refused_share", static_cast<double>(refused) / static_cast<double>(sample.drawn));
+  put(record, "refused_because", sample.reason.empty() ? Cell() : Cell(sample.reason));
+  put_range(record, "params", sample.params);
+  put_range(record, "flops", sample.flops);
+  put_range(record, "memory_bytes", sample.memory);
+  return record;
+}
+
+Result<int> validate(const Arguments& arguments) {
+  DETOL_ASSIGN(const StudyConfig config, read_space(arguments));
+  DETOL_ASSIGN(const auto count, arguments.number("sample", 1));
+  DETOL_ASSIGN(const Preflight preflight, check_study(config));
+  constexpr std::int64_t kDefaultSample = 200;
+  const Sample sample = sample_of(config, preflight.data.task, count ? *count : kDefaultSample);
+  DETOL_TRY(print_data(render_record(report_on(config, preflight, sample), arguments.globals)));
+  return 0;
+}
+
+Result<int> run(const Arguments& arguments) {
+  return validate(arguments).map_error(
+      [&](Error error) { return as_written(std::move(error), arguments); });
+}
+
+}  // namespace
+
+Command validate_command() {
+  return {.name = "validate",
+          .summary = "check a space file and its data; size of the space, cost of samples",
+          .options = {{"--space", "FILE", "the space file, or the name of a ready one",
+                       Option::kRequired},
+                      {"--sample", "N", "how many random candidates to cost; default 200"},
+                      {"--data", "PATH", "where the data is; default: the file's data.path"},
+                      {"--set", "KEY=VALUE", "change a key of the space file", Option::kRepeated}},
+          .examples =
+              "  detol validate --space configs/cnn.yaml\n"
+              "  detol validate --space my.yaml --sample 1000 -f json",
+          .run = run};
+}
+
+}  // namespace detol

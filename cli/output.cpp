@@ -1,0 +1,218 @@
+#include "cli/output.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdio>
+#include <nlohmann/json.hpp>
+
+namespace detol {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr std::array<std::string_view, 3> kJsonColumns = {"values", "params", "architecture"};
+
+std::string_view word_of(double not_finite) {
+  if (std::isnan(not_finite)) return "NaN";
+  return not_finite > 0 ? "Infinity" : "-Infinity";
+}
+
+Json to_json(const std::string& column, const Cell& cell) {
+  if (const auto* number = std::get_if<double>(&cell))
+    return std::isfinite(*number) ? Json(*number) : Json(word_of(*number));
+  if (const auto* whole = std::get_if<std::int64_t>(&cell)) return Json(*whole);
+  const auto* text = std::get_if<std::string>(&cell);
+  if (text == nullptr) return Json();
+  if (std::find(kJsonColumns.begin(), kJsonColumns.end(), column) == kJsonColumns.end())
+    return Json(*text);
+  Json nested = Json::parse(*text, nullptr, /*allow_exceptions=*/false);
+  return nested.is_discarded() ? Json(*text) : nested;
+}
+
+Json to_object(const Rows& rows, std::size_t row) {
+  Json object = Json::object();
+  for (std::size_t i = 0; i < rows.columns.size(); ++i)
+    object[rows.columns[i]] = to_json(rows.columns[i], rows.rows[row][i]);
+  return object;
+}
+
+std::string dump(const Json& json, int indent) {
+  return json.dump(indent, ' ', false, Json::error_handler_t::replace);
+}
+
+// A grid of words: what table and csv have in common.
+struct Grid {
+  std::vector<std::string> columns;
+  std::vector<std::vector<std::string>> rows;
+  std::vector<bool> right;  // column of numbers
+
+  std::size_t column(const std::string& name) {
+    const auto found = std::find(columns.begin(), columns.end(), name);
+    if (found != columns.end()) return static_cast<std::size_t>(found - columns.begin());
+    columns.push_back(name);
+    right.push_back(true);
+    return columns.size() - 1;
+  }
+};
+
+std::string word_of(const Json& value, bool for_people) {
+  if (value.is_null()) return for_people ? "-" : "";
+  if (value.is_string()) return value.get<std::string>();
+  if (value.is_number_float() && for_people) return fmt::format("{:.6g}", value.get<double>());
+  return dump(value, -1);
+}
+
+bool is_number(const Json& value) {
+  return value.is_number() || value.is_null() || value == "NaN";
+}
+
+// `values` and `params` get a column per member; `architecture` stays one word of JSON.
+Grid to_grid(const Rows& rows, bool for_people) {
+  Grid grid;
+  for (const std::string& name : rows.columns) {
+    if (name != "values" && name != "params") grid.column(name);
+  }
+  for (std::size_t i = 0; i < rows.rows.size(); ++i) {
+    std::vector<std::string> words(grid.columns.size(), for_people ? "-" : "");
+    const auto put = [&](const std::string& name, const Json& value) {
+      const std::size_t at = grid.column(name);
+      if (at >= words.size()) words.resize(at + 1, for_people ? "-" : "");
+      words[at] = word_of(value, for_people);
+      if (!is_number(value)) grid.right[at] = false;
+    };
+    const Json object = to_object(rows, i);
+    for (const auto& [name, value] : object.items()) {
+      if (!value.is_object() || name == "architecture") {
+        put(name, value);
+        continue;
+      }
+      for (const auto& [member, inner] : value.items()) put(name + "." + member, inner);
+    }
+    grid.rows.push_back(std::move(words));
+  }
+  for (auto& row : grid.rows) row.resize(grid.columns.size(), for_people ? "-" : "");
+  return grid;
+}
+
+std::string csv_word(const std::string& word) {
+  if (word.find_first_of(",\"\r\n") == std::string::npos) return word;
+  std::string quoted = "\"";
+  for (const char c : word) quoted += c == '"' ? std::string("\"\"") : std::string(1, c);
+  return quoted + "\"";
+}
+
+std::string csv_line(const std::vector<std::string>& words) {
+  std::string line;
+  for (const std::string& word : words) {
+    if (&word != &words.front()) line += ",";
+    line += csv_word(word);
+  }
+  return line + "\r\n";
+}
+
+std::string to_csv(const Grid& grid) {
+  std::string text = csv_line(grid.columns);
+  for (const auto& row : grid.rows) text += csv_line(row);
+  return text;
+}
+
+// Terminal columns of UTF-8 text, one per code point.
+std::size_t width_of(const std::string& word) {
+  return static_cast<std::size_t>(
+      std::count_if(word.begin(), word.end(), [](char c) { return (c & 0xC0) != 0x80; }));
+}
+
+std::string padded(const std::string& word, std::size_t width, bool right) {
+  const std::string space(width - std::min(width, width_of(word)), ' ');
+  return right ? space + word : word + space;
+}
+
+// Control characters would let a file's text move the cursor or end a line.
+std::string printable(std::string word) {
+  std::replace_if(
+      word.begin(), word.end(), [](unsigned char c) { return c < 32 || c == 127; }, ' ');
+  return word;
+}
+
+std::string bold(const std::string& text, bool color) {
+  return color ? "\033[1m" + text + "\033[0m" : text;
+}
+
+void trim_right(std::string& line) {
+  line.erase(line.find_last_not_of(' ') + 1);
+}
+
+std::string to_table(Grid grid, bool color) {
+  std::vector<std::size_t> widths;
+  for (std::size_t i = 0; i < grid.columns.size(); ++i) {
+    std::size_t width = width_of(grid.columns[i]);
+    for (auto& row : grid.rows) width = std::max(width, width_of(row[i] = printable(row[i])));
+    widths.push_back(width);
+  }
+  const auto line_of = [&](const std::vector<std::string>& words) {
+    std::string line;
+    for (std::size_t i = 0; i < words.size(); ++i)
+      line += (i == 0 ? "" : "  ") + padded(words[i], widths[i], grid.right[i]);
+    trim_right(line);
+    return line;
+  };
+  std::string text = bold(line_of(grid.columns), color) + "\n";
+  for (const auto& row : grid.rows) text += line_of(row) + "\n";
+  return text;
+}
+
+std::string to_list(const Grid& grid, bool color) {
+  std::size_t width = 0;
+  for (const std::string& name : grid.columns) width = std::max(width, width_of(name));
+  std::string text;
+  for (std::size_t i = 0; i < grid.columns.size(); ++i) {
+    text += bold(padded(grid.columns[i], width, false), color) + "  " +
+            printable(grid.rows.front()[i]) + "\n";
+  }
+  return text;
+}
+
+std::string to_json_array(const Rows& rows) {
+  Json array = Json::array();
+  for (std::size_t i = 0; i < rows.rows.size(); ++i) array.push_back(to_object(rows, i));
+  return dump(array, 2) + "\n";
+}
+
+std::string to_json_lines(const Rows& rows) {
+  std::string text;
+  for (std::size_t i = 0; i < rows.rows.size(); ++i) text += dump(to_object(rows, i), -1) + "\n";
+  return text;
+}
+
+}  // namespace
+
+std::string render(const Rows& rows, const Globals& globals) {
+  switch (globals.format) {
+    case Format::kJson:
+      return to_json_array(rows);
+    case Format::kJsonl:
+      return to_json_lines(rows);
+    case Format::kCsv:
+      return to_csv(to_grid(rows, false));
+    case Format::kTable:
+      break;
+  }
+  return to_table(to_grid(rows, true), globals.color);
+}
+
+std::string render_record(const Rows& record, const Globals& globals) {
+  if (globals.format == Format::kJson) return dump(to_object(record, 0), 2) + "\n";
+  if (globals.format == Format::kTable) return to_list(to_grid(record, true), globals.color);
+  return render(record, globals);
+}
+
+Result<void> print_data(const std::string& text) {
+  if (std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0)
+    return {};
+  return fail(ErrorCode::kStorage, "cannot write to the standard output");
+}
+
+}  // namespace detol

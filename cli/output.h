@@ -1,0 +1,26 @@
+#pragma once
+
+// Output: rows as a table, JSON, JSON lines or CSV: the only way data reaches stdout.
+//
+// A text cell of the columns `values`, `params` and `architecture` is JSON. It is nested in
+// json and jsonl; csv spreads it over columns (`params.lr`), and so does a table. Numbers
+// that are not finite are the words "NaN", "Infinity" and "-Infinity" in every format.
+
+#include <string>
+
+#include "cli/commands.h"
+#include "knowledge/query.h"
+
+namespace detol {
+
+// json: an array of objects. A table has one line per row.
+std::string render(const Rows& rows, const Globals& globals);
+
+// json: one object. A table has one line per column.
+// REQUIRES: exactly one row.
+std::string render_record(const Rows& record, const Globals& globals);
+
+// Writes to stdout. Errors (kStorage): it cannot be written.
+Result<void> print_data(const std::string& text);
+
+}  // namespace detol

@@ -1,0 +1,58 @@
+#include "cli/preflight.h"
+
+#include <fmt/format.h>
+
+#include "scheduler/pruner.h"
+#include "search/searcher.h"
+
+namespace detol {
+namespace {
+
+// A name that its table does not know is bad input when a file says it.
+tl::unexpected<Error> at(const std::string& place, const Error& error) {
+  const bool by_file = error.code == ErrorCode::kUsage && !place.starts_with("--set ");
+  return fail(by_file ? ErrorCode::kInput : error.code,
+              fmt::format("{}: {}", place, error.message));
+}
+
+Result<void> check_search(const StudyConfig& config) {
+  const SearcherSettings searcher{
+      .seed = config.seed, .objectives = config.objectives, .options = config.algorithm.options};
+  if (const auto made = make_searcher(config.algorithm.name, config.space, searcher); !made)
+    return at(config.algorithm_at, made.error());
+  const PrunerSettings pruner{.direction = config.objectives.front().direction,
+                              .max_epochs = config.max_epochs,
+                              .options = config.pruner.options};
+  if (const auto made = make_pruner(config.pruner.name, pruner); !made)
+    return at(config.pruner_at, made.error());
+  for (const auto& assignment : config.initial_trials) {
+    if (const auto genome = config.space.genome(assignment); !genome)
+      return at(config.initial_trials_at, genome.error());
+  }
+  return {};
+}
+
+Result<Budget> check_budget(const StudyConfig& config) {
+  if (config.budget.empty()) return Budget{};
+  const auto budget = parse_budget(config.budget);
+  if (!budget) return at(config.budget_at, budget.error());
+  if (budget->gpu_s) {
+    return fail(ErrorCode::kUsage,
+                fmt::format("the budget {} is in gpu- time, but this build has no GPU backend; "
+                            "use cpu-h",
+                            config.budget));
+  }
+  return *budget;
+}
+
+}  // namespace
+
+Result<Preflight> check_study(const StudyConfig& config) {
+  DETOL_TRY(check_search(config));
+  DETOL_ASSIGN(Budget budget, check_budget(config));
+  auto data = inspect_dataset(config.data);
+  if (!data) return at(config.data_path_at, data.error());
+  return Preflight{.budget = budget, .data = std::move(*data)};
+}
+
+}  // namespace detol

@@ -1,0 +1,21 @@
+#pragma once
+
+// Preflight: everything about a study that can be wrong, found before anything is created.
+
+#include "core/result.h"
+#include "encodings/study_config.h"
+#include "scheduler/budget.h"
+#include "trainer/dataset.h"
+
+namespace detol {
+
+struct Preflight {
+  Budget budget;
+  DatasetInfo data;
+};
+
+// Makes the searcher and the pruner once, reads the budget and the initial trials, and
+// reads the whole data set. Errors start with the place in the space file.
+Result<Preflight> check_study(const StudyConfig& config);
+
+}  // namespace detol

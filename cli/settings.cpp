@@ -1,0 +1,101 @@
+#include "cli/settings.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <cstdlib>
+#include <filesystem>
+
+namespace detol {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view kSet = "--set ";  // how messages name an override
+
+constexpr std::array<Setting, 6> kSettings = {{
+    {"study", "DETOL_STUDY", "study"},
+    {"seed", "DETOL_SEED", "seed"},
+    {"budget", "DETOL_BUDGET", "budget"},
+    {"algorithm", "DETOL_ALGORITHM", "search.algorithm"},
+    {"pruner", "DETOL_PRUNER", "search.pruner"},
+    {"data", "DETOL_DATA", "data.path"},
+}};
+
+const char* variable(const Setting& setting) {
+  const char* value = std::getenv(setting.variable.data());  // NOLINT(concurrency-mt-unsafe)
+  return value != nullptr && *value != '\0' ? value : nullptr;
+}
+
+std::vector<fs::path> places_of_spaces() {
+  std::error_code ignored;
+  const fs::path program = fs::read_symlink("/proc/self/exe", ignored);
+  return {program.parent_path().parent_path() / "share/detol/configs", DETOL_CONFIGS};
+}
+
+}  // namespace
+
+std::span<const Setting> settings() {
+  return kSettings;
+}
+
+Result<std::vector<Override>> overrides_from(const Arguments& arguments) {
+  std::vector<Override> overrides;
+  for (const Setting& setting : settings()) {
+    if (const char* value = variable(setting))
+      overrides.push_back({std::string(setting.path), value});
+  }
+  for (const std::string& word : arguments.all("set")) {
+    const std::size_t equals = word.find('=');
+    if (equals == std::string::npos || equals == 0) {
+      return fail(
+          ErrorCode::kUsage,
+          fmt::format("--set is '{}'; it must be key=value, as in training.epochs=3", word));
+    }
+    overrides.push_back({word.substr(0, equals), word.substr(equals + 1)});
+  }
+  for (const Setting& setting : settings()) {
+    if (arguments.has(setting.flag))
+      overrides.push_back({std::string(setting.path), arguments.text(setting.flag)});
+  }
+  return overrides;
+}
+
+Result<StudyConfig> read_space(const Arguments& arguments) {
+  DETOL_ASSIGN(const auto overrides, overrides_from(arguments));
+  return read_study_config(find_space(arguments.text("space")), overrides)
+      .map_error([](Error error) {
+        if (error.message.starts_with(kSet)) error.code = ErrorCode::kUsage;
+        return error;
+      });
+}
+
+Error as_written(Error error, const Arguments& arguments) {
+  if (!error.message.starts_with(kSet)) return error;
+  const std::size_t colon = error.message.find(':');
+  const std::string path = error.message.substr(kSet.size(), colon - kSet.size());
+  for (const Setting& setting : settings()) {
+    if (setting.path != path) continue;
+    if (arguments.has(setting.flag)) {
+      error.message = fmt::format("--{}{}", setting.flag, error.message.substr(colon));
+    } else if (variable(setting) != nullptr) {
+      error.message = fmt::format("{}{}", setting.variable, error.message.substr(colon));
+    }
+  }
+  return error;
+}
+
+std::string find_space(const std::string& name) {
+  std::error_code ignored;
+  if (fs::exists(name, ignored) || fs::path(name).is_absolute()) return name;
+  const fs::path bare = name.starts_with("configs/") ? fs::path(name.substr(8)) : fs::path(name);
+  for (const fs::path& place : places_of_spaces()) {
+    for (const char* suffix : {"", ".yaml"}) {
+      const fs::path candidate = place / (bare.string() + suffix);
+      if (fs::is_regular_file(candidate, ignored)) return candidate.string();
+    }
+  }
+  return name;
+}
+
+}  // namespace detol

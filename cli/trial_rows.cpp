@@ -1,0 +1,176 @@
+#include "cli/trial_rows.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <nlohmann/json.hpp>
+
+#include "core/table.h"
+
+namespace detol {
+namespace {
+
+constexpr std::string_view kColumns =
+    "trial, state, value, values_json AS \"values\", params_json AS params, epochs, "
+    "params AS network_params, flops, device_seconds, algorithm, arch_hash, failure, reason, "
+    "strftime('%Y-%m-%dT%H:%M:%SZ', started, 'unixepoch') AS started, "
+    "strftime('%Y-%m-%dT%H:%M:%SZ', finished, 'unixepoch') AS finished";
+
+// Columns of v_trials that a filter may name.
+constexpr std::array<std::string_view, 13> kNames = {
+    "trial", "state",  "failure",        "reason",  "algorithm", "arch_hash", "params",
+    "flops", "epochs", "device_seconds", "started", "finished",  "value"};
+
+// A name inside the study that is a column for --where and --sort.
+struct Alias {
+  std::string name;
+  std::string_view column;  // values_json or params_json
+};
+
+std::string quoted_name(std::string_view name) {
+  std::string text = "\"";
+  for (const char c : name) text += c == '"' ? std::string("\"\"") : std::string(1, c);
+  return text + "\"";
+}
+
+std::string quoted_text(std::string_view text) {
+  std::string word = "'";
+  for (const char c : text) word += c == '\'' ? std::string("''") : std::string(1, c);
+  return word + "'";
+}
+
+// Every metric and parameter of the study that is no column already.
+Result<std::vector<Alias>> aliases_of(const OpenStudy& study) {
+  std::vector<Alias> aliases;
+  for (const std::string_view column : {"values_json", "params_json"}) {
+    const std::string sql = fmt::format(
+        "SELECT DISTINCT j.key FROM v_trials t, json_each(t.{}) j WHERE t.study = ?1", column);
+    DETOL_ASSIGN(const Rows names, study.reader->select(sql, {study.record.name}));
+    for (const auto& row : names.rows) {
+      const auto* name = std::get_if<std::string>(&row.front());
+      if (name == nullptr || std::find(kNames.begin(), kNames.end(), *name) != kNames.end())
+        continue;
+      aliases.push_back({*name, column});
+    }
+  }
+  return aliases;
+}
+
+std::string inner_select(const std::vector<Alias>& aliases) {
+  std::string sql = "SELECT t.*";
+  for (const Alias& alias : aliases) {
+    sql += fmt::format(", json_extract(t.{}, {}) AS {}", alias.column,
+                       quoted_text("$." + quoted_name(alias.name)), quoted_name(alias.name));
+  }
+  return sql + " FROM v_trials t WHERE t.study = ?1";
+}
+
+Result<std::string> order_by(const OpenStudy& study, const std::string& name,
+                             const std::vector<Alias>& aliases) {
+  std::vector<std::string_view> known(kNames.begin(), kNames.end());
+  for (const Alias& alias : aliases) known.push_back(alias.name);
+  if (std::find(known.begin(), known.end(), name) == known.end())
+    return fail(ErrorCode::kUsage, "--sort: " + unknown_name("name", name, known));
+  bool descending = false;
+  for (const Objective& objective : study.record.objectives) {
+    const bool first = &objective == &study.record.objectives.front();
+    if (objective.metric == name || (first && name == "value"))
+      descending = objective.direction == Direction::kMaximize;
+  }
+  const std::string column = quoted_name(name);
+  // What is no number (a NaN, or nothing) comes last.
+  return fmt::format(" ORDER BY typeof({0}) NOT IN ('integer', 'real'), {0} {1}, trial", column,
+                     descending ? "DESC" : "ASC");
+}
+
+}  // namespace
+
+Result<OpenStudy> open_study(const std::string& storage, const std::string& study) {
+  OpenStudy open;
+  DETOL_ASSIGN(open.reader, Reader::open(storage));
+  DETOL_ASSIGN(open.record, open.reader->study(study));
+  return open;
+}
+
+Result<Rows> trial_rows(const OpenStudy& study, const TrialFilter& filter) {
+  std::vector<Alias> aliases;
+  if (!filter.where.empty() || !filter.sort.empty()) {
+    DETOL_ASSIGN(aliases, aliases_of(study));
+  }
+  std::string sql = fmt::format("SELECT {} FROM ({}) WHERE 1", kColumns, inner_select(aliases));
+  std::vector<Cell> arguments = {study.record.name};
+  if (!filter.state.empty()) {
+    sql += " AND state = ?2";
+    arguments.emplace_back(filter.state);
+  }
+  if (filter.only_scored) sql += " AND epochs > 0 AND state <> 'FAIL' AND value IS NOT NULL";
+  if (!filter.where.empty()) sql += fmt::format(" AND ({}\n)", filter.where);
+  DETOL_ASSIGN(const std::string order,
+               order_by(study, filter.sort.empty() ? "trial" : filter.sort, aliases));
+  sql += order;
+  if (filter.top) sql += fmt::format(" LIMIT {}", *filter.top);
+  return study.reader->select(sql, arguments);
+}
+
+Result<Rows> one_trial(const OpenStudy& study, const std::string& id_or_best) {
+  if (id_or_best == "best") {
+    DETOL_ASSIGN(Rows best, trial_rows(study, {.sort = "value", .top = 1, .only_scored = true}));
+    if (!best.rows.empty()) return best;
+    return fail(ErrorCode::kEmpty,
+                fmt::format("study {} has no trial with a report yet", study.record.name));
+  }
+  TrialId id = 0;
+  const auto [end, error] =
+      std::from_chars(id_or_best.data(), id_or_best.data() + id_or_best.size(), id);
+  if (error != std::errc() || end != id_or_best.data() + id_or_best.size())
+    return fail(ErrorCode::kUsage,
+                fmt::format("trial is {}; it must be its number or 'best'", in_quotes(id_or_best)));
+  DETOL_ASSIGN(Rows rows, trial_rows(study, {.where = fmt::format("trial = {}", id)}));
+  if (!rows.rows.empty()) return rows;
+  return fail(ErrorCode::kEmpty, fmt::format("study {} has no trial {} (detol trials {})",
+                                             study.record.name, id, study.record.name));
+}
+
+Result<Genome> genome_of(const StudyConfig& config, const Rows& rows, std::size_t row) {
+  const auto* text = std::get_if<std::string>(&cell(rows, row, "params"));
+  const auto params = nlohmann::json::parse(text != nullptr ? *text : "", nullptr, false);
+  if (!params.is_object()) return fail(ErrorCode::kStorage, "a trial's parameters are damaged");
+  std::vector<std::pair<std::string, Value>> assignments;
+  for (const auto& [name, value] : params.items()) {
+    if (value.is_boolean()) assignments.emplace_back(name, value.get<bool>());
+    if (value.is_number_integer()) assignments.emplace_back(name, value.get<std::int64_t>());
+    if (value.is_number_float()) assignments.emplace_back(name, value.get<double>());
+    if (value.is_string()) assignments.emplace_back(name, value.get<std::string>());
+  }
+  return config.space.genome(assignments);
+}
+
+Result<void> add_architecture(const OpenStudy& study, Rows& rows) {
+  DETOL_ASSIGN(const StudyConfig config, load_study_config(study.record.config, study.record.name));
+  const auto params = std::find(rows.columns.begin(), rows.columns.end(), "params");
+  const auto at = params - rows.columns.begin() + 1;
+  for (std::size_t i = 0; i < rows.rows.size(); ++i) {
+    DETOL_ASSIGN(const Genome genome, genome_of(config, rows, i));
+    rows.rows[i].insert(rows.rows[i].begin() + at, config.architecture_json(genome));
+  }
+  rows.columns.insert(rows.columns.begin() + at, "architecture");
+  return {};
+}
+
+Rows only_columns(const Rows& rows, const std::vector<std::string>& names) {
+  Rows chosen{.columns = names, .rows = {}};
+  for (std::size_t i = 0; i < rows.rows.size(); ++i) {
+    auto& cells = chosen.rows.emplace_back();
+    for (const std::string& name : names) cells.push_back(cell(rows, i, name));
+  }
+  return chosen;
+}
+
+const Cell& cell(const Rows& rows, std::size_t row, std::string_view column) {
+  const auto found = std::find(rows.columns.begin(), rows.columns.end(), column);
+  return rows.rows[row][static_cast<std::size_t>(found - rows.columns.begin())];
+}
+
+}  // namespace detol
