@@ -211,6 +211,11 @@ Result<json> SchemaReader::choice(const YamlNode& node, const Field& field,
   found.scope = parent_of(choice_name(path));
   found.at = node.at;
   found.when = node.find("when");
+  if (field.required && found.when != nullptr) {
+    return source_.error(found.when->at, path +
+                                             ": when: it must always have a value, so it cannot "
+                                             "depend on another choice; leave out `when`");
+  }
   Domain& domain = found.domain;
   domain.name = choice_name(path);
   domain.kind = row.kind;

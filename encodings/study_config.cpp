@@ -195,9 +195,7 @@ class StudyLoader {
   int most_epochs(const json& file) const {
     const json& epochs = file.at("training").at("epochs");
     if (epochs.is_number()) return epochs.get<int>();
-    // Where a settled condition removed the choice, the recipe's default holds.
     const auto index = study_.space.index_of(epochs.at("$").get<std::string>());
-    if (!index) return Recipe{}.epochs;
     const Domain& domain = study_.space.domains()[*index];
     double most = domain.high;
     for (const Value& choice : domain.choices)
