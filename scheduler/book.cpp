@@ -148,6 +148,8 @@ Result<void> Book::on(const event::Requeued& requeued) {
   trial->state = TrialState::kWaiting;
   trial->failure.clear();
   trial->reason = requeued.reason;
+  // What it was told no longer holds, for it or for its equals.
+  std::erase_if(answers_, [&](const auto& answer) { return answer.second == requeued.trial; });
   if (starts_afresh) {
     trial->crashes = trial->losses = 0;
   } else {

@@ -257,7 +257,8 @@ bool Driver::is_overlong(TrialId trial) const {
 // Decides, once, that no trial shall be placed any more.
 void Driver::look_for_an_end() {
   if (closing_) return;
-  if (book_.succeeded() == 0 && book_.failed_after_start() >= kFirstFailures) {
+  const bool all_failed = book_.succeeded() == 0 && book_.best() == nullptr;
+  if (all_failed && book_.failed_after_start() >= kFirstFailures) {
     closing_ = {ErrorCode::kFailures,
                 fmt::format("the first {} trials all failed; `detol trials {} --state FAIL` shows "
                             "why; `detol resume {} --retry-failed` tries again",

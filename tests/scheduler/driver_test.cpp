@@ -210,6 +210,20 @@ TEST(Driver, TenFailuresAtTheStartEndTheStudy) {
   EXPECT_LE(study.driver->book().trials().size(), 12u);
 }
 
+TEST(Driver, FailuresDoNotEndAStudyInWhichATrialHasReported) {
+  FakeStudy study(2);
+  study.budget = "12trials";
+  study.pool.mishap = [](const message::Train& train, int epoch) {
+    if (train.trial == 0) return epoch > 1 ? Mishap::kHang : Mishap::kNone;
+    return Mishap::kDiverge;
+  };
+  study.pool.stop_at = 30;
+  const auto ended = study.run();
+  ASSERT_FALSE(ended);
+  EXPECT_EQ(ended.error().code, ErrorCode::kInterrupted);
+  EXPECT_GT(study.driver->book().failed_after_start(), 10);
+}
+
 TEST(Driver, AReportOfAnOlderAttemptIsFencedOff) {
   FakeStudy study;
   study.pool.mishap = [&](const message::Train& train, int epoch) {

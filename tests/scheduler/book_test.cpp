@@ -1,0 +1,59 @@
+#include "scheduler/book.h"
+
+#include <gtest/gtest.h>
+
+namespace detol {
+namespace {
+
+// A book in which trials 0, 1, ... were asked for with these networks.
+Book book_of(const std::vector<std::string>& arch_hashes) {
+  Book book(Space(), {minimize("val_loss")});
+  TrialId id = 0;
+  for (const std::string& hash : arch_hashes) {
+    event::Asked asked;
+    asked.trial = id++;
+    asked.arch_hash = hash;
+    EXPECT_TRUE(book.apply(asked));
+  }
+  return book;
+}
+
+event::Told failed(TrialId trial, Cause cause) {
+  return {.trial = trial,
+          .state = "FAIL",
+          .failure = std::string(to_text(cause)),
+          .reason = {},
+          .outcome = Failed{.cause = cause}};
+}
+
+TEST(Book, AnswersWithWhatAnEqualTrialWasTold) {
+  Book book = book_of({"aa", "aa"});
+  ASSERT_TRUE(book.apply(failed(0, Cause::kDiverged)));
+  const TrialEntry* answer = book.answer_for(book.find(1)->identity);
+  ASSERT_NE(answer, nullptr);
+  EXPECT_EQ(answer->trial.id, 0u);
+}
+
+TEST(Book, ACrashAnswersForNoOtherTrial) {
+  Book book = book_of({"aa"});
+  ASSERT_TRUE(book.apply(failed(0, Cause::kCrashed)));
+  EXPECT_EQ(book.answer_for(book.find(0)->identity), nullptr);
+}
+
+TEST(Book, ATrialThatWaitsAgainAnswersForNoOther) {
+  Book book = book_of({"aa"});
+  ASSERT_TRUE(book.apply(failed(0, Cause::kOutOfMemory)));
+  ASSERT_TRUE(book.apply(event::Requeued{.trial = 0, .reason = "retried on request"}));
+  EXPECT_EQ(book.answer_for(book.find(0)->identity), nullptr);
+}
+
+TEST(Book, NamesATrialThatWasNeverAskedFor) {
+  Book book = book_of({"aa"});
+  const auto applied = book.apply(event::Started{.trial = 7, .worker = {}});
+  ASSERT_FALSE(applied);
+  EXPECT_EQ(applied.error().code, ErrorCode::kStorage);
+  EXPECT_NE(applied.error().message.find("trial 7"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace detol
