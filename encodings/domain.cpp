@@ -31,20 +31,24 @@ double clamped_index(double u, double count) {
 }
 
 // Grid points that are `log` are spread over [log(low - step/2), log(high + step/2)), as the
-// continuous range that rounds to them.
+// continuous range that rounds to them; a coarse grid starts at low/2, so that it has a logarithm.
 struct LogRange {
   double low, high;
 };
 
 LogRange log_range(const Domain& domain) {
   const double margin = domain.step > 0 ? domain.step / 2 : 0;
-  return {std::log(domain.low - margin), std::log(domain.high + margin)};
+  return {std::log(std::max(domain.low - margin, domain.low / 2)), std::log(domain.high + margin)};
+}
+
+// Never above high: 0 + 6 * 0.05 is 0.30000000000000004.
+double grid_point(const Domain& domain, double index) {
+  return std::min(domain.low + index * domain.step, domain.high);
 }
 
 double on_grid(const Domain& domain, double x) {
-  const double index =
-      std::clamp(std::round((x - domain.low) / domain.step), 0.0, grid_size(domain) - 1);
-  return domain.low + index * domain.step;
+  const double index = std::round((x - domain.low) / domain.step);
+  return grid_point(domain, std::clamp(index, 0.0, grid_size(domain) - 1));
 }
 
 }  // namespace
@@ -99,7 +103,7 @@ double Domain::code_at(double u) const {
     const double x = std::exp(range.low + u * (range.high - range.low));
     return step > 0 ? on_grid(*this, x) : std::clamp(x, low, high);
   }
-  if (step > 0) return low + clamped_index(u, grid_size(*this)) * step;
+  if (step > 0) return grid_point(*this, clamped_index(u, grid_size(*this)));
   return std::clamp(low + u * (high - low), low, high);
 }
 

@@ -32,9 +32,9 @@ double other_code(const Domain& domain, double code, Rng& rng) {
   }
   if (domain.kind == DomainKind::kFloat || domain.kind == DomainKind::kInt) {
     // A grid too coarse for small steps: one step up or down.
-    const bool up =
-        code + domain.step <= domain.high && (code - domain.step < domain.low || rng.chance(0.5));
-    return code + (up ? domain.step : -domain.step);
+    const double index = std::round((code - domain.low) / domain.step);
+    const bool up = index == 0 || (index + 1 < domain.cardinality() && rng.chance(0.5));
+    return std::min(domain.low + (up ? index + 1 : index - 1) * domain.step, domain.high);
   }
   const auto count = static_cast<std::uint64_t>(domain.cardinality());
   const auto drawn = static_cast<double>(rng.below(count - 1));

@@ -2,6 +2,9 @@
 
 #include "encodings/study_config.h"
 
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
 #include <string>
 
 #include <gtest/gtest.h>
@@ -11,40 +14,403 @@
 namespace detol {
 namespace {
 
-const std::string kCnn = std::string(DETOL_SOURCE_DIR) + "/configs/cnn.yaml";
 const Task kFashion{{1, 28, 28}, 10};
 
-StudyConfig load_cnn(const std::vector<Override>& overrides = {}) {
-  auto study = read_study_config(kCnn, overrides);
+const std::vector<std::string> kConfigs = {"cnn", "cnn_large"};
+
+StudyConfig read_config(const std::string& name, const std::vector<Override>& overrides = {}) {
+  auto study =
+      read_study_config(std::string(DETOL_SOURCE_DIR) + "/configs/" + name + ".yaml", overrides);
   EXPECT_TRUE(study) << study.error().message;
   return study.value_or(StudyConfig{});
 }
 
-TEST(CnnSpace, HasTheChoicesOfItsFile) {
-  const StudyConfig study = load_cnn();
-  std::vector<std::string> names;
-  for (const Domain& domain : study.space.domains()) names.push_back(domain.name);
-  EXPECT_EQ(names.front(), "architecture.stem.channels");
-  EXPECT_EQ(study.space.size(), 1 + 3 * 4 + 1 + 5);
-  EXPECT_TRUE(study.space.index_of("architecture.stages[2].block.expansion"));
-  EXPECT_TRUE(study.space.index_of("lr"));
-  EXPECT_EQ(study.max_epochs, 9);
+// A file of one stage; `architecture` is what follows below `type`.
+std::string file_with(const std::string& architecture, const std::string& rest = "") {
+  return "version: 1\nstudy: s\ndata: {format: idx, path: /data}\narchitecture:\n  type: chain\n" +
+         architecture +
+         "training: {epochs: 2}\nobjectives: [{metric: val_loss, direction: minimize}]\n" + rest;
 }
 
-TEST(CnnSpace, EverySampleIsACandidateOrRefusedWithNumbers) {
-  const StudyConfig study = load_cnn();
-  int made = 0;
-  for (std::uint64_t n = 0; n < 300; ++n) {
+const std::string kPlainStage = "  stages: [{block: {op: conv}}]\n";
+
+StudyConfig load(const std::string& text, const std::vector<Override>& overrides = {}) {
+  auto study = load_study_config(text, "s.yaml", overrides);
+  EXPECT_TRUE(study) << study.error().message;
+  return study.value_or(StudyConfig{});
+}
+
+std::string message_of(const std::string& text, const std::vector<Override>& overrides = {}) {
+  const auto study = load_study_config(text, "s.yaml", overrides);
+  return study ? "" : study.error().message;
+}
+
+// "name<-parent name ...".
+std::string choices_of(const StudyConfig& study) {
+  std::string text;
+  for (const Domain& domain : study.space.domains()) {
+    text += (text.empty() ? "" : " ") + domain.name;
+    if (domain.when) text += "<-" + domain.when->parent;
+  }
+  return text;
+}
+
+TEST(CnnSpace, HasTheChoicesOfItsFileInItsOrder) {
+  const StudyConfig study = read_config("cnn");
+  EXPECT_EQ(study.space.size(), 1 + 3 * 4 + 1 + 5);
+  EXPECT_EQ(choices_of(study).substr(0, 105),
+            "architecture.stem.channels architecture.stages[0].depth "
+            "architecture.stages[0].block.op architecture.stag");
+  EXPECT_EQ(study.space.domains().back().name, "batch_size");
+  EXPECT_EQ(study.max_epochs, 9);
+  EXPECT_EQ(study.algorithm.name, "evolution");
+  EXPECT_EQ(study.pruner.name, "asha");
+  EXPECT_EQ(study.pruner.options.at("reduction_factor"), "3");
+  EXPECT_EQ(study.constraints.max_memory, 400e6);
+  EXPECT_EQ(study.resources.max_trial_duration_s, 7200);
+}
+
+// An epoch is 54,000 images, forward and backward three times the forward FLOPs; at an
+// assumed 100 GFLOP/s the median candidate must stay within ten seconds.
+TEST(CnnSpace, ATypicalCandidateIsCheap) {
+  const StudyConfig study = read_config("cnn");
+  std::vector<double> flops;
+  for (std::uint64_t n = 0; n < 500; ++n) {
     Rng rng = Rng(1).split(n);
-    const auto candidate = study.candidate(study.space.sample(rng), kFashion);
-    if (candidate) {
-      ++made;
-      EXPECT_EQ(candidate->network.output().shape, (Shape{10, 1, 1}));
-    } else {
-      EXPECT_EQ(candidate.error().cause, Cause::kTooLarge) << candidate.error().reason;
+    if (const auto made = study.candidate(study.space.sample(rng), kFashion))
+      flops.push_back(static_cast<double>(made->cost.flops));
+  }
+  std::ranges::sort(flops);
+  EXPECT_GT(flops.size(), 250u);
+  EXPECT_LE(flops[flops.size() / 2] * 3 * 54'000 / 1e11, 10);
+}
+
+TEST(EveryConfig, SamplesAreCandidatesOrRefusedWithNumbers) {
+  for (const std::string& name : kConfigs) {
+    const StudyConfig study = read_config(name);
+    int made = 0;
+    for (std::uint64_t n = 0; n < 300; ++n) {
+      SCOPED_TRACE(name + ", seed 1, case " + std::to_string(n));
+      Rng rng = Rng(1).split(n);
+      const auto candidate = study.candidate(study.space.sample(rng), kFashion);
+      if (candidate) {
+        ++made;
+        EXPECT_EQ(candidate->network.output().shape, (Shape{10, 1, 1}));
+        EXPECT_NE(candidate->arch_hash, 0u);
+      } else {
+        EXPECT_EQ(candidate.error().cause, Cause::kTooLarge) << candidate.error().reason;
+        EXPECT_NE(candidate.error().reason.find(" > "), std::string::npos);
+      }
+    }
+    EXPECT_GT(made, 100) << name;
+  }
+}
+
+TEST(EveryConfig, TextLoadsAsTheSameStudy) {
+  for (const std::string& name : kConfigs) {
+    const StudyConfig study = read_config(name, {{"seed", "7"}, {"search.algorithm", "random"}});
+    const StudyConfig again = load(study.text);
+    EXPECT_EQ(again.text, study.text);
+    EXPECT_EQ(again.seed, 7u);
+    EXPECT_EQ(again.algorithm.name, "random");
+    EXPECT_EQ(choices_of(again), choices_of(study));
+    for (std::uint64_t n = 0; n < 50; ++n) {
+      Rng rng = Rng(2).split(n);
+      const Genome genome = study.space.sample(rng);
+      const auto back = again.space.genome(genome.assignments());
+      ASSERT_TRUE(back) << back.error().message;
+      const Genome same = *back;
+      EXPECT_EQ(again.architecture_json(same), study.architecture_json(genome));
+      const auto a = study.candidate(genome, kFashion), b = again.candidate(same, kFashion);
+      ASSERT_EQ(a.has_value(), b.has_value());
+      if (a) {
+        EXPECT_EQ(a->arch_hash, b->arch_hash);
+        EXPECT_EQ(a->recipe.lr, b->recipe.lr);
+      }
     }
   }
-  EXPECT_GT(made, 100);
+}
+
+TEST(StudyConfig, HasDefaultsForWhatIsNotSaid) {
+  const StudyConfig study = load(file_with(kPlainStage));
+  EXPECT_EQ(study.seed, 0u);
+  EXPECT_EQ(study.data.validation, 0.1);
+  EXPECT_EQ(study.algorithm.name, "evolution");
+  EXPECT_EQ(study.pruner.name, "none");
+  EXPECT_EQ(study.budget, "");
+  EXPECT_EQ(study.algorithm_at, "s.yaml");
+  EXPECT_EQ(study.resources.workers, 0);
+  EXPECT_EQ(study.resources.attempts, 3);
+  EXPECT_EQ(study.space.size(), 0u);
+  Rng rng(1);
+  const auto candidate = study.candidate(study.space.sample(rng), kFashion);
+  ASSERT_TRUE(candidate);
+  EXPECT_EQ(candidate->recipe.lr, Recipe{}.lr);
+  EXPECT_EQ(candidate->recipe.epochs, 2);
+}
+
+TEST(StudyConfig, RecipesTakeFixedAndChosenValues) {
+  const StudyConfig study = load(R"(version: 1
+study: s
+data: {format: idx, path: /d, augment: {random_crop: {padding: {type: int, low: 3, high: 3}}, horizontal_flip: true}}
+architecture: {type: chain, stages: [{block: {op: conv}}]}
+parameters:
+  optimizer: {type: categorical, choices: [adamw]}
+  lr: {type: float, low: 0.25, high: 0.25}
+  momentum: {type: float, low: 0.5, high: 0.6, when: {optimizer: [adamw]}}
+  nesterov: false
+  batch_size: 32
+  weight_decay: 1.0e-3
+  label_smoothing: 0.1
+training:
+  epochs: {type: categorical, choices: [4, 12, 8]}
+  schedule: {name: constant, warmup_epochs: {type: int, low: 2, high: 2}}
+objectives: [{metric: val_loss, direction: minimize}]
+)");
+  EXPECT_EQ(study.max_epochs, 12);
+  Rng rng(1);
+  const Recipe recipe = study.candidate(study.space.sample(rng), kFashion)->recipe;
+  EXPECT_EQ(recipe.optimizer, "adamw");
+  EXPECT_EQ(recipe.lr, 0.25);
+  EXPECT_GE(recipe.momentum, 0.5);
+  EXPECT_LE(recipe.momentum, 0.6);
+  EXPECT_FALSE(recipe.nesterov);
+  EXPECT_EQ(recipe.batch_size, 32);
+  EXPECT_EQ(recipe.weight_decay, 1e-3);
+  EXPECT_EQ(recipe.label_smoothing, 0.1);
+  EXPECT_EQ(recipe.epochs % 4, 0);
+  EXPECT_EQ(recipe.schedule, "constant");
+  EXPECT_EQ(recipe.warmup_epochs, 2);
+  EXPECT_EQ(recipe.crop_padding, 3);
+  EXPECT_TRUE(recipe.horizontal_flip);
+}
+
+TEST(StudyConfig, ABareScheduleOrAlgorithmIsItsName) {
+  const StudyConfig study = load(file_with(kPlainStage, "search: {algorithm: random}\n"),
+                                 {{"training.schedule", "constant"}});
+  EXPECT_EQ(study.algorithm.name, "random");
+  EXPECT_TRUE(study.algorithm.options.empty());
+  Rng rng(1);
+  EXPECT_EQ(study.candidate(study.space.sample(rng), kFashion)->recipe.schedule, "constant");
+}
+
+const std::string kStageWithChoices = R"(  stages:
+    - depth: {type: int, low: 1, high: 2, when: {block.op: conv}}
+      block:
+        op: {type: categorical, choices: [conv, mbconv]}
+        se: {type: bool, when: {op: mbconv}}
+        dropout: {type: float, low: 0, high: 0.5, when: {optimizer: sgd}}
+  head: {dropout: {type: float, low: 0, high: 0.5, when: {"architecture.stages[0].block.op": conv}}}
+parameters: {optimizer: {type: categorical, choices: [sgd, adamw]}}
+)";
+
+TEST(When, IsLookedUpAmongSiblingsThenOutwardThenAsAPath) {
+  const std::string op = "architecture.stages[0].block.op";
+  EXPECT_EQ(choices_of(load(file_with(kStageWithChoices))),
+            "architecture.stages[0].depth<-" + op + " " + op +
+                " architecture.stages[0].block.se<-" + op +
+                " architecture.stages[0].block.dropout<-optimizer architecture.head.dropout<-" +
+                op + " optimizer");
+}
+
+TEST(When, OfAFixedValueIsSettledAtOnce) {
+  const StudyConfig conv =
+      load(file_with(kStageWithChoices), {{"architecture.stages[0].block.op", "conv"}});
+  EXPECT_EQ(choices_of(conv),
+            "architecture.stages[0].depth architecture.stages[0].block.dropout<-optimizer "
+            "architecture.head.dropout optimizer");
+  const StudyConfig adamw = load(file_with(kStageWithChoices), {{"parameters.optimizer", "adamw"}});
+  EXPECT_FALSE(adamw.space.index_of("architecture.stages[0].block.dropout"));
+  Rng rng(1);
+  EXPECT_TRUE(adamw.candidate(adamw.space.sample(rng), kFashion));
+}
+
+TEST(When, OfAChoiceThatNeverExistsNeverHolds) {
+  const std::string chained = R"(  stages:
+    - block: {op: conv, kernel: {type: categorical, choices: [3, 5], when: {op: mbconv}},
+              se: {type: bool, when: {kernel: 5}}}
+)";
+  EXPECT_EQ(choices_of(load(file_with(chained))), "");
+}
+
+TEST(Overrides, ReplaceAddAndReachIntoLists) {
+  const StudyConfig study = load(file_with(kPlainStage),
+                                 {{"training.epochs", "5"},
+                                  {"search.pruner.name", "median"},
+                                  {"search.pruner.warmup", "2"},
+                                  {"objectives[0].metric", "train_loss"},
+                                  {"architecture.stages[0].depth", "{type: int, low: 1, high: 4}"},
+                                  {"budget", "200trials,2h"}});
+  EXPECT_EQ(study.max_epochs, 5);
+  EXPECT_EQ(study.pruner.name, "median");
+  EXPECT_EQ(study.pruner.options.at("warmup"), "2");
+  EXPECT_EQ(study.objectives[0].metric, "train_loss");
+  EXPECT_EQ(choices_of(study), "architecture.stages[0].depth");
+  EXPECT_EQ(study.budget, "200trials,2h");
+  EXPECT_EQ(study.budget_at, "--set budget");
+}
+
+TEST(Overrides, AnOptionOfABareWordMakesItAName) {
+  const StudyConfig study = load(file_with(kPlainStage, "search: {algorithm: evolution}\n"),
+                                 {{"search.algorithm.population", "8"}});
+  EXPECT_EQ(study.algorithm.name, "evolution");
+  EXPECT_EQ(study.algorithm.options.at("population"), "8");
+  EXPECT_EQ(study.algorithm_at, "--set search.algorithm.population");
+}
+
+struct OverrideCase {
+  Override given;
+  std::string message;
+};
+
+TEST(Overrides, BadOnesAreUsageErrorsThatNameThem) {
+  const std::vector<OverrideCase> cases = {
+      {{"training.epoch", "5"},
+       "--set training.epoch: training: unknown key 'epoch'; did you mean 'epochs'?"},
+      {{"trainin.epochs", "5"},
+       "--set trainin.epochs: unknown key 'trainin'; did you mean 'training'?"},
+      {{"training.epochs", "0"}, "--set training.epochs: training.epochs is '0'; it must be"},
+      {{"training.epochs", "["}, "--set training.epochs: not YAML: "},
+      {{"training.epochs", ""}, "--set training.epochs: training.epochs is empty; it must be"},
+      {{"training.epochs.x", "1"}, "--set training.epochs.x: training.epochs is a map"},
+      {{"objectives.metric", "val_loss"}, "--set objectives.metric: a list is in the way"},
+      {{"architecture.stages[1].depth", "1"},
+       "--set architecture.stages[1].depth: no such item; stages has 1, counted from 0"},
+      {{"", "1"}, "--set : not a path such as training.epochs"},
+      {{"a..b", "1"}, "--set a..b: not a path such as training.epochs"},
+      {{"a[x]", "1"}, "--set a[x]: not a path such as training.epochs"},
+  };
+  for (const OverrideCase& row : cases) {
+    const auto study = load_study_config(file_with(kPlainStage), "s.yaml", {row.given});
+    ASSERT_FALSE(study) << row.message;
+    EXPECT_EQ(study.error().code, ErrorCode::kUsage);
+    EXPECT_EQ(study.error().message.substr(0, row.message.size()), row.message);
+  }
+}
+
+TEST(StudyConfig, TellsWhereNamesStandThatOthersCheck) {
+  const StudyConfig study = load(file_with(
+      kPlainStage, "search: {algorithm: evolutoin, pruner: {name: ashaa}}\nbudget: 3 apples\n"));
+  EXPECT_EQ(study.algorithm_at, "s.yaml:9:21");
+  EXPECT_EQ(study.pruner_at, "s.yaml:9:40");
+  EXPECT_EQ(study.budget_at, "s.yaml:10:9");
+  EXPECT_EQ(study.data_format_at, "s.yaml:3:16");
+  EXPECT_EQ(study.data_path_at, "s.yaml:3:27");
+  EXPECT_EQ(study.initial_trials_at, "s.yaml");
+}
+
+TEST(StudyConfig, InitialTrialsAreTypedByTheirChoices) {
+  const StudyConfig study =
+      load(file_with(kPlainStage,
+                     "parameters: {lr: {type: float, low: 0.1, high: 2}, optimizer: "
+                     "{type: categorical, choices: [sgd, adamw]}}\n"
+                     "search: {initial_trials: [{lr: 1, optimizer: \"sgd\"}]}\n"));
+  ASSERT_EQ(study.initial_trials.size(), 1u);
+  const auto genome = study.space.genome(study.initial_trials[0]);
+  ASSERT_TRUE(genome);
+  EXPECT_EQ(genome->number("lr"), 1);
+  EXPECT_EQ(genome->text("optimizer"), "sgd");
+}
+
+TEST(StudyConfig, ConstraintsRefuseWithTheNumbers) {
+  const StudyConfig study = load(file_with(kPlainStage + "  constraints: {max_params: 100}\n"));
+  Rng rng(1);
+  const auto refused = study.candidate(study.space.sample(rng), kFashion);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().cause, Cause::kTooLarge);
+  // Stem 9*16 + 32, conv 9*16*16 + 32, linear 170.
+  EXPECT_EQ(refused.error().reason, "params 2,682 > 100");
+}
+
+TEST(StudyConfig, ArchitectureJsonHasEveryChoiceMade) {
+  const StudyConfig study = load(file_with(kStageWithChoices));
+  const Genome genome = study.space
+                            .genome({{{"architecture.stages[0].block.op", "mbconv"},
+                                      {"architecture.stages[0].block.se", true},
+                                      {"optimizer", "adamw"}}})
+                            .value();
+  EXPECT_EQ(study.architecture_json(genome),
+            R"({"head":{},"stages":[{"block":{"op":"mbconv","se":true}}],"type":"chain"})");
+}
+
+TEST(StudyConfig, RepeatMakesStagesWithChoicesOfTheirOwn) {
+  const StudyConfig study = load(file_with(R"(  stages:
+    - {repeat: 2, depth: {type: int, low: 1, high: 2}, block: {op: conv}}
+    - {block: {op: {type: categorical, choices: [conv, dense]}}}
+)"));
+  EXPECT_EQ(choices_of(study),
+            "architecture.stages[0].depth architecture.stages[1].depth "
+            "architecture.stages[2].block.op");
+}
+
+TEST(StudyConfig, AliasesStandForWhatTheyName) {
+  const StudyConfig study = load(file_with(R"(  stages:
+    - {block: &block {op: {type: categorical, choices: [conv, mbconv]}}}
+    - {block: *block}
+)"));
+  EXPECT_EQ(choices_of(study), "architecture.stages[0].block.op architecture.stages[1].block.op");
+}
+
+TEST(StudyConfig, TooManyStagesAreRefused) {
+  std::string stages = "  stages:\n";
+  for (int i = 0; i < 5; ++i) stages += "    - {repeat: 64, block: {op: conv}}\n";
+  EXPECT_EQ(message_of(file_with(stages)),
+            "s.yaml:11:7: architecture.stages has more than 256 items");
+}
+
+// A folder that is gone when the test is.
+class StudyFile : public testing::Test {
+ protected:
+  void SetUp() override { std::filesystem::create_directories(folder_ / "data"); }
+  void TearDown() override { std::filesystem::remove_all(folder_); }
+
+  std::filesystem::path folder_ = std::filesystem::path(testing::TempDir()) / "detol_study_file";
+};
+
+TEST_F(StudyFile, ARelativeDataPathIsMeantFromTheFilesFolder) {
+  std::ofstream(folder_ / "space.yaml")
+      << file_with(kPlainStage).replace(file_with(kPlainStage).find("/data"), 5, "data");
+  const auto study = read_study_config((folder_ / "space.yaml").string());
+  ASSERT_TRUE(study) << study.error().message;
+  EXPECT_EQ(study->data.path, (folder_ / "data").string());
+  EXPECT_EQ(load(study->text).data.path, study->data.path);
+}
+
+struct Quantity {
+  std::string text;
+  double value;  // negative: not one
+};
+
+TEST(Durations, ReadTheirUnits) {
+  for (const Quantity& row : std::vector<Quantity>{{"90s", 90},
+                                                   {"10min", 600},
+                                                   {"2h", 7200},
+                                                   {"2d12h", 216000},
+                                                   {"1.5h", 5400},
+                                                   {"", -1},
+                                                   {"5", -1},
+                                                   {"h", -1},
+                                                   {"-1h", -1},
+                                                   {"1h ", -1},
+                                                   {"1hour", -1},
+                                                   {"infs", -1}}) {
+    EXPECT_EQ(parse_duration(row.text).value_or(-1), row.value) << row.text;
+  }
+}
+
+TEST(Sizes, ReadTheirUnits) {
+  for (const Quantity& row : std::vector<Quantity>{{"400MB", 4e8},
+                                                   {"2GiB", 2147483648.0},
+                                                   {"1e6", 1e6},
+                                                   {"64 kB", 64000},
+                                                   {"12", 12},
+                                                   {"", -1},
+                                                   {"MB", -1},
+                                                   {"4Mb", -1},
+                                                   {"1e400", -1},
+                                                   {"-1MB", -1}}) {
+    EXPECT_EQ(parse_size(row.text).value_or(-1), row.value) << row.text;
+  }
 }
 
 }  // namespace
