@@ -264,6 +264,23 @@ TEST(Idx, EveryLengthOfATruncatedFileIsRefused) {
   EXPECT_TRUE(inspect_dataset(config_of(folder.path())));
 }
 
+TEST(Idx, EveryFlippedBitOfAHeaderIsRefused) {
+  const TempFolder folder;
+  write_idx(folder.path(), {.classes = 2, .training = 20, .test = 4, .side = 6});
+  for (const auto& name : {kTrainImages, kTrainLabels, kTestImages, kTestLabels}) {
+    const std::size_t header = name.find("images") != std::string::npos ? 16 : 8;
+    for (std::size_t bit = 0; bit < 8 * header; ++bit) {
+      const auto flip = [&](std::string& bytes) {
+        bytes[bit / 8] = static_cast<char>(bytes[bit / 8] ^ (1 << bit % 8));
+      };
+      edit(folder.path() / name, flip);
+      EXPECT_FALSE(inspect_dataset(config_of(folder.path()))) << name << " bit " << bit;
+      edit(folder.path() / name, flip);
+    }
+  }
+  EXPECT_TRUE(inspect_dataset(config_of(folder.path())));
+}
+
 TEST(Idx, AnUnknownFormatIsRefusedWithTheKnownOnes) {
   const auto loaded = load_dataset({.format = "idxx", .path = "nowhere"});
   ASSERT_FALSE(loaded);
