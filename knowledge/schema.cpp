@@ -76,6 +76,7 @@ CREATE TABLE writer (
 ) WITHOUT ROWID;
 )sql";
 
+// Without INDEXED BY the planner finds max(seq) of one trial by walking the whole study.
 constexpr const char* kViews = R"sql(
 CREATE VIEW v_trials AS
 SELECT s.name AS study, a.trial AS trial,
@@ -89,10 +90,12 @@ SELECT s.name AS study, a.trial AS trial,
   a.payload->>'network_params' AS params,
   a.payload->>'flops' AS flops,
   coalesce(report.epoch, 0) AS epochs,
-  coalesce((SELECT sum(r.payload->>'train_s') FROM events r WHERE r.study = a.study
-            AND r.trial = a.trial AND r.kind = 'reported'), 0.0) AS device_seconds,
-  (SELECT r.payload->>'at' FROM events r WHERE r.study = a.study AND r.trial = a.trial
-   AND r.kind = 'started' ORDER BY r.attempt, r.seq LIMIT 1) AS started,
+  coalesce((SELECT sum(r.payload->>'train_s') FROM events r INDEXED BY events_by_trial
+            WHERE r.study = a.study AND r.trial = a.trial AND r.kind = 'reported'),
+           0.0) AS device_seconds,
+  (SELECT r.payload->>'at' FROM events r INDEXED BY events_by_trial
+   WHERE r.study = a.study AND r.trial = a.trial AND r.kind = 'started'
+   ORDER BY r.attempt LIMIT 1) AS started,
   CASE last.kind WHEN 'told' THEN told.payload->>'at' END AS finished,
   CASE WHEN report.seq IS NOT NULL
        THEN (SELECT m.value FROM metrics m WHERE m.study = a.study AND m.trial = a.trial
@@ -103,14 +106,14 @@ SELECT s.name AS study, a.trial AS trial,
   a.payload->'params' AS params_json
 FROM studies s JOIN events a ON a.study = s.id AND a.kind = 'asked'
 LEFT JOIN events told ON told.study = a.study AND told.seq =
-  (SELECT max(e.seq) FROM events e WHERE e.study = a.study AND e.trial = a.trial
-   AND e.kind = 'told')
+  (SELECT max(e.seq) FROM events e INDEXED BY events_by_trial WHERE e.study = a.study
+   AND e.trial = a.trial AND e.kind = 'told')
 LEFT JOIN events report ON report.study = a.study AND report.seq =
-  (SELECT e.seq FROM events e WHERE e.study = a.study AND e.trial = a.trial
-   AND e.kind = 'reported' ORDER BY e.attempt DESC, e.epoch DESC LIMIT 1)
+  (SELECT e.seq FROM events e INDEXED BY events_by_trial WHERE e.study = a.study
+   AND e.trial = a.trial AND e.kind = 'reported' ORDER BY e.attempt DESC, e.epoch DESC LIMIT 1)
 LEFT JOIN events last ON last.study = a.study AND last.seq =
-  (SELECT max(e.seq) FROM events e WHERE e.study = a.study AND e.trial = a.trial
-   AND e.kind IN ('asked', 'started', 'told', 'requeued'));
+  (SELECT max(e.seq) FROM events e INDEXED BY events_by_trial WHERE e.study = a.study
+   AND e.trial = a.trial AND e.kind IN ('asked', 'started', 'told', 'requeued'));
 
 CREATE VIEW v_params AS
 SELECT s.name AS study, p.trial AS trial, p.name AS name, p.value AS value
@@ -127,7 +130,8 @@ SELECT s.name AS study, p.state AS state, p.budget AS budget, s.metric AS metric
   s.objectives->>'$[0].direction' AS direction, s.objectives AS objectives_json,
   s.created AS created, p.wall_seconds AS wall_seconds, p.device_seconds AS device_seconds,
   printf('%016x', s.data_fingerprint) AS dataset,
-  (SELECT count(*) FROM events e WHERE e.study = s.id AND e.kind = 'asked') AS trials,
+  (SELECT count(*) FROM events e INDEXED BY events_by_trial
+   WHERE e.study = s.id AND e.kind = 'asked') AS trials,
   s.config AS config
 FROM studies s JOIN progress p ON p.study = s.id;
 
@@ -137,8 +141,8 @@ SELECT s.name AS study, b.payload->>'worker' AS worker, count(DISTINCT b.seq) AS
   coalesce(sum(r.payload->>'train_s'), 0.0) AS device_seconds,
   min(b.payload->>'at') AS first_started, max(b.payload->>'at') AS last_started
 FROM studies s JOIN events b ON b.study = s.id AND b.kind = 'started'
-LEFT JOIN events r ON r.study = b.study AND r.trial = b.trial AND r.kind = 'reported'
-  AND r.attempt = b.attempt
+LEFT JOIN events r INDEXED BY events_by_trial ON r.study = b.study AND r.trial = b.trial
+  AND r.kind = 'reported' AND r.attempt = b.attempt
 GROUP BY s.id, b.payload->>'worker';
 
 CREATE VIEW v_datasets AS

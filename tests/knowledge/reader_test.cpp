@@ -128,6 +128,19 @@ TEST(Reader, ShowsParamsMetricsWorkersAndDatasets) {
             (Lines{"s|RUNNING|val_accuracy|maximize|7"}));
 }
 
+TEST(Reader, NoViewWalksAWholeStudyForEachTrial) {
+  Told told;
+  for (const char* view : {"v_trials", "v_workers", "v_metrics", "v_params"}) {
+    const auto plan =
+        must(told.reader->select(fmt::format("EXPLAIN QUERY PLAN SELECT * FROM {}", view)));
+    for (const auto& row : plan.rows) {
+      const std::string step = std::get<std::string>(row.back());
+      EXPECT_EQ(step.find("SEARCH r USING PRIMARY KEY"), std::string::npos) << view << ": " << step;
+      EXPECT_EQ(step.find("SEARCH e USING PRIMARY KEY"), std::string::npos) << view << ": " << step;
+    }
+  }
+}
+
 TEST(Reader, BindsArguments) {
   Told told;
   EXPECT_EQ(lines(*told.reader, "SELECT ?1, ?2, ?3, ?4",
