@@ -38,6 +38,8 @@ inline tl::unexpected<Error> fail(ErrorCode code, std::string message) {
 
 }  // namespace detol
 
+// NOLINTBEGIN(bugprone-macro-parentheses): a declaration cannot stand in parentheses.
+
 // Returns the error of a Result<...> expression from the enclosing function.
 #define DETOL_TRY(expression)                                                \
   do {                                                                       \
@@ -56,3 +58,5 @@ inline tl::unexpected<Error> fail(ErrorCode code, std::string message) {
         std::move(DETOL_CONCAT(detol_result_, __LINE__)).error()); \
   }                                                                \
   variable = std::move(*DETOL_CONCAT(detol_result_, __LINE__))
+
+// NOLINTEND(bugprone-macro-parentheses)

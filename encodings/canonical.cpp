@@ -89,7 +89,7 @@ class Canonizer {
 
   static std::size_t count_classes(Colors colors) {
     std::ranges::sort(colors);
-    return static_cast<std::size_t>(std::ranges::unique(colors).begin() - colors.begin());
+    return static_cast<std::size_t>(std::unique(colors.begin(), colors.end()) - colors.begin());
   }
 
   // Sweeps until no class splits any more.

@@ -186,9 +186,9 @@ double flops_of(const Layer& layer, std::span<const Shape> inputs, const Shape& 
   if (layer.kind == LayerKind::kDense)
     return 2 * static_cast<double>(inputs[0].elements()) * outputs;
   if (layer.kind != LayerKind::kConv) return 0;
-  const auto taps =
-      static_cast<double>((inputs[0].channels / layer.groups) * layer.kernel * layer.kernel);
-  return 2 * outputs * taps;
+  const std::int64_t per_group = inputs[0].channels / layer.groups;
+  const auto kernel = static_cast<double>(layer.kernel);
+  return 2 * outputs * static_cast<double>(per_group) * kernel * kernel;
 }
 
 }  // namespace detol
