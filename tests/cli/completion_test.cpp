@@ -1,0 +1,29 @@
+#include <gtest/gtest.h>
+
+#include "cli/parse.h"
+
+namespace detol {
+namespace {
+
+class CompletionOf : public testing::TestWithParam<const char*> {};
+
+TEST_P(CompletionOf, KnowsEveryCommandAndEveryFlag) {
+  const auto call = parse({"completion", GetParam()});
+  ASSERT_TRUE(call) << call.error().message;
+  testing::internal::CaptureStdout();
+  ASSERT_TRUE(call->command->run(call->arguments));
+  const std::string script = testing::internal::GetCapturedStdout();
+  for (const Command& command : commands()) {
+    EXPECT_NE(script.find(command.name), std::string::npos) << command.name;
+    for (const Option& option : command.options) {
+      if (option.is_positional()) continue;
+      EXPECT_NE(script.find(option.key()), std::string::npos) << option.name;
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Shells, CompletionOf, testing::Values("bash", "zsh", "fish"),
+                         [](const auto& shell) { return std::string(shell.param); });
+
+}  // namespace
+}  // namespace detol

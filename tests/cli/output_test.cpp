@@ -1,0 +1,107 @@
+#include "cli/output.h"
+
+#include <limits>
+
+#include <gtest/gtest.h>
+
+namespace detol {
+namespace {
+
+const double kNaN = std::numeric_limits<double>::quiet_NaN();
+const double kInfinity = std::numeric_limits<double>::infinity();
+
+Globals as(Format format, bool color = false) {
+  Globals globals;
+  globals.format = format;
+  globals.color = color;
+  return globals;
+}
+
+Rows two_trials() {
+  return {.columns = {"trial", "state", "value", "params"},
+          .rows = {{std::int64_t{0}, "COMPLETE", 0.5, R"({"lr":0.1,"se":true})"},
+                   {std::int64_t{12}, "FAIL", kNaN, R"({"lr":0.0123456789})"}}};
+}
+
+TEST(Output, JsonNestsParametersAndNamesNaN) {
+  EXPECT_EQ(render(two_trials(), as(Format::kJson)),
+            "[\n"
+            "  {\n"
+            "    \"trial\": 0,\n"
+            "    \"state\": \"COMPLETE\",\n"
+            "    \"value\": 0.5,\n"
+            "    \"params\": {\n"
+            "      \"lr\": 0.1,\n"
+            "      \"se\": true\n"
+            "    }\n"
+            "  },\n"
+            "  {\n"
+            "    \"trial\": 12,\n"
+            "    \"state\": \"FAIL\",\n"
+            "    \"value\": \"NaN\",\n"
+            "    \"params\": {\n"
+            "      \"lr\": 0.0123456789\n"
+            "    }\n"
+            "  }\n"
+            "]\n");
+}
+
+TEST(Output, JsonLinesAreOneObjectALine) {
+  EXPECT_EQ(render(two_trials(), as(Format::kJsonl)),
+            R"({"trial":0,"state":"COMPLETE","value":0.5,"params":{"lr":0.1,"se":true}})"
+            "\n"
+            R"({"trial":12,"state":"FAIL","value":"NaN","params":{"lr":0.0123456789}})"
+            "\n");
+}
+
+TEST(Output, CsvSpreadsParametersOverColumns) {
+  EXPECT_EQ(render(two_trials(), as(Format::kCsv)),
+            "trial,state,value,params.lr,params.se\r\n"
+            "0,COMPLETE,0.5,0.1,true\r\n"
+            "12,FAIL,NaN,0.0123456789,\r\n");
+}
+
+TEST(Output, CsvQuotesCommasQuotesAndLineEnds) {
+  const Rows rows{.columns = {"a"}, .rows = {{"x,y"}, {"say \"no\""}, {"two\nlines"}}};
+  EXPECT_EQ(render(rows, as(Format::kCsv)),
+            "a\r\n\"x,y\"\r\n\"say \"\"no\"\"\"\r\n\"two\nlines\"\r\n");
+}
+
+TEST(Output, ATableAlignsNumbersToTheRight) {
+  EXPECT_EQ(render(two_trials(), as(Format::kTable)),
+            "trial  state     value  params.lr  params.se\n"
+            "    0  COMPLETE    0.5        0.1  true\n"
+            "   12  FAIL        NaN  0.0123457  -\n");
+}
+
+TEST(Output, ATableShowsNoControlCharactersOfAStranger) {
+  const Rows rows{.columns = {"a"}, .rows = {{"x\033[2Jy\nz"}}};
+  EXPECT_EQ(render(rows, as(Format::kTable)), "a\nx [2Jy z\n");
+}
+
+TEST(Output, OnlyTheHeadIsColoured) {
+  const Rows rows{.columns = {"a"}, .rows = {{"x"}}};
+  EXPECT_EQ(render(rows, as(Format::kTable, true)), "\033[1ma\033[0m\nx\n");
+  EXPECT_EQ(render(rows, as(Format::kJson, true)), "[\n  {\n    \"a\": \"x\"\n  }\n]\n");
+}
+
+TEST(Output, ARecordIsOneObjectOrOneColumnALine) {
+  const Rows record{.columns = {"study", "size"}, .rows = {{"a", kInfinity}}};
+  EXPECT_EQ(render_record(record, as(Format::kJson)),
+            "{\n  \"study\": \"a\",\n  \"size\": \"Infinity\"\n}\n");
+  EXPECT_EQ(render_record(record, as(Format::kTable)), "study  a\nsize   Infinity\n");
+}
+
+TEST(Output, NothingIsAnEmptyArrayOrAHead) {
+  const Rows none{.columns = {"a", "b"}, .rows = {}};
+  EXPECT_EQ(render(none, as(Format::kJson)), "[]\n");
+  EXPECT_EQ(render(none, as(Format::kCsv)), "a,b\r\n");
+}
+
+TEST(Output, TextThatIsNotUtf8StaysJson) {
+  const Rows rows{.columns = {"a"}, .rows = {{"\xff"}}};
+  EXPECT_EQ(render(rows, as(Format::kJsonl)), "{\"a\":\"\xEF\xBF\xBD\"}\n");
+}
+
+}  // namespace
+}  // namespace detol

@@ -1,0 +1,90 @@
+#include "cli/parse.h"
+
+#include <cstdlib>
+
+#include <gtest/gtest.h>
+
+namespace detol {
+namespace {
+
+TEST(Parse, KnowsTheCommandItsOptionsAndTheGlobalOnesAnywhere) {
+  const auto call = parse({"--storage", "a.db", "trials", "s", "--top", "3", "-f", "json", "-q"});
+  ASSERT_TRUE(call) << call.error().message;
+  EXPECT_EQ(call->command->name, "trials");
+  EXPECT_EQ(call->arguments.text("STUDY"), "s");
+  EXPECT_EQ(call->arguments.number("top", 1).value(), 3);
+  EXPECT_EQ(call->arguments.globals.storage, "a.db");
+  EXPECT_EQ(call->arguments.globals.format, Format::kJson);
+  EXPECT_TRUE(call->arguments.globals.quiet);
+}
+
+TEST(Parse, KeepsEveryRepeatAndTheLastOfTheOthers) {
+  const auto call = parse({"validate", "--space", "a", "--set", "x=1", "--set=y=2", "--space=b"});
+  ASSERT_TRUE(call) << call.error().message;
+  EXPECT_EQ(call->arguments.text("space"), "b");
+  EXPECT_EQ(call->arguments.all("set"), (std::vector<std::string>{"x=1", "y=2"}));
+}
+
+TEST(Parse, TheFlagForTheStorageBeatsTheVariable) {
+  ::setenv("DETOL_STORAGE", "variable.db", 1);
+  EXPECT_EQ(parse({"studies"})->arguments.globals.storage, "variable.db");
+  EXPECT_EQ(parse({"studies", "--storage", "flag.db"})->arguments.globals.storage, "flag.db");
+  ::unsetenv("DETOL_STORAGE");
+  EXPECT_EQ(parse({"studies"})->arguments.globals.storage, "detol.db");
+}
+
+struct Mistake {
+  std::vector<std::string> words;
+  std::string says;
+};
+
+TEST(Parse, SaysInOneLineWhatIsWrongAndWhatWasMeant) {
+  const std::vector<Mistake> mistakes = {
+      {{"trails", "s"}, "unknown command 'trails'; did you mean 'trials'?"},
+      {{"--bogus"}, "unknown option '--bogus'"},
+      {{"trials", "s", "--stat", "FAIL"}, "trials has no option '--stat'; did you mean '--state'?"},
+      {{"trials", "s", "--stat=FAIL"}, "trials has no option '--stat'; did you mean '--state'?"},
+      {{"trials"}, "STUDY is missing"},
+      {{"trials", "s", "t"}, "trials has no use for the word 't'"},
+      {{"trials", "s", "--state", "FAILED"}, "unknown state 'FAILED'; did you mean 'FAIL'?"},
+      {{"trials", "s", "--top"}, "--top"},
+      {{"studies", "-f", "yaml"}, "unknown format 'yaml'; known: table, json, jsonl, csv"},
+      {{"studies", "--storage", ""}, "--storage is empty"},
+      {{"validate"}, "--space is missing"},
+      {{"export", "s", "--to", "onx"}, "unknown to 'onx'; did you mean 'onnx'?"},
+  };
+  for (const Mistake& mistake : mistakes) {
+    const auto call = parse(mistake.words);
+    ASSERT_FALSE(call) << mistake.says;
+    EXPECT_EQ(call.error().code, ErrorCode::kUsage);
+    EXPECT_NE(call.error().message.find(mistake.says), std::string::npos) << call.error().message;
+    EXPECT_EQ(call.error().message.find('\n'), std::string::npos) << call.error().message;
+  }
+}
+
+TEST(Parse, ANumberMustBeWholeAndLargeEnough) {
+  for (const char* word : {"0", "-1", "x", "3.5", "", "99999999999999999999"}) {
+    const auto call = parse({"trials", "s", std::string("--top=") + word});
+    if (!call) continue;  // refused earlier still
+    const auto number = call->arguments.number("top", 1);
+    ASSERT_FALSE(number) << word;
+    EXPECT_EQ(number.error().code, ErrorCode::kUsage);
+  }
+}
+
+TEST(Parse, PrintsHelpAndVersion) {
+  EXPECT_EQ(parse({})->command, nullptr);
+  EXPECT_NE(parse({})->text.find("Subcommands:"), std::string::npos);
+  EXPECT_TRUE(parse({"--version"})->text.starts_with("detol "));
+  for (const Command& command : commands()) {
+    const auto help = parse({std::string(command.name), "--help"});
+    ASSERT_TRUE(help) << help.error().message;
+    EXPECT_EQ(help->command, nullptr);
+    EXPECT_NE(help->text.find("Examples:\n  "), std::string::npos) << command.name;
+    for (const Option& option : command.options)
+      EXPECT_NE(help->text.find(option.key()), std::string::npos) << option.name;
+  }
+}
+
+}  // namespace
+}  // namespace detol

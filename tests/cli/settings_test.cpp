@@ -1,0 +1,75 @@
+#include "cli/settings.h"
+
+#include <cstdlib>
+
+#include <gtest/gtest.h>
+
+namespace detol {
+namespace {
+
+Arguments with(std::map<std::string, std::vector<std::string>, std::less<>> given) {
+  Arguments arguments;
+  arguments.given = std::move(given);
+  arguments.given.emplace("space", std::vector<std::string>{"cnn"});
+  return arguments;
+}
+
+class Settings : public testing::Test {
+ protected:
+  void TearDown() override {
+    for (const Setting& setting : settings()) ::unsetenv(setting.variable.data());
+  }
+};
+
+TEST_F(Settings, AFlagBeatsSetBeatsTheVariableBeatsTheFile) {
+  EXPECT_EQ(read_space(with({}))->seed, 42U);
+  ::setenv("DETOL_SEED", "1", 1);
+  EXPECT_EQ(read_space(with({}))->seed, 1U);
+  EXPECT_EQ(read_space(with({{"set", {"seed=2"}}}))->seed, 2U);
+  EXPECT_EQ(read_space(with({{"set", {"seed=2"}}, {"seed", {"3"}}}))->seed, 3U);
+}
+
+TEST_F(Settings, EveryFlagReachesItsKeyOfTheSpaceFile) {
+  const auto config = read_space(with({{"study", {"mine"}},
+                                       {"seed", {"7"}},
+                                       {"budget", {"3trials"}},
+                                       {"algorithm", {"random"}},
+                                       {"pruner", {"none"}},
+                                       {"data", {"/elsewhere"}}}));
+  ASSERT_TRUE(config) << config.error().message;
+  EXPECT_EQ(config->study, "mine");
+  EXPECT_EQ(config->seed, 7U);
+  EXPECT_EQ(config->budget, "3trials");
+  EXPECT_EQ(config->algorithm.name, "random");
+  EXPECT_EQ(config->pruner.name, "none");
+  EXPECT_EQ(config->data.path, "/elsewhere");
+}
+
+TEST_F(Settings, AReadySpaceIsFoundByAnyOfItsNames) {
+  for (const char* name : {"cnn", "cnn.yaml", "configs/cnn.yaml"})
+    EXPECT_TRUE(find_space(name).ends_with("configs/cnn.yaml")) << name;
+  EXPECT_EQ(find_space("no_such_space.yaml"), "no_such_space.yaml");
+}
+
+TEST_F(Settings, AMistakeNamesTheFlagOrVariableThatMadeIt) {
+  const auto flagged = with({{"seed", {"many"}}});
+  const Error by_flag = as_written(read_space(flagged).error(), flagged);
+  EXPECT_EQ(by_flag.code, ErrorCode::kUsage);
+  EXPECT_TRUE(by_flag.message.starts_with("--seed: ")) << by_flag.message;
+
+  ::setenv("DETOL_SEED", "many", 1);
+  const Error by_variable = as_written(read_space(with({})).error(), with({}));
+  EXPECT_TRUE(by_variable.message.starts_with("DETOL_SEED: ")) << by_variable.message;
+  ::unsetenv("DETOL_SEED");
+
+  const auto set = with({{"set", {"training.epochs=none"}}});
+  const Error by_set = as_written(read_space(set).error(), set);
+  EXPECT_TRUE(by_set.message.starts_with("--set training.epochs: ")) << by_set.message;
+}
+
+TEST_F(Settings, ASetWithoutAValueIsRefused) {
+  EXPECT_EQ(read_space(with({{"set", {"training.epochs"}}})).error().code, ErrorCode::kUsage);
+}
+
+}  // namespace
+}  // namespace detol
