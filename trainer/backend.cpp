@@ -2,12 +2,14 @@
 
 #include <array>
 
+#include "trainer/onednn/onednn.h"
 #include "trainer/reference/reference.h"
 
 namespace detol {
 namespace {
 
 constexpr std::array kBackends = {
+    BackendRow{"onednn", "CPU, one thread, oneDNN primitives and our own kernels", compile_onednn},
     BackendRow{"reference", "plain loops, the oracle the others are tested against",
                compile_reference},
 };

@@ -2,6 +2,7 @@
 
 // Small networks, batches and states for the tests of the backends.
 
+#include <ostream>
 #include <string>
 #include <utility>
 #include <vector>
@@ -16,6 +17,7 @@ struct LayerCase {
   std::string name;
   Shape input;
   Layer layer;
+  friend void PrintTo(const LayerCase& sample, std::ostream* out) { *out << sample.name; }
 };
 
 inline Network sandwich(const LayerCase& sample, std::int64_t classes = 3) {
@@ -116,7 +118,7 @@ inline Weights lived_in_weights(const Network& network, std::uint64_t seed) {
   Weights weights = initial_weights(network, seed);
   Rng rng = Rng(seed).split(1u << 20);
   for (Tensor& tensor : weights) {
-    for (float& value : tensor.data) value += static_cast<float>(rng.uniform(0.02, 0.2));
+    for (float& value : tensor.data) value += static_cast<float>(rng.uniform(-0.1, 0.1));
   }
   return weights;
 }

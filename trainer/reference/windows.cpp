@@ -37,19 +37,42 @@ void for_taps(const Layer& layer, const Shape& in, std::int64_t y, std::int64_t 
   }
 }
 
-// Visits (input channel, tap, weight index) of everything that output (c, y, x) sums.
+// One weight's work on one row of one image: outputs `first` to `end` of the output row, each with
+// the input `stride` elements after the last one's.
+struct Row {
+  std::size_t weight;
+  std::size_t output, input;  // where output `first` and its input lie in their tensors
+  std::size_t count, stride;
+};
+
+// Visits everything that a convolution sums, row by row: the inner loop runs over neighbours.
 template <typename Real, typename Visit>
-void for_products(const Turn<Real>& t, std::int64_t c, std::int64_t y, std::int64_t x,
-                  Visit visit) {
+void for_rows(const Turn<Real>& t, Visit visit) {
   const Layer& layer = t.layer;
-  const Shape& in = t.inputs[0].shape;
+  const Shape &in = t.inputs[0].shape, &out = t.output.shape;
   const std::int64_t group_inputs = in.channels / layer.groups;
-  const std::int64_t first = c / (layer.channels / layer.groups) * group_inputs;
-  for (std::int64_t i = 0; i < group_inputs; ++i) {
-    const std::int64_t row = (c * group_inputs + i) * layer.kernel * layer.kernel;
-    for_taps(layer, in, y, x, [&](const Tap& tap) {
-      visit(first + i, tap, static_cast<std::size_t>(row + tap.index));
-    });
+  const std::int64_t group_outputs = layer.channels / layer.groups;
+  const std::int64_t padding = (layer.kernel - 1) * layer.dilation / 2;
+  for (std::int64_t n = 0; n < t.images; ++n) {
+    for (std::int64_t w = 0; w < layer.channels * group_inputs * layer.kernel * layer.kernel; ++w) {
+      const std::int64_t j = w % layer.kernel, i = w / layer.kernel % layer.kernel;
+      const std::int64_t pair = w / (layer.kernel * layer.kernel);
+      const std::int64_t o = pair / group_inputs;
+      const std::int64_t c = o / group_outputs * group_inputs + pair % group_inputs;
+      const std::int64_t shift = j * layer.dilation - padding;
+      std::int64_t first = 0, end = out.width;
+      while (first < end && first * layer.stride + shift < 0) ++first;
+      while (end > first && (end - 1) * layer.stride + shift >= in.width) --end;
+      for (std::int64_t y = 0; y < out.height && first < end; ++y) {
+        const std::int64_t row = y * layer.stride + i * layer.dilation - padding;
+        if (row < 0 || row >= in.height) continue;
+        const std::int64_t from = ((n * in.channels + c) * in.height + row) * in.width;
+        const std::int64_t to = ((n * out.channels + o) * out.height + y) * out.width;
+        visit(Row{static_cast<std::size_t>(w), static_cast<std::size_t>(to + first),
+                  static_cast<std::size_t>(from + first * layer.stride + shift),
+                  static_cast<std::size_t>(end - first), static_cast<std::size_t>(layer.stride)});
+      }
+    }
   }
 }
 
@@ -75,24 +98,37 @@ Real taps_inside(const Turn<Real>& t, std::int64_t y, std::int64_t x) {
 
 template <typename Real>
 void conv_forward(const Turn<Real>& t) {
-  for_output(t, [&](std::int64_t n, std::int64_t c, std::int64_t y, std::int64_t x) {
-    Real sum = t.layer.bias ? t.parameters[1][static_cast<std::size_t>(c)] : Real{0};
-    for_products(t, c, y, x, [&](std::int64_t i, const Tap& tap, std::size_t w) {
-      sum += t.parameters[0][w] * t.inputs[0].at(n, i, tap.y, tap.x);
-    });
-    t.output.at(n, c, y, x) = sum;
+  const auto channels = static_cast<std::size_t>(t.layer.channels);
+  const auto positions = static_cast<std::size_t>(t.output.shape.height * t.output.shape.width);
+  for (std::size_t i = 0; i < t.output.values.size(); ++i) {
+    t.output.values[i] = t.layer.bias ? t.parameters[1][i / positions % channels] : Real{0};
+  }
+  for_rows(t, [&](const Row& row) {
+    const Real weight = t.parameters[0][row.weight];
+    Real* out = t.output.values.data() + row.output;
+    const Real* in = t.inputs[0].values.data() + row.input;
+    for (std::size_t x = 0; x < row.count; ++x) out[x] += weight * in[x * row.stride];
   });
 }
 
 template <typename Real>
 void conv_backward(const Turn<Real>& t) {
-  for_output(t, [&](std::int64_t n, std::int64_t c, std::int64_t y, std::int64_t x) {
-    const Real g = t.output_gradient.at(n, c, y, x);
-    if (t.layer.bias) t.parameter_gradients[1][static_cast<std::size_t>(c)] += g;
-    for_products(t, c, y, x, [&](std::int64_t i, const Tap& tap, std::size_t w) {
-      t.parameter_gradients[0][w] += g * t.inputs[0].at(n, i, tap.y, tap.x);
-      t.input_gradients[0].at(n, i, tap.y, tap.x) += g * t.parameters[0][w];
-    });
+  const auto channels = static_cast<std::size_t>(t.layer.channels);
+  const auto positions = static_cast<std::size_t>(t.output.shape.height * t.output.shape.width);
+  for (std::size_t i = 0; i < t.output_gradient.values.size() && t.layer.bias; ++i) {
+    t.parameter_gradients[1][i / positions % channels] += t.output_gradient.values[i];
+  }
+  for_rows(t, [&](const Row& row) {
+    const Real weight = t.parameters[0][row.weight];
+    const Real* g = t.output_gradient.values.data() + row.output;
+    const Real* in = t.inputs[0].values.data() + row.input;
+    Real* in_gradient = t.input_gradients[0].values.data() + row.input;
+    Real sum = 0;
+    for (std::size_t x = 0; x < row.count; ++x) {
+      sum += g[x] * in[x * row.stride];
+      in_gradient[x * row.stride] += g[x] * weight;
+    }
+    t.parameter_gradients[0][row.weight] += sum;
   });
 }
 

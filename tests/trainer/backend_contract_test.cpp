@@ -1,0 +1,283 @@
+// What every backend promises, over the table of backends, against the reference in double.
+
+#include <cmath>
+
+#include <gtest/gtest.h>
+
+#include "core/table.h"
+#include "tests/trainer/samples.h"
+#include "trainer/bench_networks.h"
+#include "trainer/reference/reference.h"
+
+namespace detol {
+namespace {
+
+std::unique_ptr<Executable> compiled(const BackendRow& row, const Network& network,
+                                     const Recipe& recipe) {
+  auto executable = row.compile(network, recipe);
+  EXPECT_TRUE(executable.has_value()) << executable.error().message;
+  return std::move(*executable);
+}
+
+// ||a - b|| / ||b - c|| over all tensors: how far two updates from c are apart.
+double apart(const Weights& a, const Weights& b, const Weights& c) {
+  double difference = 0, length = 0;
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    for (std::size_t k = 0; k < a[i].data.size(); ++k) {
+      const double reference = double{b[i].data[k]}, is = double{a[i].data[k]};
+      const double start = double{c[i].data[k]};
+      difference += (is - reference) * (is - reference);
+      length += (reference - start) * (reference - start);
+    }
+  }
+  return std::sqrt(difference / length);
+}
+
+struct Pair {
+  std::unique_ptr<Reference<double>> reference;
+  std::unique_ptr<Executable> tested;
+
+  void start(const TrainingState& state, std::int64_t classes, std::uint64_t seed) {
+    for (Executable* one : {static_cast<Executable*>(reference.get()), tested.get()}) {
+      one->set_state(state);
+      fill_batch(*one, classes, seed);
+    }
+  }
+};
+
+void expect_same_logits(const Pair& pair, std::size_t count, double tolerance) {
+  for (std::size_t i = 0; i < count; ++i) {
+    const double is = double{pair.tested->logits()[i]},
+                 wanted = double{pair.reference->logits()[i]};
+    ASSERT_NEAR(is, wanted, tolerance * (1 + std::abs(wanted))) << "logit " << i;
+  }
+}
+
+// One step from a lived-in state, then one evaluation of a part of the batch.
+void expect_agreement(const BackendRow& row, const Network& network, const Recipe& recipe) {
+  const std::int64_t classes = network.output().shape.channels;
+  Pair pair{make_reference<double>(network, recipe), compiled(row, network, recipe)};
+  const TrainingState start{lived_in_weights(network, 7), {}};
+  pair.start(start, classes, 11);
+  const StepSettings settings{.lr = 0.05, .step = 3, .seed = 13};
+  const BatchResult wanted = pair.reference->train_step(settings);
+  const BatchResult is = pair.tested->train_step(settings);
+  EXPECT_NEAR(is.loss, wanted.loss, 2e-6 * (1 + wanted.loss));
+  EXPECT_EQ(is.correct, wanted.correct);
+  expect_same_logits(pair, pair.reference->logits().size(), 1e-5);
+  const TrainingState after = pair.tested->state();
+  EXPECT_LE(apart(after.weights, pair.reference->state().weights, start.weights), 1e-4);
+  pair.tested->set_state(pair.reference->state());
+  const std::int64_t count = recipe.batch_size - 1;
+  const BatchResult seen = pair.tested->evaluate(count);
+  const BatchResult expected = pair.reference->evaluate(count);
+  EXPECT_NEAR(seen.loss, expected.loss, 2e-6 * (1 + expected.loss));
+  EXPECT_EQ(seen.correct, expected.correct);
+  expect_same_logits(pair, static_cast<std::size_t>(count * classes), 1e-5);
+}
+
+struct Case {
+  const BackendRow* backend;
+  LayerCase sample;
+  friend void PrintTo(const Case& tested, std::ostream* out) { *out << tested.sample.name; }
+};
+
+std::vector<Case> every_backend_and_layer() {
+  std::vector<LayerCase> samples = layer_cases();
+  const auto conv = [](std::int64_t channels, std::int64_t kernel, std::int64_t stride,
+                       std::int64_t groups, std::int64_t dilation) {
+    return Layer{LayerKind::kConv, channels, kernel, stride, groups, dilation, true};
+  };
+  // Whole registers, more than one block, and the shapes that oneDNN has only in `ref`.
+  samples.push_back({"wide_conv3", {16, 6, 6}, conv(32, 3, 1, 1, 1)});
+  samples.push_back({"wide_conv3_odd", {17, 7, 7}, conv(33, 3, 2, 1, 1)});
+  samples.push_back({"wide_groups2", {32, 6, 6}, conv(32, 3, 1, 2, 1)});
+  samples.push_back({"wide_groups4", {24, 6, 6}, conv(40, 3, 1, 4, 1)});
+  samples.push_back({"wide_depthwise5", {20, 9, 9}, conv(20, 5, 2, 20, 1)});
+  samples.push_back({"wide_depthwise3_dilated", {20, 9, 9}, conv(20, 3, 1, 20, 2)});
+  samples.push_back({"wide_depthwise7", {32, 9, 9}, conv(32, 7, 1, 32, 1)});
+  samples.push_back({"wide_scale", {20, 5, 5}, {.kind = LayerKind::kScale}});
+  samples.push_back({"wide_dropout", {20, 5, 5}, {.kind = LayerKind::kDropout, .rate = 0.3}});
+  std::vector<Case> cases;
+  for (const BackendRow& row : backends()) {
+    for (const LayerCase& sample : samples) cases.push_back({&row, sample});
+  }
+  return cases;
+}
+
+class LayerOfBackend : public testing::TestWithParam<Case> {};
+
+TEST_P(LayerOfBackend, AgreesWithTheReferenceInDouble) {
+  Recipe recipe;
+  recipe.batch_size = 5;
+  expect_agreement(*GetParam().backend, sandwich(GetParam().sample), recipe);
+}
+
+INSTANTIATE_TEST_SUITE_P(Every, LayerOfBackend, testing::ValuesIn(every_backend_and_layer()),
+                         [](const auto& tested) {
+                           return std::string(tested.param.backend->name) + "_" +
+                                  tested.param.sample.name;
+                         });
+
+class Backend : public testing::TestWithParam<BackendRow> {};
+
+TEST_P(Backend, AgreesOnCompositesOfEvenAndOddWidths) {
+  for (std::int64_t channels : {5, 16, 40}) {
+    Recipe recipe;
+    recipe.batch_size = 6;
+    recipe.label_smoothing = 0.1;
+    recipe.weight_decay = 0.01;
+    SCOPED_TRACE(channels);
+    expect_agreement(GetParam(), composite(channels), recipe);
+  }
+}
+
+TEST_P(Backend, AgreesUnderAdamW) {
+  Recipe recipe;
+  recipe.batch_size = 6;
+  recipe.optimizer = "adamw";
+  recipe.weight_decay = 0.1;
+  expect_agreement(GetParam(), composite(8), recipe);
+}
+
+TEST_P(Backend, AgreesOnOneImage) {
+  Recipe recipe;
+  recipe.batch_size = 2;
+  expect_agreement(GetParam(), composite(8, {1, 9, 7}), recipe);
+}
+
+TEST_P(Backend, KeepsEveryBitOfAState) {
+  for (const char* optimizer : {"sgd", "adamw"}) {
+    Recipe recipe;
+    recipe.batch_size = 4;
+    recipe.optimizer = optimizer;
+    const Network network = composite(21);
+    const auto executable = compiled(GetParam(), network, recipe);
+    executable->set_state({lived_in_weights(network, 2), {}});
+    fill_batch(*executable, 4, 3);
+    for (std::int64_t step = 0; step < 3; ++step) executable->train_step({.lr = 0.1, .step = step});
+    const TrainingState state = executable->state();
+    const auto other = compiled(GetParam(), network, recipe);
+    other->set_state(state);
+    const TrainingState again = other->state();
+    ASSERT_EQ(again.moments.size(), state.moments.size());
+    for (std::size_t i = 0; i < state.weights.size(); ++i) {
+      EXPECT_EQ(again.weights[i].name, state.weights[i].name);
+      EXPECT_EQ(again.weights[i].shape, state.weights[i].shape);
+      EXPECT_EQ(again.weights[i].data, state.weights[i].data);
+    }
+    for (std::size_t m = 0; m < state.moments.size(); ++m) {
+      ASSERT_EQ(again.moments[m].size(), zeros_like(network).size());
+      for (std::size_t i = 0; i < state.moments[m].size(); ++i) {
+        EXPECT_EQ(again.moments[m][i].data, state.moments[m][i].data);
+      }
+    }
+  }
+}
+
+// Whatever lay in the memory before, and whatever was compiled in between.
+TEST_P(Backend, TakesBitIdenticalStepsInEveryCompilation) {
+  const Network network = composite(19);
+  Recipe recipe;
+  recipe.batch_size = 4;
+  std::vector<BatchResult> results;
+  std::vector<TrainingState> states;
+  for (int run = 0; run < 2; ++run) {
+    if (run == 1) {
+      const auto other = compiled(GetParam(), composite(33), recipe);
+      fill_batch(*other, 4, 9);
+      other->train_step({.lr = 0.1});
+    }
+    const auto executable = compiled(GetParam(), network, recipe);
+    executable->set_state({lived_in_weights(network, 2), {}});
+    fill_batch(*executable, 4, 3);
+    executable->train_step({.lr = 0.1, .seed = 5});
+    results.push_back(executable->train_step({.lr = 0.1, .step = 1, .seed = 5}));
+    states.push_back(executable->state());
+  }
+  EXPECT_EQ(results[0].loss, results[1].loss);
+  for (std::size_t i = 0; i < states[0].weights.size(); ++i) {
+    EXPECT_EQ(states[0].weights[i].data, states[1].weights[i].data) << states[0].weights[i].name;
+  }
+}
+
+TEST_P(Backend, EvaluatesWithoutChangingAnything) {
+  const Network network = composite(8);
+  Recipe recipe;
+  recipe.batch_size = 4;
+  const auto executable = compiled(GetParam(), network, recipe);
+  executable->set_state({lived_in_weights(network, 2), {}});
+  fill_batch(*executable, 4, 3);
+  const TrainingState before = executable->state();
+  const BatchResult first = executable->evaluate(4);
+  EXPECT_EQ(first.loss, executable->evaluate(4).loss);
+  const TrainingState after = executable->state();
+  for (std::size_t i = 0; i < before.weights.size(); ++i) {
+    EXPECT_EQ(before.weights[i].data, after.weights[i].data);
+  }
+}
+
+TEST_P(Backend, ReturnsALossThatIsNotFinite) {
+  for (const Network& network : {composite(8), sandwich(layer_cases()[15])}) {
+    Recipe recipe;
+    recipe.batch_size = 4;
+    const auto executable = compiled(GetParam(), network, recipe);
+    TrainingState state{lived_in_weights(network, 2), {}};
+    state.weights[0].data[0] = std::numeric_limits<float>::quiet_NaN();
+    executable->set_state(state);
+    fill_batch(*executable, network.output().shape.channels, 3);
+    EXPECT_TRUE(std::isnan(executable->evaluate(4).loss));
+    EXPECT_TRUE(std::isnan(executable->train_step({.lr = 0.1}).loss));
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Every, Backend, testing::ValuesIn(backends().begin(), backends().end()),
+                         [](const auto& tested) { return std::string(tested.param.name); });
+
+// The bar that a fast backend's arithmetic is held to: ResNet-8, five steps of SGD.
+class Parity : public testing::Test {
+ protected:
+  Parity() : network_(make_resnet({})) {
+    recipe_.batch_size = 4;
+    pair_ = {make_reference<double>(network_, recipe_),
+             compiled(backends().front(), network_, recipe_)};
+    pair_.start({initial_weights(network_, 1), {}}, 10, 2);
+  }
+
+  // How far one step's updates are apart, from one state on the batch of that seed.
+  double step_from(const TrainingState& state, std::int64_t step, std::uint64_t batch) {
+    pair_.start(state, 10, batch);
+    const StepSettings settings{.lr = 0.01, .step = step};
+    const double wanted = pair_.reference->train_step(settings).loss;
+    EXPECT_NEAR(pair_.tested->train_step(settings).loss / wanted, 1, 1e-6);
+    return apart(pair_.tested->state().weights, pair_.reference->state().weights, state.weights);
+  }
+
+  Network network_;
+  Recipe recipe_;
+  Pair pair_;
+};
+
+// One of the half a million inputs of ReLU may lie within rounding of zero and fall on its other
+// side, which is not an error of a backend; it will not happen in three batches out of three.
+TEST_F(Parity, HoldsForFiveStepsEachFromTheReferencesState) {
+  for (std::int64_t step = 0; step < 5; ++step) {
+    const TrainingState state = pair_.reference->state();
+    double update = 1;
+    for (std::uint64_t batch = 0; batch < 3 && update > 1e-4; ++batch) {
+      update = step_from(state, step, 10 * static_cast<std::uint64_t>(step) + batch);
+    }
+    EXPECT_LE(update, 1e-4) << "step " << step;
+  }
+}
+
+TEST_F(Parity, HoldsForFiveFreeSteps) {
+  for (std::int64_t step = 0; step < 5; ++step) {
+    const StepSettings settings{.lr = 0.01, .step = step};
+    const double wanted = pair_.reference->train_step(settings).loss;
+    EXPECT_NEAR(pair_.tested->train_step(settings).loss / wanted, 1, 1e-5) << "step " << step;
+  }
+}
+
+}  // namespace
+}  // namespace detol

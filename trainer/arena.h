@@ -1,0 +1,73 @@
+#pragma once
+
+// Arena: the memory of one compiled candidate. Every buffer says when it is first and last used;
+// buffers whose lives do not meet share bytes; one block holds them all and passes on to the next
+// candidate, so that a new one faults no pages and zeroes nothing.
+
+#include <cstddef>
+#include <deque>
+#include <limits>
+#include <memory>
+
+namespace detol {
+
+// A stretch of the arena. Its address is known after Arena::place().
+struct Buffer {
+  std::size_t bytes = 0;
+  int born = std::numeric_limits<int>::max();  // the first step that uses it
+  int dies = -1;                               // the last
+  Buffer* shares = nullptr;                    // whose bytes it takes over, if that is dead by then
+  std::size_t offset = 0;
+  std::byte* data = nullptr;
+
+  template <typename T>
+  T* as() const {
+    return reinterpret_cast<T*>(data);
+  }
+};
+
+// A block of memory, 2 MiB aligned, on huge pages where the system has them. Not thread-safe.
+class MemoryBlock {
+ public:
+  // Throws std::bad_alloc.
+  explicit MemoryBlock(std::size_t bytes);
+  ~MemoryBlock();
+  MemoryBlock(const MemoryBlock&) = delete;
+  MemoryBlock& operator=(const MemoryBlock&) = delete;
+
+  std::byte* data() const { return data_; }
+  std::size_t bytes() const { return bytes_; }
+
+ private:
+  std::byte* data_ = nullptr;
+  std::size_t bytes_ = 0;
+};
+
+class Arena {
+ public:
+  static constexpr int kAlways = std::numeric_limits<int>::max() - 1;
+
+  Buffer* make(std::size_t bytes);
+  // Made to overwrite `old` in place where nothing needs it any more. REQUIRES: equal sizes.
+  Buffer* make_over(Buffer* old);
+  // Alive from before the first step until after the last.
+  Buffer* make_persistent(std::size_t bytes);
+
+  void use(Buffer* buffer, int step);
+
+  // Gives every buffer its place and the arena its block: the last candidate's if that is free
+  // and large enough, else a new one. The contents are arbitrary. Throws std::bad_alloc.
+  void place();
+
+  std::size_t bytes() const { return bytes_; }  // after place()
+
+ private:
+  void merge_successors();
+  void find_offsets();
+
+  std::deque<Buffer> buffers_;
+  std::size_t bytes_ = 0;
+  std::shared_ptr<MemoryBlock> block_;
+};
+
+}  // namespace detol

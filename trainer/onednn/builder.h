@@ -1,0 +1,132 @@
+#pragma once
+
+// Builder: turns a network into two lists of steps over buffers.
+//
+// The forward list is written unit by unit. Each lowering leaves a closure that writes its
+// backward steps; they are called in the opposite order, so that when a value's gradient is asked
+// for, every consumer has added its term to it. Steps are numbered as they are written, which
+// gives every buffer its life and the arena its plan.
+
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "trainer/backend.h"
+#include "trainer/onednn/machine.h"
+#include "trainer/onednn/parameters.h"
+#include "trainer/plan.h"
+
+namespace detol::onednn {
+
+enum class Layout {
+  kPlain,    // N x C x H x W
+  kBlocked,  // N x C/lanes x H x W x lanes
+};
+
+// What a node makes: a tensor, and while the backward steps are written, the terms of its gradient
+// in the same layout.
+struct Value {
+  Shape shape;
+  Layout layout = Layout::kPlain;
+  bool needs_gradient = true;
+  Buffer* data = nullptr;
+  std::vector<Buffer*> gradients;
+};
+
+// What may differ between two runs of the same step.
+struct Turn {
+  bool training = true;
+  StepSettings settings;
+};
+
+using Run = std::function<void(const Turn&)>;
+
+class Builder {
+ public:
+  Builder(const Network& network, const Recipe& recipe);
+
+  const Node& node(NodeId id) const { return network_.nodes()[id]; }
+  std::int64_t batch() const { return recipe_.batch_size; }
+  Parameters& parameters() { return parameters_; }
+  const Parameters& parameters() const { return parameters_; }
+  Arena& arena() { return arena_; }
+  const Arena& arena() const { return arena_; }
+
+  // The value of a node, converted to that layout where it has another.
+  Value& value(NodeId id, Layout layout);
+  // The value of a node as it is.
+  Value& value(NodeId id) { return *values_[id]; }
+  // Declares what a unit makes.
+  Value& make_value(NodeId id, Layout layout, bool needs_gradient);
+
+  // Declares that a node's value is another's bytes, in plain layout and another shape.
+  void view_value(NodeId id, Value& of);
+
+  std::size_t floats(const Value& value) const;
+  Extent extent(const Value& value) const;             // REQUIRES: blocked
+  Desc desc(const Shape& shape, Layout layout) const;  // blocked: channels padded
+
+  // Appends a step that touches these buffers.
+  void step(const std::vector<Buffer*>& uses, Run run);
+  // Appends a primitive, which touches its arguments.
+  void step(std::unique_ptr<Call> call);
+  void on_backward(std::function<void()> lower) { backward_.push_back(std::move(lower)); }
+
+  // One buffer with the whole gradient of a value.
+  Buffer* gradient(Value& value);
+  // At most `most` terms whose sum is the gradient.
+  std::vector<Buffer*> gradient_terms(Value& value, std::size_t most);
+  // A new term of the gradient of a value, to be written by a step.
+  Buffer* add_gradient(Value& value);
+  // An existing buffer as a term.
+  void pass_gradient(Value& value, Buffer* term);
+
+  // One scratch buffer for all primitives.
+  Buffer* scratch(std::size_t bytes);
+  Buffer* floats_buffer(std::size_t floats) { return arena_.make(floats * sizeof(float)); }
+
+  // Writes the backward steps of everything lowered so far.
+  void lower_backward();
+  // Number of steps so far: the next step's.
+  std::size_t size() const { return steps_.size(); }
+
+  // Gives every buffer its memory, zeroes the parameters. Throws std::bad_alloc.
+  void place();
+  // Runs steps [first, end).
+  void run(std::size_t first, std::size_t end, const Turn& turn) const;
+
+ private:
+  Value& convert(Value& from, Layout layout);
+  Value& view(Value& of, const Shape& shape, Layout layout);
+
+  const Network network_;
+  const Recipe recipe_;
+  Arena arena_;
+  Parameters parameters_;
+  std::deque<Value> storage_;
+  std::vector<Value*> values_;                  // by node
+  std::map<const Value*, Value*> conversions_;  // to the other layout
+  std::vector<Run> steps_;
+  std::vector<std::unique_ptr<Call>> calls_;
+  std::vector<std::function<void()>> backward_;
+  Buffer* scratch_ = nullptr;
+};
+
+// A call of the primitive, with its scratch memory.
+template <typename Primitive>
+std::unique_ptr<Call> make_call(Builder& builder,
+                                const typename Primitive::primitive_desc& description) {
+  auto call = std::make_unique<Call>(Primitive(description));
+  const Desc scratch = description.scratchpad_desc();
+  if (scratch.get_size() == 0) return call;
+  call->add(DNNL_ARG_SCRATCHPAD, scratch, builder.scratch(scratch.get_size()));
+  return call;
+}
+
+// Appends a copy between two layouts of one tensor.
+void write_reorder(Builder& builder, const Desc& from, Buffer* source, const Desc& to,
+                   Buffer* target);
+
+}  // namespace detol::onednn

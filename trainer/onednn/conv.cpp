@@ -1,0 +1,192 @@
+// Convolution in three primitives. Channels are declared padded to whole registers: oneDNN then
+// has a fast implementation for every count, and the zeros take care of themselves. An image of
+// up to three channels is read as it is, without a copy to blocks. What the direct kernels refuse
+// (windows much larger than the image) goes through a matrix product in the plain layout.
+
+#include "trainer/onednn/conv.h"
+
+#include <fmt/format.h>
+
+#include <tuple>
+
+namespace detol::onednn {
+namespace {
+
+using Forward = dnnl::convolution_forward;
+using BackwardData = dnnl::convolution_backward_data;
+using BackwardWeights = dnnl::convolution_backward_weights;
+
+constexpr std::int64_t kImageChannels = 3;
+constexpr auto kDirect = dnnl::algorithm::convolution_direct;
+
+Dims pair(std::int64_t value) {
+  return {value, value};
+}
+
+template <typename PrimitiveDesc>
+std::optional<PrimitiveDesc> fast(PrimitiveDesc found, const Conv& c) {
+  if (!found || !choose_fast(found, c.layer.groups > 1)) return std::nullopt;
+  return found;
+}
+
+std::optional<Forward::primitive_desc> forward_of(const Conv& c) {
+  const Forward::desc desc(dnnl::prop_kind::forward_training, kDirect, c.x, c.w, c.bias, c.y,
+                           c.strides, c.dilates, c.padding, c.padding);
+  return fast(Forward::primitive_desc(desc, scratch_from_user(), machine().engine, true), c);
+}
+
+std::optional<BackwardData::primitive_desc> backward_data_of(const Conv& c, const Desc& w,
+                                                             const Forward::primitive_desc& hint) {
+  const BackwardData::desc desc(kDirect, c.x, w, c.y, c.strides, c.dilates, c.padding, c.padding);
+  return fast(BackwardData::primitive_desc(desc, scratch_from_user(), machine().engine, hint, true),
+              c);
+}
+
+std::optional<BackwardWeights::primitive_desc> backward_weights_of(
+    const Conv& c, const Forward::primitive_desc& hint) {
+  const BackwardWeights::desc desc(kDirect, c.x, c.w, c.bias, c.y, c.strides, c.dilates, c.padding,
+                                   c.padding);
+  return fast(
+      BackwardWeights::primitive_desc(desc, scratch_from_user(), machine().engine, hint, true), c);
+}
+
+}  // namespace
+
+Conv conv_of(const Layer& layer, const Desc& x, const Desc& y) {
+  Conv c;
+  c.layer = layer;
+  c.x = x;
+  c.y = y;
+  c.bias = layer.bias ? floats_desc({y.dims()[1]}, Tag::a) : Desc();
+  c.strides = pair(layer.stride);
+  c.dilates = pair(layer.dilation - 1);
+  c.padding = pair((layer.kernel - 1) * layer.dilation / 2);
+  return c;
+}
+
+ConvPrimitives primitives_of(Conv& c, const Desc& weight) {
+  ConvPrimitives all;
+  c.w = weight;
+  all.forward = forward_of(c);
+  if (!all.forward) return all;
+  c.w = all.forward->weights_desc();
+  all.data = backward_data_of(c, weight, *all.forward);
+  all.weights = backward_weights_of(c, *all.forward);
+  return all;
+}
+
+void write_forward(Builder& b, const Conv& c, const ConvPrimitives& all, Value& x, Value& y) {
+  auto call = make_call<Forward>(b, *all.forward);
+  call->add(DNNL_ARG_SRC, c.x, x.data);
+  call->add(DNNL_ARG_WEIGHTS, c.w, c.weight);
+  if (c.layer.bias) call->add(DNNL_ARG_BIAS, c.bias, c.offset);
+  call->add(DNNL_ARG_DST, c.y, y.data);
+  b.step(std::move(call));
+}
+
+void write_backward_data(Builder& b, const Conv& c, const ConvPrimitives& all, Buffer* g,
+                         Buffer* dx) {
+  const Desc wanted = all.data->weights_desc();
+  Buffer* weight = c.weight;
+  if (wanted != c.w) {
+    weight = b.arena().make(wanted.get_size());
+    write_reorder(b, c.w, c.weight, wanted, weight);
+  }
+  auto call = make_call<BackwardData>(b, *all.data);
+  call->add(DNNL_ARG_DIFF_DST, c.y, g);
+  call->add(DNNL_ARG_WEIGHTS, wanted, weight);
+  call->add(DNNL_ARG_DIFF_SRC, c.x, dx);
+  b.step(std::move(call));
+}
+
+void write_backward_weights(Builder& b, const Conv& c, const ConvPrimitives& all, Buffer* g,
+                            Value& x) {
+  auto call = make_call<BackwardWeights>(b, *all.weights);
+  call->add(DNNL_ARG_SRC, c.x, x.data);
+  call->add(DNNL_ARG_DIFF_DST, c.y, g);
+  call->add(DNNL_ARG_DIFF_WEIGHTS, c.w, c.weight_gradient);
+  if (c.layer.bias) call->add(DNNL_ARG_DIFF_BIAS, c.bias, c.offset_gradient);
+  b.step(std::move(call));
+}
+
+Desc with_extents(Desc padded, const Dims& extents) {
+  for (std::size_t i = 0; i < extents.size(); ++i) padded.data.dims[i] = extents[i];
+  return padded;
+}
+
+tl::unexpected<Error> no_implementation(const Layer& layer) {
+  return fail(
+      ErrorCode::kInput,
+      fmt::format("conv: onednn has no fast implementation of {} channels, kernel {}, stride {}, "
+                  "{} groups, dilation {}; train with the backend 'reference'",
+                  layer.channels, layer.kernel, layer.stride, layer.groups, layer.dilation));
+}
+
+std::optional<ConvChoice> choose_conv(Builder& b, const Unit& unit, const Layer& layer) {
+  const Value& source = b.value(b.node(unit.node).inputs[0]);
+  const bool image = layer.groups == 1 && source.shape.channels <= kImageChannels &&
+                     source.layout == Layout::kPlain && !source.needs_gradient;
+  using enum Layout;
+  for (const auto& [in, out, possible] :
+       {std::tuple(kPlain, kBlocked, image), std::tuple(kBlocked, kBlocked, true),
+        std::tuple(kPlain, kPlain, true)}) {
+    if (!possible) continue;
+    ConvChoice choice{
+        conv_of(layer, b.desc(source.shape, in), b.desc(b.node(unit.node).shape, out)),
+        {},
+        in,
+        out};
+    const std::int64_t k = layer.kernel, g = layer.groups;
+    const std::int64_t inputs = choice.conv.x.dims()[1], outputs = choice.conv.y.dims()[1];
+    const Dims weight =
+        g > 1 ? Dims{g, outputs / g, inputs / g, k, k} : Dims{outputs, inputs, k, k};
+    const Desc open(weight, dnnl::memory::data_type::f32, Tag::any);
+    choice.primitives = primitives_of(choice.conv, open);
+    const ConvPrimitives& all = choice.primitives;
+    if (all.forward && all.weights && (all.data || !source.needs_gradient)) return choice;
+  }
+  return std::nullopt;
+}
+
+void claim_bias(Builder& b, const Unit& unit, Conv& c) {
+  Parameter* bias = b.parameters().claim(unit.node, "bias");
+  if (bias == nullptr) return;
+  c.offset = &bias->weight;
+  c.offset_gradient = &bias->gradient;
+}
+
+Result<void> lower_direct(Builder& b, const Unit& unit) {
+  const Layer& layer = b.node(unit.node).layer;
+  const auto choice = choose_conv(b, unit, layer);
+  if (!choice) return no_implementation(layer);
+  Value& x = b.value(b.node(unit.node).inputs[0], choice->in);
+  Value& y = b.make_value(unit.node, choice->out, true);
+  Conv c = choice->conv;
+  const std::int64_t k = layer.kernel, groups = layer.groups;
+  const Dims extents = groups > 1 ? c.w.dims() : Dims{layer.channels, x.shape.channels, k, k};
+  const Desc plain = floats_desc(extents, groups > 1 ? Tag::abcde : Tag::abcd);
+  Parameter* p = b.parameters().claim(unit.node, "weight", plain, with_extents(c.w, extents));
+  c.weight = &p->weight;
+  c.weight_gradient = &p->gradient;
+  claim_bias(b, unit, c);
+  write_forward(b, c, choice->primitives, x, y);
+  b.on_backward([=, &b, &x, &y, all = choice->primitives] {
+    Buffer* g = b.gradient(y);
+    if (x.needs_gradient) write_backward_data(b, c, all, g, b.add_gradient(x));
+    write_backward_weights(b, c, all, g, x);
+  });
+  return {};
+}
+
+Result<void> lower_conv(Builder& b, const Unit& unit) {
+  const Layer& layer = b.node(unit.node).layer;
+  const std::int64_t inputs = b.value(b.node(unit.node).inputs[0]).shape.channels;
+  const std::int64_t lanes = machine().lanes();
+  if (layer.groups == 1) return lower_direct(b, unit);
+  if (layer.groups == inputs && layer.channels == inputs) return lower_depthwise(b, unit);
+  const bool whole =
+      inputs / layer.groups % lanes == 0 && layer.channels / layer.groups % lanes == 0;
+  return whole ? lower_direct(b, unit) : lower_spread(b, unit);
+}
+
+}  // namespace detol::onednn

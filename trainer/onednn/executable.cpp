@@ -1,0 +1,117 @@
+// One candidate, compiled: [forward steps][loss][backward steps][optimiser].
+
+#include <fmt/format.h>
+
+#include <cassert>
+#include <new>
+
+#include "trainer/loss.h"
+#include "trainer/onednn/lower.h"
+#include "trainer/onednn/onednn.h"
+
+namespace detol {
+namespace onednn {
+namespace {
+
+using Lower = Result<void> (*)(Builder&, const Unit&);
+
+// In the order of the enumeration; kInput is made by the executable.
+constexpr Lower kLowerings[] = {
+    nullptr,    lower_conv,        lower_dense,   lower_norm, lower_activation, lower_pool,
+    lower_pool, lower_global_pool, lower_flatten, lower_add,  lower_scale,      lower_dropout,
+};
+
+class OnednnExecutable final : public Executable {
+ public:
+  OnednnExecutable(const Network& network, const Recipe& recipe)
+      : builder_(network, recipe),
+        batch_(recipe.batch_size),
+        classes_(network.output().shape.elements()),
+        loss_(classes_, recipe.label_smoothing),
+        plain_loss_(classes_, 0) {}
+
+  Result<void> compile(const Network& network) {
+    make_inputs();
+    for (const Unit& unit : plan_units(network)) {
+      const LayerKind kind = builder_.node(unit.node).layer.kind;
+      DETOL_TRY(kLowerings[static_cast<std::size_t>(kind)](builder_, unit));
+    }
+    make_loss(builder_.value(network.nodes().size() - 1, Layout::kPlain));
+    builder_.lower_backward();
+    builder_.place();
+    return {};
+  }
+
+  std::span<float> images() override {
+    return {images_->as<float>(), static_cast<std::size_t>(batch_ * image_floats_)};
+  }
+  std::span<std::int32_t> labels() override {
+    return {labels_->as<std::int32_t>(), static_cast<std::size_t>(batch_)};
+  }
+  std::span<const float> logits() const override {
+    return {logits_->as<float>(), static_cast<std::size_t>(batch_ * classes_)};
+  }
+
+  BatchResult train_step(const StepSettings& settings) override {
+    builder_.run(0, builder_.size(), {true, settings});
+    builder_.parameters().update(settings);
+    return result_;
+  }
+
+  BatchResult evaluate(std::int64_t count) override {
+    assert(count > 0 && count <= batch_);
+    builder_.run(0, loss_step_, {false, {}});
+    const auto images = static_cast<std::size_t>(count);
+    return plain_loss_(logits().first(images * static_cast<std::size_t>(classes_)),
+                       std::span<const std::int32_t>(labels()).first(images), std::span<float>());
+  }
+
+  TrainingState state() const override { return builder_.parameters().state(); }
+  void set_state(const TrainingState& state) override { builder_.parameters().set_state(state); }
+  std::size_t bytes() const override { return builder_.arena().bytes(); }
+
+ private:
+  void make_inputs() {
+    Value& input = builder_.make_value(0, Layout::kPlain, false);
+    image_floats_ = input.shape.elements();
+    images_ = input.data;
+    labels_ = builder_.arena().make_persistent(static_cast<std::size_t>(batch_) * sizeof(int));
+    builder_.arena().use(images_, -1);
+    builder_.arena().use(images_, Arena::kAlways);
+  }
+
+  void make_loss(Value& logits) {
+    loss_step_ = builder_.size();
+    logits_ = logits.data;
+    builder_.arena().use(logits_, Arena::kAlways);
+    Buffer* gradient = logits.needs_gradient ? builder_.add_gradient(logits) : logits_;
+    builder_.step({logits_, gradient}, [this, gradient, wanted = logits.needs_gradient](auto&) {
+      const auto floats = static_cast<std::size_t>(wanted ? batch_ * classes_ : 0);
+      result_ = loss_(this->logits(), labels(), std::span<float>(gradient->as<float>(), floats));
+    });
+  }
+
+  Builder builder_;
+  const std::int64_t batch_, classes_;
+  std::int64_t image_floats_ = 0;
+  std::size_t loss_step_ = 0;
+  Buffer *images_ = nullptr, *labels_ = nullptr, *logits_ = nullptr;
+  CrossEntropy loss_, plain_loss_;
+  BatchResult result_;
+};
+
+}  // namespace
+}  // namespace onednn
+
+Result<std::unique_ptr<Executable>> compile_onednn(const Network& network, const Recipe& recipe) {
+  try {
+    auto executable = std::make_unique<onednn::OnednnExecutable>(network, recipe);
+    DETOL_TRY(executable->compile(network));
+    return executable;
+  } catch (const dnnl::error& error) {
+    if (error.status == dnnl_out_of_memory) throw std::bad_alloc();
+    return fail(ErrorCode::kInternal, fmt::format("onednn: {}", error.what()));
+  }
+}
+
+}  // namespace detol

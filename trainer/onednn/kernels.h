@@ -1,0 +1,108 @@
+#pragma once
+
+// The loops of the onednn backend that are our own: what is bound by memory (batch norm, ReLU,
+// pooling), where fusing saves a pass over a tensor, and what oneDNN would run in its reference
+// implementation (depthwise gradients). Private to this folder.
+//
+// Tensors are blocked: images x blocks x positions x lanes, where one vector register holds the
+// `lanes` channels of a position; missing channels of the last block are zero and stay zero.
+// There is one table of kernels per instruction set, made from the same source.
+
+#include <cstddef>
+#include <cstdint>
+
+namespace detol::onednn {
+
+struct Extent {
+  std::ptrdiff_t images = 0, blocks = 0, height = 1, width = 1;
+  std::ptrdiff_t positions() const { return height * width; }
+};
+
+// y = [ReLU] ((x - mean) * scale + beta [+ addend]), per channel.
+struct NormForward {
+  Extent extent;
+  const float* x = nullptr;
+  const float* addend = nullptr;  // or null
+  float* y = nullptr;
+  const float* mean = nullptr;
+  const float* scale = nullptr;  // gamma / deviation
+  const float* beta = nullptr;
+  bool relu = false;
+};
+
+// g = (term + other term) where y > 0; then the sums over a channel of g and of g * (x - mean).
+struct NormSums {
+  NormForward forward;           // y is read if there is an addend, else computed again from x
+  const float* term = nullptr;   // the gradient of y
+  const float* other = nullptr;  // more of it, or null
+  float* g = nullptr;            // written if not null; may be `term`
+  double* sum = nullptr;         // per channel
+  double* moment = nullptr;      // per channel
+};
+
+// dx = scale * (g - mean_g - (x - mean) * slope), per channel.
+struct NormBackward {
+  NormForward forward;  // relu: g is not masked yet
+  const float* g = nullptr;
+  const float* mean_g = nullptr;
+  const float* slope = nullptr;
+  float* dx = nullptr;  // may be g
+};
+
+// A window that slides over every channel by itself: pooling, depthwise convolution.
+struct Window {
+  Extent in, out;
+  std::ptrdiff_t kernel = 1, stride = 1, dilation = 1, padding = 0;
+};
+
+struct SgdStep {
+  float lr = 0, momentum = 0, decay = 0;
+  bool nesterov = false;
+};
+
+struct AdamStep {
+  float lr = 0, beta1 = 0, beta2 = 0, epsilon = 0, decay = 0;
+  float unbiased1 = 1, unbiased2 = 1;  // 1 - beta^t
+};
+
+struct Kernels {
+  std::ptrdiff_t lanes;
+
+  // Mean and biased variance of each channel, to double precision.
+  void (*norm_statistics)(const Extent&, const float* x, double* mean, double* variance);
+  void (*norm_forward)(const NormForward&);
+  void (*norm_sums)(const NormSums&);
+  void (*norm_backward)(const NormBackward&);
+
+  // Over a multiple of `lanes` floats; in place where the output is an input.
+  void (*relu)(const float* x, float* y, std::size_t floats);
+  void (*relu_backward)(const float* y, const float* g, float* dx, std::size_t floats);
+  void (*add)(const float* a, const float* b, float* y, std::size_t floats);
+  void (*multiply)(const float* a, const float* b, float* y, std::size_t floats);
+  void (*sgd)(const SgdStep&, float* w, const float* g, float* velocity, std::size_t floats);
+  void (*adamw)(const AdamStep&, float* w, const float* g, float* first, float* second,
+                std::size_t floats);
+
+  // y = x * s, s one value per image and channel.
+  void (*scale)(const Extent&, const float* x, const float* s, float* y);
+  // ds = the sum over positions of g * x.
+  void (*scale_gradient)(const Extent&, const float* g, const float* x, float* ds);
+  void (*global_pool)(const Extent&, const float* x, float* y);
+  void (*global_pool_backward)(const Extent&, const float* g, float* dx);
+
+  // `best` keeps which tap of the window was the largest.
+  void (*max_pool)(const Window&, const float* x, float* y, std::int32_t* best);
+  void (*max_pool_backward)(const Window&, const float* g, const std::int32_t* best, float* dx);
+  void (*avg_pool)(const Window&, const float* x, float* y);
+  void (*avg_pool_backward)(const Window&, const float* g, float* dx);
+
+  // Weights: blocks x kernel x kernel x lanes.
+  void (*depthwise)(const Window&, const float* x, const float* w, const float* bias, float* y);
+  void (*depthwise_backward)(const Window&, const float* g, const float* w, float* dx);
+  void (*depthwise_weights)(const Window&, const float* x, const float* g, float* dw, float* dbias);
+};
+
+extern const Kernels kBaselineKernels;  // 8 lanes, as the program is compiled
+extern const Kernels kAvx512Kernels;    // 16 lanes; REQUIRES: a processor with AVX-512
+
+}  // namespace detol::onednn

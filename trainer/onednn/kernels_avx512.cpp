@@ -1,0 +1,7 @@
+// The kernels for processors with AVX-512: CMake compiles this file alone for them. 16 lanes.
+
+#include "trainer/onednn/kernels.h"
+
+#define DETOL_LANES 16
+#define DETOL_KERNELS kAvx512Kernels
+#include "trainer/onednn/kernels_table.inc"

@@ -1,0 +1,7 @@
+// The kernels for every processor that the program runs on: 8 lanes, one AVX2 register.
+
+#include "trainer/onednn/kernels.h"
+
+#define DETOL_LANES 8
+#define DETOL_KERNELS kBaselineKernels
+#include "trainer/onednn/kernels_table.inc"

@@ -1,0 +1,59 @@
+#pragma once
+
+// Parameters: a candidate's weights, gradients and moments, each in one flat buffer, so that the
+// optimiser is one pass. A tensor lies in the layout its layer computes in, channels padded with
+// zeros to whole registers; every rule of the optimiser keeps zeros zero.
+
+#include <deque>
+#include <vector>
+
+#include "encodings/recipe.h"
+#include "trainer/backend.h"
+#include "trainer/onednn/machine.h"
+
+namespace detol::onednn {
+
+struct Parameter {
+  NetworkParameter origin;
+  Desc plain;               // as in checkpoints
+  Desc native;              // the same values where the layer wants them
+  std::size_t floats = 0;   // of the native layout, padding included
+  std::size_t offset = 0;   // in the flat buffers
+  Buffer weight, gradient;  // views into the flat buffers, set by bind()
+};
+
+class Parameters {
+ public:
+  Parameters(const Network& network, const Recipe& recipe);
+
+  // The tensor `name` of a node, to be kept in `native`: the same extents as `plain`, perhaps
+  // padded. Null if the node has no such tensor. The address is stable.
+  Parameter* claim(NodeId node, std::string_view name, const Desc& plain, const Desc& native);
+  // One value per channel.
+  Parameter* claim(NodeId node, std::string_view name);
+
+  // Makes the flat buffers. REQUIRES: every tensor was claimed.
+  void reserve(Arena& arena);
+  // After Arena::place(): zeros everything.
+  void bind();
+
+  void update(const StepSettings& settings);  // the optimiser's step
+  TrainingState state() const;
+  void set_state(const TrainingState& state);
+
+  std::size_t bytes() const { return floats_ * sizeof(float); }  // of one flat buffer
+
+ private:
+  void assign_offsets();
+  void update_range(const StepSettings& settings, std::size_t first, std::size_t end, double decay);
+
+  const Recipe recipe_;
+  std::deque<Parameter> parameters_;  // in the order of Network::parameters()
+  std::size_t decaying_ = 0;          // floats: first the tensors that decay,
+  std::size_t trainable_ = 0;         // then the other trainable ones,
+  std::size_t floats_ = 0;            // then running statistics
+  Buffer *weights_ = nullptr, *gradients_ = nullptr;
+  std::vector<Buffer*> moments_;
+};
+
+}  // namespace detol::onednn
