@@ -7,9 +7,10 @@
 // one sequence of tells it proposes the same trials, whatever the number of workers, and
 // applying a ledger rebuilds it without asking anything again. Not thread-safe.
 //
-//   auto searcher = make_searcher("evolution", space, {.seed = 7, .objectives =
-//   {minimize("loss")}}).value(); for (const Trial& trial : searcher->ask(0, 4))
-//   searcher->tell(trial, Measured{.values = {f(trial.genome)}});
+//   auto searcher =
+//       make_searcher("evolution", space, {.seed = 7, .objectives = {minimize("loss")}}).value();
+//   for (const Trial& trial : searcher->ask(0, 4))
+//     searcher->tell(trial, Measured{.values = {f(trial.genome)}});
 
 #include <map>
 #include <memory>
@@ -29,7 +30,7 @@ class Searcher {
   virtual ~Searcher() = default;
 
   // Proposes up to `count` trials, numbered from `first_id`; fewer (even none) means "tell
-  // me more first".
+  // me more first". Asking changes nothing: four at once are the four asked one by one.
   // REQUIRES: no trial at or above `first_id` was asked for or told before.
   virtual std::vector<Trial> ask(TrialId first_id, int count) = 0;
 

@@ -7,7 +7,7 @@
 //
 //   it goes on  <=>  fewer than max(1, floor(n / reduction_factor)) of the n values are better
 //
-// With reduction_factor 3 and losses arriving at a rung as 5, 4, 6, 7, 3, 4: go, go, stop,
+// With reduction_factor 3 and losses arriving at a rung as 5, 4, 4.5, 7, 3, 3.5: go, go, stop,
 // stop, go, go (the sixth has one better value, and two of six may go on). A tie goes on.
 //
 // The algorithm of the paper pauses trials and promotes them later, so a rung with fewer

@@ -67,10 +67,21 @@ TEST(Rng, BelowIsUnbiased) {
   for (int count : faces) EXPECT_NEAR(count, 10'000, 5 * 91);
 }
 
-TEST(Rng, BelowStaysBelowEvenForHugeRanges) {
+TEST(Rng, BelowIsUnbiasedForHugeRanges) {
+  // A plain remainder would put half of the words, not a third, into the lowest third.
   Rng rng(4);
-  const std::uint64_t huge = (std::uint64_t{1} << 63) + 1;  // rejects almost every second word
-  for (int i = 0; i < 1000; ++i) EXPECT_LT(rng.below(huge), huge);
+  const std::uint64_t third = std::uint64_t{1} << 62;
+  int lowest = 0;
+  for (int i = 0; i < 3000; ++i) {
+    const std::uint64_t drawn = rng.below(3 * third);
+    ASSERT_LT(drawn, 3 * third);
+    lowest += drawn < third ? 1 : 0;
+  }
+  EXPECT_NEAR(lowest, 1000, 5 * 26);
+}
+
+TEST(Rng, BelowOneIsZero) {
+  Rng rng(4);
   for (int i = 0; i < 100; ++i) EXPECT_EQ(rng.below(1), 0u);
 }
 

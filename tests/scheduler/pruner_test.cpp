@@ -21,7 +21,7 @@ TEST(Pruners, AnUnknownNameIsAUsageErrorWithAGuess) {
 
 TEST(Asha, KeepsTheTopThirdOfARung) {
   const auto asha = make("asha", 9);
-  const std::vector<double> losses = {5, 4, 6, 7, 3, 4};
+  const std::vector<double> losses = {5, 4, 4.5, 7, 3, 3.5};
   const std::vector<bool> stopped = {false, false, true, true, false, false};
   for (std::size_t i = 0; i < losses.size(); ++i)
     EXPECT_EQ(asha->stops(i, 1, losses[i]), stopped[i]) << "arrival " << i;
