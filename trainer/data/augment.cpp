@@ -20,21 +20,20 @@ Window draw_window(Rng rng, int padding, bool flip) {
 Normaliser::Normaliser(const Dataset& data) : shape_(data.info.task.input) {
   for (std::size_t channel = 0; channel < data.mean.size(); ++channel) {
     const double mean = data.mean[channel], deviation = data.deviation[channel];
-    std::array<float, 256>& table = tables_.emplace_back();
-    for (std::size_t x = 0; x < 256; ++x) {
-      table[x] = static_cast<float>((static_cast<double>(x) / 255 - mean) / deviation);
-    }
+    channels_.push_back(
+        {static_cast<float>(1 / (255 * deviation)), static_cast<float>(-mean / deviation)});
   }
 }
 
 void Normaliser::write(std::span<const std::uint8_t> image, std::span<float> out) const {
   assert(image.size() == out.size());
   const auto plane = static_cast<std::size_t>(shape_.height * shape_.width);
-  for (std::size_t channel = 0; channel < tables_.size(); ++channel) {
-    const std::array<float, 256>& table = tables_[channel];
-    const std::uint8_t* from = image.data() + channel * plane;
-    float* to = out.data() + channel * plane;
-    for (std::size_t i = 0; i < plane; ++i) to[i] = table[from[i]];
+  const std::uint8_t* from = image.data();
+  float* to = out.data();
+  for (const Channel channel : channels_) {
+    for (std::size_t i = 0; i < plane; ++i) to[i] = channel(from[i]);
+    from += plane;
+    to += plane;
   }
 }
 
@@ -46,15 +45,16 @@ void Normaliser::write(std::span<const std::uint8_t> image, const Window& window
   const std::int64_t last = std::clamp<std::int64_t>(width - window.right, first, width);
   const std::uint8_t* plane = image.data();
   float* row = out.data();
-  for (const std::array<float, 256>& table : tables_) {
+  for (const Channel channel : channels_) {
+    const float black = channel(0);
     for (std::int64_t y = 0; y < height; ++y, row += width) {
       const std::int64_t from = y + window.down;
       const bool covered = from >= 0 && from < height;
-      std::fill(row, row + (covered ? first : width), table[0]);
+      std::fill(row, row + (covered ? first : width), black);
       if (!covered) continue;
       const std::uint8_t* pixels = plane + from * width + window.right;
-      for (std::int64_t x = first; x < last; ++x) row[x] = table[pixels[x]];
-      std::fill(row + last, row + width, table[0]);
+      for (std::int64_t x = first; x < last; ++x) row[x] = channel(pixels[x]);
+      std::fill(row + last, row + width, black);
       if (window.mirrored) std::reverse(row, row + width);
     }
     plane += height * width;

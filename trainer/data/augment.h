@@ -5,7 +5,6 @@
 // that channel; what a crop uncovers is black (x = 0), padded before normalisation as
 // torchvision does. Allocates nothing.
 
-#include <array>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -35,8 +34,13 @@ class Normaliser {
   void write(std::span<const std::uint8_t> image, const Window& window, std::span<float> out) const;
 
  private:
+  struct Channel {
+    float scale, shift;
+    float operator()(std::uint8_t pixel) const { return scale * static_cast<float>(pixel) + shift; }
+  };
+
   Shape shape_;
-  std::vector<std::array<float, 256>> tables_;  // per channel: of every byte
+  std::vector<Channel> channels_;
 };
 
 }  // namespace detol
