@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <chrono>
+#include <optional>
 #include <random>
 #include <system_error>
 #include <unordered_map>
@@ -51,6 +52,7 @@ class SqliteLedger final : public Ledger {
   std::int64_t token_ = 0;
   std::unordered_map<StudyId, Study> studies_;  // as committed
   bool may_retry_ = false;
+  std::optional<Error> lost_;  // an fsync failed: nothing may be acknowledged any more
 };
 
 // Takes the database over: from now on any other master's commit fails.
@@ -68,13 +70,15 @@ Result<void> SqliteLedger::start() {
 // All of `body` or nothing. On a full disk SQLite may have rolled back by itself.
 template <typename Body>
 Result<void> SqliteLedger::in_transaction(Body body) {
+  if (lost_) return tl::unexpected(*lost_);
   may_retry_ = false;
   auto done = sqlite::run(database_.get(), "BEGIN IMMEDIATE");
   if (done) done = check_token();
   if (done) done = body();
   if (done) done = sqlite::run(database_.get(), "COMMIT");
   if (done) return {};
-  may_retry_ = sqlite::is_out_of_space(database_.get());
+  may_retry_ = sqlite::is_write_refused(database_.get());
+  if (sqlite::is_sync_failed(database_.get())) lost_ = done.error();
   if (sqlite3_get_autocommit(database_.get()) == 0)
     sqlite3_exec(database_.get(), "ROLLBACK", nullptr, nullptr, nullptr);
   return done;
@@ -172,13 +176,23 @@ Result<void> quick_check(sqlite3* database) {
 }
 
 Result<sqlite::Database> open_checked(const fs::path& path) {
+  std::error_code error;
+  const bool had_log = fs::exists(path.string() + "-wal", error);
   DETOL_ASSIGN(auto database, sqlite::open(path.string(), SQLITE_OPEN_READWRITE));
   auto sound = quick_check(database.get());
   if (sound) sound = check_definitions(database.get());
   if (sound) return database;
-  // Leave the file and its log as evidence.
-  sqlite3_db_config(database.get(), SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, nullptr);
+  // A damaged file and its log stay as they are.
+  if (had_log) sqlite3_db_config(database.get(), SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, nullptr);
   return tl::unexpected(sound.error());
+}
+
+Result<sqlite::Database> open_or_create(const fs::path& path) {
+  // Another process may have created it before we had the lock.
+  DETOL_ASSIGN(const bool is_there_now, is_there(path));
+  if (!is_there_now) DETOL_TRY(create_database(path));
+  DETOL_TRY(check_header(path));
+  return open_checked(path);
 }
 
 }  // namespace
@@ -187,12 +201,12 @@ Result<std::unique_ptr<Ledger>> Ledger::open(const fs::path& path) {
   DETOL_ASSIGN(const bool was_there, is_there(path));
   if (was_there) DETOL_TRY(check_header(path));
   DETOL_ASSIGN(WriterLock lock, WriterLock::acquire(path));
-  // Another process may have created it before we had the lock.
-  DETOL_ASSIGN(const bool is_there_now, is_there(path));
-  if (!is_there_now) DETOL_TRY(create_database(path));
-  DETOL_TRY(check_header(path));
-  DETOL_ASSIGN(auto database, open_checked(path));
-  auto ledger = std::make_unique<SqliteLedger>(std::move(lock), std::move(database));
+  auto database = open_or_create(path);
+  if (!database) {
+    lock.withdraw();
+    return tl::unexpected(std::move(database).error());
+  }
+  auto ledger = std::make_unique<SqliteLedger>(std::move(lock), std::move(*database));
   DETOL_TRY(ledger->start());
   return ledger;
 }

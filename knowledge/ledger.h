@@ -122,12 +122,13 @@ class Ledger {
 
   // One transaction: all of the events or none; durable when it returns. After an error
   // nothing of it is kept.
-  // Errors (kStorage): the disk is full (may_retry()), an I/O error, another master took over.
+  // Errors (kStorage): the disk refused a write (may_retry()), another failure of the disk,
+  // another master took over.
   // REQUIRES: within an event, names of params or metrics differ.
   virtual Result<void> append(StudyId study, std::span<const Event> events) = 0;
 
-  // True if the last failure was only for lack of space: the same call may succeed once there
-  // is some. After any other failed append the process should end and resume.
+  // True if the last failed call met a full or read-only disk: the same call may succeed
+  // later. After any other failed append the process must end, and the study be resumed.
   virtual bool may_retry() const = 0;
 
   // The study by name. Errors (kStudy): there is none, with a did-you-mean.

@@ -1,6 +1,5 @@
 #include <fmt/format.h>
 
-#include <cerrno>
 #include <limits>
 
 #include "knowledge/sqlite_impl.h"
@@ -9,7 +8,9 @@ namespace detol::sqlite {
 namespace {
 
 std::string_view remedy(sqlite3* database) {
-  if (is_out_of_space(database)) return "the disk is full: free some space and go on";
+  if (is_write_refused(database))
+    return "nothing was kept: is the disk full, over quota or read-only? make room and go on";
+  if (is_sync_failed(database)) return "the disk is failing: end this process and resume";
   switch (sqlite3_errcode(database)) {
     case SQLITE_CORRUPT:
       return "the file is damaged: restore a backup, or pass another --storage";
@@ -30,12 +31,21 @@ std::string_view remedy(sqlite3* database) {
 
 }  // namespace
 
-bool is_out_of_space(sqlite3* database) {
-  const int code = sqlite3_errcode(database);
-  if (code == SQLITE_FULL) return true;
-  if (code != SQLITE_IOERR) return false;
-  const int cause = sqlite3_system_errno(database);
-  return cause == ENOSPC || cause == EDQUOT || cause == EFBIG;
+bool is_write_refused(sqlite3* database) {
+  switch (sqlite3_extended_errcode(database)) {
+    case SQLITE_FULL:
+    case SQLITE_IOERR_WRITE:    // SQLite calls only ENOSPC full, not a quota or a limit
+    case SQLITE_IOERR_SHMSIZE:  // the shared index of the log could not grow
+    case SQLITE_IOERR_SHMMAP:
+      return true;
+    default:
+      return false;
+  }
+}
+
+bool is_sync_failed(sqlite3* database) {
+  const int code = sqlite3_extended_errcode(database);
+  return code == SQLITE_IOERR_FSYNC || code == SQLITE_IOERR_DIR_FSYNC;
 }
 
 Error failure(sqlite3* database) {

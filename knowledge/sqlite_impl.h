@@ -27,8 +27,13 @@ using Database = std::unique_ptr<sqlite3, CloseDatabase>;
 // to do about it.
 Error failure(sqlite3* database);
 
-// True if the last failure was for lack of space: the disk, a quota, a file size limit.
-bool is_out_of_space(sqlite3* database);
+// True if the last failure was a write that the disk refused (full, a quota, read-only, a bad
+// block): nothing of the transaction is there, and a later try may succeed.
+bool is_write_refused(sqlite3* database);
+
+// True if the last failure was an fsync: what is durable is unknown, and trying again would
+// only look like success.
+bool is_sync_failed(sqlite3* database);
 
 // `flags` as sqlite3_open_v2's; waits up to 5 s for another process's lock.
 Result<Database> open(const std::string& name, int flags);

@@ -47,9 +47,16 @@ Result<void> write_holder(int file, const std::string& path) {
 
 }  // namespace
 
+WriterLock::WriterLock(std::string path) : path_(std::move(path)) {
+  file_ = ::open(path_.c_str(), O_RDWR | O_CLOEXEC);
+  if (file_ >= 0 || errno != ENOENT) return;
+  file_ = ::open(path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
+  is_new_ = file_ >= 0;
+}
+
 Result<WriterLock> WriterLock::acquire(const std::filesystem::path& database) {
   const std::string path = database.string() + ".lock";
-  WriterLock lock(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644));
+  WriterLock lock(path);
   if (lock.file_ < 0) {
     return fail(ErrorCode::kStorage,
                 fmt::format("{}: cannot be created: {}; pass a --storage that you may write", path,
@@ -70,6 +77,10 @@ Result<WriterLock> WriterLock::acquire(const std::filesystem::path& database) {
   }
   DETOL_TRY(write_holder(lock.file_, path));
   return lock;
+}
+
+void WriterLock::withdraw() {
+  if (is_new_) ::unlink(path_.c_str());
 }
 
 WriterLock::~WriterLock() {

@@ -5,6 +5,8 @@
 // however it dies, so a dead holder needs no cleaning up. The file says who holds it.
 
 #include <filesystem>
+#include <string>
+#include <utility>
 
 #include "core/result.h"
 
@@ -16,13 +18,22 @@ class WriterLock {
   // cannot be created.
   static Result<WriterLock> acquire(const std::filesystem::path& database);
 
-  WriterLock(WriterLock&& other) noexcept : file_(other.file_) { other.file_ = -1; }
+  // Removes the lock's file if it was not there before: nothing will be written after all.
+  void withdraw();
+
+  WriterLock(WriterLock&& other) noexcept
+      : file_(std::exchange(other.file_, -1)),
+        path_(std::move(other.path_)),
+        is_new_(other.is_new_) {}
   WriterLock& operator=(WriterLock&&) = delete;
   ~WriterLock();
 
  private:
-  explicit WriterLock(int file) : file_(file) {}
-  int file_;
+  explicit WriterLock(std::string path);
+
+  int file_ = -1;
+  std::string path_;
+  bool is_new_ = false;
 };
 
 }  // namespace detol

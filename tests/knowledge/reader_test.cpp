@@ -12,21 +12,10 @@ using namespace testing_support;
 
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
-std::string to_line(const std::vector<Cell>& row) {
-  std::string line;
-  for (const Cell& cell : row) {
-    if (!line.empty()) line += '|';
-    if (const auto* whole = std::get_if<std::int64_t>(&cell)) line += fmt::format("{}", *whole);
-    if (const auto* real = std::get_if<double>(&cell)) line += fmt::format("{}", *real);
-    if (const auto* text = std::get_if<std::string>(&cell)) line += *text;
-  }
-  return line;
-}
-
 std::vector<std::string> lines(Reader& reader, const std::string& sql,
                                const std::vector<Cell>& arguments = {}) {
   std::vector<std::string> result;
-  for (const auto& row : must(reader.select(sql, arguments)).rows) result.push_back(to_line(row));
+  for (const auto& row : must(reader.select(sql, arguments)).rows) result.push_back(describe(row));
   return result;
 }
 

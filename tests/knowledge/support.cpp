@@ -62,4 +62,15 @@ std::vector<std::string> describe(const std::vector<Event>& events) {
   return lines;
 }
 
+std::string describe(const std::vector<Cell>& row) {
+  std::vector<std::string> cells;
+  for (const Cell& cell : row) {
+    cells.emplace_back();
+    if (const auto* whole = std::get_if<std::int64_t>(&cell)) cells.back() = std::to_string(*whole);
+    if (const auto* real = std::get_if<double>(&cell)) cells.back() = fmt::format("{}", *real);
+    if (const auto* text = std::get_if<std::string>(&cell)) cells.back() = *text;
+  }
+  return fmt::format("{}", fmt::join(cells, "|"));
+}
+
 }  // namespace detol::testing_support

@@ -3,6 +3,7 @@
 // A folder that is gone after the test, and events to put into a ledger.
 
 #include <stdlib.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <limits>
@@ -18,8 +19,12 @@ namespace detol::testing_support {
 
 class Folder {
  public:
+  // In memory where possible: an fsync on a busy disk takes longer than most tests.
   Folder() {
-    std::string name = (std::filesystem::temp_directory_path() / "detol-XXXXXX").string();
+    const std::filesystem::path memory = "/dev/shm";
+    const bool has_memory = ::access(memory.c_str(), W_OK) == 0;
+    std::string name =
+        ((has_memory ? memory : std::filesystem::temp_directory_path()) / "detol-XXXXXX").string();
     if (::mkdtemp(name.data()) != nullptr) path_ = name;
   }
   Folder(const Folder&) = delete;
@@ -78,6 +83,9 @@ inline event::Told failed(TrialId trial, Cause cause) {
 // Every field of an event as text, so that lists of events can be compared and printed.
 std::string describe(const Event& event);
 std::vector<std::string> describe(const std::vector<Event>& events);
+
+// A row's cells, joined by bars.
+std::string describe(const std::vector<Cell>& row);
 
 // An open ledger with one study.
 struct OneStudy {

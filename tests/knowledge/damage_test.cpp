@@ -1,0 +1,138 @@
+// Flipped bits: every answer is the right one or an error.
+
+#include <algorithm>
+#include <fstream>
+#include <sstream>
+
+#include "core/rng.h"
+#include "knowledge/check.h"
+#include "tests/knowledge/support.h"
+
+namespace detol {
+namespace {
+
+namespace fs = std::filesystem;
+using namespace testing_support;
+
+const char* const kQueries[] = {
+    "SELECT * FROM v_trials ORDER BY trial",
+    "SELECT * FROM v_params ORDER BY trial, name",
+    "SELECT * FROM v_metrics ORDER BY trial, epoch, name",
+    "SELECT * FROM v_workers ORDER BY worker",
+    "SELECT * FROM v_studies",
+    "SELECT * FROM v_datasets",
+    "SELECT value FROM v_trials WHERE study = 's' AND trial = 11",
+    "SELECT value FROM v_metrics WHERE study = 's' AND trial = 7 AND epoch = 2",
+};
+
+// Everything a reader can say about a database: lines that start with "error" are refusals.
+std::vector<std::string> answers(const fs::path& path) {
+  auto reader = Reader::open(path);
+  if (!reader) return {"error " + reader.error().message};
+  std::vector<std::string> lines;
+  const auto study = (*reader)->study("s");
+  lines.push_back(study ? study->config + study->budget + study->state : "error");
+  const auto events = (*reader)->events(1);
+  lines.push_back("error");
+  if (events) {
+    lines.back().clear();
+    for (const Event& event : *events) lines.back() += describe(event) + "\n";
+  }
+  for (const char* query : kQueries) {
+    const auto rows = (*reader)->select(query);
+    lines.push_back("error");
+    if (!rows) continue;
+    lines.back().clear();
+    for (const auto& row : rows->rows) lines.back() += describe(row) + "\n";
+  }
+  return lines;
+}
+
+std::string small_database() {
+  OneStudy one;
+  for (TrialId trial = 0; trial < 30; ++trial) {
+    const double accuracy = 1.0 / (1.0 + static_cast<double>(trial));
+    one.append({asked(trial), started(trial, 1), reported(trial, 1, 1, accuracy),
+                reported(trial, 1, 2, accuracy), event::Requeued{trial, 1, "lost"},
+                started(trial, 2), reported(trial, 2, 3, accuracy), complete(trial, accuracy)});
+  }
+  one.append({event::Accounted{60, 120}, event::StudyState{"DONE", "1cpu-h", 99}});
+  one.ledger.reset();
+  std::ostringstream bytes;
+  bytes << std::ifstream(one.path, std::ios::binary).rdbuf();
+  return bytes.str();
+}
+
+bool refuses(const std::vector<std::string>& found) {
+  return std::any_of(found.begin(), found.end(),
+                     [](const std::string& line) { return line.starts_with("error"); });
+}
+
+bool is_sound(const fs::path& path) {
+  const auto problems = check(path);
+  return problems && problems->empty();
+}
+
+struct Tally {
+  int refused = 0;
+  int harmless = 0;
+};
+
+Tally flip_bits(int flips, std::uint64_t seed) {
+  Folder folder;
+  const auto path = folder / "detol.db";
+  const std::string sound = small_database();
+  std::ofstream(path, std::ios::binary) << sound;
+  const auto truth = answers(path);
+  Rng rng(seed);
+  Tally tally;
+  for (int i = 0; i < flips; ++i) {
+    const std::size_t at = rng.below(sound.size());
+    const int bit = static_cast<int>(rng.below(8));
+    std::string bytes = sound;
+    bytes[at] = static_cast<char>(bytes[at] ^ (1 << bit));
+    std::ofstream(path, std::ios::binary) << bytes;
+    const auto found = answers(path);
+    const bool is_refused = refuses(found);
+    for (std::size_t line = 0; line < found.size(); ++line) {
+      if (found[line].starts_with("error")) continue;
+      EXPECT_EQ(found[line], truth[line]) << "byte " << at << " bit " << bit;
+    }
+    if (is_refused) {
+      EXPECT_FALSE(is_sound(path)) << "byte " << at << " bit " << bit;
+    }
+    ++(is_refused ? tally.refused : tally.harmless);
+  }
+  return tally;
+}
+
+TEST(Damage, NoFlippedBitChangesAnAnswer) {
+  const Tally tally = flip_bits(120, 20261120);
+  EXPECT_GT(tally.refused, 30);
+  RecordProperty("refused", tally.refused);
+  RecordProperty("harmless", tally.harmless);
+}
+
+TEST(Damage, ASoundDatabaseHasNoProblems) {
+  Folder folder;
+  std::ofstream(folder / "detol.db", std::ios::binary) << small_database();
+  EXPECT_EQ(must(check(folder / "detol.db")), std::vector<std::string>{});
+}
+
+TEST(Damage, TheLedgerNamesTheDamagedEvent) {
+  Folder folder;
+  std::string bytes = small_database();
+  const auto at = bytes.find("\"val_accuracy\":0.5");
+  ASSERT_NE(at, std::string::npos);
+  bytes[at + 17] = '6';
+  std::ofstream(folder / "detol.db", std::ios::binary) << bytes;
+  const auto ledger = must(Ledger::open(folder / "detol.db"));
+  const auto events = ledger->events(1);
+  ASSERT_FALSE(events);
+  EXPECT_EQ(events.error().code, ErrorCode::kStorage);
+  EXPECT_NE(events.error().message.find("of study 's' is damaged"), std::string::npos)
+      << events.error().message;
+}
+
+}  // namespace
+}  // namespace detol

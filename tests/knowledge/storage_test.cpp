@@ -1,0 +1,225 @@
+// What the ledger refuses to open, what it says, and that it leaves everything as it was.
+
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <fstream>
+#include <sstream>
+
+#include "knowledge/check.h"
+#include "tests/knowledge/support.h"
+
+namespace detol {
+namespace {
+
+namespace fs = std::filesystem;
+using namespace testing_support;
+
+std::string bytes_of(const fs::path& path) {
+  std::ostringstream bytes;
+  bytes << std::ifstream(path, std::ios::binary).rdbuf();
+  return bytes.str();
+}
+
+void write(const fs::path& path, const std::string& bytes) {
+  std::ofstream(path, std::ios::binary) << bytes;
+}
+
+// A sound, closed database with one study of a few trials.
+std::string sound_database() {
+  OneStudy one;
+  for (TrialId trial = 0; trial < 20; ++trial)
+    one.append({asked(trial), started(trial, 1), reported(trial, 1, 1, 0.5), complete(trial, 0.5)});
+  one.ledger.reset();
+  return bytes_of(one.path);
+}
+
+std::string with_version(std::string bytes, char version) {
+  bytes[63] = version;  // the last byte of PRAGMA user_version in the header
+  return bytes;
+}
+
+struct Refusal {
+  std::string name, bytes, says;
+};
+
+std::vector<Refusal> refusals() {
+  const std::string sound = sound_database();
+  std::string stranger = sound;
+  stranger[71] ^= 1;  // PRAGMA application_id
+  return {{"text",
+           "this is a text file, long enough to have a header of a hundred bytes, but it "
+           "does not have one at all",
+           "not a database"},
+          {"short", "SQLite format 3", "truncated"},
+          {"truncated", sound.substr(0, sound.size() / 2), "damaged"},
+          {"newer", with_version(sound, 99), "version 99"},
+          {"stranger", stranger, "not a detol database"}};
+}
+
+TEST(Storage, RefusesABadFileAndLeavesItAsItWas) {
+  for (const Refusal& bad : refusals()) {
+    Folder folder;
+    const auto path = folder / "detol.db";
+    write(path, bad.bytes);
+    const auto ledger = Ledger::open(path);
+    ASSERT_FALSE(ledger) << bad.name;
+    EXPECT_EQ(ledger.error().code, ErrorCode::kStorage) << bad.name;
+    EXPECT_NE(ledger.error().message.find(bad.says), std::string::npos) << ledger.error().message;
+    EXPECT_NE(ledger.error().message.find(path.string()), std::string::npos) << bad.name;
+    EXPECT_EQ(bytes_of(path), bad.bytes) << bad.name;
+    EXPECT_EQ(folder.size(), 1U) << bad.name;
+  }
+}
+
+TEST(Storage, AReaderRefusesABadFileToo) {
+  for (const Refusal& bad : refusals()) {
+    Folder folder;
+    const auto path = folder / "detol.db";
+    write(path, bad.bytes);
+    auto reader = Reader::open(path);
+    auto rows = reader ? (*reader)->select("SELECT * FROM v_trials")
+                       : Result<Rows>(tl::unexpected(reader.error()));
+    ASSERT_FALSE(rows) << bad.name;
+    EXPECT_EQ(rows.error().code, ErrorCode::kStorage) << bad.name;
+    EXPECT_EQ(bytes_of(path), bad.bytes) << bad.name;
+  }
+}
+
+TEST(Storage, SaysWhyAPlaceCannotHoldADatabase) {
+  Folder folder;
+  write(folder / "file", "x");
+  fs::create_directory(folder / "folder");
+  struct Place {
+    fs::path path;
+    std::string says;
+  };
+  const Place places[] = {{folder / "none" / "detol.db", "does not exist"},
+                          {folder / "file" / "detol.db", "does not exist"},
+                          {folder / "folder", "not a file"},
+                          {"/proc/detol.db", "cannot be created"}};
+  for (const Place& place : places) {
+    const auto ledger = Ledger::open(place.path);
+    ASSERT_FALSE(ledger) << place.path;
+    EXPECT_EQ(ledger.error().code, ErrorCode::kStorage);
+    EXPECT_NE(ledger.error().message.find(place.says), std::string::npos) << ledger.error().message;
+  }
+  EXPECT_EQ(folder.size(), 2U);
+}
+
+TEST(Storage, RefusesALogWhoseDatabaseIsGone) {
+  Folder folder;
+  write(folder / "detol.db-wal", "somebody's last hour");
+  const auto ledger = Ledger::open(folder / "detol.db");
+  ASSERT_FALSE(ledger);
+  EXPECT_NE(ledger.error().message.find("restore"), std::string::npos) << ledger.error().message;
+  EXPECT_EQ(bytes_of(folder / "detol.db-wal"), "somebody's last hour");
+}
+
+TEST(Storage, OpensAfterACreationThatWasKilledAnywhere) {
+  Folder folder;
+  write(folder / "detol.db", "");
+  write(folder / "detol.db.new", sound_database().substr(0, 5000));
+  write(folder / "detol.db.new-wal", "half");
+  write(folder / "detol.db.lock", "");
+  auto ledger = Ledger::open(folder / "detol.db");
+  ASSERT_TRUE(ledger) << ledger.error().message;
+  must((*ledger)->create_study(study_named("s")));
+  EXPECT_FALSE(fs::exists(folder / "detol.db.new"));
+}
+
+TEST(Storage, ASecondWriterIsToldWhoTheFirstIs) {
+  OneStudy one;
+  const auto second = Ledger::open(one.path);
+  ASSERT_FALSE(second);
+  EXPECT_EQ(second.error().code, ErrorCode::kStorage);
+  const std::string& says = second.error().message;
+  EXPECT_NE(says.find("process " + std::to_string(::getpid()) + " on host "), std::string::npos)
+      << says;
+  EXPECT_NE(says.find(" since 20"), std::string::npos) << says;
+  one.append({asked(0)});
+}
+
+TEST(Storage, ADeadWriterIsTakenOver) {
+  Folder folder;
+  const auto path = folder / "detol.db";
+  int ready[2];
+  ASSERT_EQ(::pipe(ready), 0);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    const auto ledger = must(Ledger::open(path));
+    must(ledger->create_study(study_named("s")));
+    (void)!::write(ready[1], "x", 1);
+    ::pause();
+    ::_exit(0);
+  }
+  char byte = 0;
+  ASSERT_EQ(::read(ready[0], &byte, 1), 1);
+  const auto refused = Ledger::open(path);
+  ASSERT_FALSE(refused);
+  EXPECT_NE(refused.error().message.find(std::to_string(child)), std::string::npos);
+  ::kill(child, SIGKILL);
+  ::waitpid(child, nullptr, 0);
+  auto ledger = Ledger::open(path);
+  ASSERT_TRUE(ledger) << ledger.error().message;
+  EXPECT_TRUE((*ledger)->study("s"));
+}
+
+TEST(Storage, AReplacedWriterCannotCommit) {
+  OneStudy one;
+  one.append({asked(0)});
+  fs::remove(one.path.string() + ".lock");  // as when a network loses the lock
+  const auto successor = must(Ledger::open(one.path));
+  const auto late = one.ledger->append(one.study, std::vector<Event>{asked(1)});
+  ASSERT_FALSE(late);
+  EXPECT_EQ(late.error().code, ErrorCode::kStorage);
+  EXPECT_NE(late.error().message.find("took this database over"), std::string::npos);
+  EXPECT_FALSE(one.ledger->may_retry());
+  must(successor->append(one.study, std::vector<Event>{asked(2)}));
+  EXPECT_EQ(must(successor->events(one.study)).size(), 2U);
+}
+
+TEST(Storage, AReaderWorksOnAFolderItMayNotWrite) {
+  Folder folder;
+  const auto path = folder / "detol.db";
+  write(path, sound_database());
+  fs::permissions(path.parent_path(), fs::perms::owner_read | fs::perms::owner_exec);
+  const auto reader = Reader::open(path);
+  const auto rows = (*reader)->select("SELECT count(*) FROM v_trials");
+  fs::permissions(path.parent_path(), fs::perms::owner_all);
+  ASSERT_TRUE(rows) << rows.error().message;
+  EXPECT_EQ(std::get<std::int64_t>(rows->rows[0][0]), 20);
+}
+
+// A full disk, by the limit on the size of files (the log cannot grow).
+TEST(Storage, AFullDiskLosesNothingAndTheSameCallSucceedsLater) {
+  OneStudy one;
+  one.append({asked(0)});
+  ::signal(SIGXFSZ, SIG_IGN);
+  rlimit before{};
+  ::getrlimit(RLIMIT_FSIZE, &before);
+  const rlimit full{fs::file_size(one.path.string() + "-wal") + 10000, before.rlim_max};
+  std::vector<Event> many;
+  for (TrialId trial = 1; trial < 500; ++trial) many.push_back(asked(trial));
+  ::setrlimit(RLIMIT_FSIZE, &full);
+  const auto refused = one.ledger->append(one.study, many);
+  const bool may_retry = one.ledger->may_retry();
+  ::setrlimit(RLIMIT_FSIZE, &before);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, ErrorCode::kStorage);
+  EXPECT_NE(refused.error().message.find("is the disk full"), std::string::npos)
+      << refused.error().message;
+  EXPECT_TRUE(may_retry);
+  EXPECT_EQ(one.events().size(), 1U);
+  one.append(many);
+  EXPECT_FALSE(one.ledger->may_retry());
+  EXPECT_EQ(one.events().size(), 500U);
+  one.reopen();
+  EXPECT_EQ(one.events().size(), 500U);
+  EXPECT_EQ(must(check(one.path)), std::vector<std::string>{});
+}
+
+}  // namespace
+}  // namespace detol
