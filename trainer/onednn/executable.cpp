@@ -103,6 +103,12 @@ class OnednnExecutable final : public Executable {
 }  // namespace
 }  // namespace onednn
 
+void forget_compiled() {
+  onednn::machine();
+  dnnl::set_primitive_cache_capacity(0);
+  dnnl::set_primitive_cache_capacity(onednn::kCachedPrimitives);
+}
+
 Result<std::unique_ptr<Executable>> compile_onednn(const Network& network, const Recipe& recipe) {
   try {
     auto executable = std::make_unique<onednn::OnednnExecutable>(network, recipe);

@@ -7,9 +7,6 @@
 namespace detol::onednn {
 namespace {
 
-// Some hundred primitives per candidate, some hundred candidates: all of a small search.
-constexpr int kCachedPrimitives = 1 << 15;
-
 Machine set_up() {
   omp_set_num_threads(1);
   dnnl::set_primitive_cache_capacity(kCachedPrimitives);

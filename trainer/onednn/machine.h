@@ -29,6 +29,9 @@ struct Machine {
   }
 };
 
+// Compiled primitives that are kept: all of a small search, some hundred candidates.
+constexpr int kCachedPrimitives = 1 << 15;
+
 // Set up at the first call: threads, primitive cache, instruction set.
 const Machine& machine();
 

@@ -11,4 +11,7 @@ namespace detol {
 // The backend's row.
 Result<std::unique_ptr<Executable>> compile_onednn(const Network& network, const Recipe& recipe);
 
+// Empties the cache of compiled primitives, as in a fresh process. For measuring.
+void forget_compiled();
+
 }  // namespace detol

@@ -1,0 +1,72 @@
+// A step allocates nothing. Every operator new of the program is counted, but for those that
+// oneDNN makes itself for the arguments of each primitive.
+
+#include <dlfcn.h>
+
+#include <cstdlib>
+#include <cstring>
+#include <new>
+
+#include <gtest/gtest.h>
+
+#include "tests/trainer/samples.h"
+#include "trainer/bench_networks.h"
+
+namespace {
+
+bool g_counting = false;
+int g_allocations = 0;
+
+bool is_of_onednn(void* caller) {
+  Dl_info info;
+  return dladdr(caller, &info) != 0 && std::strstr(info.dli_fname, "libdnnl") != nullptr;
+}
+
+}  // namespace
+
+// Not inlined: the return address must be the caller's.
+__attribute__((noinline)) void* operator new(std::size_t bytes) {
+  if (g_counting && !is_of_onednn(__builtin_return_address(0))) ++g_allocations;
+  if (void* memory = std::malloc(bytes)) return memory;
+  throw std::bad_alloc();
+}
+__attribute__((noinline)) void operator delete(void* memory) noexcept {
+  std::free(memory);
+}
+__attribute__((noinline)) void operator delete(void* memory, std::size_t) noexcept {
+  std::free(memory);
+}
+
+namespace detol {
+namespace {
+
+TEST(AllocationCounter, SeesAnAllocation) {
+  g_allocations = 0;
+  g_counting = true;
+  const std::vector<int> four(4);
+  g_counting = false;
+  EXPECT_EQ(g_allocations, 1);
+}
+
+TEST(Onednn, AllocatesNothingInAStep) {
+  for (const char* optimizer : {"sgd", "adamw"}) {
+    for (const Network& network : {composite(21), make_resnet({})}) {
+      Recipe recipe;
+      recipe.batch_size = 4;
+      recipe.optimizer = optimizer;
+      const auto executable = backends().front().compile(network, recipe).value();
+      executable->set_state({lived_in_weights(network, 1), {}});
+      fill_batch(*executable, network.output().shape.channels, 2);
+      executable->train_step({.lr = 0.1});
+      g_allocations = 0;
+      g_counting = true;
+      executable->train_step({.lr = 0.1, .step = 1});
+      executable->evaluate(3);
+      g_counting = false;
+      EXPECT_EQ(g_allocations, 0);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace detol

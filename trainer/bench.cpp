@@ -1,0 +1,185 @@
+#include "trainer/bench.h"
+
+#include <fmt/format.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+
+#include "core/clock.h"
+#include "core/rng.h"
+#include "core/table.h"
+#include "trainer/bench_networks.h"
+#include "trainer/onednn/onednn.h"
+#include "trainer/peak.h"
+
+namespace detol {
+namespace {
+
+struct Workload {
+  std::string_view network;
+  std::int64_t batch;
+};
+
+constexpr std::array kWorkloads = {
+    Workload{"lenet", 64},    Workload{"resnet8", 1},   Workload{"resnet8", 64},
+    Workload{"resnet8", 128}, Workload{"resnet20", 64}, Workload{"nb201", 64},
+    Workload{"mlp", 1},       Workload{"mlp", 64},      Workload{"wide64", 64},
+};
+
+Network network_of(std::string_view name) {
+  return find_row(bench_networks(), name)->make();
+}
+
+std::unique_ptr<Executable> compiled(const Network& network, std::int64_t batch) {
+  Recipe recipe;
+  recipe.batch_size = batch;
+  return compile_onednn(network, recipe).value();
+}
+
+// With weights and a batch of noise: arithmetic takes as long for noise as for pictures.
+std::unique_ptr<Executable> ready_to_train(std::string_view name, std::int64_t batch) {
+  const Network network = network_of(name);
+  auto executable = compiled(network, batch);
+  executable->set_state({initial_weights(network, 1), {}});
+  Rng rng(2);
+  for (float& pixel : executable->images()) pixel = static_cast<float>(rng.normal());
+  for (std::int32_t& label : executable->labels()) label = static_cast<std::int32_t>(rng.below(10));
+  return executable;
+}
+
+Figure figure(std::string name, std::string_view unit, std::vector<double> samples) {
+  std::ranges::sort(samples);
+  const auto at = [&](std::size_t percent) {
+    return samples[(samples.size() - 1) * percent / 100];
+  };
+  const double spread = (at(90) - at(10)) / at(50);
+  return {std::move(name), at(50), std::string(unit), std::ssize(samples), spread};
+}
+
+template <typename Measure>
+std::vector<double> repeated(int times, Measure measure) {
+  std::vector<double> samples;
+  for (int i = 0; i < times; ++i) samples.push_back(measure());
+  return samples;
+}
+
+Figure peak() {
+  std::vector<double> samples = repeated(200, probe_fma);
+  Figure peak = figure("peak_fma", "GFLOP/s", samples);
+  peak.value = *std::ranges::max_element(samples);
+  return peak;
+}
+
+// Steps of about a second in all, at least eleven.
+Figure training(const Workload& workload) {
+  const auto executable = ready_to_train(workload.network, workload.batch);
+  const auto step = [&] {
+    const double start = thread_seconds();
+    executable->train_step({.lr = 0.001});
+    return thread_seconds() - start;
+  };
+  for (int i = 0; i < 3; ++i) step();
+  const int times = std::clamp(static_cast<int>(1.0 / step()), 11, 400);
+  const auto images = static_cast<double>(workload.batch);
+  return figure(fmt::format("train/{},batch={}", workload.network, workload.batch), "images/s",
+                repeated(times, [&] { return images / step(); }));
+}
+
+Figure roof(const Workload& workload, const Figure& train, double peak_gflops) {
+  const double gflops = train.value * training_flops(network_of(workload.network)) * 1e-9;
+  return {fmt::format("roof/{},batch={}", workload.network, workload.batch), gflops / peak_gflops,
+          "fraction", train.n, train.spread};
+}
+
+double compile_ms(const Network& network) {
+  const double start = thread_seconds();
+  compiled(network, 64);
+  return 1e3 * (thread_seconds() - start);
+}
+
+// A process that has compiled another network, but none of these shapes.
+double compile_cold_ms(const Network& network, const Network& other) {
+  forget_compiled();
+  compiled(other, 64);
+  return compile_ms(network);
+}
+
+// What a forked trainer does: half a second of steps, by the wall clock.
+double trained_images_per_second() {
+  const auto executable = ready_to_train("resnet8", 64);
+  executable->train_step({.lr = 0.001});
+  const double start = system_clock().now_s();
+  double images = 0, seconds = 0;
+  for (; seconds < 0.5; seconds = system_clock().now_s() - start) {
+    executable->train_step({.lr = 0.001});
+    images += 64;
+  }
+  return images / seconds;
+}
+
+// Of so many trainers at once, each a process of its own; 0 if one could not be started.
+double images_per_second(int processes) {
+  int pipes[2];
+  if (pipe(pipes) != 0) return 0;
+  std::vector<pid_t> children;
+  for (int i = 0; i < processes; ++i) {
+    const pid_t child = fork();
+    if (child > 0) children.push_back(child);
+    if (child != 0) continue;
+    const double rate = trained_images_per_second();
+    _exit(write(pipes[1], &rate, sizeof rate) == sizeof rate ? 0 : 1);
+  }
+  close(pipes[1]);
+  double total = 0, rate = 0;
+  while (read(pipes[0], &rate, sizeof rate) == sizeof rate) total += rate;
+  close(pipes[0]);
+  for (pid_t child : children) waitpid(child, nullptr, 0);
+  return total;
+}
+
+}  // namespace
+
+double training_flops(const Network& network) {
+  std::vector<bool> trained(network.nodes().size());
+  double flops = 0;
+  for (NodeId id = 0; id < network.nodes().size(); ++id) {
+    const Node& node = network.nodes()[id];
+    const std::vector<Shape> shapes = network.input_shapes(id);
+    const bool before =
+        std::ranges::any_of(node.inputs, [&](NodeId input) { return bool{trained[input]}; });
+    flops += (before ? 3 : 2) * flops_of(node.layer, shapes, node.shape);
+    trained[id] = before || !parameters_of(node.layer, shapes).empty();
+  }
+  return flops;
+}
+
+std::vector<Figure> bench_trainer(const std::function<void(const Figure&)>& on_figure) {
+  std::vector<Figure> figures;
+  const auto report = [&](Figure figure) {
+    if (on_figure) on_figure(figure);
+    figures.push_back(std::move(figure));
+  };
+  report(peak());
+  const double peak_gflops = figures.front().value;
+  report(figure("bandwidth", "GB/s", repeated(9, probe_bandwidth)));
+  for (const Workload& workload : kWorkloads) {
+    report(training(workload));
+    const Figure train = figures.back();
+    report(roof(workload, train, peak_gflops));
+  }
+  for (const BenchNetworkRow& row : bench_networks()) {
+    const Network network = row.make();
+    const Network other = network_of(row.name == "lenet" ? "mlp" : "lenet");
+    report(figure(fmt::format("compile_cold/{}", row.name), "ms",
+                  repeated(7, [&] { return compile_cold_ms(network, other); })));
+    report(figure(fmt::format("compile_warm/{}", row.name), "ms",
+                  repeated(15, [&] { return compile_ms(network); })));
+  }
+  report(figure("workers/2", "times",
+                repeated(5, [] { return images_per_second(2) / images_per_second(1); })));
+  return figures;
+}
+
+}  // namespace detol
