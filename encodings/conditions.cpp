@@ -89,7 +89,7 @@ class Resolver {
   Referred look_up(const FoundDomain& from, const std::string& name) const {
     std::string scope = from.scope;
     for (;;) {
-      const std::string full = scope.empty() ? name : scope + "." + name;
+      const std::string full = scope.empty() ? name : fmt::format("{}.{}", scope, name);
       const auto same = [&](const FoundDomain& f) { return f.domain.name == full; };
       const auto choice = std::ranges::find_if(found_, same);
       if (choice != found_.end()) return {&*choice, nullptr};

@@ -30,6 +30,7 @@ std::vector<bool> reached_from(NodeId start, const AnyGraph& graph) {
       boost::make_iterator_property_map(colors.begin(), boost::get(boost::vertex_index, graph));
   boost::breadth_first_search(graph, start, boost::color_map(map));
   std::vector<bool> reached;
+  reached.reserve(colors.size());
   for (auto color : colors) reached.push_back(color != boost::white_color);
   return reached;
 }
@@ -58,6 +59,7 @@ NetworkBuilder::NetworkBuilder(Shape input) {
 
 NodeId NetworkBuilder::add(const Layer& layer, std::vector<NodeId> inputs, std::string name) {
   std::vector<Shape> shapes;
+  shapes.reserve(inputs.size());
   for (NodeId input : inputs) shapes.push_back(nodes_.at(input).shape);
   const NodeId id = nodes_.size();
   if (name.empty()) name = fmt::format("{}{}", to_text(layer.kind), id);
