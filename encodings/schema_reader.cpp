@@ -40,11 +40,16 @@ constexpr std::array kCategoricalKeys = {
     Field{.key = "ordered", .kind = FieldKind::kBool}, kWhen};
 constexpr std::array kBoolKeys = {kType, kWhen};
 
+}  // namespace
+
+// One type of choice: the word, the kind of domain, the keys that its map may have.
 struct TypeRow {
   std::string_view name;
   DomainKind kind;
   std::span<const Field> keys;
 };
+
+namespace {
 
 constexpr std::array kTypeRows = {
     TypeRow{"float", DomainKind::kFloat, kFloatKeys},
@@ -195,17 +200,51 @@ Result<json> SchemaReader::scalar(const YamlNode& node, const Field& field,
   return source_.error(node.at, mistake_in(field, node, path) + no_choice);
 }
 
+Result<const TypeRow*> SchemaReader::choice_type(const YamlNode& node, const Field& field,
+                                                 const std::string& path) {
+  const YamlNode& given = node.find("type")->value;
+  DETOL_ASSIGN(const json type, scalar(given, kType, path + ".type"));
+  const TypeRow* row = find_row<TypeRow>(kTypeRows, type.get<std::string>());
+  const std::vector<std::string_view> types = types_for(field.kind);
+  if (std::ranges::find(types, row->name) == types.end()) {
+    return source_.error(
+        given.at, fmt::format("{} must be {}, which a {} choice cannot be; accepted: {}", path,
+                              describe(field), row->name, join(types)));
+  }
+  return row;
+}
+
+Result<void> SchemaReader::check_bounds(const YamlNode& node, const Field& field,
+                                        const std::string& path) const {
+  for (std::string_view end : {"low", "high"}) {
+    const YamlEntry* entry = node.find(end);
+    if (entry == nullptr || typed_value(field, entry->value)) continue;
+    return source_.error(entry->value.at,
+                         mistake_in(field, entry->value, fmt::format("{}: {}", path, end)));
+  }
+  return {};
+}
+
+Result<std::vector<Value>> SchemaReader::choices(const YamlNode& list, const Field& field,
+                                                 const std::string& path) const {
+  if (list.kind != YamlNode::Kind::kList)
+    return source_.error(list.at, path + " must be a list, as [a, b]");
+  if (list.items.size() > kMostItems)
+    return source_.error(list.at, fmt::format("{} has more than {} items", path, kMostItems));
+  std::vector<Value> values;
+  for (const YamlNode& item : list.items) {
+    const auto value = typed_value(field, item);
+    if (!value) return source_.error(item.at, mistake_in(field, item, path));
+    values.push_back(*value);
+  }
+  return values;
+}
+
 Result<json> SchemaReader::choice(const YamlNode& node, const Field& field,
                                   const std::string& path) {
-  DETOL_ASSIGN(const json type, scalar(node.find("type")->value, kType, path + ".type"));
-  const TypeRow& row = *find_row<TypeRow>(kTypeRows, type.get<std::string>());
-  const std::vector<std::string_view> types = types_for(field.kind);
-  if (std::ranges::find(types, row.name) == types.end()) {
-    return source_.error(node.find("type")->value.at,
-                         fmt::format("{} must be {}, which a {} choice cannot be; accepted: {}",
-                                     path, describe(field), row.name, join(types)));
-  }
-  DETOL_ASSIGN(const json keys, section(node, row.keys, path));
+  DETOL_ASSIGN(const TypeRow* row, choice_type(node, field, path));
+  DETOL_ASSIGN(const json keys, section(node, row->keys, path));
+  DETOL_TRY(check_bounds(node, field, path));
 
   FoundDomain found;
   found.scope = parent_of(choice_name(path));
@@ -218,35 +257,18 @@ Result<json> SchemaReader::choice(const YamlNode& node, const Field& field,
   }
   Domain& domain = found.domain;
   domain.name = choice_name(path);
-  domain.kind = row.kind;
+  domain.kind = row->kind;
   domain.low = keys.value("low", 0.0);
   domain.high = keys.value("high", 0.0);
-  domain.step = keys.value("step", row.kind == DomainKind::kInt ? 1.0 : 0.0);
+  domain.step = keys.value("step", row->kind == DomainKind::kInt ? 1.0 : 0.0);
   domain.log = keys.value("log", false);
   domain.ordered = keys.value("ordered", false);
-  for (std::string_view end : {"low", "high"}) {
-    if (const YamlEntry* entry = node.find(end); entry != nullptr) {
-      if (!typed_value(field, entry->value)) {
-        return source_.error(entry->value.at,
-                             mistake_in(field, entry->value, fmt::format("{}: {}", path, end)));
-      }
-    }
-  }
-  if (field.odd && row.kind == DomainKind::kInt && domain.low < domain.high &&
+  if (field.odd && row->kind == DomainKind::kInt && domain.low < domain.high &&
       static_cast<std::int64_t>(domain.step) % 2 != 0) {
     return source_.error(node.at, path + " must be odd; give an even step");
   }
-  if (const YamlEntry* choices = node.find("choices"); choices != nullptr) {
-    if (choices->value.kind != YamlNode::Kind::kList)
-      return source_.error(choices->value.at, path + ".choices must be a list, as [a, b]");
-    if (choices->value.items.size() > kMostItems)
-      return source_.error(choices->value.at,
-                           fmt::format("{}.choices has more than {} items", path, kMostItems));
-    for (const YamlNode& item : choices->value.items) {
-      const auto value = typed_value(field, item);
-      if (!value) return source_.error(item.at, mistake_in(field, item, path + ".choices"));
-      domain.choices.push_back(*value);
-    }
+  if (const YamlEntry* list = node.find("choices"); list != nullptr) {
+    DETOL_ASSIGN(domain.choices, choices(list->value, field, path + ".choices"));
   }
   if (const auto mistake = mistake_in(domain)) return source_.error(node.at, *mistake);
   domains_.push_back(std::move(found));

@@ -25,6 +25,8 @@ struct FoundDomain {
   const YamlEntry* when = nullptr;  // in the tree that was read
 };
 
+struct TypeRow;
+
 class SchemaReader {
  public:
   // The source and every tree that is read must outlive this reader and what it found.
@@ -42,6 +44,12 @@ class SchemaReader {
   Result<nlohmann::json> named(const YamlNode& node, const Field& field, const std::string& path);
   Result<nlohmann::json> scalar(const YamlNode& node, const Field& field, const std::string& path);
   Result<nlohmann::json> choice(const YamlNode& node, const Field& field, const std::string& path);
+  Result<const TypeRow*> choice_type(const YamlNode& node, const Field& field,
+                                     const std::string& path);
+  Result<void> check_bounds(const YamlNode& node, const Field& field,
+                            const std::string& path) const;
+  Result<std::vector<Value>> choices(const YamlNode& list, const Field& field,
+                                     const std::string& path) const;
   Result<std::int64_t> repeats(const YamlNode& item, const Field& list, const std::string& path);
 
   const YamlSource& source_;

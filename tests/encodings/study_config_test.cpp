@@ -10,6 +10,7 @@
 #include <gtest/gtest.h>
 
 #include "core/rng.h"
+#include "tests/encodings/space_text.h"
 
 namespace detol {
 namespace {
@@ -23,36 +24,6 @@ StudyConfig read_config(const std::string& name, const std::vector<Override>& ov
       read_study_config(std::string(DETOL_SOURCE_DIR) + "/configs/" + name + ".yaml", overrides);
   EXPECT_TRUE(study) << study.error().message;
   return study.value_or(StudyConfig{});
-}
-
-// A file of one stage; `architecture` is what follows below `type`.
-std::string file_with(const std::string& architecture, const std::string& rest = "") {
-  return "version: 1\nstudy: s\ndata: {format: idx, path: /data}\narchitecture:\n  type: chain\n" +
-         architecture +
-         "training: {epochs: 2}\nobjectives: [{metric: val_loss, direction: minimize}]\n" + rest;
-}
-
-const std::string kPlainStage = "  stages: [{block: {op: conv}}]\n";
-
-StudyConfig load(const std::string& text, const std::vector<Override>& overrides = {}) {
-  auto study = load_study_config(text, "s.yaml", overrides);
-  EXPECT_TRUE(study) << study.error().message;
-  return study.value_or(StudyConfig{});
-}
-
-std::string message_of(const std::string& text, const std::vector<Override>& overrides = {}) {
-  const auto study = load_study_config(text, "s.yaml", overrides);
-  return study ? "" : study.error().message;
-}
-
-// "name<-parent name ...".
-std::string choices_of(const StudyConfig& study) {
-  std::string text;
-  for (const Domain& domain : study.space.domains()) {
-    text += (text.empty() ? "" : " ") + domain.name;
-    if (domain.when) text += "<-" + domain.when->parent;
-  }
-  return text;
 }
 
 TEST(CnnSpace, HasTheChoicesOfItsFileInItsOrder) {
@@ -192,100 +163,6 @@ TEST(StudyConfig, ABareScheduleOrAlgorithmIsItsName) {
   EXPECT_TRUE(study.algorithm.options.empty());
   Rng rng(1);
   EXPECT_EQ(study.candidate(study.space.sample(rng), kFashion)->recipe.schedule, "constant");
-}
-
-const std::string kStageWithChoices = R"(  stages:
-    - depth: {type: int, low: 1, high: 2, when: {block.op: conv}}
-      block:
-        op: {type: categorical, choices: [conv, mbconv]}
-        se: {type: bool, when: {op: mbconv}}
-        dropout: {type: float, low: 0, high: 0.5, when: {optimizer: sgd}}
-  head: {dropout: {type: float, low: 0, high: 0.5, when: {"architecture.stages[0].block.op": conv}}}
-parameters: {optimizer: {type: categorical, choices: [sgd, adamw]}}
-)";
-
-TEST(When, IsLookedUpAmongSiblingsThenOutwardThenAsAPath) {
-  const std::string op = "architecture.stages[0].block.op";
-  EXPECT_EQ(choices_of(load(file_with(kStageWithChoices))),
-            "architecture.stages[0].depth<-" + op + " " + op +
-                " architecture.stages[0].block.se<-" + op +
-                " architecture.stages[0].block.dropout<-optimizer architecture.head.dropout<-" +
-                op + " optimizer");
-}
-
-TEST(When, OfAFixedValueIsSettledAtOnce) {
-  const StudyConfig conv =
-      load(file_with(kStageWithChoices), {{"architecture.stages[0].block.op", "conv"}});
-  EXPECT_EQ(choices_of(conv),
-            "architecture.stages[0].depth architecture.stages[0].block.dropout<-optimizer "
-            "architecture.head.dropout optimizer");
-  const StudyConfig adamw = load(file_with(kStageWithChoices), {{"parameters.optimizer", "adamw"}});
-  EXPECT_FALSE(adamw.space.index_of("architecture.stages[0].block.dropout"));
-  Rng rng(1);
-  EXPECT_TRUE(adamw.candidate(adamw.space.sample(rng), kFashion));
-}
-
-TEST(When, OfAChoiceThatNeverExistsNeverHolds) {
-  const std::string chained = R"(  stages:
-    - block: {op: conv, kernel: {type: categorical, choices: [3, 5], when: {op: mbconv}},
-              se: {type: bool, when: {kernel: 5}}}
-)";
-  EXPECT_EQ(choices_of(load(file_with(chained))), "");
-}
-
-TEST(Overrides, ReplaceAddAndReachIntoLists) {
-  const StudyConfig study = load(file_with(kPlainStage),
-                                 {{"training.epochs", "5"},
-                                  {"search.pruner.name", "median"},
-                                  {"search.pruner.warmup", "2"},
-                                  {"objectives[0].metric", "train_loss"},
-                                  {"architecture.stages[0].depth", "{type: int, low: 1, high: 4}"},
-                                  {"budget", "200trials,2h"}});
-  EXPECT_EQ(study.max_epochs, 5);
-  EXPECT_EQ(study.pruner.name, "median");
-  EXPECT_EQ(study.pruner.options.at("warmup"), "2");
-  EXPECT_EQ(study.objectives[0].metric, "train_loss");
-  EXPECT_EQ(choices_of(study), "architecture.stages[0].depth");
-  EXPECT_EQ(study.budget, "200trials,2h");
-  EXPECT_EQ(study.budget_at, "--set budget");
-}
-
-TEST(Overrides, AnOptionOfABareWordMakesItAName) {
-  const StudyConfig study = load(file_with(kPlainStage, "search: {algorithm: evolution}\n"),
-                                 {{"search.algorithm.population", "8"}});
-  EXPECT_EQ(study.algorithm.name, "evolution");
-  EXPECT_EQ(study.algorithm.options.at("population"), "8");
-  EXPECT_EQ(study.algorithm_at, "--set search.algorithm.population");
-}
-
-struct OverrideCase {
-  Override given;
-  std::string message;
-};
-
-TEST(Overrides, BadOnesAreUsageErrorsThatNameThem) {
-  const std::vector<OverrideCase> cases = {
-      {{"training.epoch", "5"},
-       "--set training.epoch: training: unknown key 'epoch'; did you mean 'epochs'?"},
-      {{"trainin.epochs", "5"},
-       "--set trainin.epochs: unknown key 'trainin'; did you mean 'training'?"},
-      {{"training.epochs", "0"}, "--set training.epochs: training.epochs is '0'; it must be"},
-      {{"training.epochs", "["}, "--set training.epochs: not YAML: "},
-      {{"training.epochs", ""}, "--set training.epochs: training.epochs is empty; it must be"},
-      {{"training.epochs.x", "1"}, "--set training.epochs.x: training.epochs is a map"},
-      {{"objectives.metric", "val_loss"}, "--set objectives.metric: a list is in the way"},
-      {{"architecture.stages[1].depth", "1"},
-       "--set architecture.stages[1].depth: no such item; stages has 1, counted from 0"},
-      {{"", "1"}, "--set : not a path such as training.epochs"},
-      {{"a..b", "1"}, "--set a..b: not a path such as training.epochs"},
-      {{"a[x]", "1"}, "--set a[x]: not a path such as training.epochs"},
-  };
-  for (const OverrideCase& row : cases) {
-    const auto study = load_study_config(file_with(kPlainStage), "s.yaml", {row.given});
-    ASSERT_FALSE(study) << row.message;
-    EXPECT_EQ(study.error().code, ErrorCode::kUsage);
-    EXPECT_EQ(study.error().message.substr(0, row.message.size()), row.message);
-  }
 }
 
 TEST(StudyConfig, TellsWhereNamesStandThatOthersCheck) {
