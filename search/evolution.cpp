@@ -21,7 +21,7 @@
 //   counts with what it had reached: usually less than its full length would have given, and
 //   the pruner that stopped it had judged it worse at equal length.
 //
-// The defaults (population 20, sample 10, startup 8) suit twenty to a hundred trials: of 36
+// The defaults (population 20, sample 10, startup 8) suit twenty to a hundred trials: of 33
 // settings tried on five functions, with 200 seeds each, eager ones (sample >= population / 2)
 // were best after 25, 50 and 100 trials; long searches want a larger population.
 //
