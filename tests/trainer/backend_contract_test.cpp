@@ -231,6 +231,18 @@ TEST_P(Backend, ReturnsALossThatIsNotFinite) {
   }
 }
 
+TEST_P(Backend, HidesNoNaNUnderALargerNumber) {
+  NetworkBuilder b({1, 4, 4});
+  const NodeId pooled = b.add({.kind = LayerKind::kMaxPool, .kernel = 3}, {b.input()});
+  const Network network =
+      b.build(b.add({.kind = LayerKind::kDense, .channels = 2}, {pooled})).value();
+  const auto executable = compiled(GetParam(), network, Recipe{.batch_size = 2});
+  executable->set_state({lived_in_weights(network, 2), {}});
+  fill_batch(*executable, 2, 3);
+  executable->images()[0] = std::numeric_limits<float>::quiet_NaN();
+  EXPECT_TRUE(std::isnan(executable->evaluate(2).loss));
+}
+
 INSTANTIATE_TEST_SUITE_P(Every, Backend, testing::ValuesIn(backends().begin(), backends().end()),
                          [](const auto& tested) { return std::string(tested.param.name); });
 
