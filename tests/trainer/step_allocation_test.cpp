@@ -11,6 +11,9 @@
 
 #include "tests/trainer/samples.h"
 #include "trainer/bench_networks.h"
+#include "trainer/data/batches.h"
+#include "trainer/predict.h"
+#include "trainer/schedule.h"
 
 namespace {
 
@@ -66,6 +69,44 @@ TEST(Onednn, AllocatesNothingInAStep) {
       EXPECT_EQ(g_allocations, 0);
     }
   }
+}
+
+constexpr std::int64_t kTraining = 64, kValidation = 20;
+
+Dataset random_data() {
+  Dataset data;
+  data.info = {.task = {.input = {1, 16, 16}, .classes = 10},
+               .training = kTraining,
+               .validation = kValidation};
+  Rng rng(1);
+  for (std::int64_t i = 0; i < (kTraining + kValidation) * 256; ++i) {
+    data.images.push_back(static_cast<std::uint8_t>(rng.below(256)));
+  }
+  for (std::int64_t i = 0; i < kTraining + kValidation; ++i) {
+    data.labels.push_back(static_cast<std::int32_t>(i % 10));
+  }
+  data.mean = {0.5f};
+  data.deviation = {0.3f};
+  return data;
+}
+
+TEST(TrainingLoop, AllocatesNothingBetweenSteps) {
+  const Dataset data = random_data();
+  const Normaliser normaliser(data);
+  const Recipe recipe{.batch_size = 8, .epochs = 2, .crop_padding = 2, .horizontal_flip = true};
+  const auto executable =
+      backends().front().compile(make_resnet({.input = {1, 16, 16}}), recipe).value();
+  Batches batches(data, recipe, 1);
+  g_allocations = 0;
+  g_counting = true;
+  batches.start_epoch(1);
+  for (std::int64_t step = 0; step < batches.steps_per_epoch(); ++step) {
+    batches.fill(step, executable->images(), executable->labels());
+    executable->train_step({learning_rate(recipe, step, batches.steps_per_epoch()), step, 7});
+  }
+  score(*executable, data, normaliser, {kTraining, kValidation}, [] {});
+  g_counting = false;
+  EXPECT_EQ(g_allocations, 0);
 }
 
 }  // namespace
