@@ -30,18 +30,32 @@ Value value_in(const Statement& row, int column) {
   }
 }
 
+Error damaged(sqlite3* database, std::string_view what) {
+  return {ErrorCode::kStorage, fmt::format("{}: {} is damaged; restore a backup",
+                                           sqlite3_db_filename(database, "main"), what)};
+}
+
+constexpr const char* kCells = "a row of params or metrics";
+constexpr const char* kIndex = "an entry of the index events_by_trial";
+
+struct Scan {
+  const char* sql;
+  std::string_view types;
+  const char* what;
+};
+
 template <typename Hash>
-Result<std::uint64_t> sum(sqlite3* database, const char* sql, Hash hash) {
-  DETOL_ASSIGN(auto rows, Statement::prepare(database, sql));
+Result<std::uint64_t> sum(sqlite3* database, const Scan& scan, Hash hash) {
+  DETOL_ASSIGN(auto rows, Statement::prepare(database, scan.sql));
   std::uint64_t total = 0;
   while (true) {
     DETOL_ASSIGN(const bool more, rows.step());
     if (!more) return total;
+    if (!rows.has_types(scan.types)) return tl::unexpected(damaged(database, scan.what));
     total += hash(rows);
   }
 }
 
-// A metric's hash has the same form as an index entry's needs: numbers and one word.
 std::uint64_t index_hash(StudyId study, std::int64_t trial, std::string_view kind,
                          std::int64_t attempt, std::int64_t epoch, std::int64_t copy,
                          std::int64_t seq) {
@@ -64,27 +78,25 @@ Result<Sums> expected_sums(sqlite3* database) {
 }
 
 Result<Sums> found_sums(sqlite3* database) {
-  DETOL_ASSIGN(
-      const std::uint64_t params,
-      sum(database, "SELECT study, trial, name, value FROM params", [](const Statement& row) {
-        return param_hash(row.integer(0), row.integer(1), row.text(2), value_in(row, 3));
-      }));
-  DETOL_ASSIGN(const std::uint64_t metrics,
-               sum(database, "SELECT study, trial, epoch, attempt, name, value FROM metrics",
-                   [](const Statement& row) {
-                     return metric_hash(row.integer(0), row.integer(1),
-                                        static_cast<int>(row.integer(2)),
-                                        static_cast<int>(row.integer(3)), row.text(4), row.real(5));
-                   }));
-  DETOL_ASSIGN(const std::uint64_t index,
-               sum(database,
-                   "SELECT study, trial, kind, attempt, epoch, copy, seq FROM events "
-                   "INDEXED BY events_by_trial WHERE study >= 0 OR study < 0",
-                   [](const Statement& row) {
-                     return index_hash(row.integer(0), row.integer(1), row.text(2), row.integer(3),
-                                       row.integer(4), row.integer(5), row.integer(6));
-                   }));
-  return Sums{params + metrics, index};
+  const Scan params{"SELECT study, trial, name, value FROM params", "iit?", kCells};
+  DETOL_ASSIGN(const std::uint64_t param_sum, sum(database, params, [](const Statement& row) {
+                 return param_hash(row.integer(0), row.integer(1), row.text(2), value_in(row, 3));
+               }));
+  const Scan metrics{"SELECT study, trial, epoch, attempt, name, value FROM metrics", "iiiitR",
+                     kCells};
+  DETOL_ASSIGN(const std::uint64_t metric_sum, sum(database, metrics, [](const Statement& row) {
+                 return metric_hash(row.integer(0), row.integer(1), row.integer(2), row.integer(3),
+                                    row.text(4), row.real(5));
+               }));
+  const Scan index{
+      "SELECT study, trial, kind, attempt, epoch, copy, seq FROM events "
+      "INDEXED BY events_by_trial",
+      "iitiiii", kIndex};
+  DETOL_ASSIGN(const std::uint64_t index_sum, sum(database, index, [](const Statement& row) {
+                 return index_hash(row.integer(0), row.integer(1), row.text(2), row.integer(3),
+                                   row.integer(4), row.integer(5), row.integer(6));
+               }));
+  return Sums{param_sum + metric_sum, index_sum};
 }
 
 }  // namespace
@@ -93,12 +105,9 @@ Result<void> verify(sqlite3* database) {
   DETOL_TRY(check_definitions(database));
   DETOL_ASSIGN(const Sums expected, expected_sums(database));
   DETOL_ASSIGN(const Sums found, found_sums(database));
-  const char* damaged = expected.cells != found.cells   ? "a row of params or metrics"
-                        : expected.index != found.index ? "an entry of the index events_by_trial"
-                                                        : nullptr;
-  if (damaged == nullptr) return {};
-  return fail(ErrorCode::kStorage, fmt::format("{}: {} is damaged; restore a backup",
-                                               sqlite3_db_filename(database, "main"), damaged));
+  if (expected.cells != found.cells) return tl::unexpected(damaged(database, kCells));
+  if (expected.index != found.index) return tl::unexpected(damaged(database, kIndex));
+  return {};
 }
 
 Result<std::vector<std::string>> check(const std::filesystem::path& path) {

@@ -11,29 +11,32 @@
 namespace detol {
 namespace {
 
-// Fields as bytes that no other list of fields has: numbers as 8 bytes, text by its length.
+// Fields as bytes that no other list of fields has: the type, then 8 bytes or a length.
 class Fields {
  public:
-  Fields& add(std::int64_t value) {
-    bytes_.append(reinterpret_cast<const char*>(&value), sizeof value);
-    return *this;
-  }
+  Fields& add(std::int64_t value) { return append('i', value); }
   Fields& add(std::uint64_t value) { return add(static_cast<std::int64_t>(value)); }
   Fields& add(int value) { return add(std::int64_t{value}); }
   Fields& add(bool value) { return add(std::int64_t{value}); }
   Fields& add(double value) {
     // SQLite keeps neither the sign of a zero nor the bits of a NaN.
     if (std::isnan(value)) return add(std::string_view("NaN"));
-    return add(std::bit_cast<std::uint64_t>(value == 0 ? 0.0 : value));
+    return append('r', std::bit_cast<std::int64_t>(value == 0 ? 0.0 : value));
   }
   Fields& add(std::string_view text) {
-    add(static_cast<std::int64_t>(text.size()));
+    append('t', static_cast<std::int64_t>(text.size()));
     bytes_.append(text);
     return *this;
   }
   std::uint64_t hash() const { return hash64(bytes_); }
 
  private:
+  Fields& append(char type, std::int64_t value) {
+    bytes_.push_back(type);
+    bytes_.append(reinterpret_cast<const char*>(&value), sizeof value);
+    return *this;
+  }
+
   std::string bytes_;
 };
 
@@ -43,6 +46,7 @@ Error damaged(sqlite3* database, std::string_view what) {
 }
 
 Result<Study> study_from(sqlite3* database, const sqlite::Statement& row) {
+  const bool is_typed = row.has_types("itttiRitttRRii");  // before reading changes the types
   Study study;
   StudyRecord& record = study.record;
   record.id = row.integer(0);
@@ -57,16 +61,16 @@ Result<Study> study_from(sqlite3* database, const sqlite::Statement& row) {
   study.device_s = row.real(11);
   study.last_seq = row.integer(12);
   if (auto parsed = objectives_from(objectives)) record.objectives = std::move(*parsed);
-  const bool is_whole = row.text(7) == first_metric(record) &&
+  const bool is_whole = is_typed && row.text(7) == first_metric(record) &&
                         checksum(record) == static_cast<std::uint64_t>(row.integer(6)) &&
                         checksum(study) == static_cast<std::uint64_t>(row.integer(13));
   if (is_whole) return study;
   return tl::unexpected(damaged(database, fmt::format("the row of study {}", record.id)));
 }
 
-StoredEvent event_from(StudyId study, const sqlite::Statement& row) {
+StoredEvent event_from(const sqlite::Statement& row) {
   StoredEvent event;
-  event.study = study;
+  event.study = row.integer(9);
   event.seq = row.integer(0);
   event.row.kind = row.text(1);
   event.row.trial = row.integer(2);
@@ -128,8 +132,8 @@ std::uint64_t param_hash(StudyId study, std::int64_t trial, std::string_view nam
   return fields.hash();
 }
 
-std::uint64_t metric_hash(StudyId study, std::int64_t trial, int epoch, int attempt,
-                          std::string_view name, double value) {
+std::uint64_t metric_hash(StudyId study, std::int64_t trial, std::int64_t epoch,
+                          std::int64_t attempt, std::string_view name, double value) {
   return Fields().add(study).add(trial).add(epoch).add(attempt).add(name).add(value).hash();
 }
 
@@ -170,7 +174,7 @@ Result<void> for_each_event(sqlite3* database, const Study& study,
   DETOL_ASSIGN(auto rows, sqlite::Statement::prepare(
                               database,
                               "SELECT seq, kind, trial, attempt, epoch, copy, payload, cells, "
-                              "checksum FROM events WHERE study = ?1 ORDER BY seq"));
+                              "checksum, study FROM events WHERE study = ?1 ORDER BY seq"));
   const StudyRecord& record = study.record;
   rows.bind(1, record.id);
   for (std::int64_t expected = 1;; ++expected) {
@@ -182,8 +186,13 @@ Result<void> for_each_event(sqlite3* database, const Study& study,
           database,
           fmt::format("the list of events of study '{}' at number {}", record.name, expected)));
     }
-    const StoredEvent event = event_from(record.id, rows);
-    if (checksum(event) != static_cast<std::uint64_t>(rows.integer(8))) {
+    const bool is_typed = rows.has_types("itiiiitiii");  // before reading changes the types
+    const StoredEvent event = event_from(rows);
+    const bool is_whole = is_typed && event.study == record.id &&
+                          event.row.attempt == rows.integer(3) &&
+                          event.row.epoch == rows.integer(4) &&
+                          checksum(event) == static_cast<std::uint64_t>(rows.integer(8));
+    if (!is_whole) {
       return tl::unexpected(
           damaged(database, fmt::format("event {} of study '{}'", expected, record.name)));
     }

@@ -40,8 +40,8 @@ std::uint64_t checksum(const StoredEvent& event);
 // The hashes of single rows, summed into StoredEvent::cells.
 std::uint64_t param_hash(StudyId study, std::int64_t trial, std::string_view name,
                          const Value& value);
-std::uint64_t metric_hash(StudyId study, std::int64_t trial, int epoch, int attempt,
-                          std::string_view name, double value);
+std::uint64_t metric_hash(StudyId study, std::int64_t trial, std::int64_t epoch,
+                          std::int64_t attempt, std::string_view name, double value);
 
 // Every study in the order of creation, checksums verified. Errors (kStorage).
 Result<std::vector<Study>> read_studies(sqlite3* database);

@@ -117,4 +117,16 @@ std::string_view Statement::text(int column) const {
   return {bytes, static_cast<std::size_t>(sqlite3_column_bytes(raw(), column))};
 }
 
+bool Statement::has_types(std::string_view types) const {
+  for (std::size_t i = 0; i < types.size(); ++i) {
+    const int found = type(static_cast<int>(i));
+    const bool fits = (types[i] == 'i' && found == SQLITE_INTEGER) ||
+                      (types[i] == 't' && found == SQLITE_TEXT) ||
+                      ((types[i] == 'r' || types[i] == 'R') && found == SQLITE_FLOAT) ||
+                      (types[i] == 'R' && found == SQLITE_NULL) || types[i] == '?';
+    if (!fits) return false;
+  }
+  return true;
+}
+
 }  // namespace detol::sqlite

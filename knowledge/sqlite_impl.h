@@ -68,6 +68,11 @@ class Statement {
   std::string_view text(int column) const;
   int type(int column) const { return sqlite3_column_type(raw(), column); }
 
+  // True if the row's columns have these types: i integer, r real, R real or NULL, t text,
+  // ? any. A flipped bit can turn a text into a blob of the same bytes, or a 0 into NULL.
+  // REQUIRES: no column of the row was read yet: reading converts.
+  bool has_types(std::string_view types) const;
+
   sqlite3_stmt* raw() const { return statement_.get(); }
 
  private:
