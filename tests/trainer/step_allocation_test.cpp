@@ -33,6 +33,11 @@ __attribute__((noinline)) void* operator new(std::size_t bytes) {
   if (void* memory = std::malloc(bytes)) return memory;
   throw std::bad_alloc();
 }
+// Standard algorithms ask for their temporary space in this form.
+__attribute__((noinline)) void* operator new(std::size_t bytes, const std::nothrow_t&) noexcept {
+  if (g_counting && !is_of_onednn(__builtin_return_address(0))) ++g_allocations;
+  return std::malloc(bytes);
+}
 __attribute__((noinline)) void operator delete(void* memory) noexcept {
   std::free(memory);
 }
