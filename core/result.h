@@ -11,7 +11,7 @@
 namespace detol {
 
 // Why something failed, by what a person must do about it. The program's exit
-// code is a function of this alone (cli/exit_code.h).
+// code is a function of this alone (core/exit_code.h).
 enum class ErrorCode {
   kInternal,     // a defect of detol
   kUsage,        // wrong words on the command line

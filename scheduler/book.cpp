@@ -149,7 +149,8 @@ Result<void> Book::on(const event::Requeued& requeued) {
   trial->failure.clear();
   trial->reason = requeued.reason;
   // What it was told no longer holds, for it or for its equals.
-  std::erase_if(answers_, [&](const auto& answer) { return answer.second == requeued.trial; });
+  const auto answer = answers_.find(trial->identity);
+  if (answer != answers_.end() && answer->second == requeued.trial) answers_.erase(answer);
   if (starts_afresh) {
     trial->crashes = trial->losses = 0;
   } else {

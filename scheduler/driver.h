@@ -85,6 +85,7 @@ class Driver {
   Result<void> handle(const message::Ended& ended);
   Result<void> handle(const Lost& lost);
   Result<void> handle(const StopRequest&);
+  Result<void> handle(const Unusable& unusable) { return tl::unexpected(unusable.error); }
   Result<Verdict> judge(TrialId trial, int epoch);
   Result<void> end_overlong();
   void look_for_an_end();

@@ -39,7 +39,9 @@ template <typename Io>
 void list_fields(Io&, message::Who&) {}
 template <typename Io>
 void list_fields(Io& io, message::Welcome& m) {
-  io("config", m.config), io("backend", m.backend);
+  io("config", m.config), io("backend", m.backend), io("classes", m.task.classes);
+  Shape& input = m.task.input;
+  io("channels", input.channels), io("height", input.height), io("width", input.width);
 }
 template <typename Io>
 void list_fields(Io& io, message::Train& m) {
@@ -57,11 +59,9 @@ void list_fields(Io& io, message::Noted& m) {
 }
 template <typename Io>
 void list_fields(Io&, message::Beat&) {}
-template <typename Io>
-void list_fields(Io&, message::Leave&) {}
 
 constexpr std::string_view kKinds[] = {"hello", "heartbeat", "report", "ended", "who",  "welcome",
-                                       "train", "answer",    "noted",  "beat",  "leave"};
+                                       "train", "answer",    "noted",  "beat"};
 static_assert(std::size(kKinds) == std::variant_size_v<Message>);
 
 json to_json(const Value& value) {

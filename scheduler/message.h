@@ -4,7 +4,7 @@
 // msgpack map per message, {"version": 1, "kind": "report", ...}.
 //
 //   worker -> master   Hello  Heartbeat  Report  Ended
-//   master -> worker   Who  Welcome  Train  Answer  Noted  Beat  Leave
+//   master -> worker   Who  Welcome  Train  Answer  Noted  Beat
 //
 // A worker repeats a Report until its Answer and an Ended until its Noted, so that nothing
 // is lost with a master; the master drops what it already has. Decoding never throws: bytes
@@ -69,6 +69,7 @@ struct Who {};
 struct Welcome {
   std::string config;  // StudyConfig::text
   std::string backend;
+  Task task;
 };
 
 struct Train {
@@ -97,14 +98,11 @@ struct Noted {
 // The master lives: it answers every heartbeat.
 struct Beat {};
 
-// End the process.
-struct Leave {};
-
 }  // namespace message
 
 using Message = std::variant<message::Hello, message::Heartbeat, message::Report, message::Ended,
                              message::Who, message::Welcome, message::Train, message::Answer,
-                             message::Noted, message::Beat, message::Leave>;
+                             message::Noted, message::Beat>;
 
 std::string encode(const Message& message);
 

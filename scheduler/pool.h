@@ -35,7 +35,12 @@ struct Lost {
 // Somebody asked for the run to stop.
 struct StopRequest {};
 
-using PoolEvent = std::variant<message::Report, message::Ended, Lost, StopRequest>;
+// No worker can be had: the study cannot go on here.
+struct Unusable {
+  Error error;
+};
+
+using PoolEvent = std::variant<message::Report, message::Ended, Lost, StopRequest, Unusable>;
 
 class Pool {
  public:

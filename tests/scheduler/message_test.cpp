@@ -28,7 +28,7 @@ std::vector<Message> examples() {
                      .broken = true,
                      .evaluation = {Evaluation::End::kFailed, Cause::kOutOfMemory, "no memory"}},
       message::Who{},
-      message::Welcome{.config = "version: 1\n", .backend = "onednn"},
+      message::Welcome{.config = "version: 1\n", .backend = "onednn", .task = {{3, 32, 32}, 10}},
       message::Train{
           .trial = 9,
           .attempt = 3,
@@ -39,7 +39,6 @@ std::vector<Message> examples() {
       message::Answer{.trial = 9, .attempt = 3, .epoch = 4, .verdict = Verdict::kSuspend},
       message::Noted{.trial = 9, .attempt = 3},
       message::Beat{},
-      message::Leave{},
   };
 }
 

@@ -1,0 +1,45 @@
+#pragma once
+
+// The program's exit codes: a function of an Error's code alone.
+
+#include "core/result.h"
+
+namespace detol {
+
+inline constexpr int kExitDone = 0;
+inline constexpr int kExitInternal = 1;
+inline constexpr int kExitUsage = 2;           // wrong words on the command line
+inline constexpr int kExitInput = 3;           // bad, missing or unreadable space file or data
+inline constexpr int kExitStudy = 4;           // the study is missing, or exists already
+inline constexpr int kExitStorage = 5;         // unwritable, corrupt, locked or newer storage
+inline constexpr int kExitEmpty = 6;           // nothing to show
+inline constexpr int kExitExport = 7;          // an export or its verification failed
+inline constexpr int kExitFailures = 8;        // too many failures to go on
+inline constexpr int kExitResumable = 75;      // stopped on request; `detol resume` goes on
+inline constexpr int kExitSecondSignal = 130;  // stopped at once
+
+constexpr int exit_code_of(ErrorCode code) {
+  switch (code) {
+    case ErrorCode::kInternal:
+      return kExitInternal;
+    case ErrorCode::kUsage:
+      return kExitUsage;
+    case ErrorCode::kInput:
+      return kExitInput;
+    case ErrorCode::kStudy:
+      return kExitStudy;
+    case ErrorCode::kStorage:
+      return kExitStorage;
+    case ErrorCode::kEmpty:
+      return kExitEmpty;
+    case ErrorCode::kExport:
+      return kExitExport;
+    case ErrorCode::kFailures:
+      return kExitFailures;
+    case ErrorCode::kInterrupted:
+      return kExitResumable;
+  }
+  return kExitInternal;
+}
+
+}  // namespace detol

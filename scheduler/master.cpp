@@ -1,0 +1,179 @@
+#include "scheduler/master.h"
+
+#include <fmt/format.h>
+
+#include <thread>
+
+#include "core/clock.h"
+#include "core/log.h"
+#include "core/table.h"
+#include "knowledge/ledger.h"
+#include "scheduler/budget.h"
+#include "scheduler/driver.h"
+#include "scheduler/keeper.h"
+#include "scheduler/progress.h"
+#include "scheduler/pruner.h"
+#include "scheduler/run_folder.h"
+#include "scheduler/study_difference.h"
+#include "scheduler/worker_pool.h"
+#include "search/searcher.h"
+
+namespace detol {
+namespace {
+
+// Whatever can be refused is refused while these are made, before anything exists on disk.
+struct Parts {
+  DatasetInfo data;
+  std::unique_ptr<Searcher> searcher;
+  std::unique_ptr<Pruner> pruner;
+  std::vector<Genome> initial;
+};
+
+Result<Parts> make_parts(const StudyConfig& config, const Seams& seams) {
+  Parts parts;
+  DETOL_ASSIGN(parts.searcher, make_searcher(config.algorithm.name, config.space,
+                                             {.seed = config.seed,
+                                              .objectives = config.objectives,
+                                              .options = config.algorithm.options}));
+  DETOL_ASSIGN(parts.pruner,
+               make_pruner(config.pruner.name, {.direction = config.objectives.front().direction,
+                                                .max_epochs = config.max_epochs,
+                                                .options = config.pruner.options}));
+  for (const auto& params : config.initial_trials) {
+    DETOL_ASSIGN(Genome genome, config.space.genome(params));
+    parts.initial.push_back(std::move(genome));
+  }
+  DETOL_ASSIGN(parts.data, seams.inspect(config.data));
+  return parts;
+}
+
+Result<Budget> budget_in_force(const std::string& text) {
+  if (text.empty()) return Budget{};  // until somebody stops it
+  return parse_budget(text);
+}
+
+// The study that a run shall go on with, if it is there.
+Result<std::optional<StudyRecord>> find_study(Ledger& ledger, const std::string& name) {
+  auto record = ledger.study(name);
+  if (record) return std::optional(std::move(*record));
+  if (record.error().code == ErrorCode::kStudy) return std::optional<StudyRecord>();
+  return tl::unexpected(record.error());
+}
+
+Result<std::string> free_name(Ledger& ledger, const std::string& name) {
+  for (int number = 2;; ++number) {
+    const std::string numbered = fmt::format("{}-{}", name, number);
+    DETOL_ASSIGN(const auto taken, find_study(ledger, numbered));
+    if (!taken) return numbered;
+  }
+}
+
+// Decides, once for all masters of a run, which study it is and which budget is in force.
+Result<Settled> settle(Ledger& ledger, const RunOptions& options) {
+  const std::string& name = options.config.study;
+  const std::string fresh = options.budget.empty() ? options.config.budget : options.budget;
+  DETOL_ASSIGN(const Budget fresh_budget, budget_in_force(options.resume ? "" : fresh));
+  if (options.resume) DETOL_TRY(ledger.study(name));  // its error has the did-you-mean
+  DETOL_ASSIGN(const auto record, find_study(ledger, name));
+  if (!record) return Settled{name, to_text(fresh_budget)};
+  if (!options.resume && options.if_exists == IfExists::kFail) {
+    return fail(ErrorCode::kStudy,
+                fmt::format("study '{}' exists in {}; go on with `detol resume {}`, or choose "
+                            "another --study, or --if-exists new",
+                            name, options.storage.string(), name));
+  }
+  if (!options.resume && options.if_exists == IfExists::kNew) {
+    DETOL_ASSIGN(std::string numbered, free_name(ledger, name));
+    return Settled{std::move(numbered), to_text(fresh_budget)};
+  }
+  DETOL_TRY(same_study(record->config, options.config.text));
+  if (options.budget.empty()) return Settled{name, record->budget};
+  DETOL_ASSIGN(const Budget before, budget_in_force(record->budget));
+  DETOL_ASSIGN(const Budget budget, extended(before, options.budget));
+  return Settled{name, to_text(budget)};
+}
+
+Result<StudyRecord> open_study(Ledger& ledger, const StudyConfig& config, const Settled& settled,
+                               const DatasetInfo& data) {
+  DETOL_ASSIGN(auto record, find_study(ledger, settled.study));
+  if (record && record->data_fingerprint != data.fingerprint) {
+    return fail(ErrorCode::kInput,
+                fmt::format("study '{}' was begun on other data than is now in {}; give it the "
+                            "same files, or begin a new study",
+                            settled.study, config.data.path));
+  }
+  if (record) return *record;
+  StudyRecord fresh{.name = settled.study,
+                    .config = config.text,
+                    .budget = settled.budget,
+                    .data_fingerprint = data.fingerprint,
+                    .objectives = config.objectives,
+                    .created_s = system_clock().wall_s()};
+  DETOL_ASSIGN(fresh.id, ledger.create_study(fresh));
+  return fresh;
+}
+
+int number_of_workers(const RunOptions& options) {
+  if (options.workers > 0) return options.workers;
+  if (options.config.resources.workers > 0) return options.config.resources.workers;
+  return static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+}
+
+std::filesystem::path artefacts_of(const RunOptions& options, const std::string& study) {
+  std::filesystem::path folder = options.storage;
+  return folder.replace_extension(".d") / study;
+}
+
+}  // namespace
+
+Result<void> run_master(const RunOptions& options, const std::filesystem::path& folder,
+                        int supervisor, const Seams& seams) {
+  StudyConfig config = options.config;
+  DETOL_ASSIGN(const Parts parts, make_parts(config, seams));
+  DETOL_ASSIGN(const auto ledger, Ledger::open(options.storage));
+  DETOL_ASSIGN(std::optional<Settled> settled, read_settled(folder));
+  const bool is_restart = settled.has_value();
+  if (!is_restart) {
+    DETOL_ASSIGN(settled, settle(*ledger, options));
+    DETOL_TRY(write_settled(folder, *settled));
+  }
+  config.study = settled->study;
+  DETOL_ASSIGN(const StudyRecord record, open_study(*ledger, config, *settled, parts.data));
+  DETOL_ASSIGN(const Budget budget, budget_in_force(settled->budget));
+  DETOL_ASSIGN(const std::vector<Event> events, ledger->events(record.id));
+  const Event running = event::StudyState{"RUNNING", settled->budget, system_clock().wall_s()};
+  DETOL_TRY(ledger->append(record.id, std::span(&running, 1)));
+
+  const message::Welcome welcome{config.text, options.backend, parts.data.task};
+  DETOL_ASSIGN(const auto pool, make_worker_pool({.endpoint = endpoint_in(folder),
+                                                  .workers = number_of_workers(options),
+                                                  .supervisor = supervisor,
+                                                  .welcome = welcome},
+                                                 system_clock()));
+  const auto keeper = make_keeper(artefacts_of(options, config.study));
+  const auto progress = make_progress_lines(budget, system_clock());
+  std::vector<Observer*> observers = {keeper.get()};
+  if (options.progress != ProgressMode::kNone) observers.push_back(progress.get());
+  Driver driver(
+      {.config = config,
+       .decode = [&](const Genome& genome) { return config.candidate(genome, parts.data.task); },
+       .ledger = *ledger,
+       .study = record.id,
+       .searcher = *parts.searcher,
+       .pruner = *parts.pruner,
+       .pool = *pool,
+       .clock = system_clock(),
+       .observers = observers,
+       .budget = budget,
+       .target = options.target,
+       .folder = artefacts_of(options, config.study),
+       .initial = parts.initial,
+       .retry_failed = options.retry_failed && !is_restart});
+  DETOL_TRY(driver.replay(events));
+  for (const Event& event : events) keeper->happened(event, driver.book());
+  DETOL_ASSIGN(const std::string why, driver.run());
+  if (options.progress != ProgressMode::kNone) log_info("study {}: {}", config.study, why);
+  return {};
+}
+
+}  // namespace detol

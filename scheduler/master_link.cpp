@@ -1,0 +1,182 @@
+#include "scheduler/master_link.h"
+
+#include <fcntl.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "core/exit_code.h"
+#include "core/log.h"
+#include "scheduler/socket.h"
+
+namespace detol {
+namespace {
+
+constexpr double kBeatS = 5;      // while training
+constexpr double kIdleBeatS = 1;  // so that a restarted master soon knows who is free
+constexpr double kRepeatS = 2;    // what was not answered
+constexpr double kLeaseS = 600;   // without a master
+constexpr double kTurnS = 0.5;    // the longest wait, and how finely steps are timed
+
+void wake(int fd) {
+  const std::uint64_t one = 1;
+  [[maybe_unused]] const auto written = ::write(fd, &one, sizeof one);
+}
+
+}  // namespace
+
+Result<std::unique_ptr<MasterLink>> MasterLink::open(const std::string& endpoint, int worker) {
+  DETOL_ASSIGN(Socket socket, Socket::dealer(endpoint));
+  const int wake_fd = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+  if (wake_fd < 0) return fail(ErrorCode::kInternal, "cannot make an event descriptor");
+  return std::unique_ptr<MasterLink>(new MasterLink(std::move(socket), worker, wake_fd));
+}
+
+MasterLink::MasterLink(Socket socket, int worker, int wake_fd)
+    : worker_(worker),
+      wake_fd_(wake_fd),
+      socket_(std::make_unique<Socket>(std::move(socket))),
+      thread_([this] { speak(); }) {}
+
+MasterLink::~MasterLink() {
+  {
+    const std::lock_guard lock(mutex_);
+    leaving_ = true;
+  }
+  wake(wake_fd_);
+  thread_.join();
+  ::close(wake_fd_);
+}
+
+message::Welcome MasterLink::join() {
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [&] { return welcome_.has_value(); });
+  return *welcome_;
+}
+
+void MasterLink::set_ready() {
+  const std::lock_guard lock(mutex_);
+  ready_ = true;
+  wake(wake_fd_);
+}
+
+message::Train MasterLink::next() {
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [&] { return offered_.has_value(); });
+  return *std::exchange(offered_, std::nullopt);
+}
+
+Verdict MasterLink::report(const EpochReport& report) {
+  std::unique_lock lock(mutex_);
+  verdict_.reset();
+  post(message::Report{worker_, current_.trial, current_.attempt, report});
+  changed_.wait(lock, [&] { return verdict_.has_value(); });
+  return *verdict_;
+}
+
+void MasterLink::end(const Evaluation& evaluation, bool broken) {
+  std::unique_lock lock(mutex_);
+  post(message::Ended{worker_, current_.trial, current_.attempt, broken, evaluation});
+  changed_.wait(lock, [&] { return !unanswered_; });  // the next order may be here already
+}
+
+// REQUIRES: mutex_ is held.
+void MasterLink::post(Message message) {
+  unanswered_ = std::move(message);
+  wake(wake_fd_);
+}
+
+void MasterLink::speak() {
+  heard_s_ = stepped_s_ = system_clock().now_s();
+  for (;;) {
+    socket_->wait(wake_fd_, kTurnS);
+    std::uint64_t woken = 0;
+    if (::read(wake_fd_, &woken, sizeof woken) > 0) repeated_s_ = -1e9;
+    const std::lock_guard lock(mutex_);
+    if (leaving_) return;
+    const double now_s = system_clock().now_s();
+    while (const auto packet = socket_->receive()) {
+      heard_s_ = now_s;
+      if (const auto message = decode(packet->bytes)) hear(*message);
+    }
+    watch_progress(now_s);
+    say_what_is_due(now_s);
+    if (now_s - heard_s_ > kLeaseS) {
+      log_error("worker {}: no master for {} s; the worker ends", worker_, kLeaseS);
+      ::_exit(kExitResumable);
+    }
+  }
+}
+
+void MasterLink::hear(const Message& message) {
+  if (std::holds_alternative<message::Who>(message)) {
+    socket_->send(encode(hello()));
+    repeated_s_ = -1e9;
+  } else if (const auto* welcome = std::get_if<message::Welcome>(&message)) {
+    if (!welcome_) welcome_ = *welcome;
+  } else if (const auto* train = std::get_if<message::Train>(&message)) {
+    const bool is_old = train->trial == finished_.trial && train->attempt <= finished_.attempt;
+    if (current_.attempt == 0 && !is_old) {
+      current_ = *train;
+      offered_ = *train;
+      slowest_s_ = 0;
+      stepped_s_ = system_clock().now_s();
+    }
+  } else if (const auto* answer = std::get_if<message::Answer>(&message)) {
+    const auto* report = unanswered_ ? std::get_if<message::Report>(&*unanswered_) : nullptr;
+    if (report != nullptr && report->trial == answer->trial && report->attempt == answer->attempt &&
+        report->report.epoch == answer->epoch) {
+      verdict_ = answer->verdict;
+      unanswered_.reset();
+    }
+  } else if (const auto* noted = std::get_if<message::Noted>(&message)) {
+    const auto* ended = unanswered_ ? std::get_if<message::Ended>(&*unanswered_) : nullptr;
+    if (ended != nullptr && ended->trial == noted->trial && ended->attempt == noted->attempt) {
+      finished_ = std::exchange(current_, {});
+      unanswered_.reset();
+    }
+  }
+  changed_.notify_all();
+}
+
+void MasterLink::watch_progress(double now_s) {
+  const std::uint64_t steps = progress_.load(std::memory_order_relaxed);
+  const bool waits_for_the_master = unanswered_.has_value() || current_.attempt == 0;
+  if (steps != steps_) slowest_s_ = std::max(slowest_s_, now_s - stepped_s_);
+  if (steps != steps_ || waits_for_the_master) stepped_s_ = now_s;
+  steps_ = steps;
+}
+
+void MasterLink::say_what_is_due(double now_s) {
+  if (!welcome_ || is_introduced_ != ready_) {
+    if (welcome_ || now_s - said_s_ >= kIdleBeatS) {
+      socket_->send(encode(hello()));
+      said_s_ = now_s;
+      is_introduced_ = ready_;
+    }
+    return;
+  }
+  if (unanswered_ && now_s - repeated_s_ >= kRepeatS) {
+    socket_->send(encode(*unanswered_));
+    repeated_s_ = now_s;
+  }
+  if (now_s - said_s_ < (current_.attempt == 0 ? kIdleBeatS : kBeatS)) return;
+  socket_->send(encode(message::Heartbeat{.worker = worker_,
+                                          .trial = current_.trial,
+                                          .attempt = current_.attempt,
+                                          .quiet_s = now_s - stepped_s_,
+                                          .slowest_s = slowest_s_}));
+  said_s_ = now_s;
+}
+
+message::Hello MasterLink::hello() const {
+  return {.worker = worker_,
+          .pid = ::getpid(),
+          .ready = ready_,
+          .trial = current_.trial,
+          .attempt = current_.attempt};
+}
+
+}  // namespace detol

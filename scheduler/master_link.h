@@ -1,0 +1,77 @@
+#pragma once
+
+// MasterLink: a worker's line to its master. A thread of its own speaks (heartbeats, answers,
+// repeats what was not acknowledged, introduces itself again to a restarted master) while
+// the worker's one other thread trains; every call of that thread blocks until it has its
+// answer. The process ends (exit 75) if no master is heard for ten minutes.
+
+#include <atomic>
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+
+#include "core/clock.h"
+#include "core/result.h"
+#include "scheduler/message.h"
+
+namespace detol {
+
+class Socket;
+
+class MasterLink {
+ public:
+  // Errors (kInternal): the endpoint cannot be used.
+  static Result<std::unique_ptr<MasterLink>> open(const std::string& endpoint, int worker);
+  ~MasterLink();
+
+  message::Welcome join();
+  void set_ready();
+  message::Train next();
+  Verdict report(const EpochReport& report);  // of the trial that next() gave
+  void end(const Evaluation& evaluation, bool broken);
+
+  // Raised by the trainer at every step; what heartbeats tell of it.
+  std::atomic<std::uint64_t>& progress() { return progress_; }
+
+ private:
+  MasterLink(Socket socket, int worker, int wake_fd);
+
+  void speak();
+  void hear(const Message& message);
+  void say_what_is_due(double now_s);
+  void watch_progress(double now_s);
+  message::Hello hello() const;
+  void post(Message message);  // to be sent, and again until it is answered
+
+  const int worker_;
+  const int wake_fd_;  // wakes the speaking thread
+  std::atomic<std::uint64_t> progress_{0};
+
+  std::mutex mutex_;  // of everything below that both threads touch
+  std::condition_variable changed_;
+  bool ready_ = false;
+  bool leaving_ = false;
+  std::optional<message::Welcome> welcome_;
+  message::Train current_;                 // attempt 0: none
+  message::Train finished_;                // the last one: a late repeat of it is dropped
+  std::optional<message::Train> offered_;  // for next() to take
+  std::optional<Message> unanswered_;
+  std::optional<Verdict> verdict_;
+
+  // Of the speaking thread alone.
+  std::unique_ptr<Socket> socket_;
+  bool is_introduced_ = false;  // said Hello since it became ready
+  double said_s_ = -1e9;        // the last heartbeat or Hello
+  double repeated_s_ = -1e9;    // the last time `unanswered_` was sent
+  double heard_s_ = 0;
+  std::uint64_t steps_ = 0;
+  double stepped_s_ = 0;
+  double slowest_s_ = 0;
+
+  std::thread thread_;  // last: it uses all of the above
+};
+
+}  // namespace detol

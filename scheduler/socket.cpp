@@ -1,0 +1,109 @@
+#include "scheduler/socket.h"
+
+#include <fmt/format.h>
+#include <zmq.h>
+
+#include <utility>
+
+#include "scheduler/message.h"
+
+namespace detol {
+namespace {
+
+void set(void* socket, int option, int value) {
+  zmq_setsockopt(socket, option, &value, sizeof value);
+}
+
+// All frames of the next message; empty if there is none.
+std::vector<std::string> receive_frames(void* socket) {
+  std::vector<std::string> frames;
+  bool more = true;
+  while (more) {
+    zmq_msg_t frame;
+    zmq_msg_init(&frame);
+    if (zmq_msg_recv(&frame, socket, ZMQ_DONTWAIT) < 0) {
+      zmq_msg_close(&frame);
+      return {};
+    }
+    frames.emplace_back(static_cast<const char*>(zmq_msg_data(&frame)), zmq_msg_size(&frame));
+    more = zmq_msg_more(&frame) != 0;
+    zmq_msg_close(&frame);
+  }
+  return frames;
+}
+
+}  // namespace
+
+struct Socket::Handles {
+  void* context = zmq_ctx_new();
+  void* socket = nullptr;
+  bool is_router = false;
+
+  Handles() = default;
+  Handles(const Handles&) = delete;
+  Handles& operator=(const Handles&) = delete;
+  ~Handles() {
+    if (socket != nullptr) zmq_close(socket);
+    zmq_ctx_term(context);
+  }
+};
+
+Socket::Socket(std::unique_ptr<Handles> handles) : handles_(std::move(handles)) {}
+Socket::Socket(Socket&&) noexcept = default;
+Socket::~Socket() = default;
+
+Result<Socket> Socket::open(int type, const std::string& endpoint) {
+  auto handles = std::make_unique<Handles>();
+  handles->is_router = type == ZMQ_ROUTER;
+  handles->socket = zmq_socket(handles->context, type);
+  const auto failure = [&] {
+    return fail(ErrorCode::kInternal,
+                fmt::format("socket {}: {}", endpoint, zmq_strerror(zmq_errno())));
+  };
+  if (handles->socket == nullptr) return failure();
+  set(handles->socket, ZMQ_LINGER, 0);
+  set(handles->socket, ZMQ_RECONNECT_IVL, 50);
+  set(handles->socket, ZMQ_RECONNECT_IVL_MAX, 1000);
+  const std::int64_t limit = kMessageLimit;
+  zmq_setsockopt(handles->socket, ZMQ_MAXMSGSIZE, &limit, sizeof limit);
+  if (handles->is_router) set(handles->socket, ZMQ_ROUTER_MANDATORY, 1);
+  const int done = handles->is_router ? zmq_bind(handles->socket, endpoint.c_str())
+                                      : zmq_connect(handles->socket, endpoint.c_str());
+  if (done != 0) return failure();
+  return Socket(std::move(handles));
+}
+
+Result<Socket> Socket::router(const std::string& endpoint) {
+  return open(ZMQ_ROUTER, endpoint);
+}
+Result<Socket> Socket::dealer(const std::string& endpoint) {
+  return open(ZMQ_DEALER, endpoint);
+}
+
+bool Socket::send(std::string_view bytes, std::string_view to) {
+  void* socket = handles_->socket;
+  if (handles_->is_router &&
+      zmq_send(socket, to.data(), to.size(), ZMQ_DONTWAIT | ZMQ_SNDMORE) < 0) {
+    return false;
+  }
+  return zmq_send(socket, bytes.data(), bytes.size(), ZMQ_DONTWAIT) >= 0;
+}
+
+std::optional<Packet> Socket::receive() {
+  const std::size_t expected = handles_->is_router ? 2 : 1;
+  for (;;) {
+    std::vector<std::string> frames = receive_frames(handles_->socket);
+    if (frames.empty()) return std::nullopt;
+    if (frames.size() != expected) continue;
+    return Packet{expected == 2 ? std::move(frames.front()) : std::string(),
+                  std::move(frames.back())};
+  }
+}
+
+void Socket::wait(int other_fd, double timeout_s) {
+  zmq_pollitem_t items[] = {{handles_->socket, 0, ZMQ_POLLIN, 0},
+                            {nullptr, other_fd, ZMQ_POLLIN, 0}};
+  zmq_poll(items, 2, static_cast<long>(timeout_s * 1000));
+}
+
+}  // namespace detol

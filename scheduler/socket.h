@@ -1,0 +1,49 @@
+#pragma once
+
+// Socket: one ZeroMQ socket with its context, for messages of one frame. A router (master)
+// knows its peers by address; a dealer (worker) has one peer, connects whenever that peer
+// is there, and keeps what was sent until then. Not thread-safe. ZeroMQ stays behind this
+// header.
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "core/result.h"
+
+namespace detol {
+
+struct Packet {
+  std::string from;  // the peer's address; empty on a dealer
+  std::string bytes;
+};
+
+class Socket {
+ public:
+  // Errors (kInternal): the endpoint and the reason.
+  static Result<Socket> router(const std::string& endpoint);
+  static Result<Socket> dealer(const std::string& endpoint);
+
+  Socket(Socket&&) noexcept;
+  ~Socket();
+
+  // False if there is no such peer (any more). Never blocks.
+  bool send(std::string_view bytes, std::string_view to = {});
+
+  // The next message, or nullopt if there is none now. What is no message of one frame, or
+  // is larger than kMessageLimit, is dropped.
+  std::optional<Packet> receive();
+
+  // Waits until there is something to receive, `other_fd` is readable, or the time is over.
+  void wait(int other_fd, double timeout_s);
+
+ private:
+  struct Handles;
+  explicit Socket(std::unique_ptr<Handles> handles);
+  static Result<Socket> open(int type, const std::string& endpoint);
+
+  std::unique_ptr<Handles> handles_;
+};
+
+}  // namespace detol

@@ -1,0 +1,229 @@
+#include "scheduler/supervisor.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <cstdlib>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/clock.h"
+#include "core/exit_code.h"
+#include "core/log.h"
+#include "scheduler/orders.h"
+
+namespace detol {
+namespace {
+
+constexpr double kFirstDelayS = 0.2;  // before a restart; doubles
+constexpr int kRestarts = 3;          // without progress
+constexpr double kStopLimitS = 20;    // for a master that was asked to stop
+
+// What a child is before it becomes a role. Only async-signal-safe calls would be allowed
+// after fork in a program with threads; this one has none.
+[[noreturn]] void become(std::vector<std::string> words, pid_t parent, int kept_socket) {
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (::getppid() != parent) ::_exit(kExitInternal);  // it died before the line above
+  ::setpgid(0, 0);
+  for (int signal : {SIGINT, SIGTERM, SIGUSR1, SIGPIPE, SIGTTOU, SIGTTIN, SIGHUP})
+    ::signal(signal, SIG_IGN);
+  sigset_t none;
+  sigemptyset(&none);
+  ::sigprocmask(SIG_SETMASK, &none, nullptr);
+  ::dup2(STDERR_FILENO, STDOUT_FILENO);  // stdout is for data: nothing of ours
+  if (kept_socket >= 0) ::fcntl(kept_socket, F_SETFD, 0);
+  // One thread per worker: oneDNN's own (OpenMP) would only wait for each other.
+  ::setenv("OMP_NUM_THREADS", "1", 1);
+  ::setenv("OMP_WAIT_POLICY", "passive", 1);
+  std::vector<char*> argv;
+  for (std::string& word : words) argv.push_back(word.data());
+  argv.push_back(nullptr);
+  ::execv("/proc/self/exe", argv.data());
+  ::_exit(127);
+}
+
+pid_t spawn(const std::vector<std::string>& words, int kept_socket = -1) {
+  const pid_t parent = ::getpid();
+  const pid_t child = ::fork();
+  if (child == 0) become(words, parent, kept_socket);
+  if (child < 0) log_error("cannot start a process: {}", std::strerror(errno));
+  return child;
+}
+
+std::string describe(int status) {
+  if (WIFSIGNALED(status)) return fmt::format("signal {}", WTERMSIG(status));
+  return fmt::format("exit code {}", WEXITSTATUS(status));
+}
+
+class Supervisor {
+ public:
+  explicit Supervisor(std::string folder) : folder_(std::move(folder)) {
+    sigemptyset(&signals_);
+    for (int signal : {SIGCHLD, SIGINT, SIGTERM, SIGUSR1}) sigaddset(&signals_, signal);
+    ::sigprocmask(SIG_BLOCK, &signals_, &before_);
+    signal_fd_ = ::signalfd(-1, &signals_, SFD_CLOEXEC | SFD_NONBLOCK);
+  }
+
+  ~Supervisor() {
+    end_all();
+    ::close(signal_fd_);
+    ::sigprocmask(SIG_SETMASK, &before_, nullptr);
+  }
+
+  int run() {
+    start_master();
+    while (!result_) {
+      wait();
+      hear_signals();
+      hear_master();
+      bury();
+      watch_the_clock();
+    }
+    return *result_;
+  }
+
+ private:
+  void wait() {
+    pollfd fds[] = {{signal_fd_, POLLIN, 0}, {socket_, POLLIN, 0}};
+    ::poll(fds, socket_ >= 0 ? 2 : 1, start_at_s_ || stop_at_s_ ? 50 : 1000);
+  }
+
+  void start_master() {
+    start_at_s_.reset();
+    int ends[2];
+    if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0) {
+      log_error("cannot make a socket pair: {}", std::strerror(errno));
+      result_ = kExitInternal;
+      return;
+    }
+    socket_ = ends[0];
+    for (const auto& [number, pid] : workers_)
+      send_packet(socket_, Notice{Notice::kLives, number, pid, 0});
+    master_ = spawn({"detol", "__master", folder_, std::to_string(ends[1])}, ends[1]);
+    ::close(ends[1]);
+    if (master_ < 0) result_ = kExitInternal;
+  }
+
+  void hear_signals() {
+    signalfd_siginfo info;
+    while (::read(signal_fd_, &info, sizeof info) == sizeof info) {
+      if (info.ssi_signo == SIGCHLD) continue;
+      if (stop_at_s_) {
+        result_ = kExitSecondSignal;
+        return;
+      }
+      stop_at_s_ = system_clock().now_s();
+      if (master_ < 0)
+        result_ = kExitResumable;  // between two masters
+      else
+        send_packet(socket_, Notice{Notice::kStop, 0, 0, 0});
+    }
+  }
+
+  void hear_master() {
+    while (socket_ >= 0) {
+      const std::optional<Order> order = next_order(socket_);
+      if (!order) return;
+      const auto worker = workers_.find(order->worker);
+      switch (order->kind) {
+        case Order::kProgress:
+          restarts_ = 0;
+          break;
+        case Order::kKill:
+          if (worker != workers_.end()) ::kill(-worker->second, SIGKILL);
+          break;
+        case Order::kStart:
+          if (worker == workers_.end()) start_worker(order->worker);
+          break;
+      }
+    }
+  }
+
+  void start_worker(int number) {
+    const pid_t pid = spawn({"detol", "__worker", folder_, std::to_string(number)});
+    if (pid > 0) workers_[number] = pid;
+    if (pid > 0)
+      send_packet(socket_, Notice{Notice::kLives, number, pid, 0});
+    else
+      send_packet(socket_, Notice{Notice::kExited, number, 0, 127 << 8});
+  }
+
+  void bury() {
+    int status = 0;
+    if (master_ > 0 && ::waitpid(master_, &status, WNOHANG) == master_) on_master_end(status);
+    for (auto it = workers_.begin(); it != workers_.end();) {
+      const auto [number, pid] = *it;
+      if (::waitpid(pid, &status, WNOHANG) != pid) {
+        ++it;
+        continue;
+      }
+      it = workers_.erase(it);
+      if (socket_ >= 0) send_packet(socket_, Notice{Notice::kExited, number, pid, status});
+    }
+  }
+
+  void on_master_end(int status) {
+    hear_master();  // its last words
+    ::close(std::exchange(socket_, -1));
+    master_ = -1;
+    const bool is_final =
+        WIFEXITED(status) && WEXITSTATUS(status) != kExitInternal && WEXITSTATUS(status) != 127;
+    if (is_final) {
+      result_ = WEXITSTATUS(status);
+    } else if (stop_at_s_) {
+      result_ = kExitResumable;
+    } else if (restarts_ == kRestarts) {
+      log_error(
+          "the master ended {} times without progress, last by {}; the storage keeps what was "
+          "acknowledged; run again with --debug to see more",
+          kRestarts + 1, describe(status));
+      result_ = kExitFailures;
+    } else {
+      const double delay_s = kFirstDelayS * (1 << restarts_++);
+      log_warning("the master ended by {}; a new one starts in {} s, the workers train on",
+                  describe(status), delay_s);
+      start_at_s_ = system_clock().now_s() + delay_s;
+    }
+  }
+
+  void watch_the_clock() {
+    const double now_s = system_clock().now_s();
+    if (!result_ && start_at_s_ && now_s >= *start_at_s_) start_master();
+    if (!result_ && stop_at_s_ && now_s > *stop_at_s_ + kStopLimitS) result_ = kExitResumable;
+  }
+
+  void end_all() {
+    if (master_ > 0) workers_[-1] = master_;
+    for (const auto& [number, pid] : workers_) ::kill(-pid, SIGKILL);
+    for (const auto& [number, pid] : workers_) ::kill(pid, SIGKILL);  // no group of its own yet
+    for (const auto& [number, pid] : workers_) ::waitpid(pid, nullptr, 0);
+    if (socket_ >= 0) ::close(socket_);
+  }
+
+  std::string folder_;
+  sigset_t signals_, before_;
+  int signal_fd_ = -1;
+  int socket_ = -1;
+  pid_t master_ = -1;
+  std::map<int, pid_t> workers_;      // by number
+  int restarts_ = 0;                  // since the last progress
+  std::optional<double> start_at_s_;  // of the next master
+  std::optional<double> stop_at_s_;   // when a stop was asked for
+  std::optional<int> result_;
+};
+
+}  // namespace
+
+int supervise(const std::filesystem::path& folder) {
+  return Supervisor(folder.string()).run();
+}
+
+}  // namespace detol
