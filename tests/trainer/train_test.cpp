@@ -9,6 +9,7 @@
 #include "encodings/cost.h"
 #include "tests/support/idx_writer.h"
 #include "tests/support/temp_folder.h"
+#include "tests/trainer/samples.h"
 #include "trainer/backend.h"
 #include "trainer/checkpoint.h"
 #include "trainer/dataset.h"
@@ -211,6 +212,16 @@ TEST_P(Trainers, AnInterruptedTrialEndsWithTheBitsOfAnUninterruptedOne) {
       EXPECT_EQ(final_bits(cut), final_bits(whole));
     }
   }
+}
+
+TEST_P(Trainers, SoDoesOneOfBlocksWithEveryKindOfState) {
+  Job whole = job(easy_recipe(), "whole"), cut = job(easy_recipe(), "cut");
+  whole.candidate.network = cut.candidate.network = composite(7, {1, 12, 12});
+  const std::vector<EpochReport> expected = run(whole).reports;
+  run(cut, 2, Verdict::kSuspend);
+  cut.acknowledged = 2;
+  EXPECT_EQ(bits(run(cut).reports), bits({expected[2], expected[3]}));
+  EXPECT_EQ(final_bits(cut), final_bits(whole));
 }
 
 TEST_P(Trainers, ReportsAgainWhatWasNotAcknowledgedWithoutTrainingItAgain) {
