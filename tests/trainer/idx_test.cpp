@@ -210,6 +210,24 @@ std::vector<Fault> faults() {
               [](std::string& bytes) { std::replace(bytes.begin() + 8, bytes.end(), '\1', '\0'); });
        },
        {kTrainLabels, "class 1 has no image"}},
+      {"one_class",
+       [](const auto& f) {
+         edit(f / kTrainLabels,
+              [](std::string& bytes) { std::fill(bytes.begin() + 8, bytes.end(), '\0'); });
+       },
+       {kTrainLabels, "byte 8", "nothing to tell apart"}},
+      {"file_for_a_folder",
+       [](const auto& f) {
+         std::filesystem::remove_all(f);
+         write_bytes(f, "I am a file");
+       },
+       {"not a folder", "--data"}},
+      {"folder_for_a_file",
+       [](const auto& f) {
+         std::filesystem::remove(f / kTrainLabels);
+         std::filesystem::create_directory(f / kTrainLabels);
+       },
+       {kTrainLabels, "is a folder"}},
       {"constant_pixels",
        [](const auto& f) {
          edit(f / kTrainImages, [](std::string& b) { std::fill(b.begin() + 16, b.end(), '\7'); });

@@ -51,7 +51,8 @@ Result<PackedFile> open_one(const fs::path& folder, std::string_view half, std::
       const fs::path path =
           folder / fmt::format("{}-{}{}idx{}-ubyte{}", half, what, separator, dimensions, packing);
       std::error_code ignored;
-      if (fs::exists(path, ignored)) return PackedFile::open(path);
+      const bool is_there = fs::status(path, ignored).type() != fs::file_type::not_found;
+      if (is_there) return PackedFile::open(path);  // which says so if it may not be read
     }
   }
   return fail(ErrorCode::kInput,
@@ -131,17 +132,21 @@ Result<void> read_images(Half& half, const Sink& sink) {
 }
 
 Result<void> check_folder(const DataConfig& config) {
-  std::error_code ignored;
-  if (fs::is_directory(config.path, ignored)) return {};
+  std::error_code error;
+  const fs::file_type type = fs::status(config.path, error).type();
+  if (type == fs::file_type::directory) return {};
+  const std::string reason = type == fs::file_type::not_found ? "no such folder"
+                             : error                          ? error.message()
+                                                              : "it is not a folder";
   return fail(ErrorCode::kInput,
               fmt::format("{}: {}; name the folder of the IDX files with data.path or --data "
                           "(Fashion-MNIST: apt install dataset-fashion-mnist)",
-                          config.path,
-                          fs::exists(config.path, ignored) ? "is not a folder" : "no such folder"));
+                          config.path, reason));
 }
 
 // Every class is trained on, and no other is tested.
 Result<void> check_labels(const Half& train, const Half& test, const Split& split, int classes) {
+  if (classes < 2) return train.label_error(0, "all labels are 0: there is nothing to tell apart");
   if (const auto missing = class_without_images(split, train.labels, classes)) {
     const auto largest = std::find(train.labels.begin(), train.labels.end(), classes - 1);
     return train.label_error(
