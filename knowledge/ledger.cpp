@@ -178,7 +178,7 @@ Result<void> quick_check(sqlite3* database) {
 Result<sqlite::Database> open_checked(const fs::path& path) {
   std::error_code error;
   const bool had_log = fs::exists(path.string() + "-wal", error);
-  DETOL_ASSIGN(auto database, sqlite::open(path.string(), SQLITE_OPEN_READWRITE));
+  DETOL_ASSIGN(auto database, sqlite::open_for_writing(path));
   auto sound = quick_check(database.get());
   if (sound) sound = check_definitions(database.get());
   if (sound) return database;

@@ -180,8 +180,7 @@ void sync_path(const fs::path& path) {
 }
 
 Result<void> fill(const fs::path& path) {
-  DETOL_ASSIGN(auto database,
-               sqlite::open(path.string(), SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE));
+  DETOL_ASSIGN(auto database, sqlite::open_for_writing(path));
   DETOL_TRY(sqlite::run(database.get(), "PRAGMA journal_mode=WAL; BEGIN"));
   DETOL_TRY(define(database.get()));
   const auto marks = fmt::format("PRAGMA application_id={}; PRAGMA user_version={}; COMMIT",

@@ -1,5 +1,8 @@
 #include <fmt/format.h>
+#include <sys/vfs.h>
 
+#include <algorithm>
+#include <array>
 #include <limits>
 
 #include "knowledge/sqlite_impl.h"
@@ -27,6 +30,19 @@ std::string_view remedy(sqlite3* database) {
     default:
       return "check the disk, then try again";
   }
+}
+
+// statfs(2): nfs, lustre, gpfs, beegfs, cifs, smb2, ceph, afs.
+constexpr std::array<unsigned long, 8> kNetworkFileSystems = {
+    0x6969, 0x0BD00BD0, 0x47504653, 0x19830326, 0xFF534D42, 0xFE534D42, 0x00C36400, 0x5346414F};
+
+bool is_on_network(const std::filesystem::path& path) {
+  const auto folder = path.has_parent_path() ? path.parent_path() : std::filesystem::path(".");
+  struct statfs system {};
+  if (::statfs(folder.c_str(), &system) != 0) return false;
+  const auto type = static_cast<unsigned long>(system.f_type) & 0xFFFFFFFFUL;
+  return std::find(kNetworkFileSystems.begin(), kNetworkFileSystems.end(), type) !=
+         kNetworkFileSystems.end();
 }
 
 }  // namespace
@@ -65,6 +81,12 @@ Result<Database> open(const std::string& name, int flags) {
   }
   sqlite3_extended_result_codes(raw, 0);
   sqlite3_busy_timeout(raw, 5000);
+  return database;
+}
+
+Result<Database> open_for_writing(const std::filesystem::path& path) {
+  DETOL_ASSIGN(auto database, open(path.string(), SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE));
+  if (is_on_network(path)) DETOL_TRY(run(database.get(), "PRAGMA locking_mode=EXCLUSIVE"));
   return database;
 }
 

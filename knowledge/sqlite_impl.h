@@ -38,6 +38,11 @@ bool is_sync_failed(sqlite3* database);
 // `flags` as sqlite3_open_v2's; waits up to 5 s for another process's lock.
 Result<Database> open(const std::string& name, int flags);
 
+// Opens `path` for the one writer, creating it if it is not there. On a network file system no
+// other process may open it meanwhile: a log shared between machines is unsafe, so SQLite is
+// told to hold the file alone, without shared memory.
+Result<Database> open_for_writing(const std::filesystem::path& path);
+
 // Runs statements whose rows nobody needs.
 Result<void> run(sqlite3* database, const char* sql);
 
