@@ -6,7 +6,9 @@
 //   train/NET,batch=B         images/s: forward, backward, SGD
 //   roof/NET,batch=B          the same as a fraction of peak_fma: multiply-adds that a step needs
 //                             (forward, backward-data, backward-weights; no backward-data for
-//                             layers whose input has no parameters behind it), nothing else counted
+//                             layers whose input has no parameters behind it), nothing else
+//                             counted; Winograd needs fewer than a convolution's definition, so
+//                             a wide network may pass 1
 //   compile_cold/NET          ms: the first network of these shapes, in a process that has
 //                             compiled another
 //   compile_warm/NET          ms: a second one of the same shapes
