@@ -23,7 +23,7 @@ Checkpoint example(int epoch) {
                         .arch_hash = 0x0123456789abcdef,
                         .job_hash = 0xfedcba9876543210,
                         .epoch = epoch,
-                        .step = epoch * 100,
+                        .step = 100L * epoch,
                         .history = {},
                         .state = {}};
   for (int e = 1; e <= epoch; ++e) {

@@ -15,7 +15,6 @@
 namespace detol {
 namespace {
 
-using testing_support::IdxData;
 using testing_support::TempFolder;
 using testing_support::write_bytes;
 using testing_support::write_idx;
@@ -74,7 +73,7 @@ TEST(Idx, TheTestPartIsT10kInItsOrder) {
   write_idx(folder.path());
   const Dataset data = load_dataset(config_of(folder.path())).value();
   const std::string pixels = read_file(folder.path() / kTestImages).value().substr(16);
-  const std::string kept(data.images.end() - 80 * 144, data.images.end());
+  const std::string kept(data.images.end() - 80L * 144, data.images.end());
   EXPECT_EQ(kept, pixels);
 }
 
@@ -86,7 +85,7 @@ TEST(Idx, TheSplitIsTheSameEveryTimeAndNotTheFilesOrder) {
   EXPECT_EQ(once.images, again.images);
   EXPECT_EQ(once.info.fingerprint, again.info.fingerprint);
   const std::string in_order = read_file(folder.path() / kTrainImages).value().substr(16);
-  EXPECT_NE(std::string(once.images.begin(), once.images.begin() + 400 * 144), in_order);
+  EXPECT_NE(std::string(once.images.begin(), once.images.begin() + 400L * 144), in_order);
 }
 
 TEST(Idx, MeanAndDeviationAreOfTheTrainingImagesAlone) {
@@ -163,7 +162,7 @@ std::vector<Fault> faults() {
       edit(folder / name, [&](std::string& bytes) { bytes[at] = value; });
     };
   };
-  const auto packed = [](const std::string& name, std::function<void(std::string&)> damage) {
+  const auto packed = [](const std::string& name, const std::function<void(std::string&)>& damage) {
     return [=](const std::filesystem::path& folder) {
       pack(folder, name);
       edit(folder / (name + ".gz"), damage);
