@@ -37,8 +37,9 @@ Result<std::optional<std::int64_t>> Arguments::number(std::string_view key,
 
 std::span<const Command> commands() {
   static const std::vector<Command> kTable = {
-      validate_command(), status_command(), studies_command(), trials_command(),    trial_command(),
-      best_command(),     query_command(),  export_command(),  completion_command()};
+      search_command(),  resume_command(), validate_command(), status_command(),
+      studies_command(), trials_command(), trial_command(),    best_command(),
+      query_command(),   export_command(), bench_command(),    completion_command()};
   return kTable;
 }
 

@@ -7,9 +7,10 @@
 #include <string>
 #include <vector>
 
-#include "cli/exit_code.h"
 #include "cli/parse.h"
+#include "core/exit_code.h"
 #include "core/log.h"
+#include "scheduler/study_run.h"
 
 namespace detol {
 namespace {
@@ -32,6 +33,7 @@ int run_program(const std::vector<std::string>& words) {
 
 int main(int argc, char** argv) {
   try {
+    if (const auto code = detol::run_role(argc, argv)) return *code;
     return detol::run_program(std::vector<std::string>(argv + 1, argv + argc));
   } catch (const std::exception& error) {
     detol::log_error("detol: internal error: {}; please report it", error.what());

@@ -1,4 +1,4 @@
-#include "cli/exit_code.h"
+#include "core/exit_code.h"
 
 #include <vector>
 

@@ -1,3 +1,0 @@
-#pragma once
-
-#include "core/exit_code.h"  // also used below the command line

@@ -1,0 +1,18 @@
+#pragma once
+
+// The options that `search` and `resume` share: where and how a study runs.
+
+#include <vector>
+
+#include "cli/commands.h"
+#include "scheduler/study_run.h"
+
+namespace detol {
+
+// `own` followed by the shared ones.
+std::vector<Option> with_run_options(std::vector<Option> own);
+
+// Errors (kUsage): what this build or version cannot do, and what it can.
+Result<RunOptions> run_options_from(const Arguments& arguments);
+
+}  // namespace detol

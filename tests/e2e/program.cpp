@@ -1,0 +1,149 @@
+#include "tests/e2e/program.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <fstream>
+#include <sstream>
+#include <system_error>
+
+#include <gtest/gtest.h>
+
+namespace detol::testing_support {
+namespace {
+
+namespace fs = std::filesystem;
+
+// A moment for another process to move on, while a condition is not yet true.
+void pause_a_moment() {
+  ::poll(nullptr, 0, 5);
+}
+
+int code_of(int status) {
+  return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+pid_t spawn(const fs::path& folder, const std::vector<std::string>& words, const fs::path& out,
+            const fs::path& err) {
+  std::vector<char*> argv = {const_cast<char*>(DETOL_PROGRAM)};
+  for (const std::string& word : words) argv.push_back(const_cast<char*>(word.c_str()));
+  argv.push_back(nullptr);
+  constexpr int kFresh = O_WRONLY | O_CREAT | O_TRUNC | O_APPEND;
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+  posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, out.c_str(), kFresh, 0600);
+  posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, err.c_str(), kFresh, 0600);
+  posix_spawn_file_actions_addchdir_np(&actions, folder.c_str());
+  pid_t pid = 0;
+  const int error = posix_spawn(&pid, DETOL_PROGRAM, &actions, nullptr, argv.data(), environ);
+  posix_spawn_file_actions_destroy(&actions);
+  EXPECT_EQ(error, 0) << "cannot start " << DETOL_PROGRAM;
+  return pid;
+}
+
+std::vector<pid_t> children_of(pid_t parent) {
+  std::ifstream file("/proc/" + std::to_string(parent) + "/task/" + std::to_string(parent) +
+                     "/children");
+  std::vector<pid_t> pids;
+  for (pid_t pid = 0; file >> pid;) pids.push_back(pid);
+  const std::vector<pid_t> direct = pids;
+  for (const pid_t pid : direct) {
+    const auto below = children_of(pid);
+    pids.insert(pids.end(), below.begin(), below.end());
+  }
+  return pids;
+}
+
+bool is_alive(pid_t pid) {
+  const std::string stat = text_of("/proc/" + std::to_string(pid) + "/stat");
+  const std::size_t state = stat.rfind(") ");
+  return state != std::string::npos && stat[state + 2] != 'Z';
+}
+
+}  // namespace
+
+Program::Program(const fs::path& folder, const std::vector<std::string>& words) {
+  // Beside the folder, so that a test can see that nothing was created in it.
+  out_ = folder.string() + ".out";
+  err_ = folder.string() + ".err";
+  pid_ = spawn(folder, words, out_, err_);
+}
+
+Program::~Program() {
+  if (!ended_) kill_everything();
+  std::error_code ignored;
+  fs::remove(out_, ignored);
+  fs::remove(err_, ignored);
+}
+
+bool Program::says(std::string_view text) {
+  while (!ended_) {
+    int status = 0;
+    if (::waitpid(pid_, &status, WNOHANG) == pid_) {
+      ended_ = true;
+      code_ = code_of(status);
+    }
+    if (text_of(err_).find(text) != std::string::npos) return true;
+    if (!ended_) pause_a_moment();
+  }
+  return false;
+}
+
+void Program::signal(int number) const {
+  ::kill(pid_, number);
+}
+
+Ran Program::wait() {
+  if (!ended_) {
+    int status = 0;
+    ::waitpid(pid_, &status, 0);
+    ended_ = true;
+    code_ = code_of(status);
+  }
+  return {code_, text_of(out_), text_of(err_)};
+}
+
+std::vector<pid_t> Program::children(std::string_view role) const {
+  std::vector<pid_t> found;
+  for (const pid_t pid : children_of(pid_)) {
+    const std::string words = text_of("/proc/" + std::to_string(pid) + "/cmdline");
+    if (words.find(role) != std::string::npos) found.push_back(pid);
+  }
+  return found;
+}
+
+void Program::kill_everything() {
+  const std::vector<pid_t> below = children_of(pid_);
+  ::kill(pid_, SIGKILL);
+  for (const pid_t pid : below) ::kill(pid, SIGKILL);
+  wait();
+  for (const pid_t pid : below) {
+    while (is_alive(pid)) pause_a_moment();
+  }
+}
+
+Ran run(const fs::path& folder, const std::vector<std::string>& words) {
+  return Program(folder, words).wait();
+}
+
+std::vector<std::string> listing(const fs::path& folder) {
+  std::vector<std::string> names;
+  for (const auto& entry : fs::recursive_directory_iterator(folder))
+    names.push_back(entry.path().lexically_relative(folder).string());
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+std::string text_of(const fs::path& file) {
+  std::ostringstream text;
+  text << std::ifstream(file, std::ios::binary).rdbuf();
+  return text.str();
+}
+
+}  // namespace detol::testing_support

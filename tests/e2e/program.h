@@ -1,0 +1,58 @@
+#pragma once
+
+// The built program as a test runs it: started by posix_spawn in a folder of its own, with
+// its output in files there.
+
+#include <sys/types.h>
+
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace detol::testing_support {
+
+struct Ran {
+  int code = 0;  // 128 + signal if a signal ended it
+  std::string out;
+  std::string err;
+};
+
+class Program {
+ public:
+  // Starts `detol <words>` in `folder`.
+  Program(const std::filesystem::path& folder, const std::vector<std::string>& words);
+  ~Program();  // kills what still runs
+  Program(const Program&) = delete;
+  Program& operator=(const Program&) = delete;
+
+  // Blocks until standard error has a line with this in it; false if the program ends first.
+  bool says(std::string_view text);
+
+  void signal(int number) const;
+
+  // Blocks until it ends.
+  Ran wait();
+
+  // Every process below this one, by what they play: "__master", "__worker".
+  std::vector<pid_t> children(std::string_view role) const;
+
+  // kill -9 of the program and of every process below it; returns when all are gone.
+  void kill_everything();
+
+ private:
+  pid_t pid_ = 0;
+  bool ended_ = false;
+  int code_ = 0;
+  std::filesystem::path out_, err_;
+};
+
+// Runs it to its end.
+Ran run(const std::filesystem::path& folder, const std::vector<std::string>& words);
+
+// The names of everything in a folder, sorted.
+std::vector<std::string> listing(const std::filesystem::path& folder);
+
+std::string text_of(const std::filesystem::path& file);
+
+}  // namespace detol::testing_support

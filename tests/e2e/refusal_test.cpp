@@ -1,0 +1,154 @@
+// Whatever is wrong is said in one line, with its place and the right exit code, before
+// anything is created.
+
+#include <algorithm>
+
+#include <gtest/gtest.h>
+
+#include "tests/e2e/tiny_study.h"
+
+namespace detol::testing_support {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string replaced(std::string text, const std::string& from, const std::string& to) {
+  const std::size_t at = text.find(from);
+  EXPECT_NE(at, std::string::npos) << from;
+  return text.replace(at, from.size(), to);
+}
+
+void expect_one_line(const Ran& ran, int code, const std::string& says) {
+  EXPECT_EQ(ran.code, code) << ran.err;
+  EXPECT_EQ(ran.out, "");
+  EXPECT_NE(ran.err.find(says), std::string::npos) << "says: " << ran.err << "should: " << says;
+  EXPECT_EQ(std::count(ran.err.begin(), ran.err.end(), '\n'), 1) << ran.err;
+}
+
+struct BadSpace {
+  const char* name;
+  const char* from;  // in the tiny space
+  const char* to;
+  const char* says;
+};
+
+TEST(Refusal, OfABadSpaceFileHasItsPlace) {
+  const BadSpace table[] = {
+      {"unknown key", "seed: 7", "sede: 7", "tiny.yaml:3:1: "},
+      {"duplicate key", "seed: 7", "seed: 7\nseed: 8", "tiny.yaml:4:1: "},
+      {"impossible range", "low: 1.0e-3, high: 1.0e-1", "low: 1.0, high: 0.1", "tiny.yaml:17:7: "},
+      {"unknown operation", "[conv, residual, identity]", "[conf, residual]", "tiny.yaml:12:"},
+      {"unknown algorithm", "algorithm: evolution", "algorithm: evoluton", "tiny.yaml:22:21: "},
+      {"unknown pruner", "name: asha", "name: ahsa", "tiny.yaml:22:40: "},
+      {"unknown option", "min_resource: 1", "min_resources: 1", "tiny.yaml:22:40: "},
+      {"bad budget", "budget: 6trials", "budget: 6tirals", "tiny.yaml:23:9: "},
+      {"malformed", "architecture:", "architecture: [", "tiny.yaml:"},
+      {"no such data", "path: data", "path: elsewhere", "tiny.yaml:4:"},
+      {"empty", kTinySpace, "", "tiny.yaml:1:1: "},
+  };
+  for (const BadSpace& bad : table) {
+    SCOPED_TRACE(bad.name);
+    const TinyStudy study;
+    write_bytes(study.path() / "tiny.yaml", replaced(kTinySpace, bad.from, bad.to));
+    const auto before = listing(study.path());
+    expect_one_line(study.detol({"search", "--space", "tiny.yaml"}), 3, bad.says);
+    expect_one_line(study.detol({"validate", "--space", "tiny.yaml"}), 3, bad.says);
+    EXPECT_EQ(listing(study.path()), before);
+  }
+}
+
+struct BadWords {
+  std::vector<std::string> words;
+  int code;
+  const char* says;
+};
+
+TEST(Refusal, OfBadWordsIsAnErrorOfUsage) {
+  const BadWords table[] = {
+      {{"--algorithm", "evolutoin"}, 2, "did you mean 'evolution'?"},
+      {{"--pruner", "ahsa"}, 2, "did you mean 'asha'?"},
+      {{"--budget", "ten"}, 2, "--budget: "},
+      {{"--budget", "1gpu-h"}, 2, "cpu-h"},
+      {{"--device", "cuda"}, 2, "use cpu"},
+      {{"--device", "tpu"}, 2, "unknown device 'tpu'"},
+      {{"--launcher", "slurm"}, 2, "known: local"},
+      {{"--group-size", "2"}, 2, "1 or auto"},
+      {{"--workers", "0"}, 2, "workers is '0'"},
+      {{"--set", "training.epoch=3"}, 2, "did you mean 'epochs'?"},
+      {{"--set", "nothing"}, 2, "key=value"},
+      {{"--seed", "x"}, 2, "--seed: "},
+      {{"--target", "val_accuracy"}, 2, "val_accuracy"},
+      {{"--budjet", "1h"}, 2, "did you mean '--budget'?"},
+      {{"--data", "elsewhere"}, 3, "--data: "},
+      {{"--storage", "/proc/detol.db"}, 5, "/proc/detol.db"},
+      {{"--storage", "tiny.yaml"}, 5, "tiny.yaml"},
+      {{"--storage", "no/such/folder/detol.db"}, 5, "no/such/folder"},
+      {{"--log-file", "/proc/log"}, 5, "/proc/log"},
+  };
+  const TinyStudy study;
+  const auto before = listing(study.path());
+  for (const BadWords& bad : table) {
+    SCOPED_TRACE(bad.words.back());
+    auto words = study.search_words();
+    words.insert(words.end(), bad.words.begin(), bad.words.end());
+    expect_one_line(study.detol(words), bad.code, bad.says);
+    EXPECT_EQ(listing(study.path()), before);
+  }
+}
+
+TEST(Refusal, OfDamagedDataNamesTheFile) {
+  for (const char* file : {"train-images-idx3-ubyte", "t10k-labels-idx1-ubyte"}) {
+    for (const bool missing : {true, false}) {
+      const TinyStudy study;
+      const fs::path path = study.path() / "data" / file;
+      if (missing) {
+        fs::remove(path);
+      } else {
+        fs::resize_file(path, fs::file_size(path) / 2);
+      }
+      const auto before = listing(study.path());
+      expect_one_line(study.detol(study.search_words()), 3, file);
+      EXPECT_EQ(listing(study.path()), before);
+    }
+  }
+}
+
+TEST(Refusal, WithoutAStudyNothingIsShown) {
+  const TinyStudy study;
+  for (const auto& words : std::vector<std::vector<std::string>>{
+           {"status"}, {"studies"}, {"trials", "tiny"}, {"best", "tiny"}, {"resume", "tiny"}}) {
+    expect_one_line(study.detol(words), 5, "detol.db");
+  }
+}
+
+TEST(Refusal, OfAStudyThatExistsOrDoesNot) {
+  const TinyStudy study;
+  auto words = study.search_words();
+  words.insert(words.end(), {"--budget", "1trials"});
+  ASSERT_EQ(study.detol(words).code, 0);
+  expect_one_line(study.detol(words), 4, "detol resume tiny");
+  for (const char* command : {"status", "trials", "best", "resume"})
+    expect_one_line(study.detol({command, "tinny"}), 4, "did you mean 'tiny'?");
+  expect_one_line(study.detol({"trials", "tiny", "--state", "WAITING"}), 6, "tiny");
+  expect_one_line(study.detol({"trial", "tiny", "99"}), 6, "99");
+  expect_one_line(study.detol({"query", "SELECT nothing FROM v_trials"}), 2, "nothing");
+  expect_one_line(study.detol({"query", "DELETE FROM studies"}), 2, "");
+  words.insert(words.end(), {"--if-exists", "new"});
+  EXPECT_EQ(study.detol(words).code, 0);
+  EXPECT_EQ(study.detol({"status", "tiny-2"}).code, 0);
+}
+
+TEST(Refusal, OfADatabaseOfANewerDetol) {
+  const TinyStudy study;
+  auto words = study.search_words();
+  words.insert(words.end(), {"--budget", "1trials"});
+  ASSERT_EQ(study.detol(words).code, 0);
+  std::string bytes = text_of(study.path() / "detol.db");
+  bytes[62] = 99;  // SQLite's user_version, big-endian at 60
+  write_bytes(study.path() / "detol.db", bytes);
+  for (const auto& call : {std::vector<std::string>{"best", "tiny"}, {"resume", "tiny"}})
+    expect_one_line(study.detol(call), 5, "newer");
+}
+
+}  // namespace
+}  // namespace detol::testing_support
