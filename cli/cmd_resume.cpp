@@ -13,6 +13,7 @@ Result<int> run(const Arguments& arguments) {
     DETOL_ASSIGN(record, reader->study(arguments.text("STUDY")));
   }
   DETOL_ASSIGN(options.config, load_study_config(record.config, record.name));
+  options.config.study = record.name;  // the file says another where --if-exists new numbered it
   options.resume = true;
   options.budget = arguments.text("budget");
   options.retry_failed = arguments.has("retry-failed");

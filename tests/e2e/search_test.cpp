@@ -95,6 +95,19 @@ TEST(Search, GoesOnWithMoreBudget) {
   EXPECT_EQ(parts.results(), whole.results());
 }
 
+TEST(Search, GoesOnWithAStudyThatGotANumber) {
+  const TinyStudy study;
+  auto words = study.search_words();
+  words.insert(words.end(), {"--budget", "1trials", "--if-exists", "new"});
+  ASSERT_EQ(study.detol(words).code, 0);
+  ASSERT_EQ(study.detol(words).code, 0);
+  const Ran resumed = study.detol({"resume", "tiny-2", "--budget", "2trials"});
+  ASSERT_EQ(resumed.code, 0) << resumed.err;
+  const Ran counted = study.detol({"query", "-f", "json", "SELECT study, trials FROM v_studies"});
+  EXPECT_EQ(Json::parse(counted.out),
+            Json::parse(R"([{"study": "tiny", "trials": 1}, {"study": "tiny-2", "trials": 2}])"));
+}
+
 TEST(Search, EndsAtItsTarget) {
   const TinyStudy study;
   auto words = study.search_words();
