@@ -246,6 +246,19 @@ TEST_P(Backend, HidesNoNaNUnderALargerNumber) {
   EXPECT_TRUE(std::isnan(executable->evaluate(2).loss));
 }
 
+// More than any address space, so that no system promises it. Not the reference: it asks operator
+// new, which a sanitizer does not let fail.
+TEST(FastBackends, ThrowBadAllocWhenMemoryIsShort) {
+  NetworkBuilder b({3, 4096, 4096});
+  const NodeId conv = b.add({.kind = LayerKind::kConv, .channels = 16, .kernel = 3}, {b.input()});
+  const Network network = b.build(b.add({.kind = LayerKind::kGlobalAvgPool}, {conv})).value();
+  Recipe recipe;
+  recipe.batch_size = 1 << 22;
+  for (const BackendRow& row : backends().first(backends().size() - 1)) {
+    EXPECT_THROW((void)row.compile(network, recipe), std::bad_alloc) << row.name;
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Every, Backend, testing::ValuesIn(backends().begin(), backends().end()),
                          [](const auto& tested) { return std::string(tested.param.name); });
 

@@ -25,8 +25,8 @@ Machine set_up() {
 }  // namespace
 
 const Machine& machine() {
-  static const Machine machine = set_up();
-  return machine;
+  static Machine the_machine = set_up();
+  return the_machine;
 }
 
 Desc floats_desc(const Dims& dims, Tag tag) {

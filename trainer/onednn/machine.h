@@ -29,8 +29,8 @@ struct Machine {
   }
 };
 
-// Compiled primitives that are kept: all of a small search, some hundred candidates.
-constexpr int kCachedPrimitives = 1 << 15;
+// Compiled primitives that are kept, of about 15 KB each: those of the last hundred candidates.
+constexpr int kCachedPrimitives = 4096;
 
 // Set up at the first call: threads, primitive cache, instruction set.
 const Machine& machine();

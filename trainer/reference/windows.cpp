@@ -83,7 +83,7 @@ Tap largest_of(const Turn<Real>& t, std::int64_t n, std::int64_t c, std::int64_t
   Tap best{-1, -1, 0};
   for_taps(t.layer, in.shape, y, x, [&](const Tap& tap) {
     const Real value = in.at(n, c, tap.y, tap.x);
-    const bool is_nan = value != value;  // stays: a diverging candidate must be seen
+    const bool is_nan = std::isnan(value);  // stays: a diverging candidate must be seen
     if (best.y < 0 || is_nan || value > in.at(n, c, best.y, best.x)) best = tap;
   });
   return best;
