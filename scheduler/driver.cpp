@@ -77,7 +77,11 @@ Result<void> Driver::adopt() {
 }
 
 Result<void> Driver::place() {
-  if (closing_ || is_stopping() || is_paused_) return {};
+  if (closing_ || is_stopping()) {
+    parts_.pool.retire();
+    return {};
+  }
+  if (is_paused_) return {};
   std::vector<Slot> slots = parts_.pool.free();
   std::ranges::reverse(slots);  // taken from the back
   for (TrialId id : book_.in_state(TrialState::kWaiting)) {

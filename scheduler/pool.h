@@ -61,6 +61,9 @@ class Pool {
   // Ends the worker that trains this; it is replaced, and no Lost follows.
   virtual void drop(TrialId trial) = 0;
 
+  // No trial will be started any more: ends workers that are free, now and as they become so.
+  virtual void retire() = 0;
+
   // Everything that happened since the last call; waits for the first, at most a second.
   virtual std::vector<PoolEvent> wait() = 0;
 

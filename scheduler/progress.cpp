@@ -11,7 +11,8 @@
 namespace detol {
 namespace {
 
-constexpr double kQuietS = 1;  // refusals and the like come at most this often
+constexpr double kShareForAPace = 0.01;  // of the budget, before an ETA is worth printing
+constexpr double kQuietS = 1;            // refusals and the like come at most this often
 
 std::string duration(double seconds) {
   const auto s = static_cast<long>(std::lround(seconds));
@@ -83,7 +84,7 @@ class ProgressLines final : public Observer {
 
   // By the pace of this run so far.
   std::optional<double> time_left(double used) const {
-    if (!first_ || used <= first_->used || used >= 1) return std::nullopt;
+    if (!first_ || used < first_->used + kShareForAPace || used >= 1) return std::nullopt;
     const double pace = (clock_.now_s() - first_->now_s) / (used - first_->used);
     return pace * (1 - used);
   }

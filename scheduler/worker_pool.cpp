@@ -23,7 +23,6 @@ constexpr double kHungS = 60;      // without a step, and
 constexpr double kHungSteps = 20;  // times the slowest step: hung
 constexpr double kGatherS = 15;    // for workers that outlived a master to say Hello
 constexpr double kResendS = 5;     // an order that a heartbeat does not show
-constexpr double kTurnS = 1;       // the longest wait
 constexpr int kFailedStarts = 3;   // in a row: no worker can be had
 constexpr int kMostWarnings = 10;  // about strangers on the port
 
@@ -61,7 +60,7 @@ class WorkerPool final : public Pool {
     const auto is_missing = [](const auto& item) {
       return item.second.pid != 0 && item.second.address.empty();
     };
-    while (std::ranges::any_of(workers_, is_missing) && clock_.now_s() < limit_s) turn(kTurnS);
+    while (std::ranges::any_of(workers_, is_missing) && clock_.now_s() < limit_s) turn(settings_.turn_s);
     std::vector<Claim> claims;
     for (const auto& [number, worker] : workers_) {
       if (worker.train.attempt > 0) claims.push_back({worker.train.trial, worker.train.attempt});
@@ -105,8 +104,13 @@ class WorkerPool final : public Pool {
     }
   }
 
+  void retire() override {
+    is_retired_ = true;
+    for (const Slot& slot : free()) end(slot.worker, workers_.at(slot.worker), "not needed");
+  }
+
   std::vector<PoolEvent> wait() override {
-    turn(events_.empty() ? kTurnS : 0);
+    turn(events_.empty() ? settings_.turn_s : 0);
     return std::exchange(events_, {});
   }
 
@@ -139,6 +143,7 @@ class WorkerPool final : public Pool {
   }
 
   void start_missing() {
+    if (is_retired_) return;
     for (auto& [number, worker] : workers_) {
       if (worker.pid != 0 || worker.is_ordered || clock_.now_s() < worker.start_s) continue;
       worker.is_ordered = send_packet(settings_.supervisor, Order{Order::kStart, number});
@@ -280,6 +285,7 @@ class WorkerPool final : public Pool {
   Clock& clock_;
   std::map<int, Worker> workers_;  // by number
   std::vector<PoolEvent> events_;
+  bool is_retired_ = false;
   double held_s_ = 0;  // by workers that have ended
   std::int64_t oom_kills_ = 0;
   int failed_starts_ = 0;

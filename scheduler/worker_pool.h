@@ -19,6 +19,7 @@ struct WorkerPoolSettings {
   int workers = 1;
   int supervisor = -1;  // the socket to it
   message::Welcome welcome;
+  double turn_s = 1;  // the longest wait()
 };
 
 // Errors (kInternal): the endpoint cannot be bound.

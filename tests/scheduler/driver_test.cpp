@@ -126,6 +126,7 @@ TEST(Driver, AtTheEndOfTheTimeARunningTrialEndsItsEpochAndIsPruned) {
   study.budget = "30cpu-s";
   ASSERT_TRUE(study.run());
   EXPECT_LE(study.clock.now, 11);  // 10 s, and at most one epoch
+  EXPECT_TRUE(study.pool.is_retired);
   const auto pruned = study.driver->book().in_state(TrialState::kPruned);
   ASSERT_EQ(pruned.size(), 3u);
   EXPECT_EQ(study.trial(pruned[0]).reason, "budget");

@@ -80,6 +80,7 @@ class FakePool final : public Pool {
       if (worker && worker->train.trial == trial) worker.reset();
     }
   }
+  void retire() override { is_retired = true; }
   std::vector<PoolEvent> wait() override {
     if (stop_at && waits++ == *stop_at) return {StopRequest{}};
     if (!extra.empty()) return std::exchange(extra, {});
@@ -108,6 +109,7 @@ class FakePool final : public Pool {
   std::vector<message::Train> started;
   std::vector<message::Answer> answers;
   std::vector<TrialId> dropped;
+  bool is_retired = false;
 
  private:
   struct Training {
