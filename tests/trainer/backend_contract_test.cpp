@@ -19,20 +19,6 @@ std::unique_ptr<Executable> compiled(const BackendRow& row, const Network& netwo
   return std::move(*executable);
 }
 
-// ||a - b|| / ||b - c|| over all tensors: how far two updates from c are apart.
-double apart(const Weights& a, const Weights& b, const Weights& c) {
-  double difference = 0, length = 0;
-  for (std::size_t i = 0; i < a.size(); ++i) {
-    for (std::size_t k = 0; k < a[i].data.size(); ++k) {
-      const double reference = double{b[i].data[k]}, is = double{a[i].data[k]};
-      const double start = double{c[i].data[k]};
-      difference += (is - reference) * (is - reference);
-      length += (reference - start) * (reference - start);
-    }
-  }
-  return std::sqrt(difference / length);
-}
-
 struct Pair {
   std::unique_ptr<Reference<double>> reference;
   std::unique_ptr<Executable> tested;

@@ -2,6 +2,7 @@
 
 // Small networks, batches and states for the tests of the backends.
 
+#include <cmath>
 #include <ostream>
 #include <string>
 #include <utility>
@@ -51,6 +52,7 @@ inline std::vector<LayerCase> layer_cases() {
       {"conv3_stride3", {2, 8, 8}, conv(3, 3, 3, 1, 1, true)},
       {"conv5", {2, 6, 6}, conv(4, 5, 1, 1, 1, true)},
       {"conv7_small_image", {2, 5, 4}, conv(3, 7, 2, 1, 1, false)},
+      {"conv5_one_pixel", {1, 1, 1}, conv(6, 5, 2, 1, 1, true)},
       {"conv3_dilated", {3, 7, 7}, conv(4, 3, 1, 1, 2, true)},
       {"conv3_groups2", {4, 6, 6}, conv(6, 3, 1, 2, 1, true)},
       {"conv3_groups3", {9, 5, 5}, conv(6, 3, 2, 3, 1, false)},
@@ -111,6 +113,20 @@ inline void fill_batch(Executable& executable, std::int64_t classes, std::uint64
   for (std::int32_t& label : executable.labels()) {
     label = static_cast<std::int32_t>(rng.below(static_cast<std::uint64_t>(classes)));
   }
+}
+
+// ||a - b|| / ||b - c|| over all tensors: how far two updates from c are apart.
+inline double apart(const Weights& a, const Weights& b, const Weights& c) {
+  double difference = 0, length = 0;
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    for (std::size_t k = 0; k < a[i].data.size(); ++k) {
+      const double reference = double{b[i].data[k]}, is = double{a[i].data[k]};
+      const double start = double{c[i].data[k]};
+      difference += (is - reference) * (is - reference);
+      length += (reference - start) * (reference - start);
+    }
+  }
+  return std::sqrt(difference / length);
 }
 
 // Weights as a search finds them after some training: nothing is exactly 0 or 1.

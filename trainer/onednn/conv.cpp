@@ -203,13 +203,13 @@ Result<void> lower_direct(Builder& b, const Unit& unit) {
 
 Result<void> lower_conv(Builder& b, const Unit& unit) {
   const Layer& layer = b.node(unit.node).layer;
-  const std::int64_t inputs = b.value(b.node(unit.node).inputs[0]).shape.channels;
-  const std::int64_t lanes = machine().lanes();
-  if (layer.groups == 1) return lower_direct(b, unit);
-  if (layer.groups == inputs && layer.channels == inputs) return lower_depthwise(b, unit);
-  const bool whole =
-      inputs / layer.groups % lanes == 0 && layer.channels / layer.groups % lanes == 0;
-  return whole ? lower_direct(b, unit) : lower_spread(b, unit);
+  const Shape& image = b.value(b.node(unit.node).inputs[0]).shape;
+  const std::int64_t groups = layer.groups, lanes = machine().lanes();
+  const bool depthwise = groups > 1 && groups == image.channels && layer.channels == groups;
+  if (depthwise) return lower_depthwise(b, unit);
+  if (image.height * image.width == 1 && layer.kernel > 1) return lower_spread(b, unit);
+  const bool whole = image.channels / groups % lanes == 0 && layer.channels / groups % lanes == 0;
+  return groups == 1 || whole ? lower_direct(b, unit) : lower_spread(b, unit);
 }
 
 }  // namespace detol::onednn

@@ -3,7 +3,7 @@
 // Depthwise: oneDNN's primitives where they are fast, else our own kernels; both read weights as
 // blocks x kernel x kernel x lanes. Other groups that oneDNN cannot run fast become a dense
 // convolution whose weights are zero between groups: groups times the work, at a hundred times
-// the speed.
+// the speed. In the same way a window over an image of one pixel becomes its centre.
 
 #include <algorithm>
 #include <cstring>
@@ -40,16 +40,20 @@ void write_depthwise_weights(Builder& b, const Conv& c, const Window& window, Bu
   });
 }
 
-// A plain grouped tensor inside a dense one that is zero elsewhere.
+// Weights, plain, as a part of the dense tensor that the primitives see: its blocks of a group's
+// outputs and inputs, zero elsewhere; of a window over an image of one pixel, its centre.
 struct Spread {
-  std::int64_t groups, outputs, inputs, taps;  // outputs and inputs of one group
-  std::int64_t row;                            // floats of one output in the dense tensor
+  std::int64_t groups, outputs, inputs;  // outputs and inputs of one group
+  std::int64_t taps, first, used;        // of a window: how many, and those that are used
+  std::int64_t row;                      // floats of one output in the dense tensor
 
-  // Calls visit(floats from the grouped start, from the dense start, floats) for each run.
+  // Calls visit(floats from the weights' start, from the dense tensor's) for each run of `used`.
   template <typename Visit>
   void for_runs(Visit visit) const {
     for (std::int64_t o = 0; o < groups * outputs; ++o) {
-      visit(o * inputs * taps, o * row + o / outputs * inputs * taps, inputs * taps);
+      for (std::int64_t i = 0; i < inputs; ++i) {
+        visit((o * inputs + i) * taps + first, o * row + (o / outputs * inputs + i) * used);
+      }
     }
   }
 };
@@ -59,8 +63,8 @@ void write_spread(Builder& b, const Spread& spread, const Conv& c, const Buffer&
   Buffer* dense = b.arena().make(plain.get_size());
   b.step({dense}, [=, &weight, bytes = plain.get_size()](const Turn&) {
     std::memset(dense->data, 0, bytes);
-    spread.for_runs([&](std::int64_t from, std::int64_t to, std::int64_t floats) {
-      std::copy_n(weight.as<float>() + from, floats, dense->as<float>() + to);
+    spread.for_runs([&](std::int64_t from, std::int64_t to) {
+      std::copy_n(weight.as<float>() + from, spread.used, dense->as<float>() + to);
     });
   });
   write_reorder(b, plain, dense, c.w, c.weight);
@@ -71,8 +75,8 @@ void write_gather(Builder& b, const Spread& spread, const Conv& c, const Buffer&
   Buffer* dense = b.arena().make(plain.get_size());
   write_reorder(b, c.w, c.weight_gradient, plain, dense);
   b.step({dense}, [=, &gradient](const Turn&) {
-    spread.for_runs([&](std::int64_t to, std::int64_t from, std::int64_t floats) {
-      std::copy_n(dense->as<float>() + from, floats, gradient.as<float>() + to);
+    spread.for_runs([&](std::int64_t to, std::int64_t from) {
+      std::copy_n(dense->as<float>() + from, spread.used, gradient.as<float>() + to);
     });
   });
 }
@@ -109,18 +113,22 @@ Result<void> lower_depthwise(Builder& b, const Unit& unit) {
 
 Result<void> lower_spread(Builder& b, const Unit& unit) {
   const Layer& layer = b.node(unit.node).layer;
+  const Shape& image = b.value(b.node(unit.node).inputs[0]).shape;
+  const bool pixel = image.height * image.width == 1;
   Layer dense = layer;
   dense.groups = 1;
+  if (pixel) dense.kernel = dense.stride = dense.dilation = 1;
   const auto choice = choose_conv(b, unit, dense);
   if (!choice) return no_implementation(layer);
   Value& x = b.value(b.node(unit.node).inputs[0], choice->in);
   Value& y = b.make_value(unit.node, choice->out, true);
   Conv c = choice->conv;
   claim_bias(b, unit, c);
-  const std::int64_t k = layer.kernel;
-  const Spread spread{layer.groups, layer.channels / layer.groups, x.shape.channels / layer.groups,
-                      k * k, c.x.dims()[1] * k * k};
-  const Desc plain = floats_desc({layer.groups, spread.outputs, spread.inputs, k, k}, Tag::abcde);
+  const std::int64_t groups = layer.groups, k = layer.kernel, used = dense.kernel * dense.kernel;
+  const Spread spread{
+      groups, layer.channels / groups, image.channels / groups, k * k, pixel ? k * k / 2 : 0,
+      used,   c.x.dims()[1] * used};
+  const Desc plain = floats_desc({groups, spread.outputs, spread.inputs, k, k}, Tag::abcde);
   const Parameter* p = b.parameters().claim(unit.node, "weight", plain, plain);
   c.weight = b.arena().make(c.w.get_size());
   c.weight_gradient = b.arena().make(c.w.get_size());
