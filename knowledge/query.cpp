@@ -164,9 +164,9 @@ Result<sqlite::Database> open_read_only(const fs::path& path) {
 Result<sqlite::Database> open_for_reading(const fs::path& path) {
   std::error_code error;
   if (!fs::exists(path, error)) {
-    return fail(ErrorCode::kStorage, fmt::format("no database at {}; run `detol search`, or pass "
-                                                 "another --storage",
-                                                 path.string()));
+    return fail(ErrorCode::kStudy, fmt::format("no study: there is no database at {}; run `detol "
+                                               "search`, or pass another --storage",
+                                               path.string()));
   }
   DETOL_TRY(check_header(path));
   return open_read_only(path);

@@ -23,7 +23,7 @@ struct Rows {
 
 class Reader {
  public:
-  // Errors (kStorage): missing, corrupt, newer schema.
+  // Errors: kStudy if there is no database, so no study; kStorage if it is corrupt or newer.
   static Result<std::unique_ptr<Reader>> open(const std::filesystem::path& path);
   virtual ~Reader() = default;
 

@@ -201,7 +201,7 @@ TEST(Reader, SaysWhatToDoWhenThereIsNoDatabase) {
   Folder folder;
   const auto reader = Reader::open(folder / "none.db");
   ASSERT_FALSE(reader);
-  EXPECT_EQ(reader.error().code, ErrorCode::kStorage);
+  EXPECT_EQ(reader.error().code, ErrorCode::kStudy);
   EXPECT_NE(reader.error().message.find("run `detol search`"), std::string::npos);
   EXPECT_EQ(folder.size(), 0U);
 }
