@@ -362,6 +362,29 @@ TEST(Trainer, AnUnknownBackendIsRefusedWithTheKnownOnes) {
   EXPECT_NE(trainer.error().message.find("reference"), std::string::npos);
 }
 
+// 32 images of 2^40 numbers: more than any address space.
+TEST(Trainer, ACandidateLargerThanMemoryIsAResultNotAnError) {
+  const TempFolder folder;
+  write_idx(folder.path(), {.classes = 2, .training = 36, .test = 2, .side = 256});
+  NetworkBuilder b({1, 256, 256});
+  NodeId x = b.add({.kind = LayerKind::kConv, .channels = 1 << 24}, {b.input()});
+  x = b.add({.kind = LayerKind::kGlobalAvgPool}, {x});
+  x = b.add({.kind = LayerKind::kDense, .channels = 2}, {x});
+  Job job;
+  job.candidate.network = b.build(x).value();
+  job.candidate.recipe.batch_size = 32;
+  job.folder = folder.path() / "trial";
+  std::atomic<std::uint64_t> progress{0};
+  const auto trainer =
+      make_trainer({.format = "idx", .path = folder.path().string(), .validation = 0.1}, {})
+          .value();
+  const auto evaluation = trainer->evaluate(
+      job, [](const EpochReport&) { return Verdict::kContinue; }, progress);
+  ASSERT_TRUE(evaluation) << evaluation.error().message;
+  EXPECT_EQ(evaluation->end, Evaluation::End::kFailed);
+  EXPECT_EQ(evaluation->cause, Cause::kOutOfMemory);
+}
+
 TEST(Trainer, WeightsOfAnotherNetworkAreRefused) {
   const Network network = small_network({1, 12, 12}, 4);
   const Weights weights = initial_weights(small_network({1, 12, 12}, 5), 3);
