@@ -1,4 +1,5 @@
 #include "cli/commands.h"
+#include "cli/preflight.h"
 #include "cli/run_options.h"
 #include "knowledge/query.h"
 
@@ -16,6 +17,11 @@ Result<int> run(const Arguments& arguments) {
   options.config.study = record.name;  // the file says another where --if-exists new numbered it
   options.resume = true;
   options.budget = arguments.text("budget");
+  if (arguments.has("budget")) {
+    const std::string_view words = options.budget;
+    DETOL_ASSIGN(const Budget asked, parse_budget(words.substr(words.starts_with('+') ? 1 : 0)));
+    DETOL_TRY(check_devices(asked));
+  }
   options.retry_failed = arguments.has("retry-failed");
   return run_search(options);
 }

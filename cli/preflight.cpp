@@ -36,16 +36,19 @@ Result<Budget> check_budget(const StudyConfig& config) {
   if (config.budget.empty()) return Budget{};
   const auto budget = parse_budget(config.budget);
   if (!budget) return at(config.budget_at, budget.error());
-  if (budget->gpu_s) {
-    return fail(ErrorCode::kUsage,
-                fmt::format("the budget {} is in gpu- time, but this build has no GPU backend; "
-                            "use cpu-h",
-                            config.budget));
-  }
+  DETOL_TRY(check_devices(*budget));
   return *budget;
 }
 
 }  // namespace
+
+Result<void> check_devices(const Budget& budget) {
+  if (!budget.gpu_s) return {};
+  return fail(ErrorCode::kUsage,
+              fmt::format("the budget {} is in gpu- time, but this build has no GPU backend; use "
+                          "cpu-h",
+                          to_text(budget)));
+}
 
 Result<Preflight> check_study(const StudyConfig& config) {
   DETOL_TRY(check_search(config));

@@ -14,6 +14,9 @@ struct Preflight {
   DatasetInfo data;
 };
 
+// Errors (kUsage): a budget in a device's time that this build has no backend for.
+Result<void> check_devices(const Budget& budget);
+
 // Makes the searcher and the pruner once, reads the budget and the initial trials, and
 // reads the whole data set. Errors start with the place in the space file.
 Result<Preflight> check_study(const StudyConfig& config);

@@ -121,6 +121,18 @@ TEST(Refusal, WithoutAStudyNothingIsShown) {
   }
 }
 
+TEST(Refusal, OfABudgetOfGpusHoldsWhenResumingToo) {
+  const TinyStudy study;
+  auto words = study.search_words();
+  words.insert(words.end(), {"--budget", "1trials"});
+  ASSERT_EQ(study.detol(words).code, 0);
+  for (const char* budget : {"1gpu-h", "+1gpu-h"}) {
+    const Ran ran = study.detol({"resume", "tiny", "--budget", budget});
+    EXPECT_EQ(ran.code, 2) << ran.err;
+    EXPECT_NE(ran.err.find("cpu-h"), std::string::npos) << ran.err;
+  }
+}
+
 TEST(Refusal, OfAStudyThatExistsOrDoesNot) {
   const TinyStudy study;
   auto words = study.search_words();
