@@ -37,6 +37,6 @@ EventRow to_row(const Event& event, std::span<const Objective> objectives);
 Result<Event> to_event(const EventRow& row);
 
 std::string to_json(std::span<const Objective> objectives);
-Result<std::vector<Objective>> objectives_from(std::string_view json);
+Result<std::vector<Objective>> objectives_from(std::string_view text);
 
 }  // namespace detol

@@ -55,6 +55,6 @@ Result<void> for_each_event(sqlite3* database, const Study& study,
                             const std::function<Result<void>(const StoredEvent&)>& visit);
 
 // Ledger::events.
-Result<std::vector<Event>> read_events(sqlite3* database, StudyId study);
+Result<std::vector<Event>> read_events(sqlite3* database, StudyId id);
 
 }  // namespace detol

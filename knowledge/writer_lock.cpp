@@ -5,15 +5,19 @@
 
 #include <array>
 #include <cerrno>
-#include <cstring>
 #include <ctime>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <system_error>
 
 #include "knowledge/writer_lock_impl.h"
 
 namespace detol {
 namespace {
+
+std::string last_error() {
+  return std::generic_category().message(errno);
+}
 
 std::string host_name() {
   std::array<char, 256> name{};
@@ -39,8 +43,7 @@ Result<void> write_holder(int file, const std::string& path) {
   const std::string text = holder.dump() + "\n";
   if (::ftruncate(file, 0) != 0 ||
       ::pwrite(file, text.data(), text.size(), 0) != static_cast<ssize_t>(text.size())) {
-    return fail(ErrorCode::kStorage,
-                fmt::format("{}: cannot be written: {}", path, std::strerror(errno)));
+    return fail(ErrorCode::kStorage, fmt::format("{}: cannot be written: {}", path, last_error()));
   }
   return {};
 }
@@ -60,15 +63,14 @@ Result<WriterLock> WriterLock::acquire(const std::filesystem::path& database) {
   if (lock.file_ < 0) {
     return fail(ErrorCode::kStorage,
                 fmt::format("{}: cannot be created: {}; pass a --storage that you may write", path,
-                            std::strerror(errno)));
+                            last_error()));
   }
   struct flock whole {};
   whole.l_type = F_WRLCK;
   whole.l_whence = SEEK_SET;
   if (::fcntl(lock.file_, F_OFD_SETLK, &whole) != 0) {
     if (errno != EAGAIN && errno != EACCES) {
-      return fail(ErrorCode::kStorage,
-                  fmt::format("{}: cannot be locked: {}", path, std::strerror(errno)));
+      return fail(ErrorCode::kStorage, fmt::format("{}: cannot be locked: {}", path, last_error()));
     }
     return fail(ErrorCode::kStorage,
                 fmt::format("{} is being written by {}; stop that search first, or pass another "

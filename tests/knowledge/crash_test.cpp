@@ -11,7 +11,11 @@
 namespace detol {
 namespace {
 
-using namespace testing_support;
+using testing_support::describe;
+using testing_support::Folder;
+using testing_support::must;
+using testing_support::reported;
+using testing_support::study_named;
 
 constexpr int kEpochs = 5;
 

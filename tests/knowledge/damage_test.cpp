@@ -12,7 +12,14 @@ namespace detol {
 namespace {
 
 namespace fs = std::filesystem;
-using namespace testing_support;
+using testing_support::asked;
+using testing_support::complete;
+using testing_support::describe;
+using testing_support::Folder;
+using testing_support::must;
+using testing_support::OneStudy;
+using testing_support::reported;
+using testing_support::started;
 
 const char* const kQueries[] = {
     "SELECT * FROM v_trials ORDER BY trial",

@@ -8,7 +8,15 @@
 namespace detol {
 namespace {
 
-using namespace testing_support;
+using testing_support::asked;
+using testing_support::complete;
+using testing_support::describe;
+using testing_support::failed;
+using testing_support::must;
+using testing_support::OneStudy;
+using testing_support::reported;
+using testing_support::started;
+using testing_support::study_named;
 
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 constexpr double kInfinity = std::numeric_limits<double>::infinity();

@@ -15,7 +15,14 @@ namespace detol {
 namespace {
 
 namespace fs = std::filesystem;
-using namespace testing_support;
+using testing_support::asked;
+using testing_support::complete;
+using testing_support::Folder;
+using testing_support::must;
+using testing_support::OneStudy;
+using testing_support::reported;
+using testing_support::started;
+using testing_support::study_named;
 
 std::string bytes_of(const fs::path& path) {
   std::ostringstream bytes;
