@@ -8,8 +8,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <csignal>
 #include <cstdlib>
+#include <cstring>
 #include <map>
 #include <optional>
 #include <string>
@@ -69,12 +71,14 @@ class Supervisor {
     sigemptyset(&signals_);
     for (int signal : {SIGCHLD, SIGINT, SIGTERM, SIGUSR1}) sigaddset(&signals_, signal);
     ::sigprocmask(SIG_BLOCK, &signals_, &before_);
+    pipe_before_ = ::signal(SIGPIPE, SIG_IGN);  // `detol search 2>&1 | head` shall go on
     signal_fd_ = ::signalfd(-1, &signals_, SFD_CLOEXEC | SFD_NONBLOCK);
   }
 
   ~Supervisor() {
     end_all();
     ::close(signal_fd_);
+    ::signal(SIGPIPE, pipe_before_);
     ::sigprocmask(SIG_SETMASK, &before_, nullptr);
   }
 
@@ -210,6 +214,7 @@ class Supervisor {
 
   std::string folder_;
   sigset_t signals_, before_;
+  sighandler_t pipe_before_ = SIG_DFL;
   int signal_fd_ = -1;
   int socket_ = -1;
   pid_t master_ = -1;

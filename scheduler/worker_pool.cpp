@@ -62,7 +62,8 @@ class WorkerPool final : public Pool {
     };
     while (std::ranges::any_of(workers_, is_missing) && clock_.now_s() < limit_s) turn(settings_.turn_s);
     std::vector<Claim> claims;
-    for (const auto& [number, worker] : workers_) {
+    for (auto& [number, worker] : workers_) {
+      if (worker.pid != 0 && worker.address.empty()) end(number, worker, "it did not answer");
       if (worker.train.attempt > 0) claims.push_back({worker.train.trial, worker.train.attempt});
     }
     return claims;
