@@ -85,7 +85,9 @@ Grid to_grid(const Rows& rows, bool for_people) {
     };
     const Json object = to_object(rows, i);
     for (const auto& [name, value] : object.items()) {
-      if (!value.is_object() || name == "architecture") {
+      const bool spreads = name == "values" || name == "params";
+      if (spreads && value.is_null()) continue;
+      if (!value.is_object() || !spreads) {
         put(name, value);
         continue;
       }

@@ -61,6 +61,16 @@ TEST(Output, CsvSpreadsParametersOverColumns) {
             "12,FAIL,NaN,0.0123456789,\r\n");
 }
 
+TEST(Output, AnArchitectureStaysOneWordAndMissingValuesMakeNoColumn) {
+  const Rows rows{.columns = {"trial", "values", "architecture"},
+                  .rows = {{std::int64_t{0}, Cell(), R"({"type":"chain"})"},
+                           {std::int64_t{1}, R"({"loss":0.5})", R"({"type":"cell"})"}}};
+  EXPECT_EQ(render(rows, as(Format::kCsv)),
+            "trial,architecture,values.loss\r\n"
+            "0,\"{\"\"type\"\":\"\"chain\"\"}\",\r\n"
+            "1,\"{\"\"type\"\":\"\"cell\"\"}\",0.5\r\n");
+}
+
 TEST(Output, CsvQuotesCommasQuotesAndLineEnds) {
   const Rows rows{.columns = {"a"}, .rows = {{"x,y"}, {"say \"no\""}, {"two\nlines"}}};
   EXPECT_EQ(render(rows, as(Format::kCsv)),
