@@ -60,8 +60,8 @@ void list_fields(Io& io, message::Noted& m) {
 template <typename Io>
 void list_fields(Io&, message::Beat&) {}
 
-constexpr std::string_view kKinds[] = {"hello", "heartbeat", "report", "ended", "who",  "welcome",
-                                       "train", "answer",    "noted",  "beat"};
+constexpr std::string_view kKinds[] = {"hello",   "heartbeat", "report", "ended", "who",
+                                       "welcome", "train",     "answer", "noted", "beat"};
 static_assert(std::size(kKinds) == std::variant_size_v<Message>);
 
 json to_json(const Value& value) {

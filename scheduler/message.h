@@ -100,9 +100,9 @@ struct Beat {};
 
 }  // namespace message
 
-using Message = std::variant<message::Hello, message::Heartbeat, message::Report, message::Ended,
-                             message::Who, message::Welcome, message::Train, message::Answer,
-                             message::Noted, message::Beat>;
+using Message =
+    std::variant<message::Hello, message::Heartbeat, message::Report, message::Ended, message::Who,
+                 message::Welcome, message::Train, message::Answer, message::Noted, message::Beat>;
 
 std::string encode(const Message& message);
 

@@ -60,7 +60,8 @@ class WorkerPool final : public Pool {
     const auto is_missing = [](const auto& item) {
       return item.second.pid != 0 && item.second.address.empty();
     };
-    while (std::ranges::any_of(workers_, is_missing) && clock_.now_s() < limit_s) turn(settings_.turn_s);
+    while (std::ranges::any_of(workers_, is_missing) && clock_.now_s() < limit_s)
+      turn(settings_.turn_s);
     std::vector<Claim> claims;
     for (auto& [number, worker] : workers_) {
       if (worker.pid != 0 && worker.address.empty()) end(number, worker, "it did not answer");
