@@ -55,7 +55,7 @@ Result<void> Driver::account() {
 Result<void> Driver::commit() {
   if (!batch_.empty() || parts_.clock.now_s() - committed_s_ >= kAccountEveryS) {
     DETOL_TRY(account());
-    const Result<void> done = parts_.ledger.append(parts_.study, batch_);
+    Result<void> done = parts_.ledger.append(parts_.study, batch_);
     if (!done && !parts_.ledger.may_retry()) return done;
     const bool was_paused = std::exchange(is_paused_, !done);
     if (!done && !was_paused)

@@ -10,6 +10,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <nlohmann/json.hpp>
+#include <system_error>
 
 #include "core/file.h"
 
@@ -23,7 +24,7 @@ constexpr std::size_t kLongestParent = 60;  // a socket's path has 107 character
 constexpr std::string_view kPrefix = "detol-";
 
 fs::path parent_folder() {
-  const char* runtime = std::getenv("XDG_RUNTIME_DIR");
+  const char* runtime = std::getenv("XDG_RUNTIME_DIR");  // NOLINT(concurrency-mt-unsafe)
   if (runtime == nullptr || std::strlen(runtime) > kLongestParent) return "/tmp";
   return ::access(runtime, W_OK | X_OK) == 0 ? runtime : "/tmp";
 }
@@ -98,7 +99,7 @@ Result<fs::path> make_run_folder(const RunOptions& options) {
   std::string name = (parent / fmt::format("{}{}-XXXXXX", kPrefix, ::getpid())).string();
   if (::mkdtemp(name.data()) == nullptr) {
     return fail(ErrorCode::kStorage, fmt::format("cannot make a folder in {}: {}", parent.string(),
-                                                 std::strerror(errno)));
+                                                 std::generic_category().message(errno)));
   }
   DETOL_TRY(write_file_durably(fs::path(name) / "run.json", to_json(options).dump()));
   return fs::path(name);

@@ -11,16 +11,19 @@
 #include <cerrno>
 #include <csignal>
 #include <cstdlib>
-#include <cstring>
 #include <map>
 #include <optional>
 #include <string>
+#include <system_error>
+#include <utility>
 #include <vector>
 
 #include "core/clock.h"
 #include "core/exit_code.h"
 #include "core/log.h"
 #include "scheduler/orders.h"
+
+// NOLINTBEGIN(concurrency-mt-unsafe): this process has one thread.
 
 namespace detol {
 namespace {
@@ -56,7 +59,7 @@ pid_t spawn(const std::vector<std::string>& words, int kept_socket = -1) {
   const pid_t parent = ::getpid();
   const pid_t child = ::fork();
   if (child == 0) become(words, parent, kept_socket);
-  if (child < 0) log_error("cannot start a process: {}", std::strerror(errno));
+  if (child < 0) log_error("cannot start a process: {}", std::generic_category().message(errno));
   return child;
 }
 
@@ -104,7 +107,7 @@ class Supervisor {
     start_at_s_.reset();
     int ends[2];
     if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0) {
-      log_error("cannot make a socket pair: {}", std::strerror(errno));
+      log_error("cannot make a socket pair: {}", std::generic_category().message(errno));
       result_ = kExitInternal;
       return;
     }
@@ -232,3 +235,5 @@ int supervise(const std::filesystem::path& folder) {
 }
 
 }  // namespace detol
+
+// NOLINTEND(concurrency-mt-unsafe)
