@@ -55,7 +55,7 @@ Result<Preflight> check_study(const StudyConfig& config) {
   DETOL_ASSIGN(Budget budget, check_budget(config));
   auto data = inspect_dataset(config.data);
   if (!data) return at(config.data_path_at, data.error());
-  return Preflight{.budget = budget, .data = std::move(*data)};
+  return Preflight{.budget = budget, .data = *data};
 }
 
 }  // namespace detol
