@@ -2,7 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "core/table.h"
+#include "encodings/study_config.h"
 #include "trainer/backend.h"
 
 namespace detol {
@@ -52,6 +55,9 @@ Result<RunOptions> run_options_from(const Arguments& arguments) {
   DETOL_ASSIGN(options.workers, workers_from(arguments));
   if (arguments.has("target")) {
     DETOL_ASSIGN(options.target, parse_target(arguments.text("target")));
+    if (std::ranges::find(metric_names(), options.target->metric) == metric_names().end())
+      return fail(ErrorCode::kUsage,
+                  "--target: " + unknown_name("metric", options.target->metric, metric_names()));
   }
   options.storage = arguments.globals.storage;
   options.log = arguments.globals.log;

@@ -12,6 +12,7 @@
 #include <memory>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -96,6 +97,9 @@ class StudyConfig {
   std::shared_ptr<const nlohmann::json>
       template_;  // the file, with {"$": name} where a choice stands
 };
+
+// The metrics that training reports after every epoch.
+std::span<const std::string_view> metric_names();
 
 // One `--set path=value`; value is YAML.
 struct Override {

@@ -2,6 +2,8 @@
 
 #include <array>
 
+#include "encodings/study_config.h"
+
 namespace detol {
 namespace {
 
@@ -62,7 +64,8 @@ constexpr std::array kTraining = {
     Field{.key = "precision", .kind = kWord, .may_be_domain = true, .words = kPrecisions},
     Field{.key = "deterministic", .kind = kBool}};
 
-constexpr std::array<Words, 3> kMetrics = {"val_accuracy", "val_loss", "train_loss"};
+constexpr std::array<Words, 4> kMetrics = {"val_accuracy", "val_loss", "train_loss",
+                                           "train_accuracy"};
 constexpr std::array<Words, 2> kDirections = {"maximize", "minimize"};
 
 constexpr std::array kObjective = {
@@ -107,6 +110,10 @@ constexpr std::array kStudy = {
     Field{.key = "resources", .kind = kSection, .children = kResources}};
 
 }  // namespace
+
+std::span<const std::string_view> metric_names() {
+  return kMetrics;
+}
 
 std::span<const Field> study_fields() {
   return kStudy;

@@ -73,9 +73,7 @@ Result<TrialEntry*> Book::entry(TrialId trial, std::string_view event) {
 }
 
 void Book::count(const TrialEntry& entry, int sign) {
-  const bool waits_again = entry.state == TrialState::kWaiting && entry.attempt > 0;
-  const bool trains = entry.state == TrialState::kRunning || waits_again;
-  if (trains || entry.epochs > 0) spent_.trials += sign;
+  if (entry.attempt > 0) spent_.trials += sign;
   auto& ids = ids_[static_cast<std::size_t>(entry.state)];
   if (sign > 0)
     ids.insert(entry.trial.id);

@@ -17,7 +17,7 @@ namespace detol {
 struct Spent {
   double wall_s = 0;    // with a living master
   double device_s = 0;  // devices held by live groups x wall, idle included
-  double trials = 0;    // trials that trained at least one epoch, or are training
+  double trials = 0;    // trials that started training, however they ended
   double work = 0;      // forward FLOPs x images trained
 };
 

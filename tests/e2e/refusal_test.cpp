@@ -78,6 +78,7 @@ TEST(Refusal, OfBadWordsIsAnErrorOfUsage) {
       {{"--set", "nothing"}, 2, "key=value"},
       {{"--seed", "x"}, 2, "--seed: "},
       {{"--target", "val_accuracy"}, 2, "val_accuracy"},
+      {{"--target", "val_acuracy>=0.9"}, 2, "did you mean 'val_accuracy'"},
       {{"--budjet", "1h"}, 2, "did you mean '--budget'?"},
       {{"--data", "elsewhere"}, 3, "--data: "},
       {{"--storage", "/proc/detol.db"}, 5, "/proc/detol.db"},

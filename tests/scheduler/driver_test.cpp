@@ -201,6 +201,16 @@ TEST(Driver, ADivergedTrialIsAResultAndIsNotRetried) {
   EXPECT_EQ(study.trial(1).attempt, 1);
 }
 
+TEST(Driver, ATrialThatDivergesAtOnceIsOneOfTheBudget) {
+  FakeStudy study;
+  study.budget = "3trials";
+  study.pool.mishap = [](const message::Train& train, int) {
+    return train.trial > 0 ? Mishap::kDiverge : Mishap::kNone;
+  };
+  ASSERT_TRUE(study.run());
+  EXPECT_EQ(study.driver->book().trials().size(), 3u);
+}
+
 TEST(Driver, TenFailuresAtTheStartEndTheStudy) {
   FakeStudy study(2);
   study.budget = "100trials";
@@ -213,7 +223,7 @@ TEST(Driver, TenFailuresAtTheStartEndTheStudy) {
 
 TEST(Driver, FailuresDoNotEndAStudyInWhichATrialHasReported) {
   FakeStudy study(2);
-  study.budget = "12trials";
+  study.budget = "100trials";
   study.pool.mishap = [](const message::Train& train, int epoch) {
     if (train.trial == 0) return epoch > 1 ? Mishap::kHang : Mishap::kNone;
     return Mishap::kDiverge;
