@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <thread>
 
 #include "core/table.h"
 #include "encodings/study_config.h"
@@ -11,8 +12,11 @@
 namespace detol {
 namespace {
 
+// 0: as many as the study says.
 Result<int> workers_from(const Arguments& arguments) {
-  if (arguments.text("workers", "auto") == "auto") return 0;
+  if (!arguments.has("workers")) return 0;
+  if (arguments.text("workers") == "auto")
+    return static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
   DETOL_ASSIGN(const auto workers, arguments.number("workers", 1));
   constexpr int kMost = 4096;  // processes of one machine
   if (*workers > kMost)

@@ -13,13 +13,14 @@ namespace fs = std::filesystem;
 
 constexpr std::string_view kSet = "--set ";  // how messages name an override
 
-constexpr std::array<Setting, 6> kSettings = {{
+constexpr std::array<Setting, 7> kSettings = {{
     {"study", "DETOL_STUDY", "study"},
     {"seed", "DETOL_SEED", "seed"},
     {"budget", "DETOL_BUDGET", "budget"},
     {"algorithm", "DETOL_ALGORITHM", "search.algorithm"},
     {"pruner", "DETOL_PRUNER", "search.pruner"},
     {"data", "DETOL_DATA", "data.path"},
+    {"workers", "DETOL_WORKERS", "resources.workers"},  // kept, so that a resume runs as many
 }};
 
 const char* variable(const Setting& setting) {

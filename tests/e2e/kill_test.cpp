@@ -27,7 +27,7 @@ TEST(Killed, EverythingIsResumedToTheSameResults) {
     Program search(study.path(), study.search_words());
     ASSERT_TRUE(search.says(moment)) << search.wait().err;
     search.kill_everything();
-    const Ran resumed = study.detol({"resume", "tiny", "--workers", "1"});
+    const Ran resumed = study.detol({"resume", "tiny"});
     EXPECT_EQ(resumed.code, 0) << moment << "\n" << resumed.err;
     EXPECT_EQ(study.results(), expected) << moment;
   }

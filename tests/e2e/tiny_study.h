@@ -34,7 +34,7 @@ objectives:
   - {metric: val_accuracy, direction: maximize}
 search: {algorithm: evolution, pruner: {name: asha, min_resource: 1, reduction_factor: 3}}
 budget: 6trials
-resources: {workers: 1}
+resources: {workers: auto}
 )";
 
 // A folder with the data and the space file of a study, where nothing has run yet.
