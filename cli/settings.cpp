@@ -14,18 +14,26 @@ namespace fs = std::filesystem;
 constexpr std::string_view kSet = "--set ";  // how messages name an override
 
 constexpr std::array<Setting, 7> kSettings = {{
-    {"study", "DETOL_STUDY", "study"},
+    {"study", "DETOL_STUDY", "study", true},
     {"seed", "DETOL_SEED", "seed"},
     {"budget", "DETOL_BUDGET", "budget"},
     {"algorithm", "DETOL_ALGORITHM", "search.algorithm"},
     {"pruner", "DETOL_PRUNER", "search.pruner"},
-    {"data", "DETOL_DATA", "data.path"},
+    {"data", "DETOL_DATA", "data.path", true},
     {"workers", "DETOL_WORKERS", "resources.workers"},  // kept, so that a resume runs as many
 }};
 
 const char* variable(const Setting& setting) {
   const char* value = std::getenv(setting.variable.data());  // NOLINT(concurrency-mt-unsafe)
   return value != nullptr && *value != '\0' ? value : nullptr;
+}
+
+// The value of an override is YAML.
+Override override_of(const Setting& setting, const std::string& value) {
+  if (!setting.is_text) return {std::string(setting.path), value};
+  std::string quoted = "'";
+  for (const char c : value) quoted += c == '\'' ? "''" : std::string(1, c);
+  return {std::string(setting.path), quoted + "'"};
 }
 
 std::vector<fs::path> places_of_spaces() {
@@ -43,8 +51,7 @@ std::span<const Setting> settings() {
 Result<std::vector<Override>> overrides_from(const Arguments& arguments) {
   std::vector<Override> overrides;
   for (const Setting& setting : settings()) {
-    if (const char* value = variable(setting))
-      overrides.push_back({std::string(setting.path), value});
+    if (const char* value = variable(setting)) overrides.push_back(override_of(setting, value));
   }
   for (const std::string& word : arguments.all("set")) {
     const std::size_t equals = word.find('=');
@@ -57,7 +64,7 @@ Result<std::vector<Override>> overrides_from(const Arguments& arguments) {
   }
   for (const Setting& setting : settings()) {
     if (arguments.has(setting.flag))
-      overrides.push_back({std::string(setting.path), arguments.text(setting.flag)});
+      overrides.push_back(override_of(setting, arguments.text(setting.flag)));
   }
   return overrides;
 }

@@ -17,6 +17,7 @@ struct Setting {
   std::string_view flag;      // key of the command's option: "algorithm"
   std::string_view variable;  // DETOL_ALGORITHM
   std::string_view path;      // search.algorithm
+  bool is_text = false;       // whatever it looks like: a folder called `a: b`, a study called 7
 };
 
 std::span<const Setting> settings();

@@ -35,6 +35,7 @@ TEST_F(Settings, EveryFlagReachesItsKeyOfTheSpaceFile) {
                                        {"budget", {"3trials"}},
                                        {"algorithm", {"random"}},
                                        {"pruner", {"none"}},
+                                       {"workers", {"3"}},
                                        {"data", {"/elsewhere"}}}));
   ASSERT_TRUE(config) << config.error().message;
   EXPECT_EQ(config->study, "mine");
@@ -42,7 +43,15 @@ TEST_F(Settings, EveryFlagReachesItsKeyOfTheSpaceFile) {
   EXPECT_EQ(config->budget, "3trials");
   EXPECT_EQ(config->algorithm.name, "random");
   EXPECT_EQ(config->pruner.name, "none");
+  EXPECT_EQ(config->resources.workers, 3);
   EXPECT_EQ(config->data.path, "/elsewhere");
+}
+
+TEST_F(Settings, NamesAndPathsAreTextWhateverTheyLookLike) {
+  const auto config = read_space(with({{"study", {"7"}}, {"data", {"/it's a: folder #1"}}}));
+  ASSERT_TRUE(config) << config.error().message;
+  EXPECT_EQ(config->study, "7");
+  EXPECT_EQ(config->data.path, "/it's a: folder #1");
 }
 
 TEST_F(Settings, AReadySpaceIsFoundByAnyOfItsNames) {
