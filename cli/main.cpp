@@ -9,6 +9,7 @@
 
 #include "cli/parse.h"
 #include "core/exit_code.h"
+#include "core/fault.h"
 #include "core/log.h"
 #include "scheduler/study_run.h"
 
@@ -33,6 +34,10 @@ int run_program(const std::vector<std::string>& words) {
 
 int main(int argc, char** argv) {
   try {
+    if (const auto usable = detol::check_fault_setting(); !usable) {
+      detol::log_error("detol: {}", usable.error().message);
+      return detol::kExitUsage;
+    }
     if (const auto code = detol::run_role(argc, argv)) return *code;
     return detol::run_program(std::vector<std::string>(argv + 1, argv + argc));
   } catch (const std::exception& error) {

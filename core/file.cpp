@@ -8,6 +8,8 @@
 #include <cerrno>
 #include <cstring>
 
+#include "core/fault.h"
+
 namespace detol {
 namespace {
 
@@ -45,6 +47,8 @@ Result<void> write_all(int fd, std::string_view bytes, const std::filesystem::pa
 Result<void> write_and_sync(const std::filesystem::path& path, std::string_view bytes) {
   const Descriptor file(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644));
   if (file.get() < 0) return cannot("create", path, ErrorCode::kStorage);
+  if ((errno = errno_of(fault("file.write"))) != 0)
+    return cannot("write", path, ErrorCode::kStorage);
   DETOL_TRY(write_all(file.get(), bytes, path));
   if (::fsync(file.get()) != 0) return cannot("fsync", path, ErrorCode::kStorage);
   return {};
@@ -84,7 +88,8 @@ Result<void> write_file_durably(const std::filesystem::path& path, std::string_v
     ::unlink(temporary.c_str());  // a full disk must not stay full of halves
     return written;
   }
-  if (::rename(temporary.c_str(), path.c_str()) != 0) {
+  errno = errno_of(fault("file.rename"));
+  if (errno != 0 || ::rename(temporary.c_str(), path.c_str()) != 0) {
     auto error = cannot("rename", temporary, ErrorCode::kStorage);
     ::unlink(temporary.c_str());
     return error;

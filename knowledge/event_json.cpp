@@ -70,7 +70,10 @@ struct Encoder {
 
   EventRow operator()(const event::Started& started) const {
     return row("started", started.trial, started.attempt, 0,
-               {{"worker", started.worker}, {"at", number(started.at_s)}});
+               {{"worker", started.worker},
+                {"at", number(started.at_s)},
+                {"group_size", started.group_size},
+                {"micro_batches", started.micro_batches}});
   }
 
   EventRow operator()(const event::Reported& reported) const {
@@ -168,8 +171,14 @@ Event parse(const EventRow& row) {
   const auto trial = static_cast<TrialId>(row.trial);
   const auto word = [&json](const char* key) { return json.at(key).get<std::string>(); };
   if (row.kind == "asked") return asked_from(trial, json);
-  if (row.kind == "started")
-    return event::Started{trial, row.attempt, word("worker"), number_from(json.at("at"))};
+  if (row.kind == "started") {
+    return event::Started{trial,
+                          row.attempt,
+                          word("worker"),
+                          number_from(json.at("at")),
+                          json.value("group_size", 1),
+                          json.value("micro_batches", 1)};
+  }
   if (row.kind == "reported") return reported_from(row, trial, json);
   if (row.kind == "told") return told_from(trial, json);
   if (row.kind == "requeued") return event::Requeued{trial, row.attempt, word("reason")};

@@ -61,6 +61,8 @@ struct Started {
   int attempt = 1;
   std::string worker;
   double at_s = 0;
+  int group_size = 1;     // ranks that train it
+  int micro_batches = 1;  // more than one after it ran out of memory
 };
 
 // An epoch was trained, and its checkpoint is durable.

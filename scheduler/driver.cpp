@@ -191,7 +191,7 @@ Result<void> Driver::handle(const message::Report& report) {
 
 // What becomes of a trial after a new report.
 Result<Verdict> Driver::judge(TrialId trial, int epoch) {
-  const bool pruned = std::exchange(pruned_, false);
+  const bool pruned = std::exchange(advice_, Advice::kGoOn) != Advice::kGoOn;
   look_for_an_end();
   if (epoch >= full_length(trial)) {
     DETOL_TRY(tell(trial, "COMPLETE", ""));

@@ -121,7 +121,7 @@ class Driver {
   bool is_paused_ = false;                 // the disk is full
   bool exhausted_ = false;                 // the searcher has nothing more to propose
   bool target_reached_ = false;
-  bool pruned_ = false;  // what the pruner said to the last report
+  Advice advice_ = Advice::kGoOn;  // what the pruner said to the last report
 
   std::vector<Event> batch_;  // applied, not durable
   std::vector<message::Answer> answers_;

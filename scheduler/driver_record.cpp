@@ -28,7 +28,7 @@ Result<void> Driver::apply(const Event& event) {
   const auto* reported = std::get_if<event::Reported>(&event);
   if (reported == nullptr) return {};
   const double value = book_.find(reported->trial)->values.front();
-  pruned_ = parts_.pruner.stops(reported->trial, reported->epoch, value);
+  advice_ = parts_.pruner.judge(reported->trial, reported->epoch, value);
   for (const auto& [name, measured] : reported->metrics) {
     if (parts_.target && parts_.target->metric == name)
       target_reached_ = target_reached_ || parts_.target->is_reached_by(measured);

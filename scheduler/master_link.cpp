@@ -121,9 +121,13 @@ void MasterLink::hear(const Message& message) {
     if (current_.attempt == 0 && !is_old) {
       current_ = *train;
       offered_ = *train;
+      control_.suspend = false;
       slowest_s_ = 0;
       stepped_s_ = system_clock().now_s();
     }
+  } else if (const auto* suspend = std::get_if<message::Suspend>(&message)) {
+    if (suspend->trial == current_.trial && suspend->attempt == current_.attempt)
+      control_.suspend = true;
   } else if (const auto* answer = std::get_if<message::Answer>(&message)) {
     const auto* report = unanswered_ ? std::get_if<message::Report>(&*unanswered_) : nullptr;
     if (report != nullptr && report->trial == answer->trial && report->attempt == answer->attempt &&
@@ -142,7 +146,7 @@ void MasterLink::hear(const Message& message) {
 }
 
 void MasterLink::watch_progress(double now_s) {
-  const std::uint64_t steps = progress_.load(std::memory_order_relaxed);
+  const std::uint64_t steps = control_.progress.load(std::memory_order_relaxed);
   const bool waits_for_the_master = unanswered_.has_value() || current_.attempt == 0;
   if (steps != steps_) slowest_s_ = std::max(slowest_s_, now_s - stepped_s_);
   if (steps != steps_ || waits_for_the_master) stepped_s_ = now_s;

@@ -33,8 +33,8 @@ class MasterLink {
   Verdict report(const EpochReport& report);  // of the trial that next() gave
   void end(const Evaluation& evaluation, bool broken);
 
-  // Raised by the trainer at every step; what heartbeats tell of it.
-  std::atomic<std::uint64_t>& progress() { return progress_; }
+  // Heartbeats tell of its progress; a Suspend sets its other half.
+  Control& control() { return control_; }
 
  private:
   MasterLink(Socket socket, int worker, int wake_fd);
@@ -48,7 +48,7 @@ class MasterLink {
 
   const int worker_;
   const int wake_fd_;  // wakes the speaking thread
-  std::atomic<std::uint64_t> progress_{0};
+  Control control_;
 
   std::mutex mutex_;  // of everything below that both threads touch
   std::condition_variable changed_;

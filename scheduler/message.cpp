@@ -46,7 +46,8 @@ void list_fields(Io& io, message::Welcome& m) {
 template <typename Io>
 void list_fields(Io& io, message::Train& m) {
   io("trial", m.trial), io("attempt", m.attempt), io("seed", m.seed);
-  io("acknowledged", m.acknowledged), io("folder", m.folder), io("params", m.params);
+  io("acknowledged", m.acknowledged), io("micro_batches", m.micro_batches);
+  io("folder", m.folder), io("params", m.params);
 }
 template <typename Io>
 void list_fields(Io& io, message::Answer& m) {
@@ -59,9 +60,16 @@ void list_fields(Io& io, message::Noted& m) {
 }
 template <typename Io>
 void list_fields(Io&, message::Beat&) {}
+template <typename Io>
+void list_fields(Io& io, message::Suspend& m) {
+  io("trial", m.trial), io("attempt", m.attempt);
+}
+template <typename Io>
+void list_fields(Io&, message::Leave&) {}
 
-constexpr std::string_view kKinds[] = {"hello",   "heartbeat", "report", "ended", "who",
-                                       "welcome", "train",     "answer", "noted", "beat"};
+constexpr std::string_view kKinds[] = {"hello", "heartbeat", "report",  "ended",
+                                       "who",   "welcome",   "train",   "answer",
+                                       "noted", "beat",      "suspend", "leave"};
 static_assert(std::size(kKinds) == std::variant_size_v<Message>);
 
 json to_json(const Value& value) {

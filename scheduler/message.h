@@ -4,7 +4,7 @@
 // msgpack map per message, {"version": 1, "kind": "report", ...}.
 //
 //   worker -> master   Hello  Heartbeat  Report  Ended
-//   master -> worker   Who  Welcome  Train  Answer  Noted  Beat
+//   master -> worker   Who  Welcome  Train  Answer  Noted  Beat  Suspend  Leave
 //
 // A worker repeats a Report until its Answer and an Ended until its Noted, so that nothing
 // is lost with a master; the master drops what it already has. Decoding never throws: bytes
@@ -77,6 +77,7 @@ struct Train {
   int attempt = 0;
   std::uint64_t seed = 0;
   int acknowledged = 0;
+  int micro_batches = 1;
   std::string folder;
   std::vector<std::pair<std::string, Value>> params;
 };
@@ -98,11 +99,20 @@ struct Noted {
 // The master lives: it answers every heartbeat.
 struct Beat {};
 
+// Checkpoint this attempt at the next step and end it: the run is about to stop.
+struct Suspend {
+  TrialId trial = 0;
+  int attempt = 0;
+};
+
+// The run is over: the worker's process ends itself. To workers that nobody here can end.
+struct Leave {};
+
 }  // namespace message
 
-using Message =
-    std::variant<message::Hello, message::Heartbeat, message::Report, message::Ended, message::Who,
-                 message::Welcome, message::Train, message::Answer, message::Noted, message::Beat>;
+using Message = std::variant<message::Hello, message::Heartbeat, message::Report, message::Ended,
+                             message::Who, message::Welcome, message::Train, message::Answer,
+                             message::Noted, message::Beat, message::Suspend, message::Leave>;
 
 std::string encode(const Message& message);
 

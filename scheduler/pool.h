@@ -61,13 +61,18 @@ class Pool {
   // Ends the worker that trains this; it is replaced, and no Lost follows.
   virtual void drop(TrialId trial) = 0;
 
+  // Asks every training to checkpoint at its next step and to end: an Ended that says
+  // suspended follows. Called again for whoever may not have heard.
+  virtual void suspend() = 0;
+
   // No trial will be started any more: ends workers that are free, now and as they become so.
   virtual void retire() = 0;
 
   // Everything that happened since the last call; waits for the first, at most a second.
   virtual std::vector<PoolEvent> wait() = 0;
 
-  // Device seconds held by live workers, from ready to their end, since the pool began.
+  // Device seconds held by live workers, from ready to their end, since the pool began; a
+  // group of g ranks counts g times.
   virtual double held_s() = 0;
 };
 

@@ -1,13 +1,15 @@
 #pragma once
 
-// Pruner: decides after each reported epoch whether a trial goes on (early stopping).
+// Pruner: decides after each reported epoch whether a trial goes on (early stopping), and
+// whether a free worker should rather go on with a paused trial than begin a new one.
 //
-// A pure state machine like a Searcher: it knows no clock and no worker, and applying the
-// reports of a ledger in their order rebuilds it. Stopping is never a failure: what a
-// stopped trial taught is told to the searcher. Not thread-safe.
+// A pure state machine like a Searcher: it knows no clock and no worker, and applying a
+// ledger's reports, promotions and failures in their order rebuilds it. Stopping is never a
+// failure: what a stopped trial taught is told to the searcher. Not thread-safe.
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -18,13 +20,25 @@
 
 namespace detol {
 
+enum class Advice {
+  kGoOn,
+  kStop,   // for good
+  kPause,  // until promotion() names it, if ever
+};
+
 class Pruner {
  public:
   virtual ~Pruner() = default;
 
-  // Records a trial's value (of the first objective) after `epoch` epochs; true: stop it
-  // here. Called once per trial and epoch, in the ledger's order; a value may be NaN.
-  virtual bool stops(TrialId trial, int epoch, double value) = 0;
+  // Records a trial's value (of the first objective) after `epoch` epochs. Called once per
+  // trial and epoch, in the ledger's order; a value may be NaN.
+  virtual Advice judge(TrialId trial, int epoch, double value) = 0;
+
+  // The paused trial that the next free worker should go on with, if any.
+  virtual std::optional<TrialId> promotion() const { return std::nullopt; }
+
+  // A paused trial goes on, or an ended one is retried. REQUIRES: it was paused or ended.
+  virtual void resumed(TrialId) {}
 };
 
 struct PrunerSettings {

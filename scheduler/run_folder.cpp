@@ -60,6 +60,7 @@ json to_json(const RunOptions& options) {
           {"resume", options.resume},
           {"retry_failed", options.retry_failed},
           {"workers", options.workers},
+          {"group_size", options.group_size},
           {"backend", options.backend},
           {"target", target},
           {"progress", static_cast<int>(options.progress)},
@@ -77,6 +78,7 @@ Result<RunOptions> from_json(const json& j) {
   options.resume = j.at("resume").get<bool>();
   options.retry_failed = j.at("retry_failed").get<bool>();
   options.workers = j.at("workers").get<int>();
+  options.group_size = j.at("group_size").get<int>();
   options.backend = j.at("backend").get<std::string>();
   if (j.at("target").is_string()) {
     DETOL_ASSIGN(options.target, parse_target(j.at("target").get<std::string>()));

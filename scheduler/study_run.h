@@ -26,8 +26,8 @@
 
 namespace detol {
 
-enum class IfExists { kFail, kResume, kNew };  // kNew appends -2, -3, ... to the name
-enum class ProgressMode { kPlain, kNone };     // lines on stderr, or nothing but warnings
+enum class IfExists { kFail, kResume, kNew };      // kNew appends -2, -3, ... to the name
+enum class ProgressMode { kLive, kPlain, kNone };  // a picture, lines, or warnings alone
 
 struct RunOptions {
   StudyConfig config;             // to resume: loaded from the ledger's StudyRecord::config
@@ -36,7 +36,8 @@ struct RunOptions {
   IfExists if_exists = IfExists::kFail;
   bool resume = false;        // `detol resume`: the study must exist
   bool retry_failed = false;  // on resume: trials that crashed or timed out run again
-  int workers = 0;            // 0: the config's, else one per core
+  int workers = 0;            // groups; 0: the config's, else as many as the cores allow
+  int group_size = 0;         // ranks that train one trial; 0: the config's, else 1
   std::string backend = "onednn";
   std::optional<Target> target;
   ProgressMode progress = ProgressMode::kPlain;

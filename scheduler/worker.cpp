@@ -30,9 +30,10 @@ Ending train(const message::Train& order, const StudyConfig& config, const Task&
                 .seed = order.seed,
                 .candidate = std::move(*candidate),
                 .folder = order.folder,
-                .acknowledged = order.acknowledged};
+                .acknowledged = order.acknowledged,
+                .micro_batches = order.micro_batches};
   const auto evaluation = evaluator.evaluate(
-      job, [&](const EpochReport& report) { return link.report(report); }, link.progress());
+      job, [&](const EpochReport& report) { return link.report(report); }, link.control());
   if (!evaluation) return broken(evaluation.error().message);
   return {*evaluation};
 } catch (const std::bad_alloc&) {

@@ -106,6 +106,13 @@ class WorkerPool final : public Pool {
     }
   }
 
+  void suspend() override {
+    for (const auto& [number, worker] : workers_) {
+      if (worker.train.attempt > 0)
+        send(worker, message::Suspend{worker.train.trial, worker.train.attempt});
+    }
+  }
+
   void retire() override {
     is_retired_ = true;
     for (const Slot& slot : free()) end(slot.worker, workers_.at(slot.worker), "not needed");
@@ -273,6 +280,8 @@ class WorkerPool final : public Pool {
   void on(const message::Answer&, const std::string&) {}
   void on(const message::Noted&, const std::string&) {}
   void on(const message::Beat&, const std::string&) {}
+  void on(const message::Suspend&, const std::string&) {}
+  void on(const message::Leave&, const std::string&) {}
 
   void look_after() {
     for (auto& [number, worker] : workers_) {

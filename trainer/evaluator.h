@@ -16,6 +16,7 @@
 #include "core/result.h"
 #include "encodings/study_config.h"
 #include "encodings/trial.h"
+#include "trainer/group.h"
 
 namespace detol {
 
@@ -46,6 +47,13 @@ struct Job {
   Candidate candidate;
   std::filesystem::path folder;  // for checkpoints; created if missing
   int acknowledged = 0;          // epochs whose reports the master already has
+  int micro_batches = 1;  // parts that a batch is trained in, one after the other: less memory
+};
+
+// The line between a training and whoever watches it from another thread.
+struct Control {
+  std::atomic<std::uint64_t> progress{0};  // raised at every step, for the watchdog
+  std::atomic<bool> suspend{false};  // asks the training to checkpoint at the next step and end
 };
 
 // Called after each epoch, its checkpoint durable, in order and without gaps from
@@ -65,14 +73,15 @@ class Evaluator {
 
   // Trains until the recipe's epochs are done or the reporter says otherwise. An Error is
   // the infrastructure's fault (a full disk, a vanished file); the candidate's own faults
-  // are Evaluation::kFailed. `progress` is raised at every step, for the watchdog.
-  virtual Result<Evaluation> evaluate(const Job& job, const Reporter& report,
-                                      std::atomic<std::uint64_t>& progress) = 0;
+  // are Evaluation::kFailed. In a group every rank makes the same call; the leader's folder,
+  // `control.suspend` and reporter count, its verdicts reach every rank.
+  virtual Result<Evaluation> evaluate(const Job& job, const Reporter& report, Control& control) = 0;
 };
 
 // The built-in trainer: the data of the study's config, kept in memory between candidates.
 struct TrainerOptions {
   std::string backend = "onednn";  // a name of backends()
+  Group* group = &alone();         // outlives the evaluator
 };
 Result<std::unique_ptr<Evaluator>> make_trainer(const DataConfig& data,
                                                 const TrainerOptions& options);

@@ -62,12 +62,12 @@ std::uint64_t hash_of(const Job& job, const Dataset& data, std::string_view back
 class Training {
  public:
   Training(const Job& job, const Recipe& recipe, const Dataset& data, Executable& executable,
-           std::atomic<std::uint64_t>& progress)
+           Control& control)
       : job_(job),
         recipe_(recipe),
         data_(data),
         executable_(executable),
-        progress_(progress),
+        control_(control),
         batches_(data, recipe, job.seed),
         normaliser_(data) {}
 
@@ -158,13 +158,13 @@ class Training {
                                                 which, loss, epoch, at_.step, recipe_.lr));
   }
 
-  void raise_progress() { progress_.fetch_add(1, std::memory_order_relaxed); }
+  void raise_progress() { control_.progress.fetch_add(1, std::memory_order_relaxed); }
 
   const Job& job_;
   const Recipe& recipe_;
   const Dataset& data_;
   Executable& executable_;
-  std::atomic<std::uint64_t>& progress_;
+  Control& control_;
   Batches batches_;
   const Normaliser normaliser_;
   Checkpoint at_;  // what the next checkpoint will say; its state is that of the last one
@@ -175,14 +175,13 @@ class Trainer final : public Evaluator {
   Trainer(DataConfig config, const BackendRow& backend)
       : config_(std::move(config)), backend_(backend) {}
 
-  Result<Evaluation> evaluate(const Job& job, const Reporter& report,
-                              std::atomic<std::uint64_t>& progress) override {
+  Result<Evaluation> evaluate(const Job& job, const Reporter& report, Control& control) override {
     if (!data_) {
       DETOL_ASSIGN(data_, load_dataset(config_));
     }
     DETOL_TRY(check_task(job.candidate.network));
     try {
-      return train(job, report, progress);
+      return train(job, report, control);
     } catch (const std::bad_alloc&) {
       return out_of_memory(job);
     } catch (const std::length_error&) {  // a vector of more than its max_size
@@ -191,8 +190,7 @@ class Trainer final : public Evaluator {
   }
 
  private:
-  Result<Evaluation> train(const Job& job, const Reporter& report,
-                           std::atomic<std::uint64_t>& progress) const {
+  Result<Evaluation> train(const Job& job, const Reporter& report, Control& control) const {
     Recipe recipe = job.candidate.recipe;
     recipe.batch_size = std::min(recipe.batch_size, data_->info.training);
     const auto executable = backend_.compile(job.candidate.network, recipe);
@@ -200,7 +198,7 @@ class Trainer final : public Evaluator {
       if (executable.error().code != ErrorCode::kInput) return tl::unexpected(executable.error());
       return failed(Cause::kInvalid, executable.error().message);
     }
-    Training training(job, recipe, *data_, **executable, progress);
+    Training training(job, recipe, *data_, **executable, control);
     DETOL_TRY(training.start(hash_of(job, *data_, backend_.name)));
     return training.run(report);
   }

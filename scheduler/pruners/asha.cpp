@@ -37,15 +37,16 @@ class Asha final : public Pruner {
       rungs_[epoch];
   }
 
-  bool stops(TrialId, int epoch, double value) override {
+  Advice judge(TrialId, int epoch, double value) override {
     const auto rung = rungs_.find(epoch);
-    if (rung == rungs_.end()) return value != value;
+    if (rung == rungs_.end()) return value != value ? Advice::kStop : Advice::kGoOn;
     std::vector<double>& losses = rung->second;
     const double loss = loss_of(direction_, value);
     const auto better = std::ranges::lower_bound(losses, loss) - losses.begin();
     losses.insert(losses.begin() + better, loss);
     const auto n = static_cast<std::int64_t>(losses.size());
-    return value != value || better >= std::max<std::int64_t>(1, n / reduction_factor_);
+    const bool stops = value != value || better >= std::max<std::int64_t>(1, n / reduction_factor_);
+    return stops ? Advice::kStop : Advice::kGoOn;
   }
 
  private:

@@ -42,7 +42,7 @@ class Median final : public Pruner {
   Median(const PrunerSettings& settings, Rule rule)
       : direction_(settings.direction), max_epochs_(settings.max_epochs), rule_(rule) {}
 
-  bool stops(TrialId trial, int epoch, double value) override {
+  Advice judge(TrialId trial, int epoch, double value) override {
     const double loss = loss_of(direction_, value);
     Curve& curve = curves_[trial];
     curve.sum += loss;
@@ -53,7 +53,7 @@ class Median final : public Pruner {
     const double mean = curve.sum / curve.epochs;
     const double recorded = mean == mean ? mean : kWorst;  // infinities of both signs
     others.insert(std::ranges::upper_bound(others, recorded), recorded);
-    return is_worse || value != value;
+    return is_worse || value != value ? Advice::kStop : Advice::kGoOn;
   }
 
  private:

@@ -8,7 +8,7 @@ namespace {
 
 class None final : public Pruner {
  public:
-  bool stops(TrialId, int, double) override { return false; }
+  Advice judge(TrialId, int, double) override { return Advice::kGoOn; }
 };
 
 }  // namespace

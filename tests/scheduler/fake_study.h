@@ -80,6 +80,7 @@ class FakePool final : public Pool {
       if (worker && worker->train.trial == trial) worker.reset();
     }
   }
+  void suspend() override { is_suspended = true; }
   void retire() override { is_retired = true; }
   std::vector<PoolEvent> wait() override {
     if (stop_at && waits++ == *stop_at) return {StopRequest{}};
@@ -109,6 +110,7 @@ class FakePool final : public Pool {
   std::vector<message::Train> started;
   std::vector<message::Answer> answers;
   std::vector<TrialId> dropped;
+  bool is_suspended = false;
   bool is_retired = false;
 
  private:

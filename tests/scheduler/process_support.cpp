@@ -52,8 +52,7 @@ void pause_ms(long ms) {
 // Its checkpoint is a file that holds the number of epochs trained.
 class Formula final : public Evaluator {
  public:
-  Result<Evaluation> evaluate(const Job& job, const Reporter& report,
-                              std::atomic<std::uint64_t>& progress) override {
+  Result<Evaluation> evaluate(const Job& job, const Reporter& report, Control& control) override {
     fs::create_directories(job.folder);
     const fs::path checkpoint = job.folder / "epochs.ckpt";
     int trained = 0;
@@ -61,7 +60,7 @@ class Formula final : public Evaluator {
     for (int epoch = 1; epoch <= job.candidate.recipe.epochs; ++epoch) {
       if (epoch > trained) {
         pause_ms(env_number("DETOL_TEST_EPOCH_MS", 1));
-        ++progress;
+        ++control.progress;
         if (epoch == 2 && env_number("DETOL_TEST_CRASH", -1) == static_cast<long>(job.trial))
           std::abort();
         DETOL_TRY(write_file_durably(checkpoint, std::to_string(epoch)));

@@ -21,6 +21,10 @@ void PrintTo(const PrunerRow& row, std::ostream* out) {
 
 namespace {
 
+bool stops(Pruner& pruner, TrialId trial, int epoch, double value) {
+  return pruner.judge(trial, epoch, value) != Advice::kGoOn;
+}
+
 constexpr int kTrials = 60;
 constexpr int kEpochs = 27;
 
@@ -56,7 +60,7 @@ Trace drive(Pruner& pruner, double sign = 1) {
     at->epoch += 1;
     at->value = sign * curve(at->trial, at->epoch);
     run.reports.push_back(*at);
-    run.decisions.push_back(pruner.stops(at->trial, at->epoch, at->value));
+    run.decisions.push_back(stops(pruner, at->trial, at->epoch, at->value));
     if (run.decisions.back() || at->epoch == kEpochs) running.erase(at);
   }
   return run;
@@ -74,7 +78,7 @@ TEST_P(PrunerContract, ApplyingTheReportsRebuildsIt) {
   const Trace run = drive(*live);
   for (std::size_t i = 0; i < run.reports.size(); ++i) {
     const auto& [trial, epoch, value] = run.reports[i];
-    EXPECT_EQ(resumed->stops(trial, epoch, value), run.decisions[i]) << "report " << i;
+    EXPECT_EQ(stops(*resumed, trial, epoch, value), run.decisions[i]) << "report " << i;
   }
 }
 
@@ -93,12 +97,12 @@ TEST_P(PrunerContract, NeverStopsTheBestValueOfAnEpoch) {
 TEST_P(PrunerContract, NeverStopsATrialAtItsFullLength) {
   const auto pruner = make();
   (void)drive(*pruner);
-  EXPECT_FALSE(pruner->stops(kTrials, kEpochs, 1e9));
+  EXPECT_FALSE(stops(*pruner, kTrials, kEpochs, 1e9));
 }
 
 TEST_P(PrunerContract, NeverStopsALoneTrial) {
   const auto pruner = make();
-  for (int epoch = 1; epoch <= kEpochs; ++epoch) EXPECT_FALSE(pruner->stops(3, epoch, epoch));
+  for (int epoch = 1; epoch <= kEpochs; ++epoch) EXPECT_FALSE(stops(*pruner, 3, epoch, epoch));
 }
 
 TEST_P(PrunerContract, MaximizingIsMinimizingTheNegative) {
@@ -111,7 +115,7 @@ TEST_P(PrunerContract, StopsNaNUnlessItStopsNothing) {
   const bool stops_nothing = GetParam().name == "none";
   const double nan = std::numeric_limits<double>::quiet_NaN();
   for (int epoch = 1; epoch <= kEpochs; ++epoch)
-    EXPECT_EQ(pruner->stops(100 + static_cast<TrialId>(epoch), epoch, nan), !stops_nothing);
+    EXPECT_EQ(stops(*pruner, 100 + static_cast<TrialId>(epoch), epoch, nan), !stops_nothing);
 }
 
 TEST_P(PrunerContract, ToTheOthersNaNIsTheWorstValueOfAll) {
@@ -123,9 +127,9 @@ TEST_P(PrunerContract, ToTheOthersNaNIsTheWorstValueOfAll) {
     const bool diverges = rng.chance(0.3);
     const double value = rng.uniform();
     for (int epoch = 1; epoch <= 3; ++epoch) {
-      const bool stops = with_nan->stops(trial, epoch, diverges ? nan : value);
-      const bool expected = with_infinity->stops(trial, epoch, diverges ? infinity : value);
-      EXPECT_TRUE(diverges || stops == expected) << "trial " << trial << " epoch " << epoch;
+      const bool is_stopped = stops(*with_nan, trial, epoch, diverges ? nan : value);
+      const bool expected = stops(*with_infinity, trial, epoch, diverges ? infinity : value);
+      EXPECT_TRUE(diverges || is_stopped == expected) << "trial " << trial << " epoch " << epoch;
     }
   }
 }

@@ -7,6 +7,10 @@
 namespace detol {
 namespace {
 
+bool stops(Pruner& pruner, TrialId trial, int epoch, double value) {
+  return pruner.judge(trial, epoch, value) != Advice::kGoOn;
+}
+
 std::unique_ptr<Pruner> make(std::string_view name, int max_epochs,
                              std::map<std::string, std::string> options = {}) {
   return make_pruner(name, {.max_epochs = max_epochs, .options = std::move(options)}).value();
@@ -24,27 +28,27 @@ TEST(Asha, KeepsTheTopThirdOfARung) {
   const std::vector<double> losses = {5, 4, 4.5, 7, 3, 3.5};
   const std::vector<bool> stopped = {false, false, true, true, false, false};
   for (std::size_t i = 0; i < losses.size(); ++i)
-    EXPECT_EQ(asha->stops(i, 1, losses[i]), stopped[i]) << "arrival " << i;
+    EXPECT_EQ(stops(*asha, i, 1, losses[i]), stopped[i]) << "arrival " << i;
 }
 
 TEST(Asha, DecidesOnlyAtItsRungs) {
   const auto asha = make("asha", 30, {{"min_resource", "2"}, {"reduction_factor", "4"}});
   for (int epoch = 1; epoch <= 30; ++epoch) {
-    (void)asha->stops(0, epoch, 0);
+    (void)stops(*asha, 0, epoch, 0);
     const bool is_rung = epoch == 2 || epoch == 8;
-    EXPECT_EQ(asha->stops(1, epoch, 1), is_rung) << "epoch " << epoch;
+    EXPECT_EQ(stops(*asha, 1, epoch, 1), is_rung) << "epoch " << epoch;
   }
 }
 
 TEST(Asha, TheFullLengthIsNoRung) {
   const auto asha = make("asha", 9);
-  (void)asha->stops(0, 9, 0);
-  EXPECT_FALSE(asha->stops(1, 9, 1));
+  (void)stops(*asha, 0, 9, 0);
+  EXPECT_FALSE(stops(*asha, 1, 9, 1));
 }
 
 TEST(Asha, ATieGoesOn) {
   const auto asha = make("asha", 9);
-  for (TrialId trial = 0; trial < 10; ++trial) EXPECT_FALSE(asha->stops(trial, 1, 0.5));
+  for (TrialId trial = 0; trial < 10; ++trial) EXPECT_FALSE(stops(*asha, trial, 1, 0.5));
 }
 
 TEST(Asha, RefusesImpossibleOptions) {
@@ -61,27 +65,27 @@ std::unique_ptr<Pruner> median_of_three() {
   const double curves[3][2] = {{4, 2}, {6, 4}, {9, 3}};
   for (TrialId trial = 0; trial < 3; ++trial) {
     for (int epoch = 1; epoch <= 2; ++epoch)
-      (void)median->stops(trial, epoch, curves[trial][epoch - 1]);
+      (void)stops(*median, trial, epoch, curves[trial][epoch - 1]);
   }
   return median;
 }
 
 TEST(Median, StopsWhatIsWorseThanTheMedianOfTheOthersMeans) {
   const auto median = median_of_three();
-  EXPECT_FALSE(median->stops(10, 1, 8));
-  EXPECT_TRUE(median->stops(10, 2, 5.5));
+  EXPECT_FALSE(stops(*median, 10, 1, 8));
+  EXPECT_TRUE(stops(*median, 10, 2, 5.5));
 }
 
 TEST(Median, LetsTheMedianItselfGoOn) {
   const auto median = median_of_three();
-  EXPECT_FALSE(median->stops(10, 1, 8));
-  EXPECT_FALSE(median->stops(10, 2, 5));
+  EXPECT_FALSE(stops(*median, 10, 1, 8));
+  EXPECT_FALSE(stops(*median, 10, 2, 5));
 }
 
 TEST(Median, JudgesByTheBestEpochSoFar) {
   const auto median = median_of_three();
-  EXPECT_FALSE(median->stops(10, 1, 4));
-  EXPECT_FALSE(median->stops(10, 2, 100));
+  EXPECT_FALSE(stops(*median, 10, 1, 4));
+  EXPECT_FALSE(stops(*median, 10, 2, 100));
 }
 
 TEST(Median, WaitsForItsWarmUp) {
@@ -90,7 +94,8 @@ TEST(Median, WaitsForItsWarmUp) {
       {false, false, false}, {false, false, false}, {false, false, true}};  // trial, epoch
   for (TrialId trial = 0; trial < 3; ++trial) {
     for (int epoch = 1; epoch <= 3; ++epoch) {
-      EXPECT_EQ(median->stops(trial, epoch, static_cast<double>(trial)), expected[trial][epoch - 1])
+      EXPECT_EQ(stops(*median, trial, epoch, static_cast<double>(trial)),
+                expected[trial][epoch - 1])
           << "trial " << trial << " epoch " << epoch;
     }
   }

@@ -74,14 +74,14 @@ class Trainers : public testing::TestWithParam<std::string> {
   // `verdict` is given for the epoch `at`, kContinue for all others.
   Result<Ran> try_run(const Job& job, int at = 0, Verdict verdict = Verdict::kStop) const {
     Ran ran;
-    std::atomic<std::uint64_t> progress{0};
+    Control control;
     const auto trainer = make_trainer(data(), {.backend = GetParam()}).value();
     const Reporter report = [&](const EpochReport& epoch) {
       ran.reports.push_back(epoch);
       return epoch.epoch == at ? verdict : Verdict::kContinue;
     };
-    DETOL_ASSIGN(ran.evaluation, trainer->evaluate(job, report, progress));
-    ran.progress = progress;
+    DETOL_ASSIGN(ran.evaluation, trainer->evaluate(job, report, control));
+    ran.progress = control.progress;
     return ran;
   }
 
@@ -156,7 +156,7 @@ TEST_P(Trainers, ReportsEveryEpochInOrderWithItsWork) {
 
 TEST_P(Trainers, TheCheckpointIsThereBeforeTheReport) {
   const Job one = job(easy_recipe());
-  std::atomic<std::uint64_t> progress{0};
+  Control control;
   std::vector<int> found;
   const Reporter report = [&](const EpochReport& epoch) {
     const auto checkpoint = read_checkpoint(one.folder, epoch.epoch);
@@ -164,7 +164,7 @@ TEST_P(Trainers, TheCheckpointIsThereBeforeTheReport) {
     return Verdict::kContinue;
   };
   ASSERT_TRUE(
-      make_trainer(data(), {.backend = GetParam()}).value()->evaluate(one, report, progress));
+      make_trainer(data(), {.backend = GetParam()}).value()->evaluate(one, report, control));
   EXPECT_EQ(found, (std::vector{1, 2, 3, 4}));
 }
 
@@ -178,10 +178,10 @@ TEST_P(Trainers, OneTrainersSecondCandidateIsAsGoodAsFirst) {
   const Job alone = job(easy_recipe(), "alone"), before = job(easy_recipe(), "before");
   Job second = job(easy_recipe(), "second");
   const auto trainer = make_trainer(data(), {.backend = GetParam()}).value();
-  std::atomic<std::uint64_t> progress{0};
+  Control control;
   const Reporter go_on = [](const EpochReport&) { return Verdict::kContinue; };
-  ASSERT_TRUE(trainer->evaluate(before, go_on, progress));
-  ASSERT_TRUE(trainer->evaluate(second, go_on, progress));
+  ASSERT_TRUE(trainer->evaluate(before, go_on, control));
+  ASSERT_TRUE(trainer->evaluate(second, go_on, control));
   run(alone);
   EXPECT_EQ(final_bits(second), final_bits(alone));
 }
@@ -374,12 +374,12 @@ TEST(Trainer, ACandidateLargerThanMemoryIsAResultNotAnError) {
   job.candidate.network = b.build(x).value();
   job.candidate.recipe.batch_size = 32;
   job.folder = folder.path() / "trial";
-  std::atomic<std::uint64_t> progress{0};
+  Control control;
   const auto trainer =
       make_trainer({.format = "idx", .path = folder.path().string(), .validation = 0.1}, {})
           .value();
   const auto evaluation = trainer->evaluate(
-      job, [](const EpochReport&) { return Verdict::kContinue; }, progress);
+      job, [](const EpochReport&) { return Verdict::kContinue; }, control);
   ASSERT_TRUE(evaluation) << evaluation.error().message;
   EXPECT_EQ(evaluation->end, Evaluation::End::kFailed);
   EXPECT_EQ(evaluation->cause, Cause::kOutOfMemory);

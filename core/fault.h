@@ -1,0 +1,47 @@
+#pragma once
+
+// Fault: breaks the program on purpose, at one visit of one named place, so that tests can show
+// that nothing is lost there. Compiled into every build and inert unless DETOL_FAULT is set:
+//
+//   DETOL_FAULT="checkpoint.write:3:kill"     site : nth visit of a process : action
+//   DETOL_FAULT_MARK=FILE                     made when the fault happens; once it exists, no
+//                                             other visit of any process is disturbed
+//
+// Costs one load and one comparison where it is inert. Thread-safe.
+
+#include <span>
+#include <string_view>
+
+#include "core/result.h"
+
+namespace detol {
+
+enum class Fault {
+  kNone,
+  kNoSpace,  // enospc, eio: the operation at the site fails with this error
+  kIoError,
+  kThrow,    // the site throws std::runtime_error
+  kNan,      // the number that the site makes is NaN
+  kCorrupt,  // the bytes that the site writes are damaged
+};
+
+struct FaultSite {
+  std::string_view name;     // "checkpoint.write"
+  std::string_view summary;  // what is about to happen there
+  std::string_view actions;  // "kill exit hang enospc eio": the words it takes
+};
+
+// Every site of the program.
+std::span<const FaultSite> fault_sites();
+
+// Counts a visit and says what shall happen there; the actions kill, exit and hang happen
+// inside. REQUIRES: `site` is a name of fault_sites().
+Fault fault(std::string_view site);
+
+// The error of kNoSpace and kIoError as errno, else 0.
+int errno_of(Fault fault);
+
+// Errors (kUsage): DETOL_FAULT is not understood, with the known sites or actions.
+Result<void> check_fault_setting();
+
+}  // namespace detol

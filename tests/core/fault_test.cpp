@@ -1,0 +1,52 @@
+#include "core/fault.h"
+
+#include <cstdlib>
+
+#include <gtest/gtest.h>
+
+#include "core/table.h"
+
+namespace detol {
+namespace {
+
+class FaultSetting : public testing::Test {
+ protected:
+  static Result<void> check(const char* text) {
+    ::setenv("DETOL_FAULT", text, 1);
+    Result<void> checked = check_fault_setting();
+    ::unsetenv("DETOL_FAULT");
+    return checked;
+  }
+};
+
+TEST_F(FaultSetting, IsInertWhenNothingIsSet) {
+  EXPECT_TRUE(check_fault_setting());
+  EXPECT_EQ(fault("file.write"), Fault::kNone);
+}
+
+TEST_F(FaultSetting, TakesEveryActionThatASiteLists) {
+  EXPECT_TRUE(check("file.write:1:enospc"));
+  EXPECT_TRUE(check("file.rename:12:kill"));
+}
+
+TEST_F(FaultSetting, RefusesWhatItDoesNotKnowByName) {
+  const auto refusal = [](const char* text) { return check(text).error().message; };
+  EXPECT_NE(refusal("file.wrte:1:kill").find("did you mean 'file.write'?"), std::string::npos);
+  EXPECT_NE(refusal("file.write:1:nan").find("takes the actions"), std::string::npos);
+  EXPECT_NE(refusal("file.write:0:kill").find("from 1"), std::string::npos);
+  EXPECT_NE(refusal("file.write").find("site:nth:action"), std::string::npos);
+}
+
+TEST(FaultDeath, KillsAtTheNthVisit) {
+  const auto visit = [] {
+    ::setenv("DETOL_FAULT", "file.write:2:kill", 1);
+    (void)fault("file.write");
+    (void)fault("file.rename");
+    (void)fault("file.write");
+  };
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  EXPECT_EXIT(visit(), testing::KilledBySignal(SIGKILL), "");
+}
+
+}  // namespace
+}  // namespace detol
