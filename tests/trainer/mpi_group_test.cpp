@@ -1,0 +1,72 @@
+// What Group promises, of the ranks of an MPI job.
+
+#include "trainer/mpi_group.h"
+
+#include <ctime>
+#include <thread>
+
+#include <gtest/gtest.h>
+
+#include "core/rng.h"
+#include "tests/trainer/mpi_test.h"
+
+namespace detol {
+namespace {
+
+std::vector<float> values_of(int rank, std::size_t count) {
+  Rng rng = Rng(7).split(static_cast<std::uint64_t>(rank));
+  std::vector<float> values(count);
+  for (float& value : values) value = static_cast<float>(rng.normal());
+  return values;
+}
+
+double processor_seconds() {
+  timespec time{};
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
+  return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
+}
+
+TEST(MpiGroup, KnowsItsPlaceWithoutAskingMpi) {
+  EXPECT_EQ(mpi_place()->rank, ranks().rank());
+  EXPECT_EQ(mpi_place()->size, ranks().size());
+}
+
+TEST(MpiGroup, SumsInTheOrderOfTheRanksWhateverTheMpi) {
+  for (const std::size_t count : {0u, 1u, 2u, 5u, 1000u, 300001u}) {
+    std::vector<float> expected(count);
+    for (int rank = 0; rank < ranks().size(); ++rank) {
+      const std::vector<float> values = values_of(rank, count);
+      for (std::size_t i = 0; i < count; ++i) expected[i] += values[i];
+    }
+    std::vector<float> values = values_of(ranks().rank(), count);
+    ranks().sum(std::span(values));
+    EXPECT_EQ(values, expected) << count;
+  }
+}
+
+TEST(MpiGroup, SumsDoubles) {
+  std::vector<double> values = {0.1, static_cast<double>(ranks().rank())};
+  ranks().sum(std::span(values));
+  const int size = ranks().size();
+  EXPECT_DOUBLE_EQ(values[0], 0.1 * size);
+  EXPECT_EQ(values[1], size * (size - 1) / 2.0);
+}
+
+TEST(MpiGroup, SharesTheLeadersBytesOfAnyLength) {
+  for (const std::size_t count : {0u, 1u, 5000u, 5000000u}) {
+    const std::string bytes(count, static_cast<char>('a' + ranks().rank()));
+    EXPECT_EQ(ranks().share(bytes), std::string(count, 'a'));
+  }
+}
+
+TEST(MpiGroup, WaitsForTheLeaderWithoutBurningACore) {
+  constexpr auto kPause = std::chrono::seconds(1);
+  ranks().share("");
+  const double start = processor_seconds();
+  if (ranks().rank() == 0) std::this_thread::sleep_for(kPause);
+  ranks().share("");
+  EXPECT_LT(processor_seconds() - start, 0.1);
+}
+
+}  // namespace
+}  // namespace detol

@@ -1,0 +1,12 @@
+#pragma once
+
+// Tests whose ranks are processes of an MPI job; mpi_main.cpp starts them.
+
+#include "trainer/group.h"
+
+namespace detol {
+
+// All ranks of the job. Every rank runs every test, in the same order.
+Group& ranks();
+
+}  // namespace detol
