@@ -1,10 +1,14 @@
 #include "core/log.h"
 
+#include <fcntl.h>
 #include <spdlog/sinks/basic_file_sink.h>
 #include <spdlog/sinks/stdout_sinks.h>
 #include <spdlog/spdlog.h>
+#include <unistd.h>
 
+#include <cerrno>
 #include <memory>
+#include <system_error>
 
 namespace detol {
 namespace {
@@ -53,6 +57,24 @@ Result<void> set_up_log(const LogOptions& options) {
                 fmt::format("cannot write the log file {}: {}", options.file, error.what()));
   }
   return {};
+}
+
+Result<StderrAside> StderrAside::into(const std::string& file) {
+  const int aside = ::open(file.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+  const int before = aside < 0 ? -1 : ::fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3);
+  const bool done = before >= 0 && ::dup2(aside, STDERR_FILENO) >= 0;
+  const int error = errno;
+  if (aside >= 0) ::close(aside);
+  if (done) return StderrAside(before);
+  if (before >= 0) ::close(before);
+  return fail(ErrorCode::kStorage,
+              fmt::format("cannot write {}: {}", file, std::generic_category().message(error)));
+}
+
+StderrAside::~StderrAside() {
+  if (before_ < 0) return;
+  ::dup2(before_, STDERR_FILENO);
+  ::close(before_);
 }
 
 void log_line(LogLevel level, std::string_view line) {

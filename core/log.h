@@ -7,6 +7,7 @@
 
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "core/result.h"
 
@@ -21,6 +22,24 @@ struct LogOptions {
 
 // Not thread-safe: once, at the start. Errors (kStorage): the file cannot be written.
 Result<void> set_up_log(const LogOptions& options);
+
+// While one lives, what this process and its children write to stderr is appended to a file
+// instead, so that nothing tears the picture on a terminal. Not thread-safe.
+class StderrAside {
+ public:
+  // Errors (kStorage): the file cannot be written; stderr is as before.
+  static Result<StderrAside> into(const std::string& file);
+  StderrAside(StderrAside&& other) noexcept : before_(std::exchange(other.before_, -1)) {}
+  StderrAside& operator=(StderrAside&&) = delete;
+  ~StderrAside();  // puts it back
+
+  int before() const { return before_; }  // what stderr was; closed on exec
+
+ private:
+  explicit StderrAside(int before) : before_(before) {}
+
+  int before_ = -1;
+};
 
 void log_line(LogLevel level, std::string_view line);
 

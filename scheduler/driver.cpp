@@ -47,6 +47,7 @@ Result<std::string> Driver::run() {
   while (!is_over()) {
     DETOL_TRY(absorb(parts_.pool.wait()));
     DETOL_TRY(place());
+    for (Observer* observer : parts_.observers) observer->turned(book_, {spent(), is_stopping()});
   }
   return finish();
 }

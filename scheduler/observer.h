@@ -7,12 +7,21 @@
 
 namespace detol {
 
+// How a running study stands, between its events.
+struct Standing {
+  Spent spent;               // by now; Book::spent() is as of the last commit
+  bool is_stopping = false;  // somebody asked for it
+};
+
 class Observer {
  public:
   virtual ~Observer() = default;
 
   // `book` is the state after the transaction that holds the event.
   virtual void happened(const Event& event, const Book& book) = 0;
+
+  // After every turn of the driver's loop: at least once a second, whatever happens.
+  virtual void turned(const Book&, const Standing&) {}
 };
 
 }  // namespace detol

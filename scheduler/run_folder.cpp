@@ -64,6 +64,7 @@ json to_json(const RunOptions& options) {
           {"backend", options.backend},
           {"target", target},
           {"progress", static_cast<int>(options.progress)},
+          {"color", options.color},
           {"log_level", static_cast<int>(options.log.level)},
           {"log_file", options.log.file}};
 }
@@ -84,6 +85,7 @@ Result<RunOptions> from_json(const json& j) {
     DETOL_ASSIGN(options.target, parse_target(j.at("target").get<std::string>()));
   }
   options.progress = static_cast<ProgressMode>(j.at("progress").get<int>());
+  options.color = j.at("color").get<bool>();
   options.log.level = static_cast<LogLevel>(j.at("log_level").get<int>());
   options.log.file = j.at("log_file").get<std::string>();
   return options;
@@ -132,6 +134,10 @@ Result<std::optional<Settled>> read_settled(const fs::path& folder) {
   } catch (const json::exception& error) {
     return damaged(path, error.what());
   }
+}
+
+fs::path aside_in(const fs::path& folder) {
+  return folder / "stderr";
 }
 
 std::string endpoint_in(const fs::path& folder) {

@@ -28,6 +28,9 @@ struct Settled {
 Result<void> write_settled(const std::filesystem::path& folder, const Settled& settled);
 Result<std::optional<Settled>> read_settled(const std::filesystem::path& folder);
 
+// Where a live picture's run keeps what its processes write to stderr.
+std::filesystem::path aside_in(const std::filesystem::path& folder);
+
 std::string endpoint_in(const std::filesystem::path& folder);
 
 }  // namespace detol

@@ -23,6 +23,14 @@ int exit_with(const Result<void>& done, std::string_view who) {
   return exit_code_of(error.code);
 }
 
+// A live picture has the terminal for itself. If it cannot, other lines go through it.
+std::optional<StderrAside> aside_for(const RunOptions& options,
+                                     const std::filesystem::path& folder) {
+  if (options.progress != ProgressMode::kLive) return std::nullopt;
+  auto aside = StderrAside::into(aside_in(folder).string());
+  return aside ? std::optional(std::move(*aside)) : std::nullopt;
+}
+
 Result<void> play(std::string_view role, const std::filesystem::path& folder, int number,
                   const Seams& seams) {
   DETOL_ASSIGN(const RunOptions options, read_options(folder));
@@ -36,7 +44,7 @@ Result<void> play(std::string_view role, const std::filesystem::path& folder, in
 int run_search(const RunOptions& options) {
   const auto folder = make_run_folder(options);
   if (!folder) return exit_with(tl::unexpected(folder.error()), "detol");
-  const int code = supervise(*folder);
+  const int code = supervise(*folder, aside_for(options, *folder));
   std::error_code ignored;
   std::filesystem::remove_all(*folder, ignored);
   return code;

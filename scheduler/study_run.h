@@ -8,7 +8,8 @@
 //   detol __master <folder>            detol __worker <folder> <number>
 //
 // `folder` is private to the run (0700, gone at its end) and holds run.json, what was
-// settled (settled.json) and the socket (master.sock). A program that calls run_search must
+// settled (settled.json), the socket (master.sock) and, under a live picture, what the
+// processes write to stderr. A program that calls run_search must
 // therefore hand its arguments to run_role before it looks at them itself.
 
 #include <filesystem>
@@ -41,6 +42,7 @@ struct RunOptions {
   std::string backend = "onednn";
   std::optional<Target> target;
   ProgressMode progress = ProgressMode::kPlain;
+  bool color = false;  // of the live picture
   LogOptions log;
 };
 

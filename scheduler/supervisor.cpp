@@ -32,9 +32,15 @@ constexpr double kFirstDelayS = 0.2;  // before a restart; doubles
 constexpr int kRestarts = 3;          // without progress
 constexpr double kStopLimitS = 20;    // for a master that was asked to stop
 
+// What only the master gets; -1: not this child.
+struct Kept {
+  int socket = -1;
+  int terminal = -1;  // becomes its stderr, where that of all others is put aside
+};
+
 // What a child is before it becomes a role. Only async-signal-safe calls would be allowed
 // after fork in a program with threads; this one has none.
-[[noreturn]] void become(std::vector<std::string> words, pid_t parent, int kept_socket) {
+[[noreturn]] void become(std::vector<std::string> words, pid_t parent, Kept kept) {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (::getppid() != parent) ::_exit(kExitInternal);  // it died before the line above
   ::setpgid(0, 0);
@@ -44,7 +50,8 @@ constexpr double kStopLimitS = 20;    // for a master that was asked to stop
   sigemptyset(&none);
   ::sigprocmask(SIG_SETMASK, &none, nullptr);
   ::dup2(STDERR_FILENO, STDOUT_FILENO);  // stdout is for data: nothing of ours
-  if (kept_socket >= 0) ::fcntl(kept_socket, F_SETFD, 0);
+  if (kept.terminal >= 0) ::dup2(kept.terminal, STDERR_FILENO);
+  if (kept.socket >= 0) ::fcntl(kept.socket, F_SETFD, 0);
   // One thread per worker: oneDNN's own (OpenMP) would only wait for each other.
   ::setenv("OMP_NUM_THREADS", "1", 1);
   ::setenv("OMP_WAIT_POLICY", "passive", 1);
@@ -55,10 +62,10 @@ constexpr double kStopLimitS = 20;    // for a master that was asked to stop
   ::_exit(127);
 }
 
-pid_t spawn(const std::vector<std::string>& words, int kept_socket = -1) {
+pid_t spawn(const std::vector<std::string>& words, Kept kept = {}) {
   const pid_t parent = ::getpid();
   const pid_t child = ::fork();
-  if (child == 0) become(words, parent, kept_socket);
+  if (child == 0) become(words, parent, kept);
   if (child < 0) log_error("cannot start a process: {}", std::generic_category().message(errno));
   return child;
 }
@@ -70,7 +77,8 @@ std::string describe(int status) {
 
 class Supervisor {
  public:
-  explicit Supervisor(std::string folder) : folder_(std::move(folder)) {
+  Supervisor(std::string folder, std::optional<StderrAside> aside)
+      : folder_(std::move(folder)), aside_(std::move(aside)) {
     sigemptyset(&signals_);
     for (int signal : {SIGCHLD, SIGINT, SIGTERM, SIGUSR1}) sigaddset(&signals_, signal);
     ::sigprocmask(SIG_BLOCK, &signals_, &before_);
@@ -107,6 +115,7 @@ class Supervisor {
     start_at_s_.reset();
     int ends[2];
     if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0) {
+      aside_.reset();
       log_error("cannot make a socket pair: {}", std::generic_category().message(errno));
       result_ = kExitInternal;
       return;
@@ -114,7 +123,8 @@ class Supervisor {
     socket_ = ends[0];
     for (const auto& [number, pid] : workers_)
       send_packet(socket_, Notice{Notice::kLives, number, pid, 0});
-    master_ = spawn({"detol", "__master", folder_, std::to_string(ends[1])}, ends[1]);
+    master_ = spawn({"detol", "__master", folder_, std::to_string(ends[1])},
+                    {ends[1], aside_ ? aside_->before() : -1});
     ::close(ends[1]);
     if (master_ < 0) result_ = kExitInternal;
   }
@@ -188,6 +198,7 @@ class Supervisor {
     } else if (stop_at_s_) {
       result_ = kExitResumable;
     } else if (restarts_ == kRestarts) {
+      aside_.reset();
       log_error(
           "the master ended {} times without progress, last by {}; the storage keeps what was "
           "acknowledged; run again with --debug to see more",
@@ -216,6 +227,7 @@ class Supervisor {
   }
 
   std::string folder_;
+  std::optional<StderrAside> aside_;  // while a live picture is on the terminal
   sigset_t signals_, before_;
   sighandler_t pipe_before_ = SIG_DFL;
   int signal_fd_ = -1;
@@ -230,8 +242,8 @@ class Supervisor {
 
 }  // namespace
 
-int supervise(const std::filesystem::path& folder) {
-  return Supervisor(folder.string()).run();
+int supervise(const std::filesystem::path& folder, std::optional<StderrAside> aside) {
+  return Supervisor(folder.string(), std::move(aside)).run();
 }
 
 }  // namespace detol

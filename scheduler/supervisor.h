@@ -9,13 +9,17 @@
 // signals that a terminal or a batch system sends around: only the supervisor hears them.
 
 #include <filesystem>
+#include <optional>
+
+#include "core/log.h"
 
 namespace detol {
 
 // Runs `<this program> __master <folder> <socket>` and the workers it orders
 // (`__worker <folder> <number>`) to their end; returns the exit code of the run (see
-// run_search). No child is left when it returns.
+// run_search). No child is left when it returns. Only the master gets the stderr that `aside`
+// put aside; errors that end the run are printed there.
 // REQUIRES: the process has one thread.
-int supervise(const std::filesystem::path& folder);
+int supervise(const std::filesystem::path& folder, std::optional<StderrAside> aside);
 
 }  // namespace detol

@@ -35,5 +35,26 @@ TEST(Log, NothingGoesToStdout) {
   EXPECT_EQ(testing::internal::GetCapturedStdout(), "");
 }
 
+TEST(StderrAside, PutsLinesIntoAFileAndStderrBackAfterwards) {
+  const testing_support::TempFolder folder;
+  const auto path = folder.path() / "aside";
+  testing::internal::CaptureStderr();
+  {
+    const auto aside = StderrAside::into(path.string());
+    ASSERT_TRUE(aside);
+    log_warning("lost {}", "worker-1");
+  }
+  log_warning("on the terminal again");
+  EXPECT_EQ(testing::internal::GetCapturedStderr(), "on the terminal again\n");
+  EXPECT_EQ(read_file(path).value(), "lost worker-1\n");
+}
+
+TEST(StderrAside, AFileThatCannotBeWrittenLeavesStderrAsItWas) {
+  testing::internal::CaptureStderr();
+  ASSERT_FALSE(StderrAside::into("/proc/no/log"));
+  log_warning("still here");
+  EXPECT_EQ(testing::internal::GetCapturedStderr(), "still here\n");
+}
+
 }  // namespace
 }  // namespace detol
