@@ -24,6 +24,10 @@ constexpr std::string_view kFile = "kill exit hang enospc eio";
 constexpr std::array kSites = {
     FaultSite{"file.write", "a file that must be whole or absent is written", kFile},
     FaultSite{"file.rename", "the finished file takes its name", kFile},
+    FaultSite{"checkpoint.write", "a checkpoint is written", "kill exit hang enospc eio corrupt"},
+    FaultSite{"train.step", "a training step was made", "kill exit hang throw nan"},
+    FaultSite{"train.epoch", "an epoch is validated, its checkpoint not yet written", kProcess},
+    FaultSite{"train.report", "a checkpoint is durable, its epoch not yet reported", kProcess},
 };
 
 struct ActionRow {

@@ -1,240 +1,85 @@
-// A file is (docs/checkpoint.md; all numbers little-endian)
-//
-//   file   := "DETOLCK" version  length  header  tensor*  checksum
-//   version:= '1'                 a digit
-//   length := u64                 of the header, at most 8 MB
-//   header := JSON                the numbers, and names and shapes of the tensors
-//   tensor := f32*                row-major: weights, then each moment's
-//   checksum := u64               XXH3 of everything before, in every version
-//
-// Doubles in the header are the 16 hexadecimal digits of their bits: exact, and NaN too.
-
 #include "trainer/checkpoint.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <bit>
-#include <charconv>
-#include <cstring>
-#include <nlohmann/json.hpp>
-#include <optional>
+#include <compare>
+#include <cstdio>
+#include <functional>
+#include <limits>
 
+#include "core/fault.h"
 #include "core/file.h"
-#include "core/hash.h"
 #include "core/log.h"
+#include "trainer/checkpoint_format.h"
 
 namespace detol {
 namespace {
 
 namespace fs = std::filesystem;
-using nlohmann::json;
 
-static_assert(std::endian::native == std::endian::little);
+constexpr std::size_t kKeptEpochs = 2;
+constexpr std::string_view kTemporary = ".tmp";  // of write_file_durably
 
-constexpr std::string_view kMagic = "DETOLCK";
-constexpr char kVersion = '1';
-constexpr std::size_t kHeaderStart = 16;
-constexpr std::size_t kLongestHeader = std::size_t{8} << 20;
-constexpr std::size_t kKept = 2;
+// What a file's name says; ordered by how far the training was.
+struct FileName {
+  int epoch = 0;
+  long long steps = 0;  // of the next epoch
+  int attempt = 0;
 
-// Why a file is no checkpoint of ours.
-struct Flaw {
-  bool newer = false;  // whole, but of a later version
-  std::string reason;
+  bool is_finished_epoch() const { return steps == 0; }
+  auto operator<=>(const FileName&) const = default;
 };
 
-template <typename T>
-using Read = tl::expected<T, Flaw>;
-
-tl::unexpected<Flaw> damaged(std::string reason) {
-  return tl::unexpected<Flaw>(Flaw{false, std::move(reason)});
+std::string text_of(const FileName& name) {
+  if (name.is_finished_epoch()) return fmt::format("epoch-{}.a{}.ckpt", name.epoch, name.attempt);
+  return fmt::format("epoch-{}-step-{}.a{}.ckpt", name.epoch, name.steps, name.attempt);
 }
 
-std::string bits_of(double value) {
-  return to_hex(std::bit_cast<std::uint64_t>(value));
+FileName name_of(const Checkpoint& checkpoint) {
+  return {checkpoint.epoch, checkpoint.part.steps, checkpoint.attempt};
 }
 
-// Throws json's exceptions for what is no string of 16 hexadecimal digits.
-std::uint64_t hash_from(const json& value) {
-  const auto& digits = value.get_ref<const std::string&>();
-  std::uint64_t bits = 0;
-  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), bits, 16);
-  if (digits.size() != 16 || error != std::errc() || end != digits.data() + digits.size()) {
-    throw json::other_error::create(501, "not 16 hexadecimal digits", nullptr);
+std::optional<FileName> name_from(const std::string& text) {
+  FileName name;
+  if (std::sscanf(text.c_str(), "epoch-%d-step-%lld.a%d", &name.epoch, &name.steps,
+                  &name.attempt) != 3) {
+    name = {};
+    if (std::sscanf(text.c_str(), "epoch-%d.a%d", &name.epoch, &name.attempt) != 2)
+      return std::nullopt;
   }
-  return bits;
+  if (text_of(name) != text) return std::nullopt;
+  return name;
 }
 
-double double_from(const json& value) {
-  return std::bit_cast<double>(hash_from(value));
-}
-
-void append_number(std::string& bytes, std::uint64_t number) {
-  bytes.append(reinterpret_cast<const char*>(&number), sizeof number);
-}
-
-std::uint64_t number_at(std::string_view bytes, std::size_t at) {
-  std::uint64_t number = 0;
-  std::memcpy(&number, bytes.data() + at, sizeof number);
-  return number;
-}
-
-json describe(const Weights& tensors) {
-  json all = json::array();
-  for (const Tensor& tensor : tensors) {
-    all.push_back({{"name", tensor.name}, {"shape", tensor.shape}});
-  }
-  return all;
-}
-
-json describe(const EpochReport& report) {
-  json metrics = json::array();
-  for (const Metric& metric : report.metrics) {
-    metrics.push_back({metric.name, bits_of(metric.value)});
-  }
-  return {{"epoch", report.epoch},
-          {"metrics", metrics},
-          {"work", bits_of(report.work)},
-          {"train_s", bits_of(report.train_s)}};
-}
-
-std::string header_of(const Checkpoint& checkpoint) {
-  json header = {{"trial", checkpoint.trial},
-                 {"attempt", checkpoint.attempt},
-                 {"arch_hash", to_hex(checkpoint.arch_hash)},
-                 {"job_hash", to_hex(checkpoint.job_hash)},
-                 {"epoch", checkpoint.epoch},
-                 {"step", checkpoint.step},
-                 {"history", json::array()},
-                 {"weights", describe(checkpoint.state.weights)},
-                 {"moments", json::array()}};
-  for (const EpochReport& report : checkpoint.history) {
-    header["history"].push_back(describe(report));
-  }
-  for (const Weights& moment : checkpoint.state.moments) {
-    header["moments"].push_back(describe(moment));
-  }
-  return header.dump(-1, ' ', false, json::error_handler_t::replace);
-}
-
-void append_tensors(std::string& bytes, const Weights& tensors) {
-  for (const Tensor& tensor : tensors) {
-    bytes.append(reinterpret_cast<const char*>(tensor.data.data()),
-                 tensor.data.size() * sizeof(float));
-  }
-}
-
-std::string to_bytes(const Checkpoint& checkpoint) {
-  const std::string header = header_of(checkpoint);
-  std::string bytes(kMagic);
-  bytes += kVersion;
-  append_number(bytes, header.size());
-  bytes += header;
-  append_tensors(bytes, checkpoint.state.weights);
-  for (const Weights& moment : checkpoint.state.moments) append_tensors(bytes, moment);
-  append_number(bytes, hash64(bytes));
-  return bytes;
-}
-
-EpochReport report_from(const json& value) {
-  EpochReport report{.epoch = value.at("epoch").get<int>(),
-                     .metrics = {},
-                     .work = double_from(value.at("work")),
-                     .train_s = double_from(value.at("train_s"))};
-  for (const json& metric : value.at("metrics")) {
-    report.metrics.push_back({metric.at(0).get<std::string>(), double_from(metric.at(1))});
-  }
-  return report;
-}
-
-// Takes the described tensors off the front of `data`; throws if it has too little.
-Weights take_tensors(const json& described, std::string_view& data) {
-  Weights tensors;
-  for (const json& one : described) {
-    Tensor tensor{
-        one.at("name").get<std::string>(), one.at("shape").get<std::vector<std::int64_t>>(), {}};
-    std::uint64_t elements = 1;
-    for (std::int64_t extent : tensor.shape) {
-      const std::uint64_t most = data.size() / sizeof(float);
-      if (extent < 1 || elements > most / static_cast<std::uint64_t>(extent)) {
-        throw json::other_error::create(501, tensor.name + " has more numbers than the file",
-                                        nullptr);
-      }
-      elements *= static_cast<std::uint64_t>(extent);
-    }
-    tensor.data.resize(elements);
-    std::memcpy(tensor.data.data(), data.data(), elements * sizeof(float));
-    data.remove_prefix(elements * sizeof(float));
-    tensors.push_back(std::move(tensor));
-  }
-  return tensors;
-}
-
-// Throws json's exceptions.
-Checkpoint contents_of(const json& header, std::string_view data) {
-  Checkpoint checkpoint{.trial = header.at("trial").get<TrialId>(),
-                        .attempt = header.at("attempt").get<int>(),
-                        .arch_hash = hash_from(header.at("arch_hash")),
-                        .job_hash = hash_from(header.at("job_hash")),
-                        .epoch = header.at("epoch").get<int>(),
-                        .step = header.at("step").get<std::int64_t>(),
-                        .history = {},
-                        .state = {}};
-  for (const json& report : header.at("history")) {
-    checkpoint.history.push_back(report_from(report));
-  }
-  checkpoint.state.weights = take_tensors(header.at("weights"), data);
-  for (const json& moment : header.at("moments")) {
-    checkpoint.state.moments.push_back(take_tensors(moment, data));
-  }
-  if (!data.empty()) throw json::other_error::create(501, "bytes follow the tensors", nullptr);
-  return checkpoint;
-}
-
-Read<Checkpoint> from_bytes(std::string_view bytes) {
-  if (bytes.size() < kHeaderStart + sizeof(std::uint64_t)) return damaged("it is cut");
-  const std::string_view body = bytes.substr(0, bytes.size() - sizeof(std::uint64_t));
-  if (!body.starts_with(kMagic)) return damaged("it does not start with DETOLCK");
-  if (hash64(body) != number_at(bytes, body.size())) return damaged("its checksum is wrong");
-  const char version = body[kMagic.size()];
-  if (version != kVersion) {
-    return tl::unexpected<Flaw>(Flaw{true, fmt::format("it has format version {}", version)});
-  }
-  const std::uint64_t length = number_at(body, kMagic.size() + 1);
-  if (length > std::min(kLongestHeader, body.size() - kHeaderStart)) {
-    return damaged("its header is longer than the file or 8 MB");
-  }
-  try {
-    const json header = json::parse(body.substr(kHeaderStart, length));
-    return contents_of(header, body.substr(kHeaderStart + length));
-  } catch (const json::exception& error) {
-    return damaged(error.what());
-  }
-}
-
-fs::path path_of(const fs::path& folder, int epoch) {
-  return folder / fmt::format("epoch-{}.ckpt", epoch);
-}
-
-// Epochs that have a file, newest first.
-std::vector<int> epochs_in(const fs::path& folder) {
-  std::vector<int> epochs;
+// The checkpoints of attempts up to `attempt` that end in `ending`, the furthest first, among
+// equals the highest attempt.
+std::vector<FileName> files_in(const fs::path& folder, int attempt, std::string_view ending = "") {
+  std::vector<FileName> names;
   std::error_code ignored;
   for (fs::directory_iterator entry(folder, ignored), end; entry != end; entry.increment(ignored)) {
-    const std::string name = entry->path().filename().string();
-    int epoch = 0;
-    if (std::sscanf(name.c_str(), "epoch-%d.ckpt", &epoch) != 1) continue;
-    if (path_of(folder, epoch).filename() == name) epochs.push_back(epoch);
+    std::string text = entry->path().filename().string();
+    if (!text.ends_with(ending)) continue;
+    text.resize(text.size() - ending.size());
+    const auto name = name_from(text);
+    if (name && name->attempt <= attempt) names.push_back(*name);
   }
-  std::sort(epochs.rbegin(), epochs.rend());
-  return epochs;
+  std::ranges::sort(names, std::greater());
+  return names;
 }
 
-tl::unexpected<Error> refuse_newer(const fs::path& path, const Flaw& flaw) {
+tl::unexpected<Error> refuse_newer(const fs::path& path, const CheckpointFlaw& flaw) {
   return fail(ErrorCode::kStorage,
-              fmt::format("{}: {}, this detol reads up to {}: use the newer detol that wrote it",
-                          path.string(), flaw.reason, kVersion));
+              fmt::format("{}: {}: use the newer detol that wrote it", path.string(), flaw.reason));
+}
+
+// A whole file with another's name is no better than a damaged one.
+tl::expected<Checkpoint, CheckpointFlaw> checkpoint_from(std::string_view bytes,
+                                                         const FileName& name) {
+  auto checkpoint = from_bytes(bytes);
+  if (checkpoint && name_of(*checkpoint) != name)
+    return tl::unexpected(CheckpointFlaw{false, "it is not what its name says"});
+  return checkpoint;
 }
 
 Result<std::string> read_bytes(const fs::path& path) {
@@ -243,11 +88,38 @@ Result<std::string> read_bytes(const fs::path& path) {
   });
 }
 
-void set_aside(const fs::path& path, const Flaw& flaw) {
+void set_aside(const fs::path& path, const CheckpointFlaw& flaw) {
   std::error_code error;
   fs::rename(path, path.string() + ".bad", error);
   log_warning("{}: damaged checkpoint ({}); {}, going back to the one before", path.string(),
               flaw.reason, error ? "it could not be set aside" : "kept as .bad");
+}
+
+Result<void> write_bytes(const fs::path& path, std::string bytes) {
+  const Fault trouble = fault("checkpoint.write");
+  if (const int number = errno_of(trouble); number != 0) {
+    return fail(ErrorCode::kStorage,
+                fmt::format("cannot write {}: {}", path.string(),
+                            std::error_code(number, std::generic_category()).message()));
+  }
+  if (trouble == Fault::kCorrupt) bytes[bytes.size() / 2] ^= 1;
+  return write_file_durably(path, bytes);
+}
+
+// Removes what the checkpoint `written` makes superfluous, and what killed attempts left half
+// written; a file too many does no harm.
+void clean_up(const fs::path& folder, const FileName& written) {
+  std::error_code ignored;
+  std::vector<int> kept;  // finished epochs
+  for (const FileName& name : files_in(folder, written.attempt)) {
+    if (name > written) continue;
+    const bool is_new = name.is_finished_epoch() && (kept.empty() || kept.back() != name.epoch);
+    if (is_new) kept.push_back(name.epoch);
+    if (name == written || (is_new && kept.size() <= kKeptEpochs)) continue;
+    fs::remove(folder / text_of(name), ignored);
+  }
+  for (const FileName& name : files_in(folder, written.attempt, kTemporary))
+    fs::remove(folder / (text_of(name) + std::string(kTemporary)), ignored);
 }
 
 }  // namespace
@@ -259,17 +131,17 @@ Result<void> write_checkpoint(const fs::path& folder, const Checkpoint& checkpoi
     return fail(ErrorCode::kStorage,
                 fmt::format("cannot create {}: {}", folder.string(), error.message()));
   }
-  DETOL_TRY(write_file_durably(path_of(folder, checkpoint.epoch), to_bytes(checkpoint)));
-  const std::vector<int> epochs = epochs_in(folder);
-  for (std::size_t i = kKept; i < epochs.size(); ++i) fs::remove(path_of(folder, epochs[i]), error);
+  const FileName name = name_of(checkpoint);
+  DETOL_TRY(write_bytes(folder / text_of(name), to_bytes(checkpoint)));
+  clean_up(folder, name);
   return {};
 }
 
-Result<std::optional<Checkpoint>> newest_checkpoint(const fs::path& folder) {
-  for (int epoch : epochs_in(folder)) {
-    const fs::path path = path_of(folder, epoch);
+Result<std::optional<Checkpoint>> newest_checkpoint(const fs::path& folder, int attempt) {
+  for (const FileName& name : files_in(folder, attempt)) {
+    const fs::path path = folder / text_of(name);
     DETOL_ASSIGN(const std::string bytes, read_bytes(path));
-    Read<Checkpoint> checkpoint = from_bytes(bytes);
+    auto checkpoint = checkpoint_from(bytes, name);
     if (checkpoint) return std::optional(std::move(*checkpoint));
     if (checkpoint.error().newer) return refuse_newer(path, checkpoint.error());
     set_aside(path, checkpoint.error());
@@ -278,9 +150,16 @@ Result<std::optional<Checkpoint>> newest_checkpoint(const fs::path& folder) {
 }
 
 Result<Checkpoint> read_checkpoint(const fs::path& folder, int epoch) {
-  const fs::path path = path_of(folder, epoch);
+  const std::vector<FileName> names = files_in(folder, std::numeric_limits<int>::max());
+  const auto name = std::ranges::find_if(
+      names, [&](const FileName& n) { return n.is_finished_epoch() && n.epoch == epoch; });
+  if (name == names.end()) {
+    return fail(ErrorCode::kStorage,
+                fmt::format("{}: no checkpoint of epoch {}", folder.string(), epoch));
+  }
+  const fs::path path = folder / text_of(*name);
   DETOL_ASSIGN(const std::string bytes, read_bytes(path));
-  Read<Checkpoint> checkpoint = from_bytes(bytes);
+  auto checkpoint = checkpoint_from(bytes, *name);
   if (checkpoint) return std::move(*checkpoint);
   if (checkpoint.error().newer) return refuse_newer(path, checkpoint.error());
   return fail(ErrorCode::kStorage,
@@ -288,9 +167,9 @@ Result<Checkpoint> read_checkpoint(const fs::path& folder, int epoch) {
                           path.string(), checkpoint.error().reason));
 }
 
-Result<void> set_aside_checkpoints(const fs::path& folder) {
-  for (int epoch : epochs_in(folder)) {
-    const fs::path path = path_of(folder, epoch);
+Result<void> set_aside_checkpoints(const fs::path& folder, int attempt) {
+  for (const FileName& name : files_in(folder, attempt)) {
+    const fs::path path = folder / text_of(name);
     std::error_code error;
     fs::rename(path, path.string() + ".bad", error);
     if (!error) continue;

@@ -1,8 +1,14 @@
 #pragma once
 
-// Checkpoint: a trial's training after some epoch, as a file that is whole or absent.
-// The last two are kept; a damaged one is set aside as `<name>.bad` and the previous one
-// is used (faults.md rows 2 and 9). Format: docs/checkpoint.md.
+// Checkpoint: a trial's training after some epoch, or inside one, as a file that is whole or
+// absent; a damaged one is set aside as `<name>.bad` and the previous one is used (faults.md
+// rows 2 and 9). Format: docs/checkpoint.md.
+//
+//   epoch-<n>.a<attempt>.ckpt             n epochs finished: what the trial was scored with
+//   epoch-<n>-step-<s>.a<attempt>.ckpt    and s steps of the next: where a suspended one goes on
+//
+// Attempts share a folder. One reads, renames and removes only what attempts up to itself
+// wrote, so that an older attempt that comes back to life cannot disturb a newer one.
 
 #include <cstdint>
 #include <filesystem>
@@ -15,29 +21,41 @@
 
 namespace detol {
 
+// What is done of the epoch behind the last finished one.
+struct EpochPart {
+  std::int64_t steps = 0;    // training steps finished
+  double loss = 0;           // the sum of theirs
+  std::int64_t correct = 0;  // and of their images
+  double train_s = 0;        // as spent
+};
+
 struct Checkpoint {
   TrialId trial = 0;
   int attempt = 1;
   std::uint64_t arch_hash = 0;
-  std::uint64_t job_hash = 0;        // of all that the numbers depend on: seed, recipe, data, ...
-  int epoch = 0;                     // epochs finished
-  std::int64_t step = 0;             // steps finished
+  std::uint64_t job_hash = 0;  // of all that the numbers depend on: seed, recipe, data, ...
+  int epoch = 0;               // epochs finished
+  std::int64_t step = 0;       // steps finished since the trial's start, `part` included
+  EpochPart part;
   std::vector<EpochReport> history;  // of epochs 1..epoch
   TrainingState state;
 };
 
-// Writes `<folder>/epoch-<n>.ckpt` durably, creating the folder, and removes all but the
-// last two. Errors: kStorage.
+// Writes the checkpoint durably, creating the folder. Then the last two finished epochs are
+// kept, and of unfinished ones what is further than this checkpoint. Errors: kStorage.
 Result<void> write_checkpoint(const std::filesystem::path& folder, const Checkpoint& checkpoint);
 
-// The newest whole checkpoint of a folder, or nullopt if there is none. Errors (kStorage):
-// unreadable, or written by a newer detol.
-Result<std::optional<Checkpoint>> newest_checkpoint(const std::filesystem::path& folder);
+// The whole checkpoint of a folder that is furthest, of the highest attempt up to `attempt`;
+// nullopt if there is none. Errors (kStorage): unreadable, or written by a newer detol.
+Result<std::optional<Checkpoint>> newest_checkpoint(const std::filesystem::path& folder,
+                                                    int attempt);
 
-// The checkpoint of exactly that epoch. Errors (kStorage): missing, damaged, newer.
+// The checkpoint of exactly that finished epoch, whichever attempt wrote it. Errors (kStorage):
+// missing, damaged, newer.
 Result<Checkpoint> read_checkpoint(const std::filesystem::path& folder, int epoch);
 
-// Renames every checkpoint of the folder to `<name>.bad`, so that another job can begin there.
-Result<void> set_aside_checkpoints(const std::filesystem::path& folder);
+// Renames every checkpoint of attempts up to `attempt` to `<name>.bad`, so that another job can
+// begin there.
+Result<void> set_aside_checkpoints(const std::filesystem::path& folder, int attempt);
 
 }  // namespace detol

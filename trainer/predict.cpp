@@ -63,27 +63,28 @@ std::vector<float> normalised_images(const Dataset& data, Range range) {
 }
 
 Score score(Executable& executable, const Dataset& data, const Normaliser& normaliser, Range range,
-            const std::function<void()>& after_batch) {
+            const std::function<bool()>& goes_on) {
   const auto size = static_cast<std::size_t>(data.info.task.input.elements());
   const std::span<float> images = executable.images();
   const std::span<std::int32_t> labels = executable.labels();
   const auto batch = static_cast<std::int64_t>(labels.size());
   double loss = 0;
   std::int64_t correct = 0;
-  for (std::int64_t first = 0; first < range.count; first += batch) {
-    const std::int64_t count = std::min(batch, range.count - first);
+  std::int64_t images_done = 0;
+  do {
+    const std::int64_t count = std::min(batch, range.count - images_done);
     for (std::int64_t i = 0; i < count; ++i) {
-      const std::int64_t image = range.first + first + i;
+      const std::int64_t image = range.first + images_done + i;
       normaliser.write(data.image(image), images.subspan(static_cast<std::size_t>(i) * size, size));
       labels[static_cast<std::size_t>(i)] = data.labels[static_cast<std::size_t>(image)];
     }
     const BatchResult result = executable.evaluate(count);
     loss += result.loss * static_cast<double>(count);
     correct += result.correct;
-    after_batch();
-  }
-  const auto all = static_cast<double>(range.count);
-  return {loss / all, static_cast<double>(correct) / all, range.count};
+    images_done += count;
+  } while (goes_on() && images_done < range.count);
+  const auto all = static_cast<double>(images_done);
+  return {loss / all, static_cast<double>(correct) / all, images_done};
 }
 
 Result<Score> score(const Network& network, const Weights& weights, const Dataset& data, Part part,
@@ -96,7 +97,7 @@ Result<Score> score(const Network& network, const Weights& weights, const Datase
   }
   return guarded([&]() -> Result<Score> {
     DETOL_ASSIGN(auto executable, compile(network, weights, range.count, backend));
-    return score(*executable, data, Normaliser(data), range, [] {});
+    return score(*executable, data, Normaliser(data), range, [] { return true; });
   });
 }
 

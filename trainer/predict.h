@@ -24,10 +24,11 @@ struct Score {
   std::int64_t images = 0;
 };
 
-// Scores a range of the data with a compiled network. `after_batch` is called once a batch.
+// Scores a range of the data with a compiled network. `goes_on` is asked after each batch;
+// once it says no, the score is that of the images so far.
 // REQUIRES: range.count > 0, `normaliser` made from `data`.
 Score score(Executable& executable, const Dataset& data, const Normaliser& normaliser, Range range,
-            const std::function<void()>& after_batch);
+            const std::function<bool()>& goes_on);
 
 // Scores one part of the data. Errors: kUsage for an unknown backend, kInput for a network that
 // the backend cannot run, that is made for other images, or that other weights belong to.

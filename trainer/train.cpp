@@ -1,27 +1,27 @@
 // The training loop: epochs of steps, each epoch followed by a look at the validation part,
 // a durable checkpoint, and only then the report, so that nothing reported can be lost and
-// nothing has to be trained twice.
+// nothing has to be trained twice. Who is asked to suspend leaves a checkpoint inside the epoch.
 //
 // Reproducible to the bit however often a trial is interrupted: batches are a function of
 // (seed, epoch, position), dropout of (seed, step), the learning rate of the step, and
 // everything else is in the checkpoint.
 
+#include "trainer/train.h"
+
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cmath>
-#include <new>
+#include <limits>
 #include <optional>
 #include <stdexcept>
+#include <utility>
 
 #include "core/clock.h"
+#include "core/fault.h"
 #include "core/hash.h"
 #include "core/log.h"
-#include "trainer/backend.h"
 #include "trainer/checkpoint.h"
 #include "trainer/data/batches.h"
-#include "trainer/dataset.h"
-#include "trainer/evaluator.h"
 #include "trainer/predict.h"
 #include "trainer/schedule.h"
 
@@ -30,8 +30,8 @@ namespace {
 
 constexpr std::uint64_t kDropoutStream = 0x64726f70;  // "drop": apart from weights and batches
 
-Evaluation failed(Cause cause, std::string reason) {
-  return {Evaluation::End::kFailed, cause, std::move(reason)};
+Evaluation suspended() {
+  return {.end = Evaluation::End::kSuspended, .reason = {}};
 }
 
 // How the evaluation ends after this verdict, if it does.
@@ -44,7 +44,7 @@ std::optional<Evaluation> end_of(Verdict verdict) {
     case Verdict::kSuspend:
       break;
   }
-  return Evaluation{.end = Evaluation::End::kSuspended, .reason = {}};
+  return suspended();
 }
 
 // Everything that the numbers of a job depend on: a checkpoint of another is not continued.
@@ -58,31 +58,43 @@ std::uint64_t hash_of(const Job& job, const Dataset& data, std::string_view back
                             r.crop_padding, r.horizontal_flip));
 }
 
-// One job on its way through its epochs.
+// The seconds of its life, added to `total`.
+class Spent {
+ public:
+  explicit Spent(double& total) : total_(total) {}
+  ~Spent() { total_ += system_clock().now_s() - start_s_; }
+  Spent(const Spent&) = delete;
+  Spent& operator=(const Spent&) = delete;
+
+ private:
+  double& total_;
+  const double start_s_ = system_clock().now_s();
+};
+
 class Training {
  public:
-  Training(const Job& job, const Recipe& recipe, const Dataset& data, Executable& executable,
-           Control& control)
-      : job_(job),
-        recipe_(recipe),
-        data_(data),
-        executable_(executable),
-        control_(control),
-        batches_(data, recipe, job.seed),
-        normaliser_(data) {}
+  explicit Training(const TrainingParts& parts)
+      : job_(parts.job),
+        recipe_(parts.recipe),
+        data_(parts.data),
+        executable_(parts.executable),
+        control_(parts.control),
+        batches_(parts.data, parts.recipe, parts.job.seed),
+        normaliser_(parts.data) {}
 
-  // Begins behind the newest checkpoint of the job, or with fresh weights.
+  // Begins behind the furthest checkpoint of the job, or with fresh weights.
   Result<void> start(std::uint64_t job_hash) {
-    DETOL_ASSIGN(std::optional<Checkpoint> found, newest_checkpoint(job_.folder));
+    DETOL_ASSIGN(std::optional<Checkpoint> found, newest_checkpoint(job_.folder, job_.attempt));
     if (found && continues(*found, job_hash)) {
       at_ = std::move(*found);
       at_.attempt = job_.attempt;
     } else {
-      if (found) DETOL_TRY(set_aside_checkpoints(job_.folder));
+      if (found) DETOL_TRY(set_aside_checkpoints(job_.folder, job_.attempt));
       at_ = Checkpoint{.trial = job_.trial,
                        .attempt = job_.attempt,
                        .arch_hash = job_.candidate.arch_hash,
                        .job_hash = job_hash,
+                       .part = {},
                        .history = {},
                        .state = {initial_weights(job_.candidate.network, job_.seed), {}}};
     }
@@ -95,18 +107,23 @@ class Training {
       if (auto end = tell(known, report)) return *end;
     }
     while (at_.epoch < recipe_.epochs) {
-      if (auto end = train_epoch(at_.epoch + 1)) return *end;
-      at_.state = executable_.state();
-      DETOL_TRY(write_checkpoint(job_.folder, at_));
-      if (auto end = tell(at_.history.back(), report)) return *end;
+      const auto end = train_epoch();
+      if (end && end->end == Evaluation::End::kFailed) return *end;
+      if (end) return keep_position();
+      fault("train.epoch");
+      DETOL_TRY(keep());
+      fault("train.report");
+      if (auto over = tell(at_.history.back(), report)) return *over;
     }
     return Evaluation{.end = Evaluation::End::kFinished, .reason = {}};
   }
 
  private:
   bool continues(const Checkpoint& found, std::uint64_t job_hash) const {
+    const std::int64_t steps = batches_.steps_per_epoch();
     if (found.trial == job_.trial && found.job_hash == job_hash &&
         found.history.size() == static_cast<std::size_t>(found.epoch) &&
+        found.part.steps <= steps && found.step == found.epoch * steps + found.part.steps &&
         fits(found.state.weights, job_.candidate.network)) {
       return true;
     }
@@ -120,42 +137,83 @@ class Training {
     return end_of(report(epoch));
   }
 
-  // Trains and validates one epoch; a value if the candidate failed there.
-  std::optional<Evaluation> train_epoch(int epoch) {
-    const double start = system_clock().now_s();
-    batches_.start_epoch(epoch);
-    const std::int64_t steps = batches_.steps_per_epoch();
-    const std::uint64_t dropout_seed = hash_combine(job_.seed, kDropoutStream);
-    double loss = 0;
-    std::int64_t correct = 0;
-    for (std::int64_t step = 0; step < steps; ++step, ++at_.step) {
-      batches_.fill(step, executable_.images(), executable_.labels());
-      const double lr = learning_rate(recipe_, at_.step, steps);
-      const BatchResult result = executable_.train_step({lr, at_.step, dropout_seed});
-      raise_progress();
-      if (!std::isfinite(result.loss)) return diverged("training", result.loss, epoch);
-      loss += result.loss;
-      correct += result.correct;
-    }
-    const Score validation =
-        score(executable_, data_, normaliser_, range_of(data_.info, Part::kValidation),
-              [this] { raise_progress(); });
-    if (!std::isfinite(validation.loss)) return diverged("validation", validation.loss, epoch);
-    const auto images = static_cast<double>(steps * recipe_.batch_size);
-    at_.epoch = epoch;
-    at_.history.push_back({.epoch = epoch,
-                           .metrics = {{"val_accuracy", validation.accuracy},
-                                       {"val_loss", validation.loss},
-                                       {"train_loss", loss / static_cast<double>(steps)},
-                                       {"train_accuracy", static_cast<double>(correct) / images}},
-                           .work = static_cast<double>(job_.candidate.cost.flops) * images * epoch,
-                           .train_s = system_clock().now_s() - start});
+  Result<void> keep() {
+    at_.state = executable_.state();
+    return write_checkpoint(job_.folder, at_);
+  }
+
+  // Where a later attempt goes on; at an epoch's start its checkpoint is there already.
+  Result<Evaluation> keep_position() {
+    if (at_.part.steps > 0) DETOL_TRY(keep());
+    return suspended();
+  }
+
+  // Trains and validates the rest of the next epoch; a value if the candidate failed there or
+  // suspension was asked for.
+  std::optional<Evaluation> train_epoch() {
+    if (auto end = train_steps()) return end;
+    const Range range = range_of(data_.info, Part::kValidation);
+    const Score validation = [&] {
+      const Spent spent(at_.part.train_s);
+      return score(executable_, data_, normaliser_, range, [this] {
+        raise_progress();
+        return !control_.suspend;
+      });
+    }();
+    if (validation.images < range.count) return suspended();
+    if (!std::isfinite(validation.loss)) return diverged("validation", validation.loss);
+    finish_epoch(validation);
     return std::nullopt;
   }
 
-  Evaluation diverged(std::string_view which, double loss, int epoch) const {
-    return failed(Cause::kDiverged, fmt::format("the {} loss is {} in epoch {}, step {} (lr {:g})",
-                                                which, loss, epoch, at_.step, recipe_.lr));
+  std::optional<Evaluation> train_steps() {
+    EpochPart& part = at_.part;
+    const Spent spent(part.train_s);
+    const std::uint64_t dropout_seed = hash_combine(job_.seed, kDropoutStream);
+    const std::int64_t steps = batches_.steps_per_epoch();
+    batches_.start_epoch(at_.epoch + 1);
+    while (part.steps < steps) {
+      if (control_.suspend) return suspended();
+      batches_.fill(part.steps, executable_.images(), executable_.labels());
+      const double lr = learning_rate(recipe_, at_.step, steps);
+      BatchResult result = executable_.train_step({lr, at_.step, dropout_seed});
+      disturb(result);
+      raise_progress();
+      if (!std::isfinite(result.loss)) return diverged("training", result.loss);
+      part.loss += result.loss;
+      part.correct += result.correct;
+      ++part.steps;
+      ++at_.step;
+    }
+    return std::nullopt;
+  }
+
+  void finish_epoch(const Score& validation) {
+    const EpochPart part = std::exchange(at_.part, {});
+    const auto steps = static_cast<double>(part.steps);
+    const double images = steps * static_cast<double>(recipe_.batch_size);
+    ++at_.epoch;
+    at_.history.push_back(
+        {.epoch = at_.epoch,
+         .metrics = {{"val_accuracy", validation.accuracy},
+                     {"val_loss", validation.loss},
+                     {"train_loss", part.loss / steps},
+                     {"train_accuracy", static_cast<double>(part.correct) / images}},
+         .work = static_cast<double>(job_.candidate.cost.flops) * images * at_.epoch,
+         .train_s = part.train_s});
+  }
+
+  // On purpose, for tests.
+  static void disturb(BatchResult& result) {
+    const Fault trouble = fault("train.step");
+    if (trouble == Fault::kThrow) throw std::runtime_error("DETOL_FAULT: a step that throws");
+    if (trouble == Fault::kNan) result.loss = std::numeric_limits<double>::quiet_NaN();
+  }
+
+  Evaluation diverged(std::string_view which, double loss) const {
+    return {Evaluation::End::kFailed, Cause::kDiverged,
+            fmt::format("the {} loss is {} in epoch {}, step {} (lr {:g})", which, loss,
+                        at_.epoch + 1, at_.step, recipe_.lr)};
   }
 
   void raise_progress() { control_.progress.fetch_add(1, std::memory_order_relaxed); }
@@ -170,67 +228,12 @@ class Training {
   Checkpoint at_;  // what the next checkpoint will say; its state is that of the last one
 };
 
-class Trainer final : public Evaluator {
- public:
-  Trainer(DataConfig config, const BackendRow& backend)
-      : config_(std::move(config)), backend_(backend) {}
-
-  Result<Evaluation> evaluate(const Job& job, const Reporter& report, Control& control) override {
-    if (!data_) {
-      DETOL_ASSIGN(data_, load_dataset(config_));
-    }
-    DETOL_TRY(check_task(job.candidate.network));
-    try {
-      return train(job, report, control);
-    } catch (const std::bad_alloc&) {
-      return out_of_memory(job);
-    } catch (const std::length_error&) {  // a vector of more than its max_size
-      return out_of_memory(job);
-    }
-  }
-
- private:
-  Result<Evaluation> train(const Job& job, const Reporter& report, Control& control) const {
-    Recipe recipe = job.candidate.recipe;
-    recipe.batch_size = std::min(recipe.batch_size, data_->info.training);
-    const auto executable = backend_.compile(job.candidate.network, recipe);
-    if (!executable) {
-      if (executable.error().code != ErrorCode::kInput) return tl::unexpected(executable.error());
-      return failed(Cause::kInvalid, executable.error().message);
-    }
-    Training training(job, recipe, *data_, **executable, control);
-    DETOL_TRY(training.start(hash_of(job, *data_, backend_.name)));
-    return training.run(report);
-  }
-
-  Result<void> check_task(const Network& network) const {
-    const Task& task = data_->info.task;
-    if (network.input_shape() == task.input && network.output().shape.channels == task.classes) {
-      return {};
-    }
-    return fail(ErrorCode::kInput,
-                fmt::format("{}: images of {} in {} classes, but the candidate is for {} and {}; "
-                            "the data changed since the study began",
-                            config_.path, to_text(task.input), task.classes,
-                            to_text(network.input_shape()), network.output().shape.channels));
-  }
-
-  static Evaluation out_of_memory(const Job& job) {
-    return failed(Cause::kOutOfMemory,
-                  fmt::format("out of memory; {} bytes were foreseen", job.candidate.cost.memory));
-  }
-
-  const DataConfig config_;
-  const BackendRow& backend_;
-  std::optional<Dataset> data_;
-};
-
 }  // namespace
 
-Result<std::unique_ptr<Evaluator>> make_trainer(const DataConfig& data,
-                                                const TrainerOptions& options) {
-  DETOL_ASSIGN(const BackendRow* backend, backend_called(options.backend));
-  return std::make_unique<Trainer>(data, *backend);
+Result<Evaluation> train(const TrainingParts& parts, const Reporter& report) {
+  Training training(parts);
+  DETOL_TRY(training.start(hash_of(parts.job, parts.data, parts.backend)));
+  return training.run(report);
 }
 
 }  // namespace detol

@@ -3,11 +3,13 @@
 #include <bit>
 #include <cmath>
 #include <limits>
+#include <set>
 
 #include <gtest/gtest.h>
 
 #include "core/file.h"
 #include "core/hash.h"
+#include "core/rng.h"
 #include "tests/support/idx_writer.h"
 #include "tests/support/temp_folder.h"
 
@@ -24,6 +26,7 @@ Checkpoint example(int epoch) {
                         .job_hash = 0xfedcba9876543210,
                         .epoch = epoch,
                         .step = 100L * epoch,
+                        .part = {},
                         .history = {},
                         .state = {}};
   for (int e = 1; e <= epoch; ++e) {
@@ -59,6 +62,10 @@ void expect_equal(const Checkpoint& a, const Checkpoint& b) {
   EXPECT_EQ(a.job_hash, b.job_hash);
   EXPECT_EQ(a.epoch, b.epoch);
   EXPECT_EQ(a.step, b.step);
+  EXPECT_EQ(a.part.steps, b.part.steps);
+  EXPECT_TRUE(same_bits(a.part.loss, b.part.loss));
+  EXPECT_EQ(a.part.correct, b.part.correct);
+  EXPECT_TRUE(same_bits(a.part.train_s, b.part.train_s));
   ASSERT_EQ(a.history.size(), b.history.size());
   for (std::size_t e = 0; e < a.history.size(); ++e) {
     EXPECT_EQ(a.history[e].epoch, b.history[e].epoch);
@@ -77,16 +84,45 @@ void expect_equal(const Checkpoint& a, const Checkpoint& b) {
   }
 }
 
-std::filesystem::path file_of(const TempFolder& folder, int epoch) {
-  return folder.path() / ("epoch-" + std::to_string(epoch) + ".ckpt");
+// 30 steps into the epoch behind `epoch`.
+Checkpoint partial(int epoch) {
+  Checkpoint checkpoint = example(epoch);
+  checkpoint.part = {.steps = 30, .loss = 0.1 + epoch, .correct = 77, .train_s = 1.0 / 3};
+  checkpoint.step += 30;
+  return checkpoint;
 }
+
+Checkpoint by_attempt(int attempt, Checkpoint checkpoint) {
+  checkpoint.attempt = attempt;
+  return checkpoint;
+}
+
+std::filesystem::path file_of(const TempFolder& folder, int epoch) {
+  return folder.path() / ("epoch-" + std::to_string(epoch) + ".a2.ckpt");
+}
+
+std::set<std::string> names_in(const TempFolder& folder) {
+  std::set<std::string> names;
+  for (const auto& entry : std::filesystem::directory_iterator(folder.path()))
+    names.insert(entry.path().filename());
+  return names;
+}
+
+using Names = std::set<std::string>;
 
 TEST(Checkpoint, ComesBackAsItWasWritten) {
   const TempFolder folder;
   ASSERT_TRUE(write_checkpoint(folder.path() / "trial" / "7", example(3)));
-  const auto found = newest_checkpoint(folder.path() / "trial" / "7").value();
+  const auto found = newest_checkpoint(folder.path() / "trial" / "7", 2).value();
   ASSERT_TRUE(found);
   expect_equal(*found, example(3));
+}
+
+TEST(Checkpoint, APositionInsideAnEpochComesBackToo) {
+  const TempFolder folder;
+  ASSERT_TRUE(write_checkpoint(folder.path(), partial(3)));
+  EXPECT_EQ(names_in(folder), Names{"epoch-3-step-30.a2.ckpt"});
+  expect_equal(*newest_checkpoint(folder.path(), 2).value(), partial(3));
 }
 
 TEST(Checkpoint, NoNumberIsTooOddForIt) {
@@ -97,13 +133,13 @@ TEST(Checkpoint, NoNumberIsTooOddForIt) {
   odd.history[0].metrics.push_back({"\xff not UTF-8?", 1});
   odd.history[0].metrics.back().name = "a \"name\"\n";
   ASSERT_TRUE(write_checkpoint(folder.path(), odd));
-  expect_equal(*newest_checkpoint(folder.path()).value(), odd);
+  expect_equal(*newest_checkpoint(folder.path(), 2).value(), odd);
 }
 
 TEST(Checkpoint, AFolderWithoutAnyOrNoFolderHasNone) {
   const TempFolder folder;
-  EXPECT_FALSE(newest_checkpoint(folder.path()).value());
-  EXPECT_FALSE(newest_checkpoint(folder.path() / "missing").value());
+  EXPECT_FALSE(newest_checkpoint(folder.path(), 2).value());
+  EXPECT_FALSE(newest_checkpoint(folder.path() / "missing", 2).value());
 }
 
 TEST(Checkpoint, TheLastTwoAreKept) {
@@ -111,7 +147,92 @@ TEST(Checkpoint, TheLastTwoAreKept) {
   for (int epoch : {8, 9, 10, 11}) ASSERT_TRUE(write_checkpoint(folder.path(), example(epoch)));
   EXPECT_FALSE(std::filesystem::exists(file_of(folder, 9)));
   EXPECT_TRUE(read_checkpoint(folder.path(), 10));
-  EXPECT_EQ(newest_checkpoint(folder.path()).value()->epoch, 11);
+  EXPECT_EQ(newest_checkpoint(folder.path(), 2).value()->epoch, 11);
+}
+
+TEST(Checkpoint, APositionInsideAnEpochDisplacesNoFinishedEpoch) {
+  const TempFolder folder;
+  for (int epoch : {1, 2, 3}) ASSERT_TRUE(write_checkpoint(folder.path(), example(epoch)));
+  ASSERT_TRUE(write_checkpoint(folder.path(), partial(3)));
+  EXPECT_EQ(names_in(folder),
+            (Names{"epoch-2.a2.ckpt", "epoch-3.a2.ckpt", "epoch-3-step-30.a2.ckpt"}));
+  expect_equal(read_checkpoint(folder.path(), 3).value(), example(3));
+}
+
+TEST(Checkpoint, APositionInsideAnEpochGoesWhenMoreIsDurable) {
+  const TempFolder folder;
+  Checkpoint further = partial(1);
+  further.part.steps = 31;
+  for (const Checkpoint& one : {example(1), partial(1), further})
+    ASSERT_TRUE(write_checkpoint(folder.path(), one));
+  EXPECT_EQ(names_in(folder), (Names{"epoch-1.a2.ckpt", "epoch-1-step-31.a2.ckpt"}));
+  ASSERT_TRUE(write_checkpoint(folder.path(), example(2)));
+  EXPECT_EQ(names_in(folder), (Names{"epoch-1.a2.ckpt", "epoch-2.a2.ckpt"}));
+}
+
+TEST(Checkpoint, ANewAttemptContinuesFromTheFurthestOfItsForerunners) {
+  const TempFolder folder;
+  ASSERT_TRUE(write_checkpoint(folder.path(), by_attempt(3, example(1))));
+  ASSERT_TRUE(write_checkpoint(folder.path(), by_attempt(1, example(2))));
+  ASSERT_TRUE(write_checkpoint(folder.path(), by_attempt(2, example(2))));
+  const Checkpoint found = *newest_checkpoint(folder.path(), 4).value();
+  EXPECT_EQ(found.epoch, 2);
+  EXPECT_EQ(found.attempt, 2);
+}
+
+TEST(Checkpoint, AnOlderAttemptNeitherSeesNorTouchesWhatANewerOneWrote) {
+  const TempFolder folder;
+  for (int epoch : {1, 2, 3})
+    ASSERT_TRUE(write_checkpoint(folder.path(), by_attempt(2, example(epoch))));
+  ASSERT_TRUE(write_checkpoint(folder.path(), by_attempt(2, partial(3))));
+  const Names of_the_newer = names_in(folder);
+  EXPECT_FALSE(newest_checkpoint(folder.path(), 1).value());
+  for (int epoch : {1, 2, 3, 4, 5})
+    ASSERT_TRUE(write_checkpoint(folder.path(), by_attempt(1, example(epoch))));
+  ASSERT_TRUE(set_aside_checkpoints(folder.path(), 1));
+  for (const std::string& name : of_the_newer)
+    EXPECT_TRUE(std::filesystem::exists(folder.path() / name)) << name;
+  expect_equal(*newest_checkpoint(folder.path(), 2).value(), by_attempt(2, partial(3)));
+}
+
+TEST(Checkpoint, ANewAttemptClearsAwayWhatItsForerunnersLeft) {
+  const TempFolder folder;
+  for (int epoch : {1, 2})
+    ASSERT_TRUE(write_checkpoint(folder.path(), by_attempt(1, example(epoch))));
+  write_bytes(folder.path() / "epoch-3.a1.ckpt.tmp", "half of it");
+  for (int epoch : {2, 3})
+    ASSERT_TRUE(write_checkpoint(folder.path(), by_attempt(2, example(epoch))));
+  EXPECT_EQ(names_in(folder), (Names{"epoch-2.a2.ckpt", "epoch-3.a2.ckpt"}));
+}
+
+TEST(Checkpoint, AnEpochIsFoundWhicheverAttemptWroteIt) {
+  const TempFolder folder;
+  ASSERT_TRUE(write_checkpoint(folder.path(), by_attempt(1, example(1))));
+  ASSERT_TRUE(write_checkpoint(folder.path(), by_attempt(12, example(2))));
+  expect_equal(read_checkpoint(folder.path(), 1).value(), by_attempt(1, example(1)));
+  expect_equal(read_checkpoint(folder.path(), 2).value(), by_attempt(12, example(2)));
+  const auto missing = read_checkpoint(folder.path(), 3);
+  ASSERT_FALSE(missing);
+  EXPECT_EQ(missing.error().code, ErrorCode::kStorage);
+}
+
+TEST(Checkpoint, AFileUnderAnothersNameIsNotBelieved) {
+  const TempFolder folder;
+  ASSERT_TRUE(write_checkpoint(folder.path(), example(1)));
+  std::filesystem::copy(file_of(folder, 1), file_of(folder, 2));
+  EXPECT_FALSE(read_checkpoint(folder.path(), 2));
+  EXPECT_EQ(newest_checkpoint(folder.path(), 2).value()->epoch, 1);
+}
+
+TEST(Checkpoint, FilesOfOtherNamesAreLeftAlone) {
+  const TempFolder folder;
+  const Names others = {"epoch-01.a1.ckpt", "epoch-1.ckpt", "epoch-1.a1.ckpt.old", "model.ckpt"};
+  for (const std::string& name : others) write_bytes(folder.path() / name, "mine");
+  EXPECT_FALSE(newest_checkpoint(folder.path(), 2).value());
+  ASSERT_TRUE(set_aside_checkpoints(folder.path(), 2));
+  for (int epoch : {1, 2, 3}) ASSERT_TRUE(write_checkpoint(folder.path(), example(epoch)));
+  for (const std::string& name : others)
+    EXPECT_TRUE(std::filesystem::exists(folder.path() / name)) << name;
 }
 
 TEST(Checkpoint, EveryTruncationIsNoticedAndTheOneBeforeIsUsed) {
@@ -122,7 +243,7 @@ TEST(Checkpoint, EveryTruncationIsNoticedAndTheOneBeforeIsUsed) {
   for (std::size_t length = 0; length < whole.size(); ++length) {
     write_bytes(file_of(folder, 2), std::string_view(whole).substr(0, length));
     ASSERT_FALSE(read_checkpoint(folder.path(), 2)) << length;
-    ASSERT_EQ(newest_checkpoint(folder.path()).value()->epoch, 1) << length;
+    ASSERT_EQ(newest_checkpoint(folder.path(), 2).value()->epoch, 1) << length;
     ASSERT_TRUE(std::filesystem::remove(file_of(folder, 2).string() + ".bad"));
   }
 }
@@ -142,22 +263,70 @@ TEST(Checkpoint, EveryFlippedBitIsNoticed) {
   }
 }
 
+// Flips bits, cuts, empties, or appends to a file; never leaves it as it was.
+std::string damaged(std::string bytes, Rng& draws) {
+  switch (draws.below(4)) {
+    case 0: {
+      std::set<std::uint64_t> bits;
+      for (std::uint64_t i = 0; i <= draws.below(5); ++i)
+        bits.insert(draws.below(8 * bytes.size()));
+      for (std::uint64_t bit : bits)
+        bytes[bit / 8] = static_cast<char>(bytes[bit / 8] ^ (1 << bit % 8));
+      return bytes;
+    }
+    case 1:
+      return bytes.substr(0, draws.below(bytes.size()));
+    case 2:
+      return "";
+    default:
+      return bytes + std::string(1 + draws.below(20), '\0');
+  }
+}
+
+TEST(Checkpoint, WhateverHappensToAFileTheFurthestWholeOneIsUsedAndTheBadOnesAreKept) {
+  const std::vector<std::pair<std::string, Checkpoint>> all = {
+      {"epoch-2-step-30.a2.ckpt", partial(2)},
+      {"epoch-2.a2.ckpt", example(2)},
+      {"epoch-1.a2.ckpt", example(1)}};
+  for (std::uint64_t round = 0; round < 200; ++round) {
+    const TempFolder folder;
+    Rng draws = Rng(20260901).split(round);
+    const Checkpoint* expected = nullptr;  // the first whole one
+    Names bad;                             // those before it
+    for (const auto& [name, checkpoint] : all) {
+      ASSERT_TRUE(write_checkpoint(folder.path(), checkpoint));
+      const std::string bytes = read_file(folder.path() / name).value();
+      const bool is_damaged = draws.chance(0.7);
+      if (is_damaged) write_bytes(folder.path() / name, damaged(bytes, draws));
+      if (!is_damaged && expected == nullptr) expected = &checkpoint;
+      if (expected == nullptr) bad.insert(name + ".bad");
+    }
+    const auto found = newest_checkpoint(folder.path(), 2).value();
+    ASSERT_EQ(found.has_value(), expected != nullptr) << round;
+    if (found) expect_equal(*found, *expected);
+    for (const auto& [name, checkpoint] : all)
+      EXPECT_EQ(std::filesystem::exists(folder.path() / (name + ".bad")),
+                bad.contains(name + ".bad"))
+          << round << " " << name;
+  }
+}
+
 TEST(Checkpoint, WithAllDamagedThereIsNone) {
   const TempFolder folder;
   for (int epoch : {1, 2}) {
     ASSERT_TRUE(write_checkpoint(folder.path(), example(epoch)));
     write_bytes(file_of(folder, epoch), "rubbish");
   }
-  EXPECT_FALSE(newest_checkpoint(folder.path()).value());
+  EXPECT_FALSE(newest_checkpoint(folder.path(), 2).value());
 }
 
 TEST(Checkpoint, AKillBeforeTheRenameLeavesTheFormer) {
   const TempFolder folder;
   ASSERT_TRUE(write_checkpoint(folder.path(), example(1)));
   write_bytes(file_of(folder, 2).string() + ".tmp", "DETOLCK1 half of it");
-  EXPECT_EQ(newest_checkpoint(folder.path()).value()->epoch, 1);
+  EXPECT_EQ(newest_checkpoint(folder.path(), 2).value()->epoch, 1);
   ASSERT_TRUE(write_checkpoint(folder.path(), example(2)));
-  EXPECT_EQ(newest_checkpoint(folder.path()).value()->epoch, 2);
+  EXPECT_EQ(newest_checkpoint(folder.path(), 2).value()->epoch, 2);
 }
 
 // A valid checksum for a changed body.
@@ -174,7 +343,7 @@ TEST(Checkpoint, ANewerVersionIsRefusedAndLeftAlone) {
   body.resize(body.size() - 8);
   body[7] = '2';
   seal(file_of(folder, 1), body);
-  const auto found = newest_checkpoint(folder.path());
+  const auto found = newest_checkpoint(folder.path(), 2);
   ASSERT_FALSE(found);
   EXPECT_EQ(found.error().code, ErrorCode::kStorage);
   EXPECT_NE(found.error().message.find("version 2"), std::string::npos);
@@ -193,13 +362,14 @@ TEST(Checkpoint, AHeaderThatLiesIsDamageNotACrash) {
   too_long[12] = 1;
   const std::string huge =
       R"({"trial":1,"attempt":1,"arch_hash":"0000000000000000","job_hash":"0000000000000000",)"
-      R"("epoch":1,"step":1,"history":[],"moments":[],"weights":[{"name":"w","shape":)";
+      R"("epoch":1,"step":1,"part":{"steps":0,"loss":"0000000000000000","correct":0,)"
+      R"("train_s":"0000000000000000"},"history":[],"moments":[],"weights":[{"name":"w","shape":)";
   for (const std::string& body :
        {too_long, with(""), with("[]"), with("{}"), with("{\"trial\":-1}"), with("\xff\xfe"),
         with(std::string(100000, '[')), with(huge + "[4611686018427387904,4]}]}"),
         with(huge + "[-1,-1]}]}"), with(huge + "[]}]}"), with(huge + "3}]}")}) {
     seal(file_of(folder, 1), body);
-    EXPECT_FALSE(newest_checkpoint(folder.path()).value()) << body.substr(0, 300);
+    EXPECT_FALSE(newest_checkpoint(folder.path(), 2).value()) << body.substr(0, 300);
   }
 }
 

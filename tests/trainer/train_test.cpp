@@ -121,7 +121,7 @@ std::vector<std::uint32_t> bits(const TrainingState& state) {
 }
 
 std::vector<std::uint32_t> final_bits(const Job& job) {
-  return bits(newest_checkpoint(job.folder).value()->state);
+  return bits(newest_checkpoint(job.folder, job.attempt).value()->state);
 }
 
 TEST_P(Trainers, LearnsAnEasyTask) {
@@ -259,7 +259,7 @@ TEST_P(Trainers, ADamagedCheckpointCostsOneEpoch) {
   Job whole = job(easy_recipe(), "whole"), hurt = job(easy_recipe(), "hurt");
   const std::vector<EpochReport> expected = run(whole).reports;
   run(hurt, 3, Verdict::kSuspend);
-  testing_support::write_bytes(hurt.folder / "epoch-3.ckpt", "DETOLCK1 but no more");
+  testing_support::write_bytes(hurt.folder / "epoch-3.a1.ckpt", "DETOLCK1 but no more");
   hurt.acknowledged = 3;
   const Ran resumed = run(hurt);
   EXPECT_EQ(bits(resumed.reports), bits({expected[3]}));
@@ -323,7 +323,7 @@ TEST_P(Trainers, ScoringTheKeptWeightsGivesTheReportedMetrics) {
   const Job one = job(easy_recipe());
   const Ran ran = run(one);
   const Dataset loaded = load_dataset(data()).value();
-  const Weights weights = newest_checkpoint(one.folder).value()->state.weights;
+  const Weights weights = newest_checkpoint(one.folder, one.attempt).value()->state.weights;
   const Score validation =
       score(one.candidate.network, weights, loaded, Part::kValidation, GetParam()).value();
   EXPECT_EQ(validation.images, 80);

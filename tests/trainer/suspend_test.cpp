@@ -1,0 +1,229 @@
+// Suspension: a training that is interrupted anywhere, however often, ends with the bits of one
+// that was left alone. Once for every backend.
+
+#include <bit>
+#include <memory>
+
+#include <gtest/gtest.h>
+
+#include "core/table.h"
+#include "encodings/cost.h"
+#include "tests/support/idx_writer.h"
+#include "tests/support/temp_folder.h"
+#include "tests/trainer/samples.h"
+#include "trainer/checkpoint.h"
+#include "trainer/train.h"
+
+namespace detol {
+namespace {
+
+namespace fs = std::filesystem;
+using testing_support::TempFolder;
+using testing_support::write_idx;
+
+constexpr std::int64_t kSteps = 5;    // an epoch's
+constexpr std::int64_t kBatches = 2;  // of the validation part
+constexpr int kEpochs = 2;
+
+const Dataset& data() {
+  static const Dataset loaded = [] {
+    const TempFolder folder;
+    write_idx(folder.path(), {.training = 200});
+    return load_dataset({.format = "idx", .path = folder.path().string(), .validation = 0.2})
+        .value();
+  }();
+  return loaded;
+}
+
+// Asks for suspension after some number of calls of train_step and evaluate.
+class Interrupting final : public Executable {
+ public:
+  Interrupting(Executable& inner, Control& control, std::int64_t calls)
+      : inner_(inner), control_(control), calls_left_(calls) {
+    count(0);
+  }
+
+  std::span<float> images() override { return inner_.images(); }
+  std::span<std::int32_t> labels() override { return inner_.labels(); }
+  BatchResult train_step(const StepSettings& settings) override {
+    count(1);
+    return inner_.train_step(settings);
+  }
+  BatchResult evaluate(std::int64_t images) override {
+    count(1);
+    return inner_.evaluate(images);
+  }
+  std::span<const float> logits() const override { return inner_.logits(); }
+  TrainingState state() const override { return inner_.state(); }
+  void set_state(const TrainingState& state) override { inner_.set_state(state); }
+  std::size_t bytes() const override { return inner_.bytes(); }
+
+ private:
+  void count(std::int64_t calls) {
+    calls_left_ -= calls;
+    if (calls_left_ <= 0) control_.suspend = true;
+  }
+
+  Executable& inner_;
+  Control& control_;
+  std::int64_t calls_left_;
+};
+
+struct Ran {
+  std::vector<EpochReport> reports;
+  Evaluation evaluation;
+};
+
+class Suspensions : public testing::TestWithParam<std::string> {
+ protected:
+  Job job(std::string_view folder) const {
+    const Recipe recipe{.lr = 0.02, .batch_size = 32, .epochs = kEpochs, .crop_padding = 1};
+    Candidate candidate{.network = composite(4, {1, 12, 12}), .recipe = recipe, .cost = {}};
+    candidate.cost = cost_of(candidate.network, recipe).value();
+    return {.trial = 5,
+            .seed = 11,
+            .candidate = std::move(candidate),
+            .folder = folder_.path() / folder};
+  }
+
+  // Asked to suspend after `calls` of its steps and batches of validation.
+  Ran run(const Job& job, std::int64_t calls = 1'000'000) const {
+    const auto executable = find_row(backends(), GetParam())
+                                ->compile(job.candidate.network, job.candidate.recipe)
+                                .value();
+    Control control;
+    Interrupting interrupting(*executable, control, calls);
+    Ran ran;
+    const Reporter report = [&](const EpochReport& epoch) {
+      ran.reports.push_back(epoch);
+      return Verdict::kContinue;
+    };
+    ran.evaluation = train({.job = job,
+                            .recipe = job.candidate.recipe,
+                            .data = data(),
+                            .backend = GetParam(),
+                            .executable = interrupting,
+                            .control = control},
+                           report)
+                         .value();
+    return ran;
+  }
+
+  // Goes on as the next attempt, with what was reported acknowledged.
+  static void go_on(Job& job, const Ran& before) {
+    ++job.attempt;
+    if (!before.reports.empty()) job.acknowledged = before.reports.back().epoch;
+  }
+
+  TempFolder folder_;
+};
+
+std::vector<std::uint64_t> bits(const std::vector<EpochReport>& reports) {
+  std::vector<std::uint64_t> all;
+  for (const EpochReport& report : reports) {
+    all.push_back(static_cast<std::uint64_t>(report.epoch));
+    all.push_back(std::bit_cast<std::uint64_t>(report.work));
+    for (const Metric& m : report.metrics) all.push_back(std::bit_cast<std::uint64_t>(m.value));
+  }
+  return all;
+}
+
+std::vector<float> final_weights(const Job& job) {
+  std::vector<float> all;
+  const Checkpoint last = read_checkpoint(job.folder, kEpochs).value();
+  for (const Tensor& tensor : last.state.weights)
+    all.insert(all.end(), tensor.data.begin(), tensor.data.end());
+  return all;
+}
+
+TEST_P(Suspensions, WhereverItIsSuspendedATrialEndsWithTheBitsOfAnUninterruptedOne) {
+  const Job whole = job("whole");
+  const std::vector<std::uint64_t> expected = bits(run(whole).reports);
+  for (std::int64_t calls = 0; calls < kEpochs * (kSteps + kBatches); ++calls) {
+    Job cut = job("after" + std::to_string(calls));
+    const Ran first = run(cut, calls);
+    ASSERT_EQ(first.evaluation.end, Evaluation::End::kSuspended) << calls;
+    go_on(cut, first);
+    const Ran second = run(cut);
+    ASSERT_EQ(second.evaluation.end, Evaluation::End::kFinished) << calls;
+    std::vector<EpochReport> all = first.reports;
+    all.insert(all.end(), second.reports.begin(), second.reports.end());
+    EXPECT_EQ(bits(all), expected) << "suspended after " << calls;
+    EXPECT_EQ(final_weights(cut), final_weights(whole)) << "suspended after " << calls;
+  }
+}
+
+TEST_P(Suspensions, NorDoesItMatterHowOften) {
+  const Job whole = job("whole");
+  const std::vector<std::uint64_t> expected = bits(run(whole).reports);
+  Job cut = job("cut");
+  std::vector<EpochReport> all;
+  for (;;) {
+    const Ran ran = run(cut, 3);
+    all.insert(all.end(), ran.reports.begin(), ran.reports.end());
+    if (ran.evaluation.end == Evaluation::End::kFinished) break;
+    go_on(cut, ran);
+    ASSERT_LT(cut.attempt, 20) << "it does not come forward";
+  }
+  EXPECT_GT(cut.attempt, 3);
+  EXPECT_EQ(bits(all), expected);
+  EXPECT_EQ(final_weights(cut), final_weights(whole));
+}
+
+TEST_P(Suspensions, NoFinishedStepIsMadeAgain) {
+  Job one = job("one");
+  go_on(one, run(one, 3));
+  const Checkpoint kept = *newest_checkpoint(one.folder, one.attempt).value();
+  EXPECT_EQ(kept.epoch, 0);
+  EXPECT_EQ(kept.part.steps, 3);
+  EXPECT_EQ(run(one, kSteps - 3).evaluation.end, Evaluation::End::kSuspended);
+  ++one.attempt;
+  EXPECT_EQ(newest_checkpoint(one.folder, one.attempt).value()->part.steps, kSteps);
+}
+
+TEST_P(Suspensions, AnEpochTakesTheTimeOfAllItsParts) {
+  Job one = job("one");
+  const Ran first = run(one, 3);
+  const double before_s = newest_checkpoint(one.folder, 1).value()->part.train_s;
+  EXPECT_GT(before_s, 0);
+  go_on(one, first);
+  EXPECT_GT(run(one).reports.front().train_s, before_s);
+}
+
+TEST_P(Suspensions, ADamagedPositionCostsTheEpochAndNoBit) {
+  const Job whole = job("whole");
+  const std::vector<EpochReport> expected = run(whole).reports;
+  Job hurt = job("hurt");
+  go_on(hurt, run(hurt, kSteps + kBatches + 2));
+  testing_support::write_bytes(hurt.folder / "epoch-1-step-2.a1.ckpt", "DETOLCK1 but no more");
+  EXPECT_EQ(bits(run(hurt).reports), bits({expected[1]}));
+  EXPECT_EQ(final_weights(hurt), final_weights(whole));
+  EXPECT_TRUE(fs::exists(hurt.folder / "epoch-1-step-2.a1.ckpt.bad"));
+}
+
+TEST_P(Suspensions, AnOlderAttemptThatComesBackChangesNothing) {
+  const Job whole = job("whole");
+  const std::vector<EpochReport> expected = run(whole).reports;
+  const Job older = job("shared");
+  run(older, 2);
+  Job newer = older;
+  newer.attempt = 2;
+  run(newer, kSteps + kBatches);
+  run(older);  // to its end
+  newer.attempt = 3;
+  newer.acknowledged = 1;
+  EXPECT_EQ(bits(run(newer).reports), bits({expected[1]}));
+  EXPECT_EQ(final_weights(newer), final_weights(whole));
+}
+
+std::vector<std::string> backend_names() {
+  std::vector<std::string> names;
+  for (const BackendRow& row : backends()) names.emplace_back(row.name);
+  return names;
+}
+
+INSTANTIATE_TEST_SUITE_P(EveryBackend, Suspensions, testing::ValuesIn(backend_names()),
+                         [](const auto& row) { return row.param; });
+
+}  // namespace
+}  // namespace detol

@@ -1,0 +1,222 @@
+// A file is (docs/checkpoint.md; all numbers little-endian)
+//
+//   file   := "DETOLCK" version  length  header  tensor*  checksum
+//   version:= '1'                 a digit
+//   length := u64                 of the header, at most 8 MB
+//   header := JSON                the numbers, and names and shapes of the tensors
+//   tensor := f32*                row-major: weights, then each moment's
+//   checksum := u64               XXH3 of everything before, in every version
+//
+// Doubles in the header are the 16 hexadecimal digits of their bits: exact, and NaN too.
+
+#include "trainer/checkpoint_format.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <charconv>
+#include <cstring>
+#include <nlohmann/json.hpp>
+
+#include "core/hash.h"
+
+namespace detol {
+namespace {
+
+using nlohmann::json;
+
+static_assert(std::endian::native == std::endian::little);
+
+constexpr std::string_view kMagic = "DETOLCK";
+constexpr char kVersion = '1';
+constexpr std::size_t kHeaderStart = 16;
+constexpr std::size_t kLongestHeader = std::size_t{8} << 20;
+
+tl::unexpected<CheckpointFlaw> damaged(std::string reason) {
+  return tl::unexpected<CheckpointFlaw>(CheckpointFlaw{false, std::move(reason)});
+}
+
+std::string bits_of(double value) {
+  return to_hex(std::bit_cast<std::uint64_t>(value));
+}
+
+// Throws json's exceptions for what is no string of 16 hexadecimal digits.
+std::uint64_t hash_from(const json& value) {
+  const auto& digits = value.get_ref<const std::string&>();
+  std::uint64_t bits = 0;
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), bits, 16);
+  if (digits.size() != 16 || error != std::errc() || end != digits.data() + digits.size()) {
+    throw json::other_error::create(501, "not 16 hexadecimal digits", nullptr);
+  }
+  return bits;
+}
+
+double double_from(const json& value) {
+  return std::bit_cast<double>(hash_from(value));
+}
+
+void append_number(std::string& bytes, std::uint64_t number) {
+  bytes.append(reinterpret_cast<const char*>(&number), sizeof number);
+}
+
+std::uint64_t number_at(std::string_view bytes, std::size_t at) {
+  std::uint64_t number = 0;
+  std::memcpy(&number, bytes.data() + at, sizeof number);
+  return number;
+}
+
+json describe(const Weights& tensors) {
+  json all = json::array();
+  for (const Tensor& tensor : tensors) {
+    all.push_back({{"name", tensor.name}, {"shape", tensor.shape}});
+  }
+  return all;
+}
+
+json describe(const EpochReport& report) {
+  json metrics = json::array();
+  for (const Metric& metric : report.metrics) {
+    metrics.push_back({metric.name, bits_of(metric.value)});
+  }
+  return {{"epoch", report.epoch},
+          {"metrics", metrics},
+          {"work", bits_of(report.work)},
+          {"train_s", bits_of(report.train_s)}};
+}
+
+json describe(const EpochPart& part) {
+  return {{"steps", part.steps},
+          {"loss", bits_of(part.loss)},
+          {"correct", part.correct},
+          {"train_s", bits_of(part.train_s)}};
+}
+
+std::string header_of(const Checkpoint& checkpoint) {
+  json header = {{"trial", checkpoint.trial},
+                 {"attempt", checkpoint.attempt},
+                 {"arch_hash", to_hex(checkpoint.arch_hash)},
+                 {"job_hash", to_hex(checkpoint.job_hash)},
+                 {"epoch", checkpoint.epoch},
+                 {"step", checkpoint.step},
+                 {"part", describe(checkpoint.part)},
+                 {"history", json::array()},
+                 {"weights", describe(checkpoint.state.weights)},
+                 {"moments", json::array()}};
+  for (const EpochReport& report : checkpoint.history) {
+    header["history"].push_back(describe(report));
+  }
+  for (const Weights& moment : checkpoint.state.moments) {
+    header["moments"].push_back(describe(moment));
+  }
+  return header.dump(-1, ' ', false, json::error_handler_t::replace);
+}
+
+void append_tensors(std::string& bytes, const Weights& tensors) {
+  for (const Tensor& tensor : tensors) {
+    bytes.append(reinterpret_cast<const char*>(tensor.data.data()),
+                 tensor.data.size() * sizeof(float));
+  }
+}
+
+EpochReport report_from(const json& value) {
+  EpochReport report{.epoch = value.at("epoch").get<int>(),
+                     .metrics = {},
+                     .work = double_from(value.at("work")),
+                     .train_s = double_from(value.at("train_s"))};
+  for (const json& metric : value.at("metrics")) {
+    report.metrics.push_back({metric.at(0).get<std::string>(), double_from(metric.at(1))});
+  }
+  return report;
+}
+
+EpochPart part_from(const json& value) {
+  return {.steps = value.at("steps").get<std::int64_t>(),
+          .loss = double_from(value.at("loss")),
+          .correct = value.at("correct").get<std::int64_t>(),
+          .train_s = double_from(value.at("train_s"))};
+}
+
+// Takes the described tensors off the front of `data`; throws if it has too little.
+Weights take_tensors(const json& described, std::string_view& data) {
+  Weights tensors;
+  for (const json& one : described) {
+    Tensor tensor{
+        one.at("name").get<std::string>(), one.at("shape").get<std::vector<std::int64_t>>(), {}};
+    std::uint64_t elements = 1;
+    for (std::int64_t extent : tensor.shape) {
+      const std::uint64_t most = data.size() / sizeof(float);
+      if (extent < 1 || elements > most / static_cast<std::uint64_t>(extent)) {
+        throw json::other_error::create(501, tensor.name + " has more numbers than the file",
+                                        nullptr);
+      }
+      elements *= static_cast<std::uint64_t>(extent);
+    }
+    tensor.data.resize(elements);
+    std::memcpy(tensor.data.data(), data.data(), elements * sizeof(float));
+    data.remove_prefix(elements * sizeof(float));
+    tensors.push_back(std::move(tensor));
+  }
+  return tensors;
+}
+
+// Throws json's exceptions.
+Checkpoint contents_of(const json& header, std::string_view data) {
+  Checkpoint checkpoint{.trial = header.at("trial").get<TrialId>(),
+                        .attempt = header.at("attempt").get<int>(),
+                        .arch_hash = hash_from(header.at("arch_hash")),
+                        .job_hash = hash_from(header.at("job_hash")),
+                        .epoch = header.at("epoch").get<int>(),
+                        .step = header.at("step").get<std::int64_t>(),
+                        .part = part_from(header.at("part")),
+                        .history = {},
+                        .state = {}};
+  for (const json& report : header.at("history")) {
+    checkpoint.history.push_back(report_from(report));
+  }
+  checkpoint.state.weights = take_tensors(header.at("weights"), data);
+  for (const json& moment : header.at("moments")) {
+    checkpoint.state.moments.push_back(take_tensors(moment, data));
+  }
+  if (!data.empty()) throw json::other_error::create(501, "bytes follow the tensors", nullptr);
+  return checkpoint;
+}
+
+}  // namespace
+
+std::string to_bytes(const Checkpoint& checkpoint) {
+  const std::string header = header_of(checkpoint);
+  std::string bytes(kMagic);
+  bytes += kVersion;
+  append_number(bytes, header.size());
+  bytes += header;
+  append_tensors(bytes, checkpoint.state.weights);
+  for (const Weights& moment : checkpoint.state.moments) append_tensors(bytes, moment);
+  append_number(bytes, hash64(bytes));
+  return bytes;
+}
+
+tl::expected<Checkpoint, CheckpointFlaw> from_bytes(std::string_view bytes) {
+  if (bytes.size() < kHeaderStart + sizeof(std::uint64_t)) return damaged("it is cut");
+  const std::string_view body = bytes.substr(0, bytes.size() - sizeof(std::uint64_t));
+  if (!body.starts_with(kMagic)) return damaged("it does not start with DETOLCK");
+  if (hash64(body) != number_at(bytes, body.size())) return damaged("its checksum is wrong");
+  const char version = body[kMagic.size()];
+  if (version != kVersion) {
+    return tl::unexpected<CheckpointFlaw>(CheckpointFlaw{
+        true,
+        fmt::format("it has format version {}, this detol reads up to {}", version, kVersion)});
+  }
+  const std::uint64_t length = number_at(body, kMagic.size() + 1);
+  if (length > std::min(kLongestHeader, body.size() - kHeaderStart)) {
+    return damaged("its header is longer than the file or 8 MB");
+  }
+  try {
+    const json header = json::parse(body.substr(kHeaderStart, length));
+    return contents_of(header, body.substr(kHeaderStart + length));
+  } catch (const json::exception& error) {
+    return damaged(error.what());
+  }
+}
+
+}  // namespace detol

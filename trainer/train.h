@@ -1,0 +1,30 @@
+#pragma once
+
+// The training loop: one compiled candidate on its way through its epochs.
+
+#include <string_view>
+
+#include "core/result.h"
+#include "encodings/recipe.h"
+#include "trainer/backend.h"
+#include "trainer/dataset.h"
+#include "trainer/evaluator.h"
+
+namespace detol {
+
+// What a training works with; all of it outlives the call.
+struct TrainingParts {
+  const Job& job;
+  const Recipe& recipe;  // the job's, its batch no larger than the training part
+  const Dataset& data;
+  std::string_view backend;  // that made the executable: other backends give other bits
+  Executable& executable;    // fresh
+  Control& control;
+};
+
+// Continues from the job's furthest checkpoint, or begins, and trains until the epochs are done,
+// the reporter ends it, `control.suspend` is set or the candidate fails. Ends like
+// Evaluator::evaluate.
+Result<Evaluation> train(const TrainingParts& parts, const Reporter& report);
+
+}  // namespace detol
