@@ -11,6 +11,7 @@
 #include <charconv>
 #include <cstdint>
 #include <cstdlib>
+#include <stdexcept>
 #include <string>
 
 #include "core/table.h"
@@ -18,7 +19,10 @@
 namespace detol {
 namespace {
 
+constexpr std::string_view kDeath = "kill exit";
 constexpr std::string_view kProcess = "kill exit hang";
+constexpr std::string_view kCode = "kill exit hang throw";
+constexpr std::string_view kMessage = "kill exit hang corrupt";
 constexpr std::string_view kFile = "kill exit hang enospc eio";
 
 constexpr std::array kSites = {
@@ -28,6 +32,22 @@ constexpr std::array kSites = {
     FaultSite{"train.step", "a training step was made", "kill exit hang throw nan"},
     FaultSite{"train.epoch", "an epoch is validated, its checkpoint not yet written", kProcess},
     FaultSite{"train.report", "a checkpoint is durable, its epoch not yet reported", kProcess},
+    FaultSite{"ledger.append", "a transaction has begun; eio: a write fails", kFile},
+    FaultSite{"ledger.commit", "COMMIT is about to be said; eio: an fsync fails", kFile},
+    FaultSite{"ledger.committed", "it is durable, and nobody knows yet", kProcess},
+    FaultSite{"master.start", "a master begins", kCode},
+    FaultSite{"master.settle", "settled.json is about to be written", kCode},
+    FaultSite{"master.study", "the study is about to be opened or created", kCode},
+    FaultSite{"master.answer", "answers and orders are about to leave", kCode},
+    FaultSite{"master.answered", "they have left; the searcher has not been told", kCode},
+    FaultSite{"message.send", "a message leaves a process", kMessage},
+    FaultSite{"message.receive", "a message has come", kMessage},
+    FaultSite{"supervisor.master", "a master is about to be started", kDeath},
+    FaultSite{"supervisor.worker", "a worker is about to be started", kDeath},
+    FaultSite{"worker.ready", "a worker has its data and says so", kCode},
+    FaultSite{"worker.order", "a worker has a trial to train", kCode},
+    FaultSite{"worker.report", "an epoch's checkpoint is durable, its report unsent", kCode},
+    FaultSite{"worker.end", "a trial's end is unsent", kCode},
 };
 
 struct ActionRow {
@@ -42,10 +62,16 @@ constexpr std::array kActions = {
 };
 
 struct Setting {
-  std::string site;  // empty: inert
+  std::string site;
   std::int64_t nth = 0;
-  const ActionRow* action = nullptr;
+  const ActionRow* action = nullptr;  // nullptr: no visit is disturbed
+  int trace = -1;                     // file that hears of every visit
 };
+
+const char* variable(const char* name) {
+  const char* text = std::getenv(name);  // NOLINT(concurrency-mt-unsafe): nobody sets it
+  return text == nullptr ? "" : text;
+}
 
 tl::unexpected<Error> bad(std::string_view text, std::string_view why) {
   return fail(ErrorCode::kUsage, fmt::format("DETOL_FAULT={}: {}", text, why));
@@ -77,19 +103,26 @@ Result<Setting> parse(std::string_view text) {
 
 const Setting& setting() {
   static const Setting kSetting = [] {
-    const char* text = std::getenv("DETOL_FAULT");  // NOLINT(concurrency-mt-unsafe)
-    if (text == nullptr || *text == '\0') return Setting{};
-    return parse(text).value_or(Setting{});
+    Setting setting = parse(variable("DETOL_FAULT")).value_or(Setting{});
+    if (const std::string path = variable("DETOL_FAULT_TRACE"); !path.empty())
+      setting.trace = ::open(path.c_str(), O_CREAT | O_APPEND | O_WRONLY | O_CLOEXEC, 0600);
+    return setting;
   }();
   return kSetting;
 }
 
+// One write, so that lines of several processes do not mix.
+void write_line(int fd, const std::string& line) {
+  [[maybe_unused]] const auto written = ::write(fd, line.data(), line.size());
+}
+
 // True for the first who asks, over all processes that share the mark; without a mark, always.
 bool takes_the_mark() {
-  const char* path = std::getenv("DETOL_FAULT_MARK");  // NOLINT(concurrency-mt-unsafe)
-  if (path == nullptr) return true;
-  const int fd = ::open(path, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0600);
+  const std::string path = variable("DETOL_FAULT_MARK");
+  if (path.empty()) return true;
+  const int fd = ::open(path.c_str(), O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0600);
   if (fd < 0) return false;
+  write_line(fd, fmt::format("{}\n", ::getpid()));
   ::close(fd);
   return true;
 }
@@ -109,10 +142,16 @@ std::span<const FaultSite> fault_sites() {
 
 Fault fault(std::string_view site) {
   const Setting& wanted = setting();
+  if (wanted.action == nullptr && wanted.trace < 0) return Fault::kNone;
+  if (wanted.trace >= 0) write_line(wanted.trace, fmt::format("{} {}\n", ::getpid(), site));
   if (wanted.action == nullptr || wanted.site != site) return Fault::kNone;
   static std::atomic<std::int64_t> visits{0};
   if (++visits != wanted.nth || !takes_the_mark()) return Fault::kNone;
   return act(*wanted.action);
+}
+
+void fault_or_throw(std::string_view site) {
+  if (fault(site) == Fault::kThrow) throw std::runtime_error(fmt::format("fault at {}", site));
 }
 
 int errno_of(Fault fault) {
@@ -120,9 +159,17 @@ int errno_of(Fault fault) {
   return fault == Fault::kIoError ? EIO : 0;
 }
 
+double patience(double limit_s) {
+  static const double kScale = [] {
+    const double scale = std::strtod(variable("DETOL_TEST_PATIENCE"), nullptr);
+    return scale > 0 && scale < 1 ? scale : 1.0;
+  }();
+  return limit_s * kScale;
+}
+
 Result<void> check_fault_setting() {
-  const char* text = std::getenv("DETOL_FAULT");  // NOLINT(concurrency-mt-unsafe)
-  if (text == nullptr || *text == '\0') return {};
+  const std::string_view text = variable("DETOL_FAULT");
+  if (text.empty()) return {};
   if (const auto parsed = parse(text); !parsed) return tl::unexpected(parsed.error());
   return {};
 }

@@ -4,10 +4,13 @@
 // that nothing is lost there. Compiled into every build and inert unless DETOL_FAULT is set:
 //
 //   DETOL_FAULT="checkpoint.write:3:kill"     site : nth visit of a process : action
-//   DETOL_FAULT_MARK=FILE                     made when the fault happens; once it exists, no
-//                                             other visit of any process is disturbed
+//   DETOL_FAULT_MARK=FILE                     made when the fault happens, with the process's
+//                                             number; once it exists, no other visit of any
+//                                             process is disturbed
+//   DETOL_FAULT_TRACE=FILE                    gets a line for every visit: process, site
+//   DETOL_TEST_PATIENCE=0.05                  every time limit of a watchdog, times this
 //
-// Costs one load and one comparison where it is inert. Thread-safe.
+// docs/faults.md tells more. Costs one load and one comparison where it is inert. Thread-safe.
 
 #include <span>
 #include <string_view>
@@ -38,8 +41,15 @@ std::span<const FaultSite> fault_sites();
 // inside. REQUIRES: `site` is a name of fault_sites().
 Fault fault(std::string_view site);
 
+// The same, and throws std::runtime_error for kThrow: for sites that can fail in no other way.
+void fault_or_throw(std::string_view site);
+
 // The error of kNoSpace and kIoError as errno, else 0.
 int errno_of(Fault fault);
+
+// How long to wait before something counts as dead or lost: `limit_s`, or less in a test that
+// set DETOL_TEST_PATIENCE.
+double patience(double limit_s);
 
 // Errors (kUsage): DETOL_FAULT is not understood, with the known sites or actions.
 Result<void> check_fault_setting();

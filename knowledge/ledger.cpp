@@ -8,6 +8,7 @@
 #include <system_error>
 #include <unordered_map>
 
+#include "core/fault.h"
 #include "knowledge/event_writer_impl.h"
 #include "knowledge/rows_impl.h"
 #include "knowledge/schema_impl.h"
@@ -42,6 +43,7 @@ class SqliteLedger final : public Ledger {
  private:
   template <typename Body>
   Result<void> in_transaction(Body body);
+  Result<void> visit(std::string_view site, int io_error);
   Result<void> check_token();
   Result<Study*> load(StudyId id);
 
@@ -73,15 +75,26 @@ Result<void> SqliteLedger::in_transaction(Body body) {
   if (lost_) return tl::unexpected(*lost_);
   may_retry_ = false;
   auto done = sqlite::run(database_.get(), "BEGIN IMMEDIATE");
+  if (done) done = visit("ledger.append", SQLITE_IOERR_WRITE);
   if (done) done = check_token();
   if (done) done = body();
+  if (done) done = visit("ledger.commit", SQLITE_IOERR_FSYNC);
   if (done) done = sqlite::run(database_.get(), "COMMIT");
+  if (done) done = visit("ledger.committed", SQLITE_OK);
   if (done) return {};
   may_retry_ = sqlite::is_write_refused(database_.get());
   if (sqlite::is_sync_failed(database_.get())) lost_ = done.error();
   if (sqlite3_get_autocommit(database_.get()) == 0)
     sqlite3_exec(database_.get(), "ROLLBACK", nullptr, nullptr, nullptr);
   return done;
+}
+
+// A place where a test may let the disk refuse.
+Result<void> SqliteLedger::visit(std::string_view site, int io_error) {
+  const Fault met = fault(site);
+  if (met == Fault::kNoSpace) return sqlite::fail_with(database_.get(), SQLITE_FULL);
+  if (met == Fault::kIoError) return sqlite::fail_with(database_.get(), io_error);
+  return {};
 }
 
 // A master that was replaced (its lock file was deleted, or a network lost the lock) must not

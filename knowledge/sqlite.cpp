@@ -70,6 +70,15 @@ Error failure(sqlite3* database) {
                                            sqlite3_errmsg(database), remedy(database))};
 }
 
+Result<void> fail_with(sqlite3* database, int code) {
+  const auto refuse = [](sqlite3_context* context, int, sqlite3_value** values) {
+    sqlite3_result_error_code(context, sqlite3_value_int(values[0]));
+  };
+  sqlite3_create_function_v2(database, "fail_with", 1, SQLITE_UTF8, nullptr, refuse, nullptr,
+                             nullptr, nullptr);
+  return run(database, fmt::format("SELECT fail_with({})", code).c_str());
+}
+
 Result<Database> open(const std::string& name, int flags) {
   sqlite3* raw = nullptr;
   const int code = sqlite3_open_v2(name.c_str(), &raw, flags, nullptr);

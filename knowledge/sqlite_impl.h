@@ -35,6 +35,9 @@ bool is_write_refused(sqlite3* database);
 // only look like success.
 bool is_sync_failed(sqlite3* database);
 
+// Fails as SQLite would with this extended result code: for tests of what follows.
+Result<void> fail_with(sqlite3* database, int code);
+
 // `flags` as sqlite3_open_v2's; waits up to 5 s for another process's lock.
 Result<Database> open(const std::string& name, int flags);
 

@@ -3,6 +3,7 @@
 
 #include <utility>
 
+#include "core/fault.h"
 #include "core/log.h"
 #include "scheduler/driver.h"
 
@@ -63,11 +64,13 @@ Result<void> Driver::commit() {
     if (!done) return {};
     if (was_paused) log_info("there is space again; the search goes on");
     committed_s_ = parts_.clock.now_s();
+    fault_or_throw("master.answer");
   }
   for (const message::Answer& answer : std::exchange(answers_, {})) parts_.pool.answer(answer);
   for (const message::Noted& noted : std::exchange(noted_, {})) parts_.pool.answer(noted);
   for (const Order& order : std::exchange(orders_, {}))
     parts_.pool.start(order.worker, order.train);
+  if (!batch_.empty()) fault_or_throw("master.answered");
   for (const Event& event : std::exchange(batch_, {})) {
     learn(event);
     for (Observer* observer : parts_.observers) observer->happened(event, book_);

@@ -5,6 +5,7 @@
 #include <thread>
 
 #include "core/clock.h"
+#include "core/fault.h"
 #include "core/log.h"
 #include "core/table.h"
 #include "knowledge/ledger.h"
@@ -128,6 +129,7 @@ std::filesystem::path artefacts_of(const RunOptions& options, const std::string&
 
 Result<void> run_master(const RunOptions& options, const std::filesystem::path& folder,
                         int supervisor, const Seams& seams) {
+  fault_or_throw("master.start");
   StudyConfig config = options.config;
   DETOL_ASSIGN(const Parts parts, make_parts(config, seams));
   DETOL_ASSIGN(const auto ledger, Ledger::open(options.storage));
@@ -135,9 +137,11 @@ Result<void> run_master(const RunOptions& options, const std::filesystem::path& 
   const bool is_restart = settled.has_value();
   if (!is_restart) {
     DETOL_ASSIGN(settled, settle(*ledger, options));
+    fault_or_throw("master.settle");
     DETOL_TRY(write_settled(folder, *settled));
   }
   config.study = settled->study;
+  fault_or_throw("master.study");
   DETOL_ASSIGN(const StudyRecord record, open_study(*ledger, config, *settled, parts.data));
   DETOL_ASSIGN(const Budget budget, budget_in_force(settled->budget));
   DETOL_ASSIGN(const std::vector<Event> events, ledger->events(record.id));

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "core/exit_code.h"
+#include "core/fault.h"
 #include "core/log.h"
 #include "scheduler/socket.h"
 
@@ -91,7 +92,7 @@ void MasterLink::post(Message message) {
 void MasterLink::speak() {
   heard_s_ = stepped_s_ = system_clock().now_s();
   for (;;) {
-    socket_->wait(wake_fd_, kTurnS);
+    socket_->wait(wake_fd_, patience(kTurnS));
     std::uint64_t woken = 0;
     if (::read(wake_fd_, &woken, sizeof woken) > 0) repeated_s_ = -1e9;
     const std::lock_guard lock(mutex_);
@@ -103,7 +104,7 @@ void MasterLink::speak() {
     }
     watch_progress(now_s);
     say_what_is_due(now_s);
-    if (now_s - heard_s_ > kLeaseS) {
+    if (now_s - heard_s_ > patience(kLeaseS)) {
       log_error("worker {}: no master for {} s; the worker ends", worker_, kLeaseS);
       ::_exit(kExitResumable);
     }
@@ -155,18 +156,18 @@ void MasterLink::watch_progress(double now_s) {
 
 void MasterLink::say_what_is_due(double now_s) {
   if (!welcome_ || is_introduced_ != ready_) {
-    if (welcome_ || now_s - said_s_ >= kIdleBeatS) {
+    if (welcome_ || now_s - said_s_ >= patience(kIdleBeatS)) {
       socket_->send(encode(hello()));
       said_s_ = now_s;
       is_introduced_ = ready_;
     }
     return;
   }
-  if (unanswered_ && now_s - repeated_s_ >= kRepeatS) {
+  if (unanswered_ && now_s - repeated_s_ >= patience(kRepeatS)) {
     socket_->send(encode(*unanswered_));
     repeated_s_ = now_s;
   }
-  if (now_s - said_s_ < (current_.attempt == 0 ? kIdleBeatS : kBeatS)) return;
+  if (now_s - said_s_ < patience(current_.attempt == 0 ? kIdleBeatS : kBeatS)) return;
   socket_->send(encode(message::Heartbeat{.worker = worker_,
                                           .trial = current_.trial,
                                           .attempt = current_.attempt,

@@ -13,6 +13,7 @@ struct Order {
   enum Kind : std::int32_t {
     kStart,     // worker `worker`, which does not live
     kKill,      // worker `worker`, now
+    kAlive,     // the master: not hung
     kProgress,  // a worker's report is durable: earlier deaths of the master are forgiven
   } kind = kStart;
   std::int32_t worker = 0;

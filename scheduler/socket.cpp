@@ -3,8 +3,11 @@
 #include <fmt/format.h>
 #include <zmq.h>
 
+#include <cstring>
 #include <utility>
 
+#include "core/fault.h"
+#include "core/hash.h"
 #include "scheduler/message.h"
 
 namespace detol {
@@ -30,6 +33,32 @@ std::vector<std::string> receive_frames(void* socket) {
     zmq_msg_close(&frame);
   }
   return frames;
+}
+
+// One bit of it, if a test wants that.
+std::string damaged_at(std::string_view site, std::string frame) {
+  if (fault(site) == Fault::kCorrupt) frame[frame.size() / 2] ^= 1;
+  return frame;
+}
+
+// A frame is a message followed by the checksum of its bytes.
+std::string to_frame(std::string_view bytes) {
+  const std::uint64_t checksum = hash64(bytes);
+  std::string frame(bytes);
+  frame.append(reinterpret_cast<const char*>(&checksum), sizeof checksum);
+  return damaged_at("message.send", std::move(frame));
+}
+
+// The message, or nullopt if the frame is not what was sent.
+std::optional<std::string> from_frame(std::string frame) {
+  std::uint64_t checksum = 0;
+  if (frame.size() < sizeof checksum) return std::nullopt;
+  frame = damaged_at("message.receive", std::move(frame));
+  const std::size_t size = frame.size() - sizeof checksum;
+  std::memcpy(&checksum, frame.data() + size, sizeof checksum);
+  frame.resize(size);
+  if (hash64(std::string_view(frame)) != checksum) return std::nullopt;
+  return frame;
 }
 
 }  // namespace
@@ -82,11 +111,12 @@ Result<Socket> Socket::dealer(const std::string& endpoint) {
 
 bool Socket::send(std::string_view bytes, std::string_view to) {
   void* socket = handles_->socket;
+  const std::string frame = to_frame(bytes);
   if (handles_->is_router &&
       zmq_send(socket, to.data(), to.size(), ZMQ_DONTWAIT | ZMQ_SNDMORE) < 0) {
     return false;
   }
-  return zmq_send(socket, bytes.data(), bytes.size(), ZMQ_DONTWAIT) >= 0;
+  return zmq_send(socket, frame.data(), frame.size(), ZMQ_DONTWAIT) >= 0;
 }
 
 std::optional<Packet> Socket::receive() {
@@ -95,8 +125,9 @@ std::optional<Packet> Socket::receive() {
     std::vector<std::string> frames = receive_frames(handles_->socket);
     if (frames.empty()) return std::nullopt;
     if (frames.size() != expected) continue;
-    return Packet{expected == 2 ? std::move(frames.front()) : std::string(),
-                  std::move(frames.back())};
+    auto bytes = from_frame(std::move(frames.back()));
+    if (!bytes) continue;
+    return Packet{expected == 2 ? std::move(frames.front()) : std::string(), std::move(*bytes)};
   }
 }
 

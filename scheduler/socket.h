@@ -2,8 +2,9 @@
 
 // Socket: one ZeroMQ socket with its context, for messages of one frame. A router (master)
 // knows its peers by address; a dealer (worker) has one peer, connects whenever that peer
-// is there, and keeps what was sent until then. Not thread-safe. ZeroMQ stays behind this
-// header.
+// is there, and keeps what was sent until then. A checksum goes with every message: what was
+// damaged on its way is dropped, for its sender to repeat. Not thread-safe. ZeroMQ stays
+// behind this header.
 
 #include <memory>
 #include <optional>
@@ -31,8 +32,8 @@ class Socket {
   // False if there is no such peer (any more). Never blocks.
   bool send(std::string_view bytes, std::string_view to = {});
 
-  // The next message, or nullopt if there is none now. What is no message of one frame, or
-  // is larger than kMessageLimit, is dropped.
+  // The next message, or nullopt if there is none now. What is no message of one frame, is
+  // damaged, or is larger than kMessageLimit, is dropped.
   std::optional<Packet> receive();
 
   // Waits until there is something to receive, `other_fd` is readable, or the time is over.

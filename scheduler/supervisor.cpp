@@ -20,6 +20,7 @@
 
 #include "core/clock.h"
 #include "core/exit_code.h"
+#include "core/fault.h"
 #include "core/log.h"
 #include "scheduler/orders.h"
 
@@ -30,6 +31,8 @@ namespace {
 
 constexpr double kFirstDelayS = 0.2;  // before a restart; doubles
 constexpr int kRestarts = 3;          // without progress
+constexpr double kSilentS = 120;      // the master hangs
+constexpr double kBeginS = 600;       // it may read its data so long before its first word
 constexpr double kStopLimitS = 20;    // for a master that was asked to stop
 
 // What only the master gets; -1: not this child.
@@ -112,6 +115,7 @@ class Supervisor {
   }
 
   void start_master() {
+    (void)fault("supervisor.master");
     start_at_s_.reset();
     int ends[2];
     if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0) {
@@ -127,6 +131,7 @@ class Supervisor {
                     {ends[1], aside_ ? aside_->before() : -1});
     ::close(ends[1]);
     if (master_ < 0) result_ = kExitInternal;
+    speaks_by_s_ = system_clock().now_s() + patience(kBeginS);
   }
 
   void hear_signals() {
@@ -149,8 +154,11 @@ class Supervisor {
     while (socket_ >= 0) {
       const std::optional<Order> order = next_order(socket_);
       if (!order) return;
+      speaks_by_s_ = system_clock().now_s() + patience(kSilentS);
       const auto worker = workers_.find(order->worker);
       switch (order->kind) {
+        case Order::kAlive:
+          break;
         case Order::kProgress:
           restarts_ = 0;
           break;
@@ -165,6 +173,7 @@ class Supervisor {
   }
 
   void start_worker(int number) {
+    (void)fault("supervisor.worker");
     const pid_t pid = spawn({"detol", "__worker", folder_, std::to_string(number)});
     if (pid > 0) workers_[number] = pid;
     if (pid > 0)
@@ -215,6 +224,11 @@ class Supervisor {
   void watch_the_clock() {
     const double now_s = system_clock().now_s();
     if (!result_ && start_at_s_ && now_s >= *start_at_s_) start_master();
+    if (master_ > 0 && now_s > speaks_by_s_) {
+      log_warning("the master hangs; it is ended");
+      ::kill(-master_, SIGKILL);
+      speaks_by_s_ = now_s + kSilentS;
+    }
     if (!result_ && stop_at_s_ && now_s > *stop_at_s_ + kStopLimitS) result_ = kExitResumable;
   }
 
@@ -235,6 +249,7 @@ class Supervisor {
   pid_t master_ = -1;
   std::map<int, pid_t> workers_;      // by number
   int restarts_ = 0;                  // since the last progress
+  double speaks_by_s_ = 0;            // or the master hangs
   std::optional<double> start_at_s_;  // of the next master
   std::optional<double> stop_at_s_;   // when a stop was asked for
   std::optional<int> result_;

@@ -3,10 +3,11 @@
 // Supervisor: the parent of every process of a run. It starts and buries, and knows nothing
 // of studies: single-threaded, no ZeroMQ, no SQLite, so that there is little in it to fail.
 //
-// A master that died is started again (after 0.2 s, 0.4 s, ...) while its workers train on;
-// three restarts without a report made durable in between end the run. Every child is in a
-// process group of its own, dies with the supervisor (PR_SET_PDEATHSIG), and is deaf to the
-// signals that a terminal or a batch system sends around: only the supervisor hears them.
+// A master that is silent for two minutes (ten when it starts) is killed, and one that died is
+// started again (after 0.2 s, 0.4 s, ...) while its workers train on; three restarts without a
+// report made durable in between end the run. Every child is in a process group of its own, dies
+// with the supervisor (PR_SET_PDEATHSIG), and is deaf to the signals that a terminal or a batch
+// system sends around: only the supervisor hears them.
 
 #include <filesystem>
 #include <optional>

@@ -3,6 +3,7 @@
 #include <exception>
 #include <new>
 
+#include "core/fault.h"
 #include "core/log.h"
 #include "scheduler/master_link.h"
 
@@ -20,6 +21,7 @@ Ending broken(std::string reason) {
 
 Ending train(const message::Train& order, const StudyConfig& config, const Task& task,
              Evaluator& evaluator, MasterLink& link) try {
+  fault_or_throw("worker.order");
   const auto genome = config.space.genome(order.params);
   if (!genome) return broken(genome.error().message);
   auto candidate = config.candidate(*genome, task);
@@ -33,7 +35,12 @@ Ending train(const message::Train& order, const StudyConfig& config, const Task&
                 .acknowledged = order.acknowledged,
                 .micro_batches = order.micro_batches};
   const auto evaluation = evaluator.evaluate(
-      job, [&](const EpochReport& report) { return link.report(report); }, link.control());
+      job,
+      [&](const EpochReport& report) {
+        fault_or_throw("worker.report");
+        return link.report(report);
+      },
+      link.control());
   if (!evaluation) return broken(evaluation.error().message);
   return {*evaluation};
 } catch (const std::bad_alloc&) {
@@ -50,11 +57,13 @@ Result<void> run_worker(const std::string& endpoint, int number, const Seams& se
   DETOL_ASSIGN(const StudyConfig config, load_study_config(welcome.config, "study"));
   DETOL_ASSIGN(const auto evaluator,
                seams.make_evaluator(config.data, {.backend = welcome.backend}));
+  fault_or_throw("worker.ready");
   link->set_ready();
   for (;;) {
     const message::Train order = link->next();
     const Ending ending = train(order, config, welcome.task, *evaluator, *link);
     if (ending.broken) log_warning("trial {}: {}", order.trial, ending.evaluation.reason);
+    fault_or_throw("worker.end");
     link->end(ending.evaluation, ending.broken);
   }
 }

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "core/exit_code.h"
+#include "core/fault.h"
 #include "core/log.h"
 #include "scheduler/oom.h"
 #include "scheduler/orders.h"
@@ -21,8 +22,10 @@ namespace {
 constexpr double kSilentS = 30;    // without a message: dead
 constexpr double kHungS = 60;      // without a step, and
 constexpr double kHungSteps = 20;  // times the slowest step: hung
+constexpr double kLoadS = 600;     // without becoming ready: it hangs
 constexpr double kGatherS = 15;    // for workers that outlived a master to say Hello
 constexpr double kResendS = 5;     // an order that a heartbeat does not show
+constexpr double kTellS = 1;       // between signs of life for the supervisor
 constexpr int kFailedStarts = 3;   // in a row: no worker can be had
 constexpr int kMostWarnings = 10;  // about strangers on the port
 
@@ -31,6 +34,7 @@ struct Worker {
   bool is_ready = false;
   std::string address;      // empty: it has not said Hello to this master
   message::Train train;     // attempt 0: free
+  double lives_s = 0;       // since when it is known to live
   double sent_s = 0;        // when `train` was sent
   double heard_s = 0;       // its last message, or its start
   double ready_s = 0;       // device time counts from here
@@ -55,7 +59,7 @@ class WorkerPool final : public Pool {
   }
 
   std::vector<Claim> claims() override {
-    const double limit_s = clock_.now_s() + kGatherS;
+    const double limit_s = clock_.now_s() + patience(kGatherS);
     hear_supervisor();  // who lives was sent before this process began
     const auto is_missing = [](const auto& item) {
       return item.second.pid != 0 && item.second.address.empty();
@@ -134,6 +138,10 @@ class WorkerPool final : public Pool {
  private:
   void turn(double timeout_s) {
     start_missing();
+    if (clock_.now_s() - told_s_ >= patience(kTellS)) {
+      told_s_ = clock_.now_s();
+      send_packet(settings_.supervisor, Order{Order::kAlive, 0});
+    }
     socket_.wait(settings_.supervisor, timeout_s);
     hear_supervisor();
     while (const auto packet = socket_.receive()) hear(*packet);
@@ -176,7 +184,7 @@ class WorkerPool final : public Pool {
       } else {
         worker = Worker{};
         worker.pid = notice->pid;
-        worker.heard_s = clock_.now_s();
+        worker.heard_s = worker.lives_s = clock_.now_s();
       }
     }
   }
@@ -250,10 +258,11 @@ class WorkerPool final : public Pool {
     Worker* worker = sender(beat.worker, from);
     if (worker == nullptr) return;
     send(*worker, message::Beat{});
+    if (!worker->is_ready) send(*worker, message::Who{});  // its Hello may have been lost
     if (worker->train.attempt == 0 || !worker->ended_why.empty()) return;
     if (beat.trial != worker->train.trial || beat.attempt != worker->train.attempt) {
-      if (clock_.now_s() - worker->sent_s > kResendS) start(beat.worker, worker->train);
-    } else if (beat.quiet_s > std::max(kHungS, kHungSteps * beat.slowest_s)) {
+      if (clock_.now_s() - worker->sent_s > patience(kResendS)) start(beat.worker, worker->train);
+    } else if (beat.quiet_s > std::max(patience(kHungS), kHungSteps * beat.slowest_s)) {
       end(beat.worker, *worker, fmt::format("it hung: no step for {:.0f} s", beat.quiet_s));
     }
   }
@@ -285,9 +294,13 @@ class WorkerPool final : public Pool {
 
   void look_after() {
     for (auto& [number, worker] : workers_) {
+      if (worker.pid == 0 || !worker.ended_why.empty()) continue;
       const double silent_s = clock_.now_s() - worker.heard_s;
-      if (worker.pid == 0 || !worker.ended_why.empty() || silent_s < kSilentS) continue;
-      end(number, worker, fmt::format("it was silent for {:.0f} s", silent_s));
+      const double loading_s = worker.is_ready ? 0 : clock_.now_s() - worker.lives_s;
+      if (silent_s >= patience(kSilentS))
+        end(number, worker, fmt::format("it was silent for {:.0f} s", silent_s));
+      else if (loading_s >= patience(kLoadS))
+        end(number, worker, fmt::format("it was not ready after {:.0f} s", loading_s));
     }
   }
 
@@ -300,6 +313,7 @@ class WorkerPool final : public Pool {
   double held_s_ = 0;  // by workers that have ended
   std::int64_t oom_kills_ = 0;
   int failed_starts_ = 0;
+  double told_s_ = -1e9;  // the supervisor heard from this master
   int warnings_ = 0;
 };
 

@@ -1,14 +1,15 @@
 #pragma once
 
 // The real pool: worker processes, started and ended through the supervisor, heard and told
-// over a ZeroMQ router. It decides who is dead: silent for 30 s; or hung, the trainer making
-// no step for max(60 s, 20 x its slowest step). Dead workers are replaced, at growing
-// intervals if they do not even become ready.
+// over a ZeroMQ router. It decides who is dead: silent for 30 s; not ready in ten minutes; or
+// hung, the trainer making no step for max(60 s, 20 x its slowest step). Dead workers are replaced,
+// at growing intervals if they do not even become ready.
 
 #include <memory>
 #include <string>
 
 #include "core/clock.h"
+#include "core/fault.h"
 #include "core/result.h"
 #include "scheduler/pool.h"
 
@@ -19,7 +20,7 @@ struct WorkerPoolSettings {
   int workers = 1;
   int supervisor = -1;  // the socket to it
   message::Welcome welcome;
-  double turn_s = 1;  // the longest wait()
+  double turn_s = patience(1);  // the longest wait()
 };
 
 // Errors (kInternal): the endpoint cannot be bound.

@@ -1,9 +1,11 @@
 #include "core/fault.h"
 
 #include <cstdlib>
+#include <filesystem>
 
 #include <gtest/gtest.h>
 
+#include "core/file.h"
 #include "core/table.h"
 
 namespace detol {
@@ -35,6 +37,33 @@ TEST_F(FaultSetting, RefusesWhatItDoesNotKnowByName) {
   EXPECT_NE(refusal("file.write:1:nan").find("takes the actions"), std::string::npos);
   EXPECT_NE(refusal("file.write:0:kill").find("from 1"), std::string::npos);
   EXPECT_NE(refusal("file.write").find("site:nth:action"), std::string::npos);
+}
+
+TEST(FaultSites, AreDescribedAndTakeKnownActions) {
+  for (const FaultSite& site : fault_sites()) {
+    EXPECT_FALSE(site.summary.empty()) << site.name;
+    EXPECT_NE(site.actions.find("kill"), std::string_view::npos) << site.name;
+  }
+}
+
+TEST(FaultDeath, LeavesItsProcessInTheMarkAndEveryVisitInTheTrace) {
+  // In the working folder: the process that dies runs all of this again.
+  const std::string mark = "fault_test.mark";
+  const std::string trace = "fault_test.trace";
+  std::filesystem::remove(mark);
+  std::filesystem::remove(trace);
+  const auto visit = [&] {
+    ::setenv("DETOL_FAULT", "file.write:1:exit", 1);
+    ::setenv("DETOL_FAULT_MARK", mark.c_str(), 1);
+    ::setenv("DETOL_FAULT_TRACE", trace.c_str(), 1);
+    (void)fault("file.rename");
+    (void)fault("file.write");
+  };
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  EXPECT_EXIT(visit(), testing::ExitedWithCode(1), "");
+  const std::string pid = read_file(mark).value();
+  EXPECT_EQ(read_file(trace).value(), pid.substr(0, pid.size() - 1) + " file.rename\n" +
+                                          pid.substr(0, pid.size() - 1) + " file.write\n");
 }
 
 TEST(FaultDeath, KillsAtTheNthVisit) {

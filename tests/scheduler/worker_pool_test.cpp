@@ -190,6 +190,29 @@ TEST_F(WorkerPoolTest, ASilentWorkerIsEnded) {
   EXPECT_TRUE(is_ordered(Order::kKill));
 }
 
+TEST_F(WorkerPoolTest, AWorkerWhoseReadinessGotLostIsAskedAgain) {
+  send_packet(supervisor, Notice{Notice::kLives, 0, kPid, 0});
+  worker.emplace(Socket::dealer(endpoint).value());
+  say(message::Hello{.worker = 0, .pid = kPid});
+  ASSERT_TRUE(hears<message::Welcome>());
+  say(message::Heartbeat{.worker = 0});
+  EXPECT_TRUE(hears<message::Who>());
+}
+
+TEST_F(WorkerPoolTest, AWorkerThatDoesNotBecomeReadyIsEnded) {
+  send_packet(supervisor, Notice{Notice::kLives, 0, kPid, 0});
+  worker.emplace(Socket::dealer(endpoint).value());
+  say(message::Hello{.worker = 0, .pid = kPid});
+  ASSERT_TRUE(hears<message::Welcome>());
+  for (int beat = 0; beat < 30; ++beat) {
+    EXPECT_FALSE(is_ordered(Order::kKill));
+    clock.now += 20;
+    say(message::Heartbeat{.worker = 0});
+    ASSERT_TRUE(hears<message::Beat>());
+  }
+  EXPECT_TRUE(is_ordered(Order::kKill));
+}
+
 TEST_F(WorkerPoolTest, AKillFromOutsideDoesNotCountButACrashDoes) {
   start_worker();
   start_trial();
