@@ -4,6 +4,7 @@
 
 #include "scheduler/pruner.h"
 #include "search/searcher.h"
+#include "trainer/evaluator.h"
 
 namespace detol {
 namespace {
@@ -53,7 +54,7 @@ Result<void> check_devices(const Budget& budget) {
 Result<Preflight> check_study(const StudyConfig& config) {
   DETOL_TRY(check_search(config));
   DETOL_ASSIGN(Budget budget, check_budget(config));
-  auto data = inspect_dataset(config.data);
+  auto data = inspect_study(config);
   if (!data) return at(config.data_path_at, data.error());
   return Preflight{.budget = budget, .data = *data};
 }

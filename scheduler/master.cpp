@@ -44,7 +44,7 @@ Result<Parts> make_parts(const StudyConfig& config, const Seams& seams) {
     DETOL_ASSIGN(Genome genome, config.space.genome(params));
     parts.initial.push_back(std::move(genome));
   }
-  DETOL_ASSIGN(parts.data, seams.inspect(config.data));
+  DETOL_ASSIGN(parts.data, seams.inspect(config));
   return parts;
 }
 

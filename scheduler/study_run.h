@@ -54,9 +54,9 @@ int run_search(const RunOptions& options);
 
 // What a program may replace in the roles: tests train by formula.
 struct Seams {
-  std::function<Result<DatasetInfo>(const DataConfig&)> inspect = inspect_dataset;
-  std::function<Result<std::unique_ptr<Evaluator>>(const DataConfig&, const TrainerOptions&)>
-      make_evaluator = make_trainer;
+  std::function<Result<DatasetInfo>(const StudyConfig&)> inspect = inspect_study;
+  std::function<Result<std::unique_ptr<Evaluator>>(const StudyConfig&, const TrainerOptions&)>
+      make_evaluator = detol::make_evaluator;
 };
 
 // Plays master or worker if the arguments say so and returns its exit code; nullopt: they

@@ -31,6 +31,7 @@ Ending train(const message::Train& order, const StudyConfig& config, const Task&
                 .attempt = order.attempt,
                 .seed = order.seed,
                 .candidate = std::move(*candidate),
+                .genome = *genome,
                 .folder = order.folder,
                 .acknowledged = order.acknowledged,
                 .micro_batches = order.micro_batches};
@@ -55,8 +56,7 @@ Result<void> run_worker(const std::string& endpoint, int number, const Seams& se
   DETOL_ASSIGN(const auto link, MasterLink::open(endpoint, number));
   const message::Welcome welcome = link->join();
   DETOL_ASSIGN(const StudyConfig config, load_study_config(welcome.config, "study"));
-  DETOL_ASSIGN(const auto evaluator,
-               seams.make_evaluator(config.data, {.backend = welcome.backend}));
+  DETOL_ASSIGN(const auto evaluator, seams.make_evaluator(config, {.backend = welcome.backend}));
   fault_or_throw("worker.ready");
   link->set_ready();
   for (;;) {

@@ -10,12 +10,16 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <memory>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/result.h"
 #include "encodings/study_config.h"
 #include "encodings/trial.h"
+#include "trainer/dataset.h"
 #include "trainer/group.h"
 
 namespace detol {
@@ -45,6 +49,7 @@ struct Job {
   int attempt = 1;
   std::uint64_t seed = 0;  // the trial's own: weights, shuffling, augmentation, dropout
   Candidate candidate;
+  Genome genome = {};            // that the candidate was made from
   std::filesystem::path folder;  // for checkpoints; created if missing
   int acknowledged = 0;          // epochs whose reports the master already has
   int micro_batches = 1;  // parts that a batch is trained in, one after the other: less memory
@@ -78,12 +83,33 @@ class Evaluator {
   virtual Result<Evaluation> evaluate(const Job& job, const Reporter& report, Control& control) = 0;
 };
 
-// The built-in trainer: the data of the study's config, kept in memory between candidates.
 struct TrainerOptions {
   std::string backend = "onednn";  // a name of backends()
   Group* group = &alone();         // outlives the evaluator
 };
+
+// The built-in trainer: the data of the study's config, kept in memory between candidates.
 Result<std::unique_ptr<Evaluator>> make_trainer(const DataConfig& data,
                                                 const TrainerOptions& options);
+
+// One way to give a score.
+struct EvaluatorRow {
+  std::string_view name;
+  std::string_view summary;
+  bool (*scores)(const StudyConfig& config);  // true if the space file asks for this one
+  Result<DatasetInfo> (*inspect)(const StudyConfig& config);
+  Result<std::unique_ptr<Evaluator>> (*make)(const StudyConfig& config,
+                                             const TrainerOptions& options);
+};
+
+// Every way; the first that `scores` a study is its own, the last scores all.
+std::span<const EvaluatorRow> evaluators();
+
+// What the study's candidates are trained on, checked; nothing where no data are needed.
+Result<DatasetInfo> inspect_study(const StudyConfig& config);
+
+// Errors: kUsage for an unknown backend.
+Result<std::unique_ptr<Evaluator>> make_evaluator(const StudyConfig& config,
+                                                  const TrainerOptions& options);
 
 }  // namespace detol

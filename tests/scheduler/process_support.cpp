@@ -80,10 +80,10 @@ class Formula final : public Evaluator {
 
 Seams formula_seams() {
   return {.inspect =
-              [](const DataConfig&) {
+              [](const StudyConfig&) {
                 return DatasetInfo{.task = {{1, 28, 28}, 10}, .fingerprint = 1};
               },
-          .make_evaluator = [](const DataConfig&, const TrainerOptions&)
+          .make_evaluator = [](const StudyConfig&, const TrainerOptions&)
               -> Result<std::unique_ptr<Evaluator>> { return std::make_unique<Formula>(); }};
 }
 

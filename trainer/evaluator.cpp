@@ -1,0 +1,38 @@
+#include "trainer/evaluator.h"
+
+#include <algorithm>
+#include <array>
+
+namespace detol {
+namespace {
+
+constexpr std::array kEvaluators = {
+    EvaluatorRow{"trainer", "train the network of the study's encoding on its data",
+                 [](const StudyConfig&) { return true; },
+                 [](const StudyConfig& config) { return inspect_dataset(config.data); },
+                 [](const StudyConfig& config, const TrainerOptions& options) {
+                   return make_trainer(config.data, options);
+                 }},
+};
+
+const EvaluatorRow& row_of(const StudyConfig& config) {
+  return *std::ranges::find_if(kEvaluators,
+                               [&](const EvaluatorRow& row) { return row.scores(config); });
+}
+
+}  // namespace
+
+std::span<const EvaluatorRow> evaluators() {
+  return kEvaluators;
+}
+
+Result<DatasetInfo> inspect_study(const StudyConfig& config) {
+  return row_of(config).inspect(config);
+}
+
+Result<std::unique_ptr<Evaluator>> make_evaluator(const StudyConfig& config,
+                                                  const TrainerOptions& options) {
+  return row_of(config).make(config, options);
+}
+
+}  // namespace detol
