@@ -8,6 +8,8 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <charconv>
+#include <chrono>
 #include <fstream>
 #include <sstream>
 #include <system_error>
@@ -28,20 +30,33 @@ int code_of(int status) {
   return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
-pid_t spawn(const fs::path& folder, const std::vector<std::string>& words, const fs::path& out,
-            const fs::path& err) {
-  std::vector<char*> argv = {const_cast<char*>(DETOL_PROGRAM)};
-  for (const std::string& word : words) argv.push_back(const_cast<char*>(word.c_str()));
-  argv.push_back(nullptr);
+// As exec wants them: the first of several variables of one name counts.
+std::vector<char*> pointers(const std::vector<std::string>& texts, char** more) {
+  std::vector<char*> all;
+  for (const std::string& text : texts) all.push_back(const_cast<char*>(text.c_str()));
+  for (; more != nullptr && *more != nullptr; ++more) all.push_back(*more);
+  all.push_back(nullptr);
+  return all;
+}
+
+struct Call {
+  std::vector<std::string> words;  // with the program's own name
+  std::vector<std::string> variables;
+  fs::path folder, out, err;
+};
+
+pid_t spawn(const Call& call) {
   constexpr int kFresh = O_WRONLY | O_CREAT | O_TRUNC | O_APPEND;
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
   posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-  posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, out.c_str(), kFresh, 0600);
-  posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, err.c_str(), kFresh, 0600);
-  posix_spawn_file_actions_addchdir_np(&actions, folder.c_str());
+  posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, call.out.c_str(), kFresh, 0600);
+  posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, call.err.c_str(), kFresh, 0600);
+  posix_spawn_file_actions_addchdir_np(&actions, call.folder.c_str());
   pid_t pid = 0;
-  const int error = posix_spawn(&pid, DETOL_PROGRAM, &actions, nullptr, argv.data(), environ);
+  const int error =
+      posix_spawn(&pid, DETOL_PROGRAM, &actions, nullptr, pointers(call.words, nullptr).data(),
+                  pointers(call.variables, environ).data());
   posix_spawn_file_actions_destroy(&actions);
   EXPECT_EQ(error, 0) << "cannot start " << DETOL_PROGRAM;
   return pid;
@@ -68,11 +83,14 @@ bool is_alive(pid_t pid) {
 
 }  // namespace
 
-Program::Program(const fs::path& folder, const std::vector<std::string>& words) {
+Program::Program(const fs::path& folder, const std::vector<std::string>& words,
+                 const std::vector<std::string>& variables) {
   // Beside the folder, so that a test can see that nothing was created in it.
   out_ = folder.string() + ".out";
   err_ = folder.string() + ".err";
-  pid_ = spawn(folder, words, out_, err_);
+  Call call{{DETOL_PROGRAM}, variables, folder, out_, err_};
+  call.words.insert(call.words.end(), words.begin(), words.end());
+  pid_ = spawn(call);
 }
 
 Program::~Program() {
@@ -84,15 +102,26 @@ Program::~Program() {
 
 bool Program::says(std::string_view text) {
   while (!ended_) {
-    int status = 0;
-    if (::waitpid(pid_, &status, WNOHANG) == pid_) {
-      ended_ = true;
-      code_ = code_of(status);
-    }
+    look_for_its_end();
     if (text_of(err_).find(text) != std::string::npos) return true;
     if (!ended_) pause_a_moment();
   }
   return false;
+}
+
+void Program::look_for_its_end() {
+  int status = 0;
+  if (ended_ || ::waitpid(pid_, &status, WNOHANG) != pid_) return;
+  ended_ = true;
+  code_ = code_of(status);
+}
+
+bool Program::ends_within(double limit_s) {
+  using std::chrono::steady_clock;
+  const auto limit = steady_clock::now() + std::chrono::duration<double>(limit_s);
+  for (look_for_its_end(); !ended_ && steady_clock::now() < limit; look_for_its_end())
+    pause_a_moment();
+  return ended_;
 }
 
 void Program::signal(int number) const {
@@ -126,6 +155,19 @@ void Program::kill_everything() {
   for (const pid_t pid : below) {
     while (is_alive(pid)) pause_a_moment();
   }
+}
+
+std::vector<pid_t> processes_in(const fs::path& folder) {
+  std::vector<pid_t> found;
+  std::error_code ignored;
+  for (const auto& entry : fs::directory_iterator("/proc")) {
+    const std::string name = entry.path().filename();
+    pid_t pid = 0;
+    const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), pid);
+    if (error != std::errc{} || end != name.data() + name.size()) continue;
+    if (fs::read_symlink(entry.path() / "cwd", ignored) == folder) found.push_back(pid);
+  }
+  return found;
 }
 
 Ran run(const fs::path& folder, const std::vector<std::string>& words) {

@@ -20,14 +20,20 @@ struct Ran {
 
 class Program {
  public:
-  // Starts `detol <words>` in `folder`.
-  Program(const std::filesystem::path& folder, const std::vector<std::string>& words);
+  // Starts `detol <words>` in `folder`; `variables` ("NAME=value") are added to its environment.
+  Program(const std::filesystem::path& folder, const std::vector<std::string>& words,
+          const std::vector<std::string>& variables = {});
   ~Program();  // kills what still runs
   Program(const Program&) = delete;
   Program& operator=(const Program&) = delete;
 
   // Blocks until standard error has a line with this in it; false if the program ends first.
   bool says(std::string_view text);
+
+  // True once it has ended; false if it still runs after that time.
+  bool ends_within(double limit_s);
+
+  pid_t pid() const { return pid_; }
 
   void signal(int number) const;
 
@@ -41,11 +47,17 @@ class Program {
   void kill_everything();
 
  private:
+  void look_for_its_end();
+
   pid_t pid_ = 0;
   bool ended_ = false;
   int code_ = 0;
   std::filesystem::path out_, err_;
 };
+
+// The processes whose working folder is this one: a program that was started there, and all
+// that it started.
+std::vector<pid_t> processes_in(const std::filesystem::path& folder);
 
 // Runs it to its end.
 Ran run(const std::filesystem::path& folder, const std::vector<std::string>& words);

@@ -1,0 +1,244 @@
+#include "tests/chaos/chaos.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <map>
+#include <regex>
+#include <set>
+#include <sstream>
+
+#include "core/clock.h"
+#include "knowledge/check.h"
+#include "knowledge/query.h"
+
+namespace detol::testing_support {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kPatience = "0.03";
+constexpr double kLimitS = 60;   // of one run: more than any limit with that patience
+constexpr double kGraceS = 2;    // for processes to be gone
+constexpr int kMostResumes = 5;  // more than any single fault needs
+
+std::string to_text(const Cell& cell) {
+  if (const auto* number = std::get_if<std::int64_t>(&cell)) return std::to_string(*number);
+  if (const auto* real = std::get_if<double>(&cell)) return fmt::format("{:a}", *real);
+  if (const auto* text = std::get_if<std::string>(&cell)) return *text;
+  return "-";
+}
+
+std::string table(Reader& reader, const std::string& sql) {
+  const auto rows = reader.select(sql);
+  if (!rows) return rows.error().message + "\n";
+  std::string text;
+  for (const auto& row : rows->rows) {
+    for (const Cell& cell : row) text += to_text(cell) + " | ";
+    text += "\n";
+  }
+  return text;
+}
+
+// Of the study that all of these searches are.
+std::vector<Event> events_of(const ChaosStudy& study) {
+  const auto reader = Reader::open(study.database());
+  if (!reader) return {};
+  const auto record = (*reader)->study("tiny");
+  if (!record) return {};
+  return (*reader)->events(record->id).value_or(std::vector<Event>{});
+}
+
+using Lines = std::vector<std::string>;
+
+void find_doubles(const std::vector<Event>& events, Lines& broken) {
+  std::map<std::pair<TrialId, int>, int> reports;
+  std::set<TrialId> complete;
+  for (const Event& event : events) {
+    if (const auto* reported = std::get_if<event::Reported>(&event)) {
+      if (++reports[{reported->trial, reported->epoch}] > 1)
+        broken.push_back(fmt::format("epoch {} of trial {} is recorded twice", reported->epoch,
+                                     reported->trial));
+    } else if (const auto* told = std::get_if<event::Told>(&event)) {
+      if (told->state == "COMPLETE") complete.insert(told->trial);
+    } else if (const auto* started = std::get_if<event::Started>(&event)) {
+      if (complete.contains(started->trial))
+        broken.push_back(fmt::format("trial {} was finished and started again", started->trial));
+    }
+  }
+}
+
+// What a progress line says was durable when it was printed.
+void find_lost(const std::vector<Event>& events, const std::string& said, Lines& broken) {
+  std::set<std::pair<TrialId, int>> known;
+  for (const Event& event : events) {
+    if (const auto* reported = std::get_if<event::Reported>(&event))
+      known.insert({reported->trial, reported->epoch});
+  }
+  static const std::regex kReport(R"(\| trial (\d+) epoch (\d+):)");
+  for (std::sregex_iterator it(said.begin(), said.end(), kReport), end; it != end; ++it) {
+    const auto trial = static_cast<TrialId>(std::stoull((*it)[1]));
+    if (!known.contains({trial, std::stoi((*it)[2])}))
+      broken.push_back(fmt::format("an acknowledged record is lost: {}", it->str()));
+  }
+}
+
+void find_differences(const std::string& found, const std::string& expected, Lines& broken) {
+  if (found == expected) return;
+  std::istringstream left(expected), right(found);
+  for (std::string one, other;;) {
+    const bool more_left = static_cast<bool>(std::getline(left, one));
+    const bool more_right = static_cast<bool>(std::getline(right, other));
+    if (!more_left && !more_right) return;
+    if (more_left && more_right && one == other) continue;
+    broken.push_back(fmt::format("the results differ: '{}', in peace '{}'",
+                                 more_right ? other : "nothing", more_left ? one : "nothing"));
+    return;
+  }
+}
+
+void find_remains(const ChaosStudy& study, Lines& broken) {
+  Clock& clock = system_clock();
+  const double limit_s = clock.now_s() + kGraceS;
+  while (!processes_in(study.path()).empty() && clock.now_s() < limit_s) ::usleep(20'000);
+  for (const pid_t pid : processes_in(study.path()))
+    broken.push_back(fmt::format("process {} is left", pid));
+  for (const std::string& name : listing(study.path())) {
+    const fs::path path(name);
+    if (path.extension() == ".tmp" || path.extension() == ".new" || name.starts_with("run/"))
+      broken.push_back(name + " is left");
+  }
+}
+
+// One run of the program, to its end; the code is 128 + SIGKILL if it had to be ended.
+Ran run_to_its_end(const ChaosStudy& study, const std::vector<std::string>& words,
+                   const std::vector<std::string>& variables, Lines& broken) {
+  Program program(study.path(), words, variables);
+  const fs::path mark = study.path() / "mark";
+  const bool is_hang = !variables.empty() && variables.front().ends_with(":hang");
+  // A supervisor that hangs is ended by a person, who sees that nothing happens.
+  const auto hangs_itself = [&] {
+    return is_hang && text_of(mark) == std::to_string(program.pid()) + "\n";
+  };
+  const double limit_s = system_clock().now_s() + kLimitS;
+  while (!program.ends_within(0.2) && !hangs_itself() && system_clock().now_s() < limit_s) {
+  }
+  if (system_clock().now_s() >= limit_s) broken.push_back("it hung");
+  if (!program.ends_within(0)) program.kill_everything();
+  return program.wait();
+}
+
+bool is_allowed(int code, const std::string& fault) {
+  if (code == 0 || code == 75) return true;
+  if (fault.ends_with(":kill") || fault.ends_with(":hang")) return code == 128 + SIGKILL;
+  if (fault.ends_with(":exit")) return code == 1;
+  if (fault.ends_with(":enospc") || fault.ends_with(":eio")) return code == 5;
+  return false;
+}
+
+}  // namespace
+
+ChaosStudy::ChaosStudy() {
+  write_idx(path() / "data", {.training = 80, .test = 8});
+  write_bytes(path() / "tiny.yaml", kTinySpace);
+  fs::create_directory(path() / "run");
+}
+
+std::vector<std::string> ChaosStudy::variables() const {
+  return {fmt::format("XDG_RUNTIME_DIR={}", (path() / "run").string()),
+          fmt::format("DETOL_FAULT_TRACE={}", (path() / "trace").string()),
+          fmt::format("DETOL_TEST_PATIENCE={}", kPatience)};
+}
+
+std::map<pid_t, int> ChaosStudy::visits(std::string_view site) const {
+  std::istringstream lines(text_of(path() / "trace"));
+  std::map<pid_t, int> counts;
+  std::string name;
+  for (pid_t pid = 0; lines >> pid >> name;) {
+    if (name == site) ++counts[pid];
+  }
+  return counts;
+}
+
+int ChaosStudy::epochs_trained() const {
+  int sum = 0;
+  for (const auto& [pid, count] : visits("train.epoch")) sum += count;
+  return sum;
+}
+
+std::string ChaosStudy::results() const {
+  const auto reader = Reader::open(database());
+  if (!reader) return reader.error().message;
+  return table(**reader,
+               "SELECT trial, state, failure, reason, algorithm, arch_hash, epochs, value, "
+               "values_json, params_json FROM v_trials ORDER BY trial") +
+         table(**reader,
+               "SELECT trial, epoch, name, value FROM v_metrics ORDER BY trial, epoch, name");
+}
+
+Search one_worker() {
+  return {"one_worker", {"search", "--space", "tiny.yaml", "-j", "1", "--budget", "3trials"}};
+}
+
+Search two_workers() {
+  return {"two_workers",
+          {"search", "--space", "tiny.yaml", "-j", "2", "--budget", "4trials", "--algorithm",
+           "random", "--pruner", "none"}};
+}
+
+Peace in_peace(const Search& search, std::string_view site) {
+  const ChaosStudy study;
+  Program program(study.path(), search.words, study.variables());
+  const Ran ran = program.wait();
+  Peace peace{study.results(), study.epochs_trained()};
+  for (const auto& [pid, count] : study.visits(site)) peace.visits = std::max(peace.visits, count);
+  EXPECT_EQ(ran.code, 0) << ran.err;
+  EXPECT_EQ(broken_promises(study, peace, ran.err, 0), Lines{}) << ran.err;
+  return peace;
+}
+
+Trouble disturbed(const Search& search, const Peace& peace, const std::string& fault) {
+  const ChaosStudy study;
+  Trouble trouble;
+  const auto go = [&](const std::vector<std::string>& words,
+                      const std::vector<std::string>& variables) {
+    const Ran ran = run_to_its_end(study, words, variables, trouble.broken);
+    trouble.codes.push_back(ran.code);
+    trouble.said += ran.err;
+    return ran.code;
+  };
+  const fs::path mark = study.path() / "mark";
+  std::vector<std::string> variables = {"DETOL_FAULT=" + fault,
+                                        "DETOL_FAULT_MARK=" + mark.string()};
+  for (const std::string& variable : study.variables()) variables.push_back(variable);
+  int code = go(search.words, variables);
+  trouble.happened = fs::exists(mark);
+  if (!is_allowed(code, fault)) trouble.broken.push_back(fmt::format("exit code {}", code));
+  for (int resumes = 0; code != 0 && resumes < kMostResumes; ++resumes) {
+    code = go({"resume", "tiny"}, study.variables());
+    if (code == 4) code = go(search.words, study.variables());  // it had not begun
+    if (code != 0) trouble.broken.push_back(fmt::format("resume: exit code {}", code));
+  }
+  const Lines more = broken_promises(study, peace, trouble.said, 1);
+  trouble.broken.insert(trouble.broken.end(), more.begin(), more.end());
+  return trouble;
+}
+
+std::vector<std::string> broken_promises(const ChaosStudy& study, const Peace& peace,
+                                         const std::string& said, int redone) {
+  Lines broken;
+  find_remains(study, broken);
+  const std::vector<Event> events = events_of(study);
+  find_doubles(events, broken);
+  find_lost(events, said, broken);
+  if (const int trained = study.epochs_trained(); trained > peace.epochs + redone)
+    broken.push_back(fmt::format("{} epochs were trained, in peace {}", trained, peace.epochs));
+  if (!peace.results.empty()) find_differences(study.results(), peace.results, broken);
+  const auto problems = check(study.database());
+  if (!problems) broken.push_back(problems.error().message);
+  if (problems) broken.insert(broken.end(), problems->begin(), problems->end());
+  return broken;
+}
+
+}  // namespace detol::testing_support

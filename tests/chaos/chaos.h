@@ -1,0 +1,75 @@
+#pragma once
+
+// Chaos: a small search that is disturbed, brought to its end, and held to what docs/faults.md
+// promises, by comparison with the same search left in peace.
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tests/e2e/tiny_study.h"
+
+namespace detol::testing_support {
+
+// Where a search runs: its data, its space file, a private folder for its processes.
+class ChaosStudy {
+ public:
+  ChaosStudy();
+
+  const std::filesystem::path& path() const { return folder_.path(); }
+  std::filesystem::path database() const { return path() / "detol.db"; }
+
+  // What every process of it is told: short limits, and where to leave its traces.
+  std::vector<std::string> variables() const;
+
+  // How often each process passed a site so far.
+  std::map<pid_t, int> visits(std::string_view site) const;
+
+  // Epochs whose training was finished so far, over all processes.
+  int epochs_trained() const;
+
+  // All that is promised to be the same, however the search was disturbed: no times.
+  std::string results() const;
+
+ private:
+  TempFolder folder_;
+};
+
+struct Search {
+  std::string name;                // for a test's name
+  std::vector<std::string> words;  // `detol search ...`
+  bool is_group = false;           // more than one rank trains a trial
+};
+
+// Three trials, one after the other.
+Search one_worker();
+// Four trials on two workers, whose proposals do not depend on who is first.
+Search two_workers();
+
+// What a search comes to when nobody disturbs it.
+struct Peace {
+  std::string results;  // empty: not to be compared
+  int epochs = 0;       // trained
+  int visits = 0;       // of a site by the process that passed it most often
+};
+Peace in_peace(const Search& search, std::string_view site = "");
+
+// How a disturbed search went.
+struct Trouble {
+  bool happened = false;            // the fault did
+  std::vector<int> codes;           // of the search, and of every resume after it
+  std::vector<std::string> broken;  // promises, one line each
+  std::string said;                 // by all of these on stderr
+};
+
+// Runs the search with DETOL_FAULT set to `fault`, resumes it without until it is done, and
+// looks at what is left.
+Trouble disturbed(const Search& search, const Peace& peace, const std::string& fault);
+
+// What is broken of the promises that hold at the end of any search, however it was disturbed.
+// `said` is all that it printed, `redone` how many epochs may have been trained again.
+std::vector<std::string> broken_promises(const ChaosStudy& study, const Peace& peace,
+                                         const std::string& said, int redone);
+
+}  // namespace detol::testing_support
