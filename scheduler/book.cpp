@@ -24,6 +24,20 @@ bool can_answer(const TrialEntry& entry) {
          entry.reason != kBudgetReason;
 }
 
+// What an attempt that ended without an outcome, or is to be repeated, says about its trial.
+void count_loss(TrialEntry& trial, std::string_view reason) {
+  if (trial.state == TrialState::kFail) trial.oom_kills = 0;
+  if (trial.is_over() || trial.epochs > trial.epochs_before) {
+    trial.crashes = trial.losses = 0;
+  } else if (reason != kStoppedReason) {
+    ++trial.losses;
+    if (reason.starts_with(kCrashedReason)) ++trial.crashes;
+  }
+  if (!reason.starts_with(kOutOfMemoryReason)) return;
+  ++trial.oom_kills;
+  trial.micro_batches *= 2;
+}
+
 }  // namespace
 
 std::string_view to_text(TrialState state) {
@@ -103,6 +117,7 @@ Result<void> Book::on(const event::Started& started) {
   count(*trial, -1);
   trial->state = TrialState::kRunning;
   trial->attempt = started.attempt;
+  trial->micro_batches = started.micro_batches;
   trial->epochs_before = trial->epochs;
   count(*trial, +1);
   untrained_in_row_ = 0;
@@ -142,19 +157,13 @@ Result<void> Book::on(const event::Told& told) {
 Result<void> Book::on(const event::Requeued& requeued) {
   DETOL_ASSIGN(TrialEntry * trial, entry(requeued.trial, "requeued"));
   count(*trial, -1);
-  const bool starts_afresh = trial->is_over() || trial->epochs > trial->epochs_before;
+  count_loss(*trial, requeued.reason);
   trial->state = TrialState::kWaiting;
   trial->failure.clear();
   trial->reason = requeued.reason;
   // What it was told no longer holds, for it or for its equals.
   const auto answer = answers_.find(trial->identity);
   if (answer != answers_.end() && answer->second == requeued.trial) answers_.erase(answer);
-  if (starts_afresh) {
-    trial->crashes = trial->losses = 0;
-  } else {
-    ++trial->losses;
-    if (requeued.reason.starts_with(kCrashedReason)) ++trial->crashes;
-  }
   count(*trial, +1);
   return {};
 }

@@ -35,8 +35,10 @@ struct TrialEntry {
   std::vector<double> values;  // one per objective, at the last acknowledged epoch
   double work = 0;
   double train_s = 0;
-  int crashes = 0;  // attempts in a row that crashed or hung without a new epoch
-  int losses = 0;   // attempts in a row that were lost, for whatever reason, without one
+  int crashes = 0;        // attempts in a row that crashed or hung without a new epoch
+  int losses = 0;         // attempts in a row that were lost, for whatever reason, without one
+  int oom_kills = 0;      // attempts that the system's OOM killer ended
+  int micro_batches = 1;  // of the next attempt: twice as many after such an end
   std::string failure;
   std::string reason;
   std::string identity;  // equal for trials that would train the same network the same way
@@ -45,8 +47,13 @@ struct TrialEntry {
   bool is_over() const { return state >= TrialState::kComplete; }
 };
 
-// A Requeued whose reason starts so counts as one of the attempts that a trial has.
+// Reasons of a Requeued that mean something. One that starts with kCrashedReason counts as one
+// of the attempts that a trial has, one with kOutOfMemoryReason as an end by the OOM killer.
 inline constexpr std::string_view kCrashedReason = "crashed: ";
+inline constexpr std::string_view kOutOfMemoryReason = "out of memory: ";
+inline constexpr std::string_view kPromotedReason = "promoted";  // it was paused
+inline constexpr std::string_view kStoppedReason = "stopped";    // with the run: not a loss
+
 // The reason of a trial that the end of the budget pruned: more budget continues it.
 inline constexpr std::string_view kBudgetReason = "budget";
 

@@ -1,7 +1,7 @@
 // One turn of the loop is one transaction: everything that the workers said since the last
-// turn becomes events, the events are committed, and only then do the workers get their
-// answers and the searcher its tells. A kill at any instant therefore leaves a ledger that
-// the workers' repeated messages complete.
+// turn becomes events, what the free workers do next does too, they are committed together,
+// and only then do the workers get their answers and orders. A kill at any instant therefore
+// leaves a ledger that the workers' repeated messages complete.
 //
 // Nothing in a proposal depends on time: with one worker the order of events is fixed, and
 // so is the search.
@@ -15,23 +15,18 @@
 #include <limits>
 #include <utility>
 
-#include "core/hash.h"
-#include "core/rng.h"
-
 namespace detol {
 namespace {
 
-constexpr double kStopPatienceS = 8;   // for running epochs to end after a stop request
+constexpr double kStopPatienceS = 8;   // for workers to checkpoint after a stop request
+constexpr double kLookEveryS = 1;      // for a stop request, and to remind workers of it
+constexpr double kMostBackOffS = 8;    // before the next attempt of a trial that was lost twice
 constexpr int kMostLosses = 20;        // of one trial in a row, whoever is to blame
 constexpr int kFirstFailures = 10;     // that end a study in which nothing succeeded
 constexpr int kUntrainedInRow = 1000;  // refused or answered from memory
 constexpr std::string_view kTooLong = "max_trial_duration";
 
 }  // namespace
-
-std::uint64_t trial_seed(std::uint64_t study_seed, TrialId trial) {
-  return Rng(study_seed).split(hash64("trial seed")).split(trial).next();
-}
 
 Driver::Driver(DriverParts parts)
     : parts_(std::move(parts)),
@@ -42,6 +37,7 @@ Driver::Driver(DriverParts parts)
 
 Result<std::string> Driver::run() {
   began_s_ = committed_s_ = parts_.clock.now_s();
+  for (Observer* observer : parts_.observers) observer->began(book_);
   DETOL_TRY(adopt());
   DETOL_TRY(place());
   while (!is_over()) {
@@ -52,120 +48,13 @@ Result<std::string> Driver::run() {
   return finish();
 }
 
-// After a restart: trials whose worker is gone wait again, and what a larger budget or
-// --retry-failed gives another chance does too.
-Result<void> Driver::adopt() {
-  const std::vector<Claim> claims = parts_.pool.claims();
-  for (TrialId id : book_.in_state(TrialState::kRunning)) {
-    const bool is_claimed = std::ranges::any_of(
-        claims, [&](const Claim& c) { return c.trial == id && is_current(id, c.attempt); });
-    if (is_claimed)
-      last_report_s_[id] = began_s_;
-    else
-      DETOL_TRY(requeue(id, "its worker is gone"));
-  }
-  for (TrialId id : book_.in_state(TrialState::kPruned)) {
-    if (book_.find(id)->reason == kBudgetReason && consumption_.used(spent()) < 1)
-      DETOL_TRY(requeue(id, "the budget was extended"));
-  }
-  for (TrialId id : book_.in_state(TrialState::kFail)) {
-    const std::string& failure = book_.find(id)->failure;
-    const bool may_differ = failure == "crashed" || failure == "timeout" || failure == "oom";
-    if (parts_.retry_failed && may_differ) DETOL_TRY(requeue(id, "retried on request"));
-  }
-  look_for_an_end();
-  return commit();
-}
-
-Result<void> Driver::place() {
-  if (closing_ || is_stopping()) {
-    parts_.pool.retire();
-    return {};
-  }
-  if (is_paused_) return {};
-  std::vector<Slot> slots = parts_.pool.free();
-  std::ranges::reverse(slots);  // taken from the back
-  for (TrialId id : book_.in_state(TrialState::kWaiting)) {
-    if (slots.empty()) break;
-    DETOL_TRY(start(id, slots));
-  }
-  bool more = true;
-  while (more && !slots.empty() && !closing_ && !is_paused_) {
-    DETOL_ASSIGN(more, ask_round(slots));
-    DETOL_TRY(commit());
-    look_for_an_end();
-  }
-  return commit();
-}
-
-// False: there is nothing (more) to ask for now.
-Result<bool> Driver::ask_round(std::vector<Slot>& slots) {
-  const int count = std::min(static_cast<int>(slots.size()), trials_left());
-  if (count <= 0) return false;
-  const std::vector<Trial> trials = propose(count);
-  exhausted_ = trials.empty() && book_.running() == 0;
-  for (const Trial& trial : trials) DETOL_TRY(consider(trial, slots));
-  return !trials.empty();
-}
-
-std::vector<Trial> Driver::propose(int count) {
-  std::vector<Trial> trials;
-  TrialId id = book_.next_id();
-  for (; id < parts_.initial.size() && static_cast<int>(trials.size()) < count; ++id)
-    trials.push_back({.id = id, .genome = parts_.initial[id]});
-  if (!trials.empty()) return trials;
-  return parts_.searcher.ask(id, count);
-}
-
-// Refuses the trial, answers it from memory, or starts it.
-Result<void> Driver::consider(const Trial& trial, std::vector<Slot>& slots) {
-  event::Asked asked;
-  asked.trial = trial.id;
-  asked.params = trial.genome.assignments();
-  asked.proposer = trial.id < parts_.initial.size() ? "initial" : parts_.config.algorithm.name;
-  asked.at_s = parts_.clock.wall_s();
-  const auto candidate = parts_.decode(trial.genome);
-  if (candidate) {
-    asked.arch_hash = candidate->arch_hash == 0 ? "" : to_hex(candidate->arch_hash);
-    asked.network_params = candidate->cost.params;
-    asked.flops = candidate->cost.flops;
-  }
-  const std::string identity = identity_of(asked.arch_hash, asked.params);
-  DETOL_TRY(record(std::move(asked)));
-  if (!candidate) return tell_failed(trial.id, candidate.error().cause, candidate.error().reason);
-  const TrialEntry* earlier = book_.answer_for(identity);
-  if (earlier == nullptr || parts_.config.repeats > 0) return start(trial.id, slots);
-  return record(event::Told{.trial = trial.id,
-                            .state = std::string(to_text(earlier->state)),
-                            .failure = earlier->failure,
-                            .reason = fmt::format("same as trial {}", earlier->trial.id),
-                            .outcome = *earlier->outcome,
-                            .at_s = parts_.clock.wall_s()});
-}
-
-Result<void> Driver::start(TrialId trial, std::vector<Slot>& slots) {
-  const Slot slot = slots.back();
-  slots.pop_back();
-  const TrialEntry& entry = *book_.find(trial);
-  const int attempt = entry.attempt + 1;
-  orders_.push_back({slot.worker,
-                     {.trial = trial,
-                      .attempt = attempt,
-                      .seed = trial_seed(parts_.config.seed, trial),
-                      .acknowledged = entry.epochs,
-                      .folder = (parts_.folder / std::to_string(trial)).string(),
-                      .params = entry.trial.genome.assignments()}});
-  last_report_s_[trial] = parts_.clock.now_s();
-  return record(event::Started{
-      .trial = trial, .attempt = attempt, .worker = slot.name, .at_s = parts_.clock.wall_s()});
-}
-
 Result<void> Driver::absorb(const std::vector<PoolEvent>& events) {
   for (const PoolEvent& event : events)
     DETOL_TRY(std::visit([this](const auto& e) { return handle(e); }, event));
   DETOL_TRY(end_overlong());
+  look_for_a_stop();
   look_for_an_end();
-  return commit();
+  return {};
 }
 
 Result<void> Driver::handle(const message::Report& report) {
@@ -196,10 +85,10 @@ Result<Verdict> Driver::judge(TrialId trial, int epoch) {
   look_for_an_end();
   if (epoch >= full_length(trial)) {
     DETOL_TRY(tell(trial, "COMPLETE", ""));
-  } else if (pruned) {
-    DETOL_TRY(tell(trial, "PRUNED", parts_.config.pruner.name));
   } else if (is_overlong(trial)) {
     DETOL_TRY(tell(trial, "PRUNED", std::string(kTooLong)));
+  } else if (pruned) {
+    DETOL_TRY(tell(trial, "PRUNED", parts_.config.pruner.name));
   } else if (closing_ && !closing_->prune_reason.empty()) {
     DETOL_TRY(tell(trial, "PRUNED", closing_->prune_reason));
   } else {
@@ -209,8 +98,14 @@ Result<Verdict> Driver::judge(TrialId trial, int epoch) {
 }
 
 Result<void> Driver::handle(const message::Ended& ended) {
-  noted_.push_back({ended.trial, ended.attempt});
-  if (!is_current(ended.trial, ended.attempt)) return {};
+  const message::Noted noted{ended.trial, ended.attempt};
+  const bool is_current_attempt = is_current(ended.trial, ended.attempt);
+  if (!is_current_attempt && !is_paused_) {  // its outcome is durable: the worker is free at once
+    parts_.pool.answer(noted);
+    return {};
+  }
+  noted_.push_back(noted);
+  if (!is_current_attempt) return {};
   const Evaluation& evaluation = ended.evaluation;
   if (ended.broken) {
     return handle(Lost{ended.trial, ended.attempt, true, false, evaluation.reason});
@@ -219,7 +114,7 @@ Result<void> Driver::handle(const message::Ended& ended) {
     case Evaluation::End::kFailed:
       return tell_failed(ended.trial, evaluation.cause, evaluation.reason);
     case Evaluation::End::kSuspended:
-      return requeue(ended.trial, "stopped");
+      return requeue(ended.trial, std::string(kStoppedReason));
     case Evaluation::End::kFinished:
       break;
   }
@@ -228,17 +123,35 @@ Result<void> Driver::handle(const message::Ended& ended) {
 
 Result<void> Driver::handle(const Lost& lost) {
   if (!is_current(lost.trial, lost.attempt)) return {};
-  if (lost.out_of_memory) return tell_failed(lost.trial, Cause::kOutOfMemory, lost.reason);
+  const TrialEntry& entry = *book_.find(lost.trial);
+  if (lost.out_of_memory) {
+    if (entry.oom_kills > 0) return tell_failed(lost.trial, Cause::kOutOfMemory, lost.reason);
+    return requeue(lost.trial, std::string(kOutOfMemoryReason) + lost.reason);
+  }
   DETOL_TRY(
       requeue(lost.trial, lost.counts ? std::string(kCrashedReason) + lost.reason : lost.reason));
-  const TrialEntry& entry = *book_.find(lost.trial);
-  if (entry.crashes < parts_.config.resources.attempts && entry.losses < kMostLosses) return {};
-  return tell_failed(lost.trial, Cause::kCrashed, lost.reason);
+  if (entry.crashes >= parts_.config.resources.attempts || entry.losses >= kMostLosses)
+    return tell_failed(lost.trial, Cause::kCrashed, lost.reason);
+  const double back_off_s = std::min(std::ldexp(1.0, entry.losses - 2), kMostBackOffS);
+  if (entry.losses > 1) not_before_s_[lost.trial] = parts_.clock.now_s() + back_off_s;
+  return {};
 }
 
 Result<void> Driver::handle(const StopRequest&) {
-  if (!is_stopping()) stop_deadline_s_ = parts_.clock.now_s() + kStopPatienceS;
+  if (is_stopping()) return {};
+  looked_s_ = parts_.clock.now_s();
+  stop_deadline_s_ = looked_s_ + kStopPatienceS;
+  parts_.pool.suspend();
   return {};
+}
+
+void Driver::look_for_a_stop() {
+  if (parts_.clock.now_s() - looked_s_ < kLookEveryS) return;
+  looked_s_ = parts_.clock.now_s();
+  if (is_stopping())
+    parts_.pool.suspend();
+  else if (parts_.is_stop_requested())
+    (void)handle(StopRequest{});
 }
 
 Result<void> Driver::end_overlong() {
@@ -289,7 +202,8 @@ bool Driver::is_current(TrialId trial, int attempt) const {
 bool Driver::is_over() const {
   if (is_stopping() && parts_.clock.now_s() >= *stop_deadline_s_) return true;
   if (book_.running() > 0 || is_paused_) return false;
-  const bool all_placed = trials_left() <= 0 && book_.in_state(TrialState::kWaiting).empty();
+  const bool all_placed = trials_left() <= 0 && book_.in_state(TrialState::kWaiting).empty() &&
+                          !parts_.pruner.promotion();
   return is_stopping() || closing_ || exhausted_ || all_placed;
 }
 
@@ -316,7 +230,8 @@ Spent Driver::spent() const {
 
 // What still runs was stopped in mid-epoch and goes on from its last checkpoint.
 Result<std::string> Driver::finish() {
-  for (TrialId id : book_.in_state(TrialState::kRunning)) DETOL_TRY(requeue(id, "stopped"));
+  for (TrialId id : book_.in_state(TrialState::kRunning))
+    DETOL_TRY(requeue(id, std::string(kStoppedReason)));
   const bool cuts = !is_stopping() && closing_ && !closing_->prune_reason.empty();
   for (TrialId id : book_.in_state(TrialState::kWaiting)) {
     if (cuts && book_.find(id)->epochs > 0) DETOL_TRY(tell(id, "PRUNED", closing_->prune_reason));

@@ -1,8 +1,9 @@
 #pragma once
 
 // Driver: the search itself. It asks for candidates, refuses or answers from memory what
-// needs no training, places the rest on free workers, and turns what the workers report into
-// events: committed first, then acknowledged, then told to the searcher.
+// needs no training, places the rest on free workers, goes on with trials that the pruner
+// promotes, and turns what the workers report into events: nothing leaves this process before
+// they are durable.
 //
 // It sees the world only through its parts (ledger, pool, clock): the same code runs a study
 // on processes and in a test's virtual time. Not thread-safe.
@@ -46,6 +47,8 @@ struct DriverParts {
   std::filesystem::path folder = {};  // of the study's artefacts
   std::vector<Genome> initial = {};   // proposed first, as trials 0, 1, ...
   bool retry_failed = false;
+  // Somebody asked for a stop by other means than a signal. Looked at once a second.
+  std::function<bool()> is_stop_requested = [] { return false; };
 };
 
 class Driver {
@@ -75,6 +78,9 @@ class Driver {
 
   Result<void> adopt();
   Result<void> place();
+  Result<void> fill_free_workers();
+  Result<void> go_on_with_waiting(std::vector<Slot>& slots);
+  Result<void> promote(std::vector<Slot>& slots);
   Result<bool> ask_round(std::vector<Slot>& slots);
   std::vector<Trial> propose(int count);
   Result<void> consider(const Trial& trial, std::vector<Slot>& slots);
@@ -88,6 +94,7 @@ class Driver {
   Result<void> handle(const Unusable& unusable) { return tl::unexpected(unusable.error); }
   Result<Verdict> judge(TrialId trial, int epoch);
   Result<void> end_overlong();
+  void look_for_a_stop();
   void look_for_an_end();
 
   Result<void> tell(TrialId trial, std::string state, std::string reason);
@@ -95,7 +102,8 @@ class Driver {
   Result<void> requeue(TrialId trial, std::string reason);
   Result<void> record(Event event);  // applies it; durable at the next commit()
   Result<void> apply(const Event& event);
-  void learn(const Event& event);  // lets the searcher know, once it is durable
+  void inform(const event::Reported& reported);  // the pruner and the target
+  void inform(const event::Told& told);          // the searcher and the pruner
   Result<void> account();
   Result<void> commit();  // on a full disk keeps the batch for the next call
 
@@ -113,11 +121,13 @@ class Driver {
   Book book_;
   std::map<TrialId, int> full_length_;       // epochs of the recipe of each running trial
   std::map<TrialId, double> last_report_s_;  // or start, of each running trial
+  std::map<TrialId, double> not_before_s_;   // of each trial that keeps being lost
   double began_s_ = 0;
   double committed_s_ = 0;
   Spent before_;  // wall and device time of earlier masters
   std::optional<Closing> closing_;
   std::optional<double> stop_deadline_s_;  // a stop was asked for
+  double looked_s_ = 0;                    // for a stop, and reminded the workers of it
   bool is_paused_ = false;                 // the disk is full
   bool exhausted_ = false;                 // the searcher has nothing more to propose
   bool target_reached_ = false;

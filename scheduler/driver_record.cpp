@@ -1,5 +1,6 @@
-// The driver's way of writing: events change the book at once, become durable together at
-// commit(), and only then leave the process.
+// The driver's way of writing: events change the book, the searcher and the pruner at once,
+// become durable together at commit(), and only then leave the process. Should the commit
+// fail, the process ends, or, on a full disk, the same events are committed later.
 
 #include <utility>
 
@@ -10,36 +11,39 @@
 namespace detol {
 namespace {
 
-constexpr double kAccountEveryS = 30;  // device time that a kill may forget
+constexpr double kAccountEveryS = 5;  // device time that a kill may forget
 
 }  // namespace
 
 Result<void> Driver::replay(std::span<const Event> events) {
-  for (const Event& event : events) {
-    DETOL_TRY(apply(event));
-    learn(event);
-  }
+  for (const Event& event : events) DETOL_TRY(apply(event));
   before_ = book_.spent();
   return {};
 }
 
-// The book, the pruner and the target see events in the ledger's order.
+// The book, the pruner, the target and the searcher see events in the ledger's order.
 Result<void> Driver::apply(const Event& event) {
   DETOL_TRY(book_.apply(event));
-  const auto* reported = std::get_if<event::Reported>(&event);
-  if (reported == nullptr) return {};
-  const double value = book_.find(reported->trial)->values.front();
-  advice_ = parts_.pruner.judge(reported->trial, reported->epoch, value);
-  for (const auto& [name, measured] : reported->metrics) {
-    if (parts_.target && parts_.target->metric == name)
-      target_reached_ = target_reached_ || parts_.target->is_reached_by(measured);
-  }
+  if (const auto* reported = std::get_if<event::Reported>(&event)) inform(*reported);
+  if (const auto* told = std::get_if<event::Told>(&event)) inform(*told);
+  if (const auto* requeued = std::get_if<event::Requeued>(&event))
+    parts_.pruner.withdraw(requeued->trial);
   return {};
 }
 
-void Driver::learn(const Event& event) {
-  if (const auto* told = std::get_if<event::Told>(&event))
-    parts_.searcher.tell(book_.find(told->trial)->trial, told->outcome);
+void Driver::inform(const event::Reported& reported) {
+  const double value = book_.find(reported.trial)->values.front();
+  advice_ = parts_.pruner.judge(reported.trial, reported.epoch, value);
+  for (const auto& [name, measured] : reported.metrics) {
+    if (parts_.target && parts_.target->metric == name)
+      target_reached_ = target_reached_ || parts_.target->is_reached_by(measured);
+  }
+}
+
+void Driver::inform(const event::Told& told) {
+  parts_.searcher.tell(book_.find(told.trial)->trial, told.outcome);
+  const bool is_paused = told.state == "PRUNED" && told.reason == parts_.config.pruner.name;
+  if (!is_paused) parts_.pruner.withdraw(told.trial);
 }
 
 Result<void> Driver::record(Event event) {
@@ -49,6 +53,9 @@ Result<void> Driver::record(Event event) {
 }
 
 Result<void> Driver::account() {
+  const bool is_accounted =
+      !batch_.empty() && std::holds_alternative<event::Accounted>(batch_.back());
+  if (is_accounted) batch_.pop_back();  // of an append that found the disk full
   const Spent now = spent();
   return record(event::Accounted{.wall_s = now.wall_s, .device_s = now.device_s});
 }
@@ -72,7 +79,6 @@ Result<void> Driver::commit() {
     parts_.pool.start(order.worker, order.train);
   if (!batch_.empty()) fault_or_throw("master.answered");
   for (const Event& event : std::exchange(batch_, {})) {
-    learn(event);
     for (Observer* observer : parts_.observers) observer->happened(event, book_);
   }
   return {};

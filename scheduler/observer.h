@@ -17,6 +17,9 @@ class Observer {
  public:
   virtual ~Observer() = default;
 
+  // Once, before the first event: the state that a replayed ledger left.
+  virtual void began(const Book&) {}
+
   // `book` is the state after the transaction that holds the event.
   virtual void happened(const Event& event, const Book& book) = 0;
 

@@ -12,7 +12,8 @@ namespace {
 constexpr std::array kPruners = {
     PrunerRow{"none", "trains every trial to its last epoch", make_none},
     PrunerRow{"median", "stops a trial that is worse than the median of the others", make_median},
-    PrunerRow{"asha", "lets the best third of a rung go on to three times its epochs", make_asha},
+    PrunerRow{"asha", "pauses trials at rungs, lets the best third of a rung go on to the next",
+              make_asha, true},
 };
 
 }  // namespace

@@ -4,8 +4,8 @@
 // whether a free worker should rather go on with a paused trial than begin a new one.
 //
 // A pure state machine like a Searcher: it knows no clock and no worker, and applying a
-// ledger's reports, promotions and failures in their order rebuilds it. Stopping is never a
-// failure: what a stopped trial taught is told to the searcher. Not thread-safe.
+// ledger's reports and withdrawals in their order rebuilds it. Stopping is never a failure:
+// what a stopped or paused trial taught is told to the searcher. Not thread-safe.
 
 #include <map>
 #include <memory>
@@ -37,8 +37,9 @@ class Pruner {
   // The paused trial that the next free worker should go on with, if any.
   virtual std::optional<TrialId> promotion() const { return std::nullopt; }
 
-  // A paused trial goes on, or an ended one is retried. REQUIRES: it was paused or ended.
-  virtual void resumed(TrialId) {}
+  // The trial is not paused (any more): it goes on, or it has ended for good. Changes nothing
+  // about a trial that was not.
+  virtual void withdraw(TrialId) {}
 };
 
 struct PrunerSettings {
@@ -51,6 +52,7 @@ struct PrunerRow {
   std::string_view name;  // search.pruner
   std::string_view summary;
   Result<std::unique_ptr<Pruner>> (*make)(const PrunerSettings& settings);
+  bool pauses = false;  // what it prunes may go on later
 };
 
 // Every pruner detol knows, in the order `detol search --help` prints them.

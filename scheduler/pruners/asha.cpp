@@ -1,33 +1,97 @@
-// Asynchronous successive halving in its stopping form (Li et al., 2020, "A System for
-// Massively Parallel Hyperparameter Tuning", MLSys, arXiv 1810.05934, algorithm 2).
+// Asynchronous successive halving with promotion (Li et al., 2020, "A System for Massively
+// Parallel Hyperparameter Tuning", MLSys, arXiv 1810.05934, algorithm 2).
 //
-// Rungs stand at min_resource * reduction_factor^k epochs, below the full length. A trial
-// that reaches a rung leaves its value there and goes on only if it is among the best
-// 1/reduction_factor of the values left there so far, its own included:
+// Rungs stand at min_resource * reduction_factor^k epochs, below the full length, which is the
+// top. A trial that reaches a rung leaves its value there and pauses. A worker that becomes
+// free looks from the highest rung down for a trial to promote:
 //
-//   it goes on  <=>  fewer than max(1, floor(n / reduction_factor)) of the n values are better
+//   among the best floor(n / reduction_factor) of the n values of a rung,
+//   the best whose trial was not promoted from it yet
 //
-// With reduction_factor 3 and losses arriving at a rung as 5, 4, 4.5, 7, 3, 3.5: go, go, stop,
-// stop, go, go (the sixth has one better value, and two of six may go on). A tie goes on.
+// and trains it from its checkpoint to the next rung; where no rung has one, it begins a new
+// trial. Nobody waits for a rung to fill.
 //
-// The algorithm of the paper pauses trials and promotes them later, so a rung with fewer
-// than reduction_factor values promotes nobody. A rule that must decide at once cannot wait:
-// max(1, .) lets an early arrival go on if it is the best so far, as Optuna's
-// SuccessiveHalvingPruner does (Akiba et al., 2019, arXiv 1907.10902). The first trial is thus
-// trained to the end, and a study of twenty trials already has a full-length result.
+//   reduction_factor 3, one worker; trials 0, 1, ... leave 5, 4, 4.5, 7, 3, 3.5 at the lowest rung.
+//   After the third value one of three may go on: trial 1 (4). After the fifth, one of five:
+//   that is trial 4 (3) now, so it goes on, too. After the sixth, two of six: 4 and 5 (3.5), of
+//   which 4 was promoted already; trial 5 goes on.
 //
-// Price per report: a binary search and one insertion into a sorted array, on rungs only.
+// What the paper leaves open, and its answers here:
+// - With several workers a rung holds what was reported so far, and a promotion is decided
+//   when a worker becomes free, never earlier. Two runs may so promote in different orders;
+//   the same order of events promotes the same trials, and one worker runs the textbook's
+//   sequence.
+// - Of equal values, the one with the smaller trial number is the better.
+// - NaN is the worst value of its rung and is never promoted. A trial that failed, or was not
+//   trained because its result was known, left no value and does not count.
+// - The trial's own recipe may be shorter than the full length: it is complete then, keeps its
+//   place in the rungs it has passed, and is not promoted.
+//
+// Price: a study of fewer than reduction_factor^(rungs) trials brings none to its full length,
+// and paused trials hold disk space (see keeper.h). Per report O(log n).
 
-#include <algorithm>
 #include <cstdint>
 #include <map>
-#include <vector>
+#include <set>
+#include <unordered_map>
 
 #include "core/options.h"
 #include "scheduler/pruners/pruners.h"
 
 namespace detol {
 namespace {
+
+struct Place {
+  double loss;
+  TrialId trial;
+
+  bool operator<(const Place& other) const {
+    return loss != other.loss ? loss < other.loss : trial < other.trial;
+  }
+};
+
+// The values left at one number of epochs.
+class Rung {
+ public:
+  void enter(const Place& place, bool is_paused, std::int64_t reduction_factor) {
+    if (is_paused) paused_.insert(place);
+    rest_.insert(place);
+    ++size_;
+    if (size_ % reduction_factor == 0) {
+      raise(*rest_.begin());
+    } else if (!best_.empty() && place < *best_.rbegin()) {
+      raise(place);
+      lower(*best_.rbegin());
+    }
+  }
+
+  void withdraw(const Place& place) {
+    paused_.erase(place);
+    promotable_.erase(place);
+  }
+
+  // In the order of their values: the paused ones among the best 1/reduction_factor.
+  const std::set<Place>& promotable() const { return promotable_; }
+
+ private:
+  void raise(Place place) {
+    rest_.erase(place);
+    best_.insert(place);
+    if (paused_.contains(place)) promotable_.insert(place);
+  }
+
+  void lower(Place place) {
+    best_.erase(place);
+    rest_.insert(place);
+    promotable_.erase(place);
+  }
+
+  std::int64_t size_ = 0;
+  std::set<Place> best_;  // floor(size / reduction_factor) of them
+  std::set<Place> rest_;
+  std::set<Place> paused_;
+  std::set<Place> promotable_;
+};
 
 class Asha final : public Pruner {
  public:
@@ -37,22 +101,42 @@ class Asha final : public Pruner {
       rungs_[epoch];
   }
 
-  Advice judge(TrialId, int epoch, double value) override {
+  Advice judge(TrialId trial, int epoch, double value) override {
+    const bool is_nan = value != value;
     const auto rung = rungs_.find(epoch);
-    if (rung == rungs_.end()) return value != value ? Advice::kStop : Advice::kGoOn;
-    std::vector<double>& losses = rung->second;
-    const double loss = loss_of(direction_, value);
-    const auto better = std::ranges::lower_bound(losses, loss) - losses.begin();
-    losses.insert(losses.begin() + better, loss);
-    const auto n = static_cast<std::int64_t>(losses.size());
-    const bool stops = value != value || better >= std::max<std::int64_t>(1, n / reduction_factor_);
-    return stops ? Advice::kStop : Advice::kGoOn;
+    if (rung == rungs_.end()) return is_nan ? Advice::kStop : Advice::kGoOn;
+    const Place place{loss_of(direction_, value), trial};
+    rung->second.enter(place, !is_nan, reduction_factor_);
+    if (is_nan) return Advice::kStop;
+    paused_.insert_or_assign(trial, Paused{&rung->second, place});
+    return Advice::kPause;
+  }
+
+  std::optional<TrialId> promotion() const override {
+    for (auto rung = rungs_.rbegin(); rung != rungs_.rend(); ++rung) {
+      const std::set<Place>& promotable = rung->second.promotable();
+      if (!promotable.empty()) return promotable.begin()->trial;
+    }
+    return std::nullopt;
+  }
+
+  void withdraw(TrialId trial) override {
+    const auto found = paused_.find(trial);
+    if (found == paused_.end()) return;
+    found->second.rung->withdraw(found->second.place);
+    paused_.erase(found);
   }
 
  private:
+  struct Paused {
+    Rung* rung;
+    Place place;
+  };
+
   const Direction direction_;
   const std::int64_t reduction_factor_;
-  std::map<std::int64_t, std::vector<double>> rungs_;  // by epoch: sorted losses, one per trial
+  std::map<std::int64_t, Rung> rungs_;  // by epoch; complete after construction
+  std::unordered_map<TrialId, Paused> paused_;
 };
 
 }  // namespace

@@ -10,20 +10,10 @@
 namespace detol {
 namespace {
 
-using testing_support::FakePool;
+using testing_support::events_of;
 using testing_support::FakeStudy;
 using testing_support::MemoryLedger;
 using testing_support::Mishap;
-
-template <typename E>
-std::vector<E> events_of(MemoryLedger& ledger) {
-  std::vector<E> found;
-  const std::vector<Event> all = ledger.events(1).value();
-  for (const Event& event : all) {
-    if (const auto* e = std::get_if<E>(&event)) found.push_back(*e);
-  }
-  return found;
-}
 
 TEST(Driver, TrainsTheBudgetOfTrialsToTheirLastEpoch) {
   for (int workers : {1, 3, 10}) {
@@ -157,50 +147,6 @@ TEST(Driver, ATargetThatIsReachedEndsTheStudy) {
   EXPECT_EQ(study.driver->book().running(), 0);
 }
 
-TEST(Driver, ALostTrialGoesOnFromItsLastAcknowledgedEpoch) {
-  FakeStudy study;
-  study.pool.mishap = [](const message::Train& train, int epoch) {
-    return train.trial == 2 && train.attempt == 1 && epoch == 3 ? Mishap::kKilled : Mishap::kNone;
-  };
-  ASSERT_TRUE(study.run());
-  EXPECT_EQ(study.pool.started[3].trial, 2u);
-  EXPECT_EQ(study.pool.started[3].attempt, 2);
-  EXPECT_EQ(study.pool.started[3].acknowledged, 2);
-  EXPECT_EQ(study.pool.started[3].seed, study.pool.started[2].seed);
-  EXPECT_EQ(study.trial(2).state, TrialState::kComplete);
-}
-
-TEST(Driver, ATrialThatCrashesThreeTimesInARowFails) {
-  FakeStudy study;
-  study.pool.mishap = [](const message::Train& train, int epoch) {
-    return train.trial == 1 && epoch == 2 ? Mishap::kCrash : Mishap::kNone;
-  };
-  ASSERT_TRUE(study.run());
-  EXPECT_EQ(study.trial(1).failure, "crashed");
-  EXPECT_EQ(study.trial(1).attempt, 4);  // the first ended an epoch, so three more
-  EXPECT_EQ(study.trial(1).epochs, 1);
-}
-
-TEST(Driver, KillsFromOutsideDoNotCountAgainstATrial) {
-  FakeStudy study;
-  study.pool.mishap = [](const message::Train& train, int) {
-    return train.attempt <= 10 ? Mishap::kKilled : Mishap::kNone;
-  };
-  ASSERT_TRUE(study.run());
-  for (const TrialEntry& t : study.driver->book().trials())
-    EXPECT_EQ(t.state, TrialState::kComplete);
-}
-
-TEST(Driver, ADivergedTrialIsAResultAndIsNotRetried) {
-  FakeStudy study;
-  study.pool.mishap = [](const message::Train& train, int) {
-    return train.trial == 1 ? Mishap::kDiverge : Mishap::kNone;
-  };
-  ASSERT_TRUE(study.run());
-  EXPECT_EQ(study.trial(1).failure, "diverged");
-  EXPECT_EQ(study.trial(1).attempt, 1);
-}
-
 TEST(Driver, ATrialThatDivergesAtOnceIsOneOfTheBudget) {
   FakeStudy study;
   study.budget = "3trials";
@@ -276,29 +222,6 @@ TEST(Driver, ATrialThatTakesTooLongIsPrunedOrTimesOut) {
   EXPECT_EQ(study.pool.dropped, std::vector<TrialId>{1});
 }
 
-TEST(Driver, AStopRequestSuspendsAtTheNextEpochAndIsResumable) {
-  FakeStudy study(2);
-  study.pool.stop_at = 3;
-  const auto ended = study.run();
-  ASSERT_FALSE(ended);
-  EXPECT_EQ(ended.error().code, ErrorCode::kInterrupted);
-  EXPECT_EQ(study.driver->book().running(), 0);
-  EXPECT_EQ(study.pool.answers.back().verdict, Verdict::kSuspend);
-  EXPECT_LE(study.pool.answers.size(), 5u);
-  FakeStudy again(2, study.ledger);
-  ASSERT_TRUE(again.run());
-  EXPECT_EQ(again.driver->book().in_state(TrialState::kComplete).size(), 6u);
-}
-
-TEST(Driver, AStopRequestDoesNotWaitForALongEpoch) {
-  FakeStudy study;
-  study.pool.epoch_s = 1000;
-  study.pool.stop_at = 0;
-  ASSERT_FALSE(study.run());
-  EXPECT_LE(study.clock.now, 10);
-  EXPECT_EQ(study.trial(0).state, TrialState::kWaiting);
-}
-
 TEST(Driver, WhatAWorkerStillTrainsAfterARestartOfTheMasterGoesOn) {
   FakeStudy study;
   study.pool.stop_at = 2;
@@ -327,19 +250,6 @@ TEST(Driver, AFullDiskPausesTheStudyAndLosesNothing) {
   ASSERT_TRUE(paused.run());
   EXPECT_EQ(paused.outcomes(), plain.outcomes());
   EXPECT_GT(paused.clock.now, plain.clock.now);
-}
-
-TEST(Driver, RetryFailedGivesCrashedTrialsAnotherChance) {
-  FakeStudy study;
-  study.pool.mishap = [](const message::Train& train, int) {
-    return train.trial == 1 ? Mishap::kBroken : Mishap::kNone;
-  };
-  ASSERT_TRUE(study.run());
-  ASSERT_EQ(study.trial(1).failure, "crashed");
-  FakeStudy again(1, study.ledger);
-  again.retry_failed = true;
-  ASSERT_TRUE(again.run());
-  EXPECT_EQ(again.trial(1).state, TrialState::kComplete);
 }
 
 // Every instant at which a master can be killed: between two transactions. The resumed study

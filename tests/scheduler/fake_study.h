@@ -29,6 +29,7 @@ class MemoryLedger final : public Ledger {
   Result<void> append(StudyId, std::span<const Event> events) override {
     if (full-- > 0) return fail(ErrorCode::kStorage, "the disk is full");
     transactions.emplace_back(events.begin(), events.end());
+    if (on_append) on_append();
     return {};
   }
   bool may_retry() const override { return true; }
@@ -40,12 +41,23 @@ class MemoryLedger final : public Ledger {
   }
   std::vector<std::vector<Event>> transactions;
   int full = 0;  // appends that find no space
+  std::function<void()> on_append;
 };
 
 // What happens to a training trial at one of its epochs, instead of a report.
-enum class Mishap { kNone, kKilled, kCrash, kDiverge, kBroken, kHang };
+enum class Mishap {
+  kNone,
+  kKilled,     // by somebody outside
+  kCrash,      // by a signal of its own
+  kOomKilled,  // by the system's OOM killer
+  kDiverge,    // the trainer says so
+  kNoMemory,   // the trainer says so
+  kBroken,
+  kHang,
+};
 
-// `workers` workers; epoch e of a trial takes epoch_s seconds and reports loss(x, e).
+// `workers` workers; epoch e of a trial takes epoch_s seconds and reports loss(train, e). Told
+// to suspend, a worker ends in mid-epoch, and a later attempt trains the rest of that epoch.
 class FakePool final : public Pool {
  public:
   FakePool(int workers, VirtualClock& clock) : clock_(clock), busy_(static_cast<size_t>(workers)) {}
@@ -60,8 +72,10 @@ class FakePool final : public Pool {
   }
   void start(int worker, const message::Train& train) override {
     started.push_back(train);
+    const auto suspended = left_s.extract(train.trial);
     busy_[static_cast<std::size_t>(worker)] =
-        Training{train, train.acknowledged + 1, clock_.now + epoch_s};
+        Training{train, train.acknowledged + 1,
+                 clock_.now + (suspended.empty() ? epoch_s : suspended.mapped())};
   }
   void answer(const message::Answer& answer) override {
     answers.push_back(answer);
@@ -80,7 +94,15 @@ class FakePool final : public Pool {
       if (worker && worker->train.trial == trial) worker.reset();
     }
   }
-  void suspend() override { is_suspended = true; }
+  void suspend() override {
+    suspended_at.push_back(clock_.now);
+    for (auto& worker : busy_) {
+      if (!hears_suspend || !worker || worker->due_s > 1e17) continue;
+      left_s[worker->train.trial] = worker->due_s - clock_.now;
+      worker->end = Verdict::kSuspend;
+      worker->due_s = clock_.now;
+    }
+  }
   void retire() override { is_retired = true; }
   std::vector<PoolEvent> wait() override {
     if (stop_at && waits++ == *stop_at) return {StopRequest{}};
@@ -95,12 +117,13 @@ class FakePool final : public Pool {
   }
   double held_s() override { return clock_.now * static_cast<double>(busy_.size()); }
 
-  static double loss(const message::Train& train, int epoch) {
+  static double parabola(const message::Train& train, int epoch) {
     const double x = std::get<double>(train.params.front().second);
     return (x - 0.3) * (x - 0.3) + 1.0 / epoch;
   }
 
   double epoch_s = 1;
+  std::function<double(const message::Train&, int epoch)> loss = parabola;
   std::function<Mishap(const message::Train&, int epoch)> mishap;
   std::optional<int> stop_at;  // the wait that brings a StopRequest
   int waits = 0;
@@ -110,7 +133,9 @@ class FakePool final : public Pool {
   std::vector<message::Train> started;
   std::vector<message::Answer> answers;
   std::vector<TrialId> dropped;
-  bool is_suspended = false;
+  bool hears_suspend = true;         // in mid-epoch
+  std::map<TrialId, double> left_s;  // of the epoch in which a trial was suspended
+  std::vector<double> suspended_at;
   bool is_retired = false;
 
  private:
@@ -136,6 +161,8 @@ class FakePool final : public Pool {
         break;
       case Mishap::kDiverge:
         return ended({Evaluation::End::kFailed, Cause::kDiverged, "NaN"});
+      case Mishap::kNoMemory:
+        return ended({Evaluation::End::kFailed, Cause::kOutOfMemory, "an allocation failed"});
       case Mishap::kBroken:
         return ended({}, true);
       case Mishap::kHang:
@@ -143,6 +170,9 @@ class FakePool final : public Pool {
       case Mishap::kKilled:
         worker.reset();
         return {Lost{now.train.trial, now.train.attempt, false, false, "killed"}};
+      case Mishap::kOomKilled:
+        worker.reset();
+        return {Lost{now.train.trial, now.train.attempt, false, true, "killed by the system"}};
       case Mishap::kCrash:
         worker.reset();
         return {Lost{now.train.trial, now.train.attempt, true, false, "signal 11"}};
@@ -161,7 +191,7 @@ class FakePool final : public Pool {
   std::vector<std::optional<Training>> busy_;
 };
 
-// One parameter x in [0, 1], four epochs, minimise loss. `refuses` makes candidates that
+// One parameter x in [0, 1], `epochs` epochs, minimise loss. `refuses` makes candidates that
 // are too large.
 struct FakeStudy {
   explicit FakeStudy(int workers = 1, MemoryLedger earlier = {})
@@ -170,17 +200,26 @@ struct FakeStudy {
     config.seed = 7;
     config.space = SpaceBuilder().add_float("x", 0, 1, {.step = step}).build().value();
     config.objectives = {minimize("loss")};
-    config.max_epochs = 4;
     config.algorithm.name = "evolution";
     config.pruner.name = "none";
   }
 
   // Like a fresh master: what it knows is in the ledger.
   Result<std::string> run() {
+    DETOL_TRY(replay());
+    return driver->run();
+  }
+
+  // Everything up to the first trial.
+  Result<void> replay() {
+    config.max_epochs = epochs;
     searcher = make_searcher(config.algorithm.name, config.space,
                              {.seed = config.seed, .objectives = config.objectives, .options = {}})
                    .value();
-    pruner = make_pruner(config.pruner.name, {.max_epochs = 4, .options = {}}).value();
+    pruner = make_pruner(config.pruner.name, {.direction = config.objectives.front().direction,
+                                              .max_epochs = epochs,
+                                              .options = config.pruner.options})
+                 .value();
     driver = std::make_unique<Driver>(DriverParts{
         .config = config,
         .decode = [this](const Genome& genome) { return decode(genome); },
@@ -190,14 +229,15 @@ struct FakeStudy {
         .pruner = *pruner,
         .pool = pool,
         .clock = clock,
+        .observers = observers,
         .budget = parse_budget(budget).value(),
         .target = target,
         .folder = "artefacts",
         .initial = initial,
         .retry_failed = retry_failed,
+        .is_stop_requested = is_stop_requested,
     });
-    DETOL_TRY(driver->replay(ledger.events(1).value()));
-    return driver->run();
+    return driver->replay(ledger.events(1).value());
   }
 
   tl::expected<Candidate, StudyConfig::Refused> decode(const Genome& genome) const {
@@ -207,7 +247,7 @@ struct FakeStudy {
                         .recipe = {},
                         .cost = {},
                         .arch_hash = 0};
-    candidate.recipe.epochs = 4;
+    candidate.recipe.epochs = epochs;
     return candidate;
   }
 
@@ -223,12 +263,15 @@ struct FakeStudy {
   const TrialEntry& trial(TrialId id) const { return driver->book().trials().at(id); }
 
   double step = 0;
+  int epochs = 4;
   StudyConfig config;
   std::string budget = "6trials";
   std::optional<Target> target;
   std::vector<Genome> initial;
   bool retry_failed = false;
   std::function<bool(double)> refuses;
+  std::function<bool()> is_stop_requested = [] { return false; };
+  std::vector<Observer*> observers;
 
   VirtualClock clock;
   MemoryLedger ledger;
@@ -237,5 +280,15 @@ struct FakeStudy {
   std::unique_ptr<Pruner> pruner;
   std::unique_ptr<Driver> driver;
 };
+
+template <typename E>
+std::vector<E> events_of(MemoryLedger& ledger) {
+  std::vector<E> found;
+  const std::vector<Event> all = ledger.events(1).value();
+  for (const Event& event : all) {
+    if (const auto* e = std::get_if<E>(&event)) found.push_back(*e);
+  }
+  return found;
+}
 
 }  // namespace detol::testing_support

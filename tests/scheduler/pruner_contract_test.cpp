@@ -1,11 +1,12 @@
 // What every pruner must honour. A new row in scheduler/pruner.cpp is tested here with no
 // further edit.
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <map>
+#include <optional>
 #include <ostream>
-#include <set>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -21,21 +22,11 @@ void PrintTo(const PrunerRow& row, std::ostream* out) {
 
 namespace {
 
-bool stops(Pruner& pruner, TrialId trial, int epoch, double value) {
-  return pruner.judge(trial, epoch, value) != Advice::kGoOn;
-}
-
 constexpr int kTrials = 60;
 constexpr int kEpochs = 27;
 
 // Noisy curves that fall towards a floor of their own, in a mixed order of trials, as many
-// workers would report them. A stopped trial reports no more.
-struct Report {
-  TrialId trial;
-  int epoch;
-  double value;
-};
-
+// workers would report them. A stopped trial reports no more, a paused one once promoted.
 double curve(TrialId trial, int epoch) {
   Rng rng = Rng(11).split(trial);
   const double floor = rng.uniform(0.1, 1.0);
@@ -43,27 +34,54 @@ double curve(TrialId trial, int epoch) {
   return floor + 1.0 / epoch + 0.05 * noise.normal();
 }
 
-// Drives the pruner over kTrials trials, eight at a time; returns what was reported and
-// which of the reports ended a trial.
-struct Trace {
-  std::vector<Report> reports;
-  std::vector<bool> decisions;
+// What a pruner was asked and what it said: one report, or (epoch 0) a promotion it named.
+struct Step {
+  TrialId trial = 0;
+  int epoch = 0;
+  double value = 0;
+  Advice advice = Advice::kGoOn;
+  bool operator==(const Step&) const = default;
 };
 
-Trace drive(Pruner& pruner, double sign = 1) {
-  Trace run;
+struct Running {
+  TrialId trial;
+  int epoch;
+};
+
+// The next thing for a free worker, if there is any.
+std::optional<Running> next_job(Pruner& pruner, TrialId& next, std::map<TrialId, int>& paused,
+                                std::vector<Step>& steps) {
+  if (const auto promoted = pruner.promotion()) {
+    EXPECT_TRUE(paused.contains(*promoted)) << "trial " << *promoted << " is not paused";
+    pruner.withdraw(*promoted);
+    steps.push_back({*promoted});
+    return Running{*promoted, paused.extract(*promoted).mapped()};
+  }
+  if (next < kTrials) return Running{next++, 0};
+  return std::nullopt;
+}
+
+// Drives the pruner over kTrials trials, eight at a time.
+std::vector<Step> drive(Pruner& pruner, double sign = 1) {
+  std::vector<Step> steps;
+  std::vector<Running> running;
+  std::map<TrialId, int> paused;  // and for how many epochs they were trained
   Rng order(5);
-  std::vector<Report> running;
-  for (TrialId next = 0; next < kTrials || !running.empty();) {
-    while (running.size() < 8 && next < kTrials) running.push_back({next++, 0, 0});
+  for (TrialId next = 0;;) {
+    while (running.size() < 8) {
+      const auto job = next_job(pruner, next, paused, steps);
+      if (!job) break;
+      running.push_back(*job);
+    }
+    if (running.empty()) return steps;
     const auto at = running.begin() + static_cast<std::ptrdiff_t>(order.below(running.size()));
     at->epoch += 1;
-    at->value = sign * curve(at->trial, at->epoch);
-    run.reports.push_back(*at);
-    run.decisions.push_back(stops(pruner, at->trial, at->epoch, at->value));
-    if (run.decisions.back() || at->epoch == kEpochs) running.erase(at);
+    Step step{at->trial, at->epoch, sign * curve(at->trial, at->epoch)};
+    step.advice = pruner.judge(step.trial, step.epoch, step.value);
+    steps.push_back(step);
+    if (step.advice == Advice::kPause) paused[step.trial] = step.epoch;
+    if (step.advice != Advice::kGoOn || at->epoch == kEpochs) running.erase(at);
   }
-  return run;
 }
 
 class PrunerContract : public testing::TestWithParam<PrunerRow> {
@@ -73,49 +91,74 @@ class PrunerContract : public testing::TestWithParam<PrunerRow> {
   }
 };
 
-TEST_P(PrunerContract, ApplyingTheReportsRebuildsIt) {
+TEST_P(PrunerContract, ApplyingReportsAndPromotionsRebuildsIt) {
   const auto live = make(), resumed = make();
-  const Trace run = drive(*live);
-  for (std::size_t i = 0; i < run.reports.size(); ++i) {
-    const auto& [trial, epoch, value] = run.reports[i];
-    EXPECT_EQ(stops(*resumed, trial, epoch, value), run.decisions[i]) << "report " << i;
+  for (const Step& step : drive(*live)) {
+    if (step.epoch == 0) {
+      EXPECT_EQ(resumed->promotion(), step.trial);
+      resumed->withdraw(step.trial);
+    } else {
+      EXPECT_EQ(resumed->judge(step.trial, step.epoch, step.value), step.advice);
+    }
   }
+  EXPECT_EQ(resumed->promotion(), live->promotion());
 }
 
 TEST_P(PrunerContract, NeverStopsTheBestValueOfAnEpoch) {
   const auto pruner = make();
-  const Trace run = drive(*pruner);
   std::map<int, double> best;
-  for (std::size_t i = 0; i < run.reports.size(); ++i) {
-    const auto& [trial, epoch, value] = run.reports[i];
-    const auto seen = best.try_emplace(epoch, value).first;
-    EXPECT_FALSE(run.decisions[i] && value <= seen->second) << "trial " << trial;
-    seen->second = std::min(seen->second, value);
+  for (const Step& step : drive(*pruner)) {
+    if (step.epoch == 0) continue;
+    const auto seen = best.try_emplace(step.epoch, step.value).first;
+    EXPECT_FALSE(step.advice == Advice::kStop && step.value <= seen->second) << step.trial;
+    seen->second = std::min(seen->second, step.value);
   }
 }
 
-TEST_P(PrunerContract, NeverStopsATrialAtItsFullLength) {
+TEST_P(PrunerContract, LetsATrialEndAtItsFullLength) {
   const auto pruner = make();
   (void)drive(*pruner);
-  EXPECT_FALSE(stops(*pruner, kTrials, kEpochs, 1e9));
+  EXPECT_EQ(pruner->judge(kTrials, kEpochs, 1e9), Advice::kGoOn);
 }
 
 TEST_P(PrunerContract, NeverStopsALoneTrial) {
   const auto pruner = make();
-  for (int epoch = 1; epoch <= kEpochs; ++epoch) EXPECT_FALSE(stops(*pruner, 3, epoch, epoch));
+  for (int epoch = 1; epoch <= kEpochs; ++epoch)
+    EXPECT_NE(pruner->judge(3, epoch, epoch), Advice::kStop);
+}
+
+TEST_P(PrunerContract, PausesIfItsRowSaysSo) {
+  const auto pruner = make();
+  const std::vector<Step> steps = drive(*pruner);
+  EXPECT_EQ(GetParam().pauses, std::ranges::any_of(steps, [](const Step& step) {
+              return step.advice == Advice::kPause;
+            }));
+}
+
+TEST_P(PrunerContract, DoesNotPromoteATrialThatWasWithdrawn) {
+  const auto pruner = make();
+  for (TrialId trial = 0; trial < 30; ++trial) (void)pruner->judge(trial, 1, curve(trial, 1));
+  while (const auto first = pruner->promotion()) {
+    pruner->withdraw(*first);
+    pruner->withdraw(*first);
+    EXPECT_NE(pruner->promotion(), first);
+  }
 }
 
 TEST_P(PrunerContract, MaximizingIsMinimizingTheNegative) {
   const auto down = make(Direction::kMinimize), up = make(Direction::kMaximize);
-  EXPECT_EQ(drive(*down, 1).decisions, drive(*up, -1).decisions);
+  std::vector<Step> mirrored = drive(*up, -1);
+  for (Step& step : mirrored) step.value = step.epoch == 0 ? 0 : -step.value;
+  EXPECT_EQ(drive(*down, 1), mirrored);
 }
 
 TEST_P(PrunerContract, StopsNaNUnlessItStopsNothing) {
   const auto pruner = make();
-  const bool stops_nothing = GetParam().name == "none";
+  const Advice expected = GetParam().name == "none" ? Advice::kGoOn : Advice::kStop;
   const double nan = std::numeric_limits<double>::quiet_NaN();
   for (int epoch = 1; epoch <= kEpochs; ++epoch)
-    EXPECT_EQ(stops(*pruner, 100 + static_cast<TrialId>(epoch), epoch, nan), !stops_nothing);
+    EXPECT_EQ(pruner->judge(100 + static_cast<TrialId>(epoch), epoch, nan), expected);
+  EXPECT_EQ(pruner->promotion(), std::nullopt);
 }
 
 TEST_P(PrunerContract, ToTheOthersNaNIsTheWorstValueOfAll) {
@@ -127,9 +170,10 @@ TEST_P(PrunerContract, ToTheOthersNaNIsTheWorstValueOfAll) {
     const bool diverges = rng.chance(0.3);
     const double value = rng.uniform();
     for (int epoch = 1; epoch <= 3; ++epoch) {
-      const bool is_stopped = stops(*with_nan, trial, epoch, diverges ? nan : value);
-      const bool expected = stops(*with_infinity, trial, epoch, diverges ? infinity : value);
-      EXPECT_TRUE(diverges || is_stopped == expected) << "trial " << trial << " epoch " << epoch;
+      const Advice advice = with_nan->judge(trial, epoch, diverges ? nan : value);
+      const Advice expected = with_infinity->judge(trial, epoch, diverges ? infinity : value);
+      EXPECT_TRUE(diverges || advice == expected) << "trial " << trial << " epoch " << epoch;
+      EXPECT_EQ(with_nan->promotion(), with_infinity->promotion());
     }
   }
 }

@@ -23,32 +23,75 @@ TEST(Pruners, AnUnknownNameIsAUsageErrorWithAGuess) {
   EXPECT_NE(pruner.error().message.find("did you mean 'asha'?"), std::string::npos);
 }
 
-TEST(Asha, KeepsTheTopThirdOfARung) {
-  const auto asha = make("asha", 9);
-  const std::vector<double> losses = {5, 4, 4.5, 7, 3, 3.5};
-  const std::vector<bool> stopped = {false, false, true, true, false, false};
-  for (std::size_t i = 0; i < losses.size(); ++i)
-    EXPECT_EQ(stops(*asha, i, 1, losses[i]), stopped[i]) << "arrival " << i;
+// The promotions that follow one another when nothing else happens.
+std::vector<TrialId> promotions(Pruner& pruner) {
+  std::vector<TrialId> promoted;
+  while (const auto next = pruner.promotion()) {
+    promoted.push_back(*next);
+    pruner.withdraw(*next);
+  }
+  return promoted;
 }
 
-TEST(Asha, DecidesOnlyAtItsRungs) {
+using Promoted = std::vector<TrialId>;
+
+TEST(Asha, PromotesTheBestThirdOfARungAsItGrows) {
+  const auto asha = make("asha", 9);
+  const std::vector<double> losses = {5, 4, 4.5, 7, 3, 3.5};
+  const std::vector<Promoted> expected = {{}, {}, {1}, {}, {4}, {5}};
+  for (std::size_t i = 0; i < losses.size(); ++i) {
+    EXPECT_EQ(asha->judge(i, 1, losses[i]), Advice::kPause);
+    EXPECT_EQ(promotions(*asha), expected[i]) << "arrival " << i;
+  }
+}
+
+TEST(Asha, PromotesTheBestFirst) {
+  const auto asha = make("asha", 9);
+  for (TrialId trial = 0; trial < 9; ++trial) (void)asha->judge(trial, 1, 10.0 - double(trial));
+  EXPECT_EQ(promotions(*asha), (Promoted{8, 7, 6}));
+}
+
+TEST(Asha, PromotesFromTheHighestRungFirst) {
+  const auto asha = make("asha", 9);
+  for (TrialId trial = 0; trial < 9; ++trial) (void)asha->judge(trial, 1, double(trial));
+  EXPECT_EQ(promotions(*asha), (Promoted{0, 1, 2}));
+  for (TrialId trial = 0; trial < 3; ++trial) (void)asha->judge(trial, 3, 1.0 + double(trial));
+  for (TrialId trial = 9; trial < 12; ++trial) (void)asha->judge(trial, 1, -double(trial));
+  EXPECT_EQ(promotions(*asha), (Promoted{0, 11, 10, 9}));
+}
+
+TEST(Asha, OfEqualValuesPromotesTheFirstTrial) {
+  const auto asha = make("asha", 9);
+  for (TrialId trial : {4u, 2u, 3u}) (void)asha->judge(trial, 1, 0.5);
+  EXPECT_EQ(promotions(*asha), Promoted{2});
+}
+
+TEST(Asha, DoesNotPromoteWhatAnEarlierPromotionLeftNoPlaceFor) {
+  const auto asha = make("asha", 9);
+  for (TrialId trial : {0u, 1u, 2u}) (void)asha->judge(trial, 1, 5.0 + double(trial));
+  EXPECT_EQ(promotions(*asha), Promoted{0});
+  (void)asha->judge(3, 1, 6);  // second best of four, where one may go on
+  EXPECT_EQ(promotions(*asha), Promoted{});
+}
+
+TEST(Asha, PausesOnlyAtItsRungs) {
   const auto asha = make("asha", 30, {{"min_resource", "2"}, {"reduction_factor", "4"}});
   for (int epoch = 1; epoch <= 30; ++epoch) {
-    (void)stops(*asha, 0, epoch, 0);
     const bool is_rung = epoch == 2 || epoch == 8;
-    EXPECT_EQ(stops(*asha, 1, epoch, 1), is_rung) << "epoch " << epoch;
+    EXPECT_EQ(asha->judge(1, epoch, 1), is_rung ? Advice::kPause : Advice::kGoOn) << epoch;
   }
 }
 
 TEST(Asha, TheFullLengthIsNoRung) {
   const auto asha = make("asha", 9);
-  (void)stops(*asha, 0, 9, 0);
-  EXPECT_FALSE(stops(*asha, 1, 9, 1));
+  EXPECT_EQ(asha->judge(0, 9, 0), Advice::kGoOn);
 }
 
-TEST(Asha, ATieGoesOn) {
+TEST(Asha, ATrialThatEndedKeepsItsPlaceAndIsNotPromoted) {
   const auto asha = make("asha", 9);
-  for (TrialId trial = 0; trial < 10; ++trial) EXPECT_FALSE(stops(*asha, trial, 1, 0.5));
+  for (TrialId trial = 0; trial < 3; ++trial) (void)asha->judge(trial, 1, double(trial));
+  asha->withdraw(0);
+  EXPECT_EQ(promotions(*asha), Promoted{});
 }
 
 TEST(Asha, RefusesImpossibleOptions) {

@@ -1,0 +1,164 @@
+// Who is trained next. A free worker takes, in this order: a trial that waits to go on, a
+// paused trial that the pruner promotes, a new candidate of the searcher.
+//
+// A trial that keeps being lost waits before its next attempt, and the worker that would take
+// it waits with it: if others overtook it, the order of events would depend on time.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+
+#include "core/hash.h"
+#include "core/rng.h"
+#include "scheduler/driver.h"
+
+namespace detol {
+
+std::uint64_t trial_seed(std::uint64_t study_seed, TrialId trial) {
+  return Rng(study_seed).split(hash64("trial seed")).split(trial).next();
+}
+
+// After a restart: trials whose worker is gone wait again, and what a larger budget or
+// --retry-failed gives another chance does too.
+Result<void> Driver::adopt() {
+  const std::vector<Claim> claims = parts_.pool.claims();
+  for (TrialId id : book_.in_state(TrialState::kRunning)) {
+    const bool is_claimed = std::ranges::any_of(
+        claims, [&](const Claim& c) { return c.trial == id && is_current(id, c.attempt); });
+    if (is_claimed)
+      last_report_s_[id] = began_s_;
+    else
+      DETOL_TRY(requeue(id, "its worker is gone"));
+  }
+  for (TrialId id : book_.in_state(TrialState::kPruned)) {
+    if (book_.find(id)->reason == kBudgetReason && consumption_.used(spent()) < 1)
+      DETOL_TRY(requeue(id, "the budget was extended"));
+  }
+  for (TrialId id : book_.in_state(TrialState::kFail)) {
+    const std::string& failure = book_.find(id)->failure;
+    const bool may_differ = failure == "crashed" || failure == "timeout" || failure == "oom";
+    if (parts_.retry_failed && may_differ) DETOL_TRY(requeue(id, "retried on request"));
+  }
+  look_for_an_end();
+  return commit();
+}
+
+// One transaction: what the workers said, and what they do next. Acknowledging the end of a
+// trial that failed frees its worker, for a second one.
+Result<void> Driver::place() {
+  for (bool has_freed = true; has_freed;) {
+    DETOL_TRY(fill_free_workers());
+    has_freed = !noted_.empty();
+    DETOL_TRY(commit());
+    has_freed = has_freed && !is_paused_;
+  }
+  return {};
+}
+
+Result<void> Driver::fill_free_workers() {
+  if (closing_ || is_stopping()) {
+    parts_.pool.retire();
+    return {};
+  }
+  if (is_paused_) return {};
+  std::vector<Slot> slots = parts_.pool.free();
+  std::ranges::reverse(slots);  // taken from the back
+  DETOL_TRY(go_on_with_waiting(slots));
+  DETOL_TRY(promote(slots));
+  for (bool more = true; more && !slots.empty() && !closing_;) {
+    DETOL_ASSIGN(more, ask_round(slots));
+    look_for_an_end();
+  }
+  return {};
+}
+
+Result<void> Driver::go_on_with_waiting(std::vector<Slot>& slots) {
+  for (TrialId id : book_.in_state(TrialState::kWaiting)) {
+    if (slots.empty()) break;
+    const auto due = not_before_s_.find(id);
+    if (due != not_before_s_.end() && parts_.clock.now_s() < due->second)
+      slots.pop_back();  // it waits for the trial
+    else
+      DETOL_TRY(start(id, slots));
+  }
+  return {};
+}
+
+Result<void> Driver::promote(std::vector<Slot>& slots) {
+  while (!slots.empty()) {
+    const std::optional<TrialId> next = parts_.pruner.promotion();
+    if (!next) break;
+    DETOL_TRY(requeue(*next, std::string(kPromotedReason)));
+    DETOL_TRY(start(*next, slots));
+  }
+  return {};
+}
+
+// False: there is nothing (more) to ask for now.
+Result<bool> Driver::ask_round(std::vector<Slot>& slots) {
+  const int count = std::min(static_cast<int>(slots.size()), trials_left());
+  if (count <= 0) return false;
+  const std::vector<Trial> trials = propose(count);
+  exhausted_ = trials.empty() && book_.running() == 0;
+  for (const Trial& trial : trials) DETOL_TRY(consider(trial, slots));
+  return !trials.empty();
+}
+
+std::vector<Trial> Driver::propose(int count) {
+  std::vector<Trial> trials;
+  TrialId id = book_.next_id();
+  for (; id < parts_.initial.size() && static_cast<int>(trials.size()) < count; ++id)
+    trials.push_back({.id = id, .genome = parts_.initial[id]});
+  if (!trials.empty()) return trials;
+  return parts_.searcher.ask(id, count);
+}
+
+// Refuses the trial, answers it from memory, or starts it.
+Result<void> Driver::consider(const Trial& trial, std::vector<Slot>& slots) {
+  event::Asked asked;
+  asked.trial = trial.id;
+  asked.params = trial.genome.assignments();
+  asked.proposer = trial.id < parts_.initial.size() ? "initial" : parts_.config.algorithm.name;
+  asked.at_s = parts_.clock.wall_s();
+  const auto candidate = parts_.decode(trial.genome);
+  if (candidate) {
+    asked.arch_hash = candidate->arch_hash == 0 ? "" : to_hex(candidate->arch_hash);
+    asked.network_params = candidate->cost.params;
+    asked.flops = candidate->cost.flops;
+  }
+  const std::string identity = identity_of(asked.arch_hash, asked.params);
+  DETOL_TRY(record(std::move(asked)));
+  if (!candidate) return tell_failed(trial.id, candidate.error().cause, candidate.error().reason);
+  const TrialEntry* earlier = book_.answer_for(identity);
+  if (earlier == nullptr || parts_.config.repeats > 0) return start(trial.id, slots);
+  return record(event::Told{.trial = trial.id,
+                            .state = std::string(to_text(earlier->state)),
+                            .failure = earlier->failure,
+                            .reason = fmt::format("same as trial {}", earlier->trial.id),
+                            .outcome = *earlier->outcome,
+                            .at_s = parts_.clock.wall_s()});
+}
+
+Result<void> Driver::start(TrialId trial, std::vector<Slot>& slots) {
+  const Slot slot = slots.back();
+  slots.pop_back();
+  const TrialEntry& entry = *book_.find(trial);
+  const int attempt = entry.attempt + 1;
+  orders_.push_back({slot.worker,
+                     {.trial = trial,
+                      .attempt = attempt,
+                      .seed = trial_seed(parts_.config.seed, trial),
+                      .acknowledged = entry.epochs,
+                      .micro_batches = entry.micro_batches,
+                      .folder = (parts_.folder / std::to_string(trial)).string(),
+                      .params = entry.trial.genome.assignments()}});
+  last_report_s_[trial] = parts_.clock.now_s();
+  return record(event::Started{.trial = trial,
+                               .attempt = attempt,
+                               .worker = slot.name,
+                               .at_s = parts_.clock.wall_s(),
+                               .micro_batches = entry.micro_batches});
+}
+
+}  // namespace detol

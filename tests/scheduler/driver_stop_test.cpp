@@ -1,0 +1,110 @@
+// Stopping a run: what the workers are told, how long it takes, and that nothing is lost.
+
+#include <gtest/gtest.h>
+
+#include "tests/scheduler/fake_study.h"
+
+namespace detol {
+namespace {
+
+using testing_support::events_of;
+using testing_support::FakeStudy;
+using testing_support::MemoryLedger;
+
+TEST(Stop, SuspendsEveryTrialInMidEpochAtOnce) {
+  FakeStudy study(3);
+  study.pool.epoch_s = 1000;
+  study.pool.stop_at = 2;
+  const auto ended = study.run();
+  ASSERT_FALSE(ended);
+  EXPECT_EQ(ended.error().code, ErrorCode::kInterrupted);
+  EXPECT_LE(study.clock.now, 3);
+  for (const auto& requeued : events_of<event::Requeued>(study.ledger))
+    EXPECT_EQ(requeued.reason, "stopped");
+  EXPECT_EQ(study.driver->book().in_state(TrialState::kWaiting).size(), 3u);
+  EXPECT_EQ(events_of<event::StudyState>(study.ledger).back().state, "STOPPED");
+}
+
+TEST(Stop, LosesNoSecondOfTraining) {
+  FakeStudy whole;
+  whole.pool.epoch_s = 10;
+  ASSERT_TRUE(whole.run());
+  MemoryLedger ledger;
+  std::map<TrialId, double> suspended;
+  double trained_s = 0;
+  for (int runs = 1;; ++runs) {
+    FakeStudy study(1, ledger);
+    study.pool.epoch_s = 10;
+    study.pool.left_s = suspended;
+    study.pool.stop_at = 17;  // in mid-epoch
+    const bool is_done = study.run().has_value();
+    trained_s += study.clock.now;
+    ledger = study.ledger;
+    suspended = study.pool.left_s;
+    if (!is_done) continue;
+    EXPECT_GT(runs, 5);
+    EXPECT_EQ(study.outcomes(), whole.outcomes());
+    break;
+  }
+  EXPECT_NEAR(trained_s, whole.clock.now, 1e-6);
+}
+
+TEST(Stop, AsksAgainEverySecondForWhoeverDidNotHear) {
+  FakeStudy study;
+  study.pool.epoch_s = 1000;
+  study.pool.hears_suspend = false;
+  study.pool.stop_at = 0;
+  ASSERT_FALSE(study.run());
+  EXPECT_GE(study.pool.suspended_at.size(), 8u);
+  for (std::size_t i = 1; i < study.pool.suspended_at.size(); ++i)
+    EXPECT_LE(study.pool.suspended_at[i] - study.pool.suspended_at[i - 1], 2);
+}
+
+TEST(Stop, WaitsTenSecondsAtMostForThoseWhoDoNotAnswer) {
+  FakeStudy study;
+  study.pool.epoch_s = 1000;
+  study.pool.hears_suspend = false;
+  study.pool.stop_at = 0;
+  ASSERT_FALSE(study.run());
+  EXPECT_LE(study.clock.now, 10);
+  EXPECT_EQ(study.trial(0).state, TrialState::kWaiting);
+}
+
+TEST(Stop, AnEpochThatEndsFirstIsReportedAndSuspendsItsTrial) {
+  FakeStudy study(2);
+  study.pool.hears_suspend = false;
+  study.pool.stop_at = 3;
+  ASSERT_FALSE(study.run());
+  EXPECT_EQ(study.driver->book().running(), 0);
+  EXPECT_EQ(study.pool.answers.back().verdict, Verdict::kSuspend);
+  EXPECT_LE(study.pool.answers.size(), 5u);
+  FakeStudy again(2, study.ledger);
+  ASSERT_TRUE(again.run());
+  EXPECT_EQ(again.driver->book().in_state(TrialState::kComplete).size(), 6u);
+}
+
+TEST(Stop, IsNoLossThatCountsAgainstATrial) {
+  MemoryLedger ledger;
+  for (int i = 0; i < 30; ++i) {
+    FakeStudy study(1, ledger);
+    study.pool.epoch_s = 1000;
+    study.pool.stop_at = 1;
+    ASSERT_FALSE(study.run());
+    EXPECT_EQ(study.trial(0).losses, 0);
+    EXPECT_EQ(study.trial(0).state, TrialState::kWaiting);
+    ledger = study.ledger;
+  }
+}
+
+TEST(Stop, MayBeAskedForByOtherMeansThanASignal) {
+  FakeStudy study;
+  study.pool.epoch_s = 1000;
+  study.is_stop_requested = [&] { return study.clock.now > 20; };
+  const auto ended = study.run();
+  ASSERT_FALSE(ended);
+  EXPECT_EQ(ended.error().code, ErrorCode::kInterrupted);
+  EXPECT_LE(study.clock.now, 23);
+}
+
+}  // namespace
+}  // namespace detol
