@@ -29,6 +29,11 @@ Result<Model> model_of(const OpenStudy& study, const fs::path& storage, const Ro
   const auto epochs = static_cast<int>(std::get<std::int64_t>(cell(trial, 0, "epochs")));
   if (epochs == 0) return fail(ErrorCode::kEmpty, fmt::format("trial {} was never trained", id));
   DETOL_ASSIGN(const StudyConfig config, load_study_config(study.record.config, study.record.name));
+  if (config.function) {
+    return fail(ErrorCode::kEmpty,
+                fmt::format("study {} scores a function; there is no network to export",
+                            study.record.name));
+  }
   DETOL_ASSIGN(const Genome genome, genome_of(config, trial, 0));
   DETOL_ASSIGN(const Dataset data, load_dataset(config.data));
   if (data.info.fingerprint != study.record.data_fingerprint) {

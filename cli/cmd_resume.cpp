@@ -20,8 +20,9 @@ Result<int> run(const Arguments& arguments) {
   if (arguments.has("budget")) {
     const std::string_view words = options.budget;
     DETOL_ASSIGN(const Budget asked, parse_budget(words.substr(words.starts_with('+') ? 1 : 0)));
-    DETOL_TRY(check_devices(asked));
+    DETOL_TRY(check_units(asked, options.config));
   }
+  DETOL_TRY(check_target(options));
   options.retry_failed = arguments.has("retry-failed");
   return run_search(options);
 }

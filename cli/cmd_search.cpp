@@ -42,6 +42,7 @@ Rows summary_of(const StudyConfig& config, const Preflight& preflight, const Run
 Result<int> search(const Arguments& arguments) {
   DETOL_ASSIGN(RunOptions options, run_options_from(arguments));
   DETOL_ASSIGN(options.config, read_space(arguments));
+  DETOL_TRY(check_target(options));
   DETOL_ASSIGN(const Preflight preflight, check_study(options.config));
   options.if_exists = if_exists_from(arguments);
   if (!arguments.has("dry-run")) return run_search(options);

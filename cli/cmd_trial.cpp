@@ -41,6 +41,11 @@ Rows layers_of(const Network& network) {
 
 Result<Rows> architecture(const OpenStudy& study, const Rows& trial) {
   DETOL_ASSIGN(const StudyConfig config, load_study_config(study.record.config, study.record.name));
+  if (config.function) {
+    return fail(ErrorCode::kEmpty, fmt::format("study {} scores a function; its trials have no "
+                                               "network",
+                                               study.record.name));
+  }
   DETOL_ASSIGN(const Genome genome, genome_of(config, trial, 0));
   DETOL_ASSIGN(const DatasetInfo data, inspect_dataset(config.data));
   const auto candidate = config.candidate(genome, data.task);
@@ -86,6 +91,7 @@ std::string text_of(const std::vector<std::pair<std::string, double>>& metrics) 
 }
 
 Sentence in_words(const event::Asked& e) {
+  if (e.arch_hash.empty()) return {"asked", "by " + e.proposer};
   return {"asked", fmt::format("by {}; network {}", e.proposer, e.arch_hash)};
 }
 Sentence in_words(const event::Started& e) {

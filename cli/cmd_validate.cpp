@@ -55,10 +55,12 @@ Rows report_on(const StudyConfig& config, const Preflight& preflight, const Samp
   put(record, "study", config.study);
   put(record, "choices", static_cast<std::int64_t>(config.space.size()));
   put(record, "size", config.space.cardinality());
-  put(record, "input", to_text(preflight.data.task.input));
-  put(record, "classes", std::int64_t{preflight.data.task.classes});
-  put(record, "training_images", preflight.data.training);
-  put(record, "validation_images", preflight.data.validation);
+  if (!config.function) {
+    put(record, "input", to_text(preflight.data.task.input));
+    put(record, "classes", std::int64_t{preflight.data.task.classes});
+    put(record, "training_images", preflight.data.training);
+    put(record, "validation_images", preflight.data.validation);
+  }
   put(record, "sampled", sample.drawn);
   const auto refused = sample.drawn - static_cast<std::int64_t>(sample.params.size());
   put(record, "refused", refused);

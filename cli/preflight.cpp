@@ -37,13 +37,19 @@ Result<Budget> check_budget(const StudyConfig& config) {
   if (config.budget.empty()) return Budget{};
   const auto budget = parse_budget(config.budget);
   if (!budget) return at(config.budget_at, budget.error());
-  DETOL_TRY(check_devices(*budget));
+  DETOL_TRY(check_units(*budget, config));
   return *budget;
 }
 
 }  // namespace
 
-Result<void> check_devices(const Budget& budget) {
+Result<void> check_units(const Budget& budget, const StudyConfig& config) {
+  if (budget.work && config.function) {
+    return fail(ErrorCode::kUsage,
+                fmt::format("the budget {} is in flops, but a function does no work; use trials "
+                            "or time",
+                            to_text(budget)));
+  }
   if (!budget.gpu_s) return {};
   return fail(ErrorCode::kUsage,
               fmt::format("the budget {} is in gpu- time, but this build has no GPU backend; use "

@@ -14,8 +14,9 @@ struct Preflight {
   DatasetInfo data;
 };
 
-// Errors (kUsage): a budget in a device's time that this build has no backend for.
-Result<void> check_devices(const Budget& budget);
+// Errors (kUsage): a budget in a device's time that this build has no backend for, or in work
+// for a study that does none.
+Result<void> check_units(const Budget& budget, const StudyConfig& config);
 
 // Makes the searcher and the pruner once, reads the budget and the initial trials, and
 // reads the whole data set. Errors start with the place in the space file.

@@ -59,15 +59,20 @@ Result<RunOptions> run_options_from(const Arguments& arguments) {
   DETOL_ASSIGN(options.workers, workers_from(arguments));
   if (arguments.has("target")) {
     DETOL_ASSIGN(options.target, parse_target(arguments.text("target")));
-    if (std::ranges::find(metric_names(), options.target->metric) == metric_names().end())
-      return fail(ErrorCode::kUsage,
-                  "--target: " + unknown_name("metric", options.target->metric, metric_names()));
   }
   options.storage = arguments.globals.storage;
   options.log = arguments.globals.log;
   if (arguments.globals.quiet || arguments.text("progress") == "none")
     options.progress = ProgressMode::kNone;
   return options;
+}
+
+Result<void> check_target(const RunOptions& options) {
+  if (!options.target) return {};
+  const std::span<const std::string_view> known = metric_names(options.config);
+  if (std::ranges::find(known, options.target->metric) != known.end()) return {};
+  return fail(ErrorCode::kUsage,
+              "--target: " + unknown_name("metric", options.target->metric, known));
 }
 
 }  // namespace detol

@@ -15,4 +15,7 @@ std::vector<Option> with_run_options(std::vector<Option> own);
 // Errors (kUsage): what this build or version cannot do, and what it can.
 Result<RunOptions> run_options_from(const Arguments& arguments);
 
+// Errors (kUsage): the target is a metric that the study's trials do not report.
+Result<void> check_target(const RunOptions& options);
+
 }  // namespace detol

@@ -74,6 +74,7 @@ Recipe recipe_of(const json& file) {
 
 tl::expected<Candidate, Refused> StudyConfig::candidate(const Genome& genome,
                                                         const Task& task) const {
+  if (function) return Candidate{};
   const json file = resolved(*template_, genome);
   const EncodingRow& row = *find_row(encodings(), encoding);
   Result<Network> network = row.decode(file.at("architecture"), task);
@@ -91,6 +92,7 @@ tl::expected<Candidate, Refused> StudyConfig::candidate(const Genome& genome,
 }
 
 std::string StudyConfig::architecture_json(const Genome& genome) const {
+  if (function) return "null";
   json architecture = resolved(template_->at("architecture"), genome);
   architecture.erase("constraints");
   return architecture.dump();

@@ -41,6 +41,14 @@ Named named_of(const json& section, const char* key, std::string name) {
   return named;
 }
 
+// The typed value of a checked option.
+Value value_from(const json& option) {
+  if (option.is_boolean()) return option.get<bool>();
+  if (option.is_number_integer()) return option.get<std::int64_t>();
+  if (option.is_number()) return option.get<double>();
+  return option.get<std::string>();
+}
+
 int whole_or_auto(const json& section, const char* key) {
   const json value = section.value(key, json(0));
   return value.is_string() ? 0 : value.get<int>();
@@ -82,12 +90,13 @@ class StudyLoader {
     SchemaReader reader(source_);
     DETOL_ASSIGN(json file, read_file_section(reader));
     DETOL_TRY(read_plain(file));
+    if (file.contains("function"))
+      DETOL_TRY(read_function(file.at("function")));
+    else
+      DETOL_TRY(read_training(reader, file));
     DETOL_TRY(read_objectives(file));
-    DETOL_ASSIGN(study_.space, build_space(reader.domains(), file, source_));
     DETOL_TRY(read_initial_trials());
-    study_.max_epochs = most_epochs(file);
     read_positions();
-    keep_template(std::move(file));
     study_.text = write_yaml(tree_);
     return std::move(study_);
   }
@@ -109,9 +118,30 @@ class StudyLoader {
   }
 
   Result<json> read_file_section(SchemaReader& reader) {
+    if (const YamlEntry* function = tree_.find("function"))
+      return read_function_section(reader, function->value);
     DETOL_ASSIGN(const std::vector<Field> inner, encoding_fields());
     std::vector<Field> fields(study_fields().begin(), study_fields().end());
     std::ranges::find(fields, "architecture", &Field::key)->children = inner;
+    return reader.section(tree_, fields, "");
+  }
+
+  Result<json> read_function_section(SchemaReader& reader, const YamlNode& function) {
+    for (std::string_view key : {"data", "architecture", "parameters", "training"}) {
+      const YamlEntry* entry = tree_.find(key);
+      if (entry == nullptr) continue;
+      return source_.error(entry->at,
+                           fmt::format("'{}' cannot stand beside 'function', which trains nothing "
+                                       "and implies its parameters",
+                                       key));
+    }
+    const std::vector<std::string_view> names = names_of(functions());
+    std::vector<Field> inner = {{.key = "name", .required = true, .words = names}};
+    const YamlEntry* name = function.find("name");
+    const FunctionRow* row = find_row(functions(), name == nullptr ? "" : name->value.scalar);
+    if (row != nullptr) inner.insert(inner.end(), row->options.begin(), row->options.end());
+    std::vector<Field> fields(function_study_fields().begin(), function_study_fields().end());
+    std::ranges::find(fields, "function", &Field::key)->children = inner;
     return reader.section(tree_, fields, "");
   }
 
@@ -121,15 +151,7 @@ class StudyLoader {
       return source_.error(node_at(tree_, {"study"})->at,
                            "study names a folder: at most 100 letters, digits, '-', '_' and '.'");
     }
-    const json& limits = section_of(file.at("architecture"), "constraints");
-    study_.constraints.max_params = limits.value("max_params", study_.constraints.max_params);
-    study_.constraints.max_flops = limits.value("max_flops", study_.constraints.max_flops);
-    study_.constraints.max_memory = limits.value("max_memory", study_.constraints.max_memory);
     study_.seed = file.value("seed", std::uint64_t{0});
-    const json& data = file.at("data");
-    study_.data.format = data.at("format");
-    study_.data.path = data.at("path");
-    study_.data.validation = section_of(data, "split").value("validation", 0.1);
     const json& search = section_of(file, "search");
     study_.algorithm = named_of(search, "algorithm", "evolution");
     study_.pruner = named_of(search, "pruner", "none");
@@ -144,8 +166,39 @@ class StudyLoader {
     return {};
   }
 
+  Result<void> read_function(const json& section) {
+    FunctionConfig function{.name = section.at("name"), .options = {}};
+    for (const auto& [key, value] : section.items()) {
+      if (key != "name") function.options[key] = value_from(value);
+    }
+    DETOL_ASSIGN(study_.space, find_row(functions(), function.name)->space(function));
+    study_.function = std::move(function);
+    return {};
+  }
+
+  Result<void> read_training(const SchemaReader& reader, json& file) {
+    const json& limits = section_of(file.at("architecture"), "constraints");
+    study_.constraints.max_params = limits.value("max_params", study_.constraints.max_params);
+    study_.constraints.max_flops = limits.value("max_flops", study_.constraints.max_flops);
+    study_.constraints.max_memory = limits.value("max_memory", study_.constraints.max_memory);
+    const json& data = file.at("data");
+    study_.data.format = data.at("format");
+    study_.data.path = data.at("path");
+    study_.data.validation = section_of(data, "split").value("validation", 0.1);
+    DETOL_ASSIGN(study_.space, build_space(reader.domains(), file, source_));
+    study_.max_epochs = most_epochs(file);
+    keep_template(file);
+    return {};
+  }
+
   Result<void> read_objectives(const json& file) {
+    if (study_.function && !file.contains("objectives")) {
+      study_.objectives = {minimize(std::string(metric_names(study_).front()))};
+      return {};
+    }
     const json& list = file.at("objectives");
+    if (list.empty())
+      return source_.error(node_at(tree_, {"objectives"})->at, "objectives is empty");
     for (std::size_t i = 0; i < list.size(); ++i) {
       Objective objective{list[i].at("metric"), Direction::kMinimize};
       if (list[i].at("direction") == "maximize") objective.direction = Direction::kMaximize;
@@ -218,7 +271,7 @@ class StudyLoader {
   }
 
   // Only what candidate() reads.
-  void keep_template(json file) {
+  void keep_template(json& file) {
     json kept = json::object();
     for (const char* key : {"data", "architecture", "parameters", "training"}) {
       if (file.contains(key)) kept[key] = std::move(file[key]);

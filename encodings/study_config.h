@@ -21,6 +21,7 @@
 #include "core/result.h"
 #include "encodings/cost.h"
 #include "encodings/encoding.h"
+#include "encodings/function.h"
 #include "encodings/network.h"
 #include "encodings/recipe.h"
 #include "encodings/space.h"
@@ -47,7 +48,8 @@ struct ResourceConfig {
   int attempts = 3;
 };
 
-// What a genome means, once the data is known.
+// What a genome means, once the data is known. A function's candidate has no network, no cost,
+// and one epoch.
 struct Candidate {
   Network network;
   Recipe recipe;
@@ -59,6 +61,7 @@ class StudyConfig {
  public:
   std::string study;
   std::uint64_t seed = 0;
+  std::optional<FunctionConfig> function;  // instead of data, architecture and training
   DataConfig data;
   std::string encoding;  // architecture.type
   Constraints constraints;
@@ -89,17 +92,18 @@ class StudyConfig {
   };
   tl::expected<Candidate, Refused> candidate(const Genome& genome, const Task& task) const;
 
-  // The architecture section with every choice made: for `detol trial --arch` and exports.
+  // The architecture section with every choice made: for `detol trial --arch` and exports; null
+  // for a function's.
   std::string architecture_json(const Genome& genome) const;
 
  private:
   friend class StudyLoader;
-  std::shared_ptr<const nlohmann::json>
-      template_;  // the file, with {"$": name} where a choice stands
+  // The file, with {"$": name} where a choice stands; null for a function's.
+  std::shared_ptr<const nlohmann::json> template_;
 };
 
-// The metrics that training reports after every epoch.
-std::span<const std::string_view> metric_names();
+// The metrics that the study's trials report after every epoch.
+std::span<const std::string_view> metric_names(const StudyConfig& config);
 
 // One `--set path=value`; value is YAML.
 struct Override {

@@ -66,11 +66,17 @@ constexpr std::array kTraining = {
 
 constexpr std::array<Words, 4> kMetrics = {"val_accuracy", "val_loss", "train_loss",
                                            "train_accuracy"};
+constexpr std::array<Words, 1> kFunctionMetrics = {"value"};
 constexpr std::array<Words, 2> kDirections = {"maximize", "minimize"};
 
+constexpr Field kDirection = {
+    .key = "direction", .kind = kWord, .required = true, .words = kDirections};
+
 constexpr std::array kObjective = {
-    Field{.key = "metric", .kind = kWord, .required = true, .words = kMetrics},
-    Field{.key = "direction", .kind = kWord, .required = true, .words = kDirections}};
+    Field{.key = "metric", .kind = kWord, .required = true, .words = kMetrics}, kDirection};
+
+constexpr std::array kFunctionObjective = {
+    Field{.key = "metric", .kind = kWord, .required = true, .words = kFunctionMetrics}, kDirection};
 
 constexpr std::array<Words, 2> kWarmStarts = {"auto", "none"};
 
@@ -96,27 +102,49 @@ constexpr std::array kArchitecture = {
     Field{.key = "type", .kind = kWord, .required = true},
     Field{.key = "constraints", .kind = kSection, .children = kConstraints}};
 
+constexpr Field kVersion = {.key = "version", .kind = kInt, .required = true, .low = 1, .high = 1};
+constexpr Field kName = {.key = "study", .kind = kWord, .required = true};
+constexpr Field kSeed = {.key = "seed", .kind = kInt, .low = 0, .high = kMostInt};
+constexpr Field kSearchKey = {.key = "search", .kind = kSection, .children = kSearch};
+constexpr Field kBudget = {.key = "budget", .kind = kWord};
+constexpr Field kResourcesKey = {.key = "resources", .kind = kSection, .children = kResources};
+
 constexpr std::array kStudy = {
-    Field{.key = "version", .kind = kInt, .required = true, .low = 1, .high = 1},
-    Field{.key = "study", .kind = kWord, .required = true},
-    Field{.key = "seed", .kind = kInt, .low = 0, .high = kMostInt},
+    kVersion,
+    kName,
+    kSeed,
     Field{.key = "data", .kind = kSection, .required = true, .children = kData},
     Field{.key = "architecture", .kind = kSection, .required = true},
     Field{.key = "parameters", .kind = kSection, .children = kParameters},
     Field{.key = "training", .kind = kSection, .required = true, .children = kTraining},
     Field{.key = "objectives", .kind = kList, .required = true, .children = kObjective},
-    Field{.key = "search", .kind = kSection, .children = kSearch},
-    Field{.key = "budget", .kind = kWord},
-    Field{.key = "resources", .kind = kSection, .children = kResources}};
+    kSearchKey,
+    kBudget,
+    kResourcesKey};
+
+constexpr std::array kFunctionStudy = {
+    kVersion,
+    kName,
+    kSeed,
+    Field{.key = "function", .kind = kSection, .required = true},
+    Field{.key = "objectives", .kind = kList, .children = kFunctionObjective},
+    kSearchKey,
+    kBudget,
+    kResourcesKey};
 
 }  // namespace
 
-std::span<const std::string_view> metric_names() {
+std::span<const std::string_view> metric_names(const StudyConfig& config) {
+  if (config.function) return kFunctionMetrics;
   return kMetrics;
 }
 
 std::span<const Field> study_fields() {
   return kStudy;
+}
+
+std::span<const Field> function_study_fields() {
+  return kFunctionStudy;
 }
 
 std::span<const Field> architecture_fields() {

@@ -3,10 +3,16 @@
 #include <algorithm>
 #include <array>
 
+#include "trainer/function.h"
+
 namespace detol {
 namespace {
 
 constexpr std::array kEvaluators = {
+    EvaluatorRow{"function", "compute a formula of the parameters",
+                 [](const StudyConfig& config) { return config.function.has_value(); },
+                 [](const StudyConfig&) -> Result<DatasetInfo> { return DatasetInfo{}; },
+                 make_function},
     EvaluatorRow{"trainer", "train the network of the study's encoding on its data",
                  [](const StudyConfig&) { return true; },
                  [](const StudyConfig& config) { return inspect_dataset(config.data); },

@@ -1,0 +1,109 @@
+// A study of a function, from the first word to the last: no data, no network.
+
+#include <nlohmann/json.hpp>
+
+#include <gtest/gtest.h>
+
+#include "tests/e2e/program.h"
+#include "tests/support/idx_writer.h"
+#include "tests/support/temp_folder.h"
+
+namespace detol::testing_support {
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr const char* kNaps = R"(version: 1
+study: naps
+function: {name: sleep, seconds: 0}
+search: {algorithm: random}
+budget: 6trials
+)";
+
+class FunctionSearch : public testing::Test {
+ protected:
+  FunctionSearch() { write_bytes(folder_.path() / "naps.yaml", kNaps); }
+
+  Ran detol(const std::vector<std::string>& words) const { return run(folder_.path(), words); }
+
+  Ran search(const std::vector<std::string>& more = {}) const {
+    std::vector<std::string> words = {"search", "--space", "naps.yaml", "-j", "2"};
+    words.insert(words.end(), more.begin(), more.end());
+    return detol(words);
+  }
+
+  Json json(std::vector<std::string> words) const {
+    words.insert(words.end(), {"-f", "json"});
+    const Ran ran = detol(words);
+    EXPECT_EQ(ran.code, 0) << ran.err;
+    return Json::parse(ran.out, nullptr, false);
+  }
+
+  TempFolder folder_;
+};
+
+TEST_F(FunctionSearch, RunsAndIsRead) {
+  const Json valid = json({"validate", "--space", "naps.yaml"});
+  EXPECT_EQ(valid["choices"], 1);
+  EXPECT_FALSE(valid.contains("training_images"));
+  const Ran ran = search();
+  ASSERT_EQ(ran.code, 0) << ran.err;
+  EXPECT_EQ(json({"status", "naps"})["trained"], 6);
+  const Json trials = json({"trials", "naps"});
+  ASSERT_EQ(trials.size(), 6u);
+  for (const Json& trial : trials) {
+    EXPECT_EQ(trial["state"], "COMPLETE");
+    EXPECT_EQ(trial["values"], Json({{"value", 0.0}}));
+    EXPECT_TRUE(trial["params"].contains("x0"));
+    EXPECT_TRUE(trial["architecture"].is_null());
+  }
+  EXPECT_EQ(json({"best", "naps"})["value"], 0);
+  EXPECT_EQ(json({"trial", "naps", "3"})["epochs"], 1);
+  EXPECT_EQ(json({"trial", "naps", "best", "--curve"}).size(), 1u);
+}
+
+TEST_F(FunctionSearch, LeavesNoFilesOfItsTrials) {
+  ASSERT_EQ(search().code, 0);
+  EXPECT_FALSE(std::filesystem::exists(folder_.path() / "detol.d" / "naps"));
+}
+
+TEST_F(FunctionSearch, SaysThatThereIsNoNetwork) {
+  ASSERT_EQ(search().code, 0);
+  for (const std::vector<std::string>& words :
+       {std::vector<std::string>{"trial", "naps", "best", "--arch"},
+        std::vector<std::string>{"export", "naps", "--to", "onnx"}}) {
+    const Ran ran = detol(words);
+    EXPECT_EQ(ran.code, 6) << ran.err;
+    EXPECT_NE(ran.err.find("network"), std::string::npos) << ran.err;
+  }
+}
+
+TEST_F(FunctionSearch, EveryBudgetButOneInWorkEndsIt) {
+  EXPECT_EQ(search({"--study", "wall", "--budget", "1s"}).code, 0);
+  EXPECT_EQ(search({"--study", "device", "--budget", "1cpu-s"}).code, 0);
+  const Ran work = search({"--study", "work", "--budget", "1e9flops"});
+  EXPECT_EQ(work.code, 2);
+  EXPECT_NE(work.err.find("flops"), std::string::npos) << work.err;
+  ASSERT_EQ(search().code, 0);
+  EXPECT_EQ(detol({"resume", "naps", "--budget", "+1e9flops"}).code, 2);
+  EXPECT_EQ(detol({"resume", "naps", "--budget", "+2trials"}).code, 0);
+  EXPECT_EQ(json({"status", "naps"})["trained"], 8);
+}
+
+TEST_F(FunctionSearch, ATargetIsOfItsOwnMetric) {
+  EXPECT_EQ(search({"--target", "val_loss<=0"}).code, 2);
+  ASSERT_EQ(search({"--target", "value<=0"}).code, 0);
+  EXPECT_LT(json({"status", "naps"})["trained"], 6);
+}
+
+TEST_F(FunctionSearch, ALongSleepEndsOnRequest) {
+  Program program(folder_.path(), {"search", "--space", "naps.yaml", "-j", "1", "--set",
+                                   "function.seconds=100000", "--progress", "plain"});
+  ASSERT_TRUE(program.says("starts on"));
+  program.signal(SIGTERM);
+  EXPECT_EQ(program.wait().code, 75);
+  EXPECT_EQ(json({"status", "naps"})["state"], "STOPPED");
+}
+
+}  // namespace
+}  // namespace detol::testing_support
