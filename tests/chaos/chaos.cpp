@@ -139,8 +139,8 @@ bool is_allowed(int code, const std::string& fault) {
 
 }  // namespace
 
-ChaosStudy::ChaosStudy() {
-  write_idx(path() / "data", {.training = 80, .test = 8});
+ChaosStudy::ChaosStudy(int images) {
+  write_idx(path() / "data", {.training = images, .test = 8});
   write_bytes(path() / "tiny.yaml", kTinySpace);
   fs::create_directory(path() / "run");
 }
@@ -161,9 +161,9 @@ std::map<pid_t, int> ChaosStudy::visits(std::string_view site) const {
   return counts;
 }
 
-int ChaosStudy::epochs_trained() const {
+int ChaosStudy::steps() const {
   int sum = 0;
-  for (const auto& [pid, count] : visits("train.epoch")) sum += count;
+  for (const auto& [pid, count] : visits("train.step")) sum += count;
   return sum;
 }
 
@@ -177,21 +177,24 @@ std::string ChaosStudy::results() const {
                "SELECT trial, epoch, name, value FROM v_metrics ORDER BY trial, epoch, name");
 }
 
-Search one_worker() {
-  return {"one_worker", {"search", "--space", "tiny.yaml", "-j", "1", "--budget", "3trials"}};
+Search one_worker(int trials) {
+  return {
+      "one_worker",
+      {"search", "--space", "tiny.yaml", "-j", "1", "--budget", fmt::format("{}trials", trials)}};
 }
 
-Search two_workers() {
+Search two_workers(int trials) {
   return {"two_workers",
-          {"search", "--space", "tiny.yaml", "-j", "2", "--budget", "4trials", "--algorithm",
-           "random", "--pruner", "none"}};
+          {"search", "--space", "tiny.yaml", "-j", "2", "--budget", fmt::format("{}trials", trials),
+           "--algorithm", "random", "--pruner", "none"},
+          2};
 }
 
 Peace in_peace(const Search& search, std::string_view site) {
-  const ChaosStudy study;
+  const ChaosStudy study(search.images);
   Program program(study.path(), search.words, study.variables());
   const Ran ran = program.wait();
-  Peace peace{study.results(), study.epochs_trained()};
+  Peace peace{study.results(), study.steps()};
   for (const auto& [pid, count] : study.visits(site)) peace.visits = std::max(peace.visits, count);
   EXPECT_EQ(ran.code, 0) << ran.err;
   EXPECT_EQ(broken_promises(study, peace, ran.err, 0), Lines{}) << ran.err;
@@ -199,7 +202,7 @@ Peace in_peace(const Search& search, std::string_view site) {
 }
 
 Trouble disturbed(const Search& search, const Peace& peace, const std::string& fault) {
-  const ChaosStudy study;
+  const ChaosStudy study(search.images);
   Trouble trouble;
   const auto go = [&](const std::vector<std::string>& words,
                       const std::vector<std::string>& variables) {
@@ -220,7 +223,7 @@ Trouble disturbed(const Search& search, const Peace& peace, const std::string& f
     if (code == 4) code = go(search.words, study.variables());  // it had not begun
     if (code != 0) trouble.broken.push_back(fmt::format("resume: exit code {}", code));
   }
-  const Lines more = broken_promises(study, peace, trouble.said, 1);
+  const Lines more = broken_promises(study, peace, trouble.said, search.steps_per_epoch());
   trouble.broken.insert(trouble.broken.end(), more.begin(), more.end());
   return trouble;
 }
@@ -232,8 +235,8 @@ std::vector<std::string> broken_promises(const ChaosStudy& study, const Peace& p
   const std::vector<Event> events = events_of(study);
   find_doubles(events, broken);
   find_lost(events, said, broken);
-  if (const int trained = study.epochs_trained(); trained > peace.epochs + redone)
-    broken.push_back(fmt::format("{} epochs were trained, in peace {}", trained, peace.epochs));
+  if (const int steps = study.steps(); steps > peace.steps + redone)
+    broken.push_back(fmt::format("{} steps were trained, in peace {}", steps, peace.steps));
   if (!peace.results.empty()) find_differences(study.results(), peace.results, broken);
   const auto problems = check(study.database());
   if (!problems) broken.push_back(problems.error().message);

@@ -15,7 +15,7 @@ namespace detol::testing_support {
 // Where a search runs: its data, its space file, a private folder for its processes.
 class ChaosStudy {
  public:
-  ChaosStudy();
+  explicit ChaosStudy(int images = 80);  // to train on and to validate with
 
   const std::filesystem::path& path() const { return folder_.path(); }
   std::filesystem::path database() const { return path() / "detol.db"; }
@@ -26,8 +26,8 @@ class ChaosStudy {
   // How often each process passed a site so far.
   std::map<pid_t, int> visits(std::string_view site) const;
 
-  // Epochs whose training was finished so far, over all processes.
-  int epochs_trained() const;
+  // Training steps so far, over all processes.
+  int steps() const;
 
   // All that is promised to be the same, however the search was disturbed: no times.
   std::string results() const;
@@ -39,18 +39,21 @@ class ChaosStudy {
 struct Search {
   std::string name;                // for a test's name
   std::vector<std::string> words;  // `detol search ...`
-  bool is_group = false;           // more than one rank trains a trial
+  int most_at_once = 1;            // trials
+  int images = 80;
+
+  int steps_per_epoch() const { return images * 8 / 10 / 16; }  // at most
 };
 
-// Three trials, one after the other.
-Search one_worker();
-// Four trials on two workers, whose proposals do not depend on who is first.
-Search two_workers();
+// Trials one after the other.
+Search one_worker(int trials = 3);
+// Trials on two workers, whose proposals do not depend on who is first.
+Search two_workers(int trials = 4);
 
 // What a search comes to when nobody disturbs it.
 struct Peace {
   std::string results;  // empty: not to be compared
-  int epochs = 0;       // trained
+  int steps = 0;        // of training
   int visits = 0;       // of a site by the process that passed it most often
 };
 Peace in_peace(const Search& search, std::string_view site = "");
@@ -68,7 +71,7 @@ struct Trouble {
 Trouble disturbed(const Search& search, const Peace& peace, const std::string& fault);
 
 // What is broken of the promises that hold at the end of any search, however it was disturbed.
-// `said` is all that it printed, `redone` how many epochs may have been trained again.
+// `said` is all that it printed, `redone` how many steps may have been made again.
 std::vector<std::string> broken_promises(const ChaosStudy& study, const Peace& peace,
                                          const std::string& said, int redone);
 

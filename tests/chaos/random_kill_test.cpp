@@ -1,0 +1,115 @@
+// kill -9 at random instants of random victims, again and again during one search: it ends as
+// if nobody had been killed.
+//
+// DETOL_CHAOS_KILLS says how many kills (10), DETOL_CHAOS_SEED which (1).
+
+#include <signal.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <map>
+
+#include <gtest/gtest.h>
+
+#include "core/rng.h"
+#include "tests/chaos/chaos.h"
+
+namespace detol::testing_support {
+namespace {
+
+constexpr int kImages = 1500;     // an epoch shall last a while
+constexpr int kMostWaitMs = 500;  // between two kills
+constexpr int kCrashLoop = 8;     // the exit code after four masters in a row without progress
+
+int number_from(const char* name, int fallback) {
+  const char* text = std::getenv(name);
+  return text == nullptr ? fallback : std::atoi(text);
+}
+
+enum class Victim { kWorker, kMaster, kSupervisor, kEverything };
+constexpr const char* kNames[] = {"worker", "master", "supervisor", "everything"};
+
+class RandomKills {
+ public:
+  RandomKills(Search search, int kills, std::uint64_t seed)
+      : search_(std::move(search)), study_(search_.images), kills_(kills), rng_(seed) {}
+
+  void run() {
+    const Peace peace = in_peace(search_);
+    int code = hunt(search_.words);
+    while (code != 0 && code != -1) {
+      EXPECT_TRUE(code == 128 + SIGKILL || code == kCrashLoop || code == 4) << code << "\n"
+                                                                            << said_;
+      code = hunt(code == 4 ? search_.words : std::vector<std::string>{"resume", "tiny"});
+    }
+    for (const auto& [victim, count] : killed_) std::cout << victim << " " << count << ", ";
+    std::cout << "in " << runs_ << " runs; " << study_.steps() << " steps trained, " << peace.steps
+              << " in peace" << std::endl;
+    EXPECT_EQ(broken_promises(study_, peace, said_,
+                              done_ * search_.most_at_once * search_.steps_per_epoch()),
+              std::vector<std::string>{})
+        << said_;
+    EXPECT_EQ(done_, kills_) << "the search was over too soon";
+  }
+
+ private:
+  // One run of the program, hunted until it ends; its exit code.
+  int hunt(const std::vector<std::string>& words) {
+    ++runs_;
+    Program program(study_.path(), words, study_.variables());
+    while (done_ < kills_ &&
+           !program.ends_within(static_cast<double>(rng_.below(kMostWaitMs)) / 1000))
+      kill_one(program);
+    const Ran ran = program.wait();
+    said_ += ran.err;
+    return ran.code;
+  }
+
+  Victim choose() {
+    const auto draw = rng_.below(10);
+    if (draw < 5) return Victim::kWorker;
+    if (draw < 8) return Victim::kMaster;
+    return draw < 9 ? Victim::kSupervisor : Victim::kEverything;
+  }
+
+  void kill_one(Program& program) {
+    const Victim victim = choose();
+    if (victim == Victim::kEverything) {
+      program.kill_everything();
+    } else if (victim == Victim::kSupervisor) {
+      program.signal(SIGKILL);
+      program.wait();
+    } else {
+      const auto pids = program.children(victim == Victim::kMaster ? "__master" : "__worker");
+      if (pids.empty()) return;
+      ::kill(pids[rng_.below(pids.size())], SIGKILL);
+    }
+    ++done_;
+    ++killed_[kNames[static_cast<int>(victim)]];
+  }
+
+  const Search search_;
+  const ChaosStudy study_;
+  const int kills_;
+  Rng rng_;
+  std::string said_;
+  std::map<std::string, int> killed_;
+  int done_ = 0, runs_ = 0;
+};
+
+class RandomKill : public testing::TestWithParam<Search (*)(int)> {};
+
+TEST_P(RandomKill, ChangesNothing) {
+  const int kills = number_from("DETOL_CHAOS_KILLS", 10);
+  const int seed = number_from("DETOL_CHAOS_SEED", 1);
+  Search search = GetParam()(2 * kills);
+  search.images = kImages;
+  std::cout << search.name << ", seed " << seed << ": " << std::flush;
+  RandomKills(search, kills, static_cast<std::uint64_t>(seed)).run();
+}
+
+INSTANTIATE_TEST_SUITE_P(Search, RandomKill, testing::Values(one_worker, two_workers),
+                         [](const auto& make) { return make.param(1).name; });
+
+}  // namespace
+}  // namespace detol::testing_support
