@@ -91,6 +91,7 @@ void MasterLink::post(Message message) {
 
 void MasterLink::speak() {
   heard_s_ = stepped_s_ = system_clock().now_s();
+  wake(wake_fd_);  // to introduce itself at once
   for (;;) {
     socket_->wait(wake_fd_, patience(kTurnS));
     std::uint64_t woken = 0;
