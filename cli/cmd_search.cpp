@@ -34,7 +34,7 @@ Rows summary_of(const StudyConfig& config, const Preflight& preflight, const Run
       .columns = {"study", "algorithm", "pruner", "budget", "workers", "storage", "choices",
                   "space_size", "training_images", "validation_images"},
       .rows = {{config.study, config.algorithm.name, config.pruner.name, to_text(preflight.budget),
-                options.workers == 0 ? std::string("auto") : std::to_string(options.workers),
+                options.workers <= 0 ? std::string("auto") : std::to_string(options.workers),
                 options.storage.string(), static_cast<std::int64_t>(config.space.size()),
                 config.space.cardinality(), preflight.data.training, preflight.data.validation}}};
 }

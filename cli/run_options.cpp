@@ -12,27 +12,33 @@
 namespace detol {
 namespace {
 
+constexpr int kMost = 4096;  // processes of one machine
+
+Result<void> at_most_processes(std::string_view option, std::int64_t count) {
+  if (count <= kMost) return {};
+  return fail(ErrorCode::kUsage,
+              fmt::format("{} is {}; it must be at most {}", option, count, kMost));
+}
+
 // 0: as many as the study says.
 Result<int> workers_from(const Arguments& arguments) {
   if (!arguments.has("workers")) return 0;
-  if (arguments.text("workers") == "auto")
-    return static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+  if (arguments.text("workers") == "auto") return kAutoWorkers;
   DETOL_ASSIGN(const auto workers, arguments.number("workers", 1));
-  constexpr int kMost = 4096;  // processes of one machine
-  if (*workers > kMost)
-    return fail(ErrorCode::kUsage,
-                fmt::format("workers is {}; it must be at most {}", *workers, kMost));
+  DETOL_TRY(at_most_processes("workers", *workers));
   return static_cast<int>(*workers);
 }
 
+// 0: what the study says.
+Result<int> ranks_from(const Arguments& arguments) {
+  const std::string word = arguments.text("group-size", "auto");
+  if (word == "auto") return 0;
+  DETOL_ASSIGN(const auto ranks, arguments.number("group-size", 1));
+  DETOL_TRY(at_most_processes("group-size", *ranks));
+  return static_cast<int>(*ranks);
+}
+
 Result<void> check_device(const Arguments& arguments) {
-  const std::string group = arguments.text("group-size", "auto");
-  if (group != "auto" && group != "1") {
-    return fail(ErrorCode::kUsage,
-                fmt::format("group-size is '{}'; this version trains each trial on one worker: "
-                            "1 or auto",
-                            group));
-  }
   if (arguments.text("device", "auto") == "cuda" && find_row(backends(), "cudnn") == nullptr)
     return fail(ErrorCode::kUsage, "device is cuda, but this build has no GPU backend; use cpu");
   return {};
@@ -42,8 +48,9 @@ Result<void> check_device(const Arguments& arguments) {
 
 std::vector<Option> with_run_options(std::vector<Option> own) {
   const std::vector<Option> shared = {
-      {"-j,--workers", "N|auto", "worker processes; auto: one per core"},
-      {"--group-size", "G|auto", "workers that train one trial together: 1"},
+      {"-j,--workers", "N|auto",
+       "workers, each a group of processes; auto: as many as the cores have room for"},
+      {"--group-size", "G|auto", "processes that train one trial together; auto: 1"},
       {"--device", "DEVICE", "what trains", Option::kOptional, {"auto", "cpu", "cuda"}},
       {"--launcher", "NAME", "what starts the workers", Option::kOptional, {"local"}},
       {"--target", "METRIC>=V", "end the study when a trial gets there (or METRIC<=V)"},
@@ -57,6 +64,7 @@ Result<RunOptions> run_options_from(const Arguments& arguments) {
   RunOptions options;
   DETOL_TRY(check_device(arguments));
   DETOL_ASSIGN(options.workers, workers_from(arguments));
+  DETOL_ASSIGN(options.group_size, ranks_from(arguments));
   if (arguments.has("target")) {
     DETOL_ASSIGN(options.target, parse_target(arguments.text("target")));
   }

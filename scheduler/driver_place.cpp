@@ -158,6 +158,7 @@ Result<void> Driver::start(TrialId trial, std::vector<Slot>& slots) {
                                .attempt = attempt,
                                .worker = slot.name,
                                .at_s = parts_.clock.wall_s(),
+                               .group_size = slot.group_size,
                                .micro_batches = entry.micro_batches});
 }
 

@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <thread>
-
 #include "core/clock.h"
 #include "core/fault.h"
 #include "core/log.h"
@@ -12,6 +10,7 @@
 #include "scheduler/budget.h"
 #include "scheduler/driver.h"
 #include "scheduler/keeper.h"
+#include "scheduler/launchers/local.h"
 #include "scheduler/progress.h"
 #include "scheduler/pruner.h"
 #include "scheduler/run_folder.h"
@@ -114,12 +113,6 @@ Result<StudyRecord> open_study(Ledger& ledger, const StudyConfig& config, const 
   return fresh;
 }
 
-int number_of_workers(const RunOptions& options) {
-  if (options.workers > 0) return options.workers;
-  if (options.config.resources.workers > 0) return options.config.resources.workers;
-  return static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
-}
-
 std::filesystem::path artefacts_of(const RunOptions& options, const std::string& study) {
   std::filesystem::path folder = options.storage;
   return folder.replace_extension(".d") / study;
@@ -150,9 +143,12 @@ Result<void> run_master(const RunOptions& options, const std::filesystem::path& 
 
   const message::Welcome welcome{config.text, options.backend, parts.data.task};
   DETOL_ASSIGN(const auto pool, make_worker_pool({.endpoint = endpoint_in(folder),
-                                                  .workers = number_of_workers(options),
-                                                  .supervisor = supervisor,
-                                                  .welcome = welcome},
+                                                  .crew = {.workers = workers_of(options),
+                                                           .group_size = ranks_of(options),
+                                                           .supervisor = supervisor,
+                                                           .folder = folder},
+                                                  .welcome = welcome,
+                                                  .is_restart = is_restart},
                                                  system_clock()));
   const auto keeper = make_keeper(artefacts_of(options, config.study));
   const auto progress = make_progress_lines(budget, system_clock());

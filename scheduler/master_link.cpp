@@ -28,17 +28,17 @@ void wake(int fd) {
 
 }  // namespace
 
-Result<std::unique_ptr<MasterLink>> MasterLink::open(const std::string& endpoint, int worker) {
-  DETOL_ASSIGN(Socket socket, Socket::dealer(endpoint));
+Result<std::unique_ptr<MasterLink>> MasterLink::open(const MasterAddress& address) {
+  DETOL_ASSIGN(Socket socket, Socket::dealer(address.endpoint, address.keys));
   const int wake_fd = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
   if (wake_fd < 0) return fail(ErrorCode::kInternal, "cannot make an event descriptor");
-  return std::unique_ptr<MasterLink>(new MasterLink(std::move(socket), worker, wake_fd));
+  return std::unique_ptr<MasterLink>(new MasterLink(std::move(socket), address, wake_fd));
 }
 
-MasterLink::MasterLink(Socket socket, int worker, int wake_fd)
-    : worker_(worker),
+MasterLink::MasterLink(Socket socket, MasterAddress address, int wake_fd)
+    : address_(std::move(address)),
       wake_fd_(wake_fd),
-      socket_(std::make_unique<Socket>(std::move(socket))),
+      socket_(std::move(socket)),
       thread_([this] { speak(); }) {}
 
 MasterLink::~MasterLink() {
@@ -51,35 +51,36 @@ MasterLink::~MasterLink() {
   ::close(wake_fd_);
 }
 
-message::Welcome MasterLink::join() {
+std::optional<message::Welcome> MasterLink::join() {
   std::unique_lock lock(mutex_);
-  changed_.wait(lock, [&] { return welcome_.has_value(); });
-  return *welcome_;
+  changed_.wait(lock, [&] { return welcome_ || is_sent_away_; });
+  return welcome_;
 }
 
 void MasterLink::set_ready() {
   const std::lock_guard lock(mutex_);
   ready_ = true;
+  ready_since_s_ = system_clock().now_s();
   wake(wake_fd_);
 }
 
-message::Train MasterLink::next() {
+std::optional<message::Train> MasterLink::next() {
   std::unique_lock lock(mutex_);
-  changed_.wait(lock, [&] { return offered_.has_value(); });
-  return *std::exchange(offered_, std::nullopt);
+  changed_.wait(lock, [&] { return offered_ || is_sent_away_; });
+  return std::exchange(offered_, std::nullopt);
 }
 
 Verdict MasterLink::report(const EpochReport& report) {
   std::unique_lock lock(mutex_);
   verdict_.reset();
-  post(message::Report{worker_, current_.trial, current_.attempt, report});
+  post(message::Report{address_.worker, current_.trial, current_.attempt, report});
   changed_.wait(lock, [&] { return verdict_.has_value(); });
   return *verdict_;
 }
 
 void MasterLink::end(const Evaluation& evaluation, bool broken) {
   std::unique_lock lock(mutex_);
-  post(message::Ended{worker_, current_.trial, current_.attempt, broken, evaluation});
+  post(message::Ended{address_.worker, current_.trial, current_.attempt, broken, evaluation});
   changed_.wait(lock, [&] { return !unanswered_; });  // the next order may be here already
 }
 
@@ -93,20 +94,20 @@ void MasterLink::speak() {
   heard_s_ = stepped_s_ = system_clock().now_s();
   wake(wake_fd_);  // to introduce itself at once
   for (;;) {
-    socket_->wait(wake_fd_, patience(kTurnS));
+    socket_.wait(wake_fd_, patience(kTurnS));
     std::uint64_t woken = 0;
     if (::read(wake_fd_, &woken, sizeof woken) > 0) repeated_s_ = -1e9;
     const std::lock_guard lock(mutex_);
     if (leaving_) return;
     const double now_s = system_clock().now_s();
-    while (const auto packet = socket_->receive()) {
+    while (const auto packet = socket_.receive()) {
       heard_s_ = now_s;
       if (const auto message = decode(packet->bytes)) hear(*message);
     }
     watch_progress(now_s);
     say_what_is_due(now_s);
     if (now_s - heard_s_ > patience(kLeaseS)) {
-      log_error("worker {}: no master for {} s; the worker ends", worker_, kLeaseS);
+      log_error("worker {}: no master for {} s; the worker ends", address_.worker, kLeaseS);
       ::_exit(kExitResumable);
     }
   }
@@ -114,7 +115,7 @@ void MasterLink::speak() {
 
 void MasterLink::hear(const Message& message) {
   if (std::holds_alternative<message::Who>(message)) {
-    socket_->send(encode(hello()));
+    socket_.send(encode(hello()));
     repeated_s_ = -1e9;
   } else if (const auto* welcome = std::get_if<message::Welcome>(&message)) {
     if (!welcome_) welcome_ = *welcome;
@@ -130,6 +131,9 @@ void MasterLink::hear(const Message& message) {
   } else if (const auto* suspend = std::get_if<message::Suspend>(&message)) {
     if (suspend->trial == current_.trial && suspend->attempt == current_.attempt)
       control_.suspend = true;
+  } else if (std::holds_alternative<message::Leave>(message)) {
+    if (current_.attempt > 0) ::_exit(kExitDone);
+    is_sent_away_ = true;
   } else if (const auto* answer = std::get_if<message::Answer>(&message)) {
     const auto* report = unanswered_ ? std::get_if<message::Report>(&*unanswered_) : nullptr;
     if (report != nullptr && report->trial == answer->trial && report->attempt == answer->attempt &&
@@ -158,29 +162,31 @@ void MasterLink::watch_progress(double now_s) {
 void MasterLink::say_what_is_due(double now_s) {
   if (!welcome_ || is_introduced_ != ready_) {
     if (welcome_ || now_s - said_s_ >= patience(kIdleBeatS)) {
-      socket_->send(encode(hello()));
+      socket_.send(encode(hello()));
       said_s_ = now_s;
       is_introduced_ = ready_;
     }
     return;
   }
   if (unanswered_ && now_s - repeated_s_ >= patience(kRepeatS)) {
-    socket_->send(encode(*unanswered_));
+    socket_.send(encode(*unanswered_));
     repeated_s_ = now_s;
   }
   if (now_s - said_s_ < patience(current_.attempt == 0 ? kIdleBeatS : kBeatS)) return;
-  socket_->send(encode(message::Heartbeat{.worker = worker_,
-                                          .trial = current_.trial,
-                                          .attempt = current_.attempt,
-                                          .quiet_s = now_s - stepped_s_,
-                                          .slowest_s = slowest_s_}));
+  socket_.send(encode(message::Heartbeat{.worker = address_.worker,
+                                         .trial = current_.trial,
+                                         .attempt = current_.attempt,
+                                         .quiet_s = now_s - stepped_s_,
+                                         .slowest_s = slowest_s_}));
   said_s_ = now_s;
 }
 
 message::Hello MasterLink::hello() const {
-  return {.worker = worker_,
-          .pid = ::getpid(),
+  return {.worker = address_.worker,
+          .start = address_.start,
+          .key = address_.key,
           .ready = ready_,
+          .ready_s = ready_ ? system_clock().now_s() - ready_since_s_ : 0,
           .trial = current_.trial,
           .attempt = current_.attempt};
 }

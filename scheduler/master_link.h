@@ -16,20 +16,30 @@
 #include "core/clock.h"
 #include "core/result.h"
 #include "scheduler/message.h"
+#include "scheduler/socket.h"
 
 namespace detol {
 
-class Socket;
+// Which master, and as whom.
+struct MasterAddress {
+  std::string endpoint;
+  CurveKeys keys = {};
+  int worker = 0;
+  int start = 1;         // of this worker
+  std::string key = {};  // of the run, where nobody started this worker
+};
 
 class MasterLink {
  public:
   // Errors (kInternal): the endpoint cannot be used.
-  static Result<std::unique_ptr<MasterLink>> open(const std::string& endpoint, int worker);
+  static Result<std::unique_ptr<MasterLink>> open(const MasterAddress& address);
   ~MasterLink();
 
-  message::Welcome join();
+  // These return nothing if the master sends the worker away. While it trains it goes at once.
+  std::optional<message::Welcome> join();
+  std::optional<message::Train> next();
+
   void set_ready();
-  message::Train next();
   Verdict report(const EpochReport& report);  // of the trial that next() gave
   void end(const Evaluation& evaluation, bool broken);
 
@@ -37,7 +47,7 @@ class MasterLink {
   Control& control() { return control_; }
 
  private:
-  MasterLink(Socket socket, int worker, int wake_fd);
+  MasterLink(Socket socket, MasterAddress address, int wake_fd);
 
   void speak();
   void hear(const Message& message);
@@ -46,14 +56,16 @@ class MasterLink {
   message::Hello hello() const;
   void post(Message message);  // to be sent, and again until it is answered
 
-  const int worker_;
+  const MasterAddress address_;
   const int wake_fd_;  // wakes the speaking thread
   Control control_;
 
   std::mutex mutex_;  // of everything below that both threads touch
   std::condition_variable changed_;
   bool ready_ = false;
-  bool leaving_ = false;
+  double ready_since_s_ = 0;
+  bool leaving_ = false;       // this object ends
+  bool is_sent_away_ = false;  // by the master
   std::optional<message::Welcome> welcome_;
   message::Train current_;                 // attempt 0: none
   message::Train finished_;                // the last one: a late repeat of it is dropped
@@ -62,7 +74,7 @@ class MasterLink {
   std::optional<Verdict> verdict_;
 
   // Of the speaking thread alone.
-  std::unique_ptr<Socket> socket_;
+  Socket socket_;
   bool is_introduced_ = false;  // said Hello since it became ready
   double said_s_ = -1e9;        // the last heartbeat or Hello
   double repeated_s_ = -1e9;    // the last time `unanswered_` was sent

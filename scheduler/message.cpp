@@ -14,7 +14,8 @@ using nlohmann::json;
 // One listing of a struct's fields serves both ways: `io` is a Writer or a Reader.
 template <typename Io>
 void list_fields(Io& io, message::Hello& m) {
-  io("worker", m.worker), io("pid", m.pid), io("ready", m.ready);
+  io("worker", m.worker), io("start", m.start), io("key", m.key);
+  io("ready", m.ready), io("ready_s", m.ready_s);
   io("trial", m.trial), io("attempt", m.attempt);
 }
 template <typename Io>

@@ -32,8 +32,10 @@ namespace message {
 // and whenever a master asks.
 struct Hello {
   int worker = 0;
-  std::int64_t pid = 0;
-  bool ready = false;  // can train
+  int start = 0;         // which start of it: what the supervisor said, or its own choice
+  std::string key = {};  // of the run, from a worker that nobody here started
+  bool ready = false;    // can train
+  double ready_s = 0;    // for so long
   TrialId trial = 0;
   int attempt = 0;  // 0: no trial
 };

@@ -12,7 +12,7 @@ namespace detol {
 struct Order {
   enum Kind : std::int32_t {
     kStart,     // worker `worker`, which does not live
-    kKill,      // worker `worker`, now
+    kKill,      // worker `worker` with all its ranks, now
     kAlive,     // the master: not hung
     kProgress,  // a worker's report is durable: earlier deaths of the master are forgiven
   } kind = kStart;
@@ -22,12 +22,12 @@ struct Order {
 // Supervisor to master.
 struct Notice {
   enum Kind : std::int32_t {
-    kLives,   // worker `worker` is process `pid`: after a start, and to a new master
+    kLives,   // worker `worker` was started, as start number `start`: then, and to a new master
     kExited,  // with this status, as waitpid gives it
     kStop,    // somebody asked the run to stop
   } kind = kLives;
   std::int32_t worker = 0;
-  std::int32_t pid = 0;
+  std::int32_t start = 0;  // from 1, different for every start of a run
   std::int32_t status = 0;
 };
 

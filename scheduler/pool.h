@@ -14,7 +14,8 @@ namespace detol {
 // A worker that can take a trial.
 struct Slot {
   int worker = 0;
-  std::string name;  // for the ledger
+  std::string name;    // for the ledger
+  int group_size = 1;  // ranks, with a device each
 };
 
 // A trial that a worker was already training when this master started.
@@ -58,7 +59,7 @@ class Pool {
   virtual void answer(const message::Answer& answer) = 0;
   virtual void answer(const message::Noted& noted) = 0;
 
-  // Ends the worker that trains this; it is replaced, and no Lost follows.
+  // Ends the training of this, by ending the worker if need be; no Lost follows.
   virtual void drop(TrialId trial) = 0;
 
   // Asks every training to checkpoint at its next step and to end: an Ended that says

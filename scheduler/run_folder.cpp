@@ -9,6 +9,7 @@
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
+#include <fstream>
 #include <nlohmann/json.hpp>
 #include <system_error>
 
@@ -91,6 +92,10 @@ Result<RunOptions> from_json(const json& j) {
   return options;
 }
 
+fs::path last_word_in(const fs::path& folder, int worker) {
+  return folder / fmt::format("worker-{}.word", worker);
+}
+
 tl::unexpected<Error> damaged(const fs::path& path, const char* why) {
   return fail(ErrorCode::kInternal, fmt::format("{}: {}", path.string(), why));
 }
@@ -134,6 +139,20 @@ Result<std::optional<Settled>> read_settled(const fs::path& folder) {
   } catch (const json::exception& error) {
     return damaged(path, error.what());
   }
+}
+
+void leave_last_word(const fs::path& folder, int worker, const std::string& word) {
+  const fs::path path = last_word_in(folder, worker);
+  if (!fs::exists(path)) std::ofstream(path) << word;
+}
+
+std::string take_last_word(const fs::path& folder, int worker) {
+  const fs::path path = last_word_in(folder, worker);
+  std::string word;
+  std::getline(std::ifstream(path), word);
+  std::error_code ignored;
+  fs::remove(path, ignored);
+  return word;
 }
 
 fs::path aside_in(const fs::path& folder) {

@@ -31,6 +31,11 @@ Result<std::optional<Settled>> read_settled(const std::filesystem::path& folder)
 // Where a live picture's run keeps what its processes write to stderr.
 std::filesystem::path aside_in(const std::filesystem::path& folder);
 
+// Why worker `worker` ended, in its own words: the first of its ranks to write is heard. Taken
+// once; empty: it said nothing.
+void leave_last_word(const std::filesystem::path& folder, int worker, const std::string& word);
+std::string take_last_word(const std::filesystem::path& folder, int worker);
+
 std::string endpoint_in(const std::filesystem::path& folder);
 
 }  // namespace detol

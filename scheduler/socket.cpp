@@ -13,8 +13,38 @@
 namespace detol {
 namespace {
 
+constexpr int kPingMs = 5000;
+constexpr int kPingTimeoutMs = 15000;
+constexpr int kLingerMs = 1000;
+constexpr std::size_t kKeyLength = 40;  // in Z85
+
 void set(void* socket, int option, int value) {
   zmq_setsockopt(socket, option, &value, sizeof value);
+}
+
+void set(void* socket, int option, const std::string& value) {
+  zmq_setsockopt(socket, option, value.data(), value.size());
+}
+
+// A worker is known by what it says (Hello::key): its own CURVE keys may be any.
+void encrypt(void* socket, bool is_server, const CurveKeys& keys) {
+  if (keys.server_public.empty()) return;
+  if (is_server) {
+    set(socket, ZMQ_CURVE_SERVER, 1);
+    set(socket, ZMQ_CURVE_SECRETKEY, keys.server_secret);
+    return;
+  }
+  set(socket, ZMQ_CURVE_SERVERKEY, keys.server_public);
+  if (const auto own = make_curve_keys()) {
+    set(socket, ZMQ_CURVE_PUBLICKEY, own->server_public);
+    set(socket, ZMQ_CURVE_SECRETKEY, own->server_secret);
+  }
+}
+
+// A connection that a network cut in silence is noticed and made again.
+void notice_cuts(void* socket) {
+  set(socket, ZMQ_HEARTBEAT_IVL, kPingMs);
+  set(socket, ZMQ_HEARTBEAT_TIMEOUT, kPingTimeoutMs);
 }
 
 // All frames of the next message; empty if there is none.
@@ -81,7 +111,15 @@ Socket::Socket(std::unique_ptr<Handles> handles) : handles_(std::move(handles)) 
 Socket::Socket(Socket&&) noexcept = default;
 Socket::~Socket() = default;
 
-Result<Socket> Socket::open(int type, const std::string& endpoint) {
+Result<CurveKeys> make_curve_keys() {
+  char public_key[kKeyLength + 1], secret_key[kKeyLength + 1];
+  if (zmq_curve_keypair(public_key, secret_key) != 0)
+    return fail(ErrorCode::kInternal,
+                fmt::format("cannot make keys: {}", zmq_strerror(zmq_errno())));
+  return CurveKeys{public_key, secret_key};
+}
+
+Result<Socket> Socket::open(int type, const std::string& endpoint, const CurveKeys& keys) {
   auto handles = std::make_unique<Handles>();
   handles->is_router = type == ZMQ_ROUTER;
   handles->socket = zmq_socket(handles->context, type);
@@ -96,17 +134,30 @@ Result<Socket> Socket::open(int type, const std::string& endpoint) {
   const std::int64_t limit = kMessageLimit;
   zmq_setsockopt(handles->socket, ZMQ_MAXMSGSIZE, &limit, sizeof limit);
   if (handles->is_router) set(handles->socket, ZMQ_ROUTER_MANDATORY, 1);
+  encrypt(handles->socket, handles->is_router, keys);
+  if (endpoint.starts_with("tcp:")) notice_cuts(handles->socket);
   const int done = handles->is_router ? zmq_bind(handles->socket, endpoint.c_str())
                                       : zmq_connect(handles->socket, endpoint.c_str());
   if (done != 0) return failure();
   return Socket(std::move(handles));
 }
 
-Result<Socket> Socket::router(const std::string& endpoint) {
-  return open(ZMQ_ROUTER, endpoint);
+Result<Socket> Socket::router(const std::string& endpoint, const CurveKeys& keys) {
+  return open(ZMQ_ROUTER, endpoint, keys);
 }
-Result<Socket> Socket::dealer(const std::string& endpoint) {
-  return open(ZMQ_DEALER, endpoint);
+Result<Socket> Socket::dealer(const std::string& endpoint, const CurveKeys& keys) {
+  return open(ZMQ_DEALER, endpoint, keys);
+}
+
+void Socket::linger() {
+  set(handles_->socket, ZMQ_LINGER, kLingerMs);
+}
+
+std::string Socket::endpoint() const {
+  char text[256];
+  std::size_t length = sizeof text;
+  const bool is_known = zmq_getsockopt(handles_->socket, ZMQ_LAST_ENDPOINT, text, &length) == 0;
+  return is_known ? text : "";
 }
 
 bool Socket::send(std::string_view bytes, std::string_view to) {

@@ -20,17 +20,33 @@ struct Packet {
   std::string bytes;
 };
 
+// CURVE keys in Z85 (40 characters); none: what is said can be read and forged on the way. A
+// master needs both of its keys, a worker the public one of its master.
+struct CurveKeys {
+  std::string server_public;
+  std::string server_secret;
+};
+
+// Errors (kInternal): this ZeroMQ cannot encrypt.
+Result<CurveKeys> make_curve_keys();
+
 class Socket {
  public:
   // Errors (kInternal): the endpoint and the reason.
-  static Result<Socket> router(const std::string& endpoint);
-  static Result<Socket> dealer(const std::string& endpoint);
+  static Result<Socket> router(const std::string& endpoint, const CurveKeys& keys = {});
+  static Result<Socket> dealer(const std::string& endpoint, const CurveKeys& keys = {});
 
   Socket(Socket&&) noexcept;
   ~Socket();
 
   // False if there is no such peer (any more). Never blocks.
   bool send(std::string_view bytes, std::string_view to = {});
+
+  // What was sent may take up to a second to leave when the socket closes, instead of none.
+  void linger();
+
+  // Where a router is bound, with the port that the system chose for "tcp://*:*".
+  std::string endpoint() const;
 
   // The next message, or nullopt if there is none now. What is no message of one frame, is
   // damaged, or is larger than kMessageLimit, is dropped.
@@ -42,7 +58,7 @@ class Socket {
  private:
   struct Handles;
   explicit Socket(std::unique_ptr<Handles> handles);
-  static Result<Socket> open(int type, const std::string& endpoint);
+  static Result<Socket> open(int type, const std::string& endpoint, const CurveKeys& keys);
 
   std::unique_ptr<Handles> handles_;
 };

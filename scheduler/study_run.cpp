@@ -1,17 +1,28 @@
 #include "scheduler/study_run.h"
 
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include <algorithm>
 #include <charconv>
+#include <csignal>
 #include <string_view>
 #include <system_error>
+#include <vector>
 
 #include "core/exit_code.h"
+#include "scheduler/launchers/local.h"
 #include "scheduler/master.h"
 #include "scheduler/run_folder.h"
+#include "scheduler/signals.h"
 #include "scheduler/supervisor.h"
 #include "scheduler/worker.h"
+#include "trainer/mpi_group.h"
 
 namespace detol {
 namespace {
+
+namespace fs = std::filesystem;
 
 int exit_with(const Result<void>& done, std::string_view who) {
   if (done) return kExitDone;
@@ -31,32 +42,76 @@ std::optional<StderrAside> aside_for(const RunOptions& options,
   return aside ? std::optional(std::move(*aside)) : std::nullopt;
 }
 
-Result<void> play(std::string_view role, const std::filesystem::path& folder, int number,
-                  const Seams& seams) {
+// The parent is the supervisor, or what launches the ranks of a group. A rank whose parent died
+// before this line is a child of the supervisor, which ends it, or, if that is dead, of init.
+void die_with_the_parent(int ranks) {
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (ranks > 1 && ::getppid() == 1) ::_exit(kExitInternal);
+}
+
+// The numbers that follow the folder in a role's words.
+using Numbers = std::vector<int>;
+
+Result<void> play_master(const fs::path& folder, const Numbers& numbers, const Seams& seams) {
   DETOL_ASSIGN(const RunOptions options, read_options(folder));
   DETOL_TRY(set_up_log(options.log));
-  if (role == "__master") return run_master(options, folder, number, seams);
-  return run_worker(endpoint_in(folder), number, seams);
+  return run_master(options, folder, numbers.at(0), seams);
 }
+
+Result<void> play_worker(const fs::path& folder, const Numbers& numbers, const Seams& seams) {
+  const int ranks = numbers.at(2);
+  die_with_the_parent(ranks);
+  DETOL_ASSIGN(const RunOptions options, read_options(folder));
+  DETOL_TRY(set_up_log(options.log));
+  std::unique_ptr<Group> group;
+  if (ranks > 1) {
+    DETOL_ASSIGN(group, join_mpi_group());
+    ignore_signals();  // MPI has its own ideas of them
+  }
+  const auto done =
+      run_worker({.endpoint = endpoint_in(folder), .worker = numbers.at(0), .start = numbers.at(1)},
+                 group ? *group : alone(), seams);
+  if (done)
+    leave_mpi();
+  else
+    leave_last_word(folder, numbers.at(0), done.error().message);
+  return done;
+}
+
+struct Role {
+  std::string_view word;
+  std::size_t numbers;  // how many follow the folder
+  std::string_view name;
+  Result<void> (*play)(const fs::path&, const Numbers&, const Seams&);
+};
+constexpr Role kRoles[] = {{"__master", 1, "detol", play_master},
+                           {"__worker", 3, "worker", play_worker}};
 
 }  // namespace
 
 int run_search(const RunOptions& options) {
+  const auto launch = local_launch(ranks_of(options));
+  if (!launch) return exit_with(tl::unexpected(launch.error()), "detol");
   const auto folder = make_run_folder(options);
   if (!folder) return exit_with(tl::unexpected(folder.error()), "detol");
-  const int code = supervise(*folder, aside_for(options, *folder));
+  const int code = supervise(*folder, *launch, aside_for(options, *folder));
   std::error_code ignored;
   std::filesystem::remove_all(*folder, ignored);
   return code;
 }
 
 std::optional<int> run_role(int argc, char** argv, const Seams& seams) {
-  if (argc != 4) return std::nullopt;
-  const std::string_view role = argv[1], word = argv[3];
-  if (role != "__master" && role != "__worker") return std::nullopt;
-  int number = 0;
-  std::from_chars(word.data(), word.data() + word.size(), number);
-  return exit_with(play(role, argv[2], number, seams), role == "__master" ? "detol" : "worker");
+  const std::vector<std::string_view> words(argv + std::min(argc, 1), argv + argc);
+  for (const Role& role : kRoles) {
+    if (words.size() != 2 + role.numbers || words[0] != role.word) continue;
+    Numbers numbers(role.numbers);
+    for (std::size_t i = 0; i < numbers.size(); ++i) {
+      const std::string_view word = words[2 + i];
+      std::from_chars(word.data(), word.data() + word.size(), numbers[i]);
+    }
+    return exit_with(role.play(words[1], numbers, seams), role.name);
+  }
+  return std::nullopt;
 }
 
 }  // namespace detol

@@ -2,10 +2,10 @@
 
 // One search as processes of this machine. run_search() turns the calling process into the
 // supervisor: single-threaded, no ZeroMQ, no SQLite. It is the parent of the master (ledger,
-// searcher, driver) and of every worker (one trainer each), all of them this same program
-// executed again under a hidden word:
+// searcher, driver) and of every worker (a trainer each, or an MPI job of several that train
+// together), all of them this same program executed again under a hidden word:
 //
-//   detol __master <folder>            detol __worker <folder> <number>
+//   detol __master <folder> <socket>    detol __worker <folder> <number> <start> <ranks>
 //
 // `folder` is private to the run (0700, gone at its end) and holds run.json, what was
 // settled (settled.json), the socket (master.sock) and, under a live picture, what the
@@ -30,6 +30,8 @@ namespace detol {
 enum class IfExists { kFail, kResume, kNew };      // kNew appends -2, -3, ... to the name
 enum class ProgressMode { kLive, kPlain, kNone };  // a picture, lines, or warnings alone
 
+inline constexpr int kAutoWorkers = -1;  // as many groups as the cores have room for
+
 struct RunOptions {
   StudyConfig config;             // to resume: loaded from the ledger's StudyRecord::config
   std::filesystem::path storage;  // the database; artefacts go to <stem>.d/<study>/<trial>/
@@ -37,7 +39,7 @@ struct RunOptions {
   IfExists if_exists = IfExists::kFail;
   bool resume = false;        // `detol resume`: the study must exist
   bool retry_failed = false;  // on resume: trials that crashed or timed out run again
-  int workers = 0;            // groups; 0: the config's, else as many as the cores allow
+  int workers = 0;            // groups; 0: the config's, else kAutoWorkers
   int group_size = 0;         // ranks that train one trial; 0: the config's, else 1
   std::string backend = "onednn";
   std::optional<Target> target;

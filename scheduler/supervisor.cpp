@@ -8,9 +8,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <cstdlib>
+#include <fstream>
 #include <map>
 #include <optional>
 #include <string>
@@ -23,6 +25,7 @@
 #include "core/fault.h"
 #include "core/log.h"
 #include "scheduler/orders.h"
+#include "scheduler/signals.h"
 
 // NOLINTBEGIN(concurrency-mt-unsafe): this process has one thread.
 
@@ -33,7 +36,7 @@ constexpr double kFirstDelayS = 0.2;  // before a restart; doubles
 constexpr int kRestarts = 3;          // without progress
 constexpr double kSilentS = 120;      // the master hangs
 constexpr double kBeginS = 600;       // it may read its data so long before its first word
-constexpr double kStopLimitS = 20;    // for a master that was asked to stop
+constexpr double kStopLimitS = 9.5;   // for a master that was asked to stop
 
 // What only the master gets; -1: not this child.
 struct Kept {
@@ -43,32 +46,37 @@ struct Kept {
 
 // What a child is before it becomes a role. Only async-signal-safe calls would be allowed
 // after fork in a program with threads; this one has none.
-[[noreturn]] void become(std::vector<std::string> words, pid_t parent, Kept kept) {
+[[noreturn]] void become(std::vector<std::string> words, const GroupLaunch& launch, pid_t parent,
+                         Kept kept) {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (::getppid() != parent) ::_exit(kExitInternal);  // it died before the line above
   ::setpgid(0, 0);
-  for (int signal : {SIGINT, SIGTERM, SIGUSR1, SIGPIPE, SIGTTOU, SIGTTIN, SIGHUP})
-    ::signal(signal, SIG_IGN);
+  ignore_signals();
   sigset_t none;
   sigemptyset(&none);
   ::sigprocmask(SIG_SETMASK, &none, nullptr);
+  ::dup2(::open("/dev/null", O_RDONLY | O_CLOEXEC), STDIN_FILENO);
   ::dup2(STDERR_FILENO, STDOUT_FILENO);  // stdout is for data: nothing of ours
   if (kept.terminal >= 0) ::dup2(kept.terminal, STDERR_FILENO);
   if (kept.socket >= 0) ::fcntl(kept.socket, F_SETFD, 0);
   // One thread per worker: oneDNN's own (OpenMP) would only wait for each other.
   ::setenv("OMP_NUM_THREADS", "1", 1);
   ::setenv("OMP_WAIT_POLICY", "passive", 1);
+  for (const std::string& setting : launch.environment)
+    ::putenv(const_cast<char*>(setting.c_str()));
+  const std::string program = launch.launcher.empty() ? "/proc/self/exe" : launch.launcher.front();
+  words.insert(words.begin(), launch.launcher.begin(), launch.launcher.end());
   std::vector<char*> argv;
   for (std::string& word : words) argv.push_back(word.data());
   argv.push_back(nullptr);
-  ::execv("/proc/self/exe", argv.data());
+  ::execv(program.c_str(), argv.data());
   ::_exit(127);
 }
 
-pid_t spawn(const std::vector<std::string>& words, Kept kept = {}) {
+pid_t spawn(const std::vector<std::string>& words, const GroupLaunch& launch, Kept kept = {}) {
   const pid_t parent = ::getpid();
   const pid_t child = ::fork();
-  if (child == 0) become(words, parent, kept);
+  if (child == 0) become(words, launch, parent, kept);
   if (child < 0) log_error("cannot start a process: {}", std::generic_category().message(errno));
   return child;
 }
@@ -80,10 +88,14 @@ std::string describe(int status) {
 
 class Supervisor {
  public:
-  Supervisor(std::string folder, std::optional<StderrAside> aside)
-      : folder_(std::move(folder)), aside_(std::move(aside)) {
+  Supervisor(std::string folder, GroupLaunch launch, std::optional<StderrAside> aside)
+      : folder_(std::move(folder)), launch_(std::move(launch)), aside_(std::move(aside)) {
+    ::prctl(PR_SET_CHILD_SUBREAPER, 1);
     sigemptyset(&signals_);
     for (int signal : {SIGCHLD, SIGINT, SIGTERM, SIGUSR1}) sigaddset(&signals_, signal);
+    struct sigaction hangup {};
+    ::sigaction(SIGHUP, nullptr, &hangup);
+    if (hangup.sa_handler != SIG_IGN) sigaddset(&signals_, SIGHUP);  // else: under nohup
     ::sigprocmask(SIG_BLOCK, &signals_, &before_);
     pipe_before_ = ::signal(SIGPIPE, SIG_IGN);  // `detol search 2>&1 | head` shall go on
     signal_fd_ = ::signalfd(-1, &signals_, SFD_CLOEXEC | SFD_NONBLOCK);
@@ -125,9 +137,9 @@ class Supervisor {
       return;
     }
     socket_ = ends[0];
-    for (const auto& [number, pid] : workers_)
-      send_packet(socket_, Notice{Notice::kLives, number, pid, 0});
-    master_ = spawn({"detol", "__master", folder_, std::to_string(ends[1])},
+    for (const auto& [number, worker] : workers_)
+      send_packet(socket_, Notice{Notice::kLives, number, worker.start, 0});
+    master_ = spawn({"detol", "__master", folder_, std::to_string(ends[1])}, {},
                     {ends[1], aside_ ? aside_->before() : -1});
     ::close(ends[1]);
     if (master_ < 0) result_ = kExitInternal;
@@ -163,7 +175,7 @@ class Supervisor {
           restarts_ = 0;
           break;
         case Order::kKill:
-          if (worker != workers_.end()) ::kill(-worker->second, SIGKILL);
+          if (worker != workers_.end()) kill_group(worker->second.pid);
           break;
         case Order::kStart:
           if (worker == workers_.end()) start_worker(order->worker);
@@ -174,26 +186,53 @@ class Supervisor {
 
   void start_worker(int number) {
     (void)fault("supervisor.worker");
-    const pid_t pid = spawn({"detol", "__worker", folder_, std::to_string(number)});
-    if (pid > 0) workers_[number] = pid;
+    const int start = ++starts_;
+    const std::string program =
+        launch_.launcher.empty() ? "detol" : fmt::format("/proc/{}/exe", ::getpid());
+    const pid_t pid = spawn({program, "__worker", folder_, std::to_string(number),
+                             std::to_string(start), std::to_string(launch_.ranks)},
+                            launch_);
+    if (pid > 0) workers_[number] = {pid, start};
     if (pid > 0)
-      send_packet(socket_, Notice{Notice::kLives, number, pid, 0});
+      send_packet(socket_, Notice{Notice::kLives, number, start, 0});
     else
-      send_packet(socket_, Notice{Notice::kExited, number, 0, 127 << 8});
+      send_packet(socket_, Notice{Notice::kExited, number, start, 127 << 8});
   }
 
   void bury() {
     int status = 0;
-    if (master_ > 0 && ::waitpid(master_, &status, WNOHANG) == master_) on_master_end(status);
-    for (auto it = workers_.begin(); it != workers_.end();) {
-      const auto [number, pid] = *it;
-      if (::waitpid(pid, &status, WNOHANG) != pid) {
-        ++it;
-        continue;
-      }
-      it = workers_.erase(it);
-      if (socket_ >= 0) send_packet(socket_, Notice{Notice::kExited, number, pid, status});
+    for (pid_t pid = 0; (pid = ::waitpid(-1, &status, WNOHANG)) > 0;) {
+      kill_strays();
+      if (pid == master_)
+        on_master_end(status);
+      else
+        on_worker_end(pid, status);
     }
+  }
+
+  void on_worker_end(pid_t pid, int status) {
+    const auto it =
+        std::ranges::find_if(workers_, [pid](const auto& item) { return item.second.pid == pid; });
+    if (it == workers_.end()) return;  // a stray
+    const auto [number, worker] = *it;
+    workers_.erase(it);
+    if (socket_ >= 0) send_packet(socket_, Notice{Notice::kExited, number, worker.start, status});
+  }
+
+  // Ends what a launcher left behind when it died: it is a child of this process now.
+  void kill_strays() {
+    std::ifstream children(fmt::format("/proc/self/task/{}/children", ::getpid()));
+    for (pid_t child = 0; children >> child;) {
+      const bool is_worker = std::ranges::any_of(
+          workers_, [child](const auto& item) { return item.second.pid == child; });
+      if (!is_worker && child != master_) kill_group(child);
+    }
+  }
+
+  // A process with its process group, if it leads one.
+  static void kill_group(pid_t pid) {
+    ::kill(-pid, SIGKILL);
+    ::kill(pid, SIGKILL);
   }
 
   void on_master_end(int status) {
@@ -226,28 +265,36 @@ class Supervisor {
     if (!result_ && start_at_s_ && now_s >= *start_at_s_) start_master();
     if (master_ > 0 && now_s > speaks_by_s_) {
       log_warning("the master hangs; it is ended");
-      ::kill(-master_, SIGKILL);
+      kill_group(master_);
       speaks_by_s_ = now_s + kSilentS;
     }
     if (!result_ && stop_at_s_ && now_s > *stop_at_s_ + kStopLimitS) result_ = kExitResumable;
   }
 
+  // Descendants, too: whoever loses its parent here becomes a child.
   void end_all() {
-    if (master_ > 0) workers_[-1] = master_;
-    for (const auto& [number, pid] : workers_) ::kill(-pid, SIGKILL);
-    for (const auto& [number, pid] : workers_) ::kill(pid, SIGKILL);  // no group of its own yet
-    for (const auto& [number, pid] : workers_) ::waitpid(pid, nullptr, 0);
+    workers_.clear();
+    master_ = -1;
+    do kill_strays();
+    while (::waitpid(-1, nullptr, 0) > 0);
     if (socket_ >= 0) ::close(socket_);
   }
 
+  struct Worker {
+    pid_t pid = -1;  // of its launcher, if it has one
+    int start = 0;
+  };
+
   std::string folder_;
+  GroupLaunch launch_;
   std::optional<StderrAside> aside_;  // while a live picture is on the terminal
   sigset_t signals_, before_;
   sighandler_t pipe_before_ = SIG_DFL;
   int signal_fd_ = -1;
   int socket_ = -1;
   pid_t master_ = -1;
-  std::map<int, pid_t> workers_;      // by number
+  std::map<int, Worker> workers_;     // by number
+  int starts_ = 0;                    // of workers, in this run
   int restarts_ = 0;                  // since the last progress
   double speaks_by_s_ = 0;            // or the master hangs
   std::optional<double> start_at_s_;  // of the next master
@@ -257,8 +304,9 @@ class Supervisor {
 
 }  // namespace
 
-int supervise(const std::filesystem::path& folder, std::optional<StderrAside> aside) {
-  return Supervisor(folder.string(), std::move(aside)).run();
+int supervise(const std::filesystem::path& folder, const GroupLaunch& launch,
+              std::optional<StderrAside> aside) {
+  return Supervisor(folder.string(), launch, std::move(aside)).run();
 }
 
 }  // namespace detol

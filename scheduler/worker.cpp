@@ -2,6 +2,8 @@
 
 #include <exception>
 #include <new>
+#include <optional>
+#include <span>
 
 #include "core/fault.h"
 #include "core/log.h"
@@ -12,15 +14,16 @@ namespace {
 
 struct Ending {
   Evaluation evaluation;
-  bool broken = false;  // the infrastructure failed
+  bool broken = false;       // the infrastructure failed
+  bool out_of_step = false;  // perhaps on this rank alone: the others may wait for it
 };
 
 Ending broken(std::string reason) {
-  return {{Evaluation::End::kFailed, Cause::kCrashed, std::move(reason)}, true};
+  return {{Evaluation::End::kFailed, Cause::kCrashed, std::move(reason)}, true, true};
 }
 
 Ending train(const message::Train& order, const StudyConfig& config, const Task& task,
-             Evaluator& evaluator, MasterLink& link) try {
+             Evaluator& evaluator, MasterLink* link) try {
   fault_or_throw("worker.order");
   const auto genome = config.space.genome(order.params);
   if (!genome) return broken(genome.error().message);
@@ -35,37 +38,63 @@ Ending train(const message::Train& order, const StudyConfig& config, const Task&
                 .folder = order.folder,
                 .acknowledged = order.acknowledged,
                 .micro_batches = order.micro_batches};
-  const auto evaluation = evaluator.evaluate(
-      job,
-      [&](const EpochReport& report) {
-        fault_or_throw("worker.report");
-        return link.report(report);
-      },
-      link.control());
+  const auto report = [&](const EpochReport& epoch) {
+    fault_or_throw("worker.report");
+    return link->report(epoch);
+  };
+  Control unheard;
+  const auto evaluation =
+      evaluator.evaluate(job, report, link == nullptr ? unheard : link->control());
   if (!evaluation) return broken(evaluation.error().message);
   return {*evaluation};
 } catch (const std::bad_alloc&) {
-  return {{Evaluation::End::kFailed, Cause::kOutOfMemory, "an allocation failed"}};
+  return {{Evaluation::End::kFailed, Cause::kOutOfMemory, "an allocation failed"}, false, true};
 } catch (const std::exception& error) {
   return broken(error.what());
 }
 
+// The leader's message on every rank; nothing: it has none, the group is to end.
+template <typename M>
+std::optional<M> shared(Group& group, const std::optional<M>& own) {
+  if (group.size() == 1) return own;
+  const std::string bytes = group.share(own ? encode(*own) : std::string());
+  if (bytes.empty()) return std::nullopt;
+  return std::get<M>(*decode(bytes));
+}
+
+void wait_for_all(Group& group) {
+  double here = 1;
+  group.sum(std::span(&here, 1));
+}
+
+Result<void> serve(MasterLink* link, Group& group, const Seams& seams) {
+  const auto welcome = shared(group, link == nullptr ? std::nullopt : link->join());
+  if (!welcome) return {};
+  DETOL_ASSIGN(const StudyConfig config, load_study_config(welcome->config, "study"));
+  DETOL_ASSIGN(const auto evaluator,
+               seams.make_evaluator(config, {.backend = welcome->backend, .group = &group}));
+  wait_for_all(group);
+  fault_or_throw("worker.ready");
+  if (link != nullptr) link->set_ready();
+  for (;;) {
+    const auto order = shared(group, link == nullptr ? std::nullopt : link->next());
+    if (!order) return {};
+    const Ending ending = train(*order, config, welcome->task, *evaluator, link);
+    if (ending.broken) log_warning("trial {}: {}", order->trial, ending.evaluation.reason);
+    const bool must_end = ending.out_of_step && group.size() > 1;
+    if (must_end && ending.broken) return fail(ErrorCode::kInternal, ending.evaluation.reason);
+    fault_or_throw("worker.end");
+    if (link != nullptr) link->end(ending.evaluation, ending.broken);
+    if (must_end) return fail(ErrorCode::kInternal, ending.evaluation.reason);
+  }
+}
+
 }  // namespace
 
-Result<void> run_worker(const std::string& endpoint, int number, const Seams& seams) {
-  DETOL_ASSIGN(const auto link, MasterLink::open(endpoint, number));
-  const message::Welcome welcome = link->join();
-  DETOL_ASSIGN(const StudyConfig config, load_study_config(welcome.config, "study"));
-  DETOL_ASSIGN(const auto evaluator, seams.make_evaluator(config, {.backend = welcome.backend}));
-  fault_or_throw("worker.ready");
-  link->set_ready();
-  for (;;) {
-    const message::Train order = link->next();
-    const Ending ending = train(order, config, welcome.task, *evaluator, *link);
-    if (ending.broken) log_warning("trial {}: {}", order.trial, ending.evaluation.reason);
-    fault_or_throw("worker.end");
-    link->end(ending.evaluation, ending.broken);
-  }
+Result<void> run_worker(const MasterAddress& address, Group& group, const Seams& seams) {
+  if (group.rank() > 0) return serve(nullptr, group, seams);
+  DETOL_ASSIGN(const auto link, MasterLink::open(address));
+  return serve(link.get(), group, seams);
 }
 
 }  // namespace detol

@@ -1,17 +1,20 @@
 #pragma once
 
-// Worker: a process that trains one trial after the other for a master. Its main thread
-// trains; MasterLink speaks.
-
-#include <string>
+// Worker: a group of processes, its ranks, that train one trial after the other for a master.
+// Rank 0 leads: it alone speaks with the master (MasterLink, in a thread of its own) and hands
+// every order on; all ranks then make the same calls of the trainer. A worker of one rank is a
+// plain process without MPI.
 
 #include "core/result.h"
+#include "scheduler/master_link.h"
 #include "scheduler/study_run.h"
+#include "trainer/group.h"
 
 namespace detol {
 
-// Never returns without an error: a worker is ended from outside. Errors: what keeps it from
-// becoming ready (unreadable data, no endpoint).
-Result<void> run_worker(const std::string& endpoint, int number, const Seams& seams);
+// Trains until the master sends the worker away. Only rank 0 uses `address`. Errors: what keeps
+// it from becoming ready (unreadable data, no endpoint); in a group also a trial that broke,
+// because its ranks may be out of step.
+Result<void> run_worker(const MasterAddress& address, Group& group, const Seams& seams);
 
 }  // namespace detol

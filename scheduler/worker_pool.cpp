@@ -1,20 +1,13 @@
 #include "scheduler/worker_pool.h"
 
 #include <fmt/format.h>
-#include <sys/wait.h>
 
 #include <algorithm>
-#include <csignal>
-#include <map>
-#include <optional>
 #include <utility>
 
-#include "core/exit_code.h"
 #include "core/fault.h"
 #include "core/log.h"
-#include "scheduler/oom.h"
 #include "scheduler/orders.h"
-#include "scheduler/socket.h"
 
 namespace detol {
 namespace {
@@ -26,27 +19,7 @@ constexpr double kLoadS = 600;     // without becoming ready: it hangs
 constexpr double kGatherS = 15;    // for workers that outlived a master to say Hello
 constexpr double kResendS = 5;     // an order that a heartbeat does not show
 constexpr double kTellS = 1;       // between signs of life for the supervisor
-constexpr int kFailedStarts = 3;   // in a row: no worker can be had
 constexpr int kMostWarnings = 10;  // about strangers on the port
-
-struct Worker {
-  int pid = 0;  // 0: not (yet) alive
-  bool is_ready = false;
-  std::string address;      // empty: it has not said Hello to this master
-  message::Train train;     // attempt 0: free
-  double lives_s = 0;       // since when it is known to live
-  double sent_s = 0;        // when `train` was sent
-  double heard_s = 0;       // its last message, or its start
-  double ready_s = 0;       // device time counts from here
-  std::string ended_why;    // this pool ordered its end
-  double start_s = 0;       // not before
-  bool is_ordered = false;  // a start is under way
-};
-
-std::string describe(int status) {
-  if (WIFSIGNALED(status)) return fmt::format("its worker ended by signal {}", WTERMSIG(status));
-  return fmt::format("its worker ended with exit code {}", WEXITSTATUS(status));
-}
 
 class WorkerPool final : public Pool {
  public:
@@ -54,72 +27,77 @@ class WorkerPool final : public Pool {
       : settings_(std::move(settings)),
         socket_(std::move(socket)),
         clock_(clock),
-        oom_kills_(detol::oom_kills()) {
-    for (int i = 0; i < settings_.workers; ++i) workers_[i];
+        crew_(settings_.crew, clock) {}
+
+  ~WorkerPool() override {
+    if (!crew_.joins()) return;
+    for (const auto& [number, member] : crew_.members()) send(member, message::Leave{});
+    socket_.linger();
   }
 
   std::vector<Claim> claims() override {
     const double limit_s = clock_.now_s() + patience(kGatherS);
-    hear_supervisor();  // who lives was sent before this process began
-    const auto is_missing = [](const auto& item) {
-      return item.second.pid != 0 && item.second.address.empty();
-    };
-    while (std::ranges::any_of(workers_, is_missing) && clock_.now_s() < limit_s)
+    crew_.turn(events_);  // who lives was sent before this process began
+    while (is_anybody_missing() && !is_stopping() && clock_.now_s() < limit_s)
       turn(settings_.turn_s);
     std::vector<Claim> claims;
-    for (auto& [number, worker] : workers_) {
-      if (worker.pid != 0 && worker.address.empty()) end(number, worker, "it did not answer");
-      if (worker.train.attempt > 0) claims.push_back({worker.train.trial, worker.train.attempt});
+    for (auto& [number, member] : crew_.members()) {
+      if (member.start != 0 && member.address.empty())
+        crew_.end(number, "it did not answer", events_);
+      if (member.train.attempt > 0) claims.push_back({member.train.trial, member.train.attempt});
     }
     return claims;
   }
 
   std::vector<Slot> free() override {
     std::vector<Slot> slots;
-    for (const auto& [number, worker] : workers_) {
-      if (worker.is_ready && worker.train.attempt == 0 && worker.ended_why.empty())
-        slots.push_back({number, fmt::format("local/{}", number)});
+    for (const auto& [number, member] : crew_.members()) {
+      if (!member.is_ready || member.train.attempt != 0 || !member.ended_why.empty()) continue;
+      slots.push_back({.worker = number,
+                       .name = fmt::format("{}/{}", crew_.joins() ? "mpi" : "local", number),
+                       .group_size = settings_.crew.group_size});
     }
     return slots;
   }
 
   void start(int number, const message::Train& train) override {
-    Worker& worker = workers_.at(number);
-    worker.train = train;
-    worker.sent_s = worker.heard_s = clock_.now_s();
-    send(worker, train);
+    Member& member = crew_.members().at(number);
+    member.train = train;
+    member.sent_s = member.heard_s = clock_.now_s();
+    send(member, train);
   }
 
   void answer(const message::Answer& answer) override {
-    if (Worker* worker = training(answer.trial, answer.attempt)) send(*worker, answer);
-    send_packet(settings_.supervisor, Order{Order::kProgress, 0});
+    if (Member* member = crew_.training(answer.trial, answer.attempt)) send(*member, answer);
+    send_packet(settings_.crew.supervisor, Order{Order::kProgress, 0});
   }
 
   void answer(const message::Noted& noted) override {
-    if (Worker* worker = training(noted.trial, noted.attempt)) {
-      worker->train = {};
-      send(*worker, noted);
+    if (Member* member = crew_.training(noted.trial, noted.attempt)) {
+      member->train = {};
+      send(*member, noted);
     }
   }
 
   void drop(TrialId trial) override {
-    for (auto& [number, worker] : workers_) {
-      if (worker.train.attempt == 0 || worker.train.trial != trial) continue;
-      worker.train = {};
-      end(number, worker, "dropped");
+    for (auto& [number, member] : crew_.members()) {
+      if (member.train.attempt == 0 || member.train.trial != trial) continue;
+      if (crew_.joins()) return suspend(member);  // nobody could replace it
+      member.train = {};
+      return crew_.end(number, "dropped", events_);
     }
   }
 
   void suspend() override {
-    for (const auto& [number, worker] : workers_) {
-      if (worker.train.attempt > 0)
-        send(worker, message::Suspend{worker.train.trial, worker.train.attempt});
-    }
+    is_suspended_ = true;
+    for (const auto& [number, member] : crew_.members()) suspend(member);
   }
 
   void retire() override {
-    is_retired_ = true;
-    for (const Slot& slot : free()) end(slot.worker, workers_.at(slot.worker), "not needed");
+    crew_.retire();
+    for (const Slot& slot : free()) {
+      end(slot.worker, "not needed");
+    }
   }
 
   std::vector<PoolEvent> wait() override {
@@ -127,93 +105,40 @@ class WorkerPool final : public Pool {
     return std::exchange(events_, {});
   }
 
-  double held_s() override {
-    double sum = held_s_;
-    for (const auto& [number, worker] : workers_) {
-      if (worker.is_ready) sum += clock_.now_s() - worker.ready_s;
-    }
-    return sum;
-  }
+  double held_s() override { return crew_.held_s(); }
 
  private:
   void turn(double timeout_s) {
-    start_missing();
+    crew_.turn(events_);
     if (clock_.now_s() - told_s_ >= patience(kTellS)) {
       told_s_ = clock_.now_s();
-      send_packet(settings_.supervisor, Order{Order::kAlive, 0});
+      send_packet(settings_.crew.supervisor, Order{Order::kAlive, 0});
     }
-    socket_.wait(settings_.supervisor, timeout_s);
-    hear_supervisor();
+    socket_.wait(settings_.crew.supervisor, timeout_s);
+    crew_.turn(events_);
     while (const auto packet = socket_.receive()) hear(*packet);
     look_after();
   }
 
-  void send(const Worker& worker, const Message& message) {
-    socket_.send(encode(message), worker.address);
+  bool is_anybody_missing() {
+    return std::ranges::any_of(crew_.members(), [&](const auto& item) {
+      const bool may_live = item.second.start != 0 || (crew_.joins() && settings_.is_restart);
+      return may_live && item.second.address.empty();
+    });
   }
 
-  Worker* training(TrialId trial, int attempt) {
-    for (auto& [number, worker] : workers_) {
-      if (worker.train.trial == trial && worker.train.attempt == attempt) return &worker;
-    }
-    return nullptr;
+  bool is_stopping() const {
+    return std::ranges::any_of(
+        events_, [](const PoolEvent& e) { return std::holds_alternative<StopRequest>(e); });
   }
 
-  void start_missing() {
-    if (is_retired_) return;
-    for (auto& [number, worker] : workers_) {
-      if (worker.pid != 0 || worker.is_ordered || clock_.now_s() < worker.start_s) continue;
-      worker.is_ordered = send_packet(settings_.supervisor, Order{Order::kStart, number});
-    }
+  void send(const Member& member, const Message& message) {
+    if (!member.address.empty()) socket_.send(encode(message), member.address);
   }
 
-  void end(int number, Worker& worker, std::string why) {
-    worker.ended_why = std::move(why);
-    send_packet(settings_.supervisor, Order{Order::kKill, number});
-  }
-
-  void hear_supervisor() {
-    while (const auto notice = next_notice(settings_.supervisor)) {
-      if (notice->kind == Notice::kStop) {
-        events_.push_back(StopRequest{});
-        continue;
-      }
-      Worker& worker = workers_[notice->worker];  // one too many if -j became smaller: see hear()
-      if (notice->kind == Notice::kExited) {
-        on_exit(worker, notice->status);
-      } else {
-        worker = Worker{};
-        worker.pid = notice->pid;
-        worker.heard_s = worker.lives_s = clock_.now_s();
-      }
-    }
-  }
-
-  void on_exit(Worker& worker, int status) {
-    const Worker was = std::exchange(worker, Worker{});
-    if (was.is_ready) {
-      held_s_ += clock_.now_s() - was.ready_s;
-    } else {
-      worker.start_s = clock_.now_s() + 0.2 * (1 << failed_starts_);
-      if (++failed_starts_ >= kFailedStarts) give_up(status);
-    }
-    if (was.train.attempt == 0) return;
-    Lost lost{.trial = was.train.trial, .attempt = was.train.attempt, .reason = was.ended_why};
-    const bool is_killed = WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL;
-    const std::int64_t oom_kills_before = std::exchange(oom_kills_, detol::oom_kills());
-    lost.out_of_memory = lost.reason.empty() && is_killed && oom_kills_ > oom_kills_before;
-    lost.counts = !is_killed || !lost.reason.empty();
-    if (lost.reason.empty()) lost.reason = describe(status);
-    log_warning("trial {}: {}", lost.trial, lost.reason);
-    events_.push_back(std::move(lost));
-  }
-
-  void give_up(int status) {
-    const bool is_input = WIFEXITED(status) && WEXITSTATUS(status) == kExitInput;
-    events_.push_back(
-        Unusable{{is_input ? ErrorCode::kInput : ErrorCode::kFailures,
-                  fmt::format("{} workers in a row ended before they were ready; the last: {}",
-                              kFailedStarts, describe(status))}});
+  void suspend(const Member& member) {
+    if (member.train.attempt > 0)
+      send(member, message::Suspend{member.train.trial, member.train.attempt});
   }
 
   void hear(const Packet& packet) {
@@ -227,9 +152,9 @@ class WorkerPool final : public Pool {
   }
 
   // The worker that a message comes from, or nullptr, having asked a stranger who it is.
-  Worker* sender(int number, const std::string& from) {
-    const auto found = workers_.find(number);
-    if (found == workers_.end() || found->second.address != from) {
+  Member* sender(int number, const std::string& from) {
+    const auto found = crew_.members().find(number);
+    if (found == crew_.members().end() || found->second.address != from) {
       socket_.send(encode(message::Who{}), from);
       return nullptr;
     }
@@ -238,33 +163,37 @@ class WorkerPool final : public Pool {
   }
 
   void on(const message::Hello& hello, const std::string& from) {
-    const auto found = workers_.find(hello.worker);
-    if (found == workers_.end() || found->second.pid != hello.pid)
-      return warn(fmt::format("a worker {} that was not started here", hello.worker));
-    Worker& worker = found->second;
-    worker.address = from;
-    worker.heard_s = clock_.now_s();
-    if (worker.train.attempt == 0 && !worker.is_ready) {  // what it trains for an earlier master
-      worker.train.trial = hello.trial;
-      worker.train.attempt = hello.attempt;
+    std::string why;
+    const bool was_ready = is_ready(hello.worker, hello.start);
+    Member* member = crew_.welcome(hello, events_, why);
+    if (member == nullptr) return warn(why);
+    member->address = from;
+    member->heard_s = clock_.now_s();
+    if (member->train.attempt == 0 && !was_ready) {  // what it trains for an earlier master
+      member->train.trial = hello.trial;
+      member->train.attempt = hello.attempt;
     }
-    if (!hello.ready) return send(worker, settings_.welcome);
-    if (std::exchange(worker.is_ready, true)) return;
-    worker.ready_s = clock_.now_s();
-    failed_starts_ = 0;
+    if (!hello.ready) send(*member, settings_.welcome);
+    if (is_suspended_) suspend(*member);
+  }
+
+  bool is_ready(int number, int start) {
+    const auto found = crew_.members().find(number);
+    return found != crew_.members().end() && found->second.start == start && found->second.is_ready;
   }
 
   void on(const message::Heartbeat& beat, const std::string& from) {
-    Worker* worker = sender(beat.worker, from);
-    if (worker == nullptr) return;
-    send(*worker, message::Beat{});
-    if (!worker->is_ready) send(*worker, message::Who{});  // its Hello may have been lost
-    if (worker->train.attempt == 0 || !worker->ended_why.empty()) return;
-    if (beat.trial != worker->train.trial || beat.attempt != worker->train.attempt) {
-      if (clock_.now_s() - worker->sent_s > patience(kResendS)) start(beat.worker, worker->train);
+    Member* member = sender(beat.worker, from);
+    if (member == nullptr) return;
+    send(*member, message::Beat{});
+    if (!member->is_ready) send(*member, message::Who{});  // its Hello may have been lost
+    if (member->train.attempt == 0 || !member->ended_why.empty()) return;
+    if (beat.trial != member->train.trial || beat.attempt != member->train.attempt) {
+      if (clock_.now_s() - member->sent_s > patience(kResendS)) start(beat.worker, member->train);
     } else if (beat.quiet_s > std::max(patience(kHungS), kHungSteps * beat.slowest_s)) {
-      end(beat.worker, *worker, fmt::format("it hung: no step for {:.0f} s", beat.quiet_s));
+      return end(beat.worker, fmt::format("it hung: no step for {:.0f} s", beat.quiet_s));
     }
+    if (is_suspended_) suspend(*member);
   }
 
   void on(const message::Report& report, const std::string& from) {
@@ -272,13 +201,13 @@ class WorkerPool final : public Pool {
   }
 
   void on(const message::Ended& ended, const std::string& from) {
-    Worker* worker = sender(ended.worker, from);
-    if (worker == nullptr) return;
-    const message::Train& train = worker->train;
+    Member* member = sender(ended.worker, from);
+    if (member == nullptr) return;
+    const message::Train& train = member->train;
     if (train.trial == ended.trial && train.attempt == ended.attempt) {
       events_.push_back(ended);
     } else {
-      send(*worker, message::Noted{ended.trial, ended.attempt});  // heard before
+      send(*member, message::Noted{ended.trial, ended.attempt});  // heard before
     }
   }
 
@@ -292,27 +221,29 @@ class WorkerPool final : public Pool {
   void on(const message::Suspend&, const std::string&) {}
   void on(const message::Leave&, const std::string&) {}
 
+  void end(int number, std::string why) {
+    if (crew_.joins()) send(crew_.members().at(number), message::Leave{});
+    crew_.end(number, std::move(why), events_);
+  }
+
   void look_after() {
-    for (auto& [number, worker] : workers_) {
-      if (worker.pid == 0 || !worker.ended_why.empty()) continue;
-      const double silent_s = clock_.now_s() - worker.heard_s;
-      const double loading_s = worker.is_ready ? 0 : clock_.now_s() - worker.lives_s;
+    for (auto& [number, member] : crew_.members()) {
+      if (member.start == 0 || !member.ended_why.empty()) continue;
+      const double silent_s = clock_.now_s() - member.heard_s;
+      const double loading_s = member.is_ready ? 0 : clock_.now_s() - member.lives_s;
       if (silent_s >= patience(kSilentS))
-        end(number, worker, fmt::format("it was silent for {:.0f} s", silent_s));
+        end(number, fmt::format("it was silent for {:.0f} s", silent_s));
       else if (loading_s >= patience(kLoadS))
-        end(number, worker, fmt::format("it was not ready after {:.0f} s", loading_s));
+        end(number, fmt::format("it was not ready after {:.0f} s", loading_s));
     }
   }
 
   const WorkerPoolSettings settings_;
   Socket socket_;
   Clock& clock_;
-  std::map<int, Worker> workers_;  // by number
+  Crew crew_;
   std::vector<PoolEvent> events_;
-  bool is_retired_ = false;
-  double held_s_ = 0;  // by workers that have ended
-  std::int64_t oom_kills_ = 0;
-  int failed_starts_ = 0;
+  bool is_suspended_ = false;
   double told_s_ = -1e9;  // the supervisor heard from this master
   int warnings_ = 0;
 };
@@ -320,7 +251,7 @@ class WorkerPool final : public Pool {
 }  // namespace
 
 Result<std::unique_ptr<Pool>> make_worker_pool(WorkerPoolSettings settings, Clock& clock) {
-  DETOL_ASSIGN(Socket socket, Socket::router(settings.endpoint));
+  DETOL_ASSIGN(Socket socket, Socket::router(settings.endpoint, settings.keys));
   return std::unique_ptr<Pool>(
       std::make_unique<WorkerPool>(std::move(settings), std::move(socket), clock));
 }

@@ -1,9 +1,8 @@
 #pragma once
 
-// The real pool: worker processes, started and ended through the supervisor, heard and told
-// over a ZeroMQ router. It decides who is dead: silent for 30 s; not ready in ten minutes; or
-// hung, the trainer making no step for max(60 s, 20 x its slowest step). Dead workers are replaced,
-// at growing intervals if they do not even become ready.
+// The real pool: worker processes, heard and told over a ZeroMQ router; crew.h keeps them. It
+// decides who is dead: silent for 30 s; not ready in ten minutes; or hung, the trainer making no
+// step for max(60 s, 20 x its slowest step).
 
 #include <memory>
 #include <string>
@@ -11,15 +10,18 @@
 #include "core/clock.h"
 #include "core/fault.h"
 #include "core/result.h"
+#include "scheduler/crew.h"
 #include "scheduler/pool.h"
+#include "scheduler/socket.h"
 
 namespace detol {
 
 struct WorkerPoolSettings {
   std::string endpoint;  // where workers find this master
-  int workers = 1;
-  int supervisor = -1;  // the socket to it
+  CurveKeys keys = {};   // of an endpoint that others can reach
+  CrewSettings crew;
   message::Welcome welcome;
+  bool is_restart = false;      // workers may have outlived an earlier master
   double turn_s = patience(1);  // the longest wait()
 };
 

@@ -19,7 +19,13 @@ std::vector<Message> examples() {
                      .work = 1e300,
                      .train_s = 2.5};
   return {
-      message::Hello{.worker = 7, .pid = 1234567, .ready = true, .trial = kHuge, .attempt = 2},
+      message::Hello{.worker = 7,
+                     .start = 12,
+                     .key = "of the run",
+                     .ready = true,
+                     .ready_s = 1.5,
+                     .trial = kHuge,
+                     .attempt = 2},
       message::Heartbeat{.worker = 0, .trial = 5, .attempt = 1, .quiet_s = 0.25, .slowest_s = 3},
       message::Report{.worker = 1, .trial = 5, .attempt = 1, .report = report},
       message::Ended{.worker = 1,

@@ -19,7 +19,7 @@ namespace {
 using testing_support::TempFolder;
 using testing_support::VirtualClock;
 
-constexpr int kPid = 4711;
+constexpr int kStart = 7;
 constexpr double kTurnS = 0.005;
 constexpr int kTurns = 2000;   // more than any machine needs
 constexpr int kFewTurns = 10;  // to see that nothing happens
@@ -33,7 +33,11 @@ class WorkerPoolTest : public testing::Test {
     supervisor = ends[0];
     pools_end = ends[1];
     endpoint = "ipc://" + (folder.path() / "s").string();
-    pool = make_worker_pool({endpoint, 1, pools_end, {"the config", "onednn", {}}, kTurnS}, clock)
+    pool = make_worker_pool({.endpoint = endpoint,
+                             .crew = {.supervisor = pools_end, .folder = folder.path()},
+                             .welcome = {"the config", "onednn", {}},
+                             .turn_s = kTurnS},
+                            clock)
                .value();
   }
   ~WorkerPoolTest() override {
@@ -64,12 +68,12 @@ class WorkerPoolTest : public testing::Test {
     return false;
   }
 
-  void start_worker(int pid = kPid) {
-    send_packet(supervisor, Notice{Notice::kLives, 0, pid, 0});
+  void start_worker(int start = kStart) {
+    send_packet(supervisor, Notice{Notice::kLives, 0, start, 0});
     worker.emplace(Socket::dealer(endpoint).value());
-    say(message::Hello{.worker = 0, .pid = pid});
+    say(message::Hello{.worker = 0, .start = start});
     ASSERT_TRUE(hears<message::Welcome>());
-    say(message::Hello{.worker = 0, .pid = pid, .ready = true});
+    say(message::Hello{.worker = 0, .start = start, .ready = true});
     for (int turn = 0; turn < kTurns && pool->free().empty(); ++turn) pool->wait();
     ASSERT_EQ(pool->free().size(), 1u);
   }
@@ -82,7 +86,7 @@ class WorkerPoolTest : public testing::Test {
   }
   // The Lost that follows when the worker has ended with this status.
   std::optional<Lost> lost_after(int status, int turns = kTurns) {
-    send_packet(supervisor, Notice{Notice::kExited, 0, kPid, status});
+    send_packet(supervisor, Notice{Notice::kExited, 0, kStart, status});
     for (int turn = 0; turn < turns; ++turn) {
       for (PoolEvent& event : pool->wait()) {
         if (auto* lost = std::get_if<Lost>(&event)) return *lost;
@@ -141,9 +145,9 @@ TEST_F(WorkerPoolTest, AStrangerIsAskedWhoItIs) {
 }
 
 TEST_F(WorkerPoolTest, AWorkerOfAnEarlierMasterClaimsItsTrial) {
-  send_packet(supervisor, Notice{Notice::kLives, 0, kPid, 0});
+  send_packet(supervisor, Notice{Notice::kLives, 0, kStart, 0});
   worker.emplace(Socket::dealer(endpoint).value());
-  say(message::Hello{.worker = 0, .pid = kPid, .ready = true, .trial = 5, .attempt = 2});
+  say(message::Hello{.worker = 0, .start = kStart, .ready = true, .trial = 5, .attempt = 2});
   const auto claims = pool->claims();
   ASSERT_EQ(claims.size(), 1u);
   EXPECT_EQ(claims[0].trial, 5u);
@@ -191,18 +195,18 @@ TEST_F(WorkerPoolTest, ASilentWorkerIsEnded) {
 }
 
 TEST_F(WorkerPoolTest, AWorkerWhoseReadinessGotLostIsAskedAgain) {
-  send_packet(supervisor, Notice{Notice::kLives, 0, kPid, 0});
+  send_packet(supervisor, Notice{Notice::kLives, 0, kStart, 0});
   worker.emplace(Socket::dealer(endpoint).value());
-  say(message::Hello{.worker = 0, .pid = kPid});
+  say(message::Hello{.worker = 0, .start = kStart});
   ASSERT_TRUE(hears<message::Welcome>());
   say(message::Heartbeat{.worker = 0});
   EXPECT_TRUE(hears<message::Who>());
 }
 
 TEST_F(WorkerPoolTest, AWorkerThatDoesNotBecomeReadyIsEnded) {
-  send_packet(supervisor, Notice{Notice::kLives, 0, kPid, 0});
+  send_packet(supervisor, Notice{Notice::kLives, 0, kStart, 0});
   worker.emplace(Socket::dealer(endpoint).value());
-  say(message::Hello{.worker = 0, .pid = kPid});
+  say(message::Hello{.worker = 0, .start = kStart});
   ASSERT_TRUE(hears<message::Welcome>());
   for (int beat = 0; beat < 30; ++beat) {
     EXPECT_FALSE(is_ordered(Order::kKill));
@@ -217,7 +221,7 @@ TEST_F(WorkerPoolTest, AKillFromOutsideDoesNotCountButACrashDoes) {
   start_worker();
   start_trial();
   EXPECT_FALSE(lost_after(SIGKILL)->counts);
-  start_worker(kPid + 1);
+  start_worker(kStart + 1);
   start_trial();
   EXPECT_TRUE(lost_after(SIGSEGV)->counts);
 }
@@ -226,7 +230,7 @@ TEST_F(WorkerPoolTest, DeviceTimeRunsFromReadyToTheEnd) {
   start_worker();
   clock.now += 10;
   EXPECT_DOUBLE_EQ(pool->held_s(), 10);
-  send_packet(supervisor, Notice{Notice::kExited, 0, kPid, 0});
+  send_packet(supervisor, Notice{Notice::kExited, 0, kStart, 0});
   pool->wait();
   clock.now += 10;
   EXPECT_DOUBLE_EQ(pool->held_s(), 10);
@@ -235,8 +239,8 @@ TEST_F(WorkerPoolTest, DeviceTimeRunsFromReadyToTheEnd) {
 TEST_F(WorkerPoolTest, WorkersThatNeverBecomeReadyEndTheStudy) {
   std::optional<Unusable> unusable;
   for (int death = 0; death < 3; ++death) {
-    send_packet(supervisor, Notice{Notice::kLives, 0, kPid, 0});
-    send_packet(supervisor, Notice{Notice::kExited, 0, kPid, 3 << 8});
+    send_packet(supervisor, Notice{Notice::kLives, 0, kStart, 0});
+    send_packet(supervisor, Notice{Notice::kExited, 0, kStart, 3 << 8});
     for (const PoolEvent& event : pool->wait()) {
       if (const auto* u = std::get_if<Unusable>(&event)) unusable = *u;
     }

@@ -1,0 +1,149 @@
+#include "scheduler/crew.h"
+
+#include <fmt/format.h>
+#include <sys/wait.h>
+
+#include <algorithm>
+#include <csignal>
+#include <utility>
+
+#include "core/exit_code.h"
+#include "core/log.h"
+#include "scheduler/oom.h"
+#include "scheduler/orders.h"
+#include "scheduler/run_folder.h"
+
+namespace detol {
+namespace {
+
+constexpr int kFailedStarts = 3;  // in a row: no worker can be had
+constexpr int kMostDoublings = 5;
+constexpr double kFirstDelayS = 0.2;  // before a start after a failed one; doubles
+
+std::string describe(int status) {
+  if (WIFSIGNALED(status)) return fmt::format("its worker ended by signal {}", WTERMSIG(status));
+  return fmt::format("its worker ended with exit code {}", WEXITSTATUS(status));
+}
+
+// A launcher says with its own exit code what a rank died of: Open MPI as a shell does,
+// MPICH with the bare number of the signal.
+bool is_killed(int status, int ranks) {
+  if (WIFSIGNALED(status)) return WTERMSIG(status) == SIGKILL;
+  const int code = WEXITSTATUS(status);
+  return ranks > 1 && (code == 128 + SIGKILL || code == SIGKILL);
+}
+
+}  // namespace
+
+Crew::Crew(CrewSettings settings, Clock& clock)
+    : settings_(std::move(settings)),
+      clock_(clock),
+      counted_until_s_(settings_.counted_until_s.value_or(clock.now_s())),
+      oom_kills_(detol::oom_kills()) {
+  for (int i = 0; i < settings_.workers; ++i) members_[i];
+}
+
+Member* Crew::training(TrialId trial, int attempt) {
+  for (auto& [number, member] : members_) {
+    if (member.train.trial == trial && member.train.attempt == attempt) return &member;
+  }
+  return nullptr;
+}
+
+void Crew::turn(std::vector<PoolEvent>& events) {
+  hear_supervisor(events);
+  if (is_retired_ || joins()) return;
+  for (auto& [number, member] : members_) {
+    if (member.start != 0 || member.is_ordered || clock_.now_s() < member.start_s) continue;
+    member.is_ordered = send_packet(settings_.supervisor, Order{Order::kStart, number});
+  }
+}
+
+Member* Crew::welcome(const message::Hello& hello, std::vector<PoolEvent>& events,
+                      std::string& why) {
+  const auto found = members_.find(hello.worker);
+  if (found == members_.end() || hello.key != settings_.key || hello.start <= 0) {
+    why = fmt::format("a worker {} that is not of this run", hello.worker);
+    return nullptr;
+  }
+  Member& member = found->second;
+  if (!joins() && member.start != hello.start) {
+    why = fmt::format("a worker {} that was not started here", hello.worker);
+    return nullptr;
+  }
+  if (member.start != hello.start) {
+    if (member.start != 0) end(hello.worker, "another worker took its place", events);
+    member.start = hello.start;
+    member.lives_s = clock_.now_s();
+  }
+  if (hello.ready && !std::exchange(member.is_ready, true)) {
+    member.ready_s = std::max(counted_until_s_, clock_.now_s() - hello.ready_s);
+    failed_starts_ = 0;
+  }
+  return &member;
+}
+
+void Crew::end(int number, std::string why, std::vector<PoolEvent>& events) {
+  members_.at(number).ended_why = std::move(why);
+  if (joins())
+    on_exit(number, SIGTERM, events);
+  else
+    send_packet(settings_.supervisor, Order{Order::kKill, number});
+}
+
+double Crew::held_by(const Member& member) const {
+  return member.is_ready ? settings_.group_size * (clock_.now_s() - member.ready_s) : 0;
+}
+
+double Crew::held_s() const {
+  double sum = held_s_;
+  for (const auto& [number, member] : members_) sum += held_by(member);
+  return sum;
+}
+
+void Crew::hear_supervisor(std::vector<PoolEvent>& events) {
+  while (const auto notice = next_notice(settings_.supervisor)) {
+    if (notice->kind == Notice::kStop) {
+      events.emplace_back(StopRequest{});
+    } else if (notice->kind == Notice::kExited) {
+      on_exit(notice->worker, notice->status, events);
+    } else {  // one too many if -j became smaller
+      Member& member = members_[notice->worker] = Member{};
+      member.start = notice->start;
+      member.heard_s = member.lives_s = clock_.now_s();
+    }
+  }
+}
+
+void Crew::on_exit(int number, int status, std::vector<PoolEvent>& events) {
+  const Member was = std::exchange(members_[number], Member{});
+  const std::int64_t oom_kills_before = std::exchange(oom_kills_, detol::oom_kills());
+  const bool killed = is_killed(status, settings_.group_size);
+  const bool out_of_memory = killed && was.ended_why.empty() && oom_kills_ > oom_kills_before;
+  held_s_ += held_by(was);
+  if (!was.is_ready && was.ended_why.empty() && (!killed || out_of_memory))
+    on_failed_start(number, status, events);
+  if (was.train.attempt == 0) return;
+  Lost lost{.trial = was.train.trial,
+            .attempt = was.train.attempt,
+            .counts = !killed || !was.ended_why.empty(),
+            .out_of_memory = out_of_memory,
+            .reason = was.ended_why.empty() ? describe(status) : was.ended_why};
+  log_warning("trial {}: {}", lost.trial, lost.reason);
+  events.push_back(std::move(lost));
+}
+
+void Crew::on_failed_start(int number, int status, std::vector<PoolEvent>& events) {
+  const std::string word = take_last_word(settings_.folder, number);
+  if (failed_starts_ == 0) first_reason_ = word.empty() ? describe(status) : word;
+  const int doublings = std::min(failed_starts_, kMostDoublings);
+  members_[number].start_s = clock_.now_s() + kFirstDelayS * (1 << doublings);
+  if (++failed_starts_ != kFailedStarts) return;
+  const bool is_input = WIFEXITED(status) && WEXITSTATUS(status) == kExitInput;
+  events.push_back(
+      Unusable{{is_input ? ErrorCode::kInput : ErrorCode::kFailures,
+                fmt::format("{} workers in a row ended before they were ready; the first: {}",
+                            kFailedStarts, first_reason_)}});
+}
+
+}  // namespace detol

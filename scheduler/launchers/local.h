@@ -1,0 +1,20 @@
+#pragma once
+
+// Workers on this machine: how many, of how many ranks, and what starts one.
+
+#include "core/result.h"
+#include "scheduler/study_run.h"
+#include "scheduler/supervisor.h"
+
+namespace detol {
+
+// Ranks of one worker: the option, else the study's, else 1.
+int ranks_of(const RunOptions& options);
+
+// Workers of a run: the option, else the study's, else as many as the cores have room for.
+int workers_of(const RunOptions& options);
+
+// One rank is a plain process, more are an MPI job. Errors (kUsage): there is no mpiexec.
+Result<GroupLaunch> local_launch(int ranks);
+
+}  // namespace detol

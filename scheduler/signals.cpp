@@ -1,0 +1,13 @@
+#include "scheduler/signals.h"
+
+#include <csignal>
+#include <initializer_list>
+
+namespace detol {
+
+void ignore_signals() {
+  for (int signal : {SIGINT, SIGTERM, SIGUSR1, SIGPIPE, SIGTTOU, SIGTTIN, SIGHUP})
+    std::signal(signal, SIG_IGN);
+}
+
+}  // namespace detol

@@ -1,0 +1,11 @@
+#pragma once
+
+// Which signals end a run, and who hears them: the supervisor alone.
+
+namespace detol {
+
+// Makes this process deaf to what a terminal, a batch system or a launcher sends to everybody,
+// and to closed pipes.
+void ignore_signals();
+
+}  // namespace detol
