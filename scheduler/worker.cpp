@@ -40,7 +40,7 @@ Ending train(const message::Train& order, const StudyConfig& config, const Task&
                 .micro_batches = order.micro_batches};
   const auto report = [&](const EpochReport& epoch) {
     fault_or_throw("worker.report");
-    return link->report(epoch);
+    return link == nullptr ? Verdict::kContinue : link->report(epoch);  // the leader's counts
   };
   Control unheard;
   const auto evaluation =

@@ -45,46 +45,69 @@ long env_number(const char* name, long fallback) {
   return text == nullptr ? fallback : std::atol(text);
 }
 
+// A file of /proc/<pid>, empty if the process is gone.
+std::string text_of(pid_t pid, const char* file) {
+  std::ifstream stream(fs::path("/proc") / std::to_string(pid) / file, std::ios::binary);
+  return {std::istreambuf_iterator<char>(stream), {}};
+}
+
 void pause_ms(long ms) {
   std::this_thread::sleep_for(std::chrono::milliseconds(ms));
 }
 
-// Its checkpoint is a file that holds the number of epochs trained.
+// Its checkpoint is a file that holds the number of epochs trained. Of a group the leader
+// writes and reports; the others follow what it shares.
 class Formula final : public Evaluator {
  public:
+  explicit Formula(Group& group) : group_(group) {}
+
   Result<Evaluation> evaluate(const Job& job, const Reporter& report, Control& control) override {
     fs::create_directories(job.folder);
     const fs::path checkpoint = job.folder / "epochs.ckpt";
     int trained = 0;
     std::ifstream(checkpoint) >> trained;
+    trained = shared(trained);
     for (int epoch = 1; epoch <= job.candidate.recipe.epochs; ++epoch) {
       if (epoch > trained) {
         pause_ms(env_number("DETOL_TEST_EPOCH_MS", 1));
         ++control.progress;
         if (epoch == 2 && env_number("DETOL_TEST_CRASH", -1) == static_cast<long>(job.trial))
           std::abort();
-        DETOL_TRY(write_file_durably(checkpoint, std::to_string(epoch)));
+        if (shared(control.suspend ? 1 : 0) == 1) return suspended();
+        if (leads()) DETOL_TRY(write_file_durably(checkpoint, std::to_string(epoch)));
       }
       if (epoch <= job.acknowledged) continue;
       const double loss = job.candidate.recipe.lr + static_cast<double>(job.seed % 97) / epoch;
-      const Verdict verdict = report(
-          {.epoch = epoch, .metrics = {{"val_loss", loss}}, .work = 10.0 * epoch, .train_s = 0.01});
+      const EpochReport told{
+          .epoch = epoch, .metrics = {{"val_loss", loss}}, .work = 10.0 * epoch, .train_s = 0.01};
+      const Verdict said = leads() ? report(told) : Verdict::kContinue;
+      const auto verdict = static_cast<Verdict>(shared(static_cast<int>(said)));
       if (verdict == Verdict::kStop) break;
-      if (verdict == Verdict::kSuspend) return Evaluation{Evaluation::End::kSuspended, {}, {}};
+      if (verdict == Verdict::kSuspend) return suspended();
     }
     return Evaluation{Evaluation::End::kFinished, {}, {}};
   }
+
+ private:
+  static Evaluation suspended() { return {Evaluation::End::kSuspended, {}, {}}; }
+  bool leads() const { return group_.rank() == 0; }
+  int shared(int number) { return std::stoi(group_.share(std::to_string(number))); }
+
+  Group& group_;
 };
 
 }  // namespace
 
 Seams formula_seams() {
-  return {.inspect =
-              [](const StudyConfig&) {
-                return DatasetInfo{.task = {{1, 28, 28}, 10}, .fingerprint = 1};
-              },
-          .make_evaluator = [](const StudyConfig&, const TrainerOptions&)
-              -> Result<std::unique_ptr<Evaluator>> { return std::make_unique<Formula>(); }};
+  return {
+      .inspect =
+          [](const StudyConfig&) {
+            return DatasetInfo{.task = {{1, 28, 28}, 10}, .fingerprint = 1};
+          },
+      .make_evaluator = [](const StudyConfig&,
+                           const TrainerOptions& options) -> Result<std::unique_ptr<Evaluator>> {
+        return std::make_unique<Formula>(*options.group);
+      }};
 }
 
 WholeRun::WholeRun(fs::path folder) : folder_(std::move(folder)) {
@@ -141,21 +164,45 @@ bool WholeRun::wait_until(const std::function<bool()>& holds) {
 
 std::vector<pid_t> WholeRun::playing(const std::string& role) const {
   std::vector<pid_t> found;
-  std::error_code ignored;
-  for (const auto& entry : fs::directory_iterator("/proc", ignored)) {
-    const std::string name = entry.path().filename();
-    if (name.find_first_not_of("0123456789") != std::string::npos) continue;
-    std::ifstream file(entry.path() / "cmdline", std::ios::binary);
-    const std::string words{std::istreambuf_iterator<char>(file), {}};
-    if (words.find(role) != std::string::npos && words.find(folder_.string()) != std::string::npos)
-      found.push_back(std::atoi(name.c_str()));
+  for (const pid_t pid : everybody()) {
+    const std::string words = text_of(pid, "cmdline");
+    if (words.find(role) != std::string::npos && words.find("mpiexec") == std::string::npos)
+      found.push_back(pid);
   }
   return found;
 }
 
+std::vector<pid_t> WholeRun::ranks(int rank) const {
+  std::vector<pid_t> found;
+  for (const pid_t pid : workers()) {
+    const std::string environment = text_of(pid, "environ");
+    for (const char* name : {"OMPI_COMM_WORLD_RANK=", "PMI_RANK="}) {
+      const std::string setting = std::string(1, '\0') + name + std::to_string(rank) + '\0';
+      if (environment.find(setting) != std::string::npos) found.push_back(pid);
+    }
+  }
+  return found;
+}
+
+std::vector<pid_t> WholeRun::launchers() const {
+  std::vector<pid_t> found;
+  for (const pid_t pid : everybody()) {
+    if (text_of(pid, "cmdline").find("mpiexec") != std::string::npos) found.push_back(pid);
+  }
+  return found;
+}
+
+// A process of this run has its folder among its words or in its environment.
 std::vector<pid_t> WholeRun::everybody() const {
-  std::vector<pid_t> all = masters();
-  for (pid_t pid : workers()) all.push_back(pid);
+  std::vector<pid_t> all;
+  std::error_code ignored;
+  for (const auto& entry : fs::directory_iterator("/proc", ignored)) {
+    const std::string name = entry.path().filename();
+    if (name.find_first_not_of("0123456789") != std::string::npos) continue;
+    const pid_t pid = std::atoi(name.c_str());
+    if (pid == ::getpid() || pid == pid_) continue;
+    if (text_of(pid, "environ").find(folder_.string()) != std::string::npos) all.push_back(pid);
+  }
   return all;
 }
 

@@ -36,8 +36,10 @@ class WholeRun {
   pid_t supervisor() const { return pid_; }
   std::vector<pid_t> masters() const { return playing("__master"); }
   std::vector<pid_t> workers() const { return playing("__worker"); }
-  std::vector<pid_t> everybody() const;  // master and workers
-  std::filesystem::path socket() const;  // the master's
+  std::vector<pid_t> ranks(int rank) const;  // of the groups
+  std::vector<pid_t> launchers() const;      // of the groups
+  std::vector<pid_t> everybody() const;      // below the supervisor
+  std::filesystem::path socket() const;      // the master's
 
   std::vector<Event> events() const;  // empty if there is no study yet
   int reports() const;

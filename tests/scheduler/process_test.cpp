@@ -215,10 +215,3 @@ TEST_F(Process, WithOneWorkerAKilledAndResumedRunIsTheSameRun) {
 
 }  // namespace
 }  // namespace detol
-
-int main(int argc, char** argv) {
-  if (const auto code = detol::run_role(argc, argv, detol::testing_support::formula_seams()))
-    return *code;
-  testing::InitGoogleTest(&argc, argv);
-  return RUN_ALL_TESTS();
-}
