@@ -18,8 +18,13 @@ Result<CheckLogits> check_logits(const Model& model, const Dataset& data, std::i
   }
   auto logits = logits_of(model.network, model.weights, normalised_images(data, test), "reference");
   if (!logits) return fail(ErrorCode::kExport, logits.error().message);
-  return CheckLogits{fmt::format("the first {} test images", test.count), test.count,
-                     std::move(*logits)};
+  CheckLogits check{fmt::format("the first {} test images", test.count), test.count, {}, {}};
+  for (std::int64_t i = 0; i < test.count; ++i) {
+    for (const std::uint8_t byte : data.image(test.first + i))
+      check.pixels.push_back(static_cast<float>(byte) / 255);
+  }
+  check.logits = std::move(*logits);
+  return check;
 }
 
 }  // namespace detol

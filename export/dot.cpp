@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "export/formats.h"
 
 namespace detol {
@@ -25,6 +27,36 @@ std::string label_of(const Node& node) {
   return label + "  " + to_text(node.shape);
 }
 
+struct Counts {
+  std::size_t nodes = 0, edges = 0;
+  friend bool operator==(const Counts&, const Counts&) = default;
+};
+
+// What stands behind the string in double quotes that a line starts with; empty if none does.
+std::string_view behind_name(std::string_view line) {
+  if (!line.starts_with("  \"")) return {};
+  for (std::size_t at = 3; at < line.size(); ++at) {
+    if (line[at] == '\\')
+      ++at;
+    else if (line[at] == '"')
+      return line.substr(at + 1);
+  }
+  return {};
+}
+
+// Statements are one a line, as dot_bytes() writes them.
+Counts drawn_in(std::string_view bytes) {
+  Counts counts;
+  while (!bytes.empty()) {
+    const std::size_t end = std::min(bytes.find('\n'), bytes.size() - 1);
+    const std::string_view rest = behind_name(bytes.substr(0, end));
+    if (rest.starts_with(" [") && rest.ends_with("];")) ++counts.nodes;
+    if (rest.starts_with(" -> ") && rest.ends_with("\";")) ++counts.edges;
+    bytes.remove_prefix(end + 1);
+  }
+  return counts;
+}
+
 }  // namespace
 
 Result<std::string> dot_bytes(const Model& model) {
@@ -38,10 +70,19 @@ Result<std::string> dot_bytes(const Model& model) {
   return text + "}\n";
 }
 
-Result<void> check_dot(std::string_view bytes) {
+Result<void> compare_dot(std::string_view bytes, const Model& model) {
   if (!bytes.starts_with("digraph") || !bytes.ends_with("}\n"))
     return fail(ErrorCode::kExport, "not a Graphviz digraph, or a cut one");
-  return {};
+  const Counts drawn = drawn_in(bytes);
+  Counts expected;
+  for (const Node& node : model.network.nodes()) {
+    ++expected.nodes;
+    expected.edges += node.inputs.size();
+  }
+  if (drawn == expected) return {};
+  return fail(ErrorCode::kExport,
+              fmt::format("it draws {} layers and {} edges, the network has {} and {}", drawn.nodes,
+                          drawn.edges, expected.nodes, expected.edges));
 }
 
 }  // namespace detol

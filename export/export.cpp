@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 
 #include "core/file.h"
 #include "export/formats.h"
@@ -16,84 +15,44 @@ Error as_export(const Error& error) {
   return {ErrorCode::kExport, error.message};
 }
 
-Result<void> check_tensor(const Tensor& tensor, const NetworkParameter& parameter) {
-  const bool fits = tensor.name == parameter.name && tensor.shape == parameter.spec.shape &&
-                    tensor.data.size() == static_cast<std::size_t>(parameter.spec.elements());
-  if (!fits) {
-    return fail(ErrorCode::kExport, fmt::format("tensor '{}' does not fit the network's '{}'",
-                                                tensor.name, parameter.name));
-  }
-  if (!std::all_of(tensor.data.begin(), tensor.data.end(),
-                   [](float x) { return std::isfinite(x); })) {
-    return fail(
-        ErrorCode::kExport,
-        fmt::format("tensor '{}' holds NaN or infinity: its training diverged", tensor.name));
-  }
-  return {};
-}
-
-Result<void> check_normalisation(const Model& model) {
-  const auto channels = static_cast<std::size_t>(model.network.input_shape().channels);
-  if (model.mean.size() != channels || model.deviation.size() != channels) {
-    return fail(ErrorCode::kExport,
-                fmt::format("the network has {} input channels, the normalisation {} means and {} "
-                            "deviations",
-                            channels, model.mean.size(), model.deviation.size()));
-  }
-  for (std::size_t c = 0; c < channels; ++c) {
-    if (std::isfinite(model.mean[c]) && std::isfinite(model.deviation[c]) && model.deviation[c] > 0)
-      continue;
-    return fail(ErrorCode::kExport, fmt::format("channel {} has mean {} and deviation {}", c,
-                                                model.mean[c], model.deviation[c]));
-  }
-  return {};
-}
-
-// Everything a format may rely on.
-Result<void> check_model(const Model& model) {
-  const std::vector<NetworkParameter> parameters = model.network.parameters();
-  if (model.weights.size() != parameters.size()) {
-    return fail(ErrorCode::kExport, fmt::format("{} tensors for a network of {}",
-                                                model.weights.size(), parameters.size()));
-  }
-  for (std::size_t i = 0; i < parameters.size(); ++i)
-    DETOL_TRY(check_tensor(model.weights[i], parameters[i]));
-  return check_normalisation(model);
-}
-
 using Render = Result<std::string> (*)(const Model&);
-using Check = Result<void> (*)(std::string_view);
+using Compare = Result<void> (*)(std::string_view, const Model&);
 
 template <Render render>
 Result<void> write(const Model& model, const std::filesystem::path& path) {
-  DETOL_TRY(check_model(model));
+  DETOL_TRY(check_model(model).map_error(as_export));
   DETOL_ASSIGN(const std::string bytes, render(model));
   return write_file_durably(path, bytes).map_error(as_export);
 }
 
-// Equal models give equal bytes, so a file holds its model exactly if it equals a fresh one.
-template <Render render, Check check>
+// Equal models give equal bytes, so that bytes which say the same and still differ hold something
+// that nobody wrote there.
+template <Render render, Compare compare>
 Result<void> verify(const Model& model, const std::filesystem::path& path) {
-  DETOL_TRY(check_model(model));
+  DETOL_TRY(check_model(model).map_error(as_export));
   DETOL_ASSIGN(const std::string bytes, read_file(path).map_error(as_export));
-  if (const Result<void> checked = check(bytes); !checked)
-    return fail(ErrorCode::kExport, path.string() + ": " + checked.error().message);
+  if (const Result<void> compared = compare(bytes, model); !compared) {
+    return fail(ErrorCode::kExport,
+                fmt::format("{}: {}; export it again", path.string(), compared.error().message));
+  }
   DETOL_ASSIGN(const std::string expected, render(model));
   if (bytes == expected) return {};
   const auto [at, unused] =
       std::mismatch(bytes.begin(), bytes.end(), expected.begin(), expected.end());
   return fail(ErrorCode::kExport,
-              fmt::format("{} differs from the model at byte {} of {}; export it again",
-                          path.string(), at - bytes.begin(), expected.size()));
+              fmt::format("{}: byte {} of {} is not the model's; export it again", path.string(),
+                          at - bytes.begin(), expected.size()));
 }
 
 constexpr std::array kExporters = {
     ExporterRow{"onnx", "network and weights for ONNX Runtime and other tools", ".onnx",
-                write<onnx_bytes>, verify<onnx_bytes, check_onnx>},
+                write<onnx_bytes>, verify<onnx_bytes, compare_onnx>},
+    ExporterRow{"safetensors", "weights, and everything that rebuilds the network", ".safetensors",
+                write<safetensors_bytes>, verify<safetensors_bytes, compare_safetensors>},
     ExporterRow{"json", "layers, shapes, costs, hyperparameters and metrics, readable", ".json",
-                write<json_bytes>, verify<json_bytes, check_json>},
+                write<json_bytes>, verify<json_bytes, compare_json>},
     ExporterRow{"dot", "the graph of layers, for Graphviz", ".dot", write<dot_bytes>,
-                verify<dot_bytes, check_dot>},
+                verify<dot_bytes, compare_dot>},
 };
 
 }  // namespace

@@ -4,13 +4,15 @@
 // equal models give equal bytes. Nothing here is shared: every function may be called from
 // any thread.
 //
-//   onnx  ONNX opset 13. Input `input`: N x C x H x W floats, pixels in [0, 1] (bytes / 255);
-//         the normalisation is the graph's first two nodes. Output `logits`: N x classes.
-//         Nodes and weights carry the network's names; dropout is gone. The metadata says all
-//         this again, with the class names and the model's properties (export/README.md).
-//   json  everything about the network but its weights, for people and scripts: layers with
-//         shapes, costs and tensors, hyperparameters, metrics, and the logits to check against.
-//   dot   the graph of layers, for Graphviz.
+//   onnx         ONNX opset 13. Input `input`: N x C x H x W floats, pixels in [0, 1] (bytes /
+//   255);
+//                the normalisation is the graph's first two nodes. Output `logits`: N x classes.
+//                Nodes and weights carry the network's names. The metadata says all this again,
+//                with the class names and the model's properties (export/README.md).
+//   safetensors  the weights under the network's names; the same metadata, and the architecture.
+//   json         everything about the network but its weights, for people and scripts: layers with
+//                shapes, costs and tensors, hyperparameters, metrics, logits to check against.
+//   dot          the graph of layers, for Graphviz.
 
 #include <cstdint>
 #include <filesystem>
@@ -35,6 +37,7 @@ namespace detol {
 struct CheckLogits {
   std::string images;         // which ones, for people: "the first 64 test images"
   std::int64_t count = 0;     // images
+  std::vector<float> pixels;  // count x C x H x W, in [0, 1]
   std::vector<float> logits;  // count x classes
 };
 
@@ -59,7 +62,8 @@ struct ExporterRow {
   // file too large for its format, a folder that cannot be written.
   Result<void> (*write)(const Model& model, const std::filesystem::path& path);
 
-  // Reads `path` back and holds it to the model: the format's own full check, and every weight.
+  // Reads `path` back and holds it to the model. Errors (kExport) name the file and the first
+  // difference; nothing is removed.
   Result<void> (*verify)(const Model& model, const std::filesystem::path& path);
 };
 

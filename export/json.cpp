@@ -2,26 +2,16 @@
 
 #include <fmt/format.h>
 
-#include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "export/architecture.h"
 #include "export/formats.h"
+#include "export/json_text.h"
 
 namespace detol {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-// JSON has no NaN; the contract of detol's output writes it as a word.
-Json number(double value) {
-  if (std::isnan(value)) return "NaN";
-  if (std::isinf(value)) return value > 0 ? "Infinity" : "-Infinity";
-  return value;
-}
-
-Json to_json(const Shape& shape) {
-  return {shape.channels, shape.height, shape.width};
-}
 
 Json to_json(const Value& value) {
   return std::visit([](const auto& held) { return Json(held); }, value);
@@ -32,13 +22,9 @@ struct Totals {
   std::int64_t flops = 0;
 };
 
-Json layer_json(const Network& network, NodeId id, Totals& totals) {
+Json costed_layer(const Network& network, NodeId id, Totals& totals) {
   const Node& node = network.nodes()[id];
-  Json layer = {{"name", node.name}, {"op", to_text(node.layer.kind)}, {"inputs", Json::array()}};
-  for (NodeId input : node.inputs) layer["inputs"].push_back(network.nodes()[input].name);
-  for (const auto& [name, value] : settings_of(node.layer))
-    layer[name] = name == "function" ? Json(value) : Json::parse(value);
-  layer["shape"] = to_json(node.shape);
+  Json layer = layer_json(network, id);
   if (node.inputs.empty()) return layer;
   const std::vector<Shape> inputs = network.input_shapes(id);
   std::int64_t params = 0;
@@ -59,7 +45,7 @@ Json check_json_of(const CheckLogits& check) {
   const std::size_t classes = check.logits.size() / static_cast<std::size_t>(check.count);
   for (std::size_t at = 0; at < check.logits.size(); at += classes) {
     Json row = Json::array();
-    for (std::size_t c = 0; c < classes; ++c) row.push_back(number(check.logits[at + c]));
+    for (std::size_t c = 0; c < classes; ++c) row.emplace_back(number_json(check.logits[at + c]));
     rows.push_back(std::move(row));
   }
   return {{"images", check.images}, {"count", check.count}, {"logits", std::move(rows)}};
@@ -71,17 +57,18 @@ Json document(const Model& model) {
   Json parameters = Json::object();
   for (const auto& [name, value] : model.parameters) parameters[name] = to_json(value);
   Json metrics = Json::object();
-  for (const Metric& metric : model.metrics) metrics[metric.name] = number(metric.value);
+  for (const Metric& metric : model.metrics) metrics[metric.name] = number_json(metric.value);
   Totals totals;
   Json layers = Json::array();
   for (NodeId id = 0; id < model.network.nodes().size(); ++id)
-    layers.push_back(layer_json(model.network, id, totals));
+    layers.push_back(costed_layer(model.network, id, totals));
+  const Shape& input = model.network.input_shape();
   Json all = {{"format", "detol model 1"},
               {"properties", std::move(properties)},
               {"params", std::move(parameters)},
               {"metrics", std::move(metrics)},
               {"input",
-               {{"shape", to_json(model.network.input_shape())},
+               {{"shape", {input.channels, input.height, input.width}},
                 {"pixels", "[0, 1], before this normalisation"},
                 {"mean", model.mean},
                 {"deviation", model.deviation}}},
@@ -90,10 +77,6 @@ Json document(const Model& model) {
               {"layers", std::move(layers)}};
   if (model.check) all["check"] = check_json_of(*model.check);
   return all;
-}
-
-std::string compact(const Json& value) {
-  return value.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
 // One line per layer, where nlohmann's indentation would give one per number.
@@ -110,15 +93,21 @@ Result<std::string> json_bytes(const Model& model) {
   const Json all = document(model);
   std::string text = "{";
   for (const auto& [key, value] : all.items()) {
-    text += fmt::format("{}\n  {}: {}", text.size() == 1 ? "" : ",", compact(key),
+    text += fmt::format("{}\n  {}: {}", text.size() == 1 ? "" : ",", compact(Json(key)),
                         key == "layers" ? lines(value) : compact(value));
   }
   return text + "\n}\n";
 }
 
-Result<void> check_json(std::string_view bytes) {
-  if (!nlohmann::json::accept(bytes)) return fail(ErrorCode::kExport, "not JSON, or damaged");
-  return {};
+Result<void> compare_json(std::string_view bytes, const Model& model) {
+  DETOL_ASSIGN(const nlohmann::json read, parse_json(bytes, "it"));
+  DETOL_ASSIGN(const std::string expected, json_bytes(model));
+  const auto changes = nlohmann::json::diff(nlohmann::json::parse(expected), read);
+  if (changes.empty()) return {};
+  const auto& first = changes.front();
+  const std::string is = first.contains("value") ? compact(first["value"]) : "missing";
+  return fail(ErrorCode::kExport, fmt::format("{} is {}, unlike the model's",
+                                              first["path"].get<std::string>(), is.substr(0, 80)));
 }
 
 }  // namespace detol

@@ -1,9 +1,10 @@
 // A network as an ONNX graph: one ONNX node per layer, in the network's order, except that
 //   - the normalisation comes first: (input - mean) / deviation;
 //   - SiLU is x * sigmoid(x), which opset 13 has no name for;
-//   - dropout does nothing at inference and is left out;
+//   - dropout is there, and does nothing at inference, which is how ONNX means it;
 //   - our vectors are C x 1 x 1 everywhere, ONNX's dense layers want N x C: a Flatten or an
-//     Unsqueeze stands where the two meet.
+//     Unsqueeze called <input>.matrix or <input>.image stands where the two meet.
+// onnx_reader.cpp reads all this back.
 // The format: https://github.com/onnx/onnx/blob/main/docs/IR.md and Operators.md.
 
 #include <fmt/format.h>
@@ -15,18 +16,17 @@
 #include <algorithm>
 #include <bit>
 #include <limits>
-#include <nlohmann/json.hpp>
 #include <set>
 
 #include "export/formats.h"
+#include "export/metadata.h"
+#include "export/onnx_constants.h"
+#include "export/read_model.h"
 
 namespace detol {
 namespace {
 
-constexpr int kOpset = 13;
 constexpr int kIrVersion = 7;
-constexpr float kEpsilon = 1e-5f;  // of kBatchNorm, encodings/layer.h
-constexpr const char* kInputMeaning = "pixels in [0, 1] (bytes / 255), N x C x H x W";
 
 static_assert(std::endian::native == std::endian::little, "raw_data is little-endian");
 
@@ -153,7 +153,8 @@ class GraphWriter {
         add("GlobalAveragePool", node.name, {as_image(first).name});
         return {node.name};
       case LayerKind::kFlatten:
-        return as_matrix(first);
+        set_int(add("Flatten", node.name, {first.name}), "axis", 1);
+        return {node.name, true};
       case LayerKind::kAdd:
         add(node.inputs.size() == 2 ? "Add" : "Sum", node.name, images(node));
         return {node.name};
@@ -161,7 +162,7 @@ class GraphWriter {
         add("Mul", node.name, images(node));
         return {node.name};
       case LayerKind::kDropout:
-        break;
+        return dropout(node, first);
     }
     return first;
   }
@@ -201,7 +202,7 @@ class GraphWriter {
   Edge batch_norm(const Node& node, const Edge& input) {
     Names inputs{as_image(input).name};
     add_weights(inputs, 4);
-    set_float(add("BatchNormalization", node.name, inputs), "epsilon", kEpsilon);
+    set_float(add("BatchNormalization", node.name, inputs), "epsilon", kOnnxEpsilon);
     return {node.name};
   }
 
@@ -218,6 +219,13 @@ class GraphWriter {
         add("Mul", node.name, {input.name, node.name + ".sigmoid"});
         break;
     }
+    return {node.name, input.is_matrix};
+  }
+
+  Edge dropout(const Node& node, const Edge& input) {
+    const std::string ratio = constant(node.name + ".ratio", {}, onnx::TensorProto::DOUBLE,
+                                       std::vector<double>{node.layer.rate});
+    add("Dropout", node.name, {input.name, ratio});
     return {node.name, input.is_matrix};
   }
 
@@ -244,24 +252,12 @@ class GraphWriter {
   std::size_t next_weight_ = 0;      // weights come in the order of the nodes
 };
 
-std::string as_json(const nlohmann::json& value) {
-  return value.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
-}
-
 void describe(const Model& model, onnx::ModelProto& proto) {
-  const auto note = [&](const std::string& key, const std::string& value) {
+  for (const auto& [key, value] : metadata_of(model)) {
     onnx::StringStringEntryProto& entry = *proto.add_metadata_props();
-    entry.set_key("detol." + key);
+    entry.set_key(key);
     entry.set_value(value);
-  };
-  note("input", kInputMeaning);
-  note("mean", as_json(model.mean));
-  note("deviation", as_json(model.deviation));
-  if (!model.class_names.empty()) note("classes", as_json(model.class_names));
-  for (const auto& [key, value] : model.properties) note(key, value);
-  for (const auto& [name, value] : model.parameters) note("param." + name, to_text(value));
-  for (const Metric& metric : model.metrics)
-    note("metric." + metric.name, fmt::format("{}", metric.value));
+  }
   proto.set_doc_string(fmt::format(
       "Found by detol. Input 'input': {}; the normalisation is inside. Output 'logits': N x "
       "classes. See metadata_props detol.*.",
@@ -304,7 +300,7 @@ Result<std::string> onnx_bytes(const Model& model) {
   proto.set_producer_name("detol");
   onnx::OperatorSetIdProto& operators = *proto.add_opset_import();
   operators.set_domain("");
-  operators.set_version(kOpset);
+  operators.set_version(kOnnxOpset);
   proto.mutable_graph()->set_name("network");
   GraphWriter(model, *proto.mutable_graph()).write();
   describe(model, proto);
@@ -312,12 +308,13 @@ Result<std::string> onnx_bytes(const Model& model) {
   return proto.SerializeAsString();
 }
 
-Result<void> check_onnx(std::string_view bytes) {
+Result<void> compare_onnx(std::string_view bytes, const Model& model) {
+  // Ours first: onnx's checker is for graphs that are already known to be harmless.
+  DETOL_ASSIGN(const Model read, read_onnx(bytes));
+  DETOL_TRY(compare_models(model, read));
   onnx::ModelProto proto;
-  if (bytes.size() > std::numeric_limits<std::int32_t>::max() ||
-      !proto.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) {
+  if (!proto.ParseFromArray(bytes.data(), static_cast<int>(bytes.size())))
     return fail(ErrorCode::kExport, "not an ONNX file, or a damaged one");
-  }
   return check(proto);
 }
 

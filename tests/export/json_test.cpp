@@ -48,7 +48,7 @@ TEST(Json, WritesNaNAsAWord) {
 
 TEST(Json, GivesTheLogitsToCheckAgainstImageByImage) {
   Model model = model_of(network_of_everything());
-  model.check = CheckLogits{"the first 2 test images", 2, {1, 2, 3, 4, 5, 6, 7, 8}};
+  model.check = CheckLogits{"the first 2 test images", 2, {}, {1, 2, 3, 4, 5, 6, 7, 8}};
   const json check = json::parse(json_bytes(model).value())["check"];
   EXPECT_EQ(check["logits"], json({{1, 2, 3, 4}, {5, 6, 7, 8}}));
 }

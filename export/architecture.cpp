@@ -1,0 +1,187 @@
+#include "export/architecture.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <map>
+
+#include "core/table.h"
+#include "export/formats.h"
+
+namespace detol {
+namespace {
+
+using nlohmann::json;
+using nlohmann::ordered_json;
+
+constexpr double kMostNumbers = 1u << 28;
+constexpr LayerKind kLastLayerKind = LayerKind::kDropout;
+
+tl::unexpected<Error> broken(std::string_view layer, const std::string& what) {
+  return fail(ErrorCode::kInput, fmt::format("layer {}: {}", in_quotes(layer), what));
+}
+
+Result<void> check_numbers(double numbers) {
+  if (numbers <= kMostNumbers) return {};
+  return fail(ErrorCode::kInput,
+              fmt::format("the network holds {:.3g} numbers an image; at most {:.3g} can be run",
+                          numbers, kMostNumbers));
+}
+
+double numbers_in(const Shape& shape) {
+  return static_cast<double>(shape.channels) * static_cast<double>(shape.height) *
+         static_cast<double>(shape.width);
+}
+
+// A JSON list of three positive integers.
+Result<Shape> shape_from(const json& layer, const std::string& name) {
+  const auto found = layer.find("shape");
+  if (found == layer.end() || !found->is_array() || found->size() != 3)
+    return broken(name, "its shape is not [channels, height, width]");
+  for (const json& extent : *found) {
+    if (!extent.is_number_integer() || extent.get<std::int64_t>() < 1)
+      return broken(name, "its shape has an extent that is no positive integer");
+  }
+  return Shape{found->at(0), found->at(1), found->at(2)};
+}
+
+Result<std::string> text_at(const json& layer, const char* key, std::string_view name) {
+  const auto found = layer.find(key);
+  if (found == layer.end() || !found->is_string())
+    return broken(name, fmt::format("its '{}' is no text", key));
+  return found->get<std::string>();
+}
+
+Result<LayerKind> kind_called(const std::string& op, const std::string& name) {
+  for (int kind = 0; kind <= static_cast<int>(kLastLayerKind); ++kind) {
+    if (to_text(static_cast<LayerKind>(kind)) == op) return static_cast<LayerKind>(kind);
+  }
+  return broken(name, fmt::format("detol has no layer {}", in_quotes(op)));
+}
+
+Result<Activation> function_called(const std::string& word, const std::string& name) {
+  for (Activation one : {Activation::kRelu, Activation::kSilu, Activation::kSigmoid}) {
+    if (to_text(one) == word) return one;
+  }
+  return broken(name, fmt::format("detol has no activation {}", in_quotes(word)));
+}
+
+struct IntegerField {
+  const char* name;
+  std::int64_t Layer::*member;
+};
+constexpr std::array kIntegers = {
+    IntegerField{"channels", &Layer::channels}, IntegerField{"kernel", &Layer::kernel},
+    IntegerField{"stride", &Layer::stride}, IntegerField{"groups", &Layer::groups},
+    IntegerField{"dilation", &Layer::dilation}};
+
+Result<Layer> layer_from(const json& described, const std::string& name) {
+  Layer layer;
+  DETOL_ASSIGN(const std::string op, text_at(described, "op", name));
+  DETOL_ASSIGN(layer.kind, kind_called(op, name));
+  for (const IntegerField& field : kIntegers) {
+    const auto found = described.find(field.name);
+    if (found == described.end()) continue;
+    if (!found->is_number_integer())
+      return broken(name, fmt::format("its '{}' is no integer", field.name));
+    layer.*field.member = found->get<std::int64_t>();
+  }
+  if (const auto bias = described.find("bias"); bias != described.end()) {
+    if (!bias->is_boolean()) return broken(name, "its 'bias' is neither true nor false");
+    layer.bias = bias->get<bool>();
+  }
+  if (const auto rate = described.find("rate"); rate != described.end()) {
+    if (!rate->is_number()) return broken(name, "its 'rate' is no number");
+    layer.rate = rate->get<double>();
+  }
+  if (layer.kind != LayerKind::kActivation) return layer;
+  DETOL_ASSIGN(const std::string function, text_at(described, "function", name));
+  DETOL_ASSIGN(layer.activation, function_called(function, name));
+  return layer;
+}
+
+// Layer by layer, as the list says.
+class Reader {
+ public:
+  explicit Reader(const Shape& input) : builder_(input) { ids_["input"] = builder_.input(); }
+
+  Result<void> add(const json& described) {
+    DETOL_ASSIGN(const std::string name, text_at(described, "name", "?"));
+    DETOL_ASSIGN(const Layer layer, layer_from(described, name));
+    DETOL_ASSIGN(std::vector<NodeId> inputs, inputs_of(described, name));
+    DETOL_ASSIGN(const Shape shape, shape_from(described, name));
+    last_ = builder_.add(layer, std::move(inputs), name);
+    if (builder_.shape(last_) != shape) {
+      DETOL_TRY(builder_.build(last_));  // knows it better, if a rule was broken
+      return broken(name, fmt::format("its shape is not {}", to_text(shape)));
+    }
+    if (ids_.emplace(name, last_).second) return {};
+    return broken(name, "another layer has this name");
+  }
+
+  Result<Network> build() const { return builder_.build(last_); }
+
+ private:
+  Result<std::vector<NodeId>> inputs_of(const json& described, const std::string& name) const {
+    const auto found = described.find("inputs");
+    if (found == described.end() || !found->is_array())
+      return broken(name, "its 'inputs' are no list");
+    std::vector<NodeId> inputs;
+    for (const json& input : *found) {
+      const auto known = input.is_string() ? ids_.find(input.get<std::string>()) : ids_.end();
+      if (known == ids_.end()) return broken(name, "it reads a layer that is not before it");
+      inputs.push_back(known->second);
+    }
+    return inputs;
+  }
+
+  NetworkBuilder builder_;
+  std::map<std::string, NodeId> ids_;
+  NodeId last_ = 0;
+};
+
+}  // namespace
+
+ordered_json layer_json(const Network& network, NodeId id) {
+  const Node& node = network.nodes()[id];
+  ordered_json layer = {
+      {"name", node.name}, {"op", to_text(node.layer.kind)}, {"inputs", ordered_json::array()}};
+  for (NodeId input : node.inputs) layer["inputs"].push_back(network.nodes()[input].name);
+  for (const auto& [name, value] : settings_of(node.layer))
+    layer[name] = name == "function" ? ordered_json(value) : ordered_json::parse(value);
+  layer["shape"] = {node.shape.channels, node.shape.height, node.shape.width};
+  return layer;
+}
+
+ordered_json architecture_json(const Network& network) {
+  ordered_json layers = ordered_json::array();
+  for (NodeId id = 0; id < network.nodes().size(); ++id) layers.push_back(layer_json(network, id));
+  return layers;
+}
+
+Result<Network> network_from(const json& architecture) {
+  if (!architecture.is_array() || architecture.empty())
+    return fail(ErrorCode::kInput, "its architecture is no list of layers");
+  const json& first = architecture.front();
+  DETOL_ASSIGN(const std::string op, text_at(first, "op", "input"));
+  if (op != "input") return broken("input", "the list does not start with it");
+  DETOL_ASSIGN(const Shape input, shape_from(first, "input"));
+  DETOL_TRY(check_size(input));
+  Reader reader(input);
+  for (std::size_t i = 1; i < architecture.size(); ++i) DETOL_TRY(reader.add(architecture[i]));
+  DETOL_ASSIGN(Network network, reader.build());
+  DETOL_TRY(check_size(network));
+  return network;
+}
+
+Result<void> check_size(const Shape& shape) {
+  return check_numbers(numbers_in(shape));
+}
+
+Result<void> check_size(const Network& network) {
+  double numbers = 0;
+  for (const Node& node : network.nodes()) numbers += numbers_in(node.shape);
+  return check_numbers(numbers);
+}
+
+}  // namespace detol

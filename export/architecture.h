@@ -1,0 +1,30 @@
+#pragma once
+
+// Architecture: a network as JSON and back. Private to this folder.
+//
+//   [{"name": "input", "op": "input", "inputs": [], "shape": [3, 32, 32]},
+//    {"name": "conv1", "op": "conv", "inputs": ["input"], "channels": 16, "kernel": 3,
+//     "shape": [16, 32, 32]}, ...]
+//
+// in topological order, the input first, the output last; a setting that is absent has the
+// default of encodings/layer.h.
+
+#include <nlohmann/json.hpp>
+
+#include "encodings/network.h"
+
+namespace detol {
+
+nlohmann::ordered_json layer_json(const Network& network, NodeId id);
+nlohmann::ordered_json architecture_json(const Network& network);
+
+// Errors (kInput): no such list, an unknown layer, shapes that its rules do not give, a network
+// too large to run (check_size).
+Result<Network> network_from(const nlohmann::json& architecture);
+
+// Networks of files are run: 2^28 numbers an image (1 GiB) are more than any that detol trains.
+// Errors (kInput) give the number.
+Result<void> check_size(const Shape& shape);
+Result<void> check_size(const Network& network);
+
+}  // namespace detol

@@ -1,0 +1,132 @@
+#include "export/metadata.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "export/json_text.h"
+
+namespace detol {
+namespace {
+
+using nlohmann::json;
+
+constexpr std::string_view kPrefix = "detol.";
+
+// Keys with a meaning of their own; every other is a property.
+constexpr std::array<std::string_view, 9> kReserved = {"architecture", "classes",     "deviation",
+                                                       "input",        "input_shape", "mean",
+                                                       "metrics",      "params",      "version"};
+
+// The JSON under a key of ours; null if there is none.
+Result<json> entry(const Metadata& metadata, const std::string& key) {
+  const auto found = metadata.find(std::string(kPrefix) + key);
+  if (found == metadata.end()) return json();
+  return parse_json(found->second, "the metadata's " + found->first);
+}
+
+tl::unexpected<Error> no(std::string_view what, std::string_view key) {
+  return fail(ErrorCode::kInput, fmt::format("the metadata's {}{} is no {}", kPrefix, key, what));
+}
+
+Result<std::vector<float>> floats(const Metadata& metadata, const std::string& key) {
+  DETOL_ASSIGN(const json list, entry(metadata, key));
+  if (!list.is_array()) return no("list of numbers", key);
+  std::vector<float> values;
+  for (const json& value : list) {
+    if (!value.is_number()) return no("list of numbers", key);
+    values.push_back(value.get<float>());
+  }
+  return values;
+}
+
+Result<void> read_classes(const Metadata& metadata, Model& model) {
+  DETOL_ASSIGN(const json list, entry(metadata, "classes"));
+  if (list.is_null()) return {};
+  if (!list.is_array()) return no("list of names", "classes");
+  for (const json& name : list) {
+    if (!name.is_string()) return no("list of names", "classes");
+    model.class_names.push_back(name.get<std::string>());
+  }
+  return {};
+}
+
+Result<Value> value_from(const json& value, const std::string& name) {
+  if (value.is_boolean()) return Value(value.get<bool>());
+  if (value.is_number_integer()) return Value(value.get<std::int64_t>());
+  if (value.is_number_float()) return Value(value.get<double>());
+  if (value.is_string()) return Value(value.get<std::string>());
+  return fail(ErrorCode::kInput, fmt::format("the metadata's hyperparameter {} has no plain value",
+                                             json(name).dump().substr(0, 80)));
+}
+
+Result<void> read_params(const Metadata& metadata, Model& model) {
+  DETOL_ASSIGN(const json object, entry(metadata, "params"));
+  if (!object.is_object()) return no("JSON object", "params");
+  for (const auto& [name, value] : object.items()) {
+    DETOL_ASSIGN(Value read, value_from(value, name));
+    model.parameters.emplace_back(name, std::move(read));
+  }
+  return {};
+}
+
+Result<void> read_metrics(const Metadata& metadata, Model& model) {
+  DETOL_ASSIGN(const json object, entry(metadata, "metrics"));
+  if (!object.is_object()) return no("JSON object", "metrics");
+  for (const auto& [name, value] : object.items()) {
+    DETOL_ASSIGN(const double number, number_from(value, "a metric of the metadata"));
+    model.metrics.push_back({name, number});
+  }
+  return {};
+}
+
+void read_properties(const Metadata& metadata, Model& model) {
+  for (const auto& [key, value] : metadata) {
+    if (!key.starts_with(kPrefix)) continue;
+    const std::string name = key.substr(kPrefix.size());
+    if (std::ranges::find(kReserved, name) == kReserved.end()) model.properties[name] = value;
+  }
+}
+
+}  // namespace
+
+Metadata metadata_of(const Model& model) {
+  Metadata all;
+  const auto note = [&](const std::string& key, const std::string& value) {
+    all[std::string(kPrefix) + key] = value;
+  };
+  for (const auto& [key, value] : model.properties) note(key, as_utf8(value));
+  const Shape& input = model.network.input_shape();
+  note("version", DETOL_VERSION);
+  note("input", kInputMeaning);
+  note("input_shape", compact(json{input.channels, input.height, input.width}));
+  note("mean", compact(json(model.mean)));
+  note("deviation", compact(json(model.deviation)));
+  if (!model.class_names.empty()) note("classes", compact(json(model.class_names)));
+  json params = json::object(), metrics = json::object();
+  for (const auto& [name, value] : model.parameters)
+    params[name] = std::visit([](const auto& held) { return json(held); }, value);
+  for (const Metric& metric : model.metrics) metrics[metric.name] = number_json(metric.value);
+  note("params", compact(params));
+  note("metrics", compact(metrics));
+  return all;
+}
+
+Result<void> read_metadata(const Metadata& metadata, Model& model) {
+  const auto input = metadata.find("detol.input");
+  if (input == metadata.end() || input->second != kInputMeaning) {
+    return fail(ErrorCode::kInput, fmt::format("its metadata do not say that its input is {}; "
+                                               "detol reads the models that detol wrote",
+                                               kInputMeaning));
+  }
+  DETOL_ASSIGN(model.mean, floats(metadata, "mean"));
+  DETOL_ASSIGN(model.deviation, floats(metadata, "deviation"));
+  DETOL_TRY(read_classes(metadata, model));
+  DETOL_TRY(read_params(metadata, model));
+  DETOL_TRY(read_metrics(metadata, model));
+  read_properties(metadata, model);
+  return {};
+}
+
+}  // namespace detol

@@ -1,0 +1,24 @@
+#pragma once
+
+// Metadata: what a file says about its model besides network and weights: one map of texts,
+// the same in every format that has room for such a map. Private to this folder; the keys are
+// documented in export/README.md.
+
+#include <map>
+#include <string>
+
+#include "export/export.h"
+
+namespace detol {
+
+inline constexpr const char* kInputMeaning = "pixels in [0, 1] (bytes / 255), N x C x H x W";
+
+using Metadata = std::map<std::string, std::string>;
+
+Metadata metadata_of(const Model& model);
+
+// Fills everything but network, weights and check from the map; other people's keys are ignored.
+// Errors (kInput): a key of ours is missing or damaged.
+Result<void> read_metadata(const Metadata& metadata, Model& model);
+
+}  // namespace detol

@@ -1,0 +1,40 @@
+#pragma once
+
+// The attributes of one ONNX node from a stranger's file. Ask for each by name, then finish():
+// what nobody asked for changes the node's meaning and is an error. Private to this folder.
+
+#include <onnx/onnx_pb.h>
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/result.h"
+
+namespace detol {
+
+class OnnxAttributes {
+ public:
+  explicit OnnxAttributes(const onnx::NodeProto& node);  // which outlives this
+
+  // The value, or `otherwise` where there is none.
+  std::int64_t integer(std::string_view name, std::int64_t otherwise);
+  float number(std::string_view name, float otherwise);
+  std::vector<std::int64_t> integers(std::string_view name, std::vector<std::int64_t> otherwise);
+
+  // Has the value, or none where that is the operator's default.
+  void must_be(std::string_view name, std::int64_t value, std::int64_t by_default);
+
+  // Errors (kInput): the first mistake of all calls, or an attribute that nobody asked for.
+  Result<void> finish() const;
+
+ private:
+  const onnx::AttributeProto* take(std::string_view name, onnx::AttributeProto::AttributeType type);
+
+  std::map<std::string_view, const onnx::AttributeProto*> left_;
+  std::string mistake_;
+};
+
+}  // namespace detol

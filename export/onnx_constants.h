@@ -1,0 +1,47 @@
+#pragma once
+
+// The constants of an ONNX graph from a stranger's file, by name. Private to this folder.
+
+#include <onnx/onnx_pb.h>
+
+#include <cstdint>
+#include <map>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/result.h"
+
+namespace detol {
+
+inline constexpr int kOnnxOpset = 13;
+inline constexpr float kOnnxEpsilon = 1e-5f;  // of kBatchNorm, encodings/layer.h
+
+class OnnxConstants {
+ public:
+  // `graph` outlives this. Errors (kInput): a name twice, numbers in another file.
+  static Result<OnnxConstants> of(const onnx::GraphProto& graph);
+
+  // Errors of all (kInput): there is no such constant, or it is not of that kind.
+  Result<std::vector<std::int64_t>> shape(const std::string& name) const;
+  Result<std::vector<std::int64_t>> integers(const std::string& name) const;  // of one dimension
+  Result<double> scalar(const std::string& name) const;
+  Result<std::vector<float>> floats(const std::string& name,
+                                    const std::vector<std::int64_t>& shape) const;
+
+  // For a layer. Each constant has one, so that a small file cannot ask for much memory.
+  Result<const onnx::TensorProto*> take(const std::string& name);
+
+ private:
+  Result<const onnx::TensorProto*> find(const std::string& name) const;
+
+  std::map<std::string_view, const onnx::TensorProto*> by_name_;
+  std::set<std::string_view> taken_;
+};
+
+// The floats of a constant of that shape. Errors (kInput): another shape or type, other lengths.
+Result<std::vector<float>> floats_of(const onnx::TensorProto& constant,
+                                     const std::vector<std::int64_t>& shape);
+
+}  // namespace detol

@@ -1,0 +1,52 @@
+// What is around the graph of an ONNX file: versions and metadata.
+
+#include <fmt/format.h>
+#include <onnx/onnx_pb.h>
+
+#include <limits>
+
+#include "export/formats.h"
+#include "export/metadata.h"
+#include "export/onnx_constants.h"
+#include "export/onnx_reader.h"
+#include "export/read_model.h"
+
+namespace detol {
+namespace {
+
+tl::unexpected<Error> refuse(const std::string& what) {
+  return fail(ErrorCode::kInput, what);
+}
+
+Result<void> check_header(const onnx::ModelProto& proto) {
+  const bool one_set = proto.opset_import_size() == 1 && proto.opset_import(0).domain().empty();
+  if (!one_set || proto.opset_import(0).version() != kOnnxOpset)
+    return refuse(fmt::format("it is not written for ONNX's operator set {}", kOnnxOpset));
+  if (proto.functions_size() != 0 || proto.graph().sparse_initializer_size() != 0)
+    return refuse("it has functions or sparse tensors, which detol does not write");
+  return {};
+}
+
+}  // namespace
+
+Result<Model> read_onnx(std::string_view bytes) {
+  onnx::ModelProto proto;
+  if (bytes.size() > std::numeric_limits<std::int32_t>::max() ||
+      !proto.ParseFromArray(bytes.data(), static_cast<int>(bytes.size())) || !proto.has_graph()) {
+    return refuse("it is not an ONNX file, or a damaged one");
+  }
+  DETOL_TRY(check_header(proto));
+  Metadata metadata;
+  for (const auto& entry : proto.metadata_props()) metadata[entry.key()] = entry.value();
+  Model model, said;
+  DETOL_TRY(read_metadata(metadata, said));
+  DETOL_TRY(read_onnx_graph(proto.graph(), model));
+  if (said.mean != model.mean || said.deviation != model.deviation)
+    return refuse("its metadata and its graph normalise differently");
+  said.network = std::move(model.network);
+  said.weights = std::move(model.weights);
+  DETOL_TRY(check_model(said));
+  return said;
+}
+
+}  // namespace detol

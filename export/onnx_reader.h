@@ -1,0 +1,14 @@
+#pragma once
+
+// The graph of an ONNX file from a stranger as a network. Private to this folder.
+
+#include <onnx/onnx_pb.h>
+
+#include "export/export.h"
+
+namespace detol {
+
+// Fills network, weights, mean and deviation. Errors (kInput) as read_onnx.
+Result<void> read_onnx_graph(const onnx::GraphProto& graph, Model& model);
+
+}  // namespace detol

@@ -1,0 +1,31 @@
+#pragma once
+
+// The header of a safetensors file, read event by event: nothing of what it says is kept but
+// what belongs there, however deep or long it is. Private to this folder.
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/result.h"
+
+namespace detol {
+
+struct TensorEntry {
+  std::string name;
+  std::string dtype;
+  std::vector<std::uint64_t> shape;
+  std::uint64_t begin = 0, end = 0;  // data_offsets
+};
+
+struct SafetensorsHeader {
+  std::map<std::string, std::string> metadata;
+  std::vector<TensorEntry> tensors;  // as they are written
+};
+
+// Errors (kInput): not JSON, a key twice, a field missing, unknown or of a wrong type.
+Result<SafetensorsHeader> parse_safetensors_header(std::string_view text);
+
+}  // namespace detol

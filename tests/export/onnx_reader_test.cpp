@@ -1,0 +1,233 @@
+// Every lie that an ONNX file can tell about its graph is one line that names what is wrong.
+
+#include <onnx/onnx_pb.h>
+
+#include <functional>
+
+#include <gtest/gtest.h>
+
+#include "export/formats.h"
+#include "export/read_model.h"
+#include "tests/export/sample_models.h"
+
+namespace detol {
+namespace {
+
+using onnx::GraphProto;
+using onnx::NodeProto;
+using testing::model_of;
+using testing::network_of_everything;
+
+onnx::ModelProto exported() {
+  onnx::ModelProto proto;
+  EXPECT_TRUE(proto.ParseFromString(onnx_bytes(model_of(network_of_everything())).value()));
+  return proto;
+}
+
+NodeProto& first_of(GraphProto& graph, std::string_view op) {
+  for (NodeProto& node : *graph.mutable_node()) {
+    if (node.op_type() == op) return node;
+  }
+  ADD_FAILURE() << "no " << op;
+  return *graph.mutable_node(0);
+}
+
+onnx::AttributeProto& attribute(NodeProto& node, std::string_view name) {
+  for (onnx::AttributeProto& found : *node.mutable_attribute()) {
+    if (found.name() == name) return found;
+  }
+  ADD_FAILURE() << "no " << name;
+  return *node.mutable_attribute(0);
+}
+
+onnx::TensorProto& constant(GraphProto& graph, std::string_view name) {
+  for (onnx::TensorProto& found : *graph.mutable_initializer()) {
+    if (found.name() == name) return found;
+  }
+  ADD_FAILURE() << "no " << name;
+  return *graph.mutable_initializer(0);
+}
+
+struct Lie {
+  const char* name;
+  std::function<void(GraphProto&)> tell;
+  const char* answer;
+  friend void PrintTo(const Lie& lie, std::ostream* out) { *out << lie.name; }
+};
+
+const std::vector<Lie>& lies() {
+  static const std::vector<Lie> all = {
+      {"UnknownOperator", [](GraphProto& g) { first_of(g, "Conv").set_op_type("ConvTranspose"); },
+       "node 'stem': detol writes no operator 'ConvTranspose'"},
+      {"OperatorOfAnotherDomain", [](GraphProto& g) { first_of(g, "Conv").set_domain("mine"); },
+       "detol writes no operator 'Conv'"},
+      {"MissingConstant", [](GraphProto& g) { constant(g, "stem.weight").set_name("gone"); },
+       "the constant 'stem.weight' is missing"},
+      {"ConstantTwice", [](GraphProto& g) { constant(g, "stem.weight").set_name("input.mean"); },
+       "the constant 'input.mean' stands there twice"},
+      {"ConstantOfTwoLayers",
+       [](GraphProto& g) {
+         NodeProto& norm = first_of(g, "BatchNormalization");
+         norm.set_input(2, norm.input(1));
+       },
+       "belongs to two layers"},
+      {"TooFewNumbers",
+       [](GraphProto& g) { constant(g, "stem.weight").mutable_raw_data()->resize(8); },
+       "holds 8 bytes of raw_data; its shape asks for 864"},
+      {"AnotherShape", [](GraphProto& g) { constant(g, "stem.weight").set_dims(1, 4); },
+       "the constant 'stem.weight' has not the shape of its layer"},
+      {"HugeShape", [](GraphProto& g) { constant(g, "stem.weight").set_dims(0, 1LL << 62); },
+       "is impossible"},
+      {"NegativeShape", [](GraphProto& g) { constant(g, "stem.weight").set_dims(0, -8); },
+       "-8 output channels"},
+      {"ExternalData",
+       [](GraphProto& g) {
+         constant(g, "stem.weight").set_data_location(onnx::TensorProto::EXTERNAL);
+       },
+       "the constant 'stem.weight' keeps its numbers in another file"},
+      {"NumbersOfAnotherType",
+       [](GraphProto& g) { constant(g, "stem.weight").set_data_type(onnx::TensorProto::DOUBLE); },
+       "is of another type"},
+      {"Cycle",
+       [](GraphProto& g) { first_of(g, "Conv").set_input(0, first_of(g, "Add").output(0)); },
+       "which no node before it computes"},
+      {"NodeThatReadsItself",
+       [](GraphProto& g) { first_of(g, "Conv").set_input(0, first_of(g, "Conv").output(0)); },
+       "node 'stem': it reads 'stem', which no node before it computes"},
+      {"NameComputedTwice",
+       [](GraphProto& g) { first_of(g, "MaxPool").set_output(0, first_of(g, "Conv").output(0)); },
+       "is computed twice"},
+      {"NodeNameTwice",
+       [](GraphProto& g) { first_of(g, "MaxPool").set_name(first_of(g, "Relu").name()); },
+       "two layers are called"},
+      {"HugeInput",
+       [](GraphProto& g) {
+         auto& shape = *g.mutable_input(0)->mutable_type()->mutable_tensor_type()->mutable_shape();
+         shape.mutable_dim(2)->set_dim_value(1LL << 40);
+       },
+       "numbers an image"},
+      {"InputWithoutExtents",
+       [](GraphProto& g) {
+         auto& shape = *g.mutable_input(0)->mutable_type()->mutable_tensor_type()->mutable_shape();
+         shape.mutable_dim(2)->set_dim_param("H");
+       },
+       "its input has an extent that is not positive"},
+      {"TwoInputs", [](GraphProto& g) { *g.add_input() = g.input(0); },
+       "its graph must have one input"},
+      {"NoOutput", [](GraphProto& g) { g.clear_output(); }, "its graph must have one output"},
+      {"OutputThatNobodyComputes", [](GraphProto& g) { g.mutable_output(0)->set_name("x"); },
+       "its output is no matrix that a node computes"},
+      {"OtherEpsilon",
+       [](GraphProto& g) { attribute(first_of(g, "BatchNormalization"), "epsilon").set_f(0.1f); },
+       "epsilon is 0.1, not 1e-5"},
+      {"OtherPadding", [](GraphProto& g) { attribute(first_of(g, "Conv"), "pads").set_ints(0, 0); },
+       "its padding must be 1 on every side"},
+      {"OblongStride",
+       [](GraphProto& g) { attribute(first_of(g, "Conv"), "strides").set_ints(0, 2); },
+       "must be square"},
+      {"HugeKernel",
+       [](GraphProto& g) {
+         auto& kernel = attribute(first_of(g, "MaxPool"), "kernel_shape");
+         kernel.set_ints(0, 1LL << 62);
+         kernel.set_ints(1, 1LL << 62);
+       },
+       "of 1 to 1024"},
+      {"GroupsThatDoNotDivide",
+       [](GraphProto& g) { attribute(first_of(g, "Conv"), "group").set_i(2); }, "groups divide"},
+      {"AttributeOfAnotherType",
+       [](GraphProto& g) {
+         attribute(first_of(g, "Conv"), "group").set_type(onnx::AttributeProto::FLOAT);
+       },
+       "the attribute 'group' is of another type"},
+      {"AttributeTwice",
+       [](GraphProto& g) {
+         NodeProto& conv = first_of(g, "Conv");
+         *conv.add_attribute() = conv.attribute(0);
+       },
+       "stands there twice"},
+      {"UnknownAttribute",
+       [](GraphProto& g) { attribute(first_of(g, "Conv"), "group").set_name("auto_pad"); },
+       "detol writes no attribute 'auto_pad' there"},
+      {"UntransposedGemm", [](GraphProto& g) { attribute(first_of(g, "Gemm"), "transB").set_i(0); },
+       "the attribute 'transB' is 0; detol writes 1"},
+      {"NoNormalisation", [](GraphProto& g) { first_of(g, "Div").set_op_type("Mul"); },
+       "its first two nodes do not normalise the input"},
+      {"OtherNormalisation",
+       [](GraphProto& g) { constant(g, "input.mean").mutable_raw_data()->at(3) ^= 1; },
+       "its metadata and its graph normalise differently"},
+      {"DivisionByZero",
+       [](GraphProto& g) { constant(g, "input.deviation").mutable_raw_data()->assign(12, '\0'); },
+       "normalise differently"},
+      {"ImpossibleDropout",
+       [](GraphProto& g) {
+         constant(g, first_of(g, "Dropout").input(1)).mutable_raw_data()->assign(8, '\xff');
+       },
+       "its ratio is"},
+      {"NoNodes", [](GraphProto& g) { g.clear_node(); },
+       "its graph has no nodes that normalise the input"},
+      {"WeightThatDiverged",
+       [](GraphProto& g) { constant(g, "stem.weight").mutable_raw_data()->assign(864, '\xff'); },
+       "tensor 'stem.weight' holds NaN or infinity"},
+      {"ShapesThatDoNotMeet",
+       [](GraphProto& g) { first_of(g, "Add").set_input(0, "input.normalised"); }, "inputs differ"},
+  };
+  return all;
+}
+
+class OnnxLies : public ::testing::TestWithParam<Lie> {};
+
+TEST_P(OnnxLies, AreToldInOneLine) {
+  onnx::ModelProto proto = exported();
+  GetParam().tell(*proto.mutable_graph());
+  const auto read = read_onnx(proto.SerializeAsString());
+  ASSERT_FALSE(read);
+  EXPECT_EQ(read.error().code, ErrorCode::kInput);
+  EXPECT_NE(read.error().message.find(GetParam().answer), std::string::npos)
+      << read.error().message;
+  EXPECT_EQ(read.error().message.find('\n'), std::string::npos);
+}
+
+INSTANTIATE_TEST_SUITE_P(All, OnnxLies, ::testing::ValuesIn(lies()),
+                         [](const auto& lie) { return std::string(lie.param.name); });
+
+TEST(OnnxReader, RefusesAnotherOperatorSet) {
+  onnx::ModelProto proto = exported();
+  proto.mutable_opset_import(0)->set_version(17);
+  EXPECT_EQ(read_onnx(proto.SerializeAsString()).error().message,
+            "it is not written for ONNX's operator set 13");
+}
+
+TEST(OnnxReader, RefusesModelsThatDetolDidNotWrite) {
+  onnx::ModelProto proto = exported();
+  proto.clear_metadata_props();
+  const auto read = read_onnx(proto.SerializeAsString());
+  ASSERT_FALSE(read);
+  EXPECT_NE(read.error().message.find("detol reads the models that detol wrote"),
+            std::string::npos);
+}
+
+TEST(OnnxReader, PutsAStrangersNamesInQuotesOnOneLine) {
+  onnx::ModelProto proto = exported();
+  first_of(*proto.mutable_graph(), "Conv").set_op_type(std::string(1000, '\n'));
+  const auto read = read_onnx(proto.SerializeAsString());
+  ASSERT_FALSE(read);
+  EXPECT_EQ(read.error().message.find('\n'), std::string::npos);
+  EXPECT_LT(read.error().message.size(), 300u);
+}
+
+TEST(OnnxReader, TellsSiluFromAGateByItsName) {
+  NetworkBuilder b({2, 1, 1});
+  const NodeId s = b.add({.kind = LayerKind::kActivation, .activation = Activation::kSigmoid},
+                         {b.input()}, "gate");
+  const NodeId scaled = b.add({.kind = LayerKind::kScale}, {b.input(), s});
+  const NodeId silu =
+      b.add({.kind = LayerKind::kActivation, .activation = Activation::kSilu}, {scaled});
+  const Model model = model_of(b.build(silu).value());
+  const Model read = read_onnx(onnx_bytes(model).value()).value();
+  ASSERT_EQ(read.network.nodes().size(), 4u);
+  EXPECT_EQ(read.network.nodes()[2].layer.kind, LayerKind::kScale);
+  EXPECT_EQ(read.network.nodes()[3].layer.activation, Activation::kSilu);
+}
+
+}  // namespace
+}  // namespace detol
