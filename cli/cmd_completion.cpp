@@ -17,24 +17,40 @@ std::string flags_of(const Command& command) {
   return text + "--help";
 }
 
-std::string command_names() {
+// Both words of a group's command; the second is empty for any other.
+struct Words {
+  std::string_view first, second;
+};
+Words words_of(const Command& command) {
+  const std::size_t space = command.name.find(' ');
+  if (space == std::string_view::npos) return {command.name, {}};
+  return {command.name.substr(0, space), command.name.substr(space + 1)};
+}
+
+// What completes the word after `detol <first>` or `detol <first> <second>`.
+std::string bash_cases() {
   std::string text;
-  for (const Command& command : commands()) text += fmt::format("{} ", command.name);
-  return text + "--help --version";
+  for (const CommandGroup& group : command_groups()) {
+    text += fmt::format("    '{} ') words='{} --help' ;;\n", group.name,
+                        fmt::join(words_of(group), " "));
+  }
+  for (const Command& command : commands()) {
+    const bool is_single = words_of(command).second.empty();
+    text += fmt::format("    '{}'{}) words='{}' ;;\n", command.name, is_single ? "\\ *" : "",
+                        flags_of(command));
+  }
+  return text;
 }
 
 std::string bash_script() {
-  std::string text =
-      "_detol() {\n  local word=${COMP_WORDS[COMP_CWORD]} words\n"
-      "  case ${COMP_WORDS[1]} in\n";
-  for (const Command& command : commands())
-    text += fmt::format("    {}) words='{}' ;;\n", command.name, flags_of(command));
-  text += "  esac\n";
-  text += fmt::format("  [ \"$COMP_CWORD\" -gt 1 ] || words='{}'\n", command_names());
-  text +=
-      "  COMPREPLY=($(compgen -W \"$words\" -- \"$word\"))\n}\n"
-      "complete -o default -F _detol detol ./detol\n";
-  return text;
+  return fmt::format(
+      "_detol() {{\n  local word=${{COMP_WORDS[COMP_CWORD]}} second= words=\n"
+      "  [ \"$COMP_CWORD\" -le 2 ] || second=${{COMP_WORDS[2]}}\n"
+      "  case \"${{COMP_WORDS[1]}} $second\" in\n{}  esac\n"
+      "  [ \"$COMP_CWORD\" -gt 1 ] || words='{} --help --version'\n"
+      "  COMPREPLY=($(compgen -W \"$words\" -- \"$word\"))\n}}\n"
+      "complete -o default -F _detol detol ./detol\n",
+      bash_cases(), fmt::join(first_words(), " "));
 }
 
 std::string zsh_script() {
@@ -48,17 +64,42 @@ std::string shell_word(std::string_view text) {
   return word + "'";
 }
 
+// When fish offers the options of a command.
+std::string fish_condition(const Words& words) {
+  std::string text = fmt::format("__fish_seen_subcommand_from {}", words.first);
+  if (!words.second.empty())
+    text += fmt::format("; and __fish_seen_subcommand_from {}", words.second);
+  return text;
+}
+
+std::string fish_options(const Command& command) {
+  std::string text;
+  for (const Option& option : command.options) {
+    if (option.is_positional()) continue;
+    text +=
+        fmt::format("complete -c detol -n '{}' -l {}{} -d {}\n", fish_condition(words_of(command)),
+                    option.key(), option.is_switch() ? "" : " -r", shell_word(option.help));
+  }
+  return text;
+}
+
+std::string fish_word(std::string_view condition, std::string_view word, std::string_view help) {
+  return fmt::format("complete -c detol -n '{}' -f -a {} -d {}\n", condition, word,
+                     shell_word(help));
+}
+
 std::string fish_script() {
+  constexpr std::string_view kFirst = "__fish_use_subcommand";
   std::string text = "complete -c detol -n __fish_use_subcommand -l help\n";
+  for (const CommandGroup& group : command_groups())
+    text += fish_word(kFirst, group.name, group.summary);
   for (const Command& command : commands()) {
-    text += fmt::format("complete -c detol -n __fish_use_subcommand -f -a {} -d {}\n", command.name,
-                        shell_word(command.summary));
-    for (const Option& option : command.options) {
-      if (option.is_positional()) continue;
-      text += fmt::format("complete -c detol -n '__fish_seen_subcommand_from {}' -l {}{} -d {}\n",
-                          command.name, option.key(), option.is_switch() ? "" : " -r",
-                          shell_word(option.help));
-    }
+    const Words words = words_of(command);
+    if (words.second.empty())
+      text += fish_word(kFirst, words.first, command.summary);
+    else
+      text += fish_word(fish_condition({words.first, {}}), words.second, command.summary);
+    text += fish_options(command);
   }
   return text;
 }

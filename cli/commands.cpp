@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <array>
 #include <charconv>
 
 namespace detol {
@@ -37,10 +38,39 @@ Result<std::optional<std::int64_t>> Arguments::number(std::string_view key,
 
 std::span<const Command> commands() {
   static const std::vector<Command> kTable = {
-      search_command(),  resume_command(), validate_command(), status_command(),
-      studies_command(), trials_command(), trial_command(),    best_command(),
-      query_command(),   export_command(), bench_command(),    completion_command()};
+      search_command(),     resume_command(),       validate_command(),   status_command(),
+      studies_command(),    study_rename_command(), study_copy_command(), study_delete_command(),
+      study_stop_command(), trials_command(),       trial_command(),      best_command(),
+      query_command(),      export_command(),       db_check_command(),   db_backup_command(),
+      bench_command(),      completion_command()};
   return kTable;
+}
+
+std::span<const CommandGroup> command_groups() {
+  static constexpr std::array kGroups = {
+      CommandGroup{"study", "rename, copy, delete or stop a study"},
+      CommandGroup{"db", "check or back up the knowledge base"},
+  };
+  return kGroups;
+}
+
+std::vector<std::string_view> first_words() {
+  std::vector<std::string_view> words;
+  for (const Command& command : commands()) {
+    const std::string_view first = command.name.substr(0, command.name.find(' '));
+    if (words.empty() || words.back() != first) words.push_back(first);
+  }
+  return words;
+}
+
+std::vector<std::string_view> words_of(const CommandGroup& group) {
+  std::vector<std::string_view> words;
+  for (const Command& command : commands()) {
+    const std::size_t space = command.name.find(' ');
+    if (command.name.substr(0, space) == group.name && space != std::string_view::npos)
+      words.push_back(command.name.substr(space + 1));
+  }
+  return words;
 }
 
 std::span<const Option> global_options() {

@@ -55,7 +55,7 @@ struct Arguments {
 };
 
 struct Command {
-  std::string_view name;
+  std::string_view name;  // "search"; of a group's, two words: "study rename"
   std::string_view summary;
   std::vector<Option> options;
   std::string_view examples;                       // shown under the help, one per line
@@ -63,23 +63,43 @@ struct Command {
   std::string (*notes)() = nullptr;                // more help, such as the table of algorithms
 };
 
-// Every command, in the order `detol --help` prints them.
+// A first word that does nothing alone: the commands "study rename", "study copy", ...
+struct CommandGroup {
+  std::string_view name;
+  std::string_view summary;
+};
+
+// Every command, in the order `detol --help` prints them; those of a group are neighbours.
 std::span<const Command> commands();
+
+std::span<const CommandGroup> command_groups();
+
+// What may follow `detol`: the names of commands and groups.
+std::vector<std::string_view> first_words();
+
+// The commands of a group by their second words.
+std::vector<std::string_view> words_of(const CommandGroup& group);
 
 // The options that every command accepts.
 std::span<const Option> global_options();
 
-// One per cmd_*.cpp.
+// At least one per cmd_*.cpp.
 Command search_command();
 Command resume_command();
 Command validate_command();
 Command status_command();
 Command studies_command();
+Command study_rename_command();
+Command study_copy_command();
+Command study_delete_command();
+Command study_stop_command();
 Command trials_command();
 Command trial_command();
 Command best_command();
 Command query_command();
 Command export_command();
+Command db_check_command();
+Command db_backup_command();
 Command bench_command();
 Command completion_command();
 

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <list>
+#include <map>
 
 #include "core/log.h"
 #include "core/table.h"
@@ -135,9 +136,11 @@ class Parser {
     } catch (const CLI::ParseError& error) {
       return fail(ErrorCode::kUsage, fmt::format("{} (detol --help)", error.what()));
     }
-    const auto chosen = app_.get_subcommands();
-    if (chosen.empty()) return without_command();
-    const std::size_t row = index_of(chosen.front());
+    const CLI::App* const chosen = chosen_app();
+    if (chosen == &app_) return without_command();
+    if (const CommandGroup* group = find_row(command_groups(), chosen->get_name()))
+      return without_second_word(*group);
+    const std::size_t row = index_of(chosen);
     const Command& command = commands()[row];
     const std::vector<std::string> extras = app_.remaining(true);
     if (!extras.empty()) return unexpected_word(command, extras.front());
@@ -151,12 +154,34 @@ class Parser {
 
  private:
   void add(const Command& command) {
-    CLI::App* sub = app_.add_subcommand(std::string(command.name), std::string(command.summary));
+    const std::size_t space = command.name.find(' ');
+    CLI::App& above = space == std::string_view::npos ? app_ : group(command.name.substr(0, space));
+    CLI::App* sub = above.add_subcommand(std::string(command.name.substr(space + 1)),
+                                         std::string(command.summary));
     sub->fallthrough()->allow_extras();
+    sub->footer("");  // not the group's
     sub->footer([&command] { return footer_of(command); });
     auto& slots = slots_.emplace_back();
     for (const Option& option : command.options) add_option(*sub, option, slots);
     subcommands_.push_back(sub);
+  }
+
+  // The app of a group, made at its first command.
+  CLI::App& group(std::string_view name) {
+    CLI::App*& made = groups_[name];
+    if (made != nullptr) return *made;
+    const CommandGroup& row = *find_row(command_groups(), name);
+    made = app_.add_subcommand(std::string(name), std::string(row.summary));
+    made->require_subcommand(0, 1)->fallthrough()->allow_extras();
+    made->footer(fmt::format("What each takes: detol {} WORD --help", name));
+    return *made;
+  }
+
+  // The command, the group that was given alone, or the program itself.
+  const CLI::App* chosen_app() const {
+    const CLI::App* app = &app_;
+    while (!app->get_subcommands().empty()) app = app->get_subcommands().front();
+    return app;
   }
 
   std::size_t index_of(const CLI::App* sub) const {
@@ -176,13 +201,21 @@ class Parser {
     if (extras.front().starts_with('-'))
       return fail(ErrorCode::kUsage,
                   fmt::format("unknown option '{}' (detol --help)", extras.front()));
-    return fail(ErrorCode::kUsage, unknown_name("command", extras.front(), names_of(commands())));
+    return fail(ErrorCode::kUsage, unknown_name("command", extras.front(), first_words()));
+  }
+
+  Result<Call> without_second_word(const CommandGroup& group) const {
+    const std::vector<std::string> extras = app_.remaining(true);
+    if (extras.empty()) return to_print(app_.help());
+    const std::string what = fmt::format("{} command", group.name);
+    return fail(ErrorCode::kUsage, unknown_name(what, extras.front(), words_of(group)));
   }
 
   CLI::App app_{"Searches neural network architectures and hyperparameters.", "detol"};
   std::list<Slot> global_slots_;
   std::vector<std::list<Slot>> slots_;
-  std::vector<CLI::App*> subcommands_;
+  std::vector<CLI::App*> subcommands_;  // by row of commands()
+  std::map<std::string_view, CLI::App*> groups_;
 };
 
 }  // namespace

@@ -48,6 +48,10 @@ constexpr std::array kSites = {
     FaultSite{"worker.order", "a worker has a trial to train", kCode},
     FaultSite{"worker.report", "an epoch's checkpoint is durable, its report unsent", kCode},
     FaultSite{"worker.end", "a trial's end is unsent", kCode},
+    FaultSite{"backup.write", "a copy of the knowledge base is written", kProcess},
+    FaultSite{"study.change", "a whole study is renamed, copied or deleted: the note is there",
+              kProcess},
+    FaultSite{"study.folder", "the database has changed, the folder follows", kProcess},
 };
 
 struct ActionRow {

@@ -20,14 +20,6 @@ using nlohmann::json;
 
 namespace {
 
-// Study names become names of folders.
-bool is_study_name(std::string_view name) {
-  constexpr std::string_view kAccepted =
-      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-";
-  return name.size() <= 100 && !name.starts_with('.') &&
-         name.find_first_not_of(kAccepted) == std::string_view::npos;
-}
-
 Named named_of(const json& section, const char* key, std::string name) {
   Named named{std::move(name), {}};
   if (!section.contains(key)) return named;
@@ -149,7 +141,7 @@ class StudyLoader {
     study_.study = file.at("study");
     if (!is_study_name(study_.study)) {
       return source_.error(node_at(tree_, {"study"})->at,
-                           "study names a folder: at most 100 letters, digits, '-', '_' and '.'");
+                           "study names a folder: " + std::string(kStudyNameRule));
     }
     study_.seed = file.value("seed", std::uint64_t{0});
     const json& search = section_of(file, "search");
@@ -306,6 +298,13 @@ Result<StudyConfig> load(std::string_view yaml, std::string_view name,
 }
 
 }  // namespace
+
+bool is_study_name(std::string_view name) {
+  constexpr std::string_view kAccepted =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-";
+  return !name.empty() && name.size() <= 100 && !name.starts_with('.') &&
+         name.find_first_not_of(kAccepted) == std::string_view::npos;
+}
 
 Result<StudyConfig> load_study_config(std::string_view yaml, std::string_view source,
                                       const std::vector<Override>& overrides) {

@@ -121,6 +121,10 @@ Result<StudyConfig> load_study_config(std::string_view yaml, std::string_view so
 Result<StudyConfig> read_study_config(const std::string& path,
                                       const std::vector<Override>& overrides = {});
 
+// Study names become names of folders; one that begins with a dot is none.
+bool is_study_name(std::string_view name);
+inline constexpr std::string_view kStudyNameRule = "at most 100 letters, digits, '-', '_' and '.'";
+
 // "90s", "2d12h", "10min" in seconds; nullopt if it is not a duration.
 std::optional<double> parse_duration(std::string_view text);
 

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "knowledge/reader_impl.h"
 #include "knowledge/rows_impl.h"
 #include "knowledge/schema_impl.h"
@@ -109,6 +111,36 @@ Result<Sums> found_sums(sqlite3* database) {
   return Sums{param_sum + metric_sum, index_sum};
 }
 
+struct StoredStudy {
+  sqlite3* database;
+  const Study* study;
+};
+
+Result<std::vector<std::uint64_t>> event_checksums(const StoredStudy& stored) {
+  std::vector<std::uint64_t> sums;
+  DETOL_TRY(
+      for_each_event(stored.database, *stored.study, [&](const StoredEvent& event) -> Result<void> {
+        sums.push_back(checksum(event));
+        return {};
+      }));
+  return sums;
+}
+
+// Empty: all of `before` is in `now`.
+Result<std::string> difference_of(const StoredStudy& before, const StoredStudy& now) {
+  const StudyRecord& old_record = before.study->record;
+  const StudyRecord& record = now.study->record;
+  if (old_record.config != record.config || old_record.data_fingerprint != record.data_fingerprint)
+    return fmt::format("study '{}' has another configuration than in the backup", record.name);
+  DETOL_ASSIGN(const auto old_sums, event_checksums(before));
+  DETOL_ASSIGN(const auto sums, event_checksums(now));
+  for (std::size_t i = 0; i < old_sums.size(); ++i) {
+    if (i >= sums.size() || sums[i] != old_sums[i])
+      return fmt::format("event {} of study '{}' is not as in the backup", i + 1, record.name);
+  }
+  return std::string();
+}
+
 }  // namespace
 
 Result<void> verify(sqlite3* database) {
@@ -133,6 +165,42 @@ Result<std::vector<std::string>> check(const std::filesystem::path& path) {
   const auto verified = at_one_moment(database.get(), [&] { return verify(database.get()); });
   if (!verified) problems.push_back(verified.error().message);
   return problems;
+}
+
+Result<Counts> count(const std::filesystem::path& path) {
+  DETOL_ASSIGN(const auto database, open_for_reading(path));
+  DETOL_ASSIGN(auto row,
+               Statement::prepare(
+                   database.get(),
+                   "WITH c(studies, events, others) AS (SELECT (SELECT count(*) FROM studies), "
+                   "(SELECT count(*) FROM events), (SELECT count(*) FROM progress) + (SELECT "
+                   "count(*) FROM params) + (SELECT count(*) FROM metrics) + (SELECT count(*) "
+                   "FROM writer)) SELECT studies, (SELECT count(*) FROM events WHERE kind = "
+                   "'asked'), studies + events + others FROM c"));
+  DETOL_TRY(row.step());
+  return Counts{row.integer(0), row.integer(1), row.integer(2)};
+}
+
+Result<std::vector<std::string>> compare(const std::filesystem::path& path,
+                                         const std::filesystem::path& older) {
+  DETOL_ASSIGN(const auto now, open_for_reading(path));
+  DETOL_ASSIGN(const auto before, open_for_reading(older));
+  return at_one_moment(now.get(), [&]() -> Result<std::vector<std::string>> {
+    DETOL_ASSIGN(const auto studies, read_studies(before.get()));
+    DETOL_ASSIGN(const auto present, read_studies(now.get()));
+    std::vector<std::string> differences;
+    for (const Study& study : studies) {
+      const auto same = std::ranges::find_if(present, [&](const Study& other) {
+        return other.record.id == study.record.id &&
+               other.record.created_s == study.record.created_s;
+      });
+      if (same == present.end()) continue;
+      DETOL_ASSIGN(std::string difference,
+                   difference_of({before.get(), &study}, {now.get(), &*same}));
+      if (!difference.empty()) differences.push_back(std::move(difference));
+    }
+    return differences;
+  });
 }
 
 }  // namespace detol

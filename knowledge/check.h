@@ -3,6 +3,7 @@
 // Is a knowledge base what was written? SQLite notices a broken structure, but most single
 // flipped bits only change a value; the checksums find those.
 
+#include <cstdint>
 #include <filesystem>
 #include <string>
 #include <vector>
@@ -15,5 +16,19 @@ namespace detol {
 // Returns what is wrong, one line each; empty: sound. Reads the file about three times.
 // Errors (kStorage): the file is missing, or not a database of this version.
 Result<std::vector<std::string>> check(const std::filesystem::path& path);
+
+struct Counts {
+  std::int64_t studies = 0;
+  std::int64_t trials = 0;
+  std::int64_t rows = 0;  // of all tables
+};
+
+Result<Counts> count(const std::filesystem::path& path);
+
+// Whether all that an older copy holds is here still: studies (by number and time of creation;
+// those deleted since are passed over), their configuration and every event. Returns what
+// differs, one line each. Errors (kStorage): either is damaged, missing or of another version.
+Result<std::vector<std::string>> compare(const std::filesystem::path& path,
+                                         const std::filesystem::path& older);
 
 }  // namespace detol

@@ -12,7 +12,8 @@
 // Started, Reported and Requeued of an attempt older than the trial's newest Started are
 // dropped silently: their sender was replaced.
 //
-// One process holds the writer's lock at a time. Not thread-safe.
+// One process holds the writer's lock at a time; the lock names the study that it runs
+// (knowledge/writer.h). Not thread-safe.
 
 #include <cstdint>
 #include <filesystem>

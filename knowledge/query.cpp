@@ -4,10 +4,12 @@
 
 #include <system_error>
 
+#include "knowledge/pending_impl.h"
 #include "knowledge/reader_impl.h"
 #include "knowledge/rows_impl.h"
 #include "knowledge/schema_impl.h"
 #include "knowledge/verify_impl.h"
+#include "knowledge/writing_impl.h"
 
 namespace detol {
 namespace {
@@ -173,6 +175,8 @@ Result<sqlite::Database> open_for_reading(const fs::path& path) {
 }
 
 Result<std::unique_ptr<Reader>> Reader::open(const fs::path& path) {
+  // A change of a whole study that was killed is completed, unless it is still going on.
+  if (is_pending(path)) (void)Writing::open(path);
   DETOL_ASSIGN(auto database, open_for_reading(path));
   return std::make_unique<SqliteReader>(std::move(database));
 }

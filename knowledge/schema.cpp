@@ -1,12 +1,11 @@
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <array>
 #include <cstring>
 #include <fstream>
 #include <system_error>
 
+#include "knowledge/file_system_impl.h"
 #include "knowledge/schema_impl.h"
 
 namespace detol {
@@ -172,13 +171,6 @@ std::uint32_t big_endian(const unsigned char* bytes) {
          std::uint32_t{bytes[2]} << 8 | std::uint32_t{bytes[3]};
 }
 
-void sync_path(const fs::path& path) {
-  const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (file < 0) return;
-  ::fsync(file);
-  ::close(file);
-}
-
 Result<void> fill(const fs::path& path) {
   DETOL_ASSIGN(auto database, sqlite::open_for_writing(path));
   DETOL_TRY(sqlite::run(database.get(), "PRAGMA journal_mode=WAL; BEGIN"));
@@ -225,16 +217,9 @@ Result<void> create_database(const fs::path& path) {
     return fail(ErrorCode::kStorage,
                 fmt::format("cannot create {}: {}", path.string(), filled.error().message));
   }
-  sync_path(fresh);
-  std::error_code error;
-  fs::rename(fresh, path, error);
-  if (error) {
-    sweep();
-    return fail(ErrorCode::kStorage,
-                fmt::format("cannot create {}: {}", path.string(), error.message()));
-  }
-  sync_path(path.has_parent_path() ? path.parent_path() : fs::path("."));
-  return {};
+  auto renamed = rename_durably(fresh, path);
+  if (!renamed) sweep();
+  return renamed;
 }
 
 Result<void> check_definitions(sqlite3* database) {

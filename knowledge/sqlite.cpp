@@ -1,10 +1,8 @@
 #include <fmt/format.h>
-#include <sys/vfs.h>
 
-#include <algorithm>
-#include <array>
 #include <limits>
 
+#include "knowledge/file_system_impl.h"
 #include "knowledge/sqlite_impl.h"
 
 namespace detol::sqlite {
@@ -30,19 +28,6 @@ std::string_view remedy(sqlite3* database) {
     default:
       return "check the disk, then try again";
   }
-}
-
-// statfs(2): nfs, lustre, gpfs, beegfs, cifs, smb2, ceph, afs.
-constexpr std::array<unsigned long, 8> kNetworkFileSystems = {
-    0x6969, 0x0BD00BD0, 0x47504653, 0x19830326, 0xFF534D42, 0xFE534D42, 0x00C36400, 0x5346414F};
-
-bool is_on_network(const std::filesystem::path& path) {
-  const auto folder = path.has_parent_path() ? path.parent_path() : std::filesystem::path(".");
-  struct statfs system {};
-  if (::statfs(folder.c_str(), &system) != 0) return false;
-  const auto type = static_cast<unsigned long>(system.f_type) & 0xFFFFFFFFUL;
-  return std::find(kNetworkFileSystems.begin(), kNetworkFileSystems.end(), type) !=
-         kNetworkFileSystems.end();
 }
 
 }  // namespace

@@ -1,19 +1,29 @@
 #include <fcntl.h>
 #include <fmt/chrono.h>
 #include <fmt/format.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <array>
 #include <cerrno>
 #include <ctime>
 #include <nlohmann/json.hpp>
+#include <random>
 #include <string>
 #include <system_error>
 
+#include "core/hash.h"
+#include "knowledge/writer.h"
 #include "knowledge/writer_lock_impl.h"
 
 namespace detol {
 namespace {
+
+using nlohmann::json;
+
+// The text is padded to this, so that one write replaces all of it and a full disk does not
+// matter.
+constexpr std::size_t kSize = 1024;
 
 std::string last_error() {
   return std::generic_category().message(errno);
@@ -25,32 +35,75 @@ std::string host_name() {
   return name.data();
 }
 
-std::string holder_of(int file) {
-  std::array<char, 1024> text{};
-  const auto size = ::pread(file, text.data(), text.size(), 0);
-  const auto holder = nlohmann::json::parse(text.data(), text.data() + (size > 0 ? size : 0),
-                                            nullptr, /*allow_exceptions=*/false);
-  if (!holder.is_object()) return "another process";
-  return fmt::format("process {} on host {} since {}", holder.value("pid", 0),
-                     holder.value("host", "unknown"), holder.value("since", "unknown"));
+std::string fresh_token() {
+  std::random_device device;
+  return to_hex(std::uint64_t{device()} << 32 | device());
 }
 
-Result<void> write_holder(int file, const std::string& path) {
-  const nlohmann::json holder{
-      {"host", host_name()},
-      {"pid", ::getpid()},
-      {"since", fmt::format("{:%Y-%m-%d %H:%M:%S} UTC", fmt::gmtime(std::time(nullptr)))}};
-  const std::string text = holder.dump() + "\n";
-  if (::ftruncate(file, 0) != 0 ||
-      ::pwrite(file, text.data(), text.size(), 0) != static_cast<ssize_t>(text.size())) {
-    return fail(ErrorCode::kStorage, fmt::format("{}: cannot be written: {}", path, last_error()));
-  }
-  return {};
+// An empty object if the file says nothing (yet).
+json text_of(int file) {
+  std::array<char, kSize> text{};
+  const auto size = ::pread(file, text.data(), text.size(), 0);
+  json holder = json::parse(text.data(), text.data() + (size > 0 ? size : 0), nullptr,
+                            /*allow_exceptions=*/false);
+  return holder.is_object() ? holder : json::object();
+}
+
+std::string field(const json& holder, const char* key, std::string otherwise) {
+  const auto found = holder.find(key);
+  return found != holder.end() && found->is_string() ? found->get<std::string>() : otherwise;
+}
+
+Writer writer_from(const json& holder) {
+  Writer writer;
+  writer.host = field(holder, "host", writer.host);
+  if (const auto pid = holder.find("pid"); pid != holder.end() && pid->is_number_integer())
+    writer.pid = pid->get<int>();
+  writer.since = field(holder, "since", writer.since);
+  writer.study = field(holder, "study", "");
+  return writer;
+}
+
+struct flock whole_file(short type) {
+  struct flock whole {};
+  whole.l_type = type;
+  whole.l_whence = SEEK_SET;
+  return whole;
+}
+
+bool are_same_file(const struct stat& a, const struct stat& b) {
+  return a.st_dev == b.st_dev && a.st_ino == b.st_ino;
+}
+
+tl::unexpected<Error> not_locked(const std::string& path) {
+  return fail(ErrorCode::kStorage, fmt::format("{}: cannot be locked: {}", path, last_error()));
 }
 
 }  // namespace
 
-WriterLock::WriterLock(std::string path) : path_(std::move(path)) {
+std::string to_text(const Writer& writer) {
+  return fmt::format("process {} on host {} since {}", writer.pid, writer.host, writer.since);
+}
+
+Result<std::optional<Writer>> current_writer(const std::filesystem::path& database) {
+  const std::string path = database.string() + ".lock";
+  const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (file < 0 && errno == ENOENT) return std::optional<Writer>();
+  if (file < 0) {
+    return fail(ErrorCode::kStorage, fmt::format("{}: cannot be read: {}", path, last_error()));
+  }
+  struct flock whole = whole_file(F_WRLCK);
+  const int asked = ::fcntl(file, F_OFD_GETLK, &whole);
+  const Writer writer = writer_from(text_of(file));
+  ::close(file);
+  if (asked != 0) return not_locked(path);
+  return whole.l_type == F_UNLCK ? std::optional<Writer>() : writer;
+}
+
+WriterLock::WriterLock(std::string path)
+    : path_(std::move(path)),
+      token_(fresh_token()),
+      since_(fmt::format("{:%Y-%m-%d %H:%M:%S} UTC", fmt::gmtime(std::time(nullptr)))) {
   file_ = ::open(path_.c_str(), O_RDWR | O_CLOEXEC);
   if (file_ >= 0 || errno != ENOENT) return;
   file_ = ::open(path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
@@ -65,20 +118,46 @@ Result<WriterLock> WriterLock::acquire(const std::filesystem::path& database) {
                 fmt::format("{}: cannot be created: {}; pass a --storage that you may write", path,
                             last_error()));
   }
-  struct flock whole {};
-  whole.l_type = F_WRLCK;
-  whole.l_whence = SEEK_SET;
+  struct flock whole = whole_file(F_WRLCK);
   if (::fcntl(lock.file_, F_OFD_SETLK, &whole) != 0) {
-    if (errno != EAGAIN && errno != EACCES) {
-      return fail(ErrorCode::kStorage, fmt::format("{}: cannot be locked: {}", path, last_error()));
-    }
+    if (errno != EAGAIN && errno != EACCES) return not_locked(path);
     return fail(ErrorCode::kStorage,
                 fmt::format("{} is being written by {}; stop that search first, or pass another "
                             "--storage",
-                            database.string(), holder_of(lock.file_)));
+                            database.string(), to_text(writer_from(text_of(lock.file_)))));
   }
-  DETOL_TRY(write_holder(lock.file_, path));
+  DETOL_TRY(lock.write_holder(""));
   return lock;
+}
+
+Result<void> WriterLock::write_holder(const std::string& study) const {
+  const json holder{{"host", host_name()},
+                    {"pid", ::getpid()},
+                    {"since", since_},
+                    {"study", study},
+                    {"token", token_}};
+  std::string text = holder.dump(-1, ' ', false, json::error_handler_t::replace);
+  text.resize(kSize - 1, ' ');
+  text.push_back('\n');
+  if (::pwrite(file_, text.data(), text.size(), 0) != static_cast<ssize_t>(text.size()))
+    return fail(ErrorCode::kStorage, fmt::format("{}: cannot be written: {}", path_, last_error()));
+  return {};
+}
+
+void WriterLock::announce(const std::string& study) const {
+  (void)write_holder(study);
+}
+
+bool WriterLock::is_ours() const {
+  const int file = ::open(path_.c_str(), O_RDONLY | O_CLOEXEC);
+  if (file < 0) return true;  // gone, but nobody else made it anew
+  struct stat held {
+  }, found{};
+  const bool is_same = ::fstat(file_, &held) == 0 && ::fstat(file, &found) == 0 &&
+                       are_same_file(held, found) &&
+                       field(text_of(file), "token", token_) == token_;
+  ::close(file);
+  return is_same;
 }
 
 void WriterLock::withdraw() {

@@ -2,7 +2,8 @@
 
 // WriterLock: at most one living process writes a database. The lock on `<path>.lock` belongs
 // to the process (an open-file-description lock): the kernel drops it when the holder dies,
-// however it dies, so a dead holder needs no cleaning up. The file says who holds it.
+// however it dies, so a dead holder needs no cleaning up. The file says who holds it, as JSON
+// in one write of kSize bytes: host, pid, since, study, and a token that no other holder has.
 
 #include <filesystem>
 #include <string>
@@ -18,21 +19,33 @@ class WriterLock {
   // cannot be created.
   static Result<WriterLock> acquire(const std::filesystem::path& database);
 
+  // Names the study that is being run in the file; empty: none. For people: a failure to
+  // write it is not one of the lock.
+  void announce(const std::string& study) const;
+
+  // False if another process took the lock although this one lives: the file was deleted and
+  // made again, or the file system's locks do not work. Reads the file anew: a network file
+  // system promises to show another machine's change only then.
+  bool is_ours() const;
+
   // Removes the lock's file if it was not there before: nothing will be written after all.
   void withdraw();
 
   WriterLock(WriterLock&& other) noexcept
       : file_(std::exchange(other.file_, -1)),
         path_(std::move(other.path_)),
+        token_(std::move(other.token_)),
+        since_(std::move(other.since_)),
         is_new_(other.is_new_) {}
   WriterLock& operator=(WriterLock&&) = delete;
   ~WriterLock();
 
  private:
   explicit WriterLock(std::string path);
+  Result<void> write_holder(const std::string& study) const;
 
   int file_ = -1;
-  std::string path_;
+  std::string path_, token_, since_;
   bool is_new_ = false;
 };
 

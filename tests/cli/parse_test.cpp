@@ -51,6 +51,11 @@ TEST(Parse, SaysInOneLineWhatIsWrongAndWhatWasMeant) {
       {{"studies", "-f", "yaml"}, "unknown format 'yaml'; known: table, json, jsonl, csv"},
       {{"studies", "--storage", ""}, "--storage is empty"},
       {{"validate"}, "--space is missing"},
+      {{"study", "renam", "a", "b"}, "unknown study command 'renam'; did you mean 'rename'?"},
+      {{"stdy", "rename", "a", "b"}, "unknown command 'stdy'; did you mean 'study'?"},
+      {{"study", "rename", "a"}, "NEW is missing"},
+      {{"study", "rename", "a", "b", "c"}, "study rename has no use for the word 'c'"},
+      {{"db", "check", "--agains", "x"}, "db check has no option '--agains'; did you mean"},
       {{"export", "s", "--to", "onx"}, "unknown to 'onx'; did you mean 'onnx'?"},
   };
   for (const Mistake& mistake : mistakes) {
@@ -77,13 +82,41 @@ TEST(Parse, PrintsHelpAndVersion) {
   EXPECT_NE(parse({})->text.find("Subcommands:"), std::string::npos);
   EXPECT_TRUE(parse({"--version"})->text.starts_with("detol "));
   for (const Command& command : commands()) {
-    const auto help = parse({std::string(command.name), "--help"});
+    const std::string name(command.name);
+    const std::size_t space = name.find(' ');
+    auto words = space == std::string::npos
+                     ? std::vector<std::string>{name}
+                     : std::vector<std::string>{name.substr(0, space), name.substr(space + 1)};
+    words.emplace_back("--help");
+    const auto help = parse(words);
     ASSERT_TRUE(help) << help.error().message;
     EXPECT_EQ(help->command, nullptr);
     EXPECT_NE(help->text.find("Examples:\n  "), std::string::npos) << command.name;
     for (const Option& option : command.options)
       EXPECT_NE(help->text.find(option.key()), std::string::npos) << option.name;
   }
+}
+
+TEST(Parse, AGroupAloneSaysWhatItHas) {
+  for (const CommandGroup& group : command_groups()) {
+    for (const auto& words : std::vector<std::vector<std::string>>{
+             {std::string(group.name)}, {std::string(group.name), "--help"}}) {
+      const auto call = parse(words);
+      ASSERT_TRUE(call) << call.error().message;
+      EXPECT_EQ(call->command, nullptr);
+      for (const std::string_view word : words_of(group))
+        EXPECT_NE(call->text.find(word), std::string::npos) << word;
+    }
+  }
+}
+
+TEST(Parse, AStudyMayHaveTheNameOfACommand) {
+  const auto call = parse({"study", "rename", "db", "study", "-q"});
+  ASSERT_TRUE(call) << call.error().message;
+  EXPECT_EQ(call->command->name, "study rename");
+  EXPECT_EQ(call->arguments.text("NAME"), "db");
+  EXPECT_EQ(call->arguments.text("NEW"), "study");
+  EXPECT_TRUE(call->arguments.globals.quiet);
 }
 
 }  // namespace

@@ -1,0 +1,164 @@
+// `study rename|copy|delete|stop`: what can be done with a whole study.
+
+#include <fmt/format.h>
+#include <poll.h>
+
+#include <filesystem>
+#include <system_error>
+
+#include "cli/commands.h"
+#include "cli/output.h"
+#include "core/clock.h"
+#include "core/file.h"
+#include "core/log.h"
+#include "knowledge/query.h"
+#include "knowledge/studies.h"
+#include "knowledge/writer.h"
+
+namespace detol {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr double kStopPatienceS = 30;
+constexpr double kRestartS = 5;  // within which a supervisor starts another master
+
+Result<int> print_size(const Arguments& arguments, const std::string& study,
+                       const StudySize& size) {
+  const Rows rows{.columns = {"study", "trials", "files", "bytes"},
+                  .rows = {{study, size.trials, size.files, size.bytes}}};
+  DETOL_TRY(print_data(render_record(rows, arguments.globals)));
+  return 0;
+}
+
+Result<int> run_rename(const Arguments& arguments) {
+  const std::string name = arguments.text("NAME"), fresh = arguments.text("NEW");
+  DETOL_TRY(rename_study(arguments.globals.storage, name, fresh));
+  log_info("study {} is called {} now", name, fresh);
+  return 0;
+}
+
+Result<int> run_copy(const Arguments& arguments) {
+  const std::string fresh = arguments.text("NEW");
+  DETOL_ASSIGN(const StudySize size,
+               copy_study(arguments.globals.storage, arguments.text("NAME"), fresh));
+  log_info("copied to {}:", fresh);
+  return print_size(arguments, fresh, size);
+}
+
+Result<int> run_delete(const Arguments& arguments) {
+  const std::string name = arguments.text("NAME");
+  DETOL_ASSIGN(const StudySize size, delete_study(arguments.globals.storage, name));
+  log_info("deleted:");
+  return print_size(arguments, name, size);
+}
+
+// The writer, if it runs this study or has not said yet what it runs.
+Result<std::optional<Writer>> runner_of(const fs::path& storage, const std::string& study) {
+  return current_writer(storage).map([&study](std::optional<Writer> writer) {
+    const bool is_other = writer && !writer->study.empty() && writer->study != study;
+    return is_other ? std::nullopt : std::move(writer);
+  });
+}
+
+// Between two masters of one run nobody holds the lock, but the study still says RUNNING.
+Result<bool> is_over(const fs::path& storage, const std::string& study, double quiet_s) {
+  if (quiet_s > kRestartS) return true;
+  DETOL_ASSIGN(const auto reader, Reader::open(storage));
+  DETOL_ASSIGN(const StudyRecord record, reader->study(study));
+  return record.state != "RUNNING";
+}
+
+// True: nobody runs the study any more. False: somebody still does after all that patience.
+Result<bool> wait_for_the_end(const fs::path& storage, const std::string& study) {
+  Clock& clock = system_clock();
+  const double began_s = clock.now_s();
+  double seen_s = began_s;  // when somebody was seen to run it
+  while (clock.now_s() < began_s + kStopPatienceS) {
+    DETOL_ASSIGN(const auto writer, runner_of(storage, study));
+    if (writer) seen_s = clock.now_s();
+    if (!writer) {
+      DETOL_ASSIGN(const bool is_done, is_over(storage, study, clock.now_s() - seen_s));
+      if (is_done) return true;
+    }
+    ::poll(nullptr, 0, 100);
+  }
+  return false;
+}
+
+// Leaves no trace where nobody heard the request.
+void withdraw(const fs::path& request) {
+  std::error_code ignored;
+  fs::remove(request, ignored);
+  fs::remove(request.parent_path(), ignored);  // if it is empty
+}
+
+Result<int> run_stop(const Arguments& arguments) {
+  const fs::path storage = arguments.globals.storage;
+  const std::string name = arguments.text("NAME");
+  {
+    DETOL_ASSIGN(const auto reader, Reader::open(storage));
+    DETOL_TRY(reader->study(name));
+  }
+  DETOL_ASSIGN(const auto writer, runner_of(storage, name));
+  if (!writer) {
+    log_info("nobody runs study {}", name);
+    return 0;
+  }
+  const fs::path request = artefact_folder(storage, name) / kStopRequest;
+  std::error_code error;
+  fs::create_directories(request.parent_path(), error);
+  DETOL_TRY(write_file_durably(request, ""));
+  log_info("study {} is run by {}; waiting up to {} s for it to stop", name, to_text(*writer),
+           kStopPatienceS);
+  DETOL_ASSIGN(const bool is_done, wait_for_the_end(storage, name));
+  if (is_done) {
+    withdraw(request);
+    log_info("study {0} has stopped; `detol resume {0}` goes on with it", name);
+  } else {
+    log_warning("study {} still runs after {} s; the request stands", name, kStopPatienceS);
+  }
+  return 0;
+}
+
+Option name_option() {
+  return {"NAME", "", "the study (detol studies)", Option::kRequired};
+}
+
+}  // namespace
+
+Command study_rename_command() {
+  return {.name = "study rename",
+          .summary = "give a study another name",
+          .options = {name_option(), {"NEW", "", "its new name", Option::kRequired}},
+          .examples = "  detol study rename fashion-cnn fashion-cnn-old",
+          .run = run_rename};
+}
+
+Command study_copy_command() {
+  return {.name = "study copy",
+          .summary = "copy a study; the copy goes on exactly as the original would",
+          .options = {name_option(), {"NEW", "", "the copy's name", Option::kRequired}},
+          .examples =
+              "  detol study copy fashion-cnn what-if\n"
+              "  detol resume what-if --budget +1cpu-h",
+          .run = run_copy};
+}
+
+Command study_delete_command() {
+  return {.name = "study delete",
+          .summary = "delete a study and its files, without asking",
+          .options = {name_option()},
+          .examples = "  detol study delete what-if",
+          .run = run_delete};
+}
+
+Command study_stop_command() {
+  return {.name = "study stop",
+          .summary = "ask the search that runs a study to stop, also on another machine",
+          .options = {name_option()},
+          .examples = "  detol study stop fashion-cnn",
+          .run = run_stop};
+}
+
+}  // namespace detol

@@ -1,0 +1,13 @@
+#pragma once
+
+#include <filesystem>
+
+#include "knowledge/sqlite_impl.h"
+
+namespace detol {
+
+// Makes `file` a verified copy of the whole of `source`, without a log, whole or not at all.
+// Errors (kStorage).
+Result<void> copy_database(sqlite3* source, const std::filesystem::path& file);
+
+}  // namespace detol

@@ -1,0 +1,63 @@
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstdlib>
+#include <string_view>
+#include <system_error>
+
+#include "knowledge/file_system_impl.h"
+
+namespace detol {
+namespace {
+
+namespace fs = std::filesystem;
+
+// statfs(2): nfs, lustre, gpfs, beegfs, cifs, smb2, ceph, afs, 9p, fuse.
+constexpr std::array<unsigned long, 10> kNetworkFileSystems = {
+    0x6969,     0x0BD00BD0, 0x47504653, 0x19830326, 0xFF534D42,
+    0xFE534D42, 0x00C36400, 0x5346414F, 0x01021997, 0x65735546};
+
+fs::path folder_of(const fs::path& path) {
+  return path.has_parent_path() ? path.parent_path() : fs::path(".");
+}
+
+bool is_forced() {
+  const char* text = std::getenv("DETOL_TEST_NETWORK_FS");  // NOLINT(concurrency-mt-unsafe)
+  return text != nullptr && std::string_view(text) == "1";
+}
+
+}  // namespace
+
+bool is_on_network(const fs::path& path) {
+  if (is_forced()) return true;
+  struct statfs system {};
+  if (::statfs(folder_of(path).c_str(), &system) != 0) return false;
+  const auto type = static_cast<unsigned long>(system.f_type) & 0xFFFFFFFFUL;
+  return std::ranges::find(kNetworkFileSystems, type) != kNetworkFileSystems.end();
+}
+
+Result<void> sync_path(const fs::path& path) {
+  const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  const bool is_synced = file >= 0 && ::fsync(file) == 0;
+  const std::error_code error(errno, std::generic_category());
+  if (file >= 0) ::close(file);
+  if (is_synced) return {};
+  return fail(ErrorCode::kStorage,
+              fmt::format("fsync of {} failed: {}", path.string(), error.message()));
+}
+
+Result<void> rename_durably(const fs::path& from, const fs::path& to) {
+  DETOL_TRY(sync_path(from));
+  std::error_code error;
+  fs::rename(from, to, error);
+  if (!error) return sync_path(folder_of(to));
+  return fail(ErrorCode::kStorage, fmt::format("cannot rename {} to {}: {}", from.string(),
+                                               to.string(), error.message()));
+}
+
+}  // namespace detol

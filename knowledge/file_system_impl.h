@@ -1,0 +1,22 @@
+#pragma once
+
+// What the knowledge base must know about the file system under it.
+
+#include <filesystem>
+
+#include "core/result.h"
+
+namespace detol {
+
+// True where another machine may have the same file open: NFS, Lustre, GPFS, BeeGFS, CIFS,
+// CephFS, AFS, 9p, and FUSE, behind which anything can be. Shared memory beside a file means
+// nothing there. DETOL_TEST_NETWORK_FS=1 makes every folder such a place, for tests.
+bool is_on_network(const std::filesystem::path& path);
+
+// fsync of a file or folder. Errors (kStorage).
+Result<void> sync_path(const std::filesystem::path& path);
+
+// The finished file takes its name, durably. Errors (kStorage).
+Result<void> rename_durably(const std::filesystem::path& from, const std::filesystem::path& to);
+
+}  // namespace detol

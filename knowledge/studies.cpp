@@ -1,0 +1,197 @@
+#include "knowledge/studies.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <system_error>
+
+#include "core/clock.h"
+#include "encodings/study_config.h"
+#include "knowledge/event_writer_impl.h"
+#include "knowledge/pending_impl.h"
+#include "knowledge/rows_impl.h"
+#include "knowledge/writing_impl.h"
+
+namespace detol {
+namespace {
+
+namespace fs = std::filesystem;
+using sqlite::Statement;
+
+// Without creating anything where there is no database.
+Result<Writing> open_existing(const fs::path& path) {
+  std::error_code error;
+  if (fs::exists(path, error)) return Writing::open(path);
+  return fail(ErrorCode::kStudy, fmt::format("no study: there is no database at {}; run `detol "
+                                             "search`, or pass another --storage",
+                                             path.string()));
+}
+
+// A new name is one, no study has it, and nobody's folder is in its way.
+Result<void> check_new_name(const fs::path& path, sqlite3* database, const std::string& name) {
+  DETOL_ASSIGN(const auto studies, read_studies(database));
+  for (const Study& study : studies) {
+    if (study.record.name == name)
+      return fail(ErrorCode::kStudy, fmt::format("study '{}' exists already", name));
+  }
+  std::error_code error;
+  const fs::path folder = artefact_folder(path, name);
+  if (!fs::exists(folder, error)) return {};
+  return fail(
+      ErrorCode::kStorage,
+      fmt::format("{} is in the way; it belongs to no study: move it away", folder.string()));
+}
+
+Result<void> check_is_name(const std::string& name) {
+  if (is_study_name(name)) return {};
+  return fail(ErrorCode::kUsage,
+              fmt::format("'{}' is not a study's name: {}", name, kStudyNameRule));
+}
+
+tl::unexpected<Error> not_copied(const fs::path& file, const std::error_code& error) {
+  return fail(ErrorCode::kStorage,
+              fmt::format("{} cannot be copied: {}", file.string(), error.message()));
+}
+
+// A finished checkpoint never changes, so that both studies may have the same file; anything
+// else is copied.
+Result<void> share_or_copy(const fs::path& from, const fs::path& to) {
+  std::error_code error;
+  if (from.extension() == ".ckpt") fs::create_hard_link(from, to, error);
+  if (from.extension() == ".ckpt" && !error) return {};
+  error.clear();
+  fs::copy_file(from, to, error);
+  if (error) return not_copied(from, error);
+  return {};
+}
+
+Result<void> sync_file_system(const fs::path& folder) {
+  const int file = ::open(folder.c_str(), O_RDONLY | O_CLOEXEC);
+  const bool is_synced = file >= 0 && ::syncfs(file) == 0;
+  const std::error_code error(errno, std::generic_category());
+  if (file >= 0) ::close(file);
+  if (is_synced) return {};
+  return fail(ErrorCode::kStorage, fmt::format("fsync {}: {}", folder.string(), error.message()));
+}
+
+Result<void> copy_folder(const fs::path& from, const fs::path& to) {
+  std::error_code error;
+  if (!fs::exists(from, error)) return {};
+  fs::create_directory(to, error);
+  if (error) return not_copied(from, error);
+  for (fs::recursive_directory_iterator at(from, error), end; !error && at != end;
+       at.increment(error)) {
+    const fs::path target = to / at->path().lexically_relative(from);
+    if (at->is_directory(error)) {
+      fs::create_directory(target, error);
+      if (error) return not_copied(at->path(), error);
+    } else if (at->is_regular_file(error) && at->path().filename() != kStopRequest) {
+      DETOL_TRY(share_or_copy(at->path(), target));
+    }
+  }
+  if (error) return not_copied(from, error);
+  return sync_file_system(to);
+}
+
+Result<void> write_name(sqlite3* database, const StudyRecord& record) {
+  DETOL_ASSIGN(
+      auto update,
+      Statement::prepare(database, "UPDATE studies SET name = ?2, checksum = ?3 WHERE id = ?1"));
+  update.bind(1, record.id);
+  update.bind(2, std::string_view(record.name));
+  update.bind(3, checksum(record));
+  return update.run();
+}
+
+// The events again under another number, each with the checksums that follow from it.
+Result<void> write_copy(sqlite3* database, const Study& original, const std::string& name) {
+  DETOL_ASSIGN(const auto studies, read_studies(database));
+  DETOL_ASSIGN(EventWriter writer, EventWriter::make(database));
+  Study copy{original.record, original.wall_s, original.device_s, 0};
+  copy.record.id = studies.back().record.id + 1;
+  copy.record.name = name;
+  copy.record.created_s = system_clock().wall_s();
+  DETOL_TRY(writer.create(copy));
+  DETOL_TRY(for_each_event(database, original, [&](const StoredEvent& stored) -> Result<void> {
+    DETOL_ASSIGN(const Event event, to_event(stored.row));
+    return writer.add(copy, event);
+  }));
+  return writer.save(copy);
+}
+
+Result<void> erase(sqlite3* database, StudyId id) {
+  for (const char* sql :
+       {"DELETE FROM events WHERE study = ?1", "DELETE FROM params WHERE study = ?1",
+        "DELETE FROM metrics WHERE study = ?1", "DELETE FROM progress WHERE study = ?1",
+        "DELETE FROM studies WHERE id = ?1"}) {
+    DETOL_ASSIGN(auto statement, Statement::prepare(database, sql));
+    statement.bind(1, id);
+    DETOL_TRY(statement.run());
+  }
+  return {};
+}
+
+Result<StudySize> size_of(const fs::path& path, sqlite3* database, const StudyRecord& record) {
+  DETOL_ASSIGN(auto count, Statement::prepare(database,
+                                              "SELECT count(*) FROM events INDEXED BY "
+                                              "events_by_trial WHERE study = ?1 AND kind = "
+                                              "'asked'"));
+  count.bind(1, record.id);
+  DETOL_TRY(count.step());
+  StudySize size{.trials = count.integer(0)};
+  std::error_code error;
+  for (fs::recursive_directory_iterator at(artefact_folder(path, record.name), error), end;
+       !error && at != end; at.increment(error)) {
+    if (!at->is_regular_file(error)) continue;
+    ++size.files;
+    size.bytes += static_cast<std::int64_t>(at->file_size(error));
+  }
+  return size;
+}
+
+}  // namespace
+
+fs::path artefact_folder(const fs::path& database, const std::string& study) {
+  return fs::path(database).replace_extension(".d") / study;
+}
+
+Result<void> rename_study(const fs::path& database, const std::string& name,
+                          const std::string& new_name) {
+  DETOL_TRY(check_is_name(new_name));
+  DETOL_ASSIGN(Writing writing, open_existing(database));
+  DETOL_ASSIGN(Study study, find_study(writing.database(), name));
+  DETOL_TRY(check_new_name(database, writing.database(), new_name));
+  study.record.name = new_name;
+  return with_pending(database, writing.database(), {name, new_name}, [&] {
+    return writing.in_transaction([&] { return write_name(writing.database(), study.record); });
+  });
+}
+
+Result<StudySize> copy_study(const fs::path& database, const std::string& name,
+                             const std::string& new_name) {
+  DETOL_TRY(check_is_name(new_name));
+  DETOL_ASSIGN(Writing writing, open_existing(database));
+  DETOL_ASSIGN(const Study study, find_study(writing.database(), name));
+  DETOL_TRY(check_new_name(database, writing.database(), new_name));
+  DETOL_ASSIGN(const StudySize size, size_of(database, writing.database(), study.record));
+  const auto copy = [&]() -> Result<void> {
+    DETOL_TRY(copy_folder(artefact_folder(database, name), artefact_folder(database, new_name)));
+    return writing.in_transaction([&] { return write_copy(writing.database(), study, new_name); });
+  };
+  DETOL_TRY(with_pending(database, writing.database(), {new_name, ""}, copy));
+  return size;
+}
+
+Result<StudySize> delete_study(const fs::path& database, const std::string& name) {
+  DETOL_ASSIGN(Writing writing, open_existing(database));
+  DETOL_ASSIGN(const Study study, find_study(writing.database(), name));
+  DETOL_ASSIGN(const StudySize size, size_of(database, writing.database(), study.record));
+  DETOL_TRY(with_pending(database, writing.database(), {name, ""}, [&] {
+    return writing.in_transaction([&] { return erase(writing.database(), study.record.id); });
+  }));
+  return size;
+}
+
+}  // namespace detol

@@ -1,0 +1,42 @@
+#pragma once
+
+// Whole studies: rename, copy, delete, with their folders of artefacts. Each takes the writer's
+// lock and is crash-safe: after a kill at any instant the study is as before or as wanted.
+//
+// Errors of all: kStudy if there is no such study (with a did-you-mean), or one of the new
+// name; kUsage if the new name is none; kStorage if a master runs any study of the database
+// (naming host, pid and since when), or the disk refuses; then nothing has changed.
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+
+#include "core/result.h"
+
+namespace detol {
+
+// detol.db, fashion -> detol.d/fashion: checkpoints and logs, a folder per trial.
+std::filesystem::path artefact_folder(const std::filesystem::path& database,
+                                      const std::string& study);
+
+// A file of this name in a study's folder asks the master that runs the study to stop.
+inline constexpr const char* kStopRequest = "stop-requested";
+
+struct StudySize {
+  std::int64_t trials = 0;
+  std::int64_t files = 0;
+  std::int64_t bytes = 0;
+};
+
+Result<void> rename_study(const std::filesystem::path& database, const std::string& name,
+                          const std::string& new_name);
+
+// The copy has the same history and goes on exactly as the original would: the same seed, the
+// same next proposals. Checkpoints are shared on disk (hard links) where the file system can.
+Result<StudySize> copy_study(const std::filesystem::path& database, const std::string& name,
+                             const std::string& new_name);
+
+// Returns what is gone.
+Result<StudySize> delete_study(const std::filesystem::path& database, const std::string& name);
+
+}  // namespace detol

@@ -1,0 +1,151 @@
+#include <fmt/format.h>
+
+#include <chrono>
+#include <random>
+#include <system_error>
+
+#include "core/fault.h"
+#include "knowledge/pending_impl.h"
+#include "knowledge/schema_impl.h"
+#include "knowledge/writing_impl.h"
+
+namespace detol {
+namespace {
+
+namespace fs = std::filesystem;
+using sqlite::Statement;
+
+// True if there is a database to judge; an empty file is one whose creation was killed.
+Result<bool> is_there(const fs::path& path) {
+  const fs::path folder = path.has_parent_path() ? path.parent_path() : fs::path(".");
+  std::error_code error;
+  if (!fs::is_directory(folder, error)) {
+    return fail(ErrorCode::kStorage, fmt::format("{}: the folder {} does not exist; create it, or "
+                                                 "pass another --storage",
+                                                 path.string(), folder.string()));
+  }
+  const auto size = fs::is_regular_file(path, error) ? fs::file_size(path, error) : 0;
+  if (size > 0) return true;
+  if (fs::exists(path, error) && !fs::is_regular_file(path, error))
+    return fail(ErrorCode::kStorage, path.string() + ": not a file; pass another --storage");
+  // SQLite would take a stranger's log for the new database's own.
+  if (fs::exists(path.string() + "-wal", error)) {
+    return fail(ErrorCode::kStorage,
+                fmt::format("{0} is missing but its log {0}-wal is there; restore the one or "
+                            "move the other away",
+                            path.string()));
+  }
+  return false;
+}
+
+// Looks for structural damage, but no longer than two seconds: what a row says is verified
+// whenever it is read.
+Result<void> quick_check(sqlite3* database) {
+  using Time = std::chrono::steady_clock::time_point;
+  constexpr int kInstructions = 10000;  // between two looks at the clock
+  Time deadline = std::chrono::steady_clock::now() + std::chrono::seconds(2);
+  const auto is_late = [](void* limit) -> int {
+    return std::chrono::steady_clock::now() > *static_cast<Time*>(limit) ? 1 : 0;
+  };
+  DETOL_ASSIGN(auto check, Statement::prepare(database, "PRAGMA quick_check(1)"));
+  sqlite3_progress_handler(database, kInstructions, is_late, &deadline);
+  const auto row = check.step();
+  const bool was_late = sqlite3_errcode(database) == SQLITE_INTERRUPT;
+  sqlite3_progress_handler(database, 0, nullptr, nullptr);
+  if (was_late || (row && check.text(0) == "ok")) return {};
+  if (!row) return tl::unexpected(row.error());
+  return fail(ErrorCode::kStorage,
+              fmt::format("{}: {}; the file is damaged: restore a backup",
+                          sqlite3_db_filename(database, "main"), check.text(0)));
+}
+
+Result<sqlite::Database> open_checked(const fs::path& path) {
+  std::error_code error;
+  const bool had_log = fs::exists(path.string() + "-wal", error);
+  DETOL_ASSIGN(auto database, sqlite::open_for_writing(path));
+  auto sound = quick_check(database.get());
+  if (sound) sound = check_definitions(database.get());
+  if (sound) return database;
+  // A damaged file and its log stay as they are.
+  if (had_log) sqlite3_db_config(database.get(), SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, nullptr);
+  return tl::unexpected(sound.error());
+}
+
+Result<sqlite::Database> open_or_create(const fs::path& path) {
+  // Another process may have created it before we had the lock.
+  DETOL_ASSIGN(const bool is_there_now, is_there(path));
+  if (!is_there_now) DETOL_TRY(create_database(path));
+  DETOL_TRY(check_header(path));
+  return open_checked(path);
+}
+
+}  // namespace
+
+Result<Writing> Writing::open(const fs::path& path) {
+  DETOL_ASSIGN(const bool was_there, is_there(path));
+  if (was_there) DETOL_TRY(check_header(path));
+  DETOL_ASSIGN(WriterLock lock, WriterLock::acquire(path));
+  auto database = open_or_create(path);
+  if (!database) {
+    lock.withdraw();
+    return tl::unexpected(std::move(database).error());
+  }
+  Writing writing(std::move(lock), std::move(*database));
+  DETOL_TRY(writing.take_over());
+  DETOL_TRY(settle_pending(path, writing.database()));
+  return writing;
+}
+
+// From now on any other master's commit fails.
+Result<void> Writing::take_over() {
+  // A backup that was put back has no log.
+  DETOL_TRY(sqlite::run(database_.get(), "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL"));
+  DETOL_ASSIGN(read_token_, Statement::prepare(database_.get(), "SELECT token FROM writer"));
+  DETOL_ASSIGN(auto take,
+               Statement::prepare(database_.get(), "INSERT OR REPLACE INTO writer VALUES (1, ?1)"));
+  token_ = static_cast<std::int64_t>(std::random_device{}()) << 32 | std::random_device{}();
+  take.bind(1, token_);
+  return take.run();
+}
+
+// On a full disk SQLite may have rolled back by itself.
+Result<void> Writing::in_transaction(const std::function<Result<void>()>& body) {
+  if (lost_) return tl::unexpected(*lost_);
+  may_retry_ = false;
+  auto done = sqlite::run(database_.get(), "BEGIN IMMEDIATE");
+  if (done) done = visit("ledger.append", SQLITE_IOERR_WRITE);
+  if (done) done = check_token();
+  if (done) done = body();
+  if (done) done = visit("ledger.commit", SQLITE_IOERR_FSYNC);
+  if (done) done = sqlite::run(database_.get(), "COMMIT");
+  if (done) done = visit("ledger.committed", SQLITE_OK);
+  if (done) return {};
+  may_retry_ = sqlite::is_write_refused(database_.get());
+  if (sqlite::is_sync_failed(database_.get())) lost_ = done.error();
+  if (sqlite3_get_autocommit(database_.get()) == 0)
+    sqlite3_exec(database_.get(), "ROLLBACK", nullptr, nullptr, nullptr);
+  return done;
+}
+
+// A place where a test may let the disk refuse.
+Result<void> Writing::visit(std::string_view site, int io_error) {
+  const Fault met = fault(site);
+  if (met == Fault::kNoSpace) return sqlite::fail_with(database_.get(), SQLITE_FULL);
+  if (met == Fault::kIoError) return sqlite::fail_with(database_.get(), io_error);
+  return {};
+}
+
+// A master that was replaced (its lock file was deleted, or a network lost the lock) must not
+// add to what its successor writes. The lock's file tells where the database cannot: on a
+// network file system this connection may never look at another's writes.
+Result<void> Writing::check_token() {
+  DETOL_TRY(read_token_.step());
+  const bool is_ours = read_token_.integer(0) == token_ && lock_.is_ours();
+  read_token_.reset();
+  if (is_ours) return {};
+  return fail(ErrorCode::kStorage,
+              fmt::format("{}: another master took this database over; this one must end",
+                          sqlite3_db_filename(database_.get(), "main")));
+}
+
+}  // namespace detol

@@ -1,0 +1,47 @@
+#pragma once
+
+// Writing: a database in the hands of its one writer: the lock, the connection, and a token
+// in the database by which every commit proves that no other master took it over meanwhile.
+
+#include <filesystem>
+#include <functional>
+#include <optional>
+#include <string_view>
+
+#include "knowledge/sqlite_impl.h"
+#include "knowledge/writer_lock_impl.h"
+
+namespace detol {
+
+class Writing {
+ public:
+  // Takes the lock, creates the database or opens and examines it, and completes what a
+  // killed rename, copy or deletion of a study left. Errors (kStorage): as Ledger::open.
+  static Result<Writing> open(const std::filesystem::path& path);
+
+  // All of `body` or nothing; durable when it returns. Errors (kStorage).
+  Result<void> in_transaction(const std::function<Result<void>()>& body);
+
+  // As Ledger::may_retry.
+  bool may_retry() const { return may_retry_; }
+
+  sqlite3* database() const { return database_.get(); }
+  const WriterLock& lock() const { return lock_; }
+
+ private:
+  Writing(WriterLock lock, sqlite::Database database)
+      : lock_(std::move(lock)), database_(std::move(database)) {}
+
+  Result<void> take_over();
+  Result<void> check_token();
+  Result<void> visit(std::string_view site, int io_error);
+
+  WriterLock lock_;  // outlives the database
+  sqlite::Database database_;
+  sqlite::Statement read_token_;
+  std::int64_t token_ = 0;
+  bool may_retry_ = false;
+  std::optional<Error> lost_;  // an fsync failed: nothing may be acknowledged any more
+};
+
+}  // namespace detol

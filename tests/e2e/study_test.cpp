@@ -1,0 +1,201 @@
+// `detol study` and `detol db`: whole studies, also when the program is killed in the middle.
+
+#include <signal.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include <gtest/gtest.h>
+
+#include "tests/e2e/tiny_study.h"
+
+namespace detol::testing_support {
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::json;
+using Words = std::vector<std::string>;
+
+// Sets a variable for the programs that are started meanwhile.
+class Environment {
+ public:
+  Environment(const char* name, const std::string& value) : name_(name) {
+    ::setenv(name, value.c_str(), 1);
+  }
+  ~Environment() { ::unsetenv(name_); }
+  Environment(const Environment&) = delete;
+  Environment& operator=(const Environment&) = delete;
+
+ private:
+  const char* name_;
+};
+
+void search(const TinyStudy& study, const std::string& budget) {
+  Words words = study.search_words();
+  words.insert(words.end(), {"--budget", budget});
+  const Ran ran = study.detol(words);
+  ASSERT_EQ(ran.code, 0) << ran.err;
+}
+
+// All that is promised to be the same in every run, of one study.
+std::string results_of(const TinyStudy& study, const std::string& name) {
+  const std::string where = " WHERE study = '" + name + "' ORDER BY trial";
+  return study
+             .detol({"query", "-f", "csv",
+                     "SELECT trial, state, failure, algorithm, arch_hash, epochs, value, "
+                     "values_json, params_json FROM v_trials" +
+                         where})
+             .out +
+         study
+             .detol({"query", "-f", "csv",
+                     "SELECT trial, epoch, name, value FROM v_metrics" + where + ", epoch, name"})
+             .out;
+}
+
+// A search of six trials without a break.
+std::string undisturbed() {
+  const TinyStudy study;
+  search(study, "6trials");
+  return results_of(study, "tiny");
+}
+
+// A finished search of four trials that tests copy instead of running it again.
+const TinyStudy& four_trials() {
+  static const TinyStudy kStudy;
+  static const bool kDone = [] {
+    search(kStudy, "4trials");
+    return true;
+  }();
+  EXPECT_TRUE(kDone);
+  return kStudy;
+}
+
+// That search in a folder of its own.
+struct FourTrials : TinyStudy {
+  FourTrials() {
+    fs::copy(four_trials().path() / "detol.db", path() / "detol.db");
+    fs::copy(four_trials().path() / "detol.d", path() / "detol.d", fs::copy_options::recursive);
+  }
+};
+
+TEST(Study, RenamedOrCopiedGoesOnAsItWouldHave) {
+  const std::string expected = undisturbed();
+  for (const char* word : {"rename", "copy"}) {
+    const FourTrials study;
+    ASSERT_EQ(study.detol({"study", word, "tiny", "other"}).code, 0);
+    const Ran exported = study.detol({"export", "other", "--to", "onnx", "-o", "models"});
+    EXPECT_EQ(exported.code, 0) << exported.err;
+    const Ran resumed = study.detol({"resume", "other", "--budget", "+2trials"});
+    ASSERT_EQ(resumed.code, 0) << resumed.err;
+    EXPECT_EQ(results_of(study, "other"), expected) << word;
+  }
+}
+
+TEST(Study, ACopyAndItsOriginalDoNotDisturbEachOther) {
+  const FourTrials study;
+  const std::string before = results_of(study, "tiny");
+  ASSERT_EQ(study.detol({"study", "copy", "tiny", "twin"}).code, 0);
+  ASSERT_EQ(study.detol({"resume", "twin", "--budget", "+2trials"}).code, 0);
+  EXPECT_EQ(results_of(study, "tiny"), before);
+  const Ran gone = study.detol({"study", "delete", "tiny", "-f", "json"});
+  EXPECT_EQ(gone.code, 0) << gone.err;
+  EXPECT_EQ(Json::parse(gone.out)["trials"], 4);
+  EXPECT_EQ(study.detol({"export", "twin", "--to", "onnx", "-o", "models"}).code, 0);
+  EXPECT_EQ(study.detol({"db", "check"}).out.substr(0, 17), "sound: 1 studies,");
+}
+
+struct Change {
+  Words words;
+  std::vector<Words> outcomes;  // names of studies: before, after
+};
+
+// Everything that may be left of the change: the names, each with its artefacts.
+void expect_whole(const TinyStudy& study, const Change& change, const std::string& at) {
+  const Ran studies = study.detol({"studies", "-f", "json"});
+  Words names;
+  if (studies.code == 0) {
+    for (const Json& row : Json::parse(studies.out)) names.push_back(row["study"]);
+  }
+  EXPECT_NE(std::ranges::find(change.outcomes, names), change.outcomes.end())
+      << at << ": " << Json(names) << studies.err;
+  for (const std::string& name : names)
+    EXPECT_EQ(study.detol({"export", name, "--to", "json", "-o", name}).code, 0) << at;
+  Words folders;
+  std::error_code none;
+  for (const auto& entry : fs::directory_iterator(study.path() / "detol.d", none))
+    folders.push_back(entry.path().filename());
+  std::ranges::sort(folders);
+  std::ranges::sort(names);
+  EXPECT_EQ(folders, names) << at;
+  EXPECT_EQ(study.detol({"db", "check"}).code, 0) << at;
+}
+
+TEST(Study, AKillAtAnyInstantOfAChangeLeavesTheOldOrTheNew) {
+  const std::vector<Change> changes = {
+      {{"study", "rename", "tiny", "new"}, {{"tiny"}, {"new"}}},
+      {{"study", "copy", "tiny", "new"}, {{"tiny"}, {"tiny", "new"}}},
+      {{"study", "delete", "tiny"}, {{"tiny"}, {}}},
+  };
+  int kills = 0;
+  for (const Change& change : changes) {
+    for (const char* site : {"file.write", "file.rename", "study.change", "ledger.commit",
+                             "ledger.committed", "study.folder"}) {
+      const FourTrials study;
+      const std::string at = change.words[1] + " " + site;
+      {
+        const Environment fault("DETOL_FAULT", std::string(site) + ":1:kill");
+        kills += study.detol(change.words).code == 128 + SIGKILL ? 1 : 0;
+      }
+      expect_whole(study, change, at);
+    }
+  }
+  EXPECT_EQ(kills, 17);  // the folder of a copy follows nothing
+}
+
+TEST(Study, StoppingWhatNobodyRunsLeavesNoTrace) {
+  const FourTrials study;
+  ASSERT_EQ(study.detol({"studies"}).code, 0);  // a reader leaves an empty log
+  const Words before = listing(study.path());
+  const Ran ran = study.detol({"study", "stop", "tiny"});
+  EXPECT_EQ(ran.code, 0);
+  EXPECT_NE(ran.err.find("nobody runs study tiny"), std::string::npos) << ran.err;
+  EXPECT_EQ(listing(study.path()), before);
+  EXPECT_EQ(study.detol({"study", "stop", "tinny"}).code, 4);
+}
+
+TEST(Study, ChangesAreRefusedWhileItRuns) {
+  const TinyStudy study;
+  Program running(study.path(), study.search_words());
+  ASSERT_TRUE(running.says("trial 0 epoch 1:")) << running.wait().err;
+  for (const Words& words : std::vector<Words>{{"study", "rename", "tiny", "new"},
+                                               {"study", "copy", "tiny", "new"},
+                                               {"study", "delete", "tiny"}}) {
+    const Ran ran = study.detol(words);
+    EXPECT_EQ(ran.code, 5) << ran.err;
+    EXPECT_NE(ran.err.find("being written by process"), std::string::npos) << ran.err;
+  }
+  const Ran backup = study.detol({"db", "backup", "copy.db"});
+  EXPECT_EQ(backup.code, 0) << backup.err;
+  EXPECT_EQ(study.detol({"db", "check", "--against", "copy.db"}).code, 0);
+  EXPECT_EQ(running.wait().code, 0);
+  EXPECT_EQ(study.detol({"db", "check", "--against", "copy.db"}).code, 0);
+  EXPECT_EQ(study.detol({"db", "check", "--storage", "copy.db"}).code, 0);
+}
+
+TEST(Database, ADamagedOneIsNamedAndNotBackedUp) {
+  const FourTrials study;
+  std::string bytes = text_of(study.path() / "detol.db");
+  const std::size_t at = bytes.find("val_accuracy\":0.");
+  ASSERT_NE(at, std::string::npos);
+  bytes[at + 17] = bytes[at + 17] == '1' ? '2' : '1';
+  write_bytes(study.path() / "detol.db", bytes);
+  const Ran checked = study.detol({"db", "check"});
+  EXPECT_EQ(checked.code, 5);
+  EXPECT_NE(checked.out.find("is damaged"), std::string::npos) << checked.out;
+  EXPECT_EQ(study.detol({"db", "backup", "copy.db"}).code, 5);
+  EXPECT_FALSE(fs::exists(study.path() / "copy.db"));
+}
+
+}  // namespace
+}  // namespace detol::testing_support

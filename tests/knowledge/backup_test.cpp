@@ -1,0 +1,112 @@
+// Backups: whole, verified, and no older copy is lost for a bad one.
+
+#include "knowledge/backup.h"
+
+#include <fstream>
+#include <sstream>
+
+#include "knowledge/check.h"
+#include "tests/knowledge/support.h"
+
+namespace detol {
+namespace {
+
+namespace fs = std::filesystem;
+using testing_support::asked;
+using testing_support::describe;
+using testing_support::must;
+using testing_support::OneStudy;
+using testing_support::study_named;
+
+std::string bytes_of(const fs::path& path) {
+  std::ostringstream bytes;
+  bytes << std::ifstream(path, std::ios::binary).rdbuf();
+  return bytes.str();
+}
+
+TEST(Backup, OfALivingDatabaseHasAllThatWasAcknowledged) {
+  OneStudy one;
+  one.append({asked(0), asked(1)});  // in the log alone
+  must(back_up(one.path, one.folder / "copy.db", false));
+  one.append({asked(2)});
+  EXPECT_EQ(must(check(one.folder / "copy.db")), std::vector<std::string>{});
+  const auto copy = must(Reader::open(one.folder / "copy.db"));
+  EXPECT_EQ(must(copy->events(1)).size(), 2U);
+  EXPECT_EQ(must(count(one.folder / "copy.db")).trials, 2);
+  for (const char* tail : {"-wal", "-shm", "-journal", ".tmp"})
+    EXPECT_FALSE(fs::exists((one.folder / "copy.db").string() + tail)) << tail;
+}
+
+TEST(Backup, CanBePutBackAndWrittenBesideReaders) {
+  OneStudy one;
+  one.append({asked(0)});
+  must(back_up(one.path, one.folder / "copy.db", false));
+  const auto ledger = must(Ledger::open(one.folder / "copy.db"));
+  must(ledger->append(1, std::vector<Event>{asked(1)}));
+  EXPECT_TRUE(fs::exists((one.folder / "copy.db").string() + "-wal"));
+  EXPECT_EQ(must(must(Reader::open(one.folder / "copy.db"))->events(1)).size(), 2U);
+}
+
+TEST(Backup, ReplacesAFileOnlyWhenToldTo) {
+  OneStudy one;
+  std::ofstream(one.folder / "copy.db") << "precious";
+  const auto refused = back_up(one.path, one.folder / "copy.db", false);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, ErrorCode::kStorage);
+  EXPECT_NE(refused.error().message.find("--force"), std::string::npos);
+  EXPECT_EQ(bytes_of(one.folder / "copy.db"), "precious");
+  must(back_up(one.path, one.folder / "copy.db", true));
+  EXPECT_EQ(must(check(one.folder / "copy.db")), std::vector<std::string>{});
+}
+
+TEST(Backup, NeverReplacesTheDatabaseItself) {
+  OneStudy one;
+  fs::create_symlink(one.path, one.folder / "link.db");
+  for (const fs::path& file : {one.path, one.folder / "link.db"}) {
+    const auto refused = back_up(one.path, file, true);
+    ASSERT_FALSE(refused);
+    EXPECT_NE(refused.error().message.find("itself"), std::string::npos);
+  }
+}
+
+TEST(Backup, OfADamagedDatabaseIsRefusedAndTheOlderStays) {
+  OneStudy one;
+  for (TrialId trial = 0; trial < 30; ++trial) one.append({asked(trial)});
+  must(back_up(one.path, one.folder / "copy.db", false));
+  const std::string older = bytes_of(one.folder / "copy.db");
+  one.ledger.reset();
+  std::string bytes = bytes_of(one.path);
+  const auto at = bytes.find("evolution");
+  ASSERT_NE(at, std::string::npos);
+  bytes[at] = 'E';
+  std::ofstream(one.path, std::ios::binary) << bytes;
+  const auto refused = back_up(one.path, one.folder / "copy.db", true);
+  ASSERT_FALSE(refused);
+  EXPECT_NE(refused.error().message.find("damaged"), std::string::npos) << refused.error().message;
+  EXPECT_EQ(bytes_of(one.folder / "copy.db"), older);
+  EXPECT_FALSE(fs::exists((one.folder / "copy.db").string() + ".tmp"));
+}
+
+TEST(Compare, AnOlderBackupIsAPartOfTheDatabase) {
+  OneStudy one;
+  must(one.ledger->create_study(study_named("t")));
+  one.append({asked(0), asked(1)});
+  must(back_up(one.path, one.folder / "copy.db", false));
+  one.append({asked(2)});
+  EXPECT_EQ(must(compare(one.path, one.folder / "copy.db")), std::vector<std::string>{});
+}
+
+TEST(Compare, NamesWhatABackupHasAndTheDatabaseHasNot) {
+  OneStudy one;
+  one.append({asked(0)});
+  must(back_up(one.path, one.folder / "old.db", false));
+  one.append({asked(1), asked(2)});
+  EXPECT_EQ(must(compare(one.folder / "old.db", one.path)),
+            std::vector<std::string>{"event 2 of study 's' is not as in the backup"});
+  must(must(Ledger::open(one.folder / "old.db"))->append(1, std::vector<Event>{asked(9)}));
+  EXPECT_EQ(must(compare(one.folder / "old.db", one.path)),
+            std::vector<std::string>{"event 2 of study 's' is not as in the backup"});
+}
+
+}  // namespace
+}  // namespace detol
