@@ -39,7 +39,7 @@ constexpr std::array kSites = {
     FaultSite{"master.settle", "settled.json is about to be written", kCode},
     FaultSite{"master.study", "the study is about to be opened or created", kCode},
     FaultSite{"master.answer", "answers and orders are about to leave", kCode},
-    FaultSite{"master.answered", "they have left; the searcher has not been told", kCode},
+    FaultSite{"master.answered", "they have left; nobody at the screen knows", kCode},
     FaultSite{"message.send", "a message leaves a process", kMessage},
     FaultSite{"message.receive", "a message has come", kMessage},
     FaultSite{"supervisor.master", "a master is about to be started", kDeath},

@@ -12,6 +12,7 @@
 #include "core/clock.h"
 #include "knowledge/check.h"
 #include "knowledge/query.h"
+#include "trainer/checkpoint.h"
 
 namespace detol::testing_support {
 namespace {
@@ -19,9 +20,11 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kPatience = "0.03";
-constexpr double kLimitS = 60;   // of one run: more than any limit with that patience
-constexpr double kGraceS = 2;    // for processes to be gone
-constexpr int kMostResumes = 5;  // more than any single fault needs
+constexpr double kLimitS = 60;  // of one run: more than any limit with that patience
+constexpr double kGraceS = 2;   // for processes to be gone
+constexpr std::size_t kTrialsWithWeights = 10;  // the best
+constexpr int kEpochs = 3;                      // of the tiny study
+constexpr int kMostResumes = 5;                 // more than any single fault needs
 
 std::string to_text(const Cell& cell) {
   if (const auto* number = std::get_if<std::int64_t>(&cell)) return std::to_string(*number);
@@ -177,24 +180,46 @@ std::string ChaosStudy::results() const {
                "SELECT trial, epoch, name, value FROM v_metrics ORDER BY trial, epoch, name");
 }
 
-Search one_worker(int trials) {
-  return {
-      "one_worker",
-      {"search", "--space", "tiny.yaml", "-j", "1", "--budget", fmt::format("{}trials", trials)}};
+std::string ChaosStudy::weights() const {
+  std::set<fs::path> folders;
+  std::error_code none;
+  for (const auto& entry : fs::directory_iterator(path() / "detol.d" / "tiny", none))
+    folders.insert(entry.path());
+  if (folders.size() > kTrialsWithWeights) return "";
+  std::string text;
+  for (const fs::path& folder : folders) {
+    int epoch = kEpochs;
+    while (epoch > 0 && !read_checkpoint(folder, epoch)) --epoch;
+    text +=
+        fmt::format("trial {} has the weights of epoch {}\n", folder.filename().string(), epoch);
+  }
+  return text;
 }
 
+Search search_called(const std::string& name, int workers, int trials, const std::string& algorithm,
+                     const std::string& pruner) {
+  return {
+      .name = name,
+      .words = {"search", "--space", "tiny.yaml", "--workers", std::to_string(workers), "--budget",
+                std::to_string(trials) + "trials", "--algorithm", algorithm, "--pruner", pruner},
+      .most_at_once = workers};
+}
+
+Search one_worker(int trials) {
+  return search_called("one_worker", 1, trials, "evolution", "none");
+}
+Search pausing(int trials) {
+  return search_called("pausing", 1, trials, "evolution", "asha");
+}
 Search two_workers(int trials) {
-  return {"two_workers",
-          {"search", "--space", "tiny.yaml", "-j", "2", "--budget", fmt::format("{}trials", trials),
-           "--algorithm", "random", "--pruner", "none"},
-          2};
+  return search_called("two_workers", 2, trials, "random", "none");
 }
 
 Peace in_peace(const Search& search, std::string_view site) {
   const ChaosStudy study(search.images);
   Program program(study.path(), search.words, study.variables());
   const Ran ran = program.wait();
-  Peace peace{study.results(), study.steps()};
+  Peace peace{study.results(), study.weights(), study.steps()};
   for (const auto& [pid, count] : study.visits(site)) peace.visits = std::max(peace.visits, count);
   EXPECT_EQ(ran.code, 0) << ran.err;
   EXPECT_EQ(broken_promises(study, peace, ran.err, 0), Lines{}) << ran.err;
@@ -238,6 +263,7 @@ std::vector<std::string> broken_promises(const ChaosStudy& study, const Peace& p
   if (const int steps = study.steps(); steps > peace.steps + redone)
     broken.push_back(fmt::format("{} steps were trained, in peace {}", steps, peace.steps));
   if (!peace.results.empty()) find_differences(study.results(), peace.results, broken);
+  if (!peace.weights.empty()) find_differences(study.weights(), peace.weights, broken);
   const auto problems = check(study.database());
   if (!problems) broken.push_back(problems.error().message);
   if (problems) broken.insert(broken.end(), problems->begin(), problems->end());

@@ -32,6 +32,9 @@ class ChaosStudy {
   // All that is promised to be the same, however the search was disturbed: no times.
   std::string results() const;
 
+  // Which epochs' weights are there, of searches so small that every trial's are kept.
+  std::string weights() const;
+
  private:
   TempFolder folder_;
 };
@@ -45,14 +48,17 @@ struct Search {
   int steps_per_epoch() const { return images * 8 / 10 / 16; }  // at most
 };
 
-// Trials one after the other.
+// Trials one after the other, to their last epoch.
 Search one_worker(int trials = 3);
+// The same, but trials pause after their first epoch, and the best go on later (asha).
+Search pausing(int trials = 3);
 // Trials on two workers, whose proposals do not depend on who is first.
 Search two_workers(int trials = 4);
 
 // What a search comes to when nobody disturbs it.
 struct Peace {
   std::string results;  // empty: not to be compared
+  std::string weights;  // the same
   int steps = 0;        // of training
   int visits = 0;       // of a site by the process that passed it most often
 };

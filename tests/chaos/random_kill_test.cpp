@@ -108,7 +108,7 @@ TEST_P(RandomKill, ChangesNothing) {
   RandomKills(search, kills, static_cast<std::uint64_t>(seed)).run();
 }
 
-INSTANTIATE_TEST_SUITE_P(Search, RandomKill, testing::Values(one_worker, two_workers),
+INSTANTIATE_TEST_SUITE_P(Search, RandomKill, testing::Values(one_worker, pausing, two_workers),
                          [](const auto& make) { return make.param(1).name; });
 
 }  // namespace
