@@ -11,6 +11,7 @@
 
 #include "core/log.h"
 #include "core/table.h"
+#include "core/terminal.h"
 
 namespace detol {
 namespace {
@@ -98,8 +99,7 @@ Result<void> apply_globals(Arguments& arguments) {
                    : format == "jsonl" ? Format::kJsonl
                    : format == "csv"   ? Format::kCsv
                                        : Format::kTable;
-  const std::string color = arguments.text("color", "auto");
-  globals.color = color == "always" || (color == "auto" && isatty(STDOUT_FILENO) == 1);
+  globals.color = wants_color(arguments.text("color", "auto"), STDOUT_FILENO);
   globals.quiet = arguments.has("quiet");
   LogOptions& log = globals.log;
   log.file = arguments.text("log-file");

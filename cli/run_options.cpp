@@ -1,11 +1,13 @@
 #include "cli/run_options.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <thread>
 
 #include "core/table.h"
+#include "core/terminal.h"
 #include "encodings/study_config.h"
 #include "trainer/backend.h"
 
@@ -44,6 +46,13 @@ Result<void> check_device(const Arguments& arguments) {
   return {};
 }
 
+ProgressMode progress_from(const Arguments& arguments) {
+  const std::string word = arguments.text("progress", "auto");
+  if (arguments.globals.quiet || word == "none") return ProgressMode::kNone;
+  const bool is_live = word == "live" || (word == "auto" && is_for_pictures(STDERR_FILENO));
+  return is_live ? ProgressMode::kLive : ProgressMode::kPlain;
+}
+
 }  // namespace
 
 std::vector<Option> with_run_options(std::vector<Option> own) {
@@ -54,7 +63,11 @@ std::vector<Option> with_run_options(std::vector<Option> own) {
       {"--device", "DEVICE", "what trains", Option::kOptional, {"auto", "cpu", "cuda"}},
       {"--launcher", "NAME", "what starts the workers", Option::kOptional, {"local"}},
       {"--target", "METRIC>=V", "end the study when a trial gets there (or METRIC<=V)"},
-      {"--progress", "MODE", "lines on stderr", Option::kOptional, {"auto", "plain", "none"}},
+      {"--progress",
+       "MODE",
+       "on stderr; auto: a live picture on a terminal, else lines",
+       Option::kOptional,
+       {"auto", "live", "plain", "none"}},
   };
   own.insert(own.end(), shared.begin(), shared.end());
   return own;
@@ -70,8 +83,8 @@ Result<RunOptions> run_options_from(const Arguments& arguments) {
   }
   options.storage = arguments.globals.storage;
   options.log = arguments.globals.log;
-  if (arguments.globals.quiet || arguments.text("progress") == "none")
-    options.progress = ProgressMode::kNone;
+  options.progress = progress_from(arguments);
+  options.color = wants_color(arguments.text("color", "auto"), STDERR_FILENO);
   return options;
 }
 

@@ -8,6 +8,8 @@
 
 #include <cerrno>
 #include <memory>
+#include <mutex>
+#include <set>
 #include <system_error>
 
 namespace detol {
@@ -47,6 +49,26 @@ std::shared_ptr<spdlog::logger>& logger() {
   return instance;
 }
 
+// What was warned of, while equal warnings are printed once.
+struct Warned {
+  std::mutex mutex;
+  bool once = false;
+  std::set<std::string, std::less<>> lines;
+};
+
+Warned& warned() {
+  static Warned instance;
+  return instance;
+}
+
+bool is_repeated(std::string_view warning) {
+  constexpr std::size_t kMost = 1000;
+  const std::scoped_lock lock(warned().mutex);
+  auto& lines = warned().lines;
+  if (!warned().once || lines.size() >= kMost) return false;
+  return !lines.emplace(warning).second;
+}
+
 }  // namespace
 
 Result<void> set_up_log(const LogOptions& options) {
@@ -56,7 +78,15 @@ Result<void> set_up_log(const LogOptions& options) {
     return fail(ErrorCode::kStorage,
                 fmt::format("cannot write the log file {}: {}", options.file, error.what()));
   }
+  const std::scoped_lock lock(warned().mutex);
+  warned().once = options.once;
+  warned().lines.clear();
   return {};
+}
+
+void log_line(LogLevel level, std::string_view line) {
+  if (level == LogLevel::kWarning && is_repeated(line)) level = LogLevel::kDebug;
+  logger()->log(to_spdlog(level), fmt::string_view(line.data(), line.size()));
 }
 
 Result<StderrAside> StderrAside::into(const std::string& file) {
@@ -75,10 +105,6 @@ StderrAside::~StderrAside() {
   if (before_ < 0) return;
   ::dup2(before_, STDERR_FILENO);
   ::close(before_);
-}
-
-void log_line(LogLevel level, std::string_view line) {
-  logger()->log(to_spdlog(level), fmt::string_view(line.data(), line.size()));
 }
 
 }  // namespace detol

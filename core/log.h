@@ -17,7 +17,8 @@ enum class LogLevel { kDebug, kInfo, kWarning, kError };
 
 struct LogOptions {
   LogLevel level = LogLevel::kInfo;
-  std::string file;  // also append here, with time and process id; empty: nowhere
+  std::string file;   // also append here, with time and process id; empty: nowhere
+  bool once = false;  // stderr gets equal warnings once; the file gets all
 };
 
 // Not thread-safe: once, at the start. Errors (kStorage): the file cannot be written.

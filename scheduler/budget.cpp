@@ -15,6 +15,9 @@ namespace {
 
 using Limit = std::optional<double> Budget::*;
 
+constexpr double kShareForAPace = 0.01;  // of a limit, or
+constexpr double kTimeForAPaceS = 10;    // before the time that is left is worth saying
+
 struct Unit {
   std::string_view name;
   Limit limit;
@@ -96,6 +99,17 @@ Result<void> add_limit(Budget& budget, std::string_view text, std::string_view w
   return {};
 }
 
+// The largest unit that makes it a whole number, else the smallest.
+const Unit& shortest_unit(Limit limit, double amount) {
+  const Unit* shortest = nullptr;
+  for (const Unit& unit : kUnits) {
+    if (unit.limit != limit || unit.name == "trial") continue;
+    shortest = &unit;
+    if (std::fmod(amount, unit.size) == 0) break;
+  }
+  return *shortest;
+}
+
 // 5e15, not 5000000000000000; reads back as the same number.
 std::string short_number(double amount) {
   if (amount < 1e9) return fmt::format("{}", amount);
@@ -132,19 +146,35 @@ Result<Budget> parse_budget(std::string_view text) {
   }
 }
 
+std::vector<Meter> meters(const Budget& budget, const Spent& spent) {
+  const std::array used = {spent.wall_s, spent.device_s, spent.device_s, spent.trials, spent.work};
+  std::vector<Meter> meters;
+  for (std::size_t i = 0; i < kLimits.size(); ++i) {
+    const Limit limit = kLimits[i];
+    if (!(budget.*limit)) continue;
+    const Unit& unit = shortest_unit(limit, *(budget.*limit));
+    meters.push_back({used[i] / unit.size, *(budget.*limit) / unit.size, unit.name});
+  }
+  return meters;
+}
+
+std::optional<double> time_left(std::span<const Meter> then, std::span<const Meter> now,
+                                double elapsed_s) {
+  std::optional<double> least_s;
+  for (std::size_t i = 0; i < std::min(then.size(), now.size()); ++i) {
+    const double grown = now[i].used - then[i].used;
+    const bool is_early = grown < kShareForAPace * now[i].limit && elapsed_s < kTimeForAPaceS;
+    if (grown <= 0 || is_early) continue;
+    const double left_s = std::max(0.0, now[i].limit - now[i].used) / grown * elapsed_s;
+    least_s = std::min(least_s.value_or(left_s), left_s);
+  }
+  return least_s;
+}
+
 std::string to_text(const Budget& budget) {
   std::vector<std::string> parts;
-  for (Limit limit : kLimits) {
-    if (!(budget.*limit)) continue;
-    const double amount = *(budget.*limit);
-    const Unit* shortest = nullptr;
-    for (const Unit& unit : kUnits) {
-      if (unit.limit != limit || unit.name == "trial") continue;
-      shortest = &unit;
-      if (std::fmod(amount, unit.size) == 0) break;
-    }
-    parts.push_back(fmt::format("{}{}", short_number(amount / shortest->size), shortest->name));
-  }
+  for (const Meter& meter : meters(budget, {}))
+    parts.push_back(fmt::format("{}{}", short_number(meter.limit), meter.unit));
   return fmt::format("{}", fmt::join(parts, ","));
 }
 

@@ -6,8 +6,10 @@
 //   500gpu-h  10cpu-min  2d12h  90s  200trials  5e15flops  "200trials,2h"
 
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "core/result.h"
 
@@ -33,6 +35,21 @@ struct Budget {
   // The largest share of a limit that is used: 1 or more means the study ends.
   double used(const Spent& spent) const;
 };
+
+// How far one limit of a budget is used, in the unit that to_text() writes it in.
+struct Meter {
+  double used = 0;
+  double limit = 0;
+  std::string_view unit;  // "cpu-min", "trials"
+};
+
+// In the order of to_text(); none if there is no limit.
+std::vector<Meter> meters(const Budget& budget, const Spent& spent);
+
+// Seconds until the first limit is reached at the pace of the last `elapsed_s` seconds, at
+// whose beginning the meters stood at `then`; nullopt: there is no limit, or nothing to go by.
+std::optional<double> time_left(std::span<const Meter> then, std::span<const Meter> now,
+                                double elapsed_s);
 
 // Errors (kUsage): what is wrong, and examples of what is accepted.
 Result<Budget> parse_budget(std::string_view text);

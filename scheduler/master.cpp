@@ -1,6 +1,7 @@
 #include "scheduler/master.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include "core/clock.h"
 #include "core/fault.h"
@@ -11,6 +12,7 @@
 #include "scheduler/driver.h"
 #include "scheduler/keeper.h"
 #include "scheduler/launchers/local.h"
+#include "scheduler/live_view.h"
 #include "scheduler/progress.h"
 #include "scheduler/pruner.h"
 #include "scheduler/run_folder.h"
@@ -118,6 +120,25 @@ std::filesystem::path artefacts_of(const RunOptions& options, const std::string&
   return folder.replace_extension(".d") / study;
 }
 
+std::unique_ptr<Progress> progress_for(const RunOptions& options, const StudyConfig& config,
+                                       const Budget& budget, const std::filesystem::path& folder) {
+  const Onlooker::Study study{config.study, config.objectives, config.max_epochs, budget};
+  switch (options.progress) {
+    case ProgressMode::kNone:
+      return nullptr;
+    case ProgressMode::kPlain:
+      return make_progress_lines(study, system_clock());
+    case ProgressMode::kLive:
+      break;
+  }
+  return make_live_view(study,
+                        {.aside = aside_in(folder),
+                         .memory = folder / "picture",
+                         .color = options.color,
+                         .person = ::getppid()},
+                        system_clock());
+}
+
 }  // namespace
 
 Result<void> run_master(const RunOptions& options, const std::filesystem::path& folder,
@@ -151,9 +172,9 @@ Result<void> run_master(const RunOptions& options, const std::filesystem::path& 
                                                   .is_restart = is_restart},
                                                  system_clock()));
   const auto keeper = make_keeper(artefacts_of(options, config.study));
-  const auto progress = make_progress_lines(budget, system_clock());
+  const auto progress = progress_for(options, config, budget, folder);
   std::vector<Observer*> observers = {keeper.get()};
-  if (options.progress != ProgressMode::kNone) observers.push_back(progress.get());
+  if (progress) observers.push_back(progress.get());
   Driver driver(
       {.config = config,
        .decode = [&](const Genome& genome) { return config.candidate(genome, parts.data.task); },
@@ -171,9 +192,14 @@ Result<void> run_master(const RunOptions& options, const std::filesystem::path& 
        .retry_failed = options.retry_failed && !is_restart});
   DETOL_TRY(driver.replay(events));
   for (const Event& event : events) keeper->happened(event, driver.book());
-  DETOL_ASSIGN(const std::string why, driver.run());
-  if (options.progress != ProgressMode::kNone) log_info("study {}: {}", config.study, why);
-  return {};
+  if (!progress) return driver.run().map([](const std::string&) {});
+  for (const Event& event : events) progress->recall(event);
+  progress->recall(running);
+  const Result<std::string> why = driver.run();
+  progress->end();
+  if (why) log_info("study {}: {}", config.study, *why);
+  log_info("{}", progress->summary(driver.book()));
+  return why.map([](const std::string&) {});
 }
 
 }  // namespace detol

@@ -2,37 +2,32 @@
 
 #include <fmt/format.h>
 
-#include <cmath>
+#include <algorithm>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "core/log.h"
 
 namespace detol {
 namespace {
 
-constexpr double kShareForAPace = 0.01;  // of the budget, before an ETA is worth printing
-constexpr double kQuietS = 1;            // refusals and the like come at most this often
+constexpr double kQuietS = 1;  // refusals and the like come at most this often
 
-std::string duration(double seconds) {
-  const auto s = static_cast<long>(std::lround(seconds));
-  if (s < 60) return fmt::format("{} s", s);
-  if (s < 3600) return fmt::format("{}:{:02} min", s / 60, s % 60);
-  return fmt::format("{}:{:02} h", s / 3600, s / 60 % 60);
-}
-
-class ProgressLines final : public Observer {
+class ProgressLines final : public Progress {
  public:
-  ProgressLines(const Budget& budget, Clock& clock) : budget_(budget), clock_(clock) {}
+  ProgressLines(const Onlooker::Study& study, Clock& clock)
+      : Progress(study, clock), budget_(study.budget), clock_(clock) {}
 
   void happened(const Event& event, const Book& book) override {
+    onlooker_.happened(event);
     std::visit([&](const auto& e) { on(e, book); }, event);
   }
 
  private:
   void on(const event::Asked&, const Book&) {}
   void on(const event::Accounted&, const Book& book) {
-    if (!first_) first_ = Moment{clock_.now_s(), budget_.used(book.spent())};
+    if (!first_) first_ = Moment{clock_.now_s(), meters(budget_, book.spent())};
   }
   void on(const event::StudyState&, const Book&) {}
 
@@ -45,7 +40,7 @@ class ProgressLines final : public Observer {
     std::string metrics;
     for (const Objective& objective : book.objectives()) {
       for (const auto& [name, value] : reported.metrics) {
-        if (name == objective.metric) metrics += fmt::format(" {} {:.4f}", name, value);
+        if (name == objective.metric) metrics += fmt::format(" {} {}", name, value_text(value));
       }
     }
     say(book, fmt::format("trial {} epoch {}:{} ({:.1f} s)", reported.trial, reported.epoch,
@@ -75,23 +70,22 @@ class ProgressLines final : public Observer {
     line += fmt::format("| {}", what);
     line += fmt::format(" | {} running", book.running());
     if (const TrialEntry* best = book.best()) {
-      line += fmt::format(" | best {} {:.4f} (trial {})", book.objectives().front().metric,
-                          best->values.front(), best->trial.id);
+      line += fmt::format(" | best {} {} (trial {})", book.objectives().front().metric,
+                          value_text(best->values.front()), best->trial.id);
     }
-    if (const auto left_s = time_left(used)) line += " | ETA " + duration(*left_s);
+    if (const auto left_s = left(book)) line += " | ETA " + duration_text(*left_s);
     log_info("{}", line);
   }
 
   // By the pace of this run so far.
-  std::optional<double> time_left(double used) const {
-    if (!first_ || used < first_->used + kShareForAPace || used >= 1) return std::nullopt;
-    const double pace = (clock_.now_s() - first_->now_s) / (used - first_->used);
-    return pace * (1 - used);
+  std::optional<double> left(const Book& book) const {
+    if (!first_) return std::nullopt;
+    return time_left(first_->meters, meters(budget_, book.spent()), clock_.now_s() - first_->now_s);
   }
 
   struct Moment {
     double now_s = 0;
-    double used = 0;
+    std::vector<Meter> meters;
   };
 
   const Budget budget_;
@@ -102,8 +96,8 @@ class ProgressLines final : public Observer {
 
 }  // namespace
 
-std::unique_ptr<Observer> make_progress_lines(const Budget& budget, Clock& clock) {
-  return std::make_unique<ProgressLines>(budget, clock);
+std::unique_ptr<Progress> make_progress_lines(const Onlooker::Study& study, Clock& clock) {
+  return std::make_unique<ProgressLines>(study, clock);
 }
 
 }  // namespace detol

@@ -42,6 +42,13 @@ std::optional<StderrAside> aside_for(const RunOptions& options,
   return aside ? std::optional(std::move(*aside)) : std::nullopt;
 }
 
+// Among lines, a warning is one line; a picture counts how often it came.
+LogOptions log_of(const RunOptions& options) {
+  LogOptions log = options.log;
+  log.once = options.progress != ProgressMode::kLive;
+  return log;
+}
+
 // The parent is the supervisor, or what launches the ranks of a group. A rank whose parent died
 // before this line is a child of the supervisor, which ends it, or, if that is dead, of init.
 void die_with_the_parent(int ranks) {
@@ -54,7 +61,7 @@ using Numbers = std::vector<int>;
 
 Result<void> play_master(const fs::path& folder, const Numbers& numbers, const Seams& seams) {
   DETOL_ASSIGN(const RunOptions options, read_options(folder));
-  DETOL_TRY(set_up_log(options.log));
+  DETOL_TRY(set_up_log(log_of(options)));
   return run_master(options, folder, numbers.at(0), seams);
 }
 
@@ -62,7 +69,7 @@ Result<void> play_worker(const fs::path& folder, const Numbers& numbers, const S
   const int ranks = numbers.at(2);
   die_with_the_parent(ranks);
   DETOL_ASSIGN(const RunOptions options, read_options(folder));
-  DETOL_TRY(set_up_log(options.log));
+  DETOL_TRY(set_up_log(log_of(options)));
   std::unique_ptr<Group> group;
   if (ranks > 1) {
     DETOL_ASSIGN(group, join_mpi_group());

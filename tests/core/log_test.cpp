@@ -1,5 +1,7 @@
 #include "core/log.h"
 
+#include <algorithm>
+
 #include <gtest/gtest.h>
 
 #include "core/file.h"
@@ -20,6 +22,19 @@ TEST(Log, TheFileHasEveryLevelAndTheTerminalOnlyItsOwn) {
   const std::string lines = read_file(path).value();
   EXPECT_NE(lines.find("debug epoch 3\n"), std::string::npos) << lines;
   EXPECT_NE(lines.find("warning lost worker-1\n"), std::string::npos) << lines;
+}
+
+TEST(Log, EqualWarningsArePrintedOnceIfAskedSoAndTheFileHasAll) {
+  const testing_support::TempFolder folder;
+  const auto path = folder.path() / "log";
+  testing::internal::CaptureStderr();
+  ASSERT_TRUE(set_up_log({.file = path.string(), .once = true}));
+  for (int i = 0; i < 3; ++i) log_warning("no space");
+  log_warning("no more space");
+  ASSERT_TRUE(set_up_log({}));
+  EXPECT_EQ(testing::internal::GetCapturedStderr(), "no space\nno more space\n");
+  const std::string lines = read_file(path).value();
+  EXPECT_EQ(std::count(lines.begin(), lines.end(), '\n'), 4) << lines;
 }
 
 TEST(Log, AFileThatCannotBeWrittenIsNamed) {

@@ -1,0 +1,191 @@
+#include "core/terminal.h"
+
+#include <fmt/format.h>
+#include <langinfo.h>
+#include <locale.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <cerrno>
+#include <cstdlib>
+#include <cwchar>
+#include <fstream>
+#include <optional>
+
+// NOLINTBEGIN(concurrency-mt-unsafe): nobody here changes the environment.
+
+namespace detol {
+namespace {
+
+constexpr std::size_t kMostRows = 1000;  // of any screen
+
+std::string_view setting(const char* name) {
+  const char* text = std::getenv(name);
+  return text == nullptr ? std::string_view() : std::string_view(text);
+}
+
+// The first of these that is set says how the terminal's text is encoded.
+bool is_utf8_locale() {
+  for (const char* name : {"LC_ALL", "LC_CTYPE", "LANG"}) {
+    std::string text(setting(name));
+    if (text.empty()) continue;
+    std::ranges::transform(text, text.begin(), [](unsigned char c) { return std::tolower(c); });
+    return text.ends_with("utf-8") || text.ends_with("utf8") ||
+           text.find("utf-8@") != std::string::npos;
+  }
+  return false;
+}
+
+// While one lives, the thread's multibyte functions read UTF-8, whatever the user's locale.
+class Utf8 {
+ public:
+  Utf8() : before_(::uselocale(utf8())) {}
+  ~Utf8() { ::uselocale(before_); }
+  Utf8(const Utf8&) = delete;
+  Utf8& operator=(const Utf8&) = delete;
+
+ private:
+  static locale_t utf8() {
+    static const locale_t kUtf8 = ::newlocale(LC_CTYPE_MASK, "C.UTF-8", locale_t());
+    return kUtf8;
+  }
+
+  locale_t before_;
+};
+
+// A character at the front of a text.
+struct Glyph {
+  std::string_view bytes;
+  int columns = 0;  // -1: not printable
+};
+
+// "\033[1;32m": takes no room. Empty if there is none at the front.
+std::string_view color_at_front(std::string_view text) {
+  if (!text.starts_with("\033[")) return {};
+  const std::size_t end = text.find_first_not_of("0123456789;", 2);
+  return end != std::string_view::npos && text[end] == 'm' ? text.substr(0, end + 1)
+                                                           : std::string_view();
+}
+
+// REQUIRES: a Utf8 lives; the text is not empty.
+Glyph first_glyph(std::string_view text) {
+  wchar_t character = 0;
+  std::mbstate_t state{};
+  const std::size_t size = std::mbrtowc(&character, text.data(), text.size(), &state);
+  if (size == 0 || size > text.size()) return {text.substr(0, 1), -1};
+  return {text.substr(0, size), ::wcwidth(character)};
+}
+
+void write_all(int fd, std::string_view bytes) {
+  while (!bytes.empty()) {
+    const auto written = ::write(fd, bytes.data(), bytes.size());
+    if (written < 0 && errno != EINTR) return;  // the terminal is gone; the study goes on
+    if (written > 0) bytes.remove_prefix(static_cast<std::size_t>(written));
+  }
+}
+
+}  // namespace
+
+Screen screen_at(int fd, bool color) {
+  Screen screen{.utf8 = is_utf8_locale(), .color = color};
+  winsize size{};
+  if (::ioctl(fd, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 && size.ws_row > 0) {
+    screen.columns = size.ws_col;
+    screen.rows = size.ws_row;
+  }
+  return screen;
+}
+
+bool is_for_pictures(int fd) {
+  const std::string_view terminal = setting("TERM");
+  return ::isatty(fd) == 1 && !terminal.empty() && terminal != "dumb" && setting("CI").empty();
+}
+
+bool wants_color(std::string_view word, int fd) {
+  if (word != "auto") return word == "always";
+  return ::isatty(fd) == 1 && setting("NO_COLOR").empty();
+}
+
+int columns_of(std::string_view text) {
+  const Utf8 utf8;
+  int columns = 0;
+  while (!text.empty()) {
+    if (const std::string_view color = color_at_front(text); !color.empty()) {
+      text.remove_prefix(color.size());
+      continue;
+    }
+    const Glyph glyph = first_glyph(text);
+    columns += glyph.columns < 0 ? 1 : glyph.columns;
+    text.remove_prefix(glyph.bytes.size());
+  }
+  return columns;
+}
+
+std::string fitted(std::string_view text, int columns, bool utf8) {
+  if (columns <= 0) return {};
+  const Utf8 locale;
+  const int dots = std::min(columns, utf8 ? 1 : 3);
+  std::string all, cut;  // `cut` is what fits before an ellipsis
+  int width = 0;
+  for (std::string_view rest = text; !rest.empty();) {
+    Glyph glyph = first_glyph(rest);
+    rest.remove_prefix(glyph.bytes.size());
+    const bool is_ascii = glyph.bytes.size() == 1;
+    if (glyph.columns < 0 || (!utf8 && !is_ascii)) glyph = {"?", 1};
+    width += glyph.columns;
+    all += glyph.bytes;
+    if (width <= columns - dots) cut = all;
+    if (width > columns)
+      return cut + (utf8 ? "…" : std::string(static_cast<std::size_t>(dots), '.'));
+  }
+  return all;
+}
+
+Painter::Painter(int fd, pid_t person, std::filesystem::path memory)
+    : fd_(fd), person_(person), memory_(std::move(memory)) {
+  if (memory_.empty()) return;
+  std::size_t rows = 0;
+  if (std::ifstream(memory_) >> rows) widths_.resize(std::min(rows, kMostRows));
+}
+
+void Painter::draw(const std::vector<std::string>& lines, const Screen& screen) {
+  if (!is_in_front()) {
+    widths_.clear();  // afterwards the cursor is elsewhere: begin anew there
+    lines_.clear();
+    return;
+  }
+  const bool is_same_size = screen.columns == screen_.columns && screen.rows == screen_.rows;
+  if (is_same_size && lines == lines_) return;
+  std::string bytes = "\r";
+  if (const int rows = rows_above(screen); rows > 0) bytes += fmt::format("\033[{}A", rows);
+  for (const std::string& line : lines) bytes += line + "\033[K\r\n";
+  bytes += "\033[J";
+  write_all(fd_, bytes);
+  std::vector<int> widths;
+  for (const std::string& line : lines) widths.push_back(columns_of(line));
+  lines_ = lines;
+  screen_ = screen;
+  const bool is_known = widths.size() == widths_.size();
+  widths_ = std::move(widths);
+  if (!is_known && !memory_.empty()) std::ofstream(memory_, std::ios::trunc) << widths_.size();
+}
+
+bool Painter::is_in_front() const {
+  const pid_t front = ::tcgetpgrp(fd_);
+  return front < 0 || front == ::getpgid(person_);
+}
+
+// A terminal that became narrower shows a line that is now too long in several rows.
+int Painter::rows_above(const Screen& screen) const {
+  int rows = 0;
+  for (const int width : widths_)
+    rows += std::max(1, (width + screen.columns - 1) / screen.columns);
+  return std::min(rows, screen.rows - 1);
+}
+
+}  // namespace detol
+
+// NOLINTEND(concurrency-mt-unsafe)
