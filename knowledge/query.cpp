@@ -91,6 +91,9 @@ class SqliteReader final : public Reader {
   Result<std::vector<Event>> events(StudyId id) override {
     return at_one_moment(database_.get(), [&] { return read_events(database_.get(), id); });
   }
+  Result<News> news(StudyId id, std::int64_t last) override {
+    return at_one_moment(database_.get(), [&] { return read_news(database_.get(), id, last); });
+  }
 
  private:
   Result<Statement> prepare(const std::string& sql);

@@ -21,6 +21,12 @@ struct Rows {
   std::vector<std::vector<Cell>> rows;
 };
 
+// What a study's ledger says since an earlier look.
+struct News {
+  std::vector<Event> events;  // as of Ledger::events: the accounting comes last, if there is any
+  std::int64_t last = 0;      // the number of the last event, for the next look
+};
+
 class Reader {
  public:
   // Errors: kStudy if there is no database, so no study; kStorage if it is corrupt or newer.
@@ -38,6 +44,9 @@ class Reader {
 
   // As Ledger::events.
   virtual Result<std::vector<Event>> events(StudyId study) = 0;
+
+  // The events after number `last` (0: all); costs what is new, not what is there.
+  virtual Result<News> news(StudyId study, std::int64_t last) = 0;
 };
 
 }  // namespace detol

@@ -170,14 +170,17 @@ Result<Study> find_study(sqlite3* database, const std::string& name) {
 }
 
 Result<void> for_each_event(sqlite3* database, const Study& study,
-                            const std::function<Result<void>(const StoredEvent&)>& visit) {
-  DETOL_ASSIGN(auto rows, sqlite::Statement::prepare(
-                              database,
-                              "SELECT seq, kind, trial, attempt, epoch, copy, payload, cells, "
-                              "checksum, study FROM events WHERE study = ?1 ORDER BY seq"));
+                            const std::function<Result<void>(const StoredEvent&)>& visit,
+                            std::int64_t after) {
+  DETOL_ASSIGN(auto rows,
+               sqlite::Statement::prepare(
+                   database,
+                   "SELECT seq, kind, trial, attempt, epoch, copy, payload, cells, "
+                   "checksum, study FROM events WHERE study = ?1 AND seq > ?2 ORDER BY seq"));
   const StudyRecord& record = study.record;
   rows.bind(1, record.id);
-  for (std::int64_t expected = 1;; ++expected) {
+  rows.bind(2, after);
+  for (std::int64_t expected = after + 1;; ++expected) {
     DETOL_ASSIGN(const bool more, rows.step());
     const bool is_end = expected > study.last_seq;
     if (!more && is_end) return {};
@@ -201,20 +204,25 @@ Result<void> for_each_event(sqlite3* database, const Study& study,
 }
 
 Result<std::vector<Event>> read_events(sqlite3* database, StudyId id) {
+  return read_news(database, id, 0).map([](News news) { return std::move(news.events); });
+}
+
+Result<News> read_news(sqlite3* database, StudyId id, std::int64_t after) {
   DETOL_ASSIGN(const auto studies, read_studies(database));
   const auto study = std::find_if(studies.begin(), studies.end(),
                                   [id](const Study& each) { return each.record.id == id; });
   if (study == studies.end())
     return fail(ErrorCode::kStudy, fmt::format("no study has the number {}", id));
-  std::vector<Event> events;
-  DETOL_TRY(for_each_event(database, *study, [&](const StoredEvent& stored) -> Result<void> {
+  News news{.events = {}, .last = study->last_seq};
+  const auto add = [&news](const StoredEvent& stored) -> Result<void> {
     DETOL_ASSIGN(Event event, to_event(stored.row));
-    events.push_back(std::move(event));
+    news.events.push_back(std::move(event));
     return {};
-  }));
+  };
+  DETOL_TRY(for_each_event(database, *study, add, after));
   if (study->wall_s != 0 || study->device_s != 0)
-    events.emplace_back(event::Accounted{study->wall_s, study->device_s});
-  return events;
+    news.events.emplace_back(event::Accounted{study->wall_s, study->device_s});
+  return news;
 }
 
 }  // namespace detol

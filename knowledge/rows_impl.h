@@ -9,6 +9,7 @@
 
 #include "knowledge/event_json_impl.h"
 #include "knowledge/ledger.h"
+#include "knowledge/query.h"
 #include "knowledge/sqlite_impl.h"
 
 namespace detol {
@@ -49,12 +50,16 @@ Result<std::vector<Study>> read_studies(sqlite3* database);
 // Errors (kStudy): there is none of that name, with a did-you-mean.
 Result<Study> find_study(sqlite3* database, const std::string& name);
 
-// Calls `visit` with every event of a study in order, after verifying its checksum and that
-// the numbering has no gap. Stops at the first error.
+// Calls `visit` with every event of a study above the number `after` in order, after verifying
+// its checksum and that the numbering has no gap. Stops at the first error.
 Result<void> for_each_event(sqlite3* database, const Study& study,
-                            const std::function<Result<void>(const StoredEvent&)>& visit);
+                            const std::function<Result<void>(const StoredEvent&)>& visit,
+                            std::int64_t after = 0);
 
 // Ledger::events.
 Result<std::vector<Event>> read_events(sqlite3* database, StudyId id);
+
+// Reader::news.
+Result<News> read_news(sqlite3* database, StudyId id, std::int64_t after);
 
 }  // namespace detol

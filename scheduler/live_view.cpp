@@ -88,9 +88,10 @@ class LiveView final : public Progress {
     draw(book, standing);
   }
 
-  void end() override { aside_.reset(); }
-
  private:
+  void give_back() override { aside_.reset(); }
+  bool shows_the_best() const override { return true; }
+
   static std::optional<StderrAside> put_aside(const std::filesystem::path& file) {
     auto aside = StderrAside::into(file.string());
     return aside ? std::optional(std::move(*aside)) : std::nullopt;  // then lines tear the picture

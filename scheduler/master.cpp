@@ -196,9 +196,7 @@ Result<void> run_master(const RunOptions& options, const std::filesystem::path& 
   for (const Event& event : events) progress->recall(event);
   progress->recall(running);
   const Result<std::string> why = driver.run();
-  progress->end();
-  if (why) log_info("study {}: {}", config.study, *why);
-  log_info("{}", progress->summary(driver.book()));
+  progress->end(why.value_or(""), driver.book());
   return why.map([](const std::string&) {});
 }
 

@@ -11,6 +11,7 @@ namespace detol {
 struct Standing {
   Spent spent;               // by now; Book::spent() is as of the last commit
   bool is_stopping = false;  // somebody asked for it
+  bool is_alive = true;      // somebody runs it
 };
 
 class Observer {

@@ -21,7 +21,7 @@ ViewCounts counts_of(const Book& book) {
     ++counts.trained;
     switch (entry.state) {
       case TrialState::kWaiting:
-        ++counts.paused;
+        ++counts.waiting;
         break;
       case TrialState::kRunning:
         ++counts.running;
@@ -56,6 +56,11 @@ std::vector<std::pair<std::string, std::string>> params_of(const Genome& genome)
   }
   params.insert(params.end(), architecture.begin(), architecture.end());
   return params;
+}
+
+std::optional<double> share_of(double train_s, double device_s) {
+  if (device_s <= 0) return std::nullopt;
+  return std::min(1.0, train_s / device_s);
 }
 
 }  // namespace
@@ -119,15 +124,14 @@ int Onlooker::full_length(const TrialEntry& entry) const {
   return static_cast<int>(entry.trial.genome.number(kEpochs));
 }
 
-// A running trial counts as much as it is trained, so that a budget in trials fills evenly.
-Spent Onlooker::smooth(const Book& book, Spent spent) const {
+std::vector<Meter> Onlooker::used(const Book& book, Spent spent) const {
   spent.trials = book.spent().trials;
   spent.work = book.spent().work;
   for (const TrialId id : book.in_state(TrialState::kRunning)) {
     const TrialEntry& entry = *book.find(id);
     spent.trials -= 1 - std::min(1.0, static_cast<double>(entry.epochs) / full_length(entry));
   }
-  return spent;
+  return meters(budget_, spent);
 }
 
 std::vector<ViewTrial> Onlooker::running(const Book& book, double now_s) const {
@@ -155,58 +159,71 @@ std::optional<ViewBest> Onlooker::best(const Book& book, double now_s) const {
                   .params = params_of(best->trial.genome)};
 }
 
-// The epochs in progress count as training, too: they may be long.
-std::optional<double> Onlooker::utilisation(const Book& book, const Spent& spent,
-                                            double now_s) const {
-  if (spent.device_s <= 0) return std::nullopt;
+double Onlooker::trained_s(const Book& book) const {
   double train_s = 0;
   for (const TrialEntry& entry : book.trials()) train_s += entry.train_s;
+  return train_s;
+}
+
+// Epochs in progress may be long: they count, too.
+double Onlooker::in_progress_s(const Book& book, double now_s) const {
+  double train_s = 0;
   for (const TrialId id : book.in_state(TrialState::kRunning))
     train_s += seen(id).group_size * std::max(0.0, now_s - seen(id).heard_s);
-  return train_s / spent.device_s;
+  return train_s;
 }
 
 View Onlooker::view(const Book& book, const Standing& standing) {
   const double now_s = clock_.now_s();
+  const double in_progress = standing.is_alive ? in_progress_s(book, now_s) : 0;
   View view{.study = study_.name,
             .objective = study_.objectives.front(),
             .state = {},
             .notes = {},
-            .meters = meters(budget_, smooth(book, standing.spent)),
+            .meters = used(book, standing.spent),
             .elapsed_s = standing.spent.wall_s,
             .left_s = {},
             .counts = counts_of(book),
             .best = best(book, now_s),
-            .running = running(book, now_s),
-            .utilisation = utilisation(book, standing.spent, now_s),
+            .running = {},
+            .utilisation = share_of(trained_s(book) + in_progress, standing.spent.device_s),
             .warnings = {}};
   if (!first_) first_ = Moment{now_s, view.meters};
+  if (standing.is_alive) view.running = running(book, now_s);
+  describe(standing, view);
+  const bool is_going = standing.is_alive && !standing.is_stopping && view.state.empty();
+  if (is_going) view.left_s = time_left(first_->meters, view.meters, now_s - first_->now_s);
+  return view;
+}
+
+void Onlooker::describe(const Standing& standing, View& view) const {
+  const std::string resume = fmt::format("`detol resume {}` goes on", study_.name);
   if (state_ == "DONE") {
     view.state = "done";
   } else if (state_ == "STOPPED") {
     view.state = "stopped";
-    view.notes = {fmt::format("`detol resume {}` goes on", study_.name)};
+    if (!standing.is_alive) view.notes = {resume};
+  } else if (!standing.is_alive) {
+    view.state = "killed";
+    view.notes = {resume};
   } else if (standing.is_stopping) {
-    view.notes = {"stopping", fmt::format("`detol resume {}` goes on", study_.name),
-                  "Ctrl-C again ends at once"};
-  } else {
-    view.left_s = time_left(first_->meters, view.meters, now_s - first_->now_s);
+    view.notes = {"stopping", resume, "Ctrl-C again ends at once"};
   }
-  return view;
 }
 
-std::string Onlooker::summary(const Book& book, const Spent& spent) const {
-  std::string text = "no trial has a report yet";
-  if (const TrialEntry* best = book.best()) {
-    text =
-        fmt::format("best: trial {}, {} {}; `detol {} {}{}` {}", best->trial.id,
-                    study_.objectives.front().metric, value_text(best->values.front()),
-                    has_network_ ? "export" : "best", study_.name, has_network_ ? " --to onnx" : "",
-                    has_network_ ? "takes it away" : "shows it");
-  }
-  const auto share = utilisation(book, spent, clock_.now_s());
-  if (!share) return text;
-  return fmt::format("{}; devices {:.0f} % busy", text, 100 * std::min(1.0, *share));
+std::string Onlooker::summary(const Book& book) const {
+  const TrialEntry* best = book.best();
+  if (best == nullptr) return "no trial has a report yet";
+  const std::string text =
+      fmt::format("best: trial {}, {} {}", best->trial.id, study_.objectives.front().metric,
+                  value_text(best->values.front()));
+  const auto share = share_of(trained_s(book), book.spent().device_s);
+  return share ? fmt::format("{}; devices {:.0f} % busy", text, 100 * *share) : text;
+}
+
+std::string Onlooker::hint() const {
+  if (has_network_) return fmt::format("take it away: `detol export {} --to onnx`", study_.name);
+  return fmt::format("look at it: `detol best {}`", study_.name);
 }
 
 }  // namespace detol

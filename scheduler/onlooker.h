@@ -23,6 +23,8 @@ class Onlooker {
 
   Onlooker(Study study, Clock& clock);
 
+  const std::string& name() const { return study_.name; }
+
   // An event of before, in the ledger's order: a report's time is guessed from the time that
   // its training took.
   void recall(const Event& event) { take(event, false); }
@@ -34,8 +36,13 @@ class Onlooker {
   // first call.
   View view(const Book& book, const Standing& standing);
 
-  // For the end of a run: the best trial, how to take it away, and how busy the devices were.
-  std::string summary(const Book& book, const Spent& spent) const;
+  // How far the budget is used by now. A running trial counts as much as it is trained, so that
+  // a budget in trials fills evenly.
+  std::vector<Meter> used(const Book& book, Spent spent) const;
+
+  // For the end of a run: the best trial and how busy the devices were; and what to do now.
+  std::string summary(const Book& book) const;
+  std::string hint() const;
 
  private:
   // What a book does not keep of a trial.
@@ -58,11 +65,12 @@ class Onlooker {
   double moment(double wall_s) const;  // a wall time on the clock that never jumps
   Track& track(TrialId trial);
   const Track& seen(TrialId trial) const;  // empty if its start is not durable yet
-  Spent smooth(const Book& book, Spent spent) const;
   int full_length(const TrialEntry& entry) const;
   std::vector<ViewTrial> running(const Book& book, double now_s) const;
   std::optional<ViewBest> best(const Book& book, double now_s) const;
-  std::optional<double> utilisation(const Book& book, const Spent& spent, double now_s) const;
+  double trained_s(const Book& book) const;
+  double in_progress_s(const Book& book, double now_s) const;
+  void describe(const Standing& standing, View& view) const;
 
   const Study study_;
   Budget budget_;

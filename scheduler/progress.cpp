@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -17,7 +18,7 @@ constexpr double kQuietS = 1;  // refusals and the like come at most this often
 class ProgressLines final : public Progress {
  public:
   ProgressLines(const Onlooker::Study& study, Clock& clock)
-      : Progress(study, clock), budget_(study.budget), clock_(clock) {}
+      : Progress(study, clock), clock_(clock) {}
 
   void happened(const Event& event, const Book& book) override {
     onlooker_.happened(event);
@@ -27,7 +28,7 @@ class ProgressLines final : public Progress {
  private:
   void on(const event::Asked&, const Book&) {}
   void on(const event::Accounted&, const Book& book) {
-    if (!first_) first_ = Moment{clock_.now_s(), meters(budget_, book.spent())};
+    if (!first_) first_ = Moment{clock_.now_s(), onlooker_.used(book, book.spent())};
   }
   void on(const event::StudyState&, const Book&) {}
 
@@ -65,22 +66,24 @@ class ProgressLines final : public Progress {
 
   void say(const Book& book, const std::string& what) const {
     std::string line;
-    const double used = budget_.used(book.spent());
-    if (!budget_.is_unlimited()) line += fmt::format("{:3.0f} % ", std::min(used, 1.0) * 100);
+    const std::vector<Meter> used = onlooker_.used(book, book.spent());
+    double share = 0;
+    for (const Meter& meter : used) share = std::max(share, meter.used / meter.limit);
+    if (!used.empty()) line += fmt::format("{:3.0f} % ", std::min(share, 1.0) * 100);
     line += fmt::format("| {}", what);
     line += fmt::format(" | {} running", book.running());
     if (const TrialEntry* best = book.best()) {
       line += fmt::format(" | best {} {} (trial {})", book.objectives().front().metric,
                           value_text(best->values.front()), best->trial.id);
     }
-    if (const auto left_s = left(book)) line += " | ETA " + duration_text(*left_s);
+    if (const auto left_s = left(used)) line += " | ETA " + duration_text(*left_s);
     log_info("{}", line);
   }
 
   // By the pace of this run so far.
-  std::optional<double> left(const Book& book) const {
+  std::optional<double> left(std::span<const Meter> used) const {
     if (!first_) return std::nullopt;
-    return time_left(first_->meters, meters(budget_, book.spent()), clock_.now_s() - first_->now_s);
+    return time_left(first_->meters, used, clock_.now_s() - first_->now_s);
   }
 
   struct Moment {
@@ -88,13 +91,19 @@ class ProgressLines final : public Progress {
     std::vector<Meter> meters;
   };
 
-  const Budget budget_;
   Clock& clock_;
   std::optional<Moment> first_;
   double untrained_s_ = -1e9;
 };
 
 }  // namespace
+
+void Progress::end(const std::string& why, const Book& book) {
+  give_back();
+  if (!why.empty()) log_info("study {}: {}", onlooker_.name(), why);
+  if (!shows_the_best()) log_info("{}", onlooker_.summary(book));
+  if (book.best() != nullptr) log_info("{}", onlooker_.hint());
+}
 
 std::unique_ptr<Progress> make_progress_lines(const Onlooker::Study& study, Clock& clock) {
   return std::make_unique<ProgressLines>(study, clock);

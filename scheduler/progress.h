@@ -20,13 +20,14 @@ class Progress : public Observer {
   // An event of before this run, in the ledger's order. Called before any other.
   void recall(const Event& event) { onlooker_.recall(event); }
 
-  // The run is over: stderr is free for others again.
-  virtual void end() {}
-
-  // One line to end with.
-  std::string summary(const Book& book) const { return onlooker_.summary(book, book.spent()); }
+  // The run is over, because of `why` if that is not empty: gives stderr back and ends with a
+  // few lines there.
+  void end(const std::string& why, const Book& book);
 
  protected:
+  virtual void give_back() {}
+  virtual bool shows_the_best() const { return false; }  // all the time
+
   Onlooker onlooker_;
 };
 

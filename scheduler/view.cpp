@@ -19,7 +19,8 @@ constexpr int kLongestCurve = 24;
 constexpr int kAiryRows = 16;  // of a screen that has room for empty lines
 constexpr std::size_t kMostWarnings = 3;
 constexpr int kLongestTitle = 14;
-constexpr int kNarrow = 20;  // columns, below which lines are just cut
+constexpr int kLongestLine = 100;  // of what is stretched
+constexpr int kNarrow = 20;        // columns, below which lines are just cut
 
 enum class Style { kPlain, kStrong, kDim, kGood, kWarning };
 
@@ -57,7 +58,7 @@ std::string laid_out(Line line, const Screen& screen) {
     piece.text = fitted(piece.text, std::numeric_limits<int>::max(), screen.utf8);
   while (line.size() > 1 && width_of(line) > width)
     line.erase(std::ranges::max_element(line.rbegin(), line.rend(), {}, &Piece::rank).base() - 1);
-  int slack = width - width_of(line);
+  int slack = std::min(width, kLongestLine) - width_of(line);
   std::string text;
   for (const Piece& piece : line) {
     if (&piece != &line.front()) text += spaces(kGap);
@@ -140,7 +141,8 @@ std::string budget_line(const View& view, const Screen& screen) {
   }
   const int width = screen.columns - 1;
   while (line.size() > 2 && width_of(line) > width) line.pop_back();
-  const int bar = std::max(kShortestBar, kShortestBar + width - width_of(line));
+  const int room = std::min(width, kLongestLine) - width_of(line);
+  const int bar = kShortestBar + std::max(0, room);
   line.front().text = bar_of(share, bar, screen.utf8);
   return laid_out(std::move(line), screen);
 }
@@ -167,7 +169,7 @@ std::string trials_line(const ViewCounts& counts, const Screen& screen) {
   const auto counted =
       std::to_array<Count>({{counts.trained, "trained", 0, true},
                             {counts.running, "running", 1, true},
-                            {counts.paused, "paused", 5, counts.paused > 0},
+                            {counts.waiting, "waiting", 5, counts.waiting > 0},
                             {counts.complete, "complete", 3, counts.complete > 0},
                             {counts.pruned, "pruned", 4, counts.pruned > 0},
                             {counts.failed, "failed", 2, counts.failed > 0},

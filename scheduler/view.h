@@ -50,7 +50,7 @@ struct ViewBest {
 struct ViewCounts {
   int trained = 0;  // started, however they ended; the next five add up to it
   int running = 0;
-  int paused = 0;  // wait to go on
+  int waiting = 0;  // to go on
   int complete = 0;
   int pruned = 0;
   int failed = 0;

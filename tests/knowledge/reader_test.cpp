@@ -71,6 +71,19 @@ TEST(Reader, HasTheDocumentedColumns) {
     EXPECT_EQ(must(told.reader->select("SELECT * FROM " + view.name)).columns, view.columns);
 }
 
+TEST(Reader, NewsIsWhatWasNotThereBefore) {
+  Told told;
+  const News all = must(told.reader->news(told.study, 0));
+  EXPECT_EQ(all.events.size(), must(told.reader->events(told.study)).size());
+  EXPECT_TRUE(must(told.reader->news(told.study, all.last)).events.empty());
+  told.append({started(2, 2), event::Accounted{5, 7}});
+  const News fresh = must(told.reader->news(told.study, all.last));
+  ASSERT_EQ(fresh.events.size(), 2u);
+  EXPECT_EQ(std::get<event::Started>(fresh.events[0]).trial, 2u);
+  EXPECT_EQ(std::get<event::Accounted>(fresh.events[1]).device_s, 7);
+  EXPECT_EQ(fresh.last, all.last + 1);
+}
+
 TEST(Reader, ShowsEachTrialInItsState) {
   Told told;
   EXPECT_EQ(

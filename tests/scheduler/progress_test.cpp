@@ -1,0 +1,159 @@
+// What a person sees of a running study, in virtual time.
+
+#include "scheduler/progress.h"
+
+#include <filesystem>
+#include <fstream>
+
+#include <gtest/gtest.h>
+
+#include "core/log.h"
+#include "scheduler/live_view.h"
+#include "tests/golden.h"
+#include "tests/scheduler/fake_study.h"
+#include "tests/support/temp_folder.h"
+
+namespace detol {
+namespace {
+
+using testing_support::expect_golden;
+using testing_support::FakeStudy;
+using testing_support::TempFolder;
+using testing_support::VirtualClock;
+
+Onlooker::Study described(const FakeStudy& study) {
+  return {study.config.study, study.config.objectives, study.epochs,
+          parse_budget(study.budget).value()};
+}
+
+std::string printed(FakeStudy& study) {
+  const auto progress = make_progress_lines(described(study), study.clock);
+  study.observers = {progress.get()};
+  testing::internal::CaptureStderr();
+  const auto why = study.run();
+  progress->end(why.value_or(""), study.driver->book());
+  return testing::internal::GetCapturedStderr();
+}
+
+TEST(ProgressLines, TellEveryEventWithTheBudgetTheBestAndTheTimeLeft) {
+  FakeStudy study(2);
+  study.budget = "3trials";
+  expect_golden("progress_lines", printed(study));
+}
+
+TEST(ProgressLines, SayThatARunOfTwoLimitsEndsWithTheFirst) {
+  FakeStudy study;
+  study.budget = "40trials,20s";  // a trial takes four seconds
+  EXPECT_NE(printed(study).find("ETA 8 s"), std::string::npos);
+}
+
+TEST(ProgressLines, RefusalsComeOncePerSecondAtMost) {
+  FakeStudy study;
+  study.refuses = [](double) { return true; };
+  const std::string text = printed(study);
+  EXPECT_NE(text.find("trial 0 FAIL too_large"), std::string::npos) << text;
+  EXPECT_EQ(text.find("trial 1 "), std::string::npos) << text;
+  EXPECT_NE(text.find("no trial has a report yet"), std::string::npos) << text;
+}
+
+// A live view whose terminal is a file, and a book with one running trial.
+class LiveViewTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    ASSERT_TRUE(study_.run());
+    testing::internal::CaptureStderr();
+    view_ = make_view();
+  }
+  void TearDown() override {
+    if (view_) screen();
+  }
+
+  std::unique_ptr<Progress> make_view() {
+    auto view = make_live_view(
+        described(study_),
+        {.aside = folder_.path() / "stderr", .memory = folder_.path() / "picture"}, study_.clock);
+    const std::vector<Event> events = study_.ledger.events(1).value();
+    for (const Event& event : events) view->recall(event);
+    view->recall(event::StudyState{"RUNNING", study_.budget, 0});
+    return view;
+  }
+
+  const Book& book() const { return study_.driver->book(); }
+  void turn(double seconds) {
+    study_.clock.now += seconds;
+    view_->turned(book(), {.spent = {.wall_s = study_.clock.now}});
+  }
+
+  // Everything that the terminal got.
+  std::string screen() {
+    view_.reset();
+    return testing::internal::GetCapturedStderr();
+  }
+
+  static int pictures_in(const std::string& text) {
+    int count = 0;
+    for (auto at = text.find("\033[J"); at != std::string::npos; at = text.find("\033[J", at + 1))
+      ++count;
+    return count;
+  }
+
+  FakeStudy study_;
+  TempFolder folder_;
+  std::unique_ptr<Progress> view_;
+};
+
+TEST_F(LiveViewTest, IsDrawnOncePerSecondWhenNothingHappens) {
+  for (int i = 0; i < 100; ++i) turn(0.1);
+  EXPECT_EQ(pictures_in(screen()), 10);
+}
+
+TEST_F(LiveViewTest, IsDrawnAtMostFourTimesPerSecond) {
+  for (int i = 0; i < 100; ++i) {
+    view_->happened(event::Accounted{.wall_s = 1, .device_s = 1}, book());
+    turn(0.01);
+  }
+  EXPECT_LE(pictures_in(screen()), 4);
+}
+
+TEST_F(LiveViewTest, LinesOfAllProcessesAreShownOnceWithACount) {
+  std::ofstream other(folder_.path() / "stderr", std::ios::app);
+  other << "trial 1: its worker ended\n" << std::flush;
+  log_warning("the disk is full");
+  other << "trial 1: its worker ended\nhalf a li" << std::flush;
+  turn(1);
+  const std::string text = screen();
+  EXPECT_NE(text.find("! trial 1: its worker ended (2x)"), std::string::npos) << text;
+  EXPECT_NE(text.find("! the disk is full"), std::string::npos) << text;
+  EXPECT_EQ(text.find("half"), std::string::npos) << text;
+}
+
+TEST_F(LiveViewTest, ASecondMasterDrawsOverThePictureOfTheFirst) {
+  turn(1);
+  view_ = nullptr;  // as if it had been killed
+  view_ = make_view();
+  turn(1);
+  const std::string text = screen();
+  EXPECT_EQ(pictures_in(text), 2);
+  EXPECT_NE(text.find("\033[J\r\033["), std::string::npos) << text;
+}
+
+TEST_F(LiveViewTest, TheLastPictureStaysAndStderrIsGivenBack) {
+  view_->happened(event::StudyState{"DONE", "6trials", 0}, book());
+  view_->end("the budget is used up", book());
+  const std::string text = screen();
+  EXPECT_NE(text.find("elapsed  done"), std::string::npos) << text;
+  EXPECT_TRUE(
+      text.ends_with("\033[Jstudy fake: the budget is used up\n"
+                     "look at it: `detol best fake`\n"))
+      << text;
+}
+
+TEST_F(LiveViewTest, SaysThatItStopsAndHowToGoOn) {
+  study_.clock.now += 1;
+  view_->turned(book(), {.spent = {}, .is_stopping = true});
+  EXPECT_NE(screen().find("stopping  `detol resume fake` goes on  Ctrl-C again ends at once"),
+            std::string::npos);
+}
+
+}  // namespace
+}  // namespace detol

@@ -1,0 +1,185 @@
+// The picture at several sizes, as golden text: tests/golden/view_*.txt.
+
+#include "scheduler/view.h"
+
+#include <fmt/format.h>
+
+#include <limits>
+
+#include <gtest/gtest.h>
+
+#include "tests/golden.h"
+
+namespace detol {
+namespace {
+
+using testing_support::expect_golden;
+
+constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+
+ViewTrial trial(TrialId id, const std::string& worker, std::vector<double> curve,
+                double in_epoch_s) {
+  return {.trial = id,
+          .worker = worker,
+          .epoch = static_cast<int>(curve.size()),
+          .epochs = 9,
+          .curve = std::move(curve),
+          .in_epoch_s = in_epoch_s,
+          .started_s = static_cast<double>(id)};
+}
+
+View busy_study() {
+  return {.study = "fashion-cnn",
+          .objective = maximize("val_accuracy"),
+          .state = "",
+          .notes = {},
+          .meters = {{4.6, 10, "cpu-min"}, {41, 200, "trials"}},
+          .elapsed_s = 151,
+          .left_s = 165,
+          .counts = {.trained = 41,
+                     .running = 2,
+                     .waiting = 1,
+                     .complete = 12,
+                     .pruned = 25,
+                     .failed = 1,
+                     .untrained = 3},
+          .best = ViewBest{.trial = 14,
+                           .value = 0.9012,
+                           .ago_s = 62,
+                           .params = {{"optimizer", "sgd"},
+                                      {"lr", "0.0312"},
+                                      {"batch_size", "64"},
+                                      {"stages[0].block.op", "residual"}}},
+          .running = {trial(39, "local/0", {0.61, 0.79, 0.86, 0.8892}, 6),
+                      trial(40, "local/1", {0.7541}, 2)},
+          .utilisation = 0.943,
+          .warnings = {{"trial 12: its worker ended by signal 9", 2}}};
+}
+
+View large_study() {
+  View view = busy_study();
+  view.running.clear();
+  for (TrialId id = 0; id < 32; ++id)
+    view.running.push_back(trial(100 + id, fmt::format("local/{}", id),
+                                 {0.5, 0.6 + 0.01 * static_cast<double>(id)}, 3));
+  return view;
+}
+
+std::string text_of(const std::vector<std::string>& lines) {
+  std::string text;
+  for (const std::string& line : lines) text += line + "\n";
+  return text;
+}
+
+TEST(View, FillsAnOrdinaryTerminal) {
+  expect_golden("view_80x24", text_of(render(busy_study(), {80, 24, true, false})));
+}
+
+TEST(View, LeavesTheLeastImportantOutOfASmallTerminal) {
+  expect_golden("view_40x12", text_of(render(busy_study(), {40, 12, true, false})));
+}
+
+TEST(View, UsesTheRoomOfALargeTerminal) {
+  expect_golden("view_200x50", text_of(render(large_study(), {200, 50, true, false})));
+}
+
+TEST(View, ShowsTheLatestTrialsWhereNotAllFit) {
+  expect_golden("view_32_workers", text_of(render(large_study(), {80, 24, true, false})));
+}
+
+TEST(View, IsPlainAsciiWhereTheLocaleIsNotUtf8) {
+  const std::string text = text_of(render(busy_study(), {80, 24, false, false}));
+  for (const char c : text) EXPECT_EQ(static_cast<unsigned char>(c) & 0x80, 0);
+  expect_golden("view_ascii", text);
+}
+
+TEST(View, ColorsChangeNothingButTheColor) {
+  const std::vector<std::string> plain = render(busy_study(), {80, 24, true, false});
+  std::vector<std::string> colored = render(busy_study(), {80, 24, true, true});
+  EXPECT_NE(colored, plain);
+  for (std::string& line : colored) {
+    for (auto at = line.find('\033'); at != std::string::npos; at = line.find('\033'))
+      line.erase(at, line.find('m', at) + 1 - at);
+  }
+  EXPECT_EQ(colored, plain);
+}
+
+TEST(View, HasNoEscapeSequenceWithoutColor) {
+  EXPECT_EQ(text_of(render(busy_study(), {80, 24, true, false})).find('\033'), std::string::npos);
+}
+
+TEST(View, SaysHowToGoOnWhenItStops) {
+  View view = busy_study();
+  view.left_s.reset();
+  view.notes = {"stopping", "`detol resume fashion-cnn` goes on", "Ctrl-C again ends at once"};
+  const auto wide = render(view, {80, 24, true, false});
+  EXPECT_EQ(wide[2], "stopping  `detol resume fashion-cnn` goes on  Ctrl-C again ends at once");
+  const auto narrow = render(view, {50, 24, true, false});
+  EXPECT_EQ(narrow[2], "stopping  `detol resume fashion-cnn` goes on");
+}
+
+TEST(View, ABeginningAndAnEndAreSaid) {
+  View view{.study = "tiny",
+            .objective = minimize("val_loss"),
+            .state = "",
+            .notes = {},
+            .meters = {},
+            .elapsed_s = 0,
+            .left_s = {},
+            .counts = {},
+            .best = {},
+            .running = {},
+            .utilisation = {},
+            .warnings = {}};
+  expect_golden("view_beginning", text_of(render(view, {60, 16, true, false})));
+  view.state = "done";
+  view.meters = {{6, 6, "trials"}};
+  EXPECT_TRUE(render(view, {60, 16, true, false})[0].ends_with("elapsed  done"));
+}
+
+// Whatever is in it and however small the screen: no line wraps, no picture scrolls.
+TEST(View, NeverLeavesTheScreen) {
+  View view = large_study();
+  view.study = "探索 with a rather long name that somebody gave it";
+  view.notes = {"stopping", "`detol resume it` goes on"};
+  view.warnings = {{std::string(300, 'x'), 1}, {"größe\n\033[2J", 12345}, {"short", 1}};
+  view.running[5].curve = {kNan, std::numeric_limits<double>::infinity(), -1e300};
+  view.running[6].epochs = 1000;
+  for (int columns = 1; columns <= 120; ++columns) {
+    for (const int rows : {1, 2, 3, 5, 8, 12, 16, 24, 50}) {
+      for (const bool utf8 : {true, false}) {
+        const auto lines = render(view, {columns, rows, utf8, utf8});
+        EXPECT_LE(static_cast<int>(lines.size()), std::max(1, rows - 1));
+        for (const std::string& line : lines)
+          EXPECT_LE(columns_of(line), std::max(0, columns - 1)) << columns << "x" << rows << line;
+      }
+    }
+  }
+}
+
+TEST(View, CurvesShareOneScale) {
+  View view = busy_study();
+  view.running = {trial(0, "w", {0, 0.5, 1}, 0), trial(1, "w", {0.5, 0.5, kNan}, 0)};
+  const std::string text = text_of(render(view, {80, 24, true, false}));
+  EXPECT_NE(text.find("▁▅█······"), std::string::npos) << text;
+  EXPECT_NE(text.find("▅▅?······"), std::string::npos) << text;
+}
+
+TEST(Durations, AreShort) {
+  EXPECT_EQ(duration_text(-1), "0 s");
+  EXPECT_EQ(duration_text(59.4), "59 s");
+  EXPECT_EQ(duration_text(62), "1:02 min");
+  EXPECT_EQ(duration_text(3600 + 62), "1:01 h");
+  EXPECT_EQ(duration_text(86400 * 2 + 3600 * 5), "2 d 5 h");
+}
+
+TEST(Values, AreShort) {
+  EXPECT_EQ(value_text(0.89971), "0.8997");
+  EXPECT_EQ(value_text(0), "0.0000");
+  EXPECT_EQ(value_text(1.234e-7), "1.23e-07");
+  EXPECT_EQ(value_text(-52345.0), "-5.23e+04");
+  EXPECT_EQ(value_text(kNan), "nan");
+}
+
+}  // namespace
+}  // namespace detol
