@@ -37,6 +37,12 @@ std::uint64_t Rng::next() {
   return block_[2 - left_--];
 }
 
+void Rng::skip(std::uint64_t words) {
+  for (; words > 0 && left_ > 0; --words) --left_;
+  counter_ += words / 2;
+  if (words % 2 != 0) next();
+}
+
 double Rng::uniform() {
   return static_cast<double>(next() >> 11) * 0x1.0p-53;
 }

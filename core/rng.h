@@ -21,6 +21,7 @@ class Rng {
   Rng split(std::uint64_t key) const;
 
   std::uint64_t next();                     // uniform over all 64-bit words
+  void skip(std::uint64_t words);           // as if so many words had been drawn
   double uniform();                         // [0, 1)
   double uniform(double low, double high);  // [low, high)
   double normal();                          // mean 0, variance 1 (Box-Muller)

@@ -25,6 +25,7 @@ struct Recipe {
   double warmup_epochs = 0;            // linear from zero, within `epochs`
   std::string precision = "fp32";
   bool deterministic = true;
+  bool sync_batch_norm = false;  // statistics of the batch of all ranks, not of each rank's shard
 
   int crop_padding = 0;          // random crop after zero padding on every side, in pixels
   bool horizontal_flip = false;  // with probability 1/2

@@ -62,7 +62,8 @@ constexpr std::array kTraining = {
           .words = kSchedules,
           .children = kSchedule},
     Field{.key = "precision", .kind = kWord, .may_be_domain = true, .words = kPrecisions},
-    Field{.key = "deterministic", .kind = kBool}};
+    Field{.key = "deterministic", .kind = kBool},
+    Field{.key = "sync_batch_norm", .kind = kBool}};
 
 constexpr std::array<Words, 4> kMetrics = {"val_accuracy", "val_loss", "train_loss",
                                            "train_accuracy"};

@@ -13,6 +13,7 @@
 #include "core/result.h"
 #include "encodings/network.h"
 #include "encodings/recipe.h"
+#include "trainer/group.h"
 #include "trainer/weights.h"
 
 namespace detol {
@@ -25,7 +26,7 @@ struct StepSettings {
 };
 
 struct BatchResult {
-  double loss = 0;           // mean over the images
+  double loss = 0;           // mean over the images, or a part's share of it
   std::int64_t correct = 0;  // images whose largest logit is the label's
 };
 
@@ -35,24 +36,47 @@ struct TrainingState {
   std::vector<Weights> moments;  // sgd: {velocity}; adamw: {first, second}; trainable tensors only
 };
 
-// One candidate, compiled for one batch size. Not thread-safe; one per process at a time
-// (they share the backend's arena).
+// One candidate, compiled for one rank's part of one batch size. Not thread-safe; one per process
+// at a time (they share the backend's arena). The ranks of a group make the same calls.
 class Executable {
  public:
   virtual ~Executable() = default;
 
-  // Where the caller writes the next batch: B x C x H x W normalised pixels, B labels.
+  // What this rank trains of every batch, one part after the other.
+  virtual std::span<const Shard> parts() const = 0;
+
+  // Where the caller writes the next images, B of them, as many as the largest part has:
+  // B x C x H x W normalised pixels, B labels.
   virtual std::span<float> images() = 0;
   virtual std::span<std::int32_t> labels() = 0;
 
-  // Forward, backward and optimiser on the whole batch. Non-finite losses are returned, not hidden.
-  virtual BatchResult train_step(const StepSettings& settings) = 0;
+  // Forward and backward on one of parts(), which the caller wrote to the front of images() and
+  // labels(): adds its share of the gradient of the batch's mean loss, and returns its share of
+  // that mean. Batch norm sees the images of this call alone, or, where it is synchronised, those
+  // of this call on all ranks. Non-finite losses are returned, not hidden.
+  virtual BatchResult accumulate(const StepSettings& settings, const Shard& part) = 0;
 
-  // Inference (running statistics, no dropout, no label smoothing) on the first `count` images
-  // of the batch. REQUIRES: 0 < count <= batch size.
+  // The optimiser's step with the gradient of the whole batch: what all ranks accumulated since
+  // the last update. Leaves the same trainable bits on every rank. REQUIRES: each rank
+  // accumulated each of its parts once.
+  virtual void update(const StepSettings& settings) = 0;
+
+  // Both, for the whole of a rank's batch. REQUIRES: parts().size() == 1.
+  BatchResult train_step(const StepSettings& settings) {
+    const BatchResult result = accumulate(settings, parts().front());
+    update(settings);
+    return result;
+  }
+
+  // Puts the leader's running statistics on every rank. Those of synchronised batch norm are the
+  // same anyway; others are of the rank's own shards, and the leader's are the trial's.
+  virtual void share_statistics() = 0;
+
+  // Inference (running statistics, no dropout, no label smoothing) on the first `count` of
+  // images(), by this rank alone. REQUIRES: 0 < count <= B.
   virtual BatchResult evaluate(std::int64_t count) = 0;
 
-  // B x classes, of the last evaluate() or train_step().
+  // B x classes, of the last evaluate() or accumulate().
   virtual std::span<const float> logits() const = 0;
 
   // In the order of Network::parameters(); set_state(state()) changes no bit. A fresh executable
@@ -67,8 +91,10 @@ struct BackendRow {
   std::string_view name;
   std::string_view summary;
   // Errors: kInput for a layer that this backend cannot run, kInternal otherwise. Throws
-  // std::bad_alloc when memory is short: the caller makes it an outcome.
-  Result<std::unique_ptr<Executable>> (*compile)(const Network& network, const Recipe& recipe);
+  // std::bad_alloc when memory is short: the caller makes it an outcome. A rank alone may fail:
+  // the caller tells the others. REQUIRES: batch size >= size of the group.
+  Result<std::unique_ptr<Executable>> (*compile)(const Network& network, const Recipe& recipe,
+                                                 const Placement& placement);
 };
 
 // Every backend of this build, fastest first, the reference last.

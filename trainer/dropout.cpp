@@ -9,9 +9,11 @@ void draw_dropout_mask(const DropoutStream& stream, double rate, std::span<float
   Rng rng = Rng(stream.seed).split(static_cast<std::uint64_t>(stream.step)).split(stream.node);
   const auto threshold = static_cast<std::uint64_t>(rate * 0x1.0p32);
   const auto kept = static_cast<float>(1.0 / (1.0 - rate));
-  std::uint64_t word = 0;
+  const auto first = static_cast<std::uint64_t>(stream.first);
+  rng.skip(first / 2);
+  std::uint64_t word = first % 2 == 0 ? 0 : rng.next();
   for (std::size_t i = 0; i < mask.size(); ++i) {
-    word = i % 2 == 0 ? rng.next() : word >> 32;
+    word = (first + i) % 2 == 0 ? rng.next() : word >> 32;
     mask[i] = (word & 0xffffffffu) < threshold ? 0.0f : kept;
   }
 }

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <vector>
 
 namespace detol {
 
@@ -21,19 +22,33 @@ class Group {
   virtual void sum(std::span<float> values) = 0;
   virtual void sum(std::span<double> values) = 0;
 
-  // The leader's bytes, on every rank. Waits without burning a core, however long.
-  virtual std::string share(std::string bytes) = 0;
+  // The bytes of rank `from`, on every rank. Waits without burning a core, however long.
+  virtual std::string share(std::string bytes, int from = 0) = 0;
 };
 
 // A group of one: costs nothing.
 Group& alone();
 
-// What of a batch of `total` images is this rank's: contiguous, without overlap, sizes that
-// differ by at most one. REQUIRES: total >= group.size().
+// What the first rank with something to say says, on every rank; empty if nobody has.
+std::string first_word(std::string word, Group& group);
+
+// What of `total` images is this rank's: contiguous, without overlap, sizes that differ by at
+// most one, the larger ones first.
 struct Shard {
   std::int64_t first = 0;
   std::int64_t count = 0;
 };
 Shard shard_of(std::int64_t total, const Group& group);
+
+// How a rank goes about a batch.
+struct Placement {
+  Group* group = &alone();  // outlives whoever is placed
+  int micro_batches = 1;    // parts of the shard, one after the other: less memory
+};
+
+// The parts of a batch that a rank trains in one step: its shard, in micro_batches parts or, where
+// a shard has fewer images, in one part per image of the smallest. Equally many on every rank;
+// none is larger than the first. REQUIRES: batch >= size of the group, micro_batches >= 1.
+std::vector<Shard> parts_of(std::int64_t batch, const Placement& placement);
 
 }  // namespace detol

@@ -20,13 +20,13 @@ class CrossEntropy {
   CrossEntropy(std::int64_t classes, double smoothing)
       : smoothing_(smoothing), probabilities_(static_cast<std::size_t>(classes)) {}
 
-  // The mean loss over the labels' images; logits: one row of K per label. `gradient` is empty
-  // or receives the derivative of that mean by each logit.
+  // The labels' images' share of the mean loss over `batch` images; logits: one row of K per label.
+  // `gradient` is empty or receives the derivative of that mean by each logit.
   template <typename Real>
   BatchResult operator()(std::span<const Real> logits, std::span<const std::int32_t> labels,
-                         std::span<Real> gradient) {
+                         std::span<Real> gradient, std::int64_t batch) {
     const std::size_t classes = probabilities_.size();
-    const auto images = static_cast<double>(labels.size());
+    const auto images = static_cast<double>(batch);
     BatchResult result;
     for (std::size_t n = 0; n < labels.size(); ++n) {
       const auto label = static_cast<std::size_t>(labels[n]);

@@ -66,20 +66,20 @@ class MpiGroup final : public Group {
   void sum(std::span<float> values) override { add_up(values, floats_); }
   void sum(std::span<double> values) override { add_up(values, doubles_); }
 
-  std::string share(std::string bytes) override {
+  std::string share(std::string bytes, int from) override {
     std::uint64_t size = bytes.size();
-    broadcast({reinterpret_cast<char*>(&size), sizeof size});
+    broadcast({reinterpret_cast<char*>(&size), sizeof size}, from);
     bytes.resize(size);
-    broadcast(bytes);
+    broadcast(bytes, from);
     return bytes;
   }
 
  private:
-  void broadcast(std::span<char> bytes) {
+  void broadcast(std::span<char> bytes, int from) {
     while (!bytes.empty()) {
       const std::size_t count = std::min(bytes.size(), kMostBytes);
       MPI_Request request;
-      MPI_Ibcast(bytes.data(), static_cast<int>(count), MPI_BYTE, 0, ranks_, &request);
+      MPI_Ibcast(bytes.data(), static_cast<int>(count), MPI_BYTE, from, ranks_, &request);
       wait(request);
       bytes = bytes.subspan(count);
     }

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <memory>
 #include <new>
 
@@ -20,7 +21,7 @@ Result<std::unique_ptr<Executable>> compile(const Network& network, const Weight
     return fail(ErrorCode::kInput, "these weights belong to another network");
   }
   const Recipe recipe{.batch_size = std::min(images, kBatch)};
-  DETOL_ASSIGN(std::unique_ptr<Executable> executable, row->compile(network, recipe));
+  DETOL_ASSIGN(std::unique_ptr<Executable> executable, row->compile(network, recipe, {}));
   executable->set_state({weights, {}});
   return executable;
 }
@@ -62,29 +63,31 @@ std::vector<float> normalised_images(const Dataset& data, Range range) {
   return images;
 }
 
-Score score(Executable& executable, const Dataset& data, const Normaliser& normaliser, Range range,
-            const std::function<bool()>& goes_on) {
+Score score(Executable& executable, const Scoring& scoring, const std::function<bool()>& goes_on) {
+  const Dataset& data = scoring.data;
   const auto size = static_cast<std::size_t>(data.info.task.input.elements());
   const std::span<float> images = executable.images();
   const std::span<std::int32_t> labels = executable.labels();
   const auto batch = static_cast<std::int64_t>(labels.size());
-  double loss = 0;
-  std::int64_t correct = 0;
+  const Shard share = shard_of(scoring.range.count, scoring.group);
+  double loss = 0, correct = 0;
   std::int64_t images_done = 0;
-  do {
-    const std::int64_t count = std::min(batch, range.count - images_done);
+  for (bool more = true; more && images_done < share.count; more = goes_on()) {
+    const std::int64_t count = std::min(batch, share.count - images_done);
     for (std::int64_t i = 0; i < count; ++i) {
-      const std::int64_t image = range.first + images_done + i;
-      normaliser.write(data.image(image), images.subspan(static_cast<std::size_t>(i) * size, size));
+      const std::int64_t image = scoring.range.first + share.first + images_done + i;
+      const auto at = static_cast<std::size_t>(i) * size;
+      scoring.normaliser.write(data.image(image), images.subspan(at, size));
       labels[static_cast<std::size_t>(i)] = data.labels[static_cast<std::size_t>(image)];
     }
     const BatchResult result = executable.evaluate(count);
     loss += result.loss * static_cast<double>(count);
-    correct += result.correct;
+    correct += static_cast<double>(result.correct);
     images_done += count;
-  } while (goes_on() && images_done < range.count);
-  const auto all = static_cast<double>(images_done);
-  return {loss / all, static_cast<double>(correct) / all, images_done};
+  }
+  std::array<double, 3> sums = {loss, correct, static_cast<double>(images_done)};
+  scoring.group.sum(std::span(sums));
+  return {sums[0] / sums[2], sums[1] / sums[2], static_cast<std::int64_t>(sums[2])};
 }
 
 Result<Score> score(const Network& network, const Weights& weights, const Dataset& data, Part part,
@@ -97,7 +100,7 @@ Result<Score> score(const Network& network, const Weights& weights, const Datase
   }
   return guarded([&]() -> Result<Score> {
     DETOL_ASSIGN(auto executable, compile(network, weights, range.count, backend));
-    return score(*executable, data, Normaliser(data), range, [] { return true; });
+    return score(*executable, {data, Normaliser(data), range}, [] { return true; });
   });
 }
 

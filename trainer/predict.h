@@ -24,11 +24,18 @@ struct Score {
   std::int64_t images = 0;
 };
 
-// Scores a range of the data with a compiled network. `goes_on` is asked after each batch;
-// once it says no, the score is that of the images so far.
-// REQUIRES: range.count > 0, `normaliser` made from `data`.
-Score score(Executable& executable, const Dataset& data, const Normaliser& normaliser, Range range,
-            const std::function<bool()>& goes_on);
+// A range of the data, scored by the ranks of a group, each a share of it.
+struct Scoring {
+  const Dataset& data;
+  const Normaliser& normaliser;  // made from `data`
+  Range range;
+  Group& group = alone();
+};
+
+// Scores with a compiled network. Every rank makes the call and gets the score over all of them.
+// `goes_on` is asked after each batch; once it says no, the rank stops there, and the score is
+// that of fewer images. REQUIRES: range.count > 0.
+Score score(Executable& executable, const Scoring& scoring, const std::function<bool()>& goes_on);
 
 // Scores one part of the data. Errors: kUsage for an unknown backend, kInput for a network that
 // the backend cannot run, that is made for other images, or that other weights belong to.

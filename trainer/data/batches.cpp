@@ -33,11 +33,12 @@ void Batches::start_epoch(int epoch) {
   epoch_.split(0).shuffle(std::span(order_));
 }
 
-void Batches::fill(std::int64_t step, std::span<float> images,
+void Batches::fill(std::int64_t step, const Shard& part, std::span<float> images,
                    std::span<std::int32_t> labels) const {
   const auto size = static_cast<std::size_t>(data_.info.task.input.elements());
-  const auto first = static_cast<std::size_t>(step * batch_size_);
-  for (std::size_t i = 0; i < static_cast<std::size_t>(batch_size_); ++i) {
+  assert(part.first + part.count <= batch_size_);
+  const auto first = static_cast<std::size_t>(step * batch_size_ + part.first);
+  for (std::size_t i = 0; i < static_cast<std::size_t>(part.count); ++i) {
     const std::size_t position = first + i;
     const std::int64_t image = order_[position];
     const std::span<float> out = images.subspan(i * size, size);

@@ -2,9 +2,9 @@
 
 // Batches: the training images of one trial in the order, crops and flips of each epoch.
 // Everything is drawn from (trial seed, epoch, position in the epoch), so an epoch is the
-// same whether or not its predecessors were trained in this process. A last incomplete
-// batch is dropped. Allocates in the constructor alone; reads the data set, which must
-// outlive it.
+// same whether or not its predecessors were trained in this process, and a part of a batch is
+// the same whoever trains the rest. A last incomplete batch is dropped. Allocates in the
+// constructor alone; reads the data set, which must outlive it.
 
 #include <cstdint>
 #include <span>
@@ -14,6 +14,7 @@
 #include "encodings/recipe.h"
 #include "trainer/data/augment.h"
 #include "trainer/dataset.h"
+#include "trainer/group.h"
 
 namespace detol {
 
@@ -27,8 +28,10 @@ class Batches {
   // Shuffles. Epochs count from 1.
   void start_epoch(int epoch);
 
-  // Batch `step` of the started epoch, counted from 0.
-  void fill(std::int64_t step, std::span<float> images, std::span<std::int32_t> labels) const;
+  // The part of batch `step` of the started epoch, counted from 0; what lies behind it in the
+  // spans stays as it is.
+  void fill(std::int64_t step, const Shard& part, std::span<float> images,
+            std::span<std::int32_t> labels) const;
 
  private:
   const Dataset& data_;

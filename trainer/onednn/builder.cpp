@@ -6,8 +6,12 @@
 
 namespace detol::onednn {
 
-Builder::Builder(const Network& network, const Recipe& recipe)
-    : network_(network), recipe_(recipe), parameters_(network, recipe) {
+Builder::Builder(const Network& network, const Recipe& recipe, const Placement& placement)
+    : network_(network),
+      recipe_(recipe),
+      group_(*placement.group),
+      parts_(parts_of(recipe.batch_size, placement)),
+      parameters_(network, recipe) {
   values_.resize(network_.nodes().size());
 }
 
@@ -141,7 +145,7 @@ void Builder::lower_backward() {
 }
 
 void Builder::place() {
-  parameters_.reserve(arena_);
+  parameters_.reserve(arena_, parts_.size() > 1);
   arena_.place();
   parameters_.bind();
   for (const std::unique_ptr<Call>& call : calls_) call->bind();

@@ -39,16 +39,20 @@ struct Value {
 struct Turn {
   bool training = true;
   StepSettings settings;
+  Shard part;  // the images before and in this run; the buffers may hold more than part.count
 };
 
 using Run = std::function<void(const Turn&)>;
 
 class Builder {
  public:
-  Builder(const Network& network, const Recipe& recipe);
+  Builder(const Network& network, const Recipe& recipe, const Placement& placement);
 
   const Node& node(NodeId id) const { return network_.nodes()[id]; }
-  std::int64_t batch() const { return recipe_.batch_size; }
+  std::span<const Shard> parts() const { return parts_; }
+  std::int64_t batch() const { return parts_.front().count; }  // images that a run has room for
+  Group& group() const { return group_; }
+  bool syncs_norms() const { return recipe_.sync_batch_norm && group_.size() > 1; }
   Parameters& parameters() { return parameters_; }
   const Parameters& parameters() const { return parameters_; }
   Arena& arena() { return arena_; }
@@ -103,6 +107,8 @@ class Builder {
 
   const Network network_;
   const Recipe recipe_;
+  Group& group_;
+  const std::vector<Shard> parts_;
   Arena arena_;
   Parameters parameters_;
   std::deque<Value> storage_;

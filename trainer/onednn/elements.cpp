@@ -75,11 +75,13 @@ struct Mask {
   Relayout copy;
   Layout layout;
   std::size_t floats;  // of the plain layout
+  std::int64_t image;  // floats of one
   NodeId node;
   double rate;
 
   void draw(const Turn& turn, float* plain, float* mask) const {
-    const DropoutStream stream{turn.settings.seed, turn.settings.step, node};
+    const DropoutStream stream{turn.settings.seed, turn.settings.step, node,
+                               turn.part.first * image};
     draw_dropout_mask(stream, rate, {plain, floats});
     if (layout == Layout::kBlocked) to_blocked(copy, plain, mask);
   }
@@ -159,6 +161,7 @@ Result<void> lower_dropout(Builder& b, const Unit& unit) {
   const Mask mask{{b.batch(), x.shape, machine().lanes()},
                   x.layout,
                   plain_floats,
+                  x.shape.elements(),
                   unit.node,
                   b.node(unit.node).layer.rate};
   const std::size_t floats = b.floats(y);

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cassert>
 #include <new>
 
@@ -23,9 +24,10 @@ constexpr Lower kLowerings[] = {
 
 class OnednnExecutable final : public Executable {
  public:
-  OnednnExecutable(const Network& network, const Recipe& recipe)
-      : builder_(network, recipe),
-        batch_(recipe.batch_size),
+  OnednnExecutable(const Network& network, const Recipe& recipe, const Placement& placement)
+      : builder_(network, recipe, placement),
+        whole_batch_(recipe.batch_size),
+        batch_(builder_.batch()),
         classes_(network.output().shape.elements()),
         loss_(classes_, recipe.label_smoothing),
         plain_loss_(classes_, 0) {}
@@ -42,6 +44,7 @@ class OnednnExecutable final : public Executable {
     return {};
   }
 
+  std::span<const Shard> parts() const override { return builder_.parts(); }
   std::span<float> images() override {
     return {images_->as<float>(), static_cast<std::size_t>(batch_ * image_floats_)};
   }
@@ -52,18 +55,32 @@ class OnednnExecutable final : public Executable {
     return {logits_->as<float>(), static_cast<std::size_t>(batch_ * classes_)};
   }
 
-  BatchResult train_step(const StepSettings& settings) override {
-    builder_.run(0, builder_.size(), {true, settings});
-    builder_.parameters().update(settings);
+  BatchResult accumulate(const StepSettings& settings, const Shard& part) override {
+    const auto unused = images().subspan(static_cast<std::size_t>(part.count * image_floats_));
+    std::ranges::fill(unused, 0.0f);  // stays finite all the way, so that its gradients are zero
+    builder_.run(0, builder_.size(), {true, settings, part});
+    if (parts().size() > 1) builder_.parameters().accumulate();
     return result_;
+  }
+
+  void update(const StepSettings& settings) override {
+    builder_.group().sum(builder_.parameters().gradients());
+    builder_.parameters().update(settings);
+  }
+
+  void share_statistics() override {
+    const std::span<float> statistics = builder_.parameters().statistics();
+    if (builder_.group().rank() != 0) std::ranges::fill(statistics, 0.0f);
+    builder_.group().sum(statistics);
   }
 
   BatchResult evaluate(std::int64_t count) override {
     assert(count > 0 && count <= batch_);
-    builder_.run(0, loss_step_, {false, {}});
+    builder_.run(0, loss_step_, {false, {}, {0, count}});
     const auto images = static_cast<std::size_t>(count);
     return plain_loss_(logits().first(images * static_cast<std::size_t>(classes_)),
-                       std::span<const std::int32_t>(labels()).first(images), std::span<float>());
+                       std::span<const std::int32_t>(labels()).first(images), std::span<float>(),
+                       count);
   }
 
   TrainingState state() const override { return builder_.parameters().state(); }
@@ -85,14 +102,22 @@ class OnednnExecutable final : public Executable {
     logits_ = logits.data;
     builder_.arena().use(logits_, Arena::kAlways);
     Buffer* gradient = logits.needs_gradient ? builder_.add_gradient(logits) : logits_;
-    builder_.step({logits_, gradient}, [this, gradient, wanted = logits.needs_gradient](auto&) {
-      const auto floats = static_cast<std::size_t>(wanted ? batch_ * classes_ : 0);
-      result_ = loss_(this->logits(), labels(), std::span<float>(gradient->as<float>(), floats));
-    });
+    builder_.step(
+        {logits_, gradient}, [this, gradient, wanted = logits.needs_gradient](auto& turn) {
+          const auto images = static_cast<std::size_t>(turn.part.count);
+          const auto floats = static_cast<std::size_t>(wanted ? batch_ * classes_ : 0);
+          const std::span<float> all(gradient->as<float>(), floats);
+          const std::size_t used = wanted ? images * static_cast<std::size_t>(classes_) : 0;
+          result_ = loss_(this->logits().first(images * static_cast<std::size_t>(classes_)),
+                          std::span<const std::int32_t>(labels()).first(images), all.first(used),
+                          whole_batch_);
+          std::ranges::fill(all.subspan(used), 0.0f);
+        });
   }
 
   Builder builder_;
-  const std::int64_t batch_, classes_;
+  const std::int64_t whole_batch_;      // images of all ranks
+  const std::int64_t batch_, classes_;  // images of a run
   std::int64_t image_floats_ = 0;
   std::size_t loss_step_ = 0;
   Buffer *images_ = nullptr, *labels_ = nullptr, *logits_ = nullptr;
@@ -109,9 +134,10 @@ void forget_compiled() {
   dnnl::set_primitive_cache_capacity(onednn::kCachedPrimitives);
 }
 
-Result<std::unique_ptr<Executable>> compile_onednn(const Network& network, const Recipe& recipe) {
+Result<std::unique_ptr<Executable>> compile_onednn(const Network& network, const Recipe& recipe,
+                                                   const Placement& placement) {
   try {
-    auto executable = std::make_unique<onednn::OnednnExecutable>(network, recipe);
+    auto executable = std::make_unique<onednn::OnednnExecutable>(network, recipe, placement);
     DETOL_TRY(executable->compile(network));
     return executable;
   } catch (const dnnl::error& error) {

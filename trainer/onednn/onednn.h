@@ -9,7 +9,8 @@
 namespace detol {
 
 // The backend's row.
-Result<std::unique_ptr<Executable>> compile_onednn(const Network& network, const Recipe& recipe);
+Result<std::unique_ptr<Executable>> compile_onednn(const Network& network, const Recipe& recipe,
+                                                   const Placement& placement);
 
 // Empties the cache of compiled primitives, as in a fresh process. For measuring.
 void forget_compiled();

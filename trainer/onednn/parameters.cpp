@@ -74,16 +74,19 @@ void Parameters::assign_offsets() {
   }
 }
 
-void Parameters::reserve(Arena& arena) {
+void Parameters::reserve(Arena& arena, bool accumulates) {
   assign_offsets();
   weights_ = arena.make_persistent(bytes());
   gradients_ = arena.make_persistent(bytes());
+  if (accumulates) sum_ = arena.make_persistent(bytes());
   const int moments = recipe_.optimizer == "adamw" ? 2 : 1;
   for (int i = 0; i < moments; ++i) moments_.push_back(arena.make_persistent(bytes()));
 }
 
 void Parameters::bind() {
-  for (const Buffer* flat : {weights_, gradients_}) std::memset(flat->data, 0, bytes());
+  for (const Buffer* flat : {weights_, gradients_, sum_}) {
+    if (flat != nullptr) std::memset(flat->data, 0, bytes());
+  }
   for (const Buffer* flat : moments_) std::memset(flat->data, 0, bytes());
   for (Parameter& parameter : parameters_) {
     const std::size_t offset = parameter.offset * sizeof(float);
@@ -92,21 +95,34 @@ void Parameters::bind() {
   }
 }
 
+void Parameters::accumulate() {
+  machine().kernels->add(sum_->as<float>(), gradients_->as<float>(), sum_->as<float>(), trainable_);
+}
+
+std::span<float> Parameters::gradients() {
+  return {(sum_ != nullptr ? sum_ : gradients_)->as<float>(), trainable_};
+}
+
+std::span<float> Parameters::statistics() {
+  return {weights_->as<float>() + trainable_, floats_ - trainable_};
+}
+
 void Parameters::update(const StepSettings& settings) {
   update_range(settings, 0, decaying_, recipe_.weight_decay);
   update_range(settings, decaying_, trainable_, 0);
+  if (sum_ != nullptr) std::memset(sum_->data, 0, bytes());
 }
 
 void Parameters::update_range(const StepSettings& settings, std::size_t first, std::size_t end,
                               double decay) {
   const Kernels& kernels = *machine().kernels;
   float* weights = weights_->as<float>() + first;
-  const float* gradients = gradients_->as<float>() + first;
+  const float* by = gradients().data() + first;
   float* moment = moments_[0]->as<float>() + first;
   const auto lr = static_cast<float>(settings.lr), momentum = static_cast<float>(recipe_.momentum);
   if (moments_.size() == 1) {
     const SgdStep step{lr, momentum, static_cast<float>(decay), recipe_.nesterov};
-    return kernels.sgd(step, weights, gradients, moment, end - first);
+    return kernels.sgd(step, weights, by, moment, end - first);
   }
   const auto steps = static_cast<double>(settings.step + 1);
   const AdamStep step{lr,
@@ -116,7 +132,7 @@ void Parameters::update_range(const StepSettings& settings, std::size_t first, s
                       static_cast<float>(decay),
                       static_cast<float>(1 - std::pow(recipe_.momentum, steps)),
                       static_cast<float>(1 - std::pow(recipe_.beta2, steps))};
-  kernels.adamw(step, weights, gradients, moment, moments_[1]->as<float>() + first, end - first);
+  kernels.adamw(step, weights, by, moment, moments_[1]->as<float>() + first, end - first);
 }
 
 TrainingState Parameters::state() const {

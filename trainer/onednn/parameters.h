@@ -33,11 +33,18 @@ class Parameters {
   Parameter* claim(NodeId node, std::string_view name);
 
   // Makes the flat buffers. REQUIRES: every tensor was claimed.
-  void reserve(Arena& arena);
+  void reserve(Arena& arena, bool accumulates);
   // After Arena::place(): zeros everything.
   void bind();
 
-  void update(const StepSettings& settings);  // the optimiser's step
+  // Adds the gradients that the backward steps left to those of earlier parts of this batch.
+  // REQUIRES: reserved to accumulate.
+  void accumulate();
+  // All gradients of this batch, one flat run of floats.
+  std::span<float> gradients();
+  std::span<float> statistics();  // the running ones
+  // The optimiser's step by gradients(); the next batch starts from zero.
+  void update(const StepSettings& settings);
   TrainingState state() const;
   void set_state(const TrainingState& state);
 
@@ -53,6 +60,7 @@ class Parameters {
   std::size_t trainable_ = 0;         // then the other trainable ones,
   std::size_t floats_ = 0;            // then running statistics
   Buffer *weights_ = nullptr, *gradients_ = nullptr;
+  Buffer* sum_ = nullptr;  // of gradients over parts, where there are several
   std::vector<Buffer*> moments_;
 };
 

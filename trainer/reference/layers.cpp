@@ -77,15 +77,25 @@ void for_channel(const Turn<Real>& t, std::int64_t channel, Visit visit) {
   }
 }
 
+// Over all ranks of the norm's group.
+template <typename Real>
+Real summed(const Turn<Real>& t, Real value) {
+  auto sum = static_cast<double>(value);
+  t.norm_group->sum(std::span(&sum, 1));
+  return static_cast<Real>(sum);
+}
+
 template <typename Real>
 Moments<Real> moments_of(const Turn<Real>& t, std::int64_t channel) {
   Moments<Real> m;
-  m.count = static_cast<Real>(t.images * t.output.shape.height * t.output.shape.width);
+  m.count = summed(t, static_cast<Real>(t.images * t.output.shape.height * t.output.shape.width));
   for_channel(t, channel, [&](auto... at) { m.mean += t.inputs[0].at(at...) / m.count; });
+  m.mean = summed(t, m.mean);
   for_channel(t, channel, [&](auto... at) {
     const Real d = t.inputs[0].at(at...) - m.mean;
     m.variance += d * d / m.count;
   });
+  m.variance = summed(t, m.variance);
   return m;
 }
 
@@ -128,6 +138,8 @@ void batch_norm_backward(const Turn<Real>& t) {
     });
     t.parameter_gradients[0][c] += gamma_gradient;
     t.parameter_gradients[1][c] += beta_gradient;
+    gamma_gradient = summed(t, gamma_gradient);
+    beta_gradient = summed(t, beta_gradient);
     for_channel(t, channel, [&](auto... at) {
       const Real normal = (t.inputs[0].at(at...) - m.mean) * inverse;
       const Real centred =

@@ -10,6 +10,7 @@
 
 #include "encodings/layer.h"
 #include "trainer/dropout.h"
+#include "trainer/group.h"
 
 namespace detol::reference {
 
@@ -31,6 +32,7 @@ struct Turn {
   std::int64_t images = 0;
   bool training = true;
   DropoutStream dropout;
+  Group* norm_group = &alone();  // whose images batch norm measures together
   std::vector<View<Real>> inputs;
   std::vector<View<Real>> input_gradients;
   View<Real> output;

@@ -49,12 +49,14 @@ struct Update {
 template <typename Real>
 class ReferenceExecutable final : public Reference<Real> {
  public:
-  ReferenceExecutable(const Network& network, const Recipe& recipe)
+  ReferenceExecutable(const Network& network, const Recipe& recipe, const Placement& placement)
       : network_(network),
         recipe_(recipe),
+        group_(*placement.group),
+        parts_(parts_of(recipe.batch_size, placement)),
         specs_(network.parameters()),
         images_(elements(network.input_shape())),
-        labels_(static_cast<std::size_t>(recipe.batch_size)),
+        labels_(static_cast<std::size_t>(parts_.front().count)),
         loss_(network.output().shape.elements(), recipe.label_smoothing),
         plain_loss_(network.output().shape.elements(), 0) {
     for (const Node& node : network.nodes()) {
@@ -69,6 +71,7 @@ class ReferenceExecutable final : public Reference<Real> {
     logits_.resize(activations_.back().size());
   }
 
+  std::span<const Shard> parts() const override { return parts_; }
   std::span<float> images() override { return images_; }
   std::span<std::int32_t> labels() override { return labels_; }
   std::span<const float> logits() const override { return logits_; }
@@ -76,33 +79,48 @@ class ReferenceExecutable final : public Reference<Real> {
   const Tensors<Real>& gradients() const override { return gradients_; }
 
   BatchResult differentiate(const StepSettings& settings) override {
-    run_forward(recipe_.batch_size, true, settings);
-    for (auto* tensors : {&gradients_, &activation_gradients_}) {
-      for (std::vector<Real>& tensor : *tensors) std::fill(tensor.begin(), tensor.end(), Real{0});
-    }
-    const BatchResult result = loss_(std::span<const Real>(activations_.back()), labels_,
-                                     std::span<Real>(activation_gradients_.back()));
+    set_to_zero(gradients_);
+    return accumulate(settings, parts_.front());
+  }
+
+  BatchResult accumulate(const StepSettings& settings, const Shard& part) override {
+    run_forward({part, true, settings});
+    set_to_zero(activation_gradients_);
+    const auto images = static_cast<std::size_t>(part.count), all = images * classes();
+    const BatchResult result =
+        loss_(std::span<const Real>(activations_.back()).first(all),
+              std::span<const std::int32_t>(labels_).first(images),
+              std::span<Real>(activation_gradients_.back()).first(all), recipe_.batch_size);
     for (NodeId id = network_.nodes().size(); id-- > 0;) {
-      reference::backward(turn(id, recipe_.batch_size, true, settings));
+      reference::backward(turn(id, {part, true, settings}));
     }
     return result;
   }
 
-  BatchResult train_step(const StepSettings& settings) override {
-    const BatchResult result = differentiate(settings);
+  void update(const StepSettings& settings) override {
     for (std::size_t i = 0; i < specs_.size(); ++i) {
-      if (specs_[i].spec.trainable) update(i, settings);
+      if (!specs_[i].spec.trainable) continue;
+      group_.sum(std::span(gradients_[i]));
+      update_tensor(i, settings);
     }
-    return result;
+    set_to_zero(gradients_);
+  }
+
+  void share_statistics() override {
+    for (std::size_t i = 0; i < specs_.size(); ++i) {
+      if (specs_[i].spec.trainable) continue;
+      if (group_.rank() != 0) std::fill(parameters_[i].begin(), parameters_[i].end(), Real{0});
+      group_.sum(std::span(parameters_[i]));
+    }
   }
 
   BatchResult evaluate(std::int64_t count) override {
-    assert(count > 0 && count <= recipe_.batch_size);
-    run_forward(count, false, {});
+    assert(count > 0 && count <= std::ssize(labels_));
+    run_forward({{0, count}, false, {}});
     const auto images = static_cast<std::size_t>(count);
-    const std::size_t classes = logits_.size() / labels_.size();
-    return plain_loss_(std::span<const Real>(activations_.back()).first(images * classes),
-                       std::span<const std::int32_t>(labels_).first(images), std::span<Real>());
+    return plain_loss_(std::span<const Real>(activations_.back()).first(images * classes()),
+                       std::span<const std::int32_t>(labels_).first(images), std::span<Real>(),
+                       count);
   }
 
   TrainingState state() const override {
@@ -143,9 +161,21 @@ class ReferenceExecutable final : public Reference<Real> {
   }
 
  private:
-  std::size_t elements(const Shape& shape) const {
-    return static_cast<std::size_t>(recipe_.batch_size * shape.elements());
+  struct Pass {
+    Shard part;
+    bool training = true;
+    const StepSettings& settings;
+  };
+
+  static void set_to_zero(Tensors<Real>& tensors) {
+    for (std::vector<Real>& tensor : tensors) std::fill(tensor.begin(), tensor.end(), Real{0});
   }
+
+  std::size_t elements(const Shape& shape) const {
+    return static_cast<std::size_t>(parts_.front().count * shape.elements());
+  }
+
+  std::size_t classes() const { return logits_.size() / labels_.size(); }
 
   View<Real> view(Tensors<Real>& tensors, NodeId id, std::int64_t count) {
     const Shape& shape = network_.nodes()[id].shape;
@@ -153,10 +183,22 @@ class ReferenceExecutable final : public Reference<Real> {
     return {shape, std::span<Real>(tensors[id]).first(used)};
   }
 
-  Turn<Real> turn(NodeId id, std::int64_t count, bool training, const StepSettings& settings) {
+  Turn<Real> turn(NodeId id, const Pass& pass) {
     const Node& node = network_.nodes()[id];
-    Turn<Real> turn{node.layer, count, training, {settings.seed, settings.step, id}, {}, {}, {},
-                    {},         {},    {}};
+    const std::int64_t count = pass.part.count, first = pass.part.first * node.shape.elements();
+    const StepSettings& settings = pass.settings;
+    Turn<Real> turn{node.layer,
+                    count,
+                    pass.training,
+                    {settings.seed, settings.step, id, first},
+                    {},
+                    {},
+                    {},
+                    {},
+                    {},
+                    {},
+                    {}};
+    if (recipe_.sync_batch_norm) turn.norm_group = &group_;
     for (NodeId input : node.inputs) {
       turn.inputs.push_back(view(activations_, input, count));
       turn.input_gradients.push_back(view(activation_gradients_, input, count));
@@ -171,17 +213,17 @@ class ReferenceExecutable final : public Reference<Real> {
     return turn;
   }
 
-  void run_forward(std::int64_t count, bool training, const StepSettings& settings) {
+  void run_forward(const Pass& pass) {
     std::copy(images_.begin(), images_.end(), activations_.front().begin());
     for (NodeId id = 0; id < network_.nodes().size(); ++id) {
-      reference::forward(turn(id, count, training, settings));
+      reference::forward(turn(id, pass));
     }
     for (std::size_t i = 0; i < logits_.size(); ++i) {
       logits_[i] = static_cast<float>(activations_.back()[i]);
     }
   }
 
-  void update(std::size_t i, const StepSettings& settings) {
+  void update_tensor(std::size_t i, const StepSettings& settings) {
     const Update<Real> rule{recipe_, settings, specs_[i].spec.decays};
     for (std::size_t k = 0; k < parameters_[i].size(); ++k) {
       if (moments_.size() == 2) {
@@ -200,6 +242,8 @@ class ReferenceExecutable final : public Reference<Real> {
 
   const Network network_;
   const Recipe recipe_;
+  Group& group_;
+  const std::vector<Shard> parts_;
   const std::vector<NetworkParameter> specs_;
   std::vector<float> images_;
   std::vector<std::int32_t> labels_;
@@ -213,16 +257,19 @@ class ReferenceExecutable final : public Reference<Real> {
 }  // namespace
 
 template <typename Real>
-std::unique_ptr<Reference<Real>> make_reference(const Network& network, const Recipe& recipe) {
-  return std::make_unique<ReferenceExecutable<Real>>(network, recipe);
+std::unique_ptr<Reference<Real>> make_reference(const Network& network, const Recipe& recipe,
+                                                const Placement& placement) {
+  return std::make_unique<ReferenceExecutable<Real>>(network, recipe, placement);
 }
 
-template std::unique_ptr<Reference<float>> make_reference(const Network&, const Recipe&);
-template std::unique_ptr<Reference<double>> make_reference(const Network&, const Recipe&);
+template std::unique_ptr<Reference<float>> make_reference(const Network&, const Recipe&,
+                                                          const Placement&);
+template std::unique_ptr<Reference<double>> make_reference(const Network&, const Recipe&,
+                                                           const Placement&);
 
-Result<std::unique_ptr<Executable>> compile_reference(const Network& network,
-                                                      const Recipe& recipe) {
-  return make_reference<float>(network, recipe);
+Result<std::unique_ptr<Executable>> compile_reference(const Network& network, const Recipe& recipe,
+                                                      const Placement& placement) {
+  return make_reference<float>(network, recipe, placement);
 }
 
 }  // namespace detol

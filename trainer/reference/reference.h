@@ -16,7 +16,7 @@ namespace detol {
 template <typename Real>
 class Reference : public Executable {
  public:
-  // Forward and backward without the optimiser's step; leaves gradients().
+  // accumulate() of a whole batch, from zero; leaves gradients().
   virtual BatchResult differentiate(const StepSettings& settings) = 0;
   virtual std::vector<std::vector<Real>>& parameters() = 0;
   virtual const std::vector<std::vector<Real>>& gradients() const = 0;
@@ -24,9 +24,11 @@ class Reference : public Executable {
 
 // Real is float or double. Throws std::bad_alloc when memory is short.
 template <typename Real>
-std::unique_ptr<Reference<Real>> make_reference(const Network& network, const Recipe& recipe);
+std::unique_ptr<Reference<Real>> make_reference(const Network& network, const Recipe& recipe,
+                                                const Placement& placement = {});
 
 // The backend's row: float.
-Result<std::unique_ptr<Executable>> compile_reference(const Network& network, const Recipe& recipe);
+Result<std::unique_ptr<Executable>> compile_reference(const Network& network, const Recipe& recipe,
+                                                      const Placement& placement);
 
 }  // namespace detol
