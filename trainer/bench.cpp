@@ -35,7 +35,7 @@ Network network_of(std::string_view name) {
 std::unique_ptr<Executable> compiled(const Network& network, std::int64_t batch) {
   Recipe recipe;
   recipe.batch_size = batch;
-  return compile_onednn(network, recipe).value();
+  return compile_onednn(network, recipe, {}).value();
 }
 
 // With weights and a batch of noise: arithmetic takes as long for noise as for pictures.

@@ -5,11 +5,16 @@
 // Reproducible to the bit however often a trial is interrupted: batches are a function of
 // (seed, epoch, position), dropout of (seed, step), the learning rate of the step, and
 // everything else is in the checkpoint.
+//
+// In a group all ranks train and validate together, and every decision is the same on each: those
+// of the numbers because the numbers are, those of the leader, who alone reads and writes
+// checkpoints, reports, and is asked to suspend, because they are agreed on.
 
 #include "trainer/train.h"
 
 #include <fmt/format.h>
 
+#include <array>
 #include <cmath>
 #include <limits>
 #include <optional>
@@ -20,7 +25,9 @@
 #include "core/fault.h"
 #include "core/hash.h"
 #include "core/log.h"
+#include "trainer/agreement.h"
 #include "trainer/checkpoint.h"
+#include "trainer/checkpoint_format.h"
 #include "trainer/data/batches.h"
 #include "trainer/predict.h"
 #include "trainer/schedule.h"
@@ -50,12 +57,12 @@ std::optional<Evaluation> end_of(Verdict verdict) {
 // Everything that the numbers of a job depend on: a checkpoint of another is not continued.
 std::uint64_t hash_of(const Job& job, const Dataset& data, std::string_view backend) {
   const Recipe& r = job.candidate.recipe;
-  return hash64(fmt::format("{} {} {} {} | {} {} {} {} {} {} {} {} | {} {} {} {} {} {} {} | {} {}",
-                            job.candidate.arch_hash, job.seed, data.info.fingerprint, backend,
-                            r.optimizer, r.lr, r.momentum, r.nesterov, r.beta2, r.epsilon,
-                            r.weight_decay, r.batch_size, r.epochs, r.loss, r.label_smoothing,
-                            r.schedule, r.warmup_epochs, r.precision, r.deterministic,
-                            r.crop_padding, r.horizontal_flip));
+  return hash64(
+      fmt::format("{} {} {} {} | {} {} {} {} {} {} {} {} | {} {} {} {} {} {} {} {} | {} {}",
+                  job.candidate.arch_hash, job.seed, data.info.fingerprint, backend, r.optimizer,
+                  r.lr, r.momentum, r.nesterov, r.beta2, r.epsilon, r.weight_decay, r.batch_size,
+                  r.epochs, r.loss, r.label_smoothing, r.schedule, r.warmup_epochs, r.precision,
+                  r.deterministic, r.sync_batch_norm, r.crop_padding, r.horizontal_flip));
 }
 
 // The seconds of its life, added to `total`.
@@ -78,12 +85,38 @@ class Training {
         recipe_(parts.recipe),
         data_(parts.data),
         executable_(parts.executable),
+        group_(parts.group),
         control_(parts.control),
         batches_(parts.data, parts.recipe, parts.job.seed),
         normaliser_(parts.data) {}
 
-  // Begins behind the furthest checkpoint of the job, or with fresh weights.
-  Result<void> start(std::uint64_t job_hash) {
+  // Begins where the leader can: the other ranks may not see its disk.
+  Ending start(std::uint64_t job_hash) {
+    DETOL_ASSIGN(auto end, led([&] { return find_start(job_hash); }));
+    if (end) return end;
+    return agree(guarded(job_, [&] { return take_start(); }), group_);
+  }
+
+  Result<Evaluation> run(const Reporter& report) {
+    DETOL_ASSIGN(auto end, led([&] { return tell_history(report); }));
+    while (!end && at_.epoch < recipe_.epochs) {
+      end = train_epoch();
+      if (end && end->end == Evaluation::End::kFailed) return *end;
+      const bool stopped = end.has_value();
+      DETOL_ASSIGN(end, led([&] { return stopped ? keep_position() : keep_epoch(report); }));
+    }
+    return end.value_or(Evaluation{.end = Evaluation::End::kFinished, .reason = {}});
+  }
+
+ private:
+  // What the leader alone does; how it ends concerns every rank.
+  Ending led(const std::function<Ending()>& action) {
+    return agree(is_leader() ? guarded(job_, action) : Ending(), group_);
+  }
+  bool is_leader() const { return group_.rank() == 0; }
+
+  // Behind the furthest checkpoint of the job, or with fresh weights.
+  Ending find_start(std::uint64_t job_hash) {
     DETOL_ASSIGN(std::optional<Checkpoint> found, newest_checkpoint(job_.folder, job_.attempt));
     if (found && continues(*found, job_hash)) {
       at_ = std::move(*found);
@@ -98,27 +131,20 @@ class Training {
                        .history = {},
                        .state = {initial_weights(job_.candidate.network, job_.seed), {}}};
     }
+    start_ = group_.size() > 1 ? to_bytes(at_) : std::string();
+    return std::nullopt;
+  }
+
+  Ending take_start() {
+    if (group_.size() > 1) {
+      auto shared = from_bytes(group_.share(std::exchange(start_, {})));
+      if (!shared) return fail(ErrorCode::kInternal, shared.error().reason);
+      at_ = std::move(*shared);
+    }
     executable_.set_state(at_.state);
-    return {};
+    return std::nullopt;
   }
 
-  Result<Evaluation> run(const Reporter& report) {
-    for (const EpochReport& known : at_.history) {
-      if (auto end = tell(known, report)) return *end;
-    }
-    while (at_.epoch < recipe_.epochs) {
-      const auto end = train_epoch();
-      if (end && end->end == Evaluation::End::kFailed) return *end;
-      if (end) return keep_position();
-      fault("train.epoch");
-      DETOL_TRY(keep());
-      fault("train.report");
-      if (auto over = tell(at_.history.back(), report)) return *over;
-    }
-    return Evaluation{.end = Evaluation::End::kFinished, .reason = {}};
-  }
-
- private:
   bool continues(const Checkpoint& found, std::uint64_t job_hash) const {
     const std::int64_t steps = batches_.steps_per_epoch();
     if (found.trial == job_.trial && found.job_hash == job_hash &&
@@ -137,15 +163,29 @@ class Training {
     return end_of(report(epoch));
   }
 
+  Ending tell_history(const Reporter& report) const {
+    for (const EpochReport& known : at_.history) {
+      if (auto end = tell(known, report)) return end;
+    }
+    return std::nullopt;
+  }
+
   Result<void> keep() {
     at_.state = executable_.state();
     return write_checkpoint(job_.folder, at_);
   }
 
   // Where a later attempt goes on; at an epoch's start its checkpoint is there already.
-  Result<Evaluation> keep_position() {
+  Ending keep_position() {
     if (at_.part.steps > 0) DETOL_TRY(keep());
     return suspended();
+  }
+
+  Ending keep_epoch(const Reporter& report) {
+    fault("train.epoch");
+    DETOL_TRY(keep());
+    fault("train.report");
+    return tell(at_.history.back(), report);
   }
 
   // Trains and validates the rest of the next epoch; a value if the candidate failed there or
@@ -155,40 +195,68 @@ class Training {
     const Range range = range_of(data_.info, Part::kValidation);
     const Score validation = [&] {
       const Spent spent(at_.part.train_s);
-      return score(executable_, data_, normaliser_, range, [this] {
+      executable_.share_statistics();
+      return score(executable_, {data_, normaliser_, range, group_}, [this] {
         raise_progress();
-        return !control_.suspend;
+        return !wants_suspension();
       });
     }();
     if (validation.images < range.count) return suspended();
     if (!std::isfinite(validation.loss)) return diverged("validation", validation.loss);
-    finish_epoch(validation);
+    record(validation);
     return std::nullopt;
   }
 
   std::optional<Evaluation> train_steps() {
     EpochPart& part = at_.part;
     const Spent spent(part.train_s);
-    const std::uint64_t dropout_seed = hash_combine(job_.seed, kDropoutStream);
-    const std::int64_t steps = batches_.steps_per_epoch();
     batches_.start_epoch(at_.epoch + 1);
-    while (part.steps < steps) {
-      if (control_.suspend) return suspended();
-      batches_.fill(part.steps, executable_.images(), executable_.labels());
-      const double lr = learning_rate(recipe_, at_.step, steps);
-      BatchResult result = executable_.train_step({lr, at_.step, dropout_seed});
-      disturb(result);
+    bool suspend = together({}).suspend;
+    while (part.steps < batches_.steps_per_epoch()) {
+      if (suspend) return suspended();
+      const StepResult step = together(train_batch());
       raise_progress();
-      if (!std::isfinite(result.loss)) return diverged("training", result.loss);
-      part.loss += result.loss;
-      part.correct += result.correct;
+      if (!std::isfinite(step.batch.loss)) return diverged("training", step.batch.loss);
+      part.loss += step.batch.loss;
+      part.correct += step.batch.correct;
       ++part.steps;
       ++at_.step;
+      suspend = step.suspend;
     }
     return std::nullopt;
   }
 
-  void finish_epoch(const Score& validation) {
+  // This rank's share of the next step.
+  BatchResult train_batch() {
+    const StepSettings settings{learning_rate(recipe_, at_.step, batches_.steps_per_epoch()),
+                                at_.step, hash_combine(job_.seed, kDropoutStream)};
+    BatchResult share;
+    for (const Shard& part : executable_.parts()) {
+      batches_.fill(at_.part.steps, part, executable_.images(), executable_.labels());
+      const BatchResult result = executable_.accumulate(settings, part);
+      share.loss += result.loss;
+      share.correct += result.correct;
+    }
+    executable_.update(settings);
+    disturb(share);
+    return share;
+  }
+
+  // What a step came to on all ranks, and whether the leader was asked to suspend.
+  struct StepResult {
+    BatchResult batch;
+    bool suspend = false;
+  };
+  StepResult together(const BatchResult& share) {
+    std::array<double, 3> sums = {share.loss, static_cast<double>(share.correct),
+                                  wants_suspension() ? 1.0 : 0.0};
+    group_.sum(std::span(sums));
+    return {{sums[0], static_cast<std::int64_t>(sums[1])}, sums[2] != 0};
+  }
+
+  bool wants_suspension() const { return is_leader() && control_.suspend; }
+
+  void record(const Score& validation) {
     const EpochPart part = std::exchange(at_.part, {});
     const auto steps = static_cast<double>(part.steps);
     const double images = steps * static_cast<double>(recipe_.batch_size);
@@ -222,18 +290,28 @@ class Training {
   const Recipe& recipe_;
   const Dataset& data_;
   Executable& executable_;
+  Group& group_;
   Control& control_;
   Batches batches_;
   const Normaliser normaliser_;
-  Checkpoint at_;  // what the next checkpoint will say; its state is that of the last one
+  Checkpoint at_;      // what the next checkpoint will say; its state is that of the last one
+  std::string start_;  // the leader's, on its way to the others
 };
 
 }  // namespace
 
 Result<Evaluation> train(const TrainingParts& parts, const Reporter& report) {
-  Training training(parts);
-  DETOL_TRY(training.start(hash_of(parts.job, parts.data, parts.backend)));
-  return training.run(report);
+  std::optional<Training> training;
+  const Ending made = guarded(parts.job, [&]() -> Ending {
+    training.emplace(parts);
+    return std::nullopt;
+  });
+  DETOL_ASSIGN(auto end, agree(made, parts.group));
+  if (!end) {
+    DETOL_ASSIGN(end, training->start(hash_of(parts.job, parts.data, parts.backend)));
+  }
+  if (end) return *end;
+  return training->run(report);
 }
 
 }  // namespace detol

@@ -19,12 +19,13 @@ struct TrainingParts {
   const Dataset& data;
   std::string_view backend;  // that made the executable: other backends give other bits
   Executable& executable;    // fresh
+  Group& group;              // that the executable was compiled for
   Control& control;
 };
 
 // Continues from the job's furthest checkpoint, or begins, and trains until the epochs are done,
 // the reporter ends it, `control.suspend` is set or the candidate fails. Ends like
-// Evaluator::evaluate.
+// Evaluator::evaluate, on every rank of the group alike.
 Result<Evaluation> train(const TrainingParts& parts, const Reporter& report);
 
 }  // namespace detol

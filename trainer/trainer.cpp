@@ -1,13 +1,13 @@
 // The built-in trainer: loads the data once, then compiles and trains candidate after
-// candidate. What is the candidate's own fault is a result, not an error.
+// candidate. What is the candidate's own fault is a result, not an error. In a group what ends
+// one rank ends all, for the same reason.
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <new>
 #include <optional>
-#include <stdexcept>
 
+#include "trainer/agreement.h"
 #include "trainer/backend.h"
 #include "trainer/dataset.h"
 #include "trainer/evaluator.h"
@@ -23,40 +23,43 @@ Evaluation failed(Cause cause, std::string reason) {
 
 class Trainer final : public Evaluator {
  public:
-  Trainer(DataConfig config, const BackendRow& backend)
-      : config_(std::move(config)), backend_(backend) {}
+  Trainer(DataConfig config, const BackendRow& backend, Group& group)
+      : config_(std::move(config)), backend_(backend), group_(group) {}
 
   Result<Evaluation> evaluate(const Job& job, const Reporter& report, Control& control) override {
+    Recipe recipe = job.candidate.recipe;
+    std::unique_ptr<Executable> executable;
+    const Ending compiled = guarded(job, [&] { return compile(job, recipe, executable); });
+    DETOL_ASSIGN(const auto end, agree(compiled, group_));
+    if (end) return *end;
+    const TrainingParts parts{.job = job,
+                              .recipe = recipe,
+                              .data = *data_,
+                              .backend = backend_.name,
+                              .executable = *executable,
+                              .group = group_,
+                              .control = control};
+    return train(parts, report);
+  }
+
+ private:
+  Ending compile(const Job& job, Recipe& recipe, std::unique_ptr<Executable>& executable) {
     if (!data_) {
       DETOL_ASSIGN(data_, load_dataset(config_));
     }
     DETOL_TRY(check_task(job.candidate.network));
-    try {
-      return compile_and_train(job, report, control);
-    } catch (const std::bad_alloc&) {
-      return out_of_memory(job);
-    } catch (const std::length_error&) {  // a vector of more than its max_size
-      return out_of_memory(job);
-    }
-  }
-
- private:
-  Result<Evaluation> compile_and_train(const Job& job, const Reporter& report,
-                                       Control& control) const {
-    Recipe recipe = job.candidate.recipe;
     recipe.batch_size = std::min(recipe.batch_size, data_->info.training);
-    const auto executable = backend_.compile(job.candidate.network, recipe);
-    if (!executable) {
-      if (executable.error().code != ErrorCode::kInput) return tl::unexpected(executable.error());
-      return failed(Cause::kInvalid, executable.error().message);
+    if (recipe.batch_size < group_.size()) {
+      return failed(Cause::kInvalid,
+                    fmt::format("a batch of {} cannot be shared by the {} ranks of a group",
+                                recipe.batch_size, group_.size()));
     }
-    return detol::train({.job = job,
-                         .recipe = recipe,
-                         .data = *data_,
-                         .backend = backend_.name,
-                         .executable = **executable,
-                         .control = control},
-                        report);
+    auto compiled = backend_.compile(job.candidate.network, recipe, {&group_, job.micro_batches});
+    if (!compiled && compiled.error().code == ErrorCode::kInput) {
+      return failed(Cause::kInvalid, compiled.error().message);
+    }
+    DETOL_ASSIGN(executable, std::move(compiled));
+    return std::nullopt;
   }
 
   Result<void> check_task(const Network& network) const {
@@ -71,13 +74,9 @@ class Trainer final : public Evaluator {
                             to_text(network.input_shape()), network.output().shape.channels));
   }
 
-  static Evaluation out_of_memory(const Job& job) {
-    return failed(Cause::kOutOfMemory,
-                  fmt::format("out of memory; {} bytes were foreseen", job.candidate.cost.memory));
-  }
-
   const DataConfig config_;
   const BackendRow& backend_;
+  Group& group_;
   std::optional<Dataset> data_;
 };
 
@@ -86,7 +85,7 @@ class Trainer final : public Evaluator {
 Result<std::unique_ptr<Evaluator>> make_trainer(const DataConfig& data,
                                                 const TrainerOptions& options) {
   DETOL_ASSIGN(const BackendRow* backend, backend_called(options.backend));
-  return std::make_unique<Trainer>(data, *backend);
+  return std::make_unique<Trainer>(data, *backend, *options.group);
 }
 
 }  // namespace detol

@@ -14,7 +14,7 @@ namespace {
 
 std::unique_ptr<Executable> compiled(const BackendRow& row, const Network& network,
                                      const Recipe& recipe) {
-  auto executable = row.compile(network, recipe);
+  auto executable = row.compile(network, recipe, {});
   EXPECT_TRUE(executable.has_value()) << executable.error().message;
   return std::move(*executable);
 }
@@ -241,7 +241,7 @@ TEST(FastBackends, ThrowBadAllocWhenMemoryIsShort) {
   Recipe recipe;
   recipe.batch_size = 1 << 22;
   for (const BackendRow& row : backends().first(backends().size() - 1)) {
-    EXPECT_THROW((void)row.compile(network, recipe), std::bad_alloc) << row.name;
+    EXPECT_THROW((void)row.compile(network, recipe, {}), std::bad_alloc) << row.name;
   }
 }
 

@@ -62,7 +62,7 @@ TEST(Onednn, AllocatesNothingInAStep) {
       Recipe recipe;
       recipe.batch_size = 4;
       recipe.optimizer = optimizer;
-      const auto executable = backends().front().compile(network, recipe).value();
+      const auto executable = backends().front().compile(network, recipe, {}).value();
       executable->set_state({lived_in_weights(network, 1), {}});
       fill_batch(*executable, network.output().shape.channels, 2);
       executable->train_step({.lr = 0.1});
@@ -100,17 +100,17 @@ TEST(TrainingLoop, AllocatesNothingBetweenSteps) {
   const Normaliser normaliser(data);
   const Recipe recipe{.batch_size = 8, .epochs = 2, .crop_padding = 2, .horizontal_flip = true};
   const auto executable =
-      backends().front().compile(make_resnet({.input = {1, 16, 16}}), recipe).value();
+      backends().front().compile(make_resnet({.input = {1, 16, 16}}), recipe, {}).value();
   Batches batches(data, recipe, 1);
   executable->train_step({});  // in the first one of a process oneDNN sets itself up
   g_allocations = 0;
   g_counting = true;
   batches.start_epoch(1);
   for (std::int64_t step = 0; step < batches.steps_per_epoch(); ++step) {
-    batches.fill(step, executable->images(), executable->labels());
+    batches.fill(step, {0, 8}, executable->images(), executable->labels());
     executable->train_step({learning_rate(recipe, step, batches.steps_per_epoch()), step, 7});
   }
-  score(*executable, data, normaliser, {kTraining, kValidation}, [] {});
+  score(*executable, {data, normaliser, {kTraining, kValidation}}, [] { return true; });
   g_counting = false;
   EXPECT_EQ(g_allocations, 0);
 }

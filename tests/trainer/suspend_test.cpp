@@ -35,7 +35,7 @@ const Dataset& data() {
   return loaded;
 }
 
-// Asks for suspension after some number of calls of train_step and evaluate.
+// Asks for suspension after some number of calls of accumulate and evaluate.
 class Interrupting final : public Executable {
  public:
   Interrupting(Executable& inner, Control& control, std::int64_t calls)
@@ -45,10 +45,13 @@ class Interrupting final : public Executable {
 
   std::span<float> images() override { return inner_.images(); }
   std::span<std::int32_t> labels() override { return inner_.labels(); }
-  BatchResult train_step(const StepSettings& settings) override {
+  std::span<const Shard> parts() const override { return inner_.parts(); }
+  BatchResult accumulate(const StepSettings& settings, const Shard& part) override {
     count(1);
-    return inner_.train_step(settings);
+    return inner_.accumulate(settings, part);
   }
+  void update(const StepSettings& settings) override { inner_.update(settings); }
+  void share_statistics() override { inner_.share_statistics(); }
   BatchResult evaluate(std::int64_t images) override {
     count(1);
     return inner_.evaluate(images);
@@ -89,7 +92,7 @@ class Suspensions : public testing::TestWithParam<std::string> {
   // Asked to suspend after `calls` of its steps and batches of validation.
   Ran run(const Job& job, std::int64_t calls = 1'000'000) const {
     const auto executable = find_row(backends(), GetParam())
-                                ->compile(job.candidate.network, job.candidate.recipe)
+                                ->compile(job.candidate.network, job.candidate.recipe, {})
                                 .value();
     Control control;
     Interrupting interrupting(*executable, control, calls);
@@ -103,6 +106,7 @@ class Suspensions : public testing::TestWithParam<std::string> {
                             .data = data(),
                             .backend = GetParam(),
                             .executable = interrupting,
+                            .group = alone(),
                             .control = control},
                            report)
                          .value();

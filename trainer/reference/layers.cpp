@@ -16,10 +16,10 @@ constexpr double kStatisticsMomentum = 0.1;
 template <typename Real>
 void dense_forward(const Turn<Real>& t) {
   const auto inputs = static_cast<std::size_t>(t.inputs[0].shape.elements());
-  const auto outputs = static_cast<std::size_t>(t.layer.channels);
+  const auto outputs = static_cast<std::size_t>(t.layer->channels);
   for (std::size_t n = 0; n < static_cast<std::size_t>(t.images); ++n) {
     for (std::size_t o = 0; o < outputs; ++o) {
-      Real sum = t.layer.bias ? t.parameters[1][o] : Real{0};
+      Real sum = t.layer->bias ? t.parameters[1][o] : Real{0};
       for (std::size_t i = 0; i < inputs; ++i) {
         sum += t.parameters[0][o * inputs + i] * t.inputs[0].values[n * inputs + i];
       }
@@ -31,11 +31,11 @@ void dense_forward(const Turn<Real>& t) {
 template <typename Real>
 void dense_backward(const Turn<Real>& t) {
   const auto inputs = static_cast<std::size_t>(t.inputs[0].shape.elements());
-  const auto outputs = static_cast<std::size_t>(t.layer.channels);
+  const auto outputs = static_cast<std::size_t>(t.layer->channels);
   for (std::size_t n = 0; n < static_cast<std::size_t>(t.images); ++n) {
     for (std::size_t o = 0; o < outputs; ++o) {
       const Real g = t.output_gradient.values[n * outputs + o];
-      if (t.layer.bias) t.parameter_gradients[1][o] += g;
+      if (t.layer->bias) t.parameter_gradients[1][o] += g;
       for (std::size_t i = 0; i < inputs; ++i) {
         const std::size_t w = o * inputs + i;
         t.parameter_gradients[0][w] += g * t.inputs[0].values[n * inputs + i];
@@ -172,7 +172,7 @@ Real slope(Activation kind, Real x) {
 template <typename Real>
 void activation_forward(const Turn<Real>& t) {
   for (std::size_t i = 0; i < t.output.values.size(); ++i) {
-    t.output.values[i] = activate(t.layer.activation, t.inputs[0].values[i]);
+    t.output.values[i] = activate(t.layer->activation, t.inputs[0].values[i]);
   }
 }
 
@@ -180,7 +180,7 @@ template <typename Real>
 void activation_backward(const Turn<Real>& t) {
   for (std::size_t i = 0; i < t.output.values.size(); ++i) {
     t.input_gradients[0].values[i] +=
-        t.output_gradient.values[i] * slope(t.layer.activation, t.inputs[0].values[i]);
+        t.output_gradient.values[i] * slope(t.layer->activation, t.inputs[0].values[i]);
   }
 }
 
@@ -225,7 +225,7 @@ void scale_backward(const Turn<Real>& t) {
 template <typename Real>
 std::vector<float> mask_of(const Turn<Real>& t) {
   std::vector<float> mask(t.output.values.size());
-  draw_dropout_mask(t.dropout, t.layer.rate, mask);
+  draw_dropout_mask(t.dropout, t.layer->rate, mask);
   return mask;
 }
 
@@ -277,12 +277,12 @@ constexpr KindRow<Real> kKinds[] = {
 
 template <typename Real>
 void forward(const Turn<Real>& turn) {
-  kKinds<Real>[static_cast<std::size_t>(turn.layer.kind)].forward(turn);
+  kKinds<Real>[static_cast<std::size_t>(turn.layer->kind)].forward(turn);
 }
 
 template <typename Real>
 void backward(const Turn<Real>& turn) {
-  kKinds<Real>[static_cast<std::size_t>(turn.layer.kind)].backward(turn);
+  kKinds<Real>[static_cast<std::size_t>(turn.layer->kind)].backward(turn);
 }
 
 template void forward(const Turn<float>&);

@@ -28,7 +28,7 @@ struct View {
 // One layer's turn in a step. Gradients of inputs and parameters are added to, never set.
 template <typename Real>
 struct Turn {
-  const Layer& layer;
+  const Layer* layer = nullptr;
   std::int64_t images = 0;
   bool training = true;
   DropoutStream dropout;

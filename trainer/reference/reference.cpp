@@ -186,18 +186,11 @@ class ReferenceExecutable final : public Reference<Real> {
   Turn<Real> turn(NodeId id, const Pass& pass) {
     const Node& node = network_.nodes()[id];
     const std::int64_t count = pass.part.count, first = pass.part.first * node.shape.elements();
-    const StepSettings& settings = pass.settings;
-    Turn<Real> turn{node.layer,
-                    count,
-                    pass.training,
-                    {settings.seed, settings.step, id, first},
-                    {},
-                    {},
-                    {},
-                    {},
-                    {},
-                    {},
-                    {}};
+    Turn<Real> turn;
+    turn.layer = &node.layer;
+    turn.images = count;
+    turn.training = pass.training;
+    turn.dropout = {pass.settings.seed, pass.settings.step, id, first};
     if (recipe_.sync_batch_norm) turn.norm_group = &group_;
     for (NodeId input : node.inputs) {
       turn.inputs.push_back(view(activations_, input, count));

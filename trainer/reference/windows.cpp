@@ -48,7 +48,7 @@ struct Row {
 // Visits everything that a convolution sums, row by row: the inner loop runs over neighbours.
 template <typename Real, typename Visit>
 void for_rows(const Turn<Real>& t, Visit visit) {
-  const Layer& layer = t.layer;
+  const Layer& layer = *t.layer;
   const Shape &in = t.inputs[0].shape, &out = t.output.shape;
   const std::int64_t group_inputs = in.channels / layer.groups;
   const std::int64_t group_outputs = layer.channels / layer.groups;
@@ -81,7 +81,7 @@ Tap largest_of(const Turn<Real>& t, std::int64_t n, std::int64_t c, std::int64_t
                std::int64_t x) {
   const View<Real>& in = t.inputs[0];
   Tap best{-1, -1, 0};
-  for_taps(t.layer, in.shape, y, x, [&](const Tap& tap) {
+  for_taps(*t.layer, in.shape, y, x, [&](const Tap& tap) {
     const Real value = in.at(n, c, tap.y, tap.x);
     const bool is_nan = std::isnan(value);  // stays: a diverging candidate must be seen
     if (best.y < 0 || is_nan || value > in.at(n, c, best.y, best.x)) best = tap;
@@ -92,7 +92,7 @@ Tap largest_of(const Turn<Real>& t, std::int64_t n, std::int64_t c, std::int64_t
 template <typename Real>
 Real taps_inside(const Turn<Real>& t, std::int64_t y, std::int64_t x) {
   Real count = 0;
-  for_taps(t.layer, t.inputs[0].shape, y, x, [&](const Tap&) { count += 1; });
+  for_taps(*t.layer, t.inputs[0].shape, y, x, [&](const Tap&) { count += 1; });
   return count;
 }
 
@@ -100,10 +100,10 @@ Real taps_inside(const Turn<Real>& t, std::int64_t y, std::int64_t x) {
 
 template <typename Real>
 void conv_forward(const Turn<Real>& t) {
-  const auto channels = static_cast<std::size_t>(t.layer.channels);
+  const auto channels = static_cast<std::size_t>(t.layer->channels);
   const auto positions = static_cast<std::size_t>(t.output.shape.height * t.output.shape.width);
   for (std::size_t i = 0; i < t.output.values.size(); ++i) {
-    t.output.values[i] = t.layer.bias ? t.parameters[1][i / positions % channels] : Real{0};
+    t.output.values[i] = t.layer->bias ? t.parameters[1][i / positions % channels] : Real{0};
   }
   for_rows(t, [&](const Row& row) {
     const Real weight = t.parameters[0][row.weight];
@@ -115,9 +115,9 @@ void conv_forward(const Turn<Real>& t) {
 
 template <typename Real>
 void conv_backward(const Turn<Real>& t) {
-  const auto channels = static_cast<std::size_t>(t.layer.channels);
+  const auto channels = static_cast<std::size_t>(t.layer->channels);
   const auto positions = static_cast<std::size_t>(t.output.shape.height * t.output.shape.width);
-  for (std::size_t i = 0; i < t.output_gradient.values.size() && t.layer.bias; ++i) {
+  for (std::size_t i = 0; i < t.output_gradient.values.size() && t.layer->bias; ++i) {
     t.parameter_gradients[1][i / positions % channels] += t.output_gradient.values[i];
   }
   for_rows(t, [&](const Row& row) {
@@ -154,7 +154,7 @@ template <typename Real>
 void avg_pool_forward(const Turn<Real>& t) {
   for_output(t, [&](std::int64_t n, std::int64_t c, std::int64_t y, std::int64_t x) {
     Real sum = 0;
-    for_taps(t.layer, t.inputs[0].shape, y, x,
+    for_taps(*t.layer, t.inputs[0].shape, y, x,
              [&](const Tap& tap) { sum += t.inputs[0].at(n, c, tap.y, tap.x); });
     t.output.at(n, c, y, x) = sum / taps_inside(t, y, x);
   });
@@ -164,7 +164,7 @@ template <typename Real>
 void avg_pool_backward(const Turn<Real>& t) {
   for_output(t, [&](std::int64_t n, std::int64_t c, std::int64_t y, std::int64_t x) {
     const Real share = t.output_gradient.at(n, c, y, x) / taps_inside(t, y, x);
-    for_taps(t.layer, t.inputs[0].shape, y, x,
+    for_taps(*t.layer, t.inputs[0].shape, y, x,
              [&](const Tap& tap) { t.input_gradients[0].at(n, c, tap.y, tap.x) += share; });
   });
 }

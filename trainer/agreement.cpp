@@ -1,0 +1,60 @@
+// An ending goes from rank to rank as one line: `E code 0 message` for an error, `V end cause
+// reason` for an evaluation, nothing for going on.
+
+#include "trainer/agreement.h"
+
+#include <fmt/format.h>
+
+#include <new>
+#include <sstream>
+#include <stdexcept>
+
+namespace detol {
+namespace {
+
+std::string to_line(const Ending& ending) {
+  if (!ending) {
+    return fmt::format("E {} 0 {}", static_cast<int>(ending.error().code), ending.error().message);
+  }
+  if (!*ending) return {};
+  const Evaluation& evaluation = **ending;
+  return fmt::format("V {} {} {}", static_cast<int>(evaluation.end),
+                     static_cast<int>(evaluation.cause), evaluation.reason);
+}
+
+Ending from_line(const std::string& line) {
+  if (line.empty()) return std::nullopt;
+  std::istringstream in(line);
+  char kind = 0;
+  int code = 0, cause = 0;
+  std::string text;
+  in >> kind >> code >> cause;
+  in.ignore(1);
+  std::getline(in, text, '\0');
+  if (kind == 'E') return fail(static_cast<ErrorCode>(code), text);
+  return Evaluation{static_cast<Evaluation::End>(code), static_cast<Cause>(cause), text};
+}
+
+Evaluation out_of_memory(const Job& job) {
+  return {Evaluation::End::kFailed, Cause::kOutOfMemory,
+          fmt::format("out of memory; {} bytes were foreseen", job.candidate.cost.memory)};
+}
+
+}  // namespace
+
+Ending guarded(const Job& job, const std::function<Ending()>& action) {
+  try {
+    return action();
+  } catch (const std::bad_alloc&) {
+    return out_of_memory(job);
+  } catch (const std::length_error&) {  // a vector of more than its max_size
+    return out_of_memory(job);
+  }
+}
+
+Ending agree(const Ending& own, Group& group) {
+  if (group.size() == 1) return own;
+  return from_line(first_word(to_line(own), group));
+}
+
+}  // namespace detol
