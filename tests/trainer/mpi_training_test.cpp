@@ -1,0 +1,71 @@
+// Every backend's steps in a group of processes.
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+
+#include "tests/trainer/group_steps.h"
+#include "tests/trainer/mpi_test.h"
+
+namespace detol {
+namespace {
+
+class GroupOf : public testing::TestWithParam<std::string> {};
+
+TEST_P(GroupOf, ProcessesTakesTheStepsOfOneRankWithTheWholeBatch) {
+  for (const char* optimizer : {"sgd", "adamw"}) {
+    EXPECT_LE(apart_from_one_rank(GetParam(), without_norm(), shared_recipe(optimizer, false),
+                                  {&ranks()}),
+              1e-5)
+        << optimizer;
+    EXPECT_LE(
+        apart_from_one_rank(GetParam(), composite(5), shared_recipe(optimizer, true), {&ranks()}),
+        1e-5)
+        << optimizer << " with synchronised batch norm";
+  }
+}
+
+TEST_P(GroupOf, ProcessesDoesSoInMicroBatches) {
+  EXPECT_LE(
+      apart_from_one_rank(GetParam(), without_norm(), shared_recipe("sgd", false), {&ranks(), 2}),
+      1e-5);
+}
+
+TEST_P(GroupOf, ProcessesLeavesTheSameTrainableBitsOnEveryRank) {
+  const Network network = composite(5);
+  const Steps steps = take_steps(GetParam(), network, shared_recipe("sgd", false), {&ranks()});
+  const std::vector<NetworkParameter> parameters = network.parameters();
+  for (std::size_t i = 0; i < parameters.size(); ++i) {
+    if (!parameters[i].spec.trainable) continue;
+    const std::vector<float>& data = steps.states.back().weights[i].data;
+    const std::string bytes(reinterpret_cast<const char*>(data.data()),
+                            data.size() * sizeof(float));
+    EXPECT_EQ(ranks().share(bytes), bytes) << parameters[i].name;
+  }
+}
+
+TEST_P(GroupOf, ProcessesValidatesWithTheLeadersStatistics) {
+  const Network network = composite(5);
+  const auto executable = find_row(backends(), GetParam())
+                              ->compile(network, shared_recipe("sgd", false), {&ranks()})
+                              .value();
+  executable->set_state({lived_in_weights(network, 2), {}});
+  fill_batch(*executable, 4, static_cast<std::uint64_t>(ranks().rank()));
+  executable->accumulate({.lr = 0.1}, executable->parts().front());
+  executable->update({.lr = 0.1});
+  const Weights own = executable->state().weights;
+  executable->share_statistics();
+  const Weights shared = executable->state().weights;
+  for (std::size_t i = 0; i < own.size(); ++i) {
+    const std::string bytes(reinterpret_cast<const char*>(own[i].data.data()),
+                            own[i].data.size() * sizeof(float));
+    const std::string leaders = ranks().share(bytes);
+    EXPECT_EQ(std::memcmp(shared[i].data.data(), leaders.data(), leaders.size()), 0) << own[i].name;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Every, GroupOf, testing::Values("onednn", "reference"),
+                         [](const auto& tested) { return tested.param; });
+
+}  // namespace
+}  // namespace detol
