@@ -4,8 +4,12 @@
 
 #include <unordered_map>
 
+#include "core/clock.h"
+#include "core/log.h"
 #include "knowledge/event_writer_impl.h"
+#include "knowledge/file_system_impl.h"
 #include "knowledge/rows_impl.h"
+#include "knowledge/snapshot_impl.h"
 #include "knowledge/writing_impl.h"
 
 namespace detol {
@@ -15,8 +19,10 @@ namespace fs = std::filesystem;
 
 class SqliteLedger final : public Ledger {
  public:
-  SqliteLedger(Writing writing, EventWriter writer)
-      : writing_(std::move(writing)), writer_(std::move(writer)) {}
+  SqliteLedger(Writing writing, EventWriter writer, Snapshots snapshots)
+      : writing_(std::move(writing)),
+        writer_(std::move(writer)),
+        snapshots_(std::move(snapshots)) {}
 
   Result<StudyId> create_study(const StudyRecord& record) override;
   Result<void> append(StudyId id, std::span<const Event> events) override;
@@ -36,6 +42,7 @@ class SqliteLedger final : public Ledger {
 
   Writing writing_;
   EventWriter writer_;
+  Snapshots snapshots_;
   std::unordered_map<StudyId, Study> studies_;  // as committed
   std::string announced_;                       // in the lock's file: the study that runs
 };
@@ -64,6 +71,7 @@ Result<void> SqliteLedger::append(StudyId id, std::span<const Event> events) {
   });
   if (!done) return done;
   announce(study.record.state == "RUNNING" ? study.record.name : "");
+  snapshots_.update(writing_.database());
   *committed = std::move(study);
   return {};
 }
@@ -72,6 +80,7 @@ void SqliteLedger::announce(const std::string& running) {
   if (running == announced_) return;
   writing_.lock().announce(running);
   announced_ = running;
+  snapshots_.want();
 }
 
 Result<Study*> SqliteLedger::load(StudyId id) {
@@ -87,7 +96,15 @@ Result<Study*> SqliteLedger::load(StudyId id) {
 Result<std::unique_ptr<Ledger>> Ledger::open(const fs::path& path) {
   DETOL_ASSIGN(Writing writing, Writing::open(path));
   DETOL_ASSIGN(EventWriter writer, EventWriter::make(writing.database()));
-  return std::make_unique<SqliteLedger>(std::move(writing), std::move(writer));
+  Snapshots snapshots(path, system_clock());
+  if (is_on_network(path)) {
+    log_info(
+        "{} is on a network file system: until the end only this process can open it; "
+        "others read {}, a copy at most a minute old (docs/knowledge-base.md)",
+        path.string(), snapshot_of(path).string());
+  }
+  return std::make_unique<SqliteLedger>(std::move(writing), std::move(writer),
+                                        std::move(snapshots));
 }
 
 }  // namespace detol

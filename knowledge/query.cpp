@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <system_error>
-
 #include "knowledge/pending_impl.h"
 #include "knowledge/reader_impl.h"
 #include "knowledge/rows_impl.h"
@@ -148,34 +146,7 @@ Result<Rows> SqliteReader::select(const std::string& sql, const std::vector<Cell
   });
 }
 
-// An empty or absent log with nobody writing: the file alone is the database, which is how a
-// read-only folder must be read, where SQLite cannot make the shared memory it wants.
-Result<sqlite::Database> open_read_only(const fs::path& path) {
-  DETOL_ASSIGN(auto database, sqlite::open(path.string(), SQLITE_OPEN_READONLY));
-  auto readable = sqlite::run(database.get(), "SELECT 1 FROM sqlite_schema");
-  if (readable) return database;
-  std::error_code error;
-  const auto log = fs::file_size(path.string() + "-wal", error);
-  if (sqlite3_errcode(database.get()) != SQLITE_CANTOPEN || (!error && log > 0))
-    return tl::unexpected(readable.error());
-  std::string uri = "file:";
-  for (const char c : fs::absolute(path).string())
-    uri += c == '%' || c == '?' || c == '#' ? fmt::format("%{:02x}", c) : std::string(1, c);
-  return sqlite::open(uri + "?immutable=1", SQLITE_OPEN_READONLY | SQLITE_OPEN_URI);
-}
-
 }  // namespace
-
-Result<sqlite::Database> open_for_reading(const fs::path& path) {
-  std::error_code error;
-  if (!fs::exists(path, error)) {
-    return fail(ErrorCode::kStudy, fmt::format("no study: there is no database at {}; run `detol "
-                                               "search`, or pass another --storage",
-                                               path.string()));
-  }
-  DETOL_TRY(check_header(path));
-  return open_read_only(path);
-}
 
 Result<std::unique_ptr<Reader>> Reader::open(const fs::path& path) {
   // A change of a whole study that was killed is completed, unless it is still going on.

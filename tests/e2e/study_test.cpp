@@ -8,6 +8,7 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/e2e/environment.h"
 #include "tests/e2e/tiny_study.h"
 
 namespace detol::testing_support {
@@ -16,20 +17,6 @@ namespace {
 namespace fs = std::filesystem;
 using Json = nlohmann::json;
 using Words = std::vector<std::string>;
-
-// Sets a variable for the programs that are started meanwhile.
-class Environment {
- public:
-  Environment(const char* name, const std::string& value) : name_(name) {
-    ::setenv(name, value.c_str(), 1);
-  }
-  ~Environment() { ::unsetenv(name_); }
-  Environment(const Environment&) = delete;
-  Environment& operator=(const Environment&) = delete;
-
- private:
-  const char* name_;
-};
 
 void search(const TinyStudy& study, const std::string& budget) {
   Words words = study.search_words();

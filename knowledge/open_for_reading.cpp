@@ -1,0 +1,102 @@
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <ctime>
+#include <optional>
+#include <system_error>
+
+#include "core/log.h"
+#include "knowledge/file_system_impl.h"
+#include "knowledge/reader_impl.h"
+#include "knowledge/schema_impl.h"
+#include "knowledge/snapshot_impl.h"
+#include "knowledge/writer.h"
+
+namespace detol {
+namespace {
+
+namespace fs = std::filesystem;
+
+// A file that nobody changes: no lock, no log, no shared memory.
+Result<sqlite::Database> open_unchanging(const fs::path& path) {
+  std::string uri = "file:";
+  for (const char c : fs::absolute(path).string())
+    uri += c == '%' || c == '?' || c == '#' ? fmt::format("%{:02x}", c) : std::string(1, c);
+  return sqlite::open(uri + "?immutable=1", SQLITE_OPEN_READONLY | SQLITE_OPEN_URI);
+}
+
+// True if the file alone is the database.
+bool has_no_log(const fs::path& path) {
+  std::error_code error;
+  const auto size = fs::file_size(path.string() + "-wal", error);
+  return error || size == 0;
+}
+
+Result<void> touch(sqlite3* database) {
+  return sqlite::run(database, "SELECT 1 FROM sqlite_schema");
+}
+
+// An empty or absent log with nobody writing: the file alone is the database, which is how a
+// read-only folder must be read, where SQLite cannot make the shared memory it wants.
+Result<sqlite::Database> open_beside_others(const fs::path& path) {
+  DETOL_ASSIGN(auto database, sqlite::open(path.string(), SQLITE_OPEN_READONLY));
+  auto readable = touch(database.get());
+  if (readable) return database;
+  if (sqlite3_errcode(database.get()) != SQLITE_CANTOPEN || !has_no_log(path))
+    return tl::unexpected(readable.error());
+  return open_unchanging(path);
+}
+
+Result<sqlite::Database> open_snapshot(const fs::path& path, const std::string& writer) {
+  const fs::path snapshot = snapshot_of(path);
+  struct stat info {};
+  if (::stat(snapshot.c_str(), &info) != 0) {
+    return fail(ErrorCode::kStorage,
+                fmt::format("{} is on a network file system, where only its writer may open it, "
+                            "and {} has left no snapshot yet; try again in a minute",
+                            path.string(), writer));
+  }
+  DETOL_TRY(check_header(snapshot));
+  log_info("{}: written by {}; reading its snapshot {}, {} s old", path.string(), writer,
+           snapshot.string(), std::max<std::time_t>(0, std::time(nullptr) - info.st_mtime));
+  return open_unchanging(snapshot);
+}
+
+// The only way to read a log without shared memory. Its pages stay where they are.
+Result<sqlite::Database> open_alone(const fs::path& path) {
+  DETOL_ASSIGN(auto database, sqlite::open(path.string(), SQLITE_OPEN_READWRITE));
+  sqlite3_db_config(database.get(), SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, nullptr);
+  DETOL_TRY(sqlite::run(database.get(), "PRAGMA locking_mode=EXCLUSIVE"));
+  DETOL_TRY(sqlite::run(database.get(), "PRAGMA query_only=1"));
+  auto readable = touch(database.get());
+  if (readable) return database;
+  if (sqlite3_errcode(database.get()) == SQLITE_BUSY) return open_snapshot(path, "a process");
+  if (!has_no_log(path)) return tl::unexpected(readable.error());
+  return open_unchanging(path);
+}
+
+Result<sqlite::Database> open_on_network(const fs::path& path) {
+  DETOL_ASSIGN(const auto writer, current_writer(path));
+  if (writer) return open_snapshot(path, to_text(*writer));
+  DETOL_TRY(check_header(path));
+  if (::access(path.c_str(), W_OK) != 0 && has_no_log(path)) return open_unchanging(path);
+  return open_alone(path);
+}
+
+}  // namespace
+
+Result<sqlite::Database> open_for_reading(const fs::path& path) {
+  std::error_code error;
+  if (!fs::exists(path, error)) {
+    return fail(ErrorCode::kStudy, fmt::format("no study: there is no database at {}; run `detol "
+                                               "search`, or pass another --storage",
+                                               path.string()));
+  }
+  if (is_on_network(path)) return open_on_network(path);
+  DETOL_TRY(check_header(path));
+  return open_beside_others(path);
+}
+
+}  // namespace detol

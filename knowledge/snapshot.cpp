@@ -1,0 +1,34 @@
+#include <algorithm>
+
+#include "core/log.h"
+#include "knowledge/backup_impl.h"
+#include "knowledge/file_system_impl.h"
+#include "knowledge/snapshot_impl.h"
+
+namespace detol {
+namespace {
+
+constexpr double kEveryS = 5;
+constexpr double kRest = 20;  // times what a copy took: at most 5 % of the master's time
+
+}  // namespace
+
+std::filesystem::path snapshot_of(const std::filesystem::path& database) {
+  return std::filesystem::path(database).replace_extension(".ro.db");
+}
+
+Snapshots::Snapshots(std::filesystem::path path, Clock& clock)
+    : path_(is_on_network(path) ? std::move(path) : std::filesystem::path()),
+      clock_(&clock),
+      next_s_(clock.now_s()) {}
+
+void Snapshots::update(sqlite3* database) {
+  const double began_s = clock_->now_s();
+  if (path_.empty() || began_s < next_s_) return;
+  if (const auto copied = copy_database(database, snapshot_of(path_)); !copied)
+    log_warning("no snapshot for readers: {}", copied.error().message);
+  const double took_s = clock_->now_s() - began_s;
+  next_s_ = clock_->now_s() + std::max(kEveryS, kRest * took_s);
+}
+
+}  // namespace detol
