@@ -1,18 +1,38 @@
 #pragma once
 
-// Keeper: removes checkpoints that nobody will need. Kept are those of trials that may go on,
-// and of the ten best, which `detol export` and `detol retrain` read.
+// Keeper: removes checkpoints that nobody will need, so that a study's disk space is bounded
+// however many trials it has. An ended trial keeps the checkpoint of its last epoch if it is
+//
+//   - among the ten best by the first objective, which `detol export` and `detol retrain` read
+//   - in the Pareto set of all objectives (of equal values, one trial)
+//   - cut by the end of the budget, so that more budget continues it
+//   - paused by a pruner that promotes, and among the 32 best of its rung that still wait
+//
+// and a trial that waits or runs keeps all of its own (two, and one of an unfinished epoch). So
+// there are at most 10 + |Pareto set| + 32 x rungs + 4 x workers files, and a little more where
+// a stopped run left several trials in mid-training. A paused trial that is promoted although
+// its checkpoint is gone is trained again from its start, to the same numbers.
+//
+// What a trial had to give up it does not get back: one that moves up to the tenth place because
+// another fell behind it may have no checkpoint.
 
 #include <filesystem>
 #include <memory>
+#include <string>
 
 #include "scheduler/observer.h"
 
 namespace detol {
 
-inline constexpr int kKeptTrials = 10;
+inline constexpr std::size_t kKeptBest = 10;
+inline constexpr std::size_t kKeptPaused = 32;  // in each rung
 
-// `folder` holds the trials' folders.
-std::unique_ptr<Observer> make_keeper(std::filesystem::path folder);
+struct KeeperSettings {
+  std::filesystem::path folder;  // holds the trials' folders
+  std::string pauses;            // the pruner that pauses trials (their reason); empty: none does
+};
+
+// O(log n) per ended trial, n trials, and O(size) in the Pareto set of several objectives.
+std::unique_ptr<Observer> make_keeper(KeeperSettings settings);
 
 }  // namespace detol

@@ -8,6 +8,7 @@
 #include "core/log.h"
 #include "core/table.h"
 #include "knowledge/ledger.h"
+#include "knowledge/studies.h"
 #include "scheduler/budget.h"
 #include "scheduler/driver.h"
 #include "scheduler/keeper.h"
@@ -115,11 +116,6 @@ Result<StudyRecord> open_study(Ledger& ledger, const StudyConfig& config, const 
   return fresh;
 }
 
-std::filesystem::path artefacts_of(const RunOptions& options, const std::string& study) {
-  std::filesystem::path folder = options.storage;
-  return folder.replace_extension(".d") / study;
-}
-
 std::unique_ptr<Progress> progress_for(const RunOptions& options, const StudyConfig& config,
                                        const Budget& budget, const std::filesystem::path& folder) {
   const Onlooker::Study study{config.study, config.objectives, config.max_epochs, budget};
@@ -137,6 +133,12 @@ std::unique_ptr<Progress> progress_for(const RunOptions& options, const StudyCon
                          .color = options.color,
                          .person = ::getppid()},
                         system_clock());
+}
+
+// The reason that paused trials are told, if the study's pruner pauses any.
+std::string pausing_pruner(const StudyConfig& config) {
+  const PrunerRow* row = find_row(pruners(), config.pruner.name);
+  return row != nullptr && row->pauses ? config.pruner.name : "";
 }
 
 }  // namespace
@@ -171,7 +173,11 @@ Result<void> run_master(const RunOptions& options, const std::filesystem::path& 
                                                   .welcome = welcome,
                                                   .is_restart = is_restart},
                                                  system_clock()));
-  const auto keeper = make_keeper(artefacts_of(options, config.study));
+  const std::filesystem::path artefacts = artefact_folder(options.storage, config.study);
+  const std::filesystem::path stop_request = artefacts / kStopRequest;
+  std::error_code ignored;
+  if (!is_restart) std::filesystem::remove(stop_request, ignored);  // it was for an earlier run
+  const auto keeper = make_keeper({artefacts, pausing_pruner(config)});
   const auto progress = progress_for(options, config, budget, folder);
   std::vector<Observer*> observers = {keeper.get()};
   if (progress) observers.push_back(progress.get());
@@ -187,16 +193,18 @@ Result<void> run_master(const RunOptions& options, const std::filesystem::path& 
        .observers = observers,
        .budget = budget,
        .target = options.target,
-       .folder = artefacts_of(options, config.study),
+       .folder = artefacts,
        .initial = parts.initial,
-       .retry_failed = options.retry_failed && !is_restart});
+       .retry_failed = options.retry_failed && !is_restart,
+       .is_stop_requested = [&] { return std::filesystem::exists(stop_request, ignored); }});
   DETOL_TRY(driver.replay(events));
-  for (const Event& event : events) keeper->happened(event, driver.book());
-  if (!progress) return driver.run().map([](const std::string&) {});
-  for (const Event& event : events) progress->recall(event);
-  progress->recall(running);
+  if (progress) {
+    for (const Event& event : events) progress->recall(event);
+    progress->recall(running);
+  }
   const Result<std::string> why = driver.run();
-  progress->end(why.value_or(""), driver.book());
+  std::filesystem::remove(stop_request, ignored);  // only now: this master might have been killed
+  if (progress) progress->end(why.value_or(""), driver.book());
   return why.map([](const std::string&) {});
 }
 

@@ -179,4 +179,15 @@ Result<void> set_aside_checkpoints(const fs::path& folder, int attempt) {
   return {};
 }
 
+void remove_checkpoints(const fs::path& folder, int but_of_epoch) {
+  constexpr int kAnyAttempt = std::numeric_limits<int>::max();
+  std::error_code ignored;
+  for (const FileName& name : files_in(folder, kAnyAttempt)) {
+    if (name.is_finished_epoch() && name.epoch == but_of_epoch) continue;
+    fs::remove(folder / text_of(name), ignored);
+  }
+  for (const FileName& name : files_in(folder, kAnyAttempt, kTemporary))
+    fs::remove(folder / (text_of(name) + std::string(kTemporary)), ignored);
+}
+
 }  // namespace detol

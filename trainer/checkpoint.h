@@ -58,4 +58,8 @@ Result<Checkpoint> read_checkpoint(const std::filesystem::path& folder, int epoc
 // begin there.
 Result<void> set_aside_checkpoints(const std::filesystem::path& folder, int attempt);
 
+// Removes a folder's checkpoints, of every attempt, but those of exactly that finished epoch (0:
+// all). What cannot be removed stays. REQUIRES: no attempt is running.
+void remove_checkpoints(const std::filesystem::path& folder, int but_of_epoch);
+
 }  // namespace detol

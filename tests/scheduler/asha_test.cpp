@@ -154,7 +154,7 @@ void prepare(FakeStudy& study, const Problem& problem) {
   };
 }
 
-TEST(AshaStudy, WithOneWorkerTrainsWhatThePapersAlgorithmTrainsInItsOrder) {
+TEST(AshaPaper, WithOneWorkerTrainsWhatThePapersAlgorithmTrainsInItsOrder) {
   int promotions = 0;
   for (std::uint64_t seed = 0; seed < 400; ++seed) {
     const Problem problem(seed);
@@ -171,6 +171,177 @@ TEST(AshaStudy, WithOneWorkerTrainsWhatThePapersAlgorithmTrainsInItsOrder) {
         std::ranges::count_if(trained, [](const Job& job) { return job.from > 0; }));
   }
   EXPECT_GT(promotions, 1000);
+}
+
+// Twelve trials of nine epochs; rungs at 1 and 3.
+struct AshaStudy : FakeStudy {
+  explicit AshaStudy(int workers = 1, MemoryLedger earlier = {})
+      : FakeStudy(workers, std::move(earlier)) {
+    epochs = 9;
+    budget = "12trials";
+    config.pruner.name = "asha";
+  }
+};
+
+std::vector<TrialId> promoted(MemoryLedger& ledger) {
+  std::vector<TrialId> trials;
+  for (const auto& requeued : events_of<event::Requeued>(ledger)) {
+    if (requeued.reason == "promoted") trials.push_back(requeued.trial);
+  }
+  return trials;
+}
+
+TEST(Asha, TellsThatATrialIsPausedAtOnceAndAgainWhenItHasGoneOn) {
+  AshaStudy study;
+  ASSERT_TRUE(study.run());
+  std::map<TrialId, std::vector<event::Told>> tolds;
+  for (const auto& told : events_of<event::Told>(study.ledger)) tolds[told.trial].push_back(told);
+  for (const auto& [trial, history] : tolds) {
+    EXPECT_EQ(history.front().state, "PRUNED");
+    EXPECT_EQ(history.front().reason, "asha");
+    const auto& outcome = std::get<Measured>(history.front().outcome);
+    EXPECT_TRUE(outcome.stopped_early);
+    EXPECT_EQ(outcome.fidelity, 1);
+  }
+  const TrialId best = promoted(study.ledger).back();
+  EXPECT_EQ(tolds[best].size(), 3u);  // at 1, 3 and 9 epochs
+  EXPECT_EQ(tolds[best].back().state, "COMPLETE");
+  EXPECT_EQ(study.trial(best).epochs, 9);
+}
+
+TEST(Asha, APromotedTrialGoesOnAsItsNextAttemptBehindItsLastEpoch) {
+  AshaStudy study;
+  ASSERT_TRUE(study.run());
+  for (const message::Train& train : study.pool.started) {
+    EXPECT_EQ(train.acknowledged, train.attempt == 1 ? 0 : train.attempt == 2 ? 1 : 3);
+    EXPECT_EQ(train.seed, trial_seed(7, train.trial));
+  }
+}
+
+TEST(Asha, PromotesOnAfterTheLastTrialUntilNoneIsLeft) {
+  AshaStudy study;
+  study.pool.loss = [](const message::Train& train, int) { return -double(train.trial); };
+  ASSERT_TRUE(study.run());
+  EXPECT_EQ(study.driver->book().trials().size(), 12u);
+  EXPECT_FALSE(study.driver->book().in_state(TrialState::kComplete).empty());
+  EXPECT_EQ(study.pruner->promotion(), std::nullopt);
+  const auto& started = study.pool.started;
+  const auto last = std::ranges::find(started, 11u, &message::Train::trial);
+  EXPECT_EQ(started.end() - last, 3);  // the last is the best: to 1, to 3, to 9 epochs
+}
+
+TEST(Asha, PromotesNobodyWhenTheTimeIsOverAndGoesOnWithMore) {
+  AshaStudy study;
+  study.budget = "8s,12trials";
+  ASSERT_TRUE(study.run());
+  ASSERT_NE(study.pruner->promotion(), std::nullopt);
+  const TrialId next = *study.pruner->promotion();
+  AshaStudy more(1, study.ledger);
+  more.budget = "1000s,12trials";
+  ASSERT_TRUE(more.run());
+  const auto cut = std::ranges::count_if(study.driver->book().trials(),
+                                         [](const TrialEntry& t) { return t.reason == "budget"; });
+  EXPECT_EQ(more.pool.started[static_cast<std::size_t>(cut)].trial, next);
+  AshaStudy whole;
+  ASSERT_TRUE(whole.run());
+  EXPECT_EQ(more.outcomes(), whole.outcomes());
+}
+
+TEST(Asha, AFailedTrialIsNotPromotedAndARetriedOneIs) {
+  AshaStudy study;
+  study.pool.mishap = [](const message::Train&, int epoch) {
+    return epoch == 3 ? Mishap::kBroken : Mishap::kNone;
+  };
+  ASSERT_TRUE(study.run());
+  const std::vector<TrialId> tried = promoted(study.ledger);
+  EXPECT_EQ(std::set(tried.begin(), tried.end()).size(), tried.size());
+  EXPECT_EQ(study.driver->book().in_state(TrialState::kFail).size(), tried.size());
+  AshaStudy again(1, study.ledger);
+  again.retry_failed = true;
+  ASSERT_TRUE(again.run());
+  EXPECT_TRUE(again.driver->book().in_state(TrialState::kFail).empty());
+  EXPECT_FALSE(again.driver->book().in_state(TrialState::kComplete).empty());
+}
+
+TEST(Asha, ATrialWhoseOwnRecipeIsShorterIsCompleteAtARung) {
+  AshaStudy study;
+  study.own_epochs = [](double x) { return x < 0.5 ? 3 : 9; };
+  ASSERT_TRUE(study.run());
+  for (const TrialEntry& t : study.driver->book().trials()) {
+    const bool is_short = t.trial.genome.number("x") < 0.5;
+    EXPECT_FALSE(is_short && t.epochs > 3);
+    EXPECT_EQ(t.state == TrialState::kComplete, t.epochs == (is_short ? 3 : 9));
+  }
+}
+
+TEST(Asha, ATrialThatRanOutOfItsTimeAtARungIsNotPromoted) {
+  AshaStudy study;
+  study.config.resources.max_trial_duration_s = 2.5;
+  ASSERT_TRUE(study.run());
+  for (const TrialEntry& t : study.driver->book().trials()) {
+    EXPECT_LE(t.epochs, 3);
+    EXPECT_EQ(t.reason, t.epochs == 3 ? "max_trial_duration" : "asha");
+  }
+}
+
+TEST(Asha, AnswersAKnownCandidateWithWhatThePausedOneReached) {
+  AshaStudy study;
+  study.config.space = SpaceBuilder().add_float("x", 0, 1, {.step = 0.1}).build().value();
+  study.config.algorithm.name = "random";
+  ASSERT_TRUE(study.run());
+  int answered = 0;
+  for (const auto& told : events_of<event::Told>(study.ledger)) {
+    if (!told.reason.starts_with("same as trial ")) continue;
+    ++answered;
+    EXPECT_EQ(study.trial(told.trial).attempt, 0);
+    EXPECT_GT(std::get<Measured>(told.outcome).fidelity, 0);
+  }
+  EXPECT_GT(answered, 0);
+  EXPECT_EQ(study.driver->book().spent().trials, 11);  // all values of x there are
+}
+
+// What must hold of a study's ledger, however it was interrupted.
+void expect_sound(AshaStudy& study) {
+  std::set<std::pair<TrialId, int>> reported;
+  for (const auto& r : events_of<event::Reported>(study.ledger))
+    EXPECT_TRUE(reported.insert({r.trial, r.epoch}).second) << "trial " << r.trial << " twice";
+  std::map<TrialId, int> promotions;
+  for (TrialId trial : promoted(study.ledger)) EXPECT_LE(++promotions[trial], 2);
+  EXPECT_EQ(study.driver->book().trials().size(), 12u);
+  EXPECT_EQ(study.pruner->promotion(), std::nullopt);
+  for (const TrialEntry& t : study.driver->book().trials()) {
+    EXPECT_TRUE(t.epochs == 1 || t.epochs == 3 || t.epochs == 9 || t.state == TrialState::kFail);
+    const message::Train train{.folder = "", .params = t.trial.genome.assignments()};
+    if (t.epochs == 0) continue;
+    EXPECT_EQ(t.values[0], study.pool.parabola(train, t.epochs));
+  }
+}
+
+// Every instant at which everything can be killed, with several workers.
+TEST(Asha, AReplayRebuildsItBetweenAnyTwoTransactions) {
+  const auto mishap = [](const message::Train& train, int epoch) {
+    if (train.trial == 4 && epoch == 1) return Mishap::kDiverge;
+    return train.trial == 6 && epoch == 2 && train.acknowledged == 1 ? Mishap::kKilled
+                                                                     : Mishap::kNone;
+  };
+  for (int workers : {2, 3, 5}) {
+    AshaStudy live(workers);
+    live.pool.mishap = mishap;
+    std::vector<std::optional<TrialId>> next;  // to be promoted, after each transaction
+    live.ledger.on_append = [&] { next.push_back(live.pruner->promotion()); };
+    ASSERT_TRUE(live.run());
+    expect_sound(live);
+    for (std::size_t kept = 1; kept < live.ledger.transactions.size(); ++kept) {
+      MemoryLedger prefix;
+      prefix.transactions.assign(live.ledger.transactions.begin(),
+                                 live.ledger.transactions.begin() + static_cast<long>(kept));
+      AshaStudy resumed(workers, prefix);
+      ASSERT_TRUE(resumed.replay());
+      EXPECT_EQ(resumed.pruner->promotion(), next[kept - 1]) << "after transaction " << kept;
+      ASSERT_TRUE(resumed.driver->run());
+      expect_sound(resumed);
+    }
+  }
 }
 
 }  // namespace
