@@ -2,6 +2,7 @@
 
 #include <omp.h>
 
+#include <new>
 #include <string_view>
 
 namespace detol::onednn {
@@ -61,15 +62,19 @@ void Call::run() const {
   const dnnl_status_t status =
       dnnl_primitive_execute(primitive_.get(), machine().stream.get(),
                              static_cast<int>(arguments_.size()), arguments_.data());
+  if (status == dnnl_out_of_memory) throw std::bad_alloc();
   dnnl::error::wrap_c_api(status, "a primitive could not be executed");
 }
 
-void reorder_now(const Desc& from_desc, const void* from, const Desc& to_desc, void* to) {
+void reorder_now(const Desc& from_desc, const void* from, const Desc& to_desc, void* to) try {
   const Machine& m = machine();
   dnnl::memory source(from_desc, m.engine, const_cast<void*>(from));
   dnnl::memory target(to_desc, m.engine, to);
   dnnl::stream stream = m.stream;
   dnnl::reorder(source, target).execute(stream, source, target);
+} catch (const dnnl::error& error) {
+  if (error.status == dnnl_out_of_memory) throw std::bad_alloc();
+  throw;
 }
 
 }  // namespace detol::onednn
