@@ -163,8 +163,7 @@ Result<Checkpoint> read_checkpoint(const fs::path& folder, int epoch) {
   if (checkpoint) return std::move(*checkpoint);
   if (checkpoint.error().newer) return refuse_newer(path, checkpoint.error());
   return fail(ErrorCode::kStorage,
-              fmt::format("{}: damaged checkpoint ({}); `detol resume` trains that epoch again",
-                          path.string(), checkpoint.error().reason));
+              fmt::format("{}: damaged checkpoint ({})", path.string(), checkpoint.error().reason));
 }
 
 Result<void> set_aside_checkpoints(const fs::path& folder, int attempt) {

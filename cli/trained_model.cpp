@@ -1,0 +1,116 @@
+#include "cli/trained_model.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "trainer/checkpoint.h"
+
+namespace detol {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+
+// What the knowledge base says about a trial.
+struct Scored {
+  TrialId trial = 0;
+  int epoch = 0;    // the last that was reported
+  json metrics;     // of that epoch: {name: number, or "NaN"}
+  fs::path folder;  // of its checkpoints
+};
+
+// detol.db -> detol.d/<study>/<trial>
+fs::path folder_of(const fs::path& storage, const std::string& study, TrialId trial) {
+  return fs::path(storage).replace_extension(".d") / study / std::to_string(trial);
+}
+
+Result<Scored> scored_of(const OpenStudy& study, const fs::path& storage, const Rows& trials,
+                         std::size_t row) {
+  Scored scored;
+  scored.trial = static_cast<TrialId>(std::get<std::int64_t>(cell(trials, row, "trial")));
+  scored.epoch = static_cast<int>(std::get<std::int64_t>(cell(trials, row, "epochs")));
+  if (scored.epoch == 0)
+    return fail(ErrorCode::kEmpty, fmt::format("trial {} was never trained", scored.trial));
+  const auto* text = std::get_if<std::string>(&cell(trials, row, "values"));
+  scored.metrics = json::parse(text != nullptr ? *text : "", nullptr, false);
+  scored.folder = folder_of(storage, study.record.name, scored.trial);
+  return scored;
+}
+
+bool is_recorded(const Metric& metric, const json& recorded) {
+  const auto found = recorded.find(metric.name);
+  if (found == recorded.end()) return false;
+  if (!found->is_number()) return !std::isfinite(metric.value);
+  return found->get<double>() == metric.value;
+}
+
+// Why the checkpoint's weights are not the scored ones; empty if they are.
+std::string mismatch(const Checkpoint& checkpoint, const Scored& scored, std::uint64_t arch_hash) {
+  if (checkpoint.trial != scored.trial)
+    return fmt::format("it is trial {}'s checkpoint", checkpoint.trial);
+  if (checkpoint.arch_hash != arch_hash) return "its checkpoint is another network's";
+  if (checkpoint.epoch != scored.epoch || checkpoint.history.empty())
+    return "its checkpoint is of another epoch";
+  for (const Metric& metric : checkpoint.history.back().metrics) {
+    if (!is_recorded(metric, scored.metrics))
+      return fmt::format("its checkpoint has {} = {}, which was not reported", metric.name,
+                         metric.value);
+  }
+  return {};
+}
+
+Result<Checkpoint> scored_checkpoint(const OpenStudy& study, const Scored& scored,
+                                     std::uint64_t arch_hash) {
+  auto checkpoint = read_checkpoint(scored.folder, scored.epoch);
+  std::string why = checkpoint ? mismatch(*checkpoint, scored, arch_hash) : std::string();
+  if (checkpoint && why.empty()) return checkpoint;
+  why = checkpoint ? scored.folder.string() + ": " + why : checkpoint.error().message;
+  return fail(
+      ErrorCode::kExport,
+      fmt::format("trial {} cannot be exported as it was scored, after epoch {}: {}; export "
+                  "another trial (detol best {} --top 10)",
+                  scored.trial, scored.epoch, why, study.record.name));
+}
+
+}  // namespace
+
+Result<StudyData> load_study_data(const OpenStudy& study) {
+  StudyData shared;
+  DETOL_ASSIGN(shared.config, load_study_config(study.record.config, study.record.name));
+  if (shared.config.function) {
+    return fail(ErrorCode::kEmpty,
+                fmt::format("study {} scores a function; there is no network to export",
+                            study.record.name));
+  }
+  DETOL_ASSIGN(shared.data, load_dataset(shared.config.data));
+  if (shared.data.info.fingerprint == study.record.data_fingerprint) return shared;
+  return fail(ErrorCode::kExport, fmt::format("{} is not the data that study {} was trained on",
+                                              shared.config.data.path, study.record.name));
+}
+
+Result<Model> trained_model(const OpenStudy& study, const StudyData& shared,
+                            const fs::path& storage, const Rows& trials, std::size_t row) {
+  DETOL_ASSIGN(const Scored scored, scored_of(study, storage, trials, row));
+  DETOL_ASSIGN(const Genome genome, genome_of(shared.config, trials, row));
+  auto candidate = shared.config.candidate(genome, shared.data.info.task);
+  if (!candidate) return fail(ErrorCode::kExport, candidate.error().reason);
+  DETOL_ASSIGN(Checkpoint checkpoint, scored_checkpoint(study, scored, candidate->arch_hash));
+  Model model{.network = std::move(candidate->network),
+              .weights = std::move(checkpoint.state.weights),
+              .mean = shared.data.mean,
+              .deviation = shared.data.deviation,
+              .class_names = shared.data.class_names,
+              .properties = {{"study", study.record.name},
+                             {"trial", std::to_string(scored.trial)},
+                             {"epoch", std::to_string(scored.epoch)},
+                             {"data", shared.config.data.path}},
+              .parameters = genome.assignments(),
+              .metrics = checkpoint.history.back().metrics,
+              .check = {}};
+  DETOL_ASSIGN(model.check, check_logits(model, shared.data));
+  return model;
+}
+
+}  // namespace detol

@@ -1,0 +1,28 @@
+#pragma once
+
+// A trial's network with exactly the weights that gave its value in the knowledge base.
+
+#include <filesystem>
+
+#include "cli/trial_rows.h"
+#include "export/export.h"
+
+namespace detol {
+
+// What all trials of a study share.
+struct StudyData {
+  StudyConfig config;
+  Dataset data;
+};
+
+// Errors: kEmpty for a study without networks, kInput, kExport if the data have changed since.
+Result<StudyData> load_study_data(const OpenStudy& study);
+
+// The trial of `trials.rows[row]`, with logits to check against. Errors: kEmpty if it was never
+// trained; kExport if the checkpoint of its last reported epoch is gone, damaged, or not the one
+// that was scored, with the file and what to do.
+Result<Model> trained_model(const OpenStudy& study, const StudyData& shared,
+                            const std::filesystem::path& storage, const Rows& trials,
+                            std::size_t row);
+
+}  // namespace detol
