@@ -10,6 +10,7 @@
 #include "encodings/cost.h"
 #include "tests/support/idx_writer.h"
 #include "tests/support/temp_folder.h"
+#include "tests/trainer/interrupting.h"
 #include "tests/trainer/samples.h"
 #include "trainer/checkpoint.h"
 #include "trainer/train.h"
@@ -34,43 +35,6 @@ const Dataset& data() {
   }();
   return loaded;
 }
-
-// Asks for suspension after some number of calls of accumulate and evaluate.
-class Interrupting final : public Executable {
- public:
-  Interrupting(Executable& inner, Control& control, std::int64_t calls)
-      : inner_(inner), control_(control), calls_left_(calls) {
-    count(0);
-  }
-
-  std::span<float> images() override { return inner_.images(); }
-  std::span<std::int32_t> labels() override { return inner_.labels(); }
-  std::span<const Shard> parts() const override { return inner_.parts(); }
-  BatchResult accumulate(const StepSettings& settings, const Shard& part) override {
-    count(1);
-    return inner_.accumulate(settings, part);
-  }
-  void update(const StepSettings& settings) override { inner_.update(settings); }
-  void share_statistics() override { inner_.share_statistics(); }
-  BatchResult evaluate(std::int64_t images) override {
-    count(1);
-    return inner_.evaluate(images);
-  }
-  std::span<const float> logits() const override { return inner_.logits(); }
-  TrainingState state() const override { return inner_.state(); }
-  void set_state(const TrainingState& state) override { inner_.set_state(state); }
-  std::size_t bytes() const override { return inner_.bytes(); }
-
- private:
-  void count(std::int64_t calls) {
-    calls_left_ -= calls;
-    if (calls_left_ <= 0) control_.suspend = true;
-  }
-
-  Executable& inner_;
-  Control& control_;
-  std::int64_t calls_left_;
-};
 
 struct Ran {
   std::vector<EpochReport> reports;
