@@ -1,10 +1,14 @@
-// `status` and `studies`: two views of the same row.
+// `status` and `studies`: two views of the same row. `status --watch` draws it (watch.h).
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "cli/commands.h"
 #include "cli/output.h"
+#include "cli/watch.h"
 #include "knowledge/query.h"
+#include "knowledge/writer.h"
 #include "scheduler/budget.h"
 
 namespace detol {
@@ -42,8 +46,23 @@ Cell share_used(const std::string& text, const Spent& spent) {
   return fmt::format("{:.0f} %", 100 * budget->used(spent));
 }
 
+Cell utilisation(double training_s, double device_s) {
+  if (device_s <= 0) return {};
+  return fmt::format("{:.0f} %", 100 * std::min(1.0, training_s / device_s));
+}
+
+// The state in words: a study whose processes were killed still says RUNNING.
+Result<std::string> situation_of(const std::string& storage, const std::string& study,
+                                 const std::string& state) {
+  if (state == "DONE") return fmt::format("done; `detol resume {} --budget +...` goes on", study);
+  if (state == "STOPPED") return fmt::format("stopped; `detol resume {}` goes on", study);
+  DETOL_ASSIGN(const auto writer, current_writer(storage));
+  if (is_run_by(writer, study)) return "run by " + to_text(*writer);
+  return fmt::format("killed; `detol resume {}` goes on", study);
+}
+
 // The study's row with its trials counted by state.
-Result<Rows> status_of(Reader& reader, const std::string& study) {
+Result<Rows> status_of(Reader& reader, const std::string& storage, const std::string& study) {
   DETOL_ASSIGN(Rows rows, reader.select(fmt::format("{} WHERE s.study = ?1", kStudies), {study}));
   DETOL_ASSIGN(const Rows counts, reader.select(std::string(kCounts), {study}));
   auto& row = rows.rows.front();
@@ -55,8 +74,11 @@ Result<Rows> status_of(Reader& reader, const std::string& study) {
                                           "pruned",  "failed",  "training_seconds"};
   rows.columns.insert(rows.columns.end(), names.begin(), names.end());
   row.insert(row.end(), count.begin(), count.end());
-  rows.columns.push_back("budget_used");
+  rows.columns.insert(rows.columns.end(), {"utilisation", "budget_used", "situation"});
+  row.push_back(utilisation(number(count[6]), spent.device_s));
   row.push_back(used);
+  DETOL_ASSIGN(std::string situation, situation_of(storage, study, std::get<std::string>(row[1])));
+  row.emplace_back(std::move(situation));
   return rows;
 }
 
@@ -72,7 +94,8 @@ Result<int> run_status(const Arguments& arguments) {
       if (one.created_s >= record.created_s) record = one;
     }
   }
-  DETOL_ASSIGN(const Rows rows, status_of(*reader, record.name));
+  if (arguments.has("watch")) return watch_study(record, arguments);
+  DETOL_ASSIGN(const Rows rows, status_of(*reader, arguments.globals.storage, record.name));
   DETOL_TRY(print_data(render_record(rows, arguments.globals)));
   return 0;
 }
@@ -92,8 +115,12 @@ Result<int> run_studies(const Arguments& arguments) {
 Command status_command() {
   return {.name = "status",
           .summary = "how far a study is, also while it runs",
-          .options = {{"STUDY", "", "its name; default: the newest study"}},
-          .examples = "  detol status\n  detol status fashion-cnn -f json",
+          .options = {{"STUDY", "", "its name; default: the newest study"},
+                      {"--watch", "", "draw it every second until it ends or Ctrl-C"}},
+          .examples =
+              "  detol status\n"
+              "  detol status fashion-cnn -f json\n"
+              "  detol status fashion-cnn --watch",
           .run = run_status};
 }
 

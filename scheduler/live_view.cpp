@@ -45,9 +45,13 @@ class Warnings {
 
   const std::vector<ViewWarning>& lines() const { return lines_; }
 
+  // What came since the last call.
+  std::vector<std::string> fresh() { return std::exchange(fresh_, {}); }
+
  private:
   void add(std::string text) {
     if (text.empty()) return;
+    fresh_.push_back(text);
     ViewWarning warning{std::move(text), 1};
     const auto same = std::ranges::find(lines_, warning.text, &ViewWarning::text);
     if (same != lines_.end()) {
@@ -63,6 +67,7 @@ class Warnings {
   const int fd_;
   std::string begun_;  // a line whose end was not written yet
   std::vector<ViewWarning> lines_;
+  std::vector<std::string> fresh_;
 };
 
 class LiveView final : public Progress {
@@ -89,7 +94,11 @@ class LiveView final : public Progress {
   }
 
  private:
-  void give_back() override { aside_.reset(); }
+  void give_back() override {
+    aside_.reset();
+    warnings_.read();
+    for (const std::string& line : warnings_.fresh()) log_warning("{}", line);  // not yet shown
+  }
   bool shows_the_best() const override { return true; }
 
   static std::optional<StderrAside> put_aside(const std::filesystem::path& file) {
@@ -102,6 +111,7 @@ class LiveView final : public Progress {
     is_changed_ = false;
     View view = onlooker_.view(book, standing);
     view.warnings = warnings_.lines();
+    warnings_.fresh();
     const Screen screen = screen_at(fd_, color_);
     painter_.draw(render(view, screen), screen);
   }

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "core/exit_code.h"
+#include "core/file.h"
 #include "scheduler/launchers/local.h"
 #include "scheduler/master.h"
 #include "scheduler/run_folder.h"
@@ -40,6 +41,15 @@ std::optional<StderrAside> aside_for(const RunOptions& options,
   if (options.progress != ProgressMode::kLive) return std::nullopt;
   auto aside = StderrAside::into(aside_in(folder).string());
   return aside ? std::optional(std::move(*aside)) : std::nullopt;
+}
+
+// A run that failed says why: what its processes wrote last, where a picture hid it.
+void print_last_words(const fs::path& file) {
+  constexpr std::size_t kMost = 4000;  // bytes
+  const auto text = read_file(file);
+  if (!text || text->empty()) return;
+  const std::size_t size = std::min(kMost, text->size());
+  log_error("what its processes wrote last:\n{}", text->substr(text->size() - size));
 }
 
 // Among lines, a warning is one line; a picture counts how often it came.
@@ -102,6 +112,7 @@ int run_search(const RunOptions& options) {
   const auto folder = make_run_folder(options);
   if (!folder) return exit_with(tl::unexpected(folder.error()), "detol");
   const int code = supervise(*folder, *launch, aside_for(options, *folder));
+  if (code == kExitInternal || code == kExitFailures) print_last_words(aside_in(*folder));
   std::error_code ignored;
   std::filesystem::remove_all(*folder, ignored);
   return code;

@@ -148,6 +148,13 @@ TEST_F(LiveViewTest, TheLastPictureStaysAndStderrIsGivenBack) {
       << text;
 }
 
+TEST_F(LiveViewTest, WhatCameTooLateForThePictureIsPrintedAtTheEnd) {
+  turn(1);
+  std::ofstream(folder_.path() / "stderr", std::ios::app) << "no data in /data\n";
+  view_->end("", book());
+  EXPECT_NE(screen().find("\033[Jno data in /data\n"), std::string::npos);
+}
+
 TEST_F(LiveViewTest, SaysThatItStopsAndHowToGoOn) {
   study_.clock.now += 1;
   view_->turned(book(), {.spent = {}, .is_stopping = true});

@@ -1,0 +1,137 @@
+#include "cli/watch.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <ctime>
+
+#include "cli/output.h"
+#include "core/clock.h"
+#include "core/terminal.h"
+#include "encodings/study_config.h"
+#include "scheduler/onlooker.h"
+
+namespace detol {
+namespace {
+
+constexpr double kRestartS = 5;  // within which a supervisor starts another master
+
+// While one lives, Ctrl-C and SIGTERM end a wait and nothing else.
+class Interrupts {
+ public:
+  Interrupts() {
+    sigemptyset(&signals_);
+    for (const int signal : {SIGINT, SIGTERM}) sigaddset(&signals_, signal);
+    ::pthread_sigmask(SIG_BLOCK, &signals_, &before_);
+  }
+  ~Interrupts() { ::pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+  Interrupts(const Interrupts&) = delete;
+  Interrupts& operator=(const Interrupts&) = delete;
+
+  // False after a second without one.
+  bool came() const {
+    const timespec second{.tv_sec = 1, .tv_nsec = 0};
+    return ::sigtimedwait(&signals_, nullptr, &second) > 0;
+  }
+
+ private:
+  sigset_t signals_{}, before_{};
+};
+
+class Watch {
+ public:
+  Watch(const StudyRecord& record, const StudyConfig& config, std::string storage)
+      : record_(record),
+        storage_(std::move(storage)),
+        book_(config.space, record.objectives),
+        onlooker_({record.name, record.objectives, config.max_epochs,
+                   parse_budget(record.budget).value_or(Budget{})},
+                  clock_) {}
+
+  // Takes in what is new. Opens anew: on a network file system there is a fresh snapshot.
+  Result<void> look() {
+    DETOL_ASSIGN(const auto reader, Reader::open(storage_));
+    DETOL_ASSIGN(const News news, reader->news(record_.id, last_));
+    for (const Event& event : news.events) {
+      DETOL_TRY(book_.apply(event));
+      if (last_ == 0)
+        onlooker_.recall(event);
+      else
+        onlooker_.happened(event);
+      if (const auto* state = std::get_if<event::StudyState>(&event)) state_ = state->state;
+    }
+    if (news.last != last_) accounted_s_ = clock_.now_s();
+    const bool is_first = last_ == 0;
+    last_ = news.last;
+    DETOL_ASSIGN(const auto writer, current_writer(storage_));
+    if (is_run_by(writer, record_.name)) seen_s_ = clock_.now_s();
+    is_killed_ = is_running() && (is_first ? !seen_s_ : quiet_s() > kRestartS);
+    return {};
+  }
+
+  bool is_over() const { return !is_running() || is_killed_; }
+
+  // A ledger says what was used as of its last event: a living run has used more since.
+  View view() {
+    Standing standing{.spent = book_.spent(), .is_stopping = false};
+    if (!is_over()) {
+      const double since_s = clock_.now_s() - accounted_s_;
+      standing.spent.wall_s += since_s;
+      standing.spent.device_s += since_s * book_.running();
+    }
+    standing.is_alive = !is_over();
+    return onlooker_.view(book_, standing);
+  }
+
+ private:
+  bool is_running() const { return state_ == "RUNNING"; }
+  double quiet_s() const { return clock_.now_s() - seen_s_.value_or(began_s_); }
+
+  const StudyRecord& record_;
+  const std::string storage_;
+  Clock& clock_ = system_clock();
+  const double began_s_ = clock_.now_s();
+  Book book_;
+  Onlooker onlooker_;
+  std::int64_t last_ = 0;         // event
+  double accounted_s_ = 0;        // when it was seen
+  std::optional<double> seen_s_;  // somebody ran it then
+  std::string state_ = "RUNNING";
+  bool is_killed_ = false;
+};
+
+// What fits on any paper.
+std::string on_paper(const View& view, const Globals& globals) {
+  Screen screen = screen_at(STDOUT_FILENO, globals.color);
+  std::string text;
+  for (const std::string& line : render(view, screen)) text += line + "\n";
+  return text;
+}
+
+}  // namespace
+
+bool is_run_by(const std::optional<Writer>& writer, const std::string& study) {
+  return writer && (writer->study.empty() || writer->study == study);
+}
+
+Result<int> watch_study(const StudyRecord& record, const Arguments& arguments) {
+  if (arguments.globals.format != Format::kTable)
+    return fail(ErrorCode::kUsage, "status --watch draws a picture; leave out --format");
+  DETOL_ASSIGN(const StudyConfig config, load_study_config(record.config, record.name));
+  Watch watch(record, config, arguments.globals.storage);
+  const Interrupts interrupts;
+  Painter painter(STDOUT_FILENO);
+  const bool is_live = is_for_pictures(STDOUT_FILENO);
+  do {
+    DETOL_TRY(watch.look());
+    if (is_live) {
+      const Screen screen = screen_at(STDOUT_FILENO, arguments.globals.color);
+      painter.draw(render(watch.view(), screen), screen);
+    }
+  } while (!watch.is_over() && !interrupts.came());
+  if (!is_live) DETOL_TRY(print_data(on_paper(watch.view(), arguments.globals)));
+  return 0;
+}
+
+}  // namespace detol
