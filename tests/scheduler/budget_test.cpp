@@ -98,5 +98,34 @@ INSTANTIATE_TEST_SUITE_P(
                     Mistake{"1h,", "does not start with a number"},
                     Mistake{"2d 12h !", "not a unit"}, Mistake{"10\nmin", "not a unit"}));
 
+TEST(Meters, SayEachLimitInItsOwnUnit) {
+  const auto all = meters(parse_budget("10cpu-min,200trials").value(),
+                          {.wall_s = 9, .device_s = 90, .trials = 50, .work = 7});
+  ASSERT_EQ(all.size(), 2u);
+  EXPECT_EQ(all[0].unit, "cpu-min");
+  EXPECT_DOUBLE_EQ(all[0].used, 1.5);
+  EXPECT_DOUBLE_EQ(all[0].limit, 10);
+  EXPECT_EQ(all[1].unit, "trials");
+  EXPECT_DOUBLE_EQ(all[1].used, 50);
+  EXPECT_TRUE(meters({}, {}).empty());
+}
+
+TEST(TimeLeft, IsThatOfTheLimitThatIsReachedFirst) {
+  const Budget budget = parse_budget("1h,100trials").value();
+  const auto then = meters(budget, {.wall_s = 600, .trials = 40});
+  const auto now = meters(budget, {.wall_s = 700, .trials = 50});
+  EXPECT_DOUBLE_EQ(time_left(then, now, 100).value(), 500);  // 50 more trials at 10 s each
+}
+
+TEST(TimeLeft, NeedsSomethingToGoBy) {
+  const Budget budget = parse_budget("1000trials").value();
+  const auto then = meters(budget, {.trials = 5});
+  EXPECT_FALSE(time_left(then, then, 1000));                        // nothing happened
+  EXPECT_FALSE(time_left(then, meters(budget, {.trials = 6}), 1));  // too early
+  EXPECT_TRUE(time_left(then, meters(budget, {.trials = 6}), 20));  // slow, but known
+  EXPECT_EQ(time_left(then, meters(budget, {.trials = 1002}), 20).value(), 0);
+  EXPECT_FALSE(time_left({}, {}, 20));  // no limit
+}
+
 }  // namespace
 }  // namespace detol
