@@ -28,10 +28,13 @@ class Descriptor {
   int fd_;
 };
 
+std::string text_of(int error) {
+  return std::error_code(error, std::generic_category()).message();
+}
+
 tl::unexpected<Error> cannot(std::string_view verb, const std::filesystem::path& path,
                              ErrorCode code) {
-  const std::string reason = std::error_code(errno, std::generic_category()).message();
-  return fail(code, fmt::format("cannot {} {}: {}", verb, path.string(), reason));
+  return fail(code, fmt::format("cannot {} {}: {}", verb, path.string(), text_of(errno)));
 }
 
 Result<void> write_all(int fd, std::string_view bytes, const std::filesystem::path& path) {
@@ -99,6 +102,11 @@ Result<void> write_file_durably(const std::filesystem::path& path, std::string_v
   if (directory.get() < 0 || ::fsync(directory.get()) != 0)
     return cannot("fsync", folder, ErrorCode::kStorage);
   return {};
+}
+
+bool may_succeed_later(const Error& error) {
+  return error.message.ends_with(text_of(ENOSPC)) || error.message.ends_with(text_of(EDQUOT)) ||
+         error.message.ends_with(text_of(EROFS));
 }
 
 }  // namespace detol

@@ -22,4 +22,8 @@ Result<std::string> read_file(const std::filesystem::path& path,
 // reason, and leave no temporary file.
 Result<void> write_file_durably(const std::filesystem::path& path, std::string_view bytes);
 
+// True if a full or read-only disk or a quota is the reason that an error of this kind names: the
+// same write may succeed later.
+bool may_succeed_later(const Error& error);
+
 }  // namespace detol

@@ -14,15 +14,19 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
+#include <chrono>
 #include <cmath>
 #include <limits>
 #include <optional>
 #include <stdexcept>
+#include <thread>
 #include <utility>
 
 #include "core/clock.h"
 #include "core/fault.h"
+#include "core/file.h"
 #include "core/hash.h"
 #include "core/log.h"
 #include "trainer/agreement.h"
@@ -35,6 +39,8 @@
 namespace detol {
 namespace {
 
+constexpr double kFirstWaitS = 0.2;  // for space on a full disk; doubles
+constexpr double kLongestWaitS = 2;
 constexpr std::uint64_t kDropoutStream = 0x64726f70;  // "drop": apart from weights and batches
 
 Evaluation suspended() {
@@ -170,9 +176,19 @@ class Training {
     return std::nullopt;
   }
 
+  // A full disk is nobody's fault: it is waited out.
   Result<void> keep() {
     at_.state = executable_.state();
-    return write_checkpoint(job_.folder, at_);
+    auto kept = write_checkpoint(job_.folder, at_);
+    if (!kept && may_succeed_later(kept.error()))
+      log_warning("{}; the training waits until there is space", kept.error().message);
+    for (double wait_s = kFirstWaitS; !kept && may_succeed_later(kept.error()); wait_s *= 2) {
+      if (control_.suspend) return kept;
+      std::this_thread::sleep_for(std::chrono::duration<double>(std::min(wait_s, kLongestWaitS)));
+      raise_progress();
+      kept = write_checkpoint(job_.folder, at_);
+    }
+    return kept;
   }
 
   // Where a later attempt goes on; at an epoch's start its checkpoint is there already.

@@ -142,14 +142,19 @@ bool is_allowed(int code, const std::string& fault) {
 
 }  // namespace
 
-ChaosStudy::ChaosStudy(int images) {
+ChaosStudy::ChaosStudy(int images, const std::string& storage) : storage_(storage) {
   write_idx(path() / "data", {.training = images, .test = 8});
   write_bytes(path() / "tiny.yaml", kTinySpace);
   fs::create_directory(path() / "run");
 }
 
+fs::path ChaosStudy::folder_of(TrialId trial) const {
+  return path() / storage_ / "detol.d" / "tiny" / std::to_string(trial);
+}
+
 std::vector<std::string> ChaosStudy::variables() const {
-  return {fmt::format("XDG_RUNTIME_DIR={}", (path() / "run").string()),
+  return {fmt::format("DETOL_STORAGE={}", database().string()),
+          fmt::format("XDG_RUNTIME_DIR={}", (path() / "run").string()),
           fmt::format("DETOL_FAULT_TRACE={}", (path() / "trace").string()),
           fmt::format("DETOL_TEST_PATIENCE={}", kPatience)};
 }
@@ -183,7 +188,7 @@ std::string ChaosStudy::results() const {
 std::string ChaosStudy::weights() const {
   std::set<fs::path> folders;
   std::error_code none;
-  for (const auto& entry : fs::directory_iterator(path() / "detol.d" / "tiny", none))
+  for (const auto& entry : fs::directory_iterator(folder_of(0).parent_path(), none))
     folders.insert(entry.path());
   if (folders.size() > kTrialsWithWeights) return "";
   std::string text;

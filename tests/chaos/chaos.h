@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "encodings/trial.h"
 #include "tests/e2e/tiny_study.h"
 
 namespace detol::testing_support {
@@ -15,10 +16,13 @@ namespace detol::testing_support {
 // Where a search runs: its data, its space file, a private folder for its processes.
 class ChaosStudy {
  public:
-  explicit ChaosStudy(int images = 80);  // to train on and to validate with
+  // With so many images to train on and to validate with; the database and what belongs to it
+  // go to this folder in path().
+  explicit ChaosStudy(int images = 80, const std::string& storage = "");
 
   const std::filesystem::path& path() const { return folder_.path(); }
-  std::filesystem::path database() const { return path() / "detol.db"; }
+  std::filesystem::path database() const { return path() / storage_ / "detol.db"; }
+  std::filesystem::path folder_of(TrialId trial) const;
 
   // What every process of it is told: short limits, and where to leave its traces.
   std::vector<std::string> variables() const;
@@ -37,6 +41,7 @@ class ChaosStudy {
 
  private:
   TempFolder folder_;
+  const std::string storage_;
 };
 
 struct Search {

@@ -1,0 +1,305 @@
+// One test for each row of the README's list of faults that nothing else shows: what the user
+// sees, and that the study ends as if nothing had happened.
+
+#include <signal.h>
+#include <unistd.h>
+
+#include <fstream>
+
+#include <gtest/gtest.h>
+
+#include "knowledge/query.h"
+#include "tests/chaos/chaos.h"
+#include "tests/chaos/small_disk.h"
+
+namespace detol::testing_support {
+namespace {
+
+namespace fs = std::filesystem;
+using Lines = std::vector<std::string>;
+
+constexpr int kImages = 600;  // an epoch shall last longer than a test needs to disturb it
+
+Search search_of(int images) {
+  Search search = one_worker();
+  search.images = images;
+  return search;
+}
+
+Ran go_on(const ChaosStudy& study) {
+  return Program(study.path(), {"resume", "tiny"}, study.variables()).wait();
+}
+
+// The search left in peace.
+const Peace& peace() {
+  static const Peace kPeace = in_peace(search_of(kImages));
+  return kPeace;
+}
+
+// A search with kImages that a test disturbs.
+class Faults : public testing::Test {
+ protected:
+  void start(const Lines& more = {}) {
+    Lines variables = study.variables();
+    variables.insert(variables.begin(), more.begin(), more.end());
+    program.emplace(study.path(), search.words, variables);
+  }
+  void wait_for(const std::string& text) {
+    ASSERT_TRUE(program->says(text)) << program->wait().err;
+  }
+  pid_t only(const char* role) {
+    const auto pids = program->children(role);
+    EXPECT_EQ(pids.size(), 1u) << role;
+    return pids.empty() ? 0 : pids.front();
+  }
+  // Nothing is lost, doubled or left, and at most so many steps were made again.
+  void expect_as_in_peace(const std::string& said, int redone) {
+    EXPECT_EQ(broken_promises(study, peace(), said, redone), Lines{}) << said;
+  }
+  void expect_as_in_peace(const std::string& said) {
+    expect_as_in_peace(said, search.steps_per_epoch());
+  }
+
+  Search search = search_of(kImages);
+  const ChaosStudy study{kImages};
+  std::optional<Program> program;
+};
+
+TEST_F(Faults, Row1_AKilledWorkerIsReplacedAndNobodyElseNotices) {
+  start();
+  wait_for("trial 1 epoch 1:");
+  const pid_t master = only("__master");
+  ::kill(only("__worker"), SIGKILL);
+  wait_for("trial 1 goes on");
+  EXPECT_EQ(only("__master"), master);
+  const Ran ran = program->wait();
+  EXPECT_EQ(ran.code, 0) << ran.err;
+  expect_as_in_peace(ran.err);
+}
+
+TEST_F(Faults, Row2_AMasterThatIsKilledCostsNoTrainingAtAll) {
+  start();
+  wait_for("trial 1 starts");
+  const pid_t worker = only("__worker");
+  ::kill(only("__master"), SIGKILL);
+  wait_for("trial 1 epoch 3:");
+  EXPECT_EQ(only("__worker"), worker);
+  const Ran ran = program->wait();
+  EXPECT_EQ(ran.code, 0) << ran.err;
+  expect_as_in_peace(ran.err, 0);
+}
+
+TEST_F(Faults, Row2_ASupervisorThatDiesWhileItReplacesAMasterIsResumed) {
+  start({"DETOL_FAULT=supervisor.master:2:kill"});
+  wait_for("trial 1 starts");
+  ::kill(only("__master"), SIGKILL);
+  const Ran killed = program->wait();
+  EXPECT_EQ(killed.code, 128 + SIGKILL);
+  const Ran resumed = go_on(study);
+  EXPECT_EQ(resumed.code, 0) << resumed.err;
+  expect_as_in_peace(killed.err + resumed.err);
+}
+
+TEST_F(Faults, Row3_ASupervisorThatIsKilledLeavesNoProcessAndTheStudyIsResumed) {
+  start();
+  wait_for("trial 1 epoch 1:");
+  program->signal(SIGKILL);
+  const std::string said = program->wait().err;
+  for (int i = 0; i < 100 && !processes_in(study.path()).empty(); ++i) ::usleep(20'000);
+  EXPECT_TRUE(processes_in(study.path()).empty()) << "two seconds after its end";
+  const Ran resumed = go_on(study);
+  EXPECT_EQ(resumed.code, 0) << resumed.err;
+  expect_as_in_peace(said + resumed.err);
+}
+
+TEST_F(Faults, Row5_ALossThatIsNotANumberFailsItsTrialAndTheWorkerLivesOn) {
+  start({"DETOL_FAULT=train.step:3:nan"});
+  const Ran ran = program->wait();
+  EXPECT_EQ(ran.code, 0) << ran.err;
+  EXPECT_NE(ran.err.find("trial 0 FAIL diverged"), std::string::npos) << ran.err;
+  EXPECT_NE(ran.err.find("trial 2 COMPLETE"), std::string::npos) << ran.err;
+  EXPECT_EQ(study.visits("worker.ready").size(), 1u) << "there was a second worker";
+}
+
+TEST_F(Faults, Row7_ACandidateThatIsTooLargeIsRefusedWithTheNumbersBeforeItTrains) {
+  std::string space = kTinySpace;
+  space.replace(space.find("[4, 8]"), 6, "[8, 2147483648]");
+  space.replace(space.find("algorithm: evolution"), 20, "algorithm: random");
+  write_bytes(study.path() / "tiny.yaml", space);
+  start();
+  const Ran ran = program->wait();
+  EXPECT_EQ(ran.code, 0) << ran.err;
+  const auto reader = Reader::open(study.database()).value();
+  const Rows refused =
+      reader->select("SELECT epochs, reason FROM v_trials WHERE failure = 'too_large'").value();
+  ASSERT_FALSE(refused.rows.empty());
+  for (const auto& row : refused.rows) {
+    EXPECT_EQ(std::get<std::int64_t>(row[0]), 0);
+    EXPECT_NE(std::get<std::string>(row[1]).find_first_of("0123456789"), std::string::npos);
+  }
+}
+
+class Row8 : public Faults, public testing::WithParamInterface<const char*> {};
+
+TEST_P(Row8, AStoppedProcessIsEndedAndReplaced) {
+  start();
+  wait_for("trial 1 starts");
+  const pid_t stopped = only(GetParam());
+  ::kill(stopped, SIGSTOP);
+  const Ran ran = program->wait();
+  EXPECT_EQ(ran.code, 0) << ran.err;
+  EXPECT_NE(::kill(stopped, 0), 0) << "it is still there";
+  expect_as_in_peace(ran.err);
+}
+
+INSTANTIATE_TEST_SUITE_P(Faults, Row8, testing::Values("__master", "__worker"),
+                         [](const auto& role) { return std::string(role.param + 2); });
+
+class Row9 : public Faults, public testing::WithParamInterface<const char*> {
+ protected:
+  static void damage(const fs::path& file, const std::string& how) {
+    std::string bytes = text_of(file);
+    if (how == "empty") bytes.clear();
+    if (how == "truncated") bytes.resize(bytes.size() / 2);
+    if (how == "flipped") bytes[bytes.size() / 2] ^= 1;
+    write_bytes(file, bytes);
+  }
+};
+
+TEST_P(Row9, ABadCheckpointIsPutAsideAndTheOneBeforeIsUsed) {
+  start();
+  wait_for("trial 1 epoch 2:");
+  program->kill_everything();
+  const std::string said = program->wait().err;
+  fs::path newest;
+  for (const auto& file : fs::directory_iterator(study.folder_of(1))) {
+    if (file.path().filename() > newest.filename()) newest = file.path();
+  }
+  damage(newest, GetParam());
+  const Ran resumed = go_on(study);
+  EXPECT_EQ(resumed.code, 0) << resumed.err;
+  EXPECT_NE(resumed.err.find("damaged checkpoint"), std::string::npos) << resumed.err;
+  EXPECT_TRUE(fs::exists(newest.string() + ".bad"));
+  expect_as_in_peace(said + resumed.err, 2 * search.steps_per_epoch());  // a kill and a damage
+}
+
+INSTANTIATE_TEST_SUITE_P(Faults, Row9, testing::Values("empty", "truncated", "flipped"),
+                         [](const auto& how) { return std::string(how.param); });
+
+class Row15 : public Faults, public testing::WithParamInterface<int> {};
+
+TEST_P(Row15, AStopSignalCheckpointsCommitsAndLosesNotOneStep) {
+  start();
+  wait_for("trial 1 epoch 1:");
+  program->signal(GetParam());
+  const Ran stopped = program->wait();
+  EXPECT_EQ(stopped.code, 75) << stopped.err;
+  EXPECT_NE(stopped.err.find("detol resume tiny"), std::string::npos) << stopped.err;
+  const Ran resumed = go_on(study);
+  EXPECT_EQ(resumed.code, 0) << resumed.err;
+  expect_as_in_peace(stopped.err + resumed.err, 0);
+}
+
+INSTANTIATE_TEST_SUITE_P(Faults, Row15, testing::Values(SIGTERM, SIGINT, SIGUSR1),
+                         [](const auto& signal) {
+                           return std::string(sigabbrev_np(signal.param));
+                         });
+
+TEST_F(Faults, Row16_ASecondMasterIsToldWhoHoldsTheDatabase) {
+  start();
+  wait_for("trial 1 starts");
+  const Ran second = Program(study.path(), {"resume", "tiny"}, study.variables()).wait();
+  EXPECT_EQ(second.code, 5);
+  char host[256] = {};
+  ::gethostname(host, sizeof host - 1);
+  for (const std::string& word : {"process " + std::to_string(only("__master")),
+                                  "host " + std::string(host), std::string("since 2")})
+    EXPECT_NE(second.err.find(word), std::string::npos) << word << ": " << second.err;
+  const Ran first = program->wait();
+  EXPECT_EQ(first.code, 0) << first.err;
+  expect_as_in_peace(first.err, 0);
+}
+
+TEST_F(Faults, Row16_AStaleMasterCannotCommit) {
+  start();
+  wait_for("trial 1 starts");
+  const pid_t stale = only("__master");
+  ::kill(stale, SIGSTOP);
+  fs::remove(study.database().string() + ".lock");  // as if a network had lost it
+  Program second(study.path(), {"resume", "tiny"}, study.variables());
+  ASSERT_TRUE(second.says("goes on")) << second.wait().err;
+  ::kill(stale, SIGCONT);
+  const Ran first = program->wait();
+  EXPECT_EQ(first.code, 5) << first.err;
+  EXPECT_NE(first.err.find("another master took this database over"), std::string::npos)
+      << first.err;
+  const Ran taken_over = second.wait();
+  EXPECT_EQ(taken_over.code, 0) << taken_over.err;
+  expect_as_in_peace(taken_over.err, 2 * search.steps_per_epoch());  // two trained for a while
+}
+
+TEST_F(Faults, Row19_CandidatesThatAllCrashTheirWorkersEndTheStudyWithAReason) {
+  search = one_worker(100);
+  start({"DETOL_FAULT=worker.order:1:exit"});  // of every worker
+  const Ran ran = program->wait();
+  EXPECT_EQ(ran.code, 8) << ran.err;
+  EXPECT_NE(ran.err.find("the first 10 trials all failed"), std::string::npos) << ran.err;
+  EXPECT_NE(ran.err.find("FAIL crashed"), std::string::npos) << ran.err;
+}
+
+// The database and the checkpoints are on a disk that fills up, or becomes read-only.
+class Row4 : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (!disk.is_there()) GTEST_SKIP() << "a small disk is mounted by root only";
+  }
+  // What is wrong after a search that was disturbed by the disk alone.
+  void expect_as_in_peace(const Ran& ran) {
+    EXPECT_EQ(ran.code, 0) << ran.err;
+    EXPECT_EQ(broken_promises(study, peace(), ran.err, search.steps_per_epoch()), Lines{})
+        << ran.err;
+  }
+
+  const Search search = search_of(kImages);
+  const ChaosStudy study{kImages, "disk"};
+  const SmallDisk disk{study.path() / "disk"};
+};
+
+TEST_F(Row4, AFullDiskPausesTheSearchUntilThereIsSpace) {
+  (void)peace();
+  Program program(study.path(), search.words, study.variables());
+  ASSERT_TRUE(program.says("trial 1 epoch 1:")) << program.wait().err;
+  disk.fill();
+  ASSERT_TRUE(program.says("waits until there is space")) << program.wait().err;
+  EXPECT_FALSE(program.ends_within(3)) << program.wait().err;  // however often it tries
+  disk.make_room();
+  expect_as_in_peace(program.wait());
+}
+
+TEST_F(Row4, ADiskThatIsFullFromTheStartIsSaidAndNothingIsHalfMade) {
+  disk.fill();
+  const Ran refused = Program(study.path(), search.words, study.variables()).wait();
+  EXPECT_EQ(refused.code, 5) << refused.err;
+  EXPECT_NE(refused.err.find("full"), std::string::npos) << refused.err;
+  EXPECT_NE(refused.err.find("detol.db"), std::string::npos) << refused.err;
+  EXPECT_FALSE(fs::exists(study.database()));
+  disk.make_room();
+  expect_as_in_peace(Program(study.path(), search.words, study.variables()).wait());
+}
+
+TEST_F(Row4, AReadOnlyDiskIsSaidAndTheStudyGoesOnWhenItIsWritable) {
+  Program first(study.path(), search.words, study.variables());
+  ASSERT_TRUE(first.says("trial 1 epoch 1:")) << first.wait().err;
+  first.kill_everything();
+  ASSERT_TRUE(disk.make_read_only());
+  const Ran refused = go_on(study);
+  EXPECT_EQ(refused.code, 5) << refused.err;
+  EXPECT_NE(refused.err.find("read-only"), std::string::npos) << refused.err;
+  EXPECT_NE(refused.err.find("detol.db"), std::string::npos) << refused.err;
+  ASSERT_TRUE(disk.make_writable());
+  const Ran resumed = go_on(study);
+  expect_as_in_peace({resumed.code, "", first.wait().err + resumed.err});
+}
+
+}  // namespace
+}  // namespace detol::testing_support

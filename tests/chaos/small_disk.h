@@ -1,0 +1,53 @@
+#pragma once
+
+// SmallDisk: a file system of two megabytes that a test can fill and make read-only. Needs the
+// right to mount, which root has; only this process and those it starts see it.
+
+#include <sched.h>
+#include <sys/mount.h>
+
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+namespace detol::testing_support {
+
+class SmallDisk {
+ public:
+  // Creates the folder.
+  explicit SmallDisk(const std::filesystem::path& folder) : folder_(folder) {
+    std::filesystem::create_directory(folder_);
+    is_there_ = ::unshare(CLONE_NEWNS) == 0 &&
+                ::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0 &&
+                ::mount("tmpfs", folder_.c_str(), "tmpfs", 0, "size=2m") == 0;
+  }
+  ~SmallDisk() {
+    if (is_there_) ::umount2(folder_.c_str(), MNT_DETACH);
+  }
+  SmallDisk(const SmallDisk&) = delete;
+  SmallDisk& operator=(const SmallDisk&) = delete;
+
+  bool is_there() const { return is_there_; }
+
+  void fill() const {
+    std::ofstream filler(folder_ / "filler", std::ios::binary);
+    const std::string page(4096, 'x');
+    while (filler.write(page.data(), static_cast<std::streamsize>(page.size())).flush()) {
+    }
+  }
+  void make_room() const { std::filesystem::remove(folder_ / "filler"); }
+
+  // False if the kernel refuses: somebody has a file open for writing.
+  bool make_read_only() const { return remount(MS_RDONLY); }
+  bool make_writable() const { return remount(0); }
+
+ private:
+  bool remount(unsigned long flags) const {
+    return ::mount("tmpfs", folder_.c_str(), "tmpfs", MS_REMOUNT | flags, "size=2m") == 0;
+  }
+
+  const std::filesystem::path folder_;
+  bool is_there_ = false;
+};
+
+}  // namespace detol::testing_support
