@@ -126,7 +126,10 @@ Result<WriterLock> WriterLock::acquire(const std::filesystem::path& database) {
                             "--storage",
                             database.string(), to_text(writer_from(text_of(lock.file_)))));
   }
-  DETOL_TRY(lock.write_holder(""));
+  if (auto written = lock.write_holder(""); !written) {
+    lock.withdraw();
+    return tl::unexpected(std::move(written).error());
+  }
   return lock;
 }
 
@@ -140,7 +143,9 @@ Result<void> WriterLock::write_holder(const std::string& study) const {
   text.resize(kSize - 1, ' ');
   text.push_back('\n');
   if (::pwrite(file_, text.data(), text.size(), 0) != static_cast<ssize_t>(text.size()))
-    return fail(ErrorCode::kStorage, fmt::format("{}: cannot be written: {}", path_, last_error()));
+    return fail(ErrorCode::kStorage,
+                fmt::format("{}: cannot be written: {}; make room, or pass another --storage",
+                            path_, last_error()));
   return {};
 }
 

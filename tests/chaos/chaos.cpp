@@ -207,7 +207,7 @@ Search search_called(const std::string& name, int workers, int trials, const std
       .name = name,
       .words = {"search", "--space", "tiny.yaml", "--workers", std::to_string(workers), "--budget",
                 std::to_string(trials) + "trials", "--algorithm", algorithm, "--pruner", pruner},
-      .most_at_once = workers};
+      .trainers = workers};
 }
 
 Search one_worker(int trials) {
@@ -218,6 +218,12 @@ Search pausing(int trials) {
 }
 Search two_workers(int trials) {
   return search_called("two_workers", 2, trials, "random", "none");
+}
+Search group_of_two(int trials) {
+  Search search = search_called("group_of_two", 1, trials, "evolution", "none");
+  search.words.insert(search.words.end(), {"--group-size", "2"});
+  search.trainers = 2;
+  return search;
 }
 
 Peace in_peace(const Search& search, std::string_view site) {

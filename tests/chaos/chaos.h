@@ -47,10 +47,11 @@ class ChaosStudy {
 struct Search {
   std::string name;                // for a test's name
   std::vector<std::string> words;  // `detol search ...`
-  int most_at_once = 1;            // trials
+  int trainers = 1;                // processes that train at once
   int images = 80;
 
-  int steps_per_epoch() const { return images * 8 / 10 / 16; }  // at most
+  // Of one epoch of everything that trains at once, at most.
+  int steps_per_epoch() const { return trainers * images * 8 / 10 / 16; }
 };
 
 // Trials one after the other, to their last epoch.
@@ -59,6 +60,8 @@ Search one_worker(int trials = 3);
 Search pausing(int trials = 3);
 // Trials on two workers, whose proposals do not depend on who is first.
 Search two_workers(int trials = 4);
+// Trials one after the other, each trained by an MPI job of two ranks.
+Search group_of_two(int trials = 3);
 
 // What a search comes to when nobody disturbs it.
 struct Peace {

@@ -106,7 +106,7 @@ class Tries {
 
 std::vector<Search> searches() {
   if (!is_thorough()) return {one_worker(), pausing()};
-  return {one_worker(), pausing(), two_workers()};
+  return {one_worker(), pausing(), two_workers(), group_of_two()};
 }
 
 class Exhaustive : public testing::TestWithParam<std::string> {};

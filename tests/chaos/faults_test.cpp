@@ -123,20 +123,19 @@ TEST_F(Faults, Row5_ALossThatIsNotANumberFailsItsTrialAndTheWorkerLivesOn) {
 
 TEST_F(Faults, Row7_ACandidateThatIsTooLargeIsRefusedWithTheNumbersBeforeItTrains) {
   std::string space = kTinySpace;
-  space.replace(space.find("[4, 8]"), 6, "[8, 2147483648]");
-  space.replace(space.find("algorithm: evolution"), 20, "algorithm: random");
+  space.replace(space.find("[4, 8]"), 6, "[16384]");
+  space.replace(space.find("repeat: 2"), 9, "repeat: 40");  // each doubles the channels
   write_bytes(study.path() / "tiny.yaml", space);
   start();
   const Ran ran = program->wait();
-  EXPECT_EQ(ran.code, 0) << ran.err;
+  EXPECT_EQ(ran.code, 8) << ran.err;  // nothing could be trained
   const auto reader = Reader::open(study.database()).value();
-  const Rows refused =
-      reader->select("SELECT epochs, reason FROM v_trials WHERE failure = 'too_large'").value();
-  ASSERT_FALSE(refused.rows.empty());
-  for (const auto& row : refused.rows) {
-    EXPECT_EQ(std::get<std::int64_t>(row[0]), 0);
-    EXPECT_NE(std::get<std::string>(row[1]).find_first_of("0123456789"), std::string::npos);
-  }
+  const Rows refused = reader
+                           ->select(
+                               "SELECT reason FROM v_trials WHERE failure = 'too_large' AND "
+                               "started IS NULL AND reason GLOB '*[0-9]*'")
+                           .value();
+  EXPECT_EQ(refused.rows.size(), 1000u);
 }
 
 class Row8 : public Faults, public testing::WithParamInterface<const char*> {};
@@ -221,7 +220,7 @@ TEST_F(Faults, Row16_ASecondMasterIsToldWhoHoldsTheDatabase) {
 }
 
 TEST_F(Faults, Row16_AStaleMasterCannotCommit) {
-  start();
+  start({"DETOL_TEST_PATIENCE=1"});  // its supervisor shall not notice
   wait_for("trial 1 starts");
   const pid_t stale = only("__master");
   ::kill(stale, SIGSTOP);
@@ -280,9 +279,10 @@ TEST_F(Row4, ADiskThatIsFullFromTheStartIsSaidAndNothingIsHalfMade) {
   disk.fill();
   const Ran refused = Program(study.path(), search.words, study.variables()).wait();
   EXPECT_EQ(refused.code, 5) << refused.err;
-  EXPECT_NE(refused.err.find("full"), std::string::npos) << refused.err;
   EXPECT_NE(refused.err.find("detol.db"), std::string::npos) << refused.err;
-  EXPECT_FALSE(fs::exists(study.database()));
+  EXPECT_NE(refused.err.find("No space left on device; make room"), std::string::npos)
+      << refused.err;
+  EXPECT_EQ(listing(study.path() / "disk"), Lines{"filler"});
   disk.make_room();
   expect_as_in_peace(Program(study.path(), search.words, study.variables()).wait());
 }
@@ -294,7 +294,8 @@ TEST_F(Row4, AReadOnlyDiskIsSaidAndTheStudyGoesOnWhenItIsWritable) {
   ASSERT_TRUE(disk.make_read_only());
   const Ran refused = go_on(study);
   EXPECT_EQ(refused.code, 5) << refused.err;
-  EXPECT_NE(refused.err.find("read-only"), std::string::npos) << refused.err;
+  EXPECT_NE(refused.err.find("Read-only file system; pass a --storage"), std::string::npos)
+      << refused.err;
   EXPECT_NE(refused.err.find("detol.db"), std::string::npos) << refused.err;
   ASSERT_TRUE(disk.make_writable());
   const Ran resumed = go_on(study);

@@ -6,6 +6,8 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <map>
 
@@ -26,8 +28,14 @@ int number_from(const char* name, int fallback) {
   return text == nullptr ? fallback : std::atoi(text);
 }
 
-enum class Victim { kWorker, kMaster, kSupervisor, kEverything };
-constexpr const char* kNames[] = {"worker", "master", "supervisor", "everything"};
+struct Kind {
+  std::string name;
+  Search (*search)(int trials);
+};
+
+enum class Victim { kWorker, kLauncher, kMaster, kSupervisor, kEverything };
+constexpr const char* kNames[] = {"worker", "launcher", "master", "supervisor", "everything"};
+constexpr const char* kRoles[] = {"__worker", "mpi", "__master"};
 
 class RandomKills {
  public:
@@ -45,8 +53,7 @@ class RandomKills {
     for (const auto& [victim, count] : killed_) std::cout << victim << " " << count << ", ";
     std::cout << "in " << runs_ << " runs; " << study_.steps() << " steps trained, " << peace.steps
               << " in peace" << std::endl;
-    EXPECT_EQ(broken_promises(study_, peace, said_,
-                              done_ * search_.most_at_once * search_.steps_per_epoch()),
+    EXPECT_EQ(broken_promises(study_, peace, said_, done_ * search_.steps_per_epoch()),
               std::vector<std::string>{})
         << said_;
     EXPECT_EQ(done_, kills_) << "the search was over too soon";
@@ -67,7 +74,8 @@ class RandomKills {
 
   Victim choose() {
     const auto draw = rng_.below(10);
-    if (draw < 5) return Victim::kWorker;
+    if (draw < 4) return Victim::kWorker;  // in a group: any rank
+    if (draw < 5) return search_.name.starts_with("group") ? Victim::kLauncher : Victim::kWorker;
     if (draw < 8) return Victim::kMaster;
     return draw < 9 ? Victim::kSupervisor : Victim::kEverything;
   }
@@ -80,7 +88,7 @@ class RandomKills {
       program.signal(SIGKILL);
       program.wait();
     } else {
-      const auto pids = program.children(victim == Victim::kMaster ? "__master" : "__worker");
+      const auto pids = program.children(kRoles[static_cast<int>(victim)]);
       if (pids.empty()) return;
       ::kill(pids[rng_.below(pids.size())], SIGKILL);
     }
@@ -97,19 +105,23 @@ class RandomKills {
   int done_ = 0, runs_ = 0;
 };
 
-class RandomKill : public testing::TestWithParam<Search (*)(int)> {};
+const std::array kKinds = {Kind{"one_worker", one_worker}, Kind{"pausing", pausing},
+                           Kind{"two_workers", two_workers}, Kind{"group_of_two", group_of_two}};
+
+class RandomKill : public testing::TestWithParam<std::string> {};
 
 TEST_P(RandomKill, ChangesNothing) {
   const int kills = number_from("DETOL_CHAOS_KILLS", 10);
   const int seed = number_from("DETOL_CHAOS_SEED", 1);
-  Search search = GetParam()(2 * kills);
+  Search search = std::ranges::find(kKinds, GetParam(), &Kind::name)->search(2 * kills);
   search.images = kImages;
   std::cout << search.name << ", seed " << seed << ": " << std::flush;
   RandomKills(search, kills, static_cast<std::uint64_t>(seed)).run();
 }
 
-INSTANTIATE_TEST_SUITE_P(Search, RandomKill, testing::Values(one_worker, pausing, two_workers),
-                         [](const auto& make) { return make.param(1).name; });
+INSTANTIATE_TEST_SUITE_P(Search, RandomKill,
+                         testing::Values("one_worker", "pausing", "two_workers", "group_of_two"),
+                         [](const auto& name) { return name.param; });
 
 }  // namespace
 }  // namespace detol::testing_support

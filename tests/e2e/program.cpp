@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <charconv>
 #include <chrono>
+#include <cstdlib>
 #include <fstream>
 #include <sstream>
 #include <system_error>
@@ -45,6 +46,12 @@ struct Call {
   fs::path folder, out, err;
 };
 
+// DETOL_PROGRAM in the environment names another build of it.
+const char* program() {
+  const char* other = std::getenv("DETOL_PROGRAM");
+  return other == nullptr ? DETOL_PROGRAM : other;
+}
+
 pid_t spawn(const Call& call) {
   constexpr int kFresh = O_WRONLY | O_CREAT | O_TRUNC | O_APPEND;
   posix_spawn_file_actions_t actions;
@@ -55,10 +62,10 @@ pid_t spawn(const Call& call) {
   posix_spawn_file_actions_addchdir_np(&actions, call.folder.c_str());
   pid_t pid = 0;
   const int error =
-      posix_spawn(&pid, DETOL_PROGRAM, &actions, nullptr, pointers(call.words, nullptr).data(),
+      posix_spawn(&pid, program(), &actions, nullptr, pointers(call.words, nullptr).data(),
                   pointers(call.variables, environ).data());
   posix_spawn_file_actions_destroy(&actions);
-  EXPECT_EQ(error, 0) << "cannot start " << DETOL_PROGRAM;
+  EXPECT_EQ(error, 0) << "cannot start " << program();
   return pid;
 }
 
@@ -88,7 +95,7 @@ Program::Program(const fs::path& folder, const std::vector<std::string>& words,
   // Beside the folder, so that a test can see that nothing was created in it.
   out_ = folder.string() + ".out";
   err_ = folder.string() + ".err";
-  Call call{{DETOL_PROGRAM}, variables, folder, out_, err_};
+  Call call{{program()}, variables, folder, out_, err_};
   call.words.insert(call.words.end(), words.begin(), words.end());
   pid_ = spawn(call);
 }
