@@ -100,12 +100,22 @@ Result<int> run_status(const Arguments& arguments) {
   return 0;
 }
 
+// Who runs each study now: a state of RUNNING is also that of a study whose master was killed.
+void add_runners(Rows& rows, const std::optional<Writer>& writer) {
+  rows.columns.insert(rows.columns.begin() + 2, "run_by");
+  for (auto& row : rows.rows) {
+    const bool runs = writer && std::get<std::string>(row.front()) == writer->study;
+    row.insert(row.begin() + 2, runs ? Cell(to_text(*writer)) : Cell());
+  }
+}
+
 Result<int> run_studies(const Arguments& arguments) {
   DETOL_ASSIGN(const auto reader, Reader::open(arguments.globals.storage));
-  DETOL_ASSIGN(const Rows rows,
-               reader->select(fmt::format("{} ORDER BY s.created, s.study", kStudies)));
+  DETOL_ASSIGN(Rows rows, reader->select(fmt::format("{} ORDER BY s.created, s.study", kStudies)));
   if (rows.rows.empty())
     return fail(ErrorCode::kEmpty, "there is no study yet (detol search --help)");
+  DETOL_ASSIGN(const auto writer, current_writer(arguments.globals.storage));
+  add_runners(rows, writer);
   DETOL_TRY(print_data(render(rows, arguments.globals)));
   return 0;
 }
@@ -126,7 +136,7 @@ Command status_command() {
 
 Command studies_command() {
   return {.name = "studies",
-          .summary = "list the studies of the knowledge base",
+          .summary = "list the studies of the knowledge base and who runs them",
           .options = {},
           .examples = "  detol studies\n  detol studies --storage /data/detol.db -f csv",
           .run = run_studies};

@@ -100,6 +100,11 @@ Result<Writing> Writing::open(const fs::path& path) {
 Result<void> Writing::take_over() {
   // A backup that was put back has no log.
   DETOL_TRY(sqlite::run(database_.get(), "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL"));
+  const auto count_pages = [](void* count, sqlite3*, const char*, int pages) {
+    *static_cast<int*>(count) = pages;
+    return SQLITE_OK;
+  };
+  sqlite3_wal_hook(database_.get(), count_pages, log_pages_.get());
   DETOL_ASSIGN(read_token_, Statement::prepare(database_.get(), "SELECT token FROM writer"));
   DETOL_ASSIGN(auto take,
                Statement::prepare(database_.get(), "INSERT OR REPLACE INTO writer VALUES (1, ?1)"));
@@ -119,12 +124,22 @@ Result<void> Writing::in_transaction(const std::function<Result<void>()>& body) 
   if (done) done = visit("ledger.commit", SQLITE_IOERR_FSYNC);
   if (done) done = sqlite::run(database_.get(), "COMMIT");
   if (done) done = visit("ledger.committed", SQLITE_OK);
+  if (done) move_log();
   if (done) return {};
   may_retry_ = sqlite::is_write_refused(database_.get());
   if (sqlite::is_sync_failed(database_.get())) lost_ = done.error();
   if (sqlite3_get_autocommit(database_.get()) == 0)
     sqlite3_exec(database_.get(), "ROLLBACK", nullptr, nullptr, nullptr);
   return done;
+}
+
+// Moves the log into the file when it is long. SQLite would do so itself, but would not tell
+// of an fsync that failed; a move that failed in any other way is tried again.
+void Writing::move_log() {
+  constexpr int kLongLog = 1000;  // pages
+  if (*log_pages_ < kLongLog) return;
+  sqlite3_wal_checkpoint_v2(database_.get(), "main", SQLITE_CHECKPOINT_PASSIVE, nullptr, nullptr);
+  if (sqlite::is_sync_failed(database_.get())) lost_ = sqlite::failure(database_.get());
 }
 
 // A place where a test may let the disk refuse.

@@ -5,6 +5,7 @@
 
 #include <filesystem>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string_view>
 
@@ -35,11 +36,13 @@ class Writing {
   Result<void> take_over();
   Result<void> check_token();
   Result<void> visit(std::string_view site, int io_error);
+  void move_log();
 
   WriterLock lock_;  // outlives the database
   sqlite::Database database_;
   sqlite::Statement read_token_;
   std::int64_t token_ = 0;
+  std::unique_ptr<int> log_pages_ = std::make_unique<int>(0);  // SQLite keeps its address
   bool may_retry_ = false;
   std::optional<Error> lost_;  // an fsync failed: nothing may be acknowledged any more
 };

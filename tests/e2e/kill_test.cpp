@@ -51,6 +51,23 @@ TEST_P(KilledRole, IsReplacedAndTheResultsAreTheSame) {
 INSTANTIATE_TEST_SUITE_P(Roles, KilledRole, testing::Values("__master", "__worker"),
                          [](const auto& role) { return std::string(role.param + 2); });
 
+// A master that was stopped so long that another took over does nothing any more.
+TEST(Stale, AMasterThatComesBackAfterAnotherTookOverCannotCommit) {
+  const std::string expected = undisturbed();
+  const TinyStudy study;
+  Program stale(study.path(), study.search_words());
+  ASSERT_TRUE(stale.says("trial 1 epoch 1:")) << stale.wait().err;
+  std::vector<pid_t> all = stale.children("detol");
+  for (const pid_t pid : all) ::kill(pid, SIGSTOP);
+  std::filesystem::remove(study.path() / "detol.db.lock");  // as when a network loses it
+  const Ran resumed = study.detol({"resume", "tiny"});
+  EXPECT_EQ(resumed.code, 0) << resumed.err;
+  for (const pid_t pid : all) ::kill(pid, SIGCONT);
+  EXPECT_EQ(stale.wait().code, 5);
+  EXPECT_EQ(study.results(), expected);
+  EXPECT_EQ(study.detol({"db", "check"}).code, 0);
+}
+
 class Stopped : public testing::TestWithParam<int> {};
 
 TEST_P(Stopped, ExitsResumableAndEndsTheSame) {

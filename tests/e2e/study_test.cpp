@@ -151,6 +151,24 @@ TEST(Study, StoppingWhatNobodyRunsLeavesNoTrace) {
   EXPECT_EQ(study.detol({"study", "stop", "tinny"}).code, 4);
 }
 
+TEST(Study, StopsFromAnotherProcessAndIsResumed) {
+  const std::string expected = undisturbed();
+  const TinyStudy study;
+  Program running(study.path(), study.search_words());
+  ASSERT_TRUE(running.says("trial 1 epoch 1:")) << running.wait().err;
+  const TinyStudy elsewhere;  // with an output of its own
+  const Ran stop =
+      elsewhere.detol({"study", "stop", "tiny", "--storage", (study.path() / "detol.db").string()});
+  EXPECT_EQ(stop.code, 0) << stop.err;
+  EXPECT_NE(stop.err.find("has stopped"), std::string::npos) << stop.err;
+  EXPECT_EQ(running.wait().code, 75);
+  EXPECT_FALSE(fs::exists(study.path() / "detol.d" / "tiny" / "stop-requested"));
+  const Json studies = Json::parse(study.detol({"studies", "-f", "json"}).out);
+  EXPECT_TRUE(studies[0]["run_by"].is_null()) << studies;
+  EXPECT_EQ(study.detol({"resume", "tiny"}).code, 0);
+  EXPECT_EQ(results_of(study, "tiny"), expected);
+}
+
 TEST(Study, ChangesAreRefusedWhileItRuns) {
   const TinyStudy study;
   Program running(study.path(), study.search_words());
@@ -162,6 +180,8 @@ TEST(Study, ChangesAreRefusedWhileItRuns) {
     EXPECT_EQ(ran.code, 5) << ran.err;
     EXPECT_NE(ran.err.find("being written by process"), std::string::npos) << ran.err;
   }
+  const Json studies = Json::parse(study.detol({"studies", "-f", "json"}).out);
+  EXPECT_TRUE(studies[0]["run_by"].is_string()) << studies;
   const Ran backup = study.detol({"db", "backup", "copy.db"});
   EXPECT_EQ(backup.code, 0) << backup.err;
   EXPECT_EQ(study.detol({"db", "check", "--against", "copy.db"}).code, 0);

@@ -188,6 +188,18 @@ TEST(Storage, AReplacedWriterCannotCommit) {
   EXPECT_EQ(must(successor->events(one.study)).size(), 2U);
 }
 
+// As on a file system whose locks do not work: both believe to hold it.
+TEST(Storage, AWriterWhoseLockNamesAnotherCannotCommit) {
+  OneStudy one;
+  one.append({asked(0)});
+  write(one.path.string() + ".lock", R"({"host": "b", "pid": 1, "token": "another"})");
+  const auto late = one.ledger->append(one.study, std::vector<Event>{asked(1)});
+  ASSERT_FALSE(late);
+  EXPECT_NE(late.error().message.find("took this database over"), std::string::npos);
+  EXPECT_FALSE(one.ledger->may_retry());
+  EXPECT_EQ(one.events().size(), 1U);
+}
+
 TEST(Storage, AReaderWorksOnAFolderItMayNotWrite) {
   Folder folder;
   const auto path = folder / "detol.db";
