@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <ctime>
 #include <optional>
 #include <system_error>
@@ -59,8 +60,10 @@ Result<sqlite::Database> open_snapshot(const fs::path& path, const std::string& 
                             path.string(), writer));
   }
   DETOL_TRY(check_header(snapshot));
-  log_info("{}: written by {}; reading its snapshot {}, {} s old", path.string(), writer,
-           snapshot.string(), std::max<std::time_t>(0, std::time(nullptr) - info.st_mtime));
+  static std::atomic_flag said;  // once: `status --watch` opens it every second
+  if (!said.test_and_set())
+    log_info("{}: written by {}; reading its snapshot {}, {} s old", path.string(), writer,
+             snapshot.string(), std::max<std::time_t>(0, std::time(nullptr) - info.st_mtime));
   return open_unchanging(snapshot);
 }
 
