@@ -83,7 +83,7 @@ Result<Rows> status_of(Reader& reader, const std::string& storage, const std::st
 }
 
 Result<int> run_status(const Arguments& arguments) {
-  DETOL_ASSIGN(const auto reader, Reader::open(arguments.globals.storage));
+  DETOL_ASSIGN(auto reader, Reader::open(arguments.globals.storage));
   StudyRecord record;
   if (arguments.has("STUDY")) {
     DETOL_ASSIGN(record, reader->study(arguments.text("STUDY")));
@@ -94,7 +94,10 @@ Result<int> run_status(const Arguments& arguments) {
       if (one.created_s >= record.created_s) record = one;
     }
   }
-  if (arguments.has("watch")) return watch_study(record, arguments);
+  if (arguments.has("watch")) {
+    reader.reset();  // where only one may open the file, the watch does
+    return watch_study(record, arguments);
+  }
   DETOL_ASSIGN(const Rows rows, status_of(*reader, arguments.globals.storage, record.name));
   DETOL_TRY(print_data(render_record(rows, arguments.globals)));
   return 0;
