@@ -40,6 +40,12 @@ Result<int> ranks_from(const Arguments& arguments) {
   return static_cast<int>(*ranks);
 }
 
+Launcher launcher_from(const Arguments& arguments) {
+  const std::string word = arguments.text("launcher", "auto");
+  if (word == "local") return Launcher::kLocal;
+  return word == "mpi" ? Launcher::kMpi : Launcher::kAuto;
+}
+
 Result<void> check_device(const Arguments& arguments) {
   if (arguments.text("device", "auto") == "cuda" && find_row(backends(), "cudnn") == nullptr)
     return fail(ErrorCode::kUsage, "device is cuda, but this build has no GPU backend; use cpu");
@@ -61,7 +67,12 @@ std::vector<Option> with_run_options(std::vector<Option> own) {
        "workers, each a group of processes; auto: as many as the cores have room for"},
       {"--group-size", "G|auto", "processes that train one trial together; auto: 1"},
       {"--device", "DEVICE", "what trains", Option::kOptional, {"auto", "cpu", "cuda"}},
-      {"--launcher", "NAME", "what starts the workers", Option::kOptional, {"local"}},
+      {"--launcher",
+       "NAME",
+       "what starts the workers: this program, or the mpirun that started it; default: whichever "
+       "is",
+       Option::kOptional,
+       {"local", "mpi"}},
       {"--target", "METRIC>=V", "end the study when a trial gets there (or METRIC<=V)"},
       {"--progress",
        "MODE",
@@ -81,6 +92,7 @@ Result<RunOptions> run_options_from(const Arguments& arguments) {
   if (arguments.has("target")) {
     DETOL_ASSIGN(options.target, parse_target(arguments.text("target")));
   }
+  options.launcher = launcher_from(arguments);
   options.storage = arguments.globals.storage;
   options.log = arguments.globals.log;
   options.progress = progress_from(arguments);

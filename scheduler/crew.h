@@ -18,11 +18,11 @@
 namespace detol {
 
 struct CrewSettings {
-  int workers = 1;               // numbered from 0
-  int group_size = 1;            // ranks of each
-  int supervisor = -1;           // the socket to it
-  std::string key = {};          // what workers that join know; empty: the supervisor starts them
-  std::filesystem::path folder;  // the run's, where workers leave a word before they end
+  int workers = 1;       // numbered from 0
+  int group_size = 1;    // ranks of each
+  int supervisor = -1;   // the socket to it
+  std::string key = {};  // what workers that join know; empty: the supervisor starts them
+  std::filesystem::path folder = {};  // the run's, where workers leave a word before they end
   std::optional<double> counted_until_s =
       {};  // device time before this is in the ledger; empty: now
 };

@@ -36,7 +36,8 @@ Driver::Driver(DriverParts parts)
 }
 
 Result<std::string> Driver::run() {
-  began_s_ = committed_s_ = parts_.clock.now_s();
+  committed_s_ = parts_.clock.now_s();
+  began_s_ = parts_.counted_until_s.value_or(committed_s_);
   for (Observer* observer : parts_.observers) observer->began(book_);
   DETOL_TRY(adopt());
   DETOL_TRY(place());

@@ -47,6 +47,7 @@ struct DriverParts {
   std::filesystem::path folder = {};  // of the study's artefacts
   std::vector<Genome> initial = {};   // proposed first, as trials 0, 1, ...
   bool retry_failed = false;
+  std::optional<double> counted_until_s = {};  // wall time before this is in the ledger; empty: now
   // Somebody asked for a stop by other means than a signal. Looked at once a second.
   std::function<bool()> is_stop_requested = [] { return false; };
 };

@@ -13,6 +13,7 @@
 #include "scheduler/driver.h"
 #include "scheduler/keeper.h"
 #include "scheduler/launchers/local.h"
+#include "scheduler/launchers/rendezvous.h"
 #include "scheduler/live_view.h"
 #include "scheduler/progress.h"
 #include "scheduler/pruner.h"
@@ -141,6 +142,29 @@ std::string pausing_pruner(const StudyConfig& config) {
   return row != nullptr && row->pauses ? config.pruner.name : "";
 }
 
+// Until when wall and device time are in the ledger: now, or the last time that an earlier master
+// of this run accounted for.
+Result<double> counted_until(const std::vector<Event>& events,
+                             const std::filesystem::path& folder) {
+  double used_s = 0;
+  for (const Event& event : events) {
+    if (const auto* accounted = std::get_if<event::Accounted>(&event)) used_s = accounted->wall_s;
+  }
+  DETOL_ASSIGN(const double zero_s, wall_zero_s(folder, used_s, system_clock().now_s()));
+  return zero_s + used_s;
+}
+
+// Where workers join that nobody here starts: a port that other machines reach.
+Result<void> let_join(const RunOptions& options, const std::filesystem::path& folder,
+                      WorkerPoolSettings& settings) {
+  if (options.rendezvous.empty()) return {};
+  DETOL_ASSIGN(const Meeting meeting, meeting_of(folder));
+  settings.endpoint = fmt::format("tcp://*:{}", meeting.port);
+  settings.keys = meeting.keys;
+  settings.crew.key = meeting.key;
+  return publish(meeting, options.rendezvous);
+}
+
 }  // namespace
 
 Result<void> run_master(const RunOptions& options, const std::filesystem::path& folder,
@@ -164,15 +188,18 @@ Result<void> run_master(const RunOptions& options, const std::filesystem::path& 
   const Event running = event::StudyState{"RUNNING", settled->budget, system_clock().wall_s()};
   DETOL_TRY(ledger->append(record.id, std::span(&running, 1)));
 
-  const message::Welcome welcome{config.text, options.backend, parts.data.task};
-  DETOL_ASSIGN(const auto pool, make_worker_pool({.endpoint = endpoint_in(folder),
-                                                  .crew = {.workers = workers_of(options),
-                                                           .group_size = ranks_of(options),
-                                                           .supervisor = supervisor,
-                                                           .folder = folder},
-                                                  .welcome = welcome,
-                                                  .is_restart = is_restart},
-                                                 system_clock()));
+  DETOL_ASSIGN(const double counted_until_s, counted_until(events, folder));
+
+  WorkerPoolSettings settings{.endpoint = endpoint_in(folder),
+                              .crew = {.workers = workers_of(options),
+                                       .group_size = ranks_of(options),
+                                       .supervisor = supervisor,
+                                       .folder = folder,
+                                       .counted_until_s = counted_until_s},
+                              .welcome = {config.text, options.backend, parts.data.task},
+                              .is_restart = is_restart};
+  DETOL_TRY(let_join(options, folder, settings));
+  DETOL_ASSIGN(const auto pool, make_worker_pool(std::move(settings), system_clock()));
   const std::filesystem::path artefacts = artefact_folder(options.storage, config.study);
   const std::filesystem::path stop_request = artefacts / kStopRequest;
   std::error_code ignored;
@@ -196,6 +223,7 @@ Result<void> run_master(const RunOptions& options, const std::filesystem::path& 
        .folder = artefacts,
        .initial = parts.initial,
        .retry_failed = options.retry_failed && !is_restart,
+       .counted_until_s = counted_until_s,
        .is_stop_requested = [&] { return std::filesystem::exists(stop_request, ignored); }});
   DETOL_TRY(driver.replay(events));
   if (progress) {

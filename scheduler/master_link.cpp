@@ -18,6 +18,8 @@ namespace {
 constexpr double kBeatS = 5;      // while training
 constexpr double kIdleBeatS = 1;  // so that a restarted master soon knows who is free
 constexpr double kRepeatS = 2;    // what was not answered
+constexpr double kSilentS = 5;    // without a master: is the run over?
+constexpr double kLeaveS = 5;     // for a training to end when the master sends it away
 constexpr double kLeaseS = 600;   // without a master
 constexpr double kTurnS = 0.5;    // the longest wait, and how finely steps are timed
 
@@ -67,6 +69,7 @@ void MasterLink::set_ready() {
 std::optional<message::Train> MasterLink::next() {
   std::unique_lock lock(mutex_);
   changed_.wait(lock, [&] { return offered_ || is_sent_away_; });
+  if (is_sent_away_) return std::nullopt;
   return std::exchange(offered_, std::nullopt);
 }
 
@@ -74,14 +77,15 @@ Verdict MasterLink::report(const EpochReport& report) {
   std::unique_lock lock(mutex_);
   verdict_.reset();
   post(message::Report{address_.worker, current_.trial, current_.attempt, report});
-  changed_.wait(lock, [&] { return verdict_.has_value(); });
-  return *verdict_;
+  changed_.wait(lock, [&] { return verdict_ || is_sent_away_; });
+  return verdict_.value_or(Verdict::kSuspend);
 }
 
 void MasterLink::end(const Evaluation& evaluation, bool broken) {
   std::unique_lock lock(mutex_);
   post(message::Ended{address_.worker, current_.trial, current_.attempt, broken, evaluation});
-  changed_.wait(lock, [&] { return !unanswered_; });  // the next order may be here already
+  changed_.wait(
+      lock, [&] { return !unanswered_ || is_sent_away_; });  // the next order may be here already
 }
 
 // REQUIRES: mutex_ is held.
@@ -106,11 +110,25 @@ void MasterLink::speak() {
     }
     watch_progress(now_s);
     say_what_is_due(now_s);
+    if (is_run_over(now_s)) leave();
+    if (is_sent_away_ && now_s - sent_away_s_ > patience(kLeaveS)) ::_exit(kExitDone);
     if (now_s - heard_s_ > patience(kLeaseS)) {
       log_error("worker {}: no master for {} s; the worker ends", address_.worker, kLeaseS);
       ::_exit(kExitResumable);
     }
   }
+}
+
+void MasterLink::leave() {
+  if (std::exchange(is_sent_away_, true)) return;
+  sent_away_s_ = system_clock().now_s();
+  control_.suspend = true;
+  changed_.notify_all();
+}
+
+bool MasterLink::is_run_over(double now_s) const {
+  if (address_.run_file.empty() || now_s - heard_s_ < patience(kSilentS)) return false;
+  return !std::filesystem::exists(address_.run_file);
 }
 
 void MasterLink::hear(const Message& message) {
@@ -132,8 +150,7 @@ void MasterLink::hear(const Message& message) {
     if (suspend->trial == current_.trial && suspend->attempt == current_.attempt)
       control_.suspend = true;
   } else if (std::holds_alternative<message::Leave>(message)) {
-    if (current_.attempt > 0) ::_exit(kExitDone);
-    is_sent_away_ = true;
+    leave();
   } else if (const auto* answer = std::get_if<message::Answer>(&message)) {
     const auto* report = unanswered_ ? std::get_if<message::Report>(&*unanswered_) : nullptr;
     if (report != nullptr && report->trial == answer->trial && report->attempt == answer->attempt &&

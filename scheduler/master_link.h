@@ -7,6 +7,7 @@
 
 #include <atomic>
 #include <condition_variable>
+#include <filesystem>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -25,8 +26,9 @@ struct MasterAddress {
   std::string endpoint;
   CurveKeys keys = {};
   int worker = 0;
-  int start = 1;         // of this worker
-  std::string key = {};  // of the run, where nobody started this worker
+  int start = 1;                        // of this worker
+  std::string key = {};                 // of the run, where nobody started this worker
+  std::filesystem::path run_file = {};  // once it is gone the run is over; empty: not known
 };
 
 class MasterLink {
@@ -35,7 +37,8 @@ class MasterLink {
   static Result<std::unique_ptr<MasterLink>> open(const MasterAddress& address);
   ~MasterLink();
 
-  // These return nothing if the master sends the worker away. While it trains it goes at once.
+  // These return nothing once the master has sent the worker away; a training is asked to suspend
+  // then, and the process ends if it has not after five seconds.
   std::optional<message::Welcome> join();
   std::optional<message::Train> next();
 
@@ -53,6 +56,8 @@ class MasterLink {
   void hear(const Message& message);
   void say_what_is_due(double now_s);
   void watch_progress(double now_s);
+  bool is_run_over(double now_s) const;
+  void leave();  // REQUIRES: mutex_ is held
   message::Hello hello() const;
   void post(Message message);  // to be sent, and again until it is answered
 
@@ -66,6 +71,7 @@ class MasterLink {
   double ready_since_s_ = 0;
   bool leaving_ = false;       // this object ends
   bool is_sent_away_ = false;  // by the master
+  double sent_away_s_ = 0;
   std::optional<message::Welcome> welcome_;
   message::Train current_;                 // attempt 0: none
   message::Train finished_;                // the last one: a late repeat of it is dropped

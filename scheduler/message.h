@@ -107,7 +107,7 @@ struct Suspend {
   int attempt = 0;
 };
 
-// The run is over: the worker's process ends itself. To workers that nobody here can end.
+// The run is over: the worker's processes end themselves. To workers that nobody here can end.
 struct Leave {};
 
 }  // namespace message

@@ -1,18 +1,19 @@
 #include "scheduler/run_folder.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
-#include <charconv>
-#include <csignal>
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <system_error>
 
+#include "core/clock.h"
 #include "core/file.h"
 
 namespace detol {
@@ -23,6 +24,7 @@ using nlohmann::json;
 
 constexpr std::size_t kLongestParent = 60;  // a socket's path has 107 characters at most
 constexpr std::string_view kPrefix = "detol-";
+const fs::path kMemory = "/dev/shm";  // NOLINT(cert-err58-cpp)
 
 fs::path parent_folder() {
   const char* runtime = std::getenv("XDG_RUNTIME_DIR");  // NOLINT(concurrency-mt-unsafe)
@@ -30,24 +32,50 @@ fs::path parent_folder() {
   return ::access(runtime, W_OK | X_OK) == 0 ? runtime : "/tmp";
 }
 
-// True for a folder of ours whose supervisor is dead.
-bool is_left_behind(const fs::path& folder) {
+// detol-<digits>-...
+bool has_our_name(const fs::path& folder) {
   const std::string name = folder.filename().string();
+  if (!name.starts_with(kPrefix)) return false;
+  const std::size_t dash = name.find_first_not_of("0123456789", kPrefix.size());
+  return dash != std::string::npos && dash > kPrefix.size() && name[dash] == '-';
+}
+
+// The lock on a folder of ours, or -1 if somebody holds it or it is not ours.
+int lock(const fs::path& folder) {
+  const int fd = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
   struct stat info {};
-  if (!name.starts_with(kPrefix) || ::lstat(folder.c_str(), &info) != 0) return false;
-  if (!S_ISDIR(info.st_mode) || info.st_uid != ::geteuid()) return false;
-  pid_t pid = 0;
-  const char* digits = name.data() + kPrefix.size();
-  const auto [end, error] = std::from_chars(digits, name.data() + name.size(), pid);
-  if (error != std::errc{} || end == name.data() + name.size() || *end != '-') return false;
-  return ::kill(pid, 0) != 0 && errno == ESRCH;
+  const bool is_ours = fd >= 0 && ::fstat(fd, &info) == 0 && info.st_uid == ::geteuid();
+  if (is_ours && ::flock(fd, LOCK_EX | LOCK_NB) == 0) return fd;
+  if (fd >= 0) ::close(fd);
+  return -1;
 }
 
 void sweep(const fs::path& parent) {
   std::error_code ignored;
   for (const auto& entry : fs::directory_iterator(parent, ignored)) {
-    if (is_left_behind(entry.path())) fs::remove_all(entry.path(), ignored);
+    if (!has_our_name(entry.path())) continue;
+    const int fd = lock(entry.path());
+    if (fd < 0) continue;
+    fs::remove_all(entry.path(), ignored);
+    ::close(fd);
   }
+}
+
+// Makes `path` and locks it before it has a name that others sweep; -1: it cannot be.
+int make_locked(const fs::path& path) {
+  std::string name = (path.parent_path() / fmt::format(".{}XXXXXX", kPrefix)).string();
+  if (::mkdtemp(name.data()) == nullptr) return -1;
+  const int fd = lock(name);
+  if (fd >= 0 && ::rename(name.c_str(), path.c_str()) == 0) return fd;
+  ::rmdir(name.c_str());
+  if (fd >= 0) ::close(fd);
+  return -1;
+}
+
+// Nobody else chooses the same: the clock moves on between two runs of one process.
+std::string fresh_name() {
+  const auto now_us = static_cast<std::uint64_t>(system_clock().now_s() * 1e6);
+  return fmt::format("{}{}-{:x}", kPrefix, ::getpid(), now_us);
 }
 
 json to_json(const RunOptions& options) {
@@ -62,6 +90,7 @@ json to_json(const RunOptions& options) {
           {"retry_failed", options.retry_failed},
           {"workers", options.workers},
           {"group_size", options.group_size},
+          {"rendezvous", options.rendezvous.string()},
           {"backend", options.backend},
           {"target", target},
           {"progress", static_cast<int>(options.progress)},
@@ -81,6 +110,7 @@ Result<RunOptions> from_json(const json& j) {
   options.retry_failed = j.at("retry_failed").get<bool>();
   options.workers = j.at("workers").get<int>();
   options.group_size = j.at("group_size").get<int>();
+  options.rendezvous = j.at("rendezvous").get<std::string>();
   options.backend = j.at("backend").get<std::string>();
   if (j.at("target").is_string()) {
     DETOL_ASSIGN(options.target, parse_target(j.at("target").get<std::string>()));
@@ -102,16 +132,39 @@ tl::unexpected<Error> damaged(const fs::path& path, const char* why) {
 
 }  // namespace
 
-Result<fs::path> make_run_folder(const RunOptions& options) {
+Result<RunFolder> RunFolder::make(const RunOptions& options) {
   const fs::path parent = parent_folder();
   sweep(parent);
-  std::string name = (parent / fmt::format("{}{}-XXXXXX", kPrefix, ::getpid())).string();
-  if (::mkdtemp(name.data()) == nullptr) {
+  sweep(kMemory);
+  const fs::path path = parent / fresh_name();
+  RunFolder folder;
+  folder.lock_ = make_locked(path);
+  if (folder.lock_ < 0) {
     return fail(ErrorCode::kStorage, fmt::format("cannot make a folder in {}: {}", parent.string(),
                                                  std::generic_category().message(errno)));
   }
-  DETOL_TRY(write_file_durably(fs::path(name) / "run.json", to_json(options).dump()));
-  return fs::path(name);
+  folder.path_ = path;
+  folder.memory_lock_ = make_locked(memory_of(path));
+  DETOL_TRY(write_file_durably(path / "run.json", to_json(options).dump()));
+  return folder;
+}
+
+RunFolder::RunFolder(RunFolder&& other) noexcept
+    : path_(std::exchange(other.path_, {})),
+      lock_(std::exchange(other.lock_, -1)),
+      memory_lock_(std::exchange(other.memory_lock_, -1)) {}
+
+RunFolder::~RunFolder() {
+  std::error_code ignored;
+  if (memory_lock_ >= 0) fs::remove_all(memory_of(path_), ignored);
+  if (!path_.empty()) fs::remove_all(path_, ignored);
+  for (const int fd : {lock_, memory_lock_}) {
+    if (fd >= 0) ::close(fd);
+  }
+}
+
+fs::path memory_of(const fs::path& folder) {
+  return kMemory / folder.filename();
 }
 
 Result<RunOptions> read_options(const fs::path& folder) {
@@ -139,6 +192,15 @@ Result<std::optional<Settled>> read_settled(const fs::path& folder) {
   } catch (const json::exception& error) {
     return damaged(path, error.what());
   }
+}
+
+Result<double> wall_zero_s(const fs::path& folder, double used_s, double now_s) {
+  const fs::path path = folder / "clock.json";
+  if (!fs::exists(path)) DETOL_TRY(write_file_durably(path, json(now_s - used_s).dump()));
+  DETOL_ASSIGN(const std::string text, read_file(path));
+  const json zero = json::parse(text, nullptr, false);
+  if (!zero.is_number()) return damaged(path, "not a number");
+  return zero.get<double>();
 }
 
 void leave_last_word(const fs::path& folder, int worker, const std::string& word) {

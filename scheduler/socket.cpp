@@ -153,13 +153,6 @@ void Socket::linger() {
   set(handles_->socket, ZMQ_LINGER, kLingerMs);
 }
 
-std::string Socket::endpoint() const {
-  char text[256];
-  std::size_t length = sizeof text;
-  const bool is_known = zmq_getsockopt(handles_->socket, ZMQ_LAST_ENDPOINT, text, &length) == 0;
-  return is_known ? text : "";
-}
-
 bool Socket::send(std::string_view bytes, std::string_view to) {
   void* socket = handles_->socket;
   const std::string frame = to_frame(bytes);

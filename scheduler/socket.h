@@ -45,9 +45,6 @@ class Socket {
   // What was sent may take up to a second to leave when the socket closes, instead of none.
   void linger();
 
-  // Where a router is bound, with the port that the system chose for "tcp://*:*".
-  std::string endpoint() const;
-
   // The next message, or nullopt if there is none now. What is no message of one frame, is
   // damaged, or is larger than kMessageLimit, is dropped.
   std::optional<Packet> receive();

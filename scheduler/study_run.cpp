@@ -13,6 +13,7 @@
 #include "core/exit_code.h"
 #include "core/file.h"
 #include "scheduler/launchers/local.h"
+#include "scheduler/launchers/mpi.h"
 #include "scheduler/master.h"
 #include "scheduler/run_folder.h"
 #include "scheduler/signals.h"
@@ -85,9 +86,11 @@ Result<void> play_worker(const fs::path& folder, const Numbers& numbers, const S
     DETOL_ASSIGN(group, join_mpi_group());
     ignore_signals();  // MPI has its own ideas of them
   }
+  const MasterAddress master{
+      .endpoint = endpoint_in(folder), .worker = numbers.at(0), .start = numbers.at(1)};
+  const bool leads = group == nullptr || group->rank() == 0;
   const auto done =
-      run_worker({.endpoint = endpoint_in(folder), .worker = numbers.at(0), .start = numbers.at(1)},
-                 group ? *group : alone(), seams);
+      run_worker(leads ? std::optional(master) : std::nullopt, group ? *group : alone(), seams);
   if (done)
     leave_mpi();
   else
@@ -104,18 +107,28 @@ struct Role {
 constexpr Role kRoles[] = {{"__master", 1, "detol", play_master},
                            {"__worker", 3, "worker", play_worker}};
 
+Result<int> supervise_search(const RunOptions& options) {
+  const bool starts_workers = options.rendezvous.empty();
+  const int ranks = starts_workers ? ranks_of(options) : 1;
+  DETOL_TRY(check_launcher(ranks));
+  DETOL_ASSIGN(const RunFolder folder, RunFolder::make(options));
+  DETOL_ASSIGN(const GroupLaunch launch, local_launch(ranks, folder.path()));
+  const int code = supervise(folder.path(), launch, aside_for(options, folder.path()));
+  if (code == kExitInternal || code == kExitFailures) print_last_words(aside_in(folder.path()));
+  return code;
+}
+
+Result<int> search(const RunOptions& options, const Seams& seams) {
+  DETOL_ASSIGN(const std::optional<MpiPlace> place, mpi_job(options));
+  if (!place) return supervise_search(options);
+  return search_in_mpi_job(options, *place, seams, supervise_search);
+}
+
 }  // namespace
 
-int run_search(const RunOptions& options) {
-  const auto launch = local_launch(ranks_of(options));
-  if (!launch) return exit_with(tl::unexpected(launch.error()), "detol");
-  const auto folder = make_run_folder(options);
-  if (!folder) return exit_with(tl::unexpected(folder.error()), "detol");
-  const int code = supervise(*folder, *launch, aside_for(options, *folder));
-  if (code == kExitInternal || code == kExitFailures) print_last_words(aside_in(*folder));
-  std::error_code ignored;
-  std::filesystem::remove_all(*folder, ignored);
-  return code;
+int run_search(const RunOptions& options, const Seams& seams) {
+  const Result<int> code = search(options, seams);
+  return code ? *code : exit_with(tl::unexpected(code.error()), "detol");
 }
 
 std::optional<int> run_role(int argc, char** argv, const Seams& seams) {

@@ -30,6 +30,10 @@ namespace detol {
 enum class IfExists { kFail, kResume, kNew };      // kNew appends -2, -3, ... to the name
 enum class ProgressMode { kLive, kPlain, kNone };  // a picture, lines, or warnings alone
 
+// What starts the workers: this program; whoever started the MPI job that it is one process of;
+// the latter if that is so.
+enum class Launcher { kLocal, kMpi, kAuto };
+
 inline constexpr int kAutoWorkers = -1;  // as many groups as the cores have room for
 
 struct RunOptions {
@@ -41,6 +45,8 @@ struct RunOptions {
   bool retry_failed = false;  // on resume: trials that crashed or timed out run again
   int workers = 0;            // groups; 0: the config's, else kAutoWorkers
   int group_size = 0;         // ranks that train one trial; 0: the config's, else 1
+  Launcher launcher = Launcher::kLocal;
+  std::filesystem::path rendezvous = {};  // set by a launcher: where workers that join find the run
   std::string backend = "onednn";
   std::optional<Target> target;
   ProgressMode progress = ProgressMode::kPlain;
@@ -48,18 +54,18 @@ struct RunOptions {
   LogOptions log;
 };
 
-// Runs or resumes a study to its end and returns the program's exit code; what went wrong
-// has been printed. SIGTERM, SIGINT and SIGUSR1 stop it (75, resumable); a second one at
-// once (130). No process of the run is left when it returns.
-// REQUIRES: the process has one thread.
-int run_search(const RunOptions& options);
-
 // What a program may replace in the roles: tests train by formula.
 struct Seams {
   std::function<Result<DatasetInfo>(const StudyConfig&)> inspect = inspect_study;
   std::function<Result<std::unique_ptr<Evaluator>>(const StudyConfig&, const TrainerOptions&)>
       make_evaluator = detol::make_evaluator;
 };
+
+// Runs or resumes a study to its end and returns the program's exit code; what went wrong
+// has been printed. SIGTERM, SIGINT and SIGUSR1 stop it (75, resumable); a second one at
+// once (130). In an MPI job of several processes each of them calls this. No process of the run is
+// left when it returns. REQUIRES: the process has one thread.
+int run_search(const RunOptions& options, const Seams& seams = {});
 
 // Plays master or worker if the arguments say so and returns its exit code; nullopt: they
 // are an ordinary command line.

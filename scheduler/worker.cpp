@@ -91,9 +91,10 @@ Result<void> serve(MasterLink* link, Group& group, const Seams& seams) {
 
 }  // namespace
 
-Result<void> run_worker(const MasterAddress& address, Group& group, const Seams& seams) {
-  if (group.rank() > 0) return serve(nullptr, group, seams);
-  DETOL_ASSIGN(const auto link, MasterLink::open(address));
+Result<void> run_worker(const std::optional<MasterAddress>& master, Group& group,
+                        const Seams& seams) {
+  if (!master) return serve(nullptr, group, seams);
+  DETOL_ASSIGN(const auto link, MasterLink::open(*master));
   return serve(link.get(), group, seams);
 }
 

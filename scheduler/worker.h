@@ -5,6 +5,8 @@
 // every order on; all ranks then make the same calls of the trainer. A worker of one rank is a
 // plain process without MPI.
 
+#include <optional>
+
 #include "core/result.h"
 #include "scheduler/master_link.h"
 #include "scheduler/study_run.h"
@@ -12,9 +14,11 @@
 
 namespace detol {
 
-// Trains until the master sends the worker away. Only rank 0 uses `address`. Errors: what keeps
+// Trains until the master sends the worker away. Only rank 0 uses `master`; if that is empty, the
+// group ends at once. Errors: what keeps
 // it from becoming ready (unreadable data, no endpoint); in a group also a trial that broke,
 // because its ranks may be out of step.
-Result<void> run_worker(const MasterAddress& address, Group& group, const Seams& seams);
+Result<void> run_worker(const std::optional<MasterAddress>& master, Group& group,
+                        const Seams& seams);
 
 }  // namespace detol

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <thread>
 
+#include "scheduler/run_folder.h"
 #include "trainer/mpi_group.h"
 
 namespace detol {
@@ -23,16 +24,28 @@ int workers_of(const RunOptions& options) {
   return std::max(1, cores / ranks_of(options));
 }
 
-Result<GroupLaunch> local_launch(int ranks) {
+Result<void> check_launcher(int ranks) {
+  if (ranks == 1) return {};
+  const std::string mpiexec = mpi_launch(ranks).mpiexec;
+  if (::access(mpiexec.c_str(), X_OK) == 0) return {};
+  return fail(ErrorCode::kUsage,
+              fmt::format("group-size is {}, which needs {}; install it, or use --group-size 1",
+                          ranks, mpiexec));
+}
+
+Result<GroupLaunch> local_launch(int ranks, const std::filesystem::path& folder) {
+  DETOL_TRY(check_launcher(ranks));
   if (ranks == 1) return GroupLaunch{};
   const MpiLaunch mpi = mpi_launch(ranks);
-  if (::access(mpi.mpiexec.c_str(), X_OK) != 0) {
-    return fail(ErrorCode::kUsage,
-                fmt::format("group-size is {}, which needs {}; install it, or use --group-size 1",
-                            ranks, mpi.mpiexec));
-  }
   GroupLaunch launch{.ranks = ranks, .launcher = {mpi.mpiexec}, .environment = mpi.environment};
   launch.launcher.insert(launch.launcher.end(), mpi.words.begin(), mpi.words.end());
+  // Open MPI 4 and 5. A killed group cannot tidy up: what it leaves goes with the run.
+  for (const char* name : {"OMPI_MCA_orte_tmpdir_base", "PRTE_MCA_prte_tmpdir_base"})
+    launch.environment.push_back(fmt::format("{}={}", name, folder.string()));
+  if (!std::filesystem::exists(memory_of(folder))) return launch;
+  for (const char* name :
+       {"OMPI_MCA_btl_vader_backing_directory", "OMPI_MCA_btl_sm_backing_directory"})
+    launch.environment.push_back(fmt::format("{}={}", name, memory_of(folder).string()));
   return launch;
 }
 

@@ -14,7 +14,11 @@ int ranks_of(const RunOptions& options);
 // Workers of a run: the option, else the study's, else as many as the cores have room for.
 int workers_of(const RunOptions& options);
 
-// One rank is a plain process, more are an MPI job. Errors (kUsage): there is no mpiexec.
-Result<GroupLaunch> local_launch(int ranks);
+// One rank is a plain process, more are an MPI job, which keeps its files in the run's folder.
+// Errors (kUsage): there is no mpiexec.
+Result<GroupLaunch> local_launch(int ranks, const std::filesystem::path& folder);
+
+// The same check, before there is a folder.
+Result<void> check_launcher(int ranks);
 
 }  // namespace detol

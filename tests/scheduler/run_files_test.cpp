@@ -1,12 +1,20 @@
-// The small parts: targets, what may change between runs.
+// The small parts: targets, what may change between runs, a run's folder.
+
+#include <stdlib.h>
+
+#include <utility>
 
 #include <gtest/gtest.h>
 
+#include "scheduler/run_folder.h"
 #include "scheduler/study_difference.h"
 #include "scheduler/target.h"
+#include "tests/support/temp_folder.h"
 
 namespace detol {
 namespace {
+
+using testing_support::TempFolder;
 
 TEST(Target, ReadsBothDirections) {
   const Target high = parse_target("val_accuracy>=0.9").value();
@@ -34,6 +42,58 @@ TEST(StudyDifference, OnlyBudgetAndResourcesMayChange) {
   ASSERT_FALSE(other);
   EXPECT_NE(other.error().message.find("'  epochs: 9', now '  epochs: 8'"), std::string::npos);
   EXPECT_FALSE(same_study(begun, "version: 1\nseed: 4\n"));
+}
+
+// A run whose folder is not in the way of others.
+class RunFolderTest : public testing::Test {
+ protected:
+  RunFolderTest() { ::setenv("XDG_RUNTIME_DIR", folder.path().c_str(), 1); }
+  ~RunFolderTest() override { ::unsetenv("XDG_RUNTIME_DIR"); }
+  static RunFolder make() {
+    RunOptions options;
+    options.storage = "detol.db";
+    return std::move(*RunFolder::make(options));
+  }
+
+  TempFolder folder;
+};
+
+TEST_F(RunFolderTest, GoesWithItsOwner) {
+  std::filesystem::path path;
+  {
+    const RunFolder run = make();
+    path = run.path();
+    EXPECT_TRUE(std::filesystem::exists(path / "run.json"));
+  }
+  EXPECT_FALSE(std::filesystem::exists(path));
+  EXPECT_FALSE(std::filesystem::exists(memory_of(path)));
+}
+
+TEST_F(RunFolderTest, SweepsWhatNobodyLocksAndNothingElse) {
+  const auto left = folder.path() / "detol-1-abcdef";  // of a process that lives, elsewhere
+  const auto not_ours = folder.path() / "detol-abcdef";
+  std::filesystem::create_directories(left / "deeper");
+  std::filesystem::create_directory(not_ours);
+  const RunFolder first = make();
+  const RunFolder second = make();
+  EXPECT_FALSE(std::filesystem::exists(left));
+  EXPECT_TRUE(std::filesystem::exists(not_ours));
+  EXPECT_TRUE(std::filesystem::exists(first.path()));
+}
+
+TEST_F(RunFolderTest, TheClockOfTheFirstMasterHoldsForTheNext) {
+  const RunFolder run = make();
+  EXPECT_DOUBLE_EQ(wall_zero_s(run.path(), 30, 100).value(), 70);
+  EXPECT_DOUBLE_EQ(wall_zero_s(run.path(), 40, 115).value(), 70);
+}
+
+TEST_F(RunFolderTest, ALastWordIsTakenOnceAndTheFirstIsHeard) {
+  const RunFolder run = make();
+  leave_last_word(run.path(), 3, "no such file: train.idx");
+  leave_last_word(run.path(), 3, "another rank is gone");
+  EXPECT_EQ(take_last_word(run.path(), 2), "");
+  EXPECT_EQ(take_last_word(run.path(), 3), "no such file: train.idx");
+  EXPECT_EQ(take_last_word(run.path(), 3), "");
 }
 
 }  // namespace

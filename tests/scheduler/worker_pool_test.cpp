@@ -9,6 +9,7 @@
 #include <gtest/gtest.h>
 
 #include "scheduler/orders.h"
+#include "scheduler/run_folder.h"
 #include "scheduler/socket.h"
 #include "tests/scheduler/fake_study.h"
 #include "tests/support/temp_folder.h"
@@ -33,16 +34,21 @@ class WorkerPoolTest : public testing::Test {
     supervisor = ends[0];
     pools_end = ends[1];
     endpoint = "ipc://" + (folder.path() / "s").string();
-    pool = make_worker_pool({.endpoint = endpoint,
-                             .crew = {.supervisor = pools_end, .folder = folder.path()},
-                             .welcome = {"the config", "onednn", {}},
-                             .turn_s = kTurnS},
-                            clock)
-               .value();
+    make_pool({.supervisor = pools_end, .folder = folder.path()});
   }
   ~WorkerPoolTest() override {
     ::close(supervisor);
     ::close(pools_end);
+  }
+
+  void make_pool(const CrewSettings& crew) {
+    pool.reset();
+    pool = make_worker_pool({.endpoint = endpoint,
+                             .crew = crew,
+                             .welcome = {"the config", "onednn", {}},
+                             .turn_s = kTurnS},
+                            clock)
+               .value();
   }
 
   // Lets the pool work until the worker hears something or there is an event.
@@ -234,6 +240,79 @@ TEST_F(WorkerPoolTest, DeviceTimeRunsFromReadyToTheEnd) {
   pool->wait();
   clock.now += 10;
   EXPECT_DOUBLE_EQ(pool->held_s(), 10);
+}
+
+TEST_F(WorkerPoolTest, AGroupHoldsADevicePerRank) {
+  make_pool({.group_size = 3, .supervisor = pools_end});
+  start_worker();
+  clock.now += 10;
+  EXPECT_DOUBLE_EQ(pool->held_s(), 30);
+}
+
+TEST_F(WorkerPoolTest, DeviceTimeGoesOnWhileADeadMasterIsReplaced) {
+  struct Case {
+    double ready_s, counted;
+  };
+  for (const auto& [ready_s, counted] : {Case{100, 7}, Case{3, 3}}) {
+    clock.now = 1000;
+    make_pool({.supervisor = pools_end, .counted_until_s = clock.now - 7});
+    send_packet(supervisor, Notice{Notice::kLives, 0, kStart, 0});
+    worker.emplace(Socket::dealer(endpoint).value());
+    say(message::Hello{.worker = 0, .start = kStart, .ready = true, .ready_s = ready_s});
+    pool->claims();
+    EXPECT_DOUBLE_EQ(pool->held_s(), counted);
+  }
+}
+
+TEST_F(WorkerPoolTest, AStopShortensTheWaitForWorkersOfAnEarlierMaster) {
+  send_packet(supervisor, Notice{Notice::kLives, 0, kStart, 0});
+  send_packet(supervisor, Notice{Notice::kStop, 0, 0, 0});
+  const double before_s = clock.now;
+  EXPECT_TRUE(pool->claims().empty());
+  EXPECT_EQ(clock.now, before_s);
+  EXPECT_TRUE(is_ordered(Order::kKill));
+}
+
+TEST_F(WorkerPoolTest, ASuspensionReachesAWorkerThatMissedIt) {
+  start_worker();
+  start_trial();
+  pool->suspend();
+  ASSERT_TRUE(hears<message::Suspend>());
+  say(message::Heartbeat{.worker = 0, .trial = 5, .attempt = 1});
+  EXPECT_TRUE(hears<message::Suspend>());
+  worker.emplace(Socket::dealer(endpoint).value());  // a new connection
+  say(message::Hello{.worker = 0, .start = kStart, .ready = true, .trial = 5, .attempt = 1});
+  EXPECT_TRUE(hears<message::Suspend>());
+}
+
+TEST_F(WorkerPoolTest, AWorkerOfAnotherStartIsNotHeard) {
+  send_packet(supervisor, Notice{Notice::kLives, 0, kStart + 1, 0});
+  worker.emplace(Socket::dealer(endpoint).value());
+  say(message::Hello{.worker = 0, .start = kStart, .ready = true});
+  for (int turn = 0; turn < kFewTurns; ++turn) pool->wait();
+  EXPECT_TRUE(pool->free().empty());
+}
+
+TEST_F(WorkerPoolTest, WorkersKilledFromOutsideBeforeTheyAreReadyDoNotEndTheStudy) {
+  for (int death = 0; death < 5; ++death) {
+    send_packet(supervisor, Notice{Notice::kLives, 0, kStart, 0});
+    send_packet(supervisor, Notice{Notice::kExited, 0, kStart, SIGKILL});
+    EXPECT_TRUE(pool->wait().empty());
+  }
+}
+
+TEST_F(WorkerPoolTest, TheFirstErrorOfWorkersThatFailIsTheDiagnosis) {
+  std::optional<Unusable> unusable;
+  leave_last_word(folder.path(), 0, "data/train: no such file");
+  for (int death = 0; death < 3; ++death) {
+    send_packet(supervisor, Notice{Notice::kLives, 0, kStart, 0});
+    send_packet(supervisor, Notice{Notice::kExited, 0, kStart, 3 << 8});
+    for (const PoolEvent& event : pool->wait()) {
+      if (const auto* u = std::get_if<Unusable>(&event)) unusable = *u;
+    }
+  }
+  ASSERT_TRUE(unusable);
+  EXPECT_NE(unusable->error.message.find("data/train: no such file"), std::string::npos);
 }
 
 TEST_F(WorkerPoolTest, WorkersThatNeverBecomeReadyEndTheStudy) {

@@ -1,0 +1,174 @@
+#include "scheduler/launchers/mpi.h"
+
+#include <fmt/format.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cctype>
+#include <cerrno>
+#include <csignal>
+#include <cstdlib>
+#include <fstream>
+#include <iterator>
+
+#include "core/exit_code.h"
+#include "core/log.h"
+#include "scheduler/launchers/local.h"
+#include "scheduler/launchers/rendezvous.h"
+#include "scheduler/signals.h"
+#include "scheduler/worker.h"
+
+// NOLINTBEGIN(concurrency-mt-unsafe): these processes have one thread.
+
+namespace detol {
+namespace {
+
+// mpirun and mpiexec leave these with every process; srun, which starts copies of anything,
+// does not.
+bool is_launched_by_mpi() {
+  return std::getenv("OMPI_COMM_WORLD_SIZE") != nullptr ||
+         std::getenv("MPI_LOCALNRANKS") != nullptr;
+}
+
+// The launcher of this process and when it started: one pair on a machine since it booted.
+std::string launcher_here() {
+  std::ifstream file(fmt::format("/proc/{}/stat", ::getppid()));
+  std::string stat{std::istreambuf_iterator<char>(file), {}};
+  constexpr int kStartTime = 19;  // fields after the name in parentheses
+  std::size_t at = stat.rfind(')');
+  for (int field = 0; field <= kStartTime && at != std::string::npos; ++field)
+    at = stat.find(' ', at + 1);
+  if (at == std::string::npos) return {};
+  return fmt::format("{}-{}", ::getppid(), stat.substr(at + 1, stat.find(' ', at + 1) - at - 1));
+}
+
+// Equal in all processes of a job and, where the launcher gives us anything to go by, in no
+// other job.
+std::string job_name() {
+  for (const char* name : {"OMPI_MCA_orte_precondition_transports", "PMIX_NAMESPACE"}) {
+    if (const char* value = std::getenv(name)) return value;
+  }
+  const char* local = std::getenv("MPI_LOCALNRANKS");
+  const char* all = std::getenv("PMI_SIZE");
+  if (local != nullptr && all != nullptr && std::string_view(local) == all) return launcher_here();
+  std::string name = "job";
+  for (const char* part : {"SLURM_JOB_ID", "SLURM_STEP_ID", "PBS_JOBID", "LSB_JOBID", "JOB_ID"}) {
+    if (const char* value = std::getenv(part)) name += std::string("-") + value;
+  }
+  return name;
+}
+
+std::filesystem::path rendezvous_of(const RunOptions& options) {
+  std::string name = job_name();
+  std::ranges::replace_if(
+      name, [](unsigned char c) { return std::isalnum(c) == 0; }, '-');
+  std::filesystem::path folder = std::filesystem::absolute(options.storage);
+  return folder.replace_extension(".d") / fmt::format(".workers-{}.json", name);
+}
+
+pid_t g_supervisor = 0;
+
+void pass_on(int signal) {
+  const int before = errno;
+  ::kill(g_supervisor, signal);
+  errno = before;
+}
+
+void pass_on_signals() {
+  ignore_signals();
+  for (int signal : {SIGINT, SIGTERM, SIGUSR1, SIGHUP}) ::signal(signal, pass_on);
+}
+
+// The supervisor as a child, forked before MPI starts here: MPI is never forked. In a process
+// group of its own, so that a signal to all reaches it once.
+pid_t fork_supervisor(const std::function<int()>& supervise) {
+  const pid_t parent = ::getpid();
+  const pid_t child = ::fork();
+  if (child != 0) return child;
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (::getppid() != parent) ::_exit(kExitInternal);
+  ::setpgid(0, 0);
+  if (const char* fd = std::getenv("PMI_FD")) ::close(std::atoi(fd));  // MPICH: the launcher's line
+  ::_exit(supervise());
+}
+
+int wait_for(pid_t child) {
+  int status = 0;
+  while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  }
+  return WIFEXITED(status) ? WEXITSTATUS(status) : kExitInternal;
+}
+
+Result<int> lead_the_job(const std::function<int()>& supervise, int ranks) {
+  if (ranks == 1) return supervise();
+  g_supervisor = fork_supervisor(supervise);
+  if (g_supervisor < 0) return fail(ErrorCode::kInternal, "cannot start a process");
+  pass_on_signals();
+  DETOL_TRY(split_mpi_group(0));
+  pass_on_signals();
+  const int code = wait_for(g_supervisor);
+  leave_mpi();
+  return code;
+}
+
+Result<int> work(const RunOptions& options, const MpiPlace& place, int ranks, const Seams& seams) {
+  const int number = (place.rank - 1) / ranks;
+  const bool is_whole = (number + 1) * ranks < place.size;
+  std::unique_ptr<Group> group;
+  ignore_signals();
+  if (ranks > 1) {
+    DETOL_ASSIGN(group, split_mpi_group(1 + number));
+    ignore_signals();
+  }
+  if (is_whole) {
+    const bool leads = group == nullptr || group->rank() == 0;
+    const auto master = leads ? find_master(options.rendezvous, number) : std::nullopt;
+    DETOL_TRY(run_worker(master, group ? *group : alone(), seams));
+  } else if (group->rank() == 0) {
+    log_warning("{} of {} processes fill no group of {}: they leave", (place.size - 1) % ranks,
+                place.size, ranks);
+  }
+  leave_mpi();
+  return kExitDone;
+}
+
+}  // namespace
+
+Result<std::optional<MpiPlace>> mpi_job(const RunOptions& options) {
+  if (options.launcher == Launcher::kLocal) return std::nullopt;
+  const bool is_asked_for = options.launcher == Launcher::kMpi;
+  const std::optional<MpiPlace> place = mpi_place();
+  if (!is_asked_for && !(place && place->size > 1 && is_launched_by_mpi())) return std::nullopt;
+  if (!place) {
+    return fail(
+        ErrorCode::kUsage,
+        "launcher is mpi, but this is no MPI job; start it as mpirun -n N detol search ...");
+  }
+  const int needed = 1 + ranks_of(options);
+  if (place->size >= needed) return place;
+  return fail(ErrorCode::kUsage,
+              fmt::format("a job of {} processes has no room for a worker of {}; it needs {}",
+                          place->size, ranks_of(options), needed));
+}
+
+Result<int> search_in_mpi_job(RunOptions options, const MpiPlace& place, const Seams& seams,
+                              const std::function<Result<int>(const RunOptions&)>& supervise) {
+  const int ranks = ranks_of(options);
+  options.rendezvous = rendezvous_of(options);
+  options.workers = (place.size - 1) / ranks;
+  if (place.rank > 0) return work(options, place, ranks, seams);
+  const auto search = [&] {
+    const Result<int> code = supervise(options);
+    call_off(options.rendezvous);
+    if (code) return *code;
+    log_error("detol: {}", code.error().message);
+    return exit_code_of(code.error().code);
+  };
+  return lead_the_job(search, ranks);
+}
+
+}  // namespace detol
+
+// NOLINTEND(concurrency-mt-unsafe)

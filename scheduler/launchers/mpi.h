@@ -1,0 +1,28 @@
+#pragma once
+
+// `mpirun -n N detol search ...`: the processes of one MPI job are the workers of one search,
+// maybe on many machines. Rank 0 supervises and runs the master. The others form groups of g
+// in the order of their ranks; what fills no group leaves at once. With g = 1 nobody starts MPI.
+// The leaders join the master (rendezvous.h). One death may end the whole job, as MPI will have
+// it; `detol resume` goes on.
+
+#include <functional>
+#include <optional>
+
+#include "core/result.h"
+#include "scheduler/study_run.h"
+#include "trainer/mpi_group.h"
+
+namespace detol {
+
+// The job that this process is one of, if the search is to run in it: one of several processes
+// that mpirun or mpiexec started, or with --launcher mpi whatever shows MPI's environment.
+// Errors (kUsage): --launcher mpi outside of a job, or a job without room for one group.
+Result<std::optional<MpiPlace>> mpi_job(const RunOptions& options);
+
+// This rank's part of the search. `supervise` runs the search itself, with options that let
+// workers join. Errors: what keeps this rank from its part.
+Result<int> search_in_mpi_job(RunOptions options, const MpiPlace& place, const Seams& seams,
+                              const std::function<Result<int>(const RunOptions&)>& supervise);
+
+}  // namespace detol
