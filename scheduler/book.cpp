@@ -117,6 +117,7 @@ Result<void> Book::on(const event::Started& started) {
   count(*trial, -1);
   trial->state = TrialState::kRunning;
   trial->attempt = started.attempt;
+  trial->group_size = started.group_size;
   trial->micro_batches = started.micro_batches;
   trial->epochs_before = trial->epochs;
   count(*trial, +1);
@@ -130,7 +131,7 @@ Result<void> Book::on(const event::Reported& reported) {
   spent_.work += reported.work - trial->work;
   trial->epochs = reported.epoch;
   trial->work = reported.work;
-  trial->train_s += reported.train_s;
+  trial->train_s += reported.train_s / trial->group_size;
   trial->values.assign(objectives_.size(), std::numeric_limits<double>::quiet_NaN());
   for (std::size_t i = 0; i < objectives_.size(); ++i) {
     for (const auto& [name, value] : reported.metrics) {

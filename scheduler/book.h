@@ -34,7 +34,8 @@ struct TrialEntry {
   int epochs_before = 0;       // acknowledged before this attempt
   std::vector<double> values;  // one per objective, at the last acknowledged epoch
   double work = 0;
-  double train_s = 0;
+  double train_s = 0;     // of its acknowledged epochs, by the clock
+  int group_size = 1;     // of the current or the last attempt
   int crashes = 0;        // attempts in a row that crashed or hung without a new epoch
   int losses = 0;         // attempts in a row that were lost, for whatever reason, without one
   int oom_kills = 0;      // attempts that the system's OOM killer ended

@@ -61,13 +61,14 @@ Result<void> Driver::absorb(const std::vector<PoolEvent>& events) {
 Result<void> Driver::handle(const message::Report& report) {
   message::Answer answer{report.trial, report.attempt, report.report.epoch, Verdict::kStop};
   if (is_current(report.trial, report.attempt)) {
-    if (report.report.epoch > book_.find(report.trial)->epochs) {
+    const TrialEntry& trial = *book_.find(report.trial);
+    if (report.report.epoch > trial.epochs) {
       event::Reported event{.trial = report.trial,
                             .attempt = report.attempt,
                             .epoch = report.report.epoch,
                             .metrics = {},
                             .work = report.report.work,
-                            .train_s = report.report.train_s};
+                            .train_s = report.report.train_s * trial.group_size};
       for (const Metric& m : report.report.metrics) event.metrics.emplace_back(m.name, m.value);
       DETOL_TRY(record(std::move(event)));
       last_report_s_[report.trial] = parts_.clock.now_s();

@@ -111,32 +111,6 @@ TEST(Driver, ProposesTheInitialTrialsFirst) {
   EXPECT_EQ(events_of<event::Asked>(study.ledger).front().proposer, "initial");
 }
 
-TEST(Driver, AtTheEndOfTheTimeARunningTrialEndsItsEpochAndIsPruned) {
-  FakeStudy study(3);
-  study.budget = "30cpu-s";
-  ASSERT_TRUE(study.run());
-  EXPECT_LE(study.clock.now, 11);  // 10 s, and at most one epoch
-  EXPECT_TRUE(study.pool.is_retired);
-  const auto pruned = study.driver->book().in_state(TrialState::kPruned);
-  ASSERT_EQ(pruned.size(), 3u);
-  EXPECT_EQ(study.trial(pruned[0]).reason, "budget");
-  EXPECT_GE(events_of<event::Accounted>(study.ledger).back().device_s, 30);
-}
-
-TEST(Driver, MoreBudgetContinuesWhatTheBudgetPruned) {
-  FakeStudy study(1);
-  study.budget = "50flops";  // one trial of 40 and one epoch of the next
-  ASSERT_TRUE(study.run());
-  ASSERT_EQ(study.trial(1).reason, "budget");
-  FakeStudy more(1, study.ledger);
-  more.budget = "80flops";
-  ASSERT_TRUE(more.run());
-  EXPECT_EQ(more.pool.started[0].trial, 1u);
-  EXPECT_EQ(more.pool.started[0].acknowledged, 1);
-  EXPECT_EQ(more.trial(1).state, TrialState::kComplete);
-  EXPECT_EQ(more.driver->book().trials().size(), 2u);
-}
-
 TEST(Driver, ATargetThatIsReachedEndsTheStudy) {
   FakeStudy study(2);
   study.target = Target{.metric = "loss", .at_least = false, .value = 0.6};
@@ -145,16 +119,6 @@ TEST(Driver, ATargetThatIsReachedEndsTheStudy) {
   ASSERT_TRUE(ended);
   EXPECT_NE(ended->find("target"), std::string::npos);
   EXPECT_EQ(study.driver->book().running(), 0);
-}
-
-TEST(Driver, ATrialThatDivergesAtOnceIsOneOfTheBudget) {
-  FakeStudy study;
-  study.budget = "3trials";
-  study.pool.mishap = [](const message::Train& train, int) {
-    return train.trial > 0 ? Mishap::kDiverge : Mishap::kNone;
-  };
-  ASSERT_TRUE(study.run());
-  EXPECT_EQ(study.driver->book().trials().size(), 3u);
 }
 
 TEST(Driver, TenFailuresAtTheStartEndTheStudy) {
@@ -250,6 +214,32 @@ TEST(Driver, AFullDiskPausesTheStudyAndLosesNothing) {
   ASSERT_TRUE(paused.run());
   EXPECT_EQ(paused.outcomes(), plain.outcomes());
   EXPECT_GT(paused.clock.now, plain.clock.now);
+}
+
+TEST(Driver, LeavesNoWorkerFreeWhileThereIsWork) {
+  FakeStudy study(16);
+  study.epochs = 1;
+  study.budget = "200trials";
+  study.pool.mishap = [](const message::Train& train, int) {
+    return train.trial % 7 == 3 ? Mishap::kDiverge : Mishap::kNone;
+  };
+  study.pool.on_wait = [&] {
+    const bool is_all_placed = study.driver->book().next_id() >= 200;
+    EXPECT_TRUE(is_all_placed || study.pool.free().empty());
+  };
+  ASSERT_TRUE(study.run());
+}
+
+TEST(Driver, CommitsTwiceATrialOfOneEpoch) {
+  for (int workers : {1, 16}) {
+    FakeStudy study(workers);
+    study.epochs = 1;
+    study.budget = "200trials";
+    ASSERT_TRUE(study.run());
+    // The report with its outcome, and the next trial; the time that was used every five seconds.
+    const auto others = static_cast<std::size_t>(study.clock.now / 5) + 3;
+    EXPECT_LE(study.ledger.transactions.size(), 2 * 200 + others);
+  }
 }
 
 // Every instant at which a master can be killed: between two transactions. The resumed study

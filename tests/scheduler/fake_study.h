@@ -66,7 +66,7 @@ class FakePool final : public Pool {
   std::vector<Slot> free() override {
     std::vector<Slot> slots;
     for (std::size_t i = 0; i < busy_.size(); ++i) {
-      if (!busy_[i]) slots.push_back({static_cast<int>(i), "fake"});
+      if (!busy_[i]) slots.push_back({static_cast<int>(i), "fake", group_size});
     }
     return slots;
   }
@@ -105,6 +105,7 @@ class FakePool final : public Pool {
   }
   void retire() override { is_retired = true; }
   std::vector<PoolEvent> wait() override {
+    if (on_wait) on_wait();
     if (stop_at && waits++ == *stop_at) return {StopRequest{}};
     if (!extra.empty()) return std::exchange(extra, {});
     std::optional<Training>* next = nullptr;
@@ -122,11 +123,13 @@ class FakePool final : public Pool {
     return (x - 0.3) * (x - 0.3) + 1.0 / epoch;
   }
 
+  int group_size = 1;
   double epoch_s = 1;
   std::function<double(const message::Train&, int epoch)> loss = parabola;
   std::function<Mishap(const message::Train&, int epoch)> mishap;
   std::optional<int> stop_at;  // the wait that brings a StopRequest
   int waits = 0;
+  std::function<void()> on_wait;
   std::vector<PoolEvent> extra;  // arrives with the next wait
   std::function<void(const message::Answer&)> on_answer;
   std::vector<Claim> outlived;
