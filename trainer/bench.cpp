@@ -10,6 +10,7 @@
 #include "core/clock.h"
 #include "core/rng.h"
 #include "core/table.h"
+#include "trainer/bench_group.h"
 #include "trainer/bench_networks.h"
 #include "trainer/onednn/onednn.h"
 #include "trainer/peak.h"
@@ -179,6 +180,9 @@ std::vector<Figure> bench_trainer(const std::function<void(const Figure&)>& on_f
   }
   report(figure("workers/2", "times",
                 repeated(5, [] { return images_per_second(2) / images_per_second(1); })));
+  report(figure("group/2", "times", repeated(3, [] {
+                  return group_images_per_second(2) / group_images_per_second(1);
+                })));
   return figures;
 }
 

@@ -13,11 +13,14 @@
 //                             compiled another
 //   compile_warm/NET          ms: a second one of the same shapes
 //   workers/2                 images/s of two processes over those of one, by the wall clock
+//   group/2                   images/s of a group of two ranks over those of one rank, ResNet-20
+//                             with a global batch of 128, by the wall clock; 0 without an mpiexec
 //
-// All but workers/2 are by the thread's CPU time, one thread, so that neighbours do not count.
+// All but these two are by the thread's CPU time, one thread, so that neighbours do not count.
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -36,8 +39,11 @@ struct Figure {
 // FLOPs that one training step needs per image.
 double training_flops(const Network& network);
 
-// Runs every figure with the backend `onednn`, about half a minute; each is also handed to
+// Runs every figure with the backend `onednn`, about 45 seconds; each is also handed to
 // `on_figure` as soon as it is known. Not for a process that trains: forks, and empties caches.
 std::vector<Figure> bench_trainer(const std::function<void(const Figure&)>& on_figure = {});
+
+// The exit code of a rank of group/2; nothing if these are not its words. For main().
+std::optional<int> run_bench_rank(int argc, char** argv);
 
 }  // namespace detol

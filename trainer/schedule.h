@@ -9,6 +9,10 @@
 //
 // (cosine: Loshchilov and Hutter, 2017, arXiv 1608.03983; warm-up: Goyal et al., 2017,
 // arXiv 1706.02677). The length is the recipe's, wherever a pruner may stop the trial.
+//
+// Rates, steps and epochs are those of the global batch, over all ranks of a group and all its
+// micro-batches: neither the size of the group nor micro-batches change any of them, and no rate
+// is scaled. Warm-up counts epochs, so that it sees as many images whatever the batch.
 
 #include <cstdint>
 
