@@ -43,6 +43,7 @@ double images_per_second_with(Group& group) {
   std::array<char, 4096> self{};
   if (readlink("/proc/self/exe", self.data(), self.size() - 1) < 0) _exit(1);
   MpiLaunch job = mpi_launch(ranks);
+  // NOLINTNEXTLINE(concurrency-mt-unsafe): a forked process has one thread
   for (std::string& setting : job.environment) putenv(setting.data());
   std::string word(kWord);
   std::vector<char*> words = {job.mpiexec.data()};

@@ -153,7 +153,7 @@ Result<void> start_mpi() {
 }
 
 std::optional<int> number_in(const char* variable) {
-  const char* text = std::getenv(variable);
+  const char* text = std::getenv(variable);  // NOLINT(concurrency-mt-unsafe): nobody sets it
   if (text == nullptr) return std::nullopt;
   const std::string_view view(text);
   int number = 0;
@@ -173,7 +173,7 @@ struct Flavour {
 // by side. One machine needs no other transport than shared memory, and no search for one. When
 // a rank dies the others follow at once: Open MPI would wait twice for a second.
 const Flavour& flavour() {
-  static const std::array<Flavour, 4> flavours = {{
+  static const std::array<Flavour, 4> kFlavours = {{
       {"Open MPI v4",
        {"--bind-to", "none"},
        {"OMPI_MCA_rmaps_base_oversubscribe=1", "OMPI_MCA_pml=ob1", "OMPI_MCA_btl=self,vader",
@@ -186,7 +186,7 @@ const Flavour& flavour() {
       {"", {}, {}},
   }};
   const std::string name = mpi_name();
-  return *std::ranges::find_if(flavours,
+  return *std::ranges::find_if(kFlavours,
                                [&](const Flavour& row) { return name.starts_with(row.name); });
 }
 

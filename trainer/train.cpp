@@ -60,7 +60,9 @@ std::optional<Evaluation> end_of(Verdict verdict) {
   return suspended();
 }
 
-// Everything that the numbers of a job depend on: a checkpoint of another is not continued.
+// Everything that the numbers of a job depend on: a checkpoint of another is not continued. But
+// not the group's size or micro-batches: a trial goes on wherever there is room for it, and its
+// numbers then differ as they do between groups.
 std::uint64_t hash_of(const Job& job, const Dataset& data, std::string_view backend) {
   const Recipe& r = job.candidate.recipe;
   return hash64(

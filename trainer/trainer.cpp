@@ -39,7 +39,15 @@ class Trainer final : public Evaluator {
                               .executable = *executable,
                               .group = group_,
                               .control = control};
-    return train(parts, report);
+    // One of several ranks cannot give up alone in the middle of a step: its process ends, and MPI
+    // ends the others.
+    if (group_.size() > 1) return train(parts, report);
+    Result<Evaluation> ended;
+    DETOL_ASSIGN(const auto out_of_memory, guarded(job, [&]() -> Ending {
+                   ended = train(parts, report);
+                   return std::nullopt;
+                 }));
+    return out_of_memory ? *out_of_memory : ended;
   }
 
  private:

@@ -16,6 +16,7 @@ namespace {
 
 std::unique_ptr<Group> joined;
 
+// NOLINTBEGIN(concurrency-mt-unsafe): there is one thread.
 int start_job(char** argv) {
   const char* ranks = std::getenv("DETOL_TEST_RANKS");
   MpiLaunch launch = mpi_launch(ranks == nullptr ? 2 : std::atoi(ranks));
@@ -28,6 +29,7 @@ int start_job(char** argv) {
   std::perror(words[0]);
   return 1;
 }
+// NOLINTEND(concurrency-mt-unsafe)
 
 }  // namespace
 
