@@ -13,14 +13,16 @@ namespace fs = std::filesystem;
 
 constexpr std::string_view kSet = "--set ";  // how messages name an override
 
-constexpr std::array<Setting, 7> kSettings = {{
+constexpr std::array<Setting, 8> kSettings = {{
     {"study", "DETOL_STUDY", "study", true},
     {"seed", "DETOL_SEED", "seed"},
     {"budget", "DETOL_BUDGET", "budget"},
     {"algorithm", "DETOL_ALGORITHM", "search.algorithm"},
     {"pruner", "DETOL_PRUNER", "search.pruner"},
     {"data", "DETOL_DATA", "data.path", true},
-    {"workers", "DETOL_WORKERS", "resources.workers"},  // kept, so that a resume runs as many
+    // Kept, so that a resume runs as many, and trains a trial as it was begun.
+    {"workers", "DETOL_WORKERS", "resources.workers"},
+    {"group-size", "DETOL_GROUP_SIZE", "resources.group_size"},
 }};
 
 const char* variable(const Setting& setting) {

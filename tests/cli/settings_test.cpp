@@ -36,6 +36,7 @@ TEST_F(Settings, EveryFlagReachesItsKeyOfTheSpaceFile) {
                                        {"algorithm", {"random"}},
                                        {"pruner", {"none"}},
                                        {"workers", {"3"}},
+                                       {"group-size", {"2"}},
                                        {"data", {"/elsewhere"}}}));
   ASSERT_TRUE(config) << config.error().message;
   EXPECT_EQ(config->study, "mine");
@@ -44,6 +45,7 @@ TEST_F(Settings, EveryFlagReachesItsKeyOfTheSpaceFile) {
   EXPECT_EQ(config->algorithm.name, "random");
   EXPECT_EQ(config->pruner.name, "none");
   EXPECT_EQ(config->resources.workers, 3);
+  EXPECT_EQ(config->resources.group_size, 2);
   EXPECT_EQ(config->data.path, "/elsewhere");
 }
 
