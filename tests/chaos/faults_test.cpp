@@ -246,6 +246,43 @@ TEST_F(Faults, Row19_CandidatesThatAllCrashTheirWorkersEndTheStudyWithAReason) {
   EXPECT_NE(ran.err.find("FAIL crashed"), std::string::npos) << ran.err;
 }
 
+class Export : public Faults, public testing::WithParamInterface<const char*> {
+ protected:
+  Ran export_with(const Lines& more) const {
+    Lines variables = study.variables();
+    variables.insert(variables.begin(), more.begin(), more.end());
+    return Program(study.path(), {"export", "tiny", "--to", "all", "-o", "models"}, variables)
+        .wait();
+  }
+  Lines models() const {
+    const fs::path folder = study.path() / "models";
+    return fs::exists(folder) ? listing(folder) : Lines{};
+  }
+};
+
+TEST_P(Export, ThatIsBrokenOffLeavesWholeFilesOrNone) {
+  start();
+  ASSERT_EQ(program->wait().code, 0);
+  ASSERT_EQ(export_with({}).code, 0);
+  const Lines whole = models();
+  ASSERT_FALSE(whole.empty());
+  for (std::size_t nth = 1; nth <= whole.size(); ++nth) {
+    fs::remove_all(study.path() / "models");
+    const std::string fault = "file.write:" + std::to_string(nth) + ":" + GetParam();
+    EXPECT_NE(export_with({"DETOL_FAULT=" + fault}).code, 0) << fault;
+    for (const std::string& name : models()) {
+      const bool is_half = fs::path(name).extension() == ".tmp";
+      EXPECT_TRUE(!is_half || std::string(GetParam()) == "kill") << fault << ": " << name;
+    }
+    const Ran again = export_with({});
+    EXPECT_EQ(again.code, 0) << again.err;
+    EXPECT_EQ(models(), whole) << fault;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Faults, Export, testing::Values("kill", "enospc", "eio"),
+                         [](const auto& action) { return std::string(action.param); });
+
 // The database and the checkpoints are on a disk that fills up, or becomes read-only.
 class Row4 : public testing::Test {
  protected:
