@@ -135,6 +135,7 @@ void WholeRun::start() {
   pid_ = ::fork();
   if (pid_ != 0) return;
   ::setenv("XDG_RUNTIME_DIR", folder_.c_str(), 1);
+  ::signal(SIGHUP, ignores_hangups ? SIG_IGN : SIG_DFL);
   if (!set_up_log(options.log)) ::_exit(1);
   ::_exit(run_search(options));
 }

@@ -45,6 +45,7 @@ class WholeRun {
   int reports() const;
 
   RunOptions options;
+  bool ignores_hangups = false;  // as under nohup
 
  private:
   std::vector<pid_t> playing(const std::string& role) const;

@@ -126,7 +126,7 @@ TEST_F(Process, AKilledSupervisorTakesEverybodyAlongAndTheStudyResumes) {
 }
 
 TEST_F(Process, AStopSignalEndsResumablyAndNothingIsTrainedTwice) {
-  for (int signal : {SIGTERM, SIGINT, SIGUSR1}) {
+  for (int signal : {SIGTERM, SIGINT, SIGUSR1, SIGHUP}) {
     TempFolder own;
     WholeRun stopped(own.path());
     stopped.start();
@@ -140,6 +140,14 @@ TEST_F(Process, AStopSignalEndsResumablyAndNothingIsTrainedTwice) {
     EXPECT_EQ(stopped.finish(), 0);
     EXPECT_EQ(stopped.reports(), 40);
   }
+}
+
+TEST_F(Process, AHangupIsNoStopWhereItIsIgnored) {
+  run.ignores_hangups = true;
+  run.start();
+  ASSERT_TRUE(WholeRun::wait_until([&] { return run.reports() >= 3; })) << log();
+  ::kill(run.supervisor(), SIGHUP);
+  EXPECT_EQ(run.finish(), 0) << log();
 }
 
 TEST_F(Process, ASecondSignalEndsAtOnce) {
