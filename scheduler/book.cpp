@@ -68,14 +68,7 @@ const TrialEntry* Book::answer_for(const std::string& identity) const {
 }
 
 const TrialEntry* Book::best() const {
-  const TrialEntry* best = nullptr;
-  const Direction direction = objectives_.front().direction;
-  for (const TrialEntry& entry : trials_) {
-    if (entry.epochs == 0 || entry.state == TrialState::kFail) continue;
-    if (best == nullptr || is_better(direction, entry.values.front(), best->values.front()))
-      best = &entry;
-  }
-  return best;
+  return ranking_.empty() ? nullptr : &trials_[ranking_.begin()->trial];
 }
 
 Result<TrialEntry*> Book::entry(TrialId trial, std::string_view event) {
@@ -95,6 +88,17 @@ void Book::count(const TrialEntry& entry, int sign) {
     ids.erase(entry.trial.id);
   if (entry.state == TrialState::kFail && entry.attempt > 0) failed_after_start_ += sign;
   if (entry.is_over() && entry.state != TrialState::kFail && entry.attempt > 0) succeeded_ += sign;
+  if (entry.epochs == 0 || entry.state == TrialState::kFail) return;
+  const Rank rank{objectives_.front().direction, entry.values.front(), entry.trial.id};
+  if (sign > 0)
+    ranking_.insert(rank);
+  else
+    ranking_.erase(rank);
+}
+
+bool Book::Rank::operator<(const Rank& other) const {
+  if (is_better(direction, value, other.value)) return true;
+  return !is_better(direction, other.value, value) && trial < other.trial;
 }
 
 Result<void> Book::on(const event::Asked& asked) {

@@ -98,6 +98,14 @@ class Book {
   Result<void> on(const event::Accounted& accounted);
   Result<void> on(const event::StudyState&) { return {}; }
 
+  // Orders by value, best first; the earlier of equals.
+  struct Rank {
+    Direction direction;
+    double value;
+    TrialId trial;
+    bool operator<(const Rank& other) const;
+  };
+
   Result<TrialEntry*> entry(TrialId trial, std::string_view event);
   // Adds what one trial contributes to the sums, or (sign -1) takes it back.
   void count(const TrialEntry& entry, int sign);
@@ -110,6 +118,7 @@ class Book {
   std::vector<TrialEntry> trials_;
   std::unordered_map<std::string, TrialId> answers_;  // by identity
   std::array<std::set<TrialId>, 5> ids_;              // by state
+  std::set<Rank> ranking_;                            // of trials with a value
   Spent spent_;
   int untrained_in_row_ = 0;
   int failed_after_start_ = 0;

@@ -127,9 +127,12 @@ int Onlooker::full_length(const TrialEntry& entry) const {
 std::vector<Meter> Onlooker::used(const Book& book, Spent spent) const {
   spent.trials = book.spent().trials;
   spent.work = book.spent().work;
-  for (const TrialId id : book.in_state(TrialState::kRunning)) {
-    const TrialEntry& entry = *book.find(id);
-    spent.trials -= 1 - std::min(1.0, static_cast<double>(entry.epochs) / full_length(entry));
+  for (const TrialState state : {TrialState::kRunning, TrialState::kWaiting}) {
+    for (const TrialId id : book.in_state(state)) {
+      const TrialEntry& entry = *book.find(id);
+      if (entry.outcome || entry.attempt == 0) continue;  // it has counted as a whole since
+      spent.trials -= 1 - std::min(1.0, static_cast<double>(entry.epochs) / full_length(entry));
+    }
   }
   return meters(budget_, spent);
 }

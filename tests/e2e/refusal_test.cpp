@@ -72,7 +72,7 @@ TEST(Refusal, OfBadWordsIsAnErrorOfUsage) {
       {{"--device", "cuda"}, 2, "use cpu"},
       {{"--device", "tpu"}, 2, "unknown device 'tpu'"},
       {{"--launcher", "slurm"}, 2, "known: local"},
-      {{"--group-size", "2"}, 2, "1 or auto"},
+      {{"--group-size", "0"}, 2, "at least 1"},
       {{"--workers", "0"}, 2, "workers is '0'"},
       {{"--set", "training.epoch=3"}, 2, "did you mean 'epochs'?"},
       {{"--set", "nothing"}, 2, "key=value"},
