@@ -53,6 +53,9 @@ class Tries {
     }
   }
 
+  // False for a site of commands other than a search.
+  bool is_passed() const { return peace_.visits > 0; }
+
   // Takes part until all is tried; any number of threads may.
   void work() {
     for (std::size_t i = next_++; i < cases_.size(); i = next_++) {
@@ -115,6 +118,8 @@ TEST_P(Exhaustive, FaultsChangeNothing) {
   const auto site = std::ranges::find(fault_sites(), GetParam(), &FaultSite::name);
   std::list<Tries> all;
   for (const Search& search : searches()) all.emplace_back(search, *site);
+  if (std::ranges::none_of(all, &Tries::is_passed))
+    GTEST_SKIP() << "no search passes it: the tests of its command try it";
   std::vector<std::thread> threads;
   for (int i = 0; i < kAtOnce; ++i) {
     threads.emplace_back([&all] {

@@ -8,6 +8,7 @@
 
 #include <gtest/gtest.h>
 
+#include "knowledge/check.h"
 #include "knowledge/query.h"
 #include "tests/chaos/chaos.h"
 #include "tests/chaos/small_disk.h"
@@ -282,6 +283,22 @@ TEST_P(Export, ThatIsBrokenOffLeavesWholeFilesOrNone) {
 
 INSTANTIATE_TEST_SUITE_P(Faults, Export, testing::Values("kill", "enospc", "eio"),
                          [](const auto& action) { return std::string(action.param); });
+
+TEST_F(Faults, ABackupThatIsKilledIsNotThereAndTheNextOneIs) {
+  start();
+  ASSERT_EQ(program->wait().code, 0);
+  const auto backup = [&](const Lines& more) {
+    Lines variables = study.variables();
+    variables.insert(variables.begin(), more.begin(), more.end());
+    return Program(study.path(), {"db", "backup", "copy.db"}, variables).wait();
+  };
+  const Ran killed = backup({"DETOL_FAULT=backup.write:1:kill"});
+  EXPECT_EQ(killed.code, 128 + SIGKILL) << killed.err;
+  EXPECT_FALSE(fs::exists(study.path() / "copy.db"));
+  const Ran again = backup({});
+  EXPECT_EQ(again.code, 0) << again.err;
+  EXPECT_EQ(check(study.path() / "copy.db").value(), Lines{});
+}
 
 // The database and the checkpoints are on a disk that fills up, or becomes read-only.
 class Row4 : public testing::Test {
