@@ -111,6 +111,7 @@ Result<int> supervise_search(const RunOptions& options) {
   const bool starts_workers = options.rendezvous.empty();
   const int ranks = starts_workers ? ranks_of(options) : 1;
   DETOL_TRY(check_launcher(ranks));
+  if (ranks > 1) forget_own_mpi_job();
   DETOL_ASSIGN(const RunFolder folder, RunFolder::make(options));
   DETOL_ASSIGN(const GroupLaunch launch, local_launch(ranks, folder.path()));
   const int code = supervise(folder.path(), launch, aside_for(options, folder.path()));

@@ -4,12 +4,21 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdlib>
+#include <string_view>
 #include <thread>
+#include <vector>
 
 #include "scheduler/run_folder.h"
 #include "trainer/mpi_group.h"
 
 namespace detol {
+namespace {
+
+// How the variables begin that a launcher gives to every process of a job.
+constexpr std::string_view kMpiVariables[] = {"OMPI_", "PMIX_", "PMI_", "MPI_LOCAL", "HYDI_"};
+
+}  // namespace
 
 int ranks_of(const RunOptions& options) {
   if (options.group_size > 0) return options.group_size;
@@ -47,6 +56,18 @@ Result<GroupLaunch> local_launch(int ranks, const std::filesystem::path& folder)
        {"OMPI_MCA_btl_vader_backing_directory", "OMPI_MCA_btl_sm_backing_directory"})
     launch.environment.push_back(fmt::format("{}={}", name, memory_of(folder).string()));
   return launch;
+}
+
+void forget_own_mpi_job() {
+  if (!mpi_place()) return;
+  std::vector<std::string> names;
+  for (char** setting = environ; *setting != nullptr; ++setting) {
+    const std::string_view text = *setting;
+    const bool is_mpis = std::ranges::any_of(
+        kMpiVariables, [text](std::string_view prefix) { return text.starts_with(prefix); });
+    if (is_mpis) names.emplace_back(text.substr(0, text.find('=')));
+  }
+  for (const std::string& name : names) ::unsetenv(name.c_str());  // NOLINT(concurrency-mt-unsafe)
 }
 
 }  // namespace detol

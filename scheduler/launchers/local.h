@@ -21,4 +21,8 @@ Result<GroupLaunch> local_launch(int ranks, const std::filesystem::path& folder)
 // The same check, before there is a folder.
 Result<void> check_launcher(int ranks);
 
+// Forgets the MPI job that this process is the only one of, so that it can start jobs itself: Open
+// MPI refuses a job inside a job. REQUIRES: the process has one thread.
+void forget_own_mpi_job();
+
 }  // namespace detol
