@@ -92,10 +92,12 @@ Result<void> serve(MasterLink* link, Group& group, const Seams& seams) {
 }  // namespace
 
 Result<void> run_worker(const std::optional<MasterAddress>& master, Group& group,
-                        const Seams& seams) {
+                        const Seams& seams) try {
   if (!master) return serve(nullptr, group, seams);
   DETOL_ASSIGN(const auto link, MasterLink::open(*master));
   return serve(link.get(), group, seams);
+} catch (const std::exception& error) {
+  return fail(ErrorCode::kInternal, error.what());
 }
 
 }  // namespace detol
