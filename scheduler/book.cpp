@@ -29,7 +29,7 @@ void count_loss(TrialEntry& trial, std::string_view reason) {
   if (trial.state == TrialState::kFail) trial.oom_kills = 0;
   if (trial.is_over() || trial.epochs > trial.epochs_before) {
     trial.crashes = trial.losses = 0;
-  } else if (reason != kStoppedReason) {
+  } else if (reason != kStoppedReason && !reason.starts_with(kDiskReason)) {
     ++trial.losses;
     if (reason.starts_with(kCrashedReason)) ++trial.crashes;
   }

@@ -52,6 +52,7 @@ struct TrialEntry {
 // of the attempts that a trial has, one with kOutOfMemoryReason as an end by the OOM killer.
 inline constexpr std::string_view kCrashedReason = "crashed: ";
 inline constexpr std::string_view kOutOfMemoryReason = "out of memory: ";
+inline constexpr std::string_view kDiskReason = "the disk: ";    // not a loss
 inline constexpr std::string_view kPromotedReason = "promoted";  // it was paused
 inline constexpr std::string_view kStoppedReason = "stopped";    // with the run: not a loss
 

@@ -18,12 +18,13 @@
 namespace detol {
 namespace {
 
-constexpr double kStopPatienceS = 8;   // for workers to checkpoint after a stop request
-constexpr double kLookEveryS = 1;      // for a stop request, and to remind workers of it
-constexpr double kMostBackOffS = 8;    // before the next attempt of a trial that was lost twice
-constexpr int kMostLosses = 20;        // of one trial in a row, whoever is to blame
-constexpr int kFirstFailures = 10;     // that end a study in which nothing succeeded
-constexpr int kUntrainedInRow = 1000;  // refused or answered from memory
+constexpr double kStopPatienceS = 8;      // for workers to checkpoint after a stop request
+constexpr double kLookEveryS = 1;         // for a stop request, and to remind workers of it
+constexpr double kMostBackOffS = 8;       // before the next attempt of a trial that was lost twice
+constexpr double kMostDiskBackOffS = 60;  // while the disk refuses checkpoints
+constexpr int kMostLosses = 20;           // of one trial in a row, whoever is to blame
+constexpr int kFirstFailures = 10;        // that end a study in which nothing succeeded
+constexpr int kUntrainedInRow = 1000;     // refused or answered from memory
 constexpr std::string_view kTooLong = "max_trial_duration";
 
 }  // namespace
@@ -72,6 +73,7 @@ Result<void> Driver::handle(const message::Report& report) {
       for (const Metric& m : report.report.metrics) event.metrics.emplace_back(m.name, m.value);
       DETOL_TRY(record(std::move(event)));
       last_report_s_[report.trial] = parts_.clock.now_s();
+      disk_back_off_s_ = 0;
       DETOL_ASSIGN(answer.verdict, judge(report.trial, report.report.epoch));
     } else {
       answer.verdict = is_stopping() ? Verdict::kSuspend : Verdict::kContinue;
@@ -109,9 +111,9 @@ Result<void> Driver::handle(const message::Ended& ended) {
   noted_.push_back(noted);
   if (!is_current_attempt) return {};
   const Evaluation& evaluation = ended.evaluation;
-  if (ended.broken) {
+  if (ended.trouble == message::Ended::Trouble::kStorage) return wait_for_the_disk(ended);
+  if (ended.trouble == message::Ended::Trouble::kCrash)
     return handle(Lost{ended.trial, ended.attempt, true, false, evaluation.reason});
-  }
   switch (evaluation.end) {
     case Evaluation::End::kFailed:
       return tell_failed(ended.trial, evaluation.cause, evaluation.reason);
@@ -137,6 +139,14 @@ Result<void> Driver::handle(const Lost& lost) {
   const double back_off_s = std::min(std::ldexp(1.0, entry.losses - 2), kMostBackOffS);
   if (entry.losses > 1) not_before_s_[lost.trial] = parts_.clock.now_s() + back_off_s;
   return {};
+}
+
+// Nobody's fault, and no attempt is used up: the trial goes on when there may be space again.
+Result<void> Driver::wait_for_the_disk(const message::Ended& ended) {
+  disk_back_off_s_ = std::clamp(2 * disk_back_off_s_, 1.0, kMostDiskBackOffS);
+  not_before_s_[ended.trial] = parts_.clock.now_s() + disk_back_off_s_;
+  return requeue(ended.trial, fmt::format("{}{}; it goes on when that is possible again",
+                                          kDiskReason, ended.evaluation.reason));
 }
 
 Result<void> Driver::handle(const StopRequest&) {

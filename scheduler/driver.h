@@ -91,6 +91,7 @@ class Driver {
   Result<void> handle(const message::Report& report);
   Result<void> handle(const message::Ended& ended);
   Result<void> handle(const Lost& lost);
+  Result<void> wait_for_the_disk(const message::Ended& ended);
   Result<void> handle(const StopRequest&);
   Result<void> handle(const Unusable& unusable) { return tl::unexpected(unusable.error); }
   Result<Verdict> judge(TrialId trial, int epoch);
@@ -122,6 +123,7 @@ class Driver {
   Book book_;
   std::map<TrialId, int> full_length_;       // epochs of the recipe of each running trial
   std::map<TrialId, double> last_report_s_;  // or start, of each running trial
+  double disk_back_off_s_ = 0;               // grows while checkpoints cannot be written
   std::map<TrialId, double> not_before_s_;   // of each trial that keeps being lost
   double began_s_ = 0;
   double committed_s_ = 0;

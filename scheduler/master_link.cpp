@@ -81,9 +81,9 @@ Verdict MasterLink::report(const EpochReport& report) {
   return verdict_.value_or(Verdict::kSuspend);
 }
 
-void MasterLink::end(const Evaluation& evaluation, bool broken) {
+void MasterLink::end(const Evaluation& evaluation, message::Ended::Trouble trouble) {
   std::unique_lock lock(mutex_);
-  post(message::Ended{address_.worker, current_.trial, current_.attempt, broken, evaluation});
+  post(message::Ended{address_.worker, current_.trial, current_.attempt, trouble, evaluation});
   changed_.wait(
       lock, [&] { return !unanswered_ || is_sent_away_; });  // the next order may be here already
 }

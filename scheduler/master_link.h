@@ -44,7 +44,7 @@ class MasterLink {
 
   void set_ready();
   Verdict report(const EpochReport& report);  // of the trial that next() gave
-  void end(const Evaluation& evaluation, bool broken);
+  void end(const Evaluation& evaluation, message::Ended::Trouble trouble);
 
   // Heartbeats tell of its progress; a Suspend sets its other half.
   Control& control() { return control_; }

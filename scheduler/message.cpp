@@ -32,7 +32,8 @@ void list_fields(Io& io, message::Report& m) {
 template <typename Io>
 void list_fields(Io& io, message::Ended& m) {
   io("worker", m.worker), io("trial", m.trial), io("attempt", m.attempt);
-  io("broken", m.broken), io("reason", m.evaluation.reason);
+  io("trouble", m.trouble, message::Ended::Trouble::kStorage);
+  io("reason", m.evaluation.reason);
   io("end", m.evaluation.end, Evaluation::End::kFailed);
   io("cause", m.evaluation.cause, Cause::kInvalid);
 }

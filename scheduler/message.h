@@ -60,7 +60,11 @@ struct Ended {
   int worker = 0;
   TrialId trial = 0;
   int attempt = 0;
-  bool broken = false;  // the infrastructure failed, not the candidate: `end` says nothing
+  enum class Trouble {
+    kNone,
+    kCrash,                    // an error that nobody foresaw: perhaps the trial is to blame
+    kStorage,                  // the disk refused a write
+  } trouble = Trouble::kNone;  // of the infrastructure: `evaluation` has only a reason then
   Evaluation evaluation;
 };
 

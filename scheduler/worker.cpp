@@ -12,14 +12,16 @@
 namespace detol {
 namespace {
 
+using Trouble = message::Ended::Trouble;
+
 struct Ending {
   Evaluation evaluation;
-  bool broken = false;       // the infrastructure failed
+  Trouble trouble = Trouble::kNone;
   bool out_of_step = false;  // perhaps on this rank alone: the others may wait for it
 };
 
 Ending broken(std::string reason) {
-  return {{Evaluation::End::kFailed, Cause::kCrashed, std::move(reason)}, true, true};
+  return {{Evaluation::End::kFailed, Cause::kCrashed, std::move(reason)}, Trouble::kCrash, true};
 }
 
 Ending train(const message::Train& order, const StudyConfig& config, const Task& task,
@@ -45,10 +47,15 @@ Ending train(const message::Train& order, const StudyConfig& config, const Task&
   Control unheard;
   const auto evaluation =
       evaluator.evaluate(job, report, link == nullptr ? unheard : link->control());
-  if (!evaluation) return broken(evaluation.error().message);
-  return {*evaluation};
+  if (evaluation) return {*evaluation};
+  const Error& error = evaluation.error();  // every rank has it
+  const bool is_full = error.code == ErrorCode::kStorage;
+  return {.evaluation = {Evaluation::End::kFailed, Cause::kCrashed, error.message},
+          .trouble = is_full ? Trouble::kStorage : Trouble::kCrash};
 } catch (const std::bad_alloc&) {
-  return {{Evaluation::End::kFailed, Cause::kOutOfMemory, "an allocation failed"}, false, true};
+  return {{Evaluation::End::kFailed, Cause::kOutOfMemory, "an allocation failed"},
+          Trouble::kNone,
+          true};
 } catch (const std::exception& error) {
   return broken(error.what());
 }
@@ -80,11 +87,12 @@ Result<void> serve(MasterLink* link, Group& group, const Seams& seams) {
     const auto order = shared(group, link == nullptr ? std::nullopt : link->next());
     if (!order) return {};
     const Ending ending = train(*order, config, welcome->task, *evaluator, link);
-    if (ending.broken) log_warning("trial {}: {}", order->trial, ending.evaluation.reason);
+    const bool is_broken = ending.trouble != Trouble::kNone;
+    if (is_broken) log_warning("trial {}: {}", order->trial, ending.evaluation.reason);
     const bool must_end = ending.out_of_step && group.size() > 1;
-    if (must_end && ending.broken) return fail(ErrorCode::kInternal, ending.evaluation.reason);
+    if (must_end && is_broken) return fail(ErrorCode::kInternal, ending.evaluation.reason);
     fault_or_throw("worker.end");
-    if (link != nullptr) link->end(ending.evaluation, ending.broken);
+    if (link != nullptr) link->end(ending.evaluation, ending.trouble);
     if (must_end) return fail(ErrorCode::kInternal, ending.evaluation.reason);
   }
 }

@@ -69,6 +69,18 @@ TEST(Retry, RetryFailedGivesCrashedTrialsAnotherChance) {
   EXPECT_EQ(again.trial(1).state, TrialState::kComplete);
 }
 
+TEST(Retry, ADiskThatIsFullForHoursCostsNoTrialAnAttempt) {
+  const double hour_s = 3600;
+  FakeStudy study;
+  study.pool.mishap = [&](const message::Train&, int) {
+    return study.clock.now < 2 * hour_s ? Mishap::kFullDisk : Mishap::kNone;
+  };
+  ASSERT_TRUE(study.run());
+  for (const TrialEntry& trial : study.driver->book().trials())
+    EXPECT_EQ(trial.state, TrialState::kComplete) << "trial " << trial.trial.id;
+  EXPECT_LT(study.pool.started.size(), 200u);  // it does not try all the time
+}
+
 TEST(Retry, AnOomKillIsTriedOnceMoreInSmallerPieces) {
   FakeStudy study;
   study.pool.mishap = [](const message::Train& train, int epoch) {

@@ -150,7 +150,7 @@ TEST(Driver, AReportOfAnOlderAttemptIsFencedOff) {
   study.pool.mishap = [&](const message::Train& train, int epoch) {
     if (train.trial != 0 || train.attempt != 1 || epoch != 2) return Mishap::kNone;
     study.pool.extra = {message::Report{0, 0, 1, {.epoch = 2, .metrics = {{"loss", -1}}}},
-                        message::Ended{0, 0, 1, false, {}}};
+                        message::Ended{0, 0, 1, message::Ended::Trouble::kNone, {}}};
     return Mishap::kKilled;
   };
   ASSERT_TRUE(study.run());

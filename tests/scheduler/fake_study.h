@@ -52,7 +52,8 @@ enum class Mishap {
   kOomKilled,  // by the system's OOM killer
   kDiverge,    // the trainer says so
   kNoMemory,   // the trainer says so
-  kBroken,
+  kBroken,     // an error that nobody foresaw
+  kFullDisk,   // its checkpoint cannot be written
   kHang,
 };
 
@@ -152,10 +153,11 @@ class FakePool final : public Pool {
 
   std::vector<PoolEvent> happen(std::optional<Training>& worker) {
     const Training now = *worker;
-    const auto ended = [&](const Evaluation& evaluation, bool broken = false) {
+    const auto ended = [&](const Evaluation& evaluation,
+                           message::Ended::Trouble trouble = message::Ended::Trouble::kNone) {
       worker.reset();
       return std::vector<PoolEvent>{
-          message::Ended{0, now.train.trial, now.train.attempt, broken, evaluation}};
+          message::Ended{0, now.train.trial, now.train.attempt, trouble, evaluation}};
     };
     if (now.end == Verdict::kStop) return ended({Evaluation::End::kFinished, {}, ""});
     if (now.end == Verdict::kSuspend) return ended({Evaluation::End::kSuspended, {}, ""});
@@ -167,7 +169,9 @@ class FakePool final : public Pool {
       case Mishap::kNoMemory:
         return ended({Evaluation::End::kFailed, Cause::kOutOfMemory, "an allocation failed"});
       case Mishap::kBroken:
-        return ended({}, true);
+        return ended({}, message::Ended::Trouble::kCrash);
+      case Mishap::kFullDisk:
+        return ended({}, message::Ended::Trouble::kStorage);
       case Mishap::kHang:
         return worker->due_s = 1e18, no_events();
       case Mishap::kKilled:

@@ -31,7 +31,7 @@ std::vector<Message> examples() {
       message::Ended{.worker = 1,
                      .trial = 5,
                      .attempt = 1,
-                     .broken = true,
+                     .trouble = message::Ended::Trouble::kStorage,
                      .evaluation = {Evaluation::End::kFailed, Cause::kOutOfMemory, "no memory"}},
       message::Who{},
       message::Welcome{.config = "version: 1\n", .backend = "onednn", .task = {{3, 32, 32}, 10}},
