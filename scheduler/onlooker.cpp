@@ -164,7 +164,7 @@ std::optional<ViewBest> Onlooker::best(const Book& book, double now_s) const {
 
 double Onlooker::trained_s(const Book& book) const {
   double train_s = 0;
-  for (const TrialEntry& entry : book.trials()) train_s += entry.train_s;
+  for (const TrialEntry& entry : book.trials()) train_s += entry.train_s * entry.group_size;
   return train_s;
 }
 

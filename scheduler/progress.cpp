@@ -44,8 +44,9 @@ class ProgressLines final : public Progress {
         if (name == objective.metric) metrics += fmt::format(" {} {}", name, value_text(value));
       }
     }
+    const double clock_s = reported.train_s / book.find(reported.trial)->group_size;
     say(book, fmt::format("trial {} epoch {}:{} ({:.1f} s)", reported.trial, reported.epoch,
-                          metrics, reported.train_s));
+                          metrics, clock_s));
   }
 
   void on(const event::Told& told, const Book& book) {
