@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <limits>
+
 #include "core/clock.h"
 #include "core/fault.h"
 #include "core/log.h"
@@ -165,6 +167,24 @@ Result<void> let_join(const RunOptions& options, const std::filesystem::path& fo
   return publish(meeting, options.rendezvous);
 }
 
+// Bytes that workers have together, as far as that is known here.
+double memory_of(const RunOptions& options) {
+  if (options.launcher != Launcher::kLocal) return std::numeric_limits<double>::infinity();
+  return static_cast<double>(::sysconf(_SC_PHYS_PAGES)) *
+         static_cast<double>(::sysconf(_SC_PAGESIZE));
+}
+
+// Refuses a candidate that could not even begin: no training finds out what is known before.
+auto fits_in(double memory_bytes) {
+  return [memory_bytes](Candidate candidate) -> tl::expected<Candidate, StudyConfig::Refused> {
+    const auto foreseen = static_cast<double>(candidate.cost.memory);
+    if (foreseen <= memory_bytes) return candidate;
+    return tl::unexpected(StudyConfig::Refused{
+        Cause::kTooLarge,
+        fmt::format("{:.0f} bytes foreseen, and this machine has {:.0f}", foreseen, memory_bytes)});
+  };
+}
+
 }  // namespace
 
 Result<void> run_master(const RunOptions& options, const std::filesystem::path& folder,
@@ -210,7 +230,10 @@ Result<void> run_master(const RunOptions& options, const std::filesystem::path& 
   if (progress) observers.push_back(progress.get());
   Driver driver(
       {.config = config,
-       .decode = [&](const Genome& genome) { return config.candidate(genome, parts.data.task); },
+       .decode =
+           [&](const Genome& genome) {
+             return config.candidate(genome, parts.data.task).and_then(fits_in(memory_of(options)));
+           },
        .ledger = *ledger,
        .study = record.id,
        .searcher = *parts.searcher,
