@@ -14,7 +14,7 @@ namespace fs = std::filesystem;
 using nlohmann::json;
 
 // What the knowledge base says about a trial.
-struct Scored {
+struct Scored {  // NOLINT(bugprone-exception-escape): json moves without throwing
   TrialId trial = 0;
   int epoch = 0;    // the last that was reported
   json metrics;     // of that epoch: {name: number, or "NaN"}

@@ -104,7 +104,7 @@ Result<void> with_pending(const fs::path& path, sqlite3* database, const Pending
                           const std::function<Result<void>()>& change) {
   DETOL_TRY(write_note(path, pending));
   fault("study.change");
-  const auto changed = change();
+  auto changed = change();
   auto settled = settle_pending(path, database);
   if (!changed) return changed;
   return settled;

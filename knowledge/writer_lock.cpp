@@ -49,7 +49,7 @@ json text_of(int file) {
   return holder.is_object() ? holder : json::object();
 }
 
-std::string field(const json& holder, const char* key, std::string otherwise) {
+std::string field(const json& holder, const char* key, const std::string& otherwise) {
   const auto found = holder.find(key);
   return found != holder.end() && found->is_string() ? found->get<std::string>() : otherwise;
 }

@@ -185,6 +185,51 @@ auto fits_in(double memory_bytes) {
   };
 }
 
+// The study of a run, opened for writing.
+struct Run {
+  std::unique_ptr<Ledger> ledger;
+  Settled settled;
+  bool is_restart = false;  // an earlier master of this run died
+  StudyRecord record;
+  std::vector<Event> events;  // before this master
+  Event running;              // the first of its own
+};
+
+Result<Run> open_run(const RunOptions& options, const std::filesystem::path& folder,
+                     const DatasetInfo& data) {
+  Run run;
+  DETOL_ASSIGN(run.ledger, Ledger::open(options.storage));
+  DETOL_ASSIGN(std::optional<Settled> settled, read_settled(folder));
+  run.is_restart = settled.has_value();
+  if (!run.is_restart) {
+    DETOL_ASSIGN(settled, settle(*run.ledger, options));
+    fault_or_throw("master.settle");
+    DETOL_TRY(write_settled(folder, *settled));
+  }
+  run.settled = *std::move(settled);
+  fault_or_throw("master.study");
+  DETOL_ASSIGN(run.record, open_study(*run.ledger, options.config, run.settled, data));
+  DETOL_ASSIGN(run.events, run.ledger->events(run.record.id));
+  run.running = event::StudyState{"RUNNING", run.settled.budget, system_clock().wall_s()};
+  DETOL_TRY(run.ledger->append(run.record.id, std::span(&run.running, 1)));
+  return run;
+}
+
+Result<std::unique_ptr<Pool>> open_pool(const RunOptions& options,
+                                        const std::filesystem::path& folder, int supervisor,
+                                        const Task& task, double counted_until_s, bool is_restart) {
+  WorkerPoolSettings settings{.endpoint = endpoint_in(folder),
+                              .crew = {.workers = workers_of(options),
+                                       .group_size = ranks_of(options),
+                                       .supervisor = supervisor,
+                                       .folder = folder,
+                                       .counted_until_s = counted_until_s},
+                              .welcome = {options.config.text, options.backend, task},
+                              .is_restart = is_restart};
+  DETOL_TRY(let_join(options, folder, settings));
+  return make_worker_pool(std::move(settings), system_clock());
+}
+
 }  // namespace
 
 Result<void> run_master(const RunOptions& options, const std::filesystem::path& folder,
@@ -192,38 +237,16 @@ Result<void> run_master(const RunOptions& options, const std::filesystem::path& 
   fault_or_throw("master.start");
   StudyConfig config = options.config;
   DETOL_ASSIGN(const Parts parts, make_parts(config, seams));
-  DETOL_ASSIGN(const auto ledger, Ledger::open(options.storage));
-  DETOL_ASSIGN(std::optional<Settled> settled, read_settled(folder));
-  const bool is_restart = settled.has_value();
-  if (!is_restart) {
-    DETOL_ASSIGN(settled, settle(*ledger, options));
-    fault_or_throw("master.settle");
-    DETOL_TRY(write_settled(folder, *settled));
-  }
-  config.study = settled->study;
-  fault_or_throw("master.study");
-  DETOL_ASSIGN(const StudyRecord record, open_study(*ledger, config, *settled, parts.data));
-  DETOL_ASSIGN(const Budget budget, budget_in_force(settled->budget));
-  DETOL_ASSIGN(const std::vector<Event> events, ledger->events(record.id));
-  const Event running = event::StudyState{"RUNNING", settled->budget, system_clock().wall_s()};
-  DETOL_TRY(ledger->append(record.id, std::span(&running, 1)));
-
-  DETOL_ASSIGN(const double counted_until_s, counted_until(events, folder));
-
-  WorkerPoolSettings settings{.endpoint = endpoint_in(folder),
-                              .crew = {.workers = workers_of(options),
-                                       .group_size = ranks_of(options),
-                                       .supervisor = supervisor,
-                                       .folder = folder,
-                                       .counted_until_s = counted_until_s},
-                              .welcome = {config.text, options.backend, parts.data.task},
-                              .is_restart = is_restart};
-  DETOL_TRY(let_join(options, folder, settings));
-  DETOL_ASSIGN(const auto pool, make_worker_pool(std::move(settings), system_clock()));
+  DETOL_ASSIGN(const Run run, open_run(options, folder, parts.data));
+  config.study = run.settled.study;
+  DETOL_ASSIGN(const Budget budget, budget_in_force(run.settled.budget));
+  DETOL_ASSIGN(const double counted_until_s, counted_until(run.events, folder));
+  DETOL_ASSIGN(const auto pool, open_pool(options, folder, supervisor, parts.data.task,
+                                          counted_until_s, run.is_restart));
   const std::filesystem::path artefacts = artefact_folder(options.storage, config.study);
   const std::filesystem::path stop_request = artefacts / kStopRequest;
   std::error_code ignored;
-  if (!is_restart) std::filesystem::remove(stop_request, ignored);  // it was for an earlier run
+  if (!run.is_restart) std::filesystem::remove(stop_request, ignored);  // it was for an earlier run
   const auto keeper = make_keeper({artefacts, pausing_pruner(config)});
   const auto progress = progress_for(options, config, budget, folder);
   std::vector<Observer*> observers = {keeper.get()};
@@ -234,8 +257,8 @@ Result<void> run_master(const RunOptions& options, const std::filesystem::path& 
            [&](const Genome& genome) {
              return config.candidate(genome, parts.data.task).and_then(fits_in(memory_of(options)));
            },
-       .ledger = *ledger,
-       .study = record.id,
+       .ledger = *run.ledger,
+       .study = run.record.id,
        .searcher = *parts.searcher,
        .pruner = *parts.pruner,
        .pool = *pool,
@@ -245,13 +268,13 @@ Result<void> run_master(const RunOptions& options, const std::filesystem::path& 
        .target = options.target,
        .folder = artefacts,
        .initial = parts.initial,
-       .retry_failed = options.retry_failed && !is_restart,
+       .retry_failed = options.retry_failed && !run.is_restart,
        .counted_until_s = counted_until_s,
        .is_stop_requested = [&] { return std::filesystem::exists(stop_request, ignored); }});
-  DETOL_TRY(driver.replay(events));
+  DETOL_TRY(driver.replay(run.events));
   if (progress) {
-    for (const Event& event : events) progress->recall(event);
-    progress->recall(running);
+    for (const Event& event : run.events) progress->recall(event);
+    progress->recall(run.running);
   }
   const Result<std::string> why = driver.run();
   std::filesystem::remove(stop_request, ignored);  // only now: this master might have been killed
