@@ -51,12 +51,13 @@ TEST_P(KilledRole, IsReplacedAndTheResultsAreTheSame) {
 INSTANTIATE_TEST_SUITE_P(Roles, KilledRole, testing::Values("__master", "__worker"),
                          [](const auto& role) { return std::string(role.param + 2); });
 
-// A master that was stopped so long that another took over does nothing any more.
+// A master that was stopped so long that another took over does nothing any more. Its worker
+// hangs, so that it is not stopped in mid-transaction: SQLite's own lock would keep the other out.
 TEST(Stale, AMasterThatComesBackAfterAnotherTookOverCannotCommit) {
   const std::string expected = undisturbed();
   const TinyStudy study;
-  Program stale(study.path(), study.search_words());
-  ASSERT_TRUE(stale.says("trial 1 epoch 1:")) << stale.wait().err;
+  Program stale(study.path(), study.search_words(), {"DETOL_FAULT=worker.order:3:hang"});
+  ASSERT_TRUE(stale.says("trial 2 starts")) << stale.wait().err;
   std::vector<pid_t> all = stale.children("detol");
   for (const pid_t pid : all) ::kill(pid, SIGSTOP);
   std::filesystem::remove(study.path() / "detol.db.lock");  // as when a network loses it
