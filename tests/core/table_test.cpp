@@ -49,6 +49,12 @@ TEST(InQuotes, IsOneShortPrintableLine) {
   EXPECT_EQ(in_quotes("plain"), "'plain'");
   EXPECT_EQ(in_quotes("two\nlines\x1b[31m"), "'two\\nlines\\x1b[31m'");
   EXPECT_EQ(in_quotes("\xff").find('\xff'), std::string::npos);
+  EXPECT_EQ(in_quotes("gr\xc3\xb6\xc3\x9f"
+                      "e \xe2\x96\x88"),
+            "'gr\xc3\xb6\xc3\x9f"
+            "e \xe2\x96\x88'");
+  EXPECT_EQ(in_quotes("cut \xe2\x96"), "'cut \\xe2\\x96'");
+  EXPECT_EQ(in_quotes("\xc2\x9b"), "'\\xc2\\x9b'");
   EXPECT_EQ(in_quotes(std::string(1000, 'a')).size(), 82u);
 }
 
