@@ -89,7 +89,7 @@ Result<void> play_worker(const fs::path& folder, const Numbers& numbers, const S
   const MasterAddress master{
       .endpoint = endpoint_in(folder), .worker = numbers.at(0), .start = numbers.at(1)};
   const bool leads = group == nullptr || group->rank() == 0;
-  const auto done =
+  auto done =
       run_worker(leads ? std::optional(master) : std::nullopt, group ? *group : alone(), seams);
   if (done)
     leave_mpi();

@@ -28,7 +28,8 @@ struct FileName {
   int attempt = 0;
 
   bool is_finished_epoch() const { return steps == 0; }
-  auto operator<=>(const FileName&) const = default;
+  auto operator<=>(const FileName&) const =
+      default;  // NOLINT(modernize-use-nullptr): clang-tidy 14
 };
 
 std::string text_of(const FileName& name) {
