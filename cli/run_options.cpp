@@ -89,6 +89,8 @@ Result<RunOptions> run_options_from(const Arguments& arguments) {
   DETOL_TRY(check_device(arguments));
   DETOL_ASSIGN(options.workers, workers_from(arguments));
   DETOL_ASSIGN(options.group_size, ranks_from(arguments));
+  DETOL_TRY(at_most_processes("workers x group-size",
+                              std::int64_t{std::max(1, options.workers)} * options.group_size));
   if (arguments.has("target")) {
     DETOL_ASSIGN(options.target, parse_target(arguments.text("target")));
   }

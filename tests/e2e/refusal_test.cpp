@@ -74,6 +74,7 @@ TEST(Refusal, OfBadWordsIsAnErrorOfUsage) {
       {{"--launcher", "slurm"}, 2, "known: local"},
       {{"--group-size", "0"}, 2, "at least 1"},
       {{"--workers", "0"}, 2, "workers is '0'"},
+      {{"--workers", "4096", "--group-size", "4096"}, 2, "at most 4096"},
       {{"--set", "training.epoch=3"}, 2, "did you mean 'epochs'?"},
       {{"--set", "nothing"}, 2, "key=value"},
       {{"--seed", "x"}, 2, "--seed: "},
