@@ -5,6 +5,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "knowledge/studies.h"
 #include "trainer/checkpoint.h"
 
 namespace detol {
@@ -21,11 +22,6 @@ struct Scored {  // NOLINT(bugprone-exception-escape): json moves without throwi
   fs::path folder;  // of its checkpoints
 };
 
-// detol.db -> detol.d/<study>/<trial>
-fs::path folder_of(const fs::path& storage, const std::string& study, TrialId trial) {
-  return fs::path(storage).replace_extension(".d") / study / std::to_string(trial);
-}
-
 Result<Scored> scored_of(const OpenStudy& study, const fs::path& storage, const Rows& trials,
                          std::size_t row) {
   Scored scored;
@@ -35,7 +31,7 @@ Result<Scored> scored_of(const OpenStudy& study, const fs::path& storage, const 
     return fail(ErrorCode::kEmpty, fmt::format("trial {} was never trained", scored.trial));
   const auto* text = std::get_if<std::string>(&cell(trials, row, "values"));
   scored.metrics = json::parse(text != nullptr ? *text : "", nullptr, false);
-  scored.folder = folder_of(storage, study.record.name, scored.trial);
+  scored.folder = artefact_folder(storage, study.record.name) / std::to_string(scored.trial);
   return scored;
 }
 
