@@ -29,6 +29,8 @@
 #include <array>
 #include <nlohmann/json.hpp>
 
+#include "encodings/path.h"
+
 namespace detol {
 namespace {
 
@@ -56,67 +58,27 @@ Block block_of(const json& section) {
           .dropout = section.value("dropout", 0.0)};
 }
 
-// Adds layers one after another; every name starts with `scope`.
-class Chain {
+// A network that is one path, with its side branches.
+class Chain : public Path {
  public:
-  explicit Chain(Shape input) : builder_(input) {}
+  explicit Chain(Shape input) : Path(builder_, 0, ""), builder_(input) {}
 
-  void enter(std::string scope) { scope_ = std::move(scope); }
-  NodeId end() const { return end_; }
-  void jump_to(NodeId node) { end_ = node; }
-  const Shape& shape() const { return builder_.shape(end_); }
-  Result<Network> build() const { return builder_.build(end_); }
+  Result<Network> build() const { return builder_.build(end()); }
 
-  void add(const Layer& layer, std::string_view name) {
-    end_ = builder_.add(layer, {end_}, full(name));
-  }
-  void join(LayerKind kind, NodeId first, NodeId second, std::string_view name) {
-    end_ = builder_.add({.kind = kind}, {first, second}, full(name));
-  }
-
-  struct Conv {
-    std::int64_t channels, kernel = 1, stride = 1, groups = 1;
-  };
-  void conv(const Conv& c, std::string_view name) {
-    add({.kind = LayerKind::kConv,
-         .channels = c.channels,
-         .kernel = c.kernel,
-         .stride = c.stride,
-         .groups = c.groups},
-        name);
-  }
-  void batch_norm(std::string_view name) { add({.kind = LayerKind::kBatchNorm}, name); }
-  void activate(Activation activation, std::string_view name) {
-    add({.kind = LayerKind::kActivation, .activation = activation}, name);
-  }
-  void dense(std::int64_t channels, bool bias, std::string_view name) {
-    add({.kind = LayerKind::kDense, .channels = channels, .bias = bias}, name);
-  }
-  void dropout(double rate) {
-    if (rate > 0) add({.kind = LayerKind::kDropout, .rate = rate}, "dropout");
-  }
-  void projection(std::int64_t channels, std::int64_t stride) {
-    conv({.channels = channels, .stride = stride}, "shortcut.conv");
-    batch_norm("shortcut.bn");
-  }
   void squeeze_excite(const Block& block) {
     if (!block.se) return;
-    const NodeId input = end_;
+    const NodeId input = end();
     const std::int64_t channels = shape().channels;
     add({.kind = LayerKind::kGlobalAvgPool}, "se.pool");
     dense(std::max<std::int64_t>(1, channels / 4), true, "se.reduce");
     activate(block.activation, "se.act");
     dense(channels, true, "se.expand");
     activate(Activation::kSigmoid, "se.gate");
-    join(LayerKind::kScale, input, end_, "se.scale");
+    join(LayerKind::kScale, {input, end()}, "se.scale");
   }
 
  private:
-  std::string full(std::string_view name) const { return fmt::format("{}.{}", scope_, name); }
-
   NetworkBuilder builder_;
-  std::string scope_;
-  NodeId end_ = 0;
 };
 
 void add_conv(Chain& chain, const Block& block, std::int64_t channels, std::int64_t stride) {
@@ -140,7 +102,7 @@ void add_residual(Chain& chain, const Block& block, std::int64_t channels, std::
   const NodeId branch = chain.end();
   chain.jump_to(input);
   if (changes) chain.projection(channels, stride);
-  chain.join(LayerKind::kAdd, branch, chain.end(), "add");
+  chain.join(LayerKind::kAdd, {branch, chain.end()}, "add");
   chain.activate(block.activation, "act2");
 }
 
@@ -161,7 +123,7 @@ void add_mbconv(Chain& chain, const Block& block, std::int64_t channels, std::in
   chain.conv({.channels = channels}, "project.conv");
   chain.batch_norm("project.bn");
   chain.dropout(block.dropout);
-  if (!changes) chain.join(LayerKind::kAdd, chain.end(), input, "add");
+  if (!changes) chain.join(LayerKind::kAdd, {chain.end(), input}, "add");
 }
 
 void add_separable_conv(Chain& chain, const Block& block, std::int64_t channels,
@@ -178,7 +140,7 @@ void add_separable_conv(Chain& chain, const Block& block, std::int64_t channels,
 
 void add_pool(Chain& chain, const Block& block, std::int64_t channels, std::int64_t stride) {
   const LayerKind kind = block.op == "max_pool" ? LayerKind::kMaxPool : LayerKind::kAvgPool;
-  chain.add({.kind = kind, .kernel = block.kernel, .stride = stride}, "pool");
+  chain.pool(kind, block.kernel, stride, "pool");
   if (chain.shape().channels != channels) chain.projection(channels, 1);
   chain.dropout(block.dropout);
 }
@@ -187,7 +149,7 @@ void add_identity(Chain& chain, const Block& block, std::int64_t channels, std::
   if (chain.shape().channels != channels) {
     chain.projection(channels, stride);
   } else if (stride != 1) {
-    chain.add({.kind = LayerKind::kAvgPool, .kernel = 3, .stride = stride}, "pool");
+    chain.pool(LayerKind::kAvgPool, 3, stride, "pool");
   }
   chain.dropout(block.dropout);
 }

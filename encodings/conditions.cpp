@@ -59,7 +59,7 @@ class Resolver {
   Resolver(const std::vector<FoundDomain>& found, const json& file, const YamlSource& source)
       : found_(found), file_(file), source_(source), settled_(found.size()) {}
 
-  Result<Space> build() {
+  Result<Space> build(Implied implied) {
     std::vector<const FoundDomain*> kept;
     SpaceBuilder builder;
     for (std::size_t i = 0; i < found_.size(); ++i) {
@@ -68,6 +68,10 @@ class Resolver {
       builder.add(resolved_[i]);
       kept.push_back(&found_[i]);
     }
+    if (implied.rules != nullptr)
+      builder.add(std::move(implied.choices), std::move(implied.rules));
+    else
+      for (Domain& choice : implied.choices) builder.add(std::move(choice));
     Result<Space> space = builder.build();
     if (!space) return source_.error(place_of(kept, space.error().message), space.error().message);
     return space;
@@ -185,9 +189,9 @@ class Resolver {
 
 }  // namespace
 
-Result<Space> build_space(const std::vector<FoundDomain>& found, const json& file,
+Result<Space> build_space(const std::vector<FoundDomain>& found, const json& file, Implied implied,
                           const YamlSource& source) {
-  return Resolver(found, file, source).build();
+  return Resolver(found, file, source).build(std::move(implied));
 }
 
 }  // namespace detol

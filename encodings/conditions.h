@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/result.h"
+#include "encodings/encoding.h"
 #include "encodings/schema_reader.h"
 #include "encodings/space.h"
 
@@ -15,7 +16,8 @@ namespace detol {
 // A name in `when` is looked up among its siblings, then outward, then as a full path. Where
 // it names a fixed value of `file` instead of a choice, the condition is settled here: the
 // choice exists always or never.
+// The implied choices follow those of the file.
 Result<Space> build_space(const std::vector<FoundDomain>& found, const nlohmann::json& file,
-                          const YamlSource& source);
+                          Implied implied, const YamlSource& source);
 
 }  // namespace detol

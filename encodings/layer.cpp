@@ -16,26 +16,25 @@ tl::unexpected<Error> broken(const Layer& layer, const std::string& what) {
   return fail(ErrorCode::kInput, fmt::format("{}: {}", to_text(layer.kind), what));
 }
 
-std::int64_t padding_of(const Layer& layer) {
-  return (layer.kernel - 1) * layer.dilation / 2;
-}
-
-std::int64_t window_count(const Layer& layer, std::int64_t size) {
-  return (size + 2 * padding_of(layer) - layer.dilation * (layer.kernel - 1) - 1) / layer.stride +
-         1;
+// How often a window of `kernel` fits, `padding` on either side; below 1: never.
+std::int64_t window_count(const Layer& layer, std::int64_t size, std::int64_t kernel,
+                          std::int64_t padding) {
+  const std::int64_t room = size + 2 * padding - layer.dilation * (kernel - 1) - 1;
+  return room < 0 ? 0 : room / layer.stride + 1;
 }
 
 // What pooling and convolution have in common.
 Result<Shape> windowed(const Layer& layer, const Shape& in, std::int64_t channels) {
-  if (layer.kernel < 1 || layer.kernel % 2 == 0 || layer.stride < 1 || layer.dilation < 1) {
-    return broken(
-        layer, fmt::format("kernel {} must be odd and positive, stride {} and dilation {} positive",
-                           layer.kernel, layer.stride, layer.dilation));
+  if (layer.kernel < 1 || layer.kernel_height < 0 || layer.stride < 1 || layer.dilation < 1) {
+    return broken(layer, fmt::format("kernel {}, stride {} and dilation {} must be positive",
+                                     layer.kernel, layer.stride, layer.dilation));
   }
-  if (layer.kernel > 1024 || layer.dilation > 1024 || layer.stride > 1024) {
+  if (layer.kernel > 1024 || layer.kernel_height > 1024 || layer.dilation > 1024 ||
+      layer.stride > 1024) {
     return broken(layer, "kernel, stride and dilation must be at most 1024");
   }
-  return Shape{channels, window_count(layer, in.height), window_count(layer, in.width)};
+  return Shape{channels, window_count(layer, in.height, height_of(layer), padding_above(layer)),
+               window_count(layer, in.width, layer.kernel, padding_beside(layer))};
 }
 
 Result<Shape> conv_shape(const Layer& layer, Inputs in) {
@@ -45,6 +44,8 @@ Result<Shape> conv_shape(const Layer& layer, Inputs in) {
     return broken(layer, fmt::format("{} groups divide neither {} inputs nor {} outputs", groups,
                                      in[0].channels, layer.channels));
   }
+  if (layer.kernel % 2 == 0 || height_of(layer) % 2 == 0)
+    return broken(layer, fmt::format("kernel {} must be odd", layer.kernel));
   return windowed(layer, in[0], layer.channels);
 }
 
@@ -73,6 +74,17 @@ Result<Shape> add_shape(const Layer& layer, Inputs in) {
     }
   }
   return in[0];
+}
+
+Result<Shape> concat_shape(const Layer& layer, Inputs in) {
+  Shape joined = in[0];
+  for (const Shape& shape : in.subspan(1)) {
+    if (shape.height != joined.height || shape.width != joined.width) {
+      return broken(layer, fmt::format("inputs differ: {} and {}", to_text(in[0]), to_text(shape)));
+    }
+    joined.channels += shape.channels;
+  }
+  return joined;
 }
 
 Result<Shape> scale_shape(const Layer& layer, Inputs in) {
@@ -104,6 +116,8 @@ constexpr std::array kKinds = {
     KindRow{LayerKind::kAdd, "add", 2, kAny, add_shape},
     KindRow{LayerKind::kScale, "scale", 2, 2, scale_shape},
     KindRow{LayerKind::kDropout, "dropout", 1, 1, same_shape},
+    KindRow{LayerKind::kConcat, "concat", 2, kAny, concat_shape},
+    KindRow{LayerKind::kLayerNorm, "layer_norm", 1, 1, same_shape},
 };
 
 const KindRow& row_of(LayerKind kind) {
@@ -142,6 +156,18 @@ std::string_view to_text(Activation activation) {
   return "relu";
 }
 
+std::int64_t height_of(const Layer& layer) {
+  return layer.kernel_height == 0 ? layer.kernel : layer.kernel_height;
+}
+
+std::int64_t padding_above(const Layer& layer) {
+  return (height_of(layer) - 1) * layer.dilation / 2;
+}
+
+std::int64_t padding_beside(const Layer& layer) {
+  return (layer.kernel - 1) * layer.dilation / 2;
+}
+
 std::int64_t ParameterSpec::elements() const {
   std::int64_t product = 1;
   for (std::int64_t extent : shape) product *= extent;
@@ -165,7 +191,7 @@ std::vector<ParameterSpec> parameters_of(const Layer& layer, std::span<const Sha
   if (layer.kind == LayerKind::kConv) {
     specs.push_back(
         {"weight",
-         {layer.channels, inputs[0].channels / layer.groups, layer.kernel, layer.kernel},
+         {layer.channels, inputs[0].channels / layer.groups, height_of(layer), layer.kernel},
          true,
          true});
   } else if (layer.kind == LayerKind::kDense) {
@@ -175,6 +201,9 @@ std::vector<ParameterSpec> parameters_of(const Layer& layer, std::span<const Sha
       specs.push_back({name, {inputs[0].channels}, true, false});
     for (std::string_view name : {"running_mean", "running_var"})
       specs.push_back({name, {inputs[0].channels}, false, false});
+  } else if (layer.kind == LayerKind::kLayerNorm) {
+    for (std::string_view name : {"gamma", "beta"})
+      specs.push_back({name, {inputs[0].channels}, true, false});
   }
   const bool may_have_bias = layer.kind == LayerKind::kConv || layer.kind == LayerKind::kDense;
   if (may_have_bias && layer.bias) specs.push_back({"bias", {layer.channels}, true, false});
@@ -187,8 +216,8 @@ double flops_of(const Layer& layer, std::span<const Shape> inputs, const Shape& 
     return 2 * static_cast<double>(inputs[0].elements()) * outputs;
   if (layer.kind != LayerKind::kConv) return 0;
   const std::int64_t per_group = inputs[0].channels / layer.groups;
-  const auto kernel = static_cast<double>(layer.kernel);
-  return 2 * outputs * static_cast<double>(per_group) * kernel * kernel;
+  const auto window = static_cast<double>(layer.kernel * height_of(layer));
+  return 2 * outputs * static_cast<double>(per_group) * window;
 }
 
 }  // namespace detol

@@ -27,7 +27,7 @@ std::string to_text(const Shape& shape);  // "16x32x32"
 
 enum class LayerKind {
   kInput,          // the image, normalised
-  kConv,           // 2-D cross-correlation, padding (kernel - 1) * dilation / 2 on every side
+  kConv,           // cross-correlation, padding (kernel - 1) * dilation / 2 on every side
   kDense,          // y = W x + b over a flattened input
   kBatchNorm,      // per channel; epsilon 1e-5, running statistics with momentum 0.1
   kActivation,     // element by element
@@ -38,6 +38,8 @@ enum class LayerKind {
   kAdd,            // element by element, two inputs or more of one shape
   kScale,          // x (C x H x W) times s (C x 1 x 1), inputs in that order (squeeze-excite)
   kDropout,        // training: zero with probability `rate`, else times 1 / (1 - rate)
+  kConcat,         // the channels of two inputs or more of one height and width, in their order
+  kLayerNorm,      // over the channels of each position; epsilon 1e-5, gamma and beta per channel
 };
 
 enum class Activation { kRelu, kSilu, kSigmoid };
@@ -47,18 +49,19 @@ enum class Activation { kRelu, kSilu, kSigmoid };
 struct Layer {
   LayerKind kind = LayerKind::kInput;
   std::int64_t channels = 0;  // kConv, kDense: outputs
-  std::int64_t kernel = 1;    // kConv, kMaxPool, kAvgPool: odd
-  std::int64_t stride = 1;    // kConv, kMaxPool, kAvgPool
-  std::int64_t groups = 1;    // kConv: divides inputs and outputs; = inputs for depthwise
-  std::int64_t dilation = 1;  // kConv
-  bool bias = false;          // kConv, kDense
+  std::int64_t kernel = 1;    // kConv (odd), kMaxPool, kAvgPool: of the window, in both directions
+  std::int64_t kernel_height = 0;  // the same, if it is another one: 1 for sequences; 0: `kernel`
+  std::int64_t stride = 1;         // kConv, kMaxPool, kAvgPool
+  std::int64_t groups = 1;         // kConv: divides inputs and outputs; = inputs for depthwise
+  std::int64_t dilation = 1;       // kConv
+  bool bias = false;               // kConv, kDense
   Activation activation = Activation::kRelu;  // kActivation
   double rate = 0;                            // kDropout
   friend bool operator==(const Layer&, const Layer&) = default;
 };
 
 // One tensor that a layer owns, in the plain layout that checkpoints and exports use:
-// convolution weights O x I/groups x K x K, dense weights O x I.
+// convolution weights O x I/groups x height x width, dense weights O x I.
 struct ParameterSpec {
   std::string_view name;  // weight, bias, gamma, beta, running_mean, running_var
   std::vector<std::int64_t> shape;
@@ -69,6 +72,12 @@ struct ParameterSpec {
 
 // "conv", "max_pool", ...: for messages, drawings and JSON.
 std::string_view to_text(LayerKind kind);
+inline constexpr LayerKind kLastLayerKind = LayerKind::kLayerNorm;
+
+// Of the window, and of the padding on its two sides. REQUIRES: kConv, kMaxPool or kAvgPool.
+std::int64_t height_of(const Layer& layer);
+std::int64_t padding_above(const Layer& layer);
+std::int64_t padding_beside(const Layer& layer);
 std::string_view to_text(Activation activation);
 
 // The layer's output shape. Errors (kInput) say which rule was broken: channels that

@@ -57,7 +57,8 @@ NetworkBuilder::NetworkBuilder(Shape input) {
   nodes_.push_back({.layer = {}, .inputs = {}, .shape = input, .name = "input"});
 }
 
-NodeId NetworkBuilder::add(const Layer& layer, std::vector<NodeId> inputs, std::string name) {
+NodeId NetworkBuilder::add(Layer layer, std::vector<NodeId> inputs, std::string name) {
+  if (layer.kernel_height == layer.kernel) layer.kernel_height = 0;
   std::vector<Shape> shapes;
   shapes.reserve(inputs.size());
   for (NodeId input : inputs) shapes.push_back(nodes_.at(input).shape);

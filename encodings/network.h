@@ -59,7 +59,7 @@ class NetworkBuilder {
   NodeId input() const { return 0; }
 
   // An empty name becomes "<kind><number>".
-  NodeId add(const Layer& layer, std::vector<NodeId> inputs, std::string name = {});
+  NodeId add(Layer layer, std::vector<NodeId> inputs, std::string name = {});
 
   const Shape& shape(NodeId node) const { return nodes_[node].shape; }
 

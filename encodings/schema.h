@@ -19,6 +19,8 @@ enum class FieldKind {
   kDuration,  // 2h, 90s, 2d12h
   kSection,   // a map with the keys of `children`
   kList,      // a list of maps with the keys of `children`; `repeat: n` in an item makes n of it
+  kWords,     // a list of different `words`, at least one
+  kInts,      // a list of different whole numbers in [low, high], at least one
   kNamed,     // a word, or {name: word, ...} with the keys of `children`; without children any
               // scalars: whoever owns the name checks them
   kFree,      // any YAML; checked by whoever reads it

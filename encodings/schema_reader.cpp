@@ -126,6 +126,9 @@ Result<json> SchemaReader::field(const YamlNode& node, const Field& field,
       return section(node, field.children, path);
     case FieldKind::kList:
       return list(node, field, path);
+    case FieldKind::kWords:
+    case FieldKind::kInts:
+      return scalars(node, field, path);
     case FieldKind::kFree:
       return json();
     case FieldKind::kNamed:
@@ -168,6 +171,25 @@ Result<json> SchemaReader::list(const YamlNode& node, const Field& field, const 
       value.erase("repeat");
       values.push_back(std::move(value));
     }
+  }
+  return values;
+}
+
+Result<json> SchemaReader::scalars(const YamlNode& node, const Field& field,
+                                   const std::string& path) {
+  if (node.kind != YamlNode::Kind::kList || node.items.empty())
+    return source_.error(node.at, fmt::format("{} must be {}", path, describe(field)));
+  if (node.items.size() > kMostItems)
+    return source_.error(node.at, fmt::format("{} has more than {} items", path, kMostItems));
+  Field item = field;
+  item.kind = field.kind == FieldKind::kInts ? FieldKind::kInt : FieldKind::kWord;
+  json values = json::array();
+  for (std::size_t i = 0; i < node.items.size(); ++i) {
+    DETOL_ASSIGN(json value, scalar(node.items[i], item, fmt::format("{}[{}]", path, i)));
+    if (std::ranges::find(values, value) != values.end())
+      return source_.error(node.items[i].at,
+                           fmt::format("{}: {} is there twice", path, node.items[i].scalar));
+    values.push_back(std::move(value));
   }
   return values;
 }

@@ -41,6 +41,7 @@ class SchemaReader {
  private:
   Result<nlohmann::json> field(const YamlNode& node, const Field& field, const std::string& path);
   Result<nlohmann::json> list(const YamlNode& node, const Field& field, const std::string& path);
+  Result<nlohmann::json> scalars(const YamlNode& node, const Field& field, const std::string& path);
   Result<nlohmann::json> named(const YamlNode& node, const Field& field, const std::string& path);
   Result<nlohmann::json> scalar(const YamlNode& node, const Field& field, const std::string& path);
   Result<nlohmann::json> choice(const YamlNode& node, const Field& field, const std::string& path);

@@ -91,6 +91,8 @@ bool accepts(const Field& field, const Value& value) {
       return real != nullptr && in_range(field, *real);
     case FieldKind::kSection:
     case FieldKind::kList:
+    case FieldKind::kWords:
+    case FieldKind::kInts:
     case FieldKind::kFree:
       break;
   }
@@ -140,6 +142,11 @@ std::string describe(const Field& field) {
     }
     case FieldKind::kList:
       return "a list of maps";
+    case FieldKind::kWords:
+      return "a list of one or more of " + join(field.words);
+    case FieldKind::kInts:
+      return (field.odd ? "a list of odd whole numbers" : "a list of whole numbers") +
+             range_of(field);
     case FieldKind::kFree:
       break;
   }

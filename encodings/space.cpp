@@ -5,40 +5,27 @@
 #include <algorithm>
 #include <cassert>
 #include <cmath>
+#include <iterator>
 #include <limits>
 #include <map>
 
+#include "core/hash.h"
 #include "core/table.h"
 
 namespace detol {
 namespace {
 
 constexpr double kInactive = std::numeric_limits<double>::quiet_NaN();
+constexpr int kMostRepairs = 16;  // of one mutation that comes out as its parent
 
 bool is_ordered(const Domain& domain) {
   return domain.kind == DomainKind::kFloat || domain.kind == DomainKind::kInt || domain.ordered;
 }
 
-// Another value of the domain: near the current one where values are ordered.
-double other_code(const Domain& domain, double code, Rng& rng) {
-  if (is_ordered(domain)) {
-    for (int attempt = 0; attempt < 16; ++attempt) {
-      const double moved = domain.position_of(code) + 0.1 * rng.normal();
-      const double reflected = std::abs(std::fmod(std::abs(moved), 2.0) -
-                                        (std::fmod(std::abs(moved), 2.0) > 1 ? 2.0 : 0.0));
-      const double next = domain.code_at(std::min(reflected, std::nextafter(1.0, 0.0)));
-      if (next != code) return next;
-    }
-  }
-  if (domain.kind == DomainKind::kFloat || domain.kind == DomainKind::kInt) {
-    // A grid too coarse for small steps: one step up or down.
-    const double index = std::round((code - domain.low) / domain.step);
-    const bool up = index == 0 || (index + 1 < domain.cardinality() && rng.chance(0.5));
-    return std::min(domain.low + (up ? index + 1 : index - 1) * domain.step, domain.high);
-  }
-  const auto count = static_cast<std::uint64_t>(domain.cardinality());
-  const auto drawn = static_cast<double>(rng.below(count - 1));
-  return drawn < code ? drawn : drawn + 1;
+// What is one unit in a crossover: a name up to its first `]`, or the whole of it.
+std::string_view group_name(std::string_view name) {
+  const std::size_t end = name.find(']');
+  return end == std::string_view::npos ? name : name.substr(0, end);
 }
 
 }  // namespace
@@ -54,41 +41,112 @@ bool Space::is_active(std::size_t index, std::span<const double> codes) const {
   return !parent || std::ranges::find(parent->codes, codes[parent->index]) != parent->codes.end();
 }
 
-Genome Space::fill(const std::function<double(std::size_t)>& choose) const {
+std::vector<double> Space::fill(const std::function<double(std::size_t)>& choose) const {
   std::vector<double> codes(size(), kInactive);
   for (std::size_t index : order_) {
     if (is_active(index, codes)) codes[index] = choose(index);
   }
+  return codes;
+}
+
+Genome Space::ruled(std::vector<double> codes, Rng& rng) const {
+  for (const Structured& part : structures_)
+    part.rules->repair(std::span(codes).subspan(part.first, part.count), rng);
   return Genome(domains_, std::move(codes));
 }
 
 Genome Space::sample(Rng& rng) const {
-  return fill([&](std::size_t index) { return (*domains_)[index].code_at(rng.uniform()); });
+  return ruled(fill([&](std::size_t index) { return (*domains_)[index].code_at(rng.uniform()); }),
+               rng);
 }
 
 Genome Space::at(std::span<const double> unit_cube) const {
   assert(unit_cube.size() == size());
-  return fill([&](std::size_t index) { return (*domains_)[index].code_at(unit_cube[index]); });
+  Rng rng(hash64(std::as_bytes(unit_cube)));
+  return ruled(
+      fill([&](std::size_t index) { return (*domains_)[index].code_at(unit_cube[index]); }), rng);
 }
 
 Genome Space::repair(std::vector<double> codes, Rng& rng) const {
   assert(codes.size() == size());
-  return fill([&](std::size_t index) {
-    const Domain& domain = (*domains_)[index];
-    return domain.contains(codes[index]) ? codes[index] : domain.code_at(rng.uniform());
-  });
+  return ruled(fill([&](std::size_t index) {
+                 const Domain& domain = (*domains_)[index];
+                 return domain.contains(codes[index]) ? codes[index]
+                                                      : domain.code_at(rng.uniform());
+               }),
+               rng);
+}
+
+double Space::other_code(std::size_t index, double code, Rng& rng) const {
+  const Domain& domain = (*domains_)[index];
+  if (is_ordered(domain)) {
+    for (int attempt = 0; attempt < 16; ++attempt) {
+      const double moved = domain.position_of(code) + 0.1 * rng.normal();
+      const double reflected = std::abs(std::fmod(std::abs(moved), 2.0) -
+                                        (std::fmod(std::abs(moved), 2.0) > 1 ? 2.0 : 0.0));
+      const double next = domain.code_at(std::min(reflected, std::nextafter(1.0, 0.0)));
+      if (next != code) return next;
+    }
+  }
+  if (domain.kind == DomainKind::kFloat || domain.kind == DomainKind::kInt) {
+    // A grid too coarse for small steps: one step up or down.
+    const double place = std::round((code - domain.low) / domain.step);
+    const bool up = place == 0 || (place + 1 < domain.cardinality() && rng.chance(0.5));
+    return std::min(domain.low + (up ? place + 1 : place - 1) * domain.step, domain.high);
+  }
+  const auto count = static_cast<std::uint64_t>(domain.cardinality());
+  const auto drawn = static_cast<double>(rng.below(count - 1));
+  return drawn < code ? drawn : drawn + 1;
 }
 
 Genome Space::mutate(const Genome& parent, Rng& rng) const {
+  const std::vector<bool> counts = expressed(parent);
   std::vector<std::size_t> mutable_choices;
   for (std::size_t i = 0; i < size(); ++i) {
-    if (parent.is_active(i) && (*domains_)[i].cardinality() > 1) mutable_choices.push_back(i);
+    if (counts[i] && (*domains_)[i].cardinality() > 1) mutable_choices.push_back(i);
   }
   if (mutable_choices.empty()) return parent;
-  const std::size_t index = mutable_choices[rng.below(mutable_choices.size())];
-  std::vector<double> codes(parent.codes().begin(), parent.codes().end());
-  codes[index] = other_code((*domains_)[index], codes[index], rng);
+  // A structure's repair may undo a change.
+  for (int attempt = 0; attempt < kMostRepairs; ++attempt) {
+    const std::size_t index = mutable_choices[rng.below(mutable_choices.size())];
+    std::vector<double> codes(parent.codes().begin(), parent.codes().end());
+    codes[index] = other_code(index, codes[index], rng);
+    Genome child = repair(std::move(codes), rng);
+    if (!(child == parent)) return child;
+  }
+  return parent;
+}
+
+Genome Space::crossover(const Genome& one, const Genome& other, Rng& rng) const {
+  const std::size_t count = groups_.empty() ? 0 : std::ranges::max(groups_) + 1;
+  std::vector<bool> from_other(count);
+  for (std::size_t group = 0; group < count; ++group) from_other[group] = rng.chance(0.5);
+  std::vector<double> codes(size());
+  for (std::size_t i = 0; i < size(); ++i)
+    codes[i] = (from_other[groups_[i]] ? other : one).codes()[i];
   return repair(std::move(codes), rng);
+}
+
+std::vector<bool> Space::expressed(const Genome& genome) const {
+  std::vector<bool> counts(size());
+  for (std::size_t i = 0; i < size(); ++i) counts[i] = genome.is_active(i);
+  for (const Structured& part : structures_) {
+    const std::vector<bool> of_part =
+        part.rules->expressed(genome.codes().subspan(part.first, part.count));
+    for (std::size_t i = 0; i < part.count; ++i)
+      counts[part.first + i] = counts[part.first + i] && of_part[i];
+  }
+  return counts;
+}
+
+std::uint64_t Space::identity(const Genome& genome) const {
+  if (structures_.empty()) return hash64(std::as_bytes(genome.codes()));
+  const std::vector<bool> counts = expressed(genome);
+  std::vector<double> codes(genome.codes().begin(), genome.codes().end());
+  for (std::size_t i = 0; i < size(); ++i) {
+    if (!counts[i]) codes[i] = kInactive;
+  }
+  return hash64(std::as_bytes(std::span(codes)));
 }
 
 Result<Genome> Space::genome(std::span<const std::pair<std::string, Value>> assignments) const {
@@ -119,6 +177,11 @@ Result<Genome> Space::genome(std::span<const std::pair<std::string, Value>> assi
       return fail(ErrorCode::kInput, fmt::format("{} is given, but {} switches it off", name,
                                                  (*domains_)[index].when->parent));
     }
+  }
+  for (const Structured& part : structures_) {
+    const std::string mistake =
+        part.rules->mistake(std::span<const double>(codes).subspan(part.first, part.count));
+    if (!mistake.empty()) return fail(ErrorCode::kInput, mistake);
   }
   return Genome(domains_, std::move(codes));
 }
@@ -151,6 +214,13 @@ double Space::cardinality() const {
 
 SpaceBuilder& SpaceBuilder::add(Domain domain) {
   domains_.push_back(std::move(domain));
+  return *this;
+}
+
+SpaceBuilder& SpaceBuilder::add(std::vector<Domain> domains,
+                                std::shared_ptr<const Structure> rules) {
+  structures_.push_back({domains_.size(), domains.size(), std::move(rules)});
+  std::ranges::move(domains, std::back_inserter(domains_));
   return *this;
 }
 
@@ -262,6 +332,12 @@ Result<Space> SpaceBuilder::build() const {
     }
     if (link.codes.empty()) return bad(domain.name + ": when: no value is given");
     space.parents_[i] = std::move(link);
+  }
+  space.structures_ = structures_;
+  std::map<std::string_view, std::size_t> groups;
+  for (const Domain& domain : *space.domains_) {
+    space.groups_.push_back(
+        groups.try_emplace(group_name(domain.name), groups.size()).first->second);
   }
   // Parents before children; a round that places nothing has found a circle.
   std::vector<bool> placed(domains_.size(), false);

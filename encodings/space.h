@@ -4,6 +4,9 @@
 // cheap to copy; safe to share between threads.
 //
 //   Space space = SpaceBuilder().add_float("lr", 1e-4, 1e-1, {.log = true}).build().value();
+//
+// The choices of an architecture may be bound by rules that no list of conditions can say ("at
+// most nine edges"): a Structure knows them, and every genome that leaves a Space obeys them.
 
 #include <functional>
 #include <initializer_list>
@@ -18,6 +21,7 @@
 #include "core/rng.h"
 #include "encodings/domain.h"
 #include "encodings/genome.h"
+#include "encodings/structure.h"
 
 namespace detol {
 
@@ -47,13 +51,28 @@ class Space {
   Genome repair(std::vector<double> codes, Rng& rng) const;
 
   // The genome with these values, each exactly once and each active one given. Errors
-  // name the parameter and what it accepts.
+  // name the parameter and what it accepts, or the structure's rule that is broken.
   Result<Genome> genome(std::span<const std::pair<std::string, Value>> assignments) const;
 
-  // Changes one active choice of at least two values to another value: a neighbour on
-  // an ordered range (a normal step of a tenth of it), any other value of an unordered
-  // one. Newly active choices are drawn. Returns the parent itself if nothing can change.
+  // Changes one expressed choice of at least two values to another value (other_code). Newly
+  // active choices are drawn. Returns the parent itself if nothing can change.
   Genome mutate(const Genome& parent, Rng& rng) const;
+
+  // A child that takes each group of choices from one of its parents, by a fair coin. Choices
+  // that describe one thing are one group: all whose names agree up to their first `]`
+  // ("architecture.stages[0]"); every other choice is its own.
+  Genome crossover(const Genome& one, const Genome& other, Rng& rng) const;
+
+  // Another value of the domain: a neighbour on an ordered range (a normal step of a tenth of
+  // it), any other of an unordered one. REQUIRES: the domain has at least two values.
+  double other_code(std::size_t index, double code, Rng& rng) const;
+
+  // Which choices count: the active ones that the architecture makes use of. Two genomes that
+  // agree in all of these are one candidate.
+  std::vector<bool> expressed(const Genome& genome) const;
+
+  // Equal for genomes that agree in all expressed choices.
+  std::uint64_t identity(const Genome& genome) const;
 
   // True if the domain at `index` is active, given the codes of its ancestors.
   bool is_active(std::size_t index, std::span<const double> codes) const;
@@ -65,12 +84,23 @@ class Space {
     std::vector<double> codes;  // of the parent, under which the child is active
   };
 
+  // The choices from `first` on that one structure rules.
+  struct Structured {
+    std::size_t first, count;
+    std::shared_ptr<const Structure> rules;
+  };
+
   // Fills codes parents first; `choose(index)` gives the code of an active domain.
-  Genome fill(const std::function<double(std::size_t)>& choose) const;
+  std::vector<double> fill(const std::function<double(std::size_t)>& choose) const;
+
+  // The genome of these codes, after every structure's repair.
+  Genome ruled(std::vector<double> codes, Rng& rng) const;
 
   std::shared_ptr<const std::vector<Domain>> domains_;
   std::vector<std::optional<Parent>> parents_;  // one per domain
   std::vector<std::size_t> order_;              // every parent before its children
+  std::vector<std::size_t> groups_;             // of each domain, for crossover
+  std::vector<Structured> structures_;
 };
 
 // Options of one choice, for designated initialisers: {.log = true, .when = {"opt", {"sgd"}}}.
@@ -105,10 +135,14 @@ class SpaceBuilder {
                             const Choice& choice = {});
   SpaceBuilder& add_bool(std::string name, const Choice& choice = {});
 
+  // Choices under the rules of a structure.
+  SpaceBuilder& add(std::vector<Domain> domains, std::shared_ptr<const Structure> rules);
+
   Result<Space> build() const;
 
  private:
   std::vector<Domain> domains_;
+  std::vector<Space::Structured> structures_;
 };
 
 // The mistake of one domain on its own, if any: the sentence build() would give.

@@ -177,10 +177,20 @@ class StudyLoader {
     study_.data.format = data.at("format");
     study_.data.path = data.at("path");
     study_.data.validation = section_of(data, "split").value("validation", 0.1);
-    DETOL_ASSIGN(study_.space, build_space(reader.domains(), file, source_));
+    DETOL_ASSIGN(Implied implied, implied_choices(file.at("architecture")));
+    DETOL_ASSIGN(study_.space, build_space(reader.domains(), file, std::move(implied), source_));
     study_.max_epochs = most_epochs(file);
     keep_template(file);
     return {};
+  }
+
+  Result<Implied> implied_choices(json& architecture) const {
+    const EncodingRow& row = *find_row(encodings(), study_.encoding);
+    if (row.imply == nullptr) return Implied{};
+    Result<Implied> implied = row.imply(architecture);
+    if (!implied)
+      return source_.error(node_at(tree_, {"architecture"})->at, implied.error().message);
+    return implied;
   }
 
   Result<void> read_objectives(const json& file) {

@@ -17,6 +17,7 @@ using TrialId = std::uint64_t;
 struct Trial {
   TrialId id = 0;
   Genome genome;
+  std::string proposer = {};  // the member of a portfolio that proposed it; empty: the searcher
 };
 
 enum class Direction { kMinimize, kMaximize };

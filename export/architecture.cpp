@@ -15,7 +15,6 @@ using nlohmann::json;
 using nlohmann::ordered_json;
 
 constexpr double kMostNumbers = 1u << 28;
-constexpr LayerKind kLastLayerKind = LayerKind::kDropout;
 
 tl::unexpected<Error> broken(std::string_view layer, const std::string& what) {
   return fail(ErrorCode::kInput, fmt::format("layer {}: {}", in_quotes(layer), what));

@@ -109,7 +109,7 @@ Result<void> Book::on(const event::Asked& asked) {
                             asked.trial, genome ? "out of order" : genome.error().message));
   }
   TrialEntry entry;
-  entry.trial = {.id = asked.trial, .genome = *genome};
+  entry.trial = {.id = asked.trial, .genome = *genome, .proposer = asked.proposer};
   entry.identity = identity_of(asked.arch_hash, asked.params);
   trials_.push_back(std::move(entry));
   count(trials_.back(), +1);

@@ -84,6 +84,7 @@ class Driver {
   Result<void> promote(std::vector<Slot>& slots);
   Result<bool> ask_round(std::vector<Slot>& slots);
   std::vector<Trial> propose(int count);
+  std::string proposer_of(const Trial& trial) const;
   Result<void> consider(const Trial& trial, std::vector<Slot>& slots);
   Result<void> start(TrialId trial, std::vector<Slot>& slots);
 

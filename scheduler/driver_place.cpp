@@ -114,12 +114,17 @@ std::vector<Trial> Driver::propose(int count) {
   return parts_.searcher.ask(id, count);
 }
 
+std::string Driver::proposer_of(const Trial& trial) const {
+  if (trial.id < parts_.initial.size()) return "initial";
+  return trial.proposer.empty() ? parts_.config.algorithm.name : trial.proposer;
+}
+
 // Refuses the trial, answers it from memory, or starts it.
 Result<void> Driver::consider(const Trial& trial, std::vector<Slot>& slots) {
   event::Asked asked;
   asked.trial = trial.id;
   asked.params = trial.genome.assignments();
-  asked.proposer = trial.id < parts_.initial.size() ? "initial" : parts_.config.algorithm.name;
+  asked.proposer = proposer_of(trial);
   asked.at_s = parts_.clock.wall_s();
   const auto candidate = parts_.decode(trial.genome);
   if (candidate) {

@@ -2,6 +2,7 @@
 
 // The spaces that every searcher is tested on, small and awkward ones among them.
 
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -36,6 +37,46 @@ inline Space wide_space(int choices) {
   return builder.build().value();
 }
 
+// At most two of its flags are set; the word behind a flag that is not set does not count.
+class FewFlags final : public Structure {
+ public:
+  std::string mistake(std::span<const double> codes) const override {
+    return set_in(codes) <= 2 ? "" : "more than two flags are set";
+  }
+  void repair(std::span<double> codes, Rng& rng) const override {
+    while (set_in(codes) > 2) codes[2 * rng.below(codes.size() / 2)] = 0;
+  }
+  std::vector<bool> expressed(std::span<const double> codes) const override {
+    std::vector<bool> counts;
+    for (std::size_t i = 0; i < codes.size(); ++i)
+      counts.push_back(i % 2 == 0 || codes[i - 1] == 1);
+    return counts;
+  }
+
+ private:
+  static int set_in(std::span<const double> codes) {
+    int set = 0;
+    for (std::size_t i = 0; i < codes.size(); i += 2) set += codes[i] == 1 ? 1 : 0;
+    return set;
+  }
+};
+
+inline Space structured_space() {
+  std::vector<Domain> domains;
+  for (int i = 0; i < 5; ++i) {
+    const std::string node = "architecture.node[" + std::to_string(i) + "]";
+    domains.push_back({.name = node + ".flag", .kind = DomainKind::kBool});
+    domains.push_back({.name = node + ".word",
+                       .kind = DomainKind::kCategorical,
+                       .choices = {std::string("a"), std::string("b"), std::string("c")}});
+  }
+  return SpaceBuilder()
+      .add_float("lr", 1e-4, 1, {.log = true})
+      .add(std::move(domains), std::make_shared<FewFlags>())
+      .build()
+      .value();
+}
+
 inline std::vector<NamedSpace> all_spaces() {
   return {
       {"conditional", conditional_space()},
@@ -55,6 +96,7 @@ inline std::vector<NamedSpace> all_spaces() {
                     .build()
                     .value()},
       {"wide", wide_space(60)},
+      {"structured", structured_space()},
       {"empty", Space()},
   };
 }
