@@ -4,26 +4,53 @@
 
 #include <algorithm>
 #include <charconv>
+#include <optional>
 
 #include "core/table.h"
 
 namespace detol {
 
+namespace {
+
+// The whole word as a number, or nullopt.
+template <typename Number>
+std::optional<Number> number_in(const std::string& word) {
+  Number number{};
+  const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), number);
+  if (error != std::errc{} || end != word.data() + word.size()) return std::nullopt;
+  return number;
+}
+
+}  // namespace
+
 std::int64_t OptionReader::whole(std::string_view name, std::int64_t fallback, std::int64_t low,
                                  std::int64_t high) {
+  const std::string* word = word_for(name);
+  if (word == nullptr) return fallback;
+  const auto number = number_in<std::int64_t>(*word);
+  if (number && *number >= low && *number <= high) return *number;
+  refuse(name, *word, fmt::format("a whole number from {} to {}", low, high));
+  return fallback;
+}
+
+double OptionReader::real(std::string_view name, double fallback, double low, double high) {
+  const std::string* word = word_for(name);
+  if (word == nullptr) return fallback;
+  const auto number = number_in<double>(*word);
+  if (number && *number >= low && *number <= high) return *number;  // false for NaN
+  refuse(name, *word, fmt::format("a number from {} to {}", low, high));
+  return fallback;
+}
+
+const std::string* OptionReader::word_for(std::string_view name) {
   known_.push_back(name);
   const auto given = given_.find(std::string(name));
-  if (given == given_.end()) return fallback;
-  const std::string& word = given->second;
-  std::int64_t number = 0;
-  const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), number);
-  if (error == std::errc{} && end == word.data() + word.size() && number >= low && number <= high)
-    return number;
-  if (mistake_.empty()) {
-    mistake_ = fmt::format("{}: {} is {}; it must be a whole number from {} to {}", owner_, name,
-                           in_quotes(word), low, high);
-  }
-  return fallback;
+  return given == given_.end() ? nullptr : &given->second;
+}
+
+void OptionReader::refuse(std::string_view name, std::string_view word, std::string_view accepted) {
+  if (!mistake_.empty()) return;
+  mistake_ = fmt::format("{}: {} is {}; it must be {}", owner_, name, in_quotes(word), accepted);
 }
 
 Result<void> OptionReader::done() const {

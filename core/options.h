@@ -29,11 +29,20 @@ class OptionReader {
   std::int64_t whole(std::string_view name, std::int64_t fallback, std::int64_t low,
                      std::int64_t high);
 
+  // A number in [low, high], as "0.05" or "5e-2"; otherwise as whole().
+  double real(std::string_view name, double fallback, double low, double high);
+
   // Errors (kInput): "asha: min_resource is '0'; it must be a whole number from 1 to 1000000",
   // or a given option that was never read, with a did-you-mean. Call it after the last read.
   Result<void> done() const;
 
  private:
+  // The word given for `name`, which is known from now on; null if none is.
+  const std::string* word_for(std::string_view name);
+
+  // Remembers "evolution: sample is '0'; it must be <accepted>" if it is the first mistake.
+  void refuse(std::string_view name, std::string_view word, std::string_view accepted);
+
   std::string owner_;
   const std::map<std::string, std::string>& given_;
   std::vector<std::string_view> known_;

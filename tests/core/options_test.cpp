@@ -1,5 +1,7 @@
 #include "core/options.h"
 
+#include <string>
+
 #include <gtest/gtest.h>
 
 namespace detol {
@@ -33,6 +35,27 @@ TEST(Options, RefuseWhatIsNoWholeNumber) {
     OptionReader options("evolution", given);
     EXPECT_EQ(options.whole("sample", 5, 1, 100), 5);
     EXPECT_FALSE(options.done()) << word;
+  }
+}
+
+TEST(Options, ReadNumbersWithAPoint) {
+  const Given given = {{"rate", "0.25"}, {"decay", "5e-2"}, {"share", "1"}};
+  OptionReader options("qlearning", given);
+  EXPECT_EQ(options.real("rate", 0.1, 0, 1), 0.25);
+  EXPECT_EQ(options.real("decay", 0.1, 0, 1), 0.05);
+  EXPECT_EQ(options.real("share", 0.1, 0, 1), 1);
+  EXPECT_EQ(options.real("discount", 0.9, 0, 1), 0.9);
+  EXPECT_TRUE(options.done());
+}
+
+TEST(Options, RefuseWhatIsNoNumberOfTheRange) {
+  for (const char* word : {"", "0.5 ", "nan", "inf", "-0.1", "1.01", "half", "1e999"}) {
+    const Given given = {{"rate", word}};
+    OptionReader options("qlearning", given);
+    EXPECT_EQ(options.real("rate", 0.1, 0, 1), 0.1);
+    ASSERT_FALSE(options.done()) << word;
+    EXPECT_EQ(options.done().error().message,
+              "qlearning: rate is '" + std::string(word) + "'; it must be a number from 0 to 1");
   }
 }
 
