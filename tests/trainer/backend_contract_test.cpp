@@ -72,7 +72,13 @@ std::vector<Case> every_backend_and_layer() {
   std::vector<LayerCase> samples = layer_cases();
   const auto conv = [](std::int64_t channels, std::int64_t kernel, std::int64_t stride,
                        std::int64_t groups, std::int64_t dilation) {
-    return Layer{LayerKind::kConv, channels, kernel, stride, groups, dilation, true};
+    return Layer{.kind = LayerKind::kConv,
+                 .channels = channels,
+                 .kernel = kernel,
+                 .stride = stride,
+                 .groups = groups,
+                 .dilation = dilation,
+                 .bias = true};
   };
   // Whole registers, more than one block, shapes that the fixed rule gives to another algorithm,
   // and shapes that oneDNN has only in `ref`.
@@ -87,6 +93,24 @@ std::vector<Case> every_backend_and_layer() {
   samples.push_back({"wide_depthwise7", {32, 9, 9}, conv(32, 7, 1, 32, 1)});
   samples.push_back({"wide_scale", {20, 5, 5}, {.kind = LayerKind::kScale}});
   samples.push_back({"wide_dropout", {20, 5, 5}, {.kind = LayerKind::kDropout, .rate = 0.3}});
+  samples.push_back({"wide_depthwise5_dilated_stride2", {20, 9, 9}, conv(20, 5, 2, 20, 2)});
+  samples.push_back({"wide_concat_whole_blocks", {32, 5, 5}, {.kind = LayerKind::kConcat}});
+  samples.push_back({"wide_concat", {20, 5, 5}, {.kind = LayerKind::kConcat}});
+  samples.push_back({"wide_concat_vector", {35, 1, 1}, {.kind = LayerKind::kConcat}});
+  samples.push_back({"wide_layer_norm", {37, 5, 5}, {.kind = LayerKind::kLayerNorm}});
+  samples.push_back({"wide_layer_norm_vector", {128, 1, 1}, {.kind = LayerKind::kLayerNorm}});
+  samples.push_back({"wide_avg_pool2", {20, 7, 6}, {.kind = LayerKind::kAvgPool, .kernel = 2}});
+  for (std::int64_t kernel : {3, 5, 7}) {
+    for (std::int64_t dilation : {1, 2}) {
+      Layer layer = conv(24, kernel, dilation, 1, dilation);
+      layer.kernel_height = 1;
+      const std::string name =
+          "wide_conv1x" + std::to_string(kernel) + "_" + std::to_string(dilation);
+      samples.push_back({name, {17, 1, 30}, layer});
+      layer.channels = layer.groups = 17;
+      samples.push_back({"depth" + name, {17, 1, 30}, layer});
+    }
+  }
   std::vector<Case> cases;
   for (const BackendRow& row : backends()) {
     for (const LayerCase& sample : samples) cases.push_back({&row, sample});

@@ -28,6 +28,10 @@ inline Network sandwich(const LayerCase& sample, std::int64_t classes = 3) {
   NodeId x = b.add(front, {b.input()});
   std::vector<NodeId> inputs = {x};
   if (sample.layer.kind == LayerKind::kAdd) inputs.push_back(b.add(side, {b.input()}));
+  if (sample.layer.kind == LayerKind::kConcat) {
+    const Layer narrow{.kind = LayerKind::kConv, .channels = 2};
+    inputs = {b.add(narrow, {x}), x, b.add(side, {x}), x};
+  }
   if (sample.layer.kind == LayerKind::kScale) {
     inputs.push_back(b.add({.kind = LayerKind::kGlobalAvgPool}, {b.add(side, {x})}));
   }
@@ -42,7 +46,17 @@ inline std::vector<LayerCase> layer_cases() {
   using enum LayerKind;
   const auto conv = [](std::int64_t channels, std::int64_t kernel, std::int64_t stride,
                        std::int64_t groups, std::int64_t dilation, bool bias) {
-    return Layer{kConv, channels, kernel, stride, groups, dilation, bias};
+    return Layer{.kind = kConv,
+                 .channels = channels,
+                 .kernel = kernel,
+                 .stride = stride,
+                 .groups = groups,
+                 .dilation = dilation,
+                 .bias = bias};
+  };
+  const auto wide = [](Layer layer) {
+    layer.kernel_height = 1;
+    return layer;
   };
   std::vector<LayerCase> cases = {
       {"conv1", {3, 6, 6}, conv(5, 1, 1, 1, 1, false)},
@@ -71,6 +85,44 @@ inline std::vector<LayerCase> layer_cases() {
       {"avg_pool3", {3, 6, 6}, {.kind = kAvgPool, .kernel = 3}},
       {"avg_pool3_stride2_odd", {3, 7, 5}, {.kind = kAvgPool, .kernel = 3, .stride = 2}},
       {"avg_pool5_stride3", {2, 8, 8}, {.kind = kAvgPool, .kernel = 5, .stride = 3}},
+      {"conv1x3", {3, 1, 9}, wide({.kind = kConv, .channels = 5, .kernel = 3, .bias = true})},
+      {"conv1x7_stride2",
+       {4, 1, 12},
+       wide({.kind = kConv, .channels = 3, .kernel = 7, .stride = 2})},
+      {"conv1x5_dilated",
+       {2, 1, 14},
+       wide({.kind = kConv, .channels = 4, .kernel = 5, .dilation = 2, .bias = true})},
+      {"conv1x3_groups2",
+       {4, 1, 7},
+       wide({.kind = kConv, .channels = 6, .kernel = 3, .groups = 2, .bias = true})},
+      {"conv1x3_over_an_image", {3, 4, 6}, wide({.kind = kConv, .channels = 4, .kernel = 3})},
+      {"conv5x3",
+       {2, 6, 7},
+       {.kind = kConv, .channels = 3, .kernel = 3, .kernel_height = 5, .stride = 2}},
+      {"conv5x3_one_pixel",
+       {3, 1, 1},
+       {.kind = kConv, .channels = 4, .kernel = 3, .kernel_height = 5, .bias = true}},
+      {"depthwise1x5",
+       {5, 1, 11},
+       wide({.kind = kConv, .channels = 5, .kernel = 5, .groups = 5, .bias = true})},
+      {"depthwise1x3_dilated_stride2",
+       {3, 1, 12},
+       wide({.kind = kConv, .channels = 3, .kernel = 3, .stride = 2, .groups = 3, .dilation = 2})},
+      {"depthwise3_dilated", {5, 7, 7}, conv(5, 3, 1, 5, 2, false)},
+      {"depthwise5_dilated_stride2", {3, 9, 9}, conv(3, 5, 2, 3, 2, true)},
+      {"max_pool2_stride2", {3, 6, 6}, {.kind = kMaxPool, .kernel = 2, .stride = 2}},
+      {"max_pool2_stride2_odd", {3, 7, 5}, {.kind = kMaxPool, .kernel = 2, .stride = 2}},
+      {"max_pool4_stride3", {2, 9, 8}, {.kind = kMaxPool, .kernel = 4, .stride = 3}},
+      {"max_pool1x3_stride2", {3, 1, 9}, wide({.kind = kMaxPool, .kernel = 3, .stride = 2})},
+      {"avg_pool2_stride2", {3, 6, 6}, {.kind = kAvgPool, .kernel = 2, .stride = 2}},
+      {"avg_pool1x4_stride2", {3, 1, 9}, wide({.kind = kAvgPool, .kernel = 4, .stride = 2})},
+      {"avg_pool3x2", {2, 5, 6}, {.kind = kAvgPool, .kernel = 2, .kernel_height = 3}},
+      {"concat", {3, 5, 5}, {.kind = kConcat}},
+      {"concat_sequence", {3, 1, 7}, {.kind = kConcat}},
+      {"concat_vector", {5, 1, 1}, {.kind = kConcat}},
+      {"layer_norm", {5, 4, 3}, {.kind = kLayerNorm}},
+      {"layer_norm_sequence", {6, 1, 7}, {.kind = kLayerNorm}},
+      {"layer_norm_vector", {9, 1, 1}, {.kind = kLayerNorm}},
       {"global_avg_pool", {5, 7, 3}, {.kind = kGlobalAvgPool}},
       {"flatten", {3, 3, 5}, {.kind = kFlatten}},
       {"add", {3, 5, 5}, {.kind = kAdd}},

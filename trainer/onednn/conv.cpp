@@ -21,8 +21,9 @@ constexpr std::int64_t kImageChannels = 3;
 constexpr auto kDirect = dnnl::algorithm::convolution_direct;
 constexpr auto kWinograd = dnnl::algorithm::convolution_winograd;
 
-Dims pair(std::int64_t value) {
-  return {value, value};
+// Between taps along a side of the window; a side of one tap has none.
+std::int64_t gap(const Layer& layer, std::int64_t side) {
+  return side == 1 ? 0 : layer.dilation - 1;
 }
 
 // A fixed rule, so that a network is trained with the same arithmetic everywhere: F(4x4, 3x3)
@@ -30,7 +31,8 @@ Dims pair(std::int64_t value) {
 // It takes half the time there and rounds about ten times more coarsely.
 bool winograd_pays(const Conv& c) {
   const Layer& l = c.layer;
-  if (l.kernel != 3 || l.stride != 1 || l.dilation != 1 || l.groups != 1) return false;
+  if (l.kernel != 3 || height_of(l) != 3 || l.stride != 1 || l.dilation != 1 || l.groups != 1)
+    return false;
   const std::int64_t channels = std::min(c.x.dims()[1], c.y.dims()[1]);
   const std::int64_t positions = c.y.dims()[2] * c.y.dims()[3];
   return channels >= 128 || (channels >= 64 && positions >= 256);
@@ -81,9 +83,9 @@ Conv conv_of(const Layer& layer, const Desc& x, const Desc& y) {
   c.x = x;
   c.y = y;
   c.bias = layer.bias ? floats_desc({y.dims()[1]}, Tag::a) : Desc();
-  c.strides = pair(layer.stride);
-  c.dilates = pair(layer.dilation - 1);
-  c.padding = pair((layer.kernel - 1) * layer.dilation / 2);
+  c.strides = {layer.stride, layer.stride};
+  c.dilates = {gap(layer, height_of(layer)), gap(layer, layer.kernel)};
+  c.padding = {padding_above(layer), padding_beside(layer)};
   return c;
 }
 
@@ -138,11 +140,11 @@ Desc with_extents(Desc padded, const Dims& extents) {
 }
 
 tl::unexpected<Error> no_implementation(const Layer& layer) {
-  return fail(
-      ErrorCode::kInput,
-      fmt::format("conv: onednn has no fast implementation of {} channels, kernel {}, stride {}, "
-                  "{} groups, dilation {}; train with the backend 'reference'",
-                  layer.channels, layer.kernel, layer.stride, layer.groups, layer.dilation));
+  return fail(ErrorCode::kInput,
+              fmt::format("conv: onednn has no fast implementation of {} channels, kernel {} x {}, "
+                          "stride {}, {} groups, dilation {}; train with the backend 'reference'",
+                          layer.channels, height_of(layer), layer.kernel, layer.stride,
+                          layer.groups, layer.dilation));
 }
 
 std::optional<ConvChoice> choose_conv(Builder& b, const Unit& unit, const Layer& layer) {
@@ -159,10 +161,10 @@ std::optional<ConvChoice> choose_conv(Builder& b, const Unit& unit, const Layer&
         {},
         in,
         out};
-    const std::int64_t k = layer.kernel, g = layer.groups;
+    const std::int64_t h = height_of(layer), w = layer.kernel, g = layer.groups;
     const std::int64_t inputs = choice.conv.x.dims()[1], outputs = choice.conv.y.dims()[1];
     const Dims weight =
-        g > 1 ? Dims{g, outputs / g, inputs / g, k, k} : Dims{outputs, inputs, k, k};
+        g > 1 ? Dims{g, outputs / g, inputs / g, h, w} : Dims{outputs, inputs, h, w};
     const Desc open(weight, dnnl::memory::data_type::f32, Tag::any);
     choice.primitives = primitives_of(choice.conv, open);
     const ConvPrimitives& all = choice.primitives;
@@ -185,9 +187,10 @@ Result<void> lower_direct(Builder& b, const Unit& unit) {
   Value& x = b.value(b.node(unit.node).inputs[0], choice->in);
   Value& y = b.make_value(unit.node, choice->out, true);
   Conv c = choice->conv;
-  const std::int64_t k = layer.kernel, groups = layer.groups;
-  const Dims extents = groups > 1 ? c.w.dims() : Dims{layer.channels, x.shape.channels, k, k};
-  const Desc plain = floats_desc(extents, groups > 1 ? Tag::abcde : Tag::abcd);
+  const bool grouped = layer.groups > 1;
+  const Dims dense = {layer.channels, x.shape.channels, height_of(layer), layer.kernel};
+  const Dims extents = grouped ? c.w.dims() : dense;
+  const Desc plain = floats_desc(extents, grouped ? Tag::abcde : Tag::abcd);
   Parameter* p = b.parameters().claim(unit.node, "weight", plain, with_extents(c.w, extents));
   c.weight = &p->weight;
   c.weight_gradient = &p->gradient;
@@ -207,7 +210,8 @@ Result<void> lower_conv(Builder& b, const Unit& unit) {
   const std::int64_t groups = layer.groups, lanes = machine().lanes();
   const bool depthwise = groups > 1 && groups == image.channels && layer.channels == groups;
   if (depthwise) return lower_depthwise(b, unit);
-  if (image.height * image.width == 1 && layer.kernel > 1) return lower_spread(b, unit);
+  if (image.height * image.width == 1 && layer.kernel * height_of(layer) > 1)
+    return lower_spread(b, unit);
   const bool whole = image.channels / groups % lanes == 0 && layer.channels / groups % lanes == 0;
   return groups == 1 || whole ? lower_direct(b, unit) : lower_spread(b, unit);
 }

@@ -1,7 +1,7 @@
 // Convolutions in groups.
 //
 // Depthwise: oneDNN's primitives where they are fast, else our own kernels; both read weights as
-// blocks x kernel x kernel x lanes. Other groups that oneDNN cannot run fast become a dense
+// blocks x height x width x lanes. Other groups that oneDNN cannot run fast become a dense
 // convolution whose weights are zero between groups: groups times the work, at a hundred times
 // the speed. In the same way a window over an image of one pixel becomes its centre.
 
@@ -12,11 +12,6 @@
 
 namespace detol::onednn {
 namespace {
-
-Window window_of(const Builder& b, const Layer& layer, const Value& x, const Value& y) {
-  return {b.extent(x),  b.extent(y),    layer.kernel,
-          layer.stride, layer.dilation, (layer.kernel - 1) * layer.dilation / 2};
-}
 
 void write_depthwise(Builder& b, const Conv& c, const Window& window, Value& x, Value& y) {
   const auto run = machine().kernels->depthwise;
@@ -87,11 +82,11 @@ Result<void> lower_depthwise(Builder& b, const Unit& unit) {
   Value& x = b.value(b.node(unit.node).inputs[0], Layout::kBlocked);
   Value& y = b.make_value(unit.node, Layout::kBlocked, true);
   Conv c = conv_of(b.node(unit.node).layer, b.desc(x.shape, x.layout), b.desc(y.shape, y.layout));
-  const std::int64_t k = c.layer.kernel, channels = c.layer.channels;
-  const Desc native = floats_desc({c.x.dims()[1], 1, 1, k, k}, machine().depthwise);
+  const std::int64_t height = height_of(c.layer), width = c.layer.kernel;
+  const Desc native = floats_desc({c.x.dims()[1], 1, 1, height, width}, machine().depthwise);
   const ConvPrimitives all = primitives_of(c, native);
   c.w = native;
-  const Dims extents = {channels, 1, 1, k, k};
+  const Dims extents = {c.layer.channels, 1, 1, height, width};
   Parameter* p = b.parameters().claim(unit.node, "weight", floats_desc(extents, Tag::abcde),
                                       with_extents(native, extents));
   c.weight = &p->weight;
@@ -117,18 +112,20 @@ Result<void> lower_spread(Builder& b, const Unit& unit) {
   const bool pixel = image.height * image.width == 1;
   Layer dense = layer;
   dense.groups = 1;
-  if (pixel) dense.kernel = dense.stride = dense.dilation = 1;
+  if (pixel) dense.kernel = dense.kernel_height = dense.stride = dense.dilation = 1;
   const auto choice = choose_conv(b, unit, dense);
   if (!choice) return no_implementation(layer);
   Value& x = b.value(b.node(unit.node).inputs[0], choice->in);
   Value& y = b.make_value(unit.node, choice->out, true);
   Conv c = choice->conv;
   claim_bias(b, unit, c);
-  const std::int64_t groups = layer.groups, k = layer.kernel, used = dense.kernel * dense.kernel;
+  const std::int64_t groups = layer.groups, height = height_of(layer), width = layer.kernel;
+  const std::int64_t taps = height * width, used = pixel ? 1 : taps;
   const Spread spread{
-      groups, layer.channels / groups, image.channels / groups, k * k, pixel ? k * k / 2 : 0,
+      groups, layer.channels / groups, image.channels / groups, taps, pixel ? taps / 2 : 0,
       used,   c.x.dims()[1] * used};
-  const Desc plain = floats_desc({groups, spread.outputs, spread.inputs, k, k}, Tag::abcde);
+  const Desc plain =
+      floats_desc({groups, spread.outputs, spread.inputs, height, width}, Tag::abcde);
   const Parameter* p = b.parameters().claim(unit.node, "weight", plain, plain);
   c.weight = b.arena().make(c.w.get_size());
   c.weight_gradient = b.arena().make(c.w.get_size());

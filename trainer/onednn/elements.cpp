@@ -29,21 +29,6 @@ void lower_relu(Builder& b, Value& x, Value& y) {
   });
 }
 
-// A function of 0 that is not 0 must not leak into the padding of the last block.
-void clear_padding(Builder& b, const Value& y) {
-  const std::int64_t lanes = machine().lanes(), used = y.shape.channels % lanes;
-  if (y.layout == Layout::kPlain || used == 0) return;
-  const Extent e = b.extent(y);
-  b.step({y.data}, [=, y = y.data](const Turn&) {
-    for (std::ptrdiff_t n = 0; n < e.images; ++n) {
-      float* last = y->as<float>() + ((n + 1) * e.blocks - 1) * e.positions() * lanes;
-      for (std::ptrdiff_t p = 0; p < e.positions(); ++p) {
-        std::fill(last + p * lanes + used, last + (p + 1) * lanes, 0.0f);
-      }
-    }
-  });
-}
-
 // SiLU and sigmoid, over all floats as one vector.
 void lower_smooth(Builder& b, Activation activation, Value& x, Value& y) {
   const bool silu = activation == Activation::kSilu;
@@ -56,7 +41,7 @@ void lower_smooth(Builder& b, Activation activation, Value& x, Value& y) {
   call->add(DNNL_ARG_SRC, flat, x.data);
   call->add(DNNL_ARG_DST, flat, y.data);
   b.step(std::move(call));
-  if (!silu) clear_padding(b, y);
+  if (!silu) clear_padding(b, y, y.data);  // sigmoid of 0 is not 0
   if (!x.needs_gradient) return;
   b.on_backward([=, &b, &x, &y] {
     const EltwiseBackward::desc back(algorithm, flat, flat, 1.0f, 0.0f);
@@ -88,6 +73,20 @@ struct Mask {
 };
 
 }  // namespace
+
+void clear_padding(Builder& b, const Value& y, Buffer* values) {
+  const std::int64_t lanes = machine().lanes(), used = y.shape.channels % lanes;
+  if (y.layout == Layout::kPlain || used == 0) return;
+  const Extent e = b.extent(y);
+  b.step({values}, [=](const Turn&) {
+    for (std::ptrdiff_t n = 0; n < e.images; ++n) {
+      float* last = values->as<float>() + ((n + 1) * e.blocks - 1) * e.positions() * lanes;
+      for (std::ptrdiff_t p = 0; p < e.positions(); ++p) {
+        std::fill(last + p * lanes + used, last + (p + 1) * lanes, 0.0f);
+      }
+    }
+  });
+}
 
 Result<void> lower_activation(Builder& b, const Unit& unit) {
   const Activation activation = b.node(unit.node).layer.activation;

@@ -18,8 +18,9 @@ using Lower = Result<void> (*)(Builder&, const Unit&);
 
 // In the order of the enumeration; kInput is made by the executable.
 constexpr Lower kLowerings[] = {
-    nullptr,    lower_conv,        lower_dense,   lower_norm, lower_activation, lower_pool,
-    lower_pool, lower_global_pool, lower_flatten, lower_add,  lower_scale,      lower_dropout,
+    nullptr,     lower_conv,    lower_dense,       lower_norm,       lower_activation,
+    lower_pool,  lower_pool,    lower_global_pool, lower_flatten,    lower_add,
+    lower_scale, lower_dropout, lower_concat,      lower_layer_norm,
 };
 
 class OnednnExecutable final : public Executable {

@@ -52,7 +52,19 @@ struct NormBackward {
 // A window that slides over every channel by itself: pooling, depthwise convolution.
 struct Window {
   Extent in, out;
-  std::ptrdiff_t kernel = 1, stride = 1, dilation = 1, padding = 0;
+  std::ptrdiff_t height = 1, width = 1, stride = 1, dilation = 1;
+  std::ptrdiff_t above = 0, beside = 0;  // padding on either side
+  std::ptrdiff_t taps() const { return height * width; }
+};
+
+// The channels of every position normalised among themselves: y = normal * gamma + beta.
+struct LayerNorm {
+  Extent extent;
+  std::ptrdiff_t channels = 0;  // without padding
+  const float* x = nullptr;
+  const float* gamma = nullptr;
+  float* mean = nullptr;     // per image and position
+  float* inverse = nullptr;  // 1 / deviation, per image and position
 };
 
 struct SgdStep {
@@ -73,6 +85,11 @@ struct Kernels {
   void (*norm_forward)(const NormForward&);
   void (*norm_sums)(const NormSums&);
   void (*norm_backward)(const NormBackward&);
+
+  // `mean` and `inverse` are written.
+  void (*layer_norm)(const LayerNorm&, const float* beta, float* y);
+  void (*layer_norm_backward)(const LayerNorm&, const float* g, float* dx);
+  void (*layer_norm_weights)(const LayerNorm&, const float* g, float* dgamma, float* dbeta);
 
   // Over a multiple of `lanes` floats; in place where the output is an input.
   void (*relu)(const float* x, float* y, std::size_t floats);
@@ -96,7 +113,7 @@ struct Kernels {
   void (*avg_pool)(const Window&, const float* x, float* y);
   void (*avg_pool_backward)(const Window&, const float* g, float* dx);
 
-  // Weights: blocks x kernel x kernel x lanes.
+  // Weights: blocks x height x width x lanes.
   void (*depthwise)(const Window&, const float* x, const float* w, const float* bias, float* y);
   void (*depthwise_backward)(const Window&, const float* g, const float* w, float* dx);
   void (*depthwise_weights)(const Window&, const float* x, const float* g, float* dw, float* dbias);

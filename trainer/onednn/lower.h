@@ -7,6 +7,15 @@
 
 namespace detol::onednn {
 
+// The window of a layer over blocked values.
+inline Window window_of(const Builder& b, const Layer& layer, const Value& x, const Value& y) {
+  return {b.extent(x),  b.extent(y),    height_of(layer),     layer.kernel,
+          layer.stride, layer.dilation, padding_above(layer), padding_beside(layer)};
+}
+
+// Zeros where a blocked value has no channel, in its data or in a term of its gradient.
+void clear_padding(Builder& builder, const Value& value, Buffer* values);
+
 Result<void> lower_conv(Builder& builder, const Unit& unit);
 Result<void> lower_dense(Builder& builder, const Unit& unit);
 Result<void> lower_norm(Builder& builder, const Unit& unit);
@@ -17,5 +26,7 @@ Result<void> lower_flatten(Builder& builder, const Unit& unit);
 Result<void> lower_add(Builder& builder, const Unit& unit);
 Result<void> lower_scale(Builder& builder, const Unit& unit);
 Result<void> lower_dropout(Builder& builder, const Unit& unit);
+Result<void> lower_concat(Builder& builder, const Unit& unit);
+Result<void> lower_layer_norm(Builder& builder, const Unit& unit);
 
 }  // namespace detol::onednn

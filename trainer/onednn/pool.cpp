@@ -40,8 +40,7 @@ Result<void> lower_pool(Builder& b, const Unit& unit) {
   const Layer& layer = b.node(unit.node).layer;
   Value& x = b.value(b.node(unit.node).inputs[0], Layout::kBlocked);
   Value& y = b.make_value(unit.node, Layout::kBlocked, x.needs_gradient);
-  const Window window{b.extent(x),  b.extent(y), layer.kernel,
-                      layer.stride, 1,           (layer.kernel - 1) / 2};
+  const Window window = window_of(b, layer, x, y);
   layer.kind == LayerKind::kMaxPool ? lower_max(b, window, x, y) : lower_avg(b, window, x, y);
   return {};
 }

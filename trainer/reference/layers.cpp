@@ -149,6 +149,102 @@ void batch_norm_backward(const Turn<Real>& t) {
   }
 }
 
+// --- layer norm (Ba, Kiros and Hinton, 2016, arXiv 1607.06450), each position by itself ---------
+
+template <typename Real, typename Visit>
+void for_position(const Turn<Real>& t, Visit visit) {
+  const Shape& shape = t.output.shape;
+  for (std::int64_t n = 0; n < t.images; ++n) {
+    for (std::int64_t y = 0; y < shape.height; ++y) {
+      for (std::int64_t x = 0; x < shape.width; ++x) visit(n, y, x);
+    }
+  }
+}
+
+template <typename Real>
+Moments<Real> moments_at(const View<Real>& in, std::int64_t n, std::int64_t y, std::int64_t x) {
+  Moments<Real> m;
+  m.count = static_cast<Real>(in.shape.channels);
+  for (std::int64_t c = 0; c < in.shape.channels; ++c) m.mean += in.at(n, c, y, x) / m.count;
+  for (std::int64_t c = 0; c < in.shape.channels; ++c) {
+    const Real d = in.at(n, c, y, x) - m.mean;
+    m.variance += d * d / m.count;
+  }
+  return m;
+}
+
+template <typename Real>
+void layer_norm_forward(const Turn<Real>& t) {
+  for_position(t, [&](std::int64_t n, std::int64_t y, std::int64_t x) {
+    const Moments<Real> m = moments_at(t.inputs[0], n, y, x);
+    const Real inverse = 1 / std::sqrt(m.variance + static_cast<Real>(kEpsilon));
+    for (std::int64_t channel = 0; channel < t.output.shape.channels; ++channel) {
+      const auto c = static_cast<std::size_t>(channel);
+      const Real normal = (t.inputs[0].at(n, channel, y, x) - m.mean) * inverse;
+      t.output.at(n, channel, y, x) = t.parameters[0][c] * normal + t.parameters[1][c];
+    }
+  });
+}
+
+template <typename Real>
+void layer_norm_backward(const Turn<Real>& t) {
+  for_position(t, [&](std::int64_t n, std::int64_t y, std::int64_t x) {
+    const Moments<Real> m = moments_at(t.inputs[0], n, y, x);
+    const Real inverse = 1 / std::sqrt(m.variance + static_cast<Real>(kEpsilon));
+    Real mean_g = 0, mean_product = 0;
+    const auto for_channels = [&](auto visit) {
+      for (std::int64_t channel = 0; channel < t.output.shape.channels; ++channel) {
+        const Real normal = (t.inputs[0].at(n, channel, y, x) - m.mean) * inverse;
+        visit(channel, static_cast<std::size_t>(channel), normal);
+      }
+    };
+    for_channels([&](std::int64_t channel, std::size_t c, Real normal) {
+      const Real g = t.output_gradient.at(n, channel, y, x);
+      t.parameter_gradients[0][c] += g * normal;
+      t.parameter_gradients[1][c] += g;
+      mean_g += g * t.parameters[0][c] / m.count;
+      mean_product += g * t.parameters[0][c] * normal / m.count;
+    });
+    for_channels([&](std::int64_t channel, std::size_t c, Real normal) {
+      const Real g = t.output_gradient.at(n, channel, y, x) * t.parameters[0][c];
+      t.input_gradients[0].at(n, channel, y, x) += inverse * (g - mean_g - normal * mean_product);
+    });
+  });
+}
+
+// --- channels of several inputs, one after another ----------------------------------------------
+
+// Calls visit(input, first float in it, first float in the output, floats) per image and input.
+template <typename Real, typename Visit>
+void for_slices(const Turn<Real>& t, Visit visit) {
+  std::size_t at = 0;
+  for (std::size_t n = 0; n < static_cast<std::size_t>(t.images); ++n) {
+    for (std::size_t i = 0; i < t.inputs.size(); ++i) {
+      const auto floats = static_cast<std::size_t>(t.inputs[i].shape.elements());
+      visit(i, n * floats, at, floats);
+      at += floats;
+    }
+  }
+}
+
+template <typename Real>
+void concat_forward(const Turn<Real>& t) {
+  for_slices(t, [&](std::size_t input, std::size_t from, std::size_t to, std::size_t count) {
+    for (std::size_t k = 0; k < count; ++k) {
+      t.output.values[to + k] = t.inputs[input].values[from + k];
+    }
+  });
+}
+
+template <typename Real>
+void concat_backward(const Turn<Real>& t) {
+  for_slices(t, [&](std::size_t input, std::size_t to, std::size_t from, std::size_t count) {
+    for (std::size_t k = 0; k < count; ++k) {
+      t.input_gradients[input].values[to + k] += t.output_gradient.values[from + k];
+    }
+  });
+}
+
 // --- element by element -------------------------------------------------------------------------
 
 template <typename Real>
@@ -271,6 +367,8 @@ constexpr KindRow<Real> kKinds[] = {
     {LayerKind::kAdd, add_forward, add_backward},
     {LayerKind::kScale, scale_forward, scale_backward},
     {LayerKind::kDropout, dropout_forward, dropout_backward},
+    {LayerKind::kConcat, concat_forward, concat_backward},
+    {LayerKind::kLayerNorm, layer_norm_forward, layer_norm_backward},
 };
 
 }  // namespace

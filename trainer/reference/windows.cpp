@@ -25,12 +25,11 @@ struct Tap {
 // The taps of the window of output (y, x) that lie inside the image.
 template <typename Visit>
 void for_taps(const Layer& layer, const Shape& in, std::int64_t y, std::int64_t x, Visit visit) {
-  const std::int64_t padding = (layer.kernel - 1) * layer.dilation / 2;
-  for (std::int64_t i = 0; i < layer.kernel; ++i) {
-    const std::int64_t row = y * layer.stride + i * layer.dilation - padding;
+  for (std::int64_t i = 0; i < height_of(layer); ++i) {
+    const std::int64_t row = y * layer.stride + i * layer.dilation - padding_above(layer);
     if (row < 0 || row >= in.height) continue;
     for (std::int64_t j = 0; j < layer.kernel; ++j) {
-      const std::int64_t column = x * layer.stride + j * layer.dilation - padding;
+      const std::int64_t column = x * layer.stride + j * layer.dilation - padding_beside(layer);
       if (column < 0 || column >= in.width) continue;
       visit(Tap{row, column, i * layer.kernel + j});
     }
@@ -52,19 +51,20 @@ void for_rows(const Turn<Real>& t, Visit visit) {
   const Shape &in = t.inputs[0].shape, &out = t.output.shape;
   const std::int64_t group_inputs = in.channels / layer.groups;
   const std::int64_t group_outputs = layer.channels / layer.groups;
-  const std::int64_t padding = (layer.kernel - 1) * layer.dilation / 2;
+  const std::int64_t height = height_of(layer), taps = height * layer.kernel;
+  const std::int64_t above = padding_above(layer), beside = padding_beside(layer);
   for (std::int64_t n = 0; n < t.images; ++n) {
-    for (std::int64_t w = 0; w < layer.channels * group_inputs * layer.kernel * layer.kernel; ++w) {
-      const std::int64_t j = w % layer.kernel, i = w / layer.kernel % layer.kernel;
-      const std::int64_t pair = w / (layer.kernel * layer.kernel);
+    for (std::int64_t w = 0; w < layer.channels * group_inputs * taps; ++w) {
+      const std::int64_t j = w % layer.kernel, i = w / layer.kernel % height;
+      const std::int64_t pair = w / taps;
       const std::int64_t o = pair / group_inputs;
       const std::int64_t c = o / group_outputs * group_inputs + pair % group_inputs;
-      const std::int64_t shift = j * layer.dilation - padding;
+      const std::int64_t shift = j * layer.dilation - beside;
       std::int64_t first = 0, end = out.width;
       while (first < end && first * layer.stride + shift < 0) ++first;
       while (end > first && (end - 1) * layer.stride + shift >= in.width) --end;
       for (std::int64_t y = 0; y < out.height && first < end; ++y) {
-        const std::int64_t row = y * layer.stride + i * layer.dilation - padding;
+        const std::int64_t row = y * layer.stride + i * layer.dilation - above;
         if (row < 0 || row >= in.height) continue;
         const std::int64_t from = ((n * in.channels + c) * in.height + row) * in.width;
         const std::int64_t to = ((n * out.channels + o) * out.height + y) * out.width;
