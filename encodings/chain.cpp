@@ -29,6 +29,7 @@
 #include <array>
 #include <nlohmann/json.hpp>
 
+#include "encodings/ends.h"
 #include "encodings/path.h"
 
 namespace detol {
@@ -44,10 +45,6 @@ struct Block {
   Activation activation = Activation::kRelu;
   double dropout = 0;
 };
-
-Activation activation_of(const json& section) {
-  return section.value("activation", "relu") == "silu" ? Activation::kSilu : Activation::kRelu;
-}
 
 Block block_of(const json& section) {
   return {.op = section.at("op"),
@@ -173,18 +170,6 @@ constexpr std::array kOps = {
     OpRow{"identity", add_identity}, OpRow{"dense", add_dense},
 };
 
-void add_stem(Chain& chain, const json& stem) {
-  const std::string op = stem.value("op", "conv_bn_relu");
-  if (op == "none") return;
-  chain.enter("stem");
-  chain.conv({.channels = stem.value("channels", std::int64_t{16}),
-              .kernel = stem.value("kernel", std::int64_t{3}),
-              .stride = stem.value("stride", std::int64_t{1})},
-             "conv");
-  chain.batch_norm("bn");
-  chain.activate(op == "conv_bn_silu" ? Activation::kSilu : Activation::kRelu, "act");
-}
-
 void add_stage(Chain& chain, const json& stage, std::size_t index) {
   const Block block = block_of(stage.at("block"));
   const std::int64_t growth = index == 0 ? 1 : 2;
@@ -196,19 +181,6 @@ void add_stage(Chain& chain, const json& stage, std::size_t index) {
     chain.enter(fmt::format("stages.{}.{}", index, i));
     row->add(chain, block, channels, i == 0 ? stride : 1);
   }
-}
-
-void add_head(Chain& chain, const json& head, int classes) {
-  chain.enter("head");
-  const bool pools = head.value("op", "global_avg_pool_linear") == "global_avg_pool_linear";
-  chain.add({.kind = pools ? LayerKind::kGlobalAvgPool : LayerKind::kFlatten},
-            pools ? "pool" : "flatten");
-  if (const auto hidden = head.value("hidden", std::int64_t{0}); hidden > 0) {
-    chain.dense(hidden, true, "hidden");
-    chain.activate(activation_of(head), "act");
-  }
-  chain.dropout(head.value("dropout", 0.0));
-  chain.dense(classes, true, "linear");
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <array>
 
 #include "encodings/chain.h"
+#include "encodings/ends.h"
 
 namespace detol {
 namespace {
@@ -22,11 +23,6 @@ constexpr std::array<Words, 2> kActivations = {"relu", "silu"};
 constexpr Field kActivation{
     .key = "activation", .kind = kWord, .may_be_domain = true, .words = kActivations};
 
-constexpr std::array<Words, 3> kStemOps = {"conv_bn_relu", "conv_bn_silu", "none"};
-constexpr std::array kStem = {
-    Field{.key = "op", .kind = kWord, .may_be_domain = true, .words = kStemOps}, kKernel, kChannels,
-    kStride};
-
 constexpr std::array<Words, 8> kBlockOps = {"conv",     "residual", "mbconv",   "separable_conv",
                                             "max_pool", "avg_pool", "identity", "dense"};
 constexpr std::array kBlock = {
@@ -45,20 +41,13 @@ constexpr std::array kStage = {
     kStride,
 };
 
-constexpr std::array<Words, 2> kHeadOps = {"global_avg_pool_linear", "flatten_linear"};
-constexpr std::array kHead = {
-    Field{.key = "op", .kind = kWord, .may_be_domain = true, .words = kHeadOps},
-    Field{.key = "hidden", .kind = kInt, .may_be_domain = true, .low = 0, .high = 16384},
-    kActivation, kDropout};
-
-constexpr std::array kChain = {
-    Field{.key = "stem", .kind = kSection, .children = kStem},
-    Field{.key = "stages", .kind = kList, .required = true, .children = kStage},
-    Field{.key = "head", .kind = kSection, .children = kHead}};
-
 }  // namespace
 
 std::span<const Field> chain_schema() {
+  static const std::array kChain = {
+      Field{.key = "stem", .kind = kSection, .children = stem_fields()},
+      Field{.key = "stages", .kind = kList, .required = true, .children = kStage},
+      Field{.key = "head", .kind = kSection, .children = head_fields()}};
   return kChain;
 }
 
