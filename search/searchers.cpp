@@ -13,6 +13,9 @@ constexpr std::array kSearchers = {
     SearcherRow{"evolution",
                 "regularised evolution: mutate the best of a sample, retire the oldest",
                 make_evolution},
+    SearcherRow{"reinforce",
+                "a recurrent controller says the choices one by one and learns which words pay",
+                make_reinforce},
 };
 
 }  // namespace
