@@ -2,6 +2,7 @@
 
 #include <array>
 
+#include "encodings/cell.h"
 #include "encodings/chain.h"
 
 namespace detol {
@@ -10,6 +11,8 @@ std::span<const EncodingRow> encodings() {
   static const std::array kEncodings = {
       EncodingRow{"chain", "a stem, stages of equal blocks and a head, one after another",
                   chain_schema(), nullptr, decode_chain},
+      EncodingRow{"cell", "one small graph of operations, repeated in a fixed skeleton",
+                  cell_schema(), imply_cell, decode_cell, cell_key},
   };
   return kEncodings;
 }

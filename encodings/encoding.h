@@ -7,6 +7,7 @@
 #include <memory>
 #include <nlohmann/json_fwd.hpp>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -40,6 +41,9 @@ struct EncodingRow {
   // `architecture` is the section with every choice made and every `repeat` unrolled. Errors
   // (kInput): no network can be built for this task; the sentence is the reason of the refusal.
   Result<Network> (*decode)(const nlohmann::json& architecture, const Task& task);
+  // The text by which tables of architectures know this one, "|nor_conv_3x3~0|+..."; of the same
+  // section as decode(). Null: there is no such text.
+  std::string (*key)(const nlohmann::json& architecture) = nullptr;
 };
 
 // Every encoding detol knows, in the order a reader should meet them.

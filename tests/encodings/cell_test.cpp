@@ -1,0 +1,117 @@
+// Encoding `cell`: which choices a section implies, and what networks they make, against figures
+// of the benchmark that it comes from.
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "core/rng.h"
+#include "core/table.h"
+#include "encodings/canonical.h"
+#include "encodings/cost.h"
+#include "encodings/encoding.h"
+#include "tests/encodings/space_text.h"
+
+namespace detol {
+namespace {
+
+using nlohmann::json;
+
+const EncodingRow& cell_row() {
+  return *find_row(encodings(), "cell");
+}
+
+// A file whose architecture has these sections `cell` and `macro`.
+std::string cell_file(const std::string& cell, const std::string& macro = "{}") {
+  return fmt::format(
+      "version: 1\nstudy: s\ndata: {{format: idx, path: /data}}\n"
+      "architecture: {{type: cell, cell: {}, macro: {}}}\n"
+      "training: {{epochs: 2}}\nobjectives: [{{metric: val_loss, direction: minimize}}]\n",
+      cell, macro);
+}
+
+const std::string kNb201Cell =
+    "{nodes: 4, edges: op_on_edge, "
+    "operations: [none, skip_connect, nor_conv_1x1, nor_conv_3x3, avg_pool_3x3]}";
+
+const std::vector<std::string> kNb201Operations = {"none", "skip_connect", "nor_conv_1x1",
+                                                   "nor_conv_3x3", "avg_pool_3x3"};
+
+// The architecture of six edges in the skeleton of these stages, cells and channels.
+json nb201(const std::vector<std::string>& edges, int stages, int cells, int channels) {
+  return {{"cell", {{"nodes", 4}, {"edges", "op_on_edge"}, {"edge", edges}}},
+          {"macro", {{"stages", stages}, {"cells_per_stage", cells}, {"channels", channels}}}};
+}
+
+TEST(EdgeCell, ImpliesOneOperationForEveryEdge) {
+  const StudyConfig study = load(cell_file(kNb201Cell));
+  EXPECT_EQ(choices_of(study),
+            "architecture.cell.edge[0] architecture.cell.edge[1] architecture.cell.edge[2] "
+            "architecture.cell.edge[3] architecture.cell.edge[4] architecture.cell.edge[5]");
+  EXPECT_EQ(study.space.cardinality(), 15'625);
+  EXPECT_EQ(accepted_values(study.space.domains()[0]),
+            "none, skip_connect, nor_conv_1x1, nor_conv_3x3, avg_pool_3x3");
+}
+
+TEST(EdgeCell, EveryEdgeCountsSoThatTablesMayTellTwinsApart) {
+  const StudyConfig study = load(cell_file(kNb201Cell));
+  const Genome genome(std::make_shared<const std::vector<Domain>>(study.space.domains().begin(),
+                                                                  study.space.domains().end()),
+                      std::vector<double>(6, 0));
+  EXPECT_EQ(study.space.expressed(genome), std::vector<bool>(6, true));
+}
+
+TEST(EdgeCell, IsWrittenAsTheBenchmarkWritesIt) {
+  const StudyConfig study = load(cell_file(kNb201Cell));
+  std::vector<std::pair<std::string, Value>> edges;
+  for (std::size_t i = 0; i < 6; ++i)
+    edges.emplace_back(study.space.domains()[i].name, kNb201Operations[i % 5]);
+  const Genome genome = study.space.genome(edges).value();
+  EXPECT_EQ(cell_row().key(json::parse(study.architecture_json(genome))),
+            "|none~0|+|skip_connect~0|nor_conv_1x1~1|+|nor_conv_3x3~0|avg_pool_3x3~1|none~2|");
+}
+
+struct Published {
+  std::vector<std::string> edges;
+  std::int64_t params;
+};
+
+// Parameters of NAS-Bench-201's own networks for CIFAR-10.
+const std::vector<Published> kPublished = {
+    {{"avg_pool_3x3", "nor_conv_1x1", "skip_connect", "nor_conv_1x1", "skip_connect",
+      "skip_connect"},
+     129'306},
+    {{"nor_conv_3x3", "nor_conv_3x3", "avg_pool_3x3", "skip_connect", "nor_conv_3x3",
+      "skip_connect"},
+     802'426},
+    {{"nor_conv_3x3", "nor_conv_3x3", "nor_conv_3x3", "nor_conv_3x3", "nor_conv_3x3",
+      "nor_conv_3x3"},
+     1'531'546},
+    {{"avg_pool_3x3", "nor_conv_1x1", "nor_conv_1x1", "skip_connect", "nor_conv_1x1",
+      "nor_conv_3x3"},
+     400'346},
+};
+
+TEST(EdgeCell, HasTheParametersOfThePublishedNetworks) {
+  for (const Published& row : kPublished) {
+    const Network network =
+        cell_row().decode(nb201(row.edges, 3, 5, 16), {{3, 32, 32}, 10}).value();
+    const Cost cost = cost_of(network, Recipe{}).value();
+    EXPECT_EQ(cost.params, row.params);
+  }
+}
+
+TEST(EdgeCell, IsRefusedIfNothingReachesItsOutput) {
+  const auto network = cell_row().decode(
+      nb201({"skip_connect", "skip_connect", "none", "none", "none", "none"}, 1, 1, 4),
+      {{1, 8, 8}, 2});
+  ASSERT_FALSE(network);
+  EXPECT_EQ(network.error().message, "nothing reaches the cell's output: `none` cuts every way");
+}
+
+}  // namespace
+}  // namespace detol
