@@ -104,7 +104,7 @@ Result<RunOptions> run_options_from(const Arguments& arguments) {
 
 Result<void> check_target(const RunOptions& options) {
   if (!options.target) return {};
-  const std::span<const std::string_view> known = metric_names(options.config);
+  const std::vector<std::string_view> known = metric_names(options.config);
   if (std::ranges::find(known, options.target->metric) != known.end()) return {};
   return fail(ErrorCode::kUsage,
               "--target: " + unknown_name("metric", options.target->metric, known));

@@ -194,19 +194,26 @@ class StudyLoader {
   }
 
   Result<void> read_objectives(const json& file) {
+    const std::vector<std::string_view> known = metric_names(study_);
     if (study_.function && !file.contains("objectives")) {
-      study_.objectives = {minimize(std::string(metric_names(study_).front()))};
+      for (std::string_view metric : known)
+        study_.objectives.push_back(minimize(std::string(metric)));
       return {};
     }
     const json& list = file.at("objectives");
-    if (list.empty())
-      return source_.error(node_at(tree_, {"objectives"})->at, "objectives is empty");
+    const YamlNode& nodes = *node_at(tree_, {"objectives"});
+    if (list.empty()) return source_.error(nodes.at, "objectives is empty");
     for (std::size_t i = 0; i < list.size(); ++i) {
       Objective objective{list[i].at("metric"), Direction::kMinimize};
+      if (std::ranges::find(known, objective.metric) == known.end()) {
+        return source_.error(nodes.items[i].find("metric")->value.at,
+                             fmt::format("objectives[{}].metric: {}", i,
+                                         unknown_name("word", objective.metric, known)));
+      }
       if (list[i].at("direction") == "maximize") objective.direction = Direction::kMaximize;
       if (std::ranges::find(study_.objectives, objective.metric, &Objective::metric) !=
           study_.objectives.end()) {
-        return source_.error(node_at(tree_, {"objectives"})->items[i].at,
+        return source_.error(nodes.items[i].at,
                              fmt::format("objectives: {} is there twice", objective.metric));
       }
       study_.objectives.push_back(std::move(objective));

@@ -102,8 +102,8 @@ class StudyConfig {
   std::shared_ptr<const nlohmann::json> template_;
 };
 
-// The metrics that the study's trials report after every epoch.
-std::span<const std::string_view> metric_names(const StudyConfig& config);
+// The metrics that the study's trials report after every epoch; valid as long as `config`.
+std::vector<std::string_view> metric_names(const StudyConfig& config);
 
 // One `--set path=value`; value is YAML.
 struct Override {

@@ -2,6 +2,7 @@
 
 #include <array>
 
+#include "core/table.h"
 #include "encodings/study_config.h"
 
 namespace detol {
@@ -67,17 +68,14 @@ constexpr std::array kTraining = {
 
 constexpr std::array<Words, 4> kMetrics = {"val_accuracy", "val_loss", "train_loss",
                                            "train_accuracy"};
-constexpr std::array<Words, 1> kFunctionMetrics = {"value"};
 constexpr std::array<Words, 2> kDirections = {"maximize", "minimize"};
 
 constexpr Field kDirection = {
     .key = "direction", .kind = kWord, .required = true, .words = kDirections};
 
-constexpr std::array kObjective = {
-    Field{.key = "metric", .kind = kWord, .required = true, .words = kMetrics}, kDirection};
-
-constexpr std::array kFunctionObjective = {
-    Field{.key = "metric", .kind = kWord, .required = true, .words = kFunctionMetrics}, kDirection};
+// Which metrics there are, metric_names() knows.
+constexpr std::array kObjective = {Field{.key = "metric", .kind = kWord, .required = true},
+                                   kDirection};
 
 constexpr std::array<Words, 2> kWarmStarts = {"auto", "none"};
 
@@ -128,16 +126,20 @@ constexpr std::array kFunctionStudy = {
     kName,
     kSeed,
     Field{.key = "function", .kind = kSection, .required = true},
-    Field{.key = "objectives", .kind = kList, .children = kFunctionObjective},
+    Field{.key = "objectives", .kind = kList, .children = kObjective},
     kSearchKey,
     kBudget,
     kResourcesKey};
 
 }  // namespace
 
-std::span<const std::string_view> metric_names(const StudyConfig& config) {
-  if (config.function) return kFunctionMetrics;
-  return kMetrics;
+std::vector<std::string_view> metric_names(const StudyConfig& config) {
+  std::span<const Words> names = kMetrics;
+  if (config.function) {
+    const FunctionConfig& function = *config.function;
+    names = find_row(functions(), function.name)->metrics(function);
+  }
+  return {names.begin(), names.end()};
 }
 
 std::span<const Field> study_fields() {

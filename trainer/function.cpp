@@ -3,23 +3,18 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <chrono>
 #include <cmath>
 #include <thread>
 
 #include "core/clock.h"
 #include "core/table.h"
+#include "trainer/formulas.h"
 
 namespace detol {
 namespace {
 
 constexpr double kSliceS = 0.1;  // of a wait: how soon it hears that it shall end
-
-constexpr std::array kFormulas = {
-    Formula{"sleep", [](const FunctionConfig&, const Genome&) { return 0.0; },
-            [](const FunctionConfig& config) { return config.number("seconds"); }},
-};
 
 // False if it was asked to end before.
 bool wait(double seconds, Control& control) {
@@ -35,8 +30,12 @@ bool wait(double seconds, Control& control) {
 
 class Function final : public Evaluator {
  public:
-  Function(FunctionConfig config, const Formula& formula, Group& group)
-      : config_(std::move(config)), formula_(formula), group_(group) {}
+  Function(std::string name, std::vector<std::string_view> metrics, Landscape landscape,
+           Group& group)
+      : name_(std::move(name)),
+        metrics_(std::move(metrics)),
+        landscape_(std::move(landscape)),
+        group_(group) {}
 
   // The leader does it all; the others wait for what came of it.
   Result<Evaluation> evaluate(const Job& job, const Reporter& report, Control& control) override {
@@ -51,35 +50,39 @@ class Function final : public Evaluator {
   Evaluation compute(const Job& job, const Reporter& report, Control& control) const {
     if (job.acknowledged > 0) return {.end = Evaluation::End::kFinished, .reason = {}};
     const double start_s = system_clock().now_s();
-    if (!wait(formula_.seconds(config_), control))
+    if (!wait(landscape_.seconds, control))
       return {.end = Evaluation::End::kSuspended, .reason = {}};
-    const double value = formula_.value(config_, job.genome);
-    if (!std::isfinite(value)) {
-      return {Evaluation::End::kFailed, Cause::kDiverged,
-              fmt::format("{} is {} there", config_.name, value)};
+    const std::vector<double> values = landscape_.values(job.genome);
+    EpochReport done{.epoch = 1, .metrics = {}};
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      if (!std::isfinite(values[i])) {
+        return {Evaluation::End::kFailed, Cause::kDiverged,
+                fmt::format("{} is {} there", name_, values[i])};
+      }
+      done.metrics.push_back({std::string(metrics_[i]), values[i]});
     }
-    const Verdict verdict = report(
-        {.epoch = 1, .metrics = {{"value", value}}, .train_s = system_clock().now_s() - start_s});
+    done.train_s = system_clock().now_s() - start_s;
+    const Verdict verdict = report(done);
     const bool suspends = verdict == Verdict::kSuspend;
     return {.end = suspends ? Evaluation::End::kSuspended : Evaluation::End::kFinished,
             .reason = {}};
   }
 
-  const FunctionConfig config_;
-  const Formula& formula_;
+  const std::string name_;
+  const std::vector<std::string_view> metrics_;
+  const Landscape landscape_;
   Group& group_;
 };
 
 }  // namespace
 
-std::span<const Formula> formulas() {
-  return kFormulas;
-}
-
 Result<std::unique_ptr<Evaluator>> make_function(const StudyConfig& config,
                                                  const TrainerOptions& options) {
-  const Formula& formula = *find_row(formulas(), config.function->name);
-  return std::make_unique<Function>(*config.function, formula, *options.group);
+  const FunctionConfig& function = *config.function;
+  const auto metrics = find_row(functions(), function.name)->metrics(function);
+  return std::make_unique<Function>(function.name, std::vector(metrics.begin(), metrics.end()),
+                                    find_row(formulas(), function.name)->make(function),
+                                    *options.group);
 }
 
 }  // namespace detol

@@ -60,6 +60,45 @@ TEST(FunctionStudy, ReportsAnotherMetricThanTraining) {
   EXPECT_EQ(metric_names(load(file_with(kPlainStage))).front(), "val_accuracy");
 }
 
+struct Implication {
+  std::string function;
+  std::string choices, first, last;  // and what the first and the last accept
+  std::string metrics;
+};
+
+TEST(FunctionStudy, EachFunctionHasItsBoxAndMetrics) {
+  const Implication table[] = {
+      {"branin", "x0 x1", "-5 to 10", "0 to 15", "value"},
+      {"hartmann6", "x0 x1 x2 x3 x4 x5", "0 to 1", "0 to 1", "value"},
+      {"levy, dimensions: 3", "x0 x1 x2", "-10 to 10", "-10 to 10", "value"},
+      {"ackley", "x0 x1", "-5 to 10", "-5 to 10", "value"},
+      {"ackley, dimensions: 1, irrelevant: 2", "x0 x1 x2", "-5 to 10", "0 to 1", "value"},
+      {"rosenbrock", "x0 x1", "-5 to 10", "-5 to 10", "value"},
+      {"rastrigin", "x0 x1", "-5.12 to 5.12", "-5.12 to 5.12", "value"},
+      {"mixed", "x0 x1 x2 x3", "-5 to 5", "a, b, c, d", "value"},
+      {"conditional", "x0 x1<-x0 x2<-x0 x3<-x0 x4<-x0 x5<-x4", "a, b, c", "0 to 1", "value"},
+      {"zdt1, dimensions: 2", "x0 x1", "0 to 1", "0 to 1", "f1 f2"},
+      {"zdt2, dimensions: 2", "x0 x1", "0 to 1", "0 to 1", "f1 f2"},
+      {"zdt3, dimensions: 2", "x0 x1", "0 to 1", "0 to 1", "f1 f2"},
+      {"dtlz2, dimensions: 4", "x0 x1 x2 x3", "0 to 1", "0 to 1", "f1 f2 f3"},
+      {"dtlz2, dimensions: 4, objectives: 2", "x0 x1 x2 x3", "0 to 1", "0 to 1", "f1 f2"},
+  };
+  for (const Implication& row : table) {
+    SCOPED_TRACE(row.function);
+    const StudyConfig study =
+        load("version: 1\nstudy: s\nfunction: {name: " + row.function + "}\n");
+    ASSERT_EQ(choices_of(study), row.choices);
+    EXPECT_EQ(accepted_values(study.space.domains().front()), row.first);
+    EXPECT_EQ(accepted_values(study.space.domains().back()), row.last);
+    std::string metrics;
+    for (const Objective& objective : study.objectives) {
+      EXPECT_EQ(objective.direction, Direction::kMinimize);
+      metrics += (metrics.empty() ? "" : " ") + objective.metric;
+    }
+    EXPECT_EQ(metrics, row.metrics);
+  }
+}
+
 struct Case {
   std::string name;
   std::string text;     // of the file, behind its first two lines
@@ -95,6 +134,15 @@ const std::vector<Case> kCases = {
      "function: {name: sleep, seconds: 1}\nobjectives: [{metric: val_loss, direction: "
      "minimize}]\n",
      "s.yaml:4:23: objectives[0].metric: unknown word 'val_loss'; known: value"},
+    {"AnObjectiveThatTheFunctionHasNot",
+     "function: {name: dtlz2, objectives: 2}\nobjectives: [{metric: f3, direction: minimize}]\n",
+     "s.yaml:4:23: objectives[0].metric: unknown word 'f3'; did you mean 'f1'? known: f1, f2"},
+    {"TooFewDimensions", "function: {name: rosenbrock, dimensions: 1}\n",
+     "s.yaml:3:42: function.dimensions is '1'; it must be a whole number from 2 to 1000"},
+    {"DimensionsOfAFunctionThatHasItsOwn", "function: {name: branin, dimensions: 2}\n",
+     "s.yaml:3:26: function: unknown key 'dimensions'"},
+    {"UnknownWarp", "function: {name: levy, warp: lgo}\n",
+     "s.yaml:3:30: function.warp: unknown word 'lgo'; did you mean 'log'? known: none, log, sqrt"},
     {"NoObjective", "function: {name: sleep, seconds: 1}\nobjectives: []\n",
      "s.yaml:4:13: objectives is empty"},
     {"AParameterItDoesNotHave",

@@ -1,8 +1,11 @@
 #include "trainer/function.h"
 
+#include <cmath>
+
 #include <gtest/gtest.h>
 
 #include "core/table.h"
+#include "trainer/formulas.h"
 
 namespace detol {
 namespace {
@@ -87,6 +90,20 @@ TEST(Sleep, HearsTheVerdict) {
   Control control;
   EXPECT_EQ(run(config, job_of(config), control, Verdict::kSuspend).evaluation.end,
             Evaluation::End::kSuspended);
+}
+
+TEST(Function, ReportsAllOfItsObjectives) {
+  const StudyConfig config =
+      load_study_config("version: 1\nstudy: s\nfunction: {name: dtlz2}\n", "s.yaml").value();
+  Control control;
+  const Ran ran = run(config, job_of(config), control);
+  ASSERT_EQ(ran.reports.size(), 1u);
+  double squares = 0;
+  for (std::size_t i = 0; i < 3; ++i) {
+    EXPECT_EQ(ran.reports[0].metrics.at(i).name, config.objectives.at(i).metric);
+    squares += std::pow(ran.reports[0].metrics[i].value, 2);
+  }
+  EXPECT_GE(squares, 1);
 }
 
 TEST(Evaluators, AStudyOfAFunctionNeedsNoData) {
