@@ -3,6 +3,7 @@
 #include <array>
 
 #include "encodings/cell.h"
+#include "encodings/cgp.h"
 #include "encodings/chain.h"
 
 namespace detol {
@@ -13,6 +14,8 @@ std::span<const EncodingRow> encodings() {
                   chain_schema(), nullptr, decode_chain},
       EncodingRow{"cell", "one small graph of operations, repeated in a fixed skeleton",
                   cell_schema(), imply_cell, decode_cell, cell_key},
+      EncodingRow{"cgp", "Cartesian genetic programming: blocks and joins on a grid, freely wired",
+                  cgp_schema(), imply_cgp, decode_cgp},
   };
   return kEncodings;
 }
