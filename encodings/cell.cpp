@@ -29,8 +29,9 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
+#include <map>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "core/table.h"
 #include "encodings/cell_operations.h"
@@ -66,8 +67,8 @@ class Cell {
  public:
   Cell(NetworkBuilder& builder, std::string scope) : builder_(builder), scope_(std::move(scope)) {}
 
-  void add(Tensor tensor, std::string name) { tensors_.push_back({tensor, {}, std::move(name)}); }
-  Tensor at(std::size_t index) const { return tensors_[index].plain; }
+  void add(Tensor tensor, std::string name) { tensors_.push_back({tensor, std::move(name)}); }
+  Tensor at(std::size_t index) const { return tensors_[index].tensor; }
   std::size_t size() const { return tensors_.size(); }
 
   // What the operation makes of a tensor; `to` names it.
@@ -75,7 +76,7 @@ class Cell {
                   std::string_view to) {
     const Operation& row = *find_row(std::span<const Operation>(kOperations), operation);
     if (!at(from) || row.form == OperationForm::kNone) return {};
-    const NodeId start = begins_with_relu(row, stride) ? relu(from) : *at(from);
+    const NodeId start = begins_with_relu(row, stride) ? relu(tensors_[from]) : *at(from);
     Path path(builder_, start, fmt::format("{}.{}.{}", scope_, to, tensors_[from].name));
     add_operation(path, row, stride);
     return path.end();
@@ -93,24 +94,26 @@ class Cell {
   }
 
  private:
-  struct Made {
-    Tensor plain, rectified;
+  struct Named {
+    Tensor tensor;
     std::string name;
   };
 
-  NodeId relu(std::size_t index) {
-    Made& made = tensors_[index];
-    if (!made.rectified) {
-      Path path(builder_, *made.plain, fmt::format("{}.{}", scope_, made.name));
+  // Two tensors may be the same node, where the one skips to the other.
+  NodeId relu(const Named& named) {
+    const auto [entry, is_new] = relus_.try_emplace(*named.tensor, 0);
+    if (is_new) {
+      Path path(builder_, *named.tensor, fmt::format("{}.{}", scope_, named.name));
       path.activate(Activation::kRelu, "relu");
-      made.rectified = path.end();
+      entry->second = path.end();
     }
-    return *made.rectified;
+    return entry->second;
   }
 
   NetworkBuilder& builder_;
   std::string scope_;
-  std::vector<Made> tensors_;
+  std::vector<Named> tensors_;
+  std::map<NodeId, NodeId> relus_;  // of which node
 };
 
 // A cell of op_on_edge over `input`.
@@ -218,9 +221,9 @@ Tensor node_cell(NetworkBuilder& builder, const NodeCell& made, Before before) {
   const std::int64_t shrink =
       is_larger(builder.shape(before.older), builder.shape(before.newer)) ? 2 : 1;
   Cell cell(builder, made.scope);
-  cell.add(preprocessed(builder, before.older, made.channels, shrink, made.scope + ".input0"),
+  cell.add(preprocessed(builder, before.older, made.channels, shrink, made.scope + ".preprocess0"),
            tensor_word(0));
-  cell.add(preprocessed(builder, before.newer, made.channels, 1, made.scope + ".input1"),
+  cell.add(preprocessed(builder, before.newer, made.channels, 1, made.scope + ".preprocess1"),
            tensor_word(1));
   std::vector<Tensor> nodes;
   for (const json& node : made.section.at("node")) {

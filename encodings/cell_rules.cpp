@@ -48,14 +48,9 @@ class CellRules final : public Structure {
   std::vector<bool> expressed(Codes codes) const override {
     std::vector<bool> counts(codes.size(), true);
     for (const Cell& cell : layout_.cells) {
-      const std::vector<bool> live = live_tensors(cell, codes);
       for (const auto& slots : cell.nodes) {
         for (const Slot& slot : slots) {
-          if (!is_used(slot, codes)) {
-            if (slot.input_code) counts[*slot.input_code] = false;
-          } else if (!live[input_of(slot, codes)]) {
-            counts[slot.operation_code] = false;
-          }
+          if (slot.input_code && !is_used(slot, codes)) counts[*slot.input_code] = false;
         }
       }
     }

@@ -14,6 +14,7 @@
 #include "encodings/canonical.h"
 #include "encodings/cost.h"
 #include "encodings/encoding.h"
+#include "tests/encodings/cell_file.h"
 #include "tests/encodings/space_text.h"
 
 namespace detol {
@@ -24,19 +25,6 @@ using nlohmann::json;
 const EncodingRow& cell_row() {
   return *find_row(encodings(), "cell");
 }
-
-// A file whose architecture has these sections `cell` and `macro`.
-std::string cell_file(const std::string& cell, const std::string& macro = "{}") {
-  return fmt::format(
-      "version: 1\nstudy: s\ndata: {{format: idx, path: /data}}\n"
-      "architecture: {{type: cell, cell: {}, macro: {}}}\n"
-      "training: {{epochs: 2}}\nobjectives: [{{metric: val_loss, direction: minimize}}]\n",
-      cell, macro);
-}
-
-const std::string kNb201Cell =
-    "{nodes: 4, edges: op_on_edge, "
-    "operations: [none, skip_connect, nor_conv_1x1, nor_conv_3x3, avg_pool_3x3]}";
 
 const std::vector<std::string> kNb201Operations = {"none", "skip_connect", "nor_conv_1x1",
                                                    "nor_conv_3x3", "avg_pool_3x3"};
