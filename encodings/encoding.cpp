@@ -5,6 +5,7 @@
 #include "encodings/cell.h"
 #include "encodings/cgp.h"
 #include "encodings/chain.h"
+#include "encodings/graph.h"
 
 namespace detol {
 
@@ -16,6 +17,8 @@ std::span<const EncodingRow> encodings() {
                   cell_schema(), imply_cell, decode_cell, cell_key},
       EncodingRow{"cgp", "Cartesian genetic programming: blocks and joins on a grid, freely wired",
                   cgp_schema(), imply_cgp, decode_cgp},
+      EncodingRow{"graph", "a free graph of operations, alone or repeated in a fixed skeleton",
+                  graph_schema(), imply_graph, decode_graph, graph_key},
   };
   return kEncodings;
 }

@@ -1,0 +1,47 @@
+// The keys of `architecture` under `type: graph`.
+
+#include <array>
+
+#include "encodings/ends.h"
+#include "encodings/graph.h"
+#include "encodings/graph_operations.h"
+#include "encodings/wiring.h"
+
+namespace detol {
+namespace {
+
+using Words = std::string_view;
+using enum FieldKind;
+
+constexpr auto kOperationWords = [] {
+  std::array<Words, kVertexOperations.size()> words;
+  for (std::size_t i = 0; i < words.size(); ++i) words[i] = kVertexOperations[i].name;
+  return words;
+}();
+
+constexpr std::array<Words, 4> kJoins = {"add", "concat", "per_node", "nasbench101"};
+constexpr auto kMostNodes = static_cast<double>(Wiring::kMostVertices);
+
+constexpr std::array kGraph = {
+    Field{.key = "nodes", .kind = kInt, .required = true, .low = 2, .high = kMostNodes},
+    Field{.key = "edges", .kind = kInt, .low = 1, .high = kMostNodes * (kMostNodes - 1) / 2},
+    Field{.key = "operations", .kind = kWords, .required = true, .words = kOperationWords},
+    Field{.key = "join", .kind = kWord, .words = kJoins}};
+
+constexpr std::array kMacro = {
+    Field{.key = "cells_per_stage", .kind = kInt, .may_be_domain = true, .low = 1, .high = 64},
+    Field{.key = "stages", .kind = kInt, .may_be_domain = true, .low = 1, .high = 8},
+    Field{.key = "channels", .kind = kInt, .may_be_domain = true, .low = 1, .high = 4096},
+    Field{.key = "stem_stride", .kind = kInt, .may_be_domain = true, .low = 1, .high = 8}};
+
+}  // namespace
+
+std::span<const Field> graph_schema() {
+  static const std::array kFields = {
+      Field{.key = "graph", .kind = kSection, .required = true, .children = kGraph},
+      Field{.key = "macro", .kind = kSection, .children = kMacro},
+      Field{.key = "head", .kind = kSection, .children = head_fields()}};
+  return kFields;
+}
+
+}  // namespace detol

@@ -1,0 +1,44 @@
+#pragma once
+
+// Wiring: a directed acyclic graph over numbered vertices, every edge from a lower to a higher one;
+// vertex 0 is the input, the last the output. A value type. Private to this folder.
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace detol {
+
+class Wiring {
+ public:
+  static constexpr std::size_t kMostVertices = 32;
+  using Vertices = std::uint32_t;  // a set: bit v for vertex v
+
+  struct Edge {
+    std::size_t from, to;
+  };
+
+  // REQUIRES: 2 <= vertices <= kMostVertices.
+  explicit Wiring(std::size_t vertices) : size_(vertices) {}
+
+  std::size_t size() const { return size_; }
+  bool has(Edge edge) const { return contains(inputs_[edge.to], edge.from); }
+  void set(Edge edge, bool present);
+
+  Vertices reached() const;  // from the input, itself included
+  Vertices leading() const;  // to the output, itself included
+  Vertices used() const { return reached() & leading(); }
+  bool is_connected() const { return contains(reached(), size_ - 1); }
+
+  // The edges on paths from input to output, by `to`, then `from`.
+  std::vector<Edge> used_edges() const;
+
+  static bool contains(Vertices set, std::size_t vertex) { return ((set >> vertex) & 1U) != 0; }
+
+ private:
+  std::size_t size_;
+  std::array<Vertices, kMostVertices> inputs_{};  // of each vertex
+};
+
+}  // namespace detol
