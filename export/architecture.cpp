@@ -69,10 +69,12 @@ struct IntegerField {
   const char* name;
   std::int64_t Layer::*member;
 };
-constexpr std::array kIntegers = {
-    IntegerField{"channels", &Layer::channels}, IntegerField{"kernel", &Layer::kernel},
-    IntegerField{"stride", &Layer::stride}, IntegerField{"groups", &Layer::groups},
-    IntegerField{"dilation", &Layer::dilation}};
+constexpr std::array kIntegers = {IntegerField{"channels", &Layer::channels},
+                                  IntegerField{"kernel", &Layer::kernel},
+                                  IntegerField{"kernel_height", &Layer::kernel_height},
+                                  IntegerField{"stride", &Layer::stride},
+                                  IntegerField{"groups", &Layer::groups},
+                                  IntegerField{"dilation", &Layer::dilation}};
 
 Result<Layer> layer_from(const json& described, const std::string& name) {
   Layer layer;

@@ -69,6 +69,7 @@ std::vector<std::pair<std::string, std::string>> settings_of(const Layer& layer)
   };
   number("channels", layer.channels, plain.channels);
   number("kernel", layer.kernel, plain.kernel);
+  number("kernel_height", layer.kernel_height, plain.kernel_height);
   number("stride", layer.stride, plain.stride);
   number("groups", layer.groups, plain.groups);
   number("dilation", layer.dilation, plain.dilation);

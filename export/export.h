@@ -4,8 +4,8 @@
 // equal models give equal bytes. Nothing here is shared: every function may be called from
 // any thread.
 //
-//   onnx         ONNX opset 13. Input `input`: N x C x H x W floats, pixels in [0, 1] (bytes /
-//   255);
+//   onnx         ONNX opset 13, with layer norm 17. Input `input`: N x C x H x W floats, pixels in
+//   [0, 1] (bytes / 255);
 //                the normalisation is the graph's first two nodes. Output `logits`: N x classes.
 //                Nodes and weights carry the network's names. The metadata says all this again,
 //                with the class names and the model's properties (export/README.md).

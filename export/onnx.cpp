@@ -3,7 +3,9 @@
 //   - SiLU is x * sigmoid(x), which opset 13 has no name for;
 //   - dropout is there, and does nothing at inference, which is how ONNX means it;
 //   - our vectors are C x 1 x 1 everywhere, ONNX's dense layers want N x C: a Flatten or an
-//     Unsqueeze called <input>.matrix or <input>.image stands where the two meet.
+//     Unsqueeze called <input>.matrix or <input>.image stands where the two meet;
+//   - ONNX's layer norm is over the last axis: for a vector that is the matrix N x C, an image is
+//     transposed to channels last before it and back after it.
 // onnx_reader.cpp reads all this back.
 // The format: https://github.com/onnx/onnx/blob/main/docs/IR.md and Operators.md.
 
@@ -26,7 +28,18 @@
 namespace detol {
 namespace {
 
-constexpr int kIrVersion = 7;
+// The oldest that knows the operators: IR 7 is of operator set 13, IR 8 of set 17.
+struct Versions {
+  int ir, operators;
+};
+
+Versions versions_of(const Network& network) {
+  const auto is_layer_norm = [](const Node& node) {
+    return node.layer.kind == LayerKind::kLayerNorm;
+  };
+  const bool has_layer_norm = std::ranges::any_of(network.nodes(), is_layer_norm);
+  return has_layer_norm ? Versions{8, kOnnxNormOpset} : Versions{7, kOnnxOpset};
+}
 
 static_assert(std::endian::native == std::endian::little, "raw_data is little-endian");
 
@@ -163,6 +176,11 @@ class GraphWriter {
         return {node.name};
       case LayerKind::kDropout:
         return dropout(node, first);
+      case LayerKind::kConcat:
+        set_int(add("Concat", node.name, images(node)), "axis", 1);
+        return {node.name};
+      case LayerKind::kLayerNorm:
+        return layer_norm(node, first);
     }
     return first;
   }
@@ -176,9 +194,9 @@ class GraphWriter {
   // Convolution's and pooling's windows; ONNX's average pooling does not count padding either.
   static Edge windowed(onnx::NodeProto& added, const Node& node) {
     const Layer& layer = node.layer;
-    const std::int64_t padding = (layer.kernel - 1) * layer.dilation / 2;
-    set_ints(added, "kernel_shape", {layer.kernel, layer.kernel});
-    set_ints(added, "pads", {padding, padding, padding, padding});
+    const std::int64_t above = padding_above(layer), beside = padding_beside(layer);
+    set_ints(added, "kernel_shape", {height_of(layer), layer.kernel});
+    set_ints(added, "pads", {above, beside, above, beside});
     set_ints(added, "strides", {layer.stride, layer.stride});
     return {node.name};
   }
@@ -204,6 +222,27 @@ class GraphWriter {
     add_weights(inputs, 4);
     set_float(add("BatchNormalization", node.name, inputs), "epsilon", kOnnxEpsilon);
     return {node.name};
+  }
+
+  Edge layer_norm(const Node& node, const Edge& input) {
+    const bool is_vector = node.shape.height * node.shape.width == 1;
+    Names inputs{is_vector ? as_matrix(input).name : as_channels_last(input)};
+    add_weights(inputs, 2);
+    onnx::NodeProto& added = add("LayerNormalization", node.name, inputs);
+    set_int(added, "axis", -1);
+    set_float(added, "epsilon", kOnnxEpsilon);
+    if (is_vector) return {node.name, true};
+    const std::string name = node.name + ".channels_first";
+    set_ints(add("Transpose", name, {node.name}), "perm", kToChannelsFirst);
+    return {name};
+  }
+
+  // REQUIRES: no matrix.
+  std::string as_channels_last(const Edge& edge) {
+    const std::string name = edge.name + ".channels_last";
+    if (converted_.insert(name).second)
+      set_ints(add("Transpose", name, {edge.name}), "perm", kToChannelsLast);
+    return name;
   }
 
   Edge activation(const Node& node, const Edge& input) {
@@ -248,7 +287,7 @@ class GraphWriter {
   const Model& model_;
   onnx::GraphProto& graph_;
   std::vector<Edge> edges_;          // by NodeId
-  std::set<std::string> converted_;  // matrices and images that exist already
+  std::set<std::string> converted_;  // an edge's other forms that exist already
   std::size_t next_weight_ = 0;      // weights come in the order of the nodes
 };
 
@@ -296,11 +335,12 @@ Result<std::string> onnx_bytes(const Model& model) {
                                                 bytes_of(model.weights)));
   }
   onnx::ModelProto proto;
-  proto.set_ir_version(kIrVersion);
+  const Versions versions = versions_of(model.network);
+  proto.set_ir_version(versions.ir);
   proto.set_producer_name("detol");
   onnx::OperatorSetIdProto& operators = *proto.add_opset_import();
   operators.set_domain("");
-  operators.set_version(kOnnxOpset);
+  operators.set_version(versions.operators);
   proto.mutable_graph()->set_name("network");
   GraphWriter(model, *proto.mutable_graph()).write();
   describe(model, proto);

@@ -2,9 +2,20 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "core/table.h"
 
 namespace detol {
+namespace {
+
+using Integers = std::vector<std::int64_t>;
+
+tl::unexpected<Error> refuse(const std::string& what) {
+  return fail(ErrorCode::kInput, what);
+}
+
+}  // namespace
 
 OnnxAttributes::OnnxAttributes(const onnx::NodeProto& node) {
   for (const onnx::AttributeProto& attribute : node.attribute()) {
@@ -39,6 +50,28 @@ std::vector<std::int64_t> OnnxAttributes::integers(std::string_view name,
   const auto* attribute = take(name, onnx::AttributeProto::INTS);
   if (attribute == nullptr) return otherwise;
   return {attribute->ints().begin(), attribute->ints().end()};
+}
+
+Result<void> OnnxAttributes::window(Layer& layer) {
+  const Integers kernel = integers("kernel_shape", {height_of(layer), layer.kernel});
+  const Integers strides = integers("strides", {1, 1});
+  const Integers dilations = integers("dilations", {1, 1});
+  const Integers pads = integers("pads", {0, 0, 0, 0});
+  for (const Integers& pair : {kernel, strides, dilations}) {
+    // Beyond 1024 no layer goes; here it keeps the padding's product small.
+    if (pair.size() != 2 || std::ranges::min(pair) < 1 || std::ranges::max(pair) > 1024)
+      return refuse("its kernel, strides and dilations must be pairs of 1 to 1024");
+  }
+  if (strides[0] != strides[1] || dilations[0] != dilations[1])
+    return refuse("its strides and dilations must be square");
+  layer.kernel_height = kernel[0];
+  layer.kernel = kernel[1];
+  layer.stride = strides[0];
+  layer.dilation = dilations[0];
+  const std::int64_t above = padding_above(layer), beside = padding_beside(layer);
+  if (pads == Integers{above, beside, above, beside}) return {};
+  return refuse(
+      fmt::format("its padding must be {} above and below, {} left and right", above, beside));
 }
 
 void OnnxAttributes::must_be(std::string_view name, std::int64_t value, std::int64_t by_default) {

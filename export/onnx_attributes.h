@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "core/result.h"
+#include "encodings/layer.h"
 
 namespace detol {
 
@@ -23,6 +24,10 @@ class OnnxAttributes {
   std::int64_t integer(std::string_view name, std::int64_t otherwise);
   float number(std::string_view name, float otherwise);
   std::vector<std::int64_t> integers(std::string_view name, std::vector<std::int64_t> otherwise);
+
+  // Kernel, stride, dilation and padding, as the writer writes those of a window. Errors (kInput):
+  // windows that detol does not have.
+  Result<void> window(Layer& layer);
 
   // Has the value, or none where that is the operator's default.
   void must_be(std::string_view name, std::int64_t value, std::int64_t by_default);

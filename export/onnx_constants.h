@@ -16,7 +16,12 @@
 namespace detol {
 
 inline constexpr int kOnnxOpset = 13;
-inline constexpr float kOnnxEpsilon = 1e-5f;  // of kBatchNorm, encodings/layer.h
+inline constexpr int kOnnxNormOpset = 17;     // of networks with layer norm, which is new there
+inline constexpr float kOnnxEpsilon = 1e-5f;  // of both norms, encodings/layer.h
+
+// The extents of a transposed tensor, by those of N x C x H x W and of N x H x W x C.
+inline const std::vector<std::int64_t> kToChannelsLast = {0, 2, 3, 1};
+inline const std::vector<std::int64_t> kToChannelsFirst = {0, 3, 1, 2};
 
 class OnnxConstants {
  public:

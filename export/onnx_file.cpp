@@ -20,8 +20,11 @@ tl::unexpected<Error> refuse(const std::string& what) {
 
 Result<void> check_header(const onnx::ModelProto& proto) {
   const bool one_set = proto.opset_import_size() == 1 && proto.opset_import(0).domain().empty();
-  if (!one_set || proto.opset_import(0).version() != kOnnxOpset)
-    return refuse(fmt::format("it is not written for ONNX's operator set {}", kOnnxOpset));
+  const auto version = one_set ? proto.opset_import(0).version() : 0;
+  if (version != kOnnxOpset && version != kOnnxNormOpset) {
+    return refuse(fmt::format("it is not written for ONNX's operator set {} or {}", kOnnxOpset,
+                              kOnnxNormOpset));
+  }
   if (proto.functions_size() != 0 || proto.graph().sparse_initializer_size() != 0)
     return refuse("it has functions or sparse tensors, which detol does not write");
   return {};

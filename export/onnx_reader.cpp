@@ -17,6 +17,7 @@
 #include "export/architecture.h"
 #include "export/onnx_attributes.h"
 #include "export/onnx_constants.h"
+#include "export/onnx_edges.h"
 
 namespace detol {
 namespace {
@@ -26,16 +27,6 @@ using Integers = std::vector<std::int64_t>;
 tl::unexpected<Error> refuse(const std::string& what) {
   return fail(ErrorCode::kInput, what);
 }
-
-// What a name of the graph stands for: a node of the network, as N x C x H x W or as N x C.
-struct Edge {
-  NodeId node = 0;
-  bool is_matrix = false;
-};
-
-struct Normalisation {
-  std::vector<float> mean, deviation;
-};
 
 // Shape and name of the graph's only input.
 struct Input {
@@ -49,7 +40,8 @@ class GraphReader {
       : graph_(graph),
         constants_(std::move(constants)),
         input_(std::move(input)),
-        builder_(input_.shape) {}
+        builder_(input_.shape),
+        edges_(builder_) {}
 
   Result<void> read(Model& model) {
     if (graph_.node_size() < 2) return refuse("its graph has no nodes that normalise the input");
@@ -71,7 +63,7 @@ class GraphReader {
 
  private:
   using Node = onnx::NodeProto;
-  using Operation = Result<Edge> (GraphReader::*)(const Node&);
+  using Operation = Result<OnnxEdge> (GraphReader::*)(const Node&);
   struct OperationRow {
     std::string_view name;
     int fewest_inputs, most_inputs;
@@ -92,7 +84,7 @@ class GraphReader {
     const Integers shape{1, input_.shape.channels, 1, 1};
     DETOL_ASSIGN(model.mean, constants_.floats(centre.input(1), shape));
     DETOL_ASSIGN(model.deviation, constants_.floats(divide.input(1), shape));
-    edges_[divide.output(0)] = {builder_.input(), false};
+    edges_.emplace(divide.output(0), {builder_.input()});
     return {};
   }
 
@@ -103,41 +95,13 @@ class GraphReader {
     if (node.input_size() < row->fewest_inputs || node.input_size() > row->most_inputs)
       return refuse(fmt::format("{} with {} inputs", row->name, node.input_size()));
     if (node.output_size() != 1) return refuse(fmt::format("{} outputs", node.output_size()));
-    DETOL_ASSIGN(const Edge edge, (this->*row->read)(node));
-    if (edges_.emplace(node.output(0), edge).second) return {};
+    DETOL_ASSIGN(const OnnxEdge edge, (this->*row->read)(node));
+    if (edges_.emplace(node.output(0), edge)) return {};
     return refuse(fmt::format("{} is computed twice", in_quotes(node.output(0))));
   }
 
-  Result<Edge> edge(const Node& node, int slot) const {
-    const auto found = edges_.find(node.input(slot));
-    if (found != edges_.end()) return found->second;
-    return refuse(
-        fmt::format("it reads {}, which no node before it computes", in_quotes(node.input(slot))));
-  }
-
-  Result<Edge> image(const Node& node, int slot = 0) const {
-    DETOL_ASSIGN(const Edge found, edge(node, slot));
-    if (!found.is_matrix) return found;
-    return refuse(fmt::format("it reads the matrix {} as images", in_quotes(node.input(slot))));
-  }
-
-  Result<Edge> matrix(const Node& node) const {
-    DETOL_ASSIGN(const Edge found, edge(node, 0));
-    if (found.is_matrix) return found;
-    return refuse(fmt::format("it reads the images {} as a matrix", in_quotes(node.input(0))));
-  }
-
-  // For operators to which both are the same: then a matrix must be one to us too.
-  Result<Edge> either(const Node& node) const {
-    DETOL_ASSIGN(const Edge found, edge(node, 0));
-    const Shape& shape = builder_.shape(found.node);
-    if (!found.is_matrix || shape.height * shape.width == 1) return found;
-    return refuse(
-        fmt::format("it reads {} flat, which only dense layers do", in_quotes(node.input(0))));
-  }
-
-  Edge add(const Node& node, const Layer& layer, std::vector<NodeId> inputs, bool is_matrix) {
-    return {builder_.add(layer, std::move(inputs), node.name()), is_matrix};
+  OnnxEdge add(const Node& node, const Layer& layer, std::vector<NodeId> inputs, bool is_matrix) {
+    return {builder_.add(layer, std::move(inputs), node.name()), is_matrix, false};
   }
 
   // The layer's tensors are the node's inputs from 1 on, in the order of parameters_of().
@@ -159,43 +123,24 @@ class GraphReader {
     return refuse(fmt::format("its weight has {} extents instead of {}", shape.size(), rank));
   }
 
-  // Kernel, stride and padding, as windowed() in onnx.cpp writes them.
-  static Result<void> read_window(OnnxAttributes& attributes, Layer& layer) {
-    const Integers kernel = attributes.integers("kernel_shape", {layer.kernel, layer.kernel});
-    const Integers strides = attributes.integers("strides", {1, 1});
-    const Integers dilations = attributes.integers("dilations", {1, 1});
-    const Integers pads = attributes.integers("pads", {0, 0, 0, 0});
-    for (const Integers& pair : {kernel, strides, dilations}) {
-      // Beyond 1024 no layer goes; here it keeps the padding's product small.
-      if (pair.size() != 2 || pair[0] != pair[1] || pair[0] < 1 || pair[0] > 1024)
-        return refuse("its kernel, strides and dilations must be square, of 1 to 1024");
-    }
-    layer.kernel = kernel[0];
-    layer.stride = strides[0];
-    layer.dilation = dilations[0];
-    const std::int64_t padding = (layer.kernel - 1) * layer.dilation / 2;
-    if (pads != Integers(4, padding))
-      return refuse(fmt::format("its padding must be {} on every side", padding));
-    return {};
-  }
-
-  Result<Edge> conv(const Node& node) {
-    DETOL_ASSIGN(const Edge x, image(node));
+  Result<OnnxEdge> conv(const Node& node) {
+    DETOL_ASSIGN(const OnnxEdge x, edges_.image(node, 0));
     DETOL_ASSIGN(const Integers shape, extents(node, 4));
     Layer layer{.kind = LayerKind::kConv,
                 .channels = shape[0],
-                .kernel = shape[2],
+                .kernel = shape[3],
+                .kernel_height = shape[2],
                 .bias = node.input_size() == 3};
     OnnxAttributes attributes(node);
-    DETOL_TRY(read_window(attributes, layer));
+    DETOL_TRY(attributes.window(layer));
     layer.groups = attributes.integer("group", 1);
     DETOL_TRY(attributes.finish());
     DETOL_TRY(take_weights(node, {"weight", "bias"}));
     return add(node, layer, {x.node}, false);
   }
 
-  Result<Edge> dense(const Node& node) {
-    DETOL_ASSIGN(const Edge x, matrix(node));
+  Result<OnnxEdge> dense(const Node& node) {
+    DETOL_ASSIGN(const OnnxEdge x, edges_.matrix(node));
     DETOL_ASSIGN(const Integers shape, extents(node, 2));
     OnnxAttributes attributes(node);
     attributes.must_be("transB", 1, 0);
@@ -206,8 +151,8 @@ class GraphReader {
     return add(node, layer, {x.node}, true);
   }
 
-  Result<Edge> batch_norm(const Node& node) {
-    DETOL_ASSIGN(const Edge x, image(node));
+  Result<OnnxEdge> batch_norm(const Node& node) {
+    DETOL_ASSIGN(const OnnxEdge x, edges_.image(node, 0));
     OnnxAttributes attributes(node);
     const float epsilon = attributes.number("epsilon", kOnnxEpsilon);
     DETOL_TRY(attributes.finish());
@@ -216,24 +161,54 @@ class GraphReader {
     return add(node, {.kind = LayerKind::kBatchNorm}, {x.node}, false);
   }
 
-  Result<Edge> activation(const Node& node, Activation function) {
-    DETOL_ASSIGN(const Edge x, either(node));
+  // Of a vector as a matrix, or of an image whose channels come last.
+  Result<OnnxEdge> layer_norm(const Node& node) {
+    DETOL_ASSIGN(const OnnxEdge x, edges_.any(node, 0));
+    if (!x.is_channels_last) {
+      DETOL_TRY(edges_.matrix(node));
+      DETOL_TRY(edges_.either(node));
+    }
+    OnnxAttributes attributes(node);
+    const float epsilon = attributes.number("epsilon", kOnnxEpsilon);
+    attributes.must_be("axis", -1, -1);
+    DETOL_TRY(attributes.finish());
+    if (epsilon != kOnnxEpsilon) return refuse(fmt::format("epsilon is {}, not 1e-5", epsilon));
+    DETOL_TRY(take_weights(node, {"gamma", "beta"}));
+    OnnxEdge made = add(node, {.kind = LayerKind::kLayerNorm}, {x.node}, x.is_matrix);
+    made.is_channels_last = x.is_channels_last;
+    return made;
+  }
+
+  // To channels last and back.
+  Result<OnnxEdge> transpose(const Node& node) {
+    DETOL_ASSIGN(const OnnxEdge x, edges_.any(node, 0));
+    OnnxAttributes attributes(node);
+    const Integers order = attributes.integers("perm", {});
+    DETOL_TRY(attributes.finish());
+    const Integers& expected = x.is_channels_last ? kToChannelsFirst : kToChannelsLast;
+    if (x.is_matrix || order != expected)
+      return refuse("it moves other axes than the channels of images");
+    return OnnxEdge{x.node, false, !x.is_channels_last};
+  }
+
+  Result<OnnxEdge> activation(const Node& node, Activation function) {
+    DETOL_ASSIGN(const OnnxEdge x, edges_.either(node));
     DETOL_TRY(OnnxAttributes(node).finish());
     return add(node, {.kind = LayerKind::kActivation, .activation = function}, {x.node},
                x.is_matrix);
   }
-  Result<Edge> relu(const Node& node) { return activation(node, Activation::kRelu); }
-  Result<Edge> sigmoid(const Node& node) {
-    DETOL_ASSIGN(const Edge made, activation(node, Activation::kSigmoid));
-    sigmoid_of_[made.node] = edges_.at(node.input(0)).node;
+  Result<OnnxEdge> relu(const Node& node) { return activation(node, Activation::kRelu); }
+  Result<OnnxEdge> sigmoid(const Node& node) {
+    DETOL_ASSIGN(const OnnxEdge made, activation(node, Activation::kSigmoid));
+    sigmoid_of_[made.node] = edges_.find(node.input(0))->node;
     return made;
   }
 
   // SiLU is the one multiplication of a tensor with its own sigmoid that has this name; the
   // sigmoid itself then leads nowhere and the builder drops it.
-  Result<Edge> multiply(const Node& node) {
-    DETOL_ASSIGN(const Edge x, edge(node, 0));
-    DETOL_ASSIGN(const Edge y, edge(node, 1));
+  Result<OnnxEdge> multiply(const Node& node) {
+    DETOL_ASSIGN(const OnnxEdge x, edges_.first_channels(node, 0));
+    DETOL_ASSIGN(const OnnxEdge y, edges_.first_channels(node, 1));
     const auto sigmoid = sigmoid_of_.find(y.node);
     const bool is_silu = node.input(1) == node.name() + ".sigmoid" &&
                          sigmoid != sigmoid_of_.end() && sigmoid->second == x.node;
@@ -243,64 +218,68 @@ class GraphReader {
     return add(node, {.kind = LayerKind::kScale}, {x.node, y.node}, false);
   }
 
-  Result<Edge> sum(const Node& node) {
-    std::vector<NodeId> inputs;
-    for (int slot = 0; slot < node.input_size(); ++slot) {
-      DETOL_ASSIGN(const Edge x, image(node, slot));
-      inputs.push_back(x.node);
-    }
+  Result<OnnxEdge> sum(const Node& node) {
+    DETOL_ASSIGN(std::vector<NodeId> inputs, edges_.images(node));
     DETOL_TRY(OnnxAttributes(node).finish());
     return add(node, {.kind = LayerKind::kAdd}, std::move(inputs), false);
   }
 
-  Result<Edge> pool(const Node& node, LayerKind kind, std::string_view option) {
-    DETOL_ASSIGN(const Edge x, image(node));
+  Result<OnnxEdge> concat(const Node& node) {
+    DETOL_ASSIGN(std::vector<NodeId> inputs, edges_.images(node));
+    OnnxAttributes attributes(node);
+    attributes.must_be("axis", 1, 0);
+    DETOL_TRY(attributes.finish());
+    return add(node, {.kind = LayerKind::kConcat}, std::move(inputs), false);
+  }
+
+  Result<OnnxEdge> pool(const Node& node, LayerKind kind, std::string_view option) {
+    DETOL_ASSIGN(const OnnxEdge x, edges_.image(node, 0));
     Layer layer{.kind = kind};
     OnnxAttributes attributes(node);
-    DETOL_TRY(read_window(attributes, layer));
+    DETOL_TRY(attributes.window(layer));
     attributes.must_be("ceil_mode", 0, 0);
     attributes.must_be(option, 0, 0);
     DETOL_TRY(attributes.finish());
     if (layer.dilation != 1) return refuse("detol's pooling has no dilation");
     return add(node, layer, {x.node}, false);
   }
-  Result<Edge> max_pool(const Node& node) {
+  Result<OnnxEdge> max_pool(const Node& node) {
     return pool(node, LayerKind::kMaxPool, "storage_order");
   }
-  Result<Edge> avg_pool(const Node& node) {
+  Result<OnnxEdge> avg_pool(const Node& node) {
     return pool(node, LayerKind::kAvgPool, "count_include_pad");
   }
 
-  Result<Edge> global_avg_pool(const Node& node) {
-    DETOL_ASSIGN(const Edge x, image(node));
+  Result<OnnxEdge> global_avg_pool(const Node& node) {
+    DETOL_ASSIGN(const OnnxEdge x, edges_.image(node, 0));
     DETOL_TRY(OnnxAttributes(node).finish());
     return add(node, {.kind = LayerKind::kGlobalAvgPool}, {x.node}, false);
   }
 
   // A layer of its own, or by its name only the step from images to a matrix before a dense one.
-  Result<Edge> flatten(const Node& node) {
+  Result<OnnxEdge> flatten(const Node& node) {
     OnnxAttributes attributes(node);
     attributes.must_be("axis", 1, 1);
     DETOL_TRY(attributes.finish());
     if (node.name() == node.input(0) + ".matrix") {
-      DETOL_ASSIGN(const Edge x, image(node));
-      return Edge{x.node, true};
+      DETOL_ASSIGN(const OnnxEdge x, edges_.image(node, 0));
+      return OnnxEdge{x.node, true, false};
     }
-    DETOL_ASSIGN(const Edge x, either(node));
+    DETOL_ASSIGN(const OnnxEdge x, edges_.either(node));
     return add(node, {.kind = LayerKind::kFlatten}, {x.node}, true);
   }
 
-  Result<Edge> unsqueeze(const Node& node) {
-    DETOL_ASSIGN(const Edge x, matrix(node));
-    DETOL_TRY(either(node));
+  Result<OnnxEdge> unsqueeze(const Node& node) {
+    DETOL_ASSIGN(const OnnxEdge x, edges_.matrix(node));
+    DETOL_TRY(edges_.either(node));
     DETOL_ASSIGN(const Integers axes, constants_.integers(node.input(1)));
     DETOL_TRY(OnnxAttributes(node).finish());
     if (axes != Integers{2, 3}) return refuse("its axes must be 2 and 3");
-    return Edge{x.node, false};
+    return OnnxEdge{x.node, false, false};
   }
 
-  Result<Edge> dropout(const Node& node) {
-    DETOL_ASSIGN(const Edge x, either(node));
+  Result<OnnxEdge> dropout(const Node& node) {
+    DETOL_ASSIGN(const OnnxEdge x, edges_.either(node));
     DETOL_ASSIGN(const double rate, constants_.scalar(node.input(1)));
     DETOL_TRY(OnnxAttributes(node).finish());
     if (!(rate >= 0 && rate < 1)) return refuse(fmt::format("its ratio is {}", rate));
@@ -309,10 +288,10 @@ class GraphReader {
 
   Result<NodeId> output() const {
     if (graph_.output_size() != 1) return refuse("its graph must have one output");
-    const auto found = edges_.find(graph_.output(0).name());
-    if (found == edges_.end() || !found->second.is_matrix)
+    const OnnxEdge* found = edges_.find(graph_.output(0).name());
+    if (found == nullptr || !found->is_matrix)
       return refuse("its output is no matrix that a node computes");
-    return found->second.node;
+    return found->node;
   }
 
   Result<Weights> weights_of(const Network& network) const {
@@ -331,7 +310,7 @@ class GraphReader {
   OnnxConstants constants_;
   const Input input_;
   NetworkBuilder builder_;
-  std::map<std::string, Edge, std::less<>> edges_;
+  OnnxEdges edges_;
   std::map<NodeId, NodeId> sigmoid_of_;                      // what it is the sigmoid of
   std::map<std::string, const onnx::TensorProto*> weights_;  // by the parameter's name
 };
@@ -353,6 +332,9 @@ std::span<const GraphReader::OperationRow> GraphReader::operations() {
       OperationRow{"Flatten", 1, 1, &Self::flatten},
       OperationRow{"Unsqueeze", 2, 2, &Self::unsqueeze},
       OperationRow{"Dropout", 2, 2, &Self::dropout},
+      OperationRow{"Concat", 2, kAny, &Self::concat},
+      OperationRow{"LayerNormalization", 3, 3, &Self::layer_norm},
+      OperationRow{"Transpose", 1, 1, &Self::transpose},
   };
   return kOperations;
 }

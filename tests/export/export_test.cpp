@@ -47,7 +47,7 @@ class Exporters : public ::testing::TestWithParam<ExporterRow> {
 };
 
 TEST_P(Exporters, VerifyEveryLayerKind) {
-  for (int kind = 0; kind <= static_cast<int>(testing::kLastKind); ++kind) {
+  for (int kind = 0; kind <= static_cast<int>(kLastLayerKind); ++kind) {
     const Model model = model_of(network_with(static_cast<LayerKind>(kind)));
     const Result<void> written = write(model, file());
     ASSERT_TRUE(written) << kind << ": " << written.error().message;

@@ -55,6 +55,28 @@ TEST(Onnx, KeepsDropoutWhichDoesNothingThere) {
   EXPECT_EQ(dropout.input_size(), 2);  // without the third, it does not train
 }
 
+TEST(Onnx, AsksForTheOldestOperatorSetThatHasItsOperators) {
+  for (int kind = 0; kind <= static_cast<int>(kLastLayerKind); ++kind) {
+    const onnx::ModelProto proto = exported(model_of(network_with(static_cast<LayerKind>(kind))));
+    const bool newer = static_cast<LayerKind>(kind) == LayerKind::kLayerNorm;
+    EXPECT_EQ(proto.opset_import(0).version(), newer ? 17 : 13) << kind;
+    EXPECT_EQ(proto.ir_version(), newer ? 8 : 7) << kind;
+  }
+}
+
+TEST(Onnx, WritesWindowsByTheirHeightAndWidth) {
+  NetworkBuilder b({2, 1, 9});
+  const Layer layer{
+      .kind = LayerKind::kConv, .channels = 3, .kernel = 5, .kernel_height = 1, .dilation = 2};
+  const Network network = b.build(b.add(layer, {b.input()})).value();
+  const onnx::NodeProto conv = exported(model_of(network)).graph().node(2);
+  std::map<std::string, std::vector<std::int64_t>> ints;
+  for (const auto& attribute : conv.attribute())
+    ints[attribute.name()] = {attribute.ints().begin(), attribute.ints().end()};
+  EXPECT_EQ(ints["kernel_shape"], (std::vector<std::int64_t>{1, 5}));
+  EXPECT_EQ(ints["pads"], (std::vector<std::int64_t>{0, 4, 0, 4}));
+}
+
 TEST(Onnx, EndsInLogitsAlsoAfterDropout) {
   NetworkBuilder b({1, 4, 4});
   const NodeId dense = b.add({.kind = LayerKind::kDense, .channels = 2}, {b.input()});

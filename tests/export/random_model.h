@@ -3,6 +3,8 @@
 // Random networks over every layer kind, in orders that no encoding would choose: shortcuts,
 // vectors in the middle, layers that read the same tensor twice.
 
+#include <algorithm>
+
 #include "tests/export/sample_models.h"
 
 namespace detol::testing {
@@ -41,6 +43,7 @@ class RandomNetwork {
     add({.kind = LayerKind::kConv,
          .channels = depthwise ? 2 * in : pick({4, 6}),
          .kernel = pick({1, 3, 5}),
+         .kernel_height = pick({0, 0, 1, 3}),
          .stride = pick({1, 1, 2}),
          .groups = depthwise ? in : 1,
          .dilation = pick({1, 2}),
@@ -57,6 +60,19 @@ class RandomNetwork {
     add({.kind = LayerKind::kAdd}, inputs);
   }
 
+  // x between whatever has its size.
+  void concat(NodeId x) {
+    const Shape& size = builder_.shape(x);
+    std::vector<NodeId> inputs;
+    for (const NodeId other : nodes_) {
+      const Shape& shape = builder_.shape(other);
+      const bool fits = shape.height == size.height && shape.width == size.width;
+      if (fits && shape.channels < 50 && rng_.chance(0.4)) inputs.push_back(other);
+    }
+    inputs.insert(inputs.begin() + static_cast<std::ptrdiff_t>(inputs.size() / 2), 2, x);
+    add({.kind = LayerKind::kConcat}, inputs);
+  }
+
   void scale(NodeId x) {
     const NodeId pooled = add({.kind = LayerKind::kGlobalAvgPool}, {x});
     const NodeId gate =
@@ -66,7 +82,8 @@ class RandomNetwork {
 
   void grow() {
     const NodeId x = source();
-    switch (rng_.below(10)) {
+    const Shape shape = builder_.shape(x);
+    switch (rng_.below(12)) {
       case 0:
       case 1:
         return conv(x);
@@ -82,13 +99,18 @@ class RandomNetwork {
         return scale(x);
       case 6:
         return void(add({.kind = rng_.chance(0.5) ? LayerKind::kMaxPool : LayerKind::kAvgPool,
-                         .kernel = pick({1, 3, 5}),
+                         .kernel = pick({1, 3, 5, std::min<std::int64_t>(2, shape.width)}),
+                         .kernel_height = pick({0, 1, std::min<std::int64_t>(4, shape.height)}),
                          .stride = pick({1, 2})},
                         {x}));
       case 7:
         return void(add({.kind = LayerKind::kDropout, .rate = rng_.uniform(0, 0.9)}, {x}));
       case 8:
         return void(add({.kind = LayerKind::kFlatten}, {x}));
+      case 9:
+        return concat(x);
+      case 10:
+        return void(add({.kind = LayerKind::kLayerNorm}, {x}));
       default:
         return void(dense(x));
     }

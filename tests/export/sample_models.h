@@ -7,8 +7,6 @@
 
 namespace detol::testing {
 
-inline constexpr LayerKind kLastKind = LayerKind::kDropout;
-
 // A network in which a layer of that kind does its work between a convolution and the head.
 inline Network network_with(LayerKind kind) {
   NetworkBuilder b({2, 6, 6});
@@ -23,6 +21,7 @@ inline Network network_with(LayerKind kind) {
   if (kind == LayerKind::kDense) layer.channels = 5;
   if (kind == LayerKind::kMaxPool || kind == LayerKind::kAvgPool) layer.kernel = layer.stride = 3;
   if (kind == LayerKind::kAdd) inputs = {x, x, x};
+  if (kind == LayerKind::kConcat) inputs = {x, x, x};
   if (kind == LayerKind::kScale) inputs = {x, pooled};
   if (kind == LayerKind::kDropout) layer.rate = 0.5;
   const NodeId worked = kind == LayerKind::kInput ? x : b.add(layer, inputs);
@@ -48,8 +47,17 @@ inline Network network_of_everything() {
   gate = b.add({.kind = LayerKind::kDense, .channels = 8}, {gate});
   x = b.add({.kind = LayerKind::kScale}, {x, act(Activation::kSigmoid, gate)});
   x = b.add({.kind = LayerKind::kAvgPool, .kernel = 3, .stride = 2}, {x});
+  const NodeId halved = b.add({.kind = LayerKind::kMaxPool, .kernel = 2, .stride = 2}, {wide});
+  const NodeId smaller =
+      b.add({.kind = LayerKind::kConv, .channels = 3, .kernel = 3, .kernel_height = 1, .stride = 2},
+            {wide});
+  x = b.add({.kind = LayerKind::kConcat}, {smaller, x});
+  x = b.add({.kind = LayerKind::kLayerNorm}, {x});
   x = b.add({.kind = LayerKind::kFlatten},
             {b.add({.kind = LayerKind::kDropout, .rate = 0.3}, {x})});
+  x = b.add({.kind = LayerKind::kDense, .channels = 6}, {x});
+  const NodeId pooled = b.add({.kind = LayerKind::kGlobalAvgPool}, {halved});
+  x = b.add({.kind = LayerKind::kConcat}, {b.add({.kind = LayerKind::kLayerNorm}, {x}), pooled});
   x = b.add({.kind = LayerKind::kBatchNorm},
             {b.add({.kind = LayerKind::kDense, .channels = 16, .bias = true}, {x})});
   return b.build(b.add({.kind = LayerKind::kDense, .channels = 4, .bias = true}, {x})).value();

@@ -1,0 +1,48 @@
+#pragma once
+
+// What the names of an ONNX graph from a stranger's file stand for, by name. Private to this
+// folder.
+
+#include <onnx/onnx_pb.h>
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "encodings/network.h"
+
+namespace detol {
+
+// A node of the network, as N x C x H x W, as N x C or as N x H x W x C.
+struct OnnxEdge {
+  NodeId node = 0;
+  bool is_matrix = false;
+  bool is_channels_last = false;
+};
+
+class OnnxEdges {
+ public:
+  explicit OnnxEdges(const NetworkBuilder& builder) : builder_(builder) {}  // which outlives this
+
+  // False if the name is taken.
+  bool emplace(const std::string& name, const OnnxEdge& edge);
+  // Null if nothing computes it.
+  const OnnxEdge* find(const std::string& name) const;
+
+  // What an ONNX node reads as its input `slot`. Errors of all (kInput): no node before it computes
+  // that, or it has another form.
+  Result<OnnxEdge> any(const onnx::NodeProto& node, int slot) const;
+  Result<OnnxEdge> first_channels(const onnx::NodeProto& node, int slot) const;
+  Result<OnnxEdge> image(const onnx::NodeProto& node, int slot) const;
+  Result<OnnxEdge> matrix(const onnx::NodeProto& node) const;
+  // For operators to which both are the same: then a matrix must be one to us too.
+  Result<OnnxEdge> either(const onnx::NodeProto& node) const;
+  // All inputs.
+  Result<std::vector<NodeId>> images(const onnx::NodeProto& node) const;
+
+ private:
+  const NetworkBuilder& builder_;
+  std::map<std::string, OnnxEdge, std::less<>> by_name_;
+};
+
+}  // namespace detol
