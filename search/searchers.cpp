@@ -16,6 +16,8 @@ constexpr std::array kSearchers = {
     SearcherRow{"reinforce",
                 "a recurrent controller says the choices one by one and learns which words pay",
                 make_reinforce},
+    SearcherRow{"qlearning", "Q-learning over the choices, epsilon-greedy, with replay (MetaQNN)",
+                make_qlearning},
     SearcherRow{"cgp", "(1 + lambda): one parent, replaced by any child as good; neutral drift",
                 make_cgp},
 };

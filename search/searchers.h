@@ -13,6 +13,8 @@ Result<std::unique_ptr<Searcher>> make_evolution(const Space& space,
                                                  const SearcherSettings& settings);
 Result<std::unique_ptr<Searcher>> make_reinforce(const Space& space,
                                                  const SearcherSettings& settings);
+Result<std::unique_ptr<Searcher>> make_qlearning(const Space& space,
+                                                 const SearcherSettings& settings);
 Result<std::unique_ptr<Searcher>> make_cgp(const Space& space, const SearcherSettings& settings);
 
 }  // namespace detol

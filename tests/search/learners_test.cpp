@@ -56,7 +56,7 @@ double chain(const Genome& genome) {
 
 Space sphere_space() {
   SpaceBuilder builder;
-  for (const char* axis : {"x0", "x1", "x2"}) builder.add_float(axis, -5, 10);
+  for (const char* axis : {"x0", "x1", "x2", "x3", "x4"}) builder.add_float(axis, -5, 10);
   return builder.build().value();
 }
 
@@ -207,7 +207,7 @@ TEST_P(Learner, GoldenRunOfAConditionalSpace) {
   testing_support::expect_golden(std::string(GetParam()) + "_conditional", trace);
 }
 
-INSTANTIATE_TEST_SUITE_P(All, Learner, testing::Values("reinforce"),
+INSTANTIATE_TEST_SUITE_P(All, Learner, testing::Values("reinforce", "qlearning"),
                          [](const auto& name) { return std::string(name.param); });
 
 TEST(Reinforce, RefusesImpossibleOptions) {
@@ -216,6 +216,31 @@ TEST(Reinforce, RefusesImpossibleOptions) {
   ASSERT_FALSE(searcher);
   EXPECT_EQ(searcher.error().message,
             "reinforce: entropy is '-1'; it must be a number from 0 to 10");
+}
+
+TEST(QLearning, ExploresAtRandomAtFirstAndGreedilyAtLast) {
+  const Space space = chain_space();
+  for (const bool at_first : {true, false}) {
+    const auto searcher = make_searcher("qlearning", space,
+                                        {.seed = 1,
+                                         .objectives = {minimize("loss")},
+                                         .options = {{"schedule", at_first ? "1000" : "1"}}})
+                              .value();
+    drive(*searcher, 0, 200, [](const Genome& g) { return g.text("c4") == "b" ? 0.0 : 1.0; });
+    int right = 0;
+    for (const Trial& trial : searcher->ask(1000, 200)) right += trial.genome.text("c4") == "b";
+    // 50 of 200 uniform draws; 185 greedy ones, of which one in ten is a guess.
+    EXPECT_EQ(right > 80, !at_first) << right;
+    EXPECT_EQ(right > 170, !at_first) << right;
+  }
+}
+
+TEST(QLearning, RefusesImpossibleOptions) {
+  const auto searcher = make_searcher(
+      "qlearning", Space(), {.objectives = {minimize("loss")}, .options = {{"rate", "fast"}}});
+  ASSERT_FALSE(searcher);
+  EXPECT_EQ(searcher.error().message,
+            "qlearning: rate is 'fast'; it must be a number from 1e-06 to 1");
 }
 
 }  // namespace

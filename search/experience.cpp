@@ -1,0 +1,42 @@
+#include "search/experience.h"
+
+#include <limits>
+
+namespace detol {
+namespace {
+
+constexpr int kTries = 20;  // sentences, then mutations, spent on one proposal to find a new one
+
+}  // namespace
+
+std::optional<std::size_t> Experience::tell(const Trial& trial, const Outcome& outcome) {
+  const double loss = loss_of(outcome);
+  const auto [place, is_new] = places_.try_emplace(trial.id, told_.size());
+  if (is_new) {
+    told_.push_back({space_.identity(trial.genome), decisions_.read(trial.genome), loss});
+    known_.insert(told_.back().identity);
+    return std::nullopt;
+  }
+  Told& earlier = told_[place->second];
+  if (earlier.loss == loss) return std::nullopt;
+  earlier.loss = loss;
+  return place->second;
+}
+
+Genome Experience::unheard(const std::function<Genome()>& speak, Rng& rng) const {
+  Genome genome = speak();
+  for (int i = 0; i < kTries && is_known(genome); ++i) genome = speak();
+  for (int i = 0; i < kTries && is_known(genome); ++i) genome = space_.mutate(genome, rng);
+  return genome;
+}
+
+double Experience::loss_of(const Outcome& outcome) const {
+  constexpr double kWorst = std::numeric_limits<double>::infinity();
+  const auto* measured = std::get_if<Measured>(&outcome);
+  if (measured == nullptr || measured->values.empty()) return kWorst;
+  const double value = measured->values.front();
+  if (value != value) return kWorst;
+  return direction_ == Direction::kMinimize ? value : -value;
+}
+
+}  // namespace detol
