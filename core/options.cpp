@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <charconv>
+#include <iterator>
 #include <optional>
+#include <sstream>
 
 #include "core/table.h"
 
@@ -40,6 +42,12 @@ double OptionReader::real(std::string_view name, double fallback, double low, do
   if (number && *number >= low && *number <= high) return *number;  // false for NaN
   refuse(name, *word, fmt::format("a number from {} to {}", low, high));
   return fallback;
+}
+
+std::vector<std::string> OptionReader::words(std::string_view name, std::string_view fallback) {
+  const std::string* given = word_for(name);
+  std::istringstream text(given == nullptr ? std::string(fallback) : *given);
+  return {std::istream_iterator<std::string>(text), {}};
 }
 
 const std::string* OptionReader::word_for(std::string_view name) {

@@ -32,6 +32,9 @@ class OptionReader {
   // A number in [low, high], as "0.05" or "5e-2"; otherwise as whole().
   double real(std::string_view name, double fallback, double low, double high);
 
+  // Words between blanks: "evolution local".
+  std::vector<std::string> words(std::string_view name, std::string_view fallback);
+
   // Errors (kInput): "asha: min_resource is '0'; it must be a whole number from 1 to 1000000",
   // or a given option that was never read, with a did-you-mean. Call it after the last read.
   Result<void> done() const;

@@ -59,6 +59,15 @@ TEST(Options, RefuseWhatIsNoNumberOfTheRange) {
   }
 }
 
+TEST(Options, AreWordsBetweenBlanks) {
+  const Given given = {{"members", " local  evolution "}, {"none", ""}};
+  OptionReader options("portfolio", given);
+  EXPECT_EQ(options.words("members", "random"), (std::vector<std::string>{"local", "evolution"}));
+  EXPECT_EQ(options.words("others", "a b"), (std::vector<std::string>{"a", "b"}));
+  EXPECT_TRUE(options.words("none", "a").empty());
+  EXPECT_TRUE(options.done());
+}
+
 TEST(Options, RefuseANameThatWasNeverRead) {
   const Given given = {{"popluation", "32"}};
   OptionReader options("evolution", given);

@@ -1,0 +1,261 @@
+// A portfolio of searchers: nobody knows beforehand which algorithm suits a space. Every trial goes
+// to a member whose recent trials paid off per unit of work, and every outcome is told to all
+// (Hoffman, Brochu and de Freitas, 2011, "Portfolio Allocation for Bayesian Optimization", UAI,
+// arXiv 1009.5419; credit over a sliding window as in Ansel et al., 2014, "OpenTuner", PACT).
+//
+// A trial pays off by the share of the window's trials that it is not worse than, to the power of
+// kPower: the best earns 1, the middle 0.06. Ranks know no units, one outlier cannot spoil them,
+// and the power asks for very good trials rather than a good average. A trial that failed or was
+// known before earns nothing. A member's credit is what its trials in the window earned over what
+// they cost: their work, as a multiple of the window's mean (one each where no work is known).
+//
+//   window: a 0.9, b 0.5, a 0.8, b 0.1 (minimised). b earned 1 + 0.75^4 = 1.32, a 0.5^4 + 0.25^4 =
+//   0.07. With what they began with: a (2.0 + 0.07) / (5 + 2), b (1.4 + 1.32) / (5 + 2); a gets
+//   0.38
+//
+// Both sides of that quotient begin with kPriorTrials imagined trials, better ones for members
+// that are named earlier, so that a search of thirty trials does not spend itself on finding out.
+// Members are drawn in proportion to the square of their credit, above a floor that everybody has:
+// what does not pay off early may do so late. They help each other: an initial draw counts for
+// all of them, and whoever improves something improves the best that anybody found.
+//
+// A stranger's trial (a warm start, a user's) earns nobody credit, but it is among the ranks. A
+// trial that is told again keeps its place in the window. Which member makes trial n is drawn from
+// stream n. Several objectives: ranks are of the first, as most members see no other.
+//
+// Price: a tell of every member, and sorting the window at each ask; 50 bytes per trial ever told.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "core/hash.h"
+#include "core/options.h"
+#include "core/rng.h"
+#include "core/table.h"
+#include "search/searchers.h"
+
+namespace detol {
+namespace {
+
+// The members unless `members` says otherwise, most trusted first.
+constexpr std::array<std::string_view, 2> kMembers = {"local", "evolution"};
+constexpr std::array<std::string_view, 3> kMembersOfMany = {"nsga2", "local", "evolution"};
+
+constexpr double kPower = 4;          // of the rank
+constexpr double kPriorTrials = 5;    // imagined of each member
+constexpr double kPriorReward = 0.4;  // of each imagined trial of the first member
+constexpr double kPriorRatio = 0.7;   // of the next member's imagined reward to this one's
+constexpr double kLeastCost = 0.1;    // of a trial that needed no training
+
+struct Member {
+  std::string_view name;
+  std::unique_ptr<Searcher> searcher;
+};
+
+// What a told trial says about who proposed it.
+struct Record {
+  std::size_t member = 0;  // the number of members: a stranger
+  double value = 0;        // smaller is better; NaN: nothing was learned
+  double work = 0;
+  bool is_repeat = false;  // of a candidate that was told before
+};
+
+struct Account {
+  double earned = 0;
+  double cost = 0;
+};
+
+bool is_less(double a, double b) {
+  return is_better(Direction::kMinimize, a, b);
+}
+
+class Portfolio final : public Searcher {
+ public:
+  Portfolio(Space space, const SearcherSettings& settings, std::vector<Member> members,
+            std::size_t window, double floor)
+      : space_(std::move(space)),
+        rng_(settings.seed),
+        sign_(settings.objectives.front().direction == Direction::kMinimize ? 1 : -1),
+        members_(std::move(members)),
+        window_(window),
+        floor_(floor) {}
+
+  std::vector<Trial> ask(TrialId first_id, int count) override {
+    const std::vector<double> shares = shares_of(accounts());
+    std::vector<Trial> trials;
+    for (int i = 0; i < count; ++i) {
+      const TrialId id = first_id + static_cast<TrialId>(i);
+      for (Trial& trial : propose(id, drawn_from(shares, id))) trials.push_back(std::move(trial));
+    }
+    return trials;
+  }
+
+  void tell(const Trial& trial, const Outcome& outcome) override {
+    for (const Member& member : members_) member.searcher->tell(trial, outcome);
+    const auto [at, is_new] = places_.try_emplace(trial.id, records_.size());
+    if (is_new)
+      records_.push_back({.is_repeat = !known_.insert(space_.identity(trial.genome)).second});
+    record(trial, outcome, records_[at->second]);
+  }
+
+ private:
+  // Of this member, or if it has nothing to propose, of the next that has.
+  std::vector<Trial> propose(TrialId id, std::size_t first) const {
+    for (std::size_t i = 0; i < members_.size(); ++i) {
+      const Member& member = members_[(first + i) % members_.size()];
+      std::vector<Trial> trials = member.searcher->ask(id, 1);
+      for (Trial& trial : trials) trial.proposer = member.name;
+      if (!trials.empty()) return trials;
+    }
+    return {};
+  }
+
+  std::size_t drawn_from(const std::vector<double>& shares, TrialId id) const {
+    double left = rng_.split(id).split(hash64("member")).uniform();
+    for (std::size_t i = 0; i + 1 < shares.size(); ++i) {
+      if (left < shares[i]) return i;
+      left -= shares[i];
+    }
+    return shares.size() - 1;
+  }
+
+  std::vector<double> shares_of(const std::vector<Account>& accounts) const {
+    std::vector<double> shares;
+    double sum = 0;
+    for (const Account& account : accounts) {
+      const double credit = account.earned / account.cost;
+      sum += shares.emplace_back(credit * credit);
+    }
+    const double free = 1 - floor_ * static_cast<double>(shares.size());
+    for (double& share : shares) share = floor_ + free * share / sum;
+    return shares;
+  }
+
+  std::vector<Account> accounts() const {
+    std::vector<Account> accounts;
+    double reward = kPriorReward;
+    for (std::size_t i = 0; i < members_.size(); ++i, reward *= kPriorRatio)
+      accounts.push_back({.earned = kPriorTrials * reward, .cost = kPriorTrials});
+    const auto window = std::span(records_).last(std::min(window_, records_.size()));
+    const std::vector<double> values = sorted_values(window);
+    const double mean_work = mean_work_of(window);
+    for (const Record& record : window) {
+      if (record.member == members_.size()) continue;
+      accounts[record.member].earned += reward_of(record, values);
+      accounts[record.member].cost += cost_of(record, mean_work);
+    }
+    return accounts;
+  }
+
+  static std::vector<double> sorted_values(std::span<const Record> window) {
+    std::vector<double> values;
+    for (const Record& record : window) values.push_back(record.value);
+    std::ranges::sort(values, is_less);
+    return values;
+  }
+
+  static double mean_work_of(std::span<const Record> window) {
+    double work = 0, trained = 0;
+    for (const Record& record : window) {
+      work += record.work;
+      trained += record.work > 0 ? 1 : 0;
+    }
+    return trained == 0 ? 0 : work / trained;
+  }
+
+  static double reward_of(const Record& record, const std::vector<double>& values) {
+    if (record.is_repeat || record.value != record.value) return 0;
+    const auto better = std::ranges::lower_bound(values, record.value, is_less) - values.begin();
+    return std::pow(1 - static_cast<double>(better) / static_cast<double>(values.size()), kPower);
+  }
+
+  static double cost_of(const Record& record, double mean_work) {
+    if (record.is_repeat) return kLeastCost;
+    return mean_work == 0 ? 1 : std::max(kLeastCost, record.work / mean_work);
+  }
+
+  void record(const Trial& trial, const Outcome& outcome, Record& record) const {
+    const auto proposer = std::ranges::find(members_, trial.proposer, &Member::name);
+    record.member = static_cast<std::size_t>(proposer - members_.begin());
+    record.value = std::numeric_limits<double>::quiet_NaN();
+    record.work = std::visit([](const auto& o) { return o.work; }, outcome);
+    if (record.is_repeat) record.work = 0;
+    const auto* measured = std::get_if<Measured>(&outcome);
+    if (measured != nullptr && !measured->values.empty())
+      record.value = sign_ * measured->values.front();
+  }
+
+  const Space space_;
+  const Rng rng_;
+  const double sign_;  // -1 if the objective is maximised
+  const std::vector<Member> members_;
+  const std::size_t window_;
+  const double floor_;
+  std::vector<Record> records_;                      // in the order of their first tells
+  std::unordered_map<TrialId, std::size_t> places_;  // in records_
+  std::unordered_set<std::uint64_t> known_;          // identities of all genomes ever told
+};
+
+// Those of them that this build has.
+std::string default_members(std::size_t objectives) {
+  const std::span<const std::string_view> wanted =
+      objectives > 1 ? std::span<const std::string_view>(kMembersOfMany) : kMembers;
+  std::string names;
+  for (std::string_view name : wanted) {
+    if (find_row(searchers(), name) != nullptr) names += std::string(name) + " ";
+  }
+  return names;
+}
+
+// Error: the portfolio's own name, or a name that is there twice.
+Result<void> check(const std::vector<std::string>& names) {
+  if (names.empty())
+    return fail(ErrorCode::kInput, "portfolio: members is empty; it must name at least one");
+  for (auto name = names.begin(); name != names.end(); ++name) {
+    if (*name == "portfolio")
+      return fail(ErrorCode::kInput, "portfolio: members: it cannot be a member of itself");
+    if (std::find(names.begin(), name, *name) != name)
+      return fail(ErrorCode::kInput, fmt::format("portfolio: members: {} is there twice", *name));
+  }
+  return {};
+}
+
+Result<std::vector<Member>> make_members(const std::vector<std::string>& names, const Space& space,
+                                         SearcherSettings settings) {
+  DETOL_TRY(check(names));
+  settings.options.clear();
+  std::vector<Member> members;
+  for (const std::string& name : names) {
+    const SearcherRow* row = find_row(searchers(), name);
+    if (row == nullptr) {
+      const std::string mistake = unknown_name("algorithm", name, names_of(searchers()));
+      return fail(ErrorCode::kInput, "portfolio: members: " + mistake);
+    }
+    DETOL_ASSIGN(auto searcher, row->make(space, settings));
+    members.push_back({row->name, std::move(searcher)});
+  }
+  return members;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Searcher>> make_portfolio(const Space& space,
+                                                 const SearcherSettings& settings) {
+  OptionReader options("portfolio", settings.options);
+  const auto names = options.words("members", default_members(settings.objectives.size()));
+  const std::int64_t window = options.whole("window", 50, 2, 10'000);
+  const double most = 1 / std::max(1.0, static_cast<double>(names.size()));
+  const double floor = options.real("floor", std::min(0.05, most), 0, most);
+  DETOL_TRY(options.done());
+  DETOL_ASSIGN(auto members, make_members(names, space, settings));
+  return std::make_unique<Portfolio>(space, settings, std::move(members),
+                                     static_cast<std::size_t>(window), floor);
+}
+
+}  // namespace detol

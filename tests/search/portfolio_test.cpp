@@ -1,0 +1,160 @@
+// What the portfolio does beyond the contract: who proposes, and who earns.
+
+#include <map>
+
+#include <gtest/gtest.h>
+
+#include "core/rng.h"
+#include "search/searcher.h"
+#include "tests/search/spaces.h"
+
+namespace detol {
+namespace {
+
+using Options = std::map<std::string, std::string>;
+
+const Space kSpace = testing_support::wide_space(8);
+
+Result<std::unique_ptr<Searcher>> make(const Options& options) {
+  return make_searcher("portfolio", kSpace,
+                       {.seed = 7, .objectives = {minimize("loss")}, .options = options});
+}
+
+std::unique_ptr<Searcher> random_and_evolution() {
+  return make({{"members", "random evolution"}}).value();
+}
+
+// The share of the next thousand trials that each member would make.
+std::map<std::string, double> shares(Searcher& searcher) {
+  std::map<std::string, double> shares;
+  for (const Trial& trial : searcher.ask(100'000, 1000)) shares[trial.proposer] += 0.001;
+  return shares;
+}
+
+// Forty trials, by turns of either proposer, with the loss and the work of each.
+struct Side {
+  std::string proposer;
+  double loss = 0;
+  double work = 0;
+};
+void tell_by_turns(Searcher& searcher, const Side& one, const Side& other) {
+  Rng rng(1);
+  for (TrialId id = 0; id < 40; ++id) {
+    const Side& side = id % 2 == 0 ? one : other;
+    searcher.tell({id, kSpace.sample(rng), side.proposer},
+                  Measured{.values = {side.loss}, .work = side.work});
+  }
+}
+
+TEST(Portfolio, OfOneMemberProposesWhatThatMemberProposes) {
+  const auto portfolio = make({{"members", "evolution"}}).value();
+  const auto alone = make_searcher("evolution", kSpace,
+                                   {.seed = 7, .objectives = {minimize("loss")}, .options = {}})
+                         .value();
+  for (TrialId id = 0; id < 60; ++id) {
+    const Trial trial = portfolio->ask(id, 1).at(0);
+    EXPECT_EQ(trial.proposer, "evolution");
+    ASSERT_EQ(trial.genome, alone->ask(id, 1).at(0).genome) << "trial " << id;
+    const Measured outcome{.values = {static_cast<double>(id * 7 % 11)}};
+    portfolio->tell(trial, outcome);
+    alone->tell(trial, outcome);
+  }
+}
+
+TEST(Portfolio, TrustsTheMembersInTheirOrderAtFirst) {
+  const auto before = shares(*random_and_evolution());
+  EXPECT_GT(before.at("random"), before.at("evolution"));
+  EXPECT_GT(before.at("evolution"), 0.2);
+}
+
+TEST(Portfolio, GivesMoreTrialsToWhoPaysOffAndAFloorToTheOther) {
+  const auto portfolio = random_and_evolution();
+  tell_by_turns(*portfolio, {"evolution", 0.1}, {"random", 0.9});
+  const auto after = shares(*portfolio);
+  EXPECT_GT(after.at("evolution"), 0.8);
+  EXPECT_GT(after.at("random"), 0.03);
+}
+
+TEST(Portfolio, CountsWhatATrialCosts) {
+  const auto portfolio = random_and_evolution();
+  tell_by_turns(*portfolio, {"evolution", 0.5, 1e9}, {"random", 0.5, 1e10});
+  EXPECT_GT(shares(*portfolio).at("evolution"), 0.8);
+}
+
+TEST(Portfolio, GivesNobodyCreditForAStrangersTrial) {
+  const auto portfolio = random_and_evolution();
+  tell_by_turns(*portfolio, {"initial", 0.1}, {"", 0.9});
+  EXPECT_EQ(shares(*portfolio), shares(*random_and_evolution()));
+}
+
+TEST(Portfolio, ForgetsWhatIsOutsideItsWindow) {
+  const auto portfolio = make({{"members", "random evolution"}, {"window", "20"}}).value();
+  tell_by_turns(*portfolio, {"evolution", 0.1}, {"random", 0.9});
+  EXPECT_GT(shares(*portfolio).at("evolution"), 0.6);
+  Rng rng(2);
+  for (TrialId id = 40; id < 60; ++id)
+    portfolio->tell({id, kSpace.sample(rng), "initial"}, Measured{.values = {0.5}});
+  EXPECT_EQ(shares(*portfolio), shares(*random_and_evolution()));
+}
+
+TEST(Portfolio, EarnsNothingWithFailuresAndRepeats) {
+  const auto portfolio = random_and_evolution();
+  Rng rng(1);
+  const Genome known = kSpace.sample(rng);
+  for (TrialId id = 0; id < 40; id += 4) {
+    portfolio->tell({id, kSpace.sample(rng), "random"}, Measured{.values = {0.5}});
+    portfolio->tell({id + 1, known, "evolution"}, Measured{.values = {0.1}});
+    portfolio->tell({id + 2, kSpace.sample(rng), "evolution"}, Failed{});
+  }
+  EXPECT_GT(shares(*portfolio).at("random"), shares(*random_and_evolution()).at("random") + 0.05);
+}
+
+TEST(Portfolio, ChangesCreditWhenATrialIsToldAgain) {
+  const auto portfolio = random_and_evolution();
+  tell_by_turns(*portfolio, {"evolution", 0.9}, {"random", 0.1});
+  tell_by_turns(*portfolio, {"evolution", 0.1}, {"random", 0.9});
+  const auto straight = random_and_evolution();
+  tell_by_turns(*straight, {"evolution", 0.1}, {"random", 0.9});
+  EXPECT_EQ(shares(*portfolio), shares(*straight));
+}
+
+TEST(Portfolio, LetsAllMembersLearnFromAll) {
+  // Evolution has not proposed anything, and yet its draws at random are over.
+  const auto portfolio = make({{"members", "evolution"}}).value();
+  const auto fresh = make({{"members", "evolution"}}).value();
+  Rng rng(1);
+  for (TrialId id = 0; id < 20; ++id)
+    portfolio->tell({id, kSpace.sample(rng), "random"},
+                    Measured{.values = {static_cast<double>(id)}});
+  EXPECT_NE(portfolio->ask(50, 1).at(0).genome, fresh->ask(50, 1).at(0).genome);
+}
+
+TEST(Portfolio, HasADefaultForOneAndForSeveralObjectives) {
+  for (const auto& objectives :
+       {std::vector{minimize("loss")}, std::vector{minimize("loss"), maximize("accuracy")}}) {
+    const auto portfolio =
+        make_searcher("portfolio", kSpace, {.seed = 7, .objectives = objectives, .options = {}});
+    ASSERT_TRUE(portfolio) << portfolio.error().message;
+    EXPECT_FALSE((*portfolio)->ask(0, 1).empty());
+  }
+}
+
+TEST(Portfolio, SaysWhatIsWrongWithItsMembers) {
+  const std::map<std::string, std::string> mistakes = {
+      {"", "at least one"},
+      {"random evoluton", "did you mean 'evolution'?"},
+      {"random portfolio", "member of itself"},
+      {"random random", "random is there twice"},
+  };
+  for (const auto& [members, sentence] : mistakes) {
+    const auto portfolio = make({{"members", members}});
+    ASSERT_FALSE(portfolio) << members;
+    EXPECT_EQ(portfolio.error().code, ErrorCode::kInput);
+    EXPECT_NE(portfolio.error().message.find(sentence), std::string::npos)
+        << portfolio.error().message;
+  }
+  EXPECT_FALSE(make({{"members", "random evolution"}, {"floor", "0.6"}}));
+}
+
+}  // namespace
+}  // namespace detol
