@@ -4,7 +4,7 @@
 // channels, unless `stride` or `channels` say otherwise.
 //
 //   stem          conv k - bn - act                     (op none: the image as it is)
-//   conv          conv k - bn - act [- se]
+//   conv          conv k, dilated - bn - act [- se]
 //   residual      conv k - bn - act - conv k - bn [- se] [- dropout] - add - act; the shortcut
 //                 is a 1x1 conv - bn where the shape changes (He et al., 2016, arXiv 1512.03385)
 //   mbconv        1x1 conv to expansion x channels - bn - act - depthwise k - bn - act [- se]
@@ -13,13 +13,14 @@
 //   separable_conv  depthwise k - 1x1 conv - bn - act [- se]
 //   max_pool, avg_pool  pool k [- 1x1 conv - bn, where the channels change]
 //   identity      nothing; where only the size changes avg_pool 3, else 1x1 conv - bn
-//   dense         dense over the flattened input - bn - act
+//   dense         dense over the flattened input [- bn or layer norm] - act
 //   se            global_avg_pool - dense to a quarter - act - dense - sigmoid, times the input
 //                 (Hu et al., 2018, arXiv 1709.01507)
 //   head          global_avg_pool or flatten [- dense hidden - act] [- dropout] - dense
 //
-// Convolutions before a batch norm have no bias. `dropout` of a block comes last, but before
-// an addition. Keys that an op does not use are ignored.
+// Layers before a batch norm have no bias. Over a sequence (an image one pixel high) every window
+// is 1 x k. `dropout` of a block comes last, but before an addition. Keys that an op does not use
+// are ignored.
 
 #include "encodings/chain.h"
 
@@ -40,8 +41,10 @@ using nlohmann::json;
 struct Block {
   std::string op;
   std::int64_t kernel = 3;
+  std::int64_t dilation = 1;
   std::int64_t expansion = 4;
   bool se = false;
+  std::string norm;  // of dense
   Activation activation = Activation::kRelu;
   double dropout = 0;
 };
@@ -49,8 +52,10 @@ struct Block {
 Block block_of(const json& section) {
   return {.op = section.at("op"),
           .kernel = section.value("kernel", std::int64_t{3}),
+          .dilation = section.value("dilation", std::int64_t{1}),
           .expansion = section.value("expansion", std::int64_t{4}),
           .se = section.value("se", false),
+          .norm = section.value("norm", "batch"),
           .activation = activation_of(section),
           .dropout = section.value("dropout", 0.0)};
 }
@@ -79,7 +84,9 @@ class Chain : public Path {
 };
 
 void add_conv(Chain& chain, const Block& block, std::int64_t channels, std::int64_t stride) {
-  chain.conv({.channels = channels, .kernel = block.kernel, .stride = stride}, "conv");
+  chain.conv(
+      {.channels = channels, .kernel = block.kernel, .stride = stride, .dilation = block.dilation},
+      "conv");
   chain.batch_norm("bn");
   chain.activate(block.activation, "act");
   chain.squeeze_excite(block);
@@ -152,8 +159,9 @@ void add_identity(Chain& chain, const Block& block, std::int64_t channels, std::
 }
 
 void add_dense(Chain& chain, const Block& block, std::int64_t channels, std::int64_t) {
-  chain.dense(channels, false, "dense");
-  chain.batch_norm("bn");
+  chain.dense(channels, block.norm != "batch", "dense");
+  if (block.norm == "batch") chain.batch_norm("bn");
+  if (block.norm == "layer") chain.add({.kind = LayerKind::kLayerNorm}, "ln");
   chain.activate(block.activation, "act");
   chain.dropout(block.dropout);
 }

@@ -23,11 +23,14 @@ constexpr std::array<Words, 2> kActivations = {"relu", "silu"};
 constexpr Field kActivation{
     .key = "activation", .kind = kWord, .may_be_domain = true, .words = kActivations};
 
+constexpr std::array<Words, 3> kNorms = {"batch", "layer", "none"};
 constexpr std::array<Words, 8> kBlockOps = {"conv",     "residual", "mbconv",   "separable_conv",
                                             "max_pool", "avg_pool", "identity", "dense"};
 constexpr std::array kBlock = {
     Field{.key = "op", .kind = kWord, .required = true, .may_be_domain = true, .words = kBlockOps},
     kKernel,
+    Field{.key = "dilation", .kind = kInt, .may_be_domain = true, .low = 1, .high = 8},
+    Field{.key = "norm", .kind = kWord, .may_be_domain = true, .words = kNorms},
     Field{.key = "expansion", .kind = kInt, .may_be_domain = true, .low = 1, .high = 16},
     Field{.key = "se", .kind = kBool, .may_be_domain = true},
     kActivation,

@@ -60,6 +60,8 @@ const std::vector<Case> kCases = {
     {"Conv", R"({"op": "conv"})", "", "conv:conv bn:batch_norm act:activation", 576 + 16, 165'888},
     {"ConvStride", R"({"op": "conv", "kernel": 5})", R"(, "stride": 2, "channels": 16)",
      "conv:conv bn:batch_norm act:activation", 25 * 8 * 16 + 32, 2 * 25 * 8 * 16 * 36},
+    {"ConvDilated", R"({"op": "conv", "dilation": 3})", "",
+     "conv:conv bn:batch_norm act:activation", 576 + 16, 165'888},
     {"ConvSe", R"({"op": "conv", "se": true, "dropout": 0.1})", "",
      "conv:conv bn:batch_norm act:activation se.pool:global_avg_pool se.reduce:dense "
      "se.act:activation se.expand:dense se.gate:activation se.scale:scale dropout:dropout",
@@ -93,6 +95,10 @@ const std::vector<Case> kCases = {
      "shortcut.conv:conv shortcut.bn:batch_norm", 8 * 16 + 32, 2 * 36 * 8 * 16},
     {"Dense", R"({"op": "dense"})", R"(, "channels": 20)",
      "dense:dense bn:batch_norm act:activation", 8 * 144 * 20 + 40, 2 * 8 * 144 * 20},
+    {"DenseLayerNorm", R"({"op": "dense", "norm": "layer"})", R"(, "channels": 20)",
+     "dense:dense ln:layer_norm act:activation", 8 * 144 * 20 + 20 + 40, 2 * 8 * 144 * 20},
+    {"DenseWithoutNorm", R"({"op": "dense", "norm": "none"})", R"(, "channels": 20)",
+     "dense:dense act:activation", 8 * 144 * 20 + 20, 2 * 8 * 144 * 20},
 };
 
 void PrintTo(const Case& row, std::ostream* out) {
@@ -152,6 +158,18 @@ TEST(Chain, ActivationsReachEveryLayerOfTheirBlock) {
     if (node.layer.kind != LayerKind::kActivation) continue;
     const bool is_gate = node.name.ends_with("se.gate");
     EXPECT_EQ(node.layer.activation, is_gate ? Activation::kSigmoid : Activation::kSilu);
+  }
+}
+
+TEST(Chain, SlidesWindowsOfOneRowOverSequences) {
+  const Network network = decode(R"({"stages": [{"block": {"op": "conv", "dilation": 2}},
+      {"block": {"op": "mbconv", "kernel": 5}}, {"block": {"op": "max_pool"}}]})",
+                                 {{2, 1, 32}, 4});
+  EXPECT_EQ(shape_of(network, "stages.0.0.act"), (Shape{16, 1, 32}));
+  EXPECT_EQ(shape_of(network, "stages.1.0.project.bn"), (Shape{32, 1, 16}));
+  EXPECT_EQ(shape_of(network, "stages.2.0.pool"), (Shape{32, 1, 8}));
+  for (const Node& node : network.nodes()) {
+    if (node.layer.kernel > 1) EXPECT_EQ(height_of(node.layer), 1) << node.name;
   }
 }
 
