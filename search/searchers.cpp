@@ -13,6 +13,8 @@ constexpr std::array kSearchers = {
     SearcherRow{"evolution",
                 "regularised evolution: mutate the best of a sample, retire the oldest",
                 make_evolution},
+    SearcherRow{"local", "climb: try the neighbours of the best, move at the first improvement",
+                make_local},
     SearcherRow{"reinforce",
                 "a recurrent controller says the choices one by one and learns which words pay",
                 make_reinforce},

@@ -11,6 +11,7 @@ namespace detol {
 Result<std::unique_ptr<Searcher>> make_random(const Space& space, const SearcherSettings& settings);
 Result<std::unique_ptr<Searcher>> make_evolution(const Space& space,
                                                  const SearcherSettings& settings);
+Result<std::unique_ptr<Searcher>> make_local(const Space& space, const SearcherSettings& settings);
 Result<std::unique_ptr<Searcher>> make_reinforce(const Space& space,
                                                  const SearcherSettings& settings);
 Result<std::unique_ptr<Searcher>> make_qlearning(const Space& space,

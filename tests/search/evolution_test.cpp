@@ -1,10 +1,10 @@
-#include <algorithm>
 #include <set>
 #include <vector>
 
 #include <gtest/gtest.h>
 
 #include "search/searcher.h"
+#include "tests/search/runs.h"
 #include "tests/search/spaces.h"
 
 namespace detol {
@@ -18,35 +18,9 @@ std::unique_ptr<Searcher> make(std::string_view name, const Space& space, std::u
       .value();
 }
 
-double sphere(const Genome& genome) {
-  double sum = 0;
-  for (double x : genome.codes()) sum += x * x;
-  return sum;
-}
-
-double best_on_sphere(std::string_view name, std::uint64_t seed) {
-  SpaceBuilder builder;
-  for (const char* axis : {"x0", "x1", "x2", "x3", "x4"}) builder.add_float(axis, -5, 10);
-  const auto searcher = make(name, builder.build().value(), seed);
-  double best = std::numeric_limits<double>::infinity();
-  for (TrialId id = 0; id < 100; ++id) {
-    const Trial trial = searcher->ask(id, 1).at(0);
-    const double loss = sphere(trial.genome);
-    best = std::min(best, loss);
-    searcher->tell(trial, Measured{.values = {loss}});
-  }
-  return best;
-}
-
-double median_over_ten_seeds(std::string_view name) {
-  std::vector<double> best;
-  for (std::uint64_t seed = 0; seed < 10; ++seed) best.push_back(best_on_sphere(name, seed));
-  std::ranges::sort(best);
-  return (best[4] + best[5]) / 2;
-}
-
 TEST(Evolution, BeatsRandomOnASphere) {
-  EXPECT_LT(median_over_ten_seeds("evolution"), 0.5 * median_over_ten_seeds("random"));
+  EXPECT_LT(testing_support::median_on_sphere("evolution"),
+            0.5 * testing_support::median_on_sphere("random"));
 }
 
 TEST(Evolution, VisitsEveryGenomeOfASmallSpaceBeforeRepeatingMany) {

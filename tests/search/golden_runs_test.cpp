@@ -29,8 +29,8 @@ std::string line_of(const Trial& trial, double loss) {
 }
 
 // Trial 5 of every seven fails; the others are told two trials late, as two workers would.
-TEST(EvolutionGolden, FirstFortyTrialsOfAConditionalSpace) {
-  auto searcher = make_searcher("evolution", testing_support::conditional_space(),
+std::string trace_of(std::string_view name) {
+  auto searcher = make_searcher(name, testing_support::conditional_space(),
                                 {.seed = 42, .objectives = {minimize("loss")}, .options = {}})
                       .value();
   std::string trace;
@@ -47,8 +47,17 @@ TEST(EvolutionGolden, FirstFortyTrialsOfAConditionalSpace) {
       searcher->tell(done, Measured{.values = {loss_of(done.genome)}});
     }
   }
-  testing_support::expect_golden("evolution_conditional", trace);
+  return trace;
 }
+
+class GoldenRun : public testing::TestWithParam<const char*> {};
+
+TEST_P(GoldenRun, FirstFortyTrialsOfAConditionalSpace) {
+  testing_support::expect_golden(std::string(GetParam()) + "_conditional", trace_of(GetParam()));
+}
+
+INSTANTIATE_TEST_SUITE_P(All, GoldenRun, testing::Values("evolution", "local"),
+                         [](const auto& name) { return std::string(name.param); });
 
 }  // namespace
 }  // namespace detol

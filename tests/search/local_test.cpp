@@ -1,0 +1,124 @@
+#include <cmath>
+#include <set>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "search/searcher.h"
+#include "tests/search/runs.h"
+#include "tests/search/spaces.h"
+
+namespace detol {
+namespace {
+
+std::unique_ptr<Searcher> make(const Space& space, std::map<std::string, std::string> options) {
+  return make_searcher("local", space,
+                       {.seed = 5, .objectives = {minimize("loss")}, .options = std::move(options)})
+      .value();
+}
+
+// Six choices of five words.
+Space words() {
+  SpaceBuilder builder;
+  for (const char* name : {"a", "b", "c", "d", "e", "f"})
+    builder.add_categorical(name, {"0", "1", "2", "3", "4"});
+  return builder.build().value();
+}
+
+int differences(const Genome& a, const Genome& b) {
+  int count = 0;
+  for (std::size_t i = 0; i < a.codes().size(); ++i) count += a.codes()[i] != b.codes()[i] ? 1 : 0;
+  return count;
+}
+
+// Tells one start with that loss and returns it.
+Trial start_from(Searcher& searcher, double loss) {
+  const Trial top = searcher.ask(0, 1).at(0);
+  searcher.tell(top, Measured{.values = {loss}});
+  return top;
+}
+
+TEST(Local, BeatsRandomOnASphere) {
+  EXPECT_LT(testing_support::median_on_sphere("local"),
+            0.1 * testing_support::median_on_sphere("random"));
+}
+
+TEST(Local, TriesEveryNeighbourOfATopOnceAndThenStartsAgain) {
+  const auto searcher = make(words(), {{"startup", "1"}});
+  const Trial top = start_from(*searcher, 0);
+  std::set<std::vector<double>> seen;
+  for (TrialId id = 1; id <= 24; ++id) {
+    const Trial trial = searcher->ask(id, 1).at(0);
+    EXPECT_EQ(differences(trial.genome, top.genome), 1);
+    seen.emplace(trial.genome.codes().begin(), trial.genome.codes().end());
+    searcher->tell(trial, Measured{.values = {1}});
+  }
+  EXPECT_EQ(seen.size(), 24u);
+  EXPECT_GT(differences(searcher->ask(25, 1).at(0).genome, top.genome), 1);
+}
+
+TEST(Local, MovesAtTheFirstImprovement) {
+  const auto searcher = make(words(), {{"startup", "1"}});
+  start_from(*searcher, 5);
+  const Trial better = searcher->ask(1, 1).at(0);
+  searcher->tell(better, Measured{.values = {4}});
+  for (const Trial& trial : searcher->ask(2, 20))
+    EXPECT_EQ(differences(trial.genome, better.genome), 1);
+}
+
+TEST(Local, WorkersTryDifferentNeighbours) {
+  const auto searcher = make(words(), {{"startup", "1"}});
+  start_from(*searcher, 0);
+  std::set<std::vector<double>> running;
+  for (const Trial& trial : searcher->ask(1, 24))
+    running.emplace(trial.genome.codes().begin(), trial.genome.codes().end());
+  EXPECT_EQ(running.size(), 24u);
+}
+
+TEST(Local, FollowsAnImprovementThatSomebodyElseFound) {
+  const auto searcher = make(words(), {{"startup", "1"}});
+  start_from(*searcher, 5);
+  Rng rng(1);
+  const Trial stranger{1, words().sample(rng)};
+  searcher->tell(stranger, Measured{.values = {1}});
+  EXPECT_EQ(differences(searcher->ask(2, 1).at(0).genome, stranger.genome), 1);
+}
+
+TEST(Local, TriesLastWhatWasInVainOnTheTopBefore) {
+  const auto searcher = make(words(), {{"startup", "1"}});
+  const Trial first = start_from(*searcher, 5);
+  std::vector<Genome> in_vain;
+  for (TrialId id = 1; id <= 10; ++id) {
+    const Trial trial = searcher->ask(id, 1).at(0);
+    in_vain.push_back(trial.genome);
+    searcher->tell(trial, Measured{.values = {6}});
+  }
+  const Trial better = searcher->ask(11, 1).at(0);
+  searcher->tell(better, Measured{.values = {4}});
+  // The same change on both tops makes children that differ as the tops do.
+  const int apart = differences(first.genome, better.genome);
+  for (const Trial& trial : searcher->ask(12, 8)) {
+    for (const Genome& failed : in_vain) {
+      const bool same_change = differences(trial.genome, failed) == apart &&
+                               differences(trial.genome, first.genome) == 2;
+      EXPECT_FALSE(same_change);
+    }
+  }
+}
+
+TEST(Local, StepsOfNumbersShrinkWhileNothingIsBetter) {
+  const Space space = SpaceBuilder().add_float("x", 0, 1).build().value();
+  const auto searcher = make(space, {{"startup", "1"}});
+  const double top = start_from(*searcher, 0).genome.number("x");
+  double first = 0, last = 0;
+  for (TrialId id = 1; id <= 14; ++id) {
+    const Trial trial = searcher->ask(id, 1).at(0);
+    const double distance = std::abs(trial.genome.number("x") - top);
+    (id <= 4 ? first : last) = std::max(id <= 4 ? first : 0, distance);
+    searcher->tell(trial, Measured{.values = {1}});
+  }
+  EXPECT_LT(last, 0.1 * first);
+}
+
+}  // namespace
+}  // namespace detol
