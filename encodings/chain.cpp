@@ -1,4 +1,5 @@
-// Encoding `chain`: a stem, stages of equal blocks, a head, one after another. Every stage
+// Encoding `chain`: a stem, stages of equal blocks, a head, one after another; or, with the section
+// `layers` in place of `stages`, single layers: see encodings/sequence.cpp. Every stage
 // has `depth` blocks of one kind; its first block carries the stage's stride and change of
 // channels. Stage 0 keeps size and channels, every later one halves the size and doubles the
 // channels, unless `stride` or `channels` say otherwise.
@@ -32,6 +33,7 @@
 
 #include "encodings/ends.h"
 #include "encodings/path.h"
+#include "encodings/sequence.h"
 
 namespace detol {
 namespace {
@@ -193,7 +195,21 @@ void add_stage(Chain& chain, const json& stage, std::size_t index) {
 
 }  // namespace
 
+Result<Implied> imply_chain(json& architecture) {
+  const bool has_stages = architecture.contains("stages");
+  const bool has_layers = architecture.contains("layers");
+  if (has_stages && has_layers)
+    return fail(ErrorCode::kInput, "architecture: 'layers' cannot stand beside 'stages'");
+  if (has_layers) return imply_layers(architecture);
+  if (!has_stages || architecture["stages"].empty()) {
+    return fail(ErrorCode::kInput,
+                "architecture: a chain needs 'stages', a list of at least one item, or 'layers'");
+  }
+  return Implied{};
+}
+
 Result<Network> decode_chain(const json& architecture, const Task& task) {
+  if (architecture.contains("layers")) return decode_layers(architecture, task);
   Chain chain(task.input);
   add_stem(chain, architecture.value("stem", json::object()));
   const json& stages = architecture.at("stages");

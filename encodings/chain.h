@@ -11,6 +11,7 @@
 namespace detol {
 
 std::span<const Field> chain_schema();
+Result<Implied> imply_chain(nlohmann::json& architecture);
 Result<Network> decode_chain(const nlohmann::json& architecture, const Task& task);
 
 }  // namespace detol

@@ -4,6 +4,7 @@
 
 #include "encodings/chain.h"
 #include "encodings/ends.h"
+#include "encodings/sequence.h"
 
 namespace detol {
 namespace {
@@ -49,7 +50,8 @@ constexpr std::array kStage = {
 std::span<const Field> chain_schema() {
   static const std::array kChain = {
       Field{.key = "stem", .kind = kSection, .children = stem_fields()},
-      Field{.key = "stages", .kind = kList, .required = true, .children = kStage},
+      Field{.key = "stages", .kind = kList, .children = kStage},
+      Field{.key = "layers", .kind = kSection, .children = layers_fields()},
       Field{.key = "head", .kind = kSection, .children = head_fields()}};
   return kChain;
 }

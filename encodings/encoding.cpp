@@ -12,7 +12,7 @@ namespace detol {
 std::span<const EncodingRow> encodings() {
   static const std::array kEncodings = {
       EncodingRow{"chain", "a stem, stages of equal blocks and a head, one after another",
-                  chain_schema(), nullptr, decode_chain},
+                  chain_schema(), imply_chain, decode_chain},
       EncodingRow{"cell", "one small graph of operations, repeated in a fixed skeleton",
                   cell_schema(), imply_cell, decode_cell, cell_key},
       EncodingRow{"cgp", "Cartesian genetic programming: blocks and joins on a grid, freely wired",

@@ -27,7 +27,8 @@ void Path::conv(const Conv& c, std::string_view name) {
        .kernel_height = window_height(shape()),
        .stride = c.stride,
        .groups = c.groups,
-       .dilation = c.dilation},
+       .dilation = c.dilation,
+       .bias = c.bias},
       name);
 }
 

@@ -34,8 +34,9 @@ class Path {
 
   struct Conv {
     std::int64_t channels, kernel = 1, stride = 1, groups = 1, dilation = 1;
+    bool bias = false;
   };
-  void conv(const Conv& conv, std::string_view name);  // no bias
+  void conv(const Conv& conv, std::string_view name);
   void pool(LayerKind kind, std::int64_t kernel, std::int64_t stride, std::string_view name);
   void dense(std::int64_t channels, bool bias, std::string_view name);
   void batch_norm(std::string_view name);
