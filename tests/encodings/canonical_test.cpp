@@ -1,13 +1,18 @@
-// The canonical hash: equal exactly for isomorphic networks.
+// The canonical hash: equal exactly for isomorphic networks. Every graph of a kind is built, so
+// that every order in which the nodes of one can be added is built, too: as another of them.
+// DETOL_CANONICAL=thorough tries more kinds, half a minute of them.
 
 #include "encodings/canonical.h"
 
 #include <algorithm>
 #include <array>
+#include <cstdio>
+#include <cstdlib>
 #include <map>
 #include <numeric>
 #include <set>
 #include <string>
+#include <unordered_map>
 
 #include <gtest/gtest.h>
 
@@ -16,41 +21,50 @@
 namespace detol {
 namespace {
 
-// A small graph of the tests: between an input and an output stand labelled nodes, all of
-// one shape. A node with several inputs adds them up.
-struct Graph {
-  std::vector<int> labels;               // 0 relu, 1 silu, 2 sigmoid
-  std::vector<std::vector<int>> inputs;  // -1: the network's input; else an earlier node
+// What comes into a node, or into the output.
+struct Join {
+  std::vector<int> inputs;  // -1: the network's input; else an earlier node
+  bool is_concat = false;   // concatenated in this order; else added, in no order
 };
 
+// A small graph of the tests: labelled nodes between an input and an output.
+struct Graph {
+  std::vector<int> labels;  // of the nodes
+  std::vector<Join> joins;  // of the nodes, then of the output
+};
+
+// Every label makes four channels of any number.
 Layer layer_of(int label) {
-  constexpr std::array kActivations = {Activation::kRelu, Activation::kSilu, Activation::kSigmoid};
-  return {.kind = LayerKind::kActivation,
-          .activation = kActivations[static_cast<std::size_t>(label)]};
+  constexpr std::array kLayers = {
+      Layer{.kind = LayerKind::kDense, .channels = 4},
+      Layer{.kind = LayerKind::kDense, .channels = 4, .bias = true},
+      Layer{.kind = LayerKind::kConv, .channels = 4},
+  };
+  return kLayers[static_cast<std::size_t>(label)];
 }
 
-// The network of a graph, its nodes added in `order` (a topological one) under `names`.
-// Nodes that nobody uses are joined at the end, so that none is dropped.
+// The network of a graph, its nodes added in `order`, a topological one. `shuffle` gives them
+// random names and sums a random order of their terms.
 Network network_of(const Graph& graph, const std::vector<int>& order, Rng* shuffle = nullptr) {
   NetworkBuilder builder({4, 1, 1});
   std::map<int, NodeId> placed = {{-1, builder.input()}};
-  std::set<int> loose(order.begin(), order.end());
-  const auto sum = [&](std::vector<NodeId> terms) {
-    if (shuffle != nullptr) shuffle->shuffle(std::span(terms));
-    return terms.size() == 1 ? terms[0] : builder.add({.kind = LayerKind::kAdd}, terms);
+  const auto name = [&] {
+    return shuffle == nullptr ? "" : "x" + std::to_string(shuffle->below(1ULL << 62));
+  };
+  const auto joined = [&](const Join& join) {
+    std::vector<NodeId> inputs;
+    for (int input : join.inputs) inputs.push_back(placed.at(input));
+    if (inputs.size() == 1) return inputs.front();
+    if (join.is_concat) return builder.add({.kind = LayerKind::kConcat}, inputs, name());
+    if (shuffle != nullptr) shuffle->shuffle(std::span(inputs));
+    return builder.add({.kind = LayerKind::kAdd}, inputs, name());
   };
   for (int node : order) {
     const auto at = static_cast<std::size_t>(node);
-    std::vector<NodeId> terms;
-    for (int input : graph.inputs[at]) {
-      terms.push_back(placed.at(input));
-      loose.erase(input);
-    }
-    placed[node] = builder.add(layer_of(graph.labels[at]), {sum(terms)});
+    placed[node] = builder.add(layer_of(graph.labels[at]), {joined(graph.joins[at])}, name());
   }
-  std::vector<NodeId> ends;
-  for (int node : loose) ends.push_back(placed.at(node));
-  return builder.build(builder.add({.kind = LayerKind::kGlobalAvgPool}, {sum(ends)})).value();
+  const NodeId end = builder.add({.kind = LayerKind::kGlobalAvgPool}, {joined(graph.joins.back())});
+  return builder.build(end).value();
 }
 
 std::vector<int> in_order(const Graph& graph) {
@@ -63,104 +77,179 @@ std::uint64_t hash_of(const Graph& graph) {
   return canonical_hash(network_of(graph, in_order(graph)));
 }
 
-// Every order in which the nodes can be added: all relabellings that keep edges forward.
+// Every order in which the nodes can be added.
 std::vector<std::vector<int>> topological_orders(const Graph& graph) {
   std::vector<std::vector<int>> orders;
   std::vector<int> order = in_order(graph);
   do {
-    std::set<int> seen = {-1};
-    const bool forward = std::ranges::all_of(order, [&](int node) {
-      const auto& inputs = graph.inputs[static_cast<std::size_t>(node)];
-      const bool ready = std::ranges::all_of(inputs, [&](int i) { return seen.contains(i); });
-      seen.insert(node);
+    unsigned seen = 1;  // bit 0: the input; bit n + 1: node n
+    const bool is_forward = std::ranges::all_of(order, [&](int node) {
+      const auto& inputs = graph.joins[static_cast<std::size_t>(node)].inputs;
+      const bool ready = std::ranges::all_of(inputs, [&](int i) { return (seen >> (i + 1)) & 1U; });
+      seen |= 2U << node;
       return ready;
     });
-    if (forward) orders.push_back(order);
+    if (is_forward) orders.push_back(order);
   } while (std::ranges::next_permutation(order).found);
   return orders;
 }
 
-// The oracle: the lexicographically smallest description over all orders.
+// All there is to say about a graph whose nodes are numbered in this order.
 std::string description(const Graph& graph, const std::vector<int>& order) {
-  std::map<int, int> renamed = {{-1, -1}};
+  std::array<char, 16> renamed{};
+  renamed[0] = '0';
   std::string text;
-  for (int node : order) {
-    const auto at = static_cast<std::size_t>(node);
-    std::set<int> inputs;
-    for (int input : graph.inputs[at]) inputs.insert(renamed.at(input));
-    renamed[node] = static_cast<int>(renamed.size()) - 1;
+  const auto describe = [&](const Join& join) {
+    const std::size_t start = text.size();
+    for (int input : join.inputs) text += renamed[static_cast<std::size_t>(input + 1)];
+    if (!join.is_concat) std::sort(text.begin() + static_cast<std::ptrdiff_t>(start), text.end());
+    text += join.is_concat && join.inputs.size() > 1 ? '&' : '+';
+  };
+  for (std::size_t place = 0; place < order.size(); ++place) {
+    const auto at = static_cast<std::size_t>(order[place]);
+    describe(graph.joins[at]);
     text += static_cast<char>('a' + graph.labels[at]);
-    for (int input : inputs) text += static_cast<char>('0' + 1 + input);
-    text += ';';
+    renamed[at + 1] = static_cast<char>('1' + place);
   }
+  describe(graph.joins.back());
   return text;
 }
 
-// Every graph with `size` nodes over `labels` labels; each node has at least one input.
-template <typename Visit>
-void for_each_graph(int size, int labels, const Visit& visit) {
-  std::vector<int> radix;
-  for (int node = 0; node < size; ++node) {
-    radix.push_back(labels);
-    radix.push_back((1 << (node + 1)) - 1);
+// The oracle: graphs are isomorphic if one is the other in another order.
+class Classes {
+ public:
+  std::size_t class_of(const Graph& graph) {
+    const auto known = class_of_.find(description(graph, in_order(graph)));
+    if (known != class_of_.end()) return known->second;
+    for (const auto& order : topological_orders(graph))
+      class_of_.emplace(description(graph, order), count_);
+    return count_++;
   }
-  std::vector<int> digits(radix.size(), 0);
-  for (;;) {
-    Graph graph;
-    for (int node = 0; node < size; ++node) {
-      const auto at = static_cast<std::size_t>(node);
-      graph.labels.push_back(digits[2 * at]);
-      graph.inputs.emplace_back();
-      for (int input = -1; input < node; ++input) {
-        if (((digits[2 * at + 1] + 1) >> (input + 1)) % 2 == 1)
-          graph.inputs.back().push_back(input);
+
+ private:
+  std::unordered_map<std::string, std::size_t> class_of_;
+  std::size_t count_ = 0;
+};
+
+enum class Joins { kAdd, kAddOrConcat };
+
+// Everything that can come into what follows `before` nodes.
+std::vector<Join> joins_of(int before, Joins kinds) {
+  std::vector<Join> joins;
+  for (int set = 1; set < 2 << before; ++set) {
+    Join join;
+    for (int input = -1; input < before; ++input) {
+      if (((set >> (input + 1)) & 1) == 1) join.inputs.push_back(input);
+    }
+    joins.push_back(join);
+    if (kinds == Joins::kAdd || join.inputs.size() == 1) continue;
+    join.is_concat = true;
+    do {
+      joins.push_back(join);
+    } while (std::ranges::next_permutation(join.inputs).found);
+  }
+  return joins;
+}
+
+// The nodes that nothing uses, or the input if there are no nodes.
+std::vector<int> loose_ends(const Graph& graph) {
+  const std::vector<int> nodes = in_order(graph);
+  std::set<int> loose(nodes.begin(), nodes.end());
+  for (const Join& join : graph.joins) {
+    for (int input : join.inputs) loose.erase(input);
+  }
+  return {loose.begin(), loose.end()};
+}
+
+// A kind of graphs: all of so many nodes over so many labels and these joins.
+struct Kind {
+  int nodes = 0, labels = 1;
+  Joins joins = Joins::kAdd;
+  bool output_is_free = true;  // it takes any nodes; else all that nothing else takes, added
+};
+
+// Every graph of the kind in which every node leads to the output.
+template <typename Visit>
+void for_each_graph(const Kind& kind, const Visit& visit, Graph graph = {}) {
+  const int placed = static_cast<int>(graph.labels.size());
+  if (placed == kind.nodes && !kind.output_is_free) {
+    graph.joins.push_back({loose_ends(graph)});
+    return visit(graph);
+  }
+  for (Join& join : joins_of(placed, kind.joins)) {
+    graph.joins.push_back(std::move(join));
+    if (placed == kind.nodes) {
+      if (loose_ends(graph).empty()) visit(graph);
+    } else {
+      for (int label = 0; label < kind.labels; ++label) {
+        graph.labels.push_back(label);
+        for_each_graph(kind, visit, graph);
+        graph.labels.pop_back();
       }
     }
-    visit(graph);
-    std::size_t place = 0;
-    while (place < digits.size() && ++digits[place] == radix[place]) digits[place++] = 0;
-    if (place == digits.size()) return;
+    graph.joins.pop_back();
   }
 }
 
-void expect_hash_is_isomorphism(int size, int labels) {
-  std::map<std::string, std::uint64_t> hash_of_class;
-  std::map<std::uint64_t, std::string> class_of_hash;
-  for_each_graph(size, labels, [&](const Graph& graph) {
-    const auto orders = topological_orders(graph);
-    std::string smallest;
-    for (const auto& order : orders) {
-      const std::string text = description(graph, order);
-      if (smallest.empty() || text < smallest) smallest = text;
-    }
-    const std::uint64_t hash = hash_of(graph);
-    ASSERT_EQ(hash_of_class.try_emplace(smallest, hash).first->second, hash) << smallest;
-    ASSERT_EQ(class_of_hash.try_emplace(hash, smallest).first->second, smallest);
+void expect_hash_is_isomorphism(const Kind& kind) {
+  Classes classes;
+  std::unordered_map<std::size_t, std::uint64_t> hash_of_class;
+  std::unordered_map<std::uint64_t, std::size_t> class_of_hash;
+  Rng shuffle(1);
+  std::size_t graphs = 0;
+  for_each_graph(kind, [&](const Graph& graph) {
+    const std::size_t own = classes.class_of(graph);
+    const std::uint64_t hash = canonical_hash(network_of(graph, in_order(graph), &shuffle));
+    const std::string text = description(graph, in_order(graph));
+    ASSERT_EQ(hash_of_class.try_emplace(own, hash).first->second, hash) << text;
+    ASSERT_EQ(class_of_hash.try_emplace(hash, own).first->second, own) << text;
+    ++graphs;
   });
+  testing::Test::RecordProperty("graphs", static_cast<int>(graphs));
+  testing::Test::RecordProperty("networks", static_cast<int>(class_of_hash.size()));
+  if (std::getenv("DETOL_CANONICAL") != nullptr)
+    std::printf("%zu graphs, %zu different networks\n", graphs, class_of_hash.size());
 }
 
 TEST(CanonicalHash, IsIsomorphismOnAllGraphsOfUpToThreeNodesAndThreeLabels) {
-  for (int size = 1; size <= 3; ++size) expect_hash_is_isomorphism(size, 3);
+  for (int nodes = 0; nodes <= 3; ++nodes)
+    expect_hash_is_isomorphism({.nodes = nodes, .labels = 3});
 }
 
-TEST(CanonicalHash, IsIsomorphismOnAllGraphsOfFourNodesAndTwoLabels) {
-  expect_hash_is_isomorphism(4, 2);
+TEST(CanonicalHash, IsIsomorphismOnAllGraphsOfUpToThreeNodesWithSumsAndConcatenations) {
+  for (int nodes = 0; nodes <= 3; ++nodes)
+    expect_hash_is_isomorphism({.nodes = nodes, .joins = Joins::kAddOrConcat});
 }
 
-TEST(CanonicalHash, IsIsomorphismOnAllGraphsOfFiveNodes) {
-  expect_hash_is_isomorphism(5, 1);
+TEST(CanonicalHash, IsIsomorphismOnAllGraphsOfFourNodes) {
+  expect_hash_is_isomorphism({.nodes = 4});
 }
 
-TEST(CanonicalHash, DoesNotSeeTheOrderOfNodesOnAllGraphsOfUpToFourNodes) {
-  for (int size = 1; size <= 4; ++size) {
-    for_each_graph(size, 2, [&](const Graph& graph) {
-      const std::uint64_t hash = hash_of(graph);
-      for (const auto& order : topological_orders(graph))
-        ASSERT_EQ(canonical_hash(network_of(graph, order)), hash);
-    });
-  }
+TEST(CanonicalHash, IsIsomorphismOnAllGraphsOfFourNodesAndTwoLabelsThatEndInASum) {
+  expect_hash_is_isomorphism({.nodes = 4, .labels = 2, .output_is_free = false});
 }
 
+TEST(CanonicalHash, IsIsomorphismOnAllGraphsOfFiveNodesThatEndInASum) {
+  expect_hash_is_isomorphism({.nodes = 5, .output_is_free = false});
+}
+
+TEST(CanonicalHash, IsIsomorphismOnMillionsOfGraphsIfAskedFor) {
+  const char* word = std::getenv("DETOL_CANONICAL");
+  if (word == nullptr || std::string_view(word) != "thorough")
+    GTEST_SKIP() << "DETOL_CANONICAL is not thorough";
+  expect_hash_is_isomorphism({.nodes = 5});
+  expect_hash_is_isomorphism({.nodes = 5, .labels = 2, .output_is_free = false});
+  expect_hash_is_isomorphism({.nodes = 4, .labels = 2});
+  expect_hash_is_isomorphism({.nodes = 3, .labels = 3, .joins = Joins::kAddOrConcat});
+  expect_hash_is_isomorphism({.nodes = 4, .joins = Joins::kAddOrConcat});
+}
+
+Graph closed(Graph graph) {
+  graph.joins.push_back({loose_ends(graph)});
+  return graph;
+}
+
+// Of up to 40 nodes; every other join of several inputs is a concatenation.
 Graph random_graph(int size, int labels, Rng& rng) {
   Graph graph;
   for (int node = 0; node < size; ++node) {
@@ -168,9 +257,10 @@ Graph random_graph(int size, int labels, Rng& rng) {
     std::set<int> inputs;
     for (std::uint64_t i = 1 + rng.below(3); i > 0; --i)
       inputs.insert(static_cast<int>(rng.below(static_cast<std::uint64_t>(node) + 1)) - 1);
-    graph.inputs.emplace_back(inputs.begin(), inputs.end());
+    graph.joins.push_back({{inputs.begin(), inputs.end()}, rng.chance(0.5)});
+    rng.shuffle(std::span(graph.joins.back().inputs));
   }
-  return graph;
+  return closed(std::move(graph));
 }
 
 std::vector<int> random_order(const Graph& graph, Rng& rng) {
@@ -178,7 +268,7 @@ std::vector<int> random_order(const Graph& graph, Rng& rng) {
   std::set<int> seen = {-1};
   while (!open.empty()) {
     const std::size_t at = rng.below(open.size());
-    const auto& inputs = graph.inputs[static_cast<std::size_t>(open[at])];
+    const auto& inputs = graph.joins[static_cast<std::size_t>(open[at])].inputs;
     if (!std::ranges::all_of(inputs, [&](int i) { return seen.contains(i); })) continue;
     seen.insert(open[at]);
     order.push_back(open[at]);
@@ -212,16 +302,12 @@ TEST(CanonicalHash, SeesOneChangedLayerInLargerGraphs) {
 // Two rings of six against one of twelve: refinement alone gives all their nodes one colour.
 TEST(CanonicalHash, TellsRegularGraphsApart) {
   const auto crown = [](const std::vector<std::vector<int>>& pairs) {
-    Graph graph;
-    for (int i = 0; i < 6; ++i) {
-      graph.labels.push_back(0);
-      graph.inputs.push_back({-1});
-    }
+    Graph graph{{0, 0, 0, 0, 0, 0}, std::vector<Join>(6, Join{{-1}})};
     for (const auto& pair : pairs) {
       graph.labels.push_back(1);
-      graph.inputs.push_back(pair);
+      graph.joins.push_back({pair});
     }
-    return graph;
+    return closed(std::move(graph));
   };
   const Graph one = crown({{0, 1}, {1, 2}, {2, 3}, {3, 4}, {4, 5}, {0, 5}});
   const Graph two = crown({{0, 1}, {1, 2}, {0, 2}, {3, 4}, {4, 5}, {3, 5}});
@@ -231,15 +317,18 @@ TEST(CanonicalHash, TellsRegularGraphsApart) {
   EXPECT_EQ(hash_of(two), canonical_hash(network_of(two, random_order(two, rng), &rng)));
 }
 
-// 40 equal branches have 40! symmetries; the search must not walk them.
+// Equal branches have as many symmetries as they have orders; the search must not walk them.
 TEST(CanonicalHash, ManyEqualBranchesAreCheap) {
-  Graph graph;
-  for (int i = 0; i < 40; ++i) {
-    graph.labels.push_back(0);
-    graph.inputs.push_back({-1});
+  for (int length : {1, 3}) {
+    Graph graph;
+    for (int node = 0; node < 99; ++node) {
+      graph.labels.push_back(0);
+      graph.joins.push_back({{node % length == 0 ? -1 : node - 1}});
+    }
+    graph = closed(std::move(graph));
+    Rng rng(1);
+    EXPECT_EQ(hash_of(graph), canonical_hash(network_of(graph, random_order(graph, rng), &rng)));
   }
-  Rng rng(1);
-  EXPECT_EQ(hash_of(graph), canonical_hash(network_of(graph, random_order(graph, rng), &rng)));
 }
 
 // One convolution between input and pool.
@@ -284,7 +373,9 @@ TEST(CanonicalHash, IgnoresNamesAndWhatIsDropped) {
   EXPECT_EQ(build("a", false), build("a", true));
 }
 
-TEST(CanonicalHash, OrdersTheInputsOfScaleButNotOfAdd) {
+// The weights behind a concatenation know its channels by their places: with two inputs exchanged,
+// it is the network of other weights.
+TEST(CanonicalHash, OrdersTheInputsOfScaleAndConcatButNotOfAdd) {
   const auto join = [](LayerKind kind, bool swapped) {
     NetworkBuilder builder({4, 1, 1});
     const NodeId a = builder.add({.kind = LayerKind::kBatchNorm}, {builder.input()});
@@ -294,6 +385,7 @@ TEST(CanonicalHash, OrdersTheInputsOfScaleButNotOfAdd) {
   };
   EXPECT_EQ(join(LayerKind::kAdd, false), join(LayerKind::kAdd, true));
   EXPECT_NE(join(LayerKind::kScale, false), join(LayerKind::kScale, true));
+  EXPECT_NE(join(LayerKind::kConcat, false), join(LayerKind::kConcat, true));
 }
 
 TEST(CanonicalHash, CountsHowOftenAnInputIsAdded) {
