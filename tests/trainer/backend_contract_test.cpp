@@ -1,10 +1,12 @@
 // What every backend promises, over the table of backends, against the reference in double.
 
 #include <cmath>
+#include <nlohmann/json.hpp>
 
 #include <gtest/gtest.h>
 
 #include "core/table.h"
+#include "encodings/encoding.h"
 #include "tests/trainer/samples.h"
 #include "trainer/bench_networks.h"
 #include "trainer/reference/reference.h"
@@ -157,6 +159,23 @@ TEST_P(Backend, AgreesOnOneImage) {
   Recipe recipe;
   recipe.batch_size = 2;
   expect_agreement(GetParam(), composite(8, {1, 9, 7}), recipe);
+}
+
+TEST_P(Backend, AgreesOnAChainOverSequencesAndOnOneOverTables) {
+  Recipe recipe;
+  recipe.batch_size = 6;
+  const EncodingRow* chain = find_row(encodings(), "chain");
+  const auto over_sequences = nlohmann::json::parse(R"({"stem": {"channels": 20, "kernel": 5},
+      "stages": [{"block": {"op": "conv", "kernel": 7, "dilation": 2}},
+                 {"block": {"op": "mbconv", "se": true}}, {"block": {"op": "residual"}},
+                 {"block": {"op": "separable_conv", "kernel": 5}}, {"block": {"op": "max_pool"}}]})");
+  expect_agreement(GetParam(), chain->decode(over_sequences, {{1, 1, 50}, 4}).value(), recipe);
+  const auto over_tables = nlohmann::json::parse(R"({"stem": {"op": "none"},
+      "stages": [{"block": {"op": "dense", "norm": "layer"}, "channels": 33},
+                 {"block": {"op": "dense", "norm": "none"}, "channels": 20},
+                 {"block": {"op": "dense", "norm": "layer", "activation": "silu"}, "channels": 64}],
+      "head": {"op": "flatten_linear"}})");
+  expect_agreement(GetParam(), chain->decode(over_tables, {{13, 1, 1}, 3}).value(), recipe);
 }
 
 TEST_P(Backend, KeepsEveryBitOfAState) {

@@ -3,6 +3,7 @@
 #include "trainer/reference/reference.h"
 
 #include <cmath>
+#include <numeric>
 
 #include <gtest/gtest.h>
 
@@ -127,6 +128,57 @@ TEST(BatchNorm, MovesRunningStatisticsByATenthOfTheUnbiasedBatch) {
   EXPECT_NEAR(run->parameters()[2][0], 0.3, 1e-15);
   EXPECT_NEAR(run->parameters()[3][0], 0.9 + 0.1 * 14 / 3, 1e-15);
   EXPECT_NEAR(run->logits()[0], -2 / std::sqrt(3.5 + 1e-5), 1e-6);
+}
+
+// The logits of two images of 1, 2, 3, ... that pass through one layer and are flattened.
+std::vector<float> logits_of(const Shape& input, const Layer& layer, std::size_t copies = 1) {
+  NetworkBuilder b(input);
+  const std::vector<NodeId> inputs(copies, b.input());
+  const Network network =
+      b.build(b.add({.kind = LayerKind::kFlatten}, {b.add(layer, inputs)})).value();
+  const auto run = make_reference<double>(network, Recipe{.batch_size = 2});
+  run->set_state({initial_weights(network, 0), {}});
+  for (auto& parameter : run->parameters()) {
+    for (std::size_t i = 0; i < parameter.size(); ++i) parameter[i] = static_cast<double>(i + 1);
+  }
+  std::iota(run->images().begin(), run->images().end(), 1.0f);
+  run->differentiate({});
+  return {run->logits().begin(), run->logits().end()};
+}
+
+TEST(LayerNorm, NormalisesTheChannelsOfEachPosition) {
+  // At each position of an image {a, a + 2}: mean a + 1, variance 1; gamma and beta are 1, 2.
+  const double one = 1 / std::sqrt(1 + 1e-5);
+  const std::vector<float> logits = logits_of({2, 1, 2}, {.kind = LayerKind::kLayerNorm});
+  const std::vector<double> expected = {1 - one, 1 - one, 2 + 2 * one, 2 + 2 * one};
+  for (std::size_t i = 0; i < 8; ++i) EXPECT_NEAR(logits[i], expected[i % 4], 1e-6) << i;
+}
+
+TEST(Concat, PutsTheChannelsOfItsInputsOneAfterAnother) {
+  EXPECT_EQ(logits_of({1, 1, 2}, {.kind = LayerKind::kConcat}, 2),
+            (std::vector<float>{1, 2, 1, 2, 3, 4, 3, 4}));
+}
+
+TEST(Pooling, OfEvenWindowsLeavesOutWhatNoWholeWindowReaches) {
+  // 1 2 3   10 11 12
+  // 4 5 6   13 14 15
+  // 7 8 9   16 17 18
+  Layer pool{.kind = LayerKind::kMaxPool, .kernel = 2, .stride = 2};
+  EXPECT_EQ(logits_of({1, 3, 3}, pool), (std::vector<float>{5, 14}));
+  pool.kind = LayerKind::kAvgPool;
+  EXPECT_EQ(logits_of({1, 3, 3}, pool), (std::vector<float>{3, 12}));
+}
+
+TEST(Pooling, MaySlideAWindowOfOneRow) {
+  const Layer pool{.kind = LayerKind::kAvgPool, .kernel = 3, .kernel_height = 1, .stride = 2};
+  EXPECT_EQ(logits_of({1, 1, 5}, pool), (std::vector<float>{1.5, 3, 4.5, 6.5, 8, 9.5}));
+}
+
+TEST(Convolution, MaySlideAWindowOfOneRow) {
+  // Weights 1, 2, 3 over 1 2 3 4 with a gap of one: 2 x_i + 1 x_(i-2) + 3 x_(i+2).
+  const Layer conv{
+      .kind = LayerKind::kConv, .channels = 1, .kernel = 3, .kernel_height = 1, .dilation = 2};
+  EXPECT_EQ(logits_of({1, 1, 4}, conv), (std::vector<float>{11, 16, 7, 10, 31, 36, 19, 22}));
 }
 
 TEST(CrossEntropy, OfEqualLogitsIsTheLogarithmOfTheClasses) {

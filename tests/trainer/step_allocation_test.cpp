@@ -56,9 +56,31 @@ TEST(AllocationCounter, SeesAnAllocation) {
   EXPECT_EQ(g_allocations, 1);
 }
 
+// The layers that the other networks have not.
+Network joined() {
+  using enum LayerKind;
+  NetworkBuilder b({5, 1, 12});
+  const auto conv = [&](std::int64_t groups, NodeId x) {
+    const Layer layer{.kind = kConv,
+                      .channels = 20,
+                      .kernel = 5,
+                      .kernel_height = 1,
+                      .groups = groups,
+                      .dilation = 2};
+    return b.add(layer, {x});
+  };
+  const NodeId x = b.add({.kind = kLayerNorm}, {conv(1, b.input())});
+  const NodeId both = b.add({.kind = kConcat}, {conv(20, x), x});
+  const Layer half{.kind = kMaxPool, .kernel = 2, .kernel_height = 1, .stride = 2};
+  const NodeId flat = b.add({.kind = kFlatten}, {b.add(half, {both})});
+  const NodeId normal =
+      b.add({.kind = kLayerNorm}, {b.add({.kind = kDense, .channels = 9}, {flat})});
+  return b.build(b.add({.kind = kDense, .channels = 3}, {normal})).value();
+}
+
 TEST(Onednn, AllocatesNothingInAStep) {
   for (const char* optimizer : {"sgd", "adamw"}) {
-    for (const Network& network : {composite(21), make_resnet({})}) {
+    for (const Network& network : {composite(21), make_resnet({}), joined()}) {
       Recipe recipe;
       recipe.batch_size = 4;
       recipe.optimizer = optimizer;

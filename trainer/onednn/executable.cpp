@@ -23,6 +23,8 @@ constexpr Lower kLowerings[] = {
     lower_scale, lower_dropout, lower_concat,      lower_layer_norm,
 };
 
+static_assert(std::size(kLowerings) == static_cast<std::size_t>(kLastLayerKind) + 1);
+
 class OnednnExecutable final : public Executable {
  public:
   OnednnExecutable(const Network& network, const Recipe& recipe, const Placement& placement)

@@ -371,6 +371,8 @@ constexpr KindRow<Real> kKinds[] = {
     {LayerKind::kLayerNorm, layer_norm_forward, layer_norm_backward},
 };
 
+static_assert(std::size(kKinds<double>) == static_cast<std::size_t>(kLastLayerKind) + 1);
+
 }  // namespace
 
 template <typename Real>
