@@ -23,6 +23,11 @@ float dot(const float* x, const float* y) {
   return ((sums[0] + sums[4]) + (sums[1] + sums[5])) + ((sums[2] + sums[6]) + (sums[3] + sums[7]));
 }
 
+// tanh, by one exponential, which is cheaper than std::tanh. Near 0 its error is that of 1.
+float squash(float x) {
+  return 1 - 2 / (std::exp(2 * x) + 1);
+}
+
 void softmax(std::span<float> x) {
   const float top = *std::ranges::max_element(x);
   float sum = 0;
@@ -83,7 +88,7 @@ void Controller::step(std::span<const float> hidden, std::size_t said, const Off
   if (said != kNothing) add(1, &parameters_[said], next.data(), kHidden);
   for (std::size_t j = 0; j < kHidden; ++j)
     add(hidden[j], &parameters_[j * kHidden], next.data(), kHidden);
-  for (float& value : next) value = std::tanh(value);
+  for (float& value : next) value = squash(value);
 }
 
 void Controller::answer(std::span<const float> hidden, const Offsets& at,

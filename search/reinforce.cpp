@@ -30,9 +30,14 @@
 // - In a long search a new controller begins now and then, with the latest trials and the elite
 //   of all (experience.h): what a resume or a late retell must learn again is bounded.
 //
+// NAS-Bench-201, mean test of the best by validation of 150 trials, 300 seeds: 94.12 on CIFAR-10
+// and 73.21 on CIFAR-100 (random search 93.8 and 71.6). Some twenty settings around the defaults
+// were tried, with 40 other seeds each, there and on six functions: they hardly differ, but that
+// five elite trials learn faster than ten or twenty, and that bins must teach their neighbours.
+//
 // The first weights are drawn from stream 2^64 - 1 of the seed, trial n from stream n. Price:
-// 0.1 ms per ask and tell of six choices, 0.5 ms of forty; 1,280 tells are learned anew in 0.4 s
-// then.
+// 50 microseconds per ask and tell of six choices, 0.4 ms of forty; what a retell costs at most
+// is 1,280 tells.
 
 #include <algorithm>
 #include <limits>

@@ -150,22 +150,22 @@ TEST(Controller, EntropyKeepsItExploring) {
 
 TEST(Decisions, SpeakingWhatWasReadIsTheSameSentence) {
   Rng rng(4);
-  for (const auto& [name, space] : testing_support::all_spaces()) {
-    const Decisions decisions(space, 16);
+  for (const testing_support::NamedSpace& named : testing_support::all_spaces()) {
+    const Decisions decisions(named.space, 16);
     for (int i = 0; i < 20; ++i) {
-      const auto read = decisions.read(space.sample(rng));
+      const auto read = decisions.read(named.space.sample(rng));
       std::size_t next = 0;
       const auto choose = [&](std::size_t choice) {
-        EXPECT_EQ(choice, read.at(next).choice) << name;
+        EXPECT_EQ(choice, read.at(next).choice) << named.name;
         return read.at(next++).word;
       };
       const auto again = decisions.read(decisions.speak(choose, rng));
-      ASSERT_EQ(again.size(), read.size()) << name;
+      ASSERT_EQ(again.size(), read.size()) << named.name;
       // A number that is rounded to its grid may land in the next bin.
-      const double slack = name == "steps" ? 1 : 0;
+      const double slack = named.name == "steps" ? 1 : 0;
       for (std::size_t t = 0; t < read.size(); ++t) {
         EXPECT_NEAR(static_cast<double>(again[t].word), static_cast<double>(read[t].word), slack)
-            << name;
+            << named.name;
       }
     }
   }
