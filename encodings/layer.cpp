@@ -55,6 +55,7 @@ Result<Shape> dense_shape(const Layer& layer, Inputs) {
 }
 
 Result<Shape> pool_shape(const Layer& layer, Inputs in) {
+  if (layer.dilation != 1) return broken(layer, "it has no dilation");
   return windowed(layer, in[0], in[0].channels);
 }
 Result<Shape> same_shape(const Layer&, Inputs in) {

@@ -86,6 +86,10 @@ TEST(Layer, ImpossibleOnesSayWhichRuleTheyBreak) {
             "scale: 3x1x1 cannot scale 4x2x2");
   EXPECT_EQ(mistake_of({.kind = kConv, .channels = 4, .kernel = 2}, {{4, 2, 2}}),
             "conv: kernel 2 must be odd");
+  EXPECT_EQ(mistake_of({.kind = LayerKind::kMaxPool, .dilation = 2}, {{4, 2, 2}}),
+            "max_pool: it has no dilation");
+  EXPECT_EQ(mistake_of({.kind = LayerKind::kConcat}, {{4, 2, 2}, {4, 2, 1}}),
+            "concat: inputs differ: 4x2x2 and 4x2x1");
   EXPECT_EQ(mistake_of({.kind = kConv, .channels = 4, .groups = 3}, {{4, 2, 2}}),
             "conv: 3 groups divide neither 4 inputs nor 4 outputs");
   EXPECT_EQ(mistake_of({.kind = kConv}, {{4, 2, 2}}), "conv: 0 output channels");
