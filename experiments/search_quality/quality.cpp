@@ -1,0 +1,142 @@
+// One algorithm on one task for several seeds, through the real driver and a real ledger, with
+// workers in virtual time:
+//
+//   search_quality SPACE_FILE DATA ALGORITHM FIRST_SEED SEEDS EVALUATIONS WORKERS FOLDER
+//
+// DATA is the table, or "-". Ledgers are written to FOLDER, one after the other. stdout is a CSV: a
+// line whenever the best value improves, and one at the end of each seed.
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <filesystem>
+
+#include "encodings/study_config.h"
+#include "experiments/search_quality/simulated_pool.h"
+#include "knowledge/ledger.h"
+#include "scheduler/driver.h"
+#include "scheduler/pruner.h"
+#include "search/searcher.h"
+
+namespace detol {
+namespace {
+
+struct Run {
+  std::string space_file, data, algorithm;
+  int first_seed = 0, seeds = 0, evaluations = 0, workers = 0;
+  std::filesystem::path folder;
+};
+
+// Prints the best value by the study's objective, and the last metric reported with it.
+class Trace final : public Observer {
+ public:
+  Trace(const StudyConfig& config, VirtualClock& clock) : config_(config), clock_(clock) {}
+
+  void happened(const Event& event, const Book& book) override {
+    const auto* reported = std::get_if<event::Reported>(&event);
+    if (reported == nullptr) return;
+    ++evaluations_;
+    const double value = book.find(reported->trial)->values.front();
+    if (evaluations_ > 1 && !is_better(config_.objectives.front().direction, value, best_)) return;
+    best_ = value;
+    other_ = reported->metrics.back().second;
+    proposer_ = book.find(reported->trial)->trial.proposer;
+    print();
+  }
+
+  void print() const {
+    fmt::print("{},{},{},{:.6g},{:.9g},{:.9g},{}\n", config_.algorithm.name, config_.seed,
+               evaluations_, clock_.now, best_, other_, proposer_);
+  }
+
+ private:
+  const StudyConfig& config_;
+  VirtualClock& clock_;
+  int evaluations_ = 0;
+  double best_ = 0, other_ = 0;
+  std::string proposer_;
+};
+
+Result<void> search(const StudyConfig& config, const Run& run, Evaluator& evaluator) {
+  const std::filesystem::path file =
+      run.folder / fmt::format("{}-{}.db", config.algorithm.name, config.seed);
+  DETOL_ASSIGN(const auto ledger, Ledger::open(file));
+  DETOL_ASSIGN(const StudyId study, ledger->create_study({.name = config.study,
+                                                          .config = config.text,
+                                                          .budget = config.budget,
+                                                          .objectives = config.objectives}));
+  DETOL_ASSIGN(const auto searcher, make_searcher(config.algorithm.name, config.space,
+                                                  {.seed = config.seed,
+                                                   .objectives = config.objectives,
+                                                   .options = config.algorithm.options}));
+  DETOL_ASSIGN(const auto pruner, make_pruner("none", {.max_epochs = 1, .options = {}}));
+  DETOL_ASSIGN(const Budget budget, parse_budget(fmt::format("{}trials", run.evaluations)));
+  VirtualClock clock;
+  SimulatedPool pool(run.workers, config, evaluator, clock);
+  Trace trace(config, clock);
+  Driver driver({.config = config,
+                 .decode = [&](const Genome& genome) { return config.candidate(genome, {}); },
+                 .ledger = *ledger,
+                 .study = study,
+                 .searcher = *searcher,
+                 .pruner = *pruner,
+                 .pool = pool,
+                 .clock = clock,
+                 .observers = {&trace},
+                 .budget = budget});
+  DETOL_TRY(driver.run());
+  trace.print();
+  return {};
+}
+
+void remove_ledgers(const std::filesystem::path& folder) {
+  for (const auto& entry : std::filesystem::directory_iterator(folder))
+    std::filesystem::remove_all(entry.path());
+}
+
+Result<void> search_all(const Run& run) {
+  DETOL_ASSIGN(StudyConfig config, read_study_config(run.space_file));
+  if (run.data != "-") config.data.path = run.data;
+  config.algorithm = {run.algorithm, {}};
+  DETOL_ASSIGN(const auto evaluator, make_evaluator(config, {}));
+  for (int i = 0; i < run.seeds; ++i) {
+    config.seed = static_cast<std::uint64_t>(run.first_seed + i);
+    DETOL_TRY(search(config, run, *evaluator));
+    remove_ledgers(run.folder);
+  }
+  return {};
+}
+
+int whole(std::string_view word) {
+  int number = 0;
+  std::from_chars(word.data(), word.data() + word.size(), number);
+  return number;
+}
+
+int main_of(std::span<char*> words) {
+  if (words.size() != 9) {
+    fmt::print(stderr,
+               "usage: {} SPACE_FILE DATA ALGORITHM FIRST_SEED SEEDS EVALUATIONS WORKERS FOLDER\n",
+               words[0]);
+    return 2;
+  }
+  const Run run{.space_file = words[1],
+                .data = words[2],
+                .algorithm = words[3],
+                .first_seed = whole(words[4]),
+                .seeds = whole(words[5]),
+                .evaluations = whole(words[6]),
+                .workers = whole(words[7]),
+                .folder = words[8]};
+  const auto done = search_all(run);
+  if (done) return 0;
+  fmt::print(stderr, "{}\n", done.error().message);
+  return 1;
+}
+
+}  // namespace
+}  // namespace detol
+
+int main(int argc, char** argv) {
+  return detol::main_of({argv, static_cast<std::size_t>(argc)});
+}

@@ -1,0 +1,61 @@
+#pragma once
+
+// A pool of workers in virtual time: what a worker measures is computed at once, by the evaluator
+// that a worker process would use, and arrives when so much work takes one worker.
+
+#include <optional>
+#include <vector>
+
+#include "core/clock.h"
+#include "encodings/study_config.h"
+#include "scheduler/pool.h"
+#include "trainer/evaluator.h"
+
+namespace detol {
+
+class VirtualClock final : public Clock {
+ public:
+  double now_s() override { return now; }
+  double wall_s() override { return now; }
+  double now = 0;
+};
+
+// For evaluators of one epoch per trial (tables, functions).
+class SimulatedPool final : public Pool {
+ public:
+  // All of them outlive the pool.
+  SimulatedPool(int workers, const StudyConfig& config, Evaluator& evaluator, VirtualClock& clock)
+      : config_(config),
+        evaluator_(evaluator),
+        clock_(clock),
+        workers_(static_cast<std::size_t>(workers)) {}
+
+  std::vector<Claim> claims() override { return {}; }
+  std::vector<Slot> free() override;
+  void start(int worker, const message::Train& train) override;
+  void answer(const message::Answer& answer) override;
+  void answer(const message::Noted& noted) override;
+  void drop(TrialId) override {}
+  void suspend() override {}
+  void retire() override {}
+  std::vector<PoolEvent> wait() override;
+  double held_s() override { return clock_.now * static_cast<double>(workers_.size()); }
+
+ private:
+  struct Training {
+    TrialId trial = 0;
+    double due_s = 0;
+    PoolEvent result;
+    bool has_said = false;  // the result
+  };
+
+  PoolEvent evaluated(const message::Train& train);
+  void release(TrialId trial);
+
+  const StudyConfig& config_;
+  Evaluator& evaluator_;
+  VirtualClock& clock_;
+  std::vector<std::optional<Training>> workers_;
+};
+
+}  // namespace detol
