@@ -145,7 +145,7 @@ class StudyLoader {
     }
     study_.seed = file.value("seed", std::uint64_t{0});
     const json& search = section_of(file, "search");
-    study_.algorithm = named_of(search, "algorithm", "evolution");
+    study_.algorithm = named_of(search, "algorithm", "portfolio");
     study_.pruner = named_of(search, "pruner", "none");
     study_.warm_start = search.value("warm_start", "auto");
     study_.repeats = search.value("repeats", 0);

@@ -34,7 +34,7 @@ TEST(CnnSpace, HasTheChoicesOfItsFileInItsOrder) {
             "architecture.stages[0].block.op architecture.stag");
   EXPECT_EQ(study.space.domains().back().name, "batch_size");
   EXPECT_EQ(study.max_epochs, 9);
-  EXPECT_EQ(study.algorithm.name, "evolution");
+  EXPECT_EQ(study.algorithm.name, "portfolio");
   EXPECT_EQ(study.pruner.name, "asha");
   EXPECT_EQ(study.pruner.options.at("reduction_factor"), "3");
   EXPECT_EQ(study.constraints.max_memory, 400e6);
@@ -106,7 +106,7 @@ TEST(StudyConfig, HasDefaultsForWhatIsNotSaid) {
   const StudyConfig study = load(file_with(kPlainStage));
   EXPECT_EQ(study.seed, 0u);
   EXPECT_EQ(study.data.validation, 0.1);
-  EXPECT_EQ(study.algorithm.name, "evolution");
+  EXPECT_EQ(study.algorithm.name, "portfolio");
   EXPECT_EQ(study.pruner.name, "none");
   EXPECT_EQ(study.budget, "");
   EXPECT_EQ(study.algorithm_at, "s.yaml");
