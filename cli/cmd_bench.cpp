@@ -1,3 +1,4 @@
+#include "cli/bench_search.h"
 #include "cli/commands.h"
 #include "cli/output.h"
 #include "core/log.h"
@@ -7,9 +8,10 @@ namespace detol {
 namespace {
 
 Result<int> run(const Arguments& arguments) {
-  const auto figures = bench_trainer([](const Figure& figure) {
+  const auto say = [](const Figure& figure) {
     log_info("{} {:.4g} {}", figure.name, figure.value, figure.unit);
-  });
+  };
+  const auto figures = arguments.text("WHAT") == "search" ? bench_search(say) : bench_trainer(say);
   Rows rows{.columns = {"name", "value", "unit", "n", "spread"}, .rows = {}};
   for (const Figure& figure : figures)
     rows.rows.push_back({figure.name, figure.value, figure.unit, figure.n, figure.spread});
@@ -22,8 +24,8 @@ Result<int> run(const Arguments& arguments) {
 Command bench_command() {
   return {.name = "bench",
           .summary = "measure this machine: the figures behind detol's claims",
-          .options = {{"WHAT", "", "what to measure", Option::kRequired, {"trainer"}}},
-          .examples = "  detol bench trainer\n  detol bench trainer -q -f json",
+          .options = {{"WHAT", "", "what to measure", Option::kRequired, {"trainer", "search"}}},
+          .examples = "  detol bench trainer\n  detol bench search -q -f json",
           .run = run};
 }
 
