@@ -28,7 +28,10 @@ void SimulatedPool::start(int worker, const message::Train& train) {
 PoolEvent SimulatedPool::evaluated(const message::Train& train) {
   const auto genome = config_.space.genome(train.params);
   if (!genome) return Unusable{genome.error()};
-  const Job job{.trial = train.trial, .seed = train.seed, .candidate = {}, .genome = *genome};
+  Job job;
+  job.trial = train.trial;
+  job.seed = train.seed;
+  job.genome = *genome;
   Control control;
   std::optional<EpochReport> reported;
   const auto evaluation = evaluator_.evaluate(
