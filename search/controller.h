@@ -24,9 +24,9 @@ struct Lesson {
 };
 
 struct Teaching {
-  double clip = 0.2;            // a probability moves by at most this share in one update
-  double entropy = 0.01;        // the price of being sure
-  double learning_rate = 0.02;  // of Adam
+  double clip = 0.3;            // a probability moves by at most this share in one update
+  double entropy = 0.03;        // the price of being sure
+  double learning_rate = 0.03;  // of Adam
 };
 
 class Controller {

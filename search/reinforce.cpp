@@ -171,14 +171,15 @@ Result<std::unique_ptr<Searcher>> make_reinforce(const Space& space,
   const auto size = [&](std::string_view name, std::int64_t fallback, std::int64_t low) {
     return static_cast<std::size_t>(options.whole(name, fallback, low, 1'000));
   };
+  const Teaching usual;
   const Knobs knobs{
       .bins = size("bins", 16, 2),
       .batch = size("batch", 5, 1),
       .elite = size("elite", 5, 0),
       .epochs = static_cast<int>(options.whole("epochs", 2, 1, 100)),
-      .teaching = {.clip = options.real("clip", 0.3, 0.01, 100),
-                   .entropy = options.real("entropy", 0.03, 0, 10),
-                   .learning_rate = options.real("learning_rate", 0.03, 1e-6, 1)},
+      .teaching = {.clip = options.real("clip", usual.clip, 0.01, 100),
+                   .entropy = options.real("entropy", usual.entropy, 0, 10),
+                   .learning_rate = options.real("learning_rate", usual.learning_rate, 1e-6, 1)},
   };
   DETOL_TRY(options.done());
   return std::make_unique<Reinforce>(space, settings, knobs);
