@@ -44,8 +44,9 @@ Result<Shape> conv_shape(const Layer& layer, Inputs in) {
     return broken(layer, fmt::format("{} groups divide neither {} inputs nor {} outputs", groups,
                                      in[0].channels, layer.channels));
   }
-  if (layer.kernel % 2 == 0 || height_of(layer) % 2 == 0)
-    return broken(layer, fmt::format("kernel {} must be odd", layer.kernel));
+  for (const std::int64_t side : {layer.kernel, height_of(layer)}) {
+    if (side % 2 == 0) return broken(layer, fmt::format("kernel {} must be odd", side));
+  }
   return windowed(layer, in[0], layer.channels);
 }
 

@@ -349,12 +349,14 @@ TEST(CanonicalHash, SeesEveryFieldOfALayerAndTheInputShape) {
   };
   changed([](Layer& l) { l.channels = 8; });
   changed([](Layer& l) { l.kernel = 5; });
+  changed([](Layer& l) { l.kernel_height = 1; });
   changed([](Layer& l) { l.stride = 2; });
   changed([](Layer& l) { l.groups = 2; });
   changed([](Layer& l) { l.dilation = 2; });
   changed([](Layer& l) { l.bias = true; });
   hashes.push_back(hash_with(conv, {4, 9, 8}));
   hashes.push_back(hash_with(conv, {8, 8, 8}));
+  hashes.push_back(hash_with({.kind = LayerKind::kLayerNorm}));
   hashes.push_back(hash_with({.kind = LayerKind::kActivation}));
   hashes.push_back(hash_with({.kind = LayerKind::kActivation, .activation = Activation::kSilu}));
   hashes.push_back(hash_with({.kind = LayerKind::kDropout, .rate = 0.1}));

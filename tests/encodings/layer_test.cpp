@@ -46,10 +46,32 @@ const std::vector<ShapeCase> kShapes = {
      {{6, 8, 8}},
      {6, 8, 8},
      2 * 6 * 64 * 25},
+    {"ConvOfOneRow",
+     {.kind = kConv, .channels = 4, .kernel = 5, .kernel_height = 1, .stride = 2, .dilation = 2},
+     {{3, 1, 9}},
+     {4, 1, 5},
+     2 * 4 * 5 * 15},
+    {"ConvOblong",
+     {.kind = kConv, .channels = 4, .kernel = 3, .kernel_height = 5},
+     {{3, 7, 9}},
+     {4, 7, 9},
+     2 * 4 * 63 * 45},
     {"Dense", {.kind = LayerKind::kDense, .channels = 10}, {{4, 2, 2}}, {10, 1, 1}, 2 * 16 * 10},
     {"BatchNorm", {.kind = LayerKind::kBatchNorm}, {{4, 2, 3}}, {4, 2, 3}, 0},
     {"MaxPool", {.kind = LayerKind::kMaxPool, .kernel = 3, .stride = 2}, {{4, 7, 7}}, {4, 4, 4}, 0},
     {"AvgPool", {.kind = LayerKind::kAvgPool, .kernel = 3}, {{4, 7, 7}}, {4, 7, 7}, 0},
+    {"PoolEven",
+     {.kind = LayerKind::kMaxPool, .kernel = 2, .stride = 2},
+     {{4, 7, 6}},
+     {4, 3, 3},
+     0},
+    {"PoolOfOneRow",
+     {.kind = LayerKind::kAvgPool, .kernel = 4, .kernel_height = 1, .stride = 2},
+     {{4, 1, 9}},
+     {4, 1, 4},
+     0},
+    {"Concat", {.kind = LayerKind::kConcat}, {{4, 7, 7}, {1, 7, 7}, {3, 7, 7}}, {8, 7, 7}, 0},
+    {"LayerNorm", {.kind = LayerKind::kLayerNorm}, {{4, 7, 7}}, {4, 7, 7}, 0},
     {"GlobalAvgPool", {.kind = LayerKind::kGlobalAvgPool}, {{4, 7, 7}}, {4, 1, 1}, 0},
     {"Flatten", {.kind = LayerKind::kFlatten}, {{4, 7, 7}}, {196, 1, 1}, 0},
     {"Add", {.kind = LayerKind::kAdd}, {{4, 7, 7}, {4, 7, 7}, {4, 7, 7}}, {4, 7, 7}, 0},
@@ -86,6 +108,9 @@ TEST(Layer, ImpossibleOnesSayWhichRuleTheyBreak) {
             "scale: 3x1x1 cannot scale 4x2x2");
   EXPECT_EQ(mistake_of({.kind = kConv, .channels = 4, .kernel = 2}, {{4, 2, 2}}),
             "conv: kernel 2 must be odd");
+  EXPECT_EQ(
+      mistake_of({.kind = kConv, .channels = 4, .kernel = 3, .kernel_height = 4}, {{4, 9, 9}}),
+      "conv: kernel 4 must be odd");
   EXPECT_EQ(mistake_of({.kind = LayerKind::kMaxPool, .dilation = 2}, {{4, 2, 2}}),
             "max_pool: it has no dilation");
   EXPECT_EQ(mistake_of({.kind = LayerKind::kConcat}, {{4, 2, 2}, {4, 2, 1}}),
@@ -119,6 +144,9 @@ TEST(Layer, OwnsTheTensorsOfItsKind) {
   EXPECT_EQ(
       specs_of({.kind = kConv, .channels = 8, .kernel = 3, .groups = 2, .bias = true}, {4, 9, 9}),
       "weight:8,2,3,3,td bias:8,t ");
+  EXPECT_EQ(specs_of({.kind = kConv, .channels = 8, .kernel = 5, .kernel_height = 1}, {4, 1, 9}),
+            "weight:8,4,1,5,td ");
+  EXPECT_EQ(specs_of({.kind = LayerKind::kLayerNorm}, {4, 3, 3}), "gamma:4,t beta:4,t ");
   EXPECT_EQ(specs_of({.kind = LayerKind::kDense, .channels = 10}, {4, 3, 3}), "weight:10,36,td ");
   EXPECT_EQ(specs_of({.kind = LayerKind::kBatchNorm}, {4, 3, 3}),
             "gamma:4,t beta:4,t running_mean:4, running_var:4, ");
