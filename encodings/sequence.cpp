@@ -44,8 +44,11 @@ constexpr std::array kPools = {
     PoolRow{"2x2_2", 2, 2}, PoolRow{"3x3_1", 3, 1}, PoolRow{"3x3_2", 3, 2}, PoolRow{"3x3_3", 3, 3},
     PoolRow{"4x4_2", 4, 2}, PoolRow{"4x4_4", 4, 4}, PoolRow{"5x5_2", 5, 2}, PoolRow{"5x5_3", 5, 3},
 };
-constexpr std::array<std::string_view, kPools.size()> kPoolWords = {
-    "2x2_2", "3x3_1", "3x3_2", "3x3_3", "4x4_2", "4x4_4", "5x5_2", "5x5_3"};
+constexpr auto kPoolWords = [] {
+  std::array<std::string_view, kPools.size()> words;
+  for (std::size_t i = 0; i < words.size(); ++i) words[i] = kPools[i].name;
+  return words;
+}();
 
 constexpr std::array kLayers = {
     Field{.key = "depth", .kind = kInt, .low = 1, .high = 256},

@@ -24,13 +24,12 @@
 //   with its new value at the place of its first; a parent that turns out worse is succeeded by
 //   the best of the others, the latest of equals.
 //
-// It works on any space; without unexpressed choices it is a hill climber that accepts equals.
-// One choice at a time is the best of what it can do on noisy plains; it has no population that a
-// lucky measurement would have to outlive, so measurements that are too good to be true stay.
+// It works on any space; without unexpressed choices it is a hill climber that accepts equals. It
+// has no population that a lucky measurement would have to outlive: one that is too good to be true
+// stays the parent until another trial is as good.
 //
-// Price: tens of microseconds per ask and tell (the 450 choices of a 5 x 30 grid: see
-// Space::expressed), every genome ever told in memory; a tell that replaces an earlier one looks
-// at all of them.
+// Price: two microseconds per ask and tell of ten choices, a tenth of a millisecond of the 451 of a
+// 5 x 30 grid; every genome ever told in memory. A tell that replaces an earlier one looks at all.
 
 #include <cmath>
 #include <limits>
@@ -109,7 +108,7 @@ class Cgp final : public Searcher {
   Genome drifted(Rng& rng) const {
     const Genome& parent = told_[*parent_].genome;
     const std::size_t generations = (told_.size() - 1 - *parent_) / knobs_.lambda;
-    const double redrawn = 1 - std::pow(1 - knobs_.mutation_rate, generations);
+    const double redrawn = 1 - std::pow(1 - knobs_.mutation_rate, static_cast<double>(generations));
     const std::vector<bool> counts = space_.expressed(parent);
     std::vector<double> codes(parent.codes().begin(), parent.codes().end());
     bool changed = false;
