@@ -7,9 +7,12 @@
 //                 not cut then was needed, and stays so. If too many remain, the graph is a single
 //                 path: one more edge leaps over as many vertices as needed.
 //
-// Which graphs come out of Space::sample: each of the possible edges is there by a fair coin, then
-// the repair. As long as the coins obey the rules, all assignments are equally likely; the others
-// go to the border, graphs of exactly `most` edges (docs: measured in graph_test).
+// What Space::sample then draws: every edge is there by a fair coin. Coins that obey the rules are
+// kept, so that all right assignments are equally likely but for those that repair adds. Of 7
+// nodes and 9 edges 73 of 100 draws are right, 7 have no path and 20 too many edges; graphs of 9
+// edges in use come in 16 of 100 draws, against 9 if wrong draws were thrown away as NAS-Bench-101
+// does (of 12 nodes and 18 edges: 38 right; 32 against 9). As most graphs have many edges, repair
+// leans towards what is uniform among graphs rather than among matrices.
 
 #include "encodings/graph_rules.h"
 

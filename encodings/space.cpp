@@ -8,6 +8,7 @@
 #include <iterator>
 #include <limits>
 #include <map>
+#include <unordered_map>
 
 #include "core/hash.h"
 #include "core/table.h"
@@ -150,23 +151,26 @@ std::uint64_t Space::identity(const Genome& genome) const {
 }
 
 Result<Genome> Space::genome(std::span<const std::pair<std::string, Value>> assignments) const {
+  // Replaying a study comes here for every trial: no walk through all names for each of them.
+  std::unordered_map<std::string_view, std::size_t> positions(size());
+  for (std::size_t i = 0; i < size(); ++i) positions.emplace((*domains_)[i].name, i);
   std::vector<double> codes(size(), kInactive);
   for (const auto& [name, value] : assignments) {
-    const auto index = index_of(name);
-    if (!index) {
+    const auto index = positions.find(name);
+    if (index == positions.end()) {
       std::vector<std::string_view> known;
       for (const Domain& domain : *domains_) known.push_back(domain.name);
       return fail(ErrorCode::kInput, unknown_name("parameter", name, known));
     }
-    const Domain& domain = (*domains_)[*index];
+    const Domain& domain = (*domains_)[index->second];
     const auto code = domain.code_of(value);
     if (!code) {
       return fail(ErrorCode::kInput, fmt::format("{} cannot be {}; it accepts {}", name,
                                                  to_text(value), accepted_values(domain)));
     }
-    if (codes[*index] == codes[*index])
+    if (codes[index->second] == codes[index->second])
       return fail(ErrorCode::kInput, fmt::format("{} is given twice", name));
-    codes[*index] = *code;
+    codes[index->second] = *code;
   }
   for (std::size_t index : order_) {
     const std::string& name = (*domains_)[index].name;
