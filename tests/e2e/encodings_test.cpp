@@ -28,6 +28,16 @@ const Case kCases[] = {
      "type: chain, layers: {depth: 5, channels: [4, 8], kernels: [1, 3], dense: [16], dropout: "
      "0.1}",
      "qlearning"},
+    {"CellOnEdges",
+     "type: cell, cell: {nodes: 4, edges: op_on_edge, operations: [none, skip_connect, "
+     "nor_conv_1x1, nor_conv_3x3, avg_pool_3x3]}, macro: {cells_per_stage: 1, stages: 2, "
+     "channels: 8}",
+     "evolution"},
+    {"CellOnNodes",
+     "type: cell, cell: {nodes: 2, edges: op_on_node, operations: [none, skip_connect, "
+     "max_pool_3x3, sep_conv_3x3, dil_conv_5x5]}, macro: {cells_per_stage: 1, stages: 2, "
+     "channels: 4}",
+     "local"},
 };
 
 void PrintTo(const Case& row, std::ostream* out) {
@@ -54,7 +64,7 @@ TEST_P(Encodings, TrainAndExport) {
   const Ran trained =
       run(folder.path(),
           {"query", "-f", "csv", "SELECT count(*) AS n FROM v_trials WHERE state = 'COMPLETE'"});
-  EXPECT_EQ(trained.out, "n\n5\n") << searched.err;
+  EXPECT_EQ(trained.out, "n\r\n5\r\n") << searched.err;
   const auto best = nlohmann::json::parse(run(folder.path(), {"best", "tiny", "-f", "json"}).out);
   EXPECT_GT(best["values"]["val_accuracy"], 0.3);  // of four classes
   const Ran exported = run(folder.path(), {"export", "tiny", "--trial", "best", "--to", "all", "-o",

@@ -17,7 +17,7 @@ namespace {
 
 const Task kFashion{{1, 28, 28}, 10};
 
-const std::vector<std::string> kConfigs = {"cnn", "cnn_large", "resnet_hpo"};
+const std::vector<std::string> kConfigs = {"cnn", "cnn_large", "darts_cells", "resnet_hpo"};
 
 StudyConfig read_config(const std::string& name, const std::vector<Override>& overrides = {}) {
   auto study =
