@@ -147,7 +147,7 @@ std::string graph_key(const json& architecture) {
   if (order.size() > kMostOrderedVertices) return smallest;
   while (std::next_permutation(order.begin() + 1, order.end() - 1)) {
     std::string text = text_of(graph, order);
-    if (!text.empty()) smallest = std::min(smallest, std::move(text));
+    if (!text.empty() && text < smallest) smallest = std::move(text);
   }
   return smallest;
 }

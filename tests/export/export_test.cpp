@@ -9,6 +9,7 @@
 #include <gtest/gtest.h>
 
 #include "core/file.h"
+#include "encodings/study_config.h"
 #include "tests/export/sample_models.h"
 
 namespace detol {
@@ -61,6 +62,36 @@ TEST_P(Exporters, VerifyANetworkOfEverything) {
   ASSERT_TRUE(write(model, file()));
   const Result<void> verified = GetParam().verify(model, file());
   EXPECT_TRUE(verified) << verified.error().message;
+}
+
+// Wired as the encodings wire them: drawings and files hold what a search may find.
+TEST_P(Exporters, VerifyNetworksOfEveryEncoding) {
+  const std::vector<std::string> architectures = {
+      "type: chain, stages: [{block: {op: {type: categorical, choices: [mbconv, residual]}}}]",
+      "type: cell, cell: {nodes: 4, edges: op_on_edge, operations: [skip_connect, nor_conv_3x3]}, "
+      "macro: {cells_per_stage: 1, stages: 2, channels: 4}",
+      "type: cgp, cgp: {rows: 2, columns: 6, levels_back: 3, channels: [4], kernels: [3]}",
+      "type: graph, graph: {nodes: 6, join: per_node, operations: [conv_3x3, "
+      "max_pool_3x3_stride2]}, macro: {channels: 4}",
+  };
+  for (const std::string& architecture : architectures) {
+    SCOPED_TRACE(architecture);
+    const auto study = load_study_config(
+        "version: 1\nstudy: s\ndata: {format: idx, path: /data}\narchitecture: {" + architecture +
+            "}\ntraining: {epochs: 1}\n"
+            "objectives: [{metric: val_loss, direction: minimize}]\n",
+        "s.yaml");
+    ASSERT_TRUE(study) << study.error().message;
+    Rng rng(1);
+    for (int i = 0; i < 5; ++i) {
+      const auto candidate = study->candidate(study->space.sample(rng), {{1, 9, 9}, 3});
+      ASSERT_TRUE(candidate) << candidate.error().reason;
+      const Model model = model_of(candidate->network);
+      ASSERT_TRUE(write(model, file()));
+      const Result<void> verified = GetParam().verify(model, file());
+      EXPECT_TRUE(verified) << verified.error().message;
+    }
+  }
 }
 
 TEST_P(Exporters, GiveEqualBytesForEqualModels) {
