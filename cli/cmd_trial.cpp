@@ -41,10 +41,10 @@ Rows layers_of(const Network& network) {
 
 Result<Rows> architecture(const OpenStudy& study, const Rows& trial) {
   DETOL_ASSIGN(const StudyConfig config, load_study_config(study.record.config, study.record.name));
-  if (config.function) {
-    return fail(ErrorCode::kEmpty, fmt::format("study {} scores a function; its trials have no "
-                                               "network",
-                                               study.record.name));
+  if (!config.trains()) {
+    return fail(ErrorCode::kEmpty,
+                fmt::format("study {} scores a {}; its trials have no network", study.record.name,
+                            config.table ? "table" : "function"));
   }
   DETOL_ASSIGN(const Genome genome, genome_of(config, trial, 0));
   DETOL_ASSIGN(const DatasetInfo data, inspect_dataset(config.data));

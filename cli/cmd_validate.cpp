@@ -8,6 +8,7 @@
 #include "cli/preflight.h"
 #include "cli/settings.h"
 #include "core/rng.h"
+#include "trainer/evaluator.h"
 
 namespace detol {
 namespace {
@@ -19,14 +20,17 @@ struct Sample {
   std::string reason;  // of the first refusal
 };
 
-Sample sample_of(const StudyConfig& config, const Task& task, std::int64_t count) {
+Sample sample_of(const StudyConfig& config, const Task& task, const Admission& admit,
+                 std::int64_t count) {
   Sample sample;
   sample.drawn = count;
   for (std::int64_t i = 0; i < count; ++i) {
     Rng rng = Rng(config.seed).split(static_cast<std::uint64_t>(i));
-    const auto candidate = config.candidate(config.space.sample(rng), task);
-    if (!candidate) {
-      if (sample.reason.empty()) sample.reason = candidate.error().reason;
+    const Genome genome = config.space.sample(rng);
+    const auto candidate = config.candidate(genome, task);
+    const auto refused = candidate ? admit(genome) : std::optional(candidate.error());
+    if (refused) {
+      if (sample.reason.empty()) sample.reason = refused->reason;
       continue;
     }
     sample.params.push_back(candidate->cost.params);
@@ -55,7 +59,7 @@ Rows report_on(const StudyConfig& config, const Preflight& preflight, const Samp
   put(record, "study", config.study);
   put(record, "choices", static_cast<std::int64_t>(config.space.size()));
   put(record, "size", config.space.cardinality());
-  if (!config.function) {
+  if (config.trains()) {
     put(record, "input", to_text(preflight.data.task.input));
     put(record, "classes", std::int64_t{preflight.data.task.classes});
     put(record, "training_images", preflight.data.training);
@@ -77,7 +81,9 @@ Result<int> validate(const Arguments& arguments) {
   DETOL_ASSIGN(const auto count, arguments.number("sample", 1));
   DETOL_ASSIGN(const Preflight preflight, check_study(config));
   constexpr std::int64_t kDefaultSample = 200;
-  const Sample sample = sample_of(config, preflight.data.task, count ? *count : kDefaultSample);
+  DETOL_ASSIGN(const Admission admit, make_admission(config));
+  const Sample sample =
+      sample_of(config, preflight.data.task, admit, count ? *count : kDefaultSample);
   DETOL_TRY(print_data(render_record(report_on(config, preflight, sample), arguments.globals)));
   return 0;
 }

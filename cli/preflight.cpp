@@ -44,11 +44,11 @@ Result<Budget> check_budget(const StudyConfig& config) {
 }  // namespace
 
 Result<void> check_units(const Budget& budget, const StudyConfig& config) {
-  if (budget.work && config.function) {
+  const bool works = config.trains() || (config.table && !config.table->cost.empty());
+  if (budget.work && !works) {
     return fail(ErrorCode::kUsage,
-                fmt::format("the budget {} is in flops, but a function does no work; use trials "
-                            "or time",
-                            to_text(budget)));
+                fmt::format("the budget {} is in flops, but a {} does no work; use trials or time",
+                            to_text(budget), config.table ? "table without 'cost'" : "function"));
   }
   if (!budget.gpu_s) return {};
   return fail(ErrorCode::kUsage,

@@ -75,10 +75,10 @@ Result<Checkpoint> scored_checkpoint(const OpenStudy& study, const Scored& score
 Result<StudyData> load_study_data(const OpenStudy& study) {
   StudyData shared;
   DETOL_ASSIGN(shared.config, load_study_config(study.record.config, study.record.name));
-  if (shared.config.function) {
+  if (!shared.config.trains()) {
     return fail(ErrorCode::kEmpty,
-                fmt::format("study {} scores a function; there is no network to export",
-                            study.record.name));
+                fmt::format("study {} scores a {}; there is no network to export",
+                            study.record.name, shared.config.table ? "table" : "function"));
   }
   DETOL_ASSIGN(shared.data, load_dataset(shared.config.data));
   if (shared.data.info.fingerprint == study.record.data_fingerprint) return shared;

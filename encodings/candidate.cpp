@@ -75,7 +75,7 @@ Recipe recipe_of(const json& file) {
 
 tl::expected<Candidate, Refused> StudyConfig::candidate(const Genome& genome,
                                                         const Task& task) const {
-  if (function) return Candidate{};
+  if (!trains()) return Candidate{};
   const json file = resolved(*template_, genome);
   const EncodingRow& row = *find_row(encodings(), encoding);
   Result<Network> network = row.decode(file.at("architecture"), task);
@@ -92,8 +92,23 @@ tl::expected<Candidate, Refused> StudyConfig::candidate(const Genome& genome,
   return made;
 }
 
+std::vector<std::string> StudyConfig::table_key(const Genome& genome) const {
+  const json file = resolved(*template_, genome);
+  const json parameters = file.value("parameters", json::object());
+  std::vector<std::string> texts;
+  for (const KeyColumn& column : table->key) {
+    if (column.parameter.empty()) {
+      texts.push_back(find_row(encodings(), encoding)->key(file.at("architecture")));
+    } else {
+      const json value = parameters.value(column.parameter, json(""));
+      texts.push_back(value.is_string() ? value.get<std::string>() : value.dump());
+    }
+  }
+  return texts;
+}
+
 std::string StudyConfig::architecture_json(const Genome& genome) const {
-  if (function) return "null";
+  if (template_ == nullptr || !template_->contains("architecture")) return "null";
   json architecture = resolved(template_->at("architecture"), genome);
   architecture.erase("constraints");
   return architecture.dump();

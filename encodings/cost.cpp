@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace detol {
 namespace {
 
@@ -19,11 +21,12 @@ std::string grouped(double number) {
 }  // namespace
 
 Result<Cost> cost_of(const Network& network, const Recipe& recipe) {
-  double params = 0, flops = 0, activations = 0;
+  double params = 0, flops = 0, activations = 0, largest = 0;
   for (NodeId id = 0; id < network.nodes().size(); ++id) {
     const Node& node = network.nodes()[id];
     const std::vector<Shape> inputs = network.input_shapes(id);
     activations += static_cast<double>(node.shape.elements());
+    largest = std::max(largest, static_cast<double>(node.shape.elements()));
     for (const ParameterSpec& spec : parameters_of(node.layer, inputs)) {
       double elements = 1;
       for (std::int64_t extent : spec.shape) elements *= static_cast<double>(extent);
@@ -32,9 +35,10 @@ Result<Cost> cost_of(const Network& network, const Recipe& recipe) {
     if (params > kMost) return fail(ErrorCode::kInput, fmt::format("{:.3g} parameters", params));
     flops += flops_of(node.layer, inputs, node.shape);
   }
-  // Weights, gradients and at most two optimiser moments; every activation and its gradient.
-  const double memory =
-      4.0 * (4.0 * params + 2.0 * activations * static_cast<double>(recipe.batch_size));
+  // Weights, gradients and at most two optimiser moments; every activation and its gradient, and
+  // one more term of the gradient that is being summed up.
+  const double images = static_cast<double>(recipe.batch_size);
+  const double memory = 4.0 * (4.0 * params + (2.0 * activations + largest) * images);
   for (double number : {flops, activations, memory}) {
     if (number > kMost)
       return fail(ErrorCode::kInput, fmt::format("{:.3g} bytes or FLOPs", number));

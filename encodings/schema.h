@@ -23,6 +23,9 @@ enum class FieldKind {
   kInts,      // a list of different whole numbers in [low, high], at least one
   kNamed,     // a word, or {name: word, ...} with the keys of `children`; without children any
               // scalars: whoever owns the name checks them
+  kTexts,     // a map of any names to texts, at least one
+  kChoices,   // a map of any names, each a single value or a {type: ...} choice
+  kAny,       // any single value
   kFree,      // any YAML; checked by whoever reads it
 };
 

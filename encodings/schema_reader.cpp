@@ -63,6 +63,7 @@ std::vector<std::string_view> types_for(FieldKind kind) {
   if (kind == FieldKind::kInt) return {"int", "categorical"};
   if (kind == FieldKind::kNumber) return {"float", "int", "categorical"};
   if (kind == FieldKind::kBool) return {"bool", "categorical"};
+  if (kind == FieldKind::kAny) return {kTypes.begin(), kTypes.end()};
   return {"categorical"};
 }
 
@@ -129,6 +130,11 @@ Result<json> SchemaReader::field(const YamlNode& node, const Field& field,
     case FieldKind::kWords:
     case FieldKind::kInts:
       return scalars(node, field, path);
+    case FieldKind::kTexts:
+      return named_values(node, field, {.key = "text"}, path);
+    case FieldKind::kChoices:
+      return named_values(node, field,
+                          {.key = "value", .kind = FieldKind::kAny, .may_be_domain = true}, path);
     case FieldKind::kFree:
       return json();
     case FieldKind::kNamed:
@@ -190,6 +196,18 @@ Result<json> SchemaReader::scalars(const YamlNode& node, const Field& field,
       return source_.error(node.items[i].at,
                            fmt::format("{}: {} is there twice", path, node.items[i].scalar));
     values.push_back(std::move(value));
+  }
+  return values;
+}
+
+Result<json> SchemaReader::named_values(const YamlNode& node, const Field& field, const Field& rule,
+                                        const std::string& path) {
+  if (node.kind != YamlNode::Kind::kMap || node.entries.empty())
+    return source_.error(node.at, mistake_in(field, node, path));
+  json values = json::object();
+  for (const YamlEntry& entry : node.entries) {
+    DETOL_ASSIGN(json value, this->field(entry.value, rule, joined(path, entry.key)));
+    values[entry.key] = std::move(value);
   }
   return values;
 }

@@ -42,6 +42,8 @@ class SchemaReader {
   Result<nlohmann::json> field(const YamlNode& node, const Field& field, const std::string& path);
   Result<nlohmann::json> list(const YamlNode& node, const Field& field, const std::string& path);
   Result<nlohmann::json> scalars(const YamlNode& node, const Field& field, const std::string& path);
+  Result<nlohmann::json> named_values(const YamlNode& node, const Field& field, const Field& rule,
+                                      const std::string& path);  // a map of any names
   Result<nlohmann::json> named(const YamlNode& node, const Field& field, const std::string& path);
   Result<nlohmann::json> scalar(const YamlNode& node, const Field& field, const std::string& path);
   Result<nlohmann::json> choice(const YamlNode& node, const Field& field, const std::string& path);

@@ -89,10 +89,14 @@ bool accepts(const Field& field, const Value& value) {
     case FieldKind::kSize:
     case FieldKind::kDuration:
       return real != nullptr && in_range(field, *real);
+    case FieldKind::kAny:
+      return true;
     case FieldKind::kSection:
     case FieldKind::kList:
     case FieldKind::kWords:
     case FieldKind::kInts:
+    case FieldKind::kTexts:
+    case FieldKind::kChoices:
     case FieldKind::kFree:
       break;
   }
@@ -147,6 +151,12 @@ std::string describe(const Field& field) {
     case FieldKind::kInts:
       return (field.odd ? "a list of odd whole numbers" : "a list of whole numbers") +
              range_of(field);
+    case FieldKind::kTexts:
+      return "a map of names to texts";
+    case FieldKind::kChoices:
+      return "a map of names to values or choices";
+    case FieldKind::kAny:
+      return "a single value";
     case FieldKind::kFree:
       break;
   }
@@ -155,7 +165,8 @@ std::string describe(const Field& field) {
 
 std::string mistake_in(const Field& field, const YamlNode& node, std::string_view path) {
   if (node.kind != YamlNode::Kind::kScalar || field.kind == FieldKind::kSection ||
-      field.kind == FieldKind::kList) {
+      field.kind == FieldKind::kList || field.kind == FieldKind::kTexts ||
+      field.kind == FieldKind::kChoices) {
     return fmt::format("{} {}; it must be {}", path, kind_of(node), describe(field));
   }
   const bool is_word = field.kind == FieldKind::kWord || field.kind == FieldKind::kNamed;

@@ -12,6 +12,7 @@
 #include "encodings/overrides.h"
 #include "encodings/schema_reader.h"
 #include "encodings/study_fields.h"
+#include "encodings/table_reader.h"
 #include "encodings/yaml_tree.h"
 
 namespace detol {
@@ -84,6 +85,8 @@ class StudyLoader {
     DETOL_TRY(read_plain(file));
     if (file.contains("function"))
       DETOL_TRY(read_function(file.at("function")));
+    else if (file.contains("table"))
+      DETOL_TRY(read_table(reader, file));
     else
       DETOL_TRY(read_training(reader, file));
     DETOL_TRY(read_objectives(file));
@@ -112,21 +115,33 @@ class StudyLoader {
   Result<json> read_file_section(SchemaReader& reader) {
     if (const YamlEntry* function = tree_.find("function"))
       return read_function_section(reader, function->value);
+    if (tree_.find("table") != nullptr) return read_table_section(reader);
     DETOL_ASSIGN(const std::vector<Field> inner, encoding_fields());
     std::vector<Field> fields(study_fields().begin(), study_fields().end());
     std::ranges::find(fields, "architecture", &Field::key)->children = inner;
     return reader.section(tree_, fields, "");
   }
 
-  Result<json> read_function_section(SchemaReader& reader, const YamlNode& function) {
-    for (std::string_view key : {"data", "architecture", "parameters", "training"}) {
+  Result<void> none_of(std::initializer_list<std::string_view> keys, std::string_view beside) {
+    for (std::string_view key : keys) {
       const YamlEntry* entry = tree_.find(key);
-      if (entry == nullptr) continue;
-      return source_.error(entry->at,
-                           fmt::format("'{}' cannot stand beside 'function', which trains nothing "
-                                       "and implies its parameters",
-                                       key));
+      if (entry != nullptr)
+        return source_.error(entry->at, fmt::format("'{}' cannot stand beside {}", key, beside));
     }
+    return {};
+  }
+
+  Result<json> read_table_section(SchemaReader& reader) {
+    DETOL_TRY(none_of({"data", "training"}, "'table', whose candidates are not trained"));
+    DETOL_ASSIGN(const std::vector<Field> inner, encoding_fields());
+    std::vector<Field> fields(table_study_fields().begin(), table_study_fields().end());
+    std::ranges::find(fields, "architecture", &Field::key)->children = inner;
+    return reader.section(tree_, fields, "");
+  }
+
+  Result<json> read_function_section(SchemaReader& reader, const YamlNode& function) {
+    DETOL_TRY(none_of({"data", "table", "architecture", "parameters", "training"},
+                      "'function', which trains nothing and implies its parameters"));
     const std::vector<std::string_view> names = names_of(functions());
     std::vector<Field> inner = {{.key = "name", .required = true, .words = names}};
     const YamlEntry* name = function.find("name");
@@ -168,6 +183,28 @@ class StudyLoader {
     return {};
   }
 
+  Result<void> read_table(const SchemaReader& reader, json& file) {
+    DETOL_TRY(path_or_source(file.at("table"), "table"));
+    const EncodingRow* encoding = find_row(encodings(), study_.encoding);
+    DETOL_ASSIGN(study_.table, read_table_config(tree_, file, encoding, source_));
+    Implied implied;
+    if (encoding != nullptr) {
+      DETOL_ASSIGN(implied, implied_choices(file.at("architecture")));
+    }
+    DETOL_ASSIGN(study_.space, build_space(reader.domains(), file, std::move(implied), source_));
+    keep_template(file);
+    return {};
+  }
+
+  // Where data come from may be left to --data if the file says where they are had.
+  Result<void> path_or_source(const json& section, const char* name) const {
+    if (section.contains("path") || section.contains("source")) return {};
+    return source_.error(node_at(tree_, {name})->at,
+                         fmt::format("{}: the key 'path' is missing; it must be a word, or left to "
+                                     "--data beside 'source', which says where the data is had",
+                                     name));
+  }
+
   Result<void> read_training(const SchemaReader& reader, json& file) {
     const json& limits = section_of(file.at("architecture"), "constraints");
     study_.constraints.max_params = limits.value("max_params", study_.constraints.max_params);
@@ -175,8 +212,14 @@ class StudyLoader {
     study_.constraints.max_memory = limits.value("max_memory", study_.constraints.max_memory);
     const json& data = file.at("data");
     study_.data.format = data.at("format");
-    study_.data.path = data.at("path");
+    DETOL_TRY(path_or_source(data, "data"));
+    study_.data.path = data.value("path", "");
+    study_.data.source = data.value("source", "");
     study_.data.validation = section_of(data, "split").value("validation", 0.1);
+    study_.data.label = data.value("label", study_.data.label);
+    study_.data.sequence = data.value("sequence", false);
+    study_.data.test = section_of(data, "split").value("test", study_.data.test);
+    study_.data.test_path = data.value("test_path", "");
     DETOL_ASSIGN(Implied implied, implied_choices(file.at("architecture")));
     DETOL_ASSIGN(study_.space, build_space(reader.domains(), file, std::move(implied), source_));
     study_.max_epochs = most_epochs(file);
@@ -275,7 +318,9 @@ class StudyLoader {
     study_.pruner_at = place_of({"search", "pruner"});
     study_.initial_trials_at = place_of({"search", "initial_trials"});
     study_.data_format_at = place_of({"data", "format"});
-    study_.data_path_at = place_of({"data", "path"});
+    const char* data = study_.table ? "table" : "data";
+    const bool has_path = !study_.data_path().empty();
+    study_.data_path_at = has_path ? place_of({data, "path"}) : place_of({data});
     study_.budget_at = place_of({"budget"});
   }
 
@@ -295,7 +340,7 @@ class StudyLoader {
 
 namespace {
 
-// `folder`: where a relative data.path may also be meant from; none: it stays as written.
+// `folder`: where a relative path of data may also be meant from; none: it stays as written.
 Result<StudyConfig> load(std::string_view yaml, std::string_view name,
                          const std::vector<Override>& overrides,
                          const std::optional<std::filesystem::path>& folder) {
@@ -306,11 +351,18 @@ Result<StudyConfig> load(std::string_view yaml, std::string_view name,
     return source.error({}, "the file is empty; configs/cnn.yaml is an example to start from");
   if (tree.kind != YamlNode::Kind::kMap)
     return source.error(tree.at, "a space file is a map: version: 1, study: ..., data: ...");
-  DETOL_TRY(apply_overrides(tree, overrides, source));
-  YamlEntry* data = tree.find("data");
-  YamlEntry* path = data == nullptr ? nullptr : data->value.find("path");
-  if (folder && path != nullptr && !path->value.scalar.empty())
-    path->value.scalar = absolute_data_path(path->value.scalar, *folder);
+  const bool is_of_a_table = tree.find("table") != nullptr;
+  std::vector<Override> meant = overrides;
+  for (Override& one : meant) {
+    if (is_of_a_table && one.path == "data.path") one.path = "table.path";
+  }
+  DETOL_TRY(apply_overrides(tree, meant, source));
+  YamlEntry* data = tree.find(is_of_a_table ? "table" : "data");
+  for (std::string_view key : {"path", "test_path"}) {
+    YamlEntry* path = data == nullptr ? nullptr : data->value.find(key);
+    if (folder && path != nullptr && !path->value.scalar.empty())
+      path->value.scalar = absolute_data_path(path->value.scalar, *folder);
+  }
   return StudyLoader(tree, source).load();
 }
 

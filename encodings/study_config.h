@@ -25,6 +25,7 @@
 #include "encodings/network.h"
 #include "encodings/recipe.h"
 #include "encodings/space.h"
+#include "encodings/table.h"
 #include "encodings/trial.h"
 
 namespace detol {
@@ -36,9 +37,15 @@ struct Named {
 };
 
 struct DataConfig {
-  std::string format;       // idx
-  std::string path;         // as written; absolute after resolve_data_path
+  std::string format;       // idx, csv
+  std::string path;         // empty: only --data says it
+  std::string source = {};  // where the data are had, for messages; may be empty
   double validation = 0.1;  // share of the training images held out
+  // csv alone:
+  std::string label = "last";  // a column's name, first or last
+  bool sequence = false;       // the columns are one channel's, in their order
+  double test = 0.2;           // share of the records held out as the test part
+  std::string test_path = {};  // or all records of another file
 };
 
 struct ResourceConfig {
@@ -48,8 +55,8 @@ struct ResourceConfig {
   int attempts = 3;
 };
 
-// What a genome means, once the data is known. A function's candidate has no network, no cost,
-// and one epoch.
+// What a genome means, once the data is known. The candidate of a function or a table has no
+// network, no cost, and one epoch.
 struct Candidate {
   Network network;
   Recipe recipe;
@@ -61,7 +68,8 @@ class StudyConfig {
  public:
   std::string study;
   std::uint64_t seed = 0;
-  std::optional<FunctionConfig> function;  // instead of data, architecture and training
+  std::optional<FunctionConfig> function;  // instead of data and training
+  std::optional<TableConfig> table;        // likewise
   DataConfig data;
   std::string encoding;  // architecture.type
   Constraints constraints;
@@ -92,8 +100,18 @@ class StudyConfig {
   };
   tl::expected<Candidate, Refused> candidate(const Genome& genome, const Task& task) const;
 
+  // False if candidates are looked up or computed: there is nothing to train or to export.
+  bool trains() const { return !function && !table; }
+
+  // What a table knows the candidate by: one text per column of table->key, empty where a
+  // parameter is inactive. REQUIRES: table.
+  std::vector<std::string> table_key(const Genome& genome) const;
+
+  // The file or folder that trials are scored with; empty if there is none.
+  const std::string& data_path() const { return table ? table->path : data.path; }
+
   // The architecture section with every choice made: for `detol trial --arch` and exports; null
-  // for a function's.
+  // where there is none.
   std::string architecture_json(const Genome& genome) const;
 
  private:
@@ -111,13 +129,14 @@ struct Override {
   std::string value;
 };
 
-// Reads, overrides and checks a space file. Errors (kInput) start with
+// Reads, overrides and checks a space file. In the study of a table an override of data.path means
+// table.path: it is where the data is, whatever they are. Errors (kInput) start with
 // "<source>:<line>:<column>: "; an override's with "--set <path>: ".
 Result<StudyConfig> load_study_config(std::string_view yaml, std::string_view source,
                                       const std::vector<Override>& overrides = {});
 
-// load_study_config of a file of at most 1 MB. A relative data.path is resolved against
-// the current folder first, then against the file's.
+// load_study_config of a file of at most 1 MB. A relative data.path or table.path is resolved
+// against the current folder first, then against the file's.
 Result<StudyConfig> read_study_config(const std::string& path,
                                       const std::vector<Override>& overrides = {});
 

@@ -14,7 +14,8 @@ using enum FieldKind;
 constexpr double kMostInt = 0x1p62;
 
 constexpr std::array kSplit = {
-    Field{.key = "validation", .kind = kNumber, .low = 0.001, .high = 0.9}};
+    Field{.key = "validation", .kind = kNumber, .low = 0.001, .high = 0.9},
+    Field{.key = "test", .kind = kNumber, .low = 0.001, .high = 0.9}};
 
 constexpr std::array kCrop = {Field{
     .key = "padding", .kind = kInt, .required = true, .may_be_domain = true, .low = 0, .high = 64}};
@@ -24,7 +25,11 @@ constexpr std::array kAugment = {
     Field{.key = "horizontal_flip", .kind = kBool, .may_be_domain = true}};
 
 constexpr std::array kData = {Field{.key = "format", .kind = kWord, .required = true},
-                              Field{.key = "path", .kind = kWord, .required = true},
+                              Field{.key = "path", .kind = kWord},
+                              Field{.key = "source", .kind = kWord},
+                              Field{.key = "label", .kind = kWord},
+                              Field{.key = "sequence", .kind = kBool},
+                              Field{.key = "test_path", .kind = kWord},
                               Field{.key = "split", .kind = kSection, .children = kSplit},
                               Field{.key = "augment", .kind = kSection, .children = kAugment}};
 
@@ -121,6 +126,23 @@ constexpr std::array kStudy = {
     kBudget,
     kResourcesKey};
 
+constexpr std::array kTable = {
+    Field{.key = "path", .kind = kWord}, Field{.key = "source", .kind = kWord},
+    Field{.key = "key", .kind = kFree, .required = true},
+    Field{.key = "metrics", .kind = kTexts, .required = true}, Field{.key = "cost", .kind = kWord}};
+
+constexpr std::array kTableStudy = {
+    kVersion,
+    kName,
+    kSeed,
+    Field{.key = "table", .kind = kSection, .required = true, .children = kTable},
+    Field{.key = "architecture", .kind = kSection},
+    Field{.key = "parameters", .kind = kChoices},
+    Field{.key = "objectives", .kind = kList, .required = true, .children = kObjective},
+    kSearchKey,
+    kBudget,
+    kResourcesKey};
+
 constexpr std::array kFunctionStudy = {
     kVersion,
     kName,
@@ -134,6 +156,11 @@ constexpr std::array kFunctionStudy = {
 }  // namespace
 
 std::vector<std::string_view> metric_names(const StudyConfig& config) {
+  if (config.table) {
+    std::vector<std::string_view> names;
+    for (const MetricColumn& one : config.table->metrics) names.push_back(one.metric);
+    return names;
+  }
   std::span<const Words> names = kMetrics;
   if (config.function) {
     const FunctionConfig& function = *config.function;
@@ -148,6 +175,10 @@ std::span<const Field> study_fields() {
 
 std::span<const Field> function_study_fields() {
   return kFunctionStudy;
+}
+
+std::span<const Field> table_study_fields() {
+  return kTableStudy;
 }
 
 std::span<const Field> architecture_fields() {

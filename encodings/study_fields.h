@@ -16,6 +16,9 @@ std::span<const Field> study_fields();
 // train, and its parameters are the function's own.
 std::span<const Field> function_study_fields();
 
+// The keys of a file with `table`; `architecture` has those of no encoding yet.
+std::span<const Field> table_study_fields();
+
 // The keys of `architecture` that every encoding shares: type and constraints.
 std::span<const Field> architecture_fields();
 

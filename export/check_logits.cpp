@@ -20,6 +20,11 @@ Result<CheckLogits> check_logits(const Model& model, const Dataset& data, std::i
   if (!logits) return fail(ErrorCode::kExport, logits.error().message);
   CheckLogits check{fmt::format("the first {} test images", test.count), test.count, {}, {}};
   for (std::int64_t i = 0; i < test.count; ++i) {
+    if (!data.has_bytes()) {
+      const auto values = data.values_of(test.first + i);
+      check.pixels.insert(check.pixels.end(), values.begin(), values.end());
+      continue;
+    }
     for (const std::uint8_t byte : data.image(test.first + i))
       check.pixels.push_back(static_cast<float>(byte) / 255);
   }

@@ -106,7 +106,7 @@ Result<StudyRecord> open_study(Ledger& ledger, const StudyConfig& config, const 
     return fail(ErrorCode::kInput,
                 fmt::format("study '{}' was begun on other data than is now in {}; give it the "
                             "same files, or begin a new study",
-                            settled.study, config.data.path));
+                            settled.study, config.data_path()));
   }
   if (record) return *record;
   StudyRecord fresh{.name = settled.study,
@@ -247,16 +247,17 @@ Result<void> run_master(const RunOptions& options, const std::filesystem::path& 
   const std::filesystem::path stop_request = artefacts / kStopRequest;
   std::error_code ignored;
   if (!run.is_restart) std::filesystem::remove(stop_request, ignored);  // it was for an earlier run
+  DETOL_ASSIGN(const Admission admit, make_admission(config));
   const auto keeper = make_keeper({artefacts, pausing_pruner(config)});
   const auto progress = progress_for(options, config, budget, folder);
   std::vector<Observer*> observers = {keeper.get()};
   if (progress) observers.push_back(progress.get());
   Driver driver(
       {.config = config,
-       .decode =
-           [&](const Genome& genome) {
-             return config.candidate(genome, parts.data.task).and_then(fits_in(memory_of(options)));
-           },
+       .decode = [&](const Genome& genome) -> tl::expected<Candidate, StudyConfig::Refused> {
+         if (auto refused = admit(genome)) return tl::unexpected(*std::move(refused));
+         return config.candidate(genome, parts.data.task).and_then(fits_in(memory_of(options)));
+       },
        .ledger = *run.ledger,
        .study = run.record.id,
        .searcher = *parts.searcher,

@@ -10,11 +10,12 @@
 // they cost: their work, as a multiple of the window's mean (one each where no work is known).
 //
 //   window: a 0.9, b 0.5, a 0.8, b 0.1 (minimised). b earned 1 + 0.75^4 = 1.32, a 0.5^4 + 0.25^4 =
-//   0.07. With what they began with: a (2.0 + 0.07) / (5 + 2), b (1.4 + 1.32) / (5 + 2); a gets
-//   0.38
+//   0.07. With what is imagined: a (7.8 + 0.07) / (19.5 + 2), b (2.3 + 1.3) / (19.5 + 2); a gets
+//   0.80
 //
-// Both sides of that quotient begin with kPriorTrials imagined trials, better ones for members
-// that are named earlier, so that a search of thirty trials does not spend itself on finding out.
+// Both sides of that quotient begin with imagined trials, better ones for members that are named
+// earlier, so that a search of thirty trials does not spend itself on finding out. They fade as the
+// study learns: kPriorTrials at first, a third of them after fifty trials, one in the end.
 // Members are drawn in proportion to the square of their credit, above a floor that everybody has:
 // what does not pay off early may do so late. They help each other: an initial draw counts for
 // all of them, and whoever improves something improves the best that anybody found.
@@ -48,9 +49,10 @@ constexpr std::array<std::string_view, 2> kMembers = {"local", "evolution"};
 constexpr std::array<std::string_view, 3> kMembersOfMany = {"nsga2", "local", "evolution"};
 
 constexpr double kPower = 4;          // of the rank
-constexpr double kPriorTrials = 5;    // imagined of each member
+constexpr double kPriorTrials = 20;   // imagined of each member, at first
+constexpr double kPriorLife = 50;     // told trials after which e-fold fewer are
 constexpr double kPriorReward = 0.4;  // of each imagined trial of the first member
-constexpr double kPriorRatio = 0.7;   // of the next member's imagined reward to this one's
+constexpr double kPriorRatio = 0.3;   // of the next member's imagined reward to this one's
 constexpr double kLeastCost = 0.1;    // of a trial that needed no training
 
 struct Member {
@@ -139,9 +141,11 @@ class Portfolio final : public Searcher {
 
   std::vector<Account> accounts() const {
     std::vector<Account> accounts;
+    const double told = static_cast<double>(records_.size());
+    const double imagined = 1 + kPriorTrials * std::exp(-told / kPriorLife);
     double reward = kPriorReward;
     for (std::size_t i = 0; i < members_.size(); ++i, reward *= kPriorRatio)
-      accounts.push_back({.earned = kPriorTrials * reward, .cost = kPriorTrials});
+      accounts.push_back({.earned = imagined * reward, .cost = imagined});
     const auto window = std::span(records_).last(std::min(window_, records_.size()));
     const std::vector<double> values = sorted_values(window);
     const double mean_work = mean_work_of(window);
@@ -251,7 +255,7 @@ Result<std::unique_ptr<Searcher>> make_portfolio(const Space& space,
   const auto names = options.words("members", default_members(settings.objectives.size()));
   const std::int64_t window = options.whole("window", 50, 2, 10'000);
   const double most = 1 / std::max(1.0, static_cast<double>(names.size()));
-  const double floor = options.real("floor", std::min(0.05, most), 0, most);
+  const double floor = options.real("floor", std::min(0.03, most), 0, most);
   DETOL_TRY(options.done());
   DETOL_ASSIGN(auto members, make_members(names, space, settings));
   return std::make_unique<Portfolio>(space, settings, std::move(members),

@@ -11,6 +11,9 @@ namespace detol {
 Result<std::unique_ptr<Searcher>> make_random(const Space& space, const SearcherSettings& settings);
 Result<std::unique_ptr<Searcher>> make_evolution(const Space& space,
                                                  const SearcherSettings& settings);
+Result<std::unique_ptr<Searcher>> make_genetic(const Space& space,
+                                               const SearcherSettings& settings);
+Result<std::unique_ptr<Searcher>> make_nsga2(const Space& space, const SearcherSettings& settings);
 Result<std::unique_ptr<Searcher>> make_local(const Space& space, const SearcherSettings& settings);
 Result<std::unique_ptr<Searcher>> make_reinforce(const Space& space,
                                                  const SearcherSettings& settings);

@@ -2,11 +2,14 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
+#include <filesystem>
 #include <new>
 
 #include "core/table.h"
+#include "trainer/data/csv_data.h"
 #include "trainer/data/idx.h"
 
 namespace detol {
@@ -14,9 +17,12 @@ namespace {
 
 constexpr std::array kFormats{
     FormatRow{"idx", "a folder of MNIST's IDX files, plain or gzip", load_idx, inspect_idx},
+    FormatRow{"csv", "a table or sequences, one record per line, plain or gzip", load_csv,
+              inspect_csv},
 };
 
 Result<const FormatRow*> format_of(const DataConfig& config) {
+  DETOL_TRY(find_data(config.path, config.source));
   const FormatRow* row = find_row(formats(), config.format);
   if (row != nullptr) return row;
   return fail(ErrorCode::kInput, unknown_name("data.format", config.format, names_of(formats())));
@@ -56,6 +62,11 @@ std::span<const std::uint8_t> Dataset::image(std::int64_t index) const {
   return std::span(images).subspan(static_cast<std::size_t>(index) * size, size);
 }
 
+std::span<const float> Dataset::values_of(std::int64_t index) const {
+  const auto size = static_cast<std::size_t>(info.task.input.elements());
+  return std::span(values).subspan(static_cast<std::size_t>(index) * size, size);
+}
+
 Range range_of(const DatasetInfo& info, Part part) {
   switch (part) {
     case Part::kTraining:
@@ -72,11 +83,24 @@ std::span<const FormatRow> formats() {
   return kFormats;
 }
 
+Result<void> find_data(const std::string& path, const std::string& source) {
+  std::error_code ignored;
+  const bool is_there = !path.empty() && std::filesystem::exists(path, ignored);
+  if (is_there || (source.empty() && !path.empty())) return {};
+  const std::string what = path.empty() ? "no path is given" : path + ": there is nothing";
+  std::string where = source;
+  std::ranges::replace(where, '\n', ' ');
+  return fail(ErrorCode::kInput,
+              fmt::format("{}; say where the data is with --data PATH: {}", what, where));
+}
+
 Result<Dataset> load_dataset(const DataConfig& config) {
   DETOL_ASSIGN(const FormatRow* format, format_of(config));
   try {
     DETOL_ASSIGN(Dataset dataset, format->load(config));
-    DETOL_TRY(fill_statistics(dataset, config));
+    if (dataset.has_bytes()) {
+      DETOL_TRY(fill_statistics(dataset, config));
+    }
     return dataset;
   } catch (const std::bad_alloc&) {
     return fail(ErrorCode::kInput, config.path + ": not enough memory for these data");

@@ -2,6 +2,9 @@
 
 // Dataset: images and labels in memory, split once into training, validation and test.
 // The search never sees the test part. Immutable; safe to share between threads.
+//
+// The rows of a table and sequences are images, too: of many channels and one pixel, or of one
+// channel, one row and many columns. Their pixels are numbers as they are, not bytes.
 
 #include <cstdint>
 #include <span>
@@ -37,23 +40,30 @@ Range range_of(const DatasetInfo& info, Part part);
 struct Dataset {
   DatasetInfo info;
   std::vector<std::uint8_t> images;      // N x C x H x W: training, then validation, then test
+  std::vector<float> values;             // instead of `images` where pixels are no bytes
   std::vector<std::int32_t> labels;      // N
-  std::vector<float> mean;               // per channel, of the training images, in [0, 1]
-  std::vector<float> deviation;          // per channel, standard deviation, in [0, 1]
+  std::vector<float> mean;               // per channel, of the training images; of bytes in [0, 1]
+  std::vector<float> deviation;          // per channel, standard deviation, above 0; likewise
   std::vector<std::string> class_names;  // empty where the format has none
 
-  std::span<const std::uint8_t> image(std::int64_t index) const;
+  bool has_bytes() const { return values.empty(); }
+  std::span<const std::uint8_t> image(std::int64_t index) const;  // REQUIRES: has_bytes()
+  std::span<const float> values_of(std::int64_t index) const;     // REQUIRES: !has_bytes()
 };
 
 struct FormatRow {
   std::string_view name;  // data.format
   std::string_view summary;
-  Result<Dataset> (*load)(const DataConfig& config);  // all but mean and deviation
+  Result<Dataset> (*load)(const DataConfig& config);  // mean and deviation not of bytes
   Result<DatasetInfo> (*inspect)(const DataConfig& config);
 };
 
 // Every format detol reads.
 std::span<const FormatRow> formats();
+
+// Errors (kInput): no path is given, or, where there is a `source`, nothing is there. They say
+// where the data are had, and how to name them.
+Result<void> find_data(const std::string& path, const std::string& source);
 
 // Reads everything and checks it: magic numbers, sizes, label range, no class missing.
 // Errors (kInput) name the file, the offset and what was expected.

@@ -4,6 +4,7 @@
 #include <array>
 
 #include "trainer/function.h"
+#include "trainer/table.h"
 
 namespace detol {
 namespace {
@@ -13,6 +14,9 @@ constexpr std::array kEvaluators = {
                  [](const StudyConfig& config) { return config.function.has_value(); },
                  [](const StudyConfig&) -> Result<DatasetInfo> { return DatasetInfo{}; },
                  make_function},
+    EvaluatorRow{"table", "look the candidate up in a table of measurements",
+                 [](const StudyConfig& config) { return config.table.has_value(); }, inspect_table,
+                 make_table, table_admission},
     EvaluatorRow{"trainer", "train the network of the study's encoding on its data",
                  [](const StudyConfig&) { return true; },
                  [](const StudyConfig& config) { return inspect_dataset(config.data); },
@@ -34,6 +38,12 @@ std::span<const EvaluatorRow> evaluators() {
 
 Result<DatasetInfo> inspect_study(const StudyConfig& config) {
   return row_of(config).inspect(config);
+}
+
+Result<Admission> make_admission(const StudyConfig& config) {
+  const EvaluatorRow& row = row_of(config);
+  if (row.admit != nullptr) return row.admit(config);
+  return Admission([](const Genome&) { return std::nullopt; });
 }
 
 Result<std::unique_ptr<Evaluator>> make_evaluator(const StudyConfig& config,

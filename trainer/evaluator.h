@@ -11,6 +11,7 @@
 #include <filesystem>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -92,6 +93,10 @@ struct TrainerOptions {
 Result<std::unique_ptr<Evaluator>> make_trainer(const DataConfig& data,
                                                 const TrainerOptions& options);
 
+// Why a candidate is not worth a worker's time; nullopt if it may be. Safe to call from any
+// thread.
+using Admission = std::function<std::optional<StudyConfig::Refused>(const Genome& genome)>;
+
 // One way to give a score.
 struct EvaluatorRow {
   std::string_view name;
@@ -100,6 +105,7 @@ struct EvaluatorRow {
   Result<DatasetInfo> (*inspect)(const StudyConfig& config);
   Result<std::unique_ptr<Evaluator>> (*make)(const StudyConfig& config,
                                              const TrainerOptions& options);
+  Result<Admission> (*admit)(const StudyConfig& config) = nullptr;  // null: all are admitted
 };
 
 // Every way; the first that `scores` a study is its own, the last scores all.
@@ -107,6 +113,9 @@ std::span<const EvaluatorRow> evaluators();
 
 // What the study's candidates are trained on, checked; nothing where no data are needed.
 Result<DatasetInfo> inspect_study(const StudyConfig& config);
+
+// What the study's data alone say against a candidate, beside StudyConfig::candidate.
+Result<Admission> make_admission(const StudyConfig& config);
 
 // Errors: kUsage for an unknown backend.
 Result<std::unique_ptr<Evaluator>> make_evaluator(const StudyConfig& config,

@@ -57,7 +57,7 @@ std::vector<float> normalised_images(const Dataset& data, Range range) {
   const Normaliser normaliser(data);
   std::vector<float> images(static_cast<std::size_t>(range.count) * size);
   for (std::int64_t i = 0; i < range.count; ++i) {
-    normaliser.write(data.image(range.first + i),
+    normaliser.write(data, range.first + i,
                      std::span(images).subspan(static_cast<std::size_t>(i) * size, size));
   }
   return images;
@@ -77,7 +77,7 @@ Score score(Executable& executable, const Scoring& scoring, const std::function<
     for (std::int64_t i = 0; i < count; ++i) {
       const std::int64_t image = scoring.range.first + share.first + images_done + i;
       const auto at = static_cast<std::size_t>(i) * size;
-      scoring.normaliser.write(data.image(image), images.subspan(at, size));
+      scoring.normaliser.write(data, image, images.subspan(at, size));
       labels[static_cast<std::size_t>(i)] = data.labels[static_cast<std::size_t>(image)];
     }
     const BatchResult result = executable.evaluate(count);

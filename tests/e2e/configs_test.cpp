@@ -23,8 +23,46 @@ std::string write_images(const std::filesystem::path& folder) {
   return "data";
 }
 
+// Every cell of four nodes, each with some accuracy.
+std::string write_nasbench201(const std::filesystem::path& folder) {
+  const char* operations[] = {"none", "skip_connect", "nor_conv_1x1", "nor_conv_3x3",
+                              "avg_pool_3x3"};
+  std::string text = "arch,c10_val_e200,c10_test_e200,c10_flops\n";
+  for (int cell = 0; cell < 15625; ++cell) {
+    int rest = cell;
+    const auto edge = [&](int from) {
+      const std::string word = operations[rest % 5];
+      rest /= 5;
+      return word + "~" + std::to_string(from) + "|";
+    };
+    text += "|" + edge(0) + "+|" + edge(0) + edge(1) + "+|" + edge(0) + edge(1) + edge(2);
+    text += "," + std::to_string(cell % 90) + ",50,1e6\n";
+  }
+  write_bytes(folder / "cells.csv", text);
+  return "cells.csv";
+}
+
+// Records of two classes whose values differ, the label in front or behind.
+std::string write_records(const std::filesystem::path& folder, int values, bool label_first) {
+  std::string text;
+  for (int i = 0; i < 200; ++i) {
+    const std::string label = i % 2 == 0 ? "even" : "odd";
+    std::string record;
+    for (int j = 0; j < values; ++j)
+      record += (j == 0 ? "" : ",") + std::to_string((i % 2) * (j % 3) + 0.01 * (i * 7 % 13));
+    text += label_first ? label + "," + record : record + "," + label;
+    text += "\n";
+  }
+  write_bytes(folder / "records.csv", text);
+  return "records.csv";
+}
+
 // Whatever does not train on images.
-const std::map<std::string, DataWriter> kOtherData = {};
+const std::map<std::string, DataWriter> kOtherData = {
+    {"nasbench201", write_nasbench201},
+    {"mlp_table", [](const auto& folder) { return write_records(folder, 9, false); }},
+    {"conv1d", [](const auto& folder) { return write_records(folder, 40, true); }},
+};
 
 std::vector<std::string> shipped() {
   std::vector<std::string> names;

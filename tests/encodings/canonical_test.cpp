@@ -1,6 +1,6 @@
 // The canonical hash: equal exactly for isomorphic networks. Every graph of a kind is built, so
 // that every order in which the nodes of one can be added is built, too: as another of them.
-// DETOL_CANONICAL=thorough tries more kinds, half a minute of them.
+// DETOL_CANONICAL=thorough tries 2.5 million more graphs, which takes minutes.
 
 #include "encodings/canonical.h"
 

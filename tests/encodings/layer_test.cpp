@@ -191,7 +191,7 @@ TEST(Cost, CountsParametersFlopsAndMemory) {
   EXPECT_EQ(cost.params, 9 * 4 * 8 + 16 + 90);
   EXPECT_EQ(cost.flops, 2 * 64 * 8 * 36 + 2 * 80);
   EXPECT_EQ(cost.activations, 4 * 64 + 8 * 64 + 8 * 64 + 8 + 10);
-  EXPECT_EQ(cost.memory, 4 * (4 * cost.params + 2 * 32 * cost.activations));
+  EXPECT_EQ(cost.memory, 4 * (4 * cost.params + 32 * (2 * cost.activations + 8 * 8 * 8)));
 }
 
 TEST(Cost, BeyondCountingIsAnError) {

@@ -191,15 +191,24 @@ Network dense_block(LayerKind kind, LayerKind norm) {
   return b.build(b.add({.kind = kDense, .channels = 16}, {pooled})).value();
 }
 
+// One wide value that many narrow layers read.
+Network fan_out() {
+  NetworkBuilder b({16, 16, 16});
+  const NodeId wide = b.add({.kind = kConv, .channels = 256, .kernel = 3}, {b.input()});
+  std::vector<NodeId> narrow;
+  for (int i = 0; i < 8; ++i) narrow.push_back(b.add({.kind = kGlobalAvgPool}, {wide}));
+  const NodeId joined = b.add({.kind = kConcat}, narrow);
+  return b.build(b.add({.kind = kDense, .channels = 16}, {joined})).value();
+}
+
 TEST(FastBackends, NeedNoMoreMemoryThanIsForeseen) {
   const Recipe recipe{.batch_size = 16};
-  for (LayerKind kind : {kAdd, kConcat}) {
-    for (LayerKind norm : {kBatchNorm, kLayerNorm}) {
-      const Network network = dense_block(kind, norm);
-      const auto compiled = backends().front().compile(network, recipe, {}).value();
-      const auto foreseen = static_cast<std::size_t>(cost_of(network, recipe)->memory);
-      EXPECT_LE(compiled->bytes(), foreseen) << to_text(kind) << ", " << to_text(norm);
-    }
+  for (const Network& network :
+       {dense_block(kAdd, kBatchNorm), dense_block(kAdd, kLayerNorm),
+        dense_block(kConcat, kBatchNorm), dense_block(kConcat, kLayerNorm), fan_out()}) {
+    const auto compiled = backends().front().compile(network, recipe, {}).value();
+    const auto foreseen = static_cast<std::size_t>(cost_of(network, recipe)->memory);
+    EXPECT_LE(compiled->bytes(), foreseen) << network.nodes().size() << " layers";
   }
 }
 

@@ -18,17 +18,43 @@ Window draw_window(Rng rng, int padding, bool flip) {
 }
 
 Normaliser::Normaliser(const Dataset& data) : shape_(data.info.task.input) {
+  const double most = data.has_bytes() ? 255 : 1;
   for (std::size_t channel = 0; channel < data.mean.size(); ++channel) {
     const double mean = data.mean[channel], deviation = data.deviation[channel];
     channels_.push_back(
-        {static_cast<float>(1 / (255 * deviation)), static_cast<float>(-mean / deviation)});
+        {static_cast<float>(1 / (most * deviation)), static_cast<float>(-mean / deviation)});
   }
 }
 
+void Normaliser::write(const Dataset& data, std::int64_t image, std::span<float> out) const {
+  if (data.has_bytes())
+    write_whole(data.image(image), out);
+  else
+    write_whole(data.values_of(image), out);
+}
+
+void Normaliser::write(const Dataset& data, std::int64_t image, const Window& window,
+                       std::span<float> out) const {
+  if (data.has_bytes())
+    write_window(data.image(image), window, out);
+  else
+    write_window(data.values_of(image), window, out);
+}
+
 void Normaliser::write(std::span<const std::uint8_t> image, std::span<float> out) const {
+  write_whole(image, out);
+}
+
+void Normaliser::write(std::span<const std::uint8_t> image, const Window& window,
+                       std::span<float> out) const {
+  write_window(image, window, out);
+}
+
+template <typename Pixel>
+void Normaliser::write_whole(std::span<const Pixel> image, std::span<float> out) const {
   assert(image.size() == out.size());
   const auto plane = static_cast<std::size_t>(shape_.height * shape_.width);
-  const std::uint8_t* from = image.data();
+  const Pixel* from = image.data();
   float* to = out.data();
   for (const Channel channel : channels_) {
     for (std::size_t i = 0; i < plane; ++i) to[i] = channel(from[i]);
@@ -37,22 +63,23 @@ void Normaliser::write(std::span<const std::uint8_t> image, std::span<float> out
   }
 }
 
-void Normaliser::write(std::span<const std::uint8_t> image, const Window& window,
-                       std::span<float> out) const {
+template <typename Pixel>
+void Normaliser::write_window(std::span<const Pixel> image, const Window& window,
+                              std::span<float> out) const {
   assert(image.size() == out.size());
   const std::int64_t height = shape_.height, width = shape_.width;
   const std::int64_t first = std::clamp<std::int64_t>(-window.right, 0, width);
   const std::int64_t last = std::clamp<std::int64_t>(width - window.right, first, width);
-  const std::uint8_t* plane = image.data();
+  const Pixel* plane = image.data();
   float* row = out.data();
   for (const Channel channel : channels_) {
-    const float black = channel(0);
+    const float black = channel(0.0F);
     for (std::int64_t y = 0; y < height; ++y, row += width) {
       const std::int64_t from = y + window.down;
       const bool covered = from >= 0 && from < height;
       std::fill(row, row + (covered ? first : width), black);
       if (!covered) continue;
-      const std::uint8_t* pixels = plane + from * width + window.right;
+      const Pixel* pixels = plane + from * width + window.right;
       for (std::int64_t x = first; x < last; ++x) row[x] = channel(pixels[x]);
       std::fill(row + last, row + width, black);
       if (window.mirrored) std::reverse(row, row + width);

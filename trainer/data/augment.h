@@ -2,8 +2,8 @@
 
 // Augment: one image from bytes to the normalised numbers a network reads, on the way moved,
 // mirrored, or left as it is. A pixel x of a channel becomes (x / 255 - mean) / deviation of
-// that channel; what a crop uncovers is black (x = 0), padded before normalisation as
-// torchvision does. Allocates nothing.
+// that channel, where pixels are no bytes (x - mean) / deviation; what a crop uncovers is black
+// (x = 0), padded before normalisation as torchvision does. Allocates nothing.
 
 #include <cstdint>
 #include <span>
@@ -29,6 +29,11 @@ class Normaliser {
  public:
   explicit Normaliser(const Dataset& data);
 
+  // One image of `data`, which this was made from. REQUIRES: out has the size of its images.
+  void write(const Dataset& data, std::int64_t image, std::span<float> out) const;
+  void write(const Dataset& data, std::int64_t image, const Window& window,
+             std::span<float> out) const;
+
   // REQUIRES: image and out have the size of the data's images.
   void write(std::span<const std::uint8_t> image, std::span<float> out) const;
   void write(std::span<const std::uint8_t> image, const Window& window, std::span<float> out) const;
@@ -36,8 +41,16 @@ class Normaliser {
  private:
   struct Channel {
     float scale, shift;
-    float operator()(std::uint8_t pixel) const { return scale * static_cast<float>(pixel) + shift; }
+    template <typename Pixel>
+    float operator()(Pixel pixel) const {
+      return scale * static_cast<float>(pixel) + shift;
+    }
   };
+
+  template <typename Pixel>
+  void write_whole(std::span<const Pixel> image, std::span<float> out) const;
+  template <typename Pixel>
+  void write_window(std::span<const Pixel> image, const Window& window, std::span<float> out) const;
 
   Shape shape_;
   std::vector<Channel> channels_;

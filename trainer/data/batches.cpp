@@ -44,11 +44,11 @@ void Batches::fill(std::int64_t step, const Shard& part, std::span<float> images
     const std::span<float> out = images.subspan(i * size, size);
     labels[i] = data_.labels[static_cast<std::size_t>(image)];
     if (padding_ == 0 && !flip_) {
-      normaliser_.write(data_.image(image), out);
+      normaliser_.write(data_, image, out);
       continue;
     }
     const Window window = draw_window(epoch_.split(position + 1), padding_, flip_);
-    normaliser_.write(data_.image(image), window, out);
+    normaliser_.write(data_, image, window, out);
   }
 }
 

@@ -122,12 +122,21 @@ Buffer* Builder::gradient(Value& value) {
 }
 
 Buffer* Builder::add_gradient(Value& value) {
+  make_room(value);
   value.gradients.push_back(floats_buffer(floats(value)));
   return value.gradients.back();
 }
 
 void Builder::pass_gradient(Value& value, Buffer* term) {
-  if (value.needs_gradient) value.gradients.push_back(term);
+  if (!value.needs_gradient) return;
+  make_room(value);
+  value.gradients.push_back(term);
+}
+
+// However many readers a value has, few terms of its gradient live at a time. Two are left to
+// those that can take in two.
+void Builder::make_room(Value& value) {
+  if (value.gradients.size() > 2) gradient_terms(value, 1);
 }
 
 Buffer* Builder::scratch(std::size_t bytes) {

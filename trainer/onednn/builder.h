@@ -82,9 +82,9 @@ class Builder {
   Buffer* gradient(Value& value);
   // At most `most` terms whose sum is the gradient.
   std::vector<Buffer*> gradient_terms(Value& value, std::size_t most);
-  // A new term of the gradient of a value, to be written by a step.
+  // A new term of the gradient of a value, to be written by a step before there is another term.
   Buffer* add_gradient(Value& value);
-  // An existing buffer as a term.
+  // A buffer as a term: an existing one, or one that a step writes before there is another term.
   void pass_gradient(Value& value, Buffer* term);
 
   // One scratch buffer for all primitives.
@@ -102,6 +102,7 @@ class Builder {
   void run(std::size_t first, std::size_t end, const Turn& turn) const;
 
  private:
+  void make_room(Value& value);
   Value& convert(Value& from, Layout layout);
   Value& view(Value& of, const Shape& shape, Layout layout);
 

@@ -1,0 +1,143 @@
+// Genetic algorithm with tournaments and crossover, in a steady flow (Holland, 1975, "Adaptation
+// in Natural and Artificial Systems"; Whitley, 1989, "The GENITOR Algorithm and Selection
+// Pressure", ICGA).
+//
+// The population is the best `population` trials that were told. Two parents, each the best of
+// `tournament` members drawn with replacement, make a child: every group of choices comes from one
+// of them, numbers also from around them, and about one choice is mutated (breeding.h). Where
+// evolution changes one choice of one network, a crossover unites what two of them found.
+//
+//   population 3: (a1 b1 0.5) (a1 b2 0.4) (a2 b3 0.7); tournaments give (a1 b1), (a1 b2);
+//   child (a1 b2) mutated to (a3 b2), told 0.3 -> it joins, (a2 b3) leaves
+//
+// What the books leave open, and its answers here:
+// - There are no generations to wait for: a child joins as soon as it was told, if it is better
+//   than the worst, so that a thousand workers are never idle. Equal values: the newer one stays,
+//   so that a plateau is crossed.
+// - Until `startup` trials were measured, trials are uniform draws.
+// - A child that was told before is mutated on, up to kTries times.
+// - A trial that failed, or whose value is NaN, is no member. A changed outcome moves its trial
+//   to where it belongs.
+//
+// A proposal depends on the seed, its number and the tells alone. Price: a few microseconds per
+// ask and tell, O(log n) for a tell, a genome per trial ever told.
+
+#include <algorithm>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "core/options.h"
+#include "core/rng.h"
+#include "search/breeding.h"
+#include "search/outcome_value.h"
+#include "search/searchers.h"
+
+namespace detol {
+namespace {
+
+constexpr int kTries = 50;  // mutations spent on one proposal to find a new genome
+
+struct Knobs {
+  std::size_t population;
+  std::int64_t tournament;
+  std::size_t startup;
+  double crossover_rate;
+};
+
+struct Member {
+  Genome genome;
+  double value;
+  std::size_t age;  // of all trials told: 0 was the first
+};
+
+class Genetic final : public Searcher {
+ public:
+  Genetic(Space space, const SearcherSettings& settings, Knobs knobs)
+      : space_(std::move(space)),
+        rng_(settings.seed),
+        direction_(settings.objectives.front().direction),
+        knobs_(knobs) {}
+
+  std::vector<Trial> ask(TrialId first_id, int count) override {
+    std::vector<Trial> trials;
+    for (int i = 0; i < count; ++i) {
+      const TrialId id = first_id + static_cast<TrialId>(i);
+      trials.push_back({id, propose(rng_.split(id))});
+    }
+    return trials;
+  }
+
+  void tell(const Trial& trial, const Outcome& outcome) override {
+    known_.insert(space_.identity(trial.genome));
+    const auto [at, is_new] = place_of_.try_emplace(trial.id, told_.size());
+    const Member told{trial.genome, first_value(outcome), at->second};
+    if (is_new) {
+      told_.push_back(told);
+      join(told);
+      return;
+    }
+    told_[at->second] = told;
+    members_.clear();
+    for (const Member& earlier : told_) join(earlier);
+  }
+
+ private:
+  // Keeps members_ sorted, the best first, and no longer than the population.
+  void join(const Member& told) {
+    if (told.value != told.value) return;
+    const auto at = std::ranges::find_if(members_, [&](const Member& member) {
+      return !is_better(direction_, member.value, told.value);
+    });
+    members_.insert(at, told);
+    if (members_.size() > knobs_.population) members_.pop_back();
+  }
+
+  Genome propose(Rng rng) const {
+    Genome child = members_.size() < knobs_.startup ? space_.sample(rng) : bred(rng);
+    for (int i = 0; i < kTries && known_.contains(space_.identity(child)); ++i)
+      child = space_.mutate(child, rng);
+    return child;
+  }
+
+  Genome bred(Rng& rng) const {
+    const Genome& one = winner(rng);
+    const Genome& other = winner(rng);
+    return child_of(space_, one, other, {.crossover_rate = knobs_.crossover_rate}, rng);
+  }
+
+  // Members are sorted, so the best of some is the least of their places.
+  const Genome& winner(Rng& rng) const {
+    std::size_t best = members_.size() - 1;
+    for (std::int64_t i = 0; i < knobs_.tournament; ++i)
+      best = std::min<std::size_t>(best, rng.below(members_.size()));
+    return members_[best].genome;
+  }
+
+  const Space space_;
+  const Rng rng_;
+  const Direction direction_;
+  const Knobs knobs_;
+  std::vector<Member> told_;  // in the order of the first tells
+  std::unordered_map<TrialId, std::size_t> place_of_;
+  std::vector<Member> members_;              // the best first
+  std::unordered_set<std::uint64_t> known_;  // identities of all genomes ever told
+};
+
+}  // namespace
+
+Result<std::unique_ptr<Searcher>> make_genetic(const Space& space,
+                                               const SearcherSettings& settings) {
+  OptionReader options("genetic", settings.options);
+  const std::int64_t population = options.whole("population", 20, 2, 10'000);
+  const std::int64_t tournament = options.whole("tournament", 3, 1, 10'000);
+  const std::int64_t startup = options.whole("startup", 10, 1, 10'000);
+  const double crossover_rate = options.real("crossover_rate", 0.9, 0, 1);
+  DETOL_TRY(options.done());
+  const Knobs knobs{.population = static_cast<std::size_t>(population),
+                    .tournament = tournament,
+                    .startup = static_cast<std::size_t>(std::min(startup, population)),
+                    .crossover_rate = crossover_rate};
+  return std::make_unique<Genetic>(space, settings, knobs);
+}
+
+}  // namespace detol

@@ -1,0 +1,227 @@
+// NSGA-II for several objectives, in a steady flow (Deb, Pratap, Agarwal and Meyarivan, 2002, "A
+// Fast and Elitist Multiobjective Genetic Algorithm: NSGA-II", IEEE TEC 6(2); Durillo, Nebro,
+// Luna and Alba, 2009, "On the Effect of the Steady-State Selection Scheme in Multi-Objective
+// Genetic Algorithms", EMO: better than generations on most problems, ZDT and DTLZ among them).
+//
+// One member dominates another if it is nowhere worse and somewhere better. Members that nobody
+// dominates are front 0; those that only front 0 dominates are front 1, and so on. Within a front
+// the crowding of a member is the size of the gap between its neighbours, summed over the
+// objectives; the ends of a front are infinitely far from anybody. Less front, then more gap, wins.
+//
+//   minimise both: (1, 4) (2, 2) (4, 1) are front 0, (3, 3) is front 1. The gap at (2, 2) is
+//   (4 - 1) / 3 + (4 - 1) / 3 = 2. Of five with room for four, (3, 3) leaves.
+//
+// Each new trial is a child of two winners, each the better of two members drawn at random: groups
+// of choices from either parent, numbers also from around them, about one choice mutated
+// (breeding.h). Each outcome joins, and once the population is full the worst member leaves.
+//
+// What the papers leave open, and its answers here:
+// - There are no generations to wait for, so that a thousand workers are never idle.
+// - Until `startup` trials were measured, trials are uniform draws.
+// - A trial that failed is infeasible (too large, out of memory, diverged), as is one with a NaN
+//   or too few values: every measured trial dominates it, so it is no member.
+// - A child that was told before is mutated on, up to kTries times.
+// - With one objective, fronts are ranks, and this is a steady-state genetic algorithm.
+// - A changed outcome is as if it had been told in the first place.
+//
+// The defaults were chosen on ZDT1-3 and DTLZ2 with 1,000 trials: children of numbers far from
+// their parents (crossover_eta 3, mutation_eta 5) were far better there than the 15 and 20 that
+// suit tens of thousands.
+//
+// A proposal depends on the seed, its number and the tells alone. Price: O(m p^2) per tell for m
+// objectives and p members, some 100 microseconds at p = 50, and a genome per trial ever told.
+
+#include <algorithm>
+#include <limits>
+#include <numeric>
+#include <optional>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "core/options.h"
+#include "core/rng.h"
+#include "search/breeding.h"
+#include "search/searchers.h"
+
+namespace detol {
+namespace {
+
+constexpr int kTries = 50;  // mutations spent on one proposal to find a new genome
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+struct Knobs {
+  std::size_t population;
+  std::size_t startup;
+  Breeding breeding;
+};
+
+struct Member {
+  Genome genome;
+  std::vector<double> losses;  // one per objective, less is better; empty: infeasible
+  std::size_t front = 0;
+  double gap = 0;
+};
+
+bool dominates(const Member& a, const Member& b) {
+  bool somewhere_better = false;
+  for (std::size_t i = 0; i < a.losses.size(); ++i) {
+    if (a.losses[i] > b.losses[i]) return false;
+    somewhere_better = somewhere_better || a.losses[i] < b.losses[i];
+  }
+  return somewhere_better;
+}
+
+bool is_fitter(const Member& a, const Member& b) {
+  return a.front != b.front ? a.front < b.front : a.gap > b.gap;
+}
+
+// Takes the fronts off one after another.
+void find_fronts(std::vector<Member>& members) {
+  std::vector<std::size_t> dominators(members.size(), 0);
+  std::vector<std::vector<std::size_t>> dominated(members.size());
+  for (std::size_t a = 0; a < members.size(); ++a) {
+    for (std::size_t b = 0; b < members.size(); ++b) {
+      if (!dominates(members[a], members[b])) continue;
+      dominated[a].push_back(b);
+      ++dominators[b];
+    }
+  }
+  std::vector<std::size_t> front;
+  for (std::size_t i = 0; i < members.size(); ++i) {
+    if (dominators[i] == 0) front.push_back(i);
+  }
+  for (std::size_t number = 0; !front.empty(); ++number) {
+    std::vector<std::size_t> next;
+    for (std::size_t i : front) {
+      members[i].front = number;
+      for (std::size_t other : dominated[i]) {
+        if (--dominators[other] == 0) next.push_back(other);
+      }
+    }
+    front = std::move(next);
+  }
+}
+
+// Adds the gaps of one objective, of one front.
+void add_gaps(std::vector<Member*>& front, std::size_t objective) {
+  const auto loss = [&](const Member* member) { return member->losses[objective]; };
+  std::ranges::stable_sort(front, {}, loss);
+  const double width = loss(front.back()) - loss(front.front());
+  front.front()->gap = front.back()->gap = kInfinity;
+  if (!(width > 0 && width < kInfinity)) return;
+  for (std::size_t i = 1; i + 1 < front.size(); ++i)
+    front[i]->gap += (loss(front[i + 1]) - loss(front[i - 1])) / width;
+}
+
+void find_gaps(std::vector<Member>& members, std::size_t objectives) {
+  std::vector<std::vector<Member*>> fronts(members.size());
+  for (Member& member : members) {
+    member.gap = 0;
+    fronts[member.front].push_back(&member);
+  }
+  for (std::vector<Member*>& front : fronts) {
+    for (std::size_t i = 0; i < objectives && !front.empty(); ++i) add_gaps(front, i);
+  }
+}
+
+class Nsga2 final : public Searcher {
+ public:
+  Nsga2(Space space, const SearcherSettings& settings, Knobs knobs)
+      : space_(std::move(space)),
+        rng_(settings.seed),
+        objectives_(settings.objectives),
+        knobs_(knobs) {}
+
+  std::vector<Trial> ask(TrialId first_id, int count) override {
+    std::vector<Trial> trials;
+    for (int i = 0; i < count; ++i) {
+      const TrialId id = first_id + static_cast<TrialId>(i);
+      trials.push_back({id, propose(rng_.split(id))});
+    }
+    return trials;
+  }
+
+  void tell(const Trial& trial, const Outcome& outcome) override {
+    known_.insert(space_.identity(trial.genome));
+    const auto [at, is_new] = place_of_.try_emplace(trial.id, told_.size());
+    const Member told{.genome = trial.genome, .losses = losses_of(outcome)};
+    if (is_new) {
+      told_.push_back(told);
+      join(told);
+      return;
+    }
+    told_[at->second] = told;
+    members_.clear();
+    for (const Member& earlier : told_) join(earlier);
+  }
+
+ private:
+  void join(const Member& told) {
+    if (told.losses.empty()) return;
+    members_.push_back(told);
+    find_fronts(members_);
+    find_gaps(members_, objectives_.size());
+    if (members_.size() <= knobs_.population) return;
+    // Of equal ones the oldest leaves, so that a plateau is crossed.
+    members_.erase(std::ranges::max_element(members_, is_fitter));
+    find_gaps(members_, objectives_.size());
+  }
+
+  Genome propose(Rng rng) const {
+    Genome child = members_.size() < knobs_.startup ? space_.sample(rng) : bred(rng);
+    for (int i = 0; i < kTries && known_.contains(space_.identity(child)); ++i)
+      child = space_.mutate(child, rng);
+    return child;
+  }
+
+  Genome bred(Rng& rng) const {
+    const Genome& one = winner(rng);
+    const Genome& other = winner(rng);
+    return child_of(space_, one, other, knobs_.breeding, rng);
+  }
+
+  const Genome& winner(Rng& rng) const {
+    const Member& a = members_[rng.below(members_.size())];
+    const Member& b = members_[rng.below(members_.size())];
+    return is_fitter(b, a) ? b.genome : a.genome;
+  }
+
+  std::vector<double> losses_of(const Outcome& outcome) const {
+    const auto* measured = std::get_if<Measured>(&outcome);
+    if (measured == nullptr || measured->values.size() < objectives_.size()) return {};
+    std::vector<double> losses;
+    for (std::size_t i = 0; i < objectives_.size(); ++i) {
+      const double value = measured->values[i];
+      if (value != value) return {};
+      losses.push_back(objectives_[i].direction == Direction::kMinimize ? value : -value);
+    }
+    return losses;
+  }
+
+  const Space space_;
+  const Rng rng_;
+  const std::vector<Objective> objectives_;
+  const Knobs knobs_;
+  std::vector<Member> told_;  // in the order of the first tells
+  std::unordered_map<TrialId, std::size_t> place_of_;
+  std::vector<Member> members_;              // oldest first
+  std::unordered_set<std::uint64_t> known_;  // identities of all genomes ever told
+};
+
+}  // namespace
+
+Result<std::unique_ptr<Searcher>> make_nsga2(const Space& space, const SearcherSettings& settings) {
+  OptionReader options("nsga2", settings.options);
+  const std::int64_t population = options.whole("population", 50, 4, 10'000);
+  const std::int64_t startup = options.whole("startup", 20, 2, 10'000);
+  const Breeding breeding{.crossover_rate = options.real("crossover_rate", 0.9, 0, 1),
+                          .crossover_eta = options.real("crossover_eta", 3, 0, 1000),
+                          .mutation_eta = options.real("mutation_eta", 5, 0, 1000)};
+  DETOL_TRY(options.done());
+  const Knobs knobs{.population = static_cast<std::size_t>(population),
+                    .startup = static_cast<std::size_t>(std::min(startup, population)),
+                    .breeding = breeding};
+  return std::make_unique<Nsga2>(space, settings, knobs);
+}
+
+}  // namespace detol

@@ -1,0 +1,65 @@
+#pragma once
+
+// CsvReader: the records of a CSV file (RFC 4180), one after the other. Cells are separated by
+// commas; "a, ""b""" is quoted text; spaces around a cell without quotes do not count; blank lines
+// and a byte order mark are skipped. Every record has as many cells as the first. Not thread-safe.
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/result.h"
+
+namespace detol {
+
+struct CsvCell {
+  std::string_view text;  // valid as long as the reader
+  int line = 1;           // where it begins, counted from 1
+  int column = 1;
+};
+
+class CsvReader {
+ public:
+  // The whole file, unpacked if it is a gzip file. Errors (kInput): it cannot be read.
+  static Result<CsvReader> open(const std::filesystem::path& path);
+  CsvReader(std::filesystem::path path, std::string_view bytes);
+
+  // Goes on to the next record; false at the end. Errors (kInput, with file:line:column): too few
+  // or too many cells, a quote in the wrong place or without its other.
+  Result<bool> next();
+
+  std::span<const CsvCell> cells() const { return cells_; }
+
+  // "<path>:<line>:<column>: <what>", as kInput.
+  tl::unexpected<Error> error_at(const CsvCell& cell, std::string_view what) const;
+
+  // Of the whole file. REQUIRES: nothing was read yet.
+  std::uint64_t fingerprint() const;
+
+ private:
+  bool is_at(char c) const { return at_ < bytes_.size() && bytes_[at_] == c; }
+  void skip(std::string_view any_of);
+  CsvCell here() const;
+  Result<void> read_cell();
+  Result<std::string_view> quoted();
+  std::string_view plain();
+  bool ends_record();  // true, and on to the next line, at its end
+
+  std::filesystem::path path_;
+  std::vector<char> bytes_;     // doubled quotes become single ones in place
+  std::size_t at_ = 0;          // the next byte
+  std::size_t line_start_ = 0;  // where its line begins
+  int line_ = 1;
+  std::optional<std::size_t> width_;  // cells of the first record
+  std::vector<CsvCell> cells_;
+};
+
+// The whole text as a number, also nan and inf; nullopt if it is none.
+std::optional<double> number_in(std::string_view text);
+
+}  // namespace detol

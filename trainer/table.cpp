@@ -1,0 +1,200 @@
+#include "trainer/table.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/table.h"
+#include "trainer/data/csv.h"
+#include "trainer/one_epoch.h"
+
+namespace detol {
+namespace {
+
+constexpr char kBetween = '\x1f';  // cells of a key
+
+// The same for two writings of one value.
+std::string plain_form(std::string_view text) {
+  if (const auto number = number_in(text)) return fmt::format("{:.12g}", *number + 0.0);
+  for (const char* word : {"true", "false"}) {
+    if (std::ranges::equal(text, std::string_view(word), {}, [](char c) {
+          return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+        }))
+      return word;
+  }
+  return std::string(text);
+}
+
+std::string joined(std::span<const std::string> key) {
+  std::string all;
+  for (const std::string& text : key) all += plain_form(text) + kBetween;
+  return all;
+}
+
+// Positions of the columns in a record.
+struct Columns {
+  std::vector<std::size_t> key, metrics;
+  std::optional<std::size_t> cost;
+};
+
+class TableReader {
+ public:
+  TableReader(const TableConfig& config, CsvReader file)
+      : config_(config), file_(std::move(file)) {}
+
+  Result<void> read_header() {
+    DETOL_ASSIGN(const bool any, file_.next());
+    if (!any) return file_.error_at({}, "the file is empty; its first line names the columns");
+    for (const CsvCell& cell : file_.cells()) header_.emplace_back(cell.text);
+    for (const KeyColumn& one : config_.key) {
+      DETOL_ASSIGN(columns_.key.emplace_back(), position_of(one.column, "table.key"));
+    }
+    for (const MetricColumn& one : config_.metrics) {
+      DETOL_ASSIGN(columns_.metrics.emplace_back(), position_of(one.column, "table.metrics"));
+    }
+    if (!config_.cost.empty()) {
+      DETOL_ASSIGN(columns_.cost, position_of(config_.cost, "table.cost"));
+    }
+    return {};
+  }
+
+  // The next row of the file, false at the end.
+  Result<bool> next() {
+    DETOL_ASSIGN(const bool any, file_.next());
+    if (!any) return false;
+    std::vector<std::string> key;
+    for (const std::size_t column : columns_.key) key.emplace_back(file_.cells()[column].text);
+    key_ = joined(key);
+    row_ = {};
+    for (const std::size_t column : columns_.metrics) {
+      DETOL_ASSIGN(row_.metrics.emplace_back(), number_at(column));
+    }
+    if (!columns_.cost) return true;
+    DETOL_ASSIGN(row_.work, number_at(*columns_.cost));
+    if (row_.work >= 0 && std::isfinite(row_.work)) return true;
+    return file_.error_at(file_.cells()[*columns_.cost], "a cost must be a number of at least 0");
+  }
+
+  const std::string& key() const { return key_; }
+  Table::Row& row() { return row_; }
+  int line() const { return file_.cells().front().line; }
+
+  tl::unexpected<Error> key_error(std::string_view what) const {
+    return file_.error_at(file_.cells()[columns_.key.front()], what);
+  }
+
+ private:
+  Result<std::size_t> position_of(const std::string& column, std::string_view asked_by) const {
+    const auto found = std::ranges::find(header_, column);
+    const CsvCell top{};
+    if (found == header_.end()) {
+      const std::vector<std::string_view> known(header_.begin(), header_.end());
+      return file_.error_at(top,
+                            fmt::format("{}: {}", asked_by, unknown_name("column", column, known)));
+    }
+    if (std::ranges::count(header_, column) > 1)
+      return file_.error_at(top, fmt::format("two columns are called {}", in_quotes(column)));
+    return static_cast<std::size_t>(found - header_.begin());
+  }
+
+  Result<double> number_at(std::size_t column) const {
+    const CsvCell& cell = file_.cells()[column];
+    if (const auto number = number_in(cell.text)) return *number;
+    return file_.error_at(
+        cell, fmt::format("{} is no number ({})", in_quotes(cell.text), header_[column]));
+  }
+
+  const TableConfig& config_;
+  CsvReader file_;
+  std::vector<std::string> header_;
+  Columns columns_;
+  std::string key_;
+  Table::Row row_;
+};
+
+// The rows of a study's candidates.
+class Lookup {
+ public:
+  static Result<Lookup> of(const StudyConfig& config) {
+    DETOL_ASSIGN(Table table, Table::load(*config.table));
+    return Lookup(config, std::make_shared<const Table>(std::move(table)));
+  }
+
+  tl::expected<const Table::Row*, StudyConfig::Refused> row(const Genome& genome) const {
+    const std::vector<std::string> key = config_.table_key(genome);
+    if (const Table::Row* row = table_->find(key)) return row;
+    std::string text;
+    for (std::size_t i = 0; i < key.size(); ++i)
+      text += fmt::format("{}{} = {}", i == 0 ? "" : ", ", config_.table->key[i].column, key[i]);
+    return tl::unexpected(
+        StudyConfig::Refused{Cause::kInvalid, "not in the table: " + std::move(text)});
+  }
+
+  EpochReport report_of(const Table::Row& row) const {
+    EpochReport report{.metrics = {}, .work = row.work};
+    for (std::size_t i = 0; i < row.metrics.size(); ++i)
+      report.metrics.push_back({config_.table->metrics[i].metric, row.metrics[i]});
+    return report;
+  }
+
+ private:
+  Lookup(StudyConfig config, std::shared_ptr<const Table> table)
+      : config_(std::move(config)), table_(std::move(table)) {}
+
+  StudyConfig config_;
+  std::shared_ptr<const Table> table_;
+};
+
+}  // namespace
+
+Result<Table> Table::load(const TableConfig& config) {
+  DETOL_TRY(find_data(config.path, config.source));
+  DETOL_ASSIGN(CsvReader file, CsvReader::open(config.path));
+  Table table;
+  table.fingerprint_ = file.fingerprint();
+  TableReader reader(config, std::move(file));
+  DETOL_TRY(reader.read_header());
+  std::unordered_map<std::string, int> lines;
+  for (;;) {
+    DETOL_ASSIGN(const bool any, reader.next());
+    if (!any) return table;
+    const auto [first, is_new] = lines.try_emplace(reader.key(), reader.line());
+    if (!is_new) return reader.key_error(fmt::format("line {} has the same key", first->second));
+    table.rows_[reader.key()] = std::move(reader.row());
+  }
+}
+
+const Table::Row* Table::find(const std::vector<std::string>& key) const {
+  const auto found = rows_.find(joined(key));
+  return found == rows_.end() ? nullptr : &found->second;
+}
+
+Result<DatasetInfo> inspect_table(const StudyConfig& config) {
+  DETOL_ASSIGN(const Table table, Table::load(*config.table));
+  if (table.rows() == 0)
+    return fail(ErrorCode::kInput, config.table->path + ": there is no row below the header");
+  return DatasetInfo{.fingerprint = table.fingerprint()};
+}
+
+Result<Admission> table_admission(const StudyConfig& config) {
+  DETOL_ASSIGN(const Lookup look_up, Lookup::of(config));
+  return Admission([look_up](const Genome& genome) -> std::optional<StudyConfig::Refused> {
+    const auto row = look_up.row(genome);
+    return row ? std::nullopt : std::optional(row.error());
+  });
+}
+
+Result<std::unique_ptr<Evaluator>> make_table(const StudyConfig& config,
+                                              const TrainerOptions& options) {
+  DETOL_ASSIGN(const Lookup look_up, Lookup::of(config));
+  return make_one_epoch(
+      *options.group, 0,
+      [look_up](const Genome& genome) -> tl::expected<EpochReport, StudyConfig::Refused> {
+        const auto row = look_up.row(genome);
+        if (!row) return tl::unexpected(row.error());
+        return look_up.report_of(**row);
+      });
+}
+
+}  // namespace detol
