@@ -169,7 +169,9 @@ TEST(Chain, SlidesWindowsOfOneRowOverSequences) {
   EXPECT_EQ(shape_of(network, "stages.1.0.project.bn"), (Shape{32, 1, 16}));
   EXPECT_EQ(shape_of(network, "stages.2.0.pool"), (Shape{32, 1, 8}));
   for (const Node& node : network.nodes()) {
-    if (node.layer.kernel > 1) EXPECT_EQ(height_of(node.layer), 1) << node.name;
+    if (node.layer.kernel > 1) {
+      EXPECT_EQ(height_of(node.layer), 1) << node.name;
+    }
   }
 }
 
