@@ -239,7 +239,7 @@ class GraphWriter {
 
   // REQUIRES: no matrix.
   std::string as_channels_last(const Edge& edge) {
-    const std::string name = edge.name + ".channels_last";
+    std::string name = edge.name + ".channels_last";
     if (converted_.insert(name).second)
       set_ints(add("Transpose", name, {edge.name}), "perm", kToChannelsLast);
     return name;
