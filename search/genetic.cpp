@@ -129,7 +129,7 @@ Result<std::unique_ptr<Searcher>> make_genetic(const Space& space,
                                                const SearcherSettings& settings) {
   OptionReader options("genetic", settings.options);
   const std::int64_t population = options.whole("population", 20, 2, 10'000);
-  const std::int64_t tournament = options.whole("tournament", 3, 1, 10'000);
+  const std::int64_t tournament = options.whole("tournament", 5, 1, 10'000);
   const std::int64_t startup = options.whole("startup", 10, 1, 10'000);
   const double crossover_rate = options.real("crossover_rate", 0.9, 0, 1);
   DETOL_TRY(options.done());

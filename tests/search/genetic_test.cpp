@@ -65,7 +65,7 @@ TEST(Genetic, AChildHasChoicesOfBothParents) {
 
 TEST(Genetic, KeepsTheBestAsParents) {
   const Space space = words();
-  const auto searcher = make(space, {{"startup", "2"}, {"population", "2"}});
+  const auto searcher = make(space, {{"startup", "2"}, {"population", "2"}, {"tournament", "1"}});
   const std::vector<double> losses = {5, 1, 4, 2, 3};
   for (TrialId id = 0; id < losses.size(); ++id)
     searcher->tell({id, all_of(space, std::to_string(id))}, Measured{.values = {losses[id]}});
@@ -74,7 +74,7 @@ TEST(Genetic, KeepsTheBestAsParents) {
 
 TEST(Genetic, ATrialThatFailsAfterAllHasNoOffspring) {
   const Space space = words();
-  const auto searcher = make(space, {{"startup", "2"}, {"population", "2"}});
+  const auto searcher = make(space, {{"startup", "2"}, {"population", "2"}, {"tournament", "1"}});
   const std::vector<double> losses = {5, 1, 4, 2, 3};
   for (TrialId id = 0; id < losses.size(); ++id)
     searcher->tell({id, all_of(space, std::to_string(id))}, Measured{.values = {losses[id]}});
