@@ -3,8 +3,8 @@
 #include "knowledge/backup.h"
 
 #include <fstream>
-#include <sstream>
 
+#include "core/file.h"
 #include "knowledge/check.h"
 #include "tests/knowledge/support.h"
 
@@ -17,12 +17,6 @@ using testing_support::describe;
 using testing_support::must;
 using testing_support::OneStudy;
 using testing_support::study_named;
-
-std::string bytes_of(const fs::path& path) {
-  std::ostringstream bytes;
-  bytes << std::ifstream(path, std::ios::binary).rdbuf();
-  return bytes.str();
-}
 
 TEST(Backup, OfALivingDatabaseHasAllThatWasAcknowledged) {
   OneStudy one;
@@ -54,7 +48,7 @@ TEST(Backup, ReplacesAFileOnlyWhenToldTo) {
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code, ErrorCode::kStorage);
   EXPECT_NE(refused.error().message.find("--force"), std::string::npos);
-  EXPECT_EQ(bytes_of(one.folder / "copy.db"), "precious");
+  EXPECT_EQ(must(read_file(one.folder / "copy.db")), "precious");
   must(back_up(one.path, one.folder / "copy.db", true));
   EXPECT_EQ(must(check(one.folder / "copy.db")), std::vector<std::string>{});
 }
@@ -73,9 +67,9 @@ TEST(Backup, OfADamagedDatabaseIsRefusedAndTheOlderStays) {
   OneStudy one;
   for (TrialId trial = 0; trial < 30; ++trial) one.append({asked(trial)});
   must(back_up(one.path, one.folder / "copy.db", false));
-  const std::string older = bytes_of(one.folder / "copy.db");
+  const std::string older = must(read_file(one.folder / "copy.db"));
   one.ledger.reset();
-  std::string bytes = bytes_of(one.path);
+  std::string bytes = must(read_file(one.path));
   const auto at = bytes.find("evolution");
   ASSERT_NE(at, std::string::npos);
   bytes[at] = 'E';
@@ -83,7 +77,7 @@ TEST(Backup, OfADamagedDatabaseIsRefusedAndTheOlderStays) {
   const auto refused = back_up(one.path, one.folder / "copy.db", true);
   ASSERT_FALSE(refused);
   EXPECT_NE(refused.error().message.find("damaged"), std::string::npos) << refused.error().message;
-  EXPECT_EQ(bytes_of(one.folder / "copy.db"), older);
+  EXPECT_EQ(must(read_file(one.folder / "copy.db")), older);
   EXPECT_FALSE(fs::exists((one.folder / "copy.db").string() + ".tmp"));
 }
 

@@ -6,8 +6,8 @@
 #include <unistd.h>
 
 #include <fstream>
-#include <sstream>
 
+#include "core/file.h"
 #include "knowledge/check.h"
 #include "tests/knowledge/support.h"
 
@@ -24,12 +24,6 @@ using testing_support::reported;
 using testing_support::started;
 using testing_support::study_named;
 
-std::string bytes_of(const fs::path& path) {
-  std::ostringstream bytes;
-  bytes << std::ifstream(path, std::ios::binary).rdbuf();
-  return bytes.str();
-}
-
 void write(const fs::path& path, const std::string& bytes) {
   std::ofstream(path, std::ios::binary) << bytes;
 }
@@ -40,7 +34,7 @@ std::string sound_database() {
   for (TrialId trial = 0; trial < 20; ++trial)
     one.append({asked(trial), started(trial, 1), reported(trial, 1, 1, 0.5), complete(trial, 0.5)});
   one.ledger.reset();
-  return bytes_of(one.path);
+  return must(read_file(one.path));
 }
 
 std::string with_version(std::string bytes, char version) {
@@ -76,7 +70,7 @@ TEST(Storage, RefusesABadFileAndLeavesItAsItWas) {
     EXPECT_EQ(ledger.error().code, ErrorCode::kStorage) << bad.name;
     EXPECT_NE(ledger.error().message.find(bad.says), std::string::npos) << ledger.error().message;
     EXPECT_NE(ledger.error().message.find(path.string()), std::string::npos) << bad.name;
-    EXPECT_EQ(bytes_of(path), bad.bytes) << bad.name;
+    EXPECT_EQ(must(read_file(path)), bad.bytes) << bad.name;
     EXPECT_EQ(folder.size(), 1U) << bad.name;
   }
 }
@@ -91,7 +85,7 @@ TEST(Storage, AReaderRefusesABadFileToo) {
                        : Result<Rows>(tl::unexpected(reader.error()));
     ASSERT_FALSE(rows) << bad.name;
     EXPECT_EQ(rows.error().code, ErrorCode::kStorage) << bad.name;
-    EXPECT_EQ(bytes_of(path), bad.bytes) << bad.name;
+    EXPECT_EQ(must(read_file(path)), bad.bytes) << bad.name;
   }
 }
 
@@ -122,7 +116,7 @@ TEST(Storage, RefusesALogWhoseDatabaseIsGone) {
   const auto ledger = Ledger::open(folder / "detol.db");
   ASSERT_FALSE(ledger);
   EXPECT_NE(ledger.error().message.find("restore"), std::string::npos) << ledger.error().message;
-  EXPECT_EQ(bytes_of(folder / "detol.db-wal"), "somebody's last hour");
+  EXPECT_EQ(must(read_file(folder / "detol.db-wal")), "somebody's last hour");
 }
 
 TEST(Storage, OpensAfterACreationThatWasKilledAnywhere) {

@@ -27,7 +27,14 @@ int main() {
   const bool is_sgd = trials[0].genome.text("opt") == "sgd";
   if (trials[0].genome.is_active("momentum") != is_sgd) return EXIT_FAILURE;
   if (detol::SpaceBuilder().add_bool("twice").add_bool("twice").build()) return EXIT_FAILURE;
-  for (const detol::SearcherRow& row : detol::searchers())
+  for (const detol::SearcherRow& row : detol::searchers()) {
+    auto other = detol::make_searcher(row.name, space, {.objectives = {detol::minimize("loss")}});
+    if (!other) return EXIT_FAILURE;
+    for (detol::TrialId id = 0; id < 20; ++id) {
+      for (const detol::Trial& trial : (*other)->ask(id, 1))
+        (*other)->tell(trial, detol::Measured{.values = {trial.genome.number("lr")}});
+    }
     std::printf("%.*s\n", static_cast<int>(row.name.size()), row.name.data());
+  }
   return lr >= 1e-4 && lr <= 1e-1 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

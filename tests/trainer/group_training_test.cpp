@@ -1,6 +1,5 @@
 // The training loop of a group. Its ranks are threads, the backend is the reference.
 
-#include <bit>
 
 #include <gtest/gtest.h>
 
@@ -10,6 +9,7 @@
 #include "tests/support/temp_folder.h"
 #include "tests/support/thread_group.h"
 #include "tests/trainer/interrupting.h"
+#include "tests/trainer/report_bits.h"
 #include "tests/trainer/samples.h"
 #include "trainer/checkpoint.h"
 #include "trainer/train.h"
@@ -103,14 +103,6 @@ class GroupTraining : public testing::Test {
   DataConfig config_;
   Dataset data_;
 };
-
-std::vector<std::uint64_t> bits(const std::vector<EpochReport>& reports) {
-  std::vector<std::uint64_t> all;
-  for (const EpochReport& report : reports) {
-    for (const Metric& m : report.metrics) all.push_back(std::bit_cast<std::uint64_t>(m.value));
-  }
-  return all;
-}
 
 std::vector<float> final_weights(const Job& job) {
   std::vector<float> all;

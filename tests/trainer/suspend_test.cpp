@@ -1,7 +1,6 @@
 // Suspension: a training that is interrupted anywhere, however often, ends with the bits of one
 // that was left alone. Once for every backend.
 
-#include <bit>
 #include <memory>
 
 #include <gtest/gtest.h>
@@ -11,6 +10,7 @@
 #include "tests/support/idx_writer.h"
 #include "tests/support/temp_folder.h"
 #include "tests/trainer/interrupting.h"
+#include "tests/trainer/report_bits.h"
 #include "tests/trainer/samples.h"
 #include "trainer/checkpoint.h"
 #include "trainer/train.h"
@@ -85,16 +85,6 @@ class Suspensions : public testing::TestWithParam<std::string> {
 
   TempFolder folder_;
 };
-
-std::vector<std::uint64_t> bits(const std::vector<EpochReport>& reports) {
-  std::vector<std::uint64_t> all;
-  for (const EpochReport& report : reports) {
-    all.push_back(static_cast<std::uint64_t>(report.epoch));
-    all.push_back(std::bit_cast<std::uint64_t>(report.work));
-    for (const Metric& m : report.metrics) all.push_back(std::bit_cast<std::uint64_t>(m.value));
-  }
-  return all;
-}
 
 std::vector<float> final_weights(const Job& job) {
   std::vector<float> all;

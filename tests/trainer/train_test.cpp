@@ -9,6 +9,7 @@
 #include "encodings/cost.h"
 #include "tests/support/idx_writer.h"
 #include "tests/support/temp_folder.h"
+#include "tests/trainer/report_bits.h"
 #include "tests/trainer/samples.h"
 #include "trainer/backend.h"
 #include "trainer/checkpoint.h"
@@ -96,16 +97,6 @@ double metric(const EpochReport& report, std::string_view name) {
   const auto found = std::find_if(report.metrics.begin(), report.metrics.end(),
                                   [&](const Metric& m) { return m.name == name; });
   return found == report.metrics.end() ? NAN : found->value;
-}
-
-std::vector<std::uint64_t> bits(const std::vector<EpochReport>& reports) {
-  std::vector<std::uint64_t> all;
-  for (const EpochReport& report : reports) {
-    all.push_back(static_cast<std::uint64_t>(report.epoch));
-    all.push_back(std::bit_cast<std::uint64_t>(report.work));
-    for (const Metric& m : report.metrics) all.push_back(std::bit_cast<std::uint64_t>(m.value));
-  }
-  return all;
 }
 
 std::vector<std::uint32_t> bits(const TrainingState& state) {

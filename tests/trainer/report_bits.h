@@ -1,0 +1,24 @@
+#pragma once
+
+// bits(): what two trainings must have in common to be one and the same.
+
+#include <bit>
+#include <cstdint>
+#include <vector>
+
+#include "trainer/evaluator.h"
+
+namespace detol {
+
+// Every number of the reports but the seconds.
+inline std::vector<std::uint64_t> bits(const std::vector<EpochReport>& reports) {
+  std::vector<std::uint64_t> all;
+  for (const EpochReport& report : reports) {
+    all.push_back(static_cast<std::uint64_t>(report.epoch));
+    all.push_back(std::bit_cast<std::uint64_t>(report.work));
+    for (const Metric& m : report.metrics) all.push_back(std::bit_cast<std::uint64_t>(m.value));
+  }
+  return all;
+}
+
+}  // namespace detol
