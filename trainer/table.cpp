@@ -174,7 +174,9 @@ Result<DatasetInfo> inspect_table(const StudyConfig& config) {
   DETOL_ASSIGN(const Table table, Table::load(*config.table));
   if (table.rows() == 0)
     return fail(ErrorCode::kInput, config.table->path + ": there is no row below the header");
-  return DatasetInfo{.fingerprint = table.fingerprint()};
+  DatasetInfo info;
+  info.fingerprint = table.fingerprint();
+  return info;
 }
 
 Result<Admission> table_admission(const StudyConfig& config) {

@@ -136,7 +136,7 @@ TEST(Layers, WithoutBatchNormConvolutionsHaveABiasAndDropoutGrows) {
   std::vector<double> rates;
   for (const Node& node : network.nodes()) {
     EXPECT_NE(node.layer.kind, LayerKind::kBatchNorm);
-    if (node.layer.kind == LayerKind::kConv) EXPECT_TRUE(node.layer.bias);
+    EXPECT_TRUE(node.layer.kind != LayerKind::kConv || node.layer.bias);
     if (node.layer.kind == LayerKind::kDropout) rates.push_back(node.layer.rate);
   }
   EXPECT_EQ(rates, (std::vector<double>{0.25, 0.5}));

@@ -65,10 +65,14 @@ inline Space structured_space() {
   std::vector<Domain> domains;
   for (int i = 0; i < 5; ++i) {
     const std::string node = "architecture.node[" + std::to_string(i) + "]";
-    domains.push_back({.name = node + ".flag", .kind = DomainKind::kBool});
-    domains.push_back({.name = node + ".word",
-                       .kind = DomainKind::kCategorical,
-                       .choices = {std::string("a"), std::string("b"), std::string("c")}});
+    Domain flag, word;
+    flag.name = node + ".flag";
+    flag.kind = DomainKind::kBool;
+    word.name = node + ".word";
+    word.kind = DomainKind::kCategorical;
+    word.choices = {std::string("a"), std::string("b"), std::string("c")};
+    domains.push_back(std::move(flag));
+    domains.push_back(std::move(word));
   }
   return SpaceBuilder()
       .add_float("lr", 1e-4, 1, {.log = true})

@@ -154,7 +154,7 @@ TEST_P(Suspensions, ADamagedPositionCostsTheEpochAndNoBit) {
   Job hurt = job("hurt");
   go_on(hurt, run(hurt, kSteps + kBatches + 2));
   testing_support::write_bytes(hurt.folder / "epoch-1-step-2.a1.ckpt", "DETOLCK1 but no more");
-  EXPECT_EQ(bits(run(hurt).reports), bits({expected[1]}));
+  EXPECT_EQ(bits(run(hurt).reports), bits(std::vector{expected[1]}));
   EXPECT_EQ(final_weights(hurt), final_weights(whole));
   EXPECT_TRUE(fs::exists(hurt.folder / "epoch-1-step-2.a1.ckpt.bad"));
 }
@@ -170,7 +170,7 @@ TEST_P(Suspensions, AnOlderAttemptThatComesBackChangesNothing) {
   run(older);  // to its end
   newer.attempt = 3;
   newer.acknowledged = 1;
-  EXPECT_EQ(bits(run(newer).reports), bits({expected[1]}));
+  EXPECT_EQ(bits(run(newer).reports), bits(std::vector{expected[1]}));
   EXPECT_EQ(final_weights(newer), final_weights(whole));
 }
 

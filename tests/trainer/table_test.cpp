@@ -59,7 +59,9 @@ Ran run(const StudyConfig& study, const Genome& genome) {
     return Verdict::kStop;
   };
   const auto evaluator = make_evaluator(study, {}).value();
-  ran.evaluation = evaluator->evaluate({.genome = genome}, report, control).value();
+  Job job;
+  job.genome = genome;
+  ran.evaluation = evaluator->evaluate(job, report, control).value();
   return ran;
 }
 

@@ -211,7 +211,7 @@ TEST_P(Trainers, SoDoesOneOfBlocksWithEveryKindOfState) {
   const std::vector<EpochReport> expected = run(whole).reports;
   run(cut, 2, Verdict::kSuspend);
   cut.acknowledged = 2;
-  EXPECT_EQ(bits(run(cut).reports), bits({expected[2], expected[3]}));
+  EXPECT_EQ(bits(run(cut).reports), bits(std::vector{expected[2], expected[3]}));
   EXPECT_EQ(final_bits(cut), final_bits(whole));
 }
 
@@ -221,7 +221,7 @@ TEST_P(Trainers, ReportsAgainWhatWasNotAcknowledgedWithoutTrainingItAgain) {
   one.acknowledged = 1;
   const Ran second = run(one, 3, Verdict::kStop);
   ASSERT_EQ(second.reports.size(), 2u);
-  EXPECT_EQ(bits(second.reports), bits({first.reports[1], first.reports[2]}));
+  EXPECT_EQ(bits(second.reports), bits(std::vector{first.reports[1], first.reports[2]}));
   EXPECT_EQ(second.evaluation.end, Evaluation::End::kFinished);
   EXPECT_EQ(second.progress, 0u);
 }
@@ -242,7 +242,7 @@ TEST_P(Trainers, WithItsCheckpointsLostATrialComesToTheSameNumbers) {
   run(lost, 2, Verdict::kSuspend);
   std::filesystem::remove_all(lost.folder);
   lost.acknowledged = 2;
-  EXPECT_EQ(bits(run(lost).reports), bits({expected[2], expected[3]}));
+  EXPECT_EQ(bits(run(lost).reports), bits(std::vector{expected[2], expected[3]}));
   EXPECT_EQ(final_bits(lost), final_bits(whole));
 }
 
@@ -253,7 +253,7 @@ TEST_P(Trainers, ADamagedCheckpointCostsOneEpoch) {
   testing_support::write_bytes(hurt.folder / "epoch-3.a1.ckpt", "DETOLCK1 but no more");
   hurt.acknowledged = 3;
   const Ran resumed = run(hurt);
-  EXPECT_EQ(bits(resumed.reports), bits({expected[3]}));
+  EXPECT_EQ(bits(resumed.reports), bits(std::vector{expected[3]}));
   EXPECT_EQ(resumed.progress, 2u * (10 + 3));
   EXPECT_EQ(final_bits(hurt), final_bits(whole));
 }
