@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <filesystem>
 
@@ -27,7 +28,8 @@ struct Run {
   std::filesystem::path folder;
 };
 
-// Prints the best value by the study's objective, and the last metric reported with it.
+// Prints the best value by the study's objective, and the metric reported with it that is no
+// objective, if there is one.
 class Trace final : public Observer {
  public:
   Trace(const StudyConfig& config, VirtualClock& clock) : config_(config), clock_(clock) {}
@@ -39,7 +41,12 @@ class Trace final : public Observer {
     const double value = book.find(reported->trial)->values.front();
     if (evaluations_ > 1 && !is_better(config_.objectives.front().direction, value, best_)) return;
     best_ = value;
-    other_ = reported->metrics.back().second;
+    other_ = value;
+    for (const auto& [name, measured] : reported->metrics) {
+      if (std::ranges::find(config_.objectives, name, &Objective::metric) ==
+          config_.objectives.end())
+        other_ = measured;
+    }
     proposer_ = book.find(reported->trial)->trial.proposer;
     print();
   }
