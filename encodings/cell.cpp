@@ -35,6 +35,7 @@
 
 #include "core/table.h"
 #include "encodings/cell_operations.h"
+#include "encodings/macro.h"
 #include "encodings/path.h"
 
 namespace detol {
@@ -45,22 +46,7 @@ using nlohmann::json;
 // What an edge brings; nothing where only `none` leads.
 using Tensor = std::optional<NodeId>;
 
-struct Macro {
-  std::int64_t cells_per_stage = 5;
-  std::int64_t stages = 3;
-  std::int64_t channels = 16;
-  std::int64_t stem_stride = 1;
-};
-
-Macro macro_of(const json& architecture) {
-  const json section = architecture.value("macro", json::object());
-  Macro macro;
-  macro.cells_per_stage = section.value("cells_per_stage", macro.cells_per_stage);
-  macro.stages = section.value("stages", macro.stages);
-  macro.channels = section.value("channels", macro.channels);
-  macro.stem_stride = section.value("stem_stride", macro.stem_stride);
-  return macro;
-}
+constexpr Macro kDefaults{.cells_per_stage = 5, .stages = 3};
 
 // The tensors of one cell, in the order in which they are made.
 class Cell {
@@ -170,7 +156,7 @@ tl::unexpected<Error> unreached() {
 }
 
 Result<Network> decode_edges(const json& architecture, const Task& task) {
-  const Macro macro = macro_of(architecture);
+  const Macro macro = macro_of(architecture, kDefaults);
   NetworkBuilder builder(task.input);
   Path path(builder, builder.input(), "");
   add_stem(path, macro, macro.channels);
@@ -242,7 +228,7 @@ Tensor node_cell(NetworkBuilder& builder, const NodeCell& made, Before before) {
 }
 
 Result<Network> decode_nodes(const json& architecture, const Task& task) {
-  const Macro macro = macro_of(architecture);
+  const Macro macro = macro_of(architecture, kDefaults);
   const json& normal = architecture.at("normal");
   const json& reduction = architecture.contains("reduction") ? architecture["reduction"] : normal;
   NetworkBuilder builder(task.input);

@@ -4,6 +4,7 @@
 
 #include "encodings/cell.h"
 #include "encodings/cell_operations.h"
+#include "encodings/macro.h"
 
 namespace detol {
 namespace {
@@ -27,11 +28,7 @@ constexpr std::array kCell = {
     Field{.key = "inputs_per_node", .kind = kInt, .low = 1, .high = 8},
     Field{.key = "cells", .kind = kWords, .words = kCells}};
 
-constexpr std::array kMacro = {
-    Field{.key = "cells_per_stage", .kind = kInt, .may_be_domain = true, .low = 1, .high = 64},
-    Field{.key = "stages", .kind = kInt, .low = 1, .high = 8},
-    Field{.key = "channels", .kind = kInt, .may_be_domain = true, .low = 1, .high = 4096},
-    Field{.key = "stem_stride", .kind = kInt, .may_be_domain = true, .low = 1, .high = 8}};
+constexpr std::array kMacro = macro_fields(false);
 
 constexpr std::array kFields = {
     Field{.key = "cell", .kind = kSection, .required = true, .children = kCell},

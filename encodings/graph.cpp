@@ -36,28 +36,12 @@
 #include "encodings/graph_operations.h"
 #include "encodings/graph_rules.h"
 #include "encodings/join.h"
+#include "encodings/macro.h"
 
 namespace detol {
 namespace {
 
 using nlohmann::json;
-
-struct Macro {
-  std::int64_t cells_per_stage = 1;
-  std::int64_t stages = 1;
-  std::int64_t channels = 16;
-  std::int64_t stem_stride = 1;
-};
-
-Macro macro_of(const json& architecture) {
-  const json section = architecture.value("macro", json::object());
-  Macro macro;
-  macro.cells_per_stage = section.value("cells_per_stage", macro.cells_per_stage);
-  macro.stages = section.value("stages", macro.stages);
-  macro.channels = section.value("channels", macro.channels);
-  macro.stem_stride = section.value("stem_stride", macro.stem_stride);
-  return macro;
-}
 
 // One vertex of the graph, as all cells have it.
 struct Vertex {
@@ -192,7 +176,7 @@ void add_reduction(Path& path, const std::string& scope) {
 }  // namespace
 
 Result<Network> decode_graph(const json& architecture, const Task& task) {
-  const Macro macro = macro_of(architecture);
+  const Macro macro = macro_of(architecture, {});
   const Graph graph = graph_of(architecture.at("graph"));
   if (graph.vertices.empty())
     return fail(ErrorCode::kInput, "architecture.graph: no path leads from input to output");

@@ -5,6 +5,7 @@
 #include "encodings/ends.h"
 #include "encodings/graph.h"
 #include "encodings/graph_operations.h"
+#include "encodings/macro.h"
 #include "encodings/wiring.h"
 
 namespace detol {
@@ -28,11 +29,7 @@ constexpr std::array kGraph = {
     Field{.key = "operations", .kind = kWords, .required = true, .words = kOperationWords},
     Field{.key = "join", .kind = kWord, .words = kJoins}};
 
-constexpr std::array kMacro = {
-    Field{.key = "cells_per_stage", .kind = kInt, .may_be_domain = true, .low = 1, .high = 64},
-    Field{.key = "stages", .kind = kInt, .may_be_domain = true, .low = 1, .high = 8},
-    Field{.key = "channels", .kind = kInt, .may_be_domain = true, .low = 1, .high = 4096},
-    Field{.key = "stem_stride", .kind = kInt, .may_be_domain = true, .low = 1, .high = 8}};
+constexpr std::array kMacro = macro_fields(true);
 
 }  // namespace
 

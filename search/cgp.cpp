@@ -32,13 +32,14 @@
 // 5 x 30 grid; every genome ever told in memory. A tell that replaces an earlier one looks at all.
 
 #include <cmath>
-#include <limits>
 #include <optional>
 #include <unordered_map>
 #include <unordered_set>
 
 #include "core/options.h"
 #include "core/rng.h"
+#include "search/numbered.h"
+#include "search/outcome_value.h"
 #include "search/searchers.h"
 
 namespace detol {
@@ -67,22 +68,17 @@ class Cgp final : public Searcher {
         knobs_(knobs) {}
 
   std::vector<Trial> ask(TrialId first_id, int count) override {
-    std::vector<Trial> trials;
-    for (int i = 0; i < count; ++i) {
-      const TrialId id = first_id + static_cast<TrialId>(i);
-      trials.push_back({id, propose(rng_.split(id))});
-    }
-    return trials;
+    return numbered(first_id, count, [&](TrialId id) { return propose(rng_.split(id)); });
   }
 
   void tell(const Trial& trial, const Outcome& outcome) override {
     known_.insert(space_.identity(trial.genome));
     const auto [place, is_new] = places_.try_emplace(trial.id, told_.size());
     if (is_new) {
-      told_.push_back({trial.genome, value_of(outcome)});
+      told_.push_back({trial.genome, first_value(outcome)});
       return compare(told_.size() - 1);
     }
-    told_[place->second] = {trial.genome, value_of(outcome)};
+    told_[place->second] = {trial.genome, first_value(outcome)};
     parent_.reset();
     measured_ = 0;
     for (std::size_t i = 0; i < told_.size(); ++i) compare(i);
@@ -145,14 +141,6 @@ class Cgp final : public Searcher {
       changed = true;
     }
     return changed;
-  }
-
-  // The first objective; NaN if there is nothing to learn from.
-  static double value_of(const Outcome& outcome) {
-    const auto* measured = std::get_if<Measured>(&outcome);
-    if (measured == nullptr || measured->values.empty())
-      return std::numeric_limits<double>::quiet_NaN();
-    return measured->values.front();
   }
 
   const Space space_;

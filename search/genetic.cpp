@@ -29,6 +29,7 @@
 #include "core/options.h"
 #include "core/rng.h"
 #include "search/breeding.h"
+#include "search/numbered.h"
 #include "search/outcome_value.h"
 #include "search/searchers.h"
 
@@ -59,12 +60,7 @@ class Genetic final : public Searcher {
         knobs_(knobs) {}
 
   std::vector<Trial> ask(TrialId first_id, int count) override {
-    std::vector<Trial> trials;
-    for (int i = 0; i < count; ++i) {
-      const TrialId id = first_id + static_cast<TrialId>(i);
-      trials.push_back({id, propose(rng_.split(id))});
-    }
-    return trials;
+    return numbered(first_id, count, [&](TrialId id) { return propose(rng_.split(id)); });
   }
 
   void tell(const Trial& trial, const Outcome& outcome) override {

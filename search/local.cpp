@@ -36,6 +36,7 @@
 #include "core/hash.h"
 #include "core/options.h"
 #include "core/rng.h"
+#include "search/numbered.h"
 #include "search/outcome_value.h"
 #include "search/searchers.h"
 
@@ -109,12 +110,8 @@ class Local final : public Searcher {
         knobs_(knobs) {}
 
   std::vector<Trial> ask(TrialId first_id, int count) override {
-    std::vector<Trial> trials;
-    for (int i = 0; i < count; ++i) {
-      const TrialId id = first_id + static_cast<TrialId>(i);
-      trials.push_back({id, climb_ ? neighbour_for(id) : start_for(id)});
-    }
-    return trials;
+    return numbered(first_id, count,
+                    [&](TrialId id) { return climb_ ? neighbour_for(id) : start_for(id); });
   }
 
   void tell(const Trial& trial, const Outcome& outcome) override {

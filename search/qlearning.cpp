@@ -48,6 +48,7 @@
 #include "core/options.h"
 #include "core/rng.h"
 #include "search/experience.h"
+#include "search/numbered.h"
 #include "search/searchers.h"
 
 namespace detol {
@@ -101,13 +102,10 @@ class QLearning final : public Searcher {
 
   std::vector<Trial> ask(TrialId first_id, int count) override {
     const Learned& learned = learning_.after(experience_.told().size());
-    std::vector<Trial> trials;
-    for (int i = 0; i < count; ++i) {
-      const TrialId id = first_id + static_cast<TrialId>(i);
+    return numbered(first_id, count, [&](TrialId id) {
       Rng rng = rng_.split(id);
-      trials.push_back({id, experience_.unheard([&] { return speak(learned.q, rng); }, rng)});
-    }
-    return trials;
+      return experience_.unheard([&] { return speak(learned.q, rng); }, rng);
+    });
   }
 
   void tell(const Trial& trial, const Outcome& outcome) override {

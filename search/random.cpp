@@ -4,6 +4,7 @@
 
 #include "core/options.h"
 #include "core/rng.h"
+#include "search/numbered.h"
 #include "search/searchers.h"
 
 namespace detol {
@@ -14,13 +15,10 @@ class Random final : public Searcher {
   Random(Space space, std::uint64_t seed) : space_(std::move(space)), rng_(seed) {}
 
   std::vector<Trial> ask(TrialId first_id, int count) override {
-    std::vector<Trial> trials;
-    for (int i = 0; i < count; ++i) {
-      const TrialId id = first_id + static_cast<TrialId>(i);
+    return numbered(first_id, count, [&](TrialId id) {
       Rng rng = rng_.split(id);
-      trials.push_back({id, space_.sample(rng)});
-    }
-    return trials;
+      return space_.sample(rng);
+    });
   }
 
   void tell(const Trial&, const Outcome&) override {}

@@ -46,6 +46,7 @@
 #include "core/rng.h"
 #include "search/controller.h"
 #include "search/experience.h"
+#include "search/numbered.h"
 #include "search/searchers.h"
 
 namespace detol {
@@ -80,13 +81,10 @@ class Reinforce final : public Searcher {
 
   std::vector<Trial> ask(TrialId first_id, int count) override {
     const Controller& controller = learning_.after(experience_.told().size()).controller;
-    std::vector<Trial> trials;
-    for (int i = 0; i < count; ++i) {
-      const TrialId id = first_id + static_cast<TrialId>(i);
+    return numbered(first_id, count, [&](TrialId id) {
       Rng rng = rng_.split(id);
-      trials.push_back({id, experience_.unheard([&] { return speak(controller, rng); }, rng)});
-    }
-    return trials;
+      return experience_.unheard([&] { return speak(controller, rng); }, rng);
+    });
   }
 
   void tell(const Trial& trial, const Outcome& outcome) override {

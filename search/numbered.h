@@ -1,0 +1,23 @@
+#pragma once
+
+// What all searchers' ask() have in common: one proposal after the other, each a function of its
+// number.
+
+#include <vector>
+
+#include "encodings/trial.h"
+
+namespace detol {
+
+// Trials first_id, first_id + 1, ..., `count` of them, with the genomes that propose(id) gives.
+template <typename Propose>
+std::vector<Trial> numbered(TrialId first_id, int count, const Propose& propose) {
+  std::vector<Trial> trials;
+  for (int i = 0; i < count; ++i) {
+    const TrialId id = first_id + static_cast<TrialId>(i);
+    trials.push_back({id, propose(id)});
+  }
+  return trials;
+}
+
+}  // namespace detol
