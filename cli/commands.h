@@ -96,6 +96,7 @@ Command study_stop_command();
 Command trials_command();
 Command trial_command();
 Command best_command();
+Command pareto_command();
 Command query_command();
 Command export_command();
 Command db_check_command();

@@ -1,5 +1,6 @@
 // A study of a function, from the first word to the last: no data, no network.
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include <gtest/gtest.h>
@@ -60,6 +61,24 @@ TEST_F(FunctionSearch, RunsAndIsRead) {
   EXPECT_EQ(json({"best", "naps"})["value"], 0);
   EXPECT_EQ(json({"trial", "naps", "3"})["epochs"], 1);
   EXPECT_EQ(json({"trial", "naps", "best", "--curve"}).size(), 1u);
+}
+
+TEST_F(FunctionSearch, OfSeveralObjectivesEndsInTheTrialsThatNoOtherBeats) {
+  write_bytes(folder_.path() / "front.yaml",
+              "version: 1\nstudy: front\nfunction: {name: zdt1, dimensions: 5}\n"
+              "search: {algorithm: nsga2}\nbudget: 40trials\n");
+  const Ran ran = detol({"search", "--space", "front.yaml", "-j", "1"});
+  ASSERT_EQ(ran.code, 0) << ran.err;
+  const Json front = json({"pareto", "front"}), trials = json({"trials", "front"});
+  const auto beats = [](const Json& a, const Json& b) {
+    const double a1 = a["values"]["f1"], a2 = a["values"]["f2"];
+    const double b1 = b["values"]["f1"], b2 = b["values"]["f2"];
+    return a1 <= b1 && a2 <= b2 && (a1 < b1 || a2 < b2);
+  };
+  EXPECT_GE(front.size(), 2u);
+  for (const Json& best : front) {
+    EXPECT_TRUE(std::ranges::none_of(trials, [&](const Json& t) { return beats(t, best); }));
+  }
 }
 
 TEST_F(FunctionSearch, LeavesNoFilesOfItsTrials) {

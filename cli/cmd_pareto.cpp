@@ -1,0 +1,32 @@
+#include "cli/commands.h"
+#include "cli/output.h"
+#include "cli/pareto_rows.h"
+
+namespace detol {
+namespace {
+
+Result<int> run(const Arguments& arguments) {
+  DETOL_ASSIGN(const OpenStudy study,
+               open_study(arguments.globals.storage, arguments.text("STUDY")));
+  DETOL_ASSIGN(Rows rows, pareto_rows(study));
+  DETOL_TRY(add_architecture(study, rows));
+  if (arguments.globals.format == Format::kTable)
+    rows = only_columns(
+        rows, {"trial", "state", "epochs", "values", "network_params", "flops", "params"});
+  DETOL_TRY(print_data(render(rows, arguments.globals)));
+  return 0;
+}
+
+}  // namespace
+
+Command pareto_command() {
+  return {.name = "pareto",
+          .summary = "show the trials that no other beats in every objective",
+          .options = {{"STUDY", "", "its name (detol studies)", Option::kRequired}},
+          .examples =
+              "  detol pareto fashion-cnn\n"
+              "  detol pareto fashion-cnn -f csv",
+          .run = run};
+}
+
+}  // namespace detol
