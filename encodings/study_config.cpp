@@ -213,6 +213,7 @@ class StudyLoader {
     const json& data = file.at("data");
     study_.data.format = data.at("format");
     DETOL_TRY(path_or_source(data, "data"));
+    DETOL_TRY(no_keys_of_tables());
     study_.data.path = data.value("path", "");
     study_.data.source = data.value("source", "");
     study_.data.validation = section_of(data, "split").value("validation", 0.1);
@@ -224,6 +225,15 @@ class StudyLoader {
     DETOL_ASSIGN(study_.space, build_space(reader.domains(), file, std::move(implied), source_));
     study_.max_epochs = most_epochs(file);
     keep_template(file);
+    return {};
+  }
+
+  Result<void> no_keys_of_tables() const {
+    for (std::string_view key : {"label", "sequence", "test_path"}) {
+      const YamlNode* node = node_at(tree_, {"data", key});
+      if (node == nullptr || study_.data.format == "csv") continue;
+      return source_.error(node->at, fmt::format("data.{} is for format csv; leave it out", key));
+    }
     return {};
   }
 
