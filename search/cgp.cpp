@@ -68,6 +68,7 @@ class Cgp final : public Searcher {
         knobs_(knobs) {}
 
   std::vector<Trial> ask(TrialId first_id, int count) override {
+    catch_up();
     return numbered(first_id, count, [&](TrialId id) { return propose(rng_.split(id)); });
   }
 
@@ -76,15 +77,19 @@ class Cgp final : public Searcher {
     const auto [place, is_new] = places_.try_emplace(trial.id, told_.size());
     if (is_new) {
       told_.push_back({trial.genome, first_value(outcome)});
-      return compare(told_.size() - 1);
+      return;
     }
     told_[place->second] = {trial.genome, first_value(outcome)};
+    if (place->second >= compared_) return;
     parent_.reset();
-    measured_ = 0;
-    for (std::size_t i = 0; i < told_.size(); ++i) compare(i);
+    measured_ = compared_ = 0;
   }
 
  private:
+  void catch_up() {
+    for (; compared_ < told_.size(); ++compared_) compare(compared_);
+  }
+
   // The parent after the trial that was told at `place`.
   void compare(std::size_t place) {
     const double value = told_[place].value;
@@ -151,7 +156,8 @@ class Cgp final : public Searcher {
   std::unordered_map<TrialId, std::size_t> places_;
   std::unordered_set<std::uint64_t> known_;  // identities of all genomes ever told
   std::optional<std::size_t> parent_;        // its place in told_
-  std::size_t measured_ = 0;                 // of told_
+  std::size_t compared_ = 0;                 // of told_; the others are when somebody asks
+  std::size_t measured_ = 0;                 // of those
 };
 
 }  // namespace

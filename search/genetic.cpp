@@ -60,6 +60,7 @@ class Genetic final : public Searcher {
         knobs_(knobs) {}
 
   std::vector<Trial> ask(TrialId first_id, int count) override {
+    catch_up();
     return numbered(first_id, count, [&](TrialId id) { return propose(rng_.split(id)); });
   }
 
@@ -69,15 +70,19 @@ class Genetic final : public Searcher {
     const Member told{trial.genome, first_value(outcome), at->second};
     if (is_new) {
       told_.push_back(told);
-      join(told);
       return;
     }
     told_[at->second] = told;
+    if (at->second >= joined_) return;
     members_.clear();
-    for (const Member& earlier : told_) join(earlier);
+    joined_ = 0;
   }
 
  private:
+  void catch_up() {
+    for (; joined_ < told_.size(); ++joined_) join(told_[joined_]);
+  }
+
   // Keeps members_ sorted, the best first, and no longer than the population.
   void join(const Member& told) {
     if (told.value != told.value) return;
@@ -115,6 +120,7 @@ class Genetic final : public Searcher {
   const Knobs knobs_;
   std::vector<Member> told_;  // in the order of the first tells
   std::unordered_map<TrialId, std::size_t> place_of_;
+  std::size_t joined_ = 0;                   // of told_; the others do when somebody asks
   std::vector<Member> members_;              // the best first
   std::unordered_set<std::uint64_t> known_;  // identities of all genomes ever told
 };

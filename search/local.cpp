@@ -23,8 +23,8 @@
 // - A trial that failed, or whose value is NaN, is never better.
 //
 // A proposal depends on the seed, its number and the tells alone. Price: a microsecond per ask,
-// a hash per tell; a new top costs a repaired genome and a hash for each of its neighbours. A
-// changed outcome costs as much as telling all again.
+// a hash per tell; a new top costs a repaired genome and a hash for each of its neighbours. After a
+// changed outcome the next ask learns all again.
 
 #include <algorithm>
 #include <bit>
@@ -110,6 +110,7 @@ class Local final : public Searcher {
         knobs_(knobs) {}
 
   std::vector<Trial> ask(TrialId first_id, int count) override {
+    catch_up();
     return numbered(first_id, count,
                     [&](TrialId id) { return climb_ ? neighbour_for(id) : start_for(id); });
   }
@@ -119,14 +120,14 @@ class Local final : public Searcher {
     const auto [at, is_new] = place_of_.try_emplace(trial.id, history_.size());
     if (is_new) {
       history_.push_back(told);
-      absorb(told, history_.size());
       return;
     }
     history_[at->second] = told;
+    if (at->second >= absorbed_) return;
     climb_.reset();
     starts_.clear();
     values_.clear();
-    for (std::size_t i = 0; i < history_.size(); ++i) absorb(history_[i], i + 1);
+    absorbed_ = 0;
   }
 
  private:
@@ -144,6 +145,13 @@ class Local final : public Searcher {
     if (std::ranges::binary_search(left, place)) return climb_->around[place].genome;
     Rng rng = rng_.split(id);
     return climb_->around[left[rng.below(left.size())]].genome;
+  }
+
+  void catch_up() {
+    while (absorbed_ < history_.size()) {
+      const Told& next = history_[absorbed_];
+      absorb(next, ++absorbed_);
+    }
   }
 
   // Learns trial number `count` of those that were told.
@@ -276,6 +284,7 @@ class Local final : public Searcher {
   const Direction direction_;
   const Knobs knobs_;
   std::vector<Told> history_;                          // in the order of the first tells
+  std::size_t absorbed_ = 0;                           // of them; the others when somebody asks
   std::unordered_map<TrialId, std::size_t> place_of_;  // in history_
   std::unordered_map<std::uint64_t, double> values_;   // told, by identity
   std::vector<Told> starts_;                           // since the last climb ended

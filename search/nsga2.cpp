@@ -134,6 +134,7 @@ class Nsga2 final : public Searcher {
         knobs_(knobs) {}
 
   std::vector<Trial> ask(TrialId first_id, int count) override {
+    catch_up();
     return numbered(first_id, count, [&](TrialId id) { return propose(rng_.split(id)); });
   }
 
@@ -143,15 +144,19 @@ class Nsga2 final : public Searcher {
     const Member told{.genome = trial.genome, .losses = losses_of(outcome)};
     if (is_new) {
       told_.push_back(told);
-      join(told);
       return;
     }
     told_[at->second] = told;
+    if (at->second >= joined_) return;
     members_.clear();
-    for (const Member& earlier : told_) join(earlier);
+    joined_ = 0;
   }
 
  private:
+  void catch_up() {
+    for (; joined_ < told_.size(); ++joined_) join(told_[joined_]);
+  }
+
   void join(const Member& told) {
     if (told.losses.empty()) return;
     members_.push_back(told);
@@ -200,6 +205,7 @@ class Nsga2 final : public Searcher {
   const Knobs knobs_;
   std::vector<Member> told_;  // in the order of the first tells
   std::unordered_map<TrialId, std::size_t> place_of_;
+  std::size_t joined_ = 0;                   // of told_; the others do when somebody asks
   std::vector<Member> members_;              // oldest first
   std::unordered_set<std::uint64_t> known_;  // identities of all genomes ever told
 };
