@@ -140,6 +140,14 @@ bool is_allowed(int code, const std::string& fault) {
   return false;
 }
 
+// How often the program said that a trial waits again.
+int losses_in(std::string_view said) {
+  constexpr std::string_view kLoss = " waits again";
+  int losses = 0;
+  for (auto at = said.find(kLoss); at != said.npos; at = said.find(kLoss, at + 1)) ++losses;
+  return losses;
+}
+
 }  // namespace
 
 ChaosStudy::ChaosStudy(int images, const std::string& storage) : storage_(storage) {
@@ -259,7 +267,10 @@ Trouble disturbed(const Search& search, const Peace& peace, const std::string& f
     if (code == 4) code = go(search.words, study.variables());  // it had not begun
     if (code != 0) trouble.broken.push_back(fmt::format("resume: exit code {}", code));
   }
-  const Lines more = broken_promises(study, peace, trouble.said, search.steps_per_epoch());
+  // At most one epoch for each time that a worker was lost: on a busy machine also a worker that
+  // is slow, since a test is less patient than a user.
+  const int redone = search.steps_per_epoch() * std::max(1, losses_in(trouble.said));
+  const Lines more = broken_promises(study, peace, trouble.said, redone);
   trouble.broken.insert(trouble.broken.end(), more.begin(), more.end());
   return trouble;
 }
