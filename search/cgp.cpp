@@ -33,11 +33,11 @@
 
 #include <cmath>
 #include <optional>
-#include <unordered_map>
 #include <unordered_set>
 
 #include "core/options.h"
 #include "core/rng.h"
+#include "search/history.h"
 #include "search/numbered.h"
 #include "search/outcome_value.h"
 #include "search/searchers.h"
@@ -68,28 +68,18 @@ class Cgp final : public Searcher {
         knobs_(knobs) {}
 
   std::vector<Trial> ask(TrialId first_id, int count) override {
-    catch_up();
+    told_.catch_up([&](std::size_t place) { compare(place); });
     return numbered(first_id, count, [&](TrialId id) { return propose(rng_.split(id)); });
   }
 
   void tell(const Trial& trial, const Outcome& outcome) override {
     known_.insert(space_.identity(trial.genome));
-    const auto [place, is_new] = places_.try_emplace(trial.id, told_.size());
-    if (is_new) {
-      told_.push_back({trial.genome, first_value(outcome)});
-      return;
-    }
-    told_[place->second] = {trial.genome, first_value(outcome)};
-    if (place->second >= compared_) return;
+    if (!told_.tell(trial.id, {trial.genome, first_value(outcome)})) return;
     parent_.reset();
-    measured_ = compared_ = 0;
+    measured_ = 0;
   }
 
  private:
-  void catch_up() {
-    for (; compared_ < told_.size(); ++compared_) compare(compared_);
-  }
-
   // The parent after the trial that was told at `place`.
   void compare(std::size_t place) {
     const double value = told_[place].value;
@@ -152,12 +142,10 @@ class Cgp final : public Searcher {
   const Rng rng_;
   const Direction direction_;
   const Knobs knobs_;
-  std::vector<Told> told_;  // in the order of the first tells
-  std::unordered_map<TrialId, std::size_t> places_;
+  History<Told> told_;
   std::unordered_set<std::uint64_t> known_;  // identities of all genomes ever told
   std::optional<std::size_t> parent_;        // its place in told_
-  std::size_t compared_ = 0;                 // of told_; the others are when somebody asks
-  std::size_t measured_ = 0;                 // of those
+  std::size_t measured_ = 0;                 // of told_, as far as they were compared
 };
 
 }  // namespace

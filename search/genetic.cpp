@@ -23,12 +23,12 @@
 // ask and tell, O(log n) for a tell, a genome per trial ever told.
 
 #include <algorithm>
-#include <unordered_map>
 #include <unordered_set>
 
 #include "core/options.h"
 #include "core/rng.h"
 #include "search/breeding.h"
+#include "search/history.h"
 #include "search/numbered.h"
 #include "search/outcome_value.h"
 #include "search/searchers.h"
@@ -48,7 +48,6 @@ struct Knobs {
 struct Member {
   Genome genome;
   double value;
-  std::size_t age;  // of all trials told: 0 was the first
 };
 
 class Genetic final : public Searcher {
@@ -60,29 +59,16 @@ class Genetic final : public Searcher {
         knobs_(knobs) {}
 
   std::vector<Trial> ask(TrialId first_id, int count) override {
-    catch_up();
+    told_.catch_up([&](std::size_t place) { join(told_[place]); });
     return numbered(first_id, count, [&](TrialId id) { return propose(rng_.split(id)); });
   }
 
   void tell(const Trial& trial, const Outcome& outcome) override {
     known_.insert(space_.identity(trial.genome));
-    const auto [at, is_new] = place_of_.try_emplace(trial.id, told_.size());
-    const Member told{trial.genome, first_value(outcome), at->second};
-    if (is_new) {
-      told_.push_back(told);
-      return;
-    }
-    told_[at->second] = told;
-    if (at->second >= joined_) return;
-    members_.clear();
-    joined_ = 0;
+    if (told_.tell(trial.id, {trial.genome, first_value(outcome)})) members_.clear();
   }
 
  private:
-  void catch_up() {
-    for (; joined_ < told_.size(); ++joined_) join(told_[joined_]);
-  }
-
   // Keeps members_ sorted, the best first, and no longer than the population.
   void join(const Member& told) {
     if (told.value != told.value) return;
@@ -118,9 +104,7 @@ class Genetic final : public Searcher {
   const Rng rng_;
   const Direction direction_;
   const Knobs knobs_;
-  std::vector<Member> told_;  // in the order of the first tells
-  std::unordered_map<TrialId, std::size_t> place_of_;
-  std::size_t joined_ = 0;                   // of told_; the others do when somebody asks
+  History<Member> told_;
   std::vector<Member> members_;              // the best first
   std::unordered_set<std::uint64_t> known_;  // identities of all genomes ever told
 };

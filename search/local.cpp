@@ -36,6 +36,7 @@
 #include "core/hash.h"
 #include "core/options.h"
 #include "core/rng.h"
+#include "search/history.h"
 #include "search/numbered.h"
 #include "search/outcome_value.h"
 #include "search/searchers.h"
@@ -110,24 +111,17 @@ class Local final : public Searcher {
         knobs_(knobs) {}
 
   std::vector<Trial> ask(TrialId first_id, int count) override {
-    catch_up();
+    history_.catch_up([&](std::size_t place) { absorb(history_[place], place + 1); });
     return numbered(first_id, count,
                     [&](TrialId id) { return climb_ ? neighbour_for(id) : start_for(id); });
   }
 
   void tell(const Trial& trial, const Outcome& outcome) override {
     const Told told{trial.genome, space_.identity(trial.genome), first_value(outcome)};
-    const auto [at, is_new] = place_of_.try_emplace(trial.id, history_.size());
-    if (is_new) {
-      history_.push_back(told);
-      return;
-    }
-    history_[at->second] = told;
-    if (at->second >= absorbed_) return;
+    if (!history_.tell(trial.id, told)) return;
     climb_.reset();
     starts_.clear();
     values_.clear();
-    absorbed_ = 0;
   }
 
  private:
@@ -145,13 +139,6 @@ class Local final : public Searcher {
     if (std::ranges::binary_search(left, place)) return climb_->around[place].genome;
     Rng rng = rng_.split(id);
     return climb_->around[left[rng.below(left.size())]].genome;
-  }
-
-  void catch_up() {
-    while (absorbed_ < history_.size()) {
-      const Told& next = history_[absorbed_];
-      absorb(next, ++absorbed_);
-    }
   }
 
   // Learns trial number `count` of those that were told.
@@ -283,12 +270,10 @@ class Local final : public Searcher {
   const Rng rng_;
   const Direction direction_;
   const Knobs knobs_;
-  std::vector<Told> history_;                          // in the order of the first tells
-  std::size_t absorbed_ = 0;                           // of them; the others when somebody asks
-  std::unordered_map<TrialId, std::size_t> place_of_;  // in history_
-  std::unordered_map<std::uint64_t, double> values_;   // told, by identity
-  std::vector<Told> starts_;                           // since the last climb ended
-  std::optional<Climb> climb_;                         // none: collecting starts
+  History<Told> history_;
+  std::unordered_map<std::uint64_t, double> values_;  // told, by identity
+  std::vector<Told> starts_;                          // since the last climb ended
+  std::optional<Climb> climb_;                        // none: collecting starts
 };
 
 }  // namespace

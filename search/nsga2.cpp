@@ -35,12 +35,12 @@
 #include <limits>
 #include <numeric>
 #include <optional>
-#include <unordered_map>
 #include <unordered_set>
 
 #include "core/options.h"
 #include "core/rng.h"
 #include "search/breeding.h"
+#include "search/history.h"
 #include "search/numbered.h"
 #include "search/searchers.h"
 
@@ -134,29 +134,18 @@ class Nsga2 final : public Searcher {
         knobs_(knobs) {}
 
   std::vector<Trial> ask(TrialId first_id, int count) override {
-    catch_up();
+    told_.catch_up([&](std::size_t place) { join(told_[place]); });
     return numbered(first_id, count, [&](TrialId id) { return propose(rng_.split(id)); });
   }
 
   void tell(const Trial& trial, const Outcome& outcome) override {
     known_.insert(space_.identity(trial.genome));
-    const auto [at, is_new] = place_of_.try_emplace(trial.id, told_.size());
-    const Member told{.genome = trial.genome, .losses = losses_of(outcome)};
-    if (is_new) {
-      told_.push_back(told);
-      return;
-    }
-    told_[at->second] = told;
-    if (at->second >= joined_) return;
-    members_.clear();
-    joined_ = 0;
+    const bool is_wrong =
+        told_.tell(trial.id, {.genome = trial.genome, .losses = losses_of(outcome)});
+    if (is_wrong) members_.clear();
   }
 
  private:
-  void catch_up() {
-    for (; joined_ < told_.size(); ++joined_) join(told_[joined_]);
-  }
-
   void join(const Member& told) {
     if (told.losses.empty()) return;
     members_.push_back(told);
@@ -203,9 +192,7 @@ class Nsga2 final : public Searcher {
   const Rng rng_;
   const std::vector<Objective> objectives_;
   const Knobs knobs_;
-  std::vector<Member> told_;  // in the order of the first tells
-  std::unordered_map<TrialId, std::size_t> place_of_;
-  std::size_t joined_ = 0;                   // of told_; the others do when somebody asks
+  History<Member> told_;
   std::vector<Member> members_;              // oldest first
   std::unordered_set<std::uint64_t> known_;  // identities of all genomes ever told
 };
