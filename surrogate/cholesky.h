@@ -1,0 +1,58 @@
+#pragma once
+
+// Cholesky: the lower factor L of a symmetric positive definite matrix that grows and shrinks
+// at its end, in double precision. A row costs one pass over L (n^2 / 2 multiply-adds, bound by
+// memory from n = 1000 on), a pop nothing. Rows are packed, so n rows take little more than
+// 8 n (n + 1) / 2 bytes, and growing moves none of them.
+//
+//   K' = [K  k; k^T c],  L q = k,  d = sqrt(c - q.q),  L' = [L 0; q^T d]
+//
+// Every row is a function of the rows before it and of its own k and c alone, to the last bit,
+// however the rows came to be grouped in calls; but for factorise(), which is a function of its
+// whole matrix. Not thread-safe.
+
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <vector>
+
+namespace detol {
+
+class Cholesky {
+ public:
+  // A pivot d^2 below this share of the diagonal is taken for zero: the row is a copy of others.
+  static constexpr double kLeastPivot = 1e-13;
+
+  Cholesky() = default;
+
+  std::size_t size() const { return size_; }
+
+  // Appends a row: `k` is its size() products with those before, `diagonal` that with itself.
+  // False, and nothing changes, if the matrix would not be positive definite (kLeastPivot).
+  bool append(std::span<const double> k, double diagonal);
+
+  // Drops the last rows. REQUIRES: size <= size().
+  void truncate(std::size_t size);
+
+  // Replaces everything by the factor of `matrix`, row-major n x n, of which the lower triangle is
+  // read. O(n^3 / 3). False, and it is empty, if a pivot is below kLeastPivot.
+  bool factorise(std::span<const double> matrix, std::size_t n);
+
+  void solve(std::span<double> b) const;             // b := L^-1 b
+  void solve_transposed(std::span<double> b) const;  // b := L^-T b
+
+  // The same for many right-hand sides at once: `b` is row-major size() x columns.
+  void solve(std::span<double> b, std::size_t columns) const;
+  void solve_transposed(std::span<double> b, std::size_t columns) const;
+
+  // Row i of L: i + 1 numbers. Valid until the row is dropped.
+  std::span<const double> row(std::size_t i) const;
+
+  double log_determinant() const;  // of L L^T
+  std::size_t bytes() const;       // of memory held
+
+ private:
+  std::size_t size_ = 0;
+};
+
+}  // namespace detol

@@ -1,0 +1,67 @@
+#pragma once
+
+// Features: how the choices of a space become the columns of a Point. Immutable.
+//
+//   float, int, ordered categorical   one number: the position in the unit cube, logarithmic where
+//                                     the domain is, the middle of its slice where it is discrete
+//                                     (equal values are equal points)
+//   bool, other categorical           one category
+//
+// A number that exists under a condition only is laid on an arc, so that an inactive one is equally
+// far from every active one and no value is made up for it (after Hutter and Osborne, 2013, "A
+// Kernel for Hierarchical Parameter Spaces", arXiv 1310.5738):
+//
+//   active at u: (sin u, cos u, 1)      inactive: (0, 0, 0)
+//
+// The first two columns share one length scale, the third has its own: a learned distance. Of
+// categories, inactive is -1. A choice that the candidate's network makes no use of
+// (Space::expressed) is inactive.
+
+#include <cstddef>
+#include <span>
+#include <vector>
+
+#include "encodings/genome.h"
+#include "encodings/space.h"
+#include "surrogate/points.h"
+
+namespace detol {
+
+class Features {
+ public:
+  explicit Features(const Space& space);
+
+  std::size_t number_columns() const { return length_of_.size(); }
+  std::size_t category_columns() const { return categories_.size(); }
+  bool has_graph() const { return has_graph_; }
+
+  // The length scale that each column of numbers uses, and how many there are.
+  std::span<const std::size_t> length_of() const { return length_of_; }
+  std::size_t lengths() const { return lengths_; }
+
+  // How many values each column of categories can take.
+  std::span<const std::size_t> category_sizes() const { return category_sizes_; }
+
+  Point of(const Genome& genome) const;
+  Points none() const { return {number_columns(), category_columns()}; }
+
+  // The gradient by the position of each domain in the unit cube (0 where it has none), of a
+  // function whose gradient by the columns of numbers is `by_column` at this genome.
+  std::vector<double> by_position(const Genome& genome, std::span<const double> by_column) const;
+
+ private:
+  struct Number {
+    std::size_t domain, column;
+    bool is_conditional;
+  };
+
+  Space space_;
+  std::vector<Number> numbers_;
+  std::vector<std::size_t> categories_;  // the domain of each column
+  std::vector<std::size_t> category_sizes_;
+  std::vector<std::size_t> length_of_;
+  std::size_t lengths_ = 0;
+  bool has_graph_ = false;
+};
+
+}  // namespace detol

@@ -1,0 +1,36 @@
+#pragma once
+
+// GraphFeatures: what the Weisfeiler-Lehman subtree kernel sees of a graph (Shervashidze et al.,
+// 2011, JMLR 12, "Weisfeiler-Lehman Graph Kernels"; for architectures Ru et al., 2021, "NAS-BOWL",
+// arXiv 2006.07556). Level 0 counts the labels of the nodes; level h counts the labels that h
+// rounds of hashing a node's label with the sorted labels of its predecessors and of its successors
+// give. Equal for isomorphic graphs. Immutable.
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "encodings/labelled_graph.h"
+
+namespace detol {
+
+struct GraphFeatures {
+  static constexpr int kLevels = 4;  // h = 0, 1, 2, 3
+
+  struct Count {
+    std::uint64_t label = 0;
+    double count = 0;
+    friend bool operator==(const Count& a, const Count& b) = default;
+  };
+  std::array<std::vector<Count>, kLevels> levels;  // each sorted by label
+  std::array<double, kLevels> norms{};             // Euclidean, of the counts of levels 0 to h
+
+  friend bool operator==(const GraphFeatures& a, const GraphFeatures& b) = default;
+};
+
+GraphFeatures graph_features(const LabelledGraph& graph);
+
+// The normalised kernel of all levels up to `depth`: 1 for graphs with equal features, at least 0.
+double graph_kernel(const GraphFeatures& a, const GraphFeatures& b, int depth);
+
+}  // namespace detol

@@ -1,0 +1,63 @@
+#pragma once
+
+// Kernel: the covariance of two points. It gives rows, never matrices that somebody keeps.
+//
+//   k_hp   = Matern_5/2(r) exp(-sum_j w_j [c_j != c'_j]),   r^2 = sum_j ((x_j - x'_j) / l_j)^2
+//   k_arch = the Weisfeiler-Lehman kernel of depth h
+//   k      = a k_hp + b k_arch + c k_hp k_arch
+//
+// All of them are stationary: k(x, x) = a + b + c. Without graphs only a counts. Matern: Rasmussen
+// and Williams, 2006, "Gaussian Processes for Machine Learning", equation 4.17. Immutable; safe to
+// share between threads.
+
+#include <array>
+#include <cstddef>
+#include <span>
+#include <vector>
+
+#include "surrogate/features.h"
+#include "surrogate/points.h"
+
+namespace detol {
+
+// All that a fit learns. Lengths are in units of the unit cube.
+struct KernelParameters {
+  std::vector<double> lengths;               // l, one per Features::lengths()
+  std::vector<double> penalties;             // w, one per column of categories
+  double numbers = 1, graphs = 0, both = 0;  // a, b, c: variances
+  int depth = 2;                             // h
+  double noise = 1e-3;                       // variance, added on the diagonal
+
+  friend bool operator==(const KernelParameters& a, const KernelParameters& b) = default;
+};
+
+// Where a fit begins: moderate lengths, little noise.
+KernelParameters default_parameters(const Features& features);
+
+// As a plain list of numbers, for the ledger, and back. REQUIRES: made for the same features.
+std::vector<double> to_numbers(const KernelParameters& parameters);
+KernelParameters from_numbers(std::span<const double> numbers, const Features& features);
+
+class Kernel {
+ public:
+  Kernel(const Features& features, KernelParameters parameters);
+
+  const KernelParameters& parameters() const { return parameters_; }
+  double variance() const { return parameters_.numbers + parameters_.graphs + parameters_.both; }
+
+  // out[i] = k(x, points[i]) for the first out.size() points.
+  void row(const Point& x, const Points& points, std::span<double> out) const;
+
+  // The gradient of sum_i weights[i] k(x, points[i]) by the columns of numbers of x.
+  std::vector<double> gradient(const Point& x, const Points& points,
+                               std::span<const double> weights) const;
+
+  // Row-major n x n, without the noise.
+  std::vector<double> gram(const Points& points) const;
+
+ private:
+  std::vector<std::size_t> length_of_;
+  KernelParameters parameters_;
+};
+
+}  // namespace detol

@@ -1,0 +1,32 @@
+#include "surrogate/points.h"
+
+#include <cassert>
+
+namespace detol {
+
+void Points::push_back(const Point& point) {
+  assert(point.numbers.size() == numbers_.size() && point.categories.size() == categories_.size());
+  for (std::size_t i = 0; i < numbers_.size(); ++i) numbers_[i].push_back(point.numbers[i]);
+  for (std::size_t i = 0; i < categories_.size(); ++i)
+    categories_[i].push_back(point.categories[i]);
+  graphs_.push_back(point.graph);
+  ++size_;
+}
+
+void Points::truncate(std::size_t size) {
+  assert(size <= size_);
+  for (auto& column : numbers_) column.resize(size);
+  for (auto& column : categories_) column.resize(size);
+  graphs_.resize(size);
+  size_ = size;
+}
+
+Point Points::operator[](std::size_t i) const {
+  Point point;
+  for (const auto& column : numbers_) point.numbers.push_back(column[i]);
+  for (const auto& column : categories_) point.categories.push_back(column[i]);
+  point.graph = graphs_[i];
+  return point;
+}
+
+}  // namespace detol

@@ -1,0 +1,35 @@
+#pragma once
+
+// OutcomeTransform: outcomes as a Gaussian process likes them: finite, without outliers on the bad
+// side, standardised, and with a power transform that makes them look normal (Yeo and Johnson,
+// 2000, Biometrika 87; as HEBO, arXiv 2012.03826, does). Smaller is better, and it keeps the order,
+// but for the outliers, which become equal. Fitted once, then fixed until the next fit, so that a
+// new outcome changes no old one. A value type.
+
+#include <span>
+#include <vector>
+
+namespace detol {
+
+class OutcomeTransform {
+ public:
+  OutcomeTransform() = default;  // changes nothing
+
+  // Of these outcomes; NaN and infinities among them are ignored.
+  static OutcomeTransform fitted(std::span<const double> outcomes);
+
+  double operator()(double outcome) const;  // +infinity becomes the worst value there was
+
+  // As a list of numbers, for the ledger, and back.
+  std::vector<double> to_numbers() const;
+  static constexpr std::size_t kNumbers = 6;
+  static OutcomeTransform from_numbers(std::span<const double> numbers);
+
+ private:
+  double highest_ = 0;               // outcomes above are taken for this
+  double centre_ = 0, scale_ = 1;    // before the power transform
+  double lambda_ = 1;                // its exponent
+  double mean_ = 0, deviation_ = 1;  // after it
+};
+
+}  // namespace detol
