@@ -56,7 +56,7 @@ class Kernel {
   std::vector<double> gram(const Points& points) const;
 
  private:
-  std::vector<std::size_t> length_of_;
+  std::vector<double> scales_;  // 1 / l of each column of numbers
   KernelParameters parameters_;
 };
 

@@ -1,0 +1,83 @@
+#include "surrogate/features.h"
+
+#include <cassert>
+#include <cmath>
+
+namespace detol {
+namespace {
+
+bool is_number(const Domain& domain) {
+  switch (domain.kind) {
+    case DomainKind::kFloat:
+    case DomainKind::kInt:
+      return true;
+    case DomainKind::kCategorical:
+      return domain.ordered;
+    case DomainKind::kBool:
+      return false;
+  }
+  return false;
+}
+
+}  // namespace
+
+Features::Features(const Space& space) : space_(space) {
+  for (std::size_t i = 0; i < space.size(); ++i) {
+    const Domain& domain = space.domains()[i];
+    if (domain.cardinality() < 2 && !domain.when) continue;
+    if (!is_number(domain)) {
+      categories_.push_back(i);
+      category_sizes_.push_back(static_cast<std::size_t>(domain.cardinality()));
+      continue;
+    }
+    const bool is_conditional = domain.when.has_value();
+    numbers_.push_back(
+        {.domain = i, .column = length_of_.size(), .is_conditional = is_conditional});
+    length_of_.push_back(lengths_);
+    if (is_conditional) {
+      length_of_.push_back(lengths_++);
+      length_of_.push_back(lengths_);
+    }
+    ++lengths_;
+  }
+}
+
+Point Features::of(const Genome& genome) const {
+  const std::vector<bool> counts = space_.expressed(genome);
+  Point point;
+  point.numbers.reserve(number_columns());
+  for (const Number& number : numbers_) {
+    const double u =
+        counts[number.domain]
+            ? space_.domains()[number.domain].position_of(genome.codes()[number.domain])
+            : 0.5;
+    if (!number.is_conditional) {
+      point.numbers.push_back(u);
+    } else if (counts[number.domain]) {
+      point.numbers.insert(point.numbers.end(), {std::sin(u), std::cos(u), 1});
+    } else {
+      point.numbers.insert(point.numbers.end(), {0, 0, 0});
+    }
+  }
+  for (std::size_t domain : categories_)
+    point.categories.push_back(counts[domain] ? static_cast<int>(genome.codes()[domain]) : -1);
+  return point;
+}
+
+std::vector<double> Features::by_position(const Genome& genome,
+                                          std::span<const double> by_column) const {
+  std::vector<double> gradient(space_.size(), 0);
+  for (const Number& number : numbers_) {
+    if (!genome.is_active(number.domain)) continue;
+    const double* by = by_column.data() + number.column;
+    if (!number.is_conditional) {
+      gradient[number.domain] = by[0];
+      continue;
+    }
+    const double u = space_.domains()[number.domain].position_of(genome.codes()[number.domain]);
+    gradient[number.domain] = by[0] * std::cos(u) - by[1] * std::sin(u);
+  }
+  return gradient;
+}
+
+}  // namespace detol

@@ -1,0 +1,148 @@
+#include "surrogate/kernel.h"
+
+#include <cassert>
+#include <cmath>
+
+#include <Eigen/Core>
+
+namespace detol {
+namespace {
+
+using Row = Eigen::Map<Eigen::ArrayXd>;
+using ConstRow = Eigen::Map<const Eigen::ArrayXd>;
+
+const double kSqrt5 = std::sqrt(5.0);
+
+Eigen::Index index(std::size_t i) {
+  return static_cast<Eigen::Index>(i);
+}
+
+// r^2 of x and each of the points.
+Eigen::ArrayXd squared_distances(const std::vector<double>& scales, const Point& x,
+                                 const Points& points, std::size_t n) {
+  Eigen::ArrayXd squares = Eigen::ArrayXd::Zero(index(n));
+  for (std::size_t column = 0; column < x.numbers.size(); ++column) {
+    const ConstRow values(points.numbers(column).data(), index(n));
+    squares += ((values - x.numbers[column]) * scales[column]).square();
+  }
+  return squares;
+}
+
+// Multiplies by exp(-sum_j w_j [c_j != c'_j]).
+void scale_by_categories(const std::vector<double>& penalties, const Point& x, const Points& points,
+                         Row out) {
+  for (std::size_t column = 0; column < penalties.size(); ++column) {
+    const double share = std::exp(-penalties[column]);
+    const std::span<const int> values = points.categories(column);
+    const int own = x.categories[column];
+    for (Eigen::Index i = 0; i < out.size(); ++i)
+      out[i] *= values[static_cast<std::size_t>(i)] == own ? 1 : share;
+  }
+}
+
+}  // namespace
+
+KernelParameters default_parameters(const Features& features) {
+  KernelParameters parameters;
+  parameters.lengths.assign(features.lengths(), 0.5);
+  parameters.penalties.assign(features.category_columns(), 0.5);
+  if (features.has_graph()) {
+    parameters.numbers = 0.6;
+    parameters.graphs = 0.3;
+    parameters.both = 0.1;
+  } else {
+    parameters.graphs = parameters.both = 0;
+  }
+  return parameters;
+}
+
+std::vector<double> to_numbers(const KernelParameters& parameters) {
+  std::vector<double> numbers = parameters.lengths;
+  numbers.insert(numbers.end(), parameters.penalties.begin(), parameters.penalties.end());
+  numbers.insert(numbers.end(), {parameters.numbers, parameters.graphs, parameters.both,
+                                 parameters.noise, static_cast<double>(parameters.depth)});
+  return numbers;
+}
+
+KernelParameters from_numbers(std::span<const double> numbers, const Features& features) {
+  const std::size_t lengths = features.lengths(), penalties = features.category_columns();
+  assert(numbers.size() == lengths + penalties + 5);
+  const double* rest = numbers.data() + lengths + penalties;
+  KernelParameters parameters;
+  parameters.lengths.assign(numbers.begin(),
+                            numbers.begin() + static_cast<std::ptrdiff_t>(lengths));
+  parameters.penalties.assign(numbers.data() + lengths, rest);
+  parameters.numbers = rest[0];
+  parameters.graphs = rest[1];
+  parameters.both = rest[2];
+  parameters.noise = rest[3];
+  parameters.depth = static_cast<int>(rest[4]);
+  return parameters;
+}
+
+Kernel::Kernel(const Features& features, KernelParameters parameters)
+    : parameters_(std::move(parameters)) {
+  assert(parameters_.lengths.size() == features.lengths());
+  assert(parameters_.penalties.size() == features.category_columns());
+  for (std::size_t length : features.length_of())
+    scales_.push_back(1 / parameters_.lengths[length]);
+}
+
+void Kernel::row(const Point& x, const Points& points, std::span<double> out) const {
+  Row row(out.data(), index(out.size()));
+  if (scales_.empty()) {
+    row.setOnes();
+  } else {
+    const Eigen::ArrayXd squares = squared_distances(scales_, x, points, out.size());
+    const Eigen::ArrayXd root = kSqrt5 * squares.sqrt();
+    row = (1 + root + (5.0 / 3) * squares) * (-root).exp();
+  }
+  scale_by_categories(parameters_.penalties, x, points, row);
+  if (parameters_.graphs == 0 && parameters_.both == 0) {
+    row *= parameters_.numbers;
+    return;
+  }
+  for (std::size_t i = 0; i < out.size(); ++i) {
+    const double same = graph_kernel(*x.graph, *points.graphs()[i], parameters_.depth);
+    out[i] =
+        parameters_.numbers * out[i] + parameters_.graphs * same + parameters_.both * out[i] * same;
+  }
+}
+
+std::vector<double> Kernel::gradient(const Point& x, const Points& points,
+                                     std::span<const double> weights) const {
+  const std::size_t n = weights.size();
+  const Eigen::ArrayXd squares = squared_distances(scales_, x, points, n);
+  const Eigen::ArrayXd root = kSqrt5 * squares.sqrt();
+  // The derivative of the Matern kernel by r^2 is -5/6 (1 + sqrt(5) r) exp(-sqrt(5) r).
+  Eigen::ArrayXd slope =
+      (-5.0 / 6) * (1 + root) * (-root).exp() * ConstRow(weights.data(), index(n));
+  scale_by_categories(parameters_.penalties, x, points, Row(slope.data(), slope.size()));
+  if (parameters_.graphs == 0 && parameters_.both == 0) {
+    slope *= parameters_.numbers;
+  } else {
+    for (std::size_t i = 0; i < n; ++i) {
+      const double same = graph_kernel(*x.graph, *points.graphs()[i], parameters_.depth);
+      slope[index(i)] *= parameters_.numbers + parameters_.both * same;
+    }
+  }
+  std::vector<double> gradient;
+  for (std::size_t column = 0; column < scales_.size(); ++column) {
+    const ConstRow values(points.numbers(column).data(), index(n));
+    const double scale = scales_[column] * scales_[column];
+    gradient.push_back(2 * scale * (slope * (x.numbers[column] - values)).sum());
+  }
+  return gradient;
+}
+
+std::vector<double> Kernel::gram(const Points& points) const {
+  const std::size_t n = points.size();
+  std::vector<double> gram(n * n);
+  for (std::size_t i = 0; i < n; ++i) {
+    row(points[i], points, std::span(gram).subspan(i * n, i + 1));
+    for (std::size_t j = 0; j < i; ++j) gram[j * n + i] = gram[i * n + j];
+  }
+  return gram;
+}
+
+}  // namespace detol
