@@ -10,6 +10,8 @@ namespace {
 constexpr std::array kSearchers = {
     SearcherRow{"random", "uniform draws; the baseline every other searcher must beat",
                 make_random},
+    SearcherRow{"sobol", "scrambled Sobol points: as random, but every choice is tried evenly",
+                make_sobol},
     SearcherRow{"evolution",
                 "regularised evolution: mutate the best of a sample, retire the oldest",
                 make_evolution},

@@ -9,6 +9,7 @@
 namespace detol {
 
 Result<std::unique_ptr<Searcher>> make_random(const Space& space, const SearcherSettings& settings);
+Result<std::unique_ptr<Searcher>> make_sobol(const Space& space, const SearcherSettings& settings);
 Result<std::unique_ptr<Searcher>> make_evolution(const Space& space,
                                                  const SearcherSettings& settings);
 Result<std::unique_ptr<Searcher>> make_genetic(const Space& space,

@@ -56,7 +56,8 @@ TEST_P(GoldenRun, FirstFortyTrialsOfAConditionalSpace) {
   testing_support::expect_golden(std::string(GetParam()) + "_conditional", trace_of(GetParam()));
 }
 
-INSTANTIATE_TEST_SUITE_P(All, GoldenRun, testing::Values("evolution", "genetic", "nsga2", "local"),
+INSTANTIATE_TEST_SUITE_P(All, GoldenRun,
+                         testing::Values("evolution", "genetic", "nsga2", "local", "sobol"),
                          [](const auto& name) { return std::string(name.param); });
 
 }  // namespace
