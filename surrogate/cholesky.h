@@ -9,10 +9,11 @@
 //
 // Every row is a function of the rows before it and of its own k and c alone, to the last bit,
 // however the rows came to be grouped in calls; but for factorise(), which is a function of its
-// whole matrix. Not thread-safe.
+// whole matrix. Can be moved, not copied. Not thread-safe; const members may run side by side.
 
 #include <cstddef>
 #include <memory>
+#include <new>
 #include <span>
 #include <vector>
 
@@ -23,36 +24,56 @@ class Cholesky {
   // A pivot d^2 below this share of the diagonal is taken for zero: the row is a copy of others.
   static constexpr double kLeastPivot = 1e-13;
 
+  static constexpr std::size_t kRows = 8;  // that a solve reads at a time
+
   Cholesky() = default;
 
   std::size_t size() const { return size_; }
 
   // Appends a row: `k` is its size() products with those before, `diagonal` that with itself.
-  // False, and nothing changes, if the matrix would not be positive definite (kLeastPivot).
+  // False, and nothing changes, if the matrix would not be positive definite (kLeastPivot) or is
+  // not finite.
   bool append(std::span<const double> k, double diagonal);
 
   // Drops the last rows. REQUIRES: size <= size().
   void truncate(std::size_t size);
 
   // Replaces everything by the factor of `matrix`, row-major n x n, of which the lower triangle is
-  // read. O(n^3 / 3). False, and it is empty, if a pivot is below kLeastPivot.
+  // read. O(n^3 / 3), and 8 n^2 bytes meanwhile. False, and it is empty, if a pivot is below
+  // kLeastPivot or not finite.
   bool factorise(std::span<const double> matrix, std::size_t n);
 
   void solve(std::span<double> b) const;             // b := L^-1 b
   void solve_transposed(std::span<double> b) const;  // b := L^-T b
 
-  // The same for many right-hand sides at once: `b` is row-major size() x columns.
+  // The same for many right-hand sides at once: `b` is row-major size() x columns. Bound by the
+  // processor, not by memory; equal to the above but for rounding.
   void solve(std::span<double> b, std::size_t columns) const;
   void solve_transposed(std::span<double> b, std::size_t columns) const;
 
   // Row i of L: i + 1 numbers. Valid until the row is dropped.
-  std::span<const double> row(std::size_t i) const;
+  std::span<const double> row(std::size_t i) const { return {at(i), i + 1}; }
 
   double log_determinant() const;  // of L L^T
   std::size_t bytes() const;       // of memory held
 
  private:
+  // kRows rows stand in a block of their own, each as wide as the last of them and so aligned to
+  // 64 bytes. Behind their diagonals, and below the last row, all numbers are finite.
+  static constexpr std::align_val_t kAlignment{64};
+  struct Free {
+    void operator()(double* block) const { ::operator delete[](block, kAlignment); }
+  };
+
+  static std::size_t width(std::size_t block) { return kRows * (block + 1); }
+  double* at(std::size_t i) const {
+    return blocks_[i / kRows].get() + i % kRows * width(i / kRows);
+  }
+  void hold(std::size_t rows);
+  void solve_first(std::span<double> b) const;  // by the first b.size() rows
+
   std::size_t size_ = 0;
+  std::vector<std::unique_ptr<double[], Free>> blocks_;
 };
 
 }  // namespace detol

@@ -1,0 +1,212 @@
+#include "surrogate/cholesky.h"
+
+// A solve with one right-hand side reads L once, and the processor has to keep up with the memory.
+// It takes eight rows at a time: their products with what is solved already are eight independent
+// sums of four lanes, and only the triangle of eight that remains is a chain of dependent steps.
+// Which lane a product falls into depends on its column alone, so a row's sum is the same wherever
+// a call begins or ends.
+//
+// With many right-hand sides, panels of rows are unpacked and left to Eigen's matrix product.
+
+#include <algorithm>
+#include <array>
+#include <cassert>
+#include <cmath>
+
+#include "surrogate/eigen_impl.h"
+
+namespace detol {
+namespace {
+
+constexpr std::size_t kRows = Cholesky::kRows;
+constexpr std::size_t kLanes = 4;
+constexpr std::size_t kPanel = 128;  // rows unpacked at once
+
+using Lanes = Eigen::Array<double, kLanes, 1>;
+using Eight = std::array<double, kRows>;
+
+Eigen::Map<const Lanes> load(const double* numbers) {
+  return Eigen::Map<const Lanes>(numbers);
+}
+
+// The products of eight rows with the first `columns` numbers of x. REQUIRES: a multiple of 8.
+Eight products(const double* rows, std::size_t width, const double* x, std::size_t columns) {
+  std::array<Lanes, kRows> sums;
+  sums.fill(Lanes::Zero());
+  for (std::size_t j = 0; j < columns; j += kLanes) {
+    const Lanes factor = load(x + j);
+    for (std::size_t r = 0; r < kRows; ++r) sums[r] += load(rows + r * width + j) * factor;
+  }
+  Eight result;
+  for (std::size_t r = 0; r < kRows; ++r) result[r] = sums[r].sum();
+  return result;
+}
+
+// x -= y_0 row_0 + ... + y_7 row_7, the first `columns` numbers.
+void subtract(const double* rows, std::size_t width, const Eight& y, double* x,
+              std::size_t columns) {
+  for (std::size_t j = 0; j < columns; j += kLanes) {
+    Lanes sum = load(x + j);
+    for (std::size_t r = 0; r < kRows; ++r) sum -= load(rows + r * width + j) * y[r];
+    Eigen::Map<Lanes>{x + j} = sum;
+  }
+}
+
+double square(std::span<const double> numbers) {
+  Lanes sums = Lanes::Zero();
+  const std::size_t whole = numbers.size() / kLanes * kLanes;
+  for (std::size_t j = 0; j < whole; j += kLanes) sums += load(&numbers[j]).square();
+  double sum = sums.sum();
+  for (std::size_t j = whole; j < numbers.size(); ++j) sum += numbers[j] * numbers[j];
+  return sum;
+}
+
+bool is_positive(double pivot, double diagonal) {
+  return std::isfinite(diagonal) && diagonal > 0 && pivot >= Cholesky::kLeastPivot * diagonal;
+}
+
+using Rows = Eigen::Map<RowMajor>;
+
+Rows rows_of(std::span<double> b, std::size_t columns, std::size_t first, std::size_t count) {
+  return {b.data() + first * columns, static_cast<Eigen::Index>(count),
+          static_cast<Eigen::Index>(columns)};
+}
+
+// Rows [first, first + count) of L, up to their last diagonal; what is behind a diagonal is not
+// read.
+RowMajor unpacked(const Cholesky& factor, std::size_t first, std::size_t count) {
+  RowMajor panel(count, first + count);
+  for (std::size_t r = 0; r < count; ++r)
+    std::ranges::copy(factor.row(first + r), panel.row(static_cast<Eigen::Index>(r)).data());
+  return panel;
+}
+
+}  // namespace
+
+void Cholesky::hold(std::size_t rows) {
+  const std::size_t count = (rows + kRows - 1) / kRows;
+  blocks_.reserve(count);
+  while (blocks_.size() < count) {
+    const std::size_t numbers = kRows * width(blocks_.size());
+    blocks_.emplace_back(new (kAlignment) double[numbers]());
+  }
+  blocks_.resize(count);
+}
+
+bool Cholesky::append(std::span<const double> k, double diagonal) {
+  assert(k.size() == size_);
+  hold(size_ + 1);
+  const std::span<double> q{at(size_), size_};
+  std::ranges::copy(k, q.begin());
+  solve_first(q);
+  const double pivot = diagonal - square(q);
+  if (!is_positive(pivot, diagonal)) {
+    std::ranges::fill(q, 0.0);
+    hold(size_);
+    return false;
+  }
+  at(size_)[size_] = std::sqrt(pivot);
+  ++size_;
+  return true;
+}
+
+void Cholesky::truncate(std::size_t size) {
+  assert(size <= size_);
+  size_ = size;
+  hold(size);
+}
+
+bool Cholesky::factorise(std::span<const double> matrix, std::size_t n) {
+  assert(matrix.size() == n * n);
+  truncate(0);
+  const auto order = static_cast<Eigen::Index>(n);
+  RowMajor dense = Eigen::Map<const RowMajor>(matrix.data(), order, order);
+  const Eigen::LLT<Eigen::Ref<RowMajor>, Eigen::Lower> factor(dense);
+  if (factor.info() != Eigen::Success) return false;
+  for (std::size_t i = 0; i < n; ++i) {
+    const double root = dense.data()[i * n + i];
+    if (!is_positive(root * root, matrix[i * n + i])) return false;
+  }
+  hold(n);
+  for (std::size_t i = 0; i < n; ++i) std::copy_n(dense.data() + i * n, i + 1, at(i));
+  size_ = n;
+  return true;
+}
+
+void Cholesky::solve_first(std::span<double> b) const {
+  for (std::size_t first = 0; first < b.size(); first += kRows) {
+    const double* rows = at(first);
+    const std::size_t wide = width(first / kRows);
+    const std::size_t count = std::min(kRows, b.size() - first);
+    Eight y = products(rows, wide, b.data(), first);
+    for (std::size_t r = 0; r < count; ++r) y[r] = b[first + r] - y[r];
+    for (std::size_t r = 0; r < count; ++r) {
+      const double* column = rows + first + r;
+      y[r] /= column[r * wide];
+      for (std::size_t c = r + 1; c < count; ++c) y[c] -= column[c * wide] * y[r];
+    }
+    std::copy_n(y.begin(), count, &b[first]);
+  }
+}
+
+void Cholesky::solve(std::span<double> b) const {
+  assert(b.size() == size_);
+  solve_first(b);
+}
+
+void Cholesky::solve_transposed(std::span<double> b) const {
+  assert(b.size() == size_);
+  for (std::size_t block = blocks_.size(); block-- > 0;) {
+    const std::size_t first = block * kRows;
+    const std::size_t count = std::min(kRows, size_ - first);
+    const double* rows = at(first);
+    Eight y{};
+    std::copy_n(&b[first], count, y.begin());
+    for (std::size_t r = count; r-- > 0;) {
+      const double* row = rows + r * width(block) + first;
+      y[r] /= row[r];
+      for (std::size_t c = 0; c < r; ++c) y[c] -= row[c] * y[r];
+    }
+    std::copy_n(y.begin(), count, &b[first]);
+    subtract(rows, width(block), y, b.data(), first);
+  }
+}
+
+void Cholesky::solve(std::span<double> b, std::size_t columns) const {
+  assert(b.size() == size_ * columns);
+  for (std::size_t first = 0; first < size_; first += kPanel) {
+    const std::size_t count = std::min(kPanel, size_ - first);
+    const RowMajor panel = unpacked(*this, first, count);
+    const auto solved = static_cast<Eigen::Index>(first);
+    Rows here = rows_of(b, columns, first, count);
+    here.noalias() -= panel.leftCols(solved) * rows_of(b, columns, 0, first);
+    panel.rightCols(here.rows()).triangularView<Eigen::Lower>().solveInPlace(here);
+  }
+}
+
+void Cholesky::solve_transposed(std::span<double> b, std::size_t columns) const {
+  assert(b.size() == size_ * columns);
+  const std::size_t panels = (size_ + kPanel - 1) / kPanel;
+  for (std::size_t i = panels; i-- > 0;) {
+    const std::size_t first = i * kPanel, count = std::min(kPanel, size_ - first);
+    const RowMajor panel = unpacked(*this, first, count);
+    const auto left = static_cast<Eigen::Index>(first);
+    Rows here = rows_of(b, columns, first, count);
+    panel.rightCols(here.rows()).transpose().triangularView<Eigen::Upper>().solveInPlace(here);
+    rows_of(b, columns, 0, first).noalias() -= panel.leftCols(left).transpose() * here;
+  }
+}
+
+double Cholesky::log_determinant() const {
+  double sum = 0;
+  for (std::size_t i = 0; i < size_; ++i) sum += std::log(at(i)[i]);
+  return 2 * sum;
+}
+
+std::size_t Cholesky::bytes() const {
+  std::size_t numbers = 0;
+  for (std::size_t block = 0; block < blocks_.size(); ++block) numbers += kRows * width(block);
+  return numbers * sizeof(double) + blocks_.capacity() * sizeof(blocks_[0]);
+}
+
+}  // namespace detol
