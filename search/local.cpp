@@ -111,7 +111,7 @@ class Local final : public Searcher {
         knobs_(knobs) {}
 
   std::vector<Trial> ask(TrialId first_id, int count) override {
-    history_.catch_up([&](std::size_t place) { absorb(history_[place], place + 1); });
+    history_.catch_up([&](std::size_t place) { learn(history_[place], place + 1); });
     return numbered(first_id, count,
                     [&](TrialId id) { return climb_ ? neighbour_for(id) : start_for(id); });
   }
@@ -142,7 +142,7 @@ class Local final : public Searcher {
   }
 
   // Learns trial number `count` of those that were told.
-  void absorb(const Told& told, std::size_t count) {
+  void learn(const Told& told, std::size_t count) {
     values_[told.identity] = told.value;
     if (!climb_) {
       start_with(told, count);

@@ -154,6 +154,17 @@ void Cholesky::solve(std::span<double> b) const {
   solve_first(b);
 }
 
+double Cholesky::solve_last(std::span<const double> solved, double b) const {
+  assert(solved.size() + 1 == size_);
+  const std::size_t i = solved.size(), first = i / kRows * kRows;
+  const double* last = at(i);
+  Lanes sum = Lanes::Zero();
+  for (std::size_t j = 0; j < first; j += kLanes) sum += load(last + j) * load(&solved[j]);
+  double y = b - sum.sum();
+  for (std::size_t j = first; j < i; ++j) y -= last[j] * solved[j];
+  return y / last[i];
+}
+
 void Cholesky::solve_transposed(std::span<double> b) const {
   assert(b.size() == size_);
   for (std::size_t block = blocks_.size(); block-- > 0;) {

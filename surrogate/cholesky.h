@@ -46,8 +46,12 @@ class Cholesky {
   void solve(std::span<double> b) const;             // b := L^-1 b
   void solve_transposed(std::span<double> b) const;  // b := L^-T b
 
-  // The same for many right-hand sides at once: `b` is row-major size() x columns. Bound by the
-  // processor, not by memory; equal to the above but for rounding.
+  // The last entry of L^-1 b, given those before it and b's own last: what solve() gives there, to
+  // the last bit. O(n). REQUIRES: solved.size() + 1 == size().
+  double solve_last(std::span<const double> solved, double b) const;
+
+  // The same as solve() for many right-hand sides at once: `b` is row-major size() x columns. Bound
+  // by the processor, not by memory; equal but for rounding.
   void solve(std::span<double> b, std::size_t columns) const;
   void solve_transposed(std::span<double> b, std::size_t columns) const;
 

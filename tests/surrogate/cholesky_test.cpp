@@ -280,5 +280,16 @@ TEST(Cholesky, GrowingMovesNoRow) {
   EXPECT_EQ(factor.row(10).data(), row);
 }
 
+TEST(Cholesky, TheLastEntryAloneIsThatOfTheWholeSolve) {
+  const RandomCovariance covariance(40, 5);
+  for (std::size_t n = 1; n <= 40; ++n) {
+    const Cholesky factor = grown(covariance, n, 1e-3);
+    const std::vector<double> b = normals(n, n);
+    std::vector<double> solved = b;
+    factor.solve(solved);
+    EXPECT_EQ(factor.solve_last(std::span(solved).first(n - 1), b.back()), solved.back());
+  }
+}
+
 }  // namespace
 }  // namespace detol

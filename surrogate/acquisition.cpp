@@ -1,0 +1,63 @@
+#include "surrogate/acquisition.h"
+
+#include <cmath>
+#include <numbers>
+
+namespace detol {
+namespace {
+
+const double kLogSqrtTwoPi = 0.5 * std::log(2 * std::numbers::pi);
+
+double log_phi(double u) {
+  return -0.5 * u * u - kLogSqrtTwoPi;
+}
+
+double normal_cdf(double u) {
+  return 0.5 * std::erfc(-u / std::numbers::sqrt2);
+}
+
+// exp(x^2) erfc(x) for x > 0, by the continued fraction where the product would underflow.
+double erfcx(double x) {
+  if (x < 5) return std::exp(x * x) * std::erfc(x);
+  double tail = 0;
+  for (int k = 40; k > 0; --k) tail = 0.5 * k / (x + tail);
+  return 1 / (std::sqrt(std::numbers::pi) * (x + tail));
+}
+
+// log h(u); d/du log h = Phi / h.
+struct LogH {
+  double value, slope;
+};
+
+LogH log_h(double u) {
+  if (u > -1) {
+    const double cdf = normal_cdf(u);
+    const double h = std::exp(log_phi(u)) + u * cdf;
+    return {std::log(h), cdf / h};
+  }
+  const double t = -u;
+  if (t > 1e4) return {log_phi(u) - 2 * std::log(t), t + 2 / t};
+  // Phi(u) / phi(u), Mills' ratio of t.
+  const double mills = std::sqrt(std::numbers::pi / 2) * erfcx(t / std::numbers::sqrt2);
+  const double rest = t < 50 ? 1 - t * mills : 1 / (t * t) * (1 - 3 / (t * t));
+  return {log_phi(u) + std::log(rest), mills / rest};
+}
+
+}  // namespace
+
+Acquired log_expected_improvement(const Prediction& at, double best) {
+  const double s = std::sqrt(at.variance);
+  const double u = (best - at.mean) / s;
+  const LogH h = log_h(u);
+  // d/ds (log s + log h) = (1 - u h'/h) / s, and d s / d variance = 1 / (2 s).
+  return {.value = std::log(s) + h.value,
+          .by_mean = -h.slope / s,
+          .by_variance = (1 - u * h.slope) / (2 * at.variance)};
+}
+
+Acquired confidence_bound(const Prediction& at, double beta) {
+  const double s = std::sqrt(at.variance);
+  return {.value = beta * s - at.mean, .by_mean = -1, .by_variance = beta / (2 * s)};
+}
+
+}  // namespace detol

@@ -1,0 +1,32 @@
+#pragma once
+
+// Acquisition functions: how much a measurement at a point is worth, given the posterior there.
+// Outcomes are minimised. Pure functions.
+
+#include "surrogate/lazy_gp.h"
+
+namespace detol {
+
+// An acquisition value and its derivatives by the posterior's mean and by its variance.
+struct Acquired {
+  double value = 0;
+  double by_mean = 0;
+  double by_variance = 0;
+};
+
+// The logarithm of the expected improvement on `best`, finite where the improvement itself
+// underflows (Ament et al., 2023, "Unexpected Improvements to Expected Improvement for Bayesian
+// Optimization", NeurIPS, arXiv 2310.20708):
+//
+//   EI = s h(u), u = (best - mean) / s, h(u) = phi(u) + u Phi(u)
+//   log h(u) = log(phi(u) + u Phi(u))                                      for u > -1
+//            = log phi(u) + log(1 - |u| sqrt(pi/2) erfcx(|u| / sqrt 2))    below
+//            = log phi(u) - 2 log |u|                                      below -1e4
+//
+// REQUIRES: variance > 0.
+Acquired log_expected_improvement(const Prediction& at, double best);
+
+// The negative lower confidence bound, -(mean - beta s); GP-UCB (Srinivas et al., 2010, ICML).
+Acquired confidence_bound(const Prediction& at, double beta);
+
+}  // namespace detol

@@ -1,0 +1,115 @@
+#pragma once
+
+// LazyGp: a Gaussian process whose observations come and go one by one. An observation is a row of
+// the Cholesky factor (O(n^2)) instead of a new factorisation (O(n^3)): Ram, Mueller, Pfreundt,
+// Gauger and Keuper, 2019, MLHPC@SC19, arXiv 2001.05726. The kernel's parameters stay what they are
+// until the process is made anew with others.
+//
+// With z = L^-1 y and o = L^-1 1 kept beside the factor, the mean needs no backward solve:
+//
+//   m = z.o / o.o                     the generalised least squares mean
+//   mean(x) = m + v.(z - m o)         with v = L^-1 k(X, x)
+//   variance(x) = k(x, x) - v.v       of the function, without noise
+//
+// An observation that is a copy of others to working precision (Cholesky::kLeastPivot) is merged:
+// the outcome of the point most like it becomes the mean of both. So observations() >= rows().
+// Beliefs about pending trials are appended, and dropped again by truncate().
+//
+// A set of candidates may be attached, whose posterior is kept up to date (candidate_pool.h).
+// Not thread-safe; predict() and gradients only read.
+
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "surrogate/candidate_pool.h"
+#include "surrogate/cholesky.h"
+#include "surrogate/kernel.h"
+
+namespace detol {
+
+struct Prediction {
+  double mean = 0;
+  double variance = 0;  // of the function, without noise; at least 0
+};
+
+class LazyGp {
+ public:
+  LazyGp(const Features& features, KernelParameters parameters);
+
+  // All at once, O(n^3 / 3); appended one by one where the factorisation finds copies.
+  LazyGp(const Features& features, KernelParameters parameters, const Points& points,
+         std::span<const double> y);
+
+  const Kernel& kernel() const { return kernel_; }
+  const Points& points() const { return points_; }  // of the rows
+  std::size_t observations() const { return entries_.size(); }
+  std::size_t rows() const { return points_.size(); }
+  double mean() const;                                     // m
+  std::span<const double> outcomes() const { return y_; }  // of the rows
+
+  void append(const Point& x, double y);
+  void truncate(std::size_t observations);          // drops the last
+  void replace(std::size_t observation, double y);  // corrects an outcome; O(n^2)
+  void replace_all(std::span<const double> y);      // of all observations; O(n^2)
+
+  // The innovation of an outcome that is not yet appended: (y - mean) / deviation of a noisy
+  // measurement. Standard normal where the model is right.
+  double innovation(const Point& x, double y) const;
+
+  // The innovations of the rows that came with observation number `from` or later.
+  std::vector<double> innovations(std::size_t from) const;
+
+  // The posterior mean at every row's own point: y - noise weights. O(n) once weights() is known.
+  std::vector<double> smoothed() const;
+
+  Prediction predict(const Point& x) const;
+  std::vector<Prediction> predict(const Points& points) const;
+
+  // The posterior at x and the gradients of its mean and variance by the columns of numbers.
+  struct Slope {
+    Prediction at;
+    std::vector<double> mean, variance;
+  };
+  Slope slope(const Point& x) const;
+
+  // One number per row: L^-T (z - m o), so that mean(x) = m + k(x, X).weights. Valid until a
+  // change.
+  std::span<const double> weights() const;
+
+  double log_likelihood() const;
+
+  void attach(Points candidates);  // O(n^2 m)
+  const Points& candidates() const { return candidates_; }
+  std::vector<Prediction> predict_candidates() const;  // O(m)
+
+  std::size_t bytes() const;
+
+  const Cholesky& factor() const { return factor_; }
+
+ private:
+  struct Entry {
+    std::size_t row = 0;
+    double y = 0;
+    bool is_merged = false;  // into a row that was there
+  };
+
+  double noisy_variance() const { return kernel_.variance() + kernel_.parameters().noise; }
+  bool append_row(const Point& x, double y);
+  std::size_t most_alike(std::span<const double> k) const;
+  double outcome_of(std::size_t row) const;  // the mean of its observations
+  void outcomes_changed();
+
+  Kernel kernel_;
+  Points points_;
+  Cholesky factor_;
+  std::vector<Entry> entries_;
+  std::vector<double> y_, z_, o_;
+  mutable std::vector<double> weights_;  // empty: not computed
+  Points candidates_;
+  std::optional<CandidatePool> pool_;
+};
+
+}  // namespace detol
