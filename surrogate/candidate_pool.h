@@ -11,7 +11,8 @@
 //
 //   mean(c) = m + v.z - m v.o        variance(c) = k(c, c) - v.v
 //
-// for the process's constant mean m. Not thread-safe.
+// for the process's constant mean m. The sums are functions of V, z and o alone, added up in the
+// order of the observations. Not thread-safe; const members may run side by side.
 
 #include <cstddef>
 #include <span>
@@ -23,21 +24,25 @@ namespace detol {
 
 class CandidatePool {
  public:
-  explicit CandidatePool(std::size_t candidates);
+  explicit CandidatePool(std::size_t candidates)
+      : with_z_(candidates), with_o_(candidates), squares_(candidates) {}
 
   std::size_t candidates() const { return with_z_.size(); }
-  std::size_t observations() const { return observations_; }
+  std::size_t observations() const { return z_.size(); }
 
   // The observation that became the last row of `factor`: `kernel` is its m kernel values with the
-  // candidates, z and o its entries of L^-1 y and L^-1 1.
+  // candidates, z and o its entries of L^-1 y and L^-1 1. O(n m).
   // REQUIRES: factor.size() == observations() + 1.
   void append(const Cholesky& factor, std::span<const double> kernel, double z, double o);
 
-  // All rows of a factor at once: `kernel` is row-major n x m.
+  // All rows of a factor at once: `kernel` is row-major n x m. O(n^2 m), bound by the processor,
+  // and 1 kB n meanwhile. V is what appends make of it but for rounding.
+  // REQUIRES: as many z and o as factor.size().
   void assign(const Cholesky& factor, std::span<const double> kernel, std::span<const double> z,
               std::span<const double> o);
 
   // Drops the last observations; the sums are again what they were before those, to the last bit.
+  // O(n m), as an append, if it drops any. REQUIRES: no more than there are.
   void truncate(std::size_t observations);
 
   // The outcomes changed: recomputes v.z from all of z. O(n m).
@@ -46,10 +51,19 @@ class CandidatePool {
   std::span<const double> with_z() const { return with_z_; }
   std::span<const double> with_o() const { return with_o_; }
   std::span<const double> squares() const { return squares_; }
-  std::size_t bytes() const;
+  std::size_t bytes() const;  // of memory held
 
  private:
-  std::size_t observations_ = 0;
+  // Of V: Cholesky::kRows rows to a block, so that growing moves none of them.
+  const float* at(std::size_t i) const;
+  float* at(std::size_t i);
+  void hold(std::size_t observations);
+  template <std::size_t kCount>
+  void add(std::size_t first);  // rows [first, first + kCount) to the sums, one after the other
+  void sum_up();                // all rows
+
+  std::vector<std::vector<float>> blocks_;
+  std::vector<double> z_, o_;
   std::vector<double> with_z_, with_o_, squares_;
 };
 

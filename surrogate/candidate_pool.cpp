@@ -1,0 +1,129 @@
+#include "surrogate/candidate_pool.h"
+
+#include <algorithm>
+#include <array>
+#include <cassert>
+
+namespace detol {
+namespace {
+
+constexpr std::size_t kRows = Cholesky::kRows;
+constexpr std::size_t kTile = 128;  // candidates solved at once
+
+// values -= factors[0] row_0 + ... + factors[7] row_7, in that order.
+void subtract(const std::array<double, kRows>& factors, const std::vector<float>& rows,
+              std::span<double> values) {
+  const std::size_t m = values.size();
+  const float* const row = rows.data();
+  double* const value = values.data();
+  for (std::size_t j = 0; j < m; ++j) {
+    double sum = value[j];
+    for (std::size_t r = 0; r < kRows; ++r) sum -= factors[r] * static_cast<double>(row[r * m + j]);
+    value[j] = sum;
+  }
+}
+
+}  // namespace
+
+const float* CandidatePool::at(std::size_t i) const {
+  return blocks_[i / kRows].data() + i % kRows * candidates();
+}
+
+float* CandidatePool::at(std::size_t i) {
+  return blocks_[i / kRows].data() + i % kRows * candidates();
+}
+
+void CandidatePool::hold(std::size_t observations) {
+  const std::size_t count = (observations + kRows - 1) / kRows;
+  while (blocks_.size() < count) blocks_.emplace_back(kRows * candidates());
+  blocks_.resize(count);
+}
+
+void CandidatePool::append(const Cholesky& factor, std::span<const double> kernel, double z,
+                           double o) {
+  const std::size_t n = observations();
+  assert(factor.size() == n + 1 && kernel.size() == candidates());
+  const std::span<const double> l = factor.row(n);
+  std::vector<double> values(kernel.begin(), kernel.end());
+  for (std::size_t first = 0; first < n; first += kRows) {
+    std::array<double, kRows> factors{};  // those behind the last row stay 0
+    std::copy_n(&l[first], std::min(kRows, n - first), factors.begin());
+    subtract(factors, blocks_[first / kRows], values);
+  }
+  hold(n + 1);
+  std::ranges::transform(values, at(n), [&](double v) { return static_cast<float>(v / l[n]); });
+  z_.push_back(z);
+  o_.push_back(o);
+  add<1>(n);
+}
+
+void CandidatePool::assign(const Cholesky& factor, std::span<const double> kernel,
+                           std::span<const double> z, std::span<const double> o) {
+  const std::size_t n = factor.size(), m = candidates();
+  assert(kernel.size() == n * m && z.size() == n && o.size() == n);
+  hold(n);
+  for (std::size_t first = 0; first < m; first += kTile) {
+    const std::size_t count = std::min(kTile, m - first);
+    std::vector<double> tile(n * count);
+    for (std::size_t i = 0; i < n; ++i)
+      std::copy_n(&kernel[i * m + first], count, &tile[i * count]);
+    factor.solve(tile, count);
+    for (std::size_t i = 0; i < n; ++i)
+      std::transform(&tile[i * count], &tile[i * count] + count, at(i) + first,
+                     [](double v) { return static_cast<float>(v); });
+  }
+  z_.assign(z.begin(), z.end());
+  o_.assign(o.begin(), o.end());
+  sum_up();
+}
+
+void CandidatePool::truncate(std::size_t observations) {
+  assert(observations <= z_.size());
+  if (observations == z_.size()) return;
+  z_.resize(observations);
+  o_.resize(observations);
+  hold(observations);
+  sum_up();
+}
+
+void CandidatePool::replace_outcomes(std::span<const double> z) {
+  assert(z.size() == observations());
+  z_.assign(z.begin(), z.end());
+  sum_up();
+}
+
+void CandidatePool::sum_up() {
+  for (auto* sums : {&with_z_, &with_o_, &squares_}) std::ranges::fill(*sums, 0.0);
+  const std::size_t n = observations(), whole = n / kRows * kRows;
+  for (std::size_t i = 0; i < whole; i += kRows) add<kRows>(i);
+  for (std::size_t i = whole; i < n; ++i) add<1>(i);
+}
+
+template <std::size_t kCount>
+void CandidatePool::add(std::size_t first) {
+  const std::size_t m = candidates();
+  const float* const rows = at(first);
+  const double *const z = &z_[first], *const o = &o_[first];
+  double* const with_z = with_z_.data();
+  double* const with_o = with_o_.data();
+  double* const squares = squares_.data();
+  for (std::size_t j = 0; j < m; ++j) {
+    double a = with_z[j], b = with_o[j], c = squares[j];
+    for (std::size_t r = 0; r < kCount; ++r) {
+      const double v = rows[r * m + j];
+      a += v * z[r];
+      b += v * o[r];
+      c += v * v;
+    }
+    with_z[j] = a;
+    with_o[j] = b;
+    squares[j] = c;
+  }
+}
+
+std::size_t CandidatePool::bytes() const {
+  return blocks_.size() * (kRows * candidates() * sizeof(float) + sizeof(blocks_[0])) +
+         (3 * candidates() + z_.capacity() + o_.capacity()) * sizeof(double);
+}
+
+}  // namespace detol
