@@ -6,6 +6,7 @@
 // but for the outliers, which become equal. Fitted once, then fixed until the next fit, so that a
 // new outcome changes no old one. A value type.
 
+#include <cstddef>
 #include <span>
 #include <vector>
 
@@ -13,12 +14,14 @@ namespace detol {
 
 class OutcomeTransform {
  public:
-  OutcomeTransform() = default;  // changes nothing
+  OutcomeTransform() = default;  // changes nothing that is finite; the rest becomes 0
 
-  // Of these outcomes; NaN and infinities among them are ignored.
+  // Of these outcomes; NaN and infinities among them are ignored. O(n log n), about 20 powers each.
   static OutcomeTransform fitted(std::span<const double> outcomes);
 
-  double operator()(double outcome) const;  // +infinity becomes the worst value there was
+  // Always finite: +infinity and NaN become the worst value there was, and a value beyond 100
+  // deviations on the good side counts by its logarithm.
+  double operator()(double outcome) const;
 
   // As a list of numbers, for the ledger, and back.
   std::vector<double> to_numbers() const;
@@ -26,8 +29,10 @@ class OutcomeTransform {
   static OutcomeTransform from_numbers(std::span<const double> numbers);
 
  private:
+  double standardised(double outcome) const;  // before the power transform
+
   double highest_ = 0;               // outcomes above are taken for this
-  double centre_ = 0, scale_ = 1;    // before the power transform
+  double centre_ = 0, scale_ = 0;    // before the power transform; scale 0: not fitted
   double lambda_ = 1;                // its exponent
   double mean_ = 0, deviation_ = 1;  // after it
 };

@@ -1,0 +1,135 @@
+// The climb is box-bounded L-BFGS and stops early: what the parameters gain in the fourth digit of
+// the density no search notices. The best of all evaluations is kept, wherever a line search ended.
+// The depth of the graphs' kernel is a number that no gradient knows: after the climb at the
+// start's depth every other depth is tried at the place reached, and the best of them climbs once
+// more; the better of the two climbs stays. (A depth of slightly greater density at its own maximum
+// may go unseen; the next fit, which starts here, tries again.)
+#include "surrogate/fit.h"
+
+#include <nlopt.h>
+
+#include <algorithm>
+#include <cassert>
+#include <cmath>
+#include <limits>
+#include <memory>
+
+#include "surrogate/posterior_impl.h"
+
+namespace detol {
+namespace {
+
+constexpr double kTolerance = 1e-4;       // of the log density, relative
+constexpr double kLeastTolerance = 1e-2;  // absolute: a ratio of densities that is no evidence
+constexpr double kImpossible = 1e10;      // minus the log density where there is none
+
+class Climber {
+ public:
+  Climber(const Features& features, const Points& points, std::span<const double> y,
+          double least_noise)
+      : density_(features, points, y), bounds_(bounds_of(density_.list(), least_noise)) {}
+
+  int evaluations() const { return evaluations_; }
+
+  // Climbs from `start` with at most so many evaluations, at least one.
+  void climb(std::span<const double> start, int depth, int evaluations) {
+    depth_ = depth;
+    std::vector<double> at(start.begin(), start.end());
+    for (std::size_t i = 0; i < at.size(); ++i)
+      at[i] = std::isnan(at[i]) ? 0 : std::clamp(at[i], bounds_.low[i], bounds_.high[i]);
+    const std::unique_ptr<nlopt_opt_s, decltype(&nlopt_destroy)> optimiser(
+        nlopt_create(NLOPT_LD_LBFGS, static_cast<unsigned>(at.size())), &nlopt_destroy);
+    nlopt_set_min_objective(optimiser.get(), &Climber::cost, this);
+    nlopt_set_lower_bounds(optimiser.get(), bounds_.low.data());
+    nlopt_set_upper_bounds(optimiser.get(), bounds_.high.data());
+    nlopt_set_ftol_rel(optimiser.get(), kTolerance);
+    nlopt_set_ftol_abs(optimiser.get(), kLeastTolerance);
+    nlopt_set_maxeval(optimiser.get(), std::max(evaluations, 1));
+    double least = 0;
+    nlopt_optimize(optimiser.get(), at.data(), &least);  // any end is good: best_ has the best
+  }
+
+  // The best other depth at the best place so far.
+  int other_depth() {
+    int best = best_depth_;
+    double best_density = -std::numeric_limits<double>::infinity();
+    for (int depth = 0; depth < GraphFeatures::kLevels; ++depth) {
+      if (depth == best_depth_) continue;
+      ++evaluations_;
+      const double density = density_(best_, depth, {});
+      if (density > best_density) {
+        best = depth;
+        best_density = density;
+      }
+    }
+    return best;
+  }
+
+  std::vector<double> best() const { return best_; }
+
+  Fitted fitted() const {
+    return {.parameters = from_logarithms(best_, best_depth_, density_.list()),
+            .log_posterior = best_density_,
+            .evaluations = evaluations_};
+  }
+
+  const ParameterList& list() const { return density_.list(); }
+
+ private:
+  static double cost(unsigned n, const double* at, double* gradient, void* climber) noexcept {
+    return static_cast<Climber*>(climber)->cost({at, n}, {gradient, gradient == nullptr ? 0 : n});
+  }
+
+  double cost(std::span<const double> at, std::span<double> gradient) {
+    ++evaluations_;
+    const double density = density_(at, depth_, gradient);
+    for (double& slope : gradient) slope = -slope;
+    if (best_.empty() || density > best_density_) {
+      best_.assign(at.begin(), at.end());
+      best_depth_ = depth_;
+      best_density_ = density;
+    }
+    return std::isfinite(density) ? -density : kImpossible;
+  }
+
+  PosteriorDensity density_;
+  Bounds bounds_;
+  int depth_ = 0;
+  int evaluations_ = 0;
+  std::vector<double> best_;
+  int best_depth_ = 0;
+  double best_density_ = 0;
+};
+
+}  // namespace
+
+Fitted fit(const Features& features, const Points& points, std::span<const double> y,
+           const KernelParameters& start, const FitSettings& settings) {
+  Climber climber(features, points, y, settings.least_noise);
+  std::vector<KernelParameters> starts{start};
+  starts.insert(starts.end(), settings.other_starts.begin(), settings.other_starts.end());
+  int climbs = static_cast<int>(starts.size()) + (features.has_graph() ? 1 : 0);
+  const auto share = [&] { return (settings.max_evaluations - climber.evaluations()) / climbs--; };
+  for (const KernelParameters& from : starts)
+    climber.climb(logarithms(from, climber.list()), from.depth, share());
+  if (features.has_graph() && climber.evaluations() < settings.max_evaluations) {
+    const int depth = climber.other_depth();
+    climber.climb(climber.best(), depth, share());
+  }
+  return climber.fitted();
+}
+
+Posterior log_posterior(const Features& features, const Points& points, std::span<const double> y,
+                        const KernelParameters& parameters) {
+  PosteriorDensity density(features, points, y);
+  const ParameterList& list = density.list();
+  Posterior posterior;
+  posterior.gradient.resize(list.size());
+  posterior.log_density =
+      density(logarithms(parameters, list), parameters.depth, posterior.gradient);
+  const auto noise = posterior.gradient.end() - 1;
+  if (!list.has_graph) posterior.gradient.insert(noise, 2, 0);
+  return posterior;
+}
+
+}  // namespace detol

@@ -1,0 +1,122 @@
+#include "surrogate/fit_prior.h"
+
+#include <algorithm>
+#include <cassert>
+#include <cmath>
+
+namespace detol {
+namespace {
+
+constexpr std::size_t kManyDimensions = 20;
+
+// Beyond these a parameter makes no difference to outcomes in the unit cube.
+struct Range {
+  double low, high;
+};
+constexpr Range kLength{1e-2, 1e3};
+constexpr Range kPenalty{1e-4, 20};
+constexpr Range kVariance{1e-4, 1e2};
+constexpr double kMostNoise = 1;
+
+struct Density {
+  double logarithm, slope;  // of the density, and its derivative by the parameter's logarithm
+};
+
+Density of_length(double length, std::size_t dimension) {
+  if (dimension <= kManyDimensions) {
+    const double square = length * length;
+    return {-0.1 * (square + 1 / square), -0.2 * (square - 1 / square)};
+  }
+  const double mean = std::sqrt(2.0) + std::log(static_cast<double>(dimension)) / 2;
+  const double deviation = std::log(length) - mean;
+  return {-std::log(length) - deviation * deviation / 6, -1 - deviation / 3};
+}
+
+Density of_penalty(double penalty, std::size_t dimension) {
+  const Density density = of_length(1 / std::sqrt(penalty), dimension);
+  return {density.logarithm, -density.slope / 2};
+}
+
+double of_variances(const KernelParameters& parameters, const ParameterList& list,
+                    std::span<double> gradient) {
+  const double total = parameters.numbers + parameters.graphs + parameters.both;
+  double density = std::log(total) - total;
+  const std::vector<double> terms =
+      list.has_graph ? std::vector<double>{parameters.numbers, parameters.graphs, parameters.both}
+                     : std::vector<double>{parameters.numbers};
+  const double count = static_cast<double>(terms.size());
+  for (std::size_t i = 0; i < terms.size(); ++i) {
+    const double share = terms[i] / total;
+    density += std::log(share) / 2;
+    if (!gradient.empty())
+      gradient[list.variance() + i] += (1 - total) * share + (1 - count * share) / 2;
+  }
+  return density;
+}
+
+}  // namespace
+
+ParameterList list_of(const Features& features) {
+  return {.lengths = features.lengths(),
+          .penalties = features.category_columns(),
+          .has_graph = features.has_graph()};
+}
+
+std::vector<double> logarithms(const KernelParameters& parameters, const ParameterList& list) {
+  std::vector<double> values = parameters.lengths;
+  values.insert(values.end(), parameters.penalties.begin(), parameters.penalties.end());
+  values.push_back(parameters.numbers);
+  if (list.has_graph) values.insert(values.end(), {parameters.graphs, parameters.both});
+  values.push_back(parameters.noise);
+  assert(values.size() == list.size());
+  for (double& value : values) value = std::log(value);
+  return values;
+}
+
+KernelParameters from_logarithms(std::span<const double> logarithms, int depth,
+                                 const ParameterList& list) {
+  const auto value = [&](std::size_t i) { return std::exp(logarithms[i]); };
+  KernelParameters parameters;
+  for (std::size_t i = 0; i < list.lengths; ++i) parameters.lengths.push_back(value(i));
+  for (std::size_t i = 0; i < list.penalties; ++i)
+    parameters.penalties.push_back(value(list.lengths + i));
+  parameters.numbers = value(list.variance());
+  parameters.graphs = list.has_graph ? value(list.variance() + 1) : 0;
+  parameters.both = list.has_graph ? value(list.variance() + 2) : 0;
+  parameters.noise = value(list.noise());
+  parameters.depth = depth;
+  return parameters;
+}
+
+Bounds bounds_of(const ParameterList& list, double least_noise) {
+  Bounds bounds;
+  const auto add = [&](std::size_t count, Range range) {
+    bounds.low.insert(bounds.low.end(), count, std::log(range.low));
+    bounds.high.insert(bounds.high.end(), count, std::log(range.high));
+  };
+  add(list.lengths, kLength);
+  add(list.penalties, kPenalty);
+  add(list.has_graph ? 3 : 1, kVariance);
+  add(1, {least_noise, std::max(least_noise, kMostNoise)});
+  return bounds;
+}
+
+double log_prior(const KernelParameters& parameters, const ParameterList& list,
+                 std::span<double> gradient) {
+  const std::size_t dimension = list.lengths + list.penalties;
+  double sum = of_variances(parameters, list, gradient);
+  const auto add = [&](Density density, std::size_t position) {
+    sum += density.logarithm;
+    if (!gradient.empty()) gradient[position] += density.slope;
+  };
+  for (std::size_t i = 0; i < list.lengths; ++i)
+    add(of_length(parameters.lengths[i], dimension), i);
+  for (std::size_t i = 0; i < list.penalties; ++i)
+    add(of_penalty(parameters.penalties[i], dimension), list.lengths + i);
+  add({.logarithm = 0.1 * std::log(parameters.noise) - 30 * parameters.noise,
+       .slope = 0.1 - 30 * parameters.noise},
+      list.noise());
+  return sum;
+}
+
+}  // namespace detol

@@ -1,0 +1,173 @@
+#include <algorithm>
+#include <cassert>
+#include <cmath>
+#include <limits>
+#include <numbers>
+
+#include <Eigen/Cholesky>
+
+#include "surrogate/inverse_impl.h"
+#include "surrogate/posterior_impl.h"
+
+namespace detol {
+namespace {
+
+using Eigen::Index;
+
+Index index(std::size_t i) {
+  return static_cast<Index>(i);
+}
+
+// out = factor where the category is another one, else 0.
+void where_other(const double* categories, double own, const double* factor, Index n, double* out) {
+  for (Index i = 0; i < n; ++i) out[i] = categories[i] != own ? factor[i] : 0.0;
+}
+
+// The lower triangle of the graphs' kernel.
+Eigen::MatrixXd arch_matrix(const Points& points, int depth) {
+  const Index n = index(points.size());
+  Eigen::MatrixXd matrix(n, n);
+  for (Index j = 0; j < n; ++j)
+    for (Index i = j; i < n; ++i)
+      matrix(i, j) = graph_kernel(*points.graphs()[static_cast<std::size_t>(i)],
+                                  *points.graphs()[static_cast<std::size_t>(j)], depth);
+  return matrix;
+}
+
+}  // namespace
+
+PosteriorDensity::PosteriorDensity(const Features& features, const Points& points,
+                                   std::span<const double> y)
+    : list_(list_of(features)),
+      length_of_(features.length_of().begin(), features.length_of().end()) {
+  assert(y.size() == points.size() && !y.empty());
+  const Index n = index(y.size());
+  numbers_.resize(n, index(points.number_columns()));
+  for (std::size_t k = 0; k < points.number_columns(); ++k)
+    numbers_.col(index(k)) = Eigen::Map<const Eigen::ArrayXd>(points.numbers(k).data(), n);
+  categories_.resize(n, index(points.category_columns()));
+  for (std::size_t k = 0; k < points.category_columns(); ++k)
+    categories_.col(index(k)) =
+        Eigen::Map<const Eigen::ArrayXi>(points.categories(k).data(), n).cast<double>();
+  if (list_.has_graph)
+    for (int depth = 0; depth < GraphFeatures::kLevels; ++depth)
+      arch_[static_cast<std::size_t>(depth)] = arch_matrix(points, depth);
+  y_ = Eigen::Map<const Eigen::VectorXd>(y.data(), n);
+  for (Eigen::ArrayXXd* matrix : {&matern_, &slope_}) matrix->resize(n, n);
+  matrix_.resize(n, n);
+  for (Eigen::ArrayXd* column : {&squares_, &root_, &penalty_, &weights_, &inner_})
+    column->resize(n);
+}
+
+double PosteriorDensity::operator()(std::span<const double> logarithms, int depth,
+                                    std::span<double> gradient) {
+  const KernelParameters now = from_logarithms(logarithms, depth, list_);
+  std::ranges::fill(gradient, 0);
+  fill(now);
+  const double density = likelihood(now) + log_prior(now, list_, {});
+  if (!std::isfinite(density)) return -std::numeric_limits<double>::infinity();
+  if (gradient.empty()) return density;
+  invert_from_factor(matrix_);
+  add_gradient(now, gradient);
+  log_prior(now, list_, gradient);
+  return density;
+}
+
+void PosteriorDensity::fill(const KernelParameters& now) {
+  scaled_ = numbers_;
+  for (std::size_t k = 0; k < length_of_.size(); ++k)
+    scaled_.col(index(k)) /= now.lengths[length_of_[k]];
+  for (Index j = 0; j < y_.size(); ++j) fill_column(j, now);
+  matrix_.diagonal().array() += now.noise;
+}
+
+// Rows j and below. One exponential serves the Matern kernel and the categories.
+void PosteriorDensity::fill_column(Index j, const KernelParameters& now) {
+  const Index n = y_.size() - j;
+  auto squares = squares_.head(n), root = root_.head(n), penalty = penalty_.head(n);
+  squares.setZero();
+  for (Index k = 0; k < scaled_.cols(); ++k)
+    squares += (scaled_.col(k).tail(n) - scaled_(j, k)).square();
+  penalty.setZero();
+  for (Index k = 0; k < categories_.cols(); ++k) {
+    inner_.head(n).setConstant(now.penalties[static_cast<std::size_t>(k)]);
+    where_other(&categories_(j, k), categories_(j, k), inner_.data(), n, weights_.data());
+    penalty += weights_.head(n);
+  }
+  root = (5 * squares).sqrt();
+  auto matern = matern_.col(j).tail(n), slope = slope_.col(j).tail(n);
+  penalty = (-root - penalty).exp();
+  matern = (1 + root + (5.0 / 3) * squares) * penalty;
+  slope = (5.0 / 3) * (1 + root) * penalty;
+  auto column = matrix_.col(j).tail(n).array();
+  if (!list_.has_graph) {
+    column = now.numbers * matern;
+    return;
+  }
+  const auto arch = arch_[static_cast<std::size_t>(now.depth)].col(j).tail(n).array();
+  column = now.numbers * matern + now.graphs * arch + now.both * matern * arch;
+}
+
+// Leaves L in the matrix, and alpha.
+double PosteriorDensity::likelihood(const KernelParameters& now) {
+  if (!(now.noise > 0) || !std::isfinite(matrix_.diagonal().sum())) return std::nan("");
+  const Eigen::LLT<Eigen::Ref<Eigen::MatrixXd>> factor(matrix_);
+  if (factor.info() != Eigen::Success) return std::nan("");
+  const auto lower = matrix_.triangularView<Eigen::Lower>();
+  alpha_ = y_;
+  lower.solveInPlace(alpha_);
+  ones_.setOnes(y_.size());
+  lower.solveInPlace(ones_);
+  const double mean = ones_.dot(alpha_) / ones_.squaredNorm();
+  alpha_ -= mean * ones_;
+  const double n = static_cast<double>(y_.size());
+  const double likelihood = -0.5 * alpha_.squaredNorm() - matrix_.diagonal().array().log().sum() -
+                            0.5 * n * std::log(2 * std::numbers::pi);
+  matrix_.transpose().triangularView<Eigen::Upper>().solveInPlace(alpha_);
+  return likelihood;
+}
+
+// The matrix is K^-1. W is symmetric: the sum over pairs below the diagonal, and half the trace.
+void PosteriorDensity::add_gradient(const KernelParameters& now, std::span<double> gradient) {
+  for (Index j = 0; j + 1 < y_.size(); ++j) add_column_gradient(j, now, gradient);
+  const double trace = 0.5 * (alpha_.squaredNorm() - matrix_.diagonal().sum());
+  const std::size_t variance = list_.variance();
+  gradient[variance] += now.numbers * trace;
+  if (list_.has_graph) {
+    gradient[variance + 1] += now.graphs * trace;
+    gradient[variance + 2] += now.both * trace;
+  }
+  gradient[list_.noise()] += now.noise * trace;
+}
+
+// Rows below j. `inner` is what every derivative inside k_hp is multiplied with.
+void PosteriorDensity::add_column_gradient(Index j, const KernelParameters& now,
+                                           std::span<double> gradient) {
+  const Index n = y_.size() - j - 1;
+  auto weights = weights_.head(n), inner = inner_.head(n), scratch = root_.head(n);
+  const auto matern = matern_.col(j).tail(n);
+  weights = alpha_.tail(n).array() * alpha_[j] - matrix_.col(j).tail(n).array();
+  inner = now.numbers * weights;
+  const std::size_t variance = list_.variance();
+  gradient[variance] += (inner * matern).sum();
+  if (list_.has_graph) {
+    const auto arch = arch_[static_cast<std::size_t>(now.depth)].col(j).tail(n).array();
+    weights *= arch;
+    inner += now.both * weights;
+    gradient[variance + 1] += now.graphs * weights.sum();
+    gradient[variance + 2] += now.both * (weights * matern).sum();
+  }
+  weights = inner * matern;
+  for (std::size_t k = 0; k < list_.penalties; ++k) {
+    where_other(&categories_(j + 1, index(k)), categories_(j, index(k)), weights_.data(), n,
+                root_.data());
+    gradient[list_.lengths + k] -= now.penalties[k] * scratch.sum();
+  }
+  weights = inner * slope_.col(j).tail(n);
+  for (std::size_t k = 0; k < length_of_.size(); ++k) {
+    const auto column = scaled_.col(index(k));
+    gradient[length_of_[k]] += (weights * (column.tail(n) - column[j]).square()).sum();
+  }
+}
+
+}  // namespace detol

@@ -1,0 +1,59 @@
+#pragma once
+
+// PosteriorDensity: the logarithm of the posterior density of a kernel's parameters, and its
+// gradient, many times for the same observations. All memory is held from the start: 3 n^2
+// doubles, with graphs 4 n^2 more. Private to this folder. Not thread-safe.
+//
+// With alpha = K^-1 (y - m) and W = alpha alpha^T - K^-1, the gradient of the likelihood is
+//
+//   d log p / d theta = 1/2 sum_ij W_ij dK_ij / d theta
+//
+// (Rasmussen and Williams, 2006, equation 5.9). The generalised least squares mean m maximises the
+// likelihood, so that its own change with theta adds nothing. By the logarithms of theta:
+//
+//   length    (a + c k_arch) 5/3 (1 + sqrt(5) r) exp(-sqrt(5) r - P) (x - x')^2 / l^2
+//   penalty   -(a + c k_arch) k_hp w [c != c'],  P = sum_j w_j [c_j != c'_j]
+
+#include <array>
+#include <span>
+#include <vector>
+
+#include <Eigen/Core>
+
+#include "surrogate/fit_prior.h"
+#include "surrogate/kernel.h"
+
+namespace detol {
+
+class PosteriorDensity {
+ public:
+  PosteriorDensity(const Features& features, const Points& points, std::span<const double> y);
+
+  const ParameterList& list() const { return list_; }
+
+  // At these logarithms in the order of list(): minus infinity where the matrix is not positive
+  // definite, and a gradient of zeros; never NaN. `gradient` may be empty, which saves two thirds.
+  double operator()(std::span<const double> logarithms, int depth, std::span<double> gradient);
+
+ private:
+  void fill(const KernelParameters& now);
+  void fill_column(Eigen::Index j, const KernelParameters& now);
+  double likelihood(const KernelParameters& now);
+  void add_gradient(const KernelParameters& now, std::span<double> gradient);
+  void add_column_gradient(Eigen::Index j, const KernelParameters& now, std::span<double> gradient);
+
+  ParameterList list_;
+  std::vector<std::size_t> length_of_;
+  Eigen::ArrayXXd numbers_, scaled_;                          // n x columns; divided by lengths
+  Eigen::ArrayXXd categories_;                                // n x columns
+  std::array<Eigen::MatrixXd, GraphFeatures::kLevels> arch_;  // lower triangles, by depth
+  Eigen::VectorXd y_;
+
+  // Of one evaluation; of the matrices the lower triangles.
+  Eigen::MatrixXd matrix_;                                     // K, then L, then K^-1
+  Eigen::ArrayXXd matern_, slope_;                             // k_hp, -2 dk_hp / d(r^2)
+  Eigen::VectorXd alpha_, ones_;                               // L^-1 1
+  Eigen::ArrayXd squares_, root_, penalty_, weights_, inner_;  // of one column
+};
+
+}  // namespace detol

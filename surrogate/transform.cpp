@@ -1,0 +1,149 @@
+// How outcomes become what a Gaussian process expects. Example: losses 0.1, 0.2, 0.4 and a diverged
+// 1e30 become -1.3, -0.5, 0.9, 0.9: the last is no worse than a bad one, and the ratio counts more
+// than the difference.
+//
+//   v = min(outcome, highest)               winsorised on the bad side alone
+//   x = (v - centre) / scale                mean 0, variance 1
+//   f = ((1 + x)^lambda - 1) / lambda             where x >= 0, log(1 + x) for lambda = 0
+//     = -((1 - x)^(2 - lambda) - 1) / (2 - lambda)  where x < 0, -log(1 - x) for lambda = 2
+//   y = (f - mean) / deviation              mean 0, variance 1 again
+//
+// Outliers are what lies further above the ninth decile than twice the distance of the first and
+// ninth. The quartiles would not do: late in a search most outcomes are near the best, and all that
+// was learned of the rest of the space would become one plateau.
+#include "surrogate/transform.h"
+
+#include <algorithm>
+#include <cassert>
+#include <cmath>
+#include <utility>
+
+namespace detol {
+namespace {
+
+constexpr double kLargest = 1e300;         // differences of outcomes shall be finite
+constexpr double kSmallest = 1e-280;       // and so shall be quotients
+constexpr double kFar = 100;               // deviations, beyond which only the logarithm counts
+constexpr std::size_t kLeastForPower = 5;  // outcomes; fewer say nothing about lambda
+
+// Beyond these an outcome better than all before would be thrown too far out.
+constexpr double kLeastLambda = -2, kGreatestLambda = 4;
+
+struct Moments {
+  double mean = 0, deviation = 1;
+};
+
+// In units of the largest value, whose square may be no number. Deviation 1 where there is none.
+Moments moments_of(std::span<const double> values) {
+  double unit = 0;
+  for (double value : values) unit = std::max(unit, std::abs(value));
+  if (unit == 0) return {};
+  const double n = static_cast<double>(values.size());
+  double sum = 0, squares = 0;
+  for (double value : values) sum += value / unit;
+  for (double value : values) squares += (value / unit - sum / n) * (value / unit - sum / n);
+  const bool all_equal = std::ranges::all_of(values, [&](double v) { return v == values[0]; });
+  if (all_equal) return {.mean = values[0]};
+  const double deviation = unit * std::sqrt(squares / n);
+  return {.mean = unit * (sum / n), .deviation = deviation > kSmallest ? deviation : 1};
+}
+
+double yeo_johnson(double x, double lambda) {
+  if (x < 0) return -yeo_johnson(-x, 2 - lambda);
+  return lambda == 0 ? std::log1p(x) : std::expm1(lambda * std::log1p(x)) / lambda;
+}
+
+// The logarithm of the normal likelihood with the mean and variance of greatest likelihood: Yeo and
+// Johnson, equation 3.1.
+double likelihood(std::span<const double> values, double lambda, std::vector<double>& transformed) {
+  double jacobian = 0;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    transformed[i] = yeo_johnson(values[i], lambda);
+    jacobian += std::copysign(std::log1p(std::abs(values[i])), values[i]);
+  }
+  const double n = static_cast<double>(values.size());
+  return (lambda - 1) * jacobian - n * std::log(moments_of(transformed).deviation);
+}
+
+// By golden section: the likelihood has one maximum.
+double likeliest_lambda(std::span<const double> values) {
+  const double golden = (std::sqrt(5.0) - 1) / 2;
+  std::vector<double> scratch(values.size());
+  double low = kLeastLambda, high = kGreatestLambda;
+  double left = high - golden * (high - low), right = low + golden * (high - low);
+  double at_left = likelihood(values, left, scratch), at_right = likelihood(values, right, scratch);
+  while (high - low > 1e-3) {
+    if (at_left > at_right) {
+      high = std::exchange(right, left);
+      left = high - golden * (high - low);
+      at_right = std::exchange(at_left, likelihood(values, left, scratch));
+    } else {
+      low = std::exchange(left, right);
+      right = low + golden * (high - low);
+      at_left = std::exchange(at_right, likelihood(values, right, scratch));
+    }
+  }
+  return (low + high) / 2;
+}
+
+// The worst value that is no outlier. Deciles of few values are the lower ones, so that the worst
+// of three is judged by the other two. Copies of one value are no measure of anything.
+double highest_of(std::span<const double> sorted) {
+  const std::size_t last = sorted.size() - 1;
+  const double first_decile = sorted[last / 10], ninth_decile = sorted[last * 9 / 10];
+  const double spread = ninth_decile - first_decile;
+  return spread > 0 ? std::min(sorted[last], ninth_decile + 2 * spread) : sorted[last];
+}
+
+}  // namespace
+
+OutcomeTransform OutcomeTransform::fitted(std::span<const double> outcomes) {
+  std::vector<double> values;
+  for (double outcome : outcomes)
+    if (std::isfinite(outcome)) values.push_back(std::clamp(outcome, -kLargest, kLargest));
+  OutcomeTransform transform;
+  if (values.empty()) return transform;
+  std::ranges::sort(values);
+  transform.highest_ = highest_of(values);
+  for (double& value : values) value = std::min(value, transform.highest_);
+  const Moments before = moments_of(values);
+  transform.centre_ = before.mean;
+  transform.scale_ = before.deviation;
+  for (double& value : values) value = transform.standardised(value);
+  if (values.size() >= kLeastForPower && values.front() < values.back())
+    transform.lambda_ = likeliest_lambda(values);
+  for (double& value : values) value = yeo_johnson(value, transform.lambda_);
+  const Moments after = moments_of(values);
+  transform.mean_ = after.mean;
+  transform.deviation_ = after.deviation;
+  return transform;
+}
+
+double OutcomeTransform::standardised(double outcome) const {
+  const double bounded = outcome <= highest_ ? std::max(outcome, -kLargest) : highest_;  // NaN, too
+  const double x = std::max((bounded - centre_) / scale_, -kLargest);
+  return x < -kFar ? -kFar * (1 + std::log(-x / kFar)) : x;
+}
+
+double OutcomeTransform::operator()(double outcome) const {
+  if (scale_ == 0) return std::isfinite(outcome) ? outcome : 0;
+  return (yeo_johnson(standardised(outcome), lambda_) - mean_) / deviation_;
+}
+
+std::vector<double> OutcomeTransform::to_numbers() const {
+  return {highest_, centre_, scale_, lambda_, mean_, deviation_};
+}
+
+OutcomeTransform OutcomeTransform::from_numbers(std::span<const double> numbers) {
+  assert(numbers.size() == kNumbers);
+  OutcomeTransform transform;
+  transform.highest_ = numbers[0];
+  transform.centre_ = numbers[1];
+  transform.scale_ = numbers[2];
+  transform.lambda_ = numbers[3];
+  transform.mean_ = numbers[4];
+  transform.deviation_ = numbers[5];
+  return transform;
+}
+
+}  // namespace detol
