@@ -24,6 +24,9 @@
 // trial that is told again keeps its place in the window. Which member makes trial n is drawn from
 // stream n. Several objectives: ranks are of the first, as most members see no other.
 //
+// What one member proposed all others expect. Their slow work is handed out one job at a time, in
+// the order in which it became due, of two at once the earlier member's first.
+//
 // Price: a tell of every member, and sorting the window at each ask; 50 bytes per trial ever told.
 
 #include <fmt/format.h>
@@ -31,6 +34,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <deque>
 #include <limits>
 #include <unordered_map>
 #include <unordered_set>
@@ -93,7 +97,10 @@ class Portfolio final : public Searcher {
     std::vector<Trial> trials;
     for (int i = 0; i < count; ++i) {
       const TrialId id = first_id + static_cast<TrialId>(i);
-      for (Trial& trial : propose(id, drawn_from(shares, id))) trials.push_back(std::move(trial));
+      for (Trial& trial : propose(id, drawn_from(shares, id))) {
+        expect(trial);
+        trials.push_back(std::move(trial));
+      }
     }
     return trials;
   }
@@ -104,6 +111,28 @@ class Portfolio final : public Searcher {
     if (is_new)
       records_.push_back({.is_repeat = !known_.insert(space_.identity(trial.genome)).second});
     record(trial, outcome, records_[at->second]);
+  }
+
+  void expect(const Trial& trial) override {
+    for (const Member& member : members_) member.searcher->expect(trial);
+  }
+
+  std::optional<Job> background() override {
+    for (const Member& member : members_) {
+      if (auto job = member.searcher->background()) due_.push_back(*std::move(job));
+    }
+    if (is_out_ || due_.empty()) return std::nullopt;
+    is_out_ = true;
+    Job job = std::move(due_.front());
+    due_.pop_front();
+    return job;
+  }
+
+  void absorb(const Refit& refit) override {
+    const auto member = std::ranges::find(members_, refit.model, &Member::name);
+    if (member == members_.end()) return;
+    is_out_ = false;
+    member->searcher->absorb(refit);
   }
 
  private:
@@ -204,6 +233,8 @@ class Portfolio final : public Searcher {
   std::vector<Record> records_;                      // in the order of their first tells
   std::unordered_map<TrialId, std::size_t> places_;  // in records_
   std::unordered_set<std::uint64_t> known_;          // identities of all genomes ever told
+  std::deque<Job> due_;                              // of the members
+  bool is_out_ = false;                              // a job was handed out and not absorbed
 };
 
 // Those of them that this build has.
@@ -230,15 +261,16 @@ Result<void> check(const std::vector<std::string>& names) {
   return {};
 }
 
-Result<std::vector<Member>> make_members(const std::vector<std::string>& names, const Space& space,
+Result<std::vector<Member>> make_members(std::span<const SearcherRow> table,
+                                         const std::vector<std::string>& names, const Space& space,
                                          SearcherSettings settings) {
   DETOL_TRY(check(names));
   settings.options.clear();
   std::vector<Member> members;
   for (const std::string& name : names) {
-    const SearcherRow* row = find_row(searchers(), name);
+    const SearcherRow* row = find_row(table, name);
     if (row == nullptr) {
-      const std::string mistake = unknown_name("algorithm", name, names_of(searchers()));
+      const std::string mistake = unknown_name("algorithm", name, names_of(table));
       return fail(ErrorCode::kInput, "portfolio: members: " + mistake);
     }
     DETOL_ASSIGN(auto searcher, row->make(space, settings));
@@ -251,13 +283,19 @@ Result<std::vector<Member>> make_members(const std::vector<std::string>& names, 
 
 Result<std::unique_ptr<Searcher>> make_portfolio(const Space& space,
                                                  const SearcherSettings& settings) {
+  return make_portfolio_of(searchers(), space, settings);
+}
+
+Result<std::unique_ptr<Searcher>> make_portfolio_of(std::span<const SearcherRow> table,
+                                                    const Space& space,
+                                                    const SearcherSettings& settings) {
   OptionReader options("portfolio", settings.options);
   const auto names = options.words("members", default_members(settings.objectives.size()));
   const std::int64_t window = options.whole("window", 50, 2, 10'000);
   const double most = 1 / std::max(1.0, static_cast<double>(names.size()));
   const double floor = options.real("floor", std::min(0.03, most), 0, most);
   DETOL_TRY(options.done());
-  DETOL_ASSIGN(auto members, make_members(names, space, settings));
+  DETOL_ASSIGN(auto members, make_members(table, names, space, settings));
   return std::make_unique<Portfolio>(space, settings, std::move(members),
                                      static_cast<std::size_t>(window), floor);
 }

@@ -45,7 +45,7 @@ struct Refit {
 };
 
 // Slow work apart from the searcher: it refers to nothing of it, so it may run on any thread
-// while the searcher is asked and told.
+// while the searcher is asked and told. A pure function: run again it gives the same.
 using Job = std::function<Refit()>;
 
 class Searcher {
@@ -71,7 +71,8 @@ class Searcher {
   // of a searcher on which it was never called, ask() does the same work itself.
   virtual std::optional<Job> background() { return std::nullopt; }
 
-  // Takes over the result of a job, of this searcher or of one that was told the same before it.
+  // Takes over the result of a job, of this searcher or of one that was told the same before it;
+  // the result of another model changes nothing.
   virtual void absorb(const Refit&) {}
 };
 

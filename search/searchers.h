@@ -24,4 +24,9 @@ Result<std::unique_ptr<Searcher>> make_cgp(const Space& space, const SearcherSet
 Result<std::unique_ptr<Searcher>> make_portfolio(const Space& space,
                                                  const SearcherSettings& settings);
 
+// A portfolio whose members are rows of this table.
+Result<std::unique_ptr<Searcher>> make_portfolio_of(std::span<const SearcherRow> table,
+                                                    const Space& space,
+                                                    const SearcherSettings& settings);
+
 }  // namespace detol

@@ -1,16 +1,20 @@
 // What the portfolio does beyond the contract: who proposes, and who earns.
 
 #include <map>
+#include <set>
 
 #include <gtest/gtest.h>
 
 #include "core/rng.h"
 #include "search/searcher.h"
+#include "search/searchers.h"
+#include "tests/search/fake_model.h"
 #include "tests/search/spaces.h"
 
 namespace detol {
 namespace {
 
+using testing_support::FakeModel;
 using Options = std::map<std::string, std::string>;
 
 const Space kSpace = testing_support::wide_space(8);
@@ -155,6 +159,68 @@ TEST(Portfolio, SaysWhatIsWrongWithItsMembers) {
         << portfolio.error().message;
   }
   EXPECT_FALSE(make({{"members", "random evolution"}, {"floor", "0.6"}}));
+}
+
+// A portfolio of two members with models, which the test sees as well.
+class PortfolioOfModels : public testing::Test {
+ protected:
+  static Result<std::unique_ptr<Searcher>> make_member(const std::string& name) {
+    auto member = std::make_unique<FakeModel>(kSpace, 7, name);
+    (name == "one" ? one : other) = member.get();
+    return member;
+  }
+  static inline const SearcherRow kTable[] = {
+      {"one", "", [](const Space&, const SearcherSettings&) { return make_member("one"); }},
+      {"other", "", [](const Space&, const SearcherSettings&) { return make_member("other"); }}};
+
+  void tell(TrialId trials) {
+    Rng rng(1);
+    for (TrialId id = 0; id < trials; ++id)
+      portfolio->tell({id, kSpace.sample(rng)}, Measured{.values = {static_cast<double>(id)}});
+  }
+
+  static inline FakeModel* one = nullptr;
+  static inline FakeModel* other = nullptr;
+  const std::unique_ptr<Searcher> portfolio =
+      make_portfolio_of(
+          kTable, kSpace,
+          {.seed = 7, .objectives = {minimize("loss")}, .options = {{"members", "one other"}}})
+          .value();
+};
+
+TEST_F(PortfolioOfModels, LetsAllMembersExpectWhatOneProposed) {
+  portfolio->ask(0, 4);
+  portfolio->expect({4, Genome()});
+  const std::set<TrialId> all = {0, 1, 2, 3, 4};
+  EXPECT_EQ(one->expected(), all);
+  EXPECT_EQ(other->expected(), all);
+}
+
+TEST_F(PortfolioOfModels, AsksItsMembersForWorkInTheirOrder) {
+  tell(FakeModel::kEvery);
+  std::vector<std::string> models;
+  while (const auto job = portfolio->background()) {
+    EXPECT_FALSE(portfolio->background());  // until it is absorbed
+    const Refit refit = (*job)();
+    models.push_back(refit.model);
+    portfolio->absorb(refit);
+  }
+  EXPECT_EQ(models, (std::vector<std::string>{"one", "other"}));
+}
+
+TEST_F(PortfolioOfModels, GivesARefitToTheMemberWhoseItIs) {
+  portfolio->absorb({.model = "other", .version = 3, .observations = 5, .parameters = {0.5}});
+  portfolio->absorb({.model = "nobody", .version = 4, .observations = 5, .parameters = {0.5}});
+  EXPECT_EQ(one->version(), 0u);
+  EXPECT_EQ(other->version(), 3u);
+}
+
+// Nobody but the portfolio can take its members' work, so none of them may do it in an ask.
+TEST_F(PortfolioOfModels, AMemberWhoseWorkWaitsIsAskedWithoutIt) {
+  tell(FakeModel::kEvery);
+  ASSERT_TRUE(portfolio->background());
+  portfolio->ask(100, 50);
+  EXPECT_EQ(other->version(), 0u);
 }
 
 }  // namespace
