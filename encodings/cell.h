@@ -17,11 +17,15 @@ std::span<const Field> cell_schema();
 Result<Implied> imply_cell(nlohmann::json& architecture);
 std::string cell_key(const nlohmann::json& architecture);
 Result<Network> decode_cell(const nlohmann::json& architecture, const Task& task);
+GraphOfCodes labelled_cell(const nlohmann::json& architecture, const Space& space);
 
 // What decode and imply agree on.
 
 // True for `edges: op_on_node`.
 bool has_op_on_node(const nlohmann::json& architecture);
+
+// True if the network has cells that halve the image.
+bool has_reduction(const nlohmann::json& architecture);
 
 // How many tensors every intermediate node of op_on_node takes: fewer where there are fewer.
 std::vector<std::size_t> inputs_of_nodes(const nlohmann::json& architecture);

@@ -85,7 +85,7 @@ json imply_nodes(Implied& implied, CellLayout& layout, const std::string& kind,
 // Which cells have choices of their own.
 Result<std::vector<std::string>> cells_of(const json& architecture) {
   const json& cell = architecture.at("cell");
-  const bool reduces = architecture.value("macro", json::object()).value("stages", 3) > 1;
+  const bool reduces = has_reduction(architecture);
   const std::vector<std::string> usual = {"normal", "reduction"};
   if (!cell.contains("cells")) return reduces ? usual : std::vector<std::string>{"normal"};
   std::vector<std::string> cells = cell.at("cells");
@@ -158,6 +158,10 @@ std::string genotype(const json& architecture) {
 
 bool has_op_on_node(const json& architecture) {
   return architecture.at("cell").at("edges") == "op_on_node";
+}
+
+bool has_reduction(const json& architecture) {
+  return architecture.value("macro", json::object()).value("stages", 3) > 1;
 }
 
 std::vector<std::size_t> inputs_of_nodes(const json& architecture) {

@@ -13,5 +13,6 @@ namespace detol {
 std::span<const Field> cgp_schema();
 Result<Implied> imply_cgp(nlohmann::json& architecture);
 Result<Network> decode_cgp(const nlohmann::json& architecture, const Task& task);
+GraphOfCodes labelled_cgp(const nlohmann::json& architecture, const Space& space);
 
 }  // namespace detol

@@ -13,5 +13,6 @@ namespace detol {
 std::span<const Field> chain_schema();
 Result<Implied> imply_chain(nlohmann::json& architecture);
 Result<Network> decode_chain(const nlohmann::json& architecture, const Task& task);
+GraphOfCodes labelled_chain(const nlohmann::json& architecture, const Space& space);
 
 }  // namespace detol

@@ -13,11 +13,14 @@
 
 #include "core/result.h"
 #include "encodings/domain.h"
+#include "encodings/labelled_graph.h"
 #include "encodings/network.h"
 #include "encodings/schema.h"
 #include "encodings/structure.h"
 
 namespace detol {
+
+class Space;
 
 // What the data demands of a network.
 struct Task {
@@ -44,6 +47,9 @@ struct EncodingRow {
   // The text by which tables of architectures know this one, "|nor_conv_3x3~0|+..."; of the same
   // section as decode(). Null: there is no such text.
   std::string (*key)(const nlohmann::json& architecture) = nullptr;
+  // The graphs of the architectures of a space; of the section with {"$": name} where a choice
+  // stands, as imply() left it.
+  GraphOfCodes (*graph)(const nlohmann::json& architecture, const Space& space) = nullptr;
 };
 
 // Every encoding detol knows, in the order a reader should meet them.

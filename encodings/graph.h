@@ -14,6 +14,7 @@ namespace detol {
 std::span<const Field> graph_schema();
 Result<Implied> imply_graph(nlohmann::json& architecture);
 Result<Network> decode_graph(const nlohmann::json& architecture, const Task& task);
+GraphOfCodes labelled_graph(const nlohmann::json& architecture, const Space& space);
 
 // "input,conv_3x3,max_pool_3x3,output|0110,0011,0001,0000": the operations and the adjacency
 // matrix of the vertices in use, as NAS-Bench-101 describes its cells. Isomorphic graphs of up to

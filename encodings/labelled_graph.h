@@ -1,20 +1,31 @@
 #pragma once
 
-// LabelledGraph: a directed graph whose nodes have labels, by which kernels compare candidate
+// LabelledGraph: a directed graph whose vertices have labels, by which kernels compare candidate
 // architectures. A value type.
+//
+// What the graph of a candidate is, each encoding says (labelled_<encoding>.cpp): the operations
+// that its network is made from, in the order in which tensors pass them. A label is the hash of a
+// word ("conv_3x3"). Networks that are equal but for the order of their nodes have isomorphic
+// graphs; what does not lead to the output is no part of them, and continuous choices never are.
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <span>
 #include <utility>
 #include <vector>
 
 namespace detol {
 
 struct LabelledGraph {
-  std::vector<std::uint64_t> labels;                       // one per node
-  std::vector<std::pair<std::size_t, std::size_t>> edges;  // from, to
+  std::vector<std::uint64_t> labels;                       // one per vertex
+  std::vector<std::pair<std::size_t, std::size_t>> edges;  // from, to; several between two count
 
   friend bool operator==(const LabelledGraph& a, const LabelledGraph& b) = default;
 };
+
+// The graph of the genome with these codes, one for each domain of its space. Pure; safe from any
+// thread.
+using GraphOfCodes = std::function<LabelledGraph(std::span<const double> codes)>;
 
 }  // namespace detol

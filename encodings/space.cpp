@@ -150,6 +150,17 @@ std::uint64_t Space::identity(const Genome& genome) const {
   return hash64(std::as_bytes(std::span(codes)));
 }
 
+std::optional<LabelledGraph> Space::graph(const Genome& genome) const {
+  if (!has_graph()) return std::nullopt;
+  return (*graph_)(genome.codes());
+}
+
+Space Space::with_graph(GraphOfCodes graph) const {
+  Space space = *this;
+  space.graph_ = std::make_shared<const GraphOfCodes>(std::move(graph));
+  return space;
+}
+
 Result<Genome> Space::genome(std::span<const std::pair<std::string, Value>> assignments) const {
   // Replaying a study comes here for every trial: no walk through all names for each of them.
   std::unordered_map<std::string_view, std::size_t> positions(size());

@@ -21,6 +21,7 @@
 #include "core/rng.h"
 #include "encodings/domain.h"
 #include "encodings/genome.h"
+#include "encodings/labelled_graph.h"
 #include "encodings/structure.h"
 
 namespace detol {
@@ -74,6 +75,14 @@ class Space {
   // Equal for genomes that agree in all expressed choices.
   std::uint64_t identity(const Genome& genome) const;
 
+  // The graph of the genome's architecture: equal for genomes that agree in all expressed choices.
+  // Nullopt where the space has no choice of an architecture. Microseconds.
+  std::optional<LabelledGraph> graph(const Genome& genome) const;
+  bool has_graph() const { return graph_ != nullptr; }
+
+  // This space, which then has graphs.
+  Space with_graph(GraphOfCodes graph) const;
+
   // True if the domain at `index` is active, given the codes of its ancestors.
   bool is_active(std::size_t index, std::span<const double> codes) const;
 
@@ -101,6 +110,7 @@ class Space {
   std::vector<std::size_t> order_;              // every parent before its children
   std::vector<std::size_t> groups_;             // of each domain, for crossover
   std::vector<Structured> structures_;
+  std::shared_ptr<const GraphOfCodes> graph_;
 };
 
 // Options of one choice, for designated initialisers: {.log = true, .when = {"opt", {"sgd"}}}.

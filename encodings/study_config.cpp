@@ -191,7 +191,7 @@ class StudyLoader {
     if (encoding != nullptr) {
       DETOL_ASSIGN(implied, implied_choices(file.at("architecture")));
     }
-    DETOL_ASSIGN(study_.space, build_space(reader.domains(), file, std::move(implied), source_));
+    DETOL_TRY(read_space(reader, file, std::move(implied)));
     keep_template(file);
     return {};
   }
@@ -222,7 +222,7 @@ class StudyLoader {
     study_.data.test = section_of(data, "split").value("test", study_.data.test);
     study_.data.test_path = data.value("test_path", "");
     DETOL_ASSIGN(Implied implied, implied_choices(file.at("architecture")));
-    DETOL_ASSIGN(study_.space, build_space(reader.domains(), file, std::move(implied), source_));
+    DETOL_TRY(read_space(reader, file, std::move(implied)));
     study_.max_epochs = most_epochs(file);
     keep_template(file);
     return {};
@@ -244,6 +244,17 @@ class StudyLoader {
     if (!implied)
       return source_.error(node_at(tree_, {"architecture"})->at, implied.error().message);
     return implied;
+  }
+
+  Result<void> read_space(const SchemaReader& reader, const json& file, Implied implied) {
+    DETOL_ASSIGN(study_.space, build_space(reader.domains(), file, std::move(implied), source_));
+    const bool has_choices = std::ranges::any_of(study_.space.domains(), [](const Domain& domain) {
+      return domain.name.starts_with("architecture.");
+    });
+    if (!has_choices) return {};
+    const EncodingRow& row = *find_row(encodings(), study_.encoding);
+    study_.space = study_.space.with_graph(row.graph(file.at("architecture"), study_.space));
+    return {};
   }
 
   Result<void> read_objectives(const json& file) {
