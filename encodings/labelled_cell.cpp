@@ -11,7 +11,8 @@
 //
 // op_on_node  a component for the normal and one for the reduction cell; their labels differ. Nodes
 //             that add are vertices, as the output concatenates them. `skip_connect` is an
-//             operation where a reduction cell has stride 2.
+//             operation where a reduction cell has stride 2. Cells that ignore an input may differ
+//             and yet build one network; their graphs differ, too.
 
 #include <algorithm>
 #include <nlohmann/json.hpp>

@@ -21,7 +21,7 @@ bool is_number(const Domain& domain) {
 
 }  // namespace
 
-Features::Features(const Space& space) : space_(space) {
+Features::Features(const Space& space) : space_(space), has_graph_(space.has_graph()) {
   for (std::size_t i = 0; i < space.size(); ++i) {
     const Domain& domain = space.domains()[i];
     if (domain.cardinality() < 2 && !domain.when) continue;
@@ -61,6 +61,8 @@ Point Features::of(const Genome& genome) const {
   }
   for (std::size_t domain : categories_)
     point.categories.push_back(counts[domain] ? static_cast<int>(genome.codes()[domain]) : -1);
+  if (const auto graph = space_.graph(genome))
+    point.graph = std::make_shared<const GraphFeatures>(graph_features(*graph));
   return point;
 }
 

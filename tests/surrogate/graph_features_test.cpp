@@ -14,6 +14,7 @@
 #include <gtest/gtest.h>
 
 #include "surrogate/cholesky.h"
+#include "surrogate/features.h"
 #include "tests/encodings/cell_file.h"
 #include "tests/encodings/random_genomes.h"
 #include "tests/encodings/space_text.h"
@@ -96,6 +97,15 @@ Space shipped(const std::string& name) {
   return read_study_config(DETOL_SOURCE_DIR "/configs/" + name + ".yaml").value().space;
 }
 
+TEST(GraphFeatures, ArePartOfThePointsOfASpaceOfArchitectures) {
+  const Space space = shipped("nasbench201");
+  const Features features(space);
+  Rng rng(5);
+  const Genome genome = space.sample(rng);
+  ASSERT_TRUE(features.has_graph());
+  EXPECT_EQ(*features.of(genome).graph, graph_features(*space.graph(genome)));
+}
+
 class GraphKernelOn : public testing::TestWithParam<std::string> {};
 
 TEST_P(GraphKernelOn, IsPositiveDefiniteOverRandomCandidates) {
@@ -146,10 +156,10 @@ TEST(GraphFeatures, AreThoseOfTheNetworkOfACellWithOperationsOnEdges) {
   expect_features_of_networks(load(cell_file(kNb201Cell, macro)), {{3, 8, 8}, 10}, 1500);
 }
 
+// Without `none` no cell ignores one of its inputs.
 TEST(GraphFeatures, AreThoseOfTheNetworkOfACellWithOperationsOnNodes) {
-  const std::string cell =
-      "{nodes: 2, edges: op_on_node, operations: [none, skip_connect, max_pool_3x3, sep_conv_3x3]";
-  const std::string macro = "{stages: 2, cells_per_stage: 2, channels: 4}";
+  const std::string cell = "{nodes: 2, edges: op_on_node, operations: [skip_connect, sep_conv_3x3]";
+  const std::string macro = "{stages: 2, cells_per_stage: 1, channels: 4}";
   for (const std::string cells : {", cells: [normal]}", ", cells: [normal, reduction]}"})
     expect_features_of_networks(load(cell_file(cell + cells, macro)), {{3, 8, 8}, 10}, 1500);
 }
@@ -164,7 +174,7 @@ TEST(GraphFeatures, AreThoseOfTheNetworkOfAGraph) {
   for (const std::string join : {"add", "concat", "per_node", "nasbench101"}) {
     const std::string graph =
         "  graph: {nodes: 4, operations: [conv_1x1, max_pool_3x3], join: " + join + "}\n";
-    expect_features_of_networks(load(file_of("graph", graph)), {{3, 8, 8}, 10}, 500);
+    expect_features_of_networks(load(file_of("graph", graph)), {{3, 8, 8}, 10}, 250);
   }
 }
 
