@@ -36,7 +36,7 @@ class Climber {
     depth_ = depth;
     std::vector<double> at(start.begin(), start.end());
     for (std::size_t i = 0; i < at.size(); ++i)
-      at[i] = std::isnan(at[i]) ? 0 : std::clamp(at[i], bounds_.low[i], bounds_.high[i]);
+      at[i] = std::clamp(std::isnan(at[i]) ? 0 : at[i], bounds_.low[i], bounds_.high[i]);
     const std::unique_ptr<nlopt_opt_s, decltype(&nlopt_destroy)> optimiser(
         nlopt_create(NLOPT_LD_LBFGS, static_cast<unsigned>(at.size())), &nlopt_destroy);
     nlopt_set_min_objective(optimiser.get(), &Climber::cost, this);
@@ -112,7 +112,8 @@ Fitted fit(const Features& features, const Points& points, std::span<const doubl
   const auto share = [&] { return (settings.max_evaluations - climber.evaluations()) / climbs--; };
   for (const KernelParameters& from : starts)
     climber.climb(logarithms(from, climber.list()), from.depth, share());
-  if (features.has_graph() && climber.evaluations() < settings.max_evaluations) {
+  if (features.has_graph() &&
+      climber.evaluations() + GraphFeatures::kLevels <= settings.max_evaluations) {
     const int depth = climber.other_depth();
     climber.climb(climber.best(), depth, share());
   }

@@ -16,7 +16,7 @@ struct Range {
 constexpr Range kLength{1e-2, 1e3};
 constexpr Range kPenalty{1e-4, 20};
 constexpr Range kVariance{1e-4, 1e2};
-constexpr double kMostNoise = 1;
+constexpr Range kNoise{1e-10, 1};  // less is lost among the rounding errors of the variances
 
 struct Density {
   double logarithm, slope;  // of the density, and its derivative by the parameter's logarithm
@@ -97,7 +97,8 @@ Bounds bounds_of(const ParameterList& list, double least_noise) {
   add(list.lengths, kLength);
   add(list.penalties, kPenalty);
   add(list.has_graph ? 3 : 1, kVariance);
-  add(1, {least_noise, std::max(least_noise, kMostNoise)});
+  const double floor = std::max(least_noise, kNoise.low);
+  add(1, {floor, std::max(floor, kNoise.high)});
   return bounds;
 }
 

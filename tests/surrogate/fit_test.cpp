@@ -1,0 +1,320 @@
+#include "surrogate/fit.h"
+
+#include <cmath>
+#include <numbers>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "tests/surrogate/dense.h"
+#include "tests/surrogate/mixed_points.h"
+
+namespace detol {
+namespace {
+
+// The prior of at most 20 lengths and penalties, as surrogate/fit_prior.h has it.
+double plain_prior(const KernelParameters& parameters) {
+  const double a = parameters.numbers, b = parameters.graphs, c = parameters.both, v = a + b + c;
+  double sum = std::log(v) - v + 0.1 * std::log(parameters.noise) - 30 * parameters.noise;
+  if (b > 0) sum += 0.5 * std::log(a * b * c / (v * v * v));
+  for (double l : parameters.lengths) sum -= 0.1 * (l * l + 1 / (l * l));
+  for (double w : parameters.penalties) sum -= 0.1 * (1 / w + w);
+  return sum;
+}
+
+// y ~ N(m 1, K), with the mean of generalised least squares.
+double plain_likelihood(const Features& features, const Points& points,
+                        const std::vector<double>& y, const KernelParameters& parameters) {
+  const std::size_t n = y.size();
+  std::vector<double> gram = Kernel(features, parameters).gram(points);
+  for (std::size_t i = 0; i < n; ++i) gram[i * n + i] += parameters.noise;
+  const std::vector<double> lower = dense::factor(gram, n);
+  const std::vector<double> ones(n, 1), solved_ones = dense::solve(lower, ones);
+  const double mean = dense::dot(solved_ones, y) / dense::dot(solved_ones, ones);
+  std::vector<double> residual = y;
+  for (double& value : residual) value -= mean;
+  double sum = -0.5 * dense::dot(residual, dense::solve(lower, residual));
+  for (std::size_t i = 0; i < n; ++i)
+    sum -= std::log(lower[i * n + i]) + 0.5 * std::log(2 * std::numbers::pi);
+  return sum;
+}
+
+// Values of one function drawn from the process itself.
+std::vector<double> drawn(const Features& features, const Points& points,
+                          const KernelParameters& parameters, Rng& rng) {
+  const std::size_t n = points.size();
+  std::vector<double> gram = Kernel(features, parameters).gram(points);
+  for (std::size_t i = 0; i < n; ++i) gram[i * n + i] += parameters.noise;
+  const std::vector<double> lower = dense::factor(gram, n), normals = random_normals(n, rng);
+  std::vector<double> values(n, 0);
+  for (std::size_t i = 0; i < n; ++i)
+    for (std::size_t j = 0; j <= i; ++j) values[i] += lower[i * n + j] * normals[j];
+  return values;
+}
+
+double log_posterior_of(const Features& features, const Points& points,
+                        const std::vector<double>& y, const KernelParameters& parameters) {
+  return log_posterior(features, points, y, parameters).log_density;
+}
+
+// Against central differences by the logarithm of every parameter but the depth, which is last.
+void expect_gradient_of_differences(const Features& features, const Points& points,
+                                    const std::vector<double>& y,
+                                    const KernelParameters& parameters) {
+  const std::vector<double> gradient = log_posterior(features, points, y, parameters).gradient;
+  const std::vector<double> numbers = to_numbers(parameters);
+  ASSERT_EQ(gradient.size() + 1, numbers.size());
+  const double step = 1e-4;
+  for (std::size_t i = 0; i < gradient.size(); ++i) {
+    std::vector<double> more = numbers, less = numbers;
+    more[i] *= std::exp(step);
+    less[i] *= std::exp(-step);
+    const double difference =
+        (log_posterior_of(features, points, y, from_numbers(more, features)) -
+         log_posterior_of(features, points, y, from_numbers(less, features))) /
+        (2 * step);
+    EXPECT_NEAR(gradient[i], difference, 1e-5 * std::max(1.0, std::abs(difference)))
+        << "parameter " << i;
+  }
+}
+
+TEST(LogPosterior, EqualsADenseComputation) {
+  for (const Space& space : {mixed_space(), space_with_graphs()}) {
+    const Features features(space);
+    for (std::uint64_t seed = 0; seed < 10; ++seed) {
+      Rng rng(seed);
+      const std::size_t n = 1 + rng.below(80);
+      const Points points = random_points(space, features, n, rng);
+      const std::vector<double> y = random_normals(n, rng);
+      const KernelParameters parameters = random_parameters(features, rng);
+      const double expected =
+          plain_likelihood(features, points, y, parameters) + plain_prior(parameters);
+      EXPECT_NEAR(log_posterior_of(features, points, y, parameters), expected,
+                  1e-8 * std::max(1.0, std::abs(expected)))
+          << "seed " << seed;
+    }
+  }
+}
+
+TEST(LogPosterior, HasTheGradientOfDifferencesOnNumbers) {
+  const Space space = cube(4);
+  const Features features(space);
+  Rng rng(1);
+  const Points points = random_points(space, features, 60, rng);
+  expect_gradient_of_differences(features, points, random_normals(60, rng),
+                                 random_parameters(features, rng));
+}
+
+TEST(LogPosterior, HasTheGradientOfDifferencesOnMixedAndConditionalChoices) {
+  const Space space = mixed_space();
+  const Features features(space);
+  for (std::uint64_t seed = 0; seed < 5; ++seed) {
+    Rng rng(seed);
+    const Points points = random_points(space, features, 57, rng);
+    expect_gradient_of_differences(features, points, random_normals(57, rng),
+                                   random_parameters(features, rng));
+  }
+}
+
+TEST(LogPosterior, HasTheGradientOfDifferencesOnGraphs) {
+  const Space space = space_with_graphs();
+  const Features features(space);
+  Rng rng(12);
+  const Points points = random_points(space, features, 57, rng);
+  for (int depth = 0; depth < GraphFeatures::kLevels; ++depth) {
+    KernelParameters parameters = random_parameters(features, rng);
+    parameters.depth = depth;
+    expect_gradient_of_differences(features, points, random_normals(57, rng), parameters);
+  }
+}
+
+TEST(LogPosterior, HasTheGradientOfDifferencesInManyDimensions) {
+  const Space space = cube(25);
+  const Features features(space);
+  Rng rng(2);
+  const Points points = random_points(space, features, 110, rng);
+  expect_gradient_of_differences(features, points, random_normals(110, rng),
+                                 random_parameters(features, rng));
+}
+
+TEST(LogPosterior, IsMinusInfinityWhereThereIsNoProcess) {
+  const Space space = cube(2);
+  const Features features(space);
+  Rng rng(3);
+  Points points = random_points(space, features, 1, rng);
+  for (int i = 0; i < 20; ++i) points.push_back(points[0]);
+  KernelParameters parameters = default_parameters(features);
+  parameters.noise = 1e-30;
+  const Posterior posterior = log_posterior(features, points, random_normals(21, rng), parameters);
+  EXPECT_EQ(posterior.log_density, -std::numeric_limits<double>::infinity());
+  for (double slope : posterior.gradient) EXPECT_EQ(slope, 0);
+}
+
+TEST(Fit, RecoversTheLengthsOfADrawnFunction) {
+  const Space space = cube(3);
+  const Features features(space);
+  Rng rng(4);
+  const Points points = random_points(space, features, 200, rng);
+  KernelParameters truth = default_parameters(features);
+  truth.lengths = {0.2, 0.6, 4};
+  truth.noise = 1e-3;
+  const std::vector<double> y = drawn(features, points, truth, rng);
+  const Fitted fitted = fit(features, points, y, default_parameters(features));
+  EXPECT_NEAR(std::log(fitted.parameters.lengths[0]), std::log(0.2), 0.4);
+  EXPECT_NEAR(std::log(fitted.parameters.lengths[1]), std::log(0.6), 0.4);
+  EXPECT_GT(fitted.parameters.lengths[2], 1.5);
+  EXPECT_LT(std::abs(std::log(fitted.parameters.noise / truth.noise)), 0.7);
+}
+
+TEST(Fit, TellsACategoryThatMattersFromOneThatDoesNot) {
+  const Space space = SpaceBuilder()
+                          .add_float("x", 0, 1)
+                          .add_categorical("matters", {"a", "b", "c"})
+                          .add_categorical("idle", {"a", "b", "c"})
+                          .build()
+                          .value();
+  const Features features(space);
+  Rng rng(5);
+  const Points points = random_points(space, features, 150, rng);
+  KernelParameters truth = default_parameters(features);
+  truth.penalties = {3, 1e-4};
+  const std::vector<double> y = drawn(features, points, truth, rng);
+  const KernelParameters fitted = fit(features, points, y, default_parameters(features)).parameters;
+  EXPECT_GT(fitted.penalties[0], 5 * fitted.penalties[1]);
+}
+
+TEST(Fit, FindsWhatTheGraphsExplain) {
+  const Space space = space_with_graphs();
+  const Features features(space);
+  Rng rng(13);
+  const Points points = random_points(space, features, 100, rng);
+  KernelParameters truth = default_parameters(features);
+  truth.numbers = truth.both = 1e-4;
+  truth.graphs = 1;
+  const std::vector<double> y = drawn(features, points, truth, rng);
+  const KernelParameters fitted = fit(features, points, y, default_parameters(features)).parameters;
+  EXPECT_GT(fitted.graphs, 5 * (fitted.numbers + fitted.both));
+}
+
+// From whichever it starts.
+TEST(Fit, ChoosesTheDepthOfGreatestDensity) {
+  const Space space = space_with_graphs();
+  const Features features(space);
+  for (int depth = 0; depth < GraphFeatures::kLevels; ++depth) {
+    Rng rng(14);
+    const Points points = random_points(space, features, 60, rng);
+    KernelParameters truth = default_parameters(features);
+    truth.depth = 1;
+    truth.graphs = 3;
+    const std::vector<double> y = drawn(features, points, truth, rng);
+    KernelParameters start = default_parameters(features);
+    start.depth = depth;
+    const Fitted fitted = fit(features, points, y, start);
+    for (int other = 0; other < GraphFeatures::kLevels; ++other) {
+      KernelParameters parameters = fitted.parameters;
+      parameters.depth = other;
+      EXPECT_GE(fitted.log_posterior, log_posterior_of(features, points, y, parameters));
+    }
+  }
+}
+
+TEST(Fit, FindsAMaximum) {
+  const Space space = mixed_space();
+  const Features features(space);
+  Rng rng(6);
+  const Points points = random_points(space, features, 80, rng);
+  const std::vector<double> y = drawn(features, points, random_parameters(features, rng), rng);
+  const Fitted fitted = fit(features, points, y, default_parameters(features));
+  const Posterior there = log_posterior(features, points, y, fitted.parameters);
+  EXPECT_DOUBLE_EQ(there.log_density, fitted.log_posterior);
+  for (double slope : there.gradient) EXPECT_LT(std::abs(slope), 1);
+  EXPECT_GT(fitted.log_posterior,
+            log_posterior_of(features, points, y, default_parameters(features)));
+}
+
+TEST(Fit, IsNeverWorseThanItsStarts) {
+  const Space space = cube(3);
+  const Features features(space);
+  Rng rng(7);
+  const Points points = random_points(space, features, 30, rng);
+  const std::vector<double> y = random_normals(30, rng);
+  for (std::uint64_t seed = 0; seed < 5; ++seed) {
+    const KernelParameters one = random_parameters(features, rng),
+                           other = random_parameters(features, rng);
+    const Fitted fitted =
+        fit(features, points, y, one, {.max_evaluations = 6, .other_starts = {other}});
+    EXPECT_GE(fitted.log_posterior, log_posterior_of(features, points, y, one));
+    EXPECT_GE(fitted.log_posterior, log_posterior_of(features, points, y, other));
+    EXPECT_LE(fitted.evaluations, 6);
+  }
+}
+
+TEST(Fit, KeepsTheNoiseAboveItsFloor) {
+  const Space space = cube(1);
+  const Features features(space);
+  Points points = features.none();
+  std::vector<double> y;
+  for (int i = 0; i < 40; ++i) {
+    points.push_back({.numbers = {i / 40.0}, .categories = {}, .graph = nullptr});
+    y.push_back(2 * std::sin(i / 10.0));  // noiseless
+  }
+  const Fitted fitted =
+      fit(features, points, y, default_parameters(features), {.least_noise = 1e-4});
+  EXPECT_NEAR(fitted.parameters.noise, 1e-4, 1e-12);
+}
+
+TEST(Fit, BearsCopiesOfPoints) {
+  const Space space = mixed_space();
+  const Features features(space);
+  Rng rng(8);
+  Points points = random_points(space, features, 20, rng);
+  for (std::size_t i = 0; i < 50; ++i) points.push_back(points[i % 3]);
+  std::vector<double> y = random_normals(20, rng);
+  for (std::size_t i = 0; i < 50; ++i) y.push_back(y[i % 3]);
+  for (double floor : {1e-6, 1e-10, 0.0}) {
+    const Fitted fitted =
+        fit(features, points, y, default_parameters(features), {.least_noise = floor});
+    EXPECT_TRUE(std::isfinite(fitted.log_posterior)) << floor;
+    EXPECT_GT(fitted.log_posterior,
+              log_posterior_of(features, points, y, default_parameters(features)));
+  }
+}
+
+TEST(Fit, HasAnAnswerWhateverItStartsFrom) {
+  const Space space = cube(2);
+  const Features features(space);
+  Rng rng(9);
+  const Points points = random_points(space, features, 12, rng);
+  const std::vector<double> y = random_normals(12, rng);
+  for (double wild : {0.0, 1e-300, 1e300, -1.0}) {
+    KernelParameters start = default_parameters(features);
+    start.lengths[0] = start.numbers = start.noise = wild;
+    const Fitted fitted = fit(features, points, y, start);
+    EXPECT_TRUE(std::isfinite(fitted.log_posterior)) << wild;
+  }
+}
+
+TEST(Fit, OfOneObservationFollowsThePrior) {
+  const Space space = cube(2);
+  const Features features(space);
+  Rng rng(10);
+  const Points points = random_points(space, features, 1, rng);
+  const KernelParameters fitted =
+      fit(features, points, std::vector<double>{0}, default_parameters(features)).parameters;
+  for (double length : fitted.lengths) EXPECT_NEAR(length, 1, 0.1);
+}
+
+TEST(Fit, IsTheSameEachTime) {
+  const Space space = mixed_space();
+  const Features features(space);
+  Rng rng(11);
+  const Points points = random_points(space, features, 40, rng);
+  const std::vector<double> y = random_normals(40, rng);
+  const Fitted one = fit(features, points, y, default_parameters(features));
+  const std::vector<double> shifted_memory(3, 1.0);
+  const Fitted other = fit(features, points, y, default_parameters(features));
+  EXPECT_EQ(one.parameters, other.parameters);
+}
+
+}  // namespace
+}  // namespace detol

@@ -1,0 +1,102 @@
+#include "surrogate/kernel.h"
+
+#include <cmath>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "tests/surrogate/dense.h"
+#include "tests/surrogate/mixed_points.h"
+
+namespace detol {
+namespace {
+
+TEST(Kernel, IsSymmetricAndPositiveSemiDefiniteOnMixedPoints) {
+  for (std::uint64_t seed = 0; seed < 20; ++seed) {
+    const Space space = seed % 2 == 0 ? mixed_space() : space_with_graphs();
+    const Features features(space);
+    Rng rng(seed);
+    const std::size_t n = 40;
+    const Points points = random_points(space, features, n, rng);
+    const Kernel kernel(features, random_parameters(features, rng));
+    std::vector<double> gram(n * n);
+    for (std::size_t i = 0; i < n; ++i)
+      kernel.row(points[i], points, std::span(gram).subspan(i * n, n));
+    for (std::size_t i = 0; i < n; ++i)
+      for (std::size_t j = 0; j < i; ++j)
+        EXPECT_NEAR(gram[i * n + j], gram[j * n + i], 1e-15) << "seed " << seed;
+    for (std::size_t i = 0; i < n; ++i) gram[i * n + i] += 1e-10;
+    for (double entry : dense::factor(gram, n)) EXPECT_FALSE(std::isnan(entry)) << "seed " << seed;
+  }
+}
+
+TEST(Kernel, IsItsVarianceOfAPointWithItself) {
+  const Space space = mixed_space();
+  const Features features(space);
+  Rng rng(1);
+  const Points points = random_points(space, features, 10, rng);
+  const Kernel kernel(features, random_parameters(features, rng));
+  for (std::size_t i = 0; i < points.size(); ++i) {
+    std::vector<double> row(points.size());
+    kernel.row(points[i], points, row);
+    EXPECT_DOUBLE_EQ(row[i], kernel.variance());
+  }
+}
+
+// By the columns of numbers, at one point.
+void expect_gradient_of_differences(const Space& space) {
+  const Features features(space);
+  Rng rng(2);
+  const Points points = random_points(space, features, 15, rng);
+  const Kernel kernel(features, random_parameters(features, rng));
+  const std::vector<double> weights = random_normals(points.size(), rng);
+  const auto value = [&](const Point& x) {
+    std::vector<double> row(points.size());
+    kernel.row(x, points, row);
+    return dense::dot(row, weights);
+  };
+  const Point x = features.of(space.sample(rng));
+  const std::vector<double> gradient = kernel.gradient(x, points, weights);
+  for (std::size_t i = 0; i < x.numbers.size(); ++i) {
+    Point more = x, less = x;
+    more.numbers[i] += 1e-5;
+    less.numbers[i] -= 1e-5;
+    EXPECT_NEAR(gradient[i], (value(more) - value(less)) / 2e-5, 1e-6) << "column " << i;
+  }
+}
+
+TEST(Kernel, HasTheGradientOfDifferencesOnMixedPoints) {
+  expect_gradient_of_differences(mixed_space());
+}
+
+TEST(Kernel, HasTheGradientOfDifferencesOnGraphs) {
+  expect_gradient_of_differences(space_with_graphs());
+}
+
+// Whatever the value, an inactive number is as far from an active one.
+TEST(Kernel, HoldsAnInactiveNumberEquallyFarFromEveryValue) {
+  const Space space =
+      SpaceBuilder().add_bool("on").add_float("x", 0, 1, {.when = {"on", {true}}}).build().value();
+  const Features features(space);
+  const auto of = [&](std::vector<double> codes) {
+    Rng rng(0);
+    return features.of(space.repair(std::move(codes), rng));
+  };
+  Points points = features.none();
+  for (double x : {0.0, 0.3, 1.0}) points.push_back(of({1, x}));
+  std::vector<double> row(points.size());
+  Kernel(features, default_parameters(features)).row(of({0, 0}), points, row);
+  EXPECT_NEAR(row[0], row[1], 1e-12);
+  EXPECT_NEAR(row[0], row[2], 1e-12);
+}
+
+TEST(KernelParameters, ComeBackFromTheirNumbers) {
+  const Features features(mixed_space());
+  Rng rng(3);
+  KernelParameters parameters = random_parameters(features, rng);
+  parameters.depth = 3;
+  EXPECT_EQ(from_numbers(to_numbers(parameters), features), parameters);
+}
+
+}  // namespace
+}  // namespace detol
