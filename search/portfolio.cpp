@@ -117,13 +117,13 @@ class Portfolio final : public Searcher {
     for (const Member& member : members_) member.searcher->expect(trial);
   }
 
-  std::optional<Job> background() override {
+  std::optional<RefitJob> background() override {
     for (const Member& member : members_) {
       if (auto job = member.searcher->background()) due_.push_back(*std::move(job));
     }
     if (is_out_ || due_.empty()) return std::nullopt;
     is_out_ = true;
-    Job job = std::move(due_.front());
+    RefitJob job = std::move(due_.front());
     due_.pop_front();
     return job;
   }
@@ -233,7 +233,7 @@ class Portfolio final : public Searcher {
   std::vector<Record> records_;                      // in the order of their first tells
   std::unordered_map<TrialId, std::size_t> places_;  // in records_
   std::unordered_set<std::uint64_t> known_;          // identities of all genomes ever told
-  std::deque<Job> due_;                              // of the members
+  std::deque<RefitJob> due_;                         // of the members
   bool is_out_ = false;                              // a job was handed out and not absorbed
 };
 

@@ -46,7 +46,7 @@ struct Refit {
 
 // Slow work apart from the searcher: it refers to nothing of it, so it may run on any thread
 // while the searcher is asked and told. A pure function: run again it gives the same.
-using Job = std::function<Refit()>;
+using RefitJob = std::function<Refit()>;
 
 class Searcher {
  public:
@@ -69,7 +69,7 @@ class Searcher {
   // Work that is due and that no ask should wait for, if there is any. It is handed out once, and
   // nothing more until its result was absorbed. Whoever calls this runs every job that it returns;
   // of a searcher on which it was never called, ask() does the same work itself.
-  virtual std::optional<Job> background() { return std::nullopt; }
+  virtual std::optional<RefitJob> background() { return std::nullopt; }
 
   // Takes over the result of a job, of this searcher or of one that was told the same before it;
   // the result of another model changes nothing.

@@ -50,7 +50,7 @@ class FakeModel final : public Searcher {
     if (!told_.contains(trial.id)) expected_.insert(trial.id);
   }
 
-  std::optional<Job> background() override {
+  std::optional<RefitJob> background() override {
     is_attended_ = true;
     if (is_out_ || !is_due()) return std::nullopt;
     is_out_ = true;
@@ -79,7 +79,7 @@ class FakeModel final : public Searcher {
 
   bool is_due() const { return told_.size() >= fitted_ + kEvery; }
 
-  Job job() const {
+  RefitJob job() const {
     return [told = told_, name = name_, version = version_ + 1, work = work_] {
       work();
       double sum = 0;

@@ -100,7 +100,7 @@ class Hand {
 
   Searcher& searcher_;
   const int lateness_;
-  std::optional<Job> job_;
+  std::optional<RefitJob> job_;
   int age_ = 0;
 };
 
@@ -345,14 +345,14 @@ TEST_P(EventContract, ApplyingALogInWhichWorkTookItsTimeRebuildsIt) {
 TEST_P(EventContract, ARebuiltSearcherHandsOutTheWorkThatWasDue) {
   const auto live = make(), resumed = make();
   for (const Step& step : busy_log(*live, 40)) replay(step, *resumed);
-  std::optional<Job> job;
+  std::optional<RefitJob> job;
   for (TrialId id = kNext; id < kNext + 60 && !job; ++id) {
     const Trial trial = live->ask(id, 1).at(0);
     resumed->expect(trial);
     for (Searcher* searcher : {live.get(), resumed.get()}) searcher->tell(trial, measured(trial));
     job = live->background();
   }
-  const std::optional<Job> again = resumed->background();
+  const std::optional<RefitJob> again = resumed->background();
   ASSERT_EQ(again.has_value(), job.has_value());
   if (!job) return;  // it has no slow work
   const Refit one = (*job)(), other = (*again)();
@@ -382,7 +382,7 @@ TEST_P(EventContract, GoesOnProposingAndHandsOutNoSecondJobUntilTheFirstIsAbsorb
 
 TEST_P(EventContract, AJobNeedsNothingOfItsSearcher) {
   auto searcher = make();
-  std::optional<Job> job;
+  std::optional<RefitJob> job;
   TrialId next = 0;
   const auto train_one = [&] {
     const Trial trial = searcher->ask(next++, 1).at(0);
