@@ -1,18 +1,21 @@
-// The climb is box-bounded L-BFGS and stops early: what the parameters gain in the fourth digit of
+// A climb is box-bounded L-BFGS and stops early: what the parameters gain in the fourth digit of
 // the density no search notices. The best of all evaluations is kept, wherever a line search ended.
-// The depth of the graphs' kernel is a number that no gradient knows: after the climb at the
-// start's depth every other depth is tried at the place reached, and the best of them climbs once
-// more; the better of the two climbs stays. (A depth of slightly greater density at its own maximum
-// may go unseen; the next fit, which starts here, tries again.)
+//
+// The depth of the graphs' kernel is a number that no gradient knows. After the climbs from the
+// starts, each at its own depth, the densities of the depths not yet climbed at are compared at the
+// best place; the best of them climbs from there, and so on while that makes it better. (So a depth
+// may go unseen whose own maximum is elsewhere; the next fit, which starts here, tries again.)
 #include "surrogate/fit.h"
 
 #include <nlopt.h>
 
 #include <algorithm>
+#include <array>
 #include <cassert>
 #include <cmath>
 #include <limits>
 #include <memory>
+#include <optional>
 
 #include "surrogate/posterior_impl.h"
 
@@ -34,6 +37,7 @@ class Climber {
   // Climbs from `start` with at most so many evaluations, at least one.
   void climb(std::span<const double> start, int depth, int evaluations) {
     depth_ = depth;
+    climbed_[static_cast<std::size_t>(depth)] = true;
     std::vector<double> at(start.begin(), start.end());
     for (std::size_t i = 0; i < at.size(); ++i)
       at[i] = std::clamp(std::isnan(at[i]) ? 0 : at[i], bounds_.low[i], bounds_.high[i]);
@@ -49,23 +53,14 @@ class Climber {
     nlopt_optimize(optimiser.get(), at.data(), &least);  // any end is good: best_ has the best
   }
 
-  // The best other depth at the best place so far.
-  int other_depth() {
-    int best = best_depth_;
-    double best_density = -std::numeric_limits<double>::infinity();
-    for (int depth = 0; depth < GraphFeatures::kLevels; ++depth) {
-      if (depth == best_depth_) continue;
-      ++evaluations_;
-      const double density = density_(best_, depth, {});
-      if (density > best_density) {
-        best = depth;
-        best_density = density;
-      }
-    }
-    return best;
+  // Climbs at another depth from the best place so far; false if that led to nothing better.
+  bool climb_at_another_depth(int evaluations) {
+    const int before = best_depth_;
+    const std::optional<int> depth = best_new_depth();
+    if (!depth) return false;
+    climb(best_, *depth, evaluations - GraphFeatures::kLevels);
+    return best_depth_ != before;
   }
-
-  std::vector<double> best() const { return best_; }
 
   Fitted fitted() const {
     return {.parameters = from_logarithms(best_, best_depth_, density_.list()),
@@ -76,6 +71,22 @@ class Climber {
   const ParameterList& list() const { return density_.list(); }
 
  private:
+  // Of those not climbed at yet, the one of greatest density at the best place so far.
+  std::optional<int> best_new_depth() {
+    std::optional<int> best;
+    double best_density = -std::numeric_limits<double>::infinity();
+    for (int depth = 0; depth < GraphFeatures::kLevels; ++depth) {
+      if (climbed_[static_cast<std::size_t>(depth)]) continue;
+      ++evaluations_;
+      const double density = density_(best_, depth, {});
+      if (density > best_density) {
+        best = depth;
+        best_density = density;
+      }
+    }
+    return best;
+  }
+
   static double cost(unsigned n, const double* at, double* gradient, void* climber) noexcept {
     return static_cast<Climber*>(climber)->cost({at, n}, {gradient, gradient == nullptr ? 0 : n});
   }
@@ -95,6 +106,7 @@ class Climber {
   PosteriorDensity density_;
   Bounds bounds_;
   int depth_ = 0;
+  std::array<bool, GraphFeatures::kLevels> climbed_{};  // at that depth
   int evaluations_ = 0;
   std::vector<double> best_;
   int best_depth_ = 0;
@@ -108,15 +120,12 @@ Fitted fit(const Features& features, const Points& points, std::span<const doubl
   Climber climber(features, points, y, settings.least_noise);
   std::vector<KernelParameters> starts{start};
   starts.insert(starts.end(), settings.other_starts.begin(), settings.other_starts.end());
+  const auto left = [&] { return settings.max_evaluations - climber.evaluations(); };
   int climbs = static_cast<int>(starts.size()) + (features.has_graph() ? 1 : 0);
-  const auto share = [&] { return (settings.max_evaluations - climber.evaluations()) / climbs--; };
   for (const KernelParameters& from : starts)
-    climber.climb(logarithms(from, climber.list()), from.depth, share());
-  if (features.has_graph() &&
-      climber.evaluations() + GraphFeatures::kLevels <= settings.max_evaluations) {
-    const int depth = climber.other_depth();
-    climber.climb(climber.best(), depth, share());
-  }
+    climber.climb(logarithms(from, climber.list()), from.depth, left() / climbs--);
+  bool better = features.has_graph();
+  while (better && left() > GraphFeatures::kLevels) better = climber.climb_at_another_depth(left());
   return climber.fitted();
 }
 

@@ -83,4 +83,18 @@ double graph_kernel(const GraphFeatures& a, const GraphFeatures& b, int depth) {
   return sum / (a.norms[last] * b.norms[last]);
 }
 
+std::array<double, GraphFeatures::kLevels> graph_kernels(const GraphFeatures& a,
+                                                         const GraphFeatures& b) {
+  std::array<double, GraphFeatures::kLevels> kernels{};
+  double sum = 0;
+  bool alike = true;  // what differs on one level does so on the next
+  for (std::size_t level = 0; level < kernels.size(); ++level) {
+    const double shared = alike ? product(a.levels[level], b.levels[level]) : 0;
+    alike = shared > 0;
+    sum += shared;
+    kernels[level] = sum / (a.norms[level] * b.norms[level]);
+  }
+  return kernels;
+}
+
 }  // namespace detol

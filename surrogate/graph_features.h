@@ -34,4 +34,8 @@ GraphFeatures graph_features(const LabelledGraph& graph);
 // REQUIRES: neither graph is empty; 0 <= depth < kLevels.
 double graph_kernel(const GraphFeatures& a, const GraphFeatures& b, int depth);
 
+// That of each depth, for the price of the deepest.
+std::array<double, GraphFeatures::kLevels> graph_kernels(const GraphFeatures& a,
+                                                         const GraphFeatures& b);
+
 }  // namespace detol

@@ -23,15 +23,19 @@ void where_other(const double* categories, double own, const double* factor, Ind
   for (Index i = 0; i < n; ++i) out[i] = categories[i] != own ? factor[i] : 0.0;
 }
 
-// The lower triangle of the graphs' kernel.
-Eigen::MatrixXd arch_matrix(const Points& points, int depth) {
+// The lower triangles of the graphs' kernels.
+std::array<Eigen::MatrixXd, GraphFeatures::kLevels> arch_matrices(const Points& points) {
   const Index n = index(points.size());
-  Eigen::MatrixXd matrix(n, n);
+  std::array<Eigen::MatrixXd, GraphFeatures::kLevels> matrices;
+  for (Eigen::MatrixXd& matrix : matrices) matrix.resize(n, n);
   for (Index j = 0; j < n; ++j)
-    for (Index i = j; i < n; ++i)
-      matrix(i, j) = graph_kernel(*points.graphs()[static_cast<std::size_t>(i)],
-                                  *points.graphs()[static_cast<std::size_t>(j)], depth);
-  return matrix;
+    for (Index i = j; i < n; ++i) {
+      const auto kernels = graph_kernels(*points.graphs()[static_cast<std::size_t>(i)],
+                                         *points.graphs()[static_cast<std::size_t>(j)]);
+      for (std::size_t depth = 0; depth < kernels.size(); ++depth)
+        matrices[depth](i, j) = kernels[depth];
+    }
+  return matrices;
 }
 
 }  // namespace
@@ -49,9 +53,7 @@ PosteriorDensity::PosteriorDensity(const Features& features, const Points& point
   for (std::size_t k = 0; k < points.category_columns(); ++k)
     categories_.col(index(k)) =
         Eigen::Map<const Eigen::ArrayXi>(points.categories(k).data(), n).cast<double>();
-  if (list_.has_graph)
-    for (int depth = 0; depth < GraphFeatures::kLevels; ++depth)
-      arch_[static_cast<std::size_t>(depth)] = arch_matrix(points, depth);
+  if (list_.has_graph) arch_ = arch_matrices(points);
   y_ = Eigen::Map<const Eigen::VectorXd>(y.data(), n);
   for (Eigen::ArrayXXd* matrix : {&matern_, &slope_}) matrix->resize(n, n);
   matrix_.resize(n, n);

@@ -39,6 +39,18 @@ TEST(GraphKernel, TellsTheDirectionOfAnEdge) {
   EXPECT_NEAR(graph_kernel(forth, back, 1), 0.5, 1e-15);
 }
 
+TEST(GraphKernels, AreThoseOfEachDepth) {
+  const GraphFeatures path = graph_features({{10, 20, 10}, {{0, 1}, {1, 2}}});
+  for (const LabelledGraph& other :
+       {LabelledGraph{{10, 20}, {{0, 1}}}, LabelledGraph{{10, 30}, {{0, 1}}},
+        LabelledGraph{{30}, {}}, LabelledGraph{{10, 20, 10}, {{1, 2}, {0, 1}}}}) {
+    const GraphFeatures features = graph_features(other);
+    for (int depth = 0; depth < GraphFeatures::kLevels; ++depth)
+      EXPECT_EQ(graph_kernels(path, features)[static_cast<std::size_t>(depth)],
+                graph_kernel(path, features, depth));
+  }
+}
+
 LabelledGraph renumbered(const LabelledGraph& graph, const std::vector<std::size_t>& number) {
   LabelledGraph other{std::vector<std::uint64_t>(graph.labels.size()), {}};
   for (std::size_t i = 0; i < number.size(); ++i) other.labels[number[i]] = graph.labels[i];
