@@ -21,6 +21,8 @@ constexpr std::array kSearchers = {
                 make_nsga2},
     SearcherRow{"local", "climb: try the neighbours of the best, move at the first improvement",
                 make_local},
+    SearcherRow{"tpe", "draw near the good trials, try first what is least like the others",
+                make_tpe},
     SearcherRow{"reinforce",
                 "a recurrent controller says the choices one by one and learns which words pay",
                 make_reinforce},

@@ -16,6 +16,7 @@ Result<std::unique_ptr<Searcher>> make_genetic(const Space& space,
                                                const SearcherSettings& settings);
 Result<std::unique_ptr<Searcher>> make_nsga2(const Space& space, const SearcherSettings& settings);
 Result<std::unique_ptr<Searcher>> make_local(const Space& space, const SearcherSettings& settings);
+Result<std::unique_ptr<Searcher>> make_tpe(const Space& space, const SearcherSettings& settings);
 Result<std::unique_ptr<Searcher>> make_reinforce(const Space& space,
                                                  const SearcherSettings& settings);
 Result<std::unique_ptr<Searcher>> make_qlearning(const Space& space,

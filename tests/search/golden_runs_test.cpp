@@ -57,7 +57,7 @@ TEST_P(GoldenRun, FirstFortyTrialsOfAConditionalSpace) {
 }
 
 INSTANTIATE_TEST_SUITE_P(All, GoldenRun,
-                         testing::Values("evolution", "genetic", "nsga2", "local", "sobol"),
+                         testing::Values("evolution", "genetic", "nsga2", "local", "sobol", "tpe"),
                          [](const auto& name) { return std::string(name.param); });
 
 }  // namespace

@@ -1,0 +1,203 @@
+// The tree-structured Parzen estimator (Bergstra, Bardenet, Bengio and Kegl, 2011, "Algorithms for
+// Hyper-Parameter Optimization", NeurIPS), with one joint density of all choices (Falkner, Klein
+// and Hutter, 2018, "BOHB", ICML; Optuna's multivariate TPESampler).
+//
+// The best tenth of the trials is good, the others are bad. A density is laid over each (parzen.h),
+// some candidates are drawn from that of the good ones, and the one is tried that is most like the
+// good and least like the bad: the largest ratio of the densities, which is where improvement is
+// expected most.
+//
+//   told: lr 0.1 -> loss 5, 0.01 -> 1 (good), 0.001 -> 4. Drawn near 0.01: 0.03, 0.008, 0.002; of
+//   these 0.008 is farthest from both bad ones
+//
+// What the papers leave open, and its answers here:
+// - Until `startup` trials were measured, trials are points of a Sobol sequence.
+// - A good trial weighs as much as it is better than the best bad one (Watanabe, 2023,
+//   "Tree-Structured Parzen Estimator", arXiv 2304.11127). Its kernels' widths shrink as the good
+//   come together, those of the bad with their number alone.
+// - A trial that failed, or whose value is NaN, is bad. So is one that is being measured: workers
+//   keep apart (Optuna's constant liar).
+// - The best candidate that was neither told nor is expected is taken; if all were, the best one is
+//   mutated, up to kTries times.
+// - Conditions: one density spans all branches (parzen.h), where the papers have one per node and
+//   Optuna one per group of choices that occur together.
+//
+// The uniform density counts as one observation in the widths of the good: without it they collapse
+// on the first two good trials, and the search is stuck in a local optimum from then on (levy in 5
+// dimensions, 200 trials: regret 3.7 for 0.07). Other weights, widths, shares and numbers of
+// candidates were about as good on eight functions.
+//
+// A proposal depends on the seed, its number, and on what was told and is expected, in whatever
+// order. Price: O(candidates n d) per ask for n trials of d choices, some milliseconds at n =
+// 1,000.
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <map>
+#include <unordered_set>
+
+#include "core/options.h"
+#include "core/rng.h"
+#include "search/numbered.h"
+#include "search/outcome_value.h"
+#include "search/parzen.h"
+#include "search/searchers.h"
+#include "search/sobol_points.h"
+
+namespace detol {
+namespace {
+
+constexpr int kTries = 50;  // mutations spent on one proposal to find a new genome
+constexpr std::size_t kMostGood = 25;
+constexpr double kLeastWeight = 1e-12;  // of a good trial, as a share of the largest
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+struct Knobs {
+  std::size_t startup;
+  std::size_t candidates;
+  double gamma;  // the share of good trials
+};
+
+struct Seen {
+  Genome genome;
+  std::vector<double> coordinates;
+  double loss = kInfinity;   // less is better
+  bool is_measured = false;  // else it failed, or is being measured
+};
+
+struct Split {
+  std::vector<Observation> good, bad;
+};
+
+class Tpe final : public Searcher {
+ public:
+  Tpe(const Space& space, const SearcherSettings& settings, Knobs knobs)
+      : axes_(space),
+        starts_(space.size(), settings.seed),
+        rng_(settings.seed),
+        sign_(settings.objectives.front().direction == Direction::kMinimize ? 1 : -1),
+        knobs_(knobs) {}
+
+  std::vector<Trial> ask(TrialId first_id, int count) override {
+    return numbered(first_id, count, [&](TrialId id) {
+      Genome genome = propose(id, rng_.split(id));
+      expect({id, genome});
+      return genome;
+    });
+  }
+
+  void expect(const Trial& trial) override {
+    if (!told_.contains(trial.id)) expected_[trial.id] = seen(trial);
+  }
+
+  void tell(const Trial& trial, const Outcome& outcome) override {
+    expected_.erase(trial.id);
+    Seen told = seen(trial);
+    const double value = first_value(outcome);
+    told.is_measured = value == value;
+    if (told.is_measured) told.loss = sign_ * value;
+    told_[trial.id] = std::move(told);
+  }
+
+ private:
+  Seen seen(const Trial& trial) {
+    known_.insert(axes_.space().identity(trial.genome));
+    return {.genome = trial.genome, .coordinates = axes_.coordinates_of(trial.genome)};
+  }
+
+  std::size_t measured() const {
+    return static_cast<std::size_t>(
+        std::ranges::count_if(told_, [](const auto& entry) { return entry.second.is_measured; }));
+  }
+
+  bool is_known(const Genome& genome) const {
+    return known_.contains(axes_.space().identity(genome));
+  }
+
+  Genome propose(TrialId id, Rng rng) const {
+    Genome genome =
+        measured() < knobs_.startup ? axes_.space().at(starts_.point(id)) : best_candidate(rng);
+    for (int i = 0; i < kTries && is_known(genome); ++i) genome = axes_.space().mutate(genome, rng);
+    return genome;
+  }
+
+  Genome best_candidate(Rng& rng) const {
+    Split split = split_of_all();
+    const Parzen good(axes_, std::move(split.good), Bandwidth::kScott);
+    const Parzen bad(axes_, std::move(split.bad), Bandwidth::kFixed);
+    Genome best;
+    bool best_is_new = false;
+    double best_score = -kInfinity;
+    for (std::size_t i = 0; i < knobs_.candidates; ++i) {
+      Genome candidate = good.draw(rng);
+      const bool is_new = !is_known(candidate);
+      if (best_is_new && !is_new) continue;
+      const std::vector<double> at = axes_.coordinates_of(candidate);
+      const double score = good.log_density(at) - bad.log_density(at);
+      if (i > 0 && is_new == best_is_new && score <= best_score) continue;
+      best = std::move(candidate);
+      best_is_new = is_new;
+      best_score = score;
+    }
+    return best;
+  }
+
+  // Of equal losses the earlier trials are good.
+  Split split_of_all() const {
+    std::vector<const Seen*> by_loss;
+    for (const auto& [id, trial] : told_) by_loss.push_back(&trial);
+    std::ranges::stable_sort(
+        by_loss, {}, [](const Seen* trial) { return std::pair(!trial->is_measured, trial->loss); });
+    const std::size_t count = good_of(by_loss.size());
+    Split split;
+    for (const Seen* trial : by_loss) {
+      auto& part = split.good.size() < count ? split.good : split.bad;
+      part.push_back({&trial->genome, trial->coordinates});
+    }
+    for (const auto& [id, trial] : expected_)
+      split.bad.push_back({&trial.genome, trial.coordinates});
+    weigh(split.good, std::span<const Seen* const>(by_loss));
+    return split;
+  }
+
+  std::size_t good_of(std::size_t told) const {
+    const auto share =
+        static_cast<std::size_t>(std::ceil(knobs_.gamma * static_cast<double>(told)));
+    return std::min({std::max<std::size_t>(share, 1), kMostGood, measured()});
+  }
+
+  // By how much each is better than the best of the others; evenly if that says nothing.
+  static void weigh(std::vector<Observation>& good, std::span<const Seen* const> by_loss) {
+    if (good.size() == by_loss.size()) return;
+    const double others = by_loss[good.size()]->loss;
+    const double most = others - by_loss.front()->loss;
+    if (!(most > 0 && most < kInfinity)) return;
+    for (std::size_t i = 0; i < good.size(); ++i)
+      good[i].weight = std::max((others - by_loss[i]->loss) / most, kLeastWeight);
+  }
+
+  const Axes axes_;
+  const SobolPoints starts_;
+  const Rng rng_;
+  const double sign_;
+  const Knobs knobs_;
+  std::map<TrialId, Seen> told_, expected_;
+  std::unordered_set<std::uint64_t> known_;  // identities of all genomes told or expected
+};
+
+}  // namespace
+
+Result<std::unique_ptr<Searcher>> make_tpe(const Space& space, const SearcherSettings& settings) {
+  OptionReader options("tpe", settings.options);
+  const std::int64_t startup = options.whole("startup", 10, 1, 10'000);
+  const std::int64_t candidates = options.whole("candidates", 24, 1, 10'000);
+  const double gamma = options.real("gamma", 0.1, 0, 1);
+  DETOL_TRY(options.done());
+  const Knobs knobs{.startup = static_cast<std::size_t>(startup),
+                    .candidates = static_cast<std::size_t>(candidates),
+                    .gamma = gamma};
+  return std::make_unique<Tpe>(space, settings, knobs);
+}
+
+}  // namespace detol
