@@ -24,7 +24,7 @@
 //
 // The uniform density counts as one observation in the widths of the good: without it they collapse
 // on the first two good trials, and the search is stuck in a local optimum from then on (levy in 5
-// dimensions, 200 trials: regret 3.7 for 0.07). Other weights, widths, shares and numbers of
+// dimensions, 200 trials: regret 3.7 for 0.1). Other weights, widths, shares and numbers of
 // candidates were about as good on eight functions.
 //
 // A proposal depends on the seed, its number, and on what was told and is expected, in whatever
