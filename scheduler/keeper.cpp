@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "surrogate/pareto.h"
 #include "trainer/checkpoint.h"
 
 namespace detol {
@@ -54,9 +55,6 @@ class ParetoSet {
  public:
   // Returns the trials that have no place any more.
   std::vector<TrialId> add(TrialId trial, const std::vector<double>& losses) {
-    const auto covers = [](const std::vector<double>& a, const std::vector<double>& b) {
-      return std::ranges::equal(a, b, [](double x, double y) { return x <= y; });
-    };
     if (std::ranges::any_of(members_, [&](const auto& m) { return covers(m.second, losses); }))
       return {};
     std::vector<TrialId> covered;

@@ -43,6 +43,7 @@
 #include "search/history.h"
 #include "search/numbered.h"
 #include "search/searchers.h"
+#include "surrogate/pareto.h"
 
 namespace detol {
 namespace {
@@ -58,19 +59,10 @@ struct Knobs {
 
 struct Member {
   Genome genome;
-  std::vector<double> losses;  // one per objective, less is better; empty: infeasible
+  Losses losses;  // empty: infeasible
   std::size_t front = 0;
   double gap = 0;
 };
-
-bool dominates(const Member& a, const Member& b) {
-  bool somewhere_better = false;
-  for (std::size_t i = 0; i < a.losses.size(); ++i) {
-    if (a.losses[i] > b.losses[i]) return false;
-    somewhere_better = somewhere_better || a.losses[i] < b.losses[i];
-  }
-  return somewhere_better;
-}
 
 bool is_fitter(const Member& a, const Member& b) {
   return a.front != b.front ? a.front < b.front : a.gap > b.gap;
@@ -82,7 +74,7 @@ void find_fronts(std::vector<Member>& members) {
   std::vector<std::vector<std::size_t>> dominated(members.size());
   for (std::size_t a = 0; a < members.size(); ++a) {
     for (std::size_t b = 0; b < members.size(); ++b) {
-      if (!dominates(members[a], members[b])) continue;
+      if (!dominates(members[a].losses, members[b].losses)) continue;
       dominated[a].push_back(b);
       ++dominators[b];
     }
@@ -176,10 +168,10 @@ class Nsga2 final : public Searcher {
     return is_fitter(b, a) ? b.genome : a.genome;
   }
 
-  std::vector<double> losses_of(const Outcome& outcome) const {
+  Losses losses_of(const Outcome& outcome) const {
     const auto* measured = std::get_if<Measured>(&outcome);
     if (measured == nullptr || measured->values.size() < objectives_.size()) return {};
-    std::vector<double> losses;
+    Losses losses;
     for (std::size_t i = 0; i < objectives_.size(); ++i) {
       const double value = measured->values[i];
       if (value != value) return {};
