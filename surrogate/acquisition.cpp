@@ -60,4 +60,9 @@ Acquired confidence_bound(const Prediction& at, double beta) {
   return {.value = beta * s - at.mean, .by_mean = -1, .by_variance = beta / (2 * s)};
 }
 
+double log_improvement_per_work(double log_improvement, const Prediction& log_work,
+                                double exponent) {
+  return log_improvement - exponent * log_work.mean;
+}
+
 }  // namespace detol

@@ -29,4 +29,12 @@ Acquired log_expected_improvement(const Prediction& at, double best);
 // The negative lower confidence bound, -(mean - beta s); GP-UCB (Srinivas et al., 2010, ICML).
 Acquired confidence_bound(const Prediction& at, double beta);
 
+// The logarithm of improvement per work, log EI - exponent E[log work]: with exponent 1 improvement
+// counts per unit of work, with 0 work costs nothing (EI-cool: the exponent falls from 1 to 0 while
+// the budget is spent; Lee, Perrone, Archambeau and Seeger, 2020, "Cost-aware Bayesian
+// Optimization", arXiv 2003.10870). E[log work] is the logarithm of the median, so that not knowing
+// the work costs nothing. Its derivative by the mean of log work is -exponent.
+double log_improvement_per_work(double log_improvement, const Prediction& log_work,
+                                double exponent);
+
 }  // namespace detol

@@ -45,6 +45,8 @@ class Kernel {
   const KernelParameters& parameters() const { return parameters_; }
   double variance() const { return parameters_.numbers + parameters_.graphs + parameters_.both; }
 
+  std::span<const double> scales() const { return scales_; }  // 1 / l of each column of numbers
+
   // out[i] = k(x, points[i]) for the first out.size() points.
   void row(const Point& x, const Points& points, std::span<double> out) const;
 
@@ -56,7 +58,7 @@ class Kernel {
   std::vector<double> gram(const Points& points) const;
 
  private:
-  std::vector<double> scales_;  // 1 / l of each column of numbers
+  std::vector<double> scales_;
   KernelParameters parameters_;
 };
 

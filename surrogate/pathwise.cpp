@@ -1,0 +1,149 @@
+// The prior of numbers, a Matern kernel, is the mean over frequencies w of cos(w (x - x')), where w
+// is a multivariate t variable with 5 degrees of freedom, divided by the lengths (Rasmussen and
+// Williams, 2006, section 4.2.1: the spectral density of Matern_nu is that of t with 2 nu). So
+//
+//   g(x) = sqrt(a / F) sum_i (u_i cos w_i x + v_i sin w_i x)      u, v ~ N(0, 1)
+//        = sqrt(a / F) sum_i r_i cos(w_i x - p_i)                 (u, v) = r (cos p, sin p)
+//
+// where a is the variance and F the number of waves.
+
+#include "surrogate/pathwise.h"
+
+#include <algorithm>
+#include <cassert>
+#include <cmath>
+#include <numeric>
+
+#include "surrogate/eigen_impl.h"
+
+namespace detol {
+namespace {
+
+constexpr double kFreedom = 5;  // 2 nu
+
+using Column = Eigen::Map<const Eigen::VectorXd>;
+
+Eigen::Index index(std::size_t i) {
+  return static_cast<Eigen::Index>(i);
+}
+
+Column column(std::span<const double> values) {
+  return {values.data(), index(values.size())};
+}
+
+// Chi-squared with kFreedom degrees: two pairs, each twice an exponential variable, and a square.
+double chi_squared(Rng& rng) {
+  const double normal = rng.normal();
+  return normal * normal - 2 * std::log((1 - rng.uniform()) * (1 - rng.uniform()));
+}
+
+// k(X, C), row-major n x m.
+std::vector<double> cross(const LazyGp& process, const Points& candidates) {
+  const std::size_t n = process.rows(), m = candidates.size();
+  std::vector<double> k(n * m);
+  for (std::size_t i = 0; i < n; ++i) {
+    process.kernel().row(process.points()[i], candidates, std::span(k).subspan(i * m, m));
+  }
+  return k;
+}
+
+}  // namespace
+
+bool has_pathwise_samples(const LazyGp& process) {
+  const KernelParameters& parameters = process.kernel().parameters();
+  return parameters.penalties.empty() && parameters.graphs == 0 && parameters.both == 0;
+}
+
+PathwiseSample::PathwiseSample(const LazyGp& process, Rng rng) : process_(&process) {
+  assert(has_pathwise_samples(process));
+  const Kernel& kernel = process.kernel();
+  const double share = std::sqrt(kernel.variance() / kWaves);
+  for (std::size_t i = 0; i < kWaves; ++i) {
+    const double stretch = std::sqrt(kFreedom / chi_squared(rng));
+    for (double scale : kernel.scales()) frequencies_.push_back(stretch * scale * rng.normal());
+    const double u = rng.normal(), v = rng.normal();
+    amplitudes_.push_back(share * std::hypot(u, v));
+    starts_.push_back(-std::atan2(v, u));
+  }
+  weights_ = prior(process.points());
+  const double deviation = std::sqrt(kernel.parameters().noise);
+  for (std::size_t i = 0; i < weights_.size(); ++i) {
+    const double seen = weights_[i] + deviation * rng.normal();
+    weights_[i] = process.outcomes()[i] - process.mean() - seen;
+  }
+  process.factor().solve(weights_);
+  process.factor().solve_transposed(weights_);
+}
+
+std::vector<double> PathwiseSample::prior(const Points& points) const {
+  const Eigen::Map<const RowMajor> frequencies(frequencies_.data(), index(kWaves),
+                                               index(points.number_columns()));
+  std::vector<double> sums;
+  for (std::size_t i = 0; i < points.size(); ++i) {
+    const Point x = points[i];
+    const Eigen::ArrayXd waves = (frequencies * column(x.numbers) + column(starts_)).array().cos();
+    sums.push_back(column(amplitudes_).dot(waves.matrix()));
+  }
+  return sums;
+}
+
+double PathwiseSample::value(const Point& x) const {
+  Points one(x.numbers.size(), 0);
+  one.push_back(x);
+  return values(one)[0];
+}
+
+std::vector<double> PathwiseSample::values(const Points& points) const {
+  std::vector<double> values = prior(points);
+  std::vector<double> k(process_->rows());
+  const double mean = process_->mean();
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    process_->kernel().row(points[i], process_->points(), k);
+    values[i] += mean + column(k).dot(column(weights_));
+  }
+  return values;
+}
+
+PathwiseSample::Slope PathwiseSample::slope(const Point& x) const {
+  const Eigen::Map<const RowMajor> frequencies(frequencies_.data(), index(kWaves),
+                                               index(x.numbers.size()));
+  const Eigen::ArrayXd phases = frequencies * column(x.numbers) + column(starts_);
+  const Eigen::VectorXd down = column(amplitudes_).array() * phases.sin();
+  Slope slope{.value = value(x),
+              .gradient = process_->kernel().gradient(x, process_->points(), weights_)};
+  const Eigen::VectorXd by_waves = frequencies.transpose() * down;
+  for (std::size_t i = 0; i < slope.gradient.size(); ++i) slope.gradient[i] -= by_waves[index(i)];
+  return slope;
+}
+
+JointPosterior::JointPosterior(const LazyGp& process, const Points& candidates) {
+  const std::size_t n = process.rows(), m = candidates.size();
+  std::vector<double> v = cross(process, candidates);
+  const Eigen::Map<const RowMajor> half(v.data(), index(n), index(m));
+  mean_.assign(m, process.mean());
+  Eigen::Map<Eigen::VectorXd>(mean_.data(), index(m)) +=
+      half.transpose() * column(process.weights());
+  process.factor().solve(v, m);
+  const std::vector<double> prior = process.kernel().gram(candidates);
+  RowMajor covariance = Eigen::Map<const RowMajor>(prior.data(), index(m), index(m));
+  covariance.selfadjointView<Eigen::Lower>().rankUpdate(half.transpose(), -1);
+  // With pivots, so that candidates that are known or alike, whose pivots are rounding, come last.
+  const Eigen::LDLT<RowMajor> factor(covariance);
+  const Eigen::VectorXd deviations = factor.vectorD().cwiseMax(0).cwiseSqrt();
+  root_.resize(m * m);
+  Eigen::Map<RowMajor> root(root_.data(), index(m), index(m));
+  root = factor.matrixL();
+  root = factor.transpositionsP().transpose() * (root * deviations.asDiagonal());
+}
+
+std::vector<double> JointPosterior::sample(Rng rng) const {
+  const std::size_t m = mean_.size();
+  Eigen::VectorXd normals(index(m));
+  for (double& normal : normals) normal = rng.normal();
+  std::vector<double> values = mean_;
+  Eigen::Map<Eigen::VectorXd>(values.data(), index(m)) +=
+      Eigen::Map<const RowMajor>(root_.data(), index(m), index(m)) * normals;
+  return values;
+}
+
+}  // namespace detol
