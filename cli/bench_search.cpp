@@ -1,8 +1,6 @@
 #include "cli/bench_search.h"
 
-#include <algorithm>
-#include <ctime>
-
+#include "cli/bench_figures.h"
 #include "search/searcher.h"
 
 namespace detol {
@@ -33,12 +31,6 @@ Space mixed_space() {
       .add_float("dropout", 0, 0.5)
       .build()
       .value();
-}
-
-double cpu_s() {
-  timespec now{};
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
 }
 
 // A loss with one best genome, so that searchers have something to follow.
@@ -76,13 +68,8 @@ Figure figure(const SearcherRow& row, const Space& space, std::string_view suffi
   std::vector<double> measured;
   for (std::uint64_t seed = 0; seed < kStudies; ++seed)
     measured.push_back(pairs_per_second(row, space, seed));
-  std::ranges::sort(measured);
-  const double median = measured[kStudies / 2];
-  return {.name = "asks/" + std::string(row.name) + std::string(suffix),
-          .value = median,
-          .unit = "1/s",
-          .n = static_cast<std::int64_t>(kStudies),
-          .spread = (measured[kStudies - 1] - measured[0]) / median};
+  return median_figure("asks/" + std::string(row.name) + std::string(suffix), "1/s",
+                       std::move(measured));
 }
 
 }  // namespace

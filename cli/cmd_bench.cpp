@@ -1,17 +1,29 @@
+#include <array>
+
 #include "cli/bench_search.h"
+#include "cli/bench_surrogate.h"
 #include "cli/commands.h"
 #include "cli/output.h"
 #include "core/log.h"
+#include "core/table.h"
 #include "trainer/bench.h"
 
 namespace detol {
 namespace {
 
+struct Bench {
+  std::string_view name;
+  std::vector<Figure> (*run)(const std::function<void(const Figure&)>& on_figure);
+};
+
+constexpr std::array kBenches = {Bench{"trainer", bench_trainer}, Bench{"search", bench_search},
+                                 Bench{"surrogate", bench_surrogate}};
+
 Result<int> run(const Arguments& arguments) {
   const auto say = [](const Figure& figure) {
     log_info("{} {:.4g} {}", figure.name, figure.value, figure.unit);
   };
-  const auto figures = arguments.text("WHAT") == "search" ? bench_search(say) : bench_trainer(say);
+  const auto figures = find_row<Bench>(kBenches, arguments.text("WHAT"))->run(say);
   Rows rows{.columns = {"name", "value", "unit", "n", "spread"}, .rows = {}};
   for (const Figure& figure : figures)
     rows.rows.push_back({figure.name, figure.value, figure.unit, figure.n, figure.spread});
@@ -22,11 +34,12 @@ Result<int> run(const Arguments& arguments) {
 }  // namespace
 
 Command bench_command() {
-  return {.name = "bench",
-          .summary = "measure this machine: the figures behind detol's claims",
-          .options = {{"WHAT", "", "what to measure", Option::kRequired, {"trainer", "search"}}},
-          .examples = "  detol bench trainer\n  detol bench search -q -f json",
-          .run = run};
+  return {
+      .name = "bench",
+      .summary = "measure this machine: the figures behind detol's claims",
+      .options = {{"WHAT", "", "what to measure", Option::kRequired, names_of<Bench>(kBenches)}},
+      .examples = "  detol bench trainer\n  detol bench search -q -f json\n  detol bench surrogate",
+      .run = run};
 }
 
 }  // namespace detol

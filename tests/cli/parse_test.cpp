@@ -56,6 +56,7 @@ TEST(Parse, SaysInOneLineWhatIsWrongAndWhatWasMeant) {
       {{"study", "rename", "a"}, "NEW is missing"},
       {{"study", "rename", "a", "b", "c"}, "study rename has no use for the word 'c'"},
       {{"db", "check", "--agains", "x"}, "db check has no option '--agains'; did you mean"},
+      {{"bench", "surogate"}, "unknown WHAT 'surogate'; did you mean 'surrogate'?"},
       {{"export", "s", "--to", "onx"}, "unknown to 'onx'; did you mean 'onnx'?"},
   };
   for (const Mistake& mistake : mistakes) {
