@@ -1,0 +1,114 @@
+#include "surrogate/learning_curve.h"
+
+#include <algorithm>
+#include <cassert>
+#include <cmath>
+#include <limits>
+
+namespace detol {
+namespace {
+
+constexpr double kGrowth = 1.3;
+constexpr double kFarBetter = -100;  // deviations: where even good values end
+constexpr double kAlmostInfinite = 1e100;
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+// Evenly spaced in the root of the epoch: closer at the beginning, where curves bend.
+std::vector<double> seen_epochs(int epochs) {
+  std::vector<double> seen;
+  const int points = std::min(epochs, LearningCurves::kMostEpochs);
+  for (int i = 0; i < points; ++i) {
+    const double share = points == 1 ? 1 : static_cast<double>(i) / (points - 1);
+    const double root = 1 + share * (std::sqrt(epochs) - 1);
+    const double epoch = points == epochs ? i + 1 : std::round(root * root);
+    seen.push_back(seen.empty() ? epoch : std::max(epoch, seen.back() + 1));
+  }
+  return seen;
+}
+
+double interpolated(int from, double before, int to, double after, double at) {
+  if (from == 0 || !std::isfinite(before) || !std::isfinite(after)) return after;
+  return before + (after - before) * (at - from) / (to - from);
+}
+
+// The value that a share of all values does not exceed. Reorders them.
+double quantile(std::vector<double>& values, double share) {
+  const auto at =
+      values.begin() + static_cast<std::ptrdiff_t>(share * static_cast<double>(values.size() - 1));
+  std::nth_element(values.begin(), at, values.end());
+  return *at;
+}
+
+}  // namespace
+
+double LearningCurves::Units::to_model(double value) const {
+  return std::max(kFarBetter, (std::min(value, highest) - centre) / scale);
+}
+
+LearningCurves::LearningCurves(int epochs) : epochs_(seen_epochs(epochs)) {
+  assert(epochs >= 1);
+}
+
+void LearningCurves::observe(std::uint64_t trial, int epoch, double value) {
+  Curve& curve = curves_[trial];
+  if (epoch <= curve.last_epoch) return;
+  if (curve.last_epoch == 0) order_.push_back(trial);
+  if (std::isnan(value) || value > kAlmostInfinite) value = kInfinity;
+  if (value < -kAlmostInfinite) value = -kInfinity;
+  while (curve.values.size() < epochs_.size() && epochs_[curve.values.size()] <= epoch) {
+    const double at = epochs_[curve.values.size()];
+    curve.values.push_back(interpolated(curve.last_epoch, curve.last_value, epoch, value, at));
+    ++values_;
+  }
+  curve.last_epoch = epoch;
+  curve.last_value = value;
+}
+
+Prediction LearningCurves::predict(std::uint64_t trial, int epoch) {
+  const auto target = std::min<std::size_t>(
+      static_cast<std::size_t>(std::ranges::lower_bound(epochs_, epoch) - epochs_.begin()),
+      epochs_.size() - 1);
+  const auto found = curves_.find(trial);
+  static const std::vector<double> kNothing;
+  const std::vector<double>& values = found == curves_.end() ? kNothing : found->second.values;
+  if (target < values.size()) return {.mean = values[target], .variance = 0};
+  if (static_cast<double>(values_) >= kGrowth * static_cast<double>(learned_at_)) learn();
+  if (!model_) return {.mean = 0, .variance = kInfinity};
+  std::vector<double> known;
+  for (double value : values) known.push_back(units_.to_model(value));
+  const Prediction in_units = model_->predict(forecasts(target)[known.size()], known);
+  return {.mean = units_.centre + units_.scale * in_units.mean,
+          .variance = units_.scale * units_.scale * in_units.variance};
+}
+
+void LearningCurves::learn() {
+  learned_at_ = values_;
+  std::vector<std::vector<double>> curves;
+  std::vector<double> all;
+  const std::size_t first = order_.size() - std::min(order_.size(), kMostCurves);
+  for (std::size_t i = first; i < order_.size(); ++i) {
+    const std::vector<double>& values = curves_.at(order_[i]).values;
+    // A curve that diverges is a good example only up to there.
+    const auto end = std::ranges::find_if_not(values, [](double y) { return std::isfinite(y); });
+    curves.emplace_back(values.begin(), end);
+    all.insert(all.end(), values.begin(), end);
+  }
+  if (all.empty()) return;
+  const double low = quantile(all, 0.1), middle = quantile(all, 0.5), high = quantile(all, 0.9);
+  const double range = high > low ? high - low : std::ranges::max(all) - std::ranges::min(all);
+  units_ = {.centre = middle, .scale = range > 0 ? range / 2 : 1, .highest = high + 2 * range};
+  for (std::vector<double>& curve : curves) {
+    for (double& value : curve) value = units_.to_model(value);
+  }
+  const CurveScatter scatter(epochs_, curves);
+  kernel_ = fit_curve_kernel(scatter, kernel_);
+  model_.emplace(scatter, kernel_);
+  forecasts_.assign(epochs_.size(), {});
+}
+
+const std::vector<CurveModel::Forecast>& LearningCurves::forecasts(std::size_t target) {
+  if (forecasts_[target].empty()) forecasts_[target] = model_->forecasts(target);
+  return forecasts_[target];
+}
+
+}  // namespace detol

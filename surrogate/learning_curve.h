@@ -1,0 +1,67 @@
+#pragma once
+
+// LearningCurves: how trials go on, from the curves of all of them. One interface; what is behind
+// it is in curve_model.h. Smaller values are better, and a value may be anything a trainer reports:
+// infinities and NaN count as very bad, and outliers on the bad side as no worse than the bad.
+//
+// A pure function of its calls. A prediction costs one pass over the trial's own values, and now
+// and then, whenever there are 1.3 times as many values as when it last learned, a fit: some
+// milliseconds with 30 epochs, up to 20 with many. It learns from the latest kMostCurves curves,
+// so 10,000 trials of 30 epochs cost a second in all. Not thread-safe.
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <unordered_map>
+#include <vector>
+
+#include "surrogate/curve_model.h"
+#include "surrogate/lazy_gp.h"
+
+namespace detol {
+
+class LearningCurves {
+ public:
+  static constexpr std::size_t kMostCurves = 1000;
+  static constexpr int kMostEpochs = 32;  // of longer curves so many points are seen
+
+  // `epochs`: of a full-length trial.
+  explicit LearningCurves(int epochs);
+
+  // A trial's value after an epoch from 1 to `epochs`. Epochs left out are interpolated; one that
+  // is not later than the last of its trial is ignored.
+  void observe(std::uint64_t trial, int epoch, double value);
+
+  // What would be measured after `epoch`, which of curves longer than kMostEpochs is the next one
+  // that is seen. Of an epoch that was reported: the value. `variance` includes the noise of the
+  // measurement, and is infinite while fewer than four trials got so far.
+  Prediction predict(std::uint64_t trial, int epoch);
+
+ private:
+  struct Curve {
+    int last_epoch = 0;
+    double last_value = 0;
+    std::vector<double> values;  // at the first of epochs_
+  };
+
+  // Values as the model has them.
+  struct Units {
+    double centre = 0, scale = 1, highest = 0;
+    double to_model(double value) const;
+  };
+
+  void learn();
+  const std::vector<CurveModel::Forecast>& forecasts(std::size_t target);
+
+  std::vector<double> epochs_;
+  std::unordered_map<std::uint64_t, Curve> curves_;
+  std::vector<std::uint64_t> order_;  // of the trials' first values
+  std::size_t values_ = 0, learned_at_ = 0;
+
+  Units units_;
+  CurveKernel kernel_;
+  std::optional<CurveModel> model_;
+  std::vector<std::vector<CurveModel::Forecast>> forecasts_;  // by target; empty: not computed
+};
+
+}  // namespace detol
