@@ -14,6 +14,8 @@ constexpr std::array kPruners = {
     PrunerRow{"median", "stops a trial that is worse than the median of the others", make_median},
     PrunerRow{"asha", "pauses trials at rungs, lets the best third of a rung go on to the next",
               make_asha, true},
+    PrunerRow{"curve", "stops a trial whose learning curve will hardly end among the best",
+              make_curve},
 };
 
 }  // namespace

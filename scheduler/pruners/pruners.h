@@ -11,6 +11,7 @@ namespace detol {
 Result<std::unique_ptr<Pruner>> make_none(const PrunerSettings& settings);
 Result<std::unique_ptr<Pruner>> make_median(const PrunerSettings& settings);
 Result<std::unique_ptr<Pruner>> make_asha(const PrunerSettings& settings);
+Result<std::unique_ptr<Pruner>> make_curve(const PrunerSettings& settings);
 
 // A value as a loss: smaller is better whatever the direction, NaN the worst of all.
 double loss_of(Direction direction, double value);
