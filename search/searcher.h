@@ -37,11 +37,11 @@ struct Refit {
   std::uint64_t observations = 0;  // that it had then
   std::vector<double> parameters;  // as the model writes them
 
-  // Saves absorb() the making of what `parameters` say; not recorded.
+  // Saves absorb() the making of what `parameters` say, and is used up by it; not recorded.
   struct Prepared {
     virtual ~Prepared() = default;
   };
-  std::shared_ptr<const Prepared> prepared = {};
+  std::shared_ptr<Prepared> prepared = {};
 };
 
 // Slow work apart from the searcher: it refers to nothing of it, so it may run on any thread

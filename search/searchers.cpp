@@ -30,6 +30,7 @@ constexpr std::array kSearchers = {
                 make_qlearning},
     SearcherRow{"cgp", "(1 + lambda): one parent, replaced by any child as good; neutral drift",
                 make_cgp},
+    SearcherRow{"gp", "Bayesian optimisation with a lazy Gaussian process", make_gp},
     SearcherRow{"portfolio",
                 "gives each trial to the member that has been paying off; all learn from all",
                 make_portfolio},

@@ -22,6 +22,7 @@ Result<std::unique_ptr<Searcher>> make_reinforce(const Space& space,
 Result<std::unique_ptr<Searcher>> make_qlearning(const Space& space,
                                                  const SearcherSettings& settings);
 Result<std::unique_ptr<Searcher>> make_cgp(const Space& space, const SearcherSettings& settings);
+Result<std::unique_ptr<Searcher>> make_gp(const Space& space, const SearcherSettings& settings);
 Result<std::unique_ptr<Searcher>> make_portfolio(const Space& space,
                                                  const SearcherSettings& settings);
 

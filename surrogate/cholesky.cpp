@@ -65,11 +65,14 @@ bool is_positive(double pivot, double diagonal) {
   return std::isfinite(diagonal) && diagonal > 0 && pivot >= Cholesky::kLeastPivot * diagonal;
 }
 
-using Rows = Eigen::Map<RowMajor>;
+Eigen::Index index(std::size_t i) {
+  return static_cast<Eigen::Index>(i);
+}
 
-Rows rows_of(std::span<double> b, std::size_t columns, std::size_t first, std::size_t count) {
-  return {b.data() + first * columns, static_cast<Eigen::Index>(count),
-          static_cast<Eigen::Index>(columns)};
+// To be copied before it is computed with: what Eigen sums, and in which order, depends on where a
+// caller's array begins. Its own begin aligned.
+Eigen::Map<RowMajor> rows_of(std::span<double> b, std::size_t columns) {
+  return {b.data(), index(columns == 0 ? 0 : b.size() / columns), index(columns)};
 }
 
 // Rows [first, first + count) of L, up to their last diagonal; what is behind a diagonal is not
@@ -185,27 +188,29 @@ void Cholesky::solve_transposed(std::span<double> b) const {
 
 void Cholesky::solve(std::span<double> b, std::size_t columns) const {
   assert(b.size() == size_ * columns);
+  RowMajor x = rows_of(b, columns);
   for (std::size_t first = 0; first < size_; first += kPanel) {
     const std::size_t count = std::min(kPanel, size_ - first);
     const RowMajor panel = unpacked(*this, first, count);
-    const auto solved = static_cast<Eigen::Index>(first);
-    Rows here = rows_of(b, columns, first, count);
-    here.noalias() -= panel.leftCols(solved) * rows_of(b, columns, 0, first);
-    panel.rightCols(here.rows()).triangularView<Eigen::Lower>().solveInPlace(here);
+    auto here = x.middleRows(index(first), index(count));
+    here.noalias() -= panel.leftCols(index(first)) * x.topRows(index(first));
+    panel.rightCols(index(count)).triangularView<Eigen::Lower>().solveInPlace(here);
   }
+  rows_of(b, columns) = x;
 }
 
 void Cholesky::solve_transposed(std::span<double> b, std::size_t columns) const {
   assert(b.size() == size_ * columns);
+  RowMajor x = rows_of(b, columns);
   const std::size_t panels = (size_ + kPanel - 1) / kPanel;
   for (std::size_t i = panels; i-- > 0;) {
     const std::size_t first = i * kPanel, count = std::min(kPanel, size_ - first);
     const RowMajor panel = unpacked(*this, first, count);
-    const auto left = static_cast<Eigen::Index>(first);
-    Rows here = rows_of(b, columns, first, count);
-    panel.rightCols(here.rows()).transpose().triangularView<Eigen::Upper>().solveInPlace(here);
-    rows_of(b, columns, 0, first).noalias() -= panel.leftCols(left).transpose() * here;
+    auto here = x.middleRows(index(first), index(count));
+    panel.rightCols(index(count)).transpose().triangularView<Eigen::Upper>().solveInPlace(here);
+    x.topRows(index(first)).noalias() -= panel.leftCols(index(first)).transpose() * here;
   }
+  rows_of(b, columns) = x;
 }
 
 double Cholesky::log_determinant() const {

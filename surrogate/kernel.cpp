@@ -17,13 +17,20 @@ Eigen::Index index(std::size_t i) {
   return static_cast<Eigen::Index>(i);
 }
 
-// r^2 of x and each of the points.
+// The next multiple of the widest vector: exp() of a vector and of a single number differ in the
+// last bit, so that a value would depend on its place, and on where in memory the array begins.
+// Arrays that are Eigen's own begin aligned.
+Eigen::Index padded(std::size_t n) {
+  return index((n + 7) / 8 * 8);
+}
+
+// r^2 of x and each of the points, padded.
 Eigen::ArrayXd squared_distances(const std::vector<double>& scales, const Point& x,
                                  const Points& points, std::size_t n) {
-  Eigen::ArrayXd squares = Eigen::ArrayXd::Zero(index(n));
+  Eigen::ArrayXd squares = Eigen::ArrayXd::Zero(padded(n));
   for (std::size_t column = 0; column < x.numbers.size(); ++column) {
     const ConstRow values(points.numbers(column).data(), index(n));
-    squares += ((values - x.numbers[column]) * scales[column]).square();
+    squares.head(index(n)) += ((values - x.numbers[column]) * scales[column]).square();
   }
   return squares;
 }
@@ -95,7 +102,8 @@ void Kernel::row(const Point& x, const Points& points, std::span<double> out) co
   } else {
     const Eigen::ArrayXd squares = squared_distances(scales_, x, points, out.size());
     const Eigen::ArrayXd root = kSqrt5 * squares.sqrt();
-    row = (1 + root + (5.0 / 3) * squares) * (-root).exp();
+    const Eigen::ArrayXd values = (1 + root + (5.0 / 3) * squares) * (-root).exp();
+    row = values.head(row.size());
   }
   scale_by_categories(parameters_.penalties, x, points, row);
   if (parameters_.graphs == 0 && parameters_.both == 0) {

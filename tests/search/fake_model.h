@@ -89,7 +89,7 @@ class FakeModel final : public Searcher {
                    .version = version,
                    .observations = told.size(),
                    .parameters = {mean},
-                   .prepared = std::make_shared<const Mean>(mean)};
+                   .prepared = std::make_shared<Mean>(mean)};
     };
   }
 

@@ -1,0 +1,269 @@
+// Bayesian optimisation with a lazy Gaussian process: what is measured next is what promises most
+// under a posterior over all functions that fit what was measured.
+//
+//   told (x, y) -> a row of the Cholesky factor        O(n^2)
+//   pending trials -> rows that believe the mean, dropped again when the truth is told
+//   now and then -> the kernel's parameters fitted anew, as a job in the background
+//
+// The first trials are Sobol points. After that a proposal is made by gp_proposal.h.
+//
+// What it believes is a function of the trials told, in the order of their first tells, of those
+// pending, and of the last refit. A refit is due after the observations grew by a share, or when
+// the innovations since the last one are no longer standard normal. If somebody takes jobs
+// (background()), the refits come back through absorb(); else it refits by itself, always after the
+// same tell. A corrected outcome is only a changed number where refits come from outside, otherwise
+// everything is learned again at the next ask.
+//
+// A failed trial teaches where trials fail (gp_proposal.h), and nothing about values.
+//
+// Price: O(n^2) per tell and ask.
+
+#include <cmath>
+#include <map>
+#include <unordered_map>
+
+#include "core/hash.h"
+#include "core/options.h"
+#include "core/rng.h"
+#include "search/gp_model.h"
+#include "search/gp_proposal.h"
+#include "search/outcome_value.h"
+#include "search/searchers.h"
+#include "search/sobol_points.h"
+
+namespace detol {
+namespace {
+
+constexpr std::string_view kName = "gp";
+constexpr std::size_t kCandidates = 1000;  // everywhere, whose posterior is kept up to date
+constexpr std::size_t kFewest = 3;         // observations of a fit
+
+struct Knobs {
+  std::size_t startup;
+  double growth;    // of the observations, after which a refit is due
+  double surprise;  // mean square of the innovations, likewise
+};
+
+struct Told {
+  Genome genome;
+  Point point;
+  std::vector<double> outcomes;  // smaller is better; empty: failed
+};
+
+struct PreparedProcesses final : Refit::Prepared {
+  std::vector<LazyGp> processes;
+  int era = 0;  // in which their observations were what they are
+};
+
+class Gp final : public Searcher {
+ public:
+  Gp(Space space, const SearcherSettings& settings, Knobs knobs)
+      : space_(std::move(space)),
+        rng_(settings.seed),
+        objectives_(settings.objectives),
+        knobs_(knobs),
+        startup_points_(space_.size(), settings.seed),
+        features_(std::make_shared<const Features>(space_)),
+        model_(features_, objectives_.size(), features_->none()) {
+    const SobolPoints everywhere(space_.size(), rng_.split(hash64("candidates")).next());
+    Points points = features_->none();
+    for (std::size_t i = 0; i < kCandidates; ++i) {
+      candidates_.push_back(space_.at(everywhere.point(i)));
+      points.push_back(features_->of(candidates_.back()));
+    }
+    candidate_points_ = std::move(points);
+    forget();
+  }
+
+  std::vector<Trial> ask(TrialId first_id, int count) override {
+    catch_up();
+    std::vector<Trial> trials;
+    for (int i = 0; i < count; ++i) {
+      const TrialId id = first_id + static_cast<TrialId>(i);
+      trials.push_back({id, propose_for(id)});
+      expect(trials.back());
+    }
+    return trials;
+  }
+
+  void tell(const Trial& trial, const Outcome& outcome) override {
+    pending_.erase(trial.id);
+    taken_.insert(space_.identity(trial.genome));
+    Told told{.genome = trial.genome,
+              .point = features_->of(trial.genome),
+              .outcomes = outcomes_of(outcome)};
+    const auto [at, is_new] = places_.try_emplace(trial.id, told_.size());
+    if (is_new)
+      told_.push_back(std::move(told));
+    else
+      correct(at->second, std::move(told));
+  }
+
+  void expect(const Trial& trial) override {
+    if (places_.contains(trial.id)) return;
+    pending_.try_emplace(trial.id, trial.genome);
+  }
+
+  std::optional<RefitJob> background() override {
+    refits_itself_ = false;
+    catch_up();
+    if (is_job_out_ || !is_refit_due()) return std::nullopt;
+    is_job_out_ = true;
+    return [features = features_, observed = model_.observed(), fits = model_.fits(),
+            candidates = model_.candidates(), version = version_ + 1, era = era_,
+            rng = rng_for_refit()] {
+      const std::size_t n = observed.points.size();
+      const std::vector<OutputFit> after = refit(*features, observed, fits, rng);
+      auto prepared = std::make_shared<PreparedProcesses>();
+      prepared->processes = processes_of(*features, observed, n, after, candidates);
+      prepared->era = era;
+      return Refit{.model = std::string(kName),
+                   .version = version,
+                   .observations = n,
+                   .parameters = to_numbers(after),
+                   .prepared = std::move(prepared)};
+    };
+  }
+
+  void absorb(const Refit& refit) override {
+    if (refit.model != kName) return;
+    refits_itself_ = is_job_out_ = false;
+    version_ = refit.version;
+    refit_ = refit;
+    refit_.prepared = nullptr;
+    catch_up();
+    use(refit);
+  }
+
+ private:
+  Rng rng_for_refit() const { return rng_.split(hash64("refit")).split(version_ + 1); }
+
+  // One per objective; none if there is nothing to learn about values.
+  std::vector<double> outcomes_of(const Outcome& outcome) const {
+    const auto* measured = std::get_if<Measured>(&outcome);
+    if (measured == nullptr || measured->values.size() < objectives_.size()) return {};
+    std::vector<double> outcomes;
+    for (std::size_t i = 0; i < objectives_.size(); ++i) {
+      const double value = measured->values[i];
+      if (value != value) return {};
+      outcomes.push_back(objectives_[i].direction == Direction::kMinimize ? value : -value);
+    }
+    return outcomes;
+  }
+
+  // Where fits come from outside, a corrected value is only a number that changes. Elsewhere what
+  // was fitted to the old one is wrong, too, and everything is learned again.
+  void correct(std::size_t place, Told told) {
+    const bool is_value = !told.outcomes.empty() && !told_[place].outcomes.empty();
+    told_[place] = std::move(told);
+    if (place >= learned_) return;
+    if (is_value && !refits_itself_)
+      model_.correct(observations_[place], told_[place].outcomes);
+    else
+      forget();
+  }
+
+  void forget() {
+    model_ = GpModel(features_, objectives_.size(), candidate_points_);
+    genomes_.clear();
+    observations_.clear();
+    learned_ = 0;
+    ++era_;
+    if (refits_itself_) version_ = 0;
+  }
+
+  void catch_up() {
+    while (learned_ < told_.size()) learn(told_[learned_++]);
+  }
+
+  void learn(const Told& told) {
+    observations_.push_back(model_.size());
+    if (told.outcomes.empty()) return;
+    genomes_.push_back(told.genome);
+    model_.append(told.point, told.outcomes);
+    if (!refits_itself_) {
+      if (model_.size() == refit_.observations) use(refit_);
+    } else if (is_refit_due()) {
+      model_.use(refit(*features_, model_.observed(), model_.fits(), rng_for_refit()),
+                 model_.size());
+      ++version_;
+    }
+  }
+
+  void use(const Refit& refit) {
+    if (refit.observations > model_.size() || refit.observations == 0) return;
+    auto* prepared = dynamic_cast<PreparedProcesses*>(refit.prepared.get());
+    const bool is_usable = prepared != nullptr && prepared->era == era_;
+    model_.use(fits_from(refit.parameters, *features_), refit.observations,
+               is_usable ? std::move(prepared->processes) : std::vector<LazyGp>());
+  }
+
+  bool is_refit_due() {
+    const std::size_t n = model_.size(), before = model_.fitted_at();
+    if (n < std::max(knobs_.startup, kFewest)) return false;
+    if (before == 0) return true;
+    if (n < before + 2) return false;
+    if (static_cast<double>(n) >= knobs_.growth * static_cast<double>(before)) return true;
+    return n >= before + 3 && model_.surprise() > knobs_.surprise;
+  }
+
+  Genome propose_for(TrialId id) {
+    if (model_.size() < knobs_.startup || model_.fitted_at() == 0)
+      return space_.at(startup_points_.point(id));
+    std::vector<Point> pending;
+    std::unordered_set<std::uint64_t> taken = taken_;
+    for (const auto& [trial, genome] : pending_) {
+      pending.push_back(features_->of(genome));
+      taken.insert(space_.identity(genome));
+    }
+    model_.believe(pending);
+    return propose({.space = space_,
+                    .features = *features_,
+                    .model = model_,
+                    .genomes = genomes_,
+                    .candidates = candidates_,
+                    .taken = taken},
+                   rng_.split(id));
+  }
+
+  const Space space_;
+  const Rng rng_;
+  const std::vector<Objective> objectives_;
+  const Knobs knobs_;
+  const SobolPoints startup_points_;
+  const std::shared_ptr<const Features> features_;
+
+  std::vector<Told> told_;  // in the order of the first tells
+  std::unordered_map<TrialId, std::size_t> places_;
+  std::map<TrialId, Genome> pending_;        // in the order in which they are believed
+  std::unordered_set<std::uint64_t> taken_;  // identities of what was told
+
+  // Learned from what was told.
+  GpModel model_;
+  std::vector<Genome> genomes_;            // of the model's observations
+  std::size_t learned_ = 0;                // trials
+  std::vector<std::size_t> observations_;  // of each of them; the next one's if it has none
+  int era_ = 0;                            // how often everything was forgotten
+  std::uint64_t version_ = 0;              // of the last refit
+  Refit refit_;                            // the last one from outside
+  bool refits_itself_ = true;
+  bool is_job_out_ = false;
+
+  std::vector<Genome> candidates_;
+  Points candidate_points_{0, 0};
+};
+
+}  // namespace
+
+Result<std::unique_ptr<Searcher>> make_gp(const Space& space, const SearcherSettings& settings) {
+  OptionReader options("gp", settings.options);
+  const std::int64_t startup = options.whole("startup", 8, 1, 1'000'000);
+  const double growth = options.real("growth", 1.15, 1, 100);
+  const double surprise = options.real("surprise", 6, 1, 1e9);
+  DETOL_TRY(options.done());
+  return std::make_unique<Gp>(
+      space, settings,
+      Knobs{.startup = static_cast<std::size_t>(startup), .growth = growth, .surprise = surprise});
+}
+
+}  // namespace detol

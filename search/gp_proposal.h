@@ -1,0 +1,29 @@
+#pragma once
+
+// Where a Gaussian process should be measured next: the genome of greatest acquisition among
+// candidates drawn everywhere and near the best, after climbing from the most promising of them.
+
+#include <cstdint>
+#include <span>
+#include <unordered_set>
+#include <vector>
+
+#include "core/rng.h"
+#include "encodings/space.h"
+#include "search/gp_model.h"
+
+namespace detol {
+
+// What a proposal is made from; all of it outlives the call.
+struct ProposalInput {
+  const Space& space;
+  const Features& features;
+  const GpModel& model;
+  std::span<const Genome> genomes;                 // of the model's observations, in their order
+  std::span<const Genome> candidates;              // those attached to the model's processes
+  const std::unordered_set<std::uint64_t>& taken;  // identities that were told or are pending
+};
+
+Genome propose(const ProposalInput& input, Rng rng);
+
+}  // namespace detol
