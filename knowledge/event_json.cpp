@@ -114,6 +114,17 @@ struct Encoder {
     return row("requeued", requeued.trial, requeued.attempt, 0, {{"reason", requeued.reason}});
   }
 
+  EventRow operator()(const event::Refit& refit) const {
+    Json parameters = Json::array();
+    for (const double parameter : refit.parameters) parameters.push_back(number(parameter));
+    return {"refit", -1, 0, 0,
+            dump({{"model", refit.model},
+                  {"version", refit.version},
+                  {"observations", refit.observations},
+                  {"parameters", std::move(parameters)},
+                  {"at", number(refit.at_s)}})};
+  }
+
   EventRow operator()(const event::StudyState& changed) const {
     return {
         "state", -1, 0, 0,
@@ -165,6 +176,17 @@ event::Told told_from(TrialId trial, const Json& json) {
           number_from(json.at("at"))};
 }
 
+event::Refit refit_from(const Json& json) {
+  event::Refit refit;
+  refit.model = json.at("model").get<std::string>();
+  refit.version = json.at("version").get<std::uint64_t>();
+  refit.observations = json.at("observations").get<std::uint64_t>();
+  for (const Json& parameter : json.at("parameters"))
+    refit.parameters.push_back(number_from(parameter));
+  refit.at_s = number_from(json.at("at"));
+  return refit;
+}
+
 // Throws Json::exception on a payload of another shape.
 Event parse(const EventRow& row) {
   const Json json = Json::parse(row.payload);
@@ -182,6 +204,7 @@ Event parse(const EventRow& row) {
   if (row.kind == "reported") return reported_from(row, trial, json);
   if (row.kind == "told") return told_from(trial, json);
   if (row.kind == "requeued") return event::Requeued{trial, row.attempt, word("reason")};
+  if (row.kind == "refit") return refit_from(json);
   return event::StudyState{word("state"), word("budget"), number_from(json.at("at"))};
 }
 

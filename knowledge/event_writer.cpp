@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include "core/hash.h"
 #include "knowledge/event_writer_impl.h"
 
@@ -25,6 +27,16 @@ std::uint64_t cells_of(const StoredEvent& stored, const Event& event) {
       sum += metric_hash(stored.study, row.trial, row.epoch, row.attempt, name, value);
   }
   return sum;
+}
+
+// What tells repeats of an event from others with the same key: as ledger.h says.
+std::int64_t copy_of(const StoredEvent& stored, const Event& event) {
+  if (std::holds_alternative<event::Asked>(event)) return 0;
+  if (std::holds_alternative<event::Reported>(event)) return 0;
+  if (std::holds_alternative<event::StudyState>(event)) return stored.seq;
+  const auto* refit = std::get_if<event::Refit>(&event);
+  return static_cast<std::int64_t>(hash64(
+      refit == nullptr ? stored.row.payload : fmt::format("{} {}", refit->version, refit->model)));
 }
 
 Result<void> write_progress(Statement& statement, const Study& study) {
@@ -97,6 +109,7 @@ Result<void> EventWriter::add(Study& study, const Event& event) {
   }
   StoredEvent stored{study.record.id, study.last_seq + 1, to_row(event, study.record.objectives)};
   stored.cells = cells_of(stored, event);
+  stored.copy = copy_of(stored, event);
   DETOL_ASSIGN(const bool left_out, is_left_out(stored));
   if (left_out) return {};
   DETOL_ASSIGN(const bool is_new, insert(stored));
@@ -112,19 +125,15 @@ Result<void> EventWriter::add(Study& study, const Event& event) {
   return {};
 }
 
-// Also gives the event the `copy` by which the unique index finds repeats.
-Result<bool> EventWriter::is_left_out(StoredEvent& stored) {
+Result<bool> EventWriter::is_left_out(const StoredEvent& stored) {
   const EventRow& row = stored.row;
   if (row.kind == "state") {
-    stored.copy = stored.seq;
     last_state_.bind(1, stored.study);
     DETOL_ASSIGN(const bool found, last_state_.step());
     const bool is_repeat = found && last_state_.text(0) == row.payload;
     last_state_.reset();
     return is_repeat;
   }
-  if (row.kind != "asked" && row.kind != "reported")
-    stored.copy = static_cast<std::int64_t>(hash64(row.payload));
   if (row.attempt == 0) return false;
   newest_attempt_.bind(1, stored.study);
   newest_attempt_.bind(2, row.trial);

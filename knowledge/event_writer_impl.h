@@ -21,7 +21,7 @@ class EventWriter {
   Result<void> save(const Study& study);    // its row in progress
 
  private:
-  Result<bool> is_left_out(StoredEvent& stored);
+  Result<bool> is_left_out(const StoredEvent& stored);
   Result<bool> insert(const StoredEvent& stored);
   Result<void> insert_params(const StoredEvent& stored, const event::Asked& asked);
   Result<void> insert_metrics(const StoredEvent& stored, const event::Reported& reported);

@@ -5,6 +5,7 @@
 //
 //   Asked                       the first of a trial stays
 //   Reported                    the first of a (trial, attempt, epoch) stays
+//   Refit                       the first of a (model, version) stays
 //   Started, Requeued, Told     an exact copy of an earlier one changes nothing
 //   StudyState                  an exact copy of the last one changes nothing
 //   Accounted                   the last one stands; events() has it at the end
@@ -94,6 +95,15 @@ struct Requeued {
   std::string reason;
 };
 
+// A model of the searcher learned from all that it had been told (search/searcher.h).
+struct Refit {
+  std::string model;
+  std::uint64_t version = 0;  // of this model, from 1
+  std::uint64_t observations = 0;
+  std::vector<double> parameters;
+  double at_s = 0;
+};
+
 // Accounting, cumulative over the study: overwrites the last.
 struct Accounted {
   double wall_s = 0;    // with a living master
@@ -110,7 +120,7 @@ struct StudyState {
 }  // namespace event
 
 using Event = std::variant<event::Asked, event::Started, event::Reported, event::Told,
-                           event::Requeued, event::Accounted, event::StudyState>;
+                           event::Requeued, event::Refit, event::Accounted, event::StudyState>;
 
 class Ledger {
  public:

@@ -97,6 +97,7 @@ class Book {
   Result<void> on(const event::Told& told);
   Result<void> on(const event::Requeued& requeued);
   Result<void> on(const event::Accounted& accounted);
+  Result<void> on(const event::Refit&) { return {}; }
   Result<void> on(const event::StudyState&) { return {}; }
 
   // Orders by value, best first; the earlier of equals.

@@ -30,6 +30,7 @@ class ProgressLines final : public Progress {
   void on(const event::Accounted&, const Book& book) {
     if (!first_) first_ = Moment{clock_.now_s(), onlooker_.used(book, book.spent())};
   }
+  void on(const event::Refit&, const Book&) {}
   void on(const event::StudyState&, const Book&) {}
 
   void on(const event::Started& started, const Book& book) {

@@ -63,7 +63,8 @@ std::string small_database() {
                 reported(trial, 1, 2, accuracy), event::Requeued{trial, 1, "lost"},
                 started(trial, 2), reported(trial, 2, 3, accuracy), complete(trial, accuracy)});
   }
-  one.append({event::Accounted{60, 120}, event::StudyState{"DONE", "1cpu-h", 99}});
+  one.append({event::Refit{"gp", 1, 30, {0.1, 3}, 98}, event::Accounted{60, 120},
+              event::StudyState{"DONE", "1cpu-h", 99}});
   one.ledger.reset();
   std::ostringstream bytes;
   bytes << std::ifstream(one.path, std::ios::binary).rdbuf();

@@ -32,6 +32,8 @@ std::vector<Event> one_of_each() {
           reported(0, 2, 2, 0.75),
           complete(0, 0.75, 2),
           event::Told{1, "PRUNED", "", "asha", Measured{{0.25}, 1, 5e8, true}, 30},
+          event::Refit{"gp", 1, 2, {0.5, -3}, 30.5},
+          event::Refit{"gp", 2, 2, {}, 31},
           failed(2, Cause::kTooLarge)};
 }
 
@@ -63,6 +65,27 @@ TEST(Ledger, KeepsEveryNumberExactly) {
   const auto outcome = std::get<Measured>(std::get<event::Told>(events[1]).outcome);
   EXPECT_TRUE(std::isnan(outcome.values.at(0)));
   EXPECT_TRUE(std::signbit(outcome.work));
+}
+
+TEST(Ledger, KeepsEveryNumberOfARefitExactly) {
+  OneStudy one;
+  constexpr std::uint64_t kLargest = std::numeric_limits<std::uint64_t>::max();
+  const event::Refit refit{
+      "gp", kLargest, kLargest, {0.1, 1.0 / 3, 3.0, 5e-324, kNaN, kInfinity, -kInfinity, -0.0}, 9};
+  one.append({refit});
+  const auto events = one.events();
+  const auto& read = std::get<event::Refit>(events.at(0));
+  EXPECT_EQ(describe(events.at(0)), describe(Event(refit)));
+  EXPECT_EQ(read.parameters.at(1), 1.0 / 3);
+  EXPECT_TRUE(std::signbit(read.parameters.back()));
+}
+
+TEST(Ledger, TheFirstRefitOfAVersionOfAModelStays) {
+  OneStudy one;
+  const event::Refit first{"gp", 1, 10, {0.5}, 1}, of_another{"tpe", 1, 10, {0.5}, 1};
+  one.append({first, of_another, event::Refit{"gp", 1, 12, {0.7}, 2}});
+  const std::vector<Event> kept = {first, of_another};
+  EXPECT_EQ(describe(one.events()), describe(kept));
 }
 
 TEST(Ledger, KeepsTheTypeOfEveryParameter) {

@@ -31,7 +31,8 @@ struct TwoStudies : OneStudy {
   TwoStudies() {
     append({asked(0), started(0, 1), reported(0, 1, 1, 0.5), event::Requeued{0, 1, "lost"},
             started(0, 2), reported(0, 2, 2, 0.75), complete(0, 0.75), asked(1),
-            event::Accounted{60, 120}, event::StudyState{"STOPPED", "1cpu-h", 99}});
+            event::Refit{"gp", 1, 1, {0.1, 3}, 9}, event::Accounted{60, 120},
+            event::StudyState{"STOPPED", "1cpu-h", 99}});
     const StudyId other = must(ledger->create_study(study_named("other")));
     must(ledger->append(other, std::vector<Event>{asked(0), asked(1), asked(2)}));
     ledger.reset();

@@ -42,6 +42,10 @@ struct Describe {
   std::string operator()(const event::Requeued& e) const {
     return fmt::format("requeued {} {} '{}'", e.trial, e.attempt, e.reason);
   }
+  std::string operator()(const event::Refit& e) const {
+    return fmt::format("refit {} {} {} [{}] at {}", e.model, e.version, e.observations,
+                       fmt::join(e.parameters, ","), e.at_s);
+  }
   std::string operator()(const event::Accounted& e) const {
     return fmt::format("accounted {} {}", e.wall_s, e.device_s);
   }
