@@ -38,6 +38,7 @@ constexpr std::array kSites = {
     FaultSite{"master.start", "a master begins", kCode},
     FaultSite{"master.settle", "settled.json is about to be written", kCode},
     FaultSite{"master.study", "the study is about to be opened or created", kCode},
+    FaultSite{"master.refit", "a model of the search was fitted; nothing knows of it yet", kCode},
     FaultSite{"master.answer", "answers and orders are about to leave", kCode},
     FaultSite{"master.answered", "they have left; nobody at the screen knows", kCode},
     FaultSite{"message.send", "a message leaves a process", kMessage},

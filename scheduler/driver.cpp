@@ -32,7 +32,8 @@ constexpr std::string_view kTooLong = "max_trial_duration";
 Driver::Driver(DriverParts parts)
     : parts_(std::move(parts)),
       consumption_(parts_.budget),
-      book_(parts_.config.space, parts_.config.objectives) {
+      book_(parts_.config.space, parts_.config.objectives),
+      refitter_(parts_.searcher, parts_.refits, [&pool = parts_.pool] { pool.wake(); }) {
   consumption_.trials.reset();
 }
 

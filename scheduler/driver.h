@@ -6,11 +6,13 @@
 // they are durable.
 //
 // It sees the world only through its parts (ledger, pool, clock): the same code runs a study
-// on processes and in a test's virtual time. Not thread-safe.
+// on processes and in a test's virtual time. Not thread-safe. Its destructor waits for a fit of the
+// searcher's model that is going on, however long that takes.
 
 #include <filesystem>
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -24,6 +26,7 @@
 #include "scheduler/observer.h"
 #include "scheduler/pool.h"
 #include "scheduler/pruner.h"
+#include "scheduler/refitter.h"
 #include "scheduler/target.h"
 #include "search/searcher.h"
 
@@ -46,6 +49,9 @@ struct DriverParts {
   std::optional<Target> target = {};
   std::filesystem::path folder = {};  // of the study's artefacts
   std::vector<Genome> initial = {};   // proposed first, as trials 0, 1, ...
+  // Virtual time needs kAtOnce. Of the others one worker needs kBeforeAsks, for its search to be a
+  // function of the study alone; several have more of kMeanwhile.
+  Refits refits = Refits::kAtOnce;
   bool retry_failed = false;
   std::optional<double> counted_until_s = {};  // wall time before this is in the ledger; empty: now
   // Somebody asked for a stop by other means than a signal. Looked at once a second.
@@ -83,6 +89,7 @@ class Driver {
   Result<void> go_on_with_waiting(std::vector<Slot>& slots);
   Result<void> promote(std::vector<Slot>& slots);
   Result<bool> ask_round(std::vector<Slot>& slots);
+  Result<void> refit();
   std::vector<Trial> propose(int count);
   std::string proposer_of(const Trial& trial) const;
   Result<void> consider(const Trial& trial, std::vector<Slot>& slots);
@@ -107,6 +114,7 @@ class Driver {
   Result<void> apply(const Event& event);
   void inform(const event::Reported& reported);  // the pruner and the target
   void inform(const event::Told& told);          // the searcher and the pruner
+  void inform(const event::Refit& refit);        // the searcher
   Result<void> account();
   Result<void> commit();  // on a full disk keeps the batch for the next call
 
@@ -122,10 +130,12 @@ class Driver {
   DriverParts parts_;
   Budget consumption_;  // the limits that running trials use up: all but their number
   Book book_;
-  std::map<TrialId, int> full_length_;       // epochs of the recipe of each running trial
-  std::map<TrialId, double> last_report_s_;  // or start, of each running trial
-  double disk_back_off_s_ = 0;               // grows while checkpoints cannot be written
-  std::map<TrialId, double> not_before_s_;   // of each trial that keeps being lost
+  Refitter refitter_;
+  std::shared_ptr<Refit::Prepared> prepared_;  // of the refit that is being recorded
+  std::map<TrialId, int> full_length_;         // epochs of the recipe of each running trial
+  std::map<TrialId, double> last_report_s_;    // or start, of each running trial
+  double disk_back_off_s_ = 0;                 // grows while checkpoints cannot be written
+  std::map<TrialId, double> not_before_s_;     // of each trial that keeps being lost
   double began_s_ = 0;
   double committed_s_ = 0;
   Spent before_;  // wall and device time of earlier masters

@@ -3,12 +3,17 @@
 //
 // A trial that keeps being lost waits before its next attempt, and the worker that would take
 // it waits with it: if others overtook it, the order of events would depend on time.
+//
+// The searcher's slow work is taken right before an ask, where with one worker no other event can
+// come between; with several, who do not wait for it, in every turn.
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <limits>
+#include <utility>
 
+#include "core/fault.h"
 #include "core/hash.h"
 #include "core/rng.h"
 #include "scheduler/driver.h"
@@ -62,6 +67,7 @@ Result<void> Driver::fill_free_workers() {
     return {};
   }
   if (is_paused_) return {};
+  if (parts_.refits == Refits::kMeanwhile) DETOL_TRY(refit());
   std::vector<Slot> slots = parts_.pool.free();
   std::ranges::reverse(slots);  // taken from the back
   DETOL_TRY(go_on_with_waiting(slots));
@@ -99,10 +105,26 @@ Result<void> Driver::promote(std::vector<Slot>& slots) {
 Result<bool> Driver::ask_round(std::vector<Slot>& slots) {
   const int count = std::min(static_cast<int>(slots.size()), trials_left());
   if (count <= 0) return false;
+  DETOL_TRY(refit());
+  if (refitter_.holds_asks()) return false;
   const std::vector<Trial> trials = propose(count);
-  exhausted_ = trials.empty() && book_.running() == 0;
+  exhausted_ = trials.empty() && book_.running() == 0 && !refitter_.is_at_work();
   for (const Trial& trial : trials) DETOL_TRY(consider(trial, slots));
   return !trials.empty();
+}
+
+// Records and absorbs what the searcher's models have learned, and begins what is due.
+Result<void> Driver::refit() {
+  while (std::optional<Refit> refit = refitter_.next()) {
+    fault_or_throw("master.refit");
+    prepared_ = std::move(refit->prepared);
+    DETOL_TRY(record(event::Refit{.model = std::move(refit->model),
+                                  .version = refit->version,
+                                  .observations = refit->observations,
+                                  .parameters = std::move(refit->parameters),
+                                  .at_s = parts_.clock.wall_s()}));
+  }
+  return {};
 }
 
 std::vector<Trial> Driver::propose(int count) {

@@ -24,8 +24,11 @@ Result<void> Driver::replay(std::span<const Event> events) {
 // The book, the pruner, the target and the searcher see events in the ledger's order.
 Result<void> Driver::apply(const Event& event) {
   DETOL_TRY(book_.apply(event));
+  if (const auto* asked = std::get_if<event::Asked>(&event))
+    parts_.searcher.expect(book_.find(asked->trial)->trial);
   if (const auto* reported = std::get_if<event::Reported>(&event)) inform(*reported);
   if (const auto* told = std::get_if<event::Told>(&event)) inform(*told);
+  if (const auto* refit = std::get_if<event::Refit>(&event)) inform(*refit);
   if (const auto* requeued = std::get_if<event::Requeued>(&event))
     parts_.pruner.withdraw(requeued->trial);
   return {};
@@ -42,8 +45,18 @@ void Driver::inform(const event::Reported& reported) {
 
 void Driver::inform(const event::Told& told) {
   parts_.searcher.tell(book_.find(told.trial)->trial, told.outcome);
+  refitter_.hear_news();
   const bool is_paused = told.state == "PRUNED" && told.reason == parts_.config.pruner.name;
   if (!is_paused) parts_.pruner.withdraw(told.trial);
+}
+
+// A ledger keeps all of it but what was prepared.
+void Driver::inform(const event::Refit& refit) {
+  parts_.searcher.absorb({.model = refit.model,
+                          .version = refit.version,
+                          .observations = refit.observations,
+                          .parameters = refit.parameters,
+                          .prepared = std::exchange(prepared_, nullptr)});
 }
 
 Result<void> Driver::record(Event event) {

@@ -37,10 +37,7 @@ struct Parts {
 
 Result<Parts> make_parts(const StudyConfig& config, const Seams& seams) {
   Parts parts;
-  DETOL_ASSIGN(parts.searcher, make_searcher(config.algorithm.name, config.space,
-                                             {.seed = config.seed,
-                                              .objectives = config.objectives,
-                                              .options = config.algorithm.options}));
+  DETOL_ASSIGN(parts.searcher, seams.make_searcher(config));
   DETOL_ASSIGN(parts.pruner,
                make_pruner(config.pruner.name, {.direction = config.objectives.front().direction,
                                                 .max_epochs = config.max_epochs,
@@ -269,6 +266,7 @@ Result<void> run_master(const RunOptions& options, const std::filesystem::path& 
        .target = options.target,
        .folder = artefacts,
        .initial = parts.initial,
+       .refits = workers_of(options) == 1 ? Refits::kBeforeAsks : Refits::kMeanwhile,
        .retry_failed = options.retry_failed && !run.is_restart,
        .counted_until_s = counted_until_s,
        .is_stop_requested = [&] { return std::filesystem::exists(stop_request, ignored); }});

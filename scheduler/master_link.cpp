@@ -1,7 +1,5 @@
 #include "scheduler/master_link.h"
 
-#include <fcntl.h>
-#include <sys/eventfd.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -23,34 +21,23 @@ constexpr double kLeaveS = 5;     // for a training to end when the master sends
 constexpr double kLeaseS = 600;   // without a master
 constexpr double kTurnS = 0.5;    // the longest wait, and how finely steps are timed
 
-void wake(int fd) {
-  const std::uint64_t one = 1;
-  [[maybe_unused]] const auto written = ::write(fd, &one, sizeof one);
-}
-
 }  // namespace
 
 Result<std::unique_ptr<MasterLink>> MasterLink::open(const MasterAddress& address) {
   DETOL_ASSIGN(Socket socket, Socket::dealer(address.endpoint, address.keys));
-  const int wake_fd = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-  if (wake_fd < 0) return fail(ErrorCode::kInternal, "cannot make an event descriptor");
-  return std::unique_ptr<MasterLink>(new MasterLink(std::move(socket), address, wake_fd));
+  return std::unique_ptr<MasterLink>(new MasterLink(std::move(socket), address));
 }
 
-MasterLink::MasterLink(Socket socket, MasterAddress address, int wake_fd)
-    : address_(std::move(address)),
-      wake_fd_(wake_fd),
-      socket_(std::move(socket)),
-      thread_([this] { speak(); }) {}
+MasterLink::MasterLink(Socket socket, MasterAddress address)
+    : address_(std::move(address)), socket_(std::move(socket)), thread_([this] { speak(); }) {}
 
 MasterLink::~MasterLink() {
   {
     const std::lock_guard lock(mutex_);
     leaving_ = true;
   }
-  wake(wake_fd_);
+  socket_.wake();
   thread_.join();
-  ::close(wake_fd_);
 }
 
 std::optional<message::Welcome> MasterLink::join() {
@@ -63,7 +50,7 @@ void MasterLink::set_ready() {
   const std::lock_guard lock(mutex_);
   ready_ = true;
   ready_since_s_ = system_clock().now_s();
-  wake(wake_fd_);
+  socket_.wake();
 }
 
 std::optional<message::Train> MasterLink::next() {
@@ -91,16 +78,14 @@ void MasterLink::end(const Evaluation& evaluation, message::Ended::Trouble troub
 // REQUIRES: mutex_ is held.
 void MasterLink::post(Message message) {
   unanswered_ = std::move(message);
-  wake(wake_fd_);
+  socket_.wake();
 }
 
 void MasterLink::speak() {
   heard_s_ = stepped_s_ = system_clock().now_s();
-  wake(wake_fd_);  // to introduce itself at once
+  socket_.wake();  // to introduce itself at once
   for (;;) {
-    socket_.wait(wake_fd_, patience(kTurnS));
-    std::uint64_t woken = 0;
-    if (::read(wake_fd_, &woken, sizeof woken) > 0) repeated_s_ = -1e9;
+    if (socket_.wait(-1, patience(kTurnS))) repeated_s_ = -1e9;
     const std::lock_guard lock(mutex_);
     if (leaving_) return;
     const double now_s = system_clock().now_s();

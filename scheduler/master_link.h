@@ -50,7 +50,7 @@ class MasterLink {
   Control& control() { return control_; }
 
  private:
-  MasterLink(Socket socket, MasterAddress address, int wake_fd);
+  MasterLink(Socket socket, MasterAddress address);
 
   void speak();
   void hear(const Message& message);
@@ -62,7 +62,6 @@ class MasterLink {
   void post(Message message);  // to be sent, and again until it is answered
 
   const MasterAddress address_;
-  const int wake_fd_;  // wakes the speaking thread
   Control control_;
 
   std::mutex mutex_;  // of everything below that both threads touch

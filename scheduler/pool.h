@@ -72,6 +72,9 @@ class Pool {
   // Everything that happened since the last call; waits for the first, at most a second.
   virtual std::vector<PoolEvent> wait() = 0;
 
+  // Ends a wait() that goes on, or else the next. From any thread.
+  virtual void wake() {}
+
   // Device seconds held by live workers, from ready to their end, since the pool began; a
   // group of g ranks counts g times.
   virtual double held_s() = 0;

@@ -1,6 +1,8 @@
 #include "scheduler/socket.h"
 
 #include <fmt/format.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
 #include <zmq.h>
 
 #include <cstring>
@@ -97,6 +99,7 @@ struct Socket::Handles {
   void* context = zmq_ctx_new();
   void* socket = nullptr;
   bool is_router = false;
+  int wake_fd = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 
   Handles() = default;
   Handles(const Handles&) = delete;
@@ -104,6 +107,7 @@ struct Socket::Handles {
   ~Handles() {
     if (socket != nullptr) zmq_close(socket);
     zmq_ctx_term(context);
+    ::close(wake_fd);
   }
 };
 
@@ -128,6 +132,7 @@ Result<Socket> Socket::open(int type, const std::string& endpoint, const CurveKe
                 fmt::format("socket {}: {}", endpoint, zmq_strerror(zmq_errno())));
   };
   if (handles->socket == nullptr) return failure();
+  if (handles->wake_fd < 0) return fail(ErrorCode::kInternal, "cannot make an event descriptor");
   set(handles->socket, ZMQ_LINGER, 0);
   set(handles->socket, ZMQ_RECONNECT_IVL, 50);
   set(handles->socket, ZMQ_RECONNECT_IVL_MAX, 1000);
@@ -175,10 +180,18 @@ std::optional<Packet> Socket::receive() {
   }
 }
 
-void Socket::wait(int other_fd, double timeout_s) {
+bool Socket::wait(int other_fd, double timeout_s) {
   zmq_pollitem_t items[] = {{handles_->socket, 0, ZMQ_POLLIN, 0},
+                            {nullptr, handles_->wake_fd, ZMQ_POLLIN, 0},
                             {nullptr, other_fd, ZMQ_POLLIN, 0}};
-  zmq_poll(items, 2, static_cast<long>(timeout_s * 1000));
+  zmq_poll(items, 3, static_cast<long>(timeout_s * 1000));
+  std::uint64_t woken = 0;
+  return ::read(handles_->wake_fd, &woken, sizeof woken) > 0;
+}
+
+void Socket::wake() const {
+  const std::uint64_t one = 1;
+  [[maybe_unused]] const auto written = ::write(handles_->wake_fd, &one, sizeof one);
 }
 
 }  // namespace detol

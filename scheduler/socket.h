@@ -3,8 +3,8 @@
 // Socket: one ZeroMQ socket with its context, for messages of one frame. A router (master)
 // knows its peers by address; a dealer (worker) has one peer, connects whenever that peer
 // is there, and keeps what was sent until then. A checksum goes with every message: what was
-// damaged on its way is dropped, for its sender to repeat. Not thread-safe. ZeroMQ stays
-// behind this header.
+// damaged on its way is dropped, for its sender to repeat. Not thread-safe, but for wake(). ZeroMQ
+// stays behind this header.
 
 #include <memory>
 #include <optional>
@@ -49,8 +49,12 @@ class Socket {
   // damaged, or is larger than kMessageLimit, is dropped.
   std::optional<Packet> receive();
 
-  // Waits until there is something to receive, `other_fd` is readable, or the time is over.
-  void wait(int other_fd, double timeout_s);
+  // Waits until there is something to receive, `other_fd` is readable, somebody called wake(), or
+  // the time is over. True if somebody did.
+  bool wait(int other_fd, double timeout_s);
+
+  // Ends a wait() that goes on, or else the next. From any thread.
+  void wake() const;
 
  private:
   struct Handles;

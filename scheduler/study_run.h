@@ -22,6 +22,7 @@
 #include "core/result.h"
 #include "encodings/study_config.h"
 #include "scheduler/target.h"
+#include "search/searcher.h"
 #include "trainer/dataset.h"
 #include "trainer/evaluator.h"
 
@@ -54,11 +55,15 @@ struct RunOptions {
   LogOptions log;
 };
 
+// The searcher that a study names, as one knows it who has been told nothing.
+Result<std::unique_ptr<Searcher>> searcher_of(const StudyConfig& config);
+
 // What a program may replace in the roles: tests train by formula.
 struct Seams {
   std::function<Result<DatasetInfo>(const StudyConfig&)> inspect = inspect_study;
   std::function<Result<std::unique_ptr<Evaluator>>(const StudyConfig&, const TrainerOptions&)>
       make_evaluator = detol::make_evaluator;
+  std::function<Result<std::unique_ptr<Searcher>>(const StudyConfig&)> make_searcher = searcher_of;
 };
 
 // Runs or resumes a study to its end and returns the program's exit code; what went wrong

@@ -105,6 +105,8 @@ class WorkerPool final : public Pool {
     return std::exchange(events_, {});
   }
 
+  void wake() override { socket_.wake(); }
+
   double held_s() override { return crew_.held_s(); }
 
  private:

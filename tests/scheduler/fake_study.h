@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "scheduler/driver.h"
+#include "tests/search/fake_model.h"
 
 namespace detol::testing_support {
 
@@ -220,9 +221,7 @@ struct FakeStudy {
   // Everything up to the first trial.
   Result<void> replay() {
     config.max_epochs = epochs;
-    searcher = make_searcher(config.algorithm.name, config.space,
-                             {.seed = config.seed, .objectives = config.objectives, .options = {}})
-                   .value();
+    searcher = fresh_searcher();
     pruner = make_pruner(config.pruner.name, {.direction = config.objectives.front().direction,
                                               .max_epochs = epochs,
                                               .options = config.pruner.options})
@@ -241,10 +240,19 @@ struct FakeStudy {
         .target = target,
         .folder = "artefacts",
         .initial = initial,
+        .refits = refits,
         .retry_failed = retry_failed,
         .is_stop_requested = is_stop_requested,
     });
     return driver->replay(ledger.events(1).value());
+  }
+
+  std::unique_ptr<Searcher> fresh_searcher() const {
+    if (config.algorithm.name == kFakeModel.name)
+      return std::make_unique<FakeModel>(config.space, config.seed, "fake_model", fit_work);
+    return make_searcher(config.algorithm.name, config.space,
+                         {.seed = config.seed, .objectives = config.objectives, .options = {}})
+        .value();
   }
 
   tl::expected<Candidate, StudyConfig::Refused> decode(const Genome& genome) const {
@@ -275,6 +283,8 @@ struct FakeStudy {
   std::string budget = "6trials";
   std::optional<Target> target;
   std::vector<Genome> initial;
+  Refits refits = Refits::kAtOnce;
+  std::function<void()> fit_work = [] {};  // called by the jobs of "fake_model"
   bool retry_failed = false;
   std::function<bool(double)> refuses;
   std::function<int(double)> own_epochs;  // of a recipe that is shorter

@@ -18,6 +18,7 @@
 #include "core/clock.h"
 #include "core/file.h"
 #include "knowledge/query.h"
+#include "tests/search/fake_model.h"
 
 namespace detol::testing_support {
 namespace {
@@ -107,6 +108,12 @@ Seams formula_seams() {
       .make_evaluator = [](const StudyConfig&,
                            const TrainerOptions& options) -> Result<std::unique_ptr<Evaluator>> {
         return std::make_unique<Formula>(*options.group);
+      },
+      .make_searcher = [](const StudyConfig& config) -> Result<std::unique_ptr<Searcher>> {
+        const long fit_ms = env_number("DETOL_TEST_FIT_MS", -1);
+        if (fit_ms < 0) return searcher_of(config);
+        return std::make_unique<FakeModel>(config.space, config.seed, "fake_model",
+                                           [fit_ms] { pause_ms(fit_ms); });
       }};
 }
 
@@ -227,6 +234,19 @@ int WholeRun::reports() const {
   int count = 0;
   for (const Event& event : events()) count += std::holds_alternative<event::Reported>(event);
   return count;
+}
+
+std::string search_of(const std::vector<Event>& events) {
+  std::string text;
+  for (const Event& event : events) {
+    if (const auto* asked = std::get_if<event::Asked>(&event))
+      text += fmt::format("asked {} {}\n", asked->trial, to_text(asked->params.front().second));
+    if (const auto* told = std::get_if<event::Told>(&event))
+      text += fmt::format("told {} {}\n", told->trial, told->state);
+    if (const auto* refit = std::get_if<event::Refit>(&event))
+      text += fmt::format("refit {} {}\n", refit->version, refit->parameters.front());
+  }
+  return text;
 }
 
 std::string outcomes_of(const std::vector<Event>& events) {

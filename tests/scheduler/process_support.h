@@ -17,7 +17,8 @@
 namespace detol::testing_support {
 
 // Workers that do not train: an epoch lasts DETOL_TEST_EPOCH_MS (default 1); a trial whose id
-// is DETOL_TEST_CRASH aborts its worker in its second epoch.
+// is DETOL_TEST_CRASH aborts its worker in its second epoch. With DETOL_TEST_FIT_MS the searcher
+// has a model (tests/search/fake_model.h), and each of its fits lasts so long.
 Seams formula_seams();
 
 // A search on two workers in a folder of its own.
@@ -54,6 +55,9 @@ class WholeRun {
   pid_t pid_ = -1;
   std::optional<int> status_;
 };
+
+// Every trial and every refit in the order in which the searcher heard of them.
+std::string search_of(const std::vector<Event>& events);
 
 // Every trial's end, without what depends on time and attempts.
 std::string outcomes_of(const std::vector<Event>& events);

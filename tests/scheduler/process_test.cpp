@@ -18,6 +18,7 @@ namespace detol {
 namespace {
 
 using testing_support::outcomes_of;
+using testing_support::search_of;
 using testing_support::TempFolder;
 using testing_support::WholeRun;
 
@@ -26,6 +27,7 @@ class Process : public testing::Test {
   Process() {
     ::setenv("DETOL_TEST_EPOCH_MS", "30", 1);
     ::unsetenv("DETOL_TEST_CRASH");
+    ::unsetenv("DETOL_TEST_FIT_MS");
   }
   // Also after everything was killed: nobody is left.
   void expect_nobody_left() {
@@ -95,6 +97,45 @@ TEST_F(Process, AKilledMasterIsReplacedWhileItsWorkersTrainOn) {
   EXPECT_EQ(run.reports(), 40);
   for (const Event& event : run.events())
     EXPECT_FALSE(std::holds_alternative<event::Requeued>(event));
+}
+
+// Between the end of a fit and its record, and right after it.
+TEST_F(Process, AMasterThatIsKilledAroundAFitEndsWithTheSameSearch) {
+  ::setenv("DETOL_TEST_EPOCH_MS", "1", 1);
+  ::setenv("DETOL_TEST_FIT_MS", "1", 1);
+  std::string in_peace;
+  for (const char* fault : {"", "master.refit:1:kill", "ledger.committed:12:kill"}) {
+    TempFolder own;
+    WholeRun search(own.path());
+    search.options.workers = 1;
+    search.options.budget = "12trials";
+    ::setenv("DETOL_FAULT", fault, 1);
+    ::setenv("DETOL_FAULT_MARK", (own.path() / "mark").c_str(), 1);
+    search.start();
+    EXPECT_EQ(search.finish(), 0) << fault;
+    ::unsetenv("DETOL_FAULT");
+    const std::string story = search_of(search.events());
+    EXPECT_NE(story.find("refit 2 "), std::string::npos) << story;
+    if (in_peace.empty()) in_peace = story;
+    EXPECT_EQ(story, in_peace) << fault;
+    EXPECT_EQ(std::filesystem::exists(own.path() / "mark"), *fault != '\0');
+  }
+  ::unsetenv("DETOL_FAULT_MARK");
+}
+
+TEST_F(Process, AStopDuringALongFitIsRecordedAndDoesNotWaitForIt) {
+  ::setenv("DETOL_TEST_EPOCH_MS", "1", 1);
+  ::setenv("DETOL_TEST_FIT_MS", "600000", 1);
+  run.options.workers = 1;
+  run.start();
+  ASSERT_TRUE(WholeRun::wait_until([&] { return count("COMPLETE") >= 5; }));
+  ::kill(run.supervisor(), SIGTERM);
+  EXPECT_EQ(run.finish(), 75);
+  std::string state;
+  for (const Event& event : run.events()) {
+    if (const auto* changed = std::get_if<event::StudyState>(&event)) state = changed->state;
+  }
+  EXPECT_EQ(state, "STOPPED");
 }
 
 TEST_F(Process, AMasterThatDiesAgainAndAgainEndsTheRunWithADiagnosis) {

@@ -1,0 +1,88 @@
+#include "scheduler/refitter.h"
+
+#include <exception>
+#include <mutex>
+#include <thread>
+#include <utility>
+
+#include "core/log.h"
+
+namespace detol {
+namespace {
+
+Result<Refit> result_of(const RefitJob& job) {
+  try {
+    return job();
+  } catch (const std::exception& error) {  // there may be no memory for it
+    return fail(ErrorCode::kInternal, error.what());
+  }
+}
+
+}  // namespace
+
+// One job on a thread of its own.
+class Refitter::Thread {
+ public:
+  // Both outlive this. Throws std::system_error if there can be no more threads.
+  Thread(const RefitJob& job, const std::function<void()>& wake)
+      : thread_([this, &job, &wake] {
+          Result<Refit> result = result_of(job);
+          {
+            const std::lock_guard lock(mutex_);
+            result_ = std::move(result);
+          }
+          wake();
+        }) {}
+
+  std::optional<Result<Refit>> result() {
+    const std::lock_guard lock(mutex_);
+    return std::exchange(result_, std::nullopt);
+  }
+
+ private:
+  std::mutex mutex_;
+  std::optional<Result<Refit>> result_;
+  std::jthread thread_;  // last: it ends first
+};
+
+Refitter::Refitter(Searcher& searcher, Refits refits, std::function<void()> wake)
+    : searcher_(searcher), refits_(refits), wake_(std::move(wake)) {}
+
+Refitter::~Refitter() = default;
+
+std::optional<Refit> Refitter::next() {
+  if (!job_) job_ = searcher_.background();
+  if (!job_ || has_failed_) return std::nullopt;
+  if (!is_at_work()) begin();
+  std::optional<Result<Refit>> result = ended();
+  if (!result) return std::nullopt;
+  has_failed_ = !*result;
+  if (has_failed_) {
+    log_warning("a model of the search was not fitted: {}; the search goes on with the one before",
+                result->error().message);
+    return std::nullopt;
+  }
+  job_.reset();
+  return **std::move(result);
+}
+
+void Refitter::begin() {
+  if (refits_ == Refits::kAtOnce) {
+    at_once_ = result_of(*job_);
+    return;
+  }
+  try {
+    thread_ = std::make_unique<Thread>(*job_, wake_);
+  } catch (const std::exception& error) {
+    at_once_ = fail(ErrorCode::kInternal, error.what());
+  }
+}
+
+std::optional<Result<Refit>> Refitter::ended() {
+  if (!is_at_work()) return std::exchange(at_once_, std::nullopt);
+  std::optional<Result<Refit>> result = thread_->result();
+  if (result) thread_.reset();
+  return result;
+}
+
+}  // namespace detol
