@@ -286,7 +286,7 @@ TEST_P(KilledAnywhere, EndsWithTheSameTrialsAndNumbers) {
 INSTANTIATE_TEST_SUITE_P(Pruners, KilledAnywhere,
                          testing::Values(Setting{"none"}, Setting{"median"}, Setting{"asha"}));
 INSTANTIATE_TEST_SUITE_P(Models, KilledAnywhere,
-                         testing::Values(Setting{"none", "fake_model"},
+                         testing::Values(Setting{"none", "gp"}, Setting{"none", "fake_model"},
                                          Setting{"asha", "fake_model"},
                                          Setting{"none", "fake_model", Refits::kBeforeAsks}));
 
