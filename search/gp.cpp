@@ -16,7 +16,8 @@
 //
 // A failed trial teaches where trials fail (gp_proposal.h), and nothing about values.
 //
-// Price: O(n^2) per tell and ask.
+// Price: O(n^2) per tell and ask, up to the few thousand observations that the processes hold
+// (gp_model.h).
 
 #include <cmath>
 #include <map>
@@ -37,6 +38,8 @@ namespace {
 constexpr std::string_view kName = "gp";
 constexpr std::size_t kCandidates = 1000;  // everywhere, whose posterior is kept up to date
 constexpr std::size_t kFewest = 3;         // observations of a fit
+constexpr std::size_t kMostBeliefs = 64;
+constexpr double kBeliefWork = 3e8;  // multiply-adds to believe all of them
 
 struct Knobs {
   std::size_t startup;
@@ -100,8 +103,9 @@ class Gp final : public Searcher {
   }
 
   void expect(const Trial& trial) override {
-    if (places_.contains(trial.id)) return;
-    pending_.try_emplace(trial.id, trial.genome);
+    if (places_.contains(trial.id) || pending_.contains(trial.id)) return;
+    taken_.insert(space_.identity(trial.genome));
+    pending_.emplace(trial.id, features_->of(trial.genome));
   }
 
   std::optional<RefitJob> background() override {
@@ -110,16 +114,15 @@ class Gp final : public Searcher {
     if (is_job_out_ || !is_refit_due()) return std::nullopt;
     is_job_out_ = true;
     return [features = features_, observed = model_.observed(), fits = model_.fits(),
-            candidates = model_.candidates(), version = version_ + 1, era = era_,
+            candidates = candidate_points_, version = version_ + 1, era = era_,
             rng = rng_for_refit()] {
-      const std::size_t n = observed.points.size();
-      const std::vector<OutputFit> after = refit(*features, observed, fits, rng);
+      const ModelFit after = refit(*features, observed, fits, rng);
       auto prepared = std::make_shared<PreparedProcesses>();
-      prepared->processes = processes_of(*features, observed, n, after, candidates);
+      prepared->processes = processes_of(*features, observed, after, candidates);
       prepared->era = era;
       return Refit{.model = std::string(kName),
                    .version = version,
-                   .observations = n,
+                   .observations = after.observations,
                    .parameters = to_numbers(after),
                    .prepared = std::move(prepared)};
     };
@@ -130,9 +133,7 @@ class Gp final : public Searcher {
     refits_itself_ = is_job_out_ = false;
     version_ = refit.version;
     refit_ = refit;
-    refit_.prepared = nullptr;
-    catch_up();
-    use(refit);
+    is_refit_used_ = false;
   }
 
  private:
@@ -169,11 +170,13 @@ class Gp final : public Searcher {
     observations_.clear();
     learned_ = 0;
     ++era_;
+    is_refit_used_ = false;
     if (refits_itself_) version_ = 0;
   }
 
   void catch_up() {
     while (learned_ < told_.size()) learn(told_[learned_++]);
+    if (!refits_itself_ && !is_refit_used_) use_refit();
   }
 
   void learn(const Told& told) {
@@ -181,21 +184,24 @@ class Gp final : public Searcher {
     if (told.outcomes.empty()) return;
     genomes_.push_back(told.genome);
     model_.append(told.point, told.outcomes);
-    if (!refits_itself_) {
-      if (model_.size() == refit_.observations) use(refit_);
-    } else if (is_refit_due()) {
-      model_.use(refit(*features_, model_.observed(), model_.fits(), rng_for_refit()),
-                 model_.size());
+    if (refits_itself_ && is_refit_due()) {
+      model_.use(refit(*features_, model_.observed(), model_.fits(), rng_for_refit()));
       ++version_;
     }
   }
 
-  void use(const Refit& refit) {
-    if (refit.observations > model_.size() || refit.observations == 0) return;
-    auto* prepared = dynamic_cast<PreparedProcesses*>(refit.prepared.get());
+  // Of the last refit from outside, once there are the observations that it was made of.
+  void use_refit() {
+    const std::size_t n = refit_.observations;
+    if (n == 0 || n > model_.size()) return;
+    is_refit_used_ = true;
+    auto* prepared = dynamic_cast<PreparedProcesses*>(refit_.prepared.get());
     const bool is_usable = prepared != nullptr && prepared->era == era_;
-    model_.use(fits_from(refit.parameters, *features_), refit.observations,
-               is_usable ? std::move(prepared->processes) : std::vector<LazyGp>());
+    auto fit = fit_from(refit_.parameters, *features_, objectives_.size(), n);
+    if (fit)
+      model_.use(*std::move(fit),
+                 is_usable ? std::move(prepared->processes) : std::vector<LazyGp>());
+    refit_.prepared = nullptr;
   }
 
   bool is_refit_due() {
@@ -204,26 +210,35 @@ class Gp final : public Searcher {
     if (before == 0) return true;
     if (n < before + 2) return false;
     if (static_cast<double>(n) >= knobs_.growth * static_cast<double>(before)) return true;
+    if (n >= before + GpModel::kMostAppended / 2) return true;
     return n >= before + 3 && model_.surprise() > knobs_.surprise;
   }
 
   Genome propose_for(TrialId id) {
     if (model_.size() < knobs_.startup || model_.fitted_at() == 0)
       return space_.at(startup_points_.point(id));
-    std::vector<Point> pending;
-    std::unordered_set<std::uint64_t> taken = taken_;
-    for (const auto& [trial, genome] : pending_) {
-      pending.push_back(features_->of(genome));
-      taken.insert(space_.identity(genome));
-    }
-    model_.believe(pending);
+    model_.believe(believed());
     return propose({.space = space_,
                     .features = *features_,
                     .model = model_,
                     .genomes = genomes_,
                     .candidates = candidates_,
-                    .taken = taken},
+                    .taken = taken_},
                    rng_.split(id));
+  }
+
+  // The pending trials, or the latest of them if there are more than can be afforded: then at least
+  // half as many, so that not every new one drops the oldest and with it all that were believed
+  // after it.
+  std::vector<Pending> believed() const {
+    const double n = static_cast<double>(std::min(model_.size(), GpModel::kMostMembers));
+    const auto affordable = static_cast<std::size_t>(kBeliefWork / (n * (n + 2 * kCandidates)));
+    const std::size_t half = std::clamp<std::size_t>(affordable, 2, kMostBeliefs) / 2;
+    const std::size_t steps = pending_.size() <= 2 * half ? 0 : (pending_.size() - half - 1) / half;
+    std::vector<Pending> believed;
+    for (const auto& [trial, point] : pending_) believed.push_back({trial, &point});
+    believed.erase(believed.begin(), believed.begin() + static_cast<std::ptrdiff_t>(steps * half));
+    return believed;
   }
 
   const Space space_;
@@ -235,8 +250,8 @@ class Gp final : public Searcher {
 
   std::vector<Told> told_;  // in the order of the first tells
   std::unordered_map<TrialId, std::size_t> places_;
-  std::map<TrialId, Genome> pending_;        // in the order in which they are believed
-  std::unordered_set<std::uint64_t> taken_;  // identities of what was told
+  std::map<TrialId, Point> pending_;         // in the order in which they are believed
+  std::unordered_set<std::uint64_t> taken_;  // identities of what was told or expected
 
   // Learned from what was told.
   GpModel model_;
@@ -246,6 +261,7 @@ class Gp final : public Searcher {
   int era_ = 0;                            // how often everything was forgotten
   std::uint64_t version_ = 0;              // of the last refit
   Refit refit_;                            // the last one from outside
+  bool is_refit_used_ = false;             // so that prepared processes are no longer there
   bool refits_itself_ = true;
   bool is_job_out_ = false;
 

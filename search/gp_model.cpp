@@ -12,16 +12,22 @@ namespace {
 
 constexpr std::size_t kMostFitted = 1500;  // observations that a fit looks at
 
-std::vector<double> transformed(const OutcomeTransform& transform, std::span<const double> raw) {
-  std::vector<double> y;
-  for (double outcome : raw) y.push_back(transform(outcome));
-  return y;
+std::vector<std::size_t> all(std::size_t count) {
+  std::vector<std::size_t> numbers(count);
+  std::iota(numbers.begin(), numbers.end(), std::size_t{0});
+  return numbers;
+}
+
+Points points_of(const Features& features, const Points& points,
+                 std::span<const std::size_t> chosen) {
+  Points some = features.none();
+  for (std::size_t i : chosen) some.push_back(points[i]);
+  return some;
 }
 
 // All of them, or the best third of what is affordable and others drawn at random.
 std::vector<std::size_t> chosen_for_fit(std::span<const double> outcomes, Rng rng) {
-  std::vector<std::size_t> order(outcomes.size());
-  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::vector<std::size_t> order = all(outcomes.size());
   if (order.size() <= kMostFitted) return order;
   std::ranges::stable_sort(order, {}, [&](std::size_t i) { return outcomes[i]; });
   rng.shuffle(std::span(order).subspan(kMostFitted / 3));
@@ -30,64 +36,111 @@ std::vector<std::size_t> chosen_for_fit(std::span<const double> outcomes, Rng rn
   return order;
 }
 
+// All of them, or half of what is affordable the best (of each output in turn), a quarter the
+// latest, and others drawn at random.
+std::vector<std::size_t> chosen_members(const Observed& observed, Rng rng) {
+  const std::size_t n = observed.size(), most = GpModel::kMostMembers;
+  std::vector<std::size_t> order = all(n);
+  if (n <= most) return order;
+  std::vector<bool> is_chosen(n, false);
+  std::size_t count = 0;
+  const auto choose = [&](std::span<const std::size_t> ranked, std::size_t until) {
+    for (std::size_t i : ranked) {
+      if (count >= until) return;
+      if (!is_chosen[i]) is_chosen[i] = true, ++count;
+    }
+  };
+  const std::size_t outputs = observed.outcomes.size();
+  for (std::size_t output = 0; output < outputs; ++output) {
+    std::ranges::stable_sort(order, {},
+                             [&](std::size_t i) { return observed.outcomes[output][i]; });
+    choose(order, most / 2 * (output + 1) / outputs);
+  }
+  std::ranges::sort(order, std::greater<>());
+  choose(order, most / 4 * 3);
+  rng.shuffle(std::span(order));
+  choose(order, most);
+  std::vector<std::size_t> members;
+  for (std::size_t i = 0; i < n; ++i) {
+    if (is_chosen[i]) members.push_back(i);
+  }
+  return members;
+}
+
 OutputFit refit_output(const Features& features, const Points& points,
                        std::span<const double> outcomes, const OutputFit& before, Rng rng) {
   OutputFit after{.kernel = {}, .transform = OutcomeTransform::fitted(outcomes)};
-  Points chosen = features.none();
+  const std::vector<std::size_t> chosen = chosen_for_fit(outcomes, rng);
   std::vector<double> y;
-  for (std::size_t i : chosen_for_fit(outcomes, rng)) {
-    chosen.push_back(points[i]);
-    y.push_back(after.transform(outcomes[i]));
-  }
-  after.kernel = fit(features, chosen, y, before.kernel).parameters;
+  for (std::size_t i : chosen) y.push_back(after.transform(outcomes[i]));
+  after.kernel = fit(features, points_of(features, points, chosen), y, before.kernel).parameters;
   return after;
+}
+
+std::vector<double> transformed(const OutcomeTransform& transform, std::span<const double> outcomes,
+                                std::span<const std::size_t> chosen) {
+  std::vector<double> y;
+  for (std::size_t i : chosen) y.push_back(transform(outcomes[i]));
+  return y;
 }
 
 }  // namespace
 
-std::vector<OutputFit> refit(const Features& features, const Observed& observed,
-                             std::span<const OutputFit> before, Rng rng) {
-  std::vector<OutputFit> fits;
+ModelFit refit(const Features& features, const Observed& observed,
+               std::span<const OutputFit> before, Rng rng) {
+  ModelFit fit{.outputs = {},
+               .observations = observed.size(),
+               .members = chosen_members(observed, rng.split(before.size()))};
   for (std::size_t i = 0; i < before.size(); ++i)
-    fits.push_back(
+    fit.outputs.push_back(
         refit_output(features, observed.points, observed.outcomes[i], before[i], rng.split(i)));
-  return fits;
+  return fit;
 }
 
 std::vector<LazyGp> processes_of(const Features& features, const Observed& observed,
-                                 std::size_t observations, std::span<const OutputFit> fits,
-                                 const Points& candidates) {
-  Points points = observed.points;
-  points.truncate(observations);
+                                 const ModelFit& fit, const Points& candidates) {
+  const Points points = points_of(features, observed.points, fit.members);
   std::vector<LazyGp> processes;
-  for (std::size_t i = 0; i < fits.size(); ++i) {
-    const auto outcomes = std::span(observed.outcomes[i]).first(observations);
-    processes.emplace_back(features, fits[i].kernel, points,
-                           transformed(fits[i].transform, outcomes));
+  for (std::size_t i = 0; i < fit.outputs.size(); ++i) {
+    const OutputFit& output = fit.outputs[i];
+    processes.emplace_back(features, output.kernel, points,
+                           transformed(output.transform, observed.outcomes[i], fit.members));
     processes.back().attach(candidates);
   }
   return processes;
 }
 
-std::vector<double> to_numbers(std::span<const OutputFit> fits) {
+std::vector<double> to_numbers(const ModelFit& fit) {
   std::vector<double> numbers;
-  for (const OutputFit& fit : fits) {
-    for (double number : fit.transform.to_numbers()) numbers.push_back(number);
-    for (double number : to_numbers(fit.kernel)) numbers.push_back(number);
+  for (const OutputFit& output : fit.outputs) {
+    for (double number : output.transform.to_numbers()) numbers.push_back(number);
+    for (double number : to_numbers(output.kernel)) numbers.push_back(number);
+  }
+  if (fit.members.size() < fit.observations) {
+    for (std::size_t member : fit.members) numbers.push_back(static_cast<double>(member));
   }
   return numbers;
 }
 
-std::vector<OutputFit> fits_from(std::span<const double> numbers, const Features& features) {
+std::optional<ModelFit> fit_from(std::span<const double> numbers, const Features& features,
+                                 std::size_t outputs, std::size_t observations) {
+  const std::size_t of_transform = OutcomeTransform::kNumbers;
   const std::size_t of_kernel = to_numbers(default_parameters(features)).size();
-  std::vector<OutputFit> fits;
-  for (std::size_t at = 0; at < numbers.size(); at += OutcomeTransform::kNumbers + of_kernel) {
-    fits.push_back({.kernel = from_numbers(
-                        numbers.subspan(at + OutcomeTransform::kNumbers, of_kernel), features),
-                    .transform = OutcomeTransform::from_numbers(
-                        numbers.subspan(at, OutcomeTransform::kNumbers))});
+  if (numbers.size() < outputs * (of_transform + of_kernel)) return std::nullopt;
+  ModelFit fit{.outputs = {}, .observations = observations, .members = {}};
+  for (std::size_t i = 0; i < outputs; ++i) {
+    fit.outputs.push_back(
+        {.kernel = from_numbers(numbers.subspan(of_transform, of_kernel), features),
+         .transform = OutcomeTransform::from_numbers(numbers.first(of_transform))});
+    numbers = numbers.subspan(of_transform + of_kernel);
   }
-  return fits;
+  for (double member : numbers) {
+    const double least = fit.members.empty() ? 0 : static_cast<double>(fit.members.back()) + 1;
+    if (!(member >= least && member < static_cast<double>(observations))) return std::nullopt;
+    fit.members.push_back(static_cast<std::size_t>(member));
+  }
+  if (numbers.empty()) fit.members = all(observations);
+  return fit;
 }
 
 GpModel::GpModel(std::shared_ptr<const Features> features, std::size_t outputs, Points candidates)
@@ -95,64 +148,109 @@ GpModel::GpModel(std::shared_ptr<const Features> features, std::size_t outputs, 
       candidates_(std::move(candidates)),
       observed_{features_->none(), {}} {
   observed_.outcomes.resize(outputs);
-  fits_.assign(outputs, {.kernel = default_parameters(*features_), .transform = {}});
-  processes_ = processes_of(*features_, observed_, 0, fits_, candidates_);
+  fit_.outputs.assign(outputs, {.kernel = default_parameters(*features_), .transform = {}});
 }
 
 void GpModel::append(const Point& x, std::span<const double> outcomes) {
-  drop_beliefs();
   observed_.points.push_back(x);
-  for (std::size_t i = 0; i < outcomes.size(); ++i) {
-    observed_.outcomes[i].push_back(outcomes[i]);
-    processes_[i].append(x, fits_[i].transform(outcomes[i]));
-  }
+  for (std::size_t i = 0; i < outcomes.size(); ++i) observed_.outcomes[i].push_back(outcomes[i]);
 }
 
 void GpModel::correct(std::size_t observation, std::span<const double> outcomes) {
-  drop_beliefs();
-  for (std::size_t i = 0; i < outcomes.size(); ++i) {
+  for (std::size_t i = 0; i < outcomes.size(); ++i)
     observed_.outcomes[i][observation] = outcomes[i];
-    processes_[i].replace(observation, fits_[i].transform(outcomes[i]));
-  }
-}
-
-void GpModel::use(std::vector<OutputFit> fits, std::size_t observations,
-                  std::vector<LazyGp> processes) {
-  assert(fits.size() == fits_.size() && observations <= size());
-  fits_ = std::move(fits);
-  fitted_at_ = observations;
-  processes_ = processes.empty()
-                   ? processes_of(*features_, observed_, observations, fits_, candidates_)
-                   : std::move(processes);
-  for (std::size_t i = 0; i < fits_.size(); ++i) {
-    const std::vector<double> y = transformed(fits_[i].transform, observed_.outcomes[i]);
-    processes_[i].replace_all(std::span(y).first(observations));
-    for (std::size_t j = observations; j < size(); ++j)
-      processes_[i].append(observed_.points[j], y[j]);
-  }
-}
-
-void GpModel::believe(std::span<const Point> pending) {
+  const auto member = std::ranges::lower_bound(members_, observation);
+  if (processes_.empty() || member == members_.end() || *member != observation) return;
   drop_beliefs();
-  for (LazyGp& process : processes_) {
-    for (const Point& x : pending) process.append(x, process.predict(x).mean);
+  surprise_.reset();
+  for (std::size_t i = 0; i < outcomes.size(); ++i)
+    processes_[i].replace(static_cast<std::size_t>(member - members_.begin()),
+                          fit_.outputs[i].transform(outcomes[i]));
+}
+
+void GpModel::use(ModelFit fit, std::vector<LazyGp> processes) {
+  assert(fit.outputs.size() == fit_.outputs.size() && fit.observations <= size());
+  fit_ = std::move(fit);
+  members_ = fit_.members;
+  beliefs_.clear();
+  surprise_.reset();
+  processes_ = std::move(processes);
+  for (std::size_t i = 0; i < processes_.size(); ++i)
+    processes_[i].replace_all(
+        transformed(fit_.outputs[i].transform, observed_.outcomes[i], members_));
+}
+
+void GpModel::catch_up() {
+  if (processes_.empty()) processes_ = processes_of(*features_, observed_, fit_, candidates_);
+  const std::size_t begun = fit_.members.size();
+  const std::size_t next = fit_.observations + (members_.size() - begun);
+  const std::size_t last = std::min(size(), fit_.observations + kMostAppended);
+  if (next >= last) return;
+  drop_beliefs();
+  surprise_.reset();
+  for (std::size_t j = next; j < last; ++j) {
+    for (std::size_t i = 0; i < processes_.size(); ++i)
+      processes_[i].append(observed_.points[j],
+                           fit_.outputs[i].transform(observed_.outcomes[i][j]));
+    members_.push_back(j);
   }
+}
+
+void GpModel::believe(std::span<const Pending> pending) {
+  catch_up();
+  const auto differ = std::ranges::mismatch(beliefs_, pending, {}, {}, &Pending::key);
+  drop_beliefs(static_cast<std::size_t>(differ.in1 - beliefs_.begin()));
+  for (const Pending& each : pending.subspan(beliefs_.size())) {
+    for (LazyGp& process : processes_) process.believe(*each.point);
+    beliefs_.push_back(each.key);
+  }
+}
+
+LazyGp GpModel::near(std::size_t output, const Point& x, std::size_t count) const {
+  const LazyGp& process = processes_[output];
+  const std::size_t rows = process.rows();
+  std::vector<std::size_t> left_out;
+  for (std::size_t j = 0; j < size(); ++j) {
+    if (!std::ranges::binary_search(members_, j)) left_out.push_back(j);
+  }
+  std::vector<double> alike(rows), with_others(size());
+  process.kernel().row(x, process.points(), alike);
+  process.kernel().row(x, observed_.points, with_others);
+  for (std::size_t j : left_out) alike.push_back(with_others[j]);
+  std::vector<std::size_t> order = all(alike.size());
+  count = std::min(count, order.size());
+  std::ranges::partial_sort(order, order.begin() + static_cast<std::ptrdiff_t>(count), {},
+                            [&](std::size_t i) { return -alike[i]; });
+  Points points = features_->none();
+  std::vector<double> y;
+  for (std::size_t i : std::span(order).first(count)) {
+    const std::size_t other = i < rows ? 0 : left_out[i - rows];
+    points.push_back(i < rows ? process.points()[i] : observed_.points[other]);
+    y.push_back(i < rows ? process.outcomes()[i]
+                         : fit_.outputs[output].transform(observed_.outcomes[output][other]));
+  }
+  return LazyGp(*features_, process.kernel().parameters(), points, y);
 }
 
 double GpModel::surprise() {
+  catch_up();
+  if (surprise_) return *surprise_;
   drop_beliefs();
   double sum = 0, count = 0;
   for (const LazyGp& process : processes_) {
-    for (double innovation : process.innovations(fitted_at_)) {
+    for (double innovation : process.innovations(fit_.members.size())) {
       sum += innovation * innovation;
       ++count;
     }
   }
-  return count == 0 ? 1 : sum / count;
+  surprise_ = count == 0 ? 1 : sum / count;
+  return *surprise_;
 }
 
-void GpModel::drop_beliefs() {
-  for (LazyGp& process : processes_) process.truncate(size());
+void GpModel::drop_beliefs(std::size_t left) {
+  if (beliefs_.size() <= left) return;
+  beliefs_.resize(left);
+  for (LazyGp& process : processes_) process.truncate(members_.size() + left);
 }
 
 }  // namespace detol

@@ -5,8 +5,7 @@
 //
 // so that nearly all work is in products of large blocks, and the zeros cost nothing. (Eigen's
 // solve() for the identity takes three times the operations.)
-#include <Eigen/Dense>
-
+#include "surrogate/eigen_impl.h"
 #include "surrogate/inverse_impl.h"
 
 namespace detol {

@@ -3,7 +3,7 @@
 #include <cassert>
 #include <cmath>
 
-#include <Eigen/Core>
+#include "surrogate/eigen_impl.h"
 
 namespace detol {
 namespace {

@@ -53,9 +53,31 @@ void LazyGp::append(const Point& x, double y) {
 }
 
 bool LazyGp::append_row(const Point& x, double y) {
+  if (!append_to_factor(x)) return false;
+  append_outcome(x, y);
+  return true;
+}
+
+void LazyGp::believe(const Point& x) {
+  if (!append_to_factor(x)) {
+    std::vector<double> k(rows());
+    kernel_.row(x, points_, k);
+    const std::size_t row = most_alike(k);
+    entries_.push_back({.row = row, .y = y_[row], .is_merged = true});
+    return;
+  }
+  const std::span<const double> v = factor_.row(rows()).first(rows());
+  const double m = mean();
+  append_outcome(x, m + dot(v, z_) - m * dot(v, o_));
+}
+
+bool LazyGp::append_to_factor(const Point& x) {
   std::vector<double> k(rows());
   kernel_.row(x, points_, k);
-  if (!factor_.append(k, noisy_variance())) return false;
+  return factor_.append(k, noisy_variance());
+}
+
+void LazyGp::append_outcome(const Point& x, double y) {
   z_.push_back(factor_.solve_last(z_, y));
   o_.push_back(factor_.solve_last(o_, 1));
   y_.push_back(y);
@@ -67,7 +89,6 @@ bool LazyGp::append_row(const Point& x, double y) {
     kernel_.row(x, candidates_, with_candidates);
     pool_->append(factor_, with_candidates, z_.back(), o_.back());
   }
-  return true;
 }
 
 void LazyGp::truncate(std::size_t observations) {

@@ -51,6 +51,8 @@ class LazyGp {
   std::span<const double> outcomes() const { return y_; }  // of the rows
 
   void append(const Point& x, double y);
+  void believe(
+      const Point& x);  // appends x with the posterior mean for its outcome; no row if a copy
   void truncate(std::size_t observations);          // drops the last
   void replace(std::size_t observation, double y);  // corrects an outcome; O(n^2)
   void replace_all(std::span<const double> y);      // of all observations; O(n^2)
@@ -98,6 +100,8 @@ class LazyGp {
 
   double noisy_variance() const { return kernel_.variance() + kernel_.parameters().noise; }
   bool append_row(const Point& x, double y);
+  bool append_to_factor(const Point& x);
+  void append_outcome(const Point& x, double y);  // after append_to_factor()
   std::size_t most_alike(std::span<const double> k) const;
   double outcome_of(std::size_t row) const;  // the mean of its observations
   void outcomes_changed();

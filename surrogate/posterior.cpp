@@ -4,8 +4,7 @@
 #include <limits>
 #include <numbers>
 
-#include <Eigen/Cholesky>
-
+#include "surrogate/eigen_impl.h"
 #include "surrogate/inverse_impl.h"
 #include "surrogate/posterior_impl.h"
 

@@ -1,0 +1,138 @@
+// Searcher `gp` with many observations and many pending trials: what is bounded, and that a replay
+// ends where the original was.
+
+#include <set>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "search/gp_model.h"
+#include "search/searcher.h"
+
+namespace detol {
+namespace {
+
+Space square() {
+  return SpaceBuilder().add_float("x", 0, 1).add_float("y", 0, 1).build().value();
+}
+
+double value_of(const Genome& genome) {
+  const double x = genome.number("x") - 0.3, y = genome.number("y") - 0.8;
+  return x * x + y * y + 0.1 * x * y;
+}
+
+std::unique_ptr<Searcher> make(const Space& space, std::string_view startup = "8") {
+  return make_searcher("gp", space,
+                       {.seed = 3,
+                        .objectives = {minimize("loss")},
+                        .options = {{"startup", std::string(startup)}}})
+      .value();
+}
+
+void tell(Searcher& searcher, const Trial& trial) {
+  searcher.tell(trial, Measured{.values = {value_of(trial.genome)}});
+}
+
+std::vector<Trial> strangers(const Space& space, TrialId first, int count) {
+  std::vector<Trial> trials;
+  for (int i = 0; i < count; ++i) {
+    const TrialId id = first + static_cast<TrialId>(i);
+    Rng rng = Rng(11).split(id);
+    trials.push_back({id, space.sample(rng)});
+  }
+  return trials;
+}
+
+// A model that was told so many, with a fit that chose its members.
+struct Told {
+  std::shared_ptr<const Features> features = std::make_shared<const Features>(square());
+  GpModel model{features, 1, features->none()};
+
+  explicit Told(int count) {
+    for (const Trial& trial : strangers(square(), 0, count))
+      model.append(features->of(trial.genome), std::vector<double>{value_of(trial.genome)});
+  }
+
+  ModelFit fit_of_every_third() const {
+    ModelFit fit{.outputs = model.fits(), .observations = model.size(), .members = {}};
+    for (std::size_t i = 0; i < model.size(); i += 3) fit.members.push_back(i);
+    return fit;
+  }
+};
+
+TEST(GpModel, ItsProcessesAreBoundedHoweverLateARefitIs) {
+  Told told(400);
+  told.model.use(told.fit_of_every_third());
+  const std::size_t members = told.fit_of_every_third().members.size();
+  for (const Trial& trial : strangers(square(), 400, 3000))
+    told.model.append(told.features->of(trial.genome), std::vector<double>{0.5});
+  told.model.believe({});
+  EXPECT_EQ(told.model.output(0).observations(), members + GpModel::kMostAppended);
+}
+
+TEST(GpModel, AFitWithMembersSurvivesTheLedger) {
+  const Told told(40);
+  const ModelFit fit = told.fit_of_every_third();
+  const auto back = fit_from(to_numbers(fit), *told.features, 1, 40);
+  ASSERT_TRUE(back);
+  EXPECT_EQ(back->members, fit.members);
+  EXPECT_EQ(to_numbers(*back), to_numbers(fit));
+  EXPECT_FALSE(fit_from(to_numbers(fit), *told.features, 1, 39));  // member 39 is beyond
+}
+
+TEST(GpModel, AModelOfOneNeighbourhoodKnowsWhatTheProcessesLeaveOut) {
+  Told told(60);
+  told.model.use(told.fit_of_every_third());
+  told.model.believe({});
+  const LazyGp near = told.model.near(0, told.model.observed().points[1], 1);
+  EXPECT_EQ(near.points()[0].numbers, told.model.observed().points[1].numbers);
+}
+
+TEST(GpModel, BelievesTheSameWhicheverCameFirst) {
+  Told told(30);
+  told.model.use(told.fit_of_every_third());
+  const std::vector<Trial> trials = strangers(square(), 30, 6);
+  std::vector<Point> points;
+  for (const Trial& trial : trials) points.push_back(told.features->of(trial.genome));
+  std::vector<Pending> pending;
+  for (std::size_t i = 0; i < points.size(); ++i) pending.push_back({i, &points[i]});
+  told.model.believe(pending);
+  const Prediction once = told.model.output(0).predict(points[5]);
+  told.model.believe(std::span(pending).subspan(2));
+  told.model.believe(std::span(pending).first(3));
+  told.model.believe(pending);
+  const Prediction again = told.model.output(0).predict(points[5]);
+  EXPECT_EQ(again.mean, once.mean);
+  EXPECT_EQ(again.variance, once.variance);
+}
+
+TEST(GpScale, AReplayOfThreeThousandTrialsAndARefitProposesTheSame) {
+  const Space space = square();
+  const auto live = make(space), replayed = make(space);
+  const std::vector<Trial> before = strangers(space, 0, 3000), after = strangers(space, 3000, 20);
+  for (const Trial& trial : before) tell(*live, trial);
+  Refit refit = (*live->background())();
+  EXPECT_LE(refit.parameters.size(), GpModel::kMostMembers + 20);
+  live->absorb(refit);
+  const Trial pending = live->ask(3020, 1)[0];
+  for (const Trial& trial : after) tell(*live, trial);
+
+  refit.prepared = nullptr;
+  for (const Trial& trial : before) tell(*replayed, trial);
+  replayed->absorb(refit);
+  replayed->expect(pending);
+  for (const Trial& trial : after) tell(*replayed, trial);
+  EXPECT_EQ(live->ask(3021, 1)[0].genome, replayed->ask(3021, 1)[0].genome);
+}
+
+TEST(GpScale, TwoHundredPendingTrialsAreAllDifferent) {
+  const Space space = square();
+  const auto searcher = make(space);
+  for (const Trial& trial : strangers(space, 0, 12)) tell(*searcher, trial);
+  std::set<std::uint64_t> identities;
+  for (const Trial& trial : searcher->ask(12, 200)) identities.insert(space.identity(trial.genome));
+  EXPECT_EQ(identities.size(), 200u);
+}
+
+}  // namespace
+}  // namespace detol
