@@ -47,6 +47,18 @@ void scale_by_categories(const std::vector<double>& penalties, const Point& x, c
   }
 }
 
+// The graphs' kernel of x and the first n points.
+std::vector<double> graph_row(const Point& x, const Points& points, int depth, std::size_t n) {
+  std::vector<double> same(n);
+  if (points.graph_index() != nullptr) {
+    points.graph_index()->kernels(*x.graph, depth, same);
+  } else {
+    for (std::size_t i = 0; i < n; ++i)
+      same[i] = graph_kernel(*x.graph, *points.graphs()[i], depth);
+  }
+  return same;
+}
+
 }  // namespace
 
 KernelParameters default_parameters(const Features& features) {
@@ -110,10 +122,10 @@ void Kernel::row(const Point& x, const Points& points, std::span<double> out) co
     row *= parameters_.numbers;
     return;
   }
+  const std::vector<double> same = graph_row(x, points, parameters_.depth, out.size());
   for (std::size_t i = 0; i < out.size(); ++i) {
-    const double same = graph_kernel(*x.graph, *points.graphs()[i], parameters_.depth);
-    out[i] =
-        parameters_.numbers * out[i] + parameters_.graphs * same + parameters_.both * out[i] * same;
+    out[i] = parameters_.numbers * out[i] + parameters_.graphs * same[i] +
+             parameters_.both * out[i] * same[i];
   }
 }
 
@@ -129,10 +141,9 @@ std::vector<double> Kernel::gradient(const Point& x, const Points& points,
   if (parameters_.graphs == 0 && parameters_.both == 0) {
     slope *= parameters_.numbers;
   } else {
-    for (std::size_t i = 0; i < n; ++i) {
-      const double same = graph_kernel(*x.graph, *points.graphs()[i], parameters_.depth);
-      slope[index(i)] *= parameters_.numbers + parameters_.both * same;
-    }
+    const std::vector<double> same = graph_row(x, points, parameters_.depth, n);
+    for (std::size_t i = 0; i < n; ++i)
+      slope[index(i)] *= parameters_.numbers + parameters_.both * same[i];
   }
   std::vector<double> gradient;
   for (std::size_t column = 0; column < scales_.size(); ++column) {

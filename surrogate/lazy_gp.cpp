@@ -18,19 +18,22 @@ double dot(std::span<const double> a, std::span<const double> b) {
 LazyGp::LazyGp(const Features& features, KernelParameters parameters)
     : kernel_(features, std::move(parameters)),
       points_(features.none()),
-      candidates_(features.none()) {}
+      candidates_(features.none()) {
+  points_.index_graphs();
+}
 
 LazyGp::LazyGp(const Features& features, KernelParameters parameters, const Points& points,
                std::span<const double> y)
     : LazyGp(features, std::move(parameters)) {
-  std::vector<double> matrix = kernel_.gram(points);
+  for (std::size_t i = 0; i < points.size(); ++i) points_.push_back(points[i]);
+  std::vector<double> matrix = kernel_.gram(points_);
   const std::size_t n = points.size();
   for (std::size_t i = 0; i < n; ++i) matrix[i * n + i] += kernel_.parameters().noise;
   if (!factor_.factorise(matrix, n)) {
+    points_.truncate(0);
     for (std::size_t i = 0; i < n; ++i) append(points[i], y[i]);
     return;
   }
-  points_ = points;
   for (std::size_t i = 0; i < n; ++i) entries_.push_back({.row = i, .y = y[i]});
   y_.assign(y.begin(), y.end());
   o_.assign(n, 1);
@@ -167,9 +170,11 @@ Prediction LazyGp::predict(const Point& x) const {
 
 std::vector<Prediction> LazyGp::predict(const Points& points) const {
   const std::size_t count = points.size();
-  std::vector<double> v(rows() * count);
-  for (std::size_t i = 0; i < rows(); ++i)
-    kernel_.row(points_[i], points, std::span(v).subspan(i * count, count));
+  std::vector<double> v(rows() * count), k(rows());
+  for (std::size_t j = 0; j < count; ++j) {
+    kernel_.row(points[j], points_, k);
+    for (std::size_t i = 0; i < rows(); ++i) v[i * count + j] = k[i];
+  }
   factor_.solve(v, count);
   const double m = mean();
   std::vector<Prediction> predictions(count, {.mean = m, .variance = kernel_.variance()});
@@ -221,6 +226,7 @@ double LazyGp::log_likelihood() const {
 
 void LazyGp::attach(Points candidates) {
   candidates_ = std::move(candidates);
+  candidates_.index_graphs();
   pool_.emplace(candidates_.size());
   const std::size_t m = candidates_.size();
   std::vector<double> k(rows() * m);

@@ -10,6 +10,7 @@ void Points::push_back(const Point& point) {
   for (std::size_t i = 0; i < categories_.size(); ++i)
     categories_[i].push_back(point.categories[i]);
   graphs_.push_back(point.graph);
+  if (index_ && point.graph) index_->push_back(*point.graph);
   ++size_;
 }
 
@@ -17,8 +18,17 @@ void Points::truncate(std::size_t size) {
   assert(size <= size_);
   for (auto& column : numbers_) column.resize(size);
   for (auto& column : categories_) column.resize(size);
+  while (index_ && index_->size() > size) index_->pop_back(*graphs_[index_->size() - 1]);
   graphs_.resize(size);
   size_ = size;
+}
+
+void Points::index_graphs() {
+  if (index_) return;
+  index_.emplace();
+  for (const auto& graph : graphs_) {
+    if (graph) index_->push_back(*graph);
+  }
 }
 
 Point Points::operator[](std::size_t i) const {

@@ -43,6 +43,29 @@ TEST(Kernel, IsItsVarianceOfAPointWithItself) {
   }
 }
 
+TEST(Kernel, HasTheSameRowsAgainstIndexedGraphs) {
+  const Space space = space_with_graphs();
+  const Features features(space);
+  Rng rng(3);
+  const Points points = random_points(space, features, 30, rng);
+  Points indexed = random_points(space, features, 5, rng);
+  indexed.index_graphs();
+  indexed.truncate(0);
+  for (std::size_t i = 0; i < points.size(); ++i) indexed.push_back(points[i]);
+  indexed.push_back(features.of(space.sample(rng)));
+  indexed.truncate(points.size());
+  for (int depth = 0; depth < GraphFeatures::kLevels; ++depth) {
+    KernelParameters parameters = random_parameters(features, rng);
+    parameters.depth = depth;
+    const Kernel kernel(features, parameters);
+    const Point x = features.of(space.sample(rng));
+    std::vector<double> row(20), fast(20);
+    kernel.row(x, points, row);
+    kernel.row(x, indexed, fast);
+    EXPECT_EQ(row, fast) << "depth " << depth;
+  }
+}
+
 // By the columns of numbers, at one point.
 void expect_gradient_of_differences(const Space& space) {
   const Features features(space);
