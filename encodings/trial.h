@@ -17,7 +17,9 @@ using TrialId = std::uint64_t;
 struct Trial {
   TrialId id = 0;
   Genome genome;
-  std::string proposer = {};  // the member of a portfolio that proposed it; empty: the searcher
+  // Who proposed it: a member of a portfolio, and after a blank what the member says of it ("gp
+  // region"). Empty: the searcher.
+  std::string proposer = {};
 };
 
 enum class Direction { kMinimize, kMaximize };

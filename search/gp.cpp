@@ -26,6 +26,7 @@
 #include "core/hash.h"
 #include "core/options.h"
 #include "core/rng.h"
+#include "search/gp_arms.h"
 #include "search/gp_model.h"
 #include "search/gp_proposal.h"
 #include "search/outcome_value.h"
@@ -45,9 +46,11 @@ struct Knobs {
   std::size_t startup;
   double growth;    // of the observations, after which a refit is due
   double surprise;  // mean square of the innovations, likewise
+  double region;    // share of the proposals that are made in the trust region
 };
 
 struct Told {
+  std::string proposer;
   Genome genome;
   Point point;
   std::vector<double> outcomes;  // smaller is better; empty: failed
@@ -83,7 +86,7 @@ class Gp final : public Searcher {
     std::vector<Trial> trials;
     for (int i = 0; i < count; ++i) {
       const TrialId id = first_id + static_cast<TrialId>(i);
-      trials.push_back({id, propose_for(id)});
+      trials.push_back(propose_for(id));
       expect(trials.back());
     }
     return trials;
@@ -92,7 +95,8 @@ class Gp final : public Searcher {
   void tell(const Trial& trial, const Outcome& outcome) override {
     pending_.erase(trial.id);
     taken_.insert(space_.identity(trial.genome));
-    Told told{.genome = trial.genome,
+    Told told{.proposer = trial.proposer,
+              .genome = trial.genome,
               .point = features_->of(trial.genome),
               .outcomes = outcomes_of(outcome)};
     const auto [at, is_new] = places_.try_emplace(trial.id, told_.size());
@@ -214,17 +218,30 @@ class Gp final : public Searcher {
     return n >= before + 3 && model_.surprise() > knobs_.surprise;
   }
 
-  Genome propose_for(TrialId id) {
+  Trial propose_for(TrialId id) {
     if (model_.size() < knobs_.startup || model_.fitted_at() == 0)
-      return space_.at(startup_points_.point(id));
+      return {id, space_.at(startup_points_.point(id)), std::string(kName)};
     model_.believe(believed());
-    return propose({.space = space_,
-                    .features = *features_,
-                    .model = model_,
-                    .genomes = genomes_,
-                    .candidates = candidates_,
-                    .taken = taken_},
-                   rng_.split(id));
+    const GpArms arms = arms_of_told();
+    const Rng rng = rng_.split(id);
+    const bool in_region = rng.split(hash64("arm")).uniform() < arms.share_of_region();
+    Genome genome = propose({.space = space_,
+                             .features = *features_,
+                             .model = model_,
+                             .genomes = genomes_,
+                             .candidates = candidates_,
+                             .taken = taken_,
+                             .side = in_region ? arms.side() : 0},
+                            rng);
+    return {id, std::move(genome), std::string(in_region ? kRegionArm : kGlobalArm)};
+  }
+
+  GpArms arms_of_told() const {
+    GpArms arms(std::max<std::size_t>(1, space_.size()), knobs_.region);
+    for (const Told& told : told_) {
+      if (!told.outcomes.empty()) arms.tell(told.proposer, told.outcomes.front());
+    }
+    return arms;
   }
 
   // The pending trials, or the latest of them if there are more than can be afforded: then at least
@@ -276,10 +293,13 @@ Result<std::unique_ptr<Searcher>> make_gp(const Space& space, const SearcherSett
   const std::int64_t startup = options.whole("startup", 8, 1, 1'000'000);
   const double growth = options.real("growth", 1.15, 1, 100);
   const double surprise = options.real("surprise", 6, 1, 1e9);
+  const double region = options.real("region", 0.5, 0, 1);
   DETOL_TRY(options.done());
-  return std::make_unique<Gp>(
-      space, settings,
-      Knobs{.startup = static_cast<std::size_t>(startup), .growth = growth, .surprise = surprise});
+  return std::make_unique<Gp>(space, settings,
+                              Knobs{.startup = static_cast<std::size_t>(startup),
+                                    .growth = growth,
+                                    .surprise = surprise,
+                                    .region = region});
 }
 
 }  // namespace detol

@@ -4,14 +4,18 @@
 #include <cmath>
 #include <numeric>
 
+#include "core/hash.h"
 #include "surrogate/acquisition.h"
 #include "surrogate/maximise.h"
+#include "surrogate/pathwise.h"
 
 namespace detol {
 namespace {
 
 constexpr std::size_t kIncumbents = 5;
 constexpr std::size_t kStarts = 5;
+constexpr double kRedrawn = 20;        // choices of a candidate of the region, on average at most
+constexpr std::size_t kSampled = 300;  // candidates of a Thompson sample
 
 struct Scored {
   Genome genome;
@@ -27,8 +31,18 @@ class Proposal {
   }
 
   Genome operator()() {
-    std::vector<Scored> scored = score_candidates();
-    for (Scored& local : score(local_candidates())) scored.push_back(std::move(local));
+    if (in_.side == 0) {
+      std::vector<Scored> scored = score_candidates();
+      for (Scored& local : score(local_candidates())) scored.push_back(std::move(local));
+      return best_after_climbing(std::move(scored));
+    }
+    set_region();
+    if (rng_.chance(0.5)) return lowest_of_a_sample(region_candidates());
+    return best_after_climbing(score(region_candidates()));
+  }
+
+ private:
+  Genome best_after_climbing(std::vector<Scored> scored) {
     std::ranges::stable_sort(scored, std::greater<>(), &Scored::value);
     std::vector<Scored> starts = distinct(scored);
     for (std::size_t i = 0; i < std::min(kStarts, starts.size()); ++i) {
@@ -41,7 +55,17 @@ class Proposal {
     return fresh_draw();
   }
 
- private:
+  // By Thompson sampling: where one function that the posterior allows is lowest.
+  Genome lowest_of_a_sample(std::vector<Genome> genomes) {
+    std::erase_if(genomes, [&](const Genome& genome) { return is_taken(genome); });
+    if (genomes.empty()) return fresh_draw();
+    if (genomes.size() > kSampled) genomes.resize(kSampled);
+    Points points = in_.features.none();
+    for (const Genome& genome : genomes) points.push_back(in_.features.of(genome));
+    const std::vector<double> values = sample_at(process_, points, rng_.split(hash64("sample")));
+    return genomes[static_cast<std::size_t>(std::ranges::min_element(values) - values.begin())];
+  }
+
   bool is_taken(const Genome& genome) const {
     return in_.taken.contains(in_.space.identity(genome));
   }
@@ -100,6 +124,64 @@ class Proposal {
                               [&](std::size_t i) { return outcomes[i]; });
     order.resize(count);
     return order;
+  }
+
+  // The box around the best: as wide by each number as its length scale says, with the region's
+  // side as the geometric mean.
+  void set_region() {
+    centre_ = incumbents().front();
+    const Genome& centre = in_.genomes[centre_];
+    low_.assign(in_.space.size(), 0);
+    high_.assign(in_.space.size(), 1);
+    const std::vector<double> lengths =
+        in_.features.by_domain(process_.kernel().parameters().lengths);
+    double mean = 0, count = 0;
+    for (double length : lengths) {
+      if (length > 0) mean += std::log(length), ++count;
+    }
+    mean = std::exp(mean / std::max(1.0, count));
+    for (std::size_t i = 0; i < lengths.size(); ++i) {
+      if (!(lengths[i] > 0) || !centre.is_active(i)) continue;
+      const double u = in_.space.domains()[i].position_of(centre.codes()[i]);
+      const double half = in_.side / 2 * lengths[i] / mean;
+      low_[i] = std::clamp(u - half, 0.0, 1 - 1e-9);
+      high_[i] = std::clamp(u + half, low_[i] + 1e-9, 1.0);
+    }
+  }
+
+  // The best with some of its choices drawn anew, numbers within the region.
+  std::vector<Genome> region_candidates() {
+    const std::size_t n = in_.model.size();
+    const std::size_t count = std::clamp<std::size_t>(40'000'000 / (n * n + 1), 100, 500);
+    const Genome& centre = in_.genomes[centre_];
+    const std::vector<std::size_t> open = open_choices(centre);
+    if (open.empty()) return {centre};
+    const double share = std::min(1.0, kRedrawn / static_cast<double>(open.size()));
+    std::vector<Genome> genomes;
+    for (std::size_t k = 0; k < count; ++k) {
+      std::vector<double> codes(centre.codes().begin(), centre.codes().end());
+      const std::size_t sure = open[rng_.below(open.size())];
+      for (std::size_t i : open) {
+        const Domain& domain = in_.space.domains()[i];
+        const bool is_number = low_[i] > 0 || high_[i] < 1;
+        const double chance = is_number ? share : std::min(0.5, in_.side) * share;
+        if (i != sure && !rng_.chance(chance)) continue;
+        codes[i] = is_number ? domain.code_at(rng_.uniform(low_[i], high_[i]))
+                             : in_.space.other_code(i, codes[i], rng_);
+      }
+      genomes.push_back(in_.space.repair(std::move(codes), rng_));
+    }
+    return genomes;
+  }
+
+  // Those that count and can take another value.
+  std::vector<std::size_t> open_choices(const Genome& genome) const {
+    const std::vector<bool> counts = in_.space.expressed(genome);
+    std::vector<std::size_t> open;
+    for (std::size_t i = 0; i < counts.size(); ++i) {
+      if (counts[i] && in_.space.domains()[i].cardinality() > 1) open.push_back(i);
+    }
+    return open;
   }
 
   std::vector<Genome> local_candidates() {
@@ -179,8 +261,8 @@ class Proposal {
     Box box;
     for (std::size_t i : domains) {
       x.push_back(in_.space.domains()[i].position_of(start.genome.codes()[i]));
-      box.low.push_back(0);
-      box.high.push_back(1);
+      box.low.push_back(low_.empty() ? 0 : std::min(low_[i], x.back()));
+      box.high.push_back(high_.empty() ? 1 : std::max(high_[i], x.back()));
     }
     const auto acquired = [&](std::span<const double> u, std::span<double> gradient) {
       const Genome genome = moved(start.genome, domains, u);
@@ -243,6 +325,8 @@ class Proposal {
   const LazyGp& process_;
   Rng rng_;
   double best_ = 0;
+  std::size_t centre_ = 0;          // of the trust region: an observation
+  std::vector<double> low_, high_;  // of the trust region, by domain; empty: there is none
 };
 
 }  // namespace

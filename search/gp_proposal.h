@@ -22,6 +22,7 @@ struct ProposalInput {
   std::span<const Genome> genomes;                 // of the model's observations, in their order
   std::span<const Genome> candidates;              // those attached to the model's processes
   const std::unordered_set<std::uint64_t>& taken;  // identities that were told or are pending
+  double side = 0;  // of the trust region around the best that it must lie in; 0: everywhere
 };
 
 Genome propose(const ProposalInput& input, Rng rng);

@@ -81,6 +81,11 @@ bool is_less(double a, double b) {
   return is_better(Direction::kMinimize, a, b);
 }
 
+// Of "gp region", which a member says of a trial: the member.
+std::string_view first_word(std::string_view proposer) {
+  return proposer.substr(0, proposer.find(' '));
+}
+
 class Portfolio final : public Searcher {
  public:
   Portfolio(Space space, const SearcherSettings& settings, std::vector<Member> members,
@@ -141,7 +146,9 @@ class Portfolio final : public Searcher {
     for (std::size_t i = 0; i < members_.size(); ++i) {
       const Member& member = members_[(first + i) % members_.size()];
       std::vector<Trial> trials = member.searcher->ask(id, 1);
-      for (Trial& trial : trials) trial.proposer = member.name;
+      for (Trial& trial : trials) {
+        if (first_word(trial.proposer) != member.name) trial.proposer = member.name;
+      }
       if (!trials.empty()) return trials;
     }
     return {};
@@ -214,7 +221,7 @@ class Portfolio final : public Searcher {
   }
 
   void record(const Trial& trial, const Outcome& outcome, Record& record) const {
-    const auto proposer = std::ranges::find(members_, trial.proposer, &Member::name);
+    const auto proposer = std::ranges::find(members_, first_word(trial.proposer), &Member::name);
     record.member = static_cast<std::size_t>(proposer - members_.begin());
     record.value = std::numeric_limits<double>::quiet_NaN();
     record.work = std::visit([](const auto& o) { return o.work; }, outcome);

@@ -66,6 +66,13 @@ Point Features::of(const Genome& genome) const {
   return point;
 }
 
+std::vector<double> Features::by_domain(std::span<const double> lengths) const {
+  std::vector<double> of_domain(space_.size(), 0);
+  for (const Number& number : numbers_)
+    of_domain[number.domain] = lengths[length_of_[number.column]];
+  return of_domain;
+}
+
 std::vector<double> Features::by_position(const Genome& genome,
                                           std::span<const double> by_column) const {
   std::vector<double> gradient(space_.size(), 0);

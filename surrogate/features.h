@@ -45,6 +45,9 @@ class Features {
   Point of(const Genome& genome) const;
   Points none() const { return {number_columns(), category_columns()}; }
 
+  // The length scale of each domain's position; 0 where it has none.
+  std::vector<double> by_domain(std::span<const double> lengths) const;
+
   // The gradient by the position of each domain in the unit cube (0 where it has none), of a
   // function whose gradient by the columns of numbers is `by_column` at this genome.
   std::vector<double> by_position(const Genome& genome, std::span<const double> by_column) const;

@@ -1,0 +1,45 @@
+#pragma once
+
+// The two arms of the searcher `gp`: `global` looks everywhere, `region` in a trust region around
+// the best, wider after successes and narrower after failures (TuRBO; Eriksson et al., 2019,
+// "Scalable Global Optimization via Local Bayesian Optimization", NeurIPS, arXiv 1910.01739). An
+// arm is drawn in proportion to how often its trials improved on the best of late. Value types.
+
+#include <cstddef>
+#include <limits>
+#include <string_view>
+
+namespace detol {
+
+// As proposers of trials, which the ledger keeps.
+inline constexpr std::string_view kGlobalArm = "gp global", kRegionArm = "gp region";
+
+class GpArms {
+ public:
+  // `share`: of the region before anything is known. REQUIRES: dimensions > 0.
+  GpArms(std::size_t dimensions, double share);
+
+  // Learns an outcome, smaller is better, of the trial of an arm or of a stranger.
+  void tell(std::string_view proposer, double outcome);
+
+  double share_of_region() const;  // of the next proposals
+
+  // The width of the region in the unit cube, for a choice of average length scale.
+  double side() const { return side_; }
+
+ private:
+  struct Credit {
+    double successes, trials;  // of late
+    double rate() const { return successes / trials; }
+  };
+  void tell_region(bool is_success);
+
+  double prior_;
+  Credit global_, region_;
+  int patience_;  // failures in a row after which the region is narrowed
+  double side_;
+  double best_ = std::numeric_limits<double>::infinity();
+  int in_success_ = 0, in_failure_ = 0;  // how long the region has been
+};
+
+}  // namespace detol
