@@ -26,6 +26,7 @@
 #include "core/hash.h"
 #include "core/options.h"
 #include "core/rng.h"
+#include "core/table.h"
 #include "search/gp_arms.h"
 #include "search/gp_model.h"
 #include "search/gp_proposal.h"
@@ -46,7 +47,8 @@ struct Knobs {
   std::size_t startup;
   double growth;    // of the observations, after which a refit is due
   double surprise;  // mean square of the innovations, likewise
-  double region;    // share of the proposals that are made in the trust region
+  GpAcquisition acquisition;
+  double region;  // share of the proposals that are made in the trust region
 };
 
 struct Told {
@@ -70,7 +72,7 @@ class Gp final : public Searcher {
         knobs_(knobs),
         startup_points_(space_.size(), settings.seed),
         features_(std::make_shared<const Features>(space_)),
-        model_(features_, objectives_.size(), features_->none()) {
+        model_(features_, outputs(), objectives_.size(), features_->none()) {
     const SobolPoints everywhere(space_.size(), rng_.split(hash64("candidates")).next());
     Points points = features_->none();
     for (std::size_t i = 0; i < kCandidates; ++i) {
@@ -143,7 +145,12 @@ class Gp final : public Searcher {
  private:
   Rng rng_for_refit() const { return rng_.split(hash64("refit")).split(version_ + 1); }
 
-  // One per objective; none if there is nothing to learn about values.
+  // The objectives, and where it matters the work.
+  std::size_t outputs() const {
+    return objectives_.size() + (knobs_.acquisition == GpAcquisition::kPerWork ? 1 : 0);
+  }
+
+  // One per output; none if there is nothing to learn about values.
   std::vector<double> outcomes_of(const Outcome& outcome) const {
     const auto* measured = std::get_if<Measured>(&outcome);
     if (measured == nullptr || measured->values.size() < objectives_.size()) return {};
@@ -153,6 +160,7 @@ class Gp final : public Searcher {
       if (value != value) return {};
       outcomes.push_back(objectives_[i].direction == Direction::kMinimize ? value : -value);
     }
+    if (outputs() > objectives_.size()) outcomes.push_back(std::log(std::max(1.0, measured->work)));
     return outcomes;
   }
 
@@ -169,7 +177,8 @@ class Gp final : public Searcher {
   }
 
   void forget() {
-    model_ = GpModel(features_, objectives_.size(), candidate_points_);
+    model_ = GpModel(features_, outputs(), objectives_.size(), candidate_points_);
+    failed_ = features_->none();
     genomes_.clear();
     observations_.clear();
     learned_ = 0;
@@ -185,7 +194,10 @@ class Gp final : public Searcher {
 
   void learn(const Told& told) {
     observations_.push_back(model_.size());
-    if (told.outcomes.empty()) return;
+    if (told.outcomes.empty()) {
+      failed_.push_back(told.point);
+      return;
+    }
     genomes_.push_back(told.genome);
     model_.append(told.point, told.outcomes);
     if (refits_itself_ && is_refit_due()) {
@@ -201,7 +213,7 @@ class Gp final : public Searcher {
     is_refit_used_ = true;
     auto* prepared = dynamic_cast<PreparedProcesses*>(refit_.prepared.get());
     const bool is_usable = prepared != nullptr && prepared->era == era_;
-    auto fit = fit_from(refit_.parameters, *features_, objectives_.size(), n);
+    auto fit = fit_from(refit_.parameters, *features_, outputs(), n);
     if (fit)
       model_.use(*std::move(fit),
                  is_usable ? std::move(prepared->processes) : std::vector<LazyGp>());
@@ -231,6 +243,8 @@ class Gp final : public Searcher {
                              .genomes = genomes_,
                              .candidates = candidates_,
                              .taken = taken_,
+                             .failed = failed_,
+                             .acquisition = knobs_.acquisition,
                              .side = in_region ? arms.side() : 0},
                             rng);
     return {id, std::move(genome), std::string(in_region ? kRegionArm : kGlobalArm)};
@@ -272,7 +286,8 @@ class Gp final : public Searcher {
 
   // Learned from what was told.
   GpModel model_;
-  std::vector<Genome> genomes_;            // of the model's observations
+  std::vector<Genome> genomes_;  // of the model's observations
+  Points failed_{0, 0};
   std::size_t learned_ = 0;                // trials
   std::vector<std::size_t> observations_;  // of each of them; the next one's if it has none
   int era_ = 0;                            // how often everything was forgotten
@@ -294,11 +309,19 @@ Result<std::unique_ptr<Searcher>> make_gp(const Space& space, const SearcherSett
   const double growth = options.real("growth", 1.15, 1, 100);
   const double surprise = options.real("surprise", 6, 1, 1e9);
   const double region = options.real("region", 0.5, 0, 1);
+  const std::vector<std::string> words = options.words("acquisition", "ei");
   DETOL_TRY(options.done());
+  const auto acquisition = words.size() == 1 ? acquisition_from(words.front()) : std::nullopt;
+  if (!acquisition) {
+    return fail(ErrorCode::kInput, "gp: acquisition is " +
+                                       in_quotes(words.empty() ? "" : words.front()) +
+                                       "; it must be ei, ei_per_work, ucb or thompson");
+  }
   return std::make_unique<Gp>(space, settings,
                               Knobs{.startup = static_cast<std::size_t>(startup),
                                     .growth = growth,
                                     .surprise = surprise,
+                                    .acquisition = *acquisition,
                                     .region = region});
 }
 

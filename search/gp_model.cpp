@@ -68,12 +68,13 @@ std::vector<std::size_t> chosen_members(const Observed& observed, Rng rng) {
 }
 
 OutputFit refit_output(const Features& features, const Points& points,
-                       std::span<const double> outcomes, const OutputFit& before, Rng rng) {
-  OutputFit after{.kernel = {}, .transform = OutcomeTransform::fitted(outcomes)};
+                       std::span<const double> outcomes, OutcomeTransform transform,
+                       const KernelParameters& before, Rng rng) {
+  OutputFit after{.kernel = {}, .transform = transform};
   const std::vector<std::size_t> chosen = chosen_for_fit(outcomes, rng);
   std::vector<double> y;
   for (std::size_t i : chosen) y.push_back(after.transform(outcomes[i]));
-  after.kernel = fit(features, points_of(features, points, chosen), y, before.kernel).parameters;
+  after.kernel = fit(features, points_of(features, points, chosen), y, before).parameters;
   return after;
 }
 
@@ -91,9 +92,13 @@ ModelFit refit(const Features& features, const Observed& observed,
   ModelFit fit{.outputs = {},
                .observations = observed.size(),
                .members = chosen_members(observed, rng.split(before.size()))};
-  for (std::size_t i = 0; i < before.size(); ++i)
-    fit.outputs.push_back(
-        refit_output(features, observed.points, observed.outcomes[i], before[i], rng.split(i)));
+  for (std::size_t i = 0; i < before.size(); ++i) {
+    const std::vector<double>& outcomes = observed.outcomes[i];
+    const auto transform =
+        i < observed.objectives ? OutcomeTransform::fitted(outcomes) : OutcomeTransform();
+    fit.outputs.push_back(refit_output(features, observed.points, outcomes, transform,
+                                       before[i].kernel, rng.split(i)));
+  }
   return fit;
 }
 
@@ -143,10 +148,11 @@ std::optional<ModelFit> fit_from(std::span<const double> numbers, const Features
   return fit;
 }
 
-GpModel::GpModel(std::shared_ptr<const Features> features, std::size_t outputs, Points candidates)
+GpModel::GpModel(std::shared_ptr<const Features> features, std::size_t outputs,
+                 std::size_t objectives, Points candidates)
     : features_(std::move(features)),
       candidates_(std::move(candidates)),
-      observed_{features_->none(), {}} {
+      observed_{features_->none(), {}, objectives} {
   observed_.outcomes.resize(outputs);
   fit_.outputs.assign(outputs, {.kernel = default_parameters(*features_), .transform = {}});
 }

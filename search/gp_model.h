@@ -42,6 +42,7 @@ struct ModelFit {
 struct Observed {
   Points points;
   std::vector<std::vector<double>> outcomes;  // per output; smaller is better
+  std::size_t objectives = 0;  // the outputs behind them are logarithms of work, not transformed
 
   std::size_t size() const { return points.size(); }
 };
@@ -73,7 +74,8 @@ class GpModel {
   static constexpr std::size_t kMostMembers = 2048;
   static constexpr std::size_t kMostAppended = 1024;  // after a refit; what comes then waits
 
-  GpModel(std::shared_ptr<const Features> features, std::size_t outputs, Points candidates);
+  GpModel(std::shared_ptr<const Features> features, std::size_t outputs, std::size_t objectives,
+          Points candidates);
 
   std::size_t size() const { return observed_.size(); }  // observations
   const Observed& observed() const { return observed_; }

@@ -14,8 +14,9 @@ namespace {
 
 constexpr std::size_t kIncumbents = 5;
 constexpr std::size_t kStarts = 5;
-constexpr double kRedrawn = 20;        // choices of a candidate of the region, on average at most
-constexpr std::size_t kSampled = 300;  // candidates of a Thompson sample
+constexpr std::size_t kPromising = 300;  // candidates whose chance to fail is looked at
+constexpr double kRedrawn = 20;          // choices of a candidate of the region, on average at most
+constexpr std::size_t kSampled = 300;    // candidates of a Thompson sample
 
 struct Scored {
   Genome genome;
@@ -25,34 +26,54 @@ struct Scored {
 class Proposal {
  public:
   Proposal(const ProposalInput& input, Rng rng)
-      : in_(input), process_(input.model.output(0)), rng_(rng) {
-    const std::vector<double> smoothed = process_.smoothed();
-    best_ = *std::ranges::min_element(smoothed);
-  }
+      : in_(input),
+        process_(input.model.output(0)),
+        criterion_(input.model, input.acquisition),
+        rng_(rng) {}
 
   Genome operator()() {
+    if (in_.acquisition == GpAcquisition::kThompson) return lowest_of_a_sample(somewhere());
     if (in_.side == 0) {
       std::vector<Scored> scored = score_candidates();
       for (Scored& local : score(local_candidates())) scored.push_back(std::move(local));
       return best_after_climbing(std::move(scored));
     }
     set_region();
-    if (rng_.chance(0.5)) return lowest_of_a_sample(region_candidates());
+    if (in_.model.observed().objectives == 1 && rng_.chance(0.5))
+      return lowest_of_a_sample(region_candidates());
     return best_after_climbing(score(region_candidates()));
   }
 
  private:
   Genome best_after_climbing(std::vector<Scored> scored) {
     std::ranges::stable_sort(scored, std::greater<>(), &Scored::value);
+    if (in_.failed.size() > 0) {
+      scored.resize(std::min(scored.size(), kPromising));
+      for (Scored& each : scored) each.value += log_feasible(each.genome);
+      std::ranges::stable_sort(scored, std::greater<>(), &Scored::value);
+    }
     std::vector<Scored> starts = distinct(scored);
     for (std::size_t i = 0; i < std::min(kStarts, starts.size()); ++i) {
       starts.push_back(climb(starts[i]));
+      starts.back().value += log_feasible(starts.back().genome);
     }
     std::ranges::stable_sort(starts, std::greater<>(), &Scored::value);
     for (const Scored& each : starts) {
       if (!is_taken(each.genome)) return each.genome;
     }
     return fresh_draw();
+  }
+
+  // Candidates of the region, or from everywhere and near the best.
+  std::vector<Genome> somewhere() {
+    if (in_.side > 0) {
+      set_region();
+      return region_candidates();
+    }
+    std::vector<Genome> genomes(in_.candidates.begin(), in_.candidates.end());
+    for (Genome& local : local_candidates()) genomes.push_back(std::move(local));
+    rng_.shuffle(std::span(genomes));
+    return genomes;
   }
 
   // By Thompson sampling: where one function that the posterior allows is lowest.
@@ -76,31 +97,48 @@ class Proposal {
     return genome;
   }
 
-  double acquire(const Prediction& at) const {
-    return log_expected_improvement(floored(at), best_).value;
-  }
-
-  Prediction floored(Prediction at) const {
-    at.variance = std::max(at.variance, 1e-12 * process_.kernel().variance());
-    return at;
-  }
+  std::size_t outputs() const { return in_.model.fits().size(); }
 
   std::vector<Scored> score_candidates() const {
-    const std::vector<Prediction> predictions = process_.predict_candidates();
-    std::vector<Scored> scored;
-    for (std::size_t i = 0; i < predictions.size(); ++i)
-      scored.push_back({in_.candidates[i], acquire(predictions[i])});
-    return scored;
+    std::vector<std::vector<Prediction>> predictions;
+    for (std::size_t i = 0; i < outputs(); ++i)
+      predictions.push_back(in_.model.output(i).predict_candidates());
+    return scored({in_.candidates.begin(), in_.candidates.end()}, predictions);
   }
 
   std::vector<Scored> score(std::vector<Genome> genomes) const {
     Points points = in_.features.none();
     for (const Genome& genome : genomes) points.push_back(in_.features.of(genome));
-    const std::vector<Prediction> predictions = process_.predict(points);
+    std::vector<std::vector<Prediction>> predictions;
+    for (std::size_t i = 0; i < outputs(); ++i)
+      predictions.push_back(in_.model.output(i).predict(points));
+    return scored(std::move(genomes), predictions);
+  }
+
+  // `predictions`: of each output, of each genome.
+  std::vector<Scored> scored(std::vector<Genome> genomes,
+                             const std::vector<std::vector<Prediction>>& predictions) const {
     std::vector<Scored> scored;
-    for (std::size_t i = 0; i < genomes.size(); ++i)
-      scored.push_back({std::move(genomes[i]), acquire(predictions[i])});
+    std::vector<Prediction> at(outputs());
+    for (std::size_t i = 0; i < genomes.size(); ++i) {
+      for (std::size_t j = 0; j < outputs(); ++j) at[j] = predictions[j][i];
+      scored.push_back({std::move(genomes[i]), criterion_(at).value});
+    }
     return scored;
+  }
+
+  // The logarithm of the chance that a trial does not fail: among the trials like it, each counting
+  // for its correlation, the share of those that did not, one more success being imagined.
+  double log_feasible(const Genome& genome) const {
+    if (in_.failed.size() == 0) return 0;
+    const Point x = in_.features.of(genome);
+    const auto likeness = [&](const Points& points) {
+      std::vector<double> k(points.size());
+      process_.kernel().row(x, points, k);
+      return std::accumulate(k.begin(), k.end(), 0.0) / process_.kernel().variance();
+    };
+    const double measured = 1 + likeness(process_.points());
+    return std::log(measured / (measured + likeness(in_.failed)));
   }
 
   // The best of the list that are not taken, each once.
@@ -115,8 +153,21 @@ class Proposal {
     return chosen;
   }
 
-  std::vector<std::size_t> incumbents() const {
-    const std::vector<double>& outcomes = in_.model.observed().outcomes[0];
+  // The best observations; with several objectives some of the front, drawn at random.
+  std::vector<std::size_t> incumbents() {
+    const Observed& observed = in_.model.observed();
+    if (observed.objectives > 1) {
+      std::vector<Losses> losses(observed.size());
+      for (std::size_t i = 0; i < observed.objectives; ++i) {
+        for (std::size_t j = 0; j < losses.size(); ++j)
+          losses[j].push_back(observed.outcomes[i][j]);
+      }
+      std::vector<std::size_t> front = nondominated(losses);
+      rng_.shuffle(std::span(front));
+      front.resize(std::min(front.size(), kIncumbents));
+      return front;
+    }
+    const std::vector<double>& outcomes = observed.outcomes[0];
     std::vector<std::size_t> order(outcomes.size());
     std::iota(order.begin(), order.end(), std::size_t{0});
     const std::size_t count = std::min(kIncumbents, order.size());
@@ -266,11 +317,20 @@ class Proposal {
     }
     const auto acquired = [&](std::span<const double> u, std::span<double> gradient) {
       const Genome genome = moved(start.genome, domains, u);
-      const LazyGp::Slope slope = process_.slope(in_.features.of(genome));
-      const Acquired value = log_expected_improvement(floored(slope.at), best_);
-      std::vector<double> by_column(slope.mean.size());
-      for (std::size_t i = 0; i < by_column.size(); ++i)
-        by_column[i] = value.by_mean * slope.mean[i] + value.by_variance * slope.variance[i];
+      const Point point = in_.features.of(genome);
+      std::vector<LazyGp::Slope> slopes;
+      std::vector<Prediction> at;
+      for (std::size_t j = 0; j < outputs(); ++j) {
+        slopes.push_back(in_.model.output(j).slope(point));
+        at.push_back(slopes.back().at);
+      }
+      const GpCriterion::Value value = criterion_(at);
+      std::vector<double> by_column(in_.features.number_columns(), 0);
+      for (std::size_t j = 0; j < outputs(); ++j) {
+        for (std::size_t i = 0; i < by_column.size(); ++i)
+          by_column[i] +=
+              value.by_mean[j] * slopes[j].mean[i] + value.by_variance[j] * slopes[j].variance[i];
+      }
       const std::vector<double> by_position = in_.features.by_position(genome, by_column);
       for (std::size_t i = 0; i < domains.size(); ++i) gradient[i] = by_position[domains[i]];
       return value.value;
@@ -322,9 +382,9 @@ class Proposal {
   }
 
   const ProposalInput& in_;
-  const LazyGp& process_;
+  const LazyGp& process_;  // of the first objective
+  const GpCriterion criterion_;
   Rng rng_;
-  double best_ = 0;
   std::size_t centre_ = 0;          // of the trust region: an observation
   std::vector<double> low_, high_;  // of the trust region, by domain; empty: there is none
 };

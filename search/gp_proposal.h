@@ -10,6 +10,7 @@
 
 #include "core/rng.h"
 #include "encodings/space.h"
+#include "search/gp_criterion.h"
 #include "search/gp_model.h"
 
 namespace detol {
@@ -22,6 +23,8 @@ struct ProposalInput {
   std::span<const Genome> genomes;                 // of the model's observations, in their order
   std::span<const Genome> candidates;              // those attached to the model's processes
   const std::unordered_set<std::uint64_t>& taken;  // identities that were told or are pending
+  const Points& failed;                            // trials that failed
+  GpAcquisition acquisition = GpAcquisition::kImprovement;
   double side = 0;  // of the trust region around the best that it must lie in; 0: everywhere
 };
 

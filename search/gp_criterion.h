@@ -1,0 +1,49 @@
+#pragma once
+
+// GpCriterion: what a measurement is worth, given the posteriors of a model's outputs there.
+//
+//   improvement  the logarithm of the expected improvement on the best, or with several objectives
+//   of
+//                the expected hypervolume improvement on the front
+//   per_work     the same, minus the expected logarithm of the trial's work
+//   bound        the lower confidence bound of the first objective
+//
+// In the units of the model's transformed outcomes. Immutable.
+
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "search/gp_model.h"
+#include "surrogate/hypervolume_improvement.h"
+
+namespace detol {
+
+enum class GpAcquisition { kImprovement, kPerWork, kBound, kThompson };
+
+// "ei", "ei_per_work", "ucb", "thompson"; nullopt for another word.
+std::optional<GpAcquisition> acquisition_from(std::string_view word);
+
+class GpCriterion {
+ public:
+  // REQUIRES: the model was asked to believe something (its processes are up to date).
+  GpCriterion(const GpModel& model, GpAcquisition acquisition);
+
+  // `at`: one per output of the model.
+  struct Value {
+    double value = 0;
+    std::vector<double> by_mean, by_variance;  // its derivatives, one per output
+  };
+  Value operator()(std::span<const Prediction> at) const;
+
+ private:
+  GpAcquisition acquisition_;
+  std::size_t objectives_;
+  std::vector<double> least_variance_;  // of each output, for the logarithms' sake
+  double best_ = 0;
+  std::optional<HypervolumeImprovement> front_;  // of several objectives
+};
+
+}  // namespace detol
