@@ -7,7 +7,12 @@
 namespace detol {
 namespace {
 
-constexpr double kBeta = 2;               // deviations below the mean of the confidence bound
+constexpr double kBeta = 2;  // deviations below the mean of the confidence bound
+
+// The reference point lies so many deviations of all outcomes beyond the front at least: a front
+// that is all at one end of an objective would otherwise never grow to the other.
+constexpr double kBeyond = 1;
+
 constexpr double kLeastVariance = 1e-12;  // as a share of the prior's
 
 HypervolumeImprovement front_of_model(const GpModel& model) {
@@ -18,7 +23,13 @@ HypervolumeImprovement front_of_model(const GpModel& model) {
       points[j].push_back(model.fits()[i].transform(observed.outcomes[i][j]));
   }
   const std::vector<Losses> front = front_of(points);
-  return HypervolumeImprovement(front, reference_point(points));
+  Losses reference = reference_point(points);
+  for (std::size_t i = 0; i < reference.size(); ++i) {
+    double worst = front.front()[i];
+    for (const Losses& point : front) worst = std::max(worst, point[i]);
+    reference[i] = std::max(reference[i], worst + kBeyond);
+  }
+  return HypervolumeImprovement(front, std::move(reference));
 }
 
 }  // namespace
