@@ -54,8 +54,13 @@ struct Knobs {
 struct Told {
   std::string proposer;
   Genome genome;
-  Point point;
+  double fidelity = 0;           // epochs; 0: unknown
   std::vector<double> outcomes;  // smaller is better; empty: failed
+};
+
+struct Expected {
+  Genome genome;
+  Point point;
 };
 
 struct PreparedProcesses final : Refit::Prepared {
@@ -71,16 +76,12 @@ class Gp final : public Searcher {
         objectives_(settings.objectives),
         knobs_(knobs),
         startup_points_(space_.size(), settings.seed),
-        features_(std::make_shared<const Features>(space_)),
+        features_(std::make_shared<const Features>(space_, std::nullopt)),
         model_(features_, outputs(), objectives_.size(), features_->none()) {
     const SobolPoints everywhere(space_.size(), rng_.split(hash64("candidates")).next());
-    Points points = features_->none();
-    for (std::size_t i = 0; i < kCandidates; ++i) {
+    for (std::size_t i = 0; i < kCandidates; ++i)
       candidates_.push_back(space_.at(everywhere.point(i)));
-      points.push_back(features_->of(candidates_.back()));
-    }
-    candidate_points_ = std::move(points);
-    forget();
+    look_at(std::nullopt);
   }
 
   std::vector<Trial> ask(TrialId first_id, int count) override {
@@ -99,19 +100,22 @@ class Gp final : public Searcher {
     taken_.insert(space_.identity(trial.genome));
     Told told{.proposer = trial.proposer,
               .genome = trial.genome,
-              .point = features_->of(trial.genome),
+              .fidelity = fidelity_of(outcome),
               .outcomes = outcomes_of(outcome)};
     const auto [at, is_new] = places_.try_emplace(trial.id, told_.size());
-    if (is_new)
+    if (is_new || went_on(told_[at->second], told)) {
+      at->second = told_.size();
       told_.push_back(std::move(told));
-    else
+    } else {
       correct(at->second, std::move(told));
+    }
+    see_fidelity(told_[at->second]);
   }
 
   void expect(const Trial& trial) override {
     if (places_.contains(trial.id) || pending_.contains(trial.id)) return;
     taken_.insert(space_.identity(trial.genome));
-    pending_.emplace(trial.id, features_->of(trial.genome));
+    pending_.emplace(trial.id, Expected{trial.genome, features_->of(trial.genome)});
   }
 
   std::optional<RefitJob> background() override {
@@ -145,6 +149,35 @@ class Gp final : public Searcher {
  private:
   Rng rng_for_refit() const { return rng_.split(hash64("refit")).split(version_ + 1); }
 
+  static double fidelity_of(const Outcome& outcome) {
+    return std::visit([](const auto& o) { return o.fidelity; }, outcome);
+  }
+
+  // A trial that was paused and is told again after more epochs: what it was worth before remains a
+  // measurement of that fidelity.
+  static bool went_on(const Told& before, const Told& now) {
+    return !before.outcomes.empty() && !now.outcomes.empty() && before.fidelity > 0 &&
+           now.fidelity > before.fidelity;
+  }
+
+  // Fidelity is a column as soon as there are two; candidates are then judged by the highest.
+  void see_fidelity(const Told& told) {
+    if (told.fidelity <= 0 || told.outcomes.empty()) return;
+    const bool is_other = highest_ > 0 && told.fidelity != highest_;
+    highest_ = std::max(highest_, told.fidelity);
+    if (is_other || fidelity_) look_at(highest_);
+  }
+
+  void look_at(std::optional<double> fidelity) {
+    if (candidate_points_.size() > 0 && fidelity == fidelity_) return;
+    fidelity_ = fidelity;
+    features_ = std::make_shared<const Features>(space_, fidelity);
+    candidate_points_ = features_->none();
+    for (const Genome& genome : candidates_) candidate_points_.push_back(features_->of(genome));
+    for (auto& [trial, expected] : pending_) expected.point = features_->of(expected.genome);
+    forget();
+  }
+
   // The objectives, and where it matters the work.
   std::size_t outputs() const {
     return objectives_.size() + (knobs_.acquisition == GpAcquisition::kPerWork ? 1 : 0);
@@ -167,7 +200,8 @@ class Gp final : public Searcher {
   // Where fits come from outside, a corrected value is only a number that changes. Elsewhere what
   // was fitted to the old one is wrong, too, and everything is learned again.
   void correct(std::size_t place, Told told) {
-    const bool is_value = !told.outcomes.empty() && !told_[place].outcomes.empty();
+    const bool is_value = !told.outcomes.empty() && !told_[place].outcomes.empty() &&
+                          told.fidelity == told_[place].fidelity;
     told_[place] = std::move(told);
     if (place >= learned_) return;
     if (is_value && !refits_itself_)
@@ -195,11 +229,13 @@ class Gp final : public Searcher {
   void learn(const Told& told) {
     observations_.push_back(model_.size());
     if (told.outcomes.empty()) {
-      failed_.push_back(told.point);
+      failed_.push_back(features_->of(told.genome));
       return;
     }
     genomes_.push_back(told.genome);
-    model_.append(told.point, told.outcomes);
+    model_.append(
+        told.fidelity > 0 ? features_->of(told.genome, told.fidelity) : features_->of(told.genome),
+        told.outcomes);
     if (refits_itself_ && is_refit_due()) {
       model_.use(refit(*features_, model_.observed(), model_.fits(), rng_for_refit()));
       ++version_;
@@ -267,7 +303,7 @@ class Gp final : public Searcher {
     const std::size_t half = std::clamp<std::size_t>(affordable, 2, kMostBeliefs) / 2;
     const std::size_t steps = pending_.size() <= 2 * half ? 0 : (pending_.size() - half - 1) / half;
     std::vector<Pending> believed;
-    for (const auto& [trial, point] : pending_) believed.push_back({trial, &point});
+    for (const auto& [trial, expected] : pending_) believed.push_back({trial, &expected.point});
     believed.erase(believed.begin(), believed.begin() + static_cast<std::ptrdiff_t>(steps * half));
     return believed;
   }
@@ -277,11 +313,13 @@ class Gp final : public Searcher {
   const std::vector<Objective> objectives_;
   const Knobs knobs_;
   const SobolPoints startup_points_;
-  const std::shared_ptr<const Features> features_;
+  std::shared_ptr<const Features> features_;
+  double highest_ = 0;              // fidelity
+  std::optional<double> fidelity_;  // at which candidates are judged, if there are several
 
   std::vector<Told> told_;  // in the order of the first tells
   std::unordered_map<TrialId, std::size_t> places_;
-  std::map<TrialId, Point> pending_;         // in the order in which they are believed
+  std::map<TrialId, Expected> pending_;      // in the order in which they are believed
   std::unordered_set<std::uint64_t> taken_;  // identities of what was told or expected
 
   // Learned from what was told.

@@ -1,10 +1,13 @@
 #include "surrogate/features.h"
 
+#include <algorithm>
 #include <cassert>
 #include <cmath>
 
 namespace detol {
 namespace {
+
+constexpr double kDoublings = 8;  // of the epochs, that are as far apart as a range's ends
 
 bool is_number(const Domain& domain) {
   switch (domain.kind) {
@@ -21,7 +24,8 @@ bool is_number(const Domain& domain) {
 
 }  // namespace
 
-Features::Features(const Space& space) : space_(space), has_graph_(space.has_graph()) {
+Features::Features(const Space& space, std::optional<double> fidelity)
+    : space_(space), has_graph_(space.has_graph()), fidelity_(fidelity) {
   for (std::size_t i = 0; i < space.size(); ++i) {
     const Domain& domain = space.domains()[i];
     if (domain.cardinality() < 2 && !domain.when) continue;
@@ -40,9 +44,10 @@ Features::Features(const Space& space) : space_(space), has_graph_(space.has_gra
     }
     ++lengths_;
   }
+  if (fidelity_) length_of_.push_back(lengths_++);
 }
 
-Point Features::of(const Genome& genome) const {
+Point Features::of(const Genome& genome, double fidelity) const {
   const std::vector<bool> counts = space_.expressed(genome);
   Point point;
   point.numbers.reserve(number_columns());
@@ -59,6 +64,7 @@ Point Features::of(const Genome& genome) const {
       point.numbers.insert(point.numbers.end(), {0, 0, 0});
     }
   }
+  if (fidelity_) point.numbers.push_back(std::log2(std::max(1.0, fidelity)) / kDoublings);
   for (std::size_t domain : categories_)
     point.categories.push_back(counts[domain] ? static_cast<int>(genome.codes()[domain]) : -1);
   if (const auto graph = space_.graph(genome))

@@ -15,9 +15,13 @@
 //
 // The first two columns share one length scale, the third has its own: a learned distance. Of
 // categories, inactive is -1. A choice that the candidate's network makes no use of
-// (Space::expressed) is inactive.
+// (Space::expressed) is inactive. How far a trial was trained may be a number, too, the last, so
+// that outcomes of all fidelities teach something about the highest (Klein et al., 2017, "Fast
+// Bayesian Optimization of Machine Learning Hyperparameters on Large Datasets", AISTATS, arXiv
+// 1605.07079).
 
 #include <cstddef>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -29,7 +33,8 @@ namespace detol {
 
 class Features {
  public:
-  explicit Features(const Space& space);
+  // With a fidelity (epochs): it is a column, and points are of this one unless said otherwise.
+  explicit Features(const Space& space, std::optional<double> fidelity = std::nullopt);
 
   std::size_t number_columns() const { return length_of_.size(); }
   std::size_t category_columns() const { return categories_.size(); }
@@ -42,7 +47,8 @@ class Features {
   // How many values each column of categories can take.
   std::span<const std::size_t> category_sizes() const { return category_sizes_; }
 
-  Point of(const Genome& genome) const;
+  Point of(const Genome& genome) const { return of(genome, fidelity_.value_or(0)); }
+  Point of(const Genome& genome, double fidelity) const;
   Points none() const { return {number_columns(), category_columns()}; }
 
   // The length scale of each domain's position; 0 where it has none.
@@ -65,6 +71,7 @@ class Features {
   std::vector<std::size_t> length_of_;
   std::size_t lengths_ = 0;
   bool has_graph_ = false;
+  std::optional<double> fidelity_;
 };
 
 }  // namespace detol
