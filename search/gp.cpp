@@ -2,7 +2,8 @@
 // under a posterior over all functions that fit what was measured.
 //
 //   told (x, y) -> a row of the Cholesky factor        O(n^2)
-//   pending trials -> rows that believe the mean, dropped again when the truth is told
+//   pending trials -> rows that believe the mean, dropped again when the truth is told; where they
+//     are too many, most proposals are Thompson samples (gp_sample_proposal.h)
 //   now and then -> the kernel's parameters fitted anew, as a job in the background
 //
 // The first trials are Sobol points. After that a proposal is made by gp_proposal.h.
@@ -30,6 +31,7 @@
 #include "search/gp_arms.h"
 #include "search/gp_model.h"
 #include "search/gp_proposal.h"
+#include "search/gp_sample_proposal.h"
 #include "search/outcome_value.h"
 #include "search/searchers.h"
 #include "search/sobol_points.h"
@@ -42,6 +44,7 @@ constexpr std::size_t kCandidates = 1000;  // everywhere, whose posterior is kep
 constexpr std::size_t kFewest = 3;         // observations of a fit
 constexpr std::size_t kMostBeliefs = 64;
 constexpr double kBeliefWork = 3e8;  // multiply-adds to believe all of them
+constexpr double kSampled = 0.8;     // share of Thompson samples where not all can be believed
 
 struct Knobs {
   std::size_t startup;
@@ -269,21 +272,24 @@ class Gp final : public Searcher {
   Trial propose_for(TrialId id) {
     if (model_.size() < knobs_.startup || model_.fitted_at() == 0)
       return {id, space_.at(startup_points_.point(id)), std::string(kName)};
-    model_.believe(believed());
+    const std::vector<Pending> pending = believed();
+    model_.believe(pending);
     const GpArms arms = arms_of_told();
     const Rng rng = rng_.split(id);
     const bool in_region = rng.split(hash64("arm")).uniform() < arms.share_of_region();
-    Genome genome = propose({.space = space_,
-                             .features = *features_,
-                             .model = model_,
-                             .genomes = genomes_,
-                             .candidates = candidates_,
-                             .taken = taken_,
-                             .failed = failed_,
-                             .acquisition = knobs_.acquisition,
-                             .side = in_region ? arms.side() : 0},
-                            rng);
-    return {id, std::move(genome), std::string(in_region ? kRegionArm : kGlobalArm)};
+    const ProposalInput input{.space = space_,
+                              .features = *features_,
+                              .model = model_,
+                              .genomes = genomes_,
+                              .candidates = candidates_,
+                              .taken = taken_,
+                              .failed = failed_,
+                              .acquisition = knobs_.acquisition,
+                              .side = in_region ? arms.side() : 0};
+    const bool is_crowded = pending.size() < pending_.size() && objectives_.size() == 1;
+    if (is_crowded && rng.split(hash64("crowded")).chance(kSampled))
+      return {id, propose_by_sample(input, rng), std::string(kName)};
+    return {id, propose(input, rng), std::string(in_region ? kRegionArm : kGlobalArm)};
   }
 
   GpArms arms_of_told() const {

@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "core/hash.h"
+#include "search/perturb.h"
 #include "surrogate/acquisition.h"
 #include "surrogate/maximise.h"
 #include "surrogate/pathwise.h"
@@ -17,6 +18,10 @@ constexpr std::size_t kStarts = 5;
 constexpr std::size_t kPromising = 300;  // candidates whose chance to fail is looked at
 constexpr double kRedrawn = 20;          // choices of a candidate of the region, on average at most
 constexpr std::size_t kSampled = 300;    // candidates of a Thompson sample
+constexpr int kClimb = 30;               // evaluations of a climb
+constexpr double kClimbWork = 60e6;      // multiply-adds of all climbs of an ask, about
+constexpr std::size_t kMostExact = 1024;  // rows above which climbs see a neighbourhood alone,
+constexpr std::size_t kNear = 256;        // of so many observations
 
 struct Scored {
   Genome genome;
@@ -53,7 +58,8 @@ class Proposal {
       std::ranges::stable_sort(scored, std::greater<>(), &Scored::value);
     }
     std::vector<Scored> starts = distinct(scored);
-    for (std::size_t i = 0; i < std::min(kStarts, starts.size()); ++i) {
+    const std::size_t climbs = std::min(affordable_climbs(), starts.size());
+    for (std::size_t i = 0; i < climbs; ++i) {
       starts.push_back(climb(starts[i]));
       starts.back().value += log_feasible(starts.back().genome);
     }
@@ -85,6 +91,13 @@ class Proposal {
     for (const Genome& genome : genomes) points.push_back(in_.features.of(genome));
     const std::vector<double> values = sample_at(process_, points, rng_.split(hash64("sample")));
     return genomes[static_cast<std::size_t>(std::ranges::min_element(values) - values.begin())];
+  }
+
+  std::size_t affordable_climbs() const {
+    const double n = static_cast<double>(process_.rows());
+    if (process_.rows() > kMostExact) return kStarts;
+    return static_cast<std::size_t>(
+        std::clamp(kClimbWork / (kClimb * n * n), 2.0, static_cast<double>(kStarts)));
   }
 
   bool is_taken(const Genome& genome) const {
@@ -202,8 +215,8 @@ class Proposal {
 
   // The best with some of its choices drawn anew, numbers within the region.
   std::vector<Genome> region_candidates() {
-    const std::size_t n = in_.model.size();
-    const std::size_t count = std::clamp<std::size_t>(40'000'000 / (n * n + 1), 100, 500);
+    const std::size_t n = process_.rows();
+    const std::size_t count = std::clamp<std::size_t>(40'000'000 / (n * n + 1), 64, 500);
     const Genome& centre = in_.genomes[centre_];
     const std::vector<std::size_t> open = open_choices(centre);
     if (open.empty()) return {centre};
@@ -236,7 +249,7 @@ class Proposal {
   }
 
   std::vector<Genome> local_candidates() {
-    const std::size_t n = in_.model.size();
+    const std::size_t n = process_.rows();
     const std::size_t each = std::clamp<std::size_t>(20'000'000 / (n * n + 1) / kIncumbents, 8, 60);
     const std::vector<std::size_t> parents = incumbents();
     std::vector<Genome> locals;
@@ -247,33 +260,11 @@ class Proposal {
           const Genome& other = in_.genomes[parents[rng_.below(parents.size())]];
           locals.push_back(in_.space.crossover(origin, other, rng_));
         } else {
-          locals.push_back(perturbed(origin));
+          locals.push_back(perturbed(in_.space, origin, rng_));
         }
       }
     }
     return locals;
-  }
-
-  // A few choices changed: numbers by a normal step of a random size, others to any value.
-  Genome perturbed(const Genome& origin) {
-    const std::vector<bool> counts = in_.space.expressed(origin);
-    const double expected = static_cast<double>(std::ranges::count(counts, true));
-    const double share =
-        std::min(1.0, std::max(1.5, expected * rng_.uniform() * rng_.uniform()) / expected);
-    const double size = std::pow(10, rng_.uniform(-3, -0.5));
-    std::vector<double> codes(origin.codes().begin(), origin.codes().end());
-    for (std::size_t i = 0; i < codes.size(); ++i) {
-      if (!counts[i] || !rng_.chance(share)) continue;
-      const Domain& domain = in_.space.domains()[i];
-      if (domain.cardinality() < 2) continue;
-      if (domain.kind == DomainKind::kFloat && domain.step == 0) {
-        const double u = domain.position_of(codes[i]) + size * rng_.normal();
-        codes[i] = domain.code_at(std::clamp(u, 0.0, std::nextafter(1.0, 0.0)));
-      } else {
-        codes[i] = in_.space.other_code(i, codes[i], rng_);
-      }
-    }
-    return in_.space.repair(std::move(codes), rng_);
   }
 
   std::vector<std::size_t> continuous(const Genome& genome) const {
@@ -315,13 +306,18 @@ class Proposal {
       box.low.push_back(low_.empty() ? 0 : std::min(low_[i], x.back()));
       box.high.push_back(high_.empty() ? 1 : std::max(high_[i], x.back()));
     }
+    std::vector<LazyGp> nearby;
+    if (process_.rows() > kMostExact) {
+      for (std::size_t j = 0; j < outputs(); ++j)
+        nearby.push_back(in_.model.near(j, in_.features.of(start.genome), kNear));
+    }
     const auto acquired = [&](std::span<const double> u, std::span<double> gradient) {
       const Genome genome = moved(start.genome, domains, u);
       const Point point = in_.features.of(genome);
       std::vector<LazyGp::Slope> slopes;
       std::vector<Prediction> at;
       for (std::size_t j = 0; j < outputs(); ++j) {
-        slopes.push_back(in_.model.output(j).slope(point));
+        slopes.push_back((nearby.empty() ? in_.model.output(j) : nearby[j]).slope(point));
         at.push_back(slopes.back().at);
       }
       const GpCriterion::Value value = criterion_(at);
@@ -335,9 +331,10 @@ class Proposal {
       for (std::size_t i = 0; i < domains.size(); ++i) gradient[i] = by_position[domains[i]];
       return value.value;
     };
-    const Maximum top = maximise(acquired, x, box, {.max_evaluations = 30, .tolerance = 1e-4});
-    if (!(top.value > start.value)) return start;
-    return {moved(start.genome, domains, top.x), top.value};
+    const Maximum top = maximise(acquired, x, box, {.max_evaluations = kClimb, .tolerance = 1e-4});
+    Scored end{moved(start.genome, domains, top.x), top.value};
+    if (!nearby.empty()) end.value = score({end.genome}).front().value;
+    return end.value > start.value ? end : start;
   }
 
   // The best that differs in one discrete choice.

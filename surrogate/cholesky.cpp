@@ -6,7 +6,9 @@
 // Which lane a product falls into depends on its column alone, so a row's sum is the same wherever
 // a call begins or ends.
 //
-// With many right-hand sides, panels of rows are unpacked and left to Eigen's matrix product.
+// With some right-hand sides, the same eight rows are multiplied with tiles of eight of them, each
+// sum in its order, whatever stands beside it. With many, panels of rows are unpacked and left to
+// Eigen's matrix product.
 
 #include <algorithm>
 #include <array>
@@ -20,7 +22,9 @@ namespace {
 
 constexpr std::size_t kRows = Cholesky::kRows;
 constexpr std::size_t kLanes = 4;
-constexpr std::size_t kPanel = 128;  // rows unpacked at once
+constexpr std::size_t kPanel = 128;        // rows unpacked at once
+constexpr std::size_t kTile = 2 * kLanes;  // right-hand sides multiplied at once
+constexpr std::size_t kFewColumns = 64;    // for which unpacking does not pay
 
 using Lanes = Eigen::Array<double, kLanes, 1>;
 using Eight = std::array<double, kRows>;
@@ -49,6 +53,28 @@ void subtract(const double* rows, std::size_t width, const Eight& y, double* x,
     Lanes sum = load(x + j);
     for (std::size_t r = 0; r < kRows; ++r) sum -= load(rows + r * width + j) * y[r];
     Eigen::Map<Lanes>{x + j} = sum;
+  }
+}
+
+// Four rows of x, `stride` numbers apart, of which a tile each is looked at, minus the products of
+// four rows of L with the `columns` rows of the tile above.
+void subtract_product(const double* rows, std::size_t width, const double* above, double* here,
+                      std::size_t stride, std::size_t columns) {
+  constexpr std::size_t kHalf = kRows / 2;
+  std::array<std::array<Lanes, 2>, kHalf> sums;
+  for (std::size_t r = 0; r < kHalf; ++r)
+    sums[r] = {load(here + r * stride), load(here + r * stride + kLanes)};
+  for (std::size_t j = 0; j < columns; ++j) {
+    const Lanes left = load(above + j * stride), right = load(above + j * stride + kLanes);
+    for (std::size_t r = 0; r < kHalf; ++r) {
+      const double factor = rows[r * width + j];
+      sums[r][0] -= factor * left;
+      sums[r][1] -= factor * right;
+    }
+  }
+  for (std::size_t r = 0; r < kHalf; ++r) {
+    Eigen::Map<Lanes>{here + r* stride} = sums[r][0];
+    Eigen::Map<Lanes>{here + r* stride + kLanes} = sums[r][1];
   }
 }
 
@@ -186,8 +212,32 @@ void Cholesky::solve_transposed(std::span<double> b) const {
   }
 }
 
+void Cholesky::solve_few(std::span<double> b, std::size_t columns) const {
+  const std::size_t stride = (columns + kTile - 1) / kTile * kTile;
+  RowMajor x = RowMajor::Zero(index(blocks_.size() * kRows), index(stride));
+  x.topLeftCorner(index(size_), index(columns)) = rows_of(b, columns);
+  for (std::size_t first = 0; first < size_; first += kRows) {
+    const double* rows = at(first);
+    const std::size_t wide = width(first / kRows), count = std::min(kRows, size_ - first);
+    double* here = x.data() + first * stride;
+    for (std::size_t tile = 0; tile < stride; tile += kTile) {
+      for (std::size_t r = 0; r < count; r += kRows / 2)
+        subtract_product(rows + r * wide, wide, x.data() + tile, here + r * stride + tile, stride,
+                         first);
+    }
+    for (std::size_t r = 0; r < count; ++r) {
+      const double* row = rows + r * wide + first;
+      auto solved = x.row(index(first + r));
+      for (std::size_t c = 0; c < r; ++c) solved -= row[c] * x.row(index(first + c));
+      solved /= row[r];
+    }
+  }
+  rows_of(b, columns) = x.topLeftCorner(index(size_), index(columns));
+}
+
 void Cholesky::solve(std::span<double> b, std::size_t columns) const {
   assert(b.size() == size_ * columns);
+  if (columns <= kFewColumns) return solve_few(b, columns);
   RowMajor x = rows_of(b, columns);
   for (std::size_t first = 0; first < size_; first += kPanel) {
     const std::size_t count = std::min(kPanel, size_ - first);

@@ -75,6 +75,7 @@ class Cholesky {
   }
   void hold(std::size_t rows);
   void solve_first(std::span<double> b) const;  // by the first b.size() rows
+  void solve_few(std::span<double> b, std::size_t columns) const;
 
   std::size_t size_ = 0;
   std::vector<std::unique_ptr<double[], Free>> blocks_;
