@@ -4,6 +4,7 @@
 #include <array>
 
 #include "cli/bench_figures.h"
+#include "cli/bench_proposals.h"
 #include "core/rng.h"
 #include "surrogate/candidate_pool.h"
 #include "surrogate/cholesky.h"
@@ -142,6 +143,7 @@ std::vector<Figure> bench_surrogate(const std::function<void(const Figure&)>& on
   for (const Size& size : kSizes)
     for (Figure& figure : factor_figures(size)) keep(std::move(figure));
   keep(pool_figure());
+  bench_proposals(keep);
   return figures;
 }
 

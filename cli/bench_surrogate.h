@@ -9,6 +9,8 @@
 //   refactor/n=N              us: all of the factor anew, by blocks
 //   pool_append/n=2000,m=1000 ms: an observation more for a pool of 1,000 candidates, its kernel
 //                             row included
+//
+// and those of bench_proposals.h.
 
 #include <functional>
 #include <vector>
@@ -17,7 +19,7 @@
 
 namespace detol {
 
-// Under a minute on one core; each figure is also handed to `on_figure` as soon as it is known.
+// A minute and a half on one core; each figure is also handed to `on_figure` as soon as it is known.
 std::vector<Figure> bench_surrogate(const std::function<void(const Figure&)>& on_figure = {});
 
 }  // namespace detol
