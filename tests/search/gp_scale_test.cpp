@@ -46,7 +46,7 @@ std::vector<Trial> strangers(const Space& space, TrialId first, int count) {
 // A model that was told so many, with a fit that chose its members.
 struct Told {
   std::shared_ptr<const Features> features = std::make_shared<const Features>(square());
-  GpModel model{features, 1, features->none()};
+  GpModel model{features, 1, 1, features->none()};
 
   explicit Told(int count) {
     for (const Trial& trial : strangers(square(), 0, count))
