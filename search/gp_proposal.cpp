@@ -22,6 +22,7 @@ constexpr int kClimb = 30;               // evaluations of a climb
 constexpr double kClimbWork = 60e6;      // multiply-adds of all climbs of an ask, about
 constexpr std::size_t kMostExact = 1024;  // rows above which climbs see a neighbourhood alone,
 constexpr std::size_t kNear = 256;        // of so many observations
+constexpr std::size_t kClimbsNearby = 3;
 
 struct Scored {
   Genome genome;
@@ -95,7 +96,7 @@ class Proposal {
 
   std::size_t affordable_climbs() const {
     const double n = static_cast<double>(process_.rows());
-    if (process_.rows() > kMostExact) return kStarts;
+    if (process_.rows() > kMostExact) return kClimbsNearby;
     return static_cast<std::size_t>(
         std::clamp(kClimbWork / (kClimb * n * n), 2.0, static_cast<double>(kStarts)));
   }
