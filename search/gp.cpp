@@ -43,8 +43,9 @@ constexpr std::string_view kName = "gp";
 constexpr std::size_t kCandidates = 1000;  // everywhere, whose posterior is kept up to date
 constexpr std::size_t kFewest = 3;         // observations of a fit
 constexpr std::size_t kMostBeliefs = 64;
-constexpr double kBeliefWork = 3e8;  // multiply-adds to believe all of them
-constexpr double kSampled = 0.8;     // share of Thompson samples where not all can be believed
+constexpr std::size_t kMostFailures = 32;  // that are believed
+constexpr double kBeliefWork = 3e8;        // multiply-adds to believe all of them
+constexpr double kSampled = 0.8;  // share of Thompson samples where not all can be believed
 
 struct Knobs {
   std::size_t startup;
@@ -216,6 +217,7 @@ class Gp final : public Searcher {
   void forget() {
     model_ = GpModel(features_, outputs(), objectives_.size(), candidate_points_);
     failed_ = features_->none();
+    failed_points_.clear();
     genomes_.clear();
     observations_.clear();
     learned_ = 0;
@@ -232,7 +234,8 @@ class Gp final : public Searcher {
   void learn(const Told& told) {
     observations_.push_back(model_.size());
     if (told.outcomes.empty()) {
-      failed_.push_back(features_->of(told.genome));
+      failed_points_.push_back(features_->of(told.genome));
+      failed_.push_back(failed_points_.back());
       return;
     }
     genomes_.push_back(told.genome);
@@ -286,10 +289,20 @@ class Gp final : public Searcher {
                               .failed = failed_,
                               .acquisition = knobs_.acquisition,
                               .side = in_region ? arms.side() : 0};
-    const bool is_crowded = pending.size() < pending_.size() && objectives_.size() == 1;
+    const bool is_crowded =
+        pending.size() < pending_.size() + failures().size() && objectives_.size() == 1;
     if (is_crowded && rng.split(hash64("crowded")).chance(kSampled))
       return {id, propose_by_sample(input, rng), std::string(kName)};
     return {id, propose(input, rng), std::string(in_region ? kRegionArm : kGlobalArm)};
+  }
+
+  // The latest failures are believed, too: their value is no secret that is worth another trial.
+  std::vector<Pending> failures() const {
+    std::vector<Pending> failures;
+    const std::size_t skipped = failed_.size() - std::min(failed_.size(), kMostFailures);
+    for (std::size_t i = skipped; i < failed_.size(); ++i)
+      failures.push_back({~static_cast<std::uint64_t>(i), &failed_points_[i]});
+    return failures;
   }
 
   GpArms arms_of_told() const {
@@ -308,9 +321,11 @@ class Gp final : public Searcher {
     const auto affordable = static_cast<std::size_t>(kBeliefWork / (n * (n + 2 * kCandidates)));
     const std::size_t half = std::clamp<std::size_t>(affordable, 2, kMostBeliefs) / 2;
     const std::size_t steps = pending_.size() <= 2 * half ? 0 : (pending_.size() - half - 1) / half;
-    std::vector<Pending> believed;
+    std::vector<Pending> believed = failures();
+    const auto failed = static_cast<std::ptrdiff_t>(believed.size());
     for (const auto& [trial, expected] : pending_) believed.push_back({trial, &expected.point});
-    believed.erase(believed.begin(), believed.begin() + static_cast<std::ptrdiff_t>(steps * half));
+    const auto first = believed.begin() + failed;
+    believed.erase(first, first + static_cast<std::ptrdiff_t>(steps * half));
     return believed;
   }
 
@@ -332,6 +347,7 @@ class Gp final : public Searcher {
   GpModel model_;
   std::vector<Genome> genomes_;  // of the model's observations
   Points failed_{0, 0};
+  std::vector<Point> failed_points_;       // the same, one by one
   std::size_t learned_ = 0;                // trials
   std::vector<std::size_t> observations_;  // of each of them; the next one's if it has none
   int era_ = 0;                            // how often everything was forgotten

@@ -16,6 +16,7 @@ namespace {
 constexpr std::size_t kIncumbents = 5;
 constexpr std::size_t kStarts = 5;
 constexpr std::size_t kPromising = 300;  // candidates whose chance to fail is looked at
+constexpr double kFailureLength = 0.1;   // per root of the dimension, at most
 constexpr double kRedrawn = 20;          // choices of a candidate of the region, on average at most
 constexpr std::size_t kSampled = 300;    // candidates of a Thompson sample
 constexpr int kClimb = 30;               // evaluations of a climb
@@ -29,12 +30,21 @@ struct Scored {
   double value;
 };
 
+// That of the values, but more local: a trial fails or it does not, which no long length describes.
+Kernel likeness_of_failures(const ProposalInput& input) {
+  KernelParameters parameters = input.model.output(0).kernel().parameters();
+  const double longest = kFailureLength * std::sqrt(static_cast<double>(parameters.lengths.size()));
+  for (double& length : parameters.lengths) length = std::min(length, longest);
+  return Kernel(input.features, std::move(parameters));
+}
+
 class Proposal {
  public:
   Proposal(const ProposalInput& input, Rng rng)
       : in_(input),
         process_(input.model.output(0)),
         criterion_(input.model, input.acquisition),
+        likeness_(likeness_of_failures(input)),
         rng_(rng) {}
 
   Genome operator()() {
@@ -85,7 +95,9 @@ class Proposal {
 
   // By Thompson sampling: where one function that the posterior allows is lowest.
   Genome lowest_of_a_sample(std::vector<Genome> genomes) {
-    std::erase_if(genomes, [&](const Genome& genome) { return is_taken(genome); });
+    std::erase_if(genomes, [&](const Genome& genome) {
+      return is_taken(genome) || !rng_.chance(std::exp(log_feasible(genome)));
+    });
     if (genomes.empty()) return fresh_draw();
     if (genomes.size() > kSampled) genomes.resize(kSampled);
     Points points = in_.features.none();
@@ -148,8 +160,8 @@ class Proposal {
     const Point x = in_.features.of(genome);
     const auto likeness = [&](const Points& points) {
       std::vector<double> k(points.size());
-      process_.kernel().row(x, points, k);
-      return std::accumulate(k.begin(), k.end(), 0.0) / process_.kernel().variance();
+      likeness_.row(x, points, k);
+      return std::accumulate(k.begin(), k.end(), 0.0) / likeness_.variance();
     };
     const double measured = 1 + likeness(process_.points());
     return std::log(measured / (measured + likeness(in_.failed)));
@@ -382,6 +394,7 @@ class Proposal {
   const ProposalInput& in_;
   const LazyGp& process_;  // of the first objective
   const GpCriterion criterion_;
+  const Kernel likeness_;  // by which trials tell each other's chance to fail
   Rng rng_;
   std::size_t centre_ = 0;          // of the trust region: an observation
   std::vector<double> low_, high_;  // of the trust region, by domain; empty: there is none

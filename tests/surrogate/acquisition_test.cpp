@@ -1,11 +1,47 @@
 #include "surrogate/acquisition.h"
 
-#include <gtest/gtest.h>
-
 #include <cmath>
+
+#include <gtest/gtest.h>
 
 namespace detol {
 namespace {
+
+double direct(double mean, double deviation, double best) {
+  const double u = (best - mean) / deviation;
+  const double density = std::exp(-u * u / 2) / std::sqrt(2 * M_PI);
+  return std::log(deviation * (density + u * 0.5 * std::erfc(-u / std::sqrt(2.0))));
+}
+
+TEST(LogExpectedImprovement, IsTheLogarithmOfTheFormula) {
+  for (double mean : {-3.0, -1.0, 0.0, 0.5, 1.5, 3.0})
+    EXPECT_NEAR(log_expected_improvement({.mean = mean, .variance = 0.25}, 0.2).value,
+                direct(mean, 0.5, 0.2), 1e-6);
+}
+
+TEST(LogExpectedImprovement, FallsWithTheMeanAlsoWhereTheImprovementUnderflows) {
+  double before = 1e300;
+  for (double mean = 0; mean < 1e7; mean = mean * 1.3 + 0.01) {
+    const double value = log_expected_improvement({.mean = mean, .variance = 1}, 0).value;
+    ASSERT_TRUE(std::isfinite(value)) << mean;
+    ASSERT_LT(value, before) << mean;
+    before = value;
+  }
+}
+
+TEST(LogExpectedImprovement, ItsDerivativesAreFiniteDifferences) {
+  for (double mean : {-2.0, 0.0, 0.7, 1.3, 5.0, 30.0, 49.0, 51.0, 300.0}) {
+    const Prediction at{.mean = mean, .variance = 0.8};
+    const Acquired acquired = log_expected_improvement(at, 0.1);
+    const auto value = [](double m, double v) {
+      return log_expected_improvement({.mean = m, .variance = v}, 0.1).value;
+    };
+    const double by_mean = (value(mean + 1e-5, 0.8) - value(mean - 1e-5, 0.8)) / 2e-5;
+    const double by_variance = (value(mean, 0.8 + 1e-5) - value(mean, 0.8 - 1e-5)) / 2e-5;
+    EXPECT_NEAR(acquired.by_mean, by_mean, 1e-4 * std::abs(by_mean) + 1e-6) << mean;
+    EXPECT_NEAR(acquired.by_variance, by_variance, 1e-3 * std::abs(by_variance) + 1e-5) << mean;
+  }
+}
 
 TEST(ImprovementPerWork, IsTheQuotientWithExponentOne) {
   const Prediction log_work{.mean = std::log(4.0), .variance = 1};

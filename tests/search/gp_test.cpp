@@ -1,0 +1,105 @@
+// What the searcher `gp` promises beyond the contract of all searchers.
+
+#include <algorithm>
+#include <cmath>
+
+#include <gtest/gtest.h>
+
+#include "search/searcher.h"
+#include "surrogate/pareto.h"
+#include "tests/search/runs.h"
+
+namespace detol {
+namespace {
+
+std::unique_ptr<Searcher> gp(const Space& space, std::map<std::string, std::string> options = {},
+                             std::vector<Objective> objectives = {minimize("loss")}) {
+  return make_searcher(
+             "gp", space,
+             {.seed = 3, .objectives = std::move(objectives), .options = std::move(options)})
+      .value();
+}
+
+Space square() {
+  return SpaceBuilder().add_float("x", 0, 1).add_float("y", 0, 1).build().value();
+}
+
+double bowl(const Genome& genome) {
+  return std::pow(genome.number("x") - 0.3, 2) + std::pow(genome.number("y") - 0.7, 2);
+}
+
+TEST(Gp, FindsTheBottomOfABowlInThirtyTrials) {
+  EXPECT_LT(testing_support::median_on_sphere("gp", 40), 1e-3);
+}
+
+TEST(Gp, ProposesDifferentTrialsWhileOthersRun) {
+  const auto searcher = gp(square());
+  for (const Trial& trial : searcher->ask(0, 12))
+    searcher->tell(trial, Measured{.values = {bowl(trial.genome)}});
+  const std::vector<Trial> trials = searcher->ask(12, 30);
+  for (std::size_t i = 0; i < trials.size(); ++i) {
+    for (std::size_t j = 0; j < i; ++j) EXPECT_FALSE(trials[i].genome == trials[j].genome);
+  }
+}
+
+TEST(Gp, FindsTheBestThatDoesNotFail) {
+  const auto searcher = gp(square());
+  double best = 1;
+  for (TrialId id = 0; id < 60; ++id) {
+    const Trial trial = searcher->ask(id, 1).at(0);
+    if (trial.genome.number("x") < 0.4) {  // the bottom is among them
+      searcher->tell(trial, Failed{.cause = Cause::kDiverged});
+      continue;
+    }
+    best = std::min(best, bowl(trial.genome));
+    searcher->tell(trial, Measured{.values = {bowl(trial.genome)}});
+  }
+  EXPECT_LT(best, 0.0125);  // 0.01 is there
+}
+
+TEST(Gp, CoversAFrontOfTwoObjectives) {
+  const auto searcher = gp(square(), {}, {minimize("a"), minimize("b")});
+  std::vector<Losses> seen;
+  for (TrialId id = 0; id < 40; ++id) {
+    const Trial trial = searcher->ask(id, 1).at(0);
+    const double x = trial.genome.number("x"), g = 1 + 3 * trial.genome.number("y");
+    seen.push_back({x, g * (1 - std::sqrt(x / g))});
+    searcher->tell(trial, Measured{.values = seen.back()});
+  }
+  EXPECT_GT(hypervolume(seen, std::vector{1.1, 1.1}), 0.8);  // of 0.876
+}
+
+TEST(Gp, LearnsFromShortTrainingsWhatFullOnesWillBe) {
+  const auto searcher = gp(square());
+  for (TrialId id = 0; id < 30; ++id) {
+    const Trial trial = searcher->ask(id, 1).at(0);
+    const double loss = bowl(trial.genome);
+    searcher->tell(trial, Measured{.values = {loss + 1}, .fidelity = 1, .stopped_early = true});
+    if (id % 3 == 0) searcher->tell(trial, Measured{.values = {loss}, .fidelity = 9});
+  }
+  EXPECT_LT(bowl(searcher->ask(30, 1).at(0).genome), 0.05);
+}
+
+TEST(Gp, EveryAcquisitionFindsTheBowl) {
+  for (const char* acquisition : {"ei", "ei_per_work", "ucb", "thompson"}) {
+    const auto searcher = gp(square(), {{"acquisition", acquisition}});
+    double best = 1;
+    for (TrialId id = 0; id < 30; ++id) {
+      const Trial trial = searcher->ask(id, 1).at(0);
+      best = std::min(best, bowl(trial.genome));
+      searcher->tell(trial, Measured{.values = {bowl(trial.genome)}, .work = 1e6});
+    }
+    EXPECT_LT(best, 0.01) << acquisition;
+  }
+}
+
+TEST(Gp, NamesTheAcquisitionsThatThereAre) {
+  const auto searcher = make_searcher(
+      "gp", square(), {.objectives = {minimize("loss")}, .options = {{"acquisition", "pi"}}});
+  ASSERT_FALSE(searcher);
+  EXPECT_EQ(searcher.error().code, ErrorCode::kInput);
+  EXPECT_NE(searcher.error().message.find("ei_per_work"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace detol

@@ -1,0 +1,187 @@
+#include "surrogate/lazy_gp.h"
+
+#include <cmath>
+
+#include <gtest/gtest.h>
+
+#include "core/rng.h"
+#include "tests/surrogate/dense.h"
+
+namespace detol {
+namespace {
+
+Space numbers(std::size_t count) {
+  SpaceBuilder builder;
+  for (std::size_t i = 0; i < count; ++i) builder.add_float("x" + std::to_string(i), 0, 1);
+  return builder.build().value();
+}
+
+struct Data {
+  std::vector<Point> points;
+  std::vector<double> y;
+};
+
+Point random_point(const Features& features, Rng& rng) {
+  Point point;
+  for (std::size_t i = 0; i < features.number_columns(); ++i)
+    point.numbers.push_back(rng.uniform());
+  return point;
+}
+
+// Mean, variance and likelihood by the textbook.
+struct Dense {
+  Dense(const Kernel& kernel_, const Features& features, const Data& data_)
+      : kernel(kernel_), data(data_), points(features.none()) {
+    for (const Point& point : data.points) points.push_back(point);
+    const std::size_t n = data.y.size();
+    std::vector<double> gram = kernel.gram(points);
+    for (std::size_t i = 0; i < n; ++i) gram[i * n + i] += kernel.parameters().noise;
+    factor = dense::factor(gram, n);
+    const std::vector<double> ones(n, 1);
+    m = dense::dot(data.y, dense::solve(factor, ones)) /
+        dense::dot(ones, dense::solve(factor, ones));
+    for (double y : data.y) residual.push_back(y - m);
+    weights = dense::solve(factor, residual);
+  }
+
+  Prediction predict(const Point& x) const {
+    std::vector<double> k(points.size());
+    kernel.row(x, points, k);
+    return {.mean = m + dense::dot(k, weights),
+            .variance = kernel.variance() - dense::dot(k, dense::solve(factor, k))};
+  }
+
+  double log_likelihood() const {
+    const double n = static_cast<double>(data.y.size());
+    double determinant = 0;
+    for (std::size_t i = 0; i < data.y.size(); ++i)
+      determinant += 2 * std::log(factor[i * data.y.size() + i]);
+    return -0.5 * (dense::dot(residual, weights) + determinant + n * std::log(2 * M_PI));
+  }
+
+  const Kernel& kernel;
+  const Data& data;
+  Points points;
+  std::vector<double> factor, residual, weights;
+  double m = 0;
+};
+
+void expect_equal(const LazyGp& process, const Features& features, const Data& data, Rng& rng) {
+  const Dense dense(process.kernel(), features, data);
+  EXPECT_NEAR(process.log_likelihood(), dense.log_likelihood(),
+              1e-8 * std::max(1.0, std::abs(dense.log_likelihood())));
+  const std::vector<Prediction> pooled = process.predict_candidates();
+  for (int i = 0; i < 5; ++i) {
+    const Point x = random_point(features, rng);
+    const Prediction lazy = process.predict(x), exact = dense.predict(x);
+    EXPECT_NEAR(lazy.mean, exact.mean, 1e-8);
+    EXPECT_NEAR(lazy.variance, exact.variance, 1e-8);
+  }
+  for (std::size_t i = 0; i < pooled.size(); ++i) {
+    const Prediction exact = dense.predict(process.candidates()[i]);
+    EXPECT_NEAR(pooled[i].mean, exact.mean, 1e-4);
+    EXPECT_NEAR(pooled[i].variance, exact.variance, 1e-4);
+  }
+}
+
+TEST(LazyGp, EqualsADenseProcessAfterTwoThousandAppendsPopsAndRefits) {
+  const Features features(numbers(3));
+  KernelParameters parameters = default_parameters(features);
+  LazyGp process(features, parameters);
+  Rng rng(4);
+  Points candidates = features.none();
+  for (int i = 0; i < 6; ++i) candidates.push_back(random_point(features, rng));
+  process.attach(candidates);
+  Data data;
+  for (int step = 0; step < 2000; ++step) {
+    const double what = rng.uniform();
+    if (what < 0.7 || data.y.size() < 3) {
+      data.points.push_back(random_point(features, rng));
+      data.y.push_back(std::sin(5 * data.points.back().numbers[0]) + rng.normal());
+      process.append(data.points.back(), data.y.back());
+    } else if (what < 0.985) {
+      const std::size_t left =
+          data.y.size() - std::min<std::size_t>(data.y.size(), 1 + rng.below(3));
+      data.points.resize(left);
+      data.y.resize(left);
+      process.truncate(left);
+    } else {
+      for (double& length : parameters.lengths) length = rng.uniform(0.1, 1);
+      parameters.noise = std::pow(10, rng.uniform(-4, -1));
+      Points points = features.none();
+      for (const Point& point : data.points) points.push_back(point);
+      process = LazyGp(features, parameters, points, data.y);
+      process.attach(candidates);
+    }
+    if (step % 200 == 199 && data.y.size() > 1) expect_equal(process, features, data, rng);
+  }
+}
+
+TEST(LazyGp, SurvivesFiftyCopiesOfAPointAlmostWithoutNoise) {
+  const Features features(numbers(2));
+  KernelParameters parameters = default_parameters(features);
+  parameters.noise = 1e-10;
+  LazyGp process(features, parameters);
+  const Point x{.numbers = {0.3, 0.6}, .categories = {}, .graph = nullptr};
+  for (int i = 0; i < 50; ++i) process.append(x, i % 2);
+  EXPECT_EQ(process.observations(), 50u);
+  EXPECT_NEAR(process.predict(x).mean, 0.5, 1e-3);
+}
+
+TEST(LazyGp, DroppingMergedBeliefsBringsBackWhatWas) {
+  const Features features(numbers(1));
+  KernelParameters parameters = default_parameters(features);
+  parameters.noise = 1e-16;
+  LazyGp process(features, parameters);
+  process.append({.numbers = {0.2}, .categories = {}, .graph = nullptr}, 1);
+  process.append({.numbers = {0.8}, .categories = {}, .graph = nullptr}, 2);
+  const Prediction before = process.predict(process.points()[0]);
+  for (int i = 0; i < 3; ++i)
+    process.append({.numbers = {0.2}, .categories = {}, .graph = nullptr}, 7);
+  EXPECT_EQ(process.rows(), 2u);
+  process.truncate(2);
+  EXPECT_EQ(process.predict(process.points()[0]).mean, before.mean);
+}
+
+TEST(LazyGp, ACorrectedOutcomeIsAsIfItHadBeenTheFirst) {
+  const Features features(numbers(2));
+  LazyGp corrected(features, default_parameters(features)),
+      straight(features, default_parameters(features));
+  Rng rng(2);
+  for (int i = 0; i < 20; ++i) {
+    const Point x = random_point(features, rng);
+    corrected.append(x, i == 7 ? 99 : i);
+    straight.append(x, i);
+  }
+  corrected.replace(7, 7);
+  const Point x = random_point(features, rng);
+  EXPECT_EQ(corrected.predict(x).mean, straight.predict(x).mean);
+}
+
+TEST(LazyGp, SlopesAreFiniteDifferences) {
+  const Features features(numbers(3));
+  LazyGp process(features, default_parameters(features));
+  Rng rng(6);
+  for (int i = 0; i < 30; ++i) process.append(random_point(features, rng), rng.normal());
+  Point x = random_point(features, rng);
+  const LazyGp::Slope slope = process.slope(x);
+  for (std::size_t j = 0; j < 3; ++j) {
+    Point up = x, down = x;
+    up.numbers[j] += 1e-5;
+    down.numbers[j] -= 1e-5;
+    const Prediction high = process.predict(up), low = process.predict(down);
+    EXPECT_NEAR(slope.mean[j], (high.mean - low.mean) / 2e-5, 1e-5);
+    EXPECT_NEAR(slope.variance[j], (high.variance - low.variance) / 2e-5, 1e-5);
+  }
+}
+
+TEST(LazyGp, TakesLittleMoreMemoryThanItsFactor) {
+  const Features features(numbers(10));
+  LazyGp process(features, default_parameters(features));
+  Rng rng(1);
+  for (int i = 0; i < 600; ++i) process.append(random_point(features, rng), rng.normal());
+  EXPECT_LE(static_cast<double>(process.bytes()), 1.3 * 8 * 600 * 600 / 2);
+}
+
+}  // namespace
+}  // namespace detol
