@@ -25,9 +25,10 @@ function(detol_module folder)
   install(TARGETS detol_${folder} EXPORT detol FILE_SET HEADERS DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/detol)
 endfunction()
 
-# detol_test(<name> SOURCES ... USES <folders> LABELS ...): one GoogleTest program.
+# detol_test(<name> SOURCES ... USES <folders> LABELS ... SHARDS n): one GoogleTest program. CTest starts a
+# process for each of its tests, or with SHARDS one for each n-th part of them: for suites of thousands.
 function(detol_test name)
-  cmake_parse_arguments(T "" "TIMEOUT" "SOURCES;USES;LABELS" ${ARGN})
+  cmake_parse_arguments(T "" "TIMEOUT;SHARDS" "SOURCES;USES;LABELS" ${ARGN})
   if(NOT T_LABELS)
     set(T_LABELS unit)
   endif()
@@ -39,5 +40,14 @@ function(detol_test name)
   target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR})
   list(TRANSFORM T_USES PREPEND detol::)
   target_link_libraries(${name} PRIVATE ${T_USES} detol_flags GTest::gtest_main)
-  gtest_discover_tests(${name} DISCOVERY_TIMEOUT 60 PROPERTIES LABELS "${T_LABELS}" TIMEOUT ${T_TIMEOUT})
+  if(NOT T_SHARDS)
+    gtest_discover_tests(${name} DISCOVERY_TIMEOUT 60 PROPERTIES LABELS "${T_LABELS}" TIMEOUT ${T_TIMEOUT})
+    return()
+  endif()
+  math(EXPR last "${T_SHARDS} - 1")
+  foreach(shard RANGE ${last})
+    add_test(NAME ${name}.${shard} COMMAND ${name})
+    set_tests_properties(${name}.${shard} PROPERTIES LABELS "${T_LABELS}" TIMEOUT ${T_TIMEOUT}
+      ENVIRONMENT "GTEST_TOTAL_SHARDS=${T_SHARDS};GTEST_SHARD_INDEX=${shard}")
+  endforeach()
 endfunction()
