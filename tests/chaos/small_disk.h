@@ -6,9 +6,12 @@
 #include <sched.h>
 #include <sys/mount.h>
 
+#include <cerrno>
+#include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <string>
+#include <thread>
 
 namespace detol::testing_support {
 
@@ -37,8 +40,16 @@ class SmallDisk {
   }
   void make_room() const { std::filesystem::remove(folder_ / "filler"); }
 
-  // False if the kernel refuses: somebody has a file open for writing.
-  bool make_read_only() const { return remount(MS_RDONLY); }
+  // False if the kernel refuses for ten seconds: somebody has a file open for writing. A process
+  // that was killed may need a moment to let go of its own.
+  bool make_read_only() const {
+    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+    while (!remount(MS_RDONLY)) {
+      if (errno != EBUSY || std::chrono::steady_clock::now() > end) return false;
+      std::this_thread::yield();
+    }
+    return true;
+  }
   bool make_writable() const { return remount(0); }
 
  private:
