@@ -38,6 +38,17 @@ Override override_of(const Setting& setting, const std::string& value) {
   return {std::string(setting.path), quoted + "'"};
 }
 
+// Of a flag, behind what it beats, but before what --set says of its inside: `--pruner curve` names
+// a pruner, `--set search.pruner.startup=4` sets something of it.
+void insert(std::vector<Override>& overrides, Override by_flag, std::size_t first_set) {
+  std::size_t at = overrides.size();
+  for (std::size_t i = overrides.size(); i-- > first_set;) {
+    if (overrides[i].path == by_flag.path) break;
+    if (overrides[i].path.starts_with(by_flag.path + ".")) at = i;
+  }
+  overrides.insert(overrides.begin() + static_cast<std::ptrdiff_t>(at), std::move(by_flag));
+}
+
 std::vector<fs::path> places_of_spaces() {
   std::error_code ignored;
   const fs::path program = fs::read_symlink("/proc/self/exe", ignored);
@@ -55,6 +66,7 @@ Result<std::vector<Override>> overrides_from(const Arguments& arguments) {
   for (const Setting& setting : settings()) {
     if (const char* value = variable(setting)) overrides.push_back(override_of(setting, value));
   }
+  const std::size_t first_set = overrides.size();
   for (const std::string& word : arguments.all("set")) {
     const std::size_t equals = word.find('=');
     if (equals == std::string::npos || equals == 0) {
@@ -66,7 +78,7 @@ Result<std::vector<Override>> overrides_from(const Arguments& arguments) {
   }
   for (const Setting& setting : settings()) {
     if (arguments.has(setting.flag))
-      overrides.push_back(override_of(setting, arguments.text(setting.flag)));
+      insert(overrides, override_of(setting, arguments.text(setting.flag)), first_set);
   }
   return overrides;
 }

@@ -189,15 +189,9 @@ class Gp final : public Searcher {
 
   // One per output; none if there is nothing to learn about values.
   std::vector<double> outcomes_of(const Outcome& outcome) const {
-    const auto* measured = std::get_if<Measured>(&outcome);
-    if (measured == nullptr || measured->values.size() < objectives_.size()) return {};
-    std::vector<double> outcomes;
-    for (std::size_t i = 0; i < objectives_.size(); ++i) {
-      const double value = measured->values[i];
-      if (value != value) return {};
-      outcomes.push_back(objectives_[i].direction == Direction::kMinimize ? value : -value);
-    }
-    if (outputs() > objectives_.size()) outcomes.push_back(std::log(std::max(1.0, measured->work)));
+    std::vector<double> outcomes = losses_of(outcome, objectives_);
+    if (!outcomes.empty() && outputs() > objectives_.size())
+      outcomes.push_back(std::log(std::max(1.0, std::get<Measured>(outcome).work)));
     return outcomes;
   }
 

@@ -42,6 +42,7 @@
 #include "search/breeding.h"
 #include "search/history.h"
 #include "search/numbered.h"
+#include "search/outcome_value.h"
 #include "search/searchers.h"
 #include "surrogate/pareto.h"
 
@@ -133,7 +134,7 @@ class Nsga2 final : public Searcher {
   void tell(const Trial& trial, const Outcome& outcome) override {
     known_.insert(space_.identity(trial.genome));
     const bool is_wrong =
-        told_.tell(trial.id, {.genome = trial.genome, .losses = losses_of(outcome)});
+        told_.tell(trial.id, {.genome = trial.genome, .losses = losses_of(outcome, objectives_)});
     if (is_wrong) members_.clear();
   }
 
@@ -166,18 +167,6 @@ class Nsga2 final : public Searcher {
     const Member& a = members_[rng.below(members_.size())];
     const Member& b = members_[rng.below(members_.size())];
     return is_fitter(b, a) ? b.genome : a.genome;
-  }
-
-  Losses losses_of(const Outcome& outcome) const {
-    const auto* measured = std::get_if<Measured>(&outcome);
-    if (measured == nullptr || measured->values.size() < objectives_.size()) return {};
-    Losses losses;
-    for (std::size_t i = 0; i < objectives_.size(); ++i) {
-      const double value = measured->values[i];
-      if (value != value) return {};
-      losses.push_back(objectives_[i].direction == Direction::kMinimize ? value : -value);
-    }
-    return losses;
   }
 
   const Space space_;

@@ -1,10 +1,12 @@
 #pragma once
 
-// What a searcher with one objective learns from an outcome.
+// What a searcher learns from an outcome.
 
 #include <limits>
+#include <span>
 
 #include "encodings/trial.h"
+#include "surrogate/pareto.h"
 
 namespace detol {
 
@@ -14,6 +16,19 @@ inline double first_value(const Outcome& outcome) {
   if (measured == nullptr || measured->values.empty())
     return std::numeric_limits<double>::quiet_NaN();
   return measured->values.front();
+}
+
+// All of them, minimised; empty if there is nothing to learn from.
+inline Losses losses_of(const Outcome& outcome, std::span<const Objective> objectives) {
+  const auto* measured = std::get_if<Measured>(&outcome);
+  if (measured == nullptr || measured->values.size() < objectives.size()) return {};
+  Losses losses;
+  for (std::size_t i = 0; i < objectives.size(); ++i) {
+    const double value = measured->values[i];
+    if (value != value) return {};
+    losses.push_back(objectives[i].direction == Direction::kMinimize ? value : -value);
+  }
+  return losses;
 }
 
 }  // namespace detol

@@ -24,12 +24,14 @@
 //
 // A stranger's trial (a warm start, a user's) earns nobody credit, but it is among the ranks. A
 // trial that is told again keeps its place in the window. Which member makes trial n is drawn from
-// stream n. Several objectives: ranks are of the first, as most members see no other.
+// stream n. With several objectives only a trial that dominates another is better than it, so that
+// all of the window's front earn 1.
 //
 // What one member proposed all others expect. Their slow work is handed out one job at a time, in
 // the order in which it became due, of two at once the earlier member's first.
 //
-// Price: a tell of every member, and sorting the window at each ask; 50 bytes per trial ever told.
+// Price: a tell of every member, and the window's square at each ask; 100 bytes per trial ever
+// told.
 
 #include <fmt/format.h>
 
@@ -37,7 +39,6 @@
 #include <array>
 #include <cmath>
 #include <deque>
-#include <limits>
 #include <unordered_map>
 #include <unordered_set>
 
@@ -45,14 +46,16 @@
 #include "core/options.h"
 #include "core/rng.h"
 #include "core/table.h"
+#include "search/outcome_value.h"
 #include "search/searchers.h"
+#include "surrogate/pareto.h"
 
 namespace detol {
 namespace {
 
 // The members unless `members` says otherwise, most trusted first.
 constexpr std::array<std::string_view, 3> kMembers = {"gp", "local", "evolution"};
-constexpr std::array<std::string_view, 3> kMembersOfMany = {"nsga2", "local", "evolution"};
+constexpr std::array<std::string_view, 3> kMembersOfMany = {"gp", "nsga2", "local"};
 
 constexpr double kPower = 4;          // of the rank
 constexpr double kPriorTrials = 20;   // imagined of each member, at first
@@ -69,7 +72,7 @@ struct Member {
 // What a told trial says about who proposed it.
 struct Record {
   std::size_t member = 0;  // the number of members: a stranger
-  double value = 0;        // smaller is better; NaN: nothing was learned
+  Losses losses = {};      // of the objectives; empty: nothing was learned
   double work = 0;
   bool is_repeat = false;  // of a candidate that was told before
 };
@@ -78,10 +81,6 @@ struct Account {
   double earned = 0;
   double cost = 0;
 };
-
-bool is_less(double a, double b) {
-  return is_better(Direction::kMinimize, a, b);
-}
 
 // Of "gp region", which a member says of a trial: the member.
 std::string_view first_word(std::string_view proposer) {
@@ -94,7 +93,7 @@ class Portfolio final : public Searcher {
             std::size_t window, double floor)
       : space_(std::move(space)),
         rng_(settings.seed),
-        sign_(settings.objectives.front().direction == Direction::kMinimize ? 1 : -1),
+        objectives_(settings.objectives),
         members_(std::move(members)),
         window_(window),
         floor_(floor) {}
@@ -185,21 +184,15 @@ class Portfolio final : public Searcher {
     for (std::size_t i = 0; i < members_.size(); ++i, reward *= kPriorRatio)
       accounts.push_back({.earned = imagined * reward, .cost = imagined});
     const auto window = std::span(records_).last(std::min(window_, records_.size()));
-    const std::vector<double> values = sorted_values(window);
+    const std::vector<double> rewards = rewards_of(window);
     const double mean_work = mean_work_of(window);
-    for (const Record& record : window) {
-      if (record.member == members_.size()) continue;
-      accounts[record.member].earned += reward_of(record, values);
-      accounts[record.member].cost += cost_of(record, mean_work);
+    for (std::size_t i = 0; i < window.size(); ++i) {
+      const std::size_t member = window[i].member;
+      if (member == members_.size()) continue;
+      accounts[member].earned += rewards[i];
+      accounts[member].cost += cost_of(window[i], mean_work);
     }
     return accounts;
-  }
-
-  static std::vector<double> sorted_values(std::span<const Record> window) {
-    std::vector<double> values;
-    for (const Record& record : window) values.push_back(record.value);
-    std::ranges::sort(values, is_less);
-    return values;
   }
 
   static double mean_work_of(std::span<const Record> window) {
@@ -211,10 +204,17 @@ class Portfolio final : public Searcher {
     return trained == 0 ? 0 : work / trained;
   }
 
-  static double reward_of(const Record& record, const std::vector<double>& values) {
-    if (record.is_repeat || record.value != record.value) return 0;
-    const auto better = std::ranges::lower_bound(values, record.value, is_less) - values.begin();
-    return std::pow(1 - static_cast<double>(better) / static_cast<double>(values.size()), kPower);
+  static std::vector<double> rewards_of(std::span<const Record> window) {
+    std::vector<double> rewards(window.size(), 0);
+    for (std::size_t i = 0; i < window.size(); ++i) {
+      if (window[i].is_repeat || window[i].losses.empty()) continue;
+      const auto better = std::ranges::count_if(window, [&](const Record& other) {
+        return !other.losses.empty() && dominates(other.losses, window[i].losses);
+      });
+      const double share = static_cast<double>(better) / static_cast<double>(window.size());
+      rewards[i] = std::pow(1 - share, kPower);
+    }
+    return rewards;
   }
 
   static double cost_of(const Record& record, double mean_work) {
@@ -225,17 +225,14 @@ class Portfolio final : public Searcher {
   void record(const Trial& trial, const Outcome& outcome, Record& record) const {
     const auto proposer = std::ranges::find(members_, first_word(trial.proposer), &Member::name);
     record.member = static_cast<std::size_t>(proposer - members_.begin());
-    record.value = std::numeric_limits<double>::quiet_NaN();
+    record.losses = losses_of(outcome, objectives_);
     record.work = std::visit([](const auto& o) { return o.work; }, outcome);
     if (record.is_repeat) record.work = 0;
-    const auto* measured = std::get_if<Measured>(&outcome);
-    if (measured != nullptr && !measured->values.empty())
-      record.value = sign_ * measured->values.front();
   }
 
   const Space space_;
   const Rng rng_;
-  const double sign_;  // -1 if the objective is maximised
+  const std::vector<Objective> objectives_;
   const std::vector<Member> members_;
   const std::size_t window_;
   const double floor_;
@@ -300,7 +297,7 @@ Result<std::unique_ptr<Searcher>> make_portfolio_of(std::span<const SearcherRow>
                                                     const SearcherSettings& settings) {
   OptionReader options("portfolio", settings.options);
   const auto names = options.words("members", default_members(settings.objectives.size()));
-  const std::int64_t window = options.whole("window", 50, 2, 10'000);
+  const std::int64_t window = options.whole("window", 50, 2, 1000);
   const double most = 1 / std::max(1.0, static_cast<double>(names.size()));
   const double floor = options.real("floor", std::min(0.03, most), 0, most);
   DETOL_TRY(options.done());

@@ -3,7 +3,7 @@
 // The inverse of a positive definite matrix from its Cholesky factor, in place. Private to this
 // folder.
 
-#include <Eigen/Core>
+#include "surrogate/eigen_impl.h"
 
 namespace detol {
 

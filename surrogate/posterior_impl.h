@@ -18,8 +18,7 @@
 #include <span>
 #include <vector>
 
-#include <Eigen/Core>
-
+#include "surrogate/eigen_impl.h"
 #include "surrogate/fit_prior.h"
 #include "surrogate/kernel.h"
 

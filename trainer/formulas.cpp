@@ -26,6 +26,7 @@
 #include <numeric>
 #include <string>
 
+#include "core/hash.h"
 #include "core/rng.h"
 #include "core/table.h"
 
@@ -162,12 +163,13 @@ class Terrain {
     const auto domains = space.domains().first(space.size() - irrelevant);
     from_ = to_ = base.minimiser(domains.size());
     if (const auto seed = config.whole("shift_seed")) {
-      Rng rng = Rng(static_cast<std::uint64_t>(*seed)).split(1);
+      Rng rng = Rng(static_cast<std::uint64_t>(*seed)).split(hash64("function shift"));
       for (std::size_t i = 0; i < to_.size(); ++i)
         to_[i] = domains[i].low + (domains[i].high - domains[i].low) * rng.uniform(0.1, 0.9);
     }
     if (const auto seed = config.whole("rotate_seed"))
-      rows_ = rotation(to_.size(), Rng(static_cast<std::uint64_t>(*seed)).split(2));
+      rows_ = rotation(to_.size(),
+                       Rng(static_cast<std::uint64_t>(*seed)).split(hash64("function rotation")));
     const std::string warp = config.text("warp", "none");
     if (warp != "none") warp_ = warp == "log" ? log_of : root_of;
   }

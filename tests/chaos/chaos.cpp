@@ -219,7 +219,9 @@ Search search_called(const std::string& name, int workers, int trials, const std
 }
 
 Search one_worker(int trials) {
-  return search_called("one_worker", 1, trials, "evolution", "none");
+  Search search = search_called("one_worker", 1, trials, "gp", "none");
+  search.words.insert(search.words.end(), {"--set", "search.algorithm.startup=3"});
+  return search;
 }
 Search pausing(int trials) {
   return search_called("pausing", 1, trials, "evolution", "asha");

@@ -54,8 +54,8 @@ struct Search {
   int steps_per_epoch() const { return trainers * images * 8 / 10 / 16; }
 };
 
-// Trials one after the other, to their last epoch.
-Search one_worker(int trials = 3);
+// Trials one after the other, to their last epoch, proposed by a model that is fitted after the third.
+Search one_worker(int trials = 4);
 // The same, but trials pause after their first epoch, and the best go on later (asha).
 Search pausing(int trials = 3);
 // Trials on two workers, whose proposals do not depend on who is first.

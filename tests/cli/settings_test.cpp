@@ -29,6 +29,18 @@ TEST_F(Settings, AFlagBeatsSetBeatsTheVariableBeatsTheFile) {
   EXPECT_EQ(read_space(with({{"set", {"seed=2"}}, {"seed", {"3"}}}))->seed, 3U);
 }
 
+TEST_F(Settings, AFlagKeepsWhatSetSaysOfItsInside) {
+  const auto startup_of = [](const std::vector<std::string>& sets) {
+    const auto config = read_space(with({{"set", sets}, {"pruner", {"curve"}}}));
+    EXPECT_EQ(config->pruner.name, "curve");
+    const auto startup = config->pruner.options.find("startup");
+    return startup == config->pruner.options.end() ? "" : startup->second;
+  };
+  EXPECT_EQ(startup_of({"search.pruner.startup=4"}), "4");
+  EXPECT_EQ(startup_of({"search.pruner=asha", "search.pruner.startup=4"}), "4");
+  EXPECT_EQ(startup_of({"search.pruner.startup=4", "search.pruner=asha"}), "");
+}
+
 TEST_F(Settings, EveryFlagReachesItsKeyOfTheSpaceFile) {
   const auto config = read_space(with({{"study", {"mine"}},
                                        {"seed", {"7"}},

@@ -84,6 +84,21 @@ TEST(Search, TrainsOnTwoWorkersToo) {
   EXPECT_GE(status["trained"], 6);
 }
 
+TEST(Search, WithLearnedCurvesIsTheSameTwiceAndEndsEveryTrial) {
+  const TinyStudy one, two;
+  auto words = one.search_words();
+  words.insert(words.end(), {"--budget", "12trials", "--algorithm", "gp", "--pruner", "curve",
+                             "--set", "search.pruner.startup=4"});
+  const Ran search = one.detol(words);
+  ASSERT_EQ(search.code, 0) << search.err;
+  ASSERT_EQ(two.detol(words).code, 0);
+  EXPECT_EQ(one.results(), two.results());
+  const Ran counted = one.detol({"query", "-f", "json",
+                                 "SELECT count(*) AS n FROM v_trials WHERE state = 'COMPLETE' OR "
+                                 "state = 'PRUNED' OR state = 'FAILED'"});
+  EXPECT_EQ(Json::parse(counted.out), Json::parse(R"([{"n": 12}])"));
+}
+
 TEST(Search, GoesOnWithMoreBudget) {
   const TinyStudy whole, parts;
   auto words = whole.search_words();

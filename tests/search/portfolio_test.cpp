@@ -150,6 +150,25 @@ TEST(Portfolio, HasADefaultForOneAndForSeveralObjectives) {
   }
 }
 
+TEST(Portfolio, WithSeveralObjectivesPaysTheWholeFront) {
+  const auto share_of_evolution = [](const std::vector<double>& values) {
+    const auto portfolio =
+        make_searcher("portfolio", kSpace,
+                      {.seed = 7,
+                       .objectives = {minimize("loss"), maximize("accuracy")},
+                       .options = {{"members", "random evolution"}}})
+            .value();
+    Rng rng(1);
+    for (TrialId id = 0; id < 40; id += 2) {
+      portfolio->tell({id, kSpace.sample(rng), "random"}, Measured{.values = {0.1, 0.2}});
+      portfolio->tell({id + 1, kSpace.sample(rng), "evolution"}, Measured{.values = values});
+    }
+    return shares(*portfolio).at("evolution");
+  };
+  EXPECT_GT(share_of_evolution({0.9, 0.8}), 0.3);   // worse by the first, better by the second
+  EXPECT_LT(share_of_evolution({0.9, 0.1}), 0.15);  // worse by both
+}
+
 TEST(Portfolio, SaysWhatIsWrongWithItsMembers) {
   const std::map<std::string, std::string> mistakes = {
       {"", "at least one"},
