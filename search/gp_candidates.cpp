@@ -1,0 +1,115 @@
+#include "search/gp_candidates.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "search/perturb.h"
+
+namespace detol {
+namespace {
+
+constexpr std::size_t kIncumbents = 5;
+constexpr double kRedrawn = 20;  // choices of a candidate of the region, on average at most
+
+// The best observations; with several objectives some of the front, drawn at random.
+std::vector<std::size_t> incumbents(const ProposalInput& input, Rng& rng) {
+  const Observed& observed = input.model.observed();
+  if (observed.objectives > 1) {
+    std::vector<Losses> losses(observed.size());
+    for (std::size_t i = 0; i < observed.objectives; ++i) {
+      for (std::size_t j = 0; j < losses.size(); ++j) losses[j].push_back(observed.outcomes[i][j]);
+    }
+    std::vector<std::size_t> front = nondominated(losses);
+    rng.shuffle(std::span(front));
+    front.resize(std::min(front.size(), kIncumbents));
+    return front;
+  }
+  const std::vector<double>& outcomes = observed.outcomes[0];
+  std::vector<std::size_t> order(outcomes.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  const std::size_t count = std::min(kIncumbents, order.size());
+  std::ranges::partial_sort(order, order.begin() + static_cast<std::ptrdiff_t>(count), {},
+                            [&](std::size_t i) { return outcomes[i]; });
+  order.resize(count);
+  return order;
+}
+
+// Those that count and can take another value.
+std::vector<std::size_t> open_choices(const Space& space, const Genome& genome) {
+  const std::vector<bool> counts = space.expressed(genome);
+  std::vector<std::size_t> open;
+  for (std::size_t i = 0; i < counts.size(); ++i) {
+    if (counts[i] && space.domains()[i].cardinality() > 1) open.push_back(i);
+  }
+  return open;
+}
+
+}  // namespace
+
+GpRegion region_of(const ProposalInput& input, Rng& rng) {
+  GpRegion region{.centre = incumbents(input, rng).front(),
+                  .low = std::vector<double>(input.space.size(), 0),
+                  .high = std::vector<double>(input.space.size(), 1)};
+  const Genome& centre = input.genomes[region.centre];
+  const std::vector<double> lengths =
+      input.features.by_domain(input.model.output(0).kernel().parameters().lengths);
+  double mean = 0, count = 0;
+  for (double length : lengths) {
+    if (length > 0) mean += std::log(length), ++count;
+  }
+  mean = std::exp(mean / std::max(1.0, count));
+  for (std::size_t i = 0; i < lengths.size(); ++i) {
+    if (!(lengths[i] > 0) || !centre.is_active(i)) continue;
+    const double u = input.space.domains()[i].position_of(centre.codes()[i]);
+    const double half = input.side / 2 * lengths[i] / mean;
+    region.low[i] = std::clamp(u - half, 0.0, 1 - 1e-9);
+    region.high[i] = std::clamp(u + half, region.low[i] + 1e-9, 1.0);
+  }
+  return region;
+}
+
+std::vector<Genome> candidates_in(const GpRegion& region, const ProposalInput& input, Rng& rng) {
+  const std::size_t n = input.model.output(0).rows();
+  const std::size_t count = std::clamp<std::size_t>(40'000'000 / (n * n + 1), 64, 500);
+  const Genome& centre = input.genomes[region.centre];
+  const std::vector<std::size_t> open = open_choices(input.space, centre);
+  if (open.empty()) return {centre};
+  const double share = std::min(1.0, kRedrawn / static_cast<double>(open.size()));
+  std::vector<Genome> genomes;
+  for (std::size_t k = 0; k < count; ++k) {
+    std::vector<double> codes(centre.codes().begin(), centre.codes().end());
+    const std::size_t sure = open[rng.below(open.size())];
+    for (std::size_t i : open) {
+      const Domain& domain = input.space.domains()[i];
+      const bool is_number = region.low[i] > 0 || region.high[i] < 1;
+      const double chance = is_number ? share : std::min(0.5, input.side) * share;
+      if (i != sure && !rng.chance(chance)) continue;
+      codes[i] = is_number ? domain.code_at(rng.uniform(region.low[i], region.high[i]))
+                           : input.space.other_code(i, codes[i], rng);
+    }
+    genomes.push_back(input.space.repair(std::move(codes), rng));
+  }
+  return genomes;
+}
+
+std::vector<Genome> candidates_near_best(const ProposalInput& input, Rng& rng) {
+  const std::size_t n = input.model.output(0).rows();
+  const std::size_t each = std::clamp<std::size_t>(20'000'000 / (n * n + 1) / kIncumbents, 8, 60);
+  const std::vector<std::size_t> parents = incumbents(input, rng);
+  std::vector<Genome> locals;
+  for (std::size_t parent : parents) {
+    for (std::size_t i = 0; i < each; ++i) {
+      const Genome& origin = input.genomes[parent];
+      if (i % 8 == 7 && parents.size() > 1) {
+        const Genome& other = input.genomes[parents[rng.below(parents.size())]];
+        locals.push_back(input.space.crossover(origin, other, rng));
+      } else {
+        locals.push_back(perturbed(input.space, origin, rng));
+      }
+    }
+  }
+  return locals;
+}
+
+}  // namespace detol

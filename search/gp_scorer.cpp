@@ -1,0 +1,33 @@
+#include "search/gp_scorer.h"
+
+namespace detol {
+
+std::vector<Scored> GpScorer::score_candidates() const {
+  std::vector<std::vector<Prediction>> predictions;
+  for (std::size_t i = 0; i < outputs(); ++i)
+    predictions.push_back(in_.model.output(i).predict_candidates());
+  return scored({in_.candidates.begin(), in_.candidates.end()}, predictions);
+}
+
+std::vector<Scored> GpScorer::score(std::vector<Genome> genomes) const {
+  Points points = in_.features.none();
+  for (const Genome& genome : genomes) points.push_back(in_.features.of(genome));
+  std::vector<std::vector<Prediction>> predictions;
+  for (std::size_t i = 0; i < outputs(); ++i)
+    predictions.push_back(in_.model.output(i).predict(points));
+  return scored(std::move(genomes), predictions);
+}
+
+// `predictions`: of each output, of each genome.
+std::vector<Scored> GpScorer::scored(
+    std::vector<Genome> genomes, const std::vector<std::vector<Prediction>>& predictions) const {
+  std::vector<Scored> scored;
+  std::vector<Prediction> at(outputs());
+  for (std::size_t i = 0; i < genomes.size(); ++i) {
+    for (std::size_t j = 0; j < outputs(); ++j) at[j] = predictions[j][i];
+    scored.push_back({std::move(genomes[i]), criterion_(at).value});
+  }
+  return scored;
+}
+
+}  // namespace detol

@@ -1,0 +1,37 @@
+#pragma once
+
+// GpScorer: what a model's criterion says of genomes. Refers to its input. Not thread-safe.
+
+#include <vector>
+
+#include "search/gp_criterion.h"
+#include "search/gp_proposal.h"
+
+namespace detol {
+
+struct Scored {
+  Genome genome;
+  double value = 0;  // greater is better
+};
+
+class GpScorer {
+ public:
+  explicit GpScorer(const ProposalInput& input)
+      : in_(input), criterion_(input.model, input.acquisition) {}
+
+  std::size_t outputs() const { return in_.model.fits().size(); }
+  const GpCriterion& criterion() const { return criterion_; }
+
+  std::vector<Scored> score(std::vector<Genome> genomes) const;
+  // Of the input's candidates, whose posteriors the model's processes keep up to date.
+  std::vector<Scored> score_candidates() const;
+
+ private:
+  std::vector<Scored> scored(std::vector<Genome> genomes,
+                             const std::vector<std::vector<Prediction>>& predictions) const;
+
+  const ProposalInput& in_;
+  const GpCriterion criterion_;
+};
+
+}  // namespace detol
