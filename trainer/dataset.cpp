@@ -55,16 +55,24 @@ Result<void> fill_statistics(Dataset& dataset, const DataConfig& config) {
   return {};
 }
 
+template <typename Pixel>
+std::span<const Pixel> pixels_of(const DatasetInfo& info, const MappedPixels& mapped,
+                                 std::span<const Pixel> owned, std::int64_t index) {
+  const auto size = static_cast<std::size_t>(info.task.input.elements());
+  const auto at = static_cast<std::size_t>(index);
+  if (!mapped.blocks) return owned.subspan(at * size, size);
+  const std::byte* block = mapped.blocks.get() + at / mapped.block_images * mapped.block_bytes;
+  return {reinterpret_cast<const Pixel*>(block) + at % mapped.block_images * size, size};
+}
+
 }  // namespace
 
 std::span<const std::uint8_t> Dataset::image(std::int64_t index) const {
-  const auto size = static_cast<std::size_t>(info.task.input.elements());
-  return std::span(images).subspan(static_cast<std::size_t>(index) * size, size);
+  return pixels_of(info, mapped, std::span(images), index);
 }
 
 std::span<const float> Dataset::values_of(std::int64_t index) const {
-  const auto size = static_cast<std::size_t>(info.task.input.elements());
-  return std::span(values).subspan(static_cast<std::size_t>(index) * size, size);
+  return pixels_of(info, mapped, std::span(values), index);
 }
 
 Range range_of(const DatasetInfo& info, Part part) {

@@ -6,7 +6,9 @@
 // The rows of a table and sequences are images, too: of many channels and one pixel, or of one
 // channel, one row and many columns. Their pixels are numbers as they are, not bytes.
 
+#include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -37,16 +39,26 @@ struct Range {
 
 Range range_of(const DatasetInfo& info, Part part);
 
+// Pixels that lie in memory of somebody else's, such as a file that all workers of a machine
+// share: in blocks, each of so many whole images, of which the last may have fewer.
+struct MappedPixels {
+  std::shared_ptr<const std::byte> blocks;  // keeps what owns them alive; null: not mapped
+  std::size_t block_bytes = 0;              // a multiple of a pixel's size
+  std::size_t block_images = 1;
+  bool has_bytes = true;  // else floats
+};
+
 struct Dataset {
   DatasetInfo info;
   std::vector<std::uint8_t> images;      // N x C x H x W: training, then validation, then test
   std::vector<float> values;             // instead of `images` where pixels are no bytes
+  MappedPixels mapped;                   // instead of both where they are not copied
   std::vector<std::int32_t> labels;      // N
   std::vector<float> mean;               // per channel, of the training images; of bytes in [0, 1]
   std::vector<float> deviation;          // per channel, standard deviation, above 0; likewise
   std::vector<std::string> class_names;  // empty where the format has none
 
-  bool has_bytes() const { return values.empty(); }
+  bool has_bytes() const { return mapped.blocks ? mapped.has_bytes : values.empty(); }
   std::span<const std::uint8_t> image(std::int64_t index) const;  // REQUIRES: has_bytes()
   std::span<const float> values_of(std::int64_t index) const;     // REQUIRES: !has_bytes()
 };

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <memory>
 #include <set>
 
 #include <gtest/gtest.h>
@@ -127,6 +128,28 @@ TEST(Batches, EpochsAndSeedsDiffer) {
   Batches one(data, kAugmented, 1), two(data, kAugmented, 2);
   EXPECT_NE(epoch_of(one, 1, 8).labels, epoch_of(one, 2, 8).labels);
   EXPECT_NE(epoch_of(one, 1, 8).labels, epoch_of(two, 1, 8).labels);
+}
+
+// The same pixels in memory of somebody else's, `block_images` to a block, with a gap behind each.
+Dataset in_blocks(Dataset data, std::size_t block_images) {
+  const std::size_t filled = block_images * 18, block = filled + 2;
+  auto blocks = std::make_shared<std::vector<std::byte>>();
+  for (std::size_t at = 0; at < data.images.size(); at += filled) {
+    const auto pixels = std::as_bytes(std::span(data.images)).subspan(at);
+    blocks->insert(blocks->end(), pixels.begin(),
+                   pixels.begin() + std::ssize(pixels.first(std::min(filled, pixels.size()))));
+    blocks->resize(at / filled * block + block);
+  }
+  data.images = {};
+  data.mapped = {
+      .blocks = {blocks, blocks->data()}, .block_bytes = block, .block_images = block_images};
+  return data;
+}
+
+TEST(Batches, AreTheSameWhereverThePixelsLie) {
+  const Dataset data = numbered(30), mapped = in_blocks(data, 7);
+  Batches owned(data, kAugmented, 1), elsewhere(mapped, kAugmented, 1);
+  EXPECT_EQ(epoch_of(elsewhere, 1, 8), epoch_of(owned, 1, 8));
 }
 
 TEST(Batches, WithoutAugmentationTheImagesAreTheDataSets) {
