@@ -4,9 +4,9 @@
 #include <array>
 #include <cmath>
 
-#include "cli/bench_figures.h"
 #include "core/rng.h"
 #include "search/searcher.h"
+#include "trainer/peak.h"
 
 namespace detol {
 namespace {
@@ -56,9 +56,9 @@ std::vector<double> asks_ms(const Size& size) {
   refit_elsewhere(*searcher);
   std::vector<double> asks_ms;
   for (int i = 0; i < size.asks; ++i, ++id) {
-    const double before_s = cpu_s();
+    const double before_s = thread_seconds();
     const Trial trial = searcher->ask(id, 1).at(0);
-    asks_ms.push_back(1e3 * (cpu_s() - before_s));
+    asks_ms.push_back(1e3 * (thread_seconds() - before_s));
     searcher->tell(trial, rippled_bowl(trial.genome));
     refit_elsewhere(*searcher);
   }
@@ -68,30 +68,32 @@ std::vector<double> asks_ms(const Size& size) {
 double run_s(std::uint64_t seed) {
   const Space space = ten_numbers();
   const auto searcher = make_gp(space, seed);
-  const double before_s = cpu_s();
+  const double before_s = thread_seconds();
   for (TrialId id = 0; id < kEvaluations; ++id) {
     const Trial trial = searcher->ask(id, 1).at(0);
     searcher->tell(trial, rippled_bowl(trial.genome));
   }
-  return cpu_s() - before_s;
+  return thread_seconds() - before_s;
 }
 
 }  // namespace
 
-void bench_proposals(const std::function<void(Figure)>& on_figure) {
+void bench_proposals(Figures& figures) {
   for (const Size& size : kSizes) {
+    const std::string suffix = "/n=" + std::to_string(size.n);
+    if (!figures.wants("ask_p50" + suffix) && !figures.wants("ask_p99" + suffix)) continue;
     std::vector<double> measured = asks_ms(size);
     std::ranges::sort(measured);
     for (const std::size_t percent : {50, 99}) {
-      on_figure({.name = "ask_p" + std::to_string(percent) + "/n=" + std::to_string(size.n),
-                 .value = measured[(measured.size() - 1) * percent / 100],
-                 .unit = "ms",
-                 .n = std::ssize(measured)});
+      figures.add({.name = "ask_p" + std::to_string(percent) + suffix,
+                   .value = measured[(measured.size() - 1) * percent / 100],
+                   .unit = "ms",
+                   .n = std::ssize(measured)});
     }
   }
-  std::vector<double> runs;
-  for (std::uint64_t seed = 0; seed < kRuns; ++seed) runs.push_back(run_s(seed));
-  on_figure(median_figure("run/d=10,evals=" + std::to_string(kEvaluations), "s", runs));
+  std::uint64_t seed = 0;
+  figures.measure("run/d=10,evals=" + std::to_string(kEvaluations), "s", kRuns,
+                  [&] { return run_s(seed++); });
 }
 
 }  // namespace detol

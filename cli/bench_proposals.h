@@ -7,13 +7,11 @@
 //                             while refits run elsewhere; spread 0
 //   run/d=10,evals=500        s: a study of 500 trials, asked and told one by one, refits included
 
-#include <functional>
-
-#include "trainer/bench.h"
+#include "trainer/figures.h"
 
 namespace detol {
 
-// Half a minute; each figure is handed to `on_figure` as soon as it is known.
-void bench_proposals(const std::function<void(Figure)>& on_figure);
+// What `figures` wants; all of it takes half a minute.
+void bench_proposals(Figures& figures);
 
 }  // namespace detol

@@ -1,13 +1,13 @@
 #include "cli/bench_search.h"
 
-#include "cli/bench_figures.h"
 #include "search/searcher.h"
+#include "trainer/peak.h"
 
 namespace detol {
 namespace {
 
 constexpr TrialId kTrials = 500;  // of one study
-constexpr std::size_t kStudies = 7;
+constexpr int kStudies = 7;
 
 Space cell_space() {
   SpaceBuilder builder;
@@ -50,40 +50,33 @@ double pairs_per_second(const SearcherRow& row, const Space& space, std::uint64_
   double spent_s = 0;
   double pairs = 0;
   for (TrialId id = 0; id < kTrials; ++id) {
-    const double before_s = cpu_s();
+    const double before_s = thread_seconds();
     const std::vector<Trial> trials = searcher->ask(id, 1);
-    const double between_s = cpu_s();
+    const double between_s = thread_seconds();
     spent_s += between_s - before_s;
     if (trials.empty()) break;
     const Measured outcome{.values = {loss_of(space, trials[0].genome)}, .fidelity = 1, .work = 1};
-    const double told_s = cpu_s();
+    const double told_s = thread_seconds();
     searcher->tell(trials[0], outcome);
-    spent_s += cpu_s() - told_s;
+    spent_s += thread_seconds() - told_s;
     ++pairs;
   }
   return pairs / spent_s;
 }
 
-Figure figure(const SearcherRow& row, const Space& space, std::string_view suffix) {
-  std::vector<double> measured;
-  for (std::uint64_t seed = 0; seed < kStudies; ++seed)
-    measured.push_back(pairs_per_second(row, space, seed));
-  return median_figure("asks/" + std::string(row.name) + std::string(suffix), "1/s",
-                       std::move(measured));
-}
-
 }  // namespace
 
-std::vector<Figure> bench_search(const std::function<void(const Figure&)>& on_figure) {
-  std::vector<Figure> figures;
+void bench_search(Figures& figures) {
   const Space cell = cell_space(), mixed = mixed_space();
   for (const SearcherRow& row : searchers()) {
-    for (Figure one : {figure(row, cell, ""), figure(row, mixed, ",space=mixed")}) {
-      if (on_figure) on_figure(one);
-      figures.push_back(std::move(one));
-    }
+    const auto measure = [&](const Space& space, std::string_view suffix) {
+      std::uint64_t seed = 0;
+      figures.measure("asks/" + std::string(row.name) + std::string(suffix), "1/s", kStudies,
+                      [&] { return pairs_per_second(row, space, seed++); });
+    };
+    measure(cell, "");
+    measure(mixed, ",space=mixed");
   }
-  return figures;
 }
 
 }  // namespace detol

@@ -9,14 +9,11 @@
 //   asks/NAME,space=mixed   the same on sixteen choices of all kinds, some under conditions
 //                           (a space file's like configs/cnn.yaml)
 
-#include <functional>
-#include <vector>
-
-#include "trainer/bench.h"
+#include "trainer/figures.h"
 
 namespace detol {
 
-// Every row of searchers(); each figure is also handed to `on_figure` as soon as it is known.
-std::vector<Figure> bench_search(const std::function<void(const Figure&)>& on_figure = {});
+// Of every row of searchers(), what `figures` wants.
+void bench_search(Figures& figures);
 
 }  // namespace detol

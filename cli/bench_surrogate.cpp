@@ -3,12 +3,12 @@
 #include <algorithm>
 #include <array>
 
-#include "cli/bench_figures.h"
 #include "cli/bench_proposals.h"
 #include "core/rng.h"
 #include "surrogate/candidate_pool.h"
 #include "surrogate/cholesky.h"
 #include "surrogate/kernel.h"
+#include "trainer/peak.h"
 
 namespace detol {
 namespace {
@@ -20,6 +20,7 @@ struct Size {
 
 constexpr std::array kSizes = {Size{1000, 301, 15}, Size{2000, 201, 7}, Size{5000, 51, 3}};
 constexpr double kNoise = 1e-3;
+constexpr std::string_view kPool = "pool_append/n=2000,m=1000";
 
 Features ten_numbers() {
   SpaceBuilder builder;
@@ -60,9 +61,9 @@ struct Observations {
 
 template <typename Work>
 double spent_s(Work work) {
-  const double before_s = cpu_s();
+  const double before_s = thread_seconds();
   work();
-  return cpu_s() - before_s;
+  return thread_seconds() - before_s;
 }
 
 // As fast as memory is read by one sum: enough lanes that no addition waits for another.
@@ -129,22 +130,20 @@ Figure pool_figure() {
                          spent_s([&] { pool.append(factor, candidates.row(next), 1.0, 1.0); }));
     pool.truncate(kObservations);
   }
-  return median_figure("pool_append/n=2000,m=1000", "ms", appends_ms);
+  return median_figure(std::string(kPool), "ms", appends_ms);
 }
 
 }  // namespace
 
-std::vector<Figure> bench_surrogate(const std::function<void(const Figure&)>& on_figure) {
-  std::vector<Figure> figures;
-  const auto keep = [&](Figure figure) {
-    if (on_figure) on_figure(figure);
-    figures.push_back(std::move(figure));
-  };
-  for (const Size& size : kSizes)
-    for (Figure& figure : factor_figures(size)) keep(std::move(figure));
-  keep(pool_figure());
-  bench_proposals(keep);
-  return figures;
+void bench_surrogate(Figures& figures) {
+  for (const Size& size : kSizes) {
+    const std::string suffix = "/n=" + std::to_string(size.n);
+    const auto wants = [&](const char* name) { return figures.wants(name + suffix); };
+    if (!wants("append") && !wants("read_floor") && !wants("refactor")) continue;
+    for (Figure& figure : factor_figures(size)) figures.add(std::move(figure));
+  }
+  if (figures.wants(kPool)) figures.add(pool_figure());
+  bench_proposals(figures);
 }
 
 }  // namespace detol

@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include <array>
 
 #include "cli/bench_search.h"
@@ -13,19 +15,22 @@ namespace {
 
 struct Bench {
   std::string_view name;
-  std::vector<Figure> (*run)(const std::function<void(const Figure&)>& on_figure);
+  void (*run)(Figures& figures);
 };
 
 constexpr std::array kBenches = {Bench{"trainer", bench_trainer}, Bench{"search", bench_search},
                                  Bench{"surrogate", bench_surrogate}};
 
 Result<int> run(const Arguments& arguments) {
-  const auto say = [](const Figure& figure) {
+  Figures figures(arguments.text("only"), [](const Figure& figure) {
     log_info("{} {:.4g} {}", figure.name, figure.value, figure.unit);
-  };
-  const auto figures = find_row<Bench>(kBenches, arguments.text("WHAT"))->run(say);
+  });
+  find_row<Bench>(kBenches, arguments.text("WHAT"))->run(figures);
+  if (figures.all().empty())
+    return fail(ErrorCode::kUsage, fmt::format("--only is '{}'; no figure's name contains it",
+                                               arguments.text("only")));
   Rows rows{.columns = {"name", "value", "unit", "n", "spread"}, .rows = {}};
-  for (const Figure& figure : figures)
+  for (const Figure& figure : figures.all())
     rows.rows.push_back({figure.name, figure.value, figure.unit, figure.n, figure.spread});
   DETOL_TRY(print_data(render(rows, arguments.globals)));
   return 0;
@@ -34,12 +39,14 @@ Result<int> run(const Arguments& arguments) {
 }  // namespace
 
 Command bench_command() {
-  return {
-      .name = "bench",
-      .summary = "measure this machine: the figures behind detol's claims",
-      .options = {{"WHAT", "", "what to measure", Option::kRequired, names_of<Bench>(kBenches)}},
-      .examples = "  detol bench trainer\n  detol bench search -q -f json\n  detol bench surrogate",
-      .run = run};
+  return {.name = "bench",
+          .summary = "measure this machine: the figures behind detol's claims",
+          .options = {{"WHAT", "", "what to measure", Option::kRequired, names_of<Bench>(kBenches)},
+                      {"--only", "TEXT", "only figures whose name contains it"}},
+          .examples =
+              "  detol bench trainer\n  detol bench search -q -f json\n  detol bench surrogate\n"
+              "  detol bench trainer --only resnet8",
+          .run = run};
 }
 
 }  // namespace detol

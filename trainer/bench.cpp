@@ -50,27 +50,16 @@ std::unique_ptr<Executable> ready_to_train(std::string_view name, std::int64_t b
   return executable;
 }
 
-Figure figure(std::string name, std::string_view unit, std::vector<double> samples) {
-  std::ranges::sort(samples);
-  const auto at = [&](std::size_t percent) {
-    return samples[(samples.size() - 1) * percent / 100];
-  };
-  const double spread = (at(90) - at(10)) / at(50);
-  return {std::move(name), at(50), std::string(unit), std::ssize(samples), spread};
-}
-
-template <typename Measure>
-std::vector<double> repeated(int times, Measure measure) {
-  std::vector<double> samples;
-  for (int i = 0; i < times; ++i) samples.push_back(measure());
-  return samples;
-}
-
 Figure peak() {
-  std::vector<double> samples = repeated(200, probe_fma);
-  Figure peak = figure("peak_fma", "GFLOP/s", samples);
+  std::vector<double> samples;
+  for (int i = 0; i < 200; ++i) samples.push_back(probe_fma());
+  Figure peak = median_figure("peak_fma", "GFLOP/s", samples);
   peak.value = *std::ranges::max_element(samples);
   return peak;
+}
+
+std::string name_of(std::string_view figure, const Workload& workload) {
+  return fmt::format("{}/{},batch={}", figure, workload.network, workload.batch);
 }
 
 // Steps of about a second in all, at least eleven.
@@ -84,14 +73,14 @@ Figure training(const Workload& workload) {
   for (int i = 0; i < 3; ++i) step();
   const int times = std::clamp(static_cast<int>(1.0 / step()), 11, 400);
   const auto images = static_cast<double>(workload.batch);
-  return figure(fmt::format("train/{},batch={}", workload.network, workload.batch), "images/s",
-                repeated(times, [&] { return images / step(); }));
+  std::vector<double> samples;
+  for (int i = 0; i < times; ++i) samples.push_back(images / step());
+  return median_figure(name_of("train", workload), "images/s", std::move(samples));
 }
 
 Figure roof(const Workload& workload, const Figure& train, double peak_gflops) {
   const double gflops = train.value * training_flops(network_of(workload.network)) * 1e-9;
-  return {fmt::format("roof/{},batch={}", workload.network, workload.batch), gflops / peak_gflops,
-          "fraction", train.n, train.spread};
+  return {name_of("roof", workload), gflops / peak_gflops, "fraction", train.n, train.spread};
 }
 
 double compile_ms(const Network& network) {
@@ -156,34 +145,36 @@ double training_flops(const Network& network) {
   return flops;
 }
 
-std::vector<Figure> bench_trainer(const std::function<void(const Figure&)>& on_figure) {
-  std::vector<Figure> figures;
-  const auto report = [&](Figure figure) {
-    if (on_figure) on_figure(figure);
-    figures.push_back(std::move(figure));
+void bench_trainer(Figures& figures) {
+  std::optional<Figure> peak_fma;
+  const auto peak_gflops = [&] {
+    if (!peak_fma) peak_fma = peak();
+    return peak_fma->value;
   };
-  report(peak());
-  const double peak_gflops = figures.front().value;
-  report(figure("bandwidth", "GB/s", repeated(9, probe_bandwidth)));
+  if (figures.wants("peak_fma")) {
+    peak_gflops();
+    figures.add(*peak_fma);
+  }
+  figures.measure("bandwidth", "GB/s", 9, probe_bandwidth);
   for (const Workload& workload : kWorkloads) {
-    report(training(workload));
-    const Figure train = figures.back();
-    report(roof(workload, train, peak_gflops));
+    const bool wants_roof = figures.wants(name_of("roof", workload));
+    if (!wants_roof && !figures.wants(name_of("train", workload))) continue;
+    const Figure train = training(workload);
+    figures.add(train);
+    if (wants_roof) figures.add(roof(workload, train, peak_gflops()));
   }
   for (const BenchNetworkRow& row : bench_networks()) {
     const Network network = row.make();
     const Network other = network_of(row.name == "lenet" ? "mlp" : "lenet");
-    report(figure(fmt::format("compile_cold/{}", row.name), "ms",
-                  repeated(7, [&] { return compile_cold_ms(network, other); })));
-    report(figure(fmt::format("compile_warm/{}", row.name), "ms",
-                  repeated(15, [&] { return compile_ms(network); })));
+    figures.measure(fmt::format("compile_cold/{}", row.name), "ms", 7,
+                    [&] { return compile_cold_ms(network, other); });
+    figures.measure(fmt::format("compile_warm/{}", row.name), "ms", 15,
+                    [&] { return compile_ms(network); });
   }
-  report(figure("workers/2", "times",
-                repeated(5, [] { return images_per_second(2) / images_per_second(1); })));
-  report(figure("group/2", "times", repeated(3, [] {
-                  return group_images_per_second(2) / group_images_per_second(1);
-                })));
-  return figures;
+  figures.measure("workers/2", "times", 5,
+                  [] { return images_per_second(2) / images_per_second(1); });
+  figures.measure("group/2", "times", 3,
+                  [] { return group_images_per_second(2) / group_images_per_second(1); });
 }
 
 }  // namespace detol

@@ -18,30 +18,19 @@
 //
 // All but these two are by the thread's CPU time, one thread, so that neighbours do not count.
 
-#include <cstdint>
-#include <functional>
 #include <optional>
-#include <string>
-#include <vector>
 
 #include "encodings/network.h"
+#include "trainer/figures.h"
 
 namespace detol {
-
-struct Figure {
-  std::string name;
-  double value = 0;  // the median; of peak_fma the maximum
-  std::string unit;
-  std::int64_t n = 0;  // measurements
-  double spread = 0;   // (p90 - p10) / median
-};
 
 // FLOPs that one training step needs per image.
 double training_flops(const Network& network);
 
-// Runs every figure with the backend `onednn`, about 45 seconds; each is also handed to
-// `on_figure` as soon as it is known. Not for a process that trains: forks, and empties caches.
-std::vector<Figure> bench_trainer(const std::function<void(const Figure&)>& on_figure = {});
+// Measures with the backend `onednn` what `figures` wants; all of it takes about 45 seconds. Not
+// for a process that trains: forks, and empties caches.
+void bench_trainer(Figures& figures);
 
 // The exit code of a rank of group/2; nothing if these are not its words. For main().
 std::optional<int> run_bench_rank(int argc, char** argv);

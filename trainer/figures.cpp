@@ -1,15 +1,8 @@
-#include "cli/bench_figures.h"
+#include "trainer/figures.h"
 
 #include <algorithm>
-#include <ctime>
 
 namespace detol {
-
-double cpu_s() {
-  timespec now{};
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
-}
 
 Figure median_figure(std::string name, std::string_view unit, std::vector<double> samples) {
   std::ranges::sort(samples);
@@ -18,6 +11,12 @@ Figure median_figure(std::string name, std::string_view unit, std::vector<double
   };
   const double spread = (at(90) - at(10)) / at(50);
   return {std::move(name), at(50), std::string(unit), std::ssize(samples), spread};
+}
+
+void Figures::add(Figure figure) {
+  if (!wants(figure.name)) return;
+  if (on_figure_) on_figure_(figure);
+  all_.push_back(std::move(figure));
 }
 
 }  // namespace detol

@@ -1,0 +1,53 @@
+#pragma once
+
+// Figures: what a benchmark measured. Not thread-safe.
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace detol {
+
+struct Figure {
+  std::string name;
+  double value = 0;  // the median; of peak_fma the maximum
+  std::string unit;
+  std::int64_t n = 0;  // measurements
+  double spread = 0;   // (p90 - p10) / median
+};
+
+// The median of samples, of which there is at least one.
+Figure median_figure(std::string name, std::string_view unit, std::vector<double> samples);
+
+// The figures of a run that were asked for, in the order in which they were measured.
+class Figures {
+ public:
+  // Those whose name contains `only`; each is also handed to `on_figure` as soon as it is known.
+  explicit Figures(std::string only = {}, std::function<void(const Figure&)> on_figure = {})
+      : only_(std::move(only)), on_figure_(std::move(on_figure)) {}
+
+  bool wants(std::string_view name) const { return name.find(only_) != std::string_view::npos; }
+
+  // A figure that nobody asked for is dropped.
+  void add(Figure figure);
+
+  // The median of `times` samples; nothing is measured if nobody asked for it.
+  template <typename Sample>
+  void measure(std::string name, std::string_view unit, int times, Sample sample) {
+    if (!wants(name)) return;
+    std::vector<double> samples;
+    for (int i = 0; i < times; ++i) samples.push_back(sample());
+    add(median_figure(std::move(name), unit, std::move(samples)));
+  }
+
+  const std::vector<Figure>& all() const { return all_; }
+
+ private:
+  std::string only_;
+  std::function<void(const Figure&)> on_figure_;
+  std::vector<Figure> all_;
+};
+
+}  // namespace detol
