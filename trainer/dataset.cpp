@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <filesystem>
 #include <new>
 
@@ -15,8 +14,23 @@
 namespace detol {
 namespace {
 
+using Open = Result<Found> (*)(const DataConfig& config);
+
+template <Open open>
+Result<Dataset> load(const DataConfig& config) {
+  DETOL_ASSIGN(Found found, open(config));
+  return assemble(std::move(found), config);
+}
+
+template <Open open>
+Result<DatasetInfo> inspect(const DataConfig& config) {
+  DETOL_ASSIGN(Found found, open(config));
+  return examine(std::move(found), config);
+}
+
 constexpr std::array kFormats{
-    FormatRow{"idx", "a folder of MNIST's IDX files, plain or gzip", load_idx, inspect_idx},
+    FormatRow{"idx", "a folder of MNIST's IDX files, plain or gzip", load<open_idx>,
+              inspect<open_idx>},
     FormatRow{"csv", "a table or sequences, one record per line, plain or gzip", load_csv,
               inspect_csv},
 };
@@ -28,31 +42,13 @@ Result<const FormatRow*> format_of(const DataConfig& config) {
   return fail(ErrorCode::kInput, unknown_name("data.format", config.format, names_of(formats())));
 }
 
-// Exact integer sums: no order of addition to depend on.
-Result<void> fill_statistics(Dataset& dataset, const DataConfig& config) {
-  const Shape& shape = dataset.info.task.input;
-  const auto plane = static_cast<std::size_t>(shape.height * shape.width);
-  for (std::int64_t channel = 0; channel < shape.channels; ++channel) {
-    std::uint64_t sum = 0, squares = 0;
-    for (std::int64_t i = 0; i < dataset.info.training; ++i) {
-      for (std::uint64_t pixel :
-           dataset.image(i).subspan(static_cast<std::size_t>(channel) * plane, plane)) {
-        sum += pixel;
-        squares += pixel * pixel;
-      }
-    }
-    const double pixels = static_cast<double>(plane) * static_cast<double>(dataset.info.training);
-    const double mean = static_cast<double>(sum) / pixels;
-    const double variance = static_cast<double>(squares) / pixels - mean * mean;
-    if (!(variance > 0)) {
-      return fail(ErrorCode::kInput, fmt::format("{}: all pixels of channel {} are {}: there is "
-                                                 "nothing to learn; check the images",
-                                                 config.path, channel, mean));
-    }
-    dataset.mean.push_back(static_cast<float>(mean / 255));
-    dataset.deviation.push_back(static_cast<float>(std::sqrt(variance) / 255));
+template <typename Do>
+auto within_memory(const DataConfig& config, const Do& read) -> decltype(read()) {
+  try {
+    return read();
+  } catch (const std::bad_alloc&) {
+    return fail(ErrorCode::kInput, config.path + ": not enough memory for these data");
   }
-  return {};
 }
 
 template <typename Pixel>
@@ -104,20 +100,12 @@ Result<void> find_data(const std::string& path, const std::string& source) {
 
 Result<Dataset> load_dataset(const DataConfig& config) {
   DETOL_ASSIGN(const FormatRow* format, format_of(config));
-  try {
-    DETOL_ASSIGN(Dataset dataset, format->load(config));
-    if (dataset.has_bytes()) {
-      DETOL_TRY(fill_statistics(dataset, config));
-    }
-    return dataset;
-  } catch (const std::bad_alloc&) {
-    return fail(ErrorCode::kInput, config.path + ": not enough memory for these data");
-  }
+  return within_memory(config, [&] { return format->load(config); });
 }
 
 Result<DatasetInfo> inspect_dataset(const DataConfig& config) {
   DETOL_ASSIGN(const FormatRow* format, format_of(config));
-  return format->inspect(config);
+  return within_memory(config, [&] { return format->inspect(config); });
 }
 
 }  // namespace detol

@@ -66,7 +66,7 @@ struct Dataset {
 struct FormatRow {
   std::string_view name;  // data.format
   std::string_view summary;
-  Result<Dataset> (*load)(const DataConfig& config);  // mean and deviation not of bytes
+  Result<Dataset> (*load)(const DataConfig& config);
   Result<DatasetInfo> (*inspect)(const DataConfig& config);
 };
 

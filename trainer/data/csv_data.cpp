@@ -11,6 +11,7 @@
 #include "core/table.h"
 #include "trainer/data/csv.h"
 #include "trainer/data/split.h"
+#include "trainer/data/statistics.h"
 
 namespace detol {
 namespace {
@@ -118,61 +119,6 @@ std::int32_t class_of(const std::vector<std::string>& classes, const std::string
   return static_cast<std::int32_t>(std::ranges::find(classes, label) - classes.begin());
 }
 
-// Where each record of the file goes: to train on, to validate on, to test on.
-struct Places {
-  std::int64_t training = 0, validation = 0, test = 0;
-  std::vector<std::int64_t> position;
-};
-
-Result<Places> places_of(const DataConfig& config, const Records& records) {
-  const std::int64_t count = records.count();
-  Places places;
-  std::vector<std::int64_t> outer(records.labels.size());
-  for (std::int64_t i = 0; i < count; ++i) outer[static_cast<std::size_t>(i)] = i;
-  if (config.test_path.empty()) {
-    const double held_out = std::round(static_cast<double>(count) * config.test);
-    if (held_out < 1 || held_out > static_cast<double>(count) - 2) {
-      return fail(ErrorCode::kInput,
-                  fmt::format("{}: data.split.test {} of {} records holds {} out; that must be at "
-                              "least one and leave at least two",
-                              config.path, config.test, count, held_out));
-    }
-    DETOL_ASSIGN(const Split split, split_training(count, config.test));
-    outer = split.position;
-    places.test = split.validation;
-  }
-  DETOL_ASSIGN(const Split inner, split_training(count - places.test, config.validation));
-  places.training = inner.training;
-  places.validation = inner.validation;
-  for (const std::int64_t at : outer)
-    places.position.push_back(
-        at < count - places.test ? inner.position[static_cast<std::size_t>(at)] : at);
-  return places;
-}
-
-// Mean and deviation of every channel over the training part. A constant channel keeps its scale.
-void fill_statistics(Dataset& dataset) {
-  const auto channels = static_cast<std::size_t>(dataset.info.task.input.channels);
-  const auto size = static_cast<std::size_t>(dataset.info.task.input.elements());
-  const std::size_t plane = size / channels;
-  const auto all =
-      std::span(dataset.values).first(static_cast<std::size_t>(dataset.info.training) * size);
-  for (std::size_t channel = 0; channel < channels; ++channel) {
-    const auto over_all = [&](auto of) {
-      double sum = 0;
-      for (std::size_t first = channel * plane; first < all.size(); first += size) {
-        for (const float value : all.subspan(first, plane)) sum += of(value);
-      }
-      return sum / static_cast<double>(all.size() / channels);
-    };
-    const double mean = over_all([](double value) { return value; });
-    const double variance = over_all([&](double value) { return (value - mean) * (value - mean); });
-    const auto deviation = static_cast<float>(std::sqrt(variance));
-    dataset.mean.push_back(static_cast<float>(mean));
-    dataset.deviation.push_back(deviation > 0 ? deviation : 1);
-  }
-}
-
 // Every class is trained on.
 Result<void> check_classes(const DataConfig& config, const Dataset& dataset) {
   const std::vector<std::string>& names = dataset.class_names;
@@ -232,7 +178,9 @@ Result<Dataset> load_csv(const DataConfig& config) {
   DETOL_ASSIGN(const Records records, read_records(config, config.path));
   if (records.labels.empty())
     return fail(ErrorCode::kInput, config.path + ": there is no record below the header");
-  DETOL_ASSIGN(const Places places, places_of(config, records));
+  OwnParts own;
+  if (!config.test_path.empty()) own.test = 0;  // the file is read later
+  DETOL_ASSIGN(const Places places, split_samples(config, records.count(), own));
   const auto width = static_cast<std::int64_t>(records.width);
   Dataset dataset;
   dataset.class_names = classes_of(records);
@@ -254,7 +202,7 @@ Result<Dataset> load_csv(const DataConfig& config) {
                 &dataset.values[at * records.width]);
   }
   DETOL_TRY(check_classes(config, dataset));
-  fill_statistics(dataset);
+  DETOL_TRY(fill_statistics(dataset, config.path));
   if (!config.test_path.empty()) {
     DETOL_TRY(add_test_file(config, dataset));
   }

@@ -4,13 +4,11 @@
 
 #include <algorithm>
 #include <array>
-#include <cstring>
 #include <filesystem>
-#include <functional>
+#include <memory>
 
 #include "core/hash.h"
 #include "trainer/data/packed_file.h"
-#include "trainer/data/split.h"
 
 namespace detol {
 namespace {
@@ -18,30 +16,30 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::size_t kLabelsStart = 8;  // behind magic number and size
-constexpr std::size_t kChunkBytes = std::size_t{1} << 20;
 
-// `first` counts images within one file.
-using Sink = std::function<void(std::size_t first, std::span<const std::uint8_t> pixels)>;
+class IdxPixels final : public PixelSource {
+ public:
+  IdxPixels(PackedFile images, PackedFile labels, std::uint64_t end)
+      : images_(std::move(images)), labels_(std::move(labels)), end_(end) {}
 
-// One half of the data: an image file, open behind its header, and all its labels.
-struct Half {
-  PackedFile images;
-  PackedFile labels_file;
-  std::vector<std::uint8_t> labels;
-  Shape shape;
-  std::uint64_t fingerprint = 0;  // of what was read so far
-
-  std::int64_t count() const { return static_cast<std::int64_t>(labels.size()); }
-  tl::unexpected<Error> label_error(std::size_t label, std::string_view what) const {
-    return labels_file.error_at(kLabelsStart + label, what);
+  Result<void> read(std::span<std::byte> out) override {
+    DETOL_TRY(images_.read({reinterpret_cast<std::uint8_t*>(out.data()), out.size()}));
+    if (images_.offset() < end_) return {};
+    return images_.expect_end();
   }
-};
 
-struct Parts {
-  Half train;
-  Half test;
-  Split split;
-  int classes = 0;
+  tl::unexpected<Error> label_error(std::size_t sample, std::string_view what) const override {
+    return labels_.error_at(kLabelsStart + sample, what);
+  }
+
+  tl::unexpected<Error> shape_error(std::string_view what) const override {
+    return images_.error_at(8, what);
+  }
+
+ private:
+  PackedFile images_;
+  PackedFile labels_;
+  std::uint64_t end_;  // of the images, as their header says
 };
 
 Result<PackedFile> open_one(const fs::path& folder, std::string_view half, std::string_view what,
@@ -94,7 +92,7 @@ Result<std::vector<std::int64_t>> read_header(PackedFile& file, int dimensions) 
   return sizes;
 }
 
-Result<Half> open_half(const fs::path& folder, std::string_view half) {
+Result<Samples> open_half(const fs::path& folder, std::string_view half) {
   DETOL_ASSIGN(PackedFile labels_file, open_one(folder, half, "labels", 1));
   DETOL_ASSIGN(const std::vector<std::int64_t> labels_size, read_header(labels_file, 1));
   std::vector<std::uint8_t> labels(static_cast<std::size_t>(labels_size[0]));
@@ -111,24 +109,13 @@ Result<Half> open_half(const fs::path& folder, std::string_view half) {
   for (std::int64_t size : sizes) {
     fingerprint = hash_combine(fingerprint, static_cast<std::uint64_t>(size));
   }
-  return Half{std::move(images), std::move(labels_file), std::move(labels),
-              Shape{1, sizes[1], sizes[2]}, fingerprint};
-}
-
-// Hands over all images of a half, a chunk at a time. A chunk's size depends on the image's
-// alone: the fingerprint is the same for a packed and for a plain file.
-Result<void> read_images(Half& half, const Sink& sink) {
-  const auto size = static_cast<std::size_t>(half.shape.elements());
-  const std::size_t step = std::max<std::size_t>(1, kChunkBytes / size);
-  std::vector<std::uint8_t> chunk(size * std::min(step, half.labels.size()));
-  for (std::size_t first = 0; first < half.labels.size(); first += step) {
-    const std::size_t images = std::min(step, half.labels.size() - first);
-    const std::span<std::uint8_t> pixels(chunk.data(), images * size);
-    DETOL_TRY(half.images.read(pixels));
-    half.fingerprint = hash_combine(half.fingerprint, hash64(std::as_bytes(pixels)));
-    sink(first, pixels);
-  }
-  return half.images.expect_end();
+  const auto pixels = static_cast<std::uint64_t>(sizes[0] * sizes[1] * sizes[2]);
+  const std::uint64_t end = images.offset() + pixels;
+  return Samples{
+      .shape = {1, sizes[1], sizes[2]},
+      .labels = {labels.begin(), labels.end()},
+      .fingerprint = fingerprint,
+      .pixels = std::make_unique<IdxPixels>(std::move(images), std::move(labels_file), end)};
 }
 
 Result<void> check_folder(const DataConfig& config) {
@@ -144,86 +131,13 @@ Result<void> check_folder(const DataConfig& config) {
                           config.path, reason));
 }
 
-// Every class is trained on, and no other is tested.
-Result<void> check_labels(const Half& train, const Half& test, const Split& split, int classes) {
-  if (classes < 2) return train.label_error(0, "all labels are 0: there is nothing to tell apart");
-  if (const auto missing = class_without_images(split, train.labels, classes)) {
-    const auto largest = std::find(train.labels.begin(), train.labels.end(), classes - 1);
-    return train.label_error(
-        static_cast<std::size_t>(largest - train.labels.begin()),
-        fmt::format("label {0}, so the classes are 0..{0}, but class {1} has no image to train on",
-                    classes - 1, *missing));
-  }
-  for (std::size_t i = 0; i < test.labels.size(); ++i) {
-    if (test.labels[i] < classes) continue;
-    return test.label_error(i, fmt::format("label {}, but the classes to train on are 0..{}",
-                                           test.labels[i], classes - 1));
-  }
-  return {};
-}
-
-// Everything but the pixels, checked.
-Result<Parts> open_parts(const DataConfig& config) {
-  DETOL_TRY(check_folder(config));
-  DETOL_ASSIGN(Half train, open_half(config.path, "train"));
-  DETOL_ASSIGN(Half test, open_half(config.path, "t10k"));
-  if (train.shape != test.shape) {
-    return test.images.error_at(8, fmt::format("images of {}, but those to train on are {}",
-                                               to_text(test.shape), to_text(train.shape)));
-  }
-  const int classes = *std::max_element(train.labels.begin(), train.labels.end()) + 1;
-  DETOL_ASSIGN(Split split, split_training(train.count(), config.validation));
-  DETOL_TRY(check_labels(train, test, split, classes));
-  return Parts{std::move(train), std::move(test), std::move(split), classes};
-}
-
-// REQUIRES: all images of both halves were read.
-DatasetInfo info_of(const Parts& parts) {
-  std::uint64_t fingerprint = hash_combine(parts.train.fingerprint, parts.test.fingerprint);
-  fingerprint = hash_combine(fingerprint, static_cast<std::uint64_t>(parts.split.validation));
-  return {.task = {.input = parts.train.shape, .classes = parts.classes},
-          .training = parts.split.training,
-          .validation = parts.split.validation,
-          .test = parts.test.count(),
-          .fingerprint = fingerprint};
-}
-
 }  // namespace
 
-Result<Dataset> load_idx(const DataConfig& config) {
-  DETOL_ASSIGN(Parts parts, open_parts(config));
-  const auto size = static_cast<std::size_t>(parts.train.shape.elements());
-  const std::size_t train_images = parts.train.labels.size();
-  Dataset dataset;
-  dataset.images.resize((train_images + parts.test.labels.size()) * size);
-  dataset.labels.resize(train_images + parts.test.labels.size());
-
-  for (std::size_t i = 0; i < train_images; ++i) {
-    dataset.labels[static_cast<std::size_t>(parts.split.position[i])] = parts.train.labels[i];
-  }
-  std::copy(parts.test.labels.begin(), parts.test.labels.end(),
-            dataset.labels.begin() + static_cast<std::ptrdiff_t>(train_images));
-  const auto scatter = [&](std::size_t first, std::span<const std::uint8_t> pixels) {
-    for (std::size_t i = 0; i * size < pixels.size(); ++i) {
-      const auto at = static_cast<std::size_t>(parts.split.position[first + i]);
-      std::memcpy(&dataset.images[at * size], &pixels[i * size], size);
-    }
-  };
-  const auto append = [&](std::size_t first, std::span<const std::uint8_t> pixels) {
-    std::memcpy(&dataset.images[(train_images + first) * size], pixels.data(), pixels.size());
-  };
-  DETOL_TRY(read_images(parts.train, scatter));
-  DETOL_TRY(read_images(parts.test, append));
-  dataset.info = info_of(parts);
-  return dataset;
-}
-
-Result<DatasetInfo> inspect_idx(const DataConfig& config) {
-  DETOL_ASSIGN(Parts parts, open_parts(config));
-  const Sink drop = [](std::size_t, std::span<const std::uint8_t>) {};
-  DETOL_TRY(read_images(parts.train, drop));
-  DETOL_TRY(read_images(parts.test, drop));
-  return info_of(parts);
+Result<Found> open_idx(const DataConfig& config) {
+  DETOL_TRY(check_folder(config));
+  DETOL_ASSIGN(Samples training, open_half(config.path, "train"));
+  DETOL_ASSIGN(Samples test, open_half(config.path, "t10k"));
+  return Found{.training = std::move(training), .test = std::move(test)};
 }
 
 }  // namespace detol

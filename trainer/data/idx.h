@@ -10,13 +10,11 @@
 // The t10k files are the test part. Colour does not exist: one channel.
 
 #include "core/result.h"
-#include "trainer/dataset.h"
+#include "trainer/data/samples.h"
 
 namespace detol {
 
-Result<Dataset> load_idx(const DataConfig& config);
-
-// Keeps no pixels: needs no more memory than the largest file.
-Result<DatasetInfo> inspect_idx(const DataConfig& config);
+// Needs no more memory than the files, unpacked ones as they are.
+Result<Found> open_idx(const DataConfig& config);
 
 }  // namespace detol

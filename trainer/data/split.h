@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "core/result.h"
+#include "encodings/study_config.h"
 
 namespace detol {
 
@@ -22,8 +23,25 @@ struct Split {
 // Holds out round(images * share). Errors (kInput): one of the two parts would be empty.
 Result<Split> split_training(std::int64_t images, double share);
 
-// The first class from 0 to `classes` - 1 that has no image in the training part.
-std::optional<int> class_without_images(const Split& split, std::span<const std::uint8_t> labels,
+// Where each sample of the training files goes. The parts follow each other: training, validation,
+// test.
+struct Places {
+  std::int64_t training = 0, validation = 0, test = 0;
+  std::vector<std::int64_t> position;  // of sample i of the training files
+};
+
+// Samples of the parts that have files of their own; the others are taken of the training files.
+struct OwnParts {
+  std::optional<std::int64_t> validation, test;
+};
+
+// Takes round(samples * data.split.test) out first, then data.split.validation of the rest. Errors
+// (kInput): a part would be empty.
+Result<Places> split_samples(const DataConfig& config, std::int64_t samples, const OwnParts& own);
+
+// The first class from 0 to `classes` - 1 that has no sample in the training part.
+// REQUIRES: 0 <= label < classes.
+std::optional<int> class_without_images(const Places& places, std::span<const std::int32_t> labels,
                                         int classes);
 
 }  // namespace detol

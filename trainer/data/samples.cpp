@@ -1,0 +1,196 @@
+#include "trainer/data/samples.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <functional>
+
+#include "core/hash.h"
+#include "core/table.h"
+#include "trainer/data/split.h"
+#include "trainer/data/statistics.h"
+
+namespace detol {
+namespace {
+
+constexpr std::size_t kChunkBytes = std::size_t{1} << 20;
+
+// `first` counts samples within one source.
+using Sink = std::function<void(std::size_t first, std::span<const std::byte> pixels)>;
+
+std::size_t bytes_of(const Samples& samples) {
+  const auto elements = static_cast<std::size_t>(samples.shape.elements());
+  return samples.has_bytes ? elements : elements * sizeof(float);
+}
+
+// Hands over all samples, a chunk at a time. A chunk's size depends on the sample's alone: the
+// fingerprint does not depend on how a file is packed.
+Result<void> read_all(Samples& samples, const Sink& sink) {
+  const std::size_t size = bytes_of(samples);
+  const std::size_t step = std::max<std::size_t>(1, kChunkBytes / size);
+  std::vector<std::byte> chunk(size * std::min(step, samples.labels.size()));
+  for (std::size_t first = 0; first < samples.labels.size(); first += step) {
+    const std::size_t count = std::min(step, samples.labels.size() - first);
+    const std::span<std::byte> pixels(chunk.data(), count * size);
+    DETOL_TRY(samples.pixels->read(pixels));
+    samples.fingerprint = hash_combine(samples.fingerprint, hash64(pixels));
+    sink(first, pixels);
+  }
+  return {};
+}
+
+// What goes where, with every label checked.
+struct Plan {
+  Places places;
+  int classes = 0;
+};
+
+Result<void> check_same_kind(const Samples& part, const Samples& training) {
+  if (part.shape != training.shape) {
+    return part.pixels->shape_error(fmt::format("images of {}, but those to train on are {}",
+                                                to_text(part.shape), to_text(training.shape)));
+  }
+  if (part.has_bytes == training.has_bytes) return {};
+  return part.pixels->shape_error(
+      "of other numbers than those to train on: one are bytes, the "
+      "others are not");
+}
+
+Result<void> check_labels(const Samples& part, int classes) {
+  const auto stray =
+      std::ranges::find_if(part.labels, [&](auto label) { return label >= classes; });
+  if (stray == part.labels.end()) return {};
+  return part.pixels->label_error(
+      static_cast<std::size_t>(stray - part.labels.begin()),
+      fmt::format("label {}, but the classes to train on are 0..{}", *stray, classes - 1));
+}
+
+// Every class is trained on.
+Result<void> check_classes(const Found& found, const Plan& plan) {
+  const Samples& training = found.training;
+  if (plan.classes < 2)
+    return training.pixels->label_error(0, "all labels are 0: there is nothing to tell apart");
+  const auto missing = class_without_images(plan.places, training.labels, plan.classes);
+  if (!missing) return {};
+  const auto largest = std::ranges::max_element(training.labels);
+  const auto at = static_cast<std::size_t>(largest - training.labels.begin());
+  if (!found.class_names.empty()) {
+    const std::string& name = found.class_names[static_cast<std::size_t>(*missing)];
+    return training.pixels->label_error(
+        at, fmt::format("class {} ({}) has no image to train on", *missing, in_quotes(name)));
+  }
+  return training.pixels->label_error(
+      at,
+      fmt::format("label {0}, so the classes are 0..{0}, but class {1} has no image to train on",
+                  plan.classes - 1, *missing));
+}
+
+Result<Plan> plan_of(const Found& found, const DataConfig& config) {
+  OwnParts own;
+  if (found.validation) own.validation = found.validation->count();
+  if (found.test) own.test = found.test->count();
+  Plan plan;
+  DETOL_ASSIGN(plan.places, split_samples(config, found.training.count(), own));
+  plan.classes = found.class_names.empty() ? *std::ranges::max_element(found.training.labels) + 1
+                                           : static_cast<int>(found.class_names.size());
+  DETOL_TRY(check_labels(found.training, plan.classes));
+  DETOL_TRY(check_classes(found, plan));
+  for (const auto* part : {&found.validation, &found.test}) {
+    if (!*part) continue;
+    DETOL_TRY(check_same_kind(**part, found.training));
+    DETOL_TRY(check_labels(**part, plan.classes));
+  }
+  return plan;
+}
+
+// REQUIRES: all pixels were read.
+DatasetInfo info_of(const Found& found, const Plan& plan) {
+  std::uint64_t fingerprint = found.training.fingerprint;
+  if (found.validation) fingerprint = hash_combine(fingerprint, found.validation->fingerprint);
+  if (found.test) fingerprint = hash_combine(fingerprint, found.test->fingerprint);
+  fingerprint = hash_combine(fingerprint, static_cast<std::uint64_t>(plan.places.validation));
+  if (!found.test)
+    fingerprint = hash_combine(fingerprint, static_cast<std::uint64_t>(plan.places.test));
+  return {.task = {.input = found.training.shape, .classes = plan.classes},
+          .training = plan.places.training,
+          .validation = plan.places.validation,
+          .test = plan.places.test,
+          .fingerprint = fingerprint};
+}
+
+// The samples of a part, one after the other from place `first` on.
+Result<void> append(Samples& part, std::int64_t first, Dataset& dataset,
+                    std::span<std::byte> pixels) {
+  const auto begin = static_cast<std::size_t>(first);
+  std::ranges::copy(part.labels, dataset.labels.begin() + first);
+  return read_all(part, [&](std::size_t sample, std::span<const std::byte> chunk) {
+    std::memcpy(&pixels[(begin + sample) * bytes_of(part)], chunk.data(), chunk.size());
+  });
+}
+
+Result<void> scatter(Samples& training, const Places& places, Dataset& dataset,
+                     std::span<std::byte> pixels) {
+  const std::size_t size = bytes_of(training);
+  for (std::size_t i = 0; i < training.labels.size(); ++i)
+    dataset.labels[static_cast<std::size_t>(places.position[i])] = training.labels[i];
+  return read_all(training, [&](std::size_t first, std::span<const std::byte> chunk) {
+    for (std::size_t i = 0; i * size < chunk.size(); ++i) {
+      const auto at = static_cast<std::size_t>(places.position[first + i]);
+      std::memcpy(&pixels[at * size], &chunk[i * size], size);
+    }
+  });
+}
+
+std::span<std::byte> make_room(const Samples& samples, std::int64_t count, Dataset& dataset) {
+  const auto all = static_cast<std::size_t>(count);
+  const auto elements = static_cast<std::size_t>(samples.shape.elements());
+  dataset.labels.resize(all);
+  if (samples.has_bytes) {
+    dataset.images.resize(all * elements);
+    return std::as_writable_bytes(std::span(dataset.images));
+  }
+  dataset.values.resize(all * elements);
+  return std::as_writable_bytes(std::span(dataset.values));
+}
+
+}  // namespace
+
+std::uint64_t fingerprint_of(std::span<const std::int32_t> labels, const Shape& shape) {
+  std::uint64_t fingerprint = hash64(std::as_bytes(labels));
+  for (const std::int64_t size : {shape.channels, shape.height, shape.width})
+    fingerprint = hash_combine(fingerprint, static_cast<std::uint64_t>(size));
+  return fingerprint;
+}
+
+Result<Dataset> assemble(Found found, const DataConfig& config) {
+  DETOL_ASSIGN(const Plan plan, plan_of(found, config));
+  const Places& places = plan.places;
+  Dataset dataset;
+  const std::int64_t count = places.training + places.validation + places.test;
+  const std::span<std::byte> pixels = make_room(found.training, count, dataset);
+  DETOL_TRY(scatter(found.training, places, dataset, pixels));
+  if (found.validation) {
+    DETOL_TRY(append(*found.validation, places.training, dataset, pixels));
+  }
+  if (found.test) {
+    DETOL_TRY(append(*found.test, places.training + places.validation, dataset, pixels));
+  }
+  dataset.info = info_of(found, plan);
+  dataset.class_names = std::move(found.class_names);
+  DETOL_TRY(fill_statistics(dataset, config.path));
+  return dataset;
+}
+
+Result<DatasetInfo> examine(Found found, const DataConfig& config) {
+  DETOL_ASSIGN(const Plan plan, plan_of(found, config));
+  const Sink drop = [](std::size_t, std::span<const std::byte>) {};
+  DETOL_TRY(read_all(found.training, drop));
+  for (auto* part : {&found.validation, &found.test}) {
+    if (!*part) continue;
+    DETOL_TRY(read_all(**part, drop));
+  }
+  return info_of(found, plan);
+}
+
+}  // namespace detol

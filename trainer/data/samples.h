@@ -1,0 +1,62 @@
+#pragma once
+
+// Samples: what a format finds in its files, in their order: labels, and a source of pixels that
+// is read once, front to back. What all formats share is done here: the split, the checks of
+// labels and shapes, the fingerprint, and the pixels' way to their places. Not thread-safe.
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/result.h"
+#include "trainer/dataset.h"
+
+namespace detol {
+
+class PixelSource {
+ public:
+  virtual ~PixelSource() = default;
+
+  // The next samples, as many as `out` holds: bytes, or floats of this machine, C x H x W. With the
+  // last one it checks that nothing follows. Errors (kInput) name file, byte or member, and remedy.
+  virtual Result<void> read(std::span<std::byte> out) = 0;
+
+  // `what` is wrong with the label of a sample, or with the size of all images, at their place in
+  // the file, as kInput.
+  virtual tl::unexpected<Error> label_error(std::size_t sample, std::string_view what) const = 0;
+  virtual tl::unexpected<Error> shape_error(std::string_view what) const = 0;
+};
+
+struct Samples {
+  Shape shape;
+  bool has_bytes = true;             // else floats, finite ones
+  std::vector<std::int32_t> labels;  // at least one, none below 0
+  std::uint64_t fingerprint = 0;     // of labels and shape
+  std::unique_ptr<PixelSource> pixels = nullptr;
+
+  std::int64_t count() const { return static_cast<std::int64_t>(labels.size()); }
+};
+
+// A data set whose pixels are still in its files.
+struct Found {
+  Samples training;
+  std::optional<Samples> validation = {};     // else data.split.validation of the training samples
+  std::optional<Samples> test = {};           // else data.split.test of them
+  std::vector<std::string> class_names = {};  // empty: the classes are 0 to the largest label
+};
+
+// Of labels, each as one number, and of the shape.
+std::uint64_t fingerprint_of(std::span<const std::int32_t> labels, const Shape& shape);
+
+// Reads all pixels to their places. Errors (kInput): what is wrong with them or with labels.
+Result<Dataset> assemble(Found found, const DataConfig& config);
+
+// The same checks with a chunk of pixels in memory at a time.
+Result<DatasetInfo> examine(Found found, const DataConfig& config);
+
+}  // namespace detol
