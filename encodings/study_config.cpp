@@ -21,6 +21,14 @@ using nlohmann::json;
 
 namespace {
 
+// The keys of data that only some formats know.
+struct KeyOfFormats {
+  std::string_view key, formats;
+};
+
+constexpr KeyOfFormats kKeysOfFormats[] = {
+    {"label", "csv, cifar"}, {"sequence", "csv"}, {"test_path", "csv"}};
+
 Named named_of(const json& section, const char* key, std::string name) {
   Named named{std::move(name), {}};
   if (!section.contains(key)) return named;
@@ -213,7 +221,7 @@ class StudyLoader {
     const json& data = file.at("data");
     study_.data.format = data.at("format");
     DETOL_TRY(path_or_source(data, "data"));
-    DETOL_TRY(no_keys_of_tables());
+    DETOL_TRY(no_keys_of_others());
     study_.data.path = data.value("path", "");
     study_.data.source = data.value("source", "");
     study_.data.validation = section_of(data, "split").value("validation", 0.1);
@@ -228,11 +236,15 @@ class StudyLoader {
     return {};
   }
 
-  Result<void> no_keys_of_tables() const {
-    for (std::string_view key : {"label", "sequence", "test_path"}) {
+  Result<void> no_keys_of_others() const {
+    for (const auto& [key, formats] : kKeysOfFormats) {
       const YamlNode* node = node_at(tree_, {"data", key});
-      if (node == nullptr || study_.data.format == "csv") continue;
-      return source_.error(node->at, fmt::format("data.{} is for format csv; leave it out", key));
+      if (node == nullptr ||
+          (", " + std::string(formats) + ",").find(", " + study_.data.format + ",") !=
+              std::string::npos)
+        continue;
+      return source_.error(node->at,
+                           fmt::format("data.{} is for format {}; leave it out", key, formats));
     }
     return {};
   }

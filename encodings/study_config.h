@@ -37,15 +37,15 @@ struct Named {
 };
 
 struct DataConfig {
-  std::string format;       // idx, csv
+  std::string format;       // of formats() in trainer/dataset.h
   std::string path;         // empty: only --data says it
   std::string source = {};  // where the data are had, for messages; may be empty
   double validation = 0.1;  // share of the training images held out
-  // csv alone:
-  std::string label = "last";  // a column's name, first or last
+  double test = 0.2;        // share of the samples held out as the test part if it has no files
+  // Of some formats:
+  std::string label = {};      // csv: a column's name, first or last; cifar: fine or coarse
   bool sequence = false;       // the columns are one channel's, in their order
-  double test = 0.2;           // share of the records held out as the test part
-  std::string test_path = {};  // or all records of another file
+  std::string test_path = {};  // the test part is all records of another file
 };
 
 struct ResourceConfig {

@@ -8,6 +8,7 @@
 #include <new>
 
 #include "core/table.h"
+#include "trainer/data/cifar.h"
 #include "trainer/data/csv_data.h"
 #include "trainer/data/idx.h"
 
@@ -31,6 +32,8 @@ Result<DatasetInfo> inspect(const DataConfig& config) {
 constexpr std::array kFormats{
     FormatRow{"idx", "a folder of MNIST's IDX files, plain or gzip", load<open_idx>,
               inspect<open_idx>},
+    FormatRow{"cifar", "a folder of CIFAR-10's or CIFAR-100's binary files", load<open_cifar>,
+              inspect<open_cifar>},
     FormatRow{"csv", "a table or sequences, one record per line, plain or gzip", load_csv,
               inspect_csv},
 };

@@ -26,9 +26,7 @@ std::string_view trimmed(std::string_view text) {
 
 Result<CsvReader> CsvReader::open(const std::filesystem::path& path) {
   DETOL_ASSIGN(PackedFile file, PackedFile::open(path));
-  std::string bytes(file.largest_size(), '\0');
-  DETOL_TRY(file.read({reinterpret_cast<std::uint8_t*>(bytes.data()), bytes.size()}));
-  DETOL_TRY(file.expect_end());
+  DETOL_ASSIGN(const std::string bytes, file.read_rest());
   return CsvReader(path, bytes);
 }
 

@@ -27,10 +27,14 @@ struct Records {
   std::int64_t count() const { return static_cast<std::int64_t>(labels.size()); }
 };
 
+std::string label_column(const DataConfig& config) {
+  return config.label.empty() ? "last" : config.label;
+}
+
 class RecordReader {
  public:
   RecordReader(const DataConfig& config, const std::string& path, CsvReader file)
-      : config_(config), path_(path), file_(std::move(file)) {}
+      : label_name_(label_column(config)), path_(path), file_(std::move(file)) {}
 
   Result<Records> read() {
     records_.fingerprint = file_.fingerprint();
@@ -54,14 +58,14 @@ class RecordReader {
     if (cells.size() < 2)
       return file_.error_at(cells[0], "one column; there must be a label and at least one more");
     records_.width = cells.size() - 1;
-    if (config_.label == "first") return {};
+    if (label_name_ == "first") return {};
     label_ = cells.size() - 1;
-    if (config_.label == "last") return {};
+    if (label_name_ == "last") return {};
     std::vector<std::string_view> names;
     for (const CsvCell& cell : cells) names.push_back(cell.text);
-    label_ = static_cast<std::size_t>(std::ranges::find(names, config_.label) - names.begin());
+    label_ = static_cast<std::size_t>(std::ranges::find(names, label_name_) - names.begin());
     if (label_ < names.size()) return {};
-    return file_.error_at(cells[0], "data.label: " + unknown_name("column", config_.label, names));
+    return file_.error_at(cells[0], "data.label: " + unknown_name("column", label_name_, names));
   }
 
   // A first line whose values are not all numbers names the columns.
@@ -69,7 +73,7 @@ class RecordReader {
     for (std::size_t i = 0; i < file_.cells().size(); ++i) {
       if (i != label_ && !number_in(file_.cells()[i].text)) return true;
     }
-    return config_.label != "first" && config_.label != "last";
+    return label_name_ != "first" && label_name_ != "last";
   }
 
   Result<void> take() {
@@ -92,7 +96,7 @@ class RecordReader {
     return {};
   }
 
-  const DataConfig& config_;
+  std::string label_name_;
   const std::string& path_;
   CsvReader file_;
   std::size_t label_ = 0;
@@ -136,7 +140,7 @@ Result<void> check_classes(const DataConfig& config, const Dataset& dataset) {
                           "right column?",
                           config.path, names.size(),
                           in_quotes(names[static_cast<std::size_t>(missing - seen.begin())]),
-                          config.label));
+                          label_column(config)));
 }
 
 // Appends a file of its own as the test part.
@@ -166,7 +170,7 @@ Result<void> add_test_file(const DataConfig& config, Dataset& dataset) {
 // Of what was read and of how it was understood.
 std::uint64_t fingerprint_of(const DataConfig& config, const Records& records,
                              const Places& places) {
-  std::uint64_t fingerprint = hash_combine(records.fingerprint, hash64(config.label));
+  std::uint64_t fingerprint = hash_combine(records.fingerprint, hash64(label_column(config)));
   fingerprint = hash_combine(fingerprint, config.sequence ? 1 : 0);
   fingerprint = hash_combine(fingerprint, static_cast<std::uint64_t>(places.validation));
   return hash_combine(fingerprint, static_cast<std::uint64_t>(places.test));

@@ -8,6 +8,7 @@
 #include <memory>
 
 #include "core/hash.h"
+#include "trainer/data/files.h"
 #include "trainer/data/packed_file.h"
 
 namespace detol {
@@ -45,13 +46,9 @@ class IdxPixels final : public PixelSource {
 Result<PackedFile> open_one(const fs::path& folder, std::string_view half, std::string_view what,
                             int dimensions) {
   for (std::string_view separator : {"-", "."}) {
-    for (std::string_view packing : {"", ".gz"}) {
-      const fs::path path =
-          folder / fmt::format("{}-{}{}idx{}-ubyte{}", half, what, separator, dimensions, packing);
-      std::error_code ignored;
-      const bool is_there = fs::status(path, ignored).type() != fs::file_type::not_found;
-      if (is_there) return PackedFile::open(path);  // which says so if it may not be read
-    }
+    const auto path =
+        find_packed(folder, fmt::format("{}-{}{}idx{}-ubyte", half, what, separator, dimensions));
+    if (path) return PackedFile::open(*path);  // which says so if it may not be read
   }
   return fail(ErrorCode::kInput,
               fmt::format("{}: neither {}-{}-idx{}-ubyte nor its .gz is there; put the IDX files "
@@ -118,23 +115,10 @@ Result<Samples> open_half(const fs::path& folder, std::string_view half) {
       .pixels = std::make_unique<IdxPixels>(std::move(images), std::move(labels_file), end)};
 }
 
-Result<void> check_folder(const DataConfig& config) {
-  std::error_code error;
-  const fs::file_type type = fs::status(config.path, error).type();
-  if (type == fs::file_type::directory) return {};
-  const std::string reason = type == fs::file_type::not_found ? "no such folder"
-                             : error                          ? error.message()
-                                                              : "it is not a folder";
-  return fail(ErrorCode::kInput,
-              fmt::format("{}: {}; name the folder of the IDX files with data.path or --data "
-                          "(Fashion-MNIST: apt install dataset-fashion-mnist)",
-                          config.path, reason));
-}
-
 }  // namespace
 
 Result<Found> open_idx(const DataConfig& config) {
-  DETOL_TRY(check_folder(config));
+  DETOL_TRY(check_folder(config.path, "IDX", "Fashion-MNIST: apt install dataset-fashion-mnist"));
   DETOL_ASSIGN(Samples training, open_half(config.path, "train"));
   DETOL_ASSIGN(Samples test, open_half(config.path, "t10k"));
   return Found{.training = std::move(training), .test = std::move(test)};

@@ -15,7 +15,8 @@ namespace {
 constexpr std::uint64_t kLargestRatio = 1032;         // of deflate: 258 bytes from 2 bits
 constexpr std::size_t kShortestGzip = 20;             // header, an empty block, trailer
 constexpr std::size_t kSlice = std::size_t{1} << 30;  // zlib counts in 32 bits
-constexpr int kGzipOnly = 15 + 16;                    // zlib's window bits: 32 KiB, gzip header
+constexpr std::size_t kFirstGuess = std::size_t{1} << 16;
+constexpr int kGzipOnly = 15 + 16;  // zlib's window bits: 32 KiB, gzip header
 
 }  // namespace
 
@@ -48,12 +49,28 @@ PackedFile::~PackedFile() = default;
 
 PackedFile::PackedFile(std::filesystem::path path, std::string bytes)
     : path_(std::move(path)), bytes_(std::move(bytes)) {
-  if (bytes_.starts_with("\x1f\x8b")) inflater_ = std::make_unique<Inflater>();
+  was_packed_ = bytes_.starts_with("\x1f\x8b");
+  if (was_packed_) inflater_ = std::make_unique<Inflater>();
 }
 
 Result<PackedFile> PackedFile::open(const std::filesystem::path& path) {
   DETOL_ASSIGN(std::string bytes, read_file(path));
   return PackedFile(path, std::move(bytes));
+}
+
+Result<PackedFile> PackedFile::open_unpacked(const std::filesystem::path& path) {
+  DETOL_ASSIGN(PackedFile file, open(path));
+  if (!file.was_packed_) return file;
+  DETOL_ASSIGN(std::string bytes, file.read_rest());
+  PackedFile unpacked = of_bytes(path, std::move(bytes));
+  unpacked.was_packed_ = true;
+  return unpacked;
+}
+
+PackedFile PackedFile::of_bytes(std::filesystem::path path, std::string bytes) {
+  PackedFile file(std::move(path), {});
+  file.bytes_ = std::move(bytes);
+  return file;
 }
 
 std::uint64_t PackedFile::largest_size() const {
@@ -71,7 +88,7 @@ std::uint64_t PackedFile::largest_size() const {
 tl::unexpected<Error> PackedFile::error_at(std::uint64_t offset, std::string_view what) const {
   return fail(ErrorCode::kInput,
               fmt::format("{}: {}byte {}: {}; copy or download the file again", path_.string(),
-                          inflater_ ? "unpacked " : "", offset, what));
+                          was_packed_ ? "unpacked " : "", offset, what));
 }
 
 tl::unexpected<Error> PackedFile::damaged() const {
@@ -95,26 +112,46 @@ Result<void> PackedFile::read(std::span<std::uint8_t> out) {
 }
 
 Result<void> PackedFile::inflate_into(std::span<std::uint8_t> out) {
-  z_stream& stream = inflater_->stream;
-  std::size_t done = 0;
-  while (done < out.size()) {
+  for (std::size_t done = 0; done < out.size();) {
     if (inflater_->ended) {
       return error_at(offset_, fmt::format("the data end, {} bytes too early", out.size() - done));
     }
-    inflater_->feed(bytes_);
-    stream.next_out = out.data() + done;
-    stream.avail_out = static_cast<uInt>(std::min(kSlice, out.size() - done));
-    const uInt asked = stream.avail_out;
-    const int status = inflate(&stream, Z_NO_FLUSH);
-    done += asked - stream.avail_out;
-    offset_ += asked - stream.avail_out;
-    if (status == Z_STREAM_END) {
-      inflater_->ended = true;
-    } else if (status != Z_OK) {
-      return damaged();
-    }
+    DETOL_ASSIGN(const std::size_t more, inflate_some(out.subspan(done)));
+    done += more;
   }
   return {};
+}
+
+Result<std::size_t> PackedFile::inflate_some(std::span<std::uint8_t> out) {
+  z_stream& stream = inflater_->stream;
+  inflater_->feed(bytes_);
+  stream.next_out = out.data();
+  stream.avail_out = static_cast<uInt>(std::min(kSlice, out.size()));
+  const uInt asked = stream.avail_out;
+  const int status = inflate(&stream, Z_NO_FLUSH);
+  offset_ += asked - stream.avail_out;
+  inflater_->ended = status == Z_STREAM_END;
+  if (status != Z_STREAM_END && status != Z_OK) return damaged();
+  return asked - stream.avail_out;
+}
+
+Result<std::string> PackedFile::read_rest() {
+  if (!inflater_) {
+    std::string rest = bytes_.substr(offset_);
+    offset_ = bytes_.size();
+    return rest;
+  }
+  std::string rest;
+  for (std::size_t done = 0; !inflater_->ended;) {
+    if (done == rest.size()) rest.resize(std::max(kFirstGuess, 2 * done));
+    DETOL_ASSIGN(
+        const std::size_t more,
+        inflate_some({reinterpret_cast<std::uint8_t*>(rest.data()) + done, rest.size() - done}));
+    done += more;
+    if (inflater_->ended) rest.resize(done);
+  }
+  DETOL_TRY(expect_end());
+  return rest;
 }
 
 Result<void> PackedFile::expect_end() {

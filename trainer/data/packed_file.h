@@ -18,12 +18,22 @@ namespace detol {
 class PackedFile {
  public:
   static Result<PackedFile> open(const std::filesystem::path& path);
+
+  // Unpacks all of it at once, so that largest_size() is exact.
+  static Result<PackedFile> open_unpacked(const std::filesystem::path& path);
+
+  // Bytes that were unpacked elsewhere; `path` is for messages.
+  static PackedFile of_bytes(std::filesystem::path path, std::string bytes);
+
   PackedFile(PackedFile&&) noexcept;
   PackedFile& operator=(PackedFile&&) noexcept;
   ~PackedFile();
 
   // Fills `out`. Errors (kInput): the file ends before, or its packing is damaged.
   Result<void> read(std::span<std::uint8_t> out);
+
+  // All bytes from here to the end. Takes memory as they come, not as a trailer claims.
+  Result<std::string> read_rest();
 
   // Errors (kInput): bytes follow, or a gzip checksum is wrong.
   Result<void> expect_end();
@@ -42,12 +52,14 @@ class PackedFile {
   PackedFile(std::filesystem::path path, std::string bytes);
 
   Result<void> inflate_into(std::span<std::uint8_t> out);
+  Result<std::size_t> inflate_some(std::span<std::uint8_t> out);
   tl::unexpected<Error> damaged() const;
 
   std::filesystem::path path_;
   std::string bytes_;
   std::uint64_t offset_ = 0;
   std::unique_ptr<Inflater> inflater_;  // null for a plain file
+  bool was_packed_ = false;             // then offsets are of unpacked bytes
 };
 
 }  // namespace detol

@@ -34,9 +34,9 @@ class PixelSource {
 
 struct Samples {
   Shape shape;
-  bool has_bytes = true;             // else floats, finite ones
-  std::vector<std::int32_t> labels;  // at least one, none below 0
-  std::uint64_t fingerprint = 0;     // of labels and shape
+  bool has_bytes = true;                  // else floats, finite ones
+  std::vector<std::int32_t> labels = {};  // at least one, none below 0
+  std::uint64_t fingerprint = 0;          // of labels and shape
   std::unique_ptr<PixelSource> pixels = nullptr;
 
   std::int64_t count() const { return static_cast<std::int64_t>(labels.size()); }

@@ -1,0 +1,92 @@
+#pragma once
+
+// Damaged files: each way in turn is written in place of a good file, which is there again at
+// the end. Memory is limited meanwhile, so that a reader that believes a damaged size is found.
+
+#include <sys/resource.h>
+
+#include <cstdint>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include "core/file.h"
+#include "tests/support/idx_writer.h"
+#include "trainer/dataset.h"
+
+namespace detol::testing_support {
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+inline constexpr bool kIsSanitized = true;
+#else
+inline constexpr bool kIsSanitized = false;
+#endif
+
+// While it lives the process may take no more than `more` bytes of address space.
+class MemoryLimit {
+ public:
+  explicit MemoryLimit(std::size_t more = std::size_t{64} << 20) {
+    ::getrlimit(RLIMIT_AS, &before_);
+    std::size_t pages = 0;
+    std::ifstream("/proc/self/statm") >> pages;
+    const rlimit limit{pages * 4096 + more, before_.rlim_max};
+    if (!kIsSanitized) ::setrlimit(RLIMIT_AS, &limit);
+  }
+  ~MemoryLimit() { ::setrlimit(RLIMIT_AS, &before_); }
+  MemoryLimit(const MemoryLimit&) = delete;
+  MemoryLimit& operator=(const MemoryLimit&) = delete;
+
+ private:
+  rlimit before_{};
+};
+
+// One line that names the file, and no sign of a huge allocation.
+inline void expect_good_message(const DataConfig& data, const std::string& what) {
+  const auto seen = inspect_dataset(data);
+  if (seen) return;
+  const std::string& message = seen.error().message;
+  EXPECT_EQ(seen.error().code, ErrorCode::kInput) << what << ": " << message;
+  EXPECT_EQ(message.find('\n'), std::string::npos) << what << ": " << message;
+  EXPECT_EQ(message.find("not enough memory"), std::string::npos) << what << ": " << message;
+  EXPECT_TRUE(message.starts_with(data.path) || message.starts_with("data.")) << message;
+}
+
+// The file cut to every length: a cut at or above `may_pass` is allowed to go unnoticed.
+inline void survive_every_cut(const DataConfig& data, const std::filesystem::path& file,
+                              std::size_t may_pass = SIZE_MAX) {
+  const std::string bytes = read_file(file).value();
+  const MemoryLimit limit;
+  for (std::size_t length = 0; length < bytes.size(); ++length) {
+    write_bytes(file, std::string_view(bytes).substr(0, length));
+    const std::string what = file.filename().string() + " cut to " + std::to_string(length);
+    expect_good_message(data, what);
+    EXPECT_TRUE(length >= may_pass || !inspect_dataset(data)) << what;
+  }
+  write_bytes(file, bytes);
+}
+
+// Every bit of the first `bytes_to_flip` bytes flipped, alone.
+inline void survive_flipped_bits(const DataConfig& data, const std::filesystem::path& file,
+                                 std::size_t bytes_to_flip) {
+  std::string bytes = read_file(file).value();
+  const MemoryLimit limit;
+  for (std::size_t bit = 0; bit < 8 * std::min(bytes.size(), bytes_to_flip); ++bit) {
+    const auto mask = static_cast<char>(1 << bit % 8);
+    bytes[bit / 8] = static_cast<char>(bytes[bit / 8] ^ mask);
+    write_bytes(file, bytes);
+    expect_good_message(data, file.filename().string() + " bit " + std::to_string(bit));
+    bytes[bit / 8] = static_cast<char>(bytes[bit / 8] ^ mask);
+  }
+  write_bytes(file, bytes);
+}
+
+inline void expect_words(const Result<Dataset>& loaded, const std::vector<std::string>& words) {
+  ASSERT_FALSE(loaded) << "was loaded";
+  for (const std::string& word : words)
+    EXPECT_NE(loaded.error().message.find(word), std::string::npos) << loaded.error().message;
+}
+
+}  // namespace detol::testing_support
