@@ -9,6 +9,7 @@
 #include "core/log.h"
 #include "core/table.h"
 #include "trainer/bench.h"
+#include "trainer/bench_layers.h"
 
 namespace detol {
 namespace {
@@ -18,7 +19,8 @@ struct Bench {
   void (*run)(Figures& figures);
 };
 
-constexpr std::array kBenches = {Bench{"trainer", bench_trainer}, Bench{"search", bench_search},
+constexpr std::array kBenches = {Bench{"trainer", bench_trainer}, Bench{"layers", bench_layers},
+                                 Bench{"search", bench_search},
                                  Bench{"surrogate", bench_surrogate}};
 
 Result<int> run(const Arguments& arguments) {
@@ -45,7 +47,7 @@ Command bench_command() {
                       {"--only", "TEXT", "only figures whose name contains it"}},
           .examples =
               "  detol bench trainer\n  detol bench search -q -f json\n  detol bench surrogate\n"
-              "  detol bench trainer --only resnet8",
+              "  detol bench layers --only depthwise",
           .run = run};
 }
 

@@ -10,7 +10,6 @@
 #include <string_view>
 
 #include "core/clock.h"
-#include "core/rng.h"
 #include "trainer/bench.h"
 #include "trainer/bench_networks.h"
 #include "trainer/mpi_group.h"
@@ -28,10 +27,7 @@ double images_per_second_with(Group& group) {
   const Network network = make_resnet({.blocks = 3});
   const auto executable =
       compile_onednn(network, Recipe{.batch_size = kBatch}, {.group = &group}).value();
-  executable->set_state({initial_weights(network, 1), {}});
-  Rng rng(2);
-  for (float& pixel : executable->images()) pixel = static_cast<float>(rng.normal());
-  for (std::int32_t& label : executable->labels()) label = static_cast<std::int32_t>(rng.below(10));
+  prepare_with_noise(network, *executable);
   executable->train_step({.lr = 0.001});
   const double start = system_clock().now_s();
   for (int step = 1; step <= kSteps; ++step) executable->train_step({.lr = 0.001, .step = step});

@@ -2,6 +2,8 @@
 
 #include <array>
 
+#include "core/rng.h"
+
 namespace detol {
 namespace {
 
@@ -113,6 +115,15 @@ Network make_resnet(const ResNet& options) {
     }
   }
   return b.build(b.classifier(x, options.classes));
+}
+
+void prepare_with_noise(const Network& network, Executable& executable) {
+  const auto classes = static_cast<std::uint64_t>(network.output().shape.elements());
+  executable.set_state({initial_weights(network, 1), {}});
+  Rng rng(2);
+  for (float& pixel : executable.images()) pixel = static_cast<float>(rng.normal());
+  for (std::int32_t& label : executable.labels())
+    label = static_cast<std::int32_t>(rng.below(classes));
 }
 
 std::span<const BenchNetworkRow> bench_networks() {

@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "encodings/network.h"
+#include "trainer/backend.h"
 
 namespace detol {
 
@@ -26,6 +27,10 @@ struct BenchNetworkRow {
   std::string_view summary;
   Network (*make)();
 };
+
+// Gives an executable of this network weights and a batch of noise: arithmetic takes as long for
+// noise as for pictures.
+void prepare_with_noise(const Network& network, Executable& executable);
 
 // lenet, resnet8, resnet20, nb201, mlp, wide64.
 std::span<const BenchNetworkRow> bench_networks();

@@ -94,7 +94,7 @@ Desc Builder::desc(const Shape& s, Layout layout) const {
 
 void Builder::step(const std::vector<Buffer*>& uses, Run run) {
   for (Buffer* buffer : uses) arena_.use(buffer, static_cast<int>(steps_.size()));
-  steps_.push_back(std::move(run));
+  steps_.push_back({node_, std::move(run)});
 }
 
 void Builder::step(std::unique_ptr<Call> call) {
@@ -147,9 +147,10 @@ Buffer* Builder::scratch(std::size_t bytes) {
 
 void Builder::lower_backward() {
   while (!backward_.empty()) {
-    const std::function<void()> lower = std::move(backward_.back());
+    const Lower lower = std::move(backward_.back());
     backward_.pop_back();
-    lower();
+    begin(lower.node);
+    lower.write();
   }
 }
 
@@ -170,7 +171,7 @@ void write_reorder(Builder& builder, const Desc& from, Buffer* source, const Des
 }
 
 void Builder::run(std::size_t first, std::size_t end, const Turn& turn) const {
-  for (std::size_t i = first; i < end; ++i) steps_[i](turn);
+  for (std::size_t i = first; i < end; ++i) steps_[i].run(turn);
 }
 
 }  // namespace detol::onednn

@@ -76,7 +76,12 @@ class Builder {
   void step(const std::vector<Buffer*>& uses, Run run);
   // Appends a primitive, which touches its arguments.
   void step(std::unique_ptr<Call> call);
-  void on_backward(std::function<void()> lower) { backward_.push_back(std::move(lower)); }
+  void on_backward(std::function<void()> lower) { backward_.push_back({node_, std::move(lower)}); }
+
+  // Whose steps are written from now on, forward and backward.
+  void begin(NodeId node) { node_ = node; }
+  // Whose step this is; the loss's is the last node's.
+  NodeId node_of(std::size_t step) const { return steps_[step].node; }
 
   // One buffer with the whole gradient of a value.
   Buffer* gradient(Value& value);
@@ -115,9 +120,18 @@ class Builder {
   std::deque<Value> storage_;
   std::vector<Value*> values_;                  // by node
   std::map<const Value*, Value*> conversions_;  // to the other layout
-  std::vector<Run> steps_;
+  struct Step {
+    NodeId node = 0;
+    Run run;
+  };
+  struct Lower {
+    NodeId node = 0;
+    std::function<void()> write;
+  };
+  NodeId node_ = 0;
+  std::vector<Step> steps_;
   std::vector<std::unique_ptr<Call>> calls_;
-  std::vector<std::function<void()>> backward_;
+  std::vector<Lower> backward_;
   Buffer* scratch_ = nullptr;
 };
 

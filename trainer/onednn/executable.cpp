@@ -5,10 +5,12 @@
 #include <algorithm>
 #include <cassert>
 #include <new>
+#include <utility>
 
 #include "trainer/loss.h"
 #include "trainer/onednn/lower.h"
 #include "trainer/onednn/onednn.h"
+#include "trainer/peak.h"
 
 namespace detol {
 namespace onednn {
@@ -38,6 +40,7 @@ class OnednnExecutable final : public Executable {
   Result<void> compile(const Network& network) {
     make_inputs();
     for (const Unit& unit : plan_units(network)) {
+      builder_.begin(unit.node);
       const LayerKind kind = builder_.node(unit.node).layer.kind;
       DETOL_TRY(kLowerings[static_cast<std::size_t>(kind)](builder_, unit));
     }
@@ -90,6 +93,19 @@ class OnednnExecutable final : public Executable {
   void set_state(const TrainingState& state) override { builder_.parameters().set_state(state); }
   std::size_t bytes() const override { return builder_.arena().bytes(); }
 
+  // Adds the seconds of one training step to those of its nodes.
+  void time_step(std::vector<NodeTime>& nodes) {
+    const Turn turn{true, {.lr = 1e-3}, builder_.parts().front()};
+    double before = thread_seconds();
+    for (std::size_t i = 0; i < builder_.size(); ++i) {
+      builder_.run(i, i + 1, turn);
+      const double after = thread_seconds();
+      NodeTime& node = nodes[builder_.node_of(i)];
+      (i < loss_step_ ? node.forward_s : node.backward_s) += after - std::exchange(before, after);
+    }
+    update(turn.settings);
+  }
+
  private:
   void make_inputs() {
     Value& input = builder_.make_value(0, Layout::kPlain, false);
@@ -135,6 +151,17 @@ void forget_compiled() {
   onednn::machine();
   dnnl::set_primitive_cache_capacity(0);
   dnnl::set_primitive_cache_capacity(onednn::kCachedPrimitives);
+}
+
+Result<std::vector<std::vector<NodeTime>>> time_onednn(
+    const Network& network, const Recipe& recipe, int steps,
+    const std::function<void(Executable&)>& prepare) {
+  onednn::OnednnExecutable executable(network, recipe, {});
+  DETOL_TRY(executable.compile(network));
+  prepare(executable);
+  std::vector<std::vector<NodeTime>> times;
+  for (int i = 0; i < steps; ++i) executable.time_step(times.emplace_back(network.nodes().size()));
+  return times;
 }
 
 Result<std::unique_ptr<Executable>> compile_onednn(const Network& network, const Recipe& recipe,

@@ -2,7 +2,9 @@
 
 // The onednn backend: CPU, one thread, blocked layouts from end to end.
 
+#include <functional>
 #include <memory>
+#include <vector>
 
 #include "trainer/backend.h"
 
@@ -11,6 +13,18 @@ namespace detol {
 // The backend's row.
 Result<std::unique_ptr<Executable>> compile_onednn(const Network& network, const Recipe& recipe,
                                                    const Placement& placement);
+
+// What the steps of one node take: forward, and backward with what its gradients need. A node that
+// is fused into another has none.
+struct NodeTime {
+  double forward_s = 0, backward_s = 0;
+};
+
+// Of each training step, of each node, CPU seconds; `prepare` sets the state and writes the batch
+// that all steps are made on. For measuring. Errors as compile_onednn's.
+Result<std::vector<std::vector<NodeTime>>> time_onednn(
+    const Network& network, const Recipe& recipe, int steps,
+    const std::function<void(Executable&)>& prepare);
 
 // Empties the cache of compiled primitives, as in a fresh process. For measuring.
 void forget_compiled();
