@@ -6,55 +6,16 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstring>
+#include <system_error>
 
-#include "core/fault.h"
+#include "core/descriptor.h"
+#include "core/durable_file.h"
 
 namespace detol {
 namespace {
 
-// Closes on every way out.
-class Descriptor {
- public:
-  explicit Descriptor(int fd) : fd_(fd) {}
-  ~Descriptor() {
-    if (fd_ >= 0) ::close(fd_);
-  }
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  int get() const { return fd_; }
-
- private:
-  int fd_;
-};
-
 std::string text_of(int error) {
   return std::error_code(error, std::generic_category()).message();
-}
-
-tl::unexpected<Error> cannot(std::string_view verb, const std::filesystem::path& path,
-                             ErrorCode code) {
-  return fail(code, fmt::format("cannot {} {}: {}", verb, path.string(), text_of(errno)));
-}
-
-Result<void> write_all(int fd, std::string_view bytes, const std::filesystem::path& path) {
-  while (!bytes.empty()) {
-    const ssize_t written = ::write(fd, bytes.data(), bytes.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written < 0) return cannot("write", path, ErrorCode::kStorage);
-    bytes.remove_prefix(static_cast<std::size_t>(written));
-  }
-  return {};
-}
-
-Result<void> write_and_sync(const std::filesystem::path& path, std::string_view bytes) {
-  const Descriptor file(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644));
-  if (file.get() < 0) return cannot("create", path, ErrorCode::kStorage);
-  if ((errno = errno_of(fault("file.write"))) != 0)
-    return cannot("write", path, ErrorCode::kStorage);
-  DETOL_TRY(write_all(file.get(), bytes, path));
-  if (::fsync(file.get()) != 0) return cannot("fsync", path, ErrorCode::kStorage);
-  return {};
 }
 
 }  // namespace
@@ -86,22 +47,9 @@ Result<std::string> read_file(const std::filesystem::path& path, std::size_t lim
 }
 
 Result<void> write_file_durably(const std::filesystem::path& path, std::string_view bytes) {
-  const std::filesystem::path temporary = path.string() + ".tmp";
-  if (auto written = write_and_sync(temporary, bytes); !written) {
-    ::unlink(temporary.c_str());  // a full disk must not stay full of halves
-    return written;
-  }
-  errno = errno_of(fault("file.rename"));
-  if (errno != 0 || ::rename(temporary.c_str(), path.c_str()) != 0) {
-    auto error = cannot("rename", temporary, ErrorCode::kStorage);
-    ::unlink(temporary.c_str());
-    return error;
-  }
-  const std::filesystem::path folder = path.has_parent_path() ? path.parent_path() : ".";
-  const Descriptor directory(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (directory.get() < 0 || ::fsync(directory.get()) != 0)
-    return cannot("fsync", folder, ErrorCode::kStorage);
-  return {};
+  DETOL_ASSIGN(DurableFile file, DurableFile::create(path));
+  DETOL_TRY(file.append(bytes));
+  return file.keep();
 }
 
 bool may_succeed_later(const Error& error) {
