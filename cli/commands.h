@@ -101,6 +101,8 @@ Command query_command();
 Command export_command();
 Command db_check_command();
 Command db_backup_command();
+Command data_pack_command();
+Command data_info_command();
 Command bench_command();
 Command completion_command();
 

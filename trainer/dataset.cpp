@@ -11,6 +11,7 @@
 #include "trainer/data/cifar.h"
 #include "trainer/data/csv_data.h"
 #include "trainer/data/idx.h"
+#include "trainer/data/packed.h"
 
 namespace detol {
 namespace {
@@ -36,6 +37,8 @@ constexpr std::array kFormats{
               inspect<open_cifar>},
     FormatRow{"csv", "a table or sequences, one record per line, plain or gzip", load_csv,
               inspect_csv},
+    FormatRow{"packed", "a file of `detol data pack`, read once per machine", load_packed,
+              inspect_packed},
 };
 
 Result<const FormatRow*> format_of(const DataConfig& config) {

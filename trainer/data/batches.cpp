@@ -1,7 +1,8 @@
 #include "trainer/data/batches.h"
 
 #include <cassert>
-#include <numeric>
+
+#include "trainer/data/shuffle.h"
 
 namespace detol {
 namespace {
@@ -29,8 +30,9 @@ std::int64_t Batches::steps_per_epoch() const {
 
 void Batches::start_epoch(int epoch) {
   epoch_ = trial_.split(static_cast<std::uint64_t>(epoch));
-  std::iota(order_.begin(), order_.end(), 0);
-  epoch_.split(0).shuffle(std::span(order_));
+  const auto image_bytes = static_cast<std::size_t>(data_.info.task.input.elements()) *
+                           (data_.has_bytes() ? 1 : sizeof(float));
+  shuffle_images(epoch_.split(0), image_bytes, order_);
 }
 
 void Batches::fill(std::int64_t step, const Shard& part, std::span<float> images,

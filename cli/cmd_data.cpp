@@ -1,0 +1,103 @@
+// `data pack|info`: a data set in one file that all workers of a machine share, and what is in it.
+
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <system_error>
+
+#include "cli/commands.h"
+#include "cli/output.h"
+#include "cli/settings.h"
+#include "core/hash.h"
+#include "trainer/data/packed.h"
+#include "trainer/dataset.h"
+
+namespace detol {
+namespace {
+
+// A study of nothing but its data, for --from.
+constexpr std::string_view kDataAlone =
+    "{version: 1, study: data, data: {format: idx}, training: {epochs: 1},"
+    " architecture: {type: chain, stages: [{block: {op: conv}}]},"
+    " objectives: [{metric: val_accuracy, direction: maximize}]}";
+
+Rows record_of(const std::filesystem::path& path, const Packed& packed) {
+  const DatasetInfo& info = packed.data.info;
+  std::error_code ignored;
+  const auto bytes = static_cast<std::int64_t>(std::filesystem::file_size(path, ignored));
+  return {.columns = {"file", "bytes", "shape", "pixels", "classes", "training", "validation",
+                      "test", "split", "fingerprint"},
+          .rows = {{path.string(), bytes, to_text(info.task.input),
+                    packed.data.has_bytes() ? "bytes" : "floats", std::int64_t{info.task.classes},
+                    info.training, info.validation, info.test, packed.validation,
+                    to_hex(info.fingerprint)}}};
+}
+
+Result<int> print_info(const std::filesystem::path& path, const Globals& globals) {
+  DETOL_ASSIGN(const Packed packed, read_packed(path));
+  return print_data(render_record(record_of(path, packed), globals)).map([] { return 0; });
+}
+
+Result<StudyConfig> study_of(const Arguments& arguments) {
+  if (arguments.has("space") == arguments.has("from")) {
+    return fail(ErrorCode::kUsage, "say which data: --space FILE, or --from FORMAT --data PATH");
+  }
+  if (arguments.has("space")) return read_space(arguments);
+  DETOL_ASSIGN(auto overrides, overrides_from(arguments));
+  overrides.push_back({"data.format", arguments.text("from")});
+  return load_study_config(kDataAlone, "--from", overrides);
+}
+
+Result<int> run_pack(const Arguments& arguments) {
+  const auto study = study_of(arguments).map_error(
+      [&](Error error) { return as_written(std::move(error), arguments); });
+  if (!study) return tl::unexpected<Error>(study.error());
+  if (!study->trains())
+    return fail(ErrorCode::kUsage, "the study of a table or a function has no data to pack");
+  const std::filesystem::path out = arguments.text("out");
+  std::error_code ignored;
+  if (std::filesystem::exists(out, ignored) && !arguments.has("force"))
+    return fail(ErrorCode::kUsage, out.string() + " exists; --force replaces it");
+  DETOL_ASSIGN(const Dataset data, load_dataset(study->data));
+  DETOL_TRY(write_packed(data, study->data.validation, out));
+  return print_info(out, arguments.globals);
+}
+
+Result<int> run_info(const Arguments& arguments) {
+  return print_info(arguments.text("FILE"), arguments.globals);
+}
+
+std::vector<std::string_view> format_names() {
+  std::vector<std::string_view> names;
+  for (const FormatRow& row : formats()) names.push_back(row.name);
+  return names;
+}
+
+}  // namespace
+
+Command data_pack_command() {
+  return {.name = "data pack",
+          .summary = "write a data set, split and checked, to one file that all workers share",
+          .options = {{"--space", "FILE", "the space file whose data it is"},
+                      {"--from", "FORMAT", "or their format", Option::kOptional, format_names()},
+                      {"--data", "PATH", "where they are (data.path)"},
+                      {"--set", "KEY=VALUE", "change a key of the space file", Option::kRepeated},
+                      {"--out", "FILE", "the file to write", Option::kRequired},
+                      {"--force", "", "replace it if it exists"}},
+          .examples =
+              "  detol data pack --space cnn --out fashion.detol\n"
+              "  detol data pack --from idx --data mnist --set data.split.validation=0.2 --out "
+              "m.detol\n"
+              "  detol search --space cnn --set data.format=packed --data fashion.detol",
+          .run = run_pack};
+}
+
+Command data_info_command() {
+  return {.name = "data info",
+          .summary = "check every byte of a packed file, and say what is in it",
+          .options = {{"FILE", "", "which", Option::kRequired}},
+          .examples = "  detol data info fashion.detol",
+          .run = run_info};
+}
+
+}  // namespace detol

@@ -1,0 +1,201 @@
+#include "trainer/data/packed.h"
+
+#include <array>
+#include <cstring>
+#include <functional>
+
+#include <gtest/gtest.h>
+
+#include "core/file.h"
+#include "core/hash.h"
+#include "tests/support/idx_writer.h"
+#include "tests/support/temp_folder.h"
+#include "trainer/data/packed_layout.h"
+
+namespace detol {
+namespace {
+
+using testing_support::write_bytes;
+using testing_support::write_idx;
+
+// A small data set as files, and packed.
+class PackedTest : public testing::Test {
+ protected:
+  PackedTest() {
+    write_idx(folder_.path() / "idx");
+    EXPECT_TRUE(write_packed(load_dataset(idx()).value(), 0.1, path()));
+  }
+
+  DataConfig idx() const { return {.format = "idx", .path = (folder_.path() / "idx").string()}; }
+  DataConfig packed() const { return {.format = "packed", .path = path().string()}; }
+  std::filesystem::path path() const { return folder_.path() / "d.detol"; }
+  const std::filesystem::path& folder() const { return folder_.path(); }
+
+  // What loading says once the file's bytes were changed so.
+  std::string error_after(const std::function<void(std::string&)>& change) const {
+    std::string bytes = read_file(path()).value();
+    change(bytes);
+    write_bytes(path(), bytes);
+    const auto loaded = load_dataset(packed());
+    if (loaded) return "none";
+    EXPECT_EQ(loaded.error().code, ErrorCode::kInput);
+    EXPECT_TRUE(loaded.error().message.starts_with(path().string())) << loaded.error().message;
+    return loaded.error().message.substr(path().string().size());
+  }
+
+ private:
+  testing_support::TempFolder folder_;
+};
+
+// Puts the right checksum over a head that was changed on purpose.
+void seal(std::string& bytes) {
+  std::uint64_t head = 0;
+  std::memcpy(&head, &bytes[packed::kHeadBytesAt], sizeof head);
+  const std::uint64_t sum =
+      hash64(std::string_view(bytes).substr(packed::kLengthAt, head - packed::kLengthAt));
+  std::memcpy(&bytes[packed::kHeadSumAt], &sum, sizeof sum);
+}
+
+void replace(std::string& bytes, std::string_view old, std::string_view by) {
+  ASSERT_EQ(old.size(), by.size());
+  bytes.replace(bytes.find(old), old.size(), by);
+  seal(bytes);
+}
+
+void expect_same(const Dataset& found, const Dataset& expected) {
+  EXPECT_EQ(found.info.fingerprint, expected.info.fingerprint);
+  EXPECT_EQ(found.info.task.input, expected.info.task.input);
+  EXPECT_EQ(found.info.task.classes, expected.info.task.classes);
+  EXPECT_EQ(found.info.training, expected.info.training);
+  EXPECT_EQ(found.info.validation, expected.info.validation);
+  EXPECT_EQ(found.info.test, expected.info.test);
+  EXPECT_EQ(found.labels, expected.labels);
+  EXPECT_EQ(found.mean, expected.mean);
+  EXPECT_EQ(found.deviation, expected.deviation);
+  EXPECT_EQ(found.class_names, expected.class_names);
+  ASSERT_EQ(found.has_bytes(), expected.has_bytes());
+  for (std::int64_t i = 0; i < std::ssize(expected.labels); ++i) {
+    if (found.has_bytes())
+      ASSERT_TRUE(std::ranges::equal(found.image(i), expected.image(i))) << i;
+    else
+      ASSERT_TRUE(std::ranges::equal(found.values_of(i), expected.values_of(i))) << i;
+  }
+}
+
+TEST_F(PackedTest, HoldsWhatItWasPackedFrom) {
+  expect_same(load_dataset(packed()).value(), load_dataset(idx()).value());
+}
+
+TEST_F(PackedTest, ImagesOfSeveralBlocksComeBack) {
+  write_idx(folder() / "large", {.training = 40, .test = 12, .side = 210});
+  const DataConfig large{.format = "idx", .path = (folder() / "large").string()};
+  const Dataset data = load_dataset(large).value();
+  ASSERT_TRUE(write_packed(data, 0.1, path()));
+  expect_same(load_dataset(packed()).value(), data);
+}
+
+TEST_F(PackedTest, NumbersAndNamesOfATableComeBack) {
+  std::string csv = "length,width,kind\n";
+  for (int i = 0; i < 30; ++i)
+    csv += std::to_string(i * 0.37) + ",2e-7," + (i % 2 != 0 ? "odd" : "even") + "\n";
+  write_bytes(folder() / "t.csv", csv);
+  const Dataset data =
+      load_dataset({.format = "csv", .path = (folder() / "t.csv").string()}).value();
+  ASSERT_TRUE(write_packed(data, 0.1, path()));
+  expect_same(load_dataset(packed()).value(), data);
+}
+
+TEST_F(PackedTest, InspectionSaysTheSame) {
+  EXPECT_EQ(inspect_dataset(packed())->fingerprint, inspect_dataset(idx())->fingerprint);
+}
+
+TEST_F(PackedTest, PackingAgainGivesTheSameBytes) {
+  const std::string bytes = read_file(path()).value();
+  ASSERT_TRUE(write_packed(load_dataset(packed()).value(), 0.1, path()));
+  EXPECT_EQ(read_file(path()).value(), bytes);
+}
+
+TEST_F(PackedTest, AnotherSplitThanItsOwnIsRefused) {
+  DataConfig other = packed();
+  other.validation = 0.25;
+  const auto loaded = load_dataset(other);
+  ASSERT_FALSE(loaded);
+  EXPECT_NE(loaded.error().message.find("say data.split.validation: 0.1"), std::string::npos)
+      << loaded.error().message;
+}
+
+TEST_F(PackedTest, AForeignFileIsRefused) {
+  EXPECT_EQ(error_after([](std::string& bytes) { bytes = "PK\x03\x04 a zip file"; }),
+            ": byte 0: this is no file of `detol data pack`; copy the file or pack the data again");
+}
+
+TEST_F(PackedTest, ANewerVersionIsRefused) {
+  EXPECT_EQ(error_after([](std::string& bytes) { bytes[7] = '2'; }).substr(0, 52),
+            ": byte 7: format version '2', this detol reads 1; co");
+}
+
+TEST_F(PackedTest, AFileCutAnywhereIsRefused) {
+  const std::string bytes = read_file(path()).value();
+  for (const std::size_t left : std::array{bytes.size() - 1, bytes.size() / 2, packed::kPage + 1,
+                                           packed::kPage - 1, std::size_t{9}, std::size_t{0}}) {
+    const std::string error = error_after([&](std::string& all) { all = bytes.substr(0, left); });
+    EXPECT_TRUE(error.starts_with(": byte " + std::to_string(left) + ": ")) << left << error;
+  }
+}
+
+TEST_F(PackedTest, ADamagedBlockIsFoundBeforeAnyImageIsRead) {
+  const std::string error =
+      error_after([](std::string& bytes) { bytes[bytes.size() - 5000] ^= 1; });
+  EXPECT_TRUE(error.starts_with(": byte 4096: the checksum of block 1 of 1 is wrong")) << error;
+}
+
+TEST_F(PackedTest, AnyDamagedByteOfTheHeadIsFound) {
+  const std::string bytes = read_file(path()).value();
+  for (std::size_t at = 0; at < 8192; at += at < 400 ? 1 : 101) {
+    const std::string error = error_after([&](std::string& all) {
+      all = bytes;
+      all[at] ^= 4;
+    });
+    EXPECT_NE(error, "none") << at;
+  }
+}
+
+TEST_F(PackedTest, AHeaderThatLiesUnderARightChecksumIsRefused) {
+  const std::string bytes = read_file(path()).value();
+  using Lie = std::pair<std::string_view, std::string_view>;
+  for (const auto& [truth, lie] :
+       {Lie{R"("shape":[1,12,12])", R"("shape":[0,12,12])"},
+        Lie{R"("shape":[1,12,12])", R"("shape":[1,1e9,2])"},
+        Lie{R"("training":360)", R"("training":-36)"},
+        Lie{R"("training":360)", R"("training":961)"},
+        Lie{R"("training":360)", R"("training":{} )"}, Lie{R"("test":80)", R"("test":-1)"},
+        Lie{R"("classes":4)", R"("classes":3)"},
+        Lie{R"("block_images":480)", R"("block_images":510)"},
+        Lie{R"("block_images":480)", R"("block_images":0  )"},
+        Lie{R"("block_images":480)", R"("block_images":100)"},
+        Lie{R"("block_bytes":69632)", R"("block_bytes":69633)"},
+        Lie{R"("block_bytes":69632)", R"("block_bytes":8192 )"},
+        Lie{R"("block_bytes":69632)", R"("block_bytes":0    )"},
+        Lie{R"({"block_bytes")", R"(["block_bytes")"}}) {
+    EXPECT_NE(error_after([&, truth = truth, lie = lie](std::string& all) {
+                all = bytes;
+                ASSERT_NE(all.find(truth), std::string::npos) << truth;
+                replace(all, truth, lie);
+              }),
+              "none")
+        << lie;
+  }
+}
+
+TEST_F(PackedTest, BytesBehindTheDataAreRefused) {
+  EXPECT_NE(error_after([](std::string& bytes) { bytes += 'x'; }), "none");
+}
+
+TEST_F(PackedTest, ADiskThatIsNotThereIsAnErrorOfStorage) {
+  const auto written = write_packed(load_dataset(idx()).value(), 0.1, folder() / "none" / "d");
+  ASSERT_FALSE(written);
+  EXPECT_EQ(written.error().code, ErrorCode::kStorage);
+}
+
+}  // namespace
+}  // namespace detol

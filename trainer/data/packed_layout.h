@@ -1,0 +1,22 @@
+#pragma once
+
+// What the writer and the reader of packed data agree on; the grammar stands in packed_write.cpp.
+
+#include <cstddef>
+#include <string_view>
+
+namespace detol::packed {
+
+inline constexpr std::string_view kMagic = "DETOLDS";
+inline constexpr char kVersion = '1';
+inline constexpr std::size_t kHeadBytesAt = 8;
+inline constexpr std::size_t kHeadSumAt = 16;  // of everything in the head behind it
+inline constexpr std::size_t kLengthAt = 24;   // of the header
+inline constexpr std::size_t kHeaderAt = 32;
+inline constexpr std::size_t kPage = 4096;  // head and blocks are multiples of it
+
+constexpr std::size_t whole_pages(std::size_t bytes) {
+  return (bytes + kPage - 1) / kPage * kPage;
+}
+
+}  // namespace detol::packed
