@@ -68,6 +68,7 @@ Recipe recipe_of(const json& file) {
   const json augment = file.at("data").value("augment", json::object());
   read(augment.value("random_crop", json::object()), "padding", recipe.crop_padding);
   read(augment, "horizontal_flip", recipe.horizontal_flip);
+  read(augment.value("cutout", json::object()), "size", recipe.cutout);
   return recipe;
 }
 

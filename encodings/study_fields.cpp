@@ -20,8 +20,12 @@ constexpr std::array kSplit = {
 constexpr std::array kCrop = {Field{
     .key = "padding", .kind = kInt, .required = true, .may_be_domain = true, .low = 0, .high = 64}};
 
+constexpr std::array kCutout = {Field{
+    .key = "size", .kind = kInt, .required = true, .may_be_domain = true, .low = 0, .high = 1024}};
+
 constexpr std::array kAugment = {
     Field{.key = "random_crop", .kind = kSection, .children = kCrop},
+    Field{.key = "cutout", .kind = kSection, .children = kCutout},
     Field{.key = "horizontal_flip", .kind = kBool, .may_be_domain = true}};
 
 constexpr std::array kData = {Field{.key = "format", .kind = kWord, .required = true},

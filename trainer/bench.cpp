@@ -10,6 +10,7 @@
 #include "core/clock.h"
 #include "core/table.h"
 #include "trainer/bench_group.h"
+#include "trainer/bench_loader.h"
 #include "trainer/bench_networks.h"
 #include "trainer/onednn/onednn.h"
 #include "trainer/peak.h"
@@ -167,6 +168,7 @@ void bench_trainer(Figures& figures) {
     figures.measure(fmt::format("compile_warm/{}", row.name), "ms", 15,
                     [&] { return compile_ms(network); });
   }
+  bench_loader(figures);
   figures.measure("workers/2", "times", 5,
                   [] { return images_per_second(2) / images_per_second(1); });
   figures.measure("group/2", "times", 3,

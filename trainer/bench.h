@@ -12,6 +12,7 @@
 //   compile_cold/NET          ms: the first network of these shapes, in a process that has
 //                             compiled another
 //   compile_warm/NET          ms: a second one of the same shapes
+//   loader/...                images/s of batches (bench_loader.h)
 //   workers/2                 images/s of two processes over those of one, by the wall clock
 //   group/2                   images/s of a group of two ranks over those of one rank, ResNet-20
 //                             with a global batch of 128, by the wall clock; 0 without an mpiexec

@@ -65,12 +65,15 @@ std::optional<Evaluation> end_of(Verdict verdict) {
 // numbers then differ as they do between groups.
 std::uint64_t hash_of(const Job& job, const Dataset& data, std::string_view backend) {
   const Recipe& r = job.candidate.recipe;
+  // Later settings are named only where they are used: what was begun before they came can go on.
+  const std::string later = r.cutout == 0 ? "" : fmt::format(" cutout={}", r.cutout);
   return hash64(
       fmt::format("{} {} {} {} | {} {} {} {} {} {} {} {} | {} {} {} {} {} {} {} {} | {} {}",
                   job.candidate.arch_hash, job.seed, data.info.fingerprint, backend, r.optimizer,
                   r.lr, r.momentum, r.nesterov, r.beta2, r.epsilon, r.weight_decay, r.batch_size,
                   r.epochs, r.loss, r.label_smoothing, r.schedule, r.warmup_epochs, r.precision,
-                  r.deterministic, r.sync_batch_norm, r.crop_padding, r.horizontal_flip));
+                  r.deterministic, r.sync_batch_norm, r.crop_padding, r.horizontal_flip) +
+      later);
 }
 
 // The seconds of its life, added to `total`.

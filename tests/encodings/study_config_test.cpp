@@ -123,7 +123,7 @@ TEST(StudyConfig, HasDefaultsForWhatIsNotSaid) {
 TEST(StudyConfig, RecipesTakeFixedAndChosenValues) {
   const StudyConfig study = load(R"(version: 1
 study: s
-data: {format: idx, path: /d, augment: {random_crop: {padding: {type: int, low: 3, high: 3}}, horizontal_flip: true}}
+data: {format: idx, path: /d, augment: {random_crop: {padding: {type: int, low: 3, high: 3}}, horizontal_flip: true, cutout: {size: 8}}}
 architecture: {type: chain, stages: [{block: {op: conv}}]}
 parameters:
   optimizer: {type: categorical, choices: [adamw]}
@@ -154,6 +154,7 @@ objectives: [{metric: val_loss, direction: minimize}]
   EXPECT_EQ(recipe.warmup_epochs, 2);
   EXPECT_EQ(recipe.crop_padding, 3);
   EXPECT_TRUE(recipe.horizontal_flip);
+  EXPECT_EQ(recipe.cutout, 8);
 }
 
 TEST(StudyConfig, ABareScheduleOrAlgorithmIsItsName) {

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <memory>
 #include <set>
+#include <string>
+#include <utility>
 
 #include <gtest/gtest.h>
 
@@ -85,6 +87,37 @@ TEST(Augment, DrawsEveryWindowOfThePaddingAndNoOther) {
   EXPECT_EQ(drawn.size(), 50u);
 }
 
+// Which of 3 x 4 pixels are seen behind the square, row by row; the same in both channels.
+std::string behind(const Square& square) {
+  std::vector<float> image(24, 1);
+  hide(square, {2, 3, 4}, image);
+  EXPECT_TRUE(std::equal(image.begin(), image.begin() + 12, image.begin() + 12));
+  std::string text;
+  for (int i = 0; i < 12; ++i) text += image[static_cast<std::size_t>(i)] == 0 ? '.' : '#';
+  return text;
+}
+
+TEST(Augment, HidesThePartOfASquareThatLiesInTheImage) {
+  EXPECT_EQ(behind({.top = 0, .left = 1, .size = 2}),
+            "#..#"
+            "#..#"
+            "####");
+  EXPECT_EQ(behind({.top = -1, .left = -1, .size = 2}), ".###########");
+  EXPECT_EQ(behind({.top = 2, .left = 3, .size = 5}), "###########.");
+  EXPECT_EQ(behind({.top = -2, .left = -2, .size = 9}), "............");
+  EXPECT_EQ(behind({.top = 1, .left = 1, .size = 0}), "############");
+}
+
+TEST(Augment, ASquaresCentreIsAnyPixelOfTheImage) {
+  std::set<std::pair<std::int64_t, std::int64_t>> centres;
+  for (std::uint64_t i = 0; i < 500; ++i) {
+    const Square square = draw_square(Rng(3).split(i), {2, 3, 4}, 2);
+    centres.insert({square.top + 1, square.left + 1});
+    EXPECT_NE(behind(square), "############");
+  }
+  EXPECT_EQ(centres.size(), 12u);
+}
+
 // All labels of an epoch, in order, and all its pixels.
 struct Epoch {
   std::vector<std::int32_t> labels;
@@ -128,6 +161,21 @@ TEST(Batches, EpochsAndSeedsDiffer) {
   Batches one(data, kAugmented, 1), two(data, kAugmented, 2);
   EXPECT_NE(epoch_of(one, 1, 8).labels, epoch_of(one, 2, 8).labels);
   EXPECT_NE(epoch_of(one, 1, 8).labels, epoch_of(two, 1, 8).labels);
+}
+
+TEST(Batches, CutoutLeavesCropsAndFlipsAsTheyWere) {
+  const Dataset data = numbered(30);
+  Recipe recipe = kAugmented;
+  recipe.cutout = 1;
+  Batches plain(data, kAugmented, 1), cut(data, recipe, 1);
+  const Epoch expected = epoch_of(plain, 1, 8), found = epoch_of(cut, 1, 8);
+  int hidden = 0;
+  for (std::size_t i = 0; i < expected.images.size(); ++i) {
+    if (found.images[i] == expected.images[i]) continue;
+    EXPECT_EQ(found.images[i], 0);
+    ++hidden;
+  }
+  EXPECT_EQ(hidden, 24 * 2);  // a pixel of each image, in both channels
 }
 
 // The same pixels in memory of somebody else's, `block_images` to a block, with a gap behind each.

@@ -17,6 +17,27 @@ Window draw_window(Rng rng, int padding, bool flip) {
   return window;
 }
 
+Square draw_square(Rng rng, const Shape& shape, std::int64_t size) {
+  const auto below = [&](std::int64_t extent) {
+    return static_cast<std::int64_t>(rng.below(static_cast<std::uint64_t>(extent)));
+  };
+  const std::int64_t y = below(shape.height), x = below(shape.width);
+  return {.top = y - size / 2, .left = x - size / 2, .size = size};
+}
+
+void hide(const Square& square, const Shape& shape, std::span<float> image) {
+  const std::int64_t top = std::max<std::int64_t>(square.top, 0);
+  const std::int64_t left = std::max<std::int64_t>(square.left, 0);
+  const std::int64_t bottom = std::min(square.top + square.size, shape.height);
+  const std::int64_t width = std::min(square.left + square.size, shape.width) - left;
+  for (std::int64_t channel = 0; channel < shape.channels; ++channel) {
+    for (std::int64_t y = top; y < bottom; ++y)
+      std::fill_n(
+          &image[static_cast<std::size_t>((channel * shape.height + y) * shape.width + left)],
+          width, 0.0F);
+  }
+}
+
 Normaliser::Normaliser(const Dataset& data) : shape_(data.info.task.input) {
   const double most = data.has_bytes() ? 255 : 1;
   for (std::size_t channel = 0; channel < data.mean.size(); ++channel) {

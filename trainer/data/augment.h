@@ -25,6 +25,20 @@ struct Window {
 // mirrored with probability 1/2 if `flip`.
 Window draw_window(Rng rng, int padding, bool flip);
 
+// What is hidden of a training image: the part of a square that lies within it.
+struct Square {
+  std::int64_t top = 0;  // of the corner; may be negative
+  std::int64_t left = 0;
+  std::int64_t size = 0;
+};
+
+// A square whose centre is any pixel of the image, each as likely (DeVries & Taylor 2017,
+// arXiv 1708.04552). Its centre is the pixel below and right of the middle if the size is even.
+Square draw_square(Rng rng, const Shape& shape, std::int64_t size);
+
+// Hides it in an image of that shape: its pixels become 0 in every channel, which is the mean.
+void hide(const Square& square, const Shape& shape, std::span<float> image);
+
 class Normaliser {
  public:
   explicit Normaliser(const Dataset& data);

@@ -9,6 +9,7 @@ namespace {
 
 // The seed's own streams belong to the initial weights.
 constexpr std::uint64_t kBatchStream = 0x62617463686573;  // "batches"
+constexpr std::uint64_t kCutoutStream = 0x637574;         // "cut": of an image's own stream
 
 }  // namespace
 
@@ -18,6 +19,7 @@ Batches::Batches(const Dataset& data, const Recipe& recipe, std::uint64_t seed)
       batch_size_(recipe.batch_size),
       padding_(recipe.crop_padding),
       flip_(recipe.horizontal_flip),
+      cutout_(recipe.cutout),
       trial_(Rng(seed).split(kBatchStream)),
       epoch_(trial_),
       order_(static_cast<std::size_t>(data.info.training)) {
@@ -41,17 +43,21 @@ void Batches::fill(std::int64_t step, const Shard& part, std::span<float> images
   assert(part.first + part.count <= batch_size_);
   const auto first = static_cast<std::size_t>(step * batch_size_ + part.first);
   for (std::size_t i = 0; i < static_cast<std::size_t>(part.count); ++i) {
-    const std::size_t position = first + i;
-    const std::int64_t image = order_[position];
-    const std::span<float> out = images.subspan(i * size, size);
-    labels[i] = data_.labels[static_cast<std::size_t>(image)];
-    if (padding_ == 0 && !flip_) {
-      normaliser_.write(data_, image, out);
-      continue;
-    }
-    const Window window = draw_window(epoch_.split(position + 1), padding_, flip_);
-    normaliser_.write(data_, image, window, out);
+    labels[i] = data_.labels[static_cast<std::size_t>(order_[first + i])];
+    write(first + i, images.subspan(i * size, size));
   }
+}
+
+void Batches::write(std::size_t position, std::span<float> out) const {
+  const std::int64_t image = order_[position];
+  const Rng own = epoch_.split(position + 1);
+  if (padding_ == 0 && !flip_)
+    normaliser_.write(data_, image, out);
+  else
+    normaliser_.write(data_, image, draw_window(own, padding_, flip_), out);
+  if (cutout_ == 0) return;
+  const Shape& shape = data_.info.task.input;
+  hide(draw_square(own.split(kCutoutStream), shape, cutout_), shape, out);
 }
 
 }  // namespace detol

@@ -1,6 +1,6 @@
 #pragma once
 
-// Batches: the training images of one trial in the order, crops and flips of each epoch.
+// Batches: the training images of one trial in the order, crops, flips and cutouts of each epoch.
 // Everything is drawn from (trial seed, epoch, position in the epoch), so an epoch is the
 // same whether or not its predecessors were trained in this process, and a part of a batch is
 // the same whoever trains the rest. A last incomplete batch is dropped. Allocates in the
@@ -34,11 +34,14 @@ class Batches {
             std::span<std::int32_t> labels) const;
 
  private:
+  void write(std::size_t position, std::span<float> out) const;
+
   const Dataset& data_;
   Normaliser normaliser_;
   std::int64_t batch_size_;
   int padding_;
   bool flip_;
+  int cutout_;
   Rng trial_;
   Rng epoch_;
   std::vector<std::int64_t> order_;  // of all training images, in this epoch
