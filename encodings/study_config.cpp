@@ -26,8 +26,13 @@ struct KeyOfFormats {
   std::string_view key, formats;
 };
 
-constexpr KeyOfFormats kKeysOfFormats[] = {
-    {"label", "csv, cifar"}, {"sequence", "csv"}, {"test_path", "csv"}};
+constexpr KeyOfFormats kKeysOfFormats[] = {{"label", "csv, cifar, hdf5"},
+                                           {"sequence", "csv, npy, hdf5"},
+                                           {"test_path", "csv"},
+                                           {"layout", "npy, hdf5"},
+                                           {"images", "hdf5"},
+                                           {"size", "image_folder, webdataset"},
+                                           {"channels", "image_folder, webdataset"}};
 
 Named named_of(const json& section, const char* key, std::string name) {
   Named named{std::move(name), {}};
@@ -229,6 +234,10 @@ class StudyLoader {
     study_.data.sequence = data.value("sequence", false);
     study_.data.test = section_of(data, "split").value("test", study_.data.test);
     study_.data.test_path = data.value("test_path", "");
+    study_.data.layout = data.value("layout", "");
+    study_.data.images = data.value("images", "");
+    study_.data.size = data.value("size", 0);
+    study_.data.channels = data.value("channels", study_.data.channels);
     DETOL_ASSIGN(Implied implied, implied_choices(file.at("architecture")));
     DETOL_TRY(read_space(reader, file, std::move(implied)));
     study_.max_epochs = most_epochs(file);

@@ -46,6 +46,10 @@ struct DataConfig {
   std::string label = {};      // csv: a column's name, first or last; cifar: fine or coarse
   bool sequence = false;       // the columns are one channel's, in their order
   std::string test_path = {};  // the test part is all records of another file
+  std::string layout = {};     // of the images in an array: chw or hwc; empty: as its sizes say
+  std::string images = {};     // hdf5: what the images are called, as `label` what the labels are
+  int size = 0;                // of pictures: side of the square they are made; 0: as they are
+  int channels = 3;            // likewise: 1 grey, 3 colour
 };
 
 struct ResourceConfig {

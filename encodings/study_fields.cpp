@@ -28,14 +28,21 @@ constexpr std::array kAugment = {
     Field{.key = "cutout", .kind = kSection, .children = kCutout},
     Field{.key = "horizontal_flip", .kind = kBool, .may_be_domain = true}};
 
-constexpr std::array kData = {Field{.key = "format", .kind = kWord, .required = true},
-                              Field{.key = "path", .kind = kWord},
-                              Field{.key = "source", .kind = kWord},
-                              Field{.key = "label", .kind = kWord},
-                              Field{.key = "sequence", .kind = kBool},
-                              Field{.key = "test_path", .kind = kWord},
-                              Field{.key = "split", .kind = kSection, .children = kSplit},
-                              Field{.key = "augment", .kind = kSection, .children = kAugment}};
+constexpr std::array<Words, 2> kLayouts = {"chw", "hwc"};
+
+constexpr std::array kData = {
+    Field{.key = "format", .kind = kWord, .required = true},
+    Field{.key = "path", .kind = kWord},
+    Field{.key = "source", .kind = kWord},
+    Field{.key = "label", .kind = kWord},
+    Field{.key = "sequence", .kind = kBool},
+    Field{.key = "test_path", .kind = kWord},
+    Field{.key = "layout", .kind = kWord, .words = kLayouts},
+    Field{.key = "images", .kind = kWord},
+    Field{.key = "size", .kind = kInt, .low = 1, .high = 4096},
+    Field{.key = "channels", .kind = kInt, .low = 1, .high = 3, .odd = true},
+    Field{.key = "split", .kind = kSection, .children = kSplit},
+    Field{.key = "augment", .kind = kSection, .children = kAugment}};
 
 constexpr std::array<Words, 2> kOptimizers = {"sgd", "adamw"};
 

@@ -11,7 +11,10 @@
 #include "trainer/data/cifar.h"
 #include "trainer/data/csv_data.h"
 #include "trainer/data/idx.h"
+#include "trainer/data/image_folder.h"
+#include "trainer/data/npy_data.h"
 #include "trainer/data/packed.h"
+#include "trainer/data/webdataset.h"
 
 namespace detol {
 namespace {
@@ -35,6 +38,12 @@ constexpr std::array kFormats{
               inspect<open_idx>},
     FormatRow{"cifar", "a folder of CIFAR-10's or CIFAR-100's binary files", load<open_cifar>,
               inspect<open_cifar>},
+    FormatRow{"npy", "NumPy's arrays: a folder of .npy files, or one .npz", load<open_npy>,
+              inspect<open_npy>},
+    FormatRow{"image_folder", "folders of JPEG and PNG files, one for each class",
+              load<open_image_folder>, inspect<open_image_folder>},
+    FormatRow{"webdataset", "tar files of pictures and their labels", load<open_webdataset>,
+              inspect<open_webdataset>},
     FormatRow{"csv", "a table or sequences, one record per line, plain or gzip", load_csv,
               inspect_csv},
     FormatRow{"packed", "a file of `detol data pack`, read once per machine", load_packed,

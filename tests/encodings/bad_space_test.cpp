@@ -66,7 +66,7 @@ const std::vector<Case> kCases = {
     {"MissingSection", "training: {epochs: 3, schedule: {name: cosine, warmup_epochs: 1}}", "",
      "s.yaml:1:1: the key 'training' is missing; it must be a map with the keys epochs"},
     {"KeyOfAnotherFormat", "path: /data, ", "path: /data, label: first, ",
-     "s.yaml:4:41: data.label is for format csv, cifar; leave it out"},
+     "s.yaml:4:41: data.label is for format csv, cifar, hdf5; leave it out"},
     {"MissingKey", "path: /data, ", "", "s.yaml:4:7: data: the key 'path' is missing"},
     {"MissingBound", "low: 1, ", "",
      "s.yaml:10:14: architecture.stages[0].depth: the key 'low' is missing"},

@@ -1,0 +1,155 @@
+#include <set>
+
+#include <gtest/gtest.h>
+
+#include "tests/support/idx_writer.h"
+#include "tests/support/temp_folder.h"
+#include "tests/trainer/damage.h"
+#include "tests/trainer/picture_writer.h"
+#include "trainer/dataset.h"
+
+namespace detol {
+namespace {
+
+using namespace testing_support;
+
+class ImageFolder : public testing::Test {
+ protected:
+  void write(const std::string& name, const std::string& bytes) const {
+    std::filesystem::create_directories((folder_.path() / name).parent_path());
+    write_bytes(folder_.path() / name, bytes);
+  }
+
+  // Two classes, dark and light, of ten 8 x 8 pictures each.
+  void write_parts(const std::vector<std::string>& parts) const {
+    for (const std::string& part : parts) {
+      for (int i = 0; i < 10; ++i) {
+        const auto dark = static_cast<std::uint8_t>(5 * i),
+                   light = static_cast<std::uint8_t>(200 + i);
+        write(part + "dark/" + std::to_string(i) + ".jpg",
+              jpeg_of(plain(8, 8, {dark, dark, dark})));
+        write(part + "light/" + std::to_string(i) + ".png", png_of(plain(8, 8, {light, light, 0})));
+      }
+    }
+  }
+
+  std::filesystem::path path(const std::string& name) const { return folder_.path() / name; }
+  DataConfig config() const {
+    return {.format = "image_folder", .path = folder_.path().string(), .validation = 0.2};
+  }
+
+  TempFolder folder_;
+};
+
+TEST_F(ImageFolder, FoldersAreClassesInTheirOrder) {
+  write_parts({"train/", "test/"});
+  write("train/dark/.hidden.jpg", "no picture");
+  write("train/dark/notes.txt", "no picture");
+  const auto data = load_dataset(config());
+  ASSERT_TRUE(data) << data.error().message;
+  EXPECT_EQ(data->info.task.input, (Shape{3, 8, 8}));
+  EXPECT_EQ(data->class_names, (std::vector<std::string>{"dark", "light"}));
+  EXPECT_EQ(data->info.training, 16);
+  EXPECT_EQ(data->info.validation, 4);
+  EXPECT_EQ(data->info.test, 20);
+  for (std::int64_t i = 0; i < 40; ++i)
+    EXPECT_EQ(data->labels[static_cast<std::size_t>(i)], data->image(i)[0] >= 200 ? 1 : 0);
+  EXPECT_EQ(inspect_dataset(config())->fingerprint, data->info.fingerprint);
+}
+
+TEST_F(ImageFolder, PartsWithoutAFolderAreTakenOfTheOthers) {
+  write_parts({"train/", "val/"});
+  const DatasetInfo info = inspect_dataset(config()).value();
+  EXPECT_EQ(info.training, 16);
+  EXPECT_EQ(info.validation, 20);
+  EXPECT_EQ(info.test, 4);
+  std::filesystem::remove_all(path("val"));
+  std::filesystem::rename(path("train/dark"), path("dark"));
+  std::filesystem::rename(path("train/light"), path("light"));
+  std::filesystem::remove(path("train"));
+  EXPECT_EQ(inspect_dataset(config())->training, 13);
+}
+
+TEST_F(ImageFolder, PicturesOfOtherKindsBecomeTheSame) {
+  write_parts({""});
+  write("dark/grey.jpg", jpeg_of(plain(8, 8, {100})));
+  write("dark/grey.png", png_of(plain(8, 8, {100})));
+  write("light/clear.png", png_of(plain(8, 8, {200, 150, 100, 7})));
+  write("light/clear_grey.png", png_of(plain(8, 8, {200, 9})));
+  DataConfig data = config();
+  const auto colour = load_dataset(data);
+  ASSERT_TRUE(colour) << colour.error().message;
+  std::multiset<std::vector<int>> seen;
+  for (std::int64_t i = 0; i < 24; ++i)
+    seen.insert({colour->image(i)[0], colour->image(i)[64], colour->image(i)[128]});
+  EXPECT_EQ(seen.count({100, 100, 100}), 2u);
+  EXPECT_EQ(seen.count({200, 150, 100}), 1u);
+  EXPECT_EQ(seen.count({200, 200, 200}), 1u);
+  data.channels = 1;
+  const Dataset grey = load_dataset(data).value();
+  EXPECT_EQ(grey.info.task.input, (Shape{1, 8, 8}));
+  std::multiset<int> values;
+  for (std::int64_t i = 0; i < 24; ++i) values.insert(grey.image(i)[0]);
+  EXPECT_EQ(values.count(159), 1u);  // 0.299 x 200 + 0.587 x 150 + 0.114 x 100
+}
+
+TEST_F(ImageFolder, PicturesOfDifferentSizesNeedASize) {
+  write_parts({""});
+  write("dark/wide.jpg", jpeg_of(plain(16, 60, {10, 20, 30})));
+  write("light/tall.png", png_of(plain(9, 5, {210, 220, 230})));
+  expect_words(load_dataset(config()),
+               {"dark/wide.jpg: 16 x 60 pixels, but the first picture has 8 x 8", "data.size"});
+  DataConfig data = config();
+  data.size = 6;
+  const auto loaded = load_dataset(data);
+  ASSERT_TRUE(loaded) << loaded.error().message;
+  EXPECT_EQ(loaded->info.task.input, (Shape{3, 6, 6}));
+  for (std::int64_t i = 0; i < 22; ++i) {
+    const auto image = loaded->image(i);
+    for (std::size_t n = 0; n < image.size(); ++n)
+      EXPECT_NEAR(image[n], image[n / 36 * 36], 2) << "a plain picture stays plain";
+  }
+}
+
+TEST_F(ImageFolder, WhatIsWrongIsSaidWithItsFile) {
+  write_parts({"train/", "test/"});
+  const std::string good = read_file(path("train/dark/3.jpg")).value();
+  const struct {
+    std::string name, bytes;
+    std::vector<std::string> words;
+  } table[] = {
+      {"train/dark/3.jpg", "GIF89a", {"train/dark/3.jpg: neither a JPEG nor a PNG", "mend"}},
+      {"train/dark/3.jpg", good.substr(0, good.size() / 2), {"train/dark/3.jpg: "}},
+      {"test/light/7.png", "\x89PNG\r\n\x1a\n", {"test/light/7.png: "}},
+      {"test/grey/1.png", png_of(plain(8, 8, {1})), {"test/grey: no class of this name"}},
+      {"train/none/readme", "", {"train/none: the class has no image"}},
+  };
+  for (const auto& row : table) {
+    const bool is_new = !std::filesystem::exists(path(row.name));
+    const std::string before = is_new ? "" : read_file(path(row.name)).value();
+    write(row.name, row.bytes);
+    expect_words(load_dataset(config()), row.words);
+    EXPECT_FALSE(inspect_dataset(config()));
+    write(row.name, before);
+    if (is_new) std::filesystem::remove_all(path(row.name).parent_path());
+  }
+  std::filesystem::remove_all(path("train/light"));
+  expect_words(load_dataset(config()), {"train: 1 folders of classes"});
+}
+
+TEST_F(ImageFolder, SurvivesEveryCutAndEveryFlippedBit) {
+  for (const std::string name : {"a/1", "a/2", "a/3", "b/1", "b/2", "b/3", "a/4", "b/4"})
+    write(name + ".png", png_of(plain(8, 8, {static_cast<std::uint8_t>(name[0]), 0, 9})));
+  write("a/1.jpg", jpeg_of(plain(8, 8, {40})));
+  DataConfig data = config();
+  for (const int size : {0, 4}) {
+    data.size = size;
+    for (const std::string name : {"a/1.jpg", "b/2.png"}) {
+      survive_every_cut(data, path(name), read_file(path(name))->size() - 12);
+      survive_flipped_bits(data, path(name));
+    }
+  }
+}
+
+}  // namespace
+}  // namespace detol

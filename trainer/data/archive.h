@@ -1,0 +1,58 @@
+#pragma once
+
+// ArchiveReader: the members of a tar or zip file, one after the other; a tar may be packed with
+// gzip. Nothing is ever written to disk. A member whose name is absolute or climbs out of its
+// folder, or which is no file or folder, is an error. Not thread-safe. libarchive stays behind
+// this header.
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "core/result.h"
+
+struct archive;
+
+namespace detol {
+
+enum class ArchiveKind { kTar, kZip };
+
+class ArchiveReader {
+ public:
+  static Result<ArchiveReader> open(const std::filesystem::path& path, ArchiveKind kind);
+
+  // On to the next file; its name, or nullopt behind the last.
+  Result<std::optional<std::string>> next();
+
+  // All of it. Takes memory as the bytes come, not as a header claims.
+  // Errors (kInput): it has more than `limit_bytes`, or is damaged.
+  Result<std::string> read(std::size_t limit_bytes);
+
+  // "<path>: byte <offset of the member>: <name>: <what>; <remedy>", as kInput.
+  tl::unexpected<Error> error(std::string_view what, std::string_view remedy) const;
+
+  std::uint64_t offset() const { return offset_; }  // of the member's header; of a zip 0
+  const std::filesystem::path& path() const { return path_; }
+
+ private:
+  struct Closer {
+    void operator()(archive* reader) const;
+  };
+  ArchiveReader(std::filesystem::path path, ArchiveKind kind,
+                std::unique_ptr<archive, Closer> reader)
+      : path_(std::move(path)), kind_(kind), reader_(std::move(reader)) {}
+
+  Result<void> expect_end_mark() const;
+  tl::unexpected<Error> damaged() const;
+
+  std::filesystem::path path_;
+  ArchiveKind kind_;
+  std::unique_ptr<archive, Closer> reader_;
+  std::string name_;
+  std::uint64_t offset_ = 0;
+};
+
+}  // namespace detol

@@ -1,0 +1,65 @@
+#pragma once
+
+// Arrays: what the formats of named arrays share: which names mean what, which of an array's sizes
+// are channels, and whole numbers as labels.
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <tl/expected.hpp>
+#include <vector>
+
+#include "core/result.h"
+#include "trainer/data/samples.h"
+
+namespace detol {
+
+// The arrays of one file or folder.
+class ArrayBox {
+ public:
+  virtual ~ArrayBox() = default;
+  virtual bool has(std::string_view name) const = 0;
+
+  // The samples of an array of images and of one of labels, both of which it has.
+  virtual Result<Samples> open(std::string_view images, std::string_view labels) = 0;
+};
+
+// x_train and y_train, train_images and train_labels, x and y and so on, with what there is to
+// validate and to test on. data.images and data.label are the names of the first two, if set.
+// Errors (kInput): the arrays to train on are not there.
+Result<Found> open_arrays(const DataConfig& config, ArrayBox& box);
+
+struct ImageLayout {
+  Shape shape;
+  bool has_bytes = true;
+  bool is_channels_last = false;  // in the file
+};
+
+// Of an array of these sizes, samples first. Two sizes are a table, whose numbers are floats in
+// any case; three are N x H x W; four have their channels where data.layout says it, else where a
+// size is at most 4. Unexpected: why it cannot be known.
+tl::expected<ImageLayout, std::string> layout_of(std::span<const std::int64_t> sizes,
+                                                 bool is_of_bytes, const DataConfig& config);
+
+// One image of H x W x C in C x H x W. REQUIRES: both have the shape's size.
+template <typename Pixel>
+void to_planes(std::span<const Pixel> image, const Shape& shape, std::span<Pixel> out) {
+  const auto channels = static_cast<std::size_t>(shape.channels);
+  const std::size_t plane = image.size() / channels;
+  for (std::size_t channel = 0; channel < channels; ++channel) {
+    for (std::size_t i = 0; i < plane; ++i)
+      out[channel * plane + i] = image[i * channels + channel];
+  }
+}
+
+// Labels from 0 up to the largest a class can have. `error_at` makes the error of one of them.
+Result<std::vector<std::int32_t>> labels_of(
+    std::span<const std::int64_t> numbers,
+    const std::function<tl::unexpected<Error>(std::size_t, std::string_view)>& error_at);
+
+// The place of the first value that is infinite or no number; all.size() if there is none.
+std::size_t first_not_finite(std::span<const float> all);
+
+}  // namespace detol

@@ -1,0 +1,14 @@
+#pragma once
+
+// The data format `image_folder`: train/CLASS/*.jpg, .jpeg and .png, and val/ and test/ of the same
+// classes where they are there; or CLASS/* alone. Classes are the folders' names in their order, as
+// bytes. Other files, and names that begin with a dot, do not count.
+
+#include "core/result.h"
+#include "trainer/data/samples.h"
+
+namespace detol {
+
+Result<Found> open_image_folder(const DataConfig& config);
+
+}  // namespace detol

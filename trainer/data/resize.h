@@ -1,0 +1,39 @@
+#pragma once
+
+// Resizing of pictures to a square, in integers: see picture.h.
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "encodings/encoding.h"
+
+namespace detol {
+
+// A picture as decoders give it: rows of pixels, each of so many bytes.
+struct Picture {
+  std::span<const std::uint8_t> bytes;  // height x width x channels
+  int height = 0;
+  int width = 0;
+  int channels = 3;
+};
+
+// The square in the middle of a picture whose shorter side was made `size` pixels long, C x H x W.
+// Takes about (width x size + size x size) x channels x pixels that become one.
+class Resizer {
+ public:
+  // REQUIRES: out has channels x size x size bytes; picture.height, picture.width >= 1.
+  void write(const Picture& picture, int size, std::span<std::uint8_t> out);
+
+ private:
+  // What one line of the result is made of: `weights` of the lines from `first` on.
+  struct Mix {
+    int first = 0;
+    std::vector<std::int32_t> weights;  // their sum is kOne
+  };
+  static std::vector<Mix> mixes(int from, int shorter, int size);
+
+  std::vector<std::uint8_t> rows_;  // of the needed rows: channels x rows x size
+};
+
+}  // namespace detol
