@@ -94,7 +94,7 @@ Result<Model> trained_model(const OpenStudy& study, const StudyData& shared,
   if (!candidate) return fail(ErrorCode::kExport, candidate.error().reason);
   DETOL_ASSIGN(Checkpoint checkpoint, scored_checkpoint(study, scored, candidate->arch_hash));
   Model model{.network = std::move(candidate->network),
-              .weights = std::move(checkpoint.state.weights),
+              .weights = scored_weights(checkpoint.state),
               .mean = shared.data.mean,
               .deviation = shared.data.deviation,
               .class_names = shared.data.class_names,

@@ -52,18 +52,30 @@ Recipe recipe_of(const json& file) {
   read(parameters, "beta2", recipe.beta2);
   read(parameters, "epsilon", recipe.epsilon);
   read(parameters, "weight_decay", recipe.weight_decay);
+  read(parameters, "trust", recipe.trust);
   read(parameters, "batch_size", recipe.batch_size);
   read(parameters, "label_smoothing", recipe.label_smoothing);
 
   const json& training = file.at("training");
   read(training, "epochs", recipe.epochs);
   read(training, "loss", recipe.loss);
+  read(training, "clip_norm", recipe.clip_norm);
+  read(training, "ema", recipe.ema);
   read(training, "precision", recipe.precision);
   read(training, "deterministic", recipe.deterministic);
   read(training, "sync_batch_norm", recipe.sync_batch_norm);
   const json schedule = training.value("schedule", json::object());
   read(schedule, "name", recipe.schedule);
   read(schedule, "warmup_epochs", recipe.warmup_epochs);
+  read(schedule, "milestones", recipe.milestones);
+  read(schedule, "every_epochs", recipe.every_epochs);
+  read(schedule, "gamma", recipe.gamma);
+  read(schedule, "rise", recipe.rise);
+  read(schedule, "divisor", recipe.divisor);
+  read(schedule, "final_divisor", recipe.final_divisor);
+  const json scaling = training.value("scale_lr", json::object());
+  read(scaling, "name", recipe.scale_lr);
+  read(scaling, "base_batch", recipe.base_batch);
 
   const json augment = file.at("data").value("augment", json::object());
   read(augment.value("random_crop", json::object()), "padding", recipe.crop_padding);

@@ -35,10 +35,11 @@ Result<Cost> cost_of(const Network& network, const Recipe& recipe) {
     if (params > kMost) return fail(ErrorCode::kInput, fmt::format("{:.3g} parameters", params));
     flops += flops_of(node.layer, inputs, node.shape);
   }
-  // Weights, gradients and at most two optimiser moments; every activation and its gradient, and
-  // one more term of the gradient that is being summed up.
+  // Weights, gradients, at most two optimiser moments and perhaps the averaged weights; every
+  // activation and its gradient, and one more term of the gradient that is being summed up.
+  const double copies = recipe.ema > 0 ? 5 : 4;
   const double images = static_cast<double>(recipe.batch_size);
-  const double memory = 4.0 * (4.0 * params + (2.0 * activations + largest) * images);
+  const double memory = 4.0 * (copies * params + (2.0 * activations + largest) * images);
   for (double number : {flops, activations, memory}) {
     if (number > kMost)
       return fail(ErrorCode::kInput, fmt::format("{:.3g} bytes or FLOPs", number));

@@ -5,26 +5,38 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 namespace detol {
 
 struct Recipe {
-  std::string optimizer = "sgd";  // sgd (momentum), adamw
+  std::string optimizer = "sgd";  // sgd (momentum), adamw, rmsprop, lars (optimizer.h)
   double lr = 0.1;                // at this batch size, after warm-up
-  double momentum = 0.9;          // sgd; adamw: beta1
+  double momentum = 0.9;          // adamw: beta1
   bool nesterov = true;           // sgd
-  double beta2 = 0.999;           // adamw
-  double epsilon = 1e-8;          // adamw
-  double weight_decay = 0;        // sgd: added to the gradient; adamw: decoupled
+  double beta2 = 0.999;           // adamw; rmsprop: its alpha
+  double epsilon = 1e-8;          // adamw, rmsprop
+  double weight_decay = 0;        // adamw: decoupled; others: added to the gradient
+  double trust = 0.001;           // lars: its trust coefficient
   std::int64_t batch_size = 64;   // global, over all ranks of a group
 
   int epochs = 1;                      // full length; the schedule ends here
   std::string loss = "cross_entropy";  // softmax cross-entropy
   double label_smoothing = 0;          // [0, 1)
-  std::string schedule = "cosine";     // constant, cosine (to zero at the end)
+  std::string schedule = "cosine";     // constant, cosine, linear, step, one_cycle (schedule.h)
   double warmup_epochs = 0;            // linear from zero, within `epochs`
+  std::vector<int> milestones = {};    // step: the rate falls after so many epochs, or, where
+  int every_epochs = 30;               // there are none, every so many epochs,
+  double gamma = 0.1;                  // to this share of itself
+  double rise = 0.3;                   // one_cycle: the share of the steps that go up,
+  double divisor = 25;                 // which start from lr / divisor;
+  double final_divisor = 1e4;          // the last one's rate is that / final_divisor
+  std::string scale_lr = "none";       // none, linear, sqrt: by how many times
+  std::int64_t base_batch = 256;       // batch_size is this one
   std::string precision = "fp32";
   bool deterministic = true;
+  double clip_norm = 0;          // gradients are scaled down to at most this norm; 0: never
+  double ema = 0;                // decay of the averaged weights, which are scored; 0: no average
   bool sync_batch_norm = false;  // statistics of the batch of all ranks, not of each rank's shard
 
   int crop_padding = 0;          // random crop after zero padding on every side, in pixels

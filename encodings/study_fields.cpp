@@ -44,7 +44,7 @@ constexpr std::array kData = {
     Field{.key = "split", .kind = kSection, .children = kSplit},
     Field{.key = "augment", .kind = kSection, .children = kAugment}};
 
-constexpr std::array<Words, 2> kOptimizers = {"sgd", "adamw"};
+constexpr std::array<Words, 4> kOptimizers = {"sgd", "adamw", "rmsprop", "lars"};
 
 // How a candidate is trained, as far as it may be searched; the defaults are Recipe's.
 constexpr std::array kParameters = {
@@ -55,15 +55,27 @@ constexpr std::array kParameters = {
     Field{.key = "beta2", .kind = kNumber, .may_be_domain = true, .low = 0, .high = 0.999999},
     Field{.key = "epsilon", .kind = kNumber, .may_be_domain = true, .low = 1e-12, .high = 1},
     Field{.key = "weight_decay", .kind = kNumber, .may_be_domain = true, .low = 0, .high = 10},
+    Field{.key = "trust", .kind = kNumber, .may_be_domain = true, .low = 1e-6, .high = 10},
     Field{.key = "batch_size", .kind = kInt, .may_be_domain = true, .low = 1, .high = 65536},
     Field{.key = "label_smoothing", .kind = kNumber, .may_be_domain = true, .low = 0, .high = 0.9}};
 
 constexpr std::array<Words, 1> kLosses = {"cross_entropy"};
-constexpr std::array<Words, 2> kSchedules = {"constant", "cosine"};
+constexpr std::array<Words, 5> kSchedules = {"constant", "cosine", "linear", "step", "one_cycle"};
 constexpr std::array<Words, 1> kPrecisions = {"fp32"};
 
 constexpr std::array kSchedule = {
-    Field{.key = "warmup_epochs", .kind = kNumber, .may_be_domain = true, .low = 0, .high = 10000}};
+    Field{.key = "warmup_epochs", .kind = kNumber, .may_be_domain = true, .low = 0, .high = 10000},
+    Field{.key = "milestones", .kind = kInts, .low = 1, .high = 100000},
+    Field{.key = "every_epochs", .kind = kInt, .may_be_domain = true, .low = 1, .high = 100000},
+    Field{.key = "gamma", .kind = kNumber, .may_be_domain = true, .low = 1e-6, .high = 1},
+    Field{.key = "rise", .kind = kNumber, .may_be_domain = true, .low = 0, .high = 0.99},
+    Field{.key = "divisor", .kind = kNumber, .may_be_domain = true, .low = 1, .high = 1e6},
+    Field{.key = "final_divisor", .kind = kNumber, .may_be_domain = true, .low = 1, .high = 1e9}};
+
+constexpr std::array<Words, 3> kScalings = {"none", "linear", "sqrt"};
+
+constexpr std::array kScaling = {
+    Field{.key = "base_batch", .kind = kInt, .may_be_domain = true, .low = 1, .high = 65536}};
 
 constexpr std::array kTraining = {
     Field{.key = "epochs",
@@ -78,6 +90,13 @@ constexpr std::array kTraining = {
           .may_be_domain = true,
           .words = kSchedules,
           .children = kSchedule},
+    Field{.key = "scale_lr",
+          .kind = kNamed,
+          .may_be_domain = true,
+          .words = kScalings,
+          .children = kScaling},
+    Field{.key = "clip_norm", .kind = kNumber, .may_be_domain = true, .low = 0, .high = 1e6},
+    Field{.key = "ema", .kind = kNumber, .may_be_domain = true, .low = 0, .high = 0.999999},
     Field{.key = "precision", .kind = kWord, .may_be_domain = true, .words = kPrecisions},
     Field{.key = "deterministic", .kind = kBool},
     Field{.key = "sync_batch_norm", .kind = kBool}};

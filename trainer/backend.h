@@ -21,7 +21,7 @@ namespace detol {
 // What one training step needs besides the batch.
 struct StepSettings {
   double lr = 0;           // of this step, after schedule and warm-up
-  std::int64_t step = 0;   // from 0: adamw's bias correction, dropout's stream
+  std::int64_t step = 0;   // from 0: adamw's bias correction, the average's decay, dropout's stream
   std::uint64_t seed = 0;  // dropout draws from stream `step` of this seed
 };
 
@@ -33,8 +33,14 @@ struct BatchResult {
 // Everything a training run carries from step to step, in the plain layout.
 struct TrainingState {
   Weights weights;
-  std::vector<Weights> moments;  // sgd: {velocity}; adamw: {first, second}; trainable tensors only
+  std::vector<Weights> moments;  // as in optimizer.h; trainable tensors only
+  Weights average = {};          // of all weights, where the recipe has ema; else empty
 };
+
+// The weights that a trial is scored with, and that leave it.
+inline const Weights& scored_weights(const TrainingState& state) {
+  return state.average.empty() ? state.weights : state.average;
+}
 
 // One candidate, compiled for one rank's part of one batch size. Not thread-safe; one per process
 // at a time (they share the backend's arena). The ranks of a group make the same calls.
@@ -56,9 +62,9 @@ class Executable {
   // of this call on all ranks. Non-finite losses are returned, not hidden.
   virtual BatchResult accumulate(const StepSettings& settings, const Shard& part) = 0;
 
-  // The optimiser's step with the gradient of the whole batch: what all ranks accumulated since
-  // the last update. Leaves the same trainable bits on every rank. REQUIRES: each rank
-  // accumulated each of its parts once.
+  // The optimiser's step (optimizer.h) with the gradient of the whole batch: what all ranks
+  // accumulated since the last update; the ranks' sums may have begun there. Leaves the same
+  // trainable bits on every rank. REQUIRES: each rank accumulated each of its parts once.
   virtual void update(const StepSettings& settings) = 0;
 
   // Both, for the whole of a rank's batch. REQUIRES: parts().size() == 1.
@@ -68,19 +74,22 @@ class Executable {
     return result;
   }
 
-  // Puts the leader's running statistics on every rank. Those of synchronised batch norm are the
-  // same anyway; others are of the rank's own shards, and the leader's are the trial's.
+  // Puts the leader's running statistics, and their average, on every rank. Those of synchronised
+  // batch norm are the same anyway; others are of the rank's own shards, and the leader's are the
+  // trial's.
   virtual void share_statistics() = 0;
 
   // Inference (running statistics, no dropout, no label smoothing) on the first `count` of
-  // images(), by this rank alone. REQUIRES: 0 < count <= B.
+  // images(), by this rank alone, with the averaged weights where the recipe has ema.
+  // REQUIRES: 0 < count <= B.
   virtual BatchResult evaluate(std::int64_t count) = 0;
 
   // B x classes, of the last evaluate() or accumulate().
   virtual std::span<const float> logits() const = 0;
 
   // In the order of Network::parameters(); set_state(state()) changes no bit. A fresh executable
-  // is all zeros: set its state before the first step. Absent moments count as zeros.
+  // is all zeros: set its state before the first step. Absent moments count as zeros, an absent
+  // average begins as the weights.
   virtual TrainingState state() const = 0;
   virtual void set_state(const TrainingState& state) = 0;
 

@@ -1,10 +1,10 @@
 // A file is (docs/checkpoint.md; all numbers little-endian)
 //
 //   file   := "DETOLCK" version  length  header  tensor*  checksum
-//   version:= '1'                 a digit
+//   version:= '1' | '2'           a digit; 2 has averaged weights
 //   length := u64                 of the header, at most 8 MB
 //   header := JSON                the numbers, and names and shapes of the tensors
-//   tensor := f32*                row-major: weights, then each moment's
+//   tensor := f32*                row-major: weights, then each moment's, then the average's
 //   checksum := u64               XXH3 of everything before, in every version
 //
 // Doubles in the header are the 16 hexadecimal digits of their bits: exact, and NaN too.
@@ -29,7 +29,8 @@ using nlohmann::json;
 static_assert(std::endian::native == std::endian::little);
 
 constexpr std::string_view kMagic = "DETOLCK";
-constexpr char kVersion = '1';
+constexpr char kPlain = '1';
+constexpr char kAveraged = '2';  // the newest
 constexpr std::size_t kHeaderStart = 16;
 constexpr std::size_t kLongestHeader = std::size_t{8} << 20;
 
@@ -109,6 +110,7 @@ std::string header_of(const Checkpoint& checkpoint) {
   for (const Weights& moment : checkpoint.state.moments) {
     header["moments"].push_back(describe(moment));
   }
+  if (!checkpoint.state.average.empty()) header["average"] = describe(checkpoint.state.average);
   return header.dump(-1, ' ', false, json::error_handler_t::replace);
 }
 
@@ -178,6 +180,9 @@ Checkpoint contents_of(const json& header, std::string_view data) {
   for (const json& moment : header.at("moments")) {
     checkpoint.state.moments.push_back(take_tensors(moment, data));
   }
+  if (header.contains("average")) {
+    checkpoint.state.average = take_tensors(header.at("average"), data);
+  }
   if (!data.empty()) throw json::other_error::create(501, "bytes follow the tensors", nullptr);
   return checkpoint;
 }
@@ -187,11 +192,12 @@ Checkpoint contents_of(const json& header, std::string_view data) {
 std::string to_bytes(const Checkpoint& checkpoint) {
   const std::string header = header_of(checkpoint);
   std::string bytes(kMagic);
-  bytes += kVersion;
+  bytes += checkpoint.state.average.empty() ? kPlain : kAveraged;
   append_number(bytes, header.size());
   bytes += header;
   append_tensors(bytes, checkpoint.state.weights);
   for (const Weights& moment : checkpoint.state.moments) append_tensors(bytes, moment);
+  append_tensors(bytes, checkpoint.state.average);
   append_number(bytes, hash64(bytes));
   return bytes;
 }
@@ -202,10 +208,10 @@ tl::expected<Checkpoint, CheckpointFlaw> from_bytes(std::string_view bytes) {
   if (!body.starts_with(kMagic)) return damaged("it does not start with DETOLCK");
   if (hash64(body) != number_at(bytes, body.size())) return damaged("its checksum is wrong");
   const char version = body[kMagic.size()];
-  if (version != kVersion) {
+  if (version != kPlain && version != kAveraged) {
     return tl::unexpected<CheckpointFlaw>(CheckpointFlaw{
         true,
-        fmt::format("it has format version {}, this detol reads up to {}", version, kVersion)});
+        fmt::format("it has format version {}, this detol reads up to {}", version, kAveraged)});
   }
   const std::uint64_t length = number_at(body, kMagic.size() + 1);
   if (length > std::min(kLongestHeader, body.size() - kHeaderStart)) {

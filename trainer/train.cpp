@@ -33,6 +33,7 @@
 #include "trainer/checkpoint.h"
 #include "trainer/checkpoint_format.h"
 #include "trainer/data/batches.h"
+#include "trainer/job_hash.h"
 #include "trainer/predict.h"
 #include "trainer/schedule.h"
 
@@ -58,22 +59,6 @@ std::optional<Evaluation> end_of(Verdict verdict) {
       break;
   }
   return suspended();
-}
-
-// Everything that the numbers of a job depend on: a checkpoint of another is not continued. But
-// not the group's size or micro-batches: a trial goes on wherever there is room for it, and its
-// numbers then differ as they do between groups.
-std::uint64_t hash_of(const Job& job, const Dataset& data, std::string_view backend) {
-  const Recipe& r = job.candidate.recipe;
-  // Later settings are named only where they are used: what was begun before they came can go on.
-  const std::string later = r.cutout == 0 ? "" : fmt::format(" cutout={}", r.cutout);
-  return hash64(
-      fmt::format("{} {} {} {} | {} {} {} {} {} {} {} {} | {} {} {} {} {} {} {} {} | {} {}",
-                  job.candidate.arch_hash, job.seed, data.info.fingerprint, backend, r.optimizer,
-                  r.lr, r.momentum, r.nesterov, r.beta2, r.epsilon, r.weight_decay, r.batch_size,
-                  r.epochs, r.loss, r.label_smoothing, r.schedule, r.warmup_epochs, r.precision,
-                  r.deterministic, r.sync_batch_norm, r.crop_padding, r.horizontal_flip) +
-      later);
 }
 
 // The seconds of its life, added to `total`.
@@ -161,6 +146,7 @@ class Training {
     if (found.trial == job_.trial && found.job_hash == job_hash &&
         found.history.size() == static_cast<std::size_t>(found.epoch) &&
         found.part.steps <= steps && found.step == found.epoch * steps + found.part.steps &&
+        fits(scored_weights(found.state), job_.candidate.network) &&
         fits(found.state.weights, job_.candidate.network)) {
       return true;
     }

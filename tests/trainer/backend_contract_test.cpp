@@ -155,6 +155,53 @@ TEST_P(Backend, AgreesUnderAdamW) {
   expect_agreement(GetParam(), composite(8), recipe);
 }
 
+TEST_P(Backend, AgreesUnderRmsProp) {
+  Recipe recipe;
+  recipe.batch_size = 6;
+  recipe.optimizer = "rmsprop";
+  recipe.epsilon = 1e-3;
+  recipe.weight_decay = 0.1;
+  expect_agreement(GetParam(), composite(8), recipe);
+}
+
+TEST_P(Backend, AgreesUnderLars) {
+  for (std::int64_t channels : {5, 16}) {
+    Recipe recipe;
+    recipe.batch_size = 6;
+    recipe.optimizer = "lars";
+    recipe.weight_decay = 0.1;
+    recipe.trust = 0.5;
+    expect_agreement(GetParam(), composite(channels), recipe);
+  }
+}
+
+TEST_P(Backend, AgreesOnClippedGradients) {
+  for (double norm : {0.01, 100.0}) {
+    Recipe recipe;
+    recipe.batch_size = 6;
+    recipe.clip_norm = norm;
+    expect_agreement(GetParam(), composite(5), recipe);
+  }
+}
+
+TEST_P(Backend, AgreesOnTheAveragedWeightsAndWhatTheyScore) {
+  Recipe recipe;
+  recipe.batch_size = 6;
+  recipe.ema = 0.5;
+  const Network network = composite(5);
+  Pair pair{make_reference<double>(network, recipe), compiled(GetParam(), network, recipe)};
+  const TrainingState start{lived_in_weights(network, 7), {}};
+  pair.start(start, 4, 11);
+  for (std::int64_t step = 0; step < 3; ++step) {
+    pair.reference->train_step({.lr = 0.05, .step = step});
+    pair.tested->train_step({.lr = 0.05, .step = step});
+  }
+  EXPECT_LE(apart(pair.tested->state().average, pair.reference->state().average, start.weights),
+            1e-4);
+  pair.tested->set_state(pair.reference->state());
+  EXPECT_NEAR(pair.tested->evaluate(6).loss, pair.reference->evaluate(6).loss, 1e-5);
+}
+
 TEST_P(Backend, AgreesOnOneImage) {
   Recipe recipe;
   recipe.batch_size = 2;
@@ -179,10 +226,11 @@ TEST_P(Backend, AgreesOnAChainOverSequencesAndOnOneOverTables) {
 }
 
 TEST_P(Backend, KeepsEveryBitOfAState) {
-  for (const char* optimizer : {"sgd", "adamw"}) {
+  for (const char* optimizer : {"sgd", "adamw", "rmsprop", "lars"}) {
     Recipe recipe;
     recipe.batch_size = 4;
     recipe.optimizer = optimizer;
+    recipe.ema = 0.9;
     const Network network = composite(21);
     const auto executable = compiled(GetParam(), network, recipe);
     executable->set_state({lived_in_weights(network, 2), {}});
@@ -197,6 +245,7 @@ TEST_P(Backend, KeepsEveryBitOfAState) {
       EXPECT_EQ(again.weights[i].name, state.weights[i].name);
       EXPECT_EQ(again.weights[i].shape, state.weights[i].shape);
       EXPECT_EQ(again.weights[i].data, state.weights[i].data);
+      EXPECT_EQ(again.average[i].data, state.average[i].data);
     }
     for (std::size_t m = 0; m < state.moments.size(); ++m) {
       ASSERT_EQ(again.moments[m].size(), zeros_like(network).size());

@@ -12,6 +12,7 @@
 #include "core/rng.h"
 #include "tests/support/idx_writer.h"
 #include "tests/support/temp_folder.h"
+#include "trainer/checkpoint_format.h"
 
 namespace detol {
 namespace {
@@ -82,6 +83,7 @@ void expect_equal(const Checkpoint& a, const Checkpoint& b) {
   for (std::size_t i = 0; i < a.state.moments.size(); ++i) {
     expect_equal(a.state.moments[i], b.state.moments[i]);
   }
+  expect_equal(a.state.average, b.state.average);
 }
 
 // 30 steps into the epoch behind `epoch`.
@@ -109,6 +111,18 @@ std::set<std::string> names_in(const TempFolder& folder) {
 }
 
 using Names = std::set<std::string>;
+
+TEST(Checkpoint, KeepsAveragedWeightsAndIsOfVersionTwoOnlyThen) {
+  const TempFolder folder;
+  Checkpoint averaged = example(2);
+  averaged.state.average = averaged.state.weights;
+  averaged.state.average[0].data[1] = 7;
+  ASSERT_TRUE(write_checkpoint(folder.path(), example(1)));
+  ASSERT_TRUE(write_checkpoint(folder.path(), averaged));
+  expect_equal(read_checkpoint(folder.path(), 2).value(), averaged);
+  EXPECT_EQ(to_bytes(example(1)).substr(0, 8), "DETOLCK1");
+  EXPECT_EQ(to_bytes(averaged).substr(0, 8), "DETOLCK2");
+}
 
 TEST(Checkpoint, ComesBackAsItWasWritten) {
   const TempFolder folder;
@@ -341,12 +355,12 @@ TEST(Checkpoint, ANewerVersionIsRefusedAndLeftAlone) {
   ASSERT_TRUE(write_checkpoint(folder.path(), example(1)));
   std::string body = read_file(file_of(folder, 1)).value();
   body.resize(body.size() - 8);
-  body[7] = '2';
+  body[7] = '3';
   seal(file_of(folder, 1), body);
   const auto found = newest_checkpoint(folder.path(), 2);
   ASSERT_FALSE(found);
   EXPECT_EQ(found.error().code, ErrorCode::kStorage);
-  EXPECT_NE(found.error().message.find("version 2"), std::string::npos);
+  EXPECT_NE(found.error().message.find("version 3"), std::string::npos);
   EXPECT_TRUE(std::filesystem::exists(file_of(folder, 1)));
 }
 

@@ -91,6 +91,89 @@ TEST(AdamW, CorrectsItsBiasAndDecaysApartFromTheGradient) {
   }
 }
 
+TEST(RmsProp, DividesByTheRootOfTheAveragedSquareAndKeepsMomentum) {
+  Recipe recipe;
+  recipe.optimizer = "rmsprop";
+  recipe.beta2 = 0.9;
+  recipe.epsilon = 0.01;
+  recipe.weight_decay = 0.1;
+  const double lr = 0.02;
+  Steps steps = steps_of(recipe, 0.5);
+  double w = 0.5, other = 0, square = 0, other_square = 0, v = 0, other_v = 0;
+  for (std::int64_t n = 0; n < 3; ++n) {
+    const double g = gradient(w, other) + 0.1 * w;
+    const double other_g = -gradient(w, other) + 0.1 * other;
+    square = 0.9 * square + 0.1 * g * g;
+    other_square = 0.9 * other_square + 0.1 * other_g * other_g;
+    v = 0.9 * v + g / (std::sqrt(square) + 0.01);
+    other_v = 0.9 * other_v + other_g / (std::sqrt(other_square) + 0.01);
+    w -= lr * v;
+    other -= lr * other_v;
+    steps.step(lr, n);
+    EXPECT_NEAR(steps.weight(), w, 1e-14) << "step " << n;
+  }
+}
+
+// One tensor of the weights (w, other): its norms are over both.
+TEST(Lars, MovesATensorByAShareOfItsLength) {
+  Recipe recipe;
+  recipe.optimizer = "lars";
+  recipe.trust = 0.02;
+  recipe.weight_decay = 0.1;
+  const double lr = 3;
+  Steps steps = steps_of(recipe, 0.5);
+  double w = 0.5, other = 0, v = 0, other_v = 0;
+  for (std::int64_t n = 0; n < 3; ++n) {
+    const double g = gradient(w, other), length = std::hypot(w, other);
+    const double rate = lr * 0.02 * length / (std::abs(g) * std::sqrt(2) + 0.1 * length);
+    v = 0.9 * v + rate * (g + 0.1 * w);
+    other_v = 0.9 * other_v + rate * (-g + 0.1 * other);
+    w -= v;
+    other -= other_v;
+    steps.step(lr, n);
+    EXPECT_NEAR(steps.weight(), w, 1e-14) << "step " << n;
+  }
+}
+
+TEST(Lars, GivesATensorOfZerosThePlainRate) {
+  Recipe recipe;
+  recipe.optimizer = "lars";
+  Steps steps = steps_of(recipe, 0.0);
+  steps.step(0.1, 0);  // gradient -1
+  EXPECT_NEAR(steps.weight(), 0.1, 1e-14);
+}
+
+TEST(Clipping, ScalesTheGradientDownToTheNormAndNeverUp) {
+  Recipe recipe{.momentum = 0, .nesterov = false};
+  recipe.clip_norm = 0.5;
+  Steps steps = steps_of(recipe, 0.0);
+  steps.step(1, 0);  // gradients -1 and 1: norm sqrt(2)
+  EXPECT_NEAR(steps.weight(), 0.5 / (std::sqrt(2.0) + 1e-6), 1e-12);
+  recipe.clip_norm = 2;
+  Steps free = steps_of(recipe, 0.0);
+  free.step(1, 0);
+  EXPECT_NEAR(free.weight(), 1, 1e-14);
+}
+
+// c = 0.1, 2/11, 0.2: (1 + step) / (10 + step), then the recipe's.
+TEST(Average, ForgetsItsBeginningAndIsWhatIsScored) {
+  Recipe recipe;
+  recipe.ema = 0.2;
+  Steps steps = steps_of(recipe, 0.5);
+  steps.run->set_state({steps.run->state().weights, {}});
+  double average = 0.5;
+  const double kept[] = {0.1, 2.0 / 11, 0.2};
+  for (std::int64_t n = 0; n < 3; ++n) {
+    steps.step(0.1, n);
+    average = kept[n] * average + (1 - kept[n]) * steps.weight();
+    EXPECT_NEAR(double{steps.run->state().average[0].data[0]}, average, 1e-7) << "step " << n;
+  }
+  const double live = steps.weight();
+  steps.run->evaluate(1);
+  EXPECT_NEAR(double{steps.run->logits()[0]}, 2 * average, 1e-6);
+  EXPECT_EQ(steps.weight(), live);
+}
+
 TEST(Optimizer, DecaysWeightsAlone) {
   NetworkBuilder b({2, 3, 3});
   const NodeId norm = b.add({.kind = LayerKind::kBatchNorm}, {b.input()});

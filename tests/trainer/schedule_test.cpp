@@ -42,5 +42,61 @@ TEST(Schedule, WarmUpMayFillTheWholeTraining) {
   EXPECT_DOUBLE_EQ(learning_rate(recipe, 7, 4), 1.0);
 }
 
+TEST(Schedule, LinearFallsInEqualStepsToZeroAtTheEnd) {
+  const Recipe recipe{.lr = 0.6, .epochs = 4, .schedule = "linear", .warmup_epochs = 1};
+  EXPECT_DOUBLE_EQ(learning_rate(recipe, 3, 3), 0.6);
+  EXPECT_DOUBLE_EQ(learning_rate(recipe, 6, 3), 0.4);
+  EXPECT_DOUBLE_EQ(learning_rate(recipe, 9, 3), 0.2);
+}
+
+TEST(Schedule, StepFallsAfterItsMilestones) {
+  Recipe recipe{.lr = 1.0, .epochs = 8, .schedule = "step"};
+  recipe.milestones = {5, 2};
+  recipe.gamma = 0.5;
+  EXPECT_DOUBLE_EQ(learning_rate(recipe, 2 * 10 - 1, 10), 1.0);
+  EXPECT_DOUBLE_EQ(learning_rate(recipe, 2 * 10, 10), 0.5);
+  EXPECT_DOUBLE_EQ(learning_rate(recipe, 5 * 10 - 1, 10), 0.5);
+  EXPECT_DOUBLE_EQ(learning_rate(recipe, 5 * 10, 10), 0.25);
+}
+
+TEST(Schedule, StepWithoutMilestonesFallsEverySoManyEpochs) {
+  Recipe recipe{.lr = 1.0, .epochs = 7, .schedule = "step"};
+  recipe.every_epochs = 3;
+  EXPECT_DOUBLE_EQ(learning_rate(recipe, 5, 2), 1.0);
+  EXPECT_DOUBLE_EQ(learning_rate(recipe, 6, 2), 0.1);
+  EXPECT_DOUBLE_EQ(learning_rate(recipe, 12, 2), 0.01);
+}
+
+// T = 20, rise 0.3: the top is at step 5, the end at step 19.
+TEST(Schedule, OneCycleGoesUpAndDownAlongCosines) {
+  const Recipe recipe{.lr = 1.0, .epochs = 2, .schedule = "one_cycle"};
+  const double first = 1.0 / 25, last = first / 1e4;
+  EXPECT_NEAR(learning_rate(recipe, 0, 10), first, 1e-15);
+  EXPECT_NEAR(learning_rate(recipe, 1, 10), 0.131672, 1e-6);  // 1 - 0.96 (1 + cos 36 deg) / 2
+  EXPECT_DOUBLE_EQ(learning_rate(recipe, 5, 10), 1.0);
+  EXPECT_DOUBLE_EQ(learning_rate(recipe, 12, 10), (1 + last) / 2);
+  EXPECT_DOUBLE_EQ(learning_rate(recipe, 19, 10), last);
+}
+
+TEST(Schedule, OneCycleMayRiseInNoOrOneStep) {
+  Recipe recipe{.lr = 1.0, .epochs = 2, .schedule = "one_cycle"};
+  recipe.rise = 0.5;
+  EXPECT_DOUBLE_EQ(learning_rate(recipe, 0, 1), 1.0);  // the top is the first of two steps
+  recipe.rise = 0;
+  EXPECT_LT(learning_rate(recipe, 0, 1), 1.0);
+  EXPECT_DOUBLE_EQ(learning_rate(recipe, 1, 1), 1.0 / 25 / 1e4);
+}
+
+TEST(Schedule, ScalesTheRateWithTheBatchWhereAsked) {
+  Recipe recipe{.lr = 0.1, .batch_size = 1024, .epochs = 1, .schedule = "constant"};
+  EXPECT_DOUBLE_EQ(learning_rate(recipe, 0, 1), 0.1);
+  recipe.scale_lr = "linear";
+  EXPECT_DOUBLE_EQ(learning_rate(recipe, 0, 1), 0.4);
+  recipe.scale_lr = "sqrt";
+  EXPECT_DOUBLE_EQ(learning_rate(recipe, 0, 1), 0.2);
+  recipe.base_batch = 64;
+  EXPECT_DOUBLE_EQ(learning_rate(recipe, 0, 1), 0.4);
+}
+
 }  // namespace
 }  // namespace detol

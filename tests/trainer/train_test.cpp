@@ -108,6 +108,7 @@ std::vector<std::uint32_t> bits(const TrainingState& state) {
   };
   append(state.weights);
   for (const Weights& moment : state.moments) append(moment);
+  append(state.average);
   return all;
 }
 
@@ -206,7 +207,12 @@ TEST_P(Trainers, AnInterruptedTrialEndsWithTheBitsOfAnUninterruptedOne) {
 }
 
 TEST_P(Trainers, SoDoesOneOfBlocksWithEveryKindOfState) {
-  Job whole = job(easy_recipe(), "whole"), cut = job(easy_recipe(), "cut");
+  Recipe recipe = easy_recipe();
+  recipe.optimizer = "rmsprop";
+  recipe.lr = 1e-3;
+  recipe.clip_norm = 1;
+  recipe.ema = 0.9;
+  Job whole = job(recipe, "whole"), cut = job(recipe, "cut");
   whole.candidate.network = cut.candidate.network = composite(7, {1, 12, 12});
   const std::vector<EpochReport> expected = run(whole).reports;
   run(cut, 2, Verdict::kSuspend);
@@ -321,6 +327,20 @@ TEST_P(Trainers, ScoringTheKeptWeightsGivesTheReportedMetrics) {
   EXPECT_EQ(validation.accuracy, metric(ran.reports.back(), "val_accuracy"));
   EXPECT_NEAR(validation.loss, metric(ran.reports.back(), "val_loss"), 1e-5);
   EXPECT_GE(score(one.candidate.network, weights, loaded, Part::kTest, GetParam())->accuracy, 0.95);
+}
+
+TEST_P(Trainers, ScoresTheAveragedWeightsAndKeepsThem) {
+  Recipe recipe = easy_recipe();
+  recipe.ema = 0.95;
+  const Job one = job(recipe);
+  const Ran ran = run(one);
+  const TrainingState state = newest_checkpoint(one.folder, one.attempt).value()->state;
+  const Dataset loaded = load_dataset(data()).value();
+  const Score validation =
+      score(one.candidate.network, scored_weights(state), loaded, Part::kValidation, GetParam())
+          .value();
+  EXPECT_NEAR(validation.loss, metric(ran.reports.back(), "val_loss"), 1e-5);
+  EXPECT_NE(state.average[0].data, state.weights[0].data);
 }
 
 TEST_P(Trainers, LogitsOfManyImagesAreThoseOfEachAlone) {

@@ -75,14 +75,18 @@ class OnednnExecutable final : public Executable {
   }
 
   void share_statistics() override {
-    const std::span<float> statistics = builder_.parameters().statistics();
-    if (builder_.group().rank() != 0) std::ranges::fill(statistics, 0.0f);
-    builder_.group().sum(statistics);
+    Parameters& parameters = builder_.parameters();
+    for (const std::span<float> all : {parameters.statistics(), parameters.averaged_statistics()}) {
+      if (builder_.group().rank() != 0) std::ranges::fill(all, 0.0f);
+      builder_.group().sum(all);
+    }
   }
 
   BatchResult evaluate(std::int64_t count) override {
     assert(count > 0 && count <= batch_);
+    builder_.parameters().swap_average();
     builder_.run(0, loss_step_, {false, {}, {0, count}});
+    builder_.parameters().swap_average();
     const auto images = static_cast<std::size_t>(count);
     return plain_loss_(logits().first(images * static_cast<std::size_t>(classes_)),
                        std::span<const std::int32_t>(labels()).first(images), std::span<float>(),

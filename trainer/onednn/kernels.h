@@ -77,6 +77,14 @@ struct AdamStep {
   float unbiased1 = 1, unbiased2 = 1;  // 1 - beta^t
 };
 
+struct RmsStep {
+  float lr = 0, momentum = 0, alpha = 0, epsilon = 0, decay = 0;
+};
+
+struct LarsStep {
+  float rate = 0, momentum = 0, decay = 0;
+};
+
 struct Kernels {
   std::ptrdiff_t lanes;
 
@@ -99,6 +107,12 @@ struct Kernels {
   void (*sgd)(const SgdStep&, float* w, const float* g, float* velocity, std::size_t floats);
   void (*adamw)(const AdamStep&, float* w, const float* g, float* first, float* second,
                 std::size_t floats);
+  void (*rmsprop)(const RmsStep&, float* w, const float* g, float* square, float* velocity,
+                  std::size_t floats);
+  void (*lars)(const LarsStep&, float* w, const float* g, float* velocity, std::size_t floats);
+  void (*multiply_all)(float factor, float* x, std::size_t floats);
+  // a = kept a + (1 - kept) w
+  void (*average)(float kept, const float* w, float* a, std::size_t floats);
 
   // y = x * s, s one value per image and channel.
   void (*scale)(const Extent&, const float* x, const float* s, float* y);

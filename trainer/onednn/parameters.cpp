@@ -4,12 +4,17 @@
 #include <cmath>
 #include <cstring>
 
+#include "trainer/optimizer.h"
+
 namespace detol::onednn {
 namespace {
 
 // A cache line: every tensor starts on one, so that no register crosses from a tensor that
 // decays into one that does not.
 constexpr std::size_t kAlignment = 16;
+
+// A bucket has this many floats, or reaches to where tensors stop to decay or begin to be listed.
+constexpr std::size_t kBucketFloats = std::size_t{1} << 15;
 
 // Which of the flat buffers' three parts a tensor is in.
 int part_of(const ParameterSpec& spec) {
@@ -48,6 +53,7 @@ Parameter* Parameters::claim(NodeId node, std::string_view name, const Desc& pla
     parameter.floats = (floats + kAlignment - 1) / kAlignment * kAlignment;
     parameter.plain = plain;
     parameter.native = native;
+    claimed_.push_back(&parameter);
     return &parameter;
   }
   return nullptr;
@@ -79,12 +85,12 @@ void Parameters::reserve(Arena& arena, bool accumulates) {
   weights_ = arena.make_persistent(bytes());
   gradients_ = arena.make_persistent(bytes());
   if (accumulates) sum_ = arena.make_persistent(bytes());
-  const int moments = recipe_.optimizer == "adamw" ? 2 : 1;
-  for (int i = 0; i < moments; ++i) moments_.push_back(arena.make_persistent(bytes()));
+  for (int i = 0; i < moments_of(recipe_); ++i) moments_.push_back(arena.make_persistent(bytes()));
+  if (recipe_.ema > 0) average_ = arena.make_persistent(bytes());
 }
 
 void Parameters::bind() {
-  for (const Buffer* flat : {weights_, gradients_, sum_}) {
+  for (const Buffer* flat : {weights_, gradients_, sum_, average_}) {
     if (flat != nullptr) std::memset(flat->data, 0, bytes());
   }
   for (const Buffer* flat : moments_) std::memset(flat->data, 0, bytes());
@@ -103,36 +109,104 @@ std::span<float> Parameters::gradients() {
   return {(sum_ != nullptr ? sum_ : gradients_)->as<float>(), trainable_};
 }
 
+// The backward pass writes the last tensors first.
+std::vector<Bucket> Parameters::buckets() const {
+  std::vector<Bucket> all;
+  for (int part = 0; part < 2; ++part) {
+    bool open = false;
+    for (auto at = parameters_.rbegin(); at != parameters_.rend(); ++at) {
+      if (part_of(at->origin.spec) != part) continue;
+      if (!open) all.emplace_back();
+      Bucket& bucket = all.back();
+      bucket.first = at->offset;
+      bucket.floats += at->floats;
+      bucket.ready = std::max(bucket.ready, at->ready);
+      open = bucket.floats < kBucketFloats;
+    }
+  }
+  std::ranges::stable_sort(all, {}, &Bucket::ready);
+  return all;
+}
+
 std::span<float> Parameters::statistics() {
   return {weights_->as<float>() + trainable_, floats_ - trainable_};
 }
 
+std::span<float> Parameters::averaged_statistics() {
+  if (average_ == nullptr) return {};
+  return {average_->as<float>() + trainable_, floats_ - trainable_};
+}
+
+void Parameters::swap_average() {
+  if (average_ == nullptr) return;
+  std::swap_ranges(weights_->as<float>(), weights_->as<float>() + floats_, average_->as<float>());
+}
+
 void Parameters::update(const StepSettings& settings) {
-  update_range(settings, 0, decaying_, recipe_.weight_decay);
-  update_range(settings, decaying_, trainable_, 0);
+  clip();
+  if (recipe_.optimizer == "lars") {
+    update_by_lars(settings);
+  } else {
+    update_range(settings, {0, decaying_, recipe_.weight_decay});
+    update_range(settings, {decaying_, trainable_, 0});
+  }
+  if (average_ != nullptr) {
+    const auto kept = static_cast<float>(average_decay(recipe_, settings.step));
+    machine().kernels->average(kept, weights_->as<float>(), average_->as<float>(), floats_);
+  }
   if (sum_ != nullptr) std::memset(sum_->data, 0, bytes());
 }
 
-void Parameters::update_range(const StepSettings& settings, std::size_t first, std::size_t end,
-                              double decay) {
+void Parameters::clip() {
+  if (recipe_.clip_norm <= 0) return;
+  const std::span<float> all = gradients();
+  const auto factor = static_cast<float>(clip_factor(recipe_, std::sqrt(sum_of_squares(all))));
+  if (factor != 1) machine().kernels->multiply_all(factor, all.data(), all.size());
+}
+
+void Parameters::update_range(const StepSettings& settings, Range range) {
   const Kernels& kernels = *machine().kernels;
-  float* weights = weights_->as<float>() + first;
-  const float* by = gradients().data() + first;
-  float* moment = moments_[0]->as<float>() + first;
+  const std::size_t floats = range.end - range.first;
+  float* weights = weights_->as<float>() + range.first;
+  const float* by = gradients().data() + range.first;
+  float* moment = moments_[0]->as<float>() + range.first;
   const auto lr = static_cast<float>(settings.lr), momentum = static_cast<float>(recipe_.momentum);
-  if (moments_.size() == 1) {
-    const SgdStep step{lr, momentum, static_cast<float>(decay), recipe_.nesterov};
-    return kernels.sgd(step, weights, by, moment, end - first);
+  const auto decay = static_cast<float>(range.decay);
+  if (recipe_.optimizer == "sgd") {
+    return kernels.sgd({lr, momentum, decay, recipe_.nesterov}, weights, by, moment, floats);
+  }
+  float* second = moments_[1]->as<float>() + range.first;
+  const auto beta2 = static_cast<float>(recipe_.beta2);
+  const auto epsilon = static_cast<float>(recipe_.epsilon);
+  if (recipe_.optimizer == "rmsprop") {
+    return kernels.rmsprop({lr, momentum, beta2, epsilon, decay}, weights, by, moment, second,
+                           floats);
   }
   const auto steps = static_cast<double>(settings.step + 1);
   const AdamStep step{lr,
                       momentum,
-                      static_cast<float>(recipe_.beta2),
-                      static_cast<float>(recipe_.epsilon),
-                      static_cast<float>(decay),
+                      beta2,
+                      epsilon,
+                      decay,
                       static_cast<float>(1 - std::pow(recipe_.momentum, steps)),
                       static_cast<float>(1 - std::pow(recipe_.beta2, steps))};
-  kernels.adamw(step, weights, by, moment, moments_[1]->as<float>() + first, end - first);
+  kernels.adamw(step, weights, by, moment, second, floats);
+}
+
+void Parameters::update_by_lars(const StepSettings& settings) {
+  for (const Parameter& parameter : parameters_) {
+    if (!parameter.origin.spec.trainable) continue;
+    const bool decays = parameter.origin.spec.decays;
+    const std::span<float> weights(parameter.weight.as<float>(), parameter.floats);
+    const std::span<const float> by = gradients().subspan(parameter.offset, parameter.floats);
+    const double rate = decays ? lars_rate(recipe_, settings.lr, std::sqrt(sum_of_squares(weights)),
+                                           std::sqrt(sum_of_squares(by)))
+                               : settings.lr;
+    machine().kernels->lars({static_cast<float>(rate), static_cast<float>(recipe_.momentum),
+                             static_cast<float>(decays ? recipe_.weight_decay : 0)},
+                            weights.data(), by.data(), moments_[0]->as<float>() + parameter.offset,
+                            weights.size());
+  }
 }
 
 TrainingState Parameters::state() const {
@@ -146,12 +220,16 @@ TrainingState Parameters::state() const {
       if (parameter.origin.spec.trainable) tensors.push_back(exported(parameter, *moment));
     }
   }
+  for (const Parameter& parameter : parameters_) {
+    if (average_ != nullptr) state.average.push_back(exported(parameter, *average_));
+  }
   return state;
 }
 
 void Parameters::set_state(const TrainingState& state) {
   for (std::size_t i = 0; i < parameters_.size(); ++i) {
     import(parameters_[i], state.weights[i], *weights_);
+    if (average_ != nullptr) import(parameters_[i], scored_weights(state)[i], *average_);
   }
   for (std::size_t m = 0; m < moments_.size(); ++m) {
     std::memset(moments_[m]->data, 0, bytes());

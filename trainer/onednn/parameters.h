@@ -1,10 +1,11 @@
 #pragma once
 
 // Parameters: a candidate's weights, gradients and moments, each in one flat buffer, so that the
-// optimiser is one pass. A tensor lies in the layout its layer computes in, channels padded with
-// zeros to whole registers; every rule of the optimiser keeps zeros zero.
+// optimiser is one pass (lars: one per tensor). A tensor lies in the layout its layer computes in,
+// channels padded with zeros to whole registers; every rule of the optimiser keeps zeros zero.
 
 #include <deque>
+#include <utility>
 #include <vector>
 
 #include "encodings/recipe.h"
@@ -19,7 +20,14 @@ struct Parameter {
   Desc native;              // the same values where the layer wants them
   std::size_t floats = 0;   // of the native layout, padding included
   std::size_t offset = 0;   // in the flat buffers
+  std::size_t ready = 0;    // its gradient is written before this step
   Buffer weight, gradient;  // views into the flat buffers, set by bind()
+};
+
+// A stretch of the gradients that is summed up over the ranks as soon as it is written.
+struct Bucket {
+  std::size_t first = 0, floats = 0;
+  std::size_t ready = 0;  // written before this step
 };
 
 class Parameters {
@@ -32,6 +40,9 @@ class Parameters {
   // One value per channel.
   Parameter* claim(NodeId node, std::string_view name);
 
+  // The tensors that were claimed since the last call.
+  std::vector<Parameter*> newly_claimed() { return std::exchange(claimed_, {}); }
+
   // Makes the flat buffers. REQUIRES: every tensor was claimed.
   void reserve(Arena& arena, bool accumulates);
   // After Arena::place(): zeros everything.
@@ -42,26 +53,41 @@ class Parameters {
   void accumulate();
   // All gradients of this batch, one flat run of floats.
   std::span<float> gradients();
+  // All of it in stretches that follow one another in time. REQUIRES: reserved.
+  std::vector<Bucket> buckets() const;
   std::span<float> statistics();  // the running ones
   // The optimiser's step by gradients(); the next batch starts from zero.
   void update(const StepSettings& settings);
+  // Exchanges the weights for their average, and back; nothing without ema.
+  void swap_average();
+  std::span<float> averaged_statistics();
   TrainingState state() const;
   void set_state(const TrainingState& state);
 
   std::size_t bytes() const { return floats_ * sizeof(float); }  // of one flat buffer
 
  private:
+  // Of the flat buffers, and whether its tensors decay.
+  struct Range {
+    std::size_t first = 0, end = 0;
+    double decay = 0;
+  };
+
   void assign_offsets();
-  void update_range(const StepSettings& settings, std::size_t first, std::size_t end, double decay);
+  void clip();
+  void update_range(const StepSettings& settings, Range range);
+  void update_by_lars(const StepSettings& settings);
 
   const Recipe recipe_;
   std::deque<Parameter> parameters_;  // in the order of Network::parameters()
-  std::size_t decaying_ = 0;          // floats: first the tensors that decay,
-  std::size_t trainable_ = 0;         // then the other trainable ones,
-  std::size_t floats_ = 0;            // then running statistics
+  std::vector<Parameter*> claimed_;
+  std::size_t decaying_ = 0;   // floats: first the tensors that decay,
+  std::size_t trainable_ = 0;  // then the other trainable ones,
+  std::size_t floats_ = 0;     // then running statistics
   Buffer *weights_ = nullptr, *gradients_ = nullptr;
   Buffer* sum_ = nullptr;  // of gradients over parts, where there are several
   std::vector<Buffer*> moments_;
+  Buffer* average_ = nullptr;  // of weights_, where there is ema
 };
 
 }  // namespace detol::onednn

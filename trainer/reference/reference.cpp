@@ -2,8 +2,10 @@
 
 #include <cassert>
 #include <cmath>
+#include <utility>
 
 #include "trainer/loss.h"
+#include "trainer/optimizer.h"
 #include "trainer/reference/layers.h"
 
 namespace detol {
@@ -15,8 +17,7 @@ using reference::View;
 template <typename Real>
 using Tensors = std::vector<std::vector<Real>>;
 
-// SGD with momentum as PyTorch 1.13 does it (Sutskever et al., 2013; weight decay in the
-// gradient), and AdamW (Loshchilov and Hutter, 2019, arXiv 1711.05101). One tensor.
+// The optimisers' formulas (optimizer.h), for one element of a tensor.
 template <typename Real>
 struct Update {
   const Recipe& recipe;
@@ -44,6 +45,21 @@ struct Update {
     const Real deviation = std::sqrt(second / unbiased2) + static_cast<Real>(recipe.epsilon);
     weight -= lr * (first / unbiased1) / deviation;
   }
+
+  void rmsprop(Real& weight, Real gradient, Real& square, Real& velocity) const {
+    const auto alpha = static_cast<Real>(recipe.beta2);
+    if (decays) gradient += static_cast<Real>(recipe.weight_decay) * weight;
+    square = alpha * square + (1 - alpha) * gradient * gradient;
+    const Real deviation = std::sqrt(square) + static_cast<Real>(recipe.epsilon);
+    velocity = static_cast<Real>(recipe.momentum) * velocity + gradient / deviation;
+    weight -= static_cast<Real>(settings.lr) * velocity;
+  }
+
+  void lars(Real rate, Real& weight, Real gradient, Real& velocity) const {
+    if (decays) gradient += static_cast<Real>(recipe.weight_decay) * weight;
+    velocity = static_cast<Real>(recipe.momentum) * velocity + rate * gradient;
+    weight -= velocity;
+  }
 };
 
 template <typename Real>
@@ -67,7 +83,8 @@ class ReferenceExecutable final : public Reference<Real> {
       parameters_.emplace_back(static_cast<std::size_t>(parameter.spec.elements()));
     }
     gradients_ = parameters_;
-    moments_.assign(recipe.optimizer == "adamw" ? 2 : 1, parameters_);
+    moments_.assign(static_cast<std::size_t>(moments_of(recipe)), parameters_);
+    if (recipe.ema > 0) average_ = parameters_;
     logits_.resize(activations_.back().size());
   }
 
@@ -99,24 +116,32 @@ class ReferenceExecutable final : public Reference<Real> {
 
   void update(const StepSettings& settings) override {
     for (std::size_t i = 0; i < specs_.size(); ++i) {
-      if (!specs_[i].spec.trainable) continue;
-      group_.sum(std::span(gradients_[i]));
-      update_tensor(i, settings);
+      if (specs_[i].spec.trainable) group_.sum(std::span(gradients_[i]));
     }
+    clip();
+    for (std::size_t i = 0; i < specs_.size(); ++i) {
+      if (specs_[i].spec.trainable) update_tensor(i, settings);
+    }
+    if (recipe_.ema > 0) move_average(settings.step);
     set_to_zero(gradients_);
   }
 
   void share_statistics() override {
-    for (std::size_t i = 0; i < specs_.size(); ++i) {
-      if (specs_[i].spec.trainable) continue;
-      if (group_.rank() != 0) std::fill(parameters_[i].begin(), parameters_[i].end(), Real{0});
-      group_.sum(std::span(parameters_[i]));
+    for (Tensors<Real>* tensors : {&parameters_, &average_}) {
+      for (std::size_t i = 0; i < tensors->size(); ++i) {
+        if (specs_[i].spec.trainable) continue;
+        std::vector<Real>& statistic = (*tensors)[i];
+        if (group_.rank() != 0) std::fill(statistic.begin(), statistic.end(), Real{0});
+        group_.sum(std::span(statistic));
+      }
     }
   }
 
   BatchResult evaluate(std::int64_t count) override {
     assert(count > 0 && count <= std::ssize(labels_));
+    if (recipe_.ema > 0) std::swap(parameters_, average_);
     run_forward({{0, count}, false, {}});
+    if (recipe_.ema > 0) std::swap(parameters_, average_);
     const auto images = static_cast<std::size_t>(count);
     return plain_loss_(std::span<const Real>(activations_.back()).first(images * classes()),
                        std::span<const std::int32_t>(labels_).first(images), std::span<Real>(),
@@ -134,12 +159,19 @@ class ReferenceExecutable final : public Reference<Real> {
         if (specs_[i].spec.trainable) out.push_back(exported(i, moment[i]));
       }
     }
+    for (std::size_t i = 0; i < average_.size(); ++i) {
+      state.average.push_back(exported(i, average_[i]));
+    }
     return state;
   }
 
   void set_state(const TrainingState& state) override {
     for (std::size_t i = 0; i < specs_.size(); ++i) {
       parameters_[i].assign(state.weights[i].data.begin(), state.weights[i].data.end());
+    }
+    for (std::size_t i = 0; i < average_.size(); ++i) {
+      const Tensor& tensor = scored_weights(state)[i];
+      average_[i].assign(tensor.data.begin(), tensor.data.end());
     }
     for (std::size_t m = 0; m < moments_.size(); ++m) {
       std::size_t next = 0;
@@ -157,6 +189,7 @@ class ReferenceExecutable final : public Reference<Real> {
     std::size_t reals = 0;
     for (const auto& tensor : activations_) reals += 2 * tensor.size();
     for (const auto& tensor : parameters_) reals += (2 + moments_.size()) * tensor.size();
+    for (const auto& tensor : average_) reals += tensor.size();
     return reals * sizeof(Real) + images_.size() * sizeof(float);
   }
 
@@ -216,13 +249,52 @@ class ReferenceExecutable final : public Reference<Real> {
     }
   }
 
+  void clip() {
+    double squares = 0;
+    for (std::size_t i = 0; i < specs_.size(); ++i) {
+      if (specs_[i].spec.trainable) squares += squares_of(gradients_[i]);
+    }
+    const auto factor = static_cast<Real>(clip_factor(recipe_, std::sqrt(squares)));
+    if (factor == 1) return;
+    for (std::vector<Real>& tensor : gradients_) {
+      for (Real& gradient : tensor) gradient *= factor;
+    }
+  }
+
   void update_tensor(std::size_t i, const StepSettings& settings) {
     const Update<Real> rule{recipe_, settings, specs_[i].spec.decays};
+    const Real rate = recipe_.optimizer == "lars" ? rate_of(i, settings.lr) : 0;
     for (std::size_t k = 0; k < parameters_[i].size(); ++k) {
-      if (moments_.size() == 2) {
-        rule.adamw(parameters_[i][k], gradients_[i][k], moments_[0][i][k], moments_[1][i][k]);
+      Real &weight = parameters_[i][k], &first = moments_.front()[i][k];
+      const Real gradient = gradients_[i][k];
+      if (recipe_.optimizer == "adamw") {
+        rule.adamw(weight, gradient, first, moments_[1][i][k]);
+      } else if (recipe_.optimizer == "rmsprop") {
+        rule.rmsprop(weight, gradient, first, moments_[1][i][k]);
+      } else if (recipe_.optimizer == "lars") {
+        rule.lars(rate, weight, gradient, first);
       } else {
-        rule.sgd(parameters_[i][k], gradients_[i][k], moments_[0][i][k]);
+        rule.sgd(weight, gradient, first);
+      }
+    }
+  }
+
+  // Of a tensor under lars.
+  Real rate_of(std::size_t i, double lr) const {
+    if (!specs_[i].spec.decays) return static_cast<Real>(lr);
+    const double weights = std::sqrt(squares_of(parameters_[i]));
+    return static_cast<Real>(lars_rate(recipe_, lr, weights, std::sqrt(squares_of(gradients_[i]))));
+  }
+
+  static double squares_of(const std::vector<Real>& tensor) {
+    return sum_of_squares(std::span<const Real>(tensor));
+  }
+
+  void move_average(std::int64_t step) {
+    const auto kept = static_cast<Real>(average_decay(recipe_, step));
+    for (std::size_t i = 0; i < average_.size(); ++i) {
+      for (std::size_t k = 0; k < average_[i].size(); ++k) {
+        average_[i][k] = kept * average_[i][k] + (1 - kept) * parameters_[i][k];
       }
     }
   }
@@ -244,6 +316,7 @@ class ReferenceExecutable final : public Reference<Real> {
   Tensors<Real> activations_, activation_gradients_;  // per node
   Tensors<Real> parameters_, gradients_;              // per parameter
   std::vector<Tensors<Real>> moments_;
+  Tensors<Real> average_;  // of parameters_; empty without ema
   std::vector<float> logits_;
 };
 

@@ -1,0 +1,18 @@
+#pragma once
+
+// The hash of a job: of everything that its numbers depend on, so that a checkpoint of another job
+// is not continued.
+
+#include <cstdint>
+#include <string_view>
+
+#include "trainer/dataset.h"
+#include "trainer/evaluator.h"
+
+namespace detol {
+
+// Not of the group's size or of micro-batches: a trial goes on wherever there is room for it, and
+// its numbers then differ as they do between groups.
+std::uint64_t hash_of(const Job& job, const Dataset& data, std::string_view backend);
+
+}  // namespace detol
