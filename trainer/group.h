@@ -22,6 +22,13 @@ class Group {
   virtual void sum(std::span<float> values) = 0;
   virtual void sum(std::span<double> values) = 0;
 
+  // The same sum, made while the caller works: it calls advance() now and then, and finish_sums()
+  // before it reads or writes the values. Several may be under way, and sum() and share() be called
+  // meanwhile; all ranks start the same ones in the same order.
+  virtual void start_sum(std::span<float> values) { sum(values); }
+  virtual void advance() {}
+  virtual void finish_sums() {}
+
   // The bytes of rank `from`, on every rank. Waits without burning a core, however long.
   virtual std::string share(std::string bytes, int from = 0) = 0;
 };

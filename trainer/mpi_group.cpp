@@ -1,10 +1,6 @@
-// A sum is made the same way everywhere: rank r owns the r-th part of the values, receives that
-// part of everybody, adds them up in the order of the ranks, and sends the result to all. Two
-// messages per pair of ranks, the least traffic a sum needs, and its bits depend on the values
-// and the number of ranks alone: not on the MPI, the network or who came first.
-//
 // Nothing blocks inside MPI, which would spin: every call is started, then looked at, at first all
-// the time, later after sleeping an eighth of what was waited already, at most 5 ms.
+// the time, later after sleeping an eighth of what was waited already, at most 5 ms. Sums that are
+// made beside other work get on only when somebody looks: MPI has no thread of its own.
 
 #include "trainer/mpi_group.h"
 
@@ -13,14 +9,16 @@
 
 #include <algorithm>
 #include <array>
-#include <cassert>
 #include <charconv>
 #include <chrono>
 #include <cstdlib>
+#include <list>
 #include <string_view>
 #include <thread>
 
 #include <mpi.h>
+
+#include "trainer/mpi_sum.h"
 
 namespace detol {
 namespace {
@@ -33,11 +31,11 @@ constexpr auto kLongestSleep = std::chrono::milliseconds(5);
 // Of one message; a count in MPI is an int.
 constexpr std::size_t kMostBytes = std::size_t{1} << 30;
 
-void wait(MPI_Request& request) {
+// Until `done` says so.
+template <typename Done>
+void wait_for(const Done& done) {
   const Clock::time_point start = Clock::now();
-  int done = 0;
-  for (MPI_Test(&request, &done, MPI_STATUS_IGNORE); done == 0;
-       MPI_Test(&request, &done, MPI_STATUS_IGNORE)) {
+  while (!done()) {
     const Clock::duration waited = Clock::now() - start;
     if (waited < kSpin) {
       std::this_thread::yield();
@@ -47,24 +45,52 @@ void wait(MPI_Request& request) {
   }
 }
 
-template <typename Real>
-MPI_Datatype type_of() {
-  return sizeof(Real) == sizeof(float) ? MPI_FLOAT : MPI_DOUBLE;
+void wait(MPI_Request& request) {
+  wait_for([&] {
+    int done = 0;
+    MPI_Test(&request, &done, MPI_STATUS_IGNORE);
+    return done != 0;
+  });
 }
 
 class MpiGroup final : public Group {
  public:
-  explicit MpiGroup(MPI_Comm ranks) : ranks_(ranks) {
+  explicit MpiGroup(MPI_Comm ranks) : ranks_(ranks), doubles_(ranks) {
     MPI_Comm_rank(ranks, &rank_);
     MPI_Comm_size(ranks, &size_);
-    counts_.resize(static_cast<std::size_t>(size_));
-    offsets_ = own_counts_ = own_offsets_ = counts_;
   }
 
   int rank() const override { return rank_; }
   int size() const override { return size_; }
-  void sum(std::span<float> values) override { add_up(values, floats_); }
-  void sum(std::span<double> values) override { add_up(values, doubles_); }
+
+  void sum(std::span<float> values) override {
+    const RankSum<float>& own = start(values);
+    wait_for([&] {
+      advance();
+      return own.done();
+    });
+  }
+
+  void sum(std::span<double> values) override {
+    doubles_.start(values, ++started_);
+    wait_for([&] {
+      advance();
+      return doubles_.advance();
+    });
+  }
+
+  void start_sum(std::span<float> values) override { start(values); }
+
+  void advance() override {
+    for (RankSum<float>& one : floats_) one.advance();
+  }
+
+  void finish_sums() override {
+    wait_for([&] {
+      advance();
+      return std::ranges::all_of(floats_, &RankSum<float>::done);
+    });
+  }
 
   std::string share(std::string bytes, int from) override {
     std::uint64_t size = bytes.size();
@@ -75,6 +101,14 @@ class MpiGroup final : public Group {
   }
 
  private:
+  // A step makes the same sums as the one before: none is made anew.
+  RankSum<float>& start(std::span<float> values) {
+    auto idle = std::ranges::find_if(floats_, &RankSum<float>::done);
+    if (idle == floats_.end()) idle = floats_.emplace(idle, ranks_);
+    idle->start(values, ++started_);
+    return *idle;
+  }
+
   void broadcast(std::span<char> bytes, int from) {
     while (!bytes.empty()) {
       const std::size_t count = std::min(bytes.size(), kMostBytes);
@@ -85,58 +119,11 @@ class MpiGroup final : public Group {
     }
   }
 
-  template <typename Real>
-  void add_up(std::span<Real> values, std::vector<Real>& received) {
-    assert(values.size() <= kMostBytes);
-    divide(static_cast<int>(values.size()));
-    const auto own = static_cast<std::size_t>(rank_);
-    const std::span<Real> part = values.subspan(static_cast<std::size_t>(offsets_[own]),
-                                                static_cast<std::size_t>(counts_[own]));
-    received.resize(part.size() * counts_.size());
-    collect<Real>(values, received);
-    for (std::size_t i = 0; i < part.size(); ++i) {
-      part[i] = received[i];
-      for (std::size_t r = 1; r < counts_.size(); ++r) part[i] += received[r * part.size() + i];
-    }
-    distribute<Real>(values);
-  }
-
-  // Which part of the values each rank owns, and where this rank puts what it receives.
-  void divide(int values) {
-    const int whole = values / size_, rest = values % size_;
-    const int own = whole + (rank_ < rest ? 1 : 0);
-    for (int r = 0; r < size_; ++r) {
-      const auto at = static_cast<std::size_t>(r);
-      counts_[at] = whole + (r < rest ? 1 : 0);
-      offsets_[at] = r * whole + std::min(r, rest);
-      own_counts_[at] = own;
-      own_offsets_[at] = r * own;
-    }
-  }
-
-  // This rank's part of every rank's values.
-  template <typename Real>
-  void collect(std::span<const Real> values, std::span<Real> received) {
-    MPI_Request request;
-    MPI_Ialltoallv(values.data(), counts_.data(), offsets_.data(), type_of<Real>(), received.data(),
-                   own_counts_.data(), own_offsets_.data(), type_of<Real>(), ranks_, &request);
-    wait(request);
-  }
-
-  // Every rank's part of the sum.
-  template <typename Real>
-  void distribute(std::span<Real> values) {
-    MPI_Request request;
-    MPI_Iallgatherv(MPI_IN_PLACE, 0, type_of<Real>(), values.data(), counts_.data(),
-                    offsets_.data(), type_of<Real>(), ranks_, &request);
-    wait(request);
-  }
-
   const MPI_Comm ranks_;
   int rank_ = 0, size_ = 1;
-  std::vector<int> counts_, offsets_, own_counts_, own_offsets_;  // by rank
-  std::vector<float> floats_;
-  std::vector<double> doubles_;
+  std::size_t started_ = 0;  // sums
+  std::list<RankSum<float>> floats_;
+  RankSum<double> doubles_;
 };
 
 // FUNNELED: this thread alone calls MPI, others may exist.

@@ -1,7 +1,8 @@
 #pragma once
 
 // MPI groups: a Group whose ranks are the processes of one MPI job, and how to start such a job.
-// mpi_group.cpp is the only file that includes <mpi.h>; it works with Open MPI and MPICH.
+// mpi_group.cpp and mpi_sum are the only files that include <mpi.h>; they work with Open MPI and
+// MPICH.
 //
 // A process may call join_mpi_group or split_mpi_group once, early: before it starts threads
 // and before it installs its signal handlers, because MPI installs some of its own. Afterwards

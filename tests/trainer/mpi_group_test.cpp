@@ -2,6 +2,7 @@
 
 #include "trainer/mpi_group.h"
 
+#include <algorithm>
 #include <ctime>
 #include <thread>
 
@@ -42,6 +43,42 @@ TEST(MpiGroup, SumsInTheOrderOfTheRanksWhateverTheMpi) {
     ranks().sum(std::span(values));
     EXPECT_EQ(values, expected) << count;
   }
+}
+
+// Sizes on both sides of where a sum goes another way.
+TEST(MpiGroup, SumsThatAreMadeBesideOthersHaveTheSameBits) {
+  const std::vector<std::size_t> sizes = {5, 70000, 1, 16384, 16385, 0, 300001};
+  std::vector<std::vector<float>> expected, values;
+  for (const std::size_t size : sizes) {
+    values.push_back(values_of(ranks().rank(), size));
+    expected.push_back(values.back());
+    ranks().sum(std::span(expected.back()));
+  }
+  for (int round = 0; round < 2; ++round) {
+    std::vector<std::vector<float>> sums = values;
+    for (std::vector<float>& one : sums) {
+      ranks().start_sum(one);
+      ranks().advance();
+    }
+    std::vector<float> between = values[1];
+    ranks().sum(std::span(between));
+    EXPECT_EQ(between, expected[1]);
+    EXPECT_EQ(ranks().share("word"), "word");
+    ranks().finish_sums();
+    EXPECT_EQ(sums, expected);
+  }
+}
+
+TEST(MpiGroup, SumsTheSameBitsHoweverTheValuesAreDivided) {
+  std::vector<float> whole = values_of(ranks().rank(), 100000), divided = whole;
+  ranks().sum(std::span(whole));
+  for (std::size_t first = 0; first < divided.size();) {
+    const std::size_t count = std::min(first / 2 + 1, divided.size() - first);
+    ranks().start_sum(std::span(divided).subspan(first, count));
+    first += count;
+  }
+  ranks().finish_sums();
+  EXPECT_EQ(divided, whole);
 }
 
 TEST(MpiGroup, SumsDoubles) {

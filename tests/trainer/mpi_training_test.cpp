@@ -1,11 +1,12 @@
 // Every backend's steps in a group of processes.
 
-#include <gtest/gtest.h>
-
 #include <cstring>
+
+#include <gtest/gtest.h>
 
 #include "tests/trainer/group_steps.h"
 #include "tests/trainer/mpi_test.h"
+#include "trainer/bench_networks.h"
 
 namespace detol {
 namespace {
@@ -29,6 +30,32 @@ TEST_P(GroupOf, ProcessesDoesSoInMicroBatches) {
   EXPECT_LE(
       apart_from_one_rank(GetParam(), without_norm(), shared_recipe("sgd", false), {&ranks(), 2}),
       1e-5);
+}
+
+// A group that makes every sum at once.
+class Waiting final : public Group {
+ public:
+  int rank() const override { return ranks().rank(); }
+  int size() const override { return ranks().size(); }
+  void sum(std::span<float> values) override { ranks().sum(values); }
+  void sum(std::span<double> values) override { ranks().sum(values); }
+  std::string share(std::string bytes, int from) override {
+    return ranks().share(std::move(bytes), from);
+  }
+};
+
+TEST_P(GroupOf, ProcessesChangesNoBitBySummingWhileItWorks) {
+  Waiting waiting;
+  for (const Network& network : {make_resnet({}), composite(5)}) {
+    Recipe recipe = shared_recipe("sgd", true);
+    recipe.batch_size = 5;
+    if (GetParam() == "reference" && network.nodes().size() > 20) continue;  // slow
+    const Steps one = take_steps(GetParam(), network, recipe, {&waiting});
+    const Steps other = take_steps(GetParam(), network, recipe, {&ranks()});
+    for (std::size_t i = 0; i < one.states.back().weights.size(); ++i) {
+      EXPECT_EQ(one.states.back().weights[i].data, other.states.back().weights[i].data);
+    }
+  }
 }
 
 TEST_P(GroupOf, ProcessesLeavesTheSameTrainableBitsOnEveryRank) {

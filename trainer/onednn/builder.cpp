@@ -151,6 +151,7 @@ void Builder::lower_backward() {
     backward_.pop_back();
     begin(lower.node);
     lower.write();
+    for (Parameter* written : lower.gradients) written->ready = size();
   }
 }
 

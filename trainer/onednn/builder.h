@@ -76,7 +76,10 @@ class Builder {
   void step(const std::vector<Buffer*>& uses, Run run);
   // Appends a primitive, which touches its arguments.
   void step(std::unique_ptr<Call> call);
-  void on_backward(std::function<void()> lower) { backward_.push_back({node_, std::move(lower)}); }
+  // What writes the backward steps of a unit. REQUIRES: the unit claimed its tensors.
+  void on_backward(std::function<void()> lower) {
+    backward_.push_back({node_, std::move(lower), parameters_.newly_claimed()});
+  }
 
   // Whose steps are written from now on, forward and backward.
   void begin(NodeId node) { node_ = node; }
@@ -127,6 +130,7 @@ class Builder {
   struct Lower {
     NodeId node = 0;
     std::function<void()> write;
+    std::vector<Parameter*> gradients = {};  // complete when its steps are done
   };
   NodeId node_ = 0;
   std::vector<Step> steps_;

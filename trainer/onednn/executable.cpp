@@ -47,6 +47,9 @@ class OnednnExecutable final : public Executable {
     make_loss(builder_.value(network.nodes().size() - 1, Layout::kPlain));
     builder_.lower_backward();
     builder_.place();
+    if (builder_.group().size() > 1 && parts().size() == 1) {
+      buckets_ = builder_.parameters().buckets();
+    }
     return {};
   }
 
@@ -64,13 +67,17 @@ class OnednnExecutable final : public Executable {
   BatchResult accumulate(const StepSettings& settings, const Shard& part) override {
     const auto unused = images().subspan(static_cast<std::size_t>(part.count * image_floats_));
     std::ranges::fill(unused, 0.0f);  // stays finite all the way, so that its gradients are zero
-    builder_.run(0, builder_.size(), {true, settings, part});
+    run_step({true, settings, part});
     if (parts().size() > 1) builder_.parameters().accumulate();
     return result_;
   }
 
   void update(const StepSettings& settings) override {
-    builder_.group().sum(builder_.parameters().gradients());
+    if (buckets_.empty()) {
+      builder_.group().sum(builder_.parameters().gradients());
+    } else {
+      builder_.group().finish_sums();
+    }
     builder_.parameters().update(settings);
   }
 
@@ -111,6 +118,22 @@ class OnednnExecutable final : public Executable {
   }
 
  private:
+  // While the backward steps run, what they have finished is on its way to the other ranks, which
+  // needs a look now and then.
+  void run_step(const Turn& turn) {
+    std::size_t step = buckets_.empty() ? 0 : buckets_.front().ready;
+    builder_.run(0, step, turn);
+    for (const Bucket& bucket : buckets_) {
+      for (; step < bucket.ready; ++step) {
+        builder_.run(step, step + 1, turn);
+        builder_.group().advance();
+      }
+      const std::span<float> gradients = builder_.parameters().gradients();
+      builder_.group().start_sum(gradients.subspan(bucket.first, bucket.floats));
+    }
+    builder_.run(step, builder_.size(), turn);
+  }
+
   void make_inputs() {
     Value& input = builder_.make_value(0, Layout::kPlain, false);
     image_floats_ = input.shape.elements();
@@ -143,6 +166,7 @@ class OnednnExecutable final : public Executable {
   const std::int64_t batch_, classes_;  // images of a run
   std::int64_t image_floats_ = 0;
   std::size_t loss_step_ = 0;
+  std::vector<Bucket> buckets_;  // of a group that trains its shard in one part
   Buffer *images_ = nullptr, *labels_ = nullptr, *logits_ = nullptr;
   CrossEntropy loss_, plain_loss_;
   BatchResult result_;

@@ -13,7 +13,7 @@ namespace {
 // decays into one that does not.
 constexpr std::size_t kAlignment = 16;
 
-// A bucket has this many floats, or reaches to where tensors stop to decay or begin to be listed.
+// Behind the tensor with which it has this many, a bucket ends.
 constexpr std::size_t kBucketFloats = std::size_t{1} << 15;
 
 // Which of the flat buffers' three parts a tensor is in.

@@ -1,0 +1,61 @@
+#pragma once
+
+// RankSum: one sum over the ranks of a communicator, made beside whatever else the caller does, in
+// messages between two ranks each. Private to mpi_group.cpp.
+//
+// Every addition is in the order of the ranks, so that the bits depend on the values and the number
+// of ranks alone: not on the MPI, on how the values are divided into sums, on which of two ways a
+// sum goes, or on who came first.
+//
+//   whole   everybody sends everything to everybody and adds it all up: one round, for few values
+//   parts   rank r owns the r-th part, receives that part of everybody, adds it up and sends the
+//           result to everybody: two rounds, the least traffic that a sum needs
+//
+// A ring or a chain in the order of the ranks sends no less, in as many rounds as there are ranks.
+
+#include <cstddef>
+#include <span>
+#include <vector>
+
+#include <mpi.h>
+
+namespace detol {
+
+template <typename Real>  // float or double
+class RankSum {
+ public:
+  explicit RankSum(MPI_Comm ranks);
+
+  // Begins to replace the values by their sum; they are the sum's until it is done. All ranks give
+  // the same `number` to a sum, and another one to any that is under way at the same time.
+  // REQUIRES: done().
+  void start(std::span<Real> values, std::size_t number);
+
+  // Does what can be done now. True if the sum is done.
+  bool advance();
+  bool done() const { return stage_ == Stage::kDone; }
+
+ private:
+  enum class Stage { kDone, kCollecting, kDistributing };
+
+  std::span<Real> part_of(int rank) const;
+  std::span<Real> received_from(int rank);
+  void send(std::span<const Real> values, int to);
+  void receive(std::span<Real> values, int from);
+  void add_up();
+  void distribute();
+  // Calls with every other rank, the next one first, so that not all turn to rank 0.
+  template <typename Action>
+  void for_others(const Action& action) const;
+
+  const MPI_Comm ranks_;
+  int rank_ = 0, size_ = 1;
+  Stage stage_ = Stage::kDone;
+  bool whole_ = false;
+  int tag_ = 0;
+  std::span<Real> values_;
+  std::vector<Real> received_;         // this rank's part of every rank's values
+  std::vector<MPI_Request> requests_;  // of this stage
+};
+
+}  // namespace detol
