@@ -157,6 +157,33 @@ objectives: [{metric: val_loss, direction: minimize}]
   EXPECT_EQ(recipe.cutout, 8);
 }
 
+TEST(StudyConfig, RecipesTakeSchedulesScalingClippingAndAverages) {
+  const StudyConfig study = load(R"(version: 1
+study: s
+data: {format: idx, path: /d}
+architecture: {type: chain, stages: [{block: {op: conv}}]}
+parameters: {optimizer: lars, trust: 0.01}
+training:
+  epochs: 9
+  schedule: {name: step, milestones: [4, 6], gamma: {type: float, low: 0.5, high: 0.5}}
+  scale_lr: {name: linear, base_batch: 64}
+  clip_norm: {type: float, low: 2, high: 2}
+  ema: 0.99
+objectives: [{metric: val_loss, direction: minimize}]
+)");
+  Rng rng(1);
+  const Recipe recipe = study.candidate(study.space.sample(rng), kFashion)->recipe;
+  EXPECT_EQ(recipe.optimizer, "lars");
+  EXPECT_EQ(recipe.trust, 0.01);
+  EXPECT_EQ(recipe.schedule, "step");
+  EXPECT_EQ(recipe.milestones, (std::vector{4, 6}));
+  EXPECT_EQ(recipe.gamma, 0.5);
+  EXPECT_EQ(recipe.scale_lr, "linear");
+  EXPECT_EQ(recipe.base_batch, 64);
+  EXPECT_EQ(recipe.clip_norm, 2);
+  EXPECT_EQ(recipe.ema, 0.99);
+}
+
 TEST(StudyConfig, ABareScheduleOrAlgorithmIsItsName) {
   const StudyConfig study = load(file_with(kPlainStage, "search: {algorithm: random}\n"),
                                  {{"training.schedule", "constant"}});
