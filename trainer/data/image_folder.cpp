@@ -28,18 +28,19 @@ PictureDecoder::Bytes bytes_in(const std::string& file) {
 
 class FolderPixels final : public PixelSource {
  public:
-  FolderPixels(std::vector<fs::path> files, const Shape& shape, PictureDecoder decoder)
-      : files_(std::move(files)), shape_(shape), decoder_(std::move(decoder)) {}
+  FolderPixels(std::vector<fs::path> files, const Shape& shape, const DataConfig& config)
+      : files_(std::move(files)), shape_(shape), decoders_(config.size, config.channels) {}
 
   Result<void> read(std::span<std::byte> out) override {
-    const auto size = static_cast<std::size_t>(shape_.elements());
-    for (; !out.empty(); out = out.subspan(size)) {
-      const fs::path& path = files_[at_++];
-      DETOL_ASSIGN(const std::string file, read_file(path, kLargestFile));
-      const auto decoded = decoder_.decode(bytes_in(file), shape_,
-                                           {reinterpret_cast<std::uint8_t*>(out.data()), size});
-      if (!decoded) return file_error(path, decoded.error());
+    const std::size_t count = out.size() / static_cast<std::size_t>(shape_.elements());
+    std::vector<std::string> files(count);
+    for (std::size_t i = 0; i < count; ++i) {
+      DETOL_ASSIGN(files[i], read_file(files_[at_ + i], kLargestFile));
     }
+    const auto failure =
+        decoders_.decode(files, shape_, {reinterpret_cast<std::uint8_t*>(out.data()), out.size()});
+    if (failure) return file_error(files_[at_ + failure->file], failure->what);
+    at_ += count;
     return {};
   }
 
@@ -54,7 +55,7 @@ class FolderPixels final : public PixelSource {
  private:
   std::vector<fs::path> files_;
   Shape shape_;
-  PictureDecoder decoder_;
+  PictureDecoders decoders_;
   std::size_t at_ = 0;  // the next file
 };
 
@@ -118,16 +119,14 @@ Result<Files> pictures_in(const fs::path& folder, const std::vector<std::string>
 Result<Samples> samples_in(const fs::path& folder, const std::vector<std::string>& classes,
                            const DataConfig& config) {
   DETOL_ASSIGN(Files files, pictures_in(folder, classes));
-  PictureDecoder decoder(config.size, config.channels);
   DETOL_ASSIGN(const std::string first, read_file(files.paths.front(), kLargestFile));
-  const auto shape = decoder.shape_of(bytes_in(first));
+  const auto shape = PictureDecoder(config.size, config.channels).shape_of(bytes_in(first));
   if (!shape) return file_error(files.paths.front(), shape.error());
   const std::uint64_t fingerprint = fingerprint_of(files.labels, *shape);
-  return Samples{
-      .shape = *shape,
-      .labels = std::move(files.labels),
-      .fingerprint = fingerprint,
-      .pixels = std::make_unique<FolderPixels>(std::move(files.paths), *shape, std::move(decoder))};
+  return Samples{.shape = *shape,
+                 .labels = std::move(files.labels),
+                 .fingerprint = fingerprint,
+                 .pixels = std::make_unique<FolderPixels>(std::move(files.paths), *shape, config)};
 }
 
 }  // namespace

@@ -5,8 +5,12 @@
 #include <turbojpeg.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cctype>
+#include <future>
 #include <new>
+#include <system_error>
+#include <thread>
 #include <vector>
 
 #include "core/table.h"
@@ -21,6 +25,8 @@ namespace {
 constexpr std::uint64_t kMostPixelsOfJpegByte = 512;
 constexpr std::uint64_t kMostPixelsOfPngByte = 1032 * 8;
 constexpr std::uint64_t kMostPixels = std::uint64_t{1} << 28;
+
+constexpr std::size_t kMostThreads = 16;
 
 tl::unexpected<std::string> wrong(std::string what) {
   std::ranges::replace(what, '\n', ' ');
@@ -199,6 +205,37 @@ tl::expected<void, std::string> PictureDecoder::decode(Bytes file, const Shape& 
   }
   state_->resizer.write({pixels, size->height, size->width, state_->channels}, state_->size, out);
   return {};
+}
+
+std::optional<PictureDecoders::Failure> PictureDecoders::decode(std::span<const std::string> files,
+                                                                const Shape& shape,
+                                                                std::span<std::uint8_t> out) {
+  const auto size = static_cast<std::size_t>(shape.elements());
+  const std::size_t processors = std::max(1U, std::thread::hardware_concurrency());
+  const std::size_t threads = std::min({files.size(), processors, kMostThreads});
+  while (decoders_.size() < threads) decoders_.emplace_back(size_, channels_);
+  std::vector<std::string> failures(files.size());
+  std::atomic<std::size_t> next = 0;
+  const auto work = [&](PictureDecoder& decoder) {
+    for (std::size_t i = next++; i < files.size(); i = next++) {
+      const PictureDecoder::Bytes file(reinterpret_cast<const std::uint8_t*>(files[i].data()),
+                                       files[i].size());
+      const auto decoded = decoder.decode(file, shape, out.subspan(i * size, size));
+      if (!decoded) failures[i] = decoded.error();
+    }
+  };
+  std::vector<std::future<void>> helpers;
+  try {
+    for (std::size_t i = 1; i < threads; ++i)
+      helpers.push_back(std::async(std::launch::async, work, std::ref(decoders_[i])));
+  } catch (const std::system_error&) {  // no more threads are to be had: those there are will do
+  }
+  if (!files.empty()) work(decoders_.front());
+  for (std::future<void>& helper : helpers) helper.get();
+  const auto failed =
+      std::ranges::find_if(failures, [](const auto& what) { return !what.empty(); });
+  if (failed == failures.end()) return std::nullopt;
+  return Failure{static_cast<std::size_t>(failed - failures.begin()), *failed};
 }
 
 bool is_picture(std::string_view name) {

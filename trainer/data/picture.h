@@ -10,10 +10,12 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <tl/expected.hpp>
+#include <vector>
 
 #include "encodings/encoding.h"
 
@@ -39,6 +41,26 @@ class PictureDecoder {
  private:
   struct State;
   std::unique_ptr<State> state_;
+};
+
+// Decodes several files at once, each on a thread of its own, up to one for each processor. What
+// comes out does not depend on how many there are.
+class PictureDecoders {
+ public:
+  PictureDecoders(int size, int channels) : size_(size), channels_(channels) {}
+
+  struct Failure {
+    std::size_t file = 0;  // the first that fails
+    std::string what;
+  };
+
+  // REQUIRES: `out` holds one picture of this shape for each file.
+  std::optional<Failure> decode(std::span<const std::string> files, const Shape& shape,
+                                std::span<std::uint8_t> out);
+
+ private:
+  int size_, channels_;
+  std::vector<PictureDecoder> decoders_;  // one for each thread
 };
 
 // True if the name ends as those of pictures do: .jpg, .jpeg, .png, in any case of letters.

@@ -1,6 +1,7 @@
 #include "trainer/data/samples.h"
 
 #include <fmt/format.h>
+#include <sys/mman.h>
 
 #include <algorithm>
 #include <cstring>
@@ -142,11 +143,21 @@ Result<void> scatter(Samples& training, const Places& places, Dataset& dataset,
   });
 }
 
+// Advice: a system without huge pages is only slower.
+void advise_huge_pages(void* data, std::size_t bytes) {
+  constexpr std::uintptr_t page = 4096;
+  const auto begin = (reinterpret_cast<std::uintptr_t>(data) + page - 1) / page * page;
+  const auto end = (reinterpret_cast<std::uintptr_t>(data) + bytes) / page * page;
+  if (begin < end) madvise(reinterpret_cast<void*>(begin), end - begin, MADV_HUGEPAGE);
+}
+
 std::span<std::byte> make_room(const Samples& samples, std::int64_t count, Dataset& dataset) {
   const auto all = static_cast<std::size_t>(count);
   const auto elements = static_cast<std::size_t>(samples.shape.elements());
   dataset.labels.resize(all);
   if (samples.has_bytes) {
+    dataset.images.reserve(all * elements);
+    advise_huge_pages(dataset.images.data(), all * elements);
     dataset.images.resize(all * elements);
     return std::as_writable_bytes(std::span(dataset.images));
   }

@@ -68,8 +68,6 @@ class Pictures {
     }
   }
 
-  const ArchiveReader& reader() const { return *reader_; }  // REQUIRES: next() was called
-
  private:
   std::vector<fs::path> shards_;
   std::size_t at_ = 0;  // the next shard
@@ -79,21 +77,23 @@ class Pictures {
 class ShardPixels final : public PixelSource {
  public:
   ShardPixels(const std::vector<fs::path>& shards, std::vector<Place> places, const Shape& shape,
-              PictureDecoder decoder)
+              const DataConfig& config)
       : shards_(shards),
         places_(std::move(places)),
         shape_(shape),
         pictures_(shards),
-        decoder_(std::move(decoder)) {}
+        decoders_(config.size, config.channels) {}
 
   Result<void> read(std::span<std::byte> out) override {
-    const auto size = static_cast<std::size_t>(shape_.elements());
-    for (; !out.empty(); out = out.subspan(size)) {
-      DETOL_ASSIGN(const std::string file, pictures_.next());
-      const auto decoded = decoder_.decode(bytes_in(file), shape_,
-                                           {reinterpret_cast<std::uint8_t*>(out.data()), size});
-      if (!decoded) return pictures_.reader().error(decoded.error(), kMendShard);
+    const std::size_t count = out.size() / static_cast<std::size_t>(shape_.elements());
+    std::vector<std::string> files(count);
+    for (std::string& file : files) {
+      DETOL_ASSIGN(file, pictures_.next());
     }
+    const auto failure =
+        decoders_.decode(files, shape_, {reinterpret_cast<std::uint8_t*>(out.data()), out.size()});
+    if (failure) return label_error(at_ + failure->file, failure->what);
+    at_ += count;
     return {};
   }
 
@@ -112,14 +112,15 @@ class ShardPixels final : public PixelSource {
   std::vector<Place> places_;
   Shape shape_;
   Pictures pictures_;
-  PictureDecoder decoder_;
+  PictureDecoders decoders_;
+  std::size_t at_ = 0;  // the next sample
 };
 
 // What one pass over the shards finds: which pictures there are, and their labels.
 class Listing {
  public:
   Listing(const std::vector<fs::path>& shards, const DataConfig& config)
-      : shards_(shards), decoder_(config.size, config.channels) {}
+      : shards_(shards), config_(config), decoder_(config.size, config.channels) {}
 
   Result<Samples> read() {
     for (std::size_t shard = 0; shard < shards_.size(); ++shard) {
@@ -130,11 +131,11 @@ class Listing {
                         "a sample is NAME.jpg or NAME.png with NAME.cls");
     }
     const std::uint64_t fingerprint = fingerprint_of(labels_, *shape_);
-    return Samples{.shape = *shape_,
-                   .labels = std::move(labels_),
-                   .fingerprint = fingerprint,
-                   .pixels = std::make_unique<ShardPixels>(shards_, std::move(places_), *shape_,
-                                                           std::move(decoder_))};
+    return Samples{
+        .shape = *shape_,
+        .labels = std::move(labels_),
+        .fingerprint = fingerprint,
+        .pixels = std::make_unique<ShardPixels>(shards_, std::move(places_), *shape_, config_)};
   }
 
  private:
@@ -196,7 +197,8 @@ class Listing {
   }
 
   const std::vector<fs::path>& shards_;
-  PictureDecoder decoder_;
+  const DataConfig& config_;
+  PictureDecoder decoder_;  // of the first picture's header
   std::vector<Place> places_;
   std::vector<std::int32_t> labels_;
   std::optional<Shape> shape_;
