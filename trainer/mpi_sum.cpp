@@ -7,7 +7,7 @@ namespace detol {
 namespace {
 
 // Up to here one round is faster than two (experiments/trainer/RESULTS.md).
-constexpr std::size_t kWholeBytes = std::size_t{1} << 16;
+constexpr std::size_t kWholeBytes = std::size_t{1} << 17;
 
 // A count in MPI is an int.
 constexpr std::size_t kMostValues = std::size_t{1} << 30;
