@@ -10,40 +10,28 @@
 #include "core/table.h"
 #include "trainer/data/cifar.h"
 #include "trainer/data/csv_data.h"
+#include "trainer/data/hdf5_data.h"
 #include "trainer/data/idx.h"
 #include "trainer/data/image_folder.h"
 #include "trainer/data/npy_data.h"
 #include "trainer/data/packed.h"
+#include "trainer/data/samples.h"
 #include "trainer/data/webdataset.h"
 
 namespace detol {
 namespace {
 
-using Open = Result<Found> (*)(const DataConfig& config);
-
-template <Open open>
-Result<Dataset> load(const DataConfig& config) {
-  DETOL_ASSIGN(Found found, open(config));
-  return assemble(std::move(found), config);
-}
-
-template <Open open>
-Result<DatasetInfo> inspect(const DataConfig& config) {
-  DETOL_ASSIGN(Found found, open(config));
-  return examine(std::move(found), config);
-}
-
 constexpr std::array kFormats{
-    FormatRow{"idx", "a folder of MNIST's IDX files, plain or gzip", load<open_idx>,
-              inspect<open_idx>},
-    FormatRow{"cifar", "a folder of CIFAR-10's or CIFAR-100's binary files", load<open_cifar>,
-              inspect<open_cifar>},
-    FormatRow{"npy", "NumPy's arrays: a folder of .npy files, or one .npz", load<open_npy>,
-              inspect<open_npy>},
+    FormatRow{"idx", "a folder of MNIST's IDX files, plain or gzip", load_found<open_idx>,
+              inspect_found<open_idx>},
+    FormatRow{"cifar", "a folder of CIFAR-10's or CIFAR-100's binary files", load_found<open_cifar>,
+              inspect_found<open_cifar>},
+    FormatRow{"npy", "NumPy's arrays: a folder of .npy files, or one .npz", load_found<open_npy>,
+              inspect_found<open_npy>},
     FormatRow{"image_folder", "folders of JPEG and PNG files, one for each class",
-              load<open_image_folder>, inspect<open_image_folder>},
-    FormatRow{"webdataset", "tar files of pictures and their labels", load<open_webdataset>,
-              inspect<open_webdataset>},
+              load_found<open_image_folder>, inspect_found<open_image_folder>},
+    FormatRow{"webdataset", "tar files of pictures and their labels", load_found<open_webdataset>,
+              inspect_found<open_webdataset>},
     FormatRow{"csv", "a table or sequences, one record per line, plain or gzip", load_csv,
               inspect_csv},
     FormatRow{"packed", "a file of `detol data pack`, read once per machine", load_packed,
@@ -99,7 +87,12 @@ Range range_of(const DatasetInfo& info, Part part) {
 }
 
 std::span<const FormatRow> formats() {
-  return kFormats;
+  static const std::vector<FormatRow> all = [] {
+    std::vector<FormatRow> rows(kFormats.begin(), kFormats.end());
+    rows.insert(rows.end(), hdf5_formats().begin(), hdf5_formats().end());
+    return rows;
+  }();
+  return all;
 }
 
 Result<void> find_data(const std::string& path, const std::string& source) {

@@ -59,4 +59,17 @@ Result<Dataset> assemble(Found found, const DataConfig& config);
 // The same checks with a chunk of pixels in memory at a time.
 Result<DatasetInfo> examine(Found found, const DataConfig& config);
 
+// The two functions of a format's row, from the one that opens its files.
+template <Result<Found> (*open)(const DataConfig& config)>
+Result<Dataset> load_found(const DataConfig& config) {
+  DETOL_ASSIGN(Found found, open(config));
+  return assemble(std::move(found), config);
+}
+
+template <Result<Found> (*open)(const DataConfig& config)>
+Result<DatasetInfo> inspect_found(const DataConfig& config) {
+  DETOL_ASSIGN(Found found, open(config));
+  return examine(std::move(found), config);
+}
+
 }  // namespace detol

@@ -1,0 +1,102 @@
+#include <hdf5.h>
+
+#include <cmath>
+
+#include <gtest/gtest.h>
+
+#include "tests/support/temp_folder.h"
+#include "tests/trainer/damage.h"
+#include "trainer/dataset.h"
+
+namespace detol {
+namespace {
+
+using testing_support::expect_words;
+
+class Hdf5 : public testing::Test {
+ protected:
+  Hdf5() : file_(H5Fcreate(path().c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT)) {}
+  ~Hdf5() override { finish(); }
+
+  void write(const std::string& name, const std::vector<hsize_t>& sizes, hid_t type,
+             const void* data) const {
+    const hid_t space = H5Screate_simple(static_cast<int>(sizes.size()), sizes.data(), nullptr);
+    const hid_t array =
+        H5Dcreate2(file_, name.c_str(), type, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+    H5Dwrite(array, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, data);
+    H5Dclose(array);
+    H5Sclose(space);
+  }
+
+  // Ten images of 2 x 2; image i is of pixels 20 i to 20 i + 3, its label i % 2.
+  void write_ten() const {
+    std::vector<std::uint8_t> pixels;
+    for (int i = 0; i < 10; ++i) {
+      for (int n = 0; n < 4; ++n) pixels.push_back(static_cast<std::uint8_t>(20 * i + n));
+    }
+    write("images", {10, 2, 2}, H5T_NATIVE_UINT8, pixels.data());
+    write_labels();
+  }
+
+  void write_labels(std::int16_t last = 1) const {
+    const std::int16_t labels[] = {0, 1, 0, 1, 0, 1, 0, 1, 0, last};
+    write("labels", {10}, H5T_NATIVE_INT16, labels);
+  }
+
+  void finish() {
+    if (file_ >= 0) H5Fclose(file_);
+    file_ = -1;
+  }
+
+  std::filesystem::path path() const { return folder_.path() / "data.h5"; }
+  DataConfig config() const {
+    return {.format = "hdf5", .path = path().string(), .validation = 0.2};
+  }
+
+  testing_support::TempFolder folder_;
+  hid_t file_;
+};
+
+TEST_F(Hdf5, ImagesAndLabelsAreReadByName) {
+  write_ten();
+  finish();
+  const auto data = load_dataset(config());
+  ASSERT_TRUE(data) << data.error().message;
+  EXPECT_EQ(data->info.task.input, (Shape{1, 2, 2}));
+  EXPECT_EQ(data->info.training, 6);
+  for (std::int64_t i = 0; i < 10; ++i) {
+    EXPECT_EQ(data->labels[static_cast<std::size_t>(i)], data->image(i)[0] / 20 % 2);
+    EXPECT_EQ(data->image(i)[3], data->image(i)[0] + 3);
+  }
+  EXPECT_EQ(inspect_dataset(config())->fingerprint, data->info.fingerprint);
+  DataConfig other = config();
+  other.images = "pictures";
+  expect_words(load_dataset(other), {"data.h5: there is no array pictures"});
+}
+
+TEST_F(Hdf5, ALabelBelowZeroIsSaidWithItsSample) {
+  const std::vector<double> values(20, 1);
+  write("images", {10, 2}, H5T_NATIVE_DOUBLE, values.data());
+  write_labels(-4);
+  finish();
+  expect_words(load_dataset(config()), {"data.h5: labels: sample 9: label -4"});
+}
+
+TEST_F(Hdf5, ANumberThatIsNoneIsSaidWithItsSample) {
+  std::vector<double> values(20, 1);
+  values[7] = NAN;
+  write("images", {10, 2}, H5T_NATIVE_DOUBLE, values.data());
+  write_labels();
+  finish();
+  expect_words(load_dataset(config()), {"data.h5: images: nan in sample 3", "finite"});
+}
+
+TEST_F(Hdf5, SurvivesCutsAndFlippedBits) {
+  write_ten();
+  finish();
+  testing_support::survive_every_cut(config(), path());
+  testing_support::survive_flipped_bits(config(), path());
+}
+
+}  // namespace
+}  // namespace detol
