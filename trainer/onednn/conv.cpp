@@ -19,39 +19,23 @@ using BackwardWeights = dnnl::convolution_backward_weights;
 
 constexpr std::int64_t kImageChannels = 3;
 constexpr auto kDirect = dnnl::algorithm::convolution_direct;
-constexpr auto kWinograd = dnnl::algorithm::convolution_winograd;
 
 // Between taps along a side of the window; a side of one tap has none.
 std::int64_t gap(const Layer& layer, std::int64_t side) {
   return side == 1 ? 0 : layer.dilation - 1;
 }
 
-// A fixed rule, so that a network is trained with the same arithmetic everywhere: F(4x4, 3x3)
-// (Lavin and Gray, 2016, arXiv 1509.09308) where its transforms are small against what it saves.
-// It takes half the time there and rounds about ten times more coarsely.
-bool winograd_pays(const Conv& c) {
-  const Layer& l = c.layer;
-  if (l.kernel != 3 || height_of(l) != 3 || l.stride != 1 || l.dilation != 1 || l.groups != 1)
-    return false;
-  const std::int64_t channels = std::min(c.x.dims()[1], c.y.dims()[1]);
-  const std::int64_t positions = c.y.dims()[2] * c.y.dims()[3];
-  return channels >= 128 || (channels >= 64 && positions >= 256);
-}
-
-// `make` a description for the first algorithm that has a fast implementation.
+// The description that `make` makes, if it has a fast implementation.
 template <typename Primitive, typename Make>
 std::optional<typename Primitive::primitive_desc> fast(const Conv& c, Make make) {
-  for (const auto algorithm : {kWinograd, kDirect}) {
-    if (algorithm == kWinograd && !winograd_pays(c)) continue;
-    typename Primitive::primitive_desc found = make(algorithm);
-    if (found && choose_fast(found, c.layer.groups > 1)) return found;
-  }
+  typename Primitive::primitive_desc found = make();
+  if (found && choose_fast(found, c.layer.groups > 1)) return found;
   return std::nullopt;
 }
 
 std::optional<Forward::primitive_desc> forward_of(const Conv& c) {
-  return fast<Forward>(c, [&](dnnl::algorithm algorithm) {
-    const Forward::desc desc(dnnl::prop_kind::forward_training, algorithm, c.x, c.w, c.bias, c.y,
+  return fast<Forward>(c, [&] {
+    const Forward::desc desc(dnnl::prop_kind::forward_training, kDirect, c.x, c.w, c.bias, c.y,
                              c.strides, c.dilates, c.padding, c.padding);
     return Forward::primitive_desc(desc, scratch_from_user(), machine().engine, true);
   });
@@ -59,17 +43,16 @@ std::optional<Forward::primitive_desc> forward_of(const Conv& c) {
 
 std::optional<BackwardData::primitive_desc> backward_data_of(const Conv& c, const Desc& w,
                                                              const Forward::primitive_desc& hint) {
-  return fast<BackwardData>(c, [&](dnnl::algorithm algorithm) {
-    const BackwardData::desc desc(algorithm, c.x, w, c.y, c.strides, c.dilates, c.padding,
-                                  c.padding);
+  return fast<BackwardData>(c, [&] {
+    const BackwardData::desc desc(kDirect, c.x, w, c.y, c.strides, c.dilates, c.padding, c.padding);
     return BackwardData::primitive_desc(desc, scratch_from_user(), machine().engine, hint, true);
   });
 }
 
 std::optional<BackwardWeights::primitive_desc> backward_weights_of(
     const Conv& c, const Forward::primitive_desc& hint) {
-  return fast<BackwardWeights>(c, [&](dnnl::algorithm algorithm) {
-    const BackwardWeights::desc desc(algorithm, c.x, c.w, c.bias, c.y, c.strides, c.dilates,
+  return fast<BackwardWeights>(c, [&] {
+    const BackwardWeights::desc desc(kDirect, c.x, c.w, c.bias, c.y, c.strides, c.dilates,
                                      c.padding, c.padding);
     return BackwardWeights::primitive_desc(desc, scratch_from_user(), machine().engine, hint, true);
   });
@@ -204,6 +187,15 @@ Result<void> lower_direct(Builder& b, const Unit& unit) {
   return {};
 }
 
+// A fixed rule, so that a network is trained with the same arithmetic everywhere. Tiles that reach
+// over the border are work for nothing: of an image of 5 x 5, more than half of it.
+bool winograd_pays(const Layer& l, const Shape& image) {
+  const bool is_plain = l.kernel == 3 && height_of(l) == 3 && l.stride == 1 && l.dilation == 1;
+  if (!is_plain || l.groups > 1 || image.channels <= kImageChannels) return false;
+  const std::int64_t tiles = ((image.height + 3) / 4) * ((image.width + 3) / 4);
+  return 16 * tiles <= 2 * image.height * image.width;
+}
+
 Result<void> lower_conv(Builder& b, const Unit& unit) {
   const Layer& layer = b.node(unit.node).layer;
   const Shape& image = b.value(b.node(unit.node).inputs[0]).shape;
@@ -212,6 +204,7 @@ Result<void> lower_conv(Builder& b, const Unit& unit) {
   if (depthwise) return lower_depthwise(b, unit);
   if (image.height * image.width == 1 && layer.kernel * height_of(layer) > 1)
     return lower_spread(b, unit);
+  if (winograd_pays(layer, image)) return lower_winograd(b, unit);
   const bool whole = image.channels / groups % lanes == 0 && layer.channels / groups % lanes == 0;
   return groups == 1 || whole ? lower_direct(b, unit) : lower_spread(b, unit);
 }

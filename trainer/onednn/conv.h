@@ -53,6 +53,7 @@ void claim_bias(Builder& b, const Unit& unit, Conv& c);
 Result<void> lower_direct(Builder& b, const Unit& unit);
 Result<void> lower_depthwise(Builder& b, const Unit& unit);
 Result<void> lower_spread(Builder& b, const Unit& unit);
+Result<void> lower_winograd(Builder& b, const Unit& unit);
 
 tl::unexpected<Error> no_implementation(const Layer& layer);
 

@@ -85,6 +85,16 @@ struct LarsStep {
   float rate = 0, momentum = 0, decay = 0;
 };
 
+// Tiles of 4 x 4 outputs that a convolution by Winograd has in hand at a time.
+inline constexpr std::ptrdiff_t kWinogradTiles = 48;
+inline constexpr std::ptrdiff_t kWinogradGap = 16;  // floats between its parts
+
+// Floats that one needs for its intermediates, for channels padded to whole registers.
+constexpr std::ptrdiff_t winograd_scratch(std::ptrdiff_t inputs, std::ptrdiff_t outputs) {
+  return (36 + 9) * inputs * outputs + 36 * kWinogradTiles * (inputs + outputs) +
+         3 * 36 * kWinogradGap;
+}
+
 struct Kernels {
   std::ptrdiff_t lanes;
 
@@ -131,6 +141,16 @@ struct Kernels {
   void (*depthwise)(const Window&, const float* x, const float* w, const float* bias, float* y);
   void (*depthwise_backward)(const Window&, const float* g, const float* w, float* dx);
   void (*depthwise_weights)(const Window&, const float* x, const float* g, float* dw, float* dbias);
+
+  // 3 x 3 taps, stride 1, padding 1, by minimal filtering; `in` and `out` differ in blocks alone.
+  // Weights: 9 x inputs x outputs, padded; scratch: winograd_scratch(). `bias` and `dbias` may be
+  // null.
+  void (*winograd)(const Extent& in, const Extent& out, const float* x, const float* w,
+                   const float* bias, float* y, float* scratch);
+  void (*winograd_backward)(const Extent& in, const Extent& out, const float* g, const float* w,
+                            float* dx, float* scratch);
+  void (*winograd_weights)(const Extent& in, const Extent& out, const float* x, const float* g,
+                           float* dw, float* dbias, float* scratch);
 };
 
 extern const Kernels kBaselineKernels;  // 8 lanes, as the program is compiled

@@ -1,7 +1,10 @@
 // The kernels for every processor that the program runs on: 8 lanes, one AVX2 register.
 
+#include <immintrin.h>
+
 #include "trainer/onednn/kernels.h"
 
 #define DETOL_LANES 8
+#define DETOL_MULTIPLY_ADD _mm256_fmadd_ps
 #define DETOL_KERNELS kBaselineKernels
 #include "trainer/onednn/kernels_table.inc"
