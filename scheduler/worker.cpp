@@ -14,6 +14,10 @@ namespace {
 
 using Trouble = message::Ended::Trouble;
 
+// Where every core trains it costs nothing (ahead_full of `detol bench trainer`: 1.000), where one
+// is idle small networks train faster (ahead_spare).
+constexpr int kBatchesAhead = 2;
+
 struct Ending {
   Evaluation evaluation;
   Trouble trouble = Trouble::kNone;
@@ -78,8 +82,10 @@ Result<void> serve(MasterLink* link, Group& group, const Seams& seams) {
   const auto welcome = shared(group, link == nullptr ? std::nullopt : link->join());
   if (!welcome) return {};
   DETOL_ASSIGN(const StudyConfig config, load_study_config(welcome->config, "study"));
-  DETOL_ASSIGN(const auto evaluator,
-               seams.make_evaluator(config, {.backend = welcome->backend, .group = &group}));
+  DETOL_ASSIGN(
+      const auto evaluator,
+      seams.make_evaluator(
+          config, {.backend = welcome->backend, .group = &group, .batches_ahead = kBatchesAhead}));
   wait_for_all(group);
   fault_or_throw("worker.ready");
   if (link != nullptr) link->set_ready();

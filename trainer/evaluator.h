@@ -87,6 +87,7 @@ class Evaluator {
 struct TrainerOptions {
   std::string backend = "onednn";  // a name of backends()
   Group* group = &alone();         // outlives the evaluator
+  int batches_ahead = 0;           // made by a thread of their own; changes no bit
 };
 
 // The built-in trainer: the data of the study's config, kept in memory between candidates.

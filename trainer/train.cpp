@@ -33,6 +33,7 @@
 #include "trainer/checkpoint.h"
 #include "trainer/checkpoint_format.h"
 #include "trainer/data/batches.h"
+#include "trainer/data/feed.h"
 #include "trainer/job_hash.h"
 #include "trainer/predict.h"
 #include "trainer/schedule.h"
@@ -84,6 +85,7 @@ class Training {
         group_(parts.group),
         control_(parts.control),
         batches_(parts.data, parts.recipe, parts.job.seed),
+        feed_(batches_, parts.executable.parts(), parts.batches_ahead),
         normaliser_(parts.data) {}
 
   // Begins where the leader can: the other ranks may not see its disk.
@@ -217,7 +219,7 @@ class Training {
   std::optional<Evaluation> train_steps() {
     EpochPart& part = at_.part;
     const Spent spent(part.train_s);
-    batches_.start_epoch(at_.epoch + 1);
+    feed_.start_epoch(at_.epoch + 1, part.steps);
     bool suspend = together({}).suspend;
     while (part.steps < batches_.steps_per_epoch()) {
       if (suspend) return suspended();
@@ -239,7 +241,7 @@ class Training {
                                 at_.step, hash_combine(job_.seed, kDropoutStream)};
     BatchResult share;
     for (const Shard& part : executable_.parts()) {
-      batches_.fill(at_.part.steps, part, executable_.images(), executable_.labels());
+      feed_.next(executable_.images(), executable_.labels());
       const BatchResult result = executable_.accumulate(settings, part);
       share.loss += result.loss;
       share.correct += result.correct;
@@ -300,6 +302,7 @@ class Training {
   Group& group_;
   Control& control_;
   Batches batches_;
+  Feed feed_;
   const Normaliser normaliser_;
   Checkpoint at_;      // what the next checkpoint will say; its state is that of the last one
   std::string start_;  // the leader's, on its way to the others

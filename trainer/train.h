@@ -21,6 +21,7 @@ struct TrainingParts {
   Executable& executable;    // fresh
   Group& group;              // that the executable was compiled for
   Control& control;
+  int batches_ahead = 0;  // that another thread makes before they are trained on; changes no bit
 };
 
 // Continues from the job's furthest checkpoint, or begins, and trains until the epochs are done,

@@ -23,8 +23,11 @@ Evaluation failed(Cause cause, std::string reason) {
 
 class Trainer final : public Evaluator {
  public:
-  Trainer(DataConfig config, const BackendRow& backend, Group& group)
-      : config_(std::move(config)), backend_(backend), group_(group) {}
+  Trainer(DataConfig config, const BackendRow& backend, const TrainerOptions& options)
+      : config_(std::move(config)),
+        backend_(backend),
+        group_(*options.group),
+        batches_ahead_(options.batches_ahead) {}
 
   Result<Evaluation> evaluate(const Job& job, const Reporter& report, Control& control) override {
     Recipe recipe = job.candidate.recipe;
@@ -38,7 +41,8 @@ class Trainer final : public Evaluator {
                               .backend = backend_.name,
                               .executable = *executable,
                               .group = group_,
-                              .control = control};
+                              .control = control,
+                              .batches_ahead = batches_ahead_};
     // One of several ranks cannot give up alone in the middle of a step: its process ends, and MPI
     // ends the others.
     if (group_.size() > 1) return train(parts, report);
@@ -85,6 +89,7 @@ class Trainer final : public Evaluator {
   const DataConfig config_;
   const BackendRow& backend_;
   Group& group_;
+  const int batches_ahead_;
   std::optional<Dataset> data_;
 };
 
@@ -93,7 +98,7 @@ class Trainer final : public Evaluator {
 Result<std::unique_ptr<Evaluator>> make_trainer(const DataConfig& data,
                                                 const TrainerOptions& options) {
   DETOL_ASSIGN(const BackendRow* backend, backend_called(options.backend));
-  return std::make_unique<Trainer>(data, *backend, *options.group);
+  return std::make_unique<Trainer>(data, *backend, options);
 }
 
 }  // namespace detol

@@ -13,6 +13,7 @@
 #include "tests/trainer/samples.h"
 #include "trainer/backend.h"
 #include "trainer/checkpoint.h"
+#include "trainer/data/packed.h"
 #include "trainer/dataset.h"
 #include "trainer/evaluator.h"
 #include "trainer/predict.h"
@@ -314,6 +315,32 @@ TEST_P(Trainers, ACheckpointThatCannotBeWrittenIsAnErrorNotAResult) {
   const auto ran = try_run(job(easy_recipe(), "file"));
   ASSERT_FALSE(ran);
   EXPECT_EQ(ran.error().code, ErrorCode::kStorage);
+}
+
+// With the present data or others, and batches made ahead.
+std::vector<std::uint32_t> bits_of(const Job& job, const DataConfig& from, std::string backend,
+                                   int ahead) {
+  Control control;
+  const auto trainer =
+      make_trainer(from, {.backend = std::move(backend), .batches_ahead = ahead}).value();
+  const auto go_on = [](const EpochReport&) { return Verdict::kContinue; };
+  EXPECT_EQ(trainer->evaluate(job, go_on, control)->end, Evaluation::End::kFinished);
+  return final_bits(job);
+}
+
+TEST_P(Trainers, BatchesMadeAheadChangeNoBit) {
+  EXPECT_EQ(bits_of(job(easy_recipe(), "ahead"), data(), GetParam(), 3),
+            bits_of(job(easy_recipe(), "plain"), data(), GetParam(), 0));
+}
+
+TEST_P(Trainers, PackedDataTrainToTheSameBits) {
+  const std::filesystem::path path = folder_.path() / "d.detol";
+  ASSERT_TRUE(write_packed(load_dataset(data()).value(), data().validation, path));
+  DataConfig packed = data();
+  packed.format = "packed";
+  packed.path = path.string();
+  EXPECT_EQ(bits_of(job(easy_recipe(), "packed"), packed, GetParam(), 0),
+            bits_of(job(easy_recipe(), "plain"), data(), GetParam(), 0));
 }
 
 TEST_P(Trainers, ScoringTheKeptWeightsGivesTheReportedMetrics) {

@@ -30,16 +30,19 @@ std::int64_t Batches::steps_per_epoch() const {
   return data_.info.training / batch_size_;
 }
 
+std::size_t Batches::image_size() const {
+  return static_cast<std::size_t>(data_.info.task.input.elements());
+}
+
 void Batches::start_epoch(int epoch) {
   epoch_ = trial_.split(static_cast<std::uint64_t>(epoch));
-  const auto image_bytes = static_cast<std::size_t>(data_.info.task.input.elements()) *
-                           (data_.has_bytes() ? 1 : sizeof(float));
+  const std::size_t image_bytes = image_size() * (data_.has_bytes() ? 1 : sizeof(float));
   shuffle_images(epoch_.split(0), image_bytes, order_);
 }
 
 void Batches::fill(std::int64_t step, const Shard& part, std::span<float> images,
                    std::span<std::int32_t> labels) const {
-  const auto size = static_cast<std::size_t>(data_.info.task.input.elements());
+  const std::size_t size = image_size();
   assert(part.first + part.count <= batch_size_);
   const auto first = static_cast<std::size_t>(step * batch_size_ + part.first);
   for (std::size_t i = 0; i < static_cast<std::size_t>(part.count); ++i) {

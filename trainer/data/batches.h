@@ -6,6 +6,7 @@
 // the same whoever trains the rest. A last incomplete batch is dropped. Allocates in the
 // constructor alone; reads the data set, which must outlive it.
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -24,6 +25,7 @@ class Batches {
   Batches(const Dataset& data, const Recipe& recipe, std::uint64_t seed);
 
   std::int64_t steps_per_epoch() const;
+  std::size_t image_size() const;  // numbers of one image
 
   // Shuffles. Epochs count from 1.
   void start_epoch(int epoch);

@@ -1,0 +1,77 @@
+#include "trainer/data/feed.h"
+
+#include <array>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+namespace detol {
+namespace {
+
+Dataset forty_images() {
+  Dataset data;
+  data.info = {.task = {.input = {2, 3, 3}, .classes = 40}, .training = 40};
+  for (int i = 0; i < 40 * 18; ++i) data.images.push_back(static_cast<std::uint8_t>(i * 7));
+  for (int i = 0; i < 40; ++i) data.labels.push_back(i);
+  data.mean = {0.5f, 0.25f};
+  data.deviation = {0.5f, 0.125f};
+  return data;
+}
+
+// Batches of 8 in two parts, made so many parts ahead.
+class FeedTest : public testing::Test {
+ protected:
+  struct Part {
+    std::vector<float> images = std::vector<float>(5 * 18);
+    std::vector<std::int32_t> labels = std::vector<std::int32_t>(5);
+    friend bool operator==(const Part&, const Part&) = default;
+  };
+
+  std::vector<Part> rest_of(Feed& feed, int epoch, std::int64_t first_step) {
+    feed.start_epoch(epoch, first_step);
+    std::vector<Part> all;
+    for (std::int64_t i = 2 * first_step; i < 2 * batches_.steps_per_epoch(); ++i) {
+      Part part;
+      feed.next(part.images, part.labels);
+      all.push_back(std::move(part));
+    }
+    return all;
+  }
+
+  const Dataset data_ = forty_images();
+  const Recipe recipe_{.batch_size = 8, .crop_padding = 1, .horizontal_flip = true, .cutout = 1};
+  Batches batches_{data_, recipe_, 1};
+  const std::array<Shard, 2> parts_{Shard{0, 5}, Shard{5, 3}};
+};
+
+TEST_F(FeedTest, GivesTheSamePartsHoweverManyAreMadeAhead) {
+  Feed plain(batches_, parts_, 0);
+  const auto first = rest_of(plain, 1, 0), second = rest_of(plain, 2, 0);
+  ASSERT_EQ(first.size(), 10u);
+  EXPECT_NE(first, second);
+  for (const int ahead : {1, 3, 40}) {
+    Feed feed(batches_, parts_, ahead);
+    EXPECT_EQ(rest_of(feed, 1, 0), first) << ahead;
+    EXPECT_EQ(rest_of(feed, 2, 0), second) << ahead;
+  }
+}
+
+TEST_F(FeedTest, GoesOnInTheMiddleOfAnEpoch) {
+  Feed feed(batches_, parts_, 3);
+  const auto all = rest_of(feed, 1, 0);
+  const auto rest = rest_of(feed, 1, 2);
+  EXPECT_EQ(rest, std::vector(all.begin() + 4, all.end()));
+}
+
+TEST_F(FeedTest, MayBeLeftInTheMiddleOfAnEpoch) {
+  Part part;
+  for (int i = 0; i < 50; ++i) {
+    Feed feed(batches_, parts_, 3);
+    feed.start_epoch(1, 0);
+    for (int taken = 0; taken < i % 5; ++taken) feed.next(part.images, part.labels);
+    if (i % 2 == 0) feed.start_epoch(2, 0);
+  }
+}
+
+}  // namespace
+}  // namespace detol

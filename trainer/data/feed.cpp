@@ -1,0 +1,93 @@
+#include "trainer/data/feed.h"
+
+#include <algorithm>
+#include <cassert>
+#include <system_error>
+
+namespace detol {
+
+Feed::Feed(Batches& batches, std::span<const Shard> parts, int ahead)
+    : batches_(batches), parts_(parts), slots_(static_cast<std::size_t>(ahead)) {
+  std::int64_t most = 0;
+  for (const Shard& part : parts) most = std::max(most, part.count);
+  const auto images = static_cast<std::size_t>(most);
+  for (Slot& slot : slots_) {
+    slot.images.resize(images * batches.image_size());
+    slot.labels.resize(images);
+  }
+}
+
+Feed::~Feed() {
+  stop();
+}
+
+void Feed::stop() {
+  {
+    const std::lock_guard lock(mutex_);
+    stop_ = true;
+  }
+  took_one_.notify_one();
+  if (maker_.joinable()) maker_.join();
+}
+
+void Feed::start_epoch(int epoch, std::int64_t first_step) {
+  stop();
+  batches_.start_epoch(epoch);
+  first_step_ = first_step;
+  end_ = (batches_.steps_per_epoch() - first_step) * std::ssize(parts_);
+  made_ = taken_ = 0;
+  stop_ = false;
+  if (slots_.empty()) return;
+  try {
+    maker_ = std::thread([this] { make_all(); });
+  } catch (const std::system_error&) {
+    slots_.clear();  // no thread is to be had: the training makes its batches itself
+  }
+}
+
+const Shard& Feed::part_of(std::int64_t number) const {
+  return parts_[static_cast<std::size_t>(number % std::ssize(parts_))];
+}
+
+void Feed::make(std::int64_t number, std::span<float> images,
+                std::span<std::int32_t> labels) const {
+  batches_.fill(first_step_ + number / std::ssize(parts_), part_of(number), images, labels);
+}
+
+void Feed::make_all() {
+  for (std::int64_t number = 0; number < end_; ++number) {
+    {
+      std::unique_lock lock(mutex_);
+      took_one_.wait(lock, [&] { return stop_ || number - taken_ < std::ssize(slots_); });
+      if (stop_) return;
+    }
+    Slot& slot = slots_[static_cast<std::size_t>(number % std::ssize(slots_))];
+    make(number, slot.images, slot.labels);
+    {
+      const std::lock_guard lock(mutex_);
+      made_ = number + 1;
+    }
+    made_one_.notify_one();
+  }
+}
+
+void Feed::next(std::span<float> images, std::span<std::int32_t> labels) {
+  assert(taken_ < end_);
+  if (slots_.empty()) return make(taken_++, images, labels);
+  {
+    std::unique_lock lock(mutex_);
+    made_one_.wait(lock, [&] { return made_ > taken_; });
+  }
+  // Only this thread writes taken_, so it may read it without the lock.
+  const Slot& slot = slots_[static_cast<std::size_t>(taken_ % std::ssize(slots_))];
+  const auto count = static_cast<std::size_t>(part_of(taken_).count);
+  std::copy_n(slot.images.begin(), count * batches_.image_size(), images.begin());
+  std::copy_n(slot.labels.begin(), count, labels.begin());
+  {
+    const std::lock_guard lock(mutex_);
+    ++taken_;
+  }
+  took_one_.notify_one();
+}
+
+}  // namespace detol
