@@ -89,6 +89,8 @@ std::vector<Case> every_backend_and_layer() {
   samples.push_back({"winograd64", {64, 16, 16}, conv(64, 3, 1, 1, 1)});
   samples.push_back({"winograd128_odd", {120, 5, 7}, conv(136, 3, 1, 1, 1)});
   samples.push_back({"winograd16_ragged", {10, 13, 18}, conv(24, 3, 1, 1, 1)});
+  samples.push_back({"image3", {3, 9, 14}, conv(24, 3, 1, 1, 1)});
+  samples.push_back({"image5_stride2", {1, 15, 9}, conv(40, 5, 2, 1, 1)});
   samples.push_back({"wide_groups2", {32, 6, 6}, conv(32, 3, 1, 2, 1)});
   samples.push_back({"wide_groups4", {24, 6, 6}, conv(40, 3, 1, 4, 1)});
   samples.push_back({"wide_depthwise5", {20, 9, 9}, conv(20, 5, 2, 20, 1)});

@@ -196,6 +196,13 @@ bool winograd_pays(const Layer& l, const Shape& image) {
   return 16 * tiles <= 2 * image.height * image.width;
 }
 
+bool is_image_window(const Layer& l, const Value& image) {
+  const std::int64_t channels = image.shape.channels;
+  return channels <= kImageChannels && image.layout == Layout::kPlain && !image.needs_gradient &&
+         l.groups == 1 && l.dilation == 1 && l.stride <= 2 &&
+         channels * height_of(l) * l.kernel <= kMostImageTaps;
+}
+
 Result<void> lower_conv(Builder& b, const Unit& unit) {
   const Layer& layer = b.node(unit.node).layer;
   const Shape& image = b.value(b.node(unit.node).inputs[0]).shape;
@@ -204,6 +211,7 @@ Result<void> lower_conv(Builder& b, const Unit& unit) {
   if (depthwise) return lower_depthwise(b, unit);
   if (image.height * image.width == 1 && layer.kernel * height_of(layer) > 1)
     return lower_spread(b, unit);
+  if (is_image_window(layer, b.value(b.node(unit.node).inputs[0]))) return lower_image(b, unit);
   if (winograd_pays(layer, image)) return lower_winograd(b, unit);
   const bool whole = image.channels / groups % lanes == 0 && layer.channels / groups % lanes == 0;
   return groups == 1 || whole ? lower_direct(b, unit) : lower_spread(b, unit);

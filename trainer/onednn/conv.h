@@ -54,6 +54,7 @@ Result<void> lower_direct(Builder& b, const Unit& unit);
 Result<void> lower_depthwise(Builder& b, const Unit& unit);
 Result<void> lower_spread(Builder& b, const Unit& unit);
 Result<void> lower_winograd(Builder& b, const Unit& unit);
+Result<void> lower_image(Builder& b, const Unit& unit);
 
 tl::unexpected<Error> no_implementation(const Layer& layer);
 

@@ -85,6 +85,18 @@ struct LarsStep {
   float rate = 0, momentum = 0, decay = 0;
 };
 
+// A convolution that reads a plain image.
+struct ImageWindow {
+  std::ptrdiff_t channels = 1, height = 1, width = 1;  // of the image
+  std::ptrdiff_t kernel_height = 1, kernel_width = 1, stride = 1;
+  std::ptrdiff_t above = 0, beside = 0;  // padding on either side
+  Extent out;
+  std::ptrdiff_t padded_floats() const {
+    return channels * (height + 2 * above) * (width + 2 * beside);
+  }
+};
+inline constexpr std::ptrdiff_t kMostImageTaps = 256;  // channels counted
+
 // Tiles of 4 x 4 outputs that a convolution by Winograd has in hand at a time.
 inline constexpr std::ptrdiff_t kWinogradTiles = 48;
 inline constexpr std::ptrdiff_t kWinogradGap = 16;  // floats between its parts
@@ -141,6 +153,13 @@ struct Kernels {
   void (*depthwise)(const Window&, const float* x, const float* w, const float* bias, float* y);
   void (*depthwise_backward)(const Window&, const float* g, const float* w, float* dx);
   void (*depthwise_weights)(const Window&, const float* x, const float* g, float* dw, float* dbias);
+
+  // Weights: taps (row, column, channel) x outputs, padded; scratch: padded_floats(). REQUIRES:
+  // stride 1 or 2, at most kMostImageTaps taps.
+  void (*image)(const ImageWindow&, const float* x, const float* w, const float* bias, float* y,
+                float* scratch);
+  void (*image_weights)(const ImageWindow&, const float* x, const float* g, float* dw, float* dbias,
+                        float* scratch);
 
   // 3 x 3 taps, stride 1, padding 1, by minimal filtering; `in` and `out` differ in blocks alone.
   // Weights: 9 x inputs x outputs, padded; scratch: winograd_scratch(). `bias` and `dbias` may be
