@@ -21,8 +21,9 @@ Result<void> lower_image(Builder& b, const Unit& unit) {
   const Dims extents = {layer.channels, window.channels, window.kernel_height, layer.kernel};
   Dims padded = extents;
   padded[0] = machine().padded(layer.channels);
+  const Tag blocks = machine().lanes() == 16 ? Tag::Ohwi16o : Tag::Ohwi8o;
   Parameter* p = b.parameters().claim(unit.node, "weight", floats_desc(extents, Tag::abcd),
-                                      with_extents(floats_desc(padded, Tag::hwio), extents));
+                                      with_extents(floats_desc(padded, blocks), extents));
   Parameter* bias = b.parameters().claim(unit.node, "bias");
   Buffer* scratch = b.scratch(static_cast<std::size_t>(window.padded_floats()) * sizeof(float));
   const Kernels& kernels = *machine().kernels;

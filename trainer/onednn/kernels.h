@@ -154,15 +154,16 @@ struct Kernels {
   void (*depthwise_backward)(const Window&, const float* g, const float* w, float* dx);
   void (*depthwise_weights)(const Window&, const float* x, const float* g, float* dw, float* dbias);
 
-  // Weights: taps (row, column, channel) x outputs, padded; scratch: padded_floats(). REQUIRES:
-  // stride 1 or 2, at most kMostImageTaps taps.
+  // Weights: blocks of outputs x taps (row, column, channel) x outputs of a block; scratch:
+  // padded_floats(). REQUIRES: stride 1 or 2, at most kMostImageTaps taps.
   void (*image)(const ImageWindow&, const float* x, const float* w, const float* bias, float* y,
                 float* scratch);
   void (*image_weights)(const ImageWindow&, const float* x, const float* g, float* dw, float* dbias,
                         float* scratch);
 
   // 3 x 3 taps, stride 1, padding 1, by minimal filtering; `in` and `out` differ in blocks alone.
-  // Weights: 9 x inputs x outputs, padded; scratch: winograd_scratch(). `bias` and `dbias` may be
+  // Weights: blocks of outputs x blocks of inputs x 9 x inputs x outputs of a
+  // block; scratch: winograd_scratch(). `bias` and `dbias` may be
   // null.
   void (*winograd)(const Extent& in, const Extent& out, const float* x, const float* w,
                    const float* bias, float* y, float* scratch);

@@ -11,7 +11,8 @@ Result<void> lower_winograd(Builder& b, const Unit& unit) {
   const std::int64_t inputs = machine().padded(x.shape.channels);
   const std::int64_t outputs = machine().padded(y.shape.channels);
   const Dims extents = {y.shape.channels, x.shape.channels, 3, 3};
-  const Desc native = with_extents(floats_desc({outputs, inputs, 3, 3}, Tag::hwio), extents);
+  const Tag blocks = machine().lanes() == 16 ? Tag::OIhw16i16o : Tag::OIhw8i8o;
+  const Desc native = with_extents(floats_desc({outputs, inputs, 3, 3}, blocks), extents);
   Parameter* p = b.parameters().claim(unit.node, "weight", floats_desc(extents, Tag::abcd), native);
   Parameter* bias = b.parameters().claim(unit.node, "bias");
   const auto floats = static_cast<std::size_t>(winograd_scratch(inputs, outputs));
