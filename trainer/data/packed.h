@@ -7,7 +7,7 @@
 // The layout stands in packed_write.cpp. All of it is checked before any of it is used: the head
 // by its checksum, then each block by its own, at once, not when an image is first looked at. So
 // a damaged file is found before the training and not in the middle of a night. It costs one
-// sequential reading of the file, about 10 GB/s once the machine has it in memory, and less than
+// sequential reading of the file, some 2 GB/s once the machine has it in memory, and less than
 // the first epoch, which reads all of it anyway.
 
 #include <cstdint>
