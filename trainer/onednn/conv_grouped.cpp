@@ -29,9 +29,11 @@ void write_depthwise_data(Builder& b, const Conv& c, const Window& window, Buffe
 
 void write_depthwise_weights(Builder& b, const Conv& c, const Window& window, Buffer* g, Value& x) {
   const auto run = machine().kernels->depthwise_weights;
-  b.step({g, x.data}, [=, x = x.data](const Turn&) {
+  const auto floats = static_cast<std::size_t>(window.padded_floats(machine().lanes()));
+  b.step({g, x.data}, [=, x = x.data, scratch = b.scratch(floats * sizeof(float))](const Turn&) {
     float* bias = c.offset != nullptr ? c.offset_gradient->as<float>() : nullptr;
-    run(window, x->as<float>(), g->as<float>(), c.weight_gradient->as<float>(), bias);
+    run(window, x->as<float>(), g->as<float>(), c.weight_gradient->as<float>(), bias,
+        scratch->as<float>());
   });
 }
 

@@ -55,6 +55,10 @@ struct Window {
   std::ptrdiff_t height = 1, width = 1, stride = 1, dilation = 1;
   std::ptrdiff_t above = 0, beside = 0;  // padding on either side
   std::ptrdiff_t taps() const { return height * width; }
+  // Of one block of channels of one image, with its padding.
+  std::ptrdiff_t padded_floats(std::ptrdiff_t lanes) const {
+    return (in.height + 2 * above) * (in.width + 2 * beside) * lanes;
+  }
 };
 
 // The channels of every position normalised among themselves: y = normal * gamma + beta.
@@ -152,7 +156,9 @@ struct Kernels {
   // Weights: blocks x height x width x lanes.
   void (*depthwise)(const Window&, const float* x, const float* w, const float* bias, float* y);
   void (*depthwise_backward)(const Window&, const float* g, const float* w, float* dx);
-  void (*depthwise_weights)(const Window&, const float* x, const float* g, float* dw, float* dbias);
+  // `scratch`: padded_floats() of the window.
+  void (*depthwise_weights)(const Window&, const float* x, const float* g, float* dw, float* dbias,
+                            float* scratch);
 
   // Weights: blocks of outputs x taps (row, column, channel) x outputs of a block; scratch:
   // padded_floats(). REQUIRES: stride 1 or 2, at most kMostImageTaps taps.
