@@ -42,8 +42,9 @@ void read(const json& section, const char* key, T& target) {
   if (const auto found = section.find(key); found != section.end()) found->get_to(target);
 }
 
-Recipe recipe_of(const json& file) {
+Recipe recipe_of(const json& file, TaskKind task) {
   Recipe recipe;
+  recipe.loss = row_of(task).losses.front();
   const json parameters = file.value("parameters", json::object());
   read(parameters, "optimizer", recipe.optimizer);
   read(parameters, "lr", recipe.lr);
@@ -95,7 +96,7 @@ tl::expected<Candidate, Refused> StudyConfig::candidate(const Genome& genome,
   if (!network) return tl::unexpected(Refused{Cause::kInvalid, network.error().message});
   Candidate made;
   made.network = *std::move(network);
-  made.recipe = recipe_of(file);
+  made.recipe = recipe_of(file, task.kind);
   const Result<Cost> cost = cost_of(made.network, made.recipe);
   if (!cost) return tl::unexpected(Refused{Cause::kTooLarge, cost.error().message});
   made.cost = *cost;

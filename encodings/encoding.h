@@ -17,16 +17,11 @@
 #include "encodings/network.h"
 #include "encodings/schema.h"
 #include "encodings/structure.h"
+#include "encodings/task.h"
 
 namespace detol {
 
 class Space;
-
-// What the data demands of a network.
-struct Task {
-  Shape input;      // of one image
-  int classes = 0;  // logits
-};
 
 // Choices that a section implies beyond its scalars ("one operation for each of six edges").
 struct Implied {

@@ -21,7 +21,7 @@ struct Recipe {
   std::int64_t batch_size = 64;   // global, over all ranks of a group
 
   int epochs = 1;                      // full length; the schedule ends here
-  std::string loss = "cross_entropy";  // softmax cross-entropy
+  std::string loss = "cross_entropy";  // one that suits the task: trainer/loss.h
   double label_smoothing = 0;          // [0, 1)
   std::string schedule = "cosine";     // constant, cosine, linear, step, one_cycle (schedule.h)
   double warmup_epochs = 0;            // linear from zero, within `epochs`

@@ -11,22 +11,23 @@
 namespace detol {
 
 enum class FieldKind {
-  kInt,       // whole number in [low, high], or one of `words`
-  kNumber,    // number in [low, high]
-  kBool,      // true, false
-  kWord,      // one of `words`; any text if there are none
-  kSize,      // bytes: 400MB, 2GiB or a number
-  kDuration,  // 2h, 90s, 2d12h
-  kSection,   // a map with the keys of `children`
-  kList,      // a list of maps with the keys of `children`; `repeat: n` in an item makes n of it
-  kWords,     // a list of different `words`, at least one
-  kInts,      // a list of different whole numbers in [low, high], at least one
-  kNamed,     // a word, or {name: word, ...} with the keys of `children`; without children any
-              // scalars: whoever owns the name checks them
-  kTexts,     // a map of any names to texts, at least one
-  kChoices,   // a map of any names, each a single value or a {type: ...} choice
-  kAny,       // any single value
-  kFree,      // any YAML; checked by whoever reads it
+  kInt,          // whole number in [low, high], or one of `words`
+  kNumber,       // number in [low, high]
+  kBool,         // true, false
+  kWord,         // one of `words`; any text if there are none
+  kSize,         // bytes: 400MB, 2GiB or a number
+  kDuration,     // 2h, 90s, 2d12h
+  kSection,      // a map with the keys of `children`
+  kList,         // a list of maps with the keys of `children`; `repeat: n` in an item makes n of it
+  kWords,        // a list of different `words`, at least one
+  kTextOrTexts,  // a text, or a list of different texts: a list either way
+  kInts,         // a list of different whole numbers in [low, high], at least one
+  kNamed,        // a word, or {name: word, ...} with the keys of `children`; without children any
+                 // scalars: whoever owns the name checks them
+  kTexts,        // a map of any names to texts, at least one
+  kChoices,      // a map of any names, each a single value or a {type: ...} choice
+  kAny,          // any single value
+  kFree,         // any YAML; checked by whoever reads it
 };
 
 struct Field {

@@ -130,6 +130,11 @@ Result<json> SchemaReader::field(const YamlNode& node, const Field& field,
     case FieldKind::kWords:
     case FieldKind::kInts:
       return scalars(node, field, path);
+    case FieldKind::kTextOrTexts: {
+      if (node.kind == YamlNode::Kind::kList) return scalars(node, field, path);
+      DETOL_ASSIGN(json one, scalar(node, {.key = field.key}, path));
+      return json::array({std::move(one)});
+    }
     case FieldKind::kTexts:
       return named_values(node, field, {.key = "text"}, path);
     case FieldKind::kChoices:

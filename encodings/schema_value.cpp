@@ -95,6 +95,7 @@ bool accepts(const Field& field, const Value& value) {
     case FieldKind::kList:
     case FieldKind::kWords:
     case FieldKind::kInts:
+    case FieldKind::kTextOrTexts:
     case FieldKind::kTexts:
     case FieldKind::kChoices:
     case FieldKind::kFree:
@@ -151,6 +152,8 @@ std::string describe(const Field& field) {
     case FieldKind::kInts:
       return (field.odd ? "a list of odd whole numbers" : "a list of whole numbers") +
              range_of(field);
+    case FieldKind::kTextOrTexts:
+      return "a word or a list of words";
     case FieldKind::kTexts:
       return "a map of names to texts";
     case FieldKind::kChoices:

@@ -227,10 +227,12 @@ class StudyLoader {
     study_.data.format = data.at("format");
     DETOL_TRY(path_or_source(data, "data"));
     DETOL_TRY(no_keys_of_others());
+    if (data.contains("task"))
+      study_.data.task = find_row(tasks(), data["task"].get<std::string>())->kind;
     study_.data.path = data.value("path", "");
     study_.data.source = data.value("source", "");
     study_.data.validation = section_of(data, "split").value("validation", 0.1);
-    study_.data.label = data.value("label", study_.data.label);
+    study_.data.labels = data.value("label", study_.data.labels);
     study_.data.sequence = data.value("sequence", false);
     study_.data.test = section_of(data, "split").value("test", study_.data.test);
     study_.data.test_path = data.value("test_path", "");
@@ -238,6 +240,7 @@ class StudyLoader {
     study_.data.images = data.value("images", "");
     study_.data.size = data.value("size", 0);
     study_.data.channels = data.value("channels", study_.data.channels);
+    DETOL_TRY(suits_task(file));
     DETOL_ASSIGN(Implied implied, implied_choices(file.at("architecture")));
     DETOL_TRY(read_space(reader, file, std::move(implied)));
     study_.max_epochs = most_epochs(file);
@@ -256,6 +259,40 @@ class StudyLoader {
                            fmt::format("data.{} is for format {}; leave it out", key, formats));
     }
     return {};
+  }
+
+  // Labels, loss and smoothing as the task has them.
+  Result<void> suits_task(const json& file) const {
+    const TaskRow& task = row_of(study_.data.task);
+    if (has_labels(task.kind) && study_.data.labels.size() > 1) {
+      return source_.error(node_at(tree_, {"data", "label"})->at,
+                           fmt::format("data.label: {} columns, but data.task {} takes one; "
+                                       "multi_label and regression take several",
+                                       study_.data.labels.size(), task.name));
+    }
+    for (const std::string& loss : losses_in(file)) {
+      if (std::ranges::find(task.losses, loss) != task.losses.end()) continue;
+      return source_.error(node_at(tree_, {"training", "loss"})->at,
+                           fmt::format("training.loss: {} is no loss of data.task {}; accepted: {}",
+                                       loss, task.name, join(task.losses)));
+    }
+    const YamlNode* smoothing = node_at(tree_, {"parameters", "label_smoothing"});
+    if (task.kind == TaskKind::kRegression && smoothing != nullptr)
+      return source_.error(smoothing->at,
+                           "parameters.label_smoothing: there are no labels in data.task "
+                           "regression; leave it out");
+    return {};
+  }
+
+  // All that training.loss can be; none: what the task begins with.
+  std::vector<std::string> losses_in(const json& file) const {
+    const auto loss = file.at("training").find("loss");
+    if (loss == file.at("training").end()) return {};
+    if (loss->is_string()) return {loss->get<std::string>()};
+    std::vector<std::string> losses;
+    const YamlNode* choices = node_at(tree_, {"training", "loss", "choices"});
+    for (const YamlNode& item : choices->items) losses.push_back(item.scalar);
+    return losses;
   }
 
   Result<Implied> implied_choices(json& architecture) const {

@@ -42,14 +42,15 @@ struct DataConfig {
   std::string source = {};  // where the data are had, for messages; may be empty
   double validation = 0.1;  // share of the training images held out
   double test = 0.2;        // share of the samples held out as the test part if it has no files
+  TaskKind task = TaskKind::kClassification;
   // Of some formats:
-  std::string label = {};      // csv: a column's name, first or last; cifar: fine or coarse
-  bool sequence = false;       // the columns are one channel's, in their order
-  std::string test_path = {};  // the test part is all records of another file
-  std::string layout = {};     // of the images in an array: chw or hwc; empty: as its sizes say
-  std::string images = {};     // hdf5: what the images are called, as `label` what the labels are
-  int size = 0;                // of pictures: side of the square they are made; 0: as they are
-  int channels = 3;            // likewise: 1 grey, 3 colour
+  std::vector<std::string> labels = {};  // csv: columns' names, first or last; cifar: fine, coarse
+  bool sequence = false;                 // the columns are one channel's, in their order
+  std::string test_path = {};            // the test part is all records of another file
+  std::string layout = {};  // of the images in an array: chw or hwc; empty: as its sizes say
+  std::string images = {};  // hdf5: what the images are called, as `labels` what the labels are
+  int size = 0;             // of pictures: side of the square they are made; 0: as they are
+  int channels = 3;         // likewise: 1 grey, 3 colour
 };
 
 struct ResourceConfig {

@@ -28,13 +28,18 @@ constexpr std::array kAugment = {
     Field{.key = "cutout", .kind = kSection, .children = kCutout},
     Field{.key = "horizontal_flip", .kind = kBool, .may_be_domain = true}};
 
+// Of tasks(), whose order it has.
+constexpr std::array<Words, 4> kTaskNames = {"classification", "binary", "multi_label",
+                                             "regression"};
+
 constexpr std::array<Words, 2> kLayouts = {"chw", "hwc"};
 
 constexpr std::array kData = {
     Field{.key = "format", .kind = kWord, .required = true},
     Field{.key = "path", .kind = kWord},
     Field{.key = "source", .kind = kWord},
-    Field{.key = "label", .kind = kWord},
+    Field{.key = "task", .kind = kWord, .words = kTaskNames},
+    Field{.key = "label", .kind = kTextOrTexts},
     Field{.key = "sequence", .kind = kBool},
     Field{.key = "test_path", .kind = kWord},
     Field{.key = "layout", .kind = kWord, .words = kLayouts},
@@ -59,7 +64,9 @@ constexpr std::array kParameters = {
     Field{.key = "batch_size", .kind = kInt, .may_be_domain = true, .low = 1, .high = 65536},
     Field{.key = "label_smoothing", .kind = kNumber, .may_be_domain = true, .low = 0, .high = 0.9}};
 
-constexpr std::array<Words, 1> kLosses = {"cross_entropy"};
+// Which of them suit a task, its row knows.
+constexpr std::array<Words, 5> kLosses = {"cross_entropy", "binary_cross_entropy", "mse", "mae",
+                                          "huber"};
 constexpr std::array<Words, 5> kSchedules = {"constant", "cosine", "linear", "step", "one_cycle"};
 constexpr std::array<Words, 1> kPrecisions = {"fp32"};
 
@@ -101,8 +108,6 @@ constexpr std::array kTraining = {
     Field{.key = "deterministic", .kind = kBool},
     Field{.key = "sync_batch_norm", .kind = kBool}};
 
-constexpr std::array<Words, 4> kMetrics = {"val_accuracy", "val_loss", "train_loss",
-                                           "train_accuracy"};
 constexpr std::array<Words, 2> kDirections = {"maximize", "minimize"};
 
 constexpr Field kDirection = {
@@ -191,7 +196,7 @@ std::vector<std::string_view> metric_names(const StudyConfig& config) {
     for (const MetricColumn& one : config.table->metrics) names.push_back(one.metric);
     return names;
   }
-  std::span<const Words> names = kMetrics;
+  std::span<const Words> names = row_of(config.data.task).metrics;
   if (config.function) {
     const FunctionConfig& function = *config.function;
     names = find_row(functions(), function.name)->metrics(function);

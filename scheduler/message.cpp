@@ -42,6 +42,7 @@ void list_fields(Io&, message::Who&) {}
 template <typename Io>
 void list_fields(Io& io, message::Welcome& m) {
   io("config", m.config), io("backend", m.backend), io("classes", m.task.classes);
+  io("task", m.task.kind, TaskKind::kRegression);
   Shape& input = m.task.input;
   io("channels", input.channels), io("height", input.height), io("width", input.width);
 }

@@ -13,6 +13,7 @@
 #include "core/result.h"
 #include "encodings/network.h"
 #include "encodings/recipe.h"
+#include "trainer/answers.h"
 #include "trainer/group.h"
 #include "trainer/weights.h"
 
@@ -27,7 +28,8 @@ struct StepSettings {
 
 struct BatchResult {
   double loss = 0;           // mean over the images, or a part's share of it
-  std::int64_t correct = 0;  // images whose largest logit is the label's
+  std::int64_t correct = 0;  // images whose largest logit is the label's; of targets of 0 and 1,
+                             // outputs on the right side of 0; of other targets, none
 };
 
 // Everything a training run carries from step to step, in the plain layout.
@@ -52,12 +54,14 @@ class Executable {
   virtual std::span<const Shard> parts() const = 0;
 
   // Where the caller writes the next images, B of them, as many as the largest part has:
-  // B x C x H x W normalised pixels, B labels.
+  // B x C x H x W normalised pixels, and their answers: B labels, B x outputs targets if the
+  // loss takes those. `mixes`, all zeros at first, are for losses that take labels.
   virtual std::span<float> images() = 0;
-  virtual std::span<std::int32_t> labels() = 0;
+  virtual Answers answers() = 0;
+  std::span<std::int32_t> labels() { return answers().labels; }
 
   // Forward and backward on one of parts(), which the caller wrote to the front of images() and
-  // labels(): adds its share of the gradient of the batch's mean loss, and returns its share of
+  // answers(): adds its share of the gradient of the batch's mean loss, and returns its share of
   // that mean. Batch norm sees the images of this call alone, or, where it is synchronised, those
   // of this call on all ranks. Non-finite losses are returned, not hidden.
   virtual BatchResult accumulate(const StepSettings& settings, const Shard& part) = 0;
@@ -79,8 +83,8 @@ class Executable {
   // trial's.
   virtual void share_statistics() = 0;
 
-  // Inference (running statistics, no dropout, no label smoothing) on the first `count` of
-  // images(), by this rank alone, with the averaged weights where the recipe has ema.
+  // Inference (running statistics, no dropout, no label smoothing, nothing mixed) on the first
+  // `count` of images(), by this rank alone, with the averaged weights where the recipe has ema.
   // REQUIRES: 0 < count <= B.
   virtual BatchResult evaluate(std::int64_t count) = 0;
 

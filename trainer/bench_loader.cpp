@@ -62,10 +62,10 @@ double images_per_second(const Dataset& data, const Recipe& recipe, int epoch) {
   const auto size = static_cast<std::size_t>(kBatch * data.info.task.input.elements());
   std::vector<float> images(size);
   std::vector<std::int32_t> labels(kBatch);
-  batches.fill(0, {0, kBatch}, images, labels);
+  batches.fill(0, {0, kBatch}, images, {labels});
   const double start = thread_seconds();
   for (std::int64_t step = 0; step < batches.steps_per_epoch(); ++step)
-    batches.fill(step, {0, kBatch}, images, labels);
+    batches.fill(step, {0, kBatch}, images, {labels});
   return static_cast<double>(batches.steps_per_epoch() * kBatch) / (thread_seconds() - start);
 }
 
@@ -89,11 +89,11 @@ struct Seconds {
 };
 
 Seconds train(Executable& executable, Batches& batches, int ahead, int epoch) {
-  Feed feed(batches, executable.parts(), ahead);
+  Feed feed(batches, executable.parts(), executable.answers(), ahead);
   feed.start_epoch(epoch, 0);
   const Seconds start{thread_seconds(), process_seconds()};
   for (std::int64_t step = 0; step < batches.steps_per_epoch(); ++step) {
-    feed.next(executable.images(), executable.labels());
+    feed.next(executable.images(), executable.answers());
     executable.train_step({.lr = 0.001});
   }
   return {thread_seconds() - start.training, process_seconds() - start.all};

@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <new>
 
+#include "core/hash.h"
 #include "core/table.h"
 #include "trainer/data/cifar.h"
 #include "trainer/data/csv_data.h"
@@ -33,7 +34,7 @@ constexpr std::array kFormats{
     FormatRow{"webdataset", "tar files of pictures and their labels", load_found<open_webdataset>,
               inspect_found<open_webdataset>},
     FormatRow{"csv", "a table or sequences, one record per line, plain or gzip", load_csv,
-              inspect_csv},
+              inspect_csv, true},
     FormatRow{"packed", "a file of `detol data pack`, read once per machine", load_packed,
               inspect_packed},
 };
@@ -41,8 +42,14 @@ constexpr std::array kFormats{
 Result<const FormatRow*> format_of(const DataConfig& config) {
   DETOL_TRY(find_data(config.path, config.source));
   const FormatRow* row = find_row(formats(), config.format);
-  if (row != nullptr) return row;
-  return fail(ErrorCode::kInput, unknown_name("data.format", config.format, names_of(formats())));
+  if (row == nullptr)
+    return fail(ErrorCode::kInput, unknown_name("data.format", config.format, names_of(formats())));
+  if (row->reads_targets || has_labels(config.task)) return row;
+  return fail(ErrorCode::kInput,
+              fmt::format("data.task {}: the format {} has class labels alone; accepted: {}",
+                          row_of(config.task).name, row->name,
+                          join(std::array{row_of(TaskKind::kClassification).name,
+                                          row_of(TaskKind::kBinary).name})));
 }
 
 template <typename Do>
@@ -64,7 +71,64 @@ std::span<const Pixel> pixels_of(const DatasetInfo& info, const MappedPixels& ma
   return {reinterpret_cast<const Pixel*>(block) + at % mapped.block_images * size, size};
 }
 
+// Mean and deviation of each output over the training part.
+Result<void> fill_target_statistics(Dataset& dataset, const DataConfig& config) {
+  const auto outputs = static_cast<std::size_t>(dataset.info.task.classes);
+  const auto count = static_cast<double>(dataset.info.training);
+  const auto all =
+      std::span(dataset.targets).first(static_cast<std::size_t>(dataset.info.training) * outputs);
+  for (std::size_t k = 0; k < outputs; ++k) {
+    double sum = 0, squares = 0;
+    for (std::size_t i = k; i < all.size(); i += outputs) sum += double{all[i]};
+    const double mean = sum / count;
+    for (std::size_t i = k; i < all.size(); i += outputs)
+      squares += (double{all[i]} - mean) * (double{all[i]} - mean);
+    const auto deviation = static_cast<float>(std::sqrt(squares / count));
+    if (!(deviation > 0)) {
+      return fail(ErrorCode::kInput,
+                  fmt::format("{}: target {} is {} in every record to train on: there is nothing "
+                              "to learn; check data.label",
+                              config.path, k + 1, mean));
+    }
+    dataset.target_mean.push_back(static_cast<float>(mean));
+    dataset.target_deviation.push_back(deviation);
+  }
+  return {};
+}
+
+// What the file asks of data that the format read.
+Result<void> set_task(DatasetInfo& info, const DataConfig& config) {
+  info.task.kind = config.task;
+  if (config.task == TaskKind::kClassification) return {};
+  info.fingerprint = hash_combine(info.fingerprint, hash64(row_of(config.task).name));
+  if (config.task != TaskKind::kBinary) return {};
+  if (info.task.classes != 2) {
+    return fail(ErrorCode::kInput,
+                fmt::format("{}: {} classes, but data.task binary has two; leave data.task out",
+                            config.path, info.task.classes));
+  }
+  info.task.classes = 1;
+  return {};
+}
+
 }  // namespace
+
+void Dataset::write_answer(std::int64_t image, std::size_t to, const Answers& answers) const {
+  const auto from = static_cast<std::size_t>(image);
+  if (!labels.empty()) answers.labels[to] = labels[from];
+  if (answers.targets.empty()) return;
+  const auto outputs = static_cast<std::size_t>(info.task.classes);
+  const auto out = answers.targets.subspan(to * outputs, outputs);
+  for (std::size_t k = 0; k < outputs; ++k) {
+    if (!labels.empty()) {
+      out[k] = static_cast<float>(labels[from]);
+    } else if (target_mean.empty()) {
+      out[k] = targets[from * outputs + k];
+    } else {
+      out[k] = (targets[from * outputs + k] - target_mean[k]) / target_deviation[k];
+    }
+  }
+}
 
 std::span<const std::uint8_t> Dataset::image(std::int64_t index) const {
   return pixels_of(info, mapped, std::span(images), index);
@@ -108,12 +172,23 @@ Result<void> find_data(const std::string& path, const std::string& source) {
 
 Result<Dataset> load_dataset(const DataConfig& config) {
   DETOL_ASSIGN(const FormatRow* format, format_of(config));
-  return within_memory(config, [&] { return format->load(config); });
+  return within_memory(config, [&]() -> Result<Dataset> {
+    DETOL_ASSIGN(Dataset dataset, format->load(config));
+    DETOL_TRY(set_task(dataset.info, config));
+    if (config.task == TaskKind::kRegression) {
+      DETOL_TRY(fill_target_statistics(dataset, config));
+    }
+    return dataset;
+  });
 }
 
 Result<DatasetInfo> inspect_dataset(const DataConfig& config) {
   DETOL_ASSIGN(const FormatRow* format, format_of(config));
-  return within_memory(config, [&] { return format->inspect(config); });
+  return within_memory(config, [&]() -> Result<DatasetInfo> {
+    DETOL_ASSIGN(DatasetInfo info, format->inspect(config));
+    DETOL_TRY(set_task(info, config));
+    return info;
+  });
 }
 
 }  // namespace detol

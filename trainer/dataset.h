@@ -17,6 +17,7 @@
 #include "core/result.h"
 #include "encodings/encoding.h"
 #include "encodings/study_config.h"
+#include "trainer/answers.h"
 
 namespace detol {
 
@@ -53,21 +54,31 @@ struct Dataset {
   std::vector<std::uint8_t> images;      // N x C x H x W: training, then validation, then test
   std::vector<float> values;             // instead of `images` where pixels are no bytes
   MappedPixels mapped;                   // instead of both where they are not copied
-  std::vector<std::int32_t> labels;      // N
+  std::vector<std::int32_t> labels;      // N, where the task has labels (has_labels())
+  std::vector<float> targets;            // else N x outputs, as they are in the file
   std::vector<float> mean;               // per channel, of the training images; of bytes in [0, 1]
   std::vector<float> deviation;          // per channel, standard deviation, above 0; likewise
-  std::vector<std::string> class_names;  // empty where the format has none
+  std::vector<float> target_mean;        // regression: per output, of the training images
+  std::vector<float> target_deviation;   // likewise, above 0
+  std::vector<std::string> class_names;  // with targets, of the outputs; empty where there are none
 
   bool has_bytes() const { return mapped.blocks ? mapped.has_bytes : values.empty(); }
   std::span<const std::uint8_t> image(std::int64_t index) const;  // REQUIRES: has_bytes()
   std::span<const float> values_of(std::int64_t index) const;     // REQUIRES: !has_bytes()
+
+  // Writes what a network is to say about an image as answer `to`: its label, and, where there is
+  // room for targets, those as losses take them: of a binary task 0 or 1, of a regression in
+  // deviations from the mean. Never touches `mixes`.
+  void write_answer(std::int64_t image, std::size_t to, const Answers& answers) const;
 };
 
 struct FormatRow {
   std::string_view name;  // data.format
   std::string_view summary;
+  // The statistics of targets and the task's kind are set later.
   Result<Dataset> (*load)(const DataConfig& config);
   Result<DatasetInfo> (*inspect)(const DataConfig& config);
+  bool reads_targets = false;  // also of tasks without labels: it fills `targets`
 };
 
 // Every format detol reads.

@@ -1,74 +1,55 @@
 #pragma once
 
-// Softmax cross-entropy with label smoothing, the trainer's one loss. The target of an image is
-// 1 - s + s / K for its label and s / K for the other of the K classes (Szegedy et al., 2016,
-// arXiv 1512.00567).
+// Loss: what training makes small, its derivative, and how many answers were right. One instance
+// per executable: an evaluation uses its scratch space. Every backend calls this same code.
+//
+//   cross_entropy         softmax cross-entropy with label smoothing s: the target of an image is
+//                         1 - s + s / K for its label and s / K for the other of the K classes
+//                         (Szegedy et al., 2016, arXiv 1512.00567); of two labels: mixed
+//   binary_cross_entropy  of the sigmoid of each output, mean over the outputs; smoothed targets
+//                         are (1 - s) t + s / 2
+//   mse, mae, huber       mean over the outputs of d^2, |d|, and of d^2 / 2 where |d| <= 1, else
+//                         |d| - 1 / 2 (Huber, 1964); d: output - target
+//
+// Sums over images one at a time, in double whatever Real is; allocates in the constructor alone.
 
-#include <algorithm>
-#include <cmath>
 #include <cstdint>
 #include <span>
+#include <string_view>
 #include <vector>
 
+#include "trainer/answers.h"
 #include "trainer/backend.h"
 
 namespace detol {
 
-// Sums over images one at a time, in double whatever Real is; allocates once.
-class CrossEntropy {
- public:
-  CrossEntropy(std::int64_t classes, double smoothing)
-      : smoothing_(smoothing), probabilities_(static_cast<std::size_t>(classes)) {}
+// What a loss works on: `logits` has a row of outputs for each image.
+template <typename Real>
+struct LossInput {
+  std::span<const Real> logits;
+  Answers answers;           // of at least as many images
+  std::span<Real> gradient;  // empty, or receives the derivative of the result by each logit
+  std::int64_t batch;        // images that the mean is over
+};
 
-  // The labels' images' share of the mean loss over `batch` images; logits: one row of K per label.
-  // `gradient` is empty or receives the derivative of that mean by each logit.
-  template <typename Real>
-  BatchResult operator()(std::span<const Real> logits, std::span<const std::int32_t> labels,
-                         std::span<Real> gradient, std::int64_t batch) {
-    const std::size_t classes = probabilities_.size();
-    const auto images = static_cast<double>(batch);
-    BatchResult result;
-    for (std::size_t n = 0; n < labels.size(); ++n) {
-      const auto label = static_cast<std::size_t>(labels[n]);
-      const std::span<const Real> row = logits.subspan(n * classes, classes);
-      result.loss += loss_of(row, label) / images;
-      const auto largest = std::max_element(row.begin(), row.end()) - row.begin();
-      result.correct += static_cast<std::size_t>(largest) == label ? 1 : 0;
-      if (gradient.empty()) continue;
-      for (std::size_t k = 0; k < classes; ++k) {
-        gradient[n * classes + k] =
-            static_cast<Real>((probabilities_[k] - target(k, label)) / images);
-      }
-    }
-    return result;
-  }
+struct LossRow;
+
+class Loss {
+ public:
+  // REQUIRES: `name` is one of the losses above; 0 <= smoothing < 1.
+  Loss(std::string_view name, std::int64_t outputs, double smoothing);
+
+  // True if it takes labels, false if targets.
+  bool takes_labels() const;
+
+  // The images' share of the mean loss over the batch.
+  BatchResult operator()(const LossInput<float>& input);
+  BatchResult operator()(const LossInput<double>& input);
 
  private:
-  double target(std::size_t k, std::size_t label) const {
-    const double spread = smoothing_ / static_cast<double>(probabilities_.size());
-    return k == label ? 1.0 - smoothing_ + spread : spread;
-  }
-
-  template <typename Real>
-  double loss_of(std::span<const Real> row, std::size_t label) {
-    const auto largest = static_cast<double>(*std::max_element(row.begin(), row.end()));
-    double sum = 0;
-    for (std::size_t k = 0; k < row.size(); ++k) {
-      probabilities_[k] = std::exp(static_cast<double>(row[k]) - largest);
-      sum += probabilities_[k];
-    }
-    const double log_sum = largest + std::log(sum);
-    double loss = 0;
-    for (std::size_t k = 0; k < row.size(); ++k) {
-      probabilities_[k] /= sum;
-      const double weight = target(k, label);
-      if (weight != 0) loss += weight * (log_sum - static_cast<double>(row[k]));
-    }
-    return loss;
-  }
-
+  const LossRow* row_;
   double smoothing_;
-  std::vector<double> probabilities_;
+  std::vector<double> scratch_;  // one image's outputs
 };
 
 }  // namespace detol

@@ -15,12 +15,14 @@ namespace {
 constexpr std::int64_t kBatch = 64;
 
 Result<std::unique_ptr<Executable>> compile(const Network& network, const Weights& weights,
-                                            std::int64_t images, std::string_view backend) {
+                                            std::int64_t images, std::string_view backend,
+                                            TaskKind task = TaskKind::kClassification) {
   DETOL_ASSIGN(const BackendRow* row, backend_called(backend));
   if (!fits(weights, network)) {
     return fail(ErrorCode::kInput, "these weights belong to another network");
   }
-  const Recipe recipe{.batch_size = std::min(images, kBatch)};
+  const Recipe recipe{.batch_size = std::min(images, kBatch),
+                      .loss = std::string(row_of(task).losses.front())};
   DETOL_ASSIGN(std::unique_ptr<Executable> executable, row->compile(network, recipe, {}));
   executable->set_state({weights, {}});
   return executable;
@@ -67,8 +69,8 @@ Score score(Executable& executable, const Scoring& scoring, const std::function<
   const Dataset& data = scoring.data;
   const auto size = static_cast<std::size_t>(data.info.task.input.elements());
   const std::span<float> images = executable.images();
-  const std::span<std::int32_t> labels = executable.labels();
-  const auto batch = static_cast<std::int64_t>(labels.size());
+  const Answers answers = executable.answers();
+  const auto batch = static_cast<std::int64_t>(answers.labels.size());
   const Shard share = shard_of(scoring.range.count, scoring.group);
   double loss = 0, correct = 0;
   std::int64_t images_done = 0;
@@ -78,7 +80,7 @@ Score score(Executable& executable, const Scoring& scoring, const std::function<
       const std::int64_t image = scoring.range.first + share.first + images_done + i;
       const auto at = static_cast<std::size_t>(i) * size;
       scoring.normaliser.write(data, image, images.subspan(at, size));
-      labels[static_cast<std::size_t>(i)] = data.labels[static_cast<std::size_t>(image)];
+      data.write_answer(image, static_cast<std::size_t>(i), answers);
     }
     const BatchResult result = executable.evaluate(count);
     loss += result.loss * static_cast<double>(count);
@@ -99,7 +101,8 @@ Result<Score> score(const Network& network, const Weights& weights, const Datase
                             to_text(network.input_shape()), to_text(data.info.task.input)));
   }
   return guarded([&]() -> Result<Score> {
-    DETOL_ASSIGN(auto executable, compile(network, weights, range.count, backend));
+    DETOL_ASSIGN(auto executable,
+                 compile(network, weights, range.count, backend, data.info.task.kind));
     return score(*executable, {data, Normaliser(data), range}, [] { return true; });
   });
 }

@@ -85,7 +85,7 @@ class Training {
         group_(parts.group),
         control_(parts.control),
         batches_(parts.data, parts.recipe, parts.job.seed),
-        feed_(batches_, parts.executable.parts(), parts.batches_ahead),
+        feed_(batches_, parts.executable.parts(), parts.executable.answers(), parts.batches_ahead),
         normaliser_(parts.data) {}
 
   // Begins where the leader can: the other ranks may not see its disk.
@@ -241,7 +241,7 @@ class Training {
                                 at_.step, hash_combine(job_.seed, kDropoutStream)};
     BatchResult share;
     for (const Shard& part : executable_.parts()) {
-      feed_.next(executable_.images(), executable_.labels());
+      feed_.next(executable_.images(), executable_.answers());
       const BatchResult result = executable_.accumulate(settings, part);
       share.loss += result.loss;
       share.correct += result.correct;

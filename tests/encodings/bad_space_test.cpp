@@ -67,6 +67,23 @@ const std::vector<Case> kCases = {
      "s.yaml:1:1: the key 'training' is missing; it must be a map with the keys epochs"},
     {"KeyOfAnotherFormat", "path: /data, ", "path: /data, label: first, ",
      "s.yaml:4:41: data.label is for format csv, cifar, hdf5; leave it out"},
+    {"UnknownTask", "path: /data, ", "path: /data, task: regresion, ",
+     "s.yaml:4:40: data.task: unknown word 'regresion'; did you mean 'regression'? known: "
+     "classification, binary, multi_label, regression"},
+    {"MetricOfAnotherTask", "path: /data, ", "path: /data, task: regression, ",
+     "s.yaml:21:23: objectives[0].metric: unknown word 'val_accuracy'; known: val_loss"},
+    {"LossOfAnotherTask", "epochs: 3", "loss: mse, epochs: 3",
+     "s.yaml:20:18: training.loss: mse is no loss of data.task classification; accepted: "
+     "cross_entropy"},
+    {"ChoiceOfALossOfAnotherTask", "epochs: 3",
+     "loss: {type: categorical, choices: [cross_entropy, huber]}, epochs: 3",
+     "s.yaml:20:18: training.loss: huber is no loss of data.task classification; accepted: "
+     "cross_entropy"},
+    {"ListOfLabelsForOneClass", "format: idx, path: /data, ",
+     "format: csv, path: /data, label: [a, b], ",
+     "s.yaml:4:41: data.label: 2 columns, but data.task classification takes one"},
+    {"SameLabelTwice", "format: idx, path: /data, ", "format: csv, path: /data, label: [a, a], ",
+     "s.yaml:4:45: data.label: a is there twice"},
     {"MissingKey", "path: /data, ", "", "s.yaml:4:7: data: the key 'path' is missing"},
     {"MissingBound", "low: 1, ", "",
      "s.yaml:10:14: architecture.stages[0].depth: the key 'low' is missing"},

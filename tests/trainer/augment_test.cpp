@@ -131,7 +131,7 @@ Epoch epoch_of(Batches& batches, int epoch, std::size_t batch_size) {
   std::vector<std::int32_t> labels(batch_size);
   batches.start_epoch(epoch);
   for (std::int64_t step = 0; step < batches.steps_per_epoch(); ++step) {
-    batches.fill(step, {0, std::ssize(labels)}, images, labels);
+    batches.fill(step, {0, std::ssize(labels)}, images, {labels});
     all.labels.insert(all.labels.end(), labels.begin(), labels.end());
     all.images.insert(all.images.end(), images.begin(), images.end());
   }

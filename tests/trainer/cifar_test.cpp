@@ -81,9 +81,9 @@ TEST_F(Cifar, AHundredHasFineAndCoarseLabels) {
   write_hundred();
   DataConfig data = config();
   EXPECT_EQ(load_dataset(data)->info.task.classes, 4);
-  data.label = "coarse";
+  data.labels = {"coarse"};
   EXPECT_EQ(load_dataset(data)->info.task.classes, 2);
-  data.label = "finest";
+  data.labels = {"finest"};
   expect_words(load_dataset(data), {"data.label", "fine or coarse"});
 }
 
@@ -94,7 +94,7 @@ TEST_F(Cifar, ClassesHaveNamesWhereAFileSaysThem) {
   names << "\n" << std::flush;
   DataConfig data = config();
   EXPECT_TRUE(load_dataset(data)->class_names.empty());
-  data.label = "coarse";
+  data.labels = {"coarse"};
   expect_words(load_dataset(data), {"class 2 ('group_2') has no image to train on"});
   names << "one too many\n" << std::flush;
   expect_words(load_dataset(data), {"coarse_label_names.txt", "21 class names"});

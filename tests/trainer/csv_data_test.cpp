@@ -74,7 +74,7 @@ TEST_F(CsvData, ASequenceIsOneRowOfOneChannel) {
   DataConfig sequences = config(
       "2,1,2,3,4\n1,5,6,7,8\n10,1,2,3,4\n2,5,6,7,8\n1,1,2,3,4\n10,5,6,7,8\n"
       "2,1,2,3,4\n1,5,6,7,8\n10,1,2,3,4\n2,5,6,7,8\n1,1,2,3,4\n10,1,1,1,1\n");
-  sequences.label = "first";
+  sequences.labels = {"first"};
   sequences.sequence = true;
   const Dataset data = load_dataset(sequences).value();
   EXPECT_EQ(data.info.task.input, (Shape{1, 1, 4}));
@@ -97,10 +97,10 @@ TEST_F(CsvData, AHeaderAndPackingChangeNothingElse) {
 
 TEST_F(CsvData, TheLabelMayBeAnyColumn) {
   DataConfig data = config("a,parity,b\n1,odd,2\n2,even,3\n3,odd,4\n4,even,4\n5,odd,4\n6,even,5\n");
-  data.label = "parity";
+  data.labels = {"parity"};
   data.validation = 0.2;
   EXPECT_EQ(load_dataset(data)->class_names, (std::vector<std::string>{"even", "odd"}));
-  data.label = "partiy";
+  data.labels = {"partiy"};
   EXPECT_EQ(load_dataset(data).error().message,
             path() +
                 ":1:1: data.label: unknown column 'partiy'; did you mean 'parity'? known: a, "

@@ -24,6 +24,8 @@ class FeedTest : public testing::Test {
   struct Part {
     std::vector<float> images = std::vector<float>(5 * 18);
     std::vector<std::int32_t> labels = std::vector<std::int32_t>(5);
+    std::vector<float> targets = std::vector<float>(5 * 40);
+    Answers answers() { return {.labels = labels, .targets = targets}; }
     friend bool operator==(const Part&, const Part&) = default;
   };
 
@@ -32,7 +34,7 @@ class FeedTest : public testing::Test {
     std::vector<Part> all;
     for (std::int64_t i = 2 * first_step; i < 2 * batches_.steps_per_epoch(); ++i) {
       Part part;
-      feed.next(part.images, part.labels);
+      feed.next(part.images, part.answers());
       all.push_back(std::move(part));
     }
     return all;
@@ -45,19 +47,19 @@ class FeedTest : public testing::Test {
 };
 
 TEST_F(FeedTest, GivesTheSamePartsHoweverManyAreMadeAhead) {
-  Feed plain(batches_, parts_, 0);
+  Feed plain(batches_, parts_, Part().answers(), 0);
   const auto first = rest_of(plain, 1, 0), second = rest_of(plain, 2, 0);
   ASSERT_EQ(first.size(), 10u);
   EXPECT_NE(first, second);
   for (const int ahead : {1, 3, 40}) {
-    Feed feed(batches_, parts_, ahead);
+    Feed feed(batches_, parts_, Part().answers(), ahead);
     EXPECT_EQ(rest_of(feed, 1, 0), first) << ahead;
     EXPECT_EQ(rest_of(feed, 2, 0), second) << ahead;
   }
 }
 
 TEST_F(FeedTest, GoesOnInTheMiddleOfAnEpoch) {
-  Feed feed(batches_, parts_, 3);
+  Feed feed(batches_, parts_, Part().answers(), 3);
   const auto all = rest_of(feed, 1, 0);
   const auto rest = rest_of(feed, 1, 2);
   EXPECT_EQ(rest, std::vector(all.begin() + 4, all.end()));
@@ -66,9 +68,9 @@ TEST_F(FeedTest, GoesOnInTheMiddleOfAnEpoch) {
 TEST_F(FeedTest, MayBeLeftInTheMiddleOfAnEpoch) {
   Part part;
   for (int i = 0; i < 50; ++i) {
-    Feed feed(batches_, parts_, 3);
+    Feed feed(batches_, parts_, Part().answers(), 3);
     feed.start_epoch(1, 0);
-    for (int taken = 0; taken < i % 5; ++taken) feed.next(part.images, part.labels);
+    for (int taken = 0; taken < i % 5; ++taken) feed.next(part.images, part.answers());
     if (i % 2 == 0) feed.start_epoch(2, 0);
   }
 }

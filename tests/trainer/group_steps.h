@@ -66,7 +66,7 @@ inline Steps take_steps(std::string_view backend, const Network& network, const 
     const StepSettings settings{.lr = 0.01, .step = step, .seed = 17};
     std::array<double, 2> sums{};
     for (const Shard& part : executable->parts()) {
-      batches.fill(step, part, executable->images(), executable->labels());
+      batches.fill(step, part, executable->images(), executable->answers());
       const BatchResult result = executable->accumulate(settings, part);
       sums[0] += result.loss;
       sums[1] += static_cast<double>(result.correct);

@@ -46,8 +46,8 @@ TEST(Group, APartOfABatchIsWhatOneRankWouldSeeThere) {
   batches.start_epoch(2);
   std::vector<float> whole(11 * 192), part(4 * 192);
   std::vector<std::int32_t> labels(11), part_labels(4);
-  batches.fill(1, {0, 11}, whole, labels);
-  batches.fill(1, {5, 4}, part, part_labels);
+  batches.fill(1, {0, 11}, whole, {labels});
+  batches.fill(1, {5, 4}, part, {part_labels});
   EXPECT_TRUE(std::equal(part.begin(), part.end(), whole.begin() + 5 * 192));
   EXPECT_TRUE(std::equal(part_labels.begin(), part_labels.end(), labels.begin() + 5));
 }

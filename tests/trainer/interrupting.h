@@ -16,7 +16,7 @@ class Interrupting final : public Executable {
   }
 
   std::span<float> images() override { return inner_.images(); }
-  std::span<std::int32_t> labels() override { return inner_.labels(); }
+  Answers answers() override { return inner_.answers(); }
   std::span<const Shard> parts() const override { return inner_.parts(); }
   BatchResult accumulate(const StepSettings& settings, const Shard& part) override {
     count(1);

@@ -33,7 +33,7 @@ Result<Names> names_in(const DataConfig& config, const ArrayBox& box) {
   Names names =
       named == kNames.end() ? Names{kNames[0].training, kNames[0].training_labels} : *named;
   if (!config.images.empty()) names = {config.images, names.training_labels};
-  if (!config.label.empty()) names.training_labels = config.label;
+  if (!config.labels.empty()) names.training_labels = config.labels.front();
   for (const std::string_view name : {names.training, names.training_labels}) {
     if (box.has(name)) continue;
     return fail(ErrorCode::kInput,

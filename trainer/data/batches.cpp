@@ -41,12 +41,12 @@ void Batches::start_epoch(int epoch) {
 }
 
 void Batches::fill(std::int64_t step, const Shard& part, std::span<float> images,
-                   std::span<std::int32_t> labels) const {
+                   const Answers& answers) const {
   const std::size_t size = image_size();
   assert(part.first + part.count <= batch_size_);
   const auto first = static_cast<std::size_t>(step * batch_size_ + part.first);
   for (std::size_t i = 0; i < static_cast<std::size_t>(part.count); ++i) {
-    labels[i] = data_.labels[static_cast<std::size_t>(order_[first + i])];
+    data_.write_answer(order_[first + i], i, answers);
     write(first + i, images.subspan(i * size, size));
   }
 }

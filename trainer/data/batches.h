@@ -33,7 +33,7 @@ class Batches {
   // The part of batch `step` of the started epoch, counted from 0; what lies behind it in the
   // spans stays as it is.
   void fill(std::int64_t step, const Shard& part, std::span<float> images,
-            std::span<std::int32_t> labels) const;
+            const Answers& answers) const;
 
  private:
   void write(std::size_t position, std::span<float> out) const;

@@ -168,10 +168,11 @@ Result<std::vector<fs::path>> find_all(const fs::path& folder,
 }
 
 Result<Kind> kind_of(const DataConfig& config, bool is_hundred) {
-  if (!config.label.empty() && config.label != "fine" && config.label != "coarse")
+  const std::string label = config.labels.empty() ? "" : config.labels.front();
+  if (!label.empty() && label != "fine" && label != "coarse")
     return fail(ErrorCode::kInput, "data.label: of cifar it is fine or coarse");
-  if (is_hundred) return config.label == "coarse" ? kCoarse : kFine;
-  if (config.label != "coarse") return kTen;
+  if (is_hundred) return label == "coarse" ? kCoarse : kFine;
+  if (label != "coarse") return kTen;
   return fail(ErrorCode::kInput, config.path +
                                      ": data.label: CIFAR-10 has no coarse labels, "
                                      "CIFAR-100 has; leave it out");

@@ -19,29 +19,38 @@ namespace {
 // The records of one file, in its order.
 struct Records {
   std::vector<float> values;         // one after the other
-  std::vector<std::string> labels;   // as they are written
-  std::vector<CsvCell> label_cells;  // for their places; the text is gone
+  std::vector<std::string> labels;   // as they are written; of a task with labels
+  std::vector<float> targets;        // of any other, one after the other
+  std::vector<CsvCell> label_cells;  // for the labels' places; the text is gone
+  std::vector<std::string> names;    // of the label columns, if the file has names
   std::size_t width = 0;             // values per record
+  std::size_t size = 0;              // records
   std::uint64_t fingerprint = 0;
 
-  std::int64_t count() const { return static_cast<std::int64_t>(labels.size()); }
+  std::int64_t count() const { return static_cast<std::int64_t>(size); }
 };
 
-std::string label_column(const DataConfig& config) {
-  return config.label.empty() ? "last" : config.label;
+std::vector<std::string> label_columns(const DataConfig& config) {
+  return config.labels.empty() ? std::vector<std::string>{"last"} : config.labels;
 }
 
 class RecordReader {
  public:
   RecordReader(const DataConfig& config, const std::string& path, CsvReader file)
-      : label_name_(label_column(config)), path_(path), file_(std::move(file)) {}
+      : task_(config.task),
+        label_names_(label_columns(config)),
+        path_(path),
+        file_(std::move(file)) {}
 
   Result<Records> read() {
     records_.fingerprint = file_.fingerprint();
     DETOL_ASSIGN(const bool any, file_.next());
     if (!any) return fail(ErrorCode::kInput, path_ + ": the file is empty");
-    DETOL_TRY(find_label());
-    if (!is_header()) {
+    DETOL_TRY(find_labels());
+    if (is_header()) {
+      for (const std::size_t column : labels_)
+        records_.names.emplace_back(file_.cells()[column].text);
+    } else {
       DETOL_TRY(take());
     }
     for (;;) {
@@ -53,53 +62,95 @@ class RecordReader {
 
  private:
   // REQUIRES: the first record was read.
-  Result<void> find_label() {
+  Result<void> find_labels() {
     const auto cells = file_.cells();
-    if (cells.size() < 2)
-      return file_.error_at(cells[0], "one column; there must be a label and at least one more");
-    records_.width = cells.size() - 1;
-    if (label_name_ == "first") return {};
-    label_ = cells.size() - 1;
-    if (label_name_ == "last") return {};
+    if (cells.size() < label_names_.size() + 1) {
+      if (cells.size() == 1)
+        return file_.error_at(cells[0], "one column; there must be a label and at least one more");
+      return file_.error_at(cells[0],
+                            fmt::format("{} columns; there must be {} labels and at least "
+                                        "one more",
+                                        cells.size(), label_names_.size()));
+    }
+    records_.width = cells.size() - label_names_.size();
+    is_label_.assign(cells.size(), false);
+    for (const std::string& label : label_names_) {
+      DETOL_ASSIGN(const std::size_t column, column_of(label));
+      if (is_label_[column])
+        return file_.error_at(cells[column], fmt::format("data.label: the column {} is there twice",
+                                                         in_quotes(label)));
+      is_label_[column] = true;
+      labels_.push_back(column);
+    }
+    return {};
+  }
+
+  Result<std::size_t> column_of(const std::string& label) const {
+    const auto cells = file_.cells();
+    if (label == "first") return 0;
+    if (label == "last") return cells.size() - 1;
     std::vector<std::string_view> names;
     for (const CsvCell& cell : cells) names.push_back(cell.text);
-    label_ = static_cast<std::size_t>(std::ranges::find(names, label_name_) - names.begin());
-    if (label_ < names.size()) return {};
-    return file_.error_at(cells[0], "data.label: " + unknown_name("column", label_name_, names));
+    const auto found = std::ranges::find(names, label);
+    if (found != names.end()) return static_cast<std::size_t>(found - names.begin());
+    return file_.error_at(cells[0], "data.label: " + unknown_name("column", label, names));
   }
 
   // A first line whose values are not all numbers names the columns.
   bool is_header() const {
     for (std::size_t i = 0; i < file_.cells().size(); ++i) {
-      if (i != label_ && !number_in(file_.cells()[i].text)) return true;
+      const bool may_be_text = is_label_[i] && has_labels(task_);
+      if (!may_be_text && !number_in(file_.cells()[i].text)) return true;
     }
-    return label_name_ != "first" && label_name_ != "last";
+    return std::ranges::any_of(
+        label_names_, [](const std::string& label) { return label != "first" && label != "last"; });
   }
 
   Result<void> take() {
     for (std::size_t i = 0; i < file_.cells().size(); ++i) {
+      if (is_label_[i]) continue;
       const CsvCell& cell = file_.cells()[i];
-      if (i == label_) {
-        if (cell.text.empty()) return file_.error_at(cell, "the label is missing");
-        records_.labels.emplace_back(cell.text);
-        records_.label_cells.push_back({{}, cell.line, cell.column});
-        continue;
-      }
-      const auto number = number_in(cell.text);
-      if (!number || !std::isfinite(static_cast<float>(*number))) {
-        return file_.error_at(cell, fmt::format("{} is no finite number; only the label may be "
-                                                "text",
-                                                in_quotes(cell.text)));
-      }
-      records_.values.push_back(static_cast<float>(*number));
+      DETOL_ASSIGN(const float number, finite(cell, "only the label may be text"));
+      records_.values.push_back(number);
     }
+    for (const std::size_t column : labels_) DETOL_TRY(take_label(file_.cells()[column]));
+    ++records_.size;
     return {};
   }
 
-  std::string label_name_;
+  Result<float> finite(const CsvCell& cell, std::string_view rule) const {
+    const auto number = number_in(cell.text);
+    if (number && std::isfinite(static_cast<float>(*number))) return static_cast<float>(*number);
+    return file_.error_at(cell,
+                          fmt::format("{} is no finite number; {}", in_quotes(cell.text), rule));
+  }
+
+  Result<void> take_label(const CsvCell& cell) {
+    if (cell.text.empty()) return file_.error_at(cell, "the label is missing");
+    if (has_labels(task_)) {
+      records_.labels.emplace_back(cell.text);
+      records_.label_cells.push_back({{}, cell.line, cell.column});
+      return {};
+    }
+    const bool is_switch = task_ == TaskKind::kMultiLabel;
+    DETOL_ASSIGN(const float number, finite(cell, is_switch ? "a label of data.task multi_label is "
+                                                              "0 or 1"
+                                                            : "data.task regression needs one"));
+    if (is_switch && number != 0 && number != 1) {
+      return file_.error_at(cell, fmt::format("{} is neither 0 nor 1, as the labels of data.task "
+                                              "multi_label are",
+                                              in_quotes(cell.text)));
+    }
+    records_.targets.push_back(number);
+    return {};
+  }
+
+  TaskKind task_;
+  std::vector<std::string> label_names_;
   const std::string& path_;
   CsvReader file_;
-  std::size_t label_ = 0;
+  std::vector<std::size_t> labels_;  // columns, in the order of data.label
+  std::vector<bool> is_label_;       // of each column
   Records records_;
 };
 
@@ -140,7 +191,26 @@ Result<void> check_classes(const DataConfig& config, const Dataset& dataset) {
                           "right column?",
                           config.path, names.size(),
                           in_quotes(names[static_cast<std::size_t>(missing - seen.begin())]),
-                          label_column(config)));
+                          label_columns(config).front()));
+}
+
+// Every label of a multi_label task is there for some records to train on, and missing for some.
+Result<void> check_switches(const DataConfig& config, const Dataset& dataset) {
+  const auto outputs = static_cast<std::size_t>(dataset.info.task.classes);
+  const auto training = static_cast<std::size_t>(dataset.info.training);
+  for (std::size_t k = 0; k < outputs; ++k) {
+    const float first = dataset.targets[k];
+    bool differs = false;
+    for (std::size_t i = 0; i < training; ++i) differs |= dataset.targets[i * outputs + k] != first;
+    if (differs) continue;
+    const std::string name =
+        dataset.class_names.empty() ? std::to_string(k + 1) : in_quotes(dataset.class_names[k]);
+    return fail(ErrorCode::kInput,
+                fmt::format("{}: the label {} is {} in every record to train on: "
+                            "there is nothing to learn; check data.label",
+                            config.path, name, first));
+  }
+  return {};
 }
 
 // Appends a file of its own as the test part.
@@ -152,6 +222,7 @@ Result<void> add_test_file(const DataConfig& config, Dataset& dataset) {
     return fail(ErrorCode::kInput, fmt::format("{}: {} values in a record, but {} has {}",
                                                config.test_path, test.width, config.path, width));
   dataset.values.insert(dataset.values.end(), test.values.begin(), test.values.end());
+  dataset.targets.insert(dataset.targets.end(), test.targets.begin(), test.targets.end());
   for (std::size_t i = 0; i < test.labels.size(); ++i) {
     const std::int32_t label = class_of(dataset.class_names, test.labels[i]);
     if (label == dataset.info.task.classes) {
@@ -170,7 +241,9 @@ Result<void> add_test_file(const DataConfig& config, Dataset& dataset) {
 // Of what was read and of how it was understood.
 std::uint64_t fingerprint_of(const DataConfig& config, const Records& records,
                              const Places& places) {
-  std::uint64_t fingerprint = hash_combine(records.fingerprint, hash64(label_column(config)));
+  std::uint64_t fingerprint = records.fingerprint;
+  for (const std::string& label : label_columns(config))
+    fingerprint = hash_combine(fingerprint, hash64(label));
   fingerprint = hash_combine(fingerprint, config.sequence ? 1 : 0);
   fingerprint = hash_combine(fingerprint, static_cast<std::uint64_t>(places.validation));
   return hash_combine(fingerprint, static_cast<std::uint64_t>(places.test));
@@ -180,32 +253,42 @@ std::uint64_t fingerprint_of(const DataConfig& config, const Records& records,
 
 Result<Dataset> load_csv(const DataConfig& config) {
   DETOL_ASSIGN(const Records records, read_records(config, config.path));
-  if (records.labels.empty())
+  if (records.size == 0)
     return fail(ErrorCode::kInput, config.path + ": there is no record below the header");
   OwnParts own;
   if (!config.test_path.empty()) own.test = 0;  // the file is read later
   DETOL_ASSIGN(const Places places, split_samples(config, records.count(), own));
   const auto width = static_cast<std::int64_t>(records.width);
   Dataset dataset;
-  dataset.class_names = classes_of(records);
+  const bool labelled = has_labels(config.task);
+  const std::size_t outputs = label_columns(config).size();
+  dataset.class_names = labelled ? classes_of(records) : records.names;
+  const std::size_t classes = labelled ? dataset.class_names.size() : outputs;
   dataset.info = {.task = {.input = config.sequence ? Shape{1, 1, width} : Shape{width, 1, 1},
-                           .classes = static_cast<int>(dataset.class_names.size())},
+                           .classes = static_cast<int>(classes)},
                   .training = places.training,
                   .validation = places.validation,
                   .test = places.test,
                   .fingerprint = fingerprint_of(config, records, places)};
   dataset.values.resize(records.values.size());
   dataset.labels.resize(records.labels.size());
-  std::map<std::string_view, std::int32_t> classes;
-  for (const std::string& name : dataset.class_names)
-    classes.emplace(name, static_cast<std::int32_t>(classes.size()));
-  for (std::size_t i = 0; i < records.labels.size(); ++i) {
+  dataset.targets.resize(records.targets.size());
+  std::map<std::string_view, std::int32_t> numbers;
+  for (std::size_t i = 0; labelled && i < classes; ++i)
+    numbers.emplace(dataset.class_names[i], static_cast<std::int32_t>(i));
+  for (std::size_t i = 0; i < records.size; ++i) {
     const auto at = static_cast<std::size_t>(places.position[i]);
-    dataset.labels[at] = classes[records.labels[i]];
+    if (labelled)
+      dataset.labels[at] = numbers[records.labels[i]];
+    else
+      std::copy_n(&records.targets[i * outputs], outputs, &dataset.targets[at * outputs]);
     std::copy_n(&records.values[i * records.width], records.width,
                 &dataset.values[at * records.width]);
   }
-  DETOL_TRY(check_classes(config, dataset));
+  if (labelled)
+    DETOL_TRY(check_classes(config, dataset));
+  else if (config.task == TaskKind::kMultiLabel)
+    DETOL_TRY(check_switches(config, dataset));
   DETOL_TRY(fill_statistics(dataset, config.path));
   if (!config.test_path.empty()) {
     DETOL_TRY(add_test_file(config, dataset));

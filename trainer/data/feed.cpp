@@ -6,14 +6,16 @@
 
 namespace detol {
 
-Feed::Feed(Batches& batches, std::span<const Shard> parts, int ahead)
+Feed::Feed(Batches& batches, std::span<const Shard> parts, const Answers& like, int ahead)
     : batches_(batches), parts_(parts), slots_(static_cast<std::size_t>(ahead)) {
   std::int64_t most = 0;
   for (const Shard& part : parts) most = std::max(most, part.count);
   const auto images = static_cast<std::size_t>(most);
   for (Slot& slot : slots_) {
     slot.images.resize(images * batches.image_size());
-    slot.labels.resize(images);
+    slot.labels.resize(like.labels.size());
+    slot.targets.resize(like.targets.size());
+    slot.mixes.resize(like.mixes.size());
   }
 }
 
@@ -49,9 +51,8 @@ const Shard& Feed::part_of(std::int64_t number) const {
   return parts_[static_cast<std::size_t>(number % std::ssize(parts_))];
 }
 
-void Feed::make(std::int64_t number, std::span<float> images,
-                std::span<std::int32_t> labels) const {
-  batches_.fill(first_step_ + number / std::ssize(parts_), part_of(number), images, labels);
+void Feed::make(std::int64_t number, std::span<float> images, const Answers& answers) const {
+  batches_.fill(first_step_ + number / std::ssize(parts_), part_of(number), images, answers);
 }
 
 void Feed::make_all() {
@@ -62,7 +63,7 @@ void Feed::make_all() {
       if (stop_) return;
     }
     Slot& slot = slots_[static_cast<std::size_t>(number % std::ssize(slots_))];
-    make(number, slot.images, slot.labels);
+    make(number, slot.images, slot.answers());
     {
       const std::lock_guard lock(mutex_);
       made_ = number + 1;
@@ -71,9 +72,9 @@ void Feed::make_all() {
   }
 }
 
-void Feed::next(std::span<float> images, std::span<std::int32_t> labels) {
+void Feed::next(std::span<float> images, const Answers& answers) {
   assert(taken_ < end_);
-  if (slots_.empty()) return make(taken_++, images, labels);
+  if (slots_.empty()) return make(taken_++, images, answers);
   {
     std::unique_lock lock(mutex_);
     made_one_.wait(lock, [&] { return made_ > taken_; });
@@ -82,7 +83,9 @@ void Feed::next(std::span<float> images, std::span<std::int32_t> labels) {
   const Slot& slot = slots_[static_cast<std::size_t>(taken_ % std::ssize(slots_))];
   const auto count = static_cast<std::size_t>(part_of(taken_).count);
   std::copy_n(slot.images.begin(), count * batches_.image_size(), images.begin());
-  std::copy_n(slot.labels.begin(), count, labels.begin());
+  std::ranges::copy(slot.labels, answers.labels.begin());
+  std::ranges::copy(slot.targets, answers.targets.begin());
+  std::ranges::copy(slot.mixes, answers.mixes.begin());
   {
     const std::lock_guard lock(mutex_);
     ++taken_;

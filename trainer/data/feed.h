@@ -12,6 +12,7 @@
 #include <thread>
 #include <vector>
 
+#include "trainer/answers.h"
 #include "trainer/data/batches.h"
 #include "trainer/group.h"
 
@@ -19,8 +20,9 @@ namespace detol {
 
 class Feed {
  public:
-  // `parts`: what is trained of every batch, in this order. Both outlive the feed.
-  Feed(Batches& batches, std::span<const Shard> parts, int ahead);
+  // `parts`: what is trained of every batch, in this order. Both outlive the feed. `like`: answers
+  // of the largest part, of which next() will be given the same spans.
+  Feed(Batches& batches, std::span<const Shard> parts, const Answers& like, int ahead);
   ~Feed();  // also in the middle of an epoch
   Feed(const Feed&) = delete;
   Feed& operator=(const Feed&) = delete;
@@ -29,16 +31,19 @@ class Feed {
   void start_epoch(int epoch, std::int64_t first_step);
 
   // The next part. REQUIRES: the epoch has one more; the spans have room for the largest.
-  void next(std::span<float> images, std::span<std::int32_t> labels);
+  void next(std::span<float> images, const Answers& answers);
 
  private:
   struct Slot {
     std::vector<float> images;
     std::vector<std::int32_t> labels;
+    std::vector<float> targets;
+    std::vector<MixedLabel> mixes;
+    Answers answers() { return {labels, targets, mixes}; }
   };
 
   void make_all();
-  void make(std::int64_t number, std::span<float> images, std::span<std::int32_t> labels) const;
+  void make(std::int64_t number, std::span<float> images, const Answers& answers) const;
   const Shard& part_of(std::int64_t number) const;
   void stop();
 

@@ -24,7 +24,8 @@ struct Packed {
   double validation = 0;  // data.split.validation, which it was split by
 };
 
-// Writes whole or not at all. Errors (kStorage): the disk's. REQUIRES: data of load_dataset().
+// Writes whole or not at all. Errors (kStorage): the disk's; (kInput): data.task is not
+// classification. REQUIRES: data of load_dataset().
 Result<void> write_packed(const Dataset& data, double validation,
                           const std::filesystem::path& path);
 

@@ -124,6 +124,11 @@ std::string head_of(const Dataset& data, double validation, Blocks& blocks) {
 
 Result<void> write_packed(const Dataset& data, double validation,
                           const std::filesystem::path& path) {
+  if (data.info.task.kind != TaskKind::kClassification) {
+    return fail(ErrorCode::kInput,
+                "data.task: a packed file holds class labels; leave the task "
+                "out here, and for binary say it when training");
+  }
   Blocks blocks(data);
   DETOL_ASSIGN(DurableFile file, DurableFile::create(path));
   DETOL_TRY(file.append(head_of(data, validation, blocks)));

@@ -33,9 +33,9 @@ class OnednnExecutable final : public Executable {
       : builder_(network, recipe, placement),
         whole_batch_(recipe.batch_size),
         batch_(builder_.batch()),
-        classes_(network.output().shape.elements()),
-        loss_(classes_, recipe.label_smoothing),
-        plain_loss_(classes_, 0) {}
+        outputs_(network.output().shape.elements()),
+        loss_(recipe.loss, outputs_, recipe.label_smoothing),
+        plain_loss_(recipe.loss, outputs_, 0) {}
 
   Result<void> compile(const Network& network) {
     make_inputs();
@@ -50,6 +50,7 @@ class OnednnExecutable final : public Executable {
     if (builder_.group().size() > 1 && parts().size() == 1) {
       buckets_ = builder_.parameters().buckets();
     }
+    std::ranges::fill(answers().mixes, MixedLabel{});
     return {};
   }
 
@@ -57,11 +58,15 @@ class OnednnExecutable final : public Executable {
   std::span<float> images() override {
     return {images_->as<float>(), static_cast<std::size_t>(batch_ * image_floats_)};
   }
-  std::span<std::int32_t> labels() override {
-    return {labels_->as<std::int32_t>(), static_cast<std::size_t>(batch_)};
+  Answers answers() override {
+    const auto images = static_cast<std::size_t>(batch_);
+    const auto targets = static_cast<std::size_t>(loss_.takes_labels() ? 0 : batch_ * outputs_);
+    return {.labels = {labels_->as<std::int32_t>(), images},
+            .targets = {targets_->as<float>(), targets},
+            .mixes = {mixes_->as<MixedLabel>(), images}};
   }
   std::span<const float> logits() const override {
-    return {logits_->as<float>(), static_cast<std::size_t>(batch_ * classes_)};
+    return {logits_->as<float>(), static_cast<std::size_t>(batch_ * outputs_)};
   }
 
   BatchResult accumulate(const StepSettings& settings, const Shard& part) override {
@@ -94,10 +99,13 @@ class OnednnExecutable final : public Executable {
     builder_.parameters().swap_average();
     builder_.run(0, loss_step_, {false, {}, {0, count}});
     builder_.parameters().swap_average();
-    const auto images = static_cast<std::size_t>(count);
-    return plain_loss_(logits().first(images * static_cast<std::size_t>(classes_)),
-                       std::span<const std::int32_t>(labels()).first(images), std::span<float>(),
-                       count);
+    Answers whole = answers();
+    whole.mixes = {};
+    return plain_loss_(
+        LossInput<float>{.logits = logits().first(static_cast<std::size_t>(count * outputs_)),
+                         .answers = whole,
+                         .gradient = {},
+                         .batch = count});
   }
 
   TrainingState state() const override { return builder_.parameters().state(); }
@@ -138,7 +146,12 @@ class OnednnExecutable final : public Executable {
     Value& input = builder_.make_value(0, Layout::kPlain, false);
     image_floats_ = input.shape.elements();
     images_ = input.data;
-    labels_ = builder_.arena().make_persistent(static_cast<std::size_t>(batch_) * sizeof(int));
+    const auto images = static_cast<std::size_t>(batch_);
+    const std::size_t targets =
+        loss_.takes_labels() ? 1 : images * static_cast<std::size_t>(outputs_);
+    labels_ = builder_.arena().make_persistent(images * sizeof(std::int32_t));
+    targets_ = builder_.arena().make_persistent(targets * sizeof(float));
+    mixes_ = builder_.arena().make_persistent(images * sizeof(MixedLabel));
     builder_.arena().use(images_, -1);
     builder_.arena().use(images_, Arena::kAlways);
   }
@@ -148,27 +161,29 @@ class OnednnExecutable final : public Executable {
     logits_ = logits.data;
     builder_.arena().use(logits_, Arena::kAlways);
     Buffer* gradient = logits.needs_gradient ? builder_.add_gradient(logits) : logits_;
-    builder_.step(
-        {logits_, gradient}, [this, gradient, wanted = logits.needs_gradient](auto& turn) {
-          const auto images = static_cast<std::size_t>(turn.part.count);
-          const auto floats = static_cast<std::size_t>(wanted ? batch_ * classes_ : 0);
-          const std::span<float> all(gradient->as<float>(), floats);
-          const std::size_t used = wanted ? images * static_cast<std::size_t>(classes_) : 0;
-          result_ = loss_(this->logits().first(images * static_cast<std::size_t>(classes_)),
-                          std::span<const std::int32_t>(labels()).first(images), all.first(used),
-                          whole_batch_);
-          std::ranges::fill(all.subspan(used), 0.0f);
-        });
+    builder_.step({logits_, gradient},
+                  [this, gradient, wanted = logits.needs_gradient](auto& turn) {
+                    const auto answered = static_cast<std::size_t>(turn.part.count * outputs_);
+                    const auto floats = static_cast<std::size_t>(wanted ? batch_ * outputs_ : 0);
+                    const std::span<float> all(gradient->as<float>(), floats);
+                    const std::size_t used = wanted ? answered : 0;
+                    result_ = loss_(LossInput<float>{.logits = this->logits().first(answered),
+                                                     .answers = answers(),
+                                                     .gradient = all.first(used),
+                                                     .batch = whole_batch_});
+                    std::ranges::fill(all.subspan(used), 0.0f);
+                  });
   }
 
   Builder builder_;
   const std::int64_t whole_batch_;      // images of all ranks
-  const std::int64_t batch_, classes_;  // images of a run
+  const std::int64_t batch_, outputs_;  // images of a run
   std::int64_t image_floats_ = 0;
   std::size_t loss_step_ = 0;
   std::vector<Bucket> buckets_;  // of a group that trains its shard in one part
   Buffer *images_ = nullptr, *labels_ = nullptr, *logits_ = nullptr;
-  CrossEntropy loss_, plain_loss_;
+  Buffer *targets_ = nullptr, *mixes_ = nullptr;
+  Loss loss_, plain_loss_;
   BatchResult result_;
 };
 

@@ -73,8 +73,9 @@ class ReferenceExecutable final : public Reference<Real> {
         specs_(network.parameters()),
         images_(elements(network.input_shape())),
         labels_(static_cast<std::size_t>(parts_.front().count)),
-        loss_(network.output().shape.elements(), recipe.label_smoothing),
-        plain_loss_(network.output().shape.elements(), 0) {
+        mixes_(labels_.size()),
+        loss_(recipe.loss, network.output().shape.elements(), recipe.label_smoothing),
+        plain_loss_(recipe.loss, network.output().shape.elements(), 0) {
     for (const Node& node : network.nodes()) {
       activations_.emplace_back(elements(node.shape));
       activation_gradients_.emplace_back(elements(node.shape));
@@ -86,11 +87,12 @@ class ReferenceExecutable final : public Reference<Real> {
     moments_.assign(static_cast<std::size_t>(moments_of(recipe)), parameters_);
     if (recipe.ema > 0) average_ = parameters_;
     logits_.resize(activations_.back().size());
+    if (!loss_.takes_labels()) targets_.resize(logits_.size());
   }
 
   std::span<const Shard> parts() const override { return parts_; }
   std::span<float> images() override { return images_; }
-  std::span<std::int32_t> labels() override { return labels_; }
+  Answers answers() override { return {labels_, targets_, mixes_}; }
   std::span<const float> logits() const override { return logits_; }
   Tensors<Real>& parameters() override { return parameters_; }
   const Tensors<Real>& gradients() const override { return gradients_; }
@@ -103,11 +105,12 @@ class ReferenceExecutable final : public Reference<Real> {
   BatchResult accumulate(const StepSettings& settings, const Shard& part) override {
     run_forward({part, true, settings});
     set_to_zero(activation_gradients_);
-    const auto images = static_cast<std::size_t>(part.count), all = images * classes();
+    const std::size_t all = static_cast<std::size_t>(part.count) * outputs();
     const BatchResult result =
-        loss_(std::span<const Real>(activations_.back()).first(all),
-              std::span<const std::int32_t>(labels_).first(images),
-              std::span<Real>(activation_gradients_.back()).first(all), recipe_.batch_size);
+        loss_(LossInput<Real>{.logits = std::span<const Real>(activations_.back()).first(all),
+                              .answers = answers(),
+                              .gradient = std::span<Real>(activation_gradients_.back()).first(all),
+                              .batch = recipe_.batch_size});
     for (NodeId id = network_.nodes().size(); id-- > 0;) {
       reference::backward(turn(id, {part, true, settings}));
     }
@@ -142,10 +145,12 @@ class ReferenceExecutable final : public Reference<Real> {
     if (recipe_.ema > 0) std::swap(parameters_, average_);
     run_forward({{0, count}, false, {}});
     if (recipe_.ema > 0) std::swap(parameters_, average_);
-    const auto images = static_cast<std::size_t>(count);
-    return plain_loss_(std::span<const Real>(activations_.back()).first(images * classes()),
-                       std::span<const std::int32_t>(labels_).first(images), std::span<Real>(),
-                       count);
+    const std::size_t all = static_cast<std::size_t>(count) * outputs();
+    return plain_loss_(
+        LossInput<Real>{.logits = std::span<const Real>(activations_.back()).first(all),
+                        .answers = {labels_, targets_},
+                        .gradient = {},
+                        .batch = count});
   }
 
   TrainingState state() const override {
@@ -208,7 +213,7 @@ class ReferenceExecutable final : public Reference<Real> {
     return static_cast<std::size_t>(parts_.front().count * shape.elements());
   }
 
-  std::size_t classes() const { return logits_.size() / labels_.size(); }
+  std::size_t outputs() const { return logits_.size() / labels_.size(); }
 
   View<Real> view(Tensors<Real>& tensors, NodeId id, std::int64_t count) {
     const Shape& shape = network_.nodes()[id].shape;
@@ -312,7 +317,9 @@ class ReferenceExecutable final : public Reference<Real> {
   const std::vector<NetworkParameter> specs_;
   std::vector<float> images_;
   std::vector<std::int32_t> labels_;
-  CrossEntropy loss_, plain_loss_;
+  std::vector<float> targets_;
+  std::vector<MixedLabel> mixes_;
+  Loss loss_, plain_loss_;
   Tensors<Real> activations_, activation_gradients_;  // per node
   Tensors<Real> parameters_, gradients_;              // per parameter
   std::vector<Tensors<Real>> moments_;

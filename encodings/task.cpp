@@ -1,0 +1,39 @@
+#include "encodings/task.h"
+
+#include <array>
+
+namespace detol {
+namespace {
+
+using Words = std::string_view;
+
+constexpr std::array<Words, 1> kSoftmaxLosses = {"cross_entropy"};
+constexpr std::array<Words, 1> kSigmoidLosses = {"binary_cross_entropy"};
+constexpr std::array<Words, 3> kDistances = {"mse", "mae", "huber"};
+
+constexpr std::array<Words, 4> kAccuracies = {"val_accuracy", "val_loss", "train_loss",
+                                              "train_accuracy"};
+constexpr std::array<Words, 5> kErrors = {"val_loss", "train_loss", "val_mae", "val_rmse",
+                                          "val_r2"};
+
+constexpr std::array kTasks = {
+    TaskRow{"classification", "one of several classes", TaskKind::kClassification, kSoftmaxLosses,
+            kAccuracies},
+    TaskRow{"binary", "one of two classes, with a single logit", TaskKind::kBinary, kSigmoidLosses,
+            kAccuracies},
+    TaskRow{"multi_label", "any of several labels", TaskKind::kMultiLabel, kSigmoidLosses,
+            kAccuracies},
+    TaskRow{"regression", "one number or several", TaskKind::kRegression, kDistances, kErrors},
+};
+
+}  // namespace
+
+std::span<const TaskRow> tasks() {
+  return kTasks;
+}
+
+const TaskRow& row_of(TaskKind kind) {
+  return kTasks[static_cast<std::size_t>(kind)];
+}
+
+}  // namespace detol
