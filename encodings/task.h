@@ -38,6 +38,11 @@ std::span<const TaskRow> tasks();
 
 const TaskRow& row_of(TaskKind kind);
 
+// Answers to an image that are right or wrong.
+constexpr int answers_of(const Task& task) {
+  return task.kind == TaskKind::kMultiLabel ? task.classes : 1;
+}
+
 // True if the answer to an image is a class label; else it is numbers, one for each output.
 constexpr bool has_labels(TaskKind kind) {
   return kind == TaskKind::kClassification || kind == TaskKind::kBinary;

@@ -72,6 +72,8 @@ Score score(Executable& executable, const Scoring& scoring, const std::function<
   const Answers answers = executable.answers();
   const auto batch = static_cast<std::int64_t>(answers.labels.size());
   const Shard share = shard_of(scoring.range.count, scoring.group);
+  const auto width = static_cast<std::size_t>(data.info.task.classes);
+  if (scoring.group.size() > 1) std::ranges::fill(scoring.outputs, 0.0F);
   double loss = 0, correct = 0;
   std::int64_t images_done = 0;
   for (bool more = true; more && images_done < share.count; more = goes_on()) {
@@ -83,13 +85,20 @@ Score score(Executable& executable, const Scoring& scoring, const std::function<
       data.write_answer(image, static_cast<std::size_t>(i), answers);
     }
     const BatchResult result = executable.evaluate(count);
+    if (!scoring.outputs.empty()) {
+      const auto at = static_cast<std::size_t>(share.first + images_done) * width;
+      std::ranges::copy(executable.logits().first(static_cast<std::size_t>(count) * width),
+                        scoring.outputs.begin() + static_cast<std::ptrdiff_t>(at));
+    }
     loss += result.loss * static_cast<double>(count);
     correct += static_cast<double>(result.correct);
     images_done += count;
   }
   std::array<double, 3> sums = {loss, correct, static_cast<double>(images_done)};
   scoring.group.sum(std::span(sums));
-  return {sums[0] / sums[2], sums[1] / sums[2], static_cast<std::int64_t>(sums[2])};
+  if (!scoring.outputs.empty()) scoring.group.sum(scoring.outputs);
+  return {sums[0] / sums[2], sums[1] / (sums[2] * answers_of(data.info.task)),
+          static_cast<std::int64_t>(sums[2])};
 }
 
 Result<Score> score(const Network& network, const Weights& weights, const Dataset& data, Part part,

@@ -19,8 +19,8 @@
 namespace detol {
 
 struct Score {
-  double loss = 0;      // mean cross-entropy
-  double accuracy = 0;  // share of the images whose largest logit is the label's
+  double loss = 0;      // mean, as the task's
+  double accuracy = 0;  // share of right answers: of images, or of labels; a regression has none
   std::int64_t images = 0;
 };
 
@@ -30,6 +30,7 @@ struct Scoring {
   const Normaliser& normaliser;  // made from `data`
   Range range;
   Group& group = alone();
+  std::span<float> outputs = {};  // none, or receives the outputs of the range, on every rank
 };
 
 // Scores with a compiled network. Every rank makes the call and gets the score over all of them.

@@ -35,6 +35,7 @@
 #include "trainer/data/batches.h"
 #include "trainer/data/feed.h"
 #include "trainer/job_hash.h"
+#include "trainer/metrics.h"
 #include "trainer/predict.h"
 #include "trainer/schedule.h"
 
@@ -86,7 +87,8 @@ class Training {
         control_(parts.control),
         batches_(parts.data, parts.recipe, parts.job.seed),
         feed_(batches_, parts.executable.parts(), parts.executable.answers(), parts.batches_ahead),
-        normaliser_(parts.data) {}
+        normaliser_(parts.data),
+        metrics_(parts.data, range_of(parts.data.info, Part::kValidation)) {}
 
   // Begins where the leader can: the other ranks may not see its disk.
   Ending start(std::uint64_t job_hash) {
@@ -205,7 +207,7 @@ class Training {
     const Score validation = [&] {
       const Spent spent(at_.part.train_s);
       executable_.share_statistics();
-      return score(executable_, {data_, normaliser_, range, group_}, [this] {
+      return score(executable_, {data_, normaliser_, range, group_, metrics_.outputs()}, [this] {
         raise_progress();
         return !wants_suspension();
       });
@@ -266,18 +268,35 @@ class Training {
   bool wants_suspension() const { return is_leader() && control_.suspend; }
 
   void record(const Score& validation) {
+    std::vector<Metric> metrics;
+    {
+      const Spent spent(at_.part.train_s);
+      for (std::string_view name : row_of(data_.info.task.kind).metrics)
+        metrics.push_back({std::string(name), value_of(name, validation)});
+    }
+    const double images = trained_images();
     const EpochPart part = std::exchange(at_.part, {});
-    const auto steps = static_cast<double>(part.steps);
-    const double images = steps * static_cast<double>(recipe_.batch_size);
     ++at_.epoch;
     at_.history.push_back(
         {.epoch = at_.epoch,
-         .metrics = {{"val_accuracy", validation.accuracy},
-                     {"val_loss", validation.loss},
-                     {"train_loss", part.loss / steps},
-                     {"train_accuracy", static_cast<double>(part.correct) / images}},
+         .metrics = std::move(metrics),
          .work = static_cast<double>(job_.candidate.cost.flops) * images * at_.epoch,
          .train_s = part.train_s});
+  }
+
+  double value_of(std::string_view metric, const Score& validation) {
+    const EpochPart& part = at_.part;
+    if (metric == "val_accuracy") return validation.accuracy;
+    if (metric == "val_loss") return validation.loss;
+    if (metric == "train_loss") return part.loss / static_cast<double>(part.steps);
+    if (metric == "train_accuracy")
+      return static_cast<double>(part.correct) / (trained_images() * answers_of(data_.info.task));
+    return metrics_.value_of(metric);
+  }
+
+  // Of the epoch.
+  double trained_images() const {
+    return static_cast<double>(at_.part.steps) * static_cast<double>(recipe_.batch_size);
   }
 
   // On purpose, for tests.
@@ -304,6 +323,7 @@ class Training {
   Batches batches_;
   Feed feed_;
   const Normaliser normaliser_;
+  Metrics metrics_;
   Checkpoint at_;      // what the next checkpoint will say; its state is that of the last one
   std::string start_;  // the leader's, on its way to the others
 };

@@ -96,10 +96,10 @@ TEST(Message, DeepNestingIsRefusedBeforeItFillsTheStack) {
 TEST(Message, AnotherProtocolVersionIsNamed) {
   std::string bytes = encode(message::Who{});
   const std::size_t at = bytes.find("version");
-  bytes[at + 7] = 2;
+  bytes[at + 7] = 1;
   const auto refused = decode(bytes);
   ASSERT_FALSE(refused);
-  EXPECT_EQ(refused.error().message, "message: protocol version 2; this program speaks 1");
+  EXPECT_EQ(refused.error().message, "message: protocol version 1; this program speaks 2");
 }
 
 }  // namespace

@@ -8,11 +8,9 @@ namespace detol {
 
 Feed::Feed(Batches& batches, std::span<const Shard> parts, const Answers& like, int ahead)
     : batches_(batches), parts_(parts), slots_(static_cast<std::size_t>(ahead)) {
-  std::int64_t most = 0;
-  for (const Shard& part : parts) most = std::max(most, part.count);
-  const auto images = static_cast<std::size_t>(most);
+  for (const Shard& part : parts) most_ = std::max(most_, static_cast<std::size_t>(part.count));
   for (Slot& slot : slots_) {
-    slot.images.resize(images * batches.image_size());
+    slot.images.resize(most_ * batches.image_size());
     slot.labels.resize(like.labels.size());
     slot.targets.resize(like.targets.size());
     slot.mixes.resize(like.mixes.size());
@@ -83,9 +81,12 @@ void Feed::next(std::span<float> images, const Answers& answers) {
   const Slot& slot = slots_[static_cast<std::size_t>(taken_ % std::ssize(slots_))];
   const auto count = static_cast<std::size_t>(part_of(taken_).count);
   std::copy_n(slot.images.begin(), count * batches_.image_size(), images.begin());
-  std::ranges::copy(slot.labels, answers.labels.begin());
-  std::ranges::copy(slot.targets, answers.targets.begin());
-  std::ranges::copy(slot.mixes, answers.mixes.begin());
+  const auto copy = [&](const auto& all, const auto& to) {
+    std::copy_n(all.begin(), all.size() / most_ * count, to.begin());
+  };
+  copy(slot.labels, answers.labels);
+  copy(slot.targets, answers.targets);
+  copy(slot.mixes, answers.mixes);
   {
     const std::lock_guard lock(mutex_);
     ++taken_;

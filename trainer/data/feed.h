@@ -49,6 +49,7 @@ class Feed {
 
   Batches& batches_;
   const std::span<const Shard> parts_;
+  std::size_t most_ = 0;         // images of a part
   std::int64_t first_step_ = 0;  // of the started epoch; parts are numbered from there
   std::int64_t end_ = 0;         // parts of the epoch
 

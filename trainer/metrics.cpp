@@ -1,0 +1,245 @@
+#include "trainer/metrics.h"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cassert>
+#include <cmath>
+#include <limits>
+
+#include "core/table.h"
+
+namespace detol {
+namespace {
+
+constexpr std::size_t kBins = 15;
+constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
+
+// Bits that are in the order of their numbers: those of negative ones are turned about.
+std::uint64_t sortable(float number) {
+  const auto bits = std::bit_cast<std::uint32_t>(number == 0 ? 0.0F : number);
+  constexpr std::uint32_t kSign = 0x8000'0000;
+  return (bits & kSign) != 0 ? ~bits : bits | kSign;
+}
+
+struct Calibration {
+  std::array<double, kBins> surplus{};  // confidence minus right answers
+
+  void add(double confidence, bool is_right) {
+    const double bin = std::ceil(confidence * kBins) - 1;
+    const auto at = static_cast<std::size_t>(std::clamp(bin, 0.0, kBins - 1.0));
+    surplus[at] += confidence - (is_right ? 1 : 0);
+  }
+  double error(std::size_t answers) const {
+    double sum = 0;
+    for (const double one : surplus) sum += std::abs(one);
+    return sum / static_cast<double>(answers);
+  }
+};
+
+}  // namespace
+
+std::span<const Metrics::Row> Metrics::rows() {
+  static constexpr std::array kRows = {Row{"val_top5", &Metrics::top5},
+                                       Row{"val_f1", &Metrics::f1},
+                                       Row{"val_auc", &Metrics::auc},
+                                       Row{"val_ece", &Metrics::calibration_error},
+                                       Row{"val_mae", &Metrics::mean_absolute_error},
+                                       Row{"val_rmse", &Metrics::root_mean_squared_error},
+                                       Row{"val_r2", &Metrics::r2}};
+  return kRows;
+}
+
+bool Metrics::has(std::string_view name) {
+  return find_row(rows(), name) != nullptr;
+}
+
+Metrics::Metrics(const Dataset& data, Range range)
+    : data_(data),
+      range_(range),
+      width_(static_cast<std::size_t>(data.info.task.classes)),
+      outputs_(images() * width_),
+      log_sums_(images()),
+      order_(images()),
+      counts_(3 * classes()) {}
+
+double Metrics::value_of(std::string_view name) {
+  const Row* row = find_row(rows(), name);
+  assert(row != nullptr);
+  return (this->*row->value)();
+}
+
+std::size_t Metrics::classes() const {
+  return data_.info.task.kind == TaskKind::kBinary ? 2 : width_;
+}
+
+std::size_t Metrics::label(std::size_t image) const {
+  return static_cast<std::size_t>(data_.labels[static_cast<std::size_t>(range_.first) + image]);
+}
+
+bool Metrics::is_of(std::size_t image, std::size_t output) const {
+  if (data_.info.task.kind == TaskKind::kClassification) return label(image) == output;
+  return target(image, output) > 0.5;
+}
+
+std::size_t Metrics::predicted(std::size_t image) const {
+  const auto row = std::span(outputs_).subspan(image * width_, width_);
+  if (data_.info.task.kind == TaskKind::kBinary) return row[0] > 0 ? 1 : 0;
+  return static_cast<std::size_t>(std::ranges::max_element(row) - row.begin());
+}
+
+double Metrics::output(std::size_t image, std::size_t output) const {
+  const double number{outputs_[image * width_ + output]};
+  if (data_.target_mean.empty()) return number;
+  return number * double{data_.target_deviation[output]} + double{data_.target_mean[output]};
+}
+
+double Metrics::target(std::size_t image, std::size_t output) const {
+  if (data_.info.task.kind == TaskKind::kBinary) return static_cast<double>(label(image));
+  const std::size_t at = static_cast<std::size_t>(range_.first) + image;
+  return double{data_.targets[at * width_ + output]};
+}
+
+void Metrics::fill_log_sums() {
+  for (std::size_t i = 0; i < images(); ++i) {
+    const auto row = std::span(outputs_).subspan(i * width_, width_);
+    const double largest{std::ranges::max(row)};
+    double sum = 0;
+    for (const float logit : row) sum += std::exp(double{logit} - largest);
+    log_sums_[i] = largest + std::log(sum);
+  }
+}
+
+// The mean of those that are not NaN.
+template <typename ValueOf>
+double Metrics::mean_over(std::size_t count, const ValueOf& value_of) const {
+  double sum = 0, counted = 0;
+  for (std::size_t k = 0; k < count; ++k) {
+    const double value = value_of(k);
+    if (std::isnan(value)) continue;
+    sum += value;
+    ++counted;
+  }
+  return counted > 0 ? sum / counted : kNone;
+}
+
+// Of equal logits the first counts as larger, as where the largest is looked for.
+double Metrics::top5() {
+  std::size_t found = 0;
+  for (std::size_t i = 0; i < images(); ++i) {
+    const auto row = std::span(outputs_).subspan(i * width_, width_);
+    const std::size_t own = label(i);
+    std::size_t before = 0;
+    for (std::size_t k = 0; k < width_; ++k)
+      before += row[k] > row[own] || (row[k] == row[own] && k < own) ? 1 : 0;
+    found += before < 5 ? 1 : 0;
+  }
+  return static_cast<double>(found) / static_cast<double>(images());
+}
+
+double Metrics::f1() {
+  std::ranges::fill(counts_, 0);
+  const auto count = [this](std::size_t k, bool is_predicted, bool is_there) {
+    counts_[3 * k] += is_predicted && is_there ? 1 : 0;
+    counts_[3 * k + 1] += is_predicted ? 1 : 0;
+    counts_[3 * k + 2] += is_there ? 1 : 0;
+  };
+  for (std::size_t i = 0; i < images(); ++i) {
+    if (has_labels(data_.info.task.kind)) {
+      const std::size_t said = predicted(i), is = label(i);
+      count(said, true, said == is);
+      if (said != is) count(is, false, true);
+      continue;
+    }
+    for (std::size_t k = 0; k < width_; ++k) count(k, output(i, k) > 0, is_of(i, k));
+  }
+  return mean_over(classes(), [this](std::size_t k) {
+    const auto either = static_cast<double>(counts_[3 * k + 1] + counts_[3 * k + 2]);
+    return either > 0 ? 2 * static_cast<double>(counts_[3 * k]) / either : kNone;
+  });
+}
+
+double Metrics::auc() {
+  if (data_.info.task.kind == TaskKind::kClassification) fill_log_sums();
+  return mean_over(width_, [this](std::size_t k) { return auc_of(k); });
+}
+
+// Whoever has the lower score comes first; each image of the class beats the others before it.
+double Metrics::auc_of(std::size_t output) {
+  const bool is_softmax = data_.info.task.kind == TaskKind::kClassification;
+  for (std::size_t i = 0; i < images(); ++i) {
+    const double logit{outputs_[i * width_ + output]};
+    const auto score = static_cast<float>(is_softmax ? logit - log_sums_[i] : logit);
+    order_[i] = sortable(score) << 32 | i;
+  }
+  std::ranges::sort(order_);
+  double wins = 0, of_class = 0, others = 0;
+  for (std::size_t first = 0; first < order_.size();) {
+    double tied = 0, tied_others = 0;
+    std::size_t at = first;
+    for (; at < order_.size() && order_[at] >> 32 == order_[first] >> 32; ++at)
+      ++(is_of(order_[at] & 0xffff'ffff, output) ? tied : tied_others);
+    wins += tied * (others + tied_others / 2);
+    of_class += tied;
+    others += tied_others;
+    first = at;
+  }
+  return of_class > 0 && others > 0 ? wins / (of_class * others) : kNone;
+}
+
+double Metrics::calibration_error() {
+  if (data_.info.task.kind != TaskKind::kClassification)
+    return mean_over(width_, [this](std::size_t k) { return calibration_error_of(k); });
+  fill_log_sums();
+  Calibration bins;
+  for (std::size_t i = 0; i < images(); ++i) {
+    const std::size_t said = predicted(i);
+    bins.add(std::exp(double{outputs_[i * width_ + said]} - log_sums_[i]), said == label(i));
+  }
+  return bins.error(images());
+}
+
+// Of one sigmoid: how sure it is of what it says, be it yes or no.
+double Metrics::calibration_error_of(std::size_t output) {
+  Calibration bins;
+  for (std::size_t i = 0; i < images(); ++i) {
+    const double logit{outputs_[i * width_ + output]};
+    bins.add(1 / (1 + std::exp(-std::abs(logit))), (logit > 0) == is_of(i, output));
+  }
+  return bins.error(images());
+}
+
+double Metrics::mean_absolute_error() {
+  return mean_over(width_, [this](std::size_t k) {
+    double sum = 0;
+    for (std::size_t i = 0; i < images(); ++i) sum += std::abs(output(i, k) - target(i, k));
+    return sum / static_cast<double>(images());
+  });
+}
+
+double Metrics::root_mean_squared_error() {
+  return mean_over(width_, [this](std::size_t k) {
+    double sum = 0;
+    for (std::size_t i = 0; i < images(); ++i) {
+      const double d = output(i, k) - target(i, k);
+      sum += d * d;
+    }
+    return std::sqrt(sum / static_cast<double>(images()));
+  });
+}
+
+double Metrics::r2() {
+  return mean_over(width_, [this](std::size_t k) {
+    double mean = 0, errors = 0, deviations = 0;
+    for (std::size_t i = 0; i < images(); ++i) mean += target(i, k);
+    mean /= static_cast<double>(images());
+    for (std::size_t i = 0; i < images(); ++i) {
+      const double error = output(i, k) - target(i, k), deviation = target(i, k) - mean;
+      errors += error * error;
+      deviations += deviation * deviation;
+    }
+    return deviations > 0 ? 1 - errors / deviations : kNone;
+  });
+}
+
+}  // namespace detol
