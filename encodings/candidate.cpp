@@ -65,6 +65,7 @@ Recipe recipe_of(const json& file, TaskKind task) {
   read(training, "precision", recipe.precision);
   read(training, "deterministic", recipe.deterministic);
   read(training, "sync_batch_norm", recipe.sync_batch_norm);
+  read(training, "compression", recipe.compression);
   const json schedule = training.value("schedule", json::object());
   read(schedule, "name", recipe.schedule);
   read(schedule, "warmup_epochs", recipe.warmup_epochs);

@@ -84,6 +84,9 @@ constexpr std::array<Words, 3> kScalings = {"none", "linear", "sqrt"};
 constexpr std::array kScaling = {
     Field{.key = "base_batch", .kind = kInt, .may_be_domain = true, .low = 1, .high = 65536}};
 
+// Of compressions(), in trainer/.
+constexpr std::array<Words, 2> kCompressions = {"none", "fp16"};
+
 constexpr std::array kTraining = {
     Field{.key = "epochs",
           .kind = kInt,
@@ -106,7 +109,8 @@ constexpr std::array kTraining = {
     Field{.key = "ema", .kind = kNumber, .may_be_domain = true, .low = 0, .high = 0.999999},
     Field{.key = "precision", .kind = kWord, .may_be_domain = true, .words = kPrecisions},
     Field{.key = "deterministic", .kind = kBool},
-    Field{.key = "sync_batch_norm", .kind = kBool}};
+    Field{.key = "sync_batch_norm", .kind = kBool},
+    Field{.key = "compression", .kind = kWord, .may_be_domain = true, .words = kCompressions}};
 
 constexpr std::array<Words, 2> kDirections = {"maximize", "minimize"};
 

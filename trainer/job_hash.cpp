@@ -28,6 +28,7 @@ std::string later_settings(const Recipe& recipe) {
   add("trust", recipe.trust, usual.trust);
   add("clip_norm", recipe.clip_norm, usual.clip_norm);
   add("ema", recipe.ema, usual.ema);
+  add("compression", recipe.compression, usual.compression);
   return text;
 }
 

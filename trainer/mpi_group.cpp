@@ -53,9 +53,77 @@ void wait(MPI_Request& request) {
   });
 }
 
+// The sums of one type: a step makes the same ones as the step before, so none is made anew.
+template <typename Real>
+class Sums {
+ public:
+  explicit Sums(MPI_Comm ranks) : ranks_(ranks) {}
+
+  void start(std::span<Real> values, Group::Ticket ticket) {
+    auto idle = std::ranges::find_if(all_, [](const Sum& one) { return one.sum.done(); });
+    if (idle == all_.end()) idle = all_.emplace(idle, Sum{RankSum<Real>(ranks_), 0});
+    idle->ticket = ticket;
+    idle->sum.start(values, ticket);
+  }
+
+  void advance() {
+    for (Sum& one : all_) one.sum.advance();
+  }
+
+  bool busy(Group::Ticket first, Group::Ticket last) const {
+    return std::ranges::any_of(all_, [&](const Sum& one) {
+      return first <= one.ticket && one.ticket <= last && !one.sum.done();
+    });
+  }
+
+ private:
+  struct Sum {
+    RankSum<Real> sum;
+    Group::Ticket ticket = 0;
+  };
+  const MPI_Comm ranks_;
+  std::list<Sum> all_;
+};
+
+// Bytes on their way to everybody.
+class Gathers {
+ public:
+  explicit Gathers(MPI_Comm ranks) : ranks_(ranks) {}
+
+  // REQUIRES: own.size() <= kMostBytes.
+  void start(std::span<const std::byte> own, std::span<std::byte> all, Group::Ticket ticket) {
+    auto idle = std::ranges::find(all_, MPI_REQUEST_NULL, &Gather::request);
+    if (idle == all_.end()) idle = all_.emplace(idle);
+    idle->ticket = ticket;
+    const auto count = static_cast<int>(own.size());
+    MPI_Iallgather(own.data(), count, MPI_BYTE, all.data(), count, MPI_BYTE, ranks_,
+                   &idle->request);
+  }
+
+  void advance() {
+    int done = 0;  // which the request knows
+    for (Gather& one : all_) MPI_Test(&one.request, &done, MPI_STATUS_IGNORE);
+  }
+
+  bool busy(Group::Ticket first, Group::Ticket last) const {
+    return std::ranges::any_of(all_, [&](const Gather& one) {
+      return first <= one.ticket && one.ticket <= last && one.request != MPI_REQUEST_NULL;
+    });
+  }
+
+ private:
+  struct Gather {
+    MPI_Request request = MPI_REQUEST_NULL;
+    Group::Ticket ticket = 0;
+  };
+  const MPI_Comm ranks_;
+  std::list<Gather> all_;
+};
+
 class MpiGroup final : public Group {
  public:
-  explicit MpiGroup(MPI_Comm ranks) : ranks_(ranks), doubles_(ranks) {
+  explicit MpiGroup(MPI_Comm ranks)
+      : ranks_(ranks), floats_(ranks), doubles_(ranks), halves_(ranks), gathers_(ranks) {
     MPI_Comm_rank(ranks, &rank_);
     MPI_Comm_size(ranks, &size_);
   }
@@ -63,32 +131,42 @@ class MpiGroup final : public Group {
   int rank() const override { return rank_; }
   int size() const override { return size_; }
 
-  void sum(std::span<float> values) override {
-    const RankSum<float>& own = start(values);
-    wait_for([&] {
-      advance();
-      return own.done();
-    });
+  void sum(std::span<float> values) override { wait_in(floats_, start_sum(values)); }
+  void sum(std::span<double> values) override { wait_in(doubles_, start_sum(values)); }
+  void sum(std::span<Half> values) override { wait_in(halves_, start_sum(values)); }
+  void gather(std::span<const std::byte> own, std::span<std::byte> all) override {
+    wait_in(gathers_, start_gather(own, all));
   }
 
-  void sum(std::span<double> values) override {
+  Ticket start_sum(std::span<float> values) override {
+    floats_.start(values, ++started_);
+    return started_;
+  }
+  Ticket start_sum(std::span<double> values) override {
     doubles_.start(values, ++started_);
-    wait_for([&] {
-      advance();
-      return doubles_.advance();
-    });
+    return started_;
   }
-
-  void start_sum(std::span<float> values) override { start(values); }
+  Ticket start_sum(std::span<Half> values) override {
+    halves_.start(values, ++started_);
+    return started_;
+  }
+  Ticket start_gather(std::span<const std::byte> own, std::span<std::byte> all) override {
+    gathers_.start(own, all, ++started_);
+    return started_;
+  }
 
   void advance() override {
-    for (RankSum<float>& one : floats_) one.advance();
+    floats_.advance();
+    doubles_.advance();
+    halves_.advance();
+    gathers_.advance();
   }
 
-  void finish_sums() override {
+  void finish(Ticket last) override {
     wait_for([&] {
       advance();
-      return std::ranges::all_of(floats_, &RankSum<float>::done);
+      return !floats_.busy(0, last) && !doubles_.busy(0, last) && !halves_.busy(0, last) &&
+             !gathers_.busy(0, last);
     });
   }
 
@@ -101,12 +179,13 @@ class MpiGroup final : public Group {
   }
 
  private:
-  // A step makes the same sums as the one before: none is made anew.
-  RankSum<float>& start(std::span<float> values) {
-    auto idle = std::ranges::find_if(floats_, &RankSum<float>::done);
-    if (idle == floats_.end()) idle = floats_.emplace(idle, ranks_);
-    idle->start(values, ++started_);
-    return *idle;
+  // For that one alone, while others go on.
+  template <typename Kind>
+  void wait_in(const Kind& kind, Ticket ticket) {
+    wait_for([&] {
+      advance();
+      return !kind.busy(ticket, ticket);
+    });
   }
 
   void broadcast(std::span<char> bytes, int from) {
@@ -121,9 +200,11 @@ class MpiGroup final : public Group {
 
   const MPI_Comm ranks_;
   int rank_ = 0, size_ = 1;
-  std::size_t started_ = 0;  // sums
-  std::list<RankSum<float>> floats_;
-  RankSum<double> doubles_;
+  Ticket started_ = 0;
+  Sums<float> floats_;
+  Sums<double> doubles_;
+  Sums<Half> halves_;
+  Gathers gathers_;
 };
 
 // FUNNELED: this thread alone calls MPI, others may exist.

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cassert>
 
+#include "core/half.h"
+
 namespace detol {
 namespace {
 
@@ -17,7 +19,22 @@ constexpr std::size_t kNumbers = 16000;
 
 template <typename Real>
 MPI_Datatype type_of() {
+  if (sizeof(Real) == sizeof(Half)) return MPI_UINT16_T;
   return sizeof(Real) == sizeof(float) ? MPI_FLOAT : MPI_DOUBLE;
+}
+
+// Adds up as many runs of values as the sum has room in `all`, in their order.
+template <typename Real>
+void add_runs(std::span<const Real> all, std::span<Real> sum) {
+  if (sum.empty()) return;
+  std::ranges::copy(all.first(sum.size()), sum.begin());
+  for (all = all.subspan(sum.size()); !all.empty(); all = all.subspan(sum.size())) {
+    for (std::size_t i = 0; i < sum.size(); ++i) sum[i] += all[i];
+  }
+}
+
+void add_runs(std::span<const Half> all, std::span<Half> sum) {
+  if (!sum.empty()) add_halves(all, all.size() / sum.size(), sum);
 }
 
 }  // namespace
@@ -86,12 +103,7 @@ void RankSum<Real>::receive(std::span<Real> values, int from) {
 
 template <typename Real>
 void RankSum<Real>::add_up() {
-  const std::span<Real> sum = part_of(rank_);
-  std::ranges::copy(received_from(0), sum.begin());
-  for (int rank = 1; rank < size_; ++rank) {
-    const std::span<const Real> more = received_from(rank);
-    for (std::size_t i = 0; i < sum.size(); ++i) sum[i] += more[i];
-  }
+  add_runs(std::span<const Real>(received_), part_of(rank_));
 }
 
 template <typename Real>
@@ -109,5 +121,6 @@ void RankSum<Real>::for_others(const Action& action) const {
 
 template class RankSum<float>;
 template class RankSum<double>;
+template class RankSum<Half>;
 
 }  // namespace detol

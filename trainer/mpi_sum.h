@@ -12,6 +12,7 @@
 //           result to everybody: two rounds, the least traffic that a sum needs
 //
 // A ring or a chain in the order of the ranks sends no less, in as many rounds as there are ranks.
+// Halves are added up in single precision, by both ways in the same order, and rounded once.
 
 #include <cstddef>
 #include <span>
@@ -21,7 +22,7 @@
 
 namespace detol {
 
-template <typename Real>  // float or double
+template <typename Real>  // float, double or Half
 class RankSum {
  public:
   explicit RankSum(MPI_Comm ranks);

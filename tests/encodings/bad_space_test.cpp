@@ -54,6 +54,9 @@ const std::vector<Case> kCases = {
      "s.yaml:20:1: unknown key 'trainin'; did you mean 'training'? known: version, study"},
     {"UnknownKeyInASection", "epochs: 3", "epoch: 3",
      "s.yaml:20:12: training: unknown key 'epoch'; did you mean 'epochs'? known: epochs, loss"},
+    {"UnknownCompression", "epochs: 3", "epochs: 3, compression: fp15",
+     "s.yaml:20:36: training.compression: unknown word 'fp15'; did you mean 'fp16'? known: none, "
+     "fp16"},
     {"UnknownKeyOfAChoice", "high: 3}", "hi: 3}",
      "s.yaml:10:34: architecture.stages[0].depth: unknown key 'hi'; did you mean 'high'? known: "
      "type, low, high"},

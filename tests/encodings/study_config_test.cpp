@@ -186,6 +186,7 @@ training:
   scale_lr: {name: linear, base_batch: 64}
   clip_norm: {type: float, low: 2, high: 2}
   ema: 0.99
+  compression: fp16
 objectives: [{metric: val_loss, direction: minimize}]
 )");
   Rng rng(1);
@@ -199,6 +200,7 @@ objectives: [{metric: val_loss, direction: minimize}]
   EXPECT_EQ(recipe.base_batch, 64);
   EXPECT_EQ(recipe.clip_norm, 2);
   EXPECT_EQ(recipe.ema, 0.99);
+  EXPECT_EQ(recipe.compression, "fp16");
 }
 
 TEST(StudyConfig, ABareScheduleOrAlgorithmIsItsName) {

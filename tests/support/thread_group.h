@@ -2,7 +2,9 @@
 
 // A Group whose ranks are threads of this process.
 
+#include <algorithm>
 #include <barrier>
+#include <cstddef>
 #include <functional>
 #include <span>
 #include <string>
@@ -41,6 +43,18 @@ class ThreadGroup final : public Group {
   int size() const override { return table_.size(); }
   void sum(std::span<float> values) override { add_up(values); }
   void sum(std::span<double> values) override { add_up(values); }
+  void sum(std::span<Half> values) override {
+    std::vector<Half> all(values.size() * static_cast<std::size_t>(size()));
+    gather(std::as_bytes(values), std::as_writable_bytes(std::span(all)));
+    add_halves(all, static_cast<std::size_t>(size()), values);
+  }
+  void gather(std::span<const std::byte> own, std::span<std::byte> all) override {
+    table_.meet(rank_, own.data(), [&](std::span<const void* const> shown) {
+      for (std::size_t i = 0; i < shown.size(); ++i)
+        std::copy_n(static_cast<const std::byte*>(shown[i]), own.size(),
+                    all.data() + i * own.size());
+    });
+  }
   std::string share(std::string bytes, int from) override {
     std::string shared;
     table_.meet(rank_, &bytes, [&](std::span<const void* const> shown) {

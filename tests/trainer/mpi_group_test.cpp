@@ -64,7 +64,7 @@ TEST(MpiGroup, SumsThatAreMadeBesideOthersHaveTheSameBits) {
     ranks().sum(std::span(between));
     EXPECT_EQ(between, expected[1]);
     EXPECT_EQ(ranks().share("word"), "word");
-    ranks().finish_sums();
+    ranks().finish();
     EXPECT_EQ(sums, expected);
   }
 }
@@ -77,8 +77,38 @@ TEST(MpiGroup, SumsTheSameBitsHoweverTheValuesAreDivided) {
     ranks().start_sum(std::span(divided).subspan(first, count));
     first += count;
   }
-  ranks().finish_sums();
+  ranks().finish();
   EXPECT_EQ(divided, whole);
+}
+
+TEST(MpiGroup, SumsHalvesInSinglePrecisionRoundedOnce) {
+  for (const std::size_t count : {0u, 1u, 9u, 40000u, 100001u}) {
+    std::vector<Half> all;
+    for (int rank = 0; rank < ranks().size(); ++rank) {
+      std::vector<Half> values(count);
+      to_halves(values_of(rank, count), 1000, values);
+      all.insert(all.end(), values.begin(), values.end());
+    }
+    const auto own = static_cast<std::ptrdiff_t>(count) * ranks().rank();
+    std::vector<Half> values(all.begin() + own, all.begin() + own + static_cast<int>(count));
+    std::vector<Half> expected(count);
+    add_halves(all, static_cast<std::size_t>(ranks().size()), expected);
+    ranks().sum(std::span(values));
+    EXPECT_EQ(values, expected) << count;
+  }
+}
+
+TEST(MpiGroup, GathersTheBytesOfAllRanksInTheirOrder) {
+  const auto own = static_cast<std::byte>(ranks().rank());
+  const std::vector<std::byte> bytes(1000, own);
+  std::vector<std::byte> all(bytes.size() * static_cast<std::size_t>(ranks().size()));
+  std::vector<std::byte> other(all.size());
+  const Group::Ticket first = ranks().start_gather(bytes, all);
+  ranks().gather(bytes, other);
+  ranks().finish(first);
+  EXPECT_EQ(all, other);
+  for (std::size_t i = 0; i < all.size(); ++i)
+    ASSERT_EQ(all[i], static_cast<std::byte>(i / bytes.size()));
 }
 
 TEST(MpiGroup, SumsDoubles) {

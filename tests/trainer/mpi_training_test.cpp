@@ -7,6 +7,7 @@
 #include "tests/trainer/group_steps.h"
 #include "tests/trainer/mpi_test.h"
 #include "trainer/bench_networks.h"
+#include "trainer/compression.h"
 
 namespace detol {
 namespace {
@@ -39,6 +40,10 @@ class Waiting final : public Group {
   int size() const override { return ranks().size(); }
   void sum(std::span<float> values) override { ranks().sum(values); }
   void sum(std::span<double> values) override { ranks().sum(values); }
+  void sum(std::span<Half> values) override { ranks().sum(values); }
+  void gather(std::span<const std::byte> own, std::span<std::byte> all) override {
+    ranks().gather(own, all);
+  }
   std::string share(std::string bytes, int from) override {
     return ranks().share(std::move(bytes), from);
   }
@@ -58,16 +63,27 @@ TEST_P(GroupOf, ProcessesChangesNoBitBySummingWhileItWorks) {
   }
 }
 
+TEST_P(GroupOf, ProcessesTakesNearlyTheSameStepsWithHalves) {
+  Recipe recipe = shared_recipe("sgd", true);
+  recipe.compression = "fp16";
+  EXPECT_LE(apart_from_one_rank(GetParam(), composite(5), recipe, {&ranks()}), 1e-3);
+  EXPECT_LE(apart_from_one_rank(GetParam(), without_norm(), recipe, {&ranks(), 2}), 1e-3);
+}
+
 TEST_P(GroupOf, ProcessesLeavesTheSameTrainableBitsOnEveryRank) {
   const Network network = composite(5);
-  const Steps steps = take_steps(GetParam(), network, shared_recipe("sgd", false), {&ranks()});
   const std::vector<NetworkParameter> parameters = network.parameters();
-  for (std::size_t i = 0; i < parameters.size(); ++i) {
-    if (!parameters[i].spec.trainable) continue;
-    const std::vector<float>& data = steps.states.back().weights[i].data;
-    const std::string bytes(reinterpret_cast<const char*>(data.data()),
-                            data.size() * sizeof(float));
-    EXPECT_EQ(ranks().share(bytes), bytes) << parameters[i].name;
+  for (const CompressionRow& row : compressions()) {
+    Recipe recipe = shared_recipe("sgd", false);
+    recipe.compression = row.name;
+    const Steps steps = take_steps(GetParam(), network, recipe, {&ranks()});
+    for (std::size_t i = 0; i < parameters.size(); ++i) {
+      if (!parameters[i].spec.trainable) continue;
+      const std::vector<float>& data = steps.states.back().weights[i].data;
+      const std::string bytes(reinterpret_cast<const char*>(data.data()),
+                              data.size() * sizeof(float));
+      EXPECT_EQ(ranks().share(bytes), bytes) << parameters[i].name << " with " << row.name;
+    }
   }
 }
 

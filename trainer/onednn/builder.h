@@ -52,6 +52,7 @@ class Builder {
   std::span<const Shard> parts() const { return parts_; }
   std::int64_t batch() const { return parts_.front().count; }  // images that a run has room for
   Group& group() const { return group_; }
+  const Recipe& recipe() const { return recipe_; }
   bool syncs_norms() const { return recipe_.sync_batch_norm && group_.size() > 1; }
   Parameters& parameters() { return parameters_; }
   const Parameters& parameters() const { return parameters_; }

@@ -5,8 +5,10 @@
 #include <algorithm>
 #include <cassert>
 #include <new>
+#include <optional>
 #include <utility>
 
+#include "trainer/gradient_sums.h"
 #include "trainer/loss.h"
 #include "trainer/onednn/lower.h"
 #include "trainer/onednn/onednn.h"
@@ -47,9 +49,7 @@ class OnednnExecutable final : public Executable {
     make_loss(builder_.value(network.nodes().size() - 1, Layout::kPlain));
     builder_.lower_backward();
     builder_.place();
-    if (builder_.group().size() > 1 && parts().size() == 1) {
-      buckets_ = builder_.parameters().buckets();
-    }
+    if (builder_.group().size() > 1) make_sums();
     std::ranges::fill(answers().mixes, MixedLabel{});
     return {};
   }
@@ -78,10 +78,11 @@ class OnednnExecutable final : public Executable {
   }
 
   void update(const StepSettings& settings) override {
-    if (buckets_.empty()) {
-      builder_.group().sum(builder_.parameters().gradients());
-    } else {
-      builder_.group().finish_sums();
+    if (sums_) {
+      if (!overlaps()) {
+        for (std::size_t i = 0; i < buckets_.size(); ++i) start_next_sum();
+      }
+      sums_->finish();
     }
     builder_.parameters().update(settings);
   }
@@ -129,17 +130,28 @@ class OnednnExecutable final : public Executable {
   // While the backward steps run, what they have finished is on its way to the other ranks, which
   // needs a look now and then.
   void run_step(const Turn& turn) {
-    std::size_t step = buckets_.empty() ? 0 : buckets_.front().ready;
+    if (!overlaps()) return builder_.run(0, builder_.size(), turn);
+    std::size_t step = buckets_.front().ready;
     builder_.run(0, step, turn);
     for (const Bucket& bucket : buckets_) {
       for (; step < bucket.ready; ++step) {
         builder_.run(step, step + 1, turn);
         builder_.group().advance();
       }
-      const std::span<float> gradients = builder_.parameters().gradients();
-      builder_.group().start_sum(gradients.subspan(bucket.first, bucket.floats));
+      start_next_sum();
     }
     builder_.run(step, builder_.size(), turn);
+  }
+
+  // Sums begin inside the step: of a group that trains its shard in one part.
+  bool overlaps() const { return !buckets_.empty() && parts().size() == 1; }
+  void start_next_sum() { sums_->start_next(builder_.parameters().gradients()); }
+
+  void make_sums() {
+    buckets_ = builder_.parameters().buckets();
+    std::vector<Stretch> stretches;
+    for (const Bucket& bucket : buckets_) stretches.push_back(bucket.stretch);
+    sums_.emplace(builder_.recipe(), builder_.group(), stretches);
   }
 
   void make_inputs() {
@@ -180,7 +192,8 @@ class OnednnExecutable final : public Executable {
   const std::int64_t batch_, outputs_;  // images of a run
   std::int64_t image_floats_ = 0;
   std::size_t loss_step_ = 0;
-  std::vector<Bucket> buckets_;  // of a group that trains its shard in one part
+  std::vector<Bucket> buckets_;  // of a group
+  std::optional<GradientSums> sums_;
   Buffer *images_ = nullptr, *labels_ = nullptr, *logits_ = nullptr;
   Buffer *targets_ = nullptr, *mixes_ = nullptr;
   Loss loss_, plain_loss_;

@@ -118,10 +118,10 @@ std::vector<Bucket> Parameters::buckets() const {
       if (part_of(at->origin.spec) != part) continue;
       if (!open) all.emplace_back();
       Bucket& bucket = all.back();
-      bucket.first = at->offset;
-      bucket.floats += at->floats;
+      bucket.stretch.first = at->offset;
+      bucket.stretch.floats += at->floats;
       bucket.ready = std::max(bucket.ready, at->ready);
-      open = bucket.floats < kBucketFloats;
+      open = bucket.stretch.floats < kBucketFloats;
     }
   }
   std::ranges::stable_sort(all, {}, &Bucket::ready);

@@ -10,6 +10,7 @@
 
 #include "encodings/recipe.h"
 #include "trainer/backend.h"
+#include "trainer/compression.h"
 #include "trainer/onednn/machine.h"
 
 namespace detol::onednn {
@@ -26,7 +27,7 @@ struct Parameter {
 
 // A stretch of the gradients that is summed up over the ranks as soon as it is written.
 struct Bucket {
-  std::size_t first = 0, floats = 0;
+  Stretch stretch;
   std::size_t ready = 0;  // written before this step
 };
 

@@ -1,9 +1,12 @@
 #include "trainer/reference/reference.h"
 
+#include <algorithm>
 #include <cassert>
 #include <cmath>
+#include <optional>
 #include <utility>
 
+#include "trainer/gradient_sums.h"
 #include "trainer/loss.h"
 #include "trainer/optimizer.h"
 #include "trainer/reference/layers.h"
@@ -86,6 +89,7 @@ class ReferenceExecutable final : public Reference<Real> {
     gradients_ = parameters_;
     moments_.assign(static_cast<std::size_t>(moments_of(recipe)), parameters_);
     if (recipe.ema > 0) average_ = parameters_;
+    if (group_.size() > 1) make_sums();
     logits_.resize(activations_.back().size());
     if (!loss_.takes_labels()) targets_.resize(logits_.size());
   }
@@ -118,9 +122,7 @@ class ReferenceExecutable final : public Reference<Real> {
   }
 
   void update(const StepSettings& settings) override {
-    for (std::size_t i = 0; i < specs_.size(); ++i) {
-      if (specs_[i].spec.trainable) group_.sum(std::span(gradients_[i]));
-    }
+    sum_gradients();
     clip();
     for (std::size_t i = 0; i < specs_.size(); ++i) {
       if (specs_[i].spec.trainable) update_tensor(i, settings);
@@ -254,6 +256,38 @@ class ReferenceExecutable final : public Reference<Real> {
     }
   }
 
+  // Over the ranks, in single precision; a tensor is a stretch.
+  void sum_gradients() {
+    if (!sums_) return;
+    const auto for_trainable = [&](const auto& action) {
+      std::size_t at = 0;
+      for (std::size_t i = 0; i < specs_.size(); ++i) {
+        if (!specs_[i].spec.trainable) continue;
+        action(gradients_[i], std::span(flat_).subspan(at, gradients_[i].size()));
+        at += gradients_[i].size();
+      }
+    };
+    for_trainable([&](const std::vector<Real>& gradient, std::span<float> flat) {
+      std::ranges::transform(gradient, flat.begin(), [](Real g) { return static_cast<float>(g); });
+      sums_->start_next(flat_);
+    });
+    sums_->finish();
+    for_trainable([](std::vector<Real>& gradient, std::span<float> flat) {
+      std::ranges::copy(flat, gradient.begin());
+    });
+  }
+
+  void make_sums() {
+    std::vector<Stretch> stretches;
+    for (const NetworkParameter& parameter : specs_) {
+      if (!parameter.spec.trainable) continue;
+      const auto floats = static_cast<std::size_t>(parameter.spec.elements());
+      stretches.push_back({flat_.size(), floats});
+      flat_.resize(flat_.size() + floats);
+    }
+    sums_.emplace(recipe_, group_, stretches);
+  }
+
   void clip() {
     double squares = 0;
     for (std::size_t i = 0; i < specs_.size(); ++i) {
@@ -323,7 +357,9 @@ class ReferenceExecutable final : public Reference<Real> {
   Tensors<Real> activations_, activation_gradients_;  // per node
   Tensors<Real> parameters_, gradients_;              // per parameter
   std::vector<Tensors<Real>> moments_;
-  Tensors<Real> average_;  // of parameters_; empty without ema
+  Tensors<Real> average_;    // of parameters_; empty without ema
+  std::vector<float> flat_;  // the trainable gradients, in a group
+  std::optional<GradientSums> sums_;
   std::vector<float> logits_;
 };
 
