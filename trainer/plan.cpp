@@ -19,7 +19,7 @@ class Planner {
     std::vector<Unit> units;
     for (NodeId id = 1; id < nodes_.size(); ++id) {
       if (nodes_[id].layer.kind == LayerKind::kBatchNorm && ends_in_add(id)) continue;
-      if (!fused_[id]) units.push_back(unit_at(id));
+      if (!fused_[id] && !goes_into_pool(id)) units.push_back(unit_at(id));
     }
     return units;
   }
@@ -50,6 +50,16 @@ class Planner {
     return add && absorbed_by(*add) == norm;
   }
 
+  bool is_relu(NodeId id) const {
+    const Layer& layer = nodes_[id].layer;
+    return layer.kind == LayerKind::kActivation && layer.activation == Activation::kRelu;
+  }
+
+  // A ReLU that no batch norm has taken in.
+  bool goes_into_pool(NodeId id) const {
+    return is_relu(id) && !fused_[id] && only_consumer(id, LayerKind::kMaxPool);
+  }
+
   Unit unit_at(NodeId id) {
     Unit unit{id, id, std::nullopt, false};
     if (nodes_[id].layer.kind == LayerKind::kAdd) {
@@ -59,13 +69,15 @@ class Planner {
         unit.addend = terms[0] == *norm ? terms[1] : terms[0];
       }
     }
-    if (nodes_[unit.node].layer.kind == LayerKind::kBatchNorm) take_in_relu(unit);
+    const LayerKind kind = nodes_[unit.node].layer.kind;
+    if (kind == LayerKind::kBatchNorm) take_in_relu(unit);
+    if (kind == LayerKind::kMaxPool) unit.relu = goes_into_pool(nodes_[id].inputs[0]);
     return unit;
   }
 
   void take_in_relu(Unit& unit) {
     const auto next = only_consumer(unit.output, LayerKind::kActivation);
-    if (!next || nodes_[*next].layer.activation != Activation::kRelu) return;
+    if (!next || !is_relu(*next)) return;
     unit.relu = true;
     unit.output = *next;
     fused_[*next] = true;

@@ -35,6 +35,32 @@ TEST(PlanUnits, KeepsABatchNormThatSomebodyElseReadsApart) {
   EXPECT_FALSE(units[0].relu);
 }
 
+TEST(PlanUnits, FusesAReluIntoTheMaxPoolingThatAloneReadsIt) {
+  NetworkBuilder b({4, 8, 8});
+  const NodeId relu = b.add({.kind = kActivation}, {b.input()});
+  const NodeId pool = b.add({.kind = kMaxPool, .kernel = 2, .stride = 2}, {relu});
+  const Network network = b.build(pool).value();
+  const std::vector<Unit> units = plan_units(network);
+  ASSERT_EQ(units.size(), 1u);
+  EXPECT_EQ(units[0].node, pool);
+  EXPECT_TRUE(units[0].relu);
+}
+
+TEST(PlanUnits, KeepsAReluThatABatchNormHasTakenInOrThatIsReadTwice) {
+  NetworkBuilder b({4, 8, 8});
+  const NodeId norm = b.add({.kind = kBatchNorm}, {b.input()});
+  const NodeId first =
+      b.add({.kind = kMaxPool, .kernel = 3}, {b.add({.kind = kActivation}, {norm})});
+  const NodeId relu = b.add({.kind = kActivation}, {first});
+  const NodeId second = b.add({.kind = kMaxPool, .kernel = 3}, {relu});
+  const Network network = b.build(b.add({.kind = kAdd}, {relu, second})).value();
+  const std::vector<Unit> units = plan_units(network);
+  ASSERT_EQ(units.size(), 5u);
+  EXPECT_TRUE(units[0].relu);
+  EXPECT_FALSE(units[1].relu);
+  EXPECT_FALSE(units[3].relu);
+}
+
 TEST(PlanUnits, CoverEveryNodeInAnOrderThatWorks) {
   for (const BenchNetworkRow& row : bench_networks()) {
     const Network network = row.make();
@@ -42,7 +68,10 @@ TEST(PlanUnits, CoverEveryNodeInAnOrderThatWorks) {
     made[0] = true;
     std::size_t layers = 1;
     for (const Unit& unit : plan_units(network)) {
-      for (NodeId input : network.nodes()[unit.node].inputs) EXPECT_TRUE(made[input]) << row.name;
+      const Node& node = network.nodes()[unit.node];
+      const bool after_relu = unit.relu && node.layer.kind == kMaxPool;
+      const Node& first = after_relu ? network.nodes()[node.inputs[0]] : node;
+      for (NodeId input : first.inputs) EXPECT_TRUE(made[input]) << row.name;
       EXPECT_TRUE(!unit.addend || made[*unit.addend]) << row.name;
       made[unit.output] = true;
       layers += 1u + (unit.addend ? 1 : 0) + (unit.relu ? 1 : 0);

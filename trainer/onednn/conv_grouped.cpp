@@ -1,9 +1,8 @@
 // Convolutions in groups.
 //
-// Depthwise: oneDNN's primitives where they are fast, else our own kernels; both read weights as
-// blocks x height x width x lanes. Other groups that oneDNN cannot run fast become a dense
-// convolution whose weights are zero between groups: groups times the work, at a hundred times
-// the speed. In the same way a window over an image of one pixel becomes its centre.
+// Depthwise: our own kernels. Other groups that oneDNN cannot run fast become a dense convolution
+// whose weights are zero between groups: groups times the work, at a hundred times the speed. In
+// the same way a window over an image of one pixel becomes its centre.
 
 #include <algorithm>
 #include <cstring>
@@ -13,27 +12,33 @@
 namespace detol::onednn {
 namespace {
 
-void write_depthwise(Builder& b, const Conv& c, const Window& window, Value& x, Value& y) {
-  const auto run = machine().kernels->depthwise;
-  b.step({x.data, y.data}, [=, x = x.data, y = y.data](const Turn&) {
-    const float* bias = c.offset != nullptr ? c.offset->as<float>() : nullptr;
-    run(window, x->as<float>(), c.weight->as<float>(), bias, y->as<float>());
+// Its weights as blocks x height x width x lanes.
+struct Depthwise {
+  Window window;
+  Buffer *weight = nullptr, *weight_gradient = nullptr;
+  Buffer *offset = nullptr, *offset_gradient = nullptr;  // if there is a bias
+  Buffer* scratch = nullptr;
+};
+
+void write_depthwise(Builder& b, const Depthwise& d, Buffer* x, Buffer* y) {
+  b.step({x, y, d.scratch}, [=, run = machine().kernels->depthwise](const Turn&) {
+    const float* bias = d.offset != nullptr ? d.offset->as<float>() : nullptr;
+    run(d.window, x->as<float>(), d.weight->as<float>(), bias, y->as<float>(),
+        d.scratch->as<float>());
   });
 }
 
-void write_depthwise_data(Builder& b, const Conv& c, const Window& window, Buffer* g, Buffer* dx) {
-  const auto run = machine().kernels->depthwise_backward;
-  b.step({g, dx},
-         [=](const Turn&) { run(window, g->as<float>(), c.weight->as<float>(), dx->as<float>()); });
+void write_depthwise_data(Builder& b, const Depthwise& d, Buffer* g, Buffer* dx) {
+  b.step({g, dx, d.scratch}, [=, run = machine().kernels->depthwise_backward](const Turn&) {
+    run(d.window, g->as<float>(), d.weight->as<float>(), dx->as<float>(), d.scratch->as<float>());
+  });
 }
 
-void write_depthwise_weights(Builder& b, const Conv& c, const Window& window, Buffer* g, Value& x) {
-  const auto run = machine().kernels->depthwise_weights;
-  const auto floats = static_cast<std::size_t>(window.padded_floats(machine().lanes()));
-  b.step({g, x.data}, [=, x = x.data, scratch = b.scratch(floats * sizeof(float))](const Turn&) {
-    float* bias = c.offset != nullptr ? c.offset_gradient->as<float>() : nullptr;
-    run(window, x->as<float>(), g->as<float>(), c.weight_gradient->as<float>(), bias,
-        scratch->as<float>());
+void write_depthwise_weights(Builder& b, const Depthwise& d, Buffer* g, Buffer* x) {
+  b.step({g, x, d.scratch}, [=, run = machine().kernels->depthwise_weights](const Turn&) {
+    float* bias = d.offset != nullptr ? d.offset_gradient->as<float>() : nullptr;
+    run(d.window, x->as<float>(), g->as<float>(), d.weight_gradient->as<float>(), bias,
+        d.scratch->as<float>());
   });
 }
 
@@ -81,29 +86,29 @@ void write_gather(Builder& b, const Spread& spread, const Conv& c, const Buffer&
 }  // namespace
 
 Result<void> lower_depthwise(Builder& b, const Unit& unit) {
+  const Layer& layer = b.node(unit.node).layer;
   Value& x = b.value(b.node(unit.node).inputs[0], Layout::kBlocked);
   Value& y = b.make_value(unit.node, Layout::kBlocked, true);
-  Conv c = conv_of(b.node(unit.node).layer, b.desc(x.shape, x.layout), b.desc(y.shape, y.layout));
-  const std::int64_t height = height_of(c.layer), width = c.layer.kernel;
-  const Desc native = floats_desc({c.x.dims()[1], 1, 1, height, width}, machine().depthwise);
-  const ConvPrimitives all = primitives_of(c, native);
-  c.w = native;
-  const Dims extents = {c.layer.channels, 1, 1, height, width};
+  Depthwise d{.window = window_of(b, layer, x, y)};
+  const std::int64_t height = height_of(layer), width = layer.kernel;
+  const Dims extents = {layer.channels, 1, 1, height, width};
+  const Desc blocked =
+      floats_desc({machine().padded(layer.channels), 1, 1, height, width}, machine().depthwise);
   Parameter* p = b.parameters().claim(unit.node, "weight", floats_desc(extents, Tag::abcde),
-                                      with_extents(native, extents));
-  c.weight = &p->weight;
-  c.weight_gradient = &p->gradient;
-  claim_bias(b, unit, c);
-  const Window window = window_of(b, c.layer, x, y);
-  all.forward ? write_forward(b, c, all, x, y) : write_depthwise(b, c, window, x, y);
+                                      with_extents(blocked, extents));
+  d.weight = &p->weight;
+  d.weight_gradient = &p->gradient;
+  if (Parameter* bias = b.parameters().claim(unit.node, "bias"); bias != nullptr) {
+    d.offset = &bias->weight;
+    d.offset_gradient = &bias->gradient;
+  }
+  const auto floats = static_cast<std::size_t>(d.window.padded_floats(machine().lanes()));
+  d.scratch = b.scratch(floats * sizeof(float));
+  write_depthwise(b, d, x.data, y.data);
   b.on_backward([=, &b, &x, &y] {
     Buffer* g = b.gradient(y);
-    if (x.needs_gradient) {
-      Buffer* dx = b.add_gradient(x);
-      all.data ? write_backward_data(b, c, all, g, dx) : write_depthwise_data(b, c, window, g, dx);
-    }
-    all.weights ? write_backward_weights(b, c, all, g, x)
-                : write_depthwise_weights(b, c, window, g, x);
+    if (x.needs_gradient) write_depthwise_data(b, d, g, b.add_gradient(x));
+    write_depthwise_weights(b, d, g, x.data);
   });
   return {};
 }

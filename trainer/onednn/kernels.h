@@ -55,9 +55,17 @@ struct Window {
   std::ptrdiff_t height = 1, width = 1, stride = 1, dilation = 1;
   std::ptrdiff_t above = 0, beside = 0;  // padding on either side
   std::ptrdiff_t taps() const { return height * width; }
-  // Of one block of channels of one image, with its padding.
+  // Zeros that a gradient by the outputs needs on either side, of so many taps, to reach all
+  // inputs.
+  std::ptrdiff_t gradient_margin(std::ptrdiff_t size) const {
+    return (size - 1) * dilation / stride + 1;
+  }
+  // Of one block of channels of one image, or of its gradient, with its padding.
   std::ptrdiff_t padded_floats(std::ptrdiff_t lanes) const {
-    return (in.height + 2 * above) * (in.width + 2 * beside) * lanes;
+    const std::ptrdiff_t image = (in.height + 2 * above) * (in.width + 2 * beside);
+    const std::ptrdiff_t gradient =
+        (out.height + 2 * gradient_margin(height)) * (out.width + 2 * gradient_margin(width));
+    return (image > gradient ? image : gradient) * lanes;
   }
 };
 
@@ -147,16 +155,19 @@ struct Kernels {
   void (*global_pool)(const Extent&, const float* x, float* y);
   void (*global_pool_backward)(const Extent&, const float* g, float* dx);
 
-  // `best` keeps which tap of the window was the largest.
-  void (*max_pool)(const Window&, const float* x, float* y, std::int32_t* best);
+  // `best` keeps which tap of the window was the largest; none if none exceeds `floor`, the least
+  // that y can be.
+  void (*max_pool)(const Window&, float floor, const float* x, float* y, std::int32_t* best);
   void (*max_pool_backward)(const Window&, const float* g, const std::int32_t* best, float* dx);
   void (*avg_pool)(const Window&, const float* x, float* y);
   void (*avg_pool_backward)(const Window&, const float* g, float* dx);
 
-  // Weights: blocks x height x width x lanes.
-  void (*depthwise)(const Window&, const float* x, const float* w, const float* bias, float* y);
-  void (*depthwise_backward)(const Window&, const float* g, const float* w, float* dx);
-  // `scratch`: padded_floats() of the window.
+  // Weights: blocks x height x width x lanes; scratch: padded_floats(). `bias` and `dbias` may be
+  // null.
+  void (*depthwise)(const Window&, const float* x, const float* w, const float* bias, float* y,
+                    float* scratch);
+  void (*depthwise_backward)(const Window&, const float* g, const float* w, float* dx,
+                             float* scratch);
   void (*depthwise_weights)(const Window&, const float* x, const float* g, float* dw, float* dbias,
                             float* scratch);
 
