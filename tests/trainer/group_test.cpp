@@ -53,12 +53,13 @@ TEST(Group, APartOfABatchIsWhatOneRankWouldSeeThere) {
 }
 
 TEST(Dropout, AMaskOfAPartIsThatPartOfTheMask) {
-  std::vector<float> whole(100);
-  draw_dropout_mask({.seed = 3, .step = 4, .node = 5}, 0.4, whole);
-  for (std::int64_t first : {0, 1, 2, 3, 50, 63}) {
-    std::vector<float> part(31);
-    draw_dropout_mask({.seed = 3, .step = 4, .node = 5, .first = first}, 0.4, part);
-    EXPECT_TRUE(std::equal(part.begin(), part.end(), whole.begin() + first)) << first;
+  const Shape image{11, 2, 3};
+  std::vector<float> whole(9 * 66);
+  draw_dropout_mask({.seed = 3, .step = 4, .node = 5}, 0.4, image, whole);
+  for (std::int64_t first : {0, 1, 2, 5}) {
+    std::vector<float> part(4 * 66);
+    draw_dropout_mask({.seed = 3, .step = 4, .node = 5, .first = first}, 0.4, image, part);
+    EXPECT_TRUE(std::equal(part.begin(), part.end(), whole.begin() + first * 66)) << first;
   }
 }
 

@@ -50,8 +50,8 @@ TEST(ZerosLike, HoldsTheTrainableTensorsAlone) {
 }
 
 TEST(DropoutMask, DropsAboutItsRateAndKeepsTheMean) {
-  std::vector<float> mask(100001);
-  draw_dropout_mask({1, 2, 3}, 0.25, mask);
+  std::vector<float> mask(11 * 9091);
+  draw_dropout_mask({1, 2, 3}, 0.25, {11, 1, 9091}, mask);
   const auto dropped = std::count(mask.begin(), mask.end(), 0.0f);
   EXPECT_NEAR(static_cast<double>(dropped) / 100001, 0.25, 0.01);
   EXPECT_FLOAT_EQ(*std::max_element(mask.begin(), mask.end()), 1 / 0.75f);
@@ -59,10 +59,10 @@ TEST(DropoutMask, DropsAboutItsRateAndKeepsTheMean) {
 
 TEST(DropoutMask, DiffersByStepAndNode) {
   std::vector<float> mask(64), other(64);
-  draw_dropout_mask({1, 2, 3}, 0.5, mask);
-  draw_dropout_mask({1, 3, 3}, 0.5, other);
+  draw_dropout_mask({1, 2, 3}, 0.5, {16, 2, 2}, mask);
+  draw_dropout_mask({1, 3, 3}, 0.5, {16, 2, 2}, other);
   EXPECT_NE(mask, other);
-  draw_dropout_mask({1, 2, 4}, 0.5, other);
+  draw_dropout_mask({1, 2, 4}, 0.5, {16, 2, 2}, other);
   EXPECT_NE(mask, other);
 }
 

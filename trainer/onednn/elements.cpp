@@ -4,7 +4,6 @@
 
 #include "trainer/dropout.h"
 #include "trainer/onednn/lower.h"
-#include "trainer/onednn/relayout.h"
 
 namespace detol::onednn {
 namespace {
@@ -54,23 +53,6 @@ void lower_smooth(Builder& b, Activation activation, Value& x, Value& y) {
     b.step(std::move(backward));
   });
 }
-
-// The mask in the layout of y: drawn in the plain order that all backends share.
-struct Mask {
-  Relayout copy;
-  Layout layout;
-  std::size_t floats;  // of the plain layout
-  std::int64_t image;  // floats of one
-  NodeId node;
-  double rate;
-
-  void draw(const Turn& turn, float* plain, float* mask) const {
-    const DropoutStream stream{turn.settings.seed, turn.settings.step, node,
-                               turn.part.first * image};
-    draw_dropout_mask(stream, rate, {plain, floats});
-    if (layout == Layout::kBlocked) to_blocked(copy, plain, mask);
-  }
-};
 
 }  // namespace
 
@@ -154,34 +136,36 @@ Result<void> lower_scale(Builder& b, const Unit& unit) {
 }
 
 Result<void> lower_dropout(Builder& b, const Unit& unit) {
-  Value& x = b.value(b.node(unit.node).inputs[0]);
-  Value& y = b.make_value(unit.node, x.layout, x.needs_gradient);
-  const auto plain_floats = static_cast<std::size_t>(b.batch() * x.shape.elements());
-  const Mask mask{{b.batch(), x.shape, machine().lanes()},
-                  x.layout,
-                  plain_floats,
-                  x.shape.elements(),
-                  unit.node,
-                  b.node(unit.node).layer.rate};
+  Value& x = b.value(b.node(unit.node).inputs[0], Layout::kBlocked);
+  Value& y = b.make_value(unit.node, Layout::kBlocked, x.needs_gradient);
   const std::size_t floats = b.floats(y);
-  Buffer* drawn = b.floats_buffer(floats);
-  Buffer* kept = x.layout == Layout::kBlocked ? b.floats_buffer(floats) : drawn;
-  const auto run = machine().kernels->multiply;
-  b.step({x.data, y.data, drawn, kept}, [=, x = x.data, y = y.data](const Turn& turn) {
-    if (!turn.training) {
-      std::copy_n(x->as<float>(), floats, y->as<float>());
-      return;
-    }
-    mask.draw(turn, drawn->as<float>(), kept->as<float>());
-    run(x->as<float>(), kept->as<float>(), y->as<float>(), floats);
-  });
+  const double rate = b.node(unit.node).layer.rate;
+  const Dropout all{.extent = b.extent(x),
+                    .groups = (x.shape.channels + kDropoutGroup - 1) / kDropoutGroup};
+  Buffer* mask = b.floats_buffer(floats);
+  const Kernels& kernels = *machine().kernels;
+  b.step({x.data, y.data, mask},
+         [=, &kernels, x = x.data, y = y.data, node = unit.node](const Turn& turn) {
+           if (!turn.training) {
+             std::copy_n(x->as<float>(), floats, y->as<float>());
+             return;
+           }
+           const DropoutDraw draw =
+               draw_of({turn.settings.seed, turn.settings.step, node, turn.part.first}, rate);
+           Dropout part = all;
+           part.first = turn.part.first;
+           part.key = draw.key;
+           part.threshold = draw.threshold;
+           part.kept = draw.kept;
+           kernels.dropout(part, x->as<float>(), mask->as<float>(), y->as<float>());
+         });
   if (!x.needs_gradient) return {};
-  b.on_backward([=, &b, &x, &y] {
+  b.on_backward([=, &b, &x, &y, run = kernels.multiply] {
     Buffer* g = b.gradient(y);
     Buffer* dx = b.arena().make_over(g);
     b.pass_gradient(x, dx);
-    b.step({g, kept, dx},
-           [=](const Turn&) { run(g->as<float>(), kept->as<float>(), dx->as<float>(), floats); });
+    b.step({g, mask, dx},
+           [=](const Turn&) { run(g->as<float>(), mask->as<float>(), dx->as<float>(), floats); });
   });
   return {};
 }

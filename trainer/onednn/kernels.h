@@ -69,6 +69,15 @@ struct Window {
   }
 };
 
+struct Dropout {
+  Extent extent;
+  std::ptrdiff_t groups = 1;  // of channels that share a block of the stream, in an image
+  std::ptrdiff_t first = 0;   // images of the whole batch before these
+  std::uint64_t key = 0;
+  std::int32_t threshold = 0;
+  float kept = 1;
+};
+
 // The channels of every position normalised among themselves: y = normal * gamma + beta.
 struct LayerNorm {
   Extent extent;
@@ -138,6 +147,8 @@ struct Kernels {
   void (*relu_backward)(const float* y, const float* g, float* dx, std::size_t floats);
   void (*add)(const float* a, const float* b, float* y, std::size_t floats);
   void (*multiply)(const float* a, const float* b, float* y, std::size_t floats);
+  // Draws the mask, see trainer/dropout.h, and applies it.
+  void (*dropout)(const Dropout&, const float* x, float* mask, float* y);
   void (*sgd)(const SgdStep&, float* w, const float* g, float* velocity, std::size_t floats);
   void (*adamw)(const AdamStep&, float* w, const float* g, float* first, float* second,
                 std::size_t floats);

@@ -321,7 +321,7 @@ void scale_backward(const Turn<Real>& t) {
 template <typename Real>
 std::vector<float> mask_of(const Turn<Real>& t) {
   std::vector<float> mask(t.output.values.size());
-  draw_dropout_mask(t.dropout, t.layer->rate, mask);
+  draw_dropout_mask(t.dropout, t.layer->rate, t.output.shape, mask);
   return mask;
 }
 

@@ -225,12 +225,12 @@ class ReferenceExecutable final : public Reference<Real> {
 
   Turn<Real> turn(NodeId id, const Pass& pass) {
     const Node& node = network_.nodes()[id];
-    const std::int64_t count = pass.part.count, first = pass.part.first * node.shape.elements();
+    const std::int64_t count = pass.part.count;
     Turn<Real> turn;
     turn.layer = &node.layer;
     turn.images = count;
     turn.training = pass.training;
-    turn.dropout = {pass.settings.seed, pass.settings.step, id, first};
+    turn.dropout = {pass.settings.seed, pass.settings.step, id, pass.part.first};
     if (recipe_.sync_batch_norm) turn.norm_group = &group_;
     for (NodeId input : node.inputs) {
       turn.inputs.push_back(view(activations_, input, count));
