@@ -16,8 +16,8 @@ from torch import nn
 from torch.nn import functional as F
 
 
-def conv(inputs, outputs, kernel, stride=1):
-    return nn.Conv2d(inputs, outputs, kernel, stride, kernel // 2, bias=False)
+def conv(inputs, outputs, kernel, stride=1, bias=False):
+    return nn.Conv2d(inputs, outputs, kernel, stride, kernel // 2, bias=bias)
 
 
 class Residual(nn.Module):
@@ -38,14 +38,14 @@ def classifier(channels):
     return [nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(channels, 10)]
 
 
-def resnet(blocks, width=16, stem_stride=1):
-    layers = [conv(3, width, 3, stem_stride), nn.BatchNorm2d(width), nn.ReLU(inplace=True)]
+def resnet(blocks, width=16, stem_stride=1, image=(3, 32, 32)):
+    layers = [conv(image[0], width, 3, stem_stride), nn.BatchNorm2d(width), nn.ReLU(inplace=True)]
     inputs = width
     for stage in range(3):
         for block in range(blocks):
             layers.append(Residual(inputs, width << stage, 2 if stage > 0 and block == 0 else 1))
             inputs = width << stage
-    return nn.Sequential(*layers, *classifier(inputs)), (3, 32, 32)
+    return nn.Sequential(*layers, *classifier(inputs)), image
 
 
 class Cell(nn.Module):
@@ -71,10 +71,10 @@ def nb201():
     return nn.Sequential(*layers, nn.BatchNorm2d(64), nn.ReLU(inplace=True), *classifier(64)), (3, 32, 32)
 
 
-def lenet():
+def lenet(bias=False):
     pool = nn.MaxPool2d(3, 2, 1)
-    return nn.Sequential(conv(1, 32, 3), nn.ReLU(inplace=True), pool, conv(32, 64, 3), nn.ReLU(inplace=True), pool,
-                         nn.Flatten(), nn.Linear(64 * 7 * 7, 128), nn.ReLU(inplace=True),
+    return nn.Sequential(conv(1, 32, 3, bias=bias), nn.ReLU(inplace=True), pool, conv(32, 64, 3, bias=bias),
+                         nn.ReLU(inplace=True), pool, nn.Flatten(), nn.Linear(64 * 7 * 7, 128), nn.ReLU(inplace=True),
                          nn.Linear(128, 10)), (1, 28, 28)
 
 
