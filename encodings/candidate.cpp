@@ -65,7 +65,7 @@ Recipe recipe_of(const json& file, TaskKind task) {
   read(training, "precision", recipe.precision);
   read(training, "deterministic", recipe.deterministic);
   read(training, "sync_batch_norm", recipe.sync_batch_norm);
-  read(training, "compression", recipe.compression);
+  read(training, "staleness", recipe.staleness);
   const json schedule = training.value("schedule", json::object());
   read(schedule, "name", recipe.schedule);
   read(schedule, "warmup_epochs", recipe.warmup_epochs);
@@ -78,6 +78,9 @@ Recipe recipe_of(const json& file, TaskKind task) {
   const json scaling = training.value("scale_lr", json::object());
   read(scaling, "name", recipe.scale_lr);
   read(scaling, "base_batch", recipe.base_batch);
+  const json compression = training.value("compression", json::object());
+  read(compression, "name", recipe.compression);
+  read(compression, "share", recipe.compression_share);
 
   const json augment = file.at("data").value("augment", json::object());
   read(augment.value("random_crop", json::object()), "padding", recipe.crop_padding);

@@ -48,10 +48,13 @@ Result<Cost> cost_of(const Network& network, const Recipe& recipe) {
     if (params > kMost) return fail(ErrorCode::kInput, fmt::format("{:.3g} parameters", params));
     flops += flops_of(node.layer, inputs, node.shape);
   }
-  // Weights, gradients, at most two optimiser moments and perhaps the averaged weights; every
+  // Weights, gradients, at most two optimiser moments and perhaps the averaged weights, what a
+  // group keeps back or has under way; every
   // activation and its gradient, and one more term of the gradient that is being summed up; one
   // layer's workspace.
-  const double copies = recipe.ema > 0 ? 5 : 4;
+  const double waiting = recipe.staleness > 0 ? recipe.staleness + 1 : 0;
+  const double kept_back = recipe.compression == "none" ? 0 : 1;
+  const double copies = (recipe.ema > 0 ? 5 : 4) + waiting + kept_back;
   const double images = static_cast<double>(recipe.batch_size);
   const double memory =
       4.0 * (copies * params + (2.0 * activations + largest) * images + workspace);

@@ -38,7 +38,9 @@ struct Recipe {
   double clip_norm = 0;          // gradients are scaled down to at most this norm; 0: never
   double ema = 0;                // decay of the averaged weights, which are scored; 0: no average
   bool sync_batch_norm = false;  // statistics of the batch of all ranks, not of each rank's shard
-  std::string compression = "none";  // none, fp16: of gradients on their way between ranks
+  std::string compression = "none";  // none, fp16, top_k: of gradients between ranks
+  double compression_share = 0.01;   // top_k: of the gradients, that a step sends
+  int staleness = 0;                 // steps by which updates lag behind their gradients
 
   int crop_padding = 0;          // random crop after zero padding on every side, in pixels
   bool horizontal_flip = false;  // with probability 1/2

@@ -85,7 +85,10 @@ constexpr std::array kScaling = {
     Field{.key = "base_batch", .kind = kInt, .may_be_domain = true, .low = 1, .high = 65536}};
 
 // Of compressions(), in trainer/.
-constexpr std::array<Words, 2> kCompressions = {"none", "fp16"};
+constexpr std::array<Words, 3> kCompressions = {"none", "fp16", "top_k"};
+
+constexpr std::array kCompression = {
+    Field{.key = "share", .kind = kNumber, .may_be_domain = true, .low = 1e-6, .high = 1}};
 
 constexpr std::array kTraining = {
     Field{.key = "epochs",
@@ -110,7 +113,12 @@ constexpr std::array kTraining = {
     Field{.key = "precision", .kind = kWord, .may_be_domain = true, .words = kPrecisions},
     Field{.key = "deterministic", .kind = kBool},
     Field{.key = "sync_batch_norm", .kind = kBool},
-    Field{.key = "compression", .kind = kWord, .may_be_domain = true, .words = kCompressions}};
+    Field{.key = "compression",
+          .kind = kNamed,
+          .may_be_domain = true,
+          .words = kCompressions,
+          .children = kCompression},
+    Field{.key = "staleness", .kind = kInt, .may_be_domain = true, .low = 0, .high = 16}};
 
 constexpr std::array<Words, 2> kDirections = {"maximize", "minimize"};
 

@@ -37,6 +37,9 @@ struct TrainingState {
   Weights weights;
   std::vector<Weights> moments;  // as in optimizer.h; trainable tensors only
   Weights average = {};          // of all weights, where the recipe has ema; else empty
+  // Of a group (gradient_sums.h), trainable tensors only: what each rank has not sent yet, and sums
+  // that no update went by yet, oldest first.
+  std::vector<Weights> residuals = {}, pending = {};
 };
 
 // The weights that a trial is scored with, and that leave it.
@@ -67,8 +70,9 @@ class Executable {
   virtual BatchResult accumulate(const StepSettings& settings, const Shard& part) = 0;
 
   // The optimiser's step (optimizer.h) with the gradient of the whole batch: what all ranks
-  // accumulated since the last update; the ranks' sums may have begun there. Leaves the same
-  // trainable bits on every rank. REQUIRES: each rank accumulated each of its parts once.
+  // accumulated since the last update, or `staleness` steps before that one; the ranks' sums may
+  // have begun there. Leaves the same trainable bits on every rank. REQUIRES: each rank accumulated
+  // each of its parts once.
   virtual void update(const StepSettings& settings) = 0;
 
   // Both, for the whole of a rank's batch. REQUIRES: parts().size() == 1.
@@ -83,6 +87,9 @@ class Executable {
   // trial's.
   virtual void share_statistics() = 0;
 
+  // Brings what each rank keeps to itself between steps to every rank, for state().
+  virtual void share_state() = 0;
+
   // Inference (running statistics, no dropout, no label smoothing, nothing mixed) on the first
   // `count` of images(), by this rank alone, with the averaged weights where the recipe has ema.
   // REQUIRES: 0 < count <= B.
@@ -92,8 +99,9 @@ class Executable {
   virtual std::span<const float> logits() const = 0;
 
   // In the order of Network::parameters(); set_state(state()) changes no bit. A fresh executable
-  // is all zeros: set its state before the first step. Absent moments count as zeros, an absent
-  // average begins as the weights.
+  // is all zeros: set its state before the first step. Absent moments and residuals count as zeros,
+  // an absent average begins as the weights. In a group state() REQUIRES share_state() since the
+  // last step.
   virtual TrainingState state() const = 0;
   virtual void set_state(const TrainingState& state) = 0;
 

@@ -1,10 +1,11 @@
 // A file is (docs/checkpoint.md; all numbers little-endian)
 //
 //   file   := "DETOLCK" version  length  header  tensor*  checksum
-//   version:= '1' | '2'           a digit; 2 has averaged weights
+//   version:= '1' | '2' | '3'     a digit; 2 has averaged weights, 3 what a group carries
 //   length := u64                 of the header, at most 8 MB
 //   header := JSON                the numbers, and names and shapes of the tensors
-//   tensor := f32*                row-major: weights, then each moment's, then the average's
+//   tensor := f32*                row-major: weights, then each moment's, then the average's, then
+//                                 each residual's, then each pending sum's
 //   checksum := u64               XXH3 of everything before, in every version
 //
 // Doubles in the header are the 16 hexadecimal digits of their bits: exact, and NaN too.
@@ -30,7 +31,8 @@ static_assert(std::endian::native == std::endian::little);
 
 constexpr std::string_view kMagic = "DETOLCK";
 constexpr char kPlain = '1';
-constexpr char kAveraged = '2';  // the newest
+constexpr char kAveraged = '2';
+constexpr char kGrouped = '3';  // the newest
 constexpr std::size_t kHeaderStart = 16;
 constexpr std::size_t kLongestHeader = std::size_t{8} << 20;
 
@@ -75,6 +77,12 @@ json describe(const Weights& tensors) {
   return all;
 }
 
+json describe(const std::vector<Weights>& lists) {
+  json all = json::array();
+  for (const Weights& tensors : lists) all.push_back(describe(tensors));
+  return all;
+}
+
 json describe(const EpochReport& report) {
   json metrics = json::array();
   for (const Metric& metric : report.metrics) {
@@ -103,14 +111,14 @@ std::string header_of(const Checkpoint& checkpoint) {
                  {"part", describe(checkpoint.part)},
                  {"history", json::array()},
                  {"weights", describe(checkpoint.state.weights)},
-                 {"moments", json::array()}};
+                 {"moments", describe(checkpoint.state.moments)}};
   for (const EpochReport& report : checkpoint.history) {
     header["history"].push_back(describe(report));
   }
-  for (const Weights& moment : checkpoint.state.moments) {
-    header["moments"].push_back(describe(moment));
-  }
-  if (!checkpoint.state.average.empty()) header["average"] = describe(checkpoint.state.average);
+  const TrainingState& state = checkpoint.state;
+  if (!state.average.empty()) header["average"] = describe(state.average);
+  if (!state.residuals.empty()) header["residuals"] = describe(state.residuals);
+  if (!state.pending.empty()) header["pending"] = describe(state.pending);
   return header.dump(-1, ' ', false, json::error_handler_t::replace);
 }
 
@@ -139,6 +147,11 @@ EpochPart part_from(const json& value) {
           .train_s = double_from(value.at("train_s"))};
 }
 
+char version_of(const TrainingState& state) {
+  if (!state.residuals.empty() || !state.pending.empty()) return kGrouped;
+  return state.average.empty() ? kPlain : kAveraged;
+}
+
 // Takes the described tensors off the front of `data`; throws if it has too little.
 Weights take_tensors(const json& described, std::string_view& data) {
   Weights tensors;
@@ -162,6 +175,12 @@ Weights take_tensors(const json& described, std::string_view& data) {
   return tensors;
 }
 
+std::vector<Weights> take_lists(const json& described, std::string_view& data) {
+  std::vector<Weights> lists;
+  for (const json& one : described) lists.push_back(take_tensors(one, data));
+  return lists;
+}
+
 // Throws json's exceptions.
 Checkpoint contents_of(const json& header, std::string_view data) {
   Checkpoint checkpoint{.trial = header.at("trial").get<TrialId>(),
@@ -177,12 +196,13 @@ Checkpoint contents_of(const json& header, std::string_view data) {
     checkpoint.history.push_back(report_from(report));
   }
   checkpoint.state.weights = take_tensors(header.at("weights"), data);
-  for (const json& moment : header.at("moments")) {
-    checkpoint.state.moments.push_back(take_tensors(moment, data));
-  }
+  checkpoint.state.moments = take_lists(header.at("moments"), data);
   if (header.contains("average")) {
     checkpoint.state.average = take_tensors(header.at("average"), data);
   }
+  if (header.contains("residuals"))
+    checkpoint.state.residuals = take_lists(header.at("residuals"), data);
+  if (header.contains("pending")) checkpoint.state.pending = take_lists(header.at("pending"), data);
   if (!data.empty()) throw json::other_error::create(501, "bytes follow the tensors", nullptr);
   return checkpoint;
 }
@@ -191,13 +211,16 @@ Checkpoint contents_of(const json& header, std::string_view data) {
 
 std::string to_bytes(const Checkpoint& checkpoint) {
   const std::string header = header_of(checkpoint);
+  const TrainingState& state = checkpoint.state;
   std::string bytes(kMagic);
-  bytes += checkpoint.state.average.empty() ? kPlain : kAveraged;
+  bytes += version_of(state);
   append_number(bytes, header.size());
   bytes += header;
-  append_tensors(bytes, checkpoint.state.weights);
-  for (const Weights& moment : checkpoint.state.moments) append_tensors(bytes, moment);
-  append_tensors(bytes, checkpoint.state.average);
+  append_tensors(bytes, state.weights);
+  for (const Weights& moment : state.moments) append_tensors(bytes, moment);
+  append_tensors(bytes, state.average);
+  for (const Weights& residual : state.residuals) append_tensors(bytes, residual);
+  for (const Weights& sum : state.pending) append_tensors(bytes, sum);
   append_number(bytes, hash64(bytes));
   return bytes;
 }
@@ -208,10 +231,10 @@ tl::expected<Checkpoint, CheckpointFlaw> from_bytes(std::string_view bytes) {
   if (!body.starts_with(kMagic)) return damaged("it does not start with DETOLCK");
   if (hash64(body) != number_at(bytes, body.size())) return damaged("its checksum is wrong");
   const char version = body[kMagic.size()];
-  if (version != kPlain && version != kAveraged) {
+  if (version < kPlain || version > kGrouped) {
     return tl::unexpected<CheckpointFlaw>(CheckpointFlaw{
         true,
-        fmt::format("it has format version {}, this detol reads up to {}", version, kAveraged)});
+        fmt::format("it has format version {}, this detol reads up to {}", version, kGrouped)});
   }
   const std::uint64_t length = number_at(body, kMagic.size() + 1);
   if (length > std::min(kLongestHeader, body.size() - kHeaderStart)) {

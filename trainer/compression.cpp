@@ -4,6 +4,7 @@
 //        from 6e-8 to 64 (Micikevicius et al., 2018, arXiv 1710.03740, scale for that reason). An
 //        element beyond 64 is clamped there, never infinite; a factor of the batch's own would need
 //        another round of messages, and would be one more thing that the bits depend on.
+// top_k  the largest travel: top_k.cpp
 
 #include "trainer/compression.h"
 
@@ -11,6 +12,7 @@
 #include <vector>
 
 #include "core/half.h"
+#include "trainer/compression_rows.h"
 
 namespace detol {
 namespace {
@@ -50,17 +52,19 @@ class HalfSum final : public StretchSum {
   Group::Ticket ticket_ = 0;
 };
 
-std::unique_ptr<StretchSum> make_whole(const Recipe&, Group& group, Stretch) {
+std::unique_ptr<StretchSum> make_whole(const Recipe&, Group& group, Stretch, std::span<float>) {
   return std::make_unique<WholeSum>(group);
 }
 
-std::unique_ptr<StretchSum> make_half(const Recipe&, Group& group, Stretch stretch) {
+std::unique_ptr<StretchSum> make_half(const Recipe&, Group& group, Stretch stretch,
+                                      std::span<float>) {
   return std::make_unique<HalfSum>(group, stretch.floats);
 }
 
 constexpr std::array kCompressions = {
-    CompressionRow{"none", "gradients travel as they are", make_whole},
-    CompressionRow{"fp16", "gradients travel as numbers of 16 bits", make_half},
+    CompressionRow{"none", "gradients travel as they are", false, make_whole},
+    CompressionRow{"fp16", "gradients travel as numbers of 16 bits", false, make_half},
+    CompressionRow{"top_k", "the largest gradients travel, the others wait", true, make_top_k},
 };
 
 }  // namespace

@@ -25,7 +25,6 @@ class StretchSum {
   virtual void finish() = 0;
 };
 
-// What a stretch is made for.
 struct Stretch {
   std::size_t first = 0, floats = 0;  // of the flat gradients
 };
@@ -33,10 +32,13 @@ struct Stretch {
 struct CompressionRow {
   std::string_view name;
   std::string_view summary;
-  std::unique_ptr<StretchSum> (*make)(const Recipe& recipe, Group& group, Stretch stretch);
+  bool has_residual;  // a rank keeps back what it does not send, an element each
+  // `residual`: the stretch's, empty without; outlives the sum.
+  std::unique_ptr<StretchSum> (*make)(const Recipe& recipe, Group& group, Stretch stretch,
+                                      std::span<float> residual);
 };
 
-// none, fp16: the words of training.compression.
+// none, fp16, top_k: the words of training.compression.
 std::span<const CompressionRow> compressions();
 
 }  // namespace detol

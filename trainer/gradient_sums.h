@@ -1,7 +1,14 @@
 #pragma once
 
 // GradientSums: the gradients of the ranks of a group become their sum, a stretch at a time and
-// beside the backward pass, compressed as the recipe says. Allocates nothing after it was made.
+// beside the backward pass, compressed as the recipe says. With `staleness` S the sum of step t is
+// what the update of step t + S goes by, so that no rank waits for another before it is S steps
+// ahead of it; the first S steps update nothing, and the last S sums are never used. That is
+// delayed SGD (Zinkevich, Langford and Smola, 2009, "Slow learners are fast") by decentralised
+// pipelining (Li et al., 2018, Pipe-SGD, arXiv 1811.03619): the delay is S, neither more nor less,
+// whoever is fast, and the numbers do not depend on time.
+//
+// Allocates nothing in a step.
 
 #include <memory>
 #include <span>
@@ -13,6 +20,12 @@
 
 namespace detol {
 
+// What goes from step to step, in the layout of the flat gradients.
+struct SumsState {
+  std::vector<std::vector<float>> residuals;  // of each rank; none without error feedback
+  std::vector<std::vector<float>> pending;    // sums that no update went by yet, oldest first
+};
+
 class GradientSums {
  public:
   // Stretches without overlap, in the order in which they will be started. The group outlives it.
@@ -22,16 +35,36 @@ class GradientSums {
   // until finish().
   void start_next(std::span<float> gradients);
 
-  // The gradients become what the step's update goes by. REQUIRES: every stretch was started.
-  void finish();
+  // The same gradients become what the step's update goes by; false: there is nothing yet.
+  // REQUIRES: every stretch was started.
+  bool finish(std::span<float> gradients);
+  int staleness() const { return static_cast<int>(rounds_.size()) - 1; }
+
+  // Between two steps, on every rank: finishes what is under way and shows every rank's residual
+  // to all.
+  void share();
+  // REQUIRES: share() since the last step.
+  SumsState state() const;
+  // Of another number of ranks, too: nothing that was kept back is lost.
+  void set_state(const SumsState& state);
 
  private:
-  struct Part {
-    Stretch stretch;
-    std::unique_ptr<StretchSum> sum;
+  // One step's sums; `values` where they outlive the step.
+  struct Round {
+    std::vector<std::unique_ptr<StretchSum>> sums;
+    std::vector<float> values;
+    bool is_under_way = false;
   };
-  std::vector<Part> parts_;
-  std::size_t next_ = 0;
+  void finish(Round& round);
+  std::size_t pending() const;
+
+  Group& group_;
+  const std::vector<Stretch> stretches_;
+  std::vector<float> residual_;
+  std::vector<std::vector<float>> shared_residuals_;
+  std::vector<Round> rounds_;  // a ring: step i's in round i % size
+  std::size_t steps_ = 0;      // begun
+  std::size_t next_ = 0;       // stretch
 };
 
 }  // namespace detol

@@ -29,6 +29,8 @@ std::string later_settings(const Recipe& recipe) {
   add("clip_norm", recipe.clip_norm, usual.clip_norm);
   add("ema", recipe.ema, usual.ema);
   add("compression", recipe.compression, usual.compression);
+  add("share", recipe.compression_share, usual.compression_share);
+  add("staleness", recipe.staleness, usual.staleness);
   return text;
 }
 

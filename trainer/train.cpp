@@ -18,6 +18,7 @@
 #include <array>
 #include <chrono>
 #include <cmath>
+#include <deque>
 #include <limits>
 #include <optional>
 #include <stdexcept>
@@ -85,6 +86,7 @@ class Training {
         executable_(parts.executable),
         group_(parts.group),
         control_(parts.control),
+        lag_(parts.group.size() > 1 ? static_cast<std::size_t>(parts.recipe.staleness) : 0),
         batches_(parts.data, parts.recipe, parts.job.seed),
         feed_(batches_, parts.executable.parts(), parts.executable.answers(), parts.batches_ahead),
         normaliser_(parts.data),
@@ -101,7 +103,9 @@ class Training {
     DETOL_ASSIGN(auto end, led([&] { return tell_history(report); }));
     while (!end && at_.epoch < recipe_.epochs) {
       end = train_epoch();
+      group_.finish();
       if (end && end->end == Evaluation::End::kFailed) return *end;
+      executable_.share_state();
       const bool stopped = end.has_value();
       DETOL_ASSIGN(end, led([&] { return stopped ? keep_position() : keep_epoch(report); }));
     }
@@ -213,7 +217,7 @@ class Training {
       });
     }();
     if (validation.images < range.count) return suspended();
-    if (!std::isfinite(validation.loss)) return diverged("validation", validation.loss);
+    if (!std::isfinite(validation.loss)) return diverged("validation", validation.loss, at_.step);
     record(validation);
     return std::nullopt;
   }
@@ -222,18 +226,20 @@ class Training {
     EpochPart& part = at_.part;
     const Spent spent(part.train_s);
     feed_.start_epoch(at_.epoch + 1, part.steps);
-    bool suspend = together({}).suspend;
-    while (part.steps < batches_.steps_per_epoch()) {
-      if (suspend) return suspended();
-      const StepResult step = together(train_batch());
+    must_suspend_ = false;
+    send({});
+    auto end = receive();
+    while (!end && !must_suspend_ && part.steps < batches_.steps_per_epoch()) {
+      send(train_batch());
       raise_progress();
-      if (!std::isfinite(step.batch.loss)) return diverged("training", step.batch.loss);
-      part.loss += step.batch.loss;
-      part.correct += step.batch.correct;
       ++part.steps;
       ++at_.step;
-      suspend = step.suspend;
+      if (under_way_.size() > lag_) end = receive();
     }
+    while (!end && !under_way_.empty()) end = receive();
+    if (end) return end;
+    const bool is_complete = part.steps == batches_.steps_per_epoch();
+    if (must_suspend_ && !is_complete) return suspended();
     return std::nullopt;
   }
 
@@ -253,16 +259,31 @@ class Training {
     return share;
   }
 
-  // What a step came to on all ranks, and whether the leader was asked to suspend.
-  struct StepResult {
-    BatchResult batch;
-    bool suspend = false;
+  // What a step came to, on its way to being that of all ranks; the leader's wish to suspend goes
+  // along.
+  struct StepSum {
+    std::array<double, 3> sums{};  // loss, correct, suspend
+    std::int64_t step = 0;
+    Group::Ticket ticket = 0;
   };
-  StepResult together(const BatchResult& share) {
-    std::array<double, 3> sums = {share.loss, static_cast<double>(share.correct),
-                                  wants_suspension() ? 1.0 : 0.0};
-    group_.sum(std::span(sums));
-    return {{sums[0], static_cast<std::int64_t>(sums[1])}, sums[2] != 0};
+  void send(const BatchResult& share) {
+    StepSum& one = under_way_.emplace_back();
+    one.sums = {share.loss, static_cast<double>(share.correct), wants_suspension() ? 1.0 : 0.0};
+    one.step = at_.step;
+    one.ticket = group_.start_sum(std::span(one.sums));
+  }
+
+  // The oldest one; a value if the candidate failed there.
+  std::optional<Evaluation> receive() {
+    group_.finish(under_way_.front().ticket);
+    const StepSum one = under_way_.front();
+    under_way_.pop_front();
+    const auto [loss, correct, suspend] = one.sums;
+    if (!std::isfinite(loss)) return diverged("training", loss, one.step);
+    at_.part.loss += loss;
+    at_.part.correct += static_cast<std::int64_t>(correct);
+    must_suspend_ = must_suspend_ || suspend != 0;
+    return std::nullopt;
   }
 
   bool wants_suspension() const { return is_leader() && control_.suspend; }
@@ -306,10 +327,10 @@ class Training {
     if (trouble == Fault::kNan) result.loss = std::numeric_limits<double>::quiet_NaN();
   }
 
-  Evaluation diverged(std::string_view which, double loss) const {
+  Evaluation diverged(std::string_view which, double loss, std::int64_t step) const {
     return {Evaluation::End::kFailed, Cause::kDiverged,
             fmt::format("the {} loss is {} in epoch {}, step {} (lr {:g})", which, loss,
-                        at_.epoch + 1, at_.step, recipe_.lr)};
+                        at_.epoch + 1, step, recipe_.lr)};
   }
 
   void raise_progress() { control_.progress.fetch_add(1, std::memory_order_relaxed); }
@@ -320,10 +341,13 @@ class Training {
   Executable& executable_;
   Group& group_;
   Control& control_;
+  const std::size_t lag_;  // steps that a rank may be ahead of another
   Batches batches_;
   Feed feed_;
   const Normaliser normaliser_;
   Metrics metrics_;
+  std::deque<StepSum> under_way_;  // oldest first
+  bool must_suspend_ = false;      // as was heard
   Checkpoint at_;      // what the next checkpoint will say; its state is that of the last one
   std::string start_;  // the leader's, on its way to the others
 };

@@ -56,7 +56,11 @@ const std::vector<Case> kCases = {
      "s.yaml:20:12: training: unknown key 'epoch'; did you mean 'epochs'? known: epochs, loss"},
     {"UnknownCompression", "epochs: 3", "epochs: 3, compression: fp15",
      "s.yaml:20:36: training.compression: unknown word 'fp15'; did you mean 'fp16'? known: none, "
-     "fp16"},
+     "fp16, top_k"},
+    {"CompressionThatSendsNothing", "epochs: 3", "epochs: 3, compression: {name: top_k, share: 0}",
+     "s.yaml:20:57: training.compression.share"},
+    {"NegativeStaleness", "epochs: 3", "epochs: 3, staleness: -1",
+     "s.yaml:20:34: training.staleness"},
     {"UnknownKeyOfAChoice", "high: 3}", "hi: 3}",
      "s.yaml:10:34: architecture.stages[0].depth: unknown key 'hi'; did you mean 'high'? known: "
      "type, low, high"},

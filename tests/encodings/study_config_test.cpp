@@ -186,7 +186,8 @@ training:
   scale_lr: {name: linear, base_batch: 64}
   clip_norm: {type: float, low: 2, high: 2}
   ema: 0.99
-  compression: fp16
+  compression: {name: top_k, share: 0.05}
+  staleness: {type: int, low: 2, high: 2}
 objectives: [{metric: val_loss, direction: minimize}]
 )");
   Rng rng(1);
@@ -200,7 +201,9 @@ objectives: [{metric: val_loss, direction: minimize}]
   EXPECT_EQ(recipe.base_batch, 64);
   EXPECT_EQ(recipe.clip_norm, 2);
   EXPECT_EQ(recipe.ema, 0.99);
-  EXPECT_EQ(recipe.compression, "fp16");
+  EXPECT_EQ(recipe.compression, "top_k");
+  EXPECT_EQ(recipe.compression_share, 0.05);
+  EXPECT_EQ(recipe.staleness, 2);
 }
 
 TEST(StudyConfig, ABareScheduleOrAlgorithmIsItsName) {

@@ -79,11 +79,13 @@ void expect_equal(const Checkpoint& a, const Checkpoint& b) {
     }
   }
   expect_equal(a.state.weights, b.state.weights);
-  ASSERT_EQ(a.state.moments.size(), b.state.moments.size());
-  for (std::size_t i = 0; i < a.state.moments.size(); ++i) {
-    expect_equal(a.state.moments[i], b.state.moments[i]);
-  }
   expect_equal(a.state.average, b.state.average);
+  for (const auto lists :
+       {&TrainingState::moments, &TrainingState::residuals, &TrainingState::pending}) {
+    ASSERT_EQ((a.state.*lists).size(), (b.state.*lists).size());
+    for (std::size_t i = 0; i < (a.state.*lists).size(); ++i)
+      expect_equal((a.state.*lists)[i], (b.state.*lists)[i]);
+  }
 }
 
 // 30 steps into the epoch behind `epoch`.
@@ -122,6 +124,17 @@ TEST(Checkpoint, KeepsAveragedWeightsAndIsOfVersionTwoOnlyThen) {
   expect_equal(read_checkpoint(folder.path(), 2).value(), averaged);
   EXPECT_EQ(to_bytes(example(1)).substr(0, 8), "DETOLCK1");
   EXPECT_EQ(to_bytes(averaged).substr(0, 8), "DETOLCK2");
+}
+
+TEST(Checkpoint, KeepsWhatAGroupCarriesAndIsOfVersionThreeOnlyThen) {
+  const TempFolder folder;
+  Checkpoint grouped = example(2);
+  grouped.state.residuals = {grouped.state.moments[0], grouped.state.moments[0]};
+  grouped.state.residuals[1][0].data[0] = 7;
+  grouped.state.pending = {grouped.state.moments[0]};
+  ASSERT_TRUE(write_checkpoint(folder.path(), grouped));
+  expect_equal(read_checkpoint(folder.path(), 2).value(), grouped);
+  EXPECT_EQ(to_bytes(grouped).substr(0, 8), "DETOLCK3");
 }
 
 TEST(Checkpoint, ComesBackAsItWasWritten) {
@@ -355,12 +368,12 @@ TEST(Checkpoint, ANewerVersionIsRefusedAndLeftAlone) {
   ASSERT_TRUE(write_checkpoint(folder.path(), example(1)));
   std::string body = read_file(file_of(folder, 1)).value();
   body.resize(body.size() - 8);
-  body[7] = '3';
+  body[7] = '4';
   seal(file_of(folder, 1), body);
   const auto found = newest_checkpoint(folder.path(), 2);
   ASSERT_FALSE(found);
   EXPECT_EQ(found.error().code, ErrorCode::kStorage);
-  EXPECT_NE(found.error().message.find("version 3"), std::string::npos);
+  EXPECT_NE(found.error().message.find("version 4"), std::string::npos);
   EXPECT_TRUE(std::filesystem::exists(file_of(folder, 1)));
 }
 

@@ -73,6 +73,7 @@ inline Steps take_steps(std::string_view backend, const Network& network, const 
     }
     executable->update(settings);
     placement.group->sum(std::span(sums));
+    executable->share_state();
     steps.states.push_back(executable->state());
     steps.losses.push_back(sums[0]);
     steps.correct.push_back(sums[1]);

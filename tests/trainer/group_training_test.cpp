@@ -1,6 +1,5 @@
 // The training loop of a group. Its ranks are threads, the backend is the reference.
 
-
 #include <gtest/gtest.h>
 
 #include "core/table.h"
@@ -139,6 +138,54 @@ TEST_F(GroupTraining, SuspendedAnywhereATrialEndsWithTheBitsOfAnUninterruptedOne
     EXPECT_EQ(bits(all), expected) << "suspended after " << calls;
     EXPECT_EQ(final_weights(cut), final_weights(whole)) << "suspended after " << calls;
   }
+}
+
+// Steps of an epoch: 5.
+TEST_F(GroupTraining, WhatRanksKeepBackOrHaveUnderWayOutlivesASuspension) {
+  struct Way {
+    std::string compression;
+    int staleness;
+  };
+  for (const Way& way : {Way{"top_k", 0}, Way{"none", 2}, Way{"top_k", 3}}) {
+    const std::string name = way.compression + std::to_string(way.staleness);
+    Job whole = job(name);
+    whole.candidate.recipe.compression = way.compression;
+    whole.candidate.recipe.compression_share = 0.1;
+    whole.candidate.recipe.staleness = way.staleness;
+    const std::vector<std::uint64_t> expected = bits(run(whole, 2)[0].reports);
+    for (const std::int64_t calls : {1, 4, 6, 9}) {
+      Job cut = whole;
+      cut.folder = folder_.path() / (name + "after" + std::to_string(calls));
+      const std::vector<Ran> first = run(cut, 2, calls);
+      for (const Ran& ran : first) ASSERT_EQ(ran.evaluation->end, Evaluation::End::kSuspended);
+      cut.attempt = 2;
+      cut.acknowledged = static_cast<int>(first[0].reports.size());
+      const std::vector<Ran> second = run(cut, 2);
+      std::vector<EpochReport> all = first[0].reports;
+      all.insert(all.end(), second[0].reports.begin(), second[0].reports.end());
+      EXPECT_EQ(bits(all), expected) << name << " suspended after " << calls;
+      EXPECT_EQ(final_weights(cut), final_weights(whole)) << name << " after " << calls;
+    }
+  }
+}
+
+TEST_F(GroupTraining, AStaleCandidateThatDivergesEndsOnEveryRankWithTheStepThatDid) {
+  Job wild = job();
+  wild.candidate.recipe.lr = 1e12;
+  wild.candidate.recipe.staleness = 2;
+  std::string reason;
+  for (const Ran& ran : evaluate(wild, 2)) {
+    EXPECT_EQ(ran.evaluation->cause, Cause::kDiverged);
+    if (reason.empty()) reason = ran.evaluation->reason;
+    EXPECT_EQ(ran.evaluation->reason, reason);
+  }
+}
+
+TEST_F(GroupTraining, AloneCompressionAndStalenessChangeNothing) {
+  Job plain = job("plain"), other = job("other");
+  other.candidate.recipe.compression = "top_k";
+  other.candidate.recipe.staleness = 4;
+  EXPECT_EQ(bits(evaluate(plain, 1)[0].reports), bits(evaluate(other, 1)[0].reports));
 }
 
 TEST_F(GroupTraining, TheLeadersVerdictIsEverybodys) {

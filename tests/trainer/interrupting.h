@@ -24,6 +24,7 @@ class Interrupting final : public Executable {
   }
   void update(const StepSettings& settings) override { inner_.update(settings); }
   void share_statistics() override { inner_.share_statistics(); }
+  void share_state() override { inner_.share_state(); }
   BatchResult evaluate(std::int64_t images) override {
     count(1);
     return inner_.evaluate(images);

@@ -70,6 +70,63 @@ TEST_P(GroupOf, ProcessesTakesNearlyTheSameStepsWithHalves) {
   EXPECT_LE(apart_from_one_rank(GetParam(), without_norm(), recipe, {&ranks(), 2}), 1e-3);
 }
 
+TEST_P(GroupOf, ProcessesThatSendEveryElementTakesTheSameSteps) {
+  Recipe recipe = shared_recipe("sgd", true);
+  recipe.compression = "top_k";
+  recipe.compression_share = 1;
+  EXPECT_LE(apart_from_one_rank(GetParam(), composite(5), recipe, {&ranks()}), 1e-5);
+}
+
+TEST_P(GroupOf, ProcessesMakesTheUpdateOfAStepSoManyStepsLater) {
+  Recipe recipe = shared_recipe("adamw", true);
+  const Steps prompt = take_steps(GetParam(), without_norm(), recipe, {&ranks()});
+  recipe.staleness = 2;
+  const Steps late = take_steps(GetParam(), without_norm(), recipe, {&ranks()});
+  for (std::size_t i = 0; i < prompt.states[0].weights.size(); ++i) {
+    EXPECT_EQ(late.states[2].weights[i].data, late.states[0].weights[i].data);
+    EXPECT_EQ(late.states[3].weights[i].data, prompt.states[1].weights[i].data);
+  }
+}
+
+TEST_P(GroupOf, ProcessesGoesOnFromItsStateWithTheSameBits) {
+  const Network network = without_norm();
+  Recipe recipe = shared_recipe("sgd", false);
+  recipe.compression = "top_k";
+  recipe.compression_share = 0.1;
+  recipe.staleness = 1;
+  const Steps interrupted = take_steps(GetParam(), network, recipe, {&ranks()});
+  const auto executable =
+      find_row(backends(), GetParam())->compile(network, recipe, {&ranks()}).value();
+  executable->set_state(interrupted.states[0]);
+  const Dataset data = noise(network.input_shape(), 4, kSteps * recipe.batch_size);
+  Batches batches(data, recipe, 3);
+  batches.start_epoch(1);
+  for (std::int64_t step = 0; step < kSteps; ++step) {
+    batches.fill(step, executable->parts()[0], executable->images(), executable->answers());
+    executable->train_step({.lr = 0.01, .step = step, .seed = 17});
+  }
+  executable->share_state();
+  const Weights is = executable->state().weights;
+  for (std::size_t i = 0; i < is.size(); ++i)
+    EXPECT_EQ(is[i].data, interrupted.states.back().weights[i].data) << is[i].name;
+}
+
+// Sums go from rank to rank and do not meet what the leader shares.
+TEST_P(GroupOf, ProcessesLetsARankBeSoManyStepsAhead) {
+  Recipe recipe = shared_recipe("sgd", false);
+  recipe.staleness = 3;
+  const auto executable =
+      find_row(backends(), GetParam())->compile(without_norm(), recipe, {&ranks()}).value();
+  executable->set_state({lived_in_weights(without_norm(), 2), {}});
+  fill_batch(*executable, 4, 1);
+  if (ranks().rank() != 0) ranks().share("");
+  for (std::int64_t step = 0; step < recipe.staleness; ++step)
+    executable->train_step({.lr = 0.1, .step = step});
+  if (ranks().rank() == 0) ranks().share("three steps");
+  executable->share_state();
+  EXPECT_EQ(executable->state().pending.size(), 3U);
+}
+
 TEST_P(GroupOf, ProcessesLeavesTheSameTrainableBitsOnEveryRank) {
   const Network network = composite(5);
   const std::vector<NetworkParameter> parameters = network.parameters();
@@ -96,6 +153,7 @@ TEST_P(GroupOf, ProcessesValidatesWithTheLeadersStatistics) {
   fill_batch(*executable, 4, static_cast<std::uint64_t>(ranks().rank()));
   executable->accumulate({.lr = 0.1}, executable->parts().front());
   executable->update({.lr = 0.1});
+  executable->share_state();
   const Weights own = executable->state().weights;
   executable->share_statistics();
   const Weights shared = executable->state().weights;

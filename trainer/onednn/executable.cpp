@@ -78,13 +78,19 @@ class OnednnExecutable final : public Executable {
   }
 
   void update(const StepSettings& settings) override {
-    if (sums_) {
-      if (!overlaps()) {
-        for (std::size_t i = 0; i < buckets_.size(); ++i) start_next_sum();
-      }
-      sums_->finish();
+    Parameters& parameters = builder_.parameters();
+    if (!sums_) return parameters.update(settings);
+    if (!overlaps()) {
+      for (std::size_t i = 0; i < buckets_.size(); ++i) start_next_sum();
     }
-    builder_.parameters().update(settings);
+    if (!sums_->finish(parameters.gradients())) return parameters.forget_gradients();
+    StepSettings of_gradients = settings;
+    of_gradients.step -= sums_->staleness();
+    parameters.update(of_gradients);
+  }
+
+  void share_state() override {
+    if (sums_) sums_->share();
   }
 
   void share_statistics() override {
@@ -109,8 +115,27 @@ class OnednnExecutable final : public Executable {
                          .batch = count});
   }
 
-  TrainingState state() const override { return builder_.parameters().state(); }
-  void set_state(const TrainingState& state) override { builder_.parameters().set_state(state); }
+  TrainingState state() const override {
+    const Parameters& parameters = builder_.parameters();
+    TrainingState state = parameters.state();
+    const SumsState sums = sums_ ? sums_->state() : SumsState();
+    for (const auto& flat : sums.residuals) state.residuals.push_back(parameters.plain_of(flat));
+    for (const auto& flat : sums.pending) state.pending.push_back(parameters.plain_of(flat));
+    return state;
+  }
+
+  void set_state(const TrainingState& state) override {
+    Parameters& parameters = builder_.parameters();
+    parameters.set_state(state);
+    if (!sums_) return;
+    const auto flat = [&](const std::vector<Weights>& all) {
+      std::vector<std::vector<float>> flats;
+      for (const Weights& one : all)
+        parameters.flatten(one, flats.emplace_back(parameters.gradients().size()));
+      return flats;
+    };
+    sums_->set_state({flat(state.residuals), flat(state.pending)});
+  }
   std::size_t bytes() const override { return builder_.arena().bytes(); }
 
   // Adds the seconds of one training step to those of its nodes.

@@ -22,18 +22,16 @@ int part_of(const ParameterSpec& spec) {
   return spec.decays ? 0 : 1;
 }
 
-Tensor exported(const Parameter& parameter, const Buffer& flat) {
+Tensor exported(const Parameter& parameter, const float* flat) {
   const ParameterSpec& spec = parameter.origin.spec;
   Tensor tensor{parameter.origin.name, spec.shape, {}};
   tensor.data.resize(static_cast<std::size_t>(spec.elements()));
-  reorder_now(parameter.native, flat.as<float>() + parameter.offset, parameter.plain,
-              tensor.data.data());
+  reorder_now(parameter.native, flat + parameter.offset, parameter.plain, tensor.data.data());
   return tensor;
 }
 
-void import(const Parameter& parameter, const Tensor& tensor, const Buffer& flat) {
-  reorder_now(parameter.plain, tensor.data.data(), parameter.native,
-              flat.as<float>() + parameter.offset);
+void import(const Parameter& parameter, const Tensor& tensor, float* flat) {
+  reorder_now(parameter.plain, tensor.data.data(), parameter.native, flat + parameter.offset);
 }
 
 }  // namespace
@@ -154,6 +152,10 @@ void Parameters::update(const StepSettings& settings) {
     const auto kept = static_cast<float>(average_decay(recipe_, settings.step));
     machine().kernels->average(kept, weights_->as<float>(), average_->as<float>(), floats_);
   }
+  forget_gradients();
+}
+
+void Parameters::forget_gradients() {
   if (sum_ != nullptr) std::memset(sum_->data, 0, bytes());
 }
 
@@ -212,33 +214,41 @@ void Parameters::update_by_lars(const StepSettings& settings) {
 TrainingState Parameters::state() const {
   TrainingState state;
   for (const Parameter& parameter : parameters_) {
-    state.weights.push_back(exported(parameter, *weights_));
+    state.weights.push_back(exported(parameter, weights_->as<float>()));
   }
   for (const Buffer* moment : moments_) {
-    Weights& tensors = state.moments.emplace_back();
-    for (const Parameter& parameter : parameters_) {
-      if (parameter.origin.spec.trainable) tensors.push_back(exported(parameter, *moment));
-    }
+    state.moments.push_back(plain_of({moment->as<float>(), trainable_}));
   }
   for (const Parameter& parameter : parameters_) {
-    if (average_ != nullptr) state.average.push_back(exported(parameter, *average_));
+    if (average_ != nullptr) state.average.push_back(exported(parameter, average_->as<float>()));
   }
   return state;
 }
 
 void Parameters::set_state(const TrainingState& state) {
   for (std::size_t i = 0; i < parameters_.size(); ++i) {
-    import(parameters_[i], state.weights[i], *weights_);
-    if (average_ != nullptr) import(parameters_[i], scored_weights(state)[i], *average_);
+    import(parameters_[i], state.weights[i], weights_->as<float>());
+    if (average_ != nullptr)
+      import(parameters_[i], scored_weights(state)[i], average_->as<float>());
   }
   for (std::size_t m = 0; m < moments_.size(); ++m) {
     std::memset(moments_[m]->data, 0, bytes());
-    if (m >= state.moments.size()) continue;
-    std::size_t next = 0;
-    for (const Parameter& parameter : parameters_) {
-      if (!parameter.origin.spec.trainable) continue;
-      import(parameter, state.moments[m][next++], *moments_[m]);
-    }
+    if (m < state.moments.size()) flatten(state.moments[m], {moments_[m]->as<float>(), trainable_});
+  }
+}
+
+Weights Parameters::plain_of(std::span<const float> flat) const {
+  Weights tensors;
+  for (const Parameter& parameter : parameters_) {
+    if (parameter.origin.spec.trainable) tensors.push_back(exported(parameter, flat.data()));
+  }
+  return tensors;
+}
+
+void Parameters::flatten(const Weights& tensors, std::span<float> flat) const {
+  std::size_t next = 0;
+  for (const Parameter& parameter : parameters_) {
+    if (parameter.origin.spec.trainable) import(parameter, tensors[next++], flat.data());
   }
 }
 

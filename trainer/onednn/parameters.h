@@ -59,11 +59,16 @@ class Parameters {
   std::span<float> statistics();  // the running ones
   // The optimiser's step by gradients(); the next batch starts from zero.
   void update(const StepSettings& settings);
+  // Instead of an update.
+  void forget_gradients();
   // Exchanges the weights for their average, and back; nothing without ema.
   void swap_average();
   std::span<float> averaged_statistics();
   TrainingState state() const;
   void set_state(const TrainingState& state);
+  // Trainable tensors, in the layout of gradients() and in the plain one.
+  Weights plain_of(std::span<const float> flat) const;
+  void flatten(const Weights& tensors, std::span<float> flat) const;
 
   std::size_t bytes() const { return floats_ * sizeof(float); }  // of one flat buffer
 

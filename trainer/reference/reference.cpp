@@ -10,60 +10,17 @@
 #include "trainer/loss.h"
 #include "trainer/optimizer.h"
 #include "trainer/reference/layers.h"
+#include "trainer/reference/update.h"
 
 namespace detol {
 namespace {
 
 using reference::Turn;
+using reference::Update;
 using reference::View;
 
 template <typename Real>
 using Tensors = std::vector<std::vector<Real>>;
-
-// The optimisers' formulas (optimizer.h), for one element of a tensor.
-template <typename Real>
-struct Update {
-  const Recipe& recipe;
-  const StepSettings& settings;
-  bool decays;
-
-  void sgd(Real& weight, Real gradient, Real& velocity) const {
-    const auto momentum = static_cast<Real>(recipe.momentum);
-    if (decays) gradient += static_cast<Real>(recipe.weight_decay) * weight;
-    velocity = momentum * velocity + gradient;
-    const Real direction = recipe.nesterov ? gradient + momentum * velocity : velocity;
-    weight -= static_cast<Real>(settings.lr) * direction;
-  }
-
-  void adamw(Real& weight, Real gradient, Real& first, Real& second) const {
-    const auto steps = static_cast<double>(settings.step + 1);
-    const auto beta1 = static_cast<Real>(recipe.momentum);
-    const auto beta2 = static_cast<Real>(recipe.beta2);
-    const auto unbiased1 = static_cast<Real>(1 - std::pow(recipe.momentum, steps));
-    const auto unbiased2 = static_cast<Real>(1 - std::pow(recipe.beta2, steps));
-    const auto lr = static_cast<Real>(settings.lr);
-    if (decays) weight -= lr * static_cast<Real>(recipe.weight_decay) * weight;
-    first = beta1 * first + (1 - beta1) * gradient;
-    second = beta2 * second + (1 - beta2) * gradient * gradient;
-    const Real deviation = std::sqrt(second / unbiased2) + static_cast<Real>(recipe.epsilon);
-    weight -= lr * (first / unbiased1) / deviation;
-  }
-
-  void rmsprop(Real& weight, Real gradient, Real& square, Real& velocity) const {
-    const auto alpha = static_cast<Real>(recipe.beta2);
-    if (decays) gradient += static_cast<Real>(recipe.weight_decay) * weight;
-    square = alpha * square + (1 - alpha) * gradient * gradient;
-    const Real deviation = std::sqrt(square) + static_cast<Real>(recipe.epsilon);
-    velocity = static_cast<Real>(recipe.momentum) * velocity + gradient / deviation;
-    weight -= static_cast<Real>(settings.lr) * velocity;
-  }
-
-  void lars(Real rate, Real& weight, Real gradient, Real& velocity) const {
-    if (decays) gradient += static_cast<Real>(recipe.weight_decay) * weight;
-    velocity = static_cast<Real>(recipe.momentum) * velocity + rate * gradient;
-    weight -= velocity;
-  }
-};
 
 template <typename Real>
 class ReferenceExecutable final : public Reference<Real> {
@@ -122,12 +79,14 @@ class ReferenceExecutable final : public Reference<Real> {
   }
 
   void update(const StepSettings& settings) override {
-    sum_gradients();
+    if (sums_ && !sum_gradients()) return set_to_zero(gradients_);
+    StepSettings of_gradients = settings;
+    if (sums_) of_gradients.step -= sums_->staleness();
     clip();
     for (std::size_t i = 0; i < specs_.size(); ++i) {
-      if (specs_[i].spec.trainable) update_tensor(i, settings);
+      if (specs_[i].spec.trainable) update_tensor(i, of_gradients);
     }
-    if (recipe_.ema > 0) move_average(settings.step);
+    if (recipe_.ema > 0) move_average(of_gradients.step);
     set_to_zero(gradients_);
   }
 
@@ -140,6 +99,10 @@ class ReferenceExecutable final : public Reference<Real> {
         group_.sum(std::span(statistic));
       }
     }
+  }
+
+  void share_state() override {
+    if (sums_) sums_->share();
   }
 
   BatchResult evaluate(std::int64_t count) override {
@@ -169,10 +132,15 @@ class ReferenceExecutable final : public Reference<Real> {
     for (std::size_t i = 0; i < average_.size(); ++i) {
       state.average.push_back(exported(i, average_[i]));
     }
+    if (!sums_) return state;
+    const SumsState sums = sums_->state();
+    state.residuals = tensors_of(sums.residuals);
+    state.pending = tensors_of(sums.pending);
     return state;
   }
 
   void set_state(const TrainingState& state) override {
+    if (sums_) sums_->set_state({flats_of(state.residuals), flats_of(state.pending)});
     for (std::size_t i = 0; i < specs_.size(); ++i) {
       parameters_[i].assign(state.weights[i].data.begin(), state.weights[i].data.end());
     }
@@ -256,25 +224,49 @@ class ReferenceExecutable final : public Reference<Real> {
     }
   }
 
-  // Over the ranks, in single precision; a tensor is a stretch.
-  void sum_gradients() {
-    if (!sums_) return;
-    const auto for_trainable = [&](const auto& action) {
-      std::size_t at = 0;
-      for (std::size_t i = 0; i < specs_.size(); ++i) {
-        if (!specs_[i].spec.trainable) continue;
-        action(gradients_[i], std::span(flat_).subspan(at, gradients_[i].size()));
-        at += gradients_[i].size();
-      }
-    };
-    for_trainable([&](const std::vector<Real>& gradient, std::span<float> flat) {
-      std::ranges::transform(gradient, flat.begin(), [](Real g) { return static_cast<float>(g); });
+  // Calls action(i, its stretch of a flat run) for every trainable tensor i.
+  template <typename Float, typename Action>
+  void for_trainable(std::span<Float> flat, const Action& action) const {
+    for (std::size_t i = 0; i < specs_.size(); ++i) {
+      if (!specs_[i].spec.trainable) continue;
+      action(i, flat.first(gradients_[i].size()));
+      flat = flat.subspan(gradients_[i].size());
+    }
+  }
+
+  // Over the ranks, in single precision; a tensor is a stretch. False: there is none to go by.
+  bool sum_gradients() {
+    for_trainable(std::span(flat_), [&](std::size_t i, std::span<float> flat) {
+      std::ranges::transform(gradients_[i], flat.begin(),
+                             [](Real value) { return static_cast<float>(value); });
       sums_->start_next(flat_);
     });
-    sums_->finish();
-    for_trainable([](std::vector<Real>& gradient, std::span<float> flat) {
-      std::ranges::copy(flat, gradient.begin());
+    if (!sums_->finish(flat_)) return false;
+    for_trainable(std::span(flat_), [&](std::size_t i, std::span<float> flat) {
+      std::ranges::copy(flat, gradients_[i].begin());
     });
+    return true;
+  }
+
+  std::vector<Weights> tensors_of(const std::vector<std::vector<float>>& flats) const {
+    std::vector<Weights> all;
+    for (const std::vector<float>& one : flats) {
+      Weights& tensors = all.emplace_back();
+      for_trainable(std::span(one), [&](std::size_t i, std::span<const float> flat) {
+        tensors.push_back(
+            {specs_[i].name, specs_[i].spec.shape, std::vector(flat.begin(), flat.end())});
+      });
+    }
+    return all;
+  }
+
+  static std::vector<std::vector<float>> flats_of(const std::vector<Weights>& all) {
+    std::vector<std::vector<float>> flats;
+    for (const Weights& tensors : all) {
+      std::vector<float>& flat = flats.emplace_back();
+      for (const Tensor& one : tensors) flat.insert(flat.end(), one.data.begin(), one.data.end());
+    }
+    return flats;
   }
 
   void make_sums() {

@@ -1,0 +1,154 @@
+// What travels of a gradient, what is kept back, and when an update goes by it.
+
+#include "trainer/gradient_sums.h"
+
+#include <cmath>
+#include <limits>
+
+#include <gtest/gtest.h>
+
+#include "core/rng.h"
+#include "core/table.h"
+#include "encodings/study_config.h"
+#include "tests/support/thread_group.h"
+
+namespace detol {
+namespace {
+
+using testing_support::on_ranks;
+using Floats = std::vector<float>;
+
+Recipe top_of(double share) {
+  return {.compression = "top_k", .compression_share = share};
+}
+
+// What becomes of a step's gradients in one stretch.
+Floats step_of(GradientSums& sums, Floats gradients) {
+  sums.start_next(gradients);
+  EXPECT_TRUE(sums.finish(gradients));
+  return gradients;
+}
+
+TEST(TopK, SendsTheLargestAndAddsTheOthersToTheNextStep) {
+  const Stretch all[] = {{0, 4}};
+  GradientSums sums(top_of(0.25), alone(), all);
+  EXPECT_EQ(step_of(sums, {4, 1, -2, 3}), (Floats{4, 0, 0, 0}));
+  EXPECT_EQ(step_of(sums, {0, 1, -2, 0}), (Floats{0, 0, -4, 0}));
+  EXPECT_EQ(step_of(sums, {0, 0, 0, 0}), (Floats{0, 0, 0, 3}));
+  EXPECT_EQ(step_of(sums, {0, 0, 0, 0}), (Floats{0, 2, 0, 0}));
+}
+
+// Whole numbers: sums are exact.
+TEST(TopK, WhatIsNotSentIsKept) {
+  constexpr std::size_t kFloats = 1000;
+  const Stretch all[] = {{0, kFloats}};
+  GradientSums sums(top_of(0.013), alone(), all);
+  Rng rng(1);
+  Floats given(kFloats), sent(kFloats);
+  for (int step = 0; step < 20; ++step) {
+    Floats gradients(kFloats);
+    for (std::size_t i = 0; i < kFloats; ++i) {
+      gradients[i] = static_cast<float>(rng.below(200)) - 100;
+      given[i] += gradients[i];
+    }
+    const Floats sum = step_of(sums, gradients);
+    EXPECT_EQ(std::ranges::count_if(sum, [](float value) { return value != 0; }), 13);
+    for (std::size_t i = 0; i < kFloats; ++i) sent[i] += sum[i];
+  }
+  sums.share();
+  const Floats kept = sums.state().residuals.at(0);
+  for (std::size_t i = 0; i < kFloats; ++i) EXPECT_EQ(sent[i] + kept[i], given[i]);
+}
+
+TEST(TopK, NoElementThatIsSentIsSmallerThanOneThatIsKept) {
+  Rng rng(2);
+  for (const std::size_t floats : {1u, 2u, 17u, 5000u}) {
+    const Stretch all[] = {{0, floats}};
+    GradientSums sums(top_of(0.1), alone(), all);
+    Floats gradients(floats);
+    for (float& one : gradients) one = static_cast<float>(rng.normal());
+    const Floats sum = step_of(sums, gradients);
+    float least = std::numeric_limits<float>::infinity(), most = 0;
+    for (std::size_t i = 0; i < floats; ++i) {
+      float& side = sum[i] != 0 ? least : most;
+      side =
+          sum[i] != 0 ? std::min(side, std::abs(sum[i])) : std::max(side, std::abs(gradients[i]));
+    }
+    EXPECT_LE(most, least) << floats;
+  }
+}
+
+TEST(TopK, NothingThatIsNotFiniteStaysHidden) {
+  const Stretch all[] = {{0, 4}};
+  GradientSums sums(top_of(0.25), alone(), all);
+  EXPECT_TRUE(std::isnan(step_of(sums, {1e30F, 1, std::nanf(""), 3})[2]));
+}
+
+TEST(TopK, OfEveryRankIsAddedUp) {
+  on_ranks(3, [](Group& group) {
+    const Stretch stretches[] = {{2, 2}, {0, 2}};
+    GradientSums sums(top_of(0.5), group, stretches);
+    const auto rank = static_cast<float>(group.rank());
+    Floats gradients = {10 + rank, 1, rank - 1, 0.5F};
+    sums.start_next(gradients);
+    sums.start_next(gradients);
+    EXPECT_TRUE(sums.finish(gradients));
+    EXPECT_EQ(gradients, (Floats{33, 0, 0, 0.5F}));
+  });
+}
+
+TEST(GradientSums, KeepNothingBackOfAResumedGroupOfAnotherSize) {
+  const Stretch all[] = {{0, 2}};
+  const SumsState state{{{1, 0}, {2, 0}, {4, 1}}, {}};
+  on_ranks(2, [&](Group& group) {
+    GradientSums sums(top_of(1), group, all);
+    sums.set_state(state);
+    EXPECT_EQ(step_of(sums, {0, 0}), (Floats{7, 1}));
+  });
+}
+
+TEST(GradientSums, AnUpdateGoesByTheGradientOfSoManyStepsBefore) {
+  const Recipe recipe{.staleness = 2};
+  const Stretch all[] = {{0, 1}};
+  on_ranks(2, [&](Group& group) {
+    GradientSums sums(recipe, group, all);
+    for (int step = 0; step < 7; ++step) {
+      Floats gradients = {static_cast<float>(step)};
+      sums.start_next(gradients);
+      EXPECT_EQ(sums.finish(gradients), step >= 2);
+      EXPECT_EQ(gradients[0], static_cast<float>(step >= 2 ? 2 * (step - 2) : step));
+    }
+  });
+}
+
+TEST(GradientSums, GoOnFromTheirState) {
+  const Recipe recipe{.staleness = 2};
+  const Stretch all[] = {{0, 1}};
+  on_ranks(2, [&](Group& group) {
+    SumsState state;
+    for (int step = 0; step < 7; ++step) {
+      GradientSums sums(recipe, group, all);
+      sums.set_state(state);
+      Floats gradients = {static_cast<float>(step)};
+      sums.start_next(gradients);
+      EXPECT_EQ(sums.finish(gradients), step >= 2);
+      EXPECT_EQ(gradients[0], static_cast<float>(step >= 2 ? 2 * (step - 2) : step));
+      sums.share();
+      state = sums.state();
+    }
+  });
+}
+
+TEST(Compressions, AreTheWordsOfTheSpaceFile) {
+  for (const CompressionRow& row : compressions()) {
+    const std::string file =
+        "version: 1\nstudy: s\ndata: {format: idx, path: /d}\n"
+        "architecture: {type: chain, stages: [{block: {op: conv}}]}\n"
+        "training: {epochs: 1, compression: " +
+        std::string(row.name) + "}\nobjectives: [{metric: val_loss, direction: minimize}]\n";
+    EXPECT_TRUE(load_study_config(file, "s.yaml")) << row.name;
+  }
+}
+
+}  // namespace
+}  // namespace detol
