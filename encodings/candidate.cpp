@@ -62,6 +62,7 @@ Recipe recipe_of(const json& file, TaskKind task) {
   read(training, "loss", recipe.loss);
   read(training, "clip_norm", recipe.clip_norm);
   read(training, "ema", recipe.ema);
+  read(training, "mixup", recipe.mixup);
   read(training, "precision", recipe.precision);
   read(training, "deterministic", recipe.deterministic);
   read(training, "sync_batch_norm", recipe.sync_batch_norm);

@@ -45,6 +45,7 @@ struct Recipe {
   int crop_padding = 0;          // random crop after zero padding on every side, in pixels
   bool horizontal_flip = false;  // with probability 1/2
   int cutout = 0;                // side of the square that is hidden in every image; 0: none
+  double mixup = 0;              // Beta(mixup, mixup) says how images are blended; 0: they are not
 };
 
 }  // namespace detol

@@ -110,6 +110,7 @@ constexpr std::array kTraining = {
           .children = kScaling},
     Field{.key = "clip_norm", .kind = kNumber, .may_be_domain = true, .low = 0, .high = 1e6},
     Field{.key = "ema", .kind = kNumber, .may_be_domain = true, .low = 0, .high = 0.999999},
+    Field{.key = "mixup", .kind = kNumber, .may_be_domain = true, .low = 0, .high = 100},
     Field{.key = "precision", .kind = kWord, .may_be_domain = true, .words = kPrecisions},
     Field{.key = "deterministic", .kind = kBool},
     Field{.key = "sync_batch_norm", .kind = kBool},

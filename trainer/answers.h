@@ -11,7 +11,8 @@ namespace detol {
 // Another class that a part of an image is of (mixup, Zhang et al., 2018, arXiv 1710.09412).
 struct MixedLabel {
   std::int32_t label = 0;
-  float share = 0;  // [0, 1); the rest is of the image's own label
+  float share = 0;  // [0, 1]; the rest is of the image's own label
+  friend bool operator==(const MixedLabel&, const MixedLabel&) = default;
 };
 
 struct Answers {

@@ -31,6 +31,7 @@ std::string later_settings(const Recipe& recipe) {
   add("compression", recipe.compression, usual.compression);
   add("share", recipe.compression_share, usual.compression_share);
   add("staleness", recipe.staleness, usual.staleness);
+  add("mixup", recipe.mixup, usual.mixup);
   return text;
 }
 

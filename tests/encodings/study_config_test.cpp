@@ -153,6 +153,7 @@ parameters:
 training:
   epochs: {type: categorical, choices: [4, 12, 8]}
   schedule: {name: constant, warmup_epochs: {type: int, low: 2, high: 2}}
+  mixup: {type: float, low: 0.2, high: 0.2}
 objectives: [{metric: val_loss, direction: minimize}]
 )");
   EXPECT_EQ(study.max_epochs, 12);
@@ -172,6 +173,7 @@ objectives: [{metric: val_loss, direction: minimize}]
   EXPECT_EQ(recipe.crop_padding, 3);
   EXPECT_TRUE(recipe.horizontal_flip);
   EXPECT_EQ(recipe.cutout, 8);
+  EXPECT_EQ(recipe.mixup, 0.2);
 }
 
 TEST(StudyConfig, RecipesTakeSchedulesScalingClippingAndAverages) {

@@ -25,7 +25,8 @@ class FeedTest : public testing::Test {
     std::vector<float> images = std::vector<float>(5 * 18);
     std::vector<std::int32_t> labels = std::vector<std::int32_t>(5);
     std::vector<float> targets = std::vector<float>(5 * 40);
-    Answers answers() { return {.labels = labels, .targets = targets}; }
+    std::vector<MixedLabel> mixes = std::vector<MixedLabel>(5);
+    Answers answers() { return {labels, targets, mixes}; }
     friend bool operator==(const Part&, const Part&) = default;
   };
 
@@ -41,7 +42,8 @@ class FeedTest : public testing::Test {
   }
 
   const Dataset data_ = forty_images();
-  const Recipe recipe_{.batch_size = 8, .crop_padding = 1, .horizontal_flip = true, .cutout = 1};
+  const Recipe recipe_{
+      .batch_size = 8, .crop_padding = 1, .horizontal_flip = true, .cutout = 1, .mixup = 1};
   Batches batches_{data_, recipe_, 1};
   const std::array<Shard, 2> parts_{Shard{0, 5}, Shard{5, 3}};
 };

@@ -104,7 +104,8 @@ inline Recipe shared_recipe(std::string_view optimizer, bool sync_batch_norm) {
                 .batch_size = 11,
                 .label_smoothing = 0.1,
                 .crop_padding = 1,
-                .horizontal_flip = true};
+                .horizontal_flip = true,
+                .mixup = 0.4};
   recipe.sync_batch_norm = sync_batch_norm;
   return recipe;
 }

@@ -120,7 +120,8 @@ Dataset random_data() {
 TEST(TrainingLoop, AllocatesNothingBetweenSteps) {
   const Dataset data = random_data();
   const Normaliser normaliser(data);
-  const Recipe recipe{.batch_size = 8, .epochs = 2, .crop_padding = 2, .horizontal_flip = true};
+  const Recipe recipe{
+      .batch_size = 8, .epochs = 2, .crop_padding = 2, .horizontal_flip = true, .mixup = 0.2};
   const auto executable =
       backends().front().compile(make_resnet({.input = {1, 16, 16}}), recipe, {}).value();
   Batches batches(data, recipe, 1);

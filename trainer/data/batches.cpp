@@ -2,6 +2,7 @@
 
 #include <cassert>
 
+#include "trainer/data/mixup.h"
 #include "trainer/data/shuffle.h"
 
 namespace detol {
@@ -10,6 +11,14 @@ namespace {
 // The seed's own streams belong to the initial weights.
 constexpr std::uint64_t kBatchStream = 0x62617463686573;  // "batches"
 constexpr std::uint64_t kCutoutStream = 0x637574;         // "cut": of an image's own stream
+constexpr std::uint64_t kMixupStream = 0x6d6978;          // "mix": likewise
+
+// One image's.
+Answers answer_of(const Answers& all, std::size_t image, std::size_t outputs) {
+  const auto targets = all.targets.empty() ? 0 : outputs;
+  return {.targets = all.targets.subspan(image * targets, targets),
+          .mixes = all.mixes.empty() ? all.mixes : all.mixes.subspan(image, 1)};
+}
 
 }  // namespace
 
@@ -20,9 +29,12 @@ Batches::Batches(const Dataset& data, const Recipe& recipe, std::uint64_t seed)
       padding_(recipe.crop_padding),
       flip_(recipe.horizontal_flip),
       cutout_(recipe.cutout),
+      mixup_(recipe.mixup),
       trial_(Rng(seed).split(kBatchStream)),
       epoch_(trial_),
-      order_(static_cast<std::size_t>(data.info.training)) {
+      order_(static_cast<std::size_t>(data.info.training)),
+      partner_(mixup_ > 0 ? image_size() : 0),
+      partner_targets_(mixup_ > 0 ? static_cast<std::size_t>(data.info.task.classes) : 0) {
   assert(batch_size_ >= 1 && batch_size_ <= data.info.training);
 }
 
@@ -41,14 +53,34 @@ void Batches::start_epoch(int epoch) {
 }
 
 void Batches::fill(std::int64_t step, const Shard& part, std::span<float> images,
-                   const Answers& answers) const {
+                   const Answers& answers) {
   const std::size_t size = image_size();
   assert(part.first + part.count <= batch_size_);
   const auto first = static_cast<std::size_t>(step * batch_size_ + part.first);
   for (std::size_t i = 0; i < static_cast<std::size_t>(part.count); ++i) {
     data_.write_answer(order_[first + i], i, answers);
     write(first + i, images.subspan(i * size, size));
+    if (mixup_ > 0)
+      mix(step, part.first + static_cast<std::int64_t>(i), images.subspan(i * size, size),
+          answer_of(answers, i, static_cast<std::size_t>(data_.info.task.classes)));
   }
+}
+
+// The partner is treated as it is in its own place: cropped, mirrored and cut out as it would be
+// unmixed.
+void Batches::mix(std::int64_t step, std::int64_t place, std::span<float> image,
+                  const Answers& answer) {
+  const auto first = static_cast<std::size_t>(step * batch_size_);
+  const Rng own = epoch_.split(first + static_cast<std::size_t>(place) + 1);
+  const Mix mix = draw_mix(own.split(kMixupStream), mixup_, batch_size_);
+  const std::size_t partner = first + static_cast<std::size_t>(mix.partner);
+  write(partner, partner_);
+  blend(image, partner_, mix.share);
+  const Answers other{.labels = {&partner_label_, 1},
+                      .targets = std::span(partner_targets_).first(answer.targets.size())};
+  data_.write_answer(order_[partner], 0, other);
+  blend(answer.targets, other.targets, mix.share);
+  if (!answer.mixes.empty()) answer.mixes[0] = {partner_label_, mix.share};
 }
 
 void Batches::write(std::size_t position, std::span<float> out) const {

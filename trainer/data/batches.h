@@ -1,10 +1,10 @@
 #pragma once
 
-// Batches: the training images of one trial in the order, crops, flips and cutouts of each epoch.
-// Everything is drawn from (trial seed, epoch, position in the epoch), so an epoch is the
-// same whether or not its predecessors were trained in this process, and a part of a batch is
+// Batches: the training images of one trial in the order, crops, flips, cutouts and mixtures of
+// each epoch. Everything is drawn from (trial seed, epoch, position in the epoch), so an epoch is
+// the same whether or not its predecessors were trained in this process, and a part of a batch is
 // the same whoever trains the rest. A last incomplete batch is dropped. Allocates in the
-// constructor alone; reads the data set, which must outlive it.
+// constructor alone; reads the data set, which must outlive it. Not thread-safe.
 
 #include <cstddef>
 #include <cstdint>
@@ -32,11 +32,11 @@ class Batches {
 
   // The part of batch `step` of the started epoch, counted from 0; what lies behind it in the
   // spans stays as it is.
-  void fill(std::int64_t step, const Shard& part, std::span<float> images,
-            const Answers& answers) const;
+  void fill(std::int64_t step, const Shard& part, std::span<float> images, const Answers& answers);
 
  private:
   void write(std::size_t position, std::span<float> out) const;
+  void mix(std::int64_t step, std::int64_t place, std::span<float> image, const Answers& answer);
 
   const Dataset& data_;
   Normaliser normaliser_;
@@ -44,9 +44,14 @@ class Batches {
   int padding_;
   bool flip_;
   int cutout_;
+  double mixup_;
   Rng trial_;
   Rng epoch_;
   std::vector<std::int64_t> order_;  // of all training images, in this epoch
+
+  std::vector<float> partner_;  // the image that another one is mixed with, and its answer
+  std::int32_t partner_label_ = 0;
+  std::vector<float> partner_targets_;
 };
 
 }  // namespace detol
