@@ -333,6 +333,43 @@ TEST_P(Trainers, BatchesMadeAheadChangeNoBit) {
             bits_of(job(easy_recipe(), "plain"), data(), GetParam(), 0));
 }
 
+// Other test images, and every label of theirs wrong.
+DataConfig poisoned(const DataConfig& from, const std::filesystem::path& folder) {
+  std::filesystem::copy(from.path, folder);
+  const testing_support::IdxData garbage{.noise = 96, .seed = 99};
+  std::string labels = idx_labels(garbage, garbage.test);
+  for (int i = 0; i < garbage.test; ++i)
+    labels[labels.size() - 1 - static_cast<std::size_t>(i)] = 1;
+  testing_support::write_bytes(folder / "t10k-images-idx3-ubyte",
+                               idx_images(garbage, garbage.test, 7));
+  testing_support::write_bytes(folder / "t10k-labels-idx1-ubyte", labels);
+  DataConfig config = from;
+  config.path = folder.string();
+  return config;
+}
+
+TEST_P(Trainers, NoReportAndNoWeightDependsOnTheTestPart) {
+  const DataConfig other = poisoned(data(), folder_.path() / "poisoned");
+  ASSERT_NE(load_dataset(other)->info.fingerprint, load_dataset(data())->info.fingerprint);
+  std::vector<std::vector<std::uint64_t>> reported;
+  std::vector<std::vector<std::uint32_t>> weights;
+  for (const DataConfig& from : {data(), other}) {
+    const Job one = job(easy_recipe(), from.path == other.path ? "poisoned_trial" : "trial");
+    std::vector<EpochReport> reports;
+    Control control;
+    const auto trainer = make_trainer(from, {.backend = GetParam()}).value();
+    const auto keep = [&](const EpochReport& report) {
+      reports.push_back(report);
+      return Verdict::kContinue;
+    };
+    ASSERT_EQ(trainer->evaluate(one, keep, control)->end, Evaluation::End::kFinished);
+    reported.push_back(bits(reports));
+    weights.push_back(final_bits(one));
+  }
+  EXPECT_EQ(reported[0], reported[1]);
+  EXPECT_EQ(weights[0], weights[1]);
+}
+
 TEST_P(Trainers, PackedDataTrainToTheSameBits) {
   const std::filesystem::path path = folder_.path() / "d.detol";
   ASSERT_TRUE(write_packed(load_dataset(data()).value(), data().validation, path));
