@@ -25,10 +25,11 @@ Rows record_of(const std::filesystem::path& path, const Packed& packed) {
   const DatasetInfo& info = packed.data.info;
   std::error_code ignored;
   const auto bytes = static_cast<std::int64_t>(std::filesystem::file_size(path, ignored));
-  return {.columns = {"file", "bytes", "shape", "pixels", "classes", "training", "validation",
-                      "test", "split", "fingerprint"},
+  return {.columns = {"file", "bytes", "shape", "pixels", "task", "classes", "training",
+                      "validation", "test", "split", "fingerprint"},
           .rows = {{path.string(), bytes, to_text(info.task.input),
-                    packed.data.has_bytes() ? "bytes" : "floats", std::int64_t{info.task.classes},
+                    packed.data.has_bytes() ? "bytes" : "floats",
+                    std::string(row_of(info.task.kind).name), std::int64_t{info.task.classes},
                     info.training, info.validation, info.test, packed.validation,
                     to_hex(info.fingerprint)}}};
 }
@@ -58,7 +59,9 @@ Result<int> run_pack(const Arguments& arguments) {
   std::error_code ignored;
   if (std::filesystem::exists(out, ignored) && !arguments.has("force"))
     return fail(ErrorCode::kUsage, out.string() + " exists; --force replaces it");
-  DETOL_ASSIGN(const Dataset data, load_dataset(study->data));
+  DataConfig from = study->data;
+  if (from.task == TaskKind::kBinary) from.task = TaskKind::kClassification;  // says the training
+  DETOL_ASSIGN(const Dataset data, load_dataset(from));
   DETOL_TRY(write_packed(data, study->data.validation, out));
   return print_info(out, arguments.globals);
 }

@@ -28,7 +28,7 @@ constexpr std::array kFormats{
     FormatRow{"cifar", "a folder of CIFAR-10's or CIFAR-100's binary files", load_found<open_cifar>,
               inspect_found<open_cifar>},
     FormatRow{"npy", "NumPy's arrays: a folder of .npy files, or one .npz", load_found<open_npy>,
-              inspect_found<open_npy>},
+              inspect_found<open_npy>, true},
     FormatRow{"image_folder", "folders of JPEG and PNG files, one for each class",
               load_found<open_image_folder>, inspect_found<open_image_folder>},
     FormatRow{"webdataset", "tar files of pictures and their labels", load_found<open_webdataset>,
@@ -36,7 +36,7 @@ constexpr std::array kFormats{
     FormatRow{"csv", "a table or sequences, one record per line, plain or gzip", load_csv,
               inspect_csv, true},
     FormatRow{"packed", "a file of `detol data pack`, read once per machine", load_packed,
-              inspect_packed},
+              inspect_packed, true},
 };
 
 Result<const FormatRow*> format_of(const DataConfig& config) {
@@ -98,8 +98,8 @@ Result<void> fill_target_statistics(Dataset& dataset, const DataConfig& config) 
 
 // What the file asks of data that the format read.
 Result<void> set_task(DatasetInfo& info, const DataConfig& config) {
+  if (info.task.kind == config.task) return {};  // as usual, or as the data were packed
   info.task.kind = config.task;
-  if (config.task == TaskKind::kClassification) return {};
   info.fingerprint = hash_combine(info.fingerprint, hash64(row_of(config.task).name));
   if (config.task != TaskKind::kBinary) return {};
   if (info.task.classes != 2) {

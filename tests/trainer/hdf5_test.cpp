@@ -74,6 +74,39 @@ TEST_F(Hdf5, ImagesAndLabelsAreReadByName) {
   expect_words(load_dataset(other), {"data.h5: there is no array pictures"});
 }
 
+TEST_F(Hdf5, NumbersToForetellAreFloatsInsteadOfLabels) {
+  std::vector<double> values, told;
+  for (int i = 0; i < 10; ++i) {
+    values.insert(values.end(), {1.0 * i, -1.0 * i});
+    told.insert(told.end(), {0.5 * i, 100.0 + i});
+  }
+  write("images", {10, 2}, H5T_NATIVE_DOUBLE, values.data());
+  write("labels", {10, 2}, H5T_NATIVE_DOUBLE, told.data());
+  finish();
+  DataConfig numbers = config();
+  numbers.task = TaskKind::kRegression;
+  const auto data = load_dataset(numbers);
+  ASSERT_TRUE(data) << data.error().message;
+  EXPECT_EQ(data->info.task.classes, 2);
+  for (std::int64_t i = 0; i < 10; ++i) {
+    EXPECT_EQ(data->targets[static_cast<std::size_t>(2 * i)], data->values_of(i)[0] / 2);
+    EXPECT_EQ(data->targets[static_cast<std::size_t>(2 * i + 1)], data->values_of(i)[0] + 100);
+  }
+  expect_words(load_dataset(config()), {"data.h5: labels: labels of sizes 10 x 2"});
+}
+
+TEST_F(Hdf5, ATargetThatIsNoneIsSaidWithItsSample) {
+  const std::vector<double> values(20, 1);
+  std::vector<double> told(10, 1);
+  told[3] = INFINITY;
+  write("images", {10, 2}, H5T_NATIVE_DOUBLE, values.data());
+  write("labels", {10}, H5T_NATIVE_DOUBLE, told.data());
+  finish();
+  DataConfig numbers = config();
+  numbers.task = TaskKind::kRegression;
+  expect_words(load_dataset(numbers), {"sample 3: inf: all numbers must be finite"});
+}
+
 TEST_F(Hdf5, ALabelBelowZeroIsSaidWithItsSample) {
   const std::vector<double> values(20, 1);
   write("images", {10, 2}, H5T_NATIVE_DOUBLE, values.data());

@@ -107,6 +107,76 @@ class Npy : public testing::Test {
   testing_support::TempFolder folder_;
 };
 
+// Ten records of two numbers: i and 2 i.
+std::string ten_records() {
+  std::vector<float> numbers;
+  for (int i = 0; i < 10; ++i)
+    numbers.insert(numbers.end(), {static_cast<float>(i), static_cast<float>(2 * i)});
+  return npy(dictionary("<f4", "10, 2"), bytes_of(numbers));
+}
+
+TEST_F(Npy, NumbersToForetellAreFloatsInsteadOfLabels) {
+  write_bytes(path("x.npy"), ten_records());
+  std::vector<double> told;
+  for (int i = 0; i < 10; ++i) told.insert(told.end(), {0.5 * i, -3.0 * i, 100.0 + i});
+  write_bytes(path("y.npy"), npy(dictionary("<f8", "10, 3"), bytes_of(told)));
+  DataConfig numbers = config();
+  numbers.task = TaskKind::kRegression;
+  const Dataset data = load_dataset(numbers).value();
+  EXPECT_EQ(data.info.task.kind, TaskKind::kRegression);
+  EXPECT_EQ(data.info.task.classes, 3);
+  EXPECT_TRUE(data.labels.empty());
+  for (std::int64_t i = 0; i < 10; ++i) {
+    const float x = data.values_of(i)[0];
+    const float* targets = &data.targets[static_cast<std::size_t>(3 * i)];
+    EXPECT_EQ(targets[0], 0.5F * x);
+    EXPECT_EQ(targets[1], -3 * x);
+    EXPECT_EQ(targets[2], 100 + x);
+  }
+  EXPECT_EQ(inspect_dataset(numbers)->fingerprint, data.info.fingerprint);
+}
+
+TEST_F(Npy, LabelsOfSeveralColumnsAreThereOrNot) {
+  write_bytes(path("x.npy"), ten_records());
+  std::string told;
+  for (int i = 0; i < 10; ++i) {
+    told += static_cast<char>(i % 2);
+    told += static_cast<char>(i / 5);
+  }
+  write_bytes(path("y.npy"), npy(dictionary("|b1", "10, 2"), told));
+  DataConfig labels = config();
+  labels.task = TaskKind::kMultiLabel;
+  const Dataset data = load_dataset(labels).value();
+  EXPECT_EQ(data.info.task.classes, 2);
+  for (std::int64_t i = 0; i < 10; ++i) {
+    const int x = static_cast<int>(data.values_of(i)[0]);
+    EXPECT_EQ(data.targets[static_cast<std::size_t>(2 * i)], x % 2);
+    EXPECT_EQ(data.targets[static_cast<std::size_t>(2 * i + 1)], x / 5);
+  }
+}
+
+TEST_F(Npy, WhatIsNoTargetIsSaidWithItsByte) {
+  write_bytes(path("x.npy"), ten_records());
+  DataConfig other = config();
+  const auto write_told = [&](float last) {
+    std::vector<float> told(10, 1);
+    told[0] = 0;
+    told.back() = last;
+    write_bytes(path("y.npy"), npy(dictionary("<f4", "10,"), bytes_of(told)));
+  };
+  write_told(NAN);
+  other.task = TaskKind::kRegression;
+  expect_words(load_dataset(other), {"y.npy: byte ", "nan: all numbers must be finite"});
+  write_told(2);
+  other.task = TaskKind::kMultiLabel;
+  expect_words(load_dataset(other), {"y.npy: byte ", "2 is neither 0 nor 1"});
+  other.task = TaskKind::kClassification;
+  expect_words(load_dataset(other), {"labels must be whole numbers", "say data.task: regression"});
+  other.labels = {"a", "b"};
+  other.task = TaskKind::kRegression;
+  expect_words(load_dataset(other), {"data.label names 2 arrays; there is one"});
+}
+
 TEST_F(Npy, ChannelsAreFoundWhereTheyAre) {
   write_labels();
   const struct {

@@ -65,16 +65,21 @@ void replace(std::string& bytes, std::string_view old, std::string_view by) {
 void expect_same(const Dataset& found, const Dataset& expected) {
   EXPECT_EQ(found.info.fingerprint, expected.info.fingerprint);
   EXPECT_EQ(found.info.task.input, expected.info.task.input);
+  EXPECT_EQ(found.info.task.kind, expected.info.task.kind);
   EXPECT_EQ(found.info.task.classes, expected.info.task.classes);
   EXPECT_EQ(found.info.training, expected.info.training);
   EXPECT_EQ(found.info.validation, expected.info.validation);
   EXPECT_EQ(found.info.test, expected.info.test);
   EXPECT_EQ(found.labels, expected.labels);
+  EXPECT_EQ(found.targets, expected.targets);
+  EXPECT_EQ(found.target_mean, expected.target_mean);
+  EXPECT_EQ(found.target_deviation, expected.target_deviation);
   EXPECT_EQ(found.mean, expected.mean);
   EXPECT_EQ(found.deviation, expected.deviation);
   EXPECT_EQ(found.class_names, expected.class_names);
   ASSERT_EQ(found.has_bytes(), expected.has_bytes());
-  for (std::int64_t i = 0; i < std::ssize(expected.labels); ++i) {
+  const DatasetInfo& info = expected.info;
+  for (std::int64_t i = 0; i < info.training + info.validation + info.test; ++i) {
     if (found.has_bytes())
       ASSERT_TRUE(std::ranges::equal(found.image(i), expected.image(i))) << i;
     else
@@ -103,6 +108,64 @@ TEST_F(PackedTest, NumbersAndNamesOfATableComeBack) {
       load_dataset({.format = "csv", .path = (folder() / "t.csv").string()}).value();
   ASSERT_TRUE(write_packed(data, 0.1, path()));
   expect_same(load_dataset(packed()).value(), data);
+}
+
+// Records of two numbers and what they come to, which both labels of a multi_label task could be.
+DataConfig records(const std::filesystem::path& path, TaskKind task) {
+  std::string csv = "a,b,odd,third\n";
+  for (int i = 0; i < 30; ++i) {
+    csv += std::to_string(i) + "," + std::to_string(i * i % 7) + "," + std::to_string(i % 2) + "," +
+           std::to_string(i % 3 / 2) + "\n";
+  }
+  write_bytes(path, csv);
+  return {.format = "csv", .path = path.string(), .task = task, .labels = {"odd", "third"}};
+}
+
+TEST_F(PackedTest, TargetsComeBackWithTheirTask) {
+  for (const TaskKind task : {TaskKind::kRegression, TaskKind::kMultiLabel}) {
+    const Dataset data = load_dataset(records(folder() / "t.csv", task)).value();
+    ASSERT_TRUE(write_packed(data, 0.1, path()));
+    DataConfig told = packed();
+    told.task = task;
+    expect_same(load_dataset(told).value(), data);
+    EXPECT_EQ(inspect_dataset(told)->fingerprint, data.info.fingerprint);
+  }
+}
+
+TEST_F(PackedTest, AnotherTaskThanItsOwnIsRefused) {
+  const DataConfig numbers = records(folder() / "t.csv", TaskKind::kRegression);
+  ASSERT_TRUE(write_packed(load_dataset(numbers).value(), 0.1, path()));
+  EXPECT_EQ(load_dataset(packed()).error().message,
+            path().string() +
+                ": packed for data.task regression, but the study says classification; say "
+                "data.task: regression, or pack the data again");
+}
+
+TEST_F(PackedTest, TwoClassesMayBeToldApartAsABinaryTask) {
+  write_idx(folder() / "two", {.classes = 2});
+  DataConfig two{.format = "idx", .path = (folder() / "two").string()};
+  ASSERT_TRUE(write_packed(load_dataset(two).value(), 0.1, path()));
+  DataConfig binary = packed();
+  two.task = binary.task = TaskKind::kBinary;
+  expect_same(load_dataset(binary).value(), load_dataset(two).value());
+}
+
+TEST_F(PackedTest, ATargetThatIsNoNumberIsRefusedUnderARightChecksum) {
+  const DataConfig numbers = records(folder() / "t.csv", TaskKind::kRegression);
+  const Dataset data = load_dataset(numbers).value();
+  ASSERT_TRUE(write_packed(data, 0.1, path()));
+  std::string bytes = read_file(path()).value();
+  const std::string told(reinterpret_cast<const char*>(data.targets.data()),
+                         data.targets.size() * sizeof(float));
+  const std::size_t at = bytes.find(told);
+  ASSERT_NE(at, std::string::npos);
+  bytes.replace(at + 8, 4, "\xff\xff\xff\x7f");
+  seal(bytes);
+  write_bytes(path(), bytes);
+  DataConfig other = packed();
+  other.task = TaskKind::kRegression;
+  const std::string message = load_dataset(other).error().message;
+  EXPECT_NE(message.find("byte " + std::to_string(at + 8) + ": nan"), std::string::npos) << message;
 }
 
 TEST_F(PackedTest, InspectionSaysTheSame) {
@@ -169,7 +232,10 @@ TEST_F(PackedTest, AHeaderThatLiesUnderARightChecksumIsRefused) {
         Lie{R"("training":360)", R"("training":-36)"},
         Lie{R"("training":360)", R"("training":961)"},
         Lie{R"("training":360)", R"("training":{} )"}, Lie{R"("test":80)", R"("test":-1)"},
-        Lie{R"("classes":4)", R"("classes":3)"},
+        Lie{R"("classes":4)", R"("classes":3)"}, Lie{R"("classes":4)", R"("classes":0)"},
+        Lie{R"("task":"classification")", R"("task":"classificatiom")"},
+        Lie{R"("task":"classification")", R"("task":"binary"        )"},
+        Lie{R"("task":"classification")", R"("task":"regression"    )"},
         Lie{R"("block_images":480)", R"("block_images":510)"},
         Lie{R"("block_images":480)", R"("block_images":0  )"},
         Lie{R"("block_images":480)", R"("block_images":100)"},

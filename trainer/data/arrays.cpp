@@ -60,6 +60,12 @@ Result<std::optional<Samples>> open_if_there(ArrayBox& box, std::string_view ima
 }  // namespace
 
 Result<Found> open_arrays(const DataConfig& config, ArrayBox& box) {
+  if (config.labels.size() > 1) {
+    return fail(ErrorCode::kInput,
+                fmt::format("{}: data.label names {} arrays; there is one, whose columns are the "
+                            "labels",
+                            config.path, config.labels.size()));
+  }
   DETOL_ASSIGN(const Names names, names_in(config, box));
   Found found;
   DETOL_ASSIGN(found.training, box.open(names.training, names.training_labels));
@@ -85,6 +91,30 @@ tl::expected<ImageLayout, std::string> layout_of(std::span<const std::int64_t> s
   const bool is_last = config.layout.empty() ? last : config.layout == "hwc";
   if (is_last) return ImageLayout{{sizes[3], sizes[1], sizes[2]}, is_of_bytes, true};
   return ImageLayout{{sizes[1], sizes[2], sizes[3]}, is_of_bytes, false};
+}
+
+tl::expected<std::size_t, std::string> answers_in(std::span<const std::int64_t> sizes,
+                                                  std::int64_t images, TaskKind task) {
+  const bool is_list = sizes.size() == 1 || (sizes.size() == 2 && sizes[1] == 1);
+  const bool may_have_columns = !has_labels(task) && sizes.size() == 2;
+  if ((is_list || may_have_columns) && sizes[0] == images)
+    return static_cast<std::size_t>(is_list ? 1 : sizes[1]);
+  return tl::unexpected(
+      fmt::format("labels of sizes {}, but there are {} images", fmt::join(sizes, " x "), images));
+}
+
+std::optional<BadTarget> bad_target(std::span<const float> targets, TaskKind task) {
+  for (std::size_t i = 0; i < targets.size(); ++i) {
+    const float target = targets[i];
+    if (!std::isfinite(target))
+      return BadTarget{i, fmt::format("{}: all numbers must be finite", target)};
+    if (task == TaskKind::kMultiLabel && target != 0 && target != 1) {
+      return BadTarget{i, fmt::format("{} is neither 0 nor 1, as the labels of data.task "
+                                      "multi_label are",
+                                      target)};
+    }
+  }
+  return std::nullopt;
 }
 
 Result<std::vector<std::int32_t>> labels_of(

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -65,6 +66,19 @@ void to_planes(std::span<const Pixel> image, const Shape& shape, std::span<Pixel
       out[channel * plane + i] = image[i * channels + channel];
   }
 }
+
+// How many numbers an array of these sizes tells about each of the images: one, or, of tasks
+// without classes, as many as it has columns. Unexpected: that it does not fit them.
+tl::expected<std::size_t, std::string> answers_in(std::span<const std::int64_t> sizes,
+                                                  std::int64_t images, TaskKind task);
+
+// What is wrong with the first target that is not finite, or, of a multi_label task, neither 0 nor
+// 1, and its place; nothing if there is none.
+struct BadTarget {
+  std::size_t at = 0;
+  std::string what;
+};
+std::optional<BadTarget> bad_target(std::span<const float> targets, TaskKind task);
 
 // Labels from 0 up to the largest a class can have. `error_at` makes the error of one of them.
 Result<std::vector<std::int32_t>> labels_of(

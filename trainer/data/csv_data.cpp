@@ -194,25 +194,6 @@ Result<void> check_classes(const DataConfig& config, const Dataset& dataset) {
                           label_columns(config).front()));
 }
 
-// Every label of a multi_label task is there for some records to train on, and missing for some.
-Result<void> check_switches(const DataConfig& config, const Dataset& dataset) {
-  const auto outputs = static_cast<std::size_t>(dataset.info.task.classes);
-  const auto training = static_cast<std::size_t>(dataset.info.training);
-  for (std::size_t k = 0; k < outputs; ++k) {
-    const float first = dataset.targets[k];
-    bool differs = false;
-    for (std::size_t i = 0; i < training; ++i) differs |= dataset.targets[i * outputs + k] != first;
-    if (differs) continue;
-    const std::string name =
-        dataset.class_names.empty() ? std::to_string(k + 1) : in_quotes(dataset.class_names[k]);
-    return fail(ErrorCode::kInput,
-                fmt::format("{}: the label {} is {} in every record to train on: "
-                            "there is nothing to learn; check data.label",
-                            config.path, name, first));
-  }
-  return {};
-}
-
 // Appends a file of its own as the test part.
 Result<void> add_test_file(const DataConfig& config, Dataset& dataset) {
   DETOL_TRY(find_data(config.test_path, config.source));
@@ -288,7 +269,7 @@ Result<Dataset> load_csv(const DataConfig& config) {
   if (labelled)
     DETOL_TRY(check_classes(config, dataset));
   else if (config.task == TaskKind::kMultiLabel)
-    DETOL_TRY(check_switches(config, dataset));
+    DETOL_TRY(check_switches(dataset, config.path));
   DETOL_TRY(fill_statistics(dataset, config.path));
   if (!config.test_path.empty()) {
     DETOL_TRY(add_test_file(config, dataset));

@@ -161,21 +161,26 @@ class Hdf5Pixels final : public PixelSource {
   std::int64_t at_ = 0;  // the next sample
 };
 
-Result<std::vector<std::int32_t>> read_labels(const Array& array, std::int64_t images) {
-  const std::vector<std::int64_t>& sizes = array.sizes;
-  const bool is_list = sizes.size() == 1 || (sizes.size() == 2 && sizes[1] == 1);
-  if (!is_list || sizes[0] != images) {
-    return array.error(
-        fmt::format("labels of sizes {}, but there are {} images", fmt::join(sizes, " x "), images),
-        "write one number for each");
+constexpr std::string_view kMendSample = "mend or leave out that sample";
+
+Result<std::vector<std::int32_t>> read_labels(const Array& array) {
+  if (!array.is_whole) {
+    return array.error("labels must be whole numbers, not floats",
+                       "convert them, or say data.task: regression");
   }
-  if (!array.is_whole)
-    return array.error("labels must be whole numbers, not floats", "convert them");
-  std::vector<std::int64_t> numbers(static_cast<std::size_t>(images));
-  DETOL_TRY(array.read(0, images, H5T_NATIVE_INT64, numbers.data()));
+  std::vector<std::int64_t> numbers(static_cast<std::size_t>(array.sizes[0]));
+  DETOL_TRY(array.read(0, array.sizes[0], H5T_NATIVE_INT64, numbers.data()));
   return labels_of(numbers, [&](std::size_t i, std::string_view what) {
-    return array.error(fmt::format("sample {}: {}", i, what), "mend or leave out that sample");
+    return array.error(fmt::format("sample {}: {}", i, what), kMendSample);
   });
+}
+
+Result<std::vector<float>> read_targets(const Array& array, std::size_t outputs, TaskKind task) {
+  std::vector<float> targets(static_cast<std::size_t>(array.sizes[0]) * outputs);
+  DETOL_TRY(array.read(0, array.sizes[0], H5T_NATIVE_FLOAT, targets.data()));
+  if (const auto bad = bad_target(targets, task))
+    return array.error(fmt::format("sample {}: {}", bad->at / outputs, bad->what), kMendSample);
+  return targets;
 }
 
 class Hdf5Box final : public ArrayBox {
@@ -189,17 +194,20 @@ class Hdf5Box final : public ArrayBox {
 
   Result<Samples> open(std::string_view images_name, std::string_view labels_name) override {
     DETOL_ASSIGN(Array images, open_array(**file_, config_.path, images_name));
-    DETOL_ASSIGN(const Array labels_array, open_array(**file_, config_.path, labels_name));
+    DETOL_ASSIGN(const Array answers, open_array(**file_, config_.path, labels_name));
     const auto layout = layout_of(images.sizes, images.is_of_bytes, config_);
     if (!layout) return images.error(layout.error(), "or write it otherwise");
-    DETOL_ASSIGN(std::vector<std::int32_t> labels, read_labels(labels_array, images.sizes[0]));
-    const std::uint64_t fingerprint = fingerprint_of(labels, layout->shape);
-    return Samples{.shape = layout->shape,
-                   .has_bytes = layout->has_bytes,
-                   .labels = std::move(labels),
-                   .fingerprint = fingerprint,
-                   .pixels = std::make_unique<Hdf5Pixels>(file_, std::move(images),
-                                                          labels_array.place, *layout)};
+    const auto outputs = answers_in(answers.sizes, images.sizes[0], config_.task);
+    if (!outputs) return answers.error(outputs.error(), "write one number for each");
+    Samples samples{.shape = layout->shape, .has_bytes = layout->has_bytes, .outputs = *outputs};
+    if (has_labels(config_.task)) {
+      DETOL_ASSIGN(samples.labels, read_labels(answers));
+    } else {
+      DETOL_ASSIGN(samples.targets, read_targets(answers, *outputs, config_.task));
+    }
+    samples.fingerprint = fingerprint_of(samples);
+    samples.pixels = std::make_unique<Hdf5Pixels>(file_, std::move(images), answers.place, *layout);
+    return samples;
   }
 
  private:
@@ -220,8 +228,8 @@ Result<Found> open_hdf5(const DataConfig& config) {
   return open_arrays(config, box);
 }
 
-constexpr std::array kRow{
-    FormatRow{"hdf5", "arrays of one HDF5 file", load_found<open_hdf5>, inspect_found<open_hdf5>}};
+constexpr std::array kRow{FormatRow{"hdf5", "arrays of one HDF5 file", load_found<open_hdf5>,
+                                    inspect_found<open_hdf5>, true}};
 
 }  // namespace
 

@@ -92,39 +92,52 @@ class NpyPixels final : public PixelSource {
   std::vector<float> values_;
 };
 
-Result<std::vector<std::int32_t>> read_labels(OpenArray& open, std::int64_t images) {
-  const std::vector<std::int64_t>& sizes = open.array.sizes;
-  const bool is_list = sizes.size() == 1 || (sizes.size() == 2 && sizes[1] == 1);
-  if (!is_list || sizes[0] != images) {
-    return open.error_at(0, fmt::format("labels of sizes {}, but there are {} images; they must be "
-                                        "one number each",
-                                        fmt::join(sizes, " x "), images));
+std::vector<std::uint8_t> room_for(const NpyArray& array) {
+  return std::vector<std::uint8_t>(static_cast<std::size_t>(array.elements()) * array.bytes);
+}
+
+Result<std::vector<std::int32_t>> read_labels(OpenArray& open) {
+  if (!open.array.is_whole()) {
+    return open.error_at(0,
+                         "labels must be whole numbers, not floats; convert them with astype, "
+                         "or say data.task: regression");
   }
-  if (!open.array.is_whole())
-    return open.error_at(0, "labels must be whole numbers, not floats; convert them with astype");
-  std::vector<std::uint8_t> raw(static_cast<std::size_t>(images) * open.array.bytes);
+  std::vector<std::uint8_t> raw = room_for(open.array);
   DETOL_TRY(open.file.read(raw));
   DETOL_TRY(open.file.expect_end());
-  std::vector<std::int64_t> numbers(static_cast<std::size_t>(images));
+  std::vector<std::int64_t> numbers(static_cast<std::size_t>(open.array.elements()));
   to_whole_numbers(open.array, raw, numbers);
   return labels_of(numbers,
                    [&](std::size_t i, std::string_view what) { return open.error_at(i, what); });
 }
 
+Result<std::vector<float>> read_targets(OpenArray& open, TaskKind task) {
+  std::vector<std::uint8_t> raw = room_for(open.array);
+  DETOL_TRY(open.file.read(raw));
+  DETOL_TRY(open.file.expect_end());
+  std::vector<float> targets(static_cast<std::size_t>(open.array.elements()));
+  to_floats(open.array, raw, targets);
+  if (const auto bad = bad_target(targets, task)) return open.error_at(bad->at, bad->what);
+  return targets;
+}
+
 Result<Samples> samples_of(PackedFile images_file, PackedFile labels_file,
                            const DataConfig& config) {
   DETOL_ASSIGN(OpenArray images, open_array(std::move(images_file)));
-  DETOL_ASSIGN(OpenArray labels_array, open_array(std::move(labels_file)));
+  DETOL_ASSIGN(OpenArray answers, open_array(std::move(labels_file)));
   const auto layout = layout_of(images.array.sizes, images.array.is_of_bytes(), config);
   if (!layout) return images.error_at(0, layout.error());
-  DETOL_ASSIGN(std::vector<std::int32_t> labels, read_labels(labels_array, images.array.sizes[0]));
-  const std::uint64_t fingerprint = fingerprint_of(labels, layout->shape);
-  return Samples{
-      .shape = layout->shape,
-      .has_bytes = layout->has_bytes,
-      .labels = std::move(labels),
-      .fingerprint = fingerprint,
-      .pixels = std::make_unique<NpyPixels>(std::move(images), std::move(labels_array), *layout)};
+  const auto outputs = answers_in(answers.array.sizes, images.array.sizes[0], config.task);
+  if (!outputs) return answers.error_at(0, outputs.error() + "; there must be one number for each");
+  Samples samples{.shape = layout->shape, .has_bytes = layout->has_bytes, .outputs = *outputs};
+  if (has_labels(config.task)) {
+    DETOL_ASSIGN(samples.labels, read_labels(answers));
+  } else {
+    DETOL_ASSIGN(samples.targets, read_targets(answers, config.task));
+  }
+  samples.fingerprint = fingerprint_of(samples);
+  samples.pixels = std::make_unique<NpyPixels>(std::move(images), std::move(answers), *layout);
+  return samples;
 }
 
 class Folder final : public ArrayBox {

@@ -12,6 +12,7 @@
 #include "core/hash.h"
 #include "core/mapped_file.h"
 #include "core/table.h"
+#include "trainer/data/arrays.h"
 #include "trainer/data/packed_layout.h"
 
 namespace detol {
@@ -98,6 +99,9 @@ class Reader {
     DatasetInfo& info = data_.info;
     info.task.input = {header.at("shape").at(0), header.at("shape").at(1),
                        header.at("shape").at(2)};
+    const TaskRow* task = find_row(tasks(), header.at("task").get_ref<const std::string&>());
+    has_task_ = task != nullptr && task->kind != TaskKind::kBinary;
+    if (has_task_) info.task.kind = task->kind;
     info.task.classes = header.at("classes");
     info.training = header.at("training");
     info.validation = header.at("validation");
@@ -118,6 +122,9 @@ class Reader {
     for (const std::int64_t extent : {shape.channels, shape.height, shape.width}) {
       if (extent < 1 || extent > kMostPixels) return impossible("shape");
     }
+    if (!has_task_) return impossible("task");
+    if (info.task.classes < 1 || std::cmp_greater(info.task.classes, head_bytes_))
+      return impossible("number of classes");
     if (!data_.class_names.empty() &&
         std::cmp_not_equal(data_.class_names.size(), info.task.classes))
       return impossible("number of class names");
@@ -149,9 +156,12 @@ class Reader {
   Result<void> read_tables() {
     const auto channels = static_cast<std::size_t>(data_.info.task.input.channels);
     std::size_t at = tables_at_;
-    const std::size_t size = 2 * channels * sizeof(float) + images_ * sizeof(std::int32_t) +
-                             blocks_ * sizeof(std::uint64_t);
-    if (size > head_bytes_ - at) return error_at(at, "the head is too short for its tables");
+    const bool labelled = has_labels(data_.info.task.kind);
+    const auto outputs = static_cast<std::size_t>(labelled ? 1 : data_.info.task.classes);
+    const std::size_t room = (head_bytes_ - at) / sizeof(float);  // also the bytes of a label
+    const std::size_t others = 2 * channels + 2 * blocks_;
+    if (others > room || images_ > (room - others) / outputs)
+      return error_at(at, "the head is too short for its tables");
     const auto take_table = [&](auto& table, std::size_t count) {
       table.resize(count);
       std::memcpy(table.data(), &bytes()[at], count * sizeof table[0]);
@@ -160,9 +170,16 @@ class Reader {
     take_table(data_.mean, channels);
     take_table(data_.deviation, channels);
     DETOL_TRY(check_statistics());
-    const std::size_t labels_at = at;
-    take_table(data_.labels, images_);
+    const std::size_t answers_at = at;
+    if (labelled)
+      take_table(data_.labels, images_);
+    else
+      take_table(data_.targets, images_ * outputs);
     sums_at_ = at;
+    return labelled ? check_labels(answers_at) : check_targets(answers_at);
+  }
+
+  Result<void> check_labels(std::size_t labels_at) const {
     for (std::size_t i = 0; i < images_; ++i) {
       const std::int32_t label = data_.labels[i];
       if (label >= 0 && label < data_.info.task.classes) continue;
@@ -170,6 +187,12 @@ class Reader {
                       fmt::format("label {} of {} classes", label, data_.info.task.classes));
     }
     return {};
+  }
+
+  Result<void> check_targets(std::size_t targets_at) const {
+    const auto bad = bad_target(data_.targets, data_.info.task.kind);
+    if (!bad) return {};
+    return error_at(targets_at + bad->at * sizeof(float), bad->what);
   }
 
   Result<void> check_statistics() const {
@@ -199,8 +222,14 @@ class Reader {
   std::size_t images_ = 0;
   std::size_t blocks_ = 0;
   Dataset data_;
+  bool has_task_ = false;  // the header's is one of those that are packed
   double validation_ = 0;
 };
+
+// A classification may be trained on as one of two classes.
+bool suits(TaskKind packed, TaskKind wanted) {
+  return packed == wanted || (packed == TaskKind::kClassification && has_labels(wanted));
+}
 
 }  // namespace
 
@@ -211,6 +240,13 @@ Result<Packed> read_packed(const std::filesystem::path& path) {
 
 Result<Dataset> load_packed(const DataConfig& config) {
   DETOL_ASSIGN(Packed packed, read_packed(config.path));
+  const TaskKind task = packed.data.info.task.kind;
+  if (!suits(task, config.task)) {
+    return fail(ErrorCode::kInput,
+                fmt::format("{0}: packed for data.task {1}, but the study says {2}; say data.task: "
+                            "{1}, or pack the data again",
+                            config.path, row_of(task).name, row_of(config.task).name));
+  }
   if (packed.validation == config.validation) return std::move(packed.data);
   return fail(ErrorCode::kInput,
               fmt::format("{0}: packed with data.split.validation {1}, but the study says {2}; say "

@@ -24,15 +24,17 @@ struct Packed {
   double validation = 0;  // data.split.validation, which it was split by
 };
 
-// Writes whole or not at all. Errors (kStorage): the disk's; (kInput): data.task is not
-// classification. REQUIRES: data of load_dataset().
+// Writes whole or not at all. The file's task is that of the data; one of two classes is to be
+// loaded as a classification, which it trains as where data.task says so. Errors (kStorage): the
+// disk's. REQUIRES: data of load_dataset(), data.task not binary.
 Result<void> write_packed(const Dataset& data, double validation,
                           const std::filesystem::path& path);
 
 // Errors (kInput): the file is foreign, newer, cut or damaged, and at which byte.
 Result<Packed> read_packed(const std::filesystem::path& path);
 
-// Errors (kInput): those, and that it was split otherwise than data.split.validation says.
+// Errors (kInput): those, and that it was split otherwise than data.split.validation says, or
+// packed for another task.
 Result<Dataset> load_packed(const DataConfig& config);
 Result<DatasetInfo> inspect_packed(const DataConfig& config);
 

@@ -2,17 +2,18 @@
 //
 //   file     := head block*
 //   head     := "DETOLDS" version  head_bytes  head_sum  length  header
-//               mean  deviation  labels  block_sum*  zeros
+//               mean  deviation  answers  block_sum*  zeros
 //   version  := '1'
 //   head_bytes := u64   a multiple of 4096: where the first block begins
 //   head_sum := u64     XXH3 of the head from `length` on, zeros included
 //   length   := u64     bytes of the header
-//   header   := JSON    {"shape": [C, H, W], "pixels": "u8" | "f32", "classes", "class_names",
-//                        "training", "validation", "test": images; "split":
+//   header   := JSON    {"shape": [C, H, W], "pixels": "u8" | "f32", "task", "classes",
+//                        "class_names", "training", "validation", "test": images; "split":
 //                        data.split.validation; "fingerprint": 16 digits; "block_bytes",
 //                        "block_images"}
 //   mean, deviation := f32{C}
-//   labels   := i32{N}  N = training + validation + test, in this order
+//   answers  := i32{N}            of task "classification": labels; N = training + validation +
+//             | f32{N x classes}  test, in this order; of "multi_label" and "regression": targets
 //   block_sum := u64    XXH3 of a block, one for each
 //   block    := image* zeros     `block_images` of them, fewer in the last; `block_bytes` long, a
 //                                multiple of 4096
@@ -23,6 +24,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cassert>
 #include <cstring>
 #include <nlohmann/json.hpp>
 #include <vector>
@@ -54,17 +56,19 @@ class Blocks {
       : data_(data),
         image_bytes_(static_cast<std::size_t>(data.info.task.input.elements()) *
                      (data.has_bytes() ? 1 : sizeof(float))),
-        block_images_(std::min(detol::block_images(image_bytes_), data.labels.size())),
+        images_(
+            static_cast<std::size_t>(data.info.training + data.info.validation + data.info.test)),
+        block_images_(std::min(detol::block_images(image_bytes_), images_)),
         block_(packed::whole_pages(block_images_ * image_bytes_), '\0') {}
 
-  std::size_t count() const { return (data_.labels.size() + block_images_ - 1) / block_images_; }
+  std::size_t count() const { return (images_ + block_images_ - 1) / block_images_; }
   std::size_t block_images() const { return block_images_; }
   std::size_t block_bytes() const { return block_.size(); }
 
   // Valid until the next call.
   std::string_view block(std::size_t number) {
     const std::size_t first = number * block_images_;
-    const std::size_t images = std::min(block_images_, data_.labels.size() - first);
+    const std::size_t images = std::min(block_images_, images_ - first);
     for (std::size_t i = 0; i < images; ++i)
       image(first + i).copy(block_.data() + i * image_bytes_, image_bytes_);
     std::fill(block_.begin() + static_cast<std::ptrdiff_t>(images * image_bytes_), block_.end(),
@@ -80,6 +84,7 @@ class Blocks {
 
   const Dataset& data_;
   const std::size_t image_bytes_;
+  const std::size_t images_;
   const std::size_t block_images_;
   std::string block_;
 };
@@ -89,6 +94,7 @@ std::string header_of(const Dataset& data, double validation, const Blocks& bloc
   const Shape& shape = info.task.input;
   const nlohmann::json header = {{"shape", {shape.channels, shape.height, shape.width}},
                                  {"pixels", data.has_bytes() ? "u8" : "f32"},
+                                 {"task", row_of(info.task.kind).name},
                                  {"classes", info.task.classes},
                                  {"class_names", data.class_names},
                                  {"training", info.training},
@@ -109,6 +115,7 @@ std::string head_of(const Dataset& data, double validation, Blocks& blocks) {
   checked += bytes_of(std::span(data.mean));
   checked += bytes_of(std::span(data.deviation));
   checked += bytes_of(std::span(data.labels));
+  checked += bytes_of(std::span(data.targets));
   for (std::size_t i = 0; i < blocks.count(); ++i) append_number(checked, hash64(blocks.block(i)));
   const std::size_t head_bytes = packed::whole_pages(packed::kLengthAt + checked.size());
   checked.resize(head_bytes - packed::kLengthAt, '\0');
@@ -124,11 +131,7 @@ std::string head_of(const Dataset& data, double validation, Blocks& blocks) {
 
 Result<void> write_packed(const Dataset& data, double validation,
                           const std::filesystem::path& path) {
-  if (data.info.task.kind != TaskKind::kClassification) {
-    return fail(ErrorCode::kInput,
-                "data.task: a packed file holds class labels; leave the task "
-                "out here, and for binary say it when training");
-  }
+  assert(data.info.task.kind != TaskKind::kBinary);
   Blocks blocks(data);
   DETOL_ASSIGN(DurableFile file, DurableFile::create(path));
   DETOL_TRY(file.append(head_of(data, validation, blocks)));

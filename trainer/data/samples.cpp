@@ -30,9 +30,9 @@ std::size_t bytes_of(const Samples& samples) {
 Result<void> read_all(Samples& samples, const Sink& sink) {
   const std::size_t size = bytes_of(samples);
   const std::size_t step = std::max<std::size_t>(1, kChunkBytes / size);
-  std::vector<std::byte> chunk(size * std::min(step, samples.labels.size()));
-  for (std::size_t first = 0; first < samples.labels.size(); first += step) {
-    const std::size_t count = std::min(step, samples.labels.size() - first);
+  std::vector<std::byte> chunk(size * std::min(step, samples.size()));
+  for (std::size_t first = 0; first < samples.size(); first += step) {
+    const std::size_t count = std::min(step, samples.size() - first);
     const std::span<std::byte> pixels(chunk.data(), count * size);
     DETOL_TRY(samples.pixels->read(pixels));
     samples.fingerprint = hash_combine(samples.fingerprint, hash64(pixels));
@@ -52,6 +52,11 @@ Result<void> check_same_kind(const Samples& part, const Samples& training) {
     return part.pixels->shape_error(fmt::format("images of {}, but those to train on are {}",
                                                 to_text(part.shape), to_text(training.shape)));
   }
+  if (part.outputs != training.outputs) {
+    return part.pixels->label_error(
+        0, fmt::format("{} numbers for an image, but there are {} for those to train on",
+                       part.outputs, training.outputs));
+  }
   if (part.has_bytes == training.has_bytes) return {};
   return part.pixels->shape_error(
       "of other numbers than those to train on: one are bytes, the "
@@ -65,6 +70,14 @@ Result<void> check_labels(const Samples& part, int classes) {
   return part.pixels->label_error(
       static_cast<std::size_t>(stray - part.labels.begin()),
       fmt::format("label {}, but the classes to train on are 0..{}", *stray, classes - 1));
+}
+
+// What the labels are of, or how many numbers there are for an image.
+int classes_of(const Found& found) {
+  const Samples& training = found.training;
+  if (training.labels.empty()) return static_cast<int>(training.outputs);
+  if (!found.class_names.empty()) return static_cast<int>(found.class_names.size());
+  return *std::ranges::max_element(training.labels) + 1;
 }
 
 // Every class is trained on.
@@ -93,10 +106,9 @@ Result<Plan> plan_of(const Found& found, const DataConfig& config) {
   if (found.test) own.test = found.test->count();
   Plan plan;
   DETOL_ASSIGN(plan.places, split_samples(config, found.training.count(), own));
-  plan.classes = found.class_names.empty() ? *std::ranges::max_element(found.training.labels) + 1
-                                           : static_cast<int>(found.class_names.size());
+  plan.classes = classes_of(found);
   DETOL_TRY(check_labels(found.training, plan.classes));
-  DETOL_TRY(check_classes(found, plan));
+  if (!found.training.labels.empty()) DETOL_TRY(check_classes(found, plan));
   for (const auto* part : {&found.validation, &found.test}) {
     if (!*part) continue;
     DETOL_TRY(check_same_kind(**part, found.training));
@@ -125,6 +137,8 @@ Result<void> append(Samples& part, std::int64_t first, Dataset& dataset,
                     std::span<std::byte> pixels) {
   const auto begin = static_cast<std::size_t>(first);
   std::ranges::copy(part.labels, dataset.labels.begin() + first);
+  std::ranges::copy(part.targets,
+                    dataset.targets.begin() + first * static_cast<std::int64_t>(part.outputs));
   return read_all(part, [&](std::size_t sample, std::span<const std::byte> chunk) {
     std::memcpy(&pixels[(begin + sample) * bytes_of(part)], chunk.data(), chunk.size());
   });
@@ -132,9 +146,13 @@ Result<void> append(Samples& part, std::int64_t first, Dataset& dataset,
 
 Result<void> scatter(Samples& training, const Places& places, Dataset& dataset,
                      std::span<std::byte> pixels) {
-  const std::size_t size = bytes_of(training);
+  const std::size_t size = bytes_of(training), outputs = training.outputs;
   for (std::size_t i = 0; i < training.labels.size(); ++i)
     dataset.labels[static_cast<std::size_t>(places.position[i])] = training.labels[i];
+  for (std::size_t i = 0; i * outputs < training.targets.size(); ++i) {
+    std::copy_n(&training.targets[i * outputs], outputs,
+                &dataset.targets[static_cast<std::size_t>(places.position[i]) * outputs]);
+  }
   return read_all(training, [&](std::size_t first, std::span<const std::byte> chunk) {
     for (std::size_t i = 0; i * size < chunk.size(); ++i) {
       const auto at = static_cast<std::size_t>(places.position[first + i]);
@@ -154,7 +172,10 @@ void advise_huge_pages(void* data, std::size_t bytes) {
 std::span<std::byte> make_room(const Samples& samples, std::int64_t count, Dataset& dataset) {
   const auto all = static_cast<std::size_t>(count);
   const auto elements = static_cast<std::size_t>(samples.shape.elements());
-  dataset.labels.resize(all);
+  if (samples.labels.empty())
+    dataset.targets.resize(all * samples.outputs);
+  else
+    dataset.labels.resize(all);
   if (samples.has_bytes) {
     dataset.images.reserve(all * elements);
     advise_huge_pages(dataset.images.data(), all * elements);
@@ -167,11 +188,24 @@ std::span<std::byte> make_room(const Samples& samples, std::int64_t count, Datas
 
 }  // namespace
 
-std::uint64_t fingerprint_of(std::span<const std::int32_t> labels, const Shape& shape) {
-  std::uint64_t fingerprint = hash64(std::as_bytes(labels));
+namespace {
+
+std::uint64_t with_shape(std::uint64_t fingerprint, const Shape& shape) {
   for (const std::int64_t size : {shape.channels, shape.height, shape.width})
     fingerprint = hash_combine(fingerprint, static_cast<std::uint64_t>(size));
   return fingerprint;
+}
+
+}  // namespace
+
+std::uint64_t fingerprint_of(std::span<const std::int32_t> labels, const Shape& shape) {
+  return with_shape(hash64(std::as_bytes(labels)), shape);
+}
+
+std::uint64_t fingerprint_of(const Samples& samples) {
+  if (!samples.labels.empty()) return fingerprint_of(samples.labels, samples.shape);
+  const std::uint64_t targets = hash64(std::as_bytes(std::span(samples.targets)));
+  return with_shape(hash_combine(targets, samples.outputs), samples.shape);
 }
 
 Result<Dataset> assemble(Found found, const DataConfig& config) {
@@ -189,6 +223,7 @@ Result<Dataset> assemble(Found found, const DataConfig& config) {
   }
   dataset.info = info_of(found, plan);
   dataset.class_names = std::move(found.class_names);
+  if (config.task == TaskKind::kMultiLabel) DETOL_TRY(check_switches(dataset, config.path));
   DETOL_TRY(fill_statistics(dataset, config.path));
   return dataset;
 }

@@ -1,8 +1,9 @@
 #pragma once
 
-// Samples: what a format finds in its files, in their order: labels, and a source of pixels that
-// is read once, front to back. What all formats share is done here: the split, the checks of
-// labels and shapes, the fingerprint, and the pixels' way to their places. Not thread-safe.
+// Samples: what a format finds in its files, in their order: labels, or the numbers of a task that
+// has none, and a source of pixels that is read once, front to back. What all formats share is done
+// here: the split, the checks of labels and shapes, the fingerprint, and the pixels' way to their
+// places. Not thread-safe.
 
 #include <cstddef>
 #include <cstdint>
@@ -36,10 +37,13 @@ struct Samples {
   Shape shape;
   bool has_bytes = true;                  // else floats, finite ones
   std::vector<std::int32_t> labels = {};  // at least one, none below 0
-  std::uint64_t fingerprint = 0;          // of labels and shape
+  std::vector<float> targets = {};        // instead of labels: samples x outputs, checked
+  std::size_t outputs = 1;                // numbers of a sample
+  std::uint64_t fingerprint = 0;          // of labels or targets, and of the shape
   std::unique_ptr<PixelSource> pixels = nullptr;
 
-  std::int64_t count() const { return static_cast<std::int64_t>(labels.size()); }
+  std::size_t size() const { return labels.empty() ? targets.size() / outputs : labels.size(); }
+  std::int64_t count() const { return static_cast<std::int64_t>(size()); }
 };
 
 // A data set whose pixels are still in its files.
@@ -52,6 +56,9 @@ struct Found {
 
 // Of labels, each as one number, and of the shape.
 std::uint64_t fingerprint_of(std::span<const std::int32_t> labels, const Shape& shape);
+
+// Of labels or targets, and of the shape.
+std::uint64_t fingerprint_of(const Samples& samples);
 
 // Reads all pixels to their places. Errors (kInput): what is wrong with them or with labels.
 Result<Dataset> assemble(Found found, const DataConfig& config);

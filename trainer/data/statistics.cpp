@@ -4,6 +4,8 @@
 
 #include <cmath>
 
+#include "core/table.h"
+
 namespace detol {
 namespace {
 
@@ -78,6 +80,24 @@ void of_floats(Dataset& data) {
 Result<void> fill_statistics(Dataset& data, const std::string& path) {
   if (data.has_bytes()) return of_bytes(data, path);
   of_floats(data);
+  return {};
+}
+
+Result<void> check_switches(const Dataset& data, const std::string& path) {
+  const auto outputs = static_cast<std::size_t>(data.info.task.classes);
+  const auto training = static_cast<std::size_t>(data.info.training);
+  for (std::size_t k = 0; k < outputs; ++k) {
+    const float first = data.targets[k];
+    bool differs = false;
+    for (std::size_t i = 0; i < training; ++i) differs |= data.targets[i * outputs + k] != first;
+    if (differs) continue;
+    const std::string name =
+        data.class_names.empty() ? std::to_string(k + 1) : in_quotes(data.class_names[k]);
+    return fail(ErrorCode::kInput,
+                fmt::format("{}: the label {} is {} in every record to train on: "
+                            "there is nothing to learn; check data.label",
+                            path, name, first));
+  }
   return {};
 }
 

@@ -14,4 +14,8 @@ namespace detol {
 // channel are equal.
 Result<void> fill_statistics(Dataset& data, const std::string& path);
 
+// Every label of a multi_label task is there for some images to train on, and missing for some.
+// Errors (kInput): which is not.
+Result<void> check_switches(const Dataset& data, const std::string& path);
+
 }  // namespace detol
