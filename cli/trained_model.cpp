@@ -104,8 +104,11 @@ Result<Model> trained_model(const OpenStudy& study, const StudyData& shared,
                              {"data", shared.config.data.path}},
               .parameters = genome.assignments(),
               .metrics = checkpoint.history.back().metrics,
-              .check = {}};
+              .check = {},
+              .task = shared.data.info.task.kind,
+              .reads_pixels = shared.data.has_bytes()};
   DETOL_ASSIGN(model.check, check_logits(model, shared.data));
+  DETOL_TRY(answer_in_units_of(shared.data, model));
   return model;
 }
 

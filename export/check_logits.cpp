@@ -29,6 +29,12 @@ Result<CheckLogits> check_logits(const Model& model, const Dataset& data, std::i
       check.pixels.push_back(static_cast<float>(byte) / 255);
   }
   check.logits = std::move(*logits);
+  check.mean = data.target_mean;
+  check.deviation = data.target_deviation;
+  const std::size_t outputs = check.mean.size();  // none but of a regression
+  for (std::size_t i = 0; outputs > 0 && i < check.logits.size(); ++i) {
+    check.logits[i] = check.logits[i] * check.deviation[i % outputs] + check.mean[i % outputs];
+  }
   return check;
 }
 

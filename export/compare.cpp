@@ -22,6 +22,7 @@ namespace {
 // Of the largest logit. The normalisation's rounding is 1e-7 of a pixel; a wrong weight or layer
 // moves a logit by its own size.
 constexpr float kTolerance = 1e-3f;
+constexpr float kRounding = 1e-6f;  // of a number that is large beside its deviation
 
 tl::unexpected<Error> differs(const std::string& what) {
   return fail(ErrorCode::kExport, what);
@@ -92,11 +93,17 @@ Result<void> compare_logits(const CheckLogits& check, const Model& read) {
   if (logits.size() != check.logits.size())
     return differs(
         fmt::format("it gives {} logits, the model {}", logits.size(), check.logits.size()));
-  float largest = 1;
-  for (const float logit : check.logits) largest = std::max(largest, std::abs(logit));
   const std::size_t classes = logits.size() / static_cast<std::size_t>(check.count);
+  const auto mean = [&](std::size_t i) { return check.mean.empty() ? 0 : check.mean[i % classes]; };
+  const auto deviation = [&](std::size_t i) {
+    return check.deviation.empty() ? 1 : check.deviation[i % classes];
+  };
+  float largest = 1;
+  for (std::size_t i = 0; i < logits.size(); ++i)
+    largest = std::max(largest, std::abs(check.logits[i] - mean(i)) / deviation(i));
   for (std::size_t i = 0; i < logits.size(); ++i) {
-    if (std::abs(logits[i] - check.logits[i]) <= kTolerance * largest) continue;
+    const float allowed = kTolerance * largest * deviation(i) + kRounding * std::abs(mean(i));
+    if (std::abs(logits[i] - check.logits[i]) <= allowed) continue;
     return differs(fmt::format("image {} gives {} as logit {}, the model {}", i / classes,
                                logits[i], i % classes, check.logits[i]));
   }

@@ -5,10 +5,11 @@
 // any thread.
 //
 //   onnx         ONNX opset 13, with layer norm 17. Input `input`: N x C x H x W floats, pixels in
-//   [0, 1] (bytes / 255);
-//                the normalisation is the graph's first two nodes. Output `logits`: N x classes.
-//                Nodes and weights carry the network's names. The metadata says all this again,
-//                with the class names and the model's properties (export/README.md).
+//                [0, 1] (bytes / 255), or the numbers of a table as they are; the normalisation is
+//                the graph's first two nodes. Output `logits`: N x outputs, of a regression the
+//                numbers themselves. Nodes and weights carry the network's names. The metadata says
+//                all this again, with the class names and the model's properties
+//                (export/README.md).
 //   safetensors  the weights under the network's names; the same metadata, and the architecture.
 //   json         everything about the network but its weights, for people and scripts: layers with
 //                shapes, costs and tensors, hyperparameters, metrics, logits to check against.
@@ -35,10 +36,12 @@ namespace detol {
 
 // What the network answered, so that others can check that theirs answers the same.
 struct CheckLogits {
-  std::string images;         // which ones, for people: "the first 64 test images"
-  std::int64_t count = 0;     // images
-  std::vector<float> pixels;  // count x C x H x W, in [0, 1]
-  std::vector<float> logits;  // count x classes
+  std::string images;                 // which ones, for people: "the first 64 test images"
+  std::int64_t count = 0;             // images
+  std::vector<float> pixels;          // count x C x H x W, in [0, 1], or as they are in a table
+  std::vector<float> logits;          // count x outputs; of a regression in the units of the data
+  std::vector<float> mean = {};       // of a regression's targets, per output: how exact a logit
+  std::vector<float> deviation = {};  // can be; else empty
 };
 
 struct Model {
@@ -51,6 +54,8 @@ struct Model {
   std::vector<std::pair<std::string, Value>> parameters;  // the genome's choices
   std::vector<Metric> metrics;                            // of the epoch that gave the weights
   std::optional<CheckLogits> check;
+  TaskKind task = TaskKind::kClassification;
+  bool reads_pixels = true;  // bytes / 255; else numbers as they are in the data
 };
 
 struct ExporterRow {
@@ -71,7 +76,13 @@ struct ExporterRow {
 std::span<const ExporterRow> exporters();
 
 // The logits of the first `count` test images (all, if there are fewer), by the reference
-// backend: about a second for 64 images of a small network. Errors (kExport): no test images.
+// backend: about a second for 64 images of a small network; of a regression in the units of the
+// data. REQUIRES: the weights are as they were trained. Errors (kExport): no test images.
 Result<CheckLogits> check_logits(const Model& model, const Dataset& data, std::int64_t count = 64);
+
+// A regression is trained on targets in deviations from their mean: folds both into the weights of
+// its last layer, so that the network answers in the units of the data. Other tasks' weights stay.
+// Errors (kExport): the last layer is not a dense one with a bias.
+Result<void> answer_in_units_of(const Dataset& data, Model& model);
 
 }  // namespace detol

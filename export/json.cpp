@@ -69,9 +69,12 @@ Json document(const Model& model) {
               {"metrics", std::move(metrics)},
               {"input",
                {{"shape", {input.channels, input.height, input.width}},
-                {"pixels", "[0, 1], before this normalisation"},
+                {"pixels", model.reads_pixels ? "[0, 1], before this normalisation"
+                                              : "as they are in the data, before this "
+                                                "normalisation"},
                 {"mean", model.mean},
                 {"deviation", model.deviation}}},
+              {"task", row_of(model.task).name},
               {"classes", model.class_names},
               {"network", {{"params", totals.params}, {"flops", totals.flops}}},
               {"layers", std::move(layers)}};

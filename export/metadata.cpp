@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <array>
 
+#include "core/table.h"
+#include "encodings/task.h"
 #include "export/json_text.h"
 
 namespace detol {
@@ -15,9 +17,12 @@ using nlohmann::json;
 constexpr std::string_view kPrefix = "detol.";
 
 // Keys with a meaning of their own; every other is a property.
-constexpr std::array<std::string_view, 9> kReserved = {"architecture", "classes",     "deviation",
-                                                       "input",        "input_shape", "mean",
-                                                       "metrics",      "params",      "version"};
+constexpr std::array<std::string_view, 10> kReserved = {
+    "architecture", "classes", "deviation", "input", "input_shape",
+    "mean",         "metrics", "params",    "task",  "version"};
+
+constexpr std::string_view kPixels = "pixels in [0, 1] (bytes / 255), N x C x H x W";
+constexpr std::string_view kNumbers = "numbers as they are in the data, N x C x H x W";
 
 // The JSON under a key of ours; null if there is none.
 Result<json> entry(const Metadata& metadata, const std::string& key) {
@@ -81,6 +86,16 @@ Result<void> read_metrics(const Metadata& metadata, Model& model) {
   return {};
 }
 
+// A file without a task is of the time when there was one.
+Result<void> read_task(const Metadata& metadata, Model& model) {
+  const auto found = metadata.find("detol.task");
+  if (found == metadata.end()) return {};
+  const TaskRow* row = find_row(tasks(), found->second);
+  if (row == nullptr) return no("task", "task");
+  model.task = row->kind;
+  return {};
+}
+
 void read_properties(const Metadata& metadata, Model& model) {
   for (const auto& [key, value] : metadata) {
     if (!key.starts_with(kPrefix)) continue;
@@ -91,6 +106,24 @@ void read_properties(const Metadata& metadata, Model& model) {
 
 }  // namespace
 
+std::string_view input_meaning(const Model& model) {
+  return model.reads_pixels ? kPixels : kNumbers;
+}
+
+std::string_view output_meaning(const Model& model) {
+  switch (model.task) {
+    case TaskKind::kClassification:
+      break;
+    case TaskKind::kBinary:
+      return "logits, N x 1; the sigmoid is the probability of the second class";
+    case TaskKind::kMultiLabel:
+      return "logits, N x labels; the sigmoid gives the probability of each";
+    case TaskKind::kRegression:
+      return "numbers, N x outputs, in the units of the data";
+  }
+  return "logits, N x classes; softmax gives probabilities";
+}
+
 Metadata metadata_of(const Model& model) {
   Metadata all;
   const auto note = [&](const std::string& key, const std::string& value) {
@@ -99,11 +132,12 @@ Metadata metadata_of(const Model& model) {
   for (const auto& [key, value] : model.properties) note(key, as_utf8(value));
   const Shape& input = model.network.input_shape();
   note("version", DETOL_VERSION);
-  note("input", kInputMeaning);
+  note("input", std::string(input_meaning(model)));
   note("input_shape", compact(json{input.channels, input.height, input.width}));
   note("mean", compact(json(model.mean)));
   note("deviation", compact(json(model.deviation)));
   if (!model.class_names.empty()) note("classes", compact(json(model.class_names)));
+  if (model.task != TaskKind::kClassification) note("task", std::string(row_of(model.task).name));
   json params = json::object(), metrics = json::object();
   for (const auto& [name, value] : model.parameters)
     params[name] = std::visit([](const auto& held) { return json(held); }, value);
@@ -115,14 +149,16 @@ Metadata metadata_of(const Model& model) {
 
 Result<void> read_metadata(const Metadata& metadata, Model& model) {
   const auto input = metadata.find("detol.input");
-  if (input == metadata.end() || input->second != kInputMeaning) {
+  if (input == metadata.end() || (input->second != kPixels && input->second != kNumbers)) {
     return fail(ErrorCode::kInput, fmt::format("its metadata do not say that its input is {}; "
                                                "detol reads the models that detol wrote",
-                                               kInputMeaning));
+                                               kPixels));
   }
+  model.reads_pixels = input->second == kPixels;
   DETOL_ASSIGN(model.mean, floats(metadata, "mean"));
   DETOL_ASSIGN(model.deviation, floats(metadata, "deviation"));
   DETOL_TRY(read_classes(metadata, model));
+  DETOL_TRY(read_task(metadata, model));
   DETOL_TRY(read_params(metadata, model));
   DETOL_TRY(read_metrics(metadata, model));
   read_properties(metadata, model);

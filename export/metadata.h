@@ -6,12 +6,15 @@
 
 #include <map>
 #include <string>
+#include <string_view>
 
 #include "export/export.h"
 
 namespace detol {
 
-inline constexpr const char* kInputMeaning = "pixels in [0, 1] (bytes / 255), N x C x H x W";
+// What the model reads and what it answers.
+std::string_view input_meaning(const Model& model);
+std::string_view output_meaning(const Model& model);
 
 using Metadata = std::map<std::string, std::string>;
 

@@ -280,8 +280,8 @@ class GraphWriter {
     const Shape& in = model_.network.input_shape();
     declare(*graph_.add_input(), "input", {in.channels, in.height, in.width});
     declare(*graph_.add_output(), "logits", {model_.network.output().shape.elements()});
-    graph_.mutable_input(0)->set_doc_string(kInputMeaning);
-    graph_.mutable_output(0)->set_doc_string("logits, N x classes; softmax gives probabilities");
+    graph_.mutable_input(0)->set_doc_string(std::string(input_meaning(model_)));
+    graph_.mutable_output(0)->set_doc_string(std::string(output_meaning(model_)));
   }
 
   const Model& model_;
@@ -298,9 +298,9 @@ void describe(const Model& model, onnx::ModelProto& proto) {
     entry.set_value(value);
   }
   proto.set_doc_string(fmt::format(
-      "Found by detol. Input 'input': {}; the normalisation is inside. Output 'logits': N x "
-      "classes. See metadata_props detol.*.",
-      kInputMeaning));
+      "Found by detol. Input 'input': {}; the normalisation is inside. Output 'logits': {}. "
+      "See metadata_props detol.*.",
+      input_meaning(model), output_meaning(model)));
 }
 
 // onnx's full check: the graph's form, then types and shapes along every edge.

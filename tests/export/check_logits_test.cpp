@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include "export/formats.h"
 #include "tests/export/sample_models.h"
 
 namespace detol {
@@ -39,6 +40,68 @@ TEST(CheckLogits, AreThoseOfTheTestImages) {
 
 TEST(CheckLogits, AreOfAtMostAsManyImagesAsAsked) {
   EXPECT_EQ(check_logits(summing_model(), five_images(), 1).value().count, 1);
+}
+
+// A last layer of two outputs with a bias, for targets around 1000 and around -2.
+Model regression() {
+  NetworkBuilder b({1, 2, 2});
+  const NodeId sum = b.add({.kind = LayerKind::kDense, .channels = 2, .bias = true}, {b.input()});
+  Model model = testing::model_of(b.build(sum).value());
+  model.weights[0].data = {1, 1, 1, 1, 10, 10, 10, 10};
+  model.weights[1].data = {0.5F, -3};
+  model.mean = {0.5F};
+  model.deviation = {0.25F};
+  model.task = TaskKind::kRegression;
+  return model;
+}
+
+Dataset with_targets() {
+  Dataset data = five_images();
+  data.labels.clear();
+  data.info.task.kind = TaskKind::kRegression;
+  data.targets.assign(10, 0);
+  data.target_mean = {1000, -2};
+  data.target_deviation = {20, 0.01F};
+  return data;
+}
+
+TEST(CheckLogits, OfARegressionAreInTheUnitsOfTheData) {
+  const CheckLogits check = check_logits(regression(), with_targets()).value();
+  const float sum = expected(12 + 13 + 14 + 15);
+  EXPECT_NEAR(check.logits[0], 1000 + 20 * (sum + 0.5F), 1e-2);
+  EXPECT_NEAR(check.logits[1], -2 + 0.01F * (10 * sum - 3), 1e-4);
+}
+
+TEST(Units, AreFoldedIntoTheLastLayerAndVerified) {
+  Model model = regression();
+  const Dataset data = with_targets();
+  model.check = check_logits(model, data).value();
+  ASSERT_TRUE(answer_in_units_of(data, model));
+  EXPECT_FLOAT_EQ(model.weights[0].data[0], 20);
+  EXPECT_FLOAT_EQ(model.weights[0].data[7], 0.1F);
+  EXPECT_FLOAT_EQ(model.weights[1].data[0], 1010);
+  EXPECT_FLOAT_EQ(model.weights[1].data[1], -2.03F);
+  const auto same = compare_models(model, model);
+  EXPECT_TRUE(same) << same.error().message;
+}
+
+// A hundredth of a deviation is far below the mean.
+TEST(Units, AreTheMeasureOfWhatMayDiffer) {
+  Model model = regression();
+  const Dataset data = with_targets();
+  model.check = check_logits(model, data).value();
+  ASSERT_TRUE(answer_in_units_of(data, model));
+  model.check->logits[1] += 0.02F * 25;
+  EXPECT_FALSE(compare_models(model, model));
+}
+
+TEST(Units, NeedALastLayerThatHasThem) {
+  Model model = summing_model();  // no bias
+  const auto folded = answer_in_units_of(with_targets(), model);
+  ASSERT_FALSE(folded);
+  EXPECT_EQ(folded.error().message,
+            "a regression of 2 numbers must end with a dense layer of as many outputs and a bias; "
+            "this network ends with dense of 2");
 }
 
 TEST(CheckLogits, NeedTestImages) {
