@@ -1,6 +1,7 @@
 #include "trainer/data/resize.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <numeric>
 
@@ -42,12 +43,35 @@ std::vector<Resizer::Mix> Resizer::mixes(int from, int shorter, int size) {
   return lines;
 }
 
+void Resizer::prepare(const Shrinking& shrinking) {
+  if (shrinking == prepared_) return;
+  const int shorter = std::min(shrinking.height, shrinking.width);
+  across_ = mixes(shrinking.width, shorter, shrinking.size);
+  down_ = mixes(shrinking.height, shorter, shrinking.size);
+  prepared_ = shrinking;
+}
+
+// Of all channels, each to its plane.
+template <std::size_t kChannels>
+void Resizer::shrink_row(const std::uint8_t* from, std::uint8_t* to, std::size_t plane) const {
+  for (const Mix& mix : across_) {
+    const std::uint8_t* pixel = from + static_cast<std::size_t>(mix.first) * kChannels;
+    std::array<std::int32_t, kChannels> sums{};
+    for (const std::int32_t weight : mix.weights) {
+      for (std::size_t channel = 0; channel < kChannels; ++channel)
+        sums[channel] += weight * pixel[channel];
+      pixel += kChannels;
+    }
+    for (std::size_t channel = 0; channel < kChannels; ++channel)
+      to[channel * plane] = rounded(sums[channel]);
+    ++to;
+  }
+}
+
 void Resizer::write(const Picture& picture, int size, std::span<std::uint8_t> out) {
-  const int shorter = std::min(picture.height, picture.width);
-  const std::vector<Mix> across = mixes(picture.width, shorter, size);
-  const std::vector<Mix> down = mixes(picture.height, shorter, size);
-  const int top = down.front().first;
-  const int bottom = down.back().first + static_cast<int>(down.back().weights.size());
+  prepare({picture.height, picture.width, size});
+  const int top = down_.front().first;
+  const int bottom = down_.back().first + static_cast<int>(down_.back().weights.size());
   const auto channels = static_cast<std::size_t>(picture.channels);
   const auto row_bytes = static_cast<std::size_t>(picture.width) * channels;
   const auto rows = static_cast<std::size_t>(bottom - top), side = static_cast<std::size_t>(size);
@@ -55,31 +79,21 @@ void Resizer::write(const Picture& picture, int size, std::span<std::uint8_t> ou
 
   for (std::size_t row = 0; row < rows; ++row) {
     const std::uint8_t* from = &picture.bytes[(static_cast<std::size_t>(top) + row) * row_bytes];
-    for (std::size_t x = 0; x < side; ++x) {
-      const Mix& mix = across[x];
-      for (std::size_t channel = 0; channel < channels; ++channel) {
-        const std::uint8_t* pixel = from + static_cast<std::size_t>(mix.first) * channels + channel;
-        std::int32_t sum = 0;
-        for (const std::int32_t weight : mix.weights) {
-          sum += weight * *pixel;
-          pixel += channels;
-        }
-        rows_[(channel * rows + row) * side + x] = rounded(sum);
-      }
-    }
+    std::uint8_t* to = &rows_[row * side];
+    channels == 1 ? shrink_row<1>(from, to, rows * side) : shrink_row<3>(from, to, rows * side);
   }
-  std::vector<std::int32_t> sums(side);
+  sums_.resize(side);
   for (std::size_t channel = 0; channel < channels; ++channel) {
     for (std::size_t y = 0; y < side; ++y) {
-      const Mix& mix = down[y];
-      std::ranges::fill(sums, 0);
+      const Mix& mix = down_[y];
+      std::ranges::fill(sums_, 0);
       const std::uint8_t* row =
           &rows_[(channel * rows + static_cast<std::size_t>(mix.first - top)) * side];
       for (const std::int32_t weight : mix.weights) {
-        for (std::size_t x = 0; x < side; ++x) sums[x] += weight * row[x];
+        for (std::size_t x = 0; x < side; ++x) sums_[x] += weight * row[x];
         row += side;
       }
-      std::ranges::transform(sums, &out[(channel * side + y) * side], rounded);
+      std::ranges::transform(sums_, &out[(channel * side + y) * side], rounded);
     }
   }
 }
