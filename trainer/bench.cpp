@@ -6,6 +6,8 @@
 
 #include <algorithm>
 #include <array>
+#include <fstream>
+#include <functional>
 
 #include "core/clock.h"
 #include "core/table.h"
@@ -106,8 +108,8 @@ double trained_images_per_second() {
   return images / seconds;
 }
 
-// Of so many trainers at once, each a process of its own; 0 if one could not be started.
-double images_per_second(int processes) {
+// The sum of what so many processes of their own come to at once; 0 if there could be none.
+double sum_of_processes(int processes, const std::function<double()>& measure) {
   int pipes[2];
   if (pipe(pipes) != 0) return 0;
   std::vector<pid_t> children;
@@ -115,15 +117,37 @@ double images_per_second(int processes) {
     const pid_t child = fork();
     if (child > 0) children.push_back(child);
     if (child != 0) continue;
-    const double rate = trained_images_per_second();
-    _exit(write(pipes[1], &rate, sizeof rate) == sizeof rate ? 0 : 1);
+    const double number = measure();
+    _exit(write(pipes[1], &number, sizeof number) == sizeof number ? 0 : 1);
   }
   close(pipes[1]);
-  double total = 0, rate = 0;
-  while (read(pipes[0], &rate, sizeof rate) == sizeof rate) total += rate;
+  double total = 0, number = 0;
+  while (read(pipes[0], &number, sizeof number) == sizeof number) total += number;
   close(pipes[0]);
   for (pid_t child : children) waitpid(child, nullptr, 0);
   return total;
+}
+
+double images_per_second(int processes) {
+  return sum_of_processes(processes, trained_images_per_second);
+}
+
+// Of this process, in bytes.
+double resident_bytes() {
+  double pages = 0;
+  std::ifstream statm("/proc/self/statm");
+  statm >> pages >> pages;
+  return pages * static_cast<double>(sysconf(_SC_PAGESIZE));
+}
+
+// What a candidate adds to a process that trained another, over what its plan says that it holds.
+double resident_over_planned(std::string_view name) {
+  ready_to_train("mlp", 1)->train_step({.lr = 0.001});
+  forget_compiled();
+  const double before = resident_bytes();
+  const auto executable = ready_to_train(name, 64);
+  for (int i = 0; i < 2; ++i) executable->train_step({.lr = 0.001});
+  return (resident_bytes() - before) / static_cast<double>(executable->bytes());
 }
 
 }  // namespace
@@ -167,6 +191,9 @@ void bench_trainer(Figures& figures) {
                     [&] { return compile_cold_ms(network, other); });
     figures.measure(fmt::format("compile_warm/{}", row.name), "ms", 15,
                     [&] { return compile_ms(network); });
+    figures.measure(fmt::format("resident/{},batch=64", row.name), "times the plan", 3, [&] {
+      return sum_of_processes(1, [&] { return resident_over_planned(row.name); });
+    });
   }
   bench_loader(figures);
   figures.measure("workers/2", "times", 5,
