@@ -9,6 +9,7 @@
 #include "core/log.h"
 #include "core/table.h"
 #include "trainer/bench.h"
+#include "trainer/bench_group.h"
 #include "trainer/bench_layers.h"
 
 namespace detol {
@@ -20,7 +21,7 @@ struct Bench {
 };
 
 constexpr std::array kBenches = {Bench{"trainer", bench_trainer}, Bench{"layers", bench_layers},
-                                 Bench{"search", bench_search},
+                                 Bench{"groups", bench_groups}, Bench{"search", bench_search},
                                  Bench{"surrogate", bench_surrogate}};
 
 Result<int> run(const Arguments& arguments) {

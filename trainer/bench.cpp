@@ -200,6 +200,8 @@ void bench_trainer(Figures& figures) {
                   [] { return images_per_second(2) / images_per_second(1); });
   figures.measure("group/2", "times", 3,
                   [] { return group_images_per_second(2) / group_images_per_second(1); });
+  figures.measure("group_cpu/2", "times", 3,
+                  [] { return group_step_seconds(1) / group_step_seconds(2); });
 }
 
 }  // namespace detol

@@ -16,8 +16,10 @@
 //   workers/2                 images/s of two processes over those of one, by the wall clock
 //   group/2                   images/s of a group of two ranks over those of one rank, ResNet-20
 //                             with a global batch of 128, by the wall clock; 0 without an mpiexec
+//   group_cpu/2               the CPU time of one rank's step over that of each of two
 //
-// All but these two are by the thread's CPU time, one thread, so that neighbours do not count.
+// All but workers/2 and group/2 are by the thread's CPU time, one thread, so that neighbours do not
+// count.
 
 #include <optional>
 
@@ -33,7 +35,7 @@ double training_flops(const Network& network);
 // for a process that trains: forks, and empties caches.
 void bench_trainer(Figures& figures);
 
-// The exit code of a rank of group/2; nothing if these are not its words. For main().
+// The exit code of a rank of a bench's group; nothing if these are not its words. For main().
 std::optional<int> run_bench_rank(int argc, char** argv);
 
 }  // namespace detol
