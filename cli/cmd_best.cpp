@@ -15,7 +15,7 @@ Result<int> run(const Arguments& arguments) {
                trial_rows(study, {.sort = "value", .top = top ? *top : 1, .only_scored = true}));
   if (rows.rows.empty()) {
     return fail(ErrorCode::kEmpty,
-                fmt::format("study {} has no trial with a report yet", study.record.name));
+                fmt::format("study {} has no trial that reported a number yet", study.record.name));
   }
   DETOL_TRY(add_architecture(study, rows));
   if (!top) {

@@ -43,7 +43,7 @@ Result<Rows> pareto_rows(const OpenStudy& study) {
     front.rows.push_back(std::move(trials.rows[row_of[place]]));
   if (!front.rows.empty()) return front;
   return fail(ErrorCode::kEmpty,
-              fmt::format("study {} has no trial with a report yet", study.record.name));
+              fmt::format("study {} has no trial that reported a number yet", study.record.name));
 }
 
 }  // namespace detol

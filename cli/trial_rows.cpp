@@ -119,7 +119,7 @@ Result<Rows> one_trial(const OpenStudy& study, const std::string& id_or_best) {
     DETOL_ASSIGN(Rows best, trial_rows(study, {.sort = "value", .top = 1, .only_scored = true}));
     if (!best.rows.empty()) return best;
     return fail(ErrorCode::kEmpty,
-                fmt::format("study {} has no trial with a report yet", study.record.name));
+                fmt::format("study {} has no trial that reported a number yet", study.record.name));
   }
   TrialId id = 0;
   const auto [end, error] =

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 namespace detol {
@@ -68,7 +69,8 @@ const TrialEntry* Book::answer_for(const std::string& identity) const {
 }
 
 const TrialEntry* Book::best() const {
-  return ranking_.empty() ? nullptr : &trials_[ranking_.begin()->trial];
+  const bool has_one = !ranking_.empty() && !std::isnan(ranking_.begin()->value);
+  return has_one ? &trials_[ranking_.begin()->trial] : nullptr;
 }
 
 Result<TrialEntry*> Book::entry(TrialId trial, std::string_view event) {

@@ -80,7 +80,7 @@ class Book {
   // An ended trial whose outcome answers for this identity, or nullptr.
   const TrialEntry* answer_for(const std::string& identity) const;
 
-  // The best by the first objective among trials with a report, or nullptr.
+  // The best by the first objective among trials that reported a number, or nullptr.
   const TrialEntry* best() const;
 
   // As of the last Accounted.
@@ -100,7 +100,7 @@ class Book {
   Result<void> on(const event::Refit&) { return {}; }
   Result<void> on(const event::StudyState&) { return {}; }
 
-  // Orders by value, best first; the earlier of equals.
+  // Orders by value, best first, NaN last; the earlier of equals.
   struct Rank {
     Direction direction;
     double value;

@@ -216,7 +216,7 @@ void Onlooker::describe(const Standing& standing, View& view) const {
 
 std::string Onlooker::summary(const Book& book) const {
   const TrialEntry* best = book.best();
-  if (best == nullptr) return "no trial has a report yet";
+  if (best == nullptr) return "no trial has reported a number yet";
   const std::string text =
       fmt::format("best: trial {}, {} {}", best->trial.id, study_.objectives.front().metric,
                   value_text(best->values.front()));

@@ -57,10 +57,23 @@ std::string write_records(const std::filesystem::path& folder, int values, bool 
   return "records.csv";
 }
 
+// Records whose last number follows from the others.
+std::string write_numbers(const std::filesystem::path& folder) {
+  std::string text;
+  for (int i = 0; i < 200; ++i) {
+    const int a = i * 7 % 13, b = i * 5 % 11;
+    text += std::to_string(a) + "," + std::to_string(b) + "," + std::to_string(100 + 3 * a - b);
+    text += "\n";
+  }
+  write_bytes(folder / "numbers.csv", text);
+  return "numbers.csv";
+}
+
 // Whatever does not train on images.
 const std::map<std::string, DataWriter> kOtherData = {
     {"nasbench201", write_nasbench201},
     {"mlp_table", [](const auto& folder) { return write_records(folder, 9, false); }},
+    {"mlp_regression", write_numbers},
     {"conv1d", [](const auto& folder) { return write_records(folder, 40, true); }},
 };
 

@@ -53,7 +53,7 @@ TEST(ProgressLines, RefusalsComeOncePerSecondAtMost) {
   const std::string text = printed(study);
   EXPECT_NE(text.find("trial 0 FAIL too_large"), std::string::npos) << text;
   EXPECT_EQ(text.find("trial 1 "), std::string::npos) << text;
-  EXPECT_NE(text.find("no trial has a report yet"), std::string::npos) << text;
+  EXPECT_NE(text.find("no trial has reported a number yet"), std::string::npos) << text;
 }
 
 // A live view whose terminal is a file, and a book with one running trial.
