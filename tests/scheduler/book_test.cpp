@@ -1,5 +1,7 @@
 #include "scheduler/book.h"
 
+#include <cmath>
+
 #include <gtest/gtest.h>
 
 namespace detol {
@@ -45,6 +47,23 @@ TEST(Book, ATrialThatWaitsAgainAnswersForNoOther) {
   ASSERT_TRUE(book.apply(failed(0, Cause::kOutOfMemory)));
   ASSERT_TRUE(book.apply(event::Requeued{.trial = 0, .reason = "retried on request"}));
   EXPECT_EQ(book.answer_for(book.find(0)->identity), nullptr);
+}
+
+TEST(Book, WhoseValueIsNoNumberIsNeverTheBest) {
+  Book book = book_of({"aa", "bb"});
+  const auto report = [&](TrialId trial, double value) {
+    ASSERT_TRUE(book.apply(event::Started{.trial = trial, .worker = {}}));
+    event::Reported reported;
+    reported.trial = trial;
+    reported.epoch = 1;
+    reported.metrics = {{"val_loss", value}};
+    ASSERT_TRUE(book.apply(reported));
+  };
+  report(0, std::nan(""));
+  EXPECT_EQ(book.best(), nullptr);
+  report(1, 7);
+  ASSERT_NE(book.best(), nullptr);
+  EXPECT_EQ(book.best()->trial.id, 1u);
 }
 
 TEST(Book, NamesATrialThatWasNeverAskedFor) {
