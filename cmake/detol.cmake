@@ -26,7 +26,7 @@ function(detol_module folder)
 endfunction()
 
 # detol_test(<name> SOURCES ... USES <folders> LABELS ... SHARDS n): one GoogleTest program. CTest starts a
-# process for each of its tests, or with SHARDS one for each n-th part of them: for suites of thousands.
+# process for each of its tests, or with SHARDS one for each n-th part of them: for hundreds that take no time.
 function(detol_test name)
   cmake_parse_arguments(T "" "TIMEOUT;SHARDS" "SOURCES;USES;LABELS" ${ARGN})
   if(NOT T_LABELS)

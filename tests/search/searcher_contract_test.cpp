@@ -184,7 +184,7 @@ TEST_P(SearcherContract, ProposesAtLeastOneTrialAtTheStart) {
 
 TEST_P(SearcherContract, EveryProposalIsAGenomeOfTheSpace) {
   const auto searcher = make();
-  for (TrialId id = 0; id < 100; ++id) {
+  for (TrialId id = 0; id < 60; ++id) {
     for (const Trial& trial : searcher->ask(id, 1)) {
       const auto read_back = space().genome(trial.genome.assignments());
       ASSERT_TRUE(read_back) << read_back.error().message;
@@ -229,7 +229,7 @@ TEST_P(SearcherContract, ExpectsTrialsThatItDidNotPropose) {
 
 TEST_P(SearcherContract, SurvivesThatEveryTrialFails) {
   const auto searcher = make();
-  for (TrialId id = 0; id < 100; ++id) {
+  for (TrialId id = 0; id < 60; ++id) {
     const std::vector<Trial> trials = searcher->ask(id, 1);
     ASSERT_FALSE(trials.empty());
     searcher->tell(trials[0], Failed{.cause = Cause::kTooLarge});
@@ -238,7 +238,7 @@ TEST_P(SearcherContract, SurvivesThatEveryTrialFails) {
 
 TEST_P(SearcherContract, SurvivesNaNAndInfinity) {
   const auto searcher = make();
-  for (TrialId id = 0; id < 100; ++id) {
+  for (TrialId id = 0; id < 60; ++id) {
     const Trial trial = searcher->ask(id, 1).at(0);
     const double inf = std::numeric_limits<double>::infinity();
     const double values[] = {kNaN, inf, -inf, 1.0};
@@ -248,7 +248,7 @@ TEST_P(SearcherContract, SurvivesNaNAndInfinity) {
 
 TEST_P(SearcherContract, MaximizingIsMinimizingTheNegative) {
   const auto down = make(7, minimize("loss")), up = make(7, maximize("gain"));
-  for (TrialId id = 0; id < 80; ++id) {
+  for (TrialId id = 0; id < 60; ++id) {
     const Trial a = down->ask(id, 1).at(0), b = up->ask(id, 1).at(0);
     ASSERT_EQ(a.genome, b.genome) << "trial " << id;
     const double loss = loss_of(space(), a.genome);
@@ -299,8 +299,8 @@ class EventContract : public SearcherContract {};
 
 TEST_P(EventContract, AskingChangesNothingButWhatIsExpected) {
   const auto asked = make(), quiet = make();
-  busy_log(*asked, 40);
-  busy_log(*quiet, 40);
+  busy_log(*asked, 30);
+  busy_log(*quiet, 30);
   for (TrialId id = 1000; id < 1030; id += 3) {
     for (const Trial& trial : asked->ask(id, 3)) quiet->expect(trial);
   }
@@ -309,8 +309,8 @@ TEST_P(EventContract, AskingChangesNothingButWhatIsExpected) {
 
 TEST_P(EventContract, AskingForFourAtOnceIsAskingFourTimes) {
   const auto at_once = make(), singly = make();
-  busy_log(*at_once, 40);
-  busy_log(*singly, 40);
+  busy_log(*at_once, 30);
+  busy_log(*singly, 30);
   const std::vector<Trial> batch = at_once->ask(kNext, 4);
   for (std::size_t i = 0; i < batch.size(); ++i)
     EXPECT_EQ(batch[i].genome, singly->ask(kNext + i, 1).at(0).genome);
@@ -318,7 +318,7 @@ TEST_P(EventContract, AskingForFourAtOnceIsAskingFourTimes) {
 
 TEST_P(EventContract, ExpectingTwiceOrAfterTheTellChangesNothing) {
   const auto once = make(), often = make();
-  for (const Step& step : busy_log(*once, 40)) {
+  for (const Step& step : busy_log(*once, 30)) {
     replay(step, *often);
     if (const auto* asked = std::get_if<Asked>(&step)) often->expect(asked->trial);
     if (const auto* told = std::get_if<Told>(&step)) often->expect(told->trial);
@@ -329,14 +329,14 @@ TEST_P(EventContract, ExpectingTwiceOrAfterTheTellChangesNothing) {
 
 TEST_P(EventContract, ApplyingTheLogRebuildsIt) {
   const auto live = make(), resumed = make();
-  for (const Step& step : busy_log(*live, 80)) replay(step, *resumed);
+  for (const Step& step : busy_log(*live, 50)) replay(step, *resumed);
   EXPECT_FALSE(resumed->background());  // nothing that the log does not have
   expect_same_proposals(*live, *resumed);
 }
 
 TEST_P(EventContract, ApplyingALogInWhichWorkTookItsTimeRebuildsIt) {
   const auto live = make(), resumed = make();
-  for (const Step& step : busy_log(*live, 60, 5)) replay(step, *resumed);
+  for (const Step& step : busy_log(*live, 40, 5)) replay(step, *resumed);
   EXPECT_FALSE(resumed->background());
   expect_same_proposals(*live, *resumed);
 }
@@ -344,7 +344,7 @@ TEST_P(EventContract, ApplyingALogInWhichWorkTookItsTimeRebuildsIt) {
 // A kill in the middle of a job: the resumed search gets the same work to do.
 TEST_P(EventContract, ARebuiltSearcherHandsOutTheWorkThatWasDue) {
   const auto live = make(), resumed = make();
-  for (const Step& step : busy_log(*live, 40)) replay(step, *resumed);
+  for (const Step& step : busy_log(*live, 30)) replay(step, *resumed);
   std::optional<RefitJob> job;
   for (TrialId id = kNext; id < kNext + 60 && !job; ++id) {
     const Trial trial = live->ask(id, 1).at(0);
@@ -407,7 +407,7 @@ TEST_P(EventContract, AJobNeedsNothingOfItsSearcher) {
 TEST_P(EventContract, RefitsNameASearcherAndCountTheirVersions) {
   const auto searcher = make();
   std::map<std::string, std::uint64_t> versions;
-  for (const Step& step : busy_log(*searcher, 60)) {
+  for (const Step& step : busy_log(*searcher, 40)) {
     const auto* refit = std::get_if<Refit>(&step);
     if (refit == nullptr) continue;
     EXPECT_EQ(refit->version, ++versions[refit->model]);
@@ -417,8 +417,8 @@ TEST_P(EventContract, RefitsNameASearcherAndCountTheirVersions) {
 
 TEST_P(EventContract, IgnoresTheRefitOfAModelThatItDoesNotHave) {
   const auto searcher = make(), disturbed = make();
-  busy_log(*searcher, 40);
-  busy_log(*disturbed, 40);
+  busy_log(*searcher, 30);
+  busy_log(*disturbed, 30);
   disturbed->absorb({.model = "no such model", .version = 9, .observations = 1, .parameters = {}});
   expect_same_proposals(*searcher, *disturbed);
 }

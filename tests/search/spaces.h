@@ -99,7 +99,7 @@ inline std::vector<NamedSpace> all_spaces() {
                     .add_numbers("batch", {32, 64, 128}, {.ordered = true})
                     .build()
                     .value()},
-      {"wide", wide_space(30)},
+      {"wide", wide_space(16)},
       {"structured", structured_space()},
       {"empty", Space()},
   };
