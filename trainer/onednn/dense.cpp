@@ -42,6 +42,14 @@ bool find_primitives(Dense& d, const Dims& extents, Tag tag) {
   return d.data && d.weights;
 }
 
+// A general matrix product likes its weights transposed no better, but the way back would copy them
+// to the other order in every step: it gets the plain order.
+bool choose_primitives(Dense& d, const Dims& extents) {
+  const bool found = find_primitives(d, extents, Tag::any);
+  if (found && d.w != floats_desc(extents, Tag::ba)) return true;
+  return find_primitives(d, extents, Tag::ab) || (found && find_primitives(d, extents, Tag::any));
+}
+
 void write_forward(Builder& b, const Dense& d, Value& x, Value& y) {
   auto call = make_call<Forward>(b, *d.forward);
   call->add(DNNL_ARG_SRC, d.x, x.data);
@@ -85,7 +93,7 @@ Result<void> lower_dense(Builder& b, const Unit& unit) {
   d.x = floats_desc({b.batch(), extents[1]}, Tag::ab);
   d.y = floats_desc({b.batch(), extents[0]}, Tag::ab);
   d.bias = layer.bias ? floats_desc({extents[0]}, Tag::a) : Desc();
-  if (!find_primitives(d, extents, Tag::any) && !find_primitives(d, extents, Tag::ab)) {
+  if (!choose_primitives(d, extents)) {
     return fail(ErrorCode::kInput,
                 fmt::format("dense: onednn has no fast implementation of {} x {}; train with the "
                             "backend 'reference'",
