@@ -160,11 +160,14 @@ void measure(const Case& one, double peak_gflops, double bandwidth, Figures& fig
   const Roofs roofs = roofs_of(subject, peak_gflops, bandwidth);
   std::vector<double> forward, backward;
   for (std::size_t i = kSkipped; i < times.size(); ++i) {
-    forward.push_back(roofs.forward_s / times[i][subject.node].forward_s);
-    backward.push_back(roofs.backward_s / times[i][subject.node].backward_s);
+    const NodeTime& time = times[i][subject.node];
+    forward.push_back(roofs.forward_s / time.forward_s);
+    // An addition only passes its gradient on.
+    if (time.backward_s > 0) backward.push_back(roofs.backward_s / time.backward_s);
   }
   figures.add(median_figure(name + ",forward", "fraction", std::move(forward)));
-  figures.add(median_figure(name + ",backward", "fraction", std::move(backward)));
+  if (!backward.empty())
+    figures.add(median_figure(name + ",backward", "fraction", std::move(backward)));
 }
 
 }  // namespace
