@@ -14,8 +14,7 @@ Result<int> run(const Arguments& arguments) {
   DETOL_ASSIGN(Rows rows,
                trial_rows(study, {.sort = "value", .top = top ? *top : 1, .only_scored = true}));
   if (rows.rows.empty()) {
-    return fail(ErrorCode::kEmpty,
-                fmt::format("study {} has no trial that reported a number yet", study.record.name));
+    return nothing_reported(study);
   }
   DETOL_TRY(add_architecture(study, rows));
   if (!top) {

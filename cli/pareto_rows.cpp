@@ -42,8 +42,7 @@ Result<Rows> pareto_rows(const OpenStudy& study) {
   for (std::size_t place : nondominated(points))
     front.rows.push_back(std::move(trials.rows[row_of[place]]));
   if (!front.rows.empty()) return front;
-  return fail(ErrorCode::kEmpty,
-              fmt::format("study {} has no trial that reported a number yet", study.record.name));
+  return nothing_reported(study);
 }
 
 }  // namespace detol

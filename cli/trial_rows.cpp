@@ -114,12 +114,16 @@ Result<Rows> trial_rows(const OpenStudy& study, const TrialFilter& filter) {
   return study.reader->select(sql, arguments);
 }
 
+tl::unexpected<Error> nothing_reported(const OpenStudy& study) {
+  return fail(ErrorCode::kEmpty,
+              fmt::format("study {} has no trial that reported a number yet", study.record.name));
+}
+
 Result<Rows> one_trial(const OpenStudy& study, const std::string& id_or_best) {
   if (id_or_best == "best") {
     DETOL_ASSIGN(Rows best, trial_rows(study, {.sort = "value", .top = 1, .only_scored = true}));
     if (!best.rows.empty()) return best;
-    return fail(ErrorCode::kEmpty,
-                fmt::format("study {} has no trial that reported a number yet", study.record.name));
+    return nothing_reported(study);
   }
   TrialId id = 0;
   const auto [end, error] =

@@ -32,6 +32,9 @@ struct TrialFilter {
 // Errors (kUsage): --where or --sort that SQLite or this study does not understand.
 Result<Rows> trial_rows(const OpenStudy& study, const TrialFilter& filter);
 
+// kEmpty: what there is to say where the best is asked for and there is none.
+tl::unexpected<Error> nothing_reported(const OpenStudy& study);
+
 // The trial of that id, or of "best". Errors: kUsage (no such id), kEmpty (nothing scored).
 Result<Rows> one_trial(const OpenStudy& study, const std::string& id_or_best);
 

@@ -9,6 +9,7 @@
 #include "core/file.h"
 #include "core/table.h"
 #include "encodings/conditions.h"
+#include "encodings/data_checks.h"
 #include "encodings/overrides.h"
 #include "encodings/schema_reader.h"
 #include "encodings/study_fields.h"
@@ -20,19 +21,6 @@ namespace detol {
 using nlohmann::json;
 
 namespace {
-
-// The keys of data that only some formats know.
-struct KeyOfFormats {
-  std::string_view key, formats;
-};
-
-constexpr KeyOfFormats kKeysOfFormats[] = {{"label", "csv, cifar, hdf5"},
-                                           {"sequence", "csv, npy, hdf5"},
-                                           {"test_path", "csv"},
-                                           {"layout", "npy, hdf5"},
-                                           {"images", "hdf5"},
-                                           {"size", "image_folder, webdataset"},
-                                           {"channels", "image_folder, webdataset"}};
 
 Named named_of(const json& section, const char* key, std::string name) {
   Named named{std::move(name), {}};
@@ -63,17 +51,6 @@ int whole_or_auto(const json& section, const char* key) {
 const json& section_of(const json& file, const char* key) {
   static const json kEmpty = json::object();
   return file.contains(key) ? file.at(key) : kEmpty;
-}
-
-// The node at a path of plain keys, or nullptr.
-const YamlNode* node_at(const YamlNode& tree, std::initializer_list<std::string_view> path) {
-  const YamlNode* node = &tree;
-  for (std::string_view key : path) {
-    const YamlEntry* entry = node->find(key);
-    if (entry == nullptr) return nullptr;
-    node = &entry->value;
-  }
-  return node;
 }
 
 // A relative path that exists here stays what it is; else it is meant from the space file.
@@ -226,7 +203,7 @@ class StudyLoader {
     const json& data = file.at("data");
     study_.data.format = data.at("format");
     DETOL_TRY(path_or_source(data, "data"));
-    DETOL_TRY(no_keys_of_others());
+    DETOL_TRY(has_keys_of_its_format(tree_, source_, study_.data.format));
     if (data.contains("task"))
       study_.data.task = find_row(tasks(), data["task"].get<std::string>())->kind;
     study_.data.path = data.value("path", "");
@@ -240,59 +217,12 @@ class StudyLoader {
     study_.data.images = data.value("images", "");
     study_.data.size = data.value("size", 0);
     study_.data.channels = data.value("channels", study_.data.channels);
-    DETOL_TRY(suits_task(file));
+    DETOL_TRY(suits_task(tree_, source_, study_.data));
     DETOL_ASSIGN(Implied implied, implied_choices(file.at("architecture")));
     DETOL_TRY(read_space(reader, file, std::move(implied)));
     study_.max_epochs = most_epochs(file);
     keep_template(file);
     return {};
-  }
-
-  Result<void> no_keys_of_others() const {
-    for (const auto& [key, formats] : kKeysOfFormats) {
-      const YamlNode* node = node_at(tree_, {"data", key});
-      if (node == nullptr ||
-          (", " + std::string(formats) + ",").find(", " + study_.data.format + ",") !=
-              std::string::npos)
-        continue;
-      return source_.error(node->at,
-                           fmt::format("data.{} is for format {}; leave it out", key, formats));
-    }
-    return {};
-  }
-
-  // Labels, loss and smoothing as the task has them.
-  Result<void> suits_task(const json& file) const {
-    const TaskRow& task = row_of(study_.data.task);
-    if (has_labels(task.kind) && study_.data.labels.size() > 1) {
-      return source_.error(node_at(tree_, {"data", "label"})->at,
-                           fmt::format("data.label: {} columns, but data.task {} takes one; "
-                                       "multi_label and regression take several",
-                                       study_.data.labels.size(), task.name));
-    }
-    for (const std::string& loss : losses_in(file)) {
-      if (std::ranges::find(task.losses, loss) != task.losses.end()) continue;
-      return source_.error(node_at(tree_, {"training", "loss"})->at,
-                           fmt::format("training.loss: {} is no loss of data.task {}; accepted: {}",
-                                       loss, task.name, join(task.losses)));
-    }
-    const YamlNode* smoothing = node_at(tree_, {"parameters", "label_smoothing"});
-    if (task.kind == TaskKind::kRegression && smoothing != nullptr)
-      return source_.error(smoothing->at,
-                           "parameters.label_smoothing: there are no labels in data.task "
-                           "regression; leave it out");
-    return {};
-  }
-
-  // All that training.loss can be; none: what the task begins with.
-  std::vector<std::string> losses_in(const json& file) const {
-    const auto loss = file.at("training").find("loss");
-    if (loss == file.at("training").end()) return {};
-    if (loss->is_string()) return {loss->get<std::string>()};
-    std::vector<std::string> losses;
-    const YamlNode* choices = node_at(tree_, {"training", "loss", "choices"});
-    for (const YamlNode& item : choices->items) losses.push_back(item.scalar);
-    return losses;
   }
 
   Result<Implied> implied_choices(json& architecture) const {

@@ -264,6 +264,16 @@ YamlEntry* YamlNode::find(std::string_view key) {
   return const_cast<YamlEntry*>(std::as_const(*this).find(key));
 }
 
+const YamlNode* node_at(const YamlNode& tree, std::initializer_list<std::string_view> path) {
+  const YamlNode* node = &tree;
+  for (std::string_view key : path) {
+    const YamlEntry* entry = node->find(key);
+    if (entry == nullptr) return nullptr;
+    node = &entry->value;
+  }
+  return node;
+}
+
 std::string YamlSource::at(const Position& position) const {
   if (position.override_index >= 0) {
     return "--set " + override_paths[static_cast<std::size_t>(position.override_index)];

@@ -5,6 +5,7 @@
 // file could try: duplicate keys, deep nesting, alias bombs, bytes that are not UTF-8.
 
 #include <cstddef>
+#include <initializer_list>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -42,6 +43,9 @@ struct YamlEntry {
   Position at;  // of the key
   YamlNode value;
 };
+
+// The node at a path of plain keys, or nullptr.
+const YamlNode* node_at(const YamlNode& tree, std::initializer_list<std::string_view> path);
 
 // Where errors are said to be: the file's name, and the paths of the overrides.
 struct YamlSource {

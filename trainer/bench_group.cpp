@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "core/clock.h"
+#include "core/log.h"
 #include "core/table.h"
 #include "trainer/bench.h"
 #include "trainer/bench_networks.h"
@@ -220,6 +221,8 @@ double group_step_seconds(int ranks) {
 }
 
 void bench_groups(Figures& figures) {
+  if (const auto found = load_dataset({.format = "idx", .path = std::string(kImages)}); !found)
+    return log_warning("no figures of groups: {}", found.error().message);
   for (const std::string_view network : {"mlp", "resnet8", "lenet"}) {
     for (const int ranks : {2, 3, 4}) {
       bool is_wanted = false;

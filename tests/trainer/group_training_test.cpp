@@ -30,6 +30,15 @@ struct Ran {
   Result<Evaluation> evaluation = Evaluation{};
 };
 
+std::vector<float> final_weights(const Job& job) {
+  std::vector<float> all;
+  const Checkpoint last = read_checkpoint(job.folder, kEpochs).value();
+  for (const Tensor& tensor : last.state.weights) {
+    all.insert(all.end(), tensor.data.begin(), tensor.data.end());
+  }
+  return all;
+}
+
 class GroupTraining : public testing::Test {
  protected:
   GroupTraining() {
@@ -79,6 +88,26 @@ class GroupTraining : public testing::Test {
     return ranks;
   }
 
+  // A copy of the job on two ranks, suspended after so many calls and gone on with, ends with the
+  // reports and weights of the whole.
+  void expect_same_bits_suspended_after(const std::vector<std::int64_t>& all_calls,
+                                        const Job& whole) const {
+    const std::vector<std::uint64_t> expected = bits(run(whole, 2)[0].reports);
+    for (const std::int64_t calls : all_calls) {
+      Job cut = whole;
+      cut.folder += "after" + std::to_string(calls);
+      const std::vector<Ran> first = run(cut, 2, calls);
+      for (const Ran& ran : first) ASSERT_EQ(ran.evaluation->end, Evaluation::End::kSuspended);
+      cut.attempt = 2;
+      cut.acknowledged = static_cast<int>(first[0].reports.size());
+      const std::vector<Ran> second = run(cut, 2);
+      std::vector<EpochReport> all = first[0].reports;
+      all.insert(all.end(), second[0].reports.begin(), second[0].reports.end());
+      EXPECT_EQ(bits(all), expected) << "suspended after " << calls;
+      EXPECT_EQ(final_weights(cut), final_weights(whole)) << "suspended after " << calls;
+    }
+  }
+
   // Through the evaluator; `change` makes a rank differ.
   std::vector<Ran> evaluate(const Job& job, int size,
                             const std::function<void(int, DataConfig&)>& change = {}) const {
@@ -103,15 +132,6 @@ class GroupTraining : public testing::Test {
   Dataset data_;
 };
 
-std::vector<float> final_weights(const Job& job) {
-  std::vector<float> all;
-  const Checkpoint last = read_checkpoint(job.folder, kEpochs).value();
-  for (const Tensor& tensor : last.state.weights) {
-    all.insert(all.end(), tensor.data.begin(), tensor.data.end());
-  }
-  return all;
-}
-
 TEST_F(GroupTraining, TheLeaderAloneReportsAndKeepsCheckpoints) {
   const Job one = job();
   const std::vector<Ran> ranks = run(one, 3);
@@ -124,20 +144,7 @@ TEST_F(GroupTraining, TheLeaderAloneReportsAndKeepsCheckpoints) {
 }
 
 TEST_F(GroupTraining, SuspendedAnywhereATrialEndsWithTheBitsOfAnUninterruptedOne) {
-  const Job whole = job("whole");
-  const std::vector<std::uint64_t> expected = bits(run(whole, 2)[0].reports);
-  for (const std::int64_t calls : {0, 3, 5, 6, 9}) {
-    Job cut = job("after" + std::to_string(calls));
-    const std::vector<Ran> first = run(cut, 2, calls);
-    for (const Ran& ran : first) ASSERT_EQ(ran.evaluation->end, Evaluation::End::kSuspended);
-    cut.attempt = 2;
-    cut.acknowledged = static_cast<int>(first[0].reports.size());
-    const std::vector<Ran> second = run(cut, 2);
-    std::vector<EpochReport> all = first[0].reports;
-    all.insert(all.end(), second[0].reports.begin(), second[0].reports.end());
-    EXPECT_EQ(bits(all), expected) << "suspended after " << calls;
-    EXPECT_EQ(final_weights(cut), final_weights(whole)) << "suspended after " << calls;
-  }
+  expect_same_bits_suspended_after({0, 3, 5, 6, 9}, job("whole"));
 }
 
 // Steps of an epoch: 5.
@@ -147,25 +154,12 @@ TEST_F(GroupTraining, WhatRanksKeepBackOrHaveUnderWayOutlivesASuspension) {
     int staleness;
   };
   for (const Way& way : {Way{"top_k", 0}, Way{"none", 2}, Way{"top_k", 3}}) {
-    const std::string name = way.compression + std::to_string(way.staleness);
-    Job whole = job(name);
+    SCOPED_TRACE(way.compression + std::to_string(way.staleness));
+    Job whole = job(way.compression + std::to_string(way.staleness));
     whole.candidate.recipe.compression = way.compression;
     whole.candidate.recipe.compression_share = 0.1;
     whole.candidate.recipe.staleness = way.staleness;
-    const std::vector<std::uint64_t> expected = bits(run(whole, 2)[0].reports);
-    for (const std::int64_t calls : {1, 4, 6, 9}) {
-      Job cut = whole;
-      cut.folder = folder_.path() / (name + "after" + std::to_string(calls));
-      const std::vector<Ran> first = run(cut, 2, calls);
-      for (const Ran& ran : first) ASSERT_EQ(ran.evaluation->end, Evaluation::End::kSuspended);
-      cut.attempt = 2;
-      cut.acknowledged = static_cast<int>(first[0].reports.size());
-      const std::vector<Ran> second = run(cut, 2);
-      std::vector<EpochReport> all = first[0].reports;
-      all.insert(all.end(), second[0].reports.begin(), second[0].reports.end());
-      EXPECT_EQ(bits(all), expected) << name << " suspended after " << calls;
-      EXPECT_EQ(final_weights(cut), final_weights(whole)) << name << " after " << calls;
-    }
+    expect_same_bits_suspended_after({1, 4, 6, 9}, whole);
   }
 }
 

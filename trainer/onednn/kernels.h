@@ -1,8 +1,8 @@
 #pragma once
 
 // The loops of the onednn backend that are our own: what is bound by memory (batch norm, ReLU,
-// pooling), where fusing saves a pass over a tensor, and what oneDNN would run in its reference
-// implementation (depthwise gradients). Private to this folder.
+// pooling), where fusing saves a pass over a tensor, and convolutions that oneDNN would run slower:
+// depthwise ones, those of 3 x 3, the one that reads the image. Private to this folder.
 //
 // Tensors are blocked: images x blocks x positions x lanes, where one vector register holds the
 // `lanes` channels of a position; missing channels of the last block are zero and stay zero.

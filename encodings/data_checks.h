@@ -1,0 +1,21 @@
+#pragma once
+
+// What the data section of a space file and the sections that follow from it must keep to, beyond
+// the form of each key. Errors (kInput, kUsage for an override) name the place and what is
+// accepted.
+
+#include <string_view>
+
+#include "encodings/study_config.h"
+#include "encodings/yaml_tree.h"
+
+namespace detol {
+
+// No key of data is another format's.
+Result<void> has_keys_of_its_format(const YamlNode& tree, const YamlSource& source,
+                                    std::string_view format);
+
+// Labels, loss and smoothing are such as the task has. REQUIRES: every key has its form.
+Result<void> suits_task(const YamlNode& tree, const YamlSource& source, const DataConfig& data);
+
+}  // namespace detol
