@@ -125,6 +125,16 @@ struct Encoder {
                   {"at", number(refit.at_s)}})};
   }
 
+  EventRow operator()(const event::Chosen& chosen) const {
+    Json seconds = Json::object();
+    for (const auto& [way, time] : chosen.seconds) seconds[way] = number(time);
+    return {"chosen", -1, 0, 0,
+            dump({{"key", chosen.key},
+                  {"way", chosen.way},
+                  {"seconds", std::move(seconds)},
+                  {"at", number(chosen.at_s)}})};
+  }
+
   EventRow operator()(const event::StudyState& changed) const {
     return {
         "state", -1, 0, 0,
@@ -187,6 +197,16 @@ event::Refit refit_from(const Json& json) {
   return refit;
 }
 
+event::Chosen chosen_from(const Json& json) {
+  event::Chosen chosen{json.at("key").get<std::string>(),
+                       json.at("way").get<std::string>(),
+                       {},
+                       number_from(json.at("at"))};
+  for (const auto& [way, time] : json.at("seconds").items())
+    chosen.seconds.emplace_back(way, number_from(time));
+  return chosen;
+}
+
 // Throws Json::exception on a payload of another shape.
 Event parse(const EventRow& row) {
   const Json json = Json::parse(row.payload);
@@ -205,6 +225,7 @@ Event parse(const EventRow& row) {
   if (row.kind == "told") return told_from(trial, json);
   if (row.kind == "requeued") return event::Requeued{trial, row.attempt, word("reason")};
   if (row.kind == "refit") return refit_from(json);
+  if (row.kind == "chosen") return chosen_from(json);
   return event::StudyState{word("state"), word("budget"), number_from(json.at("at"))};
 }
 

@@ -34,9 +34,11 @@ std::int64_t copy_of(const StoredEvent& stored, const Event& event) {
   if (std::holds_alternative<event::Asked>(event)) return 0;
   if (std::holds_alternative<event::Reported>(event)) return 0;
   if (std::holds_alternative<event::StudyState>(event)) return stored.seq;
-  const auto* refit = std::get_if<event::Refit>(&event);
-  return static_cast<std::int64_t>(hash64(
-      refit == nullptr ? stored.row.payload : fmt::format("{} {}", refit->version, refit->model)));
+  std::string same = stored.row.payload;
+  if (const auto* refit = std::get_if<event::Refit>(&event))
+    same = fmt::format("{} {}", refit->version, refit->model);
+  if (const auto* chosen = std::get_if<event::Chosen>(&event)) same = chosen->key;
+  return static_cast<std::int64_t>(hash64(same));
 }
 
 Result<void> write_progress(Statement& statement, const Study& study) {

@@ -6,6 +6,7 @@
 //   Asked                       the first of a trial stays
 //   Reported                    the first of a (trial, attempt, epoch) stays
 //   Refit                       the first of a (model, version) stays
+//   Chosen                      the first of a key stays
 //   Started, Requeued, Told     an exact copy of an earlier one changes nothing
 //   StudyState                  an exact copy of the last one changes nothing
 //   Accounted                   the last one stands; events() has it at the end
@@ -104,6 +105,14 @@ struct Refit {
   double at_s = 0;
 };
 
+// A shape is computed in this way by every trial of the study, from now on (trainer/choices.h).
+struct Chosen {
+  std::string key;
+  std::string way;
+  std::vector<std::pair<std::string, double>> seconds;  // of each way, as timed
+  double at_s = 0;
+};
+
 // Accounting, cumulative over the study: overwrites the last.
 struct Accounted {
   double wall_s = 0;    // with a living master
@@ -119,8 +128,9 @@ struct StudyState {
 
 }  // namespace event
 
-using Event = std::variant<event::Asked, event::Started, event::Reported, event::Told,
-                           event::Requeued, event::Refit, event::Accounted, event::StudyState>;
+using Event =
+    std::variant<event::Asked, event::Started, event::Reported, event::Told, event::Requeued,
+                 event::Refit, event::Chosen, event::Accounted, event::StudyState>;
 
 class Ledger {
  public:

@@ -18,6 +18,7 @@
 #include "encodings/trial.h"
 #include "knowledge/ledger.h"
 #include "scheduler/budget.h"
+#include "trainer/choices.h"
 
 namespace detol {
 
@@ -83,6 +84,9 @@ class Book {
   // The best by the first objective among trials that reported a number, or nullptr.
   const TrialEntry* best() const;
 
+  // The ways that the study has recorded (trainer/choices.h).
+  const Choices& choices() const { return choices_; }
+
   // As of the last Accounted.
   const Spent& spent() const { return spent_; }
 
@@ -98,6 +102,10 @@ class Book {
   Result<void> on(const event::Requeued& requeued);
   Result<void> on(const event::Accounted& accounted);
   Result<void> on(const event::Refit&) { return {}; }
+  Result<void> on(const event::Chosen& chosen) {
+    choices_.ways.emplace(chosen.key, chosen.way);  // the first stays
+    return {};
+  }
   Result<void> on(const event::StudyState&) { return {}; }
 
   // Orders by value, best first, NaN last; the earlier of equals.
@@ -121,6 +129,7 @@ class Book {
   std::unordered_map<std::string, TrialId> answers_;  // by identity
   std::array<std::set<TrialId>, 5> ids_;              // by state
   std::set<Rank> ranking_;                            // of trials with a value
+  Choices choices_;
   Spent spent_;
   int untrained_in_row_ = 0;
   int failed_after_start_ = 0;

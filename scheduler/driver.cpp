@@ -102,6 +102,20 @@ Result<Verdict> Driver::judge(TrialId trial, int epoch) {
   return Verdict::kStop;
 }
 
+// What was recorded first holds, whoever timed the same meanwhile.
+Result<void> Driver::handle(const message::Timed& timed) {
+  for (const TimedChoice& choice : timed.choices) {
+    if (book_.choices().find(choice.key) == nullptr) {
+      DETOL_TRY(record(event::Chosen{.key = choice.key,
+                                     .way = choice.way,
+                                     .seconds = choice.seconds,
+                                     .at_s = parts_.clock.wall_s()}));
+    }
+    chosen_.ways.emplace(choice.key, *book_.choices().find(choice.key));
+  }
+  return {};
+}
+
 Result<void> Driver::handle(const message::Ended& ended) {
   const message::Noted noted{ended.trial, ended.attempt};
   const bool is_current_attempt = is_current(ended.trial, ended.attempt);

@@ -97,6 +97,7 @@ class Driver {
 
   Result<void> absorb(const std::vector<PoolEvent>& events);
   Result<void> handle(const message::Report& report);
+  Result<void> handle(const message::Timed& timed);
   Result<void> handle(const message::Ended& ended);
   Result<void> handle(const Lost& lost);
   Result<void> wait_for_the_disk(const message::Ended& ended);
@@ -148,6 +149,7 @@ class Driver {
   Advice advice_ = Advice::kGoOn;  // what the pruner said to the last report
 
   std::vector<Event> batch_;  // applied, not durable
+  Choices chosen_;            // to be spread: the answer to what was timed
   std::vector<message::Answer> answers_;
   std::vector<message::Noted> noted_;
   std::vector<Order> orders_;

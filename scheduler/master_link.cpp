@@ -75,6 +75,24 @@ void MasterLink::end(const Evaluation& evaluation, message::Ended::Trouble troub
       lock, [&] { return !unanswered_ || is_sent_away_; });  // the next order may be here already
 }
 
+Choices MasterLink::known() {
+  const std::lock_guard lock(mutex_);
+  return choices_;
+}
+
+std::optional<Choices> MasterLink::settle(const std::vector<TimedChoice>& timed) {
+  const auto is_settled = [&] {
+    return std::ranges::all_of(
+        timed, [&](const TimedChoice& one) { return choices_.find(one.key) != nullptr; });
+  };
+  std::unique_lock lock(mutex_);
+  post(message::Timed{address_.worker, timed});
+  changed_.wait(lock, [&] { return is_settled() || is_sent_away_; });
+  unanswered_.reset();
+  if (!is_settled()) return std::nullopt;
+  return choices_;
+}
+
 // REQUIRES: mutex_ is held.
 void MasterLink::post(Message message) {
   unanswered_ = std::move(message);
@@ -122,6 +140,9 @@ void MasterLink::hear(const Message& message) {
     repeated_s_ = -1e9;
   } else if (const auto* welcome = std::get_if<message::Welcome>(&message)) {
     if (!welcome_) welcome_ = *welcome;
+    choices_.ways.insert(welcome->choices.ways.begin(), welcome->choices.ways.end());
+  } else if (const auto* chosen = std::get_if<message::Chosen>(&message)) {
+    choices_.ways.insert(chosen->choices.ways.begin(), chosen->choices.ways.end());
   } else if (const auto* train = std::get_if<message::Train>(&message)) {
     const bool is_old = train->trial == finished_.trial && train->attempt <= finished_.attempt;
     if (current_.attempt == 0 && !is_old) {

@@ -31,11 +31,11 @@ struct MasterAddress {
   std::filesystem::path run_file = {};  // once it is gone the run is over; empty: not known
 };
 
-class MasterLink {
+class MasterLink : public ChoiceRecord {
  public:
   // Errors (kInternal): the endpoint cannot be used.
   static Result<std::unique_ptr<MasterLink>> open(const MasterAddress& address);
-  ~MasterLink();
+  ~MasterLink() override;
 
   // These return nothing once the master has sent the worker away; a training is asked to suspend
   // then, and the process ends if it has not after five seconds.
@@ -45,6 +45,9 @@ class MasterLink {
   void set_ready();
   Verdict report(const EpochReport& report);  // of the trial that next() gave
   void end(const Evaluation& evaluation, message::Ended::Trouble trouble);
+
+  Choices known() override;
+  std::optional<Choices> settle(const std::vector<TimedChoice>& timed) override;
 
   // Heartbeats tell of its progress; a Suspend sets its other half.
   Control& control() { return control_; }
@@ -77,6 +80,7 @@ class MasterLink {
   std::optional<message::Train> offered_;  // for next() to take
   std::optional<Message> unanswered_;
   std::optional<Verdict> verdict_;
+  Choices choices_;  // of the study, as heard
 
   // Of the speaking thread alone.
   Socket socket_;

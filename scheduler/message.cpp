@@ -45,6 +45,7 @@ void list_fields(Io& io, message::Welcome& m) {
   io("task", m.task.kind, TaskKind::kRegression);
   Shape& input = m.task.input;
   io("channels", input.channels), io("height", input.height), io("width", input.width);
+  io("choices", m.choices);
 }
 template <typename Io>
 void list_fields(Io& io, message::Train& m) {
@@ -69,10 +70,18 @@ void list_fields(Io& io, message::Suspend& m) {
 }
 template <typename Io>
 void list_fields(Io&, message::Leave&) {}
+template <typename Io>
+void list_fields(Io& io, message::Timed& m) {
+  io("worker", m.worker), io("choices", m.choices);
+}
+template <typename Io>
+void list_fields(Io& io, message::Chosen& m) {
+  io("choices", m.choices);
+}
 
-constexpr std::string_view kKinds[] = {"hello", "heartbeat", "report",  "ended",
-                                       "who",   "welcome",   "train",   "answer",
-                                       "noted", "beat",      "suspend", "leave"};
+constexpr std::string_view kKinds[] = {"hello",   "heartbeat", "report", "ended", "who",
+                                       "welcome", "train",     "answer", "noted", "beat",
+                                       "suspend", "leave",     "timed",  "chosen"};
 static_assert(std::size(kKinds) == std::variant_size_v<Message>);
 
 json to_json(const Value& value) {
@@ -105,6 +114,20 @@ class Writer {
   void operator()(const char* key, const std::vector<std::pair<std::string, Value>>& params) {
     json list = json::array();
     for (const auto& [name, value] : params) list.push_back(json::array({name, to_json(value)}));
+    fields[key] = std::move(list);
+  }
+  void operator()(const char* key, const Choices& choices) {
+    json list = json::array();
+    for (const auto& [shape, way] : choices.ways) list.push_back(json::array({shape, way}));
+    fields[key] = std::move(list);
+  }
+  void operator()(const char* key, const std::vector<TimedChoice>& choices) {
+    json list = json::array();
+    for (const TimedChoice& one : choices) {
+      json seconds = json::array();
+      for (const auto& [way, time] : one.seconds) seconds.push_back(json::array({way, time}));
+      list.push_back(json::array({one.key, json::array({one.way, std::move(seconds)})}));
+    }
     fields[key] = std::move(list);
   }
 
@@ -152,6 +175,23 @@ class Reader {
     });
   }
 
+  void operator()(const char* key, Choices& out) {
+    each_pair(key, [&](const std::string& shape, const json& way) {
+      if (!way.is_string()) return complain(key);
+      out.ways.emplace(shape, way.get<std::string>());
+    });
+  }
+  void operator()(const char* key, std::vector<TimedChoice>& out) {
+    each_pair(key, [&](const std::string& shape, const json& found) {
+      if (!found.is_array() || found.size() != 2 || !found[0].is_string()) return complain(key);
+      TimedChoice& one = out.emplace_back(TimedChoice{shape, found[0].get<std::string>(), {}});
+      each_pair(key, found[1], [&](const std::string& way, const json& seconds) {
+        if (!seconds.is_number()) return complain(key);
+        one.seconds.emplace_back(way, seconds.get<double>());
+      });
+    });
+  }
+
   const char* bad_field() const { return bad_field_; }
 
  private:
@@ -172,9 +212,12 @@ class Reader {
   }
   template <typename Use>
   void each_pair(const char* key, Use use) {
-    const json* list = find(key, &json::is_array);
-    if (list == nullptr) return;
-    for (const json& pair : *list) {
+    if (const json* list = find(key, &json::is_array)) each_pair(key, *list, use);
+  }
+  template <typename Use>
+  void each_pair(const char* key, const json& list, Use use) {
+    if (!list.is_array()) return complain(key);
+    for (const json& pair : list) {
       if (!pair.is_array() || pair.size() != 2 || !pair[0].is_string()) return complain(key);
       use(pair[0].get<std::string>(), pair[1]);
     }

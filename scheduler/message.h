@@ -3,12 +3,12 @@
 // What master and workers say to each other, as plain structs, and its form on the wire: one
 // msgpack map per message, {"version": 1, "kind": "report", ...}.
 //
-//   worker -> master   Hello  Heartbeat  Report  Ended
-//   master -> worker   Who  Welcome  Train  Answer  Noted  Beat  Suspend  Leave
+//   worker -> master   Hello  Heartbeat  Timed  Report  Ended
+//   master -> worker   Who  Welcome  Train  Chosen  Answer  Noted  Beat  Suspend  Leave
 //
-// A worker repeats a Report until its Answer and an Ended until its Noted, so that nothing
-// is lost with a master; the master drops what it already has. Decoding never throws: bytes
-// that are no message are an error that says why.
+// A worker repeats a Report until its Answer, an Ended until its Noted and a Timed until it heard
+// what was Chosen, so that nothing is lost with a master; the master drops what it already has.
+// Decoding never throws: bytes that are no message are an error that says why.
 
 #include <cstdint>
 #include <string>
@@ -23,7 +23,7 @@
 
 namespace detol {
 
-inline constexpr int kProtocolVersion = 2;
+inline constexpr int kProtocolVersion = 3;
 inline constexpr std::size_t kMessageLimit = std::size_t{8} << 20;  // bytes
 
 namespace message {
@@ -55,6 +55,12 @@ struct Report {
   EpochReport report;
 };
 
+// What the worker timed, and would choose.
+struct Timed {
+  int worker = 0;
+  std::vector<TimedChoice> choices;
+};
+
 // The worker is free again.
 struct Ended {
   int worker = 0;
@@ -76,6 +82,13 @@ struct Welcome {
   std::string config;  // StudyConfig::text
   std::string backend;
   Task task;
+  Choices choices = {};  // that the study has recorded
+};
+
+// What holds in the study for these keys is durable: to all workers, and an answer to the one that
+// timed them.
+struct Chosen {
+  Choices choices;
 };
 
 struct Train {
@@ -116,9 +129,10 @@ struct Leave {};
 
 }  // namespace message
 
-using Message = std::variant<message::Hello, message::Heartbeat, message::Report, message::Ended,
-                             message::Who, message::Welcome, message::Train, message::Answer,
-                             message::Noted, message::Beat, message::Suspend, message::Leave>;
+using Message =
+    std::variant<message::Hello, message::Heartbeat, message::Report, message::Ended, message::Who,
+                 message::Welcome, message::Train, message::Answer, message::Noted, message::Beat,
+                 message::Suspend, message::Leave, message::Timed, message::Chosen>;
 
 std::string encode(const Message& message);
 

@@ -41,7 +41,8 @@ struct Unusable {
   Error error;
 };
 
-using PoolEvent = std::variant<message::Report, message::Ended, Lost, StopRequest, Unusable>;
+using PoolEvent =
+    std::variant<message::Report, message::Timed, message::Ended, Lost, StopRequest, Unusable>;
 
 class Pool {
  public:
@@ -58,6 +59,10 @@ class Pool {
   // Acknowledges a Report or, without a verdict, an Ended: what it said is durable.
   virtual void answer(const message::Answer& answer) = 0;
   virtual void answer(const message::Noted& noted) = 0;
+
+  // Choices that the study has recorded: to every worker, those that come later too, and an answer
+  // to a Timed.
+  virtual void spread(const Choices& /*choices*/) {}
 
   // Ends the training of this, by ending the worker if need be; no Lost follows.
   virtual void drop(TrialId trial) = 0;

@@ -82,10 +82,10 @@ Result<void> serve(MasterLink* link, Group& group, const Seams& seams) {
   const auto welcome = shared(group, link == nullptr ? std::nullopt : link->join());
   if (!welcome) return {};
   DETOL_ASSIGN(const StudyConfig config, load_study_config(welcome->config, "study"));
-  DETOL_ASSIGN(
-      const auto evaluator,
-      seams.make_evaluator(
-          config, {.backend = welcome->backend, .group = &group, .batches_ahead = kBatchesAhead}));
+  DETOL_ASSIGN(const auto evaluator, seams.make_evaluator(config, {.backend = welcome->backend,
+                                                                   .group = &group,
+                                                                   .batches_ahead = kBatchesAhead,
+                                                                   .choices = link}));
   wait_for_all(group);
   fault_or_throw("worker.ready");
   if (link != nullptr) link->set_ready();

@@ -79,6 +79,11 @@ class WorkerPool final : public Pool {
     }
   }
 
+  void spread(const Choices& choices) override {
+    for (const auto& [key, way] : choices.ways) settings_.welcome.choices.ways.emplace(key, way);
+    for (const auto& [number, member] : crew_.members()) send(member, message::Chosen{choices});
+  }
+
   void drop(TrialId trial) override {
     for (auto& [number, member] : crew_.members()) {
       if (member.train.attempt == 0 || member.train.trial != trial) continue;
@@ -202,6 +207,10 @@ class WorkerPool final : public Pool {
     if (sender(report.worker, from) != nullptr) events_.push_back(report);
   }
 
+  void on(const message::Timed& timed, const std::string& from) {
+    if (sender(timed.worker, from) != nullptr) events_.push_back(timed);
+  }
+
   void on(const message::Ended& ended, const std::string& from) {
     Member* member = sender(ended.worker, from);
     if (member == nullptr) return;
@@ -222,6 +231,7 @@ class WorkerPool final : public Pool {
   void on(const message::Beat&, const std::string&) {}
   void on(const message::Suspend&, const std::string&) {}
   void on(const message::Leave&, const std::string&) {}
+  void on(const message::Chosen&, const std::string&) {}
 
   void end(int number, std::string why) {
     if (crew_.joins()) send(crew_.members().at(number), message::Leave{});
@@ -240,7 +250,7 @@ class WorkerPool final : public Pool {
     }
   }
 
-  const WorkerPoolSettings settings_;
+  WorkerPoolSettings settings_;  // its welcome grows by what was chosen
   Socket socket_;
   Clock& clock_;
   Crew crew_;

@@ -5,6 +5,7 @@
 // against it.
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string_view>
@@ -14,6 +15,7 @@
 #include "encodings/network.h"
 #include "encodings/recipe.h"
 #include "trainer/answers.h"
+#include "trainer/choices.h"
 #include "trainer/group.h"
 #include "trainer/weights.h"
 
@@ -114,8 +116,20 @@ struct BackendRow {
   // Errors: kInput for a layer that this backend cannot run, kInternal otherwise. Throws
   // std::bad_alloc when memory is short: the caller makes it an outcome. A rank alone may fail:
   // the caller tells the others. REQUIRES: batch size >= size of the group.
+  // A function of its arguments alone. A way in placement.choices that this backend does not know
+  // is an error (kInternal): what was recorded by it cannot be repeated here.
   Result<std::unique_ptr<Executable>> (*compile)(const Network& network, const Recipe& recipe,
                                                  const Placement& placement);
+  // The shapes of a network that can be computed in several ways. Null: there are none, ever.
+  // Errors as compile's.
+  Result<std::vector<OpenChoice>> (*open_choices)(const Network& network, const Recipe& recipe,
+                                                  const Placement& placement) = nullptr;
+  // Times those that placement.choices has no word on, by themselves, forward and backward, and
+  // chooses; `turn` is called now and then. For the leader of a group: its part of a batch is the
+  // largest. Errors as compile's. REQUIRES: placement.choices; open_choices is not null.
+  Result<std::vector<TimedChoice>> (*time_choices)(const Network& network, const Recipe& recipe,
+                                                   const Placement& placement,
+                                                   const std::function<void()>& turn) = nullptr;
 };
 
 // Every backend of this build, fastest first, the reference last.

@@ -36,15 +36,17 @@ Network network_of(std::string_view name) {
   return find_row(bench_networks(), name)->make();
 }
 
-std::unique_ptr<Executable> compiled(const Network& network, std::int64_t batch) {
+std::unique_ptr<Executable> compiled(const Network& network, std::int64_t batch,
+                                     const Choices* choices = nullptr) {
   Recipe recipe;
   recipe.batch_size = batch;
-  return compile_onednn(network, recipe, {}).value();
+  return compile_onednn(network, recipe, {.choices = choices}).value();
 }
 
-std::unique_ptr<Executable> ready_to_train(std::string_view name, std::int64_t batch) {
+std::unique_ptr<Executable> ready_to_train(std::string_view name, std::int64_t batch,
+                                           const Choices* choices = nullptr) {
   const Network network = network_of(name);
-  auto executable = compiled(network, batch);
+  auto executable = compiled(network, batch, choices);
   prepare_with_noise(network, *executable);
   return executable;
 }
@@ -80,6 +82,40 @@ Figure training(const Workload& workload) {
 Figure roof(const Workload& workload, const Figure& train, double peak_gflops) {
   const double gflops = train.value * training_flops(network_of(workload.network)) * 1e-9;
   return {name_of("roof", workload), gflops / peak_gflops, "fraction", train.n, train.spread};
+}
+
+Choices chosen(const Workload& workload) {
+  const Choices none;
+  Choices choices;
+  const Recipe recipe{.batch_size = workload.batch};
+  const auto timed =
+      time_choices_onednn(network_of(workload.network), recipe, {.choices = &none}, [] {}).value();
+  for (const TimedChoice& one : timed) choices.ways.emplace(one.key, one.way);
+  return choices;
+}
+
+double choose_ms(const Workload& workload) {
+  forget_compiled();
+  const double start = thread_seconds();
+  chosen(workload);
+  return 1e3 * (thread_seconds() - start);
+}
+
+// Seconds of steps by the rule over those by choices, in turn.
+Figure gain(const Workload& workload) {
+  const Choices choices = chosen(workload);
+  const auto by_rule = ready_to_train(workload.network, workload.batch);
+  const auto by_choice = ready_to_train(workload.network, workload.batch, &choices);
+  const auto seconds = [](Executable& executable) {
+    const double start = thread_seconds();
+    executable.train_step({.lr = 0.001});
+    return thread_seconds() - start;
+  };
+  seconds(*by_rule);
+  const int times = std::clamp(static_cast<int>(0.5 / seconds(*by_choice)), 11, 200);
+  std::vector<double> samples;
+  for (int i = 0; i < times; ++i) samples.push_back(seconds(*by_rule) / seconds(*by_choice));
+  return median_figure(name_of("chosen", workload), "times", std::move(samples));
 }
 
 double compile_ms(const Network& network) {
@@ -183,6 +219,10 @@ void bench_trainer(Figures& figures) {
     const Figure train = training(workload);
     figures.add(train);
     if (wants_roof) figures.add(roof(workload, train, peak_gflops()));
+  }
+  for (const Workload& workload : kWorkloads) {
+    figures.measure(name_of("choose", workload), "ms", 5, [&] { return choose_ms(workload); });
+    if (figures.wants(name_of("chosen", workload))) figures.add(gain(workload));
   }
   for (const BenchNetworkRow& row : bench_networks()) {
     const Network network = row.make();

@@ -12,6 +12,10 @@
 //   compile_cold/NET          ms: the first network of these shapes, in a process that has
 //                             compiled another
 //   compile_warm/NET          ms: a second one of the same shapes
+//   choose/NET,batch=B        ms: timing the shapes of a network that a study knows none of, where
+//                             training.deterministic is false
+//   chosen/NET,batch=B        images/s of a training by what was chosen over those of one by the
+//                             fixed rule, steps of both in turn
 //   loader/...                images/s of batches (bench_loader.h)
 //   workers/2                 images/s of two processes over those of one, by the wall clock
 //   group/2                   images/s of a group of two ranks over those of one rank, ResNet-20

@@ -20,6 +20,7 @@
 #include "core/result.h"
 #include "encodings/study_config.h"
 #include "encodings/trial.h"
+#include "trainer/choices.h"
 #include "trainer/dataset.h"
 #include "trainer/group.h"
 
@@ -88,6 +89,9 @@ struct TrainerOptions {
   std::string backend = "onednn";  // a name of backends()
   Group* group = &alone();         // outlives the evaluator
   int batches_ahead = 0;           // made by a thread of their own; changes no bit
+  // Of the study, on the leader, for recipes that are not deterministic; outlives the evaluator.
+  // Nullptr: nobody keeps choices, and the backend's fixed rule holds.
+  ChoiceRecord* choices = nullptr;
 };
 
 // The built-in trainer: the data of the study's config, kept in memory between candidates.

@@ -15,6 +15,8 @@
 
 namespace detol {
 
+struct Choices;  // choices.h
+
 class Group {
  public:
   virtual ~Group() = default;
@@ -69,6 +71,9 @@ Shard shard_of(std::int64_t total, const Group& group);
 struct Placement {
   Group* group = &alone();  // outlives whoever is placed
   int micro_batches = 1;    // parts of the shard, one after the other: less memory
+  // By which ways shapes are computed, the same on every rank; what it has no word on, and all of
+  // it where there is none, goes by the backend's fixed rule.
+  const Choices* choices = nullptr;
 };
 
 // The parts of a batch that a rank trains in one step: its shard, in micro_batches parts or, where

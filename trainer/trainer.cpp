@@ -5,8 +5,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 #include <optional>
 
+#include "core/fault.h"
 #include "trainer/agreement.h"
 #include "trainer/backend.h"
 #include "trainer/dataset.h"
@@ -27,13 +29,20 @@ class Trainer final : public Evaluator {
       : config_(std::move(config)),
         backend_(backend),
         group_(*options.group),
-        batches_ahead_(options.batches_ahead) {}
+        batches_ahead_(options.batches_ahead),
+        record_(options.choices) {}
 
   Result<Evaluation> evaluate(const Job& job, const Reporter& report, Control& control) override {
     Recipe recipe = job.candidate.recipe;
+    Choices choices;
     std::unique_ptr<Executable> executable;
-    const Ending compiled = guarded(job, [&] { return compile(job, recipe, executable); });
-    DETOL_ASSIGN(const auto end, agree(compiled, group_));
+    DETOL_ASSIGN(auto end, on_all(job, [&] { return prepare(job, recipe); }));
+    if (!end) {
+      DETOL_ASSIGN(end, choose(job, recipe, control, choices));
+    }
+    if (!end) {
+      DETOL_ASSIGN(end, on_all(job, [&] { return compile(job, recipe, choices, executable); }));
+    }
     if (end) return *end;
     const TrainingParts parts{.job = job,
                               .recipe = recipe,
@@ -55,7 +64,12 @@ class Trainer final : public Evaluator {
   }
 
  private:
-  Ending compile(const Job& job, Recipe& recipe, std::unique_ptr<Executable>& executable) {
+  // How it ends for all ranks.
+  Ending on_all(const Job& job, const std::function<Ending()>& action) {
+    return agree(guarded(job, action), group_);
+  }
+
+  Ending prepare(const Job& job, Recipe& recipe) {
     if (!data_) {
       DETOL_ASSIGN(data_, load_dataset(config_));
     }
@@ -66,12 +80,48 @@ class Trainer final : public Evaluator {
                     fmt::format("a batch of {} cannot be shared by the {} ranks of a group",
                                 recipe.batch_size, group_.size()));
     }
-    auto compiled = backend_.compile(job.candidate.network, recipe, {&group_, job.micro_batches});
-    if (!compiled && compiled.error().code == ErrorCode::kInput) {
-      return failed(Cause::kInvalid, compiled.error().message);
-    }
-    DETOL_ASSIGN(executable, std::move(compiled));
     return std::nullopt;
+  }
+
+  // The study's choices, of which the leader times those that nobody made yet.
+  Ending choose(const Job& job, const Recipe& recipe, Control& control, Choices& choices) {
+    if (recipe.deterministic || backend_.open_choices == nullptr) return std::nullopt;
+    const bool leads = group_.rank() == 0 && record_ != nullptr;
+    DETOL_ASSIGN(const auto end, on_all(job, [&]() -> Ending {
+                   return leads ? time_and_record(job, recipe, control, choices) : std::nullopt;
+                 }));
+    if (!end && group_.size() > 1)
+      choices = choices_from(group_.share(leads ? to_text(choices) : std::string()));
+    return end;
+  }
+
+  Ending time_and_record(const Job& job, const Recipe& recipe, Control& control, Choices& choices) {
+    choices = record_->known();
+    auto timed =
+        backend_.time_choices(job.candidate.network, recipe, {&group_, job.micro_batches, &choices},
+                              [&] { control.progress.fetch_add(1); });
+    if (!timed) return invalid_or(timed.error());
+    if (timed->empty()) return std::nullopt;
+    fault_or_throw("worker.choice");
+    std::optional<Choices> settled = record_->settle(*timed);
+    if (!settled) return Evaluation{.end = Evaluation::End::kSuspended, .reason = {}};
+    choices = *std::move(settled);
+    return std::nullopt;
+  }
+
+  Ending compile(const Job& job, const Recipe& recipe, const Choices& choices,
+                 std::unique_ptr<Executable>& executable) {
+    auto compiled =
+        backend_.compile(job.candidate.network, recipe, {&group_, job.micro_batches, &choices});
+    if (!compiled) return invalid_or(compiled.error());
+    executable = *std::move(compiled);
+    return std::nullopt;
+  }
+
+  // A layer that the backend cannot run is the candidate's fault.
+  static Ending invalid_or(const Error& error) {
+    if (error.code == ErrorCode::kInput) return failed(Cause::kInvalid, error.message);
+    return tl::unexpected(error);
   }
 
   Result<void> check_task(const Network& network) const {
@@ -90,6 +140,7 @@ class Trainer final : public Evaluator {
   const BackendRow& backend_;
   Group& group_;
   const int batches_ahead_;
+  ChoiceRecord* const record_;
   std::optional<Dataset> data_;
 };
 

@@ -34,6 +34,8 @@ std::vector<Event> one_of_each() {
           event::Told{1, "PRUNED", "", "asha", Measured{{0.25}, 1, 5e8, true}, 30},
           event::Refit{"gp", 1, 2, {0.5, -3}, 30.5},
           event::Refit{"gp", 2, 2, {}, 31},
+          event::Chosen{"conv 64x16x32x32", "direct", {{"winograd", 0.5}, {"direct", 0.25}}, 31.5},
+          event::Chosen{"dense", "ab", {}, 32},
           failed(2, Cause::kTooLarge)};
 }
 
@@ -84,6 +86,16 @@ TEST(Ledger, TheFirstRefitOfAVersionOfAModelStays) {
   OneStudy one;
   const event::Refit first{"gp", 1, 10, {0.5}, 1}, of_another{"tpe", 1, 10, {0.5}, 1};
   one.append({first, of_another, event::Refit{"gp", 1, 12, {0.7}, 2}});
+  const std::vector<Event> kept = {first, of_another};
+  EXPECT_EQ(describe(one.events()), describe(kept));
+}
+
+TEST(Ledger, TheFirstChoiceOfAShapeStays) {
+  OneStudy one;
+  const event::Chosen first{"conv", "direct", {{"direct", 0.1}}, 1},
+      of_another{"dense", "ab", {}, 1};
+  one.append({first, of_another});
+  one.append({event::Chosen{"conv", "winograd", {{"direct", 0.3}}, 2}});
   const std::vector<Event> kept = {first, of_another};
   EXPECT_EQ(describe(one.events()), describe(kept));
 }

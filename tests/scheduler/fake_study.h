@@ -90,6 +90,7 @@ class FakePool final : public Pool {
     }
   }
   void answer(const message::Noted&) override {}
+  void spread(const Choices& choices) override { heard.push_back(choices); }
   void drop(TrialId trial) override {
     dropped.push_back(trial);
     for (auto& worker : busy_) {
@@ -137,6 +138,7 @@ class FakePool final : public Pool {
   std::vector<Claim> outlived;
   std::vector<message::Train> started;
   std::vector<message::Answer> answers;
+  std::vector<Choices> heard;  // what the workers heard of choices
   std::vector<TrialId> dropped;
   bool hears_suspend = true;         // in mid-epoch
   std::map<TrialId, double> left_s;  // of the epoch in which a trial was suspended

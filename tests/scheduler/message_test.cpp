@@ -34,7 +34,10 @@ std::vector<Message> examples() {
                      .trouble = message::Ended::Trouble::kStorage,
                      .evaluation = {Evaluation::End::kFailed, Cause::kOutOfMemory, "no memory"}},
       message::Who{},
-      message::Welcome{.config = "version: 1\n", .backend = "onednn", .task = {{3, 32, 32}, 10}},
+      message::Welcome{.config = "version: 1\n",
+                       .backend = "onednn",
+                       .task = {{3, 32, 32}, 10},
+                       .choices = {{{"dense", "ba"}}}},
       message::Train{
           .trial = 9,
           .attempt = 3,
@@ -45,6 +48,11 @@ std::vector<Message> examples() {
       message::Answer{.trial = 9, .attempt = 3, .epoch = 4, .verdict = Verdict::kSuspend},
       message::Noted{.trial = 9, .attempt = 3},
       message::Beat{},
+      message::Timed{
+          .worker = 1,
+          .choices = {{"conv 64x16x32x32", "direct", {{"winograd", 0.5}, {"direct", 0.25}}},
+                      {"dense", "ab", {}}}},
+      message::Chosen{.choices = {{{"conv 64x16x32x32", "direct"}, {"dense", "ab"}}}},
   };
 }
 
@@ -99,7 +107,7 @@ TEST(Message, AnotherProtocolVersionIsNamed) {
   bytes[at + 7] = 1;
   const auto refused = decode(bytes);
   ASSERT_FALSE(refused);
-  EXPECT_EQ(refused.error().message, "message: protocol version 1; this program speaks 2");
+  EXPECT_EQ(refused.error().message, "message: protocol version 1; this program speaks 3");
 }
 
 }  // namespace

@@ -165,6 +165,23 @@ TEST_P(GroupOf, ProcessesValidatesWithTheLeadersStatistics) {
   }
 }
 
+// Shares differ by an image; what is recorded of the leader's holds for all.
+TEST_P(GroupOf, ProcessesComputesByTheSameChoices) {
+  const BackendRow& row = *find_row(backends(), GetParam());
+  if (row.open_choices == nullptr) GTEST_SKIP() << "has one way for everything";
+  Recipe recipe = shared_recipe("sgd", true);
+  recipe.batch_size = 2 * ranks().size() + 1;
+  const Network network = composite(5);
+  Choices choices;
+  const std::vector<OpenChoice> all = row.open_choices(network, recipe, {&ranks()}).value();
+  for (const OpenChoice& open : all) choices.ways.emplace(open.key, open.ways.back());
+  EXPECT_FALSE(choices.ways.empty());
+  EXPECT_EQ(ranks().share(to_text(choices)), to_text(choices));
+  EXPECT_LE(
+      apart_from_one_rank(GetParam(), network, recipe, {.group = &ranks(), .choices = &choices}),
+      1e-5);
+}
+
 INSTANTIATE_TEST_SUITE_P(Every, GroupOf, testing::Values("onednn", "reference"),
                          [](const auto& tested) { return tested.param; });
 

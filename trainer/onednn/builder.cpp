@@ -5,12 +5,24 @@
 #include "trainer/onednn/relayout.h"
 
 namespace detol::onednn {
+namespace {
+
+// The leader's first part; a key must not depend on the rank.
+std::int64_t largest_part(std::int64_t batch, const Placement& placement) {
+  const auto parts = static_cast<std::int64_t>(parts_of(batch, placement).size());
+  const std::int64_t shares = placement.group->size() * parts;
+  return (batch + shares - 1) / shares;
+}
+
+}  // namespace
 
 Builder::Builder(const Network& network, const Recipe& recipe, const Placement& placement)
     : network_(network),
       recipe_(recipe),
       group_(*placement.group),
       parts_(parts_of(recipe.batch_size, placement)),
+      largest_batch_(largest_part(recipe.batch_size, placement)),
+      choices_(placement.choices),
       parameters_(network, recipe) {
   values_.resize(network_.nodes().size());
 }
@@ -94,7 +106,7 @@ Desc Builder::desc(const Shape& s, Layout layout) const {
 
 void Builder::step(const std::vector<Buffer*>& uses, Run run) {
   for (Buffer* buffer : uses) arena_.use(buffer, static_cast<int>(steps_.size()));
-  steps_.push_back({node_, std::move(run)});
+  steps_.push_back({node_, pass_, std::move(run)});
 }
 
 void Builder::step(std::unique_ptr<Call> call) {
@@ -169,6 +181,12 @@ void write_reorder(Builder& builder, const Desc& from, Buffer* source, const Des
   call->add(DNNL_ARG_FROM, from, source);
   call->add(DNNL_ARG_TO, to, target);
   builder.step(std::move(call));
+}
+
+void Builder::run(Pass pass, const Turn& turn) const {
+  for (const Step& step : steps_) {
+    if (pass == Pass::kAll || step.pass == pass) step.run(turn);
+  }
 }
 
 void Builder::run(std::size_t first, std::size_t end, const Turn& turn) const {

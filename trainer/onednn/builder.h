@@ -44,6 +44,19 @@ struct Turn {
 
 using Run = std::function<void(const Turn&)>;
 
+// What a unit's steps do, where that can be chosen one by one.
+enum class Pass { kAll, kForward, kData, kWeights };
+
+// A unit, or one pass over it, that can be computed in several ways.
+struct Asked {
+  OpenChoice choice;
+  NodeId node = 0;
+  Pass pass = Pass::kAll;
+  Shape shape;  // of its first input
+  Layout layout = Layout::kPlain;
+  bool needs_gradient = true;  // its first input
+};
+
 class Builder {
  public:
   Builder(const Network& network, const Recipe& recipe, const Placement& placement);
@@ -58,6 +71,15 @@ class Builder {
   const Parameters& parameters() const { return parameters_; }
   Arena& arena() { return arena_; }
   const Arena& arena() const { return arena_; }
+
+  // By which of these ways a pass over the convolution or dense layer `node` is computed: what the
+  // placement's choices say, else the first, which is the fixed rule's. `kind` says what the ways
+  // are ways of; the key also has backend, instruction set, layer and the images of a run. Errors
+  // (kInternal): the choice is of a way that is not among these.
+  Result<std::string> way_of(NodeId node, std::string_view kind, Pass pass,
+                             std::vector<std::string> ways);
+  bool has_choices() const { return choices_ != nullptr; }
+  const std::vector<Asked>& asked() const { return asked_; }  // with choices alone
 
   // The value of a node, converted to that layout where it has another.
   Value& value(NodeId id, Layout layout);
@@ -83,7 +105,12 @@ class Builder {
   }
 
   // Whose steps are written from now on, forward and backward.
-  void begin(NodeId node) { node_ = node; }
+  void begin(NodeId node) {
+    node_ = node;
+    pass_ = Pass::kAll;
+  }
+  // Which pass over it they belong to.
+  void begin(Pass pass) { pass_ = pass; }
   // Whose step this is; the loss's is the last node's.
   NodeId node_of(std::size_t step) const { return steps_[step].node; }
 
@@ -107,6 +134,8 @@ class Builder {
 
   // Gives every buffer its memory, zeroes the parameters. Throws std::bad_alloc.
   void place();
+  // Runs the steps of a pass, all of them for kAll.
+  void run(Pass pass, const Turn& turn) const;
   // Runs steps [first, end).
   void run(std::size_t first, std::size_t end, const Turn& turn) const;
 
@@ -119,6 +148,9 @@ class Builder {
   const Recipe recipe_;
   Group& group_;
   const std::vector<Shard> parts_;
+  const std::int64_t largest_batch_;  // of a run, of any rank
+  const Choices* choices_;
+  std::vector<Asked> asked_;
   Arena arena_;
   Parameters parameters_;
   std::deque<Value> storage_;
@@ -126,6 +158,7 @@ class Builder {
   std::map<const Value*, Value*> conversions_;  // to the other layout
   struct Step {
     NodeId node = 0;
+    Pass pass = Pass::kAll;
     Run run;
   };
   struct Lower {
@@ -134,6 +167,7 @@ class Builder {
     std::vector<Parameter*> gradients = {};  // complete when its steps are done
   };
   NodeId node_ = 0;
+  Pass pass_ = Pass::kAll;
   std::vector<Step> steps_;
   std::vector<std::unique_ptr<Call>> calls_;
   std::vector<Lower> backward_;

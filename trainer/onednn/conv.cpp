@@ -18,7 +18,7 @@ using BackwardData = dnnl::convolution_backward_data;
 using BackwardWeights = dnnl::convolution_backward_weights;
 
 constexpr std::int64_t kImageChannels = 3;
-constexpr auto kDirect = dnnl::algorithm::convolution_direct;
+constexpr auto kAlgorithm = dnnl::algorithm::convolution_direct;
 
 // Between taps along a side of the window; a side of one tap has none.
 std::int64_t gap(const Layer& layer, std::int64_t side) {
@@ -35,7 +35,7 @@ std::optional<typename Primitive::primitive_desc> fast(const Conv& c, Make make)
 
 std::optional<Forward::primitive_desc> forward_of(const Conv& c) {
   return fast<Forward>(c, [&] {
-    const Forward::desc desc(dnnl::prop_kind::forward_training, kDirect, c.x, c.w, c.bias, c.y,
+    const Forward::desc desc(dnnl::prop_kind::forward_training, kAlgorithm, c.x, c.w, c.bias, c.y,
                              c.strides, c.dilates, c.padding, c.padding);
     return Forward::primitive_desc(desc, scratch_from_user(), machine().engine, true);
   });
@@ -44,7 +44,8 @@ std::optional<Forward::primitive_desc> forward_of(const Conv& c) {
 std::optional<BackwardData::primitive_desc> backward_data_of(const Conv& c, const Desc& w,
                                                              const Forward::primitive_desc& hint) {
   return fast<BackwardData>(c, [&] {
-    const BackwardData::desc desc(kDirect, c.x, w, c.y, c.strides, c.dilates, c.padding, c.padding);
+    const BackwardData::desc desc(kAlgorithm, c.x, w, c.y, c.strides, c.dilates, c.padding,
+                                  c.padding);
     return BackwardData::primitive_desc(desc, scratch_from_user(), machine().engine, hint, true);
   });
 }
@@ -52,7 +53,7 @@ std::optional<BackwardData::primitive_desc> backward_data_of(const Conv& c, cons
 std::optional<BackwardWeights::primitive_desc> backward_weights_of(
     const Conv& c, const Forward::primitive_desc& hint) {
   return fast<BackwardWeights>(c, [&] {
-    const BackwardWeights::desc desc(kDirect, c.x, c.w, c.bias, c.y, c.strides, c.dilates,
+    const BackwardWeights::desc desc(kAlgorithm, c.x, c.w, c.bias, c.y, c.strides, c.dilates,
                                      c.padding, c.padding);
     return BackwardWeights::primitive_desc(desc, scratch_from_user(), machine().engine, hint, true);
   });
@@ -178,22 +179,21 @@ Result<void> lower_direct(Builder& b, const Unit& unit) {
   c.weight = &p->weight;
   c.weight_gradient = &p->gradient;
   claim_bias(b, unit, c);
+  b.begin(Pass::kForward);
   write_forward(b, c, choice->primitives, x, y);
   b.on_backward([=, &b, &x, &y, all = choice->primitives] {
     Buffer* g = b.gradient(y);
+    b.begin(Pass::kData);
     if (x.needs_gradient) write_backward_data(b, c, all, g, b.add_gradient(x));
+    b.begin(Pass::kWeights);
     write_backward_weights(b, c, all, g, x);
   });
   return {};
 }
 
-// A fixed rule, so that a network is trained with the same arithmetic everywhere. Tiles that reach
-// over the border are work for nothing: of an image of 5 x 5, more than half of it.
-bool winograd_pays(const Layer& l, const Shape& image) {
+bool winograd_fits(const Layer& l, const Shape& image) {
   const bool is_plain = l.kernel == 3 && height_of(l) == 3 && l.stride == 1 && l.dilation == 1;
-  if (!is_plain || l.groups > 1 || image.channels <= kImageChannels) return false;
-  const std::int64_t tiles = ((image.height + 3) / 4) * ((image.width + 3) / 4);
-  return 16 * tiles <= 2 * image.height * image.width;
+  return is_plain && l.groups == 1 && image.channels > kImageChannels;
 }
 
 bool is_image_window(const Layer& l, const Value& image) {
@@ -212,7 +212,7 @@ Result<void> lower_conv(Builder& b, const Unit& unit) {
   if (image.height * image.width == 1 && layer.kernel * height_of(layer) > 1)
     return lower_spread(b, unit);
   if (is_image_window(layer, b.value(b.node(unit.node).inputs[0]))) return lower_image(b, unit);
-  if (winograd_pays(layer, image)) return lower_winograd(b, unit);
+  if (winograd_fits(layer, image)) return lower_winograd(b, unit);
   const bool whole = image.channels / groups % lanes == 0 && layer.channels / groups % lanes == 0;
   return groups == 1 || whole ? lower_direct(b, unit) : lower_spread(b, unit);
 }

@@ -2,7 +2,9 @@
 
 // What the kinds of convolution have in common: one convolution as three primitives.
 
+#include <functional>
 #include <optional>
+#include <string>
 
 #include "trainer/onednn/lower.h"
 
@@ -44,6 +46,39 @@ void write_backward_data(Builder& b, const Conv& c, const ConvPrimitives& all, B
 void write_backward_weights(Builder& b, const Conv& c, const ConvPrimitives& all, Buffer* g,
                             Value& x);
 
+// Which directions are computed by our own kernels, the others by oneDNN's direct convolution: they
+// mix where both take everything, the weights too, in one layout.
+struct ConvWays {
+  bool forward = true, data = true, weights = true;  // our own
+  std::optional<ConvChoice> direct;                  // where there is a choice
+  bool are_direct() const { return !forward && !data && !weights; }
+};
+
+// What our kernels for a unit are, and want.
+struct ConvQuestion {
+  std::string_view kind;  // as in Builder::way_of
+  std::string own;        // their name
+  Layout in = Layout::kBlocked;
+  Desc native;  // of the weights, padded
+  bool rule_is_own = true;
+};
+
+// The ways of a unit by the study's choices; else, and where there is nothing to choose, all by the
+// rule.
+Result<ConvWays> choose_ways(Builder& b, const Unit& unit, const ConvQuestion& question);
+
+// A unit by our own kernels: what writes their steps, from what they read to what they write; the
+// gradient of the weights reads the output's gradient and the input.
+struct OwnConv {
+  Parameter *weight = nullptr, *offset = nullptr;  // offset: if there is a bias
+  std::function<void(Buffer* x, Buffer* y)> forward;
+  std::function<void(Buffer* g, Buffer* dx)> data;
+  std::function<void(Buffer* g, Buffer* x)> weights;
+};
+
+// Writes every direction in its way.
+void write_directions(Builder& b, const ConvWays& ways, const OwnConv& own, Value& x, Value& y);
+
 // The same bytes, but only these extents hold values; the rest is padding.
 Desc with_extents(Desc padded, const Dims& extents);
 
@@ -53,6 +88,7 @@ void claim_bias(Builder& b, const Unit& unit, Conv& c);
 Result<void> lower_direct(Builder& b, const Unit& unit);
 Result<void> lower_depthwise(Builder& b, const Unit& unit);
 Result<void> lower_spread(Builder& b, const Unit& unit);
+// REQUIRES: a window of 3 x 3 over an image of more than three channels, all else plain.
 Result<void> lower_winograd(Builder& b, const Unit& unit);
 Result<void> lower_image(Builder& b, const Unit& unit);
 

@@ -1,8 +1,9 @@
 // Convolutions in groups.
 //
-// Depthwise: our own kernels. Other groups that oneDNN cannot run fast become a dense convolution
-// whose weights are zero between groups: groups times the work, at a hundred times the speed. In
-// the same way a window over an image of one pixel becomes its centre.
+// Depthwise: our own kernels or, where a study chose so, oneDNN's. Other groups that oneDNN cannot
+// run fast become a dense convolution whose weights are zero between groups: groups times the work,
+// at a hundred times the speed. In the same way a window over an image of one pixel becomes its
+// centre.
 
 #include <algorithm>
 #include <cstring>
@@ -87,29 +88,37 @@ void write_gather(Builder& b, const Spread& spread, const Conv& c, const Buffer&
 
 Result<void> lower_depthwise(Builder& b, const Unit& unit) {
   const Layer& layer = b.node(unit.node).layer;
-  Value& x = b.value(b.node(unit.node).inputs[0], Layout::kBlocked);
-  Value& y = b.make_value(unit.node, Layout::kBlocked, true);
-  Depthwise d{.window = window_of(b, layer, x, y)};
   const std::int64_t height = height_of(layer), width = layer.kernel;
   const Dims extents = {layer.channels, 1, 1, height, width};
   const Desc blocked =
       floats_desc({machine().padded(layer.channels), 1, 1, height, width}, machine().depthwise);
+  ConvWays ways;
+  if (layer.channels % machine().lanes() == 0) {
+    DETOL_ASSIGN(ways,
+                 choose_ways(b, unit, {.kind = "depthwise", .own = "own", .native = blocked}));
+  }
+  if (ways.are_direct()) return lower_direct(b, unit);
+  Value& x = b.value(b.node(unit.node).inputs[0], Layout::kBlocked);
+  Value& y = b.make_value(unit.node, Layout::kBlocked, true);
+  Depthwise d{.window = window_of(b, layer, x, y)};
   Parameter* p = b.parameters().claim(unit.node, "weight", floats_desc(extents, Tag::abcde),
                                       with_extents(blocked, extents));
   d.weight = &p->weight;
   d.weight_gradient = &p->gradient;
-  if (Parameter* bias = b.parameters().claim(unit.node, "bias"); bias != nullptr) {
+  Parameter* bias = b.parameters().claim(unit.node, "bias");
+  if (bias != nullptr) {
     d.offset = &bias->weight;
     d.offset_gradient = &bias->gradient;
   }
   const auto floats = static_cast<std::size_t>(d.window.padded_floats(machine().lanes()));
   d.scratch = b.scratch(floats * sizeof(float));
-  write_depthwise(b, d, x.data, y.data);
-  b.on_backward([=, &b, &x, &y] {
-    Buffer* g = b.gradient(y);
-    if (x.needs_gradient) write_depthwise_data(b, d, g, b.add_gradient(x));
-    write_depthwise_weights(b, d, g, x.data);
-  });
+  const OwnConv own{
+      .weight = p,
+      .offset = bias,
+      .forward = [=, &b](Buffer* from, Buffer* to) { write_depthwise(b, d, from, to); },
+      .data = [=, &b](Buffer* g, Buffer* dx) { write_depthwise_data(b, d, g, dx); },
+      .weights = [=, &b](Buffer* g, Buffer* from) { write_depthwise_weights(b, d, g, from); }};
+  write_directions(b, ways, own, x, y);
   return {};
 }
 

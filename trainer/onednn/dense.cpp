@@ -2,7 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <optional>
+#include <string>
+#include <vector>
 
 #include "trainer/onednn/lower.h"
 
@@ -42,12 +45,46 @@ bool find_primitives(Dense& d, const Dims& extents, Tag tag) {
   return d.data && d.weights;
 }
 
-// A general matrix product likes its weights transposed no better, but the way back would copy them
-// to the other order in every step: it gets the plain order.
-bool choose_primitives(Dense& d, const Dims& extents) {
+// By a fixed rule, d with its primitives: the layout that oneDNN likes. A general matrix product
+// likes its weights transposed no better, but the way back would copy them to the other order in
+// every step: it gets the plain order.
+std::optional<Tag> find_by_rule(Dense& d, const Dims& extents) {
   const bool found = find_primitives(d, extents, Tag::any);
-  if (found && d.w != floats_desc(extents, Tag::ba)) return true;
-  return find_primitives(d, extents, Tag::ab) || (found && find_primitives(d, extents, Tag::any));
+  if (found && d.w != floats_desc(extents, Tag::ba)) return Tag::any;
+  if (find_primitives(d, extents, Tag::ab)) return Tag::ab;
+  if (found && find_primitives(d, extents, Tag::any)) return Tag::any;
+  return std::nullopt;
+}
+
+// A layout of the weights.
+struct DenseWay {
+  std::string name;
+  Tag tag = Tag::any;
+};
+
+// Those in which all directions are fast, the rule's first.
+std::vector<DenseWay> ways_of(Dense d, const Dims& extents, Tag rule) {
+  std::vector<DenseWay> ways;
+  for (const Tag tag : {rule, Tag::ab, Tag::ba}) {
+    if (!find_primitives(d, extents, tag)) continue;
+    const bool is_plain = d.w == floats_desc(extents, Tag::ab);
+    const bool is_transposed = d.w == floats_desc(extents, Tag::ba);
+    const std::string name = is_plain ? "ab" : is_transposed ? "ba" : "blocked";
+    if (std::ranges::find(ways, name, &DenseWay::name) == ways.end()) ways.push_back({name, tag});
+  }
+  return ways;
+}
+
+// By the study's choice, else by the rule. False: there is no fast way.
+Result<bool> choose_primitives(Builder& b, NodeId node, Dense& d, const Dims& extents) {
+  const std::optional<Tag> rule = find_by_rule(d, extents);
+  if (!rule || !b.has_choices()) return rule.has_value();
+  const std::vector<DenseWay> ways = ways_of(d, extents, *rule);
+  std::vector<std::string> names;
+  for (const DenseWay& way : ways) names.push_back(way.name);
+  if (names.size() < 2) return true;
+  DETOL_ASSIGN(const std::string chosen, b.way_of(node, "dense", Pass::kAll, std::move(names)));
+  return find_primitives(d, extents, std::ranges::find(ways, chosen, &DenseWay::name)->tag);
 }
 
 void write_forward(Builder& b, const Dense& d, Value& x, Value& y) {
@@ -93,7 +130,8 @@ Result<void> lower_dense(Builder& b, const Unit& unit) {
   d.x = floats_desc({b.batch(), extents[1]}, Tag::ab);
   d.y = floats_desc({b.batch(), extents[0]}, Tag::ab);
   d.bias = layer.bias ? floats_desc({extents[0]}, Tag::a) : Desc();
-  if (!choose_primitives(d, extents)) {
+  DETOL_ASSIGN(const bool is_fast, choose_primitives(b, unit.node, d, extents));
+  if (!is_fast) {
     return fail(ErrorCode::kInput,
                 fmt::format("dense: onednn has no fast implementation of {} x {}; train with the "
                             "backend 'reference'",

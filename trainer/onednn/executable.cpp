@@ -42,9 +42,7 @@ class OnednnExecutable final : public Executable {
   Result<void> compile(const Network& network) {
     make_inputs();
     for (const Unit& unit : plan_units(network)) {
-      builder_.begin(unit.node);
-      const LayerKind kind = builder_.node(unit.node).layer.kind;
-      DETOL_TRY(kLowerings[static_cast<std::size_t>(kind)](builder_, unit));
+      DETOL_TRY(lower_unit(builder_, unit));
     }
     make_loss(builder_.value(network.nodes().size() - 1, Layout::kPlain));
     builder_.lower_backward();
@@ -226,6 +224,13 @@ class OnednnExecutable final : public Executable {
 };
 
 }  // namespace
+
+Result<void> lower_unit(Builder& builder, const Unit& unit) {
+  builder.begin(unit.node);
+  const LayerKind kind = builder.node(unit.node).layer.kind;
+  return kLowerings[static_cast<std::size_t>(kind)](builder, unit);
+}
+
 }  // namespace onednn
 
 void forget_compiled() {

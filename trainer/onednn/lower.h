@@ -16,6 +16,9 @@ inline Window window_of(const Builder& b, const Layer& layer, const Value& x, co
 // Zeros where a blocked value has no channel, in its data or in a term of its gradient.
 void clear_padding(Builder& builder, const Value& value, Buffer* values);
 
+// Whatever its layer is.
+Result<void> lower_unit(Builder& builder, const Unit& unit);
+
 Result<void> lower_conv(Builder& builder, const Unit& unit);
 Result<void> lower_dense(Builder& builder, const Unit& unit);
 Result<void> lower_norm(Builder& builder, const Unit& unit);

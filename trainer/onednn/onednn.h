@@ -14,6 +14,12 @@ namespace detol {
 Result<std::unique_ptr<Executable>> compile_onednn(const Network& network, const Recipe& recipe,
                                                    const Placement& placement);
 
+Result<std::vector<OpenChoice>> open_choices_onednn(const Network& network, const Recipe& recipe,
+                                                    const Placement& placement);
+Result<std::vector<TimedChoice>> time_choices_onednn(const Network& network, const Recipe& recipe,
+                                                     const Placement& placement,
+                                                     const std::function<void()>& turn);
+
 // What the steps of one node take: forward, and backward with what its gradients need. A node that
 // is fused into another has none.
 struct NodeTime {

@@ -1,0 +1,86 @@
+// Studies whose training is not deterministic: what was timed and chosen is recorded, once, and
+// outlives every process.
+
+#include <signal.h>
+
+#include <nlohmann/json.hpp>
+
+#include <gtest/gtest.h>
+
+#include "tests/e2e/environment.h"
+#include "tests/e2e/tiny_study.h"
+
+namespace detol::testing_support {
+namespace {
+
+std::vector<std::string> timed_search(const TinyStudy& study) {
+  std::vector<std::string> words = study.search_words();
+  words.insert(words.end(), {"--set", "training.deterministic=false"});
+  return words;
+}
+
+// Each choice in the order in which it was recorded.
+std::string choices_of(const TinyStudy& study) {
+  return study
+      .detol({"query", "-f", "csv",
+              "SELECT seq, payload->>'key', payload->>'way' FROM events WHERE kind = 'chosen' "
+              "ORDER BY seq"})
+      .out;
+}
+
+void expect_sound_choices(const TinyStudy& study) {
+  const auto counted = nlohmann::json::parse(
+      study
+          .detol({"query", "-f", "json",
+                  "SELECT count(*) AS all_of_them, count(DISTINCT payload->>'key') AS keys "
+                  "FROM events WHERE kind = 'chosen'"})
+          .out);
+  EXPECT_GT(counted[0]["keys"], 0);
+  EXPECT_EQ(counted[0]["all_of_them"], counted[0]["keys"]);
+  EXPECT_EQ(study.detol({"db", "check"}).code, 0);
+}
+
+TEST(Choice, IsRecordedAndASearchThatWasKilledGoesOnWithIt) {
+  const TinyStudy study;
+  Program search(study.path(), timed_search(study));
+  ASSERT_TRUE(search.says("trial 2 epoch 1:")) << search.wait().err;
+  search.kill_everything();
+  const std::string before = choices_of(study);
+  const Ran resumed = study.detol({"resume", "tiny"});
+  ASSERT_EQ(resumed.code, 0) << resumed.err;
+  EXPECT_EQ(choices_of(study).substr(0, before.size()), before);
+  expect_sound_choices(study);
+}
+
+TEST(Choice, IsNotMadeWhereTrainingIsDeterministic) {
+  const TinyStudy study;
+  ASSERT_EQ(study.detol(study.search_words()).code, 0);
+  EXPECT_EQ(choices_of(study).find("onednn"), std::string::npos);
+}
+
+TEST(Choice, ThatAWorkerTakesAlongWhenItDiesIsMadeAgain) {
+  for (const char* fault : {"worker.choice:1:kill", "worker.choice:1:throw"}) {
+    const TinyStudy study;
+    const Environment mark("DETOL_FAULT_MARK", (study.path() / "happened").string());
+    const Environment disturbed("DETOL_FAULT", fault);
+    const Ran ran = study.detol(timed_search(study));
+    EXPECT_EQ(ran.code, 0) << fault << "\n" << ran.err;
+    EXPECT_TRUE(std::filesystem::exists(study.path() / "happened")) << fault;
+    expect_sound_choices(study);
+  }
+}
+
+TEST(Choice, OutlivesAMasterThatDiesBeforeOrAfterItIsDurable) {
+  for (const char* fault : {"ledger.commit:4:kill", "ledger.committed:4:kill"}) {
+    const TinyStudy study;
+    const Environment mark("DETOL_FAULT_MARK", (study.path() / "happened").string());
+    const Environment disturbed("DETOL_FAULT", fault);
+    const Ran ran = study.detol(timed_search(study));
+    EXPECT_EQ(ran.code, 0) << fault << "\n" << ran.err;
+    EXPECT_TRUE(std::filesystem::exists(study.path() / "happened")) << fault;
+    expect_sound_choices(study);
+  }
+}
+
+}  // namespace
+}  // namespace detol::testing_support

@@ -1,0 +1,221 @@
+// Which of several ways a shape is computed, where training.deterministic is false.
+//
+// A lowering asks way_of(). Which shapes a network asks about is found by lowering it and throwing
+// the result away: some milliseconds, and what it compiled is in the cache. A shape is timed as a
+// unit by itself, between an input and a gradient of noise, direction by direction where each can
+// be chosen for itself, in rounds over the ways, so that what disturbs the machine disturbs all of
+// them; a way's time is the least of its runs, in CPU seconds. The rule's way is left only for one
+// that is clearly faster. Price: at most five runs of each way; one that is far behind has one.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <new>
+#include <set>
+#include <span>
+
+#include "core/rng.h"
+#include "trainer/onednn/lower.h"
+#include "trainer/onednn/onednn.h"
+#include "trainer/peak.h"
+#include "trainer/weights.h"
+
+namespace detol {
+namespace onednn {
+namespace {
+
+// So many runs of a way; one that took `hopeless` times the best is not in the next round.
+struct Round {
+  int runs;
+  double hopeless;
+};
+constexpr std::array kRounds = {Round{1, 1.5}, Round{2, 1.15}, Round{2, 1}};
+constexpr double kClearly = 0.97;  // of the time of the rule's way
+
+// In the order of Pass.
+constexpr std::array kPasses = {"", " forward", " data", " weights"};
+
+// "onednn avx2 conv weights 64x16x32x32 to 16, window 3x3": the gradient of the weights.
+std::string key_of(std::string_view kind, Pass pass, const Layer& layer, const Value& x,
+                   std::int64_t images) {
+  std::string key = fmt::format(
+      "onednn {} {}{} {}x{} to {}", machine().lanes() == 16 ? "avx512" : "avx2", kind,
+      kPasses[static_cast<std::size_t>(pass)], images, to_text(x.shape), layer.channels);
+  if (layer.kind == LayerKind::kConv)
+    key += fmt::format(", window {}x{}", height_of(layer), layer.kernel);
+  const auto add = [&](std::string_view name, std::int64_t is) {
+    if (is != 1) key += fmt::format(", {} {}", name, is);
+  };
+  add("stride", layer.stride);
+  add("groups", layer.groups);
+  add("dilation", layer.dilation);
+  if (layer.bias) key += ", bias";
+  if (x.layout == Layout::kPlain) key += ", plain";
+  if (!x.needs_gradient) key += ", first";
+  return key;
+}
+
+// What a network asks about, each shape once.
+Result<std::vector<Asked>> asked_of(const Network& network, const Recipe& recipe,
+                                    const Placement& placement) {
+  const Choices none;
+  Placement asking = placement;
+  if (asking.choices == nullptr) asking.choices = &none;
+  Builder builder(network, recipe, asking);
+  builder.make_value(0, Layout::kPlain, false);
+  for (const Unit& unit : plan_units(network)) DETOL_TRY(lower_unit(builder, unit));
+  std::vector<Asked> all;
+  std::set<std::string> keys;
+  for (const Asked& asked : builder.asked()) {
+    if (keys.insert(asked.choice.key).second) all.push_back(asked);
+  }
+  return all;
+}
+
+// Arithmetic takes as long for noise as for pictures.
+void fill_with_noise(std::span<float> values, float scale) {
+  static const auto noise = [] {
+    std::array<float, 1024> drawn{};
+    Rng rng(1);
+    for (float& value : drawn) value = static_cast<float>(rng.normal());
+    return drawn;
+  }();
+  for (std::size_t i = 0; i < values.size(); ++i) values[i] = scale * noise[i % noise.size()];
+}
+
+void fill_with_noise(const Buffer* buffer) {
+  fill_with_noise({buffer->as<float>(), buffer->bytes / sizeof(float)}, 1);
+}
+
+// Small, so that sums of many products stay moderate.
+Weights noisy_weights(const Network& network) {
+  Weights weights;
+  for (const NetworkParameter& parameter : network.parameters()) {
+    const auto floats = static_cast<std::size_t>(parameter.spec.elements());
+    weights.push_back({parameter.name, parameter.spec.shape, std::vector<float>(floats)});
+    fill_with_noise(weights.back().data, 0.05f);
+  }
+  return weights;
+}
+
+Network network_of(const Shape& input, const Layer& layer) {
+  NetworkBuilder builder(input);
+  return builder.build(builder.add(layer, {builder.input()})).value();
+}
+
+// The least time of a unit by itself, computed in one way.
+Result<double> seconds_of(const Asked& asked, const Layer& layer, std::int64_t images,
+                          const std::string& way, int runs) {
+  const Network network = network_of(asked.shape, layer);
+  const Choices choices{{{asked.choice.key, way}}};
+  Builder builder(network, {.batch_size = images}, {.choices = &choices});
+  const Value& x = builder.make_value(0, asked.layout, asked.needs_gradient);
+  DETOL_TRY(lower_unit(builder, {.node = 1, .output = 1, .addend = {}}));
+  Value& y = builder.value(1);
+  const Buffer* const kept[] = {x.data, builder.add_gradient(y)};
+  for (Buffer* buffer : {x.data, y.data, y.gradients.front()}) {
+    builder.arena().use(buffer, -1);
+    builder.arena().use(buffer, Arena::kAlways);
+  }
+  builder.lower_backward();
+  builder.place();
+  builder.parameters().set_state({noisy_weights(network), {}});
+  for (const Buffer* buffer : kept) fill_with_noise(buffer);
+  double least = std::numeric_limits<double>::infinity();
+  for (int i = 0; i < runs; ++i) {
+    const double start = thread_seconds();
+    builder.run(asked.pass, {true, {}, {0, images}});
+    least = std::min(least, thread_seconds() - start);
+  }
+  return least;
+}
+
+// Round by round over the ways that may still win.
+Result<TimedChoice> time_ways(const Asked& asked, const Layer& layer, std::int64_t images,
+                              const std::function<void()>& turn) {
+  TimedChoice timed{asked.choice.key, {}, {}};
+  for (const std::string& way : asked.choice.ways)
+    timed.seconds.emplace_back(way, std::numeric_limits<double>::infinity());
+  double best = std::numeric_limits<double>::infinity(), limit = best;
+  for (const Round& round : kRounds) {
+    const auto may_win = [&](const auto& of_way) { return of_way.second <= limit; };
+    if (std::ranges::count_if(timed.seconds, may_win) == 1) break;
+    for (auto& of_way : timed.seconds) {
+      if (!may_win(of_way)) continue;
+      DETOL_ASSIGN(const double now, seconds_of(asked, layer, images, of_way.first, round.runs));
+      of_way.second = std::min(of_way.second, now);
+      best = std::min(best, of_way.second);
+      turn();
+    }
+    limit = round.hopeless * best;
+  }
+  const auto fastest = std::ranges::min_element(
+      timed.seconds, {}, [](const auto& way_and_seconds) { return way_and_seconds.second; });
+  const auto& rule = timed.seconds.front();
+  timed.way = fastest->second < kClearly * rule.second ? fastest->first : rule.first;
+  return timed;
+}
+
+// What dnnl throws, as Results.
+template <typename Action>
+auto caught(Action action) -> decltype(action()) {
+  try {
+    return action();
+  } catch (const dnnl::error& error) {
+    if (error.status == dnnl_out_of_memory) throw std::bad_alloc();
+    return fail(ErrorCode::kInternal, fmt::format("onednn: {}", error.what()));
+  }
+}
+
+}  // namespace
+
+Result<std::string> Builder::way_of(NodeId node, std::string_view kind, Pass pass,
+                                    std::vector<std::string> ways) {
+  if (choices_ == nullptr) return ways.front();
+  const Value& x = value(this->node(node).inputs[0]);
+  std::string key = key_of(kind, pass, this->node(node).layer, x, largest_batch_);
+  const std::string* chosen = choices_->find(key);
+  const std::string way = chosen != nullptr ? *chosen : ways.front();
+  if (std::ranges::find(ways, way) == ways.end()) {
+    return fail(ErrorCode::kInternal,
+                fmt::format("'{}' was chosen for '{}', which this program does not know there; "
+                            "go on with the program that began the study",
+                            way, key));
+  }
+  asked_.push_back(
+      {{std::move(key), std::move(ways)}, node, pass, x.shape, x.layout, x.needs_gradient});
+  return way;
+}
+
+}  // namespace onednn
+
+Result<std::vector<OpenChoice>> open_choices_onednn(const Network& network, const Recipe& recipe,
+                                                    const Placement& placement) {
+  return onednn::caught([&]() -> Result<std::vector<OpenChoice>> {
+    DETOL_ASSIGN(const auto asked, onednn::asked_of(network, recipe, placement));
+    std::vector<OpenChoice> choices;
+    for (const onednn::Asked& one : asked) choices.push_back(one.choice);
+    return choices;
+  });
+}
+
+Result<std::vector<TimedChoice>> time_choices_onednn(const Network& network, const Recipe& recipe,
+                                                     const Placement& placement,
+                                                     const std::function<void()>& turn) {
+  return onednn::caught([&]() -> Result<std::vector<TimedChoice>> {
+    DETOL_ASSIGN(const auto asked, onednn::asked_of(network, recipe, placement));
+    const std::int64_t images = parts_of(recipe.batch_size, placement).front().count;
+    std::vector<TimedChoice> timed;
+    for (const onednn::Asked& one : asked) {
+      if (placement.choices->find(one.choice.key) != nullptr) continue;
+      const Layer& layer = network.nodes()[one.node].layer;
+      DETOL_ASSIGN(TimedChoice choice, onednn::time_ways(one, layer, images, turn));
+      timed.push_back(std::move(choice));
+    }
+    return timed;
+  });
+}
+
+}  // namespace detol
