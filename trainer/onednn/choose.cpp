@@ -5,7 +5,7 @@
 // unit by itself, between an input and a gradient of noise, direction by direction where each can
 // be chosen for itself, in rounds over the ways, so that what disturbs the machine disturbs all of
 // them; a way's time is the least of its runs, in CPU seconds. The rule's way is left only for one
-// that is clearly faster. Price: at most five runs of each way; one that is far behind has one.
+// that is clearly faster. Price: six runs of each way, two of one that is far behind.
 
 #include <fmt/format.h>
 
@@ -15,6 +15,7 @@
 #include <new>
 #include <set>
 #include <span>
+#include <utility>
 
 #include "core/rng.h"
 #include "trainer/onednn/lower.h"
@@ -26,12 +27,11 @@ namespace detol {
 namespace onednn {
 namespace {
 
-// So many runs of a way; one that took `hopeless` times the best is not in the next round.
-struct Round {
-  int runs;
-  double hopeless;
-};
-constexpr std::array kRounds = {Round{1, 1.5}, Round{2, 1.15}, Round{2, 1}};
+// A way whose best run took so many times the best of all is not in the next round.
+constexpr std::array kHopeless = {1.3, 1.1, 1.0};
+constexpr int kRuns = 2;           // of a way in a round: the first finds code that is not made yet
+constexpr int kMostRuns = 10;      // of those that are over in no time,
+constexpr double kShort = 5e-4;    // seconds all together
 constexpr double kClearly = 0.97;  // of the time of the rule's way
 
 // In the order of Pass.
@@ -107,7 +107,7 @@ Network network_of(const Shape& input, const Layer& layer) {
 
 // The least time of a unit by itself, computed in one way.
 Result<double> seconds_of(const Asked& asked, const Layer& layer, std::int64_t images,
-                          const std::string& way, int runs) {
+                          const std::string& way) {
   const Network network = network_of(asked.shape, layer);
   const Choices choices{{{asked.choice.key, way}}};
   Builder builder(network, {.batch_size = images}, {.choices = &choices});
@@ -124,10 +124,12 @@ Result<double> seconds_of(const Asked& asked, const Layer& layer, std::int64_t i
   builder.parameters().set_state({noisy_weights(network), {}});
   for (const Buffer* buffer : kept) fill_with_noise(buffer);
   double least = std::numeric_limits<double>::infinity();
-  for (int i = 0; i < runs; ++i) {
-    const double start = thread_seconds();
+  const double begun = thread_seconds();
+  double before = begun;
+  for (int i = 0; i < kRuns || (i < kMostRuns && before - begun < kShort); ++i) {
     builder.run(asked.pass, {true, {}, {0, images}});
-    least = std::min(least, thread_seconds() - start);
+    const double after = thread_seconds();
+    least = std::min(least, after - std::exchange(before, after));
   }
   return least;
 }
@@ -139,17 +141,17 @@ Result<TimedChoice> time_ways(const Asked& asked, const Layer& layer, std::int64
   for (const std::string& way : asked.choice.ways)
     timed.seconds.emplace_back(way, std::numeric_limits<double>::infinity());
   double best = std::numeric_limits<double>::infinity(), limit = best;
-  for (const Round& round : kRounds) {
+  for (const double hopeless : kHopeless) {
     const auto may_win = [&](const auto& of_way) { return of_way.second <= limit; };
     if (std::ranges::count_if(timed.seconds, may_win) == 1) break;
     for (auto& of_way : timed.seconds) {
       if (!may_win(of_way)) continue;
-      DETOL_ASSIGN(const double now, seconds_of(asked, layer, images, of_way.first, round.runs));
+      DETOL_ASSIGN(const double now, seconds_of(asked, layer, images, of_way.first));
       of_way.second = std::min(of_way.second, now);
       best = std::min(best, of_way.second);
       turn();
     }
-    limit = round.hopeless * best;
+    limit = hopeless * best;
   }
   const auto fastest = std::ranges::min_element(
       timed.seconds, {}, [](const auto& way_and_seconds) { return way_and_seconds.second; });
