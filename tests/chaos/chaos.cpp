@@ -236,11 +236,18 @@ Search group_of_two(int trials) {
   return search;
 }
 
+Search timing(int trials) {
+  Search search = search_called("timing", 1, trials, "random", "none");
+  search.words.insert(search.words.end(), {"--set", "training.deterministic=false"});
+  search.is_repeatable = false;
+  return search;
+}
+
 Peace in_peace(const Search& search, std::string_view site) {
   const ChaosStudy study(search.images);
   Program program(study.path(), search.words, study.variables());
   const Ran ran = program.wait();
-  Peace peace{study.results(), study.weights(), study.steps()};
+  Peace peace{search.is_repeatable ? study.results() : "", study.weights(), study.steps()};
   for (const auto& [pid, count] : study.visits(site)) peace.visits = std::max(peace.visits, count);
   EXPECT_EQ(ran.code, 0) << ran.err;
   EXPECT_EQ(broken_promises(study, peace, ran.err, 0), Lines{}) << ran.err;

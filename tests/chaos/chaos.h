@@ -49,15 +49,20 @@ struct Search {
   std::vector<std::string> words;  // `detol search ...`
   int trainers = 1;                // processes that train at once
   int images = 80;
+  bool is_repeatable = true;  // two searches come to the same numbers
 
   // Of one epoch of everything that trains at once, at most.
   int steps_per_epoch() const { return trainers * images * 8 / 10 / 16; }
 };
 
-// Trials one after the other, to their last epoch, proposed by a model that is fitted after the third.
+// Trials one after the other, to their last epoch, proposed by a model that is fitted after the
+// third.
 Search one_worker(int trials = 4);
 // The same, but trials pause after their first epoch, and the best go on later (asha).
 Search pausing(int trials = 3);
+// Trials one after the other, of a training that is not deterministic: its numbers depend on
+// timings.
+Search timing(int trials = 3);
 // Trials on two workers, whose proposals do not depend on who is first.
 Search two_workers(int trials = 4);
 // Trials one after the other, each trained by an MPI job of two ranks.
