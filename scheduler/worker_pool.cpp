@@ -20,6 +20,9 @@ constexpr double kGatherS = 15;    // for workers that outlived a master to say 
 constexpr double kResendS = 5;     // an order that a heartbeat does not show
 constexpr double kTellS = 1;       // between signs of life for the supervisor
 constexpr int kMostWarnings = 10;  // about strangers on the port
+// That a worker is welcomed with, about 2 MB. It times what it has not heard of, and is answered by
+// what was recorded.
+constexpr std::size_t kMostChoices = 20'000;
 
 class WorkerPool final : public Pool {
  public:
@@ -80,7 +83,10 @@ class WorkerPool final : public Pool {
   }
 
   void spread(const Choices& choices) override {
-    for (const auto& [key, way] : choices.ways) settings_.welcome.choices.ways.emplace(key, way);
+    std::map<std::string, std::string>& welcome = settings_.welcome.choices.ways;
+    for (const auto& [key, way] : choices.ways) {
+      if (welcome.size() < kMostChoices) welcome.emplace(key, way);
+    }
     for (const auto& [number, member] : crew_.members()) send(member, message::Chosen{choices});
   }
 

@@ -14,6 +14,8 @@ namespace {
 
 constexpr std::int64_t kBatch = 64;
 
+// By the backend's fixed rule, whatever a study chose: no trial is made of what comes out here, and
+// the ways differ by rounding.
 Result<std::unique_ptr<Executable>> compile(const Network& network, const Weights& weights,
                                             std::int64_t images, std::string_view backend,
                                             TaskKind task = TaskKind::kClassification) {

@@ -111,8 +111,9 @@ class Trainer final : public Evaluator {
 
   Ending compile(const Job& job, const Recipe& recipe, const Choices& choices,
                  std::unique_ptr<Executable>& executable) {
-    auto compiled =
-        backend_.compile(job.candidate.network, recipe, {&group_, job.micro_batches, &choices});
+    const Placement placement{&group_, job.micro_batches,
+                              choices.ways.empty() ? nullptr : &choices};
+    auto compiled = backend_.compile(job.candidate.network, recipe, placement);
     if (!compiled) return invalid_or(compiled.error());
     executable = *std::move(compiled);
     return std::nullopt;

@@ -27,12 +27,14 @@ namespace detol {
 namespace onednn {
 namespace {
 
-// A way whose best run took so many times the best of all is not in the next round.
-constexpr std::array kHopeless = {1.3, 1.1, 1.0};
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+// Of each round: a way takes part whose best run took at most so many times the best of all.
+constexpr std::array kHopeful = {kInfinity, 1.3, 1.1};
 constexpr int kRuns = 2;           // of a way in a round: the first finds code that is not made yet
 constexpr int kMostRuns = 10;      // of those that are over in no time,
 constexpr double kShort = 5e-4;    // seconds all together
-constexpr double kClearly = 0.97;  // of the time of the rule's way
+constexpr double kClearly = 0.95;  // of the time of the rule's way
 
 // In the order of Pass.
 constexpr std::array kPasses = {"", " forward", " data", " weights"};
@@ -114,16 +116,17 @@ Result<double> seconds_of(const Asked& asked, const Layer& layer, std::int64_t i
   const Value& x = builder.make_value(0, asked.layout, asked.needs_gradient);
   DETOL_TRY(lower_unit(builder, {.node = 1, .output = 1, .addend = {}}));
   Value& y = builder.value(1);
-  const Buffer* const kept[] = {x.data, builder.add_gradient(y)};
-  for (Buffer* buffer : {x.data, y.data, y.gradients.front()}) {
+  Buffer* const gradient = builder.add_gradient(y);
+  for (Buffer* buffer : {x.data, y.data, gradient}) {
     builder.arena().use(buffer, -1);
     builder.arena().use(buffer, Arena::kAlways);
   }
   builder.lower_backward();
   builder.place();
   builder.parameters().set_state({noisy_weights(network), {}});
-  for (const Buffer* buffer : kept) fill_with_noise(buffer);
-  double least = std::numeric_limits<double>::infinity();
+  fill_with_noise(x.data);
+  fill_with_noise(gradient);
+  double least = kInfinity;
   const double begun = thread_seconds();
   double before = begun;
   for (int i = 0; i < kRuns || (i < kMostRuns && before - begun < kShort); ++i) {
@@ -138,11 +141,12 @@ Result<double> seconds_of(const Asked& asked, const Layer& layer, std::int64_t i
 Result<TimedChoice> time_ways(const Asked& asked, const Layer& layer, std::int64_t images,
                               const std::function<void()>& turn) {
   TimedChoice timed{asked.choice.key, {}, {}};
-  for (const std::string& way : asked.choice.ways)
-    timed.seconds.emplace_back(way, std::numeric_limits<double>::infinity());
-  double best = std::numeric_limits<double>::infinity(), limit = best;
-  for (const double hopeless : kHopeless) {
-    const auto may_win = [&](const auto& of_way) { return of_way.second <= limit; };
+  for (const std::string& way : asked.choice.ways) timed.seconds.emplace_back(way, kInfinity);
+  double best = kInfinity;
+  for (const double hopeful : kHopeful) {
+    const auto may_win = [&, limit = hopeful * best](const auto& of_way) {
+      return of_way.second <= limit;
+    };
     if (std::ranges::count_if(timed.seconds, may_win) == 1) break;
     for (auto& of_way : timed.seconds) {
       if (!may_win(of_way)) continue;
@@ -151,7 +155,6 @@ Result<TimedChoice> time_ways(const Asked& asked, const Layer& layer, std::int64
       best = std::min(best, of_way.second);
       turn();
     }
-    limit = hopeless * best;
   }
   const auto fastest = std::ranges::min_element(
       timed.seconds, {}, [](const auto& way_and_seconds) { return way_and_seconds.second; });
