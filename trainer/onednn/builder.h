@@ -85,6 +85,7 @@ class Builder {
   Value& value(NodeId id, Layout layout);
   // The value of a node as it is.
   Value& value(NodeId id) { return *values_[id]; }
+  const Value& value(NodeId id) const { return *values_[id]; }
   // Declares what a unit makes.
   Value& make_value(NodeId id, Layout layout, bool needs_gradient);
 

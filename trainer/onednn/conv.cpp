@@ -131,7 +131,20 @@ tl::unexpected<Error> no_implementation(const Layer& layer) {
                           layer.groups, layer.dilation));
 }
 
-std::optional<ConvChoice> choose_conv(Builder& b, const Unit& unit, const Layer& layer) {
+ConvChoice conv_between(const Builder& b, const Unit& unit, const Layer& layer, Layout in,
+                        Layout out) {
+  const Shape& source = b.value(b.node(unit.node).inputs[0]).shape;
+  ConvChoice choice{
+      conv_of(layer, b.desc(source, in), b.desc(b.node(unit.node).shape, out)), {}, in, out};
+  const std::int64_t h = height_of(layer), w = layer.kernel, g = layer.groups;
+  const std::int64_t inputs = choice.conv.x.dims()[1], outputs = choice.conv.y.dims()[1];
+  const Dims weight = g > 1 ? Dims{g, outputs / g, inputs / g, h, w} : Dims{outputs, inputs, h, w};
+  const Desc open(weight, dnnl::memory::data_type::f32, Tag::any);
+  choice.primitives = primitives_of(choice.conv, open);
+  return choice;
+}
+
+std::optional<ConvChoice> choose_conv(const Builder& b, const Unit& unit, const Layer& layer) {
   const Value& source = b.value(b.node(unit.node).inputs[0]);
   const bool image = layer.groups == 1 && source.shape.channels <= kImageChannels &&
                      source.layout == Layout::kPlain && !source.needs_gradient;
@@ -140,17 +153,7 @@ std::optional<ConvChoice> choose_conv(Builder& b, const Unit& unit, const Layer&
        {std::tuple(kPlain, kBlocked, image), std::tuple(kBlocked, kBlocked, true),
         std::tuple(kPlain, kPlain, true)}) {
     if (!possible) continue;
-    ConvChoice choice{
-        conv_of(layer, b.desc(source.shape, in), b.desc(b.node(unit.node).shape, out)),
-        {},
-        in,
-        out};
-    const std::int64_t h = height_of(layer), w = layer.kernel, g = layer.groups;
-    const std::int64_t inputs = choice.conv.x.dims()[1], outputs = choice.conv.y.dims()[1];
-    const Dims weight =
-        g > 1 ? Dims{g, outputs / g, inputs / g, h, w} : Dims{outputs, inputs, h, w};
-    const Desc open(weight, dnnl::memory::data_type::f32, Tag::any);
-    choice.primitives = primitives_of(choice.conv, open);
+    ConvChoice choice = conv_between(b, unit, layer, in, out);
     const ConvPrimitives& all = choice.primitives;
     if (all.forward && all.weights && (all.data || !source.needs_gradient)) return choice;
   }

@@ -32,13 +32,16 @@ Conv conv_of(const Layer& layer, const Desc& x, const Desc& y);
 // left open, their layout; c.w becomes what the forward primitive chose.
 ConvPrimitives primitives_of(Conv& c, const Desc& weight);
 
-// A convolution all of whose directions are fast, in the first layout for which that is so.
+// A unit's convolution between two layouts.
 struct ConvChoice {
   Conv conv;
   ConvPrimitives primitives;
   Layout in = Layout::kBlocked, out = Layout::kBlocked;
 };
-std::optional<ConvChoice> choose_conv(Builder& b, const Unit& unit, const Layer& layer);
+ConvChoice conv_between(const Builder& b, const Unit& unit, const Layer& layer, Layout in,
+                        Layout out);
+// The one all of whose directions are fast, in the first layouts for which that is so.
+std::optional<ConvChoice> choose_conv(const Builder& b, const Unit& unit, const Layer& layer);
 
 void write_forward(Builder& b, const Conv& c, const ConvPrimitives& all, Value& x, Value& y);
 void write_backward_data(Builder& b, const Conv& c, const ConvPrimitives& all, Buffer* g,

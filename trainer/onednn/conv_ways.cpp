@@ -7,12 +7,15 @@ namespace {
 
 const std::string kDirect = "direct";
 
-// oneDNN's convolution, if it takes input, output and weights as our kernels do.
-std::optional<ConvChoice> exchangeable(Builder& b, const Unit& unit, const ConvQuestion& question) {
-  auto choice = choose_conv(b, unit, b.node(unit.node).layer);
-  const bool fits = choice && choice->in == question.in && choice->out == Layout::kBlocked &&
-                    choice->conv.w == question.native;
-  return fits ? choice : std::nullopt;
+// oneDNN's convolution, if it takes input, output and weights as our kernels do; in all directions
+// where it is the rule's.
+std::optional<ConvChoice> exchangeable(const Builder& b, const Unit& unit,
+                                       const ConvQuestion& question) {
+  ConvChoice choice = conv_between(b, unit, b.node(unit.node).layer, question.in, Layout::kBlocked);
+  const ConvPrimitives& all = choice.primitives;
+  if (!all.forward || choice.conv.w != question.native) return std::nullopt;
+  if (!question.rule_is_own && !(all.weights && all.data)) return std::nullopt;
+  return choice;
 }
 
 }  // namespace
@@ -24,18 +27,18 @@ Result<ConvWays> choose_ways(Builder& b, const Unit& unit, const ConvQuestion& q
   ways.direct = exchangeable(b, unit, question);
   if (!ways.direct) return ways;
   const std::string &first = rule ? question.own : kDirect, &last = rule ? kDirect : question.own;
-  const auto ask = [&](Pass pass, bool& is_own) -> Result<void> {
+  const auto ask = [&](Pass pass, bool has_other, bool& is_own) -> Result<void> {
+    if (!has_other) return {};
     DETOL_ASSIGN(const std::string way, b.way_of(unit.node, question.kind, pass, {first, last}));
     is_own = way == question.own;
     return {};
   };
-  DETOL_TRY(ask(Pass::kForward, ways.forward));
-  DETOL_TRY(ask(Pass::kWeights, ways.weights));
-  if (b.value(b.node(unit.node).inputs[0]).needs_gradient) {
-    DETOL_TRY(ask(Pass::kData, ways.data));
-  } else {
-    ways.data = ways.forward;  // nobody asks for it
-  }
+  const ConvPrimitives& direct = ways.direct->primitives;
+  const bool goes_back = b.value(b.node(unit.node).inputs[0]).needs_gradient;
+  DETOL_TRY(ask(Pass::kForward, true, ways.forward));
+  DETOL_TRY(ask(Pass::kWeights, direct.weights.has_value(), ways.weights));
+  DETOL_TRY(ask(Pass::kData, goes_back && direct.data, ways.data));
+  if (!goes_back) ways.data = ways.forward;  // nobody asks for it
   return ways;
 }
 
