@@ -31,8 +31,9 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 // Of each round: a way takes part whose best run took at most so many times the best of all.
 constexpr std::array kHopeful = {kInfinity, 1.3, 1.1};
-constexpr int kRuns = 2;           // of a way in a round: the first finds code that is not made yet
-constexpr int kMostRuns = 10;      // of those that are over in no time,
+constexpr double kHopeless = 1.6;  // times the best: one run says enough
+constexpr int kRuns = 2;       // of a way in a round: the first of a matrix product makes its code
+constexpr int kMostRuns = 10;  // of those that are over in no time,
 constexpr double kShort = 5e-4;    // seconds all together
 constexpr double kClearly = 0.95;  // of the time of the rule's way
 
@@ -76,28 +77,29 @@ Result<std::vector<Asked>> asked_of(const Network& network, const Recipe& recipe
   return all;
 }
 
-// Arithmetic takes as long for noise as for pictures.
-void fill_with_noise(std::span<float> values, float scale) {
+// Arithmetic takes as long for noise as for pictures. Small, so that sums of many products stay
+// moderate.
+void fill_with_noise(std::span<float> values) {
   static const auto noise = [] {
     std::array<float, 1024> drawn{};
     Rng rng(1);
-    for (float& value : drawn) value = static_cast<float>(rng.normal());
+    for (float& value : drawn) value = 0.05f * static_cast<float>(rng.normal());
     return drawn;
   }();
-  for (std::size_t i = 0; i < values.size(); ++i) values[i] = scale * noise[i % noise.size()];
+  for (; !values.empty(); values = values.subspan(std::min(values.size(), noise.size())))
+    std::copy_n(noise.begin(), std::min(values.size(), noise.size()), values.begin());
 }
 
 void fill_with_noise(const Buffer* buffer) {
-  fill_with_noise({buffer->as<float>(), buffer->bytes / sizeof(float)}, 1);
+  fill_with_noise({buffer->as<float>(), buffer->bytes / sizeof(float)});
 }
 
-// Small, so that sums of many products stay moderate.
 Weights noisy_weights(const Network& network) {
   Weights weights;
   for (const NetworkParameter& parameter : network.parameters()) {
     const auto floats = static_cast<std::size_t>(parameter.spec.elements());
     weights.push_back({parameter.name, parameter.spec.shape, std::vector<float>(floats)});
-    fill_with_noise(weights.back().data, 0.05f);
+    fill_with_noise(weights.back().data);
   }
   return weights;
 }
@@ -107,9 +109,9 @@ Network network_of(const Shape& input, const Layer& layer) {
   return builder.build(builder.add(layer, {builder.input()})).value();
 }
 
-// The least time of a unit by itself, computed in one way.
+// The least time of a unit by itself, computed in one way; the first, if that is hopeless.
 Result<double> seconds_of(const Asked& asked, const Layer& layer, std::int64_t images,
-                          const std::string& way) {
+                          const std::string& way, double hopeless) {
   const Network network = network_of(asked.shape, layer);
   const Choices choices{{{asked.choice.key, way}}};
   Builder builder(network, {.batch_size = images}, {.choices = &choices});
@@ -133,6 +135,7 @@ Result<double> seconds_of(const Asked& asked, const Layer& layer, std::int64_t i
     builder.run(asked.pass, {true, {}, {0, images}});
     const double after = thread_seconds();
     least = std::min(least, after - std::exchange(before, after));
+    if (least > hopeless && asked.pass != Pass::kAll) break;
   }
   return least;
 }
@@ -150,7 +153,8 @@ Result<TimedChoice> time_ways(const Asked& asked, const Layer& layer, std::int64
     if (std::ranges::count_if(timed.seconds, may_win) == 1) break;
     for (auto& of_way : timed.seconds) {
       if (!may_win(of_way)) continue;
-      DETOL_ASSIGN(const double now, seconds_of(asked, layer, images, of_way.first));
+      DETOL_ASSIGN(const double now,
+                   seconds_of(asked, layer, images, of_way.first, kHopeless * best));
       of_way.second = std::min(of_way.second, now);
       best = std::min(best, of_way.second);
       turn();
