@@ -70,6 +70,15 @@ TEST(Choice, ThatAWorkerTakesAlongWhenItDiesIsMadeAgain) {
   }
 }
 
+TEST(Choice, IsTheLeadersInAGroupOfRanks) {
+  const TinyStudy study;
+  std::vector<std::string> words = timed_search(study);
+  words.insert(words.end(), {"--group-size", "2", "--budget", "2trials"});
+  const Ran ran = study.detol(words);
+  EXPECT_EQ(ran.code, 0) << ran.err;
+  expect_sound_choices(study);
+}
+
 TEST(Choice, OutlivesAMasterThatDiesBeforeOrAfterItIsDurable) {
   for (const char* fault : {"ledger.commit:4:kill", "ledger.committed:4:kill"}) {
     const TinyStudy study;
