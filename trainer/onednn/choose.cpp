@@ -80,14 +80,14 @@ Result<std::vector<Asked>> asked_of(const Network& network, const Recipe& recipe
 // Arithmetic takes as long for noise as for pictures. Small, so that sums of many products stay
 // moderate.
 void fill_with_noise(std::span<float> values) {
-  static const auto noise = [] {
+  static const auto kNoise = [] {
     std::array<float, 1024> drawn{};
     Rng rng(1);
     for (float& value : drawn) value = 0.05f * static_cast<float>(rng.normal());
     return drawn;
   }();
-  for (; !values.empty(); values = values.subspan(std::min(values.size(), noise.size())))
-    std::copy_n(noise.begin(), std::min(values.size(), noise.size()), values.begin());
+  for (; !values.empty(); values = values.subspan(std::min(values.size(), kNoise.size())))
+    std::copy_n(kNoise.begin(), std::min(values.size(), kNoise.size()), values.begin());
 }
 
 void fill_with_noise(const Buffer* buffer) {
