@@ -48,4 +48,8 @@ struct Recipe {
   double mixup = 0;              // Beta(mixup, mixup) says how images are blended; 0: they are not
 };
 
+// How many tensors a step keeps beside each trainable one: sgd {v}, adamw {a, b}, rmsprop {b, v},
+// lars {v}, as trainer/optimizer.h has them. REQUIRES: one of those.
+int moments_of(const Recipe& recipe);
+
 }  // namespace detol

@@ -2,20 +2,10 @@
 
 #include <algorithm>
 #include <array>
-#include <cassert>
 #include <cstddef>
-
-#include "core/table.h"
 
 namespace detol {
 namespace {
-
-struct OptimizerRow {
-  std::string_view name;
-  int moments;
-};
-
-constexpr OptimizerRow kOptimizers[] = {{"sgd", 1}, {"adamw", 2}, {"rmsprop", 2}, {"lars", 1}};
 
 // Several sums side by side: nothing waits for the addition before.
 template <typename Real>
@@ -38,12 +28,6 @@ double squares(std::span<const Real> values) {
 }
 
 }  // namespace
-
-int moments_of(const Recipe& recipe) {
-  const OptimizerRow* row = find_row(std::span<const OptimizerRow>(kOptimizers), recipe.optimizer);
-  assert(row != nullptr);
-  return row->moments;
-}
 
 double clip_factor(const Recipe& recipe, double norm) {
   if (recipe.clip_norm <= 0) return 1;

@@ -32,10 +32,6 @@
 
 namespace detol {
 
-// How many tensors a step keeps beside each trainable one: sgd {v}, adamw {a, b}, rmsprop {b, v},
-// lars {v}.
-int moments_of(const Recipe& recipe);
-
 double clip_factor(const Recipe& recipe, double norm);
 
 // Of a tensor that decays. REQUIRES: lars.

@@ -191,9 +191,30 @@ TEST(Cost, CountsParametersFlopsAndMemory) {
   EXPECT_EQ(cost.params, 9 * 4 * 8 + 16 + 90);
   EXPECT_EQ(cost.flops, 2 * 64 * 8 * 36 + 2 * 80);
   EXPECT_EQ(cost.activations, 4 * 64 + 8 * 64 + 8 * 64 + 8 + 10);
-  const std::int64_t workspace = 45 * 16 * 16 + 36 * 48 * (16 + 16 + 1);  // of the convolution
-  EXPECT_EQ(cost.memory,
-            4 * (4 * cost.params + 32 * (2 * cost.activations + 8 * 8 * 8) + workspace));
+  // All but the image and the last layer's channels padded to 16: weights, gradients and velocity;
+  // four numbers for each channel of the norm; the convolution's workspace; label, mixture, target.
+  const std::int64_t weights = 9 * 16 * 16 + 4 * 16 + 16 * 8 + 16;
+  const std::int64_t workspace = 45 * 16 * 16 + 36 * 48 * (16 + 16 + 1);
+  const std::int64_t answers = 32 * (3 + 10);
+  // On the way back through the pool: the image, its padded copy, what the convolution made, its
+  // gradient behind the norm, that of the pool's output, and the logits.
+  const std::int64_t values = 32 * (4 * 64 + 3 * 16 * 64 + 16 + 10);
+  EXPECT_EQ(cost.memory, 4 * (3 * weights + 4 * 16 + workspace + answers + values * 5 / 4));
+}
+
+TEST(Cost, CountsWhatARecipeKeepsOfEveryWeight) {
+  NetworkBuilder builder({1000, 1, 1});
+  const NodeId x = builder.add({.kind = LayerKind::kDense, .channels = 1600}, {builder.input()});
+  const Network network = builder.build(x).value();
+  const auto copies = [&](const Recipe& recipe) {
+    const double plain = static_cast<double>(cost_of(network, {.batch_size = 1})->memory);
+    const double more = static_cast<double>(cost_of(network, recipe)->memory) - plain;
+    return more / (4.0 * 1000 * 1600);
+  };
+  EXPECT_EQ(copies({.optimizer = "adamw", .batch_size = 1}), 1);
+  EXPECT_EQ(copies({.batch_size = 1, .ema = 0.9}), 1);
+  EXPECT_EQ(copies({.batch_size = 1, .compression = "top_k"}), 1);
+  EXPECT_EQ(copies({.batch_size = 1, .staleness = 2}), 3);
 }
 
 TEST(Cost, BeyondCountingIsAnError) {
