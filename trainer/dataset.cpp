@@ -17,6 +17,7 @@
 #include "trainer/data/npy_data.h"
 #include "trainer/data/packed.h"
 #include "trainer/data/samples.h"
+#include "trainer/data/statistics.h"
 #include "trainer/data/webdataset.h"
 
 namespace detol {
@@ -69,31 +70,6 @@ std::span<const Pixel> pixels_of(const DatasetInfo& info, const MappedPixels& ma
   if (!mapped.blocks) return owned.subspan(at * size, size);
   const std::byte* block = mapped.blocks.get() + at / mapped.block_images * mapped.block_bytes;
   return {reinterpret_cast<const Pixel*>(block) + at % mapped.block_images * size, size};
-}
-
-// Mean and deviation of each output over the training part.
-Result<void> fill_target_statistics(Dataset& dataset, const DataConfig& config) {
-  const auto outputs = static_cast<std::size_t>(dataset.info.task.classes);
-  const auto count = static_cast<double>(dataset.info.training);
-  const auto all =
-      std::span(dataset.targets).first(static_cast<std::size_t>(dataset.info.training) * outputs);
-  for (std::size_t k = 0; k < outputs; ++k) {
-    double sum = 0, squares = 0;
-    for (std::size_t i = k; i < all.size(); i += outputs) sum += double{all[i]};
-    const double mean = sum / count;
-    for (std::size_t i = k; i < all.size(); i += outputs)
-      squares += (double{all[i]} - mean) * (double{all[i]} - mean);
-    const auto deviation = static_cast<float>(std::sqrt(squares / count));
-    if (!(deviation > 0)) {
-      return fail(ErrorCode::kInput,
-                  fmt::format("{}: target {} is {} in every record to train on: there is nothing "
-                              "to learn; check data.label",
-                              config.path, k + 1, mean));
-    }
-    dataset.target_mean.push_back(static_cast<float>(mean));
-    dataset.target_deviation.push_back(deviation);
-  }
-  return {};
 }
 
 // What the file asks of data that the format read.
@@ -176,7 +152,7 @@ Result<Dataset> load_dataset(const DataConfig& config) {
     DETOL_ASSIGN(Dataset dataset, format->load(config));
     DETOL_TRY(set_task(dataset.info, config));
     if (config.task == TaskKind::kRegression) {
-      DETOL_TRY(fill_target_statistics(dataset, config));
+      DETOL_TRY(fill_target_statistics(dataset, config.path));
     }
     return dataset;
   });

@@ -136,6 +136,22 @@ TEST_F(Npy, NumbersToForetellAreFloatsInsteadOfLabels) {
   EXPECT_EQ(inspect_dataset(numbers)->fingerprint, data.info.fingerprint);
 }
 
+TEST_F(Npy, ConstantAnswersAreFoundByInspectingToo) {
+  write_bytes(path("x.npy"), ten_records());
+  std::vector<float> told;
+  for (int i = 0; i < 10; ++i) told.insert(told.end(), {static_cast<float>(i % 2), 1});
+  write_bytes(path("y.npy"), npy(dictionary("<f4", "10, 2"), bytes_of(told)));
+  for (const TaskKind task : {TaskKind::kRegression, TaskKind::kMultiLabel}) {
+    DataConfig constant = config();
+    constant.task = task;
+    const auto loaded = load_dataset(constant);
+    const auto inspected = inspect_dataset(constant);
+    ASSERT_FALSE(inspected);
+    EXPECT_NE(loaded.error().message.find(" 2 is 1 in every record"), std::string::npos);
+    EXPECT_EQ(inspected.error().message, loaded.error().message);
+  }
+}
+
 TEST_F(Npy, LabelsOfSeveralColumnsAreThereOrNot) {
   write_bytes(path("x.npy"), ten_records());
   std::string told;

@@ -115,6 +115,16 @@ TEST_F(TaskData, TheTaskIsPartOfTheFingerprint) {
   EXPECT_EQ(binary.fingerprint, load_dataset(config(text, TaskKind::kBinary))->info.fingerprint);
 }
 
+TEST_F(TaskData, InspectingFindsWhatLoadingFinds) {
+  std::string text = "x,y\n";
+  for (int x = 0; x < 20; ++x) text += std::to_string(x) + ",3.5\n";
+  const DataConfig constant = config(text, TaskKind::kRegression, {"y"});
+  EXPECT_EQ(error_of(constant),
+            ": target 'y' is 3.5 in every record to train on: there is nothing "
+            "to learn; check data.label");
+  EXPECT_EQ(path() + error_of(constant), inspect_dataset(constant).error().message);
+}
+
 TEST_F(TaskData, WhatDoesNotFitTheTaskIsSaid) {
   std::string constant;
   for (int x = 0; x < 20; ++x) constant += std::to_string(x) + ",1\n";

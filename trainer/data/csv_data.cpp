@@ -278,7 +278,8 @@ Result<Dataset> load_csv(const DataConfig& config) {
 }
 
 Result<DatasetInfo> inspect_csv(const DataConfig& config) {
-  DETOL_ASSIGN(const Dataset dataset, load_csv(config));
+  DETOL_ASSIGN(Dataset dataset, load_csv(config));
+  DETOL_TRY(check_answers(dataset, config));
   return dataset.info;
 }
 

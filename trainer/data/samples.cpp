@@ -144,15 +144,21 @@ Result<void> append(Samples& part, std::int64_t first, Dataset& dataset,
   });
 }
 
-Result<void> scatter(Samples& training, const Places& places, Dataset& dataset,
-                     std::span<std::byte> pixels) {
-  const std::size_t size = bytes_of(training), outputs = training.outputs;
-  for (std::size_t i = 0; i < training.labels.size(); ++i)
-    dataset.labels[static_cast<std::size_t>(places.position[i])] = training.labels[i];
+// The numbers to foretell, in their places.
+void scatter_targets(const Samples& training, const Places& places, std::span<float> targets) {
+  const std::size_t outputs = training.outputs;
   for (std::size_t i = 0; i * outputs < training.targets.size(); ++i) {
     std::copy_n(&training.targets[i * outputs], outputs,
-                &dataset.targets[static_cast<std::size_t>(places.position[i]) * outputs]);
+                &targets[static_cast<std::size_t>(places.position[i]) * outputs]);
   }
+}
+
+Result<void> scatter(Samples& training, const Places& places, Dataset& dataset,
+                     std::span<std::byte> pixels) {
+  const std::size_t size = bytes_of(training);
+  for (std::size_t i = 0; i < training.labels.size(); ++i)
+    dataset.labels[static_cast<std::size_t>(places.position[i])] = training.labels[i];
+  scatter_targets(training, places, dataset.targets);
   return read_all(training, [&](std::size_t first, std::span<const std::byte> chunk) {
     for (std::size_t i = 0; i * size < chunk.size(); ++i) {
       const auto at = static_cast<std::size_t>(places.position[first + i]);
@@ -186,9 +192,16 @@ std::span<std::byte> make_room(const Samples& samples, std::int64_t count, Datas
   return std::as_writable_bytes(std::span(dataset.values));
 }
 
-}  // namespace
-
-namespace {
+// What loading finds wrong with the numbers to foretell.
+Result<void> check_targets(const Found& found, const Plan& plan, const DataConfig& config) {
+  Dataset answers;
+  answers.info.task.classes = plan.classes;
+  answers.info.training = plan.places.training;
+  answers.class_names = found.class_names;
+  answers.targets.resize(found.training.targets.size());
+  scatter_targets(found.training, plan.places, answers.targets);
+  return check_answers(answers, config);
+}
 
 std::uint64_t with_shape(std::uint64_t fingerprint, const Shape& shape) {
   for (const std::int64_t size : {shape.channels, shape.height, shape.width})
@@ -230,6 +243,7 @@ Result<Dataset> assemble(Found found, const DataConfig& config) {
 
 Result<DatasetInfo> examine(Found found, const DataConfig& config) {
   DETOL_ASSIGN(const Plan plan, plan_of(found, config));
+  DETOL_TRY(check_targets(found, plan, config));
   const Sink drop = [](std::size_t, std::span<const std::byte>) {};
   DETOL_TRY(read_all(found.training, drop));
   for (auto* part : {&found.validation, &found.test}) {

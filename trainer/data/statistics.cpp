@@ -53,6 +53,11 @@ Result<void> of_bytes(Dataset& data, const std::string& path) {
   return {};
 }
 
+std::string name_of_output(const Dataset& data, std::size_t output) {
+  if (data.class_names.empty()) return std::to_string(output + 1);
+  return in_quotes(data.class_names[output]);
+}
+
 void of_floats(Dataset& data) {
   const auto channels = static_cast<std::size_t>(data.info.task.input.channels);
   const auto size = static_cast<std::size_t>(data.info.task.input.elements());
@@ -83,6 +88,30 @@ Result<void> fill_statistics(Dataset& data, const std::string& path) {
   return {};
 }
 
+Result<void> fill_target_statistics(Dataset& data, const std::string& path) {
+  const auto outputs = static_cast<std::size_t>(data.info.task.classes);
+  const auto count = static_cast<double>(data.info.training);
+  const auto all =
+      std::span(data.targets).first(static_cast<std::size_t>(data.info.training) * outputs);
+  for (std::size_t k = 0; k < outputs; ++k) {
+    double sum = 0, squares = 0;
+    for (std::size_t i = k; i < all.size(); i += outputs) sum += double{all[i]};
+    const double mean = sum / count;
+    for (std::size_t i = k; i < all.size(); i += outputs)
+      squares += (double{all[i]} - mean) * (double{all[i]} - mean);
+    const auto deviation = static_cast<float>(std::sqrt(squares / count));
+    if (!(deviation > 0)) {
+      return fail(ErrorCode::kInput,
+                  fmt::format("{}: target {} is {} in every record to train on: there is nothing "
+                              "to learn; check data.label",
+                              path, name_of_output(data, k), mean));
+    }
+    data.target_mean.push_back(static_cast<float>(mean));
+    data.target_deviation.push_back(deviation);
+  }
+  return {};
+}
+
 Result<void> check_switches(const Dataset& data, const std::string& path) {
   const auto outputs = static_cast<std::size_t>(data.info.task.classes);
   const auto training = static_cast<std::size_t>(data.info.training);
@@ -91,13 +120,17 @@ Result<void> check_switches(const Dataset& data, const std::string& path) {
     bool differs = false;
     for (std::size_t i = 0; i < training; ++i) differs |= data.targets[i * outputs + k] != first;
     if (differs) continue;
-    const std::string name =
-        data.class_names.empty() ? std::to_string(k + 1) : in_quotes(data.class_names[k]);
     return fail(ErrorCode::kInput,
                 fmt::format("{}: the label {} is {} in every record to train on: "
                             "there is nothing to learn; check data.label",
-                            path, name, first));
+                            path, name_of_output(data, k), first));
   }
+  return {};
+}
+
+Result<void> check_answers(Dataset& data, const DataConfig& config) {
+  if (config.task == TaskKind::kMultiLabel) return check_switches(data, config.path);
+  if (config.task == TaskKind::kRegression) return fill_target_statistics(data, config.path);
   return {};
 }
 
