@@ -6,9 +6,9 @@
 //
 //   onnx         ONNX opset 13, with layer norm 17. Input `input`: N x C x H x W floats, pixels in
 //                [0, 1] (bytes / 255), or the numbers of a table as they are; the normalisation is
-//                the graph's first two nodes. Output `logits`: N x outputs, of a regression the
-//                numbers themselves. Nodes and weights carry the network's names. The metadata says
-//                all this again, with the class names and the model's properties
+//                the graph's first two nodes. Output `logits`: N x outputs; of a regression
+//                `prediction`: the numbers themselves. Nodes and weights carry the network's names.
+//                The metadata says all this again, with the class names and the model's properties
 //                (export/README.md).
 //   safetensors  the weights under the network's names; the same metadata, and the architecture.
 //   json         everything about the network but its weights, for people and scripts: layers with

@@ -7,6 +7,7 @@
 #include "export/architecture.h"
 #include "export/formats.h"
 #include "export/json_text.h"
+#include "export/metadata.h"
 
 namespace detol {
 namespace {
@@ -40,7 +41,8 @@ Json costed_layer(const Network& network, NodeId id, Totals& totals) {
   return layer;
 }
 
-Json check_json_of(const CheckLogits& check) {
+Json check_json_of(const Model& model) {
+  const CheckLogits& check = *model.check;
   Json rows = Json::array();
   const std::size_t classes = check.logits.size() / static_cast<std::size_t>(check.count);
   for (std::size_t at = 0; at < check.logits.size(); at += classes) {
@@ -48,7 +50,7 @@ Json check_json_of(const CheckLogits& check) {
     for (std::size_t c = 0; c < classes; ++c) row.emplace_back(number_json(check.logits[at + c]));
     rows.push_back(std::move(row));
   }
-  return {{"images", check.images}, {"count", check.count}, {"logits", std::move(rows)}};
+  return {{"images", check.images}, {"count", check.count}, {output_name(model), std::move(rows)}};
 }
 
 Json document(const Model& model) {
@@ -78,7 +80,7 @@ Json document(const Model& model) {
               {"classes", model.class_names},
               {"network", {{"params", totals.params}, {"flops", totals.flops}}},
               {"layers", std::move(layers)}};
-  if (model.check) all["check"] = check_json_of(*model.check);
+  if (model.check) all["check"] = check_json_of(model);
   return all;
 }
 

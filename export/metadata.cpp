@@ -110,6 +110,10 @@ std::string_view input_meaning(const Model& model) {
   return model.reads_pixels ? kPixels : kNumbers;
 }
 
+const char* output_name(const Model& model) {
+  return model.task == TaskKind::kRegression ? "prediction" : "logits";
+}
+
 std::string_view output_meaning(const Model& model) {
   switch (model.task) {
     case TaskKind::kClassification:

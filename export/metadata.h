@@ -12,8 +12,9 @@
 
 namespace detol {
 
-// What the model reads and what it answers.
+// What the model reads and what it answers, and the answer's name.
 std::string_view input_meaning(const Model& model);
+const char* output_name(const Model& model);
 std::string_view output_meaning(const Model& model);
 
 using Metadata = std::map<std::string, std::string>;

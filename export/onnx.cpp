@@ -59,7 +59,7 @@ class GraphWriter {
     for (NodeId id = 1; id < nodes.size(); ++id) edges_.push_back(layer(nodes[id]));
     as_matrix(edges_.back());
     // The last node written is the one that computes the output: all others lead to it.
-    graph_.mutable_node(graph_.node_size() - 1)->set_output(0, "logits");
+    graph_.mutable_node(graph_.node_size() - 1)->set_output(0, output_name(model_));
     declare_interface();
   }
 
@@ -268,7 +268,8 @@ class GraphWriter {
     return {node.name, input.is_matrix};
   }
 
-  static void declare(onnx::ValueInfoProto& info, const char* name, const Integers& per_image) {
+  static void declare(onnx::ValueInfoProto& info, const std::string& name,
+                      const Integers& per_image) {
     info.set_name(name);
     onnx::TypeProto::Tensor& tensor = *info.mutable_type()->mutable_tensor_type();
     tensor.set_elem_type(onnx::TensorProto::FLOAT);
@@ -279,7 +280,7 @@ class GraphWriter {
   void declare_interface() {
     const Shape& in = model_.network.input_shape();
     declare(*graph_.add_input(), "input", {in.channels, in.height, in.width});
-    declare(*graph_.add_output(), "logits", {model_.network.output().shape.elements()});
+    declare(*graph_.add_output(), output_name(model_), {model_.network.output().shape.elements()});
     graph_.mutable_input(0)->set_doc_string(std::string(input_meaning(model_)));
     graph_.mutable_output(0)->set_doc_string(std::string(output_meaning(model_)));
   }
@@ -298,9 +299,9 @@ void describe(const Model& model, onnx::ModelProto& proto) {
     entry.set_value(value);
   }
   proto.set_doc_string(fmt::format(
-      "Found by detol. Input 'input': {}; the normalisation is inside. Output 'logits': {}. "
+      "Found by detol. Input 'input': {}; the normalisation is inside. Output '{}': {}. "
       "See metadata_props detol.*.",
-      input_meaning(model), output_meaning(model)));
+      input_meaning(model), output_name(model), output_meaning(model)));
 }
 
 // onnx's full check: the graph's form, then types and shapes along every edge.

@@ -48,6 +48,14 @@ TEST(Onnx, GivesLogitsAsAMatrix) {
   EXPECT_EQ(proto.graph().output(0).type().tensor_type().shape().dim(1).dim_value(), 4);
 }
 
+TEST(Onnx, GivesTheNumbersOfARegressionAsAPrediction) {
+  Model model = model_of(network_of_everything());
+  model.task = TaskKind::kRegression;
+  const onnx::ModelProto proto = exported(model);
+  EXPECT_EQ(proto.graph().output(0).name(), "prediction");
+  EXPECT_NE(proto.doc_string().find("Output 'prediction': numbers"), std::string::npos);
+}
+
 TEST(Onnx, KeepsDropoutWhichDoesNothingThere) {
   const onnx::ModelProto proto = exported(model_of(network_with(LayerKind::kDropout)));
   const onnx::NodeProto& dropout = proto.graph().node(3);
