@@ -107,6 +107,25 @@ TEST_F(CsvData, TheLabelMayBeAnyColumn) {
                 "parity, b");
 }
 
+TEST_F(CsvData, AColumnCalledLastIsMeantByThatWord) {
+  DataConfig data = config("a,last,b\n1,odd,2\n2,even,3\n3,odd,4\n4,even,4\n5,odd,4\n6,even,5\n");
+  data.labels = {"last"};
+  data.validation = 0.2;
+  EXPECT_EQ(load_dataset(data)->class_names, (std::vector<std::string>{"even", "odd"}));
+}
+
+TEST_F(CsvData, TheLabelIsTheLastColumnByDefaultWhateverItIsCalled) {
+  const DataConfig data = config("last,b,parity\n" + ten());
+  EXPECT_EQ(load_dataset(data)->class_names, (std::vector<std::string>{"even", "odd"}));
+}
+
+TEST_F(CsvData, ALabelThatReadsFirstNamesNoColumn) {
+  DataConfig data = config("1,2,first\n2,3,second\n3,4,first\n4,4,second\n5,4,first\n");
+  data.labels = {"first"};
+  EXPECT_TRUE(load_dataset(data).error().message.starts_with(path() + ":2:5: 'second' is no finite"))
+      << load_dataset(data).error().message;
+}
+
 TEST_F(CsvData, TheTestPartMayBeAFileOfItsOwn) {
   DataConfig data = config(ten());
   data.test_path = path("test.csv");

@@ -30,6 +30,10 @@ struct Records {
   std::int64_t count() const { return static_cast<std::int64_t>(size); }
 };
 
+bool is_place(std::string_view label) {
+  return label == "first" || label == "last";
+}
+
 std::vector<std::string> label_columns(const DataConfig& config) {
   return config.labels.empty() ? std::vector<std::string>{"last"} : config.labels;
 }
@@ -39,6 +43,7 @@ class RecordReader {
   RecordReader(const DataConfig& config, const std::string& path, CsvReader file)
       : task_(config.task),
         label_names_(label_columns(config)),
+        is_default_(config.labels.empty()),
         path_(path),
         file_(std::move(file)) {}
 
@@ -85,15 +90,27 @@ class RecordReader {
     return {};
   }
 
+  // A header's column that has the very name is meant by it, be it `first` or `last`.
   Result<std::size_t> column_of(const std::string& label) const {
     const auto cells = file_.cells();
-    if (label == "first") return 0;
-    if (label == "last") return cells.size() - 1;
     std::vector<std::string_view> names;
     for (const CsvCell& cell : cells) names.push_back(cell.text);
-    const auto found = std::ranges::find(names, label);
-    if (found != names.end()) return static_cast<std::size_t>(found - names.begin());
+    const auto found = static_cast<std::size_t>(std::ranges::find(names, label) - names.begin());
+    const bool is_named = found < names.size() && !is_default_;
+    if (is_named && (!is_place(label) || names_others_than(found))) return found;
+    if (label == "first") return 0;
+    if (label == "last") return cells.size() - 1;
     return file_.error_at(cells[0], "data.label: " + unknown_name("column", label, names));
+  }
+
+  // Whether the first line has text elsewhere, too, and so is a header, not a record whose label
+  // happens to be that word.
+  bool names_others_than(std::size_t column) const {
+    const auto cells = file_.cells();
+    for (std::size_t i = 0; i < cells.size(); ++i) {
+      if (i != column && !number_in(cells[i].text)) return true;
+    }
+    return false;
   }
 
   // A first line whose values are not all numbers names the columns.
@@ -102,8 +119,7 @@ class RecordReader {
       const bool may_be_text = is_label_[i] && has_labels(task_);
       if (!may_be_text && !number_in(file_.cells()[i].text)) return true;
     }
-    return std::ranges::any_of(
-        label_names_, [](const std::string& label) { return label != "first" && label != "last"; });
+    return !std::ranges::all_of(label_names_, is_place);
   }
 
   Result<void> take() {
@@ -147,6 +163,7 @@ class RecordReader {
 
   TaskKind task_;
   std::vector<std::string> label_names_;
+  bool is_default_;  // the last column, whatever the others are called
   const std::string& path_;
   CsvReader file_;
   std::vector<std::size_t> labels_;  // columns, in the order of data.label
