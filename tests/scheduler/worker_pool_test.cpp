@@ -1,114 +1,14 @@
 #include "scheduler/worker_pool.h"
 
 #include <signal.h>
-#include <sys/socket.h>
-#include <unistd.h>
-
-#include <optional>
 
 #include <gtest/gtest.h>
 
-#include "scheduler/orders.h"
 #include "scheduler/run_folder.h"
-#include "scheduler/socket.h"
-#include "tests/scheduler/fake_study.h"
-#include "tests/support/temp_folder.h"
+#include "tests/scheduler/pool_fixture.h"
 
-namespace detol {
+namespace detol::testing_support {
 namespace {
-
-using testing_support::TempFolder;
-using testing_support::VirtualClock;
-
-constexpr int kStart = 7;
-constexpr double kTurnS = 0.005;
-constexpr int kTurns = 2000;   // more than any machine needs
-constexpr int kFewTurns = 10;  // to see that nothing happens
-
-// The pool with this test as its supervisor and as its worker 0.
-class WorkerPoolTest : public testing::Test {
- protected:
-  WorkerPoolTest() {
-    int ends[2];
-    if (::socketpair(AF_UNIX, SOCK_SEQPACKET, 0, ends) != 0) ADD_FAILURE();
-    supervisor = ends[0];
-    pools_end = ends[1];
-    endpoint = "ipc://" + (folder.path() / "s").string();
-    make_pool({.supervisor = pools_end, .folder = folder.path()});
-  }
-  ~WorkerPoolTest() override {
-    ::close(supervisor);
-    ::close(pools_end);
-  }
-
-  void make_pool(const CrewSettings& crew) {
-    pool.reset();
-    pool = make_worker_pool({.endpoint = endpoint,
-                             .crew = crew,
-                             .welcome = {"the config", "onednn", {}},
-                             .turn_s = kTurnS},
-                            clock)
-               .value();
-  }
-
-  // Lets the pool work until the worker hears something or there is an event.
-  std::optional<Message> heard() {
-    for (int turn = 0; turn < kTurns && events.empty(); ++turn) {
-      if (auto packet = worker->receive()) return decode(packet->bytes).value();
-      for (PoolEvent& event : pool->wait()) events.push_back(std::move(event));
-    }
-    return std::nullopt;
-  }
-  template <typename M>
-  bool hears() {
-    while (const auto message = heard()) {
-      if (std::holds_alternative<M>(*message)) return true;
-    }
-    return false;
-  }
-  void say(const Message& message) { ASSERT_TRUE(worker->send(encode(message))); }
-  bool is_ordered(Order::Kind kind) {
-    while (const auto order = next_order(supervisor)) {
-      if (order->kind == kind && order->worker == 0) return true;
-    }
-    return false;
-  }
-
-  void start_worker(int start = kStart) {
-    send_packet(supervisor, Notice{Notice::kLives, 0, start, 0});
-    worker.emplace(Socket::dealer(endpoint).value());
-    say(message::Hello{.worker = 0, .start = start});
-    ASSERT_TRUE(hears<message::Welcome>());
-    say(message::Hello{.worker = 0, .start = start, .ready = true});
-    for (int turn = 0; turn < kTurns && pool->free().empty(); ++turn) pool->wait();
-    ASSERT_EQ(pool->free().size(), 1u);
-  }
-  void start_trial() {
-    message::Train train;
-    train.trial = 5;
-    train.attempt = 1;
-    pool->start(0, train);
-    ASSERT_TRUE(hears<message::Train>());
-  }
-  // The Lost that follows when the worker has ended with this status.
-  std::optional<Lost> lost_after(int status, int turns = kTurns) {
-    send_packet(supervisor, Notice{Notice::kExited, 0, kStart, status});
-    for (int turn = 0; turn < turns; ++turn) {
-      for (PoolEvent& event : pool->wait()) {
-        if (auto* lost = std::get_if<Lost>(&event)) return *lost;
-      }
-    }
-    return std::nullopt;
-  }
-
-  TempFolder folder;
-  VirtualClock clock;
-  std::string endpoint;
-  int supervisor = -1, pools_end = -1;
-  std::unique_ptr<Pool> pool;
-  std::optional<Socket> worker;
-  std::vector<PoolEvent> events;
-};
 
 TEST_F(WorkerPoolTest, OrdersItsWorkersFromTheSupervisor) {
   pool->wait();
@@ -356,77 +256,5 @@ TEST_F(WorkerPoolTest, ARetiredPoolEndsItsFreeWorkersAndStartsNone) {
   EXPECT_FALSE(is_ordered(Order::kStart));
 }
 
-// A pool that starts nobody: workers come by themselves and show the key of the run.
-class JoinedPoolTest : public WorkerPoolTest {
- protected:
-  static constexpr int kOwn = 4711;  // the worker's choice of a start number
-
-  JoinedPoolTest() { make_pool({.supervisor = pools_end, .key = "key"}); }
-
-  message::Hello hello(std::string key = "key") {
-    return {.worker = 0, .start = kOwn, .key = std::move(key), .ready = true};
-  }
-  void join() {
-    worker.emplace(Socket::dealer(endpoint).value());
-    say(hello());
-    for (int turn = 0; turn < kTurns && pool->free().empty(); ++turn) pool->wait();
-    ASSERT_EQ(pool->free().size(), 1u);
-  }
-};
-
-TEST_F(JoinedPoolTest, StartsNobodyAndTakesWhoeverHasTheKey) {
-  join();
-  EXPECT_EQ(pool->free().front().name, "mpi/0");
-  EXPECT_FALSE(is_ordered(Order::kStart));
-}
-
-TEST_F(JoinedPoolTest, LetsNobodyInWithoutTheKey) {
-  worker.emplace(Socket::dealer(endpoint).value());
-  say(hello("another"));
-  for (int turn = 0; turn < kFewTurns; ++turn) pool->wait();
-  EXPECT_TRUE(pool->free().empty());
-}
-
-TEST_F(JoinedPoolTest, ASilentWorkerIsLostAndMayComeBack) {
-  join();
-  start_trial();
-  clock.now += 31;
-  std::optional<Lost> lost;
-  for (const PoolEvent& event : pool->wait()) {
-    if (const auto* l = std::get_if<Lost>(&event)) lost = *l;
-  }
-  ASSERT_TRUE(lost);
-  EXPECT_EQ(lost->trial, 5u);
-  EXPECT_TRUE(pool->free().empty());
-  join();
-}
-
-TEST_F(JoinedPoolTest, ADroppedTrialIsSuspendedBecauseNobodyReplacesItsWorker) {
-  join();
-  start_trial();
-  pool->drop(5);
-  EXPECT_TRUE(hears<message::Suspend>());
-  EXPECT_TRUE(pool->free().empty());
-}
-
-TEST_F(JoinedPoolTest, ARetiredPoolSendsItsWorkersAway) {
-  join();
-  pool->retire();
-  EXPECT_TRUE(hears<message::Leave>());
-}
-
-TEST_F(JoinedPoolTest, WhoStillTrainsAtTheEndIsSentAwayToo) {
-  join();
-  start_trial();
-  pool.reset();
-  std::optional<Packet> packet;
-  for (int turn = 0; turn < kTurns && !packet; ++turn) {
-    worker->wait(-1, kTurnS);
-    packet = worker->receive();
-  }
-  ASSERT_TRUE(packet);
-  EXPECT_TRUE(std::holds_alternative<message::Leave>(decode(packet->bytes).value()));
-}
-
 }  // namespace
-}  // namespace detol
+}  // namespace detol::testing_support

@@ -1,121 +1,26 @@
 // The training loop, once for every backend.
 
-#include <algorithm>
-#include <bit>
-#include <cmath>
-
 #include <gtest/gtest.h>
 
-#include "encodings/cost.h"
-#include "tests/support/idx_writer.h"
-#include "tests/support/temp_folder.h"
 #include "tests/trainer/report_bits.h"
-#include "tests/trainer/samples.h"
-#include "trainer/backend.h"
-#include "trainer/checkpoint.h"
+#include "tests/trainer/trial_runs.h"
 #include "trainer/data/packed.h"
-#include "trainer/dataset.h"
-#include "trainer/evaluator.h"
-#include "trainer/predict.h"
 
 namespace detol {
 namespace {
 
+using testing_support::backend_names;
+using testing_support::data;
+using testing_support::easy_recipe;
+using testing_support::final_bits;
+using testing_support::metric;
+using testing_support::Ran;
+using testing_support::small_network;
 using testing_support::TempFolder;
+using testing_support::TrialRuns;
 using testing_support::write_idx;
 
-// The files are written once for all tests; each test has a folder for its checkpoints.
-const DataConfig& data() {
-  static const TempFolder folder;
-  static const DataConfig config = [] {
-    write_idx(folder.path());
-    return DataConfig{.format = "idx", .path = folder.path().string(), .validation = 0.2};
-  }();
-  return config;
-}
-
-Network small_network(Shape input, std::int64_t classes) {
-  NetworkBuilder b(input);
-  NodeId x = b.add({.kind = LayerKind::kConv, .channels = 16, .kernel = 3, .stride = 2}, {0});
-  x = b.add({.kind = LayerKind::kBatchNorm}, {x});
-  x = b.add({.kind = LayerKind::kActivation}, {x});
-  x = b.add({.kind = LayerKind::kDropout, .rate = 0.1}, {x});
-  x = b.add({.kind = LayerKind::kFlatten}, {x});
-  x = b.add({.kind = LayerKind::kDense, .channels = classes, .bias = true}, {x});
-  return b.build(x).value();
-}
-
-Recipe easy_recipe() {
-  return {.lr = 0.05,
-          .weight_decay = 1e-4,
-          .batch_size = 32,
-          .epochs = 4,
-          .schedule = "cosine",
-          .warmup_epochs = 0.5,
-          .crop_padding = 1};
-}
-
-// What the reporter saw and what came out.
-struct Ran {
-  std::vector<EpochReport> reports;
-  Evaluation evaluation;
-  std::uint64_t progress = 0;
-};
-
-class Trainers : public testing::TestWithParam<std::string> {
- protected:
-  Job job(const Recipe& recipe, std::string_view folder = "trial") const {
-    Candidate candidate{.network = small_network({1, 12, 12}, 4), .recipe = recipe, .cost = {}};
-    candidate.cost = cost_of(candidate.network, recipe).value();
-    return {.trial = 5,
-            .seed = 11,
-            .candidate = std::move(candidate),
-            .folder = folder_.path() / folder};
-  }
-
-  // `verdict` is given for the epoch `at`, kContinue for all others.
-  Result<Ran> try_run(const Job& job, int at = 0, Verdict verdict = Verdict::kStop) const {
-    Ran ran;
-    Control control;
-    const auto trainer = make_trainer(data(), {.backend = GetParam()}).value();
-    const Reporter report = [&](const EpochReport& epoch) {
-      ran.reports.push_back(epoch);
-      return epoch.epoch == at ? verdict : Verdict::kContinue;
-    };
-    DETOL_ASSIGN(ran.evaluation, trainer->evaluate(job, report, control));
-    ran.progress = control.progress;
-    return ran;
-  }
-
-  Ran run(const Job& job, int at = 0, Verdict verdict = Verdict::kStop) const {
-    return try_run(job, at, verdict).value();
-  }
-
-  TempFolder folder_;
-};
-
-double metric(const EpochReport& report, std::string_view name) {
-  const auto found = std::find_if(report.metrics.begin(), report.metrics.end(),
-                                  [&](const Metric& m) { return m.name == name; });
-  return found == report.metrics.end() ? NAN : found->value;
-}
-
-std::vector<std::uint32_t> bits(const TrainingState& state) {
-  std::vector<std::uint32_t> all;
-  const auto append = [&](const Weights& tensors) {
-    for (const Tensor& tensor : tensors) {
-      for (float value : tensor.data) all.push_back(std::bit_cast<std::uint32_t>(value));
-    }
-  };
-  append(state.weights);
-  for (const Weights& moment : state.moments) append(moment);
-  append(state.average);
-  return all;
-}
-
-std::vector<std::uint32_t> final_bits(const Job& job) {
-  return bits(newest_checkpoint(job.folder, job.attempt).value()->state);
-}
+class Trainers : public TrialRuns {};
 
 TEST_P(Trainers, LearnsAnEasyTask) {
   const Ran ran = run(job(easy_recipe()));
@@ -183,97 +88,6 @@ TEST_P(Trainers, AnotherSeedGivesOtherNumbers) {
   Job one = job(easy_recipe(), "one"), two = job(easy_recipe(), "two");
   two.seed = 12;
   EXPECT_NE(bits(run(one).reports), bits(run(two).reports));
-}
-
-TEST_P(Trainers, AnInterruptedTrialEndsWithTheBitsOfAnUninterruptedOne) {
-  for (const std::string optimizer : {"sgd", "adamw"}) {
-    Recipe recipe = easy_recipe();
-    recipe.optimizer = optimizer;
-    recipe.lr = 0.01;
-    const Job whole = job(recipe, "whole" + optimizer);
-    const std::vector<EpochReport> expected = run(whole).reports;
-    for (int stop = 1; stop <= 3; ++stop) {
-      Job cut = job(recipe, optimizer + std::to_string(stop));
-      const Ran first = run(cut, stop, Verdict::kSuspend);
-      EXPECT_EQ(first.evaluation.end, Evaluation::End::kSuspended);
-      ASSERT_EQ(first.reports.size(), static_cast<std::size_t>(stop));
-      cut.acknowledged = stop;
-      cut.attempt = 2;
-      std::vector<EpochReport> all = first.reports;
-      for (const EpochReport& report : run(cut).reports) all.push_back(report);
-      EXPECT_EQ(bits(all), bits(expected)) << optimizer << ", stopped after epoch " << stop;
-      EXPECT_EQ(final_bits(cut), final_bits(whole));
-    }
-  }
-}
-
-TEST_P(Trainers, SoDoesOneOfBlocksWithEveryKindOfState) {
-  Recipe recipe = easy_recipe();
-  recipe.optimizer = "rmsprop";
-  recipe.lr = 1e-3;
-  recipe.clip_norm = 1;
-  recipe.ema = 0.9;
-  Job whole = job(recipe, "whole"), cut = job(recipe, "cut");
-  whole.candidate.network = cut.candidate.network = composite(7, {1, 12, 12});
-  const std::vector<EpochReport> expected = run(whole).reports;
-  run(cut, 2, Verdict::kSuspend);
-  cut.acknowledged = 2;
-  EXPECT_EQ(bits(run(cut).reports), bits(std::vector{expected[2], expected[3]}));
-  EXPECT_EQ(final_bits(cut), final_bits(whole));
-}
-
-TEST_P(Trainers, ReportsAgainWhatWasNotAcknowledgedWithoutTrainingItAgain) {
-  Job one = job(easy_recipe());
-  const Ran first = run(one, 3, Verdict::kSuspend);
-  one.acknowledged = 1;
-  const Ran second = run(one, 3, Verdict::kStop);
-  ASSERT_EQ(second.reports.size(), 2u);
-  EXPECT_EQ(bits(second.reports), bits(std::vector{first.reports[1], first.reports[2]}));
-  EXPECT_EQ(second.evaluation.end, Evaluation::End::kFinished);
-  EXPECT_EQ(second.progress, 0u);
-}
-
-TEST_P(Trainers, AFinishedTrialIsNotTrainedAgain) {
-  Job one = job(easy_recipe());
-  run(one);
-  one.acknowledged = 4;
-  const Ran again = run(one);
-  EXPECT_TRUE(again.reports.empty());
-  EXPECT_EQ(again.progress, 0u);
-  EXPECT_EQ(again.evaluation.end, Evaluation::End::kFinished);
-}
-
-TEST_P(Trainers, WithItsCheckpointsLostATrialComesToTheSameNumbers) {
-  Job whole = job(easy_recipe(), "whole"), lost = job(easy_recipe(), "lost");
-  const std::vector<EpochReport> expected = run(whole).reports;
-  run(lost, 2, Verdict::kSuspend);
-  std::filesystem::remove_all(lost.folder);
-  lost.acknowledged = 2;
-  EXPECT_EQ(bits(run(lost).reports), bits(std::vector{expected[2], expected[3]}));
-  EXPECT_EQ(final_bits(lost), final_bits(whole));
-}
-
-TEST_P(Trainers, ADamagedCheckpointCostsOneEpoch) {
-  Job whole = job(easy_recipe(), "whole"), hurt = job(easy_recipe(), "hurt");
-  const std::vector<EpochReport> expected = run(whole).reports;
-  run(hurt, 3, Verdict::kSuspend);
-  testing_support::write_bytes(hurt.folder / "epoch-3.a1.ckpt", "DETOLCK1 but no more");
-  hurt.acknowledged = 3;
-  const Ran resumed = run(hurt);
-  EXPECT_EQ(bits(resumed.reports), bits(std::vector{expected[3]}));
-  EXPECT_EQ(resumed.progress, 2u * (10 + 3));
-  EXPECT_EQ(final_bits(hurt), final_bits(whole));
-}
-
-TEST_P(Trainers, ACheckpointOfOtherSettingsIsNotContinued) {
-  Recipe other = easy_recipe();
-  other.weight_decay = 0.01;
-  run(job(other));
-  const Job fresh = job(easy_recipe(), "fresh");
-  const Ran expected = run(fresh);
-  const Ran after = run(job(easy_recipe()));
-  EXPECT_EQ(bits(after.reports), bits(expected.reports));
-  EXPECT_EQ(final_bits(job(easy_recipe())), final_bits(fresh));
 }
 
 TEST_P(Trainers, StopEndsTheTrialAtThatEpoch) {
@@ -380,53 +194,6 @@ TEST_P(Trainers, PackedDataTrainToTheSameBits) {
             bits_of(job(easy_recipe(), "plain"), data(), GetParam(), 0));
 }
 
-TEST_P(Trainers, ScoringTheKeptWeightsGivesTheReportedMetrics) {
-  const Job one = job(easy_recipe());
-  const Ran ran = run(one);
-  const Dataset loaded = load_dataset(data()).value();
-  const Weights weights = newest_checkpoint(one.folder, one.attempt).value()->state.weights;
-  const Score validation =
-      score(one.candidate.network, weights, loaded, Part::kValidation, GetParam()).value();
-  EXPECT_EQ(validation.images, 80);
-  EXPECT_EQ(validation.accuracy, metric(ran.reports.back(), "val_accuracy"));
-  EXPECT_NEAR(validation.loss, metric(ran.reports.back(), "val_loss"), 1e-5);
-  EXPECT_GE(score(one.candidate.network, weights, loaded, Part::kTest, GetParam())->accuracy, 0.95);
-}
-
-TEST_P(Trainers, ScoresTheAveragedWeightsAndKeepsThem) {
-  Recipe recipe = easy_recipe();
-  recipe.ema = 0.95;
-  const Job one = job(recipe);
-  const Ran ran = run(one);
-  const TrainingState state = newest_checkpoint(one.folder, one.attempt).value()->state;
-  const Dataset loaded = load_dataset(data()).value();
-  const Score validation =
-      score(one.candidate.network, scored_weights(state), loaded, Part::kValidation, GetParam())
-          .value();
-  EXPECT_NEAR(validation.loss, metric(ran.reports.back(), "val_loss"), 1e-5);
-  EXPECT_NE(state.average[0].data, state.weights[0].data);
-}
-
-TEST_P(Trainers, LogitsOfManyImagesAreThoseOfEachAlone) {
-  const Network network = small_network({1, 12, 12}, 4);
-  const Weights weights = initial_weights(network, 3);
-  const Dataset loaded = load_dataset(data()).value();
-  const std::vector<float> images = normalised_images(loaded, {.first = 10, .count = 70});
-  const std::vector<float> all = logits_of(network, weights, images, GetParam()).value();
-  ASSERT_EQ(all.size(), 70u * 4);
-  for (std::size_t i : {0u, 63u, 64u, 69u}) {
-    const auto one = std::span(images).subspan(i * 144, 144);
-    const std::vector<float> logits = logits_of(network, weights, one, GetParam()).value();
-    for (std::size_t k = 0; k < 4; ++k) EXPECT_NEAR(logits[k], all[i * 4 + k], 1e-5);
-  }
-}
-
-std::vector<std::string> backend_names() {
-  std::vector<std::string> names;
-  for (const BackendRow& row : backends()) names.emplace_back(row.name);
-  return names;
-}
-
 INSTANTIATE_TEST_SUITE_P(EveryBackend, Trainers, testing::ValuesIn(backend_names()),
                          [](const auto& row) { return row.param; });
 
@@ -458,14 +225,6 @@ TEST(Trainer, ACandidateLargerThanMemoryIsAResultNotAnError) {
   ASSERT_TRUE(evaluation) << evaluation.error().message;
   EXPECT_EQ(evaluation->end, Evaluation::End::kFailed);
   EXPECT_EQ(evaluation->cause, Cause::kOutOfMemory);
-}
-
-TEST(Trainer, WeightsOfAnotherNetworkAreRefused) {
-  const Network network = small_network({1, 12, 12}, 4);
-  const Weights weights = initial_weights(small_network({1, 12, 12}, 5), 3);
-  const std::vector<float> image(144);
-  EXPECT_FALSE(fits(weights, network));
-  EXPECT_FALSE(logits_of(network, weights, image, "reference"));
 }
 
 }  // namespace
