@@ -10,6 +10,7 @@
 #include "tests/trainer/random_network.h"
 #include "tests/trainer/samples.h"
 #include "trainer/bench_networks.h"
+#include "trainer/choices.h"
 
 namespace detol {
 namespace {
@@ -17,8 +18,8 @@ namespace {
 using enum LayerKind;
 
 // Foreseen over held, of the fastest backend.
-double ratio(const Network& network, const Recipe& recipe) {
-  const auto compiled = backends().front().compile(network, recipe, {}).value();
+double ratio(const Network& network, const Recipe& recipe, const Placement& placement = {}) {
+  const auto compiled = backends().front().compile(network, recipe, placement).value();
   const auto foreseen = static_cast<double>(cost_of(network, recipe)->memory);
   return foreseen / static_cast<double>(compiled->bytes());
 }
@@ -82,6 +83,21 @@ TEST(ForeseenMemory, IsEnoughForEveryRecipe) {
       EXPECT_LE(ratio(network, recipe), 1.5) << optimizer << " " << ema;
     }
   }
+}
+
+// Every shape by the last of its ways, where the rule takes the first.
+TEST(ForeseenMemory, IsEnoughForOtherWaysOfComputing) {
+  const auto holds = [](const Network& network, const Recipe& recipe) {
+    const auto open = backends().front().open_choices(network, recipe, {}).value();
+    Choices last;
+    for (const OpenChoice& one : open) last.ways.emplace(one.key, one.ways.back());
+    return ratio(network, recipe, {.choices = &last});
+  };
+  for (const BenchNetworkRow& row : bench_networks()) {
+    for (const std::int64_t batch : {1, 64}) EXPECT_GE(holds(row.make(), {.batch_size = batch}), 1);
+  }
+  for (std::uint64_t seed = 0; seed < 100; ++seed)
+    EXPECT_GE(holds(RandomNetwork(seed).build(), {.batch_size = 4}), 1) << "seed " << seed;
 }
 
 // A candidate that fits is not refused for what it would hold at most.
