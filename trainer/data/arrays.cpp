@@ -120,10 +120,10 @@ std::optional<BadTarget> bad_target(std::span<const float> targets, TaskKind tas
 Result<std::vector<std::int32_t>> labels_of(
     std::span<const std::int64_t> numbers,
     const std::function<tl::unexpected<Error>(std::size_t, std::string_view)>& error_at) {
-  constexpr std::int64_t most = std::numeric_limits<std::int32_t>::max() - 1;
+  constexpr std::int64_t kMost = std::numeric_limits<std::int32_t>::max() - 1;
   std::vector<std::int32_t> labels;
   for (const std::int64_t number : numbers) {
-    if (number < 0 || number > most)
+    if (number < 0 || number > kMost)
       return error_at(labels.size(), fmt::format("label {}; labels count from 0", number));
     labels.push_back(static_cast<std::int32_t>(number));
   }

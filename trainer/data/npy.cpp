@@ -87,11 +87,11 @@ class HeaderReader {
   Result<void> read_type() {
     if (is_next('[')) return error("records with named fields; save one plain array");
     DETOL_ASSIGN(const std::string_view type, quoted());
-    constexpr std::array<std::string_view, 11> known = {"u1", "u2", "u4", "u8", "i1", "i2",
-                                                        "i4", "i8", "b1", "f4", "f8"};
+    constexpr std::array<std::string_view, 11> kKnown = {"u1", "u2", "u4", "u8", "i1", "i2",
+                                                         "i4", "i8", "b1", "f4", "f8"};
     const bool has_order =
         !type.empty() && std::string_view("<>|=").find(type[0]) != std::string_view::npos;
-    if (!has_order || std::ranges::find(known, type.substr(1)) == known.end()) {
+    if (!has_order || std::ranges::find(kKnown, type.substr(1)) == kKnown.end()) {
       return error(
           fmt::format("elements of type {}; they must be whole numbers or floats of 4 or "
                       "8 bytes",
@@ -99,8 +99,8 @@ class HeaderReader {
     }
     array_.kind = type[1];
     array_.bytes = static_cast<std::size_t>(type[2] - '0');
-    constexpr bool is_little = std::endian::native == std::endian::little;
-    array_.is_swapped = array_.bytes > 1 && type[0] == (is_little ? '>' : '<');
+    constexpr bool kIsLittle = std::endian::native == std::endian::little;
+    array_.is_swapped = array_.bytes > 1 && type[0] == (kIsLittle ? '>' : '<');
     return {};
   }
 
@@ -172,7 +172,7 @@ void convert(const NpyArray& array, std::span<const std::uint8_t> raw, std::span
       const bool fits = element <= std::uint64_t{std::numeric_limits<std::int64_t>::max()};
       out[i] = fits ? static_cast<std::int64_t>(element) : -1;
     } else {
-      out[i] = static_cast<Out>(element);
+      out[i] = static_cast<Out>(element);  // NOLINT(bugprone-signed-char-misuse): it is a number
     }
   }
 }

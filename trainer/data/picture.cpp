@@ -23,7 +23,7 @@ namespace {
 // No file of so many bytes has more pixels: Huffman codes spend a bit or more on each block of 64,
 // on every component in a baseline file, and deflate reaches 1032 bytes from one, of 8 pixels each.
 constexpr std::uint64_t kMostPixelsOfJpegByte = 512;
-constexpr std::uint64_t kMostPixelsOfPngByte = 1032 * 8;
+constexpr std::uint64_t kMostPixelsOfPngByte = std::uint64_t{1032} * 8;
 constexpr std::uint64_t kMostPixels = std::uint64_t{1} << 28;
 
 constexpr std::size_t kMostThreads = 16;
@@ -141,7 +141,7 @@ struct PictureDecoder::State {
   }
 
   tl::expected<Size, std::string> decode_jpeg(Bytes file) {
-    const auto there = jpeg_size(file);
+    auto there = jpeg_size(file);
     if (!there) return there;
     const Size to = scaled(*there);
     pixels.resize(static_cast<std::size_t>(to.height) * static_cast<std::size_t>(to.width) *
@@ -155,7 +155,7 @@ struct PictureDecoder::State {
   tl::expected<Size, std::string> decode_png(Bytes file) {
     PngReader reader(file);
     if (!reader.is_open()) return reader.error();
-    const auto there = plausible(reader.size(), file.size(), kMostPixelsOfPngByte);
+    auto there = plausible(reader.size(), file.size(), kMostPixelsOfPngByte);
     if (!there) return there;
     std::size_t file_channels = 0;
     if (!reader.read(file_pixels, file_channels)) return reader.error();
