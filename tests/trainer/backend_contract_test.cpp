@@ -41,6 +41,15 @@ TEST_P(Backend, AgreesOnCompositesOfEvenAndOddWidths) {
   }
 }
 
+// More inputs, outputs and images than one stretch of a product has.
+TEST_P(Backend, AgreesOnLargeDenseLayersOfManyImages) {
+  NetworkBuilder b({3, 2, 2});
+  NodeId x = b.add({.kind = LayerKind::kDense, .channels = 300, .bias = true}, {b.input()});
+  x = b.add({.kind = LayerKind::kDense, .channels = 290, .bias = true}, {x});
+  const NodeId last = b.add({.kind = LayerKind::kDense, .channels = 10}, {x});
+  expect_agreement(GetParam(), b.build(last).value(), Recipe{.batch_size = 140});
+}
+
 TEST_P(Backend, AgreesUnderAdamW) {
   Recipe recipe;
   recipe.batch_size = 6;

@@ -118,11 +118,6 @@ void write_backward_weights(Builder& b, const Conv& c, const ConvPrimitives& all
   b.step(std::move(call));
 }
 
-Desc with_extents(Desc padded, const Dims& extents) {
-  for (std::size_t i = 0; i < extents.size(); ++i) padded.data.dims[i] = extents[i];
-  return padded;
-}
-
 tl::unexpected<Error> no_implementation(const Layer& layer) {
   return fail(ErrorCode::kInput,
               fmt::format("conv: onednn has no fast implementation of {} channels, kernel {} x {}, "

@@ -82,9 +82,6 @@ struct OwnConv {
 // Writes every direction in its way.
 void write_directions(Builder& b, const ConvWays& ways, const OwnConv& own, Value& x, Value& y);
 
-// The same bytes, but only these extents hold values; the rest is padding.
-Desc with_extents(Desc padded, const Dims& extents);
-
 void claim_bias(Builder& b, const Unit& unit, Conv& c);
 
 // The kinds, chosen by lower_conv.

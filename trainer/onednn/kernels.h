@@ -1,11 +1,12 @@
 #pragma once
 
 // The loops of the onednn backend that are our own: what is bound by memory (batch norm, ReLU,
-// pooling), where fusing saves a pass over a tensor, and convolutions that oneDNN would run slower:
-// depthwise ones, those of 3 x 3, the one that reads the image. Private to this folder.
+// pooling), where fusing saves a pass over a tensor, and what oneDNN would run slower: dense layers,
+// depthwise convolutions, those of 3 x 3, the one that reads the image. Private to this folder.
 //
-// Tensors are blocked: images x blocks x positions x lanes, where one vector register holds the
-// `lanes` channels of a position; missing channels of the last block are zero and stay zero.
+// Tensors, but for those of dense layers, are blocked: images x blocks x positions x lanes, where
+// one vector register holds the `lanes` channels of a position; missing channels of the last block
+// are zero and stay zero.
 // There is one table of kernels per instruction set, made from the same source.
 
 #include <cstddef>
@@ -118,6 +119,21 @@ struct ImageWindow {
 };
 inline constexpr std::ptrdiff_t kMostImageTaps = 256;  // channels counted
 
+// A dense layer over plain vectors.
+struct DenseShape {
+  std::ptrdiff_t images = 0, inputs = 0, outputs = 0;
+};
+
+// What its products have in hand at a time: a stretch of depth, images, inputs.
+inline constexpr std::ptrdiff_t kDenseDepth = 256, kDenseImages = 128, kDenseInputs = 48;
+
+// Floats that one needs for its intermediates, outputs padded to whole registers.
+constexpr std::ptrdiff_t dense_scratch(std::ptrdiff_t outputs, std::ptrdiff_t lanes) {
+  const std::ptrdiff_t backward = kDenseDepth * 3 * lanes;
+  const std::ptrdiff_t weights = kDenseImages * (kDenseInputs + outputs);
+  return backward > weights ? backward : weights;
+}
+
 // Tiles of 4 x 4 outputs that a convolution by Winograd has in hand at a time.
 inline constexpr std::ptrdiff_t kWinogradTiles = 48;
 inline constexpr std::ptrdiff_t kWinogradGap = 16;  // floats between its parts
@@ -187,6 +203,14 @@ struct Kernels {
   void (*image)(const ImageWindow&, const float* x, const float* w, const float* bias, float* y,
                 float* scratch);
   void (*image_weights)(const ImageWindow&, const float* x, const float* g, float* dw, float* dbias,
+                        float* scratch);
+
+  // Weights: blocks of outputs x inputs x outputs of a block; scratch: dense_scratch(). `bias` and
+  // `dbias` may be null.
+  void (*dense)(const DenseShape&, const float* x, const float* w, const float* bias, float* y);
+  void (*dense_backward)(const DenseShape&, const float* g, const float* w, float* dx,
+                         float* scratch);
+  void (*dense_weights)(const DenseShape&, const float* x, const float* g, float* dw, float* dbias,
                         float* scratch);
 
   // 3 x 3 taps, stride 1, padding 1, by minimal filtering; `in` and `out` differ in blocks alone.

@@ -2,6 +2,8 @@
 
 #include <immintrin.h>
 
+#include <utility>
+
 #include "trainer/onednn/kernels.h"
 
 #define DETOL_LANES 8

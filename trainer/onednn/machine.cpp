@@ -34,6 +34,11 @@ Desc floats_desc(const Dims& dims, Tag tag) {
   return Desc(dims, dnnl::memory::data_type::f32, tag);
 }
 
+Desc with_extents(Desc padded, const Dims& extents) {
+  for (std::size_t i = 0; i < extents.size(); ++i) padded.data.dims[i] = extents[i];
+  return padded;
+}
+
 bool is_fast(const char* implementation, bool grouped) {
   const std::string_view name = implementation;
   if (name.starts_with("ref")) return false;

@@ -37,6 +37,9 @@ const Machine& machine();
 
 Desc floats_desc(const Dims& dims, Tag tag);
 
+// The same bytes, but only these extents hold values; the rest is padding.
+Desc with_extents(Desc padded, const Dims& extents);
+
 // False for implementations that are there to be complete: 10 to 1000 times slower.
 bool is_fast(const char* implementation, bool grouped);
 
