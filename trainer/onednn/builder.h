@@ -72,7 +72,7 @@ class Builder {
   Arena& arena() { return arena_; }
   const Arena& arena() const { return arena_; }
 
-  // By which of these ways a pass over the convolution or dense layer `node` is computed: what the
+  // By which of these ways a pass over the convolution `node` is computed: what the
   // placement's choices say, else the first, which is the fixed rule's. `kind` says what the ways
   // are ways of; the key also has backend, instruction set, layer and the images of a run. Errors
   // (kInternal): the choice is of a way that is not among these.
