@@ -127,12 +127,12 @@ Range range_of(const DatasetInfo& info, Part part) {
 }
 
 std::span<const FormatRow> formats() {
-  static const std::vector<FormatRow> all = [] {
+  static const std::vector<FormatRow> kAll = [] {
     std::vector<FormatRow> rows(kFormats.begin(), kFormats.end());
     rows.insert(rows.end(), hdf5_formats().begin(), hdf5_formats().end());
     return rows;
   }();
-  return all;
+  return kAll;
 }
 
 Result<void> find_data(const std::string& path, const std::string& source) {

@@ -42,8 +42,8 @@ double square(double x) {
 }
 
 double branin(Points x) {
-  constexpr double b = 5.1 / (4 * pi * pi), c = 5 / pi, t = 1 / (8 * pi);
-  return square(x[1] - b * x[0] * x[0] + c * x[0] - 6) + 10 * (1 - t) * std::cos(x[0]) + 10;
+  constexpr double kB = 5.1 / (4 * pi * pi), kC = 5 / pi, kT = 1 / (8 * pi);
+  return square(x[1] - kB * x[0] * x[0] + kC * x[0] - 6) + 10 * (1 - kT) * std::cos(x[0]) + 10;
 }
 
 double hartmann6(Points x) {

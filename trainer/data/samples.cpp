@@ -169,10 +169,10 @@ Result<void> scatter(Samples& training, const Places& places, Dataset& dataset,
 
 // Advice: a system without huge pages is only slower.
 void advise_huge_pages(void* data, std::size_t bytes) {
-  constexpr std::uintptr_t page = 4096;
-  const auto begin = (reinterpret_cast<std::uintptr_t>(data) + page - 1) / page * page;
-  const auto end = (reinterpret_cast<std::uintptr_t>(data) + bytes) / page * page;
-  if (begin < end) madvise(reinterpret_cast<void*>(begin), end - begin, MADV_HUGEPAGE);
+  constexpr std::uintptr_t kPage = 4096;
+  const std::size_t before = (kPage - reinterpret_cast<std::uintptr_t>(data) % kPage) % kPage;
+  if (bytes < before + kPage) return;
+  madvise(static_cast<std::byte*>(data) + before, (bytes - before) / kPage * kPage, MADV_HUGEPAGE);
 }
 
 std::span<std::byte> make_room(const Samples& samples, std::int64_t count, Dataset& dataset) {

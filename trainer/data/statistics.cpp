@@ -64,13 +64,14 @@ void of_floats(Dataset& data) {
   const std::size_t plane = size / channels;
   const auto all =
       std::span(data.values).first(static_cast<std::size_t>(data.info.training) * size);
+  const std::size_t of_a_channel = all.size() / channels;
   for (std::size_t channel = 0; channel < channels; ++channel) {
     const auto over_all = [&](auto of) {
       double sum = 0;
       for (std::size_t first = channel * plane; first < all.size(); first += size) {
         for (const float value : all.subspan(first, plane)) sum += of(value);
       }
-      return sum / static_cast<double>(all.size() / channels);
+      return sum / static_cast<double>(of_a_channel);
     };
     const double mean = over_all([](double value) { return value; });
     const double variance = over_all([&](double value) { return (value - mean) * (value - mean); });
