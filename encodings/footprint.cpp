@@ -175,11 +175,8 @@ class StepThrough {
     switch (node.layer.kind) {
       case kConv:
         keep_weights(node.layer, shape, op);
-        op.kept.push_back(in.data);
-        break;
+        [[fallthrough]];
       case kDense:
-        op.passing.push_back(static_cast<double>(node.layer.channels) *
-                             static_cast<double>(shape.elements()));
         op.kept.push_back(in.data);
         break;
       case kLayerNorm:

@@ -70,9 +70,10 @@ double parameter_floats(const Layer& layer, const ParameterSpec& spec) {
 }
 
 double scratch_of(const Layer& layer, const Shape& in, const Shape& out) {
-  if (layer.kind != kConv) return 0;
   const auto ins = static_cast<double>(padded(in.channels)),
              outs = static_cast<double>(padded(out.channels));
+  if (layer.kind == kDense) return std::max(256.0 * 3 * 16, 128 * (48 + outs));
+  if (layer.kind != kConv) return 0;
   if (is_depthwise(layer, in)) return 16 * padded_plane(layer, in, out);
   const auto positions = static_cast<double>(in.height * in.width);
   const auto taps = positions == 1 ? 1.0 : static_cast<double>(layer.kernel * height_of(layer));
