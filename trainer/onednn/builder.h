@@ -64,6 +64,8 @@ class Builder {
   const Node& node(NodeId id) const { return network_.nodes()[id]; }
   std::span<const Shard> parts() const { return parts_; }
   std::int64_t batch() const { return parts_.front().count; }  // images that a run has room for
+  // Of any rank: what decides by the batch must not depend on the rank.
+  std::int64_t largest_batch() const { return largest_batch_; }
   Group& group() const { return group_; }
   const Recipe& recipe() const { return recipe_; }
   bool syncs_norms() const { return recipe_.sync_batch_norm && group_.size() > 1; }

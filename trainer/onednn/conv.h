@@ -49,12 +49,17 @@ void write_backward_data(Builder& b, const Conv& c, const ConvPrimitives& all, B
 void write_backward_weights(Builder& b, const Conv& c, const ConvPrimitives& all, Buffer* g,
                             Value& x);
 
-// Which directions are computed by our own kernels, the others by oneDNN's direct convolution: they
-// mix where both take everything, the weights too, in one layout.
+// Which directions are computed by our own kernels, the others by oneDNN's direct convolution.
+struct OwnDirections {
+  bool forward = true, data = true, weights = true;
+  bool none() const { return !forward && !data && !weights; }
+  bool all() const { return forward && data && weights; }
+};
+
+// They mix where both take everything, the weights too, in one layout.
 struct ConvWays {
-  bool forward = true, data = true, weights = true;  // our own
-  std::optional<ConvChoice> direct;                  // where there is a choice
-  bool are_direct() const { return !forward && !data && !weights; }
+  OwnDirections own;
+  std::optional<ConvChoice> direct;  // where there is a choice
 };
 
 // What our kernels for a unit are, and want.
@@ -63,7 +68,8 @@ struct ConvQuestion {
   std::string own;        // their name
   Layout in = Layout::kBlocked;
   Desc native;  // of the weights, padded
-  bool rule_is_own = true;
+  OwnDirections rule =
+      {};  // what is faster as a rule: some directions are oneDNN's only where both fit
 };
 
 // The ways of a unit by the study's choices; else, and where there is nothing to choose, all by the

@@ -1,6 +1,6 @@
 // Convolutions in groups.
 //
-// Depthwise: our own kernels or, where a study chose so, oneDNN's. Other groups that oneDNN cannot
+// Depthwise: oneDNN's kernels where they are faster, else our own. Other groups that oneDNN cannot
 // run fast become a dense convolution whose weights are zero between groups: groups times the work,
 // at a hundred times the speed. In the same way a window over an image of one pixel becomes its
 // centre.
@@ -94,10 +94,14 @@ Result<void> lower_depthwise(Builder& b, const Unit& unit) {
       floats_desc({machine().padded(layer.channels), 1, 1, height, width}, machine().depthwise);
   ConvWays ways;
   if (layer.channels % machine().lanes() == 0) {
-    DETOL_ASSIGN(ways,
-                 choose_ways(b, unit, {.kind = "depthwise", .own = "own", .native = blocked}));
+    // oneDNN's are faster forward and, where it has any, for the gradient of the weights.
+    DETOL_ASSIGN(ways, choose_ways(b, unit,
+                                   {.kind = "depthwise",
+                                    .own = "own",
+                                    .native = blocked,
+                                    .rule = {.forward = false, .data = true, .weights = false}}));
   }
-  if (ways.are_direct()) return lower_direct(b, unit);
+  if (ways.own.none()) return lower_direct(b, unit);
   Value& x = b.value(b.node(unit.node).inputs[0], Layout::kBlocked);
   Value& y = b.make_value(unit.node, Layout::kBlocked, true);
   Depthwise d{.window = window_of(b, layer, x, y)};

@@ -8,37 +8,43 @@ namespace {
 const std::string kDirect = "direct";
 
 // oneDNN's convolution, if it takes input, output and weights as our kernels do; in all directions
-// where it is the rule's.
+// where all are the rule's.
 std::optional<ConvChoice> exchangeable(const Builder& b, const Unit& unit,
                                        const ConvQuestion& question) {
   ConvChoice choice = conv_between(b, unit, b.node(unit.node).layer, question.in, Layout::kBlocked);
   const ConvPrimitives& all = choice.primitives;
   if (!all.forward || choice.conv.w != question.native) return std::nullopt;
-  if (!question.rule_is_own && !(all.weights && all.data)) return std::nullopt;
+  if (question.rule.none() && !(all.weights && all.data)) return std::nullopt;
   return choice;
 }
 
 }  // namespace
 
 Result<ConvWays> choose_ways(Builder& b, const Unit& unit, const ConvQuestion& question) {
-  const bool rule = question.rule_is_own;
-  ConvWays ways{rule, rule, rule, {}};
-  if (!b.has_choices()) return ways;
-  ways.direct = exchangeable(b, unit, question);
-  if (!ways.direct) return ways;
-  const std::string &first = rule ? question.own : kDirect, &last = rule ? kDirect : question.own;
+  const OwnDirections& rule = question.rule;
+  if (!b.has_choices() && (rule.all() || rule.none())) return ConvWays{rule, {}};
+  ConvWays ways{rule, exchangeable(b, unit, question)};
+  if (!ways.direct) return rule.none() ? ways : ConvWays{};
   const auto ask = [&](Pass pass, bool has_other, bool& is_own) -> Result<void> {
-    if (!has_other) return {};
-    DETOL_ASSIGN(const std::string way, b.way_of(unit.node, question.kind, pass, {first, last}));
+    if (!has_other) {
+      is_own = true;
+      return {};
+    }
+    if (!b.has_choices()) return {};
+    std::vector<std::string> names = {question.own, kDirect};
+    if (!is_own) std::swap(names[0], names[1]);
+    DETOL_ASSIGN(const std::string way, b.way_of(unit.node, question.kind, pass, names));
     is_own = way == question.own;
     return {};
   };
   const ConvPrimitives& direct = ways.direct->primitives;
   const bool goes_back = b.value(b.node(unit.node).inputs[0]).needs_gradient;
-  DETOL_TRY(ask(Pass::kForward, true, ways.forward));
-  DETOL_TRY(ask(Pass::kWeights, direct.weights.has_value(), ways.weights));
-  DETOL_TRY(ask(Pass::kData, goes_back && direct.data, ways.data));
-  if (!goes_back) ways.data = ways.forward;  // nobody asks for it
+  DETOL_TRY(ask(Pass::kForward, true, ways.own.forward));
+  DETOL_TRY(ask(Pass::kWeights, direct.weights.has_value(), ways.own.weights));
+  if (goes_back)
+    DETOL_TRY(ask(Pass::kData, direct.data.has_value(), ways.own.data));
+  else
+    ways.own.data = ways.own.forward;  // nobody asks for it
   return ways;
 }
 
@@ -55,7 +61,7 @@ void write_directions(Builder& b, const ConvWays& ways, const OwnConv& own, Valu
     b.begin(pass);
     return is_own;
   };
-  if (is_of(Pass::kForward, ways.forward))
+  if (is_of(Pass::kForward, ways.own.forward))
     own.forward(x.data, y.data);
   else
     write_forward(b, direct.conv, direct.primitives, x, y);
@@ -63,12 +69,12 @@ void write_directions(Builder& b, const ConvWays& ways, const OwnConv& own, Valu
     Buffer* g = b.gradient(y);
     if (x.needs_gradient) {
       Buffer* dx = b.add_gradient(x);
-      if (is_of(Pass::kData, ways.data))
+      if (is_of(Pass::kData, ways.own.data))
         own.data(g, dx);
       else
         write_backward_data(b, direct.conv, direct.primitives, g, dx);
     }
-    if (is_of(Pass::kWeights, ways.weights))
+    if (is_of(Pass::kWeights, ways.own.weights))
       own.weights(g, x.data);
     else
       write_backward_weights(b, direct.conv, direct.primitives, g, x);

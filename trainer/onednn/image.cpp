@@ -42,7 +42,7 @@ Result<void> lower_image(Builder& b, const Unit& unit) {
       const ConvWays ways,
       choose_ways(b, unit,
                   {.kind = "image", .own = "own", .in = Layout::kPlain, .native = native}));
-  if (ways.are_direct()) return lower_direct(b, unit);
+  if (ways.own.none()) return lower_direct(b, unit);
   Value& x = b.value(b.node(unit.node).inputs[0], Layout::kPlain);
   Value& y = b.make_value(unit.node, Layout::kBlocked, true);
   const ImageWindow window{.channels = x.shape.channels,

@@ -34,11 +34,14 @@ void write_winograd_weights(Builder& b, const Minimal& m, Buffer* g, Buffer* x) 
   });
 }
 
-// A fixed rule, so that a network is trained with the same arithmetic everywhere. Tiles that reach
-// over the border are work for nothing: of an image of 5 x 5, more than half of it.
-bool winograd_pays(const Shape& image) {
+// Tiles that reach over the border are work for nothing: of an image of 5 x 5, more than half of
+// it. And few tiles do not earn what transforming the weights costs, least where those outgrow the
+// cache: measured with 16 to 256 channels and 1 to 128 tiles, it pays from 4 to 8 tiles on with up
+// to 128 channels, from 12 to 16 with 256.
+bool winograd_pays(const Shape& image, std::int64_t images, std::int64_t outputs) {
   const std::int64_t tiles = ((image.height + 3) / 4) * ((image.width + 3) / 4);
-  return 16 * tiles <= 2 * image.height * image.width;
+  return 16 * tiles <= 2 * image.height * image.width &&
+         images * tiles >= 5 + image.channels * outputs / 8192;
 }
 
 }  // namespace
@@ -51,12 +54,13 @@ Result<void> lower_winograd(Builder& b, const Unit& unit) {
   const Dims extents = {channels, image.channels, 3, 3};
   const Tag blocks = machine().lanes() == 16 ? Tag::OIhw16i16o : Tag::OIhw8i8o;
   const Desc native = floats_desc({outputs, inputs, 3, 3}, blocks);
-  DETOL_ASSIGN(const ConvWays ways, choose_ways(b, unit,
-                                                {.kind = "conv",
-                                                 .own = "winograd",
-                                                 .native = native,
-                                                 .rule_is_own = winograd_pays(image)}));
-  if (ways.are_direct()) return lower_direct(b, unit);
+  const bool pays = winograd_pays(image, b.largest_batch(), channels);
+  DETOL_ASSIGN(
+      const ConvWays ways,
+      choose_ways(
+          b, unit,
+          {.kind = "conv", .own = "winograd", .native = native, .rule = {pays, pays, pays}}));
+  if (ways.own.none()) return lower_direct(b, unit);
   Value& x = b.value(b.node(unit.node).inputs[0], Layout::kBlocked);
   Value& y = b.make_value(unit.node, Layout::kBlocked, true);
   const auto floats = static_cast<std::size_t>(winograd_scratch(inputs, outputs));
