@@ -96,7 +96,7 @@ TEST_F(Task, ARegressionIsScoredAndExportedInTheUnitsOfItsFile) {
   const Json model = exported();
   EXPECT_EQ(model.at("task"), "regression");
   double sum = 0;
-  const Json& answers = model.at("check").at("logits");
+  const Json& answers = model.at("check").at("prediction");
   for (const Json& answer : answers) sum += answer.at(0).get<double>();
   EXPECT_NEAR(sum / static_cast<double>(answers.size()), 5000, 200);
 }
@@ -110,7 +110,7 @@ TEST_F(Task, SeveralNumbersAreForetoldAtOnce) {
   ASSERT_EQ(ran.code, 0) << ran.err;
   const Json model = exported();
   EXPECT_EQ(model.at("classes"), Json({"large", "small"}));
-  for (const Json& answer : model.at("check").at("logits"))
+  for (const Json& answer : model.at("check").at("prediction"))
     EXPECT_LT(std::abs(answer.at(1).get<double>()), 0.2);
 }
 
