@@ -9,9 +9,8 @@
 //   told      n      0        0      {"state":"COMPLETE",...,"values":{"val_accuracy":0.9},...}
 //   requeued  n      a        0      {"reason":"worker lost"}
 //   refit     -1     0        0      {"model":"gp","version":3,"observations":40,...}
-//   chosen    -1     0        0      {"key":"onednn avx2 conv
-//   ...","way":"winograd","seconds":{...},...} state     -1     0        0
-//   {"state":"STOPPED","budget":"1cpu-h","at":...}
+//   chosen    -1     0        0      {"key":"onednn avx2 ...","way":"winograd",...}
+//   state     -1     0        0      {"state":"STOPPED","budget":"1cpu-h","at":...}
 //
 // Numbers round-trip exactly; NaN and infinities are the strings "NaN", "Infinity",
 // "-Infinity" ({"float": "NaN"} among params, where a string is a choice's name).

@@ -36,8 +36,7 @@ constexpr std::array kWorkloads = {
 constexpr std::array kChoiceWorkloads = {
     Workload{"lenet", 64},   Workload{"resnet8", 1},   Workload{"resnet8", 2},
     Workload{"resnet8", 64}, Workload{"resnet20", 64}, Workload{"nb201", 64},
-    Workload{"mlp", 1},      Workload{"mlp", 64},      Workload{"wide64", 2},
-    Workload{"wide64", 8},   Workload{"wide64", 64},
+    Workload{"wide64", 2},   Workload{"wide64", 8},    Workload{"wide64", 64},
 };
 
 Network network_of(std::string_view name) {

@@ -40,6 +40,17 @@ void expect_sound_choices(const TinyStudy& study) {
   EXPECT_EQ(study.detol({"db", "check"}).code, 0);
 }
 
+// Of a search that the fault hits once.
+void expect_sound_choices_despite(const char* fault) {
+  const TinyStudy study;
+  const Environment mark("DETOL_FAULT_MARK", (study.path() / "happened").string());
+  const Environment disturbed("DETOL_FAULT", fault);
+  const Ran ran = study.detol(timed_search(study));
+  EXPECT_EQ(ran.code, 0) << fault << "\n" << ran.err;
+  EXPECT_TRUE(std::filesystem::exists(study.path() / "happened")) << fault;
+  expect_sound_choices(study);
+}
+
 TEST(Choice, IsRecordedAndASearchThatWasKilledGoesOnWithIt) {
   const TinyStudy study;
   Program search(study.path(), timed_search(study));
@@ -59,15 +70,8 @@ TEST(Choice, IsNotMadeWhereTrainingIsDeterministic) {
 }
 
 TEST(Choice, ThatAWorkerTakesAlongWhenItDiesIsMadeAgain) {
-  for (const char* fault : {"worker.choice:1:kill", "worker.choice:1:throw"}) {
-    const TinyStudy study;
-    const Environment mark("DETOL_FAULT_MARK", (study.path() / "happened").string());
-    const Environment disturbed("DETOL_FAULT", fault);
-    const Ran ran = study.detol(timed_search(study));
-    EXPECT_EQ(ran.code, 0) << fault << "\n" << ran.err;
-    EXPECT_TRUE(std::filesystem::exists(study.path() / "happened")) << fault;
-    expect_sound_choices(study);
-  }
+  for (const char* fault : {"worker.choice:1:kill", "worker.choice:1:throw"})
+    expect_sound_choices_despite(fault);
 }
 
 TEST(Choice, IsTheLeadersInAGroupOfRanks) {
@@ -80,15 +84,8 @@ TEST(Choice, IsTheLeadersInAGroupOfRanks) {
 }
 
 TEST(Choice, OutlivesAMasterThatDiesBeforeOrAfterItIsDurable) {
-  for (const char* fault : {"ledger.commit:4:kill", "ledger.committed:4:kill"}) {
-    const TinyStudy study;
-    const Environment mark("DETOL_FAULT_MARK", (study.path() / "happened").string());
-    const Environment disturbed("DETOL_FAULT", fault);
-    const Ran ran = study.detol(timed_search(study));
-    EXPECT_EQ(ran.code, 0) << fault << "\n" << ran.err;
-    EXPECT_TRUE(std::filesystem::exists(study.path() / "happened")) << fault;
-    expect_sound_choices(study);
-  }
+  for (const char* fault : {"ledger.commit:4:kill", "ledger.committed:4:kill"})
+    expect_sound_choices_despite(fault);
 }
 
 }  // namespace

@@ -32,8 +32,8 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 // Of each round: a way takes part whose best run took at most so many times the best of all.
 constexpr std::array kHopeful = {kInfinity, 1.3, 1.1};
 constexpr double kHopeless = 1.6;  // times the best: one run says enough
-constexpr int kRuns = 2;       // of a way in a round: the first of a matrix product makes its code
-constexpr int kMostRuns = 10;  // of those that are over in no time,
+constexpr int kRuns = 2;           // of a way in a round: the first may make its code
+constexpr int kMostRuns = 10;      // of those that are over in no time,
 constexpr double kShort = 5e-4;    // seconds all together
 constexpr double kClearly = 0.95;  // of the time of the rule's way
 
