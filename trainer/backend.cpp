@@ -2,6 +2,7 @@
 
 #include <array>
 
+#include "trainer/cuda/load.h"
 #include "trainer/onednn/onednn.h"
 #include "trainer/reference/reference.h"
 
@@ -9,6 +10,8 @@ namespace detol {
 namespace {
 
 constexpr std::array kBackends = {
+    BackendRow{"cudnn", "GPU, cuDNN, cuBLASLt and our own kernels, the step as a CUDA graph",
+               compile_cudnn, open_choices_cudnn, time_choices_cudnn, why_not_cudnn},
     BackendRow{"onednn", "CPU, one thread, oneDNN primitives and our own kernels", compile_onednn,
                open_choices_onednn, time_choices_onednn},
     BackendRow{"reference", "plain loops, the oracle the others are tested against",

@@ -8,6 +8,7 @@
 #include <functional>
 #include <memory>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -20,6 +21,8 @@
 #include "trainer/weights.h"
 
 namespace detol {
+
+struct Dataset;  // dataset.h
 
 // What one training step needs besides the batch.
 struct StepSettings {
@@ -48,6 +51,40 @@ struct TrainingState {
 inline const Weights& scored_weights(const TrainingState& state) {
   return state.average.empty() ? state.weights : state.average;
 }
+
+// A training image of an epoch: which it is, and how it is looked at (data/augment.h,
+// data/mixup.h).
+struct EpochImage {
+  std::int32_t image = 0;            // of the data set
+  std::int16_t down = 0, right = 0;  // of the window's corner
+  std::int16_t top = 0, left = 0;    // of the hidden square, side `cutout` of the recipe
+  std::int16_t mirrored = 0;         // 1: left and right swapped, after the crop
+  std::int16_t unused = 0;
+  std::int32_t partner = 0;  // its place in the batch, of the image that is blended in,
+  float share = 0;           // and its share; 0: none
+};
+
+// Steps on a data set that lies beside the network, on a device: batches are made there, and no
+// call but results() and evaluate() waits for one. Part of an executable; not thread-safe.
+class DeviceSteps {
+ public:
+  virtual ~DeviceSteps() = default;
+
+  // The steps that follow: `images` has a whole batch of all ranks for each. Copied.
+  virtual void begin(std::span<const EpochImage> images, std::span<const StepSettings> steps) = 0;
+
+  // Starts the next of them: accumulate() for all parts, and update().
+  virtual void step() = 0;
+
+  // This rank's shares of the results of steps that are over and were not given before, in their
+  // order; waits until at most `under_way` are not over.
+  virtual std::vector<BatchResult> results(std::size_t under_way) = 0;
+
+  // Executable::evaluate on `count` images of the data set, from `first`, in as many runs as it
+  // takes; the loss is their mean. `outputs`: none, or receives count x classes.
+  virtual BatchResult evaluate(std::int64_t first, std::int64_t count,
+                               std::span<float> outputs) = 0;
+};
 
 // One candidate, compiled for one rank's part of one batch size. Not thread-safe; one per process
 // at a time (they share the backend's arena). The ranks of a group make the same calls.
@@ -108,6 +145,11 @@ class Executable {
   virtual void set_state(const TrainingState& state) = 0;
 
   virtual std::size_t bytes() const = 0;  // held for this candidate
+
+  // Steps on this data set, which outlives the executable. Null: there is no device, or no room for
+  // the data on it, or what the ranks of a group exchange goes through the host: batches come
+  // through images(). Null on all ranks if on one. REQUIRES: the ranks make the same call.
+  virtual DeviceSteps* steps_on(const Dataset& /*data*/) { return nullptr; }
 };
 
 struct BackendRow {
@@ -130,9 +172,16 @@ struct BackendRow {
   Result<std::vector<TimedChoice>> (*time_choices)(const Network& network, const Recipe& recipe,
                                                    const Placement& placement,
                                                    const std::function<void()>& turn) = nullptr;
+  // Why it cannot be used on this machine, in one line; empty if it can. Null: it always can.
+  std::string (*why_not)() = nullptr;
 };
 
-// Every backend of this build, fastest first, the reference last.
+inline bool is_usable(const BackendRow& row) {
+  return row.why_not == nullptr || row.why_not().empty();
+}
+
+// Every backend, fastest first, the reference last. The GPU's is there in every build, and usable
+// where its library and a device are.
 std::span<const BackendRow> backends();
 
 }  // namespace detol

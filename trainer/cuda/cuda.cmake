@@ -1,0 +1,62 @@
+# The GPU backend: a library of its own, built where nvcc, cuDNN 9 and cuBLASLt are found; NCCL
+# where it is. The sources are named apart from the target: the tests build them once more, for a
+# device that they emulate.
+set(detol_cuda_sources
+  cuda/plugin.cpp)
+set(detol_cuda_kernels)
+list(TRANSFORM detol_cuda_sources PREPEND ${CMAKE_CURRENT_SOURCE_DIR}/)
+list(TRANSFORM detol_cuda_kernels PREPEND ${CMAKE_CURRENT_SOURCE_DIR}/)
+set_property(GLOBAL PROPERTY detol_cuda_sources ${detol_cuda_sources})
+set_property(GLOBAL PROPERTY detol_cuda_kernels ${detol_cuda_kernels})
+
+option(DETOL_CUDA "Build the GPU backend where CUDA and cuDNN are found" ON)
+set(DETOL_CUDA_MISSING "" CACHE INTERNAL "why there is no GPU backend")
+if(NOT DETOL_CUDA)
+  set(DETOL_CUDA_MISSING "DETOL_CUDA is off" CACHE INTERNAL "")
+  message(STATUS "GPU backend: left out (${DETOL_CUDA_MISSING})")
+  return()
+endif()
+
+if(NOT DEFINED CMAKE_CUDA_ARCHITECTURES)
+  set(CMAKE_CUDA_ARCHITECTURES 80-real 90-real 90-virtual)
+endif()
+include(CheckLanguage)
+check_language(CUDA)
+if(CMAKE_CUDA_COMPILER)
+  find_package(CUDAToolkit 12)
+endif()
+foreach(root ${CUDAToolkit_LIBRARY_ROOT} ${CUDAToolkit_TARGET_DIR} /usr/local/cuda)
+  list(APPEND detol_cuda_hints ${root})
+endforeach()
+find_path(DETOL_CUDNN_INCLUDE cudnn.h HINTS ${CUDAToolkit_INCLUDE_DIRS} ${detol_cuda_hints} PATH_SUFFIXES include)
+find_library(DETOL_CUDNN_LIBRARY cudnn HINTS ${CUDAToolkit_LIBRARY_DIR} ${detol_cuda_hints} PATH_SUFFIXES lib lib64)
+find_path(DETOL_NCCL_INCLUDE nccl.h HINTS ${CUDAToolkit_INCLUDE_DIRS} ${detol_cuda_hints} PATH_SUFFIXES include)
+find_library(DETOL_NCCL_LIBRARY nccl HINTS ${CUDAToolkit_LIBRARY_DIR} ${detol_cuda_hints} PATH_SUFFIXES lib lib64)
+foreach(needed "nvcc:CMAKE_CUDA_COMPILER" "the CUDA toolkit 12 or newer:CUDAToolkit_FOUND"
+        "cudnn.h:DETOL_CUDNN_INCLUDE" "libcudnn:DETOL_CUDNN_LIBRARY")
+  string(REPLACE ":" ";" needed "${needed}")
+  list(GET needed 0 what)
+  list(GET needed 1 found)
+  if(NOT ${found} AND NOT DETOL_CUDA_MISSING)
+    set(DETOL_CUDA_MISSING "${what} is missing" CACHE INTERNAL "")
+  endif()
+endforeach()
+if(DETOL_CUDA_MISSING)
+  message(STATUS "GPU backend: left out (${DETOL_CUDA_MISSING})")
+  return()
+endif()
+message(STATUS "GPU backend: CUDA ${CUDAToolkit_VERSION}, cuDNN in ${DETOL_CUDNN_LIBRARY}")
+
+enable_language(CUDA)
+set(CMAKE_CUDA_STANDARD 20)
+set(CMAKE_CUDA_STANDARD_REQUIRED ON)
+add_library(detol_cuda MODULE ${detol_cuda_sources} ${detol_cuda_kernels})
+set_target_properties(detol_cuda PROPERTIES
+  LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bin CXX_VISIBILITY_PRESET hidden CUDA_VISIBILITY_PRESET hidden
+  CUDA_RUNTIME_LIBRARY Static)
+target_include_directories(detol_cuda PRIVATE ${PROJECT_SOURCE_DIR})
+target_include_directories(detol_cuda SYSTEM PRIVATE ${DETOL_CUDNN_INCLUDE})
+# The program's own code is linked in once more, and hidden: what the library needs of it is small.
+target_link_options(detol_cuda PRIVATE -Wl,--exclude-libs,ALL -Wl,--no-undefined)
+target_link_libraries(detol_cuda PRIVATE detol_trainer detol_flags CUDA::cudart_static CUDA::cublasLt ${DETOL_CUDNN_LIBRARY})
+install(TARGETS detol_cuda LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/detol)

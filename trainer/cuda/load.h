@@ -1,0 +1,34 @@
+#pragma once
+
+// The GPU backend as the program sees it: a row of backends() whose work is done by a library
+// that is loaded when it is first asked for. Safe to call from any thread.
+
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "trainer/backend.h"
+#include "trainer/cuda/plugin.h"
+
+namespace detol {
+
+// The library, loaded once per process. It lies beside the program, or in ../lib/detol of it;
+// DETOL_CUDA_LIBRARY names another. Errors (kUsage), one line: this build has none, there is no
+// NVIDIA driver, no device, or a library that it needs is missing.
+Result<const CudaPlugin*> cuda_plugin();
+
+// The devices and versions. Errors as above.
+Result<CudaReport> cuda_report();
+
+// The backend's row.
+Result<std::unique_ptr<Executable>> compile_cudnn(const Network& network, const Recipe& recipe,
+                                                  const Placement& placement);
+Result<std::vector<OpenChoice>> open_choices_cudnn(const Network& network, const Recipe& recipe,
+                                                   const Placement& placement);
+Result<std::vector<TimedChoice>> time_choices_cudnn(const Network& network, const Recipe& recipe,
+                                                    const Placement& placement,
+                                                    const std::function<void()>& turn);
+// Why it cannot be used here; empty if it can.
+std::string why_not_cudnn();
+
+}  // namespace detol
