@@ -10,6 +10,7 @@
 #include "core/rng.h"
 #include "encodings/study_config.h"
 #include "tests/trainer/samples.h"
+#include "tests/trainer/tested_backends.h"
 #include "trainer/reference/reference.h"
 
 namespace detol {
@@ -70,7 +71,7 @@ TEST_P(CellNetworks, TrainAsTheReferenceDoes) {
     if (!candidate) continue;
     const Network& network = candidate->network;
     const auto reference = make_reference<double>(network, recipe);
-    const auto compiled = backends().front().compile(network, recipe, {});
+    const auto compiled = fastest_tested().compile(network, recipe, {});
     ASSERT_TRUE(compiled.has_value()) << compiled.error().message;
     const auto& tested = *compiled;
     const Weights start = lived_in_weights(network, seed);
@@ -97,7 +98,7 @@ TEST(CellNetwork, ATensorAddedToItselfIsLearnedFromAsOften) {
   recipe.batch_size = 4;
   const Weights start = lived_in_weights(network, 1);
   const auto reference = make_reference<double>(network, recipe);
-  const auto tested = backends().front().compile(network, recipe, {}).value();
+  const auto tested = fastest_tested().compile(network, recipe, {}).value();
   for (Executable* one : {static_cast<Executable*>(reference.get()), tested.get()}) {
     one->set_state({start, {}});
     fill_batch(*one, 4, 1);

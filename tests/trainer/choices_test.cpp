@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/trainer/every_layer.h"
+#include "tests/trainer/tested_backends.h"
 #include "trainer/bench_networks.h"
 
 namespace detol {
@@ -112,7 +113,7 @@ TEST_P(BackendOfWays, AWayThatItDoesNotKnowIsAnErrorThatNamesIt) {
   EXPECT_NE(refused.error().message.find("magic"), std::string::npos) << refused.error().message;
 }
 
-INSTANTIATE_TEST_SUITE_P(Every, BackendOfWays, testing::ValuesIn(backends()),
+INSTANTIATE_TEST_SUITE_P(Every, BackendOfWays, testing::ValuesIn(tested_backends()),
                          [](const auto& row) { return std::string(row.param.name); });
 
 TEST(Choices, SurviveTheirWayToOtherRanks) {

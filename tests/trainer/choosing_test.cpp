@@ -9,6 +9,7 @@
 #include "encodings/cost.h"
 #include "tests/support/idx_writer.h"
 #include "tests/support/temp_folder.h"
+#include "tests/trainer/tested_backends.h"
 #include "trainer/backend.h"
 #include "trainer/checkpoint.h"
 #include "trainer/evaluator.h"
@@ -87,7 +88,7 @@ class Choosing : public testing::Test {
   // By the ways that are not the rule's.
   Choices other_ways() const {
     Choices choices;
-    const auto all = backends().front().open_choices(network(), recipe_, {}).value();
+    const auto all = fastest_tested().open_choices(network(), recipe_, {}).value();
     for (const OpenChoice& open : all) choices.ways.emplace(open.key, open.ways.back());
     return choices;
   }

@@ -10,6 +10,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/trainer/samples.h"
+#include "tests/trainer/tested_backends.h"
 #include "trainer/reference/reference.h"
 
 namespace detol {
@@ -128,7 +129,7 @@ inline std::vector<Case> every_backend_and_layer() {
     }
   }
   std::vector<Case> cases;
-  for (const BackendRow& row : backends()) {
+  for (const BackendRow& row : tested_backends()) {
     for (const LayerCase& sample : samples) cases.push_back({&row, sample});
   }
   return cases;

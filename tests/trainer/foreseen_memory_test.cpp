@@ -9,6 +9,7 @@
 #include "encodings/study_config.h"
 #include "tests/trainer/random_network.h"
 #include "tests/trainer/samples.h"
+#include "tests/trainer/tested_backends.h"
 #include "trainer/bench_networks.h"
 #include "trainer/choices.h"
 
@@ -19,7 +20,7 @@ using enum LayerKind;
 
 // Foreseen over held, of the fastest backend.
 double ratio(const Network& network, const Recipe& recipe, const Placement& placement = {}) {
-  const auto compiled = backends().front().compile(network, recipe, placement).value();
+  const auto compiled = fastest_tested().compile(network, recipe, placement).value();
   const auto foreseen = static_cast<double>(cost_of(network, recipe)->memory);
   return foreseen / static_cast<double>(compiled->bytes());
 }
@@ -88,7 +89,7 @@ TEST(ForeseenMemory, IsEnoughForEveryRecipe) {
 // Every shape by the last of its ways, where the rule takes the first.
 TEST(ForeseenMemory, IsEnoughForOtherWaysOfComputing) {
   const auto holds = [](const Network& network, const Recipe& recipe) {
-    const auto open = backends().front().open_choices(network, recipe, {}).value();
+    const auto open = fastest_tested().open_choices(network, recipe, {}).value();
     Choices last;
     for (const OpenChoice& one : open) last.ways.emplace(one.key, one.ways.back());
     return ratio(network, recipe, {.choices = &last});

@@ -9,6 +9,7 @@
 #include "core/rng.h"
 #include "encodings/study_config.h"
 #include "tests/trainer/samples.h"
+#include "tests/trainer/tested_backends.h"
 #include "trainer/reference/reference.h"
 
 namespace detol {
@@ -55,7 +56,7 @@ TEST_P(GraphNetworks, TrainAsTheReferenceDoes) {
     ASSERT_TRUE(candidate) << candidate.error().reason;
     const Network& network = candidate->network;
     const auto reference = make_reference<double>(network, recipe);
-    const auto compiled = backends().front().compile(network, recipe, {});
+    const auto compiled = fastest_tested().compile(network, recipe, {});
     ASSERT_TRUE(compiled) << compiled.error().message;
     const Weights start = lived_in_weights(network, seed);
     for (Executable* one : {static_cast<Executable*>(reference.get()), compiled->get()}) {

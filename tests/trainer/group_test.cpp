@@ -7,6 +7,7 @@
 
 #include "tests/support/thread_group.h"
 #include "tests/trainer/group_steps.h"
+#include "tests/trainer/tested_backends.h"
 #include "trainer/agreement.h"
 #include "trainer/bench_networks.h"
 #include "trainer/dropout.h"
@@ -81,7 +82,7 @@ TEST(Group, AStepIsThatOfOneRankWithTheWholeBatch) {
 }
 
 TEST(MicroBatches, AddUpToTheWholeBatchWithoutBatchNorm) {
-  for (const BackendRow& backend : backends()) {
+  for (const BackendRow& backend : tested_backends()) {
     for (const int parts : {2, 4, 11, 100}) {
       EXPECT_LE(apart_from_one_rank(backend.name, without_norm(), shared_recipe("sgd", false),
                                     {&alone(), parts}),
@@ -108,7 +109,7 @@ TEST(MicroBatches, TakeLessMemory) {
   const Network network = make_resnet({});
   const Recipe recipe{.batch_size = 64};
   const auto bytes = [&](int parts) {
-    return backends().front().compile(network, recipe, {&alone(), parts}).value()->bytes();
+    return fastest_tested().compile(network, recipe, {&alone(), parts}).value()->bytes();
   };
   EXPECT_LT(bytes(4), bytes(1) / 3);
 }

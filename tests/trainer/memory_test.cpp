@@ -14,6 +14,7 @@
 #include "tests/support/idx_writer.h"
 #include "tests/support/temp_folder.h"
 #include "tests/trainer/samples.h"
+#include "tests/trainer/tested_backends.h"
 #include "trainer/evaluator.h"
 
 namespace detol {
@@ -103,13 +104,7 @@ TEST_P(ShortMemory, IsTheCandidatesResultWhereverItRunsOut) {
   EXPECT_GE(ran_out, 3);
 }
 
-std::vector<std::string> backend_names() {
-  std::vector<std::string> names;
-  for (const BackendRow& row : backends()) names.emplace_back(row.name);
-  return names;
-}
-
-INSTANTIATE_TEST_SUITE_P(EveryBackend, ShortMemory, testing::ValuesIn(backend_names()),
+INSTANTIATE_TEST_SUITE_P(EveryBackend, ShortMemory, testing::ValuesIn(tested_backend_names()),
                          [](const auto& row) { return row.param; });
 
 }  // namespace

@@ -9,7 +9,6 @@
 namespace detol {
 namespace {
 
-using testing_support::backend_names;
 using testing_support::data;
 using testing_support::easy_recipe;
 using testing_support::metric;
@@ -60,7 +59,7 @@ TEST_P(KeptWeights, LogitsOfManyImagesAreThoseOfEachAlone) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(EveryBackend, KeptWeights, testing::ValuesIn(backend_names()),
+INSTANTIATE_TEST_SUITE_P(EveryBackend, KeptWeights, testing::ValuesIn(tested_backend_names()),
                          [](const auto& row) { return row.param; });
 
 TEST(Predict, WeightsOfAnotherNetworkAreRefused) {

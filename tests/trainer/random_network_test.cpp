@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/trainer/samples.h"
+#include "tests/trainer/tested_backends.h"
 #include "trainer/reference/reference.h"
 
 namespace detol {
@@ -26,7 +27,7 @@ TEST(FastBackends, AgreeOnRandomNetworks) {
     SCOPED_TRACE(seed);
     const Network network = RandomNetwork(seed).build();
     const auto reference = make_reference<double>(network, recipe);
-    const auto compiled = backends().front().compile(network, recipe, {});
+    const auto compiled = fastest_tested().compile(network, recipe, {});
     ASSERT_TRUE(compiled.has_value()) << compiled.error().message;
     const auto& tested = *compiled;
     const Weights start = lived_in_weights(network, seed);

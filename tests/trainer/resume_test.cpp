@@ -9,7 +9,6 @@
 namespace detol {
 namespace {
 
-using testing_support::backend_names;
 using testing_support::easy_recipe;
 using testing_support::final_bits;
 using testing_support::Ran;
@@ -108,7 +107,7 @@ TEST_P(InterruptedTrials, ACheckpointOfOtherSettingsIsNotContinued) {
   EXPECT_EQ(final_bits(job(easy_recipe())), final_bits(fresh));
 }
 
-INSTANTIATE_TEST_SUITE_P(EveryBackend, InterruptedTrials, testing::ValuesIn(backend_names()),
+INSTANTIATE_TEST_SUITE_P(EveryBackend, InterruptedTrials, testing::ValuesIn(tested_backend_names()),
                          [](const auto& row) { return row.param; });
 
 }  // namespace

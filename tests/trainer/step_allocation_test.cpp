@@ -10,6 +10,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/trainer/samples.h"
+#include "tests/trainer/tested_backends.h"
 #include "trainer/bench_networks.h"
 #include "trainer/data/batches.h"
 #include "trainer/predict.h"
@@ -84,7 +85,7 @@ TEST(Onednn, AllocatesNothingInAStep) {
       Recipe recipe;
       recipe.batch_size = 4;
       recipe.optimizer = optimizer;
-      const auto executable = backends().front().compile(network, recipe, {}).value();
+      const auto executable = fastest_tested().compile(network, recipe, {}).value();
       executable->set_state({lived_in_weights(network, 1), {}});
       fill_batch(*executable, network.output().shape.channels, 2);
       executable->train_step({.lr = 0.1});
@@ -123,7 +124,7 @@ TEST(TrainingLoop, AllocatesNothingBetweenSteps) {
   const Recipe recipe{
       .batch_size = 8, .epochs = 2, .crop_padding = 2, .horizontal_flip = true, .mixup = 0.2};
   const auto executable =
-      backends().front().compile(make_resnet({.input = {1, 16, 16}}), recipe, {}).value();
+      fastest_tested().compile(make_resnet({.input = {1, 16, 16}}), recipe, {}).value();
   Batches batches(data, recipe, 1);
   executable->train_step({});  // in the first one of a process oneDNN sets itself up
   g_allocations = 0;

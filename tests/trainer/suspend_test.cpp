@@ -12,6 +12,7 @@
 #include "tests/trainer/interrupting.h"
 #include "tests/trainer/report_bits.h"
 #include "tests/trainer/samples.h"
+#include "tests/trainer/tested_backends.h"
 #include "trainer/checkpoint.h"
 #include "trainer/train.h"
 
@@ -174,13 +175,7 @@ TEST_P(Suspensions, AnOlderAttemptThatComesBackChangesNothing) {
   EXPECT_EQ(final_weights(newer), final_weights(whole));
 }
 
-std::vector<std::string> backend_names() {
-  std::vector<std::string> names;
-  for (const BackendRow& row : backends()) names.emplace_back(row.name);
-  return names;
-}
-
-INSTANTIATE_TEST_SUITE_P(EveryBackend, Suspensions, testing::ValuesIn(backend_names()),
+INSTANTIATE_TEST_SUITE_P(EveryBackend, Suspensions, testing::ValuesIn(tested_backend_names()),
                          [](const auto& row) { return row.param; });
 
 }  // namespace

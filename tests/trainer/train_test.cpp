@@ -9,7 +9,6 @@
 namespace detol {
 namespace {
 
-using testing_support::backend_names;
 using testing_support::data;
 using testing_support::easy_recipe;
 using testing_support::final_bits;
@@ -194,7 +193,7 @@ TEST_P(Trainers, PackedDataTrainToTheSameBits) {
             bits_of(job(easy_recipe(), "plain"), data(), GetParam(), 0));
 }
 
-INSTANTIATE_TEST_SUITE_P(EveryBackend, Trainers, testing::ValuesIn(backend_names()),
+INSTANTIATE_TEST_SUITE_P(EveryBackend, Trainers, testing::ValuesIn(tested_backend_names()),
                          [](const auto& row) { return row.param; });
 
 TEST(Trainer, AnUnknownBackendIsRefusedWithTheKnownOnes) {

@@ -13,6 +13,7 @@
 #include "encodings/cost.h"
 #include "tests/support/idx_writer.h"
 #include "tests/support/temp_folder.h"
+#include "tests/trainer/tested_backends.h"
 #include "trainer/backend.h"
 #include "trainer/checkpoint.h"
 #include "trainer/dataset.h"
@@ -111,12 +112,6 @@ inline std::vector<std::uint32_t> bits(const TrainingState& state) {
 
 inline std::vector<std::uint32_t> final_bits(const Job& job) {
   return bits(newest_checkpoint(job.folder, job.attempt).value()->state);
-}
-
-inline std::vector<std::string> backend_names() {
-  std::vector<std::string> names;
-  for (const BackendRow& row : backends()) names.emplace_back(row.name);
-  return names;
 }
 
 }  // namespace detol::testing_support

@@ -1,0 +1,43 @@
+#pragma once
+
+// The rows of backends() that a test program runs over. The environment variable
+// DETOL_TESTED_BACKENDS says which: `cpu`, the default, are those that every machine can use;
+// `gpu` is the other one, for runs on a device or on an emulated one. So one program is run as
+// several tests.
+
+#include <algorithm>
+#include <cstdlib>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "trainer/backend.h"
+
+namespace detol {
+
+inline bool tests_the_gpu() {
+  const char* named = std::getenv("DETOL_TESTED_BACKENDS");
+  return named != nullptr && std::string_view(named) == "gpu";
+}
+
+// Fastest first; of the CPU's the last is the reference.
+inline std::span<const BackendRow> tested_backends() {
+  const std::span<const BackendRow> all = backends();
+  const auto first_of_cpu =
+      std::ranges::find_if(all, [](const BackendRow& row) { return row.why_not == nullptr; });
+  const auto of_gpu = static_cast<std::size_t>(first_of_cpu - all.begin());
+  return tests_the_gpu() ? all.first(of_gpu) : all.subspan(of_gpu);
+}
+
+inline const BackendRow& fastest_tested() {
+  return tested_backends().front();
+}
+
+inline std::vector<std::string> tested_backend_names() {
+  std::vector<std::string> names;
+  for (const BackendRow& row : tested_backends()) names.emplace_back(row.name);
+  return names;
+}
+
+}  // namespace detol
