@@ -1,10 +1,31 @@
 #include "cli/commands.h"
+#include "cli/devices.h"
 #include "cli/preflight.h"
 #include "cli/run_options.h"
 #include "knowledge/query.h"
 
 namespace detol {
 namespace {
+
+// The budget that a study will have, as far as its device goes by it.
+Result<Budget> budget_of(const StudyRecord& record, std::string_view change) {
+  Budget budget;
+  if (!record.budget.empty()) {
+    DETOL_ASSIGN(budget, parse_budget(record.budget));
+  }
+  if (change.empty()) return budget;
+  const bool adds = change.starts_with('+');
+  DETOL_ASSIGN(Budget asked, parse_budget(change.substr(adds ? 1 : 0)));
+  if (adds && !asked.gpu_s) asked.gpu_s = budget.gpu_s;
+  return asked;
+}
+
+Result<void> choose(const Arguments& arguments, const StudyRecord& record, RunOptions& options) {
+  DETOL_ASSIGN(const Budget budget, budget_of(record, options.budget));
+  DETOL_ASSIGN(const std::string before, last_backend(options.storage, record.name));
+  return choose_device(
+      {.asked = arguments.text("device", "auto"), .budget = budget, .begun_with = before}, options);
+}
 
 Result<int> run(const Arguments& arguments) {
   DETOL_ASSIGN(RunOptions options, run_options_from(arguments));
@@ -24,6 +45,7 @@ Result<int> run(const Arguments& arguments) {
   }
   DETOL_TRY(check_target(options));
   options.retry_failed = arguments.has("retry-failed");
+  DETOL_TRY(choose(arguments, record, options));
   return run_search(options);
 }
 

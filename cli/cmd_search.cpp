@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include "cli/commands.h"
+#include "cli/devices.h"
 #include "cli/output.h"
 #include "cli/preflight.h"
 #include "cli/run_options.h"
@@ -31,12 +32,19 @@ IfExists if_exists_from(const Arguments& arguments) {
 
 Rows summary_of(const StudyConfig& config, const Preflight& preflight, const RunOptions& options) {
   return {
-      .columns = {"study", "algorithm", "pruner", "budget", "workers", "storage", "choices",
-                  "space_size", "training_images", "validation_images"},
+      .columns = {"study", "algorithm", "pruner", "budget", "device", "workers", "storage",
+                  "choices", "space_size", "training_images", "validation_images"},
       .rows = {{config.study, config.algorithm.name, config.pruner.name, to_text(preflight.budget),
+                device_name(options),
                 options.workers <= 0 ? std::string("auto") : std::to_string(options.workers),
                 options.storage.string(), static_cast<std::int64_t>(config.space.size()),
                 config.space.cardinality(), preflight.data.training, preflight.data.validation}}};
+}
+
+// The backend of the study that this goes on with; empty: it is new, or was never run.
+std::string begun_with(const RunOptions& options) {
+  if (options.if_exists != IfExists::kResume) return {};
+  return last_backend(options.storage, options.config.study).value_or("");
 }
 
 Result<int> search(const Arguments& arguments) {
@@ -45,6 +53,12 @@ Result<int> search(const Arguments& arguments) {
   DETOL_TRY(check_target(options));
   DETOL_ASSIGN(const Preflight preflight, check_study(options.config));
   options.if_exists = if_exists_from(arguments);
+  DETOL_TRY(choose_device({.asked = arguments.text("device", "auto"),
+                           .budget = preflight.budget,
+                           .begun_with = begun_with(options),
+                           .task = preflight.data.task,
+                           .images = preflight.data.training + preflight.data.validation},
+                          options));
   if (!arguments.has("dry-run")) return run_search(options);
   DETOL_TRY(
       print_data(render_record(summary_of(options.config, preflight, options), arguments.globals)));

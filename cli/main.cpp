@@ -13,6 +13,7 @@
 #include "core/log.h"
 #include "scheduler/study_run.h"
 #include "trainer/bench.h"
+#include "trainer/cuda/probe.h"
 
 namespace detol {
 namespace {
@@ -41,6 +42,7 @@ int main(int argc, char** argv) {
     }
     if (const auto code = detol::run_role(argc, argv)) return *code;
     if (const auto code = detol::run_bench_rank(argc, argv)) return *code;
+    if (const auto code = detol::run_cuda_probe(argc, argv)) return *code;
     return detol::run_program(std::vector<std::string>(argv + 1, argv + argc));
   } catch (const std::exception& error) {
     detol::log_error("detol: internal error: {}; please report it", error.what());

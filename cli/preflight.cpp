@@ -50,11 +50,7 @@ Result<void> check_units(const Budget& budget, const StudyConfig& config) {
                 fmt::format("the budget {} is in flops, but a {} does no work; use trials or time",
                             to_text(budget), config.table ? "table without 'cost'" : "function"));
   }
-  if (!budget.gpu_s) return {};
-  return fail(ErrorCode::kUsage,
-              fmt::format("the budget {} is in gpu- time, but this build has no GPU backend; use "
-                          "cpu-h",
-                          to_text(budget)));
+  return {};
 }
 
 Result<Preflight> check_study(const StudyConfig& config) {

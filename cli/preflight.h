@@ -14,8 +14,7 @@ struct Preflight {
   DatasetInfo data;
 };
 
-// Errors (kUsage): a budget in a device's time that this build has no backend for, or in work
-// for a study that does none.
+// Errors (kUsage): a budget in work for a study that does none.
 Result<void> check_units(const Budget& budget, const StudyConfig& config);
 
 // Makes the searcher and the pruner once, reads the budget and the initial trials, and

@@ -9,7 +9,6 @@
 #include "core/table.h"
 #include "core/terminal.h"
 #include "encodings/study_config.h"
-#include "trainer/backend.h"
 
 namespace detol {
 namespace {
@@ -46,12 +45,6 @@ Launcher launcher_from(const Arguments& arguments) {
   return word == "mpi" ? Launcher::kMpi : Launcher::kAuto;
 }
 
-Result<void> check_device(const Arguments& arguments) {
-  if (arguments.text("device", "auto") == "cuda" && find_row(backends(), "cudnn") == nullptr)
-    return fail(ErrorCode::kUsage, "device is cuda, but this build has no GPU backend; use cpu");
-  return {};
-}
-
 ProgressMode progress_from(const Arguments& arguments) {
   const std::string word = arguments.text("progress", "auto");
   if (arguments.globals.quiet || word == "none") return ProgressMode::kNone;
@@ -66,7 +59,11 @@ std::vector<Option> with_run_options(std::vector<Option> own) {
       {"-j,--workers", "N|auto",
        "workers, each a group of processes; auto: as many as the cores have room for"},
       {"--group-size", "G|auto", "processes that train one trial together; auto: 1"},
-      {"--device", "DEVICE", "what trains", Option::kOptional, {"auto", "cpu", "cuda"}},
+      {"--device",
+       "DEVICE",
+       "what trains; auto: what a resumed study began with, else GPUs if there are any",
+       Option::kOptional,
+       {"auto", "cpu", "cuda"}},
       {"--launcher",
        "NAME",
        "what starts the workers: this program, or the mpirun that started it; default: whichever "
@@ -86,7 +83,6 @@ std::vector<Option> with_run_options(std::vector<Option> own) {
 
 Result<RunOptions> run_options_from(const Arguments& arguments) {
   RunOptions options;
-  DETOL_TRY(check_device(arguments));
   DETOL_ASSIGN(options.workers, workers_from(arguments));
   DETOL_ASSIGN(options.group_size, ranks_from(arguments));
   DETOL_TRY(at_most_processes("workers x group-size",

@@ -136,9 +136,10 @@ struct Encoder {
   }
 
   EventRow operator()(const event::StudyState& changed) const {
-    return {
-        "state", -1, 0, 0,
-        dump({{"state", changed.state}, {"budget", changed.budget}, {"at", number(changed.at_s)}})};
+    Json json = {
+        {"state", changed.state}, {"budget", changed.budget}, {"at", number(changed.at_s)}};
+    if (!changed.backend.empty()) json["backend"] = changed.backend;
+    return {"state", -1, 0, 0, dump(json)};
   }
 
   EventRow operator()(const event::Accounted&) const { return {}; }
@@ -226,7 +227,8 @@ Event parse(const EventRow& row) {
   if (row.kind == "requeued") return event::Requeued{trial, row.attempt, word("reason")};
   if (row.kind == "refit") return refit_from(json);
   if (row.kind == "chosen") return chosen_from(json);
-  return event::StudyState{word("state"), word("budget"), number_from(json.at("at"))};
+  return event::StudyState{word("state"), word("budget"), number_from(json.at("at")),
+                           json.value("backend", "")};
 }
 
 }  // namespace

@@ -124,6 +124,7 @@ struct StudyState {
   std::string state;   // RUNNING, DONE, STOPPED
   std::string budget;  // in force
   double at_s = 0;
+  std::string backend = {};  // RUNNING: what trains from now on; empty: an older detol wrote this
 };
 
 }  // namespace event

@@ -121,21 +121,23 @@ void Crew::on_exit(int number, int status, std::vector<PoolEvent>& events) {
   const bool killed = is_killed(status, settings_.group_size);
   const bool out_of_memory = killed && was.ended_why.empty() && oom_kills_ > oom_kills_before;
   held_s_ += held_by(was);
+  const std::string word = take_last_word(settings_.folder, number);
+  const std::string why = killed || word.empty() ? describe(status) : word;
   if (!was.is_ready && was.ended_why.empty() && (!killed || out_of_memory))
-    on_failed_start(number, status, events);
+    on_failed_start(number, status, why, events);
   if (was.train.attempt == 0) return;
   Lost lost{.trial = was.train.trial,
             .attempt = was.train.attempt,
             .counts = !killed || !was.ended_why.empty(),
             .out_of_memory = out_of_memory,
-            .reason = was.ended_why.empty() ? describe(status) : was.ended_why};
+            .reason = was.ended_why.empty() ? why : was.ended_why};
   log_warning("trial {}: {}", lost.trial, lost.reason);
   events.push_back(std::move(lost));
 }
 
-void Crew::on_failed_start(int number, int status, std::vector<PoolEvent>& events) {
-  const std::string word = take_last_word(settings_.folder, number);
-  if (failed_starts_ == 0) first_reason_ = word.empty() ? describe(status) : word;
+void Crew::on_failed_start(int number, int status, const std::string& why,
+                           std::vector<PoolEvent>& events) {
+  if (failed_starts_ == 0) first_reason_ = why;
   const int doublings = std::min(failed_starts_, kMostDoublings);
   members_[number].start_s = clock_.now_s() + kFirstDelayS * (1 << doublings);
   if (++failed_starts_ != kFailedStarts) return;

@@ -64,7 +64,8 @@ class Crew {
  private:
   void hear_supervisor(std::vector<PoolEvent>& events);
   void on_exit(int number, int status, std::vector<PoolEvent>& events);
-  void on_failed_start(int number, int status, std::vector<PoolEvent>& events);
+  void on_failed_start(int number, int status, const std::string& why,
+                       std::vector<PoolEvent>& events);
   double held_by(const Member& member) const;
 
   const CrewSettings settings_;

@@ -192,6 +192,20 @@ struct Run {
   Event running;              // the first of its own
 };
 
+// Another backend than before computes other bits, and goes on with nobody's checkpoints.
+void say_if_another_trains(const std::vector<Event>& events, const std::string& backend) {
+  std::string before;
+  for (const Event& event : events) {
+    const auto* state = std::get_if<event::StudyState>(&event);
+    if (state != nullptr && !state->backend.empty()) before = state->backend;
+  }
+  if (before.empty() || before == backend) return;
+  log_warning(
+      "the study was trained by {}, now by {}: numbers differ by rounding, and trials that had "
+      "begun begin again",
+      before, backend);
+}
+
 Result<Run> open_run(const RunOptions& options, const std::filesystem::path& folder,
                      const DatasetInfo& data) {
   Run run;
@@ -207,7 +221,9 @@ Result<Run> open_run(const RunOptions& options, const std::filesystem::path& fol
   fault_or_throw("master.study");
   DETOL_ASSIGN(run.record, open_study(*run.ledger, options.config, run.settled, data));
   DETOL_ASSIGN(run.events, run.ledger->events(run.record.id));
-  run.running = event::StudyState{"RUNNING", run.settled.budget, system_clock().wall_s()};
+  say_if_another_trains(run.events, options.backend);
+  run.running = event::StudyState{"RUNNING", run.settled.budget, system_clock().wall_s(),
+                                  options.config.trains() ? options.backend : ""};
   DETOL_TRY(run.ledger->append(run.record.id, std::span(&run.running, 1)));
   return run;
 }

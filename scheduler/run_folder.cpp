@@ -79,7 +79,9 @@ std::string fresh_name() {
 }
 
 json to_json(const RunOptions& options) {
-  json target;
+  json target, gpus = json::array();
+  for (const Gpu& gpu : options.gpus)
+    gpus.push_back({{"id", gpu.id}, {"name", gpu.name}, {"memory", gpu.memory}});
   if (options.target) target = to_text(*options.target);
   return {{"config", options.config.text},
           {"study", options.config.study},
@@ -92,6 +94,7 @@ json to_json(const RunOptions& options) {
           {"group_size", options.group_size},
           {"rendezvous", options.rendezvous.string()},
           {"backend", options.backend},
+          {"gpus", gpus},
           {"target", target},
           {"progress", static_cast<int>(options.progress)},
           {"color", options.color},
@@ -112,6 +115,8 @@ Result<RunOptions> from_json(const json& j) {
   options.group_size = j.at("group_size").get<int>();
   options.rendezvous = j.at("rendezvous").get<std::string>();
   options.backend = j.at("backend").get<std::string>();
+  for (const json& gpu : j.at("gpus"))
+    options.gpus.push_back({gpu.at("id"), gpu.at("name"), gpu.at("memory")});
   if (j.at("target").is_string()) {
     DETOL_ASSIGN(options.target, parse_target(j.at("target").get<std::string>()));
   }

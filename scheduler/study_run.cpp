@@ -12,6 +12,7 @@
 
 #include "core/exit_code.h"
 #include "core/file.h"
+#include "scheduler/launchers/gpus.h"
 #include "scheduler/launchers/local.h"
 #include "scheduler/launchers/mpi.h"
 #include "scheduler/master.h"
@@ -81,6 +82,8 @@ Result<void> play_worker(const fs::path& folder, const Numbers& numbers, const S
   die_with_the_parent(ranks);
   DETOL_ASSIGN(const RunOptions options, read_options(folder));
   DETOL_TRY(set_up_log(log_of(options)));
+  const std::optional<MpiPlace> place = ranks > 1 ? mpi_place() : std::nullopt;
+  take_gpu(options.gpus, numbers.at(0) * ranks + (place ? place->rank : 0));
   std::unique_ptr<Group> group;
   if (ranks > 1) {
     DETOL_ASSIGN(group, join_mpi_group());

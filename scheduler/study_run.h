@@ -17,6 +17,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "core/log.h"
 #include "core/result.h"
@@ -37,6 +38,13 @@ enum class Launcher { kLocal, kMpi, kAuto };
 
 inline constexpr int kAutoWorkers = -1;  // as many groups as the cores have room for
 
+// A GPU of this machine that workers may use.
+struct Gpu {
+  std::string id;  // as CUDA_VISIBLE_DEVICES takes it; holds in every process
+  std::string name;
+  double memory = 0;  // bytes
+};
+
 struct RunOptions {
   StudyConfig config;             // to resume: loaded from the ledger's StudyRecord::config
   std::filesystem::path storage;  // the database; artefacts go to <stem>.d/<study>/<trial>/
@@ -49,6 +57,7 @@ struct RunOptions {
   Launcher launcher = Launcher::kLocal;
   std::filesystem::path rendezvous = {};  // set by a launcher: where workers that join find the run
   std::string backend = "onednn";
+  std::vector<Gpu> gpus = {};  // of a backend that needs them
   std::optional<Target> target;
   ProgressMode progress = ProgressMode::kPlain;
   bool color = false;  // of the live picture

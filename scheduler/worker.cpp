@@ -7,7 +7,9 @@
 
 #include "core/fault.h"
 #include "core/log.h"
+#include "core/table.h"
 #include "scheduler/master_link.h"
+#include "trainer/backend.h"
 
 namespace detol {
 namespace {
@@ -21,7 +23,7 @@ constexpr int kBatchesAhead = 2;
 struct Ending {
   Evaluation evaluation;
   Trouble trouble = Trouble::kNone;
-  bool out_of_step = false;  // perhaps on this rank alone: the others may wait for it
+  bool was_thrown = false;  // out of the trainer, perhaps on this rank alone
 };
 
 Ending broken(std::string reason) {
@@ -78,7 +80,9 @@ void wait_for_all(Group& group) {
   group.sum(std::span(&here, 1));
 }
 
-Result<void> serve(MasterLink* link, Group& group, const Seams& seams) {
+// What was thrown may have left anything behind, a device that answers no more for one: a fresh
+// process goes on, where somebody starts one.
+Result<void> serve(MasterLink* link, Group& group, const Seams& seams, bool is_replaced) {
   const auto welcome = shared(group, link == nullptr ? std::nullopt : link->join());
   if (!welcome) return {};
   DETOL_ASSIGN(const StudyConfig config, load_study_config(welcome->config, "study"));
@@ -86,6 +90,8 @@ Result<void> serve(MasterLink* link, Group& group, const Seams& seams) {
                                                                    .group = &group,
                                                                    .batches_ahead = kBatchesAhead,
                                                                    .choices = link}));
+  const BackendRow* backend = find_row(backends(), welcome->backend);
+  const bool has_device = backend != nullptr && backend->why_not != nullptr;
   wait_for_all(group);
   fault_or_throw("worker.ready");
   if (link != nullptr) link->set_ready();
@@ -95,11 +101,12 @@ Result<void> serve(MasterLink* link, Group& group, const Seams& seams) {
     const Ending ending = train(*order, config, welcome->task, *evaluator, link);
     const bool is_broken = ending.trouble != Trouble::kNone;
     if (is_broken) log_warning("trial {}: {}", order->trial, ending.evaluation.reason);
-    const bool must_end = ending.out_of_step && group.size() > 1;
+    const bool must_end = ending.was_thrown && (group.size() > 1 || is_replaced || has_device);
     if (must_end && is_broken) return fail(ErrorCode::kInternal, ending.evaluation.reason);
     fault_or_throw("worker.end");
     if (link != nullptr) link->end(ending.evaluation, ending.trouble);
-    if (must_end) return fail(ErrorCode::kInternal, ending.evaluation.reason);
+    const bool is_out_of_step = ending.was_thrown && group.size() > 1;
+    if (is_out_of_step) return fail(ErrorCode::kInternal, ending.evaluation.reason);
   }
 }
 
@@ -107,9 +114,9 @@ Result<void> serve(MasterLink* link, Group& group, const Seams& seams) {
 
 Result<void> run_worker(const std::optional<MasterAddress>& master, Group& group,
                         const Seams& seams) try {
-  if (!master) return serve(nullptr, group, seams);
+  if (!master) return serve(nullptr, group, seams, false);
   DETOL_ASSIGN(const auto link, MasterLink::open(*master));
-  return serve(link.get(), group, seams);
+  return serve(link.get(), group, seams, master->key.empty());
 } catch (const std::exception& error) {
   return fail(ErrorCode::kInternal, error.what());
 }

@@ -15,9 +15,9 @@
 namespace detol {
 
 // Trains until the master sends the worker away. Only rank 0 uses `master`; if that is empty, the
-// group ends at once. Errors: what keeps
-// it from becoming ready (unreadable data, no endpoint); in a group also a trial that broke,
-// because its ranks may be out of step.
+// group ends at once. Errors: what keeps it from becoming ready (unreadable data, no endpoint), and
+// what the trainer threw: this process cannot be relied on any more. In a group also a lack of
+// memory, because its ranks may be out of step.
 Result<void> run_worker(const std::optional<MasterAddress>& master, Group& group,
                         const Seams& seams);
 

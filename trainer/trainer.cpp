@@ -150,6 +150,8 @@ class Trainer final : public Evaluator {
 Result<std::unique_ptr<Evaluator>> make_trainer(const DataConfig& data,
                                                 const TrainerOptions& options) {
   DETOL_ASSIGN(const BackendRow* backend, backend_called(options.backend));
+  if (const std::string why = backend->why_not ? backend->why_not() : ""; !why.empty())
+    return fail(ErrorCode::kUsage, why);
   return std::make_unique<Trainer>(data, *backend, options);
 }
 

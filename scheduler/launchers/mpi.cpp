@@ -15,6 +15,7 @@
 
 #include "core/exit_code.h"
 #include "core/log.h"
+#include "scheduler/launchers/gpus.h"
 #include "scheduler/launchers/local.h"
 #include "scheduler/launchers/rendezvous.h"
 #include "scheduler/signals.h"
@@ -118,6 +119,7 @@ Result<int> work(const RunOptions& options, const MpiPlace& place, int ranks, co
   const bool is_whole = (number + 1) * ranks < place.size;
   std::unique_ptr<Group> group;
   ignore_signals();
+  take_gpu(options.gpus, place_on_machine());
   if (ranks > 1) {
     DETOL_ASSIGN(group, split_mpi_group(1 + number));
     ignore_signals();

@@ -22,7 +22,7 @@ constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 std::vector<Event> one_of_each() {
-  return {event::StudyState{"RUNNING", "2cpu-h", 1.0},
+  return {event::StudyState{"RUNNING", "2cpu-h", 1.0, "onednn"},
           asked(0),
           asked(1),
           started(0, 1),

@@ -55,7 +55,7 @@ struct Describe {
     return fmt::format("accounted {} {}", e.wall_s, e.device_s);
   }
   std::string operator()(const event::StudyState& e) const {
-    return fmt::format("state {} {} at {}", e.state, e.budget, e.at_s);
+    return fmt::format("state {} {} at {} {}", e.state, e.budget, e.at_s, e.backend);
   }
 };
 

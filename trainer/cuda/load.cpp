@@ -39,6 +39,13 @@ fs::path library_path() {
   return {};
 }
 
+// CMake's reason, or what happened to the library since.
+std::string why_not_built() {
+  constexpr std::string_view kMissing = DETOL_CUDA_MISSING;
+  if (!kMissing.empty()) return std::string(kMissing);
+  return fmt::format("{} lies neither beside the program nor in ../lib/detol", kLibrary);
+}
+
 // How many devices the driver has for this process. The library itself is loaded only for them.
 Result<void> find_device() {
   void* driver = dlopen(kDriver, RTLD_LAZY | RTLD_LOCAL);
@@ -66,8 +73,7 @@ Result<const CudaPlugin*> load() {
   const fs::path path = library_path();
   if (path.empty())
     return fail(ErrorCode::kUsage,
-                fmt::format("this build has no GPU backend ({} is built where nvcc and cuDNN are)",
-                            kLibrary));
+                fmt::format("this build has no GPU backend ({})", why_not_built()));
   if (std::getenv("DETOL_CUDA_LIBRARY") == nullptr) DETOL_TRY(find_device());
   void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr)
@@ -87,6 +93,10 @@ Result<const CudaPlugin*> load() {
 Result<const CudaPlugin*> cuda_plugin() {
   static const Result<const CudaPlugin*> loaded = load();
   return loaded;
+}
+
+bool has_cuda_library() {
+  return !library_path().empty();
 }
 
 Result<CudaReport> cuda_report() {

@@ -17,8 +17,11 @@ namespace detol {
 // NVIDIA driver, no device, or a library that it needs is missing.
 Result<const CudaPlugin*> cuda_plugin();
 
-// The devices and versions. Errors as above.
+// The devices and versions. Takes memory on a device; who shall not asks probe.h. Errors as above.
 Result<CudaReport> cuda_report();
+
+// True if there is a library to load: nothing of it is touched.
+bool has_cuda_library();
 
 // The backend's row.
 Result<std::unique_ptr<Executable>> compile_cudnn(const Network& network, const Recipe& recipe,

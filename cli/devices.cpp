@@ -1,0 +1,84 @@
+#include "cli/devices.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <string_view>
+
+#include "core/log.h"
+#include "knowledge/query.h"
+#include "trainer/cuda/probe.h"
+
+namespace detol {
+namespace {
+
+constexpr std::string_view kGpu = "cudnn";
+constexpr std::string_view kCpu = "onednn";
+
+tl::unexpected<Error> no_gpu_for(const Budget& budget, std::string_view why) {
+  return fail(ErrorCode::kUsage, fmt::format("the budget {} is in gpu- time, but {}; use cpu-h",
+                                             to_text(budget), why));
+}
+
+// A name of the device that holds in every process: an instance of a divided GPU (MIG) keeps the
+// one that the user gave it.
+std::string id_of(const CudaReport& report, std::size_t index) {
+  std::string_view visible;
+  if (const char* setting = std::getenv("CUDA_VISIBLE_DEVICES")) visible = setting;
+  for (std::size_t i = 0; i < index && !visible.empty(); ++i)
+    visible.remove_prefix(std::min(visible.size(), visible.find(',') + 1));
+  const std::string_view word = visible.substr(0, visible.find(','));
+  return word.starts_with("MIG-") ? std::string(word) : report.devices[index].uuid;
+}
+
+void use_gpus(const CudaReport& report, RunOptions& options) {
+  options.backend = kGpu;
+  for (std::size_t i = 0; i < report.devices.size(); ++i) {
+    const DeviceInfo& device = report.devices[i];
+    options.gpus.push_back({id_of(report, i), device.name, static_cast<double>(device.memory)});
+  }
+}
+
+}  // namespace
+
+Result<void> choose_device(const DeviceQuestion& question, RunOptions& options) {
+  options.backend = kCpu;
+  const bool wants_gpu_time = question.budget.gpu_s.has_value();
+  const bool asks = question.asked == "cuda" || wants_gpu_time;
+  const bool is_cpus = question.asked == "cpu" || !options.config.trains();
+  if (is_cpus && wants_gpu_time)
+    return no_gpu_for(question.budget,
+                      question.asked == "cpu" ? "device is cpu" : "nothing is trained");
+  const bool began_here = !question.begun_with.empty() && question.begun_with != kGpu;
+  if (is_cpus || (!asks && began_here)) return {};
+  const Result<CudaReport> report = probe_cuda();
+  if (report) {
+    use_gpus(*report, options);
+    return {};
+  }
+  const std::string& why = report.error().message;
+  if (wants_gpu_time) return no_gpu_for(question.budget, why);
+  if (asks) return fail(ErrorCode::kUsage, fmt::format("device is cuda, but {}; use cpu", why));
+  log_debug("the CPU trains: {}", why);
+  return {};
+}
+
+std::string device_name(const RunOptions& options) {
+  if (options.gpus.empty()) return "cpu";
+  return fmt::format("cuda ({} x {})", options.gpus.size(), options.gpus.front().name);
+}
+
+Result<std::string> last_backend(const std::string& storage, const std::string& study) {
+  DETOL_ASSIGN(const auto reader, Reader::open(storage));
+  DETOL_ASSIGN(const StudyRecord record, reader->study(study));
+  DETOL_ASSIGN(const std::vector<Event> events, reader->events(record.id));
+  std::string backend;
+  for (const Event& event : events) {
+    const auto* state = std::get_if<event::StudyState>(&event);
+    if (state != nullptr && !state->backend.empty()) backend = state->backend;
+  }
+  return backend;
+}
+
+}  // namespace detol

@@ -1,0 +1,39 @@
+#pragma once
+
+// What trains a study: the CPU, or the GPUs that this process may use. Decided once, before
+// anything exists; nothing here touches a GPU (trainer/cuda/probe.h).
+
+#include <string>
+
+#include "cli/commands.h"
+#include "core/result.h"
+#include "encodings/study_config.h"
+#include "encodings/task.h"
+#include "scheduler/budget.h"
+#include "scheduler/study_run.h"
+
+namespace detol {
+
+// What a device is decided by.
+struct DeviceQuestion {
+  std::string asked;        // --device: auto, cpu, cuda
+  Budget budget;            // in force, or that the study is to have
+  std::string begun_with;   // the backend that trained the study before; empty: none
+  Task task = {};           // of the study's data
+  std::int64_t images = 0;  // that lie on the device: for training and validation
+};
+
+// Sets the backend, the devices and how many workers share one. With `auto` a study goes on as it
+// began; a new one is trained by GPUs where a budget in their time asks for them or one can be
+// used. A formula or a table needs no device. Errors: kUsage where a GPU is asked for and cannot
+// be used, saying why, or the CPU has no such budget; kInput where the space asks for a precision
+// that the device does not have.
+Result<void> choose_device(const DeviceQuestion& question, RunOptions& options);
+
+// "cpu", or "cuda (2 x NVIDIA H200)".
+std::string device_name(const RunOptions& options);
+
+// The backend of the last run of a study; empty: nothing says it.
+Result<std::string> last_backend(const std::string& storage, const std::string& study);
+
+}  // namespace detol

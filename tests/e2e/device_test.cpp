@@ -1,0 +1,132 @@
+// Searches on GPUs, as far as no GPU is needed to see it: tests/support/fake_gpu stands in for the
+// backend's library.
+
+#include <algorithm>
+#include <set>
+#include <sstream>
+
+#include <gtest/gtest.h>
+
+#include "tests/e2e/tiny_study.h"
+
+namespace detol::testing_support {
+namespace {
+
+class Device : public testing::Test {
+ protected:
+  // Runs the program with the fake GPUs.
+  Ran detol(const std::vector<std::string>& words, std::vector<std::string> variables = {}) const {
+    variables.emplace_back("DETOL_CUDA_LIBRARY=" DETOL_FAKE_GPU);
+    return Program(study.path(), words, variables).wait();
+  }
+
+  std::vector<std::string> search_words(const std::vector<std::string>& more) const {
+    std::vector<std::string> words = {"search", "--space", "tiny.yaml", "--progress", "plain"};
+    words.insert(words.end(), more.begin(), more.end());
+    return words;
+  }
+
+  std::string query(const std::string& sql) const {
+    return study.detol({"query", "-f", "csv", sql}).out;
+  }
+
+  std::string log_variable() const {
+    return "DETOL_FAKE_GPU_LOG=" + (study.path() / "gpus").string();
+  }
+
+  // Which devices compiled a network.
+  std::multiset<std::string> used() const {
+    std::istringstream lines(text_of(study.path() / "gpus"));
+    std::multiset<std::string> names;
+    for (std::string name; std::getline(lines, name);) names.insert(name);
+    return names;
+  }
+
+  TinyStudy study;
+};
+
+TEST_F(Device, GpusTrainWhereThereAreAny) {
+  const Ran dry = detol(search_words({"--dry-run", "-f", "json"}));
+  EXPECT_EQ(dry.code, 0) << dry.err;
+  EXPECT_NE(dry.out.find("cuda (2 x Fake GPU)"), std::string::npos) << dry.out;
+  const Ran cpu = detol(search_words({"--dry-run", "-f", "json", "--device", "cpu"}));
+  EXPECT_NE(cpu.out.find("\"cpu\""), std::string::npos) << cpu.out;
+}
+
+TEST_F(Device, AWorkerSeesOneGpu) {
+  const Ran ran = detol(search_words({"-j", "1"}), {log_variable()});
+  EXPECT_EQ(ran.code, 0) << ran.err;
+  EXPECT_FALSE(used().empty());
+  EXPECT_EQ(used().count("GPU-fake-0"), used().size());
+}
+
+TEST_F(Device, OnlyGpusThatTheUserLeavesVisibleAreUsed) {
+  const Ran ran =
+      detol(search_words({"-j", "2"}), {log_variable(), "CUDA_VISIBLE_DEVICES=GPU-fake-1"});
+  EXPECT_EQ(ran.code, 0) << ran.err;
+  EXPECT_EQ(used().count("GPU-fake-1"), used().size());
+}
+
+TEST_F(Device, AGpuBudgetIsRefusedWithTheReasonWhereNoneCanBeUsed) {
+  for (const auto& words :
+       {search_words({"--budget", "1gpu-h"}), search_words({"--device", "cuda"})}) {
+    const Ran ran = detol(words, {"DETOL_FAKE_GPUS=0"});
+    EXPECT_EQ(ran.code, 2) << ran.err;
+    EXPECT_NE(ran.err.find("there is no fake GPU"), std::string::npos) << ran.err;
+  }
+  const Ran cpu = detol(search_words({"--budget", "1gpu-h", "--device", "cpu"}));
+  EXPECT_EQ(cpu.code, 2) << cpu.err;
+  EXPECT_NE(cpu.err.find("cpu-h"), std::string::npos) << cpu.err;
+}
+
+TEST_F(Device, AGpuBudgetHoldsWhereThereAreGpus) {
+  const Ran ran = detol(search_words({"--budget", "1gpu-h,2trials", "-j", "1"}));
+  EXPECT_EQ(ran.code, 0) << ran.err;
+  const Ran status = study.detol({"status", "tiny"});
+  EXPECT_NE(status.out.find("gpu-h"), std::string::npos) << status.out;
+}
+
+TEST_F(Device, AResumedStudyGoesOnWhereItBegan) {
+  ASSERT_EQ(study.detol(search_words({"--budget", "1trials", "-j", "1"})).code, 0);
+  const Ran same = detol({"resume", "tiny", "--budget", "2trials", "-j", "1"}, {log_variable()});
+  EXPECT_EQ(same.code, 0) << same.err;
+  EXPECT_TRUE(used().empty());
+  EXPECT_EQ(same.err.find("differ by rounding"), std::string::npos) << same.err;
+}
+
+TEST_F(Device, AResumeOnAnotherDeviceSaysWhatThatMeans) {
+  ASSERT_EQ(study.detol(search_words({"--budget", "1trials", "-j", "1"})).code, 0);
+  const Ran other = detol({"resume", "tiny", "--budget", "2trials", "-j", "1", "--device", "cuda"},
+                          {log_variable()});
+  EXPECT_EQ(other.code, 0) << other.err;
+  EXPECT_FALSE(used().empty());
+  EXPECT_NE(other.err.find("trained by onednn, now by cudnn"), std::string::npos) << other.err;
+}
+
+// A device that is lost takes its process along: another goes on from the last checkpoint.
+TEST_F(Device, ATrialOfALostDeviceGoesOnInAnotherProcess) {
+  const Ran in_peace = detol(search_words({"-j", "1"}));
+  ASSERT_EQ(in_peace.code, 0) << in_peace.err;
+  const std::string results = study.results();
+  for (const char* name : {"detol.db", "detol.db-wal", "detol.db-shm", "detol.d"})
+    std::filesystem::remove_all(study.path() / name);
+  const Ran ran = detol(
+      search_words({"-j", "1"}),
+      {"DETOL_FAKE_GPU_BREAKS=20", "DETOL_FAKE_GPU_MARK=" + (study.path() / "mark").string()});
+  EXPECT_EQ(ran.code, 0) << ran.err;
+  EXPECT_NE(ran.err.find("cuda: the device is lost"), std::string::npos) << ran.err;
+  EXPECT_EQ(study.results(), results);
+}
+
+TEST_F(Device, ATrialThatLosesItsDeviceEveryTimeFailsAlone) {
+  const Ran ran =
+      detol(search_words({"-j", "1", "--budget", "1trials"}), {"DETOL_FAKE_GPU_BREAKS=1"});
+  EXPECT_EQ(ran.code, 0) << ran.err;
+  EXPECT_NE(query("SELECT state, failure, reason FROM v_trials").find("FAIL,crashed"),
+            std::string::npos);
+  EXPECT_NE(query("SELECT reason FROM v_trials").find("cuda: the device is lost"),
+            std::string::npos);
+}
+
+}  // namespace
+}  // namespace detol::testing_support

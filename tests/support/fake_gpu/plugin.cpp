@@ -1,0 +1,124 @@
+// A GPU backend without a GPU, to be loaded as libdetol_cuda.so is: it trains by the backend
+// onednn, and says that it has two devices. CUDA_VISIBLE_DEVICES chooses among them, by their
+// UUIDs.
+//
+//   DETOL_FAKE_GPUS=n          so many devices; 0: none
+//   DETOL_FAKE_GPU_MEMORY=b    bytes of each
+//   DETOL_FAKE_GPU_BREAKS=n    from its n-th step on the device answers nothing in that process,
+//   DETOL_FAKE_GPU_MARK=file   in the first one to get there alone
+//   DETOL_FAKE_GPU_LOG=file    a line for each network: which device compiled it
+
+#include "trainer/cuda/plugin.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <new>
+#include <stdexcept>
+#include <string>
+
+#include "trainer/onednn/onednn.h"
+
+namespace detol {
+namespace {
+
+long number_of(const char* name, long otherwise) {
+  const char* text = std::getenv(name);
+  return text == nullptr ? otherwise : std::atol(text);
+}
+
+std::string text_of(const char* name) {
+  const char* text = std::getenv(name);
+  return text == nullptr ? "" : text;
+}
+
+// True for one process of all that share the mark; without one, for all.
+bool is_first() {
+  const std::string mark = text_of("DETOL_FAKE_GPU_MARK");
+  if (mark.empty()) return true;
+  const int fd = ::open(mark.c_str(), O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0600);
+  if (fd >= 0) ::close(fd);
+  return fd >= 0;
+}
+
+long g_steps = 0;
+bool g_is_broken = false;  // sticky, as an error of a device is
+
+void step() {
+  if (++g_steps == number_of("DETOL_FAKE_GPU_BREAKS", -1) && is_first()) g_is_broken = true;
+  if (g_is_broken) throw std::runtime_error("cuda: the device is lost");
+}
+
+class FakeGpu final : public Executable {
+ public:
+  explicit FakeGpu(std::unique_ptr<Executable> real) : real_(std::move(real)) {}
+
+  std::span<const Shard> parts() const override { return real_->parts(); }
+  std::span<float> images() override { return real_->images(); }
+  Answers answers() override { return real_->answers(); }
+  BatchResult accumulate(const StepSettings& settings, const Shard& part) override {
+    step();
+    return real_->accumulate(settings, part);
+  }
+  void update(const StepSettings& settings) override { real_->update(settings); }
+  void share_statistics() override { real_->share_statistics(); }
+  void share_state() override { real_->share_state(); }
+  BatchResult evaluate(std::int64_t count) override { return real_->evaluate(count); }
+  std::span<const float> logits() const override { return real_->logits(); }
+  TrainingState state() const override { return real_->state(); }
+  void set_state(const TrainingState& state) override { real_->set_state(state); }
+  std::size_t bytes() const override { return real_->bytes(); }
+
+ private:
+  std::unique_ptr<Executable> real_;
+};
+
+Result<CudaReport> report() {
+  CudaReport report{.devices = {},
+                    .driver = "999.1",
+                    .runtime = "13.0",
+                    .cudnn = "9.19.0",
+                    .cublas = "13.1",
+                    .nccl = "2.28.9"};
+  const std::string visible = text_of("CUDA_VISIBLE_DEVICES");
+  const auto memory = static_cast<std::size_t>(number_of("DETOL_FAKE_GPU_MEMORY", 80'000'000'000));
+  for (long i = 0; i < number_of("DETOL_FAKE_GPUS", 2); ++i) {
+    const std::string uuid = fmt::format("GPU-fake-{}", i);
+    if (!visible.empty() && visible.find(uuid) == std::string::npos) continue;
+    report.devices.push_back({"Fake GPU", uuid, 9, 0, 132, memory, memory});
+  }
+  if (report.devices.empty()) return fail(ErrorCode::kUsage, "there is no fake GPU");
+  return report;
+}
+
+Result<std::unique_ptr<Executable>> compile(const Network& network, const Recipe& recipe,
+                                            const Placement& placement) {
+  if (g_is_broken) throw std::runtime_error("cuda: the device is lost");
+  const std::string log = text_of("DETOL_FAKE_GPU_LOG");
+  if (!log.empty()) std::ofstream(log, std::ios::app) << text_of("CUDA_VISIBLE_DEVICES") << '\n';
+  Recipe known = recipe;
+  known.precision = "fp32";
+  DETOL_ASSIGN(auto real, compile_onednn(network, known, placement));
+  return std::make_unique<FakeGpu>(std::move(real));
+}
+
+Result<std::vector<OpenChoice>> open_choices(const Network&, const Recipe&, const Placement&) {
+  return std::vector<OpenChoice>();
+}
+
+Result<std::vector<TimedChoice>> time_choices(const Network&, const Recipe&, const Placement&,
+                                              const std::function<void()>&) {
+  return std::vector<TimedChoice>();
+}
+
+constexpr CudaPlugin kPlugin = {kCudaStamp, report, compile, open_choices, time_choices};
+
+}  // namespace
+}  // namespace detol
+
+extern "C" __attribute__((visibility("default"))) const detol::CudaPlugin* detol_cuda_plugin() {
+  return &detol::kPlugin;
+}
