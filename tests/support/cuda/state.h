@@ -1,0 +1,64 @@
+#pragma once
+
+// State: what the emulated device is asked to be, what went wrong on it, and what the calling
+// thread was last told. Safe to use from any thread.
+//
+// DETOL_EMULATED_DEVICE is a list of words with commas between them:
+//   none          there is no device
+//   devices:N     N of them (1)
+//   memory:BYTES  of each (2 GiB)
+//   malloc:N      the N-th cudaMalloc and all after it find no memory
+//   launch:N      in the N-th kernel the device breaks for good: an illegal address
+//   lost:N        likewise, as if it had been taken out of the machine
+//   lazy          streams do nothing before somebody waits for them
+
+#include <driver_types.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+namespace detol::emulated {
+
+struct Settings {
+  int devices = 1;
+  std::size_t memory = std::size_t{2} << 30;
+  std::int64_t failing_malloc = 0, failing_launch = 0, losing_launch = 0;  // 0: none
+  bool is_lazy = false;
+};
+
+// Throws std::invalid_argument for a word that it does not know.
+Settings settings_from(std::string_view words);
+
+// Of the environment, unless a test set others, which also makes a broken device whole.
+const Settings& settings();
+void set(const Settings& settings);
+
+constexpr int kMultiprocessors = 2;
+
+// Remembers the error of the calling thread, and returns it.
+cudaError_t failed(cudaError_t error);
+
+// What every call of the runtime returns at once if it is not cudaSuccess: a device that is broken,
+// or not there, or a call that a host function may not make.
+cudaError_t entered();
+
+// Breaks the device for good, and says why on stderr.
+void break_device(cudaError_t error, const char* what);
+bool is_broken();
+cudaError_t broken_by();
+
+// Counts a kernel that is about to run. False: the device is broken, it does not run.
+bool may_run();
+// False: this cudaMalloc finds no memory.
+bool may_allocate();
+
+int current_device();
+
+// While a function of the host runs on a stream, calls of the runtime are refused.
+struct InHostFunction {
+  InHostFunction();
+  ~InHostFunction();
+};
+
+}  // namespace detol::emulated
