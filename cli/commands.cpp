@@ -42,8 +42,8 @@ std::span<const Command> commands() {
       studies_command(),    study_rename_command(), study_copy_command(), study_delete_command(),
       study_stop_command(), trials_command(),       trial_command(),      best_command(),
       pareto_command(),     query_command(),        export_command(),     db_check_command(),
-      db_backup_command(),  data_pack_command(),    data_info_command(),  bench_command(),
-      completion_command()};
+      db_backup_command(),  data_pack_command(),    data_info_command(),  doctor_command(),
+      bench_command(),      completion_command()};
   return kTable;
 }
 

@@ -103,6 +103,7 @@ Command db_check_command();
 Command db_backup_command();
 Command data_pack_command();
 Command data_info_command();
+Command doctor_command();
 Command bench_command();
 Command completion_command();
 

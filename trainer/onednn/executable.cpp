@@ -233,6 +233,15 @@ Result<void> lower_unit(Builder& builder, const Unit& unit) {
 
 }  // namespace onednn
 
+std::string onednn_version() {
+  const dnnl_version_t* version = dnnl_version();
+  return fmt::format("{}.{}.{}", version->major, version->minor, version->patch);
+}
+
+std::string onednn_vectors() {
+  return onednn::machine().lanes() == 16 ? "AVX-512" : "AVX2";
+}
+
 void forget_compiled() {
   onednn::machine();
   dnnl::set_primitive_cache_capacity(0);

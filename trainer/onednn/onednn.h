@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "trainer/backend.h"
@@ -31,6 +32,11 @@ struct NodeTime {
 Result<std::vector<std::vector<NodeTime>>> time_onednn(
     const Network& network, const Recipe& recipe, int steps,
     const std::function<void(Executable&)>& prepare);
+
+std::string onednn_version();  // "2.6.3"
+
+// The vector instructions that this processor's kernels use: "AVX-512", "AVX2".
+std::string onednn_vectors();
 
 // Empties the cache of compiled primitives, as in a fresh process. For measuring.
 void forget_compiled();

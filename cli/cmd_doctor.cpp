@@ -1,0 +1,139 @@
+// `doctor`: what this machine and this build have for a search, and what they lack.
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <fstream>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "cli/commands.h"
+#include "cli/output.h"
+#include "core/exit_code.h"
+#include "knowledge/storage_place.h"
+#include "scheduler/launchers/gpus.h"
+#include "trainer/cuda/probe.h"
+#include "trainer/mpi_group.h"
+#include "trainer/onednn/onednn.h"
+#include "trainer/peak.h"
+
+namespace detol {
+namespace {
+
+// ok; missing: a search runs without it; broken: none can run here.
+struct Finding {
+  std::string what, state, finding;
+};
+using Findings = std::vector<Finding>;
+
+constexpr const char* kOk = "ok";
+constexpr const char* kMissing = "missing";
+constexpr const char* kBroken = "broken";
+
+Finding program() {
+  return {"program", kOk,
+          fmt::format("detol {}, {} {}", DETOL_VERSION, DETOL_COMPILER, DETOL_BUILD_TYPE)};
+}
+
+std::string processor_name() {
+  std::ifstream file("/proc/cpuinfo");
+  for (std::string line; std::getline(file, line);) {
+    if (line.starts_with("model name")) return line.substr(line.find(':') + 2);
+  }
+  return "a processor without a name";
+}
+
+Finding processor() {
+  double peak = 0;
+  for (int i = 0; i < 5; ++i) peak = std::max(peak, probe_fma());
+  return {"processor", kOk,
+          fmt::format("{}, {} cores, {}, {:.0f} GFLOP/s per core", processor_name(),
+                      std::thread::hardware_concurrency(), onednn_vectors(), peak)};
+}
+
+Finding memory() {
+  const double page = static_cast<double>(::sysconf(_SC_PAGESIZE)) / (1 << 30);
+  return {
+      "memory", kOk,
+      fmt::format("{:.1f} GiB, {:.1f} free", static_cast<double>(::sysconf(_SC_PHYS_PAGES)) * page,
+                  static_cast<double>(::sysconf(_SC_AVPHYS_PAGES)) * page)};
+}
+
+Finding storage(const std::string& database) {
+  const auto place = storage_place(database);
+  if (!place) return {"storage", kBroken, place.error().message};
+  return {"storage", kOk,
+          fmt::format("{} on {}, files can be locked{}", place->folder, place->file_system,
+                      place->is_on_network ? "; a network: read it on this machine alone" : "")};
+}
+
+Finding mpi() {
+  const std::string mpiexec = mpi_launch(2).mpiexec;
+  if (::access(mpiexec.c_str(), X_OK) == 0) return {"MPI", kOk, mpi_name() + ", " + mpiexec};
+  return {"MPI", kMissing,
+          fmt::format("{} is not there: a trial is trained by one process", mpiexec)};
+}
+
+std::string version(const std::string& number, const char* without) {
+  return number.empty() ? without : number;
+}
+
+void add_library(Findings& findings, const char* what, const std::string& number,
+                 const char* without) {
+  findings.push_back({what, number.empty() ? kMissing : kOk, version(number, without)});
+}
+
+Finding sharing() {
+  const std::string mps = mps_program();
+  if (!mps.empty()) return {"MPS", kOk, mps + ": several small trials share a GPU"};
+  return {"MPS", kMissing,
+          "nvidia-cuda-mps-control is not there: one trial per GPU, unless -j says more"};
+}
+
+Findings gpus() {
+  const Result<CudaReport> report = probe_cuda();
+  if (!report) return {{"GPU", kMissing, report.error().message}};
+  Findings findings;
+  for (const DeviceInfo& device : report->devices) {
+    constexpr double kGiB = 1 << 30;
+    findings.push_back({"GPU", kOk,
+                        fmt::format("{}, {:.0f} GiB, {:.0f} free, compute capability {}.{}, {}",
+                                    device.name, static_cast<double>(device.memory) / kGiB,
+                                    static_cast<double>(device.free_memory) / kGiB, device.major,
+                                    device.minor, device.uuid)});
+  }
+  add_library(findings, "NVIDIA driver", report->driver, "does not say its version");
+  add_library(findings, "CUDA runtime", report->runtime, "not found");
+  add_library(findings, "cuDNN", report->cudnn, "not found");
+  add_library(findings, "cuBLASLt", report->cublas, "not found");
+  add_library(findings, "NCCL", report->nccl, "not found: groups add up gradients through MPI");
+  findings.push_back(sharing());
+  return findings;
+}
+
+Result<int> run(const Arguments& arguments) {
+  Findings findings = {program(), processor(),
+                       memory(),  storage(arguments.globals.storage),
+                       mpi(),     {"oneDNN", kOk, onednn_version()}};
+  std::ranges::move(gpus(), std::back_inserter(findings));
+  Rows rows{.columns = {"what", "state", "finding"}, .rows = {}};
+  for (const Finding& one : findings) rows.rows.push_back({one.what, one.state, one.finding});
+  DETOL_TRY(print_data(render(rows, arguments.globals)));
+  const bool is_broken =
+      std::ranges::any_of(findings, [](const Finding& one) { return one.state == kBroken; });
+  return is_broken ? kExitIncomplete : kExitDone;
+}
+
+}  // namespace
+
+Command doctor_command() {
+  return {.name = "doctor",
+          .summary = "what this machine has for a search, and what it lacks",
+          .options = {},
+          .examples = "  detol doctor\n  detol doctor -f json",
+          .run = run};
+}
+
+}  // namespace detol

@@ -1,0 +1,22 @@
+#pragma once
+
+// The folder of a knowledge base, before there is one: can it be kept there?
+
+#include <filesystem>
+#include <string>
+
+#include "core/result.h"
+
+namespace detol {
+
+struct StoragePlace {
+  std::string folder;
+  std::string file_system;  // "ext4", "nfs", or a number that no name is known for
+  bool is_on_network = false;
+};
+
+// Writes, locks and syncs a file of its own there, and removes it. Errors (kStorage): the folder
+// and the reason.
+Result<StoragePlace> storage_place(const std::filesystem::path& database);
+
+}  // namespace detol
