@@ -115,16 +115,25 @@ void Arena::find_offsets() {
   }
 }
 
-void Arena::place() {
-  assert(block_ == nullptr);
+std::size_t Arena::plan() {
   merge_successors();
   find_offsets();
+  return bytes_;
+}
+
+void Arena::bind(std::byte* memory) {
+  for (Buffer& buffer : buffers_) buffer.data = memory + root_of(&buffer)->offset;
+}
+
+void Arena::place() {
+  assert(block_ == nullptr);
+  plan();
   std::shared_ptr<MemoryBlock>& kept = kept_block();
   const bool free = kept != nullptr && kept.use_count() == 1;
   if (free && kept->bytes() < bytes_) kept.reset();
   if (kept == nullptr) kept = std::make_shared<MemoryBlock>(bytes_);
   block_ = kept.use_count() == 1 ? kept : std::make_shared<MemoryBlock>(bytes_);
-  for (Buffer& buffer : buffers_) buffer.data = block_->data() + root_of(&buffer)->offset;
+  bind(block_->data());
 }
 
 }  // namespace detol

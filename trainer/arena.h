@@ -59,7 +59,12 @@ class Arena {
   // and large enough, else a new one. The contents are arbitrary. Throws std::bad_alloc.
   void place();
 
-  std::size_t bytes() const { return bytes_; }  // after place()
+  // The same in two steps, for memory of the caller's own, such as a device's: the bytes that it
+  // takes, and where they are.
+  std::size_t plan();
+  void bind(std::byte* memory);
+
+  std::size_t bytes() const { return bytes_; }  // after place() or plan()
 
  private:
   void merge_successors();

@@ -2,8 +2,11 @@
 # where it is. The sources are named apart from the target: the tests build them once more, for a
 # device that they emulate.
 set(detol_cuda_sources
-  cuda/plugin.cpp)
-set(detol_cuda_kernels)
+  cuda/device.cpp cuda/matmul.cpp cuda/conv_plan.cpp cuda/parameters.cpp cuda/builder.cpp cuda/sums.cpp
+  cuda/lower_products.cpp cuda/lower_norms.cpp cuda/lower_elements.cpp cuda/recording.cpp cuda/compiled.cpp
+  cuda/device_data.cpp cuda/resident.cpp cuda/executable.cpp cuda/choose.cpp cuda/plugin.cpp)
+set(detol_cuda_kernels
+  cuda/elements.cu cuda/norm.cu cuda/layer_norm.cu cuda/windows.cu cuda/loss.cu cuda/batch.cu cuda/optimizer.cu)
 list(TRANSFORM detol_cuda_sources PREPEND ${CMAKE_CURRENT_SOURCE_DIR}/)
 list(TRANSFORM detol_cuda_kernels PREPEND ${CMAKE_CURRENT_SOURCE_DIR}/)
 set_property(GLOBAL PROPERTY detol_cuda_sources ${detol_cuda_sources})
@@ -47,10 +50,21 @@ if(DETOL_CUDA_MISSING)
 endif()
 message(STATUS "GPU backend: CUDA ${CUDAToolkit_VERSION}, cuDNN in ${DETOL_CUDNN_LIBRARY}")
 
+if(DETOL_NCCL_INCLUDE AND DETOL_NCCL_LIBRARY)
+  set(detol_cuda_nccl ${CMAKE_CURRENT_SOURCE_DIR}/cuda/sums_nccl.cpp)
+  set(detol_cuda_libraries ${DETOL_NCCL_LIBRARY})
+else()
+  set(detol_cuda_nccl ${CMAKE_CURRENT_SOURCE_DIR}/cuda/sums_alone.cpp)
+  message(STATUS "GPU backend: without NCCL, groups of GPUs add up their gradients through MPI")
+endif()
+set_property(GLOBAL APPEND PROPERTY detol_cuda_sources ${detol_cuda_nccl})
+
 enable_language(CUDA)
-set(CMAKE_CUDA_STANDARD 20)
-set(CMAKE_CUDA_STANDARD_REQUIRED ON)
-add_library(detol_cuda MODULE ${detol_cuda_sources} ${detol_cuda_kernels})
+if(NOT CMAKE_CUDA20_STANDARD_COMPILE_OPTION)  # CMake 3.25 does not know that nvcc has C++20
+  set(CMAKE_CUDA20_STANDARD_COMPILE_OPTION -std=c++20)
+  set(CMAKE_CUDA20_EXTENSION_COMPILE_OPTION -std=c++20)
+endif()
+add_library(detol_cuda MODULE ${detol_cuda_sources} ${detol_cuda_nccl} ${detol_cuda_kernels})
 set_target_properties(detol_cuda PROPERTIES
   LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bin CXX_VISIBILITY_PRESET hidden CUDA_VISIBILITY_PRESET hidden
   CUDA_RUNTIME_LIBRARY Static)
@@ -58,5 +72,6 @@ target_include_directories(detol_cuda PRIVATE ${PROJECT_SOURCE_DIR})
 target_include_directories(detol_cuda SYSTEM PRIVATE ${DETOL_CUDNN_INCLUDE})
 # The program's own code is linked in once more, and hidden: what the library needs of it is small.
 target_link_options(detol_cuda PRIVATE -Wl,--exclude-libs,ALL -Wl,--no-undefined)
-target_link_libraries(detol_cuda PRIVATE detol_trainer detol_flags CUDA::cudart_static CUDA::cublasLt ${DETOL_CUDNN_LIBRARY})
+target_link_libraries(detol_cuda PRIVATE detol_trainer detol_flags CUDA::cudart_static CUDA::cublasLt ${DETOL_CUDNN_LIBRARY} ${detol_cuda_libraries})
+target_compile_options(detol_cuda PRIVATE $<$<COMPILE_LANGUAGE:CUDA>:--expt-relaxed-constexpr>)
 install(TARGETS detol_cuda LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/detol)

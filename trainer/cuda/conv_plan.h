@@ -1,0 +1,54 @@
+#pragma once
+
+// ConvPlan: one convolution in one direction, as a graph of one operation of cuDNN. Plans are kept
+// for the life of the process, so that the next candidate with the same shape has one at once.
+// Private to this folder.
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "trainer/cuda/kernels.h"
+
+namespace detol::cuda {
+
+enum class Direction { kForward, kData, kWeights };
+
+// Channels are padded; weights lie as outputs x height x width x inputs of a group.
+struct ConvShape {
+  Direction direction = Direction::kForward;
+  Type type = Type::kFloat;
+  bool tf32 = false;  // floats: products may be rounded to 10 bits
+  std::int64_t images = 0, inputs = 0, height = 0, width = 0;
+  std::int64_t outputs = 0, out_height = 0, out_width = 0;
+  std::int64_t kernel_height = 1, kernel = 1, stride = 1, dilation = 1, groups = 1;
+  std::int64_t above = 0, beside = 0;  // padding
+  friend bool operator==(const ConvShape&, const ConvShape&) = default;
+};
+
+std::string to_text(const ConvShape& shape);
+
+class ConvPlan {
+ public:
+  virtual ~ConvPlan() = default;
+  virtual std::size_t scratch_bytes() const = 0;
+  // x, y, w: the input or its gradient, the output or its gradient, the weights or theirs.
+  virtual void run(void* x, void* w, void* y, void* scratch) const = 0;
+};
+
+// The ways to compute it, in the order in which cuDNN expects them to be fast: the names of
+// engines and their settings, "engine 41, 2=3". Only those that repeat their results to the bit,
+// if `deterministic`. Throws DeviceError if there is none.
+std::vector<std::string> ways_of(const ConvShape& shape, bool deterministic);
+
+// The plan of that way; of the first that works within `most_scratch` bytes, if it is empty.
+// Null: there is none. The plan stays alive.
+const ConvPlan* plan_of(const ConvShape& shape, const std::string& way, bool deterministic,
+                        std::size_t most_scratch);
+
+// Forgets all plans, as in a fresh process. For measuring.
+void forget_plans();
+
+}  // namespace detol::cuda
