@@ -32,6 +32,18 @@ std::string id_of(const CudaReport& report, std::size_t index) {
   return word.starts_with("MIG-") ? std::string(word) : report.devices[index].uuid;
 }
 
+Result<void> use_cpu(const StudyConfig& config) {
+  if (!config.trains()) return {};
+  const auto other = std::ranges::find_if(
+      config.precisions, [](const std::string& precision) { return precision != "fp32"; });
+  if (other == config.precisions.end()) return {};
+  return fail(
+      ErrorCode::kInput,
+      fmt::format("{}: training.precision may be {}, which the CPU does not have; use fp32, "
+                  "or --device cuda on a machine with a GPU",
+                  config.precision_at, *other));
+}
+
 void use_gpus(const CudaReport& report, RunOptions& options) {
   options.backend = kGpu;
   for (std::size_t i = 0; i < report.devices.size(); ++i) {
@@ -51,7 +63,7 @@ Result<void> choose_device(const DeviceQuestion& question, RunOptions& options) 
     return no_gpu_for(question.budget,
                       question.asked == "cpu" ? "device is cpu" : "nothing is trained");
   const bool began_here = !question.begun_with.empty() && question.begun_with != kGpu;
-  if (is_cpus || (!asks && began_here)) return {};
+  if (is_cpus || (!asks && began_here)) return use_cpu(options.config);
   const Result<CudaReport> report = probe_cuda();
   if (report) {
     use_gpus(*report, options);
@@ -61,7 +73,7 @@ Result<void> choose_device(const DeviceQuestion& question, RunOptions& options) 
   if (wants_gpu_time) return no_gpu_for(question.budget, why);
   if (asks) return fail(ErrorCode::kUsage, fmt::format("device is cuda, but {}; use cpu", why));
   log_debug("the CPU trains: {}", why);
-  return {};
+  return use_cpu(options.config);
 }
 
 std::string device_name(const RunOptions& options) {

@@ -22,18 +22,16 @@ constexpr KeyOfFormats kKeysOfFormats[] = {{"label", "csv, cifar, hdf5"},
                                            {"size", "image_folder, webdataset"},
                                            {"channels", "image_folder, webdataset"}};
 
-// All that training.loss can be; none: what the task begins with.
-std::vector<std::string> losses_in(const YamlNode& tree) {
-  const YamlNode* loss = node_at(tree, {"training", "loss"});
-  if (loss == nullptr || loss->kind == YamlNode::Kind::kNull) return {};
-  if (loss->kind == YamlNode::Kind::kScalar) return {loss->scalar};
-  std::vector<std::string> losses;
-  const YamlNode* choices = node_at(*loss, {"choices"});
-  for (const YamlNode& item : choices->items) losses.push_back(item.scalar);
-  return losses;
-}
-
 }  // namespace
+
+std::vector<std::string> words_of_training(const YamlNode& tree, std::string_view key) {
+  const YamlNode* node = node_at(tree, {"training", key});
+  if (node == nullptr || node->kind == YamlNode::Kind::kNull) return {};
+  if (node->kind == YamlNode::Kind::kScalar) return {node->scalar};
+  std::vector<std::string> words;
+  for (const YamlNode& item : node_at(*node, {"choices"})->items) words.push_back(item.scalar);
+  return words;
+}
 
 Result<void> has_keys_of_its_format(const YamlNode& tree, const YamlSource& source,
                                     std::string_view format) {
@@ -56,7 +54,7 @@ Result<void> suits_task(const YamlNode& tree, const YamlSource& source, const Da
                                     "multi_label and regression take several",
                                     data.labels.size(), task.name));
   }
-  for (const std::string& loss : losses_in(tree)) {
+  for (const std::string& loss : words_of_training(tree, "loss")) {
     if (std::ranges::find(task.losses, loss) != task.losses.end()) continue;
     return source.error(node_at(tree, {"training", "loss"})->at,
                         fmt::format("training.loss: {} is no loss of data.task {}; accepted: {}",

@@ -221,6 +221,7 @@ class StudyLoader {
     DETOL_ASSIGN(Implied implied, implied_choices(file.at("architecture")));
     DETOL_TRY(read_space(reader, file, std::move(implied)));
     study_.max_epochs = most_epochs(file);
+    study_.precisions = words_of_training(tree_, "precision");
     keep_template(file);
     return {};
   }
@@ -331,6 +332,7 @@ class StudyLoader {
     const bool has_path = !study_.data_path().empty();
     study_.data_path_at = has_path ? place_of({data, "path"}) : place_of({data});
     study_.budget_at = place_of({"budget"});
+    study_.precision_at = place_of({"training", "precision"});
   }
 
   // Only what candidate() reads.

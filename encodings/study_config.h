@@ -79,7 +79,8 @@ class StudyConfig {
   std::string encoding;  // architecture.type
   Constraints constraints;
   Space space;
-  int max_epochs = 1;  // the largest value training.epochs can take
+  int max_epochs = 1;                        // the largest value training.epochs can take
+  std::vector<std::string> precisions = {};  // all that training.precision can be; none: fp32
   std::vector<Objective> objectives;
   Named algorithm;
   Named pruner;
@@ -91,7 +92,8 @@ class StudyConfig {
 
   // Where the file says what others check, for their messages: "space.yaml:30:11" or
   // "--set search.algorithm"; the file's name alone where it says nothing.
-  std::string algorithm_at, pruner_at, initial_trials_at, data_format_at, data_path_at, budget_at;
+  std::string algorithm_at, pruner_at, initial_trials_at, data_format_at, data_path_at, budget_at,
+      precision_at;
 
   // The file with overrides applied and without comments: loading it again gives the same
   // study. This is what the ledger keeps and what workers are sent.

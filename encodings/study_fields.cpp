@@ -68,7 +68,7 @@ constexpr std::array kParameters = {
 constexpr std::array<Words, 5> kLosses = {"cross_entropy", "binary_cross_entropy", "mse", "mae",
                                           "huber"};
 constexpr std::array<Words, 5> kSchedules = {"constant", "cosine", "linear", "step", "one_cycle"};
-constexpr std::array<Words, 1> kPrecisions = {"fp32"};
+constexpr std::array<Words, 3> kPrecisions = {"fp32", "tf32", "bf16"};
 
 constexpr std::array kSchedule = {
     Field{.key = "warmup_epochs", .kind = kNumber, .may_be_domain = true, .low = 0, .high = 10000},

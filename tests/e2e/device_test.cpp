@@ -103,6 +103,30 @@ TEST_F(Device, AResumeOnAnotherDeviceSaysWhatThatMeans) {
   EXPECT_NE(other.err.find("trained by onednn, now by cudnn"), std::string::npos) << other.err;
 }
 
+TEST_F(Device, APrecisionThatTheCpuDoesNotHaveIsRefusedThereBeforeAnythingIsTrained) {
+  for (const char* value : {"bf16", "{type: categorical, choices: [fp32, tf32]}"}) {
+    const auto words = search_words({"--set", std::string("training.precision=") + value});
+    auto on_cpu = words;
+    on_cpu.insert(on_cpu.end(), {"--device", "cpu"});
+    const Ran cpu = detol(on_cpu);
+    EXPECT_EQ(cpu.code, 3) << cpu.err;
+    for (const char* says : {"--set training.precision: ", "--device cuda", "fp32"})
+      EXPECT_NE(cpu.err.find(says), std::string::npos) << cpu.err;
+    auto on_gpu = words;
+    on_gpu.insert(on_gpu.end(), {"-j", "1", "--if-exists", "new"});
+    EXPECT_EQ(detol(on_gpu).code, 0);
+  }
+}
+
+TEST_F(Device, APlaceInTheFileIsNamedWhereItsPrecisionIsRefused) {
+  std::string space = kTinySpace;
+  space.insert(space.find("schedule:"), "precision: bf16, ");
+  write_bytes(study.path() / "tiny.yaml", space);
+  const Ran ran = detol(search_words({"--device", "cpu"}));
+  EXPECT_EQ(ran.code, 3);
+  EXPECT_NE(ran.err.find("tiny.yaml:19:"), std::string::npos) << ran.err;
+}
+
 // A device that is lost takes its process along: another goes on from the last checkpoint.
 TEST_F(Device, ATrialOfALostDeviceGoesOnInAnotherProcess) {
   const Ran in_peace = detol(search_words({"-j", "1"}));

@@ -13,6 +13,7 @@
 #include "trainer/onednn/lower.h"
 #include "trainer/onednn/onednn.h"
 #include "trainer/peak.h"
+#include "trainer/precision.h"
 
 namespace detol {
 namespace onednn {
@@ -261,6 +262,7 @@ Result<std::vector<std::vector<NodeTime>>> time_onednn(
 
 Result<std::unique_ptr<Executable>> compile_onednn(const Network& network, const Recipe& recipe,
                                                    const Placement& placement) {
+  DETOL_TRY(check_fp32(recipe));
   try {
     auto executable = std::make_unique<onednn::OnednnExecutable>(network, recipe, placement);
     DETOL_TRY(executable->compile(network));

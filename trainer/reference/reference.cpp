@@ -9,6 +9,7 @@
 #include "trainer/gradient_sums.h"
 #include "trainer/loss.h"
 #include "trainer/optimizer.h"
+#include "trainer/precision.h"
 #include "trainer/reference/layers.h"
 #include "trainer/reference/update.h"
 
@@ -370,6 +371,7 @@ template std::unique_ptr<Reference<double>> make_reference(const Network&, const
 
 Result<std::unique_ptr<Executable>> compile_reference(const Network& network, const Recipe& recipe,
                                                       const Placement& placement) {
+  DETOL_TRY(check_fp32(recipe));
   return make_reference<float>(network, recipe, placement);
 }
 
