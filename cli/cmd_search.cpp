@@ -56,8 +56,7 @@ Result<int> search(const Arguments& arguments) {
   DETOL_TRY(choose_device({.asked = arguments.text("device", "auto"),
                            .budget = preflight.budget,
                            .begun_with = begun_with(options),
-                           .task = preflight.data.task,
-                           .images = preflight.data.training + preflight.data.validation},
+                           .data = preflight.data},
                           options));
   if (!arguments.has("dry-run")) return run_search(options);
   DETOL_TRY(

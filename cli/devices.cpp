@@ -5,10 +5,14 @@
 #include <algorithm>
 #include <cstdlib>
 #include <string_view>
+#include <thread>
 
 #include "core/log.h"
+#include "core/rng.h"
 #include "knowledge/query.h"
+#include "scheduler/launchers/gpus.h"
 #include "trainer/cuda/probe.h"
+#include "trainer/evaluator.h"
 
 namespace detol {
 namespace {
@@ -52,6 +56,39 @@ void use_gpus(const CudaReport& report, RunOptions& options) {
   }
 }
 
+// What the largest of some candidates takes to be trained, with the data beside it.
+double bytes_wanted(const StudyConfig& config, const DatasetInfo& data) {
+  constexpr std::uint64_t kSamples = 64;
+  std::int64_t most = 0;
+  for (std::uint64_t i = 0; i < kSamples; ++i) {
+    Rng rng = Rng(config.seed).split(i);
+    const auto candidate = config.candidate(config.space.sample(rng), data.task);
+    if (candidate) most = std::max(most, candidate->cost.memory);
+  }
+  const auto images = static_cast<double>(data.training + data.validation);
+  return static_cast<double>(most) + images * static_cast<double>(data.task.input.elements());
+}
+
+// Where nobody says how many workers there are, as many share a GPU as find room on it and a core
+// beside it, if they need not take turns.
+Result<void> share(const DeviceQuestion& question, RunOptions& options) {
+  const bool is_said =
+      options.workers > 0 || (options.workers == 0 && options.config.resources.workers > 0);
+  if (is_said || options.group_size > 1 || mps_program().empty()) return {};
+  DatasetInfo data;
+  if (question.data) {
+    data = *question.data;
+  } else {
+    DETOL_ASSIGN(data, inspect_study(options.config));
+  }
+  double least = options.gpus.front().memory;
+  for (const Gpu& gpu : options.gpus) least = std::min(least, gpu.memory);
+  const auto cores = static_cast<std::size_t>(std::thread::hardware_concurrency());
+  const auto cores_each = static_cast<int>(std::max<std::size_t>(1, cores / options.gpus.size()));
+  options.sharing = std::min(cores_each, sharing_for(least, bytes_wanted(options.config, data)));
+  return {};
+}
+
 }  // namespace
 
 Result<void> choose_device(const DeviceQuestion& question, RunOptions& options) {
@@ -67,7 +104,7 @@ Result<void> choose_device(const DeviceQuestion& question, RunOptions& options) 
   const Result<CudaReport> report = probe_cuda();
   if (report) {
     use_gpus(*report, options);
-    return {};
+    return share(question, options);
   }
   const std::string& why = report.error().message;
   if (wants_gpu_time) return no_gpu_for(question.budget, why);
@@ -78,7 +115,8 @@ Result<void> choose_device(const DeviceQuestion& question, RunOptions& options) 
 
 std::string device_name(const RunOptions& options) {
   if (options.gpus.empty()) return "cpu";
-  return fmt::format("cuda ({} x {})", options.gpus.size(), options.gpus.front().name);
+  return fmt::format("cuda ({} x {}{})", options.gpus.size(), options.gpus.front().name,
+                     options.sharing > 1 ? fmt::format(", {} trials each", options.sharing) : "");
 }
 
 Result<std::string> last_backend(const std::string& storage, const std::string& study) {

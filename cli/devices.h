@@ -3,24 +3,24 @@
 // What trains a study: the CPU, or the GPUs that this process may use. Decided once, before
 // anything exists; nothing here touches a GPU (trainer/cuda/probe.h).
 
+#include <optional>
 #include <string>
 
 #include "cli/commands.h"
 #include "core/result.h"
 #include "encodings/study_config.h"
-#include "encodings/task.h"
 #include "scheduler/budget.h"
 #include "scheduler/study_run.h"
+#include "trainer/dataset.h"
 
 namespace detol {
 
 // What a device is decided by.
 struct DeviceQuestion {
-  std::string asked;        // --device: auto, cpu, cuda
-  Budget budget;            // in force, or that the study is to have
-  std::string begun_with;   // the backend that trained the study before; empty: none
-  Task task = {};           // of the study's data
-  std::int64_t images = 0;  // that lie on the device: for training and validation
+  std::string asked;                     // --device: auto, cpu, cuda
+  Budget budget;                         // in force, or that the study is to have
+  std::string begun_with;                // the backend that trained the study before; empty: none
+  std::optional<DatasetInfo> data = {};  // the study's; none: read where it is needed
 };
 
 // Sets the backend, the devices and how many workers share one. With `auto` a study goes on as it

@@ -91,13 +91,44 @@ void Crew::end(int number, std::string why, std::vector<PoolEvent>& events) {
     send_packet(settings_.supervisor, Order{Order::kKill, number});
 }
 
-double Crew::held_by(const Member& member) const {
-  return member.is_ready ? settings_.group_size * (clock_.now_s() - member.ready_s) : 0;
+// A device that several workers share is held once.
+std::vector<int> Crew::devices_of(int number) const {
+  std::vector<int> devices;
+  for (int rank = 0; rank < settings_.group_size; ++rank) {
+    const int seat = number * settings_.group_size + rank;
+    devices.push_back(settings_.gpus > 0 ? seat % settings_.gpus : seat);
+  }
+  return devices;
+}
+
+std::map<int, double> Crew::unsettled_s() const {
+  const double now_s = clock_.now_s();
+  std::map<int, double> held;
+  for (const auto& [number, member] : members_) {
+    if (!member.is_ready) continue;
+    for (const int device : devices_of(number)) {
+      const auto settled = settled_until_s_.find(device);
+      const double since_s = settled == settled_until_s_.end()
+                                 ? member.ready_s
+                                 : std::max(member.ready_s, settled->second);
+      held[device] = std::max(held[device], now_s - since_s);
+    }
+  }
+  return held;
+}
+
+// Before a worker leaves them: what it held counts, whoever holds them next.
+void Crew::settle(int number) {
+  std::map<int, double> held = unsettled_s();
+  for (const int device : devices_of(number)) {
+    held_s_ += std::exchange(held[device], 0);
+    settled_until_s_[device] = clock_.now_s();
+  }
 }
 
 double Crew::held_s() const {
   double sum = held_s_;
-  for (const auto& [number, member] : members_) sum += held_by(member);
+  for (const auto& [device, held_s] : unsettled_s()) sum += held_s;
   return sum;
 }
 
@@ -116,11 +147,11 @@ void Crew::hear_supervisor(std::vector<PoolEvent>& events) {
 }
 
 void Crew::on_exit(int number, int status, std::vector<PoolEvent>& events) {
+  settle(number);
   const Member was = std::exchange(members_[number], Member{});
   const std::int64_t oom_kills_before = std::exchange(oom_kills_, detol::oom_kills());
   const bool killed = is_killed(status, settings_.group_size);
   const bool out_of_memory = killed && was.ended_why.empty() && oom_kills_ > oom_kills_before;
-  held_s_ += held_by(was);
   const std::string word = take_last_word(settings_.folder, number);
   const std::string why = killed || word.empty() ? describe(status) : word;
   if (!was.is_ready && was.ended_why.empty() && (!killed || out_of_memory))
@@ -135,12 +166,24 @@ void Crew::on_exit(int number, int status, std::vector<PoolEvent>& events) {
   events.push_back(std::move(lost));
 }
 
+// One GPU may be lost while the others are sound.
+bool Crew::has_gpu_left() const {
+  return settings_.gpus > 0 &&
+         std::ranges::any_of(members_, [](const auto& item) { return item.second.is_ready; });
+}
+
 void Crew::on_failed_start(int number, int status, const std::string& why,
                            std::vector<PoolEvent>& events) {
   if (failed_starts_ == 0) first_reason_ = why;
   const int doublings = std::min(failed_starts_, kMostDoublings);
   members_[number].start_s = clock_.now_s() + kFirstDelayS * (1 << doublings);
-  if (++failed_starts_ != kFailedStarts) return;
+  if (++failed_starts_ < kFailedStarts) return;
+  if (has_gpu_left()) {
+    if (failed_starts_ == kFailedStarts)
+      log_warning("worker {} cannot start: {}; the others go on", number, why);
+    return;
+  }
+  if (std::exchange(is_given_up_, true)) return;
   const bool is_input = WIFEXITED(status) && WEXITSTATUS(status) == kExitInput;
   events.push_back(
       Unusable{{is_input ? ErrorCode::kInput : ErrorCode::kFailures,

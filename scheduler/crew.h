@@ -20,6 +20,7 @@ namespace detol {
 struct CrewSettings {
   int workers = 1;       // numbered from 0
   int group_size = 1;    // ranks of each
+  int gpus = 0;          // whose seats the ranks take in turn; 0: each has a device of its own
   int supervisor = -1;   // the socket to it
   std::string key = {};  // what workers that join know; empty: the supervisor starts them
   std::filesystem::path folder = {};  // the run's, where workers leave a word before they end
@@ -66,16 +67,21 @@ class Crew {
   void on_exit(int number, int status, std::vector<PoolEvent>& events);
   void on_failed_start(int number, int status, const std::string& why,
                        std::vector<PoolEvent>& events);
-  double held_by(const Member& member) const;
+  bool has_gpu_left() const;
+  std::vector<int> devices_of(int number) const;
+  std::map<int, double> unsettled_s() const;  // by device, since it was settled
+  void settle(int number);
 
   const CrewSettings settings_;
   Clock& clock_;
   std::map<int, Member> members_;  // by number
   bool is_retired_ = false;
   const double counted_until_s_;
-  double held_s_ = 0;  // by workers that have ended
+  double held_s_ = 0;                      // as far as it is settled
+  std::map<int, double> settled_until_s_;  // by device
   std::int64_t oom_kills_ = 0;
-  int failed_starts_ = 0;     // in a row
+  int failed_starts_ = 0;  // in a row
+  bool is_given_up_ = false;
   std::string first_reason_;  // of these
 };
 

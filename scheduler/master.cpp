@@ -14,6 +14,7 @@
 #include "scheduler/budget.h"
 #include "scheduler/driver.h"
 #include "scheduler/keeper.h"
+#include "scheduler/launchers/gpus.h"
 #include "scheduler/launchers/local.h"
 #include "scheduler/launchers/rendezvous.h"
 #include "scheduler/live_view.h"
@@ -164,21 +165,34 @@ Result<void> let_join(const RunOptions& options, const std::filesystem::path& fo
   return publish(meeting, options.rendezvous);
 }
 
-// Bytes that workers have together, as far as that is known here.
-double memory_of(const RunOptions& options) {
-  if (options.launcher != Launcher::kLocal) return std::numeric_limits<double>::infinity();
-  return static_cast<double>(::sysconf(_SC_PHYS_PAGES)) *
-         static_cast<double>(::sysconf(_SC_PAGESIZE));
+// Bytes for a network to be trained in.
+struct Room {
+  double bytes = std::numeric_limits<double>::infinity();
+  std::string_view where = "this machine has";
+};
+
+// Of a worker, as far as that is known here: the whole machine, or its share of a GPU.
+Room room_of(const RunOptions& options) {
+  if (!options.gpus.empty()) return {share_of_gpu(options), "a worker's share of a GPU is"};
+  if (options.launcher != Launcher::kLocal) return {};
+  return {static_cast<double>(::sysconf(_SC_PHYS_PAGES)) *
+          static_cast<double>(::sysconf(_SC_PAGESIZE))};
+}
+
+// At most; the estimate counts floats, of which bf16 halves what is large.
+double bytes_of(const Candidate& candidate) {
+  const double halved = candidate.recipe.precision == "bf16" ? 0.5 : 1;
+  return halved * static_cast<double>(candidate.cost.memory);
 }
 
 // Refuses a candidate that could not even begin: no training finds out what is known before.
-auto fits_in(double memory_bytes) {
-  return [memory_bytes](Candidate candidate) -> tl::expected<Candidate, StudyConfig::Refused> {
-    const auto foreseen = static_cast<double>(candidate.cost.memory);
-    if (foreseen <= memory_bytes) return candidate;
+auto fits_in(Room room) {
+  return [room](Candidate candidate) -> tl::expected<Candidate, StudyConfig::Refused> {
+    const double foreseen = bytes_of(candidate);
+    if (foreseen <= room.bytes) return candidate;
     return tl::unexpected(StudyConfig::Refused{
         Cause::kTooLarge,
-        fmt::format("{:.0f} bytes foreseen, and this machine has {:.0f}", foreseen, memory_bytes)});
+        fmt::format("{:.0f} bytes foreseen, and {} {:.0f}", foreseen, room.where, room.bytes)});
   };
 }
 
@@ -228,12 +242,18 @@ Result<Run> open_run(const RunOptions& options, const std::filesystem::path& fol
   return run;
 }
 
+// That the workers of this machine share; 0: each rank holds a device of its own.
+int gpus_of(const RunOptions& options) {
+  return options.rendezvous.empty() ? static_cast<int>(options.gpus.size()) : 0;
+}
+
 Result<std::unique_ptr<Pool>> open_pool(const RunOptions& options,
                                         const std::filesystem::path& folder, int supervisor,
                                         const Task& task, double counted_until_s, bool is_restart) {
   WorkerPoolSettings settings{.endpoint = endpoint_in(folder),
                               .crew = {.workers = workers_of(options),
                                        .group_size = ranks_of(options),
+                                       .gpus = gpus_of(options),
                                        .supervisor = supervisor,
                                        .folder = folder,
                                        .counted_until_s = counted_until_s},
@@ -269,7 +289,7 @@ Result<void> run_master(const RunOptions& options, const std::filesystem::path& 
       {.config = config,
        .decode = [&](const Genome& genome) -> tl::expected<Candidate, StudyConfig::Refused> {
          if (auto refused = admit(genome)) return tl::unexpected(*std::move(refused));
-         return config.candidate(genome, parts.data.task).and_then(fits_in(memory_of(options)));
+         return config.candidate(genome, parts.data.task).and_then(fits_in(room_of(options)));
        },
        .ledger = *run.ledger,
        .study = run.record.id,

@@ -95,6 +95,7 @@ json to_json(const RunOptions& options) {
           {"rendezvous", options.rendezvous.string()},
           {"backend", options.backend},
           {"gpus", gpus},
+          {"sharing", options.sharing},
           {"target", target},
           {"progress", static_cast<int>(options.progress)},
           {"color", options.color},
@@ -115,6 +116,7 @@ Result<RunOptions> from_json(const json& j) {
   options.group_size = j.at("group_size").get<int>();
   options.rendezvous = j.at("rendezvous").get<std::string>();
   options.backend = j.at("backend").get<std::string>();
+  options.sharing = j.at("sharing").get<int>();
   for (const json& gpu : j.at("gpus"))
     options.gpus.push_back({gpu.at("id"), gpu.at("name"), gpu.at("memory")});
   if (j.at("target").is_string()) {

@@ -36,7 +36,7 @@ enum class ProgressMode { kLive, kPlain, kNone };  // a picture, lines, or warni
 // the latter if that is so.
 enum class Launcher { kLocal, kMpi, kAuto };
 
-inline constexpr int kAutoWorkers = -1;  // as many groups as the cores have room for
+inline constexpr int kAutoWorkers = -1;  // as many groups as the cores or GPUs have room for
 
 // A GPU of this machine that workers may use.
 struct Gpu {
@@ -58,6 +58,7 @@ struct RunOptions {
   std::filesystem::path rendezvous = {};  // set by a launcher: where workers that join find the run
   std::string backend = "onednn";
   std::vector<Gpu> gpus = {};  // of a backend that needs them
+  int sharing = 1;             // workers that share one, where nobody says how many there are
   std::optional<Target> target;
   ProgressMode progress = ProgressMode::kPlain;
   bool color = false;  // of the live picture

@@ -109,6 +109,7 @@ class Supervisor {
   }
 
   int run() {
+    start_service();
     start_master();
     while (!result_) {
       wait();
@@ -124,6 +125,37 @@ class Supervisor {
   void wait() {
     pollfd fds[] = {{signal_fd_, POLLIN, 0}, {socket_, POLLIN, 0}};
     ::poll(fds, socket_ >= 0 ? 2 : 1, start_at_s_ || stop_at_s_ ? 50 : 1000);
+  }
+
+  // Nobody waits for it for long: without it the workers train, too.
+  void start_service() {
+    Service& service = launch_.service;
+    if (service.words.empty()) return;
+    constexpr double kPatienceS = 5;
+    constexpr int kLookMs = 10;
+    service_ = spawn({}, {.launcher = service.words, .environment = service.environment});
+    const double limit_s = system_clock().now_s() + patience(kPatienceS);
+    std::error_code ignored;
+    while (service_ > 0 && system_clock().now_s() < limit_s &&
+           !std::filesystem::exists(service.ready, ignored)) {
+      ::poll(nullptr, 0, kLookMs);
+      if (::waitpid(service_, nullptr, WNOHANG) == service_) service_ = -1;
+    }
+    if (service_ < 0) return on_service_end();
+    launch_.environment.insert(launch_.environment.end(), service.environment.begin(),
+                               service.environment.end());
+  }
+
+  // Its files go, so that nobody looks for it in vain.
+  void on_service_end() {
+    const Service& service = launch_.service;
+    service_ = -1;
+    std::error_code ignored;
+    std::filesystem::remove_all(service.folder, ignored);
+    std::erase_if(launch_.environment, [&](const std::string& setting) {
+      return std::ranges::find(service.environment, setting) != service.environment.end();
+    });
+    log_warning("{} ended; workers that share a GPU take turns on it", service.words.front());
   }
 
   void start_master() {
@@ -205,6 +237,8 @@ class Supervisor {
       kill_strays();
       if (pid == master_)
         on_master_end(status);
+      else if (pid == service_)
+        on_service_end();
       else
         on_worker_end(pid, status);
     }
@@ -225,8 +259,20 @@ class Supervisor {
     for (pid_t child = 0; children >> child;) {
       const bool is_worker = std::ranges::any_of(
           workers_, [child](const auto& item) { return item.second.pid == child; });
-      if (!is_worker && child != master_) kill_group(child);
+      if (!is_worker && child != master_ && !is_of_service(child)) kill_group(child);
     }
+  }
+
+  // The service, and what it started: the kernel cuts the names of both to the same 15 letters.
+  bool is_of_service(pid_t child) const {
+    if (service_ < 0) return false;
+    if (child == service_) return true;
+    const auto name_of = [](pid_t pid) {
+      std::string name;
+      std::getline(std::ifstream(fmt::format("/proc/{}/comm", pid)) >> std::ws, name);
+      return name;
+    };
+    return name_of(child) == name_of(service_);
   }
 
   // A process with its process group, if it leads one.
@@ -274,7 +320,7 @@ class Supervisor {
   // Descendants, too: whoever loses its parent here becomes a child.
   void end_all() {
     workers_.clear();
-    master_ = -1;
+    master_ = service_ = -1;
     do kill_strays();
     while (::waitpid(-1, nullptr, 0) > 0);
     if (socket_ >= 0) ::close(socket_);
@@ -293,6 +339,7 @@ class Supervisor {
   int signal_fd_ = -1;
   int socket_ = -1;
   pid_t master_ = -1;
+  pid_t service_ = -1;
   std::map<int, Worker> workers_;     // by number
   int starts_ = 0;                    // of workers, in this run
   int restarts_ = 0;                  // since the last progress

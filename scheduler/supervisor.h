@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "core/log.h"
+#include "scheduler/launchers/gpus.h"
 
 namespace detol {
 
@@ -27,6 +28,7 @@ struct GroupLaunch {
   int ranks = 1;
   std::vector<std::string> launcher;     // what comes before the program; empty: the program itself
   std::vector<std::string> environment;  // NAME=value, for the launcher
+  Service service = {};                  // beside the workers; no words: none
 };
 
 // Runs `<this program> __master <folder> <socket>` and the workers it orders

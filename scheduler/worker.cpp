@@ -101,8 +101,10 @@ Result<void> serve(MasterLink* link, Group& group, const Seams& seams, bool is_r
     const Ending ending = train(*order, config, welcome->task, *evaluator, link);
     const bool is_broken = ending.trouble != Trouble::kNone;
     if (is_broken) log_warning("trial {}: {}", order->trial, ending.evaluation.reason);
-    const bool must_end = ending.was_thrown && (group.size() > 1 || is_replaced || has_device);
-    if (must_end && is_broken) return fail(ErrorCode::kInternal, ending.evaluation.reason);
+    const bool is_a_thrown_one = ending.was_thrown && (group.size() > 1 || is_replaced);
+    const bool may_be_the_devices = has_device && ending.trouble == Trouble::kCrash;
+    if (is_broken && (is_a_thrown_one || may_be_the_devices))
+      return fail(ErrorCode::kInternal, ending.evaluation.reason);
     fault_or_throw("worker.end");
     if (link != nullptr) link->end(ending.evaluation, ending.trouble);
     const bool is_out_of_step = ending.was_thrown && group.size() > 1;

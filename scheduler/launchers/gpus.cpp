@@ -1,9 +1,16 @@
 #include "scheduler/launchers/gpus.h"
 
+#include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <cmath>
 #include <cstdlib>
+#include <limits>
 #include <sstream>
+#include <system_error>
+
+#include "scheduler/launchers/local.h"
 
 // NOLINTBEGIN(concurrency-mt-unsafe): these processes have one thread.
 
@@ -13,6 +20,39 @@ void take_gpu(const std::vector<Gpu>& gpus, int seat) {
   if (gpus.empty()) return;
   const Gpu& own = gpus[static_cast<std::size_t>(seat) % gpus.size()];
   ::setenv("CUDA_VISIBLE_DEVICES", own.id.c_str(), 1);
+}
+
+int sharing_for(double gpu_memory, double bytes_wanted) {
+  constexpr double kUsable = 0.9;  // the rest is the driver's and what falls between
+  const double count = std::floor(kUsable * gpu_memory / (kWorkerReserve + bytes_wanted));
+  return static_cast<int>(std::clamp(count, 1.0, double{kMostSharing}));
+}
+
+double share_of_gpu(const RunOptions& options) {
+  double least = std::numeric_limits<double>::infinity();
+  for (const Gpu& gpu : options.gpus) least = std::min(least, gpu.memory);
+  const int ranks = ranks_of(options);
+  const auto gpus = static_cast<int>(options.gpus.size());
+  const bool is_everywhere = !options.rendezvous.empty();  // workers join from other machines
+  const int on_one = is_everywhere ? 1 : (workers_of(options) * ranks + gpus - 1) / gpus;
+  return std::max(0.0, least / on_one - kWorkerReserve) * ranks;
+}
+
+Service mps_service(const RunOptions& options, const std::filesystem::path& folder) {
+  const std::string program = mps_program();
+  const auto seats = static_cast<std::size_t>(workers_of(options) * ranks_of(options));
+  const bool is_shared = !options.gpus.empty() && seats > options.gpus.size();
+  std::error_code ignored;
+  const bool runs_already = std::getenv("CUDA_MPS_PIPE_DIRECTORY") != nullptr ||
+                            std::filesystem::exists("/tmp/nvidia-mps/control", ignored);
+  if (program.empty() || !is_shared || runs_already || !options.rendezvous.empty()) return {};
+  Service service{
+      .words = {program, "-f"}, .environment = {}, .folder = folder / "mps", .ready = {}};
+  std::filesystem::create_directory(service.folder, ignored);
+  service.ready = service.folder / "control";
+  for (const char* name : {"CUDA_MPS_PIPE_DIRECTORY", "CUDA_MPS_LOG_DIRECTORY"})
+    service.environment.push_back(fmt::format("{}={}", name, service.folder.string()));
+  return service;
 }
 
 std::string mps_program() {

@@ -1,13 +1,41 @@
 #pragma once
 
-// Which GPU each worker trains on. A process sees one alone: whatever it loads then takes that.
+// GPUs and workers: which one each trains on, how many share one, and what that leaves each of
+// them. A process sees one GPU alone: whatever it loads then takes that.
 
+#include <filesystem>
 #include <string>
 #include <vector>
 
 #include "scheduler/study_run.h"
 
 namespace detol {
+
+inline constexpr int kMostSharing = 8;  // workers of one GPU
+
+// Bytes of a GPU that a worker has before it trains: a context, what the libraries keep, and
+// workspaces of convolutions.
+inline constexpr double kWorkerReserve = 1.5e9;
+
+// How many workers find room on a GPU beside each other, at least 1 and at most kMostSharing, if
+// each needs so many bytes for its data and its network.
+int sharing_for(double gpu_memory, double bytes_wanted);
+
+// Bytes that a worker may count on for its networks: the smallest GPU's, shared by as many as
+// train on one. REQUIRES: options.gpus.
+double share_of_gpu(const RunOptions& options);
+
+// A program that runs as long as the workers, and what they must know of it.
+struct Service {
+  std::vector<std::string> words;
+  std::vector<std::string> environment;
+  std::filesystem::path folder;  // of its own
+  std::filesystem::path ready;   // is there once it can be used
+};
+
+// NVIDIA's MPS, for workers of which several share a GPU: without it they take turns. No words: it
+// is not needed or not there, or somebody else runs one already.
+Service mps_service(const RunOptions& options, const std::filesystem::path& folder);
 
 // Leaves the calling process one of these, in turn by `seat`; it must not have loaded anything that
 // looks at devices. Does nothing where there are none. REQUIRES: the process has one thread.

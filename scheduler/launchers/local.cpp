@@ -29,8 +29,9 @@ int workers_of(const RunOptions& options) {
   if (options.workers > 0) return options.workers;
   const int configured = options.config.resources.workers;
   if (options.workers != kAutoWorkers && configured > 0) return configured;
-  const int cores = static_cast<int>(std::thread::hardware_concurrency());
-  return std::max(1, cores / ranks_of(options));
+  const auto cores = static_cast<int>(std::thread::hardware_concurrency());
+  const auto gpus = static_cast<int>(options.gpus.size());
+  return std::max(1, (gpus > 0 ? gpus * options.sharing : cores) / ranks_of(options));
 }
 
 Result<void> check_launcher(int ranks) {

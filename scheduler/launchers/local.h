@@ -11,7 +11,8 @@ namespace detol {
 // Ranks of one worker: the option, else the study's, else 1.
 int ranks_of(const RunOptions& options);
 
-// Workers of a run: the option, else the study's, else as many as the cores have room for.
+// Workers of a run: the option, else the study's, else as many as the cores or, where GPUs train,
+// those have room for.
 int workers_of(const RunOptions& options);
 
 // One rank is a plain process, more are an MPI job, which keeps its files in the run's folder.

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <set>
 #include <sstream>
+#include <thread>
 
 #include <gtest/gtest.h>
 
@@ -125,6 +126,64 @@ TEST_F(Device, APlaceInTheFileIsNamedWhereItsPrecisionIsRefused) {
   const Ran ran = detol(search_words({"--device", "cpu"}));
   EXPECT_EQ(ran.code, 3);
   EXPECT_NE(ran.err.find("tiny.yaml:19:"), std::string::npos) << ran.err;
+}
+
+// A program of that name which stays, and says where it was told to listen.
+class DeviceWithMps : public Device {
+ protected:
+  DeviceWithMps() {
+    const auto program = study.path() / "bin" / "nvidia-cuda-mps-control";
+    std::filesystem::create_directory(program.parent_path());
+    write_bytes(program,
+                "#!/bin/sh\n"
+                "echo \"$1 $CUDA_MPS_PIPE_DIRECTORY\" >> " +
+                    (study.path() / "mps").string() +
+                    "\n"
+                    "touch \"$CUDA_MPS_PIPE_DIRECTORY/control\"\n"
+                    "exec sleep 1000\n");
+    std::filesystem::permissions(program, std::filesystem::perms::owner_all);
+  }
+  std::string path_variable() const {
+    return "PATH=" + (study.path() / "bin").string() + ":/usr/bin:/bin";
+  }
+};
+
+TEST_F(DeviceWithMps, SeveralSmallTrialsShareAGpuWhileMpsRuns) {
+  auto words = search_words({"-j", "4", "--budget", "8trials"});
+  Program search(study.path(), words,
+                 {"DETOL_CUDA_LIBRARY=" DETOL_FAKE_GPU, path_variable(), "DETOL_FAKE_GPUS=1"});
+  ASSERT_TRUE(search.says("epoch 1"));
+  const std::string said = text_of(study.path() / "mps");
+  EXPECT_TRUE(said.starts_with("-f /")) << said;
+  const std::filesystem::path folder = said.substr(3, said.find('\n') - 3);
+  EXPECT_EQ(search.wait().code, 0);
+  EXPECT_TRUE(processes_in(study.path()).empty());
+  EXPECT_FALSE(std::filesystem::exists(folder));
+}
+
+TEST_F(DeviceWithMps, ItEndsWithARunThatIsKilled) {
+  auto words = search_words({"-j", "2", "--budget", "1000trials"});
+  Program search(study.path(), words,
+                 {"DETOL_CUDA_LIBRARY=" DETOL_FAKE_GPU, path_variable(), "DETOL_FAKE_GPUS=1"});
+  ASSERT_TRUE(search.says("epoch 1"));
+  search.signal(9);
+  search.wait();
+  while (!processes_in(study.path()).empty()) {
+  }
+}
+
+TEST_F(DeviceWithMps, WhereNobodySaysHowManyAsManyTrialsShareAGpuAsFindRoom) {
+  if (std::thread::hardware_concurrency() < 2) GTEST_SKIP() << "a worker has a core for itself";
+  const Ran dry =
+      detol(search_words({"--dry-run", "-f", "json"}), {path_variable(), "DETOL_FAKE_GPUS=1"});
+  EXPECT_NE(dry.out.find("trials each"), std::string::npos) << dry.out;
+}
+
+TEST_F(Device, ACandidateThatFindsNoRoomOnAGpuIsRefused) {
+  const Ran ran =
+      detol(search_words({"-j", "1", "--budget", "1trials"}), {"DETOL_FAKE_GPU_MEMORY=1500001000"});
+  EXPECT_NE(query("SELECT DISTINCT failure FROM v_trials").find("too_large"), std::string::npos);
+  EXPECT_NE(query("SELECT reason FROM v_trials").find("share of a GPU"), std::string::npos);
 }
 
 // A device that is lost takes its process along: another goes on from the last checkpoint.

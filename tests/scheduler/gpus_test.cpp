@@ -5,6 +5,9 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/support/idx_writer.h"
+#include "tests/support/temp_folder.h"
+
 namespace detol {
 namespace {
 
@@ -36,6 +39,59 @@ TEST_F(TakeGpu, WhereThereAreNoneTheEnvironmentStaysAsItIs) {
 
 TEST_F(TakeGpu, OutsideOfAJobAProcessIsTheFirstOnItsMachine) {
   EXPECT_EQ(place_on_machine(), 0);
+}
+
+TEST(SharingFor, SmallNetworksShareAGpuAndLargeOnesHaveItAlone) {
+  EXPECT_EQ(sharing_for(80e9, 100e6), kMostSharing);
+  EXPECT_EQ(sharing_for(16e9, 2e9), 4);
+  EXPECT_EQ(sharing_for(16e9, 15e9), 1);
+  EXPECT_EQ(sharing_for(1e9, 15e9), 1);
+}
+
+TEST(ShareOfGpu, IsOfTheSmallestOneAndOfAllWhoTrainOnIt) {
+  RunOptions options;
+  options.gpus = {{.id = "a", .name = "", .memory = 80e9}, {.id = "b", .name = "", .memory = 40e9}};
+  options.workers = 4;
+  EXPECT_DOUBLE_EQ(share_of_gpu(options), 40e9 / 2 - kWorkerReserve);
+  options.workers = 1;
+  options.group_size = 2;
+  EXPECT_DOUBLE_EQ(share_of_gpu(options), 2 * (40e9 - kWorkerReserve));
+}
+
+class MpsService : public testing::Test {
+ protected:
+  MpsService() {
+    testing_support::write_bytes(folder.path() / "nvidia-cuda-mps-control", "#!/bin/sh\n");
+    std::filesystem::permissions(folder.path() / "nvidia-cuda-mps-control",
+                                 std::filesystem::perms::owner_all);
+    ::setenv("PATH", folder.path().c_str(), 1);
+    options.gpus = {{.id = "a", .name = "", .memory = 80e9}};
+  }
+  ~MpsService() override { ::setenv("PATH", path.c_str(), 1); }
+
+  testing_support::TempFolder folder;
+  const std::string path = std::getenv("PATH");
+  RunOptions options;
+};
+
+TEST_F(MpsService, RunsWhereWorkersShareAGpu) {
+  options.workers = 2;
+  const Service service = mps_service(options, folder.path());
+  ASSERT_EQ(service.words.size(), 2u);
+  EXPECT_EQ(service.environment.front(),
+            "CUDA_MPS_PIPE_DIRECTORY=" + (folder.path() / "mps").string());
+}
+
+TEST_F(MpsService, IsNotWantedByWorkersWithAGpuEach) {
+  options.workers = 1;
+  EXPECT_TRUE(mps_service(options, folder.path()).words.empty());
+}
+
+TEST_F(MpsService, OfSomebodyElseIsUsedAsItIs) {
+  options.workers = 2;
+  ::setenv("CUDA_MPS_PIPE_DIRECTORY", "/elsewhere", 1);
+  EXPECT_TRUE(mps_service(options, folder.path()).words.empty());
+  ::unsetenv("CUDA_MPS_PIPE_DIRECTORY");
 }
 
 }  // namespace
