@@ -56,12 +56,11 @@ inline const Weights& scored_weights(const TrainingState& state) {
 // data/mixup.h).
 struct EpochImage {
   std::int32_t image = 0;            // of the data set
-  std::int16_t down = 0, right = 0;  // of the window's corner
-  std::int16_t top = 0, left = 0;    // of the hidden square, side `cutout` of the recipe
-  std::int16_t mirrored = 0;         // 1: left and right swapped, after the crop
-  std::int16_t unused = 0;
-  std::int32_t partner = 0;  // its place in the batch, of the image that is blended in,
-  float share = 0;           // and its share; 0: none
+  std::int32_t down = 0, right = 0;  // of the window's corner
+  std::int32_t mirrored = 0;         // 1: left and right swapped, after the crop
+  std::int32_t top = 0, left = 0;    // of the hidden square, if the recipe has one
+  std::int32_t partner = 0;          // its place in the batch, of the image that is blended in,
+  float share = 0;                   // and its share
 };
 
 // Steps on a data set that lies beside the network, on a device: batches are made there, and no

@@ -78,6 +78,17 @@ Score score(Executable& executable, const Scoring& scoring, const std::function<
   if (scoring.group.size() > 1) std::ranges::fill(scoring.outputs, 0.0F);
   double loss = 0, correct = 0;
   std::int64_t images_done = 0;
+  if (DeviceSteps* device = executable.steps_on(data)) {
+    const auto at = static_cast<std::size_t>(share.first) * width;
+    const auto numbers = static_cast<std::size_t>(share.count) * width;
+    const bool wanted = !scoring.outputs.empty();
+    const BatchResult all =
+        device->evaluate(scoring.range.first + share.first, share.count,
+                         wanted ? scoring.outputs.subspan(at, numbers) : scoring.outputs);
+    loss = all.loss * static_cast<double>(share.count);
+    correct = static_cast<double>(all.correct);
+    images_done = share.count;
+  }
   for (bool more = true; more && images_done < share.count; more = goes_on()) {
     const std::int64_t count = std::min(batch, share.count - images_done);
     for (std::int64_t i = 0; i < count; ++i) {

@@ -45,6 +45,7 @@ namespace {
 
 constexpr double kFirstWaitS = 0.2;  // for space on a full disk; doubles
 constexpr double kLongestWaitS = 2;
+constexpr std::int64_t kLookEvery = 16;               // steps on a device
 constexpr std::uint64_t kDropoutStream = 0x64726f70;  // "drop": apart from weights and batches
 
 Evaluation suspended() {
@@ -88,9 +89,12 @@ class Training {
         control_(parts.control),
         lag_(parts.group.size() > 1 ? static_cast<std::size_t>(parts.recipe.staleness) : 0),
         batches_(parts.data, parts.recipe, parts.job.seed),
-        feed_(batches_, parts.executable.parts(), parts.executable.answers(), parts.batches_ahead),
+        device_(parts.executable.steps_on(parts.data)),
         normaliser_(parts.data),
-        metrics_(parts.data, range_of(parts.data.info, Part::kValidation)) {}
+        metrics_(parts.data, range_of(parts.data.info, Part::kValidation)) {
+    if (device_ == nullptr)
+      feed_.emplace(batches_, executable_.parts(), executable_.answers(), parts.batches_ahead);
+  }
 
   // Begins where the leader can: the other ranks may not see its disk.
   Ending start(std::uint64_t job_hash) {
@@ -225,8 +229,16 @@ class Training {
   std::optional<Evaluation> train_steps() {
     EpochPart& part = at_.part;
     const Spent spent(part.train_s);
-    feed_.start_epoch(at_.epoch + 1, part.steps);
     must_suspend_ = false;
+    if (auto end = device_ != nullptr ? steps_on_device() : steps_from_feed()) return end;
+    const bool is_complete = part.steps == batches_.steps_per_epoch();
+    if (must_suspend_ && !is_complete) return suspended();
+    return std::nullopt;
+  }
+
+  std::optional<Evaluation> steps_from_feed() {
+    EpochPart& part = at_.part;
+    feed_->start_epoch(at_.epoch + 1, part.steps);
     send({});
     auto end = receive();
     while (!end && !must_suspend_ && part.steps < batches_.steps_per_epoch()) {
@@ -237,19 +249,57 @@ class Training {
       if (under_way_.size() > lag_) end = receive();
     }
     while (!end && !under_way_.empty()) end = receive();
-    if (end) return end;
-    const bool is_complete = part.steps == batches_.steps_per_epoch();
-    if (must_suspend_ && !is_complete) return suspended();
+    return end;
+  }
+
+  // Now and then the host looks at what is over, while the device has enough to do.
+  std::optional<Evaluation> steps_on_device() {
+    const std::int64_t first = at_.part.steps, steps = batches_.steps_per_epoch() - first;
+    batches_.start_epoch(at_.epoch + 1);
+    std::vector<StepSettings> settings;
+    for (std::int64_t i = 0; i < steps; ++i) settings.push_back(settings_of(at_.step + i));
+    device_->begin(batches_.images_from(first), settings);
+    auto end = take_results(0);
+    for (std::int64_t begun = 0; !end && !must_suspend_ && begun < steps;) {
+      device_->step();
+      if (++begun % kLookEvery == 0) end = take_results(kLookEvery);
+    }
+    return end ? end : take_results(0);
+  }
+
+  // Of the steps on the device that are over; a value if the candidate failed there. The leader's
+  // wish to suspend goes along.
+  std::optional<Evaluation> take_results(std::size_t under_way) {
+    std::vector<BatchResult> results = device_->results(under_way);
+    std::vector<double> sums = {wants_suspension() ? 1.0 : 0.0};
+    for (BatchResult& result : results) {
+      disturb(result);
+      sums.insert(sums.end(), {result.loss, static_cast<double>(result.correct)});
+    }
+    group_.sum(std::span(sums));
+    must_suspend_ = must_suspend_ || sums[0] != 0;
+    for (std::size_t i = 1; i < sums.size(); i += 2) {
+      if (!std::isfinite(sums[i])) return diverged("training", sums[i], at_.step);
+      at_.part.loss += sums[i];
+      at_.part.correct += static_cast<std::int64_t>(sums[i + 1]);
+      ++at_.part.steps;
+      ++at_.step;
+      raise_progress();
+    }
     return std::nullopt;
+  }
+
+  StepSettings settings_of(std::int64_t step) const {
+    return {learning_rate(recipe_, step, batches_.steps_per_epoch()), step,
+            hash_combine(job_.seed, kDropoutStream)};
   }
 
   // This rank's share of the next step.
   BatchResult train_batch() {
-    const StepSettings settings{learning_rate(recipe_, at_.step, batches_.steps_per_epoch()),
-                                at_.step, hash_combine(job_.seed, kDropoutStream)};
+    const StepSettings settings = settings_of(at_.step);
     BatchResult share;
     for (const Shard& part : executable_.parts()) {
-      feed_.next(executable_.images(), executable_.answers());
+      feed_->next(executable_.images(), executable_.answers());
       const BatchResult result = executable_.accumulate(settings, part);
       share.loss += result.loss;
       share.correct += result.correct;
@@ -343,7 +393,8 @@ class Training {
   Control& control_;
   const std::size_t lag_;  // steps that a rank may be ahead of another
   Batches batches_;
-  Feed feed_;
+  DeviceSteps* const device_;  // null: batches come from the feed
+  std::optional<Feed> feed_;
   const Normaliser normaliser_;
   Metrics metrics_;
   std::deque<StepSum> under_way_;  // oldest first

@@ -52,47 +52,77 @@ void Batches::start_epoch(int epoch) {
   shuffle_images(epoch_.split(0), image_bytes, order_);
 }
 
+EpochImage Batches::image_at(std::size_t position) const {
+  const Rng own = epoch_.split(position + 1);
+  EpochImage image{.image = static_cast<std::int32_t>(order_[position])};
+  if (padding_ > 0 || flip_) {
+    const Window window = draw_window(own, padding_, flip_);
+    image.down = static_cast<std::int32_t>(window.down);
+    image.right = static_cast<std::int32_t>(window.right);
+    image.mirrored = window.mirrored ? 1 : 0;
+  }
+  if (cutout_ > 0) {
+    const Square square = draw_square(own.split(kCutoutStream), data_.info.task.input, cutout_);
+    image.top = static_cast<std::int32_t>(square.top);
+    image.left = static_cast<std::int32_t>(square.left);
+  }
+  if (mixup_ > 0) {
+    const Mix mix = draw_mix(own.split(kMixupStream), mixup_, batch_size_);
+    image.partner = static_cast<std::int32_t>(mix.partner);
+    image.share = mix.share;
+  }
+  return image;
+}
+
+std::vector<EpochImage> Batches::images_from(std::int64_t first_step) const {
+  const auto first = static_cast<std::size_t>(first_step * batch_size_);
+  const auto end = static_cast<std::size_t>(steps_per_epoch() * batch_size_);
+  std::vector<EpochImage> images;
+  images.reserve(end - first);
+  for (std::size_t position = first; position < end; ++position)
+    images.push_back(image_at(position));
+  return images;
+}
+
 void Batches::fill(std::int64_t step, const Shard& part, std::span<float> images,
                    const Answers& answers) {
   const std::size_t size = image_size();
   assert(part.first + part.count <= batch_size_);
-  const auto first = static_cast<std::size_t>(step * batch_size_ + part.first);
+  const auto batch = static_cast<std::size_t>(step * batch_size_);
+  const std::size_t first = batch + static_cast<std::size_t>(part.first);
   for (std::size_t i = 0; i < static_cast<std::size_t>(part.count); ++i) {
-    data_.write_answer(order_[first + i], i, answers);
-    write(first + i, images.subspan(i * size, size));
+    const EpochImage image = image_at(first + i);
+    const std::span<float> out = images.subspan(i * size, size);
+    data_.write_answer(image.image, i, answers);
+    write(image, out);
     if (mixup_ > 0)
-      mix(step, part.first + static_cast<std::int64_t>(i), images.subspan(i * size, size),
+      mix(batch, image, out,
           answer_of(answers, i, static_cast<std::size_t>(data_.info.task.classes)));
   }
 }
 
 // The partner is treated as it is in its own place: cropped, mirrored and cut out as it would be
 // unmixed.
-void Batches::mix(std::int64_t step, std::int64_t place, std::span<float> image,
+void Batches::mix(std::size_t first, const EpochImage& own, std::span<float> image,
                   const Answers& answer) {
-  const auto first = static_cast<std::size_t>(step * batch_size_);
-  const Rng own = epoch_.split(first + static_cast<std::size_t>(place) + 1);
-  const Mix mix = draw_mix(own.split(kMixupStream), mixup_, batch_size_);
-  const std::size_t partner = first + static_cast<std::size_t>(mix.partner);
+  const EpochImage partner = image_at(first + static_cast<std::size_t>(own.partner));
   write(partner, partner_);
-  blend(image, partner_, mix.share);
+  blend(image, partner_, own.share);
   const Answers other{.labels = {&partner_label_, 1},
                       .targets = std::span(partner_targets_).first(answer.targets.size())};
-  data_.write_answer(order_[partner], 0, other);
-  blend(answer.targets, other.targets, mix.share);
-  if (!answer.mixes.empty()) answer.mixes[0] = {partner_label_, mix.share};
+  data_.write_answer(partner.image, 0, other);
+  blend(answer.targets, other.targets, own.share);
+  if (!answer.mixes.empty()) answer.mixes[0] = {partner_label_, own.share};
 }
 
-void Batches::write(std::size_t position, std::span<float> out) const {
-  const std::int64_t image = order_[position];
-  const Rng own = epoch_.split(position + 1);
+void Batches::write(const EpochImage& image, std::span<float> out) const {
+  const Window window{image.down, image.right, image.mirrored != 0};
   if (padding_ == 0 && !flip_)
-    normaliser_.write(data_, image, out);
+    normaliser_.write(data_, image.image, out);
   else
-    normaliser_.write(data_, image, draw_window(own, padding_, flip_), out);
+    normaliser_.write(data_, image.image, window, out);
   if (cutout_ == 0) return;
-  const Shape& shape = data_.info.task.input;
-  hide(draw_square(own.split(kCutoutStream), shape, cutout_), shape, out);
+  hide({.top = image.top, .left = image.left, .size = cutout_}, data_.info.task.input, out);
 }
 
 }  // namespace detol

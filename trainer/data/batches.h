@@ -13,6 +13,7 @@
 
 #include "core/rng.h"
 #include "encodings/recipe.h"
+#include "trainer/backend.h"
 #include "trainer/data/augment.h"
 #include "trainer/dataset.h"
 #include "trainer/group.h"
@@ -34,9 +35,14 @@ class Batches {
   // spans stays as it is.
   void fill(std::int64_t step, const Shard& part, std::span<float> images, const Answers& answers);
 
+  // What fill() makes of the images of all batches from `first_step` on, for who makes them
+  // elsewhere. Allocates.
+  std::vector<EpochImage> images_from(std::int64_t first_step) const;
+
  private:
-  void write(std::size_t position, std::span<float> out) const;
-  void mix(std::int64_t step, std::int64_t place, std::span<float> image, const Answers& answer);
+  EpochImage image_at(std::size_t position) const;
+  void write(const EpochImage& image, std::span<float> out) const;
+  void mix(std::size_t first, const EpochImage& own, std::span<float> image, const Answers& answer);
 
   const Dataset& data_;
   Normaliser normaliser_;
