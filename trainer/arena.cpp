@@ -11,7 +11,6 @@
 namespace detol {
 namespace {
 
-constexpr std::size_t kLine = 64;
 constexpr std::size_t kHugePage = std::size_t{1} << 21;
 
 std::size_t rounded_up(std::size_t bytes, std::size_t unit) {
@@ -54,7 +53,7 @@ MemoryBlock::~MemoryBlock() {
 }
 
 Buffer* Arena::make(std::size_t bytes) {
-  buffers_.push_back({.bytes = rounded_up(std::max<std::size_t>(bytes, 1), kLine)});
+  buffers_.push_back({.bytes = rounded_up(std::max<std::size_t>(bytes, 1), line_)});
   return &buffers_.back();
 }
 

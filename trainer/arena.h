@@ -47,6 +47,9 @@ class Arena {
  public:
   static constexpr int kAlways = std::numeric_limits<int>::max() - 1;
 
+  // Buffers start on lines of so many bytes.
+  explicit Arena(std::size_t line = 64) : line_(line) {}
+
   Buffer* make(std::size_t bytes);
   // Made to overwrite `old` in place where nothing needs it any more. REQUIRES: equal sizes.
   Buffer* make_over(Buffer* old);
@@ -70,6 +73,7 @@ class Arena {
   void merge_successors();
   void find_offsets();
 
+  const std::size_t line_;
   std::deque<Buffer> buffers_;
   std::size_t bytes_ = 0;
   std::shared_ptr<MemoryBlock> block_;

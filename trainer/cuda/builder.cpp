@@ -10,6 +10,7 @@ namespace detol::cuda {
 namespace {
 
 constexpr std::size_t kMostScratch = std::size_t{1} << 30;
+constexpr std::size_t kLine = 256;  // bytes: what libraries want of their scratch memory
 
 // The leader's first part; what decides by it must not depend on the rank.
 std::int64_t largest_part(std::int64_t batch, const Placement& placement) {
@@ -53,6 +54,7 @@ Builder::Builder(const Network& network, const Recipe& recipe, const Placement& 
       largest_batch_(largest_part(recipe.batch_size, placement)),
       most_scratch_(limit_of_scratch()),
       choices_(placement.choices),
+      arena_(kLine),
       parameters_(network, recipe, type_),
       values_(network.nodes().size()),
       now_(arena_.make_persistent(sizeof(StepRow))) {}
@@ -130,7 +132,6 @@ void Builder::make_room(Value& value) {
 }
 
 Buffer* Builder::grown(Buffer*& buffer, std::size_t bytes) {
-  constexpr std::size_t kLine = 256;
   if (buffer == nullptr) buffer = arena_.make_persistent(0);
   buffer->bytes = std::max(buffer->bytes, (bytes + kLine - 1) / kLine * kLine);
   return buffer;
@@ -164,7 +165,7 @@ Result<const ConvPlan*> Builder::plan(const ConvShape& shape) {
 std::size_t Builder::declare_dropout(NodeId node) {
   dropouts_.push_back(node);
   if (keys_ == nullptr) keys_ = arena_.make_persistent(0);
-  keys_->bytes = (dropouts_.size() * sizeof(std::uint64_t) + 63) / 64 * 64;
+  keys_->bytes = (dropouts_.size() * sizeof(std::uint64_t) + kLine - 1) / kLine * kLine;
   return dropouts_.size() - 1;
 }
 

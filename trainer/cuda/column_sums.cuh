@@ -110,7 +110,8 @@ __global__ void __launch_bounds__(kThreads)
   add_down(shared, x, y, shape.across, down);
   if (!works || y != 0) return;
   for (int k = 0; k < kLanes; ++k)
-    finish(group * kLanes + k, shared[k * kThreads + x], shared[(kLanes + k) * kThreads + x]);
+    finish(group * static_cast<unsigned>(kLanes) + static_cast<unsigned>(k),
+           shared[k * kThreads + x], shared[(kLanes + k) * kThreads + x]);
 }
 
 }  // namespace sums

@@ -12,6 +12,8 @@
 namespace detol::cuda {
 namespace {
 
+constexpr std::uint32_t kAlignment = 16;  // bytes, of every tensor and weight
+
 void check_blas(cublasStatus_t status, const char* what) {
   if (status == CUBLAS_STATUS_SUCCESS) return;
   if (status == CUBLAS_STATUS_ALLOC_FAILED) throw std::bad_alloc();
@@ -64,10 +66,15 @@ Matmul::Matmul(const MatmulShape& s, std::size_t most_scratch) : parts_(std::mak
   transpose(CUBLASLT_MATMUL_DESC_TRANSB, s.a_transposed);
   cublasLtMatmulPreference_t preference = nullptr;
   check_blas(cublasLtMatmulPreferenceCreate(&preference), "a preference");
-  check_blas(
-      cublasLtMatmulPreferenceSetAttribute(preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES,
-                                           &most_scratch, sizeof(most_scratch)),
-      "a preference");
+  const auto prefer = [&](cublasLtMatmulPreferenceAttributes_t which, const auto& value) {
+    check_blas(cublasLtMatmulPreferenceSetAttribute(preference, which, &value, sizeof(value)),
+               "a preference");
+  };
+  prefer(CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, most_scratch);
+  for (const auto which :
+       {CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES,
+        CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES})
+    prefer(which, kAlignment);
   int found = 0;
   const cublasStatus_t status =
       cublasLtMatmulAlgoGetHeuristic(device().cublas, parts.product, parts.b, parts.a, parts.c,
