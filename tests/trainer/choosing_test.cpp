@@ -66,7 +66,7 @@ class Choosing : public testing::Test {
                  Verdict verdict = Verdict::kStop) const {
     Control control;
     return make_trainer({.format = "idx", .path = folder_.path().string(), .validation = 0.2},
-                        {.choices = record})
+                        {.backend = std::string(fastest_tested().name), .choices = record})
         .value()
         ->evaluate(
             job,

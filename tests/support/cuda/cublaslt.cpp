@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <cstdio>
 #include <cstring>
 #include <vector>
 
@@ -222,17 +223,24 @@ bool is_aligned(const void* pointer, std::uint32_t to) {
   return reinterpret_cast<std::uintptr_t>(pointer) % to == 0;
 }
 
-bool are_good(const Task& task, const Operands& on, const Algorithm& algorithm) {
+// nullptr: nothing. cuBLASLt has no text for its errors: this one says it on stderr.
+const char* what_is_wrong(const Task& task, const Operands& on, const Algorithm& algorithm) {
   const auto& [a, b, c, d] = algorithm.alignments;
-  const bool aligned =
-      is_aligned(on.a, a) && is_aligned(on.b, b) && is_aligned(on.c, c) && is_aligned(on.d, d);
-  const bool held = is_for_device(on.a, bytes_of(task.a)) &&
-                    is_for_device(on.b, bytes_of(task.b)) &&
-                    is_for_device(on.d, bytes_of(task.d)) &&
-                    (on.beta == 0 || is_for_device(on.c, bytes_of(task.c)));
-  const bool has_bias = task.product.epilogue != CUBLASLT_EPILOGUE_BIAS ||
-                        is_for_device(task.product.bias, task.sizes.rows * size_of(task.d.type));
-  return aligned && held && has_bias && on.d != on.a && on.d != on.b;
+  if (!is_aligned(on.a, a) || !is_aligned(on.b, b) || !is_aligned(on.c, c) || !is_aligned(on.d, d))
+    return "a pointer is less aligned than the algorithm was told";
+  if (!is_for_device(on.a, bytes_of(task.a)) || !is_for_device(on.b, bytes_of(task.b)) ||
+      !is_for_device(on.d, bytes_of(task.d)) ||
+      (on.beta != 0 && !is_for_device(on.c, bytes_of(task.c))))
+    return "a matrix leaves the memory that it is in";
+  if (task.product.epilogue == CUBLASLT_EPILOGUE_BIAS &&
+      !is_for_device(task.product.bias, task.sizes.rows * size_of(task.d.type)))
+    return "the bias leaves the memory that it is in";
+  return on.d == on.a || on.d == on.b ? "the result lies on an operand" : nullptr;
+}
+
+cublasStatus_t refused(const char* why) {
+  std::fprintf(stderr, "emulated cuBLASLt: %s\n", why);
+  return CUBLAS_STATUS_INVALID_VALUE;
 }
 
 bool is_for(const Algorithm& algorithm, const Task& task) {
@@ -433,11 +441,11 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t handle, cublasLtMatmulDesc_t prod
     return CUBLAS_STATUS_INVALID_VALUE;
   const Operands on = {
       *static_cast<const float*>(alpha), *static_cast<const float*>(beta), a, b, c, d};
-  if (!is_for(*algorithm, task) || !are_good(task, on, *algorithm))
-    return CUBLAS_STATUS_INVALID_VALUE;
-  if (algorithm->workspace > 0 && (bytes < algorithm->workspace || !is_aligned(workspace, 256) ||
+  if (!is_for(*algorithm, task)) return refused("the algorithm is for other matrices");
+  if (const char* why = what_is_wrong(task, on, *algorithm)) return refused(why);
+  if (algorithm->workspace > 0 && (bytes < algorithm->workspace || !is_aligned(workspace, 16) ||
                                    !is_for_device(workspace, bytes)))
-    return CUBLAS_STATUS_INVALID_VALUE;
+    return refused("the workspace is too small, or not aligned");
   const std::size_t spoilt = static_cast<std::size_t>(algorithm->workspace);
   const auto work = [task, on, workspace, spoilt] {
     if (spoilt > 0 && !is_broken()) std::memset(workspace, 0xfe, spoilt);

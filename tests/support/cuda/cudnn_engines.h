@@ -22,7 +22,8 @@ struct EngineRow {
   std::int64_t workspace = 0;            // bytes
   std::vector<std::int64_t> tiles = {};  // values of its one knob, or none
   bool takes_bfloat16 = true;
-  bool refuses = false;  // though the heuristics name it
+  bool sums_in_single = false;  // with its last tile it does so in any case
+  bool refuses = false;         // though the heuristics name it
 };
 
 const std::vector<EngineRow>& engines();

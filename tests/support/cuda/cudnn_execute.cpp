@@ -116,7 +116,9 @@ cudnnStatus_t execute(const cudnnContext& handle, const Descriptor& plan, const 
   convolution.rounds_inputs = row.index == 34;
   const auto knob = config.descriptor(CUDNN_ATTR_ENGINECFG_KNOB_CHOICES);
   convolution.sums_in_single =
-      knob != nullptr && knob->one<std::int64_t>(CUDNN_ATTR_KNOB_CHOICE_KNOB_VALUE) == 4;
+      row.sums_in_single ||
+      (knob != nullptr &&
+       knob->one<std::int64_t>(CUDNN_ATTR_KNOB_CHOICE_KNOB_VALUE) == row.tiles.back());
   if (enqueue(handle.stream, [convolution, &row, bound] { run(convolution, row, bound); }) !=
       cudaSuccess)
     return refused(CUDNN_STATUS_EXECUTION_FAILED_CUDA_DRIVER, "the stream takes no work");

@@ -38,10 +38,10 @@
 #define __launch_bounds__(...)
 #define __forceinline__ inline __attribute__((always_inline))
 
-extern constinit thread_local uint3 threadIdx __attribute__((tls_model("initial-exec")));
-extern constinit thread_local uint3 blockIdx __attribute__((tls_model("initial-exec")));
-extern constinit thread_local dim3 blockDim __attribute__((tls_model("initial-exec")));
-extern constinit thread_local dim3 gridDim __attribute__((tls_model("initial-exec")));
+extern constinit thread_local uint3 threadIdx;
+extern constinit thread_local uint3 blockIdx;
+extern constinit thread_local dim3 blockDim;
+extern constinit thread_local dim3 gridDim;
 inline constexpr int warpSize = detol::emulated::kWarp;
 
 // --- waiting for each other ----------------------------------------------------------------------
