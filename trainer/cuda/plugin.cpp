@@ -85,7 +85,16 @@ Result<std::vector<TimedChoice>> time_choices(const Network& network, const Reci
   return caught([&] { return cuda::time_choices(network, recipe, placement, turn); });
 }
 
-constexpr CudaPlugin kPlugin = {kCudaStamp, report, compile, open_choices, time_choices};
+Result<DevicePeaks> peaks(const std::string&) {
+  return fail(ErrorCode::kUsage, "the peaks of a device are not measured yet");
+}
+
+Result<NetworkSeconds> time_network(const Network&, const Recipe&, int) {
+  return fail(ErrorCode::kUsage, "networks are not timed on a device yet");
+}
+
+constexpr CudaPlugin kPlugin = {kCudaStamp,   report, compile,     open_choices,
+                                time_choices, peaks,  time_network};
 
 }  // namespace
 }  // namespace detol

@@ -29,6 +29,24 @@ struct CudaReport {
   std::string driver, runtime, cudnn, cublas, nccl;
 };
 
+// What a device does at most, measured now: copying arrays far beyond its caches, bytes read and
+// bytes written counted; and a large matrix product, two operations per multiply-add.
+struct DevicePeaks {
+  double bytes_per_s = 0, flops_per_s = 0;
+};
+
+// Seconds of the device. A unit's (plan.h) are those of its node; the nodes that are fused into it
+// have none.
+struct NodeSeconds {
+  double forward = 0, backward = 0;  // backward: the gradients of inputs and weights
+};
+
+struct NetworkSeconds {
+  std::vector<double> steps;       // of a training step on a data set that lies on the device: each
+                                   // the mean of a run of steps, made as a training makes them
+  std::vector<NodeSeconds> nodes;  // by node: medians over steps whose kernels run one by one
+};
+
 struct CudaPlugin {
   const char* stamp;  // kCudaStamp of its build
   // Errors (kUsage): no device can be used, and why not.
@@ -38,10 +56,15 @@ struct CudaPlugin {
   Result<std::vector<OpenChoice>> (*open_choices)(const Network&, const Recipe&, const Placement&);
   Result<std::vector<TimedChoice>> (*time_choices)(const Network&, const Recipe&, const Placement&,
                                                    const std::function<void()>& turn);
+  // For measuring. `precision` is a recipe's: of what the matrix product is made.
+  Result<DevicePeaks> (*peaks)(const std::string& precision);
+  // `runs` of each kind, on noise, after some first ones that do not count; augmented as the recipe
+  // says. Errors and exceptions as compile's.
+  Result<NetworkSeconds> (*time_network)(const Network&, const Recipe&, int runs);
 };
 
 // Raised with every change of what the two sides exchange.
-inline constexpr const char* kCudaStamp = "detol-cuda-1";
+inline constexpr const char* kCudaStamp = "detol-cuda-2";
 
 // The library's one symbol.
 inline constexpr const char* kCudaEntry = "detol_cuda_plugin";
