@@ -2,6 +2,7 @@
 
 #include <array>
 
+#include "cli/bench_device.h"
 #include "cli/bench_search.h"
 #include "cli/bench_surrogate.h"
 #include "cli/commands.h"
@@ -25,6 +26,7 @@ constexpr std::array kBenches = {Bench{"trainer", bench_trainer}, Bench{"layers"
                                  Bench{"surrogate", bench_surrogate}};
 
 Result<int> run(const Arguments& arguments) {
+  if (arguments.text("device") == "cuda") return bench_device(arguments);
   Figures figures(arguments.text("only"), [](const Figure& figure) {
     log_info("{} {:.4g} {}", figure.name, figure.value, figure.unit);
   });
@@ -45,10 +47,20 @@ Command bench_command() {
   return {.name = "bench",
           .summary = "measure this machine: the figures behind detol's claims",
           .options = {{"WHAT", "", "what to measure", Option::kRequired, names_of<Bench>(kBenches)},
-                      {"--only", "TEXT", "only figures whose name contains it"}},
+                      {"--only", "TEXT", "only figures whose name contains it"},
+                      {"--device",
+                       "DEVICE",
+                       "of trainer and layers: what is measured",
+                       Option::kOptional,
+                       {"cpu", "cuda"}},
+                      {"--precision",
+                       "NAME",
+                       "on a GPU; default bf16",
+                       Option::kOptional,
+                       {"fp32", "tf32", "bf16"}}},
           .examples =
               "  detol bench trainer\n  detol bench search -q -f json\n  detol bench surrogate\n"
-              "  detol bench layers --only depthwise",
+              "  detol bench layers --only depthwise\n  detol bench trainer --device cuda",
           .run = run};
 }
 

@@ -128,6 +128,19 @@ TEST_F(Device, APlaceInTheFileIsNamedWhereItsPrecisionIsRefused) {
   EXPECT_NE(ran.err.find("tiny.yaml:19:"), std::string::npos) << ran.err;
 }
 
+TEST_F(Device, BenchSetsTimesBesideTheirFloors) {
+  const Ran networks = detol({"bench", "trainer", "--device", "cuda", "-f", "csv", "-q"});
+  EXPECT_EQ(networks.code, 0) << networks.err;
+  EXPECT_NE(networks.out.find("floor_images_per_s,ratio,compile_cold_ms"), std::string::npos);
+  EXPECT_NE(networks.out.find("resnet20,256,bf16,256000.0,"), std::string::npos) << networks.out;
+  const Ran layers =
+      detol({"bench", "layers", "--device", "cuda", "--only", "conv3x3,16", "-f", "csv", "-q"});
+  EXPECT_EQ(layers.code, 0) << layers.err;
+  EXPECT_NE(layers.out.find("conv3x3,16x32x32"), std::string::npos) << layers.out;
+  const Ran other = detol({"bench", "search", "--device", "cuda"});
+  EXPECT_EQ(other.code, 2);
+}
+
 // A program of that name which stays, and says where it was told to listen.
 class DeviceWithMps : public Device {
  protected:

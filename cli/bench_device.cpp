@@ -1,0 +1,71 @@
+#include "cli/bench_device.h"
+
+#include <fmt/format.h>
+
+#include "cli/output.h"
+#include "core/log.h"
+#include "trainer/bench_cuda.h"
+
+namespace detol {
+namespace {
+
+void put(std::vector<Cell>& row, const TimeAndFloor& measured) {
+  constexpr std::size_t kColumns = 4;
+  if (measured.time_s <= 0) {
+    row.resize(row.size() + kColumns);
+    return;
+  }
+  for (const double number : {1e6 * measured.time_s, 1e6 * measured.floor_s(), measured.ratio()})
+    row.emplace_back(number);
+  row.emplace_back(std::string(measured.bound()));
+}
+
+Result<Rows> layers(const CudaBench& bench, const DevicePeaks& peaks) {
+  Rows rows{.columns = {"layer", "forward_us", "forward_floor_us", "forward_ratio", "forward_bound",
+                        "backward_us", "backward_floor_us", "backward_ratio", "backward_bound"},
+            .rows = {}};
+  DETOL_TRY(bench_layers_cuda(bench, peaks, [&](const LayerOnDevice& layer) {
+    log_info("{} forward {:.2f} x its floor, backward {:.2f}", layer.name, layer.forward.ratio(),
+             layer.backward.ratio());
+    std::vector<Cell>& row = rows.rows.emplace_back();
+    row.emplace_back(layer.name);
+    put(row, layer.forward);
+    put(row, layer.backward);
+  }));
+  return rows;
+}
+
+Result<Rows> networks(const CudaBench& bench, const DevicePeaks& peaks) {
+  Rows rows{.columns = {"network", "batch", "precision", "images_per_s", "floor_images_per_s",
+                        "ratio", "compile_cold_ms", "compile_warm_ms", "n", "spread"},
+            .rows = {}};
+  DETOL_TRY(bench_networks_cuda(bench, peaks, [&](const NetworkOnDevice& network) {
+    log_info("{} {:.4g} images/s", network.name, network.images_per_s);
+    rows.rows.push_back({network.name, bench.batch, bench.precision, network.images_per_s,
+                         network.floor_images_per_s,
+                         network.floor_images_per_s / network.images_per_s, network.compile_cold_ms,
+                         network.compile_warm_ms, network.n, network.spread});
+  }));
+  return rows;
+}
+
+}  // namespace
+
+Result<int> bench_device(const Arguments& arguments) {
+  const std::string what = arguments.text("WHAT");
+  if (what != "trainer" && what != "layers")
+    return fail(ErrorCode::kUsage,
+                fmt::format("bench {} measures no device; leave --device out", what));
+  const CudaBench bench{.precision = arguments.text("precision", "bf16"),
+                        .only = arguments.text("only")};
+  DETOL_ASSIGN(const DevicePeaks peaks, device_peaks(bench));
+  log_info("copies {:.0f} GB/s, {} products {:.1f} TFLOP/s", 1e-9 * peaks.bytes_per_s,
+           bench.precision, 1e-12 * peaks.flops_per_s);
+  DETOL_ASSIGN(const Rows rows, what == "layers" ? layers(bench, peaks) : networks(bench, peaks));
+  if (rows.rows.empty())
+    return fail(ErrorCode::kUsage, fmt::format("--only is '{}'; no name contains it", bench.only));
+  DETOL_TRY(print_data(render(rows, arguments.globals)));
+  return 0;
+}
+
+}  // namespace detol

@@ -1,0 +1,15 @@
+#pragma once
+
+// `detol bench trainer|layers --device cuda`: a row per network or layer, its time beside its floor
+// (trainer/bench_cuda.h).
+
+#include "cli/commands.h"
+#include "core/result.h"
+
+namespace detol {
+
+// Errors (kUsage): there is no GPU to measure, this bench has nothing to do with one, or no name
+// contains --only.
+Result<int> bench_device(const Arguments& arguments);
+
+}  // namespace detol
