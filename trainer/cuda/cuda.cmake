@@ -74,4 +74,4 @@ target_include_directories(detol_cuda SYSTEM PRIVATE ${DETOL_CUDNN_INCLUDE})
 target_link_options(detol_cuda PRIVATE -Wl,--exclude-libs,ALL -Wl,--no-undefined)
 target_link_libraries(detol_cuda PRIVATE detol_trainer detol_flags CUDA::cudart_static CUDA::cublasLt ${DETOL_CUDNN_LIBRARY} ${detol_cuda_libraries})
 target_compile_options(detol_cuda PRIVATE $<$<COMPILE_LANGUAGE:CUDA>:--expt-relaxed-constexpr>)
-install(TARGETS detol_cuda LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/detol)
+install(TARGETS detol_cuda LIBRARY DESTINATION lib/detol)  # where load.cpp looks, from bin/
