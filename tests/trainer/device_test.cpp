@@ -1,0 +1,280 @@
+// What the GPU backend promises beyond every backend's contract: how near its steps are to the
+// reference's in each precision, and that steps on a data set that lies on the device are those of
+// batches from the host. On a device or an emulated one; elsewhere skipped.
+
+#include <cmath>
+
+#include <gtest/gtest.h>
+
+#include "core/table.h"
+#include "tests/trainer/group_steps.h"
+#include "tests/trainer/samples.h"
+#include "tests/trainer/tested_backends.h"
+#include "trainer/bench_networks.h"
+#include "trainer/predict.h"
+
+namespace detol {
+namespace {
+
+class OnDevice : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (!tests_the_gpu()) GTEST_SKIP() << "of the GPU alone";
+  }
+};
+
+// --- precision -----------------------------------------------------------------------------------
+
+Network lenet() {
+  using enum LayerKind;
+  NetworkBuilder b({1, 28, 28});
+  NodeId x = b.add({.kind = kConv, .channels = 6, .kernel = 5, .bias = true}, {b.input()});
+  x = b.add({.kind = kMaxPool, .kernel = 3, .stride = 2}, {b.add({.kind = kActivation}, {x})});
+  x = b.add({.kind = kConv, .channels = 16, .kernel = 5, .bias = true}, {x});
+  x = b.add({.kind = kMaxPool, .kernel = 3, .stride = 2}, {b.add({.kind = kActivation}, {x})});
+  x = b.add({.kind = kDense, .channels = 32, .bias = true}, {b.add({.kind = kFlatten}, {x})});
+  return b
+      .build(
+          b.add({.kind = kDense, .channels = 4, .bias = true}, {b.add({.kind = kActivation}, {x})}))
+      .value();
+}
+
+Network mlp() {
+  using enum LayerKind;
+  NetworkBuilder b({1, 8, 8});
+  NodeId x = b.add({.kind = kDense, .channels = 48, .bias = true}, {b.input()});
+  x = b.add({.kind = kDense, .channels = 32, .bias = true}, {b.add({.kind = kActivation}, {x})});
+  return b
+      .build(
+          b.add({.kind = kDense, .channels = 4, .bias = true}, {b.add({.kind = kActivation}, {x})}))
+      .value();
+}
+
+// Noise, brighter in the quarter that the label names: gradients of labels that nothing tells
+// cancel each other out, and what is left of them is rounding.
+Dataset quarters(const Shape& shape, std::int64_t images) {
+  Dataset data = noise(shape, 4, images);
+  for (std::size_t i = 0; i < data.images.size(); ++i) {
+    const auto at = static_cast<std::int64_t>(i);
+    const bool right = at % shape.width >= shape.width / 2;
+    const bool low = at / shape.width % shape.height >= shape.height / 2;
+    const std::int32_t quarter = (low ? 2 : 0) + (right ? 1 : 0);
+    const bool is_it = data.labels[static_cast<std::size_t>(at / shape.elements())] == quarter;
+    data.images[i] = static_cast<std::uint8_t>(data.images[i] / 2 + (is_it ? 127 : 0));
+  }
+  return data;
+}
+
+// Five steps; each starts from `from`'s state where that is given, else from the last one's.
+Steps steps_on_quarters(std::string_view backend, const Network& network, const Recipe& recipe,
+                        const Steps* from = nullptr) {
+  const auto executable = find_row(backends(), backend)->compile(network, recipe, {}).value();
+  const Dataset data = quarters(network.input_shape(), kSteps * recipe.batch_size);
+  Batches batches(data, recipe, 3);
+  batches.start_epoch(1);
+  // A seed at which no ReLU and no maximum is decided by the last bits of its inputs.
+  Steps steps{{{initial_weights(network, 7), {}}}, {}, {}};
+  for (std::int64_t step = 0; step < kSteps; ++step) {
+    const auto at = static_cast<std::size_t>(step);
+    executable->set_state(from != nullptr ? from->states[at] : steps.states.back());
+    batches.fill(step, executable->parts()[0], executable->images(), executable->answers());
+    steps.losses.push_back(executable->train_step({.lr = 0.01, .step = step, .seed = 17}).loss);
+    steps.states.push_back(executable->state());
+  }
+  return steps;
+}
+
+struct PrecisionCase {
+  std::string precision;
+  double update, loss;  // most of the difference: relative, of the norm of an update and of a loss
+};
+
+class Precision : public OnDevice, public testing::WithParamInterface<PrecisionCase> {};
+
+// Each of the reference's five steps, from the state in which the reference takes it.
+TEST_P(Precision, FiveStepsAreNearTheReferencesOnes) {
+  const PrecisionCase& of = GetParam();
+  const std::vector<Network> networks = {
+      lenet(), mlp(), make_resnet({.input = {3, 16, 16}, .width = 8, .classes = 4})};
+  for (const Network& network : networks) {
+    Recipe recipe{.weight_decay = 1e-4, .batch_size = 32};
+    const Steps wanted = steps_on_quarters("reference", network, recipe);
+    recipe.precision = of.precision;
+    const Steps is = steps_on_quarters(fastest_tested().name, network, recipe, &wanted);
+    for (std::size_t step = 0; step < wanted.losses.size(); ++step) {
+      SCOPED_TRACE(step);
+      EXPECT_LE(std::abs(is.losses[step] / wanted.losses[step] - 1), of.loss);
+      EXPECT_LE(apart(is.states[step + 1].weights, wanted.states[step + 1].weights,
+                      wanted.states[step].weights),
+                of.update);
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Every, Precision,
+                         testing::Values(PrecisionCase{"fp32", 1e-3, 1e-5},
+                                         PrecisionCase{"tf32", 1e-2, 1e-3},
+                                         PrecisionCase{"bf16", 5e-2, 2e-2}),
+                         [](const auto& tested) { return tested.param.precision; });
+
+// --- a data set on the device --------------------------------------------------------------------
+
+constexpr std::int64_t kImages = 50;
+
+Recipe augmented() {
+  Recipe recipe{.weight_decay = 0.01,
+                .batch_size = 8,
+                .label_smoothing = 0.1,
+                .ema = 0.9,
+                .crop_padding = 2,
+                .horizontal_flip = true,
+                .cutout = 3,
+                .mixup = 0.4};
+  return recipe;
+}
+
+Dataset data_of(const Network& network) {
+  Dataset data = noise(network.input_shape(), 4, kImages);
+  data.info.training = kImages - 10;
+  data.info.validation = 10;
+  return data;
+}
+
+// An epoch of steps, on the device or from the host, and what came of it.
+struct Epoch {
+  std::vector<BatchResult> results;
+  Weights weights;
+};
+
+StepSettings settings_of(std::int64_t step) {
+  return {.lr = 0.01 / static_cast<double>(step + 1), .step = step, .seed = 17};
+}
+
+Epoch from_host(Executable& executable, const Dataset& data, const Recipe& recipe) {
+  Batches batches(data, recipe, 3);
+  batches.start_epoch(1);
+  Epoch epoch;
+  for (std::int64_t step = 0; step < batches.steps_per_epoch(); ++step) {
+    BatchResult sum;
+    for (const Shard& part : executable.parts()) {
+      batches.fill(step, part, executable.images(), executable.answers());
+      const BatchResult result = executable.accumulate(settings_of(step), part);
+      sum.loss += result.loss;
+      sum.correct += result.correct;
+    }
+    executable.update(settings_of(step));
+    epoch.results.push_back(sum);
+  }
+  epoch.weights = executable.state().weights;
+  return epoch;
+}
+
+Epoch on_device(Executable& executable, const Dataset& data, const Recipe& recipe) {
+  Batches batches(data, recipe, 3);
+  batches.start_epoch(1);
+  DeviceSteps* steps = executable.steps_on(data);
+  std::vector<StepSettings> settings;
+  for (std::int64_t i = 0; i < batches.steps_per_epoch(); ++i) settings.push_back(settings_of(i));
+  steps->begin(batches.images_from(0), settings);
+  Epoch epoch;
+  for (std::size_t i = 0; i < settings.size(); ++i) {
+    steps->step();
+    for (const BatchResult& result : steps->results(2)) epoch.results.push_back(result);
+  }
+  for (const BatchResult& result : steps->results(0)) epoch.results.push_back(result);
+  epoch.weights = executable.state().weights;
+  return epoch;
+}
+
+void expect_same(const Epoch& a, const Epoch& b) {
+  ASSERT_EQ(a.results.size(), b.results.size());
+  for (std::size_t i = 0; i < a.results.size(); ++i) {
+    EXPECT_NEAR(a.results[i].loss, b.results[i].loss, 1e-12) << i;
+    EXPECT_EQ(a.results[i].correct, b.results[i].correct) << i;
+  }
+  for (std::size_t i = 0; i < a.weights.size(); ++i)
+    EXPECT_EQ(a.weights[i].data, b.weights[i].data) << a.weights[i].name;
+}
+
+class DeviceData : public OnDevice {
+ protected:
+  std::unique_ptr<Executable> compiled(const Recipe& recipe, int parts = 1) {
+    auto executable = fastest_tested().compile(network_, recipe, {.micro_batches = parts}).value();
+    executable->set_state({lived_in_weights(network_, 5), {}});
+    return executable;
+  }
+  Epoch host(const Recipe& recipe, int parts = 1) {
+    return from_host(*compiled(recipe, parts), data_, recipe);
+  }
+  Epoch device(const Recipe& recipe, int parts = 1) {
+    return on_device(*compiled(recipe, parts), data_, recipe);
+  }
+
+  const Network network_ = without_norm();
+  Dataset data_ = data_of(network_);
+};
+
+TEST_F(DeviceData, GivesTheStepsOfBatchesFromTheHostToTheBit) {
+  expect_same(device(augmented()), host(augmented()));
+}
+
+TEST_F(DeviceData, GivesThemWithoutAugmentationToo) {
+  const Recipe recipe{.optimizer = "adamw", .batch_size = 7};
+  expect_same(device(recipe), host(recipe));
+}
+
+TEST_F(DeviceData, GivesThemInParts) {
+  Recipe recipe = augmented();
+  recipe.batch_size = 11;
+  expect_same(device(recipe, 3), host(recipe, 3));
+}
+
+TEST_F(DeviceData, GivesThemForTargetsAndPixelsThatAreNoBytes) {
+  data_.labels.clear();
+  for (std::int64_t i = 0; i < kImages * 4; ++i)
+    data_.targets.push_back(static_cast<float>(i % 5) * 0.3F);
+  for (const std::uint8_t pixel : data_.images) data_.values.push_back(pixel * 0.01F);
+  data_.images.clear();
+  Recipe recipe = augmented();
+  recipe.loss = "mse";
+  recipe.label_smoothing = 0;
+  expect_same(device(recipe), host(recipe));
+}
+
+TEST_F(DeviceData, OneEpochFollowsAnother) {
+  const Recipe recipe = augmented();
+  const auto executable = compiled(recipe);
+  on_device(*executable, data_, recipe);
+  const Epoch second = on_device(*executable, data_, recipe);
+  const auto other = compiled(recipe);
+  from_host(*other, data_, recipe);
+  expect_same(second, from_host(*other, data_, recipe));
+}
+
+TEST_F(DeviceData, IsScoredLikeBatchesFromTheHost) {
+  const auto executable = compiled(augmented());
+  DeviceSteps* steps = executable->steps_on(data_);
+  std::vector<float> outputs(10 * 4);
+  const BatchResult all = steps->evaluate(40, 10, outputs);
+  double loss = 0;
+  std::int64_t correct = 0;
+  std::vector<float> wanted;
+  const std::vector<float> images = normalised_images(data_, {40, 10});
+  for (const std::int64_t first : {0, 8}) {
+    const std::int64_t count = first == 0 ? 8 : 2;
+    std::copy_n(images.begin() + first * 192, count * 192, executable->images().begin());
+    for (std::int64_t i = 0; i < count; ++i)
+      data_.write_answer(40 + first + i, static_cast<std::size_t>(i), executable->answers());
+    const BatchResult part = executable->evaluate(count);
+    loss += part.loss * static_cast<double>(count) / 10;
+    correct += part.correct;
+    wanted.insert(wanted.end(), executable->logits().begin(),
+                  executable->logits().begin() + count * 4);
+  }
+  EXPECT_NEAR(all.loss, loss, 1e-12);
+  EXPECT_EQ(all.correct, correct);
+  EXPECT_EQ(outputs, wanted);
+}
+
+}  // namespace
+}  // namespace detol
