@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "trainer/cuda/backend.h"
+#include "trainer/cuda/clock.h"
 #include "trainer/cuda/compiled.h"
 
 namespace detol::cuda {
@@ -33,35 +34,6 @@ Result<std::vector<Asked>> asked_of(const Network& network, const Recipe& recipe
   }
   return all;
 }
-
-class Clock {
- public:
-  Clock() {
-    for (cudaEvent_t* event : {&begin_, &end_})
-      check(cudaEventCreateWithFlags(event, cudaEventDefault), "making an event");
-  }
-  ~Clock() {
-    cudaEventDestroy(begin_);
-    cudaEventDestroy(end_);
-  }
-  Clock(const Clock&) = delete;
-  Clock& operator=(const Clock&) = delete;
-
-  // Seconds of the device.
-  template <typename Work>
-  double time(const Work& work) {
-    check(cudaEventRecord(begin_, device().stream), "timing");
-    work();
-    check(cudaEventRecord(end_, device().stream), "timing");
-    check(cudaEventSynchronize(end_), "timing");
-    float milliseconds = 0;
-    check(cudaEventElapsedTime(&milliseconds, begin_, end_), "timing");
-    return static_cast<double>(milliseconds) * 1e-3;
-  }
-
- private:
-  cudaEvent_t begin_ = nullptr, end_ = nullptr;
-};
 
 std::size_t bytes(Type type, std::int64_t count) {
   return static_cast<std::size_t>(count) * size_of(type);

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "core/table.h"
+#include "trainer/cuda/clock.h"
 #include "trainer/cuda/lower.h"
 #include "trainer/dropout.h"
 #include "trainer/loss.h"
@@ -191,6 +192,16 @@ void Compiled::warm_up() {
     if (!action.on_host) action.run();
   }
   wait();
+}
+
+void Compiled::time_step(std::span<NodeSeconds> nodes) {
+  Clock clock;
+  const Turn turn{true, builder_.parts().front()};
+  for (std::size_t i = 0; i < steps_.size(); ++i) {
+    const double seconds = clock.time([&] { steps_[i].run(turn); });
+    NodeSeconds& node = nodes[steps_[i].node];
+    (i < loss_step_ ? node.forward : node.backward) += seconds;
+  }
 }
 
 StepRow Compiled::row_of(const StepSettings& settings) const {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "trainer/cuda/builder.h"
+#include "trainer/cuda/plugin.h"
 #include "trainer/cuda/recording.h"
 #include "trainer/gradient_sums.h"
 
@@ -62,7 +63,9 @@ class Compiled {
   // True if the ranks' gradients are added up by append_update.
   bool sums_on_device() const;
   Sums& sums() const { return *sums_; }
-  const std::vector<Step>& all_steps() const { return steps_; }
+
+  // What the steps of each node take, one by one: adds the seconds of one training step.
+  void time_step(std::span<NodeSeconds> nodes);
 
   // What changes from step to step.
   StepRow row_of(const StepSettings& settings) const;

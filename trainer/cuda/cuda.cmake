@@ -4,7 +4,7 @@
 set(detol_cuda_sources
   cuda/device.cpp cuda/matmul.cpp cuda/conv_plan.cpp cuda/parameters.cpp cuda/builder.cpp cuda/sums.cpp
   cuda/lower_products.cpp cuda/lower_norms.cpp cuda/lower_elements.cpp cuda/recording.cpp cuda/compiled.cpp
-  cuda/device_data.cpp cuda/resident.cpp cuda/executable.cpp cuda/choose.cpp cuda/plugin.cpp)
+  cuda/device_data.cpp cuda/resident.cpp cuda/executable.cpp cuda/choose.cpp cuda/measure.cpp cuda/plugin.cpp)
 set(detol_cuda_kernels
   cuda/elements.cu cuda/norm.cu cuda/layer_norm.cu cuda/windows.cu cuda/loss.cu cuda/batch.cu cuda/optimizer.cu)
 list(TRANSFORM detol_cuda_sources PREPEND ${CMAKE_CURRENT_SOURCE_DIR}/)

@@ -11,6 +11,7 @@
 
 #include "trainer/cuda/backend.h"
 #include "trainer/cuda/device.h"
+#include "trainer/cuda/measure.h"
 #include "trainer/cuda/sums.h"
 
 namespace detol {
@@ -85,12 +86,12 @@ Result<std::vector<TimedChoice>> time_choices(const Network& network, const Reci
   return caught([&] { return cuda::time_choices(network, recipe, placement, turn); });
 }
 
-Result<DevicePeaks> peaks(const std::string&) {
-  return fail(ErrorCode::kUsage, "the peaks of a device are not measured yet");
+Result<DevicePeaks> peaks(const std::string& precision) {
+  return caught([&]() -> Result<DevicePeaks> { return cuda::peaks(precision); });
 }
 
-Result<NetworkSeconds> time_network(const Network&, const Recipe&, int) {
-  return fail(ErrorCode::kUsage, "networks are not timed on a device yet");
+Result<NetworkSeconds> time_network(const Network& network, const Recipe& recipe, int runs) {
+  return caught([&] { return cuda::time_network(network, recipe, runs); });
 }
 
 constexpr CudaPlugin kPlugin = {kCudaStamp,   report, compile,     open_choices,
