@@ -35,7 +35,7 @@ double share_of_gpu(const RunOptions& options) {
   const auto gpus = static_cast<int>(options.gpus.size());
   const bool is_everywhere = !options.rendezvous.empty();  // workers join from other machines
   const int on_one = is_everywhere ? 1 : (workers_of(options) * ranks + gpus - 1) / gpus;
-  return std::max(0.0, least / on_one - kWorkerReserve) * ranks;
+  return std::max(0.0, least / on_one - kWorkerNeeds) * ranks;
 }
 
 Service mps_service(const RunOptions& options, const std::filesystem::path& folder) {

@@ -13,8 +13,9 @@ namespace detol {
 
 inline constexpr int kMostSharing = 8;  // workers of one GPU
 
-// Bytes of a GPU that a worker has before it trains: a context, what the libraries keep, and
-// workspaces of convolutions.
+// Bytes of a GPU that a worker has before it trains: a context and what the libraries keep. And
+// what shall be left to it beside its network, for workspaces too, where it has the choice.
+inline constexpr double kWorkerNeeds = 5e8;
 inline constexpr double kWorkerReserve = 1.5e9;
 
 // How many workers find room on a GPU beside each other, at least 1 and at most kMostSharing, if

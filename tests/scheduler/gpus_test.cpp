@@ -52,10 +52,10 @@ TEST(ShareOfGpu, IsOfTheSmallestOneAndOfAllWhoTrainOnIt) {
   RunOptions options;
   options.gpus = {{.id = "a", .name = "", .memory = 80e9}, {.id = "b", .name = "", .memory = 40e9}};
   options.workers = 4;
-  EXPECT_DOUBLE_EQ(share_of_gpu(options), 40e9 / 2 - kWorkerReserve);
+  EXPECT_DOUBLE_EQ(share_of_gpu(options), 40e9 / 2 - kWorkerNeeds);
   options.workers = 1;
   options.group_size = 2;
-  EXPECT_DOUBLE_EQ(share_of_gpu(options), 2 * (40e9 - kWorkerReserve));
+  EXPECT_DOUBLE_EQ(share_of_gpu(options), 2 * (40e9 - kWorkerNeeds));
 }
 
 class MpsService : public testing::Test {

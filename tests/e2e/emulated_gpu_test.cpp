@@ -1,0 +1,77 @@
+// Searches by the GPU backend itself, on the device that tests/support/cuda emulates.
+
+#include <gtest/gtest.h>
+
+#include "tests/e2e/tiny_study.h"
+
+namespace detol::testing_support {
+namespace {
+
+class EmulatedGpu : public testing::Test {
+ protected:
+  // A search of two trials on a device that is as `state.h` of the emulation is asked.
+  Ran search(const std::string& device, const std::string& precision = "fp32",
+             const std::vector<std::string>& more = {}) const {
+    std::vector<std::string> words = study.search_words();
+    for (const char* word : {"--budget", "2trials", "--device", "cuda", "--set"})
+      words.emplace_back(word);
+    words.push_back("training.precision=" + precision);
+    words.insert(words.end(), more.begin(), more.end());
+    return Program(study.path(), words,
+                   {"DETOL_CUDA_LIBRARY=" DETOL_EMULATED_GPU, "DETOL_EMULATED_DEVICE=" + device})
+        .wait();
+  }
+
+  std::string told() const {
+    return study
+        .detol({"query", "-f", "csv", "SELECT trial, state, failure FROM v_trials ORDER BY trial"})
+        .out;
+  }
+
+  TinyStudy study;
+};
+
+TEST_F(EmulatedGpu, ASearchRunsOnItInEveryPrecision) {
+  for (const char* precision : {"fp32", "tf32", "bf16"}) {
+    SCOPED_TRACE(precision);
+    const Ran ran = search("devices:1", precision);
+    EXPECT_EQ(ran.code, 0) << ran.err;
+    EXPECT_EQ(told().find("FAIL"), std::string::npos) << told();
+    for (const char* name : {"detol.db", "detol.db-wal", "detol.db-shm", "detol.d"})
+      std::filesystem::remove_all(study.path() / name);
+  }
+}
+
+TEST_F(EmulatedGpu, RanksOfAGroupTrainOnDevicesOfTheirOwnOrShareOne) {
+  for (const char* devices : {"devices:2", "devices:1"}) {
+    const Ran ran = search(devices, "fp32", {"--group-size", "2", "--if-exists", "new"});
+    EXPECT_EQ(ran.code, 0) << ran.err;
+    EXPECT_EQ(told().find("FAIL"), std::string::npos) << told();
+  }
+}
+
+TEST_F(EmulatedGpu, ATrialWhoseDeviceBreaksGoesOnInAnotherProcess) {
+  const Ran ran = search("launch:2000");  // after the first trial's epoch
+  EXPECT_EQ(ran.code, 0) << ran.err;
+  EXPECT_NE(ran.err.find("illegal"), std::string::npos) << ran.err;
+  EXPECT_EQ(told().find("FAIL"), std::string::npos) << told();
+}
+
+TEST_F(EmulatedGpu, TrialsThatLoseItEveryTimeFailAsCrashed) {
+  const Ran ran = search("lost:100");
+  EXPECT_NE(told().find("0,FAIL,crashed"), std::string::npos) << ran.err << told();
+}
+
+TEST_F(EmulatedGpu, WhatFindsNoMemoryOnItFailsAsOutOfMemory) {
+  const Ran ran = search("malloc:5");
+  EXPECT_NE(told().find("FAIL,oom"), std::string::npos) << ran.err << told();
+}
+
+TEST_F(EmulatedGpu, WhereItIsNotThereASearchOnItIsRefused) {
+  const Ran ran = search("none");
+  EXPECT_EQ(ran.code, 2);
+  EXPECT_NE(ran.err.find("device"), std::string::npos) << ran.err;
+}
+
+}  // namespace
+}  // namespace detol::testing_support
