@@ -57,6 +57,25 @@ TEST_F(EmulatedGpu, ATrialWhoseDeviceBreaksGoesOnInAnotherProcess) {
   EXPECT_EQ(told().find("FAIL"), std::string::npos) << told();
 }
 
+TEST_F(EmulatedGpu, AStudyThatWasKilledAndResumedHasTheNumbersOfOneInPeace) {
+  ASSERT_EQ(search("devices:1", "bf16").code, 0);
+  const std::string in_peace = study.results();
+  const TinyStudy other;
+  std::vector<std::string> words = other.search_words();
+  for (const char* word :
+       {"--budget", "2trials", "--device", "cuda", "--set", "training.precision=bf16"})
+    words.emplace_back(word);
+  const std::vector<std::string> variables = {"DETOL_CUDA_LIBRARY=" DETOL_EMULATED_GPU};
+  {
+    Program killed(other.path(), words, variables);
+    ASSERT_TRUE(killed.says("epoch 1"));
+    killed.kill_everything();
+  }
+  const Ran resumed = Program(other.path(), {"resume", "tiny", "-j", "1"}, variables).wait();
+  EXPECT_EQ(resumed.code, 0) << resumed.err;
+  EXPECT_EQ(other.results(), in_peace);
+}
+
 TEST_F(EmulatedGpu, TrialsThatLoseItEveryTimeFailAsCrashed) {
   const Ran ran = search("lost:100");
   EXPECT_NE(told().find("0,FAIL,crashed"), std::string::npos) << ran.err << told();
