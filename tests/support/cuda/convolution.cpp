@@ -1,8 +1,12 @@
 #include "tests/support/cuda/convolution.h"
 
+#include <algorithm>
+#include <array>
 #include <bit>
 #include <cmath>
 #include <cstddef>
+#include <map>
+#include <utility>
 #include <vector>
 
 namespace detol::emulated {
@@ -38,28 +42,13 @@ void write(const Convolution& c, const std::vector<Real>& values, void* to) {
   }
 }
 
-// The weights of one tap as inputs x outputs of each group: then the innermost loop of the forward
-// pass runs over outputs, which lie side by side. Back: as they lie outside.
-template <typename Real>
-std::vector<Real> turned(const Convolution& c, const std::vector<Real>& w) {
-  const std::int64_t taps = c.kernel_height * c.kernel_width, inputs = c.inputs / c.groups;
-  const std::int64_t outputs = c.outputs / c.groups;
-  std::vector<Real> out(w.size());
-  const Real* from = w.data();
-  for (std::int64_t k = 0; k < c.outputs; ++k) {
-    for (std::int64_t tap = 0; tap < taps; ++tap) {
-      for (std::int64_t i = 0; i < inputs; ++i) {
-        const std::int64_t row = (tap * c.groups + k / outputs) * inputs + i;
-        out[static_cast<std::size_t>(row * outputs + k % outputs)] = *from++;
-      }
-    }
-  }
-  return out;
-}
+// A position of x and one of y that meet in a tap of the window; offsets into the tensors.
+struct Meeting {
+  std::int64_t x = 0, y = 0, tap = 0;
+};
 
-// Calls action(x offset, tap, y offset) for every tap of every output that lies inside the image.
-template <typename Action>
-void for_taps(const Convolution& c, const Action& action) {
+std::vector<Meeting> meetings(const Convolution& c) {
+  std::vector<Meeting> all;
   std::int64_t y = 0;
   for (std::int64_t n = 0; n < c.images; ++n) {
     for (std::int64_t p = 0; p < c.out_height; ++p) {
@@ -70,64 +59,124 @@ void for_taps(const Convolution& c, const Action& action) {
           for (std::int64_t s = 0; s < c.kernel_width; ++s) {
             const std::int64_t at = q * c.stride_right + s * c.dilation_right - c.beside;
             if (at < 0 || at >= c.width) continue;
-            action(((n * c.height + h) * c.width + at) * c.inputs, r * c.kernel_width + s, y);
+            all.push_back(
+                {((n * c.height + h) * c.width + at) * c.inputs, y, r * c.kernel_width + s});
           }
         }
       }
     }
   }
+  return all;
 }
 
+// Sorted by that member, and kept for the next run of a convolution of the same shape.
+const std::vector<Meeting>& meetings_by(std::int64_t Meeting::*member, const Convolution& c) {
+  using Key = std::array<std::int64_t, 15>;
+  struct Kept {
+    std::map<Key, std::vector<Meeting>> by_x, by_y, by_tap;
+  };
+  static thread_local Kept kept;
+  auto& known = member == &Meeting::x ? kept.by_x : member == &Meeting::y ? kept.by_y : kept.by_tap;
+  const Key key = {c.images,        c.inputs,       c.height,        c.width,
+                   c.outputs,       c.out_height,   c.out_width,     c.above,
+                   c.beside,        c.stride_down,  c.stride_right,  c.dilation_down,
+                   c.kernel_height, c.kernel_width, c.dilation_right};
+  const auto found = known.find(key);
+  if (found != known.end()) return found->second;
+  constexpr std::size_t kMost = 50;
+  if (known.size() == kMost) known.clear();
+  std::vector<Meeting> all = meetings(c);
+  std::ranges::stable_sort(all, {}, member);
+  return known.emplace(key, std::move(all)).first->second;
+}
+
+// One term of a sum of vectors: factor times a row.
 template <typename Real>
-std::vector<Real> forward(const Convolution& c, const std::vector<Real>& x,
-                          const std::vector<Real>& w) {
-  const std::vector<Real> by_tap = turned(c, w);
+struct Term {
+  const Real *factor, *row;
+};
+
+// out[0 .. block) = the sum of the terms; the sums stay in registers.
+template <int block, typename Real, typename ForTerms>
+void sum_block(Real* out, std::int64_t at, const ForTerms& for_terms) {
+  Real sums[block] = {};
+  for_terms([&](const Term<Real>& term) {
+    for (int i = 0; i < block; ++i) sums[i] += *term.factor * term.row[at + i];
+  });
+  for (int i = 0; i < block; ++i) out[at + i] = sums[i];
+}
+
+template <typename Real, typename ForTerms>
+void sum_rows(Real* out, std::int64_t length, const ForTerms& for_terms) {
+  std::int64_t at = 0;
+  for (; at + 16 <= length; at += 16) sum_block<16>(out, at, for_terms);
+  for (; at + 8 <= length; at += 8) sum_block<8>(out, at, for_terms);
+  for (; at < length; ++at) sum_block<1>(out, at, for_terms);
+}
+
+// w[tap][group][from][to], where `to` are the outputs (forward) or the inputs (data) of a group.
+template <typename Real>
+std::vector<Real> by_tap(const Convolution& c, const std::vector<Real>& w, bool to_outputs) {
+  const std::int64_t taps = c.kernel_height * c.kernel_width, inputs = c.inputs / c.groups;
+  const std::int64_t outputs = c.outputs / c.groups;
+  std::vector<Real> out(w.size());
+  const Real* from = w.data();
+  for (std::int64_t k = 0; k < c.outputs; ++k) {
+    for (std::int64_t tap = 0; tap < taps; ++tap) {
+      Real* const to = out.data() + (tap * c.groups + k / outputs) * inputs * outputs;
+      const std::int64_t o = k % outputs;
+      for (std::int64_t i = 0; i < inputs; ++i)
+        to[to_outputs ? i * outputs + o : o * inputs + i] = *from++;
+    }
+  }
+  return out;
+}
+
+// Forward: y from x. Data: x from y, whose meetings have to be in the order of x.
+template <typename Real>
+std::vector<Real> gather(const Convolution& c, const std::vector<Meeting>& all,
+                         const std::vector<Real>& w, const std::vector<Real>& source,
+                         bool is_forward) {
   const std::int64_t inputs = c.inputs / c.groups, outputs = c.outputs / c.groups;
-  std::vector<Real> y(static_cast<std::size_t>(c.y_elements()));
-  for_taps(c, [&](std::int64_t x_at, std::int64_t tap, std::int64_t y_at) {
-    const Real* row = by_tap.data() + tap * c.inputs * outputs;
+  const std::int64_t from_length = is_forward ? inputs : outputs;
+  const std::int64_t to_length = is_forward ? outputs : inputs;
+  const std::vector<Real> taps = by_tap(c, w, is_forward);
+  std::vector<Real> result(static_cast<std::size_t>(is_forward ? c.y_elements() : c.x_elements()));
+  const auto to = [&](const Meeting& one) { return is_forward ? one.y : one.x; };
+  for (std::size_t first = 0, last = 0; first < all.size(); first = last) {
+    while (last < all.size() && to(all[last]) == to(all[first])) ++last;
     for (std::int64_t group = 0; group < c.groups; ++group) {
-      const Real* from = x.data() + x_at + group * inputs;
-      Real* to = y.data() + y_at + group * outputs;
-      for (std::int64_t i = 0; i < inputs; ++i, row += outputs)
-        for (std::int64_t k = 0; k < outputs; ++k) to[k] += from[i] * row[k];
+      const auto for_terms = [&](const auto& add) {
+        for (std::size_t m = first; m < last; ++m) {
+          const std::int64_t at = is_forward ? all[m].x : all[m].y;
+          const Real* const from = source.data() + at + group * from_length;
+          const Real* const rows = taps.data() + (all[m].tap * c.groups + group) * inputs * outputs;
+          for (std::int64_t i = 0; i < from_length; ++i)
+            add(Term<Real>{from + i, rows + i * to_length});
+        }
+      };
+      sum_rows(result.data() + to(all[first]) + group * to_length, to_length, for_terms);
     }
-  });
-  return y;
-}
-
-// Both gradients go tap by tap through the same triples of x, w and y.
-template <typename Real>
-std::vector<Real> data_gradient(const Convolution& c, const std::vector<Real>& w,
-                                const std::vector<Real>& y) {
-  const std::int64_t inputs = c.inputs / c.groups, outputs = c.outputs / c.groups;
-  const std::int64_t taps = c.kernel_height * c.kernel_width;
-  std::vector<Real> x(static_cast<std::size_t>(c.x_elements()));
-  for_taps(c, [&](std::int64_t x_at, std::int64_t tap, std::int64_t y_at) {
-    for (std::int64_t k = 0; k < c.outputs; ++k) {
-      const Real g = y[static_cast<std::size_t>(y_at + k)];
-      const Real* row = w.data() + (k * taps + tap) * inputs;
-      Real* to = x.data() + x_at + k / outputs * inputs;
-      for (std::int64_t i = 0; i < inputs; ++i) to[i] += g * row[i];
-    }
-  });
-  return x;
+  }
+  return result;
 }
 
 template <typename Real>
-std::vector<Real> filter_gradient(const Convolution& c, const std::vector<Real>& x,
-                                  const std::vector<Real>& y) {
+std::vector<Real> filter_gradient(const Convolution& c, const std::vector<Meeting>& all,
+                                  const std::vector<Real>& x, const std::vector<Real>& y) {
   const std::int64_t inputs = c.inputs / c.groups, outputs = c.outputs / c.groups;
   const std::int64_t taps = c.kernel_height * c.kernel_width;
   std::vector<Real> w(static_cast<std::size_t>(c.w_elements()));
-  for_taps(c, [&](std::int64_t x_at, std::int64_t tap, std::int64_t y_at) {
+  for (std::size_t first = 0, last = 0; first < all.size(); first = last) {
+    while (last < all.size() && all[last].tap == all[first].tap) ++last;
     for (std::int64_t k = 0; k < c.outputs; ++k) {
-      const Real g = y[static_cast<std::size_t>(y_at + k)];
-      const Real* from = x.data() + x_at + k / outputs * inputs;
-      Real* to = w.data() + (k * taps + tap) * inputs;
-      for (std::int64_t i = 0; i < inputs; ++i) to[i] += g * from[i];
+      const auto for_terms = [&](const auto& add) {
+        for (std::size_t m = first; m < last; ++m)
+          add(Term<Real>{y.data() + all[m].y + k, x.data() + all[m].x + k / outputs * inputs});
+      };
+      sum_rows(w.data() + (k * taps + all[first].tap) * inputs, inputs, for_terms);
     }
-  });
+  }
   return w;
 }
 
@@ -138,11 +187,11 @@ void convolve_in(const Convolution& c, void* x, void* w, void* y) {
   const auto read_y = [&] { return read<Real>(c, y, c.y_elements()); };
   switch (c.direction) {
     case Direction::kForward:
-      return write(c, forward(c, read_x(), read_w()), y);
+      return write(c, gather(c, meetings_by(&Meeting::y, c), read_w(), read_x(), true), y);
     case Direction::kData:
-      return write(c, data_gradient(c, read_w(), read_y()), x);
+      return write(c, gather(c, meetings_by(&Meeting::x, c), read_w(), read_y(), false), x);
     case Direction::kFilter:
-      return write(c, filter_gradient(c, read_x(), read_y()), w);
+      return write(c, filter_gradient(c, meetings_by(&Meeting::tap, c), read_x(), read_y()), w);
   }
 }
 
