@@ -67,47 +67,76 @@ std::vector<float> normalised_images(const Dataset& data, Range range) {
   return images;
 }
 
-Score score(Executable& executable, const Scoring& scoring, const std::function<bool()>& goes_on) {
+namespace {
+
+struct Sums {
+  double loss = 0, correct = 0;  // over the images
+  std::int64_t images = 0;
+};
+
+// As many numbers of the whole part's as belong to these of its images; none where none are wanted.
+std::span<float> outputs_of(const Scoring& scoring, std::int64_t first, std::int64_t count) {
+  const auto width = static_cast<std::size_t>(scoring.data.info.task.classes);
+  if (scoring.outputs.empty()) return {};
+  return scoring.outputs.subspan(static_cast<std::size_t>(first) * width,
+                                 static_cast<std::size_t>(count) * width);
+}
+
+// So many batches at a time: after them somebody may want to know that it goes on.
+Sums sums_on_device(DeviceSteps& device, const Scoring& scoring, const Shard& share,
+                    std::int64_t batch, const std::function<bool()>& goes_on) {
+  constexpr std::int64_t kBatches = 64;
+  Sums sums;
+  for (bool more = true; more && sums.images < share.count;) {
+    const std::int64_t first = share.first + sums.images;
+    const std::int64_t count = std::min(kBatches * batch, share.count - sums.images);
+    const BatchResult result =
+        device.evaluate(scoring.range.first + first, count, outputs_of(scoring, first, count));
+    sums.loss += result.loss * static_cast<double>(count);
+    sums.correct += static_cast<double>(result.correct);
+    sums.images += count;
+    for (std::int64_t done = 0; done < count; done += batch) more = goes_on() && more;
+  }
+  return sums;
+}
+
+Sums sums_from_host(Executable& executable, const Scoring& scoring, const Shard& share,
+                    const std::function<bool()>& goes_on) {
   const Dataset& data = scoring.data;
   const auto size = static_cast<std::size_t>(data.info.task.input.elements());
-  const std::span<float> images = executable.images();
   const Answers answers = executable.answers();
   const auto batch = static_cast<std::int64_t>(answers.labels.size());
-  const Shard share = shard_of(scoring.range.count, scoring.group);
-  const auto width = static_cast<std::size_t>(data.info.task.classes);
-  if (scoring.group.size() > 1) std::ranges::fill(scoring.outputs, 0.0F);
-  double loss = 0, correct = 0;
-  std::int64_t images_done = 0;
-  if (DeviceSteps* device = executable.steps_on(data)) {
-    const auto at = static_cast<std::size_t>(share.first) * width;
-    const auto numbers = static_cast<std::size_t>(share.count) * width;
-    const bool wanted = !scoring.outputs.empty();
-    const BatchResult all =
-        device->evaluate(scoring.range.first + share.first, share.count,
-                         wanted ? scoring.outputs.subspan(at, numbers) : scoring.outputs);
-    loss = all.loss * static_cast<double>(share.count);
-    correct = static_cast<double>(all.correct);
-    images_done = share.count;
-  }
-  for (bool more = true; more && images_done < share.count; more = goes_on()) {
-    const std::int64_t count = std::min(batch, share.count - images_done);
+  Sums sums;
+  for (bool more = true; more && sums.images < share.count; more = goes_on()) {
+    const std::int64_t first = share.first + sums.images;
+    const std::int64_t count = std::min(batch, share.count - sums.images);
     for (std::int64_t i = 0; i < count; ++i) {
-      const std::int64_t image = scoring.range.first + share.first + images_done + i;
-      const auto at = static_cast<std::size_t>(i) * size;
-      scoring.normaliser.write(data, image, images.subspan(at, size));
-      data.write_answer(image, static_cast<std::size_t>(i), answers);
+      const auto at = static_cast<std::size_t>(i);
+      scoring.normaliser.write(data, scoring.range.first + first + i,
+                               executable.images().subspan(at * size, size));
+      data.write_answer(scoring.range.first + first + i, at, answers);
     }
     const BatchResult result = executable.evaluate(count);
-    if (!scoring.outputs.empty()) {
-      const auto at = static_cast<std::size_t>(share.first + images_done) * width;
-      std::ranges::copy(executable.logits().first(static_cast<std::size_t>(count) * width),
-                        scoring.outputs.begin() + static_cast<std::ptrdiff_t>(at));
-    }
-    loss += result.loss * static_cast<double>(count);
-    correct += static_cast<double>(result.correct);
-    images_done += count;
+    const std::span<float> outputs = outputs_of(scoring, first, count);
+    std::ranges::copy(executable.logits().first(outputs.size()), outputs.begin());
+    sums.loss += result.loss * static_cast<double>(count);
+    sums.correct += static_cast<double>(result.correct);
+    sums.images += count;
   }
-  std::array<double, 3> sums = {loss, correct, static_cast<double>(images_done)};
+  return sums;
+}
+
+}  // namespace
+
+Score score(Executable& executable, const Scoring& scoring, const std::function<bool()>& goes_on) {
+  const Dataset& data = scoring.data;
+  const Shard share = shard_of(scoring.range.count, scoring.group);
+  if (scoring.group.size() > 1) std::ranges::fill(scoring.outputs, 0.0F);
+  DeviceSteps* const device = executable.steps_on(data);
+  const auto batch = static_cast<std::int64_t>(executable.labels().size());
+  const Sums own = device != nullptr ? sums_on_device(*device, scoring, share, batch, goes_on)
+                                     : sums_from_host(executable, scoring, share, goes_on);
+  std::array<double, 3> sums = {own.loss, own.correct, static_cast<double>(own.images)};
   scoring.group.sum(std::span(sums));
   if (!scoring.outputs.empty()) scoring.group.sum(scoring.outputs);
   return {sums[0] / sums[2], sums[1] / (sums[2] * answers_of(data.info.task)),

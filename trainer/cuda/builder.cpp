@@ -143,7 +143,7 @@ Result<const ConvPlan*> Builder::plan(const ConvShape& shape) {
     ConvShape largest = shape;
     largest.images = largest_batch_;
     OpenChoice choice{fmt::format("cudnn {} {}", device().versions, to_text(largest)),
-                      ways_of(largest, recipe_.deterministic)};
+                      ways_of(largest)};
     const std::string* chosen = choices_->find(choice.key);
     if (chosen != nullptr && std::ranges::find(choice.ways, *chosen) == choice.ways.end())
       return fail(ErrorCode::kInternal,
@@ -153,7 +153,7 @@ Result<const ConvPlan*> Builder::plan(const ConvShape& shape) {
     way = chosen != nullptr ? *chosen : choice.ways.front();
     asked_.push_back({std::move(choice), largest});
   }
-  const ConvPlan* plan = plan_of(shape, way, recipe_.deterministic, most_scratch_);
+  const ConvPlan* plan = plan_of(shape, way, most_scratch_);
   if (plan == nullptr)
     return fail(
         ErrorCode::kInput,

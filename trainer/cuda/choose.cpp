@@ -58,7 +58,7 @@ void fill_with_noise(const DeviceMemory& memory, Type type) {
   wait();
 }
 
-TimedChoice time_ways(const Asked& asked, bool deterministic, const std::function<void()>& turn) {
+TimedChoice time_ways(const Asked& asked, const std::function<void()>& turn) {
   const ConvShape& s = asked.shape;
   const DeviceMemory x(bytes(s.type, s.images * s.height * s.width * s.inputs));
   const DeviceMemory y(bytes(s.type, s.images * s.out_height * s.out_width * s.outputs));
@@ -71,7 +71,7 @@ TimedChoice time_ways(const Asked& asked, bool deterministic, const std::functio
   Clock clock;
   for (int round = 0; round < kRounds; ++round) {
     for (auto& [way, seconds] : timed.seconds) {
-      const ConvPlan* plan = plan_of(s, way, deterministic, 0);
+      const ConvPlan* plan = plan_of(s, way, 0);
       const DeviceMemory scratch(std::max<std::size_t>(plan->scratch_bytes(), 16));
       const auto run = [&] { plan->run(x.data(), w.data(), y.data(), scratch.data()); };
       if (round == 0) run();  // loads what it needs
@@ -105,8 +105,7 @@ Result<std::vector<TimedChoice>> time_choices(const Network& network, const Reci
   DETOL_ASSIGN(const auto asked, asked_of(network, recipe, placement));
   std::vector<TimedChoice> timed;
   for (const Asked& one : asked) {
-    if (placement.choices->find(one.choice.key) == nullptr)
-      timed.push_back(time_ways(one, recipe.deterministic, turn));
+    if (placement.choices->find(one.choice.key) == nullptr) timed.push_back(time_ways(one, turn));
   }
   return timed;
 }

@@ -268,9 +268,10 @@ bool has(const Config& config, cudnnBackendNumericalNote_t note) {
   return std::ranges::find(config.numbers, note) != config.numbers.end();
 }
 
-// Whether its numbers are what the recipe promises.
-bool may_serve(const ConvShape& s, const Config& config, bool deterministic) {
-  if (deterministic && has(config, CUDNN_NUMERICAL_NOTE_NONDETERMINISTIC)) return false;
+// Whether its numbers are what is promised. A trial that was interrupted ends with the bits of one
+// that was not, whether its ways were timed or not: what differs from run to run serves nobody.
+bool may_serve(const ConvShape& s, const Config& config) {
+  if (has(config, CUDNN_NUMERICAL_NOTE_NONDETERMINISTIC)) return false;
   if (has(config, CUDNN_NUMERICAL_NOTE_REDUCED_PRECISION_REDUCTION)) return false;
   if (has(config, CUDNN_NUMERICAL_NOTE_WINOGRAD_TILE_13x13)) return false;
   const bool rounds = has(config, CUDNN_NUMERICAL_NOTE_DOWN_CONVERT_INPUTS);
@@ -387,24 +388,22 @@ std::string to_text(const ConvShape& s) {
   return text;
 }
 
-std::vector<std::string> ways_of(const ConvShape& shape, bool deterministic) {
+std::vector<std::string> ways_of(const ConvShape& shape) {
   Known& known = known_of(shape);
   std::vector<std::string> ways;
   for (const Config& config : known.configs) {
     if (ways.size() == kMostWays) break;
-    if (may_serve(shape, config, deterministic) && plan_for(known, config) != nullptr)
-      ways.push_back(config.name);
+    if (may_serve(shape, config) && plan_for(known, config) != nullptr) ways.push_back(config.name);
   }
   if (ways.empty()) throw DeviceError(fmt::format("cuda: cuDNN cannot do {}", to_text(shape)));
   return ways;
 }
 
-const ConvPlan* plan_of(const ConvShape& shape, const std::string& way, bool deterministic,
-                        std::size_t most_scratch) {
+const ConvPlan* plan_of(const ConvShape& shape, const std::string& way, std::size_t most_scratch) {
   Known& known = known_of(shape);
   for (const Config& config : known.configs) {
     if (!way.empty() && config.name != way) continue;
-    if (!may_serve(shape, config, deterministic)) continue;
+    if (!may_serve(shape, config)) continue;
     const ConvPlan* plan = plan_for(known, config);
     if (plan != nullptr && (!way.empty() || plan->scratch_bytes() <= most_scratch)) return plan;
   }

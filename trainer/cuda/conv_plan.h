@@ -39,14 +39,13 @@ class ConvPlan {
 };
 
 // The ways to compute it, in the order in which cuDNN expects them to be fast: the names of
-// engines and their settings, "engine 41, 2=3". Only those that repeat their results to the bit,
-// if `deterministic`. Throws DeviceError if there is none.
-std::vector<std::string> ways_of(const ConvShape& shape, bool deterministic);
+// engines and their settings, "engine 41, 2=3". Only those that repeat their results to the bit.
+// Throws DeviceError if there is none.
+std::vector<std::string> ways_of(const ConvShape& shape);
 
 // The plan of that way; of the first that works within `most_scratch` bytes, if it is empty.
 // Null: there is none. The plan stays alive.
-const ConvPlan* plan_of(const ConvShape& shape, const std::string& way, bool deterministic,
-                        std::size_t most_scratch);
+const ConvPlan* plan_of(const ConvShape& shape, const std::string& way, std::size_t most_scratch);
 
 // Forgets all plans, as in a fresh process. For measuring.
 void forget_plans();
