@@ -255,16 +255,28 @@ class Training {
   // Now and then the host looks at what is over, while the device has enough to do.
   std::optional<Evaluation> steps_on_device() {
     const std::int64_t first = at_.part.steps, steps = batches_.steps_per_epoch() - first;
-    batches_.start_epoch(at_.epoch + 1);
     std::vector<StepSettings> settings;
     for (std::int64_t i = 0; i < steps; ++i) settings.push_back(settings_of(at_.step + i));
-    device_->begin(batches_.images_from(first), settings);
+    prepare(at_.epoch + 1);
+    device_->begin(std::span(epoch_images_)
+                       .subspan(static_cast<std::size_t>(first) *
+                                static_cast<std::size_t>(recipe_.batch_size)),
+                   settings);
     auto end = take_results(0);
     for (std::int64_t begun = 0; !end && !must_suspend_ && begun < steps;) {
       device_->step();
       if (++begun % kLookEvery == 0) end = take_results(kLookEvery);
     }
+    // While the last of them run.
+    if (!end && !must_suspend_ && at_.epoch + 1 < recipe_.epochs) prepare(at_.epoch + 2);
     return end ? end : take_results(0);
+  }
+
+  // Draws what an epoch's batches are made of, if that is not what was drawn last.
+  void prepare(int epoch) {
+    if (std::exchange(prepared_epoch_, epoch) == epoch) return;
+    batches_.start_epoch(epoch);
+    epoch_images_ = batches_.images_from(0);
   }
 
   // Of the steps on the device that are over; a value if the candidate failed there. The leader's
@@ -395,6 +407,8 @@ class Training {
   Batches batches_;
   DeviceSteps* const device_;  // null: batches come from the feed
   std::optional<Feed> feed_;
+  std::vector<EpochImage> epoch_images_;  // for the device: of prepared_epoch_
+  int prepared_epoch_ = 0;
   const Normaliser normaliser_;
   Metrics metrics_;
   std::deque<StepSum> under_way_;  // oldest first

@@ -9,7 +9,6 @@
 namespace detol::cuda {
 namespace {
 
-constexpr std::size_t kMostScratch = std::size_t{1} << 30;
 constexpr std::size_t kLine = 256;  // bytes: what libraries want of their scratch memory
 
 // The leader's first part; what decides by it must not depend on the rank.
@@ -36,23 +35,17 @@ std::shared_ptr<DeviceMemory> memory_of(std::size_t bytes) {
   return made;
 }
 
-std::size_t limit_of_scratch() {
-  std::size_t free = 0, all = 0;
-  check(cudaMemGetInfo(&free, &all), "asking for free memory");
-  return std::min(kMostScratch, free / 4);
-}
-
 }  // namespace
 
 Builder::Builder(const Network& network, const Recipe& recipe, const Placement& placement,
-                 Sums& sums)
+                 Sums& sums, std::size_t most_scratch)
     : network_(network),
       recipe_(recipe),
       type_(recipe.precision == "bf16" ? Type::kBfloat16 : Type::kFloat),
       sums_(sums),
       parts_(parts_of(recipe.batch_size, placement)),
       largest_batch_(largest_part(recipe.batch_size, placement)),
-      most_scratch_(limit_of_scratch()),
+      most_scratch_(most_scratch),
       choices_(placement.choices),
       arena_(kLine),
       parameters_(network, recipe, type_),

@@ -61,7 +61,9 @@ struct Asked {
 
 class Builder {
  public:
-  Builder(const Network& network, const Recipe& recipe, const Placement& placement, Sums& sums);
+  // At most `most_scratch` bytes of scratch memory are for libraries; the algorithms go by it.
+  Builder(const Network& network, const Recipe& recipe, const Placement& placement, Sums& sums,
+          std::size_t most_scratch);
 
   const Node& node(NodeId id) const { return network_.nodes()[id]; }
   bool is_output(NodeId id) const { return id + 1 == network_.nodes().size(); }
@@ -106,8 +108,6 @@ class Builder {
   // One scratch buffer for all libraries, and one, zeroed once, for the sums over rows.
   Buffer* scratch(std::size_t bytes) { return grown(scratch_, bytes); }
   Buffer* sums_scratch(std::size_t bytes) { return grown(sums_scratch_, bytes); }
-  // What of the device's memory a library may use as scratch: a quarter of what was free, at most
-  // 1 GiB.
   std::size_t most_scratch() const { return most_scratch_; }
 
   // The plan of a convolution in one direction: by the study's choice, else by the fixed rule.

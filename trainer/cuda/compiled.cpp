@@ -49,9 +49,10 @@ Result<void> lower_unit(Builder& builder, const Unit& unit) {
   return kLowerings[static_cast<std::size_t>(kind)](builder, unit);
 }
 
-Compiled::Compiled(const Network& network, const Recipe& recipe, const Placement& placement)
+Compiled::Compiled(const Network& network, const Recipe& recipe, const Placement& placement,
+                   std::size_t most_scratch)
     : sums_(make_sums(*placement.group)),
-      builder_(network, recipe, placement, *sums_),
+      builder_(network, recipe, placement, *sums_, most_scratch),
       outputs_(network.output().shape.elements()) {}
 
 bool Compiled::takes_labels() const {
@@ -187,7 +188,7 @@ void Compiled::warm_up() {
   set_to_zero(mixes_->data, mixes_->bytes);
   std::vector<Action> actions;
   append_part(actions, 0, {}, {.results = result.on_device<BatchResult>()});
-  actions.push_back({false, [this] { builder_.parameters().update(builder_.now()); }});
+  append_update(actions);
   for (const Action& action : actions) {
     if (!action.on_host) action.run();
   }

@@ -27,9 +27,14 @@ struct Report {
   bool adds = false;
 };
 
+// Bytes that convolutions and products may use for themselves; and where memory is short.
+inline constexpr std::size_t kMostScratch = std::size_t{1} << 30;
+inline constexpr std::size_t kLeastScratch = std::size_t{1} << 23;
+
 class Compiled {
  public:
-  Compiled(const Network& network, const Recipe& recipe, const Placement& placement);
+  Compiled(const Network& network, const Recipe& recipe, const Placement& placement,
+           std::size_t most_scratch = kMostScratch);
 
   // Lowers, plans, takes memory, and runs every step once, so that libraries have loaded what
   // they need; then all is zeros. Errors and exceptions as BackendRow::compile's.

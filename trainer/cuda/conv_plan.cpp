@@ -324,7 +324,7 @@ struct Known {
 };
 
 std::map<std::string, Known>& all_known() {
-  static auto* const kKnown = new std::map<std::string, Known>();
+  static thread_local auto* const kKnown = new std::map<std::string, Known>();
   return *kKnown;
 }
 

@@ -1,8 +1,8 @@
 #pragma once
 
 // ConvPlan: one convolution in one direction, as a graph of one operation of cuDNN. Plans are kept
-// for the life of the process, so that the next candidate with the same shape has one at once.
-// Private to this folder.
+// for the life of the thread that trains, so that the next candidate with the same shape has one at
+// once. Private to this folder.
 
 #include <cstddef>
 #include <cstdint>

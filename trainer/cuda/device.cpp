@@ -56,7 +56,7 @@ void check(cudaError_t status, const char* what) {
 
 // Never destroyed: the driver may be gone before the last static object is.
 const Device& device() {
-  static const Device* const kDevice = new Device(make_device());
+  static thread_local const Device* const kDevice = new Device(make_device());
   return *kDevice;
 }
 

@@ -1,8 +1,8 @@
 #pragma once
 
 // Device: the GPU of this process: its properties, the stream that all work goes to, the handles
-// of the libraries, and memory. One per process, made when it is first asked for; used by the
-// thread that trains.
+// of the libraries, and memory. One for each thread that trains, made when it is first asked for:
+// a process has one such thread, tests have a rank in each.
 //
 // What fails there is thrown: std::bad_alloc for memory, DeviceError for the rest. After a
 // DeviceError the context may be broken for good: the process is to end. Private to this folder.

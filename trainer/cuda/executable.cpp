@@ -5,6 +5,7 @@
 #include <array>
 #include <cassert>
 #include <map>
+#include <new>
 #include <optional>
 
 #include "trainer/cuda/backend.h"
@@ -16,8 +17,9 @@ namespace {
 
 class CudaExecutable final : public Executable {
  public:
-  CudaExecutable(const Network& network, const Recipe& recipe, const Placement& placement)
-      : compiled_(network, recipe, placement),
+  CudaExecutable(const Network& network, const Recipe& recipe, const Placement& placement,
+                 std::size_t most_scratch)
+      : compiled_(network, recipe, placement, most_scratch),
         group_(*placement.group),
         batch_(compiled_.builder().batch()),
         image_floats_(network.input_shape().elements()),
@@ -241,11 +243,21 @@ class CudaExecutable final : public Executable {
 
 }  // namespace
 
+// Where memory is short, by algorithms that need little of it. A group's ranks are not asked to
+// agree: one that cannot go on says so by bad_alloc, and then none does.
 Result<std::unique_ptr<Executable>> compile(const Network& network, const Recipe& recipe,
                                             const Placement& placement) {
-  auto executable = std::make_unique<CudaExecutable>(network, recipe, placement);
-  DETOL_TRY(executable->compile(network));
-  return executable;
+  const auto within = [&](std::size_t most_scratch) -> Result<std::unique_ptr<Executable>> {
+    auto executable = std::make_unique<CudaExecutable>(network, recipe, placement, most_scratch);
+    DETOL_TRY(executable->compile(network));
+    return executable;
+  };
+  if (placement.group->size() > 1) return within(kMostScratch);
+  try {
+    return within(kMostScratch);
+  } catch (const std::bad_alloc&) {
+    return within(kLeastScratch);
+  }
 }
 
 }  // namespace detol::cuda
