@@ -1,5 +1,6 @@
 // What the emulated device says of itself.
 
+#include <atomic>
 #include <cstdio>
 #include <cstring>
 #include <map>
@@ -10,6 +11,13 @@
 
 namespace detol::emulated {
 namespace {
+
+// Threads count from 1 in the order in which they ask.
+char number_of_thread() {
+  static std::atomic<char> asked = 0;
+  static thread_local const char number = ++asked;
+  return number;
+}
 
 // More of these when somebody asks for them.
 const std::map<cudaDeviceAttr, int>& attributes() {
@@ -56,6 +64,7 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int device) {
   *properties = {};
   std::snprintf(properties->name, sizeof properties->name, "Emulated device %d", device);
   std::memset(properties->uuid.bytes, 0xe0 + device, sizeof properties->uuid.bytes);
+  if (settings().is_apart) properties->uuid.bytes[0] = number_of_thread();
   properties->totalGlobalMem = settings().memory;
   properties->sharedMemPerBlock = 48 << 10;
   properties->sharedMemPerBlockOptin = 227 << 10;
@@ -105,13 +114,14 @@ cudaError_t cudaSetDeviceFlags(unsigned) {
   DO(cudaErrorNoDevice)                                                                  \
   DO(cudaErrorInvalidDevice)                                                             \
   DO(cudaErrorDevicesUnavailable)                                                        \
-  DO(cudaErrorInvalidResourceHandle) DO(cudaErrorNotReady) DO(cudaErrorIllegalAddress)   \
-      DO(cudaErrorLaunchFailure) DO(cudaErrorNotPermitted) DO(cudaErrorNotSupported)     \
-          DO(cudaErrorIllegalState) DO(cudaErrorStreamCaptureUnsupported)                \
-              DO(cudaErrorStreamCaptureInvalidated) DO(cudaErrorStreamCaptureUnmatched)  \
-                  DO(cudaErrorStreamCaptureUnjoined) DO(cudaErrorStreamCaptureIsolation) \
-                      DO(cudaErrorStreamCaptureImplicit) DO(cudaErrorCapturedEvent)      \
-                          DO(cudaErrorStreamCaptureWrongThread) DO(cudaErrorInvalidDeviceFunction)
+  DO(cudaErrorInvalidResourceHandle)                                                     \
+  DO(cudaErrorNotReady) DO(cudaErrorIllegalAddress) DO(cudaErrorLaunchFailure)           \
+      DO(cudaErrorNotPermitted) DO(cudaErrorNotSupported) DO(cudaErrorIllegalState)      \
+          DO(cudaErrorStreamCaptureUnsupported) DO(cudaErrorStreamCaptureInvalidated)    \
+              DO(cudaErrorStreamCaptureUnmatched) DO(cudaErrorStreamCaptureUnjoined)     \
+                  DO(cudaErrorStreamCaptureIsolation) DO(cudaErrorStreamCaptureImplicit) \
+                      DO(cudaErrorCapturedEvent) DO(cudaErrorStreamCaptureWrongThread)   \
+                          DO(cudaErrorInvalidDeviceFunction)
 
 const char* cudaGetErrorName(cudaError_t error) {
 #define DETOL_NAME(name) \

@@ -50,6 +50,8 @@ void read_word(Settings& settings, std::string_view word) {
     settings.losing_launch = number;
   else if (name == "lazy")
     settings.is_lazy = true;
+  else if (name == "apart")
+    settings.is_apart = true;
   else
     throw std::invalid_argument("DETOL_EMULATED_DEVICE: unknown word " + std::string(word));
 }

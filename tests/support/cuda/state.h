@@ -25,6 +25,7 @@ struct Settings {
   std::size_t memory = std::size_t{2} << 30;
   std::int64_t failing_malloc = 0, failing_launch = 0, losing_launch = 0;  // 0: none
   bool is_lazy = false;
+  bool is_apart = false;  // every thread sees a device of its own identity, as ranks on their own do
 };
 
 // Throws std::invalid_argument for a word that it does not know.
