@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "core/table.h"
+#include "tests/support/thread_group.h"
 #include "tests/trainer/group_steps.h"
 #include "tests/trainer/samples.h"
 #include "tests/trainer/tested_backends.h"
@@ -15,6 +16,8 @@
 
 namespace detol {
 namespace {
+
+using testing_support::on_ranks;
 
 class OnDevice : public testing::Test {
  protected:
@@ -274,6 +277,61 @@ TEST_F(DeviceData, IsScoredLikeBatchesFromTheHost) {
   EXPECT_NEAR(all.loss, loss, 1e-12);
   EXPECT_EQ(all.correct, correct);
   EXPECT_EQ(outputs, wanted);
+}
+
+// --- groups --------------------------------------------------------------------------------------
+
+// Their ranks are threads. On one device the host adds up what they have; on an emulated device of
+// each thread's own ("apart") NCCL does.
+class DeviceGroup : public OnDevice {};
+
+TEST_F(DeviceGroup, AStepIsThatOfOneRankWithTheWholeBatch) {
+  for (const int size : {2, 3}) {
+    on_ranks(size, [&](Group& group) {
+      EXPECT_LE(apart_from_one_rank(fastest_tested().name, without_norm(),
+                                    shared_recipe("sgd", false), {&group}),
+                2e-5)
+          << size;
+      EXPECT_LE(apart_from_one_rank(fastest_tested().name, composite(5), shared_recipe("sgd", true),
+                                    {&group}),
+                2e-5)
+          << "with synchronised batch norm, of " << size;
+    });
+  }
+}
+
+TEST_F(DeviceGroup, AnEpochOnTheDevicesIsTheEpochOfBatchesFromTheHost) {
+  const Network network = without_norm();
+  const Dataset data = data_of(network);
+  const Recipe recipe = augmented();
+  on_ranks(2, [&](Group& group) {
+    const auto compiled = [&] {
+      auto executable = fastest_tested().compile(network, recipe, {&group}).value();
+      executable->set_state({lived_in_weights(network, 5), {}});
+      return executable;
+    };
+    const auto executable = compiled();
+    if (executable->steps_on(data) == nullptr) return;  // the ranks share a device
+    const Epoch is = on_device(*executable, data, recipe);
+    expect_same(is, from_host(*compiled(), data, recipe));
+  });
+}
+
+// What only the host can send goes through it, wherever the ranks are.
+TEST_F(DeviceGroup, SumsThatAreCompressedOrLateAreTheReferencesToo) {
+  Recipe recipe = shared_recipe("sgd", false);
+  recipe.compression = "top_k";
+  recipe.compression_share = 0.5;
+  recipe.staleness = 1;
+  on_ranks(2, [&](Group& group) {
+    const Steps wanted = take_steps("reference", without_norm(), recipe, {&group});
+    const Steps is = take_steps(fastest_tested().name, without_norm(), recipe, {&group}, &wanted);
+    for (std::size_t step = 1; step < wanted.losses.size(); ++step)
+      EXPECT_LE(apart(is.states[step + 1].weights, wanted.states[step + 1].weights,
+                      wanted.states[step].weights),
+                2e-3)
+          << step;
+  });
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <stdexcept>
 #include <string_view>
 
 #include "core/table.h"
@@ -54,8 +55,9 @@ constexpr std::int64_t kSteps = 5;
 // Five steps; each starts from `from`'s state where that is given, else from the last one's.
 inline Steps take_steps(std::string_view backend, const Network& network, const Recipe& recipe,
                         const Placement& placement, const Steps* from = nullptr) {
-  const auto executable =
-      find_row(backends(), backend)->compile(network, recipe, placement).value();
+  auto compiled = find_row(backends(), backend)->compile(network, recipe, placement);
+  if (!compiled) throw std::runtime_error(compiled.error().message);
+  const std::unique_ptr<Executable> executable = *std::move(compiled);
   const Dataset data = noise(network.input_shape(), 4, kSteps * recipe.batch_size);
   Batches batches(data, recipe, 3);
   batches.start_epoch(1);

@@ -176,7 +176,7 @@ ncclResult_t ncclCommInitRank(ncclComm_t* communicator, int ranks, ncclUniqueId 
   if (communicator == nullptr || ranks < 1 || rank < 0 || rank >= ranks) return ncclInvalidArgument;
   const std::shared_ptr<Clique> clique = join(id, ranks);
   if (clique == nullptr) return ncclSystemError;
-  const bool alone = clique->takes(current_device());
+  const bool alone = clique->takes(current_device()) || settings().is_apart;
   if (!alone) clique->abort();
   if (!clique->meet()) return ncclInvalidUsage;
   *communicator = new ncclComm{clique, rank, current_device()};
