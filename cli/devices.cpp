@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <filesystem>
 #include <string_view>
+#include <system_error>
 #include <thread>
 
 #include "core/log.h"
@@ -34,6 +36,12 @@ std::string id_of(const CudaReport& report, std::size_t index) {
     visible.remove_prefix(std::min(visible.size(), visible.find(',') + 1));
   const std::string_view word = visible.substr(0, visible.find(','));
   return word.starts_with("MIG-") ? std::string(word) : report.devices[index].uuid;
+}
+
+// Where there is a driver, somebody wants its GPUs to be used.
+bool has_driver() {
+  std::error_code ignored;
+  return std::filesystem::exists("/proc/driver/nvidia/version", ignored);
 }
 
 Result<void> use_cpu(const StudyConfig& config) {
@@ -109,7 +117,8 @@ Result<void> choose_device(const DeviceQuestion& question, RunOptions& options) 
   const std::string& why = report.error().message;
   if (wants_gpu_time) return no_gpu_for(question.budget, why);
   if (asks) return fail(ErrorCode::kUsage, fmt::format("device is cuda, but {}; use cpu", why));
-  log_debug("the CPU trains: {}", why);
+  const LogLevel level = has_driver() ? LogLevel::kWarning : LogLevel::kDebug;
+  log_line(level, fmt::format("the CPU trains: {}", why));
   return use_cpu(options.config);
 }
 
