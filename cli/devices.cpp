@@ -31,6 +31,7 @@ tl::unexpected<Error> no_gpu_for(const Budget& budget, std::string_view why) {
 // one that the user gave it.
 std::string id_of(const CudaReport& report, std::size_t index) {
   std::string_view visible;
+  // NOLINTNEXTLINE(concurrency-mt-unsafe): this process has one thread
   if (const char* setting = std::getenv("CUDA_VISIBLE_DEVICES")) visible = setting;
   for (std::size_t i = 0; i < index && !visible.empty(); ++i)
     visible.remove_prefix(std::min(visible.size(), visible.find(',') + 1));

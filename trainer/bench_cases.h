@@ -37,6 +37,6 @@ struct Needs {
 struct LayerNeeds {
   Needs forward, backward;
 };
-LayerNeeds needs_of(const Network& network, NodeId node, std::int64_t batch);
+LayerNeeds needs_of(const Network& network, NodeId id, std::int64_t batch);
 
 }  // namespace detol

@@ -40,7 +40,8 @@ double share_of_gpu(const RunOptions& options) {
 
 Service mps_service(const RunOptions& options, const std::filesystem::path& folder) {
   const std::string program = mps_program();
-  const auto seats = static_cast<std::size_t>(workers_of(options) * ranks_of(options));
+  const auto seats =
+      static_cast<std::size_t>(workers_of(options)) * static_cast<std::size_t>(ranks_of(options));
   const bool is_shared = !options.gpus.empty() && seats > options.gpus.size();
   std::error_code ignored;
   const bool runs_already = std::getenv("CUDA_MPS_PIPE_DIRECTORY") != nullptr ||

@@ -67,7 +67,7 @@ endif()
 add_library(detol_cuda MODULE ${detol_cuda_sources} ${detol_cuda_nccl} ${detol_cuda_kernels})
 set_target_properties(detol_cuda PROPERTIES
   LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bin CXX_VISIBILITY_PRESET hidden CUDA_VISIBILITY_PRESET hidden
-  CUDA_RUNTIME_LIBRARY Static)
+  CUDA_RUNTIME_LIBRARY Static INSTALL_RPATH_USE_LINK_PATH ON)
 target_include_directories(detol_cuda PRIVATE ${PROJECT_SOURCE_DIR})
 target_include_directories(detol_cuda SYSTEM PRIVATE ${DETOL_CUDNN_INCLUDE})
 # The program's own code is linked in once more, and hidden: what the library needs of it is small.
