@@ -48,11 +48,9 @@ void run_threads();
 // The block of this thread of the host, and all the stacks that it ever needed.
 class Block {
  public:
-  const char* run(const Extent& block, void (*body)(void*), void* context) {
-    extent_ = block;
-    count_ = block.all();
-    body_ = body;
-    context_ = context;
+  const char* run(const BlockRun& block) {
+    block_ = block;
+    count_ = block.extent.all();
     next_ = ended_ = 0;
     fault_ = nullptr;
     for (unsigned i = 0; i * kWarp < count_; ++i) warps_[i].waiting = 0;
@@ -66,9 +64,10 @@ class Block {
   // On a fiber: the threads that nobody began yet, then back to whoever can go on.
   void run_what_is_left() {
     while (next_ < count_) {
-      running_->thread = next_++;
+      running_->thread = block_.is_reversed ? count_ - 1 - next_ : next_;
+      ++next_;
       show_index();
-      body_(context_);
+      block_.body(block_.context);
       ++ended_;
       if (!at_barrier_.empty() && at_barrier_.size() + ended_ == count_) release_barrier();
     }
@@ -104,7 +103,8 @@ class Block {
  private:
   void show_index() const {
     const unsigned at = running_->thread;
-    threadIdx = {at % extent_.x, at / extent_.x % extent_.y, at / extent_.x / extent_.y};
+    threadIdx = {at % block_.extent.x, at / block_.extent.x % block_.extent.y,
+                 at / block_.extent.x / block_.extent.y};
   }
 
   // All lanes of a mask have come.
@@ -200,10 +200,8 @@ class Block {
     return *fiber;
   }
 
-  Extent extent_;
+  BlockRun block_;
   unsigned count_ = 0, next_ = 0, ended_ = 0;
-  void (*body_)(void*) = nullptr;
-  void* context_ = nullptr;
   const char* fault_ = nullptr;
 
   Stack caller_;
@@ -225,8 +223,8 @@ void run_threads() {
 
 }  // namespace
 
-const char* run_block(const Extent& block, void (*body)(void*), void* context) {
-  return this_block().run(block, body, context);
+const char* run_block(const BlockRun& block) {
+  return this_block().run(block);
 }
 
 void wait_for_block() {

@@ -16,9 +16,17 @@ struct Extent {
 
 constexpr unsigned kWarp = 32;
 
-// Calls body(context) once per thread, in their order; threadIdx tells which. Returns nullptr, or
-// what went wrong: threads that wait for one that never comes.
-const char* run_block(const Extent& block, void (*body)(void*), void* context);
+// What a block's threads run: body(context), once per thread, from the first to the last or the
+// other way round; threadIdx tells which.
+struct BlockRun {
+  Extent extent;
+  void (*body)(void*) = nullptr;
+  void* context = nullptr;
+  bool is_reversed = false;
+};
+
+// Returns nullptr, or what went wrong: threads that wait for one that never comes.
+const char* run_block(const BlockRun& block);
 
 // What a kernel's threads call.
 void wait_for_block();

@@ -103,6 +103,17 @@ TEST_F(Kernels, HaveALastBlock) {
   for (std::size_t i = 0; i < is.size(); ++i) EXPECT_EQ(is[i], i >= 128);
 }
 
+__global__ void put(unsigned* next, unsigned* order) {
+  order[atomicAdd(next, 1U)] = blockIdx.x * blockDim.x + threadIdx.x;
+}
+
+TEST_F(Kernels, RunFromTheLastThreadToTheFirstWhereTheyAreAskedTo) {
+  const OnDevice<unsigned> next(std::vector<unsigned>(1)), order(std::vector<unsigned>(6));
+  set(settings_from("reversed"));
+  run(2, 3, put, next.data(), order.data());
+  EXPECT_EQ(order.read(), (std::vector<unsigned>{5, 4, 3, 2, 1, 0}));
+}
+
 __global__ void some_wait() {
   if (threadIdx.x < 16) __shfl_sync(0xffffffffU, 1, 0);
 }

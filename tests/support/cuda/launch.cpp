@@ -25,17 +25,17 @@ void run_grid(const dim3& grid, const dim3& block, const std::function<void()>& 
   if (!may_run()) return;
   gridDim = grid;
   blockDim = block;
-  auto* const body = const_cast<std::function<void()>*>(&thread);
-  for (unsigned z = 0; z < grid.z; ++z) {
-    for (unsigned y = 0; y < grid.y; ++y) {
-      for (unsigned x = 0; x < grid.x; ++x) {
-        blockIdx = {x, y, z};
-        const char* fault = run_block(
-            {block.x, block.y, block.z},
-            [](void* context) { (*static_cast<std::function<void()>*>(context))(); }, body);
-        if (fault != nullptr) return break_device(cudaErrorLaunchFailure, fault);
-      }
-    }
+  const BlockRun run = {
+      .extent = {block.x, block.y, block.z},
+      .body = [](void* context) { (*static_cast<const std::function<void()>*>(context))(); },
+      .context = const_cast<std::function<void()>*>(&thread),
+      .is_reversed = settings().is_reversed};
+  const std::uint64_t count = std::uint64_t{grid.x} * grid.y * grid.z;
+  for (std::uint64_t i = 0; i < count; ++i) {
+    const std::uint64_t at = run.is_reversed ? count - 1 - i : i;
+    blockIdx = {static_cast<unsigned>(at % grid.x), static_cast<unsigned>(at / grid.x % grid.y),
+                static_cast<unsigned>(at / grid.x / grid.y)};
+    if (const char* fault = run_block(run)) return break_device(cudaErrorLaunchFailure, fault);
   }
 }
 

@@ -52,6 +52,8 @@ void read_word(Settings& settings, std::string_view word) {
     settings.is_lazy = true;
   else if (name == "apart")
     settings.is_apart = true;
+  else if (name == "reversed")
+    settings.is_reversed = true;
   else
     throw std::invalid_argument("DETOL_EMULATED_DEVICE: unknown word " + std::string(word));
 }

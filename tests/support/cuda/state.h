@@ -11,6 +11,7 @@
 //   launch:N      in the N-th kernel the device breaks for good: an illegal address
 //   lost:N        likewise, as if it had been taken out of the machine
 //   lazy          streams do nothing before somebody waits for them
+//   reversed      blocks and their threads run from the last to the first, which must be the same
 
 #include <driver_types.h>
 
@@ -24,7 +25,7 @@ struct Settings {
   int devices = 1;
   std::size_t memory = std::size_t{2} << 30;
   std::int64_t failing_malloc = 0, failing_launch = 0, losing_launch = 0;  // 0: none
-  bool is_lazy = false;
+  bool is_lazy = false, is_reversed = false;
   bool is_apart = false;  // every thread sees a device of its own identity, as ranks on their own do
 };
 
