@@ -9,6 +9,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/trainer/mpi_test.h"
+#include "tests/trainer/tested_backends.h"
 #include "trainer/mpi_group.h"
 
 namespace detol {
@@ -40,7 +41,9 @@ Group& ranks() {
 }  // namespace detol
 
 int main(int argc, char** argv) {
-  if (!detol::mpi_place()) return detol::start_job(argv);
+  if (!detol::mpi_place()) {
+    return detol::must_skip() ? detol::kSkipped : detol::start_job(argv);
+  }
   testing::InitGoogleTest(&argc, argv);
   auto group = detol::join_mpi_group();
   if (!group) {

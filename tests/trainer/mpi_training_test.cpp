@@ -6,6 +6,7 @@
 
 #include "tests/trainer/group_steps.h"
 #include "tests/trainer/mpi_test.h"
+#include "tests/trainer/tested_backends.h"
 #include "trainer/bench_networks.h"
 #include "trainer/compression.h"
 
@@ -182,7 +183,7 @@ TEST_P(GroupOf, ProcessesComputesByTheSameChoices) {
       1e-5);
 }
 
-INSTANTIATE_TEST_SUITE_P(Every, GroupOf, testing::Values("onednn", "reference"),
+INSTANTIATE_TEST_SUITE_P(Every, GroupOf, testing::ValuesIn(tested_backend_names()),
                          [](const auto& tested) { return tested.param; });
 
 }  // namespace

@@ -6,6 +6,7 @@
 // several tests.
 
 #include <algorithm>
+#include <cstdio>
 #include <cstdlib>
 #include <span>
 #include <string>
@@ -13,12 +14,22 @@
 #include <vector>
 
 #include "trainer/backend.h"
+#include "trainer/cuda/load.h"
 
 namespace detol {
 
 inline bool tests_the_gpu() {
   const char* named = std::getenv("DETOL_TESTED_BACKENDS");
   return named != nullptr && std::string_view(named) == "gpu";
+}
+
+// What a program's main() says and ends with, where it is to test the GPU's and cannot: CTest
+// counts 77 as skipped.
+inline constexpr int kSkipped = 77;
+inline bool must_skip() {
+  const std::string reason = tests_the_gpu() ? why_not_cudnn() : "";
+  if (!reason.empty()) std::printf("skipped, for there is no GPU to test: %s\n", reason.c_str());
+  return !reason.empty();
 }
 
 // Fastest first; of the CPU's the last is the reference.
