@@ -1,6 +1,5 @@
 // What the emulated device says of itself.
 
-#include <atomic>
 #include <cstdio>
 #include <cstring>
 #include <map>
@@ -11,13 +10,6 @@
 
 namespace detol::emulated {
 namespace {
-
-// Threads count from 1 in the order in which they ask.
-char number_of_thread() {
-  static std::atomic<char> asked = 0;
-  static thread_local const char number = ++asked;
-  return number;
-}
 
 // More of these when somebody asks for them.
 const std::map<cudaDeviceAttr, int>& attributes() {
@@ -63,8 +55,7 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int device) {
   if (!exists(device)) return failed(cudaErrorInvalidDevice);
   *properties = {};
   std::snprintf(properties->name, sizeof properties->name, "Emulated device %d", device);
-  std::memset(properties->uuid.bytes, 0xe0 + device, sizeof properties->uuid.bytes);
-  if (settings().is_apart) properties->uuid.bytes[0] = number_of_thread();
+  std::memcpy(properties->uuid.bytes, uuid_of_device(device).data(), sizeof properties->uuid.bytes);
   properties->totalGlobalMem = settings().memory;
   properties->sharedMemPerBlock = 48 << 10;
   properties->sharedMemPerBlockOptin = 227 << 10;
@@ -106,22 +97,24 @@ cudaError_t cudaSetDeviceFlags(unsigned) {
   return cudaSuccess;
 }
 
-#define DETOL_EMULATED_ERRORS(DO)                                                        \
-  DO(cudaSuccess)                                                                        \
-  DO(cudaErrorInvalidValue)                                                              \
-  DO(cudaErrorMemoryAllocation)                                                          \
-  DO(cudaErrorInvalidConfiguration)                                                      \
-  DO(cudaErrorNoDevice)                                                                  \
-  DO(cudaErrorInvalidDevice)                                                             \
-  DO(cudaErrorDevicesUnavailable)                                                        \
-  DO(cudaErrorInvalidResourceHandle)                                                     \
-  DO(cudaErrorNotReady) DO(cudaErrorIllegalAddress) DO(cudaErrorLaunchFailure)           \
-      DO(cudaErrorNotPermitted) DO(cudaErrorNotSupported) DO(cudaErrorIllegalState)      \
-          DO(cudaErrorStreamCaptureUnsupported) DO(cudaErrorStreamCaptureInvalidated)    \
-              DO(cudaErrorStreamCaptureUnmatched) DO(cudaErrorStreamCaptureUnjoined)     \
-                  DO(cudaErrorStreamCaptureIsolation) DO(cudaErrorStreamCaptureImplicit) \
-                      DO(cudaErrorCapturedEvent) DO(cudaErrorStreamCaptureWrongThread)   \
-                          DO(cudaErrorInvalidDeviceFunction)
+#define DETOL_EMULATED_ERRORS(DO)                                                    \
+  DO(cudaSuccess)                                                                    \
+  DO(cudaErrorInvalidValue)                                                          \
+  DO(cudaErrorMemoryAllocation)                                                      \
+  DO(cudaErrorInvalidConfiguration)                                                  \
+  DO(cudaErrorNoDevice)                                                              \
+  DO(cudaErrorInvalidDevice)                                                         \
+  DO(cudaErrorDevicesUnavailable)                                                    \
+  DO(cudaErrorInvalidResourceHandle)                                                 \
+  DO(cudaErrorNotReady)                                                              \
+  DO(cudaErrorIllegalAddress)                                                        \
+  DO(cudaErrorLaunchFailure)                                                         \
+  DO(cudaErrorNotPermitted) DO(cudaErrorNotSupported) DO(cudaErrorIllegalState)      \
+      DO(cudaErrorStreamCaptureUnsupported) DO(cudaErrorStreamCaptureInvalidated)    \
+          DO(cudaErrorStreamCaptureUnmatched) DO(cudaErrorStreamCaptureUnjoined)     \
+              DO(cudaErrorStreamCaptureIsolation) DO(cudaErrorStreamCaptureImplicit) \
+                  DO(cudaErrorCapturedEvent) DO(cudaErrorStreamCaptureWrongThread)   \
+                      DO(cudaErrorInvalidDeviceFunction)
 
 const char* cudaGetErrorName(cudaError_t error) {
 #define DETOL_NAME(name) \

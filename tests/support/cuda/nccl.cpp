@@ -1,14 +1,19 @@
-// The emulated NCCL joins threads of one process. A sum is added up in the order of the ranks. Who
-// waits for ranks that do not come waits, as with the real one, until somebody aborts.
+// The emulated NCCL joins threads and processes of one machine through a piece of shared memory. A
+// sum is added up in the order of the ranks. Who waits for ranks that do not come waits, as with
+// the real one, until somebody aborts.
 
-#include <condition_variable>
+#include <fcntl.h>
+#include <pthread.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cstdio>
 #include <cstring>
-#include <map>
 #include <memory>
-#include <mutex>
-#include <set>
-#include <string>
-#include <vector>
+#include <span>
 
 #include <nccl.h>
 
@@ -19,81 +24,118 @@
 namespace detol::emulated {
 namespace {
 
-// The ranks that share an identity.
+constexpr std::size_t kMostRanks = 16, kChunk = std::size_t{64} << 10;
+
+// What the ranks share. Made by ncclGetUniqueId, whose identity is its name.
+struct Meeting {
+  pthread_mutex_t mutex;
+  pthread_cond_t changed;
+  int arrived, joined;
+  std::uint64_t round;
+  bool is_aborted;
+  std::array<std::array<char, 16>, kMostRanks> devices;  // of who joined
+  std::array<std::array<std::byte, kChunk>, kMostRanks> chunks;
+};
+
+class Lock {
+ public:
+  explicit Lock(Meeting& meeting) : mutex_(&meeting.mutex) { pthread_mutex_lock(mutex_); }
+  ~Lock() { pthread_mutex_unlock(mutex_); }
+  Lock(const Lock&) = delete;
+  Lock& operator=(const Lock&) = delete;
+  pthread_mutex_t* get() const { return mutex_; }
+
+ private:
+  pthread_mutex_t* mutex_;
+};
+
+Meeting* map(int file) {
+  void* mapped = mmap(nullptr, sizeof(Meeting), PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+  return mapped == MAP_FAILED ? nullptr : static_cast<Meeting*>(mapped);
+}
+
+// False: this machine has no such memory.
+bool make_meeting(const char* name) {
+  const int file = shm_open(name, O_CREAT | O_EXCL | O_RDWR, 0600);
+  if (file < 0) return false;
+  Meeting* meeting = ftruncate(file, sizeof(Meeting)) == 0 ? map(file) : nullptr;
+  close(file);
+  if (meeting == nullptr) return false;
+  pthread_mutexattr_t for_mutex;
+  pthread_mutexattr_init(&for_mutex);
+  pthread_mutexattr_setpshared(&for_mutex, PTHREAD_PROCESS_SHARED);
+  pthread_mutex_init(&meeting->mutex, &for_mutex);
+  pthread_condattr_t for_condition;
+  pthread_condattr_init(&for_condition);
+  pthread_condattr_setpshared(&for_condition, PTHREAD_PROCESS_SHARED);
+  pthread_cond_init(&meeting->changed, &for_condition);
+  munmap(meeting, sizeof(Meeting));
+  return true;
+}
+
+// One rank's view of the ranks that share an identity.
 class Clique {
  public:
-  explicit Clique(int ranks) : sources_(static_cast<std::size_t>(ranks)) {}
+  Clique(Meeting* meeting, int ranks, int rank)
+      : meeting_(meeting),
+        ranks_(static_cast<std::size_t>(ranks)),
+        rank_(static_cast<std::size_t>(rank)) {}
+  ~Clique() { munmap(meeting_, sizeof(Meeting)); }
+  Clique(const Clique&) = delete;
+  Clique& operator=(const Clique&) = delete;
 
-  int size() const { return static_cast<int>(sources_.size()); }
+  std::size_t size() const { return ranks_; }
+  std::size_t rank() const { return rank_; }
 
   // False: aborted.
   bool meet() {
-    std::unique_lock lock(mutex_);
-    const std::uint64_t round = round_;
-    if (++arrived_ == size()) {
-      arrived_ = 0;
-      ++round_;
-      changed_.notify_all();
-      return !aborted_;
+    const Lock lock(*meeting_);
+    const std::uint64_t round = meeting_->round;
+    if (++meeting_->arrived == static_cast<int>(ranks_)) {
+      meeting_->arrived = 0;
+      ++meeting_->round;
+      pthread_cond_broadcast(&meeting_->changed);
     }
-    changed_.wait(lock, [&] { return round_ != round || aborted_; });
-    return !aborted_;
+    while (meeting_->round == round && !meeting_->is_aborted)
+      pthread_cond_wait(&meeting_->changed, lock.get());
+    return !meeting_->is_aborted;
   }
 
   void abort() {
-    const std::scoped_lock lock(mutex_);
-    aborted_ = true;
-    changed_.notify_all();
+    const Lock lock(*meeting_);
+    meeting_->is_aborted = true;
+    pthread_cond_broadcast(&meeting_->changed);
   }
-  bool is_aborted() {
-    const std::scoped_lock lock(mutex_);
-    return aborted_;
+  bool is_aborted() const {
+    const Lock lock(*meeting_);
+    return meeting_->is_aborted;
   }
 
   // False: another rank has that device.
-  bool takes(int device) {
-    const std::scoped_lock lock(mutex_);
-    return devices_.insert(device).second;
+  bool takes(const std::array<char, 16>& device) {
+    const Lock lock(*meeting_);
+    const auto joined = static_cast<std::size_t>(meeting_->joined++);
+    const auto others = std::span(meeting_->devices).first(joined);
+    const bool is_free = std::ranges::find(others, device) == others.end();
+    meeting_->devices[joined] = device;
+    return is_free;
   }
 
-  // Everybody's data become readable between two meetings.
-  const void*& source(int rank) { return sources_[static_cast<std::size_t>(rank)]; }
+  // A stretch of a rank's data, for all of them to see between two meetings.
+  std::byte* chunk(std::size_t rank) { return meeting_->chunks[rank].data(); }
 
  private:
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  int arrived_ = 0;
-  std::uint64_t round_ = 0;
-  bool aborted_ = false;
-  std::set<int> devices_;
-  std::vector<const void*> sources_;
+  Meeting* meeting_;
+  std::size_t ranks_, rank_;
 };
 
-struct Cliques {
-  std::mutex mutex;
-  std::uint64_t next = 1;
-  std::map<std::uint64_t, std::weak_ptr<Clique>> all;
-};
-
-Cliques& cliques() {
-  static auto* const one = new Cliques();
-  return *one;
-}
-
-struct Identity {
-  std::uint64_t number = 0;
-};
-
-// Null: not of this process, or of another number of ranks.
-std::shared_ptr<Clique> join(const ncclUniqueId& id, int ranks) {
-  Identity identity;
-  std::memcpy(&identity, id.internal, sizeof identity);
-  const std::scoped_lock lock(cliques().mutex);
-  if (identity.number == 0 || identity.number >= cliques().next) return nullptr;
-  std::weak_ptr<Clique>& known = cliques().all[identity.number];
-  std::shared_ptr<Clique> clique = known.lock();
-  if (clique == nullptr) known = clique = std::make_shared<Clique>(ranks);
-  return clique->size() == ranks ? clique : nullptr;
+// Null: not of this machine.
+std::shared_ptr<Clique> join(const ncclUniqueId& id, int ranks, int rank) {
+  const int file = shm_open(id.internal, O_RDWR, 0600);
+  if (file < 0) return nullptr;
+  Meeting* const meeting = map(file);
+  close(file);
+  return meeting == nullptr ? nullptr : std::make_shared<Clique>(meeting, ranks, rank);
 }
 
 std::size_t size_of(ncclDataType_t type) {
@@ -111,16 +153,15 @@ std::size_t size_of(ncclDataType_t type) {
   }
 }
 
+// to[i] = the sum over the ranks of what lies in their chunks.
 template <typename Real>
-std::vector<std::byte> sum_of(Clique& clique, std::size_t count) {
-  std::vector<Real> sum(count);
-  for (int rank = 0; rank < clique.size(); ++rank) {
-    const auto* from = static_cast<const Real*>(clique.source(rank));
-    for (std::size_t i = 0; i < count; ++i) sum[i] = rank == 0 ? from[i] : sum[i] + from[i];
+void add_up(Clique& clique, std::size_t bytes, void* to) {
+  auto* const sums = static_cast<Real*>(to);
+  for (std::size_t rank = 0; rank < clique.size(); ++rank) {
+    const auto* from = reinterpret_cast<const Real*>(clique.chunk(rank));
+    for (std::size_t i = 0; i < bytes / sizeof(Real); ++i)
+      sums[i] = rank == 0 ? from[i] : sums[i] + from[i];
   }
-  std::vector<std::byte> bytes(count * sizeof(Real));
-  std::memcpy(bytes.data(), sum.data(), bytes.size());
-  return bytes;
 }
 
 }  // namespace
@@ -130,25 +171,25 @@ using namespace detol::emulated;
 
 struct ncclComm {
   std::shared_ptr<Clique> clique;
-  int rank = 0, device = 0;
 };
 
 namespace {
 
-// What `made` returns, of everybody's data, becomes this rank's result.
-template <typename Make>
+// finish(clique, bytes, to) makes a stretch of the result of everybody's chunks.
+template <typename Finish>
 ncclResult_t collective(const void* from, void* to, std::size_t bytes, ncclComm_t communicator,
-                        cudaStream_t stream, const Make& make) {
-  if (communicator == nullptr || !is_for_device(to, bytes) ||
-      (from != nullptr && !is_for_device(from, bytes)))
+                        cudaStream_t stream, const Finish& finish) {
+  if (communicator == nullptr || !is_for_device(to, bytes) || !is_for_device(from, bytes))
     return ncclInvalidArgument;
-  const auto run = [clique = communicator->clique, rank = communicator->rank, from, to, make] {
+  const auto run = [clique = communicator->clique, from, to, bytes, finish] {
     if (!may_run()) return;
-    clique->source(rank) = from;
-    if (!clique->meet()) return;
-    const std::vector<std::byte> result = make(*clique);
-    if (!clique->meet()) return;
-    std::memcpy(to, result.data(), result.size());
+    for (std::size_t done = 0; done < bytes; done += kChunk) {
+      const std::size_t now = std::min(kChunk, bytes - done);
+      std::memcpy(clique->chunk(clique->rank()), static_cast<const std::byte*>(from) + done, now);
+      if (!clique->meet()) return;
+      finish(*clique, now, static_cast<std::byte*>(to) + done);
+      if (!clique->meet()) return;
+    }
   };
   return enqueue(stream, run) == cudaSuccess ? ncclSuccess : ncclUnhandledCudaError;
 }
@@ -163,23 +204,25 @@ ncclResult_t ncclGetVersion(int* version) {
 }
 
 ncclResult_t ncclGetUniqueId(ncclUniqueId* id) {
-  const std::scoped_lock lock(cliques().mutex);
-  const Identity identity = {cliques().next++};
+  static std::atomic<int> next = 0;
   *id = {};
-  std::memcpy(id->internal, &identity, sizeof identity);
-  return ncclSuccess;
+  std::snprintf(id->internal, sizeof id->internal, "/detol-emulated-%d-%d", getpid(), next++);
+  return make_meeting(id->internal) ? ncclSuccess : ncclSystemError;
 }
 
 // Two ranks of one device are refused, as by the real one.
 ncclResult_t ncclCommInitRank(ncclComm_t* communicator, int ranks, ncclUniqueId id, int rank) {
   if (entered() != cudaSuccess) return ncclUnhandledCudaError;
-  if (communicator == nullptr || ranks < 1 || rank < 0 || rank >= ranks) return ncclInvalidArgument;
-  const std::shared_ptr<Clique> clique = join(id, ranks);
+  if (communicator == nullptr || ranks < 1 || ranks > static_cast<int>(kMostRanks) || rank < 0 ||
+      rank >= ranks)
+    return ncclInvalidArgument;
+  const std::shared_ptr<Clique> clique = join(id, ranks, rank);
   if (clique == nullptr) return ncclSystemError;
-  const bool alone = clique->takes(current_device()) || settings().is_apart;
-  if (!alone) clique->abort();
-  if (!clique->meet()) return ncclInvalidUsage;
-  *communicator = new ncclComm{clique, rank, current_device()};
+  if (!clique->takes(uuid_of_device(current_device()))) clique->abort();
+  const bool have_met = clique->meet();
+  if (rank == 0) shm_unlink(id.internal);  // all have it
+  if (!have_met) return ncclInvalidUsage;
+  *communicator = new ncclComm{clique};
   return ncclSuccess;
 }
 
@@ -212,7 +255,7 @@ ncclResult_t ncclCommGetAsyncError(ncclComm_t communicator, ncclResult_t* error)
 }
 
 ncclResult_t ncclCommCount(const ncclComm_t communicator, int* count) {
-  *count = communicator->clique->size();
+  *count = static_cast<int>(communicator->clique->size());
   return ncclSuccess;
 }
 
@@ -249,21 +292,18 @@ ncclResult_t ncclAllReduce(const void* from, void* to, std::size_t count, ncclDa
                            ncclRedOp_t operation, ncclComm_t communicator, cudaStream_t stream) {
   if (operation != ncclSum || (type != ncclFloat32 && type != ncclFloat64))
     return ncclInvalidArgument;
-  return collective(
-      from, to, count * size_of(type), communicator, stream, [type, count](Clique& clique) {
-        return type == ncclFloat32 ? sum_of<float>(clique, count) : sum_of<double>(clique, count);
-      });
+  return collective(from, to, count * size_of(type), communicator, stream,
+                    type == ncclFloat32 ? add_up<float> : add_up<double>);
 }
 
 ncclResult_t ncclBroadcast(const void* from, void* to, std::size_t count, ncclDataType_t type,
                            int root, ncclComm_t communicator, cudaStream_t stream) {
-  const std::size_t bytes = count * size_of(type);
-  if (bytes == 0) return count == 0 ? ncclSuccess : ncclInvalidArgument;
-  const bool sends = communicator != nullptr && communicator->rank == root;
-  return collective(sends ? from : nullptr, to, bytes, communicator, stream,
-                    [root, bytes](Clique& clique) {
-                      const auto* first = static_cast<const std::byte*>(clique.source(root));
-                      return std::vector<std::byte>(first, first + bytes);
+  if (size_of(type) == 0 || communicator == nullptr || root < 0) return ncclInvalidArgument;
+  const auto sender = static_cast<std::size_t>(root);
+  const void* const own = communicator->clique->rank() == sender ? from : to;
+  return collective(own, to, count * size_of(type), communicator, stream,
+                    [sender](Clique& clique, std::size_t bytes, void* place) {
+                      std::memcpy(place, clique.chunk(sender), bytes);
                     });
 }
 

@@ -1,8 +1,11 @@
 #include "tests/support/cuda/state.h"
 
+#include <unistd.h>
+
 #include <atomic>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <stdexcept>
 #include <string>
 
@@ -125,6 +128,17 @@ bool may_allocate() {
 
 int current_device() {
   return device;
+}
+
+std::array<char, 16> uuid_of_device(int number) {
+  std::array<char, 16> uuid;
+  uuid.fill(static_cast<char>(0xe0 + number));
+  if (!settings().is_apart) return uuid;
+  static std::atomic<int> asked = 0;
+  static thread_local const int thread = ++asked;
+  const int owner[] = {getpid(), thread};
+  std::memcpy(uuid.data(), owner, sizeof owner);
+  return uuid;
 }
 
 InHostFunction::InHostFunction() {

@@ -6,6 +6,7 @@
 // DETOL_EMULATED_DEVICE is a list of words with commas between them:
 //   none          there is no device
 //   devices:N     N of them (1)
+//   apart         every thread of every process sees devices of its own, as ranks of a group may
 //   memory:BYTES  of each (2 GiB)
 //   malloc:N      the N-th cudaMalloc and all after it find no memory
 //   launch:N      in the N-th kernel the device breaks for good: an illegal address
@@ -15,6 +16,7 @@
 
 #include <driver_types.h>
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
@@ -25,8 +27,7 @@ struct Settings {
   int devices = 1;
   std::size_t memory = std::size_t{2} << 30;
   std::int64_t failing_malloc = 0, failing_launch = 0, losing_launch = 0;  // 0: none
-  bool is_lazy = false, is_reversed = false;
-  bool is_apart = false;  // every thread sees a device of its own identity, as ranks on their own do
+  bool is_lazy = false, is_reversed = false, is_apart = false;
 };
 
 // Throws std::invalid_argument for a word that it does not know.
@@ -56,6 +57,7 @@ bool may_run();
 bool may_allocate();
 
 int current_device();
+std::array<char, 16> uuid_of_device(int device);
 
 // While a function of the host runs on a stream, calls of the runtime are refused.
 struct InHostFunction {
