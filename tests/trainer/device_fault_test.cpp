@@ -1,0 +1,113 @@
+// What a trial comes to on a device that fails, wherever it fails: no memory is the candidate's
+// result, a broken device an error, and nothing is a crash or a wrong number. Each trial runs in a
+// process of its own, this program's, on the emulated device, which is told when to fail.
+
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "tests/trainer/trial_runs.h"
+
+namespace detol {
+namespace {
+
+using namespace testing_support;
+
+// What a child ends with.
+enum Exit { kFinished = 40, kOutOfMemory, kOther, kError, kThrew };
+
+class DeviceFault : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (std::getenv("DETOL_CUDA_LIBRARY") == nullptr || !tests_the_gpu())
+      GTEST_SKIP() << "of the emulated device alone";
+  }
+
+  // One trial on a device of these words (tests/support/cuda/state.h).
+  static int trial_on(const std::string& words) {
+    std::vector<std::string> variables = {"DETOL_EMULATED_DEVICE=" + words};
+    for (char** one = environ; *one != nullptr; ++one)
+      if (!std::string_view(*one).starts_with("DETOL_EMULATED_DEVICE=") &&
+          !std::string_view(*one).starts_with("GTEST_"))
+        variables.emplace_back(*one);
+    std::vector<std::string> arguments = {"device_fault",
+                                          "--gtest_filter=DeviceFault.DISABLED_Trial",
+                                          "--gtest_also_run_disabled_tests"};
+    pid_t child = 0;
+    if (posix_spawn(&child, "/proc/self/exe", nullptr, nullptr, pointers(arguments).data(),
+                    pointers(variables).data()) != 0)
+      return -1;
+    int status = 0;
+    ::waitpid(child, &status, 0);
+    EXPECT_TRUE(WIFEXITED(status)) << words << ": signal " << WTERMSIG(status);
+    return WEXITSTATUS(status);
+  }
+
+ private:
+  static std::vector<char*> pointers(std::vector<std::string>& texts) {
+    std::vector<char*> all;
+    for (std::string& text : texts) all.push_back(text.data());
+    all.push_back(nullptr);
+    return all;
+  }
+};
+
+int run_trial() try {
+  const TempFolder folder;
+  Recipe recipe = easy_recipe();
+  recipe.epochs = 2;
+  Candidate candidate{.network = small_network({1, 12, 12}, 4), .recipe = recipe, .cost = {}};
+  candidate.cost = cost_of(candidate.network, recipe).value();
+  const Job job{
+      .trial = 5, .seed = 11, .candidate = std::move(candidate), .folder = folder.path() / "trial"};
+  Control control;
+  const auto trainer = make_trainer(data(), {.backend = "cudnn"});
+  if (!trainer) return kError;
+  const auto evaluation = (*trainer)->evaluate(
+      job, [](const EpochReport&) { return Verdict::kContinue; }, control);
+  if (!evaluation) return kError;
+  if (evaluation->end == Evaluation::End::kFinished) return kFinished;
+  return evaluation->cause == Cause::kOutOfMemory ? Exit::kOutOfMemory : kOther;
+} catch (const std::exception&) {
+  return kThrew;
+}
+
+// What the children run.
+TEST_F(DeviceFault, DISABLED_Trial) {
+  std::_Exit(run_trial());
+}
+
+// A data set that finds no room on the device stays on the host, and the trial goes on.
+TEST_F(DeviceFault, MemoryThatRunsOutAnywhereIsTheCandidatesResult) {
+  int ran_out = 0, end = Exit::kOutOfMemory;
+  for (int at = 1; at <= 16; ++at) {
+    end = trial_on("malloc:" + std::to_string(at));
+    EXPECT_TRUE(end == Exit::kOutOfMemory || end == kFinished) << at << ": " << end;
+    ran_out += end == Exit::kOutOfMemory;
+  }
+  EXPECT_EQ(end, kFinished);
+  EXPECT_GE(ran_out, 2);
+}
+
+TEST_F(DeviceFault, ADeviceThatBreaksAnywhereIsAnErrorAndNoResult) {
+  for (const char* fault : {"launch:", "lost:"}) {
+    int broke = 0, end = kThrew;
+    for (int at = 1; end == kThrew || end == kError; at = at * 3 / 2 + 1) {
+      ASSERT_LT(at, 100'000) << "it never gets so far";
+      end = trial_on(fault + std::to_string(at));
+      broke += end != kFinished;
+    }
+    EXPECT_EQ(end, kFinished) << fault;
+    EXPECT_GE(broke, 10) << fault;
+  }
+}
+
+}  // namespace
+}  // namespace detol
