@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 #include <new>
 #include <utility>
 
@@ -56,6 +57,8 @@ Value& Builder::new_value(const Shape& shape, bool needs_gradient) {
   Value& value = storage_.emplace_back();
   value.shape = shape;
   value.needs_gradient = needs_gradient;
+  // Kernels count packs of channels in 32 bits: half a terabyte of floats.
+  if (elements(value) / kLanes > std::numeric_limits<std::uint32_t>::max()) throw std::bad_alloc();
   value.data = like(value);
   return value;
 }

@@ -316,6 +316,53 @@ class CudnnPlan final : public ConvPlan {
   std::size_t scratch_bytes_ = 0;
 };
 
+// The same, some images at a time. The weights' gradients of the later ones are made behind the
+// scratch memory, and added.
+class SplitPlan final : public ConvPlan {
+ public:
+  struct Part {
+    const ConvPlan* plan;
+    std::int64_t first;  // image
+  };
+  SplitPlan(const ConvShape& shape, std::vector<Part> parts)
+      : parts_(std::move(parts)),
+        type_(shape.type),
+        input_bytes_(bytes(shape.inputs * shape.height * shape.width)),
+        output_bytes_(bytes(shape.outputs * shape.out_height * shape.out_width)),
+        weights_(shape.direction == Direction::kWeights
+                     ? shape.outputs * shape.kernel_height * shape.kernel *
+                           (shape.inputs / shape.groups)
+                     : 0) {
+    for (const Part& part : parts_)
+      own_scratch_ = std::max(own_scratch_, part.plan->scratch_bytes());
+    own_scratch_ = (own_scratch_ + kLine - 1) / kLine * kLine;
+  }
+
+  std::size_t scratch_bytes() const override { return own_scratch_ + bytes(weights_); }
+
+  void run(void* x, void* w, void* y, void* scratch) const override {
+    std::byte* more = static_cast<std::byte*>(scratch) + own_scratch_;
+    for (const Part& part : parts_) {
+      const auto first = static_cast<std::size_t>(part.first);
+      const bool adds = weights_ > 0 && first > 0;
+      part.plan->run(static_cast<std::byte*>(x) + first * input_bytes_, adds ? more : w,
+                     static_cast<std::byte*>(y) + first * output_bytes_, scratch);
+      if (adds) add(type_, w, more, w, weights_, device().stream);
+    }
+  }
+
+ private:
+  static constexpr std::size_t kLine = 256;
+  std::size_t bytes(std::int64_t elements) const {
+    return static_cast<std::size_t>(elements) * size_of(type_);
+  }
+  const std::vector<Part> parts_;
+  const Type type_;
+  const std::size_t input_bytes_, output_bytes_;  // of an image
+  const std::int64_t weights_;                    // elements of their gradient, if that is made
+  std::size_t own_scratch_ = 0;
+};
+
 // What is known of one shape.
 struct Known {
   std::shared_ptr<const Graph> graph;
@@ -399,7 +446,10 @@ std::vector<std::string> ways_of(const ConvShape& shape) {
   return ways;
 }
 
-const ConvPlan* plan_of(const ConvShape& shape, const std::string& way, std::size_t most_scratch) {
+namespace {
+
+const ConvPlan* whole_plan(const ConvShape& shape, const std::string& way,
+                           std::size_t most_scratch) {
   Known& known = known_of(shape);
   for (const Config& config : known.configs) {
     if (!way.empty() && config.name != way) continue;
@@ -408,6 +458,31 @@ const ConvPlan* plan_of(const ConvShape& shape, const std::string& way, std::siz
     if (plan != nullptr && (!way.empty() || plan->scratch_bytes() <= most_scratch)) return plan;
   }
   return nullptr;
+}
+
+// At most so many images at a time; null: that does not fit either.
+const ConvPlan* split_plan(const ConvShape& shape, std::int64_t images, std::size_t most_scratch) {
+  std::vector<SplitPlan::Part> parts;
+  for (std::int64_t first = 0; first < shape.images; first += images) {
+    ConvShape part = shape;
+    part.images = std::min(images, shape.images - first);
+    const ConvPlan* plan = whole_plan(part, {}, most_scratch);
+    if (plan == nullptr) return nullptr;
+    parts.push_back({plan, first});
+  }
+  const std::string name = fmt::format("{} at a time in {} bytes", images, most_scratch);
+  std::unique_ptr<ConvPlan>& kept = known_of(shape).plans[name];
+  if (kept == nullptr) kept = std::make_unique<SplitPlan>(shape, std::move(parts));
+  return kept.get();
+}
+
+}  // namespace
+
+const ConvPlan* plan_of(const ConvShape& shape, const std::string& way, std::size_t most_scratch) {
+  const ConvPlan* plan = whole_plan(shape, way, most_scratch);
+  for (std::int64_t parts = 2; plan == nullptr && way.empty() && parts <= shape.images; parts *= 2)
+    plan = split_plan(shape, (shape.images + parts - 1) / parts, most_scratch);
+  return plan;
 }
 
 void forget_plans() {

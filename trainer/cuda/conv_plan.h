@@ -43,8 +43,10 @@ class ConvPlan {
 // Throws DeviceError if there is none.
 std::vector<std::string> ways_of(const ConvShape& shape);
 
-// The plan of that way; of the first that works within `most_scratch` bytes, if it is empty.
-// Null: there is none. The plan stays alive.
+// The plan of that way; if it is empty, of the first that works within `most_scratch` bytes: on all
+// images at once, or, where none does, on as few at a time as it takes (Oyama et al., 2018,
+// arXiv 1804.04806), which changes no number of an image, and of the weights' gradient the order in
+// which images are added up. Null: there is none. The plan stays alive.
 const ConvPlan* plan_of(const ConvShape& shape, const std::string& way, std::size_t most_scratch);
 
 // Forgets all plans, as in a fresh process. For measuring.

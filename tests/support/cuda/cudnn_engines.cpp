@@ -6,6 +6,8 @@
 #include <array>
 #include <bit>
 
+#include "tests/support/cuda/state.h"
+
 namespace detol::emulated {
 namespace {
 
@@ -246,10 +248,12 @@ cudnnStatus_t finalize_plan(Descriptor& plan) {
   if (graph == nullptr)
     return refused(CUDNN_STATUS_BAD_PARAM, "a plan whose configuration or graph is gone");
   cudnnStatus_t status = CUDNN_STATUS_SUCCESS;
-  if (operation_of(*graph, status) == nullptr) return status;
+  const auto operation = operation_of(*graph, status);
+  if (operation == nullptr) return status;
   const EngineRow& row = *find_engine(engine->one<std::int64_t>(CUDNN_ATTR_ENGINE_GLOBAL_INDEX));
   if (row.refuses) return refused(CUDNN_STATUS_NOT_SUPPORTED, "an engine that refuses");
-  plan.put(CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE, CUDNN_TYPE_INT64, Numbers{row.workspace});
+  plan.put(CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE, CUDNN_TYPE_INT64,
+           Numbers{row.workspace + settings().hunger * operation->convolution.images});
   // A plan is complete: it lives on without its configuration, but not without its graph.
   plan.owned = {config, engine};
   return CUDNN_STATUS_SUCCESS;

@@ -53,6 +53,8 @@ void read_word(Settings& settings, std::string_view word) {
     settings.losing_launch = number;
   else if (name == "lazy")
     settings.is_lazy = true;
+  else if (name == "hungry")
+    settings.hunger = number;
   else if (name == "apart")
     settings.is_apart = true;
   else if (name == "reversed")

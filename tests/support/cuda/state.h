@@ -28,6 +28,7 @@ struct Settings {
   std::size_t memory = std::size_t{2} << 30;
   std::int64_t failing_malloc = 0, failing_launch = 0, losing_launch = 0;  // 0: none
   bool is_lazy = false, is_reversed = false, is_apart = false;
+  std::int64_t hunger = 0;  // bytes of workspace that every engine of cuDNN wants for an image
 };
 
 // Throws std::invalid_argument for a word that it does not know.
