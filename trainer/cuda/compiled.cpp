@@ -93,6 +93,7 @@ void Compiled::make_inputs() {
   mixes_ = arena.make_persistent(images * sizeof(MixedLabel));
   losses_ = arena.make_persistent(images * sizeof(double));
   rights_ = arena.make_persistent(images * sizeof(std::int32_t));
+  total_ = arena.make_persistent(sizeof(BatchResult));
   arena.use(input_, -1);
   arena.use(input_, Arena::kAlways);
 }
@@ -125,7 +126,8 @@ LossCall Compiled::loss_call(std::int64_t images) const {
           .gradient = gradient_ != nullptr ? gradient_->data : nullptr,
           .type = builder_.type(),
           .losses = losses_->as<double>(),
-          .rights = rights_->as<std::int32_t>()};
+          .rights = rights_->as<std::int32_t>(),
+          .total = total()};
 }
 
 void Compiled::append_steps(std::vector<Action>& actions, std::size_t first, std::size_t end,

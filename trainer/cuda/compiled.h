@@ -55,6 +55,8 @@ class Compiled {
   float* targets() const { return targets_->as<float>(); }  // null: labels alone
   MixedLabel* mixes() const { return mixes_->as<MixedLabel>(); }
   const float* logits() const { return logits_->as<float>(); }
+  // Sums up what the parts of a step, or the runs of an evaluation, come to.
+  BatchResult* total() const { return total_->as<BatchResult>(); }
 
   // Forward, loss, backward of part `index` of parts().
   void append_part(std::vector<Action>& actions, std::size_t index,
@@ -93,7 +95,7 @@ class Compiled {
   Buffer *output_ = nullptr, *logits_ = nullptr;  // as the network's type, as floats
   bool converts_ = false;                         // from output_ to logits_
   Buffer* gradient_ = nullptr;                    // of the logits; null: nothing is trained
-  Buffer *losses_ = nullptr, *rights_ = nullptr;
+  Buffer *losses_ = nullptr, *rights_ = nullptr, *total_ = nullptr;
 };
 
 }  // namespace detol::cuda

@@ -184,9 +184,10 @@ struct LossCall {
   Type type = Type::kFloat;
   double* losses = nullptr;  // scratch: one per image
   std::int32_t* rights = nullptr;
-  BatchResult* results = nullptr;  // memory of the host that the device can write,
+  BatchResult* total = nullptr;    // of the step or the evaluation: in memory of the device,
+  bool adds = false;               // where a later part adds to what is there,
+  BatchResult* results = nullptr;  // and written to memory of the host that the device reaches,
   const StepRow* now = nullptr;    // at now->result; null: at 0
-  bool adds = false;               // to what is there: a later part of the step
 };
 void loss(const LossCall& call, Stream stream);
 

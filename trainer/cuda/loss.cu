@@ -151,9 +151,10 @@ __global__ void __launch_bounds__(kThreads) sum_kernel(LossCall call) {
     rights[own] += rights[own + half];
   }
   if (own != 0) return;
-  BatchResult& result = call.results[call.now == nullptr ? 0 : call.now->result];
-  result.loss = losses[0] + (call.adds ? result.loss : 0);
-  result.correct = rights[0] + (call.adds ? result.correct : 0);
+  const BatchResult before = call.adds ? *call.total : BatchResult{};
+  const BatchResult after{before.loss + losses[0], before.correct + rights[0]};
+  *call.total = after;
+  call.results[call.now == nullptr ? 0 : call.now->result] = after;
 }
 
 }  // namespace

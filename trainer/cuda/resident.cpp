@@ -157,8 +157,9 @@ void Resident::read_outputs(std::int64_t count, std::span<float> outputs) {
 BatchResult Resident::evaluate(std::int64_t first, std::int64_t count, std::span<float> outputs) {
   wait();
   *evaluation_.as<BatchResult>() = {};
+  set_to_zero(compiled_.total(), sizeof(BatchResult));
   to_device(first_image(counters_), &first, sizeof(first));
-  wait();
+  wait();  // `first` is read before it goes
   compiled_.builder().parameters().swap_average();
   const std::int64_t most = compiled_.builder().batch();
   const auto each = static_cast<std::size_t>(compiled_.outputs());
