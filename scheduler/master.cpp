@@ -119,7 +119,8 @@ Result<StudyRecord> open_study(Ledger& ledger, const StudyConfig& config, const 
 
 std::unique_ptr<Progress> progress_for(const RunOptions& options, const StudyConfig& config,
                                        const Budget& budget, const std::filesystem::path& folder) {
-  const Onlooker::Study study{config.study, config.objectives, config.max_epochs, budget};
+  const Onlooker::Study study{config.study, config.objectives, config.max_epochs, budget,
+                              seats_per_gpu(options)};
   switch (options.progress) {
     case ProgressMode::kNone:
       return nullptr;

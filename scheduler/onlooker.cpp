@@ -189,7 +189,8 @@ View Onlooker::view(const Book& book, const Standing& standing) {
             .counts = counts_of(book),
             .best = best(book, now_s),
             .running = {},
-            .utilisation = share_of(trained_s(book) + in_progress, standing.spent.device_s),
+            .utilisation =
+                share_of(trained_s(book) + in_progress, study_.sharing * standing.spent.device_s),
             .warnings = {}};
   if (!first_) first_ = Moment{now_s, view.meters};
   if (standing.is_alive) view.running = running(book, now_s);
@@ -220,7 +221,7 @@ std::string Onlooker::summary(const Book& book) const {
   const std::string text =
       fmt::format("best: trial {}, {} {}", best->trial.id, study_.objectives.front().metric,
                   value_text(best->values.front()));
-  const auto share = share_of(trained_s(book), book.spent().device_s);
+  const auto share = share_of(trained_s(book), study_.sharing * book.spent().device_s);
   return share ? fmt::format("{}; devices {:.0f} % busy", text, 100 * *share) : text;
 }
 

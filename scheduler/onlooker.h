@@ -19,6 +19,7 @@ class Onlooker {
     std::vector<Objective> objectives;
     int max_epochs = 1;
     Budget budget;
+    double sharing = 1;  // workers that hold a device together, on average
   };
 
   Onlooker(Study study, Clock& clock);

@@ -28,25 +28,25 @@ int sharing_for(double gpu_memory, double bytes_wanted) {
   return static_cast<int>(std::clamp(count, 1.0, double{kMostSharing}));
 }
 
+double seats_per_gpu(const RunOptions& options) {
+  if (options.gpus.empty() || !options.rendezvous.empty()) return 1;  // some join from elsewhere
+  const double seats = double{1} * workers_of(options) * ranks_of(options);
+  return std::max(1.0, seats / static_cast<double>(options.gpus.size()));
+}
+
 double share_of_gpu(const RunOptions& options) {
   double least = std::numeric_limits<double>::infinity();
   for (const Gpu& gpu : options.gpus) least = std::min(least, gpu.memory);
-  const int ranks = ranks_of(options);
-  const auto gpus = static_cast<int>(options.gpus.size());
-  const bool is_everywhere = !options.rendezvous.empty();  // workers join from other machines
-  const int on_one = is_everywhere ? 1 : (workers_of(options) * ranks + gpus - 1) / gpus;
-  return std::max(0.0, least / on_one - kWorkerNeeds) * ranks;
+  const double on_one = std::ceil(seats_per_gpu(options));
+  return std::max(0.0, least / on_one - kWorkerNeeds) * ranks_of(options);
 }
 
 Service mps_service(const RunOptions& options, const std::filesystem::path& folder) {
   const std::string program = mps_program();
-  const auto seats =
-      static_cast<std::size_t>(workers_of(options)) * static_cast<std::size_t>(ranks_of(options));
-  const bool is_shared = !options.gpus.empty() && seats > options.gpus.size();
   std::error_code ignored;
   const bool runs_already = std::getenv("CUDA_MPS_PIPE_DIRECTORY") != nullptr ||
                             std::filesystem::exists("/tmp/nvidia-mps/control", ignored);
-  if (program.empty() || !is_shared || runs_already || !options.rendezvous.empty()) return {};
+  if (program.empty() || seats_per_gpu(options) <= 1 || runs_already) return {};
   Service service{
       .words = {program, "-f"}, .environment = {}, .folder = folder / "mps", .ready = {}};
   std::filesystem::create_directory(service.folder, ignored);

@@ -22,6 +22,9 @@ inline constexpr double kWorkerReserve = 1.5e9;
 // each needs so many bytes for its data and its network.
 int sharing_for(double gpu_memory, double bytes_wanted);
 
+// Ranks that train on a GPU of this machine, on average; 1 where each has a device of its own.
+double seats_per_gpu(const RunOptions& options);
+
 // Bytes that a worker may count on for its networks: the smallest GPU's, shared by as many as
 // train on one. REQUIRES: options.gpus.
 double share_of_gpu(const RunOptions& options);

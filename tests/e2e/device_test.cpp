@@ -128,6 +128,19 @@ TEST_F(Device, APlaceInTheFileIsNamedWhereItsPrecisionIsRefused) {
   EXPECT_NE(ran.err.find("tiny.yaml:19:"), std::string::npos) << ran.err;
 }
 
+TEST_F(Device, AFormulaAsksForNone) {
+  write_bytes(study.path() / "formula.yaml",
+              "version: 1\nstudy: formula\nfunction: {name: levy, dimensions: 2}\n"
+              "search: {algorithm: random}\nbudget: 3trials\n");
+  const std::vector<std::string> none = {"DETOL_FAKE_GPUS=0"};
+  std::vector<std::string> words = {"search", "--space", "formula.yaml", "--device", "cuda"};
+  EXPECT_EQ(detol(words, none).code, 0);
+  words.insert(words.end(), {"--study", "other", "--budget", "1gpu-h"});
+  const Ran refused = detol(words);
+  EXPECT_EQ(refused.code, 2) << refused.err;
+  EXPECT_NE(refused.err.find("cpu-h"), std::string::npos) << refused.err;
+}
+
 TEST_F(Device, BenchSetsTimesBesideTheirFloors) {
   const Ran networks = detol({"bench", "trainer", "--device", "cuda", "-f", "csv", "-q"});
   EXPECT_EQ(networks.code, 0) << networks.err;
