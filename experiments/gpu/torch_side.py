@@ -41,8 +41,8 @@ class Trainer:
         self.autocast = "autocast" in words
         self.model = model.to("cuda", memory_format=torch.channels_last, dtype=self.type).train()
         stored = torch.bfloat16 if "bf16" in words or self.autocast else torch.float32
-        self.data = torch.randn(IMAGES, *shape, device="cuda", dtype=stored)
-        self.data = self.data.contiguous(memory_format=torch.channels_last)
+        channels, height, width = shape  # channels last, so that what is gathered is, too
+        self.data = torch.randn(IMAGES, height, width, channels, device="cuda", dtype=stored)
         self.answers = torch.randint(10, (IMAGES,), device="cuda")
         self.order = torch.randperm(IMAGES, device="cuda")
         self.chosen = self.order[:batch].clone()
@@ -61,7 +61,8 @@ class Trainer:
         return F.cross_entropy(outputs.float(), labels)
 
     def work(self):
-        self.loss_of(self.data[self.chosen], self.answers[self.chosen]).backward()
+        images = self.data[self.chosen].permute(0, 3, 1, 2)
+        self.loss_of(images, self.answers[self.chosen]).backward()
         self.optimiser.step()
         self.optimiser.zero_grad(set_to_none=True)
 
@@ -73,6 +74,7 @@ class Trainer:
 
     def plain_step(self):
         self.choose()
+        torch.compiler.cudagraph_mark_step_begin()
         self.work()
 
     def captured(self):

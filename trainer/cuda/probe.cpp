@@ -8,7 +8,6 @@
 #include <unistd.h>
 
 #include <csignal>
-#include <cstdio>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
@@ -124,8 +123,10 @@ Result<CudaReport> probe_cuda() {
 
 std::optional<int> run_cuda_probe(int argc, char** argv) {
   if (argc != 2 || std::string_view(argv[1]) != kWord) return std::nullopt;
-  fmt::print("{}", to_json(cuda_report()).dump());
-  std::fflush(stdout);
+  const int answer = ::dup(STDOUT_FILENO);  // of this process alone: libraries may print
+  ::dup2(STDERR_FILENO, STDOUT_FILENO);
+  const std::string text = to_json(cuda_report()).dump();
+  [[maybe_unused]] const auto written = ::write(answer, text.data(), text.size());
   ::_exit(kExitDone);  // a driver's own farewell is nobody's business
 }
 
