@@ -1,18 +1,16 @@
-// The emulated cuBLASLt: products of two matrices, D = alpha op(A) op(B) + beta C, maybe plus a
-// bias per row. Matrices lie column by column. An algorithm is for the sizes, the types and the
-// alignment that it was asked for, and is refused elsewhere.
+// The emulated cuBLASLt. An algorithm is for the sizes, the types and the alignment that it was
+// asked for, and is refused elsewhere.
 
 #include <algorithm>
 #include <array>
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
-#include <vector>
 
 #include <cublasLt.h>
 
-#include "tests/support/cuda/convolution.h"
 #include "tests/support/cuda/memory.h"
+#include "tests/support/cuda/product.h"
 #include "tests/support/cuda/state.h"
 #include "tests/support/cuda/streams.h"
 
@@ -21,26 +19,7 @@ struct cublasLtContext {};
 namespace detol::emulated {
 namespace {
 
-constexpr std::uint64_t kProduct = 0x70726f64, kLayout = 0x6c61796f, kPreference = 0x70726566,
-                        kAlgorithm = 0x616c676f;
-
-// What lies in the opaque structs of cublasLt.h.
-struct Product {
-  std::uint64_t magic = kProduct;
-  cublasComputeType_t compute = CUBLAS_COMPUTE_32F;
-  cudaDataType scale = CUDA_R_32F;
-  std::int32_t transposes_a = CUBLAS_OP_N, transposes_b = CUBLAS_OP_N;
-  std::uint32_t epilogue = CUBLASLT_EPILOGUE_DEFAULT;
-  std::int32_t bias_type = -1;  // as D
-  const void* bias = nullptr;
-};
-
-struct Layout {
-  std::uint64_t magic = kLayout;
-  cudaDataType type = CUDA_R_32F;
-  std::uint64_t rows = 0, columns = 0;
-  std::int64_t leading = 0;
-};
+constexpr std::uint64_t kPreference = 0x70726566, kAlgorithm = 0x616c676f;
 
 struct Preference {
   std::uint64_t magic = kPreference;
@@ -88,54 +67,6 @@ cublasStatus_t put(Value& to, const void* from, std::size_t bytes) {
   return CUBLAS_STATUS_SUCCESS;
 }
 
-std::size_t size_of(cudaDataType type) {
-  return type == CUDA_R_32F ? 4 : type == CUDA_R_16BF ? 2 : 0;
-}
-
-struct Sizes {
-  std::uint64_t rows = 0, columns = 0, inner = 0;  // m, n, k
-};
-
-// One product with everything that it needs, held to what cuBLASLt takes.
-struct Task {
-  Product product;
-  Layout a, b, c, d;
-  Sizes sizes;
-
-  bool is_right() const {
-    const auto rows = [](const Layout& l, std::int32_t op) {
-      return op == CUBLAS_OP_N ? l.rows : l.columns;
-    };
-    const auto columns = [](const Layout& l, std::int32_t op) {
-      return op == CUBLAS_OP_N ? l.columns : l.rows;
-    };
-    return rows(a, product.transposes_a) == sizes.rows &&
-           columns(a, product.transposes_a) == sizes.inner &&
-           rows(b, product.transposes_b) == sizes.inner &&
-           columns(b, product.transposes_b) == sizes.columns && c.rows == sizes.rows &&
-           c.columns == sizes.columns && d.rows == sizes.rows && d.columns == sizes.columns;
-  }
-
-  bool is_supported() const {
-    const bool types = a.type == b.type && c.type == d.type &&
-                       (a.type == CUDA_R_32F ? d.type == CUDA_R_32F : a.type == CUDA_R_16BF);
-    const bool computes = product.compute == CUBLAS_COMPUTE_32F ||
-                          (product.compute == CUBLAS_COMPUTE_32F_FAST_TF32 && a.type == CUDA_R_32F);
-    const bool epilogue =
-        product.epilogue == CUBLASLT_EPILOGUE_DEFAULT || product.epilogue == CUBLASLT_EPILOGUE_BIAS;
-    return types && computes && epilogue && product.scale == CUDA_R_32F;
-  }
-
-  std::uint32_t types() const {
-    return static_cast<std::uint32_t>(a.type) | static_cast<std::uint32_t>(d.type) << 8 |
-           static_cast<std::uint32_t>(product.transposes_a) << 16 |
-           static_cast<std::uint32_t>(product.transposes_b) << 20 |
-           static_cast<std::uint32_t>(product.compute == CUBLAS_COMPUTE_32F) << 24;
-  }
-
-  bool rounds() const { return product.compute == CUBLAS_COMPUTE_32F_FAST_TF32; }
-};
-
 cublasStatus_t make_task(cublasLtMatmulDesc_t product, cublasLtMatrixLayout_t a,
                          cublasLtMatrixLayout_t b, cublasLtMatrixLayout_t c,
                          cublasLtMatrixLayout_t d, Task& task) {
@@ -148,70 +79,6 @@ cublasStatus_t make_task(cublasLtMatmulDesc_t product, cublasLtMatrixLayout_t a,
                 is->transposes_a == CUBLAS_OP_N ? task.a.columns : task.a.rows};
   if (!task.is_right()) return CUBLAS_STATUS_INVALID_VALUE;
   return task.is_supported() ? CUBLAS_STATUS_SUCCESS : CUBLAS_STATUS_NOT_SUPPORTED;
-}
-
-float read_at(const void* from, cudaDataType type, std::size_t i) {
-  return type == CUDA_R_32F ? static_cast<const float*>(from)[i]
-                            : from_bfloat16(static_cast<const std::uint16_t*>(from)[i]);
-}
-
-void write_at(void* to, cudaDataType type, std::size_t i, float value) {
-  if (type == CUDA_R_32F)
-    static_cast<float*>(to)[i] = value;
-  else
-    static_cast<std::uint16_t*>(to)[i] = to_bfloat16(value);
-}
-
-// op(matrix), column by column without gaps.
-std::vector<double> matrix_of(const void* from, const Layout& layout, std::int32_t operation,
-                              bool rounds) {
-  const auto leading = static_cast<std::size_t>(layout.leading);
-  std::vector<double> out(layout.rows * layout.columns);
-  for (std::size_t column = 0; column < layout.columns; ++column) {
-    for (std::size_t row = 0; row < layout.rows; ++row) {
-      const float value = read_at(from, layout.type, column * leading + row);
-      const std::size_t at =
-          operation == CUBLAS_OP_N ? column * layout.rows + row : row * layout.columns + column;
-      out[at] = rounds ? to_tf32(value) : value;
-    }
-  }
-  return out;
-}
-
-struct Operands {
-  float alpha = 1, beta = 0;
-  const void *a = nullptr, *b = nullptr, *c = nullptr;
-  void* d = nullptr;
-};
-
-double bias_at(const Task& task, std::size_t row) {
-  if (task.product.epilogue != CUBLASLT_EPILOGUE_BIAS) return 0;
-  const auto type =
-      task.product.bias_type < 0 ? task.d.type : static_cast<cudaDataType>(task.product.bias_type);
-  return read_at(task.product.bias, type, row);
-}
-
-void multiply(const Task& task, const Operands& on) {
-  if (!may_run()) return;
-  const auto [rows, columns, inner] = task.sizes;
-  const auto a = matrix_of(on.a, task.a, task.product.transposes_a, task.rounds());
-  const auto b = matrix_of(on.b, task.b, task.product.transposes_b, task.rounds());
-  std::vector<double> sums(rows);
-  for (std::size_t column = 0; column < columns; ++column) {
-    std::ranges::fill(sums, 0.0);
-    for (std::size_t k = 0; k < inner; ++k) {
-      const double by = b[column * inner + k];
-      const double* from = a.data() + k * rows;
-      for (std::size_t row = 0; row < rows; ++row) sums[row] += from[row] * by;
-    }
-    for (std::size_t row = 0; row < rows; ++row) {
-      const std::size_t at = column * static_cast<std::size_t>(task.d.leading) + row;
-      const std::size_t before = column * static_cast<std::size_t>(task.c.leading) + row;
-      const double added = on.beta == 0 ? 0 : on.beta * read_at(on.c, task.c.type, before);
-      write_at(on.d, task.d.type, at,
-               static_cast<float>(on.alpha * sums[row] + added + bias_at(task, row)));
-    }
-  }
 }
 
 std::size_t bytes_of(const Layout& layout) {

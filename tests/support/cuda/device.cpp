@@ -97,24 +97,25 @@ cudaError_t cudaSetDeviceFlags(unsigned) {
   return cudaSuccess;
 }
 
-#define DETOL_EMULATED_ERRORS(DO)                                                    \
-  DO(cudaSuccess)                                                                    \
-  DO(cudaErrorInvalidValue)                                                          \
-  DO(cudaErrorMemoryAllocation)                                                      \
-  DO(cudaErrorInvalidConfiguration)                                                  \
-  DO(cudaErrorNoDevice)                                                              \
-  DO(cudaErrorInvalidDevice)                                                         \
-  DO(cudaErrorDevicesUnavailable)                                                    \
-  DO(cudaErrorInvalidResourceHandle)                                                 \
-  DO(cudaErrorNotReady)                                                              \
-  DO(cudaErrorIllegalAddress)                                                        \
-  DO(cudaErrorLaunchFailure)                                                         \
-  DO(cudaErrorNotPermitted) DO(cudaErrorNotSupported) DO(cudaErrorIllegalState)      \
-      DO(cudaErrorStreamCaptureUnsupported) DO(cudaErrorStreamCaptureInvalidated)    \
-          DO(cudaErrorStreamCaptureUnmatched) DO(cudaErrorStreamCaptureUnjoined)     \
-              DO(cudaErrorStreamCaptureIsolation) DO(cudaErrorStreamCaptureImplicit) \
-                  DO(cudaErrorCapturedEvent) DO(cudaErrorStreamCaptureWrongThread)   \
-                      DO(cudaErrorInvalidDeviceFunction)
+#define DETOL_EMULATED_ERRORS(DO)                                                \
+  DO(cudaSuccess)                                                                \
+  DO(cudaErrorInvalidValue)                                                      \
+  DO(cudaErrorMemoryAllocation)                                                  \
+  DO(cudaErrorInvalidConfiguration)                                              \
+  DO(cudaErrorNoDevice)                                                          \
+  DO(cudaErrorInvalidDevice)                                                     \
+  DO(cudaErrorDevicesUnavailable)                                                \
+  DO(cudaErrorInvalidResourceHandle)                                             \
+  DO(cudaErrorNotReady)                                                          \
+  DO(cudaErrorIllegalAddress)                                                    \
+  DO(cudaErrorLaunchFailure)                                                     \
+  DO(cudaErrorNotPermitted)                                                      \
+  DO(cudaErrorNotSupported)                                                      \
+  DO(cudaErrorIllegalState) DO(cudaErrorStreamCaptureUnsupported)                \
+      DO(cudaErrorStreamCaptureInvalidated) DO(cudaErrorStreamCaptureUnmatched)  \
+          DO(cudaErrorStreamCaptureUnjoined) DO(cudaErrorStreamCaptureIsolation) \
+              DO(cudaErrorStreamCaptureImplicit) DO(cudaErrorCapturedEvent)      \
+                  DO(cudaErrorStreamCaptureWrongThread) DO(cudaErrorInvalidDeviceFunction)
 
 const char* cudaGetErrorName(cudaError_t error) {
 #define DETOL_NAME(name) \
