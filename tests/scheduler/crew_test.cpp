@@ -22,7 +22,7 @@ class CrewOnGpus : public testing::Test {
     supervisor = ends[0];
     crews_end = ends[1];
   }
-  ~CrewOnGpus() override {
+  void TearDown() override {
     ::close(supervisor);
     ::close(crews_end);
   }

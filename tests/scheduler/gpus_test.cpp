@@ -8,6 +8,8 @@
 #include "tests/support/idx_writer.h"
 #include "tests/support/temp_folder.h"
 
+// NOLINTBEGIN(concurrency-mt-unsafe): tests run one by one.
+
 namespace detol {
 namespace {
 
@@ -67,7 +69,7 @@ class MpsService : public testing::Test {
     ::setenv("PATH", folder.path().c_str(), 1);
     options.gpus = {{.id = "a", .name = "", .memory = 80e9}};
   }
-  ~MpsService() override { ::setenv("PATH", path.c_str(), 1); }
+  void TearDown() override { ::setenv("PATH", path.c_str(), 1); }
 
   testing_support::TempFolder folder;
   const std::string path = std::getenv("PATH");
@@ -96,3 +98,5 @@ TEST_F(MpsService, OfSomebodyElseIsUsedAsItIs) {
 
 }  // namespace
 }  // namespace detol
+
+// NOLINTEND(concurrency-mt-unsafe)

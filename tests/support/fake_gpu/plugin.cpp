@@ -25,6 +25,7 @@
 namespace detol {
 namespace {
 
+// NOLINTBEGIN(concurrency-mt-unsafe): nobody changes the environment.
 long number_of(const char* name, long otherwise) {
   const char* text = std::getenv(name);
   return text == nullptr ? otherwise : std::atol(text);
@@ -34,6 +35,8 @@ std::string text_of(const char* name) {
   const char* text = std::getenv(name);
   return text == nullptr ? "" : text;
 }
+
+// NOLINTEND(concurrency-mt-unsafe)
 
 // True for one process of all that share the mark; without one, for all.
 bool is_first() {
