@@ -34,7 +34,7 @@ struct Meeting {
   std::uint64_t round;
   bool is_aborted;
   std::array<std::array<char, 16>, kMostRanks> devices;  // of who joined
-  std::array<std::array<std::byte, kChunk>, kMostRanks> chunks;
+  alignas(64) std::array<std::array<std::byte, kChunk>, kMostRanks> chunks;
 };
 
 class Lock {
