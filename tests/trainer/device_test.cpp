@@ -12,6 +12,7 @@
 #include "tests/trainer/samples.h"
 #include "tests/trainer/tested_backends.h"
 #include "trainer/bench_networks.h"
+#include "trainer/cuda/load.h"
 #include "trainer/predict.h"
 
 namespace detol {
@@ -277,6 +278,29 @@ TEST_F(DeviceData, IsScoredLikeBatchesFromTheHost) {
   EXPECT_NEAR(all.loss, loss, 1e-12);
   EXPECT_EQ(all.correct, correct);
   EXPECT_EQ(outputs, wanted);
+}
+
+// --- measuring -----------------------------------------------------------------------------------
+
+class Measuring : public OnDevice {};
+
+TEST_F(Measuring, TheDeviceHasPeaksInEveryPrecision) {
+  for (const char* precision : {"fp32", "tf32", "bf16"}) {
+    const auto peaks = cuda_plugin().value()->peaks(precision);
+    ASSERT_TRUE(peaks) << peaks.error().message;
+    EXPECT_GT(peaks->bytes_per_s, 0) << precision;
+    EXPECT_GT(peaks->flops_per_s, 0) << precision;
+  }
+}
+
+TEST_F(Measuring, ANetworkHasTimesOfItsStepsAndOfItsUnits) {
+  const Network network = without_norm();
+  const auto seconds = cuda_plugin().value()->time_network(network, augmented(), 3);
+  ASSERT_TRUE(seconds) << seconds.error().message;
+  EXPECT_EQ(seconds->steps.size(), 3U);
+  ASSERT_EQ(seconds->nodes.size(), network.nodes().size());
+  EXPECT_GT(seconds->nodes[1].forward, 0);
+  EXPECT_GT(seconds->nodes[1].backward, 0);
 }
 
 // --- groups --------------------------------------------------------------------------------------
