@@ -2,7 +2,7 @@
 # where it is. The sources are named apart from the target: the tests build them once more, for a
 # device that they emulate.
 set(detol_cuda_sources
-  cuda/device.cpp cuda/matmul.cpp cuda/conv_plan.cpp cuda/parameters.cpp cuda/builder.cpp cuda/sums.cpp
+  cuda/device.cpp cuda/matmul.cpp cuda/conv_shape.cpp cuda/cudnn_graph.cpp cuda/conv_plan.cpp cuda/parameters.cpp cuda/builder.cpp cuda/sums.cpp
   cuda/lower_products.cpp cuda/lower_norms.cpp cuda/lower_elements.cpp cuda/recording.cpp cuda/compiled.cpp
   cuda/device_data.cpp cuda/resident.cpp cuda/executable.cpp cuda/choose.cpp cuda/measure.cpp cuda/plugin.cpp)
 set(detol_cuda_kernels
