@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <limits>
 
 #include "core/clock.h"
@@ -180,10 +181,16 @@ Room room_of(const RunOptions& options) {
           static_cast<double>(::sysconf(_SC_PAGESIZE))};
 }
 
-// At most; the estimate counts floats, of which bf16 halves what is large.
+// The estimate counts floats. In bf16 weights, gradients, moments and average stay floats, weights
+// and gradients have a narrow copy besides, and the rest is half as large.
 double bytes_of(const Candidate& candidate) {
-  const double halved = candidate.recipe.precision == "bf16" ? 0.5 : 1;
-  return halved * static_cast<double>(candidate.cost.memory);
+  const Recipe& recipe = candidate.recipe;
+  const auto all = static_cast<double>(candidate.cost.memory);
+  if (recipe.precision != "bf16") return all;
+  const auto params = static_cast<double>(candidate.cost.params);
+  const double copies = 2 + moments_of(recipe) + (recipe.ema > 0 ? 1 : 0);
+  const double kept = params * copies * sizeof(float);
+  return kept + params * sizeof(float) + std::max(0.0, all - kept) / 2;
 }
 
 // Refuses a candidate that could not even begin: no training finds out what is known before.

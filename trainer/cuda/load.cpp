@@ -51,7 +51,7 @@ Result<void> find_device() {
   void* driver = dlopen(kDriver, RTLD_LAZY | RTLD_LOCAL);
   if (driver == nullptr)
     return fail(ErrorCode::kUsage,
-                fmt::format("no NVIDIA driver on this machine ({} is not there)", kDriver));
+                fmt::format("there is no NVIDIA driver on this machine ({} is missing)", kDriver));
   const auto init = reinterpret_cast<int (*)(unsigned)>(dlsym(driver, "cuInit"));
   const auto count = reinterpret_cast<int (*)(int*)>(dlsym(driver, "cuDeviceGetCount"));
   if (init == nullptr || count == nullptr)
