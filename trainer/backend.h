@@ -175,10 +175,6 @@ struct BackendRow {
   std::string (*why_not)() = nullptr;
 };
 
-inline bool is_usable(const BackendRow& row) {
-  return row.why_not == nullptr || row.why_not().empty();
-}
-
 // Every backend, fastest first, the reference last. The GPU's is there in every build, and usable
 // where its library and a device are.
 std::span<const BackendRow> backends();

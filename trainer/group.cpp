@@ -57,4 +57,10 @@ std::string first_word(std::string word, Group& group) {
   return group.share(std::move(word), static_cast<int>(first - speaks.begin()));
 }
 
+std::int64_t largest_part(std::int64_t batch, const Placement& placement) {
+  const auto parts = static_cast<std::int64_t>(parts_of(batch, placement).size());
+  const std::int64_t shares = placement.group->size() * parts;
+  return (batch + shares - 1) / shares;
+}
+
 }  // namespace detol

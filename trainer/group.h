@@ -81,4 +81,8 @@ struct Placement {
 // none is larger than the first. REQUIRES: batch >= size of the group, micro_batches >= 1.
 std::vector<Shard> parts_of(std::int64_t batch, const Placement& placement);
 
+// Images of the leader's first part, the largest of any rank: what is decided by the size of a
+// run, and must not depend on the rank, goes by it. REQUIRES: as above.
+std::int64_t largest_part(std::int64_t batch, const Placement& placement);
+
 }  // namespace detol

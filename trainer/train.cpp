@@ -14,20 +14,13 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <array>
-#include <chrono>
 #include <cmath>
-#include <deque>
 #include <limits>
 #include <optional>
 #include <stdexcept>
-#include <thread>
 #include <utility>
 
-#include "core/clock.h"
 #include "core/fault.h"
-#include "core/file.h"
 #include "core/hash.h"
 #include "core/log.h"
 #include "trainer/agreement.h"
@@ -37,14 +30,15 @@
 #include "trainer/data/feed.h"
 #include "trainer/job_hash.h"
 #include "trainer/metrics.h"
+#include "trainer/patient_write.h"
 #include "trainer/predict.h"
 #include "trainer/schedule.h"
+#include "trainer/spent.h"
+#include "trainer/step_sums.h"
 
 namespace detol {
 namespace {
 
-constexpr double kFirstWaitS = 0.2;  // for space on a full disk; doubles
-constexpr double kLongestWaitS = 2;
 constexpr std::int64_t kLookEvery = 16;               // steps on a device
 constexpr std::uint64_t kDropoutStream = 0x64726f70;  // "drop": apart from weights and batches
 
@@ -65,19 +59,6 @@ std::optional<Evaluation> end_of(Verdict verdict) {
   return suspended();
 }
 
-// The seconds of its life, added to `total`.
-class Spent {
- public:
-  explicit Spent(double& total) : total_(total) {}
-  ~Spent() { total_ += system_clock().now_s() - start_s_; }
-  Spent(const Spent&) = delete;
-  Spent& operator=(const Spent&) = delete;
-
- private:
-  double& total_;
-  const double start_s_ = system_clock().now_s();
-};
-
 class Training {
  public:
   explicit Training(const TrainingParts& parts)
@@ -89,18 +70,18 @@ class Training {
         control_(parts.control),
         lag_(parts.group.size() > 1 ? static_cast<std::size_t>(parts.recipe.staleness) : 0),
         batches_(parts.data, parts.recipe, parts.job.seed),
-        device_(parts.executable.steps_on(parts.data)),
         normaliser_(parts.data),
-        metrics_(parts.data, range_of(parts.data.info, Part::kValidation)) {
-    if (device_ == nullptr)
-      feed_.emplace(batches_, executable_.parts(), executable_.answers(), parts.batches_ahead);
-  }
+        metrics_(parts.data, range_of(parts.data.info, Part::kValidation)),
+        batches_ahead_(parts.batches_ahead),
+        under_way_(parts.group) {}
 
   // Begins where the leader can: the other ranks may not see its disk.
   Ending start(std::uint64_t job_hash) {
     DETOL_ASSIGN(auto end, led([&] { return find_start(job_hash); }));
     if (end) return end;
-    return agree(guarded(job_, [&] { return take_start(); }), group_);
+    DETOL_ASSIGN(end, agree(guarded(job_, [&] { return take_start(); }), group_));
+    if (end) return end;
+    return agree(guarded(job_, [&] { return find_batches(); }), group_);
   }
 
   Result<Evaluation> run(const Reporter& report) {
@@ -153,6 +134,14 @@ class Training {
     return std::nullopt;
   }
 
+  // Beside the network, if the ranks can; the first thing that they do there is to ask each other.
+  Ending find_batches() {
+    device_ = executable_.steps_on(data_);
+    if (device_ == nullptr)
+      feed_.emplace(batches_, executable_.parts(), executable_.answers(), batches_ahead_);
+    return std::nullopt;
+  }
+
   bool continues(const Checkpoint& found, std::uint64_t job_hash) const {
     const std::int64_t steps = batches_.steps_per_epoch();
     if (found.trial == job_.trial && found.job_hash == job_hash &&
@@ -179,19 +168,12 @@ class Training {
     return std::nullopt;
   }
 
-  // A full disk is nobody's fault: it is waited out.
   Result<void> keep() {
     at_.state = executable_.state();
-    auto kept = write_checkpoint(job_.folder, at_);
-    if (!kept && may_succeed_later(kept.error()))
-      log_warning("{}; the training waits until there is space", kept.error().message);
-    for (double wait_s = kFirstWaitS; !kept && may_succeed_later(kept.error()); wait_s *= 2) {
-      if (control_.suspend) return kept;
-      std::this_thread::sleep_for(std::chrono::duration<double>(std::min(wait_s, kLongestWaitS)));
+    return write_patiently(job_.folder, at_, [this] {
       raise_progress();
-      kept = write_checkpoint(job_.folder, at_);
-    }
-    return kept;
+      return !control_.suspend;
+    });
   }
 
   // Where a later attempt goes on; at an epoch's start its checkpoint is there already.
@@ -248,7 +230,7 @@ class Training {
       ++at_.step;
       if (under_way_.size() > lag_) end = receive();
     }
-    while (!end && !under_way_.empty()) end = receive();
+    while (!end && under_way_.size() > 0) end = receive();
     return end;
   }
 
@@ -257,26 +239,16 @@ class Training {
     const std::int64_t first = at_.part.steps, steps = batches_.steps_per_epoch() - first;
     std::vector<StepSettings> settings;
     for (std::int64_t i = 0; i < steps; ++i) settings.push_back(settings_of(at_.step + i));
-    prepare(at_.epoch + 1);
-    device_->begin(std::span(epoch_images_)
-                       .subspan(static_cast<std::size_t>(first) *
-                                static_cast<std::size_t>(recipe_.batch_size)),
-                   settings);
+    const auto done = static_cast<std::size_t>(first * recipe_.batch_size);
+    device_->begin(batches_.images_of(at_.epoch + 1).subspan(done), settings);
     auto end = take_results(0);
     for (std::int64_t begun = 0; !end && !must_suspend_ && begun < steps;) {
       device_->step();
       if (++begun % kLookEvery == 0) end = take_results(kLookEvery);
     }
     // While the last of them run.
-    if (!end && !must_suspend_ && at_.epoch + 1 < recipe_.epochs) prepare(at_.epoch + 2);
+    if (!end && !must_suspend_ && at_.epoch + 1 < recipe_.epochs) batches_.images_of(at_.epoch + 2);
     return end ? end : take_results(0);
-  }
-
-  // Draws what an epoch's batches are made of, if that is not what was drawn last.
-  void prepare(int epoch) {
-    if (std::exchange(prepared_epoch_, epoch) == epoch) return;
-    batches_.start_epoch(epoch);
-    epoch_images_ = batches_.images_from(0);
   }
 
   // Of the steps on the device that are over; a value if the candidate failed there. The leader's
@@ -321,30 +293,15 @@ class Training {
     return share;
   }
 
-  // What a step came to, on its way to being that of all ranks; the leader's wish to suspend goes
-  // along.
-  struct StepSum {
-    std::array<double, 3> sums{};  // loss, correct, suspend
-    std::int64_t step = 0;
-    Group::Ticket ticket = 0;
-  };
-  void send(const BatchResult& share) {
-    StepSum& one = under_way_.emplace_back();
-    one.sums = {share.loss, static_cast<double>(share.correct), wants_suspension() ? 1.0 : 0.0};
-    one.step = at_.step;
-    one.ticket = group_.start_sum(std::span(one.sums));
-  }
+  void send(const BatchResult& share) { under_way_.send(share, wants_suspension(), at_.step); }
 
   // The oldest one; a value if the candidate failed there.
   std::optional<Evaluation> receive() {
-    group_.finish(under_way_.front().ticket);
-    const StepSum one = under_way_.front();
-    under_way_.pop_front();
-    const auto [loss, correct, suspend] = one.sums;
-    if (!std::isfinite(loss)) return diverged("training", loss, one.step);
-    at_.part.loss += loss;
-    at_.part.correct += static_cast<std::int64_t>(correct);
-    must_suspend_ = must_suspend_ || suspend != 0;
+    const StepSums::Sum sum = under_way_.receive();
+    if (!std::isfinite(sum.loss)) return diverged("training", sum.loss, sum.step);
+    at_.part.loss += sum.loss;
+    at_.part.correct += sum.correct;
+    must_suspend_ = must_suspend_ || sum.suspends;
     return std::nullopt;
   }
 
@@ -405,14 +362,13 @@ class Training {
   Control& control_;
   const std::size_t lag_;  // steps that a rank may be ahead of another
   Batches batches_;
-  DeviceSteps* const device_;  // null: batches come from the feed
+  DeviceSteps* device_ = nullptr;  // null: batches come from the feed
   std::optional<Feed> feed_;
-  std::vector<EpochImage> epoch_images_;  // for the device: of prepared_epoch_
-  int prepared_epoch_ = 0;
   const Normaliser normaliser_;
   Metrics metrics_;
-  std::deque<StepSum> under_way_;  // oldest first
-  bool must_suspend_ = false;      // as was heard
+  const int batches_ahead_;
+  StepSums under_way_;
+  bool must_suspend_ = false;  // as was heard
   Checkpoint at_;      // what the next checkpoint will say; its state is that of the last one
   std::string start_;  // the leader's, on its way to the others
 };

@@ -175,11 +175,10 @@ Epoch from_host(Executable& executable, const Dataset& data, const Recipe& recip
 
 Epoch on_device(Executable& executable, const Dataset& data, const Recipe& recipe) {
   Batches batches(data, recipe, 3);
-  batches.start_epoch(1);
   DeviceSteps* steps = executable.steps_on(data);
   std::vector<StepSettings> settings;
   for (std::int64_t i = 0; i < batches.steps_per_epoch(); ++i) settings.push_back(settings_of(i));
-  steps->begin(batches.images_from(0), settings);
+  steps->begin(batches.images_of(1), settings);
   Epoch epoch;
   for (std::size_t i = 0; i < settings.size(); ++i) {
     steps->step();

@@ -12,13 +12,6 @@ namespace {
 
 constexpr std::size_t kLine = 256;  // bytes: what libraries want of their scratch memory
 
-// The leader's first part; what decides by it must not depend on the rank.
-std::int64_t largest_part(std::int64_t batch, const Placement& placement) {
-  const auto parts = static_cast<std::int64_t>(parts_of(batch, placement).size());
-  const std::int64_t shares = placement.group->size() * parts;
-  return (batch + shares - 1) / shares;
-}
-
 // The memory that the next candidate takes over. Kept here between candidates.
 std::shared_ptr<DeviceMemory>& kept_memory() {
   static thread_local auto* const kKept = new std::shared_ptr<DeviceMemory>();

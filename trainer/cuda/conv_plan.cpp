@@ -192,8 +192,4 @@ const ConvPlan* plan_of(const ConvShape& shape, const std::string& way, std::siz
   return plan;
 }
 
-void forget_plans() {
-  all_known().clear();
-}
-
 }  // namespace detol::cuda

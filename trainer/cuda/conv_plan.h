@@ -33,7 +33,4 @@ std::vector<std::string> ways_of(const ConvShape& shape);
 // which images are added up. Null: there is none. The plan stays alive.
 const ConvPlan* plan_of(const ConvShape& shape, const std::string& way, std::size_t most_scratch);
 
-// Forgets all plans, as in a fresh process. For measuring.
-void forget_plans();
-
 }  // namespace detol::cuda

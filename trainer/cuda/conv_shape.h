@@ -21,7 +21,6 @@ struct ConvShape {
   std::int64_t outputs = 0, out_height = 0, out_width = 0;
   std::int64_t kernel_height = 1, kernel = 1, stride = 1, dilation = 1, groups = 1;
   std::int64_t above = 0, beside = 0;  // padding
-  friend bool operator==(const ConvShape&, const ConvShape&) = default;
 };
 
 std::string to_text(const ConvShape& shape);

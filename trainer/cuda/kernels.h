@@ -206,7 +206,6 @@ struct BatchCall {
   const StepRow* now = nullptr;
   std::int64_t part_first = 0;  // of the batch
   std::int64_t cutout = 0;
-  bool augments = false;
   bool mixes_images = false;
   void* out = nullptr;  // held x H x W x padded channels
   // Answers of the whole data set, and of the batch.

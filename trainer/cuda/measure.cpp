@@ -95,8 +95,7 @@ Dataset noise_for(const Network& network, const Recipe& recipe) {
 std::vector<double> step_seconds(Resident& resident, const Dataset& data, const Recipe& recipe,
                                  int runs) {
   Batches batches(data, recipe, 1);
-  batches.start_epoch(1);
-  const std::vector<EpochImage> epoch = batches.images_from(0);
+  const std::span<const EpochImage> epoch = batches.images_of(1);
   std::vector<EpochImage> images;
   std::vector<StepSettings> settings;
   for (std::int64_t step = 0; step < kStepsOfARun; ++step) {

@@ -25,6 +25,23 @@ __device__ Taps taps_of(std::int64_t at, std::int64_t kernel, std::int64_t exten
   return {at < 0 ? -at : 0, at + kernel > extent ? extent - at : kernel};
 }
 
+// Calls visit(tap, value) for every input of an output's window.
+template <typename T, typename Visit>
+__device__ void for_inputs(const WindowCall& call, const Place& at, const T* x,
+                           const Visit& visit) {
+  const std::int64_t groups = call.channels / kLanes;
+  const std::int64_t top = at.y * call.stride - call.above;
+  const std::int64_t left = at.x * call.stride - call.beside;
+  const Taps down = taps_of(top, call.kernel_height, call.height);
+  const Taps right = taps_of(left, call.kernel, call.width);
+  for (std::int64_t r = down.first; r < down.end; ++r) {
+    for (std::int64_t s = right.first; s < right.end; ++s) {
+      const std::int64_t position = (at.image * call.height + top + r) * call.width + left + s;
+      visit(r * call.kernel + s, load(x + (position * groups + at.group) * kLanes));
+    }
+  }
+}
+
 template <typename T>
 struct MaxPool {
   WindowCall call;
@@ -33,30 +50,21 @@ struct MaxPool {
   T* y;
   std::int16_t* best;
   __device__ void operator()(std::int64_t i) const {
-    const std::int64_t groups = call.channels / kLanes;
-    const Place at = place_of(i, call.out_height, call.out_width, groups);
-    const std::int64_t top = at.y * call.stride - call.above;
-    const std::int64_t left = at.x * call.stride - call.beside;
-    const Taps down = taps_of(top, call.kernel_height, call.height);
-    const Taps right = taps_of(left, call.kernel, call.width);
+    const Place at = place_of(i, call.out_height, call.out_width, call.channels / kLanes);
     Lanes largest = zeros();
     std::int16_t taps[kLanes];
     for (int k = 0; k < kLanes; ++k) taps[k] = -1;
     bool is_first = !relu;
-    for (std::int64_t r = down.first; r < down.end; ++r) {
-      for (std::int64_t s = right.first; s < right.end; ++s) {
-        const std::int64_t position = (at.image * call.height + top + r) * call.width + left + s;
-        const Lanes value = load(x + (position * groups + at.group) * kLanes);
-        for (int k = 0; k < kLanes; ++k) {
-          if (!is_first && value[k] <= largest[k]) continue;
-          // Not larger and not comparable: NaN, which stays.
-          if (!is_first && largest[k] != largest[k] && value[k] == value[k]) continue;
-          largest[k] = value[k];
-          taps[k] = static_cast<std::int16_t>(r * call.kernel + s);
-        }
-        is_first = false;
+    for_inputs(call, at, x, [&](std::int64_t tap, const Lanes& value) {
+      for (int k = 0; k < kLanes; ++k) {
+        if (!is_first && value[k] <= largest[k]) continue;
+        // Not larger and not comparable: NaN, which stays.
+        if (!is_first && largest[k] != largest[k] && value[k] == value[k]) continue;
+        largest[k] = value[k];
+        taps[k] = static_cast<std::int16_t>(tap);
       }
-    }
+      is_first = false;
+    });
     store(y + i * kLanes, largest);
     for (int k = 0; k < kLanes; ++k) best[i * kLanes + k] = taps[k];
   }
@@ -120,20 +128,11 @@ struct AvgPool {
   const T* x;
   T* y;
   __device__ void operator()(std::int64_t i) const {
-    const std::int64_t groups = call.channels / kLanes;
-    const Place at = place_of(i, call.out_height, call.out_width, groups);
-    const std::int64_t top = at.y * call.stride - call.above;
-    const std::int64_t left = at.x * call.stride - call.beside;
-    const Taps down = taps_of(top, call.kernel_height, call.height);
-    const Taps right = taps_of(left, call.kernel, call.width);
+    const Place at = place_of(i, call.out_height, call.out_width, call.channels / kLanes);
     Lanes sum = zeros();
-    for (std::int64_t r = down.first; r < down.end; ++r) {
-      for (std::int64_t s = right.first; s < right.end; ++s) {
-        const std::int64_t position = (at.image * call.height + top + r) * call.width + left + s;
-        const Lanes value = load(x + (position * groups + at.group) * kLanes);
-        for (int k = 0; k < kLanes; ++k) sum[k] += value[k];
-      }
-    }
+    for_inputs(call, at, x, [&](std::int64_t, const Lanes& value) {
+      for (int k = 0; k < kLanes; ++k) sum[k] += value[k];
+    });
     const float taps = taps_inside(call, at.y, at.x);
     for (int k = 0; k < kLanes; ++k) sum[k] /= taps;
     store(y + i * kLanes, sum);

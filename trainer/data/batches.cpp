@@ -1,6 +1,7 @@
 #include "trainer/data/batches.h"
 
 #include <cassert>
+#include <utility>
 
 #include "trainer/data/mixup.h"
 #include "trainer/data/shuffle.h"
@@ -74,14 +75,13 @@ EpochImage Batches::image_at(std::size_t position) const {
   return image;
 }
 
-std::vector<EpochImage> Batches::images_from(std::int64_t first_step) const {
-  const auto first = static_cast<std::size_t>(first_step * batch_size_);
+std::span<const EpochImage> Batches::images_of(int epoch) {
+  if (std::exchange(drawn_epoch_, epoch) == epoch) return drawn_;
+  start_epoch(epoch);
+  drawn_.clear();
   const auto end = static_cast<std::size_t>(steps_per_epoch() * batch_size_);
-  std::vector<EpochImage> images;
-  images.reserve(end - first);
-  for (std::size_t position = first; position < end; ++position)
-    images.push_back(image_at(position));
-  return images;
+  for (std::size_t position = 0; position < end; ++position) drawn_.push_back(image_at(position));
+  return drawn_;
 }
 
 void Batches::fill(std::int64_t step, const Shard& part, std::span<float> images,

@@ -35,9 +35,9 @@ class Batches {
   // spans stays as it is.
   void fill(std::int64_t step, const Shard& part, std::span<float> images, const Answers& answers);
 
-  // What fill() makes of the images of all batches from `first_step` on, for who makes them
-  // elsewhere. Allocates.
-  std::vector<EpochImage> images_from(std::int64_t first_step) const;
+  // What fill() makes of the images of all batches of an epoch, for who makes them elsewhere. Drawn
+  // when an epoch is first asked for, which starts it, and there until another is. Allocates.
+  std::span<const EpochImage> images_of(int epoch);
 
  private:
   EpochImage image_at(std::size_t position) const;
@@ -54,6 +54,9 @@ class Batches {
   Rng trial_;
   Rng epoch_;
   std::vector<std::int64_t> order_;  // of all training images, in this epoch
+
+  int drawn_epoch_ = 0;
+  std::vector<EpochImage> drawn_;  // of it
 
   std::vector<float> partner_;  // the image that another one is mixed with, and its answer
   std::int32_t partner_label_ = 0;

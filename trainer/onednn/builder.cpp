@@ -5,16 +5,6 @@
 #include "trainer/onednn/relayout.h"
 
 namespace detol::onednn {
-namespace {
-
-// The leader's first part; a key must not depend on the rank.
-std::int64_t largest_part(std::int64_t batch, const Placement& placement) {
-  const auto parts = static_cast<std::int64_t>(parts_of(batch, placement).size());
-  const std::int64_t shares = placement.group->size() * parts;
-  return (batch + shares - 1) / shares;
-}
-
-}  // namespace
 
 Builder::Builder(const Network& network, const Recipe& recipe, const Placement& placement)
     : network_(network),

@@ -1,0 +1,31 @@
+#include "trainer/patient_write.h"
+
+#include <algorithm>
+#include <chrono>
+#include <thread>
+
+#include "core/file.h"
+#include "core/log.h"
+
+namespace detol {
+namespace {
+
+constexpr double kFirstWaitS = 0.2;  // doubles
+constexpr double kLongestWaitS = 2;
+
+}  // namespace
+
+Result<void> write_patiently(const std::filesystem::path& folder, const Checkpoint& checkpoint,
+                             const std::function<bool()>& goes_on) {
+  auto kept = write_checkpoint(folder, checkpoint);
+  if (!kept && may_succeed_later(kept.error()))
+    log_warning("{}; the training waits until there is space", kept.error().message);
+  for (double wait_s = kFirstWaitS; !kept && may_succeed_later(kept.error()); wait_s *= 2) {
+    if (!goes_on()) return kept;
+    std::this_thread::sleep_for(std::chrono::duration<double>(std::min(wait_s, kLongestWaitS)));
+    kept = write_checkpoint(folder, checkpoint);
+  }
+  return kept;
+}
+
+}  // namespace detol

@@ -1,0 +1,56 @@
+#pragma once
+
+// StepSums: what steps came to, on its way to being that of all ranks, the oldest first; the
+// leader's wish to suspend goes along. Private to this folder.
+
+#include <array>
+#include <cstdint>
+#include <deque>
+#include <span>
+
+#include "trainer/backend.h"
+#include "trainer/group.h"
+
+namespace detol {
+
+class StepSums {
+ public:
+  struct Sum {
+    double loss = 0;
+    std::int64_t correct = 0;
+    bool suspends = false;
+    std::int64_t step = 0;
+  };
+
+  explicit StepSums(Group& group) : group_(group) {}
+
+  std::size_t size() const { return under_way_.size(); }
+
+  // Begins the sum of this rank's share of a step.
+  void send(const BatchResult& share, bool suspends, std::int64_t step) {
+    OnItsWay& one = under_way_.emplace_back();
+    one.values = {share.loss, static_cast<double>(share.correct), suspends ? 1.0 : 0.0};
+    one.step = step;
+    one.ticket = group_.start_sum(std::span(one.values));
+  }
+
+  // Waits for the oldest. REQUIRES: size() > 0.
+  Sum receive() {
+    group_.finish(under_way_.front().ticket);
+    const OnItsWay one = under_way_.front();
+    under_way_.pop_front();
+    const auto [loss, correct, suspends] = one.values;
+    return {loss, static_cast<std::int64_t>(correct), suspends != 0, one.step};
+  }
+
+ private:
+  struct OnItsWay {
+    std::array<double, 3> values{};
+    std::int64_t step = 0;
+    Group::Ticket ticket = 0;
+  };
+  Group& group_;
+  std::deque<OnItsWay> under_way_;  // values stay where they are until their sum is finished
+};
+
+}  // namespace detol
