@@ -9,6 +9,7 @@
 #include "cli/settings.h"
 #include "core/rng.h"
 #include "trainer/evaluator.h"
+#include "trainer/training_memory.h"
 
 namespace detol {
 namespace {
@@ -27,7 +28,9 @@ Sample sample_of(const StudyConfig& config, const Task& task, const Admission& a
   for (std::int64_t i = 0; i < count; ++i) {
     Rng rng = Rng(config.seed).split(static_cast<std::uint64_t>(i));
     const Genome genome = config.space.sample(rng);
-    const auto candidate = config.candidate(genome, task);
+    auto candidate = config.candidate(genome, task);
+    if (candidate && config.trains())
+      candidate = with_training_memory(*std::move(candidate), config.constraints);
     const auto refused = candidate ? admit(genome) : std::optional(candidate.error());
     if (refused) {
       if (sample.reason.empty()) sample.reason = refused->reason;
@@ -35,7 +38,7 @@ Sample sample_of(const StudyConfig& config, const Task& task, const Admission& a
     }
     sample.params.push_back(candidate->cost.params);
     sample.flops.push_back(candidate->cost.flops);
-    sample.memory.push_back(candidate->cost.memory);
+    sample.memory.push_back(candidate->cost.memory.value_or(0));
   }
   return sample;
 }

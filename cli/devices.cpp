@@ -15,6 +15,7 @@
 #include "scheduler/launchers/gpus.h"
 #include "trainer/cuda/probe.h"
 #include "trainer/evaluator.h"
+#include "trainer/training_memory.h"
 
 namespace detol {
 namespace {
@@ -71,8 +72,11 @@ double bytes_wanted(const StudyConfig& config, const DatasetInfo& data) {
   std::int64_t most = 0;
   for (std::uint64_t i = 0; i < kSamples; ++i) {
     Rng rng = Rng(config.seed).split(i);
-    const auto candidate = config.candidate(config.space.sample(rng), data.task);
-    if (candidate) most = std::max(most, candidate->cost.memory);
+    const auto candidate =
+        config.candidate(config.space.sample(rng), data.task).and_then([&](Candidate made) {
+          return with_training_memory(std::move(made), config.constraints);
+        });
+    if (candidate) most = std::max(most, candidate->cost.memory.value_or(0));
   }
   const auto images = static_cast<double>(data.training + data.validation);
   return static_cast<double>(most) + images * static_cast<double>(data.task.input.elements());

@@ -102,7 +102,7 @@ tl::expected<Candidate, Refused> StudyConfig::candidate(const Genome& genome,
   Candidate made;
   made.network = *std::move(network);
   made.recipe = recipe_of(file, task.kind);
-  const Result<Cost> cost = cost_of(made.network, made.recipe);
+  const Result<Cost> cost = cost_of(made.network);
   if (!cost) return tl::unexpected(Refused{Cause::kTooLarge, cost.error().message});
   made.cost = *cost;
   std::string broken = broken_constraints(*cost, constraints);

@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include "encodings/footprint.h"
-
 namespace detol {
 namespace {
 
@@ -20,7 +18,7 @@ std::string grouped(double number) {
 
 }  // namespace
 
-Result<Cost> cost_of(const Network& network, const Recipe& recipe) {
+Result<Cost> cost_of(const Network& network) {
   double params = 0, flops = 0, activations = 0;
   for (NodeId id = 0; id < network.nodes().size(); ++id) {
     const Node& node = network.nodes()[id];
@@ -34,13 +32,13 @@ Result<Cost> cost_of(const Network& network, const Recipe& recipe) {
     if (params > kMost) return fail(ErrorCode::kInput, fmt::format("{:.3g} parameters", params));
     flops += flops_of(node.layer, inputs, node.shape);
   }
-  const double memory = 4 * training_floats(network, recipe);
-  for (double number : {flops, activations, memory}) {
+  for (double number : {flops, activations}) {
     if (number > kMost)
-      return fail(ErrorCode::kInput, fmt::format("{:.3g} bytes or FLOPs", number));
+      return fail(ErrorCode::kInput, fmt::format("{:.3g} FLOPs or activations", number));
   }
-  return Cost{static_cast<std::int64_t>(params), static_cast<std::int64_t>(flops),
-              static_cast<std::int64_t>(activations), static_cast<std::int64_t>(memory)};
+  return Cost{.params = static_cast<std::int64_t>(params),
+              .flops = static_cast<std::int64_t>(flops),
+              .activations = static_cast<std::int64_t>(activations)};
 }
 
 std::string broken_constraints(const Cost& cost, const Constraints& constraints) {
@@ -52,7 +50,7 @@ std::string broken_constraints(const Cost& cost, const Constraints& constraints)
   };
   check("params", cost.params, constraints.max_params);
   check("flops", cost.flops, constraints.max_flops);
-  check("memory", cost.memory, constraints.max_memory);
+  if (cost.memory) check("memory", *cost.memory, constraints.max_memory);
   return broken;
 }
 

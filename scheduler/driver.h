@@ -34,10 +34,14 @@ namespace detol {
 
 using Decode = std::function<tl::expected<Candidate, StudyConfig::Refused>(const Genome&)>;
 
+// Why a candidate is not trained; nothing: it is.
+using Refuse = std::function<std::optional<StudyConfig::Refused>(const Candidate&)>;
+
 // What a driver works with; everything referred to outlives it.
 struct DriverParts {
   const StudyConfig& config;
   Decode decode;
+  Refuse refuse = nullptr;  // asked before a trial first starts; null: nothing is refused
   Ledger& ledger;
   StudyId study = 0;
   Searcher& searcher;

@@ -158,7 +158,11 @@ Result<void> Driver::consider(const Trial& trial, std::vector<Slot>& slots) {
   DETOL_TRY(record(std::move(asked)));
   if (!candidate) return tell_failed(trial.id, candidate.error().cause, candidate.error().reason);
   const TrialEntry* earlier = book_.answer_for(identity);
-  if (earlier == nullptr || parts_.config.repeats > 0) return start(trial.id, slots);
+  if (earlier == nullptr || parts_.config.repeats > 0) {
+    const auto refused = parts_.refuse ? parts_.refuse(*candidate) : std::nullopt;
+    if (refused) return tell_failed(trial.id, refused->cause, refused->reason);
+    return start(trial.id, slots);
+  }
   return record(event::Told{.trial = trial.id,
                             .state = std::string(to_text(earlier->state)),
                             .failure = earlier->failure,

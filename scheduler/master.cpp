@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 #include "core/clock.h"
@@ -25,6 +26,7 @@
 #include "scheduler/study_difference.h"
 #include "scheduler/worker_pool.h"
 #include "search/searcher.h"
+#include "trainer/training_memory.h"
 
 namespace detol {
 namespace {
@@ -181,11 +183,11 @@ Room room_of(const RunOptions& options) {
           static_cast<double>(::sysconf(_SC_PAGESIZE))};
 }
 
-// The estimate counts floats. In bf16 weights, gradients, moments and average stay floats, weights
+// The plan counts floats. In bf16 weights, gradients, moments and average stay floats, weights
 // and gradients have a narrow copy besides, and the rest is half as large.
 double bytes_of(const Candidate& candidate) {
   const Recipe& recipe = candidate.recipe;
-  const auto all = static_cast<double>(candidate.cost.memory);
+  const auto all = static_cast<double>(candidate.cost.memory.value_or(0));
   if (recipe.precision != "bf16") return all;
   const auto params = static_cast<double>(candidate.cost.params);
   const double copies = 2 + moments_of(recipe) + (recipe.ema > 0 ? 1 : 0);
@@ -194,13 +196,16 @@ double bytes_of(const Candidate& candidate) {
 }
 
 // Refuses a candidate that could not even begin: no training finds out what is known before.
-auto fits_in(Room room) {
-  return [room](Candidate candidate) -> tl::expected<Candidate, StudyConfig::Refused> {
-    const double foreseen = bytes_of(candidate);
-    if (foreseen <= room.bytes) return candidate;
-    return tl::unexpected(StudyConfig::Refused{
+Refuse refuse_beyond(const Constraints& constraints, const Room& room) {
+  if (std::isinf(std::min(constraints.max_memory, room.bytes))) return nullptr;
+  return [=](const Candidate& candidate) -> std::optional<StudyConfig::Refused> {
+    const auto planned = with_training_memory(candidate, constraints);
+    if (!planned) return planned.error();
+    const double foreseen = bytes_of(*planned);
+    if (foreseen <= room.bytes) return std::nullopt;
+    return StudyConfig::Refused{
         Cause::kTooLarge,
-        fmt::format("{:.0f} bytes foreseen, and {} {:.0f}", foreseen, room.where, room.bytes)});
+        fmt::format("{:.0f} bytes foreseen, and {} {:.0f}", foreseen, room.where, room.bytes)};
   };
 }
 
@@ -297,8 +302,9 @@ Result<void> run_master(const RunOptions& options, const std::filesystem::path& 
       {.config = config,
        .decode = [&](const Genome& genome) -> tl::expected<Candidate, StudyConfig::Refused> {
          if (auto refused = admit(genome)) return tl::unexpected(*std::move(refused));
-         return config.candidate(genome, parts.data.task).and_then(fits_in(room_of(options)));
+         return config.candidate(genome, parts.data.task);
        },
+       .refuse = config.trains() ? refuse_beyond(config.constraints, room_of(options)) : nullptr,
        .ledger = *run.ledger,
        .study = run.record.id,
        .searcher = *parts.searcher,

@@ -9,6 +9,8 @@
 #include <sstream>
 #include <stdexcept>
 
+#include "trainer/training_memory.h"
+
 namespace detol {
 namespace {
 
@@ -35,9 +37,18 @@ Ending from_line(const std::string& line) {
   return Evaluation{static_cast<Evaluation::End>(code), static_cast<Cause>(cause), text};
 }
 
+// With what was foreseen, where there is a network and memory left to plan it.
+std::string out_of_memory_reason(const Job& job) try {
+  const Network& network = job.candidate.network;
+  if (network.nodes().empty()) return "out of memory";
+  const auto bytes = training_bytes(network, job.candidate.recipe);
+  return bytes ? fmt::format("out of memory; {} bytes were foreseen", *bytes) : "out of memory";
+} catch (const std::bad_alloc&) {
+  return "out of memory";
+}
+
 Evaluation out_of_memory(const Job& job) {
-  return {Evaluation::End::kFailed, Cause::kOutOfMemory,
-          fmt::format("out of memory; {} bytes were foreseen", job.candidate.cost.memory)};
+  return {Evaluation::End::kFailed, Cause::kOutOfMemory, out_of_memory_reason(job)};
 }
 
 }  // namespace

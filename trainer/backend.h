@@ -171,6 +171,11 @@ struct BackendRow {
   Result<std::vector<TimedChoice>> (*time_choices)(const Network& network, const Recipe& recipe,
                                                    const Placement& placement,
                                                    const std::function<void()>& turn) = nullptr;
+  // The bytes() of what compile() would make of the same arguments, and what a group's sums keep
+  // between steps: found without allocating them. Null: they are known on a device alone. Errors as
+  // compile's.
+  Result<std::size_t> (*plan_bytes)(const Network& network, const Recipe& recipe,
+                                    const Placement& placement) = nullptr;
   // Why it cannot be used on this machine, in one line; empty if it can. Null: it always can.
   std::string (*why_not)() = nullptr;
 };

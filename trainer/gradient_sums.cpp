@@ -19,6 +19,11 @@ std::size_t end_of(std::span<const Stretch> stretches) {
 
 }  // namespace
 
+int kept_copies(const Recipe& recipe) {
+  const int under_way = recipe.staleness > 0 ? recipe.staleness + 1 : 0;
+  return under_way + (find_row(compressions(), recipe.compression)->has_residual ? 1 : 0);
+}
+
 GradientSums::GradientSums(const Recipe& recipe, Group& group, std::span<const Stretch> stretches)
     : group_(group),
       stretches_(stretches.begin(), stretches.end()),

@@ -26,6 +26,9 @@ struct SumsState {
   std::vector<std::vector<float>> pending;    // sums that no update went by yet, oldest first
 };
 
+// Copies of the gradients that a rank of a group keeps between steps: a residual, sums under way.
+int kept_copies(const Recipe& recipe);
+
 class GradientSums {
  public:
   // Stretches without overlap, in the order in which they will be started. The group outlives it.

@@ -88,7 +88,7 @@ TEST(EdgeCell, HasTheParametersOfThePublishedNetworks) {
   for (const Published& row : kPublished) {
     const Network network =
         cell_row().decode(nb201(row.edges, 3, 5, 16), {{3, 32, 32}, 10}).value();
-    const Cost cost = cost_of(network, Recipe{}).value();
+    const Cost cost = cost_of(network).value();
     EXPECT_EQ(cost.params, row.params);
   }
 }

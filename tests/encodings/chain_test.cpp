@@ -43,7 +43,7 @@ std::string layers_of(const Network& network) {
 
 // Without the head's linear layer.
 Cost cost_of_block(const Network& network) {
-  Cost cost = cost_of(network, Recipe{}).value();
+  Cost cost = cost_of(network).value();
   const std::int64_t channels = network.input_shapes(network.nodes().size() - 1)[0].channels;
   cost.params -= 10 * channels + 10;
   cost.flops -= 2 * 10 * channels;
@@ -147,7 +147,7 @@ TEST(Chain, HeadMayFlattenAndHaveAHiddenLayer) {
   std::string names;
   for (const Node& node : network.nodes()) names += node.name + " ";
   EXPECT_EQ(names, "input head.flatten head.hidden head.act head.dropout head.linear ");
-  EXPECT_EQ(cost_of(network, Recipe{})->params, 8 * 144 * 7 + 7 + 7 * 10 + 10);
+  EXPECT_EQ(cost_of(network)->params, 8 * 144 * 7 + 7 + 7 * 10 + 10);
 }
 
 TEST(Chain, ActivationsReachEveryLayerOfTheirBlock) {

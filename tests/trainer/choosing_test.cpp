@@ -56,7 +56,7 @@ class Choosing : public testing::Test {
 
   Job job(const std::string& name) const {
     Candidate candidate{.network = network(), .recipe = recipe_, .cost = {}};
-    candidate.cost = cost_of(candidate.network, recipe_).value();
+    candidate.cost = cost_of(candidate.network).value();
     return {
         .trial = 5, .seed = 11, .candidate = std::move(candidate), .folder = folder_.path() / name};
   }

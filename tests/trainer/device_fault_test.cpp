@@ -73,7 +73,7 @@ int run_trial() try {
   Recipe recipe = easy_recipe();
   recipe.epochs = 2;
   Candidate candidate{.network = composite(12, {1, 12, 12}), .recipe = recipe, .cost = {}};
-  candidate.cost = cost_of(candidate.network, recipe).value();
+  candidate.cost = cost_of(candidate.network).value();
   const Job job{.trial = 5,
                 .seed = 11,
                 .candidate = std::move(candidate),

@@ -34,7 +34,7 @@ class TrainingFaults : public testing::Test {
   Job job(std::string_view folder, int attempt = 1) const {
     const Recipe recipe{.lr = 0.02, .batch_size = 32, .epochs = kEpochs};
     Candidate candidate{.network = composite(4, {1, 12, 12}), .recipe = recipe, .cost = {}};
-    candidate.cost = cost_of(candidate.network, recipe).value();
+    candidate.cost = cost_of(candidate.network).value();
     return {.trial = 5,
             .attempt = attempt,
             .seed = 11,

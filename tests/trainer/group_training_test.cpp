@@ -50,7 +50,7 @@ class GroupTraining : public testing::Test {
   Job job(std::string_view folder = "trial") const {
     const Recipe recipe{.lr = 0.02, .batch_size = 31, .epochs = kEpochs, .crop_padding = 1};
     Candidate candidate{.network = composite(4, {1, 12, 12}), .recipe = recipe, .cost = {}};
-    candidate.cost = cost_of(candidate.network, recipe).value();
+    candidate.cost = cost_of(candidate.network).value();
     return {.trial = 5,
             .seed = 11,
             .candidate = std::move(candidate),

@@ -67,7 +67,7 @@ class ShortMemory : public testing::TestWithParam<std::string> {
   Job job(std::int64_t channels, std::int64_t batch, std::string_view folder) const {
     const Recipe recipe{.lr = 0.02, .batch_size = batch, .epochs = 1};
     Candidate candidate{.network = composite(channels, {1, 12, 12}), .recipe = recipe, .cost = {}};
-    candidate.cost = cost_of(candidate.network, recipe).value();
+    candidate.cost = cost_of(candidate.network).value();
     return {.seed = 11, .candidate = std::move(candidate), .folder = folder_.path() / folder};
   }
 

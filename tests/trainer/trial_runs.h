@@ -63,7 +63,7 @@ class TrialRuns : public testing::TestWithParam<std::string> {
  protected:
   Job job(const Recipe& recipe, std::string_view folder = "trial") const {
     Candidate candidate{.network = small_network({1, 12, 12}, 4), .recipe = recipe, .cost = {}};
-    candidate.cost = cost_of(candidate.network, recipe).value();
+    candidate.cost = cost_of(candidate.network).value();
     return {.trial = 5,
             .seed = 11,
             .candidate = std::move(candidate),

@@ -157,6 +157,11 @@ void Builder::lower_backward() {
   }
 }
 
+std::size_t Builder::plan() {
+  parameters_.reserve(arena_, parts_.size() > 1);
+  return arena_.plan();
+}
+
 void Builder::place() {
   parameters_.reserve(arena_, parts_.size() > 1);
   arena_.place();

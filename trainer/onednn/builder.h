@@ -135,7 +135,10 @@ class Builder {
   // Number of steps so far: the next step's.
   std::size_t size() const { return steps_.size(); }
 
-  // Gives every buffer its memory, zeroes the parameters. Throws std::bad_alloc.
+  // The bytes that place() will take; takes none. REQUIRES: it is called once, instead of place().
+  std::size_t plan();
+  // Gives every buffer its memory, compiles the primitives, zeroes the parameters. Throws
+  // std::bad_alloc.
   void place();
   // Runs the steps of a pass, all of them for kAll.
   void run(Pass pass, const Turn& turn) const;
@@ -181,7 +184,7 @@ class Builder {
 template <typename Primitive>
 std::unique_ptr<Call> make_call(Builder& builder,
                                 const typename Primitive::primitive_desc& description) {
-  auto call = std::make_unique<Call>(Primitive(description));
+  auto call = std::make_unique<Call>(description);
   const Desc scratch = description.scratchpad_desc();
   if (scratch.get_size() == 0) return call;
   call->add(DNNL_ARG_SCRATCHPAD, scratch, builder.scratch(scratch.get_size()));

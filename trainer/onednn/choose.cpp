@@ -167,17 +167,6 @@ Result<TimedChoice> time_ways(const Asked& asked, const Layer& layer, std::int64
   return timed;
 }
 
-// What dnnl throws, as Results.
-template <typename Action>
-auto caught(Action action) -> decltype(action()) {
-  try {
-    return action();
-  } catch (const dnnl::error& error) {
-    if (error.status == dnnl_out_of_memory) throw std::bad_alloc();
-    return fail(ErrorCode::kInternal, fmt::format("onednn: {}", error.what()));
-  }
-}
-
 }  // namespace
 
 Result<std::string> Builder::way_of(NodeId node, std::string_view kind, Pass pass,

@@ -40,13 +40,16 @@ class OnednnExecutable final : public Executable {
         loss_(recipe.loss, outputs_, recipe.label_smoothing),
         plain_loss_(recipe.loss, outputs_, 0) {}
 
+  // What compile() would hold, and the sums of a group. REQUIRES: instead of compile(), once.
+  Result<std::size_t> plan(const Network& network) {
+    DETOL_TRY(lower(network));
+    const std::size_t arena_bytes = builder_.plan();
+    return arena_bytes +
+           static_cast<std::size_t>(kept_copies(builder_.recipe())) * builder_.parameters().bytes();
+  }
+
   Result<void> compile(const Network& network) {
-    make_inputs();
-    for (const Unit& unit : plan_units(network)) {
-      DETOL_TRY(lower_unit(builder_, unit));
-    }
-    make_loss(builder_.value(network.nodes().size() - 1, Layout::kPlain));
-    builder_.lower_backward();
+    DETOL_TRY(lower(network));
     builder_.place();
     if (builder_.group().size() > 1) make_sums();
     std::ranges::fill(answers().mixes, MixedLabel{});
@@ -151,6 +154,14 @@ class OnednnExecutable final : public Executable {
   }
 
  private:
+  Result<void> lower(const Network& network) {
+    make_inputs();
+    for (const Unit& unit : plan_units(network)) DETOL_TRY(lower_unit(builder_, unit));
+    make_loss(builder_.value(network.nodes().size() - 1, Layout::kPlain));
+    builder_.lower_backward();
+    return {};
+  }
+
   // While the backward steps run, what they have finished is on its way to the other ranks, which
   // needs a look now and then.
   void run_step(const Turn& turn) {
@@ -263,14 +274,17 @@ Result<std::vector<std::vector<NodeTime>>> time_onednn(
 Result<std::unique_ptr<Executable>> compile_onednn(const Network& network, const Recipe& recipe,
                                                    const Placement& placement) {
   DETOL_TRY(check_fp32(recipe));
-  try {
+  return onednn::caught([&]() -> Result<std::unique_ptr<Executable>> {
     auto executable = std::make_unique<onednn::OnednnExecutable>(network, recipe, placement);
     DETOL_TRY(executable->compile(network));
     return executable;
-  } catch (const dnnl::error& error) {
-    if (error.status == dnnl_out_of_memory) throw std::bad_alloc();
-    return fail(ErrorCode::kInternal, fmt::format("onednn: {}", error.what()));
-  }
+  });
+}
+
+Result<std::size_t> plan_bytes_onednn(const Network& network, const Recipe& recipe,
+                                      const Placement& placement) {
+  return onednn::caught(
+      [&] { return onednn::OnednnExecutable(network, recipe, placement).plan(network); });
 }
 
 }  // namespace detol

@@ -3,6 +3,10 @@
 // One lowering per kind of layer: makes the unit's value, writes its forward steps and leaves a
 // closure that writes the backward ones. Errors (kInput): a layer that cannot be run fast.
 
+#include <fmt/format.h>
+
+#include <new>
+
 #include "trainer/onednn/builder.h"
 
 namespace detol::onednn {
@@ -15,6 +19,18 @@ inline Window window_of(const Builder& b, const Layer& layer, const Value& x, co
 
 // Zeros where a blocked value has no channel, in its data or in a term of its gradient.
 void clear_padding(Builder& builder, const Value& value, Buffer* values);
+
+// The Result of an action that calls oneDNN; what oneDNN throws in it is an error (kInternal), but
+// for a failed allocation, which stays std::bad_alloc.
+template <typename Action>
+auto caught(Action action) -> decltype(action()) {
+  try {
+    return action();
+  } catch (const dnnl::error& error) {
+    if (error.status == dnnl_out_of_memory) throw std::bad_alloc();
+    return fail(ErrorCode::kInternal, fmt::format("onednn: {}", error.what()));
+  }
+}
 
 // Whatever its layer is.
 Result<void> lower_unit(Builder& builder, const Unit& unit);

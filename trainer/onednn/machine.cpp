@@ -58,6 +58,7 @@ void Call::add(int argument, const Desc& desc, Buffer* buffer) {
 }
 
 void Call::bind() {
+  primitive_ = dnnl::primitive(description_.get());
   for (std::size_t i = 0; i < memories_.size(); ++i) {
     memories_[i].set_data_handle(buffers_[i]->data);
   }

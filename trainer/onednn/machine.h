@@ -55,16 +55,19 @@ bool choose_fast(PrimitiveDesc& candidate, bool grouped) {
 // Every primitive takes its scratch memory from the arena.
 dnnl::primitive_attr scratch_from_user();
 
-// A primitive with its arguments, made once; running it builds nothing of ours.
+// A primitive with its arguments. Its description is enough to plan memory; bind() compiles the
+// primitive, once, and running it builds nothing of ours.
 class Call {
  public:
-  explicit Call(const dnnl::primitive& primitive) : primitive_(primitive) {}
+  explicit Call(const dnnl::primitive_desc_base& description) : description_(description) {}
   void add(int argument, const Desc& desc, Buffer* buffer);
-  void bind();  // after Arena::place()
+  // REQUIRES: the arena was placed. Throws std::bad_alloc.
+  void bind();
   void run() const;
   const std::vector<Buffer*>& buffers() const { return buffers_; }
 
  private:
+  dnnl::primitive_desc_base description_;
   dnnl::primitive primitive_;
   std::vector<dnnl::memory> memories_;
   std::vector<Buffer*> buffers_;

@@ -15,6 +15,11 @@ namespace detol {
 Result<std::unique_ptr<Executable>> compile_onednn(const Network& network, const Recipe& recipe,
                                                    const Placement& placement);
 
+// What its executable would hold, with what a group keeps between steps; any precision is planned
+// as fp32. Allocates nothing of it.
+Result<std::size_t> plan_bytes_onednn(const Network& network, const Recipe& recipe,
+                                      const Placement& placement);
+
 Result<std::vector<OpenChoice>> open_choices_onednn(const Network& network, const Recipe& recipe,
                                                     const Placement& placement);
 Result<std::vector<TimedChoice>> time_choices_onednn(const Network& network, const Recipe& recipe,

@@ -1,0 +1,72 @@
+#include "trainer/training_memory.h"
+
+#include <algorithm>
+
+#include "trainer/backend.h"
+
+namespace detol {
+namespace {
+
+using Refused = StudyConfig::Refused;
+
+// More than any machine has: tensors of that size are not shown to a library.
+constexpr double kMostPlanned = 0x1.0p44;  // bytes
+
+const BackendRow& planning_backend() {
+  return *std::ranges::find_if(backends(),
+                               [](const BackendRow& row) { return row.plan_bytes != nullptr; });
+}
+
+// Of the weights, their gradients and the largest tensor of a batch.
+double least_bytes(const Network& network, const Recipe& recipe) {
+  double parameters = 0;
+  std::int64_t largest = 0;
+  for (NodeId id = 0; id < network.nodes().size(); ++id) {
+    const Node& node = network.nodes()[id];
+    largest = std::max(largest, node.shape.elements());
+    for (const ParameterSpec& spec : parameters_of(node.layer, network.input_shapes(id)))
+      parameters += static_cast<double>(spec.elements());
+  }
+  const double values = static_cast<double>(recipe.batch_size) * static_cast<double>(largest);
+  return sizeof(float) * (2 * parameters + values);
+}
+
+// Algorithms of a shape differ in their workspace alone, of which the largest counts: either the
+// rule's or the others' plan has it.
+Result<std::size_t> most_of_all_algorithms(const BackendRow& backend, const Network& network,
+                                           const Recipe& recipe) {
+  DETOL_ASSIGN(const std::size_t by_rule, backend.plan_bytes(network, recipe, {}));
+  if (recipe.deterministic || backend.open_choices == nullptr) return by_rule;
+  DETOL_ASSIGN(const auto open, backend.open_choices(network, recipe, {}));
+  Choices others;
+  for (const OpenChoice& one : open) others.ways.emplace(one.key, one.ways.back());
+  DETOL_ASSIGN(const std::size_t by_others,
+               backend.plan_bytes(network, recipe, {.choices = &others}));
+  return std::max(by_rule, by_others);
+}
+
+}  // namespace
+
+Result<std::int64_t> training_bytes(const Network& network, const Recipe& recipe) {
+  const double least = least_bytes(network, recipe);
+  if (least > kMostPlanned) return static_cast<std::int64_t>(std::min(least, 0x1.0p62));
+  DETOL_ASSIGN(const std::size_t bytes,
+               most_of_all_algorithms(planning_backend(), network, recipe));
+  return static_cast<std::int64_t>(bytes);
+}
+
+tl::expected<Candidate, Refused> with_training_memory(Candidate candidate,
+                                                      const Constraints& constraints) {
+  const double least = least_bytes(candidate.network, candidate.recipe);
+  if (least > constraints.max_memory) {
+    candidate.cost.memory = static_cast<std::int64_t>(std::min(least, 0x1.0p62));
+  } else {
+    const Result<std::int64_t> bytes = training_bytes(candidate.network, candidate.recipe);
+    if (bytes) candidate.cost.memory = *bytes;
+  }
+  std::string broken = broken_constraints(candidate.cost, constraints);
+  if (!broken.empty()) return tl::unexpected(Refused{Cause::kTooLarge, std::move(broken)});
+  return candidate;
+}
+
+}  // namespace detol
