@@ -25,6 +25,7 @@ void clear_padding(Builder& builder, const Value& value, Buffer* values);
 template <typename Action>
 auto caught(Action action) -> decltype(action()) {
   try {
+    require_memory_for_code();
     return action();
   } catch (const dnnl::error& error) {
     if (error.status == dnnl_out_of_memory) throw std::bad_alloc();

@@ -74,6 +74,10 @@ class Call {
   std::vector<dnnl_exec_arg_t> arguments_;
 };
 
+// oneDNN writes the code of a primitive into memory that it does not check to have got. Throws
+// std::bad_alloc where the process cannot have as much as the code of any primitive takes.
+void require_memory_for_code();
+
 // Copies between two layouts of the same tensor, outside a step: exact.
 void reorder_now(const Desc& from_desc, const void* from, const Desc& to_desc, void* to);
 
