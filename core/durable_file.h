@@ -1,10 +1,14 @@
 #pragma once
 
-// DurableFile: a file written piece by piece that is whole or absent. It grows as `<path>.tmp`,
-// and takes its name when all of it is on the disk: a crash at any instant leaves the old file or
-// the new one. Not thread-safe.
+// DurableFile: a file written piece by piece that is whole or absent. It grows beside `path` as
+// `<path>.tmp-<random>`, a new file that no link can lead elsewhere, and takes its name when all of
+// it is on the disk: a crash at any instant leaves the old file or the new one. Not thread-safe.
+
+#include <sys/types.h>
 
 #include <filesystem>
+#include <optional>
+#include <string>
 #include <string_view>
 
 #include "core/descriptor.h"
@@ -12,10 +16,27 @@
 
 namespace detol {
 
+// An empty file that was not there before.
+struct FreshFile {
+  std::filesystem::path path;
+  Descriptor file;
+};
+
+// Makes `<path>.tmp-<random>`. Errors (kStorage): path and reason.
+Result<FreshFile> create_beside(const std::filesystem::path& path, mode_t mode = 0644);
+
+// "a.tmp-<random>" -> "a"; nullopt: a name of another kind.
+std::optional<std::string> finished_name(std::string_view temporary);
+
+// Removes what killed writers of `path` left beside it. REQUIRES: nobody but this program keeps
+// files in that folder, since names are all it goes by, and nobody writes `path` now.
+void remove_unfinished(const std::filesystem::path& path);
+
 class DurableFile {
  public:
-  // Errors, here and below: kStorage, with the path and the reason.
-  static Result<DurableFile> create(const std::filesystem::path& path);
+  // `mode` holds from the file's first instant. Errors, here and below: kStorage, with the path
+  // and the reason.
+  static Result<DurableFile> create(const std::filesystem::path& path, mode_t mode = 0644);
   DurableFile(DurableFile&& other) noexcept;
   DurableFile& operator=(DurableFile&&) = delete;
   ~DurableFile();  // removes the temporary file of what was not kept
@@ -26,7 +47,7 @@ class DurableFile {
   Result<void> keep();
 
  private:
-  DurableFile(std::filesystem::path path, std::filesystem::path temporary, Descriptor file);
+  DurableFile(std::filesystem::path path, FreshFile fresh);
 
   std::filesystem::path path_;
   std::filesystem::path temporary_;  // empty: there is none any more

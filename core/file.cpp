@@ -46,8 +46,9 @@ Result<std::string> read_file(const std::filesystem::path& path, std::size_t lim
   }
 }
 
-Result<void> write_file_durably(const std::filesystem::path& path, std::string_view bytes) {
-  DETOL_ASSIGN(DurableFile file, DurableFile::create(path));
+Result<void> write_file_durably(const std::filesystem::path& path, std::string_view bytes,
+                                mode_t mode) {
+  DETOL_ASSIGN(DurableFile file, DurableFile::create(path, mode));
   DETOL_TRY(file.append(bytes));
   return file.keep();
 }

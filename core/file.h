@@ -2,6 +2,8 @@
 
 // Files that are whole or absent: what a reader sees is never half written.
 
+#include <sys/types.h>
+
 #include <cstddef>
 #include <filesystem>
 #include <span>
@@ -17,10 +19,12 @@ namespace detol {
 Result<std::string> read_file(const std::filesystem::path& path,
                               std::size_t limit_bytes = std::size_t{1} << 34);
 
-// Writes `<path>.tmp`, fsyncs, renames over `path` and fsyncs the folder, so that a crash at
-// any instant leaves the old file or the new one. Errors (kStorage) name the path and the
-// reason, and leave no temporary file.
-Result<void> write_file_durably(const std::filesystem::path& path, std::string_view bytes);
+// Writes a file beside `path`, fsyncs, renames over `path` and fsyncs the folder, so that a crash
+// at any instant leaves the old file or the new one (core/durable_file.h). `mode` holds from the
+// first instant: 0600 keeps a secret. Errors (kStorage) name the path and the reason, and leave no
+// temporary file.
+Result<void> write_file_durably(const std::filesystem::path& path, std::string_view bytes,
+                                mode_t mode = 0644);
 
 // True if a full or read-only disk or a quota is the reason that an error of this kind names: the
 // same write may succeed later.

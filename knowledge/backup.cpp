@@ -4,6 +4,7 @@
 
 #include <system_error>
 
+#include "core/durable_file.h"
 #include "core/fault.h"
 #include "knowledge/backup_impl.h"
 #include "knowledge/check.h"
@@ -58,8 +59,8 @@ void sweep(const fs::path& file) {
 }  // namespace
 
 Result<void> copy_database(sqlite3* source, const fs::path& file) {
-  const fs::path fresh = file.string() + ".tmp";
-  sweep(fresh);  // what a killed copy left
+  DETOL_ASSIGN(const fs::path fresh,
+               create_beside(file).map([](const FreshFile& empty) { return empty.path; }));
   auto done = copy_pages(source, fresh);
   if (done) done = drop_log(fresh);
   if (done) done = verify_copy(fresh);

@@ -5,6 +5,7 @@
 #include <fstream>
 #include <system_error>
 
+#include "core/durable_file.h"
 #include "knowledge/file_system_impl.h"
 #include "knowledge/schema_impl.h"
 
@@ -205,13 +206,13 @@ Result<void> check_header(const fs::path& path) {
 }
 
 Result<void> create_database(const fs::path& path) {
-  const fs::path fresh = path.string() + ".new";
+  DETOL_ASSIGN(const fs::path fresh,
+               create_beside(path).map([](const FreshFile& empty) { return empty.path; }));
   const auto sweep = [&] {
     std::error_code ignored;
     for (const char* tail : {"", "-wal", "-shm", "-journal"})
       fs::remove(fresh.string() + tail, ignored);
   };
-  sweep();  // what a killed creation left
   if (auto filled = fill(fresh); !filled) {
     sweep();
     return fail(ErrorCode::kStorage,

@@ -104,9 +104,11 @@ WriterLock::WriterLock(std::string path)
     : path_(std::move(path)),
       token_(fresh_token()),
       since_(fmt::format("{:%Y-%m-%d %H:%M:%S} UTC", fmt::gmtime(std::time(nullptr)))) {
-  file_ = ::open(path_.c_str(), O_RDWR | O_CLOEXEC);
+  // Never through a link: what the file says is written over what was there.
+  constexpr int kFlags = O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
+  file_ = ::open(path_.c_str(), kFlags);
   if (file_ >= 0 || errno != ENOENT) return;
-  file_ = ::open(path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
+  file_ = ::open(path_.c_str(), kFlags | O_CREAT, 0644);
   is_new_ = file_ >= 0;
 }
 

@@ -8,6 +8,7 @@
 #include <functional>
 #include <limits>
 
+#include "core/durable_file.h"
 #include "core/fault.h"
 #include "core/file.h"
 #include "core/log.h"
@@ -19,7 +20,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::size_t kKeptEpochs = 2;
-constexpr std::string_view kTemporary = ".tmp";  // of write_file_durably
 
 // What a file's name says; ordered by how far the training was.
 struct FileName {
@@ -53,20 +53,27 @@ std::optional<FileName> name_from(const std::string& text) {
   return name;
 }
 
-// The checkpoints of attempts up to `attempt` that end in `ending`, the furthest first, among
-// equals the highest attempt.
-std::vector<FileName> files_in(const fs::path& folder, int attempt, std::string_view ending = "") {
+// The checkpoints of attempts up to `attempt`, the furthest first, among equals the highest
+// attempt.
+std::vector<FileName> files_in(const fs::path& folder, int attempt) {
   std::vector<FileName> names;
   std::error_code ignored;
   for (fs::directory_iterator entry(folder, ignored), end; entry != end; entry.increment(ignored)) {
-    std::string text = entry->path().filename().string();
-    if (!text.ends_with(ending)) continue;
-    text.resize(text.size() - ending.size());
-    const auto name = name_from(text);
+    const auto name = name_from(entry->path().filename().string());
     if (name && name->attempt <= attempt) names.push_back(*name);
   }
   std::ranges::sort(names, std::greater());
   return names;
+}
+
+// What killed attempts up to `attempt` left half written.
+void remove_unfinished_files(const fs::path& folder, int attempt) {
+  std::error_code ignored;
+  for (const auto& entry : fs::directory_iterator(folder, ignored)) {
+    const auto text = finished_name(entry.path().filename().string());
+    const auto name = text ? name_from(*text) : std::nullopt;
+    if (name && name->attempt <= attempt) fs::remove(entry.path(), ignored);
+  }
 }
 
 tl::unexpected<Error> refuse_newer(const fs::path& path, const CheckpointFlaw& flaw) {
@@ -119,8 +126,7 @@ void clean_up(const fs::path& folder, const FileName& written) {
     if (name == written || (is_new && kept.size() <= kKeptEpochs)) continue;
     fs::remove(folder / text_of(name), ignored);
   }
-  for (const FileName& name : files_in(folder, written.attempt, kTemporary))
-    fs::remove(folder / (text_of(name) + std::string(kTemporary)), ignored);
+  remove_unfinished_files(folder, written.attempt);
 }
 
 }  // namespace
@@ -186,8 +192,7 @@ void remove_checkpoints(const fs::path& folder, int but_of_epoch) {
     if (name.is_finished_epoch() && name.epoch == but_of_epoch) continue;
     fs::remove(folder / text_of(name), ignored);
   }
-  for (const FileName& name : files_in(folder, kAnyAttempt, kTemporary))
-    fs::remove(folder / (text_of(name) + std::string(kTemporary)), ignored);
+  remove_unfinished_files(folder, kAnyAttempt);
 }
 
 }  // namespace detol

@@ -1,7 +1,6 @@
 #include "scheduler/launchers/rendezvous.h"
 
 #include <arpa/inet.h>
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <ifaddrs.h>
 #include <net/if.h>
@@ -93,18 +92,9 @@ bool answers(const std::string& host, int port) {
 
 // Nobody else may read it, at any instant.
 Result<void> write_secretly(const fs::path& file, const json& content) {
-  const std::string text = content.dump();
-  const fs::path fresh = file.string() + ".tmp";
   std::error_code ignored;
   fs::create_directories(file.parent_path(), ignored);
-  const int fd = ::open(fresh.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, S_IRUSR | S_IWUSR);
-  const bool written =
-      fd >= 0 && ::write(fd, text.data(), text.size()) == static_cast<ssize_t>(text.size());
-  const int reason = errno;
-  if (fd >= 0) ::close(fd);
-  if (written && ::rename(fresh.c_str(), file.c_str()) == 0) return {};
-  return fail(ErrorCode::kStorage, fmt::format("cannot write {}: {}", file.string(),
-                                               std::generic_category().message(reason)));
+  return write_file_durably(file, content.dump(), S_IRUSR | S_IWUSR);
 }
 
 std::optional<json> read_json(const fs::path& file) {

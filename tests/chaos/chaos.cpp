@@ -109,7 +109,8 @@ void find_remains(const ChaosStudy& study, Lines& broken) {
     broken.push_back(fmt::format("process {} is left", pid));
   for (const std::string& name : listing(study.path())) {
     const fs::path path(name);
-    if (path.extension() == ".tmp" || path.extension() == ".new" || name.starts_with("run/"))
+    if (path.extension().string().starts_with(".tmp-") || path.extension() == ".new" ||
+        name.starts_with("run/"))
       broken.push_back(name + " is left");
   }
 }

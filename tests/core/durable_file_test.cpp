@@ -29,7 +29,40 @@ TEST(DurableFile, LeavesTheOldFileAloneUntilThen) {
   ASSERT_TRUE(write_file_durably(path, "old"));
   { ASSERT_TRUE(DurableFile::create(path).value().append("new")); }
   EXPECT_EQ(read_file(path).value(), "old");
-  EXPECT_FALSE(fs::exists(folder.path() / "a.tmp"));
+  EXPECT_EQ(std::distance(fs::directory_iterator(folder.path()), {}), 1);
+}
+
+// The name that it had before it was random.
+TEST(DurableFile, IsNeverWrittenThroughALink) {
+  const testing_support::TempFolder folder;
+  ASSERT_TRUE(write_file_durably(folder.path() / "precious", "precious"));
+  fs::create_symlink(folder.path() / "precious", folder.path() / "a.tmp");
+  ASSERT_TRUE(write_file_durably(folder.path() / "a", "new"));
+  EXPECT_EQ(read_file(folder.path() / "precious").value(), "precious");
+  EXPECT_TRUE(fs::is_symlink(folder.path() / "a.tmp"));
+  EXPECT_EQ(read_file(folder.path() / "a").value(), "new");
+}
+
+TEST(DurableFile, HasANewNameWhileItGrowsAndTheModeOfASecretAtOnce) {
+  const testing_support::TempFolder folder;
+  const fs::path path = folder.path() / "a";
+  const FreshFile one = create_beside(path, 0600).value();
+  const FreshFile two = create_beside(path, 0600).value();
+  EXPECT_NE(one.path, two.path);
+  EXPECT_EQ(finished_name(one.path.filename().string()), "a");
+  EXPECT_EQ(fs::status(one.path).permissions(), fs::perms::owner_read | fs::perms::owner_write);
+}
+
+TEST(DurableFile, WhatKilledWritersOfItLeftIsToldByItsName) {
+  const testing_support::TempFolder folder;
+  const fs::path path = folder.path() / "a";
+  const std::vector<std::string> others = {"a.tmp", "a.tmp-mine", "a.tmp-0123456789",
+                                           "b.tmp-01234567"};
+  for (const std::string& name : others) ASSERT_TRUE(write_file_durably(folder.path() / name, ""));
+  const FreshFile left = create_beside(path).value();
+  remove_unfinished(path);
+  EXPECT_FALSE(fs::exists(left.path));
+  for (const std::string& name : others) EXPECT_TRUE(fs::exists(folder.path() / name)) << name;
 }
 
 }  // namespace

@@ -1,8 +1,12 @@
 #include "core/file.h"
 
+#include <signal.h>
+#include <sys/resource.h>
+
 #include <filesystem>
 #include <fstream>
 #include <string>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -14,6 +18,14 @@ namespace {
 class FileTest : public testing::Test {
  protected:
   std::filesystem::path path(const char* name) const { return folder_.path() / name; }
+
+  // Of all that lies in the folder.
+  std::vector<std::string> names() const {
+    std::vector<std::string> found;
+    for (const auto& entry : std::filesystem::directory_iterator(folder_.path()))
+      found.push_back(entry.path().filename().string());
+    return found;
+  }
 
   static void expect_error(const Error& error, ErrorCode code, std::string_view says) {
     EXPECT_EQ(error.code, code);
@@ -34,7 +46,7 @@ TEST_F(FileTest, ReplacesAFileAndLeavesNoOther) {
   ASSERT_TRUE(write_file_durably(path("a"), "old and longer"));
   ASSERT_TRUE(write_file_durably(path("a"), "new"));
   EXPECT_EQ(read_file(path("a")).value(), "new");
-  EXPECT_FALSE(std::filesystem::exists(path("a.tmp")));
+  EXPECT_EQ(names(), std::vector<std::string>{"a"});
 }
 
 TEST_F(FileTest, AMissingFileIsNamedWithTheReason) {
@@ -72,13 +84,23 @@ TEST_F(FileTest, WritingIntoAMissingFolderNamesIt) {
 
 TEST_F(FileTest, AFailedWriteLeavesTheOldFileAndNoHalf) {
   ASSERT_TRUE(write_file_durably(path("a"), "old"));
-  std::filesystem::create_symlink("/dev/full", path("a.tmp"));
-  const auto written = write_file_durably(path("a"), "new");
+  const auto before = ::signal(SIGXFSZ, SIG_IGN);
+  rlimit unlimited{};
+  ::getrlimit(RLIMIT_FSIZE, &unlimited);
+  const rlimit small{1000, unlimited.rlim_max};
+  ::setrlimit(RLIMIT_FSIZE, &small);
+  const auto written = write_file_durably(path("a"), std::string(2000, 'x'));
+  ::setrlimit(RLIMIT_FSIZE, &unlimited);
+  ::signal(SIGXFSZ, before);
   ASSERT_FALSE(written);
-  expect_error(written.error(), ErrorCode::kStorage, "No space left");
-  EXPECT_TRUE(may_succeed_later(written.error()));
+  expect_error(written.error(), ErrorCode::kStorage, "cannot write");
   EXPECT_EQ(read_file(path("a")).value(), "old");
-  EXPECT_FALSE(std::filesystem::is_symlink(path("a.tmp")));
+  EXPECT_EQ(names(), std::vector<std::string>{"a"});
+}
+
+TEST_F(FileTest, AFullDiskMayHaveRoomLater) {
+  EXPECT_TRUE(may_succeed_later({ErrorCode::kStorage, "cannot write a: No space left on device"}));
+  EXPECT_FALSE(may_succeed_later({ErrorCode::kStorage, "cannot write a: Permission denied"}));
 }
 
 TEST_F(FileTest, AFailedRenameLeavesNoHalf) {
@@ -87,7 +109,7 @@ TEST_F(FileTest, AFailedRenameLeavesNoHalf) {
   ASSERT_FALSE(written);
   expect_error(written.error(), ErrorCode::kStorage, "cannot rename");
   EXPECT_FALSE(may_succeed_later(written.error()));
-  EXPECT_FALSE(std::filesystem::exists(path("folder.tmp")));
+  EXPECT_EQ(names(), std::vector<std::string>{"folder"});
 }
 
 }  // namespace

@@ -78,7 +78,21 @@ TEST(Backup, OfADamagedDatabaseIsRefusedAndTheOlderStays) {
   ASSERT_FALSE(refused);
   EXPECT_NE(refused.error().message.find("damaged"), std::string::npos) << refused.error().message;
   EXPECT_EQ(must(read_file(one.folder / "copy.db")), older);
-  EXPECT_FALSE(fs::exists((one.folder / "copy.db").string() + ".tmp"));
+  for (const auto& entry : fs::directory_iterator(one.path.parent_path()))
+    EXPECT_EQ(entry.path().string().find(".tmp"), std::string::npos) << entry.path();
+}
+
+TEST(Backup, TouchesNoFileThatItDidNotMake) {
+  OneStudy one;
+  std::vector<fs::path> others;
+  for (const char* name : {"copy.db.tmp", "copy.db.tmp-wal", "copy.db.tmp-shm",
+                           "copy.db.tmp-journal", "copy.db.tmp-mine"})
+    others.push_back(one.folder / name);
+  for (const fs::path& other : others) std::ofstream(other) << "precious";
+  fs::create_symlink(one.folder / "copy.db.tmp-mine", one.folder / "copy.db.new");
+  must(back_up(one.path, one.folder / "copy.db", false));
+  for (const fs::path& other : others) EXPECT_EQ(must(read_file(other)), "precious") << other;
+  EXPECT_TRUE(fs::is_symlink(one.folder / "copy.db.new"));
 }
 
 TEST(Compare, AnOlderBackupIsAPartOfTheDatabase) {

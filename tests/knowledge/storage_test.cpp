@@ -122,13 +122,26 @@ TEST(Storage, RefusesALogWhoseDatabaseIsGone) {
 TEST(Storage, OpensAfterACreationThatWasKilledAnywhere) {
   Folder folder;
   write(folder / "detol.db", "");
-  write(folder / "detol.db.new", sound_database().substr(0, 5000));
-  write(folder / "detol.db.new-wal", "half");
+  write(folder / "detol.db.tmp-0123abcd", sound_database().substr(0, 5000));
+  write(folder / "detol.db.tmp-0123abcd-wal", "half");
   write(folder / "detol.db.lock", "");
   auto ledger = Ledger::open(folder / "detol.db");
   ASSERT_TRUE(ledger) << ledger.error().message;
   must((*ledger)->create_study(study_named("s")));
-  EXPECT_FALSE(fs::exists(folder / "detol.db.new"));
+}
+
+TEST(Storage, IsNeverCreatedThroughALink) {
+  Folder folder;
+  write(folder / "precious", "precious");
+  fs::create_symlink(folder / "precious", folder / "detol.db.new");
+  must(Ledger::open(folder / "detol.db"));
+  EXPECT_EQ(must(read_file(folder / "precious")), "precious");
+  EXPECT_TRUE(fs::is_symlink(folder / "detol.db.new"));
+  fs::create_symlink(folder / "precious", folder / "other.db.lock");
+  const auto refused = Ledger::open(folder / "other.db");
+  ASSERT_FALSE(refused);
+  EXPECT_NE(refused.error().message.find("other.db.lock"), std::string::npos);
+  EXPECT_EQ(must(read_file(folder / "precious")), "precious");
 }
 
 TEST(Storage, ASecondWriterIsToldWhoTheFirstIs) {

@@ -100,7 +100,7 @@ TEST(Checkpoint, WithAllDamagedThereIsNone) {
 TEST(Checkpoint, AKillBeforeTheRenameLeavesTheFormer) {
   const TempFolder folder;
   ASSERT_TRUE(write_checkpoint(folder.path(), example(1)));
-  write_bytes(file_of(folder, 2).string() + ".tmp", "DETOLCK1 half of it");
+  write_bytes(file_of(folder, 2).string() + ".tmp-0123abcd", "DETOLCK1 half of it");
   EXPECT_EQ(newest_checkpoint(folder.path(), 2).value()->epoch, 1);
   ASSERT_TRUE(write_checkpoint(folder.path(), example(2)));
   EXPECT_EQ(newest_checkpoint(folder.path(), 2).value()->epoch, 2);

@@ -128,7 +128,7 @@ TEST(Checkpoint, ANewAttemptClearsAwayWhatItsForerunnersLeft) {
   const TempFolder folder;
   for (int epoch : {1, 2})
     ASSERT_TRUE(write_checkpoint(folder.path(), by_attempt(1, example(epoch))));
-  write_bytes(folder.path() / "epoch-3.a1.ckpt.tmp", "half of it");
+  write_bytes(folder.path() / "epoch-3.a1.ckpt.tmp-0123abcd", "half of it");
   for (int epoch : {2, 3})
     ASSERT_TRUE(write_checkpoint(folder.path(), by_attempt(2, example(epoch))));
   EXPECT_EQ(names_in(folder), (Names{"epoch-2.a2.ckpt", "epoch-3.a2.ckpt"}));
