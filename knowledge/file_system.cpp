@@ -1,5 +1,6 @@
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/stat.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 
@@ -39,6 +40,27 @@ bool is_on_network(const fs::path& path) {
   if (::statfs(folder_of(path).c_str(), &system) != 0) return false;
   const auto type = static_cast<unsigned long>(system.f_type) & 0xFFFFFFFFUL;
   return std::ranges::find(kNetworkFileSystems, type) != kNetworkFileSystems.end();
+}
+
+fs::path real_path(const fs::path& path) {
+  constexpr int kMostLinks = 40;  // as the kernel follows
+  std::error_code error;
+  fs::path real = path;
+  for (int i = 0; i < kMostLinks && fs::is_symlink(real, error); ++i)
+    real = real.parent_path() / fs::read_symlink(real, error);
+  return fs::is_symlink(real, error) ? path : real;
+}
+
+Result<void> check_is_one_file(const fs::path& path) {
+  struct stat info {};
+  if (::lstat(path.c_str(), &info) != 0) return {};  // for others to say
+  if (!S_ISREG(info.st_mode))
+    return fail(ErrorCode::kStorage, path.string() + ": not a file; pass another --storage");
+  if (info.st_nlink == 1) return {};
+  return fail(ErrorCode::kStorage,
+              fmt::format("{}: this file has {} names (hard links), but its log belongs to one of "
+                          "them; remove the other names",
+                          path.string(), info.st_nlink));
 }
 
 Result<void> sync_path(const fs::path& path) {

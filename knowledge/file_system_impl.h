@@ -13,6 +13,14 @@ namespace detol {
 // nothing there. DETOL_TEST_NETWORK_FS=1 makes every folder such a place, for tests.
 bool is_on_network(const std::filesystem::path& path);
 
+// `path`, or where it leads if it is a symbolic link: SQLite's log, the lock and the folder of
+// artefacts belong to the file, whatever it is called. Links in a circle stay as they are.
+std::filesystem::path real_path(const std::filesystem::path& path);
+
+// Errors (kStorage): there is something at `path` that is no regular file, or is one with several
+// names (hard links): SQLite's log belongs to one of them alone.
+Result<void> check_is_one_file(const std::filesystem::path& path);
+
 // fsync of a file or folder. Errors (kStorage).
 Result<void> sync_path(const std::filesystem::path& path);
 

@@ -93,7 +93,8 @@ Result<Study*> SqliteLedger::load(StudyId id) {
 
 }  // namespace
 
-Result<std::unique_ptr<Ledger>> Ledger::open(const fs::path& path) {
+Result<std::unique_ptr<Ledger>> Ledger::open(const fs::path& given) {
+  const fs::path path = real_path(given);
   DETOL_ASSIGN(Writing writing, Writing::open(path));
   DETOL_ASSIGN(EventWriter writer, EventWriter::make(writing.database()));
   Snapshots snapshots(path, system_clock());

@@ -90,13 +90,15 @@ Result<sqlite::Database> open_on_network(const fs::path& path) {
 
 }  // namespace
 
-Result<sqlite::Database> open_for_reading(const fs::path& path) {
+Result<sqlite::Database> open_for_reading(const fs::path& given) {
+  const fs::path path = real_path(given);
   std::error_code error;
   if (!fs::exists(path, error)) {
     return fail(ErrorCode::kStudy, fmt::format("no study: there is no database at {}; run `detol "
                                                "search`, or pass another --storage",
                                                path.string()));
   }
+  DETOL_TRY(check_is_one_file(path));
   if (is_on_network(path)) return open_on_network(path);
   DETOL_TRY(check_header(path));
   return open_beside_others(path);

@@ -13,6 +13,7 @@
 #include <system_error>
 
 #include "core/hash.h"
+#include "knowledge/file_system_impl.h"
 #include "knowledge/writer.h"
 #include "knowledge/writer_lock_impl.h"
 
@@ -64,6 +65,19 @@ Writer writer_from(const json& holder) {
   return writer;
 }
 
+// Behind every byte that a database can have (2^48), so that no lock of SQLite meets it. A lock
+// per study would take the byte at this plus the study's number.
+constexpr off_t kWriterByte = off_t{1} << 60;
+
+struct flock writer_byte() {
+  struct flock byte {};
+  byte.l_type = F_WRLCK;
+  byte.l_whence = SEEK_SET;
+  byte.l_start = kWriterByte;
+  byte.l_len = 1;
+  return byte;
+}
+
 struct flock whole_file(short type) {
   struct flock whole {};
   whole.l_type = type;
@@ -86,8 +100,8 @@ std::string to_text(const Writer& writer) {
 }
 
 Result<std::optional<Writer>> current_writer(const std::filesystem::path& database) {
-  const std::string path = database.string() + ".lock";
-  const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  const std::string path = real_path(database).string() + ".lock";
+  const int file = ::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
   if (file < 0 && errno == ENOENT) return std::optional<Writer>();
   if (file < 0) {
     return fail(ErrorCode::kStorage, fmt::format("{}: cannot be read: {}", path, last_error()));
@@ -135,6 +149,17 @@ Result<WriterLock> WriterLock::acquire(const std::filesystem::path& database) {
   return lock;
 }
 
+Result<void> WriterLock::hold(const std::filesystem::path& database) {
+  database_ = ::open(database.c_str(), O_RDWR | O_NOFOLLOW | O_CLOEXEC);
+  struct flock byte = writer_byte();
+  if (database_ >= 0 && ::fcntl(database_, F_OFD_SETLK, &byte) == 0) return {};
+  if (errno != EAGAIN && (database_ < 0 || errno != EACCES)) return not_locked(database.string());
+  return fail(ErrorCode::kStorage,
+              fmt::format("{} is being written by another process, which opened it by another "
+                          "name; stop that search first, or pass another --storage",
+                          database.string()));
+}
+
 Result<void> WriterLock::write_holder(const std::string& study) const {
   const json holder{{"host", host_name()},
                     {"pid", ::getpid()},
@@ -172,7 +197,9 @@ void WriterLock::withdraw() {
 }
 
 WriterLock::~WriterLock() {
-  if (file_ >= 0) ::close(file_);
+  for (const int file : {database_, file_}) {
+    if (file >= 0) ::close(file);
+  }
 }
 
 }  // namespace detol

@@ -1,9 +1,13 @@
 #pragma once
 
-// WriterLock: at most one living process writes a database. The lock on `<path>.lock` belongs
-// to the process (an open-file-description lock): the kernel drops it when the holder dies,
-// however it dies, so a dead holder needs no cleaning up. The file says who holds it, as JSON
-// in one write of kSize bytes: host, pid, since, study, and a token that no other holder has.
+// WriterLock: at most one living process writes a database. It is two locks of the process
+// (open-file-description locks): the kernel drops them when the holder dies, however it dies, so
+// a dead holder needs no cleaning up.
+//
+//   `<path>.lock`   is there before the database, and says who holds it, as JSON in one write of
+//                   kSize bytes: host, pid, since, study, and a token that no other holder has
+//   the database    one byte far behind its end and behind those that SQLite locks: it holds
+//                   whatever name the file was opened by
 
 #include <filesystem>
 #include <string>
@@ -19,6 +23,10 @@ class WriterLock {
   // cannot be created.
   static Result<WriterLock> acquire(const std::filesystem::path& database);
 
+  // Locks the database itself, by whatever name it was opened; before SQLite opens it, since
+  // closing a file drops SQLite's locks. Errors (kStorage): another process holds it.
+  Result<void> hold(const std::filesystem::path& database);
+
   // Names the study that is being run in the file; empty: none. For people: a failure to
   // write it is not one of the lock.
   void announce(const std::string& study) const;
@@ -33,6 +41,7 @@ class WriterLock {
 
   WriterLock(WriterLock&& other) noexcept
       : file_(std::exchange(other.file_, -1)),
+        database_(std::exchange(other.database_, -1)),
         path_(std::move(other.path_)),
         token_(std::move(other.token_)),
         since_(std::move(other.since_)),
@@ -45,6 +54,7 @@ class WriterLock {
   Result<void> write_holder(const std::string& study) const;
 
   int file_ = -1;
+  int database_ = -1;
   std::string path_, token_, since_;
   bool is_new_ = false;
 };

@@ -5,6 +5,7 @@
 #include <system_error>
 
 #include "core/fault.h"
+#include "knowledge/file_system_impl.h"
 #include "knowledge/pending_impl.h"
 #include "knowledge/schema_impl.h"
 #include "knowledge/writing_impl.h"
@@ -24,10 +25,8 @@ Result<bool> is_there(const fs::path& path) {
                                                  "pass another --storage",
                                                  path.string(), folder.string()));
   }
-  const auto size = fs::is_regular_file(path, error) ? fs::file_size(path, error) : 0;
-  if (size > 0) return true;
-  if (fs::exists(path, error) && !fs::is_regular_file(path, error))
-    return fail(ErrorCode::kStorage, path.string() + ": not a file; pass another --storage");
+  DETOL_TRY(check_is_one_file(path));
+  if (fs::exists(path, error) && fs::file_size(path, error) > 0) return true;
   // SQLite would take a stranger's log for the new database's own.
   if (fs::exists(path.string() + "-wal", error)) {
     return fail(ErrorCode::kStorage,
@@ -71,21 +70,28 @@ Result<sqlite::Database> open_checked(const fs::path& path) {
   return tl::unexpected(sound.error());
 }
 
-Result<sqlite::Database> open_or_create(const fs::path& path) {
-  // Another process may have created it before we had the lock.
+// Another process may have created it before we had the lock.
+Result<void> create_if_missing(const fs::path& path) {
   DETOL_ASSIGN(const bool is_there_now, is_there(path));
   if (!is_there_now) DETOL_TRY(create_database(path));
-  DETOL_TRY(check_header(path));
+  return check_header(path);
+}
+
+// What follows the lock on the name, and leaves no trace where it fails.
+Result<sqlite::Database> open_or_create(const fs::path& path, WriterLock& lock) {
+  DETOL_TRY(create_if_missing(path));
+  DETOL_TRY(lock.hold(path));
   return open_checked(path);
 }
 
 }  // namespace
 
-Result<Writing> Writing::open(const fs::path& path) {
+Result<Writing> Writing::open(const fs::path& given) {
+  const fs::path path = real_path(given);
   DETOL_ASSIGN(const bool was_there, is_there(path));
   if (was_there) DETOL_TRY(check_header(path));
   DETOL_ASSIGN(WriterLock lock, WriterLock::acquire(path));
-  auto database = open_or_create(path);
+  auto database = open_or_create(path, lock);
   if (!database) {
     lock.withdraw();
     return tl::unexpected(std::move(database).error());
