@@ -11,6 +11,7 @@
 #include "core/clock.h"
 #include "core/file.h"
 #include "core/log.h"
+#include "knowledge/artefacts.h"
 #include "knowledge/query.h"
 #include "knowledge/studies.h"
 #include "knowledge/writer.h"

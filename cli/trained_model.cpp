@@ -5,7 +5,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "knowledge/studies.h"
+#include "knowledge/artefacts.h"
 #include "trainer/checkpoint.h"
 
 namespace detol {
@@ -31,7 +31,8 @@ Result<Scored> scored_of(const OpenStudy& study, const fs::path& storage, const 
     return fail(ErrorCode::kEmpty, fmt::format("trial {} was never trained", scored.trial));
   const auto* text = std::get_if<std::string>(&cell(trials, row, "values"));
   scored.metrics = json::parse(text != nullptr ? *text : "", nullptr, false);
-  scored.folder = artefact_folder(storage, study.record.name) / std::to_string(scored.trial);
+  DETOL_ASSIGN(const fs::path folder, find_artefacts(storage, study.record.name));
+  scored.folder = folder / std::to_string(scored.trial);
   return scored;
 }
 

@@ -8,9 +8,9 @@
 #include "core/fault.h"
 #include "core/file.h"
 #include "encodings/study_config.h"
+#include "knowledge/artefacts.h"
 #include "knowledge/pending_impl.h"
 #include "knowledge/rows_impl.h"
-#include "knowledge/studies.h"
 
 namespace detol {
 namespace {
@@ -22,28 +22,14 @@ fs::path note_of(const fs::path& path) {
   return artefact_folder(path, ".pending");  // no study's name begins with a dot
 }
 
-// A note that was not finished: nothing has happened yet.
-fs::path unfinished_note_of(const fs::path& path) {
-  return note_of(path).string() + ".tmp";
-}
-
-void remove_notes(const fs::path& path) {
+void remove_note(const fs::path& path) {
   std::error_code ignored;
-  fs::remove(unfinished_note_of(path), ignored);
   fs::remove(note_of(path), ignored);
-  fs::remove(note_of(path).parent_path(), ignored);  // if it is empty
 }
 
 Result<void> write_note(const fs::path& path, const Pending& pending) {
-  const fs::path note = note_of(path);
-  std::error_code error;
-  fs::create_directories(note.parent_path(), error);
-  if (error) {
-    return fail(ErrorCode::kStorage,
-                fmt::format("cannot create {}: {}", note.parent_path().string(), error.message()));
-  }
   return write_file_durably(
-      note, json{{"folder", pending.folder}, {"new_name", pending.new_name}}.dump());
+      note_of(path), json{{"folder", pending.folder}, {"new_name", pending.new_name}}.dump());
 }
 
 // Names that are none were not written by us: they change nothing.
@@ -80,23 +66,19 @@ Result<void> follow(const fs::path& path, const Pending& pending, bool has_folde
 
 bool is_pending(const fs::path& path) {
   std::error_code error;
-  return fs::exists(note_of(path), error) || fs::exists(unfinished_note_of(path), error);
+  return fs::exists(note_of(path), error);
 }
 
 Result<void> settle_pending(const fs::path& path, sqlite3* database) {
   if (!is_pending(path)) return {};
-  std::error_code error;
-  Pending pending;
-  if (fs::exists(note_of(path), error)) {
-    DETOL_ASSIGN(pending, read_note(path));
-  }
+  DETOL_ASSIGN(const Pending pending, read_note(path));
   DETOL_ASSIGN(const auto studies, read_studies(database));
   const auto has = [&studies](const std::string& name) {
     return std::ranges::any_of(studies,
                                [&](const Study& study) { return study.record.name == name; });
   };
   DETOL_TRY(follow(path, pending, has(pending.folder), has(pending.new_name)));
-  remove_notes(path);
+  remove_note(path);
   return {};
 }
 

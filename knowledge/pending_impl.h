@@ -1,7 +1,7 @@
 #pragma once
 
 // Pending: a change that touches both the database and a study's folder of artefacts. What is
-// to happen to the folder is written down durably first (`<stem>.d/.pending`); then the
+// to happen to the folder is written down durably first (`<file name>.d/.pending`); then the
 // database commits, which decides; then the folder follows. A kill at any instant leaves a
 // note that the next process to open the database reads, and the database says whether the
 // folder has still to follow or the change never happened:

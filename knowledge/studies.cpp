@@ -9,6 +9,7 @@
 
 #include "core/clock.h"
 #include "encodings/study_config.h"
+#include "knowledge/artefacts.h"
 #include "knowledge/event_writer_impl.h"
 #include "knowledge/pending_impl.h"
 #include "knowledge/rows_impl.h"
@@ -152,10 +153,6 @@ Result<StudySize> size_of(const fs::path& path, sqlite3* database, const StudyRe
 }
 
 }  // namespace
-
-fs::path artefact_folder(const fs::path& database, const std::string& study) {
-  return fs::path(database).replace_extension(".d") / study;
-}
 
 Result<void> rename_study(const fs::path& database, const std::string& name,
                           const std::string& new_name) {

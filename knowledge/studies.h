@@ -15,10 +15,6 @@
 
 namespace detol {
 
-// detol.db, fashion -> detol.d/fashion: checkpoints and logs, a folder per trial.
-std::filesystem::path artefact_folder(const std::filesystem::path& database,
-                                      const std::string& study);
-
 // A file of this name in a study's folder asks the master that runs the study to stop.
 inline constexpr const char* kStopRequest = "stop-requested";
 

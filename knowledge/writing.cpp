@@ -1,10 +1,10 @@
 #include <fmt/format.h>
 
 #include <chrono>
-#include <random>
 #include <system_error>
 
 #include "core/fault.h"
+#include "knowledge/artefacts_impl.h"
 #include "knowledge/file_system_impl.h"
 #include "knowledge/pending_impl.h"
 #include "knowledge/schema_impl.h"
@@ -78,10 +78,17 @@ Result<void> create_if_missing(const fs::path& path) {
 }
 
 // What follows the lock on the name, and leaves no trace where it fails.
-Result<sqlite::Database> open_or_create(const fs::path& path, WriterLock& lock) {
+struct Opened {
+  sqlite::Database database;
+  ArtefactClaim claim;
+};
+
+Result<Opened> open_or_create(const fs::path& path, WriterLock& lock) {
   DETOL_TRY(create_if_missing(path));
   DETOL_TRY(lock.hold(path));
-  return open_checked(path);
+  DETOL_ASSIGN(auto database, open_checked(path));
+  DETOL_ASSIGN(auto claim, claim_artefacts(path, database.get()));
+  return Opened{std::move(database), std::move(claim)};
 }
 
 }  // namespace
@@ -89,21 +96,22 @@ Result<sqlite::Database> open_or_create(const fs::path& path, WriterLock& lock) 
 Result<Writing> Writing::open(const fs::path& given) {
   const fs::path path = real_path(given);
   DETOL_ASSIGN(const bool was_there, is_there(path));
-  if (was_there) DETOL_TRY(check_header(path));
+  DETOL_TRY(was_there ? check_header(path) : check_nobodys_artefacts(path));
   DETOL_ASSIGN(WriterLock lock, WriterLock::acquire(path));
-  auto database = open_or_create(path, lock);
-  if (!database) {
+  auto opened = open_or_create(path, lock);
+  if (!opened) {
     lock.withdraw();
-    return tl::unexpected(std::move(database).error());
+    return tl::unexpected(std::move(opened).error());
   }
-  Writing writing(std::move(lock), std::move(*database));
-  DETOL_TRY(writing.take_over());
+  Writing writing(std::move(lock), std::move(opened->database));
+  DETOL_TRY(writing.take_over(opened->claim.id));
+  DETOL_TRY(keep_claim(path, opened->claim));
   DETOL_TRY(settle_pending(path, writing.database()));
   return writing;
 }
 
 // From now on any other master's commit fails.
-Result<void> Writing::take_over() {
+Result<void> Writing::take_over(DatabaseId id) {
   // A backup that was put back has no log.
   DETOL_TRY(sqlite::run(database_.get(), "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL"));
   const auto count_pages = [](void* count, sqlite3*, const char*, int pages) {
@@ -114,7 +122,7 @@ Result<void> Writing::take_over() {
   DETOL_ASSIGN(read_token_, Statement::prepare(database_.get(), "SELECT token FROM writer"));
   DETOL_ASSIGN(auto take,
                Statement::prepare(database_.get(), "INSERT OR REPLACE INTO writer VALUES (1, ?1)"));
-  token_ = static_cast<std::int64_t>(std::random_device{}()) << 32 | std::random_device{}();
+  token_ = fresh_token(id);
   take.bind(1, token_);
   return take.run();
 }

@@ -9,6 +9,7 @@
 #include <optional>
 #include <string_view>
 
+#include "knowledge/artefacts_impl.h"
 #include "knowledge/sqlite_impl.h"
 #include "knowledge/writer_lock_impl.h"
 
@@ -16,8 +17,9 @@ namespace detol {
 
 class Writing {
  public:
-  // Takes the lock, creates the database or opens and examines it, and completes what a
-  // killed rename, copy or deletion of a study left. Errors (kStorage): as Ledger::open.
+  // Takes the lock, creates the database or opens and examines it, claims its folder of
+  // artefacts, and completes what a killed rename, copy or deletion of a study left. Errors
+  // (kStorage): as Ledger::open.
   static Result<Writing> open(const std::filesystem::path& path);
 
   // All of `body` or nothing; durable when it returns. Errors (kStorage).
@@ -33,7 +35,7 @@ class Writing {
   Writing(WriterLock lock, sqlite::Database database)
       : lock_(std::move(lock)), database_(std::move(database)) {}
 
-  Result<void> take_over();
+  Result<void> take_over(DatabaseId id);
   Result<void> check_token();
   Result<void> visit(std::string_view site, int io_error);
   void move_log();

@@ -12,6 +12,7 @@
 #include "core/log.h"
 #include "core/table.h"
 #include "knowledge/ledger.h"
+#include "knowledge/artefacts.h"
 #include "knowledge/studies.h"
 #include "scheduler/budget.h"
 #include "scheduler/driver.h"

@@ -47,7 +47,7 @@ struct Gpu {
 
 struct RunOptions {
   StudyConfig config;             // to resume: loaded from the ledger's StudyRecord::config
-  std::filesystem::path storage;  // the database; artefacts go to <stem>.d/<study>/<trial>/
+  std::filesystem::path storage;  // the database; its artefacts beside it (knowledge/artefacts.h)
   std::string budget;             // overrides the config's; on resume `+2h` extends; may be empty
   IfExists if_exists = IfExists::kFail;
   bool resume = false;        // `detol resume`: the study must exist

@@ -15,6 +15,7 @@
 
 #include "core/exit_code.h"
 #include "core/log.h"
+#include "knowledge/artefacts.h"
 #include "scheduler/launchers/gpus.h"
 #include "scheduler/launchers/local.h"
 #include "scheduler/launchers/rendezvous.h"
@@ -65,8 +66,8 @@ std::filesystem::path rendezvous_of(const RunOptions& options) {
   std::string name = job_name();
   std::ranges::replace_if(
       name, [](unsigned char c) { return std::isalnum(c) == 0; }, '-');
-  std::filesystem::path folder = std::filesystem::absolute(options.storage);
-  return folder.replace_extension(".d") / fmt::format(".workers-{}.json", name);
+  return artefact_folder(std::filesystem::absolute(options.storage),
+                         fmt::format(".workers-{}.json", name));
 }
 
 pid_t g_supervisor = 0;

@@ -147,6 +147,7 @@ void call_off(const fs::path& file) {
   if (write_secretly(file, {{"over", true}})) pause_ms(kFarewellMs);
   std::error_code ignored;
   fs::remove(file, ignored);
+  fs::remove(file.parent_path(), ignored);  // if it is empty: the master never came so far
 }
 
 std::optional<MasterAddress> find_master(const fs::path& file, int worker) {

@@ -158,7 +158,7 @@ ChaosStudy::ChaosStudy(int images, const std::string& storage) : storage_(storag
 }
 
 fs::path ChaosStudy::folder_of(TrialId trial) const {
-  return path() / storage_ / "detol.d" / "tiny" / std::to_string(trial);
+  return path() / storage_ / "detol.db.d" / "tiny" / std::to_string(trial);
 }
 
 std::vector<std::string> ChaosStudy::variables() const {

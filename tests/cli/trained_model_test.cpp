@@ -64,7 +64,7 @@ class TrainedModel : public testing::Test {
   }
 
   std::filesystem::path storage() const { return folder_.path() / "detol.db"; }
-  std::filesystem::path trial_folder() const { return folder_.path() / "detol.d" / "tiny" / "0"; }
+  std::filesystem::path trial_folder() const { return folder_.path() / "detol.db.d" / "tiny" / "0"; }
 
   Result<Model> model() const {
     const OpenStudy study = open_study(storage().string(), "tiny").value();

@@ -217,7 +217,7 @@ TEST_F(Device, ATrialOfALostDeviceGoesOnInAnotherProcess) {
   const Ran in_peace = detol(search_words({"-j", "1"}));
   ASSERT_EQ(in_peace.code, 0) << in_peace.err;
   const std::string results = study.results();
-  for (const char* name : {"detol.db", "detol.db-wal", "detol.db-shm", "detol.d"})
+  for (const char* name : {"detol.db", "detol.db-wal", "detol.db-shm", "detol.db.d"})
     std::filesystem::remove_all(study.path() / name);
   const Ran ran = detol(
       search_words({"-j", "1"}),

@@ -37,7 +37,7 @@ TEST_F(EmulatedGpu, ASearchRunsOnItInEveryPrecision) {
     const Ran ran = search("devices:1", precision);
     EXPECT_EQ(ran.code, 0) << ran.err;
     EXPECT_EQ(told().find("FAIL"), std::string::npos) << told();
-    for (const char* name : {"detol.db", "detol.db-wal", "detol.db-shm", "detol.d"})
+    for (const char* name : {"detol.db", "detol.db-wal", "detol.db-shm", "detol.db.d"})
       std::filesystem::remove_all(study.path() / name);
   }
 }

@@ -83,7 +83,7 @@ TEST_F(FunctionSearch, OfSeveralObjectivesEndsInTheTrialsThatNoOtherBeats) {
 
 TEST_F(FunctionSearch, LeavesNoFilesOfItsTrials) {
   ASSERT_EQ(search().code, 0);
-  EXPECT_FALSE(std::filesystem::exists(folder_.path() / "detol.d" / "naps"));
+  EXPECT_FALSE(std::filesystem::exists(folder_.path() / "detol.db.d" / "naps"));
 }
 
 TEST_F(FunctionSearch, SaysThatThereIsNoNetwork) {

@@ -62,7 +62,8 @@ const TinyStudy& four_trials() {
 struct FourTrials : TinyStudy {
   FourTrials() {
     fs::copy(four_trials().path() / "detol.db", path() / "detol.db");
-    fs::copy(four_trials().path() / "detol.d", path() / "detol.d", fs::copy_options::recursive);
+    fs::copy(four_trials().path() / "detol.db.d", path() / "detol.db.d",
+             fs::copy_options::recursive);
   }
 };
 
@@ -110,8 +111,9 @@ void expect_whole(const TinyStudy& study, const Change& change, const std::strin
     EXPECT_EQ(study.detol({"export", name, "--to", "json", "-o", name}).code, 0) << at;
   Words folders;
   std::error_code none;
-  for (const auto& entry : fs::directory_iterator(study.path() / "detol.d", none))
-    folders.push_back(entry.path().filename());
+  for (const auto& entry : fs::directory_iterator(study.path() / "detol.db.d", none))
+    if (!entry.path().filename().string().starts_with('.'))
+      folders.push_back(entry.path().filename());
   std::ranges::sort(folders);
   std::ranges::sort(names);
   EXPECT_EQ(folders, names) << at;
@@ -163,7 +165,7 @@ TEST(Study, StopsWhenAnotherProcessAsksForIt) {
   EXPECT_EQ(stop.code, 0) << stop.err;
   EXPECT_NE(stop.err.find("has stopped"), std::string::npos) << stop.err;
   EXPECT_EQ(running.wait().code, 75);
-  EXPECT_FALSE(fs::exists(folder.path() / "detol.d" / "naps" / "stop-requested"));
+  EXPECT_FALSE(fs::exists(folder.path() / "detol.db.d" / "naps" / "stop-requested"));
   const Json study = Json::parse(run(folder.path(), {"studies", "-f", "json"}).out)[0];
   EXPECT_EQ(study["state"], "STOPPED");
   EXPECT_TRUE(study["run_by"].is_null()) << study;

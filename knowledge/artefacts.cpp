@@ -1,0 +1,258 @@
+#include "knowledge/artefacts.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <optional>
+#include <random>
+#include <system_error>
+#include <vector>
+
+#include "core/durable_file.h"
+#include "core/file.h"
+#include "core/log.h"
+#include "encodings/study_config.h"
+#include "knowledge/artefacts_impl.h"
+#include "knowledge/file_system_impl.h"
+#include "knowledge/reader_impl.h"
+#include "knowledge/rows_impl.h"
+#include "knowledge/schema_impl.h"
+
+namespace detol {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kMark = ".owner";
+
+// A database as far as its folder is concerned.
+struct Database {
+  fs::path path;
+  std::optional<DatabaseId> id;
+  std::vector<std::string> studies;
+
+  fs::path folder() const { return path.string() + ".d"; }
+  fs::path old_folder() const { return fs::path(path).replace_extension(".d"); }
+};
+
+// Whose a folder is.
+struct Owner {
+  enum Kind {
+    kNobody,    // it is not there, or empty but for hidden files
+    kUnmarked,  // an older detol made it, or a person
+    kGiven,     // a person emptied the mark: the database of that name
+    kDatabase,  // the one with this id; with none, the mark is damaged
+  } kind = kNobody;
+  std::optional<DatabaseId> id = {};
+};
+
+bool is_hidden(const fs::path& path) {
+  return path.filename().string().starts_with('.');
+}
+
+Owner owner_by(std::string_view mark) {
+  while (mark.ends_with('\n')) mark.remove_suffix(1);
+  if (mark.empty()) return {Owner::kGiven};
+  DatabaseId id = 0;
+  const auto [end, error] = std::from_chars(mark.data(), mark.data() + mark.size(), id, 16);
+  if (error != std::errc() || end != mark.data() + mark.size()) return {Owner::kDatabase};
+  return {Owner::kDatabase, id};
+}
+
+Result<Owner> owner_of(const fs::path& folder) {
+  std::error_code error;
+  if (!fs::exists(folder, error)) return Owner{};
+  const fs::path mark = folder / kMark;
+  if (fs::is_regular_file(mark, error)) {
+    constexpr std::size_t kLongest = 100;
+    return read_file(mark, kLongest).map(owner_by).map_error([](Error unread) {
+      return Error{ErrorCode::kStorage, std::move(unread.message)};
+    });
+  }
+  for (const auto& entry : fs::directory_iterator(folder, error)) {
+    if (!is_hidden(entry.path())) return Owner{Owner::kUnmarked};
+  }
+  if (!error) return Owner{};
+  return fail(ErrorCode::kStorage,
+              fmt::format("{}: cannot be read: {}", folder.string(), error.message()));
+}
+
+// Another database beside this one whose folder had the name `folder` in an older detol.
+std::optional<fs::path> rival_for(const fs::path& folder, const Database& database) {
+  std::error_code error;
+  const fs::path beside = folder.has_parent_path() ? folder.parent_path() : fs::path(".");
+  for (const auto& entry : fs::directory_iterator(beside, error)) {
+    if (!entry.is_regular_file(error) || entry.path().filename() == database.path.filename())
+      continue;
+    const fs::path old = fs::path(entry.path()).replace_extension(".d");
+    if (old.filename() == folder.filename() && check_header(entry.path())) return entry.path();
+  }
+  return std::nullopt;
+}
+
+bool has_studies_of(const fs::path& folder, const Database& database) {
+  std::error_code error;
+  return std::ranges::any_of(database.studies, [&](const std::string& name) {
+    return fs::is_directory(folder / name, error);
+  });
+}
+
+std::string in_shell(const fs::path& path) {
+  return fmt::format("'{}'", path.string());
+}
+
+// How a person hands `from` to the database.
+std::string adopt(const fs::path& from, const Database& database) {
+  const std::string mark = in_shell(database.folder() / kMark);
+  if (from == database.folder()) return fmt::format(": > {}", mark);
+  return fmt::format("mv {} {} && : > {}", in_shell(from), in_shell(database.folder()), mark);
+}
+
+// True: the unmarked `folder` is this database's, as no other could have written it.
+// False: nothing of this database is in it.
+Result<bool> is_own(const fs::path& folder, const Database& database) {
+  if (!has_studies_of(folder, database)) return false;
+  const auto rival = rival_for(folder, database);
+  if (!rival) return true;
+  return fail(ErrorCode::kStorage,
+              fmt::format("{} may hold checkpoints of {} or of {}; move it away, or, if it is the "
+                          "first's: {}",
+                          folder.string(), database.path.string(), rival->string(),
+                          adopt(folder, database)));
+}
+
+tl::unexpected<Error> refused(const Database& database) {
+  return fail(ErrorCode::kStorage,
+              fmt::format("{} belongs to another database than {}; move it away, or, if it is this "
+                          "one's: {}",
+                          database.folder().string(), database.path.string(),
+                          adopt(database.folder(), database)));
+}
+
+struct Found {
+  fs::path folder;  // empty: there is none
+  bool is_marked = false;
+};
+
+// The folder that an older detol made, or one whose renaming was killed.
+Result<Found> find_old(const Database& database) {
+  const fs::path old = database.old_folder();
+  if (old == database.folder()) return Found{};
+  DETOL_ASSIGN(const Owner owner, owner_of(old));
+  if (owner.kind == Owner::kDatabase) {
+    const bool is_ours = owner.id && owner.id == database.id && !rival_for(old, database);
+    return is_ours ? Found{old, true} : Found{};
+  }
+  if (owner.kind != Owner::kUnmarked) return Found{};
+  DETOL_ASSIGN(const bool is_ours, is_own(old, database));
+  return is_ours ? Found{old} : Found{};
+}
+
+Result<Found> find(const Database& database) {
+  DETOL_ASSIGN(const Owner owner, owner_of(database.folder()));
+  switch (owner.kind) {
+    case Owner::kNobody:
+      return find_old(database);
+    case Owner::kGiven:
+      return Found{database.folder()};
+    case Owner::kDatabase:
+      if (owner.id && owner.id == database.id) return Found{database.folder(), true};
+      return refused(database);
+    case Owner::kUnmarked:
+      break;
+  }
+  DETOL_ASSIGN(const bool is_ours, is_own(database.folder(), database));
+  if (!is_ours) return refused(database);
+  return Found{database.folder()};
+}
+
+Result<Database> describe(const fs::path& path, sqlite3* handle,
+                          const std::vector<Study>& studies) {
+  Database database{.path = path, .id = {}, .studies = {}};
+  DETOL_ASSIGN(auto token, sqlite::Statement::prepare(handle, "SELECT token FROM writer"));
+  DETOL_ASSIGN(const bool has_token, token.step());
+  if (has_token)
+    database.id = static_cast<DatabaseId>(static_cast<std::uint64_t>(token.integer(0)) >> 32);
+  for (const Study& study : studies) database.studies.push_back(study.record.name);
+  return database;
+}
+
+// A study of networks leaves checkpoints; one of a function or a table leaves none.
+bool is_missed_by(const std::vector<Study>& studies) {
+  return std::ranges::any_of(studies, [](const Study& study) {
+    const auto config = load_study_config(study.record.config, study.record.name);
+    return study.last_seq > 0 && config && config->trains();
+  });
+}
+
+Result<void> write_mark(const fs::path& folder, DatabaseId id) {
+  return write_file_durably(folder / kMark, fmt::format("{:08x}\n", id));
+}
+
+// What killed processes left half written in the folder, which is ours.
+void sweep(const fs::path& folder) {
+  std::error_code ignored;
+  for (const auto& entry : fs::directory_iterator(folder, ignored)) {
+    if (is_hidden(entry.path()) && finished_name(entry.path().filename().string()))
+      fs::remove(entry.path(), ignored);
+  }
+}
+
+}  // namespace
+
+std::int64_t fresh_token(DatabaseId id) {
+  return static_cast<std::int64_t>(std::uint64_t{id} << 32 | std::random_device{}());
+}
+
+fs::path artefact_folder(const fs::path& database, const std::string& study) {
+  return Database{.path = real_path(database), .id = {}, .studies = {}}.folder() / study;
+}
+
+Result<fs::path> find_artefacts(const fs::path& path, const std::string& study) {
+  DETOL_ASSIGN(const auto handle, open_for_reading(path));
+  DETOL_ASSIGN(const auto studies, read_studies(handle.get()));
+  DETOL_ASSIGN(const Database database, describe(real_path(path), handle.get(), studies));
+  DETOL_ASSIGN(const Found found, find(database));
+  return (found.folder.empty() ? database.folder() : found.folder) / study;
+}
+
+Result<void> check_nobodys_artefacts(const fs::path& path) {
+  return find({.path = path, .id = {}, .studies = {}}).map([](const Found&) {});
+}
+
+Result<ArtefactClaim> claim_artefacts(const fs::path& path, sqlite3* handle) {
+  DETOL_ASSIGN(const auto studies, read_studies(handle));
+  DETOL_ASSIGN(const Database database, describe(path, handle, studies));
+  DETOL_ASSIGN(Found found, find(database));
+  if (found.folder.empty() && is_missed_by(studies)) {
+    log_warning(
+        "{} has no folder of checkpoints, {}: trials that had begun begin again; if the folder is "
+        "elsewhere: stop, put it there, and : > {}",
+        path.string(), database.folder().string(), in_shell(database.folder() / kMark));
+  }
+  const bool needs_id = found.folder.empty() || !database.id;
+  return ArtefactClaim{needs_id ? std::random_device{}() : *database.id, std::move(found.folder),
+                       found.is_marked};
+}
+
+Result<void> keep_claim(const fs::path& path, const ArtefactClaim& claim) {
+  const fs::path folder = Database{.path = path, .id = {}, .studies = {}}.folder();
+  std::error_code error;
+  if (claim.from.empty()) fs::create_directory(folder, error);
+  if (error) {
+    return fail(ErrorCode::kStorage,
+                fmt::format("cannot create {}: {}", folder.string(), error.message()));
+  }
+  const fs::path from = claim.from.empty() ? folder : claim.from;
+  if (!claim.is_marked) DETOL_TRY(write_mark(from, claim.id));
+  if (from != folder) {
+    DETOL_TRY(rename_durably(from, folder));
+    log_info("{} is called {} now: it belongs to {} alone", from.string(), folder.string(),
+             path.string());
+  }
+  sweep(folder);
+  return {};
+}
+
+}  // namespace detol

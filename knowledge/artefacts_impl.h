@@ -1,0 +1,38 @@
+#pragma once
+
+// How a writer comes by the folder of artefacts: the claim is made before anything is changed, kept
+// when the database says so.
+
+#include <cstdint>
+#include <filesystem>
+
+#include "core/result.h"
+#include "knowledge/sqlite_impl.h"
+
+namespace detol {
+
+// The upper half of the writer's token. It stays when a writer takes the database over.
+using DatabaseId = std::uint32_t;
+
+// A token of this database that no other writer has.
+std::int64_t fresh_token(DatabaseId id);
+
+struct ArtefactClaim {
+  DatabaseId id = 0;           // of the database from now on
+  std::filesystem::path from;  // what becomes the folder; empty: a new one
+  bool is_marked = false;      // it says already whose it is
+};
+
+// Errors (kStorage): a folder with something in it has the name that a database at `path`, which is
+// not there yet, will need.
+Result<void> check_nobodys_artefacts(const std::filesystem::path& path);
+
+// Which folder is the database's, and which id it needs for that. Changes nothing. Errors
+// (kStorage): the folder belongs to another database, or nobody can tell; what to do.
+Result<ArtefactClaim> claim_artefacts(const std::filesystem::path& path, sqlite3* database);
+
+// Makes, renames and marks the folder. REQUIRES: the writer's lock is held, and the database has
+// the claim's id. Errors (kStorage).
+Result<void> keep_claim(const std::filesystem::path& path, const ArtefactClaim& claim);
+
+}  // namespace detol
