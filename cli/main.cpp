@@ -4,6 +4,7 @@
 
 #include <cstdio>
 #include <exception>
+#include <new>
 #include <string>
 #include <vector>
 
@@ -11,6 +12,7 @@
 #include "core/exit_code.h"
 #include "core/fault.h"
 #include "core/log.h"
+#include "core/terminal.h"
 #include "scheduler/study_run.h"
 #include "trainer/bench.h"
 #include "trainer/cuda/probe.h"
@@ -27,7 +29,7 @@ int run_program(const std::vector<std::string>& words) {
   const Result<int> done =
       call ? call->command->run(call->arguments) : Result<int>(tl::unexpected<Error>(call.error()));
   if (done) return *done;
-  log_error("detol: {}", done.error().message);
+  log_error("detol: {}", printable(done.error().message));
   return exit_code_of(done.error().code);
 }
 
@@ -44,6 +46,9 @@ int main(int argc, char** argv) {
     if (const auto code = detol::run_bench_rank(argc, argv)) return *code;
     if (const auto code = detol::run_cuda_probe(argc, argv)) return *code;
     return detol::run_program(std::vector<std::string>(argv + 1, argv + argc));
+  } catch (const std::bad_alloc&) {
+    detol::log_error("detol: out of memory; give it more, or ask for less");
+    return detol::kExitInternal;
   } catch (const std::exception& error) {
     detol::log_error("detol: internal error: {}; please report it", error.what());
     return detol::kExitInternal;

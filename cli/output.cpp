@@ -6,7 +6,10 @@
 #include <array>
 #include <cmath>
 #include <cstdio>
+#include <functional>
 #include <nlohmann/json.hpp>
+
+#include "core/terminal.h"
 
 namespace detol {
 namespace {
@@ -69,11 +72,23 @@ bool is_number(const Json& value) {
   return value.is_number() || value.is_null() || value == "NaN";
 }
 
+// A stranger's text must not move the cursor or end a line.
+void escape(Grid& grid) {
+  for (std::string& name : grid.columns) name = printable(name);
+  for (auto& row : grid.rows) {
+    for (std::string& word : row) word = printable(word);
+  }
+}
+
+bool spreads(std::string_view column) {
+  return column == "values" || column == "params";
+}
+
 // `values` and `params` get a column per member; `architecture` stays one word of JSON.
 Grid to_grid(const Rows& rows, bool for_people) {
   Grid grid;
   for (const std::string& name : rows.columns) {
-    if (name != "values" && name != "params") grid.column(name);
+    if (!spreads(name)) grid.column(name);
   }
   for (std::size_t i = 0; i < rows.rows.size(); ++i) {
     std::vector<std::string> words(grid.columns.size(), for_people ? "-" : "");
@@ -85,9 +100,8 @@ Grid to_grid(const Rows& rows, bool for_people) {
     };
     const Json object = to_object(rows, i);
     for (const auto& [name, value] : object.items()) {
-      const bool spreads = name == "values" || name == "params";
-      if (spreads && value.is_null()) continue;
-      if (!value.is_object() || !spreads) {
+      if (spreads(name) && value.is_null()) continue;
+      if (!value.is_object() || !spreads(name)) {
         put(name, value);
         continue;
       }
@@ -96,6 +110,7 @@ Grid to_grid(const Rows& rows, bool for_people) {
     grid.rows.push_back(std::move(words));
   }
   for (auto& row : grid.rows) row.resize(grid.columns.size(), for_people ? "-" : "");
+  if (for_people) escape(grid);
   return grid;
 }
 
@@ -132,13 +147,6 @@ std::string padded(const std::string& word, std::size_t width, bool right) {
   return right ? space + word : word + space;
 }
 
-// Control characters would let a file's text move the cursor or end a line.
-std::string printable(std::string word) {
-  std::replace_if(
-      word.begin(), word.end(), [](unsigned char c) { return c < 32 || c == 127; }, ' ');
-  return word;
-}
-
 std::string bold(const std::string& text, bool color) {
   return color ? "\033[1m" + text + "\033[0m" : text;
 }
@@ -147,11 +155,11 @@ void trim_right(std::string& line) {
   line.erase(line.find_last_not_of(' ') + 1);
 }
 
-std::string to_table(Grid grid, bool color) {
+std::string to_table(const Grid& grid, bool color) {
   std::vector<std::size_t> widths;
   for (std::size_t i = 0; i < grid.columns.size(); ++i) {
     std::size_t width = width_of(grid.columns[i]);
-    for (auto& row : grid.rows) width = std::max(width, width_of(row[i] = printable(row[i])));
+    for (const auto& row : grid.rows) width = std::max(width, width_of(row[i]));
     widths.push_back(width);
   }
   const auto line_of = [&](const std::vector<std::string>& words) {
@@ -171,38 +179,72 @@ std::string to_list(const Grid& grid, bool color) {
   for (const std::string& name : grid.columns) width = std::max(width, width_of(name));
   std::string text;
   for (std::size_t i = 0; i < grid.columns.size(); ++i) {
-    text += bold(padded(grid.columns[i], width, false), color) + "  " +
-            printable(grid.rows.front()[i]) + "\n";
+    text += bold(padded(grid.columns[i], width, false), color) + "  " + grid.rows.front()[i] + "\n";
   }
   return text;
 }
 
-std::string to_json_array(const Rows& rows) {
-  Json array = Json::array();
-  for (std::size_t i = 0; i < rows.rows.size(); ++i) array.push_back(to_object(rows, i));
-  return dump(array, 2) + "\n";
+using Sink = std::function<Result<void>(const std::string&)>;
+
+// As nlohmann would print the whole array with an indent of two.
+Result<void> write_json_array(const Rows& rows, const Sink& sink) {
+  if (rows.rows.empty()) return sink("[]\n");
+  for (std::size_t i = 0; i < rows.rows.size(); ++i) {
+    std::string object = dump(to_object(rows, i), 2);
+    for (std::size_t end = 0; (end = object.find('\n', end)) != std::string::npos; end += 3)
+      object.insert(end + 1, "  ");
+    DETOL_TRY(sink((i == 0 ? "[\n  " : ",\n  ") + object));
+  }
+  return sink("\n]\n");
 }
 
-std::string to_json_lines(const Rows& rows) {
-  std::string text;
-  for (std::size_t i = 0; i < rows.rows.size(); ++i) text += dump(to_object(rows, i), -1) + "\n";
-  return text;
+Result<void> write_json_lines(const Rows& rows, const Sink& sink) {
+  for (std::size_t i = 0; i < rows.rows.size(); ++i)
+    DETOL_TRY(sink(dump(to_object(rows, i), -1) + "\n"));
+  return {};
+}
+
+Result<void> write_plain_csv(const Rows& rows, const Sink& sink) {
+  DETOL_TRY(sink(csv_line(rows.columns)));
+  for (const auto& row : rows.rows) {
+    std::vector<std::string> words;
+    for (std::size_t i = 0; i < row.size(); ++i)
+      words.push_back(word_of(to_json(rows.columns[i], row[i]), false));
+    DETOL_TRY(sink(csv_line(words)));
+  }
+  return {};
+}
+
+// Row by row, unless columns depend on rows: the text of a large answer is never there at once.
+Result<void> write_rows(const Rows& rows, const Globals& globals, const Sink& sink) {
+  switch (globals.format) {
+    case Format::kJson:
+      return write_json_array(rows, sink);
+    case Format::kJsonl:
+      return write_json_lines(rows, sink);
+    case Format::kCsv:
+      if (std::ranges::none_of(rows.columns, spreads)) return write_plain_csv(rows, sink);
+      return sink(to_csv(to_grid(rows, false)));
+    case Format::kTable:
+      break;
+  }
+  return sink(to_table(to_grid(rows, true), globals.color));
+}
+
+Result<void> put(const std::string& text) {
+  if (std::fwrite(text.data(), 1, text.size(), stdout) == text.size()) return {};
+  return fail(ErrorCode::kStorage, "cannot write to the standard output");
 }
 
 }  // namespace
 
 std::string render(const Rows& rows, const Globals& globals) {
-  switch (globals.format) {
-    case Format::kJson:
-      return to_json_array(rows);
-    case Format::kJsonl:
-      return to_json_lines(rows);
-    case Format::kCsv:
-      return to_csv(to_grid(rows, false));
-    case Format::kTable:
-      break;
-  }
-  return to_table(to_grid(rows, true), globals.color);
+  std::string all;
+  (void)write_rows(rows, globals, [&all](const std::string& text) -> Result<void> {
+    all += text;
+    return {};
+  });
+  return all;
 }
 
 std::string render_record(const Rows& record, const Globals& globals) {
@@ -212,9 +254,14 @@ std::string render_record(const Rows& record, const Globals& globals) {
 }
 
 Result<void> print_data(const std::string& text) {
-  if (std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0)
-    return {};
+  DETOL_TRY(put(text));
+  if (std::fflush(stdout) == 0) return {};
   return fail(ErrorCode::kStorage, "cannot write to the standard output");
+}
+
+Result<void> print_rows(const Rows& rows, const Globals& globals) {
+  DETOL_TRY(write_rows(rows, globals, put));
+  return print_data("");
 }
 
 }  // namespace detol

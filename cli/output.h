@@ -20,6 +20,9 @@ std::string render(const Rows& rows, const Globals& globals);
 // REQUIRES: exactly one row.
 std::string render_record(const Rows& record, const Globals& globals);
 
+// Writes what render() would return, row by row where it can. Errors (kStorage): as below.
+Result<void> print_rows(const Rows& rows, const Globals& globals);
+
 // Writes to stdout. Errors (kStorage): it cannot be written.
 Result<void> print_data(const std::string& text);
 

@@ -12,6 +12,8 @@
 #include <set>
 #include <system_error>
 
+#include "core/terminal.h"
+
 namespace detol {
 namespace {
 
@@ -61,6 +63,17 @@ Warned& warned() {
   return instance;
 }
 
+// What others wrote, a space file or a process that ended, must not steer the terminal.
+std::string without_controls(std::string_view text) {
+  std::string lines = printable(text.substr(0, text.find('\n')));
+  for (std::size_t end = text.find('\n'); end != std::string_view::npos;) {
+    text.remove_prefix(end + 1);
+    end = text.find('\n');
+    lines += "\n" + printable(text.substr(0, end));
+  }
+  return lines;
+}
+
 bool is_repeated(std::string_view warning) {
   constexpr std::size_t kMost = 1000;
   const std::scoped_lock lock(warned().mutex);
@@ -84,7 +97,8 @@ Result<void> set_up_log(const LogOptions& options) {
   return {};
 }
 
-void log_line(LogLevel level, std::string_view line) {
+void log_line(LogLevel level, std::string_view text) {
+  const std::string line = without_controls(text);
   if (level == LogLevel::kWarning && is_repeated(line)) level = LogLevel::kDebug;
   logger()->log(to_spdlog(level), fmt::string_view(line.data(), line.size()));
 }

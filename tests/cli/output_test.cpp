@@ -85,8 +85,9 @@ TEST(Output, ATableAlignsNumbersToTheRight) {
 }
 
 TEST(Output, ATableShowsNoControlCharactersOfAStranger) {
-  const Rows rows{.columns = {"a"}, .rows = {{"x\033[2Jy\nz"}}};
-  EXPECT_EQ(render(rows, as(Format::kTable)), "a\nx [2Jy z\n");
+  const Rows rows{.columns = {"a\033[1m"}, .rows = {{"x\033[2Jy\nz \xc2\x9b"}}};
+  EXPECT_EQ(render(rows, as(Format::kTable)), "a\\x1b[1m\nx\\x1b[2Jy\\nz \\xc2\\x9b\n");
+  EXPECT_EQ(render_record(rows, as(Format::kTable)), "a\\x1b[1m  x\\x1b[2Jy\\nz \\xc2\\x9b\n");
 }
 
 TEST(Output, OnlyTheHeadIsColoured) {
