@@ -1,14 +1,48 @@
+#include <fmt/format.h>
+
+#include <optional>
+
 #include "cli/commands.h"
 #include "cli/output.h"
+#include "core/log.h"
+#include "core/table.h"
+#include "encodings/study_config.h"
 #include "knowledge/query.h"
 
 namespace detol {
 namespace {
 
+constexpr std::int64_t kMostRows = 1'000'000;  // unless a limit is given
+constexpr const char* kMostTime = "60s";
+constexpr const char* kMostMemory = "512MB";
+
+template <typename Parse>
+Result<double> amount(const Arguments& arguments, std::string_view key, const char* otherwise,
+                      Parse parse) {
+  const std::string word = arguments.text(key, otherwise);
+  if (const std::optional<double> value = parse(word)) return *value;
+  return fail(ErrorCode::kUsage,
+              fmt::format("--{} is {}; it must be as in {}", key, in_quotes(word), otherwise));
+}
+
+Result<QueryLimits> limits_from(const Arguments& arguments) {
+  DETOL_ASSIGN(const auto rows, arguments.number("limit", 1));
+  DETOL_ASSIGN(const double seconds, amount(arguments, "timeout", kMostTime, parse_duration));
+  DETOL_ASSIGN(const double bytes, amount(arguments, "memory", kMostMemory, parse_size));
+  return QueryLimits{rows.value_or(kMostRows), static_cast<std::int64_t>(bytes), seconds};
+}
+
 Result<int> run(const Arguments& arguments) {
+  DETOL_ASSIGN(const QueryLimits limits, limits_from(arguments));
   DETOL_ASSIGN(const auto reader, Reader::open(arguments.globals.storage));
-  DETOL_ASSIGN(const Rows rows, reader->select(arguments.text("SQL")));
-  DETOL_TRY(print_data(render(rows, arguments.globals)));
+  DETOL_ASSIGN(const Rows rows, reader->select(arguments.text("SQL"), {}, limits));
+  if (rows.is_cut && !arguments.has("limit")) {
+    return fail(ErrorCode::kUsage,
+                fmt::format("the query found more than {} rows; add a LIMIT to it, or pass --limit",
+                            kMostRows));
+  }
+  DETOL_TRY(print_rows(rows, arguments.globals));
+  if (rows.is_cut) log_info("these are the first {} rows; there are more", limits.rows);
   if (rows.rows.empty()) return fail(ErrorCode::kEmpty, "the query found nothing");
   return 0;
 }
@@ -28,8 +62,15 @@ std::string notes() {
 Command query_command() {
   return {.name = "query",
           .summary = "read-only SQL over the knowledge base",
-          .options = {{"SQL", "", "one SELECT", Option::kRequired}},
-          .examples = "  detol query \"SELECT state, count(*) AS n FROM v_trials GROUP BY state\"",
+          .options = {{"SQL", "", "one SELECT", Option::kRequired},
+                      {"--limit", "ROWS",
+                       "the first so many rows; without it more than 1000000 "
+                       "are refused"},
+                      {"--timeout", "DURATION", "how long to look for them; default 60s"},
+                      {"--memory", "SIZE", "what that may take; default 512MB"}},
+          .examples =
+              "  detol query \"SELECT state, count(*) AS n FROM v_trials GROUP BY state\"\n"
+              "  detol query -f csv --limit 20000000 --memory 16GB \"SELECT * FROM v_metrics\"",
           .run = run,
           .notes = notes};
 }

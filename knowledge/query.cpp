@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <chrono>
+#include <iterator>
+
 #include "knowledge/pending_impl.h"
 #include "knowledge/reader_impl.h"
 #include "knowledge/rows_impl.h"
@@ -70,11 +73,62 @@ void bind_cell(Statement& statement, int index, const Cell& cell) {
   statement.bind_null(index);
 }
 
+// While one lives, SQLite's work on a database ends at the limits.
+class Restraint {
+ public:
+  Restraint(sqlite3* database, const QueryLimits& limits)
+      : database_(database), bytes_before_(sqlite3_hard_heap_limit64(-1)) {
+    using std::chrono::steady_clock;
+    constexpr int kInstructions = 10000;  // between two looks at the clock
+    if (limits.bytes > 0) sqlite3_hard_heap_limit64(limits.bytes);
+    if (limits.seconds <= 0) return;
+    deadline_ = steady_clock::now() + std::chrono::duration_cast<steady_clock::duration>(
+                                          std::chrono::duration<double>(limits.seconds));
+    sqlite3_progress_handler(database, kInstructions, &is_late, &deadline_);
+  }
+  ~Restraint() {
+    sqlite3_progress_handler(database_, 0, nullptr, nullptr);
+    sqlite3_hard_heap_limit64(bytes_before_);
+  }
+  Restraint(const Restraint&) = delete;
+  Restraint& operator=(const Restraint&) = delete;
+
+ private:
+  static int is_late(void* deadline) {
+    return std::chrono::steady_clock::now() >
+                   *static_cast<std::chrono::steady_clock::time_point*>(deadline)
+               ? 1
+               : 0;
+  }
+
+  sqlite3* database_;
+  sqlite3_int64 bytes_before_;
+  std::chrono::steady_clock::time_point deadline_;
+};
+
+Error beyond(const std::string& limit, std::string_view flag) {
+  return {ErrorCode::kUsage,
+          fmt::format("the query needs more than {}; ask for less, or pass {}", limit, flag)};
+}
+
+Error too_much_memory(const QueryLimits& limits) {
+  return beyond(fmt::format("{} MB of memory", limits.bytes / 1'000'000), "--memory");
+}
+
+std::int64_t bytes_of(const std::vector<Cell>& row) {
+  std::size_t bytes = sizeof row + row.size() * sizeof(Cell);
+  for (const Cell& cell : row) {
+    if (const auto* text = std::get_if<std::string>(&cell)) bytes += text->size();
+  }
+  return static_cast<std::int64_t>(bytes);
+}
+
 class SqliteReader final : public Reader {
  public:
   explicit SqliteReader(sqlite::Database database) : database_(std::move(database)) {}
 
-  Result<Rows> select(const std::string& sql, const std::vector<Cell>& arguments) override;
+  Result<Rows> select(const std::string& sql, const std::vector<Cell>& arguments,
+                      const QueryLimits& limits) override;
 
   Result<std::vector<StudyRecord>> studies() override {
     DETOL_ASSIGN(auto all, read_studies(database_.get()));
@@ -95,7 +149,8 @@ class SqliteReader final : public Reader {
 
  private:
   Result<Statement> prepare(const std::string& sql);
-  Result<Rows> fetch(Statement& statement);
+  Result<Rows> fetch(Statement& statement, const QueryLimits& limits);
+  Error failure(const QueryLimits& limits);
 
   sqlite::Database database_;
   bool is_verified_ = false;
@@ -117,32 +172,54 @@ Result<Statement> SqliteReader::prepare(const std::string& sql) {
   return statement;
 }
 
-Result<Rows> SqliteReader::fetch(Statement& statement) {
+// Why a step failed.
+Error SqliteReader::failure(const QueryLimits& limits) {
+  switch (sqlite3_errcode(database_.get())) {
+    case SQLITE_ERROR:
+      return refused(sqlite3_errmsg(database_.get()));
+    case SQLITE_INTERRUPT:
+      return beyond(fmt::format("{} s", limits.seconds), "--timeout");
+    case SQLITE_NOMEM:
+    case SQLITE_TOOBIG:
+      if (limits.bytes > 0) return too_much_memory(limits);
+      [[fallthrough]];
+    default:
+      return sqlite::failure(database_.get());
+  }
+}
+
+Result<Rows> SqliteReader::fetch(Statement& statement, const QueryLimits& limits) {
   Rows result;
+  std::int64_t bytes = 0;
   const int columns = sqlite3_column_count(statement.raw());
   for (int i = 0; i < columns; ++i)
     result.columns.emplace_back(sqlite3_column_name(statement.raw(), i));
   while (true) {
     const auto more = statement.step();
-    if (!more && sqlite3_errcode(database_.get()) == SQLITE_ERROR)
-      return tl::unexpected(refused(sqlite3_errmsg(database_.get())));
-    if (!more) return tl::unexpected(more.error());
-    if (!*more) return result;
+    if (!more) return tl::unexpected(failure(limits));
+    const bool is_full = limits.rows > 0 && std::ssize(result.rows) == limits.rows;
+    result.is_cut = *more && is_full;
+    if (!*more || is_full) return result;
     std::vector<Cell> row;
+    row.reserve(static_cast<std::size_t>(columns));
     for (int i = 0; i < columns; ++i) row.push_back(cell_at(statement, i));
+    bytes += bytes_of(row);
+    if (limits.bytes > 0 && bytes > limits.bytes) return tl::unexpected(too_much_memory(limits));
     result.rows.push_back(std::move(row));
   }
 }
 
 // The first query verifies the whole database: any of its rows may be in the answer.
-Result<Rows> SqliteReader::select(const std::string& sql, const std::vector<Cell>& arguments) {
+Result<Rows> SqliteReader::select(const std::string& sql, const std::vector<Cell>& arguments,
+                                  const QueryLimits& limits) {
   return at_one_moment(database_.get(), [&]() -> Result<Rows> {
     if (!is_verified_) DETOL_TRY(verify(database_.get()));
     is_verified_ = true;
+    const Restraint restraint(database_.get(), limits);
     DETOL_ASSIGN(Statement statement, prepare(sql));
     for (std::size_t i = 0; i < arguments.size(); ++i)
       bind_cell(statement, static_cast<int>(i) + 1, arguments[i]);
-    return fetch(statement);
+    return fetch(statement, limits);
   });
 }
 

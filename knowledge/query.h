@@ -19,6 +19,14 @@ using Cell = std::variant<std::monostate, std::int64_t, double, std::string>;
 struct Rows {
   std::vector<std::string> columns;
   std::vector<std::vector<Cell>> rows;
+  bool is_cut = false;  // there are more than the limit
+};
+
+// What a query may take; 0: any amount. A limit on rows cuts the answer, the others refuse it.
+struct QueryLimits {
+  std::int64_t rows = 0;
+  std::int64_t bytes = 0;  // of the answer, and again of what SQLite needs to find it
+  double seconds = 0;      // after the database was verified
 };
 
 // What a study's ledger says since an earlier look.
@@ -34,8 +42,10 @@ class Reader {
   virtual ~Reader() = default;
 
   // Runs one SELECT over the views (interface.md section 3); `arguments` bind to ?1, ?2, ...
-  // Errors (kUsage): not one read-only statement, or SQL that SQLite refuses.
-  virtual Result<Rows> select(const std::string& sql, const std::vector<Cell>& arguments = {}) = 0;
+  // The whole answer is there when it returns: nobody who prints it slowly holds up the writer's
+  // log. Errors (kUsage): not one read-only statement, SQL that SQLite refuses, a limit.
+  virtual Result<Rows> select(const std::string& sql, const std::vector<Cell>& arguments = {},
+                              const QueryLimits& limits = {}) = 0;
 
   virtual Result<std::vector<StudyRecord>> studies() = 0;
 

@@ -25,6 +25,8 @@ std::string_view remedy(sqlite3* database) {
     case SQLITE_CANTOPEN:
     case SQLITE_AUTH:
       return "check that the file and its folder exist and may be written";
+    case SQLITE_NOMEM:
+      return "give the program more memory, or ask for less";
     default:
       return "check the disk, then try again";
   }
@@ -74,7 +76,7 @@ Result<Database> open(const std::string& name, int flags) {
                             name, raw != nullptr ? sqlite3_errmsg(raw) : "out of memory"));
   }
   sqlite3_extended_result_codes(raw, 0);
-  sqlite3_busy_timeout(raw, 5000);
+  sqlite3_busy_timeout(raw, kPatienceMs);
   return database;
 }
 

@@ -38,7 +38,9 @@ bool is_sync_failed(sqlite3* database);
 // Fails as SQLite would with this extended result code: for tests of what follows.
 Result<void> fail_with(sqlite3* database, int code);
 
-// `flags` as sqlite3_open_v2's; waits up to 5 s for another process's lock.
+inline constexpr int kPatienceMs = 5000;  // for another process's lock
+
+// `flags` as sqlite3_open_v2's.
 Result<Database> open(const std::string& name, int flags);
 
 // Opens `path` for the one writer, creating it if it is not there. On a network file system no

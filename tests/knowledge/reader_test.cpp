@@ -206,6 +206,47 @@ TEST(Reader, RefusesEverythingButOneSelect) {
             (Lines{"1", "2", "3"}));
 }
 
+constexpr const char* kEndless =
+    "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT ";
+
+TEST(Reader, AnAnswerIsCutAtTheLimitOfRows) {
+  Told told;
+  const Rows cut = must(told.reader->select(std::string(kEndless) + "i FROM n", {}, {.rows = 3}));
+  EXPECT_EQ(cut.rows.size(), 3U);
+  EXPECT_TRUE(cut.is_cut);
+  const Rows whole = must(told.reader->select("SELECT trial FROM v_trials", {}, {.rows = 7}));
+  EXPECT_EQ(whole.rows.size(), 7U);
+  EXPECT_FALSE(whole.is_cut);
+}
+
+TEST(Reader, AQueryThatTakesMoreThanItMayIsRefusedAndTheNextOneIsNot) {
+  Told told;
+  struct Case {
+    std::string sql;
+    QueryLimits limits;
+    std::string says;
+  };
+  for (const Case& one :
+       {Case{"count(*) FROM n",
+             {.seconds = 0.05},
+             "more than 0.05 s; ask for less, or pass --timeout"},
+        Case{"i FROM n",
+             {.bytes = 1'000'000},
+             "more than 1 MB of memory; ask for less, or pass --memory"},
+        Case{"group_concat(i) FROM (SELECT i FROM n LIMIT 1000000)",
+             {.bytes = 1'000'000},
+             "--memory"},
+        Case{"length(randomblob(900000000)) FROM n", {.bytes = 1'000'000}, "--memory"},
+        Case{"i FROM n GROUP BY randomblob(1000)", {.bytes = 1'000'000, .seconds = 0.5}, "--"}}) {
+    const auto refused = told.reader->select(kEndless + one.sql, {}, one.limits);
+    ASSERT_FALSE(refused) << one.sql;
+    EXPECT_EQ(refused.error().code, ErrorCode::kUsage) << refused.error().message;
+    EXPECT_NE(refused.error().message.find(one.says), std::string::npos) << refused.error().message;
+    EXPECT_EQ(lines(*told.reader, "SELECT count(*) FROM v_trials"), (Lines{"7"}));
+  }
+  told.append({asked(7)});
+}
+
 TEST(Reader, ListsStudiesAndSuggestsNames) {
   Told told;
   must(told.ledger->create_study(study_named("fashion")));
