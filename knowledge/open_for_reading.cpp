@@ -20,12 +20,16 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// A file that nobody changes: no lock, no log, no shared memory.
-Result<sqlite::Database> open_unchanging(const fs::path& path) {
+Result<sqlite::Database> open_with(const fs::path& path, std::string_view parameter) {
   std::string uri = "file:";
   for (const char c : fs::absolute(path).string())
     uri += c == '%' || c == '?' || c == '#' ? fmt::format("%{:02x}", c) : std::string(1, c);
-  return sqlite::open(uri + "?immutable=1", SQLITE_OPEN_READONLY | SQLITE_OPEN_URI);
+  return sqlite::open(fmt::format("{}?{}", uri, parameter), SQLITE_OPEN_READONLY | SQLITE_OPEN_URI);
+}
+
+// A file that nobody changes: no lock, no log, no shared memory.
+Result<sqlite::Database> open_unchanging(const fs::path& path) {
+  return open_with(path, "immutable=1");
 }
 
 // True if the file alone is the database.
@@ -39,15 +43,25 @@ Result<void> touch(sqlite3* database) {
   return sqlite::run(database, "SELECT 1 FROM sqlite_schema");
 }
 
-// An empty or absent log with nobody writing: the file alone is the database, which is how a
-// read-only folder must be read, where SQLite cannot make the shared memory it wants.
+// A log that nobody changes: its index need not be shared, and nothing need be locked, which would
+// take the right to write.
+Result<sqlite::Database> open_unchanging_log(const fs::path& path) {
+  DETOL_ASSIGN(auto database, open_with(path, "vfs=unix-none"));
+  DETOL_TRY(sqlite::run(database.get(), "PRAGMA locking_mode=EXCLUSIVE"));
+  DETOL_TRY(touch(database.get()));
+  return database;
+}
+
+// In a folder that one may only read, SQLite cannot make the shared memory it wants. If nobody
+// writes, nothing changes there.
 Result<sqlite::Database> open_beside_others(const fs::path& path) {
   DETOL_ASSIGN(auto database, sqlite::open(path.string(), SQLITE_OPEN_READONLY));
-  auto readable = touch(database.get());
+  const auto readable = touch(database.get());
   if (readable) return database;
-  if (sqlite3_errcode(database.get()) != SQLITE_CANTOPEN || !has_no_log(path))
-    return tl::unexpected(readable.error());
-  return open_unchanging(path);
+  if (sqlite3_errcode(database.get()) != SQLITE_CANTOPEN) return tl::unexpected(readable.error());
+  if (has_no_log(path)) return open_unchanging(path);
+  DETOL_ASSIGN(const auto writer, current_writer(path));
+  return writer ? tl::unexpected(readable.error()) : open_unchanging_log(path);
 }
 
 Result<sqlite::Database> open_snapshot(const fs::path& path, const std::string& writer) {

@@ -5,6 +5,7 @@
 #include <sys/mount.h>
 #include <sys/statvfs.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -152,6 +153,29 @@ TEST_F(TinyDisk, IsFilledAndTheSearchGoesOnWhenThereIsSpaceAgain) {
   fs::remove(path_ / "filler");
   must(ledger->append(study, some_trials(0)));
   EXPECT_EQ(must(ledger->events(study)).size(), 201U);
+}
+
+// As a killed search leaves it: all is in the log.
+TEST_F(TinyDisk, ALogIsReadWhereNothingMayBeWritten) {
+  const fs::path path = path_ / "detol.db";
+  const pid_t child = ::fork();
+  if (child == 0) {
+    const auto ledger = must(Ledger::open(path));
+    const StudyId study = must(ledger->create_study(testing_support::study_named("s")));
+    must(ledger->append(study, some_trials(0, 10)));
+    ::_exit(0);
+  }
+  ::waitpid(child, nullptr, 0);
+  ASSERT_GT(fs::file_size(path.string() + "-wal"), 0U);
+  for (const bool has_index : {true, false}) {
+    if (!has_index) fs::remove(path.string() + "-shm");
+    ASSERT_EQ(::mount("none", path_.c_str(), nullptr, MS_REMOUNT | MS_RDONLY, nullptr), 0);
+    const auto reader = must(Reader::open(path));
+    EXPECT_EQ(must(reader->events(must(reader->study("s")).id)).size(), 10U);
+    EXPECT_EQ(must(reader->select("SELECT * FROM v_trials")).rows.size(), 10U);
+    EXPECT_EQ(must(check(path)), std::vector<std::string>{});
+    ASSERT_EQ(::mount("none", path_.c_str(), nullptr, MS_REMOUNT, nullptr), 0);
+  }
 }
 
 TEST_F(TinyDisk, ReadOnlyIsReadAndNotWritten) {
