@@ -4,6 +4,7 @@
 #include <system_error>
 
 #include "core/fault.h"
+#include "core/log.h"
 #include "knowledge/artefacts_impl.h"
 #include "knowledge/file_system_impl.h"
 #include "knowledge/pending_impl.h"
@@ -113,7 +114,9 @@ Result<Writing> Writing::open(const fs::path& given) {
 // From now on any other master's commit fails.
 Result<void> Writing::take_over(DatabaseId id) {
   // A backup that was put back has no log.
-  DETOL_TRY(sqlite::run(database_.get(), "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL"));
+  DETOL_TRY(sqlite::run(database_.get(),
+                        "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; "
+                        "PRAGMA journal_size_limit=16777216"));
   const auto count_pages = [](void* count, sqlite3*, const char*, int pages) {
     *static_cast<int*>(count) = pages;
     return SQLITE_OK;
@@ -152,8 +155,33 @@ Result<void> Writing::in_transaction(const std::function<Result<void>()>& body) 
 void Writing::move_log() {
   constexpr int kLongLog = 1000;  // pages
   if (*log_pages_ < kLongLog) return;
-  sqlite3_wal_checkpoint_v2(database_.get(), "main", SQLITE_CHECKPOINT_PASSIVE, nullptr, nullptr);
+  if (*log_pages_ < most_log_pages_)
+    sqlite3_wal_checkpoint_v2(database_.get(), "main", SQLITE_CHECKPOINT_PASSIVE, nullptr, nullptr);
+  else
+    cut_log();
   if (sqlite::is_sync_failed(database_.get())) lost_ = sqlite::failure(database_.get());
+}
+
+// Readers that follow closely on each other, or one that never ends, keep the log from beginning
+// again: it grows by all that is written. Waiting a moment for them helps against the former, since
+// new readers need no log once it was moved; the latter is somebody's to end.
+void Writing::cut_log() {
+  constexpr int kMomentMs = 100;
+  sqlite3_busy_timeout(database_.get(), kMomentMs);
+  const int code = sqlite3_wal_checkpoint_v2(database_.get(), "main", SQLITE_CHECKPOINT_TRUNCATE,
+                                             nullptr, nullptr);
+  sqlite3_busy_timeout(database_.get(), sqlite::kPatienceMs);
+  if (code == SQLITE_OK) {
+    most_log_pages_ = kMostLogPages;
+    return;
+  }
+  constexpr int kPagesPerMb = 256, kWorryingMb = 64;
+  if (*log_pages_ >= kWorryingMb * kPagesPerMb) {
+    log_warning(
+        "{}: its log has grown to {} MB, as a program does not stop reading; end long queries",
+        sqlite3_db_filename(database_.get(), "main"), *log_pages_ / kPagesPerMb);
+  }
+  most_log_pages_ = *log_pages_ * 2;
 }
 
 // A place where a test may let the disk refuse.

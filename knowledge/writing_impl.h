@@ -39,12 +39,15 @@ class Writing {
   Result<void> check_token();
   Result<void> visit(std::string_view site, int io_error);
   void move_log();
+  void cut_log();
 
   WriterLock lock_;  // outlives the database
   sqlite::Database database_;
   sqlite::Statement read_token_;
   std::int64_t token_ = 0;
   std::unique_ptr<int> log_pages_ = std::make_unique<int>(0);  // SQLite keeps its address
+  static constexpr int kMostLogPages = 1 << 12;                // 16 MB
+  int most_log_pages_ = kMostLogPages;                         // then readers are waited for
   bool may_retry_ = false;
   std::optional<Error> lost_;  // an fsync failed: nothing may be acknowledged any more
 };
