@@ -6,6 +6,7 @@
 #include "cli/preflight.h"
 #include "cli/run_options.h"
 #include "cli/settings.h"
+#include "knowledge/studies.h"
 #include "scheduler/pruner.h"
 #include "search/searcher.h"
 
@@ -50,9 +51,10 @@ std::string begun_with(const RunOptions& options) {
 Result<int> search(const Arguments& arguments) {
   DETOL_ASSIGN(RunOptions options, run_options_from(arguments));
   DETOL_ASSIGN(options.config, read_space(arguments));
+  options.if_exists = if_exists_from(arguments);
+  if (options.if_exists != IfExists::kResume) DETOL_TRY(check_new_name(options.config.study));
   DETOL_TRY(check_target(options));
   DETOL_ASSIGN(const Preflight preflight, check_study(options.config));
-  options.if_exists = if_exists_from(arguments);
   DETOL_TRY(choose_device({.asked = arguments.text("device", "auto"),
                            .budget = preflight.budget,
                            .begun_with = begun_with(options),

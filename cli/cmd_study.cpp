@@ -2,8 +2,11 @@
 
 #include <fmt/format.h>
 #include <poll.h>
+#include <unistd.h>
 
+#include <cstdio>
 #include <filesystem>
+#include <iostream>
 #include <system_error>
 
 #include "cli/commands.h"
@@ -11,6 +14,7 @@
 #include "core/clock.h"
 #include "core/file.h"
 #include "core/log.h"
+#include "core/terminal.h"
 #include "knowledge/artefacts.h"
 #include "knowledge/query.h"
 #include "knowledge/studies.h"
@@ -47,8 +51,25 @@ Result<int> run_copy(const Arguments& arguments) {
   return print_size(arguments, fresh, size);
 }
 
+// Whether the person at the terminal wants it gone. Errors (kUsage): nobody is there to be asked.
+Result<bool> is_confirmed(const std::string& name, const StudySize& size) {
+  if (::isatty(STDIN_FILENO) == 0 || ::isatty(STDERR_FILENO) == 0)
+    return fail(ErrorCode::kUsage, "there is no terminal to ask on; --yes deletes without asking");
+  fmt::print(stderr, "delete study {}: {} trials, {} files of {} bytes? [y/N] ", printable(name),
+             size.trials, size.files, size.bytes);
+  std::fflush(stderr);
+  std::string answer;
+  std::getline(std::cin, answer);
+  return answer == "y" || answer == "Y" || answer == "yes";
+}
+
 Result<int> run_delete(const Arguments& arguments) {
   const std::string name = arguments.text("NAME");
+  if (!arguments.has("yes")) {
+    DETOL_ASSIGN(const StudySize size, measure_study(arguments.globals.storage, name));
+    DETOL_ASSIGN(const bool is_wanted, is_confirmed(name, size));
+    if (!is_wanted) return fail(ErrorCode::kInterrupted, "nothing was deleted");
+  }
   DETOL_ASSIGN(const StudySize size, delete_study(arguments.globals.storage, name));
   log_info("deleted:");
   return print_size(arguments, name, size);
@@ -148,9 +169,11 @@ Command study_copy_command() {
 
 Command study_delete_command() {
   return {.name = "study delete",
-          .summary = "delete a study and its files, without asking",
-          .options = {name_option()},
-          .examples = "  detol study delete what-if",
+          .summary = "delete a study and its files, after asking",
+          .options = {name_option(), {"-y,--yes", "", "do not ask; needed where no terminal is"}},
+          .examples =
+              "  detol study delete what-if\n"
+              "  detol study delete --yes -- -x   # a name that begins with '-', of an older detol",
           .run = run_delete};
 }
 

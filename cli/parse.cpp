@@ -142,7 +142,8 @@ class Parser {
       return without_second_word(*group);
     const std::size_t row = index_of(chosen);
     const Command& command = commands()[row];
-    const std::vector<std::string> extras = app_.remaining(true);
+    std::vector<std::string> extras = app_.remaining(true);
+    std::erase(extras, "--");  // what follows it is no option
     if (!extras.empty()) return unexpected_word(command, extras.front());
     Call call;
     call.command = &command;

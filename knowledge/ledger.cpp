@@ -10,6 +10,7 @@
 #include "knowledge/file_system_impl.h"
 #include "knowledge/rows_impl.h"
 #include "knowledge/snapshot_impl.h"
+#include "knowledge/studies.h"
 #include "knowledge/writing_impl.h"
 
 namespace detol {
@@ -48,6 +49,7 @@ class SqliteLedger final : public Ledger {
 };
 
 Result<StudyId> SqliteLedger::create_study(const StudyRecord& record) {
+  DETOL_TRY(check_new_name(record.name));
   DETOL_ASSIGN(const auto known, read_studies(writing_.database()));
   for (const Study& other : known) {
     if (other.record.name != record.name) continue;

@@ -141,7 +141,7 @@ class Ledger {
   static Result<std::unique_ptr<Ledger>> open(const std::filesystem::path& path);
   virtual ~Ledger() = default;
 
-  // Errors (kStudy): the name exists.
+  // Errors: kStudy if the name exists, kUsage if it is none for a new study.
   virtual Result<StudyId> create_study(const StudyRecord& record) = 0;
 
   // One transaction: all of the events or none; durable when it returns. After an error

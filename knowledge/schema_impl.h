@@ -8,7 +8,8 @@
 //             itself is JSON, which keeps every double exactly and names NaN
 //   params    an Asked's choices, a Reported's metrics again as typed cells, so that SQL sees
 //   metrics   exact numbers (SQLite's own reading of JSON numbers may be off by one ulp)
-//   writer    one row: who may commit; a master that was replaced finds another's token
+//   writer    one row: who may commit; a master that was replaced finds another's token, whose
+//             upper half is the database's id (artefacts_impl.h)
 //
 // A trial's state is not stored: v_trials computes it from its last events by index, so there
 // is nothing to update and nothing that could disagree. An append costs one row per event and

@@ -8,10 +8,12 @@
 #include <system_error>
 
 #include "core/clock.h"
+#include "core/table.h"
 #include "encodings/study_config.h"
 #include "knowledge/artefacts.h"
 #include "knowledge/event_writer_impl.h"
 #include "knowledge/pending_impl.h"
+#include "knowledge/reader_impl.h"
 #include "knowledge/rows_impl.h"
 #include "knowledge/writing_impl.h"
 
@@ -31,7 +33,7 @@ Result<Writing> open_existing(const fs::path& path) {
 }
 
 // A new name is one, no study has it, and nobody's folder is in its way.
-Result<void> check_new_name(const fs::path& path, sqlite3* database, const std::string& name) {
+Result<void> check_is_free(const fs::path& path, sqlite3* database, const std::string& name) {
   DETOL_ASSIGN(const auto studies, read_studies(database));
   for (const Study& study : studies) {
     if (study.record.name == name)
@@ -43,12 +45,6 @@ Result<void> check_new_name(const fs::path& path, sqlite3* database, const std::
   return fail(
       ErrorCode::kStorage,
       fmt::format("{} is in the way; it belongs to no study: move it away", folder.string()));
-}
-
-Result<void> check_is_name(const std::string& name) {
-  if (is_study_name(name)) return {};
-  return fail(ErrorCode::kUsage,
-              fmt::format("'{}' is not a study's name: {}", name, kStudyNameRule));
 }
 
 tl::unexpected<Error> not_copied(const fs::path& file, const std::error_code& error) {
@@ -134,7 +130,7 @@ Result<void> erase(sqlite3* database, StudyId id) {
   return {};
 }
 
-Result<StudySize> size_of(const fs::path& path, sqlite3* database, const StudyRecord& record) {
+Result<StudySize> size_of(const fs::path& folder, sqlite3* database, const StudyRecord& record) {
   DETOL_ASSIGN(auto count, Statement::prepare(database,
                                               "SELECT count(*) FROM events INDEXED BY "
                                               "events_by_trial WHERE study = ?1 AND kind = "
@@ -143,8 +139,8 @@ Result<StudySize> size_of(const fs::path& path, sqlite3* database, const StudyRe
   DETOL_TRY(count.step());
   StudySize size{.trials = count.integer(0)};
   std::error_code error;
-  for (fs::recursive_directory_iterator at(artefact_folder(path, record.name), error), end;
-       !error && at != end; at.increment(error)) {
+  for (fs::recursive_directory_iterator at(folder, error), end; !error && at != end;
+       at.increment(error)) {
     if (!at->is_regular_file(error)) continue;
     ++size.files;
     size.bytes += static_cast<std::int64_t>(at->file_size(error));
@@ -154,12 +150,26 @@ Result<StudySize> size_of(const fs::path& path, sqlite3* database, const StudyRe
 
 }  // namespace
 
+Result<void> check_new_name(const std::string& name) {
+  if (is_study_name(name) && !name.starts_with('-')) return {};
+  return fail(ErrorCode::kUsage,
+              fmt::format("{} cannot be a study's name: {}, and no '-' or '.' first",
+                          in_quotes(name), kStudyNameRule));
+}
+
+Result<StudySize> measure_study(const fs::path& database, const std::string& name) {
+  DETOL_ASSIGN(const auto handle, open_for_reading(database));
+  DETOL_ASSIGN(const Study study, find_study(handle.get(), name));
+  DETOL_ASSIGN(const fs::path folder, find_artefacts(database, name));
+  return size_of(folder, handle.get(), study.record);
+}
+
 Result<void> rename_study(const fs::path& database, const std::string& name,
                           const std::string& new_name) {
-  DETOL_TRY(check_is_name(new_name));
+  DETOL_TRY(check_new_name(new_name));
   DETOL_ASSIGN(Writing writing, open_existing(database));
   DETOL_ASSIGN(Study study, find_study(writing.database(), name));
-  DETOL_TRY(check_new_name(database, writing.database(), new_name));
+  DETOL_TRY(check_is_free(database, writing.database(), new_name));
   study.record.name = new_name;
   return with_pending(database, writing.database(), {name, new_name}, [&] {
     return writing.in_transaction([&] { return write_name(writing.database(), study.record); });
@@ -168,11 +178,12 @@ Result<void> rename_study(const fs::path& database, const std::string& name,
 
 Result<StudySize> copy_study(const fs::path& database, const std::string& name,
                              const std::string& new_name) {
-  DETOL_TRY(check_is_name(new_name));
+  DETOL_TRY(check_new_name(new_name));
   DETOL_ASSIGN(Writing writing, open_existing(database));
   DETOL_ASSIGN(const Study study, find_study(writing.database(), name));
-  DETOL_TRY(check_new_name(database, writing.database(), new_name));
-  DETOL_ASSIGN(const StudySize size, size_of(database, writing.database(), study.record));
+  DETOL_TRY(check_is_free(database, writing.database(), new_name));
+  DETOL_ASSIGN(const StudySize size,
+               size_of(artefact_folder(database, name), writing.database(), study.record));
   const auto copy = [&]() -> Result<void> {
     DETOL_TRY(copy_folder(artefact_folder(database, name), artefact_folder(database, new_name)));
     return writing.in_transaction([&] { return write_copy(writing.database(), study, new_name); });
@@ -184,7 +195,8 @@ Result<StudySize> copy_study(const fs::path& database, const std::string& name,
 Result<StudySize> delete_study(const fs::path& database, const std::string& name) {
   DETOL_ASSIGN(Writing writing, open_existing(database));
   DETOL_ASSIGN(const Study study, find_study(writing.database(), name));
-  DETOL_ASSIGN(const StudySize size, size_of(database, writing.database(), study.record));
+  DETOL_ASSIGN(const StudySize size,
+               size_of(artefact_folder(database, name), writing.database(), study.record));
   DETOL_TRY(with_pending(database, writing.database(), {name, ""}, [&] {
     return writing.in_transaction([&] { return erase(writing.database(), study.record.id); });
   }));

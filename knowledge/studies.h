@@ -1,7 +1,7 @@
 #pragma once
 
-// Whole studies: rename, copy, delete, with their folders of artefacts. Each takes the writer's
-// lock and is crash-safe: after a kill at any instant the study is as before or as wanted.
+// Whole studies: rename, copy, delete, with their folders of artefacts. Each of these takes the
+// writer's lock and is crash-safe: after a kill at any instant the study is as before or as wanted.
 //
 // Errors of all: kStudy if there is no such study (with a did-you-mean), or one of the new
 // name; kUsage if the new name is none; kStorage if a master runs any study of the database
@@ -23,6 +23,13 @@ struct StudySize {
   std::int64_t files = 0;
   std::int64_t bytes = 0;
 };
+
+// A name that a new study may have: commands would take one that begins with '-' for an option.
+// Errors (kUsage).
+Result<void> check_new_name(const std::string& name);
+
+// How large a study is. Takes no lock.
+Result<StudySize> measure_study(const std::filesystem::path& database, const std::string& name);
 
 Result<void> rename_study(const std::filesystem::path& database, const std::string& name,
                           const std::string& new_name);

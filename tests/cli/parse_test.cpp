@@ -111,6 +111,13 @@ TEST(Parse, AGroupAloneSaysWhatItHas) {
   }
 }
 
+TEST(Parse, AfterTwoDashesAWordIsNoOption) {
+  EXPECT_EQ(parse({"status", "--", "-x"})->arguments.text("STUDY"), "-x");
+  const auto call = parse({"study", "delete", "--yes", "--", "--help"});
+  EXPECT_EQ(call->arguments.text("NAME"), "--help");
+  EXPECT_TRUE(call->arguments.has("yes"));
+}
+
 TEST(Parse, AStudyMayHaveTheNameOfACommand) {
   const auto call = parse({"study", "rename", "db", "study", "-q"});
   ASSERT_TRUE(call) << call.error().message;

@@ -98,7 +98,7 @@ TEST_F(Network, AKilledMasterIsReplaced) {
 TEST_F(Network, ASecondMasterIsRefused) {
   Program search(study_.path(), study_.search_words());
   ASSERT_TRUE(search.says("trial 0 epoch 1:")) << search.wait().err;
-  for (const Words& words : std::vector<Words>{{"resume", "tiny"}, {"study", "delete", "tiny"}}) {
+  for (const Words& words : std::vector<Words>{{"resume", "tiny"}, {"study", "delete", "tiny", "--yes"}}) {
     const Ran second = study_.detol(words);
     EXPECT_EQ(second.code, 5) << second.err;
     EXPECT_NE(second.err.find("being written by process"), std::string::npos) << second.err;

@@ -86,7 +86,7 @@ TEST(Study, ACopyAndItsOriginalDoNotDisturbEachOther) {
   ASSERT_EQ(study.detol({"study", "copy", "tiny", "twin"}).code, 0);
   ASSERT_EQ(study.detol({"resume", "twin", "--budget", "+2trials"}).code, 0);
   EXPECT_EQ(results_of(study, "tiny"), before);
-  const Ran gone = study.detol({"study", "delete", "tiny", "-f", "json"});
+  const Ran gone = study.detol({"study", "delete", "tiny", "--yes", "-f", "json"});
   EXPECT_EQ(gone.code, 0) << gone.err;
   EXPECT_EQ(Json::parse(gone.out)["trials"], 4);
   EXPECT_EQ(study.detol({"export", "twin", "--to", "onnx", "-o", "models"}).code, 0);
@@ -124,7 +124,7 @@ TEST(Study, AKillAtAnyInstantOfAChangeLeavesTheOldOrTheNew) {
   const std::vector<Change> changes = {
       {{"study", "rename", "tiny", "new"}, {{"tiny"}, {"new"}}},
       {{"study", "copy", "tiny", "new"}, {{"tiny"}, {"tiny", "new"}}},
-      {{"study", "delete", "tiny"}, {{"tiny"}, {}}},
+      {{"study", "delete", "tiny", "--yes"}, {{"tiny"}, {}}},
   };
   int kills = 0;
   for (const Change& change : changes) {
@@ -177,7 +177,7 @@ TEST(Study, ChangesAreRefusedWhileItRuns) {
   ASSERT_TRUE(running.says("trial 0 epoch 1:")) << running.wait().err;
   for (const Words& words : std::vector<Words>{{"study", "rename", "tiny", "new"},
                                                {"study", "copy", "tiny", "new"},
-                                               {"study", "delete", "tiny"}}) {
+                                               {"study", "delete", "tiny", "--yes"}}) {
     const Ran ran = study.detol(words);
     EXPECT_EQ(ran.code, 5) << ran.err;
     EXPECT_NE(ran.err.find("being written by process"), std::string::npos) << ran.err;

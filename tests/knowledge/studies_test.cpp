@@ -121,6 +121,7 @@ TEST(Studies, SaysWhichNamesAreWrong) {
                                  Mistake{"s", "a/b", ErrorCode::kUsage, "letters"},
                                  Mistake{"s", "..", ErrorCode::kUsage, "letters"},
                                  Mistake{"s", "", ErrorCode::kUsage, "letters"},
+                                 Mistake{"s", "-x", ErrorCode::kUsage, "no '-' or '.' first"},
                                  Mistake{"s", "stranger", ErrorCode::kStorage, "in the way"}}) {
     for (const bool copies : {false, true}) {
       const auto done = copies ? copy_study(two.path, mistake.from, mistake.to).map([](auto) {})
@@ -144,6 +145,22 @@ TEST(Studies, AreLeftAloneWhileAMasterRuns) {
     EXPECT_EQ(done.error().code, ErrorCode::kStorage);
     EXPECT_NE(done.error().message.find("being written by process"), std::string::npos);
   }
+}
+
+TEST(Studies, NoneIsCreatedThatCommandsWouldTakeForAnOption) {
+  OneStudy one;
+  const auto made = one.ledger->create_study(study_named("-x"));
+  ASSERT_FALSE(made);
+  EXPECT_EQ(made.error().code, ErrorCode::kUsage);
+}
+
+TEST(Studies, AreMeasuredBesideAMaster) {
+  TwoStudies two;
+  two.ledger = must(Ledger::open(two.path));
+  const StudySize size = must(measure_study(two.path, "s"));
+  EXPECT_EQ(size.trials, 2);
+  EXPECT_EQ(size.files, 3);
+  EXPECT_FALSE(measure_study(two.path, "t"));
 }
 
 TEST(Studies, WithoutADatabaseNothingIsCreated) {
