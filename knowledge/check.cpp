@@ -8,6 +8,7 @@
 #include "knowledge/rows_impl.h"
 #include "knowledge/schema_impl.h"
 #include "knowledge/verify_impl.h"
+#include "knowledge/wal_impl.h"
 
 namespace detol {
 namespace {
@@ -153,8 +154,10 @@ Result<void> verify(sqlite3* database) {
 }
 
 Result<std::vector<std::string>> check(const std::filesystem::path& path) {
+  DETOL_ASSIGN(const WalReport log, examine_idle_wal(path));
   DETOL_ASSIGN(const auto database, open_for_reading(path));
   std::vector<std::string> problems;
+  if (log.state != WalReport::State::kSound) problems.push_back(problem_of(path, log));
   DETOL_ASSIGN(auto rows, Statement::prepare(database.get(), "PRAGMA integrity_check"));
   auto more = rows.step();
   for (; more && *more; more = rows.step()) {

@@ -13,6 +13,7 @@
 #include "knowledge/reader_impl.h"
 #include "knowledge/schema_impl.h"
 #include "knowledge/snapshot_impl.h"
+#include "knowledge/wal_impl.h"
 #include "knowledge/writer.h"
 
 namespace detol {
@@ -98,6 +99,7 @@ Result<sqlite::Database> open_on_network(const fs::path& path) {
   DETOL_ASSIGN(const auto writer, current_writer(path));
   if (writer) return open_snapshot(path, to_text(*writer));
   DETOL_TRY(check_header(path));
+  DETOL_TRY(check_idle_wal(path));
   if (::access(path.c_str(), W_OK) != 0 && has_no_log(path)) return open_unchanging(path);
   return open_alone(path);
 }
@@ -115,6 +117,7 @@ Result<sqlite::Database> open_for_reading(const fs::path& given) {
   DETOL_TRY(check_is_one_file(path));
   if (is_on_network(path)) return open_on_network(path);
   DETOL_TRY(check_header(path));
+  DETOL_TRY(check_idle_wal(path));
   return open_beside_others(path);
 }
 

@@ -9,6 +9,7 @@
 #include "knowledge/file_system_impl.h"
 #include "knowledge/pending_impl.h"
 #include "knowledge/schema_impl.h"
+#include "knowledge/wal_impl.h"
 #include "knowledge/writing_impl.h"
 
 namespace detol {
@@ -87,6 +88,7 @@ struct Opened {
 Result<Opened> open_or_create(const fs::path& path, WriterLock& lock) {
   DETOL_TRY(create_if_missing(path));
   DETOL_TRY(lock.hold(path));
+  DETOL_TRY(check_wal(path));
   DETOL_ASSIGN(auto database, open_checked(path));
   DETOL_ASSIGN(auto claim, claim_artefacts(path, database.get()));
   return Opened{std::move(database), std::move(claim)};
