@@ -170,10 +170,9 @@ Result<Found> find(const Database& database) {
 Result<Database> describe(const fs::path& path, sqlite3* handle,
                           const std::vector<Study>& studies) {
   Database database{.path = path, .id = {}, .studies = {}};
-  DETOL_ASSIGN(auto token, sqlite::Statement::prepare(handle, "SELECT token FROM writer"));
-  DETOL_ASSIGN(const bool has_token, token.step());
-  if (has_token)
-    database.id = static_cast<DatabaseId>(static_cast<std::uint64_t>(token.integer(0)) >> 32);
+  DETOL_ASSIGN(auto id, sqlite::Statement::prepare(handle, "SELECT database FROM writer"));
+  DETOL_ASSIGN(const bool has_id, id.step());
+  if (has_id) database.id = static_cast<DatabaseId>(id.integer(0));
   for (const Study& study : studies) database.studies.push_back(study.record.name);
   return database;
 }
@@ -200,10 +199,6 @@ void sweep(const fs::path& folder) {
 }
 
 }  // namespace
-
-std::int64_t fresh_token(DatabaseId id) {
-  return static_cast<std::int64_t>(std::uint64_t{id} << 32 | std::random_device{}());
-}
 
 fs::path artefact_folder(const fs::path& database, const std::string& study) {
   return Database{.path = real_path(database), .id = {}, .studies = {}}.folder() / study;

@@ -11,11 +11,8 @@
 
 namespace detol {
 
-// The upper half of the writer's token. It stays when a writer takes the database over.
+// In the table `writer`. It stays when a writer takes the database over.
 using DatabaseId = std::uint32_t;
-
-// A token of this database that no other writer has.
-std::int64_t fresh_token(DatabaseId id);
 
 struct ArtefactClaim {
   DatabaseId id = 0;           // of the database from now on

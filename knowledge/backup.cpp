@@ -10,6 +10,7 @@
 #include "knowledge/check.h"
 #include "knowledge/file_system_impl.h"
 #include "knowledge/reader_impl.h"
+#include "knowledge/schema_impl.h"
 
 namespace detol {
 namespace {
@@ -56,29 +57,92 @@ void sweep(const fs::path& file) {
     fs::remove(file.string() + tail, ignored);
 }
 
-}  // namespace
+Result<void> check_is_other(const fs::path& database, const fs::path& file) {
+  std::error_code error;
+  if (!fs::equivalent(database, file, error)) return {};
+  return fail(ErrorCode::kStorage, fmt::format("{} is the knowledge base itself", file.string()));
+}
 
-Result<void> copy_database(sqlite3* source, const fs::path& file) {
-  DETOL_ASSIGN(const fs::path fresh,
+// A file beside `file` that holds a copy known to be good.
+Result<fs::path> verified_copy(sqlite3* source, const fs::path& file) {
+  DETOL_ASSIGN(fs::path fresh,
                create_beside(file).map([](const FreshFile& empty) { return empty.path; }));
   auto done = copy_pages(source, fresh);
   if (done) done = drop_log(fresh);
   if (done) done = verify_copy(fresh);
-  if (done) done = rename_durably(fresh, file);
-  if (!done) sweep(fresh);
-  return done;
+  if (done) return fresh;
+  sweep(fresh);
+  return tl::unexpected(std::move(done).error());
+}
+
+fs::path numbered(const fs::path& file, std::int64_t number) {
+  return number == 0 ? file : fs::path(fmt::format("{}.{}", file.string(), number));
+}
+
+// file.1 becomes file.2, then file becomes file.1: as far as there is one.
+Result<void> shift(const fs::path& file, std::int64_t keep) {
+  std::error_code error;
+  std::int64_t last = 0;
+  while (last + 1 < keep && fs::exists(numbered(file, last), error)) ++last;
+  for (; last > 0; --last) {
+    const fs::path from = numbered(file, last - 1);
+    DETOL_TRY(check_is_database(from));
+    DETOL_TRY(rename_durably(from, numbered(file, last)));
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<void> check_is_database(const fs::path& file) {
+  std::error_code error;
+  if (!fs::exists(fs::symlink_status(file, error))) return {};
+  if (fs::is_regular_file(file, error) && check_header(file)) return {};
+  return fail(ErrorCode::kStorage, fmt::format("{} is in the way: it is no knowledge base; move it "
+                                               "away, or name another file",
+                                               file.string()));
+}
+
+Result<void> copy_database(sqlite3* source, const fs::path& file) {
+  DETOL_ASSIGN(const fs::path fresh, verified_copy(source, file));
+  auto renamed = rename_durably(fresh, file);
+  if (!renamed) sweep(fresh);
+  return renamed;
+}
+
+fs::path default_backup(const fs::path& database) {
+  return real_path(database).string() + ".backup";
+}
+
+// Between two renames of a backup that was killed the newest is the one before.
+std::optional<fs::path> last_backup(const fs::path& database) {
+  std::error_code error;
+  for (std::int64_t number = 0; number < 2; ++number) {
+    fs::path file = numbered(default_backup(database), number);
+    if (fs::exists(file, error)) return file;
+  }
+  return std::nullopt;
 }
 
 Result<void> back_up(const fs::path& database, const fs::path& file, bool may_replace) {
   DETOL_ASSIGN(const auto source, open_for_reading(database));
+  DETOL_TRY(check_is_other(database, file));
   std::error_code error;
-  if (fs::equivalent(database, file, error)) {
-    return fail(ErrorCode::kStorage, fmt::format("{} is the knowledge base itself", file.string()));
-  }
   if (fs::exists(file, error) && !may_replace) {
     return fail(ErrorCode::kStorage, fmt::format("{} exists; --force replaces it", file.string()));
   }
   return copy_database(source.get(), file);
+}
+
+Result<void> back_up_rotating(const fs::path& database, const fs::path& file, std::int64_t keep) {
+  DETOL_ASSIGN(const auto source, open_for_reading(database));
+  DETOL_TRY(check_is_other(database, file));
+  DETOL_TRY(check_is_database(file));
+  DETOL_ASSIGN(const fs::path fresh, verified_copy(source.get(), file));
+  auto done = shift(file, keep);
+  if (done) done = rename_durably(fresh, file);
+  if (!done) sweep(fresh);
+  return done;
 }
 
 }  // namespace detol

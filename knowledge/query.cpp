@@ -229,6 +229,12 @@ Result<std::unique_ptr<Reader>> Reader::open(const fs::path& path) {
   // A change of a whole study that was killed is completed, unless it is still going on.
   if (is_pending(path)) (void)Writing::open(path);
   DETOL_ASSIGN(auto database, open_for_reading(path));
+  DETOL_ASSIGN(const int version, schema_version(database.get()));
+  if (version < kSchemaVersion) {
+    database.reset();
+    DETOL_TRY(Writing::open(path));  // migrates it
+    DETOL_ASSIGN(database, open_for_reading(path));
+  }
   return std::make_unique<SqliteReader>(std::move(database));
 }
 

@@ -69,9 +69,12 @@ CREATE TABLE metrics (
   value REAL,
   PRIMARY KEY (study, trial, epoch, attempt, name)
 ) WITHOUT ROWID;
+)sql";
 
+constexpr const char* kWriter = R"sql(
 CREATE TABLE writer (
   id INTEGER PRIMARY KEY CHECK (id = 1),
+  database INTEGER NOT NULL,
   token INTEGER NOT NULL
 ) WITHOUT ROWID;
 )sql";
@@ -153,12 +156,17 @@ FROM studies s GROUP BY s.data_fingerprint;
 
 Result<void> define(sqlite3* database) {
   DETOL_TRY(sqlite::run(database, kTables));
+  DETOL_TRY(define_writer(database));
   return sqlite::run(database, kViews);
 }
 
-Result<std::string> definitions(sqlite3* database) {
-  DETOL_ASSIGN(auto rows, sqlite::Statement::prepare(
-                              database, "SELECT type, name, tbl_name, sql FROM sqlite_schema"));
+// In an order that VACUUM keeps.
+Result<std::string> definitions(sqlite3* database, bool with_writer) {
+  DETOL_ASSIGN(auto rows,
+               sqlite::Statement::prepare(database,
+                                          "SELECT type, name, tbl_name, sql FROM sqlite_schema "
+                                          "WHERE ?1 OR name <> 'writer' ORDER BY type, name"));
+  rows.bind(1, with_writer ? 1 : 0);
   std::string all;
   while (true) {
     DETOL_ASSIGN(const bool more, rows.step());
@@ -199,10 +207,34 @@ Result<void> check_header(const fs::path& path) {
     return refuse("not a database, or damaged; restore a backup, or pass another --storage");
   if (big_endian(&header[68]) != static_cast<std::uint32_t>(kApplicationId))
     return refuse("not a detol database, or damaged; pass another --storage");
-  const std::uint32_t version = big_endian(&header[60]);
-  if (version == kSchemaVersion) return {};
-  return refuse(fmt::format("its schema is version {}, this detol knows {}; use a newer detol",
-                            version, kSchemaVersion));
+  return check_version(path, big_endian(&header[60]));
+}
+
+Result<void> check_version(const fs::path& path, std::int64_t version) {
+  if (version >= 1 && version <= kSchemaVersion) return {};
+  if (version > kSchemaVersion) {
+    return fail(
+        ErrorCode::kStorage,
+        fmt::format("{}: its schema is version {}, this detol knows up to {}; use the newer "
+                    "detol that wrote it",
+                    path.string(), version, kSchemaVersion));
+  }
+  return fail(ErrorCode::kStorage,
+              fmt::format("{}: its schema is version {}, which no detol ever wrote; the file is "
+                          "damaged: restore a backup",
+                          path.string(), version));
+}
+
+Result<int> schema_version(sqlite3* database) {
+  DETOL_ASSIGN(auto row, sqlite::Statement::prepare(database, "PRAGMA user_version"));
+  DETOL_TRY(row.step());
+  const std::int64_t version = row.integer(0);
+  DETOL_TRY(check_version(sqlite3_db_filename(database, "main"), version));
+  return static_cast<int>(version);
+}
+
+Result<void> define_writer(sqlite3* database) {
+  return sqlite::run(database, kWriter);
 }
 
 Result<void> create_database(const fs::path& path) {
@@ -226,8 +258,10 @@ Result<void> create_database(const fs::path& path) {
 Result<void> check_definitions(sqlite3* database) {
   DETOL_ASSIGN(auto model, sqlite::open(":memory:", SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE));
   DETOL_TRY(define(model.get()));
-  DETOL_ASSIGN(const std::string expected, definitions(model.get()));
-  DETOL_ASSIGN(const std::string found, definitions(database));
+  DETOL_ASSIGN(const int version, schema_version(database));
+  const bool with_writer = version > 1;  // what a migration makes anew is not compared
+  DETOL_ASSIGN(const std::string expected, definitions(model.get(), with_writer));
+  DETOL_ASSIGN(const std::string found, definitions(database, with_writer));
   if (found == expected) return {};
   return fail(ErrorCode::kStorage,
               fmt::format("{}: its table definitions are damaged; restore a backup",

@@ -1,12 +1,14 @@
 #include <fmt/format.h>
 
 #include <chrono>
+#include <random>
 #include <system_error>
 
 #include "core/fault.h"
 #include "core/log.h"
 #include "knowledge/artefacts_impl.h"
 #include "knowledge/file_system_impl.h"
+#include "knowledge/migration_impl.h"
 #include "knowledge/pending_impl.h"
 #include "knowledge/schema_impl.h"
 #include "knowledge/wal_impl.h"
@@ -66,6 +68,7 @@ Result<sqlite::Database> open_checked(const fs::path& path) {
   DETOL_ASSIGN(auto database, sqlite::open_for_writing(path));
   auto sound = quick_check(database.get());
   if (sound) sound = check_definitions(database.get());
+  if (sound) sound = migrate(path, database.get());
   if (sound) return database;
   // A damaged file and its log stay as they are.
   if (had_log) sqlite3_db_config(database.get(), SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, nullptr);
@@ -125,10 +128,12 @@ Result<void> Writing::take_over(DatabaseId id) {
   };
   sqlite3_wal_hook(database_.get(), count_pages, log_pages_.get());
   DETOL_ASSIGN(read_token_, Statement::prepare(database_.get(), "SELECT token FROM writer"));
-  DETOL_ASSIGN(auto take,
-               Statement::prepare(database_.get(), "INSERT OR REPLACE INTO writer VALUES (1, ?1)"));
-  token_ = fresh_token(id);
-  take.bind(1, token_);
+  DETOL_ASSIGN(auto take, Statement::prepare(database_.get(),
+                                             "INSERT OR REPLACE INTO writer VALUES (1, ?1, ?2)"));
+  std::random_device random;
+  token_ = static_cast<std::int64_t>(std::uint64_t{random()} << 32 | random());
+  take.bind(1, std::int64_t{id});
+  take.bind(2, token_);
   return take.run();
 }
 

@@ -95,6 +95,45 @@ TEST(Backup, TouchesNoFileThatItDidNotMake) {
   EXPECT_TRUE(fs::is_symlink(one.folder / "copy.db.new"));
 }
 
+TEST(Backup, KeepsAsManyAsItIsToldTo) {
+  OneStudy one;
+  const auto file = default_backup(one.path);
+  EXPECT_FALSE(last_backup(one.path));
+  for (TrialId trial = 0; trial < 5; ++trial) {
+    one.append({asked(trial)});
+    must(back_up_rotating(one.path, file, 3));
+  }
+  for (const auto& [name, trials] :
+       {std::pair{file.string(), 5U}, {file.string() + ".1", 4U}, {file.string() + ".2", 3U}})
+    EXPECT_EQ(must(must(Reader::open(name))->events(1)).size(), trials) << name;
+  EXPECT_FALSE(fs::exists(file.string() + ".3"));
+  EXPECT_EQ(last_backup(one.path), file);
+}
+
+TEST(Backup, ThatRotatesPushesNoOtherFileAside) {
+  OneStudy one;
+  std::ofstream(one.folder / "notes") << "precious";
+  ASSERT_FALSE(back_up_rotating(one.path, one.folder / "notes", 2));
+  EXPECT_EQ(must(read_file(one.folder / "notes")), "precious");
+  must(back_up_rotating(one.path, one.folder / "copy", 1));
+  std::ofstream(one.folder / "copy.1") << "precious";
+  must(back_up_rotating(one.path, one.folder / "copy", 1));
+  EXPECT_EQ(must(read_file(one.folder / "copy.1")), "precious");
+}
+
+TEST(Backup, ThatFailsRotatesNothing) {
+  OneStudy one;
+  for (TrialId trial = 0; trial < 30; ++trial) one.append({asked(trial)});
+  must(back_up_rotating(one.path, one.folder / "copy", 3));
+  one.ledger.reset();
+  std::string bytes = must(read_file(one.path));
+  bytes[bytes.find("evolution")] = 'E';
+  std::ofstream(one.path, std::ios::binary) << bytes;
+  EXPECT_FALSE(back_up_rotating(one.path, one.folder / "copy", 3));
+  EXPECT_EQ(must(check(one.folder / "copy")), std::vector<std::string>{});
+  EXPECT_FALSE(fs::exists(one.folder / "copy.1"));
+}
+
 TEST(Compare, AnOlderBackupIsAPartOfTheDatabase) {
   OneStudy one;
   must(one.ledger->create_study(study_named("t")));

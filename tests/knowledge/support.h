@@ -34,6 +34,7 @@ class Folder {
     std::filesystem::remove_all(path_, ignored);
   }
   std::filesystem::path operator/(const std::string& name) const { return path_ / name; }
+  const std::filesystem::path& path() const { return path_; }
   std::size_t size() const {
     return static_cast<std::size_t>(std::distance(std::filesystem::directory_iterator(path_), {}));
   }
