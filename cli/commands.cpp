@@ -42,15 +42,16 @@ std::span<const Command> commands() {
       studies_command(),    study_rename_command(), study_copy_command(), study_delete_command(),
       study_stop_command(), trials_command(),       trial_command(),      best_command(),
       pareto_command(),     query_command(),        export_command(),     db_check_command(),
-      db_backup_command(),  data_pack_command(),    data_info_command(),  doctor_command(),
-      bench_command(),      completion_command()};
+      db_backup_command(),  db_restore_command(),   db_recover_command(), db_vacuum_command(),
+      data_pack_command(),  data_info_command(),    doctor_command(),     bench_command(),
+      completion_command()};
   return kTable;
 }
 
 std::span<const CommandGroup> command_groups() {
   static constexpr std::array kGroups = {
       CommandGroup{"study", "rename, copy, delete or stop a study"},
-      CommandGroup{"db", "check or back up the knowledge base"},
+      CommandGroup{"db", "check, back up, restore or shrink the knowledge base"},
       CommandGroup{"data", "pack a data set into one file, or say what is in one"},
   };
   return kGroups;

@@ -153,20 +153,26 @@ Result<void> verify(sqlite3* database) {
   return {};
 }
 
+std::vector<std::string> find_problems(sqlite3* database) {
+  std::vector<std::string> problems;
+  auto rows = Statement::prepare(database, "PRAGMA integrity_check");
+  if (!rows) return {rows.error().message};
+  auto more = rows->step();
+  for (; more && *more; more = rows->step()) {
+    if (rows->text(0) != "ok") problems.emplace_back(rows->text(0));
+  }
+  if (!more) problems.push_back(more.error().message);
+  rows->reset();
+  const auto verified = at_one_moment(database, [&] { return verify(database); });
+  if (!verified) problems.push_back(verified.error().message);
+  return problems;
+}
+
 Result<std::vector<std::string>> check(const std::filesystem::path& path) {
   DETOL_ASSIGN(const WalReport log, examine_idle_wal(path));
   DETOL_ASSIGN(const auto database, open_for_reading(path));
-  std::vector<std::string> problems;
+  std::vector<std::string> problems = find_problems(database.get());
   if (log.state != WalReport::State::kSound) problems.push_back(problem_of(path, log));
-  DETOL_ASSIGN(auto rows, Statement::prepare(database.get(), "PRAGMA integrity_check"));
-  auto more = rows.step();
-  for (; more && *more; more = rows.step()) {
-    if (rows.text(0) != "ok") problems.emplace_back(rows.text(0));
-  }
-  if (!more) problems.push_back(more.error().message);
-  rows.reset();
-  const auto verified = at_one_moment(database.get(), [&] { return verify(database.get()); });
-  if (!verified) problems.push_back(verified.error().message);
   return problems;
 }
 

@@ -10,6 +10,7 @@
 
 #include "core/log.h"
 #include "knowledge/file_system_impl.h"
+#include "knowledge/maintenance_impl.h"
 #include "knowledge/reader_impl.h"
 #include "knowledge/schema_impl.h"
 #include "knowledge/snapshot_impl.h"
@@ -108,6 +109,7 @@ Result<sqlite::Database> open_on_network(const fs::path& path) {
 
 Result<sqlite::Database> open_for_reading(const fs::path& given) {
   const fs::path path = real_path(given);
+  DETOL_TRY(check_not_restoring(path));
   std::error_code error;
   if (!fs::exists(path, error)) {
     return fail(ErrorCode::kStudy, fmt::format("no study: there is no database at {}; run `detol "

@@ -2,6 +2,9 @@
 
 // Row checksums over a whole database, in one pass per table.
 
+#include <string>
+#include <vector>
+
 #include "knowledge/sqlite_impl.h"
 
 namespace detol {
@@ -9,6 +12,10 @@ namespace detol {
 // Errors (kStorage): the first damage found. REQUIRES: inside a transaction, so that all
 // tables are read at one moment.
 Result<void> verify(sqlite3* database);
+
+// Everything that is wrong with a database, one line each: SQLite's structure, then verify().
+// REQUIRES: no transaction is open.
+std::vector<std::string> find_problems(sqlite3* database);
 
 // `body` in one read transaction: what it reads was all there at one moment.
 template <typename Body>

@@ -8,6 +8,7 @@
 #include "core/log.h"
 #include "knowledge/artefacts_impl.h"
 #include "knowledge/file_system_impl.h"
+#include "knowledge/maintenance_impl.h"
 #include "knowledge/migration_impl.h"
 #include "knowledge/pending_impl.h"
 #include "knowledge/schema_impl.h"
@@ -30,6 +31,7 @@ Result<bool> is_there(const fs::path& path) {
                                                  path.string(), folder.string()));
   }
   DETOL_TRY(check_is_one_file(path));
+  DETOL_TRY(check_not_restoring(path));
   if (fs::exists(path, error) && fs::file_size(path, error) > 0) return true;
   // SQLite would take a stranger's log for the new database's own.
   if (fs::exists(path.string() + "-wal", error)) {

@@ -1,0 +1,216 @@
+#include "knowledge/maintenance.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+
+#include <array>
+#include <string>
+#include <system_error>
+#include <utility>
+
+#include "core/descriptor.h"
+#include "core/fault.h"
+#include "core/file.h"
+#include "knowledge/backup_impl.h"
+#include "knowledge/file_system_impl.h"
+#include "knowledge/maintenance_impl.h"
+#include "knowledge/reader_impl.h"
+#include "knowledge/verify_impl.h"
+#include "knowledge/wal_impl.h"
+#include "knowledge/writing_impl.h"
+
+namespace detol {
+namespace {
+
+namespace fs = std::filesystem;
+
+fs::path with(const fs::path& path, std::string_view tail) {
+  return path.string() + std::string(tail);
+}
+
+bool is_there(const fs::path& path) {
+  std::error_code error;
+  return fs::exists(fs::symlink_status(path, error));
+}
+
+// What a database consists of; its shared memory is made anew from its log.
+constexpr std::array<std::string_view, 2> kParts = {"", "-wal"};
+
+// `path` + `tail`, or with -2, -3, ... behind it, so that no part of it meets anything.
+fs::path free_name(const fs::path& path, std::string_view tail) {
+  for (int number = 1;; ++number) {
+    fs::path name =
+        with(path, number == 1 ? std::string(tail) : fmt::format("{}-{}", tail, number));
+    bool is_free = true;
+    for (const auto part : kParts)
+      is_free = is_free && !(is_there(with(path, part)) && is_there(with(name, part)));
+    if (is_free) return name;
+  }
+}
+
+// A verified copy that is about to take the database's place.
+fs::path restoring_of(const fs::path& database) {
+  return with(database, ".restoring");
+}
+
+// The log as it was, while recover() tries what is whole without a part of it.
+fs::path recovering_of(const fs::path& database) {
+  return with(database, ".recovering");
+}
+
+tl::unexpected<Error> no_database(const fs::path& path) {
+  return fail(ErrorCode::kStudy, fmt::format("no study: there is no database at {}; pass another "
+                                             "--storage",
+                                             path.string()));
+}
+
+Result<WriterLock> lock_database(const fs::path& path) {
+  DETOL_TRY(check_is_one_file(path));
+  DETOL_ASSIGN(WriterLock lock, WriterLock::acquire(path));
+  if (is_there(path)) DETOL_TRY(lock.hold(path));
+  return lock;
+}
+
+Result<void> prepare_restore(const fs::path& path, const fs::path& backup) {
+  std::error_code error;
+  if (fs::equivalent(path, backup, error))
+    return fail(ErrorCode::kStorage,
+                fmt::format("{} is the knowledge base itself", backup.string()));
+  DETOL_ASSIGN(const auto source, open_for_reading(backup));
+  DETOL_TRY(check_is_database(restoring_of(path)));
+  return copy_database(source.get(), restoring_of(path));
+}
+
+Result<std::optional<fs::path>> move_aside(const fs::path& path) {
+  const fs::path aside = free_name(path, ".before-restore");
+  bool is_anything = false;
+  for (const auto part : kParts) {
+    if (!is_there(with(path, part))) continue;
+    DETOL_TRY(rename_durably(with(path, part), with(aside, part)));
+    is_anything = true;
+    fault("restore.aside");
+  }
+  std::error_code ignored;
+  fs::remove(with(path, "-shm"), ignored);
+  if (is_anything) return aside;
+  return std::optional<fs::path>();
+}
+
+// True if a SQLite connection of any process is open: each holds a lock on these bytes.
+bool is_open(const fs::path& path) {
+  const Descriptor file(::open(path.c_str(), O_RDWR | O_CLOEXEC));
+  struct flock shared {};
+  shared.l_type = F_WRLCK;
+  shared.l_whence = SEEK_SET;
+  shared.l_start = 0x40000000 + 2;
+  shared.l_len = 510;
+  return file.get() < 0 || ::fcntl(file.get(), F_OFD_GETLK, &shared) != 0 ||
+         shared.l_type != F_UNLCK;
+}
+
+Result<void> copy_durably(const fs::path& from, const fs::path& to) {
+  DETOL_ASSIGN(const std::string bytes, read_file(from));
+  return write_file_durably(to, bytes);
+}
+
+Result<void> cut(const fs::path& log, std::int64_t bytes) {
+  std::error_code error;
+  fs::resize_file(log, static_cast<std::uintmax_t>(bytes), error);
+  if (!error) return sync_path(log);
+  return fail(ErrorCode::kStorage, fmt::format("cannot cut {}: {}", log.string(), error.message()));
+}
+
+// How many events there are with the first `bytes` of the log. Errors (kStorage): that is not
+// whole.
+Result<std::int64_t> events_with(const fs::path& path, std::int64_t bytes) {
+  DETOL_TRY(cut(wal_of(path), bytes));
+  DETOL_ASSIGN(const auto database, sqlite::open_for_writing(path));
+  sqlite3_db_config(database.get(), SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, nullptr);
+  if (const auto problems = find_problems(database.get()); !problems.empty()) {
+    return fail(ErrorCode::kStorage,
+                fmt::format("{}: what precedes the damage is not whole ({}); restore a backup",
+                            path.string(), problems.front()));
+  }
+  DETOL_ASSIGN(auto row, sqlite::Statement::prepare(database.get(), "SELECT count(*) FROM events"));
+  DETOL_TRY(row.step());
+  return row.integer(0);
+}
+
+// Keeps of the log what precedes the damage, or nothing of it, since a checkpoint may have moved
+// more than that into the file: whichever is whole and has more events.
+Result<void> keep_best(const fs::path& path, std::int64_t sound_bytes) {
+  const auto before_damage = events_with(path, sound_bytes);
+  const auto in_file = events_with(path, 0);
+  if (in_file && *in_file >= before_damage.value_or(0)) return {};
+  DETOL_TRY(copy_durably(recovering_of(path), wal_of(path)));
+  if (before_damage) return cut(wal_of(path), sound_bytes);
+  return tl::unexpected(before_damage.error());
+}
+
+}  // namespace
+
+Result<void> check_not_restoring(const fs::path& database) {
+  for (const auto& [file, command] : {std::pair{restoring_of(database), "restore"},
+                                      std::pair{recovering_of(database), "recover"}}) {
+    if (!is_there(file)) continue;
+    return fail(ErrorCode::kStorage, fmt::format("{}: `detol db {}` was interrupted; run it again",
+                                                 database.string(), command));
+  }
+  return {};
+}
+
+Result<std::optional<fs::path>> restore(const fs::path& given, const fs::path& backup) {
+  const fs::path path = real_path(given);
+  if (!is_there(backup))
+    return fail(ErrorCode::kStorage, fmt::format("there is no backup {}", backup.string()));
+  DETOL_ASSIGN(const WriterLock lock, lock_database(path));
+  DETOL_TRY(prepare_restore(path, backup));
+  fault("restore.aside");
+  DETOL_ASSIGN(auto aside, move_aside(path));
+  DETOL_TRY(rename_durably(restoring_of(path), path));
+  return aside;
+}
+
+Result<std::optional<fs::path>> recover(const fs::path& given) {
+  const fs::path path = real_path(given);
+  if (!is_there(path)) return no_database(path);
+  DETOL_ASSIGN(const WriterLock lock, lock_database(path));
+  if (is_open(path)) {
+    return fail(ErrorCode::kStorage,
+                fmt::format("{} is open in another program; close that one first", path.string()));
+  }
+  const fs::path log = wal_of(path), before = recovering_of(path);
+  if (is_there(before)) DETOL_TRY(copy_durably(before, log));  // an earlier one was killed
+  DETOL_ASSIGN(const WalReport report, examine_wal(path));
+  if (report.state == WalReport::State::kSound) return std::optional<fs::path>();
+  DETOL_TRY(copy_durably(log, before));
+  fault("recover.log");
+  if (auto kept = keep_best(path, report.sound_bytes); !kept) {
+    std::error_code ignored;
+    fs::remove(before, ignored);
+    return tl::unexpected(std::move(kept).error());
+  }
+  fault("recover.log");
+  const fs::path aside = free_name(log, ".damaged");
+  DETOL_TRY(rename_durably(before, aside));
+  return aside;
+}
+
+Result<Vacuumed> vacuum(const fs::path& database) {
+  std::error_code error;
+  if (!is_there(database)) return no_database(database);
+  DETOL_ASSIGN(const Writing writing, Writing::open(database));
+  if (const auto problems = find_problems(writing.database()); !problems.empty()) {
+    return fail(ErrorCode::kStorage, fmt::format("{} is damaged ({}); restore a backup",
+                                                 database.string(), problems.front()));
+  }
+  Vacuumed sizes;
+  DETOL_TRY(sqlite::run(writing.database(), "PRAGMA wal_checkpoint(TRUNCATE)"));
+  sizes.bytes_before = static_cast<std::int64_t>(fs::file_size(database, error));
+  DETOL_TRY(sqlite::run(writing.database(), "VACUUM"));
+  DETOL_TRY(sqlite::run(writing.database(), "PRAGMA wal_checkpoint(TRUNCATE)"));
+  sizes.bytes_after = static_cast<std::int64_t>(fs::file_size(database, error));
+  return sizes;
+}
+
+}  // namespace detol

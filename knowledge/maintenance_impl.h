@@ -1,0 +1,13 @@
+#pragma once
+
+#include <filesystem>
+
+#include "core/result.h"
+
+namespace detol {
+
+// Errors (kStorage): restore() or recover() was killed at a moment when the file and the log beside
+// it may not belong together.
+Result<void> check_not_restoring(const std::filesystem::path& database);
+
+}  // namespace detol
