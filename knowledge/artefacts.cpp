@@ -78,7 +78,8 @@ Result<Owner> owner_of(const fs::path& folder) {
               fmt::format("{}: cannot be read: {}", folder.string(), error.message()));
 }
 
-// Another database beside this one whose folder had the name `folder` in an older detol.
+// Another database beside this one whose folder had the name `folder` in an older detol, and which
+// has no folder of its own yet.
 std::optional<fs::path> rival_for(const fs::path& folder, const Database& database) {
   std::error_code error;
   const fs::path beside = folder.has_parent_path() ? folder.parent_path() : fs::path(".");
@@ -86,7 +87,9 @@ std::optional<fs::path> rival_for(const fs::path& folder, const Database& databa
     if (!entry.is_regular_file(error) || entry.path().filename() == database.path.filename())
       continue;
     const fs::path old = fs::path(entry.path()).replace_extension(".d");
-    if (old.filename() == folder.filename() && check_header(entry.path())) return entry.path();
+    if (old.filename() != folder.filename() || !check_header(entry.path())) continue;
+    const auto owner = owner_of(entry.path().string() + ".d");
+    if (!owner || owner->kind != Owner::kDatabase) return entry.path();
   }
   return std::nullopt;
 }

@@ -68,13 +68,13 @@ int try_out(const fs::path& folder) {
 
 Result<StoragePlace> storage_place(const fs::path& database) {
   std::error_code ignored;
-  const fs::path folder = fs::absolute(database, ignored).parent_path();
+  const fs::path folder = fs::absolute(real_path(database), ignored).parent_path();
   if (const int error = try_out(folder); error != 0) {
     return fail(ErrorCode::kStorage,
                 fmt::format("{}: no file can be kept there: {}; choose another --storage",
                             folder.string(), std::generic_category().message(error)));
   }
-  return StoragePlace{folder.string(), file_system_of(folder), is_on_network(database)};
+  return StoragePlace{folder.string(), file_system_of(folder), is_on_network(real_path(database))};
 }
 
 }  // namespace detol

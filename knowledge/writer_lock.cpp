@@ -90,7 +90,9 @@ bool are_same_file(const struct stat& a, const struct stat& b) {
 }
 
 tl::unexpected<Error> not_locked(const std::string& path) {
-  return fail(ErrorCode::kStorage, fmt::format("{}: cannot be locked: {}", path, last_error()));
+  return fail(ErrorCode::kStorage,
+              fmt::format("{}: cannot be locked: {}; pass a --storage that you may write", path,
+                          last_error()));
 }
 
 }  // namespace

@@ -170,7 +170,7 @@ TEST_F(Artefacts, AKillWhileTheyAreRenamedIsMadeGood) {
 
 TEST_F(Artefacts, ThatTwoDatabasesMayHaveWrittenAreLeftToThePerson) {
   const fs::path path = make_old("results.v1");
-  make("results.v2");
+  fs::remove_all(own(make("results.v2")));  // as an older detol left it, too
   expect_refused(path, "results.d may hold checkpoints of " + path.string() + " or of ");
   const auto ledger = Ledger::open(path);
   ASSERT_FALSE(ledger);
@@ -179,6 +179,13 @@ TEST_F(Artefacts, ThatTwoDatabasesMayHaveWrittenAreLeftToThePerson) {
   ASSERT_NE(command, std::string::npos) << says;
   EXPECT_TRUE(fs::exists(old(path) / "s"));
   ASSERT_EQ(std::system(says.substr(command).c_str()), 0);  // NOLINT(concurrency-mt-unsafe)
+  open(path);
+  EXPECT_EQ(must(read_file(weights_of(path))), "results.v1");
+}
+
+TEST_F(Artefacts, OfAnOlderDetolAreNotThoseOfADatabaseThatHasAFolder) {
+  const fs::path path = make_old("results.v1");
+  make("results.v2");
   open(path);
   EXPECT_EQ(must(read_file(weights_of(path))), "results.v1");
 }
