@@ -14,7 +14,7 @@
 #include "core/clock.h"
 #include "core/file.h"
 #include "core/log.h"
-#include "core/terminal.h"
+#include "core/utf8.h"
 #include "knowledge/artefacts.h"
 #include "knowledge/query.h"
 #include "knowledge/studies.h"

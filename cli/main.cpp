@@ -12,7 +12,7 @@
 #include "core/exit_code.h"
 #include "core/fault.h"
 #include "core/log.h"
-#include "core/terminal.h"
+#include "core/utf8.h"
 #include "scheduler/study_run.h"
 #include "trainer/bench.h"
 #include "trainer/cuda/probe.h"

@@ -9,7 +9,7 @@
 #include <functional>
 #include <nlohmann/json.hpp>
 
-#include "core/terminal.h"
+#include "core/utf8.h"
 
 namespace detol {
 namespace {

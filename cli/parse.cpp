@@ -12,6 +12,7 @@
 #include "core/log.h"
 #include "core/table.h"
 #include "core/terminal.h"
+#include "core/utf8.h"
 
 namespace detol {
 namespace {
@@ -94,6 +95,9 @@ Result<void> apply_globals(Arguments& arguments) {
   const char* storage = std::getenv("DETOL_STORAGE");  // NOLINT(concurrency-mt-unsafe)
   globals.storage = arguments.text("storage", storage != nullptr ? storage : "detol.db");
   if (globals.storage.empty()) return fail(ErrorCode::kUsage, "--storage is empty");
+  if (!is_utf8(globals.storage))  // run.json could not name it
+    return fail(ErrorCode::kUsage, fmt::format("--storage: {} is not UTF-8; choose another path",
+                                               in_quotes(globals.storage)));
   const std::string format = arguments.text("format", "table");
   globals.format = format == "json"    ? Format::kJson
                    : format == "jsonl" ? Format::kJsonl

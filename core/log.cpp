@@ -12,7 +12,7 @@
 #include <set>
 #include <system_error>
 
-#include "core/terminal.h"
+#include "core/utf8.h"
 
 namespace detol {
 namespace {

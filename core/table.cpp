@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <numeric>
 
-#include "core/terminal.h"
+#include "core/utf8.h"
 
 namespace detol {
 namespace {

@@ -79,28 +79,6 @@ Glyph first_glyph(std::string_view text) {
   return {text.substr(0, size), ::wcwidth(character)};
 }
 
-// How many bytes the printable UTF-8 character has that `text` begins with; 0: it begins with
-// none. (fmt's {:?} fails on text that is cut in mid-character: version 9.)
-std::size_t printable_bytes(std::string_view text) {
-  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
-  if (byte(0) < 0x80) return byte(0) >= 0x20 && byte(0) != 0x7f ? 1 : 0;
-  if (byte(0) < 0xc2 || byte(0) > 0xf4) return 0;
-  const std::size_t size = byte(0) >= 0xf0 ? 4 : byte(0) >= 0xe0 ? 3 : 2;
-  if (text.size() < size) return 0;
-  for (std::size_t i = 1; i < size; ++i) {
-    if ((byte(i) & 0xc0) != 0x80) return 0;
-  }
-  return byte(0) == 0xc2 && byte(1) < 0xa0 ? 0 : size;  // U+0080 to U+009F control terminals
-}
-
-// One character or byte as a person may see it.
-std::string escaped(std::string_view character) {
-  if (character == "\n") return "\\n";
-  if (character == "\t") return "\\t";
-  if (character == "\r") return "\\r";
-  return fmt::format("\\x{:02x}", static_cast<unsigned char>(character.front()));
-}
-
 void write_all(int fd, std::string_view bytes) {
   while (!bytes.empty()) {
     const auto written = ::write(fd, bytes.data(), bytes.size());
@@ -144,19 +122,6 @@ int columns_of(std::string_view text) {
     text.remove_prefix(glyph.bytes.size());
   }
   return columns;
-}
-
-std::string printable(std::string_view text) {
-  std::string shown;
-  while (!text.empty()) {
-    const std::size_t bytes = printable_bytes(text);
-    if (bytes > 0)
-      shown.append(text.substr(0, bytes));
-    else
-      shown += escaped(text.substr(0, 1));
-    text.remove_prefix(std::max<std::size_t>(bytes, 1));
-  }
-  return shown;
 }
 
 std::string fitted(std::string_view text, int columns, bool utf8) {

@@ -38,10 +38,6 @@ int columns_of(std::string_view text);
 // and bytes that are not UTF-8 become '?'; without utf8 everything that is not ASCII does.
 std::string fitted(std::string_view text, int columns, bool utf8);
 
-// A stranger's text as a terminal may get it: control characters, line ends among them, and bytes
-// that are not UTF-8 are written as in C ("\\x1b", "\\n").
-std::string printable(std::string_view text);
-
 // Draws pictures at one place of a terminal: one write() each, over the one before. The cursor
 // rests below the picture, so that whoever writes next, or the end of the process at any
 // instant, leaves the terminal as it should be. Not thread-safe.

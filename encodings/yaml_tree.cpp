@@ -11,45 +11,14 @@
 #include <yaml-cpp/eventhandler.h>
 #include <yaml-cpp/yaml.h>
 
+#include "core/utf8.h"
+
 namespace detol {
 namespace {
-
-// The length of the UTF-8 sequence at the front, or 0 if there is none (RFC 3629: no
-// overlong forms, no surrogates, nothing beyond U+10FFFF).
-std::size_t sequence_length(std::string_view text) {
-  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
-  const unsigned char first = byte(0);
-  if (first < 0x80) return 1;
-  const std::size_t length = first >= 0xF0 ? 4 : first >= 0xE0 ? 3 : 2;
-  if (first < 0xC2 || first > 0xF4 || text.size() < length) return 0;
-  for (std::size_t i = 1; i < length; ++i) {
-    if ((byte(i) & 0xC0) != 0x80) return 0;
-  }
-  if (first == 0xE0 && byte(1) < 0xA0) return 0;
-  if (first == 0xED && byte(1) > 0x9F) return 0;
-  if (first == 0xF0 && byte(1) < 0x90) return 0;
-  if (first == 0xF4 && byte(1) > 0x8F) return 0;
-  return length;
-}
 
 bool is_control(char c) {
   const auto byte = static_cast<unsigned char>(c);
   return byte < 0x20 || byte == 0x7F;
-}
-
-// One line of valid UTF-8, whatever a file put into it.
-std::string printable(std::string_view text) {
-  std::string line;
-  for (std::size_t i = 0; i < text.size();) {
-    const std::size_t length = sequence_length(text.substr(i));
-    if (length == 0 || is_control(text[i])) {
-      line += '?';
-    } else {
-      line += text.substr(i, length);
-    }
-    i += std::max<std::size_t>(length, 1);
-  }
-  return line;
 }
 
 Result<void> check_bytes(std::string_view text, const YamlSource& source, int override_index) {
@@ -60,7 +29,7 @@ Result<void> check_bytes(std::string_view text, const YamlSource& source, int ov
   }
   for (std::size_t i = 0; i < text.size();) {
     const char c = text[i];
-    const std::size_t length = sequence_length(text.substr(i));
+    const std::size_t length = utf8_length(text.substr(i));
     if (length == 0) return source.error(at, "not UTF-8; save the file as UTF-8");
     if (is_control(c) && c != '\n' && c != '\r' && c != '\t') {
       return source.error(at, "a control character; remove it");

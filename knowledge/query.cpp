@@ -5,6 +5,7 @@
 #include <chrono>
 #include <iterator>
 
+#include "core/utf8.h"
 #include "knowledge/pending_impl.h"
 #include "knowledge/reader_impl.h"
 #include "knowledge/rows_impl.h"
@@ -49,7 +50,7 @@ Error refused(std::string_view why) {
   return {ErrorCode::kUsage,
           fmt::format("the query was refused: {}; write one SELECT over v_studies, v_trials, "
                       "v_params, v_metrics, v_workers, v_datasets",
-                      why)};
+                      printable(why))};
 }
 
 Cell cell_at(const Statement& row, int column) {

@@ -6,6 +6,8 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "core/table.h"
+
 namespace detol {
 namespace {
 
@@ -257,7 +259,7 @@ tl::unexpected<Error> bad(std::string what) {
 template <std::size_t I = 0>
 Result<Message> decode_kind(std::string_view kind, const json& fields) {
   if constexpr (I == std::size(kKinds)) {
-    return bad(fmt::format("unknown kind '{}'", kind.substr(0, 40)));
+    return bad(fmt::format("unknown kind {}", in_quotes(kind.substr(0, 40))));
   } else {
     if (kind != kKinds[I]) return decode_kind<I + 1>(kind, fields);
     std::variant_alternative_t<I, Message> m;

@@ -21,6 +21,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/hash.h"
+#include "core/utf8.h"
 
 namespace detol {
 namespace {
@@ -244,7 +245,7 @@ tl::expected<Checkpoint, CheckpointFlaw> from_bytes(std::string_view bytes) {
     const json header = json::parse(body.substr(kHeaderStart, length));
     return contents_of(header, body.substr(kHeaderStart + length));
   } catch (const json::exception& error) {
-    return damaged(error.what());
+    return damaged(printable(error.what()));
   }
 }
 

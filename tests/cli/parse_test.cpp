@@ -50,6 +50,7 @@ TEST(Parse, SaysInOneLineWhatIsWrongAndWhatWasMeant) {
       {{"trials", "s", "--top"}, "--top"},
       {{"studies", "-f", "yaml"}, "unknown format 'yaml'; known: table, json, jsonl, csv"},
       {{"studies", "--storage", ""}, "--storage is empty"},
+      {{"studies", "--storage", "K\xe4se"}, "--storage: 'K\\xe4se' is not UTF-8"},
       {{"validate"}, "--space is missing"},
       {{"study", "renam", "a", "b"}, "unknown study command 'renam'; did you mean 'rename'?"},
       {{"stdy", "rename", "a", "b"}, "unknown command 'stdy'; did you mean 'study'?"},

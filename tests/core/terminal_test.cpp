@@ -16,16 +16,6 @@ namespace {
 
 using testing_support::TempFolder;
 
-TEST(Terminal, GetsNoControlCharactersOfAStranger) {
-  EXPECT_EQ(printable("\x1b[2J\x1b]0;title\x07 a\rb\nc\x7f"),
-            "\\x1b[2J\\x1b]0;title\\x07 a\\rb\\nc\\x7f");
-  EXPECT_EQ(printable("\xc2\x9b"
-                      "2J \x9b"
-                      "2J \xff"),
-            "\\xc2\\x9b2J \\x9b2J \\xff");
-  EXPECT_EQ(printable("na\xc3\xafve \xe2\x9c\x93"), "na\xc3\xafve \xe2\x9c\x93");
-}
-
 TEST(Columns, CountWhatATerminalShows) {
   EXPECT_EQ(columns_of(""), 0);
   EXPECT_EQ(columns_of("lr=0.1"), 6);

@@ -100,6 +100,14 @@ TEST_F(Cifar, ClassesHaveNamesWhereAFileSaysThem) {
   expect_words(load_dataset(data), {"coarse_label_names.txt", "21 class names"});
 }
 
+TEST_F(Cifar, AClassNameThatIsNotUtf8IsRefusedWithItsLine) {
+  write_hundred();
+  DataConfig data = config();
+  data.labels = {"coarse"};
+  write_bytes(path("coarse_label_names.txt"), "fish\nK\xe4se\n");
+  expect_words(load_dataset(data), {"coarse_label_names.txt:2: ", "'K\\xe4se' is not UTF-8"});
+}
+
 TEST_F(Cifar, PackingChangesNothing) {
   write_ten();
   const Dataset plain = load_dataset(config()).value();

@@ -95,6 +95,23 @@ TEST_F(CsvData, AHeaderAndPackingChangeNothingElse) {
   EXPECT_EQ(unpacked.info.fingerprint, plain.info.fingerprint);
 }
 
+TEST_F(CsvData, ALabelThatIsNotUtf8IsRefusedWithItsPlace) {
+  const auto loaded = load_dataset(config(ten() + "11,100, \"K\xe4se\"\n"));
+  ASSERT_FALSE(loaded);
+  EXPECT_EQ(loaded.error().message,
+            path() + ":11:9: the label 'K\\xe4se' is not UTF-8; save the file as UTF-8");
+  EXPECT_TRUE(load_dataset(config(ten() + "11,100,K\xc3\xa4se\n12,100,K\xc3\xa4se\n" +
+                                  "13,100,K\xc3\xa4se\n14,100,K\xc3\xa4se\n")));
+}
+
+TEST_F(CsvData, ANameOfATargetThatIsNotUtf8IsRefusedWithItsPlace) {
+  DataConfig numbers = config("a,pr\xeds\n1,2\n2,3\n");
+  numbers.task = TaskKind::kRegression;
+  const auto loaded = load_dataset(numbers);
+  ASSERT_FALSE(loaded);
+  EXPECT_TRUE(loaded.error().message.starts_with(path() + ":1:3: the label 'pr\\xeds'"));
+}
+
 TEST_F(CsvData, TheLabelMayBeAnyColumn) {
   DataConfig data = config("a,parity,b\n1,odd,2\n2,even,3\n3,odd,4\n4,even,4\n5,odd,4\n6,even,5\n");
   data.labels = {"parity"};
@@ -122,7 +139,8 @@ TEST_F(CsvData, TheLabelIsTheLastColumnByDefaultWhateverItIsCalled) {
 TEST_F(CsvData, ALabelThatReadsFirstNamesNoColumn) {
   DataConfig data = config("1,2,first\n2,3,second\n3,4,first\n4,4,second\n5,4,first\n");
   data.labels = {"first"};
-  EXPECT_TRUE(load_dataset(data).error().message.starts_with(path() + ":2:5: 'second' is no finite"))
+  EXPECT_TRUE(
+      load_dataset(data).error().message.starts_with(path() + ":2:5: 'second' is no finite"))
       << load_dataset(data).error().message;
 }
 

@@ -6,6 +6,8 @@
 #include <filesystem>
 
 #include "core/file.h"
+#include "core/table.h"
+#include "core/utf8.h"
 #include "trainer/data/files.h"
 #include "trainer/data/packed_file.h"
 
@@ -138,10 +140,16 @@ Result<std::vector<std::string>> read_names(const fs::path& folder, const Kind& 
   std::error_code ignored;
   if (!fs::exists(path, ignored)) return names;
   DETOL_ASSIGN(const std::string text, read_file(path, kMostNames));
+  int line = 0;
   for (std::size_t at = 0; at < text.size();) {
     const std::size_t end = std::min(text.find('\n', at), text.size());
     std::string name = text.substr(at, end - at);
     if (name.ends_with('\r')) name.pop_back();
+    ++line;
+    if (!is_utf8(name))
+      return fail(ErrorCode::kInput,
+                  fmt::format("{}:{}: the class name {} is not UTF-8; save the file as UTF-8",
+                              path.string(), line, in_quotes(name)));
     if (!name.empty()) names.push_back(std::move(name));
     at = end + 1;
   }

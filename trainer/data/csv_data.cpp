@@ -9,6 +9,7 @@
 
 #include "core/hash.h"
 #include "core/table.h"
+#include "core/utf8.h"
 #include "trainer/data/csv.h"
 #include "trainer/data/split.h"
 #include "trainer/data/statistics.h"
@@ -53,8 +54,7 @@ class RecordReader {
     if (!any) return fail(ErrorCode::kInput, path_ + ": the file is empty");
     DETOL_TRY(find_labels());
     if (is_header()) {
-      for (const std::size_t column : labels_)
-        records_.names.emplace_back(file_.cells()[column].text);
+      DETOL_TRY(take_names());
     } else {
       DETOL_TRY(take());
     }
@@ -122,6 +122,22 @@ class RecordReader {
     return !std::ranges::all_of(label_names_, is_place);
   }
 
+  Result<void> take_names() {
+    for (const std::size_t column : labels_) {
+      const CsvCell& cell = file_.cells()[column];
+      DETOL_TRY(check_text(cell));
+      records_.names.emplace_back(cell.text);
+    }
+    return {};
+  }
+
+  // What names a class goes into JSON and into exports.
+  Result<void> check_text(const CsvCell& cell) const {
+    if (is_utf8(cell.text)) return {};
+    return file_.error_at(cell, fmt::format("the label {} is not UTF-8; save the file as UTF-8",
+                                            in_quotes(cell.text)));
+  }
+
   Result<void> take() {
     for (std::size_t i = 0; i < file_.cells().size(); ++i) {
       if (is_label_[i]) continue;
@@ -144,6 +160,7 @@ class RecordReader {
   Result<void> take_label(const CsvCell& cell) {
     if (cell.text.empty()) return file_.error_at(cell, "the label is missing");
     if (has_labels(task_)) {
+      DETOL_TRY(check_text(cell));
       records_.labels.emplace_back(cell.text);
       records_.label_cells.push_back({{}, cell.line, cell.column});
       return {};

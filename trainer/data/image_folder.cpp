@@ -7,6 +7,7 @@
 
 #include "core/file.h"
 #include "core/table.h"
+#include "core/utf8.h"
 #include "trainer/data/files.h"
 #include "trainer/data/picture.h"
 
@@ -85,7 +86,13 @@ bool is_folder(const fs::directory_entry& entry) {
 Result<std::vector<std::string>> classes_in(const fs::path& folder) {
   DETOL_ASSIGN(const auto folders, sorted(folder, is_folder));
   std::vector<std::string> names;
-  for (const fs::path& one : folders) names.push_back(one.filename().string());
+  for (const fs::path& one : folders) {
+    names.push_back(one.filename().string());
+    if (is_utf8(names.back())) continue;
+    return fail(ErrorCode::kInput,
+                fmt::format("{}: the folder's name {}, a class, is not UTF-8; rename it",
+                            folder.string(), in_quotes(names.back())));
+  }
   if (names.size() >= 2) return names;
   return fail(ErrorCode::kInput,
               fmt::format("{}: {} folders of classes; there must be one for each class, at least "

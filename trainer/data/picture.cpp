@@ -13,7 +13,7 @@
 #include <thread>
 #include <vector>
 
-#include "core/table.h"
+#include "core/utf8.h"
 #include "trainer/data/arrays.h"
 #include "trainer/data/resize.h"
 
@@ -28,9 +28,8 @@ constexpr std::uint64_t kMostPixels = std::uint64_t{1} << 28;
 
 constexpr std::size_t kMostThreads = 16;
 
-tl::unexpected<std::string> wrong(std::string what) {
-  std::ranges::replace(what, '\n', ' ');
-  return tl::unexpected<std::string>(std::move(what));
+tl::unexpected<std::string> wrong(std::string_view what) {
+  return tl::unexpected<std::string>(printable(what));
 }
 
 struct Size {

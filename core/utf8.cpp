@@ -1,0 +1,62 @@
+#include "core/utf8.h"
+
+#include <fmt/format.h>
+
+namespace detol {
+namespace {
+
+// U+0000 to U+001F, U+007F to U+009F.
+bool controls_terminal(std::string_view character) {
+  const auto first = static_cast<unsigned char>(character.front());
+  return first < 0x20 || first == 0x7f || (first == 0xc2 && character < "\xc2\xa0");
+}
+
+std::string escaped(char byte) {
+  if (byte == '\n') return "\\n";
+  if (byte == '\t') return "\\t";
+  if (byte == '\r') return "\\r";
+  return fmt::format("\\x{:02x}", static_cast<unsigned char>(byte));
+}
+
+}  // namespace
+
+std::size_t utf8_length(std::string_view text) {
+  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
+  const unsigned char first = byte(0);
+  if (first < 0x80) return 1;
+  const std::size_t length = first >= 0xF0 ? 4 : first >= 0xE0 ? 3 : 2;
+  if (first < 0xC2 || first > 0xF4 || text.size() < length) return 0;
+  for (std::size_t i = 1; i < length; ++i) {
+    if ((byte(i) & 0xC0) != 0x80) return 0;
+  }
+  if (first == 0xE0 && byte(1) < 0xA0) return 0;
+  if (first == 0xED && byte(1) > 0x9F) return 0;
+  if (first == 0xF0 && byte(1) < 0x90) return 0;
+  if (first == 0xF4 && byte(1) > 0x8F) return 0;
+  return length;
+}
+
+bool is_utf8(std::string_view text) {
+  while (!text.empty()) {
+    const std::size_t length = utf8_length(text);
+    if (length == 0) return false;
+    text.remove_prefix(length);
+  }
+  return true;
+}
+
+std::string printable(std::string_view text) {
+  std::string line;
+  while (!text.empty()) {
+    const std::size_t length = utf8_length(text);
+    const std::string_view character = text.substr(0, length > 0 ? length : 1);
+    if (length > 0 && !controls_terminal(character))
+      line += character;
+    else
+      for (const char byte : character) line += escaped(byte);
+    text.remove_prefix(character.size());
+  }
+  return line;
+}
+
+}  // namespace detol

@@ -1,0 +1,23 @@
+#pragma once
+
+// UTF-8 as RFC 3629 has it: no overlong forms, no surrogates, nothing beyond U+10FFFF.
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+namespace detol {
+
+// How many bytes the character has that `text` begins with; 0: it begins with none.
+// REQUIRES: !text.empty().
+std::size_t utf8_length(std::string_view text);
+
+// True if all of it is UTF-8. Only such text may reach JSON, and with it every export.
+bool is_utf8(std::string_view text);
+
+// Text from outside, or from a library that may repeat it, as one line that a terminal may get:
+// control characters, line ends among them, and bytes that are not UTF-8 are written as in C
+// ("\\x1b", "\\n").
+std::string printable(std::string_view text);
+
+}  // namespace detol
