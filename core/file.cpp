@@ -1,11 +1,13 @@
 #include "core/file.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
+#include <poll.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <system_error>
 
 #include "core/descriptor.h"
@@ -18,32 +20,69 @@ std::string text_of(int error) {
   return std::error_code(error, std::generic_category()).message();
 }
 
-}  // namespace
+tl::unexpected<Error> too_large(const std::filesystem::path& path, std::size_t limit_bytes) {
+  return fail(ErrorCode::kInput, fmt::format("cannot read {}: it is larger than {} bytes",
+                                             path.string(), limit_bytes));
+}
 
-Result<std::string> read_file(const std::filesystem::path& path, std::size_t limit_bytes) {
-  const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  struct stat info {};
-  if (file.get() < 0 || ::fstat(file.get(), &info) != 0)
-    return cannot("read", path, ErrorCode::kInput);
-  if (S_ISDIR(info.st_mode)) {
-    return fail(ErrorCode::kInput, fmt::format("cannot read {}: it is a folder", path.string()));
+using Clock = std::chrono::steady_clock;
+
+// Until a pipe has something to read; false: its writers are gone. Errors (kInput): neither
+// happened by the deadline.
+Result<bool> has_more(const Descriptor& pipe, const std::filesystem::path& path,
+                      Clock::time_point deadline) {
+  for (;;) {
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - Clock::now());
+    pollfd asked{.fd = pipe.get(), .events = POLLIN, .revents = 0};
+    const int found = ::poll(&asked, 1, static_cast<int>(std::max<long>(0, left.count())));
+    if (found > 0) return (asked.revents & POLLIN) != 0;
+    if (found < 0 && errno == EINTR) continue;
+    if (found < 0) return cannot("read", path, ErrorCode::kInput);
+    return fail(ErrorCode::kInput,
+                fmt::format("cannot read {}: nobody has written and closed this pipe in time; "
+                            "save it as a file first",
+                            path.string()));
   }
-  const auto too_large = [&] {
-    return fail(ErrorCode::kInput, fmt::format("cannot read {}: it is larger than {} bytes",
-                                               path.string(), limit_bytes));
-  };
-  if (static_cast<std::uintmax_t>(info.st_size) > limit_bytes) return too_large();
+}
+
+// deadline: for the writers of a pipe; a regular file never makes one wait.
+Result<std::string> read_all(const Descriptor& file, const std::filesystem::path& path,
+                             std::size_t limit_bytes, Clock::time_point deadline) {
+  struct stat info {};
+  if (::fstat(file.get(), &info) != 0) return cannot("read", path, ErrorCode::kInput);
+  if (static_cast<std::uintmax_t>(info.st_size) > limit_bytes) return too_large(path, limit_bytes);
   std::string bytes;
   bytes.reserve(static_cast<std::size_t>(info.st_size) + 1);
   char buffer[1 << 16];
   for (;;) {
     const ssize_t got = ::read(file.get(), buffer, sizeof buffer);
     if (got < 0 && errno == EINTR) continue;
+    const bool nobody_came = got == 0 && bytes.empty() && S_ISFIFO(info.st_mode);
+    if (nobody_came || (got < 0 && errno == EAGAIN)) {
+      DETOL_ASSIGN(const bool more, has_more(file, path, deadline));
+      if (!more && nobody_came) return bytes;
+      continue;
+    }
     if (got < 0) return cannot("read", path, ErrorCode::kInput);
     if (got == 0) return bytes;
     bytes.append(buffer, static_cast<std::size_t>(got));
-    if (bytes.size() > limit_bytes) return too_large();
+    if (bytes.size() > limit_bytes) return too_large(path, limit_bytes);
   }
+}
+
+}  // namespace
+
+Result<std::string> read_file(const std::filesystem::path& path, std::size_t limit_bytes) {
+  DETOL_ASSIGN(const Descriptor file, open_regular_file(path));
+  return read_all(file, path, limit_bytes, Clock::now());
+}
+
+Result<std::string> read_file_or_pipe(const std::filesystem::path& path, std::size_t limit_bytes,
+                                      double wait_s) {
+  DETOL_ASSIGN(const Descriptor file, open_regular_file_or_pipe(path));
+  const auto wait =
+      std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(wait_s));
+  return read_all(file, path, limit_bytes, Clock::now() + wait);
 }
 
 Result<void> write_file_durably(const std::filesystem::path& path, std::string_view bytes,

@@ -14,10 +14,15 @@
 
 namespace detol {
 
-// The whole file as bytes. Errors name the path and the reason.
-// Refuses a file of more than `limit_bytes` before reading it.
+// The whole of a regular file as bytes (open_regular_file). Errors (kInput) name the path and the
+// reason. Refuses a file of more than `limit_bytes` before reading it.
 Result<std::string> read_file(const std::filesystem::path& path,
                               std::size_t limit_bytes = std::size_t{1} << 34);
+
+// The same, also of a pipe, such as a shell's <(...): until its writers have closed it. Errors
+// (kInput), too: nobody has within `wait_s` seconds.
+Result<std::string> read_file_or_pipe(const std::filesystem::path& path, std::size_t limit_bytes,
+                                      double wait_s);
 
 // Writes a file beside `path`, fsyncs, renames over `path` and fsyncs the folder, so that a crash
 // at any instant leaves the old file or the new one (core/durable_file.h). `mode` holds from the

@@ -1,7 +1,5 @@
 #include "core/mapped_file.h"
 
-#include <fcntl.h>
-#include <fmt/format.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 
@@ -10,13 +8,9 @@
 namespace detol {
 
 Result<MappedFile> MappedFile::open(const std::filesystem::path& path) {
-  // Not waiting for the writer of a pipe.
-  const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  DETOL_ASSIGN(const Descriptor file, open_regular_file(path));
   struct stat info {};
-  if (file.get() < 0 || ::fstat(file.get(), &info) != 0)
-    return cannot("read", path, ErrorCode::kInput);
-  if (!S_ISREG(info.st_mode))
-    return fail(ErrorCode::kInput, fmt::format("cannot read {}: it is no file", path.string()));
+  if (::fstat(file.get(), &info) != 0) return cannot("read", path, ErrorCode::kInput);
   MappedFile mapped;
   mapped.size_ = static_cast<std::size_t>(info.st_size);
   if (mapped.size_ == 0) return mapped;  // which cannot be mapped

@@ -16,7 +16,7 @@ namespace detol {
 
 class MappedFile {
  public:
-  // Errors (kInput): the path and why; what is no regular file is refused.
+  // Errors (kInput): as open_regular_file, with the path and why.
   static Result<MappedFile> open(const std::filesystem::path& path);
 
   std::span<const std::byte> bytes() const { return {bytes_.get(), size_}; }

@@ -393,7 +393,8 @@ Result<StudyConfig> load_study_config(std::string_view yaml, std::string_view so
 
 Result<StudyConfig> read_study_config(const std::string& path,
                                       const std::vector<Override>& overrides) {
-  DETOL_ASSIGN(const std::string yaml, read_file(path, kMostYamlBytes));
+  constexpr double kPipeWaitS = 4;  // for whatever writes it, behind <(...)
+  DETOL_ASSIGN(const std::string yaml, read_file_or_pipe(path, kMostYamlBytes, kPipeWaitS));
   return load(yaml, path, overrides, std::filesystem::path(path).parent_path());
 }
 

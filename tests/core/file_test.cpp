@@ -2,14 +2,20 @@
 
 #include <signal.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include <gtest/gtest.h>
 
+#include "core/descriptor.h"
 #include "tests/support/temp_folder.h"
 
 namespace detol {
@@ -63,6 +69,65 @@ TEST_F(FileTest, AFolderIsNoFile) {
   expect_error(read.error(), ErrorCode::kInput, "it is a folder");
 }
 
+TEST_F(FileTest, APipeIsRefusedAtOnceAlsoWhereNobodyWritesIt) {
+  ASSERT_EQ(::mkfifo(path("pipe").c_str(), 0600), 0);
+  const auto read = read_file(path("pipe"));
+  ASSERT_FALSE(read);
+  expect_error(read.error(), ErrorCode::kInput, "it is a pipe; name a regular file");
+}
+
+TEST_F(FileTest, APipeThatIsWantedIsReadUntilItIsClosed) {
+  ASSERT_EQ(::mkfifo(path("pipe").c_str(), 0600), 0);
+  std::thread writer([&] { std::ofstream(path("pipe")) << std::string(200000, 'x'); });
+  const auto read = read_file_or_pipe(path("pipe"), 1 << 20, 60);
+  writer.join();
+  ASSERT_TRUE(read) << read.error().message;
+  EXPECT_EQ(read->size(), 200000u);
+}
+
+TEST_F(FileTest, APipeOfAShellIsReadAlsoWhereItsWriterIsGone) {
+  int ends[2];
+  ASSERT_EQ(::pipe(ends), 0);
+  const Descriptor reading(ends[0]);
+  { ASSERT_EQ(::write(Descriptor(ends[1]).get(), "text", 4), 4); }
+  EXPECT_EQ(read_file_or_pipe("/dev/fd/" + std::to_string(ends[0]), 10, 60).value(), "text");
+}
+
+TEST_F(FileTest, APipeThatNobodyWritesIsGivenUp) {
+  ASSERT_EQ(::mkfifo(path("pipe").c_str(), 0600), 0);
+  const auto read = read_file_or_pipe(path("pipe"), 10, 0.01);
+  ASSERT_FALSE(read);
+  expect_error(read.error(), ErrorCode::kInput, "nobody has written and closed this pipe in time");
+}
+
+TEST_F(FileTest, APipeIsReadUpToTheLimit) {
+  int ends[2];
+  ASSERT_EQ(::pipe(ends), 0);
+  const Descriptor reading(ends[0]), writing(ends[1]);
+  ASSERT_EQ(::write(writing.get(), "eleven long", 11), 11);
+  const auto read = read_file_or_pipe("/dev/fd/" + std::to_string(ends[0]), 10, 60);
+  ASSERT_FALSE(read);
+  expect_error(read.error(), ErrorCode::kInput, "larger than 10 bytes");
+}
+
+TEST_F(FileTest, ADeviceIsRefusedAndNotReadWithoutAnEnd) {
+  for (const char* device : {"/dev/zero", "/dev/null", "/dev/tty"}) {
+    const auto read = read_file(device);
+    ASSERT_FALSE(read) << device;
+    expect_error(read.error(), ErrorCode::kInput, "it is a device");
+  }
+}
+
+TEST_F(FileTest, ASocketIsRefusedByItsKind) {
+  sockaddr_un address{.sun_family = AF_UNIX, .sun_path = {}};
+  path("s").string().copy(address.sun_path, sizeof address.sun_path - 1);
+  const Descriptor socket(::socket(AF_UNIX, SOCK_STREAM, 0));
+  ASSERT_EQ(::bind(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address), 0);
+  const auto opened = open_regular_file(path("s"), ErrorCode::kStorage);
+  ASSERT_FALSE(opened);
+  expect_error(opened.error(), ErrorCode::kStorage, "it is a socket");
+}
+
 TEST_F(FileTest, ATooLargeFileIsRefusedBeforeItIsRead) {
   std::ofstream(path("huge")).put('x');
   std::filesystem::resize_file(path("huge"), std::uintmax_t{1} << 43);  // a hole, no bytes
@@ -72,8 +137,8 @@ TEST_F(FileTest, ATooLargeFileIsRefusedBeforeItIsRead) {
 }
 
 TEST_F(FileTest, AFileWithoutASizeIsReadUpToTheLimit) {
-  EXPECT_FALSE(read_file("/dev/zero", 1 << 20));
   EXPECT_FALSE(read_file("/proc/self/status")->empty());
+  EXPECT_FALSE(read_file("/proc/self/status", 10));
 }
 
 TEST_F(FileTest, WritingIntoAMissingFolderNamesIt) {

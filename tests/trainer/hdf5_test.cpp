@@ -1,4 +1,5 @@
 #include <hdf5.h>
+#include <sys/stat.h>
 
 #include <cmath>
 
@@ -72,6 +73,28 @@ TEST_F(Hdf5, ImagesAndLabelsAreReadByName) {
   DataConfig other = config();
   other.images = "pictures";
   expect_words(load_dataset(other), {"data.h5: there is no array pictures"});
+}
+
+TEST_F(Hdf5, ALinkIntoAnotherFileIsNotFollowed) {
+  write_ten();
+  H5Ldelete(file_, "images", H5P_DEFAULT);
+  H5Lcreate_external("other.h5", "images", file_, "images", H5P_DEFAULT, H5P_DEFAULT);
+  finish();
+  ASSERT_EQ(::mkfifo((folder_.path() / "other.h5").c_str(), 0600), 0);
+  expect_words(load_dataset(config()), {"data.h5: there is no array"});
+}
+
+TEST_F(Hdf5, NumbersOutsideOfTheFileAreNotRead) {
+  write_labels();
+  const hsize_t sizes[] = {10, 2, 2};
+  const hid_t space = H5Screate_simple(3, sizes, nullptr), settings = H5Pcreate(H5P_DATASET_CREATE);
+  H5Pset_external(settings, "/dev/zero", 0, 40);
+  H5Dclose(
+      H5Dcreate2(file_, "images", H5T_NATIVE_UINT8, space, H5P_DEFAULT, settings, H5P_DEFAULT));
+  H5Pclose(settings);
+  H5Sclose(space);
+  finish();
+  expect_words(load_dataset(config()), {"data.h5: images: its numbers lie in another file"});
 }
 
 TEST_F(Hdf5, NumbersToForetellAreFloatsInsteadOfLabels) {

@@ -8,6 +8,7 @@
 #include <new>
 
 #include "core/table.h"
+#include "core/utf8.h"
 #include "trainer/data/files.h"
 
 namespace detol {
@@ -28,6 +29,7 @@ void ArchiveReader::Closer::operator()(archive* reader) const {
 }
 
 Result<ArchiveReader> ArchiveReader::open(const std::filesystem::path& path, ArchiveKind kind) {
+  DETOL_ASSIGN(Descriptor file, open_regular_file(path));
   std::unique_ptr<archive, Closer> reader(archive_read_new());
   if (!reader) throw std::bad_alloc();
   if (kind == ArchiveKind::kTar) {
@@ -36,8 +38,8 @@ Result<ArchiveReader> ArchiveReader::open(const std::filesystem::path& path, Arc
   } else {
     archive_read_support_format_zip_seekable(reader.get());
   }
-  ArchiveReader made(path, kind, std::move(reader));
-  if (archive_read_open_filename(made.reader_.get(), path.c_str(), kBlock) != ARCHIVE_OK)
+  ArchiveReader made(path, kind, std::move(file), std::move(reader));
+  if (archive_read_open_fd(made.reader_.get(), made.file_.get(), kBlock) != ARCHIVE_OK)
     return made.damaged();
   return made;
 }
@@ -97,9 +99,7 @@ tl::unexpected<Error> ArchiveReader::error(std::string_view what, std::string_vi
 
 tl::unexpected<Error> ArchiveReader::damaged() const {
   const char* why = archive_error_string(reader_.get());
-  std::string what = why == nullptr ? "the archive is damaged" : why;
-  std::ranges::replace(what, '\n', ' ');
-  return error(what, kGetAgain);
+  return error(why == nullptr ? "the archive is damaged" : printable(why), kGetAgain);
 }
 
 }  // namespace detol

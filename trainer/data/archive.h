@@ -12,6 +12,7 @@
 #include <string>
 #include <string_view>
 
+#include "core/descriptor.h"
 #include "core/result.h"
 
 struct archive;
@@ -22,6 +23,7 @@ enum class ArchiveKind { kTar, kZip };
 
 class ArchiveReader {
  public:
+  // Errors (kInput): as open_regular_file, or it is no archive.
   static Result<ArchiveReader> open(const std::filesystem::path& path, ArchiveKind kind);
 
   // On to the next file; its name, or nullopt behind the last.
@@ -41,15 +43,16 @@ class ArchiveReader {
   struct Closer {
     void operator()(archive* reader) const;
   };
-  ArchiveReader(std::filesystem::path path, ArchiveKind kind,
+  ArchiveReader(std::filesystem::path path, ArchiveKind kind, Descriptor file,
                 std::unique_ptr<archive, Closer> reader)
-      : path_(std::move(path)), kind_(kind), reader_(std::move(reader)) {}
+      : path_(std::move(path)), kind_(kind), file_(std::move(file)), reader_(std::move(reader)) {}
 
   Result<void> expect_end_mark() const;
   tl::unexpected<Error> damaged() const;
 
   std::filesystem::path path_;
   ArchiveKind kind_;
+  Descriptor file_;  // outlives reader_
   std::unique_ptr<archive, Closer> reader_;
   std::string name_;
   std::uint64_t offset_ = 0;

@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <memory>
 
+#include "core/descriptor.h"
 #include "trainer/data/arrays.h"
 #include "trainer/data/samples.h"
 
@@ -34,6 +35,25 @@ class Handle {
   hid_t id_;
   herr_t (*close_)(hid_t);
 };
+
+herr_t refuse_link(const char*, const char*, const char*, const char*, unsigned*, hid_t, void*) {
+  return -1;
+}
+
+// Not open if there is none of that name, or a link leads to it out of the file: what lies behind
+// one may be anything, also a pipe that nobody writes.
+Handle open_dataset(hid_t file, std::string_view name) {
+  const Handle settings(H5Pcreate(H5P_DATASET_ACCESS), H5Pclose);
+  H5Pset_elink_cb(*settings, refuse_link, nullptr);
+  return {H5Dopen2(file, std::string(name).c_str(), *settings), H5Dclose};
+}
+
+// Whether the numbers of an array lie in its own file.
+bool is_self_contained(hid_t data) {
+  const Handle creation(H5Dget_create_plist(data), H5Pclose);
+  return creation.is_open() && H5Pget_external_count(*creation) == 0 &&
+         H5Pget_layout(*creation) != H5D_VIRTUAL;
+}
 
 struct Array {
   std::string place;  // "<file>: <name>", for messages
@@ -82,8 +102,7 @@ Result<void> check_sizes(const Array& array, std::size_t element, const std::str
 }
 
 Result<Array> open_array(hid_t file, const std::string& path, std::string_view name) {
-  Array array{fmt::format("{}: {}", path, name),
-              Handle(H5Dopen2(file, std::string(name).c_str(), H5P_DEFAULT), H5Dclose)};
+  Array array{fmt::format("{}: {}", path, name), open_dataset(file, name)};
   const Handle space(H5Dget_space(*array.data), H5Sclose);
   const Handle type(H5Dget_type(*array.data), H5Tclose);
   std::array<hsize_t, kMostSizes> sizes{};
@@ -91,6 +110,8 @@ Result<Array> open_array(hid_t file, const std::string& path, std::string_view n
   if (!type.is_open() || rank < 1 ||
       H5Sget_simple_extent_dims(*space, sizes.data(), nullptr) != rank)
     return array.error("no array with sizes", "write it as one");
+  if (!is_self_contained(*array.data))
+    return array.error("its numbers lie in another file", "write them into this one");
   for (int i = 0; i < rank; ++i)
     array.sizes.push_back(static_cast<std::int64_t>(sizes[static_cast<std::size_t>(i)]));
   const H5T_class_t kind = H5Tget_class(*type);
@@ -188,9 +209,7 @@ class Hdf5Box final : public ArrayBox {
   Hdf5Box(const DataConfig& config, std::shared_ptr<Handle> file)
       : config_(config), file_(std::move(file)) {}
 
-  bool has(std::string_view name) const override {
-    return Handle(H5Dopen2(**file_, std::string(name).c_str(), H5P_DEFAULT), H5Dclose).is_open();
-  }
+  bool has(std::string_view name) const override { return open_dataset(**file_, name).is_open(); }
 
   Result<Samples> open(std::string_view images_name, std::string_view labels_name) override {
     DETOL_ASSIGN(Array images, open_array(**file_, config_.path, images_name));
@@ -216,6 +235,7 @@ class Hdf5Box final : public ArrayBox {
 };
 
 Result<Found> open_hdf5(const DataConfig& config) {
+  DETOL_TRY(check_regular_file(config.path));
   H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);  // its errors are told in our words
   auto file =
       std::make_shared<Handle>(H5Fopen(config.path.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT), H5Fclose);
