@@ -81,25 +81,21 @@ tl::unexpected<Error> refuse_newer(const fs::path& path, const CheckpointFlaw& f
               fmt::format("{}: {}: use the newer detol that wrote it", path.string(), flaw.reason));
 }
 
-// A whole file with another's name is no better than a damaged one.
-tl::expected<Checkpoint, CheckpointFlaw> checkpoint_from(std::string_view bytes,
-                                                         const FileName& name) {
-  auto checkpoint = from_bytes(bytes);
+// A file that cannot be read, or a whole one with another's name, is no better than a damaged one.
+tl::expected<Checkpoint, CheckpointFlaw> checkpoint_in(const fs::path& folder,
+                                                       const FileName& name) {
+  const auto bytes = read_file(folder / text_of(name));
+  if (!bytes) return tl::unexpected(CheckpointFlaw{false, bytes.error().message});
+  auto checkpoint = from_bytes(*bytes);
   if (checkpoint && name_of(*checkpoint) != name)
     return tl::unexpected(CheckpointFlaw{false, "it is not what its name says"});
   return checkpoint;
 }
 
-Result<std::string> read_bytes(const fs::path& path) {
-  return read_file(path).map_error([](Error error) {
-    return Error{ErrorCode::kStorage, std::move(error.message)};
-  });
-}
-
 void set_aside(const fs::path& path, const CheckpointFlaw& flaw) {
   std::error_code error;
   fs::rename(path, path.string() + ".bad", error);
-  log_warning("{}: damaged checkpoint ({}); {}, going back to the one before", path.string(),
+  log_warning("{}: unusable checkpoint ({}); {}, going back to the one before", path.string(),
               flaw.reason, error ? "it could not be set aside" : "kept as .bad");
 }
 
@@ -147,8 +143,7 @@ Result<void> write_checkpoint(const fs::path& folder, const Checkpoint& checkpoi
 Result<std::optional<Checkpoint>> newest_checkpoint(const fs::path& folder, int attempt) {
   for (const FileName& name : files_in(folder, attempt)) {
     const fs::path path = folder / text_of(name);
-    DETOL_ASSIGN(const std::string bytes, read_bytes(path));
-    auto checkpoint = checkpoint_from(bytes, name);
+    auto checkpoint = checkpoint_in(folder, name);
     if (checkpoint) return std::optional(std::move(*checkpoint));
     if (checkpoint.error().newer) return refuse_newer(path, checkpoint.error());
     set_aside(path, checkpoint.error());
@@ -165,12 +160,11 @@ Result<Checkpoint> read_checkpoint(const fs::path& folder, int epoch) {
                 fmt::format("{}: no checkpoint of epoch {}", folder.string(), epoch));
   }
   const fs::path path = folder / text_of(*name);
-  DETOL_ASSIGN(const std::string bytes, read_bytes(path));
-  auto checkpoint = checkpoint_from(bytes, *name);
+  auto checkpoint = checkpoint_in(folder, *name);
   if (checkpoint) return std::move(*checkpoint);
   if (checkpoint.error().newer) return refuse_newer(path, checkpoint.error());
-  return fail(ErrorCode::kStorage,
-              fmt::format("{}: damaged checkpoint ({})", path.string(), checkpoint.error().reason));
+  return fail(ErrorCode::kStorage, fmt::format("{}: unusable checkpoint ({})", path.string(),
+                                               checkpoint.error().reason));
 }
 
 Result<void> set_aside_checkpoints(const fs::path& folder, int attempt) {

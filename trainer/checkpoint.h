@@ -1,8 +1,8 @@
 #pragma once
 
 // Checkpoint: a trial's training after some epoch, or inside one, as a file that is whole or
-// absent; a damaged one is set aside as `<name>.bad` and the previous one is used (faults.md
-// rows 2 and 9). Format: docs/checkpoint.md.
+// absent; one that is damaged or cannot be read is set aside as `<name>.bad`, where it can be
+// renamed, and the previous one is used. Format: docs/checkpoint.md.
 //
 //   epoch-<n>.a<attempt>.ckpt             n epochs finished: what the trial was scored with
 //   epoch-<n>-step-<s>.a<attempt>.ckpt    and s steps of the next: where a suspended one goes on
@@ -46,12 +46,12 @@ struct Checkpoint {
 Result<void> write_checkpoint(const std::filesystem::path& folder, const Checkpoint& checkpoint);
 
 // The whole checkpoint of a folder that is furthest, of the highest attempt up to `attempt`;
-// nullopt if there is none. Errors (kStorage): unreadable, or written by a newer detol.
+// nullopt if there is none. Errors (kStorage): one was written by a newer detol.
 Result<std::optional<Checkpoint>> newest_checkpoint(const std::filesystem::path& folder,
                                                     int attempt);
 
 // The checkpoint of exactly that finished epoch, whichever attempt wrote it. Errors (kStorage):
-// missing, damaged, newer.
+// missing, unreadable, damaged, newer.
 Result<Checkpoint> read_checkpoint(const std::filesystem::path& folder, int epoch);
 
 // Renames every checkpoint of attempts up to `attempt` to `<name>.bad`, so that another job can

@@ -178,7 +178,7 @@ TEST_P(Row9, ABadCheckpointIsPutAsideAndTheOneBeforeIsUsed) {
   damage(newest, GetParam());
   const Ran resumed = go_on(study);
   EXPECT_EQ(resumed.code, 0) << resumed.err;
-  EXPECT_NE(resumed.err.find("damaged checkpoint"), std::string::npos) << resumed.err;
+  EXPECT_NE(resumed.err.find("unusable checkpoint"), std::string::npos) << resumed.err;
   EXPECT_TRUE(fs::exists(newest.string() + ".bad"));
   expect_as_in_peace(said + resumed.err, 2 * search.steps_per_epoch());  // a kill and a damage
 }

@@ -1,5 +1,7 @@
 // Checkpoints that were cut, changed, or written by another version.
 
+#include <sys/stat.h>
+
 #include <gtest/gtest.h>
 
 #include "core/file.h"
@@ -86,6 +88,57 @@ TEST(Checkpoint, WhateverHappensToAFileTheFurthestWholeOneIsUsedAndTheBadOnesAre
                 bad.contains(name + ".bad"))
           << round << " " << name;
   }
+}
+
+// What may stand in a checkpoint's place and cannot be read.
+struct Obstacle {
+  const char* name;
+  void (*put)(const std::filesystem::path& path);
+};
+class UnreadableCheckpoint : public testing::TestWithParam<Obstacle> {};
+
+TEST_P(UnreadableCheckpoint, IsKeptAsBadAndTheOneBeforeIsUsed) {
+  const TempFolder folder;
+  ASSERT_TRUE(write_checkpoint(folder.path(), example(1)));
+  GetParam().put(file_of(folder, 2));
+  ASSERT_FALSE(read_checkpoint(folder.path(), 2));
+  const auto found = newest_checkpoint(folder.path(), 2);
+  ASSERT_TRUE(found) << found.error().message;
+  expect_equal(found->value(), example(1));
+  EXPECT_EQ(names_in(folder), (Names{"epoch-1.a2.ckpt", "epoch-2.a2.ckpt.bad"}));
+}
+
+TEST_P(UnreadableCheckpoint, WithNoOtherTheTrialBeginsAgain) {
+  const TempFolder folder;
+  GetParam().put(file_of(folder, 2));
+  const auto found = newest_checkpoint(folder.path(), 2);
+  ASSERT_TRUE(found) << found.error().message;
+  EXPECT_FALSE(found->has_value());
+  ASSERT_TRUE(write_checkpoint(folder.path(), example(2)));
+  expect_equal(newest_checkpoint(folder.path(), 2).value().value(), example(2));
+}
+
+constexpr Obstacle kObstacles[] = {
+    {"Folder", [](const auto& path) { std::filesystem::create_directory(path); }},
+    {"FolderWithFiles",
+     [](const auto& path) {
+       std::filesystem::create_directory(path);
+       write_bytes(path / "a", "mine");
+     }},
+    {"Pipe", [](const auto& path) { ASSERT_EQ(::mkfifo(path.c_str(), 0600), 0); }},
+    {"Device", [](const auto& path) { std::filesystem::create_symlink("/dev/zero", path); }},
+    {"Eio", [](const auto& path) { std::filesystem::create_symlink("/proc/self/mem", path); }},
+    {"Loop", [](const auto& path) { std::filesystem::create_symlink(path, path); }},
+};
+INSTANTIATE_TEST_SUITE_P(All, UnreadableCheckpoint, testing::ValuesIn(kObstacles),
+                         [](const auto& one) { return std::string(one.param.name); });
+
+TEST(Checkpoint, OneThatCannotBeSetAsideIsPassedOver) {
+  const TempFolder folder;
+  ASSERT_TRUE(write_checkpoint(folder.path(), example(1)));
+  write_bytes(file_of(folder, 2), "rubbish");
+  std::filesystem::create_directory(file_of(folder, 2).string() + ".bad");
+  expect_equal(newest_checkpoint(folder.path(), 2).value().value(), example(1));
 }
 
 TEST(Checkpoint, WithAllDamagedThereIsNone) {
