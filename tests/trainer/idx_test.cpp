@@ -261,6 +261,7 @@ TEST_P(IdxFault, IsRefusedNamingFilePlaceAndRemedy) {
     EXPECT_NE(loaded.error().message.find(word), std::string::npos) << loaded.error().message;
   }
   EXPECT_EQ(loaded.error().message.find('\n'), std::string::npos);
+  EXPECT_FALSE(inspect_dataset(config_of(data))) << "found in training alone";
 }
 
 INSTANTIATE_TEST_SUITE_P(All, IdxFault, testing::ValuesIn(faults()),

@@ -137,6 +137,40 @@ TEST_F(ImageFolder, WhatIsWrongIsSaidWithItsFile) {
   expect_words(load_dataset(config()), {"train: 1 folders of classes"});
 }
 
+TEST_F(ImageFolder, AConstantChannelKeepsItsScale) {
+  for (int i = 0; i < 10; ++i) {
+    const auto dark = static_cast<std::uint8_t>(5 * i), light = static_cast<std::uint8_t>(200 + i);
+    write("dark/" + std::to_string(i) + ".png", png_of(plain(8, 8, {dark, dark, 255})));
+    write("light/" + std::to_string(i) + ".png", png_of(plain(8, 8, {light, dark, 255})));
+  }
+  const auto data = load_dataset(config());
+  ASSERT_TRUE(data) << data.error().message;
+  EXPECT_EQ(data->mean[2], 1);
+  EXPECT_EQ(data->deviation[2], 1);
+  EXPECT_TRUE(inspect_dataset(config()));
+}
+
+TEST_F(ImageFolder, PicturesOfOneColourAreRefusedBeforeTheTraining) {
+  for (int i = 0; i < 10; ++i) {
+    write("dark/" + std::to_string(i) + ".png", png_of(plain(8, 8, {7, 8, 9})));
+    write("light/" + std::to_string(i) + ".png", png_of(plain(8, 8, {7, 8, 9})));
+  }
+  const auto seen = inspect_dataset(config());
+  ASSERT_FALSE(seen);
+  EXPECT_EQ(seen.error().message, config().path +
+                                      ": all images to train on are of one colour: there is "
+                                      "nothing to learn; check the images");
+  expect_words(load_dataset(config()), {"of one colour"});
+}
+
+TEST_F(ImageFolder, AClassWhoseNameIsNotUtf8IsRefused) {
+  write_parts({""});
+  write("K\xe4se/1.png", png_of(plain(8, 8, {7, 8, 9})));
+  expect_words(load_dataset(config()),
+               {config().path, "'K\\xe4se', a class, is not UTF-8; rename it"});
+  EXPECT_FALSE(inspect_dataset(config()));
+}
+
 TEST_F(ImageFolder, SurvivesEveryCutAndEveryFlippedBit) {
   for (const std::string name : {"a/1", "a/2", "a/3", "b/1", "b/2", "b/3", "a/4", "b/4"})
     write(name + ".png", png_of(plain(8, 8, {static_cast<std::uint8_t>(name[0]), 0, 9})));

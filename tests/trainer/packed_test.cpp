@@ -1,5 +1,6 @@
 #include "trainer/data/packed.h"
 
+#include <algorithm>
 #include <array>
 #include <cstring>
 #include <functional>
@@ -166,6 +167,18 @@ TEST_F(PackedTest, ATargetThatIsNoNumberIsRefusedUnderARightChecksum) {
   other.task = TaskKind::kRegression;
   const std::string message = load_dataset(other).error().message;
   EXPECT_NE(message.find("byte " + std::to_string(at + 8) + ": nan"), std::string::npos) << message;
+}
+
+TEST_F(PackedTest, ATargetThatNeverChangesIsFoundBeforeTheTraining) {
+  DataConfig numbers = records(folder() / "t.csv", TaskKind::kRegression);
+  Dataset data = load_dataset(numbers).value();
+  std::ranges::fill(data.targets, 1.0f);
+  ASSERT_TRUE(write_packed(data, 0.1, path()));
+  numbers = packed();
+  numbers.task = TaskKind::kRegression;
+  const auto seen = inspect_dataset(numbers);
+  ASSERT_FALSE(seen);
+  EXPECT_EQ(seen.error().message, load_dataset(numbers).error().message);
 }
 
 TEST_F(PackedTest, InspectionSaysTheSame) {

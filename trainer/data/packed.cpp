@@ -12,8 +12,10 @@
 #include "core/hash.h"
 #include "core/mapped_file.h"
 #include "core/table.h"
+#include "core/utf8.h"
 #include "trainer/data/arrays.h"
 #include "trainer/data/packed_layout.h"
+#include "trainer/data/statistics.h"
 
 namespace detol {
 namespace {
@@ -90,7 +92,7 @@ class Reader {
       take(json::parse(text_at(packed::kHeaderAt, length)));
       return {};
     } catch (const json::exception& error) {
-      return error_at(packed::kHeaderAt, fmt::format("in the header, {}", error.what()));
+      return error_at(packed::kHeaderAt, fmt::format("in the header, {}", printable(error.what())));
     }
   }
 
@@ -255,7 +257,10 @@ Result<Dataset> load_packed(const DataConfig& config) {
 }
 
 Result<DatasetInfo> inspect_packed(const DataConfig& config) {
-  DETOL_ASSIGN(const Dataset data, load_packed(config));
+  DETOL_ASSIGN(Dataset data, load_packed(config));
+  if (config.task == TaskKind::kRegression) {
+    DETOL_TRY(fill_target_statistics(data, config.path));
+  }
   return data.info;
 }
 

@@ -203,6 +203,20 @@ Result<void> check_targets(const Found& found, const Plan& plan, const DataConfi
   return check_answers(answers, config);
 }
 
+// Reads the pixels; those that are trained on must differ somewhere.
+Result<void> examine_training(Samples& training, const Places& places, const DataConfig& config) {
+  if (!training.has_bytes) return read_all(training, [](auto, auto) {});
+  const std::size_t size = bytes_of(training);
+  ByteSums sums(training.shape);
+  DETOL_TRY(read_all(training, [&](std::size_t first, std::span<const std::byte> chunk) {
+    for (std::size_t i = 0; i * size < chunk.size(); ++i) {
+      if (places.position[first + i] >= places.training) continue;
+      sums.add({reinterpret_cast<const std::uint8_t*>(&chunk[i * size]), size});
+    }
+  }));
+  return sums.check(config.path);
+}
+
 std::uint64_t with_shape(std::uint64_t fingerprint, const Shape& shape) {
   for (const std::int64_t size : {shape.channels, shape.height, shape.width})
     fingerprint = hash_combine(fingerprint, static_cast<std::uint64_t>(size));
@@ -244,8 +258,8 @@ Result<Dataset> assemble(Found found, const DataConfig& config) {
 Result<DatasetInfo> examine(Found found, const DataConfig& config) {
   DETOL_ASSIGN(const Plan plan, plan_of(found, config));
   DETOL_TRY(check_targets(found, plan, config));
+  DETOL_TRY(examine_training(found.training, plan.places, config));
   const Sink drop = [](std::size_t, std::span<const std::byte>) {};
-  DETOL_TRY(read_all(found.training, drop));
   for (auto* part : {&found.validation, &found.test}) {
     if (!*part) continue;
     DETOL_TRY(read_all(**part, drop));

@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "core/table.h"
 
@@ -12,43 +14,13 @@ namespace {
 // Sums over so many bytes fit in 32 bits: 255 x 255 x 65,536 < 2^32.
 constexpr std::size_t kRun = 65536;
 
-struct Sums {
-  std::uint64_t sum = 0, squares = 0;
-
-  void add(std::span<const std::uint8_t> pixels) {
-    for (; !pixels.empty(); pixels = pixels.subspan(std::min(kRun, pixels.size()))) {
-      std::uint32_t run_sum = 0, run_squares = 0;
-      for (const std::uint32_t pixel : pixels.first(std::min(kRun, pixels.size()))) {
-        run_sum += pixel;
-        run_squares += pixel * pixel;
-      }
-      sum += run_sum;
-      squares += run_squares;
-    }
-  }
-};
-
-// Exact integer sums: no order of addition to depend on.
 Result<void> of_bytes(Dataset& data, const std::string& path) {
-  const Shape& shape = data.info.task.input;
-  const auto plane = static_cast<std::size_t>(shape.height * shape.width);
-  std::vector<Sums> sums(static_cast<std::size_t>(shape.channels));
-  for (std::int64_t i = 0; i < data.info.training; ++i) {
-    const auto image = data.image(i);
-    for (std::size_t channel = 0; channel < sums.size(); ++channel)
-      sums[channel].add(image.subspan(channel * plane, plane));
-  }
-  const double pixels = static_cast<double>(plane) * static_cast<double>(data.info.training);
-  for (const Sums& channel : sums) {
-    const double mean = static_cast<double>(channel.sum) / pixels;
-    const double variance = static_cast<double>(channel.squares) / pixels - mean * mean;
-    if (!(variance > 0)) {
-      return fail(ErrorCode::kInput, fmt::format("{}: all pixels of channel {} are {}: there is "
-                                                 "nothing to learn; check the images",
-                                                 path, data.mean.size(), mean));
-    }
-    data.mean.push_back(static_cast<float>(mean / 255));
-    data.deviation.push_back(static_cast<float>(std::sqrt(variance) / 255));
+  ByteSums sums(data.info.task.input);
+  for (std::int64_t i = 0; i < data.info.training; ++i) sums.add(data.image(i));
+  DETOL_TRY(sums.check(path));
+  for (std::size_t channel = 0; std::cmp_less(channel, data.info.task.input.channels); ++channel) {
+    data.mean.push_back(sums.mean(channel));
+    data.deviation.push_back(sums.deviation(channel));
   }
   return {};
 }
@@ -82,6 +54,51 @@ void of_floats(Dataset& data) {
 }
 
 }  // namespace
+
+ByteSums::ByteSums(const Shape& shape)
+    : plane_(static_cast<std::size_t>(shape.height * shape.width)),
+      channels_(static_cast<std::size_t>(shape.channels)) {}
+
+void ByteSums::add(std::span<const std::uint8_t> image) {
+  ++images_;
+  for (std::size_t channel = 0; channel < channels_.size(); ++channel)
+    add(image.subspan(channel * plane_, plane_), channels_[channel]);
+}
+
+void ByteSums::add(std::span<const std::uint8_t> pixels, Sums& to) const {
+  for (; !pixels.empty(); pixels = pixels.subspan(std::min(kRun, pixels.size()))) {
+    std::uint32_t run_sum = 0, run_squares = 0;
+    for (const std::uint32_t pixel : pixels.first(std::min(kRun, pixels.size()))) {
+      run_sum += pixel;
+      run_squares += pixel * pixel;
+    }
+    to.sum += run_sum;
+    to.squares += run_squares;
+  }
+}
+
+float ByteSums::mean(std::size_t channel) const {
+  const double pixels = static_cast<double>(plane_) * static_cast<double>(images_);
+  return static_cast<float>(static_cast<double>(channels_[channel].sum) / pixels / 255);
+}
+
+float ByteSums::deviation(std::size_t channel) const {
+  const double variance = this->variance(channels_[channel]);
+  return variance > 0 ? static_cast<float>(std::sqrt(variance) / 255) : 1.0f;
+}
+
+double ByteSums::variance(const Sums& channel) const {
+  const double pixels = static_cast<double>(plane_) * static_cast<double>(images_);
+  const double mean = static_cast<double>(channel.sum) / pixels;
+  return static_cast<double>(channel.squares) / pixels - mean * mean;
+}
+
+Result<void> ByteSums::check(const std::string& path) const {
+  if (std::ranges::any_of(channels_, [&](const Sums& one) { return variance(one) > 0; })) return {};
+  return fail(ErrorCode::kInput, fmt::format("{}: all images to train on are of one colour: there "
+                                             "is nothing to learn; check the images",
+                                             path));
+}
 
 Result<void> fill_statistics(Dataset& data, const std::string& path) {
   if (data.has_bytes()) return of_bytes(data, path);

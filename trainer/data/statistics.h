@@ -2,16 +2,44 @@
 
 // Mean and standard deviation of every channel over the training part: what a Normaliser uses.
 
+#include <cstdint>
+#include <span>
 #include <string>
+#include <vector>
 
 #include "core/result.h"
 #include "trainer/dataset.h"
 
 namespace detol {
 
-// Fills data.mean and data.deviation. Bytes are summed up exactly, as integers; floats in double,
-// in their order. A constant channel of floats keeps its scale. Errors (kInput): all bytes of a
-// channel are equal.
+// ByteSums: mean and standard deviation of every channel of bytes in [0, 1], from exact sums of
+// integers: no order of addition to depend on.
+class ByteSums {
+ public:
+  explicit ByteSums(const Shape& shape);
+
+  void add(std::span<const std::uint8_t> image);  // C x H x W
+
+  float mean(std::size_t channel) const;
+  float deviation(std::size_t channel) const;  // of a constant channel 1: it keeps its scale
+
+  // Errors (kInput): every channel is constant. REQUIRES: an image was added.
+  Result<void> check(const std::string& path) const;
+
+ private:
+  struct Sums {
+    std::uint64_t sum = 0, squares = 0;
+  };
+  void add(std::span<const std::uint8_t> pixels, Sums& to) const;
+  double variance(const Sums& channel) const;
+
+  std::size_t plane_;
+  std::uint64_t images_ = 0;
+  std::vector<Sums> channels_;
+};
+
+// Fills data.mean and data.deviation. Bytes by ByteSums, floats summed up in double, in their
+// order. A constant channel keeps its scale. Errors (kInput): all channels of bytes are constant.
 Result<void> fill_statistics(Dataset& data, const std::string& path);
 
 // Fills data.target_mean and data.target_deviation, of each number to foretell. Errors (kInput):
