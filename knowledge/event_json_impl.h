@@ -10,7 +10,7 @@
 //   requeued  n      a        0      {"reason":"worker lost"}
 //   refit     -1     0        0      {"model":"gp","version":3,"observations":40,...}
 //   chosen    -1     0        0      {"key":"onednn avx2 ...","way":"winograd",...}
-//   state     -1     0        0      {"state":"RUNNING","budget":"1cpu-h","at":...,"backend":"onednn"}
+//   state     -1     0        0 {"state":"RUNNING","budget":"1cpu-h","at":...,"backend":"onednn"}
 //
 // Numbers round-trip exactly; NaN and infinities are the strings "NaN", "Infinity",
 // "-Infinity" ({"float": "NaN"} among params, where a string is a choice's name).

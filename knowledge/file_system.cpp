@@ -11,6 +11,7 @@
 #include <string_view>
 #include <system_error>
 
+#include "core/descriptor.h"
 #include "knowledge/file_system_impl.h"
 
 namespace detol {
@@ -51,16 +52,15 @@ fs::path real_path(const fs::path& path) {
   return fs::is_symlink(real, error) ? path : real;
 }
 
-Result<void> check_is_one_file(const fs::path& path) {
+Result<void> check_files(const fs::path& database) {
+  for (const char* tail : {"", "-wal", "-shm", "-journal", ".lock"})
+    DETOL_TRY(check_regular_file(database.string() + tail, ErrorCode::kStorage));
   struct stat info {};
-  if (::lstat(path.c_str(), &info) != 0) return {};  // for others to say
-  if (!S_ISREG(info.st_mode))
-    return fail(ErrorCode::kStorage, path.string() + ": not a file; pass another --storage");
-  if (info.st_nlink == 1) return {};
+  if (::lstat(database.c_str(), &info) != 0 || info.st_nlink == 1) return {};
   return fail(ErrorCode::kStorage,
               fmt::format("{}: this file has {} names (hard links), but its log belongs to one of "
                           "them; remove the other names",
-                          path.string(), info.st_nlink));
+                          database.string(), info.st_nlink));
 }
 
 Result<void> sync_path(const fs::path& path) {

@@ -17,9 +17,10 @@ bool is_on_network(const std::filesystem::path& path);
 // artefacts belong to the file, whatever it is called. Links in a circle stay as they are.
 std::filesystem::path real_path(const std::filesystem::path& path);
 
-// Errors (kStorage): there is something at `path` that is no regular file, or is one with several
-// names (hard links): SQLite's log belongs to one of them alone.
-Result<void> check_is_one_file(const std::filesystem::path& path);
+// Errors (kStorage): the database or a file beside it is there and is no regular file (SQLite would
+// wait for the writer of a pipe without an end), or the database has several names (hard links):
+// its log belongs to one of them alone.
+Result<void> check_files(const std::filesystem::path& database);
 
 // fsync of a file or folder. Errors (kStorage).
 Result<void> sync_path(const std::filesystem::path& path);

@@ -116,7 +116,7 @@ Result<sqlite::Database> open_for_reading(const fs::path& given) {
                                                "search`, or pass another --storage",
                                                path.string()));
   }
-  DETOL_TRY(check_is_one_file(path));
+  DETOL_TRY(check_files(path));
   if (is_on_network(path)) return open_on_network(path);
   DETOL_TRY(check_header(path));
   DETOL_TRY(check_idle_wal(path));

@@ -12,6 +12,7 @@
 #include <string>
 #include <system_error>
 
+#include "core/descriptor.h"
 #include "core/hash.h"
 #include "knowledge/file_system_impl.h"
 #include "knowledge/writer.h"
@@ -103,6 +104,7 @@ std::string to_text(const Writer& writer) {
 
 Result<std::optional<Writer>> current_writer(const std::filesystem::path& database) {
   const std::string path = real_path(database).string() + ".lock";
+  DETOL_TRY(check_regular_file(path, ErrorCode::kStorage));
   const int file = ::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
   if (file < 0 && errno == ENOENT) return std::optional<Writer>();
   if (file < 0) {

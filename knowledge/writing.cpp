@@ -30,7 +30,7 @@ Result<bool> is_there(const fs::path& path) {
                                                  "pass another --storage",
                                                  path.string(), folder.string()));
   }
-  DETOL_TRY(check_is_one_file(path));
+  DETOL_TRY(check_files(path));
   DETOL_TRY(check_not_restoring(path));
   if (fs::exists(path, error) && fs::file_size(path, error) > 0) return true;
   // SQLite would take a stranger's log for the new database's own.

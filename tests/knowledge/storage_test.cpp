@@ -2,6 +2,7 @@
 
 #include <signal.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -100,7 +101,7 @@ TEST(Storage, SaysWhyAPlaceCannotHoldADatabase) {
   };
   const Place places[] = {{folder / "none" / "detol.db", "does not exist"},
                           {folder / "file" / "detol.db", "does not exist"},
-                          {folder / "folder", "not a file"},
+                          {folder / "folder", "it is a folder"},
                           {"/proc/detol.db", "cannot be created"}};
   for (const Place& place : places) {
     const auto ledger = Ledger::open(place.path);
@@ -109,6 +110,25 @@ TEST(Storage, SaysWhyAPlaceCannotHoldADatabase) {
     EXPECT_NE(ledger.error().message.find(place.says), std::string::npos) << ledger.error().message;
   }
   EXPECT_EQ(folder.size(), 2U);
+}
+
+TEST(Storage, IsNeverWaitedForWhereAPipeStandsInTheWay) {
+  for (const char* tail : {"", "-wal", "-shm", "-journal", ".lock"}) {
+    Folder folder;
+    const fs::path path = folder / "detol.db", pipe = path.string() + tail;
+    write(path, sound_database());
+    fs::remove(pipe);
+    ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+    const std::string says = "cannot read " + pipe.string() + ": it is a pipe";
+    const auto ledger = Ledger::open(path);
+    ASSERT_FALSE(ledger) << pipe;
+    EXPECT_EQ(ledger.error().message, says + "; name a regular file");
+    const auto reader = Reader::open(path);
+    ASSERT_FALSE(reader) << pipe;
+    EXPECT_EQ(reader.error().code, ErrorCode::kStorage);
+    EXPECT_EQ(reader.error().message, ledger.error().message);
+    EXPECT_FALSE(check(path)) << pipe;
+  }
 }
 
 TEST(Storage, RefusesALogWhoseDatabaseIsGone) {
