@@ -5,6 +5,8 @@
 
 #include <gtest/gtest.h>
 
+#include "core/file.h"
+#include "core/rng.h"
 #include "tests/support/temp_folder.h"
 #include "tests/trainer/damage.h"
 #include "trainer/dataset.h"
@@ -82,6 +84,26 @@ TEST_F(Hdf5, ALinkIntoAnotherFileIsNotFollowed) {
   finish();
   ASSERT_EQ(::mkfifo((folder_.path() / "other.h5").c_str(), 0600), 0);
   expect_words(load_dataset(config()), {"data.h5: there is no array"});
+}
+
+// Edits at random, of several bytes: the library crashes on some, and so does its process alone.
+TEST_F(Hdf5, ADamagedFileEndsNobodyWhoAsks) {
+  write_ten();
+  finish();
+  const std::string good = read_file(path()).value();
+  for (std::uint64_t n = 0; n < 300; ++n) {
+    Rng rng = Rng(20261123).split(n);
+    std::string bytes = good;
+    for (std::uint64_t edits = 1 + rng.below(4); edits > 0; --edits) {
+      const std::size_t at = rng.below(bytes.size());
+      if (rng.chance(0.5))
+        bytes[at] = static_cast<char>(rng.below(256));
+      else
+        bytes.erase(at, 1 + rng.below(16));
+    }
+    testing_support::write_bytes(path(), bytes);
+    testing_support::is_refused_well(config(), "seed " + std::to_string(n));
+  }
 }
 
 TEST_F(Hdf5, NumbersOutsideOfTheFileAreNotRead) {
