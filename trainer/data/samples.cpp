@@ -136,9 +136,10 @@ DatasetInfo info_of(const Found& found, const Plan& plan) {
 Result<void> append(Samples& part, std::int64_t first, Dataset& dataset,
                     std::span<std::byte> pixels) {
   const auto begin = static_cast<std::size_t>(first);
-  std::ranges::copy(part.labels, dataset.labels.begin() + first);
-  std::ranges::copy(part.targets,
-                    dataset.targets.begin() + first * static_cast<std::int64_t>(part.outputs));
+  // One of the two is empty, there and here.
+  if (!part.labels.empty()) std::ranges::copy(part.labels, &dataset.labels[begin]);
+  if (!part.targets.empty())
+    std::ranges::copy(part.targets, &dataset.targets[begin * part.outputs]);
   return read_all(part, [&](std::size_t sample, std::span<const std::byte> chunk) {
     std::memcpy(&pixels[(begin + sample) * bytes_of(part)], chunk.data(), chunk.size());
   });
