@@ -88,7 +88,7 @@ configure() {
 
 compile() {
   set -o pipefail
-  NINJA_STATUS='[%p] ' cmake --build "$folder" -j "$(nproc)" 2>&1 | show_progress
+  (cd "$root" && NINJA_STATUS='[%p] ' cmake --build --preset "$preset" -j "$(nproc)") 2>&1 | show_progress
 }
 
 set_up() {

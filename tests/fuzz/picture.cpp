@@ -1,0 +1,35 @@
+#include "trainer/data/picture.h"
+
+#include "tests/fuzz/promise.h"
+#include "tests/fuzz/targets.h"
+#include "tests/trainer/picture_writer.h"
+
+namespace detol::fuzz {
+
+// The first byte says what is asked for: a size of the square or none, grey or colour.
+void fuzz_picture(std::string_view bytes) {
+  if (bytes.empty()) return;
+  const auto first = static_cast<unsigned char>(bytes.front());
+  PictureDecoder decoder(first / 2 % 2 == 0 ? 0 : 5, first % 2 == 0 ? 3 : 1);
+  const PictureDecoder::Bytes file(reinterpret_cast<const std::uint8_t*>(bytes.data()) + 1,
+                                   bytes.size() - 1);
+  const auto shape = decoder.shape_of(file);
+  if (!shape) return promise_one_line({ErrorCode::kInput, shape.error()}, ErrorCode::kInput);
+  std::vector<std::uint8_t> pixels(static_cast<std::size_t>(shape->elements()));
+  const auto decoded = decoder.decode(file, *shape, pixels);
+  if (!decoded) promise_one_line({ErrorCode::kInput, decoded.error()}, ErrorCode::kInput);
+}
+
+std::vector<std::string> picture_seeds() {
+  using namespace testing_support;
+  std::vector<std::string> seeds;
+  for (const std::string& file :
+       {jpeg_of(plain(8, 8, {100})), jpeg_of(plain(16, 9, {10, 200, 30})),
+        png_of(plain(8, 8, {100})), png_of(plain(5, 9, {1, 2})), png_of(plain(8, 8, {1, 2, 3})),
+        png_of(plain(3, 3, {1, 2, 3, 4}))}) {
+    for (char first = 0; first < 4; ++first) seeds.push_back(first + file);
+  }
+  return seeds;
+}
+
+}  // namespace detol::fuzz
