@@ -1,19 +1,14 @@
 #include "scheduler/run_folder.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/file.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
-#include <cerrno>
 #include <cstdlib>
-#include <cstring>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <system_error>
+#include <utility>
+#include <vector>
 
-#include "core/clock.h"
 #include "core/file.h"
 
 namespace detol {
@@ -22,60 +17,29 @@ namespace {
 namespace fs = std::filesystem;
 using nlohmann::json;
 
-constexpr std::size_t kLongestParent = 60;  // a socket's path has 107 characters at most
-constexpr std::string_view kPrefix = "detol-";
-const fs::path kMemory = "/dev/shm";  // NOLINT(cert-err58-cpp)
+constexpr std::size_t kLongestPlace = 60;  // a socket's path has 107 characters at most
+constexpr const char* kMemory = "/dev/shm";
 
-fs::path parent_folder() {
-  const char* runtime = std::getenv("XDG_RUNTIME_DIR");  // NOLINT(concurrency-mt-unsafe)
-  if (runtime == nullptr || std::strlen(runtime) > kLongestParent) return "/tmp";
-  return ::access(runtime, W_OK | X_OK) == 0 ? runtime : "/tmp";
-}
-
-// detol-<digits>-...
-bool has_our_name(const fs::path& folder) {
-  const std::string name = folder.filename().string();
-  if (!name.starts_with(kPrefix)) return false;
-  const std::size_t dash = name.find_first_not_of("0123456789", kPrefix.size());
-  return dash != std::string::npos && dash > kPrefix.size() && name[dash] == '-';
-}
-
-// The lock on a folder of ours, or -1 if somebody holds it or it is not ours.
-int lock(const fs::path& folder) {
-  const int fd = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-  struct stat info {};
-  const bool is_ours = fd >= 0 && ::fstat(fd, &info) == 0 && info.st_uid == ::geteuid();
-  if (is_ours && ::flock(fd, LOCK_EX | LOCK_NB) == 0) return fd;
-  if (fd >= 0) ::close(fd);
-  return -1;
-}
-
-void sweep(const fs::path& parent) {
-  std::error_code ignored;
-  for (const auto& entry : fs::directory_iterator(parent, ignored)) {
-    if (!has_our_name(entry.path())) continue;
-    const int fd = lock(entry.path());
-    if (fd < 0) continue;
-    fs::remove_all(entry.path(), ignored);
-    ::close(fd);
+// Where a run folder may lie, the best place first.
+std::vector<fs::path> places() {
+  std::vector<fs::path> places;
+  for (const char* name : {"XDG_RUNTIME_DIR", "TMPDIR"}) {
+    const char* value = std::getenv(name);  // NOLINT(concurrency-mt-unsafe)
+    const fs::path place = value == nullptr ? "" : value;
+    if (place.is_absolute() && place.native().size() <= kLongestPlace) places.push_back(place);
   }
+  places.emplace_back("/tmp");
+  return places;
 }
 
-// Makes `path` and locks it before it has a name that others sweep; -1: it cannot be.
-int make_locked(const fs::path& path) {
-  std::string name = (path.parent_path() / fmt::format(".{}XXXXXX", kPrefix)).string();
-  if (::mkdtemp(name.data()) == nullptr) return -1;
-  const int fd = lock(name);
-  if (fd >= 0 && ::rename(name.c_str(), path.c_str()) == 0) return fd;
-  ::rmdir(name.c_str());
-  if (fd >= 0) ::close(fd);
-  return -1;
-}
-
-// Nobody else chooses the same: the clock moves on between two runs of one process.
-std::string fresh_name() {
-  const auto now_us = static_cast<std::uint64_t>(system_clock().now_s() * 1e6);
-  return fmt::format("{}{}-{:x}", kPrefix, ::getpid(), now_us);
+Result<MarkedFolder> make_in_first_usable_place() {
+  std::string reasons;
+  for (const fs::path& place : places()) {
+    auto folder = MarkedFolder::make(place);
+    if (folder) return folder;
+    reasons += folder.error().message + "; ";
+  }
+  return fail(ErrorCode::kStorage, reasons + "set TMPDIR to a folder of your own");
 }
 
 json to_json(const RunOptions& options) {
@@ -140,38 +104,18 @@ tl::unexpected<Error> damaged(const fs::path& path, const char* why) {
 }  // namespace
 
 Result<RunFolder> RunFolder::make(const RunOptions& options) {
-  const fs::path parent = parent_folder();
-  sweep(parent);
-  sweep(kMemory);
-  const fs::path path = parent / fresh_name();
-  RunFolder folder;
-  folder.lock_ = make_locked(path);
-  if (folder.lock_ < 0) {
-    return fail(ErrorCode::kStorage, fmt::format("cannot make a folder in {}: {}", parent.string(),
-                                                 std::generic_category().message(errno)));
-  }
-  folder.path_ = path;
-  folder.memory_lock_ = make_locked(memory_of(path));
-  DETOL_TRY(write_file_durably(path / "run.json", to_json(options).dump()));
-  return folder;
+  DETOL_ASSIGN(MarkedFolder folder, make_in_first_usable_place());
+  DETOL_TRY(write_file_durably(folder.path() / "run.json", to_json(options).dump()));
+  auto memory = MarkedFolder::make(kMemory);
+  return RunFolder(std::move(folder),
+                   memory ? std::optional(std::move(*memory)) : std::optional<MarkedFolder>());
 }
 
-RunFolder::RunFolder(RunFolder&& other) noexcept
-    : path_(std::exchange(other.path_, {})),
-      lock_(std::exchange(other.lock_, -1)),
-      memory_lock_(std::exchange(other.memory_lock_, -1)) {}
+RunFolder::RunFolder(MarkedFolder folder, std::optional<MarkedFolder> memory)
+    : folder_(std::move(folder)), memory_(std::move(memory)) {}
 
-RunFolder::~RunFolder() {
-  std::error_code ignored;
-  if (memory_lock_ >= 0) fs::remove_all(memory_of(path_), ignored);
-  if (!path_.empty()) fs::remove_all(path_, ignored);
-  for (const int fd : {lock_, memory_lock_}) {
-    if (fd >= 0) ::close(fd);
-  }
-}
-
-fs::path memory_of(const fs::path& folder) {
-  return kMemory / folder.filename();
+fs::path RunFolder::memory() const {
+  return memory_ ? memory_->path() : fs::path();
 }
 
 Result<RunOptions> read_options(const fs::path& folder) {

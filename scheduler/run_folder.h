@@ -1,15 +1,15 @@
 #pragma once
 
-// The private folder of a run: what its processes must agree on, as files. It lives in
-// $XDG_RUNTIME_DIR or /tmp, is named detol-<pid>-<time> with mode 0700, and goes with the
-// run. Its supervisor holds a lock on it: a folder that nobody locks was left behind by a killed
-// one, in whatever container, and goes with the next run of the same user.
+// The private folder of a run: what its processes must agree on, as files. It lies in the first
+// usable one of $XDG_RUNTIME_DIR, $TMPDIR and /tmp, and goes with the run. What a killed run left
+// goes with the next run of the same user (marked_folder.h).
 
 #include <filesystem>
 #include <optional>
 #include <string>
 
 #include "core/result.h"
+#include "scheduler/marked_folder.h"
 #include "scheduler/study_run.h"
 
 namespace detol {
@@ -17,25 +17,20 @@ namespace detol {
 // The folder, of its owner: removed at the end of this object's life.
 class RunFolder {
  public:
-  // Makes it and writes the options into it. Errors (kStorage): path and reason.
+  // Makes it and writes the options into it. Errors (kStorage): each place and its reason.
   static Result<RunFolder> make(const RunOptions& options);
 
-  RunFolder(RunFolder&& other) noexcept;
-  RunFolder& operator=(RunFolder&&) = delete;
-  ~RunFolder();
+  const std::filesystem::path& path() const { return folder_.path(); }
 
-  const std::filesystem::path& path() const { return path_; }
+  // Where the groups of the run share memory: a folder in /dev/shm; empty: it cannot be made.
+  std::filesystem::path memory() const;
 
  private:
-  RunFolder() = default;
+  RunFolder(MarkedFolder folder, std::optional<MarkedFolder> memory);
 
-  std::filesystem::path path_;  // empty: moved from
-  int lock_ = -1;
-  int memory_lock_ = -1;
+  MarkedFolder folder_;
+  std::optional<MarkedFolder> memory_;
 };
-
-// Where the groups of a run share memory; made and removed with the folder. May not exist.
-std::filesystem::path memory_of(const std::filesystem::path& folder);
 
 Result<RunOptions> read_options(const std::filesystem::path& folder);
 

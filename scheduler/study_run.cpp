@@ -116,7 +116,7 @@ Result<int> supervise_search(const RunOptions& options) {
   DETOL_TRY(check_launcher(ranks));
   if (ranks > 1) forget_own_mpi_job();
   DETOL_ASSIGN(const RunFolder folder, RunFolder::make(options));
-  DETOL_ASSIGN(GroupLaunch launch, local_launch(ranks, folder.path()));
+  DETOL_ASSIGN(GroupLaunch launch, local_launch(ranks, folder));
   launch.service = mps_service(options, folder.path());
   const int code = supervise(folder.path(), launch, aside_for(options, folder.path()));
   if (code == kExitInternal || code == kExitFailures) print_last_words(aside_in(folder.path()));

@@ -9,7 +9,6 @@
 #include <thread>
 #include <vector>
 
-#include "scheduler/run_folder.h"
 #include "trainer/mpi_group.h"
 
 namespace detol {
@@ -43,7 +42,7 @@ Result<void> check_launcher(int ranks) {
                           ranks, mpiexec));
 }
 
-Result<GroupLaunch> local_launch(int ranks, const std::filesystem::path& folder) {
+Result<GroupLaunch> local_launch(int ranks, const RunFolder& folder) {
   DETOL_TRY(check_launcher(ranks));
   if (ranks == 1) return GroupLaunch{};
   const MpiLaunch mpi = mpi_launch(ranks);
@@ -51,11 +50,11 @@ Result<GroupLaunch> local_launch(int ranks, const std::filesystem::path& folder)
   launch.launcher.insert(launch.launcher.end(), mpi.words.begin(), mpi.words.end());
   // Open MPI 4 and 5. A killed group cannot tidy up: what it leaves goes with the run.
   for (const char* name : {"OMPI_MCA_orte_tmpdir_base", "PRTE_MCA_prte_tmpdir_base"})
-    launch.environment.push_back(fmt::format("{}={}", name, folder.string()));
-  if (!std::filesystem::exists(memory_of(folder))) return launch;
+    launch.environment.push_back(fmt::format("{}={}", name, folder.path().string()));
+  if (folder.memory().empty()) return launch;
   for (const char* name :
        {"OMPI_MCA_btl_vader_backing_directory", "OMPI_MCA_btl_sm_backing_directory"})
-    launch.environment.push_back(fmt::format("{}={}", name, memory_of(folder).string()));
+    launch.environment.push_back(fmt::format("{}={}", name, folder.memory().string()));
   return launch;
 }
 

@@ -3,6 +3,7 @@
 // Workers on this machine: how many, of how many ranks, and what starts one.
 
 #include "core/result.h"
+#include "scheduler/run_folder.h"
 #include "scheduler/study_run.h"
 #include "scheduler/supervisor.h"
 
@@ -17,7 +18,7 @@ int workers_of(const RunOptions& options);
 
 // One rank is a plain process, more are an MPI job, which keeps its files in the run's folder.
 // Errors (kUsage): there is no mpiexec.
-Result<GroupLaunch> local_launch(int ranks, const std::filesystem::path& folder);
+Result<GroupLaunch> local_launch(int ranks, const RunFolder& folder);
 
 // The same check, before there is a folder.
 Result<void> check_launcher(int ranks);

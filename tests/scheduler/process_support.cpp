@@ -215,8 +215,8 @@ std::vector<pid_t> WholeRun::everybody() const {
 }
 
 fs::path WholeRun::socket() const {
-  for (const auto& entry : fs::directory_iterator(folder_)) {
-    if (entry.path().filename().string().starts_with("detol-")) return entry.path() / "master.sock";
+  for (const auto& entry : fs::recursive_directory_iterator(folder_)) {
+    if (entry.path().filename() == "master.sock") return entry.path();
   }
   return {};
 }

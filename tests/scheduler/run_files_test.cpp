@@ -44,41 +44,52 @@ TEST(StudyDifference, OnlyBudgetAndResourcesMayChange) {
   EXPECT_FALSE(same_study(begun, "version: 1\nseed: 4\n"));
 }
 
-// A run whose folder is not in the way of others.
+// Where a run folder lies is told by the environment.
 class RunFolderTest : public testing::Test {
  protected:
   RunFolderTest() { ::setenv("XDG_RUNTIME_DIR", folder.path().c_str(), 1); }
-  ~RunFolderTest() override { ::unsetenv("XDG_RUNTIME_DIR"); }
+  ~RunFolderTest() override {
+    ::unsetenv("XDG_RUNTIME_DIR");
+    ::unsetenv("TMPDIR");
+  }
   static RunFolder make() {
     RunOptions options;
     options.storage = "detol.db";
     return std::move(*RunFolder::make(options));
   }
+  // The folder in which the run folder's parent lies.
+  static std::filesystem::path place_of(const RunFolder& run) {
+    return run.path().parent_path().parent_path();
+  }
 
   TempFolder folder;
 };
 
-TEST_F(RunFolderTest, GoesWithItsOwner) {
-  std::filesystem::path path;
+TEST_F(RunFolderTest, GoesWithItsOwnerAndLeavesNothing) {
+  std::filesystem::path memory;
   {
     const RunFolder run = make();
-    path = run.path();
-    EXPECT_TRUE(std::filesystem::exists(path / "run.json"));
+    memory = run.memory();
+    EXPECT_TRUE(std::filesystem::exists(run.path() / "run.json"));
+    EXPECT_EQ(place_of(run), folder.path());
   }
-  EXPECT_FALSE(std::filesystem::exists(path));
-  EXPECT_FALSE(std::filesystem::exists(memory_of(path)));
+  EXPECT_TRUE(std::filesystem::is_empty(folder.path()));
+  EXPECT_FALSE(std::filesystem::exists(memory));
 }
 
-TEST_F(RunFolderTest, SweepsWhatNobodyLocksAndNothingElse) {
-  const auto left = folder.path() / "detol-1-abcdef";  // of a process that lives, elsewhere
-  const auto not_ours = folder.path() / "detol-abcdef";
-  std::filesystem::create_directories(left / "deeper");
-  std::filesystem::create_directory(not_ours);
-  const RunFolder first = make();
-  const RunFolder second = make();
-  EXPECT_FALSE(std::filesystem::exists(left));
-  EXPECT_TRUE(std::filesystem::exists(not_ours));
-  EXPECT_TRUE(std::filesystem::exists(first.path()));
+TEST_F(RunFolderTest, LiesInTmpdirWhereThereIsNoRuntimeFolder) {
+  const TempFolder other;
+  ::setenv("TMPDIR", other.path().c_str(), 1);
+  for (const char* unusable : {"", "relative", "/nowhere", "/proc", "/dev/null"}) {
+    ::setenv("XDG_RUNTIME_DIR", unusable, 1);
+    EXPECT_EQ(place_of(make()), other.path()) << unusable;
+  }
+}
+
+TEST_F(RunFolderTest, LiesInTmpWhereNothingElseIsUsable) {
+  ::setenv("XDG_RUNTIME_DIR", "/nowhere", 1);
+  ::setenv("TMPDIR", "/proc", 1);
+  EXPECT_EQ(place_of(make()), "/tmp");
 }
 
 TEST_F(RunFolderTest, TheClockOfTheFirstMasterHoldsForTheNext) {

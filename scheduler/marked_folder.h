@@ -1,0 +1,42 @@
+#pragma once
+
+// MarkedFolder: a folder of one process, deleted only on proof that it is such a folder. It lies
+// in a parent that is this user's alone, so that no other user can change what is there:
+//
+//   <place>/detol-<uid>/                  0700, no symlink, refused if it is anybody else's
+//   <place>/detol-<uid>/run-<id>/         0700
+//   <place>/detol-<uid>/run-<id>/marker   written by the process, with the random id in it
+//
+// The process holds a lock on the marker. A folder with its own id in its marker, which nobody
+// locks, was left behind by a killed process, in whatever container; whoever makes the next folder
+// in that place removes it. Nothing else is ever removed, and no symlink is followed.
+// Not thread-safe.
+
+#include <filesystem>
+
+#include "core/descriptor.h"
+#include "core/result.h"
+
+namespace detol {
+
+class MarkedFolder {
+ public:
+  // Errors (kStorage): path and reason. The place is missing or cannot be written, or other users
+  // may rename what is in it, or the parent is not this user's alone.
+  static Result<MarkedFolder> make(const std::filesystem::path& place);
+
+  MarkedFolder(MarkedFolder&& other) noexcept;
+  MarkedFolder& operator=(MarkedFolder&&) = delete;
+  ~MarkedFolder();  // removes it, and the parent if nothing else is there
+
+  const std::filesystem::path& path() const { return path_; }
+
+ private:
+  MarkedFolder(std::filesystem::path path, Descriptor lock);
+  static Result<MarkedFolder> make_once(const std::filesystem::path& place);
+
+  std::filesystem::path path_;  // empty: moved from
+  Descriptor lock_;
+};
+
+}  // namespace detol
