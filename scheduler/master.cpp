@@ -122,7 +122,8 @@ Result<StudyRecord> open_study(Ledger& ledger, const StudyConfig& config, const 
 }
 
 std::unique_ptr<Progress> progress_for(const RunOptions& options, const StudyConfig& config,
-                                       const Budget& budget, const std::filesystem::path& folder) {
+                                       const Budget& budget, const std::filesystem::path& folder,
+                                       pid_t supervisor) {
   const Onlooker::Study study{config.study, config.objectives, config.max_epochs, budget,
                               seats_per_gpu(options)};
   switch (options.progress) {
@@ -137,7 +138,7 @@ std::unique_ptr<Progress> progress_for(const RunOptions& options, const StudyCon
                         {.aside = aside_in(folder),
                          .memory = folder / "picture",
                          .color = options.color,
-                         .person = ::getppid()},
+                         .person = supervisor},
                         system_clock());
 }
 
@@ -280,7 +281,7 @@ Result<std::unique_ptr<Pool>> open_pool(const RunOptions& options,
 }  // namespace
 
 Result<void> run_master(const RunOptions& options, const std::filesystem::path& folder,
-                        int supervisor, const Seams& seams) {
+                        const SupervisorLine& supervisor, const Seams& seams) {
   fault_or_throw("master.start");
   StudyConfig config = options.config;
   DETOL_ASSIGN(const Parts parts, make_parts(config, seams));
@@ -288,7 +289,7 @@ Result<void> run_master(const RunOptions& options, const std::filesystem::path& 
   config.study = run.settled.study;
   DETOL_ASSIGN(const Budget budget, budget_in_force(run.settled.budget));
   DETOL_ASSIGN(const double counted_until_s, counted_until(run.events, folder));
-  DETOL_ASSIGN(const auto pool, open_pool(options, folder, supervisor, parts.data.task,
+  DETOL_ASSIGN(const auto pool, open_pool(options, folder, supervisor.socket, parts.data.task,
                                           counted_until_s, run.is_restart));
   const std::filesystem::path artefacts = artefact_folder(options.storage, config.study);
   const std::filesystem::path stop_request = artefacts / kStopRequest;
@@ -296,7 +297,7 @@ Result<void> run_master(const RunOptions& options, const std::filesystem::path& 
   if (!run.is_restart) std::filesystem::remove(stop_request, ignored);  // it was for an earlier run
   DETOL_ASSIGN(const Admission admit, make_admission(config));
   const auto keeper = make_keeper({artefacts, pausing_pruner(config)});
-  const auto progress = progress_for(options, config, budget, folder);
+  const auto progress = progress_for(options, config, budget, folder, supervisor.pid);
   std::vector<Observer*> observers = {keeper.get()};
   if (progress) observers.push_back(progress.get());
   Driver driver(

@@ -3,6 +3,8 @@
 // Master: the process that opens the ledger and runs the driver. Its start-up is always a
 // resume: a new study is one without events.
 
+#include <sys/types.h>
+
 #include <filesystem>
 
 #include "core/result.h"
@@ -10,9 +12,14 @@
 
 namespace detol {
 
-// `folder` is the run's, `supervisor` the socket to it. Errors: see run_search's exit codes;
-// nothing has been created if the study could not begin.
+struct SupervisorLine {
+  int socket = -1;  // for orders.h
+  pid_t pid = 0;    // of the supervisor: what a terminal has in its foreground
+};
+
+// `folder` is the run's. Errors: see run_search's exit codes; nothing has been created if the
+// study could not begin.
 Result<void> run_master(const RunOptions& options, const std::filesystem::path& folder,
-                        int supervisor, const Seams& seams);
+                        const SupervisorLine& supervisor, const Seams& seams);
 
 }  // namespace detol

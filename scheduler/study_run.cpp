@@ -61,8 +61,9 @@ LogOptions log_of(const RunOptions& options) {
   return log;
 }
 
-// The parent is the supervisor, or what launches the ranks of a group. A rank whose parent died
-// before this line is a child of the supervisor, which ends it, or, if that is dead, of init.
+// The parent is the reaper of the worker's tree, or what launches the ranks of a group. A rank
+// whose parent died before this line is a child of that reaper, which ends it, or, if that is dead,
+// of init.
 void die_with_the_parent(int ranks) {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (ranks > 1 && ::getppid() == 1) ::_exit(kExitInternal);
@@ -74,7 +75,7 @@ using Numbers = std::vector<int>;
 Result<void> play_master(const fs::path& folder, const Numbers& numbers, const Seams& seams) {
   DETOL_ASSIGN(const RunOptions options, read_options(folder));
   DETOL_TRY(set_up_log(log_of(options)));
-  return run_master(options, folder, numbers.at(0), seams);
+  return run_master(options, folder, {numbers.at(0), numbers.at(1)}, seams);
 }
 
 Result<void> play_worker(const fs::path& folder, const Numbers& numbers, const Seams& seams) {
@@ -107,7 +108,7 @@ struct Role {
   std::string_view name;
   Result<void> (*play)(const fs::path&, const Numbers&, const Seams&);
 };
-constexpr Role kRoles[] = {{"__master", 1, "detol", play_master},
+constexpr Role kRoles[] = {{"__master", 2, "detol", play_master},
                            {"__worker", 3, "worker", play_worker}};
 
 Result<int> supervise_search(const RunOptions& options) {

@@ -1,11 +1,12 @@
 #pragma once
 
 // One search as processes of this machine. run_search() turns the calling process into the
-// supervisor: single-threaded, no ZeroMQ, no SQLite. It is the parent of the master (ledger,
-// searcher, driver) and of every worker (a trainer each, or an MPI job of several that train
-// together), all of them this same program executed again under a hidden word:
+// supervisor: single-threaded, no ZeroMQ, no SQLite. It starts the master (ledger, searcher,
+// driver) and every worker (a trainer each, or an MPI job of several that train together), all of
+// them this same program executed again under a hidden word:
 //
-//   detol __master <folder> <socket>    detol __worker <folder> <number> <start> <ranks>
+//   detol __master <folder> <socket> <supervisor>    detol __worker <folder> <number> <start>
+//   <ranks>
 //
 // `folder` is private to the run (0700, gone at its end) and holds run.json, what was
 // settled (settled.json), the socket (master.sock) and, under a live picture, what the

@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <poll.h>
-#include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -12,7 +11,6 @@
 #include <cerrno>
 #include <csignal>
 #include <cstdlib>
-#include <fstream>
 #include <map>
 #include <optional>
 #include <string>
@@ -25,6 +23,7 @@
 #include "core/fault.h"
 #include "core/log.h"
 #include "scheduler/orders.h"
+#include "scheduler/process_tree.h"
 #include "scheduler/signals.h"
 
 // NOLINTBEGIN(concurrency-mt-unsafe): this process has one thread.
@@ -46,10 +45,7 @@ struct Kept {
 
 // What a child is before it becomes a role. Only async-signal-safe calls would be allowed
 // after fork in a program with threads; this one has none.
-[[noreturn]] void become(std::vector<std::string> words, const GroupLaunch& launch, pid_t parent,
-                         Kept kept) {
-  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-  if (::getppid() != parent) ::_exit(kExitInternal);  // it died before the line above
+void become(std::vector<std::string> words, const GroupLaunch& launch, Kept kept) {
   ::setpgid(0, 0);
   ignore_signals();
   sigset_t none;
@@ -70,15 +66,12 @@ struct Kept {
   for (std::string& word : words) argv.push_back(word.data());
   argv.push_back(nullptr);
   ::execv(program.c_str(), argv.data());
-  ::_exit(127);
 }
 
 pid_t spawn(const std::vector<std::string>& words, const GroupLaunch& launch, Kept kept = {}) {
-  const pid_t parent = ::getpid();
-  const pid_t child = ::fork();
-  if (child == 0) become(words, launch, parent, kept);
-  if (child < 0) log_error("cannot start a process: {}", std::generic_category().message(errno));
-  return child;
+  const pid_t tree = start_tree([&] { become(words, launch, kept); });
+  if (tree < 0) log_error("cannot start a process: {}", std::generic_category().message(errno));
+  return tree;
 }
 
 std::string describe(int status) {
@@ -90,7 +83,6 @@ class Supervisor {
  public:
   Supervisor(std::string folder, GroupLaunch launch, std::optional<StderrAside> aside)
       : folder_(std::move(folder)), launch_(std::move(launch)), aside_(std::move(aside)) {
-    ::prctl(PR_SET_CHILD_SUBREAPER, 1);
     sigemptyset(&signals_);
     for (int signal : {SIGCHLD, SIGINT, SIGTERM, SIGUSR1}) sigaddset(&signals_, signal);
     struct sigaction hangup {};
@@ -115,7 +107,7 @@ class Supervisor {
       wait();
       hear_signals();
       hear_master();
-      bury();
+      reap();
       watch_the_clock();
     }
     return *result_;
@@ -171,8 +163,9 @@ class Supervisor {
     socket_ = ends[0];
     for (const auto& [number, worker] : workers_)
       send_packet(socket_, Notice{Notice::kLives, number, worker.start, 0});
-    master_ = spawn({"detol", "__master", folder_, std::to_string(ends[1])}, {},
-                    {ends[1], aside_ ? aside_->before() : -1});
+    master_ =
+        spawn({"detol", "__master", folder_, std::to_string(ends[1]), std::to_string(::getpid())},
+              {}, {ends[1], aside_ ? aside_->before() : -1});
     ::close(ends[1]);
     if (master_ < 0) result_ = kExitInternal;
     speaks_by_s_ = system_clock().now_s() + patience(kBeginS);
@@ -207,7 +200,7 @@ class Supervisor {
           restarts_ = 0;
           break;
         case Order::kKill:
-          if (worker != workers_.end()) kill_group(worker->second.pid);
+          if (worker != workers_.end()) end_tree(worker->second.pid);
           break;
         case Order::kStart:
           if (worker == workers_.end()) start_worker(order->worker);
@@ -231,10 +224,11 @@ class Supervisor {
       send_packet(socket_, Notice{Notice::kExited, number, start, 127 << 8});
   }
 
-  void bury() {
+  // Children that are not of this run were here before it, or came to this process because it is
+  // the first of its container: they are waited for, and otherwise left alone.
+  void reap() {
     int status = 0;
     for (pid_t pid = 0; (pid = ::waitpid(-1, &status, WNOHANG)) > 0;) {
-      kill_strays();
       if (pid == master_)
         on_master_end(status);
       else if (pid == service_)
@@ -247,38 +241,10 @@ class Supervisor {
   void on_worker_end(pid_t pid, int status) {
     const auto it =
         std::ranges::find_if(workers_, [pid](const auto& item) { return item.second.pid == pid; });
-    if (it == workers_.end()) return;  // a stray
+    if (it == workers_.end()) return;  // not of this run
     const auto [number, worker] = *it;
     workers_.erase(it);
     if (socket_ >= 0) send_packet(socket_, Notice{Notice::kExited, number, worker.start, status});
-  }
-
-  // Ends what a launcher left behind when it died: it is a child of this process now.
-  void kill_strays() {
-    std::ifstream children(fmt::format("/proc/self/task/{}/children", ::getpid()));
-    for (pid_t child = 0; children >> child;) {
-      const bool is_worker = std::ranges::any_of(
-          workers_, [child](const auto& item) { return item.second.pid == child; });
-      if (!is_worker && child != master_ && !is_of_service(child)) kill_group(child);
-    }
-  }
-
-  // The service, and what it started: the kernel cuts the names of both to the same 15 letters.
-  bool is_of_service(pid_t child) const {
-    if (service_ < 0) return false;
-    if (child == service_) return true;
-    const auto name_of = [](pid_t pid) {
-      std::string name;
-      std::getline(std::ifstream(fmt::format("/proc/{}/comm", pid)) >> std::ws, name);
-      return name;
-    };
-    return name_of(child) == name_of(service_);
-  }
-
-  // A process with its process group, if it leads one.
-  static void kill_group(pid_t pid) {
-    ::kill(-pid, SIGKILL);
-    ::kill(pid, SIGKILL);
   }
 
   void on_master_end(int status) {
@@ -311,23 +277,23 @@ class Supervisor {
     if (!result_ && start_at_s_ && now_s >= *start_at_s_) start_master();
     if (master_ > 0 && now_s > speaks_by_s_) {
       log_warning("the master hangs; it is ended");
-      kill_group(master_);
+      end_tree(master_);
       speaks_by_s_ = now_s + kSilentS;
     }
     if (!result_ && stop_at_s_ && now_s > *stop_at_s_ + kStopLimitS) result_ = kExitResumable;
   }
 
-  // Descendants, too: whoever loses its parent here becomes a child.
   void end_all() {
-    workers_.clear();
-    master_ = service_ = -1;
-    do kill_strays();
-    while (::waitpid(-1, nullptr, 0) > 0);
+    std::vector<pid_t> trees = {master_, service_};
+    for (const auto& [number, worker] : workers_) trees.push_back(worker.pid);
+    std::erase_if(trees, [](pid_t tree) { return tree <= 0; });
+    for (const pid_t tree : trees) end_tree(tree);
+    for (const pid_t tree : trees) ::waitpid(tree, nullptr, 0);
     if (socket_ >= 0) ::close(socket_);
   }
 
   struct Worker {
-    pid_t pid = -1;  // of its launcher, if it has one
+    pid_t pid = -1;  // of its tree
     int start = 0;
   };
 
@@ -338,7 +304,7 @@ class Supervisor {
   sighandler_t pipe_before_ = SIG_DFL;
   int signal_fd_ = -1;
   int socket_ = -1;
-  pid_t master_ = -1;
+  pid_t master_ = -1;  // of its tree, as below
   pid_t service_ = -1;
   std::map<int, Worker> workers_;     // by number
   int starts_ = 0;                    // of workers, in this run

@@ -46,12 +46,6 @@ struct Call {
   fs::path folder, out, err;
 };
 
-// DETOL_PROGRAM in the environment names another build of it.
-const char* program() {
-  const char* other = std::getenv("DETOL_PROGRAM");
-  return other == nullptr ? DETOL_PROGRAM : other;
-}
-
 pid_t spawn(const Call& call) {
   constexpr int kFresh = O_WRONLY | O_CREAT | O_TRUNC | O_APPEND;
   posix_spawn_file_actions_t actions;
@@ -62,10 +56,10 @@ pid_t spawn(const Call& call) {
   posix_spawn_file_actions_addchdir_np(&actions, call.folder.c_str());
   pid_t pid = 0;
   const int error =
-      posix_spawn(&pid, program(), &actions, nullptr, pointers(call.words, nullptr).data(),
-                  pointers(call.variables, environ).data());
+      posix_spawn(&pid, call.words.front().c_str(), &actions, nullptr,
+                  pointers(call.words, nullptr).data(), pointers(call.variables, environ).data());
   posix_spawn_file_actions_destroy(&actions);
-  EXPECT_EQ(error, 0) << "cannot start " << program();
+  EXPECT_EQ(error, 0) << "cannot start " << call.words.front();
   return pid;
 }
 
@@ -90,12 +84,17 @@ bool is_alive(pid_t pid) {
 
 }  // namespace
 
+std::string tested_program() {
+  const char* other = std::getenv("DETOL_PROGRAM");
+  return other == nullptr ? DETOL_PROGRAM : other;
+}
+
 Program::Program(const fs::path& folder, const std::vector<std::string>& words,
                  const std::vector<std::string>& variables) {
   // Beside the folder, so that a test can see that nothing was created in it.
   out_ = folder.string() + ".out";
   err_ = folder.string() + ".err";
-  Call call{{program()}, variables, folder, out_, err_};
+  Call call{{tested_program()}, variables, folder, out_, err_};
   call.words.insert(call.words.end(), words.begin(), words.end());
   pid_ = spawn(call);
 }

@@ -18,6 +18,9 @@ struct Ran {
   std::string err;
 };
 
+// What a Program starts: DETOL_PROGRAM in the environment, else the built one.
+std::string tested_program();
+
 class Program {
  public:
   // Starts `detol <words>` in `folder`; `variables` ("NAME=value") are added to its environment.
