@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <csignal>
 #include <cstdio>
 #include <exception>
 #include <new>
@@ -37,6 +38,7 @@ int run_program(const std::vector<std::string>& words) {
 }  // namespace detol
 
 int main(int argc, char** argv) {
+  std::signal(SIGXFSZ, SIG_IGN);  // a write beyond `ulimit -f` is an error like a full disk's
   try {
     if (const auto usable = detol::check_fault_setting(); !usable) {
       detol::log_error("detol: {}", usable.error().message);
@@ -47,7 +49,9 @@ int main(int argc, char** argv) {
     if (const auto code = detol::run_cuda_probe(argc, argv)) return *code;
     return detol::run_program(std::vector<std::string>(argv + 1, argv + argc));
   } catch (const std::bad_alloc&) {
-    detol::log_error("detol: out of memory; give it more, or ask for less");
+    detol::log_error(
+        "detol: out of memory; free some, or raise the limit (`ulimit -v`); nothing that was "
+        "acknowledged is lost");
     return detol::kExitInternal;
   } catch (const std::exception& error) {
     detol::log_error("detol: internal error: {}; please report it", error.what());

@@ -111,6 +111,18 @@ Result<Setting> parse(std::string_view text) {
   return setting;
 }
 
+Result<double> parse_patience(std::string_view text) {
+  if (text.empty()) return 1.0;
+  double scale = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), scale);
+  const bool is_number = error == std::errc{} && end == text.data() + text.size();
+  if (is_number && scale > 0 && scale <= 1) return scale;
+  return fail(ErrorCode::kUsage,
+              fmt::format("DETOL_TEST_PATIENCE={}: write a number above 0 and at most 1, for "
+                          "example 0.05",
+                          text));
+}
+
 const Setting& setting() {
   static const Setting kSetting = [] {
     Setting setting = parse(variable("DETOL_FAULT")).value_or(Setting{});
@@ -170,17 +182,15 @@ int errno_of(Fault fault) {
 }
 
 double patience(double limit_s) {
-  static const double kScale = [] {
-    const double scale = std::strtod(variable("DETOL_TEST_PATIENCE"), nullptr);
-    return scale > 0 && scale < 1 ? scale : 1.0;
-  }();
+  static const double kScale = parse_patience(variable("DETOL_TEST_PATIENCE")).value_or(1.0);
   return limit_s * kScale;
 }
 
 Result<void> check_fault_setting() {
+  DETOL_TRY(parse_patience(variable("DETOL_TEST_PATIENCE")));
   const std::string_view text = variable("DETOL_FAULT");
   if (text.empty()) return {};
-  if (const auto parsed = parse(text); !parsed) return tl::unexpected(parsed.error());
+  DETOL_TRY(parse(text));
   return {};
 }
 

@@ -51,7 +51,8 @@ int errno_of(Fault fault);
 // set DETOL_TEST_PATIENCE.
 double patience(double limit_s);
 
-// Errors (kUsage): DETOL_FAULT is not understood, with the known sites or actions.
+// Errors (kUsage): DETOL_FAULT is not understood, with the known sites or actions; or
+// DETOL_TEST_PATIENCE is no number above 0 and at most 1.
 Result<void> check_fault_setting();
 
 }  // namespace detol

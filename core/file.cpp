@@ -94,7 +94,7 @@ Result<void> write_file_durably(const std::filesystem::path& path, std::string_v
 
 bool may_succeed_later(const Error& error) {
   return error.message.ends_with(text_of(ENOSPC)) || error.message.ends_with(text_of(EDQUOT)) ||
-         error.message.ends_with(text_of(EROFS));
+         error.message.ends_with(text_of(EROFS)) || error.message.ends_with(text_of(EFBIG));
 }
 
 }  // namespace detol

@@ -31,8 +31,8 @@ Result<std::string> read_file_or_pipe(const std::filesystem::path& path, std::si
 Result<void> write_file_durably(const std::filesystem::path& path, std::string_view bytes,
                                 mode_t mode = 0644);
 
-// True if a full or read-only disk or a quota is the reason that an error of this kind names: the
-// same write may succeed later.
+// True if a full or read-only disk, a quota or a limit on the size of files is the reason that an
+// error of this kind names: the same write may succeed later.
 bool may_succeed_later(const Error& error);
 
 }  // namespace detol

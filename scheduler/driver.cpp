@@ -255,6 +255,14 @@ Spent Driver::spent() const {
   return spent;
 }
 
+std::string Driver::stopped() const {
+  const std::string resume = fmt::format("`detol resume {}` goes on", parts_.config.study);
+  if (!is_paused_) return "stopped; " + resume;
+  return "stopped, but the disk is full: the study still says that it is running, and what was not "
+         "acknowledged is trained again; free some space, then " +
+         resume;
+}
+
 // What still runs was stopped in mid-epoch and goes on from its last checkpoint.
 Result<std::string> Driver::finish() {
   for (TrialId id : book_.in_state(TrialState::kRunning))
@@ -268,12 +276,10 @@ Result<std::string> Driver::finish() {
                                      .budget = to_text(parts_.budget),
                                      .at_s = parts_.clock.wall_s()}));
   DETOL_TRY(commit());
+  if (is_stopping()) return fail(ErrorCode::kInterrupted, stopped());
   if (is_paused_)
     return fail(ErrorCode::kStorage,
                 "the disk is full; what was not acknowledged is trained again");
-  if (is_stopping())
-    return fail(ErrorCode::kInterrupted,
-                "stopped; `detol resume " + parts_.config.study + "` goes on");
   if (failed) return fail(*closing_->error, closing_->sentence);
   if (closing_) return closing_->sentence;
   return exhausted_ ? "the search has nothing more to propose" : "the budget is used up";

@@ -131,6 +131,7 @@ class Driver {
   int trials_left() const;
   Spent spent() const;
   Result<std::string> finish();
+  std::string stopped() const;  // for a person
 
   DriverParts parts_;
   Budget consumption_;  // the limits that running trials use up: all but their number

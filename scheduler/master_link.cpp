@@ -29,7 +29,9 @@ Result<std::unique_ptr<MasterLink>> MasterLink::open(const MasterAddress& addres
 }
 
 MasterLink::MasterLink(Socket socket, MasterAddress address)
-    : address_(std::move(address)), socket_(std::move(socket)), thread_([this] { speak(); }) {}
+    : address_(std::move(address)),
+      socket_(std::move(socket)),
+      thread_([this] { speak_or_end(); }) {}
 
 MasterLink::~MasterLink() {
   {
@@ -97,6 +99,12 @@ std::optional<Choices> MasterLink::settle(const std::vector<TimedChoice>& timed)
 void MasterLink::post(Message message) {
   unanswered_ = std::move(message);
   socket_.wake();
+}
+
+// Without this thread nobody hears the worker: its process ends.
+void MasterLink::speak_or_end() try { speak(); } catch (const std::exception& error) {
+  log_error("worker {}: {}", address_.worker, error.what());
+  ::_exit(kExitInternal);
 }
 
 void MasterLink::speak() {

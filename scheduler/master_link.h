@@ -55,6 +55,7 @@ class MasterLink : public ChoiceRecord {
  private:
   MasterLink(Socket socket, MasterAddress address);
 
+  void speak_or_end();
   void speak();
   void hear(const Message& message);
   void say_what_is_due(double now_s);

@@ -6,7 +6,7 @@
 namespace detol {
 
 void ignore_signals() {
-  for (int signal : {SIGINT, SIGTERM, SIGUSR1, SIGPIPE, SIGTTOU, SIGTTIN, SIGHUP})
+  for (int signal : {SIGINT, SIGTERM, SIGUSR1, SIGPIPE, SIGXFSZ, SIGTTOU, SIGTTIN, SIGHUP})
     std::signal(signal, SIG_IGN);
 }
 

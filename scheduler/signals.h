@@ -4,8 +4,8 @@
 
 namespace detol {
 
-// Makes this process deaf to what a terminal, a batch system or a launcher sends to everybody,
-// and to closed pipes.
+// Makes this process deaf to what a terminal, a batch system or a launcher sends to everybody, to
+// closed pipes, and to a limit on the size of files: the write fails instead (EFBIG).
 void ignore_signals();
 
 }  // namespace detol

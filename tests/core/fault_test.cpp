@@ -39,6 +39,18 @@ TEST_F(FaultSetting, RefusesWhatItDoesNotKnowByName) {
   EXPECT_NE(refusal("file.write").find("site:nth:action"), std::string::npos);
 }
 
+TEST(Patience, TakesANumberUpToOneAndRefusesAnythingElse) {
+  const auto check = [](const char* text) {
+    ::setenv("DETOL_TEST_PATIENCE", text, 1);
+    const Result<void> checked = check_fault_setting();
+    ::unsetenv("DETOL_TEST_PATIENCE");
+    return checked ? "" : checked.error().message;
+  };
+  for (const char* text : {"", "1", "0.05", "1e-3"}) EXPECT_EQ(check(text), "") << text;
+  for (const char* text : {"abc", "0", "-1", "2", "0.5x", " 0.5", "nan", "inf", "1e-999"})
+    EXPECT_NE(check(text).find("write a number"), std::string::npos) << text;
+}
+
 TEST(FaultSites, AreDescribedAndTakeKnownActions) {
   for (const FaultSite& site : fault_sites()) {
     EXPECT_FALSE(site.summary.empty()) << site.name;

@@ -25,6 +25,23 @@ TEST(Stop, SuspendsEveryTrialInMidEpochAtOnce) {
   EXPECT_EQ(events_of<event::StudyState>(study.ledger).back().state, "STOPPED");
 }
 
+TEST(Stop, IsResumableOnAFullDisk) {
+  FakeStudy study;
+  study.pool.epoch_s = 1;
+  study.pool.stop_at = 3;
+  study.pool.on_answer = [&](const message::Answer&) { study.ledger.full = 1000; };
+  const auto ended = study.run();
+  ASSERT_FALSE(ended);
+  EXPECT_EQ(ended.error().code, ErrorCode::kInterrupted) << ended.error().message;
+  EXPECT_NE(ended.error().message.find("the disk is full"), std::string::npos);
+  FakeStudy resumed(1, study.ledger);
+  resumed.ledger.full = 0;
+  ASSERT_TRUE(resumed.run());
+  FakeStudy whole;
+  ASSERT_TRUE(whole.run());
+  EXPECT_EQ(resumed.outcomes(), whole.outcomes());
+}
+
 TEST(Stop, LosesNoSecondOfTraining) {
   FakeStudy whole;
   whole.pool.epoch_s = 10;
