@@ -19,6 +19,7 @@
 #include "scheduler/keeper.h"
 #include "scheduler/launchers/gpus.h"
 #include "scheduler/launchers/local.h"
+#include "scheduler/launchers/mpi.h"
 #include "scheduler/launchers/rendezvous.h"
 #include "scheduler/live_view.h"
 #include "scheduler/progress.h"
@@ -160,12 +161,13 @@ Result<double> counted_until(const std::vector<Event>& events,
   return zero_s + used_s;
 }
 
-// Where workers join that nobody here starts: a port that other machines reach.
+// Where workers join that nobody here starts: a port, which other machines reach if some of the
+// workers are there.
 Result<void> let_join(const RunOptions& options, const std::filesystem::path& folder,
                       WorkerPoolSettings& settings) {
   if (options.rendezvous.empty()) return {};
-  DETOL_ASSIGN(const Meeting meeting, meeting_of(folder));
-  settings.endpoint = fmt::format("tcp://*:{}", meeting.port);
+  DETOL_ASSIGN(const Meeting meeting, meeting_of(folder, is_whole_job_here()));
+  settings.endpoint = endpoint_of(meeting);
   settings.keys = meeting.keys;
   settings.crew.key = meeting.key;
   return publish(meeting, options.rendezvous);

@@ -10,6 +10,7 @@
 
 #include "core/fault.h"
 #include "core/hash.h"
+#include "scheduler/connection_limit.h"
 #include "scheduler/message.h"
 
 namespace detol {
@@ -18,6 +19,9 @@ namespace {
 constexpr int kPingMs = 5000;
 constexpr int kPingTimeoutMs = 15000;
 constexpr int kLingerMs = 1000;
+constexpr int kHandshakeMs = 5000;      // for a peer to show that it has the key
+constexpr int kBacklog = 32;            // connections that wait to be accepted
+constexpr int kMostQueued = 100;        // messages of one peer; a worker sends a few each second
 constexpr std::size_t kKeyLength = 40;  // in Z85
 
 void set(void* socket, int option, int value) {
@@ -100,11 +104,13 @@ struct Socket::Handles {
   void* socket = nullptr;
   bool is_router = false;
   int wake_fd = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+  std::optional<ConnectionLimit> limit;
 
   Handles() = default;
   Handles(const Handles&) = delete;
   Handles& operator=(const Handles&) = delete;
   ~Handles() {
+    limit.reset();
     if (socket != nullptr) zmq_close(socket);
     zmq_ctx_term(context);
     ::close(wake_fd);
@@ -123,7 +129,8 @@ Result<CurveKeys> make_curve_keys() {
   return CurveKeys{public_key, secret_key};
 }
 
-Result<Socket> Socket::open(int type, const std::string& endpoint, const CurveKeys& keys) {
+Result<Socket> Socket::open(int type, const std::string& endpoint, const CurveKeys& keys,
+                            int most_connections) {
   auto handles = std::make_unique<Handles>();
   handles->is_router = type == ZMQ_ROUTER;
   handles->socket = zmq_socket(handles->context, type);
@@ -134,24 +141,33 @@ Result<Socket> Socket::open(int type, const std::string& endpoint, const CurveKe
   if (handles->socket == nullptr) return failure();
   if (handles->wake_fd < 0) return fail(ErrorCode::kInternal, "cannot make an event descriptor");
   set(handles->socket, ZMQ_LINGER, 0);
+  set(handles->socket, ZMQ_HANDSHAKE_IVL, kHandshakeMs);
   set(handles->socket, ZMQ_RECONNECT_IVL, 50);
   set(handles->socket, ZMQ_RECONNECT_IVL_MAX, 1000);
   const std::int64_t limit = kMessageLimit;
   zmq_setsockopt(handles->socket, ZMQ_MAXMSGSIZE, &limit, sizeof limit);
-  if (handles->is_router) set(handles->socket, ZMQ_ROUTER_MANDATORY, 1);
+  if (handles->is_router) {
+    set(handles->socket, ZMQ_ROUTER_MANDATORY, 1);
+    set(handles->socket, ZMQ_BACKLOG, kBacklog);
+    set(handles->socket, ZMQ_RCVHWM, kMostQueued);
+  }
   encrypt(handles->socket, handles->is_router, keys);
-  if (endpoint.starts_with("tcp:")) notice_cuts(handles->socket);
+  const bool is_tcp = endpoint.starts_with("tcp:");
+  if (is_tcp) notice_cuts(handles->socket);
+  if (is_tcp && handles->is_router)
+    handles->limit.emplace(handles->context, handles->socket, most_connections);
   const int done = handles->is_router ? zmq_bind(handles->socket, endpoint.c_str())
                                       : zmq_connect(handles->socket, endpoint.c_str());
   if (done != 0) return failure();
   return Socket(std::move(handles));
 }
 
-Result<Socket> Socket::router(const std::string& endpoint, const CurveKeys& keys) {
-  return open(ZMQ_ROUTER, endpoint, keys);
+Result<Socket> Socket::router(const std::string& endpoint, const CurveKeys& keys,
+                              int most_connections) {
+  return open(ZMQ_ROUTER, endpoint, keys, most_connections);
 }
 Result<Socket> Socket::dealer(const std::string& endpoint, const CurveKeys& keys) {
-  return open(ZMQ_DEALER, endpoint, keys);
+  return open(ZMQ_DEALER, endpoint, keys, 0);
 }
 
 void Socket::linger() {
@@ -181,10 +197,13 @@ std::optional<Packet> Socket::receive() {
 }
 
 bool Socket::wait(int other_fd, double timeout_s) {
-  zmq_pollitem_t items[] = {{handles_->socket, 0, ZMQ_POLLIN, 0},
-                            {nullptr, handles_->wake_fd, ZMQ_POLLIN, 0},
-                            {nullptr, other_fd, ZMQ_POLLIN, 0}};
-  zmq_poll(items, 3, static_cast<long>(timeout_s * 1000));
+  zmq_pollitem_t items[] = {
+      {handles_->socket, 0, ZMQ_POLLIN, 0},
+      {nullptr, handles_->wake_fd, ZMQ_POLLIN, 0},
+      {nullptr, other_fd, ZMQ_POLLIN, 0},
+      {handles_->limit ? handles_->limit->news() : nullptr, -1, ZMQ_POLLIN, 0}};
+  zmq_poll(items, handles_->limit ? 4 : 3, static_cast<long>(timeout_s * 1000));
+  if (handles_->limit) handles_->limit->turn();
   std::uint64_t woken = 0;
   return ::read(handles_->wake_fd, &woken, sizeof woken) > 0;
 }

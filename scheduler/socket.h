@@ -30,10 +30,14 @@ struct CurveKeys {
 // Errors (kInternal): this ZeroMQ cannot encrypt.
 Result<CurveKeys> make_curve_keys();
 
+inline constexpr int kMostConnections = 64;
+
 class Socket {
  public:
-  // Errors (kInternal): the endpoint and the reason.
-  static Result<Socket> router(const std::string& endpoint, const CurveKeys& keys = {});
+  // Over TCP it takes at most so many connections at a time. Errors (kInternal): the endpoint and
+  // the reason.
+  static Result<Socket> router(const std::string& endpoint, const CurveKeys& keys = {},
+                               int most_connections = kMostConnections);
   static Result<Socket> dealer(const std::string& endpoint, const CurveKeys& keys = {});
 
   Socket(Socket&&) noexcept;
@@ -59,7 +63,8 @@ class Socket {
  private:
   struct Handles;
   explicit Socket(std::unique_ptr<Handles> handles);
-  static Result<Socket> open(int type, const std::string& endpoint, const CurveKeys& keys);
+  static Result<Socket> open(int type, const std::string& endpoint, const CurveKeys& keys,
+                             int most_connections);
 
   std::unique_ptr<Handles> handles_;
 };

@@ -269,7 +269,8 @@ class WorkerPool final : public Pool {
 }  // namespace
 
 Result<std::unique_ptr<Pool>> make_worker_pool(WorkerPoolSettings settings, Clock& clock) {
-  DETOL_ASSIGN(Socket socket, Socket::router(settings.endpoint, settings.keys));
+  DETOL_ASSIGN(Socket socket, Socket::router(settings.endpoint, settings.keys,
+                                             kMostConnections + 2 * settings.crew.workers));
   return std::unique_ptr<Pool>(
       std::make_unique<WorkerPool>(std::move(settings), std::move(socket), clock));
 }

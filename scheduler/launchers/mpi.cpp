@@ -15,7 +15,6 @@
 
 #include "core/exit_code.h"
 #include "core/log.h"
-#include "knowledge/artefacts.h"
 #include "scheduler/launchers/gpus.h"
 #include "scheduler/launchers/local.h"
 #include "scheduler/launchers/rendezvous.h"
@@ -46,15 +45,20 @@ std::string launcher_here() {
   return fmt::format("{}-{}", ::getppid(), stat.substr(at + 1, stat.find(' ', at + 1) - at - 1));
 }
 
+// The launcher of this process counts those of the job, and those of it on this machine.
+bool are_equal(const char* name_here, const char* name_all) {
+  const char* here = std::getenv(name_here);
+  const char* all = std::getenv(name_all);
+  return here != nullptr && all != nullptr && std::string_view(here) == all;
+}
+
 // Equal in all processes of a job and, where the launcher gives us anything to go by, in no
 // other job.
 std::string job_name() {
   for (const char* name : {"OMPI_MCA_orte_precondition_transports", "PMIX_NAMESPACE"}) {
     if (const char* value = std::getenv(name)) return value;
   }
-  const char* local = std::getenv("MPI_LOCALNRANKS");
-  const char* all = std::getenv("PMI_SIZE");
-  if (local != nullptr && all != nullptr && std::string_view(local) == all) return launcher_here();
+  if (are_equal("MPI_LOCALNRANKS", "PMI_SIZE")) return launcher_here();
   std::string name = "job";
   for (const char* part : {"SLURM_JOB_ID", "SLURM_STEP_ID", "PBS_JOBID", "LSB_JOBID", "JOB_ID"}) {
     if (const char* value = std::getenv(part)) name += std::string("-") + value;
@@ -66,8 +70,8 @@ std::filesystem::path rendezvous_of(const RunOptions& options) {
   std::string name = job_name();
   std::ranges::replace_if(
       name, [](unsigned char c) { return std::isalnum(c) == 0; }, '-');
-  return artefact_folder(std::filesystem::absolute(options.storage),
-                         fmt::format(".workers-{}.json", name));
+  return fmt::format("{}.workers-{}.json", std::filesystem::absolute(options.storage).string(),
+                     name);
 }
 
 pid_t g_supervisor = 0;
@@ -154,6 +158,13 @@ Result<std::optional<MpiPlace>> mpi_job(const RunOptions& options) {
   return fail(ErrorCode::kUsage,
               fmt::format("a job of {} processes has no room for a worker of {}; it needs {}",
                           place->size, ranks_of(options), needed));
+}
+
+bool is_whole_job_here() {
+  const char* nodes = std::getenv("SLURM_STEP_NUM_NODES");
+  return are_equal("OMPI_COMM_WORLD_LOCAL_SIZE", "OMPI_COMM_WORLD_SIZE") ||
+         are_equal("MPI_LOCALNRANKS", "PMI_SIZE") ||
+         (nodes != nullptr && std::string_view(nodes) == "1");
 }
 
 Result<int> search_in_mpi_job(RunOptions options, const MpiPlace& place, const Seams& seams,

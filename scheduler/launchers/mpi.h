@@ -20,6 +20,9 @@ namespace detol {
 // Errors (kUsage): --launcher mpi outside of a job, or a job without room for one group.
 Result<std::optional<MpiPlace>> mpi_job(const RunOptions& options);
 
+// True if the launcher says that all processes of its job are on this machine.
+bool is_whole_job_here();
+
 // This rank's part of the search. `supervise` runs the search itself, with options that let
 // workers join. Errors: what keeps this rank from its part.
 Result<int> search_in_mpi_job(RunOptions options, const MpiPlace& place, const Seams& seams,

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "core/clock.h"
+#include "core/descriptor.h"
 #include "core/file.h"
 #include "core/log.h"
 
@@ -25,10 +26,11 @@ namespace {
 namespace fs = std::filesystem;
 using nlohmann::json;
 
-constexpr double kWaitS = 60;            // for a master to publish
-constexpr int kLookMs = 200;             // between two looks at the file
-constexpr int kFarewellMs = 1000;        // for workers to see that the run is over
-constexpr int kProbeS = 3;               // for one address to answer
+constexpr double kWaitS = 60;      // for a master to publish
+constexpr int kLookMs = 200;       // between two looks at the file
+constexpr int kFarewellMs = 1000;  // for workers to see that the run is over
+constexpr int kProbeS = 3;         // for one address to answer
+constexpr const char* kLoopback = "127.0.0.1";
 constexpr std::size_t kLimit = 1 << 16;  // bytes of the file
 
 void pause_ms(int ms) {
@@ -51,9 +53,9 @@ sockaddr_in address_of(in_addr_t host, int port) {
 }
 
 // A port that is free now; the master binds it again and again.
-Result<int> free_port() {
+Result<int> free_port(bool is_local) {
   const int fd = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  sockaddr_in address = address_of(INADDR_ANY, 0);
+  sockaddr_in address = address_of(is_local ? htonl(INADDR_LOOPBACK) : INADDR_ANY, 0);
   socklen_t length = sizeof address;
   auto* generic = reinterpret_cast<sockaddr*>(&address);
   const bool done = ::bind(fd, generic, length) == 0 && ::getsockname(fd, generic, &length) == 0;
@@ -90,10 +92,8 @@ bool answers(const std::string& host, int port) {
   return connected;
 }
 
-// Nobody else may read it, at any instant.
+// Nobody else may read it at any instant, and nothing that lies there is written through.
 Result<void> write_secretly(const fs::path& file, const json& content) {
-  std::error_code ignored;
-  fs::create_directories(file.parent_path(), ignored);
   return write_file_durably(file, content.dump(), S_IRUSR | S_IWUSR);
 }
 
@@ -108,7 +108,7 @@ std::optional<json> read_json(const fs::path& file) {
 std::optional<std::string> reachable(const json& content) {
   const int port = content.at("port").get<int>();
   std::vector<std::string> hosts = content.at("hosts").get<std::vector<std::string>>();
-  if (content.at("machine").get<std::string>() == this_machine()) hosts = {"127.0.0.1"};
+  if (content.at("machine").get<std::string>() == this_machine()) hosts = {kLoopback};
   for (const std::string& host : hosts) {
     if (answers(host, port)) return fmt::format("tcp://{}:{}", host, port);
   }
@@ -117,10 +117,10 @@ std::optional<std::string> reachable(const json& content) {
 
 }  // namespace
 
-Result<Meeting> meeting_of(const fs::path& run_folder) {
+Result<Meeting> meeting_of(const fs::path& run_folder, bool is_local) {
   const fs::path file = run_folder / "meeting.json";
   if (!fs::exists(file)) {
-    DETOL_ASSIGN(const int port, free_port());
+    DETOL_ASSIGN(const int port, free_port(is_local));
     DETOL_ASSIGN(const CurveKeys keys, make_curve_keys());
     DETOL_ASSIGN(const CurveKeys random, make_curve_keys());
     DETOL_TRY(write_secretly(file, {{"port", port},
@@ -131,29 +131,39 @@ Result<Meeting> meeting_of(const fs::path& run_folder) {
   const auto content = read_json(file);
   if (!content) return fail(ErrorCode::kInternal, fmt::format("{}: damaged", file.string()));
   return Meeting{.port = content->value("port", 0),
+                 .is_local = is_local,
                  .keys = {content->value("public", ""), content->value("secret", "")},
                  .key = content->value("key", "")};
 }
 
+std::string endpoint_of(const Meeting& meeting) {
+  return fmt::format("tcp://{}:{}", meeting.is_local ? kLoopback : "*", meeting.port);
+}
+
 Result<void> publish(const Meeting& meeting, const fs::path& file) {
-  return write_secretly(file, {{"port", meeting.port},
-                               {"hosts", own_addresses()},
-                               {"machine", this_machine()},
-                               {"public", meeting.keys.server_public},
-                               {"key", meeting.key}});
+  return write_secretly(
+      file, {{"port", meeting.port},
+             {"hosts", meeting.is_local ? std::vector<std::string>{kLoopback} : own_addresses()},
+             {"machine", this_machine()},
+             {"public", meeting.keys.server_public},
+             {"key", meeting.key}});
 }
 
 void call_off(const fs::path& file) {
   if (write_secretly(file, {{"over", true}})) pause_ms(kFarewellMs);
   std::error_code ignored;
   fs::remove(file, ignored);
-  fs::remove(file.parent_path(), ignored);  // if it is empty: the master never came so far
+}
+
+bool is_invitation(const fs::path& file) {
+  struct stat info {};
+  return ::lstat(file.c_str(), &info) == 0 && S_ISREG(info.st_mode) && info.st_uid == ::geteuid();
 }
 
 std::optional<MasterAddress> find_master(const fs::path& file, int worker) {
   const double limit_s = system_clock().now_s() + kWaitS;
   for (; system_clock().now_s() < limit_s; pause_ms(kLookMs)) {
-    const auto content = read_json(file);
+    const auto content = is_invitation(file) ? read_json(file) : std::nullopt;
     if (!content) continue;
     if (content->contains("over")) return std::nullopt;
     const auto endpoint = reachable(*content);
