@@ -34,9 +34,10 @@ struct Kind {
   int trials_per_kill;  // so many that the search is hardly ever over before the last kill
 };
 
-enum class Victim { kWorker, kLauncher, kMaster, kSupervisor, kEverything };
-constexpr const char* kNames[] = {"worker", "launcher", "master", "supervisor", "everything"};
-constexpr const char* kRoles[] = {"__worker", "mpi", "__master"};
+enum class Victim { kWorker, kLauncher, kMaster, kReaper, kSupervisor, kEverything };
+constexpr const char* kNames[] = {"worker", "launcher",   "master",
+                                  "reaper", "supervisor", "everything"};
+constexpr const char* kRoles[] = {"__worker", "mpi", "__master", "detol-reaper"};
 
 class RandomKills {
  public:
@@ -77,7 +78,8 @@ class RandomKills {
     const auto draw = rng_.below(10);
     if (draw < 4) return Victim::kWorker;  // in a group: any rank
     if (draw < 5) return search_.name.starts_with("group") ? Victim::kLauncher : Victim::kWorker;
-    if (draw < 8) return Victim::kMaster;
+    if (draw < 7) return Victim::kMaster;
+    if (draw < 8) return Victim::kReaper;
     return draw < 9 ? Victim::kSupervisor : Victim::kEverything;
   }
 

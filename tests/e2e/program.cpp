@@ -147,7 +147,8 @@ Ran Program::wait() {
 std::vector<pid_t> Program::children(std::string_view role) const {
   std::vector<pid_t> found;
   for (const pid_t pid : children_of(pid_)) {
-    const std::string words = text_of("/proc/" + std::to_string(pid) + "/cmdline");
+    const std::string process = "/proc/" + std::to_string(pid);
+    const std::string words = text_of(process + "/cmdline") + text_of(process + "/comm");
     if (words.find(role) != std::string::npos) found.push_back(pid);
   }
   return found;
