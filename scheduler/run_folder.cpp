@@ -28,7 +28,7 @@ std::vector<fs::path> places() {
     const fs::path place = value == nullptr ? "" : value;
     if (place.is_absolute() && place.native().size() <= kLongestPlace) places.push_back(place);
   }
-  places.emplace_back("/tmp");
+  places.insert(places.end(), {"/tmp", "/var/tmp"});
   return places;
 }
 

@@ -1,8 +1,8 @@
 #pragma once
 
 // The private folder of a run: what its processes must agree on, as files. It lies in the first
-// usable one of $XDG_RUNTIME_DIR, $TMPDIR and /tmp, and goes with the run. What a killed run left
-// goes with the next run of the same user (marked_folder.h).
+// usable one of $XDG_RUNTIME_DIR, $TMPDIR, /tmp and /var/tmp, and goes with the run. What a killed
+// run left goes with the next run of the same user (marked_folder.h).
 
 #include <filesystem>
 #include <optional>

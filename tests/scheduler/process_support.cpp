@@ -215,9 +215,9 @@ std::vector<pid_t> WholeRun::everybody() const {
 }
 
 fs::path WholeRun::socket() const {
-  for (const auto& entry : fs::recursive_directory_iterator(folder_)) {
-    if (entry.path().filename() == "master.sock") return entry.path();
-  }
+  std::error_code none;
+  const fs::path runs = folder_ / fmt::format("detol-{}", ::geteuid());
+  for (const auto& entry : fs::directory_iterator(runs, none)) return entry.path() / "master.sock";
   return {};
 }
 
