@@ -96,6 +96,13 @@ tl::unexpected<Error> not_locked(const std::string& path) {
                           last_error()));
 }
 
+tl::unexpected<Error> is_written(const std::string& database, const std::string& writer) {
+  return fail(ErrorCode::kStorage,
+              fmt::format("{} is being written by {}; stop that search first, or pass another "
+                          "--storage",
+                          database, writer));
+}
+
 }  // namespace
 
 std::string to_text(const Writer& writer) {
@@ -121,31 +128,17 @@ Result<std::optional<Writer>> current_writer(const std::filesystem::path& databa
 WriterLock::WriterLock(std::string path)
     : path_(std::move(path)),
       token_(fresh_token()),
-      since_(fmt::format("{:%Y-%m-%d %H:%M:%S} UTC", fmt::gmtime(std::time(nullptr)))) {
-  // Never through a link: what the file says is written over what was there.
-  constexpr int kFlags = O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
-  file_ = ::open(path_.c_str(), kFlags);
-  if (file_ >= 0 || errno != ENOENT) return;
-  file_ = ::open(path_.c_str(), kFlags | O_CREAT, 0644);
-  is_new_ = file_ >= 0;
-}
+      since_(fmt::format("{:%Y-%m-%d %H:%M:%S} UTC", fmt::gmtime(std::time(nullptr)))) {}
 
+// The database comes first: whoever fails there has not touched the file that says who holds it.
 Result<WriterLock> WriterLock::acquire(const std::filesystem::path& database) {
-  const std::string path = database.string() + ".lock";
-  WriterLock lock(path);
-  if (lock.file_ < 0) {
-    return fail(ErrorCode::kStorage,
-                fmt::format("{}: cannot be created: {}; pass a --storage that you may write", path,
-                            last_error()));
-  }
-  struct flock whole = whole_file(F_WRLCK);
-  if (::fcntl(lock.file_, F_OFD_SETLK, &whole) != 0) {
-    if (errno != EAGAIN && errno != EACCES) return not_locked(path);
-    return fail(ErrorCode::kStorage,
-                fmt::format("{} is being written by {}; stop that search first, or pass another "
-                            "--storage",
-                            database.string(), to_text(writer_from(text_of(lock.file_)))));
-  }
+  DETOL_ASSIGN(const auto writer, current_writer(database));
+  if (writer) return is_written(database.string(), to_text(*writer));
+  WriterLock lock(database.string() + ".lock");
+  std::error_code ignored;
+  const auto size = std::filesystem::file_size(database, ignored);
+  if (!ignored && size > 0) DETOL_TRY(lock.hold(database));
+  DETOL_TRY(lock.take_file(database));
   if (auto written = lock.write_holder(""); !written) {
     lock.withdraw();
     return tl::unexpected(std::move(written).error());
@@ -153,15 +146,36 @@ Result<WriterLock> WriterLock::acquire(const std::filesystem::path& database) {
   return lock;
 }
 
+Result<void> WriterLock::take_file(const std::filesystem::path& database) {
+  // Never through a link: what the file says is written over what was there.
+  constexpr int kFlags = O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
+  file_ = ::open(path_.c_str(), kFlags);
+  if (file_ < 0 && errno == ENOENT) {
+    file_ = ::open(path_.c_str(), kFlags | O_CREAT, 0644);
+    is_new_ = file_ >= 0;
+  }
+  if (file_ < 0) {
+    return fail(ErrorCode::kStorage,
+                fmt::format("{}: cannot be created: {}; pass a --storage that you may write", path_,
+                            last_error()));
+  }
+  struct flock whole = whole_file(F_WRLCK);
+  if (::fcntl(file_, F_OFD_SETLK, &whole) == 0) return {};
+  if (errno != EAGAIN && errno != EACCES) return not_locked(path_);
+  return is_written(database.string(), to_text(writer_from(text_of(file_))));
+}
+
 Result<void> WriterLock::hold(const std::filesystem::path& database) {
+  if (database_ >= 0) return {};
   database_ = ::open(database.c_str(), O_RDWR | O_NOFOLLOW | O_CLOEXEC);
+  if (database_ < 0) return not_locked(database.string());
   struct flock byte = writer_byte();
-  if (database_ >= 0 && ::fcntl(database_, F_OFD_SETLK, &byte) == 0) return {};
-  if (errno != EAGAIN && (database_ < 0 || errno != EACCES)) return not_locked(database.string());
-  return fail(ErrorCode::kStorage,
-              fmt::format("{} is being written by another process, which opened it by another "
-                          "name; stop that search first, or pass another --storage",
-                          database.string()));
+  if (::fcntl(database_, F_OFD_SETLK, &byte) == 0) return {};
+  if (errno != EAGAIN && errno != EACCES) return not_locked(database.string());
+  return is_written(database.string(),
+                    fmt::format("a process that does not hold {}: it knows the file by another "
+                                "name, or somebody removed that lock",
+                                path_));
 }
 
 Result<void> WriterLock::write_holder(const std::string& study) const {

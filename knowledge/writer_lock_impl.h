@@ -23,8 +23,8 @@ class WriterLock {
   // cannot be created.
   static Result<WriterLock> acquire(const std::filesystem::path& database);
 
-  // Locks the database itself, by whatever name it was opened; before SQLite opens it, since
-  // closing a file drops SQLite's locks. Errors (kStorage): another process holds it.
+  // Locks the database itself, if it was made since: acquire() locks one that is there. Before
+  // SQLite opens it, since closing a file drops SQLite's locks. Errors (kStorage): as acquire().
   Result<void> hold(const std::filesystem::path& database);
 
   // Names the study that is being run in the file; empty: none. For people: a failure to
@@ -51,6 +51,7 @@ class WriterLock {
 
  private:
   explicit WriterLock(std::string path);
+  Result<void> take_file(const std::filesystem::path& database);
   Result<void> write_holder(const std::string& study) const;
 
   int file_ = -1;

@@ -67,7 +67,8 @@ TEST_F(Names, AHardLinkIsRefusedByEitherName) {
 
 TEST_F(Names, ALivingWriterIsNotReplacedThoughTheFileOfItsLockIsGone) {
   fs::remove(one.path.string() + ".lock");
-  expect_refused(one.path, "is being written by another process");
+  expect_refused(one.path, "is being written by a process that does not hold");
+  EXPECT_FALSE(fs::exists(one.path.string() + ".lock"));
   one.append({asked(0)});
 }
 
