@@ -207,12 +207,12 @@ fs::path artefact_folder(const fs::path& database, const std::string& study) {
   return Database{.path = real_path(database), .id = {}, .studies = {}}.folder() / study;
 }
 
-Result<fs::path> find_artefacts(const fs::path& path, const std::string& study) {
-  DETOL_ASSIGN(const auto handle, open_for_reading(path));
+Result<fs::path> find_artefacts(const fs::path& database, const std::string& study) {
+  DETOL_ASSIGN(const auto handle, open_for_reading(database));
   DETOL_ASSIGN(const auto studies, read_studies(handle.get()));
-  DETOL_ASSIGN(const Database database, describe(real_path(path), handle.get(), studies));
-  DETOL_ASSIGN(const Found found, find(database));
-  return (found.folder.empty() ? database.folder() : found.folder) / study;
+  DETOL_ASSIGN(const Database described, describe(real_path(database), handle.get(), studies));
+  DETOL_ASSIGN(const Found found, find(described));
+  return (found.folder.empty() ? described.folder() : found.folder) / study;
 }
 
 Result<void> check_nobodys_artefacts(const fs::path& path) {

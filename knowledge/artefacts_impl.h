@@ -26,7 +26,7 @@ Result<void> check_nobodys_artefacts(const std::filesystem::path& path);
 
 // Which folder is the database's, and which id it needs for that. Changes nothing. Errors
 // (kStorage): the folder belongs to another database, or nobody can tell; what to do.
-Result<ArtefactClaim> claim_artefacts(const std::filesystem::path& path, sqlite3* database);
+Result<ArtefactClaim> claim_artefacts(const std::filesystem::path& path, sqlite3* handle);
 
 // Makes, renames and marks the folder. REQUIRES: the writer's lock is held, and the database has
 // the claim's id. Errors (kStorage).

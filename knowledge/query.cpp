@@ -117,7 +117,7 @@ Error too_much_memory(const QueryLimits& limits) {
 }
 
 std::int64_t bytes_of(const std::vector<Cell>& row) {
-  std::size_t bytes = sizeof row + row.size() * sizeof(Cell);
+  std::size_t bytes = sizeof(std::vector<Cell>) + row.size() * sizeof(Cell);
   for (const Cell& cell : row) {
     if (const auto* text = std::get_if<std::string>(&cell)) bytes += text->size();
   }

@@ -20,7 +20,7 @@ class Writing {
   // Takes the lock, creates the database or opens and examines it, claims its folder of
   // artefacts, and completes what a killed rename, copy or deletion of a study left. Errors
   // (kStorage): as Ledger::open.
-  static Result<Writing> open(const std::filesystem::path& path);
+  static Result<Writing> open(const std::filesystem::path& given);
 
   // All of `body` or nothing; durable when it returns. Errors (kStorage).
   Result<void> in_transaction(const std::function<Result<void>()>& body);
