@@ -295,9 +295,12 @@ Result<Message> decode(std::string_view bytes) {
   Reader reader(fields);
   reader("version", version), reader("kind", kind);
   if (reader.bad_field() != nullptr) return bad(fmt::format("no '{}'", reader.bad_field()));
-  if (version != kProtocolVersion)
-    return bad(
-        fmt::format("protocol version {}; this program speaks {}", version, kProtocolVersion));
+  if (version != kProtocolVersion) {
+    return bad(fmt::format(
+        "protocol version {}, of {} detol; this one speaks {}: start master and "
+        "workers with the same detol",
+        version, version < kProtocolVersion ? "an older" : "a newer", kProtocolVersion));
+  }
   return decode_kind(kind, fields);
 }
 

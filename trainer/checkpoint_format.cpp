@@ -232,10 +232,11 @@ tl::expected<Checkpoint, CheckpointFlaw> from_bytes(std::string_view bytes) {
   if (!body.starts_with(kMagic)) return damaged("it does not start with DETOLCK");
   if (hash64(body) != number_at(bytes, body.size())) return damaged("its checksum is wrong");
   const char version = body[kMagic.size()];
-  if (version < kPlain || version > kGrouped) {
-    return tl::unexpected<CheckpointFlaw>(
-        CheckpointFlaw{true, fmt::format("it has format version {}, this detol reads up to {}",
-                                         printable({&version, 1}), kGrouped)});
+  if (version < kPlain || version > '9') return damaged("no detol ever wrote its version");
+  if (version > kGrouped) {
+    return tl::unexpected<CheckpointFlaw>(CheckpointFlaw{
+        true,
+        fmt::format("it has format version {}, this detol reads up to {}", version, kGrouped)});
   }
   const std::uint64_t length = number_at(body, kMagic.size() + 1);
   if (length > std::min(kLongestHeader, body.size() - kHeaderStart)) {

@@ -2,9 +2,11 @@
 
 #include <cmath>
 #include <limits>
+#include <map>
 
 #include <gtest/gtest.h>
 
+#include "core/hash.h"
 #include "core/rng.h"
 
 namespace detol {
@@ -101,13 +103,32 @@ TEST(Message, DeepNestingIsRefusedBeforeItFillsTheStack) {
   EXPECT_FALSE(decode(std::string(std::size_t{4} << 20, '\x91')));
 }
 
-TEST(Message, AnotherProtocolVersionIsNamed) {
+std::string refusal_of_version(char version) {
   std::string bytes = encode(message::Who{});
-  const std::size_t at = bytes.find("version");
-  bytes[at + 7] = 1;
+  bytes[bytes.find("version") + 7] = version;
   const auto refused = decode(bytes);
-  ASSERT_FALSE(refused);
-  EXPECT_EQ(refused.error().message, "message: protocol version 1; this program speaks 3");
+  return refused ? "" : refused.error().message;
+}
+
+// A message lives as long as its run, whose processes are one detol: no version but its own is
+// read.
+TEST(Message, AnotherProtocolVersionIsRefusedWithAdvice) {
+  EXPECT_EQ(refusal_of_version(kProtocolVersion - 1),
+            "message: protocol version 2, of an older detol; this one speaks 3: start master and "
+            "workers with the same detol");
+  EXPECT_EQ(refusal_of_version(kProtocolVersion + 1),
+            "message: protocol version 4, of a newer detol; this one speaks 3: start master and "
+            "workers with the same detol");
+}
+
+// A change of what any message consists of is another version: raise kProtocolVersion, and put what
+// this prints in its row.
+TEST(Message, OfOneVersionAlwaysHasTheSameBytes) {
+  std::string bytes;
+  for (const Message& example : examples()) bytes += encode(example);
+  const std::map<int, std::string> known = {{3, "8e0150ffe6a97387"}};
+  ASSERT_TRUE(known.contains(kProtocolVersion));
+  EXPECT_EQ(to_hex(hash64(bytes)), known.at(kProtocolVersion));
 }
 
 }  // namespace
