@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <fstream>
-#include <sstream>
 
+#include "core/file.h"
 #include "core/rng.h"
 #include "knowledge/check.h"
 #include "tests/knowledge/support.h"
@@ -55,8 +55,18 @@ std::vector<std::string> answers(const fs::path& path) {
   return lines;
 }
 
-std::string small_database() {
-  OneStudy one;
+// A database, and the log that a kill left beside it, if any.
+struct Files {
+  std::string file, log;
+
+  void put(const fs::path& path) const {
+    std::ofstream(path, std::ios::binary) << file;
+    fs::remove(path.string() + "-shm");
+    if (!log.empty()) std::ofstream(path.string() + "-wal", std::ios::binary) << log;
+  }
+};
+
+void fill(OneStudy& one) {
   for (TrialId trial = 0; trial < 30; ++trial) {
     const double accuracy = 1.0 / (1.0 + static_cast<double>(trial));
     one.append({asked(trial), started(trial, 1), reported(trial, 1, 1, accuracy),
@@ -65,10 +75,22 @@ std::string small_database() {
   }
   one.append({event::Refit{"gp", 1, 30, {0.1, 3}, 98}, event::Accounted{60, 120},
               event::StudyState{"DONE", "1cpu-h", 99}});
+}
+
+std::string small_database() {
+  OneStudy one;
+  fill(one);
   one.ledger.reset();
-  std::ostringstream bytes;
-  bytes << std::ifstream(one.path, std::ios::binary).rdbuf();
-  return bytes.str();
+  return must(read_file(one.path));
+}
+
+// Most of it is in the file, the last trials are in the log.
+Files killed_database() {
+  OneStudy one;
+  fill(one);
+  one.reopen();
+  for (TrialId trial = 30; trial < 34; ++trial) one.append({asked(trial)});
+  return {must(read_file(one.path)), must(read_file(one.path.string() + "-wal"))};
 }
 
 bool refuses(const std::vector<std::string>& found) {
@@ -86,20 +108,20 @@ struct Tally {
   int harmless = 0;
 };
 
-Tally flip_bits(int flips, std::uint64_t seed) {
+// Flips bits of the file.
+Tally flip_bits(const Files& sound, int flips, std::uint64_t seed) {
   Folder folder;
   const auto path = folder / "detol.db";
-  const std::string sound = small_database();
-  std::ofstream(path, std::ios::binary) << sound;
+  sound.put(path);
   const auto truth = answers(path);
   Rng rng(seed);
   Tally tally;
   for (int i = 0; i < flips; ++i) {
-    const std::size_t at = rng.below(sound.size());
+    const std::size_t at = rng.below(sound.file.size());
     const int bit = static_cast<int>(rng.below(8));
-    std::string bytes = sound;
-    bytes[at] = static_cast<char>(bytes[at] ^ (1 << bit));
-    std::ofstream(path, std::ios::binary) << bytes;
+    Files damaged = sound;
+    damaged.file[at] = static_cast<char>(damaged.file[at] ^ (1 << bit));
+    damaged.put(path);
     const auto found = answers(path);
     const bool is_refused = refuses(found);
     for (std::size_t line = 0; line < found.size(); ++line) {
@@ -115,10 +137,15 @@ Tally flip_bits(int flips, std::uint64_t seed) {
 }
 
 TEST(Damage, NoFlippedBitChangesAnAnswer) {
-  const Tally tally = flip_bits(120, 20261120);
+  const Tally tally = flip_bits({small_database(), ""}, 120, 20261120);
   EXPECT_GT(tally.refused, 30);
   RecordProperty("refused", tally.refused);
   RecordProperty("harmless", tally.harmless);
+}
+
+TEST(Damage, NoFlippedBitOfAKilledStudysFileChangesAnAnswer) {
+  const Tally tally = flip_bits(killed_database(), 60, 20261123);
+  EXPECT_GT(tally.refused, 10);
 }
 
 TEST(Damage, ASoundDatabaseHasNoProblems) {
