@@ -22,6 +22,7 @@
 
 #include "core/hash.h"
 #include "core/utf8.h"
+#include "trainer/json_numbers.h"
 
 namespace detol {
 namespace {
@@ -131,7 +132,7 @@ void append_tensors(std::string& bytes, const Weights& tensors) {
 }
 
 EpochReport report_from(const json& value) {
-  EpochReport report{.epoch = value.at("epoch").get<int>(),
+  EpochReport report{.epoch = whole_number<int>(value.at("epoch")),
                      .metrics = {},
                      .work = double_from(value.at("work")),
                      .train_s = double_from(value.at("train_s"))};
@@ -142,9 +143,9 @@ EpochReport report_from(const json& value) {
 }
 
 EpochPart part_from(const json& value) {
-  return {.steps = value.at("steps").get<std::int64_t>(),
+  return {.steps = whole_number<std::int64_t>(value.at("steps")),
           .loss = double_from(value.at("loss")),
-          .correct = value.at("correct").get<std::int64_t>(),
+          .correct = whole_number<std::int64_t>(value.at("correct")),
           .train_s = double_from(value.at("train_s"))};
 }
 
@@ -157,8 +158,9 @@ char version_of(const TrainingState& state) {
 Weights take_tensors(const json& described, std::string_view& data) {
   Weights tensors;
   for (const json& one : described) {
-    Tensor tensor{
-        one.at("name").get<std::string>(), one.at("shape").get<std::vector<std::int64_t>>(), {}};
+    Tensor tensor{one.at("name").get<std::string>(), {}, {}};
+    for (const json& extent : one.at("shape").get_ref<const json::array_t&>())
+      tensor.shape.push_back(whole_number<std::int64_t>(extent));
     std::uint64_t elements = 1;
     for (std::int64_t extent : tensor.shape) {
       const std::uint64_t most = data.size() / sizeof(float);
@@ -184,12 +186,12 @@ std::vector<Weights> take_lists(const json& described, std::string_view& data) {
 
 // Throws json's exceptions.
 Checkpoint contents_of(const json& header, std::string_view data) {
-  Checkpoint checkpoint{.trial = header.at("trial").get<TrialId>(),
-                        .attempt = header.at("attempt").get<int>(),
+  Checkpoint checkpoint{.trial = whole_number<TrialId>(header.at("trial")),
+                        .attempt = whole_number<int>(header.at("attempt")),
                         .arch_hash = hash_from(header.at("arch_hash")),
                         .job_hash = hash_from(header.at("job_hash")),
-                        .epoch = header.at("epoch").get<int>(),
-                        .step = header.at("step").get<std::int64_t>(),
+                        .epoch = whole_number<int>(header.at("epoch")),
+                        .step = whole_number<std::int64_t>(header.at("step")),
                         .part = part_from(header.at("part")),
                         .history = {},
                         .state = {}};

@@ -197,7 +197,9 @@ TEST(Checkpoint, AHeaderThatLiesIsDamageNotACrash) {
   for (const std::string& body :
        {too_long, with(""), with("[]"), with("{}"), with("{\"trial\":-1}"), with("\xff\xfe"),
         with(std::string(100000, '[')), with(huge + "[4611686018427387904,4]}]}"),
-        with(huge + "[-1,-1]}]}"), with(huge + "[]}]}"), with(huge + "3}]}")}) {
+        with(huge + "[-1,-1]}]}"), with(huge + "[]}]}"), with(huge + "3}]}"),
+        with(huge + "[2.5]}]}"), with(huge + "[1e30]}]}"), with("{\"trial\":1e30}"),
+        with("{\"trial\":0.5}")}) {
     seal(file_of(folder, 1), body);
     EXPECT_FALSE(newest_checkpoint(folder.path(), 2).value()) << body.substr(0, 300);
   }

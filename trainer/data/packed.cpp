@@ -16,6 +16,7 @@
 #include "trainer/data/arrays.h"
 #include "trainer/data/packed_layout.h"
 #include "trainer/data/statistics.h"
+#include "trainer/json_numbers.h"
 
 namespace detol {
 namespace {
@@ -99,22 +100,24 @@ class Reader {
   // Throws json's exceptions.
   void take(const json& header) {
     DatasetInfo& info = data_.info;
-    info.task.input = {header.at("shape").at(0), header.at("shape").at(1),
-                       header.at("shape").at(2)};
+    const json& shape = header.at("shape");
+    info.task.input = {whole_number<std::int64_t>(shape.at(0)),
+                       whole_number<std::int64_t>(shape.at(1)),
+                       whole_number<std::int64_t>(shape.at(2))};
     const TaskRow* task = find_row(tasks(), header.at("task").get_ref<const std::string&>());
     has_task_ = task != nullptr && task->kind != TaskKind::kBinary;
     if (has_task_) info.task.kind = task->kind;
-    info.task.classes = header.at("classes");
-    info.training = header.at("training");
-    info.validation = header.at("validation");
-    info.test = header.at("test");
+    info.task.classes = whole_number<int>(header.at("classes"));
+    info.training = whole_number<std::int64_t>(header.at("training"));
+    info.validation = whole_number<std::int64_t>(header.at("validation"));
+    info.test = whole_number<std::int64_t>(header.at("test"));
     validation_ = header.at("split");
     const auto& digits = header.at("fingerprint").get_ref<const std::string&>();
     std::from_chars(digits.data(), digits.data() + digits.size(), info.fingerprint, 16);
     data_.class_names = header.at("class_names").get<std::vector<std::string>>();
     data_.mapped.has_bytes = header.at("pixels") == "u8";
-    data_.mapped.block_bytes = header.at("block_bytes");
-    data_.mapped.block_images = header.at("block_images");
+    data_.mapped.block_bytes = whole_number<std::uint64_t>(header.at("block_bytes"));
+    data_.mapped.block_images = whole_number<std::uint64_t>(header.at("block_images"));
   }
 
   // No product below overflows: every factor was held against a bound or the file's size before.

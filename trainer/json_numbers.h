@@ -1,0 +1,15 @@
+#pragma once
+
+// Whole numbers of a stranger's JSON. The library's own get() takes a float of any size for one,
+// which is undefined beyond the integer's range. Private to this folder.
+
+#include <nlohmann/json_fwd.hpp>
+
+namespace detol {
+
+// Of int, std::int64_t or std::uint64_t. Throws json::other_error: it is no whole number, or out of
+// range.
+template <typename Integer>
+Integer whole_number(const nlohmann::json& value);
+
+}  // namespace detol
