@@ -4,6 +4,9 @@
 #include <stdlib.h>
 
 #include <algorithm>
+#include <iterator>
+#include <set>
+#include <sstream>
 
 #include <gtest/gtest.h>
 
@@ -69,6 +72,37 @@ TEST_P(UnderMpirun, EveryRankWorksForOneSearch) {
   for (const char* worker : {"starts on mpi/0", "starts on mpi/1"})
     EXPECT_NE(ran.err.find(worker), std::string::npos) << ran.err;
   expect_nothing_is_left();
+}
+
+// The local addresses at which a process listens for TCP, as /proc/net/tcp writes them.
+std::vector<std::string> listening_addresses(pid_t pid) {
+  const std::filesystem::path process = "/proc/" + std::to_string(pid);
+  std::set<std::string> inodes;
+  for (const auto& entry : std::filesystem::directory_iterator(process / "fd")) {
+    std::error_code ignored;  // it may be closed by now
+    const std::string target = std::filesystem::read_symlink(entry.path(), ignored);
+    if (target.starts_with("socket:[")) inodes.insert(target.substr(8, target.size() - 9));
+  }
+  std::istringstream table(text_of(process / "net/tcp"));
+  std::vector<std::string> addresses;
+  std::string line;
+  while (std::getline(table, line)) {
+    std::istringstream fields(line);
+    std::vector<std::string> words{std::istream_iterator<std::string>(fields), {}};
+    constexpr const char* kListens = "0A";
+    if (words.size() > 9 && words[3] == kListens && inodes.contains(words[9]))
+      addresses.push_back(words[1].substr(0, words[1].find(':')));
+  }
+  return addresses;
+}
+
+TEST_P(UnderMpirun, NoOtherMachineReachesTheSearchOfAJobOnOneMachine) {
+  Program running = search(1 + group_size(), {"--set", "function.seconds=600"});
+  ASSERT_TRUE(running.says("trial 0 starts")) << running.wait().err;
+  const std::vector<pid_t> masters = running.children("__master");
+  ASSERT_EQ(masters.size(), 1u);
+  constexpr const char* kLoopback = "0100007F";
+  EXPECT_EQ(listening_addresses(masters.front()), std::vector<std::string>{kLoopback});
 }
 
 TEST_P(UnderMpirun, AStopIsResumable) {
