@@ -87,8 +87,8 @@ class Reaper {
   ::_exit(kExitInternal);  // not reached: the signal ended it
 }
 
-// In a process group of its own, deaf to all but its two signals, with no file open that others
-// wait for.
+// Deaf to all but its two signals, with no file open that others wait for. In a process group of
+// its own, which the kernel continues, were it stopped, when the parent dies.
 [[noreturn]] void reap(pid_t parent, const std::function<void()>& play) {
   die_with(parent, end_signal());
   ::setpgid(0, 0);

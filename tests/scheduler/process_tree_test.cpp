@@ -4,6 +4,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <fstream>
+#include <string>
 #include <utility>
 
 #include <gtest/gtest.h>
@@ -131,6 +133,25 @@ TEST_F(ProcessTree, EndsWholeWhenWhoStartedItIsKilled) {
     stay();
   }
   await_daemon();
+  ::kill(starter, SIGKILL);
+  status_of(starter);
+  expect_nobody_left();
+}
+
+// The kernel continues a stopped process group whose last tie to its session is gone.
+TEST_F(ProcessTree, EndsWholeWithWhoStartedItAlsoIfItsReaperWasStopped) {
+  const pid_t starter = ::fork();
+  if (starter == 0) {
+    ::setsid();
+    start_with_daemon();
+    stay();
+  }
+  await_daemon();
+  const std::string process = "/proc/" + std::to_string(starter);
+  pid_t reaper = 0;
+  std::ifstream(process + "/task/" + std::to_string(starter) + "/children") >> reaper;
+  ASSERT_GT(reaper, 0);
+  ::kill(reaper, SIGSTOP);
   ::kill(starter, SIGKILL);
   status_of(starter);
   expect_nobody_left();
