@@ -5,9 +5,12 @@
 #include <unistd.h>
 
 #include <cstdlib>
+#include <fstream>
 #include <functional>
 
+#include "core/file.h"
 #include "knowledge/check.h"
+#include "knowledge/maintenance.h"
 #include "knowledge/snapshot_impl.h"
 #include "tests/knowledge/support.h"
 
@@ -88,6 +91,25 @@ TEST_F(NetworkFile, IsReadItselfWhenNobodyWritesEvenAfterAKill) {
             }),
             2);
   EXPECT_EQ(must(check(path_)), std::vector<std::string>{});
+}
+
+TEST_F(NetworkFile, ADamagedLogIsRefusedAndRecovered) {
+  EXPECT_EQ(elsewhere([this]() -> int {
+              const auto ledger = must(Ledger::open(path_));
+              const StudyId study = must(ledger->create_study(study_named("s")));
+              must(ledger->append(study, std::vector<Event>{asked(0)}));
+              must(ledger->append(study, std::vector<Event>{asked(1)}));
+              ::_exit(7);
+            }),
+            7);
+  const fs::path log = path_.string() + "-wal";
+  std::string bytes = must(read_file(log));
+  bytes[bytes.size() - 6000] ^= 1;
+  std::ofstream(log, std::ios::binary) << bytes;
+  EXPECT_EQ(events_elsewhere(), -1);
+  EXPECT_EQ(elsewhere([this] { return Ledger::open(path_) ? 1 : 0; }), 0);
+  EXPECT_EQ(elsewhere([this] { return must(recover(path_)) ? 1 : 0; }), 1);
+  EXPECT_EQ(events_elsewhere(), 1);
 }
 
 TEST_F(NetworkFile, WithoutASnapshotSaysThatThereIsNone) {
