@@ -159,8 +159,8 @@ Result<void> check_not_restoring(const fs::path& database) {
   return {};
 }
 
-Result<std::optional<fs::path>> restore(const fs::path& given, const fs::path& backup) {
-  const fs::path path = real_path(given);
+Result<std::optional<fs::path>> restore(const fs::path& database, const fs::path& backup) {
+  const fs::path path = real_path(database);
   if (!is_there(backup))
     return fail(ErrorCode::kStorage, fmt::format("there is no backup {}", backup.string()));
   DETOL_ASSIGN(const WriterLock lock, lock_database(path));
@@ -171,8 +171,8 @@ Result<std::optional<fs::path>> restore(const fs::path& given, const fs::path& b
   return aside;
 }
 
-Result<std::optional<fs::path>> recover(const fs::path& given) {
-  const fs::path path = real_path(given);
+Result<std::optional<fs::path>> recover(const fs::path& database) {
+  const fs::path path = real_path(database);
   if (!is_there(path)) return no_database(path);
   DETOL_ASSIGN(const WriterLock lock, lock_database(path));
   if (is_open(path)) {

@@ -52,7 +52,7 @@ class KilledSearch : public testing::Test {
 TEST_F(KilledSearch, WithADamagedLogIsRefusedByEveryCommandAndRecovered) {
   const std::size_t before = trials();
   ASSERT_EQ(detol({"db", "backup"}).code, 0);
-  damage(5 * 4120);
+  damage(20600);
   for (const auto& words : {std::vector<std::string>{"db", "check"},
                             {"trials", "naps"},
                             {"status", "naps"},

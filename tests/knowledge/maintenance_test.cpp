@@ -19,7 +19,6 @@ namespace {
 
 namespace fs = std::filesystem;
 using testing_support::asked;
-using testing_support::describe;
 using testing_support::Folder;
 using testing_support::must;
 using testing_support::OneStudy;
