@@ -11,6 +11,8 @@
 
 #include "core/exit_code.h"
 
+// NOLINTBEGIN(concurrency-mt-unsafe): these processes have one thread.
+
 namespace detol {
 namespace {
 
@@ -127,3 +129,5 @@ void end_tree(pid_t reaper) {
 }
 
 }  // namespace detol
+
+// NOLINTEND(concurrency-mt-unsafe)

@@ -54,6 +54,8 @@ void become(std::vector<std::string> words, const GroupLaunch& launch, Kept kept
   ::dup2(::open("/dev/null", O_RDONLY | O_CLOEXEC), STDIN_FILENO);
   ::dup2(STDERR_FILENO, STDOUT_FILENO);  // stdout is for data: nothing of ours
   if (kept.terminal >= 0) ::dup2(kept.terminal, STDERR_FILENO);
+  // Nothing that happened to be open: a shell's lock, the port of MPICH's launcher.
+  ::close_range(STDERR_FILENO + 1, ~0U, CLOSE_RANGE_CLOEXEC);
   if (kept.socket >= 0) ::fcntl(kept.socket, F_SETFD, 0);
   // One thread per worker: oneDNN's own (OpenMP) would only wait for each other.
   ::setenv("OMP_NUM_THREADS", "1", 1);
