@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/table.h"
 #include "export/formats.h"
 
 namespace detol {
@@ -12,14 +13,14 @@ Result<void> check_tensor(const Tensor& tensor, const NetworkParameter& paramete
   const bool fits = tensor.name == parameter.name && tensor.shape == parameter.spec.shape &&
                     tensor.data.size() == static_cast<std::size_t>(parameter.spec.elements());
   if (!fits) {
-    return fail(ErrorCode::kInput, fmt::format("tensor '{}' does not fit the network's '{}'",
-                                               tensor.name, parameter.name));
+    return fail(ErrorCode::kInput, fmt::format("tensor {} does not fit the network's {}",
+                                               in_quotes(tensor.name), in_quotes(parameter.name)));
   }
   if (!std::all_of(tensor.data.begin(), tensor.data.end(),
                    [](float x) { return std::isfinite(x); })) {
-    return fail(
-        ErrorCode::kInput,
-        fmt::format("tensor '{}' holds NaN or infinity: its training diverged", tensor.name));
+    return fail(ErrorCode::kInput,
+                fmt::format("tensor {} holds NaN or infinity: its training diverged",
+                            in_quotes(tensor.name)));
   }
   return {};
 }
