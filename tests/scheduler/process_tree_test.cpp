@@ -1,5 +1,6 @@
 #include "scheduler/process_tree.h"
 
+#include <sched.h>
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -39,6 +40,14 @@ int status_of(pid_t pid) {
   int status = 0;
   EXPECT_EQ(::waitpid(pid, &status, 0), pid);
   return status;
+}
+
+// 'T': it is stopped.
+char state_of(pid_t pid) {
+  std::string stat;
+  std::getline(std::ifstream("/proc/" + std::to_string(pid) + "/stat"), stat);
+  const std::size_t name_end = stat.rfind(") ");
+  return name_end == std::string::npos ? '?' : stat[name_end + 2];
 }
 
 [[noreturn]] void stay() {
@@ -152,6 +161,7 @@ TEST_F(ProcessTree, EndsWholeWithWhoStartedItAlsoIfItsReaperWasStopped) {
   std::ifstream(process + "/task/" + std::to_string(starter) + "/children") >> reaper;
   ASSERT_GT(reaper, 0);
   ::kill(reaper, SIGSTOP);
+  while (state_of(reaper) != 'T') ::sched_yield();  // the signal waits until the reaper runs
   ::kill(starter, SIGKILL);
   status_of(starter);
   expect_nobody_left();
