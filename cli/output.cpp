@@ -72,7 +72,7 @@ bool is_number(const Json& value) {
   return value.is_number() || value.is_null() || value == "NaN";
 }
 
-// A stranger's text must not move the cursor or end a line.
+// Text from outside must not move the cursor or end a line.
 void escape(Grid& grid) {
   for (std::string& name : grid.columns) name = printable(name);
   for (auto& row : grid.rows) {

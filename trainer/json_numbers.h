@@ -1,6 +1,6 @@
 #pragma once
 
-// Whole numbers of a stranger's JSON. The library's own get() takes a float of any size for one,
+// Whole numbers of untrusted JSON. The library's own get() takes a float of any size for one,
 // which is undefined beyond the integer's range. Private to this folder.
 
 #include <nlohmann/json_fwd.hpp>

@@ -1,6 +1,6 @@
 #pragma once
 
-// FuzzTarget: a reader of bytes that come from a stranger, and bytes that it reads well. Each
+// FuzzTarget: a reader of untrusted bytes, and bytes that it reads well. Each
 // target is one file of this folder; the table below is all there are. libFuzzer runs one of them
 // at a time (fuzz_main.cpp), and the test fuzz_test runs all of them on their seeds, on edits of
 // these, and on what was once found (found/<target>/).

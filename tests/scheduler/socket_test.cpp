@@ -43,23 +43,23 @@ class MastersPort : public testing::Test {
   ~MastersPort() override { hang_up(); }
 
   // False if nobody answers.
-  bool connect_a_stranger() {
+  bool connect_unknown_peer() {
     constexpr int kPatienceMs = 300;
-    strangers.push_back(::socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0));
+    peers.push_back(::socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0));
     const sockaddr_in address = loopback(port);
-    ::connect(strangers.back(), reinterpret_cast<const sockaddr*>(&address), sizeof address);
-    pollfd waits{strangers.back(), POLLOUT, 0};
+    ::connect(peers.back(), reinterpret_cast<const sockaddr*>(&address), sizeof address);
+    pollfd waits{peers.back(), POLLOUT, 0};
     return ::poll(&waits, 1, kPatienceMs) == 1 && (waits.revents & POLLERR) == 0;
   }
-  // True if the port is full before far too many strangers have come.
+  // True if the port is full before far too many peers have come.
   bool fill() {
     constexpr std::size_t kFarTooMany = 300;
-    while (strangers.size() < kFarTooMany && connect_a_stranger()) master.wait(-1, kTurnS);
-    return strangers.size() < kFarTooMany;
+    while (peers.size() < kFarTooMany && connect_unknown_peer()) master.wait(-1, kTurnS);
+    return peers.size() < kFarTooMany;
   }
   void hang_up() {
-    for (const int fd : strangers) ::close(fd);
-    strangers.clear();
+    for (const int fd : peers) ::close(fd);
+    peers.clear();
   }
   // The next message that the master gets.
   std::string heard() {
@@ -74,7 +74,7 @@ class MastersPort : public testing::Test {
   const std::string endpoint = fmt::format("tcp://127.0.0.1:{}", port);
   const CurveKeys keys = make_curve_keys().value();
   Socket master = Socket::router(endpoint, keys, kMost).value();
-  std::vector<int> strangers;
+  std::vector<int> peers;
 };
 
 TEST_F(MastersPort, TakesNoMoreConnectionsThanItMay) {
@@ -87,12 +87,12 @@ TEST_F(MastersPort, TakesConnectionsAgainWhenSomeEnd) {
   bool is_taken = false;
   for (int turn = 0; turn < kMostTurns && !is_taken; ++turn) {
     master.wait(-1, kTurnS);
-    is_taken = connect_a_stranger();
+    is_taken = connect_unknown_peer();
   }
   EXPECT_TRUE(is_taken);
 }
 
-TEST_F(MastersPort, StrangersThatFillItDoNotCutOffAWorker) {
+TEST_F(MastersPort, UnknownPeersThatFillItDoNotCutOffAWorker) {
   Socket worker = Socket::dealer(endpoint, {keys.server_public, {}}).value();
   worker.send("before");
   ASSERT_EQ(heard(), "before");
@@ -102,10 +102,10 @@ TEST_F(MastersPort, StrangersThatFillItDoNotCutOffAWorker) {
 }
 
 TEST_F(MastersPort, WhoHasNoKeyIsNotHeard) {
-  Socket stranger = Socket::dealer(endpoint).value();
+  Socket peer = Socket::dealer(endpoint).value();
   Socket impostor = Socket::dealer(endpoint, {make_curve_keys().value().server_public, {}}).value();
   Socket worker = Socket::dealer(endpoint, {keys.server_public, {}}).value();
-  stranger.send("stranger");
+  peer.send("unknown");
   impostor.send("impostor");
   worker.send("worker");
   EXPECT_EQ(heard(), "worker");
