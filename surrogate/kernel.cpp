@@ -133,7 +133,7 @@ std::vector<double> Kernel::gradient(const Point& x, const Points& points,
                                      std::span<const double> weights) const {
   const std::size_t n = weights.size();
   const Eigen::ArrayXd squares = squared_distances(scales_, x, points, n);
-  const Eigen::ArrayXd root = kSqrt5 * squares.sqrt();
+  const Eigen::ArrayXd root = kSqrt5 * squares.head(index(n)).sqrt();
   // The derivative of the Matern kernel by r^2 is -5/6 (1 + sqrt(5) r) exp(-sqrt(5) r).
   Eigen::ArrayXd slope =
       (-5.0 / 6) * (1 + root) * (-root).exp() * ConstRow(weights.data(), index(n));
