@@ -95,10 +95,10 @@ Eigen::Index index(std::size_t i) {
   return static_cast<Eigen::Index>(i);
 }
 
-// To be copied before it is computed with: what Eigen sums, and in which order, depends on where a
-// caller's array begins. Its own begin aligned.
+// REQUIRES: columns > 0. To be copied before it is computed with: what Eigen sums, and in which
+// order, depends on where a caller's array begins. Its own begin aligned.
 Eigen::Map<RowMajor> rows_of(std::span<double> b, std::size_t columns) {
-  return {b.data(), index(columns == 0 ? 0 : b.size() / columns), index(columns)};
+  return {b.data(), index(b.size() / columns), index(columns)};
 }
 
 // Rows [first, first + count) of L, up to their last diagonal; what is behind a diagonal is not
@@ -237,6 +237,7 @@ void Cholesky::solve_few(std::span<double> b, std::size_t columns) const {
 
 void Cholesky::solve(std::span<double> b, std::size_t columns) const {
   assert(b.size() == size_ * columns);
+  if (columns == 0) return;
   if (columns <= kFewColumns) return solve_few(b, columns);
   RowMajor x = rows_of(b, columns);
   for (std::size_t first = 0; first < size_; first += kPanel) {
@@ -251,6 +252,7 @@ void Cholesky::solve(std::span<double> b, std::size_t columns) const {
 
 void Cholesky::solve_transposed(std::span<double> b, std::size_t columns) const {
   assert(b.size() == size_ * columns);
+  if (columns == 0) return;
   RowMajor x = rows_of(b, columns);
   const std::size_t panels = (size_ + kPanel - 1) / kPanel;
   for (std::size_t i = panels; i-- > 0;) {

@@ -175,6 +175,14 @@ TEST(Cholesky, SolvesAtEverySize) {
   }
 }
 
+TEST(Cholesky, SolvesNoRightHandSideAtAll) {
+  const Cholesky factor = grown(RandomCovariance(20, 3), 20, 0.1);
+  std::vector<double> none;
+  factor.solve(none, 0);
+  factor.solve_transposed(none, 0);
+  EXPECT_TRUE(none.empty());
+}
+
 TEST(Cholesky, SolvesManyRightHandSides) {
   const RandomCovariance covariance(300, 9);
   for (const std::size_t n : {1, 7, 128, 129, 300}) {
