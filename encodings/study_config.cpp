@@ -393,8 +393,7 @@ Result<StudyConfig> load_study_config(std::string_view yaml, std::string_view so
 
 Result<StudyConfig> read_study_config(const std::string& path,
                                       const std::vector<Override>& overrides) {
-  constexpr double kPipeWaitS = 4;  // for whatever writes it, behind <(...)
-  DETOL_ASSIGN(const std::string yaml, read_file_or_pipe(path, kMostYamlBytes, kPipeWaitS));
+  DETOL_ASSIGN(const std::string yaml, read_file_or_pipe(path, kMostYamlBytes, /*wait_s=*/4));
   return load(yaml, path, overrides, std::filesystem::path(path).parent_path());
 }
 
