@@ -22,6 +22,7 @@
 #include "core/exit_code.h"
 #include "core/fault.h"
 #include "core/log.h"
+#include "core/program.h"
 #include "scheduler/orders.h"
 #include "scheduler/process_tree.h"
 #include "scheduler/signals.h"
@@ -62,7 +63,8 @@ void become(std::vector<std::string> words, const GroupLaunch& launch, Kept kept
   ::setenv("OMP_WAIT_POLICY", "passive", 1);
   for (const std::string& setting : launch.environment)
     ::putenv(const_cast<char*>(setting.c_str()));
-  const std::string program = launch.launcher.empty() ? "/proc/self/exe" : launch.launcher.front();
+  const std::string program =
+      launch.launcher.empty() ? program_path().string() : launch.launcher.front();
   words.insert(words.begin(), launch.launcher.begin(), launch.launcher.end());
   std::vector<char*> argv;
   for (std::string& word : words) argv.push_back(word.data());

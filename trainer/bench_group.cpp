@@ -16,6 +16,7 @@
 
 #include "core/clock.h"
 #include "core/log.h"
+#include "core/program.h"
 #include "core/table.h"
 #include "trainer/bench.h"
 #include "trainer/bench_networks.h"
@@ -114,12 +115,10 @@ class Rank {
 
 // Becomes the launcher of this program's ranks.
 [[noreturn]] void launch(int ranks, const Work& work) {
-  std::array<char, 4096> self{};
-  if (readlink("/proc/self/exe", self.data(), self.size() - 1) < 0) _exit(1);
   MpiLaunch job = mpi_launch(ranks);
   // NOLINTNEXTLINE(concurrency-mt-unsafe): a forked process has one thread
   for (std::string& setting : job.environment) putenv(setting.data());
-  std::vector<std::string> own = {std::string(self.data()),          std::string(kWord),
+  std::vector<std::string> own = {program_path().string(),           std::string(kWord),
                                   std::string(work.network),         std::string(work.compression),
                                   fmt::format("{}", work.staleness), fmt::format("{}", work.lr),
                                   fmt::format("{}", work.steps)};

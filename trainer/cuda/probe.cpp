@@ -14,6 +14,7 @@
 
 #include "core/clock.h"
 #include "core/exit_code.h"
+#include "core/program.h"
 #include "trainer/cuda/load.h"
 
 namespace detol {
@@ -82,7 +83,7 @@ Child start() {
   std::string words[] = {"detol", kWord};
   char* argv[] = {words[0].data(), words[1].data(), nullptr};
   Child child{.pid = -1, .output = ends[0]};
-  if (::posix_spawn(&child.pid, "/proc/self/exe", &actions, nullptr, argv, environ) != 0)
+  if (::posix_spawn(&child.pid, program_path().c_str(), &actions, nullptr, argv, environ) != 0)
     child.pid = -1;
   posix_spawn_file_actions_destroy(&actions);
   ::close(ends[1]);
