@@ -7,6 +7,7 @@
 #include "core/log.h"
 #include "core/table.h"
 #include "encodings/study_config.h"
+#include "encodings/units.h"
 #include "knowledge/query.h"
 
 namespace detol {

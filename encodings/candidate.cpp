@@ -6,6 +6,7 @@
 
 #include "core/table.h"
 #include "encodings/canonical.h"
+#include "encodings/encodings.h"
 #include "encodings/study_config.h"
 
 namespace detol {

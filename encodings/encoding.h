@@ -47,7 +47,4 @@ struct EncodingRow {
   GraphOfCodes (*graph)(const nlohmann::json& architecture, const Space& space) = nullptr;
 };
 
-// Every encoding detol knows, in the order a reader should meet them.
-std::span<const EncodingRow> encodings();
-
 }  // namespace detol

@@ -8,7 +8,7 @@
 
 #include "core/table.h"
 #include "encodings/schema_reader.h"
-#include "encodings/study_config.h"
+#include "encodings/units.h"
 
 namespace detol {
 namespace {

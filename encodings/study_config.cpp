@@ -10,6 +10,7 @@
 #include "core/table.h"
 #include "encodings/conditions.h"
 #include "encodings/data_checks.h"
+#include "encodings/encodings.h"
 #include "encodings/overrides.h"
 #include "encodings/schema_reader.h"
 #include "encodings/study_fields.h"

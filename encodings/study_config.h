@@ -151,10 +151,4 @@ Result<StudyConfig> read_study_config(const std::string& path,
 bool is_study_name(std::string_view name);
 inline constexpr std::string_view kStudyNameRule = "at most 100 letters, digits, '-', '_' and '.'";
 
-// "90s", "2d12h", "10min" in seconds; nullopt if it is not a duration.
-std::optional<double> parse_duration(std::string_view text);
-
-// "400MB", "2GiB", "1e6" in bytes; nullopt if it is not a size.
-std::optional<double> parse_size(std::string_view text);
-
 }  // namespace detol

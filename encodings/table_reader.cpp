@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/table.h"
+#include "encodings/encodings.h"
 
 namespace detol {
 namespace {

@@ -1,10 +1,8 @@
-// The units of a space file: durations and sizes.
+#include "encodings/units.h"
 
 #include <array>
 #include <charconv>
 #include <cmath>
-
-#include "encodings/study_config.h"
 
 namespace detol {
 namespace {

@@ -13,7 +13,7 @@
 #include "core/table.h"
 #include "encodings/canonical.h"
 #include "encodings/cost.h"
-#include "encodings/encoding.h"
+#include "encodings/encodings.h"
 #include "tests/encodings/cell_file.h"
 #include "tests/encodings/space_text.h"
 

@@ -14,7 +14,7 @@
 
 #include "core/table.h"
 #include "encodings/canonical.h"
-#include "encodings/encoding.h"
+#include "encodings/encodings.h"
 
 namespace detol {
 namespace {

@@ -10,7 +10,7 @@
 
 #include "core/table.h"
 #include "encodings/cost.h"
-#include "encodings/encoding.h"
+#include "encodings/encodings.h"
 
 namespace detol {
 namespace {

@@ -10,6 +10,7 @@
 #include <gtest/gtest.h>
 
 #include "core/rng.h"
+#include "encodings/units.h"
 #include "tests/encodings/space_text.h"
 
 namespace detol {

@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "core/table.h"
-#include "encodings/encoding.h"
+#include "encodings/encodings.h"
 #include "tests/trainer/every_layer.h"
 #include "tests/trainer/tested_backends.h"
 #include "trainer/bench_networks.h"

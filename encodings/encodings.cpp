@@ -1,4 +1,4 @@
-#include "encodings/encoding.h"
+#include "encodings/encodings.h"
 
 #include <array>
 
