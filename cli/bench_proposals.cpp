@@ -4,9 +4,9 @@
 #include <array>
 #include <cmath>
 
+#include "core/clock.h"
 #include "core/rng.h"
 #include "search/searcher.h"
-#include "trainer/peak.h"
 
 namespace detol {
 namespace {

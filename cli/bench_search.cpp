@@ -1,7 +1,7 @@
 #include "cli/bench_search.h"
 
+#include "core/clock.h"
 #include "search/searcher.h"
-#include "trainer/peak.h"
 
 namespace detol {
 namespace {

@@ -4,11 +4,11 @@
 #include <array>
 
 #include "cli/bench_proposals.h"
+#include "core/clock.h"
 #include "core/rng.h"
 #include "surrogate/candidate_pool.h"
 #include "surrogate/cholesky.h"
 #include "surrogate/kernel.h"
-#include "trainer/peak.h"
 
 namespace detol {
 namespace {

@@ -1,5 +1,7 @@
 #include "core/clock.h"
 
+#include <time.h>
+
 #include <chrono>
 
 namespace detol {
@@ -21,6 +23,12 @@ class SystemClock final : public Clock {
 Clock& system_clock() {
   static SystemClock clock;
   return clock;
+}
+
+double thread_seconds() {
+  timespec now;
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
 }
 
 }  // namespace detol

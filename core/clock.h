@@ -15,4 +15,7 @@ class Clock {
 // The machine's clock. Thread-safe.
 Clock& system_clock();
 
+// CPU seconds of the calling thread.
+double thread_seconds();
+
 }  // namespace detol

@@ -9,7 +9,7 @@
 #include "core/log.h"
 #include "core/table.h"
 #include "scheduler/master_link.h"
-#include "trainer/backend.h"
+#include "trainer/backends.h"
 
 namespace detol {
 namespace {

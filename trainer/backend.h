@@ -17,7 +17,8 @@
 #include "encodings/recipe.h"
 #include "trainer/answers.h"
 #include "trainer/choices.h"
-#include "trainer/group.h"
+#include "trainer/epoch_image.h"
+#include "trainer/placement.h"
 #include "trainer/weights.h"
 
 namespace detol {
@@ -51,17 +52,6 @@ struct TrainingState {
 inline const Weights& scored_weights(const TrainingState& state) {
   return state.average.empty() ? state.weights : state.average;
 }
-
-// A training image of an epoch: which it is, and how it is looked at (data/augment.h,
-// data/mixup.h).
-struct EpochImage {
-  std::int32_t image = 0;            // of the data set
-  std::int32_t down = 0, right = 0;  // of the window's corner
-  std::int32_t mirrored = 0;         // 1: left and right swapped, after the crop
-  std::int32_t top = 0, left = 0;    // of the hidden square, if the recipe has one
-  std::int32_t partner = 0;          // its place in the batch, of the image that is blended in,
-  float share = 0;                   // and its share
-};
 
 // Steps on a data set that lies beside the network, on a device: batches are made there, and no
 // call but results() and evaluate() waits for one. Part of an executable; not thread-safe.
@@ -179,9 +169,5 @@ struct BackendRow {
   // Why it cannot be used on this machine, in one line; empty if it can. Null: it always can.
   std::string (*why_not)() = nullptr;
 };
-
-// Every backend, fastest first, the reference last. The GPU's is there in every build, and usable
-// where its library and a device are.
-std::span<const BackendRow> backends();
 
 }  // namespace detol

@@ -23,7 +23,6 @@
 #include "trainer/data/batches.h"
 #include "trainer/mpi_group.h"
 #include "trainer/onednn/onednn.h"
-#include "trainer/peak.h"
 
 namespace detol {
 namespace {

@@ -6,6 +6,7 @@
 #include <ctime>
 #include <filesystem>
 
+#include "core/clock.h"
 #include "core/log.h"
 #include "core/rng.h"
 #include "core/table.h"
@@ -14,7 +15,6 @@
 #include "trainer/data/feed.h"
 #include "trainer/data/packed.h"
 #include "trainer/onednn/onednn.h"
-#include "trainer/peak.h"
 
 namespace detol {
 namespace {

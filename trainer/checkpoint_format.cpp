@@ -21,8 +21,8 @@
 #include <nlohmann/json.hpp>
 
 #include "core/hash.h"
+#include "core/json_numbers.h"
 #include "core/utf8.h"
-#include "trainer/json_numbers.h"
 
 namespace detol {
 namespace {

@@ -1,9 +1,10 @@
 #include "trainer/peak.h"
 
 #include <immintrin.h>
-#include <time.h>
 
 #include <vector>
+
+#include "core/clock.h"
 
 namespace detol {
 namespace {
@@ -43,12 +44,6 @@ __attribute__((target("avx2,fma"))) float chains_avx2() {
 volatile float g_sink;  // keeps the compiler from dropping a probe
 
 }  // namespace
-
-double thread_seconds() {
-  timespec now;
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
-}
 
 double probe_fma() {
   const bool wide = __builtin_cpu_supports("avx512f") != 0;

@@ -6,9 +6,6 @@
 
 namespace detol {
 
-// CPU seconds of the calling thread.
-double thread_seconds();
-
 // GFLOP/s (2 per fused multiply-add) of registers alone: AVX-512 where there is it, else AVX2.
 double probe_fma();
 

@@ -8,6 +8,7 @@
 #include <new>
 
 #include "core/table.h"
+#include "trainer/backends.h"
 
 namespace detol {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "trainer/backend.h"
+#include "trainer/backends.h"
 
 namespace detol {
 namespace {

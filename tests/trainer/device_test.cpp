@@ -11,6 +11,7 @@
 #include "tests/trainer/group_steps.h"
 #include "tests/trainer/samples.h"
 #include "tests/trainer/tested_backends.h"
+#include "trainer/backends.h"
 #include "trainer/bench_networks.h"
 #include "trainer/cuda/load.h"
 #include "trainer/predict.h"

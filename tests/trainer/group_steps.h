@@ -10,6 +10,7 @@
 
 #include "core/table.h"
 #include "tests/trainer/samples.h"
+#include "trainer/backends.h"
 #include "trainer/data/batches.h"
 
 namespace detol {

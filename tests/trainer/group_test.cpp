@@ -11,6 +11,7 @@
 #include "trainer/agreement.h"
 #include "trainer/bench_networks.h"
 #include "trainer/dropout.h"
+#include "trainer/placement.h"
 
 namespace detol {
 namespace {

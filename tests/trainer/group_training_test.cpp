@@ -10,6 +10,7 @@
 #include "tests/trainer/interrupting.h"
 #include "tests/trainer/report_bits.h"
 #include "tests/trainer/samples.h"
+#include "trainer/backends.h"
 #include "trainer/checkpoint.h"
 #include "trainer/train.h"
 

@@ -7,6 +7,7 @@
 #include "tests/trainer/group_steps.h"
 #include "tests/trainer/mpi_test.h"
 #include "tests/trainer/tested_backends.h"
+#include "trainer/backends.h"
 #include "trainer/bench_networks.h"
 #include "trainer/compression.h"
 

@@ -1,6 +1,6 @@
 #include <gtest/gtest.h>
 
-#include "trainer/backend.h"
+#include "trainer/backends.h"
 #include "trainer/bench_networks.h"
 
 namespace detol {

@@ -13,6 +13,7 @@
 #include "tests/trainer/report_bits.h"
 #include "tests/trainer/samples.h"
 #include "tests/trainer/tested_backends.h"
+#include "trainer/backends.h"
 #include "trainer/checkpoint.h"
 #include "trainer/train.h"
 

@@ -13,7 +13,7 @@
 #include <string_view>
 #include <vector>
 
-#include "trainer/backend.h"
+#include "trainer/backends.h"
 #include "trainer/cuda/load.h"
 
 namespace detol {

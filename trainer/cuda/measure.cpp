@@ -3,11 +3,11 @@
 #include <algorithm>
 
 #include "core/rng.h"
-#include "trainer/bench_networks.h"
 #include "trainer/cuda/clock.h"
 #include "trainer/cuda/compiled.h"
 #include "trainer/cuda/resident.h"
 #include "trainer/data/batches.h"
+#include "trainer/weights.h"
 
 namespace detol::cuda {
 namespace {

@@ -13,10 +13,11 @@
 
 #include "core/rng.h"
 #include "encodings/recipe.h"
-#include "trainer/backend.h"
+#include "trainer/answers.h"
 #include "trainer/data/augment.h"
 #include "trainer/dataset.h"
-#include "trainer/group.h"
+#include "trainer/epoch_image.h"
+#include "trainer/shard.h"
 
 namespace detol {
 

@@ -14,7 +14,7 @@
 
 #include "trainer/answers.h"
 #include "trainer/data/batches.h"
-#include "trainer/group.h"
+#include "trainer/shard.h"
 
 namespace detol {
 

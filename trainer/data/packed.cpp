@@ -10,13 +10,13 @@
 #include <utility>
 
 #include "core/hash.h"
+#include "core/json_numbers.h"
 #include "core/mapped_file.h"
 #include "core/table.h"
 #include "core/utf8.h"
 #include "trainer/data/arrays.h"
 #include "trainer/data/packed_layout.h"
 #include "trainer/data/statistics.h"
-#include "trainer/json_numbers.h"
 
 namespace detol {
 namespace {

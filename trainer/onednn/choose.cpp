@@ -17,10 +17,10 @@
 #include <span>
 #include <utility>
 
+#include "core/clock.h"
 #include "core/rng.h"
 #include "trainer/onednn/lower.h"
 #include "trainer/onednn/onednn.h"
-#include "trainer/peak.h"
 #include "trainer/weights.h"
 
 namespace detol {

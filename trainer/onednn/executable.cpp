@@ -8,11 +8,11 @@
 #include <optional>
 #include <utility>
 
+#include "core/clock.h"
 #include "trainer/gradient_sums.h"
 #include "trainer/loss.h"
 #include "trainer/onednn/lower.h"
 #include "trainer/onednn/onednn.h"
-#include "trainer/peak.h"
 #include "trainer/precision.h"
 
 namespace detol {

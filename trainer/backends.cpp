@@ -1,4 +1,4 @@
-#include "trainer/backend.h"
+#include "trainer/backends.h"
 
 #include <array>
 

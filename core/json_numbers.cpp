@@ -1,4 +1,4 @@
-#include "trainer/json_numbers.h"
+#include "core/json_numbers.h"
 
 #include <cstdint>
 #include <nlohmann/json.hpp>

@@ -1,7 +1,7 @@
 #pragma once
 
 // Whole numbers of untrusted JSON. The library's own get() takes a float of any size for one,
-// which is undefined beyond the integer's range. Private to this folder.
+// which is undefined beyond the integer's range.
 
 #include <nlohmann/json_fwd.hpp>
 

@@ -1,0 +1,14 @@
+#pragma once
+
+// Shard: a contiguous part of the images of a batch, or of a data set. A value type.
+
+#include <cstdint>
+
+namespace detol {
+
+struct Shard {
+  std::int64_t first = 0;
+  std::int64_t count = 0;
+};
+
+}  // namespace detol
