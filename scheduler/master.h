@@ -8,7 +8,7 @@
 #include <filesystem>
 
 #include "core/result.h"
-#include "scheduler/study_run.h"
+#include "scheduler/run_options.h"
 
 namespace detol {
 

@@ -10,7 +10,7 @@
 
 #include "core/result.h"
 #include "scheduler/marked_folder.h"
-#include "scheduler/study_run.h"
+#include "scheduler/run_options.h"
 
 namespace detol {
 

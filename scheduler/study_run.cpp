@@ -132,12 +132,6 @@ Result<int> search(const RunOptions& options, const Seams& seams) {
 
 }  // namespace
 
-Result<std::unique_ptr<Searcher>> searcher_of(const StudyConfig& config) {
-  return make_searcher(
-      config.algorithm.name, config.space,
-      {.seed = config.seed, .objectives = config.objectives, .options = config.algorithm.options});
-}
-
 int run_search(const RunOptions& options, const Seams& seams) {
   const Result<int> code = search(options, seams);
   return code ? *code : exit_with(tl::unexpected(code.error()), "detol");

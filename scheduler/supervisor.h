@@ -19,17 +19,9 @@
 #include <vector>
 
 #include "core/log.h"
-#include "scheduler/launchers/gpus.h"
+#include "scheduler/group_launch.h"
 
 namespace detol {
-
-// How the ranks of a worker are started.
-struct GroupLaunch {
-  int ranks = 1;
-  std::vector<std::string> launcher;     // what comes before the program; empty: the program itself
-  std::vector<std::string> environment;  // NAME=value, for the launcher
-  Service service = {};                  // beside the workers; no words: none
-};
 
 // Runs `<this program> __master <folder> <socket> <own pid>` and the workers it orders
 // (`__worker <folder> <number> <start> <ranks>`) to their end; returns the exit code of the run

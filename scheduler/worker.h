@@ -9,7 +9,7 @@
 
 #include "core/result.h"
 #include "scheduler/master_link.h"
-#include "scheduler/study_run.h"
+#include "scheduler/run_options.h"
 #include "trainer/group.h"
 
 namespace detol {

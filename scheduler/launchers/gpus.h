@@ -7,7 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "scheduler/study_run.h"
+#include "scheduler/group_launch.h"
+#include "scheduler/run_options.h"
 
 namespace detol {
 
@@ -28,14 +29,6 @@ double seats_per_gpu(const RunOptions& options);
 // Bytes that a worker may count on for its networks: the smallest GPU's, shared by as many as
 // train on one. REQUIRES: options.gpus.
 double share_of_gpu(const RunOptions& options);
-
-// A program that runs as long as the workers, and what they must know of it.
-struct Service {
-  std::vector<std::string> words;
-  std::vector<std::string> environment;
-  std::filesystem::path folder;  // of its own
-  std::filesystem::path ready;   // is there once it can be used
-};
 
 // NVIDIA's MPS, for workers of which several share a GPU: without it they take turns. No words: it
 // is not needed or not there, or somebody else runs one already.

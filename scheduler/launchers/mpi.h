@@ -10,7 +10,7 @@
 #include <optional>
 
 #include "core/result.h"
-#include "scheduler/study_run.h"
+#include "scheduler/run_options.h"
 #include "trainer/mpi_group.h"
 
 namespace detol {
