@@ -1,4 +1,4 @@
-// Dense layers over plain vectors, by our own kernels (kernels_dense.inc) in all directions.
+// Dense layers over plain vectors, by our own kernels (kernels_dense.h) in all directions.
 
 #include "trainer/onednn/lower.h"
 

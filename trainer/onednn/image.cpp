@@ -1,4 +1,4 @@
-// The convolution that reads the image, by our own kernels (kernels_image.inc) or, where a
+// The convolution that reads the image, by our own kernels (kernels_image.h) or, where a
 // study chose so, by oneDNN's. The image has no gradient.
 
 #include "trainer/onednn/conv.h"

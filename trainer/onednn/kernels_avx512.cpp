@@ -12,4 +12,4 @@
 #define DETOL_MULTIPLY_WORDS(a, b) _mm512_maskz_mul_epu32(0xff, a, b)
 #define DETOL_INTEGERS __m512i
 #define DETOL_KERNELS kAvx512Kernels
-#include "trainer/onednn/kernels_table.inc"
+#include "trainer/onednn/kernels_table.h"

@@ -11,4 +11,4 @@
 #define DETOL_MULTIPLY_WORDS _mm256_mul_epu32
 #define DETOL_INTEGERS __m256i
 #define DETOL_KERNELS kBaselineKernels
-#include "trainer/onednn/kernels_table.inc"
+#include "trainer/onednn/kernels_table.h"

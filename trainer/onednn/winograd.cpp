@@ -1,4 +1,4 @@
-// Convolutions of 3 x 3 taps by our own Winograd kernels (kernels_winograd.inc).
+// Convolutions of 3 x 3 taps by our own Winograd kernels (kernels_winograd.h).
 
 #include "trainer/onednn/conv.h"
 

@@ -1,4 +1,12 @@
+#pragma once
+
 // Element by element, or one value per image and channel.
+
+#include "trainer/onednn/kernels.h"
+#include "trainer/onednn/lanes.h"
+
+namespace detol::onednn {
+namespace {
 
 Lanes sum_of(const float* x, std::ptrdiff_t count, std::ptrdiff_t step = kLanes) {
   Lanes a{}, b{}, c{}, d{};
@@ -130,3 +138,6 @@ void global_pool_backward(const Extent& e, const float* g, float* dx) {
     }
   }
 }
+
+}  // namespace
+}  // namespace detol::onednn

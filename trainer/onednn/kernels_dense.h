@@ -1,3 +1,5 @@
+#pragma once
+
 // Dense layers over plain vectors: three products of one kind, in tiles that stay in registers.
 //
 //   forward   y (images x outputs) = x W^T + bias      depth: inputs
@@ -15,6 +17,12 @@
 // next they would share a few places there. Weights are blocks of outputs x inputs x outputs of a
 // block, so that two directions of three read them as they are; the way back transposes a few at a
 // time.
+
+#include "trainer/onednn/kernels.h"
+#include "trainer/onednn/lanes.h"
+
+namespace detol::onednn {
+namespace {
 
 // One value for each row and step in depth.
 struct Left {
@@ -263,3 +271,6 @@ void dense_weights(const DenseShape& s, const float* x, const float* g, float* d
     }
   }
 }
+
+}  // namespace
+}  // namespace detol::onednn

@@ -1,9 +1,19 @@
+#pragma once
+
 // The first convolution: an image of up to three channels, as it is, becomes blocks of channels.
 //
 // A register holds channels of the output, so a tap is one broadcast pixel times a register of
 // weights, and a block of outputs stays in registers over all taps. Each image is first copied
 // with zeros around it, so that no tap has to ask whether it lies inside. Weights are blocks of
 // outputs x taps x lanes, taps in the order (row, column, channel).
+
+#include "trainer/onednn/kernels.h"
+#include "trainer/onednn/kernels_element.h"
+#include "trainer/onednn/kernels_window.h"
+#include "trainer/onednn/lanes.h"
+
+namespace detol::onednn {
+namespace {
 
 constexpr std::ptrdiff_t kPixels = kLanes == 16 ? 12 : 6;  // of a block, times two registers
 
@@ -76,8 +86,8 @@ __attribute__((noinline)) void image_rows(const ImageWindow& w, const ImagePlan&
       image_block<kStride, kPixels, kColumns>(plan, from + x * kStride, weights, bias,
                                               to + x * kLanes, plane);
     for (; x < w.out.width; ++x)
-      image_block<kStride, 1, kColumns>(plan, from + x * kStride, weights, bias,
-                                        to + x * kLanes, plane);
+      image_block<kStride, 1, kColumns>(plan, from + x * kStride, weights, bias, to + x * kLanes,
+                                        plane);
   }
 }
 
@@ -164,7 +174,9 @@ void image_gradient(const ImageWindow& w, const float* x, const float* g, float*
 
 void image_weights(const ImageWindow& w, const float* x, const float* g, float* dw, float* dbias,
                    float* scratch) {
-  w.stride == 1 ? image_gradient<1>(w, x, g, dw, scratch)
-                : image_gradient<2>(w, x, g, dw, scratch);
+  w.stride == 1 ? image_gradient<1>(w, x, g, dw, scratch) : image_gradient<2>(w, x, g, dw, scratch);
   if (dbias != nullptr) channel_sums(w.out, g, dbias);
 }
+
+}  // namespace
+}  // namespace detol::onednn

@@ -1,4 +1,12 @@
+#pragma once
+
 // Pooling: windows that slide over every channel by itself.
+
+#include "trainer/onednn/kernels.h"
+#include "trainer/onednn/lanes.h"
+
+namespace detol::onednn {
+namespace {
 
 // Calls visit(image and block, output position) for every output.
 template <typename Visit>
@@ -213,3 +221,6 @@ void avg_pool_backward(const Window& w, const float* g, float* dx) {
              [&](std::ptrdiff_t to, std::ptrdiff_t) { accumulate(dx + to, part); });
   });
 }
+
+}  // namespace
+}  // namespace detol::onednn

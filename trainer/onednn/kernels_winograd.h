@@ -1,5 +1,7 @@
-// Convolutions of 3 x 3 taps by Winograd's minimal filtering F(4 x 4, 3 x 3): a tile of 4 x 4 outputs
-// takes 36 multiplications per pair of channels instead of 144 (Lavin and Gray, 2016, arXiv
+#pragma once
+
+// Convolutions of 3 x 3 taps by Winograd's minimal filtering F(4 x 4, 3 x 3): a tile of 4 x 4
+// outputs takes 36 multiplications per pair of channels instead of 144 (Lavin and Gray, 2016, arXiv
 // 1509.09308). The matrices are Toom and Cook's for the points 0, 1/sqrt 2, -1/sqrt 2, sqrt 2,
 // -sqrt 2 and infinity. Points decide the rounding (Barabasz, Anderson, Soodhalter and Gregg, 2018,
 // arXiv 1803.10986): these lose two to three times what a direct convolution does, where the
@@ -14,8 +16,14 @@
 // registers, O/lanes x I/lanes x 9 x lanes (inputs) x lanes (outputs). A tile at the border reads
 // zeros outside the image.
 
+#include "trainer/onednn/kernels.h"
+#include "trainer/onednn/kernels_element.h"
+#include "trainer/onednn/lanes.h"
+
+namespace detol::onednn {
+namespace {
+
 constexpr std::ptrdiff_t kPoints = 36;
-constexpr std::ptrdiff_t kRows = kLanes == 16 ? 12 : 6;  // of a block of a product, in registers
 
 // The points are 0, +-a, +-b and infinity; a b = 1, so neither side of a product is large.
 constexpr float kA = 0.70710678f, kB = 1.41421356f;
@@ -77,8 +85,8 @@ inline void weight_from_points(const Lanes u[6], Lanes w[3]) {
   w[2] = (far_sum - sum) * (1.0f / 3) + u[5];
 }
 
-// Floats from one point to the next. Not a power of two: a tile's 36 points would then fall into the
-// same few lines of the first-level cache.
+// Floats from one point to the next. Not a power of two: a tile's 36 points would then fall into
+// the same few lines of the first-level cache.
 inline std::ptrdiff_t tiles_plane(std::ptrdiff_t channels) {
   return kWinogradTiles * channels + kWinogradGap;
 }
@@ -186,8 +194,9 @@ void transform_output(const Extent& e, const float* m, const float* bias, std::p
         for (int i = 0; i < 4; ++i) half[i][j] = four[i];
       }
       const Lanes offset = bias != nullptr ? load(bias + block * kLanes) : Lanes{};
-      float* to = y + ((tile.image * e.blocks + block) * e.positions() + tile.top * e.width +
-                       tile.left) * kLanes;
+      float* to =
+          y + ((tile.image * e.blocks + block) * e.positions() + tile.top * e.width + tile.left) *
+                  kLanes;
       for (std::ptrdiff_t i = 0; i < rows; ++i) {
         Lanes four[4];
         from_points(half[i], four);
@@ -258,7 +267,8 @@ void turn_weights(std::ptrdiff_t inputs, std::ptrdiff_t outputs, const float* w,
     for (std::ptrdiff_t o = 0; o < outputs; ++o) {
       const float* from = w + weight_at(inputs, i, o / kLanes) + o % kLanes;
       float* to = turned + weight_at(outputs, o, i / kLanes) + i % kLanes;
-      for (std::ptrdiff_t tap = 0; tap < 9; ++tap) to[tap * kTapFloats] = from[(8 - tap) * kTapFloats];
+      for (std::ptrdiff_t tap = 0; tap < 9; ++tap)
+        to[tap * kTapFloats] = from[(8 - tap) * kTapFloats];
     }
   }
 }
@@ -289,8 +299,9 @@ inline __attribute__((always_inline)) void product_block(const float* v, const f
 }
 
 // m (tiles x outputs) = v (tiles x inputs) u (inputs x outputs), a chunk's tiles rounded up.
-__attribute__((noinline)) void product(std::ptrdiff_t tiles, std::ptrdiff_t inputs, std::ptrdiff_t outputs, const float* v,
-             const float* u, float* m) {
+__attribute__((noinline)) void product(std::ptrdiff_t tiles, std::ptrdiff_t inputs,
+                                       std::ptrdiff_t outputs, const float* v, const float* u,
+                                       float* m) {
   std::ptrdiff_t o = 0;
   for (; o + 2 * kLanes <= outputs; o += 2 * kLanes) {
     for (std::ptrdiff_t t = 0; t < tiles; t += kRows)
@@ -325,8 +336,9 @@ inline __attribute__((always_inline)) void outer_block(const float* v, const flo
 }
 
 // u (inputs x outputs) += v^T (tiles x inputs) m (tiles x outputs).
-__attribute__((noinline)) void outer_product(std::ptrdiff_t tiles, std::ptrdiff_t inputs, std::ptrdiff_t outputs,
-                   const float* v, const float* m, float* u) {
+__attribute__((noinline)) void outer_product(std::ptrdiff_t tiles, std::ptrdiff_t inputs,
+                                             std::ptrdiff_t outputs, const float* v, const float* m,
+                                             float* u) {
   std::ptrdiff_t o = 0;
   for (; o + 2 * kLanes <= outputs; o += 2 * kLanes) {
     for (std::ptrdiff_t i = 0; i < inputs; i += 4)
@@ -390,16 +402,21 @@ void winograd_weights(const Extent& in, const Extent& out, const float* x, const
                       float* dw, float* dbias, float* scratch) {
   const std::ptrdiff_t inputs = in.blocks * kLanes, outputs = out.blocks * kLanes;
   const WinogradParts parts = parts_of(scratch, inputs, outputs);
-  __builtin_memset(parts.u, 0,
-                   static_cast<std::size_t>(kPoints * weights_plane(inputs, outputs)) * sizeof(float));
+  __builtin_memset(
+      parts.u, 0,
+      static_cast<std::size_t>(kPoints * weights_plane(inputs, outputs)) * sizeof(float));
   for_chunks(in, [&](std::ptrdiff_t first, std::ptrdiff_t end) {
     transform_input(in, x, first, end, parts.v);
     transform_gradient(out, g, first, end, parts.m);
     for (std::ptrdiff_t p = 0; p < kPoints; ++p) {
       outer_product(end - first, inputs, outputs, parts.v + p * tiles_plane(inputs),
-                    parts.m + p * tiles_plane(outputs), parts.u + p * weights_plane(inputs, outputs));
+                    parts.m + p * tiles_plane(outputs),
+                    parts.u + p * weights_plane(inputs, outputs));
     }
   });
   transform_weights_back(inputs, outputs, parts.u, dw);
   if (dbias != nullptr) channel_sums(out, g, dbias);
 }
+
+}  // namespace
+}  // namespace detol::onednn

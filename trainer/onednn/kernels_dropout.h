@@ -1,5 +1,13 @@
+#pragma once
+
 // Dropout. Philox 4x32-10 (Salmon et al., SC'11) for many blocks at once: a 64-bit lane holds one
 // 32-bit word of a block's state, and what is above it is never looked at.
+
+#include "trainer/onednn/kernels.h"
+#include "trainer/onednn/lanes.h"
+
+namespace detol::onednn {
+namespace {
 
 typedef std::uint64_t Words __attribute__((vector_size(DETOL_LANES * sizeof(float))));
 typedef std::uint16_t Halves __attribute__((vector_size(DETOL_LANES * sizeof(std::uint16_t))));
@@ -86,3 +94,6 @@ void dropout(const Dropout& d, const float* x, float* mask, float* y) {
     }
   }
 }
+
+}  // namespace
+}  // namespace detol::onednn

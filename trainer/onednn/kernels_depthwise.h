@@ -1,6 +1,16 @@
+#pragma once
+
 // Depthwise convolution. Each direction goes over one plane (a block of channels of one image) at
 // a time, in a copy with zeros around it, so that no tap has to ask whether it lies inside; and
 // keeps its sums in registers: neighbouring outputs, or, of the weights, neighbouring taps.
+
+#include "trainer/onednn/kernels.h"
+#include "trainer/onednn/kernels_element.h"
+#include "trainer/onednn/kernels_window.h"
+#include "trainer/onednn/lanes.h"
+
+namespace detol::onednn {
+namespace {
 
 // The weights of the channel block that `i` = image * blocks + block belongs to.
 std::ptrdiff_t weights_at(const Window& w, std::ptrdiff_t i) {
@@ -187,3 +197,6 @@ void depthwise_weights(const Window& w, const float* x, const float* g, float* d
   }
   if (dbias != nullptr) channel_sums(w.out, g, dbias);
 }
+
+}  // namespace
+}  // namespace detol::onednn

@@ -1,5 +1,13 @@
+#pragma once
+
 // Layer norm: position by position over the blocks of its channels. The padding of the last block
 // counts nowhere and stays zero.
+
+#include "trainer/onednn/kernels.h"
+#include "trainer/onednn/lanes.h"
+
+namespace detol::onednn {
+namespace {
 
 double total_of(Lanes values) {
   double sum = 0;
@@ -108,3 +116,6 @@ void layer_norm_weights(const LayerNorm& n, const float* g, float* dgamma, float
     }
   }
 }
+
+}  // namespace
+}  // namespace detol::onednn

@@ -1,5 +1,14 @@
+#pragma once
+
 // Batch norm. Sums are kept in float over a tile of positions, which lies in the first-level
 // cache, and in double over tiles: exact enough to follow the double-precision reference.
+
+#include "trainer/onednn/kernels.h"
+#include "trainer/onednn/kernels_element.h"
+#include "trainer/onednn/lanes.h"
+
+namespace detol::onednn {
+namespace {
 
 constexpr std::ptrdiff_t kTile = 256;  // positions: 16 KiB of 16 lanes
 
@@ -174,3 +183,6 @@ void norm_backward(const NormBackward& b) {
   if (!b.forward.relu) return norm_backward_as<Mask::kNone>(b);
   return norm_backward_as<Mask::kFromInput>(b);
 }
+
+}  // namespace
+}  // namespace detol::onednn
