@@ -9,6 +9,7 @@
 #include "cli/output.h"
 #include "cli/settings.h"
 #include "core/hash.h"
+#include "trainer/data/formats.h"
 #include "trainer/data/packed.h"
 #include "trainer/dataset.h"
 

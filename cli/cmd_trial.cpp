@@ -5,6 +5,7 @@
 #include "cli/commands.h"
 #include "cli/output.h"
 #include "cli/trial_rows.h"
+#include "trainer/data/formats.h"
 #include "trainer/dataset.h"
 
 namespace detol {

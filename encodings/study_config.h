@@ -37,7 +37,7 @@ struct Named {
 };
 
 struct DataConfig {
-  std::string format;       // of formats() in trainer/dataset.h
+  std::string format;       // a name of formats()
   std::string path;         // empty: only --data says it
   std::string source = {};  // where the data are had, for messages; may be empty
   double validation = 0.1;  // share of the training images held out

@@ -21,6 +21,7 @@
 #include "trainer/bench.h"
 #include "trainer/bench_networks.h"
 #include "trainer/data/batches.h"
+#include "trainer/data/formats.h"
 #include "trainer/mpi_group.h"
 #include "trainer/onednn/onednn.h"
 

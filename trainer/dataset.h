@@ -11,12 +11,9 @@
 #include <memory>
 #include <span>
 #include <string>
-#include <string_view>
 #include <vector>
 
-#include "core/result.h"
-#include "encodings/encoding.h"
-#include "encodings/study_config.h"
+#include "encodings/task.h"
 #include "trainer/answers.h"
 
 namespace detol {
@@ -71,28 +68,5 @@ struct Dataset {
   // deviations from the mean. Never touches `mixes`.
   void write_answer(std::int64_t image, std::size_t to, const Answers& answers) const;
 };
-
-struct FormatRow {
-  std::string_view name;  // data.format
-  std::string_view summary;
-  // The statistics of targets and the task's kind are set later.
-  Result<Dataset> (*load)(const DataConfig& config);
-  Result<DatasetInfo> (*inspect)(const DataConfig& config);
-  bool reads_targets = false;  // also of tasks without labels: it fills `targets`
-};
-
-// Every format detol reads.
-std::span<const FormatRow> formats();
-
-// Errors (kInput): no path is given, or, where there is a `source`, nothing is there. They say
-// where the data are had, and how to name them.
-Result<void> find_data(const std::string& path, const std::string& source);
-
-// Reads everything and checks it: magic numbers, sizes, label range, no class missing.
-// Errors (kInput) name the file, the offset and what was expected.
-Result<Dataset> load_dataset(const DataConfig& config);
-
-// The same checks, without keeping the pixels.
-Result<DatasetInfo> inspect_dataset(const DataConfig& config);
 
 }  // namespace detol

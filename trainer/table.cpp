@@ -7,6 +7,7 @@
 
 #include "core/table.h"
 #include "trainer/data/csv.h"
+#include "trainer/data/files.h"
 #include "trainer/one_epoch.h"
 
 namespace detol {

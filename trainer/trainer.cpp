@@ -11,6 +11,7 @@
 #include "core/fault.h"
 #include "trainer/agreement.h"
 #include "trainer/backend.h"
+#include "trainer/data/formats.h"
 #include "trainer/dataset.h"
 #include "trainer/evaluator.h"
 #include "trainer/predict.h"

@@ -10,6 +10,7 @@
 #include "tests/support/idx_writer.h"
 #include "tests/support/temp_folder.h"
 #include "trainer/checkpoint.h"
+#include "trainer/data/formats.h"
 
 namespace detol {
 namespace {
@@ -64,7 +65,9 @@ class TrainedModel : public testing::Test {
   }
 
   std::filesystem::path storage() const { return folder_.path() / "detol.db"; }
-  std::filesystem::path trial_folder() const { return folder_.path() / "detol.db.d" / "tiny" / "0"; }
+  std::filesystem::path trial_folder() const {
+    return folder_.path() / "detol.db.d" / "tiny" / "0";
+  }
 
   Result<Model> model() const {
     const OpenStudy study = open_study(storage().string(), "tiny").value();

@@ -5,6 +5,7 @@
 
 #include "tests/fuzz/promise.h"
 #include "tests/support/idx_writer.h"
+#include "trainer/data/formats.h"
 
 namespace detol::fuzz {
 namespace {

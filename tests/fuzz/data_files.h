@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "tests/support/temp_folder.h"
-#include "trainer/dataset.h"
+#include "encodings/study_config.h"
 
 namespace detol::fuzz {
 

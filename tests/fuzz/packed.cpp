@@ -7,6 +7,7 @@
 #include "tests/fuzz/data_files.h"
 #include "tests/fuzz/targets.h"
 #include "tests/support/idx_writer.h"
+#include "trainer/data/formats.h"
 #include "trainer/data/packed_layout.h"
 
 namespace detol::fuzz {

@@ -11,6 +11,7 @@
 
 #include "tests/support/temp_folder.h"
 #include "trainer/data/augment.h"
+#include "trainer/data/formats.h"
 #include "trainer/dataset.h"
 
 namespace detol {

@@ -15,6 +15,7 @@
 
 #include "core/file.h"
 #include "tests/support/idx_writer.h"
+#include "trainer/data/formats.h"
 #include "trainer/dataset.h"
 
 namespace detol::testing_support {

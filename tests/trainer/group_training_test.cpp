@@ -12,6 +12,7 @@
 #include "tests/trainer/samples.h"
 #include "trainer/backends.h"
 #include "trainer/checkpoint.h"
+#include "trainer/data/formats.h"
 #include "trainer/train.h"
 
 namespace detol {

@@ -9,6 +9,7 @@
 #include "core/rng.h"
 #include "tests/support/temp_folder.h"
 #include "tests/trainer/damage.h"
+#include "trainer/data/formats.h"
 #include "trainer/dataset.h"
 
 namespace detol {

@@ -10,6 +10,7 @@
 #include "core/file.h"
 #include "tests/support/idx_writer.h"
 #include "tests/support/temp_folder.h"
+#include "trainer/data/formats.h"
 #include "trainer/dataset.h"
 
 namespace detol {

@@ -12,6 +12,7 @@
 #include "tests/support/temp_folder.h"
 #include "tests/trainer/damage.h"
 #include "trainer/data/augment.h"
+#include "trainer/data/formats.h"
 #include "trainer/dataset.h"
 
 namespace detol {

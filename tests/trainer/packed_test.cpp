@@ -11,6 +11,7 @@
 #include "core/hash.h"
 #include "tests/support/idx_writer.h"
 #include "tests/support/temp_folder.h"
+#include "trainer/data/formats.h"
 #include "trainer/data/packed_layout.h"
 
 namespace detol {

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/trainer/trial_runs.h"
+#include "trainer/data/formats.h"
 
 namespace detol {
 namespace {

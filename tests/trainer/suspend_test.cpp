@@ -15,6 +15,7 @@
 #include "tests/trainer/tested_backends.h"
 #include "trainer/backends.h"
 #include "trainer/checkpoint.h"
+#include "trainer/data/formats.h"
 #include "trainer/train.h"
 
 namespace detol {

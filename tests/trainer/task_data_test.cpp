@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/support/temp_folder.h"
+#include "trainer/data/formats.h"
 #include "trainer/dataset.h"
 
 namespace detol {

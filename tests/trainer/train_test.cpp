@@ -4,6 +4,7 @@
 
 #include "tests/trainer/report_bits.h"
 #include "tests/trainer/trial_runs.h"
+#include "trainer/data/formats.h"
 #include "trainer/data/packed.h"
 
 namespace detol {

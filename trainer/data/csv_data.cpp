@@ -11,6 +11,7 @@
 #include "core/table.h"
 #include "core/utf8.h"
 #include "trainer/data/csv.h"
+#include "trainer/data/files.h"
 #include "trainer/data/split.h"
 #include "trainer/data/statistics.h"
 

@@ -5,6 +5,7 @@
 // one channel of one row.
 
 #include "core/result.h"
+#include "encodings/study_config.h"
 #include "trainer/dataset.h"
 
 namespace detol {

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace detol {
 
 namespace fs = std::filesystem;
@@ -32,6 +34,17 @@ tl::unexpected<Error> byte_error(const fs::path& path, std::uint64_t offset, std
   return fail(ErrorCode::kInput,
               fmt::format("{}: {}byte {}: {}; {}", path.string(),
                           path.extension() == ".gz" ? "unpacked " : "", offset, what, remedy));
+}
+
+Result<void> find_data(const std::string& path, const std::string& source) {
+  std::error_code ignored;
+  const bool is_there = !path.empty() && std::filesystem::exists(path, ignored);
+  if (is_there || (source.empty() && !path.empty())) return {};
+  const std::string what = path.empty() ? "no path is given" : path + ": there is nothing";
+  std::string where = source;
+  std::ranges::replace(where, '\n', ' ');
+  return fail(ErrorCode::kInput,
+              fmt::format("{}; say where the data is with --data PATH: {}", what, where));
 }
 
 }  // namespace detol

@@ -27,4 +27,8 @@ std::optional<std::filesystem::path> find_packed(const std::filesystem::path& fo
 tl::unexpected<Error> byte_error(const std::filesystem::path& path, std::uint64_t offset,
                                  std::string_view what, std::string_view remedy = kGetAgain);
 
+// Errors (kInput): no path is given, or, where there is a `source`, nothing is there. They say
+// where the data are had, and how to name them.
+Result<void> find_data(const std::string& path, const std::string& source);
+
 }  // namespace detol

@@ -6,7 +6,7 @@
 
 #include <span>
 
-#include "trainer/dataset.h"
+#include "trainer/data/format.h"
 
 namespace detol {
 

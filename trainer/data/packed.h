@@ -14,6 +14,7 @@
 #include <filesystem>
 
 #include "core/result.h"
+#include "encodings/study_config.h"
 #include "trainer/dataset.h"
 
 namespace detol {

@@ -17,7 +17,7 @@
 #include <tl/expected.hpp>
 #include <vector>
 
-#include "encodings/encoding.h"
+#include "encodings/layer.h"
 
 namespace detol {
 

@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "encodings/encoding.h"
+#include "encodings/layer.h"
 
 namespace detol {
 

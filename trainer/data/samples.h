@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "core/result.h"
+#include "encodings/study_config.h"
 #include "trainer/dataset.h"
 
 namespace detol {
