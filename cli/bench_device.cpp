@@ -2,9 +2,9 @@
 
 #include <fmt/format.h>
 
+#include "bench/cuda.h"
 #include "cli/output.h"
 #include "core/log.h"
-#include "trainer/bench_cuda.h"
 
 namespace detol {
 namespace {

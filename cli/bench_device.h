@@ -1,7 +1,7 @@
 #pragma once
 
 // `detol bench trainer|layers --device cuda`: a row per network or layer, its time beside its floor
-// (trainer/bench_cuda.h).
+// (bench/cuda.h).
 
 #include "cli/commands.h"
 #include "core/result.h"

@@ -2,16 +2,16 @@
 
 #include <array>
 
+#include "bench/group.h"
+#include "bench/layers.h"
+#include "bench/search.h"
+#include "bench/surrogate.h"
+#include "bench/trainer.h"
 #include "cli/bench_device.h"
-#include "cli/bench_search.h"
-#include "cli/bench_surrogate.h"
 #include "cli/commands.h"
 #include "cli/output.h"
 #include "core/log.h"
 #include "core/table.h"
-#include "trainer/bench.h"
-#include "trainer/bench_group.h"
-#include "trainer/bench_layers.h"
 
 namespace detol {
 namespace {

@@ -9,9 +9,9 @@
 #include "cli/output.h"
 #include "cli/settings.h"
 #include "core/hash.h"
-#include "trainer/data/formats.h"
-#include "trainer/data/packed.h"
-#include "trainer/dataset.h"
+#include "trainer/data/dataset.h"
+#include "trainer/data/formats/formats.h"
+#include "trainer/data/formats/packed.h"
 
 namespace detol {
 namespace {

@@ -9,15 +9,15 @@
 #include <thread>
 #include <vector>
 
+#include "bench/peak.h"
 #include "cli/commands.h"
 #include "cli/output.h"
 #include "core/exit_code.h"
 #include "knowledge/storage_place.h"
 #include "scheduler/launchers/gpus.h"
-#include "trainer/cuda/probe.h"
-#include "trainer/mpi_group.h"
-#include "trainer/onednn/onednn.h"
-#include "trainer/peak.h"
+#include "trainer/backends/cpu/onednn.h"
+#include "trainer/backends/cuda/probe.h"
+#include "trainer/collectives/mpi_group.h"
 
 namespace detol {
 namespace {

@@ -6,8 +6,8 @@
 #include "cli/output.h"
 #include "core/log.h"
 #include "core/table.h"
-#include "encodings/study_config.h"
-#include "encodings/units.h"
+#include "encodings/schema/units.h"
+#include "encodings/study/study_config.h"
 #include "knowledge/query.h"
 
 namespace detol {

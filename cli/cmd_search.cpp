@@ -7,7 +7,7 @@
 #include "cli/run_options.h"
 #include "cli/settings.h"
 #include "knowledge/studies.h"
-#include "scheduler/pruner.h"
+#include "scheduler/pruners/pruner.h"
 #include "search/searcher.h"
 
 namespace detol {

@@ -5,8 +5,8 @@
 #include "cli/commands.h"
 #include "cli/output.h"
 #include "cli/trial_rows.h"
-#include "trainer/data/formats.h"
-#include "trainer/dataset.h"
+#include "trainer/data/dataset.h"
+#include "trainer/data/formats/formats.h"
 
 namespace detol {
 namespace {

@@ -13,7 +13,7 @@
 #include "core/rng.h"
 #include "knowledge/query.h"
 #include "scheduler/launchers/gpus.h"
-#include "trainer/cuda/probe.h"
+#include "trainer/backends/cuda/probe.h"
 #include "trainer/evaluator.h"
 #include "trainer/training_memory.h"
 

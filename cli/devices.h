@@ -1,17 +1,17 @@
 #pragma once
 
 // What trains a study: the CPU, or the GPUs that this process may use. Decided once, before
-// anything exists; nothing here touches a GPU (trainer/cuda/probe.h).
+// anything exists; nothing here touches a GPU (trainer/backends/cuda/probe.h).
 
 #include <optional>
 #include <string>
 
 #include "cli/commands.h"
 #include "core/result.h"
-#include "encodings/study_config.h"
+#include "encodings/study/study_config.h"
 #include "scheduler/budget.h"
-#include "scheduler/study_run.h"
-#include "trainer/dataset.h"
+#include "scheduler/run/study_run.h"
+#include "trainer/data/dataset.h"
 
 namespace detol {
 

@@ -9,14 +9,14 @@
 #include <string>
 #include <vector>
 
+#include "bench/trainer.h"
 #include "cli/parse.h"
 #include "core/exit_code.h"
 #include "core/fault.h"
 #include "core/log.h"
 #include "core/utf8.h"
-#include "scheduler/study_run.h"
-#include "trainer/bench.h"
-#include "trainer/cuda/probe.h"
+#include "scheduler/run/study_run.h"
+#include "trainer/backends/cuda/probe.h"
 
 namespace detol {
 namespace {

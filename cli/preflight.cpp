@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "scheduler/pruner.h"
+#include "scheduler/pruners/pruner.h"
 #include "search/searcher.h"
 #include "trainer/evaluator.h"
 

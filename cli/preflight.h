@@ -3,9 +3,9 @@
 // Preflight: everything about a study that can be wrong, found before anything is created.
 
 #include "core/result.h"
-#include "encodings/study_config.h"
+#include "encodings/study/study_config.h"
 #include "scheduler/budget.h"
-#include "trainer/dataset.h"
+#include "trainer/data/dataset.h"
 
 namespace detol {
 

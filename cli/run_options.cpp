@@ -8,7 +8,7 @@
 
 #include "core/table.h"
 #include "core/terminal.h"
-#include "encodings/study_config.h"
+#include "encodings/study/study_config.h"
 
 namespace detol {
 namespace {

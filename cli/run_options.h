@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "cli/commands.h"
-#include "scheduler/study_run.h"
+#include "scheduler/run/study_run.h"
 
 namespace detol {
 

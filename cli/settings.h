@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "cli/commands.h"
-#include "encodings/study_config.h"
+#include "encodings/study/study_config.h"
 
 namespace detol {
 

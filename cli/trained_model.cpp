@@ -7,7 +7,7 @@
 
 #include "knowledge/artefacts.h"
 #include "trainer/checkpoint.h"
-#include "trainer/data/formats.h"
+#include "trainer/data/formats/formats.h"
 
 namespace detol {
 namespace {

@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "encodings/study_config.h"
+#include "encodings/study/study_config.h"
 #include "knowledge/query.h"
 
 namespace detol {

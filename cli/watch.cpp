@@ -9,8 +9,8 @@
 #include "cli/output.h"
 #include "core/clock.h"
 #include "core/terminal.h"
-#include "encodings/study_config.h"
-#include "scheduler/onlooker.h"
+#include "encodings/study/study_config.h"
+#include "scheduler/monitor/onlooker.h"
 
 namespace detol {
 namespace {

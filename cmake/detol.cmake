@@ -1,28 +1,73 @@
-# detol_module(<folder> SOURCES ... HEADERS ... MAY_USE <folders below> LIBRARIES ... PRIVATE_LIBRARIES ...)
-# One static library per folder, called from that folder's CMakeLists.txt. MAY_USE is
-# the folder's row in the layer table; the `layers` test holds every #include to it.
-function(detol_module folder)
-  cmake_parse_arguments(M "" "" "SOURCES;HEADERS;MAY_USE;LIBRARIES;PRIVATE_LIBRARIES" ${ARGN})
-  if(M_SOURCES)
-    set(scope PUBLIC)
-    add_library(detol_${folder} STATIC ${M_SOURCES})
-  else()
-    set(scope INTERFACE)
-    add_library(detol_${folder} INTERFACE)
+include(${CMAKE_CURRENT_LIST_DIR}/layers.cmake)
+
+# The folders of the product: core, encodings, ..., and those of them that have rooms inside.
+list(TRANSFORM rooms REPLACE "/.*" "" OUTPUT_VARIABLE detol_folders)
+list(REMOVE_DUPLICATES detol_folders)
+set(detol_divided_folders ${rooms})
+list(FILTER detol_divided_folders INCLUDE REGEX "/")
+list(TRANSFORM detol_divided_folders REPLACE "/.*" "")
+list(REMOVE_DUPLICATES detol_divided_folders)
+
+# detol_name(<variable> <room>): what its target is called behind detol_ and detol::. The files of a
+# divided folder itself are a room, too: detol_trainer stands for all of trainer/, detol_trainer_own
+# for those.
+function(detol_name variable room)
+  string(REPLACE "/" "_" name ${room})
+  if(room IN_LIST detol_divided_folders)
+    string(APPEND name _own)
   endif()
-  add_library(detol::${folder} ALIAS detol_${folder})
-  target_compile_features(detol_${folder} ${scope} cxx_std_20)
-  set_target_properties(detol_${folder} PROPERTIES EXPORT_NAME ${folder} POSITION_INDEPENDENT_CODE ON)
-  target_sources(detol_${folder} ${scope} FILE_SET HEADERS BASE_DIRS ${PROJECT_SOURCE_DIR} FILES ${M_HEADERS})
+  set(${variable} ${name} PARENT_SCOPE)
+endfunction()
+
+# detol_libraries(<variable> <rooms>): their targets.
+function(detol_libraries variable)
+  set(libraries)
+  foreach(room IN LISTS ARGN)
+    detol_name(name ${room})
+    list(APPEND libraries detol_${name})
+  endforeach()
+  set(${variable} ${libraries} PARENT_SCOPE)
+endfunction()
+
+# detol_module(<room> SOURCES ... HEADERS ... SIBLING_HEADERS ... LIBRARIES ... PRIVATE_LIBRARIES ...)
+# One static library per room, called from that room's CMakeLists.txt. HEADERS are for everybody and
+# installed, SIBLING_HEADERS for the rooms of the same top-level folder. What it links to is its row
+# of layers.cmake; the test `layers` holds every #include to that.
+function(detol_module room)
+  cmake_parse_arguments(M "" "" "SOURCES;HEADERS;SIBLING_HEADERS;LIBRARIES;PRIVATE_LIBRARIES" ${ARGN})
+  detol_name(name ${room})
+  set(target detol_${name})
+  add_library(${target} STATIC ${M_SOURCES})
+  add_library(detol::${name} ALIAS ${target})
+  target_compile_features(${target} PUBLIC cxx_std_20)
+  set_target_properties(${target} PROPERTIES EXPORT_NAME ${name} POSITION_INDEPENDENT_CODE ON)
+  target_sources(${target} PUBLIC FILE_SET HEADERS BASE_DIRS ${PROJECT_SOURCE_DIR} FILES ${M_HEADERS})
   # Installed headers include each other as "core/result.h", users write <detol/core/result.h>.
-  target_include_directories(detol_${folder} ${scope} $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}/detol>
+  target_include_directories(${target} PUBLIC $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}/detol>
     $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
-  list(TRANSFORM M_MAY_USE PREPEND detol_)
-  target_link_libraries(detol_${folder} ${scope} ${M_MAY_USE} ${M_LIBRARIES})
-  if(M_SOURCES)
-    target_link_libraries(detol_${folder} PRIVATE $<BUILD_INTERFACE:detol_flags> ${M_PRIVATE_LIBRARIES})
-  endif()
-  install(TARGETS detol_${folder} EXPORT detol FILE_SET HEADERS DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/detol)
+  detol_libraries(used ${${room}_MAY_USE})
+  target_link_libraries(${target} PUBLIC ${used} ${M_LIBRARIES}
+    PRIVATE $<BUILD_INTERFACE:detol_flags> ${M_PRIVATE_LIBRARIES})
+  install(TARGETS ${target} EXPORT detol FILE_SET HEADERS DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/detol)
+endfunction()
+
+# detol_rooms(<folder>): adds the rooms inside a divided folder, and the target detol::<folder>, which
+# is all of them.
+function(detol_rooms folder)
+  set(inside ${rooms})
+  list(FILTER inside INCLUDE REGEX "^${folder}(/|$)")
+  foreach(room IN LISTS inside)
+    string(REGEX REPLACE "^${folder}/?" "" subfolder ${room})
+    if(subfolder)
+      add_subdirectory(${subfolder})
+    endif()
+  endforeach()
+  detol_libraries(libraries ${inside})
+  add_library(detol_${folder} INTERFACE)
+  add_library(detol::${folder} ALIAS detol_${folder})
+  set_target_properties(detol_${folder} PROPERTIES EXPORT_NAME ${folder})
+  target_link_libraries(detol_${folder} INTERFACE ${libraries})
+  install(TARGETS detol_${folder} EXPORT detol)
 endfunction()
 
 # detol_test(<name> SOURCES ... USES <folders> LABELS ... SHARDS n): one GoogleTest program. CTest starts a

@@ -7,11 +7,11 @@
 //     "shape": [16, 32, 32]}, ...]
 //
 // in topological order, the input first, the output last; a setting that is absent has the
-// default of encodings/layer.h.
+// default of encodings/network/layer.h.
 
 #include <nlohmann/json.hpp>
 
-#include "encodings/network.h"
+#include "encodings/network/network.h"
 
 namespace detol {
 

@@ -11,7 +11,7 @@
 
 #include "core/hash.h"
 #include "core/table.h"
-#include "encodings/canonical.h"
+#include "encodings/network/canonical.h"
 #include "export/formats.h"
 #include "export/metadata.h"
 #include "trainer/predict.h"

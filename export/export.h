@@ -26,11 +26,11 @@
 #include <vector>
 
 #include "core/result.h"
-#include "encodings/domain.h"
-#include "encodings/network.h"
-#include "trainer/dataset.h"
+#include "encodings/network/network.h"
+#include "encodings/space/domain.h"
+#include "trainer/backends/weights.h"
+#include "trainer/data/dataset.h"
 #include "trainer/evaluator.h"
-#include "trainer/weights.h"
 
 namespace detol {
 

@@ -6,7 +6,7 @@
 #include <array>
 
 #include "core/table.h"
-#include "encodings/task.h"
+#include "encodings/network/task.h"
 #include "export/json_text.h"
 
 namespace detol {

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "core/result.h"
-#include "encodings/layer.h"
+#include "encodings/network/layer.h"
 
 namespace detol {
 

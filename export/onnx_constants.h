@@ -17,7 +17,7 @@ namespace detol {
 
 inline constexpr int kOnnxOpset = 13;
 inline constexpr int kOnnxNormOpset = 17;     // of networks with layer norm, which is new there
-inline constexpr float kOnnxEpsilon = 1e-5f;  // of both norms, encodings/layer.h
+inline constexpr float kOnnxEpsilon = 1e-5f;  // of both norms, encodings/network/layer.h
 
 // The extents of a transposed tensor, by those of N x C x H x W and of N x H x W x C.
 inline const std::vector<std::int64_t> kToChannelsLast = {0, 2, 3, 1};

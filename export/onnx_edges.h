@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "encodings/network.h"
+#include "encodings/network/network.h"
 
 namespace detol {
 

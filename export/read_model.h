@@ -20,8 +20,8 @@ namespace detol {
 // path.
 Result<Model> read_model(const std::filesystem::path& path);
 
-// Every graph that our exporter can write: opset 13 or 17, the layers of encodings/layer.h, pixels
-// normalised by the first two nodes, numbers inside the file. Errors (kInput): an operator,
+// Every graph that our exporter can write: opset 13 or 17, the layers of encodings/network/layer.h,
+// pixels normalised by the first two nodes, numbers inside the file. Errors (kInput): an operator,
 // attribute or shape that detol does not write, by the node's name.
 Result<Model> read_onnx(std::string_view bytes);
 

@@ -12,7 +12,7 @@
 #include "core/durable_file.h"
 #include "core/file.h"
 #include "core/log.h"
-#include "encodings/study_config.h"
+#include "encodings/study/study_config.h"
 #include "knowledge/artefacts_impl.h"
 #include "knowledge/file_system_impl.h"
 #include "knowledge/reader_impl.h"

@@ -27,7 +27,7 @@
 #include <vector>
 
 #include "core/result.h"
-#include "encodings/trial.h"
+#include "encodings/space/trial.h"
 
 namespace detol {
 
@@ -105,7 +105,8 @@ struct Refit {
   double at_s = 0;
 };
 
-// A shape is computed in this way by every trial of the study, from now on (trainer/choices.h).
+// A shape is computed in this way by every trial of the study, from now on
+// (trainer/backends/choices.h).
 struct Chosen {
   std::string key;
   std::string way;

@@ -7,7 +7,7 @@
 
 #include "core/fault.h"
 #include "core/file.h"
-#include "encodings/study_config.h"
+#include "encodings/study/study_config.h"
 #include "knowledge/artefacts.h"
 #include "knowledge/pending_impl.h"
 #include "knowledge/rows_impl.h"

@@ -9,7 +9,7 @@
 
 #include "core/clock.h"
 #include "core/table.h"
-#include "encodings/study_config.h"
+#include "encodings/study/study_config.h"
 #include "knowledge/artefacts.h"
 #include "knowledge/event_writer_impl.h"
 #include "knowledge/pending_impl.h"

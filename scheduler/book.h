@@ -14,11 +14,11 @@
 #include <vector>
 
 #include "core/result.h"
-#include "encodings/space.h"
-#include "encodings/trial.h"
+#include "encodings/space/space.h"
+#include "encodings/space/trial.h"
 #include "knowledge/ledger.h"
 #include "scheduler/budget.h"
-#include "trainer/choices.h"
+#include "trainer/backends/choices.h"
 
 namespace detol {
 
@@ -84,7 +84,7 @@ class Book {
   // The best by the first objective among trials that reported a number, or nullptr.
   const TrialEntry* best() const;
 
-  // The ways that the study has recorded (trainer/choices.h).
+  // The ways that the study has recorded (trainer/backends/choices.h).
   const Choices& choices() const { return choices_; }
 
   // As of the last Accounted.

@@ -19,13 +19,13 @@
 #include <vector>
 
 #include "core/clock.h"
-#include "encodings/study_config.h"
+#include "encodings/study/study_config.h"
 #include "knowledge/ledger.h"
 #include "scheduler/book.h"
 #include "scheduler/budget.h"
 #include "scheduler/observer.h"
 #include "scheduler/pool.h"
-#include "scheduler/pruner.h"
+#include "scheduler/pruners/pruner.h"
 #include "scheduler/refitter.h"
 #include "scheduler/target.h"
 #include "search/searcher.h"

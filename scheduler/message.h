@@ -18,7 +18,7 @@
 #include <vector>
 
 #include "core/result.h"
-#include "encodings/trial.h"
+#include "encodings/space/trial.h"
 #include "trainer/evaluator.h"
 
 namespace detol {

@@ -3,7 +3,7 @@
 // How two parents make a child, for the searchers that keep a population. Thread-safe.
 
 #include "core/rng.h"
-#include "encodings/space.h"
+#include "encodings/space/space.h"
 
 namespace detol {
 

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "core/rng.h"
-#include "encodings/space.h"
+#include "encodings/space/space.h"
 
 namespace detol {
 

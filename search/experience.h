@@ -14,8 +14,8 @@
 #include <vector>
 
 #include "core/rng.h"
-#include "encodings/space.h"
-#include "encodings/trial.h"
+#include "encodings/space/space.h"
+#include "encodings/space/trial.h"
 #include "search/decisions.h"
 
 namespace detol {

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "core/rng.h"
-#include "encodings/space.h"
+#include "encodings/space/space.h"
 #include "search/gp_criterion.h"
 #include "search/gp_model.h"
 

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "encodings/trial.h"
+#include "encodings/space/trial.h"
 
 namespace detol {
 

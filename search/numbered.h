@@ -5,7 +5,7 @@
 
 #include <vector>
 
-#include "encodings/trial.h"
+#include "encodings/space/trial.h"
 
 namespace detol {
 

@@ -5,7 +5,7 @@
 #include <limits>
 #include <span>
 
-#include "encodings/trial.h"
+#include "encodings/space/trial.h"
 #include "surrogate/pareto.h"
 
 namespace detol {

@@ -3,7 +3,7 @@
 // A genome near another one: what searchers with a model look at around their best.
 
 #include "core/rng.h"
-#include "encodings/space.h"
+#include "encodings/space/space.h"
 
 namespace detol {
 

@@ -24,8 +24,8 @@
 #include <vector>
 
 #include "core/result.h"
-#include "encodings/space.h"
-#include "encodings/trial.h"
+#include "encodings/space/space.h"
+#include "encodings/space/trial.h"
 
 namespace detol {
 

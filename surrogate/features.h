@@ -25,8 +25,8 @@
 #include <span>
 #include <vector>
 
-#include "encodings/genome.h"
-#include "encodings/space.h"
+#include "encodings/space/genome.h"
+#include "encodings/space/space.h"
 #include "surrogate/points.h"
 
 namespace detol {

@@ -10,7 +10,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "encodings/labelled_graph.h"
+#include "encodings/space/labelled_graph.h"
 
 namespace detol {
 

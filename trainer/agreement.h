@@ -7,8 +7,8 @@
 #include <optional>
 
 #include "core/result.h"
+#include "trainer/collectives/group.h"
 #include "trainer/evaluator.h"
-#include "trainer/group.h"
 
 namespace detol {
 

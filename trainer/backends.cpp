@@ -2,9 +2,9 @@
 
 #include <array>
 
-#include "trainer/cuda/load.h"
-#include "trainer/onednn/onednn.h"
-#include "trainer/reference/reference.h"
+#include "trainer/backends/cpu/onednn.h"
+#include "trainer/backends/cuda/load.h"
+#include "trainer/backends/reference/reference.h"
 
 namespace detol {
 namespace {

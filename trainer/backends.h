@@ -4,7 +4,7 @@
 
 #include <span>
 
-#include "trainer/backend.h"
+#include "trainer/backends/backend.h"
 
 namespace detol {
 

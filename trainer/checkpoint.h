@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "core/result.h"
-#include "trainer/backend.h"
+#include "trainer/backends/backend.h"
 #include "trainer/evaluator.h"
 
 namespace detol {

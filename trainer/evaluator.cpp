@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 
-#include "trainer/data/formats.h"
+#include "trainer/data/formats/formats.h"
 #include "trainer/function.h"
 #include "trainer/table.h"
 

@@ -18,11 +18,11 @@
 #include <vector>
 
 #include "core/result.h"
-#include "encodings/study_config.h"
-#include "encodings/trial.h"
-#include "trainer/choices.h"
-#include "trainer/dataset.h"
-#include "trainer/group.h"
+#include "encodings/space/trial.h"
+#include "encodings/study/study_config.h"
+#include "trainer/backends/choices.h"
+#include "trainer/collectives/group.h"
+#include "trainer/data/dataset.h"
 
 namespace detol {
 

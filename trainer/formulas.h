@@ -1,6 +1,6 @@
 #pragma once
 
-// Formulas: the values of the functions of encodings/function.h, without any training.
+// Formulas: the values of the functions of encodings/study/function.h, without any training.
 
 #include <functional>
 #include <limits>
@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "encodings/function.h"
+#include "encodings/study/function.h"
 
 namespace detol {
 

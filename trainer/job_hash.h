@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <string_view>
 
-#include "trainer/dataset.h"
+#include "trainer/data/dataset.h"
 #include "trainer/evaluator.h"
 
 namespace detol {

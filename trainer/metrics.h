@@ -23,7 +23,7 @@
 #include <string_view>
 #include <vector>
 
-#include "trainer/dataset.h"
+#include "trainer/data/dataset.h"
 
 namespace detol {
 

@@ -10,11 +10,11 @@
 #include <vector>
 
 #include "core/result.h"
-#include "encodings/network.h"
-#include "trainer/backend.h"
+#include "encodings/network/network.h"
+#include "trainer/backends/backend.h"
+#include "trainer/backends/weights.h"
 #include "trainer/data/augment.h"
-#include "trainer/dataset.h"
-#include "trainer/weights.h"
+#include "trainer/data/dataset.h"
 
 namespace detol {
 

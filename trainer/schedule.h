@@ -27,7 +27,7 @@
 
 #include <cstdint>
 
-#include "encodings/recipe.h"
+#include "encodings/study/recipe.h"
 
 namespace detol {
 

@@ -8,8 +8,8 @@
 #include <deque>
 #include <span>
 
-#include "trainer/backend.h"
-#include "trainer/group.h"
+#include "trainer/backends/backend.h"
+#include "trainer/collectives/group.h"
 
 namespace detol {
 

@@ -6,8 +6,8 @@
 #include <cmath>
 
 #include "core/table.h"
-#include "trainer/data/csv.h"
-#include "trainer/data/files.h"
+#include "trainer/data/formats/csv.h"
+#include "trainer/data/formats/files.h"
 #include "trainer/one_epoch.h"
 
 namespace detol {

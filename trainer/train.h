@@ -5,9 +5,9 @@
 #include <string_view>
 
 #include "core/result.h"
-#include "encodings/recipe.h"
-#include "trainer/backend.h"
-#include "trainer/dataset.h"
+#include "encodings/study/recipe.h"
+#include "trainer/backends/backend.h"
+#include "trainer/data/dataset.h"
 #include "trainer/evaluator.h"
 
 namespace detol {

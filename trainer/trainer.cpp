@@ -10,9 +10,9 @@
 
 #include "core/fault.h"
 #include "trainer/agreement.h"
-#include "trainer/backend.h"
-#include "trainer/data/formats.h"
-#include "trainer/dataset.h"
+#include "trainer/backends/backend.h"
+#include "trainer/data/dataset.h"
+#include "trainer/data/formats/formats.h"
 #include "trainer/evaluator.h"
 #include "trainer/predict.h"
 #include "trainer/train.h"

@@ -9,8 +9,8 @@
 // may answer differently. A GPU's backend plans on its device alone; the processor's plan is its
 // estimate.
 
-#include "encodings/cost.h"
-#include "encodings/study_config.h"
+#include "encodings/network/cost.h"
+#include "encodings/study/study_config.h"
 
 namespace detol {
 

@@ -20,7 +20,7 @@
 #include <optional>
 #include <string>
 
-#include "encodings/study_config.h"
+#include "encodings/study/study_config.h"
 #include "experiments/lazy_gp/paper_method.h"
 #include "search/searcher.h"
 #include "trainer/evaluator.h"

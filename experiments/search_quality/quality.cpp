@@ -12,11 +12,11 @@
 #include <charconv>
 #include <filesystem>
 
-#include "encodings/study_config.h"
+#include "encodings/study/study_config.h"
 #include "experiments/search_quality/simulated_pool.h"
 #include "knowledge/ledger.h"
 #include "scheduler/driver.h"
-#include "scheduler/pruner.h"
+#include "scheduler/pruners/pruner.h"
 #include "search/searcher.h"
 
 namespace detol {

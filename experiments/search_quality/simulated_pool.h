@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "core/clock.h"
-#include "encodings/study_config.h"
+#include "encodings/study/study_config.h"
 #include "scheduler/pool.h"
 #include "trainer/evaluator.h"
 

@@ -2,8 +2,9 @@
 // in stretches of 2^15 by a group of one, the median of 101 (the thread's CPU time):
 //
 //   g++ -std=c++20 -O2 -march=x86-64-v3 -I. -o compressions experiments/trainer/compressions.cpp
-//       trainer/compression.cpp trainer/top_k.cpp trainer/gradient_sums.cpp trainer/group.cpp
-//       core/half.cpp core/table.cpp -lfmt && ./compressions
+//       trainer/collectives/compression.cpp trainer/collectives/top_k.cpp
+//       trainer/collectives/gradient_sums.cpp trainer/collectives/group.cpp core/half.cpp
+//       core/table.cpp -lfmt && ./compressions
 //
 // (one command).
 
@@ -13,7 +14,7 @@
 #include <random>
 #include <vector>
 
-#include "trainer/gradient_sums.h"
+#include "trainer/collectives/gradient_sums.h"
 
 namespace {
 

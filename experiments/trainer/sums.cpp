@@ -1,10 +1,10 @@
-// What a sum over the ranks costs by trainer/mpi_sum.h, by a ring (reduce-scatter, then allgather:
-// 2 (n - 1) rounds with the neighbours; Patarasuk and Yuan, 2009) and by recursive doubling (a
-// tree: log2 n rounds of everything; powers of two alone), microseconds, the least of 200 each in
-// turn:
+// What a sum over the ranks costs by trainer/collectives/mpi_sum.h, by a ring (reduce-scatter, then
+// allgather: 2 (n - 1) rounds with the neighbours; Patarasuk and Yuan, 2009) and by recursive
+// doubling (a tree: log2 n rounds of everything; powers of two alone), microseconds, the least of
+// 200 each in turn:
 //
 //   mpicxx -std=c++20 -O2 -march=x86-64-v3 -I. -o sums experiments/trainer/sums.cpp
-//       trainer/mpi_sum.cpp core/half.cpp && mpiexec -n 4 ./sums
+//       trainer/collectives/mpi_sum.cpp core/half.cpp && mpiexec -n 4 ./sums
 //
 // (one command). Ring and tree wait inside MPI, where they spin, and add up in an order of their
 // own: their bits are not those of another number of messages.
@@ -15,7 +15,7 @@
 
 #include <mpi.h>
 
-#include "trainer/mpi_sum.h"
+#include "trainer/collectives/mpi_sum.h"
 
 namespace {
 

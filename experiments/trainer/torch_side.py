@@ -5,7 +5,7 @@
 VARIANT joins words with "+": `channels_last`, `foreach` (the optimiser's fused passes), `compiled`
 (torch.compile); `plain` is none of them. For every line on stdin it trains for about a second and
 answers with images per second, the median step by the thread's CPU time. The networks are those of
-trainer/bench_networks.cpp.
+bench/networks.cpp.
 """
 import statistics
 import sys

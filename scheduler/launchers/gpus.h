@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "scheduler/group_launch.h"
-#include "scheduler/run_options.h"
+#include "scheduler/processes/group_launch.h"
+#include "scheduler/processes/run_options.h"
 
 namespace detol {
 

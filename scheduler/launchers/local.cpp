@@ -9,7 +9,7 @@
 #include <thread>
 #include <vector>
 
-#include "trainer/mpi_group.h"
+#include "trainer/collectives/mpi_group.h"
 
 namespace detol {
 namespace {

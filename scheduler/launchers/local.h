@@ -3,9 +3,9 @@
 // Workers on this machine: how many, of how many ranks, and what starts one.
 
 #include "core/result.h"
-#include "scheduler/group_launch.h"
-#include "scheduler/run_folder.h"
-#include "scheduler/run_options.h"
+#include "scheduler/processes/group_launch.h"
+#include "scheduler/processes/run_folder.h"
+#include "scheduler/processes/run_options.h"
 
 namespace detol {
 

@@ -18,8 +18,8 @@
 #include "scheduler/launchers/gpus.h"
 #include "scheduler/launchers/local.h"
 #include "scheduler/launchers/rendezvous.h"
-#include "scheduler/signals.h"
-#include "scheduler/worker.h"
+#include "scheduler/processes/signals.h"
+#include "scheduler/processes/worker.h"
 
 // NOLINTBEGIN(concurrency-mt-unsafe): these processes have one thread.
 

@@ -10,8 +10,8 @@
 #include <optional>
 
 #include "core/result.h"
-#include "scheduler/run_options.h"
-#include "trainer/mpi_group.h"
+#include "scheduler/processes/run_options.h"
+#include "trainer/collectives/mpi_group.h"
 
 namespace detol {
 

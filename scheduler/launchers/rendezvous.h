@@ -11,7 +11,7 @@
 #include <string>
 
 #include "core/result.h"
-#include "scheduler/master_link.h"
+#include "scheduler/processes/master_link.h"
 
 namespace detol {
 

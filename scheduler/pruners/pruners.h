@@ -4,7 +4,7 @@
 
 #include <memory>
 
-#include "scheduler/pruner.h"
+#include "scheduler/pruners/pruner.h"
 
 namespace detol {
 

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "encodings/trial.h"
+#include "encodings/space/trial.h"
 #include "tests/e2e/tiny_study.h"
 
 namespace detol::testing_support {

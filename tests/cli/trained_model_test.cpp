@@ -10,7 +10,7 @@
 #include "tests/support/idx_writer.h"
 #include "tests/support/temp_folder.h"
 #include "trainer/checkpoint.h"
-#include "trainer/data/formats.h"
+#include "trainer/data/formats/formats.h"
 
 namespace detol {
 namespace {

@@ -13,7 +13,7 @@
 #include "tests/e2e/program.h"
 #include "tests/support/idx_writer.h"
 #include "tests/support/temp_folder.h"
-#include "trainer/mpi_group.h"
+#include "trainer/collectives/mpi_group.h"
 
 namespace detol::testing_support {
 namespace {

@@ -7,7 +7,7 @@
 
 #include <gtest/gtest.h>
 
-#include "encodings/study_config.h"
+#include "encodings/study/study_config.h"
 
 namespace detol {
 namespace {

@@ -2,7 +2,7 @@
 // that every order in which the nodes of one can be added is built, too: as another of them.
 // DETOL_CANONICAL=thorough tries 2.5 million more graphs, which takes minutes.
 
-#include "encodings/canonical.h"
+#include "encodings/network/canonical.h"
 
 #include <algorithm>
 #include <array>

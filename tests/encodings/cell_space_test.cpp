@@ -9,7 +9,7 @@
 
 #include "core/rng.h"
 #include "core/table.h"
-#include "encodings/encodings.h"
+#include "encodings/study/encodings.h"
 #include "tests/encodings/cell_file.h"
 #include "tests/encodings/space_text.h"
 

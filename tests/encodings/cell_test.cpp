@@ -11,9 +11,9 @@
 
 #include "core/rng.h"
 #include "core/table.h"
-#include "encodings/canonical.h"
-#include "encodings/cost.h"
-#include "encodings/encodings.h"
+#include "encodings/network/canonical.h"
+#include "encodings/network/cost.h"
+#include "encodings/study/encodings.h"
 #include "tests/encodings/cell_file.h"
 #include "tests/encodings/space_text.h"
 

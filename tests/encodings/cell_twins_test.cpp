@@ -13,8 +13,8 @@
 #include <gtest/gtest.h>
 
 #include "core/table.h"
-#include "encodings/canonical.h"
-#include "encodings/encodings.h"
+#include "encodings/network/canonical.h"
+#include "encodings/study/encodings.h"
 
 namespace detol {
 namespace {

@@ -8,7 +8,7 @@
 #include <gtest/gtest.h>
 
 #include "core/rng.h"
-#include "encodings/canonical.h"
+#include "encodings/network/canonical.h"
 #include "tests/encodings/random_genomes.h"
 #include "tests/encodings/space_text.h"
 

@@ -9,8 +9,8 @@
 #include <gtest/gtest.h>
 
 #include "core/table.h"
-#include "encodings/cost.h"
-#include "encodings/encodings.h"
+#include "encodings/network/cost.h"
+#include "encodings/study/encodings.h"
 
 namespace detol {
 namespace {

@@ -1,7 +1,7 @@
 // Encoding `graph`: what its choices build, the rules between them, and that nothing a searcher
 // does leaves them.
 
-#include "encodings/graph.h"
+#include "encodings/graph/graph.h"
 
 #include <fmt/format.h>
 
@@ -15,9 +15,9 @@
 
 #include <gtest/gtest.h>
 
-#include "encodings/canonical.h"
-#include "encodings/encoding.h"
-#include "encodings/graph_rules.h"
+#include "encodings/common/encoding.h"
+#include "encodings/graph/graph_rules.h"
+#include "encodings/network/canonical.h"
 #include "tests/encodings/space_text.h"
 
 namespace detol {

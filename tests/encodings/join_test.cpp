@@ -1,6 +1,6 @@
 // Joining: any shapes become one.
 
-#include "encodings/join.h"
+#include "encodings/common/join.h"
 
 #include <set>
 #include <string>

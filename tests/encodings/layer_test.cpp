@@ -1,14 +1,14 @@
 // Layers, networks and costs against numbers counted by hand.
 
-#include "encodings/layer.h"
+#include "encodings/network/layer.h"
 
 #include <string>
 #include <vector>
 
 #include <gtest/gtest.h>
 
-#include "encodings/cost.h"
-#include "encodings/network.h"
+#include "encodings/network/cost.h"
+#include "encodings/network/network.h"
 
 namespace detol {
 namespace {

@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "core/rng.h"
-#include "encodings/study_config.h"
+#include "encodings/study/study_config.h"
 #include "tests/encodings/space_text.h"
 
 namespace detol {

@@ -9,9 +9,9 @@
 #include <gtest/gtest.h>
 
 #include "core/table.h"
-#include "encodings/canonical.h"
-#include "encodings/encodings.h"
-#include "encodings/study_config.h"
+#include "encodings/network/canonical.h"
+#include "encodings/study/encodings.h"
+#include "encodings/study/study_config.h"
 
 namespace detol {
 

@@ -6,7 +6,7 @@
 
 #include <gtest/gtest.h>
 
-#include "encodings/cost.h"
+#include "encodings/network/cost.h"
 #include "tests/encodings/random_genomes.h"
 #include "tests/encodings/space_text.h"
 

@@ -6,7 +6,7 @@
 
 #include "core/file.h"
 #include "core/rng.h"
-#include "encodings/study_config.h"
+#include "encodings/study/study_config.h"
 
 namespace detol {
 namespace {

@@ -8,7 +8,7 @@
 
 #include <gtest/gtest.h>
 
-#include "encodings/space.h"
+#include "encodings/space/space.h"
 
 namespace detol {
 namespace {

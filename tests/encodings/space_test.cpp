@@ -1,6 +1,6 @@
 // Domain, Space, SpaceBuilder and Genome: the contract that every searcher relies on.
 
-#include "encodings/space.h"
+#include "encodings/space/space.h"
 
 #include <cmath>
 #include <limits>

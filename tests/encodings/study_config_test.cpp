@@ -1,6 +1,6 @@
 // The space file, from its text to a study and its candidates.
 
-#include "encodings/study_config.h"
+#include "encodings/study/study_config.h"
 
 #include <algorithm>
 #include <filesystem>
@@ -10,7 +10,7 @@
 #include <gtest/gtest.h>
 
 #include "core/rng.h"
-#include "encodings/units.h"
+#include "encodings/schema/units.h"
 #include "tests/encodings/space_text.h"
 
 namespace detol {

@@ -9,7 +9,7 @@
 #include <gtest/gtest.h>
 
 #include "core/file.h"
-#include "encodings/study_config.h"
+#include "encodings/study/study_config.h"
 #include "tests/export/sample_models.h"
 
 namespace detol {

@@ -10,7 +10,7 @@
 #include <gtest/gtest.h>
 
 #include "core/file.h"
-#include "encodings/canonical.h"
+#include "encodings/network/canonical.h"
 #include "export/formats.h"
 #include "tests/export/random_model.h"
 #include "tests/support/temp_folder.h"

@@ -5,7 +5,7 @@
 
 #include "tests/fuzz/promise.h"
 #include "tests/support/idx_writer.h"
-#include "trainer/data/formats.h"
+#include "trainer/data/formats/formats.h"
 
 namespace detol::fuzz {
 namespace {

@@ -8,8 +8,8 @@
 #include <string_view>
 #include <vector>
 
+#include "encodings/study/study_config.h"
 #include "tests/support/temp_folder.h"
-#include "encodings/study_config.h"
 
 namespace detol::fuzz {
 

@@ -1,4 +1,4 @@
-#include "trainer/data/packed.h"
+#include "trainer/data/formats/packed.h"
 
 #include <cstring>
 
@@ -7,8 +7,8 @@
 #include "tests/fuzz/data_files.h"
 #include "tests/fuzz/targets.h"
 #include "tests/support/idx_writer.h"
-#include "trainer/data/formats.h"
-#include "trainer/data/packed_layout.h"
+#include "trainer/data/formats/formats.h"
+#include "trainer/data/formats/packed_layout.h"
 
 namespace detol::fuzz {
 namespace {

@@ -1,4 +1,4 @@
-#include "trainer/data/picture.h"
+#include "trainer/data/formats/picture.h"
 
 #include "tests/fuzz/promise.h"
 #include "tests/fuzz/targets.h"

@@ -1,6 +1,6 @@
 #include "core/file.h"
 #include "core/rng.h"
-#include "encodings/study_config.h"
+#include "encodings/study/study_config.h"
 #include "tests/fuzz/promise.h"
 #include "tests/fuzz/targets.h"
 

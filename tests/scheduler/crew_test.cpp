@@ -1,13 +1,13 @@
 // Workers that share GPUs.
 
-#include "scheduler/crew.h"
+#include "scheduler/processes/crew.h"
 
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include <gtest/gtest.h>
 
-#include "scheduler/orders.h"
+#include "scheduler/processes/orders.h"
 #include "tests/scheduler/fake_study.h"
 #include "tests/support/temp_folder.h"
 

@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "core/rng.h"
-#include "scheduler/pruner.h"
+#include "scheduler/pruners/pruner.h"
 
 namespace detol {
 namespace {

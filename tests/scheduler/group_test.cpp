@@ -10,7 +10,7 @@
 #include "core/file.h"
 #include "tests/scheduler/process_support.h"
 #include "tests/support/temp_folder.h"
-#include "trainer/mpi_group.h"
+#include "trainer/collectives/mpi_group.h"
 
 namespace detol {
 namespace {

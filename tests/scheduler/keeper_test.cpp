@@ -1,4 +1,4 @@
-#include "scheduler/keeper.h"
+#include "scheduler/run/keeper.h"
 
 #include <fmt/format.h>
 

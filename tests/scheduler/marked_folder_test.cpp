@@ -1,4 +1,4 @@
-#include "scheduler/marked_folder.h"
+#include "scheduler/processes/marked_folder.h"
 
 #include <fmt/format.h>
 #include <sys/stat.h>

@@ -12,9 +12,9 @@
 
 #include <gtest/gtest.h>
 
-#include "scheduler/orders.h"
-#include "scheduler/socket.h"
-#include "scheduler/worker_pool.h"
+#include "scheduler/processes/orders.h"
+#include "scheduler/processes/socket.h"
+#include "scheduler/processes/worker_pool.h"
 #include "tests/scheduler/fake_study.h"
 #include "tests/support/temp_folder.h"
 

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "knowledge/ledger.h"
-#include "scheduler/study_run.h"
+#include "scheduler/run/study_run.h"
 
 namespace detol::testing_support {
 

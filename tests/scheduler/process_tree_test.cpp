@@ -1,4 +1,4 @@
-#include "scheduler/process_tree.h"
+#include "scheduler/processes/process_tree.h"
 
 #include <sched.h>
 #include <signal.h>

@@ -1,6 +1,6 @@
 // What a person sees of a running study, in virtual time.
 
-#include "scheduler/progress.h"
+#include "scheduler/monitor/progress.h"
 
 #include <filesystem>
 #include <fstream>
@@ -8,7 +8,7 @@
 #include <gtest/gtest.h>
 
 #include "core/log.h"
-#include "scheduler/live_view.h"
+#include "scheduler/monitor/live_view.h"
 #include "tests/golden.h"
 #include "tests/scheduler/fake_study.h"
 #include "tests/support/temp_folder.h"

@@ -1,4 +1,4 @@
-// What every pruner must honour. A new row in scheduler/pruner.cpp is tested here with no
+// What every pruner must honour. A new row in scheduler/pruners/pruner.cpp is tested here with no
 // further edit.
 
 #include <algorithm>
@@ -12,7 +12,7 @@
 #include <gtest/gtest.h>
 
 #include "core/rng.h"
-#include "scheduler/pruner.h"
+#include "scheduler/pruners/pruner.h"
 
 namespace detol {
 

@@ -1,4 +1,4 @@
-#include "scheduler/pruner.h"
+#include "scheduler/pruners/pruner.h"
 
 #include <vector>
 

@@ -6,8 +6,8 @@
 
 #include <gtest/gtest.h>
 
-#include "scheduler/run_folder.h"
-#include "scheduler/study_difference.h"
+#include "scheduler/processes/run_folder.h"
+#include "scheduler/run/study_difference.h"
 #include "scheduler/target.h"
 #include "tests/support/temp_folder.h"
 

@@ -1,4 +1,4 @@
-#include "scheduler/socket.h"
+#include "scheduler/processes/socket.h"
 
 #include <arpa/inet.h>
 #include <fmt/format.h>

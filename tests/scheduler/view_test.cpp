@@ -1,6 +1,6 @@
 // The picture at several sizes, as golden text: tests/golden/view_*.txt.
 
-#include "scheduler/view.h"
+#include "scheduler/monitor/view.h"
 
 #include <fmt/format.h>
 

@@ -1,10 +1,10 @@
-#include "scheduler/worker_pool.h"
+#include "scheduler/processes/worker_pool.h"
 
 #include <signal.h>
 
 #include <gtest/gtest.h>
 
-#include "scheduler/run_folder.h"
+#include "scheduler/processes/run_folder.h"
 #include "tests/scheduler/pool_fixture.h"
 
 namespace detol::testing_support {

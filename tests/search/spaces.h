@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "encodings/space.h"
+#include "encodings/space/space.h"
 
 namespace detol::testing_support {
 

@@ -11,7 +11,7 @@
 #include <thread>
 #include <vector>
 
-#include "trainer/group.h"
+#include "trainer/collectives/group.h"
 
 namespace detol::testing_support {
 

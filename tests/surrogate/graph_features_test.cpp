@@ -13,7 +13,7 @@
 
 #include <gtest/gtest.h>
 
-#include "encodings/encodings.h"
+#include "encodings/study/encodings.h"
 #include "surrogate/cholesky.h"
 #include "surrogate/features.h"
 #include "tests/encodings/cell_file.h"

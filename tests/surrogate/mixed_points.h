@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "core/rng.h"
-#include "encodings/space.h"
+#include "encodings/space/space.h"
 #include "surrogate/features.h"
 #include "surrogate/kernel.h"
 

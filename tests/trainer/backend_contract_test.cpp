@@ -5,12 +5,12 @@
 
 #include <gtest/gtest.h>
 
+#include "bench/networks.h"
 #include "core/table.h"
-#include "encodings/encodings.h"
+#include "encodings/study/encodings.h"
 #include "tests/trainer/every_layer.h"
 #include "tests/trainer/tested_backends.h"
-#include "trainer/bench_networks.h"
-#include "trainer/reference/reference.h"
+#include "trainer/backends/reference/reference.h"
 
 namespace detol {
 namespace {

@@ -8,10 +8,10 @@
 #include <gtest/gtest.h>
 
 #include "core/rng.h"
-#include "encodings/study_config.h"
+#include "encodings/study/study_config.h"
 #include "tests/trainer/samples.h"
 #include "tests/trainer/tested_backends.h"
-#include "trainer/reference/reference.h"
+#include "trainer/backends/reference/reference.h"
 
 namespace detol {
 namespace {

@@ -1,14 +1,14 @@
 // What holds of the ways that a backend can choose from, over the table of backends.
 
-#include "trainer/choices.h"
+#include "trainer/backends/choices.h"
 
 #include <algorithm>
 
 #include <gtest/gtest.h>
 
+#include "bench/networks.h"
 #include "tests/trainer/every_layer.h"
 #include "tests/trainer/tested_backends.h"
-#include "trainer/bench_networks.h"
 
 namespace detol {
 namespace {

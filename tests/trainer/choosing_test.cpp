@@ -6,11 +6,11 @@
 #include <gtest/gtest.h>
 
 #include "core/table.h"
-#include "encodings/cost.h"
+#include "encodings/network/cost.h"
 #include "tests/support/idx_writer.h"
 #include "tests/support/temp_folder.h"
 #include "tests/trainer/tested_backends.h"
-#include "trainer/backend.h"
+#include "trainer/backends/backend.h"
 #include "trainer/checkpoint.h"
 #include "trainer/evaluator.h"
 

@@ -7,8 +7,8 @@
 #include "tests/support/idx_writer.h"
 #include "tests/support/temp_folder.h"
 #include "tests/trainer/damage.h"
-#include "trainer/data/formats.h"
-#include "trainer/dataset.h"
+#include "trainer/data/dataset.h"
+#include "trainer/data/formats/formats.h"
 
 namespace detol {
 namespace {

@@ -11,8 +11,8 @@
 
 #include "tests/support/temp_folder.h"
 #include "trainer/data/augment.h"
-#include "trainer/data/formats.h"
-#include "trainer/dataset.h"
+#include "trainer/data/dataset.h"
+#include "trainer/data/formats/formats.h"
 
 namespace detol {
 namespace {

@@ -1,4 +1,4 @@
-#include "trainer/data/csv.h"
+#include "trainer/data/formats/csv.h"
 
 #include <limits>
 #include <string>

@@ -6,14 +6,14 @@
 
 #include <gtest/gtest.h>
 
+#include "bench/networks.h"
 #include "core/table.h"
 #include "tests/support/thread_group.h"
 #include "tests/trainer/group_steps.h"
 #include "tests/trainer/samples.h"
 #include "tests/trainer/tested_backends.h"
 #include "trainer/backends.h"
-#include "trainer/bench_networks.h"
-#include "trainer/cuda/load.h"
+#include "trainer/backends/cuda/load.h"
 #include "trainer/predict.h"
 
 namespace detol {

@@ -1,6 +1,6 @@
 // What travels of a gradient, what is kept back, and when an update goes by it.
 
-#include "trainer/gradient_sums.h"
+#include "trainer/collectives/gradient_sums.h"
 
 #include <cmath>
 #include <limits>
@@ -9,7 +9,7 @@
 
 #include "core/rng.h"
 #include "core/table.h"
-#include "encodings/study_config.h"
+#include "encodings/study/study_config.h"
 #include "tests/support/thread_group.h"
 
 namespace detol {

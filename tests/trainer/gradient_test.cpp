@@ -8,7 +8,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/trainer/samples.h"
-#include "trainer/reference/reference.h"
+#include "trainer/backends/reference/reference.h"
 
 namespace detol {
 namespace {

@@ -5,13 +5,13 @@
 
 #include <gtest/gtest.h>
 
+#include "bench/networks.h"
 #include "tests/support/thread_group.h"
 #include "tests/trainer/group_steps.h"
 #include "tests/trainer/tested_backends.h"
 #include "trainer/agreement.h"
-#include "trainer/bench_networks.h"
-#include "trainer/dropout.h"
-#include "trainer/placement.h"
+#include "trainer/backends/dropout.h"
+#include "trainer/backends/placement.h"
 
 namespace detol {
 namespace {

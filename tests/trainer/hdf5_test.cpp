@@ -9,8 +9,8 @@
 #include "core/rng.h"
 #include "tests/support/temp_folder.h"
 #include "tests/trainer/damage.h"
-#include "trainer/data/formats.h"
-#include "trainer/dataset.h"
+#include "trainer/data/dataset.h"
+#include "trainer/data/formats/formats.h"
 
 namespace detol {
 namespace {

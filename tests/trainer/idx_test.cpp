@@ -10,8 +10,8 @@
 #include "core/file.h"
 #include "tests/support/idx_writer.h"
 #include "tests/support/temp_folder.h"
-#include "trainer/data/formats.h"
-#include "trainer/dataset.h"
+#include "trainer/data/dataset.h"
+#include "trainer/data/formats/formats.h"
 
 namespace detol {
 namespace {

@@ -6,8 +6,8 @@
 #include "tests/support/temp_folder.h"
 #include "tests/trainer/damage.h"
 #include "tests/trainer/picture_writer.h"
-#include "trainer/data/formats.h"
-#include "trainer/dataset.h"
+#include "trainer/data/dataset.h"
+#include "trainer/data/formats/formats.h"
 
 namespace detol {
 namespace {

@@ -2,7 +2,7 @@
 
 // An executable that has its own training suspended, at a chosen place.
 
-#include "trainer/backend.h"
+#include "trainer/backends/backend.h"
 #include "trainer/evaluator.h"
 
 namespace detol {

@@ -1,6 +1,6 @@
 // Each loss against values worked out by hand, and its derivative against central differences.
 
-#include "trainer/loss.h"
+#include "trainer/backends/loss.h"
 
 #include <cmath>
 #include <string>

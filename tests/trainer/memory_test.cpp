@@ -10,7 +10,7 @@
 
 #include <gtest/gtest.h>
 
-#include "encodings/cost.h"
+#include "encodings/network/cost.h"
 #include "tests/support/idx_writer.h"
 #include "tests/support/temp_folder.h"
 #include "tests/trainer/samples.h"

@@ -1,6 +1,6 @@
 // What Group promises, of the ranks of an MPI job.
 
-#include "trainer/mpi_group.h"
+#include "trainer/collectives/mpi_group.h"
 
 #include <algorithm>
 #include <ctime>

@@ -10,7 +10,7 @@
 
 #include "tests/trainer/mpi_test.h"
 #include "tests/trainer/tested_backends.h"
-#include "trainer/mpi_group.h"
+#include "trainer/collectives/mpi_group.h"
 
 namespace detol {
 namespace {

@@ -2,7 +2,7 @@
 
 // Tests whose ranks are processes of an MPI job; mpi_main.cpp starts them.
 
-#include "trainer/group.h"
+#include "trainer/collectives/group.h"
 
 namespace detol {
 

@@ -4,12 +4,12 @@
 
 #include <gtest/gtest.h>
 
+#include "bench/networks.h"
 #include "tests/trainer/group_steps.h"
 #include "tests/trainer/mpi_test.h"
 #include "tests/trainer/tested_backends.h"
 #include "trainer/backends.h"
-#include "trainer/bench_networks.h"
-#include "trainer/compression.h"
+#include "trainer/collectives/compression.h"
 
 namespace detol {
 namespace {

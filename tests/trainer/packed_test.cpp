@@ -1,4 +1,4 @@
-#include "trainer/data/packed.h"
+#include "trainer/data/formats/packed.h"
 
 #include <algorithm>
 #include <array>
@@ -11,8 +11,8 @@
 #include "core/hash.h"
 #include "tests/support/idx_writer.h"
 #include "tests/support/temp_folder.h"
-#include "trainer/data/formats.h"
-#include "trainer/data/packed_layout.h"
+#include "trainer/data/formats/formats.h"
+#include "trainer/data/formats/packed_layout.h"
 
 namespace detol {
 namespace {

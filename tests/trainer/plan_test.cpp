@@ -1,10 +1,10 @@
-#include "trainer/plan.h"
+#include "trainer/backends/plan.h"
 
 #include <gtest/gtest.h>
 
-#include "trainer/arena.h"
-#include "trainer/bench.h"
-#include "trainer/bench_networks.h"
+#include "bench/networks.h"
+#include "bench/trainer.h"
+#include "trainer/backends/arena.h"
 
 namespace detol {
 namespace {

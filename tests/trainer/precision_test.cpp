@@ -1,7 +1,7 @@
 #include <gtest/gtest.h>
 
+#include "bench/networks.h"
 #include "trainer/backends.h"
-#include "trainer/bench_networks.h"
 
 namespace detol {
 namespace {

@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/trainer/trial_runs.h"
-#include "trainer/data/formats.h"
+#include "trainer/data/formats/formats.h"
 
 namespace detol {
 namespace {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "core/rng.h"
-#include "encodings/network.h"
+#include "encodings/network/network.h"
 
 namespace detol {
 

@@ -9,7 +9,7 @@
 
 #include "tests/trainer/samples.h"
 #include "tests/trainer/tested_backends.h"
-#include "trainer/reference/reference.h"
+#include "trainer/backends/reference/reference.h"
 
 namespace detol {
 namespace {

@@ -1,6 +1,6 @@
 // The reference backend against numbers worked out by hand, with PyTorch's definitions.
 
-#include "trainer/reference/reference.h"
+#include "trainer/backends/reference/reference.h"
 
 #include <cmath>
 #include <numeric>

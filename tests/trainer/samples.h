@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "core/rng.h"
-#include "trainer/backend.h"
+#include "trainer/backends/backend.h"
 
 namespace detol {
 

@@ -11,7 +11,7 @@
 #include "tests/support/temp_folder.h"
 #include "tests/trainer/damage.h"
 #include "tests/trainer/picture_writer.h"
-#include "trainer/data/formats.h"
+#include "trainer/data/formats/formats.h"
 #include "trainer/table.h"
 
 namespace detol {

@@ -9,9 +9,9 @@
 
 #include <gtest/gtest.h>
 
+#include "bench/networks.h"
 #include "tests/trainer/samples.h"
 #include "tests/trainer/tested_backends.h"
-#include "trainer/bench_networks.h"
 #include "trainer/data/batches.h"
 #include "trainer/predict.h"
 #include "trainer/schedule.h"

@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "core/table.h"
-#include "encodings/cost.h"
+#include "encodings/network/cost.h"
 #include "tests/support/idx_writer.h"
 #include "tests/support/temp_folder.h"
 #include "tests/trainer/interrupting.h"
@@ -15,7 +15,7 @@
 #include "tests/trainer/tested_backends.h"
 #include "trainer/backends.h"
 #include "trainer/checkpoint.h"
-#include "trainer/data/formats.h"
+#include "trainer/data/formats/formats.h"
 #include "trainer/train.h"
 
 namespace detol {

@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "trainer/backends.h"
-#include "trainer/cuda/load.h"
+#include "trainer/backends/cuda/load.h"
 
 namespace detol {
 

@@ -4,8 +4,8 @@
 
 #include "tests/trainer/report_bits.h"
 #include "tests/trainer/trial_runs.h"
-#include "trainer/data/formats.h"
-#include "trainer/data/packed.h"
+#include "trainer/data/formats/formats.h"
+#include "trainer/data/formats/packed.h"
 
 namespace detol {
 namespace {

@@ -6,12 +6,12 @@
 
 #include <gtest/gtest.h>
 
+#include "bench/networks.h"
 #include "core/rng.h"
 #include "tests/trainer/random_network.h"
 #include "tests/trainer/samples.h"
 #include "tests/trainer/tested_backends.h"
-#include "trainer/bench_networks.h"
-#include "trainer/choices.h"
+#include "trainer/backends/choices.h"
 
 namespace detol {
 namespace {

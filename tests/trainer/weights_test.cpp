@@ -1,12 +1,12 @@
-#include "trainer/weights.h"
+#include "trainer/backends/weights.h"
 
 #include <cmath>
 
 #include <gtest/gtest.h>
 
+#include "bench/networks.h"
 #include "tests/trainer/samples.h"
-#include "trainer/bench_networks.h"
-#include "trainer/dropout.h"
+#include "trainer/backends/dropout.h"
 
 namespace detol {
 namespace {

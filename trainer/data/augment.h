@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "core/rng.h"
-#include "trainer/dataset.h"
+#include "trainer/data/dataset.h"
 
 namespace detol {
 

@@ -12,12 +12,12 @@
 #include <vector>
 
 #include "core/rng.h"
-#include "encodings/recipe.h"
-#include "trainer/answers.h"
+#include "encodings/study/recipe.h"
+#include "trainer/data/answers.h"
 #include "trainer/data/augment.h"
-#include "trainer/dataset.h"
-#include "trainer/epoch_image.h"
-#include "trainer/shard.h"
+#include "trainer/data/dataset.h"
+#include "trainer/data/epoch_image.h"
+#include "trainer/data/shard.h"
 
 namespace detol {
 

@@ -12,9 +12,9 @@
 #include <thread>
 #include <vector>
 
-#include "trainer/answers.h"
+#include "trainer/data/answers.h"
 #include "trainer/data/batches.h"
-#include "trainer/shard.h"
+#include "trainer/data/shard.h"
 
 namespace detol {
 

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "core/result.h"
-#include "encodings/study_config.h"
+#include "encodings/study/study_config.h"
 
 namespace detol {
 

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "core/result.h"
-#include "encodings/study_config.h"
-#include "trainer/dataset.h"
+#include "encodings/study/study_config.h"
+#include "trainer/data/dataset.h"
 
 namespace detol {
 

@@ -8,7 +8,7 @@
 //   DETOL_FAKE_GPU_MARK=file   in the first one to get there alone
 //   DETOL_FAKE_GPU_LOG=file    a line for each network: which device compiled it
 
-#include "trainer/cuda/plugin.h"
+#include "trainer/backends/cuda/plugin.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -20,7 +20,7 @@
 #include <stdexcept>
 #include <string>
 
-#include "trainer/onednn/onednn.h"
+#include "trainer/backends/cpu/onednn.h"
 
 namespace detol {
 namespace {

@@ -1,0 +1,42 @@
+#pragma once
+
+// The layers that benches measure: every one that a space file can propose, and what it needs at
+// least.
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "encodings/network/network.h"
+
+namespace detol {
+
+struct LayerCase {
+  std::string_view name;  // kind, kernel and stride: "depthwise5x5/2"
+  Shape input;
+  Layer layer;
+  int inputs = 1;
+};
+
+std::vector<LayerCase> layer_cases();
+
+// The layer between others that want its gradients, and the node that it is.
+struct CaseNetwork {
+  Network network;
+  NodeId node = 0;
+};
+CaseNetwork network_of(const LayerCase& one);
+
+// Operations (2 per multiply-add), and numbers that must be read or written once.
+struct Needs {
+  double operations = 0, numbers = 0;
+};
+
+// Of a layer for a batch. Forward: input, output and weights. Backward: twice the operations; the
+// output's and input's gradient, and the input and twice the weights where there are weights.
+struct LayerNeeds {
+  Needs forward, backward;
+};
+LayerNeeds needs_of(const Network& network, NodeId id, std::int64_t batch);
+
+}  // namespace detol

@@ -1,0 +1,63 @@
+#pragma once
+
+// How near to its floors a GPU trains, for `detol bench ... --device cuda`. A floor is the time
+// that is needed at least: bytes over the bandwidth or operations over the rate of matrix products,
+// whichever is longer, both measured on the same device in the same run. What lies in a cache may
+// go below it.
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/result.h"
+#include "trainer/backends/cuda/plugin.h"
+
+namespace detol {
+
+struct CudaBench {
+  std::string precision = "bf16";  // of a recipe
+  std::string only;                // what a name must contain
+  std::int64_t batch = 256;
+  int runs = 9;
+};
+
+// One way through a layer or a network.
+struct TimeAndFloor {
+  double time_s = 0;     // the median
+  double bytes_s = 0;    // by the bandwidth,
+  double product_s = 0;  // by the matrix rate
+
+  double floor_s() const { return bytes_s > product_s ? bytes_s : product_s; }
+  double ratio() const { return time_s / floor_s(); }
+  std::string_view bound() const { return bytes_s > product_s ? "bytes" : "operations"; }
+};
+
+// A layer of cases.h; backward.time_s is 0 where nothing is done.
+struct LayerOnDevice {
+  std::string name;  // "conv3x3,16x32x32"
+  TimeAndFloor forward, backward;
+};
+
+// A network of networks.h: steps on data that lie on the device.
+struct NetworkOnDevice {
+  std::string name;
+  double images_per_s = 0;
+  double floor_images_per_s = 0;  // of the sum over its units (plan.h) and the update
+  double compile_cold_ms = 0;     // the first network of these shapes
+  double compile_warm_ms = 0;     // a second one of the same shapes
+  std::int64_t n = 0;             // runs of steps
+  double spread = 0;              // (p90 - p10) / median
+};
+
+// Errors: what is in the way of a device (kUsage), or what the backend says.
+Result<DevicePeaks> device_peaks(const CudaBench& bench);
+
+// Each that `only` lets through, handed over as soon as it is measured. Errors as above.
+Result<void> bench_layers_cuda(const CudaBench& bench, const DevicePeaks& peaks,
+                               const std::function<void(const LayerOnDevice&)>& on_layer);
+Result<void> bench_networks_cuda(const CudaBench& bench, const DevicePeaks& peaks,
+                                 const std::function<void(const NetworkOnDevice&)>& on_network);
+
+}  // namespace detol

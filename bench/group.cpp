@@ -1,0 +1,237 @@
+#include "bench/group.h"
+
+#include <fmt/format.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cstdio>
+#include <cstdlib>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "bench/networks.h"
+#include "bench/trainer.h"
+#include "core/clock.h"
+#include "core/log.h"
+#include "core/program.h"
+#include "core/table.h"
+#include "trainer/backends/cpu/onednn.h"
+#include "trainer/collectives/mpi_group.h"
+#include "trainer/data/batches.h"
+#include "trainer/data/formats/formats.h"
+
+namespace detol {
+namespace {
+
+constexpr std::string_view kWord = "__bench_rank";
+constexpr std::string_view kImages = "/usr/share/datasets/fashion-mnist";
+constexpr std::int64_t kBatch = 128;
+constexpr int kLastSteps = 20;  // whose loss counts
+
+// What the ranks do.
+struct Work {
+  std::string_view network;
+  std::string_view compression = "none";
+  int staleness = 0;
+  double lr = 0.02;
+  int steps = 11;
+};
+
+struct Ran {
+  double images_per_second = 0;  // of the whole group, by the clock, after some first steps
+  double step_s = 0;             // CPU time of a rank, the mean of all
+  double loss = 0;               // the mean of the last steps
+};
+
+constexpr std::string_view kNoise = "resnet20";
+
+Network network_of(std::string_view name) {
+  if (name == "resnet8") return make_resnet({.input = {1, 28, 28}});
+  return find_row(bench_networks(), name)->make();
+}
+
+// Trains steps of the first epoch; noise is always the same batch.
+class Rank {
+ public:
+  Rank(Group& group, const Work& work)
+      : group_(group),
+        work_(work),
+        network_(network_of(work.network)),
+        recipe_{.batch_size = kBatch,
+                .compression = std::string(work.compression),
+                .staleness = work.staleness},
+        executable_(compile_onednn(network_, recipe_, {.group = &group}).value()) {
+    prepare_with_noise(network_, *executable_);
+    if (work.network == kNoise) return;
+    auto data = load_dataset({.format = "idx", .path = std::string(kImages)});
+    if (!data) return;
+    data_ = *std::move(data);
+    batches_.emplace(*data_, recipe_, 1);
+    batches_->start_epoch(1);
+  }
+
+  Ran run() {
+    const int first = work_.staleness + 1;
+    for (int step = 0; step < first; ++step) take_step(step);
+    group_.share("");
+    const double start = system_clock().now_s(), cpu_start = thread_seconds();
+    double loss = 0;
+    for (int step = first; step < work_.steps; ++step) {
+      const double one = take_step(step);
+      if (step >= work_.steps - kLastSteps) loss += one / kLastSteps;
+    }
+    const double cpu_s = thread_seconds() - cpu_start;
+    const double clock_s = system_clock().now_s() - start;
+    group_.finish();
+    std::array<double, 2> sums = {loss, cpu_s};
+    group_.sum(std::span(sums));
+    const double steps = work_.steps - first;
+    return {static_cast<double>(kBatch) * steps / clock_s, sums[1] / steps / group_.size(),
+            sums[0]};
+  }
+
+ private:
+  // This rank's share of the loss.
+  double take_step(int step) {
+    if (batches_)
+      batches_->fill(step, executable_->parts().front(), executable_->images(),
+                     executable_->answers());
+    return executable_->train_step({.lr = work_.lr, .step = step}).loss;
+  }
+
+  Group& group_;
+  const Work work_;
+  const Network network_;
+  const Recipe recipe_;
+  std::unique_ptr<Executable> executable_;
+  std::optional<Dataset> data_;
+  std::optional<Batches> batches_;
+};
+
+// Becomes the launcher of this program's ranks.
+[[noreturn]] void launch(int ranks, const Work& work) {
+  MpiLaunch job = mpi_launch(ranks);
+  // NOLINTNEXTLINE(concurrency-mt-unsafe): a forked process has one thread
+  for (std::string& setting : job.environment) putenv(setting.data());
+  std::vector<std::string> own = {program_path().string(),           std::string(kWord),
+                                  std::string(work.network),         std::string(work.compression),
+                                  fmt::format("{}", work.staleness), fmt::format("{}", work.lr),
+                                  fmt::format("{}", work.steps)};
+  std::vector<char*> words = {job.mpiexec.data()};
+  for (std::string& one : job.words) words.push_back(one.data());
+  for (std::string& one : own) words.push_back(one.data());
+  words.push_back(nullptr);
+  execv(words[0], words.data());
+  _exit(1);
+}
+
+void print(const Ran& ran) {
+  fmt::print("{} {} {}\n", ran.images_per_second, ran.step_s, ran.loss);
+  std::fflush(stdout);
+}
+
+// One rank is a process of its own, too, but no MPI job. Zeros if they could not be started.
+Ran run_group(int ranks, const Work& work) {
+  int pipes[2];
+  if (pipe(pipes) != 0) return {};
+  const pid_t child = fork();
+  if (child == 0) {
+    dup2(pipes[1], STDOUT_FILENO);
+    close(pipes[0]);
+    close(pipes[1]);
+    if (ranks > 1) launch(ranks, work);
+    print(Rank(alone(), work).run());
+    _exit(0);
+  }
+  close(pipes[1]);
+  Ran ran;
+  if (std::FILE* output = fdopen(pipes[0], "r")) {
+    if (std::fscanf(output, "%lf %lf %lf", &ran.images_per_second, &ran.step_s, &ran.loss) != 3)
+      ran = {};
+    std::fclose(output);
+  }
+  if (child > 0) waitpid(child, nullptr, 0);
+  return ran;
+}
+
+constexpr double kSlow = 0.005;
+
+constexpr std::array kWays = {
+    Work{.network = "", .compression = "none"},
+    Work{.network = "", .compression = "fp16"},
+    Work{.network = "", .compression = "top_k"},
+    Work{.network = "", .staleness = 2},
+    Work{.network = "", .compression = "top_k", .staleness = 2},
+    Work{.network = "", .lr = kSlow},
+    Work{.network = "", .staleness = 2, .lr = kSlow},
+};
+
+std::string name_of(std::string_view network, int ranks, const Work& way) {
+  return fmt::format("{},ranks={},{}{}{}", network, ranks, way.compression,
+                     way.staleness > 0 ? "+late" : "", way.lr == kSlow ? "+slow" : "");
+}
+
+// All ways in turn, three times, each held against `none` of its round.
+void bench_ways(Figures& figures, std::string_view network, int ranks) {
+  std::map<std::string, std::vector<double>> samples;
+  for (int round = 0; round < 3; ++round) {
+    Ran none;
+    for (Work way : kWays) {
+      way.network = network;
+      way.steps = 100;
+      const Ran ran = run_group(ranks, way);
+      if (none.step_s == 0) none = ran;
+      const std::string name = name_of(network, ranks, way);
+      samples["group/" + name].push_back(ran.images_per_second / none.images_per_second);
+      samples["group_cpu/" + name].push_back(ran.step_s / none.step_s);
+      samples["group_loss/" + name].push_back(ran.loss);
+    }
+  }
+  for (auto& [name, values] : samples) {
+    const std::string_view unit = name.starts_with("group_loss") ? "nats" : "times";
+    figures.add(median_figure(name, unit, std::move(values)));
+  }
+}
+
+}  // namespace
+
+std::optional<int> run_bench_rank(int argc, char** argv) {
+  if (argc != 7 || argv[1] != kWord) return std::nullopt;
+  const auto joined = join_mpi_group();
+  if (!joined) return 1;
+  const Work work{argv[2], argv[3], std::atoi(argv[4]), std::atof(argv[5]), std::atoi(argv[6])};
+  const Ran ran = Rank(**joined, work).run();
+  if ((*joined)->rank() == 0) print(ran);
+  leave_mpi();
+  return 0;
+}
+
+double group_images_per_second(int ranks) {
+  return run_group(ranks, {.network = kNoise}).images_per_second;
+}
+
+double group_step_seconds(int ranks) {
+  return run_group(ranks, {.network = kNoise}).step_s;
+}
+
+void bench_groups(Figures& figures) {
+  if (const auto found = load_dataset({.format = "idx", .path = std::string(kImages)}); !found)
+    return log_warning("no figures of groups: {}", found.error().message);
+  for (const std::string_view network : {"mlp", "resnet8", "lenet"}) {
+    for (const int ranks : {2, 3, 4}) {
+      bool is_wanted = false;
+      for (const Work& way : kWays) {
+        for (const char* figure : {"group/", "group_cpu/", "group_loss/"})
+          is_wanted = is_wanted || figures.wants(figure + name_of(network, ranks, way));
+      }
+      if (is_wanted) bench_ways(figures, network, ranks);
+    }
+  }
+}
+
+}  // namespace detol

@@ -1,0 +1,21 @@
+#pragma once
+
+// How fast one core makes batches of training images, for `detol bench trainer`.
+//
+//   loader/augmented32        images/s: crop, flip and normalisation of 32x32x3 images of a packed
+//                             file, in the order of an epoch, 128 to a batch
+//   loader/augmented32,all    likewise, with cutout
+//   ahead_spare/NET           what a thread that makes batches ahead (data/feed.h) is worth to the
+//                             training of NET, batch 64, where it has a core of its own: time of
+//                             the training thread without over with
+//   ahead_full/NET            the same where every core trains: time of both threads
+//
+// By the thread's CPU time. The file, 20,000 images of noise (61 MB), lies in a temporary folder.
+
+#include "bench/figures.h"
+
+namespace detol {
+
+void bench_loader(Figures& figures);
+
+}  // namespace detol

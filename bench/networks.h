@@ -1,0 +1,38 @@
+#pragma once
+
+// The networks that the trainer's figures are about, and the small random ones of its tests.
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include "encodings/network/network.h"
+#include "trainer/backends/backend.h"
+
+namespace detol {
+
+// The CIFAR ResNet of depth 6 n + 2 (He et al., 2016, arXiv 1512.03385) with n basic blocks a
+// stage, widths w, 2 w, 4 w, and 1x1 projections where the shape changes.
+struct ResNet {
+  Shape input{3, 32, 32};
+  std::int64_t width = 16;
+  int blocks = 1;
+  std::int64_t stem_stride = 1;
+  std::int64_t classes = 10;
+};
+Network make_resnet(const ResNet& options);
+
+struct BenchNetworkRow {
+  std::string_view name;
+  std::string_view summary;
+  Network (*make)();
+};
+
+// Gives an executable of this network weights and a batch of noise: arithmetic takes as long for
+// noise as for pictures.
+void prepare_with_noise(const Network& network, Executable& executable);
+
+// lenet, resnet8, resnet20, nb201, mlp, wide64.
+std::span<const BenchNetworkRow> bench_networks();
+
+}  // namespace detol

@@ -1,0 +1,17 @@
+#pragma once
+
+// How fast the searcher `gp` is on this machine, for `detol bench surrogate`, by the CPU time of
+// one thread, in ten dimensions.
+//
+//   ask_p50/n=N, ask_p99/n=N  ms: one proposal after N tells, and what was told since the last,
+//                             while refits run elsewhere; spread 0
+//   run/d=10,evals=500        s: a study of 500 trials, asked and told one by one, refits included
+
+#include "bench/figures.h"
+
+namespace detol {
+
+// What `figures` wants; all of it takes half a minute.
+void bench_proposals(Figures& figures);
+
+}  // namespace detol

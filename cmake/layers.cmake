@@ -1,0 +1,69 @@
+# The layers: every room, and which rooms it may use. A room may use rooms above it alone, so that
+# there are no circles. detol_module() links by this table; the test `layers` holds every #include to
+# it (tests/check_layers.cmake).
+#
+# A room is a folder of the product with sources of its own. Rooms of one top-level folder are
+# siblings: they also see each other's SIBLING_HEADERS.
+
+# room(<folder> <rooms that it may use>)
+macro(room folder)
+  list(APPEND rooms ${folder})
+  set(${folder}_MAY_USE ${ARGN})
+endmacro()
+
+room(core)
+
+room(encodings/space             core)
+room(encodings/network           core)
+room(encodings/schema            core encodings/space)
+room(encodings/common            core encodings/space encodings/network encodings/schema)
+room(encodings/chain             core encodings/common)
+room(encodings/cell              core encodings/space encodings/common)
+room(encodings/cgp               core encodings/space encodings/common)
+room(encodings/graph             core encodings/space encodings/common)
+room(encodings/study             core encodings/space encodings/network encodings/schema
+                                 encodings/common encodings/chain encodings/cell encodings/cgp
+                                 encodings/graph)
+
+room(surrogate                   core encodings/space)
+room(knowledge                   core encodings/space encodings/study)
+room(search                      core encodings/space surrogate)
+
+room(trainer/collectives         core encodings/study)
+room(trainer/data                core encodings/network encodings/study)
+room(trainer/data/formats        core encodings/network encodings/study trainer/data)
+room(trainer/backends            core encodings/network encodings/study trainer/collectives
+                                 trainer/data)
+room(trainer/backends/reference  encodings/network encodings/study trainer/collectives
+                                 trainer/backends)
+room(trainer/backends/cpu        core encodings/network encodings/study trainer/collectives
+                                 trainer/backends)
+room(trainer/backends/cuda       core encodings/study trainer/collectives trainer/data
+                                 trainer/backends)
+room(trainer                     core encodings/space encodings/network encodings/study
+                                 trainer/collectives trainer/data trainer/data/formats
+                                 trainer/backends trainer/backends/reference trainer/backends/cpu
+                                 trainer/backends/cuda)
+
+room(export                      core encodings/space encodings/network trainer/data
+                                 trainer/backends trainer)
+
+room(scheduler/pruners           core encodings/space encodings/study surrogate)
+room(scheduler                   core encodings/space encodings/study knowledge search
+                                 trainer/backends trainer scheduler/pruners)
+room(scheduler/monitor           core encodings/space scheduler)
+room(scheduler/processes         core encodings/study search trainer/collectives trainer/data
+                                 trainer scheduler)
+room(scheduler/launchers         core trainer/collectives scheduler/processes)
+room(scheduler/run               core surrogate knowledge search trainer/collectives trainer
+                                 scheduler/pruners scheduler scheduler/monitor scheduler/processes
+                                 scheduler/launchers)
+
+room(bench                       core encodings/network surrogate search trainer/collectives
+                                 trainer/data trainer/data/formats trainer/backends
+                                 trainer/backends/cpu trainer/backends/cuda)
+room(cli                         core encodings/schema encodings/study surrogate knowledge search
+                                 trainer/collectives trainer/data trainer/data/formats
+                                 trainer/backends/cpu trainer/backends/cuda trainer export
+                                 scheduler/pruners scheduler scheduler/monitor scheduler/launchers
+                                 scheduler/run bench)

@@ -1,0 +1,43 @@
+#pragma once
+
+// The rules between the choices of cells with operations on nodes:
+//
+//   - the inputs of a node are different, those with operation `none` apart, which it does not use;
+//   - a cell has at least one node that something reaches. So every cell has an output, whatever
+//     the cells before it are.
+//
+// Private to this folder.
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "encodings/space/structure.h"
+
+namespace detol {
+
+// Where the choices of each cell are among the codes.
+struct CellLayout {
+  struct Slot {
+    std::optional<std::size_t> input_code;  // none: the node takes every tensor there is
+    std::size_t input = 0;                  // which tensor, where that is no choice
+    std::size_t operation_code = 0;
+  };
+  struct Cell {
+    std::string name;                      // normal, reduction
+    std::vector<std::vector<Slot>> nodes;  // their slots
+  };
+
+  std::size_t operations = 0;       // how many there are to choose from
+  std::optional<std::size_t> none;  // the code of `none`, if it is among them
+  std::vector<Cell> cells;
+  std::size_t codes = 0;
+
+  // The next choices: of an input if there are several, then of an operation.
+  void add_slot(const std::string& cell, std::size_t node, std::size_t slot, bool has_input_code);
+};
+
+std::shared_ptr<const Structure> cell_rules(CellLayout layout);
+
+}  // namespace detol

@@ -1,0 +1,155 @@
+// The graph of encoding `cell`: that of the cells alone, as the skeleton is given. A vertex for
+// every operation that is computed; `none` and `skip_connect` are no vertices, but say where
+// tensors go.
+//
+// op_on_edge  one cell. A tensor is the sum of what its edges bring, whichever of them skip: every
+//             operation takes the operations, and maybe the input, whose sum it reads (as NAS-BOWL
+//             draws NAS-Bench-201: Ru et al., 2021, arXiv 2006.07556)
+//
+//               input -> nor_conv_1x1 -> output        edges nor_conv_1x1, none, skip_connect:
+//                                                      from node 0 to 1, 0 to 2, 1 to 2
+//
+// op_on_node  a component for the normal and one for the reduction cell; their labels differ. Nodes
+//             that add are vertices, as the output concatenates them. `skip_connect` is an
+//             operation where a reduction cell has stride 2. Cells that ignore an input may differ
+//             and yet build one network; their graphs differ, too.
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "core/table.h"
+#include "encodings/cell/cell.h"
+#include "encodings/cell/cell_operations.h"
+#include "encodings/common/chosen.h"
+#include "encodings/common/drawing.h"
+
+namespace detol {
+namespace {
+
+using nlohmann::json;
+using Tensor = Drawing::Tensor;
+using Codes = std::span<const double>;
+
+struct CellOperation {
+  OperationForm form = OperationForm::kNone;
+  std::uint64_t label = 0;
+};
+
+// The operation that a value names; labels begin with `scope`.
+auto operation_in(std::string scope) {
+  return [scope = std::move(scope)](const Value& value) {
+    const auto& word = std::get<std::string>(value);
+    return CellOperation{find_row(std::span<const Operation>(kOperations), word)->form,
+                         label_of(scope + word)};
+  };
+}
+
+void append(Tensor& sum, const Tensor& part) {
+  sum.insert(sum.end(), part.begin(), part.end());
+}
+
+// What the operation makes of a tensor.
+Tensor operated(Drawing& drawing, const CellOperation& operation, const Tensor& tensor,
+                bool has_stride) {
+  if (tensor.empty() || operation.form == OperationForm::kNone) return {};
+  if (operation.form == OperationForm::kSkip && !has_stride) return tensor;
+  return {drawing.add(operation.label, tensor)};
+}
+
+using Edges = std::vector<Chosen<CellOperation>>;
+
+LabelledGraph edge_cell(const Edges& edges, Codes codes) {
+  static const std::uint64_t kInput = label_of("input"), kOutput = label_of("output");
+  Drawing drawing;
+  std::vector<Tensor> tensors = {{drawing.add(kInput, {})}};
+  for (std::size_t edge = 0; edge < edges.size();) {
+    Tensor sum;
+    for (const Tensor& from : tensors)
+      append(sum, operated(drawing, edges[edge++].in(codes), from, false));
+    tensors.push_back(std::move(sum));
+  }
+  return drawing.leading_to({drawing.add(kOutput, tensors.back())});
+}
+
+// One cell of op_on_node.
+struct NodeCell {
+  struct Slot {
+    Chosen<std::size_t> input;
+    Chosen<CellOperation> operation;
+  };
+  std::vector<std::vector<Slot>> nodes;
+  std::uint64_t inputs[kCellInputs], sum, output;  // labels
+  bool has_stride = false;                         // from its inputs
+};
+
+std::size_t tensor_of(const Value& word) {
+  std::size_t tensor = 0;
+  while (std::get<std::string>(word) != tensor_word(tensor)) ++tensor;
+  return tensor;
+}
+
+NodeCell node_cell(const std::string& kind, const json& section, const Space& space) {
+  const std::string scope = kind + ".";
+  NodeCell cell{{},
+                {label_of(scope + tensor_word(0)), label_of(scope + tensor_word(1))},
+                label_of(scope + "add"),
+                label_of(scope + "output")};
+  for (const json& node : section.at("node")) {
+    std::vector<NodeCell::Slot> slots;
+    for (std::size_t slot = 0; slot < node.at("op").size(); ++slot) {
+      slots.push_back({{setting_of(node.at("input")[slot], space), space, tensor_of},
+                       {setting_of(node.at("op")[slot], space), space, operation_in(scope)}});
+    }
+    cell.nodes.push_back(std::move(slots));
+  }
+  return cell;
+}
+
+Drawing::Vertex draw(Drawing& drawing, const NodeCell& cell, Codes codes) {
+  std::vector<Tensor> tensors;
+  for (std::uint64_t label : cell.inputs) tensors.push_back({drawing.add(label, {})});
+  Tensor all;
+  for (const auto& slots : cell.nodes) {
+    Tensor sum;
+    for (const NodeCell::Slot& slot : slots) {
+      const std::size_t from = slot.input.in(codes);
+      append(sum, operated(drawing, slot.operation.in(codes), tensors[from],
+                           cell.has_stride && from < kCellInputs));
+    }
+    if (sum.size() > 1) sum = {drawing.add(cell.sum, sum)};
+    append(all, sum);
+    tensors.push_back(std::move(sum));
+  }
+  return drawing.add(cell.output, all);
+}
+
+GraphOfCodes labelled_edges(const json& architecture, const Space& space) {
+  Edges edges;
+  for (const json& edge : architecture.at("cell").at("edge"))
+    edges.emplace_back(setting_of(edge, space), space, operation_in(""));
+  return [edges = std::move(edges)](Codes codes) { return edge_cell(edges, codes); };
+}
+
+// A single cell that serves as both is drawn as the reduction cell it is, too, from which the other
+// follows.
+GraphOfCodes labelled_nodes(const json& architecture, const Space& space) {
+  std::vector<NodeCell> cells = {node_cell("normal", architecture.at("normal"), space)};
+  if (architecture.contains("reduction"))
+    cells.push_back(node_cell("reduction", architecture.at("reduction"), space));
+  cells.back().has_stride = has_reduction(architecture);
+  return [cells = std::move(cells)](Codes codes) {
+    Drawing drawing;
+    Tensor outputs;
+    for (const NodeCell& cell : cells) outputs.push_back(draw(drawing, cell, codes));
+    return drawing.leading_to(outputs);
+  };
+}
+
+}  // namespace
+
+GraphOfCodes labelled_cell(const json& architecture, const Space& space) {
+  return has_op_on_node(architecture) ? labelled_nodes(architecture, space)
+                                      : labelled_edges(architecture, space);
+}
+
+}  // namespace detol

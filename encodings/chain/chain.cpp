@@ -1,0 +1,221 @@
+// Encoding `chain`: a stem, stages of equal blocks, a head, one after another; or, with the section
+// `layers` in place of `stages`, single layers: see encodings/chain/sequence.cpp. Every stage
+// has `depth` blocks of one kind; its first block carries the stage's stride and change of
+// channels. Stage 0 keeps size and channels, every later one halves the size and doubles the
+// channels, unless `stride` or `channels` say otherwise.
+//
+//   stem          conv k - bn - act                     (op none: the image as it is)
+//   conv          conv k, dilated - bn - act [- se]
+//   residual      conv k - bn - act - conv k - bn [- se] [- dropout] - add - act; the shortcut
+//                 is a 1x1 conv - bn where the shape changes (He et al., 2016, arXiv 1512.03385)
+//   mbconv        1x1 conv to expansion x channels - bn - act - depthwise k - bn - act [- se]
+//                 - 1x1 conv - bn [- dropout - add, where the shape stays]; the expanding conv
+//                 is missing at expansion 1 (Sandler et al., 2018, arXiv 1801.04381)
+//   separable_conv  depthwise k - 1x1 conv - bn - act [- se]
+//   max_pool, avg_pool  pool k [- 1x1 conv - bn, where the channels change]
+//   identity      nothing; where only the size changes avg_pool 3, else 1x1 conv - bn
+//   dense         dense over the flattened input [- bn or layer norm] - act
+//   se            global_avg_pool - dense to a quarter - act - dense - sigmoid, times the input
+//                 (Hu et al., 2018, arXiv 1709.01507)
+//   head          global_avg_pool or flatten [- dense hidden - act] [- dropout] - dense
+//
+// Layers before a batch norm have no bias. Over a sequence (an image one pixel high) every window
+// is 1 x k. `dropout` of a block comes last, but before an addition. Keys that an op does not use
+// are ignored.
+
+#include "encodings/chain/chain.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <nlohmann/json.hpp>
+
+#include "encodings/chain/sequence.h"
+#include "encodings/common/ends.h"
+#include "encodings/common/path.h"
+
+namespace detol {
+namespace {
+
+using nlohmann::json;
+
+struct Block {
+  std::string op;
+  std::int64_t kernel = 3;
+  std::int64_t dilation = 1;
+  std::int64_t expansion = 4;
+  bool se = false;
+  std::string norm;  // of dense
+  Activation activation = Activation::kRelu;
+  double dropout = 0;
+};
+
+Block block_of(const json& section) {
+  return {.op = section.at("op"),
+          .kernel = section.value("kernel", std::int64_t{3}),
+          .dilation = section.value("dilation", std::int64_t{1}),
+          .expansion = section.value("expansion", std::int64_t{4}),
+          .se = section.value("se", false),
+          .norm = section.value("norm", "batch"),
+          .activation = activation_of(section),
+          .dropout = section.value("dropout", 0.0)};
+}
+
+// A network that is one path, with its side branches.
+class Chain : public Path {
+ public:
+  explicit Chain(Shape input) : Path(builder_, 0, ""), builder_(input) {}
+
+  Result<Network> build() const { return builder_.build(end()); }
+
+  void squeeze_excite(const Block& block) {
+    if (!block.se) return;
+    const NodeId input = end();
+    const std::int64_t channels = shape().channels;
+    add({.kind = LayerKind::kGlobalAvgPool}, "se.pool");
+    dense(std::max<std::int64_t>(1, channels / 4), true, "se.reduce");
+    activate(block.activation, "se.act");
+    dense(channels, true, "se.expand");
+    activate(Activation::kSigmoid, "se.gate");
+    join(LayerKind::kScale, {input, end()}, "se.scale");
+  }
+
+ private:
+  NetworkBuilder builder_;
+};
+
+void add_conv(Chain& chain, const Block& block, std::int64_t channels, std::int64_t stride) {
+  chain.conv(
+      {.channels = channels, .kernel = block.kernel, .stride = stride, .dilation = block.dilation},
+      "conv");
+  chain.batch_norm("bn");
+  chain.activate(block.activation, "act");
+  chain.squeeze_excite(block);
+  chain.dropout(block.dropout);
+}
+
+void add_residual(Chain& chain, const Block& block, std::int64_t channels, std::int64_t stride) {
+  const NodeId input = chain.end();
+  const bool changes = stride != 1 || chain.shape().channels != channels;
+  chain.conv({.channels = channels, .kernel = block.kernel, .stride = stride}, "conv1");
+  chain.batch_norm("bn1");
+  chain.activate(block.activation, "act1");
+  chain.conv({.channels = channels, .kernel = block.kernel}, "conv2");
+  chain.batch_norm("bn2");
+  chain.squeeze_excite(block);
+  chain.dropout(block.dropout);
+  const NodeId branch = chain.end();
+  chain.jump_to(input);
+  if (changes) chain.projection(channels, stride);
+  chain.join(LayerKind::kAdd, {branch, chain.end()}, "add");
+  chain.activate(block.activation, "act2");
+}
+
+void add_mbconv(Chain& chain, const Block& block, std::int64_t channels, std::int64_t stride) {
+  const NodeId input = chain.end();
+  const bool changes = stride != 1 || chain.shape().channels != channels;
+  const std::int64_t wide = chain.shape().channels * block.expansion;
+  if (block.expansion > 1) {
+    chain.conv({.channels = wide}, "expand.conv");
+    chain.batch_norm("expand.bn");
+    chain.activate(block.activation, "expand.act");
+  }
+  chain.conv({.channels = wide, .kernel = block.kernel, .stride = stride, .groups = wide},
+             "depthwise.conv");
+  chain.batch_norm("depthwise.bn");
+  chain.activate(block.activation, "depthwise.act");
+  chain.squeeze_excite(block);
+  chain.conv({.channels = channels}, "project.conv");
+  chain.batch_norm("project.bn");
+  chain.dropout(block.dropout);
+  if (!changes) chain.join(LayerKind::kAdd, {chain.end(), input}, "add");
+}
+
+void add_separable_conv(Chain& chain, const Block& block, std::int64_t channels,
+                        std::int64_t stride) {
+  const std::int64_t before = chain.shape().channels;
+  chain.conv({.channels = before, .kernel = block.kernel, .stride = stride, .groups = before},
+             "depthwise");
+  chain.conv({.channels = channels}, "pointwise");
+  chain.batch_norm("bn");
+  chain.activate(block.activation, "act");
+  chain.squeeze_excite(block);
+  chain.dropout(block.dropout);
+}
+
+void add_pool(Chain& chain, const Block& block, std::int64_t channels, std::int64_t stride) {
+  const LayerKind kind = block.op == "max_pool" ? LayerKind::kMaxPool : LayerKind::kAvgPool;
+  chain.pool(kind, block.kernel, stride, "pool");
+  if (chain.shape().channels != channels) chain.projection(channels, 1);
+  chain.dropout(block.dropout);
+}
+
+void add_identity(Chain& chain, const Block& block, std::int64_t channels, std::int64_t stride) {
+  if (chain.shape().channels != channels) {
+    chain.projection(channels, stride);
+  } else if (stride != 1) {
+    chain.pool(LayerKind::kAvgPool, 3, stride, "pool");
+  }
+  chain.dropout(block.dropout);
+}
+
+void add_dense(Chain& chain, const Block& block, std::int64_t channels, std::int64_t) {
+  chain.dense(channels, block.norm != "batch", "dense");
+  if (block.norm == "batch") chain.batch_norm("bn");
+  if (block.norm == "layer") chain.add({.kind = LayerKind::kLayerNorm}, "ln");
+  chain.activate(block.activation, "act");
+  chain.dropout(block.dropout);
+}
+
+struct OpRow {
+  std::string_view name;
+  void (*add)(Chain&, const Block&, std::int64_t channels, std::int64_t stride);
+};
+
+constexpr std::array kOps = {
+    OpRow{"conv", add_conv},         OpRow{"residual", add_residual},
+    OpRow{"mbconv", add_mbconv},     OpRow{"separable_conv", add_separable_conv},
+    OpRow{"max_pool", add_pool},     OpRow{"avg_pool", add_pool},
+    OpRow{"identity", add_identity}, OpRow{"dense", add_dense},
+};
+
+void add_stage(Chain& chain, const json& stage, std::size_t index) {
+  const Block block = block_of(stage.at("block"));
+  const std::int64_t growth = index == 0 ? 1 : 2;
+  const std::int64_t channels = stage.value("channels", chain.shape().channels * growth);
+  const std::int64_t stride = stage.value("stride", growth);
+  const std::int64_t depth = stage.value("depth", std::int64_t{1});
+  const auto row = std::ranges::find(kOps, block.op, &OpRow::name);
+  for (std::int64_t i = 0; i < depth; ++i) {
+    chain.enter(fmt::format("stages.{}.{}", index, i));
+    row->add(chain, block, channels, i == 0 ? stride : 1);
+  }
+}
+
+}  // namespace
+
+Result<Implied> imply_chain(json& architecture) {
+  const bool has_stages = architecture.contains("stages");
+  const bool has_layers = architecture.contains("layers");
+  if (has_stages && has_layers)
+    return fail(ErrorCode::kInput, "architecture: 'layers' cannot stand beside 'stages'");
+  if (has_layers) return imply_layers(architecture);
+  if (!has_stages || architecture["stages"].empty()) {
+    return fail(ErrorCode::kInput,
+                "architecture: a chain needs 'stages', a list of at least one item, or 'layers'");
+  }
+  return Implied{};
+}
+
+Result<Network> decode_chain(const json& architecture, const Task& task) {
+  if (architecture.contains("layers")) return decode_layers(architecture, task);
+  Chain chain(task.input);
+  add_stem(chain, architecture.value("stem", json::object()));
+  const json& stages = architecture.at("stages");
+  for (std::size_t i = 0; i < stages.size(); ++i) add_stage(chain, stages[i], i);
+  add_head(chain, architecture.value("head", json::object()), task.classes);
+  return chain.build();
+}
+
+}  // namespace detol

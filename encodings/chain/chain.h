@@ -1,0 +1,18 @@
+#pragma once
+
+// The factories of encoding `chain`; encodings() is the way to them. Private to this folder.
+
+#include <nlohmann/json_fwd.hpp>
+#include <span>
+
+#include "core/result.h"
+#include "encodings/common/encoding.h"
+
+namespace detol {
+
+std::span<const Field> chain_schema();
+Result<Implied> imply_chain(nlohmann::json& architecture);
+Result<Network> decode_chain(const nlohmann::json& architecture, const Task& task);
+GraphOfCodes labelled_chain(const nlohmann::json& architecture, const Space& space);
+
+}  // namespace detol

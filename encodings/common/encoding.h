@@ -1,0 +1,50 @@
+#pragma once
+
+// Encoding: what is particular to one kind of architecture: which keys its section of the
+// space file may have, which choices the section implies, and how a concrete section becomes a
+// network. The free choices among its scalars are gathered by the space file itself.
+
+#include <memory>
+#include <nlohmann/json_fwd.hpp>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/result.h"
+#include "encodings/network/network.h"
+#include "encodings/network/task.h"
+#include "encodings/schema/schema.h"
+#include "encodings/space/domain.h"
+#include "encodings/space/labelled_graph.h"
+#include "encodings/space/structure.h"
+
+namespace detol {
+
+class Space;
+
+// Choices that a section implies beyond its scalars ("one operation for each of six edges").
+struct Implied {
+  std::vector<Domain> choices;             // by their full names, "architecture.cell.edge[0]"
+  std::shared_ptr<const Structure> rules;  // between them; null: every assignment is a network
+};
+
+struct EncodingRow {
+  std::string_view name;  // architecture.type
+  std::string_view summary;
+  std::span<const Field> schema;  // of the `architecture` section
+  // Adds to the section {"$": name} wherever decode() looks for an implied choice. Null: implies
+  // none. Errors (kInput) say which keys do not fit together, from "architecture." on.
+  Result<Implied> (*imply)(nlohmann::json& architecture);
+  // `architecture` is the section with every choice made and every `repeat` unrolled. Errors
+  // (kInput): no network can be built for this task; the sentence is the reason of the refusal.
+  Result<Network> (*decode)(const nlohmann::json& architecture, const Task& task);
+  // The text by which tables of architectures know this one, "|nor_conv_3x3~0|+..."; of the same
+  // section as decode(). Null: there is no such text.
+  std::string (*key)(const nlohmann::json& architecture) = nullptr;
+  // The graphs of the architectures of a space; of the section with {"$": name} where a choice
+  // stands, as imply() left it.
+  GraphOfCodes (*graph)(const nlohmann::json& architecture, const Space& space) = nullptr;
+};
+
+}  // namespace detol

@@ -1,0 +1,25 @@
+#pragma once
+
+// The two ends of a network that encodings have in common: `stem` (before whatever is searched) and
+// `head` (from an image to logits), with the keys of their sections. Private to this folder.
+
+#include <nlohmann/json_fwd.hpp>
+#include <span>
+
+#include "encodings/common/path.h"
+#include "encodings/schema/schema.h"
+
+namespace detol {
+
+// `op` (conv_bn_relu, conv_bn_silu, none), `kernel`, `channels`, `stride`.
+std::span<const Field> stem_fields();
+void add_stem(Path& path, const nlohmann::json& stem);
+
+// `op` (global_avg_pool_linear, flatten_linear), `hidden`, `activation`, `dropout`.
+std::span<const Field> head_fields();
+void add_head(Path& path, const nlohmann::json& head, int classes);
+
+// The section's `activation`; relu if it has none.
+Activation activation_of(const nlohmann::json& section);
+
+}  // namespace detol

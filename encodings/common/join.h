@@ -1,0 +1,26 @@
+#pragma once
+
+// Joining: tensors of different shapes become one, as encodings with free wiring need it: images
+// are pooled down to the smallest height and the smallest width among them, for an addition
+// channels are projected up to the widest. Succeeds for any shapes. Private to this folder.
+
+#include <string>
+#include <vector>
+
+#include "encodings/network/network.h"
+
+namespace detol {
+
+enum class JoinKind { kAdd, kConcat };
+
+// The node that joins `inputs`, in their order; a single one is itself its join. New layers are
+// called "<scope>.add" or "<scope>.concat", "<scope>.in<i>.pool<j>", "<scope>.in<i>.shortcut.conv".
+// REQUIRES: inputs is not empty.
+NodeId join(NetworkBuilder& builder, JoinKind kind, std::vector<NodeId> inputs, std::string scope);
+
+// `node` pooled down to this height and width; `node` itself if it has them.
+// REQUIRES: its image is at least that high and that wide.
+NodeId shrunk(NetworkBuilder& builder, NodeId node, std::int64_t height, std::int64_t width,
+              const std::string& scope);
+
+}  // namespace detol

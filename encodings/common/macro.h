@@ -1,0 +1,38 @@
+#pragma once
+
+// The skeleton that encodings of repeated cells have in common: the section `macro`. Private to
+// this folder.
+
+#include <array>
+#include <cstdint>
+#include <nlohmann/json_fwd.hpp>
+
+#include "encodings/schema/schema.h"
+
+namespace detol {
+
+struct Macro {
+  std::int64_t cells_per_stage = 1;
+  std::int64_t stages = 1;
+  std::int64_t channels = 16;  // of the first stage
+  std::int64_t stem_stride = 1;
+};
+
+// What the section of this architecture says, the rest as in `defaults`.
+Macro macro_of(const nlohmann::json& architecture, const Macro& defaults);
+
+// Its keys. Where the number of stages decides which choices there are it is none itself.
+constexpr std::array<Field, 4> macro_fields(bool stages_may_be_domain) {
+  using enum FieldKind;
+  return {
+      Field{.key = "cells_per_stage", .kind = kInt, .may_be_domain = true, .low = 1, .high = 64},
+      Field{.key = "stages",
+            .kind = kInt,
+            .may_be_domain = stages_may_be_domain,
+            .low = 1,
+            .high = 8},
+      Field{.key = "channels", .kind = kInt, .may_be_domain = true, .low = 1, .high = 4096},
+      Field{.key = "stem_stride", .kind = kInt, .may_be_domain = true, .low = 1, .high = 8}};
+}
+
+}  // namespace detol

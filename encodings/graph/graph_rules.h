@@ -1,0 +1,41 @@
+#pragma once
+
+// The rules of encoding `graph`: its output depends on its input, and at most so many edges are in
+// use. Private to this folder.
+
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+
+#include "encodings/graph/wiring.h"
+#include "encodings/space/structure.h"
+
+namespace detol {
+
+// Where the choices of a graph stand among the codes of its structure.
+struct GraphLayout {
+  struct Vertex {
+    std::optional<std::size_t> operation, join;
+    std::size_t first_edge = 0;  // that from vertex 0; one for every lower vertex follows
+  };
+  std::vector<Vertex> vertices;  // vertex 0 has no choices
+  std::size_t most_edges = 0;    // at least 1
+};
+
+// The wiring of a decided section: `vertices` is architecture.graph.node.
+Wiring wiring_of(const nlohmann::json& vertices);
+
+class GraphRules final : public Structure {
+ public:
+  explicit GraphRules(GraphLayout layout) : layout_(std::move(layout)) {}
+
+  std::string mistake(std::span<const double> codes) const override;
+  void repair(std::span<double> codes, Rng& rng) const override;
+  std::vector<bool> expressed(std::span<const double> codes) const override;
+
+ private:
+  Wiring wiring_of(std::span<const double> codes) const;
+
+  GraphLayout layout_;
+};
+
+}  // namespace detol

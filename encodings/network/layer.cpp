@@ -1,0 +1,225 @@
+#include "encodings/network/layer.h"
+
+#include <fmt/format.h>
+
+#include <array>
+
+namespace detol {
+namespace {
+
+// No tensor of one image that a machine could hold is larger; keeps every product below 2^63.
+constexpr std::int64_t kMostElements = std::int64_t{1} << 40;
+
+using Inputs = std::span<const Shape>;
+
+tl::unexpected<Error> broken(const Layer& layer, const std::string& what) {
+  return fail(ErrorCode::kInput, fmt::format("{}: {}", to_text(layer.kind), what));
+}
+
+// How often a window of `kernel` fits, `padding` on either side; below 1: never.
+std::int64_t window_count(const Layer& layer, std::int64_t size, std::int64_t kernel,
+                          std::int64_t padding) {
+  const std::int64_t room = size + 2 * padding - layer.dilation * (kernel - 1) - 1;
+  return room < 0 ? 0 : room / layer.stride + 1;
+}
+
+// What pooling and convolution have in common.
+Result<Shape> windowed(const Layer& layer, const Shape& in, std::int64_t channels) {
+  if (layer.kernel < 1 || layer.kernel_height < 0 || layer.stride < 1 || layer.dilation < 1) {
+    return broken(layer, fmt::format("kernel {}, stride {} and dilation {} must be positive",
+                                     layer.kernel, layer.stride, layer.dilation));
+  }
+  if (layer.kernel > 1024 || layer.kernel_height > 1024 || layer.dilation > 1024 ||
+      layer.stride > 1024) {
+    return broken(layer, "kernel, stride and dilation must be at most 1024");
+  }
+  return Shape{channels, window_count(layer, in.height, height_of(layer), padding_above(layer)),
+               window_count(layer, in.width, layer.kernel, padding_beside(layer))};
+}
+
+Result<Shape> conv_shape(const Layer& layer, Inputs in) {
+  const std::int64_t groups = layer.groups;
+  if (layer.channels < 1) return broken(layer, fmt::format("{} output channels", layer.channels));
+  if (groups < 1 || in[0].channels % groups != 0 || layer.channels % groups != 0) {
+    return broken(layer, fmt::format("{} groups divide neither {} inputs nor {} outputs", groups,
+                                     in[0].channels, layer.channels));
+  }
+  for (const std::int64_t side : {layer.kernel, height_of(layer)}) {
+    if (side % 2 == 0) return broken(layer, fmt::format("kernel {} must be odd", side));
+  }
+  return windowed(layer, in[0], layer.channels);
+}
+
+Result<Shape> dense_shape(const Layer& layer, Inputs) {
+  if (layer.channels < 1) return broken(layer, fmt::format("{} outputs", layer.channels));
+  return Shape{layer.channels, 1, 1};
+}
+
+Result<Shape> pool_shape(const Layer& layer, Inputs in) {
+  if (layer.dilation != 1) return broken(layer, "it has no dilation");
+  return windowed(layer, in[0], in[0].channels);
+}
+Result<Shape> same_shape(const Layer&, Inputs in) {
+  return in[0];
+}
+Result<Shape> global_pool_shape(const Layer&, Inputs in) {
+  return Shape{in[0].channels, 1, 1};
+}
+Result<Shape> flat_shape(const Layer&, Inputs in) {
+  return Shape{in[0].elements(), 1, 1};
+}
+
+Result<Shape> add_shape(const Layer& layer, Inputs in) {
+  for (const Shape& shape : in) {
+    if (shape != in[0]) {
+      return broken(layer, fmt::format("inputs differ: {} and {}", to_text(in[0]), to_text(shape)));
+    }
+  }
+  return in[0];
+}
+
+Result<Shape> concat_shape(const Layer& layer, Inputs in) {
+  Shape joined = in[0];
+  for (const Shape& shape : in.subspan(1)) {
+    if (shape.height != joined.height || shape.width != joined.width) {
+      return broken(layer, fmt::format("inputs differ: {} and {}", to_text(in[0]), to_text(shape)));
+    }
+    joined.channels += shape.channels;
+  }
+  return joined;
+}
+
+Result<Shape> scale_shape(const Layer& layer, Inputs in) {
+  if (in[1] != Shape{in[0].channels, 1, 1}) {
+    return broken(layer, fmt::format("{} cannot scale {}", to_text(in[1]), to_text(in[0])));
+  }
+  return in[0];
+}
+
+// One row per kind, in the order of the enumeration.
+struct KindRow {
+  LayerKind kind;
+  std::string_view name;
+  std::size_t fewest_inputs, most_inputs;
+  Result<Shape> (*shape)(const Layer&, Inputs);
+};
+
+constexpr std::size_t kAny = 1u << 16;
+constexpr std::array kKinds = {
+    KindRow{LayerKind::kInput, "input", 0, 0, nullptr},
+    KindRow{LayerKind::kConv, "conv", 1, 1, conv_shape},
+    KindRow{LayerKind::kDense, "dense", 1, 1, dense_shape},
+    KindRow{LayerKind::kBatchNorm, "batch_norm", 1, 1, same_shape},
+    KindRow{LayerKind::kActivation, "activation", 1, 1, same_shape},
+    KindRow{LayerKind::kMaxPool, "max_pool", 1, 1, pool_shape},
+    KindRow{LayerKind::kAvgPool, "avg_pool", 1, 1, pool_shape},
+    KindRow{LayerKind::kGlobalAvgPool, "global_avg_pool", 1, 1, global_pool_shape},
+    KindRow{LayerKind::kFlatten, "flatten", 1, 1, flat_shape},
+    KindRow{LayerKind::kAdd, "add", 2, kAny, add_shape},
+    KindRow{LayerKind::kScale, "scale", 2, 2, scale_shape},
+    KindRow{LayerKind::kDropout, "dropout", 1, 1, same_shape},
+    KindRow{LayerKind::kConcat, "concat", 2, kAny, concat_shape},
+    KindRow{LayerKind::kLayerNorm, "layer_norm", 1, 1, same_shape},
+};
+
+const KindRow& row_of(LayerKind kind) {
+  return kKinds[static_cast<std::size_t>(kind)];
+}
+
+// False if the product passes the limit (factors are at most 2^40 each).
+bool fits(const Shape& s) {
+  if (s.channels < 1 || s.height < 1 || s.width < 1) return false;
+  if (s.channels > kMostElements || s.height > kMostElements || s.width > kMostElements)
+    return false;
+  const auto product = static_cast<double>(s.channels) * static_cast<double>(s.height) *
+                       static_cast<double>(s.width);
+  return product <= static_cast<double>(kMostElements);
+}
+
+}  // namespace
+
+std::string to_text(const Shape& s) {
+  return fmt::format("{}x{}x{}", s.channels, s.height, s.width);
+}
+
+std::string_view to_text(LayerKind kind) {
+  return row_of(kind).name;
+}
+
+std::string_view to_text(Activation activation) {
+  switch (activation) {
+    case Activation::kRelu:
+      return "relu";
+    case Activation::kSilu:
+      return "silu";
+    case Activation::kSigmoid:
+      return "sigmoid";
+  }
+  return "relu";
+}
+
+std::int64_t height_of(const Layer& layer) {
+  return layer.kernel_height == 0 ? layer.kernel : layer.kernel_height;
+}
+
+std::int64_t padding_above(const Layer& layer) {
+  return (height_of(layer) - 1) * layer.dilation / 2;
+}
+
+std::int64_t padding_beside(const Layer& layer) {
+  return (layer.kernel - 1) * layer.dilation / 2;
+}
+
+std::int64_t ParameterSpec::elements() const {
+  std::int64_t product = 1;
+  for (std::int64_t extent : shape) product *= extent;
+  return product;
+}
+
+Result<Shape> output_shape(const Layer& layer, std::span<const Shape> inputs) {
+  const KindRow& row = row_of(layer.kind);
+  if (row.shape == nullptr) return broken(layer, "has no inputs; the builder gives its shape");
+  if (inputs.size() < row.fewest_inputs || inputs.size() > row.most_inputs) {
+    return broken(layer, fmt::format("{} inputs", inputs.size()));
+  }
+  DETOL_ASSIGN(const Shape shape, row.shape(layer, inputs));
+  if (!fits(shape))
+    return broken(layer, fmt::format("an output of {} is impossible", to_text(shape)));
+  return shape;
+}
+
+std::vector<ParameterSpec> parameters_of(const Layer& layer, std::span<const Shape> inputs) {
+  std::vector<ParameterSpec> specs;
+  if (layer.kind == LayerKind::kConv) {
+    specs.push_back(
+        {"weight",
+         {layer.channels, inputs[0].channels / layer.groups, height_of(layer), layer.kernel},
+         true,
+         true});
+  } else if (layer.kind == LayerKind::kDense) {
+    specs.push_back({"weight", {layer.channels, inputs[0].elements()}, true, true});
+  } else if (layer.kind == LayerKind::kBatchNorm) {
+    for (std::string_view name : {"gamma", "beta"})
+      specs.push_back({name, {inputs[0].channels}, true, false});
+    for (std::string_view name : {"running_mean", "running_var"})
+      specs.push_back({name, {inputs[0].channels}, false, false});
+  } else if (layer.kind == LayerKind::kLayerNorm) {
+    for (std::string_view name : {"gamma", "beta"})
+      specs.push_back({name, {inputs[0].channels}, true, false});
+  }
+  const bool may_have_bias = layer.kind == LayerKind::kConv || layer.kind == LayerKind::kDense;
+  if (may_have_bias && layer.bias) specs.push_back({"bias", {layer.channels}, true, false});
+  return specs;
+}
+
+double flops_of(const Layer& layer, std::span<const Shape> inputs, const Shape& output) {
+  const auto outputs = static_cast<double>(output.elements());
+  if (layer.kind == LayerKind::kDense)
+    return 2 * static_cast<double>(inputs[0].elements()) * outputs;
+  if (layer.kind != LayerKind::kConv) return 0;
+  const std::int64_t per_group = inputs[0].channels / layer.groups;
+  const auto window = static_cast<double>(layer.kernel * height_of(layer));
+  return 2 * outputs * static_cast<double>(per_group) * window;
+}
+
+}  // namespace detol

@@ -1,0 +1,42 @@
+#include "encodings/network/task.h"
+
+#include <array>
+
+namespace detol {
+namespace {
+
+using Words = std::string_view;
+
+constexpr std::array<Words, 1> kSoftmaxLosses = {"cross_entropy"};
+constexpr std::array<Words, 1> kSigmoidLosses = {"binary_cross_entropy"};
+constexpr std::array<Words, 3> kDistances = {"mse", "mae", "huber"};
+
+constexpr std::array<Words, 8> kOfClasses = {"val_accuracy",   "val_loss", "train_loss",
+                                             "train_accuracy", "val_f1",   "val_auc",
+                                             "val_ece",        "val_top5"};
+// Without the top five, which are all.
+constexpr std::span<const Words> kOfSwitches = std::span(kOfClasses).first(7);
+constexpr std::array<Words, 5> kOfNumbers = {"val_loss", "train_loss", "val_mae", "val_rmse",
+                                             "val_r2"};
+
+constexpr std::array kTasks = {
+    TaskRow{"classification", "one of several classes", TaskKind::kClassification, kSoftmaxLosses,
+            kOfClasses},
+    TaskRow{"binary", "one of two classes, with a single logit", TaskKind::kBinary, kSigmoidLosses,
+            kOfSwitches},
+    TaskRow{"multi_label", "any of several labels", TaskKind::kMultiLabel, kSigmoidLosses,
+            kOfSwitches},
+    TaskRow{"regression", "one number or several", TaskKind::kRegression, kDistances, kOfNumbers},
+};
+
+}  // namespace
+
+std::span<const TaskRow> tasks() {
+  return kTasks;
+}
+
+const TaskRow& row_of(TaskKind kind) {
+  return kTasks[static_cast<std::size_t>(kind)];
+}
+
+}  // namespace detol

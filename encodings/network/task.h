@@ -1,0 +1,51 @@
+#pragma once
+
+// Task: what a network is to say about an image: which class it is of, a number, several numbers,
+// or which of several labels it has. The table says for each kind how it may be trained and what
+// its trials report.
+
+#include <span>
+#include <string_view>
+
+#include "encodings/network/layer.h"
+
+namespace detol {
+
+enum class TaskKind {
+  kClassification,  // one of K classes: K logits, softmax
+  kBinary,          // one of two classes: one logit, of the second
+  kMultiLabel,      // K labels, each there or not: a logit for each
+  kRegression,      // K numbers, as they are
+};
+
+// What the data demands of a network.
+struct Task {
+  Shape input;      // of one image
+  int classes = 0;  // outputs of the network, as TaskKind counts them
+  TaskKind kind = TaskKind::kClassification;
+};
+
+struct TaskRow {
+  std::string_view name;  // data.task
+  std::string_view summary;
+  TaskKind kind;
+  std::span<const std::string_view> losses;   // training.loss; the first unless the file says
+  std::span<const std::string_view> metrics;  // of every epoch
+};
+
+// Every task, in the order of TaskKind.
+std::span<const TaskRow> tasks();
+
+const TaskRow& row_of(TaskKind kind);
+
+// Answers to an image that are right or wrong.
+constexpr int answers_of(const Task& task) {
+  return task.kind == TaskKind::kMultiLabel ? task.classes : 1;
+}
+
+// True if the answer to an image is a class label; else it is numbers, one for each output.
+constexpr bool has_labels(TaskKind kind) {
+  return kind == TaskKind::kClassification || kind == TaskKind::kBinary;
+}
+
+}  // namespace detol

@@ -1,0 +1,68 @@
+#pragma once
+
+// SchemaReader: checks a YAML tree against tables of fields and turns it into typed JSON.
+// Where a free choice stands for a value the JSON has {"$": "<name of the choice>"}.
+// Private to this folder.
+
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/result.h"
+#include "encodings/schema/schema.h"
+#include "encodings/schema/yaml_tree.h"
+#include "encodings/space/domain.h"
+
+namespace detol {
+
+// A free choice as the file describes it, its condition not yet resolved.
+struct FoundDomain {
+  Domain domain;
+  std::string scope;                // the path where its `when` looks first
+  Position at;                      // of the {type: ...} map
+  const YamlEntry* when = nullptr;  // in the tree that was read
+};
+
+struct TypeRow;
+
+class SchemaReader {
+ public:
+  // The source and every tree that is read must outlive this reader and what it found.
+  explicit SchemaReader(const YamlSource& source) : source_(source) {}
+
+  // A map with the keys of `fields`. `path` is its own ("training"), empty for the file.
+  Result<nlohmann::json> section(const YamlNode& node, std::span<const Field> fields,
+                                 const std::string& path);
+
+  const std::vector<FoundDomain>& domains() const { return domains_; }
+
+ private:
+  Result<nlohmann::json> field(const YamlNode& node, const Field& field, const std::string& path);
+  Result<nlohmann::json> list(const YamlNode& node, const Field& field, const std::string& path);
+  Result<nlohmann::json> scalars(const YamlNode& node, const Field& field, const std::string& path);
+  Result<nlohmann::json> named_values(const YamlNode& node, const Field& field, const Field& rule,
+                                      const std::string& path);  // a map of any names
+  Result<nlohmann::json> named(const YamlNode& node, const Field& field, const std::string& path);
+  Result<nlohmann::json> scalar(const YamlNode& node, const Field& field, const std::string& path);
+  Result<nlohmann::json> choice(const YamlNode& node, const Field& field, const std::string& path);
+  Result<const TypeRow*> choice_type(const YamlNode& node, const Field& field,
+                                     const std::string& path);
+  Result<void> check_bounds(const YamlNode& node, const Field& field,
+                            const std::string& path) const;
+  Result<std::vector<Value>> choices(const YamlNode& list, const Field& field,
+                                     const std::string& path) const;
+  Result<std::int64_t> repeats(const YamlNode& item, const Field& list, const std::string& path);
+
+  const YamlSource& source_;
+  std::vector<FoundDomain> domains_;
+};
+
+// A plain scalar as YAML 1.2 reads it: true, 3, 0.1, else text.
+Value plain_value(const YamlNode& scalar);
+
+// The code of a scalar among a domain's values: typed, else as text.
+std::optional<double> code_of(const Domain& domain, const YamlNode& scalar);
+
+}  // namespace detol

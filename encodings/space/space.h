@@ -1,0 +1,161 @@
+#pragma once
+
+// Space: the free choices of a study, flat and conditional. Immutable once built;
+// cheap to copy; safe to share between threads.
+//
+//   Space space = SpaceBuilder().add_float("lr", 1e-4, 1e-1, {.log = true}).build().value();
+//
+// The choices of an architecture may be bound by rules that no list of conditions can say ("at
+// most nine edges"): a Structure knows them, and every genome that leaves a Space obeys them.
+
+#include <functional>
+#include <initializer_list>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/result.h"
+#include "core/rng.h"
+#include "encodings/space/domain.h"
+#include "encodings/space/genome.h"
+#include "encodings/space/labelled_graph.h"
+#include "encodings/space/structure.h"
+
+namespace detol {
+
+class Space {
+ public:
+  Space() : domains_(std::make_shared<const std::vector<Domain>>()) {}
+
+  std::span<const Domain> domains() const { return *domains_; }
+  std::size_t size() const { return domains_->size(); }
+
+  // The position of a name in domains(), or nullopt.
+  std::optional<std::size_t> index_of(std::string_view name) const;
+
+  // How many different genomes there are; infinity if a continuous float is among them.
+  // Conditions are counted exactly where they form a forest of single parents.
+  double cardinality() const;
+
+  // Independent uniform draws of the active choices (log-uniform where `log`).
+  Genome sample(Rng& rng) const;
+
+  // The genome at a point of the unit cube, one coordinate in [0, 1) per domain; the
+  // coordinates of inactive domains are ignored.
+  Genome at(std::span<const double> unit_cube) const;
+
+  // A genome from codes: drops the values of inactive domains and draws missing ones.
+  // Mutation and crossover edit codes freely and then come here.
+  Genome repair(std::vector<double> codes, Rng& rng) const;
+
+  // The genome with these values, each exactly once and each active one given. Errors
+  // name the parameter and what it accepts, or the structure's rule that is broken.
+  Result<Genome> genome(std::span<const std::pair<std::string, Value>> assignments) const;
+
+  // Changes one expressed choice of at least two values to another value (other_code). Newly
+  // active choices are drawn. Returns the parent itself if nothing can change.
+  Genome mutate(const Genome& parent, Rng& rng) const;
+
+  // A child that takes each group of choices from one of its parents, by a fair coin. Choices
+  // that describe one thing are one group: all whose names agree up to their first `]`
+  // ("architecture.stages[0]"); every other choice is its own.
+  Genome crossover(const Genome& one, const Genome& other, Rng& rng) const;
+
+  // Another value of the domain: a neighbour on an ordered range (a normal step of a tenth of
+  // it), any other of an unordered one. REQUIRES: the domain has at least two values.
+  double other_code(std::size_t index, double code, Rng& rng) const;
+
+  // Which choices count: the active ones that the architecture makes use of. Two genomes that
+  // agree in all of these are one candidate.
+  std::vector<bool> expressed(const Genome& genome) const;
+
+  // Equal for genomes that agree in all expressed choices.
+  std::uint64_t identity(const Genome& genome) const;
+
+  // The graph of the genome's architecture: equal for genomes that agree in all expressed choices.
+  // Nullopt where the space has no choice of an architecture. Microseconds.
+  std::optional<LabelledGraph> graph(const Genome& genome) const;
+  bool has_graph() const { return graph_ != nullptr; }
+
+  // This space, which then has graphs.
+  Space with_graph(GraphOfCodes graph) const;
+
+  // True if the domain at `index` is active, given the codes of its ancestors.
+  bool is_active(std::size_t index, std::span<const double> codes) const;
+
+ private:
+  friend class SpaceBuilder;
+  struct Parent {
+    std::size_t index;
+    std::vector<double> codes;  // of the parent, under which the child is active
+  };
+
+  // The choices from `first` on that one structure rules.
+  struct Structured {
+    std::size_t first, count;
+    std::shared_ptr<const Structure> rules;
+  };
+
+  // Fills codes parents first; `choose(index)` gives the code of an active domain.
+  std::vector<double> fill(const std::function<double(std::size_t)>& choose) const;
+
+  // The genome of these codes, after every structure's repair.
+  Genome ruled(std::vector<double> codes, Rng& rng) const;
+
+  std::shared_ptr<const std::vector<Domain>> domains_;
+  std::vector<std::optional<Parent>> parents_;  // one per domain
+  std::vector<std::size_t> order_;              // every parent before its children
+  std::vector<std::size_t> groups_;             // of each domain, for crossover
+  std::vector<Structured> structures_;
+  std::shared_ptr<const GraphOfCodes> graph_;
+};
+
+// Options of one choice, for designated initialisers: {.log = true, .when = {"opt", {"sgd"}}}.
+struct Choice {
+  bool log = false;
+  double step = 0;
+  bool ordered = false;
+  struct Condition {
+    std::string parent;  // empty: always active
+    std::vector<Value> values;
+    Condition() = default;
+    Condition(std::string parent_name, std::initializer_list<Value> accepted)
+        : parent(std::move(parent_name)), values(accepted) {}
+    // Texts convert to strings, never to bool.
+    Condition(std::string parent_name, std::initializer_list<const char*> accepted)
+        : parent(std::move(parent_name)), values(accepted.begin(), accepted.end()) {}
+  } when = {};
+};
+
+// Collects choices; build() reports the first mistake: a duplicate or empty name, an
+// empty or non-finite range, log of a value that is not positive, a `when` that names
+// no choice, a value that its parent cannot take, or a circle.
+class SpaceBuilder {
+ public:
+  SpaceBuilder& add(Domain domain);
+  SpaceBuilder& add_float(std::string name, double low, double high, const Choice& choice = {});
+  SpaceBuilder& add_int(std::string name, std::int64_t low, std::int64_t high,
+                        const Choice& choice = {});
+  SpaceBuilder& add_categorical(std::string name, std::vector<std::string> choices,
+                                const Choice& choice = {});
+  SpaceBuilder& add_numbers(std::string name, std::vector<double> choices,
+                            const Choice& choice = {});
+  SpaceBuilder& add_bool(std::string name, const Choice& choice = {});
+
+  // Choices under the rules of a structure.
+  SpaceBuilder& add(std::vector<Domain> domains, std::shared_ptr<const Structure> rules);
+
+  Result<Space> build() const;
+
+ private:
+  std::vector<Domain> domains_;
+  std::vector<Space::Structured> structures_;
+};
+
+// The mistake of one domain on its own, if any: the sentence build() would give.
+std::optional<std::string> mistake_in(const Domain& domain);
+
+}  // namespace detol

@@ -1,0 +1,23 @@
+#pragma once
+
+// From the choices that a space file describes to a Space: resolves what each `when`
+// refers to. Private to this folder.
+
+#include <nlohmann/json_fwd.hpp>
+#include <vector>
+
+#include "core/result.h"
+#include "encodings/common/encoding.h"
+#include "encodings/schema/schema_reader.h"
+#include "encodings/space/space.h"
+
+namespace detol {
+
+// A name in `when` is looked up among its siblings, then outward, then as a full path. Where
+// it names a fixed value of `file` instead of a choice, the condition is settled here: the
+// choice exists always or never.
+// The implied choices follow those of the file.
+Result<Space> build_space(const std::vector<FoundDomain>& found, const nlohmann::json& file,
+                          Implied implied, const YamlSource& source);
+
+}  // namespace detol

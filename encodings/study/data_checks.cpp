@@ -1,0 +1,72 @@
+#include "encodings/study/data_checks.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "core/table.h"
+
+namespace detol {
+namespace {
+
+// The keys of data that only some formats know.
+struct KeyOfFormats {
+  std::string_view key, formats;
+};
+
+constexpr KeyOfFormats kKeysOfFormats[] = {{"label", "csv, cifar, hdf5"},
+                                           {"sequence", "csv, npy, hdf5"},
+                                           {"test_path", "csv"},
+                                           {"layout", "npy, hdf5"},
+                                           {"images", "hdf5"},
+                                           {"size", "image_folder, webdataset"},
+                                           {"channels", "image_folder, webdataset"}};
+
+}  // namespace
+
+std::vector<std::string> words_of_training(const YamlNode& tree, std::string_view key) {
+  const YamlNode* node = node_at(tree, {"training", key});
+  if (node == nullptr || node->kind == YamlNode::Kind::kNull) return {};
+  if (node->kind == YamlNode::Kind::kScalar) return {node->scalar};
+  std::vector<std::string> words;
+  for (const YamlNode& item : node_at(*node, {"choices"})->items) words.push_back(item.scalar);
+  return words;
+}
+
+Result<void> has_keys_of_its_format(const YamlNode& tree, const YamlSource& source,
+                                    std::string_view format) {
+  for (const auto& [key, formats] : kKeysOfFormats) {
+    const YamlNode* node = node_at(tree, {"data", key});
+    if (node == nullptr ||
+        fmt::format(", {},", formats).find(fmt::format(", {},", format)) != std::string::npos)
+      continue;
+    return source.error(node->at,
+                        fmt::format("data.{} is for format {}; leave it out", key, formats));
+  }
+  return {};
+}
+
+Result<void> suits_task(const YamlNode& tree, const YamlSource& source, const DataConfig& data) {
+  const TaskRow& task = row_of(data.task);
+  if (has_labels(task.kind) && data.labels.size() > 1) {
+    return source.error(node_at(tree, {"data", "label"})->at,
+                        fmt::format("data.label: {} columns, but data.task {} takes one; "
+                                    "multi_label and regression take several",
+                                    data.labels.size(), task.name));
+  }
+  for (const std::string& loss : words_of_training(tree, "loss")) {
+    if (std::ranges::find(task.losses, loss) != task.losses.end()) continue;
+    return source.error(node_at(tree, {"training", "loss"})->at,
+                        fmt::format("training.loss: {} is no loss of data.task {}; accepted: {}",
+                                    loss, task.name, join(task.losses)));
+  }
+  const YamlNode* smoothing = node_at(tree, {"parameters", "label_smoothing"});
+  if (task.kind == TaskKind::kRegression && smoothing != nullptr) {
+    return source.error(smoothing->at,
+                        "parameters.label_smoothing: there are no labels in data.task regression; "
+                        "leave it out");
+  }
+  return {};
+}
+
+}  // namespace detol

@@ -1,0 +1,14 @@
+#pragma once
+
+// The table of encodings, apart from their interface, so that none of them sees the others.
+
+#include <span>
+
+#include "encodings/common/encoding.h"
+
+namespace detol {
+
+// Every encoding detol knows, in the order a reader should meet them.
+std::span<const EncodingRow> encodings();
+
+}  // namespace detol

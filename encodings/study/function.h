@@ -1,0 +1,43 @@
+#pragma once
+
+// Function: candidates that are scored by a formula of their parameters instead of by training:
+// for tests and experiments. Here is what a space file may say of each (`function: {name: levy,
+// dimensions: 5}`), which parameters it implies and which metrics it reports; the values are
+// computed in trainer/formulas.cpp.
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "core/result.h"
+#include "encodings/schema/schema.h"
+#include "encodings/space/space.h"
+
+namespace detol {
+
+// A function with the settings that were given.
+struct FunctionConfig {
+  std::string name;
+  std::map<std::string, Value, std::less<>> options;
+
+  double number(std::string_view option) const;                      // REQUIRES: given, a number
+  std::optional<std::int64_t> whole(std::string_view option) const;  // REQUIRES: if given, a whole
+  std::string text(std::string_view option, std::string_view otherwise) const;
+};
+
+struct FunctionRow {
+  std::string_view name;
+  std::string_view summary;
+  std::span<const Field> options;  // beside `name`
+  Result<Space> (*space)(const FunctionConfig& config);
+  // Reported after its one epoch; all minimised unless the objectives say otherwise.
+  std::span<const std::string_view> (*metrics)(const FunctionConfig& config);
+};
+
+// Every function detol knows.
+std::span<const FunctionRow> functions();
+
+}  // namespace detol

@@ -1,0 +1,20 @@
+#pragma once
+
+// `--set path=value`: changes to a space file's tree before it is checked. Private to this
+// folder.
+
+#include <vector>
+
+#include "core/result.h"
+#include "encodings/schema/yaml_tree.h"
+#include "encodings/study/study_config.h"
+
+namespace detol {
+
+// Sets every override's value in the tree, in their order; missing maps on the way are made,
+// and a word on the way becomes {name: word}. Whether the path means anything is found when
+// the tree is checked. `source.override_paths` are those of `overrides`.
+Result<void> apply_overrides(YamlNode& tree, const std::vector<Override>& overrides,
+                             const YamlSource& source);
+
+}  // namespace detol

@@ -1,0 +1,55 @@
+#pragma once
+
+// Recipe: how a candidate is trained: everything but the network and the seed. Concrete:
+// every choice of the space is made. A value type.
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace detol {
+
+struct Recipe {
+  std::string optimizer = "sgd";  // sgd (momentum), adamw, rmsprop, lars (optimizer.h)
+  double lr = 0.1;                // at this batch size, after warm-up
+  double momentum = 0.9;          // adamw: beta1
+  bool nesterov = true;           // sgd
+  double beta2 = 0.999;           // adamw; rmsprop: its alpha
+  double epsilon = 1e-8;          // adamw, rmsprop
+  double weight_decay = 0;        // adamw: decoupled; others: added to the gradient
+  double trust = 0.001;           // lars: its trust coefficient
+  std::int64_t batch_size = 64;   // global, over all ranks of a group
+
+  int epochs = 1;                      // full length; the schedule ends here
+  std::string loss = "cross_entropy";  // one that suits the task: trainer/backends/loss.h
+  double label_smoothing = 0;          // [0, 1)
+  std::string schedule = "cosine";     // constant, cosine, linear, step, one_cycle (schedule.h)
+  double warmup_epochs = 0;            // linear from zero, within `epochs`
+  std::vector<int> milestones = {};    // step: the rate falls after so many epochs, or, where
+  int every_epochs = 30;               // there are none, every so many epochs,
+  double gamma = 0.1;                  // to this share of itself
+  double rise = 0.3;                   // one_cycle: the share of the steps that go up,
+  double divisor = 25;                 // which start from lr / divisor;
+  double final_divisor = 1e4;          // the last one's rate is that / final_divisor
+  std::string scale_lr = "none";       // none, linear, sqrt: by how many times
+  std::int64_t base_batch = 256;       // batch_size is this one
+  std::string precision = "fp32";
+  bool deterministic = true;
+  double clip_norm = 0;          // gradients are scaled down to at most this norm; 0: never
+  double ema = 0;                // decay of the averaged weights, which are scored; 0: no average
+  bool sync_batch_norm = false;  // statistics of the batch of all ranks, not of each rank's shard
+  std::string compression = "none";  // none, fp16, top_k: of gradients between ranks
+  double compression_share = 0.01;   // top_k: of the gradients, that a step sends
+  int staleness = 0;                 // steps by which updates lag behind their gradients
+
+  int crop_padding = 0;          // random crop after zero padding on every side, in pixels
+  bool horizontal_flip = false;  // with probability 1/2
+  int cutout = 0;                // side of the square that is hidden in every image; 0: none
+  double mixup = 0;              // Beta(mixup, mixup) says how images are blended; 0: they are not
+};
+
+// How many tensors a step keeps beside each trainable one: sgd {v}, adamw {a, b}, rmsprop {b, v},
+// lars {v}, as trainer/backends/optimizer.h has them. REQUIRES: one of those.
+int moments_of(const Recipe& recipe);
+
+}  // namespace detol

@@ -1,0 +1,401 @@
+#include "encodings/study/study_config.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "core/file.h"
+#include "core/table.h"
+#include "encodings/schema/schema_reader.h"
+#include "encodings/schema/yaml_tree.h"
+#include "encodings/study/conditions.h"
+#include "encodings/study/data_checks.h"
+#include "encodings/study/encodings.h"
+#include "encodings/study/overrides.h"
+#include "encodings/study/study_fields.h"
+#include "encodings/study/table_reader.h"
+
+namespace detol {
+
+using nlohmann::json;
+
+namespace {
+
+Named named_of(const json& section, const char* key, std::string name) {
+  Named named{std::move(name), {}};
+  if (!section.contains(key)) return named;
+  for (const auto& [option, value] : section[key].items()) {
+    if (option == "name") {
+      named.name = value;
+    } else {
+      named.options[option] = value;
+    }
+  }
+  return named;
+}
+
+// The typed value of a checked option.
+Value value_from(const json& option) {
+  if (option.is_boolean()) return option.get<bool>();
+  if (option.is_number_integer()) return option.get<std::int64_t>();
+  if (option.is_number()) return option.get<double>();
+  return option.get<std::string>();
+}
+
+int whole_or_auto(const json& section, const char* key) {
+  const json value = section.value(key, json(0));
+  return value.is_string() ? 0 : value.get<int>();
+}
+
+const json& section_of(const json& file, const char* key) {
+  static const json kEmpty = json::object();
+  return file.contains(key) ? file.at(key) : kEmpty;
+}
+
+// A relative path that exists here stays what it is; else it is meant from the space file.
+std::string absolute_data_path(const std::string& written, const std::filesystem::path& folder) {
+  namespace fs = std::filesystem;
+  std::error_code ignored;
+  const fs::path here = fs::absolute(written, ignored);
+  if (fs::exists(here, ignored)) return here.lexically_normal().string();
+  return fs::absolute(folder / written, ignored).lexically_normal().string();
+}
+
+}  // namespace
+
+// Builds a StudyConfig from a tree, part by part.
+class StudyLoader {
+ public:
+  StudyLoader(const YamlNode& tree, const YamlSource& source) : tree_(tree), source_(source) {}
+
+  Result<StudyConfig> load() {
+    SchemaReader reader(source_);
+    DETOL_ASSIGN(json file, read_file_section(reader));
+    DETOL_TRY(read_plain(file));
+    if (file.contains("function"))
+      DETOL_TRY(read_function(file.at("function")));
+    else if (file.contains("table"))
+      DETOL_TRY(read_table(reader, file));
+    else
+      DETOL_TRY(read_training(reader, file));
+    DETOL_TRY(read_objectives(file));
+    DETOL_TRY(read_initial_trials());
+    read_positions();
+    study_.text = write_yaml(tree_);
+    return std::move(study_);
+  }
+
+ private:
+  // The keys of `architecture`: the shared ones, then those of its encoding.
+  Result<std::vector<Field>> encoding_fields() {
+    std::vector<Field> fields(architecture_fields().begin(), architecture_fields().end());
+    const YamlNode* type = node_at(tree_, {"architecture", "type"});
+    if (type == nullptr || type->kind != YamlNode::Kind::kScalar) return fields;
+    const EncodingRow* row = find_row(encodings(), type->scalar);
+    if (row == nullptr) {
+      return source_.error(type->at, "architecture.type: " + unknown_name("encoding", type->scalar,
+                                                                          names_of(encodings())));
+    }
+    study_.encoding = row->name;
+    fields.insert(fields.end(), row->schema.begin(), row->schema.end());
+    return fields;
+  }
+
+  Result<json> read_file_section(SchemaReader& reader) {
+    if (const YamlEntry* function = tree_.find("function"))
+      return read_function_section(reader, function->value);
+    if (tree_.find("table") != nullptr) return read_table_section(reader);
+    DETOL_ASSIGN(const std::vector<Field> inner, encoding_fields());
+    std::vector<Field> fields(study_fields().begin(), study_fields().end());
+    std::ranges::find(fields, "architecture", &Field::key)->children = inner;
+    return reader.section(tree_, fields, "");
+  }
+
+  Result<void> none_of(std::initializer_list<std::string_view> keys, std::string_view beside) {
+    for (std::string_view key : keys) {
+      const YamlEntry* entry = tree_.find(key);
+      if (entry != nullptr)
+        return source_.error(entry->at, fmt::format("'{}' cannot stand beside {}", key, beside));
+    }
+    return {};
+  }
+
+  Result<json> read_table_section(SchemaReader& reader) {
+    DETOL_TRY(none_of({"data", "training"}, "'table', whose candidates are not trained"));
+    DETOL_ASSIGN(const std::vector<Field> inner, encoding_fields());
+    std::vector<Field> fields(table_study_fields().begin(), table_study_fields().end());
+    std::ranges::find(fields, "architecture", &Field::key)->children = inner;
+    return reader.section(tree_, fields, "");
+  }
+
+  Result<json> read_function_section(SchemaReader& reader, const YamlNode& function) {
+    DETOL_TRY(none_of({"data", "table", "architecture", "parameters", "training"},
+                      "'function', which trains nothing and implies its parameters"));
+    const std::vector<std::string_view> names = names_of(functions());
+    std::vector<Field> inner = {{.key = "name", .required = true, .words = names}};
+    const YamlEntry* name = function.find("name");
+    const FunctionRow* row = find_row(functions(), name == nullptr ? "" : name->value.scalar);
+    if (row != nullptr) inner.insert(inner.end(), row->options.begin(), row->options.end());
+    std::vector<Field> fields(function_study_fields().begin(), function_study_fields().end());
+    std::ranges::find(fields, "function", &Field::key)->children = inner;
+    return reader.section(tree_, fields, "");
+  }
+
+  Result<void> read_plain(const json& file) {
+    study_.study = file.at("study");
+    if (!is_study_name(study_.study)) {
+      return source_.error(node_at(tree_, {"study"})->at,
+                           "study names a folder: " + std::string(kStudyNameRule));
+    }
+    study_.seed = file.value("seed", std::uint64_t{0});
+    const json& search = section_of(file, "search");
+    study_.algorithm = named_of(search, "algorithm", "portfolio");
+    study_.pruner = named_of(search, "pruner", "none");
+    study_.warm_start = search.value("warm_start", "auto");
+    study_.repeats = search.value("repeats", 0);
+    study_.budget = file.value("budget", "");
+    const json& resources = section_of(file, "resources");
+    study_.resources.workers = whole_or_auto(resources, "workers");
+    study_.resources.group_size = whole_or_auto(resources, "group_size");
+    study_.resources.max_trial_duration_s = resources.value("max_trial_duration", 0.0);
+    study_.resources.attempts = resources.value("attempts", 3);
+    return {};
+  }
+
+  Result<void> read_function(const json& section) {
+    FunctionConfig function{.name = section.at("name"), .options = {}};
+    for (const auto& [key, value] : section.items()) {
+      if (key != "name") function.options[key] = value_from(value);
+    }
+    DETOL_ASSIGN(study_.space, find_row(functions(), function.name)->space(function));
+    study_.function = std::move(function);
+    return {};
+  }
+
+  Result<void> read_table(const SchemaReader& reader, json& file) {
+    DETOL_TRY(path_or_source(file.at("table"), "table"));
+    const EncodingRow* encoding = find_row(encodings(), study_.encoding);
+    DETOL_ASSIGN(study_.table, read_table_config(tree_, file, encoding, source_));
+    Implied implied;
+    if (encoding != nullptr) {
+      DETOL_ASSIGN(implied, implied_choices(file.at("architecture")));
+    }
+    DETOL_TRY(read_space(reader, file, std::move(implied)));
+    keep_template(file);
+    return {};
+  }
+
+  // Where data come from may be left to --data if the file says where they are had.
+  Result<void> path_or_source(const json& section, const char* name) const {
+    if (section.contains("path") || section.contains("source")) return {};
+    return source_.error(node_at(tree_, {name})->at,
+                         fmt::format("{}: the key 'path' is missing; it must be a word, or left to "
+                                     "--data beside 'source', which says where the data is had",
+                                     name));
+  }
+
+  Result<void> read_training(const SchemaReader& reader, json& file) {
+    const json& limits = section_of(file.at("architecture"), "constraints");
+    study_.constraints.max_params = limits.value("max_params", study_.constraints.max_params);
+    study_.constraints.max_flops = limits.value("max_flops", study_.constraints.max_flops);
+    study_.constraints.max_memory = limits.value("max_memory", study_.constraints.max_memory);
+    const json& data = file.at("data");
+    study_.data.format = data.at("format");
+    DETOL_TRY(path_or_source(data, "data"));
+    DETOL_TRY(has_keys_of_its_format(tree_, source_, study_.data.format));
+    if (data.contains("task"))
+      study_.data.task = find_row(tasks(), data["task"].get<std::string>())->kind;
+    study_.data.path = data.value("path", "");
+    study_.data.source = data.value("source", "");
+    study_.data.validation = section_of(data, "split").value("validation", 0.1);
+    study_.data.labels = data.value("label", study_.data.labels);
+    study_.data.sequence = data.value("sequence", false);
+    study_.data.test = section_of(data, "split").value("test", study_.data.test);
+    study_.data.test_path = data.value("test_path", "");
+    study_.data.layout = data.value("layout", "");
+    study_.data.images = data.value("images", "");
+    study_.data.size = data.value("size", 0);
+    study_.data.channels = data.value("channels", study_.data.channels);
+    DETOL_TRY(suits_task(tree_, source_, study_.data));
+    DETOL_ASSIGN(Implied implied, implied_choices(file.at("architecture")));
+    DETOL_TRY(read_space(reader, file, std::move(implied)));
+    study_.max_epochs = most_epochs(file);
+    study_.precisions = words_of_training(tree_, "precision");
+    keep_template(file);
+    return {};
+  }
+
+  Result<Implied> implied_choices(json& architecture) const {
+    const EncodingRow& row = *find_row(encodings(), study_.encoding);
+    if (row.imply == nullptr) return Implied{};
+    Result<Implied> implied = row.imply(architecture);
+    if (!implied)
+      return source_.error(node_at(tree_, {"architecture"})->at, implied.error().message);
+    return implied;
+  }
+
+  Result<void> read_space(const SchemaReader& reader, const json& file, Implied implied) {
+    DETOL_ASSIGN(study_.space, build_space(reader.domains(), file, std::move(implied), source_));
+    const bool has_choices = std::ranges::any_of(study_.space.domains(), [](const Domain& domain) {
+      return domain.name.starts_with("architecture.");
+    });
+    if (!has_choices) return {};
+    const EncodingRow& row = *find_row(encodings(), study_.encoding);
+    study_.space = study_.space.with_graph(row.graph(file.at("architecture"), study_.space));
+    return {};
+  }
+
+  Result<void> read_objectives(const json& file) {
+    const std::vector<std::string_view> known = metric_names(study_);
+    if (study_.function && !file.contains("objectives")) {
+      for (std::string_view metric : known)
+        study_.objectives.push_back(minimize(std::string(metric)));
+      return {};
+    }
+    const json& list = file.at("objectives");
+    const YamlNode& nodes = *node_at(tree_, {"objectives"});
+    if (list.empty()) return source_.error(nodes.at, "objectives is empty");
+    for (std::size_t i = 0; i < list.size(); ++i) {
+      Objective objective{list[i].at("metric"), Direction::kMinimize};
+      if (std::ranges::find(known, objective.metric) == known.end()) {
+        return source_.error(nodes.items[i].find("metric")->value.at,
+                             fmt::format("objectives[{}].metric: {}", i,
+                                         unknown_name("word", objective.metric, known)));
+      }
+      if (list[i].at("direction") == "maximize") objective.direction = Direction::kMaximize;
+      if (std::ranges::find(study_.objectives, objective.metric, &Objective::metric) !=
+          study_.objectives.end()) {
+        return source_.error(nodes.items[i].at,
+                             fmt::format("objectives: {} is there twice", objective.metric));
+      }
+      study_.objectives.push_back(std::move(objective));
+    }
+    return {};
+  }
+
+  Result<void> read_initial_trials() {
+    const YamlNode* list = node_at(tree_, {"search", "initial_trials"});
+    if (list == nullptr || list->kind == YamlNode::Kind::kNull) return {};
+    const auto mistake = [&](const YamlNode& node, std::string_view what) {
+      return source_.error(node.at, fmt::format("search.initial_trials: {}", what));
+    };
+    if (list->kind != YamlNode::Kind::kList)
+      return mistake(*list, "it must be a list of {parameter: value} maps");
+    for (const YamlNode& item : list->items) {
+      if (item.kind != YamlNode::Kind::kMap)
+        return mistake(item, "an item must be a map {parameter: value}");
+      std::vector<std::pair<std::string, Value>> trial;
+      for (const YamlEntry& entry : item.entries) {
+        if (entry.value.kind != YamlNode::Kind::kScalar)
+          return mistake(entry.value, entry.key + " must be a single value");
+        trial.emplace_back(entry.key, value_for(entry));
+      }
+      if (const auto genome = study_.space.genome(trial); !genome)
+        return mistake(item, genome.error().message);
+      study_.initial_trials.push_back(std::move(trial));
+    }
+    return {};
+  }
+
+  // The entry's value as its domain has it; as YAML reads it where the domain has none such.
+  Value value_for(const YamlEntry& entry) const {
+    if (const auto index = study_.space.index_of(entry.key)) {
+      const Domain& domain = study_.space.domains()[*index];
+      if (const auto code = code_of(domain, entry.value)) return domain.value_of(*code);
+    }
+    return plain_value(entry.value);
+  }
+
+  int most_epochs(const json& file) const {
+    const json& epochs = file.at("training").at("epochs");
+    if (epochs.is_number()) return epochs.get<int>();
+    const auto index = study_.space.index_of(epochs.at("$").get<std::string>());
+    const Domain& domain = study_.space.domains()[*index];
+    double most = domain.high;
+    for (const Value& choice : domain.choices)
+      most = std::max(most, static_cast<double>(std::get<std::int64_t>(choice)));
+    return static_cast<int>(most);
+  }
+
+  std::string place_of(std::initializer_list<std::string_view> path) const {
+    const YamlNode* node = node_at(tree_, path);
+    return node == nullptr ? source_.name : source_.at(node->at);
+  }
+
+  void read_positions() {
+    study_.algorithm_at = place_of({"search", "algorithm"});
+    study_.pruner_at = place_of({"search", "pruner"});
+    study_.initial_trials_at = place_of({"search", "initial_trials"});
+    study_.data_format_at = place_of({"data", "format"});
+    const char* data = study_.table ? "table" : "data";
+    const bool has_path = !study_.data_path().empty();
+    study_.data_path_at = has_path ? place_of({data, "path"}) : place_of({data});
+    study_.budget_at = place_of({"budget"});
+    study_.precision_at = place_of({"training", "precision"});
+  }
+
+  // Only what candidate() reads.
+  void keep_template(json& file) {
+    json kept = json::object();
+    for (const char* key : {"data", "architecture", "parameters", "training"}) {
+      if (file.contains(key)) kept[key] = std::move(file[key]);
+    }
+    study_.template_ = std::make_shared<const json>(std::move(kept));
+  }
+
+  const YamlNode& tree_;
+  const YamlSource& source_;
+  StudyConfig study_;
+};
+
+namespace {
+
+// `folder`: where a relative path of data may also be meant from; none: it stays as written.
+Result<StudyConfig> load(std::string_view yaml, std::string_view name,
+                         const std::vector<Override>& overrides,
+                         const std::optional<std::filesystem::path>& folder) {
+  YamlSource source{std::string(name), {}};
+  for (const Override& one : overrides) source.override_paths.push_back(one.path);
+  DETOL_ASSIGN(YamlNode tree, parse_yaml(yaml, source));
+  if (tree.kind == YamlNode::Kind::kNull)
+    return source.error({}, "the file is empty; configs/cnn.yaml is an example to start from");
+  if (tree.kind != YamlNode::Kind::kMap)
+    return source.error(tree.at, "a space file is a map: version: 1, study: ..., data: ...");
+  const bool is_of_a_table = tree.find("table") != nullptr;
+  std::vector<Override> meant = overrides;
+  for (Override& one : meant) {
+    if (is_of_a_table && one.path == "data.path") one.path = "table.path";
+  }
+  DETOL_TRY(apply_overrides(tree, meant, source));
+  YamlEntry* data = tree.find(is_of_a_table ? "table" : "data");
+  for (std::string_view key : {"path", "test_path"}) {
+    YamlEntry* path = data == nullptr ? nullptr : data->value.find(key);
+    if (folder && path != nullptr && !path->value.scalar.empty())
+      path->value.scalar = absolute_data_path(path->value.scalar, *folder);
+  }
+  return StudyLoader(tree, source).load();
+}
+
+}  // namespace
+
+bool is_study_name(std::string_view name) {
+  constexpr std::string_view kAccepted =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-";
+  return !name.empty() && name.size() <= 100 && !name.starts_with('.') &&
+         name.find_first_not_of(kAccepted) == std::string_view::npos;
+}
+
+Result<StudyConfig> load_study_config(std::string_view yaml, std::string_view source,
+                                      const std::vector<Override>& overrides) {
+  return load(yaml, source, overrides, std::nullopt);
+}
+
+Result<StudyConfig> read_study_config(const std::string& path,
+                                      const std::vector<Override>& overrides) {
+  DETOL_ASSIGN(const std::string yaml, read_file_or_pipe(path, kMostYamlBytes, /*wait_s=*/4));
+  return load(yaml, path, overrides, std::filesystem::path(path).parent_path());
+}
+
+}  // namespace detol

@@ -1,0 +1,154 @@
+#pragma once
+
+// StudyConfig: a space file, read and checked: the free choices as a Space, everything else
+// as plain values, and the way from a genome to a network and its recipe. Immutable after
+// loading; cheap to copy; safe to share between threads.
+//
+// The file's format is interface.md's section "The space file", documented for users in
+// docs/space-file.md.
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "core/result.h"
+#include "encodings/common/encoding.h"
+#include "encodings/network/cost.h"
+#include "encodings/network/network.h"
+#include "encodings/space/space.h"
+#include "encodings/space/trial.h"
+#include "encodings/study/function.h"
+#include "encodings/study/recipe.h"
+#include "encodings/study/table.h"
+
+namespace detol {
+
+// A named choice with its scalar settings: {name: asha, min_resource: 1}.
+struct Named {
+  std::string name;
+  std::map<std::string, std::string> options;  // settings as they are written
+};
+
+struct DataConfig {
+  std::string format;       // a name of formats()
+  std::string path;         // empty: only --data says it
+  std::string source = {};  // where the data are had, for messages; may be empty
+  double validation = 0.1;  // share of the training images held out
+  double test = 0.2;        // share of the samples held out as the test part if it has no files
+  TaskKind task = TaskKind::kClassification;
+  // Of some formats:
+  std::vector<std::string> labels = {};  // csv: columns' names, first or last; cifar: fine, coarse
+  bool sequence = false;                 // the columns are one channel's, in their order
+  std::string test_path = {};            // the test part is all records of another file
+  std::string layout = {};  // of the images in an array: chw or hwc; empty: as its sizes say
+  std::string images = {};  // hdf5: what the images are called, as `labels` what the labels are
+  int size = 0;             // of pictures: side of the square they are made; 0: as they are
+  int channels = 3;         // likewise: 1 grey, 3 colour
+};
+
+struct ResourceConfig {
+  int workers = 0;                  // 0: auto
+  int group_size = 0;               // 0: auto
+  double max_trial_duration_s = 0;  // 0: none
+  int attempts = 3;
+};
+
+// What a genome means, once the data is known. The candidate of a function or a table has no
+// network, no cost, and one epoch.
+struct Candidate {
+  Network network;
+  Recipe recipe;
+  Cost cost;
+  std::uint64_t arch_hash = 0;
+};
+
+class StudyConfig {
+ public:
+  std::string study;
+  std::uint64_t seed = 0;
+  std::optional<FunctionConfig> function;  // instead of data and training
+  std::optional<TableConfig> table;        // likewise
+  DataConfig data;
+  std::string encoding;  // architecture.type
+  Constraints constraints;
+  Space space;
+  int max_epochs = 1;                        // the largest value training.epochs can take
+  std::vector<std::string> precisions = {};  // all that training.precision can be; none: fp32
+  std::vector<Objective> objectives;
+  Named algorithm;
+  Named pruner;
+  std::vector<std::vector<std::pair<std::string, Value>>> initial_trials;
+  std::string warm_start;
+  int repeats = 0;
+  std::string budget;  // as written; empty if absent
+  ResourceConfig resources;
+
+  // Where the file says what others check, for their messages: "space.yaml:30:11" or
+  // "--set search.algorithm"; the file's name alone where it says nothing.
+  std::string algorithm_at, pruner_at, initial_trials_at, data_format_at, data_path_at, budget_at,
+      precision_at;
+
+  // The file with overrides applied and without comments: loading it again gives the same
+  // study. This is what the ledger keeps and what workers are sent.
+  std::string text;
+
+  // The network, its recipe and cost. The Failed cause of a candidate that cannot be built
+  // or breaks a constraint is kInvalid or kTooLarge; the reason has the numbers.
+  struct Refused {
+    Cause cause = Cause::kInvalid;
+    std::string reason;
+  };
+  tl::expected<Candidate, Refused> candidate(const Genome& genome, const Task& task) const;
+
+  // False if candidates are looked up or computed: there is nothing to train or to export.
+  bool trains() const { return !function && !table; }
+
+  // What a table knows the candidate by: one text per column of table->key, empty where a
+  // parameter is inactive. REQUIRES: table.
+  std::vector<std::string> table_key(const Genome& genome) const;
+
+  // The file or folder that trials are scored with; empty if there is none.
+  const std::string& data_path() const { return table ? table->path : data.path; }
+
+  // The architecture section with every choice made: for `detol trial --arch` and exports; null
+  // where there is none.
+  std::string architecture_json(const Genome& genome) const;
+
+ private:
+  friend class StudyLoader;
+  // The file, with {"$": name} where a choice stands; null for a function's.
+  std::shared_ptr<const nlohmann::json> template_;
+};
+
+// The metrics that the study's trials report after every epoch; valid as long as `config`.
+std::vector<std::string_view> metric_names(const StudyConfig& config);
+
+// One `--set path=value`; value is YAML.
+struct Override {
+  std::string path;  // search.algorithm, training.epochs
+  std::string value;
+};
+
+// Reads, overrides and checks a space file. In the study of a table an override of data.path means
+// table.path: it is where the data is, whatever they are. Errors (kInput) start with
+// "<source>:<line>:<column>: "; an override's with "--set <path>: ".
+Result<StudyConfig> load_study_config(std::string_view yaml, std::string_view source,
+                                      const std::vector<Override>& overrides = {});
+
+// load_study_config of a file of at most 1 MB. A relative data.path or table.path is resolved
+// against the current folder first, then against the file's.
+Result<StudyConfig> read_study_config(const std::string& path,
+                                      const std::vector<Override>& overrides = {});
+
+// Study names become names of folders; one that begins with a dot is none.
+bool is_study_name(std::string_view name);
+inline constexpr std::string_view kStudyNameRule = "at most 100 letters, digits, '-', '_' and '.'";
+
+}  // namespace detol

@@ -1,0 +1,22 @@
+#pragma once
+
+// The `table` of a space file. Private to this folder.
+
+#include <nlohmann/json_fwd.hpp>
+
+#include "core/result.h"
+#include "encodings/common/encoding.h"
+#include "encodings/schema/yaml_tree.h"
+#include "encodings/study/table.h"
+
+namespace detol {
+
+// `file` is the checked file of `tree`; `encoding` its architecture's, null if it has none.
+//
+// The key is one word, a list of words or a map {parameter: column}. A word that is a parameter's
+// name is the column of that parameter, any other that of the architecture's text; in the map that
+// one is called `architecture`. Every parameter must have a column, and the architecture too.
+Result<TableConfig> read_table_config(const YamlNode& tree, const nlohmann::json& file,
+                                      const EncodingRow* encoding, const YamlSource& source);
+
+}  // namespace detol

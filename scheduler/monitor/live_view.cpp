@@ -1,0 +1,136 @@
+#include "scheduler/monitor/live_view.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "core/log.h"
+
+namespace detol {
+namespace {
+
+constexpr double kBusyS = 0.25;  // between two pictures, and
+constexpr double kIdleS = 0.95;  // when nothing happened
+
+// The lines that were appended to a file, each once, the latest last.
+class Warnings {
+ public:
+  explicit Warnings(const std::filesystem::path& file)
+      : fd_(::open(file.c_str(), O_RDONLY | O_CLOEXEC)) {}
+  ~Warnings() {
+    if (fd_ >= 0) ::close(fd_);
+  }
+  Warnings(const Warnings&) = delete;
+  Warnings& operator=(const Warnings&) = delete;
+
+  // True if there are new ones.
+  bool read() {
+    std::array<char, 65536> bytes;
+    const auto size = ::read(fd_, bytes.data(), bytes.size());
+    if (size <= 0) return false;
+    begun_.append(bytes.data(), static_cast<std::size_t>(size));
+    for (std::size_t end = begun_.find('\n'); end != std::string::npos; end = begun_.find('\n')) {
+      add(begun_.substr(0, end));
+      begun_.erase(0, end + 1);
+    }
+    return true;
+  }
+
+  const std::vector<ViewWarning>& lines() const { return lines_; }
+
+  // What came since the last call.
+  std::vector<std::string> fresh() { return std::exchange(fresh_, {}); }
+
+ private:
+  void add(std::string text) {
+    if (text.empty()) return;
+    fresh_.push_back(text);
+    ViewWarning warning{std::move(text), 1};
+    const auto same = std::ranges::find(lines_, warning.text, &ViewWarning::text);
+    if (same != lines_.end()) {
+      warning.count += same->count;
+      lines_.erase(same);
+    }
+    lines_.push_back(std::move(warning));
+    if (lines_.size() > kMost) lines_.erase(lines_.begin());
+  }
+
+  static constexpr std::size_t kMost = 100;
+
+  const int fd_;
+  std::string begun_;  // a line whose end was not written yet
+  std::vector<ViewWarning> lines_;
+  std::vector<std::string> fresh_;
+};
+
+class LiveView final : public Progress {
+ public:
+  LiveView(const Onlooker::Study& study, LiveViewSettings settings, Clock& clock)
+      : Progress(study, clock),
+        clock_(clock),
+        color_(settings.color),
+        aside_(put_aside(settings.aside)),
+        fd_(aside_ ? aside_->before() : STDERR_FILENO),
+        warnings_(settings.aside),
+        painter_(fd_, settings.person, std::move(settings.memory)) {}
+
+  void happened(const Event& event, const Book& book) override {
+    onlooker_.happened(event);
+    is_changed_ = true;
+    if (std::holds_alternative<event::StudyState>(event)) draw(book, {book.spent(), false});
+  }
+
+  void turned(const Book& book, const Standing& standing) override {
+    is_changed_ = warnings_.read() || standing.is_stopping || is_changed_;
+    if (clock_.now_s() - drawn_s_ < (is_changed_ ? kBusyS : kIdleS)) return;
+    draw(book, standing);
+  }
+
+ private:
+  void give_back() override {
+    aside_.reset();
+    warnings_.read();
+    for (const std::string& line : warnings_.fresh()) log_warning("{}", line);  // not yet shown
+  }
+  bool shows_the_best() const override { return true; }
+
+  static std::optional<StderrAside> put_aside(const std::filesystem::path& file) {
+    auto aside = StderrAside::into(file.string());
+    return aside ? std::optional(std::move(*aside)) : std::nullopt;  // then lines tear the picture
+  }
+
+  void draw(const Book& book, const Standing& standing) {
+    drawn_s_ = clock_.now_s();
+    is_changed_ = false;
+    View view = onlooker_.view(book, standing);
+    view.warnings = warnings_.lines();
+    warnings_.fresh();
+    const Screen screen = screen_at(fd_, color_);
+    painter_.draw(render(view, screen), screen);
+  }
+
+  Clock& clock_;
+  const bool color_;
+  std::optional<StderrAside> aside_;
+  const int fd_;  // of the terminal
+  Warnings warnings_;
+  Painter painter_;
+  double drawn_s_ = -1e9;
+  bool is_changed_ = true;
+};
+
+}  // namespace
+
+std::unique_ptr<Progress> make_live_view(const Onlooker::Study& study, LiveViewSettings settings,
+                                         Clock& clock) {
+  return std::make_unique<LiveView>(study, std::move(settings), clock);
+}
+
+}  // namespace detol

@@ -1,0 +1,233 @@
+#include "scheduler/monitor/onlooker.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+namespace detol {
+namespace {
+
+constexpr std::string_view kArchitecture = "architecture.";
+
+ViewCounts counts_of(const Book& book) {
+  ViewCounts counts;
+  for (const TrialEntry& entry : book.trials()) {
+    if (entry.attempt == 0) {
+      counts.untrained += entry.is_over() ? 1 : 0;
+      continue;
+    }
+    ++counts.trained;
+    switch (entry.state) {
+      case TrialState::kWaiting:
+        ++counts.waiting;
+        break;
+      case TrialState::kRunning:
+        ++counts.running;
+        break;
+      case TrialState::kComplete:
+        ++counts.complete;
+        break;
+      case TrialState::kPruned:
+        ++counts.pruned;
+        break;
+      case TrialState::kFail:
+        ++counts.failed;
+        break;
+    }
+  }
+  return counts;
+}
+
+std::string short_text(const Value& value) {
+  const auto* number = std::get_if<double>(&value);
+  return number != nullptr ? fmt::format("{:.3g}", *number) : to_text(value);
+}
+
+// Hyperparameters first, the architecture's choices after them.
+std::vector<std::pair<std::string, std::string>> params_of(const Genome& genome) {
+  std::vector<std::pair<std::string, std::string>> params, architecture;
+  for (const auto& [name, value] : genome.assignments()) {
+    if (name.starts_with(kArchitecture))
+      architecture.emplace_back(name.substr(kArchitecture.size()), short_text(value));
+    else
+      params.emplace_back(name, short_text(value));
+  }
+  params.insert(params.end(), architecture.begin(), architecture.end());
+  return params;
+}
+
+std::optional<double> share_of(double train_s, double device_s) {
+  if (device_s <= 0) return std::nullopt;
+  return std::min(1.0, train_s / device_s);
+}
+
+}  // namespace
+
+Onlooker::Onlooker(Study study, Clock& clock)
+    : study_(std::move(study)),
+      budget_(study_.budget),
+      clock_(clock),
+      wall_offset_s_(clock.wall_s() - clock.now_s()) {}
+
+void Onlooker::take(const Event& event, bool is_now) {
+  std::visit([&](const auto& e) { on(e, is_now); }, event);
+}
+
+void Onlooker::on(const event::Asked& asked, bool) {
+  has_network_ = has_network_ || !asked.arch_hash.empty();
+}
+
+void Onlooker::on(const event::Started& started, bool is_now) {
+  Track& trial = track(started.trial);
+  trial.worker = started.worker;
+  trial.group_size = started.group_size;
+  trial.started_s = trial.heard_s = is_now ? clock_.now_s() : moment(started.at_s);
+}
+
+void Onlooker::on(const event::Reported& reported, bool is_now) {
+  Track& trial = track(reported.trial);
+  const double train_s = reported.train_s / std::max(1, trial.group_size);
+  trial.heard_s =
+      is_now ? clock_.now_s() : std::min(trial.heard_s + train_s, moment(clock_.wall_s()));
+  trial.curve.resize(static_cast<std::size_t>(reported.epoch),
+                     std::numeric_limits<double>::quiet_NaN());
+  for (const auto& [name, value] : reported.metrics) {
+    if (name == study_.objectives.front().metric && !trial.curve.empty())
+      trial.curve.back() = value;
+  }
+}
+
+void Onlooker::on(const event::StudyState& state, bool) {
+  state_ = state.state;
+  if (const auto budget = parse_budget(state.budget)) budget_ = *budget;
+}
+
+double Onlooker::moment(double wall_s) const {
+  return wall_s - wall_offset_s_;
+}
+
+Onlooker::Track& Onlooker::track(TrialId trial) {
+  if (trial >= tracks_.size()) tracks_.resize(trial + 1);
+  return tracks_[trial];
+}
+
+const Onlooker::Track& Onlooker::seen(TrialId trial) const {
+  static const Track kNothing;
+  return trial < tracks_.size() ? tracks_[trial] : kNothing;
+}
+
+int Onlooker::full_length(const TrialEntry& entry) const {
+  constexpr std::string_view kEpochs = "training.epochs";
+  if (!entry.trial.genome.is_active(kEpochs)) return study_.max_epochs;
+  return static_cast<int>(entry.trial.genome.number(kEpochs));
+}
+
+std::vector<Meter> Onlooker::used(const Book& book, Spent spent) const {
+  spent.trials = book.spent().trials;
+  spent.work = book.spent().work;
+  for (const TrialState state : {TrialState::kRunning, TrialState::kWaiting}) {
+    for (const TrialId id : book.in_state(state)) {
+      const TrialEntry& entry = *book.find(id);
+      if (entry.outcome || entry.attempt == 0) continue;  // it has counted as a whole since
+      spent.trials -= 1 - std::min(1.0, static_cast<double>(entry.epochs) / full_length(entry));
+    }
+  }
+  return meters(budget_, spent);
+}
+
+std::vector<ViewTrial> Onlooker::running(const Book& book, double now_s) const {
+  std::vector<ViewTrial> rows;
+  for (const TrialId id : book.in_state(TrialState::kRunning)) {
+    const TrialEntry& entry = *book.find(id);
+    const Track& track = seen(id);
+    rows.push_back({.trial = id,
+                    .worker = track.worker,
+                    .epoch = entry.epochs,
+                    .epochs = full_length(entry),
+                    .curve = track.curve,
+                    .in_epoch_s = std::max(0.0, now_s - track.heard_s),
+                    .started_s = track.started_s});
+  }
+  return rows;
+}
+
+std::optional<ViewBest> Onlooker::best(const Book& book, double now_s) const {
+  const TrialEntry* best = book.best();
+  if (best == nullptr) return std::nullopt;
+  return ViewBest{.trial = best->trial.id,
+                  .value = best->values.front(),
+                  .ago_s = std::max(0.0, now_s - seen(best->trial.id).heard_s),
+                  .params = params_of(best->trial.genome)};
+}
+
+double Onlooker::trained_s(const Book& book) const {
+  double train_s = 0;
+  for (const TrialEntry& entry : book.trials()) train_s += entry.train_s * entry.group_size;
+  return train_s;
+}
+
+// Epochs in progress may be long: they count, too.
+double Onlooker::in_progress_s(const Book& book, double now_s) const {
+  double train_s = 0;
+  for (const TrialId id : book.in_state(TrialState::kRunning))
+    train_s += seen(id).group_size * std::max(0.0, now_s - seen(id).heard_s);
+  return train_s;
+}
+
+View Onlooker::view(const Book& book, const Standing& standing) {
+  const double now_s = clock_.now_s();
+  const double in_progress = standing.is_alive ? in_progress_s(book, now_s) : 0;
+  View view{.study = study_.name,
+            .objective = study_.objectives.front(),
+            .state = {},
+            .notes = {},
+            .meters = used(book, standing.spent),
+            .elapsed_s = standing.spent.wall_s,
+            .left_s = {},
+            .counts = counts_of(book),
+            .best = best(book, now_s),
+            .running = {},
+            .utilisation =
+                share_of(trained_s(book) + in_progress, study_.sharing * standing.spent.device_s),
+            .warnings = {}};
+  if (!first_) first_ = Moment{now_s, view.meters};
+  if (standing.is_alive) view.running = running(book, now_s);
+  describe(standing, view);
+  const bool is_going = standing.is_alive && !standing.is_stopping && view.state.empty();
+  if (is_going) view.left_s = time_left(first_->meters, view.meters, now_s - first_->now_s);
+  return view;
+}
+
+void Onlooker::describe(const Standing& standing, View& view) const {
+  const std::string resume = fmt::format("`detol resume {}` goes on", study_.name);
+  if (state_ == "DONE") {
+    view.state = "done";
+  } else if (state_ == "STOPPED") {
+    view.state = "stopped";
+    if (!standing.is_alive) view.notes = {resume};
+  } else if (!standing.is_alive) {
+    view.state = "killed";
+    view.notes = {resume};
+  } else if (standing.is_stopping) {
+    view.notes = {"stopping", resume, "Ctrl-C again ends at once"};
+  }
+}
+
+std::string Onlooker::summary(const Book& book) const {
+  const TrialEntry* best = book.best();
+  if (best == nullptr) return "no trial has reported a number yet";
+  const std::string text =
+      fmt::format("best: trial {}, {} {}", best->trial.id, study_.objectives.front().metric,
+                  value_text(best->values.front()));
+  const auto share = share_of(trained_s(book), study_.sharing * book.spent().device_s);
+  return share ? fmt::format("{}; devices {:.0f} % busy", text, 100 * *share) : text;
+}
+
+std::string Onlooker::hint() const {
+  if (has_network_) return fmt::format("take it away: `detol export {} --to onnx`", study_.name);
+  return fmt::format("look at it: `detol best {}`", study_.name);
+}
+
+}  // namespace detol

@@ -1,0 +1,115 @@
+#include "scheduler/monitor/progress.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/log.h"
+
+namespace detol {
+namespace {
+
+constexpr double kQuietS = 1;  // refusals and the like come at most this often
+
+class ProgressLines final : public Progress {
+ public:
+  ProgressLines(const Onlooker::Study& study, Clock& clock)
+      : Progress(study, clock), clock_(clock) {}
+
+  void happened(const Event& event, const Book& book) override {
+    onlooker_.happened(event);
+    std::visit([&](const auto& e) { on(e, book); }, event);
+  }
+
+ private:
+  void on(const event::Asked&, const Book&) {}
+  void on(const event::Accounted&, const Book& book) {
+    if (!first_) first_ = Moment{clock_.now_s(), onlooker_.used(book, book.spent())};
+  }
+  void on(const event::Refit&, const Book&) {}
+  void on(const event::Chosen&, const Book&) {}
+  void on(const event::StudyState&, const Book&) {}
+
+  void on(const event::Started& started, const Book& book) {
+    say(book, fmt::format("trial {} {} on {}", started.trial,
+                          started.attempt == 1 ? "starts" : "goes on", started.worker));
+  }
+
+  void on(const event::Reported& reported, const Book& book) {
+    std::string metrics;
+    for (const Objective& objective : book.objectives()) {
+      for (const auto& [name, value] : reported.metrics) {
+        if (name == objective.metric) metrics += fmt::format(" {} {}", name, value_text(value));
+      }
+    }
+    const double clock_s = reported.train_s / book.find(reported.trial)->group_size;
+    say(book, fmt::format("trial {} epoch {}:{} ({:.1f} s)", reported.trial, reported.epoch,
+                          metrics, clock_s));
+  }
+
+  void on(const event::Told& told, const Book& book) {
+    const TrialEntry& trial = *book.find(told.trial);
+    if (trial.attempt == 0) {  // without training: there may be hundreds in a second
+      if (clock_.now_s() - untrained_s_ < kQuietS) return;
+      untrained_s_ = clock_.now_s();
+    }
+    std::string line = fmt::format("trial {} {}", told.trial, told.state);
+    if (!told.failure.empty()) line += " " + told.failure;
+    if (!told.reason.empty()) line += ": " + told.reason;
+    say(book, line);
+  }
+
+  void on(const event::Requeued& requeued, const Book& book) {
+    say(book, fmt::format("trial {} waits again: {}", requeued.trial, requeued.reason));
+  }
+
+  void say(const Book& book, const std::string& what) const {
+    std::string line;
+    const std::vector<Meter> used = onlooker_.used(book, book.spent());
+    double share = 0;
+    for (const Meter& meter : used) share = std::max(share, meter.used / meter.limit);
+    if (!used.empty()) line += fmt::format("{:3.0f} % ", std::min(share, 1.0) * 100);
+    line += fmt::format("| {}", what);
+    line += fmt::format(" | {} running", book.running());
+    if (const TrialEntry* best = book.best()) {
+      line += fmt::format(" | best {} {} (trial {})", book.objectives().front().metric,
+                          value_text(best->values.front()), best->trial.id);
+    }
+    if (const auto left_s = left(used)) line += " | ETA " + duration_text(*left_s);
+    log_info("{}", line);
+  }
+
+  // By the pace of this run so far.
+  std::optional<double> left(std::span<const Meter> used) const {
+    if (!first_) return std::nullopt;
+    return time_left(first_->meters, used, clock_.now_s() - first_->now_s);
+  }
+
+  struct Moment {
+    double now_s = 0;
+    std::vector<Meter> meters;
+  };
+
+  Clock& clock_;
+  std::optional<Moment> first_;
+  double untrained_s_ = -1e9;
+};
+
+}  // namespace
+
+void Progress::end(const std::string& why, const Book& book) {
+  give_back();
+  if (!why.empty()) log_info("study {}: {}", onlooker_.name(), why);
+  if (!shows_the_best()) log_info("{}", onlooker_.summary(book));
+  if (book.best() != nullptr) log_info("{}", onlooker_.hint());
+}
+
+std::unique_ptr<Progress> make_progress_lines(const Onlooker::Study& study, Clock& clock) {
+  return std::make_unique<ProgressLines>(study, clock);
+}
+
+}  // namespace detol

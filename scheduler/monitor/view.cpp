@@ -1,0 +1,385 @@
+#include "scheduler/monitor/view.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <span>
+#include <string_view>
+
+namespace detol {
+namespace {
+
+constexpr int kGap = 2;    // columns between pieces
+constexpr int kLabel = 7;  // "devices"
+constexpr int kShortestBar = 8;
+constexpr int kLongestCurve = 24;
+constexpr int kAiryRows = 16;  // of a screen that has room for empty lines
+constexpr std::size_t kMostWarnings = 3;
+constexpr int kLongestTitle = 14;
+constexpr int kLongestLine = 100;  // of what is stretched
+constexpr int kNarrow = 20;        // columns, below which lines are just cut
+
+enum class Style { kPlain, kStrong, kDim, kGood, kWarning };
+
+constexpr std::array<std::string_view, 5> kColors = {"", "\033[1m", "\033[2m", "\033[32m",
+                                                     "\033[33m"};
+
+struct Piece {
+  std::string text;
+  int rank = 0;  // the highest is left out first
+  Style style = Style::kPlain;
+  bool at_right = false;  // it and all after it
+};
+
+using Line = std::vector<Piece>;
+
+int width_of(const Line& line) {
+  int width = kGap * (static_cast<int>(line.size()) - 1);
+  for (const Piece& piece : line) width += columns_of(piece.text);
+  return width;
+}
+
+std::string styled(const std::string& text, Style style, const Screen& screen) {
+  const std::string_view color = kColors[static_cast<std::size_t>(style)];
+  return screen.color && !color.empty() ? fmt::format("{}{}\033[0m", color, text) : text;
+}
+
+std::string spaces(int count) {
+  return std::string(static_cast<std::size_t>(std::max(0, count)), ' ');
+}
+
+// Pieces in one line: what does not fit is left out by rank, the last one is cut.
+std::string laid_out(Line line, const Screen& screen) {
+  const int width = screen.columns - 1;
+  for (Piece& piece : line)
+    piece.text = fitted(piece.text, std::numeric_limits<int>::max(), screen.utf8);
+  while (line.size() > 1 && width_of(line) > width)
+    line.erase(std::ranges::max_element(line.rbegin(), line.rend(), {}, &Piece::rank).base() - 1);
+  int slack = std::min(width, kLongestLine) - width_of(line);
+  std::string text;
+  for (const Piece& piece : line) {
+    if (&piece != &line.front()) text += spaces(kGap);
+    if (piece.at_right) text += spaces(std::exchange(slack, 0));
+    text += styled(fitted(piece.text, width, screen.utf8), piece.style, screen);
+  }
+  return text;
+}
+
+std::string padded(const std::string& text, int width, bool at_right) {
+  const std::string space = spaces(width - columns_of(text));
+  return at_right ? space + text : text + space;
+}
+
+Piece label(std::string_view word) {
+  return {padded(std::string(word), kLabel, false), 0, Style::kDim};
+}
+
+std::string header(const View& view, const Screen& screen) {
+  const bool maximizes = view.objective.direction == Direction::kMaximize;
+  Line line = {{view.study, 0, Style::kStrong},
+               {fmt::format("{} {}", maximizes ? "maximize" : "minimize", view.objective.metric), 2,
+                Style::kDim},
+               {duration_text(view.elapsed_s) + " elapsed", 3, Style::kPlain, true}};
+  if (!view.state.empty())
+    line.push_back({view.state, 1, Style::kStrong, true});
+  else if (view.left_s)
+    line.push_back({"ETA " + duration_text(*view.left_s), 1, Style::kPlain, true});
+  return laid_out(std::move(line), screen);
+}
+
+std::string notes_line(const View& view, const Screen& screen) {
+  Line line;
+  for (const std::string& note : view.notes)
+    line.push_back({note, static_cast<int>(line.size()), Style::kWarning});
+  return laid_out(std::move(line), screen);
+}
+
+double share_of(const Meter& meter) {
+  return meter.used / meter.limit;
+}
+
+// In as many decimals as make a hundredth of the limit visible.
+std::string amount_text(double amount, double limit) {
+  if (limit >= 1e6) {
+    std::string text = fmt::format("{:.3g}", amount);
+    std::erase(text, '+');
+    return text;
+  }
+  return fmt::format("{:.{}f}", amount, limit >= 100 ? 0 : limit >= 10 ? 1 : 2);
+}
+
+std::string meter_text(const Meter& meter) {
+  const double used = meter.unit == "trials" ? std::floor(meter.used) : meter.used;
+  std::string limit = fmt::format("{:.6g}", meter.limit);
+  std::erase(limit, '+');
+  const double precision = meter.unit == "trials" ? 100 : meter.limit;
+  return fmt::format("{}/{} {}", amount_text(used, std::max(precision, meter.limit)), limit,
+                     meter.unit);
+}
+
+std::string bar_of(double share, int width, bool utf8) {
+  const std::string_view full = utf8 ? "━" : "#", half = utf8 ? "╸" : "#", rest = utf8 ? "─" : "-";
+  const int halves = static_cast<int>(std::clamp(share, 0.0, 1.0) * 2 * width);
+  std::string bar;
+  for (int i = 0; i < width; ++i) bar += 2 * i + 1 < halves ? full : 2 * i < halves ? half : rest;
+  return bar;
+}
+
+// The bar takes what the numbers leave.
+std::string budget_line(const View& view, const Screen& screen) {
+  if (view.meters.empty()) return laid_out({{"no limit: it runs until it is stopped"}}, screen);
+  const Meter& fullest = *std::ranges::max_element(view.meters, {}, share_of);
+  const double share = share_of(fullest);
+  Line line = {{std::string(kShortestBar, ' '), 0, Style::kGood},
+               {fmt::format("{:3.0f} %", 100 * std::clamp(share, 0.0, 1.0)), 0, Style::kStrong},
+               {meter_text(fullest), 1}};
+  for (const Meter& meter : view.meters) {
+    if (&meter != &fullest) line.push_back({meter_text(meter), 2, Style::kDim});
+  }
+  const int width = screen.columns - 1;
+  while (line.size() > 2 && width_of(line) > width) line.pop_back();
+  const int room = std::min(width, kLongestLine) - width_of(line);
+  const int bar = kShortestBar + std::max(0, room);
+  line.front().text = bar_of(share, bar, screen.utf8);
+  return laid_out(std::move(line), screen);
+}
+
+std::string best_line(const View& view, const Screen& screen) {
+  if (!view.best) return laid_out({label("best"), {"none yet", 0, Style::kDim}}, screen);
+  const ViewBest& best = *view.best;
+  Line line = {label("best"),
+               {value_text(best.value), 0, Style::kGood},
+               {fmt::format("trial {}", best.trial), 1, Style::kStrong},
+               {duration_text(best.ago_s) + " ago", 2, Style::kDim}};
+  for (const auto& [name, value] : best.params)
+    line.push_back({fmt::format("{}={}", name, value), static_cast<int>(line.size())});
+  return laid_out(std::move(line), screen);
+}
+
+std::string trials_line(const ViewCounts& counts, const Screen& screen) {
+  struct Count {
+    int count;
+    std::string_view word;
+    int rank;
+    bool is_shown;
+  };
+  const auto counted =
+      std::to_array<Count>({{counts.trained, "trained", 0, true},
+                            {counts.running, "running", 1, true},
+                            {counts.waiting, "waiting", 5, counts.waiting > 0},
+                            {counts.complete, "complete", 3, counts.complete > 0},
+                            {counts.pruned, "pruned", 4, counts.pruned > 0},
+                            {counts.failed, "failed", 2, counts.failed > 0},
+                            {counts.untrained, "known or refused", 6, counts.untrained > 0}});
+  Line line = {label("trials")};
+  for (const Count& each : counted) {
+    if (each.is_shown) line.push_back({fmt::format("{} {}", each.count, each.word), each.rank});
+  }
+  return laid_out(std::move(line), screen);
+}
+
+struct Scale {
+  double low = std::numeric_limits<double>::infinity();
+  double high = -std::numeric_limits<double>::infinity();
+};
+
+Scale scale_of(std::span<const ViewTrial> trials) {
+  Scale scale;
+  for (const ViewTrial& trial : trials) {
+    for (const double value : trial.curve) {
+      if (!std::isfinite(value)) continue;
+      scale.low = std::min(scale.low, value);
+      scale.high = std::max(scale.high, value);
+    }
+  }
+  return scale;
+}
+
+std::string_view mark_of(double value, const Scale& scale, bool utf8) {
+  constexpr std::array<std::string_view, 8> kBlocks = {"▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
+  constexpr std::string_view kAscii = ".:-=+*#@";
+  if (!std::isfinite(value)) return "?";
+  const double share =
+      scale.high > scale.low ? (value - scale.low) / (scale.high - scale.low) : 0.5;
+  const auto level = std::min<std::size_t>(7, static_cast<std::size_t>(share * 8));
+  return utf8 ? kBlocks[level] : kAscii.substr(level, 1);
+}
+
+// One mark per epoch of the full length, or per several of them.
+std::string curve_of(const ViewTrial& trial, const Scale& scale, bool utf8) {
+  const int epochs = std::max({1, trial.epochs, static_cast<int>(trial.curve.size())});
+  const int width = std::min(epochs, kLongestCurve);
+  std::string text;
+  for (int i = 0; i < width; ++i) {
+    const auto epoch = static_cast<std::size_t>(i) * static_cast<std::size_t>(epochs) /
+                       static_cast<std::size_t>(width);
+    const bool is_trained = epoch < trial.curve.size();
+    text += is_trained ? mark_of(trial.curve[epoch], scale, utf8) : utf8 ? "·" : " ";
+  }
+  return text;
+}
+
+double best_of(const ViewTrial& trial, Direction direction) {
+  double best = std::numeric_limits<double>::quiet_NaN();
+  for (const double value : trial.curve) {
+    if (is_better(direction, value, best)) best = value;
+  }
+  return best;
+}
+
+struct Column {
+  std::string title;
+  int rank = 0;
+  bool at_right = true;
+  Style style = Style::kPlain;
+  std::vector<std::string> cells = {};
+  int width = 0;
+};
+
+std::vector<Column> columns_for(std::span<const ViewTrial> trials, const Objective& objective,
+                                bool utf8) {
+  const Scale scale = scale_of(trials);
+  Column id{"trial", 0}, worker{"worker", 6, false, Style::kDim}, epoch{"epoch", 1},
+      curve{"curve", 2, false, Style::kGood},
+      value{fitted(objective.metric, kLongestTitle, utf8), 3, true, Style::kStrong},
+      best{"best", 5}, time{"in epoch", 4, true, Style::kDim};
+  for (const ViewTrial& trial : trials) {
+    id.cells.push_back(std::to_string(trial.trial));
+    worker.cells.push_back(fitted(trial.worker, kLongestCurve, utf8));
+    epoch.cells.push_back(fmt::format("{}/{}", trial.epoch, trial.epochs));
+    curve.cells.push_back(curve_of(trial, scale, utf8));
+    value.cells.push_back(trial.curve.empty() ? "" : value_text(trial.curve.back()));
+    best.cells.push_back(trial.curve.empty() ? ""
+                                             : value_text(best_of(trial, objective.direction)));
+    time.cells.push_back(duration_text(trial.in_epoch_s));
+  }
+  return {id, worker, epoch, curve, value, best, time};
+}
+
+// Leaves columns out until the rest fits.
+void fit(std::vector<Column>& columns, int width) {
+  int sum = -kGap;
+  for (Column& column : columns) {
+    column.width = columns_of(column.title);
+    for (const std::string& cell : column.cells)
+      column.width = std::max(column.width, columns_of(cell));
+    sum += column.width + kGap;
+  }
+  while (columns.size() > 1 && sum > width) {
+    const auto least = std::ranges::max_element(columns, {}, &Column::rank);
+    sum -= least->width + kGap;
+    columns.erase(least);
+  }
+}
+
+std::string table_row(const std::vector<Column>& columns, std::optional<std::size_t> row,
+                      const Screen& screen) {
+  std::string text;
+  for (const Column& column : columns) {
+    if (&column != &columns.front()) text += spaces(kGap);
+    const std::string& cell = row ? column.cells[*row] : column.title;
+    const Style style = row ? column.style : Style::kDim;
+    text += styled(padded(cell, column.width, column.at_right), style, screen);
+  }
+  return text;
+}
+
+// The trials that started last, as many as there are lines for.
+std::vector<ViewTrial> latest(std::vector<ViewTrial> trials, std::size_t count) {
+  const auto is_later = [](const ViewTrial& a, const ViewTrial& b) {
+    return a.started_s != b.started_s ? a.started_s > b.started_s : a.trial > b.trial;
+  };
+  std::ranges::sort(trials, is_later);
+  trials.resize(std::min(trials.size(), count));
+  std::ranges::sort(trials, {}, &ViewTrial::trial);
+  return trials;
+}
+
+std::vector<std::string> table(const View& view, std::size_t room, const Screen& screen) {
+  if (view.running.empty() || room < 2) return {};
+  const bool all_fit = view.running.size() + 1 <= room;
+  const std::size_t shown = all_fit ? view.running.size() : room - 2;
+  const auto trials = latest(view.running, shown);
+  std::vector<std::string> lines;
+  if (!trials.empty()) {
+    auto columns = columns_for(trials, view.objective, screen.utf8);
+    fit(columns, screen.columns - 1);
+    lines.push_back(table_row(columns, std::nullopt, screen));
+    for (std::size_t i = 0; i < trials.size(); ++i) lines.push_back(table_row(columns, i, screen));
+  }
+  if (!all_fit) {
+    const std::string more =
+        fmt::format("{} and {} more", screen.utf8 ? "…" : "...", view.running.size() - shown);
+    lines.push_back(laid_out({{more, 0, Style::kDim}}, screen));
+  }
+  return lines;
+}
+
+std::vector<std::string> warnings(const View& view, std::size_t most, const Screen& screen) {
+  const std::size_t count = std::min(view.warnings.size(), most);
+  std::vector<std::string> lines;
+  for (const ViewWarning& each : std::span(view.warnings).last(count)) {
+    const std::string times = each.count > 1 ? fmt::format(" ({}x)", each.count) : "";
+    const int room = screen.columns - 1 - 2 - columns_of(times);
+    lines.push_back(laid_out(
+        {{"! " + fitted(each.text, room, screen.utf8) + times, 0, Style::kWarning}}, screen));
+  }
+  return lines;
+}
+
+void append(std::vector<std::string>& lines, std::vector<std::string> more, bool after_a_gap) {
+  if (more.empty()) return;
+  if (after_a_gap) lines.emplace_back();
+  for (std::string& line : more) lines.push_back(std::move(line));
+}
+
+std::vector<std::string> picture(const View& view, const Screen& screen) {
+  const auto room = static_cast<std::size_t>(std::max(1, screen.rows - 1));
+  const bool is_airy = screen.rows >= kAiryRows;
+  std::vector<std::string> lines = {header(view, screen), budget_line(view, screen)};
+  if (!view.notes.empty()) lines.push_back(notes_line(view, screen));
+  std::vector<std::string> facts = {best_line(view, screen), trials_line(view.counts, screen)};
+  if (view.utilisation) {
+    const double percent = 100 * std::clamp(*view.utilisation, 0.0, 1.0);
+    facts.push_back(laid_out({label("devices"), {fmt::format("{:.0f} % busy", percent)}}, screen));
+  }
+  append(lines, std::move(facts), is_airy);
+  const auto troubles = warnings(view, is_airy ? kMostWarnings : 1, screen);
+  const std::size_t taken =
+      lines.size() + troubles.size() + (is_airy ? 1 : 0) + (is_airy && !troubles.empty() ? 1 : 0);
+  append(lines, table(view, room - std::min(room, taken), screen), is_airy);
+  append(lines, troubles, is_airy);
+  lines.resize(std::min(lines.size(), room));
+  return lines;
+}
+
+}  // namespace
+
+std::vector<std::string> render(const View& view, const Screen& screen) {
+  if (screen.columns >= kNarrow) return picture(view, screen);
+  Screen plain = screen;
+  plain.color = false;
+  std::vector<std::string> lines = picture(view, plain);
+  for (std::string& line : lines) line = fitted(line, screen.columns - 1, screen.utf8);
+  return lines;
+}
+
+std::string duration_text(double seconds) {
+  const auto s = std::max(0L, std::lround(seconds));
+  if (s < 60) return fmt::format("{} s", s);
+  if (s < 3600) return fmt::format("{}:{:02} min", s / 60, s % 60);
+  if (s < 86400) return fmt::format("{}:{:02} h", s / 3600, s / 60 % 60);
+  return fmt::format("{} d {} h", s / 86400, s / 3600 % 24);
+}
+
+std::string value_text(double value) {
+  if (std::isnan(value)) return "nan";
+  const double size = std::abs(value);
+  if (size != 0 && (size < 1e-3 || size >= 1e4)) return fmt::format("{:.2e}", value);
+  return fmt::format("{:.4f}", value);
+}
+
+}  // namespace detol

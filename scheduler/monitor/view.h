@@ -1,0 +1,90 @@
+#pragma once
+
+// View: what a person sees of a study, as a plain struct, and its picture as lines of text: a
+// pure function, the same for a running search and for `detol status --watch`.
+//
+//   fashion-cnn  maximize val_accuracy                     1:31 min elapsed  ETA 4:02 min
+//   ━━━━━━━━━━━━━━━━━━━━━╸────────────────────────────────────────  27 %  2.7/10 cpu-min
+//
+//   best     0.8997  trial 1  41 s ago  optimizer=sgd lr=0.0312 batch_size=64
+//   trials   5 trained  2 running  1 complete  2 pruned
+//   devices  97 % busy
+//
+//   trial  worker   epoch  curve      val_accuracy    best  in epoch
+//       3  local/0    4/9  ▃▆▇█·····        0.8892  0.8892       6 s
+//       4  local/1    1/9  ▁········        0.7541  0.7541       2 s
+//
+//   ! trial 2: its worker ended by signal 9 (2x)
+//
+// What does not fit is left out, the least important first; no line reaches the last column.
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/terminal.h"
+#include "encodings/space/trial.h"
+#include "scheduler/budget.h"
+
+namespace detol {
+
+// A trial that is being trained.
+struct ViewTrial {
+  TrialId trial = 0;
+  std::string worker;
+  int epoch = 0;              // reported
+  int epochs = 0;             // at full length
+  std::vector<double> curve;  // the first objective after each epoch; NaN where it is unknown
+  double in_epoch_s = 0;      // since the last report, or since the start
+  double started_s = 0;       // any clock: the latest come first where not all fit
+};
+
+struct ViewBest {
+  TrialId trial = 0;
+  double value = 0;
+  double ago_s = 0;  // since the report
+  std::vector<std::pair<std::string, std::string>> params;
+};
+
+struct ViewCounts {
+  int trained = 0;  // started, however they ended; the next five add up to it
+  int running = 0;
+  int waiting = 0;  // to go on
+  int complete = 0;
+  int pruned = 0;
+  int failed = 0;
+  int untrained = 0;  // refused, or answered from memory
+};
+
+// A line that a process wrote, as often as it did.
+struct ViewWarning {
+  std::string text;
+  int count = 1;
+};
+
+struct View {
+  std::string study;
+  Objective objective;             // the first
+  std::string state;               // "done"; empty while it runs
+  std::vector<std::string> notes;  // what to know or do about it, the most important first
+  std::vector<Meter> meters;
+  double elapsed_s = 0;
+  std::optional<double> left_s;
+  ViewCounts counts;
+  std::optional<ViewBest> best;
+  std::vector<ViewTrial> running;     // by id
+  std::optional<double> utilisation;  // training / device time
+  std::vector<ViewWarning> warnings;  // the latest last
+};
+
+// At most screen.rows - 1 lines of at most screen.columns - 1 columns.
+std::vector<std::string> render(const View& view, const Screen& screen);
+
+// "12 s", "4:02 min", "1:31 h", "2 d 4 h"
+std::string duration_text(double seconds);
+
+// A metric in a few digits: "0.8997", "1.23e-07", "nan".
+std::string value_text(double value);
+
+}  // namespace detol

@@ -1,0 +1,194 @@
+#include "scheduler/processes/crew.h"
+
+#include <fmt/format.h>
+#include <sys/wait.h>
+
+#include <algorithm>
+#include <csignal>
+#include <utility>
+
+#include "core/exit_code.h"
+#include "core/log.h"
+#include "scheduler/processes/oom.h"
+#include "scheduler/processes/orders.h"
+#include "scheduler/processes/run_folder.h"
+
+namespace detol {
+namespace {
+
+constexpr int kFailedStarts = 3;  // in a row: no worker can be had
+constexpr int kMostDoublings = 5;
+constexpr double kFirstDelayS = 0.2;  // before a start after a failed one; doubles
+
+std::string describe(int status) {
+  if (WIFSIGNALED(status)) return fmt::format("its worker ended by signal {}", WTERMSIG(status));
+  return fmt::format("its worker ended with exit code {}", WEXITSTATUS(status));
+}
+
+// A launcher says with its own exit code what a rank died of: Open MPI as a shell does,
+// MPICH with the bare number of the signal.
+bool is_killed(int status, int ranks) {
+  if (WIFSIGNALED(status)) return WTERMSIG(status) == SIGKILL;
+  const int code = WEXITSTATUS(status);
+  return ranks > 1 && (code == 128 + SIGKILL || code == SIGKILL);
+}
+
+}  // namespace
+
+Crew::Crew(CrewSettings settings, Clock& clock)
+    : settings_(std::move(settings)),
+      clock_(clock),
+      counted_until_s_(settings_.counted_until_s.value_or(clock.now_s())),
+      oom_kills_(detol::oom_kills()) {
+  for (int i = 0; i < settings_.workers; ++i) members_[i];
+}
+
+Member* Crew::training(TrialId trial, int attempt) {
+  for (auto& [number, member] : members_) {
+    if (member.train.trial == trial && member.train.attempt == attempt) return &member;
+  }
+  return nullptr;
+}
+
+void Crew::turn(std::vector<PoolEvent>& events) {
+  hear_supervisor(events);
+  if (is_retired_ || joins()) return;
+  for (auto& [number, member] : members_) {
+    if (member.start != 0 || member.is_ordered || clock_.now_s() < member.start_s) continue;
+    member.is_ordered = send_packet(settings_.supervisor, Order{Order::kStart, number});
+  }
+}
+
+Member* Crew::welcome(const message::Hello& hello, std::vector<PoolEvent>& events,
+                      std::string& why) {
+  const auto found = members_.find(hello.worker);
+  if (found == members_.end() || hello.key != settings_.key || hello.start <= 0) {
+    why = fmt::format("a worker {} that is not of this run", hello.worker);
+    return nullptr;
+  }
+  Member& member = found->second;
+  if (!joins() && member.start != hello.start) {
+    why = fmt::format("a worker {} that was not started here", hello.worker);
+    return nullptr;
+  }
+  if (member.start != hello.start) {
+    if (member.start != 0) end(hello.worker, "another worker took its place", events);
+    member.start = hello.start;
+    member.lives_s = clock_.now_s();
+  }
+  if (hello.ready && !std::exchange(member.is_ready, true)) {
+    member.ready_s = std::max(counted_until_s_, clock_.now_s() - hello.ready_s);
+    failed_starts_ = 0;
+  }
+  return &member;
+}
+
+void Crew::end(int number, std::string why, std::vector<PoolEvent>& events) {
+  members_.at(number).ended_why = std::move(why);
+  if (joins())
+    on_exit(number, SIGTERM, events);
+  else
+    send_packet(settings_.supervisor, Order{Order::kKill, number});
+}
+
+// A device that several workers share is held once.
+std::vector<int> Crew::devices_of(int number) const {
+  std::vector<int> devices;
+  for (int rank = 0; rank < settings_.group_size; ++rank) {
+    const int seat = number * settings_.group_size + rank;
+    devices.push_back(settings_.gpus > 0 ? seat % settings_.gpus : seat);
+  }
+  return devices;
+}
+
+std::map<int, double> Crew::unsettled_s() const {
+  const double now_s = clock_.now_s();
+  std::map<int, double> held;
+  for (const auto& [number, member] : members_) {
+    if (!member.is_ready) continue;
+    for (const int device : devices_of(number)) {
+      const auto settled = settled_until_s_.find(device);
+      const double since_s = settled == settled_until_s_.end()
+                                 ? member.ready_s
+                                 : std::max(member.ready_s, settled->second);
+      held[device] = std::max(held[device], now_s - since_s);
+    }
+  }
+  return held;
+}
+
+// Before a worker leaves them: what it held counts, whoever holds them next.
+void Crew::settle(int number) {
+  std::map<int, double> held = unsettled_s();
+  for (const int device : devices_of(number)) {
+    held_s_ += std::exchange(held[device], 0);
+    settled_until_s_[device] = clock_.now_s();
+  }
+}
+
+double Crew::held_s() const {
+  double sum = held_s_;
+  for (const auto& [device, held_s] : unsettled_s()) sum += held_s;
+  return sum;
+}
+
+void Crew::hear_supervisor(std::vector<PoolEvent>& events) {
+  while (const auto notice = next_notice(settings_.supervisor)) {
+    if (notice->kind == Notice::kStop) {
+      events.emplace_back(StopRequest{});
+    } else if (notice->kind == Notice::kExited) {
+      on_exit(notice->worker, notice->status, events);
+    } else {  // one too many if -j became smaller
+      Member& member = members_[notice->worker] = Member{};
+      member.start = notice->start;
+      member.heard_s = member.lives_s = clock_.now_s();
+    }
+  }
+}
+
+void Crew::on_exit(int number, int status, std::vector<PoolEvent>& events) {
+  settle(number);
+  const Member was = std::exchange(members_[number], Member{});
+  const std::int64_t oom_kills_before = std::exchange(oom_kills_, detol::oom_kills());
+  const bool killed = is_killed(status, settings_.group_size);
+  const bool out_of_memory = killed && was.ended_why.empty() && oom_kills_ > oom_kills_before;
+  const std::string word = take_last_word(settings_.folder, number);
+  const std::string why = killed || word.empty() ? describe(status) : word;
+  if (!was.is_ready && was.ended_why.empty() && (!killed || out_of_memory))
+    on_failed_start(number, status, why, events);
+  if (was.train.attempt == 0) return;
+  Lost lost{.trial = was.train.trial,
+            .attempt = was.train.attempt,
+            .counts = !killed || !was.ended_why.empty(),
+            .out_of_memory = out_of_memory,
+            .reason = was.ended_why.empty() ? why : was.ended_why};
+  log_warning("trial {}: {}", lost.trial, lost.reason);
+  events.push_back(std::move(lost));
+}
+
+// One GPU may be lost while the others are sound.
+bool Crew::has_gpu_left() const {
+  return settings_.gpus > 0 &&
+         std::ranges::any_of(members_, [](const auto& item) { return item.second.is_ready; });
+}
+
+void Crew::on_failed_start(int number, int status, const std::string& why,
+                           std::vector<PoolEvent>& events) {
+  if (failed_starts_ == 0) first_reason_ = why;
+  const int doublings = std::min(failed_starts_, kMostDoublings);
+  members_[number].start_s = clock_.now_s() + kFirstDelayS * (1 << doublings);
+  if (++failed_starts_ < kFailedStarts) return;
+  if (has_gpu_left()) {
+    if (failed_starts_ == kFailedStarts)
+      log_warning("worker {} cannot start: {}; the others go on", number, why);
+    return;
+  }
+  if (std::exchange(is_given_up_, true)) return;
+  const bool is_input = WIFEXITED(status) && WEXITSTATUS(status) == kExitInput;
+  events.push_back(
+      Unusable{{is_input ? ErrorCode::kInput : ErrorCode::kFailures,
+                fmt::format("{} workers in a row ended before they were ready; the first: {}",
+                            kFailedStarts, first_reason_)}});
+}
+
+}  // namespace detol

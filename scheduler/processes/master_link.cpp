@@ -1,0 +1,225 @@
+#include "scheduler/processes/master_link.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "core/exit_code.h"
+#include "core/fault.h"
+#include "core/log.h"
+#include "scheduler/processes/socket.h"
+
+namespace detol {
+namespace {
+
+constexpr double kBeatS = 5;      // while training
+constexpr double kIdleBeatS = 1;  // so that a restarted master soon knows who is free
+constexpr double kRepeatS = 2;    // what was not answered
+constexpr double kSilentS = 5;    // without a master: is the run over?
+constexpr double kLeaveS = 5;     // for a training to end when the master sends it away
+constexpr double kLeaseS = 600;   // without a master
+constexpr double kTurnS = 0.5;    // the longest wait, and how finely steps are timed
+
+}  // namespace
+
+Result<std::unique_ptr<MasterLink>> MasterLink::open(const MasterAddress& address) {
+  DETOL_ASSIGN(Socket socket, Socket::dealer(address.endpoint, address.keys));
+  return std::unique_ptr<MasterLink>(new MasterLink(std::move(socket), address));
+}
+
+MasterLink::MasterLink(Socket socket, MasterAddress address)
+    : address_(std::move(address)),
+      socket_(std::move(socket)),
+      thread_([this] { speak_or_end(); }) {}
+
+MasterLink::~MasterLink() {
+  {
+    const std::lock_guard lock(mutex_);
+    leaving_ = true;
+  }
+  socket_.wake();
+  thread_.join();
+}
+
+std::optional<message::Welcome> MasterLink::join() {
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [&] { return welcome_ || is_sent_away_; });
+  return welcome_;
+}
+
+void MasterLink::set_ready() {
+  const std::lock_guard lock(mutex_);
+  ready_ = true;
+  ready_since_s_ = system_clock().now_s();
+  socket_.wake();
+}
+
+std::optional<message::Train> MasterLink::next() {
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [&] { return offered_ || is_sent_away_; });
+  if (is_sent_away_) return std::nullopt;
+  return std::exchange(offered_, std::nullopt);
+}
+
+Verdict MasterLink::report(const EpochReport& report) {
+  std::unique_lock lock(mutex_);
+  verdict_.reset();
+  post(message::Report{address_.worker, current_.trial, current_.attempt, report});
+  changed_.wait(lock, [&] { return verdict_ || is_sent_away_; });
+  return verdict_.value_or(Verdict::kSuspend);
+}
+
+void MasterLink::end(const Evaluation& evaluation, message::Ended::Trouble trouble) {
+  std::unique_lock lock(mutex_);
+  post(message::Ended{address_.worker, current_.trial, current_.attempt, trouble, evaluation});
+  changed_.wait(
+      lock, [&] { return !unanswered_ || is_sent_away_; });  // the next order may be here already
+}
+
+Choices MasterLink::known() {
+  const std::lock_guard lock(mutex_);
+  return choices_;
+}
+
+std::optional<Choices> MasterLink::settle(const std::vector<TimedChoice>& timed) {
+  const auto is_settled = [&] {
+    return std::ranges::all_of(
+        timed, [&](const TimedChoice& one) { return choices_.find(one.key) != nullptr; });
+  };
+  std::unique_lock lock(mutex_);
+  post(message::Timed{address_.worker, timed});
+  changed_.wait(lock, [&] { return is_settled() || is_sent_away_; });
+  unanswered_.reset();
+  if (!is_settled()) return std::nullopt;
+  return choices_;
+}
+
+// REQUIRES: mutex_ is held.
+void MasterLink::post(Message message) {
+  unanswered_ = std::move(message);
+  socket_.wake();
+}
+
+// Without this thread nobody hears the worker: its process ends.
+void MasterLink::speak_or_end() try { speak(); } catch (const std::exception& error) {
+  log_error("worker {}: {}", address_.worker, error.what());
+  ::_exit(kExitInternal);
+}
+
+void MasterLink::speak() {
+  heard_s_ = stepped_s_ = system_clock().now_s();
+  socket_.wake();  // to introduce itself at once
+  for (;;) {
+    if (socket_.wait(-1, patience(kTurnS))) repeated_s_ = -1e9;
+    const std::lock_guard lock(mutex_);
+    if (leaving_) return;
+    const double now_s = system_clock().now_s();
+    while (const auto packet = socket_.receive()) {
+      heard_s_ = now_s;
+      if (const auto message = decode(packet->bytes)) hear(*message);
+    }
+    watch_progress(now_s);
+    say_what_is_due(now_s);
+    if (is_run_over(now_s)) leave();
+    if (is_sent_away_ && now_s - sent_away_s_ > patience(kLeaveS)) ::_exit(kExitDone);
+    if (now_s - heard_s_ > patience(kLeaseS)) {
+      log_error("worker {}: no master for {} s; the worker ends", address_.worker, kLeaseS);
+      ::_exit(kExitResumable);
+    }
+  }
+}
+
+void MasterLink::leave() {
+  if (std::exchange(is_sent_away_, true)) return;
+  sent_away_s_ = system_clock().now_s();
+  control_.suspend = true;
+  changed_.notify_all();
+}
+
+bool MasterLink::is_run_over(double now_s) const {
+  if (address_.run_file.empty() || now_s - heard_s_ < patience(kSilentS)) return false;
+  return !std::filesystem::exists(address_.run_file);
+}
+
+void MasterLink::hear(const Message& message) {
+  if (std::holds_alternative<message::Who>(message)) {
+    socket_.send(encode(hello()));
+    repeated_s_ = -1e9;
+  } else if (const auto* welcome = std::get_if<message::Welcome>(&message)) {
+    if (!welcome_) welcome_ = *welcome;
+    choices_.ways.insert(welcome->choices.ways.begin(), welcome->choices.ways.end());
+  } else if (const auto* chosen = std::get_if<message::Chosen>(&message)) {
+    choices_.ways.insert(chosen->choices.ways.begin(), chosen->choices.ways.end());
+  } else if (const auto* train = std::get_if<message::Train>(&message)) {
+    const bool is_old = train->trial == finished_.trial && train->attempt <= finished_.attempt;
+    if (current_.attempt == 0 && !is_old) {
+      current_ = *train;
+      offered_ = *train;
+      control_.suspend = false;
+      slowest_s_ = 0;
+      stepped_s_ = system_clock().now_s();
+    }
+  } else if (const auto* suspend = std::get_if<message::Suspend>(&message)) {
+    if (suspend->trial == current_.trial && suspend->attempt == current_.attempt)
+      control_.suspend = true;
+  } else if (std::holds_alternative<message::Leave>(message)) {
+    leave();
+  } else if (const auto* answer = std::get_if<message::Answer>(&message)) {
+    const auto* report = unanswered_ ? std::get_if<message::Report>(&*unanswered_) : nullptr;
+    if (report != nullptr && report->trial == answer->trial && report->attempt == answer->attempt &&
+        report->report.epoch == answer->epoch) {
+      verdict_ = answer->verdict;
+      unanswered_.reset();
+    }
+  } else if (const auto* noted = std::get_if<message::Noted>(&message)) {
+    const auto* ended = unanswered_ ? std::get_if<message::Ended>(&*unanswered_) : nullptr;
+    if (ended != nullptr && ended->trial == noted->trial && ended->attempt == noted->attempt) {
+      finished_ = std::exchange(current_, {});
+      unanswered_.reset();
+    }
+  }
+  changed_.notify_all();
+}
+
+void MasterLink::watch_progress(double now_s) {
+  const std::uint64_t steps = control_.progress.load(std::memory_order_relaxed);
+  const bool waits_for_the_master = unanswered_.has_value() || current_.attempt == 0;
+  if (steps != steps_) slowest_s_ = std::max(slowest_s_, now_s - stepped_s_);
+  if (steps != steps_ || waits_for_the_master) stepped_s_ = now_s;
+  steps_ = steps;
+}
+
+void MasterLink::say_what_is_due(double now_s) {
+  if (!welcome_ || is_introduced_ != ready_) {
+    if (welcome_ || now_s - said_s_ >= patience(kIdleBeatS)) {
+      socket_.send(encode(hello()));
+      said_s_ = now_s;
+      is_introduced_ = ready_;
+    }
+    return;
+  }
+  if (unanswered_ && now_s - repeated_s_ >= patience(kRepeatS)) {
+    socket_.send(encode(*unanswered_));
+    repeated_s_ = now_s;
+  }
+  if (now_s - said_s_ < patience(current_.attempt == 0 ? kIdleBeatS : kBeatS)) return;
+  socket_.send(encode(message::Heartbeat{.worker = address_.worker,
+                                         .trial = current_.trial,
+                                         .attempt = current_.attempt,
+                                         .quiet_s = now_s - stepped_s_,
+                                         .slowest_s = slowest_s_}));
+  said_s_ = now_s;
+}
+
+message::Hello MasterLink::hello() const {
+  return {.worker = address_.worker,
+          .start = address_.start,
+          .key = address_.key,
+          .ready = ready_,
+          .ready_s = ready_ ? system_clock().now_s() - ready_since_s_ : 0,
+          .trial = current_.trial,
+          .attempt = current_.attempt};
+}
+
+}  // namespace detol

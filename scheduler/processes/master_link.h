@@ -1,0 +1,99 @@
+#pragma once
+
+// MasterLink: a worker's line to its master. A thread of its own speaks (heartbeats, answers,
+// repeats what was not acknowledged, introduces itself again to a restarted master) while
+// the worker's one other thread trains; every call of that thread blocks until it has its
+// answer. The process ends (exit 75) if no master is heard for ten minutes.
+
+#include <atomic>
+#include <condition_variable>
+#include <filesystem>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+
+#include "core/clock.h"
+#include "core/result.h"
+#include "scheduler/message.h"
+#include "scheduler/processes/socket.h"
+
+namespace detol {
+
+// Which master, and as whom.
+struct MasterAddress {
+  std::string endpoint;
+  CurveKeys keys = {};
+  int worker = 0;
+  int start = 1;                        // of this worker
+  std::string key = {};                 // of the run, where nobody started this worker
+  std::filesystem::path run_file = {};  // once it is gone the run is over; empty: not known
+};
+
+class MasterLink : public ChoiceRecord {
+ public:
+  // Errors (kInternal): the endpoint cannot be used.
+  static Result<std::unique_ptr<MasterLink>> open(const MasterAddress& address);
+  ~MasterLink() override;
+
+  // These return nothing once the master has sent the worker away; a training is asked to suspend
+  // then, and the process ends if it has not after five seconds.
+  std::optional<message::Welcome> join();
+  std::optional<message::Train> next();
+
+  void set_ready();
+  Verdict report(const EpochReport& report);  // of the trial that next() gave
+  void end(const Evaluation& evaluation, message::Ended::Trouble trouble);
+
+  Choices known() override;
+  std::optional<Choices> settle(const std::vector<TimedChoice>& timed) override;
+
+  // Heartbeats tell of its progress; a Suspend sets its other half.
+  Control& control() { return control_; }
+
+ private:
+  MasterLink(Socket socket, MasterAddress address);
+
+  void speak_or_end();
+  void speak();
+  void hear(const Message& message);
+  void say_what_is_due(double now_s);
+  void watch_progress(double now_s);
+  bool is_run_over(double now_s) const;
+  void leave();  // REQUIRES: mutex_ is held
+  message::Hello hello() const;
+  void post(Message message);  // to be sent, and again until it is answered
+
+  const MasterAddress address_;
+  Control control_;
+
+  std::mutex mutex_;  // of everything below that both threads touch
+  std::condition_variable changed_;
+  bool ready_ = false;
+  double ready_since_s_ = 0;
+  bool leaving_ = false;       // this object ends
+  bool is_sent_away_ = false;  // by the master
+  double sent_away_s_ = 0;
+  std::optional<message::Welcome> welcome_;
+  message::Train current_;                 // attempt 0: none
+  message::Train finished_;                // the last one: a late repeat of it is dropped
+  std::optional<message::Train> offered_;  // for next() to take
+  std::optional<Message> unanswered_;
+  std::optional<Verdict> verdict_;
+  Choices choices_;  // of the study, as heard
+
+  // Of the speaking thread alone.
+  Socket socket_;
+  bool is_introduced_ = false;  // said Hello since it became ready
+  double said_s_ = -1e9;        // the last heartbeat or Hello
+  double repeated_s_ = -1e9;    // the last time `unanswered_` was sent
+  double heard_s_ = 0;
+  std::uint64_t steps_ = 0;
+  double stepped_s_ = 0;
+  double slowest_s_ = 0;
+
+  std::thread thread_;  // last: it uses all of the above
+};
+
+}  // namespace detol

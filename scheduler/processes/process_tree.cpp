@@ -1,0 +1,133 @@
+#include "scheduler/processes/process_tree.h"
+
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <fstream>
+#include <string>
+
+#include "core/exit_code.h"
+
+// NOLINTBEGIN(concurrency-mt-unsafe): these processes have one thread.
+
+namespace detol {
+namespace {
+
+constexpr int kCannotStart = 127;  // the exit code of a shell that finds no program
+
+// A signal that no terminal, launcher or batch system sends to everybody.
+int end_signal() {
+  return SIGRTMIN;
+}
+
+sigset_t set_of(std::initializer_list<int> signals) {
+  sigset_t set;
+  sigemptyset(&set);
+  for (const int signal : signals) sigaddset(&set, signal);
+  return set;
+}
+
+// This process dies with `parent`; at once if that is dead already.
+void die_with(pid_t parent, int signal) {
+  ::prctl(PR_SET_PDEATHSIG, signal);
+  if (::getppid() != parent) ::_exit(kExitInternal);
+}
+
+// Only a child that nobody has waited for is killed: its number is nobody else's.
+void kill_children() {
+  std::ifstream children("/proc/thread-self/children");
+  for (pid_t child = 0; children >> child;) ::kill(child, SIGKILL);
+}
+
+class Reaper {
+ public:
+  explicit Reaper(pid_t first) : first_(first) {}
+
+  // Returns the status of the first process when nothing of the tree is left.
+  int run() {
+    const sigset_t awaited = set_of({SIGCHLD, end_signal()});
+    while (!has_ended_ && ::sigwaitinfo(&awaited, nullptr) != end_signal()) wait(WNOHANG);
+    do {
+      if (!has_ended_) ::kill(first_, SIGKILL);
+      kill_children();
+    } while (wait(0));
+    return status_;
+  }
+
+ private:
+  // Waits for one child, or with WNOHANG for all that have ended. False: there is none.
+  bool wait(int flags) {
+    int status = 0;
+    pid_t child = 0;
+    do {
+      child = ::waitpid(-1, &status, flags);
+      if (child == first_) {
+        has_ended_ = true;
+        status_ = status;
+      }
+    } while (child > 0 && flags == WNOHANG);
+    return child > 0;
+  }
+
+  const pid_t first_;
+  bool has_ended_ = false;
+  int status_ = 0;
+};
+
+[[noreturn]] void end_as(int status) {
+  if (!WIFSIGNALED(status)) ::_exit(WEXITSTATUS(status));
+  const int signal = WTERMSIG(status);
+  const rlimit no_core{0, 0};
+  ::setrlimit(RLIMIT_CORE, &no_core);
+  ::signal(signal, SIG_DFL);
+  ::kill(::getpid(), signal);
+  const sigset_t own = set_of({signal});
+  ::sigprocmask(SIG_UNBLOCK, &own, nullptr);
+  ::_exit(kExitInternal);  // not reached: the signal ended it
+}
+
+// Deaf to all but its two signals, with no file open that others wait for. In a process group of
+// its own, which the kernel continues, were it stopped, when the parent dies.
+[[noreturn]] void reap(pid_t parent, const std::function<void()>& play) {
+  die_with(parent, end_signal());
+  ::setpgid(0, 0);
+  ::prctl(PR_SET_CHILD_SUBREAPER, 1);
+  ::prctl(PR_SET_NAME, "detol-reaper");
+  const pid_t self = ::getpid();
+  const pid_t first = ::fork();
+  if (first == 0) {
+    die_with(self, SIGKILL);
+    play();
+    ::_exit(kCannotStart);
+  }
+  if (first < 0) ::_exit(kCannotStart);
+  ::close_range(STDERR_FILENO + 1, ~0U, 0);
+  end_as(Reaper(first).run());
+}
+
+}  // namespace
+
+pid_t start_tree(const std::function<void()>& play) {
+  const pid_t self = ::getpid();
+  sigset_t all, before;
+  sigfillset(&all);
+  ::signal(SIGCHLD, SIG_DFL);  // ignored, it would hide how children end
+  ::sigprocmask(SIG_SETMASK, &all, &before);
+  const pid_t reaper = ::fork();
+  if (reaper == 0) reap(self, play);
+  ::sigprocmask(SIG_SETMASK, &before, nullptr);
+  return reaper;
+}
+
+// Also if somebody stopped it.
+void end_tree(pid_t reaper) {
+  ::kill(reaper, end_signal());
+  ::kill(reaper, SIGCONT);
+}
+
+}  // namespace detol
+
+// NOLINTEND(concurrency-mt-unsafe)

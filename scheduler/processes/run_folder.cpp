@@ -1,0 +1,179 @@
+#include "scheduler/processes/run_folder.h"
+
+#include <fmt/format.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include "core/file.h"
+
+namespace detol {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+
+constexpr std::size_t kLongestPlace = 60;  // a socket's path has 107 characters at most
+constexpr const char* kMemory = "/dev/shm";
+
+// Where a run folder may lie, the best place first.
+std::vector<fs::path> places() {
+  std::vector<fs::path> places;
+  for (const char* name : {"XDG_RUNTIME_DIR", "TMPDIR"}) {
+    const char* value = std::getenv(name);  // NOLINT(concurrency-mt-unsafe)
+    const fs::path place = value == nullptr ? "" : value;
+    if (place.is_absolute() && place.native().size() <= kLongestPlace) places.push_back(place);
+  }
+  places.insert(places.end(), {"/tmp", "/var/tmp"});
+  return places;
+}
+
+Result<MarkedFolder> make_in_first_usable_place() {
+  std::string reasons;
+  for (const fs::path& place : places()) {
+    auto folder = MarkedFolder::make(place);
+    if (folder) return folder;
+    reasons += folder.error().message + "; ";
+  }
+  return fail(ErrorCode::kStorage, reasons + "set TMPDIR to a folder of your own");
+}
+
+json to_json(const RunOptions& options) {
+  json target, gpus = json::array();
+  for (const Gpu& gpu : options.gpus)
+    gpus.push_back({{"id", gpu.id}, {"name", gpu.name}, {"memory", gpu.memory}});
+  if (options.target) target = to_text(*options.target);
+  return {{"config", options.config.text},
+          {"study", options.config.study},
+          {"storage", fs::absolute(options.storage).string()},
+          {"budget", options.budget},
+          {"if_exists", static_cast<int>(options.if_exists)},
+          {"resume", options.resume},
+          {"retry_failed", options.retry_failed},
+          {"workers", options.workers},
+          {"group_size", options.group_size},
+          {"rendezvous", options.rendezvous.string()},
+          {"backend", options.backend},
+          {"gpus", gpus},
+          {"sharing", options.sharing},
+          {"target", target},
+          {"progress", static_cast<int>(options.progress)},
+          {"color", options.color},
+          {"log_level", static_cast<int>(options.log.level)},
+          {"log_file", options.log.file}};
+}
+
+Result<RunOptions> from_json(const json& j) {
+  RunOptions options;
+  DETOL_ASSIGN(options.config, load_study_config(j.at("config").get<std::string>(), "study"));
+  options.config.study = j.at("study").get<std::string>();
+  options.storage = j.at("storage").get<std::string>();
+  options.budget = j.at("budget").get<std::string>();
+  options.if_exists = static_cast<IfExists>(j.at("if_exists").get<int>());
+  options.resume = j.at("resume").get<bool>();
+  options.retry_failed = j.at("retry_failed").get<bool>();
+  options.workers = j.at("workers").get<int>();
+  options.group_size = j.at("group_size").get<int>();
+  options.rendezvous = j.at("rendezvous").get<std::string>();
+  options.backend = j.at("backend").get<std::string>();
+  options.sharing = j.at("sharing").get<int>();
+  for (const json& gpu : j.at("gpus"))
+    options.gpus.push_back({gpu.at("id"), gpu.at("name"), gpu.at("memory")});
+  if (j.at("target").is_string()) {
+    DETOL_ASSIGN(options.target, parse_target(j.at("target").get<std::string>()));
+  }
+  options.progress = static_cast<ProgressMode>(j.at("progress").get<int>());
+  options.color = j.at("color").get<bool>();
+  options.log.level = static_cast<LogLevel>(j.at("log_level").get<int>());
+  options.log.file = j.at("log_file").get<std::string>();
+  return options;
+}
+
+fs::path last_word_in(const fs::path& folder, int worker) {
+  return folder / fmt::format("worker-{}.word", worker);
+}
+
+tl::unexpected<Error> damaged(const fs::path& path, const char* why) {
+  return fail(ErrorCode::kInternal, fmt::format("{}: {}", path.string(), why));
+}
+
+}  // namespace
+
+Result<RunFolder> RunFolder::make(const RunOptions& options) {
+  DETOL_ASSIGN(MarkedFolder folder, make_in_first_usable_place());
+  DETOL_TRY(write_file_durably(folder.path() / "run.json", to_json(options).dump()));
+  auto memory = MarkedFolder::make(kMemory);
+  return RunFolder(std::move(folder),
+                   memory ? std::optional(std::move(*memory)) : std::optional<MarkedFolder>());
+}
+
+RunFolder::RunFolder(MarkedFolder folder, std::optional<MarkedFolder> memory)
+    : folder_(std::move(folder)), memory_(std::move(memory)) {}
+
+fs::path RunFolder::memory() const {
+  return memory_ ? memory_->path() : fs::path();
+}
+
+Result<RunOptions> read_options(const fs::path& folder) {
+  const fs::path path = folder / "run.json";
+  DETOL_ASSIGN(const std::string text, read_file(path));
+  try {
+    return from_json(json::parse(text));
+  } catch (const json::exception& error) {
+    return damaged(path, error.what());
+  }
+}
+
+Result<void> write_settled(const fs::path& folder, const Settled& settled) {
+  return write_file_durably(folder / "settled.json",
+                            json{{"study", settled.study}, {"budget", settled.budget}}.dump());
+}
+
+Result<std::optional<Settled>> read_settled(const fs::path& folder) {
+  const fs::path path = folder / "settled.json";
+  if (!fs::exists(path)) return std::optional<Settled>();
+  DETOL_ASSIGN(const std::string text, read_file(path));
+  try {
+    const json j = json::parse(text);
+    return Settled{j.at("study").get<std::string>(), j.at("budget").get<std::string>()};
+  } catch (const json::exception& error) {
+    return damaged(path, error.what());
+  }
+}
+
+Result<double> wall_zero_s(const fs::path& folder, double used_s, double now_s) {
+  const fs::path path = folder / "clock.json";
+  if (!fs::exists(path)) DETOL_TRY(write_file_durably(path, json(now_s - used_s).dump()));
+  DETOL_ASSIGN(const std::string text, read_file(path));
+  const json zero = json::parse(text, nullptr, false);
+  if (!zero.is_number()) return damaged(path, "not a number");
+  return zero.get<double>();
+}
+
+void leave_last_word(const fs::path& folder, int worker, const std::string& word) {
+  const fs::path path = last_word_in(folder, worker);
+  if (!fs::exists(path)) std::ofstream(path) << word;
+}
+
+std::string take_last_word(const fs::path& folder, int worker) {
+  const fs::path path = last_word_in(folder, worker);
+  std::string word;
+  std::getline(std::ifstream(path), word);
+  std::error_code ignored;
+  fs::remove(path, ignored);
+  return word;
+}
+
+fs::path aside_in(const fs::path& folder) {
+  return folder / "stderr";
+}
+
+std::string endpoint_in(const fs::path& folder) {
+  return "ipc://" + (folder / "master.sock").string();
+}
+
+}  // namespace detol

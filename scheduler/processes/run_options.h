@@ -1,0 +1,69 @@
+#pragma once
+
+// What a run of a study is told: by the command line, and, in tests, by a program of its own.
+
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/log.h"
+#include "core/result.h"
+#include "encodings/study/study_config.h"
+#include "scheduler/target.h"
+#include "search/searcher.h"
+#include "trainer/data/dataset.h"
+#include "trainer/evaluator.h"
+
+namespace detol {
+
+enum class IfExists { kFail, kResume, kNew };      // kNew appends -2, -3, ... to the name
+enum class ProgressMode { kLive, kPlain, kNone };  // a picture, lines, or warnings alone
+
+// What starts the workers: this program; whoever started the MPI job that it is one process of;
+// the latter if that is so.
+enum class Launcher { kLocal, kMpi, kAuto };
+
+inline constexpr int kAutoWorkers = -1;  // as many groups as the cores or GPUs have room for
+
+// A GPU of this machine that workers may use.
+struct Gpu {
+  std::string id;  // as CUDA_VISIBLE_DEVICES takes it; holds in every process
+  std::string name;
+  double memory = 0;  // bytes
+};
+
+struct RunOptions {
+  StudyConfig config;             // to resume: loaded from the ledger's StudyRecord::config
+  std::filesystem::path storage;  // the database; its artefacts beside it (knowledge/artefacts.h)
+  std::string budget;             // overrides the config's; on resume `+2h` extends; may be empty
+  IfExists if_exists = IfExists::kFail;
+  bool resume = false;        // `detol resume`: the study must exist
+  bool retry_failed = false;  // on resume: trials that crashed or timed out run again
+  int workers = 0;            // groups; 0: the config's, else kAutoWorkers
+  int group_size = 0;         // ranks that train one trial; 0: the config's, else 1
+  Launcher launcher = Launcher::kLocal;
+  std::filesystem::path rendezvous = {};  // set by a launcher: where workers that join find the run
+  std::string backend = "onednn";
+  std::vector<Gpu> gpus = {};  // of a backend that needs them
+  int sharing = 1;             // workers that share one, where nobody says how many there are
+  std::optional<Target> target;
+  ProgressMode progress = ProgressMode::kPlain;
+  bool color = false;  // of the live picture
+  LogOptions log;
+};
+
+// The searcher that a study names, as one knows it who has been told nothing.
+Result<std::unique_ptr<Searcher>> searcher_of(const StudyConfig& config);
+
+// What a program may replace in the roles: tests train by formula.
+struct Seams {
+  std::function<Result<DatasetInfo>(const StudyConfig&)> inspect = inspect_study;
+  std::function<Result<std::unique_ptr<Evaluator>>(const StudyConfig&, const TrainerOptions&)>
+      make_evaluator = detol::make_evaluator;
+  std::function<Result<std::unique_ptr<Searcher>>(const StudyConfig&)> make_searcher = searcher_of;
+};
+
+}  // namespace detol

@@ -1,0 +1,331 @@
+#include "scheduler/processes/supervisor.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <cstdlib>
+#include <map>
+#include <optional>
+#include <string>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include "core/clock.h"
+#include "core/exit_code.h"
+#include "core/fault.h"
+#include "core/log.h"
+#include "core/program.h"
+#include "scheduler/processes/orders.h"
+#include "scheduler/processes/process_tree.h"
+#include "scheduler/processes/signals.h"
+
+// NOLINTBEGIN(concurrency-mt-unsafe): this process has one thread.
+
+namespace detol {
+namespace {
+
+constexpr double kFirstDelayS = 0.2;  // before a restart; doubles
+constexpr int kRestarts = 3;          // without progress
+constexpr double kSilentS = 120;      // the master hangs
+constexpr double kBeginS = 600;       // it may read its data so long before its first word
+constexpr double kStopLimitS = 9.5;   // for a master that was asked to stop
+
+// What only the master gets; -1: not this child.
+struct Kept {
+  int socket = -1;
+  int terminal = -1;  // becomes its stderr, where that of all others is put aside
+};
+
+// What a child is before it becomes a role. Only async-signal-safe calls would be allowed
+// after fork in a program with threads; this one has none.
+void become(std::vector<std::string> words, const GroupLaunch& launch, Kept kept) {
+  ::setpgid(0, 0);
+  ignore_signals();
+  sigset_t none;
+  sigemptyset(&none);
+  ::sigprocmask(SIG_SETMASK, &none, nullptr);
+  ::dup2(::open("/dev/null", O_RDONLY | O_CLOEXEC), STDIN_FILENO);
+  ::dup2(STDERR_FILENO, STDOUT_FILENO);  // stdout is for data: nothing of ours
+  if (kept.terminal >= 0) ::dup2(kept.terminal, STDERR_FILENO);
+  // Nothing that happened to be open: a shell's lock, the port of MPICH's launcher.
+  ::close_range(STDERR_FILENO + 1, ~0U, CLOSE_RANGE_CLOEXEC);
+  if (kept.socket >= 0) ::fcntl(kept.socket, F_SETFD, 0);
+  // One thread per worker: oneDNN's own (OpenMP) would only wait for each other.
+  ::setenv("OMP_NUM_THREADS", "1", 1);
+  ::setenv("OMP_WAIT_POLICY", "passive", 1);
+  for (const std::string& setting : launch.environment)
+    ::putenv(const_cast<char*>(setting.c_str()));
+  const std::string program =
+      launch.launcher.empty() ? program_path().string() : launch.launcher.front();
+  words.insert(words.begin(), launch.launcher.begin(), launch.launcher.end());
+  std::vector<char*> argv;
+  for (std::string& word : words) argv.push_back(word.data());
+  argv.push_back(nullptr);
+  ::execv(program.c_str(), argv.data());
+}
+
+pid_t spawn(const std::vector<std::string>& words, const GroupLaunch& launch, Kept kept = {}) {
+  const pid_t tree = start_tree([&] { become(words, launch, kept); });
+  if (tree < 0) log_error("cannot start a process: {}", std::generic_category().message(errno));
+  return tree;
+}
+
+std::string describe(int status) {
+  if (WIFSIGNALED(status)) return fmt::format("signal {}", WTERMSIG(status));
+  return fmt::format("exit code {}", WEXITSTATUS(status));
+}
+
+class Supervisor {
+ public:
+  Supervisor(std::string folder, GroupLaunch launch, std::optional<StderrAside> aside)
+      : folder_(std::move(folder)), launch_(std::move(launch)), aside_(std::move(aside)) {
+    sigemptyset(&signals_);
+    for (int signal : {SIGCHLD, SIGINT, SIGTERM, SIGUSR1}) sigaddset(&signals_, signal);
+    struct sigaction hangup {};
+    ::sigaction(SIGHUP, nullptr, &hangup);
+    if (hangup.sa_handler != SIG_IGN) sigaddset(&signals_, SIGHUP);  // else: under nohup
+    ::sigprocmask(SIG_BLOCK, &signals_, &before_);
+    pipe_before_ = ::signal(SIGPIPE, SIG_IGN);  // `detol search 2>&1 | head` shall go on
+    signal_fd_ = ::signalfd(-1, &signals_, SFD_CLOEXEC | SFD_NONBLOCK);
+  }
+
+  ~Supervisor() {
+    end_all();
+    ::close(signal_fd_);
+    ::signal(SIGPIPE, pipe_before_);
+    ::sigprocmask(SIG_SETMASK, &before_, nullptr);
+  }
+
+  int run() {
+    start_service();
+    start_master();
+    while (!result_) {
+      wait();
+      hear_signals();
+      hear_master();
+      reap();
+      watch_the_clock();
+    }
+    return *result_;
+  }
+
+ private:
+  void wait() {
+    pollfd fds[] = {{signal_fd_, POLLIN, 0}, {socket_, POLLIN, 0}};
+    ::poll(fds, socket_ >= 0 ? 2 : 1, start_at_s_ || stop_at_s_ ? 50 : 1000);
+  }
+
+  // Nobody waits for it for long: without it the workers train, too.
+  void start_service() {
+    Service& service = launch_.service;
+    if (service.words.empty()) return;
+    constexpr double kPatienceS = 5;
+    constexpr int kLookMs = 10;
+    service_ = spawn({}, {.launcher = service.words, .environment = service.environment});
+    const double limit_s = system_clock().now_s() + patience(kPatienceS);
+    std::error_code ignored;
+    while (service_ > 0 && system_clock().now_s() < limit_s &&
+           !std::filesystem::exists(service.ready, ignored)) {
+      ::poll(nullptr, 0, kLookMs);
+      if (::waitpid(service_, nullptr, WNOHANG) == service_) service_ = -1;
+    }
+    if (service_ < 0) return on_service_end();
+    launch_.environment.insert(launch_.environment.end(), service.environment.begin(),
+                               service.environment.end());
+  }
+
+  // Its files go, so that nobody looks for it in vain.
+  void on_service_end() {
+    const Service& service = launch_.service;
+    service_ = -1;
+    std::error_code ignored;
+    std::filesystem::remove_all(service.folder, ignored);
+    std::erase_if(launch_.environment, [&](const std::string& setting) {
+      return std::ranges::find(service.environment, setting) != service.environment.end();
+    });
+    log_warning("{} ended; workers that share a GPU take turns on it", service.words.front());
+  }
+
+  void start_master() {
+    (void)fault("supervisor.master");
+    start_at_s_.reset();
+    int ends[2];
+    if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0) {
+      aside_.reset();
+      log_error("cannot make a socket pair: {}", std::generic_category().message(errno));
+      result_ = kExitInternal;
+      return;
+    }
+    socket_ = ends[0];
+    for (const auto& [number, worker] : workers_)
+      send_packet(socket_, Notice{Notice::kLives, number, worker.start, 0});
+    master_ =
+        spawn({"detol", "__master", folder_, std::to_string(ends[1]), std::to_string(::getpid())},
+              {}, {ends[1], aside_ ? aside_->before() : -1});
+    ::close(ends[1]);
+    if (master_ < 0) result_ = kExitInternal;
+    speaks_by_s_ = system_clock().now_s() + patience(kBeginS);
+  }
+
+  void hear_signals() {
+    signalfd_siginfo info;
+    while (::read(signal_fd_, &info, sizeof info) == sizeof info) {
+      if (info.ssi_signo == SIGCHLD) continue;
+      if (stop_at_s_) {
+        result_ = kExitSecondSignal;
+        return;
+      }
+      stop_at_s_ = system_clock().now_s();
+      if (master_ < 0)
+        result_ = kExitResumable;  // between two masters
+      else
+        send_packet(socket_, Notice{Notice::kStop, 0, 0, 0});
+    }
+  }
+
+  void hear_master() {
+    while (socket_ >= 0) {
+      const std::optional<Order> order = next_order(socket_);
+      if (!order) return;
+      speaks_by_s_ = system_clock().now_s() + patience(kSilentS);
+      const auto worker = workers_.find(order->worker);
+      switch (order->kind) {
+        case Order::kAlive:
+          break;
+        case Order::kProgress:
+          restarts_ = 0;
+          break;
+        case Order::kKill:
+          if (worker != workers_.end()) end_tree(worker->second.pid);
+          break;
+        case Order::kStart:
+          if (worker == workers_.end()) start_worker(order->worker);
+          break;
+      }
+    }
+  }
+
+  void start_worker(int number) {
+    (void)fault("supervisor.worker");
+    const int start = ++starts_;
+    const std::string program =
+        launch_.launcher.empty() ? "detol" : fmt::format("/proc/{}/exe", ::getpid());
+    const pid_t pid = spawn({program, "__worker", folder_, std::to_string(number),
+                             std::to_string(start), std::to_string(launch_.ranks)},
+                            launch_);
+    if (pid > 0) workers_[number] = {pid, start};
+    if (pid > 0)
+      send_packet(socket_, Notice{Notice::kLives, number, start, 0});
+    else
+      send_packet(socket_, Notice{Notice::kExited, number, start, 127 << 8});
+  }
+
+  // Children that are not of this run were here before it, or came to this process because it is
+  // the first of its container: they are waited for, and otherwise left alone.
+  void reap() {
+    int status = 0;
+    for (pid_t pid = 0; (pid = ::waitpid(-1, &status, WNOHANG)) > 0;) {
+      if (pid == master_)
+        on_master_end(status);
+      else if (pid == service_)
+        on_service_end();
+      else
+        on_worker_end(pid, status);
+    }
+  }
+
+  void on_worker_end(pid_t pid, int status) {
+    const auto it =
+        std::ranges::find_if(workers_, [pid](const auto& item) { return item.second.pid == pid; });
+    if (it == workers_.end()) return;  // not of this run
+    const auto [number, worker] = *it;
+    workers_.erase(it);
+    if (socket_ >= 0) send_packet(socket_, Notice{Notice::kExited, number, worker.start, status});
+  }
+
+  void on_master_end(int status) {
+    hear_master();  // its last words
+    ::close(std::exchange(socket_, -1));
+    master_ = -1;
+    const bool is_final =
+        WIFEXITED(status) && WEXITSTATUS(status) != kExitInternal && WEXITSTATUS(status) != 127;
+    if (is_final) {
+      result_ = WEXITSTATUS(status);
+    } else if (stop_at_s_) {
+      result_ = kExitResumable;
+    } else if (restarts_ == kRestarts) {
+      aside_.reset();
+      log_error(
+          "the master ended {} times without progress, last by {}; the storage keeps what was "
+          "acknowledged; run again with --debug to see more",
+          kRestarts + 1, describe(status));
+      result_ = kExitFailures;
+    } else {
+      const double delay_s = kFirstDelayS * (1 << restarts_++);
+      log_warning("the master ended by {}; a new one starts in {} s, the workers train on",
+                  describe(status), delay_s);
+      start_at_s_ = system_clock().now_s() + delay_s;
+    }
+  }
+
+  void watch_the_clock() {
+    const double now_s = system_clock().now_s();
+    if (!result_ && start_at_s_ && now_s >= *start_at_s_) start_master();
+    if (master_ > 0 && now_s > speaks_by_s_) {
+      log_warning("the master hangs; it is ended");
+      end_tree(master_);
+      speaks_by_s_ = now_s + kSilentS;
+    }
+    if (!result_ && stop_at_s_ && now_s > *stop_at_s_ + kStopLimitS) result_ = kExitResumable;
+  }
+
+  void end_all() {
+    std::vector<pid_t> trees = {master_, service_};
+    for (const auto& [number, worker] : workers_) trees.push_back(worker.pid);
+    std::erase_if(trees, [](pid_t tree) { return tree <= 0; });
+    for (const pid_t tree : trees) end_tree(tree);
+    for (const pid_t tree : trees) ::waitpid(tree, nullptr, 0);
+    if (socket_ >= 0) ::close(socket_);
+  }
+
+  struct Worker {
+    pid_t pid = -1;  // of its tree
+    int start = 0;
+  };
+
+  std::string folder_;
+  GroupLaunch launch_;
+  std::optional<StderrAside> aside_;  // while a live picture is on the terminal
+  sigset_t signals_, before_;
+  sighandler_t pipe_before_ = SIG_DFL;
+  int signal_fd_ = -1;
+  int socket_ = -1;
+  pid_t master_ = -1;  // of its tree, as below
+  pid_t service_ = -1;
+  std::map<int, Worker> workers_;     // by number
+  int starts_ = 0;                    // of workers, in this run
+  int restarts_ = 0;                  // since the last progress
+  double speaks_by_s_ = 0;            // or the master hangs
+  std::optional<double> start_at_s_;  // of the next master
+  std::optional<double> stop_at_s_;   // when a stop was asked for
+  std::optional<int> result_;
+};
+
+}  // namespace
+
+int supervise(const std::filesystem::path& folder, const GroupLaunch& launch,
+              std::optional<StderrAside> aside) {
+  return Supervisor(folder.string(), launch, std::move(aside)).run();
+}
+
+}  // namespace detol
+
+// NOLINTEND(concurrency-mt-unsafe)

@@ -1,0 +1,126 @@
+#include "scheduler/processes/worker.h"
+
+#include <exception>
+#include <new>
+#include <optional>
+#include <span>
+
+#include "core/fault.h"
+#include "core/log.h"
+#include "core/table.h"
+#include "scheduler/processes/master_link.h"
+#include "trainer/backends.h"
+
+namespace detol {
+namespace {
+
+using Trouble = message::Ended::Trouble;
+
+// Where every core trains it costs nothing (ahead_full of `detol bench trainer`: 1.000), where one
+// is idle small networks train faster (ahead_spare).
+constexpr int kBatchesAhead = 2;
+
+struct Ending {
+  Evaluation evaluation;
+  Trouble trouble = Trouble::kNone;
+  bool was_thrown = false;  // out of the trainer, perhaps on this rank alone
+};
+
+Ending broken(std::string reason) {
+  return {{Evaluation::End::kFailed, Cause::kCrashed, std::move(reason)}, Trouble::kCrash, true};
+}
+
+Ending train(const message::Train& order, const StudyConfig& config, const Task& task,
+             Evaluator& evaluator, MasterLink* link) try {
+  fault_or_throw("worker.order");
+  const auto genome = config.space.genome(order.params);
+  if (!genome) return broken(genome.error().message);
+  auto candidate = config.candidate(*genome, task);
+  if (!candidate)
+    return {{Evaluation::End::kFailed, candidate.error().cause, candidate.error().reason}};
+  const Job job{.trial = order.trial,
+                .attempt = order.attempt,
+                .seed = order.seed,
+                .candidate = std::move(*candidate),
+                .genome = *genome,
+                .folder = order.folder,
+                .acknowledged = order.acknowledged,
+                .micro_batches = order.micro_batches};
+  const auto report = [&](const EpochReport& epoch) {
+    fault_or_throw("worker.report");
+    return link == nullptr ? Verdict::kContinue : link->report(epoch);  // the leader's counts
+  };
+  Control unheard;
+  const auto evaluation =
+      evaluator.evaluate(job, report, link == nullptr ? unheard : link->control());
+  if (evaluation) return {*evaluation};
+  const Error& error = evaluation.error();  // every rank has it
+  const bool is_full = error.code == ErrorCode::kStorage;
+  return {.evaluation = {Evaluation::End::kFailed, Cause::kCrashed, error.message},
+          .trouble = is_full ? Trouble::kStorage : Trouble::kCrash};
+} catch (const std::bad_alloc&) {
+  return {{Evaluation::End::kFailed, Cause::kOutOfMemory, "an allocation failed"},
+          Trouble::kNone,
+          true};
+} catch (const std::exception& error) {
+  return broken(error.what());
+}
+
+// The leader's message on every rank; nothing: it has none, the group is to end.
+template <typename M>
+std::optional<M> shared(Group& group, const std::optional<M>& own) {
+  if (group.size() == 1) return own;
+  const std::string bytes = group.share(own ? encode(*own) : std::string());
+  if (bytes.empty()) return std::nullopt;
+  return std::get<M>(*decode(bytes));
+}
+
+void wait_for_all(Group& group) {
+  double here = 1;
+  group.sum(std::span(&here, 1));
+}
+
+// What was thrown may have left anything behind, a device that answers no more for one: a fresh
+// process goes on, where somebody starts one.
+Result<void> serve(MasterLink* link, Group& group, const Seams& seams, bool is_replaced) {
+  const auto welcome = shared(group, link == nullptr ? std::nullopt : link->join());
+  if (!welcome) return {};
+  DETOL_ASSIGN(const StudyConfig config, load_study_config(welcome->config, "study"));
+  DETOL_ASSIGN(const auto evaluator, seams.make_evaluator(config, {.backend = welcome->backend,
+                                                                   .group = &group,
+                                                                   .batches_ahead = kBatchesAhead,
+                                                                   .choices = link}));
+  const BackendRow* backend = find_row(backends(), welcome->backend);
+  const bool has_device = backend != nullptr && backend->why_not != nullptr;
+  wait_for_all(group);
+  fault_or_throw("worker.ready");
+  if (link != nullptr) link->set_ready();
+  for (;;) {
+    const auto order = shared(group, link == nullptr ? std::nullopt : link->next());
+    if (!order) return {};
+    const Ending ending = train(*order, config, welcome->task, *evaluator, link);
+    const bool is_broken = ending.trouble != Trouble::kNone;
+    if (is_broken) log_warning("trial {}: {}", order->trial, ending.evaluation.reason);
+    const bool is_a_thrown_one = ending.was_thrown && (group.size() > 1 || is_replaced);
+    const bool may_be_the_devices = has_device && ending.trouble == Trouble::kCrash;
+    if (is_broken && (is_a_thrown_one || may_be_the_devices))
+      return fail(ErrorCode::kInternal, ending.evaluation.reason);
+    fault_or_throw("worker.end");
+    if (link != nullptr) link->end(ending.evaluation, ending.trouble);
+    const bool is_out_of_step = ending.was_thrown && group.size() > 1;
+    if (is_out_of_step) return fail(ErrorCode::kInternal, ending.evaluation.reason);
+  }
+}
+
+}  // namespace
+
+Result<void> run_worker(const std::optional<MasterAddress>& master, Group& group,
+                        const Seams& seams) try {
+  if (!master) return serve(nullptr, group, seams, false);
+  DETOL_ASSIGN(const auto link, MasterLink::open(*master));
+  return serve(link.get(), group, seams, master->key.empty());
+} catch (const std::exception& error) {
+  return fail(ErrorCode::kInternal, error.what());
+}
+
+}  // namespace detol

@@ -1,0 +1,39 @@
+#include "scheduler/pruners/pruner.h"
+
+#include <array>
+#include <limits>
+
+#include "core/table.h"
+#include "scheduler/pruners/pruners.h"
+
+namespace detol {
+namespace {
+
+constexpr std::array kPruners = {
+    PrunerRow{"none", "trains every trial to its last epoch", make_none},
+    PrunerRow{"median", "stops a trial that is worse than the median of the others", make_median},
+    PrunerRow{"asha", "pauses trials at rungs, lets the best third of a rung go on to the next",
+              make_asha, true},
+    PrunerRow{"curve", "stops a trial whose learning curve will hardly end among the best",
+              make_curve},
+};
+
+}  // namespace
+
+std::span<const PrunerRow> pruners() {
+  return kPruners;
+}
+
+Result<std::unique_ptr<Pruner>> make_pruner(std::string_view name, const PrunerSettings& settings) {
+  const PrunerRow* row = find_row(pruners(), name);
+  if (row == nullptr)
+    return fail(ErrorCode::kUsage, unknown_name("pruner", name, names_of(pruners())));
+  return row->make(settings);
+}
+
+double loss_of(Direction direction, double value) {
+  if (value != value) return std::numeric_limits<double>::infinity();
+  return direction == Direction::kMinimize ? value : -value;
+}
+
+}  // namespace detol

@@ -1,0 +1,64 @@
+#pragma once
+
+// Pruner: decides after each reported epoch whether a trial goes on (early stopping), and
+// whether a free worker should rather go on with a paused trial than begin a new one.
+//
+// A pure state machine like a Searcher: it knows no clock and no worker, and applying a
+// ledger's reports and withdrawals in their order rebuilds it. Stopping is never a failure:
+// what a stopped or paused trial taught is told to the searcher. Not thread-safe.
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "core/result.h"
+#include "encodings/space/trial.h"
+#include "encodings/study/study_config.h"
+
+namespace detol {
+
+enum class Advice {
+  kGoOn,
+  kStop,   // for good
+  kPause,  // until promotion() names it, if ever
+};
+
+class Pruner {
+ public:
+  virtual ~Pruner() = default;
+
+  // Records a trial's value (of the first objective) after `epoch` epochs. Called once per
+  // trial and epoch, in the ledger's order; a value may be NaN.
+  virtual Advice judge(TrialId trial, int epoch, double value) = 0;
+
+  // The paused trial that the next free worker should go on with, if any.
+  virtual std::optional<TrialId> promotion() const { return std::nullopt; }
+
+  // The trial is not paused (any more): it goes on, or it has ended for good. Changes nothing
+  // about a trial that was not.
+  virtual void withdraw(TrialId) {}
+};
+
+struct PrunerSettings {
+  Direction direction = Direction::kMinimize;
+  int max_epochs = 1;                          // a full-length trial
+  std::map<std::string, std::string> options;  // {"min_resource", "1"}
+};
+
+struct PrunerRow {
+  std::string_view name;  // search.pruner
+  std::string_view summary;
+  Result<std::unique_ptr<Pruner>> (*make)(const PrunerSettings& settings);
+  bool pauses = false;  // what it prunes may go on later
+};
+
+// Every pruner detol knows, in the order `detol search --help` prints them.
+std::span<const PrunerRow> pruners();
+
+// Errors: an unknown name (kUsage, with a did-you-mean), an unknown or impossible option (kInput).
+Result<std::unique_ptr<Pruner>> make_pruner(std::string_view name, const PrunerSettings& settings);
+
+}  // namespace detol

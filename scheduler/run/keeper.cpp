@@ -1,0 +1,162 @@
+#include "scheduler/run/keeper.h"
+
+#include <algorithm>
+#include <charconv>
+#include <limits>
+#include <map>
+#include <optional>
+#include <set>
+#include <system_error>
+#include <unordered_map>
+#include <unordered_set>
+#include <utility>
+#include <vector>
+
+#include "surrogate/pareto.h"
+#include "trainer/checkpoint.h"
+
+namespace detol {
+namespace {
+
+namespace fs = std::filesystem;
+
+// The best trials by one loss, up to a number of them; of equal ones the first.
+class Best {
+ public:
+  explicit Best(std::size_t limit) : limit_(limit) {}
+
+  // Returns the trial that has no place any more, if any.
+  std::optional<TrialId> add(TrialId trial, double loss) {
+    order_.insert({loss, trial});
+    losses_[trial] = loss;
+    if (order_.size() <= limit_) return std::nullopt;
+    const TrialId last = std::prev(order_.end())->second;
+    remove(last);
+    return last;
+  }
+
+  void remove(TrialId trial) {
+    const auto found = losses_.find(trial);
+    if (found == losses_.end()) return;
+    order_.erase({found->second, trial});
+    losses_.erase(found);
+  }
+
+  bool contains(TrialId trial) const { return losses_.contains(trial); }
+
+ private:
+  const std::size_t limit_;
+  std::set<std::pair<double, TrialId>> order_;
+  std::unordered_map<TrialId, double> losses_;
+};
+
+// The trials that no other is at least as good as in every objective.
+class ParetoSet {
+ public:
+  // Returns the trials that have no place any more.
+  std::vector<TrialId> add(TrialId trial, const std::vector<double>& losses) {
+    if (std::ranges::any_of(members_, [&](const auto& m) { return covers(m.second, losses); }))
+      return {};
+    std::vector<TrialId> covered;
+    for (const auto& [other, others_losses] : members_) {
+      if (covers(losses, others_losses)) covered.push_back(other);
+    }
+    for (TrialId other : covered) members_.erase(other);
+    members_.emplace(trial, losses);
+    return covered;
+  }
+
+  void remove(TrialId trial) { members_.erase(trial); }
+  bool contains(TrialId trial) const { return members_.contains(trial); }
+
+ private:
+  std::unordered_map<TrialId, std::vector<double>> members_;
+};
+
+class Keeper final : public Observer {
+ public:
+  explicit Keeper(KeeperSettings settings) : settings_(std::move(settings)), best_(kKeptBest) {}
+
+  // Also removes what a master that was killed left undone.
+  void began(const Book& book) override {
+    for (const TrialEntry& trial : book.trials()) {
+      if (trial.is_over()) (void)admit(trial, book.objectives());
+    }
+    std::error_code ignored;
+    for (fs::directory_iterator at(settings_.folder, ignored), end; at != end;
+         at.increment(ignored)) {
+      const std::string name = at->path().filename().string();
+      TrialId trial = 0;
+      const auto [stop, error] = std::from_chars(name.data(), name.data() + name.size(), trial);
+      if (error == std::errc{} && stop == name.data() + name.size()) tidy(trial, book);
+    }
+  }
+
+  void happened(const Event& event, const Book& book) override {
+    if (const auto* requeued = std::get_if<event::Requeued>(&event)) withdraw(requeued->trial);
+    const auto* told = std::get_if<event::Told>(&event);
+    if (told == nullptr || !book.find(told->trial)->is_over()) return;
+    withdraw(told->trial);
+    for (TrialId trial : admit(*book.find(told->trial), book.objectives())) tidy(trial, book);
+    tidy(told->trial, book);
+  }
+
+ private:
+  // Gives an ended trial its places; returns the trials that lost one by it.
+  std::vector<TrialId> admit(const TrialEntry& trial, const std::vector<Objective>& objectives) {
+    const TrialId id = trial.trial.id;
+    if (trial.epochs == 0 || trial.state == TrialState::kFail) return {};
+    if (trial.reason == kBudgetReason) cut_.insert(id);
+    std::vector<double> losses;
+    for (std::size_t i = 0; i < objectives.size(); ++i) {
+      const bool minimizes = objectives[i].direction == Direction::kMinimize;
+      losses.push_back(minimizes ? trial.values[i] : -trial.values[i]);
+    }
+    const auto is_nan = [](double loss) { return loss != loss; };
+    if (is_nan(losses.front())) return {};
+    std::vector<TrialId> ousted;
+    if (std::ranges::none_of(losses, is_nan)) ousted = pareto_.add(id, losses);
+    if (const auto last = best_.add(id, losses.front())) ousted.push_back(*last);
+    if (trial.state != TrialState::kPruned || trial.reason != settings_.pauses) return ousted;
+    Best& rung = paused_.try_emplace(trial.epochs, kKeptPaused).first->second;
+    if (const auto last = rung.add(id, losses.front())) ousted.push_back(*last);
+    return ousted;
+  }
+
+  void withdraw(TrialId trial) {
+    best_.remove(trial);
+    pareto_.remove(trial);
+    cut_.erase(trial);
+    for (auto& [epochs, rung] : paused_) rung.remove(trial);
+  }
+
+  bool is_kept(TrialId trial) const {
+    return best_.contains(trial) || pareto_.contains(trial) || cut_.contains(trial) ||
+           std::ranges::any_of(paused_,
+                               [&](const auto& rung) { return rung.second.contains(trial); });
+  }
+
+  // Leaves an ended trial the one checkpoint that it may keep, or none.
+  void tidy(TrialId id, const Book& book) const {
+    const TrialEntry* trial = book.find(id);
+    if (trial == nullptr || !trial->is_over()) return;
+    const fs::path folder = settings_.folder / std::to_string(id);
+    remove_checkpoints(folder, is_kept(id) ? trial->epochs : 0);
+    std::error_code ignored;
+    fs::remove(folder, ignored);  // if nothing else is in it
+  }
+
+  const KeeperSettings settings_;
+  Best best_;
+  ParetoSet pareto_;
+  std::unordered_set<TrialId> cut_;  // by the budget
+  std::map<int, Best> paused_;       // by epochs: a rung's
+};
+
+}  // namespace
+
+std::unique_ptr<Observer> make_keeper(KeeperSettings settings) {
+  return std::make_unique<Keeper>(std::move(settings));
+}
+
+}  // namespace detol

@@ -1,0 +1,338 @@
+#include "scheduler/run/master.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "core/clock.h"
+#include "core/fault.h"
+#include "core/log.h"
+#include "core/table.h"
+#include "knowledge/artefacts.h"
+#include "knowledge/ledger.h"
+#include "knowledge/studies.h"
+#include "scheduler/budget.h"
+#include "scheduler/driver.h"
+#include "scheduler/launchers/gpus.h"
+#include "scheduler/launchers/local.h"
+#include "scheduler/launchers/mpi.h"
+#include "scheduler/launchers/rendezvous.h"
+#include "scheduler/monitor/live_view.h"
+#include "scheduler/monitor/progress.h"
+#include "scheduler/processes/run_folder.h"
+#include "scheduler/processes/worker_pool.h"
+#include "scheduler/pruners/pruner.h"
+#include "scheduler/run/keeper.h"
+#include "scheduler/run/study_difference.h"
+#include "search/searcher.h"
+#include "trainer/training_memory.h"
+
+namespace detol {
+namespace {
+
+// Whatever can be refused is refused while these are made, before anything exists on disk.
+struct Parts {
+  DatasetInfo data;
+  std::unique_ptr<Searcher> searcher;
+  std::unique_ptr<Pruner> pruner;
+  std::vector<Genome> initial;
+};
+
+Result<Parts> make_parts(const StudyConfig& config, const Seams& seams) {
+  Parts parts;
+  DETOL_ASSIGN(parts.searcher, seams.make_searcher(config));
+  DETOL_ASSIGN(parts.pruner,
+               make_pruner(config.pruner.name, {.direction = config.objectives.front().direction,
+                                                .max_epochs = config.max_epochs,
+                                                .options = config.pruner.options}));
+  for (const auto& params : config.initial_trials) {
+    DETOL_ASSIGN(Genome genome, config.space.genome(params));
+    parts.initial.push_back(std::move(genome));
+  }
+  DETOL_ASSIGN(parts.data, seams.inspect(config));
+  return parts;
+}
+
+Result<Budget> budget_in_force(const std::string& text) {
+  if (text.empty()) return Budget{};  // until somebody stops it
+  return parse_budget(text);
+}
+
+// The study that a run shall go on with, if it is there.
+Result<std::optional<StudyRecord>> find_study(Ledger& ledger, const std::string& name) {
+  auto record = ledger.study(name);
+  if (record) return std::optional(std::move(*record));
+  if (record.error().code == ErrorCode::kStudy) return std::optional<StudyRecord>();
+  return tl::unexpected(record.error());
+}
+
+Result<std::string> free_name(Ledger& ledger, const std::string& name) {
+  for (int number = 2;; ++number) {
+    const std::string numbered = fmt::format("{}-{}", name, number);
+    DETOL_ASSIGN(const auto taken, find_study(ledger, numbered));
+    if (!taken) return numbered;
+  }
+}
+
+// Decides, once for all masters of a run, which study it is and which budget is in force.
+Result<Settled> settle(Ledger& ledger, const RunOptions& options) {
+  const std::string& name = options.config.study;
+  const std::string fresh = options.budget.empty() ? options.config.budget : options.budget;
+  DETOL_ASSIGN(const Budget fresh_budget, budget_in_force(options.resume ? "" : fresh));
+  if (options.resume) DETOL_TRY(ledger.study(name));  // its error has the did-you-mean
+  DETOL_ASSIGN(const auto record, find_study(ledger, name));
+  if (!record) return Settled{name, to_text(fresh_budget)};
+  if (!options.resume && options.if_exists == IfExists::kFail) {
+    return fail(ErrorCode::kStudy,
+                fmt::format("study '{}' exists in {}; go on with `detol resume {}`, or choose "
+                            "another --study, or --if-exists new",
+                            name, options.storage.string(), name));
+  }
+  if (!options.resume && options.if_exists == IfExists::kNew) {
+    DETOL_ASSIGN(std::string numbered, free_name(ledger, name));
+    return Settled{std::move(numbered), to_text(fresh_budget)};
+  }
+  DETOL_TRY(same_study(record->config, options.config.text));
+  if (options.budget.empty()) return Settled{name, record->budget};
+  DETOL_ASSIGN(const Budget before, budget_in_force(record->budget));
+  DETOL_ASSIGN(const Budget budget, extended(before, options.budget));
+  return Settled{name, to_text(budget)};
+}
+
+Result<StudyRecord> open_study(Ledger& ledger, const StudyConfig& config, const Settled& settled,
+                               const DatasetInfo& data) {
+  DETOL_ASSIGN(auto record, find_study(ledger, settled.study));
+  if (record && record->data_fingerprint != data.fingerprint) {
+    return fail(ErrorCode::kInput,
+                fmt::format("study '{}' was begun on other data than is now in {}; give it the "
+                            "same files, or begin a new study",
+                            settled.study, config.data_path()));
+  }
+  if (record) return *record;
+  StudyRecord fresh{.name = settled.study,
+                    .config = config.text,
+                    .budget = settled.budget,
+                    .data_fingerprint = data.fingerprint,
+                    .objectives = config.objectives,
+                    .created_s = system_clock().wall_s()};
+  DETOL_ASSIGN(fresh.id, ledger.create_study(fresh));
+  return fresh;
+}
+
+std::unique_ptr<Progress> progress_for(const RunOptions& options, const StudyConfig& config,
+                                       const Budget& budget, const std::filesystem::path& folder,
+                                       pid_t supervisor) {
+  const Onlooker::Study study{config.study, config.objectives, config.max_epochs, budget,
+                              seats_per_gpu(options)};
+  switch (options.progress) {
+    case ProgressMode::kNone:
+      return nullptr;
+    case ProgressMode::kPlain:
+      return make_progress_lines(study, system_clock());
+    case ProgressMode::kLive:
+      break;
+  }
+  return make_live_view(study,
+                        {.aside = aside_in(folder),
+                         .memory = folder / "picture",
+                         .color = options.color,
+                         .person = supervisor},
+                        system_clock());
+}
+
+// The reason that paused trials are told, if the study's pruner pauses any.
+std::string pausing_pruner(const StudyConfig& config) {
+  const PrunerRow* row = find_row(pruners(), config.pruner.name);
+  return row != nullptr && row->pauses ? config.pruner.name : "";
+}
+
+// Until when wall and device time are in the ledger: now, or the last time that an earlier master
+// of this run accounted for.
+Result<double> counted_until(const std::vector<Event>& events,
+                             const std::filesystem::path& folder) {
+  double used_s = 0;
+  for (const Event& event : events) {
+    if (const auto* accounted = std::get_if<event::Accounted>(&event)) used_s = accounted->wall_s;
+  }
+  DETOL_ASSIGN(const double zero_s, wall_zero_s(folder, used_s, system_clock().now_s()));
+  return zero_s + used_s;
+}
+
+// Where workers join that nobody here starts: a port, which other machines reach if some of the
+// workers are there.
+Result<void> let_join(const RunOptions& options, const std::filesystem::path& folder,
+                      WorkerPoolSettings& settings) {
+  if (options.rendezvous.empty()) return {};
+  DETOL_ASSIGN(const Meeting meeting, meeting_of(folder, is_whole_job_here()));
+  settings.endpoint = endpoint_of(meeting);
+  settings.keys = meeting.keys;
+  settings.crew.key = meeting.key;
+  return publish(meeting, options.rendezvous);
+}
+
+// Bytes for a network to be trained in.
+struct Room {
+  double bytes = std::numeric_limits<double>::infinity();
+  std::string_view where = "this machine has";
+};
+
+// Of a worker, as far as that is known here: the whole machine, or its share of a GPU.
+Room room_of(const RunOptions& options) {
+  if (!options.gpus.empty()) return {share_of_gpu(options), "a worker's share of a GPU is"};
+  if (options.launcher != Launcher::kLocal) return {};
+  return {static_cast<double>(::sysconf(_SC_PHYS_PAGES)) *
+          static_cast<double>(::sysconf(_SC_PAGESIZE))};
+}
+
+// The plan counts floats. In bf16 weights, gradients, moments and average stay floats, weights
+// and gradients have a narrow copy besides, and the rest is half as large.
+double bytes_of(const Candidate& candidate) {
+  const Recipe& recipe = candidate.recipe;
+  const auto all = static_cast<double>(candidate.cost.memory.value_or(0));
+  if (recipe.precision != "bf16") return all;
+  const auto params = static_cast<double>(candidate.cost.params);
+  const double copies = 2 + moments_of(recipe) + (recipe.ema > 0 ? 1 : 0);
+  const double kept = params * copies * sizeof(float);
+  return kept + params * sizeof(float) + std::max(0.0, all - kept) / 2;
+}
+
+// Refuses a candidate that could not even begin: no training finds out what is known before.
+Refuse refuse_beyond(const Constraints& constraints, const Room& room) {
+  if (std::isinf(std::min(constraints.max_memory, room.bytes))) return nullptr;
+  return [=](const Candidate& candidate) -> std::optional<StudyConfig::Refused> {
+    const auto planned = with_training_memory(candidate, constraints);
+    if (!planned) return planned.error();
+    const double foreseen = bytes_of(*planned);
+    if (foreseen <= room.bytes) return std::nullopt;
+    return StudyConfig::Refused{
+        Cause::kTooLarge,
+        fmt::format("{:.0f} bytes foreseen, and {} {:.0f}", foreseen, room.where, room.bytes)};
+  };
+}
+
+// The study of a run, opened for writing.
+struct Run {
+  std::unique_ptr<Ledger> ledger;
+  Settled settled;
+  bool is_restart = false;  // an earlier master of this run died
+  StudyRecord record;
+  std::vector<Event> events;  // before this master
+  Event running;              // the first of its own
+};
+
+// Another backend than before computes other bits, and goes on with nobody's checkpoints.
+void say_if_another_trains(const std::vector<Event>& events, const std::string& backend) {
+  std::string before;
+  for (const Event& event : events) {
+    const auto* state = std::get_if<event::StudyState>(&event);
+    if (state != nullptr && !state->backend.empty()) before = state->backend;
+  }
+  if (before.empty() || before == backend) return;
+  log_warning(
+      "the study was trained by {}, now by {}: numbers differ by rounding, and trials that had "
+      "begun begin again",
+      before, backend);
+}
+
+Result<Run> open_run(const RunOptions& options, const std::filesystem::path& folder,
+                     const DatasetInfo& data) {
+  Run run;
+  DETOL_ASSIGN(run.ledger, Ledger::open(options.storage));
+  DETOL_ASSIGN(std::optional<Settled> settled, read_settled(folder));
+  run.is_restart = settled.has_value();
+  if (!run.is_restart) {
+    DETOL_ASSIGN(settled, settle(*run.ledger, options));
+    fault_or_throw("master.settle");
+    DETOL_TRY(write_settled(folder, *settled));
+  }
+  run.settled = *std::move(settled);
+  fault_or_throw("master.study");
+  DETOL_ASSIGN(run.record, open_study(*run.ledger, options.config, run.settled, data));
+  DETOL_ASSIGN(run.events, run.ledger->events(run.record.id));
+  say_if_another_trains(run.events, options.backend);
+  run.running = event::StudyState{"RUNNING", run.settled.budget, system_clock().wall_s(),
+                                  options.config.trains() ? options.backend : ""};
+  DETOL_TRY(run.ledger->append(run.record.id, std::span(&run.running, 1)));
+  return run;
+}
+
+// That the workers of this machine share; 0: each rank holds a device of its own.
+int gpus_of(const RunOptions& options) {
+  return options.rendezvous.empty() ? static_cast<int>(options.gpus.size()) : 0;
+}
+
+Result<std::unique_ptr<Pool>> open_pool(const RunOptions& options,
+                                        const std::filesystem::path& folder, int supervisor,
+                                        const Task& task, double counted_until_s, bool is_restart) {
+  WorkerPoolSettings settings{.endpoint = endpoint_in(folder),
+                              .crew = {.workers = workers_of(options),
+                                       .group_size = ranks_of(options),
+                                       .gpus = gpus_of(options),
+                                       .supervisor = supervisor,
+                                       .folder = folder,
+                                       .counted_until_s = counted_until_s},
+                              .welcome = {options.config.text, options.backend, task},
+                              .is_restart = is_restart};
+  DETOL_TRY(let_join(options, folder, settings));
+  return make_worker_pool(std::move(settings), system_clock());
+}
+
+}  // namespace
+
+Result<void> run_master(const RunOptions& options, const std::filesystem::path& folder,
+                        const SupervisorLine& supervisor, const Seams& seams) {
+  fault_or_throw("master.start");
+  StudyConfig config = options.config;
+  DETOL_ASSIGN(const Parts parts, make_parts(config, seams));
+  DETOL_ASSIGN(const Run run, open_run(options, folder, parts.data));
+  config.study = run.settled.study;
+  DETOL_ASSIGN(const Budget budget, budget_in_force(run.settled.budget));
+  DETOL_ASSIGN(const double counted_until_s, counted_until(run.events, folder));
+  DETOL_ASSIGN(const auto pool, open_pool(options, folder, supervisor.socket, parts.data.task,
+                                          counted_until_s, run.is_restart));
+  const std::filesystem::path artefacts = artefact_folder(options.storage, config.study);
+  const std::filesystem::path stop_request = artefacts / kStopRequest;
+  std::error_code ignored;
+  if (!run.is_restart) std::filesystem::remove(stop_request, ignored);  // it was for an earlier run
+  DETOL_ASSIGN(const Admission admit, make_admission(config));
+  const auto keeper = make_keeper({artefacts, pausing_pruner(config)});
+  const auto progress = progress_for(options, config, budget, folder, supervisor.pid);
+  std::vector<Observer*> observers = {keeper.get()};
+  if (progress) observers.push_back(progress.get());
+  Driver driver(
+      {.config = config,
+       .decode = [&](const Genome& genome) -> tl::expected<Candidate, StudyConfig::Refused> {
+         if (auto refused = admit(genome)) return tl::unexpected(*std::move(refused));
+         return config.candidate(genome, parts.data.task);
+       },
+       .refuse = config.trains() ? refuse_beyond(config.constraints, room_of(options)) : nullptr,
+       .ledger = *run.ledger,
+       .study = run.record.id,
+       .searcher = *parts.searcher,
+       .pruner = *parts.pruner,
+       .pool = *pool,
+       .clock = system_clock(),
+       .observers = observers,
+       .budget = budget,
+       .target = options.target,
+       .folder = artefacts,
+       .initial = parts.initial,
+       .refits = workers_of(options) == 1 ? Refits::kBeforeAsks : Refits::kMeanwhile,
+       .retry_failed = options.retry_failed && !run.is_restart,
+       .counted_until_s = counted_until_s,
+       .is_stop_requested = [&] { return std::filesystem::exists(stop_request, ignored); }});
+  DETOL_TRY(driver.replay(run.events));
+  if (progress) {
+    for (const Event& event : run.events) progress->recall(event);
+    progress->recall(run.running);
+  }
+  const Result<std::string> why = driver.run();
+  std::filesystem::remove(stop_request, ignored);  // only now: this master might have been killed
+  if (progress) progress->end(why.value_or(""), driver.book());
+  return why.map([](const std::string&) {});
+}
+
+}  // namespace detol

@@ -1,0 +1,25 @@
+#pragma once
+
+// Master: the process that opens the ledger and runs the driver. Its start-up is always a
+// resume: a new study is one without events.
+
+#include <sys/types.h>
+
+#include <filesystem>
+
+#include "core/result.h"
+#include "scheduler/processes/run_options.h"
+
+namespace detol {
+
+struct SupervisorLine {
+  int socket = -1;  // for orders.h
+  pid_t pid = 0;    // of the supervisor: what a terminal has in its foreground
+};
+
+// `folder` is the run's. Errors: see run_search's exit codes; nothing has been created if the
+// study could not begin.
+Result<void> run_master(const RunOptions& options, const std::filesystem::path& folder,
+                        const SupervisorLine& supervisor, const Seams& seams);
+
+}  // namespace detol

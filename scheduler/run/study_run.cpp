@@ -1,0 +1,154 @@
+#include "scheduler/run/study_run.h"
+
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <charconv>
+#include <csignal>
+#include <string_view>
+#include <system_error>
+#include <vector>
+
+#include "core/exit_code.h"
+#include "core/file.h"
+#include "scheduler/launchers/gpus.h"
+#include "scheduler/launchers/local.h"
+#include "scheduler/launchers/mpi.h"
+#include "scheduler/processes/run_folder.h"
+#include "scheduler/processes/signals.h"
+#include "scheduler/processes/supervisor.h"
+#include "scheduler/processes/worker.h"
+#include "scheduler/run/master.h"
+#include "trainer/collectives/mpi_group.h"
+
+namespace detol {
+namespace {
+
+namespace fs = std::filesystem;
+
+int exit_with(const Result<void>& done, std::string_view who) {
+  if (done) return kExitDone;
+  const Error& error = done.error();
+  if (error.code == ErrorCode::kInterrupted)
+    log_info("{}", error.message);
+  else
+    log_error("{}: {}", who, error.message);
+  return exit_code_of(error.code);
+}
+
+// A live picture has the terminal for itself. If it cannot, other lines go through it.
+std::optional<StderrAside> aside_for(const RunOptions& options,
+                                     const std::filesystem::path& folder) {
+  if (options.progress != ProgressMode::kLive) return std::nullopt;
+  auto aside = StderrAside::into(aside_in(folder).string());
+  return aside ? std::optional(std::move(*aside)) : std::nullopt;
+}
+
+// A run that failed says why: what its processes wrote last, where a picture hid it.
+void print_last_words(const fs::path& file) {
+  constexpr std::size_t kMost = 4000;  // bytes
+  const auto text = read_file(file);
+  if (!text || text->empty()) return;
+  const std::size_t size = std::min(kMost, text->size());
+  log_error("what its processes wrote last:\n{}", text->substr(text->size() - size));
+}
+
+// Among lines, a warning is one line; a picture counts how often it came.
+LogOptions log_of(const RunOptions& options) {
+  LogOptions log = options.log;
+  log.once = options.progress != ProgressMode::kLive;
+  return log;
+}
+
+// The parent is the reaper of the worker's tree, or what launches the ranks of a group. A rank
+// whose parent died before this line is a child of that reaper, which ends it, or, if that is dead,
+// of init.
+void die_with_the_parent(int ranks) {
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (ranks > 1 && ::getppid() == 1) ::_exit(kExitInternal);
+}
+
+// The numbers that follow the folder in a role's words.
+using Numbers = std::vector<int>;
+
+Result<void> play_master(const fs::path& folder, const Numbers& numbers, const Seams& seams) {
+  DETOL_ASSIGN(const RunOptions options, read_options(folder));
+  DETOL_TRY(set_up_log(log_of(options)));
+  return run_master(options, folder, {numbers.at(0), numbers.at(1)}, seams);
+}
+
+Result<void> play_worker(const fs::path& folder, const Numbers& numbers, const Seams& seams) {
+  const int ranks = numbers.at(2);
+  die_with_the_parent(ranks);
+  DETOL_ASSIGN(const RunOptions options, read_options(folder));
+  DETOL_TRY(set_up_log(log_of(options)));
+  const std::optional<MpiPlace> place = ranks > 1 ? mpi_place() : std::nullopt;
+  take_gpu(options.gpus, numbers.at(0) * ranks + (place ? place->rank : 0));
+  std::unique_ptr<Group> group;
+  if (ranks > 1) {
+    DETOL_ASSIGN(group, join_mpi_group());
+    ignore_signals();  // MPI has its own ideas of them
+  }
+  const MasterAddress master{
+      .endpoint = endpoint_in(folder), .worker = numbers.at(0), .start = numbers.at(1)};
+  const bool leads = group == nullptr || group->rank() == 0;
+  auto done =
+      run_worker(leads ? std::optional(master) : std::nullopt, group ? *group : alone(), seams);
+  if (done)
+    leave_mpi();
+  else
+    leave_last_word(folder, numbers.at(0), done.error().message);
+  return done;
+}
+
+struct Role {
+  std::string_view word;
+  std::size_t numbers;  // how many follow the folder
+  std::string_view name;
+  Result<void> (*play)(const fs::path&, const Numbers&, const Seams&);
+};
+constexpr Role kRoles[] = {{"__master", 2, "detol", play_master},
+                           {"__worker", 3, "worker", play_worker}};
+
+Result<int> supervise_search(const RunOptions& options) {
+  const bool starts_workers = options.rendezvous.empty();
+  const int ranks = starts_workers ? ranks_of(options) : 1;
+  DETOL_TRY(check_launcher(ranks));
+  if (ranks > 1) forget_own_mpi_job();
+  DETOL_ASSIGN(const RunFolder folder, RunFolder::make(options));
+  DETOL_ASSIGN(GroupLaunch launch, local_launch(ranks, folder));
+  launch.service = mps_service(options, folder.path());
+  const int code = supervise(folder.path(), launch, aside_for(options, folder.path()));
+  if (code == kExitInternal || code == kExitFailures) print_last_words(aside_in(folder.path()));
+  return code;
+}
+
+Result<int> search(const RunOptions& options, const Seams& seams) {
+  DETOL_ASSIGN(const std::optional<MpiPlace> place, mpi_job(options));
+  if (!place) return supervise_search(options);
+  return search_in_mpi_job(options, *place, seams, supervise_search);
+}
+
+}  // namespace
+
+int run_search(const RunOptions& options, const Seams& seams) {
+  const Result<int> code = search(options, seams);
+  return code ? *code : exit_with(tl::unexpected(code.error()), "detol");
+}
+
+std::optional<int> run_role(int argc, char** argv, const Seams& seams) {
+  const std::vector<std::string_view> words(argv + std::min(argc, 1), argv + argc);
+  for (const Role& role : kRoles) {
+    if (words.size() != 2 + role.numbers || words[0] != role.word) continue;
+    Numbers numbers(role.numbers);
+    for (std::size_t i = 0; i < numbers.size(); ++i) {
+      const std::string_view word = words[2 + i];
+      std::from_chars(word.data(), word.data() + word.size(), numbers[i]);
+    }
+    return exit_with(role.play(words[1], numbers, seams), role.name);
+  }
+  return std::nullopt;
+}
+
+}  // namespace detol

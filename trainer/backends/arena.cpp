@@ -1,0 +1,138 @@
+#include "trainer/backends/arena.h"
+
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <cassert>
+#include <cstdint>
+#include <new>
+#include <vector>
+
+namespace detol {
+namespace {
+
+constexpr std::size_t kHugePage = std::size_t{1} << 21;
+
+std::size_t rounded_up(std::size_t bytes, std::size_t unit) {
+  return (bytes + unit - 1) / unit * unit;
+}
+
+// The block that the next candidate takes over. Kept here between candidates.
+std::shared_ptr<MemoryBlock>& kept_block() {
+  static std::shared_ptr<MemoryBlock> block;
+  return block;
+}
+
+Buffer* root_of(Buffer* buffer) {
+  while (buffer->shares != nullptr) buffer = buffer->shares;
+  return buffer;
+}
+
+bool meet(const Buffer& a, const Buffer& b) {
+  return a.born <= b.dies && b.born <= a.dies;
+}
+
+}  // namespace
+
+MemoryBlock::MemoryBlock(std::size_t bytes) : bytes_(rounded_up(bytes, kHugePage)) {
+  // One huge page more, so that the block can start on a huge page's boundary.
+  const std::size_t mapped = bytes_ + kHugePage;
+  if (mapped < bytes) throw std::bad_alloc();
+  void* start = mmap(nullptr, mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (start == MAP_FAILED) throw std::bad_alloc();
+  const auto address = reinterpret_cast<std::uintptr_t>(start);
+  const std::size_t before = rounded_up(address, kHugePage) - address;
+  data_ = static_cast<std::byte*>(start) + before;
+  if (before > 0) munmap(start, before);
+  if (before < kHugePage) munmap(data_ + bytes_, kHugePage - before);
+  madvise(data_, bytes_, MADV_HUGEPAGE);  // Advice: a system without huge pages is only slower.
+}
+
+MemoryBlock::~MemoryBlock() {
+  munmap(data_, bytes_);
+}
+
+Buffer* Arena::make(std::size_t bytes) {
+  buffers_.push_back({.bytes = rounded_up(std::max<std::size_t>(bytes, 1), line_)});
+  return &buffers_.back();
+}
+
+Buffer* Arena::make_over(Buffer* old) {
+  Buffer* buffer = make(old->bytes);
+  buffer->shares = old;
+  return buffer;
+}
+
+Buffer* Arena::make_persistent(std::size_t bytes) {
+  Buffer* buffer = make(bytes);
+  use(buffer, -1);
+  use(buffer, kAlways);
+  return buffer;
+}
+
+void Arena::use(Buffer* buffer, int step) {
+  buffer->born = std::min(buffer->born, step);
+  buffer->dies = std::max(buffer->dies, step);
+}
+
+// A buffer takes over its predecessor's bytes only if it is born in the very step in which that
+// is used for the last time. Both then live on as one, their first.
+void Arena::merge_successors() {
+  std::vector<Buffer*> by_birth;
+  for (Buffer& buffer : buffers_) {
+    if (buffer.shares != nullptr) by_birth.push_back(&buffer);
+  }
+  std::ranges::stable_sort(by_birth, {}, &Buffer::born);
+  for (Buffer* buffer : by_birth) {
+    Buffer* old = root_of(buffer->shares);
+    buffer->shares = nullptr;
+    if (old->dies != buffer->born || old->bytes != buffer->bytes) continue;
+    buffer->shares = old;
+    old->dies = std::max(old->dies, buffer->dies);
+  }
+}
+
+// Largest first, each at the lowest offset where no living neighbour is: within a few percent of
+// the best for chains and residual blocks, and quadratic in some hundred buffers.
+void Arena::find_offsets() {
+  std::vector<Buffer*> order;
+  for (Buffer& buffer : buffers_) {
+    if (buffer.shares == nullptr) order.push_back(&buffer);
+  }
+  std::ranges::stable_sort(order, std::greater<>(), &Buffer::bytes);
+  std::vector<Buffer*> placed;  // by offset
+  for (Buffer* buffer : order) {
+    std::size_t offset = 0;
+    for (const Buffer* other : placed) {
+      if (!meet(*buffer, *other)) continue;
+      if (other->offset >= offset + buffer->bytes) break;
+      offset = std::max(offset, other->offset + other->bytes);
+    }
+    buffer->offset = offset;
+    bytes_ = std::max(bytes_, offset + buffer->bytes);
+    placed.insert(std::ranges::upper_bound(placed, offset, {}, &Buffer::offset), buffer);
+  }
+}
+
+std::size_t Arena::plan() {
+  merge_successors();
+  find_offsets();
+  return bytes_;
+}
+
+void Arena::bind(std::byte* memory) {
+  for (Buffer& buffer : buffers_) buffer.data = memory + root_of(&buffer)->offset;
+}
+
+void Arena::place() {
+  assert(block_ == nullptr);
+  plan();
+  std::shared_ptr<MemoryBlock>& kept = kept_block();
+  const bool free = kept != nullptr && kept.use_count() == 1;
+  if (free && kept->bytes() < bytes_) kept.reset();
+  if (kept == nullptr) kept = std::make_shared<MemoryBlock>(bytes_);
+  block_ = kept.use_count() == 1 ? kept : std::make_shared<MemoryBlock>(bytes_);
+  bind(block_->data());
+}
+
+}  // namespace detol

@@ -1,0 +1,173 @@
+#pragma once
+
+// Backend: runs a network. A backend compiles a candidate once into an Executable whose
+// steps allocate nothing; `reference` is the oracle, every other backend is tested only
+// against it.
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/result.h"
+#include "encodings/network/network.h"
+#include "encodings/study/recipe.h"
+#include "trainer/backends/choices.h"
+#include "trainer/backends/placement.h"
+#include "trainer/backends/weights.h"
+#include "trainer/data/answers.h"
+#include "trainer/data/epoch_image.h"
+
+namespace detol {
+
+struct Dataset;  // dataset.h
+
+// What one training step needs besides the batch.
+struct StepSettings {
+  double lr = 0;           // of this step, after schedule and warm-up
+  std::int64_t step = 0;   // from 0: adamw's bias correction, the average's decay, dropout's stream
+  std::uint64_t seed = 0;  // dropout draws from stream `step` of this seed
+};
+
+struct BatchResult {
+  double loss = 0;           // mean over the images, or a part's share of it
+  std::int64_t correct = 0;  // images whose largest logit is the label's; of targets of 0 and 1,
+                             // outputs on the right side of 0; of other targets, none
+};
+
+// Everything a training run carries from step to step, in the plain layout.
+struct TrainingState {
+  Weights weights;
+  std::vector<Weights> moments;  // as in optimizer.h; trainable tensors only
+  Weights average = {};          // of all weights, where the recipe has ema; else empty
+  // Of a group (gradient_sums.h), trainable tensors only: what each rank has not sent yet, and sums
+  // that no update went by yet, oldest first.
+  std::vector<Weights> residuals = {}, pending = {};
+};
+
+// The weights that a trial is scored with, and that leave it.
+inline const Weights& scored_weights(const TrainingState& state) {
+  return state.average.empty() ? state.weights : state.average;
+}
+
+// Steps on a data set that lies beside the network, on a device: batches are made there, and no
+// call but results() and evaluate() waits for one. Part of an executable; not thread-safe.
+class DeviceSteps {
+ public:
+  virtual ~DeviceSteps() = default;
+
+  // The steps that follow: `images` has a whole batch of all ranks for each. Copied.
+  virtual void begin(std::span<const EpochImage> images, std::span<const StepSettings> steps) = 0;
+
+  // Starts the next of them: accumulate() for all parts, and update().
+  virtual void step() = 0;
+
+  // This rank's shares of the results of steps that are over and were not given before, in their
+  // order; waits until at most `under_way` are not over.
+  virtual std::vector<BatchResult> results(std::size_t under_way) = 0;
+
+  // Executable::evaluate on `count` images of the data set, from `first`, in as many runs as it
+  // takes; the loss is their mean. `outputs`: none, or receives count x classes.
+  virtual BatchResult evaluate(std::int64_t first, std::int64_t count,
+                               std::span<float> outputs) = 0;
+};
+
+// One candidate, compiled for one rank's part of one batch size. Not thread-safe; one per process
+// at a time (they share the backend's arena). The ranks of a group make the same calls.
+class Executable {
+ public:
+  virtual ~Executable() = default;
+
+  // What this rank trains of every batch, one part after the other.
+  virtual std::span<const Shard> parts() const = 0;
+
+  // Where the caller writes the next images, B of them, as many as the largest part has:
+  // B x C x H x W normalised pixels, and their answers: B labels, B x outputs targets if the
+  // loss takes those. `mixes`, all zeros at first, are for losses that take labels.
+  virtual std::span<float> images() = 0;
+  virtual Answers answers() = 0;
+  std::span<std::int32_t> labels() { return answers().labels; }
+
+  // Forward and backward on one of parts(), which the caller wrote to the front of images() and
+  // answers(): adds its share of the gradient of the batch's mean loss, and returns its share of
+  // that mean. Batch norm sees the images of this call alone, or, where it is synchronised, those
+  // of this call on all ranks. Non-finite losses are returned, not hidden.
+  virtual BatchResult accumulate(const StepSettings& settings, const Shard& part) = 0;
+
+  // The optimiser's step (optimizer.h) with the gradient of the whole batch: what all ranks
+  // accumulated since the last update, or `staleness` steps before that one; the ranks' sums may
+  // have begun there. Leaves the same trainable bits on every rank. REQUIRES: each rank accumulated
+  // each of its parts once.
+  virtual void update(const StepSettings& settings) = 0;
+
+  // Both, for the whole of a rank's batch. REQUIRES: parts().size() == 1.
+  BatchResult train_step(const StepSettings& settings) {
+    const BatchResult result = accumulate(settings, parts().front());
+    update(settings);
+    return result;
+  }
+
+  // Puts the leader's running statistics, and their average, on every rank. Those of synchronised
+  // batch norm are the same anyway; others are of the rank's own shards, and the leader's are the
+  // trial's.
+  virtual void share_statistics() = 0;
+
+  // Brings what each rank keeps to itself between steps to every rank, for state().
+  virtual void share_state() = 0;
+
+  // Inference (running statistics, no dropout, no label smoothing, nothing mixed) on the first
+  // `count` of images(), by this rank alone, with the averaged weights where the recipe has ema.
+  // REQUIRES: 0 < count <= B.
+  virtual BatchResult evaluate(std::int64_t count) = 0;
+
+  // B x classes, of the last evaluate() or accumulate().
+  virtual std::span<const float> logits() const = 0;
+
+  // In the order of Network::parameters(); set_state(state()) changes no bit. A fresh executable
+  // is all zeros: set its state before the first step. Absent moments and residuals count as zeros,
+  // an absent average begins as the weights. In a group state() REQUIRES share_state() since the
+  // last step.
+  virtual TrainingState state() const = 0;
+  virtual void set_state(const TrainingState& state) = 0;
+
+  virtual std::size_t bytes() const = 0;  // held for this candidate
+
+  // Steps on this data set, which outlives the executable. Null: there is no device, or no room for
+  // the data on it, or what the ranks of a group exchange goes through the host: batches come
+  // through images(). Null on all ranks if on one. REQUIRES: the ranks make the same call.
+  virtual DeviceSteps* steps_on(const Dataset& /*data*/) { return nullptr; }
+};
+
+struct BackendRow {
+  std::string_view name;
+  std::string_view summary;
+  // Errors: kInput for a layer that this backend cannot run, kInternal otherwise. Throws
+  // std::bad_alloc when memory is short: the caller makes it an outcome. A rank alone may fail:
+  // the caller tells the others. REQUIRES: batch size >= size of the group.
+  // A function of its arguments alone. A way in placement.choices that this backend does not know
+  // is an error (kInternal): what was recorded by it cannot be repeated here.
+  Result<std::unique_ptr<Executable>> (*compile)(const Network& network, const Recipe& recipe,
+                                                 const Placement& placement);
+  // The shapes of a network that can be computed in several ways. Null: there are none, ever.
+  // Errors as compile's.
+  Result<std::vector<OpenChoice>> (*open_choices)(const Network& network, const Recipe& recipe,
+                                                  const Placement& placement) = nullptr;
+  // Times those that placement.choices has no word on, by themselves, forward and backward, and
+  // chooses; `turn` is called now and then. For the leader of a group: its part of a batch is the
+  // largest. Errors as compile's. REQUIRES: placement.choices; open_choices is not null.
+  Result<std::vector<TimedChoice>> (*time_choices)(const Network& network, const Recipe& recipe,
+                                                   const Placement& placement,
+                                                   const std::function<void()>& turn) = nullptr;
+  // The bytes() of what compile() would make of the same arguments, and what a group's sums keep
+  // between steps: found without allocating them. Null: they are known on a device alone. Errors as
+  // compile's.
+  Result<std::size_t> (*plan_bytes)(const Network& network, const Recipe& recipe,
+                                    const Placement& placement) = nullptr;
+  // Why it cannot be used on this machine, in one line; empty if it can. Null: it always can.
+  std::string (*why_not)() = nullptr;
+};
+
+}  // namespace detol

@@ -1,0 +1,198 @@
+#pragma once
+
+// Builder: turns a network into two lists of steps over buffers.
+//
+// The forward list is written unit by unit. Each lowering leaves a closure that writes its
+// backward steps; they are called in the opposite order, so that when a value's gradient is asked
+// for, every consumer has added its term to it. Steps are numbered as they are written, which
+// gives every buffer its life and the arena its plan.
+
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "trainer/backends/backend.h"
+#include "trainer/backends/cpu/machine.h"
+#include "trainer/backends/cpu/parameters.h"
+#include "trainer/backends/plan.h"
+
+namespace detol::onednn {
+
+enum class Layout {
+  kPlain,    // N x C x H x W
+  kBlocked,  // N x C/lanes x H x W x lanes
+};
+
+// What a node makes: a tensor, and while the backward steps are written, the terms of its gradient
+// in the same layout.
+struct Value {
+  Shape shape;
+  Layout layout = Layout::kPlain;
+  bool needs_gradient = true;
+  Buffer* data = nullptr;
+  std::vector<Buffer*> gradients;
+};
+
+// What may differ between two runs of the same step.
+struct Turn {
+  bool training = true;
+  StepSettings settings;
+  Shard part;  // the images before and in this run; the buffers may hold more than part.count
+};
+
+using Run = std::function<void(const Turn&)>;
+
+// What a unit's steps do, where that can be chosen one by one.
+enum class Pass { kAll, kForward, kData, kWeights };
+
+// A unit, or one pass over it, that can be computed in several ways.
+struct Asked {
+  OpenChoice choice;
+  NodeId node = 0;
+  Pass pass = Pass::kAll;
+  Shape shape;  // of its first input
+  Layout layout = Layout::kPlain;
+  bool needs_gradient = true;  // its first input
+};
+
+class Builder {
+ public:
+  Builder(const Network& network, const Recipe& recipe, const Placement& placement);
+
+  const Node& node(NodeId id) const { return network_.nodes()[id]; }
+  std::span<const Shard> parts() const { return parts_; }
+  std::int64_t batch() const { return parts_.front().count; }  // images that a run has room for
+  // Of any rank: what decides by the batch must not depend on the rank.
+  std::int64_t largest_batch() const { return largest_batch_; }
+  Group& group() const { return group_; }
+  const Recipe& recipe() const { return recipe_; }
+  bool syncs_norms() const { return recipe_.sync_batch_norm && group_.size() > 1; }
+  Parameters& parameters() { return parameters_; }
+  const Parameters& parameters() const { return parameters_; }
+  Arena& arena() { return arena_; }
+  const Arena& arena() const { return arena_; }
+
+  // By which of these ways a pass over the convolution `node` is computed: what the
+  // placement's choices say, else the first, which is the fixed rule's. `kind` says what the ways
+  // are ways of; the key also has backend, instruction set, layer and the images of a run. Errors
+  // (kInternal): the choice is of a way that is not among these.
+  Result<std::string> way_of(NodeId node, std::string_view kind, Pass pass,
+                             std::vector<std::string> ways);
+  bool has_choices() const { return choices_ != nullptr; }
+  const std::vector<Asked>& asked() const { return asked_; }  // with choices alone
+
+  // The value of a node, converted to that layout where it has another.
+  Value& value(NodeId id, Layout layout);
+  // The value of a node as it is.
+  Value& value(NodeId id) { return *values_[id]; }
+  const Value& value(NodeId id) const { return *values_[id]; }
+  // Declares what a unit makes.
+  Value& make_value(NodeId id, Layout layout, bool needs_gradient);
+
+  // Declares that a node's value is another's bytes, in plain layout and another shape.
+  void view_value(NodeId id, Value& of);
+
+  std::size_t floats(const Value& value) const;
+  Extent extent(const Value& value) const;             // REQUIRES: blocked
+  Desc desc(const Shape& shape, Layout layout) const;  // blocked: channels padded
+
+  // Appends a step that touches these buffers.
+  void step(const std::vector<Buffer*>& uses, Run run);
+  // Appends a primitive, which touches its arguments.
+  void step(std::unique_ptr<Call> call);
+  // What writes the backward steps of a unit. REQUIRES: the unit claimed its tensors.
+  void on_backward(std::function<void()> lower) {
+    backward_.push_back({node_, std::move(lower), parameters_.newly_claimed()});
+  }
+
+  // Whose steps are written from now on, forward and backward.
+  void begin(NodeId node) {
+    node_ = node;
+    pass_ = Pass::kAll;
+  }
+  // Which pass over it they belong to.
+  void begin(Pass pass) { pass_ = pass; }
+  // Whose step this is; the loss's is the last node's.
+  NodeId node_of(std::size_t step) const { return steps_[step].node; }
+
+  // One buffer with the whole gradient of a value.
+  Buffer* gradient(Value& value);
+  // At most `most` terms whose sum is the gradient.
+  std::vector<Buffer*> gradient_terms(Value& value, std::size_t most);
+  // A new term of the gradient of a value, to be written by a step before there is another term.
+  Buffer* add_gradient(Value& value);
+  // A buffer as a term: an existing one, or one that a step writes before there is another term.
+  void pass_gradient(Value& value, Buffer* term);
+
+  // One scratch buffer for all primitives.
+  Buffer* scratch(std::size_t bytes);
+  Buffer* floats_buffer(std::size_t floats) { return arena_.make(floats * sizeof(float)); }
+
+  // Writes the backward steps of everything lowered so far.
+  void lower_backward();
+  // Number of steps so far: the next step's.
+  std::size_t size() const { return steps_.size(); }
+
+  // The bytes that place() will take; takes none. REQUIRES: it is called once, instead of place().
+  std::size_t plan();
+  // Gives every buffer its memory, compiles the primitives, zeroes the parameters. Throws
+  // std::bad_alloc.
+  void place();
+  // Runs the steps of a pass, all of them for kAll.
+  void run(Pass pass, const Turn& turn) const;
+  // Runs steps [first, end).
+  void run(std::size_t first, std::size_t end, const Turn& turn) const;
+
+ private:
+  void make_room(Value& value);
+  Value& convert(Value& from, Layout layout);
+  Value& view(Value& of, const Shape& shape, Layout layout);
+
+  const Network network_;
+  const Recipe recipe_;
+  Group& group_;
+  const std::vector<Shard> parts_;
+  const std::int64_t largest_batch_;  // of a run, of any rank
+  const Choices* choices_;
+  std::vector<Asked> asked_;
+  Arena arena_;
+  Parameters parameters_;
+  std::deque<Value> storage_;
+  std::vector<Value*> values_;                  // by node
+  std::map<const Value*, Value*> conversions_;  // to the other layout
+  struct Step {
+    NodeId node = 0;
+    Pass pass = Pass::kAll;
+    Run run;
+  };
+  struct Lower {
+    NodeId node = 0;
+    std::function<void()> write;
+    std::vector<Parameter*> gradients = {};  // complete when its steps are done
+  };
+  NodeId node_ = 0;
+  Pass pass_ = Pass::kAll;
+  std::vector<Step> steps_;
+  std::vector<std::unique_ptr<Call>> calls_;
+  std::vector<Lower> backward_;
+  Buffer* scratch_ = nullptr;
+};
+
+// A call of the primitive, with its scratch memory.
+template <typename Primitive>
+std::unique_ptr<Call> make_call(Builder& builder,
+                                const typename Primitive::primitive_desc& description) {
+  auto call = std::make_unique<Call>(description);
+  const Desc scratch = description.scratchpad_desc();
+  if (scratch.get_size() == 0) return call;
+  call->add(DNNL_ARG_SCRATCHPAD, scratch, builder.scratch(scratch.get_size()));
+  return call;
+}
+
+// Appends a copy between two layouts of one tensor.
+void write_reorder(Builder& builder, const Desc& from, Buffer* source, const Desc& to,
+                   Buffer* target);
+
+}  // namespace detol::onednn

@@ -1,0 +1,219 @@
+// Which of several ways a shape is computed, where training.deterministic is false.
+//
+// A lowering asks way_of(). Which shapes a network asks about is found by lowering it and throwing
+// the result away: some milliseconds, and what it compiled is in the cache. A shape is timed as a
+// unit by itself, between an input and a gradient of noise, direction by direction where each can
+// be chosen for itself, in rounds over the ways, so that what disturbs the machine disturbs all of
+// them; a way's time is the least of its runs, in CPU seconds. The rule's way is left only for one
+// that is clearly faster. Price: six runs of each way, two of one that is far behind.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <new>
+#include <set>
+#include <span>
+#include <utility>
+
+#include "core/clock.h"
+#include "core/rng.h"
+#include "trainer/backends/cpu/lower.h"
+#include "trainer/backends/cpu/onednn.h"
+#include "trainer/backends/weights.h"
+
+namespace detol {
+namespace onednn {
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+// Of each round: a way takes part whose best run took at most so many times the best of all.
+constexpr std::array kHopeful = {kInfinity, 1.3, 1.1};
+constexpr double kHopeless = 1.6;  // times the best: one run says enough
+constexpr int kRuns = 2;           // of a way in a round: the first may make its code
+constexpr int kMostRuns = 10;      // of those that are over in no time,
+constexpr double kShort = 5e-4;    // seconds all together
+constexpr double kClearly = 0.95;  // of the time of the rule's way
+
+// In the order of Pass.
+constexpr std::array kPasses = {"", " forward", " data", " weights"};
+
+// "onednn avx2 conv weights 64x16x32x32 to 16, window 3x3": the gradient of the weights.
+std::string key_of(std::string_view kind, Pass pass, const Layer& layer, const Value& x,
+                   std::int64_t images) {
+  std::string key = fmt::format(
+      "onednn {} {}{} {}x{} to {}", machine().lanes() == 16 ? "avx512" : "avx2", kind,
+      kPasses[static_cast<std::size_t>(pass)], images, to_text(x.shape), layer.channels);
+  if (layer.kind == LayerKind::kConv)
+    key += fmt::format(", window {}x{}", height_of(layer), layer.kernel);
+  const auto add = [&](std::string_view name, std::int64_t is) {
+    if (is != 1) key += fmt::format(", {} {}", name, is);
+  };
+  add("stride", layer.stride);
+  add("groups", layer.groups);
+  add("dilation", layer.dilation);
+  if (layer.bias) key += ", bias";
+  if (x.layout == Layout::kPlain) key += ", plain";
+  if (!x.needs_gradient) key += ", first";
+  return key;
+}
+
+// What a network asks about, each shape once.
+Result<std::vector<Asked>> asked_of(const Network& network, const Recipe& recipe,
+                                    const Placement& placement) {
+  const Choices none;
+  Placement asking = placement;
+  if (asking.choices == nullptr) asking.choices = &none;
+  Builder builder(network, recipe, asking);
+  builder.make_value(0, Layout::kPlain, false);
+  for (const Unit& unit : plan_units(network)) DETOL_TRY(lower_unit(builder, unit));
+  std::vector<Asked> all;
+  std::set<std::string> keys;
+  for (const Asked& asked : builder.asked()) {
+    if (keys.insert(asked.choice.key).second) all.push_back(asked);
+  }
+  return all;
+}
+
+// Arithmetic takes as long for noise as for pictures. Small, so that sums of many products stay
+// moderate.
+void fill_with_noise(std::span<float> values) {
+  static const auto kNoise = [] {
+    std::array<float, 1024> drawn{};
+    Rng rng(1);
+    for (float& value : drawn) value = 0.05f * static_cast<float>(rng.normal());
+    return drawn;
+  }();
+  for (; !values.empty(); values = values.subspan(std::min(values.size(), kNoise.size())))
+    std::copy_n(kNoise.begin(), std::min(values.size(), kNoise.size()), values.begin());
+}
+
+void fill_with_noise(const Buffer* buffer) {
+  fill_with_noise({buffer->as<float>(), buffer->bytes / sizeof(float)});
+}
+
+Weights noisy_weights(const Network& network) {
+  Weights weights;
+  for (const NetworkParameter& parameter : network.parameters()) {
+    const auto floats = static_cast<std::size_t>(parameter.spec.elements());
+    weights.push_back({parameter.name, parameter.spec.shape, std::vector<float>(floats)});
+    fill_with_noise(weights.back().data);
+  }
+  return weights;
+}
+
+Network network_of(const Shape& input, const Layer& layer) {
+  NetworkBuilder builder(input);
+  return builder.build(builder.add(layer, {builder.input()})).value();
+}
+
+// The least time of a unit by itself, computed in one way; the first, if that is hopeless.
+Result<double> seconds_of(const Asked& asked, const Layer& layer, std::int64_t images,
+                          const std::string& way, double hopeless) {
+  const Network network = network_of(asked.shape, layer);
+  const Choices choices{{{asked.choice.key, way}}};
+  Builder builder(network, {.batch_size = images}, {.choices = &choices});
+  const Value& x = builder.make_value(0, asked.layout, asked.needs_gradient);
+  DETOL_TRY(lower_unit(builder, {.node = 1, .output = 1, .addend = {}}));
+  Value& y = builder.value(1);
+  Buffer* const gradient = builder.add_gradient(y);
+  for (Buffer* buffer : {x.data, y.data, gradient}) {
+    builder.arena().use(buffer, -1);
+    builder.arena().use(buffer, Arena::kAlways);
+  }
+  builder.lower_backward();
+  builder.place();
+  builder.parameters().set_state({noisy_weights(network), {}});
+  fill_with_noise(x.data);
+  fill_with_noise(gradient);
+  double least = kInfinity;
+  const double begun = thread_seconds();
+  double before = begun;
+  for (int i = 0; i < kRuns || (i < kMostRuns && before - begun < kShort); ++i) {
+    builder.run(asked.pass, {true, {}, {0, images}});
+    const double after = thread_seconds();
+    least = std::min(least, after - std::exchange(before, after));
+    if (least > hopeless && asked.pass != Pass::kAll) break;
+  }
+  return least;
+}
+
+// Round by round over the ways that may still win.
+Result<TimedChoice> time_ways(const Asked& asked, const Layer& layer, std::int64_t images,
+                              const std::function<void()>& turn) {
+  TimedChoice timed{asked.choice.key, {}, {}};
+  for (const std::string& way : asked.choice.ways) timed.seconds.emplace_back(way, kInfinity);
+  double best = kInfinity;
+  for (const double hopeful : kHopeful) {
+    const auto may_win = [&, limit = hopeful * best](const auto& of_way) {
+      return of_way.second <= limit;
+    };
+    if (std::ranges::count_if(timed.seconds, may_win) == 1) break;
+    for (auto& of_way : timed.seconds) {
+      if (!may_win(of_way)) continue;
+      DETOL_ASSIGN(const double now,
+                   seconds_of(asked, layer, images, of_way.first, kHopeless * best));
+      of_way.second = std::min(of_way.second, now);
+      best = std::min(best, of_way.second);
+      turn();
+    }
+  }
+  const auto fastest = std::ranges::min_element(
+      timed.seconds, {}, [](const auto& way_and_seconds) { return way_and_seconds.second; });
+  const auto& rule = timed.seconds.front();
+  timed.way = fastest->second < kClearly * rule.second ? fastest->first : rule.first;
+  return timed;
+}
+
+}  // namespace
+
+Result<std::string> Builder::way_of(NodeId node, std::string_view kind, Pass pass,
+                                    std::vector<std::string> ways) {
+  if (choices_ == nullptr) return ways.front();
+  const Value& x = value(this->node(node).inputs[0]);
+  std::string key = key_of(kind, pass, this->node(node).layer, x, largest_batch_);
+  const std::string* chosen = choices_->find(key);
+  const std::string way = chosen != nullptr ? *chosen : ways.front();
+  if (std::ranges::find(ways, way) == ways.end()) {
+    return fail(ErrorCode::kInternal,
+                fmt::format("'{}' was chosen for '{}', which this program does not know there; "
+                            "go on with the program that began the study",
+                            way, key));
+  }
+  asked_.push_back(
+      {{std::move(key), std::move(ways)}, node, pass, x.shape, x.layout, x.needs_gradient});
+  return way;
+}
+
+}  // namespace onednn
+
+Result<std::vector<OpenChoice>> open_choices_onednn(const Network& network, const Recipe& recipe,
+                                                    const Placement& placement) {
+  return onednn::caught([&]() -> Result<std::vector<OpenChoice>> {
+    DETOL_ASSIGN(const auto asked, onednn::asked_of(network, recipe, placement));
+    std::vector<OpenChoice> choices;
+    for (const onednn::Asked& one : asked) choices.push_back(one.choice);
+    return choices;
+  });
+}
+
+Result<std::vector<TimedChoice>> time_choices_onednn(const Network& network, const Recipe& recipe,
+                                                     const Placement& placement,
+                                                     const std::function<void()>& turn) {
+  return onednn::caught([&]() -> Result<std::vector<TimedChoice>> {
+    DETOL_ASSIGN(const auto asked, onednn::asked_of(network, recipe, placement));
+    const std::int64_t images = parts_of(recipe.batch_size, placement).front().count;
+    std::vector<TimedChoice> timed;
+    for (const onednn::Asked& one : asked) {
+      if (placement.choices->find(one.choice.key) != nullptr) continue;
+      const Layer& layer = network.nodes()[one.node].layer;
+      DETOL_ASSIGN(TimedChoice choice, onednn::time_ways(one, layer, images, turn));
+      timed.push_back(std::move(choice));
+    }
+    return timed;
+  });
+}
+
+}  // namespace detol

@@ -1,0 +1,110 @@
+// Concatenation: a copy of every input's channels behind those of the inputs before it, and of
+// their gradients back. Plain tensors stay plain. In blocks, an input whose first channel is the
+// first of a block is copied in whole blocks; another one lies shifted in the lanes, so that each
+// of its blocks is split over two of the output's.
+
+#include <algorithm>
+
+#include "trainer/backends/cpu/lower.h"
+
+namespace detol::onednn {
+namespace {
+
+// One input as a part of the output.
+struct Slice {
+  std::int64_t images, positions, lanes;  // lanes: 0 if plain
+  std::int64_t channels, of, first;       // of the input, of the output, where in the output
+
+  // Calls visit(floats from the input's start, from the output's, how many) for each run.
+  template <typename Visit>
+  void for_runs(Visit visit) const {
+    for (std::int64_t n = 0; n < images; ++n) {
+      lanes == 0
+          ? visit(n * channels * positions, (n * of + first) * positions, channels * positions)
+          : for_blocks(n, visit);
+    }
+  }
+
+ private:
+  std::int64_t blocks(std::int64_t count) const { return (count + lanes - 1) / lanes; }
+
+  template <typename Visit>
+  void for_blocks(std::int64_t n, Visit visit) const {
+    for (std::int64_t c = 0; c < channels; c += lanes) {
+      const std::int64_t used = std::min(lanes, channels - c), lane = (first + c) % lanes;
+      const std::int64_t in = (n * blocks(channels) + c / lanes) * positions * lanes;
+      const std::int64_t out = (n * blocks(of) + (first + c) / lanes) * positions * lanes;
+      if (used == lanes && lane == 0) {
+        visit(in, out, positions * lanes);
+        continue;
+      }
+      const std::int64_t head = std::min(used, lanes - lane);
+      for (std::int64_t p = 0; p < positions * lanes; p += lanes) {
+        visit(in + p, out + p + lane, head);
+        if (used > head) visit(in + p + head, out + p + positions * lanes, used - head);
+      }
+    }
+  }
+};
+
+struct Part {
+  Value* value;
+  Slice slice;
+};
+
+void write_gather(Builder& b, const Part& part, const Value& y) {
+  b.step({part.value->data, y.data},
+         [slice = part.slice, x = part.value->data, y = y.data](const Turn&) {
+           slice.for_runs([&](std::int64_t from, std::int64_t to, std::int64_t floats) {
+             std::copy_n(x->as<float>() + from, floats, y->as<float>() + to);
+           });
+         });
+}
+
+void write_scatter(Builder& b, const Part& part, Buffer* g) {
+  Buffer* dx = b.add_gradient(*part.value);
+  b.step({g, dx}, [slice = part.slice, g, dx](const Turn&) {
+    slice.for_runs([&](std::int64_t to, std::int64_t from, std::int64_t floats) {
+      std::copy_n(g->as<float>() + from, floats, dx->as<float>() + to);
+    });
+  });
+  clear_padding(b, *part.value, dx);
+}
+
+std::vector<Part> parts_of(Builder& b, const Unit& unit, Layout layout) {
+  const Shape& whole = b.node(unit.node).shape;
+  const std::int64_t lanes = layout == Layout::kBlocked ? machine().lanes() : 0;
+  std::int64_t first = 0;
+  std::vector<Part> parts;
+  for (NodeId input : b.node(unit.node).inputs) {
+    Value& value = b.value(input, layout);
+    const std::int64_t channels = value.shape.channels;
+    parts.push_back(
+        {&value, {b.batch(), whole.height * whole.width, lanes, channels, whole.channels, first}});
+    first += channels;
+  }
+  return parts;
+}
+
+}  // namespace
+
+Result<void> lower_concat(Builder& b, const Unit& unit) {
+  const auto is_blocked = [&](NodeId input) { return b.value(input).layout == Layout::kBlocked; };
+  const bool blocked = std::ranges::any_of(b.node(unit.node).inputs, is_blocked);
+  const Layout layout = blocked ? Layout::kBlocked : Layout::kPlain;
+  const std::vector<Part> parts = parts_of(b, unit, layout);
+  const auto needs = [](const Part& part) { return part.value->needs_gradient; };
+  Value& y = b.make_value(unit.node, layout, std::ranges::any_of(parts, needs));
+  for (const Part& part : parts) write_gather(b, part, y);
+  clear_padding(b, y, y.data);
+  if (!y.needs_gradient) return {};
+  b.on_backward([=, &b, &y] {
+    Buffer* g = b.gradient(y);
+    for (const Part& part : parts) {
+      if (needs(part)) write_scatter(b, part, g);
+    }
+  });
+  return {};
+}
+
+}  // namespace detol::onednn

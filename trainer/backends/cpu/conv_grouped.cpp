@@ -1,0 +1,163 @@
+// Convolutions in groups.
+//
+// Depthwise: oneDNN's kernels where they are faster, else our own. Other groups that oneDNN cannot
+// run fast become a dense convolution whose weights are zero between groups: groups times the work,
+// at a hundred times the speed. In the same way a window over an image of one pixel becomes its
+// centre.
+
+#include <algorithm>
+#include <cstring>
+
+#include "trainer/backends/cpu/conv.h"
+
+namespace detol::onednn {
+namespace {
+
+// Its weights as blocks x height x width x lanes.
+struct Depthwise {
+  Window window;
+  Buffer *weight = nullptr, *weight_gradient = nullptr;
+  Buffer *offset = nullptr, *offset_gradient = nullptr;  // if there is a bias
+  Buffer* scratch = nullptr;
+};
+
+void write_depthwise(Builder& b, const Depthwise& d, Buffer* x, Buffer* y) {
+  b.step({x, y, d.scratch}, [=, run = machine().kernels->depthwise](const Turn&) {
+    const float* bias = d.offset != nullptr ? d.offset->as<float>() : nullptr;
+    run(d.window, x->as<float>(), d.weight->as<float>(), bias, y->as<float>(),
+        d.scratch->as<float>());
+  });
+}
+
+void write_depthwise_data(Builder& b, const Depthwise& d, Buffer* g, Buffer* dx) {
+  b.step({g, dx, d.scratch}, [=, run = machine().kernels->depthwise_backward](const Turn&) {
+    run(d.window, g->as<float>(), d.weight->as<float>(), dx->as<float>(), d.scratch->as<float>());
+  });
+}
+
+void write_depthwise_weights(Builder& b, const Depthwise& d, Buffer* g, Buffer* x) {
+  b.step({g, x, d.scratch}, [=, run = machine().kernels->depthwise_weights](const Turn&) {
+    float* bias = d.offset != nullptr ? d.offset_gradient->as<float>() : nullptr;
+    run(d.window, x->as<float>(), g->as<float>(), d.weight_gradient->as<float>(), bias,
+        d.scratch->as<float>());
+  });
+}
+
+// Weights, plain, as a part of the dense tensor that the primitives see: its blocks of a group's
+// outputs and inputs, zero elsewhere; of a window over an image of one pixel, its centre.
+struct Spread {
+  std::int64_t groups, outputs, inputs;  // outputs and inputs of one group
+  std::int64_t taps, first, used;        // of a window: how many, and those that are used
+  std::int64_t row;                      // floats of one output in the dense tensor
+
+  // Calls visit(floats from the weights' start, from the dense tensor's) for each run of `used`.
+  template <typename Visit>
+  void for_runs(Visit visit) const {
+    for (std::int64_t o = 0; o < groups * outputs; ++o) {
+      for (std::int64_t i = 0; i < inputs; ++i) {
+        visit((o * inputs + i) * taps + first, o * row + (o / outputs * inputs + i) * used);
+      }
+    }
+  }
+};
+
+void write_spread(Builder& b, const Spread& spread, const Conv& c, const Buffer& weight) {
+  const Desc plain = floats_desc(c.w.dims(), Tag::abcd);
+  Buffer* dense = b.arena().make(plain.get_size());
+  b.step({dense}, [=, &weight, bytes = plain.get_size()](const Turn&) {
+    std::memset(dense->data, 0, bytes);
+    spread.for_runs([&](std::int64_t from, std::int64_t to) {
+      std::copy_n(weight.as<float>() + from, spread.used, dense->as<float>() + to);
+    });
+  });
+  write_reorder(b, plain, dense, c.w, c.weight);
+}
+
+void write_gather(Builder& b, const Spread& spread, const Conv& c, const Buffer& gradient) {
+  const Desc plain = floats_desc(c.w.dims(), Tag::abcd);
+  Buffer* dense = b.arena().make(plain.get_size());
+  write_reorder(b, c.w, c.weight_gradient, plain, dense);
+  b.step({dense}, [=, &gradient](const Turn&) {
+    spread.for_runs([&](std::int64_t to, std::int64_t from) {
+      std::copy_n(dense->as<float>() + from, spread.used, gradient.as<float>() + to);
+    });
+  });
+}
+
+}  // namespace
+
+Result<void> lower_depthwise(Builder& b, const Unit& unit) {
+  const Layer& layer = b.node(unit.node).layer;
+  const std::int64_t height = height_of(layer), width = layer.kernel;
+  const Dims extents = {layer.channels, 1, 1, height, width};
+  const Desc blocked =
+      floats_desc({machine().padded(layer.channels), 1, 1, height, width}, machine().depthwise);
+  ConvWays ways;
+  if (layer.channels % machine().lanes() == 0) {
+    // oneDNN's are faster forward and, where it has any, for the gradient of the weights.
+    DETOL_ASSIGN(ways, choose_ways(b, unit,
+                                   {.kind = "depthwise",
+                                    .own = "own",
+                                    .native = blocked,
+                                    .rule = {.forward = false, .data = true, .weights = false}}));
+  }
+  if (ways.own.none()) return lower_direct(b, unit);
+  Value& x = b.value(b.node(unit.node).inputs[0], Layout::kBlocked);
+  Value& y = b.make_value(unit.node, Layout::kBlocked, true);
+  Depthwise d{.window = window_of(b, layer, x, y)};
+  Parameter* p = b.parameters().claim(unit.node, "weight", floats_desc(extents, Tag::abcde),
+                                      with_extents(blocked, extents));
+  d.weight = &p->weight;
+  d.weight_gradient = &p->gradient;
+  Parameter* bias = b.parameters().claim(unit.node, "bias");
+  if (bias != nullptr) {
+    d.offset = &bias->weight;
+    d.offset_gradient = &bias->gradient;
+  }
+  const auto floats = static_cast<std::size_t>(d.window.padded_floats(machine().lanes()));
+  d.scratch = b.scratch(floats * sizeof(float));
+  const OwnConv own{
+      .weight = p,
+      .offset = bias,
+      .forward = [=, &b](Buffer* from, Buffer* to) { write_depthwise(b, d, from, to); },
+      .data = [=, &b](Buffer* g, Buffer* dx) { write_depthwise_data(b, d, g, dx); },
+      .weights = [=, &b](Buffer* g, Buffer* from) { write_depthwise_weights(b, d, g, from); }};
+  write_directions(b, ways, own, x, y);
+  return {};
+}
+
+Result<void> lower_spread(Builder& b, const Unit& unit) {
+  const Layer& layer = b.node(unit.node).layer;
+  const Shape& image = b.value(b.node(unit.node).inputs[0]).shape;
+  const bool pixel = image.height * image.width == 1;
+  Layer dense = layer;
+  dense.groups = 1;
+  if (pixel) dense.kernel = dense.kernel_height = dense.stride = dense.dilation = 1;
+  const auto choice = choose_conv(b, unit, dense);
+  if (!choice) return no_implementation(layer);
+  Value& x = b.value(b.node(unit.node).inputs[0], choice->in);
+  Value& y = b.make_value(unit.node, choice->out, true);
+  Conv c = choice->conv;
+  claim_bias(b, unit, c);
+  const std::int64_t groups = layer.groups, height = height_of(layer), width = layer.kernel;
+  const std::int64_t taps = height * width, used = pixel ? 1 : taps;
+  const Spread spread{
+      groups, layer.channels / groups, image.channels / groups, taps, pixel ? taps / 2 : 0,
+      used,   c.x.dims()[1] * used};
+  const Desc plain =
+      floats_desc({groups, spread.outputs, spread.inputs, height, width}, Tag::abcde);
+  const Parameter* p = b.parameters().claim(unit.node, "weight", plain, plain);
+  c.weight = b.arena().make(c.w.get_size());
+  c.weight_gradient = b.arena().make(c.w.get_size());
+  write_spread(b, spread, c, p->weight);
+  write_forward(b, c, choice->primitives, x, y);
+  b.on_backward([=, &b, &x, &y, all = choice->primitives] {
+    Buffer* g = b.gradient(y);
+    if (x.needs_gradient) write_backward_data(b, c, all, g, b.add_gradient(x));
+    write_backward_weights(b, c, all, g, x);
+    write_gather(b, spread, c, p->gradient);
+  });
+  return {};
+}
+
+}  // namespace detol::onednn

@@ -1,0 +1,173 @@
+// Layers that work element by element or on one value per image and channel.
+
+#include <algorithm>
+
+#include "trainer/backends/cpu/lower.h"
+#include "trainer/backends/dropout.h"
+
+namespace detol::onednn {
+namespace {
+
+using Eltwise = dnnl::eltwise_forward;
+using EltwiseBackward = dnnl::eltwise_backward;
+
+void lower_relu(Builder& b, Value& x, Value& y) {
+  const Kernels& kernels = *machine().kernels;
+  const std::size_t floats = b.floats(y);
+  b.step({x.data, y.data}, [=, run = kernels.relu, x = x.data, y = y.data](const Turn&) {
+    run(x->as<float>(), y->as<float>(), floats);
+  });
+  if (!x.needs_gradient) return;
+  b.on_backward([=, &b, &x, &y, run = kernels.relu_backward] {
+    Buffer* g = b.gradient(y);
+    Buffer* dx = b.arena().make_over(g);
+    b.pass_gradient(x, dx);
+    b.step({y.data, g, dx}, [=, y = y.data](const Turn&) {
+      run(y->as<float>(), g->as<float>(), dx->as<float>(), floats);
+    });
+  });
+}
+
+// SiLU and sigmoid, over all floats as one vector.
+void lower_smooth(Builder& b, Activation activation, Value& x, Value& y) {
+  const bool silu = activation == Activation::kSilu;
+  const auto algorithm = silu ? dnnl::algorithm::eltwise_swish : dnnl::algorithm::eltwise_logistic;
+  const Desc flat = floats_desc({static_cast<std::int64_t>(b.floats(y))}, Tag::a);
+  const dnnl::engine& engine = machine().engine;
+  const Eltwise::desc desc(dnnl::prop_kind::forward_training, algorithm, flat, 1.0f, 0.0f);
+  const Eltwise::primitive_desc forward(desc, scratch_from_user(), engine);
+  auto call = make_call<Eltwise>(b, forward);
+  call->add(DNNL_ARG_SRC, flat, x.data);
+  call->add(DNNL_ARG_DST, flat, y.data);
+  b.step(std::move(call));
+  if (!silu) clear_padding(b, y, y.data);  // sigmoid of 0 is not 0
+  if (!x.needs_gradient) return;
+  b.on_backward([=, &b, &x, &y] {
+    const EltwiseBackward::desc back(algorithm, flat, flat, 1.0f, 0.0f);
+    Buffer* g = b.gradient(y);
+    auto backward =
+        make_call<EltwiseBackward>(b, {back, scratch_from_user(), machine().engine, forward});
+    backward->add(DNNL_ARG_SRC, flat, x.data);
+    backward->add(DNNL_ARG_DIFF_DST, flat, g);
+    backward->add(DNNL_ARG_DIFF_SRC, flat, b.add_gradient(x));
+    b.step(std::move(backward));
+  });
+}
+
+}  // namespace
+
+void clear_padding(Builder& b, const Value& y, Buffer* values) {
+  const std::int64_t lanes = machine().lanes(), used = y.shape.channels % lanes;
+  if (y.layout == Layout::kPlain || used == 0) return;
+  const Extent e = b.extent(y);
+  b.step({values}, [=](const Turn&) {
+    for (std::ptrdiff_t n = 0; n < e.images; ++n) {
+      float* last = values->as<float>() + ((n + 1) * e.blocks - 1) * e.positions() * lanes;
+      for (std::ptrdiff_t p = 0; p < e.positions(); ++p) {
+        std::fill(last + p * lanes + used, last + (p + 1) * lanes, 0.0f);
+      }
+    }
+  });
+}
+
+Result<void> lower_activation(Builder& b, const Unit& unit) {
+  const Activation activation = b.node(unit.node).layer.activation;
+  Value& x = b.value(b.node(unit.node).inputs[0]);
+  Value& y = b.make_value(unit.node, x.layout, x.needs_gradient);
+  activation == Activation::kRelu ? lower_relu(b, x, y) : lower_smooth(b, activation, x, y);
+  return {};
+}
+
+Result<void> lower_flatten(Builder& b, const Unit& unit) {
+  b.view_value(unit.node, b.value(b.node(unit.node).inputs[0], Layout::kPlain));
+  return {};
+}
+
+Result<void> lower_add(Builder& b, const Unit& unit) {
+  const std::vector<NodeId>& inputs = b.node(unit.node).inputs;
+  const Layout layout = b.value(inputs[0]).layout;
+  std::vector<Value*> terms;
+  for (NodeId input : inputs) terms.push_back(&b.value(input, layout));
+  const bool needs = std::ranges::any_of(terms, [](const Value* t) { return t->needs_gradient; });
+  Value& y = b.make_value(unit.node, layout, needs);
+  const std::size_t floats = b.floats(y);
+  const auto run = machine().kernels->add;
+  for (std::size_t i = 1; i < terms.size(); ++i) {
+    Buffer *left = i == 1 ? terms[0]->data : y.data, *right = terms[i]->data;
+    b.step({left, right, y.data}, [=, y = y.data](const Turn&) {
+      run(left->as<float>(), right->as<float>(), y->as<float>(), floats);
+    });
+  }
+  b.on_backward([=, &b, &y] {
+    if (!y.needs_gradient) return;
+    Buffer* g = b.gradient(y);
+    for (Value* term : terms) b.pass_gradient(*term, g);
+  });
+  return {};
+}
+
+Result<void> lower_scale(Builder& b, const Unit& unit) {
+  Value& x = b.value(b.node(unit.node).inputs[0], Layout::kBlocked);
+  Value& s = b.value(b.node(unit.node).inputs[1], Layout::kBlocked);
+  Value& y = b.make_value(unit.node, Layout::kBlocked, x.needs_gradient || s.needs_gradient);
+  const Extent e = b.extent(x);
+  const Kernels& kernels = *machine().kernels;
+  b.step({x.data, s.data, y.data},
+         [=, run = kernels.scale, x = x.data, s = s.data, y = y.data](const Turn&) {
+           run(e, x->as<float>(), s->as<float>(), y->as<float>());
+         });
+  b.on_backward([=, &b, &x, &s, &y, &kernels] {
+    if (!y.needs_gradient) return;
+    Buffer* g = b.gradient(y);
+    if (s.needs_gradient) {
+      Buffer* ds = b.add_gradient(s);
+      b.step({g, x.data, ds}, [=, run = kernels.scale_gradient, x = x.data](const Turn&) {
+        run(e, g->as<float>(), x->as<float>(), ds->as<float>());
+      });
+    }
+    if (!x.needs_gradient) return;
+    Buffer* dx = b.arena().make_over(g);
+    b.pass_gradient(x, dx);
+    b.step({g, s.data, dx}, [=, run = kernels.scale, s = s.data](const Turn&) {
+      run(e, g->as<float>(), s->as<float>(), dx->as<float>());
+    });
+  });
+  return {};
+}
+
+Result<void> lower_dropout(Builder& b, const Unit& unit) {
+  Value& x = b.value(b.node(unit.node).inputs[0], Layout::kBlocked);
+  Value& y = b.make_value(unit.node, Layout::kBlocked, x.needs_gradient);
+  const std::size_t floats = b.floats(y);
+  const double rate = b.node(unit.node).layer.rate;
+  const Dropout all{.extent = b.extent(x),
+                    .groups = (x.shape.channels + kDropoutGroup - 1) / kDropoutGroup};
+  Buffer* mask = b.floats_buffer(floats);
+  const Kernels& kernels = *machine().kernels;
+  b.step({x.data, y.data, mask},
+         [=, &kernels, x = x.data, y = y.data, node = unit.node](const Turn& turn) {
+           if (!turn.training) {
+             std::copy_n(x->as<float>(), floats, y->as<float>());
+             return;
+           }
+           const DropoutDraw draw =
+               draw_of({turn.settings.seed, turn.settings.step, node, turn.part.first}, rate);
+           Dropout part = all;
+           part.first = turn.part.first;
+           part.key = draw.key;
+           part.threshold = draw.threshold;
+           part.kept = draw.kept;
+           kernels.dropout(part, x->as<float>(), mask->as<float>(), y->as<float>());
+         });
+  if (!x.needs_gradient) return {};
+  b.on_backward([=, &b, &x, &y, run = kernels.multiply] {
+    Buffer* g = b.gradient(y);
+    Buffer* dx = b.arena().make_over(g);
+    b.pass_gradient(x, dx);
+    b.step({g, mask, dx},
+           [=](const Turn&) { run(g->as<float>(), mask->as<float>(), dx->as<float>(), floats); });
+  });
+  return {};
+}
+
+}  // namespace detol::onednn

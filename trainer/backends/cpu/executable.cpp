@@ -1,0 +1,290 @@
+// One candidate, compiled: [forward steps][loss][backward steps][optimiser].
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cassert>
+#include <new>
+#include <optional>
+#include <utility>
+
+#include "core/clock.h"
+#include "trainer/backends/cpu/lower.h"
+#include "trainer/backends/cpu/onednn.h"
+#include "trainer/backends/loss.h"
+#include "trainer/backends/precision.h"
+#include "trainer/collectives/gradient_sums.h"
+
+namespace detol {
+namespace onednn {
+namespace {
+
+using Lower = Result<void> (*)(Builder&, const Unit&);
+
+// In the order of the enumeration; kInput is made by the executable.
+constexpr Lower kLowerings[] = {
+    nullptr,     lower_conv,    lower_dense,       lower_norm,       lower_activation,
+    lower_pool,  lower_pool,    lower_global_pool, lower_flatten,    lower_add,
+    lower_scale, lower_dropout, lower_concat,      lower_layer_norm,
+};
+
+static_assert(std::size(kLowerings) == static_cast<std::size_t>(kLastLayerKind) + 1);
+
+class OnednnExecutable final : public Executable {
+ public:
+  OnednnExecutable(const Network& network, const Recipe& recipe, const Placement& placement)
+      : builder_(network, recipe, placement),
+        whole_batch_(recipe.batch_size),
+        batch_(builder_.batch()),
+        outputs_(network.output().shape.elements()),
+        loss_(recipe.loss, outputs_, recipe.label_smoothing),
+        plain_loss_(recipe.loss, outputs_, 0) {}
+
+  // What compile() would hold, and the sums of a group. REQUIRES: instead of compile(), once.
+  Result<std::size_t> plan(const Network& network) {
+    DETOL_TRY(lower(network));
+    const std::size_t arena_bytes = builder_.plan();
+    return arena_bytes +
+           static_cast<std::size_t>(kept_copies(builder_.recipe())) * builder_.parameters().bytes();
+  }
+
+  Result<void> compile(const Network& network) {
+    DETOL_TRY(lower(network));
+    builder_.place();
+    if (builder_.group().size() > 1) make_sums();
+    std::ranges::fill(answers().mixes, MixedLabel{});
+    return {};
+  }
+
+  std::span<const Shard> parts() const override { return builder_.parts(); }
+  std::span<float> images() override {
+    return {images_->as<float>(), static_cast<std::size_t>(batch_ * image_floats_)};
+  }
+  Answers answers() override {
+    const auto images = static_cast<std::size_t>(batch_);
+    const auto targets = static_cast<std::size_t>(loss_.takes_labels() ? 0 : batch_ * outputs_);
+    return {.labels = {labels_->as<std::int32_t>(), images},
+            .targets = {targets_->as<float>(), targets},
+            .mixes = {mixes_->as<MixedLabel>(), images}};
+  }
+  std::span<const float> logits() const override {
+    return {logits_->as<float>(), static_cast<std::size_t>(batch_ * outputs_)};
+  }
+
+  BatchResult accumulate(const StepSettings& settings, const Shard& part) override {
+    const auto unused = images().subspan(static_cast<std::size_t>(part.count * image_floats_));
+    std::ranges::fill(unused, 0.0f);  // stays finite all the way, so that its gradients are zero
+    run_step({true, settings, part});
+    if (parts().size() > 1) builder_.parameters().accumulate();
+    return result_;
+  }
+
+  void update(const StepSettings& settings) override {
+    Parameters& parameters = builder_.parameters();
+    if (!sums_) return parameters.update(settings);
+    if (!overlaps()) {
+      for (std::size_t i = 0; i < buckets_.size(); ++i) start_next_sum();
+    }
+    if (!sums_->finish(parameters.gradients())) return parameters.forget_gradients();
+    StepSettings of_gradients = settings;
+    of_gradients.step -= sums_->staleness();
+    parameters.update(of_gradients);
+  }
+
+  void share_state() override {
+    if (sums_) sums_->share();
+  }
+
+  void share_statistics() override {
+    Parameters& parameters = builder_.parameters();
+    for (const std::span<float> all : {parameters.statistics(), parameters.averaged_statistics()}) {
+      if (builder_.group().rank() != 0) std::ranges::fill(all, 0.0f);
+      builder_.group().sum(all);
+    }
+  }
+
+  BatchResult evaluate(std::int64_t count) override {
+    assert(count > 0 && count <= batch_);
+    builder_.parameters().swap_average();
+    builder_.run(0, loss_step_, {false, {}, {0, count}});
+    builder_.parameters().swap_average();
+    Answers whole = answers();
+    whole.mixes = {};
+    return plain_loss_(
+        LossInput<float>{.logits = logits().first(static_cast<std::size_t>(count * outputs_)),
+                         .answers = whole,
+                         .gradient = {},
+                         .batch = count});
+  }
+
+  TrainingState state() const override {
+    const Parameters& parameters = builder_.parameters();
+    TrainingState state = parameters.state();
+    const SumsState sums = sums_ ? sums_->state() : SumsState();
+    for (const auto& flat : sums.residuals) state.residuals.push_back(parameters.plain_of(flat));
+    for (const auto& flat : sums.pending) state.pending.push_back(parameters.plain_of(flat));
+    return state;
+  }
+
+  void set_state(const TrainingState& state) override {
+    Parameters& parameters = builder_.parameters();
+    parameters.set_state(state);
+    if (!sums_) return;
+    const auto flat = [&](const std::vector<Weights>& all) {
+      std::vector<std::vector<float>> flats;
+      for (const Weights& one : all)
+        parameters.flatten(one, flats.emplace_back(parameters.gradients().size()));
+      return flats;
+    };
+    sums_->set_state({flat(state.residuals), flat(state.pending)});
+  }
+  std::size_t bytes() const override { return builder_.arena().bytes(); }
+
+  // Adds the seconds of one training step to those of its nodes.
+  void time_step(std::vector<NodeTime>& nodes) {
+    const Turn turn{true, {.lr = 1e-3}, builder_.parts().front()};
+    double before = thread_seconds();
+    for (std::size_t i = 0; i < builder_.size(); ++i) {
+      builder_.run(i, i + 1, turn);
+      const double after = thread_seconds();
+      NodeTime& node = nodes[builder_.node_of(i)];
+      (i < loss_step_ ? node.forward_s : node.backward_s) += after - std::exchange(before, after);
+    }
+    update(turn.settings);
+  }
+
+ private:
+  Result<void> lower(const Network& network) {
+    make_inputs();
+    for (const Unit& unit : plan_units(network)) DETOL_TRY(lower_unit(builder_, unit));
+    make_loss(builder_.value(network.nodes().size() - 1, Layout::kPlain));
+    builder_.lower_backward();
+    return {};
+  }
+
+  // While the backward steps run, what they have finished is on its way to the other ranks, which
+  // needs a look now and then.
+  void run_step(const Turn& turn) {
+    if (!overlaps()) return builder_.run(0, builder_.size(), turn);
+    std::size_t step = buckets_.front().ready;
+    builder_.run(0, step, turn);
+    for (const Bucket& bucket : buckets_) {
+      for (; step < bucket.ready; ++step) {
+        builder_.run(step, step + 1, turn);
+        builder_.group().advance();
+      }
+      start_next_sum();
+    }
+    builder_.run(step, builder_.size(), turn);
+  }
+
+  // Sums begin inside the step: of a group that trains its shard in one part.
+  bool overlaps() const { return !buckets_.empty() && parts().size() == 1; }
+  void start_next_sum() { sums_->start_next(builder_.parameters().gradients()); }
+
+  void make_sums() {
+    buckets_ = builder_.parameters().buckets();
+    std::vector<Stretch> stretches;
+    for (const Bucket& bucket : buckets_) stretches.push_back(bucket.stretch);
+    sums_.emplace(builder_.recipe(), builder_.group(), stretches);
+  }
+
+  void make_inputs() {
+    Value& input = builder_.make_value(0, Layout::kPlain, false);
+    image_floats_ = input.shape.elements();
+    images_ = input.data;
+    const auto images = static_cast<std::size_t>(batch_);
+    const std::size_t targets =
+        loss_.takes_labels() ? 1 : images * static_cast<std::size_t>(outputs_);
+    labels_ = builder_.arena().make_persistent(images * sizeof(std::int32_t));
+    targets_ = builder_.arena().make_persistent(targets * sizeof(float));
+    mixes_ = builder_.arena().make_persistent(images * sizeof(MixedLabel));
+    builder_.arena().use(images_, -1);
+    builder_.arena().use(images_, Arena::kAlways);
+  }
+
+  void make_loss(Value& logits) {
+    loss_step_ = builder_.size();
+    logits_ = logits.data;
+    builder_.arena().use(logits_, Arena::kAlways);
+    Buffer* gradient = logits.needs_gradient ? builder_.add_gradient(logits) : logits_;
+    builder_.step({logits_, gradient},
+                  [this, gradient, wanted = logits.needs_gradient](auto& turn) {
+                    const auto answered = static_cast<std::size_t>(turn.part.count * outputs_);
+                    const auto floats = static_cast<std::size_t>(wanted ? batch_ * outputs_ : 0);
+                    const std::span<float> all(gradient->as<float>(), floats);
+                    const std::size_t used = wanted ? answered : 0;
+                    result_ = loss_(LossInput<float>{.logits = this->logits().first(answered),
+                                                     .answers = answers(),
+                                                     .gradient = all.first(used),
+                                                     .batch = whole_batch_});
+                    std::ranges::fill(all.subspan(used), 0.0f);
+                  });
+  }
+
+  Builder builder_;
+  const std::int64_t whole_batch_;      // images of all ranks
+  const std::int64_t batch_, outputs_;  // images of a run
+  std::int64_t image_floats_ = 0;
+  std::size_t loss_step_ = 0;
+  std::vector<Bucket> buckets_;  // of a group
+  std::optional<GradientSums> sums_;
+  Buffer *images_ = nullptr, *labels_ = nullptr, *logits_ = nullptr;
+  Buffer *targets_ = nullptr, *mixes_ = nullptr;
+  Loss loss_, plain_loss_;
+  BatchResult result_;
+};
+
+}  // namespace
+
+Result<void> lower_unit(Builder& builder, const Unit& unit) {
+  builder.begin(unit.node);
+  const LayerKind kind = builder.node(unit.node).layer.kind;
+  return kLowerings[static_cast<std::size_t>(kind)](builder, unit);
+}
+
+}  // namespace onednn
+
+std::string onednn_version() {
+  const dnnl_version_t* version = dnnl_version();
+  return fmt::format("{}.{}.{}", version->major, version->minor, version->patch);
+}
+
+std::string onednn_vectors() {
+  return onednn::machine().lanes() == 16 ? "AVX-512" : "AVX2";
+}
+
+void forget_compiled() {
+  onednn::machine();
+  dnnl::set_primitive_cache_capacity(0);
+  dnnl::set_primitive_cache_capacity(onednn::kCachedPrimitives);
+}
+
+Result<std::vector<std::vector<NodeTime>>> time_onednn(
+    const Network& network, const Recipe& recipe, int steps,
+    const std::function<void(Executable&)>& prepare) {
+  onednn::OnednnExecutable executable(network, recipe, {});
+  DETOL_TRY(executable.compile(network));
+  prepare(executable);
+  std::vector<std::vector<NodeTime>> times;
+  for (int i = 0; i < steps; ++i) executable.time_step(times.emplace_back(network.nodes().size()));
+  return times;
+}
+
+Result<std::unique_ptr<Executable>> compile_onednn(const Network& network, const Recipe& recipe,
+                                                   const Placement& placement) {
+  DETOL_TRY(check_fp32(recipe));
+  return onednn::caught([&]() -> Result<std::unique_ptr<Executable>> {
+    auto executable = std::make_unique<onednn::OnednnExecutable>(network, recipe, placement);
+    DETOL_TRY(executable->compile(network));
+    return executable;
+  });
+}
+
+Result<std::size_t> plan_bytes_onednn(const Network& network, const Recipe& recipe,
+                                      const Placement& placement) {
+  return onednn::caught(
+      [&] { return onednn::OnednnExecutable(network, recipe, placement).plan(network); });
+}
+
+}  // namespace detol

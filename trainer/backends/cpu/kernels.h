@@ -1,0 +1,232 @@
+#pragma once
+
+// The loops of the onednn backend that are our own: what is bound by memory (batch norm, ReLU,
+// pooling), where fusing saves a pass over a tensor, and what oneDNN would run slower: dense
+// layers, depthwise convolutions, those of 3 x 3, the one that reads the image. Private to this
+// folder.
+//
+// Tensors, but for those of dense layers, are blocked: images x blocks x positions x lanes, where
+// one vector register holds the `lanes` channels of a position; missing channels of the last block
+// are zero and stay zero.
+// There is one table of kernels per instruction set, made from the same source.
+
+#include <cstddef>
+#include <cstdint>
+
+namespace detol::onednn {
+
+struct Extent {
+  std::ptrdiff_t images = 0, blocks = 0, height = 1, width = 1;
+  std::ptrdiff_t positions() const { return height * width; }
+};
+
+// y = [ReLU] ((x - mean) * scale + beta [+ addend]), per channel.
+struct NormForward {
+  Extent extent;
+  const float* x = nullptr;
+  const float* addend = nullptr;  // or null
+  float* y = nullptr;
+  const float* mean = nullptr;
+  const float* scale = nullptr;  // gamma / deviation
+  const float* beta = nullptr;
+  bool relu = false;
+};
+
+// g = (term + other term) where y > 0; then the sums over a channel of g and of g * (x - mean).
+struct NormSums {
+  NormForward forward;           // y is read if there is an addend, else computed again from x
+  const float* term = nullptr;   // the gradient of y
+  const float* other = nullptr;  // more of it, or null
+  float* g = nullptr;            // written if not null; may be `term`
+  double* sum = nullptr;         // per channel
+  double* moment = nullptr;      // per channel
+};
+
+// dx = scale * (g - mean_g - (x - mean) * slope), per channel.
+struct NormBackward {
+  NormForward forward;  // relu: g is not masked yet
+  const float* g = nullptr;
+  const float* mean_g = nullptr;
+  const float* slope = nullptr;
+  float* dx = nullptr;  // may be g
+};
+
+// A window that slides over every channel by itself: pooling, depthwise convolution.
+struct Window {
+  Extent in, out;
+  std::ptrdiff_t height = 1, width = 1, stride = 1, dilation = 1;
+  std::ptrdiff_t above = 0, beside = 0;  // padding on either side
+  std::ptrdiff_t taps() const { return height * width; }
+  // Zeros that a gradient by the outputs needs on either side, of so many taps, to reach all
+  // inputs.
+  std::ptrdiff_t gradient_margin(std::ptrdiff_t size) const {
+    return (size - 1) * dilation / stride + 1;
+  }
+  // Of one block of channels of one image, or of its gradient, with its padding.
+  std::ptrdiff_t padded_floats(std::ptrdiff_t lanes) const {
+    const std::ptrdiff_t image = (in.height + 2 * above) * (in.width + 2 * beside);
+    const std::ptrdiff_t gradient =
+        (out.height + 2 * gradient_margin(height)) * (out.width + 2 * gradient_margin(width));
+    return (image > gradient ? image : gradient) * lanes;
+  }
+};
+
+struct Dropout {
+  Extent extent;
+  std::ptrdiff_t groups = 1;  // of channels that share a block of the stream, in an image
+  std::ptrdiff_t first = 0;   // images of the whole batch before these
+  std::uint64_t key = 0;
+  std::int32_t threshold = 0;
+  float kept = 1;
+};
+
+// The channels of every position normalised among themselves: y = normal * gamma + beta.
+struct LayerNorm {
+  Extent extent;
+  std::ptrdiff_t channels = 0;  // without padding
+  const float* x = nullptr;
+  const float* gamma = nullptr;
+  float* mean = nullptr;     // per image and position
+  float* inverse = nullptr;  // 1 / deviation, per image and position
+};
+
+struct SgdStep {
+  float lr = 0, momentum = 0, decay = 0;
+  bool nesterov = false;
+};
+
+struct AdamStep {
+  float lr = 0, beta1 = 0, beta2 = 0, epsilon = 0, decay = 0;
+  float unbiased1 = 1, unbiased2 = 1;  // 1 - beta^t
+};
+
+struct RmsStep {
+  float lr = 0, momentum = 0, alpha = 0, epsilon = 0, decay = 0;
+};
+
+struct LarsStep {
+  float rate = 0, momentum = 0, decay = 0;
+};
+
+// A convolution that reads a plain image.
+struct ImageWindow {
+  std::ptrdiff_t channels = 1, height = 1, width = 1;  // of the image
+  std::ptrdiff_t kernel_height = 1, kernel_width = 1, stride = 1;
+  std::ptrdiff_t above = 0, beside = 0;  // padding on either side
+  Extent out;
+  std::ptrdiff_t padded_floats() const {
+    return channels * (height + 2 * above) * (width + 2 * beside);
+  }
+};
+inline constexpr std::ptrdiff_t kMostImageTaps = 256;  // channels counted
+
+// A dense layer over plain vectors.
+struct DenseShape {
+  std::ptrdiff_t images = 0, inputs = 0, outputs = 0;
+};
+
+// What its products have in hand at a time: a stretch of depth, images, inputs.
+inline constexpr std::ptrdiff_t kDenseDepth = 256, kDenseImages = 128, kDenseInputs = 48;
+
+// Floats that one needs for its intermediates, outputs padded to whole registers.
+constexpr std::ptrdiff_t dense_scratch(std::ptrdiff_t outputs, std::ptrdiff_t lanes) {
+  const std::ptrdiff_t backward = kDenseDepth * 3 * lanes;
+  const std::ptrdiff_t weights = kDenseImages * (kDenseInputs + outputs);
+  return backward > weights ? backward : weights;
+}
+
+// Tiles of 4 x 4 outputs that a convolution by Winograd has in hand at a time.
+inline constexpr std::ptrdiff_t kWinogradTiles = 48;
+inline constexpr std::ptrdiff_t kWinogradGap = 16;  // floats between its parts
+
+// Floats that one needs for its intermediates, for channels padded to whole registers.
+constexpr std::ptrdiff_t winograd_scratch(std::ptrdiff_t inputs, std::ptrdiff_t outputs) {
+  return (36 + 9) * inputs * outputs + 36 * kWinogradTiles * (inputs + outputs) +
+         3 * 36 * kWinogradGap;
+}
+
+struct Kernels {
+  std::ptrdiff_t lanes;
+
+  // Mean and biased variance of each channel, to double precision.
+  void (*norm_statistics)(const Extent&, const float* x, double* mean, double* variance);
+  void (*norm_forward)(const NormForward&);
+  void (*norm_sums)(const NormSums&);
+  void (*norm_backward)(const NormBackward&);
+
+  // `mean` and `inverse` are written.
+  void (*layer_norm)(const LayerNorm&, const float* beta, float* y);
+  void (*layer_norm_backward)(const LayerNorm&, const float* g, float* dx);
+  void (*layer_norm_weights)(const LayerNorm&, const float* g, float* dgamma, float* dbeta);
+
+  // Over a multiple of `lanes` floats; in place where the output is an input.
+  void (*relu)(const float* x, float* y, std::size_t floats);
+  void (*relu_backward)(const float* y, const float* g, float* dx, std::size_t floats);
+  void (*add)(const float* a, const float* b, float* y, std::size_t floats);
+  void (*multiply)(const float* a, const float* b, float* y, std::size_t floats);
+  // Draws the mask, see trainer/backends/dropout.h, and applies it.
+  void (*dropout)(const Dropout&, const float* x, float* mask, float* y);
+  void (*sgd)(const SgdStep&, float* w, const float* g, float* velocity, std::size_t floats);
+  void (*adamw)(const AdamStep&, float* w, const float* g, float* first, float* second,
+                std::size_t floats);
+  void (*rmsprop)(const RmsStep&, float* w, const float* g, float* square, float* velocity,
+                  std::size_t floats);
+  void (*lars)(const LarsStep&, float* w, const float* g, float* velocity, std::size_t floats);
+  void (*multiply_all)(float factor, float* x, std::size_t floats);
+  // a = kept a + (1 - kept) w
+  void (*average)(float kept, const float* w, float* a, std::size_t floats);
+
+  // y = x * s, s one value per image and channel.
+  void (*scale)(const Extent&, const float* x, const float* s, float* y);
+  // ds = the sum over positions of g * x.
+  void (*scale_gradient)(const Extent&, const float* g, const float* x, float* ds);
+  void (*global_pool)(const Extent&, const float* x, float* y);
+  void (*global_pool_backward)(const Extent&, const float* g, float* dx);
+
+  // `best` keeps which tap of the window was the largest; none if none exceeds `floor`, the least
+  // that y can be.
+  void (*max_pool)(const Window&, float floor, const float* x, float* y, std::int32_t* best);
+  void (*max_pool_backward)(const Window&, const float* g, const std::int32_t* best, float* dx);
+  void (*avg_pool)(const Window&, const float* x, float* y);
+  void (*avg_pool_backward)(const Window&, const float* g, float* dx);
+
+  // Weights: blocks x height x width x lanes; scratch: padded_floats(). `bias` and `dbias` may be
+  // null.
+  void (*depthwise)(const Window&, const float* x, const float* w, const float* bias, float* y,
+                    float* scratch);
+  void (*depthwise_backward)(const Window&, const float* g, const float* w, float* dx,
+                             float* scratch);
+  void (*depthwise_weights)(const Window&, const float* x, const float* g, float* dw, float* dbias,
+                            float* scratch);
+
+  // Weights: blocks of outputs x taps (row, column, channel) x outputs of a block; scratch:
+  // padded_floats(). REQUIRES: stride 1 or 2, at most kMostImageTaps taps.
+  void (*image)(const ImageWindow&, const float* x, const float* w, const float* bias, float* y,
+                float* scratch);
+  void (*image_weights)(const ImageWindow&, const float* x, const float* g, float* dw, float* dbias,
+                        float* scratch);
+
+  // Weights: blocks of outputs x inputs x outputs of a block; scratch: dense_scratch(). `bias` and
+  // `dbias` may be null.
+  void (*dense)(const DenseShape&, const float* x, const float* w, const float* bias, float* y);
+  void (*dense_backward)(const DenseShape&, const float* g, const float* w, float* dx,
+                         float* scratch);
+  void (*dense_weights)(const DenseShape&, const float* x, const float* g, float* dw, float* dbias,
+                        float* scratch);
+
+  // 3 x 3 taps, stride 1, padding 1, by minimal filtering; `in` and `out` differ in blocks alone.
+  // Weights: blocks of outputs x blocks of inputs x 9 x inputs x outputs of a
+  // block; scratch: winograd_scratch(). `bias` and `dbias` may be
+  // null.
+  void (*winograd)(const Extent& in, const Extent& out, const float* x, const float* w,
+                   const float* bias, float* y, float* scratch);
+  void (*winograd_backward)(const Extent& in, const Extent& out, const float* g, const float* w,
+                            float* dx, float* scratch);
+  void (*winograd_weights)(const Extent& in, const Extent& out, const float* x, const float* g,
+                           float* dw, float* dbias, float* scratch);
+};
+
+extern const Kernels kBaselineKernels;  // 8 lanes, as the program is compiled
+extern const Kernels kAvx512Kernels;    // 16 lanes; REQUIRES: a processor with AVX-512
+
+}  // namespace detol::onednn

@@ -1,0 +1,59 @@
+#pragma once
+
+// The table of kernels of one instruction set, under the name DETOL_KERNELS (lanes.h).
+
+#include "trainer/backends/cpu/kernels.h"
+#include "trainer/backends/cpu/kernels_dense.h"
+#include "trainer/backends/cpu/kernels_depthwise.h"
+#include "trainer/backends/cpu/kernels_dropout.h"
+#include "trainer/backends/cpu/kernels_element.h"
+#include "trainer/backends/cpu/kernels_image.h"
+#include "trainer/backends/cpu/kernels_layer_norm.h"
+#include "trainer/backends/cpu/kernels_norm.h"
+#include "trainer/backends/cpu/kernels_window.h"
+#include "trainer/backends/cpu/kernels_winograd.h"
+
+namespace detol::onednn {
+
+const Kernels DETOL_KERNELS = {
+    kLanes,
+    norm_statistics,
+    norm_forward,
+    norm_sums,
+    norm_backward,
+    layer_norm,
+    layer_norm_backward,
+    layer_norm_weights,
+    relu,
+    relu_backward,
+    add,
+    multiply,
+    dropout,
+    sgd,
+    adamw,
+    rmsprop,
+    lars,
+    multiply_all,
+    average,
+    scale,
+    scale_gradient,
+    global_pool,
+    global_pool_backward,
+    max_pool,
+    max_pool_backward,
+    avg_pool,
+    avg_pool_backward,
+    depthwise,
+    depthwise_backward,
+    depthwise_weights,
+    image,
+    image_weights,
+    dense,
+    dense_backward,
+    dense_weights,
+    winograd,
+    winograd_backward,
+    winograd_weights,
+};
+
+}  // namespace detol::onednn

@@ -1,0 +1,67 @@
+// Layer norm in blocks, with our own kernels: bound by memory. The mean and the deviation of every
+// position are kept for the way back.
+
+#include "trainer/backends/cpu/lower.h"
+
+namespace detol::onednn {
+namespace {
+
+struct Norm {
+  Extent extent;
+  std::int64_t channels;
+  const Buffer *x, *mean, *inverse;
+  const Parameter *gamma, *beta;
+
+  LayerNorm call() const {
+    return {extent,
+            channels,
+            x->as<float>(),
+            gamma->weight.as<float>(),
+            mean->as<float>(),
+            inverse->as<float>()};
+  }
+};
+
+void lower_backward(Builder& b, const Norm& norm, Value& x, Value& y,
+                    const std::vector<Buffer*>& kept) {
+  const Kernels& kernels = *machine().kernels;
+  Buffer* g = b.gradient(y);
+  std::vector<Buffer*> uses = kept;
+  uses.push_back(g);
+  b.step(uses, [=, run = kernels.layer_norm_weights](const Turn&) {
+    run(norm.call(), g->as<float>(), norm.gamma->gradient.as<float>(),
+        norm.beta->gradient.as<float>());
+  });
+  if (!x.needs_gradient) return;
+  Buffer* dx = b.arena().make_over(g);
+  b.pass_gradient(x, dx);
+  uses.push_back(dx);
+  b.step(uses, [=, run = kernels.layer_norm_backward](const Turn&) {
+    run(norm.call(), g->as<float>(), dx->as<float>());
+  });
+}
+
+}  // namespace
+
+Result<void> lower_layer_norm(Builder& b, const Unit& unit) {
+  Value& x = b.value(b.node(unit.node).inputs[0], Layout::kBlocked);
+  Value& y = b.make_value(unit.node, Layout::kBlocked, true);
+  const auto positions = static_cast<std::size_t>(b.batch() * x.shape.height * x.shape.width);
+  Buffer *mean = b.floats_buffer(positions), *inverse = b.floats_buffer(positions);
+  const Norm norm{b.extent(x),
+                  x.shape.channels,
+                  x.data,
+                  mean,
+                  inverse,
+                  b.parameters().claim(unit.node, "gamma"),
+                  b.parameters().claim(unit.node, "beta")};
+  const std::vector<Buffer*> kept = {x.data, mean, inverse};
+  b.step({x.data, mean, inverse, y.data},
+         [=, run = machine().kernels->layer_norm, y = y.data](const Turn&) {
+           run(norm.call(), norm.beta->weight.as<float>(), y->as<float>());
+         });
+  b.on_backward([=, &b, &x, &y] { lower_backward(b, norm, x, y, kept); });
+  return {};
+}
+
+}  // namespace detol::onednn

@@ -1,0 +1,84 @@
+#pragma once
+
+// Machine: what the onednn backend knows of this process and its processor. Private to this
+// folder, like every header in it but onednn.h.
+
+#include <oneapi/dnnl/dnnl.hpp>
+
+#include "trainer/backends/arena.h"
+#include "trainer/backends/cpu/kernels.h"
+
+namespace detol::onednn {
+
+using Desc = dnnl::memory::desc;
+using Dims = dnnl::memory::dims;
+using Tag = dnnl::memory::format_tag;
+
+// One thread: candidates are trained side by side, one process per core, and two of those are
+// 2-4x faster than one with two threads. Whoever starts a worker sets OMP_WAIT_POLICY=passive.
+struct Machine {
+  dnnl::engine engine;
+  dnnl::stream stream;
+  const Kernels* kernels = nullptr;
+  Tag blocked = Tag::nChw16c;     // of activations: one register of channels at a position
+  Tag depthwise = Tag::Goihw16g;  // of depthwise weights
+
+  std::int64_t lanes() const { return kernels->lanes; }
+  std::int64_t padded(std::int64_t channels) const {
+    return (channels + lanes() - 1) / lanes() * lanes();
+  }
+};
+
+// Compiled primitives that are kept, of about 15 KB each: those of the last hundred candidates.
+constexpr int kCachedPrimitives = 4096;
+
+// Set up at the first call: threads, primitive cache, instruction set.
+const Machine& machine();
+
+Desc floats_desc(const Dims& dims, Tag tag);
+
+// The same bytes, but only these extents hold values; the rest is padding.
+Desc with_extents(Desc padded, const Dims& extents);
+
+// False for implementations that are there to be complete: 10 to 1000 times slower.
+bool is_fast(const char* implementation, bool grouped);
+
+// Moves to the first implementation that is fast; false if there is none.
+template <typename PrimitiveDesc>
+bool choose_fast(PrimitiveDesc& candidate, bool grouped) {
+  while (!is_fast(candidate.impl_info_str(), grouped)) {
+    if (!candidate.next_impl()) return false;
+  }
+  return true;
+}
+
+// Every primitive takes its scratch memory from the arena.
+dnnl::primitive_attr scratch_from_user();
+
+// A primitive with its arguments. Its description is enough to plan memory; bind() compiles the
+// primitive, once, and running it builds nothing of ours.
+class Call {
+ public:
+  explicit Call(const dnnl::primitive_desc_base& description) : description_(description) {}
+  void add(int argument, const Desc& desc, Buffer* buffer);
+  // REQUIRES: the arena was placed. Throws std::bad_alloc.
+  void bind();
+  void run() const;
+  const std::vector<Buffer*>& buffers() const { return buffers_; }
+
+ private:
+  dnnl::primitive_desc_base description_;
+  dnnl::primitive primitive_;
+  std::vector<dnnl::memory> memories_;
+  std::vector<Buffer*> buffers_;
+  std::vector<dnnl_exec_arg_t> arguments_;
+};
+
+// oneDNN writes the code of a primitive into memory that it does not check to have got. Throws
+// std::bad_alloc where the process cannot have as much as the code of any primitive takes.
+void require_memory_for_code();
+
+// Copies between two layouts of the same tensor, outside a step: exact.
+void reorder_now(const Desc& from_desc, const void* from, const Desc& to_desc, void* to);
+
+}  // namespace detol::onednn

@@ -1,0 +1,214 @@
+// Batch norm with its fused tail. Forward: one pass for the statistics, one for the output.
+// Backward: one pass for the two sums of a channel, one for the input's gradient
+//
+//   dx = gamma / s (g - mean(g) - (x - m) / s^2 mean(g (x - m))),   s^2 = variance + epsilon,
+//
+// where g is the output's gradient where ReLU let it through.
+//
+// Synchronised, the statistics and the two sums are of the images of all ranks, one small sum
+// over the group in each direction. Images that a run has room for and does not use count
+// nowhere, and have no gradient.
+
+#include <algorithm>
+#include <cmath>
+
+#include "trainer/backends/cpu/lower.h"
+
+namespace detol::onednn {
+namespace {
+
+constexpr double kEpsilon = 1e-5;
+constexpr double kStatisticsMomentum = 0.1;
+
+// What both directions need; lives as long as the candidate.
+struct Norm {
+  Extent extent;
+  std::size_t channels = 0;  // padded
+  double count = 0;          // values per channel, of all ranks if synchronised
+  bool relu = false;
+  Group* group = nullptr;  // if synchronised
+  const Buffer *x = nullptr, *addend = nullptr, *y = nullptr;
+  const Parameter *gamma = nullptr, *beta = nullptr, *running_mean = nullptr,
+                  *running_var = nullptr;
+  // Per channel, as the kernels want them.
+  Buffer *mean = nullptr, *scale = nullptr, *mean_g = nullptr, *slope = nullptr;
+  std::vector<double> wide_mean, variance, sum, moment;
+  std::vector<double> shared;  // what the group sums up
+
+  void reserve(Arena& arena, std::int64_t padded) {
+    channels = static_cast<std::size_t>(padded);
+    for (Buffer** buffer : {&mean, &scale, &mean_g, &slope}) {
+      *buffer = arena.make_persistent(channels * sizeof(float));
+    }
+    for (auto* vector : {&wide_mean, &variance, &sum, &moment}) vector->resize(channels);
+    if (group != nullptr) shared.resize(2 * channels + 1);
+  }
+
+  Extent used(const Turn& turn) const {
+    Extent extent_of_part = extent;
+    extent_of_part.images = turn.part.count;
+    return extent_of_part;
+  }
+};
+
+NormForward call_of(const Norm& norm, const Extent& extent) {
+  return {extent,
+          norm.x->as<float>(),
+          norm.addend != nullptr ? norm.addend->as<float>() : nullptr,
+          norm.y->as<float>(),
+          norm.mean->as<float>(),
+          norm.scale->as<float>(),
+          norm.beta->weight.as<float>(),
+          norm.relu};
+}
+
+// From each rank's statistics to those of all ranks' images. Means are taken from the running
+// mean, the same on every rank, so that a large one takes no digits from the variance.
+void combine_statistics(Norm& norm) {
+  const auto* origin = norm.running_mean->weight.as<float>();
+  for (std::size_t c = 0; c < norm.channels; ++c) {
+    const double mean = norm.wide_mean[c] - static_cast<double>(origin[c]);
+    norm.shared[c] = norm.count * mean;
+    norm.shared[norm.channels + c] = norm.count * (norm.variance[c] + mean * mean);
+  }
+  norm.shared.back() = norm.count;
+  norm.group->sum(std::span(norm.shared));
+  norm.count = norm.shared.back();
+  for (std::size_t c = 0; c < norm.channels; ++c) {
+    const double mean = norm.shared[c] / norm.count;
+    norm.wide_mean[c] = static_cast<double>(origin[c]) + mean;
+    norm.variance[c] = std::max(0.0, norm.shared[norm.channels + c] / norm.count - mean * mean);
+  }
+}
+
+void measure(Norm& norm, const Turn& turn) {
+  const Extent extent = norm.used(turn);
+  machine().kernels->norm_statistics(extent, norm.x->as<float>(), norm.wide_mean.data(),
+                                     norm.variance.data());
+  norm.count = static_cast<double>(extent.images * extent.positions());
+  if (norm.group != nullptr) combine_statistics(norm);
+  const double unbias = norm.count > 1 ? norm.count / (norm.count - 1) : 1;
+  auto* running_mean = norm.running_mean->weight.as<float>();
+  auto* running_var = norm.running_var->weight.as<float>();
+  const auto move = [](float& statistic, double measured) {
+    const double old = static_cast<double>(statistic);
+    statistic = static_cast<float>(old + kStatisticsMomentum * (measured - old));
+  };
+  for (std::size_t c = 0; c < norm.channels; ++c) {
+    move(running_mean[c], norm.wide_mean[c]);
+    move(running_var[c], norm.variance[c] * unbias);
+  }
+}
+
+void recall(Norm& norm) {
+  for (std::size_t c = 0; c < norm.channels; ++c) {
+    norm.wide_mean[c] = static_cast<double>(norm.running_mean->weight.as<float>()[c]);
+    norm.variance[c] = static_cast<double>(norm.running_var->weight.as<float>()[c]);
+  }
+}
+
+void run_forward(Norm& norm, const Turn& turn) {
+  turn.training ? measure(norm, turn) : recall(norm);
+  const auto* gamma = norm.gamma->weight.as<float>();
+  auto *mean = norm.mean->as<float>(), *scale = norm.scale->as<float>();
+  for (std::size_t c = 0; c < norm.channels; ++c) {
+    mean[c] = static_cast<float>(norm.wide_mean[c]);
+    scale[c] =
+        static_cast<float>(static_cast<double>(gamma[c]) / std::sqrt(norm.variance[c] + kEpsilon));
+  }
+  machine().kernels->norm_forward(call_of(norm, norm.extent));
+}
+
+// No gradient for the images behind those of the part.
+void clear_unused(const Norm& norm, const Turn& turn, const Buffer* gradient) {
+  const std::ptrdiff_t image = norm.extent.blocks * norm.extent.positions() * machine().lanes();
+  std::fill(gradient->as<float>() + turn.part.count * image,
+            gradient->as<float>() + norm.extent.images * image, 0.0f);
+}
+
+void combine_sums(Norm& norm) {
+  std::ranges::copy(norm.sum, norm.shared.begin());
+  std::ranges::copy(norm.moment, norm.shared.begin() + std::ssize(norm.sum));
+  norm.group->sum(std::span(norm.shared));
+  const auto moments = norm.shared.begin() + std::ssize(norm.sum);
+  std::copy(norm.shared.begin(), moments, norm.sum.begin());
+  std::copy_n(moments, norm.moment.size(), norm.moment.begin());
+}
+
+// The parameters' gradients are this rank's own: the group adds all gradients up later.
+void run_sums(Norm& norm, const Turn& turn, const Buffer* term, const Buffer* other,
+              const Buffer* g) {
+  machine().kernels->norm_sums({call_of(norm, norm.used(turn)), term->as<float>(),
+                                other != nullptr ? other->as<float>() : nullptr,
+                                g != nullptr ? g->as<float>() : nullptr, norm.sum.data(),
+                                norm.moment.data()});
+  if (g != nullptr) clear_unused(norm, turn, g);
+  auto* gamma_gradient = norm.gamma->gradient.as<float>();
+  auto* beta_gradient = norm.beta->gradient.as<float>();
+  for (std::size_t c = 0; c < norm.channels; ++c) {
+    gamma_gradient[c] = static_cast<float>(norm.moment[c] / std::sqrt(norm.variance[c] + kEpsilon));
+    beta_gradient[c] = static_cast<float>(norm.sum[c]);
+  }
+  if (norm.group != nullptr) combine_sums(norm);
+  auto *mean_g = norm.mean_g->as<float>(), *slope = norm.slope->as<float>();
+  for (std::size_t c = 0; c < norm.channels; ++c) {
+    mean_g[c] = static_cast<float>(norm.sum[c] / norm.count);
+    slope[c] = static_cast<float>(norm.moment[c] / ((norm.variance[c] + kEpsilon) * norm.count));
+  }
+}
+
+void run_backward(const Norm& norm, const Turn& turn, const Buffer* g, bool g_is_masked,
+                  const Buffer* dx) {
+  NormForward forward = call_of(norm, norm.used(turn));
+  forward.relu = norm.relu && !g_is_masked;
+  machine().kernels->norm_backward({forward, g->as<float>(), norm.mean_g->as<float>(),
+                                    norm.slope->as<float>(), dx->as<float>()});
+  clear_unused(norm, turn, dx);
+}
+
+// The masked gradient is written only if somebody else reads it, or if it is a sum.
+void lower_norm_backward(Builder& b, const std::shared_ptr<Norm>& norm, Value& x, Value* addend,
+                         Value& y) {
+  const std::vector<Buffer*> terms = b.gradient_terms(y, 2);
+  Buffer* other = terms.size() > 1 ? terms[1] : nullptr;
+  const bool written = other != nullptr || (addend != nullptr && norm->relu);
+  Buffer* g = written ? b.arena().make_over(terms[0]) : terms[0];
+  std::vector<Buffer*> uses = terms;
+  uses.insert(uses.end(), {x.data, g});
+  if (addend != nullptr && norm->relu) uses.push_back(y.data);
+  b.step(uses, [=, term = terms[0]](const Turn& turn) {
+    run_sums(*norm, turn, term, other, written ? g : nullptr);
+  });
+  if (addend != nullptr) b.pass_gradient(*addend, g);
+  if (!x.needs_gradient) return;
+  Buffer* dx = b.arena().make_over(g);
+  b.pass_gradient(x, dx);
+  b.step({g, x.data, dx}, [=](const Turn& turn) { run_backward(*norm, turn, g, written, dx); });
+}
+
+}  // namespace
+
+Result<void> lower_norm(Builder& b, const Unit& unit) {
+  Value& x = b.value(b.node(unit.node).inputs[0], Layout::kBlocked);
+  Value* addend = unit.addend ? &b.value(*unit.addend, Layout::kBlocked) : nullptr;
+  Value& y = b.make_value(unit.output, Layout::kBlocked, true);
+  auto norm = std::make_shared<Norm>();
+  norm->extent = b.extent(x);
+  norm->group = b.syncs_norms() ? &b.group() : nullptr;
+  norm->reserve(b.arena(), machine().padded(x.shape.channels));
+  norm->relu = unit.relu;
+  norm->x = x.data;
+  norm->addend = addend != nullptr ? addend->data : nullptr;
+  norm->y = y.data;
+  norm->gamma = b.parameters().claim(unit.node, "gamma");
+  norm->beta = b.parameters().claim(unit.node, "beta");
+  norm->running_mean = b.parameters().claim(unit.node, "running_mean");
+  norm->running_var = b.parameters().claim(unit.node, "running_var");
+  std::vector<Buffer*> uses = {x.data, y.data};
+  if (addend != nullptr) uses.push_back(addend->data);
+  b.step(uses, [norm](const Turn& turn) { run_forward(*norm, turn); });
+  b.on_backward([&b, norm, &x, addend, &y] { lower_norm_backward(b, norm, x, addend, y); });
+  return {};
+}
+
+}  // namespace detol::onednn

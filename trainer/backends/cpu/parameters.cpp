@@ -1,0 +1,255 @@
+#include "trainer/backends/cpu/parameters.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+#include "trainer/backends/optimizer.h"
+
+namespace detol::onednn {
+namespace {
+
+// A cache line: every tensor starts on one, so that no register crosses from a tensor that
+// decays into one that does not.
+constexpr std::size_t kAlignment = 16;
+
+// Behind the tensor with which it has this many, a bucket ends.
+constexpr std::size_t kBucketFloats = std::size_t{1} << 15;
+
+// Which of the flat buffers' three parts a tensor is in.
+int part_of(const ParameterSpec& spec) {
+  if (!spec.trainable) return 2;
+  return spec.decays ? 0 : 1;
+}
+
+Tensor exported(const Parameter& parameter, const float* flat) {
+  const ParameterSpec& spec = parameter.origin.spec;
+  Tensor tensor{parameter.origin.name, spec.shape, {}};
+  tensor.data.resize(static_cast<std::size_t>(spec.elements()));
+  reorder_now(parameter.native, flat + parameter.offset, parameter.plain, tensor.data.data());
+  return tensor;
+}
+
+void import(const Parameter& parameter, const Tensor& tensor, float* flat) {
+  reorder_now(parameter.plain, tensor.data.data(), parameter.native, flat + parameter.offset);
+}
+
+}  // namespace
+
+Parameters::Parameters(const Network& network, const Recipe& recipe) : recipe_(recipe) {
+  for (const NetworkParameter& origin : network.parameters()) {
+    parameters_.push_back(
+        {.origin = origin, .plain = {}, .native = {}, .weight = {}, .gradient = {}});
+  }
+}
+
+Parameter* Parameters::claim(NodeId node, std::string_view name, const Desc& plain,
+                             const Desc& native) {
+  for (Parameter& parameter : parameters_) {
+    if (parameter.origin.node != node || parameter.origin.spec.name != name) continue;
+    const std::size_t floats = native.get_size() / sizeof(float);
+    parameter.floats = (floats + kAlignment - 1) / kAlignment * kAlignment;
+    parameter.plain = plain;
+    parameter.native = native;
+    claimed_.push_back(&parameter);
+    return &parameter;
+  }
+  return nullptr;
+}
+
+Parameter* Parameters::claim(NodeId node, std::string_view name) {
+  for (const Parameter& parameter : parameters_) {
+    if (parameter.origin.node != node || parameter.origin.spec.name != name) continue;
+    const Desc vector = floats_desc(parameter.origin.spec.shape, Tag::a);
+    return claim(node, name, vector, vector);
+  }
+  return nullptr;
+}
+
+void Parameters::assign_offsets() {
+  for (int part = 0; part < 3; ++part) {
+    for (Parameter& parameter : parameters_) {
+      if (part_of(parameter.origin.spec) != part) continue;
+      parameter.offset = floats_;
+      floats_ += parameter.floats;
+    }
+    if (part == 0) decaying_ = floats_;
+    if (part <= 1) trainable_ = floats_;
+  }
+}
+
+void Parameters::reserve(Arena& arena, bool accumulates) {
+  assign_offsets();
+  weights_ = arena.make_persistent(bytes());
+  gradients_ = arena.make_persistent(bytes());
+  if (accumulates) sum_ = arena.make_persistent(bytes());
+  for (int i = 0; i < moments_of(recipe_); ++i) moments_.push_back(arena.make_persistent(bytes()));
+  if (recipe_.ema > 0) average_ = arena.make_persistent(bytes());
+}
+
+void Parameters::bind() {
+  for (const Buffer* flat : {weights_, gradients_, sum_, average_}) {
+    if (flat != nullptr) std::memset(flat->data, 0, bytes());
+  }
+  for (const Buffer* flat : moments_) std::memset(flat->data, 0, bytes());
+  for (Parameter& parameter : parameters_) {
+    const std::size_t offset = parameter.offset * sizeof(float);
+    parameter.weight.data = weights_->data + offset;
+    parameter.gradient.data = gradients_->data + offset;
+  }
+}
+
+void Parameters::accumulate() {
+  machine().kernels->add(sum_->as<float>(), gradients_->as<float>(), sum_->as<float>(), trainable_);
+}
+
+std::span<float> Parameters::gradients() {
+  return {(sum_ != nullptr ? sum_ : gradients_)->as<float>(), trainable_};
+}
+
+// The backward pass writes the last tensors first.
+std::vector<Bucket> Parameters::buckets() const {
+  std::vector<Bucket> all;
+  for (int part = 0; part < 2; ++part) {
+    bool open = false;
+    for (auto at = parameters_.rbegin(); at != parameters_.rend(); ++at) {
+      if (part_of(at->origin.spec) != part) continue;
+      if (!open) all.emplace_back();
+      Bucket& bucket = all.back();
+      bucket.stretch.first = at->offset;
+      bucket.stretch.floats += at->floats;
+      bucket.ready = std::max(bucket.ready, at->ready);
+      open = bucket.stretch.floats < kBucketFloats;
+    }
+  }
+  std::ranges::stable_sort(all, {}, &Bucket::ready);
+  return all;
+}
+
+std::span<float> Parameters::statistics() {
+  return {weights_->as<float>() + trainable_, floats_ - trainable_};
+}
+
+std::span<float> Parameters::averaged_statistics() {
+  if (average_ == nullptr) return {};
+  return {average_->as<float>() + trainable_, floats_ - trainable_};
+}
+
+void Parameters::swap_average() {
+  if (average_ == nullptr) return;
+  std::swap_ranges(weights_->as<float>(), weights_->as<float>() + floats_, average_->as<float>());
+}
+
+void Parameters::update(const StepSettings& settings) {
+  clip();
+  if (recipe_.optimizer == "lars") {
+    update_by_lars(settings);
+  } else {
+    update_range(settings, {0, decaying_, recipe_.weight_decay});
+    update_range(settings, {decaying_, trainable_, 0});
+  }
+  if (average_ != nullptr) {
+    const auto kept = static_cast<float>(average_decay(recipe_, settings.step));
+    machine().kernels->average(kept, weights_->as<float>(), average_->as<float>(), floats_);
+  }
+  forget_gradients();
+}
+
+void Parameters::forget_gradients() {
+  if (sum_ != nullptr) std::memset(sum_->data, 0, bytes());
+}
+
+void Parameters::clip() {
+  if (recipe_.clip_norm <= 0) return;
+  const std::span<float> all = gradients();
+  const auto factor = static_cast<float>(clip_factor(recipe_, std::sqrt(sum_of_squares(all))));
+  if (factor != 1) machine().kernels->multiply_all(factor, all.data(), all.size());
+}
+
+void Parameters::update_range(const StepSettings& settings, Range range) {
+  const Kernels& kernels = *machine().kernels;
+  const std::size_t floats = range.end - range.first;
+  float* weights = weights_->as<float>() + range.first;
+  const float* by = gradients().data() + range.first;
+  float* moment = moments_[0]->as<float>() + range.first;
+  const auto lr = static_cast<float>(settings.lr), momentum = static_cast<float>(recipe_.momentum);
+  const auto decay = static_cast<float>(range.decay);
+  if (recipe_.optimizer == "sgd") {
+    return kernels.sgd({lr, momentum, decay, recipe_.nesterov}, weights, by, moment, floats);
+  }
+  float* second = moments_[1]->as<float>() + range.first;
+  const auto beta2 = static_cast<float>(recipe_.beta2);
+  const auto epsilon = static_cast<float>(recipe_.epsilon);
+  if (recipe_.optimizer == "rmsprop") {
+    return kernels.rmsprop({lr, momentum, beta2, epsilon, decay}, weights, by, moment, second,
+                           floats);
+  }
+  const auto steps = static_cast<double>(settings.step + 1);
+  const AdamStep step{lr,
+                      momentum,
+                      beta2,
+                      epsilon,
+                      decay,
+                      static_cast<float>(1 - std::pow(recipe_.momentum, steps)),
+                      static_cast<float>(1 - std::pow(recipe_.beta2, steps))};
+  kernels.adamw(step, weights, by, moment, second, floats);
+}
+
+void Parameters::update_by_lars(const StepSettings& settings) {
+  for (const Parameter& parameter : parameters_) {
+    if (!parameter.origin.spec.trainable) continue;
+    const bool decays = parameter.origin.spec.decays;
+    const std::span<float> weights(parameter.weight.as<float>(), parameter.floats);
+    const std::span<const float> by = gradients().subspan(parameter.offset, parameter.floats);
+    const double rate = decays ? lars_rate(recipe_, settings.lr, std::sqrt(sum_of_squares(weights)),
+                                           std::sqrt(sum_of_squares(by)))
+                               : settings.lr;
+    machine().kernels->lars({static_cast<float>(rate), static_cast<float>(recipe_.momentum),
+                             static_cast<float>(decays ? recipe_.weight_decay : 0)},
+                            weights.data(), by.data(), moments_[0]->as<float>() + parameter.offset,
+                            weights.size());
+  }
+}
+
+TrainingState Parameters::state() const {
+  TrainingState state;
+  for (const Parameter& parameter : parameters_) {
+    state.weights.push_back(exported(parameter, weights_->as<float>()));
+  }
+  for (const Buffer* moment : moments_) {
+    state.moments.push_back(plain_of({moment->as<float>(), trainable_}));
+  }
+  for (const Parameter& parameter : parameters_) {
+    if (average_ != nullptr) state.average.push_back(exported(parameter, average_->as<float>()));
+  }
+  return state;
+}
+
+void Parameters::set_state(const TrainingState& state) {
+  for (std::size_t i = 0; i < parameters_.size(); ++i) {
+    import(parameters_[i], state.weights[i], weights_->as<float>());
+    if (average_ != nullptr)
+      import(parameters_[i], scored_weights(state)[i], average_->as<float>());
+  }
+  for (std::size_t m = 0; m < moments_.size(); ++m) {
+    std::memset(moments_[m]->data, 0, bytes());
+    if (m < state.moments.size()) flatten(state.moments[m], {moments_[m]->as<float>(), trainable_});
+  }
+}
+
+Weights Parameters::plain_of(std::span<const float> flat) const {
+  Weights tensors;
+  for (const Parameter& parameter : parameters_) {
+    if (parameter.origin.spec.trainable) tensors.push_back(exported(parameter, flat.data()));
+  }
+  return tensors;
+}
+
+void Parameters::flatten(const Weights& tensors, std::span<float> flat) const {
+  std::size_t next = 0;
+  for (const Parameter& parameter : parameters_) {
+    if (parameter.origin.spec.trainable) import(parameter, tensors[next++], flat.data());
+  }
+}
+
+}  // namespace detol::onednn

@@ -1,0 +1,99 @@
+#pragma once
+
+// Parameters: a candidate's weights, gradients and moments, each in one flat buffer, so that the
+// optimiser is one pass (lars: one per tensor). A tensor lies in the layout its layer computes in,
+// channels padded with zeros to whole registers; every rule of the optimiser keeps zeros zero.
+
+#include <deque>
+#include <utility>
+#include <vector>
+
+#include "encodings/study/recipe.h"
+#include "trainer/backends/backend.h"
+#include "trainer/backends/cpu/machine.h"
+#include "trainer/collectives/compression.h"
+
+namespace detol::onednn {
+
+struct Parameter {
+  NetworkParameter origin;
+  Desc plain;               // as in checkpoints
+  Desc native;              // the same values where the layer wants them
+  std::size_t floats = 0;   // of the native layout, padding included
+  std::size_t offset = 0;   // in the flat buffers
+  std::size_t ready = 0;    // its gradient is written before this step
+  Buffer weight, gradient;  // views into the flat buffers, set by bind()
+};
+
+// A stretch of the gradients that is summed up over the ranks as soon as it is written.
+struct Bucket {
+  Stretch stretch;
+  std::size_t ready = 0;  // written before this step
+};
+
+class Parameters {
+ public:
+  Parameters(const Network& network, const Recipe& recipe);
+
+  // The tensor `name` of a node, to be kept in `native`: the same extents as `plain`, perhaps
+  // padded. Null if the node has no such tensor. The address is stable.
+  Parameter* claim(NodeId node, std::string_view name, const Desc& plain, const Desc& native);
+  // One value per channel.
+  Parameter* claim(NodeId node, std::string_view name);
+
+  // The tensors that were claimed since the last call.
+  std::vector<Parameter*> newly_claimed() { return std::exchange(claimed_, {}); }
+
+  // Makes the flat buffers. REQUIRES: every tensor was claimed.
+  void reserve(Arena& arena, bool accumulates);
+  // After Arena::place(): zeros everything.
+  void bind();
+
+  // Adds the gradients that the backward steps left to those of earlier parts of this batch.
+  // REQUIRES: reserved to accumulate.
+  void accumulate();
+  // All gradients of this batch, one flat run of floats.
+  std::span<float> gradients();
+  // All of it in stretches that follow one another in time. REQUIRES: reserved.
+  std::vector<Bucket> buckets() const;
+  std::span<float> statistics();  // the running ones
+  // The optimiser's step by gradients(); the next batch starts from zero.
+  void update(const StepSettings& settings);
+  // Instead of an update.
+  void forget_gradients();
+  // Exchanges the weights for their average, and back; nothing without ema.
+  void swap_average();
+  std::span<float> averaged_statistics();
+  TrainingState state() const;
+  void set_state(const TrainingState& state);
+  // Trainable tensors, in the layout of gradients() and in the plain one.
+  Weights plain_of(std::span<const float> flat) const;
+  void flatten(const Weights& tensors, std::span<float> flat) const;
+
+  std::size_t bytes() const { return floats_ * sizeof(float); }  // of one flat buffer
+
+ private:
+  // Of the flat buffers, and whether its tensors decay.
+  struct Range {
+    std::size_t first = 0, end = 0;
+    double decay = 0;
+  };
+
+  void assign_offsets();
+  void clip();
+  void update_range(const StepSettings& settings, Range range);
+  void update_by_lars(const StepSettings& settings);
+
+  const Recipe recipe_;
+  std::deque<Parameter> parameters_;  // in the order of Network::parameters()
+  std::vector<Parameter*> claimed_;
+  std::size_t decaying_ = 0;   // floats: first the tensors that decay,
+  std::size_t trainable_ = 0;  // then the other trainable ones,
+  std::size_t floats_ = 0;     // then running statistics
+  Buffer *weights_ = nullptr, *gradients_ = nullptr;
+  Buffer* sum_ = nullptr;  // of gradients over parts, where there are several
+  std::vector<Buffer*> moments_;
+  Buffer* average_ = nullptr;  // of weights_, where there is ema
+};
+
+}  // namespace detol::onednn

@@ -1,0 +1,71 @@
+// Pooling, with our own kernels: bound by memory, free to compile, and NaN stays NaN.
+
+#include <limits>
+
+#include "trainer/backends/cpu/lower.h"
+
+namespace detol::onednn {
+namespace {
+
+constexpr float kAnything = -std::numeric_limits<float>::infinity();
+
+void lower_max(Builder& b, const Window& window, float floor, Value& x, Value& y) {
+  const Kernels& kernels = *machine().kernels;
+  Buffer* best = b.arena().make(b.floats(y) * sizeof(std::int32_t));
+  b.step({x.data, y.data, best}, [=, run = kernels.max_pool, x = x.data, y = y.data](const Turn&) {
+    run(window, floor, x->as<float>(), y->as<float>(), best->as<std::int32_t>());
+  });
+  if (!x.needs_gradient) return;
+  b.on_backward([=, &b, &x, &y, run = kernels.max_pool_backward] {
+    Buffer* g = b.gradient(y);
+    Buffer* dx = b.add_gradient(x);
+    b.step({g, best, dx}, [=](const Turn&) {
+      run(window, g->as<float>(), best->as<std::int32_t>(), dx->as<float>());
+    });
+  });
+}
+
+void lower_avg(Builder& b, const Window& window, Value& x, Value& y) {
+  const Kernels& kernels = *machine().kernels;
+  b.step({x.data, y.data}, [=, run = kernels.avg_pool, x = x.data, y = y.data](const Turn&) {
+    run(window, x->as<float>(), y->as<float>());
+  });
+  if (!x.needs_gradient) return;
+  b.on_backward([=, &b, &x, &y, run = kernels.avg_pool_backward] {
+    Buffer* g = b.gradient(y);
+    Buffer* dx = b.add_gradient(x);
+    b.step({g, dx}, [=](const Turn&) { run(window, g->as<float>(), dx->as<float>()); });
+  });
+}
+
+}  // namespace
+
+Result<void> lower_pool(Builder& b, const Unit& unit) {
+  const Layer& layer = b.node(unit.node).layer;
+  const NodeId input = b.node(unit.node).inputs[0];
+  Value& x = b.value(unit.relu ? b.node(input).inputs[0] : input, Layout::kBlocked);
+  Value& y = b.make_value(unit.node, Layout::kBlocked, x.needs_gradient);
+  const Window window = window_of(b, layer, x, y);
+  layer.kind == LayerKind::kMaxPool ? lower_max(b, window, unit.relu ? 0 : kAnything, x, y)
+                                    : lower_avg(b, window, x, y);
+  return {};
+}
+
+Result<void> lower_global_pool(Builder& b, const Unit& unit) {
+  Value& x = b.value(b.node(unit.node).inputs[0], Layout::kBlocked);
+  Value& y = b.make_value(unit.node, Layout::kBlocked, x.needs_gradient);
+  const Extent e = b.extent(x);
+  const Kernels& kernels = *machine().kernels;
+  b.step({x.data, y.data}, [=, run = kernels.global_pool, x = x.data, y = y.data](const Turn&) {
+    run(e, x->as<float>(), y->as<float>());
+  });
+  if (!x.needs_gradient) return {};
+  b.on_backward([=, &b, &x, &y, run = kernels.global_pool_backward] {
+    Buffer* g = b.gradient(y);
+    Buffer* dx = b.add_gradient(x);
+    b.step({g, dx}, [=](const Turn&) { run(e, g->as<float>(), dx->as<float>()); });
+  });
+  return {};
+}
+
+}  // namespace detol::onednn

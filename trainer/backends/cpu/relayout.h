@@ -1,0 +1,21 @@
+#pragma once
+
+// Copies between the plain and the blocked layout of activations: at the edges of a network and
+// around dense layers, so plain loops do.
+
+#include <cstdint>
+
+#include "encodings/network/layer.h"
+
+namespace detol::onednn {
+
+struct Relayout {
+  std::int64_t images = 0;
+  Shape shape;
+  std::int64_t lanes = 0;
+};
+
+void to_blocked(const Relayout& copy, const float* plain, float* blocked);
+void to_plain(const Relayout& copy, const float* blocked, float* plain);
+
+}  // namespace detol::onednn

@@ -1,0 +1,22 @@
+#pragma once
+
+// The functions behind the plug-in's row. They throw std::bad_alloc and DeviceError; plugin.cpp
+// makes Results of the latter. Private to this folder.
+
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "trainer/backends/backend.h"
+
+namespace detol::cuda {
+
+Result<std::unique_ptr<Executable>> compile(const Network& network, const Recipe& recipe,
+                                            const Placement& placement);
+Result<std::vector<OpenChoice>> open_choices(const Network& network, const Recipe& recipe,
+                                             const Placement& placement);
+Result<std::vector<TimedChoice>> time_choices(const Network& network, const Recipe& recipe,
+                                              const Placement& placement,
+                                              const std::function<void()>& turn);
+
+}  // namespace detol::cuda

@@ -1,0 +1,165 @@
+#pragma once
+
+// Builder: turns a network into two lists of steps over buffers of the device, as the CPU's fast
+// backend does (onednn/builder.h): the forward list is written unit by unit, each lowering leaves
+// a closure that writes its backward steps, and those are called in the opposite order, so that
+// when a value's gradient is asked for, every consumer has added its term to it. Steps are
+// numbered as they are written, which gives every buffer its life and the arena its plan.
+//
+// A step appends work to the device's stream; one that the host has a part in (a sum over ranks
+// by MPI) says so, and waits for the stream itself. Private to this folder.
+
+#include <deque>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "trainer/backends/arena.h"
+#include "trainer/backends/backend.h"
+#include "trainer/backends/cuda/conv_plan.h"
+#include "trainer/backends/cuda/device.h"
+#include "trainer/backends/cuda/matmul.h"
+#include "trainer/backends/cuda/parameters.h"
+#include "trainer/backends/cuda/sums.h"
+#include "trainer/backends/plan.h"
+
+namespace detol::cuda {
+
+// What a node makes: images x positions x padded channels, and while the backward steps are
+// written, the terms of its gradient in the same layout.
+struct Value {
+  Shape shape;
+  bool needs_gradient = true;
+  bool is_float = false;  // whatever the type of the others: logits
+  Buffer* data = nullptr;
+  std::vector<Buffer*> gradients;
+
+  std::int64_t positions() const { return shape.height * shape.width; }
+  std::int64_t channels() const { return padded(shape.channels); }
+};
+
+// What may differ between two runs of the same step.
+struct Turn {
+  bool training = true;
+  Shard part;  // the images before and in this run; the buffers may hold more than part.count
+};
+
+using Run = std::function<void(const Turn&)>;
+
+struct Step {
+  NodeId node = 0;
+  bool on_host = false;
+  Run run;
+};
+
+// A convolution in one direction that can be computed in several ways.
+struct Asked {
+  OpenChoice choice;
+  ConvShape shape;
+};
+
+class Builder {
+ public:
+  // At most `most_scratch` bytes of scratch memory are for libraries; the algorithms go by it.
+  Builder(const Network& network, const Recipe& recipe, const Placement& placement, Sums& sums,
+          std::size_t most_scratch);
+
+  const Node& node(NodeId id) const { return network_.nodes()[id]; }
+  bool is_output(NodeId id) const { return id + 1 == network_.nodes().size(); }
+  std::span<const Shard> parts() const { return parts_; }
+  std::int64_t batch() const { return parts_.front().count; }    // images that a run has room for
+  std::int64_t largest_batch() const { return largest_batch_; }  // of any rank's run
+  const Recipe& recipe() const { return recipe_; }
+  Type type() const { return type_; }
+  bool tf32() const { return recipe_.precision == "tf32"; }
+  Sums& sums() const { return sums_; }
+  bool syncs_norms() const { return recipe_.sync_batch_norm && sums_.ranks() > 1; }
+  Parameters& parameters() { return parameters_; }
+  const Parameters& parameters() const { return parameters_; }
+  Arena& arena() { return arena_; }
+
+  Value& value(NodeId id) { return *values_[id]; }
+  Value& make_value(NodeId id, bool needs_gradient);
+  // A value as one vector per image, in the order of its channels, rows and columns.
+  Value& flattened(Value& value);
+  // Declares that a node's value is another's.
+  void set_value(NodeId id, Value& value) { values_[id] = &value; }
+  std::int64_t rows(const Value& value) const { return batch() * value.positions(); }
+  std::int64_t elements(const Value& value) const { return rows(value) * value.channels(); }
+  Buffer* like(const Value& value);  // a buffer for as many elements
+  Buffer* floats(std::int64_t count) {
+    return arena_.make_persistent(static_cast<std::size_t>(count) * sizeof(float));
+  }
+
+  // Appends a step that touches these buffers.
+  void step(const std::vector<Buffer*>& uses, Run run) { append(uses, false, std::move(run)); }
+  void host_step(const std::vector<Buffer*>& uses, Run run) { append(uses, true, std::move(run)); }
+  void on_backward(std::function<void()> lower) { backward_.push_back({node_, std::move(lower)}); }
+  void begin(NodeId node) { node_ = node; }  // whose steps are written from now on
+
+  // One buffer with the whole gradient of a value; at most `most` terms whose sum it is.
+  Buffer* gradient(Value& value) { return gradient_terms(value, 1).front(); }
+  std::vector<Buffer*> gradient_terms(Value& value, std::size_t most);
+  // A new term, to be written by a step before there is another; or a buffer as a term.
+  Buffer* add_gradient(Value& value);
+  void pass_gradient(Value& value, Buffer* term);
+
+  // One scratch buffer for all libraries, and one, zeroed once, for the sums over rows.
+  Buffer* scratch(std::size_t bytes) { return grown(scratch_, bytes); }
+  Buffer* sums_scratch(std::size_t bytes) { return grown(sums_scratch_, bytes); }
+  std::size_t most_scratch() const { return most_scratch_; }
+
+  // The plan of a convolution in one direction: by the study's choice, else by the fixed rule.
+  // Errors (kInternal): what was chosen cannot be had here. Throws where nothing can.
+  Result<const ConvPlan*> plan(const ConvShape& shape);
+  const std::vector<Asked>& asked() const { return asked_; }  // with choices alone
+
+  // The key of the dropout layer that was declared as number `index`, drawn anew for each step.
+  std::size_t declare_dropout(NodeId node);
+  std::span<const NodeId> dropouts() const { return dropouts_; }
+  const std::uint64_t* key(std::size_t index) const;
+  const StepRow* now() const { return now_->as<StepRow>(); }
+  std::uint64_t* keys() const { return keys_->as<std::uint64_t>(); }
+
+  // Writes the backward steps of everything lowered so far.
+  void lower_backward();
+  std::span<const Step> steps() const { return steps_; }
+  std::size_t size() const { return steps_.size(); }
+
+  // Plans the memory, takes it, and zeros what has to be. Throws std::bad_alloc.
+  void place();
+  std::size_t bytes() const { return arena_.bytes(); }
+
+ private:
+  void append(const std::vector<Buffer*>& uses, bool on_host, Run run);
+  Value& new_value(const Shape& shape, bool needs_gradient);
+  void make_room(Value& value);
+  Buffer* grown(Buffer*& buffer, std::size_t bytes);
+
+  const Network network_;
+  const Recipe recipe_;
+  const Type type_;
+  Sums& sums_;
+  const std::vector<Shard> parts_;
+  const std::int64_t largest_batch_;
+  const std::size_t most_scratch_;
+  const Choices* choices_;
+  std::vector<Asked> asked_;
+  Arena arena_;
+  std::shared_ptr<DeviceMemory> memory_;
+  Parameters parameters_;
+  std::deque<Value> storage_;
+  std::vector<Value*> values_;  // by node
+  std::vector<NodeId> dropouts_;
+  NodeId node_ = 0;
+  std::vector<Step> steps_;
+  struct Lower {
+    NodeId node = 0;
+    std::function<void()> write;
+  };
+  std::vector<Lower> backward_;
+  Buffer *scratch_ = nullptr, *sums_scratch_ = nullptr, *now_ = nullptr, *keys_ = nullptr;
+};
+
+}  // namespace detol::cuda

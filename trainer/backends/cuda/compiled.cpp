@@ -1,0 +1,226 @@
+#include "trainer/backends/cuda/compiled.h"
+
+#include <array>
+#include <cmath>
+
+#include "core/table.h"
+#include "trainer/backends/cuda/clock.h"
+#include "trainer/backends/cuda/lower.h"
+#include "trainer/backends/dropout.h"
+#include "trainer/backends/loss.h"
+#include "trainer/backends/optimizer.h"
+
+namespace detol::cuda {
+namespace {
+
+using Lower = Result<void> (*)(Builder&, const Unit&);
+
+// In the order of the enumeration; kInput is made here.
+constexpr Lower kLowerings[] = {
+    nullptr,     lower_conv,    lower_dense,       lower_norm,       lower_activation,
+    lower_pool,  lower_pool,    lower_global_pool, lower_flatten,    lower_add,
+    lower_scale, lower_dropout, lower_concat,      lower_layer_norm,
+};
+
+static_assert(std::size(kLowerings) == static_cast<std::size_t>(kLastLayerKind) + 1);
+
+struct LossName {
+  std::string_view name;
+  LossKind kind;
+};
+
+constexpr std::array kLosses = {
+    LossName{"cross_entropy", LossKind::kCrossEntropy},
+    LossName{"binary_cross_entropy", LossKind::kBinaryCrossEntropy},
+    LossName{"mse", LossKind::kMse},
+    LossName{"mae", LossKind::kMae},
+    LossName{"huber", LossKind::kHuber},
+};
+
+LossKind loss_of(const Recipe& recipe) {
+  return find_row<LossName>(kLosses, recipe.loss)->kind;
+}
+
+}  // namespace
+
+Result<void> lower_unit(Builder& builder, const Unit& unit) {
+  builder.begin(unit.node);
+  const LayerKind kind = builder.node(unit.node).layer.kind;
+  return kLowerings[static_cast<std::size_t>(kind)](builder, unit);
+}
+
+Compiled::Compiled(const Network& network, const Recipe& recipe, const Placement& placement,
+                   std::size_t most_scratch)
+    : sums_(make_sums(*placement.group)),
+      builder_(network, recipe, placement, *sums_, most_scratch),
+      outputs_(network.output().shape.elements()) {}
+
+bool Compiled::takes_labels() const {
+  return loss_of(recipe()) == LossKind::kCrossEntropy;
+}
+
+bool Compiled::sums_on_device() const {
+  return sums_->is_on_device() && recipe().compression == "none" && recipe().staleness == 0;
+}
+
+Result<std::vector<Asked>> Compiled::asked(const Network& network) {
+  make_inputs();
+  for (const Unit& unit : plan_units(network)) DETOL_TRY(lower_unit(builder_, unit));
+  return builder_.asked();
+}
+
+Result<void> Compiled::compile(const Network& network) {
+  make_inputs();
+  for (const Unit& unit : plan_units(network)) DETOL_TRY(lower_unit(builder_, unit));
+  make_loss(builder_.flattened(builder_.value(network.nodes().size() - 1)));
+  builder_.lower_backward();
+  steps_.assign(builder_.steps().begin(), builder_.steps().end());
+  builder_.place();
+  warm_up();
+  builder_.parameters().bind();
+  set_to_zero(mixes_->data, mixes_->bytes);
+  wait();
+  return {};
+}
+
+void Compiled::make_inputs() {
+  Arena& arena = builder_.arena();
+  Value& input = builder_.make_value(0, false);
+  input_ = input.data;
+  const auto images = static_cast<std::size_t>(builder_.batch());
+  labels_ = arena.make_persistent(images * sizeof(std::int32_t));
+  targets_ = arena.make_persistent(images * static_cast<std::size_t>(outputs_) * sizeof(float));
+  mixes_ = arena.make_persistent(images * sizeof(MixedLabel));
+  losses_ = arena.make_persistent(images * sizeof(double));
+  rights_ = arena.make_persistent(images * sizeof(std::int32_t));
+  total_ = arena.make_persistent(sizeof(BatchResult));
+  arena.use(input_, -1);
+  arena.use(input_, Arena::kAlways);
+}
+
+void Compiled::make_loss(Value& logits) {
+  loss_step_ = builder_.size();
+  output_ = logits.data;
+  converts_ = builder_.type() != Type::kFloat && !logits.is_float;
+  logits_ = converts_ ? builder_.floats(builder_.elements(logits)) : output_;
+  builder_.arena().use(output_, static_cast<int>(loss_step_));
+  if (!converts_) builder_.arena().use(logits_, Arena::kAlways);
+  if (logits.needs_gradient) gradient_ = builder_.add_gradient(logits);
+  std::vector<Buffer*> uses = {output_, logits_};
+  if (gradient_ != nullptr) uses.push_back(gradient_);
+  builder_.step(uses, [](const Turn&) {});  // what runs there is appended by who reports
+}
+
+LossCall Compiled::loss_call(std::int64_t images) const {
+  return {.kind = loss_of(recipe()),
+          .images = images,
+          .held = builder_.batch(),
+          .outputs = outputs_,
+          .width = width(),
+          .batch = static_cast<double>(recipe().batch_size),
+          .smoothing = recipe().label_smoothing,
+          .logits = logits(),
+          .labels = labels(),
+          .targets = targets(),
+          .mixes = mixes(),
+          .gradient = gradient_ != nullptr ? gradient_->data : nullptr,
+          .type = builder_.type(),
+          .losses = losses_->as<double>(),
+          .rights = rights_->as<std::int32_t>(),
+          .total = total()};
+}
+
+void Compiled::append_steps(std::vector<Action>& actions, std::size_t first, std::size_t end,
+                            const Turn& turn) const {
+  for (std::size_t i = first; i < end; ++i) {
+    const Step& step = steps_[i];
+    actions.push_back({step.on_host, [&step, turn] { step.run(turn); }});
+  }
+  if (end != loss_step_ || !converts_) return;
+  actions.push_back({false, [this] {
+                       to_floats(builder_.type(), output_->data, logits_->as<float>(),
+                                 builder_.batch() * width(), device().stream);
+                     }});
+}
+
+void Compiled::append_part(std::vector<Action>& actions, std::size_t index,
+                           const std::function<void()>& fill, const Report& report) {
+  const Turn turn{true, builder_.parts()[index]};
+  if (fill) actions.push_back({false, fill});
+  append_steps(actions, 0, loss_step_, turn);
+  LossCall call = loss_call(turn.part.count);
+  call.results = report.results;
+  call.now = report.now;
+  call.adds = report.adds;
+  actions.push_back({false, [call] { loss(call, device().stream); }});
+  append_steps(actions, loss_step_ + 1, steps_.size(), turn);
+  actions.push_back({false, [this, index] { builder_.parameters().finish_part(index == 0); }});
+}
+
+void Compiled::append_update(std::vector<Action>& actions) {
+  if (sums_on_device())
+    actions.push_back({false, [this] {
+                         const Parameters& parameters = builder_.parameters();
+                         sums_->sum(parameters.gradients(), parameters.trainable());
+                       }});
+  actions.push_back({false, [this] { builder_.parameters().update(builder_.now()); }});
+}
+
+void Compiled::append_evaluation(std::vector<Action>& actions, std::int64_t count,
+                                 std::int64_t batch, const std::function<void()>& fill,
+                                 const Report& report) {
+  if (fill) actions.push_back({false, fill});
+  append_steps(actions, 0, loss_step_, {false, {0, count}});
+  LossCall call = loss_call(count);
+  call.batch = static_cast<double>(batch);
+  call.smoothing = 0;
+  call.mixes = nullptr;
+  call.gradient = nullptr;
+  call.results = report.results;
+  call.adds = report.adds;
+  actions.push_back({false, [call] { loss(call, device().stream); }});
+}
+
+// Some libraries load what they need when it is first used, which a recording does not allow.
+void Compiled::warm_up() {
+  const HostMemory result(sizeof(BatchResult));
+  set_to_zero(input_->data, input_->bytes);
+  set_to_zero(labels_->data, labels_->bytes);
+  set_to_zero(targets_->data, targets_->bytes);
+  set_to_zero(mixes_->data, mixes_->bytes);
+  std::vector<Action> actions;
+  append_part(actions, 0, {}, {.results = result.on_device<BatchResult>()});
+  append_update(actions);
+  for (const Action& action : actions) {
+    if (!action.on_host) action.run();
+  }
+  wait();
+}
+
+void Compiled::time_step(std::span<NodeSeconds> nodes) {
+  Clock clock;
+  const Turn turn{true, builder_.parts().front()};
+  for (std::size_t i = 0; i < steps_.size(); ++i) {
+    const double seconds = clock.time([&] { steps_[i].run(turn); });
+    NodeSeconds& node = nodes[steps_[i].node];
+    (i < loss_step_ ? node.forward : node.backward) += seconds;
+  }
+}
+
+StepRow Compiled::row_of(const StepSettings& settings) const {
+  const auto steps = static_cast<double>(settings.step + 1);
+  return {.lr = static_cast<float>(settings.lr),
+          .unbiased1 = static_cast<float>(1 - std::pow(recipe().momentum, steps)),
+          .unbiased2 = static_cast<float>(1 - std::pow(recipe().beta2, steps)),
+          .kept = static_cast<float>(average_decay(recipe(), settings.step))};
+}
+
+void Compiled::keys_of(const StepSettings& settings, std::span<std::uint64_t> keys) const {
+  const std::span<const NodeId> nodes = builder_.dropouts();
+  for (std::size_t i = 0; i < nodes.size(); ++i) {
+    const DropoutStream stream{.seed = settings.seed, .step = settings.step, .node = nodes[i]};
+    keys[i] = draw_of(stream, builder_.node(nodes[i]).layer.rate).key;
+  }
+}
+
+}  // namespace detol::cuda

@@ -1,0 +1,101 @@
+#pragma once
+
+// Compiled: one candidate as lists of actions: the training of a part of a batch, the update, an
+// evaluation. Who runs them says where the images come from. Private to this folder.
+
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "trainer/backends/cuda/builder.h"
+#include "trainer/backends/cuda/plugin.h"
+#include "trainer/backends/cuda/recording.h"
+#include "trainer/collectives/gradient_sums.h"
+
+namespace detol::cuda {
+
+// Whose images a run is on.
+struct Images {
+  Shard part;                  // the images before and in this run
+  std::function<void()> fill;  // appends what writes input() and the answers
+};
+
+// Where a loss goes.
+struct Report {
+  BatchResult* results = nullptr;  // as in LossCall
+  const StepRow* now = nullptr;
+  bool adds = false;
+};
+
+// Bytes that convolutions and products may use for themselves; and where memory is short.
+inline constexpr std::size_t kMostScratch = std::size_t{1} << 30;
+inline constexpr std::size_t kLeastScratch = std::size_t{1} << 23;
+
+class Compiled {
+ public:
+  Compiled(const Network& network, const Recipe& recipe, const Placement& placement,
+           std::size_t most_scratch = kMostScratch);
+
+  // Lowers, plans, takes memory, and runs every step once, so that libraries have loaded what
+  // they need; then all is zeros. Errors and exceptions as BackendRow::compile's.
+  Result<void> compile(const Network& network);
+  // Lowers alone: what the network asks about.
+  Result<std::vector<Asked>> asked(const Network& network);
+
+  Builder& builder() { return builder_; }
+  const Builder& builder() const { return builder_; }
+  const Recipe& recipe() const { return builder_.recipe(); }
+  bool takes_labels() const;
+  std::int64_t outputs() const { return outputs_; }
+  std::int64_t width() const { return padded(outputs_); }  // of a row of logits
+  std::size_t bytes() const { return builder_.bytes(); }
+
+  void* input() const { return input_->data; }
+  std::int32_t* labels() const { return labels_->as<std::int32_t>(); }
+  float* targets() const { return targets_->as<float>(); }  // null: labels alone
+  MixedLabel* mixes() const { return mixes_->as<MixedLabel>(); }
+  const float* logits() const { return logits_->as<float>(); }
+  // Sums up what the parts of a step, or the runs of an evaluation, come to.
+  BatchResult* total() const { return total_->as<BatchResult>(); }
+
+  // Forward, loss, backward of part `index` of parts().
+  void append_part(std::vector<Action>& actions, std::size_t index,
+                   const std::function<void()>& fill, const Report& report);
+  // The sum over the ranks, where it is the stream's, and the optimiser's step.
+  void append_update(std::vector<Action>& actions);
+  // Inference on `count` images; the loss is their share of a mean over `batch`.
+  void append_evaluation(std::vector<Action>& actions, std::int64_t count, std::int64_t batch,
+                         const std::function<void()>& fill, const Report& report);
+
+  // True if the ranks' gradients are added up by append_update.
+  bool sums_on_device() const;
+  Sums& sums() const { return *sums_; }
+
+  // What the steps of each node take, one by one: adds the seconds of one training step.
+  void time_step(std::span<NodeSeconds> nodes);
+
+  // What changes from step to step.
+  StepRow row_of(const StepSettings& settings) const;
+  void keys_of(const StepSettings& settings, std::span<std::uint64_t> keys) const;
+
+ private:
+  void make_inputs();
+  void make_loss(Value& logits);
+  LossCall loss_call(std::int64_t images) const;
+  void append_steps(std::vector<Action>& actions, std::size_t first, std::size_t end,
+                    const Turn& turn) const;
+  void warm_up();
+
+  std::unique_ptr<Sums> sums_;
+  Builder builder_;
+  std::int64_t outputs_ = 0;
+  std::vector<Step> steps_;
+  std::size_t loss_step_ = 0;
+  Buffer *input_ = nullptr, *labels_ = nullptr, *targets_ = nullptr, *mixes_ = nullptr;
+  Buffer *output_ = nullptr, *logits_ = nullptr;  // as the network's type, as floats
+  bool converts_ = false;                         // from output_ to logits_
+  Buffer* gradient_ = nullptr;                    // of the logits; null: nothing is trained
+  Buffer *losses_ = nullptr, *rights_ = nullptr, *total_ = nullptr;
+};
+
+}  // namespace detol::cuda

@@ -1,0 +1,195 @@
+#include "trainer/backends/cuda/conv_plan.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "trainer/backends/cuda/cudnn_graph.h"
+#include "trainer/backends/cuda/device.h"
+
+namespace detol::cuda {
+namespace {
+
+constexpr std::size_t kMostWays = 6;
+
+class CudnnPlan final : public ConvPlan {
+ public:
+  CudnnPlan(std::shared_ptr<const Graph> graph, const Descriptor& config)
+      : graph_(std::move(graph)), plan_(CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR) {
+    plan_.set(CUDNN_ATTR_EXECUTION_PLAN_HANDLE, CUDNN_TYPE_HANDLE, device().cudnn)
+        .set(CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG, config)
+        .finalize();
+    std::int64_t bytes = 0;
+    plan_.get(CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE, CUDNN_TYPE_INT64, std::span(&bytes, 1));
+    scratch_bytes_ = static_cast<std::size_t>(bytes);
+  }
+
+  std::size_t scratch_bytes() const override { return scratch_bytes_; }
+
+  void run(void* x, void* w, void* y, void* scratch) const override {
+    const std::array<std::int64_t, 3> names = {kX, kW, kY};
+    const std::array<void*, 3> data = {x, w, y};
+    try {
+      Descriptor pack(CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR);
+      pack.set(CUDNN_ATTR_VARIANT_PACK_UNIQUE_IDS, CUDNN_TYPE_INT64,
+               std::span<const std::int64_t>(names))
+          .set(CUDNN_ATTR_VARIANT_PACK_DATA_POINTERS, CUDNN_TYPE_VOID_PTR,
+               std::span<void* const>(data))
+          .set(CUDNN_ATTR_VARIANT_PACK_WORKSPACE, CUDNN_TYPE_VOID_PTR, scratch)
+          .finalize();
+      must(cudnnBackendExecute(device().cudnn, plan_.get(), pack.get()));
+    } catch (const Failed& failed) {
+      throw DeviceError(
+          fmt::format("cuda: a convolution failed: {}", cudnnGetErrorString(failed.status)));
+    }
+  }
+
+ private:
+  std::shared_ptr<const Graph> graph_;
+  Descriptor plan_;
+  std::size_t scratch_bytes_ = 0;
+};
+
+// The same, some images at a time. The weights' gradients of the later ones are made behind the
+// scratch memory, and added.
+class SplitPlan final : public ConvPlan {
+ public:
+  struct Part {
+    const ConvPlan* plan;
+    std::int64_t first;  // image
+  };
+  SplitPlan(const ConvShape& shape, std::vector<Part> parts)
+      : parts_(std::move(parts)),
+        type_(shape.type),
+        input_bytes_(bytes(shape.inputs * shape.height * shape.width)),
+        output_bytes_(bytes(shape.outputs * shape.out_height * shape.out_width)),
+        weights_(shape.direction == Direction::kWeights
+                     ? shape.outputs * shape.kernel_height * shape.kernel *
+                           (shape.inputs / shape.groups)
+                     : 0) {
+    for (const Part& part : parts_)
+      own_scratch_ = std::max(own_scratch_, part.plan->scratch_bytes());
+    own_scratch_ = (own_scratch_ + kLine - 1) / kLine * kLine;
+  }
+
+  std::size_t scratch_bytes() const override { return own_scratch_ + bytes(weights_); }
+
+  void run(void* x, void* w, void* y, void* scratch) const override {
+    std::byte* more = static_cast<std::byte*>(scratch) + own_scratch_;
+    for (const Part& part : parts_) {
+      const auto first = static_cast<std::size_t>(part.first);
+      const bool adds = weights_ > 0 && first > 0;
+      part.plan->run(static_cast<std::byte*>(x) + first * input_bytes_, adds ? more : w,
+                     static_cast<std::byte*>(y) + first * output_bytes_, scratch);
+      if (adds) add(type_, w, more, w, weights_, device().stream);
+    }
+  }
+
+ private:
+  static constexpr std::size_t kLine = 256;
+  std::size_t bytes(std::int64_t elements) const {
+    return static_cast<std::size_t>(elements) * size_of(type_);
+  }
+  const std::vector<Part> parts_;
+  const Type type_;
+  const std::size_t input_bytes_, output_bytes_;  // of an image
+  const std::int64_t weights_;                    // elements of their gradient, if that is made
+  std::size_t own_scratch_ = 0;
+};
+
+// What is known of one shape.
+struct Known {
+  std::shared_ptr<const Graph> graph;
+  std::vector<Config> configs;                             // all, best first, no name twice
+  std::map<std::string, std::unique_ptr<ConvPlan>> plans;  // null: it does not work here
+};
+
+std::map<std::string, Known>& all_known() {
+  static thread_local auto* const kKnown = new std::map<std::string, Known>();
+  return *kKnown;
+}
+
+Known make_known(const ConvShape& shape) {
+  Known known;
+  known.graph = std::make_shared<const Graph>(graph_of(shape));
+  known.configs = configs_of(*known.graph);
+  return known;
+}
+
+Known& known_of(const ConvShape& shape) {
+  const std::string key = to_text(shape);
+  const auto found = all_known().find(key);
+  if (found != all_known().end()) return found->second;
+  try {
+    return all_known().emplace(key, make_known(shape)).first->second;
+  } catch (const Failed& failed) {
+    throw DeviceError(fmt::format("cuda: cuDNN, {}: {}", key, cudnnGetErrorString(failed.status)));
+  }
+}
+
+const ConvPlan* plan_for(Known& known, const Config& config) {
+  const auto found = known.plans.find(config.name);
+  if (found != known.plans.end()) return found->second.get();
+  std::unique_ptr<ConvPlan> plan;
+  try {
+    plan = std::make_unique<CudnnPlan>(known.graph, config.descriptor);
+  } catch (const Failed&) {
+    // The heuristics name engines that then refuse: the next one.
+  }
+  return known.plans.emplace(config.name, std::move(plan)).first->second.get();
+}
+
+}  // namespace
+
+std::vector<std::string> ways_of(const ConvShape& shape) {
+  Known& known = known_of(shape);
+  std::vector<std::string> ways;
+  for (const Config& config : known.configs) {
+    if (ways.size() == kMostWays) break;
+    if (may_serve(shape, config) && plan_for(known, config) != nullptr) ways.push_back(config.name);
+  }
+  if (ways.empty()) throw DeviceError(fmt::format("cuda: cuDNN cannot do {}", to_text(shape)));
+  return ways;
+}
+
+namespace {
+
+const ConvPlan* whole_plan(const ConvShape& shape, const std::string& way,
+                           std::size_t most_scratch) {
+  Known& known = known_of(shape);
+  for (const Config& config : known.configs) {
+    if (!way.empty() && config.name != way) continue;
+    if (!may_serve(shape, config)) continue;
+    const ConvPlan* plan = plan_for(known, config);
+    if (plan != nullptr && (!way.empty() || plan->scratch_bytes() <= most_scratch)) return plan;
+  }
+  return nullptr;
+}
+
+// At most so many images at a time; null: that does not fit either.
+const ConvPlan* split_plan(const ConvShape& shape, std::int64_t images, std::size_t most_scratch) {
+  std::vector<SplitPlan::Part> parts;
+  for (std::int64_t first = 0; first < shape.images; first += images) {
+    ConvShape part = shape;
+    part.images = std::min(images, shape.images - first);
+    const ConvPlan* plan = whole_plan(part, {}, most_scratch);
+    if (plan == nullptr) return nullptr;
+    parts.push_back({plan, first});
+  }
+  const std::string name = fmt::format("{} at a time in {} bytes", images, most_scratch);
+  std::unique_ptr<ConvPlan>& kept = known_of(shape).plans[name];
+  if (kept == nullptr) kept = std::make_unique<SplitPlan>(shape, std::move(parts));
+  return kept.get();
+}
+
+}  // namespace
+
+const ConvPlan* plan_of(const ConvShape& shape, const std::string& way, std::size_t most_scratch) {
+  const ConvPlan* plan = whole_plan(shape, way, most_scratch);
+  for (std::int64_t parts = 2; plan == nullptr && way.empty() && parts <= shape.images; parts *= 2)
+    plan = split_plan(shape, (shape.images + parts - 1) / parts, most_scratch);
+  return plan;
+}
+
+}  // namespace detol::cuda

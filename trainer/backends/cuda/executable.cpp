@@ -1,0 +1,263 @@
+// One candidate, compiled: what the training loop sees. Batches that come from the host go through
+// memory that the device can read by itself; those of a data set on the device are resident.cpp's.
+
+#include <algorithm>
+#include <array>
+#include <cassert>
+#include <map>
+#include <new>
+#include <optional>
+
+#include "trainer/backends/cuda/backend.h"
+#include "trainer/backends/cuda/compiled.h"
+#include "trainer/backends/cuda/resident.h"
+
+namespace detol::cuda {
+namespace {
+
+class CudaExecutable final : public Executable {
+ public:
+  CudaExecutable(const Network& network, const Recipe& recipe, const Placement& placement,
+                 std::size_t most_scratch)
+      : compiled_(network, recipe, placement, most_scratch),
+        group_(*placement.group),
+        batch_(compiled_.builder().batch()),
+        image_floats_(network.input_shape().elements()),
+        positions_(network.input_shape().height * network.input_shape().width) {}
+
+  Result<void> compile(const Network& network) {
+    DETOL_TRY(compiled_.compile(network));
+    const auto images = static_cast<std::size_t>(batch_);
+    const auto targets = static_cast<std::size_t>(compiled_.outputs());
+    images_ = HostMemory(images * static_cast<std::size_t>(image_floats_) * sizeof(float));
+    staged_ = DeviceMemory(images_.bytes());
+    labels_ = HostMemory(images * sizeof(std::int32_t));
+    if (!compiled_.takes_labels()) targets_ = HostMemory(images * targets * sizeof(float));
+    mixes_ = HostMemory(images * sizeof(MixedLabel));
+    result_ = HostMemory(sizeof(BatchResult));
+    logits_.resize(images * targets);
+    if (group_.size() > 1 && !compiled_.sums_on_device()) make_sums();
+    return {};
+  }
+
+  std::span<const Shard> parts() const override { return compiled_.builder().parts(); }
+  std::span<float> images() override {
+    return {images_.as<float>(), images_.bytes() / sizeof(float)};
+  }
+  Answers answers() override {
+    return {.labels = {labels_.as<std::int32_t>(), labels_.bytes() / sizeof(std::int32_t)},
+            .targets = {targets_.as<float>(), targets_.bytes() / sizeof(float)},
+            .mixes = {mixes_.as<MixedLabel>(), mixes_.bytes() / sizeof(MixedLabel)}};
+  }
+
+  BatchResult accumulate(const StepSettings& settings, const Shard& part) override {
+    const auto unused = images().subspan(static_cast<std::size_t>(part.count * image_floats_));
+    std::ranges::fill(unused, 0.0F);
+    set_numbers(settings);
+    upload();
+    part_of(part).run();
+    wait();
+    has_logits_ = false;
+    return *result_.as<const BatchResult>();
+  }
+
+  void update(const StepSettings& settings) override {
+    StepSettings of_gradients = settings;
+    if (sums_) {
+      if (!sum_on_host()) return;
+      of_gradients.step -= sums_->staleness();
+    }
+    set_numbers(of_gradients);
+    if (!update_) {
+      std::vector<Action> actions;
+      compiled_.append_update(actions);
+      update_.emplace(actions);
+    }
+    update_->run();
+  }
+
+  void share_statistics() override {
+    if (group_.size() == 1) return;
+    for (const Parameters::Run& run : compiled_.builder().parameters().statistics()) {
+      std::vector<float> own(run.floats);
+      if (group_.rank() == 0) to_host(own.data(), run.data, run.floats * sizeof(float));
+      group_.sum(std::span(own));
+      to_device(run.data, own.data(), run.floats * sizeof(float));
+      wait();
+    }
+  }
+
+  void share_state() override {
+    if (sums_) sums_->share();
+  }
+
+  BatchResult evaluate(std::int64_t count) override {
+    assert(count > 0 && count <= batch_);
+    upload();
+    compiled_.builder().parameters().swap_average();
+    evaluation_of(count).run();
+    compiled_.builder().parameters().swap_average();
+    wait();
+    has_logits_ = false;
+    return *result_.as<const BatchResult>();
+  }
+
+  // Rows of the device's logits are padded.
+  std::span<const float> logits() const override {
+    if (has_logits_) return logits_;
+    const auto width = static_cast<std::size_t>(compiled_.width());
+    const auto each = static_cast<std::size_t>(compiled_.outputs());
+    std::vector<float> rows(static_cast<std::size_t>(batch_) * width);
+    to_host(rows.data(), compiled_.logits(), rows.size() * sizeof(float));
+    for (std::size_t i = 0; i < static_cast<std::size_t>(batch_); ++i)
+      std::copy_n(rows.begin() + static_cast<std::ptrdiff_t>(i * width), each,
+                  logits_.begin() + static_cast<std::ptrdiff_t>(i * each));
+    has_logits_ = true;
+    return logits_;
+  }
+
+  TrainingState state() const override {
+    const Parameters& parameters = compiled_.builder().parameters();
+    wait();
+    TrainingState state = parameters.state();
+    const SumsState sums = sums_ ? sums_->state() : SumsState();
+    for (const auto& flat : sums.residuals) state.residuals.push_back(parameters.plain_of(flat));
+    for (const auto& flat : sums.pending) state.pending.push_back(parameters.plain_of(flat));
+    return state;
+  }
+
+  void set_state(const TrainingState& state) override {
+    Parameters& parameters = compiled_.builder().parameters();
+    parameters.set_state(state);
+    if (!sums_) return;
+    const auto flat = [&](const std::vector<Weights>& all) {
+      std::vector<std::vector<float>> flats;
+      for (const Weights& one : all)
+        parameters.flatten(one, flats.emplace_back(parameters.trainable()));
+      return flats;
+    };
+    sums_->set_state({flat(state.residuals), flat(state.pending)});
+  }
+
+  std::size_t bytes() const override { return compiled_.bytes() + staged_.bytes(); }
+
+  DeviceSteps* steps_on(const Dataset& data) override {
+    if (resident_ && same_data(data)) return &*resident_;
+    resident_.reset();
+    std::shared_ptr<const DeviceData> on_device;
+    const bool may = group_.size() == 1 || (compiled_.sums_on_device());
+    if (may) on_device = device_data(data, compiled_.outputs(), compiled_.takes_labels());
+    // All ranks, or none.
+    std::array<double, 1> without = {on_device == nullptr ? 1.0 : 0.0};
+    group_.sum(std::span(without));
+    if (without[0] != 0) return nullptr;
+    resident_.emplace(compiled_, std::move(on_device));
+    return &*resident_;
+  }
+
+ private:
+  bool same_data(const Dataset& data) const {
+    return resident_->data().is_of(data, compiled_.outputs(), compiled_.takes_labels());
+  }
+
+  // What the kernels read of a step.
+  void set_numbers(const StepSettings& settings) {
+    const Builder& builder = compiled_.builder();
+    const StepRow row = compiled_.row_of(settings);
+    std::vector<std::uint64_t> keys(builder.dropouts().size());
+    compiled_.keys_of(settings, keys);
+    to_device(const_cast<StepRow*>(builder.now()), &row, sizeof(row));
+    if (!keys.empty()) to_device(builder.keys(), keys.data(), keys.size() * sizeof(std::uint64_t));
+    wait();  // they are read before they go
+  }
+
+  void upload() {
+    to_device(staged_.data(), images_.data(), images_.bytes());
+    to_device(compiled_.labels(), labels_.data(), labels_.bytes());
+    to_device(compiled_.mixes(), mixes_.data(), mixes_.bytes());
+    if (targets_.bytes() > 0) to_device(compiled_.targets(), targets_.data(), targets_.bytes());
+  }
+
+  std::function<void()> import() const {
+    return [this] {
+      import_images(compiled_.builder().type(), staged_.as<float>(), batch_,
+                    image_floats_ / positions_, positions_, compiled_.input(), device().stream);
+    };
+  }
+
+  const Recording& part_of(const Shard& part) {
+    const std::span<const Shard> all = parts();
+    const auto is_it = [&](const Shard& one) {
+      return one.first == part.first && one.count == part.count;
+    };
+    const auto index = static_cast<std::size_t>(std::ranges::find_if(all, is_it) - all.begin());
+    const auto found = part_recordings_.find(index);
+    if (found != part_recordings_.end()) return found->second;
+    std::vector<Action> actions;
+    compiled_.append_part(actions, index, import(), {.results = result_.on_device<BatchResult>()});
+    return part_recordings_.emplace(index, Recording(actions)).first->second;
+  }
+
+  const Recording& evaluation_of(std::int64_t count) {
+    const auto found = evaluations_.find(count);
+    if (found != evaluations_.end()) return found->second;
+    std::vector<Action> actions;
+    compiled_.append_evaluation(actions, count, count, import(),
+                                {.results = result_.on_device<BatchResult>()});
+    return evaluations_.emplace(count, Recording(actions)).first->second;
+  }
+
+  void make_sums() {
+    const std::size_t floats = compiled_.builder().parameters().trainable();
+    const std::array<Stretch, 1> all = {Stretch{0, floats}};
+    host_gradients_.resize(floats);
+    sums_.emplace(compiled_.recipe(), group_, all);
+  }
+
+  // False: there is nothing yet to go by.
+  bool sum_on_host() {
+    const std::size_t bytes = host_gradients_.size() * sizeof(float);
+    float* gradients = compiled_.builder().parameters().gradients();
+    to_host(host_gradients_.data(), gradients, bytes);
+    sums_->start_next(host_gradients_);
+    if (!sums_->finish(host_gradients_)) return false;
+    to_device(gradients, host_gradients_.data(), bytes);
+    wait();
+    return true;
+  }
+
+  Compiled compiled_;
+  Group& group_;
+  const std::int64_t batch_, image_floats_, positions_;
+  HostMemory images_, labels_, targets_, mixes_, result_;
+  DeviceMemory staged_;
+  mutable std::vector<float> logits_;
+  mutable bool has_logits_ = false;
+  std::map<std::size_t, Recording> part_recordings_;
+  std::map<std::int64_t, Recording> evaluations_;
+  std::optional<Recording> update_;
+  std::optional<GradientSums> sums_;
+  std::vector<float> host_gradients_;
+  std::optional<Resident> resident_;
+};
+
+}  // namespace
+
+// Where memory is short, by algorithms that need little of it. A group's ranks are not asked to
+// agree: one that cannot go on says so by bad_alloc, and then none does.
+Result<std::unique_ptr<Executable>> compile(const Network& network, const Recipe& recipe,
+                                            const Placement& placement) {
+  const auto within = [&](std::size_t most_scratch) -> Result<std::unique_ptr<Executable>> {
+    auto executable = std::make_unique<CudaExecutable>(network, recipe, placement, most_scratch);
+    DETOL_TRY(executable->compile(network));
+    return executable;
+  };
+  if (placement.group->size() > 1) return within(kMostScratch);
+  try {
+    return within(kMostScratch);
+  } catch (const std::bad_alloc&) {
+    return within(kLeastScratch);
+  }
+}
+
+}  // namespace detol::cuda

@@ -1,0 +1,134 @@
+#include "trainer/backends/cuda/load.h"
+
+#include <dlfcn.h>
+#include <fmt/format.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <string_view>
+#include <system_error>
+
+namespace detol {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kLibrary = "libdetol_cuda.so";
+constexpr const char* kDriver = "libcuda.so.1";
+
+// The reason that dlopen gives, without what it was asked for.
+std::string why_not_loaded() {
+  const char* reason = dlerror();
+  return reason != nullptr ? reason : "no reason given";
+}
+
+// Of this program, or of the library that this code is in.
+fs::path own_folder() {
+  std::error_code ignored;
+  return fs::read_symlink("/proc/self/exe", ignored).parent_path();
+}
+
+// Empty if there is none.
+fs::path library_path() {
+  const char* named = std::getenv("DETOL_CUDA_LIBRARY");
+  if (named != nullptr && *named != '\0') return named;
+  std::error_code ignored;
+  for (const fs::path& folder : {own_folder(), own_folder() / "../lib/detol"}) {
+    if (fs::exists(folder / kLibrary, ignored)) return folder / kLibrary;
+  }
+  return {};
+}
+
+// CMake's reason, or what happened to the library since.
+std::string why_not_built() {
+  constexpr std::string_view kMissing = DETOL_CUDA_MISSING;
+  if (!kMissing.empty()) return std::string(kMissing);
+  return fmt::format("{} lies neither beside the program nor in ../lib/detol", kLibrary);
+}
+
+// How many devices the driver has for this process. The library itself is loaded only for them.
+Result<void> find_device() {
+  void* driver = dlopen(kDriver, RTLD_LAZY | RTLD_LOCAL);
+  if (driver == nullptr)
+    return fail(ErrorCode::kUsage,
+                fmt::format("there is no NVIDIA driver on this machine ({} is missing)", kDriver));
+  const auto init = reinterpret_cast<int (*)(unsigned)>(dlsym(driver, "cuInit"));
+  const auto count = reinterpret_cast<int (*)(int*)>(dlsym(driver, "cuDeviceGetCount"));
+  if (init == nullptr || count == nullptr)
+    return fail(ErrorCode::kUsage, fmt::format("{} is no NVIDIA driver", kDriver));
+  constexpr int kNoDevice = 100;  // CUDA_ERROR_NO_DEVICE
+  int devices = 0;
+  const int status = init(0);
+  if (status != 0 && status != kNoDevice)
+    return fail(ErrorCode::kUsage,
+                fmt::format("the NVIDIA driver does not start (error {}); see nvidia-smi", status));
+  if (status == kNoDevice || count(&devices) != 0 || devices == 0)
+    return fail(ErrorCode::kUsage,
+                "the NVIDIA driver has no device for this process "
+                "(CUDA_VISIBLE_DEVICES may hide it)");
+  return {};
+}
+
+Result<const CudaPlugin*> load() {
+  const fs::path path = library_path();
+  if (path.empty())
+    return fail(ErrorCode::kUsage,
+                fmt::format("this build has no GPU backend ({})", why_not_built()));
+  if (std::getenv("DETOL_CUDA_LIBRARY") == nullptr) DETOL_TRY(find_device());
+  void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (library == nullptr)
+    return fail(ErrorCode::kUsage,
+                fmt::format("the GPU backend cannot be loaded: {}", why_not_loaded()));
+  using Entry = const CudaPlugin* (*)();
+  const auto entry = reinterpret_cast<Entry>(dlsym(library, kCudaEntry));
+  const CudaPlugin* plugin = entry != nullptr ? entry() : nullptr;
+  if (plugin == nullptr || std::string_view(plugin->stamp) != kCudaStamp)
+    return fail(ErrorCode::kUsage,
+                fmt::format("{} is of another build of detol; build both together", path.string()));
+  return plugin;
+}
+
+}  // namespace
+
+Result<const CudaPlugin*> cuda_plugin() {
+  static const Result<const CudaPlugin*> loaded = load();
+  return loaded;
+}
+
+bool has_cuda_library() {
+  return !library_path().empty();
+}
+
+Result<CudaReport> cuda_report() {
+  DETOL_ASSIGN(const CudaPlugin* plugin, cuda_plugin());
+  return plugin->report();
+}
+
+std::string why_not_cudnn() {
+  static const std::string reason = [] {
+    const Result<CudaReport> report = cuda_report();
+    return report ? std::string() : report.error().message;
+  }();
+  return reason;
+}
+
+Result<std::unique_ptr<Executable>> compile_cudnn(const Network& network, const Recipe& recipe,
+                                                  const Placement& placement) {
+  DETOL_ASSIGN(const CudaPlugin* plugin, cuda_plugin());
+  return plugin->compile(network, recipe, placement);
+}
+
+Result<std::vector<OpenChoice>> open_choices_cudnn(const Network& network, const Recipe& recipe,
+                                                   const Placement& placement) {
+  DETOL_ASSIGN(const CudaPlugin* plugin, cuda_plugin());
+  return plugin->open_choices(network, recipe, placement);
+}
+
+Result<std::vector<TimedChoice>> time_choices_cudnn(const Network& network, const Recipe& recipe,
+                                                    const Placement& placement,
+                                                    const std::function<void()>& turn) {
+  DETOL_ASSIGN(const CudaPlugin* plugin, cuda_plugin());
+  return plugin->time_choices(network, recipe, placement, turn);
+}
+
+}  // namespace detol

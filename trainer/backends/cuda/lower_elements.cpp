@@ -1,0 +1,257 @@
+// Layers that work element by element, on one value per image and channel, or on windows.
+
+#include <algorithm>
+
+#include "trainer/backends/cuda/lower.h"
+#include "trainer/backends/dropout.h"
+
+namespace detol::cuda {
+namespace {
+
+Slope slope_of(Activation activation) {
+  if (activation == Activation::kRelu) return Slope::kRelu;
+  return activation == Activation::kSilu ? Slope::kSilu : Slope::kSigmoid;
+}
+
+WindowCall window_of(const Builder& b, const Layer& layer, const Value& x, const Value& y) {
+  return {.images = b.batch(),
+          .channels = x.channels(),
+          .height = x.shape.height,
+          .width = x.shape.width,
+          .out_height = y.shape.height,
+          .out_width = y.shape.width,
+          .kernel_height = height_of(layer),
+          .kernel = layer.kernel,
+          .stride = layer.stride,
+          .above = padding_above(layer),
+          .beside = padding_beside(layer)};
+}
+
+PlaneCall planes_of(const Builder& b, const Value& x) {
+  return {.images = b.batch(), .positions = x.positions(), .channels = x.channels()};
+}
+
+void lower_max(Builder& b, const WindowCall& window, bool relu, Value& x, Value& y) {
+  const auto taps = static_cast<std::size_t>(b.elements(y)) * sizeof(std::int16_t);
+  Buffer* best = b.arena().make(taps);
+  const Type type = b.type();
+  b.step({x.data, y.data, best}, [=, x = x.data, y = y.data](const Turn&) {
+    max_pool(type, window, relu, x->data, y->data, best->as<std::int16_t>(), device().stream);
+  });
+  if (!x.needs_gradient) return;
+  b.on_backward([=, &b, &x, &y] {
+    Buffer* g = b.gradient(y);
+    Buffer* dx = b.add_gradient(x);
+    b.step({g, best, dx}, [=](const Turn&) {
+      max_pool_backward(type, window, g->data, best->as<std::int16_t>(), dx->data, device().stream);
+    });
+  });
+}
+
+void lower_avg(Builder& b, const WindowCall& window, Value& x, Value& y) {
+  const Type type = b.type();
+  b.step({x.data, y.data}, [=, x = x.data, y = y.data](const Turn&) {
+    avg_pool(type, window, x->data, y->data, device().stream);
+  });
+  if (!x.needs_gradient) return;
+  b.on_backward([=, &b, &x, &y] {
+    Buffer* g = b.gradient(y);
+    Buffer* dx = b.add_gradient(x);
+    b.step({g, dx}, [=](const Turn&) {
+      avg_pool_backward(type, window, g->data, dx->data, device().stream);
+    });
+  });
+}
+
+}  // namespace
+
+Result<void> lower_activation(Builder& b, const Unit& unit) {
+  const Slope kind = slope_of(b.node(unit.node).layer.activation);
+  Value& x = b.value(b.node(unit.node).inputs[0]);
+  Value& y = b.make_value(unit.node, x.needs_gradient);
+  const Type type = b.type();
+  const std::int64_t count = b.elements(x), rows = b.rows(x), channels = x.shape.channels;
+  b.step({x.data, y.data}, [=, x = x.data, y = y.data](const Turn&) {
+    activate(type, kind, x->data, y->data, count, device().stream);
+    // The sigmoid of 0 is not 0.
+    if (kind == Slope::kSigmoid) clear_padding(type, y->data, rows, channels, device().stream);
+  });
+  if (!x.needs_gradient) return {};
+  b.on_backward([=, &b, &x, &y] {
+    Buffer* g = b.gradient(y);
+    Buffer* dx = b.arena().make_over(g);
+    b.pass_gradient(x, dx);
+    Buffer* at = kind == Slope::kRelu ? y.data : x.data;
+    b.step({at, g, dx}, [=](const Turn&) {
+      activate_backward(type, kind, at->data, g->data, dx->data, count, device().stream);
+    });
+  });
+  return {};
+}
+
+Result<void> lower_pool(Builder& b, const Unit& unit) {
+  const Layer& layer = b.node(unit.node).layer;
+  const NodeId input = b.node(unit.node).inputs[0];
+  Value& x = b.value(unit.relu ? b.node(input).inputs[0] : input);
+  Value& y = b.make_value(unit.node, x.needs_gradient);
+  const WindowCall window = window_of(b, layer, x, y);
+  layer.kind == LayerKind::kMaxPool ? lower_max(b, window, unit.relu, x, y)
+                                    : lower_avg(b, window, x, y);
+  return {};
+}
+
+Result<void> lower_global_pool(Builder& b, const Unit& unit) {
+  Value& x = b.value(b.node(unit.node).inputs[0]);
+  Value& y = b.make_value(unit.node, x.needs_gradient);
+  const PlaneCall planes = planes_of(b, x);
+  const float share = 1.0F / static_cast<float>(planes.positions);
+  const Type type = b.type();
+  b.step({x.data, y.data}, [=, x = x.data, y = y.data](const Turn&) {
+    sum_planes(type, planes, share, x->data, nullptr, y->data, device().stream);
+  });
+  if (!x.needs_gradient) return {};
+  b.on_backward([=, &b, &x, &y] {
+    Buffer* g = b.gradient(y);
+    Buffer* dx = b.add_gradient(x);
+    b.step({g, dx}, [=](const Turn&) {
+      spread_planes(type, planes, share, g->data, nullptr, dx->data, device().stream);
+    });
+  });
+  return {};
+}
+
+Result<void> lower_flatten(Builder& b, const Unit& unit) {
+  b.set_value(unit.node, b.flattened(b.value(b.node(unit.node).inputs[0])));
+  return {};
+}
+
+Result<void> lower_add(Builder& b, const Unit& unit) {
+  std::vector<Value*> terms;
+  for (NodeId input : b.node(unit.node).inputs) terms.push_back(&b.value(input));
+  const bool needs = std::ranges::any_of(terms, [](const Value* t) { return t->needs_gradient; });
+  Value& y = b.make_value(unit.node, needs);
+  const std::int64_t count = b.elements(y);
+  const Type type = b.type();
+  for (std::size_t i = 1; i < terms.size(); ++i) {
+    Buffer *left = i == 1 ? terms[0]->data : y.data, *right = terms[i]->data;
+    b.step({left, right, y.data}, [=, y = y.data](const Turn&) {
+      add(type, left->data, right->data, y->data, count, device().stream);
+    });
+  }
+  b.on_backward([=, &b, &y] {
+    if (!y.needs_gradient) return;
+    Buffer* g = b.gradient(y);
+    for (Value* term : terms) b.pass_gradient(*term, g);
+  });
+  return {};
+}
+
+Result<void> lower_scale(Builder& b, const Unit& unit) {
+  Value& x = b.value(b.node(unit.node).inputs[0]);
+  Value& s = b.value(b.node(unit.node).inputs[1]);
+  Value& y = b.make_value(unit.node, x.needs_gradient || s.needs_gradient);
+  const PlaneCall planes = planes_of(b, x);
+  const Type type = b.type();
+  b.step({x.data, s.data, y.data}, [=, x = x.data, s = s.data, y = y.data](const Turn&) {
+    spread_planes(type, planes, 1, s->data, x->data, y->data, device().stream);
+  });
+  b.on_backward([=, &b, &x, &s, &y] {
+    if (!y.needs_gradient) return;
+    Buffer* g = b.gradient(y);
+    if (s.needs_gradient) {
+      Buffer* ds = b.add_gradient(s);
+      b.step({g, x.data, ds}, [=, x = x.data](const Turn&) {
+        sum_planes(type, planes, 1, g->data, x->data, ds->data, device().stream);
+      });
+    }
+    if (!x.needs_gradient) return;
+    Buffer* dx = b.arena().make_over(g);
+    b.pass_gradient(x, dx);
+    b.step({g, s.data, dx}, [=, s = s.data](const Turn&) {
+      spread_planes(type, planes, 1, s->data, g->data, dx->data, device().stream);
+    });
+  });
+  return {};
+}
+
+// The mask is drawn again for the gradient: it costs less than to keep it.
+Result<void> lower_dropout(Builder& b, const Unit& unit) {
+  Value& x = b.value(b.node(unit.node).inputs[0]);
+  Value& y = b.make_value(unit.node, x.needs_gradient);
+  const std::size_t index = b.declare_dropout(unit.node);
+  const DropoutDraw draw = draw_of({}, b.node(unit.node).layer.rate);
+  const DropoutCall all{.images = b.batch(),
+                        .positions = x.positions(),
+                        .channels = x.channels(),
+                        .groups = x.channels() / kDropoutGroup,
+                        .threshold = draw.threshold,
+                        .kept = draw.kept};
+  static_assert(kDropoutGroup == kLanes);
+  const Type type = b.type();
+  const auto run = [=, &b](const Turn& turn, Buffer* from, Buffer* to) {
+    DropoutCall call = all;
+    call.first = turn.part.first;
+    call.key = b.key(index);
+    if (!turn.training) call.threshold = 0;
+    if (!turn.training) call.kept = 1;
+    dropout(type, call, from->data, to->data, device().stream);
+  };
+  b.step({x.data, y.data}, [=, x = x.data, y = y.data](const Turn& turn) { run(turn, x, y); });
+  if (!x.needs_gradient) return {};
+  b.on_backward([=, &b, &x, &y] {
+    Buffer* g = b.gradient(y);
+    Buffer* dx = b.arena().make_over(g);
+    b.pass_gradient(x, dx);
+    b.step({g, dx}, [=](const Turn& turn) { run(turn, g, dx); });
+  });
+  return {};
+}
+
+Result<void> lower_concat(Builder& b, const Unit& unit) {
+  struct Part {
+    Value* value;
+    ChannelCopy copy;
+  };
+  std::vector<Part> parts;
+  std::int64_t first = 0;
+  const std::int64_t width = padded(b.node(unit.node).shape.channels);
+  for (NodeId input : b.node(unit.node).inputs) {
+    Value& value = b.value(input);
+    parts.push_back({&value,
+                     {.rows = b.rows(value),
+                      .channels = value.shape.channels,
+                      .from_width = value.channels(),
+                      .to_first = first,
+                      .to_width = width}});
+    first += value.shape.channels;
+  }
+  parts.back().copy.clears_rest = true;
+  const auto needs = [](const Part& part) { return part.value->needs_gradient; };
+  Value& y = b.make_value(unit.node, std::ranges::any_of(parts, needs));
+  const Type type = b.type();
+  for (const Part& part : parts) {
+    b.step({part.value->data, y.data},
+           [=, copy = part.copy, x = part.value->data, y = y.data](const Turn&) {
+             copy_channels(type, copy, x->data, y->data, device().stream);
+           });
+  }
+  if (!y.needs_gradient) return {};
+  b.on_backward([=, &b, &y] {
+    Buffer* g = b.gradient(y);
+    for (const Part& part : parts) {
+      if (!needs(part)) continue;
+      Buffer* dx = b.add_gradient(*part.value);
+      const ChannelCopy back{.rows = part.copy.rows,
+                             .channels = part.copy.channels,
+                             .from_first = part.copy.to_first,
+                             .from_width = width,
+                             .to_width = part.copy.from_width,
+                             .clears_rest = true};
+      b.step({g, dx},
+             [=](const Turn&) { copy_channels(type, back, g->data, dx->data, device().stream); });
+    }
+  });
+  return {};
+}
+
+}  // namespace detol::cuda

@@ -1,0 +1,167 @@
+// Batch norm with its fused tail, and layer norm.
+//
+// Synchronised batch norm adds up its statistics over the ranks in the middle of the step: as work
+// of the stream where the ranks' sums are on the device, else by the host.
+
+#include "trainer/backends/cuda/lower.h"
+
+namespace detol::cuda {
+namespace {
+
+// What both directions need; lives as long as the candidate.
+struct Norm {
+  Type type;
+  std::int64_t rows = 0, channels = 0, positions = 0;
+  bool relu = false;
+  const Buffer *x = nullptr, *addend = nullptr, *y = nullptr;
+  const Parameter *gamma = nullptr, *beta = nullptr, *running_mean = nullptr,
+                  *running_var = nullptr;
+  Buffer *mean = nullptr, *scale = nullptr, *inverse = nullptr, *mean_g = nullptr, *slope = nullptr;
+  Buffer* shared = nullptr;  // if synchronised
+  Buffer* scratch = nullptr;
+
+  NormCall call(const Turn& turn) const {
+    return {.type = type,
+            .rows = turn.part.count * positions,
+            .rows_held = rows,
+            .channels = channels,
+            .x = x->data,
+            .addend = addend != nullptr ? addend->data : nullptr,
+            .y = y->data,
+            .relu = relu,
+            .gamma = gamma->master,
+            .beta = beta->master,
+            .running_mean = running_mean->master,
+            .running_var = running_var->master,
+            .mean = mean->as<float>(),
+            .scale = scale->as<float>(),
+            .inverse = inverse->as<float>(),
+            .mean_g = mean_g->as<float>(),
+            .slope = slope->as<float>(),
+            .gamma_gradient = static_cast<float*>(gamma->gradient),
+            .beta_gradient = static_cast<float*>(beta->gradient),
+            .shared = shared != nullptr ? shared->as<double>() : nullptr,
+            .scratch = scratch->data};
+  }
+  std::size_t shared_count() const { return static_cast<std::size_t>(2 * channels + 1); }
+};
+
+using SharedNorm = std::shared_ptr<const Norm>;
+
+// A sum of `shared` over the ranks, if there is one, between two steps.
+void write_sum(Builder& b, const SharedNorm& norm, bool always) {
+  if (norm->shared == nullptr) return;
+  Sums& sums = b.sums();
+  Run run = [norm, &sums, always](const Turn& turn) {
+    if (always || turn.training) sums.sum(norm->shared->as<double>(), norm->shared_count());
+  };
+  sums.is_on_device() ? b.step({norm->shared}, std::move(run))
+                      : b.host_step({norm->shared}, std::move(run));
+}
+
+void write_forward(Builder& b, const SharedNorm& norm, const std::vector<Buffer*>& uses) {
+  b.step(uses, [norm](const Turn& turn) {
+    turn.training ? norm_statistics(norm->call(turn), device().stream)
+                  : norm_recall(norm->call(turn), device().stream);
+  });
+  write_sum(b, norm, false);
+  b.step(uses, [norm](const Turn& turn) {
+    const NormCall call = norm->call(turn);
+    if (turn.training && call.shared != nullptr) norm_settle(call, device().stream);
+    norm_forward(call, device().stream);
+  });
+}
+
+// The masked gradient is written only if somebody else reads it, or if it is a sum.
+void write_backward(Builder& b, const SharedNorm& norm, Value& x, Value* addend, Value& y) {
+  const std::vector<Buffer*> terms = b.gradient_terms(y, 2);
+  Buffer* other = terms.size() > 1 ? terms[1] : nullptr;
+  const bool written = other != nullptr || (addend != nullptr && norm->relu);
+  Buffer* g = written ? b.arena().make_over(terms[0]) : terms[0];
+  std::vector<Buffer*> uses = terms;
+  uses.insert(uses.end(), {x.data, g});
+  if (addend != nullptr && norm->relu) uses.push_back(y.data);
+  b.step(uses, [=, term = terms[0]](const Turn& turn) {
+    norm_sums(norm->call(turn), term->data, other != nullptr ? other->data : nullptr,
+              written ? g->data : nullptr, device().stream);
+  });
+  write_sum(b, norm, true);
+  if (norm->shared != nullptr)
+    b.step({norm->shared},
+           [norm](const Turn& turn) { norm_settle_sums(norm->call(turn), device().stream); });
+  if (addend != nullptr) b.pass_gradient(*addend, g);
+  if (!x.needs_gradient) return;
+  Buffer* dx = b.arena().make_over(g);
+  b.pass_gradient(x, dx);
+  b.step({g, x.data, dx}, [=](const Turn& turn) {
+    norm_backward(norm->call(turn), g->data, written, dx->data, device().stream);
+  });
+}
+
+}  // namespace
+
+Result<void> lower_norm(Builder& b, const Unit& unit) {
+  Value& x = b.value(b.node(unit.node).inputs[0]);
+  Value* addend = unit.addend ? &b.value(*unit.addend) : nullptr;
+  Value& y = b.make_value(unit.output, true);
+  auto norm = std::make_shared<Norm>();
+  norm->type = b.type();
+  norm->rows = b.rows(x);
+  norm->channels = x.channels();
+  norm->positions = x.positions();
+  norm->relu = unit.relu;
+  norm->x = x.data;
+  norm->addend = addend != nullptr ? addend->data : nullptr;
+  norm->y = y.data;
+  norm->gamma = b.parameters().claim(unit.node, "gamma");
+  norm->beta = b.parameters().claim(unit.node, "beta");
+  norm->running_mean = b.parameters().claim(unit.node, "running_mean");
+  norm->running_var = b.parameters().claim(unit.node, "running_var");
+  for (Buffer** buffer : {&norm->mean, &norm->scale, &norm->inverse, &norm->mean_g, &norm->slope})
+    *buffer = b.floats(norm->channels);
+  if (b.syncs_norms())
+    norm->shared = b.arena().make_persistent(norm->shared_count() * sizeof(double));
+  norm->scratch = b.sums_scratch(sums_scratch_bytes(norm->channels));
+  std::vector<Buffer*> uses = {x.data, y.data};
+  if (addend != nullptr) uses.push_back(addend->data);
+  write_forward(b, norm, uses);
+  b.on_backward([&b, norm, &x, addend, &y] { write_backward(b, norm, x, addend, y); });
+  return {};
+}
+
+Result<void> lower_layer_norm(Builder& b, const Unit& unit) {
+  Value& x = b.value(b.node(unit.node).inputs[0]);
+  Value& y = b.make_value(unit.node, true);
+  const Parameter* gamma = b.parameters().claim(unit.node, "gamma");
+  const Parameter* beta = b.parameters().claim(unit.node, "beta");
+  Buffer *mean = b.floats(b.rows(x)), *inverse = b.floats(b.rows(x));
+  Buffer* scratch = b.sums_scratch(sums_scratch_bytes(x.channels()));
+  const auto call = [=, type = b.type(), rows = b.rows(x), channels = x.shape.channels,
+                     width = x.channels(), x = x.data, y = y.data] {
+    return LayerNormCall{.type = type,
+                         .rows = rows,
+                         .channels = channels,
+                         .width = width,
+                         .x = x->data,
+                         .y = y->data,
+                         .gamma = gamma->master,
+                         .beta = beta->master,
+                         .mean = mean->as<float>(),
+                         .inverse = inverse->as<float>(),
+                         .gamma_gradient = static_cast<float*>(gamma->gradient),
+                         .beta_gradient = static_cast<float*>(beta->gradient),
+                         .scratch = scratch->data};
+  };
+  b.step({x.data, y.data}, [call](const Turn&) { layer_norm(call(), device().stream); });
+  b.on_backward([=, &b, &x, &y] {
+    Buffer* g = b.gradient(y);
+    b.step({x.data, g}, [=](const Turn&) { layer_norm_sums(call(), g->data, device().stream); });
+    if (!x.needs_gradient) return;
+    Buffer* dx = b.add_gradient(x);
+    b.step({x.data, g, dx},
+           [=](const Turn&) { layer_norm_backward(call(), g->data, dx->data, device().stream); });
+  });
+  return {};
+}
+
+}  // namespace detol::cuda

@@ -1,0 +1,172 @@
+// Convolutions by cuDNN, dense layers by cuBLASLt.
+//
+// Groups whose channels are no multiples of the padding are computed as one convolution over all
+// channels, with zeros for the weights between groups; the depthwise ones among them get a group
+// for each channel of the padding, too.
+
+#include "trainer/backends/cuda/lower.h"
+
+namespace detol::cuda {
+namespace {
+
+struct Groups {
+  std::int64_t count = 1;          // that cuDNN is told
+  std::int64_t group_outputs = 0;  // as in Native
+};
+
+Groups groups_of(const Layer& layer, std::int64_t inputs) {
+  const bool whole = inputs % kLanes == 0 && layer.channels % kLanes == 0;
+  if (layer.groups == 1 || whole) return {layer.groups, 0};
+  if (layer.groups == inputs && layer.channels == inputs) return {padded(inputs), 0};
+  return {1, layer.channels / layer.groups};
+}
+
+ConvShape shape_of(const Builder& b, const Layer& layer, const Value& x, const Value& y,
+                   const Groups& groups) {
+  return {.direction = Direction::kForward,
+          .type = b.type(),
+          .tf32 = b.tf32(),
+          .images = b.batch(),
+          .inputs = x.channels(),
+          .height = x.shape.height,
+          .width = x.shape.width,
+          .outputs = y.channels(),
+          .out_height = y.shape.height,
+          .out_width = y.shape.width,
+          .kernel_height = height_of(layer),
+          .kernel = layer.kernel,
+          .stride = layer.stride,
+          .dilation = layer.dilation,
+          .groups = groups.count,
+          .above = padding_above(layer),
+          .beside = padding_beside(layer)};
+}
+
+Native native_of(const Layer& layer, const Value& x, const Value& y, const Groups& groups) {
+  return {.outputs = layer.channels,
+          .taps = height_of(layer) * layer.kernel,
+          .inputs = x.shape.channels / layer.groups,
+          .held_outputs = y.channels(),
+          .held_inputs = x.channels() / groups.count,
+          .group_outputs = groups.group_outputs};
+}
+
+// The three directions.
+struct Plans {
+  const ConvPlan *forward = nullptr, *data = nullptr, *weights = nullptr;
+};
+
+Result<Plans> plans_of(Builder& b, ConvShape shape, bool needs_data) {
+  Plans plans;
+  DETOL_ASSIGN(plans.forward, b.plan(shape));
+  shape.direction = Direction::kWeights;
+  DETOL_ASSIGN(plans.weights, b.plan(shape));
+  if (!needs_data) return plans;
+  shape.direction = Direction::kData;
+  DETOL_ASSIGN(plans.data, b.plan(shape));
+  return plans;
+}
+
+}  // namespace
+
+void write_bias(Builder& b, const Parameter* bias, const Value& y) {
+  if (bias == nullptr) return;
+  const Type type = y.is_float ? Type::kFloat : b.type();
+  b.step({y.data}, [=, rows = b.rows(y), channels = y.channels(), y = y.data](const Turn&) {
+    add_bias(type, bias->master, y->data, rows, channels, device().stream);
+  });
+}
+
+void write_bias_gradient(Builder& b, const Parameter* bias, const Value& y, Buffer* g) {
+  if (bias == nullptr) return;
+  Buffer* scratch = b.sums_scratch(sums_scratch_bytes(y.channels()));
+  b.step({g}, [=, type = b.type(), rows = b.rows(y), channels = y.channels()](const Turn&) {
+    bias_gradient(type, g->data, static_cast<float*>(bias->gradient), rows, channels, scratch->data,
+                  device().stream);
+  });
+}
+
+Result<void> lower_conv(Builder& b, const Unit& unit) {
+  const Layer& layer = b.node(unit.node).layer;
+  Value& x = b.value(b.node(unit.node).inputs[0]);
+  Value& y = b.make_value(unit.node, true);
+  const Groups groups = groups_of(layer, x.shape.channels);
+  DETOL_ASSIGN(const Plans plans, plans_of(b, shape_of(b, layer, x, y, groups), x.needs_gradient));
+  const Parameter* weight =
+      b.parameters().claim(unit.node, "weight", native_of(layer, x, y, groups));
+  const Parameter* bias = b.parameters().claim(unit.node, "bias");
+  Buffer* scratch = b.scratch(0);
+  b.step({x.data, y.data}, [=, x = x.data, y = y.data](const Turn&) {
+    plans.forward->run(x->data, weight->weight, y->data, scratch->data);
+  });
+  write_bias(b, bias, y);
+  b.on_backward([=, &b, &x, &y] {
+    Buffer* g = b.gradient(y);
+    b.step({x.data, g}, [=, x = x.data](const Turn&) {
+      plans.weights->run(x->data, weight->gradient, g->data, scratch->data);
+    });
+    write_bias_gradient(b, bias, y, g);
+    if (!x.needs_gradient) return;
+    Buffer* dx = b.add_gradient(x);
+    b.step({g, dx},
+           [=](const Turn&) { plans.data->run(dx->data, weight->weight, g->data, scratch->data); });
+  });
+  return {};
+}
+
+// y = x w', dx = g w, dw = g' x.
+Result<void> lower_dense(Builder& b, const Unit& unit) {
+  const Layer& layer = b.node(unit.node).layer;
+  Value& x = b.flattened(b.value(b.node(unit.node).inputs[0]));
+  Value& y = b.make_value(unit.node, true);
+  const std::int64_t inputs = padded(x.shape.elements()), outputs = y.channels();
+  if (b.is_output(unit.node)) {
+    y.is_float = true;
+    y.data = b.floats(b.elements(y));
+  }
+  const Parameter* weight = b.parameters().claim(unit.node, "weight",
+                                                 {.outputs = layer.channels,
+                                                  .inputs = x.shape.elements(),
+                                                  .held_outputs = outputs,
+                                                  .held_inputs = inputs});
+  const Parameter* bias = b.parameters().claim(unit.node, "bias");
+  const auto product = [&](MatmulShape shape) {
+    shape.type = b.type();
+    shape.tf32 = b.tf32();
+    auto made = std::make_shared<Matmul>(shape, b.most_scratch());
+    b.scratch(made->scratch_bytes());
+    return made;
+  };
+  const auto forward = product({.rows = b.batch(),
+                                .columns = outputs,
+                                .inner = inputs,
+                                .b_transposed = true,
+                                .result = y.is_float ? Type::kFloat : b.type()});
+  const auto data =
+      product({.rows = b.batch(), .columns = inputs, .inner = outputs, .result = b.type()});
+  const auto weights = product({.rows = outputs,
+                                .columns = inputs,
+                                .inner = b.batch(),
+                                .a_transposed = true,
+                                .result = b.type()});
+  Buffer* scratch = b.scratch(0);
+  b.step({x.data, y.data}, [=, x = x.data, y = y.data](const Turn&) {
+    forward->run(x->data, weight->weight, y->data, scratch->data, device().stream);
+  });
+  write_bias(b, bias, y);
+  b.on_backward([=, &b, &x, &y] {
+    Buffer* g = b.gradient(y);
+    b.step({x.data, g}, [=, x = x.data](const Turn&) {
+      weights->run(g->data, x->data, weight->gradient, scratch->data, device().stream);
+    });
+    write_bias_gradient(b, bias, y, g);
+    if (!x.needs_gradient) return;
+    Buffer* dx = b.add_gradient(x);
+    b.step({g, dx}, [=](const Turn&) {
+      data->run(g->data, weight->weight, dx->data, scratch->data, device().stream);
+    });
+  });
+  return {};
+}
+
+}  // namespace detol::cuda

@@ -1,0 +1,39 @@
+#pragma once
+
+// Products of matrices by cuBLASLt. All matrices are row-major here; private to this folder.
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+
+#include "trainer/backends/cuda/kernels.h"
+
+namespace detol::cuda {
+
+// c (rows x columns) = a b over `inner`, either of which may lie transposed in memory.
+struct MatmulShape {
+  std::int64_t rows = 0, columns = 0, inner = 0;
+  bool a_transposed = false;  // in memory: inner x rows
+  bool b_transposed = false;  // columns x inner
+  Type type = Type::kFloat;   // of a and b
+  Type result = Type::kFloat;
+  bool tf32 = false;  // floats: products may be rounded to 10 bits
+};
+
+class Matmul {
+ public:
+  // Chooses an algorithm that needs at most so much scratch memory. Throws DeviceError.
+  Matmul(const MatmulShape& shape, std::size_t most_scratch);
+  ~Matmul();
+  Matmul(Matmul&&) noexcept;
+  Matmul& operator=(Matmul&&) noexcept;
+
+  std::size_t scratch_bytes() const;
+  void run(const void* a, const void* b, void* c, void* scratch, Stream stream) const;
+
+ private:
+  struct Parts;
+  std::unique_ptr<Parts> parts_;
+};
+
+}  // namespace detol::cuda

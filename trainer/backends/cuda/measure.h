@@ -1,0 +1,15 @@
+#pragma once
+
+// What a device does at most, and how long a network takes on it. Private to this folder.
+
+#include <string>
+
+#include "trainer/backends/cuda/plugin.h"
+
+namespace detol::cuda {
+
+// As in CudaPlugin. Throws.
+DevicePeaks peaks(const std::string& precision);
+Result<NetworkSeconds> time_network(const Network& network, const Recipe& recipe, int runs);
+
+}  // namespace detol::cuda

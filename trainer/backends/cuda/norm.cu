@@ -1,0 +1,283 @@
+// Batch norm with its fused tail (Ioffe and Szegedy, 2015, arXiv 1502.03167). Forward: a pass for
+// the statistics, one for the output. Backward: a pass for the two sums of a channel, one for
+//
+//   dx = gamma / s (g - mean(g) - (x - m) / s^2 mean(g (x - m))),   s^2 = variance + epsilon,
+//
+// where g is the output's gradient where ReLU let it through.
+//
+// Variances are of x less its value in the first row, so that a large mean takes no digits from
+// them (Chan, Golub and LeVeque, 1983, "Algorithms for computing the sample variance").
+
+#include "trainer/backends/cuda/column_sums.cuh"
+
+namespace detol::cuda {
+namespace {
+
+constexpr double kEpsilon = 1e-5;
+constexpr double kStatisticsMomentum = 0.1;
+
+// What is known of a channel becomes what the other kernels read.
+__device__ void settle(const NormCall& call, unsigned c, double mean, double variance) {
+  const double inverse = 1.0 / sqrt(variance + kEpsilon);
+  call.mean[c] = static_cast<float>(mean);
+  call.inverse[c] = static_cast<float>(inverse);
+  call.scale[c] = static_cast<float>(static_cast<double>(call.gamma[c]) * inverse);
+}
+
+__device__ void move(float& statistic, double measured) {
+  const auto old = static_cast<double>(statistic);
+  statistic = static_cast<float>(old + kStatisticsMomentum * (measured - old));
+}
+
+// Running variance is of the unbiased estimate; a single value has none and keeps the biased.
+__device__ void settle_measured(const NormCall& call, unsigned c, double mean, double variance,
+                                double count) {
+  settle(call, c, mean, variance);
+  move(call.running_mean[c], mean);
+  move(call.running_var[c], count > 1 ? variance * count / (count - 1) : variance);
+}
+
+__device__ void settle_sum(const NormCall& call, unsigned c, double g, double moment,
+                           double count) {
+  const auto inverse = static_cast<double>(call.inverse[c]);
+  call.mean_g[c] = static_cast<float>(g / count);
+  call.slope[c] = static_cast<float>(moment * inverse * inverse / count);
+}
+
+template <typename T>
+struct Statistics {
+  using State = Lanes;  // of the first row
+  const T* x;
+  std::int64_t channels;
+  __device__ State begin(unsigned group) const { return load(x + group * kLanes); }
+  __device__ void operator()(const State& origin, std::int64_t row, unsigned group, Lanes& a,
+                             Lanes& b) const {
+    const Lanes at = load(x + row * channels + group * kLanes);
+    for (int k = 0; k < kLanes; ++k) {
+      const float d = at[k] - origin[k];
+      a[k] += d;
+      b[k] += d * d;
+    }
+  }
+};
+
+// Synchronised means are taken from the running mean, the same on every rank.
+template <typename T>
+struct FinishStatistics {
+  NormCall call;
+  __device__ void operator()(unsigned c, double a, double b) const {
+    const auto rows = static_cast<double>(call.rows);
+    const double shift = a / rows;
+    const double variance = max(0.0, b / rows - shift * shift);
+    const double mean = static_cast<double>(to_float(static_cast<const T*>(call.x)[c])) + shift;
+    // NaN is to stay: max() would hide it.
+    const double kept = b == b ? variance : b;
+    if (call.shared == nullptr) return settle_measured(call, c, mean, kept, rows);
+    const double from_running = mean - static_cast<double>(call.running_mean[c]);
+    call.shared[c] = rows * from_running;
+    call.shared[call.channels + c] = rows * (kept + from_running * from_running);
+    if (c == 0) call.shared[2 * call.channels] = rows;
+  }
+};
+
+struct Settle {
+  NormCall call;
+  __device__ void operator()(std::int64_t i) const {
+    const double count = call.shared[2 * call.channels];
+    const double shift = call.shared[i] / count;
+    const double square = call.shared[call.channels + i] / count - shift * shift;
+    const double variance = square < 0 ? 0 : square;
+    const auto c = static_cast<unsigned>(i);
+    settle_measured(call, c, static_cast<double>(call.running_mean[c]) + shift, variance, count);
+  }
+};
+
+struct Recall {
+  NormCall call;
+  __device__ void operator()(std::int64_t i) const {
+    const auto c = static_cast<unsigned>(i);
+    settle(call, c, static_cast<double>(call.running_mean[c]),
+           static_cast<double>(call.running_var[c]));
+  }
+};
+
+// (x - mean) scale + beta, the same in every kernel: what ReLU let through is decided by it.
+__device__ inline float normalised(float x, float mean, float scale, float beta) {
+  return fmaf(x - mean, scale, beta);
+}
+
+template <typename T>
+struct Forward {
+  NormCall call;
+  unsigned groups;
+  __device__ void operator()(std::int64_t i) const {
+    const unsigned first = static_cast<unsigned>(i) % groups * kLanes;
+    const Lanes x = load(static_cast<const T*>(call.x) + i * kLanes);
+    const Lanes mean = load(call.mean + first), scale = load(call.scale + first);
+    const Lanes beta = load(call.beta + first);
+    Lanes y;
+    for (int k = 0; k < kLanes; ++k) y[k] = normalised(x[k], mean[k], scale[k], beta[k]);
+    if (call.addend != nullptr) {
+      const Lanes addend = load(static_cast<const T*>(call.addend) + i * kLanes);
+      for (int k = 0; k < kLanes; ++k) y[k] += addend[k];
+    }
+    if (call.relu) {
+      for (int k = 0; k < kLanes; ++k) y[k] = y[k] < 0 ? 0.0F : y[k];
+    }
+    store(static_cast<T*>(call.y) + i * kLanes, y);
+  }
+};
+
+template <typename T>
+struct Sums {
+  struct State {
+    Lanes mean, scale, beta;
+  };
+  NormCall call;
+  const T *g, *other;
+  T* masked;
+  __device__ State begin(unsigned group) const {
+    const unsigned first = group * kLanes;
+    return {load(call.mean + first), load(call.scale + first), load(call.beta + first)};
+  }
+  __device__ void operator()(const State& state, std::int64_t row, unsigned group, Lanes& a,
+                             Lanes& b) const {
+    const std::int64_t at = row * call.channels + group * kLanes;
+    const Lanes x = load(static_cast<const T*>(call.x) + at);
+    Lanes by = load(g + at);
+    if (other != nullptr) {
+      const Lanes more = load(other + at);
+      for (int k = 0; k < kLanes; ++k) by[k] += more[k];
+    }
+    if (call.relu) mask(state, x, at, by);
+    if (masked != nullptr) store(masked + at, by);
+    for (int k = 0; k < kLanes; ++k) {
+      a[k] += by[k];
+      b[k] += by[k] * (x[k] - state.mean[k]);
+    }
+  }
+  __device__ void mask(const State& state, const Lanes& x, std::int64_t at, Lanes& by) const {
+    Lanes y;
+    if (call.addend != nullptr) {
+      y = load(static_cast<const T*>(call.y) + at);
+    } else {
+      for (int k = 0; k < kLanes; ++k)
+        y[k] = normalised(x[k], state.mean[k], state.scale[k], state.beta[k]);
+    }
+    for (int k = 0; k < kLanes; ++k) by[k] = y[k] > 0 ? by[k] : 0.0F;
+  }
+};
+
+// The parameters' gradients are this rank's own: the group adds all gradients up later.
+struct FinishSums {
+  NormCall call;
+  __device__ void operator()(unsigned c, double g, double moment) const {
+    call.gamma_gradient[c] = static_cast<float>(moment * static_cast<double>(call.inverse[c]));
+    call.beta_gradient[c] = static_cast<float>(g);
+    const auto rows = static_cast<double>(call.rows);
+    if (call.shared == nullptr) return settle_sum(call, c, g, moment, rows);
+    call.shared[c] = g;
+    call.shared[call.channels + c] = moment;
+    if (c == 0) call.shared[2 * call.channels] = rows;
+  }
+};
+
+struct SettleSums {
+  NormCall call;
+  __device__ void operator()(std::int64_t i) const {
+    settle_sum(call, static_cast<unsigned>(i), call.shared[i], call.shared[call.channels + i],
+               call.shared[2 * call.channels]);
+  }
+};
+
+template <typename T>
+struct Backward {
+  NormCall call;
+  unsigned groups;
+  bool is_masked;
+  const T* g;
+  T* dx;
+  __device__ void operator()(std::int64_t i) const {
+    if (i >= call.rows * groups) return store(dx + i * kLanes, zeros());
+    const unsigned first = static_cast<unsigned>(i) % groups * kLanes;
+    const Lanes x = load(static_cast<const T*>(call.x) + i * kLanes);
+    const Lanes mean = load(call.mean + first), scale = load(call.scale + first);
+    const Lanes mean_g = load(call.mean_g + first), slope = load(call.slope + first);
+    Lanes by = load(g + i * kLanes);
+    if (call.relu && !is_masked) {
+      const Lanes beta = load(call.beta + first);
+      for (int k = 0; k < kLanes; ++k)
+        by[k] = normalised(x[k], mean[k], scale[k], beta[k]) > 0 ? by[k] : 0.0F;
+    }
+    Lanes out;
+    for (int k = 0; k < kLanes; ++k)
+      out[k] = scale[k] * (by[k] - mean_g[k] - (x[k] - mean[k]) * slope[k]);
+    store(dx + i * kLanes, out);
+  }
+};
+
+unsigned groups_of(const NormCall& call) {
+  return static_cast<unsigned>(call.channels / kLanes);
+}
+
+}  // namespace
+
+std::size_t sums_scratch_bytes(std::int64_t channels) {
+  const unsigned columns = columns_of(channels);
+  return counter_bytes(columns) +
+         most_blocks_down(columns) * static_cast<std::size_t>(2 * padded(channels)) * sizeof(float);
+}
+
+void norm_statistics(const NormCall& call, Stream stream) {
+  with_type(call.type, [&]<typename T>(T) {
+    column_sums(call.rows, call.channels,
+                Statistics<T>{static_cast<const T*>(call.x), call.channels},
+                FinishStatistics<T>{call}, call.scratch, stream);
+  });
+}
+
+void norm_settle(const NormCall& call, Stream stream) {
+  for_all(call.channels, Settle{call}, stream);
+}
+
+void norm_recall(const NormCall& call, Stream stream) {
+  for_all(call.channels, Recall{call}, stream);
+}
+
+void norm_forward(const NormCall& call, Stream stream) {
+  with_type(call.type, [&]<typename T>(T) {
+    for_all(call.rows_held * groups_of(call), Forward<T>{call, groups_of(call)}, stream);
+  });
+}
+
+void norm_sums(const NormCall& call, const void* g, const void* other, void* masked,
+               Stream stream) {
+  with_type(call.type, [&]<typename T>(T) {
+    column_sums(call.rows, call.channels,
+                Sums<T>{call, static_cast<const T*>(g), static_cast<const T*>(other),
+                        static_cast<T*>(masked)},
+                FinishSums{call}, call.scratch, stream);
+  });
+  const std::int64_t unused = (call.rows_held - call.rows) * call.channels;
+  if (masked == nullptr || unused == 0) return;
+  const std::size_t size = size_of(call.type);
+  auto* bytes = static_cast<std::byte*>(masked);
+  check(cudaMemsetAsync(bytes + static_cast<std::size_t>(call.rows * call.channels) * size, 0,
+                        static_cast<std::size_t>(unused) * size, stream),
+        "clearing memory");
+}
+
+void norm_settle_sums(const NormCall& call, Stream stream) {
+  for_all(call.channels, SettleSums{call}, stream);
+}
+
+void norm_backward(const NormCall& call, const void* g, bool is_masked, void* dx, Stream stream) {
+  with_type(call.type, [&]<typename T>(T) {
+    for_all(call.rows_held * groups_of(call),
+            Backward<T>{call, groups_of(call), is_masked, static_cast<const T*>(g),
+                        static_cast<T*>(dx)},
+            stream);
+  });
+}
+
+}  // namespace detol::cuda

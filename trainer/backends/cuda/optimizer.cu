@@ -1,0 +1,175 @@
+// The optimiser's step (trainer/backends/optimizer.h) over flat buffers: a pass reads and writes each
+// weight once and leaves its copy in bfloat16, if the layers compute with one.
+
+#include "trainer/backends/cuda/kernel.cuh"
+
+namespace detol::cuda {
+namespace {
+
+struct Element {
+  float weight, gradient, first, second;
+};
+
+template <Rule rule>
+__device__ void step(const UpdateCall& call, const StepRow& now, float decay, Element& e) {
+  const float m = call.momentum;
+  if constexpr (rule == Rule::kSgd || rule == Rule::kNesterov) {
+    const float g = e.gradient + decay * e.weight;
+    e.first = m * e.first + g;
+    e.weight -= now.lr * (rule == Rule::kNesterov ? g + m * e.first : e.first);
+  } else if constexpr (rule == Rule::kAdamw) {
+    e.weight -= now.lr * decay * e.weight;
+    e.first = m * e.first + (1 - m) * e.gradient;
+    e.second = call.beta2 * e.second + (1 - call.beta2) * e.gradient * e.gradient;
+    const float deviation = sqrtf(e.second / now.unbiased2) + call.epsilon;
+    e.weight -= now.lr * (e.first / now.unbiased1) / deviation;
+  } else {
+    const float g = e.gradient + decay * e.weight;
+    e.first = call.beta2 * e.first + (1 - call.beta2) * g * g;
+    e.second = m * e.second + g / (sqrtf(e.first) + call.epsilon);
+    e.weight -= now.lr * e.second;
+  }
+}
+
+template <Rule rule>
+struct Update {
+  UpdateCall call;
+  __device__ void operator()(std::int64_t pack) const {
+    const std::int64_t at = pack * kLanes;
+    const bool decays = at < call.decaying;
+    const StepRow now = *call.now;
+    Lanes weights = load(call.weights + at), first = load(call.first + at);
+    const Lanes gradients = load(call.gradients + at);
+    constexpr bool kHasSecond = rule == Rule::kAdamw || rule == Rule::kRmsprop;
+    Lanes second = kHasSecond ? load(call.second + at) : zeros();
+    for (int k = 0; k < kLanes; ++k) {
+      Element e{weights[k], gradients[k], first[k], second[k]};
+      step<rule>(call, now, decays ? call.decay : 0.0F, e);
+      weights[k] = e.weight;
+      first[k] = e.first;
+      second[k] = e.second;
+    }
+    store(call.weights + at, weights);
+    store(call.first + at, first);
+    if (kHasSecond) store(call.second + at, second);
+    if (call.narrow != nullptr && decays) store(static_cast<Bfloat16*>(call.narrow) + at, weights);
+  }
+};
+
+// The block's sum, in thread 0.
+__device__ double sum_of_block(double value) {
+  __shared__ double sums[kThreads];
+  sums[threadIdx.x] = value;
+  for (unsigned half = kThreads / 2; half > 0; half /= 2) {
+    __syncthreads();
+    if (threadIdx.x < half) sums[threadIdx.x] += sums[threadIdx.x + half];
+  }
+  __syncthreads();
+  return sums[0];
+}
+
+__global__ void __launch_bounds__(kThreads)
+    squares_kernel(const float* values, const Chunk* chunks, double* sums) {
+  const Chunk chunk = chunks[blockIdx.x];
+  double sum = 0;
+  for (std::int64_t i = threadIdx.x; i < chunk.count; i += kThreads) {
+    const auto value = static_cast<double>(values[chunk.first + i]);
+    sum += value * value;
+  }
+  sum = sum_of_block(sum);
+  if (threadIdx.x == 0) sums[blockIdx.x] = sum;
+}
+
+__global__ void __launch_bounds__(kThreads)
+    clip_kernel(const double* sums, int count, double most, float* factor) {
+  double sum = 0;
+  for (int i = static_cast<int>(threadIdx.x); i < count; i += kThreads) sum += sums[i];
+  sum = sum_of_block(sum);
+  if (threadIdx.x != 0) return;
+  const double share = most / (sqrt(sum) + 1e-6);
+  *factor = share < 1 ? static_cast<float>(share) : 1.0F;
+}
+
+__device__ double norm_of(const double* sums, const LarsTensor& tensor) {
+  double sum = 0;
+  for (int i = tensor.first_chunk; i < tensor.end_chunk; ++i) sum += sums[i];
+  return sqrt(sum);
+}
+
+__device__ float lars_rate(const LarsCall& call, const LarsTensor& tensor) {
+  if (!tensor.decays) return call.now->lr;
+  const double weights = norm_of(call.weight_sums, tensor);
+  const double gradients = norm_of(call.gradient_sums, tensor);
+  if (weights == 0 || gradients == 0) return call.now->lr;
+  const double lr = static_cast<double>(call.now->lr);
+  return static_cast<float>(lr * call.trust * weights / (gradients + call.decay * weights));
+}
+
+// A row of blocks for each tensor.
+__global__ void __launch_bounds__(kThreads) lars_kernel(LarsCall call) {
+  const LarsTensor tensor = call.tensors[blockIdx.x];
+  const float rate = lars_rate(call, tensor);
+  const float decay = tensor.decays ? static_cast<float>(call.decay) : 0.0F;
+  const std::int64_t stride = static_cast<std::int64_t>(gridDim.y) * kThreads;
+  std::int64_t i = static_cast<std::int64_t>(blockIdx.y) * kThreads + threadIdx.x;
+  for (; i < tensor.count; i += stride) {
+    const std::int64_t at = tensor.first + i;
+    const float g = call.gradients[at] + decay * call.weights[at];
+    call.velocity[at] = call.momentum * call.velocity[at] + rate * g;
+    call.weights[at] -= call.velocity[at];
+    if (call.narrow != nullptr && at < call.decaying)
+      static_cast<Bfloat16*>(call.narrow)[at] = rounded<Bfloat16>(call.weights[at]);
+  }
+}
+
+struct MoveAverage {
+  const float* weights;
+  float* average;
+  const StepRow* now;
+  __device__ void operator()(std::int64_t i) const {
+    average[i] = now->kept * average[i] + (1 - now->kept) * weights[i];
+  }
+};
+
+template <Rule rule>
+void run_update(const UpdateCall& call, Stream stream) {
+  for_all(call.count / kLanes, Update<rule>{call}, stream);
+}
+
+}  // namespace
+
+void update(const UpdateCall& call, Stream stream) {
+  switch (call.rule) {
+    case Rule::kSgd:
+      return run_update<Rule::kSgd>(call, stream);
+    case Rule::kNesterov:
+      return run_update<Rule::kNesterov>(call, stream);
+    case Rule::kAdamw:
+      return run_update<Rule::kAdamw>(call, stream);
+    case Rule::kRmsprop:
+      return run_update<Rule::kRmsprop>(call, stream);
+  }
+}
+
+void sums_of_squares(const float* values, const Chunk* chunks, int count, double* sums,
+                     Stream stream) {
+  launch(stream, dim3(static_cast<unsigned>(count)), kThreads, squares_kernel, values, chunks,
+         sums);
+}
+
+void clip_factor(const double* sums, int count, double most, float* factor, Stream stream) {
+  launch(stream, dim3(1), kThreads, clip_kernel, sums, count, most, factor);
+}
+
+void update_lars(const LarsCall& call, Stream stream) {
+  constexpr unsigned kBlocksOfATensor = 8;
+  launch(stream, dim3(static_cast<unsigned>(call.count), kBlocksOfATensor), kThreads, lars_kernel,
+         call);
+}
+
+void move_average(const float* weights, float* average, std::int64_t count, const StepRow* now,
+                  Stream stream) {
+  for_all(count, MoveAverage{weights, average, now}, stream);
+}
+
+}  // namespace detol::cuda

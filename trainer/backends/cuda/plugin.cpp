@@ -1,0 +1,105 @@
+// The library's one symbol: nothing is thrown across it but std::bad_alloc, and, out of the calls
+// of an Executable, DeviceError, which is a std::runtime_error: the process is to end then.
+
+#include "trainer/backends/cuda/plugin.h"
+
+#include <fmt/format.h>
+
+#include <cublasLt.h>
+#include <cuda_runtime_api.h>
+#include <cudnn.h>
+
+#include "trainer/backends/cuda/backend.h"
+#include "trainer/backends/cuda/device.h"
+#include "trainer/backends/cuda/measure.h"
+#include "trainer/backends/cuda/sums.h"
+
+namespace detol {
+namespace {
+
+std::string version(int number, int thousands = 1000, int tens = 10) {
+  return fmt::format("{}.{}", number / thousands, number % thousands / tens);
+}
+
+tl::unexpected<Error> unusable(cudaError_t status) {
+  return fail(ErrorCode::kUsage, fmt::format("no device can be used: {} ({})",
+                                             cudaGetErrorString(status), cudaGetErrorName(status)));
+}
+
+// Makes a context on no device but the one it asks for free memory.
+Result<CudaReport> report() {
+  CudaReport found;
+  int devices = 0, driver = 0, runtime = 0;
+  if (const cudaError_t status = cudaGetDeviceCount(&devices); status != cudaSuccess)
+    return unusable(status);
+  if (devices == 0) return fail(ErrorCode::kUsage, "no device can be used: there is none");
+  for (int i = 0; i < devices; ++i) {
+    cudaDeviceProp properties{};
+    if (const cudaError_t status = cudaGetDeviceProperties(&properties, i); status != cudaSuccess)
+      return unusable(status);
+    found.devices.push_back({.name = properties.name,
+                             .uuid = cuda::uuid_of(properties.uuid),
+                             .major = properties.major,
+                             .minor = properties.minor,
+                             .multiprocessors = properties.multiProcessorCount,
+                             .memory = properties.totalGlobalMem,
+                             .free_memory = 0});
+  }
+  std::size_t all = 0;
+  if (const cudaError_t status = cudaMemGetInfo(&found.devices.front().free_memory, &all);
+      status != cudaSuccess)
+    return unusable(status);
+  cudaDriverGetVersion(&driver);
+  cudaRuntimeGetVersion(&runtime);
+  found.driver = version(driver);
+  found.runtime = version(runtime);
+  const auto cudnn = static_cast<int>(cudnnGetVersion());
+  found.cudnn = fmt::format("{}.{}.{}", cudnn / 10000, cudnn % 10000 / 100, cudnn % 100);
+  const auto cublas = static_cast<int>(cublasLtGetVersion());
+  found.cublas = fmt::format("{}.{}.{}", cublas / 10000, cublas % 10000 / 100, cublas % 100);
+  found.nccl = cuda::nccl_version();
+  return found;
+}
+
+template <typename Action>
+auto caught(const Action& action) -> decltype(action()) {
+  try {
+    return action();
+  } catch (const cuda::DeviceError& error) {
+    return fail(ErrorCode::kInternal, error.what());
+  }
+}
+
+Result<std::unique_ptr<Executable>> compile(const Network& network, const Recipe& recipe,
+                                            const Placement& placement) {
+  return caught([&] { return cuda::compile(network, recipe, placement); });
+}
+
+Result<std::vector<OpenChoice>> open_choices(const Network& network, const Recipe& recipe,
+                                             const Placement& placement) {
+  return caught([&] { return cuda::open_choices(network, recipe, placement); });
+}
+
+Result<std::vector<TimedChoice>> time_choices(const Network& network, const Recipe& recipe,
+                                              const Placement& placement,
+                                              const std::function<void()>& turn) {
+  return caught([&] { return cuda::time_choices(network, recipe, placement, turn); });
+}
+
+Result<DevicePeaks> peaks(const std::string& precision) {
+  return caught([&]() -> Result<DevicePeaks> { return cuda::peaks(precision); });
+}
+
+Result<NetworkSeconds> time_network(const Network& network, const Recipe& recipe, int runs) {
+  return caught([&] { return cuda::time_network(network, recipe, runs); });
+}
+
+constexpr CudaPlugin kPlugin = {kCudaStamp,   report, compile,     open_choices,
+                                time_choices, peaks,  time_network};
+
+}  // namespace
+}  // namespace detol
+
+extern "C" __attribute__((visibility("default"))) const detol::CudaPlugin* detol_cuda_plugin() {
+  return &detol::kPlugin;
+}

@@ -1,0 +1,22 @@
+#pragma once
+
+// Which devices this machine has, asked by a process of its own: looking at a device takes memory
+// on it and half a second, and a driver that is broken ends whoever asks. All of that ends with
+// that process.
+
+#include <optional>
+
+#include "core/result.h"
+#include "trainer/backends/cuda/plugin.h"
+
+namespace detol {
+
+// cuda_report() of this program executed again; CUDA_VISIBLE_DEVICES holds as it is. Where this
+// build has no GPU backend, the answer costs nothing. Errors (kUsage): as there, or the process
+// crashed or said nothing for a minute.
+Result<CudaReport> probe_cuda();
+
+// The exit code of that process; nothing if these are not its words. For main().
+std::optional<int> run_cuda_probe(int argc, char** argv);
+
+}  // namespace detol

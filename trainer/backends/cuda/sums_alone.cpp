@@ -1,0 +1,15 @@
+// For a build without NCCL.
+
+#include "trainer/backends/cuda/sums.h"
+
+namespace detol::cuda {
+
+std::unique_ptr<Sums> make_device_sums(Group&) {
+  return nullptr;
+}
+
+std::string nccl_version() {
+  return {};
+}
+
+}  // namespace detol::cuda

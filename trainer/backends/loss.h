@@ -1,0 +1,55 @@
+#pragma once
+
+// Loss: what training makes small, its derivative, and how many answers were right. One instance
+// per executable: an evaluation uses its scratch space. Every backend calls this same code.
+//
+//   cross_entropy         softmax cross-entropy with label smoothing s: the target of an image is
+//                         1 - s + s / K for its label and s / K for the other of the K classes
+//                         (Szegedy et al., 2016, arXiv 1512.00567); of two labels: mixed
+//   binary_cross_entropy  of the sigmoid of each output, mean over the outputs; smoothed targets
+//                         are (1 - s) t + s / 2
+//   mse, mae, huber       mean over the outputs of d^2, |d|, and of d^2 / 2 where |d| <= 1, else
+//                         |d| - 1 / 2 (Huber, 1964); d: output - target
+//
+// Sums over images one at a time, in double whatever Real is; allocates in the constructor alone.
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "trainer/backends/backend.h"
+#include "trainer/data/answers.h"
+
+namespace detol {
+
+// What a loss works on: `logits` has a row of outputs for each image.
+template <typename Real>
+struct LossInput {
+  std::span<const Real> logits;
+  Answers answers;           // of at least as many images
+  std::span<Real> gradient;  // empty, or receives the derivative of the result by each logit
+  std::int64_t batch;        // images that the mean is over
+};
+
+struct LossRow;
+
+class Loss {
+ public:
+  // REQUIRES: `name` is one of the losses above; 0 <= smoothing < 1.
+  Loss(std::string_view name, std::int64_t outputs, double smoothing);
+
+  // True if it takes labels, false if targets.
+  bool takes_labels() const;
+
+  // The images' share of the mean loss over the batch.
+  BatchResult operator()(const LossInput<float>& input);
+  BatchResult operator()(const LossInput<double>& input);
+
+ private:
+  const LossRow* row_;
+  double smoothing_;
+  std::vector<double> scratch_;  // one image's outputs
+};
+
+}  // namespace detol

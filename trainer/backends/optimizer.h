@@ -1,0 +1,47 @@
+#pragma once
+
+// The optimiser's step, as far as backends share it. With the gradient g of the whole batch,
+// weight decay d (0 for biases and for what normalises), rate lr of this step, momentum m, per
+// element:
+//
+//   sgd      g += d w;  v = m v + g;  w -= lr (g + m v), or lr v without Nesterov
+//   adamw    w -= lr d w;  a = m a + (1 - m) g;  b = beta2 b + (1 - beta2) g^2;
+//            w -= lr (a / (1 - m^t)) / (sqrt(b / (1 - beta2^t)) + epsilon),  t = step + 1
+//   rmsprop  g += d w;  b = beta2 b + (1 - beta2) g^2;  v = m v + g / (sqrt(b) + epsilon);
+//            w -= lr v
+//   lars     v = m v + rate (g + d w);  w -= v, where a tensor that decays has the rate
+//            lr trust |w| / (|g| + d |w|), the norms over the whole tensor, and any other has lr
+//
+// sgd (Sutskever et al., 2013), adamw (Loshchilov and Hutter, 2019, arXiv 1711.05101) and rmsprop
+// (Hinton, 2012; not centred, epsilon outside the root) are PyTorch's; lars is algorithm 1 of You,
+// Gitman and Ginsburg (2017, arXiv 1708.03888). A lars tensor whose weights or gradients are all
+// zero has lr, too.
+//
+// Before it, where clip_norm is given, all gradients are multiplied by
+// min(1, clip_norm / (norm + 1e-6)), the norm being over all tensors together (Pascanu et al.,
+// 2013; PyTorch's clip_grad_norm_). What is not finite stays so, to be seen in the loss.
+//
+// After it, where `ema` is given, the average of the weights moves: a = c a + (1 - c) w with
+// c = min(ema, (1 + step) / (10 + step)), so that it forgets its beginning (TensorFlow's
+// ExponentialMovingAverage). Running statistics are averaged alike: those of a weight's layer
+// belong to it.
+
+#include <span>
+
+#include "encodings/study/recipe.h"
+
+namespace detol {
+
+double clip_factor(const Recipe& recipe, double norm);
+
+// Of a tensor that decays. REQUIRES: lars.
+double lars_rate(const Recipe& recipe, double lr, double weight_norm, double gradient_norm);
+
+// What share of itself the average keeps in this step.
+double average_decay(const Recipe& recipe, std::int64_t step);
+
+// In a fixed order, to double precision.
+double sum_of_squares(std::span<const float> values);
+double sum_of_squares(std::span<const double> values);
+
+}  // namespace detol

@@ -1,0 +1,18 @@
+#pragma once
+
+// Precision: in which numbers a network is trained, training.precision of a space file.
+//
+//   fp32  32 bits everywhere
+//   tf32  tensors of 32 bits, whose products are rounded to 10 bits of mantissa first
+//   bf16  tensors and products of 16 bits (8 of exponent, 7 of mantissa); sums, statistics, the
+//         weights that the optimiser changes, and all of the optimiser in 32
+
+#include "core/result.h"
+#include "encodings/study/recipe.h"
+
+namespace detol {
+
+// What a backend answers that has fp32 alone. Errors (kInput): another precision.
+Result<void> check_fp32(const Recipe& recipe);
+
+}  // namespace detol

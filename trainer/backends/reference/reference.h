@@ -1,0 +1,34 @@
+#pragma once
+
+// The reference backend: naive loops, in float as a backend or in double as the oracle that
+// every other backend and the finite differences are compared with.
+
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "trainer/backends/backend.h"
+
+namespace detol {
+
+// An executable that shows its parameters and gradients, in the plain layout and the order of
+// Network::parameters().
+template <typename Real>
+class Reference : public Executable {
+ public:
+  // accumulate() of a whole batch, from zero; leaves gradients().
+  virtual BatchResult differentiate(const StepSettings& settings) = 0;
+  virtual std::vector<std::vector<Real>>& parameters() = 0;
+  virtual const std::vector<std::vector<Real>>& gradients() const = 0;
+};
+
+// Real is float or double. Throws std::bad_alloc when memory is short.
+template <typename Real>
+std::unique_ptr<Reference<Real>> make_reference(const Network& network, const Recipe& recipe,
+                                                const Placement& placement = {});
+
+// The backend's row: float.
+Result<std::unique_ptr<Executable>> compile_reference(const Network& network, const Recipe& recipe,
+                                                      const Placement& placement);
+
+}  // namespace detol

@@ -1,0 +1,30 @@
+#pragma once
+
+// Weights: a network's tensors in the plain layout and order of Network::parameters(), the
+// one form in which backends, checkpoints and exports exchange them.
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "encodings/network/network.h"
+
+namespace detol {
+
+struct Tensor {
+  std::string name;
+  std::vector<std::int64_t> shape;
+  std::vector<float> data;  // row-major
+};
+
+using Weights = std::vector<Tensor>;
+
+// Fresh weights: He-normal fan-in for convolutions and dense layers (He et al., 2015,
+// arXiv 1502.01852), zero biases, gamma 1, beta 0, running mean 0, running variance 1.
+// Tensor i draws from stream i of the seed.
+Weights initial_weights(const Network& network, std::uint64_t seed);
+
+// Zeros in the shapes of the network's trainable tensors: gradients, optimiser moments.
+Weights zeros_like(const Network& network);
+
+}  // namespace detol

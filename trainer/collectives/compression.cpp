@@ -1,0 +1,76 @@
+// none   values travel as they are
+// fp16   values travel as halves, there and, summed up, back: half the bytes. They are multiplied
+//        by 1024 on the way, as gradients are small numbers: halves of full precision then reach
+//        from 6e-8 to 64 (Micikevicius et al., 2018, arXiv 1710.03740, scale for that reason). An
+//        element beyond 64 is clamped there, never infinite; a factor of the batch's own would need
+//        another round of messages, and would be one more thing that the bits depend on.
+// top_k  the largest travel: top_k.cpp
+
+#include "trainer/collectives/compression.h"
+
+#include <array>
+#include <vector>
+
+#include "core/half.h"
+#include "trainer/collectives/compression_rows.h"
+
+namespace detol {
+namespace {
+
+constexpr float kHalfScale = 1024;
+
+class WholeSum final : public StretchSum {
+ public:
+  explicit WholeSum(Group& group) : group_(group) {}
+  void start(std::span<float> values) override { ticket_ = group_.start_sum(values); }
+  void finish() override { group_.finish(ticket_); }
+
+ private:
+  Group& group_;
+  Group::Ticket ticket_ = 0;
+};
+
+class HalfSum final : public StretchSum {
+ public:
+  HalfSum(Group& group, std::size_t floats) : group_(group), halves_(floats) {}
+
+  void start(std::span<float> values) override {
+    values_ = values;
+    to_halves(values, kHalfScale, halves_);
+    ticket_ = group_.start_sum(std::span(halves_));
+  }
+
+  void finish() override {
+    group_.finish(ticket_);
+    from_halves(halves_, 1 / kHalfScale, values_);
+  }
+
+ private:
+  Group& group_;
+  std::vector<Half> halves_;
+  std::span<float> values_;
+  Group::Ticket ticket_ = 0;
+};
+
+std::unique_ptr<StretchSum> make_whole(const Recipe&, Group& group, Stretch, std::span<float>) {
+  return std::make_unique<WholeSum>(group);
+}
+
+std::unique_ptr<StretchSum> make_half(const Recipe&, Group& group, Stretch stretch,
+                                      std::span<float>) {
+  return std::make_unique<HalfSum>(group, stretch.floats);
+}
+
+constexpr std::array kCompressions = {
+    CompressionRow{"none", "gradients travel as they are", false, make_whole},
+    CompressionRow{"fp16", "gradients travel as numbers of 16 bits", false, make_half},
+    CompressionRow{"top_k", "the largest gradients travel, the others wait", true, make_top_k},
+};
+
+}  // namespace
+
+std::span<const CompressionRow> compressions() {
+  return kCompressions;
+}
+
+}  // namespace detol

@@ -1,0 +1,15 @@
+#pragma once
+
+// The rows of compressions() that have a file of their own. Private to this folder.
+
+#include <memory>
+#include <span>
+
+#include "trainer/collectives/compression.h"
+
+namespace detol {
+
+std::unique_ptr<StretchSum> make_top_k(const Recipe& recipe, Group& group, Stretch stretch,
+                                       std::span<float> residual);
+
+}  // namespace detol

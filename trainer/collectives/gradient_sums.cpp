@@ -1,0 +1,109 @@
+#include "trainer/collectives/gradient_sums.h"
+
+#include <algorithm>
+#include <cassert>
+#include <cstring>
+#include <string>
+#include <utility>
+
+#include "core/table.h"
+
+namespace detol {
+namespace {
+
+std::size_t end_of(std::span<const Stretch> stretches) {
+  std::size_t end = 0;
+  for (const Stretch& one : stretches) end = std::max(end, one.first + one.floats);
+  return end;
+}
+
+}  // namespace
+
+int kept_copies(const Recipe& recipe) {
+  const int under_way = recipe.staleness > 0 ? recipe.staleness + 1 : 0;
+  return under_way + (find_row(compressions(), recipe.compression)->has_residual ? 1 : 0);
+}
+
+GradientSums::GradientSums(const Recipe& recipe, Group& group, std::span<const Stretch> stretches)
+    : group_(group),
+      stretches_(stretches.begin(), stretches.end()),
+      rounds_(static_cast<std::size_t>(recipe.staleness) + 1) {
+  const CompressionRow& row = *find_row(compressions(), recipe.compression);
+  const std::size_t floats = end_of(stretches);
+  if (row.has_residual) residual_.resize(floats);
+  for (Round& round : rounds_) {
+    if (recipe.staleness > 0) round.values.resize(floats);
+    for (const Stretch& one : stretches_) {
+      std::span<float> residual;
+      if (row.has_residual) residual = std::span(residual_).subspan(one.first, one.floats);
+      round.sums.push_back(row.make(recipe, group, one, residual));
+    }
+  }
+}
+
+void GradientSums::start_next(std::span<float> gradients) {
+  Round& round = rounds_[steps_ % rounds_.size()];
+  const Stretch& stretch = stretches_[next_];
+  const std::span<float> from = gradients.subspan(stretch.first, stretch.floats);
+  std::span<float> values = from;
+  if (!round.values.empty()) {
+    values = std::span(round.values).subspan(stretch.first, stretch.floats);
+    std::ranges::copy(from, values.begin());
+  }
+  round.is_under_way = true;
+  round.sums[next_++]->start(values);
+}
+
+bool GradientSums::finish(std::span<float> gradients) {
+  assert(next_ == stretches_.size());
+  next_ = 0;
+  ++steps_;
+  if (steps_ < rounds_.size()) return false;
+  Round& oldest = rounds_[(steps_ - rounds_.size()) % rounds_.size()];
+  finish(oldest);
+  if (!oldest.values.empty()) std::ranges::copy(oldest.values, gradients.begin());
+  return true;
+}
+
+void GradientSums::finish(Round& round) {
+  if (!std::exchange(round.is_under_way, false)) return;
+  for (const auto& sum : round.sums) sum->finish();
+}
+
+void GradientSums::share() {
+  for (Round& round : rounds_) finish(round);
+  if (residual_.empty()) return;
+  shared_residuals_.resize(static_cast<std::size_t>(group_.size()));
+  const std::string own(reinterpret_cast<const char*>(residual_.data()),
+                        residual_.size() * sizeof(float));
+  for (int rank = 0; rank < group_.size(); ++rank) {
+    const std::string bytes = group_.share(rank == group_.rank() ? own : std::string(), rank);
+    std::vector<float>& residual = shared_residuals_[static_cast<std::size_t>(rank)];
+    residual.resize(residual_.size());
+    std::memcpy(residual.data(), bytes.data(), bytes.size());
+  }
+}
+
+std::size_t GradientSums::pending() const {
+  return std::min(steps_, rounds_.size() - 1);
+}
+
+SumsState GradientSums::state() const {
+  SumsState state{shared_residuals_, {}};
+  for (std::size_t step = steps_ - pending(); step < steps_; ++step)
+    state.pending.push_back(rounds_[step % rounds_.size()].values);
+  return state;
+}
+
+void GradientSums::set_state(const SumsState& state) {
+  std::ranges::fill(residual_, 0.0F);
+  const auto rank = static_cast<std::size_t>(group_.rank());
+  for (std::size_t of = rank; of < state.residuals.size();
+       of += static_cast<std::size_t>(group_.size())) {
+    for (std::size_t i = 0; i < residual_.size(); ++i) residual_[i] += state.residuals[of][i];
+  }
+  steps_ = std::min(state.pending.size(), rounds_.size() - 1);
+  for (std::size_t i = 0; i < steps_; ++i) rounds_[i].values = state.pending[i];
+}
+
+}  // namespace detol

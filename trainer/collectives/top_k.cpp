@@ -1,0 +1,119 @@
+// top_k: of every stretch a step sends the largest elements, a small share of them, each with its
+// place. What it does not send stays with the rank and is added to the next step's gradient, so
+// that nothing is lost, only late: error feedback, without which such a method need not converge
+// (Stich, Cordonnier and Jaggi, 2018, arXiv 1809.07599; Karimireddy et al., 2019, arXiv
+// 1901.09847). As the optimiser's momentum comes behind it, gradients are kept back here, not
+// gradients times the learning rate.
+//
+//   share 1/4:  gradient 4 1 -2 3, kept back 0 0 0 0 -> sends 4 at 0, keeps 0 1 -2 3
+//               gradient 0 1 -2 0                    -> sends -4 at 2, keeps 0 2 0 3
+//
+// The border between the two is found by counting the elements by the upper bits of their size,
+// then by sorting those of one count: two passes, about 4 ns an element.
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cmath>
+#include <cstdint>
+#include <vector>
+
+#include "trainer/collectives/compression.h"
+#include "trainer/collectives/compression_rows.h"
+
+namespace detol {
+namespace {
+
+constexpr int kSizeBits = 31;   // of a float without its sign, which order as its size does
+constexpr int kCountBits = 12;  // exponent and 4 bits more
+
+std::uint32_t size_of(float value) {
+  return std::bit_cast<std::uint32_t>(value) & ((1U << kSizeBits) - 1);
+}
+
+std::size_t count_of(std::uint32_t size) {
+  return size >> (kSizeBits - kCountBits);
+}
+
+std::size_t kept_of(const Recipe& recipe, std::size_t floats) {
+  const auto kept = std::ceil(recipe.compression_share * static_cast<double>(floats));
+  return std::clamp(static_cast<std::size_t>(kept), std::size_t{1}, floats);
+}
+
+class TopSum final : public StretchSum {
+ public:
+  TopSum(Group& group, std::size_t kept, std::span<float> residual)
+      : group_(group), residual_(residual), own_(kept) {
+    all_.resize(kept * static_cast<std::size_t>(group.size()));
+    border_.reserve(residual.size());
+  }
+
+  void start(std::span<float> values) override {
+    values_ = values;
+    for (std::size_t i = 0; i < values.size(); ++i) residual_[i] += values[i];
+    select();
+    for (const Entry& one : own_) residual_[one.place] = 0;
+    ticket_ = group_.start_gather(std::as_bytes(std::span(own_)),
+                                  std::as_writable_bytes(std::span(all_)));
+  }
+
+  // An element's terms come in the order of the ranks.
+  void finish() override {
+    group_.finish(ticket_);
+    std::ranges::fill(values_, 0.0F);
+    for (const Entry& one : all_) values_[one.place] += one.value;
+  }
+
+ private:
+  struct Entry {
+    std::uint32_t place = 0;
+    float value = 0;
+  };
+
+  // Of the smallest count that is sent from, the elements that are sent are `wanted`.
+  struct Border {
+    std::size_t count = 0, wanted = 0;
+  };
+  Border find_border() {
+    counts_.fill(0);
+    for (const float value : residual_) ++counts_[count_of(size_of(value))];
+    Border border{counts_.size() - 1, own_.size()};
+    for (; counts_[border.count] < border.wanted; --border.count)
+      border.wanted -= counts_[border.count];
+    return border;
+  }
+
+  // The largest elements; of equal ones the first.
+  void select() {
+    const Border border = find_border();
+    border_.clear();
+    auto next = own_.begin();
+    for (std::uint32_t i = 0; i < residual_.size(); ++i) {
+      const std::size_t count = count_of(size_of(residual_[i]));
+      if (count > border.count) *next++ = {i, residual_[i]};
+      if (count == border.count) border_.push_back({i, residual_[i]});
+    }
+    const auto middle = border_.begin() + static_cast<std::ptrdiff_t>(border.wanted);
+    std::nth_element(border_.begin(), middle, border_.end(), [](const Entry& a, const Entry& b) {
+      const std::uint32_t one = size_of(a.value), other = size_of(b.value);
+      return one != other ? one > other : a.place < b.place;
+    });
+    std::copy(border_.begin(), middle, next);
+  }
+
+  Group& group_;
+  const std::span<float> residual_;
+  std::span<float> values_;
+  std::vector<Entry> own_, all_, border_;
+  std::array<std::uint32_t, std::size_t{1} << kCountBits> counts_{};
+  Group::Ticket ticket_ = 0;
+};
+
+}  // namespace
+
+std::unique_ptr<StretchSum> make_top_k(const Recipe& recipe, Group& group, Stretch stretch,
+                                       std::span<float> residual) {
+  return std::make_unique<TopSum>(group, kept_of(recipe, stretch.floats), residual);
+}
+
+}  // namespace detol

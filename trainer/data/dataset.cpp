@@ -1,0 +1,55 @@
+#include "trainer/data/dataset.h"
+
+namespace detol {
+namespace {
+
+template <typename Pixel>
+std::span<const Pixel> pixels_of(const DatasetInfo& info, const MappedPixels& mapped,
+                                 std::span<const Pixel> owned, std::int64_t index) {
+  const auto size = static_cast<std::size_t>(info.task.input.elements());
+  const auto at = static_cast<std::size_t>(index);
+  if (!mapped.blocks) return owned.subspan(at * size, size);
+  const std::byte* block = mapped.blocks.get() + at / mapped.block_images * mapped.block_bytes;
+  return {reinterpret_cast<const Pixel*>(block) + at % mapped.block_images * size, size};
+}
+
+}  // namespace
+
+void Dataset::write_answer(std::int64_t image, std::size_t to, const Answers& answers) const {
+  const auto from = static_cast<std::size_t>(image);
+  if (!labels.empty()) answers.labels[to] = labels[from];
+  if (answers.targets.empty()) return;
+  const auto outputs = static_cast<std::size_t>(info.task.classes);
+  const auto out = answers.targets.subspan(to * outputs, outputs);
+  for (std::size_t k = 0; k < outputs; ++k) {
+    if (!labels.empty()) {
+      out[k] = static_cast<float>(labels[from]);
+    } else if (target_mean.empty()) {
+      out[k] = targets[from * outputs + k];
+    } else {
+      out[k] = (targets[from * outputs + k] - target_mean[k]) / target_deviation[k];
+    }
+  }
+}
+
+std::span<const std::uint8_t> Dataset::image(std::int64_t index) const {
+  return pixels_of(info, mapped, std::span(images), index);
+}
+
+std::span<const float> Dataset::values_of(std::int64_t index) const {
+  return pixels_of(info, mapped, std::span(values), index);
+}
+
+Range range_of(const DatasetInfo& info, Part part) {
+  switch (part) {
+    case Part::kTraining:
+      return {0, info.training};
+    case Part::kValidation:
+      return {info.training, info.validation};
+    case Part::kTest:
+      break;
+  }
+  return {info.training + info.validation, info.test};
+}
+
+}  // namespace detol

@@ -1,0 +1,72 @@
+#pragma once
+
+// Dataset: images and labels in memory, split once into training, validation and test.
+// The search never sees the test part. Immutable; safe to share between threads.
+//
+// The rows of a table and sequences are images, too: of many channels and one pixel, or of one
+// channel, one row and many columns. Their pixels are numbers as they are, not bytes.
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "encodings/network/task.h"
+#include "trainer/data/answers.h"
+
+namespace detol {
+
+// What a data set is, without its pixels.
+struct DatasetInfo {
+  Task task;
+  std::int64_t training = 0;  // images
+  std::int64_t validation = 0;
+  std::int64_t test = 0;
+  std::uint64_t fingerprint = 0;  // of every byte that was read, and of the split
+};
+
+enum class Part { kTraining, kValidation, kTest };
+
+// Images first .. first + count - 1.
+struct Range {
+  std::int64_t first = 0;
+  std::int64_t count = 0;
+};
+
+Range range_of(const DatasetInfo& info, Part part);
+
+// Pixels that lie in memory of somebody else's, such as a file that all workers of a machine
+// share: in blocks, each of so many whole images, of which the last may have fewer.
+struct MappedPixels {
+  std::shared_ptr<const std::byte> blocks;  // keeps what owns them alive; null: not mapped
+  std::size_t block_bytes = 0;              // a multiple of a pixel's size
+  std::size_t block_images = 1;
+  bool has_bytes = true;  // else floats
+};
+
+struct Dataset {
+  DatasetInfo info;
+  std::vector<std::uint8_t> images;      // N x C x H x W: training, then validation, then test
+  std::vector<float> values;             // instead of `images` where pixels are no bytes
+  MappedPixels mapped;                   // instead of both where they are not copied
+  std::vector<std::int32_t> labels;      // N, where the task has labels (has_labels())
+  std::vector<float> targets;            // else N x outputs, as they are in the file
+  std::vector<float> mean;               // per channel, of the training images; of bytes in [0, 1]
+  std::vector<float> deviation;          // per channel, standard deviation, above 0; likewise
+  std::vector<float> target_mean;        // regression: per output, of the training images
+  std::vector<float> target_deviation;   // likewise, above 0
+  std::vector<std::string> class_names;  // with targets, of the outputs; empty where there are none
+
+  bool has_bytes() const { return mapped.blocks ? mapped.has_bytes : values.empty(); }
+  std::span<const std::uint8_t> image(std::int64_t index) const;  // REQUIRES: has_bytes()
+  std::span<const float> values_of(std::int64_t index) const;     // REQUIRES: !has_bytes()
+
+  // Writes what a network is to say about an image as answer `to`: its label, and, where there is
+  // room for targets, those as losses take them: of a binary task 0 or 1, of a regression in
+  // deviations from the mean. Never touches `mixes`.
+  void write_answer(std::int64_t image, std::size_t to, const Answers& answers) const;
+};
+
+}  // namespace detol

@@ -1,0 +1,151 @@
+#include "trainer/data/formats/csv.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cassert>
+#include <charconv>
+
+#include "core/hash.h"
+#include "core/table.h"
+#include "trainer/data/formats/packed_file.h"
+
+namespace detol {
+namespace {
+
+constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
+constexpr std::string_view kSpaces = " \t";
+
+std::string_view trimmed(std::string_view text) {
+  const std::size_t first = text.find_first_not_of(kSpaces);
+  if (first == std::string_view::npos) return {};
+  return text.substr(first, text.find_last_not_of(kSpaces) - first + 1);
+}
+
+}  // namespace
+
+Result<CsvReader> CsvReader::open(const std::filesystem::path& path) {
+  DETOL_ASSIGN(PackedFile file, PackedFile::open(path));
+  DETOL_ASSIGN(const std::string bytes, file.read_rest());
+  return CsvReader(path, bytes);
+}
+
+CsvReader::CsvReader(std::filesystem::path path, std::string_view bytes)
+    : path_(std::move(path)), bytes_(bytes.begin(), bytes.end()) {
+  if (bytes.starts_with(kByteOrderMark)) at_ = line_start_ = kByteOrderMark.size();
+}
+
+std::uint64_t CsvReader::fingerprint() const {
+  assert(cells_.empty());
+  return hash64(std::string_view(bytes_.data(), bytes_.size()));
+}
+
+Result<bool> CsvReader::next() {
+  cells_.clear();
+  for (std::size_t blank = at_;; blank = at_) {  // lines of spaces alone
+    skip(kSpaces);
+    if (at_ == bytes_.size()) return false;
+    if (ends_record()) continue;
+    at_ = blank;
+    break;
+  }
+  for (bool more = true; more;) {
+    DETOL_TRY(read_cell());
+    more = is_at(',');
+    if (more)
+      ++at_;
+    else
+      ends_record();
+  }
+  if (!width_) width_ = cells_.size();
+  if (cells_.size() == *width_) return true;
+  return error_at(cells_.front(),
+                  fmt::format("{} cells, but the lines before have {}", cells_.size(), *width_));
+}
+
+tl::unexpected<Error> CsvReader::error_at(const CsvCell& cell, std::string_view what) const {
+  return fail(ErrorCode::kInput,
+              fmt::format("{}:{}:{}: {}", path_.string(), cell.line, cell.column, what));
+}
+
+void CsvReader::skip(std::string_view any_of) {
+  while (at_ < bytes_.size() && any_of.find(bytes_[at_]) != std::string_view::npos) ++at_;
+}
+
+CsvCell CsvReader::here() const {
+  return {.text = {}, .line = line_, .column = static_cast<int>(at_ - line_start_) + 1};
+}
+
+bool CsvReader::ends_record() {
+  const std::size_t before = at_;
+  if (is_at('\r')) ++at_;
+  if (is_at('\n')) {
+    ++at_;
+    ++line_;
+    line_start_ = at_;
+    return true;
+  }
+  at_ = before;
+  return at_ == bytes_.size();
+}
+
+// Leaves `at_` on the comma or the end of the line.
+Result<void> CsvReader::read_cell() {
+  skip(kSpaces);
+  CsvCell cell = here();
+  if (!is_at('"')) {
+    cell.text = plain();
+    const std::size_t quote = cell.text.find('"');
+    if (quote == std::string_view::npos) {
+      cells_.push_back(cell);
+      return {};
+    }
+    cell.column += static_cast<int>(quote);
+    return error_at(cell, "a quote inside a cell; quote the whole cell, each quote in it twice");
+  }
+  DETOL_ASSIGN(cell.text, quoted());
+  cells_.push_back(cell);
+  skip(kSpaces);
+  const bool ends = at_ == bytes_.size() || is_at(',') || is_at('\n') || is_at('\r');
+  return ends ? Result<void>() : error_at(here(), "text behind a quoted cell");
+}
+
+Result<std::string_view> CsvReader::quoted() {
+  const CsvCell opening = here();
+  const std::size_t first = ++at_;
+  std::size_t end = first;
+  for (; at_ < bytes_.size(); ++at_) {
+    if (bytes_[at_] == '"') {
+      if (at_ + 1 == bytes_.size() || bytes_[at_ + 1] != '"') {
+        ++at_;
+        return std::string_view(bytes_.data() + first, end - first);
+      }
+      ++at_;
+    }
+    if (bytes_[at_] == '\n') {
+      ++line_;
+      line_start_ = at_ + 1;
+    }
+    bytes_[end++] = bytes_[at_];
+  }
+  return error_at(opening, "a quote that nothing closes");
+}
+
+std::string_view CsvReader::plain() {
+  const auto begin = bytes_.begin() + static_cast<std::ptrdiff_t>(at_);
+  const auto ends = [](char c) { return c == ',' || c == '\n' || c == '\r'; };
+  const auto end = std::find_if(begin, bytes_.end(), ends);
+  const std::string_view text(bytes_.data() + at_, static_cast<std::size_t>(end - begin));
+  at_ += text.size();
+  return trimmed(text);
+}
+
+std::optional<double> number_in(std::string_view text) {
+  if (text.starts_with('+') && !text.starts_with("+-")) text.remove_prefix(1);
+  double number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return number;
+}
+
+}  // namespace detol

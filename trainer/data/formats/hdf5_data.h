@@ -1,0 +1,16 @@
+#pragma once
+
+// The data format `hdf5`: arrays of one HDF5 file, by their names (arrays.h), which may lead
+// through groups: `split/images`. It is there where CMake found the library: then hdf5_data.cpp is
+// compiled, else no_hdf5.cpp.
+
+#include <span>
+
+#include "trainer/data/formats/format.h"
+
+namespace detol {
+
+// The format's row, or none.
+std::span<const FormatRow> hdf5_formats();
+
+}  // namespace detol

@@ -1,9 +1,0 @@
-#include "trainer/data/hdf5_data.h"
-
-namespace detol {
-
-std::span<const FormatRow> hdf5_formats() {
-  return {};
-}
-
-}  // namespace detol
