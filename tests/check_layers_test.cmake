@@ -8,6 +8,12 @@ function(make_tree)
     "detol_module(encodings/space\n  HEADERS space.h trial.h\n  SIBLING_HEADERS codes.h)")
   file(WRITE ${TREE}/encodings/common/CMakeLists.txt "detol_module(encodings/common HEADERS encoding.h SIBLING_HEADERS path.h)")
   file(WRITE ${TREE}/trainer/backends/CMakeLists.txt "detol_module(trainer/backends HEADERS backend.h)")
+  file(WRITE ${TREE}/search/user.cpp
+    "#include \"core/log.h\"\n#include \"encodings/space/space.h\"\n#include \"encodings/space/trial.h\"\n")
+  file(WRITE ${TREE}/encodings/chain/user.cpp
+    "#include \"encodings/common/encoding.h\"\n#include \"encodings/common/path.h\"\n")
+  file(WRITE ${TREE}/encodings/common/user.cpp "#include \"encodings/space/codes.h\"\n")
+  file(WRITE ${TREE}/trainer/user.cpp "#include \"trainer/backends/backend.h\"\n")
 endfunction()
 
 function(run status_variable output_variable)
@@ -39,6 +45,18 @@ function(accepted path line)
   check(${path} "${line}" status output)
   if(NOT status EQUAL 0)
     message(SEND_ERROR "${path} with ${line} was refused:\n${output}")
+  endif()
+endfunction()
+
+# Headers of core that its CMakeLists.txt makes public.
+function(refused_headers headers reason)
+  make_tree()
+  file(WRITE ${TREE}/core/CMakeLists.txt "detol_module(core ${headers})")
+  run(status output)
+  string(REGEX REPLACE "[ \n]+" " " output "${output}")
+  string(FIND "${output}" "${reason}" reasoned)
+  if(status EQUAL 0 OR reasoned LESS 0)
+    message(SEND_ERROR "core with ${headers} was not refused because \"${reason}\":\n${output}")
   endif()
 endfunction()
 
@@ -85,6 +103,9 @@ refused(search/a.cpp            "#include \"encodings/space/codes.h\"" "is for r
 refused(core/log.h              "#include \"core/sinks.h\""        "public header may not include")
 refused(encodings/space/space.h "#include \"encodings/space/codes.h\"" "public header may not include")
 refused(encodings/common/encoding.h "#include \"encodings/space/codes.h\"" "public header may not include")
+
+refused_headers("HEADERS log.h sinks.h"                 "core/sinks.h: no other room includes it")
+refused_headers("HEADERS log.h SIBLING_HEADERS sinks.h" "core/sinks.h: no other room includes it")
 
 # Libraries.
 refused(scheduler/a.cpp         "#include <sqlite3.h>"             "belongs in knowledge, not scheduler")

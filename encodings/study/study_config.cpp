@@ -18,10 +18,9 @@
 #include "encodings/study/table_reader.h"
 
 namespace detol {
+namespace {
 
 using nlohmann::json;
-
-namespace {
 
 Named named_of(const json& section, const char* key, std::string name) {
   Named named{std::move(name), {}};
