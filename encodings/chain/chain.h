@@ -1,6 +1,6 @@
 #pragma once
 
-// The factories of encoding `chain`; encodings() is the way to them. Private to this folder.
+// The factories of encoding `chain`; encodings() is the way to them. Private to encodings/.
 
 #include <nlohmann/json_fwd.hpp>
 #include <span>

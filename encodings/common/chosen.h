@@ -1,8 +1,7 @@
 #pragma once
 
 // Chosen: what a value of the architecture's section means for its graph, where the value may be a
-// choice ({"$": name}): found by the choice's code, without text. Immutable. Private to this
-// folder.
+// choice ({"$": name}): found by the choice's code, without text. Immutable. Private to encodings/.
 
 #include <functional>
 #include <nlohmann/json_fwd.hpp>

@@ -1,7 +1,7 @@
 #pragma once
 
 // Drawing: makes the LabelledGraph of an architecture, from the input to the output. Private to
-// this folder.
+// encodings/.
 
 #include <string_view>
 

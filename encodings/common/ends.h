@@ -1,7 +1,7 @@
 #pragma once
 
 // The two ends of a network that encodings have in common: `stem` (before whatever is searched) and
-// `head` (from an image to logits), with the keys of their sections. Private to this folder.
+// `head` (from an image to logits), with the keys of their sections. Private to encodings/.
 
 #include <nlohmann/json_fwd.hpp>
 #include <span>

@@ -2,7 +2,7 @@
 
 // Joining: tensors of different shapes become one, as encodings with free wiring need it: images
 // are pooled down to the smallest height and the smallest width among them, for an addition
-// channels are projected up to the widest. Succeeds for any shapes. Private to this folder.
+// channels are projected up to the widest. Succeeds for any shapes. Private to encodings/.
 
 #include <string>
 #include <vector>

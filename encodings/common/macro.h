@@ -1,7 +1,7 @@
 #pragma once
 
 // The skeleton that encodings of repeated cells have in common: the section `macro`. Private to
-// this folder.
+// encodings/.
 
 #include <array>
 #include <cstdint>

@@ -1,7 +1,7 @@
 #pragma once
 
 // Path: adds layers to a network one after another, under names that start with its scope: what
-// encodings write blocks with. Private to this folder.
+// encodings write blocks with. Private to encodings/.
 //
 //   Path path(builder, builder.input(), "stem");
 //   path.conv({.channels = 16, .kernel = 3}, "conv");    // "stem.conv"

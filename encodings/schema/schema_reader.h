@@ -2,7 +2,7 @@
 
 // SchemaReader: checks a YAML tree against tables of fields and turns it into typed JSON.
 // Where a free choice stands for a value the JSON has {"$": "<name of the choice>"}.
-// Private to this folder.
+// Private to encodings/.
 
 #include <nlohmann/json_fwd.hpp>
 #include <optional>

@@ -1,7 +1,7 @@
 #pragma once
 
 // YamlNode: a YAML document as a plain tree in which every node knows where it stands.
-// Private to this folder: yaml-cpp stays behind it, and with it everything that a hostile
+// Private to encodings/: yaml-cpp stays behind it, and with it everything that a hostile
 // file could try: duplicate keys, deep nesting, alias bombs, bytes that are not UTF-8.
 
 #include <cstddef>
