@@ -95,7 +95,7 @@ TEST(Search, WithLearnedCurvesIsTheSameTwiceAndEndsEveryTrial) {
   EXPECT_EQ(one.results(), two.results());
   const Ran counted = one.detol({"query", "-f", "json",
                                  "SELECT count(*) AS n FROM v_trials WHERE state = 'COMPLETE' OR "
-                                 "state = 'PRUNED' OR state = 'FAILED'"});
+                                 "state = 'PRUNED' OR state = 'FAIL'"});
   EXPECT_EQ(Json::parse(counted.out), Json::parse(R"([{"n": 12}])"));
 }
 
