@@ -53,16 +53,19 @@ Cell utilisation(double training_s, double device_s) {
 
 // The state in words: a study whose processes were killed still says RUNNING.
 Result<std::string> situation_of(const std::string& storage, const std::string& study,
-                                 const std::string& state) {
-  if (state == "DONE") return fmt::format("done; `detol resume {} --budget +...` goes on", study);
-  if (state == "STOPPED") return fmt::format("stopped; `detol resume {}` goes on", study);
+                                 StudyPhase state) {
+  if (state == StudyPhase::kDone)
+    return fmt::format("done; `detol resume {} --budget +...` goes on", study);
+  if (state == StudyPhase::kStopped)
+    return fmt::format("stopped; `detol resume {}` goes on", study);
   DETOL_ASSIGN(const auto writer, current_writer(storage));
   if (is_run_by(writer, study)) return "run by " + to_text(*writer);
   return fmt::format("killed; `detol resume {}` goes on", study);
 }
 
 // The study's row with its trials counted by state.
-Result<Rows> status_of(Reader& reader, const std::string& storage, const std::string& study) {
+Result<Rows> status_of(Reader& reader, const std::string& storage, const StudyRecord& record) {
+  const std::string& study = record.name;
   DETOL_ASSIGN(Rows rows, reader.select(fmt::format("{} WHERE s.study = ?1", kStudies), {study}));
   DETOL_ASSIGN(const Rows counts, reader.select(std::string(kCounts), {study}));
   auto& row = rows.rows.front();
@@ -77,7 +80,7 @@ Result<Rows> status_of(Reader& reader, const std::string& storage, const std::st
   rows.columns.insert(rows.columns.end(), {"utilisation", "budget_used", "situation"});
   row.push_back(utilisation(number(count[6]), spent.device_s));
   row.push_back(used);
-  DETOL_ASSIGN(std::string situation, situation_of(storage, study, std::get<std::string>(row[1])));
+  DETOL_ASSIGN(std::string situation, situation_of(storage, study, record.state));
   row.emplace_back(std::move(situation));
   return rows;
 }
@@ -98,7 +101,7 @@ Result<int> run_status(const Arguments& arguments) {
     reader.reset();  // where only one may open the file, the watch does
     return watch_study(record, arguments);
   }
-  DETOL_ASSIGN(const Rows rows, status_of(*reader, arguments.globals.storage, record.name));
+  DETOL_ASSIGN(const Rows rows, status_of(*reader, arguments.globals.storage, record));
   DETOL_TRY(print_data(render_record(rows, arguments.globals)));
   return 0;
 }

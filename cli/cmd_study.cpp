@@ -88,7 +88,7 @@ Result<bool> is_over(const fs::path& storage, const std::string& study, double q
   if (quiet_s > kRestartS) return true;
   DETOL_ASSIGN(const auto reader, Reader::open(storage));
   DETOL_ASSIGN(const StudyRecord record, reader->study(study));
-  return record.state != "RUNNING";
+  return record.state != StudyPhase::kRunning;
 }
 
 // True: nobody runs the study any more. False: somebody still does after all that patience.

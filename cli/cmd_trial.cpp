@@ -103,10 +103,12 @@ Sentence in_words(const event::Reported& e) {
                                   text_of(e.metrics), e.train_s)};
 }
 Sentence in_words(const event::Told& e) {
-  return {"told", fmt::format("{} {} {}", e.state, e.failure, e.reason)};
+  const auto cause = cause_of(e.outcome);
+  return {"told", fmt::format("{} {} {}", to_text(e.state), cause ? to_text(*cause) : "",
+                              to_text(e.reason))};
 }
 Sentence in_words(const event::Requeued& e) {
-  return {"requeued", fmt::format("attempt {} was lost: {}", e.attempt, e.reason)};
+  return {"requeued", fmt::format("attempt {} was lost: {}", e.attempt, to_text(e.reason))};
 }
 
 Result<Rows> log(const OpenStudy& study, const Rows& trial) {

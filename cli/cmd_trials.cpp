@@ -42,7 +42,7 @@ Command trials_command() {
                        "STATE",
                        "only those in that state",
                        Option::kOptional,
-                       {"WAITING", "RUNNING", "COMPLETE", "PRUNED", "FAIL"}},
+                       {kTrialStates.begin(), kTrialStates.end()}},
                       {"--where", "EXPR", "only those for which this SQL expression holds"},
                       {"--sort", "METRIC", "an objective: best first; any other: smallest first"},
                       {"--top", "N", "only the first N; best first unless sorted otherwise"}},

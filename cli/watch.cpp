@@ -85,7 +85,7 @@ class Watch {
   }
 
  private:
-  bool is_running() const { return state_ == "RUNNING"; }
+  bool is_running() const { return state_ == StudyPhase::kRunning; }
   double quiet_s() const { return clock_.now_s() - seen_s_.value_or(began_s_); }
 
   const StudyRecord& record_;
@@ -97,7 +97,7 @@ class Watch {
   std::int64_t last_ = 0;         // event
   double accounted_s_ = 0;        // when it was seen
   std::optional<double> seen_s_;  // somebody ran it then
-  std::string state_ = "RUNNING";
+  StudyPhase state_ = StudyPhase::kRunning;
   bool is_killed_ = false;
 };
 

@@ -1,9 +1,13 @@
 #include <fmt/format.h>
 
+#include <array>
 #include <cmath>
+#include <concepts>
 #include <limits>
 #include <nlohmann/json.hpp>
+#include <type_traits>
 
+#include "core/table.h"
 #include "knowledge/event_json_impl.h"
 
 namespace detol {
@@ -21,12 +25,13 @@ Json number(double value) {
   return value > 0 ? "Infinity" : "-Infinity";
 }
 
-double number_from(const Json& json) {
-  if (!json.is_string()) return json.get<double>();
-  const auto& word = json.get_ref<const std::string&>();
-  if (word == "Infinity") return std::numeric_limits<double>::infinity();
-  if (word == "-Infinity") return -std::numeric_limits<double>::infinity();
-  return std::numeric_limits<double>::quiet_NaN();
+// nullopt: it is none.
+std::optional<double> number_from(const Json& json) {
+  if (json.is_number()) return json.get<double>();
+  if (json == "Infinity") return std::numeric_limits<double>::infinity();
+  if (json == "-Infinity") return -std::numeric_limits<double>::infinity();
+  if (json == "NaN") return std::numeric_limits<double>::quiet_NaN();
+  return std::nullopt;
 }
 
 Json choice(const Value& value) {
@@ -37,213 +42,307 @@ Json choice(const Value& value) {
   return std::visit([](const auto& plain) { return Json(plain); }, value);
 }
 
-Value choice_from(const Json& json) {
-  if (json.is_object()) return number_from(json.at("float"));
+std::optional<Value> choice_from(const Json& json) {
+  if (json.is_object()) {
+    const auto real = json.contains("float") ? number_from(json["float"]) : std::nullopt;
+    return real ? std::optional<Value>(*real) : std::nullopt;
+  }
   if (json.is_boolean()) return json.get<bool>();
   if (json.is_number_integer()) return json.get<std::int64_t>();
   if (json.is_number()) return json.get<double>();
-  return json.get<std::string>();
+  if (json.is_string()) return json.get<std::string>();
+  return std::nullopt;
 }
 
 std::string objective_name(std::span<const Objective> objectives, std::size_t index) {
   return index < objectives.size() ? objectives[index].metric : fmt::format("value_{}", index);
 }
 
-struct Encoder {
-  std::span<const Objective> objectives;
+// The fields of each kind of event in the order in which they are written. One listing serves both
+// ways: `io` is a Writer or a Reader.
+template <typename Io>
+void list_fields(Io& io, event::Asked& e) {
+  io.columns(e.trial);
+  io("params", e.params), io("proposer", e.proposer), io("arch_hash", e.arch_hash);
+  io("network_params", e.network_params), io("flops", e.flops), io("at", e.at_s);
+}
+template <typename Io>
+void list_fields(Io& io, event::Started& e) {
+  io.columns(e.trial, e.attempt);
+  io("worker", e.worker), io("at", e.at_s);
+  io.later("group_size", e.group_size), io.later("micro_batches", e.micro_batches);
+}
+template <typename Io>
+void list_fields(Io& io, event::Reported& e) {
+  io.columns(e.trial, e.attempt, e.epoch);
+  io("metrics", e.metrics), io("work", e.work), io("train_s", e.train_s);
+}
+template <typename Io>
+void list_fields(Io& io, event::Told& e) {
+  io.columns(e.trial);
+  io("state", e.state);
+  io("failure", e.outcome, cause_of(e.outcome));
+  io("reason", e.reason, e.state);
+  io("at", e.at_s), io(e.outcome);
+}
+template <typename Io>
+void list_fields(Io& io, Measured& m) {
+  io.values("values", m.values);
+  io("fidelity", m.fidelity), io("work", m.work), io("stopped_early", m.stopped_early);
+}
+template <typename Io>
+void list_fields(Io& io, Failed& f) {
+  io("cause", f.cause), io("fidelity", f.fidelity), io("work", f.work);
+}
+template <typename Io>
+void list_fields(Io& io, event::Requeued& e) {
+  io.columns(e.trial, e.attempt);
+  io("reason", e.reason);
+}
+template <typename Io>
+void list_fields(Io& io, event::Refit& e) {
+  io("model", e.model), io("version", e.version), io("observations", e.observations);
+  io("parameters", e.parameters), io("at", e.at_s);
+}
+template <typename Io>
+void list_fields(Io& io, event::Chosen& e) {
+  io("key", e.key), io("way", e.way), io("seconds", e.seconds), io("at", e.at_s);
+}
+template <typename Io>
+void list_fields(Io&, event::Accounted&) {}  // columns of the study's row
+template <typename Io>
+void list_fields(Io& io, event::StudyState& e) {
+  io("state", e.state), io("budget", e.budget), io("at", e.at_s);
+  io.unless_empty("backend", e.backend);
+}
 
-  EventRow row(std::string kind, TrialId trial, int attempt, int epoch, const Json& payload) const {
-    return {std::move(kind), static_cast<std::int64_t>(trial), attempt, epoch, dump(payload)};
+// In the order of Event.
+constexpr std::array<std::string_view, 9> kKinds = {
+    "asked", "started", "reported", "told", "requeued", "refit", "chosen", "", "state"};
+static_assert(kKinds.size() == std::variant_size_v<Event>);
+
+template <typename T>
+concept Enumeration = std::is_enum_v<T>;
+
+class Writer {
+ public:
+  explicit Writer(std::span<const Objective> objectives) : objectives_(objectives) {}
+
+  void columns(TrialId trial, int attempt = 0, int epoch = 0) {
+    row.trial = static_cast<std::int64_t>(trial);
+    row.attempt = attempt;
+    row.epoch = epoch;
+  }
+  template <typename T>
+  void operator()(const char* key, const T& value) {
+    fields[key] = value;
+  }
+  template <Enumeration Enum>
+  void operator()(const char* key, const Enum& value) {
+    fields[key] = to_text(value);
+  }
+  void operator()(const char* key, double value) { fields[key] = number(value); }
+  void operator()(const char* key, const std::vector<double>& values) {
+    Json list = Json::array();
+    for (const double value : values) list.push_back(number(value));
+    fields[key] = std::move(list);
+  }
+  void operator()(const char* key, const std::vector<std::pair<std::string, double>>& values) {
+    Json map = Json::object();
+    for (const auto& [name, value] : values) map[name] = number(value);
+    fields[key] = std::move(map);
+  }
+  void operator()(const char* key, const std::vector<std::pair<std::string, Value>>& params) {
+    Json map = Json::object();
+    for (const auto& [name, value] : params) map[name] = choice(value);
+    fields[key] = std::move(map);
+  }
+  void operator()(const char* key, const RequeueReason& reason) { fields[key] = to_text(reason); }
+  void operator()(const char* key, const EndReason& reason, TrialState) {
+    fields[key] = to_text(reason);
+  }
+  void operator()(const char* key, const Outcome&, std::optional<Cause> cause) {
+    fields[key] = cause ? to_text(*cause) : "";
+  }
+  void operator()(Outcome& outcome) {
+    std::visit([this](auto& one) { list_fields(*this, one); }, outcome);
+  }
+  // By the objectives' names.
+  void values(const char* key, const std::vector<double>& values) {
+    Json map = Json::object();
+    for (std::size_t i = 0; i < values.size(); ++i)
+      map[objective_name(objectives_, i)] = number(values[i]);
+    fields[key] = std::move(map);
+  }
+  void later(const char* key, int value) { fields[key] = value; }
+  void unless_empty(const char* key, const std::string& text) {
+    if (!text.empty()) fields[key] = text;
   }
 
-  EventRow operator()(const event::Asked& asked) const {
-    Json params = Json::object();
-    for (const auto& [name, value] : asked.params) params[name] = choice(value);
-    return row("asked", asked.trial, 0, 0,
-               {{"params", std::move(params)},
-                {"proposer", asked.proposer},
-                {"arch_hash", asked.arch_hash},
-                {"network_params", asked.network_params},
-                {"flops", asked.flops},
-                {"at", number(asked.at_s)}});
-  }
+  EventRow row;
+  Json fields = Json::object();
 
-  EventRow operator()(const event::Started& started) const {
-    return row("started", started.trial, started.attempt, 0,
-               {{"worker", started.worker},
-                {"at", number(started.at_s)},
-                {"group_size", started.group_size},
-                {"micro_batches", started.micro_batches}});
-  }
-
-  EventRow operator()(const event::Reported& reported) const {
-    Json metrics = Json::object();
-    for (const auto& [name, value] : reported.metrics) metrics[name] = number(value);
-    return row("reported", reported.trial, reported.attempt, reported.epoch,
-               {{"metrics", std::move(metrics)},
-                {"work", number(reported.work)},
-                {"train_s", number(reported.train_s)}});
-  }
-
-  EventRow operator()(const event::Told& told) const {
-    Json payload{{"state", told.state},
-                 {"failure", told.failure},
-                 {"reason", told.reason},
-                 {"at", number(told.at_s)}};
-    if (const auto* failed = std::get_if<Failed>(&told.outcome)) {
-      payload["cause"] = to_text(failed->cause);
-      payload["fidelity"] = number(failed->fidelity);
-      payload["work"] = number(failed->work);
-    } else {
-      add(payload, std::get<Measured>(told.outcome));
-    }
-    return row("told", told.trial, 0, 0, payload);
-  }
-
-  void add(Json& payload, const Measured& measured) const {
-    Json values = Json::object();
-    for (std::size_t i = 0; i < measured.values.size(); ++i)
-      values[objective_name(objectives, i)] = number(measured.values[i]);
-    payload["values"] = std::move(values);
-    payload["fidelity"] = number(measured.fidelity);
-    payload["work"] = number(measured.work);
-    payload["stopped_early"] = measured.stopped_early;
-  }
-
-  EventRow operator()(const event::Requeued& requeued) const {
-    return row("requeued", requeued.trial, requeued.attempt, 0, {{"reason", requeued.reason}});
-  }
-
-  EventRow operator()(const event::Refit& refit) const {
-    Json parameters = Json::array();
-    for (const double parameter : refit.parameters) parameters.push_back(number(parameter));
-    return {"refit", -1, 0, 0,
-            dump({{"model", refit.model},
-                  {"version", refit.version},
-                  {"observations", refit.observations},
-                  {"parameters", std::move(parameters)},
-                  {"at", number(refit.at_s)}})};
-  }
-
-  EventRow operator()(const event::Chosen& chosen) const {
-    Json seconds = Json::object();
-    for (const auto& [way, time] : chosen.seconds) seconds[way] = number(time);
-    return {"chosen", -1, 0, 0,
-            dump({{"key", chosen.key},
-                  {"way", chosen.way},
-                  {"seconds", std::move(seconds)},
-                  {"at", number(chosen.at_s)}})};
-  }
-
-  EventRow operator()(const event::StudyState& changed) const {
-    Json json = {
-        {"state", changed.state}, {"budget", changed.budget}, {"at", number(changed.at_s)}};
-    if (!changed.backend.empty()) json["backend"] = changed.backend;
-    return {"state", -1, 0, 0, dump(json)};
-  }
-
-  EventRow operator()(const event::Accounted&) const { return {}; }
+ private:
+  std::span<const Objective> objectives_;
 };
 
-event::Asked asked_from(TrialId trial, const Json& json) {
-  event::Asked asked;
-  asked.trial = trial;
-  for (const auto& [name, value] : json.at("params").items())
-    asked.params.emplace_back(name, choice_from(value));
-  asked.proposer = json.at("proposer").get<std::string>();
-  asked.arch_hash = json.at("arch_hash").get<std::string>();
-  asked.network_params = json.at("network_params").get<std::int64_t>();
-  asked.flops = json.at("flops").get<std::int64_t>();
-  asked.at_s = number_from(json.at("at"));
-  return asked;
-}
+// Remembers the first field that is missing or not what it must be.
+class Reader {
+ public:
+  Reader(const EventRow& row, const Json& fields) : row_(row), fields_(fields) {}
 
-event::Reported reported_from(const EventRow& row, TrialId trial, const Json& json) {
-  event::Reported reported{trial, row.attempt, row.epoch, {}, 0, 0};
-  for (const auto& [name, value] : json.at("metrics").items())
-    reported.metrics.emplace_back(name, number_from(value));
-  reported.work = number_from(json.at("work"));
-  reported.train_s = number_from(json.at("train_s"));
-  return reported;
-}
-
-Outcome outcome_from(const Json& json) {
-  const double fidelity = number_from(json.at("fidelity"));
-  const double work = number_from(json.at("work"));
-  if (json.contains("cause"))
-    return Failed{cause_from(json.at("cause").get<std::string>()), fidelity, work};
-  Measured measured{{}, fidelity, work, json.at("stopped_early").get<bool>()};
-  for (const auto& [name, value] : json.at("values").items())
-    measured.values.push_back(number_from(value));
-  return measured;
-}
-
-event::Told told_from(TrialId trial, const Json& json) {
-  return {trial,
-          json.at("state").get<std::string>(),
-          json.at("failure").get<std::string>(),
-          json.at("reason").get<std::string>(),
-          outcome_from(json),
-          number_from(json.at("at"))};
-}
-
-event::Refit refit_from(const Json& json) {
-  event::Refit refit;
-  refit.model = json.at("model").get<std::string>();
-  refit.version = json.at("version").get<std::uint64_t>();
-  refit.observations = json.at("observations").get<std::uint64_t>();
-  for (const Json& parameter : json.at("parameters"))
-    refit.parameters.push_back(number_from(parameter));
-  refit.at_s = number_from(json.at("at"));
-  return refit;
-}
-
-event::Chosen chosen_from(const Json& json) {
-  event::Chosen chosen{json.at("key").get<std::string>(),
-                       json.at("way").get<std::string>(),
-                       {},
-                       number_from(json.at("at"))};
-  for (const auto& [way, time] : json.at("seconds").items())
-    chosen.seconds.emplace_back(way, number_from(time));
-  return chosen;
-}
-
-// Throws Json::exception on a payload of another shape.
-Event parse(const EventRow& row) {
-  const Json json = Json::parse(row.payload);
-  const auto trial = static_cast<TrialId>(row.trial);
-  const auto word = [&json](const char* key) { return json.at(key).get<std::string>(); };
-  if (row.kind == "asked") return asked_from(trial, json);
-  if (row.kind == "started") {
-    return event::Started{trial,
-                          row.attempt,
-                          word("worker"),
-                          number_from(json.at("at")),
-                          json.value("group_size", 1),
-                          json.value("micro_batches", 1)};
+  void columns(TrialId& trial) { trial = static_cast<TrialId>(row_.trial); }
+  void columns(TrialId& trial, int& attempt) {
+    columns(trial);
+    attempt = row_.attempt;
   }
-  if (row.kind == "reported") return reported_from(row, trial, json);
-  if (row.kind == "told") return told_from(trial, json);
-  if (row.kind == "requeued") return event::Requeued{trial, row.attempt, word("reason")};
-  if (row.kind == "refit") return refit_from(json);
-  if (row.kind == "chosen") return chosen_from(json);
-  return event::StudyState{word("state"), word("budget"), number_from(json.at("at")),
-                           json.value("backend", "")};
+  void columns(TrialId& trial, int& attempt, int& epoch) {
+    columns(trial, attempt);
+    epoch = row_.epoch;
+  }
+
+  template <std::integral T>
+  void operator()(const char* key, T& out) {
+    const Json* field = find(key, &Json::is_number_integer);
+    if (field != nullptr) out = field->get<T>();
+  }
+  void operator()(const char* key, bool& out) {
+    if (const Json* field = find(key, &Json::is_boolean)) out = field->get<bool>();
+  }
+  void operator()(const char* key, std::string& out) {
+    if (const Json* field = find(key, &Json::is_string)) out = field->get<std::string>();
+  }
+  void operator()(const char* key, double& out) {
+    if (const Json* field = find(key)) take(key, number_from(*field), out);
+  }
+  void operator()(const char* key, StudyPhase& out) { take_word(key, study_phase_from, out); }
+  void operator()(const char* key, TrialState& out) { take_word(key, trial_state_from, out); }
+  void operator()(const char* key, Cause& out) { take_word(key, cause_from, out); }
+  void operator()(const char* key, RequeueReason& out) {
+    std::string text;
+    (*this)(key, text);
+    out = requeue_reason_from(text);
+  }
+  void operator()(const char* key, EndReason& out, TrialState state) {
+    std::string text;
+    (*this)(key, text);
+    take(key, end_reason_from(state, text), out);
+  }
+  // Only repeats what the outcome says, which is read later.
+  void operator()(const char* key, const Outcome&, std::optional<Cause>) {
+    std::string text;
+    (*this)(key, text);
+    if (text != (fields_.contains("cause") ? fields_["cause"] : Json(""))) complain(key);
+  }
+  void operator()(Outcome& outcome) {
+    if (fields_.contains("cause")) outcome = Failed{};
+    std::visit([this](auto& one) { list_fields(*this, one); }, outcome);
+  }
+  void operator()(const char* key, std::vector<double>& out) {
+    const Json* list = find(key, &Json::is_array);
+    if (list == nullptr) return;
+    for (const Json& item : *list) take(key, number_from(item), out.emplace_back());
+  }
+  void operator()(const char* key, std::vector<std::pair<std::string, double>>& out) {
+    each_member(key, [&](const std::string& name, const Json& value) {
+      take(key, number_from(value), out.emplace_back(name, 0).second);
+    });
+  }
+  void operator()(const char* key, std::vector<std::pair<std::string, Value>>& out) {
+    each_member(key, [&](const std::string& name, const Json& value) {
+      take(key, choice_from(value), out.emplace_back(name, false).second);
+    });
+  }
+  void values(const char* key, std::vector<double>& out) {
+    each_member(key, [&](const std::string&, const Json& value) {
+      take(key, number_from(value), out.emplace_back());
+    });
+  }
+  // A field that older versions did not write.
+  void later(const char* key, int& out) {
+    if (fields_.contains(key)) (*this)(key, out);
+  }
+  void unless_empty(const char* key, std::string& out) {
+    if (fields_.contains(key)) (*this)(key, out);
+  }
+
+  const char* bad_field() const { return bad_field_; }
+
+ private:
+  using Is = bool (Json::*)() const noexcept;
+
+  void complain(const char* key) {
+    if (bad_field_ == nullptr) bad_field_ = key;
+  }
+  const Json* find(const char* key) {
+    const auto found = fields_.find(key);
+    if (found != fields_.end()) return &*found;
+    complain(key);
+    return nullptr;
+  }
+  const Json* find(const char* key, Is is) {
+    const Json* field = find(key);
+    if (field == nullptr || (field->*is)()) return field;
+    complain(key);
+    return nullptr;
+  }
+  template <typename T>
+  void take(const char* key, std::optional<T> found, T& out) {
+    if (!found) return complain(key);
+    out = *std::move(found);
+  }
+  template <typename From, typename Enum>
+  void take_word(const char* key, From from, Enum& out) {
+    std::string word;
+    (*this)(key, word);
+    take(key, from(word), out);
+  }
+  template <typename Use>
+  void each_member(const char* key, Use use) {
+    const Json* map = find(key, &Json::is_object);
+    if (map == nullptr) return;
+    for (const auto& [name, value] : map->items()) use(name, value);
+  }
+
+  const EventRow& row_;
+  const Json& fields_;
+  const char* bad_field_ = nullptr;
+};
+
+tl::unexpected<Error> malformed(const EventRow& row, std::string_view what) {
+  return fail(ErrorCode::kStorage,
+              fmt::format("a malformed {} event: {}", in_quotes(row.kind), what));
+}
+
+template <std::size_t I = 0>
+Result<Event> parse(const EventRow& row, const Json& fields) {
+  if constexpr (I == kKinds.size()) {
+    return malformed(row, "there is no such kind");
+  } else {
+    if (row.kind != kKinds[I] || row.kind.empty()) return parse<I + 1>(row, fields);
+    std::variant_alternative_t<I, Event> e;
+    Reader reader(row, fields);
+    list_fields(reader, e);
+    if (reader.bad_field() != nullptr)
+      return malformed(row, fmt::format("it has no valid '{}'", reader.bad_field()));
+    return Event(std::move(e));
+  }
 }
 
 }  // namespace
 
 EventRow to_row(const Event& event, std::span<const Objective> objectives) {
-  return std::visit(Encoder{objectives}, event);
+  Writer writer(objectives);
+  writer.row.kind = kKinds[event.index()];
+  std::visit([&writer](auto e) { list_fields(writer, e); }, event);
+  writer.row.payload = dump(writer.fields);
+  return writer.row;
 }
 
 Result<Event> to_event(const EventRow& row) {
-  try {
-    return parse(row);
-  } catch (const Json::exception& error) {
-    return fail(ErrorCode::kStorage, fmt::format("a malformed '{}' event: {}", row.kind,
-                                                 std::string_view(error.what())));
-  }
+  const Json fields = Json::parse(row.payload, nullptr, /*allow_exceptions=*/false);
+  if (!fields.is_object()) return malformed(row, "its payload is not a map");
+  return parse(row, fields);
 }
 
 std::string to_json(std::span<const Objective> objectives) {
@@ -260,8 +359,12 @@ Result<std::vector<Objective>> objectives_from(std::string_view text) {
     std::vector<Objective> objectives;
     for (const Json& item : Json::parse(text)) {
       const auto metric = item.at("metric").get<std::string>();
-      objectives.push_back(item.at("direction") == "minimize" ? minimize(metric)
-                                                              : maximize(metric));
+      const auto direction = item.at("direction").get<std::string>();
+      if (direction != "minimize" && direction != "maximize") {
+        return fail(ErrorCode::kStorage,
+                    fmt::format("malformed objectives: the direction {}", in_quotes(direction)));
+      }
+      objectives.push_back(direction == "minimize" ? minimize(metric) : maximize(metric));
     }
     return objectives;
   } catch (const Json::exception& error) {

@@ -43,7 +43,7 @@ std::int64_t copy_of(const StoredEvent& stored, const Event& event) {
 
 Result<void> write_progress(Statement& statement, const Study& study) {
   statement.bind(1, study.record.id);
-  statement.bind(2, std::string_view(study.record.state));
+  statement.bind(2, to_text(study.record.state));
   statement.bind(3, std::string_view(study.record.budget));
   statement.bind(4, study.wall_s);
   statement.bind(5, study.device_s);

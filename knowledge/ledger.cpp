@@ -72,7 +72,7 @@ Result<void> SqliteLedger::append(StudyId id, std::span<const Event> events) {
     return writer_.save(study);
   });
   if (!done) return done;
-  announce(study.record.state == "RUNNING" ? study.record.name : "");
+  announce(study.record.state == StudyPhase::kRunning ? study.record.name : "");
   snapshots_.update(writing_.database());
   *committed = std::move(study);
   return {};

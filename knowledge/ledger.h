@@ -28,6 +28,7 @@
 
 #include "core/result.h"
 #include "encodings/space/trial.h"
+#include "knowledge/states.h"
 
 namespace detol {
 
@@ -40,8 +41,8 @@ struct StudyRecord {
   std::string budget;  // in force; a resume may extend it
   std::uint64_t data_fingerprint = 0;
   std::vector<Objective> objectives;
-  double created_s = 0;           // seconds since 1970
-  std::string state = "RUNNING";  // RUNNING, DONE, STOPPED
+  double created_s = 0;  // seconds since 1970
+  StudyPhase state = StudyPhase::kRunning;
 };
 
 namespace event {
@@ -82,9 +83,8 @@ struct Reported {
 // (a pruned trial that was continued).
 struct Told {
   TrialId trial = 0;
-  std::string state;    // COMPLETE, PRUNED, FAIL
-  std::string failure;  // FAIL: the word of to_text(Cause)
-  std::string reason;   // pruned by whom, refused with which numbers; empty if plain
+  TrialState state = TrialState::kComplete;  // or kPruned, kFail
+  EndReason reason = {};
   Outcome outcome;
   double at_s = 0;
 };
@@ -93,7 +93,7 @@ struct Told {
 struct Requeued {
   TrialId trial = 0;
   int attempt = 1;  // the one that was lost
-  std::string reason;
+  RequeueReason reason = {};
 };
 
 // A model of the searcher learned from all that it had been told (search/searcher.h).
@@ -122,7 +122,7 @@ struct Accounted {
 
 // The study's state changed.
 struct StudyState {
-  std::string state;   // RUNNING, DONE, STOPPED
+  StudyPhase state = StudyPhase::kRunning;
   std::string budget;  // in force
   double at_s = 0;
   std::string backend = {};  // RUNNING: what trains from now on; empty: an older detol wrote this

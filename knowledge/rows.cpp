@@ -55,13 +55,14 @@ Result<Study> study_from(sqlite3* database, const sqlite::Statement& row) {
   const std::string objectives(row.text(3));
   record.data_fingerprint = static_cast<std::uint64_t>(row.integer(4));
   record.created_s = row.real(5);
-  record.state = row.text(8);
+  const auto state = study_phase_from(row.text(8));
+  record.state = state.value_or(StudyPhase::kRunning);
   record.budget = row.text(9);
   study.wall_s = row.real(10);
   study.device_s = row.real(11);
   study.last_seq = row.integer(12);
   if (auto parsed = objectives_from(objectives)) record.objectives = std::move(*parsed);
-  const bool is_whole = is_typed && row.text(7) == first_metric(record) &&
+  const bool is_whole = is_typed && state && row.text(7) == first_metric(record) &&
                         checksum(record) == static_cast<std::uint64_t>(row.integer(6)) &&
                         checksum(study) == static_cast<std::uint64_t>(row.integer(13));
   if (is_whole) return study;
@@ -102,7 +103,7 @@ std::uint64_t checksum(const StudyRecord& record) {
 std::uint64_t checksum(const Study& study) {
   return Fields()
       .add(study.record.id)
-      .add(study.record.state)
+      .add(to_text(study.record.state))
       .add(study.record.budget)
       .add(study.wall_s)
       .add(study.device_s)

@@ -9,41 +9,28 @@
 namespace detol {
 namespace {
 
-constexpr std::array<std::string_view, 5> kWords = {"WAITING", "RUNNING", "COMPLETE", "PRUNED",
-                                                    "FAIL"};
-
-TrialState state_from(std::string_view word) {
-  const auto found = std::ranges::find(kWords, word);
-  return found == kWords.end() ? TrialState::kFail
-                               : static_cast<TrialState>(found - kWords.begin());
-}
-
 // A crash or a timeout may have been the machine's fault, and a trial that the budget ended
 // was not measured to its end: neither answers for another trial.
 bool can_answer(const TrialEntry& entry) {
-  return entry.is_over() && entry.failure != "crashed" && entry.failure != "timeout" &&
-         entry.reason != kBudgetReason;
+  return entry.is_over() && entry.failure != Cause::kCrashed && entry.failure != Cause::kTimeout &&
+         entry.reason.cause != EndCause::kBudget;
 }
 
 // What an attempt that ended without an outcome, or is to be repeated, says about its trial.
-void count_loss(TrialEntry& trial, std::string_view reason) {
+void count_loss(TrialEntry& trial, RequeueCause cause) {
   if (trial.state == TrialState::kFail) trial.oom_kills = 0;
   if (trial.is_over() || trial.epochs > trial.epochs_before) {
     trial.crashes = trial.losses = 0;
-  } else if (reason != kStoppedReason && !reason.starts_with(kDiskReason)) {
+  } else if (cause != RequeueCause::kStopped && cause != RequeueCause::kDisk) {
     ++trial.losses;
-    if (reason.starts_with(kCrashedReason)) ++trial.crashes;
+    if (cause == RequeueCause::kCrashed) ++trial.crashes;
   }
-  if (!reason.starts_with(kOutOfMemoryReason)) return;
+  if (cause != RequeueCause::kOutOfMemory) return;
   ++trial.oom_kills;
   trial.micro_batches *= 2;
 }
 
 }  // namespace
-
-std::string_view to_text(TrialState state) {
-  return kWords[static_cast<std::size_t>(state)];
-}
 
 std::string identity_of(const std::string& arch_hash,
                         std::span<const std::pair<std::string, Value>> params) {
@@ -151,8 +138,8 @@ Result<void> Book::on(const event::Reported& reported) {
 Result<void> Book::on(const event::Told& told) {
   DETOL_ASSIGN(TrialEntry * trial, entry(told.trial, "told"));
   count(*trial, -1);
-  trial->state = state_from(told.state);
-  trial->failure = told.failure;
+  trial->state = told.state;
+  trial->failure = cause_of(told.outcome);
   trial->reason = told.reason;
   trial->outcome = told.outcome;
   count(*trial, +1);
@@ -164,10 +151,10 @@ Result<void> Book::on(const event::Told& told) {
 Result<void> Book::on(const event::Requeued& requeued) {
   DETOL_ASSIGN(TrialEntry * trial, entry(requeued.trial, "requeued"));
   count(*trial, -1);
-  count_loss(*trial, requeued.reason);
+  count_loss(*trial, requeued.reason.cause);
   trial->state = TrialState::kWaiting;
-  trial->failure.clear();
-  trial->reason = requeued.reason;
+  trial->failure.reset();
+  trial->reason = {};
   // What it was told no longer holds, for it or for its equals.
   const auto answer = answers_.find(trial->identity);
   if (answer != answers_.end() && answer->second == requeued.trial) answers_.erase(answer);

@@ -22,10 +22,6 @@
 
 namespace detol {
 
-enum class TrialState { kWaiting, kRunning, kComplete, kPruned, kFail };
-
-std::string_view to_text(TrialState state);  // WAITING, ...
-
 // What the driver needs to know of a trial.
 struct TrialEntry {
   Trial trial;
@@ -41,24 +37,13 @@ struct TrialEntry {
   int losses = 0;         // attempts in a row that were lost, for whatever reason, without one
   int oom_kills = 0;      // attempts that the system's OOM killer ended
   int micro_batches = 1;  // of the next attempt: twice as many after such an end
-  std::string failure;
-  std::string reason;
+  std::optional<Cause> failure;
+  EndReason reason;      // once it is over
   std::string identity;  // equal for trials that would train the same network the same way
   std::optional<Outcome> outcome;
 
   bool is_over() const { return state >= TrialState::kComplete; }
 };
-
-// Reasons of a Requeued that mean something. One that starts with kCrashedReason counts as one
-// of the attempts that a trial has, one with kOutOfMemoryReason as an end by the OOM killer.
-inline constexpr std::string_view kCrashedReason = "crashed: ";
-inline constexpr std::string_view kOutOfMemoryReason = "out of memory: ";
-inline constexpr std::string_view kDiskReason = "the disk: ";    // not a loss
-inline constexpr std::string_view kPromotedReason = "promoted";  // it was paused
-inline constexpr std::string_view kStoppedReason = "stopped";    // with the run: not a loss
-
-// The reason of a trial that the end of the budget pruned: more budget continues it.
-inline constexpr std::string_view kBudgetReason = "budget";
 
 class Book {
  public:

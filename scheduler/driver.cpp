@@ -25,7 +25,6 @@ constexpr double kMostDiskBackOffS = 60;  // while the disk refuses checkpoints
 constexpr int kMostLosses = 20;           // of one trial in a row, whoever is to blame
 constexpr int kFirstFailures = 10;        // that end a study in which nothing succeeded
 constexpr int kUntrainedInRow = 1000;     // refused or answered from memory
-constexpr std::string_view kTooLong = "max_trial_duration";
 
 }  // namespace
 
@@ -89,13 +88,13 @@ Result<Verdict> Driver::judge(TrialId trial, int epoch) {
   const bool pruned = std::exchange(advice_, Advice::kGoOn) != Advice::kGoOn;
   look_for_an_end();
   if (epoch >= full_length(trial)) {
-    DETOL_TRY(tell(trial, "COMPLETE", ""));
+    DETOL_TRY(tell(trial, {EndCause::kFullLength}));
   } else if (is_overlong(trial)) {
-    DETOL_TRY(tell(trial, "PRUNED", std::string(kTooLong)));
+    DETOL_TRY(tell(trial, {EndCause::kDuration}));
   } else if (pruned) {
-    DETOL_TRY(tell(trial, "PRUNED", parts_.config.pruner.name));
-  } else if (closing_ && !closing_->prune_reason.empty()) {
-    DETOL_TRY(tell(trial, "PRUNED", closing_->prune_reason));
+    DETOL_TRY(tell(trial, {EndCause::kPruner, parts_.config.pruner.name}));
+  } else if (closing_ && closing_->cuts) {
+    DETOL_TRY(tell(trial, {*closing_->cuts}));
   } else {
     return is_stopping() ? Verdict::kSuspend : Verdict::kContinue;
   }
@@ -127,30 +126,31 @@ Result<void> Driver::handle(const message::Ended& ended) {
   if (!is_current_attempt) return {};
   const Evaluation& evaluation = ended.evaluation;
   if (ended.trouble == message::Ended::Trouble::kStorage) return wait_for_the_disk(ended);
-  if (ended.trouble == message::Ended::Trouble::kCrash)
-    return handle(Lost{ended.trial, ended.attempt, true, false, evaluation.reason});
+  const auto crashed = [&](std::string how) {
+    return handle(Lost{ended.trial, ended.attempt, {RequeueCause::kCrashed, std::move(how)}});
+  };
+  if (ended.trouble == message::Ended::Trouble::kCrash) return crashed(evaluation.reason);
   switch (evaluation.end) {
     case Evaluation::End::kFailed:
       return tell_failed(ended.trial, evaluation.cause, evaluation.reason);
     case Evaluation::End::kSuspended:
-      return requeue(ended.trial, std::string(kStoppedReason));
+      return requeue(ended.trial, {RequeueCause::kStopped});
     case Evaluation::End::kFinished:
       break;
   }
-  return handle(Lost{ended.trial, ended.attempt, true, false, "it ended without being told to"});
+  return crashed("it ended without being told to");
 }
 
 Result<void> Driver::handle(const Lost& lost) {
   if (!is_current(lost.trial, lost.attempt)) return {};
   const TrialEntry& entry = *book_.find(lost.trial);
-  if (lost.out_of_memory) {
-    if (entry.oom_kills > 0) return tell_failed(lost.trial, Cause::kOutOfMemory, lost.reason);
-    return requeue(lost.trial, std::string(kOutOfMemoryReason) + lost.reason);
+  if (lost.reason.cause == RequeueCause::kOutOfMemory) {
+    if (entry.oom_kills == 0) return requeue(lost.trial, lost.reason);
+    return tell_failed(lost.trial, Cause::kOutOfMemory, lost.reason.detail);
   }
-  DETOL_TRY(
-      requeue(lost.trial, lost.counts ? std::string(kCrashedReason) + lost.reason : lost.reason));
+  DETOL_TRY(requeue(lost.trial, lost.reason));
   if (entry.crashes >= parts_.config.resources.attempts || entry.losses >= kMostLosses)
-    return tell_failed(lost.trial, Cause::kCrashed, lost.reason);
+    return tell_failed(lost.trial, Cause::kCrashed, lost.reason.detail);
   const double back_off_s = std::min(std::ldexp(1.0, entry.losses - 2), kMostBackOffS);
   if (entry.losses > 1) not_before_s_[lost.trial] = parts_.clock.now_s() + back_off_s;
   return {};
@@ -160,8 +160,9 @@ Result<void> Driver::handle(const Lost& lost) {
 Result<void> Driver::wait_for_the_disk(const message::Ended& ended) {
   disk_back_off_s_ = std::clamp(2 * disk_back_off_s_, 1.0, kMostDiskBackOffS);
   not_before_s_[ended.trial] = parts_.clock.now_s() + disk_back_off_s_;
-  return requeue(ended.trial, fmt::format("{}{}; it goes on when that is possible again",
-                                          kDiskReason, ended.evaluation.reason));
+  return requeue(
+      ended.trial,
+      {RequeueCause::kDisk, ended.evaluation.reason + "; it goes on when that is possible again"});
 }
 
 Result<void> Driver::handle(const StopRequest&) {
@@ -186,7 +187,7 @@ Result<void> Driver::end_overlong() {
     if (!is_overlong(id)) continue;
     parts_.pool.drop(id);
     if (book_.find(id)->epochs > 0)
-      DETOL_TRY(tell(id, "PRUNED", std::string(kTooLong)));
+      DETOL_TRY(tell(id, {EndCause::kDuration}));
     else
       DETOL_TRY(tell_failed(id, Cause::kTimeout, "no epoch within resources.max_trial_duration"));
   }
@@ -208,16 +209,17 @@ void Driver::look_for_an_end() {
                 fmt::format("the first {} trials all failed; `detol trials {} --state FAIL` shows "
                             "why; `detol resume {} --retry-failed` tries again",
                             book_.failed_after_start(), parts_.config.study, parts_.config.study),
-                "failures"};
+                EndCause::kFailures};
   } else if (book_.untrained_in_row() >= kUntrainedInRow) {
     closing_ = {std::nullopt,
                 fmt::format("{} proposals in a row were refused or already known", kUntrainedInRow),
-                ""};
+                std::nullopt};
     if (book_.spent().trials == 0) closing_->error = ErrorCode::kFailures;
   } else if (target_reached_) {
-    closing_ = {std::nullopt, "the target " + to_text(*parts_.target) + " is reached", "target"};
+    closing_ = {std::nullopt, "the target " + to_text(*parts_.target) + " is reached",
+                EndCause::kTarget};
   } else if (consumption_.used(spent()) >= 1) {
-    closing_ = {std::nullopt, "the budget is used up", std::string(kBudgetReason)};
+    closing_ = {std::nullopt, "the budget is used up", EndCause::kBudget};
   }
 }
 
@@ -266,15 +268,16 @@ std::string Driver::stopped() const {
 // What still runs was stopped in mid-epoch and goes on from its last checkpoint.
 Result<std::string> Driver::finish() {
   for (TrialId id : book_.in_state(TrialState::kRunning))
-    DETOL_TRY(requeue(id, std::string(kStoppedReason)));
-  const bool cuts = !is_stopping() && closing_ && !closing_->prune_reason.empty();
+    DETOL_TRY(requeue(id, {RequeueCause::kStopped}));
+  const bool cuts = !is_stopping() && closing_ && closing_->cuts;
   for (TrialId id : book_.in_state(TrialState::kWaiting)) {
-    if (cuts && book_.find(id)->epochs > 0) DETOL_TRY(tell(id, "PRUNED", closing_->prune_reason));
+    if (cuts && book_.find(id)->epochs > 0) DETOL_TRY(tell(id, {*closing_->cuts}));
   }
   const bool failed = closing_ && closing_->error;
-  DETOL_TRY(record(event::StudyState{.state = is_stopping() || failed ? "STOPPED" : "DONE",
-                                     .budget = to_text(parts_.budget),
-                                     .at_s = parts_.clock.wall_s()}));
+  DETOL_TRY(record(
+      event::StudyState{.state = is_stopping() || failed ? StudyPhase::kStopped : StudyPhase::kDone,
+                        .budget = to_text(parts_.budget),
+                        .at_s = parts_.clock.wall_s()}));
   DETOL_TRY(commit());
   if (is_stopping()) return fail(ErrorCode::kInterrupted, stopped());
   if (is_paused_)

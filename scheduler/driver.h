@@ -84,7 +84,7 @@ class Driver {
   struct Closing {
     std::optional<ErrorCode> error;
     std::string sentence;
-    std::string prune_reason;  // of trials that are cut short by it
+    std::optional<EndCause> cuts;  // what trials are told that are cut short by it
   };
 
   Result<void> adopt();
@@ -112,9 +112,9 @@ class Driver {
   void look_for_a_stop();
   void look_for_an_end();
 
-  Result<void> tell(TrialId trial, std::string state, std::string reason);
+  Result<void> tell(TrialId trial, EndReason reason);
   Result<void> tell_failed(TrialId trial, Cause cause, std::string reason);
-  Result<void> requeue(TrialId trial, std::string reason);
+  Result<void> requeue(TrialId trial, RequeueReason reason);
   Result<void> record(Event event);  // applies it; durable at the next commit()
   Result<void> apply(const Event& event);
   void inform(const event::Reported& reported);  // the pruner and the target

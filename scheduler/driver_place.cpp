@@ -34,16 +34,17 @@ Result<void> Driver::adopt() {
     if (is_claimed)
       last_report_s_[id] = began_s_;
     else
-      DETOL_TRY(requeue(id, "its worker is gone"));
+      DETOL_TRY(requeue(id, {RequeueCause::kWorkerGone}));
   }
   for (TrialId id : book_.in_state(TrialState::kPruned)) {
-    if (book_.find(id)->reason == kBudgetReason && consumption_.used(spent()) < 1)
-      DETOL_TRY(requeue(id, "the budget was extended"));
+    if (book_.find(id)->reason.cause == EndCause::kBudget && consumption_.used(spent()) < 1)
+      DETOL_TRY(requeue(id, {RequeueCause::kBudgetExtended}));
   }
   for (TrialId id : book_.in_state(TrialState::kFail)) {
-    const std::string& failure = book_.find(id)->failure;
-    const bool may_differ = failure == "crashed" || failure == "timeout" || failure == "oom";
-    if (parts_.retry_failed && may_differ) DETOL_TRY(requeue(id, "retried on request"));
+    const std::optional<Cause> failure = book_.find(id)->failure;
+    const bool may_differ =
+        failure == Cause::kCrashed || failure == Cause::kTimeout || failure == Cause::kOutOfMemory;
+    if (parts_.retry_failed && may_differ) DETOL_TRY(requeue(id, {RequeueCause::kRetried}));
   }
   look_for_an_end();
   return commit();
@@ -95,7 +96,7 @@ Result<void> Driver::promote(std::vector<Slot>& slots) {
   while (!slots.empty()) {
     const std::optional<TrialId> next = parts_.pruner.promotion();
     if (!next) break;
-    DETOL_TRY(requeue(*next, std::string(kPromotedReason)));
+    DETOL_TRY(requeue(*next, {RequeueCause::kPromoted}));
     DETOL_TRY(start(*next, slots));
   }
   return {};
@@ -164,9 +165,8 @@ Result<void> Driver::consider(const Trial& trial, std::vector<Slot>& slots) {
     return start(trial.id, slots);
   }
   return record(event::Told{.trial = trial.id,
-                            .state = std::string(to_text(earlier->state)),
-                            .failure = earlier->failure,
-                            .reason = fmt::format("same as trial {}", earlier->trial.id),
+                            .state = earlier->state,
+                            .reason = {EndCause::kSameTrial, "", earlier->trial.id},
                             .outcome = *earlier->outcome,
                             .at_s = parts_.clock.wall_s()});
 }

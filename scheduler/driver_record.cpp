@@ -47,7 +47,8 @@ void Driver::inform(const event::Reported& reported) {
 void Driver::inform(const event::Told& told) {
   parts_.searcher.tell(book_.find(told.trial)->trial, told.outcome);
   refitter_.hear_news();
-  const bool is_paused = told.state == "PRUNED" && told.reason == parts_.config.pruner.name;
+  const bool is_paused =
+      told.reason.cause == EndCause::kPruner && told.reason.detail == parts_.config.pruner.name;
   if (!is_paused) parts_.pruner.withdraw(told.trial);
 }
 
@@ -99,12 +100,11 @@ Result<void> Driver::commit() {
   return {};
 }
 
-Result<void> Driver::tell(TrialId trial, std::string state, std::string reason) {
+Result<void> Driver::tell(TrialId trial, EndReason reason) {
   const TrialEntry& entry = *book_.find(trial);
-  const bool stopped_early = state != "COMPLETE";
+  const bool stopped_early = reason.cause != EndCause::kFullLength;
   return record(event::Told{.trial = trial,
-                            .state = std::move(state),
-                            .failure = {},
+                            .state = stopped_early ? TrialState::kPruned : TrialState::kComplete,
                             .reason = std::move(reason),
                             .outcome = Measured{.values = entry.values,
                                                 .fidelity = static_cast<double>(entry.epochs),
@@ -117,15 +117,14 @@ Result<void> Driver::tell_failed(TrialId trial, Cause cause, std::string reason)
   const TrialEntry& entry = *book_.find(trial);
   return record(event::Told{
       .trial = trial,
-      .state = "FAIL",
-      .failure = std::string(to_text(cause)),
-      .reason = std::move(reason),
+      .state = TrialState::kFail,
+      .reason = {EndCause::kFailure, std::move(reason)},
       .outcome =
           Failed{.cause = cause, .fidelity = static_cast<double>(entry.epochs), .work = entry.work},
       .at_s = parts_.clock.wall_s()});
 }
 
-Result<void> Driver::requeue(TrialId trial, std::string reason) {
+Result<void> Driver::requeue(TrialId trial, RequeueReason reason) {
   return record(event::Requeued{
       .trial = trial, .attempt = book_.find(trial)->attempt, .reason = std::move(reason)});
 }

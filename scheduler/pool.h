@@ -7,6 +7,7 @@
 #include <variant>
 #include <vector>
 
+#include "knowledge/states.h"
 #include "scheduler/message.h"
 
 namespace detol {
@@ -28,9 +29,7 @@ struct Claim {
 struct Lost {
   TrialId trial = 0;
   int attempt = 0;
-  bool counts = false;         // the trial may be to blame: it crashed or hung
-  bool out_of_memory = false;  // the system's OOM killer ended it
-  std::string reason;
+  RequeueReason reason;  // kLost, kCrashed (or it hung) or kOutOfMemory
 };
 
 // Somebody asked for the run to stop.

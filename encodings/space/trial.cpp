@@ -1,35 +1,31 @@
 #include "encodings/space/trial.h"
 
+#include <algorithm>
 #include <array>
 
 namespace detol {
 namespace {
 
-struct CauseWord {
-  Cause cause;
-  std::string_view word;
-};
-
-constexpr std::array kCauses = {
-    CauseWord{Cause::kDiverged, "diverged"},  CauseWord{Cause::kOutOfMemory, "oom"},
-    CauseWord{Cause::kTooLarge, "too_large"}, CauseWord{Cause::kTimeout, "timeout"},
-    CauseWord{Cause::kCrashed, "crashed"},    CauseWord{Cause::kInvalid, "invalid"},
-};
+// In the order of Cause.
+constexpr std::array<std::string_view, 6> kCauses = {"diverged", "oom",     "too_large",
+                                                     "timeout",  "crashed", "invalid"};
+static_assert(kCauses.size() == static_cast<std::size_t>(Cause::kInvalid) + 1);
 
 }  // namespace
 
 std::string_view to_text(Cause cause) {
-  for (const CauseWord& row : kCauses) {
-    if (row.cause == cause) return row.word;
-  }
-  return "crashed";
+  return kCauses[static_cast<std::size_t>(cause)];
 }
 
-Cause cause_from(std::string_view word) {
-  for (const CauseWord& row : kCauses) {
-    if (row.word == word) return row.cause;
-  }
-  return Cause::kCrashed;
+std::optional<Cause> cause_from(std::string_view word) {
+  const auto found = std::ranges::find(kCauses, word);
+  if (found == kCauses.end()) return std::nullopt;
+  return static_cast<Cause>(found - kCauses.begin());
+}
+
+std::optional<Cause> cause_of(const Outcome& outcome) {
+  const auto* failed = std::get_if<Failed>(&outcome);
+  return failed == nullptr ? std::nullopt : std::optional(failed->cause);
 }
 
 }  // namespace detol

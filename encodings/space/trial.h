@@ -3,7 +3,9 @@
 // The values that travel between searcher, scheduler, trainer and ledger.
 
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
@@ -64,7 +66,10 @@ using Outcome = std::variant<Measured, Failed>;
 // The word of interface.md: diverged, oom, too_large, timeout, crashed, invalid.
 std::string_view to_text(Cause cause);
 
-// The cause of that word; kCrashed for an unknown one.
-Cause cause_from(std::string_view word);
+// The cause of that word; nullopt: there is none.
+std::optional<Cause> cause_from(std::string_view word);
+
+// Why it failed; nullopt: it did not.
+std::optional<Cause> cause_of(const Outcome& outcome);
 
 }  // namespace detol

@@ -202,9 +202,9 @@ View Onlooker::view(const Book& book, const Standing& standing) {
 
 void Onlooker::describe(const Standing& standing, View& view) const {
   const std::string resume = fmt::format("`detol resume {}` goes on", study_.name);
-  if (state_ == "DONE") {
+  if (state_ == StudyPhase::kDone) {
     view.state = "done";
-  } else if (state_ == "STOPPED") {
+  } else if (state_ == StudyPhase::kStopped) {
     view.state = "stopped";
     if (!standing.is_alive) view.notes = {resume};
   } else if (!standing.is_alive) {

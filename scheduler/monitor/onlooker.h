@@ -3,6 +3,7 @@
 // Onlooker: follows a study event by event and says at any moment what a person should see of
 // it: the search's own picture and `detol status --watch` are both its views. Not thread-safe.
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -77,8 +78,8 @@ class Onlooker {
   Budget budget_;
   Clock& clock_;
   const double wall_offset_s_;
-  std::vector<Track> tracks_;  // by trial
-  std::string state_;          // of the study
+  std::vector<Track> tracks_;        // by trial
+  std::optional<StudyPhase> state_;  // of the study
   bool has_network_ = false;
   struct Moment {
     double now_s = 0;

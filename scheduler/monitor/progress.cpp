@@ -57,14 +57,14 @@ class ProgressLines final : public Progress {
       if (clock_.now_s() - untrained_s_ < kQuietS) return;
       untrained_s_ = clock_.now_s();
     }
-    std::string line = fmt::format("trial {} {}", told.trial, told.state);
-    if (!told.failure.empty()) line += " " + told.failure;
-    if (!told.reason.empty()) line += ": " + told.reason;
+    std::string line = fmt::format("trial {} {}", told.trial, to_text(told.state));
+    if (const auto cause = cause_of(told.outcome)) line += fmt::format(" {}", to_text(*cause));
+    if (const std::string why = to_text(told.reason); !why.empty()) line += ": " + why;
     say(book, line);
   }
 
   void on(const event::Requeued& requeued, const Book& book) {
-    say(book, fmt::format("trial {} waits again: {}", requeued.trial, requeued.reason));
+    say(book, fmt::format("trial {} waits again: {}", requeued.trial, to_text(requeued.reason)));
   }
 
   void say(const Book& book, const std::string& what) const {

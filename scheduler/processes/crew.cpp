@@ -157,13 +157,15 @@ void Crew::on_exit(int number, int status, std::vector<PoolEvent>& events) {
   if (!was.is_ready && was.ended_why.empty() && (!killed || out_of_memory))
     on_failed_start(number, status, why, events);
   if (was.train.attempt == 0) return;
+  const bool may_be_to_blame = !killed || !was.ended_why.empty();
+  const RequeueCause cause = out_of_memory     ? RequeueCause::kOutOfMemory
+                             : may_be_to_blame ? RequeueCause::kCrashed
+                                               : RequeueCause::kLost;
   Lost lost{.trial = was.train.trial,
             .attempt = was.train.attempt,
-            .counts = !killed || !was.ended_why.empty(),
-            .out_of_memory = out_of_memory,
-            .reason = was.ended_why.empty() ? why : was.ended_why};
-  log_warning("trial {}: {}", lost.trial, lost.reason);
-  events.push_back(std::move(lost));
+            .reason = {cause, was.ended_why.empty() ? why : was.ended_why}};
+  log_warning("trial {}: {}", lost.trial, lost.reason.detail);
+  events.emplace_back(std::move(lost));
 }
 
 // One GPU may be lost while the others are sound.

@@ -106,7 +106,7 @@ class Keeper final : public Observer {
   std::vector<TrialId> admit(const TrialEntry& trial, const std::vector<Objective>& objectives) {
     const TrialId id = trial.trial.id;
     if (trial.epochs == 0 || trial.state == TrialState::kFail) return {};
-    if (trial.reason == kBudgetReason) cut_.insert(id);
+    if (trial.reason.cause == EndCause::kBudget) cut_.insert(id);
     std::vector<double> losses;
     for (std::size_t i = 0; i < objectives.size(); ++i) {
       const bool minimizes = objectives[i].direction == Direction::kMinimize;
@@ -117,7 +117,9 @@ class Keeper final : public Observer {
     std::vector<TrialId> ousted;
     if (std::ranges::none_of(losses, is_nan)) ousted = pareto_.add(id, losses);
     if (const auto last = best_.add(id, losses.front())) ousted.push_back(*last);
-    if (trial.state != TrialState::kPruned || trial.reason != settings_.pauses) return ousted;
+    const bool is_paused =
+        trial.reason.cause == EndCause::kPruner && trial.reason.detail == settings_.pauses;
+    if (!is_paused) return ousted;
     Best& rung = paused_.try_emplace(trial.epochs, kKeptPaused).first->second;
     if (const auto last = rung.add(id, losses.front())) ousted.push_back(*last);
     return ousted;

@@ -253,7 +253,7 @@ Result<Run> open_run(const RunOptions& options, const std::filesystem::path& fol
   DETOL_ASSIGN(run.record, open_study(*run.ledger, options.config, run.settled, data));
   DETOL_ASSIGN(run.events, run.ledger->events(run.record.id));
   say_if_another_trains(run.events, options.backend);
-  run.running = event::StudyState{"RUNNING", run.settled.budget, system_clock().wall_s(),
+  run.running = event::StudyState{StudyPhase::kRunning, run.settled.budget, system_clock().wall_s(),
                                   options.config.trains() ? options.backend : ""};
   DETOL_TRY(run.ledger->append(run.record.id, std::span(&run.running, 1)));
   return run;

@@ -64,7 +64,7 @@ void find_doubles(const std::vector<Event>& events, Lines& broken) {
         broken.push_back(fmt::format("epoch {} of trial {} is recorded twice", reported->epoch,
                                      reported->trial));
     } else if (const auto* told = std::get_if<event::Told>(&event)) {
-      if (told->state == "COMPLETE") complete.insert(told->trial);
+      if (told->state == TrialState::kComplete) complete.insert(told->trial);
     } else if (const auto* started = std::get_if<event::Started>(&event)) {
       if (complete.contains(started->trial))
         broken.push_back(fmt::format("trial {} was finished and started again", started->trial));

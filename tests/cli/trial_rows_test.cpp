@@ -37,7 +37,8 @@ class TrialRows : public testing::Test {
       reported.metrics = {{"val_accuracy", accuracy[id]}, {"val_loss", 0.1 * double(id)}};
       event::Told told;
       told.trial = id;
-      told.state = id == 3 ? "FAIL" : (id == 1 ? "PRUNED" : "COMPLETE");
+      if (id == 3) told.state = TrialState::kFail;
+      if (id == 1) told.state = TrialState::kPruned;
       told.outcome = Measured{.values = {accuracy[id]}};
       const std::vector<Event> events = {asked, started, reported, told};
       ASSERT_TRUE(ledger->append(study, events));

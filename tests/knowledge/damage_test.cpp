@@ -38,7 +38,8 @@ std::vector<std::string> answers(const fs::path& path) {
   if (!reader) return {"error " + reader.error().message};
   std::vector<std::string> lines;
   const auto study = (*reader)->study("s");
-  lines.push_back(study ? study->config + study->budget + study->state : "error");
+  lines.push_back(study ? study->config + study->budget + std::string(to_text(study->state))
+                        : "error");
   const auto events = (*reader)->events(1);
   lines.push_back("error");
   if (events) {
@@ -70,11 +71,12 @@ void fill(OneStudy& one) {
   for (TrialId trial = 0; trial < 30; ++trial) {
     const double accuracy = 1.0 / (1.0 + static_cast<double>(trial));
     one.append({asked(trial), started(trial, 1), reported(trial, 1, 1, accuracy),
-                reported(trial, 1, 2, accuracy), event::Requeued{trial, 1, "lost"},
-                started(trial, 2), reported(trial, 2, 3, accuracy), complete(trial, accuracy)});
+                reported(trial, 1, 2, accuracy),
+                event::Requeued{trial, 1, requeue_reason_from("lost")}, started(trial, 2),
+                reported(trial, 2, 3, accuracy), complete(trial, accuracy)});
   }
   one.append({event::Refit{"gp", 1, 30, {0.1, 3}, 98}, event::Accounted{60, 120},
-              event::StudyState{"DONE", "1cpu-h", 99}});
+              event::StudyState{StudyPhase::kDone, "1cpu-h", 99}});
 }
 
 std::string small_database() {

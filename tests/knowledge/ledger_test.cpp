@@ -22,21 +22,23 @@ constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 std::vector<Event> one_of_each() {
-  return {event::StudyState{"RUNNING", "2cpu-h", 1.0, "onednn"},
-          asked(0),
-          asked(1),
-          started(0, 1),
-          reported(0, 1, 1, 0.5),
-          event::Requeued{0, 1, "worker lost"},
-          started(0, 2, "w2"),
-          reported(0, 2, 2, 0.75),
-          complete(0, 0.75, 2),
-          event::Told{1, "PRUNED", "", "asha", Measured{{0.25}, 1, 5e8, true}, 30},
-          event::Refit{"gp", 1, 2, {0.5, -3}, 30.5},
-          event::Refit{"gp", 2, 2, {}, 31},
-          event::Chosen{"conv 64x16x32x32", "direct", {{"winograd", 0.5}, {"direct", 0.25}}, 31.5},
-          event::Chosen{"dense", "ab", {}, 32},
-          failed(2, Cause::kTooLarge)};
+  return {
+      event::StudyState{StudyPhase::kRunning, "2cpu-h", 1.0, "onednn"},
+      asked(0),
+      asked(1),
+      started(0, 1),
+      reported(0, 1, 1, 0.5),
+      event::Requeued{0, 1, requeue_reason_from("worker lost")},
+      started(0, 2, "w2"),
+      reported(0, 2, 2, 0.75),
+      complete(0, 0.75, 2),
+      event::Told{
+          1, TrialState::kPruned, {EndCause::kPruner, "asha"}, Measured{{0.25}, 1, 5e8, true}, 30},
+      event::Refit{"gp", 1, 2, {0.5, -3}, 30.5},
+      event::Refit{"gp", 2, 2, {}, 31},
+      event::Chosen{"conv 64x16x32x32", "direct", {{"winograd", 0.5}, {"direct", 0.25}}, 31.5},
+      event::Chosen{"dense", "ab", {}, 32},
+      failed(2, Cause::kTooLarge)};
 }
 
 TEST(Ledger, GivesBackEveryKindOfEventInOrder) {
@@ -61,7 +63,8 @@ TEST(Ledger, KeepsEveryNumberExactly) {
   }
   const Event event = event::Reported{0, 1, 1, metrics, kInfinity, kNaN};
   one.append(
-      {event, event::Told{0, "COMPLETE", "", "", Measured{{kNaN}, kInfinity, -0.0, true}, kNaN}});
+      {event,
+       event::Told{0, TrialState::kComplete, {}, Measured{{kNaN}, kInfinity, -0.0, true}, kNaN}});
   const auto events = one.events();
   EXPECT_EQ(describe(events[0]), describe(event));
   const auto outcome = std::get<Measured>(std::get<event::Told>(events[1]).outcome);
@@ -121,8 +124,8 @@ TEST(Ledger, KeepsTheTypeOfEveryParameter) {
 
 TEST(Ledger, AcceptsTextThatIsNotUtf8) {
   OneStudy one;
-  one.append({event::Requeued{0, 1, "bad \xff byte"}});
-  EXPECT_EQ(std::get<event::Requeued>(one.events().at(0)).reason, "bad \xef\xbf\xbd byte");
+  one.append({event::Requeued{0, 1, requeue_reason_from("bad \xff byte")}});
+  EXPECT_EQ(std::get<event::Requeued>(one.events().at(0)).reason.detail, "bad \xef\xbf\xbd byte");
 }
 
 TEST(Ledger, WritingAnythingTwiceChangesNothing) {
@@ -144,16 +147,18 @@ TEST(Ledger, DropsWhatAnOlderAttemptStillSends) {
   OneStudy one;
   one.append({asked(0), started(0, 1), started(0, 2)});
   const auto before = describe(one.events());
-  one.append({reported(0, 1, 1, 0.5), event::Requeued{0, 1, "late"}, started(0, 1, "w9")});
+  one.append({reported(0, 1, 1, 0.5), event::Requeued{0, 1, requeue_reason_from("late")},
+              started(0, 1, "w9")});
   EXPECT_EQ(describe(one.events()), before);
 }
 
 TEST(Ledger, KeepsALaterToldAndALaterState) {
   OneStudy one;
   const std::vector<Event> story = {
-      event::Told{0, "PRUNED", "", "budget", Measured{{0.5}, 1, 1e9, true}, 5},
-      event::StudyState{"STOPPED", "1cpu-h", 6}, event::StudyState{"RUNNING", "1cpu-h", 6},
-      event::StudyState{"STOPPED", "1cpu-h", 6}, complete(0, 0.9)};
+      event::Told{0, TrialState::kPruned, {EndCause::kBudget}, Measured{{0.5}, 1, 1e9, true}, 5},
+      event::StudyState{StudyPhase::kStopped, "1cpu-h", 6},
+      event::StudyState{StudyPhase::kRunning, "1cpu-h", 6},
+      event::StudyState{StudyPhase::kStopped, "1cpu-h", 6}, complete(0, 0.9)};
   one.append(story);
   EXPECT_EQ(describe(one.events()), describe(story));
 }
@@ -169,9 +174,9 @@ TEST(Ledger, TheLastAccountStands) {
 
 TEST(Ledger, TheStudyFollowsItsEvents) {
   OneStudy one;
-  one.append({event::StudyState{"DONE", "5cpu-h", 9}});
+  one.append({event::StudyState{StudyPhase::kDone, "5cpu-h", 9}});
   const StudyRecord record = must(one.ledger->study("s"));
-  EXPECT_EQ(record.state, "DONE");
+  EXPECT_EQ(record.state, StudyPhase::kDone);
   EXPECT_EQ(record.budget, "5cpu-h");
   EXPECT_EQ(record.config, study_named("s").config);
   EXPECT_EQ(record.data_fingerprint, 0xfedcba9876543210);

@@ -44,8 +44,9 @@ std::vector<std::string> golden_events() {
     events.insert(events.end(), {asked(trial), started(trial, 1), reported(trial, 1, 1, 0.5)});
   }
   events.insert(events.end(),
-                {complete(0, 0.5), failed(1, Cause::kDiverged), event::Requeued{2, 1, "lost"},
-                 event::StudyState{"STOPPED", "1cpu-h", 99}, event::Accounted{60, 120}});
+                {complete(0, 0.5), failed(1, Cause::kDiverged),
+                 event::Requeued{2, 1, requeue_reason_from("lost")},
+                 event::StudyState{StudyPhase::kStopped, "1cpu-h", 99}, event::Accounted{60, 120}});
   return describe(events);
 }
 

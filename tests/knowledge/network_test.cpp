@@ -69,7 +69,8 @@ TEST_F(NetworkFile, HasNoSharedMemoryAndIsReadThroughTheSnapshot) {
   EXPECT_EQ(events_elsewhere(), 2);
   must(ledger->append(study, std::vector<Event>{asked(2)}));
   EXPECT_EQ(events_elsewhere(), 2);  // a few seconds old
-  must(ledger->append(study, std::vector<Event>{event::StudyState{"DONE", "1cpu-h", 9}}));
+  must(
+      ledger->append(study, std::vector<Event>{event::StudyState{StudyPhase::kDone, "1cpu-h", 9}}));
   EXPECT_EQ(events_elsewhere(), 4);
 }
 

@@ -36,13 +36,21 @@ struct Told : OneStudy {
     append({asked(0), started(0, 1), reported(0, 1, 1, 0.5), reported(0, 1, 2, 0.1 + 0.2),
             complete(0, 0.1 + 0.2, 2)});
     append({asked(1), started(1, 1), reported(1, 1, 1, kNaN), failed(1, Cause::kDiverged)});
-    append({asked(2), started(2, 1), reported(2, 1, 1, 0.6), event::Requeued{2, 1, "worker lost"}});
-    append({asked(3), started(3, 1), reported(3, 1, 1, 0.6), event::Requeued{3, 1, "worker lost"},
-            started(3, 2, "w2")});
+    append({asked(2), started(2, 1), reported(2, 1, 1, 0.6),
+            event::Requeued{2, 1, requeue_reason_from("worker lost")}});
+    append({asked(3), started(3, 1), reported(3, 1, 1, 0.6),
+            event::Requeued{3, 1, requeue_reason_from("worker lost")}, started(3, 2, "w2")});
     append({asked(4)});
-    append(
-        {asked(5), event::Told{5, "FAIL", "too_large", "9 GB", Failed{Cause::kTooLarge, 0, 0}, 9}});
-    append({asked(6), event::Told{6, "PRUNED", "", "asha", Measured{{0.25}, 1, 1, true}, 9}});
+    append({asked(5), event::Told{5,
+                                  TrialState::kFail,
+                                  {EndCause::kFailure, "9 GB"},
+                                  Failed{Cause::kTooLarge, 0, 0},
+                                  9}});
+    append({asked(6), event::Told{6,
+                                  TrialState::kPruned,
+                                  {EndCause::kPruner, "asha"},
+                                  Measured{{0.25}, 1, 1, true},
+                                  9}});
   }
   std::unique_ptr<Reader> reader = must(Reader::open(path));
 };

@@ -30,10 +30,11 @@ void write(const fs::path& path, const std::string& bytes) {
 // Two studies, `s` with a checkpoint and a log; nobody writes.
 struct TwoStudies : OneStudy {
   TwoStudies() {
-    append({asked(0), started(0, 1), reported(0, 1, 1, 0.5), event::Requeued{0, 1, "lost"},
-            started(0, 2), reported(0, 2, 2, 0.75), complete(0, 0.75), asked(1),
+    append({asked(0), started(0, 1), reported(0, 1, 1, 0.5),
+            event::Requeued{0, 1, requeue_reason_from("lost")}, started(0, 2),
+            reported(0, 2, 2, 0.75), complete(0, 0.75), asked(1),
             event::Refit{"gp", 1, 1, {0.1, 3}, 9}, event::Accounted{60, 120},
-            event::StudyState{"STOPPED", "1cpu-h", 99}});
+            event::StudyState{StudyPhase::kStopped, "1cpu-h", 99}});
     const StudyId other = must(ledger->create_study(study_named("other")));
     must(ledger->append(other, std::vector<Event>{asked(0), asked(1), asked(2)}));
     ledger.reset();
@@ -201,12 +202,12 @@ TEST(Studies, AReaderCompletesWhatAKilledChangeLeft) {
 
 TEST(Writer, IsNamedWithTheStudyThatItRuns) {
   OneStudy one;
-  one.append({event::StudyState{"RUNNING", "1cpu-h", 1}});
+  one.append({event::StudyState{StudyPhase::kRunning, "1cpu-h", 1}});
   auto writer = must(current_writer(one.path));
   ASSERT_TRUE(writer);
   EXPECT_EQ(writer->pid, ::getpid());
   EXPECT_EQ(writer->study, "s");
-  one.append({event::StudyState{"STOPPED", "1cpu-h", 2}});
+  one.append({event::StudyState{StudyPhase::kStopped, "1cpu-h", 2}});
   EXPECT_EQ(must(current_writer(one.path))->study, "");
   one.ledger.reset();
   EXPECT_FALSE(must(current_writer(one.path)));

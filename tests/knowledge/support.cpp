@@ -36,11 +36,12 @@ struct Describe {
       const auto& failed = std::get<Failed>(e.outcome);
       outcome = fmt::format("{} {} {}", to_text(failed.cause), failed.fidelity, failed.work);
     }
-    return fmt::format("told {} {} '{}' '{}' {} at {}", e.trial, e.state, e.failure, e.reason,
-                       outcome, e.at_s);
+    const auto cause = cause_of(e.outcome);
+    return fmt::format("told {} {} '{}' '{}' {} at {}", e.trial, to_text(e.state),
+                       cause ? to_text(*cause) : "", to_text(e.reason), outcome, e.at_s);
   }
   std::string operator()(const event::Requeued& e) const {
-    return fmt::format("requeued {} {} '{}'", e.trial, e.attempt, e.reason);
+    return fmt::format("requeued {} {} '{}'", e.trial, e.attempt, to_text(e.reason));
   }
   std::string operator()(const event::Refit& e) const {
     return fmt::format("refit {} {} {} [{}] at {}", e.model, e.version, e.observations,
@@ -55,7 +56,7 @@ struct Describe {
     return fmt::format("accounted {} {}", e.wall_s, e.device_s);
   }
   std::string operator()(const event::StudyState& e) const {
-    return fmt::format("state {} {} at {} {}", e.state, e.budget, e.at_s, e.backend);
+    return fmt::format("state {} {} at {} {}", to_text(e.state), e.budget, e.at_s, e.backend);
   }
 };
 

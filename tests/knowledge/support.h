@@ -75,10 +75,10 @@ inline event::Reported reported(TrialId trial, int attempt, int epoch, double ac
           1e9 * epoch, 2.5};
 }
 inline event::Told complete(TrialId trial, double accuracy, double epochs = 3) {
-  return {trial, "COMPLETE", "", "", Measured{{accuracy}, epochs, 3e9, false}, 20.0};
+  return {trial, TrialState::kComplete, {}, Measured{{accuracy}, epochs, 3e9, false}, 20.0};
 }
 inline event::Told failed(TrialId trial, Cause cause) {
-  return {trial, "FAIL", std::string(to_text(cause)), "", Failed{cause, 1, 1e9}, 21.0};
+  return {trial, TrialState::kFail, {EndCause::kFailure}, Failed{cause, 1, 1e9}, 21.0};
 }
 
 // Every field of an event as text, so that lists of events can be compared and printed.

@@ -186,7 +186,7 @@ struct AshaStudy : FakeStudy {
 std::vector<TrialId> promoted(MemoryLedger& ledger) {
   std::vector<TrialId> trials;
   for (const auto& requeued : events_of<event::Requeued>(ledger)) {
-    if (requeued.reason == "promoted") trials.push_back(requeued.trial);
+    if (requeued.reason.cause == RequeueCause::kPromoted) trials.push_back(requeued.trial);
   }
   return trials;
 }
@@ -197,15 +197,15 @@ TEST(Asha, TellsThatATrialIsPausedAtOnceAndAgainWhenItHasGoneOn) {
   std::map<TrialId, std::vector<event::Told>> tolds;
   for (const auto& told : events_of<event::Told>(study.ledger)) tolds[told.trial].push_back(told);
   for (const auto& [trial, history] : tolds) {
-    EXPECT_EQ(history.front().state, "PRUNED");
-    EXPECT_EQ(history.front().reason, "asha");
+    EXPECT_EQ(history.front().state, TrialState::kPruned);
+    EXPECT_EQ(to_text(history.front().reason), "asha");
     const auto& outcome = std::get<Measured>(history.front().outcome);
     EXPECT_TRUE(outcome.stopped_early);
     EXPECT_EQ(outcome.fidelity, 1);
   }
   const TrialId best = promoted(study.ledger).back();
   EXPECT_EQ(tolds[best].size(), 3u);  // at 1, 3 and 9 epochs
-  EXPECT_EQ(tolds[best].back().state, "COMPLETE");
+  EXPECT_EQ(tolds[best].back().state, TrialState::kComplete);
   EXPECT_EQ(study.trial(best).epochs, 9);
 }
 
@@ -239,8 +239,9 @@ TEST(Asha, PromotesNobodyWhenTheTimeIsOverAndGoesOnWithMore) {
   AshaStudy more(1, study.ledger);
   more.budget = "1000s,12trials";
   ASSERT_TRUE(more.run());
-  const auto cut = std::ranges::count_if(study.driver->book().trials(),
-                                         [](const TrialEntry& t) { return t.reason == "budget"; });
+  const auto cut = std::ranges::count_if(study.driver->book().trials(), [](const TrialEntry& t) {
+    return t.reason.cause == EndCause::kBudget;
+  });
   EXPECT_EQ(more.pool.started[static_cast<std::size_t>(cut)].trial, next);
   AshaStudy whole;
   ASSERT_TRUE(whole.run());
@@ -280,7 +281,7 @@ TEST(Asha, ATrialThatRanOutOfItsTimeAtARungIsNotPromoted) {
   ASSERT_TRUE(study.run());
   for (const TrialEntry& t : study.driver->book().trials()) {
     EXPECT_LE(t.epochs, 3);
-    EXPECT_EQ(t.reason, t.epochs == 3 ? "max_trial_duration" : "asha");
+    EXPECT_EQ(to_text(t.reason), t.epochs == 3 ? "max_trial_duration" : "asha");
   }
 }
 
@@ -291,7 +292,7 @@ TEST(Asha, AnswersAKnownCandidateWithWhatThePausedOneReached) {
   ASSERT_TRUE(study.run());
   int answered = 0;
   for (const auto& told : events_of<event::Told>(study.ledger)) {
-    if (!told.reason.starts_with("same as trial ")) continue;
+    if (told.reason.cause != EndCause::kSameTrial) continue;
     ++answered;
     EXPECT_EQ(study.trial(told.trial).attempt, 0);
     EXPECT_GT(std::get<Measured>(told.outcome).fidelity, 0);

@@ -22,10 +22,9 @@ Book book_of(const std::vector<std::string>& arch_hashes) {
 
 event::Told failed(TrialId trial, Cause cause) {
   return {.trial = trial,
-          .state = "FAIL",
-          .failure = std::string(to_text(cause)),
-          .reason = {},
-          .outcome = Failed{.cause = cause}};
+          .state = TrialState::kFail,
+          .reason = {EndCause::kFailure},
+          .outcome = Failed{cause}};
 }
 
 TEST(Book, AnswersWithWhatAnEqualTrialWasTold) {
@@ -45,7 +44,7 @@ TEST(Book, ACrashAnswersForNoOtherTrial) {
 TEST(Book, ATrialThatWaitsAgainAnswersForNoOther) {
   Book book = book_of({"aa"});
   ASSERT_TRUE(book.apply(failed(0, Cause::kOutOfMemory)));
-  ASSERT_TRUE(book.apply(event::Requeued{.trial = 0, .reason = "retried on request"}));
+  ASSERT_TRUE(book.apply(event::Requeued{.trial = 0, .reason = {RequeueCause::kRetried}}));
   EXPECT_EQ(book.answer_for(book.find(0)->identity), nullptr);
 }
 

@@ -49,7 +49,7 @@ TEST_P(EveryUnit, MoreOfItContinuesWhatWasCutBehindItsLastEpoch) {
   more.budget = to_text(twice);
   ASSERT_TRUE(more.run());
   for (const TrialEntry& cut : study.driver->book().trials()) {
-    if (cut.reason != "budget") continue;
+    if (cut.reason.cause != EndCause::kBudget) continue;
     const auto resumed = std::ranges::find(more.pool.started, cut.trial.id, &message::Train::trial);
     ASSERT_NE(resumed, more.pool.started.end());
     EXPECT_EQ(resumed->acknowledged, cut.epochs);
@@ -71,7 +71,7 @@ TEST(BudgetOfAStudy, AtTheEndOfTheTimeARunningTrialEndsItsEpochAndIsPruned) {
   EXPECT_TRUE(study.pool.is_retired);
   const auto pruned = study.driver->book().in_state(TrialState::kPruned);
   ASSERT_EQ(pruned.size(), 3u);
-  EXPECT_EQ(study.trial(pruned[0]).reason, "budget");
+  EXPECT_EQ(study.trial(pruned[0]).reason.cause, EndCause::kBudget);
   EXPECT_GE(events_of<event::Accounted>(study.ledger).back().device_s, 30);
 }
 
@@ -79,7 +79,7 @@ TEST(BudgetOfAStudy, MoreBudgetContinuesWhatTheBudgetPruned) {
   FakeStudy study(1);
   study.budget = "50flops";  // one trial of 40 and one epoch of the next
   ASSERT_TRUE(study.run());
-  ASSERT_EQ(study.trial(1).reason, "budget");
+  ASSERT_EQ(study.trial(1).reason.cause, EndCause::kBudget);
   FakeStudy more(1, study.ledger);
   more.budget = "80flops";
   ASSERT_TRUE(more.run());

@@ -138,7 +138,7 @@ TEST(Refitting, AStopDoesNotWaitForAFit) {
     const auto ended = study.run();
     ASSERT_FALSE(ended);
     EXPECT_EQ(ended.error().code, ErrorCode::kInterrupted);
-    EXPECT_EQ(events_of<event::StudyState>(study.ledger).back().state, "STOPPED");
+    EXPECT_EQ(events_of<event::StudyState>(study.ledger).back().state, StudyPhase::kStopped);
     gate.open();
   }
 }

@@ -31,7 +31,7 @@ TEST(Retry, ATrialThatCrashesThreeTimesInARowFails) {
     return train.trial == 1 && epoch == 2 ? Mishap::kCrash : Mishap::kNone;
   };
   ASSERT_TRUE(study.run());
-  EXPECT_EQ(study.trial(1).failure, "crashed");
+  EXPECT_EQ(study.trial(1).failure, Cause::kCrashed);
   EXPECT_EQ(study.trial(1).attempt, 4);  // the first ended an epoch, so three more
   EXPECT_EQ(study.trial(1).epochs, 1);
 }
@@ -52,7 +52,7 @@ TEST(Retry, ADivergedTrialIsAResultAndIsNotRetried) {
     return train.trial == 1 ? Mishap::kDiverge : Mishap::kNone;
   };
   ASSERT_TRUE(study.run());
-  EXPECT_EQ(study.trial(1).failure, "diverged");
+  EXPECT_EQ(study.trial(1).failure, Cause::kDiverged);
   EXPECT_EQ(study.trial(1).attempt, 1);
 }
 
@@ -62,7 +62,7 @@ TEST(Retry, RetryFailedGivesCrashedTrialsAnotherChance) {
     return train.trial == 1 ? Mishap::kBroken : Mishap::kNone;
   };
   ASSERT_TRUE(study.run());
-  ASSERT_EQ(study.trial(1).failure, "crashed");
+  ASSERT_EQ(study.trial(1).failure, Cause::kCrashed);
   FakeStudy again(1, study.ledger);
   again.retry_failed = true;
   ASSERT_TRUE(again.run());
@@ -103,7 +103,7 @@ TEST(Retry, ASecondOomKillIsTheCandidatesFault) {
     return train.trial == 1 && epoch == train.attempt ? Mishap::kOomKilled : Mishap::kNone;
   };
   ASSERT_TRUE(study.run());
-  EXPECT_EQ(study.trial(1).failure, "oom");
+  EXPECT_EQ(study.trial(1).failure, Cause::kOutOfMemory);
   EXPECT_EQ(study.trial(1).attempt, 2);
   EXPECT_EQ(study.trial(1).epochs, 1);  // that it had made progress does not help
 }
@@ -136,7 +136,7 @@ TEST(Retry, MemoryThatTheTrainerMissesIsAResultAtOnce) {
     return train.trial == 1 ? Mishap::kNoMemory : Mishap::kNone;
   };
   ASSERT_TRUE(study.run());
-  EXPECT_EQ(study.trial(1).failure, "oom");
+  EXPECT_EQ(study.trial(1).failure, Cause::kOutOfMemory);
   EXPECT_EQ(study.trial(1).attempt, 1);
 }
 
@@ -147,7 +147,7 @@ TEST(Retry, KillsBetweenCrashesDoNotClearThem) {
     return train.attempt % 2 == 0 ? Mishap::kKilled : Mishap::kCrash;
   };
   ASSERT_TRUE(study.run());
-  EXPECT_EQ(study.trial(1).failure, "crashed");
+  EXPECT_EQ(study.trial(1).failure, Cause::kCrashed);
   EXPECT_EQ(study.trial(1).attempt, 5);  // crash, kill, crash, kill, crash
 }
 
@@ -170,7 +170,7 @@ TEST(Retry, ATrialThatIsAlwaysLostFailsInTheEnd) {
     return train.trial == 1 ? Mishap::kKilled : Mishap::kNone;
   };
   ASSERT_TRUE(study.run());
-  EXPECT_EQ(study.trial(1).failure, "crashed");
+  EXPECT_EQ(study.trial(1).failure, Cause::kCrashed);
   EXPECT_EQ(study.trial(1).attempt, 20);
 }
 

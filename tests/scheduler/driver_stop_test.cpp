@@ -20,9 +20,9 @@ TEST(Stop, SuspendsEveryTrialInMidEpochAtOnce) {
   EXPECT_EQ(ended.error().code, ErrorCode::kInterrupted);
   EXPECT_LE(study.clock.now, 3);
   for (const auto& requeued : events_of<event::Requeued>(study.ledger))
-    EXPECT_EQ(requeued.reason, "stopped");
+    EXPECT_EQ(requeued.reason.cause, RequeueCause::kStopped);
   EXPECT_EQ(study.driver->book().in_state(TrialState::kWaiting).size(), 3u);
-  EXPECT_EQ(events_of<event::StudyState>(study.ledger).back().state, "STOPPED");
+  EXPECT_EQ(events_of<event::StudyState>(study.ledger).back().state, StudyPhase::kStopped);
 }
 
 TEST(Stop, IsResumableOnAFullDisk) {

@@ -24,7 +24,7 @@ TEST(Driver, TrainsTheBudgetOfTrialsToTheirLastEpoch) {
       EXPECT_EQ(t.state, TrialState::kComplete);
       EXPECT_EQ(t.epochs, 4);
     }
-    EXPECT_EQ(events_of<event::StudyState>(study.ledger).back().state, "DONE");
+    EXPECT_EQ(events_of<event::StudyState>(study.ledger).back().state, StudyPhase::kDone);
   }
 }
 
@@ -56,7 +56,7 @@ TEST(Driver, StopsATrialWhenThePrunerSaysSo) {
   EXPECT_FALSE(study.driver->book().in_state(TrialState::kPruned).empty());
   for (TrialId id : study.driver->book().in_state(TrialState::kPruned)) {
     EXPECT_LT(study.trial(id).epochs, 4);
-    EXPECT_EQ(study.trial(id).reason, "asha");
+    EXPECT_EQ(to_text(study.trial(id).reason), "asha");
     EXPECT_TRUE(std::get<Measured>(*study.trial(id).outcome).stopped_early);
   }
 }
@@ -69,7 +69,7 @@ TEST(Driver, RefusesWithoutTrainingAndWithoutCost) {
   EXPECT_EQ(study.driver->book().in_state(TrialState::kComplete).size(), 6u);
   const auto refused = study.driver->book().in_state(TrialState::kFail);
   ASSERT_FALSE(refused.empty());
-  EXPECT_EQ(study.trial(refused.front()).failure, "too_large");
+  EXPECT_EQ(study.trial(refused.front()).failure, Cause::kTooLarge);
   EXPECT_EQ(study.trial(refused.front()).attempt, 0);
 }
 
@@ -90,7 +90,7 @@ TEST(Driver, AnswersAKnownCandidateFromMemory) {
   ASSERT_TRUE(ended);
   EXPECT_EQ(study.pool.started.size(), 3u);
   const TrialEntry& last = study.driver->book().trials().back();
-  EXPECT_TRUE(last.reason.starts_with("same as trial "));
+  EXPECT_TRUE(last.reason.cause == EndCause::kSameTrial);
   EXPECT_EQ(last.state, TrialState::kComplete);
 }
 
@@ -180,9 +180,9 @@ TEST(Driver, ATrialThatTakesTooLongIsPrunedOrTimesOut) {
   };
   study.budget = "2trials";
   ASSERT_TRUE(study.run());
-  EXPECT_EQ(study.trial(0).reason, "max_trial_duration");
+  EXPECT_EQ(study.trial(0).reason.cause, EndCause::kDuration);
   EXPECT_EQ(study.trial(0).epochs, 3);
-  EXPECT_EQ(study.trial(1).failure, "timeout");
+  EXPECT_EQ(study.trial(1).failure, Cause::kTimeout);
   EXPECT_EQ(study.pool.dropped, std::vector<TrialId>{1});
 }
 

@@ -179,13 +179,15 @@ class FakePool final : public Pool {
         return worker->due_s = 1e18, no_events();
       case Mishap::kKilled:
         worker.reset();
-        return {Lost{now.train.trial, now.train.attempt, false, false, "killed"}};
+        return {Lost{now.train.trial, now.train.attempt, {RequeueCause::kLost, "killed"}}};
       case Mishap::kOomKilled:
         worker.reset();
-        return {Lost{now.train.trial, now.train.attempt, false, true, "killed by the system"}};
+        return {Lost{now.train.trial,
+                     now.train.attempt,
+                     {RequeueCause::kOutOfMemory, "killed by the system"}}};
       case Mishap::kCrash:
         worker.reset();
-        return {Lost{now.train.trial, now.train.attempt, true, false, "signal 11"}};
+        return {Lost{now.train.trial, now.train.attempt, {RequeueCause::kCrashed, "signal 11"}}};
     }
     worker->due_s = 1e18;  // until the answer
     return {message::Report{0,
@@ -273,7 +275,8 @@ struct FakeStudy {
     std::string text;
     for (const TrialEntry& t : driver->book().trials()) {
       text += fmt::format("{} {} {} {} {} {} {}\n", t.trial.id, t.trial.genome.number("x"),
-                          to_text(t.state), t.failure, t.epochs, fmt::join(t.values, ","), t.work);
+                          to_text(t.state), t.failure ? to_text(*t.failure) : "", t.epochs,
+                          fmt::join(t.values, ","), t.work);
     }
     return text;
   }

@@ -37,7 +37,7 @@ class GroupProcess : public testing::Test {
     int complete = 0;
     for (const Event& event : run.events()) {
       const auto* told = std::get_if<event::Told>(&event);
-      complete += told != nullptr && told->state == "COMPLETE";
+      complete += told != nullptr && told->state == TrialState::kComplete;
       if (const auto* started = std::get_if<event::Started>(&event)) {
         EXPECT_EQ(started->group_size, 2);
       }

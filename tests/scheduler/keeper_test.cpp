@@ -52,11 +52,11 @@ class KeeperTest : public testing::Test {
     happen(event::Reported{.trial = trial, .epoch = epoch, .metrics = std::move(metrics)});
   }
 
-  void end(TrialId trial, const std::string& state, const std::string& reason) {
+  void end(TrialId trial, std::string_view state, std::string_view reason) {
+    const TrialState ended = trial_state_from(state).value();
     happen(event::Told{.trial = trial,
-                       .state = state,
-                       .failure = {},
-                       .reason = reason,
+                       .state = ended,
+                       .reason = end_reason_from(ended, reason).value(),
                        .outcome = Measured{.values = book.find(trial)->values}});
   }
 
@@ -122,7 +122,7 @@ TEST_F(KeeperTest, KeepsNoTrialThatWasStoppedForGood) {
 TEST_F(KeeperTest, APromotedTrialLeavesItsPlaceAndKeepsItsFiles) {
   for (TrialId id = 0; id < 40; ++id)
     run(id, 1, static_cast<double>(id < 10 ? id : 100 - id), "PRUNED", "asha");
-  happen(event::Requeued{.trial = 20, .reason = "promoted"});
+  happen(event::Requeued{.trial = 20, .reason = {RequeueCause::kPromoted}});
   happen(event::Started{.trial = 20, .attempt = 2, .worker = "w"});
   run(40, 1, 500, "PRUNED", "asha");  // takes the place of trial 20
   EXPECT_TRUE(fs::exists(file(20, 1)));

@@ -242,7 +242,7 @@ std::string search_of(const std::vector<Event>& events) {
     if (const auto* asked = std::get_if<event::Asked>(&event))
       text += fmt::format("asked {} {}\n", asked->trial, to_text(asked->params.front().second));
     if (const auto* told = std::get_if<event::Told>(&event))
-      text += fmt::format("told {} {}\n", told->trial, told->state);
+      text += fmt::format("told {} {}\n", told->trial, to_text(told->state));
     if (const auto* refit = std::get_if<event::Refit>(&event))
       text += fmt::format("refit {} {}\n", refit->version, refit->parameters.front());
   }
@@ -259,7 +259,8 @@ std::string outcomes_of(const std::vector<Event>& events) {
       metrics[reported->trial] +=
           fmt::format(" {}:{}", reported->epoch, reported->metrics.front().second);
     } else if (const auto* told = std::get_if<event::Told>(&event)) {
-      ends[told->trial] = told->state + " " + told->failure;
+      const auto cause = cause_of(told->outcome);
+      ends[told->trial] = fmt::format("{} {}", to_text(told->state), cause ? to_text(*cause) : "");
     }
   }
   std::string text;

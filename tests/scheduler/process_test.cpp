@@ -38,7 +38,7 @@ class Process : public testing::Test {
     int found = 0;
     for (const Event& event : run.events()) {
       const auto* told = std::get_if<event::Told>(&event);
-      found += told != nullptr && told->state == state;
+      found += told != nullptr && to_text(told->state) == state;
     }
     return found;
   }
@@ -131,11 +131,11 @@ TEST_F(Process, AStopDuringALongFitIsRecordedAndDoesNotWaitForIt) {
   ASSERT_TRUE(WholeRun::wait_until([&] { return count("COMPLETE") >= 5; }));
   ::kill(run.supervisor(), SIGTERM);
   EXPECT_EQ(run.finish(), 75);
-  std::string state;
+  std::optional<StudyPhase> state;
   for (const Event& event : run.events()) {
     if (const auto* changed = std::get_if<event::StudyState>(&event)) state = changed->state;
   }
-  EXPECT_EQ(state, "STOPPED");
+  EXPECT_EQ(state, StudyPhase::kStopped);
 }
 
 TEST_F(Process, AMasterThatDiesAgainAndAgainEndsTheRunWithADiagnosis) {

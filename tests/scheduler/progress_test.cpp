@@ -74,7 +74,7 @@ class LiveViewTest : public testing::Test {
         {.aside = folder_.path() / "stderr", .memory = folder_.path() / "picture"}, study_.clock);
     const std::vector<Event> events = study_.ledger.events(1).value();
     for (const Event& event : events) view->recall(event);
-    view->recall(event::StudyState{"RUNNING", study_.budget, 0});
+    view->recall(event::StudyState{StudyPhase::kRunning, study_.budget, 0});
     return view;
   }
 
@@ -138,7 +138,7 @@ TEST_F(LiveViewTest, ASecondMasterDrawsOverThePictureOfTheFirst) {
 }
 
 TEST_F(LiveViewTest, TheLastPictureStaysAndStderrIsGivenBack) {
-  view_->happened(event::StudyState{"DONE", "6trials", 0}, book());
+  view_->happened(event::StudyState{StudyPhase::kDone, "6trials", 0}, book());
   view_->end("the budget is used up", book());
   const std::string text = screen();
   EXPECT_NE(text.find("elapsed  done"), std::string::npos) << text;

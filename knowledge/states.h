@@ -1,0 +1,87 @@
+#pragma once
+
+// The states of studies and trials, and why a trial ended or waits again, as types. Code decides on
+// these. Their text is what databases hold and people read: to_text() makes it, and what reads it
+// back knows no other text.
+
+#include <array>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "encodings/space/trial.h"
+
+namespace detol {
+
+enum class StudyPhase { kRunning, kDone, kStopped };
+
+std::string_view to_text(StudyPhase phase);  // RUNNING, DONE, STOPPED
+std::optional<StudyPhase> study_phase_from(std::string_view text);
+
+enum class TrialState { kWaiting, kRunning, kComplete, kPruned, kFail };
+
+// In the order of TrialState.
+inline constexpr std::array<std::string_view, 5> kTrialStates = {"WAITING", "RUNNING", "COMPLETE",
+                                                                 "PRUNED", "FAIL"};
+
+std::string_view to_text(TrialState state);
+std::optional<TrialState> trial_state_from(std::string_view text);
+
+// What ended a trial.
+enum class EndCause {
+  kFullLength,  // it was trained to its last epoch
+  kPruner,      // detail: the pruner's name
+  kBudget,      // of the study; more of it continues the trial
+  kDuration,    // resources.max_trial_duration
+  kTarget,      // the study reached it
+  kFailures,    // the study ended because too many trials failed
+  kSameTrial,   // answered from memory: `same_as` was the same candidate
+  kFailure,     // detail: what happened, for people
+};
+
+struct EndReason {
+  EndReason(EndCause why = EndCause::kFullLength, std::string says = {}, TrialId same = 0)
+      : cause(why), detail(std::move(says)), same_as(same) {}
+
+  EndCause cause;
+  std::string detail;
+  TrialId same_as;
+
+  bool operator==(const EndReason&) const = default;
+};
+
+std::string to_text(const EndReason& reason);  // "asha", "budget", "same as trial 3", ...
+
+// The reason of a trial that ended in this state. nullopt: no such trial has this text.
+std::optional<EndReason> end_reason_from(TrialState state, std::string_view text);
+
+// Why a trial waits again.
+enum class RequeueCause {
+  kLost,            // nobody's fault; detail: what happened to its worker
+  kCrashed,         // it may be to blame; detail: how
+  kOutOfMemory,     // the system's OOM killer ended it; detail: how
+  kDisk,            // which refused a write; detail: which, and when the trial goes on
+  kStopped,         // with the run
+  kPromoted,        // it was paused
+  kWorkerGone,      // while there was no master
+  kBudgetExtended,  // it was ended by the budget
+  kRetried,         // --retry-failed
+};
+
+struct RequeueReason {
+  RequeueReason(RequeueCause why = RequeueCause::kLost, std::string says = {})
+      : cause(why), detail(std::move(says)) {}
+
+  RequeueCause cause;
+  std::string detail;
+
+  bool operator==(const RequeueReason&) const = default;
+};
+
+std::string to_text(const RequeueReason& reason);  // "crashed: signal 11", "promoted", ...
+
+// Any text is a reason: what no other cause writes says how a worker was lost.
+RequeueReason requeue_reason_from(std::string_view text);
+
+}  // namespace detol

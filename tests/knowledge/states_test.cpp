@@ -1,0 +1,83 @@
+#include "knowledge/states.h"
+
+#include <gtest/gtest.h>
+
+#include "knowledge/event_json_impl.h"
+
+namespace detol {
+namespace {
+
+EventRow told_row(const std::string& state, const std::string& failure, const std::string& reason,
+                  const std::string& outcome) {
+  return {.kind = "told",
+          .trial = 0,
+          .payload = R"({"state":")" + state + R"(","failure":")" + failure + R"(","reason":")" +
+                     reason + R"(","at":1.0,"fidelity":0.0,"work":0.0,)" + outcome + "}"};
+}
+const std::string kMeasured = R"("values":{},"stopped_early":false)";
+const std::string kTooLarge = R"("cause":"too_large")";
+
+TEST(States, EveryReasonOfAnEndIsReadAsItWasWritten) {
+  const EndReason pruned[] = {{EndCause::kPruner, "asha"}, {EndCause::kBudget},
+                              {EndCause::kDuration},       {EndCause::kTarget},
+                              {EndCause::kFailures},       {EndCause::kSameTrial, "", 17}};
+  for (const EndReason& reason : pruned)
+    EXPECT_EQ(end_reason_from(TrialState::kPruned, to_text(reason)), reason) << to_text(reason);
+  const EndReason failed[] = {{EndCause::kFailure, "params 9 > 1"}, {EndCause::kSameTrial, "", 0}};
+  for (const EndReason& reason : failed)
+    EXPECT_EQ(end_reason_from(TrialState::kFail, to_text(reason)), reason) << to_text(reason);
+  EXPECT_EQ(end_reason_from(TrialState::kComplete, ""), EndReason{});
+}
+
+TEST(States, EveryReasonToWaitAgainIsReadAsItWasWritten) {
+  const RequeueReason reasons[] = {{RequeueCause::kLost, "signal 9"},
+                                   {RequeueCause::kCrashed, "signal 11"},
+                                   {RequeueCause::kOutOfMemory, "it"},
+                                   {RequeueCause::kDisk, "it is full"},
+                                   {RequeueCause::kStopped},
+                                   {RequeueCause::kPromoted},
+                                   {RequeueCause::kWorkerGone},
+                                   {RequeueCause::kBudgetExtended},
+                                   {RequeueCause::kRetried}};
+  for (const RequeueReason& reason : reasons)
+    EXPECT_EQ(requeue_reason_from(to_text(reason)), reason) << to_text(reason);
+}
+
+TEST(States, AWordThatDetolNeverWroteIsAnErrorThatNamesTheField) {
+  const struct {
+    EventRow row;
+    std::string field;
+  } cases[] = {
+      {told_row("FAILED", "", "", kMeasured), "state"},
+      {told_row("RUNNING", "", "", kMeasured), "reason"},
+      {told_row("COMPLETE", "", "because", kMeasured), "reason"},
+      {told_row("FAIL", "to_large", "", R"("cause":"to_large")"), "cause"},
+      {told_row("FAIL", "crashed", "", kTooLarge), "failure"},
+      {{.kind = "state", .payload = R"({"state":"PAUSED","budget":"","at":1.0})"}, "state"},
+      {{.kind = "reported", .payload = R"({"metrics":{"a":"nan"},"work":0,"train_s":0})"},
+       "metrics"},
+  };
+  for (const auto& [row, field] : cases) {
+    const auto event = to_event(row);
+    ASSERT_FALSE(event) << row.payload;
+    EXPECT_EQ(event.error().code, ErrorCode::kStorage);
+    EXPECT_NE(event.error().message.find("'" + field + "'"), std::string::npos)
+        << event.error().message;
+  }
+  EXPECT_TRUE(to_event(told_row("FAIL", "too_large", "", kTooLarge)));
+}
+
+TEST(States, AnEventOfAnUnknownKindIsAnError) {
+  for (const char* kind : {"stated", "", "accounted"}) {
+    const auto event =
+        to_event({.kind = kind, .payload = R"({"state":"DONE","budget":"","at":1.0})"});
+    EXPECT_FALSE(event) << kind;
+  }
+}
+
+TEST(States, ObjectivesWithoutAKnownDirectionAreAnError) {
+  EXPECT_FALSE(objectives_from(R"([{"metric":"loss","direction":"down"}])"));
+}
+
+}  // namespace
+}  // namespace detol
