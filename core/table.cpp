@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdio>
+#include <cstdlib>
 #include <numeric>
 
 #include "core/utf8.h"
@@ -25,6 +27,11 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
 }
 
 }  // namespace
+
+void end_for_unknown_name(std::string_view name) {
+  std::fprintf(stderr, "detol: a defect: no table has %s\n", in_quotes(name).c_str());
+  std::abort();
+}
 
 std::string join(std::span<const std::string_view> words, std::string_view separator) {
   return fmt::format("{}", fmt::join(words, separator));

@@ -33,6 +33,17 @@ const Row* find_row(std::span<const Row> table, std::string_view name) {
   return nullptr;
 }
 
+// Says which name has no row and ends the process, in release builds, too.
+[[noreturn]] void end_for_unknown_name(std::string_view name);
+
+// The row of a name that was checked where it came in: that it has none is a defect of detol.
+template <typename Row>
+const Row& known_row(std::span<const Row> table, std::string_view name) {
+  const Row* row = find_row(table, name);
+  if (row == nullptr) end_for_unknown_name(name);
+  return *row;
+}
+
 // "a, b, c"
 std::string join(std::span<const std::string_view> words, std::string_view separator = ", ");
 

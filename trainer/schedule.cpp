@@ -5,8 +5,6 @@
 #include <cmath>
 #include <numbers>
 
-#include "core/table.h"
-
 namespace detol {
 namespace {
 
@@ -51,23 +49,34 @@ double one_cycle(const Recipe& recipe, const Place& place) {
 }
 
 // What share of the full rate a step has.
-struct Shape {
-  std::string_view name;
-  double (*share)(const Recipe& recipe, const Place& place);
-};
-
-constexpr Shape kShapes[] = {{"constant", constant},
-                             {"cosine", cosine},
-                             {"linear", linear},
-                             {"step", step},
-                             {"one_cycle", one_cycle}};
+double share_of(const Recipe& recipe, const Place& place) {
+  switch (schedule_of(recipe)) {
+    case ScheduleKind::kConstant:
+      return constant(recipe, place);
+    case ScheduleKind::kCosine:
+      return cosine(recipe, place);
+    case ScheduleKind::kLinear:
+      return linear(recipe, place);
+    case ScheduleKind::kStep:
+      return step(recipe, place);
+    case ScheduleKind::kOneCycle:
+      return one_cycle(recipe, place);
+  }
+  return 1;
+}
 
 // The rate that a schedule starts from or rises to.
 double full_rate(const Recipe& recipe) {
   const double times =
       static_cast<double>(recipe.batch_size) / static_cast<double>(recipe.base_batch);
-  if (recipe.scale_lr == "linear") return recipe.lr * times;
-  if (recipe.scale_lr == "sqrt") return recipe.lr * std::sqrt(times);
+  switch (rate_scaling_of(recipe)) {
+    case RateScaling::kNone:
+      return recipe.lr;
+    case RateScaling::kLinear:
+      return recipe.lr * times;
+    case RateScaling::kSqrt:
+      return recipe.lr * std::sqrt(times);
+  }
   return recipe.lr;
 }
 
@@ -82,9 +91,7 @@ double learning_rate(const Recipe& recipe, std::int64_t step, std::int64_t steps
   const Place place{.step = step - warmup,
                     .of = recipe.epochs * steps_per_epoch - warmup,
                     .epoch = step / steps_per_epoch};
-  const Shape* shape = find_row(std::span<const Shape>(kShapes), recipe.schedule);
-  assert(shape != nullptr);
-  return rate * shape->share(recipe, place);
+  return rate * share_of(recipe, place);
 }
 
 }  // namespace detol

@@ -8,6 +8,7 @@
 #include "encodings/network/canonical.h"
 #include "encodings/study/encodings.h"
 #include "encodings/study/study_config.h"
+#include "encodings/study/training_settings.h"
 
 namespace detol {
 namespace {
@@ -37,57 +38,10 @@ json resolved(const json& node, const Genome& genome) {
   return members;
 }
 
-// Overwrites `target` where the section says something.
-template <typename T>
-void read(const json& section, const char* key, T& target) {
-  if (const auto found = section.find(key); found != section.end()) found->get_to(target);
-}
-
 Recipe recipe_of(const json& file, TaskKind task) {
   Recipe recipe;
   recipe.loss = row_of(task).losses.front();
-  const json parameters = file.value("parameters", json::object());
-  read(parameters, "optimizer", recipe.optimizer);
-  read(parameters, "lr", recipe.lr);
-  read(parameters, "momentum", recipe.momentum);
-  read(parameters, "nesterov", recipe.nesterov);
-  read(parameters, "beta2", recipe.beta2);
-  read(parameters, "epsilon", recipe.epsilon);
-  read(parameters, "weight_decay", recipe.weight_decay);
-  read(parameters, "trust", recipe.trust);
-  read(parameters, "batch_size", recipe.batch_size);
-  read(parameters, "label_smoothing", recipe.label_smoothing);
-
-  const json& training = file.at("training");
-  read(training, "epochs", recipe.epochs);
-  read(training, "loss", recipe.loss);
-  read(training, "clip_norm", recipe.clip_norm);
-  read(training, "ema", recipe.ema);
-  read(training, "mixup", recipe.mixup);
-  read(training, "precision", recipe.precision);
-  read(training, "deterministic", recipe.deterministic);
-  read(training, "sync_batch_norm", recipe.sync_batch_norm);
-  read(training, "staleness", recipe.staleness);
-  const json schedule = training.value("schedule", json::object());
-  read(schedule, "name", recipe.schedule);
-  read(schedule, "warmup_epochs", recipe.warmup_epochs);
-  read(schedule, "milestones", recipe.milestones);
-  read(schedule, "every_epochs", recipe.every_epochs);
-  read(schedule, "gamma", recipe.gamma);
-  read(schedule, "rise", recipe.rise);
-  read(schedule, "divisor", recipe.divisor);
-  read(schedule, "final_divisor", recipe.final_divisor);
-  const json scaling = training.value("scale_lr", json::object());
-  read(scaling, "name", recipe.scale_lr);
-  read(scaling, "base_batch", recipe.base_batch);
-  const json compression = training.value("compression", json::object());
-  read(compression, "name", recipe.compression);
-  read(compression, "share", recipe.compression_share);
-
-  const json augment = file.at("data").value("augment", json::object());
-  read(augment.value("random_crop", json::object()), "padding", recipe.crop_padding);
-  read(augment, "horizontal_flip", recipe.horizontal_flip);
-  read(augment.value("cutout", json::object()), "size", recipe.cutout);
+  read_settings(file, recipe);
   return recipe;
 }
 

@@ -1,27 +1,89 @@
 #include "encodings/study/recipe.h"
 
-#include <cassert>
-#include <span>
-#include <string_view>
-
 #include "core/table.h"
 
 namespace detol {
 namespace {
 
-struct OptimizerRow {
-  std::string_view name;
-  int moments;
-};
+constexpr OptimizerRow kOptimizers[] = {{"sgd", OptimizerKind::kSgd, 1},
+                                        {"adamw", OptimizerKind::kAdamw, 2},
+                                        {"rmsprop", OptimizerKind::kRmsprop, 2},
+                                        {"lars", OptimizerKind::kLars, 1}};
 
-constexpr OptimizerRow kOptimizers[] = {{"sgd", 1}, {"adamw", 2}, {"rmsprop", 2}, {"lars", 1}};
+constexpr WordRow<LossKind> kLosses[] = {{"cross_entropy", LossKind::kCrossEntropy},
+                                         {"binary_cross_entropy", LossKind::kBinaryCrossEntropy},
+                                         {"mse", LossKind::kMse},
+                                         {"mae", LossKind::kMae},
+                                         {"huber", LossKind::kHuber}};
+
+constexpr WordRow<ScheduleKind> kSchedules[] = {{"constant", ScheduleKind::kConstant},
+                                                {"cosine", ScheduleKind::kCosine},
+                                                {"linear", ScheduleKind::kLinear},
+                                                {"step", ScheduleKind::kStep},
+                                                {"one_cycle", ScheduleKind::kOneCycle}};
+
+constexpr WordRow<RateScaling> kRateScalings[] = {
+    {"none", RateScaling::kNone}, {"linear", RateScaling::kLinear}, {"sqrt", RateScaling::kSqrt}};
+
+constexpr WordRow<PrecisionKind> kPrecisions[] = {
+    {"fp32", PrecisionKind::kFp32}, {"tf32", PrecisionKind::kTf32}, {"bf16", PrecisionKind::kBf16}};
+
+constexpr WordRow<CompressionKind> kCompressions[] = {{"none", CompressionKind::kNone},
+                                                      {"fp16", CompressionKind::kFp16},
+                                                      {"top_k", CompressionKind::kTopK}};
 
 }  // namespace
 
+std::span<const OptimizerRow> optimizers() {
+  return kOptimizers;
+}
+
+std::span<const WordRow<LossKind>> losses() {
+  return kLosses;
+}
+
+std::span<const WordRow<ScheduleKind>> schedules() {
+  return kSchedules;
+}
+
+std::span<const WordRow<RateScaling>> rate_scalings() {
+  return kRateScalings;
+}
+
+std::span<const WordRow<PrecisionKind>> precisions() {
+  return kPrecisions;
+}
+
+std::span<const WordRow<CompressionKind>> compression_kinds() {
+  return kCompressions;
+}
+
+OptimizerKind optimizer_of(const Recipe& recipe) {
+  return known_row(optimizers(), recipe.optimizer).kind;
+}
+
+ScheduleKind schedule_of(const Recipe& recipe) {
+  return known_row(schedules(), recipe.schedule).kind;
+}
+
+RateScaling rate_scaling_of(const Recipe& recipe) {
+  return known_row(rate_scalings(), recipe.scale_lr).kind;
+}
+
+PrecisionKind precision_of(const Recipe& recipe) {
+  return known_row(precisions(), recipe.precision).kind;
+}
+
+CompressionKind compression_of(const Recipe& recipe) {
+  return known_row(compression_kinds(), recipe.compression).kind;
+}
+
 int moments_of(const Recipe& recipe) {
-  const OptimizerRow* row = find_row(std::span<const OptimizerRow>(kOptimizers), recipe.optimizer);
-  assert(row != nullptr);
-  return row->moments;
+  return known_row(optimizers(), recipe.optimizer).moments;
+}
+
+LossKind loss_called(std::string_view name) {
+  return known_row(losses(), name).kind;
 }
 
 }  // namespace detol

@@ -4,13 +4,15 @@
 // every choice of the space is made. A value type.
 
 #include <cstdint>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace detol {
 
 struct Recipe {
-  std::string optimizer = "sgd";  // sgd (momentum), adamw, rmsprop, lars (optimizer.h)
+  std::string optimizer = "sgd";  // of optimizers()
   double lr = 0.1;                // at this batch size, after warm-up
   double momentum = 0.9;          // adamw: beta1
   bool nesterov = true;           // sgd
@@ -21,9 +23,9 @@ struct Recipe {
   std::int64_t batch_size = 64;   // global, over all ranks of a group
 
   int epochs = 1;                      // full length; the schedule ends here
-  std::string loss = "cross_entropy";  // one that suits the task: trainer/backends/loss.h
+  std::string loss = "cross_entropy";  // of losses(), one that suits the task
   double label_smoothing = 0;          // [0, 1)
-  std::string schedule = "cosine";     // constant, cosine, linear, step, one_cycle (schedule.h)
+  std::string schedule = "cosine";     // of schedules()
   double warmup_epochs = 0;            // linear from zero, within `epochs`
   std::vector<int> milestones = {};    // step: the rate falls after so many epochs, or, where
   int every_epochs = 30;               // there are none, every so many epochs,
@@ -31,14 +33,14 @@ struct Recipe {
   double rise = 0.3;                   // one_cycle: the share of the steps that go up,
   double divisor = 25;                 // which start from lr / divisor;
   double final_divisor = 1e4;          // the last one's rate is that / final_divisor
-  std::string scale_lr = "none";       // none, linear, sqrt: by how many times
+  std::string scale_lr = "none";       // of rate_scalings(): by how many times
   std::int64_t base_batch = 256;       // batch_size is this one
-  std::string precision = "fp32";
+  std::string precision = "fp32";      // of precisions()
   bool deterministic = true;
   double clip_norm = 0;          // gradients are scaled down to at most this norm; 0: never
   double ema = 0;                // decay of the averaged weights, which are scored; 0: no average
   bool sync_batch_norm = false;  // statistics of the batch of all ranks, not of each rank's shard
-  std::string compression = "none";  // none, fp16, top_k: of gradients between ranks
+  std::string compression = "none";  // of compression_kinds(): of gradients between ranks
   double compression_share = 0.01;   // top_k: of the gradients, that a step sends
   int staleness = 0;                 // steps by which updates lag behind their gradients
 
@@ -48,8 +50,42 @@ struct Recipe {
   double mixup = 0;              // Beta(mixup, mixup) says how images are blended; 0: they are not
 };
 
-// How many tensors a step keeps beside each trainable one: sgd {v}, adamw {a, b}, rmsprop {b, v},
-// lars {v}, as trainer/backends/optimizer.h has them. REQUIRES: one of those.
+enum class OptimizerKind { kSgd, kAdamw, kRmsprop, kLars };
+enum class LossKind { kCrossEntropy, kBinaryCrossEntropy, kMse, kMae, kHuber };
+enum class ScheduleKind { kConstant, kCosine, kLinear, kStep, kOneCycle };
+enum class RateScaling { kNone, kLinear, kSqrt };
+enum class PrecisionKind { kFp32, kTf32, kBf16 };
+enum class CompressionKind { kNone, kFp16, kTopK };
+
+// What a recipe's word stands for.
+template <typename Kind>
+struct WordRow {
+  std::string_view name;
+  Kind kind;
+};
+
+struct OptimizerRow {
+  std::string_view name;
+  OptimizerKind kind;
+  int moments;  // tensors that a step keeps beside each trainable one, as trainer/backends/optimizer.h has
+                // them
+};
+
+// Every word that a recipe may have: these tables are all that lists them.
+std::span<const OptimizerRow> optimizers();
+std::span<const WordRow<LossKind>> losses();
+std::span<const WordRow<ScheduleKind>> schedules();
+std::span<const WordRow<RateScaling>> rate_scalings();
+std::span<const WordRow<PrecisionKind>> precisions();
+std::span<const WordRow<CompressionKind>> compression_kinds();
+
+// REQUIRES: the words of the recipe are known (check_words of training_settings.h).
+OptimizerKind optimizer_of(const Recipe& recipe);
+ScheduleKind schedule_of(const Recipe& recipe);
+RateScaling rate_scaling_of(const Recipe& recipe);
+PrecisionKind precision_of(const Recipe& recipe);
+CompressionKind compression_of(const Recipe& recipe);
 int moments_of(const Recipe& recipe);
+LossKind loss_called(std::string_view name);
 
 }  // namespace detol

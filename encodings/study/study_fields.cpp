@@ -4,6 +4,7 @@
 
 #include "core/table.h"
 #include "encodings/study/study_config.h"
+#include "encodings/study/training_settings.h"
 
 namespace detol {
 namespace {
@@ -17,109 +18,11 @@ constexpr std::array kSplit = {
     Field{.key = "validation", .kind = kNumber, .low = 0.001, .high = 0.9},
     Field{.key = "test", .kind = kNumber, .low = 0.001, .high = 0.9}};
 
-constexpr std::array kCrop = {Field{
-    .key = "padding", .kind = kInt, .required = true, .may_be_domain = true, .low = 0, .high = 64}};
-
-constexpr std::array kCutout = {Field{
-    .key = "size", .kind = kInt, .required = true, .may_be_domain = true, .low = 0, .high = 1024}};
-
-constexpr std::array kAugment = {
-    Field{.key = "random_crop", .kind = kSection, .children = kCrop},
-    Field{.key = "cutout", .kind = kSection, .children = kCutout},
-    Field{.key = "horizontal_flip", .kind = kBool, .may_be_domain = true}};
-
 // Of tasks(), whose order it has.
 constexpr std::array<Words, 4> kTaskNames = {"classification", "binary", "multi_label",
                                              "regression"};
 
 constexpr std::array<Words, 2> kLayouts = {"chw", "hwc"};
-
-constexpr std::array kData = {
-    Field{.key = "format", .kind = kWord, .required = true},
-    Field{.key = "path", .kind = kWord},
-    Field{.key = "source", .kind = kWord},
-    Field{.key = "task", .kind = kWord, .words = kTaskNames},
-    Field{.key = "label", .kind = kTextOrTexts},
-    Field{.key = "sequence", .kind = kBool},
-    Field{.key = "test_path", .kind = kWord},
-    Field{.key = "layout", .kind = kWord, .words = kLayouts},
-    Field{.key = "images", .kind = kWord},
-    Field{.key = "size", .kind = kInt, .low = 1, .high = 4096},
-    Field{.key = "channels", .kind = kInt, .low = 1, .high = 3, .odd = true},
-    Field{.key = "split", .kind = kSection, .children = kSplit},
-    Field{.key = "augment", .kind = kSection, .children = kAugment}};
-
-constexpr std::array<Words, 4> kOptimizers = {"sgd", "adamw", "rmsprop", "lars"};
-
-// How a candidate is trained, as far as it may be searched; the defaults are Recipe's.
-constexpr std::array kParameters = {
-    Field{.key = "optimizer", .kind = kWord, .may_be_domain = true, .words = kOptimizers},
-    Field{.key = "lr", .kind = kNumber, .may_be_domain = true, .low = 1e-12, .high = 1e3},
-    Field{.key = "momentum", .kind = kNumber, .may_be_domain = true, .low = 0, .high = 0.9999},
-    Field{.key = "nesterov", .kind = kBool, .may_be_domain = true},
-    Field{.key = "beta2", .kind = kNumber, .may_be_domain = true, .low = 0, .high = 0.999999},
-    Field{.key = "epsilon", .kind = kNumber, .may_be_domain = true, .low = 1e-12, .high = 1},
-    Field{.key = "weight_decay", .kind = kNumber, .may_be_domain = true, .low = 0, .high = 10},
-    Field{.key = "trust", .kind = kNumber, .may_be_domain = true, .low = 1e-6, .high = 10},
-    Field{.key = "batch_size", .kind = kInt, .may_be_domain = true, .low = 1, .high = 65536},
-    Field{.key = "label_smoothing", .kind = kNumber, .may_be_domain = true, .low = 0, .high = 0.9}};
-
-// Which of them suit a task, its row knows.
-constexpr std::array<Words, 5> kLosses = {"cross_entropy", "binary_cross_entropy", "mse", "mae",
-                                          "huber"};
-constexpr std::array<Words, 5> kSchedules = {"constant", "cosine", "linear", "step", "one_cycle"};
-constexpr std::array<Words, 3> kPrecisions = {"fp32", "tf32", "bf16"};
-
-constexpr std::array kSchedule = {
-    Field{.key = "warmup_epochs", .kind = kNumber, .may_be_domain = true, .low = 0, .high = 10000},
-    Field{.key = "milestones", .kind = kInts, .low = 1, .high = 100000},
-    Field{.key = "every_epochs", .kind = kInt, .may_be_domain = true, .low = 1, .high = 100000},
-    Field{.key = "gamma", .kind = kNumber, .may_be_domain = true, .low = 1e-6, .high = 1},
-    Field{.key = "rise", .kind = kNumber, .may_be_domain = true, .low = 0, .high = 0.99},
-    Field{.key = "divisor", .kind = kNumber, .may_be_domain = true, .low = 1, .high = 1e6},
-    Field{.key = "final_divisor", .kind = kNumber, .may_be_domain = true, .low = 1, .high = 1e9}};
-
-constexpr std::array<Words, 3> kScalings = {"none", "linear", "sqrt"};
-
-constexpr std::array kScaling = {
-    Field{.key = "base_batch", .kind = kInt, .may_be_domain = true, .low = 1, .high = 65536}};
-
-// Of compressions(), in trainer/.
-constexpr std::array<Words, 3> kCompressions = {"none", "fp16", "top_k"};
-
-constexpr std::array kCompression = {
-    Field{.key = "share", .kind = kNumber, .may_be_domain = true, .low = 1e-6, .high = 1}};
-
-constexpr std::array kTraining = {
-    Field{.key = "epochs",
-          .kind = kInt,
-          .required = true,
-          .may_be_domain = true,
-          .low = 1,
-          .high = 100000},
-    Field{.key = "loss", .kind = kWord, .may_be_domain = true, .words = kLosses},
-    Field{.key = "schedule",
-          .kind = kNamed,
-          .may_be_domain = true,
-          .words = kSchedules,
-          .children = kSchedule},
-    Field{.key = "scale_lr",
-          .kind = kNamed,
-          .may_be_domain = true,
-          .words = kScalings,
-          .children = kScaling},
-    Field{.key = "clip_norm", .kind = kNumber, .may_be_domain = true, .low = 0, .high = 1e6},
-    Field{.key = "ema", .kind = kNumber, .may_be_domain = true, .low = 0, .high = 0.999999},
-    Field{.key = "mixup", .kind = kNumber, .may_be_domain = true, .low = 0, .high = 100},
-    Field{.key = "precision", .kind = kWord, .may_be_domain = true, .words = kPrecisions},
-    Field{.key = "deterministic", .kind = kBool},
-    Field{.key = "sync_batch_norm", .kind = kBool},
-    Field{.key = "compression",
-          .kind = kNamed,
-          .may_be_domain = true,
-          .words = kCompressions,
-          .children = kCompression},
-    Field{.key = "staleness", .kind = kInt, .may_be_domain = true, .low = 0, .high = 16}};
 
 constexpr std::array<Words, 2> kDirections = {"maximize", "minimize"};
 
@@ -161,19 +64,6 @@ constexpr Field kSearchKey = {.key = "search", .kind = kSection, .children = kSe
 constexpr Field kBudget = {.key = "budget", .kind = kWord};
 constexpr Field kResourcesKey = {.key = "resources", .kind = kSection, .children = kResources};
 
-constexpr std::array kStudy = {
-    kVersion,
-    kName,
-    kSeed,
-    Field{.key = "data", .kind = kSection, .required = true, .children = kData},
-    Field{.key = "architecture", .kind = kSection, .required = true},
-    Field{.key = "parameters", .kind = kSection, .children = kParameters},
-    Field{.key = "training", .kind = kSection, .required = true, .children = kTraining},
-    Field{.key = "objectives", .kind = kList, .required = true, .children = kObjective},
-    kSearchKey,
-    kBudget,
-    kResourcesKey};
-
 constexpr std::array kTable = {
     Field{.key = "path", .kind = kWord}, Field{.key = "source", .kind = kWord},
     Field{.key = "key", .kind = kFree, .required = true},
@@ -201,6 +91,24 @@ constexpr std::array kFunctionStudy = {
     kBudget,
     kResourcesKey};
 
+std::span<const Field> data_fields() {
+  static const std::array kData = {
+      Field{.key = "format", .kind = kWord, .required = true},
+      Field{.key = "path", .kind = kWord},
+      Field{.key = "source", .kind = kWord},
+      Field{.key = "task", .kind = kWord, .words = kTaskNames},
+      Field{.key = "label", .kind = kTextOrTexts},
+      Field{.key = "sequence", .kind = kBool},
+      Field{.key = "test_path", .kind = kWord},
+      Field{.key = "layout", .kind = kWord, .words = kLayouts},
+      Field{.key = "images", .kind = kWord},
+      Field{.key = "size", .kind = kInt, .low = 1, .high = 4096},
+      Field{.key = "channels", .kind = kInt, .low = 1, .high = 3, .odd = true},
+      Field{.key = "split", .kind = kSection, .children = kSplit},
+      Field{.key = "augment", .kind = kSection, .children = settings_fields("data.augment")}};
+  return kData;
+}
+
 }  // namespace
 
 std::vector<std::string_view> metric_names(const StudyConfig& config) {
@@ -218,6 +126,21 @@ std::vector<std::string_view> metric_names(const StudyConfig& config) {
 }
 
 std::span<const Field> study_fields() {
+  static const std::array kStudy = {
+      kVersion,
+      kName,
+      kSeed,
+      Field{.key = "data", .kind = kSection, .required = true, .children = data_fields()},
+      Field{.key = "architecture", .kind = kSection, .required = true},
+      Field{.key = "parameters", .kind = kSection, .children = settings_fields("parameters")},
+      Field{.key = "training",
+            .kind = kSection,
+            .required = true,
+            .children = settings_fields("training")},
+      Field{.key = "objectives", .kind = kList, .required = true, .children = kObjective},
+      kSearchKey,
+      kBudget,
+      kResourcesKey};
   return kStudy;
 }
 

@@ -192,7 +192,7 @@ Room room_of(const RunOptions& options) {
 double bytes_of(const Candidate& candidate) {
   const Recipe& recipe = candidate.recipe;
   const auto all = static_cast<double>(candidate.cost.memory.value_or(0));
-  if (recipe.precision != "bf16") return all;
+  if (precision_of(recipe) != PrecisionKind::kBf16) return all;
   const auto params = static_cast<double>(candidate.cost.params);
   const double copies = 2 + moments_of(recipe) + (recipe.ema > 0 ? 1 : 0);
   const double kept = params * copies * sizeof(float);

@@ -2,10 +2,9 @@
 
 #include <algorithm>
 #include <array>
-#include <cassert>
 #include <cmath>
 
-#include "core/table.h"
+#include "encodings/study/recipe.h"
 
 namespace detol {
 namespace {
@@ -143,7 +142,6 @@ BatchResult huber(const LossInput<Real>& in, const Work& work) {
 }  // namespace
 
 struct LossRow {
-  std::string_view name;
   bool takes_labels;
   BatchResult (*in_float)(const LossInput<float>&, const Work&);
   BatchResult (*in_double)(const LossInput<double>&, const Work&);
@@ -151,23 +149,23 @@ struct LossRow {
 
 namespace {
 
+// In the order of LossKind.
 constexpr std::array kLosses = {
-    LossRow{"cross_entropy", true, cross_entropy<float>, cross_entropy<double>},
-    LossRow{"binary_cross_entropy", false, binary_cross_entropy<float>,
-            binary_cross_entropy<double>},
-    LossRow{"mse", false, mse<float>, mse<double>},
-    LossRow{"mae", false, mae<float>, mae<double>},
-    LossRow{"huber", false, huber<float>, huber<double>},
+    LossRow{true, cross_entropy<float>, cross_entropy<double>},
+    LossRow{false, binary_cross_entropy<float>, binary_cross_entropy<double>},
+    LossRow{false, mse<float>, mse<double>},
+    LossRow{false, mae<float>, mae<double>},
+    LossRow{false, huber<float>, huber<double>},
 };
+
+static_assert(kLosses.size() == static_cast<std::size_t>(LossKind::kHuber) + 1);
 
 }  // namespace
 
 Loss::Loss(std::string_view name, std::int64_t outputs, double smoothing)
-    : row_(find_row<LossRow>(kLosses, name)),
+    : row_(&kLosses[static_cast<std::size_t>(loss_called(name))]),
       smoothing_(smoothing),
-      scratch_(static_cast<std::size_t>(outputs)) {
-  assert(row_ != nullptr);
-}
+      scratch_(static_cast<std::size_t>(outputs)) {}
 
 bool Loss::takes_labels() const {
   return row_->takes_labels;

@@ -36,7 +36,7 @@ struct LossRow;
 
 class Loss {
  public:
-  // REQUIRES: `name` is one of the losses above; 0 <= smoothing < 1.
+  // REQUIRES: `name` is of losses() (encodings/recipe.h); 0 <= smoothing < 1.
   Loss(std::string_view name, std::int64_t outputs, double smoothing);
 
   // True if it takes labels, false if targets.

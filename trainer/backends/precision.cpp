@@ -2,10 +2,13 @@
 
 #include <fmt/format.h>
 
+#include "encodings/study/training_settings.h"
+
 namespace detol {
 
 Result<void> check_fp32(const Recipe& recipe) {
-  if (recipe.precision == "fp32") return {};
+  DETOL_TRY(check_words(recipe));
+  if (precision_of(recipe) == PrecisionKind::kFp32) return {};
   return fail(ErrorCode::kInput,
               fmt::format("training.precision is {}, which the CPU does not have; use fp32",
                           recipe.precision));

@@ -21,14 +21,14 @@ std::size_t end_of(std::span<const Stretch> stretches) {
 
 int kept_copies(const Recipe& recipe) {
   const int under_way = recipe.staleness > 0 ? recipe.staleness + 1 : 0;
-  return under_way + (find_row(compressions(), recipe.compression)->has_residual ? 1 : 0);
+  return under_way + (known_row(compressions(), recipe.compression).has_residual ? 1 : 0);
 }
 
 GradientSums::GradientSums(const Recipe& recipe, Group& group, std::span<const Stretch> stretches)
     : group_(group),
       stretches_(stretches.begin(), stretches.end()),
       rounds_(static_cast<std::size_t>(recipe.staleness) + 1) {
-  const CompressionRow& row = *find_row(compressions(), recipe.compression);
+  const CompressionRow& row = known_row(compressions(), recipe.compression);
   const std::size_t floats = end_of(stretches);
   if (row.has_residual) residual_.resize(floats);
   for (Round& round : rounds_) {

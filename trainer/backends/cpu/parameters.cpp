@@ -142,7 +142,7 @@ void Parameters::swap_average() {
 
 void Parameters::update(const StepSettings& settings) {
   clip();
-  if (recipe_.optimizer == "lars") {
+  if (optimizer_of(recipe_) == OptimizerKind::kLars) {
     update_by_lars(settings);
   } else {
     update_range(settings, {0, decaying_, recipe_.weight_decay});
@@ -174,25 +174,29 @@ void Parameters::update_range(const StepSettings& settings, Range range) {
   float* moment = moments_[0]->as<float>() + range.first;
   const auto lr = static_cast<float>(settings.lr), momentum = static_cast<float>(recipe_.momentum);
   const auto decay = static_cast<float>(range.decay);
-  if (recipe_.optimizer == "sgd") {
-    return kernels.sgd({lr, momentum, decay, recipe_.nesterov}, weights, by, moment, floats);
-  }
-  float* second = moments_[1]->as<float>() + range.first;
+  float* second = moments_.size() > 1 ? moments_[1]->as<float>() + range.first : nullptr;
   const auto beta2 = static_cast<float>(recipe_.beta2);
   const auto epsilon = static_cast<float>(recipe_.epsilon);
-  if (recipe_.optimizer == "rmsprop") {
-    return kernels.rmsprop({lr, momentum, beta2, epsilon, decay}, weights, by, moment, second,
-                           floats);
+  switch (optimizer_of(recipe_)) {
+    case OptimizerKind::kSgd:
+      return kernels.sgd({lr, momentum, decay, recipe_.nesterov}, weights, by, moment, floats);
+    case OptimizerKind::kRmsprop:
+      return kernels.rmsprop({lr, momentum, beta2, epsilon, decay}, weights, by, moment, second,
+                             floats);
+    case OptimizerKind::kAdamw: {
+      const auto steps = static_cast<double>(settings.step + 1);
+      const AdamStep step{lr,
+                          momentum,
+                          beta2,
+                          epsilon,
+                          decay,
+                          static_cast<float>(1 - std::pow(recipe_.momentum, steps)),
+                          static_cast<float>(1 - std::pow(recipe_.beta2, steps))};
+      return kernels.adamw(step, weights, by, moment, second, floats);
+    }
+    case OptimizerKind::kLars:
+      return;  // update_by_lars(): its rate is the tensor's
   }
-  const auto steps = static_cast<double>(settings.step + 1);
-  const AdamStep step{lr,
-                      momentum,
-                      beta2,
-                      epsilon,
-                      decay,
-                      static_cast<float>(1 - std::pow(recipe_.momentum, steps)),
-                      static_cast<float>(1 - std::pow(recipe_.beta2, steps))};
-  kernels.adamw(step, weights, by, moment, second, floats);
 }
 
 void Parameters::update_by_lars(const StepSettings& settings) {

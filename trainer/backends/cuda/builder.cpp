@@ -35,7 +35,7 @@ Builder::Builder(const Network& network, const Recipe& recipe, const Placement& 
                  Sums& sums, std::size_t most_scratch)
     : network_(network),
       recipe_(recipe),
-      type_(recipe.precision == "bf16" ? Type::kBfloat16 : Type::kFloat),
+      type_(precision_of(recipe) == PrecisionKind::kBf16 ? Type::kBfloat16 : Type::kFloat),
       sums_(sums),
       parts_(parts_of(recipe.batch_size, placement)),
       largest_batch_(largest_part(recipe.batch_size, placement)),

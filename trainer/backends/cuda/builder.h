@@ -72,7 +72,7 @@ class Builder {
   std::int64_t largest_batch() const { return largest_batch_; }  // of any rank's run
   const Recipe& recipe() const { return recipe_; }
   Type type() const { return type_; }
-  bool tf32() const { return recipe_.precision == "tf32"; }
+  bool tf32() const { return precision_of(recipe_) == PrecisionKind::kTf32; }
   Sums& sums() const { return sums_; }
   bool syncs_norms() const { return recipe_.sync_batch_norm && sums_.ranks() > 1; }
   Parameters& parameters() { return parameters_; }

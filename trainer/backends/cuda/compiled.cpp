@@ -24,21 +24,20 @@ constexpr Lower kLowerings[] = {
 
 static_assert(std::size(kLowerings) == static_cast<std::size_t>(kLastLayerKind) + 1);
 
-struct LossName {
-  std::string_view name;
-  LossKind kind;
-};
-
-constexpr std::array kLosses = {
-    LossName{"cross_entropy", LossKind::kCrossEntropy},
-    LossName{"binary_cross_entropy", LossKind::kBinaryCrossEntropy},
-    LossName{"mse", LossKind::kMse},
-    LossName{"mae", LossKind::kMae},
-    LossName{"huber", LossKind::kHuber},
-};
-
 LossKind loss_of(const Recipe& recipe) {
-  return find_row<LossName>(kLosses, recipe.loss)->kind;
+  switch (loss_called(recipe.loss)) {
+    case detol::LossKind::kCrossEntropy:
+      return LossKind::kCrossEntropy;
+    case detol::LossKind::kBinaryCrossEntropy:
+      return LossKind::kBinaryCrossEntropy;
+    case detol::LossKind::kMse:
+      return LossKind::kMse;
+    case detol::LossKind::kMae:
+      return LossKind::kMae;
+    case detol::LossKind::kHuber:
+      return LossKind::kHuber;
+  }
+  return LossKind::kCrossEntropy;
 }
 
 }  // namespace
@@ -60,7 +59,8 @@ bool Compiled::takes_labels() const {
 }
 
 bool Compiled::sums_on_device() const {
-  return sums_->is_on_device() && recipe().compression == "none" && recipe().staleness == 0;
+  return sums_->is_on_device() && compression_of(recipe()) == CompressionKind::kNone &&
+         recipe().staleness == 0;
 }
 
 Result<std::vector<Asked>> Compiled::asked(const Network& network) {

@@ -8,6 +8,7 @@
 #include <new>
 #include <optional>
 
+#include "encodings/study/training_settings.h"
 #include "trainer/backends/cuda/backend.h"
 #include "trainer/backends/cuda/compiled.h"
 #include "trainer/backends/cuda/resident.h"
@@ -247,6 +248,7 @@ class CudaExecutable final : public Executable {
 // agree: one that cannot go on says so by bad_alloc, and then none does.
 Result<std::unique_ptr<Executable>> compile(const Network& network, const Recipe& recipe,
                                             const Placement& placement) {
+  DETOL_TRY(check_words(recipe));
   const auto within = [&](std::size_t most_scratch) -> Result<std::unique_ptr<Executable>> {
     auto executable = std::make_unique<CudaExecutable>(network, recipe, placement, most_scratch);
     DETOL_TRY(executable->compile(network));

@@ -46,8 +46,15 @@ void import(const Parameter& parameter, const Tensor& tensor, std::span<float> f
 }
 
 Rule rule_of(const Recipe& recipe) {
-  if (recipe.optimizer == "adamw") return Rule::kAdamw;
-  if (recipe.optimizer == "rmsprop") return Rule::kRmsprop;
+  switch (optimizer_of(recipe)) {
+    case OptimizerKind::kAdamw:
+      return Rule::kAdamw;
+    case OptimizerKind::kRmsprop:
+      return Rule::kRmsprop;
+    case OptimizerKind::kSgd:
+    case OptimizerKind::kLars:  // never asked: update_by_lars()
+      break;
+  }
   return recipe.nesterov ? Rule::kNesterov : Rule::kSgd;
 }
 
@@ -200,7 +207,7 @@ void Parameters::update(const StepRow* now) const {
   if (trainable_ == 0) return;
   const Stream stream = device().stream;
   clip();
-  if (recipe_.optimizer == "lars") {
+  if (optimizer_of(recipe_) == OptimizerKind::kLars) {
     update_by_lars(now);
   } else {
     const bool has_second = moments_.size() > 1;

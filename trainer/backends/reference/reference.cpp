@@ -295,18 +295,24 @@ class ReferenceExecutable final : public Reference<Real> {
 
   void update_tensor(std::size_t i, const StepSettings& settings) {
     const Update<Real> rule{recipe_, settings, specs_[i].spec.decays};
-    const Real rate = recipe_.optimizer == "lars" ? rate_of(i, settings.lr) : 0;
+    const OptimizerKind optimizer = optimizer_of(recipe_);
+    const Real rate = optimizer == OptimizerKind::kLars ? rate_of(i, settings.lr) : 0;
     for (std::size_t k = 0; k < parameters_[i].size(); ++k) {
       Real &weight = parameters_[i][k], &first = moments_.front()[i][k];
       const Real gradient = gradients_[i][k];
-      if (recipe_.optimizer == "adamw") {
-        rule.adamw(weight, gradient, first, moments_[1][i][k]);
-      } else if (recipe_.optimizer == "rmsprop") {
-        rule.rmsprop(weight, gradient, first, moments_[1][i][k]);
-      } else if (recipe_.optimizer == "lars") {
-        rule.lars(rate, weight, gradient, first);
-      } else {
-        rule.sgd(weight, gradient, first);
+      switch (optimizer) {
+        case OptimizerKind::kSgd:
+          rule.sgd(weight, gradient, first);
+          break;
+        case OptimizerKind::kAdamw:
+          rule.adamw(weight, gradient, first, moments_[1][i][k]);
+          break;
+        case OptimizerKind::kRmsprop:
+          rule.rmsprop(weight, gradient, first, moments_[1][i][k]);
+          break;
+        case OptimizerKind::kLars:
+          rule.lars(rate, weight, gradient, first);
+          break;
       }
     }
   }
