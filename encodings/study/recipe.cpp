@@ -5,11 +5,6 @@
 namespace detol {
 namespace {
 
-constexpr OptimizerRow kOptimizers[] = {{"sgd", OptimizerKind::kSgd, 1},
-                                        {"adamw", OptimizerKind::kAdamw, 2},
-                                        {"rmsprop", OptimizerKind::kRmsprop, 2},
-                                        {"lars", OptimizerKind::kLars, 1}};
-
 constexpr WordRow<LossKind> kLosses[] = {{"cross_entropy", LossKind::kCrossEntropy},
                                          {"binary_cross_entropy", LossKind::kBinaryCrossEntropy},
                                          {"mse", LossKind::kMse},
@@ -79,7 +74,7 @@ CompressionKind compression_of(const Recipe& recipe) {
 }
 
 int moments_of(const Recipe& recipe) {
-  return known_row(optimizers(), recipe.optimizer).moments;
+  return moments_of(optimizer_of(recipe));
 }
 
 LossKind loss_called(std::string_view name) {

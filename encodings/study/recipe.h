@@ -9,6 +9,8 @@
 #include <string_view>
 #include <vector>
 
+#include "encodings/study/optimizers.h"
+
 namespace detol {
 
 struct Recipe {
@@ -50,7 +52,6 @@ struct Recipe {
   double mixup = 0;              // Beta(mixup, mixup) says how images are blended; 0: they are not
 };
 
-enum class OptimizerKind { kSgd, kAdamw, kRmsprop, kLars };
 enum class LossKind { kCrossEntropy, kBinaryCrossEntropy, kMse, kMae, kHuber };
 enum class ScheduleKind { kConstant, kCosine, kLinear, kStep, kOneCycle };
 enum class RateScaling { kNone, kLinear, kSqrt };
@@ -64,14 +65,7 @@ struct WordRow {
   Kind kind;
 };
 
-struct OptimizerRow {
-  std::string_view name;
-  OptimizerKind kind;
-  int moments;  // tensors that a step keeps beside each trainable one, as trainer/backends/optimizer.h has
-                // them
-};
-
-// Every word that a recipe may have: these tables are all that lists them.
+// Every word that a recipe may have: these tables and kOptimizers are all that lists them.
 std::span<const OptimizerRow> optimizers();
 std::span<const WordRow<LossKind>> losses();
 std::span<const WordRow<ScheduleKind>> schedules();

@@ -13,6 +13,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "encodings/study/optimizers.h"
+
 namespace detol::onednn {
 
 struct Extent {
@@ -90,18 +92,12 @@ struct LayerNorm {
   float* inverse = nullptr;  // 1 / deviation, per image and position
 };
 
-struct SgdStep {
-  float lr = 0, momentum = 0, decay = 0;
+// One step of an element-wise optimiser (trainer/optimizer.h).
+struct UpdateStep {
+  OptimizerKind optimizer = OptimizerKind::kSgd;
+  float lr = 0, momentum = 0, beta2 = 0, epsilon = 0, decay = 0;
   bool nesterov = false;
-};
-
-struct AdamStep {
-  float lr = 0, beta1 = 0, beta2 = 0, epsilon = 0, decay = 0;
-  float unbiased1 = 1, unbiased2 = 1;  // 1 - beta^t
-};
-
-struct RmsStep {
-  float lr = 0, momentum = 0, alpha = 0, epsilon = 0, decay = 0;
+  float unbiased1 = 1, unbiased2 = 1;  // 1 - momentum^t, 1 - beta2^t
 };
 
 struct LarsStep {
@@ -166,11 +162,9 @@ struct Kernels {
   void (*multiply)(const float* a, const float* b, float* y, std::size_t floats);
   // Draws the mask, see trainer/backends/dropout.h, and applies it.
   void (*dropout)(const Dropout&, const float* x, float* mask, float* y);
-  void (*sgd)(const SgdStep&, float* w, const float* g, float* velocity, std::size_t floats);
-  void (*adamw)(const AdamStep&, float* w, const float* g, float* first, float* second,
-                std::size_t floats);
-  void (*rmsprop)(const RmsStep&, float* w, const float* g, float* square, float* velocity,
-                  std::size_t floats);
+  // Of any optimiser but lars; `second` may be null where it has none.
+  void (*update)(const UpdateStep&, float* w, const float* g, float* first, float* second,
+                 std::size_t floats);
   void (*lars)(const LarsStep&, float* w, const float* g, float* velocity, std::size_t floats);
   void (*multiply_all)(float factor, float* x, std::size_t floats);
   // a = kept a + (1 - kept) w

@@ -49,7 +49,7 @@ void multiply(const float* a, const float* b, float* y, std::size_t floats) {
   for (std::size_t i = 0; i < floats; i += kLanes) store(y + i, load(a + i) * load(b + i));
 }
 
-void sgd(const SgdStep& s, float* w, const float* g, float* velocity, std::size_t floats) {
+void sgd(const UpdateStep& s, float* w, const float* g, float* velocity, std::size_t floats) {
   const Lanes momentum = all(s.momentum), decay = all(s.decay), lr = all(s.lr);
   for (std::size_t i = 0; i < floats; i += kLanes) {
     const Lanes weight = load(w + i);
@@ -60,10 +60,10 @@ void sgd(const SgdStep& s, float* w, const float* g, float* velocity, std::size_
   }
 }
 
-void adamw(const AdamStep& s, float* w, const float* g, float* first, float* second,
+void adamw(const UpdateStep& s, float* w, const float* g, float* first, float* second,
            std::size_t floats) {
   for (std::size_t i = 0; i < floats; ++i) {
-    const float m = s.beta1 * first[i] + (1 - s.beta1) * g[i];
+    const float m = s.momentum * first[i] + (1 - s.momentum) * g[i];
     const float v = s.beta2 * second[i] + (1 - s.beta2) * g[i] * g[i];
     first[i] = m;
     second[i] = v;
@@ -72,13 +72,27 @@ void adamw(const AdamStep& s, float* w, const float* g, float* first, float* sec
   }
 }
 
-void rmsprop(const RmsStep& s, float* w, const float* g, float* square, float* velocity,
+void rmsprop(const UpdateStep& s, float* w, const float* g, float* square, float* velocity,
              std::size_t floats) {
   for (std::size_t i = 0; i < floats; ++i) {
     const float gradient = g[i] + s.decay * w[i];
-    square[i] = s.alpha * square[i] + (1 - s.alpha) * gradient * gradient;
+    square[i] = s.beta2 * square[i] + (1 - s.beta2) * gradient * gradient;
     velocity[i] = s.momentum * velocity[i] + gradient / (__builtin_sqrtf(square[i]) + s.epsilon);
     w[i] -= s.lr * velocity[i];
+  }
+}
+
+void update(const UpdateStep& s, float* w, const float* g, float* first, float* second,
+            std::size_t floats) {
+  switch (s.optimizer) {
+    case OptimizerKind::kSgd:
+      return sgd(s, w, g, first, floats);
+    case OptimizerKind::kAdamw:
+      return adamw(s, w, g, first, second, floats);
+    case OptimizerKind::kRmsprop:
+      return rmsprop(s, w, g, first, second, floats);
+    case OptimizerKind::kLars:
+      return;  // lars() below: its rate is the tensor's
   }
 }
 

@@ -172,31 +172,18 @@ void Parameters::update_range(const StepSettings& settings, Range range) {
   float* weights = weights_->as<float>() + range.first;
   const float* by = gradients().data() + range.first;
   float* moment = moments_[0]->as<float>() + range.first;
-  const auto lr = static_cast<float>(settings.lr), momentum = static_cast<float>(recipe_.momentum);
-  const auto decay = static_cast<float>(range.decay);
   float* second = moments_.size() > 1 ? moments_[1]->as<float>() + range.first : nullptr;
-  const auto beta2 = static_cast<float>(recipe_.beta2);
-  const auto epsilon = static_cast<float>(recipe_.epsilon);
-  switch (optimizer_of(recipe_)) {
-    case OptimizerKind::kSgd:
-      return kernels.sgd({lr, momentum, decay, recipe_.nesterov}, weights, by, moment, floats);
-    case OptimizerKind::kRmsprop:
-      return kernels.rmsprop({lr, momentum, beta2, epsilon, decay}, weights, by, moment, second,
-                             floats);
-    case OptimizerKind::kAdamw: {
-      const auto steps = static_cast<double>(settings.step + 1);
-      const AdamStep step{lr,
-                          momentum,
-                          beta2,
-                          epsilon,
-                          decay,
-                          static_cast<float>(1 - std::pow(recipe_.momentum, steps)),
-                          static_cast<float>(1 - std::pow(recipe_.beta2, steps))};
-      return kernels.adamw(step, weights, by, moment, second, floats);
-    }
-    case OptimizerKind::kLars:
-      return;  // update_by_lars(): its rate is the tensor's
-  }
+  const auto steps = static_cast<double>(settings.step + 1);
+  kernels.update({.optimizer = optimizer_of(recipe_),
+                  .lr = static_cast<float>(settings.lr),
+                  .momentum = static_cast<float>(recipe_.momentum),
+                  .beta2 = static_cast<float>(recipe_.beta2),
+                  .epsilon = static_cast<float>(recipe_.epsilon),
+                  .decay = static_cast<float>(range.decay),
+                  .nesterov = recipe_.nesterov,
+                  .unbiased1 = static_cast<float>(1 - std::pow(recipe_.momentum, steps)),
+                  .unbiased2 = static_cast<float>(1 - std::pow(recipe_.beta2, steps))},
+                 weights, by, moment, second, floats);
 }
 
 void Parameters::update_by_lars(const StepSettings& settings) {

@@ -13,6 +13,7 @@
 
 #include <cuda_runtime_api.h>
 
+#include "encodings/study/optimizers.h"
 #include "trainer/backends/backend.h"
 
 namespace detol::cuda {
@@ -228,10 +229,10 @@ void next_images(std::int64_t* first, std::int64_t images, Stream stream);
 
 // --- optimiser: flat runs of floats --------------------------------------------------------------
 
-enum class Rule { kSgd, kNesterov, kAdamw, kRmsprop };
-
+// One step of any optimiser but lars.
 struct UpdateCall {
-  Rule rule = Rule::kSgd;
+  OptimizerKind optimizer = OptimizerKind::kSgd;
+  bool nesterov = false;
   float momentum = 0, beta2 = 0, epsilon = 0, decay = 0;
   std::int64_t decaying = 0, count = 0;  // the first tensors decay
   float *weights = nullptr, *first = nullptr, *second = nullptr;

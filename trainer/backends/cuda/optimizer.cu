@@ -10,20 +10,21 @@ struct Element {
   float weight, gradient, first, second;
 };
 
-template <Rule rule>
+template <OptimizerKind kind, bool nesterov>
 __device__ void step(const UpdateCall& call, const StepRow& now, float decay, Element& e) {
   const float m = call.momentum;
-  if constexpr (rule == Rule::kSgd || rule == Rule::kNesterov) {
+  if constexpr (kind == OptimizerKind::kSgd) {
     const float g = e.gradient + decay * e.weight;
     e.first = m * e.first + g;
-    e.weight -= now.lr * (rule == Rule::kNesterov ? g + m * e.first : e.first);
-  } else if constexpr (rule == Rule::kAdamw) {
+    e.weight -= now.lr * (nesterov ? g + m * e.first : e.first);
+  } else if constexpr (kind == OptimizerKind::kAdamw) {
     e.weight -= now.lr * decay * e.weight;
     e.first = m * e.first + (1 - m) * e.gradient;
     e.second = call.beta2 * e.second + (1 - call.beta2) * e.gradient * e.gradient;
     const float deviation = sqrtf(e.second / now.unbiased2) + call.epsilon;
     e.weight -= now.lr * (e.first / now.unbiased1) / deviation;
   } else {
+    static_assert(kind == OptimizerKind::kRmsprop);
     const float g = e.gradient + decay * e.weight;
     e.first = call.beta2 * e.first + (1 - call.beta2) * g * g;
     e.second = m * e.second + g / (sqrtf(e.first) + call.epsilon);
@@ -31,7 +32,7 @@ __device__ void step(const UpdateCall& call, const StepRow& now, float decay, El
   }
 }
 
-template <Rule rule>
+template <OptimizerKind kind, bool nesterov>
 struct Update {
   UpdateCall call;
   __device__ void operator()(std::int64_t pack) const {
@@ -40,11 +41,11 @@ struct Update {
     const StepRow now = *call.now;
     Lanes weights = load(call.weights + at), first = load(call.first + at);
     const Lanes gradients = load(call.gradients + at);
-    constexpr bool kHasSecond = rule == Rule::kAdamw || rule == Rule::kRmsprop;
+    constexpr bool kHasSecond = moments_of(kind) > 1;
     Lanes second = kHasSecond ? load(call.second + at) : zeros();
     for (int k = 0; k < kLanes; ++k) {
       Element e{weights[k], gradients[k], first[k], second[k]};
-      step<rule>(call, now, decays ? call.decay : 0.0F, e);
+      step<kind, nesterov>(call, now, decays ? call.decay : 0.0F, e);
       weights[k] = e.weight;
       first[k] = e.first;
       second[k] = e.second;
@@ -131,23 +132,24 @@ struct MoveAverage {
   }
 };
 
-template <Rule rule>
+template <OptimizerKind kind, bool nesterov = false>
 void run_update(const UpdateCall& call, Stream stream) {
-  for_all(call.count / kLanes, Update<rule>{call}, stream);
+  for_all(call.count / kLanes, Update<kind, nesterov>{call}, stream);
 }
 
 }  // namespace
 
 void update(const UpdateCall& call, Stream stream) {
-  switch (call.rule) {
-    case Rule::kSgd:
-      return run_update<Rule::kSgd>(call, stream);
-    case Rule::kNesterov:
-      return run_update<Rule::kNesterov>(call, stream);
-    case Rule::kAdamw:
-      return run_update<Rule::kAdamw>(call, stream);
-    case Rule::kRmsprop:
-      return run_update<Rule::kRmsprop>(call, stream);
+  switch (call.optimizer) {
+    case OptimizerKind::kSgd:
+      return call.nesterov ? run_update<OptimizerKind::kSgd, true>(call, stream)
+                           : run_update<OptimizerKind::kSgd>(call, stream);
+    case OptimizerKind::kAdamw:
+      return run_update<OptimizerKind::kAdamw>(call, stream);
+    case OptimizerKind::kRmsprop:
+      return run_update<OptimizerKind::kRmsprop>(call, stream);
+    case OptimizerKind::kLars:
+      return;  // update_lars(): its rate is the tensor's
   }
 }
 

@@ -45,19 +45,6 @@ void import(const Parameter& parameter, const Tensor& tensor, std::span<float> f
                [&](std::size_t plain, std::size_t at) { flat[at] = tensor.data[plain]; });
 }
 
-Rule rule_of(const Recipe& recipe) {
-  switch (optimizer_of(recipe)) {
-    case OptimizerKind::kAdamw:
-      return Rule::kAdamw;
-    case OptimizerKind::kRmsprop:
-      return Rule::kRmsprop;
-    case OptimizerKind::kSgd:
-    case OptimizerKind::kLars:  // never asked: update_by_lars()
-      break;
-  }
-  return recipe.nesterov ? Rule::kNesterov : Rule::kSgd;
-}
-
 }  // namespace
 
 Parameters::Parameters(const Network& network, const Recipe& recipe, Type type)
@@ -211,7 +198,8 @@ void Parameters::update(const StepRow* now) const {
     update_by_lars(now);
   } else {
     const bool has_second = moments_.size() > 1;
-    cuda::update({.rule = rule_of(recipe_),
+    cuda::update({.optimizer = optimizer_of(recipe_),
+                  .nesterov = recipe_.nesterov,
                   .momentum = static_cast<float>(recipe_.momentum),
                   .beta2 = static_cast<float>(recipe_.beta2),
                   .epsilon = static_cast<float>(recipe_.epsilon),

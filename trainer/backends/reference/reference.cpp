@@ -297,23 +297,10 @@ class ReferenceExecutable final : public Reference<Real> {
     const Update<Real> rule{recipe_, settings, specs_[i].spec.decays};
     const OptimizerKind optimizer = optimizer_of(recipe_);
     const Real rate = optimizer == OptimizerKind::kLars ? rate_of(i, settings.lr) : 0;
+    Real none = 0;
     for (std::size_t k = 0; k < parameters_[i].size(); ++k) {
-      Real &weight = parameters_[i][k], &first = moments_.front()[i][k];
-      const Real gradient = gradients_[i][k];
-      switch (optimizer) {
-        case OptimizerKind::kSgd:
-          rule.sgd(weight, gradient, first);
-          break;
-        case OptimizerKind::kAdamw:
-          rule.adamw(weight, gradient, first, moments_[1][i][k]);
-          break;
-        case OptimizerKind::kRmsprop:
-          rule.rmsprop(weight, gradient, first, moments_[1][i][k]);
-          break;
-        case OptimizerKind::kLars:
-          rule.lars(rate, weight, gradient, first);
-          break;
-      }
+      Real& second = moments_.size() > 1 ? moments_[1][i][k] : none;
+      rule(optimizer, rate, parameters_[i][k], gradients_[i][k], moments_[0][i][k], second);
     }
   }
 

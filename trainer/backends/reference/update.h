@@ -16,6 +16,22 @@ struct Update {
   const StepSettings& settings;
   bool decays;
 
+  // An element by its optimiser. `rate`: of its tensor, under lars; `second`: of those that have
+  // it.
+  void operator()(OptimizerKind optimizer, Real rate, Real& weight, Real gradient, Real& first,
+                  Real& second) const {
+    switch (optimizer) {
+      case OptimizerKind::kSgd:
+        return sgd(weight, gradient, first);
+      case OptimizerKind::kAdamw:
+        return adamw(weight, gradient, first, second);
+      case OptimizerKind::kRmsprop:
+        return rmsprop(weight, gradient, first, second);
+      case OptimizerKind::kLars:
+        return lars(rate, weight, gradient, first);
+    }
+  }
+
   void sgd(Real& weight, Real gradient, Real& velocity) const {
     const auto momentum = static_cast<Real>(recipe.momentum);
     if (decays) gradient += static_cast<Real>(recipe.weight_decay) * weight;

@@ -1,0 +1,28 @@
+#pragma once
+
+// The optimisers. A new one is a member and a row here, its formula in trainer/optimizer.h, and a
+// case of the update of each backend: trainer/reference/update.h, trainer/onednn's element-wise
+// kernels and trainer/cuda/optimizer.cu. Includes nothing: the kernels of onednn are compiled for
+// several instruction sets and must call no inline function that other code may call.
+
+namespace detol {
+
+enum class OptimizerKind { kSgd, kAdamw, kRmsprop, kLars };
+
+struct OptimizerRow {
+  const char* name;
+  OptimizerKind kind;
+  int moments;  // tensors that a step keeps beside each trainable one, as trainer/optimizer.h says
+};
+
+// In the order of OptimizerKind.
+inline constexpr OptimizerRow kOptimizers[] = {{"sgd", OptimizerKind::kSgd, 1},
+                                               {"adamw", OptimizerKind::kAdamw, 2},
+                                               {"rmsprop", OptimizerKind::kRmsprop, 2},
+                                               {"lars", OptimizerKind::kLars, 1}};
+
+constexpr int moments_of(OptimizerKind kind) {
+  return kOptimizers[static_cast<int>(kind)].moments;
+}
+
+}  // namespace detol
