@@ -2,6 +2,9 @@
 
 // Preflight: everything about a study that can be wrong, found before anything is created.
 
+#include <string>
+#include <vector>
+
 #include "core/result.h"
 #include "encodings/study/study_config.h"
 #include "scheduler/budget.h"
@@ -17,8 +20,11 @@ struct Preflight {
 // Errors (kUsage): a budget in work for a study that does none.
 Result<void> check_units(const Budget& budget, const StudyConfig& config);
 
-// Makes the searcher and the pruner once, reads the budget and the initial trials, and
-// reads the whole data set. Errors start with the place in the space file.
+// What the file asks for and will not get; each starts with its place there.
+std::vector<std::string> warnings_about(const StudyConfig& config);
+
+// Logs these warnings, makes the searcher and the pruner once, reads the budget and the initial
+// trials, and reads the whole data set. Errors start with the place in the space file.
 Result<Preflight> check_study(const StudyConfig& config);
 
 }  // namespace detol

@@ -157,6 +157,9 @@ class Writer {
     for (const auto& [name, value] : params) map[name] = choice(value);
     fields[key] = std::move(map);
   }
+  void operator()(const char* key, std::optional<std::int64_t> count) {
+    fields[key] = count ? Json(*count) : Json();
+  }
   void operator()(const char* key, const RequeueReason& reason) { fields[key] = to_text(reason); }
   void operator()(const char* key, const EndReason& reason, TrialState) {
     fields[key] = to_text(reason);
@@ -214,6 +217,10 @@ class Reader {
   }
   void operator()(const char* key, double& out) {
     if (const Json* field = find(key)) take(key, number_from(*field), out);
+  }
+  void operator()(const char* key, std::optional<std::int64_t>& out) {
+    const Json* field = find(key);
+    if (field != nullptr && !field->is_null()) (*this)(key, out.emplace());
   }
   void operator()(const char* key, StudyPhase& out) { take_word(key, study_phase_from, out); }
   void operator()(const char* key, TrialState& out) { take_word(key, trial_state_from, out); }

@@ -3,7 +3,8 @@
 // Events as rows: the columns that keys and views need, and the event itself as JSON.
 //
 //   kind      trial  attempt  epoch  payload
-//   asked     n      0        0      {"params":{"lr":0.1,"op":"conv"},"proposer":"evolution",...}
+//   asked     n      0        0      {"params":{"lr":0.1,"op":"conv"},"proposer":"evolution",...},
+//                                    where network_params and flops are null if none are known
 //   started   n      a        0      {"worker":"w1","at":...}
 //   reported  n      a        e      {"metrics":{"val_accuracy":0.9},"work":...,"train_s":...}
 //   told      n      0        0      {"state":"COMPLETE",...,"values":{"val_accuracy":0.9},...}

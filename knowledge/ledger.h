@@ -20,6 +20,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -54,8 +55,8 @@ struct Asked {
   std::vector<std::pair<std::string, Value>> params;  // the active choices
   std::string proposer;                               // algorithm, or "initial", "warm_start"
   std::string arch_hash;  // 16 hexadecimal digits; empty if it could not be decoded
-  std::int64_t network_params = 0;
-  std::int64_t flops = 0;
+  std::optional<std::int64_t> network_params = {};  // empty: nobody could count them
+  std::optional<std::int64_t> flops = {};
   double at_s = 0;  // wall time, for people
 };
 

@@ -55,6 +55,11 @@ const TrialEntry* Book::answer_for(const std::string& identity) const {
   return found == answers_.end() ? nullptr : &trials_[found->second];
 }
 
+int Book::measurements(const std::string& identity) const {
+  const auto found = measurements_.find(identity);
+  return found == measurements_.end() ? 0 : found->second;
+}
+
 const TrialEntry* Book::best() const {
   const bool has_one = !ranking_.empty() && !std::isnan(ranking_.begin()->value);
   return has_one ? &trials_[ranking_.begin()->trial] : nullptr;
@@ -70,6 +75,8 @@ Result<TrialEntry*> Book::entry(TrialId trial, std::string_view event) {
 
 void Book::count(const TrialEntry& entry, int sign) {
   if (entry.attempt > 0) spent_.trials += sign;
+  if (entry.attempt > 0 && (!entry.is_over() || can_answer(entry)))
+    measurements_[entry.identity] += sign;
   auto& ids = ids_[static_cast<std::size_t>(entry.state)];
   if (sign > 0)
     ids.insert(entry.trial.id);

@@ -66,6 +66,9 @@ class Book {
   // An ended trial whose outcome answers for this identity, or nullptr.
   const TrialEntry* answer_for(const std::string& identity) const;
 
+  // Trials of this identity that were trained, or are being trained, to an outcome that answers.
+  int measurements(const std::string& identity) const;
+
   // The best by the first objective among trials that reported a number, or nullptr.
   const TrialEntry* best() const;
 
@@ -111,9 +114,10 @@ class Book {
   Space space_;
   std::vector<Objective> objectives_;
   std::vector<TrialEntry> trials_;
-  std::unordered_map<std::string, TrialId> answers_;  // by identity
-  std::array<std::set<TrialId>, 5> ids_;              // by state
-  std::set<Rank> ranking_;                            // of trials with a value
+  std::unordered_map<std::string, TrialId> answers_;   // by identity
+  std::unordered_map<std::string, int> measurements_;  // by identity
+  std::array<std::set<TrialId>, 5> ids_;               // by state
+  std::set<Rank> ranking_;                             // of trials with a value
   Choices choices_;
   Spent spent_;
   int untrained_in_row_ = 0;

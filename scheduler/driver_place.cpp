@@ -150,16 +150,18 @@ Result<void> Driver::consider(const Trial& trial, std::vector<Slot>& slots) {
   asked.proposer = proposer_of(trial);
   asked.at_s = parts_.clock.wall_s();
   const auto candidate = parts_.decode(trial.genome);
-  if (candidate) {
-    asked.arch_hash = candidate->arch_hash == 0 ? "" : to_hex(candidate->arch_hash);
-    asked.network_params = candidate->cost.params;
-    asked.flops = candidate->cost.flops;
+  if (candidate && candidate->arch_hash != 0) asked.arch_hash = to_hex(candidate->arch_hash);
+  if (const auto cost = candidate ? candidate->cost : candidate.error().cost) {
+    asked.network_params = cost->params;
+    asked.flops = cost->flops;
   }
   const std::string identity = identity_of(asked.arch_hash, asked.params);
   DETOL_TRY(record(std::move(asked)));
   if (!candidate) return tell_failed(trial.id, candidate.error().cause, candidate.error().reason);
   const TrialEntry* earlier = book_.answer_for(identity);
-  if (earlier == nullptr || parts_.config.repeats > 0) {
+  const int repeats = parts_.config.repeats;
+  const bool is_repeated = repeats > 0 && book_.measurements(identity) <= repeats;
+  if (earlier == nullptr || is_repeated) {
     const auto refused = parts_.refuse ? parts_.refuse(*candidate) : std::nullopt;
     if (refused) return tell_failed(trial.id, refused->cause, refused->reason);
     return start(trial.id, slots);

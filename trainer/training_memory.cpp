@@ -65,7 +65,8 @@ tl::expected<Candidate, Refused> with_training_memory(Candidate candidate,
     if (bytes) candidate.cost.memory = *bytes;
   }
   std::string broken = broken_constraints(candidate.cost, constraints);
-  if (!broken.empty()) return tl::unexpected(Refused{Cause::kTooLarge, std::move(broken)});
+  if (!broken.empty())
+    return tl::unexpected(Refused{Cause::kTooLarge, std::move(broken), candidate.cost});
   return candidate;
 }
 

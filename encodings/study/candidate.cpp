@@ -61,7 +61,7 @@ tl::expected<Candidate, Refused> StudyConfig::candidate(const Genome& genome,
   if (!cost) return tl::unexpected(Refused{Cause::kTooLarge, cost.error().message});
   made.cost = *cost;
   std::string broken = broken_constraints(*cost, constraints);
-  if (!broken.empty()) return tl::unexpected(Refused{Cause::kTooLarge, std::move(broken)});
+  if (!broken.empty()) return tl::unexpected(Refused{Cause::kTooLarge, std::move(broken), *cost});
   made.arch_hash = canonical_hash(made.network);
   return made;
 }

@@ -85,7 +85,7 @@ class StudyConfig {
   Named algorithm;
   Named pruner;
   std::vector<std::vector<std::pair<std::string, Value>>> initial_trials;
-  std::string warm_start;
+  std::string warm_start;  // not implemented: changes nothing
   int repeats = 0;
   std::string budget;  // as written; empty if absent
   ResourceConfig resources;
@@ -93,7 +93,7 @@ class StudyConfig {
   // Where the file says what others check, for their messages: "space.yaml:30:11" or
   // "--set search.algorithm"; the file's name alone where it says nothing.
   std::string algorithm_at, pruner_at, initial_trials_at, data_format_at, data_path_at, budget_at,
-      precision_at;
+      precision_at, warm_start_at;
 
   // The file with overrides applied and without comments: loading it again gives the same
   // study. This is what the ledger keeps and what workers are sent.
@@ -104,6 +104,7 @@ class StudyConfig {
   struct Refused {
     Cause cause = Cause::kInvalid;
     std::string reason;
+    std::optional<Cost> cost = {};  // empty: there is no network to count
   };
   tl::expected<Candidate, Refused> candidate(const Genome& genome, const Task& task) const;
 

@@ -250,6 +250,8 @@ TEST(StudyConfig, ConstraintsRefuseWithTheNumbers) {
   EXPECT_EQ(refused.error().cause, Cause::kTooLarge);
   // Stem 9*16 + 32, conv 9*16*16 + 32, linear 170.
   EXPECT_EQ(refused.error().reason, "params 2,682 > 100");
+  ASSERT_TRUE(refused.error().cost);
+  EXPECT_EQ(refused.error().cost->params, 2682);
 }
 
 TEST(StudyConfig, ArchitectureJsonHasEveryChoiceMade) {

@@ -55,6 +55,19 @@ struct Told : OneStudy {
   std::unique_ptr<Reader> reader = must(Reader::open(path));
 };
 
+TEST(Reader, ATrialWhoseNetworkNobodyCouldCountHasNoSize) {
+  OneStudy one;
+  event::Asked refused = asked(0);
+  refused.network_params.reset();
+  refused.flops.reset();
+  one.append({refused});
+  const auto reader = must(Reader::open(one.path));
+  const Rows rows = must(reader->select("SELECT params, flops FROM v_trials"));
+  EXPECT_EQ(rows.rows.front(), (std::vector<Cell>{std::monostate(), std::monostate()}));
+  const auto events = must(reader->events(1));
+  EXPECT_FALSE(std::get<event::Asked>(events.at(0)).network_params);
+}
+
 TEST(Reader, HasTheDocumentedColumns) {
   Told told;
   struct View {

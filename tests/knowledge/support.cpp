@@ -16,7 +16,7 @@ struct Describe {
     for (const auto& [name, value] : e.params)
       params += fmt::format(" {}={}", name, describe_value(value));
     return fmt::format("asked {}{} by {} {} {} {} at {}", e.trial, params, e.proposer, e.arch_hash,
-                       e.network_params, e.flops, e.at_s);
+                       e.network_params.value_or(-1), e.flops.value_or(-1), e.at_s);
   }
   std::string operator()(const event::Started& e) const {
     return fmt::format("started {} {} {} at {}", e.trial, e.attempt, e.worker, e.at_s);

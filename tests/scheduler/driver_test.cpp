@@ -102,6 +102,51 @@ TEST(Driver, TrainsAKnownCandidateAgainIfRepeatsAreAskedFor) {
   EXPECT_EQ(study.pool.started.size(), 6u);
 }
 
+TEST(Driver, MeasuresACandidateAsOftenAsRepeatsSaysAndThenRemembersIt) {
+  for (const int workers : {1, 4}) {
+    FakeStudy study(workers);
+    study.config.space = SpaceBuilder().add_categorical("x", {"a"}).build().value();
+    study.config.algorithm.name = "random";
+    study.pool.loss = [](const message::Train&, int epoch) { return 1.0 / epoch; };
+    study.budget = "100trials";
+    study.config.repeats = 5;
+    ASSERT_TRUE(study.run());
+    EXPECT_EQ(study.pool.started.size(), 6u) << workers;
+    EXPECT_EQ(study.driver->book().trials().back().reason.cause, EndCause::kSameTrial);
+  }
+}
+
+TEST(Driver, ARepeatThatIsLostIsNoMeasurement) {
+  FakeStudy study;
+  study.config.space = SpaceBuilder().add_float("x", 0, 1, {.step = 1}).build().value();
+  study.config.algorithm.name = "random";
+  study.budget = "100trials";
+  study.config.repeats = 1;
+  study.pool.mishap = [](const message::Train& train, int) {
+    return train.trial == 1 ? Mishap::kCrash : Mishap::kNone;
+  };
+  ASSERT_TRUE(study.run());
+  const auto complete = study.driver->book().in_state(TrialState::kComplete);
+  const auto trained =
+      std::ranges::count_if(complete, [&](TrialId id) { return study.trial(id).attempt > 0; });
+  EXPECT_EQ(trained, 4);  // two values of x, twice
+}
+
+TEST(Driver, RecordsTheSizeOfARefusedCandidateIfItIsKnownAndElseNone) {
+  FakeStudy study;
+  study.refuses = [](double x) { return x > 0.5; };
+  study.config.algorithm.name = "random";
+  for (const std::optional<Cost>& cost : {std::optional<Cost>(), std::optional(Cost{9, 17})}) {
+    study.refused_cost = cost;
+    study.ledger = {};
+    ASSERT_TRUE(study.run());
+    const TrialId refused = study.driver->book().in_state(TrialState::kFail).front();
+    const event::Asked asked = events_of<event::Asked>(study.ledger).at(refused);
+    EXPECT_EQ(asked.network_params, cost ? std::optional<std::int64_t>(9) : std::nullopt);
+    EXPECT_EQ(asked.flops, cost ? std::optional<std::int64_t>(17) : std::nullopt);
+  }
+}
+
 TEST(Driver, ProposesTheInitialTrialsFirst) {
   FakeStudy study(4);
   const std::vector<std::pair<std::string, Value>> quarter = {{"x", 0.25}};

@@ -261,7 +261,7 @@ struct FakeStudy {
 
   tl::expected<Candidate, StudyConfig::Refused> decode(const Genome& genome) const {
     if (refuses && refuses(genome.number("x")))
-      return tl::unexpected(StudyConfig::Refused{Cause::kTooLarge, "params 9 > 1"});
+      return tl::unexpected(StudyConfig::Refused{Cause::kTooLarge, "params 9 > 1", refused_cost});
     Candidate candidate{.network = NetworkBuilder({1, 1, 1}).build(0).value(),
                         .recipe = {},
                         .cost = {},
@@ -292,6 +292,7 @@ struct FakeStudy {
   std::function<void()> fit_work = [] {};  // called by the jobs of "fake_model"
   bool retry_failed = false;
   std::function<bool(double)> refuses;
+  std::optional<Cost> refused_cost;
   std::function<int(double)> own_epochs;  // of a recipe that is shorter
   std::function<bool()> is_stop_requested = [] { return false; };
   std::vector<Observer*> observers;
