@@ -156,6 +156,12 @@ double root_of(double above) {
 }
 
 // A base function as a study asks for it.
+struct Warp {
+  std::string_view name;
+  double (*warp)(double above);  // null: none
+};
+constexpr Warp kWarps[] = {{"none", nullptr}, {"log", log_of}, {"sqrt", root_of}};
+
 class Terrain {
  public:
   Terrain(const Base& base, const FunctionConfig& config, const Space& space) : base_(base) {
@@ -170,8 +176,7 @@ class Terrain {
     if (const auto seed = config.whole("rotate_seed"))
       rows_ = rotation(to_.size(),
                        Rng(static_cast<std::uint64_t>(*seed)).split(hash64("function rotation")));
-    const std::string warp = config.text("warp", "none");
-    if (warp != "none") warp_ = warp == "log" ? log_of : root_of;
+    warp_ = known_row<Warp>(kWarps, config.text("warp", "none")).warp;
   }
 
   double value(Points x) const {

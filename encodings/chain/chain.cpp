@@ -31,6 +31,7 @@
 #include <array>
 #include <nlohmann/json.hpp>
 
+#include "core/table.h"
 #include "encodings/chain/sequence.h"
 #include "encodings/common/ends.h"
 #include "encodings/common/path.h"
@@ -40,13 +41,22 @@ namespace {
 
 using nlohmann::json;
 
+enum class Norm { kBatch, kLayer, kNone };
+
+struct NormRow {
+  std::string_view name;
+  Norm norm;
+};
+constexpr NormRow kNorms[] = {
+    {"batch", Norm::kBatch}, {"layer", Norm::kLayer}, {"none", Norm::kNone}};
+
 struct Block {
   std::string op;
   std::int64_t kernel = 3;
   std::int64_t dilation = 1;
   std::int64_t expansion = 4;
   bool se = false;
-  std::string norm;  // of dense
+  Norm norm = Norm::kBatch;  // of dense
   Activation activation = Activation::kRelu;
   double dropout = 0;
 };
@@ -57,7 +67,7 @@ Block block_of(const json& section) {
           .dilation = section.value("dilation", std::int64_t{1}),
           .expansion = section.value("expansion", std::int64_t{4}),
           .se = section.value("se", false),
-          .norm = section.value("norm", "batch"),
+          .norm = known_row<NormRow>(kNorms, section.value("norm", "batch")).norm,
           .activation = activation_of(section),
           .dropout = section.value("dropout", 0.0)};
 }
@@ -161,9 +171,9 @@ void add_identity(Chain& chain, const Block& block, std::int64_t channels, std::
 }
 
 void add_dense(Chain& chain, const Block& block, std::int64_t channels, std::int64_t) {
-  chain.dense(channels, block.norm != "batch", "dense");
-  if (block.norm == "batch") chain.batch_norm("bn");
-  if (block.norm == "layer") chain.add({.kind = LayerKind::kLayerNorm}, "ln");
+  chain.dense(channels, block.norm != Norm::kBatch, "dense");
+  if (block.norm == Norm::kBatch) chain.batch_norm("bn");
+  if (block.norm == Norm::kLayer) chain.add({.kind = LayerKind::kLayerNorm}, "ln");
   chain.activate(block.activation, "act");
   chain.dropout(block.dropout);
 }
@@ -186,14 +196,24 @@ void add_stage(Chain& chain, const json& stage, std::size_t index) {
   const std::int64_t channels = stage.value("channels", chain.shape().channels * growth);
   const std::int64_t stride = stage.value("stride", growth);
   const std::int64_t depth = stage.value("depth", std::int64_t{1});
-  const auto row = std::ranges::find(kOps, block.op, &OpRow::name);
+  const OpRow& row = known_row<OpRow>(kOps, block.op);
   for (std::int64_t i = 0; i < depth; ++i) {
     chain.enter(fmt::format("stages.{}.{}", index, i));
-    row->add(chain, block, channels, i == 0 ? stride : 1);
+    row.add(chain, block, channels, i == 0 ? stride : 1);
   }
 }
 
 }  // namespace
+
+std::span<const std::string_view> block_operations() {
+  static const auto words = names_of<OpRow>(kOps);
+  return words;
+}
+
+std::span<const std::string_view> block_norms() {
+  static const auto words = names_of<NormRow>(kNorms);
+  return words;
+}
 
 Result<Implied> imply_chain(json& architecture) {
   const bool has_stages = architecture.contains("stages");

@@ -4,11 +4,16 @@
 
 #include <nlohmann/json_fwd.hpp>
 #include <span>
+#include <string_view>
 
 #include "core/result.h"
 #include "encodings/common/encoding.h"
 
 namespace detol {
+
+// The words of `block.op` and, of dense blocks, `block.norm`.
+std::span<const std::string_view> block_operations();
+std::span<const std::string_view> block_norms();
 
 std::span<const Field> chain_schema();
 Result<Implied> imply_chain(nlohmann::json& architecture);

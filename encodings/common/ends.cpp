@@ -2,6 +2,9 @@
 
 #include <array>
 #include <nlohmann/json.hpp>
+#include <optional>
+
+#include "core/table.h"
 
 namespace detol {
 namespace {
@@ -10,22 +13,55 @@ using nlohmann::json;
 using Words = std::string_view;
 using enum FieldKind;
 
-constexpr std::array<Words, 3> kStemOps = {"conv_bn_relu", "conv_bn_silu", "none"};
+struct ActivationRow {
+  Words name;
+  Activation activation;
+};
+constexpr ActivationRow kActivations[] = {{"relu", Activation::kRelu}, {"silu", Activation::kSilu}};
+
+struct StemRow {
+  Words name;
+  std::optional<Activation> activation;  // none: there is no stem
+};
+constexpr StemRow kStems[] = {{"conv_bn_relu", Activation::kRelu},
+                              {"conv_bn_silu", Activation::kSilu},
+                              {"none", std::nullopt}};
+
+struct HeadRow {
+  Words name;
+  LayerKind kind;
+  Words layer;
+};
+constexpr HeadRow kHeads[] = {{"global_avg_pool_linear", LayerKind::kGlobalAvgPool, "pool"},
+                              {"flatten_linear", LayerKind::kFlatten, "flatten"}};
+
+template <typename Row, std::size_t N>
+constexpr std::array<Words, N> words_of(const Row (&table)[N]) {
+  std::array<Words, N> words;
+  for (std::size_t i = 0; i < N; ++i) words[i] = table[i].name;
+  return words;
+}
+
+constexpr auto kStemOps = words_of(kStems);
 constexpr std::array kStem = {
     Field{.key = "op", .kind = kWord, .may_be_domain = true, .words = kStemOps},
     Field{.key = "kernel", .kind = kInt, .may_be_domain = true, .low = 1, .high = 31, .odd = true},
     Field{.key = "channels", .kind = kInt, .may_be_domain = true, .low = 1, .high = 16384},
     Field{.key = "stride", .kind = kInt, .may_be_domain = true, .low = 1, .high = 8}};
 
-constexpr std::array<Words, 2> kHeadOps = {"global_avg_pool_linear", "flatten_linear"};
-constexpr std::array<Words, 2> kActivations = {"relu", "silu"};
+constexpr auto kHeadOps = words_of(kHeads);
+constexpr auto kActivationWords = words_of(kActivations);
 constexpr std::array kHead = {
     Field{.key = "op", .kind = kWord, .may_be_domain = true, .words = kHeadOps},
     Field{.key = "hidden", .kind = kInt, .may_be_domain = true, .low = 0, .high = 16384},
-    Field{.key = "activation", .kind = kWord, .may_be_domain = true, .words = kActivations},
+    Field{.key = "activation", .kind = kWord, .may_be_domain = true, .words = kActivationWords},
     Field{.key = "dropout", .kind = kNumber, .may_be_domain = true, .low = 0, .high = 0.95}};
 
 }  // namespace
+
+std::span<const std::string_view> activation_words() {
+  return kActivationWords;
+}
 
 std::span<const Field> stem_fields() {
   return kStem;
@@ -36,26 +72,25 @@ std::span<const Field> head_fields() {
 }
 
 Activation activation_of(const json& section) {
-  return section.value("activation", "relu") == "silu" ? Activation::kSilu : Activation::kRelu;
+  return known_row<ActivationRow>(kActivations, section.value("activation", "relu")).activation;
 }
 
 void add_stem(Path& path, const json& stem) {
-  const std::string op = stem.value("op", "conv_bn_relu");
-  if (op == "none") return;
+  const auto activation = known_row<StemRow>(kStems, stem.value("op", "conv_bn_relu")).activation;
+  if (!activation) return;
   path.enter("stem");
   path.conv({.channels = stem.value("channels", std::int64_t{16}),
              .kernel = stem.value("kernel", std::int64_t{3}),
              .stride = stem.value("stride", std::int64_t{1})},
             "conv");
   path.batch_norm("bn");
-  path.activate(op == "conv_bn_silu" ? Activation::kSilu : Activation::kRelu, "act");
+  path.activate(*activation, "act");
 }
 
 void add_head(Path& path, const json& head, int classes) {
   path.enter("head");
-  const bool pools = head.value("op", "global_avg_pool_linear") == "global_avg_pool_linear";
-  path.add({.kind = pools ? LayerKind::kGlobalAvgPool : LayerKind::kFlatten},
-           pools ? "pool" : "flatten");
+  const auto& row = known_row<HeadRow>(kHeads, head.value("op", "global_avg_pool_linear"));
+  path.add({.kind = row.kind}, row.layer);
   if (const auto hidden = head.value("hidden", std::int64_t{0}); hidden > 0) {
     path.dense(hidden, true, "hidden");
     path.activate(activation_of(head), "act");

@@ -5,6 +5,7 @@
 
 #include <nlohmann/json_fwd.hpp>
 #include <span>
+#include <string_view>
 
 #include "encodings/common/path.h"
 #include "encodings/schema/schema.h"
@@ -18,6 +19,9 @@ void add_stem(Path& path, const nlohmann::json& stem);
 // `op` (global_avg_pool_linear, flatten_linear), `hidden`, `activation`, `dropout`.
 std::span<const Field> head_fields();
 void add_head(Path& path, const nlohmann::json& head, int classes);
+
+// relu, silu
+std::span<const std::string_view> activation_words();
 
 // The section's `activation`; relu if it has none.
 Activation activation_of(const nlohmann::json& section);
