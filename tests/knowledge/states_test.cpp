@@ -67,6 +67,44 @@ TEST(States, AWordThatDetolNeverWroteIsAnErrorThatNamesTheField) {
   EXPECT_TRUE(to_event(told_row("FAIL", "too_large", "", kTooLarge)));
 }
 
+// Databases of older versions, and older versions with databases of this one, depend on it.
+TEST(States, WhatIsWrittenIsTheTextThatItAlwaysWas) {
+  event::Asked asked;
+  asked.trial = 3;
+  asked.params = {{"lr", 0.5}, {"op", std::string("conv")}};
+  asked.proposer = "gp";
+  asked.arch_hash = "00ff";
+  asked.network_params = 7;
+  asked.flops = 9;
+  const struct {
+    Event event;
+    std::string payload;
+  } cases[] = {
+      {asked, R"({"params":{"lr":0.5,"op":"conv"},"proposer":"gp","arch_hash":"00ff",)"
+              R"("network_params":7,"flops":9,"at":0.0})"},
+      {event::Started{.trial = 3, .attempt = 2, .worker = "w1", .at_s = 2},
+       R"({"worker":"w1","at":2.0,"group_size":1,"micro_batches":1})"},
+      {event::Told{3, TrialState::kComplete, {}, Measured{{0.5}, 2, 8, false}, 4},
+       R"({"state":"COMPLETE","failure":"","reason":"","at":4.0,"values":{"acc":0.5},)"
+       R"("fidelity":2.0,"work":8.0,"stopped_early":false})"},
+      {event::Told{3,
+                   TrialState::kFail,
+                   {EndCause::kFailure, "no room"},
+                   Failed{Cause::kOutOfMemory, 1, 2},
+                   4},
+       R"({"state":"FAIL","failure":"oom","reason":"no room","at":4.0,"cause":"oom",)"
+       R"("fidelity":1.0,"work":2.0})"},
+      {event::Requeued{3, 1, {RequeueCause::kCrashed, "signal 11"}},
+       R"({"reason":"crashed: signal 11"})"},
+      {event::StudyState{StudyPhase::kStopped, "1cpu-h", 9},
+       R"({"state":"STOPPED","budget":"1cpu-h","at":9.0})"},
+      {event::StudyState{StudyPhase::kRunning, "", 9, "onednn"},
+       R"({"state":"RUNNING","budget":"","at":9.0,"backend":"onednn"})"},
+  };
+  const Objective objectives[] = {maximize("acc")};
+  for (const auto& [event, payload] : cases) EXPECT_EQ(to_row(event, objectives).payload, payload);
+}
+
 TEST(States, AnEventOfAnUnknownKindIsAnError) {
   for (const char* kind : {"stated", "", "accounted"}) {
     const auto event =
