@@ -29,8 +29,8 @@ namespace detol {
 namespace {
 
 constexpr std::string_view kWord = "__bench_rank";
-constexpr std::string_view kImages = "/usr/share/datasets/fashion-mnist";
-constexpr std::int64_t kBatch = 128;
+constexpr std::string_view kFashionMnist = "/usr/share/datasets/fashion-mnist";
+constexpr std::int64_t kGroupBatch = 128;
 constexpr int kLastSteps = 20;  // whose loss counts
 
 // What the ranks do.
@@ -62,13 +62,13 @@ class Rank {
       : group_(group),
         work_(work),
         network_(network_of(work.network)),
-        recipe_{.batch_size = kBatch,
+        recipe_{.batch_size = kGroupBatch,
                 .compression = std::string(work.compression),
                 .staleness = work.staleness},
         executable_(compile_onednn(network_, recipe_, {.group = &group}).value()) {
     prepare_with_noise(network_, *executable_);
     if (work.network == kNoise) return;
-    auto data = load_dataset({.format = "idx", .path = std::string(kImages)});
+    auto data = load_dataset({.format = "idx", .path = std::string(kFashionMnist)});
     if (!data) return;
     data_ = *std::move(data);
     batches_.emplace(*data_, recipe_, 1);
@@ -91,7 +91,7 @@ class Rank {
     std::array<double, 2> sums = {loss, cpu_s};
     group_.sum(std::span(sums));
     const double steps = work_.steps - first;
-    return {static_cast<double>(kBatch) * steps / clock_s, sums[1] / steps / group_.size(),
+    return {static_cast<double>(kGroupBatch) * steps / clock_s, sums[1] / steps / group_.size(),
             sums[0]};
   }
 
@@ -220,7 +220,8 @@ double group_step_seconds(int ranks) {
 }
 
 void bench_groups(Figures& figures) {
-  if (const auto found = load_dataset({.format = "idx", .path = std::string(kImages)}); !found)
+  if (const auto found = load_dataset({.format = "idx", .path = std::string(kFashionMnist)});
+      !found)
     return log_warning("no figures of groups: {}", found.error().message);
   for (const std::string_view network : {"mlp", "resnet8", "lenet"}) {
     for (const int ranks : {2, 3, 4}) {

@@ -12,7 +12,7 @@
 namespace detol {
 namespace {
 
-constexpr std::int64_t kBatch = 64;
+constexpr std::int64_t kLayerBatch = 64;
 constexpr int kSteps = 12;
 constexpr int kSkipped = 2;  // of them, the first: caches and pages are cold
 
@@ -25,10 +25,10 @@ void measure(const LayerCase& one, double peak_gflops, double bandwidth, Figures
   const std::string name = fmt::format("layer/{},{}", one.name, to_text(one.input));
   const CaseNetwork subject = network_of(one);
   const auto times =
-      time_onednn(subject.network, {.batch_size = kBatch}, kSteps, [&](Executable& executable) {
-        prepare_with_noise(subject.network, executable);
-      }).value();
-  const LayerNeeds needs = needs_of(subject.network, subject.node, kBatch);
+      time_onednn(subject.network, {.batch_size = kLayerBatch}, kSteps,
+                  [&](Executable& executable) { prepare_with_noise(subject.network, executable); })
+          .value();
+  const LayerNeeds needs = needs_of(subject.network, subject.node, kLayerBatch);
   const double forward_s = roof_s(needs.forward, peak_gflops, bandwidth);
   const double backward_s = roof_s(needs.backward, peak_gflops, bandwidth);
   std::vector<double> forward, backward;

@@ -21,8 +21,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::int64_t kImages = 20000;
-constexpr std::int64_t kBatch = 128;
+constexpr std::int64_t kLoaderImages = 20000;
+constexpr std::int64_t kLoaderBatch = 128;
 constexpr int kAhead = 3;
 
 double process_seconds() {
@@ -33,11 +33,11 @@ double process_seconds() {
 
 Dataset noise() {
   Dataset data;
-  data.info = {.task = {.input = {3, 32, 32}, .classes = 10}, .training = kImages};
+  data.info = {.task = {.input = {3, 32, 32}, .classes = 10}, .training = kLoaderImages};
   Rng rng(1);
-  data.images.resize(static_cast<std::size_t>(kImages * data.info.task.input.elements()));
+  data.images.resize(static_cast<std::size_t>(kLoaderImages * data.info.task.input.elements()));
   for (std::uint8_t& pixel : data.images) pixel = static_cast<std::uint8_t>(rng.next());
-  for (std::int64_t i = 0; i < kImages; ++i)
+  for (std::int64_t i = 0; i < kLoaderImages; ++i)
     data.labels.push_back(static_cast<std::int32_t>(rng.below(10)));
   data.mean = {0.49F, 0.48F, 0.45F};
   data.deviation = {0.25F, 0.24F, 0.26F};
@@ -59,14 +59,14 @@ Result<Dataset> mapped_noise() {
 double images_per_second(const Dataset& data, const Recipe& recipe, int epoch) {
   Batches batches(data, recipe, 1);
   batches.start_epoch(epoch);
-  const auto size = static_cast<std::size_t>(kBatch * data.info.task.input.elements());
+  const auto size = static_cast<std::size_t>(kLoaderBatch * data.info.task.input.elements());
   std::vector<float> images(size);
-  std::vector<std::int32_t> labels(kBatch);
-  batches.fill(0, {0, kBatch}, images, {labels});
+  std::vector<std::int32_t> labels(kLoaderBatch);
+  batches.fill(0, {0, kLoaderBatch}, images, {labels});
   const double start = thread_seconds();
   for (std::int64_t step = 0; step < batches.steps_per_epoch(); ++step)
-    batches.fill(step, {0, kBatch}, images, {labels});
-  return static_cast<double>(batches.steps_per_epoch() * kBatch) / (thread_seconds() - start);
+    batches.fill(step, {0, kLoaderBatch}, images, {labels});
+  return static_cast<double>(batches.steps_per_epoch() * kLoaderBatch) / (thread_seconds() - start);
 }
 
 // Bytes of noise as large as the network's images.
@@ -129,7 +129,7 @@ void bench_loader(Figures& figures) {
   if (!figures.wants(kName) && !figures.wants(kAll)) return;
   const auto data = mapped_noise();
   if (!data) return log_warning("no figures of the loader: {}", data.error().message);
-  Recipe recipe{.batch_size = kBatch, .crop_padding = 4, .horizontal_flip = true};
+  Recipe recipe{.batch_size = kLoaderBatch, .crop_padding = 4, .horizontal_flip = true};
   int epoch = 0;
   const auto measure = [&] { return images_per_second(*data, recipe, ++epoch); };
   figures.measure(std::string(kName), "images/s", 11, measure);

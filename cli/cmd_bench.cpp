@@ -25,7 +25,7 @@ constexpr std::array kBenches = {Bench{"trainer", bench_trainer}, Bench{"layers"
                                  Bench{"groups", bench_groups}, Bench{"search", bench_search},
                                  Bench{"surrogate", bench_surrogate}};
 
-Result<int> run(const Arguments& arguments) {
+Result<int> run_bench(const Arguments& arguments) {
   if (arguments.text("device") == "cuda") return bench_device(arguments);
   Figures figures(arguments.text("only"), [](const Figure& figure) {
     log_info("{} {:.4g} {}", figure.name, figure.value, figure.unit);
@@ -61,7 +61,7 @@ Command bench_command() {
           .examples =
               "  detol bench trainer\n  detol bench search -q -f json\n  detol bench surrogate\n"
               "  detol bench layers --only depthwise\n  detol bench trainer --device cuda",
-          .run = run};
+          .run = run_bench};
 }
 
 }  // namespace detol

@@ -7,7 +7,7 @@
 namespace detol {
 namespace {
 
-Result<int> run(const Arguments& arguments) {
+Result<int> run_best(const Arguments& arguments) {
   DETOL_ASSIGN(const OpenStudy study,
                open_study(arguments.globals.storage, arguments.text("STUDY")));
   DETOL_ASSIGN(const auto top, arguments.number("top", 1));
@@ -38,7 +38,7 @@ Command best_command() {
           .examples =
               "  detol best fashion-cnn\n"
               "  detol best fashion-cnn --top 5 -f json",
-          .run = run};
+          .run = run_best};
 }
 
 }  // namespace detol

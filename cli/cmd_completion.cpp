@@ -104,7 +104,7 @@ std::string fish_script() {
   return text;
 }
 
-Result<int> run(const Arguments& arguments) {
+Result<int> run_completion(const Arguments& arguments) {
   const std::string shell = arguments.text("SHELL");
   DETOL_TRY(print_data(shell == "bash"  ? bash_script()
                        : shell == "zsh" ? zsh_script()
@@ -121,7 +121,7 @@ Command completion_command() {
           .examples =
               "  source <(detol completion bash)\n"
               "  detol completion fish > ~/.config/fish/completions/detol.fish",
-          .run = run};
+          .run = run_completion};
 }
 
 }  // namespace detol

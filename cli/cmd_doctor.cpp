@@ -113,7 +113,7 @@ Findings gpus() {
   return findings;
 }
 
-Result<int> run(const Arguments& arguments) {
+Result<int> run_doctor(const Arguments& arguments) {
   Findings findings = {program(), processor(),
                        memory(),  storage(arguments.globals.storage),
                        mpi(),     {"oneDNN", kOk, onednn_version()}};
@@ -133,7 +133,7 @@ Command doctor_command() {
           .summary = "what this machine has for a search, and what it lacks",
           .options = {},
           .examples = "  detol doctor\n  detol doctor -f json",
-          .run = run};
+          .run = run_doctor};
 }
 
 }  // namespace detol

@@ -51,7 +51,7 @@ Result<void> write_files(const Model& model, const Arguments& arguments, Rows& f
   return {};
 }
 
-Result<int> run(const Arguments& arguments) {
+Result<int> run_export(const Arguments& arguments) {
   const fs::path storage = arguments.globals.storage;
   DETOL_ASSIGN(const OpenStudy study, open_study(storage, arguments.text("STUDY")));
   DETOL_ASSIGN(const Rows trials, chosen_trials(study, arguments.text("trial", "best")));
@@ -86,7 +86,7 @@ Command export_command() {
               "  detol export fashion-cnn --to onnx\n"
               "  detol export fashion-cnn --trial 12 --to all -o models --verify\n"
               "  detol export fashion-cnn --trial pareto --to safetensors -o front",
-          .run = run};
+          .run = run_export};
 }
 
 }  // namespace detol

@@ -5,7 +5,7 @@
 namespace detol {
 namespace {
 
-Result<int> run(const Arguments& arguments) {
+Result<int> run_pareto(const Arguments& arguments) {
   DETOL_ASSIGN(const OpenStudy study,
                open_study(arguments.globals.storage, arguments.text("STUDY")));
   DETOL_ASSIGN(Rows rows, pareto_rows(study));
@@ -26,7 +26,7 @@ Command pareto_command() {
           .examples =
               "  detol pareto fashion-cnn\n"
               "  detol pareto fashion-cnn -f csv",
-          .run = run};
+          .run = run_pareto};
 }
 
 }  // namespace detol

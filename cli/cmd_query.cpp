@@ -33,7 +33,7 @@ Result<QueryLimits> limits_from(const Arguments& arguments) {
   return QueryLimits{rows.value_or(kMostRows), static_cast<std::int64_t>(bytes), seconds};
 }
 
-Result<int> run(const Arguments& arguments) {
+Result<int> run_query(const Arguments& arguments) {
   DETOL_ASSIGN(const QueryLimits limits, limits_from(arguments));
   DETOL_ASSIGN(const auto reader, Reader::open(arguments.globals.storage));
   DETOL_ASSIGN(const Rows rows, reader->select(arguments.text("SQL"), {}, limits));
@@ -48,7 +48,7 @@ Result<int> run(const Arguments& arguments) {
   return 0;
 }
 
-std::string notes() {
+std::string query_notes() {
   return "Views:\n"
          "  v_studies   study, state, budget, metric, direction, trials, ...\n"
          "  v_trials    study, trial, state, failure, reason, algorithm, arch_hash, params,\n"
@@ -72,8 +72,8 @@ Command query_command() {
           .examples =
               "  detol query \"SELECT state, count(*) AS n FROM v_trials GROUP BY state\"\n"
               "  detol query -f csv --limit 20000000 --memory 16GB \"SELECT * FROM v_metrics\"",
-          .run = run,
-          .notes = notes};
+          .run = run_query,
+          .notes = query_notes};
 }
 
 }  // namespace detol

@@ -27,7 +27,7 @@ Result<void> choose(const Arguments& arguments, const StudyRecord& record, RunOp
       {.asked = arguments.text("device", "auto"), .budget = budget, .begun_with = before}, options);
 }
 
-Result<int> run(const Arguments& arguments) {
+Result<int> run_resume(const Arguments& arguments) {
   DETOL_ASSIGN(RunOptions options, run_options_from(arguments));
   StudyRecord record;
   {
@@ -62,7 +62,7 @@ Command resume_command() {
           .examples =
               "  detol resume fashion-cnn\n"
               "  detol resume fashion-cnn --budget +1cpu-h",
-          .run = run};
+          .run = run_resume};
 }
 
 }  // namespace detol

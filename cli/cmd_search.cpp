@@ -20,7 +20,7 @@ std::string table_of(std::string_view title, std::span<const Row> rows) {
   return text;
 }
 
-std::string notes() {
+std::string search_notes() {
   return table_of("Algorithms", searchers()) + table_of("Pruners", pruners()) +
          "Budgets: 10cpu-min, 2h, 200trials, 5e15flops; a comma joins limits\n";
 }
@@ -66,7 +66,7 @@ Result<int> search(const Arguments& arguments) {
   return 0;
 }
 
-Result<int> run(const Arguments& arguments) {
+Result<int> run_search_command(const Arguments& arguments) {
   return search(arguments).map_error(
       [&](Error error) { return as_written(std::move(error), arguments); });
 }
@@ -98,8 +98,8 @@ Command search_command() {
               "  detol search --space cnn --budget 20trials --algorithm random -j 1\n"
               "  detol search --space cnn --set training.epochs=3 --target "
               "'val_accuracy>=0.9'",
-          .run = run,
-          .notes = notes};
+          .run = run_search_command,
+          .notes = search_notes};
 }
 
 }  // namespace detol

@@ -11,6 +11,7 @@
 
 #include "cli/commands.h"
 #include "cli/output.h"
+#include "cli/watch.h"
 #include "core/clock.h"
 #include "core/file.h"
 #include "core/log.h"
@@ -26,7 +27,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr double kStopPatienceS = 30;
-constexpr double kRestartS = 5;  // within which a supervisor starts another master
 
 Result<int> print_size(const Arguments& arguments, const std::string& study,
                        const StudySize& size) {

@@ -128,7 +128,7 @@ Result<Rows> log(const OpenStudy& study, const Rows& trial) {
   return rows;
 }
 
-Result<int> run(const Arguments& arguments) {
+Result<int> show_trial(const Arguments& arguments) {
   DETOL_ASSIGN(const OpenStudy study,
                open_study(arguments.globals.storage, arguments.text("STUDY")));
   DETOL_ASSIGN(Rows trial, one_trial(study, arguments.text("ID")));
@@ -161,7 +161,7 @@ Command trial_command() {
           .examples =
               "  detol trial fashion-cnn best --arch\n"
               "  detol trial fashion-cnn 12 --curve -f csv",
-          .run = run};
+          .run = show_trial};
 }
 
 }  // namespace detol

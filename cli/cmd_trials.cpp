@@ -12,7 +12,7 @@ const std::vector<std::string> kTableColumns = {"trial",          "state",      
                                                 "values",         "network_params", "flops",
                                                 "device_seconds", "algorithm",      "failure"};
 
-Result<int> run(const Arguments& arguments) {
+Result<int> list_trials(const Arguments& arguments) {
   DETOL_ASSIGN(const OpenStudy study,
                open_study(arguments.globals.storage, arguments.text("STUDY")));
   TrialFilter filter{.state = arguments.text("state"),
@@ -50,7 +50,7 @@ Command trials_command() {
               "  detol trials fashion-cnn --top 10\n"
               "  detol trials fashion-cnn --state PRUNED --sort epochs\n"
               "  detol trials fashion-cnn --where 'lr < 0.01 AND params < 1e5' -f csv",
-          .run = run};
+          .run = list_trials};
 }
 
 }  // namespace detol

@@ -91,7 +91,7 @@ Result<int> validate(const Arguments& arguments) {
   return 0;
 }
 
-Result<int> run(const Arguments& arguments) {
+Result<int> run_validate(const Arguments& arguments) {
   return validate(arguments).map_error(
       [&](Error error) { return as_written(std::move(error), arguments); });
 }
@@ -109,7 +109,7 @@ Command validate_command() {
           .examples =
               "  detol validate --space configs/cnn.yaml\n"
               "  detol validate --space my.yaml --sample 1000 -f json",
-          .run = run};
+          .run = run_validate};
 }
 
 }  // namespace detol

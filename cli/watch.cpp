@@ -15,8 +15,6 @@
 namespace detol {
 namespace {
 
-constexpr double kRestartS = 5;  // within which a supervisor starts another master
-
 // While one lives, Ctrl-C and SIGTERM end a wait and nothing else.
 class Interrupts {
  public:

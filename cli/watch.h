@@ -12,6 +12,9 @@
 
 namespace detol {
 
+// Seconds within which a supervisor starts another master.
+inline constexpr double kRestartS = 5;
+
 // Draws on stdout every second until the study ends or Ctrl-C (0); a study that nobody runs
 // once. Where stdout is no terminal only the last picture is printed. Reads what is new.
 Result<int> watch_study(const StudyRecord& record, const Arguments& arguments);

@@ -193,7 +193,7 @@ Result<void> write_mark(const fs::path& folder, DatabaseId id) {
 }
 
 // What killed processes left half written in the folder, which is ours.
-void sweep(const fs::path& folder) {
+void remove_unfinished_files(const fs::path& folder) {
   std::error_code ignored;
   for (const auto& entry : fs::directory_iterator(folder, ignored)) {
     if (is_hidden(entry.path()) && finished_name(entry.path().filename().string()))
@@ -249,7 +249,7 @@ Result<void> keep_claim(const fs::path& path, const ArtefactClaim& claim) {
     log_info("{} is called {} now: it belongs to {} alone", from.string(), folder.string(),
              path.string());
   }
-  sweep(folder);
+  remove_unfinished_files(folder);
   return {};
 }
 

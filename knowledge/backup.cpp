@@ -51,7 +51,7 @@ Result<void> verify_copy(const fs::path& file) {
   return fail(ErrorCode::kStorage, fmt::format("no copy was made: {}", problems.front()));
 }
 
-void sweep(const fs::path& file) {
+void remove_database(const fs::path& file) {
   std::error_code ignored;
   for (const char* tail : {"", "-wal", "-shm", "-journal"})
     fs::remove(file.string() + tail, ignored);
@@ -71,7 +71,7 @@ Result<fs::path> verified_copy(sqlite3* source, const fs::path& file) {
   if (done) done = drop_log(fresh);
   if (done) done = verify_copy(fresh);
   if (done) return fresh;
-  sweep(fresh);
+  remove_database(fresh);
   return tl::unexpected(std::move(done).error());
 }
 
@@ -106,7 +106,7 @@ Result<void> check_is_database(const fs::path& file) {
 Result<void> copy_database(sqlite3* source, const fs::path& file) {
   DETOL_ASSIGN(const fs::path fresh, verified_copy(source, file));
   auto renamed = rename_durably(fresh, file);
-  if (!renamed) sweep(fresh);
+  if (!renamed) remove_database(fresh);
   return renamed;
 }
 
@@ -141,7 +141,7 @@ Result<void> back_up_rotating(const fs::path& database, const fs::path& file, st
   DETOL_ASSIGN(const fs::path fresh, verified_copy(source.get(), file));
   auto done = shift(file, keep);
   if (done) done = rename_durably(fresh, file);
-  if (!done) sweep(fresh);
+  if (!done) remove_database(fresh);
   return done;
 }
 

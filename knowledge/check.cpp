@@ -33,11 +33,6 @@ Value value_in(const Statement& row, int column) {
   }
 }
 
-Error damaged(sqlite3* database, std::string_view what) {
-  return {ErrorCode::kStorage, fmt::format("{}: {} is damaged; restore a backup",
-                                           sqlite3_db_filename(database, "main"), what)};
-}
-
 constexpr const char* kCells = "a row of params or metrics";
 constexpr const char* kIndex = "an entry of the index events_by_trial";
 

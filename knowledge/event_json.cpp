@@ -59,7 +59,7 @@ std::string objective_name(std::span<const Objective> objectives, std::size_t in
 }
 
 // The fields of each kind of event in the order in which they are written. One listing serves both
-// ways: `io` is a Writer or a Reader.
+// ways: `io` is a JsonWriter or a JsonReader.
 template <typename Io>
 void list_fields(Io& io, event::Asked& e) {
   io.columns(e.trial);
@@ -124,9 +124,9 @@ static_assert(kKinds.size() == std::variant_size_v<Event>);
 template <typename T>
 concept Enumeration = std::is_enum_v<T>;
 
-class Writer {
+class JsonWriter {
  public:
-  explicit Writer(std::span<const Objective> objectives) : objectives_(objectives) {}
+  explicit JsonWriter(std::span<const Objective> objectives) : objectives_(objectives) {}
 
   void columns(TrialId trial, int attempt = 0, int epoch = 0) {
     row.trial = static_cast<std::int64_t>(trial);
@@ -190,9 +190,9 @@ class Writer {
 };
 
 // Remembers the first field that is missing or not what it must be.
-class Reader {
+class JsonReader {
  public:
-  Reader(const EventRow& row, const Json& fields) : row_(row), fields_(fields) {}
+  JsonReader(const EventRow& row, const Json& fields) : row_(row), fields_(fields) {}
 
   void columns(TrialId& trial) { trial = static_cast<TrialId>(row_.trial); }
   void columns(TrialId& trial, int& attempt) {
@@ -328,7 +328,7 @@ Result<Event> parse(const EventRow& row, const Json& fields) {
   } else {
     if (row.kind != kKinds[I] || row.kind.empty()) return parse<I + 1>(row, fields);
     std::variant_alternative_t<I, Event> e;
-    Reader reader(row, fields);
+    JsonReader reader(row, fields);
     list_fields(reader, e);
     if (reader.bad_field() != nullptr)
       return malformed(row, fmt::format("it has no valid '{}'", reader.bad_field()));
@@ -339,7 +339,7 @@ Result<Event> parse(const EventRow& row, const Json& fields) {
 }  // namespace
 
 EventRow to_row(const Event& event, std::span<const Objective> objectives) {
-  Writer writer(objectives);
+  JsonWriter writer(objectives);
   writer.row.kind = kKinds[event.index()];
   std::visit([&writer](auto e) { list_fields(writer, e); }, event);
   writer.row.payload = dump(writer.fields);

@@ -9,6 +9,11 @@
 #include "knowledge/rows_impl.h"
 
 namespace detol {
+
+Error damaged(sqlite3* database, std::string_view what) {
+  return {ErrorCode::kStorage, fmt::format("{}: {} is damaged; restore a backup",
+                                           sqlite3_db_filename(database, "main"), what)};
+}
 namespace {
 
 // Fields as bytes that no other list of fields has: the type, then 8 bytes or a length.
@@ -39,11 +44,6 @@ class Fields {
 
   std::string bytes_;
 };
-
-Error damaged(sqlite3* database, std::string_view what) {
-  return {ErrorCode::kStorage, fmt::format("{}: {} is damaged; restore a backup",
-                                           sqlite3_db_filename(database, "main"), what)};
-}
 
 Result<Study> study_from(sqlite3* database, const sqlite::Statement& row) {
   const bool is_typed = row.has_types("itttiRitttRRii");  // before reading changes the types

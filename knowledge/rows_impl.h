@@ -5,6 +5,7 @@
 
 #include <functional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "knowledge/event_json_impl.h"
@@ -30,6 +31,9 @@ struct StoredEvent {
   std::int64_t copy = 0;    // tells repeats of one key from new events
   std::uint64_t cells = 0;  // sum of the hashes of its rows in params or metrics
 };
+
+// The error (kStorage) of a database of which `what`, such as "event 3", is damaged.
+Error damaged(sqlite3* database, std::string_view what);
 
 // The metric of the first objective; empty if there is none.
 std::string_view first_metric(const StudyRecord& record);

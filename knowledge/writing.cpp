@@ -22,7 +22,7 @@ namespace fs = std::filesystem;
 using sqlite::Statement;
 
 // True if there is a database to judge; an empty file is one whose creation was killed.
-Result<bool> is_there(const fs::path& path) {
+Result<bool> is_database_there(const fs::path& path) {
   const fs::path folder = path.has_parent_path() ? path.parent_path() : fs::path(".");
   std::error_code error;
   if (!fs::is_directory(folder, error)) {
@@ -79,7 +79,7 @@ Result<sqlite::Database> open_checked(const fs::path& path) {
 
 // Another process may have created it before we had the lock.
 Result<void> create_if_missing(const fs::path& path) {
-  DETOL_ASSIGN(const bool is_there_now, is_there(path));
+  DETOL_ASSIGN(const bool is_there_now, is_database_there(path));
   if (!is_there_now) DETOL_TRY(create_database(path));
   return check_header(path);
 }
@@ -103,7 +103,7 @@ Result<Opened> open_or_create(const fs::path& path, WriterLock& lock) {
 
 Result<Writing> Writing::open(const fs::path& given) {
   const fs::path path = real_path(given);
-  DETOL_ASSIGN(const bool was_there, is_there(path));
+  DETOL_ASSIGN(const bool was_there, is_database_there(path));
   DETOL_TRY(was_there ? check_header(path) : check_nobodys_artefacts(path));
   DETOL_ASSIGN(WriterLock lock, WriterLock::acquire(path));
   auto opened = open_or_create(path, lock);

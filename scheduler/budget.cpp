@@ -52,14 +52,14 @@ std::string_view trimmed(std::string_view text) {
   return text;
 }
 
-struct Part {
+struct BudgetPart {
   double amount = 0;
   const Unit* unit = nullptr;
 };
 
 // Takes one number and its unit off the front of `rest`. The error is the sentence's middle.
-tl::expected<Part, std::string> take_part(std::string_view& rest) {
-  Part part;
+tl::expected<BudgetPart, std::string> take_part(std::string_view& rest) {
+  BudgetPart part;
   const auto [end, error] = std::from_chars(rest.data(), rest.data() + rest.size(), part.amount);
   if (error != std::errc{} || !std::isfinite(part.amount))
     return tl::unexpected(in_quotes(rest) + " does not start with a number");

@@ -44,7 +44,7 @@ namespace {
 using nlohmann::json;
 
 // What an edge brings; nothing where only `none` leads.
-using Tensor = std::optional<NodeId>;
+using OptionalNode = std::optional<NodeId>;
 
 constexpr Macro kDefaults{.cells_per_stage = 5, .stages = 3};
 
@@ -53,13 +53,13 @@ class Cell {
  public:
   Cell(NetworkBuilder& builder, std::string scope) : builder_(builder), scope_(std::move(scope)) {}
 
-  void add(Tensor tensor, std::string name) { tensors_.push_back({tensor, std::move(name)}); }
-  Tensor at(std::size_t index) const { return tensors_[index].tensor; }
+  void add(OptionalNode tensor, std::string name) { tensors_.push_back({tensor, std::move(name)}); }
+  OptionalNode at(std::size_t index) const { return tensors_[index].tensor; }
   std::size_t size() const { return tensors_.size(); }
 
   // What the operation makes of a tensor; `to` names it.
-  Tensor operated(std::size_t from, std::string_view operation, std::int64_t stride,
-                  std::string_view to) {
+  OptionalNode operated(std::size_t from, std::string_view operation, std::int64_t stride,
+                        std::string_view to) {
     const Operation& row = *find_row(std::span<const Operation>(kOperations), operation);
     if (!at(from) || row.form == OperationForm::kNone) return {};
     const NodeId start = begins_with_relu(row, stride) ? relu(tensors_[from]) : *at(from);
@@ -69,9 +69,10 @@ class Cell {
   }
 
   // The tensors that exist, joined; one alone is itself.
-  Tensor joined(LayerKind kind, const std::vector<Tensor>& parts, std::string_view name) {
+  OptionalNode joined(LayerKind kind, const std::vector<OptionalNode>& parts,
+                      std::string_view name) {
     std::vector<NodeId> inputs;
-    for (const Tensor& part : parts) {
+    for (const OptionalNode& part : parts) {
       if (part) inputs.push_back(*part);
     }
     if (inputs.empty()) return {};
@@ -81,7 +82,7 @@ class Cell {
 
  private:
   struct Named {
-    Tensor tensor;
+    OptionalNode tensor;
     std::string name;
   };
 
@@ -103,14 +104,14 @@ class Cell {
 };
 
 // A cell of op_on_edge over `input`.
-Tensor edge_cell(NetworkBuilder& builder, const std::string& scope, const json& section,
-                 NodeId input) {
+OptionalNode edge_cell(NetworkBuilder& builder, const std::string& scope, const json& section,
+                       NodeId input) {
   const json& edges = section.at("edge");
   Cell cell(builder, scope);
   cell.add(input, "node0");
   for (std::size_t edge = 0; edge < edges.size();) {
     const std::string name = fmt::format("node{}", cell.size());
-    std::vector<Tensor> parts;
+    std::vector<OptionalNode> parts;
     for (std::size_t from = 0; from < cell.size(); ++from)
       parts.push_back(cell.operated(from, edges[edge++].get<std::string>(), 1, name));
     cell.add(cell.joined(LayerKind::kAdd, parts, name + ".add"), name);
@@ -163,8 +164,8 @@ Result<Network> decode_edges(const json& architecture, const Task& task) {
   for (std::int64_t stage = 0; stage < macro.stages; ++stage) {
     if (stage > 0) add_reduction(path, fmt::format("stages.{}.reduction", stage));
     for (std::int64_t i = 0; i < macro.cells_per_stage; ++i) {
-      const Tensor output = edge_cell(builder, fmt::format("stages.{}.{}", stage, i),
-                                      architecture.at("cell"), path.end());
+      const OptionalNode output = edge_cell(builder, fmt::format("stages.{}.{}", stage, i),
+                                            architecture.at("cell"), path.end());
       if (!output) return unreached();
       path.jump_to(*output);
     }
@@ -203,7 +204,7 @@ struct NodeCell {
 };
 
 // A cell of op_on_node.
-Tensor node_cell(NetworkBuilder& builder, const NodeCell& made, Before before) {
+OptionalNode node_cell(NetworkBuilder& builder, const NodeCell& made, Before before) {
   const std::int64_t shrink =
       is_larger(builder.shape(before.older), builder.shape(before.newer)) ? 2 : 1;
   Cell cell(builder, made.scope);
@@ -211,10 +212,10 @@ Tensor node_cell(NetworkBuilder& builder, const NodeCell& made, Before before) {
            tensor_word(0));
   cell.add(preprocessed(builder, before.newer, made.channels, 1, made.scope + ".preprocess1"),
            tensor_word(1));
-  std::vector<Tensor> nodes;
+  std::vector<OptionalNode> nodes;
   for (const json& node : made.section.at("node")) {
     const std::string name = tensor_word(cell.size());
-    std::vector<Tensor> parts;
+    std::vector<OptionalNode> parts;
     for (std::size_t slot = 0; slot < node.at("op").size(); ++slot) {
       std::size_t from = 0;
       while (node.at("input")[slot] != tensor_word(from)) ++from;
@@ -237,7 +238,7 @@ Result<Network> decode_nodes(const json& architecture, const Task& task) {
   Before before{path.end(), path.end()};
   std::int64_t channels = macro.channels;
   const auto add_cell = [&](const NodeCell& cell) {
-    const Tensor output = node_cell(builder, cell, before);
+    const OptionalNode output = node_cell(builder, cell, before);
     if (output) before = {before.newer, *output};
     return output.has_value();
   };

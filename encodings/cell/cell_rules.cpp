@@ -10,7 +10,6 @@ namespace detol {
 namespace {
 
 using Slot = CellLayout::Slot;
-using Cell = CellLayout::Cell;
 using Codes = std::span<const double>;
 
 std::size_t input_of(const Slot& slot, Codes codes) {
@@ -22,7 +21,7 @@ class CellRules final : public Structure {
   explicit CellRules(CellLayout layout) : layout_(std::move(layout)) {}
 
   std::string mistake(Codes codes) const override {
-    for (const Cell& cell : layout_.cells) {
+    for (const CellLayout::Cell& cell : layout_.cells) {
       for (std::size_t node = 0; node < cell.nodes.size(); ++node) {
         if (const Slot* twin = twin_in(cell.nodes[node], codes)) {
           return fmt::format("architecture.{}.node[{}]: it takes {} twice", cell.name, node,
@@ -36,7 +35,7 @@ class CellRules final : public Structure {
   }
 
   void repair(std::span<double> codes, Rng& rng) const override {
-    for (const Cell& cell : layout_.cells) {
+    for (const CellLayout::Cell& cell : layout_.cells) {
       for (std::size_t node = 0; node < cell.nodes.size(); ++node) {
         while (const Slot* twin = twin_in(cell.nodes[node], codes))
           move(*twin, cell.nodes[node], kCellInputs + node, codes, rng);
@@ -47,7 +46,7 @@ class CellRules final : public Structure {
 
   std::vector<bool> expressed(Codes codes) const override {
     std::vector<bool> counts(codes.size(), true);
-    for (const Cell& cell : layout_.cells) {
+    for (const CellLayout::Cell& cell : layout_.cells) {
       for (const auto& slots : cell.nodes) {
         for (const Slot& slot : slots) {
           if (slot.input_code && !is_used(slot, codes)) counts[*slot.input_code] = false;
@@ -89,7 +88,7 @@ class CellRules final : public Structure {
   }
 
   // Which tensors of the cell, its inputs first, something reaches.
-  std::vector<bool> live_tensors(const Cell& cell, Codes codes) const {
+  std::vector<bool> live_tensors(const CellLayout::Cell& cell, Codes codes) const {
     std::vector<bool> live(kCellInputs, true);
     for (const auto& slots : cell.nodes) {
       live.push_back(std::ranges::any_of(slots, [&](const Slot& slot) {
@@ -99,14 +98,14 @@ class CellRules final : public Structure {
     return live;
   }
 
-  bool is_dead(const Cell& cell, Codes codes) const {
+  bool is_dead(const CellLayout::Cell& cell, Codes codes) const {
     const std::vector<bool> live = live_tensors(cell, codes);
     return std::find(live.begin() + kCellInputs, live.end(), true) == live.end();
   }
 
   // Gives a slot of node 0, whose tensors are the cell's own inputs, an operation.
   // REQUIRES: all of them have `none`.
-  void revive(const Cell& cell, std::span<double> codes, Rng& rng) const {
+  void revive(const CellLayout::Cell& cell, std::span<double> codes, Rng& rng) const {
     const std::vector<Slot>& slots = cell.nodes.front();
     const std::size_t drawn = rng.below(layout_.operations - 1);
     const std::size_t operation = drawn < *layout_.none ? drawn : drawn + 1;

@@ -72,7 +72,7 @@ LabelledGraph edge_cell(const Edges& edges, Codes codes) {
 }
 
 // One cell of op_on_node.
-struct NodeCell {
+struct LabelledNodeCell {
   struct Slot {
     Chosen<std::size_t> input;
     Chosen<CellOperation> operation;
@@ -88,14 +88,14 @@ std::size_t tensor_of(const Value& word) {
   return tensor;
 }
 
-NodeCell node_cell(const std::string& kind, const json& section, const Space& space) {
+LabelledNodeCell node_cell(const std::string& kind, const json& section, const Space& space) {
   const std::string scope = kind + ".";
-  NodeCell cell{{},
-                {label_of(scope + tensor_word(0)), label_of(scope + tensor_word(1))},
-                label_of(scope + "add"),
-                label_of(scope + "output")};
+  LabelledNodeCell cell{{},
+                        {label_of(scope + tensor_word(0)), label_of(scope + tensor_word(1))},
+                        label_of(scope + "add"),
+                        label_of(scope + "output")};
   for (const json& node : section.at("node")) {
-    std::vector<NodeCell::Slot> slots;
+    std::vector<LabelledNodeCell::Slot> slots;
     for (std::size_t slot = 0; slot < node.at("op").size(); ++slot) {
       slots.push_back({{setting_of(node.at("input")[slot], space), space, tensor_of},
                        {setting_of(node.at("op")[slot], space), space, operation_in(scope)}});
@@ -105,13 +105,13 @@ NodeCell node_cell(const std::string& kind, const json& section, const Space& sp
   return cell;
 }
 
-Drawing::Vertex draw(Drawing& drawing, const NodeCell& cell, Codes codes) {
+Drawing::Vertex draw(Drawing& drawing, const LabelledNodeCell& cell, Codes codes) {
   std::vector<Tensor> tensors;
   for (std::uint64_t label : cell.inputs) tensors.push_back({drawing.add(label, {})});
   Tensor all;
   for (const auto& slots : cell.nodes) {
     Tensor sum;
-    for (const NodeCell::Slot& slot : slots) {
+    for (const LabelledNodeCell::Slot& slot : slots) {
       const std::size_t from = slot.input.in(codes);
       append(sum, operated(drawing, slot.operation.in(codes), tensors[from],
                            cell.has_stride && from < kCellInputs));
@@ -133,14 +133,14 @@ GraphOfCodes labelled_edges(const json& architecture, const Space& space) {
 // A single cell that serves as both is drawn as the reduction cell it is, too, from which the other
 // follows.
 GraphOfCodes labelled_nodes(const json& architecture, const Space& space) {
-  std::vector<NodeCell> cells = {node_cell("normal", architecture.at("normal"), space)};
+  std::vector<LabelledNodeCell> cells = {node_cell("normal", architecture.at("normal"), space)};
   if (architecture.contains("reduction"))
     cells.push_back(node_cell("reduction", architecture.at("reduction"), space));
   cells.back().has_stride = has_reduction(architecture);
   return [cells = std::move(cells)](Codes codes) {
     Drawing drawing;
     Tensor outputs;
-    for (const NodeCell& cell : cells) outputs.push_back(draw(drawing, cell, codes));
+    for (const LabelledNodeCell& cell : cells) outputs.push_back(draw(drawing, cell, codes));
     return drawing.leading_to(outputs);
   };
 }

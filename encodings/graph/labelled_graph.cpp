@@ -22,21 +22,21 @@ std::uint64_t label_in(const Value& word) {
   return label_of(std::get<std::string>(word));
 }
 
-struct Vertex {
+struct LabelledVertex {
   Chosen<std::uint64_t> operation;
   Chosen<std::uint64_t> join;
   std::vector<Chosen<bool>> from;
 };
 
 struct Vertices {
-  std::vector<Vertex> all;  // that of the input has nothing
-  bool skips = true;        // a skip_connect of one tensor is that tensor
+  std::vector<LabelledVertex> all;  // that of the input has nothing
+  bool skips = true;                // a skip_connect of one tensor is that tensor
 };
 
-Vertex vertex_of(const json& section, const Space& space) {
-  Vertex vertex{{setting_at(section, "op", space), space, label_in, label_of("output")},
-                {setting_at(section, "join", space), space, label_in, 0},
-                {}};
+LabelledVertex vertex_of(const json& section, const Space& space) {
+  LabelledVertex vertex{{setting_at(section, "op", space), space, label_in, label_of("output")},
+                        {setting_at(section, "join", space), space, label_in, 0},
+                        {}};
   for (const json& edge : section.value("from", json::array())) {
     vertex.from.emplace_back(setting_of(edge, space), space,
                              [](const Value& is_there) { return std::get<bool>(is_there); });
@@ -44,7 +44,7 @@ Vertex vertex_of(const json& section, const Space& space) {
   return vertex;
 }
 
-Wiring wiring_of(const std::vector<Vertex>& vertices, Codes codes) {
+Wiring wiring_of(const std::vector<LabelledVertex>& vertices, Codes codes) {
   Wiring wiring(vertices.size());
   for (std::size_t to = 1; to < vertices.size(); ++to) {
     for (std::size_t from = 0; from < to; ++from)

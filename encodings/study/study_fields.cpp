@@ -53,7 +53,7 @@ constexpr std::array kConstraints = {Field{.key = "max_params", .kind = kNumber,
                                      Field{.key = "max_flops", .kind = kNumber, .low = 1},
                                      Field{.key = "max_memory", .kind = kSize, .low = 1}};
 
-constexpr std::array kArchitecture = {
+constexpr std::array kArchitectureFields = {
     Field{.key = "type", .kind = kWord, .required = true},
     Field{.key = "constraints", .kind = kSection, .children = kConstraints}};
 
@@ -153,7 +153,7 @@ std::span<const Field> table_study_fields() {
 }
 
 std::span<const Field> architecture_fields() {
-  return kArchitecture;
+  return kArchitectureFields;
 }
 
 }  // namespace detol

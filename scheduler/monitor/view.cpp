@@ -97,7 +97,7 @@ std::string notes_line(const View& view, const Screen& screen) {
   return laid_out(std::move(line), screen);
 }
 
-double share_of(const Meter& meter) {
+double spent_share(const Meter& meter) {
   return meter.used / meter.limit;
 }
 
@@ -131,8 +131,8 @@ std::string bar_of(double share, int width, bool utf8) {
 // The bar takes what the numbers leave.
 std::string budget_line(const View& view, const Screen& screen) {
   if (view.meters.empty()) return laid_out({{"no limit: it runs until it is stopped"}}, screen);
-  const Meter& fullest = *std::ranges::max_element(view.meters, {}, share_of);
-  const double share = share_of(fullest);
+  const Meter& fullest = *std::ranges::max_element(view.meters, {}, spent_share);
+  const double share = spent_share(fullest);
   Line line = {{std::string(kShortestBar, ' '), 0, Style::kGood},
                {fmt::format("{:3.0f} %", 100 * std::clamp(share, 0.0, 1.0)), 0, Style::kStrong},
                {meter_text(fullest), 1}};

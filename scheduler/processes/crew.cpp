@@ -18,9 +18,9 @@ namespace {
 
 constexpr int kFailedStarts = 3;  // in a row: no worker can be had
 constexpr int kMostDoublings = 5;
-constexpr double kFirstDelayS = 0.2;  // before a start after a failed one; doubles
+constexpr double kFirstStartDelayS = 0.2;  // before a start after a failed one; doubles
 
-std::string describe(int status) {
+std::string how_it_ended(int status) {
   if (WIFSIGNALED(status)) return fmt::format("its worker ended by signal {}", WTERMSIG(status));
   return fmt::format("its worker ended with exit code {}", WEXITSTATUS(status));
 }
@@ -153,7 +153,7 @@ void Crew::on_exit(int number, int status, std::vector<PoolEvent>& events) {
   const bool killed = is_killed(status, settings_.group_size);
   const bool out_of_memory = killed && was.ended_why.empty() && oom_kills_ > oom_kills_before;
   const std::string word = take_last_word(settings_.folder, number);
-  const std::string why = killed || word.empty() ? describe(status) : word;
+  const std::string why = killed || word.empty() ? how_it_ended(status) : word;
   if (!was.is_ready && was.ended_why.empty() && (!killed || out_of_memory))
     on_failed_start(number, status, why, events);
   if (was.train.attempt == 0) return;
@@ -178,7 +178,7 @@ void Crew::on_failed_start(int number, int status, const std::string& why,
                            std::vector<PoolEvent>& events) {
   if (failed_starts_ == 0) first_reason_ = why;
   const int doublings = std::min(failed_starts_, kMostDoublings);
-  members_[number].start_s = clock_.now_s() + kFirstDelayS * (1 << doublings);
+  members_[number].start_s = clock_.now_s() + kFirstStartDelayS * (1 << doublings);
   if (++failed_starts_ < kFailedStarts) return;
   if (has_gpu_left()) {
     if (failed_starts_ == kFailedStarts)

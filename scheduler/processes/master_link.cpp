@@ -16,7 +16,7 @@ namespace {
 constexpr double kBeatS = 5;      // while training
 constexpr double kIdleBeatS = 1;  // so that a restarted master soon knows who is free
 constexpr double kRepeatS = 2;    // what was not answered
-constexpr double kSilentS = 5;    // without a master: is the run over?
+constexpr double kNoMasterS = 5;  // without a master: is the run over?
 constexpr double kLeaveS = 5;     // for a training to end when the master sends it away
 constexpr double kLeaseS = 600;   // without a master
 constexpr double kTurnS = 0.5;    // the longest wait, and how finely steps are timed
@@ -138,7 +138,7 @@ void MasterLink::leave() {
 }
 
 bool MasterLink::is_run_over(double now_s) const {
-  if (address_.run_file.empty() || now_s - heard_s_ < patience(kSilentS)) return false;
+  if (address_.run_file.empty() || now_s - heard_s_ < patience(kNoMasterS)) return false;
   return !std::filesystem::exists(address_.run_file);
 }
 

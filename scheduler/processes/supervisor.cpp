@@ -32,11 +32,11 @@
 namespace detol {
 namespace {
 
-constexpr double kFirstDelayS = 0.2;  // before a restart; doubles
-constexpr int kRestarts = 3;          // without progress
-constexpr double kSilentS = 120;      // the master hangs
-constexpr double kBeginS = 600;       // it may read its data so long before its first word
-constexpr double kStopLimitS = 9.5;   // for a master that was asked to stop
+constexpr double kFirstRestartDelayS = 0.2;  // before a restart; doubles
+constexpr int kRestarts = 3;                 // without progress
+constexpr double kMasterHangsS = 120;        // the master hangs
+constexpr double kBeginS = 600;              // it may read its data so long before its first word
+constexpr double kStopLimitS = 9.5;          // for a master that was asked to stop
 
 // What only the master gets; -1: not this child.
 struct Kept {
@@ -195,7 +195,7 @@ class Supervisor {
     while (socket_ >= 0) {
       const std::optional<Order> order = next_order(socket_);
       if (!order) return;
-      speaks_by_s_ = system_clock().now_s() + patience(kSilentS);
+      speaks_by_s_ = system_clock().now_s() + patience(kMasterHangsS);
       const auto worker = workers_.find(order->worker);
       switch (order->kind) {
         case Order::kAlive:
@@ -269,7 +269,7 @@ class Supervisor {
           kRestarts + 1, describe(status));
       result_ = kExitFailures;
     } else {
-      const double delay_s = kFirstDelayS * (1 << restarts_++);
+      const double delay_s = kFirstRestartDelayS * (1 << restarts_++);
       log_warning("the master ended by {}; a new one starts in {} s, the workers train on",
                   describe(status), delay_s);
       start_at_s_ = system_clock().now_s() + delay_s;
@@ -282,7 +282,7 @@ class Supervisor {
     if (master_ > 0 && now_s > speaks_by_s_) {
       log_warning("the master hangs; it is ended");
       end_tree(master_);
-      speaks_by_s_ = now_s + kSilentS;
+      speaks_by_s_ = now_s + kMasterHangsS;
     }
     if (!result_ && stop_at_s_ && now_s > *stop_at_s_ + kStopLimitS) result_ = kExitResumable;
   }

@@ -12,14 +12,14 @@
 namespace detol {
 namespace {
 
-constexpr double kSilentS = 30;    // without a message: dead
-constexpr double kHungS = 60;      // without a step, and
-constexpr double kHungSteps = 20;  // times the slowest step: hung
-constexpr double kLoadS = 600;     // without becoming ready: it hangs
-constexpr double kGatherS = 15;    // for workers that outlived a master to say Hello
-constexpr double kResendS = 5;     // an order that a heartbeat does not show
-constexpr double kTellS = 1;       // between signs of life for the supervisor
-constexpr int kMostWarnings = 10;  // about strangers on the port
+constexpr double kWorkerSilentS = 30;  // without a message: dead
+constexpr double kHungS = 60;          // without a step, and
+constexpr double kHungSteps = 20;      // times the slowest step: hung
+constexpr double kLoadS = 600;         // without becoming ready: it hangs
+constexpr double kGatherS = 15;        // for workers that outlived a master to say Hello
+constexpr double kResendS = 5;         // an order that a heartbeat does not show
+constexpr double kTellS = 1;           // between signs of life for the supervisor
+constexpr int kMostWarnings = 10;      // about strangers on the port
 // That a worker is welcomed with, about 2 MB. It times what it has not heard of, and is answered by
 // what was recorded.
 constexpr std::size_t kMostChoices = 20'000;
@@ -249,7 +249,7 @@ class WorkerPool final : public Pool {
       if (member.start == 0 || !member.ended_why.empty()) continue;
       const double silent_s = clock_.now_s() - member.heard_s;
       const double loading_s = member.is_ready ? 0 : clock_.now_s() - member.lives_s;
-      if (silent_s >= patience(kSilentS))
+      if (silent_s >= patience(kWorkerSilentS))
         end(number, fmt::format("it was silent for {:.0f} s", silent_s));
       else if (loading_s >= patience(kLoadS))
         end(number, fmt::format("it was not ready after {:.0f} s", loading_s));

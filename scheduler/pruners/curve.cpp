@@ -31,7 +31,7 @@
 namespace detol {
 namespace {
 
-struct Rule {
+struct CurveRule {
   double probability;         // below it a trial stops
   double top;                 // share of the finished trials that counts as best
   std::int64_t min_resource;  // epochs before which no trial stops
@@ -40,7 +40,7 @@ struct Rule {
 
 class CurvePruner final : public Pruner {
  public:
-  CurvePruner(const PrunerSettings& settings, Rule rule)
+  CurvePruner(const PrunerSettings& settings, CurveRule rule)
       : direction_(settings.direction),
         max_epochs_(settings.max_epochs),
         rule_(rule),
@@ -77,7 +77,7 @@ class CurvePruner final : public Pruner {
 
   const Direction direction_;
   const int max_epochs_;
-  const Rule rule_;
+  const CurveRule rule_;
   LearningCurves curves_;
   std::map<int, double> best_;  // loss, by epoch
   std::vector<double> finals_;  // sorted
@@ -87,10 +87,10 @@ class CurvePruner final : public Pruner {
 
 Result<std::unique_ptr<Pruner>> make_curve(const PrunerSettings& settings) {
   OptionReader options("curve", settings.options);
-  const Rule rule{.probability = options.real("probability", 0.05, 0, 1),
-                  .top = options.real("top", 0.1, 0, 1),
-                  .min_resource = options.whole("min_resource", 3, 1, 1'000'000),
-                  .startup = options.whole("startup", 6, 1, 1'000'000)};
+  const CurveRule rule{.probability = options.real("probability", 0.05, 0, 1),
+                       .top = options.real("top", 0.1, 0, 1),
+                       .min_resource = options.whole("min_resource", 3, 1, 1'000'000),
+                       .startup = options.whole("startup", 6, 1, 1'000'000)};
   DETOL_TRY(options.done());
   return std::make_unique<CurvePruner>(settings, rule);
 }

@@ -26,7 +26,7 @@ namespace {
 
 constexpr double kWorst = std::numeric_limits<double>::infinity();
 
-struct Rule {
+struct MedianRule {
   std::int64_t warmup_trials;  // others needed at an epoch before it stops anyone
   std::int64_t warmup_epochs;  // epochs after which no trial stops
 };
@@ -39,7 +39,7 @@ struct Curve {
 
 class Median final : public Pruner {
  public:
-  Median(const PrunerSettings& settings, Rule rule)
+  Median(const PrunerSettings& settings, MedianRule rule)
       : direction_(settings.direction), max_epochs_(settings.max_epochs), rule_(rule) {}
 
   Advice judge(TrialId trial, int epoch, double value) override {
@@ -67,7 +67,7 @@ class Median final : public Pruner {
 
   const Direction direction_;
   const int max_epochs_;
-  const Rule rule_;
+  const MedianRule rule_;
   std::unordered_map<TrialId, Curve> curves_;
   std::unordered_map<int, std::vector<double>> means_;  // by epoch: sorted, one per trial
 };
@@ -76,8 +76,8 @@ class Median final : public Pruner {
 
 Result<std::unique_ptr<Pruner>> make_median(const PrunerSettings& settings) {
   OptionReader options("median", settings.options);
-  const Rule rule{.warmup_trials = options.whole("warmup_trials", 5, 0, 1'000'000),
-                  .warmup_epochs = options.whole("warmup_epochs", 1, 0, 1'000'000)};
+  const MedianRule rule{.warmup_trials = options.whole("warmup_trials", 5, 0, 1'000'000),
+                        .warmup_epochs = options.whole("warmup_epochs", 1, 0, 1'000'000)};
   DETOL_TRY(options.done());
   return std::make_unique<Median>(settings, rule);
 }

@@ -6,7 +6,7 @@
 namespace detol::onednn {
 namespace {
 
-struct Norm {
+struct NormalizedLayer {
   Extent extent;
   std::int64_t channels;
   const Buffer *x, *mean, *inverse;
@@ -22,7 +22,7 @@ struct Norm {
   }
 };
 
-void lower_backward(Builder& b, const Norm& norm, Value& x, Value& y,
+void lower_backward(Builder& b, const NormalizedLayer& norm, Value& x, Value& y,
                     const std::vector<Buffer*>& kept) {
   const Kernels& kernels = *machine().kernels;
   Buffer* g = b.gradient(y);
@@ -48,13 +48,13 @@ Result<void> lower_layer_norm(Builder& b, const Unit& unit) {
   Value& y = b.make_value(unit.node, Layout::kBlocked, true);
   const auto positions = static_cast<std::size_t>(b.batch() * x.shape.height * x.shape.width);
   Buffer *mean = b.floats_buffer(positions), *inverse = b.floats_buffer(positions);
-  const Norm norm{b.extent(x),
-                  x.shape.channels,
-                  x.data,
-                  mean,
-                  inverse,
-                  b.parameters().claim(unit.node, "gamma"),
-                  b.parameters().claim(unit.node, "beta")};
+  const NormalizedLayer norm{b.extent(x),
+                             x.shape.channels,
+                             x.data,
+                             mean,
+                             inverse,
+                             b.parameters().claim(unit.node, "gamma"),
+                             b.parameters().claim(unit.node, "beta")};
   const std::vector<Buffer*> kept = {x.data, mean, inverse};
   b.step({x.data, mean, inverse, y.data},
          [=, run = machine().kernels->layer_norm, y = y.data](const Turn&) {

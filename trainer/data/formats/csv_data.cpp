@@ -19,7 +19,7 @@ namespace detol {
 namespace {
 
 // The records of one file, in its order.
-struct Records {
+struct CsvRecords {
   std::vector<float> values;         // one after the other
   std::vector<std::string> labels;   // as they are written; of a task with labels
   std::vector<float> targets;        // of any other, one after the other
@@ -49,7 +49,7 @@ class RecordReader {
         path_(path),
         file_(std::move(file)) {}
 
-  Result<Records> read() {
+  Result<CsvRecords> read() {
     records_.fingerprint = file_.fingerprint();
     DETOL_ASSIGN(const bool any, file_.next());
     if (!any) return fail(ErrorCode::kInput, path_ + ": the file is empty");
@@ -186,16 +186,16 @@ class RecordReader {
   CsvReader file_;
   std::vector<std::size_t> labels_;  // columns, in the order of data.label
   std::vector<bool> is_label_;       // of each column
-  Records records_;
+  CsvRecords records_;
 };
 
-Result<Records> read_records(const DataConfig& config, const std::string& path) {
+Result<CsvRecords> read_records(const DataConfig& config, const std::string& path) {
   DETOL_ASSIGN(CsvReader file, CsvReader::open(path));
   return RecordReader(config, path, std::move(file)).read();
 }
 
 // The different labels in their order: of numbers if all are numbers, else of texts.
-std::vector<std::string> classes_of(const Records& records) {
+std::vector<std::string> classes_of(const CsvRecords& records) {
   std::vector<std::string> names = records.labels;
   std::ranges::sort(names);
   names.erase(std::unique(names.begin(), names.end()), names.end());
@@ -232,7 +232,7 @@ Result<void> check_classes(const DataConfig& config, const Dataset& dataset) {
 // Appends a file of its own as the test part.
 Result<void> add_test_file(const DataConfig& config, Dataset& dataset) {
   DETOL_TRY(find_data(config.test_path, config.source));
-  DETOL_ASSIGN(const Records test, read_records(config, config.test_path));
+  DETOL_ASSIGN(const CsvRecords test, read_records(config, config.test_path));
   const auto width = static_cast<std::size_t>(dataset.info.task.input.elements());
   if (test.width != width)
     return fail(ErrorCode::kInput, fmt::format("{}: {} values in a record, but {} has {}",
@@ -255,7 +255,7 @@ Result<void> add_test_file(const DataConfig& config, Dataset& dataset) {
 }
 
 // Of what was read and of how it was understood.
-std::uint64_t fingerprint_of(const DataConfig& config, const Records& records,
+std::uint64_t fingerprint_of(const DataConfig& config, const CsvRecords& records,
                              const Places& places) {
   std::uint64_t fingerprint = records.fingerprint;
   for (const std::string& label : label_columns(config))
@@ -268,7 +268,7 @@ std::uint64_t fingerprint_of(const DataConfig& config, const Records& records,
 }  // namespace
 
 Result<Dataset> load_csv(const DataConfig& config) {
-  DETOL_ASSIGN(const Records records, read_records(config, config.path));
+  DETOL_ASSIGN(const CsvRecords records, read_records(config, config.path));
   if (records.size == 0)
     return fail(ErrorCode::kInput, config.path + ": there is no record below the header");
   OwnParts own;

@@ -12,6 +12,9 @@
 
 namespace detol {
 
+// The most bytes that one byte of deflate unpacks to: 258 bytes from 2 bits.
+inline constexpr std::uint64_t kLargestDeflateRatio = 1032;
+
 inline constexpr std::string_view kGetAgain = "copy or download the file again";
 
 // Errors (kInput): `path` is no folder. `kind` says whose files belong there ("IDX"), `source`

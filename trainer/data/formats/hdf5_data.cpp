@@ -9,13 +9,13 @@
 
 #include "core/descriptor.h"
 #include "trainer/data/formats/arrays.h"
+#include "trainer/data/formats/files.h"
 #include "trainer/data/formats/hdf5_process.h"
 #include "trainer/data/samples.h"
 
 namespace detol {
 namespace {
 
-constexpr double kLargestRatio = 1032;  // of deflate: 258 bytes from 2 bits
 constexpr std::string_view kCopyAgain = "copy or download the file again";
 
 // An array that a file has, with what it said of it.
@@ -50,7 +50,7 @@ Result<void> check_sizes(const Array& array, const Hdf5Array& said, const std::s
   std::error_code ignored;
   const auto file_bytes = static_cast<double>(std::filesystem::file_size(path, ignored));
   const double stored = std::min(static_cast<double>(said.stored), file_bytes);
-  if (claimed <= stored * kLargestRatio) return {};
+  if (claimed <= stored * static_cast<double>(kLargestDeflateRatio)) return {};
   return array.error(fmt::format("sizes {} need {:.0f} bytes, but {:.0f} are stored",
                                  fmt::join(array.sizes, " x "), claimed, stored),
                      "write the array whole");

@@ -23,10 +23,6 @@ tl::unexpected<Error> file_error(const fs::path& path, std::string_view what) {
               fmt::format("{}: {}; mend the file or take it away", path.string(), what));
 }
 
-PictureDecoder::Bytes bytes_in(const std::string& file) {
-  return {reinterpret_cast<const std::uint8_t*>(file.data()), file.size()};
-}
-
 class FolderPixels final : public PixelSource {
  public:
   FolderPixels(std::vector<fs::path> files, const Shape& shape, const DataConfig& config)

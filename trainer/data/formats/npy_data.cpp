@@ -16,8 +16,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::uint64_t kLargestRatio = 1032;  // of deflate: 258 bytes from 2 bits
-
 // An array, open behind its header.
 struct OpenArray {
   PackedFile file;
@@ -192,7 +190,7 @@ class Npz final : public ArrayBox {
       if (!name) return reader.error(member + " is not there any more", kGetAgain);
       if (*name != member) continue;
       std::error_code ignored;
-      const std::uint64_t reachable = fs::file_size(config_.path, ignored) * kLargestRatio;
+      const std::uint64_t reachable = fs::file_size(config_.path, ignored) * kLargestDeflateRatio;
       DETOL_ASSIGN(std::string bytes, reader.read(reachable));
       return PackedFile::of_bytes(config_.path + ": " + member, std::move(bytes));
     }

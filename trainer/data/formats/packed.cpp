@@ -23,7 +23,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::int64_t kMostPixels = std::int64_t{1} << 20;  // of each dimension
+constexpr std::int64_t kLargestExtent = std::int64_t{1} << 20;  // of each dimension
 
 // Reads a mapped file front to back; what it says is believed only as far as the file reaches.
 class Reader {
@@ -125,7 +125,7 @@ class Reader {
     const DatasetInfo& info = data_.info;
     const Shape& shape = info.task.input;
     for (const std::int64_t extent : {shape.channels, shape.height, shape.width}) {
-      if (extent < 1 || extent > kMostPixels) return impossible("shape");
+      if (extent < 1 || extent > kLargestExtent) return impossible("shape");
     }
     if (!has_task_) return impossible("task");
     if (info.task.classes < 1 || std::cmp_greater(info.task.classes, head_bytes_))

@@ -8,11 +8,11 @@
 #include <new>
 
 #include "core/file.h"
+#include "trainer/data/formats/files.h"
 
 namespace detol {
 namespace {
 
-constexpr std::uint64_t kLargestRatio = 1032;         // of deflate: 258 bytes from 2 bits
 constexpr std::size_t kShortestGzip = 20;             // header, an empty block, trailer
 constexpr std::size_t kSlice = std::size_t{1} << 30;  // zlib counts in 32 bits
 constexpr std::size_t kFirstGuess = std::size_t{1} << 16;
@@ -75,7 +75,7 @@ PackedFile PackedFile::of_bytes(std::filesystem::path path, std::string bytes) {
 
 std::uint64_t PackedFile::largest_size() const {
   if (!inflater_) return bytes_.size();
-  const std::uint64_t reachable = bytes_.size() * kLargestRatio;
+  const std::uint64_t reachable = bytes_.size() * kLargestDeflateRatio;
   if (bytes_.size() < kShortestGzip) return reachable;
   std::uint64_t trailer = 0;  // the size modulo 2^32, little-endian
   for (std::size_t i = 1; i <= 4; ++i) {

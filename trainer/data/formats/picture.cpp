@@ -101,6 +101,10 @@ void change_channels(std::span<const std::uint8_t> from, std::size_t from_channe
 
 }  // namespace
 
+PictureDecoder::Bytes bytes_in(const std::string& file) {
+  return {reinterpret_cast<const std::uint8_t*>(file.data()), file.size()};
+}
+
 struct PictureDecoder::State {
   int size, channels;
   tjhandle jpeg = tjInitDecompress();

@@ -43,6 +43,9 @@ class PictureDecoder {
   std::unique_ptr<State> state_;
 };
 
+// The bytes of a file that was read into a string, which must outlive them.
+PictureDecoder::Bytes bytes_in(const std::string& file);
+
 // Decodes several files at once, each on a thread of its own, up to one for each processor. What
 // comes out does not depend on how many there are.
 class PictureDecoders {

@@ -41,10 +41,6 @@ Member member_of(std::string_view name) {
   return {std::string(name.substr(0, dot)), name.substr(dot)};
 }
 
-PictureDecoder::Bytes bytes_in(const std::string& file) {
-  return {reinterpret_cast<const std::uint8_t*>(file.data()), file.size()};
-}
-
 // The pictures of all shards, one after the other.
 class Pictures {
  public:
