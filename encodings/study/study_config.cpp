@@ -26,11 +26,8 @@ Named named_of(const json& section, const char* key, std::string name) {
   Named named{std::move(name), {}};
   if (!section.contains(key)) return named;
   for (const auto& [option, value] : section[key].items()) {
-    if (option == "name") {
-      named.name = value;
-    } else {
-      named.options[option] = value;
-    }
+    std::string& target = option == "name" ? named.name : named.options[option];
+    target = value;
   }
   return named;
 }
