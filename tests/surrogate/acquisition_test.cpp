@@ -29,6 +29,15 @@ TEST(LogExpectedImprovement, FallsWithTheMeanAlsoWhereTheImprovementUnderflows) 
   }
 }
 
+TEST(LogExpectedImprovement, HasNoStepWhereItsFormulaChanges) {
+  for (double mean : {1.0, 50.0, 1e4}) {  // deviations above the best
+    const auto value = [](double m) {
+      return log_expected_improvement({.mean = m, .variance = 1}, 0).value;
+    };
+    EXPECT_NEAR(value(mean * (1 - 1e-12)), value(mean * (1 + 1e-12)), 1e-3) << mean;
+  }
+}
+
 TEST(LogExpectedImprovement, ItsDerivativesAreFiniteDifferences) {
   for (double mean : {-2.0, 0.0, 0.7, 1.3, 5.0, 30.0, 49.0, 51.0, 300.0}) {
     const Prediction at{.mean = mean, .variance = 0.8};
@@ -41,6 +50,20 @@ TEST(LogExpectedImprovement, ItsDerivativesAreFiniteDifferences) {
     EXPECT_NEAR(acquired.by_mean, by_mean, 1e-4 * std::abs(by_mean) + 1e-6) << mean;
     EXPECT_NEAR(acquired.by_variance, by_variance, 1e-3 * std::abs(by_variance) + 1e-5) << mean;
   }
+}
+
+TEST(ConfidenceBound, IsLargestWhereTheMeanIsLowAndLittleIsKnown) {
+  EXPECT_DOUBLE_EQ(confidence_bound({.mean = 3, .variance = 4}, 2).value, 2 * 2 - 3);
+  EXPECT_DOUBLE_EQ(confidence_bound({.mean = -1, .variance = 0.25}, 3).value, 3 * 0.5 + 1);
+}
+
+TEST(ConfidenceBound, ItsDerivativesAreFiniteDifferences) {
+  const Acquired acquired = confidence_bound({.mean = 0.3, .variance = 0.8}, 2);
+  const auto value = [](double m, double v) {
+    return confidence_bound({.mean = m, .variance = v}, 2).value;
+  };
+  EXPECT_NEAR(acquired.by_mean, (value(0.3 + 1e-5, 0.8) - value(0.3 - 1e-5, 0.8)) / 2e-5, 1e-6);
+  EXPECT_NEAR(acquired.by_variance, (value(0.3, 0.8 + 1e-5) - value(0.3, 0.8 - 1e-5)) / 2e-5, 1e-6);
 }
 
 TEST(ImprovementPerWork, IsTheQuotientWithExponentOne) {

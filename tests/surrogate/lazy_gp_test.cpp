@@ -128,6 +128,22 @@ TEST(LazyGp, SurvivesFiftyCopiesOfAPointAlmostWithoutNoise) {
   EXPECT_NEAR(process.predict(x).mean, 0.5, 1e-3);
 }
 
+TEST(LazyGp, ABeliefChangesNoMeanAndLeavesNothingToLearnAtItsPoint) {
+  const Features features(numbers(2));
+  LazyGp process(features, default_parameters(features));
+  Rng rng(9);
+  for (int i = 0; i < 12; ++i) {
+    const Point x = random_point(features, rng);
+    process.append(x, 3 + std::sin(5 * x.numbers[0]));
+  }
+  const Point believed = random_point(features, rng), other = random_point(features, rng);
+  const Prediction there = process.predict(believed), elsewhere = process.predict(other);
+  process.believe(believed);
+  EXPECT_NEAR(process.predict(believed).mean, there.mean, 1e-9);
+  EXPECT_NEAR(process.predict(other).mean, elsewhere.mean, 1e-9);
+  EXPECT_LE(process.predict(believed).variance, process.kernel().parameters().noise);
+}
+
 TEST(LazyGp, DroppingMergedBeliefsBringsBackWhatWas) {
   const Features features(numbers(1));
   KernelParameters parameters = default_parameters(features);
