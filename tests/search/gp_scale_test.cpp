@@ -88,6 +88,19 @@ TEST(GpModel, AModelOfOneNeighbourhoodKnowsWhatTheProcessesLeaveOut) {
   EXPECT_EQ(near.points()[0].numbers, told.model.observed().points[1].numbers);
 }
 
+TEST(GpModel, ExpectsOfAPendingTrialWhatItForesaw) {
+  Told told(30);
+  told.model.use(told.fit_of_every_third());
+  told.model.believe({});
+  const Point running = told.features->of(strangers(square(), 30, 1)[0].genome);
+  const Prediction before = told.model.output(0).predict(running);
+  const std::vector<Pending> pending = {{.key = 30, .point = &running}};
+  told.model.believe(pending);
+  const Prediction after = told.model.output(0).predict(running);
+  EXPECT_NEAR(after.mean, before.mean, 1e-9);
+  EXPECT_LT(after.variance, before.variance / 2);
+}
+
 TEST(GpModel, BelievesTheSameWhicheverCameFirst) {
   Told told(30);
   told.model.use(told.fit_of_every_third());

@@ -42,6 +42,28 @@ TEST(Gp, ProposesDifferentTrialsWhileOthersRun) {
   }
 }
 
+double distance(const Trial& one, const Trial& other) {
+  return std::hypot(one.genome.number("x") - other.genome.number("x"),
+                    one.genome.number("y") - other.genome.number("y"));
+}
+
+TEST(Gp, KeepsAwayFromWhatIsBeingMeasured) {
+  const auto told = [] {
+    auto searcher = gp(square(), {{"region", "0"}});
+    Rng rng(8);
+    for (TrialId id = 0; id < 12; ++id) {
+      const Trial trial{id, square().sample(rng)};
+      searcher->tell(trial, Measured{.values = {bowl(trial.genome)}});
+    }
+    return searcher;
+  };
+  const auto alone = told(), beside = told();
+  const Trial running = beside->ask(12, 1).at(0);
+  const Trial careless = alone->ask(13, 1).at(0), careful = beside->ask(13, 1).at(0);
+  EXPECT_LT(distance(running, careless), 0.01);
+  EXPECT_GT(distance(running, careful), 0.1);
+}
+
 TEST(Gp, FindsTheBestThatDoesNotFail) {
   const auto searcher = gp(square());
   double best = 1;
@@ -91,6 +113,71 @@ TEST(Gp, EveryAcquisitionFindsTheBowl) {
     }
     EXPECT_LT(best, 0.01) << acquisition;
   }
+}
+
+TEST(Gp, PaysForWorkOnlyWhatItIsWorth) {
+  const auto searcher = gp(square(), {{"acquisition", "ei_per_work"}, {"region", "0"}});
+  const auto valley = [](const Genome& genome) {  // two bottoms, of which one is dear to look at
+    const double x = genome.number("x"), y = genome.number("y") - 0.5;
+    return std::min(std::pow(x - 0.2, 2), std::pow(x - 0.8, 2)) + y * y;
+  };
+  int cheap = 0, dear = 0;
+  for (TrialId id = 0; id < 40; ++id) {
+    const Trial trial = searcher->ask(id, 1).at(0);
+    const bool is_cheap = trial.genome.number("x") < 0.5;
+    if (id >= 10) ++(is_cheap ? cheap : dear);
+    searcher->tell(trial, Measured{.values = {valley(trial.genome)}, .work = is_cheap ? 1e6 : 1e9});
+  }
+  EXPECT_GT(cheap, 2 * dear);
+}
+
+// A searcher that hands its refits out, told so many trials of a bowl.
+struct Watched {
+  explicit Watched(std::map<std::string, std::string> options)
+      : searcher(gp(square(), std::move(options))) {
+    (void)searcher->background();
+  }
+  void tell(double more = 0) {
+    const Trial trial{next, square().sample(rng)};
+    ++next;
+    searcher->tell(trial, Measured{.values = {bowl(trial.genome) + more}});
+  }
+  // Does the refit that is due, if one is.
+  bool refits() {
+    const auto job = searcher->background();
+    if (job) searcher->absorb((*job)());
+    return job.has_value();
+  }
+  std::unique_ptr<Searcher> searcher;
+  Rng rng{4};
+  TrialId next = 0;
+};
+
+TEST(Gp, RefitsWhenItsObservationsHaveGrownByTheShare) {
+  Watched watched({{"startup", "8"}, {"growth", "1.5"}, {"surprise", "1e9"}});
+  for (int i = 0; i < 7; ++i) watched.tell();
+  EXPECT_FALSE(watched.refits());
+  watched.tell();
+  EXPECT_TRUE(watched.refits());
+  for (int i = 8; i < 11; ++i) watched.tell();
+  EXPECT_FALSE(watched.refits());
+  watched.tell();
+  EXPECT_TRUE(watched.refits());  // of 12
+}
+
+TEST(Gp, RefitsAtOnceWhenItsModelIsWrong) {
+  Watched usual({{"startup", "20"}, {"growth", "100"}}),
+      wrong({{"startup", "20"}, {"growth", "100"}});
+  for (Watched* watched : {&usual, &wrong}) {
+    for (int i = 0; i < 20; ++i) watched->tell();
+    ASSERT_TRUE(watched->refits());
+  }
+  for (int i = 0; i < 3; ++i) {
+    usual.tell();
+    wrong.tell(i % 2 == 0 ? 0.5 : -0.5);
+  }
+  EXPECT_FALSE(usual.refits());
+  EXPECT_TRUE(wrong.refits());
 }
 
 TEST(Gp, NamesTheAcquisitionsThatThereAre) {
