@@ -35,6 +35,17 @@ TEST(Book, AnswersWithWhatAnEqualTrialWasTold) {
   EXPECT_EQ(answer->trial.id, 0u);
 }
 
+TEST(Identity, OfOneNetworkIsTheSameHoweverItsArchitectureIsWritten) {
+  const auto identity = [](const std::string& hash, std::string op, double lr) {
+    return identity_of(hash, std::vector<std::pair<std::string, Value>>{
+                                 {"architecture.op", std::move(op)}, {"training.lr", lr}});
+  };
+  EXPECT_EQ(identity("aa", "conv", 0.1), identity("aa", "skip", 0.1));
+  EXPECT_NE(identity("aa", "conv", 0.1), identity("bb", "conv", 0.1));
+  EXPECT_NE(identity("aa", "conv", 0.1), identity("aa", "conv", 0.2));
+  EXPECT_NE(identity("", "conv", 0.1), identity("", "skip", 0.1));  // no network, as of a function
+}
+
 TEST(Book, ACrashAnswersForNoOtherTrial) {
   Book book = book_of({"aa"});
   ASSERT_TRUE(book.apply(failed(0, Cause::kCrashed)));

@@ -132,6 +132,31 @@ TEST(BudgetOfAStudy, ATimeThatIsUsedUpStartsNothingOnResume) {
   EXPECT_TRUE(again.pool.started.empty());
 }
 
+TEST(BudgetOfAStudy, DeviceTimeThatIsUsedUpStartsNothingOnResume) {
+  for (const char* budget : {"20cpu-s", "20gpu-s"}) {
+    FakeStudy study(2);
+    study.budget = budget;
+    ASSERT_TRUE(study.run());
+    FakeStudy again(2, study.ledger);
+    again.budget = budget;
+    ASSERT_TRUE(again.run());
+    EXPECT_TRUE(again.pool.started.empty()) << budget;
+  }
+}
+
+TEST(BudgetOfAStudy, IsTheSumOfAllItsRuns) {
+  FakeStudy study(2);
+  study.budget = "20cpu-s";
+  ASSERT_TRUE(study.run());
+  const Spent before = study.driver->book().spent();
+  FakeStudy more(2, study.ledger);
+  more.budget = "40cpu-s";
+  ASSERT_TRUE(more.run());
+  const Spent& after = more.driver->book().spent();
+  EXPECT_EQ(after.device_s, before.device_s + 2 * more.clock.now);
+  EXPECT_EQ(after.wall_s, before.wall_s + more.clock.now);
+}
+
 TEST(BudgetOfAStudy, IsCommittedEveryFewSecondsOfALongEpoch) {
   FakeStudy study(2);
   study.pool.epoch_s = 1000;

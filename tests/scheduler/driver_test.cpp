@@ -94,6 +94,18 @@ TEST(Driver, AnswersAKnownCandidateFromMemory) {
   EXPECT_EQ(last.state, TrialState::kComplete);
 }
 
+TEST(Driver, AnswersATwinOfAKnownNetworkFromMemory) {
+  FakeStudy study;
+  study.config.space =
+      SpaceBuilder().add_float("architecture.x", 0, 1).add_float("x", 0.5, 0.5).build().value();
+  study.arch_hash = [](const Genome& genome) {
+    return genome.number("architecture.x") < 0.5 ? std::uint64_t{1} : std::uint64_t{2};
+  };
+  ASSERT_TRUE(study.run());
+  EXPECT_EQ(study.pool.started.size(), 2u);
+  EXPECT_TRUE(study.driver->book().trials().back().reason.starts_with("same as trial "));
+}
+
 TEST(Driver, TrainsAKnownCandidateAgainIfRepeatsAreAskedFor) {
   FakeStudy study;
   study.config.space = SpaceBuilder().add_float("x", 0, 1, {.step = 0.5}).build().value();

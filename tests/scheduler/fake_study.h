@@ -265,7 +265,7 @@ struct FakeStudy {
     Candidate candidate{.network = NetworkBuilder({1, 1, 1}).build(0).value(),
                         .recipe = {},
                         .cost = {},
-                        .arch_hash = 0};
+                        .arch_hash = arch_hash ? arch_hash(genome) : 0};
     candidate.recipe.epochs = own_epochs ? own_epochs(genome.number("x")) : epochs;
     return candidate;
   }
@@ -293,6 +293,7 @@ struct FakeStudy {
   bool retry_failed = false;
   std::function<bool(double)> refuses;
   std::optional<Cost> refused_cost;
+  std::function<std::uint64_t(const Genome&)> arch_hash;  // of each candidate; none: 0
   std::function<int(double)> own_epochs;  // of a recipe that is shorter
   std::function<bool()> is_stop_requested = [] { return false; };
   std::vector<Observer*> observers;
