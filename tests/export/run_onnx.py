@@ -1,0 +1,41 @@
+"""Runs each NAME.onnx of a folder with ONNX Runtime on the floats of NAME.pixels and compares what
+comes out with the floats of NAME.logits. Prints the largest difference of each; exit code 1 if one
+is too large, 77 if there is no ONNX Runtime (or no NumPy) to run it with.
+
+    run_onnx.py FOLDER
+"""
+
+import pathlib
+import sys
+
+try:
+    import numpy
+    import onnxruntime
+except ImportError as error:
+    print(error)
+    sys.exit(77)
+
+# Both sides compute in single precision, in different orders.
+TOLERANCE = 1e-4
+
+
+def difference(file):
+    session = onnxruntime.InferenceSession(str(file), providers=["CPUExecutionProvider"])
+    model_input = session.get_inputs()[0]
+    pixels = numpy.fromfile(file.with_suffix(".pixels"), numpy.float32)
+    logits = session.run(None, {model_input.name: pixels.reshape(-1, *model_input.shape[1:])})[0]
+    expected = numpy.fromfile(file.with_suffix(".logits"), numpy.float32).reshape(logits.shape)
+    return numpy.max(numpy.abs(logits - expected) / (1 + numpy.abs(expected)))
+
+
+def main():
+    files = sorted(pathlib.Path(sys.argv[1]).glob("*.onnx"))
+    worst = 0
+    for file in files:
+        found = difference(file)
+        print(f"{file.stem}: {found:.2g}")
+        worst = max(worst, found) if found == found else float("inf")
+    sys.exit(0 if files and worst < TOLERANCE else 1)
+
+
+main()
