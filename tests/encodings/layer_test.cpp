@@ -191,6 +191,17 @@ TEST(Cost, CountsParametersFlopsAndActivations) {
   EXPECT_EQ(cost.activations, 4 * 64 + 8 * 64 + 8 * 64 + 8 + 10);
 }
 
+TEST(Cost, OfAConvolutionFallsWithItsGroups) {
+  const auto flops = [](std::int64_t groups) {
+    NetworkBuilder builder({4, 8, 8});
+    const Layer conv{.kind = kConv, .channels = 8, .kernel = 3, .groups = groups};
+    return cost_of(builder.build(builder.add(conv, {builder.input()})).value())->flops;
+  };
+  EXPECT_EQ(flops(1), 2 * 8 * 8 * 8 * 4 * 9);
+  EXPECT_EQ(flops(2), flops(1) / 2);
+  EXPECT_EQ(flops(4), flops(1) / 4);
+}
+
 TEST(Cost, BeyondCountingIsAnError) {
   NetworkBuilder builder({1 << 20, 1, 1});
   NodeId x = builder.input();

@@ -5,6 +5,7 @@
 #include <memory>
 #include <set>
 #include <string>
+#include <tuple>
 #include <utility>
 
 #include <gtest/gtest.h>
@@ -161,6 +162,15 @@ TEST(Batches, EpochsAndSeedsDiffer) {
   Batches one(data, kAugmented, 1), two(data, kAugmented, 2);
   EXPECT_NE(epoch_of(one, 1, 8).labels, epoch_of(one, 2, 8).labels);
   EXPECT_NE(epoch_of(one, 1, 8).labels, epoch_of(two, 1, 8).labels);
+}
+
+TEST(Batches, EveryImageIsMovedAndMirroredByItself) {
+  const Dataset data = numbered(30);
+  Batches batches(data, kAugmented, 1);
+  std::set<std::tuple<int, int, int>> windows;
+  for (const EpochImage& image : batches.images_of(1))
+    windows.emplace(image.down, image.right, image.mirrored);
+  EXPECT_GT(windows.size(), 8u);  // of 24 images
 }
 
 TEST(Batches, CutoutLeavesCropsAndFlipsAsTheyWere) {

@@ -116,6 +116,14 @@ TEST(BinaryCrossEntropy, IsTheLogarithmOfTheSigmoid) {
   EXPECT_EQ(result.correct, 1);
 }
 
+TEST(BinaryCrossEntropy, SaysYesWhereASigmoidIsAboveOneHalf) {
+  OwnAnswers answers(1, 4);
+  answers.targets = {1, 0, 1, 0};
+  Loss loss("binary_cross_entropy", 4, 0);
+  EXPECT_EQ(result_of(loss, {0.1, -0.1, 0.4, -0.4}, answers.view(), 1).correct, 4);
+  EXPECT_EQ(result_of(loss, {-0.1, 0.1, -0.4, 0.4}, answers.view(), 1).correct, 0);
+}
+
 TEST(Distances, AreTheMeanOverTheOutputs) {
   OwnAnswers answers(1, 2);
   answers.targets = {0, 0};
