@@ -1,0 +1,68 @@
+#include "surrogate/features.h"
+
+#include <cmath>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+namespace detol {
+namespace {
+
+// A log range, and a number that only one of two words switches on.
+Space space() {
+  return SpaceBuilder()
+      .add_float("lr", 1e-4, 1, {.log = true})
+      .add_categorical("optimizer", {"sgd", "adam"})
+      .add_float("momentum", 0, 1, {.when = {"optimizer", {std::string("sgd")}}})
+      .build()
+      .value();
+}
+
+Genome genome(double lr, double momentum) {
+  const std::vector<std::pair<std::string, Value>> choices = {
+      {"lr", lr}, {"optimizer", std::string("sgd")}, {"momentum", momentum}};
+  return space().genome(choices).value();
+}
+
+TEST(Features, OfALogRangeAreEvenInItsLogarithm) {
+  const Features features(space());
+  EXPECT_NEAR(features.of(genome(1e-4, 0.5)).numbers[0], 0, 1e-12);
+  EXPECT_NEAR(features.of(genome(1e-2, 0.5)).numbers[0], 0.5, 1e-12);
+  EXPECT_NEAR(features.of(genome(1, 0.5)).numbers[0], 1, 1e-12);
+}
+
+TEST(Features, OfANumberThatIsOffAreTheSameForAllGenomesAndUnlikeAnyThatIsOn) {
+  const Features features(space());
+  const std::vector<std::pair<std::string, Value>> choices = {{"lr", 1e-2},
+                                                              {"optimizer", std::string("adam")}};
+  const Point off = features.of(space().genome(choices).value());
+  for (double momentum : {0.0, 0.5, 1.0}) {
+    const Point on = features.of(genome(1e-2, momentum));
+    double square = 0;
+    for (std::size_t i = 0; i < on.numbers.size(); ++i)
+      square += std::pow(on.numbers[i] - off.numbers[i], 2);
+    EXPECT_NEAR(square, 2, 1e-12) << momentum;  // a circle around it, one above
+  }
+}
+
+// Of the sum of all columns, each times its number.
+TEST(Features, SlopesByPositionAreFiniteDifferences) {
+  const Features features(space());
+  std::vector<double> by_column;
+  for (std::size_t i = 0; i < features.number_columns(); ++i)
+    by_column.push_back(1 + static_cast<double>(i));
+  const auto value = [&](double lr, double momentum) {
+    const Point point = features.of(genome(lr, momentum));
+    double sum = 0;
+    for (std::size_t i = 0; i < point.numbers.size(); ++i) sum += by_column[i] * point.numbers[i];
+    return sum;
+  };
+  const double step = 1e-6, lr = 1e-2, wider = lr * std::pow(1e4, step);
+  const std::vector<double> slopes = features.by_position(genome(lr, 0.3), by_column);
+  EXPECT_NEAR(slopes[0], (value(wider, 0.3) - value(lr, 0.3)) / step, 1e-4);
+  EXPECT_EQ(slopes[1], 0);
+  EXPECT_NEAR(slopes[2], (value(lr, 0.3 + step) - value(lr, 0.3 - step)) / (2 * step), 1e-4);
+}
+
+}  // namespace
+}  // namespace detol
