@@ -3,6 +3,7 @@
 # All it has to say goes to stderr; what apt and the compiler say goes to build/setup.log.
 #
 #   set_up <root> <preset> <section of packages.txt>...
+#   set_up_packages <root> <section of packages.txt>...    packages alone
 #
 # Ends the script with 69 if something is missing that it may not install, or if the
 # build fails. Concurrent first uses wait for each other.
@@ -91,9 +92,10 @@ compile() {
   (cd "$root" && NINJA_STATUS='[%p] ' cmake --build --preset "$preset" -j "$(nproc)") 2>&1 | show_progress
 }
 
-set_up() {
-  local root=$1 preset=$2 log=$1/build/setup.log
-  shift 2
+# Until the caller closes descriptor 9 no other set-up runs.
+prepare() {
+  local root=$1
+  shift
   mkdir -p "$root/build" 2> /dev/null
   if [ ! -w "$root/build" ]; then
     give_up "cannot write to $root/build; make that folder writable, or run once as its owner"
@@ -105,6 +107,18 @@ set_up() {
   }
   : > "$log"
   install_packages "$root" "$@"
+}
+
+set_up() {
+  local root=$1 preset=$2 log=$1/build/setup.log
+  shift 2
+  prepare "$root" "$@"
   build "$root" "$preset"
+  exec 9>&-
+}
+
+set_up_packages() {
+  local log=$1/build/setup.log
+  prepare "$@"
   exec 9>&-
 }
