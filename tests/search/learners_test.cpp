@@ -210,6 +210,18 @@ TEST_P(Learner, GoldenRunOfAConditionalSpace) {
 INSTANTIATE_TEST_SUITE_P(All, Learner, testing::Values("reinforce", "qlearning"),
                          [](const auto& name) { return std::string(name.param); });
 
+TEST(Reinforce, PrefersWhatWasBetterThanUsualAlsoWithoutAnElite) {
+  const Space space = chain_space();
+  const auto searcher =
+      make_searcher("reinforce", space,
+                    {.seed = 1, .objectives = {minimize("loss")}, .options = {{"elite", "0"}}})
+          .value();
+  drive(*searcher, 0, 400, [](const Genome& g) { return g.text("c4") == "b" ? 0.0 : 1.0; });
+  int right = 0;
+  for (const Trial& trial : searcher->ask(1000, 100)) right += trial.genome.text("c4") == "b";
+  EXPECT_GT(right, 50) << right;  // 25 of uniform draws
+}
+
 TEST(Reinforce, RefusesImpossibleOptions) {
   const auto searcher = make_searcher(
       "reinforce", Space(), {.objectives = {minimize("loss")}, .options = {{"entropy", "-1"}}});
