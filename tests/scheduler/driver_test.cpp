@@ -103,7 +103,7 @@ TEST(Driver, AnswersATwinOfAKnownNetworkFromMemory) {
   };
   ASSERT_TRUE(study.run());
   EXPECT_EQ(study.pool.started.size(), 2u);
-  EXPECT_TRUE(study.driver->book().trials().back().reason.starts_with("same as trial "));
+  EXPECT_EQ(study.driver->book().trials().back().reason.cause, EndCause::kSameTrial);
 }
 
 TEST(Driver, TrainsAKnownCandidateAgainIfRepeatsAreAskedFor) {

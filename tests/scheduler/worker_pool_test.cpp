@@ -100,8 +100,8 @@ TEST_F(WorkerPoolTest, AHungWorkerIsEndedAndItsTrialCountsTheAttempt) {
   EXPECT_TRUE(is_ordered(Order::kKill));
   const auto lost = lost_after(SIGKILL);
   ASSERT_TRUE(lost);
-  EXPECT_TRUE(lost->counts);
-  EXPECT_EQ(lost->reason, "it hung: no step for 61 s");
+  EXPECT_EQ(lost->reason.cause, RequeueCause::kCrashed);
+  EXPECT_EQ(lost->reason.detail, "it hung: no step for 61 s");
 }
 
 TEST_F(WorkerPoolTest, ATrialOfSlowStepsHasMorePatience) {
@@ -146,10 +146,10 @@ TEST_F(WorkerPoolTest, AWorkerThatDoesNotBecomeReadyIsEnded) {
 TEST_F(WorkerPoolTest, AKillFromOutsideDoesNotCountButACrashDoes) {
   start_worker();
   start_trial();
-  EXPECT_FALSE(lost_after(SIGKILL)->counts);
+  EXPECT_EQ(lost_after(SIGKILL)->reason.cause, RequeueCause::kLost);
   start_worker(kStart + 1);
   start_trial();
-  EXPECT_TRUE(lost_after(SIGSEGV)->counts);
+  EXPECT_EQ(lost_after(SIGSEGV)->reason.cause, RequeueCause::kCrashed);
 }
 
 TEST_F(WorkerPoolTest, DeviceTimeRunsFromReadyToTheEnd) {
