@@ -13,13 +13,13 @@
 namespace detol::cuda {
 namespace {
 
-constexpr std::int64_t kAlignment = 16;    // bytes
-constexpr std::int64_t kMostConfigs = 16;  // of one mode of the heuristics
+constexpr std::int64_t kTensorAlignment = 16;  // bytes
+constexpr std::int64_t kMostConfigs = 16;      // of one mode of the heuristics
 constexpr int kMostKnobs = 64;
 
 using Extents = std::array<std::int64_t, 4>;  // N C H W, whatever the order in memory
 
-cudnnDataType_t data_type(Type type) {
+cudnnDataType_t cudnn_type(Type type) {
   return type == Type::kFloat ? CUDNN_DATA_FLOAT : CUDNN_DATA_BFLOAT16;
 }
 
@@ -27,11 +27,11 @@ cudnnDataType_t data_type(Type type) {
 Descriptor tensor(std::int64_t name, Type type, const Extents& e) {
   const Extents strides = {e[1] * e[2] * e[3], 1, e[1] * e[3], e[1]};
   Descriptor made(CUDNN_BACKEND_TENSOR_DESCRIPTOR);
-  made.set(CUDNN_ATTR_TENSOR_DATA_TYPE, CUDNN_TYPE_DATA_TYPE, data_type(type))
+  made.set(CUDNN_ATTR_TENSOR_DATA_TYPE, CUDNN_TYPE_DATA_TYPE, cudnn_type(type))
       .set(CUDNN_ATTR_TENSOR_DIMENSIONS, CUDNN_TYPE_INT64, std::span<const std::int64_t>(e))
       .set(CUDNN_ATTR_TENSOR_STRIDES, CUDNN_TYPE_INT64, std::span<const std::int64_t>(strides))
       .set(CUDNN_ATTR_TENSOR_UNIQUE_ID, name)
-      .set(CUDNN_ATTR_TENSOR_BYTE_ALIGNMENT, kAlignment)
+      .set(CUDNN_ATTR_TENSOR_BYTE_ALIGNMENT, kTensorAlignment)
       .finalize();
   return made;
 }

@@ -20,7 +20,7 @@ void check_blas(cublasStatus_t status, const char* what) {
   throw DeviceError(fmt::format("cuda: cuBLASLt, {}: status {}", what, static_cast<int>(status)));
 }
 
-cudaDataType_t data_type(Type type) {
+cudaDataType_t cublas_type(Type type) {
   return type == Type::kFloat ? CUDA_R_32F : CUDA_R_16BF;
 }
 
@@ -28,7 +28,7 @@ cudaDataType_t data_type(Type type) {
 cublasLtMatrixLayout_t layout_of(Type type, std::int64_t rows, std::int64_t columns) {
   cublasLtMatrixLayout_t layout = nullptr;
   check_blas(
-      cublasLtMatrixLayoutCreate(&layout, data_type(type), static_cast<std::uint64_t>(columns),
+      cublasLtMatrixLayoutCreate(&layout, cublas_type(type), static_cast<std::uint64_t>(columns),
                                  static_cast<std::uint64_t>(rows), columns),
       "a matrix");
   return layout;

@@ -12,7 +12,7 @@
 namespace detol::cuda {
 namespace {
 
-constexpr int kRounds = 5;
+constexpr int kMeasuredRounds = 5;
 constexpr std::size_t kCopied = std::size_t{1} << 30;  // bytes, where there is room
 constexpr std::int64_t kSide = 8192;                   // of a large matrix
 constexpr std::int64_t kBatches = 8;                   // of the data set of noise
@@ -24,7 +24,7 @@ double best_seconds(const Work& work) {
   Clock clock;
   clock.time(work);
   double least = clock.time(work);
-  for (int round = 1; round < kRounds; ++round) least = std::min(least, clock.time(work));
+  for (int round = 1; round < kMeasuredRounds; ++round) least = std::min(least, clock.time(work));
   return least;
 }
 

@@ -9,7 +9,7 @@ namespace detol::cuda {
 namespace {
 
 // Tensors start on lines, so that no pack crosses from one that decays into one that does not.
-constexpr std::size_t kAlignment = 16;
+constexpr std::size_t kFloatsOfALine = 16;
 constexpr std::int64_t kChunk = 1 << 16;  // floats that one block sums up
 
 // Which of the flat buffers' three parts a tensor is in.
@@ -58,7 +58,7 @@ Parameter* Parameters::claim(NodeId node, std::string_view name, const Native& n
     if (parameter.origin.node != node || parameter.origin.spec.name != name) continue;
     parameter.native = native;
     const auto floats = static_cast<std::size_t>(native.floats());
-    parameter.floats = (floats + kAlignment - 1) / kAlignment * kAlignment;
+    parameter.floats = (floats + kFloatsOfALine - 1) / kFloatsOfALine * kFloatsOfALine;
     return &parameter;
   }
   return nullptr;
