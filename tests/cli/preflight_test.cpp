@@ -7,13 +7,13 @@ namespace {
 
 std::vector<std::string> warnings(const std::string& search) {
   const std::string text =
-      "version: 1\nstudy: s\nfunction: {name: sleep}\nsearch: " + search + "\n";
+      "version: 1\nstudy: s\nfunction: {name: branin}\nsearch: " + search + "\n";
   return warnings_about(load_study_config(text, "space.yaml").value());
 }
 
 TEST(Preflight, SaysWhereAWarmStartIsAskedForThatThereIsNone) {
   EXPECT_EQ(warnings("{warm_start: auto}"),
-            (std::vector<std::string>{"space.yaml:4:23: search.warm_start: auto is not implemented "
+            (std::vector<std::string>{"space.yaml:4:22: search.warm_start: auto is not implemented "
                                       "yet and changes nothing; leave it out"}));
 }
 
