@@ -55,16 +55,18 @@ install_packages() {
   }
 }
 
-# Follows ninja's output in the log; a line for every tenth of the build.
+# Follows ninja's output in the log; a line for every tenth of the build says which folder is being
+# compiled and how long the rest takes at this pace.
 show_progress() {
-  local line shown=0 percent
+  local line shown=0 percent left start=$SECONDS
   while IFS= read -r line; do
     printf '%s\n' "$line" >> "$log"
-    [[ $line =~ ^\[\ *([0-9]+)%\] ]] || continue
+    [[ $line =~ ^\[\ *([0-9]+)%\]\ .*\ ([a-z0-9_/]+)/CMakeFiles/ ]] || continue
     percent=${BASH_REMATCH[1]}
     if [ $((percent / 10)) -gt "$shown" ]; then
       shown=$((percent / 10))
-      say "  built ${shown}0 %"
+      left=$(((SECONDS - start) * (100 - percent) / percent))
+      say "  built ${shown}0 %, now ${BASH_REMATCH[2]}; about $((left / 60)):$(printf %02d $((left % 60))) min left"
     fi
   done
 }
@@ -84,7 +86,7 @@ build() {
 }
 
 configure() {
-  [ -f "$folder/build.ninja" ] || (cd "$root" && cmake --preset "$preset" >> "$log" 2>&1)
+  [ "$folder/build.ninja" -nt "$root/CMakePresets.json" ] || (cd "$root" && cmake --preset "$preset" >> "$log" 2>&1)
 }
 
 compile() {
