@@ -6,7 +6,7 @@
 namespace detol {
 namespace {
 
-// Every parent before its children; else as the space has them.
+// Returns the choices in the order of the space, but every parent before its children.
 std::vector<std::size_t> parents_first(const Space& space) {
   std::vector<std::size_t> order;
   std::vector<bool> placed(space.size(), false);
@@ -29,7 +29,7 @@ Decisions::Decisions(Space space, std::size_t bins)
     const bool number = domain.kind == DomainKind::kFloat || domain.kind == DomainKind::kInt;
     ordered_.push_back(number || domain.ordered);
     const double most = ordered_.back() ? static_cast<double>(bins) : domain.cardinality();
-    words_.push_back(static_cast<std::size_t>(std::min(domain.cardinality(), most)));
+    action_counts_.push_back(static_cast<std::size_t>(std::min(domain.cardinality(), most)));
   }
 }
 
@@ -39,18 +39,20 @@ std::vector<Decision> Decisions::read(const Genome& genome) const {
   for (std::size_t choice : order_) {
     if (!genome.is_active(choice)) continue;
     const double position = space_.domains()[choice].position_of(genome.codes()[choice]);
-    const auto word = static_cast<std::size_t>(position * static_cast<double>(words_[choice]));
-    decisions.push_back({choice, std::min(word, words_[choice] - 1), counts[choice]});
+    const auto action =
+        static_cast<std::size_t>(position * static_cast<double>(action_counts_[choice]));
+    decisions.push_back({choice, std::min(action, action_counts_[choice] - 1), counts[choice]});
   }
   return decisions;
 }
 
-Genome Decisions::speak(const std::function<std::size_t(std::size_t)>& choose, Rng& rng) const {
+Genome Decisions::sample(const std::function<std::size_t(std::size_t)>& choose, Rng& rng) const {
   std::vector<double> codes(space_.size(), std::numeric_limits<double>::quiet_NaN());
   for (std::size_t choice : order_) {
     if (!space_.is_active(choice, codes)) continue;
     const double place = static_cast<double>(choose(choice)) + rng.uniform();
-    codes[choice] = space_.domains()[choice].code_at(place / static_cast<double>(words_[choice]));
+    codes[choice] =
+        space_.domains()[choice].code_at(place / static_cast<double>(action_counts_[choice]));
   }
   return space_.repair(std::move(codes), rng);
 }

@@ -5,28 +5,29 @@
 namespace detol {
 namespace {
 
-constexpr int kTries = 20;  // sentences, then mutations, spent on one proposal to find a new one
+constexpr int kMostSamples =
+    20;  // sequences, then mutations, spent on one proposal to find a new one
 
 }  // namespace
 
 std::optional<std::size_t> Experience::tell(const Trial& trial, const Outcome& outcome) {
   const double loss = loss_of(outcome);
-  const auto [place, is_new] = places_.try_emplace(trial.id, told_.size());
+  const auto [place, is_new] = places_.try_emplace(trial.id, episodes_.size());
   if (is_new) {
-    told_.push_back({space_.identity(trial.genome), decisions_.read(trial.genome), loss});
-    known_.insert(told_.back().identity);
+    episodes_.push_back({space_.identity(trial.genome), decisions_.read(trial.genome), loss});
+    known_.insert(episodes_.back().identity);
     return std::nullopt;
   }
-  Told& earlier = told_[place->second];
+  Episode& earlier = episodes_[place->second];
   if (earlier.loss == loss) return std::nullopt;
   earlier.loss = loss;
   return place->second;
 }
 
-Genome Experience::unheard(const std::function<Genome()>& speak, Rng& rng) const {
-  Genome genome = speak();
-  for (int i = 0; i < kTries && is_known(genome); ++i) genome = speak();
-  for (int i = 0; i < kTries && is_known(genome); ++i) genome = space_.mutate(genome, rng);
+Genome Experience::unseen(const std::function<Genome()>& sample, Rng& rng) const {
+  Genome genome = sample();
+  for (int i = 0; i < kMostSamples && is_known(genome); ++i) genome = sample();
+  for (int i = 0; i < kMostSamples && is_known(genome); ++i) genome = space_.mutate(genome, rng);
   return genome;
 }
 

@@ -1,8 +1,9 @@
 #pragma once
 
-// Experience: every trial that was told, in the order of their first tells, and States that are
-// folded over it. With them a searcher that learns step by step stays a function of its tells:
-// a trial that is told again keeps its place, and what was learned since is learned again.
+// Experience: every told trial as an episode, in the order of the first tells. StateFold: a state
+// that is updated by one batch of episodes after the other. With both, a searcher that learns step
+// by step stays a function of its tells: a trial that is told again keeps its place, and the
+// updates since then are repeated.
 
 #include <cstdint>
 #include <functional>
@@ -20,7 +21,7 @@
 
 namespace detol {
 
-struct Told {
+struct Episode {
   std::uint64_t identity;  // of the candidate
   std::vector<Decision> decisions;
   double loss;  // less is better; infinity: failed, or not a number
@@ -31,16 +32,15 @@ class Experience {
   Experience(const Space& space, std::size_t bins, Direction direction)
       : space_(space), decisions_(space, bins), direction_(direction) {}
 
-  // The place of a trial whose earlier outcome this one replaces; nullopt if nothing that was
-  // learned is wrong now.
+  // Returns the place of a trial whose earlier outcome this one replaces; nullopt if the trial is
+  // new or its outcome is the same.
   std::optional<std::size_t> tell(const Trial& trial, const Outcome& outcome);
 
-  const std::vector<Told>& told() const { return told_; }
+  const std::vector<Episode>& episodes() const { return episodes_; }
   const Decisions& decisions() const { return decisions_; }
 
-  // What `speak` says, until it is something that was not told before; after kTries sentences
-  // a mutant of the last.
-  Genome unheard(const std::function<Genome()>& speak, Rng& rng) const;
+  // Calls `sample` until its genome was not told before, a few times at most; then mutates it.
+  Genome unseen(const std::function<Genome()>& sample, Rng& rng) const;
 
  private:
   double loss_of(const Outcome& outcome) const;
@@ -49,25 +49,25 @@ class Experience {
   const Space space_;
   const Decisions decisions_;
   const Direction direction_;
-  std::vector<Told> told_;
-  std::unordered_map<TrialId, std::size_t> places_;  // in told_
+  std::vector<Episode> episodes_;
+  std::unordered_map<TrialId, std::size_t> places_;  // in episodes_
   std::unordered_set<std::uint64_t> known_;          // identities of all that was told
 };
 
-// The state after n tells: begin(start), then study(state, from, to) for one batch of tells after
-// the other. In a long search a new state begins after every kHorizon tells, with the last
-// kOverlap of them: what a retell or a resume must learn again is at most kHorizon + kOverlap
-// tells, and about kSnapshot where the retell is a recent one.
+// StateFold computes the state after n tells: begin(start), then update(state, from, to) for one
+// batch of tells after the other. In a long search a new state begins after every kHorizon tells,
+// with the last kOverlap of them, so that a retell or a resume repeats at most kHorizon + kOverlap
+// tells, and about kSnapshot after a recent retell.
 template <typename State>
-class Learning {
+class StateFold {
  public:
   using Begin = std::function<State(std::size_t start)>;
-  using Study = std::function<void(State& state, std::size_t from, std::size_t to)>;
+  using Update = std::function<void(State& state, std::size_t from, std::size_t to)>;
 
-  Learning(std::size_t batch, Begin begin, Study study)
-      : batch_(batch), begin_(std::move(begin)), study_(std::move(study)) {}
+  StateFold(std::size_t batch, Begin begin, Update update)
+      : batch_(batch), begin_(std::move(begin)), update_(std::move(update)) {}
 
-  // The state after all whole batches of the first `told` tells.
+  // Returns the state after all whole batches of the first `told` tells.
   const State& after(std::size_t told) {
     const std::size_t start =
         told < kHorizon + kOverlap ? 0 : (told - kOverlap) / kHorizon * kHorizon;
@@ -80,7 +80,7 @@ class Learning {
     return snapshots_.back().state;
   }
 
-  // Drops what was learned from the trial at `place`.
+  // Drops the states that include the trial at `place`.
   void forget(std::size_t place) {
     while (!snapshots_.empty() && (place < start_ || snapshots_.back().told > place))
       snapshots_.pop_back();
@@ -99,13 +99,13 @@ class Learning {
         count < 2 || snapshots_[count - 1].told >= snapshots_[count - 2].told + kSnapshot;
     if (keep) snapshots_.push_back(snapshots_.back());
     Snapshot& last = snapshots_.back();
-    study_(last.state, last.told, last.told + batch_);
+    update_(last.state, last.told, last.told + batch_);
     last.told += batch_;
   }
 
   const std::size_t batch_;
   const Begin begin_;
-  const Study study_;
+  const Update update_;
   std::size_t start_ = 0;
   std::vector<Snapshot> snapshots_;  // the last one goes on, the others stay
 };

@@ -1,11 +1,11 @@
-// Reinforcement learning: a recurrent controller says the choices one after the other and learns
-// which words pay (Zoph and Le, 2017, "Neural Architecture Search with Reinforcement Learning",
+// Reinforcement learning: a recurrent controller samples the choices one after the other and learns
+// which actions pay (Zoph and Le, 2017, "Neural Architecture Search with Reinforcement Learning",
 // ICLR, arXiv 1611.01578; Pham et al., 2018, "Efficient Neural Architecture Search", arXiv
 // 1802.03268).
 //
-// A candidate is a sentence (decisions.h), the network that says it is in controller.h. After
+// A candidate is a sequence (decisions.h), the network that samples it is in controller.h. After
 // every `batch` tells the controller is updated as PPO does (Schulman et al., 2017, "Proximal
-// Policy Optimization Algorithms", arXiv 1707.06347): words of trials that were better than
+// Policy Optimization Algorithms", arXiv 1707.06347): actions of trials that were better than
 // usual become likelier, those of worse ones less likely, each by at most the factor 1 + `clip`;
 // an entropy bonus keeps it from being sure too early. The `elite` best trials so far are part
 // of every update (Abolafia et al., 2018, "Neural Program Synthesis with Priority Queue
@@ -20,13 +20,13 @@
 // - An advantage is a rank: the share of the last kWindow trials that were worse, less the share
 //   that were better. So it has a baseline, and no unit: the same losses in percent, or their
 //   logarithms, give the same search. A failure is worse than every measurement and no elite.
-// - Whoever proposed a trial, its words are taken as drawn from the policy just before the
-//   update. That is right for the newest of its own and wrong for strangers and the elite, for
-//   whom the update is a clipped step towards (or away from) them: what little a stranger's
+// - Whoever proposed a trial, its actions are taken as drawn from the policy just before the
+//   update. That is right for the newest of its own and wrong for the trials of others and the
+//   elite, for whom the update is a clipped step towards (or away from) them: what little their
 //   true probability would add, its variance would take away.
-// - A number is a word for each of at most `bins` equal bins; a bin teaches its neighbours.
+// - A number is an action for each of at most `bins` equal bins; a bin teaches its neighbours.
 // - Choices that the architecture makes no use of carry no credit.
-// - A sentence that was told before is not proposed; another is said, or it is mutated.
+// - A sequence that was told before is not proposed; another is sampled, or it is mutated.
 // - In a long search a new controller begins now and then, with the latest trials and the elite
 //   of all (experience.h): what a resume or a late retell must learn again is bounded.
 //
@@ -54,82 +54,82 @@ namespace {
 
 constexpr std::size_t kWindow = 50;  // trials that an outcome is compared with
 
-struct Knobs {
+struct ReinforceOptions {
   std::size_t bins;
   std::size_t batch;
   std::size_t elite;
   int epochs;
-  Teaching teaching;
+  PpoSettings ppo;
 };
 
-struct Learned {
+struct ReinforceState {
   Controller controller;
   std::vector<std::size_t> elite;  // places in the experience, the best first
 };
 
 class Reinforce final : public Searcher {
  public:
-  Reinforce(const Space& space, const SearcherSettings& settings, const Knobs& knobs)
+  Reinforce(const Space& space, const SearcherSettings& settings, const ReinforceOptions& options)
       : rng_(settings.seed),
-        knobs_(knobs),
-        experience_(space, knobs.bins, settings.objectives.front().direction),
-        learning_(
-            knobs.batch, [this](std::size_t start) { return beginner(start); },
-            [this](Learned& learned, std::size_t from, std::size_t to) {
-              study(learned, from, to);
+        options_(options),
+        experience_(space, options.bins, settings.objectives.front().direction),
+        states_(
+            options.batch, [this](std::size_t start) { return initial_state(start); },
+            [this](ReinforceState& state, std::size_t from, std::size_t to) {
+              update(state, from, to);
             }) {}
 
   std::vector<Trial> ask(TrialId first_id, int count) override {
-    const Controller& controller = learning_.after(experience_.told().size()).controller;
+    const Controller& controller = states_.after(experience_.episodes().size()).controller;
     return numbered(first_id, count, [&](TrialId id) {
       Rng rng = rng_.split(id);
-      return experience_.unheard([&] { return speak(controller, rng); }, rng);
+      return experience_.unseen([&] { return sample(controller, rng); }, rng);
     });
   }
 
   void tell(const Trial& trial, const Outcome& outcome) override {
-    if (const auto place = experience_.tell(trial, outcome)) learning_.forget(*place);
+    if (const auto place = experience_.tell(trial, outcome)) states_.forget(*place);
   }
 
  private:
-  Genome speak(const Controller& controller, Rng& rng) const {
-    Controller::Sentence sentence;
+  Genome sample(const Controller& controller, Rng& rng) const {
+    Controller::SequenceState sequence;
     const auto choose = [&](std::size_t choice) {
-      const std::vector<float> policy = controller.think(sentence, choice);
+      const std::vector<float> policy = controller.forward_step(sequence, choice);
       double left = rng.uniform();
-      std::size_t word = 0;
-      while (word + 1 < policy.size() && (left -= policy[word]) >= 0) ++word;
-      controller.say(sentence, choice, word);
-      return word;
+      std::size_t action = 0;
+      while (action + 1 < policy.size() && (left -= policy[action]) >= 0) ++action;
+      controller.set_last_action(sequence, choice, action);
+      return action;
     };
-    return experience_.decisions().speak(choose, rng);
+    return experience_.decisions().sample(choose, rng);
   }
 
-  // A new controller, and the elite of all that was told before its time.
-  Learned beginner(std::size_t start) const {
+  // Returns a new controller, and the elite of all trials told before `start`.
+  ReinforceState initial_state(std::size_t start) const {
     const Decisions& decisions = experience_.decisions();
-    Learned learned{.controller = Controller(decisions.words(), decisions.ordered(),
-                                             rng_.split(~std::uint64_t{0})),
-                    .elite = {}};
-    for (std::size_t place = 0; place < start; ++place) join(learned.elite, place);
-    return learned;
+    ReinforceState state{.controller = Controller(decisions.action_counts(), decisions.ordered(),
+                                                  rng_.split(~std::uint64_t{0})),
+                         .elite = {}};
+    for (std::size_t place = 0; place < start; ++place) join(state.elite, place);
+    return state;
   }
 
-  // One update: a batch, and the elite.
-  void study(Learned& learned, std::size_t from, std::size_t to) const {
-    std::vector<Lesson> lessons;
+  // Updates the controller by one batch and the elite.
+  void update(ReinforceState& state, std::size_t from, std::size_t to) const {
+    std::vector<Trajectory> trajectories;
     for (std::size_t place = from; place < to; ++place) {
-      join(learned.elite, place);
-      lessons.push_back({experience_.told()[place].decisions, advantage_of(place, to)});
+      join(state.elite, place);
+      trajectories.push_back({experience_.episodes()[place].decisions, advantage_of(place, to)});
     }
-    for (std::size_t place : learned.elite)
-      lessons.push_back({experience_.told()[place].decisions, 1});
-    learned.controller.learn(lessons, knobs_.epochs, knobs_.teaching);
+    for (std::size_t place : state.elite)
+      trajectories.push_back({experience_.episodes()[place].decisions, 1});
+    state.controller.update(trajectories, options_.epochs, options_.ppo);
   }
 
-  // From 1, better than all recent trials, to -1, worse than all.
+  // Returns 1 for a trial that is better than all recent ones, -1 for one that is worse than all.
   double advantage_of(std::size_t place, std::size_t end) const {
-    const std::vector<Told>& told = experience_.told();
+    const std::vector<Episode>& told = experience_.episodes();
     const std::size_t begin = end > kWindow ? end - kWindow : 0;
     double sum = 0;
     for (std::size_t i = begin; i < end; ++i) {
@@ -141,7 +141,7 @@ class Reinforce final : public Searcher {
 
   // A candidate is elite once, with its best outcome.
   void join(std::vector<std::size_t>& elite, std::size_t place) const {
-    const std::vector<Told>& told = experience_.told();
+    const std::vector<Episode>& told = experience_.episodes();
     if (told[place].loss == std::numeric_limits<double>::infinity()) return;
     const auto same = std::ranges::find(elite, told[place].identity,
                                         [&](std::size_t other) { return told[other].identity; });
@@ -152,35 +152,35 @@ class Reinforce final : public Searcher {
     const auto worse = std::ranges::find_if(
         elite, [&](std::size_t other) { return told[other].loss > told[place].loss; });
     elite.insert(worse, place);
-    if (elite.size() > knobs_.elite) elite.pop_back();
+    if (elite.size() > options_.elite) elite.pop_back();
   }
 
   const Rng rng_;
-  const Knobs knobs_;
+  const ReinforceOptions options_;
   Experience experience_;
-  Learning<Learned> learning_;
+  StateFold<ReinforceState> states_;
 };
 
 }  // namespace
 
 Result<std::unique_ptr<Searcher>> make_reinforce(const Space& space,
                                                  const SearcherSettings& settings) {
-  OptionReader options("reinforce", settings.options);
+  OptionReader reader("reinforce", settings.options);
   const auto size = [&](std::string_view name, std::int64_t fallback, std::int64_t low) {
-    return static_cast<std::size_t>(options.whole(name, fallback, low, 1'000));
+    return static_cast<std::size_t>(reader.whole(name, fallback, low, 1'000));
   };
-  const Teaching usual;
-  const Knobs knobs{
+  const PpoSettings defaults;
+  const ReinforceOptions options{
       .bins = size("bins", 16, 2),
       .batch = size("batch", 5, 1),
       .elite = size("elite", 5, 0),
-      .epochs = static_cast<int>(options.whole("epochs", 2, 1, 100)),
-      .teaching = {.clip = options.real("clip", usual.clip, 0.01, 100),
-                   .entropy = options.real("entropy", usual.entropy, 0, 10),
-                   .learning_rate = options.real("learning_rate", usual.learning_rate, 1e-6, 1)},
+      .epochs = static_cast<int>(reader.whole("epochs", 2, 1, 100)),
+      .ppo = {.clip = reader.real("clip", defaults.clip, 0.01, 100),
+              .entropy = reader.real("entropy", defaults.entropy, 0, 10),
+              .learning_rate = reader.real("learning_rate", defaults.learning_rate, 1e-6, 1)},
   };
-  DETOL_TRY(options.done());
-  return std::make_unique<Reinforce>(space, settings, knobs);
+  DETOL_TRY(reader.done());
+  return std::make_unique<Reinforce>(space, settings, options);
 }
 
 }  // namespace detol

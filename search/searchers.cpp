@@ -24,7 +24,7 @@ constexpr std::array kSearchers = {
     SearcherRow{"tpe", "draw near the good trials, try first what is least like the others",
                 make_tpe},
     SearcherRow{"reinforce",
-                "a recurrent controller says the choices one by one and learns which words pay",
+                "a recurrent controller samples the choices one by one; PPO learns which pay",
                 make_reinforce},
     SearcherRow{"qlearning", "Q-learning over the choices, epsilon-greedy, with replay (MetaQNN)",
                 make_qlearning},
