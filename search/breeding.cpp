@@ -7,7 +7,7 @@
 namespace detol {
 namespace {
 
-// True if values between two others make sense.
+// Returns true if values between two others make sense.
 bool is_number(const Domain& domain) {
   return domain.cardinality() > 2 &&
          (domain.kind == DomainKind::kFloat || domain.kind == DomainKind::kInt || domain.ordered);
@@ -17,8 +17,8 @@ double code_near(const Domain& domain, double position) {
   return domain.code_at(std::clamp(position, 0.0, std::nextafter(1.0, 0.0)));
 }
 
-// How far apart two children are in units of their parents' distance: 1 as a rule.
-double spread(double eta, Rng& rng) {
+// Draws the distance of two children in units of their parents' distance: about 1.
+double spread_factor(double eta, Rng& rng) {
   const double u = rng.uniform();
   const double ratio = u <= 0.5 ? 2 * u : 1 / (2 * (1 - u));
   return std::pow(ratio, 1 / (eta + 1));
@@ -41,7 +41,7 @@ void blend(const Space& space, std::vector<double>& codes, const Genome& one, co
     if (!differ || !is_number(domain) || rng.chance(0.5)) continue;
     const double from = domain.position_of(codes[i]);
     const double to = domain.position_of(codes[i] == a ? b : a);
-    const double beta = spread(eta, rng);
+    const double beta = spread_factor(eta, rng);
     codes[i] = code_near(domain, ((1 + beta) * from + (1 - beta) * to) / 2);
   }
 }

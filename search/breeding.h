@@ -1,6 +1,6 @@
 #pragma once
 
-// How two parents make a child, for the searchers that keep a population. Thread-safe.
+// Crossover and mutation for the searchers that keep a population. Thread-safe.
 
 #include "core/rng.h"
 #include "encodings/space/space.h"
@@ -8,15 +8,16 @@
 namespace detol {
 
 struct Breeding {
-  double crossover_rate = 0.9;  // otherwise the child is its first parent, mutated
-  double crossover_eta = 3;     // how near its parents a child of numbers is
-  double mutation_eta = 5;      // how near its origin a mutated number is
+  double crossover_rate = 0.9;  // else the child is its first parent, mutated
+  double crossover_eta = 3;     // distribution index: greater keeps children nearer their parents
+  double mutation_eta = 5;      // distribution index: greater keeps mutated numbers nearer
 };
 
-// A child: each group of choices from either parent (Space::crossover), numbers also between and
-// around them by simulated binary crossover (Deb and Agrawal, 1995, "Simulated Binary Crossover
-// for Continuous Search Space", Complex Systems 9), then on average one choice mutated, numbers
-// by the polynomial of Deb and Goyal (1996). Where `log`, both are of the logarithm.
+// Returns a child: each group of choices comes from either parent (Space::crossover), numbers also
+// from between and around them by simulated binary crossover (Deb and Agrawal, 1995, "Simulated
+// Binary Crossover for Continuous Search Space", Complex Systems 9); then one choice on average is
+// mutated, numbers by the polynomial of Deb and Goyal (1996). Both work on the logarithm of `log`
+// domains.
 Genome child_of(const Space& space, const Genome& one, const Genome& other,
                 const Breeding& breeding, Rng& rng);
 

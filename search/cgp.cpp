@@ -19,7 +19,7 @@
 //   a parent whose unexpressed choices were drawn anew with probability 1 - (1 - rate)^g: what g
 //   neutral modifications come to. Each child draws its own, from its own random stream.
 // - The first parent is the best of `startup` uniform draws.
-// - A child that was told before is mutated again, up to kTries times.
+// - A child that was told before is mutated again, up to kMostChildren times.
 // - A trial that failed, or whose value is NaN, is no parent. A trial that is told again counts
 //   with its new value at the place of its first; a parent that turns out worse is succeeded by
 //   the best of the others, the latest of equals.
@@ -45,27 +45,22 @@
 namespace detol {
 namespace {
 
-constexpr int kTries = 20;    // children spent on one proposal to find a new one
-constexpr int kPasses = 100;  // over all choices, until an expressed one changes
+constexpr int kMostChildren = 20;  // tried for one proposal until one is new
+constexpr int kMostPasses = 100;   // over all choices, until an expressed one changes
 
-struct Knobs {
+struct CgpOptions {
   std::size_t lambda;
   double mutation_rate;
   std::size_t startup;
 };
 
-struct Told {
-  Genome genome;
-  double value;  // NaN: nothing was measured
-};
-
 class Cgp final : public Searcher {
  public:
-  Cgp(Space space, const SearcherSettings& settings, Knobs knobs)
+  Cgp(Space space, const SearcherSettings& settings, CgpOptions options)
       : space_(std::move(space)),
         rng_(settings.seed),
         direction_(settings.objectives.front().direction),
-        knobs_(knobs) {}
+        options_(options) {}
 
   std::vector<Trial> ask(TrialId first_id, int count) override {
     told_.catch_up([&](std::size_t place) { compare(place); });
@@ -80,7 +75,12 @@ class Cgp final : public Searcher {
   }
 
  private:
-  // The parent after the trial that was told at `place`.
+  struct Individual {
+    Genome genome;
+    double value;  // NaN: nothing was measured
+  };
+
+  // Makes the trial that was told at `place` the parent if it is no worse.
   void compare(std::size_t place) {
     const double value = told_[place].value;
     if (value != value) return;
@@ -89,17 +89,18 @@ class Cgp final : public Searcher {
   }
 
   Genome propose(Rng rng) const {
-    Genome child = measured_ < knobs_.startup ? space_.sample(rng) : forced(drifted(rng), rng);
-    for (int i = 0; i < kTries && known_.contains(space_.identity(child)); ++i)
+    Genome child = measured_ < options_.startup ? space_.sample(rng) : forced(drifted(rng), rng);
+    for (int i = 0; i < kMostChildren && known_.contains(space_.identity(child)); ++i)
       child = forced(child, rng);
     return child;
   }
 
-  // The parent after as many neutral modifications as generations have failed.
+  // Returns the parent after as many neutral modifications as generations have failed.
   Genome drifted(Rng& rng) const {
     const Genome& parent = told_[*parent_].genome;
-    const std::size_t generations = (told_.size() - 1 - *parent_) / knobs_.lambda;
-    const double redrawn = 1 - std::pow(1 - knobs_.mutation_rate, static_cast<double>(generations));
+    const std::size_t generations = (told_.size() - 1 - *parent_) / options_.lambda;
+    const double redrawn =
+        1 - std::pow(1 - options_.mutation_rate, static_cast<double>(generations));
     const std::vector<bool> counts = space_.expressed(parent);
     std::vector<double> codes(parent.codes().begin(), parent.codes().end());
     bool changed = false;
@@ -113,10 +114,10 @@ class Cgp final : public Searcher {
     return space_.identity(modified) == space_.identity(parent) ? modified : parent;
   }
 
-  // A child that differs from its parent in an expressed choice, if any can.
+  // Returns a child that differs from its parent in an expressed choice, if any can.
   Genome forced(const Genome& parent, Rng& rng) const {
     const std::uint64_t identity = space_.identity(parent);
-    for (int pass = 0; pass < kPasses; ++pass) {
+    for (int pass = 0; pass < kMostPasses; ++pass) {
       std::vector<double> codes(parent.codes().begin(), parent.codes().end());
       if (!mutate_points(codes, rng)) continue;
       Genome child = space_.repair(std::move(codes), rng);
@@ -125,13 +126,13 @@ class Cgp final : public Searcher {
     return space_.mutate(parent, rng);
   }
 
-  // True if a choice changed.
+  // Returns true if a choice changed.
   bool mutate_points(std::vector<double>& codes, Rng& rng) const {
     bool changed = false;
     for (std::size_t i = 0; i < codes.size(); ++i) {
       const bool is_active = codes[i] == codes[i];
       if (!is_active || space_.domains()[i].cardinality() < 2) continue;
-      if (!rng.chance(knobs_.mutation_rate)) continue;
+      if (!rng.chance(options_.mutation_rate)) continue;
       codes[i] = space_.other_code(i, codes[i], rng);
       changed = true;
     }
@@ -141,8 +142,8 @@ class Cgp final : public Searcher {
   const Space space_;
   const Rng rng_;
   const Direction direction_;
-  const Knobs knobs_;
-  History<Told> told_;
+  const CgpOptions options_;
+  History<Individual> told_;
   std::unordered_set<std::uint64_t> known_;  // identities of all genomes ever told
   std::optional<std::size_t> parent_;        // its place in told_
   std::size_t measured_ = 0;                 // of told_, as far as they were compared
@@ -151,15 +152,15 @@ class Cgp final : public Searcher {
 }  // namespace
 
 Result<std::unique_ptr<Searcher>> make_cgp(const Space& space, const SearcherSettings& settings) {
-  OptionReader options("cgp", settings.options);
-  const std::int64_t lambda = options.whole("lambda", 2, 1, 10'000);
-  const double mutation_rate = options.real("mutation_rate", 0.05, 1e-6, 1);
-  const std::int64_t startup = options.whole("startup", 4, 1, 10'000);
-  DETOL_TRY(options.done());
-  const Knobs knobs{.lambda = static_cast<std::size_t>(lambda),
-                    .mutation_rate = mutation_rate,
-                    .startup = static_cast<std::size_t>(startup)};
-  return std::make_unique<Cgp>(space, settings, knobs);
+  OptionReader reader("cgp", settings.options);
+  const std::int64_t lambda = reader.whole("lambda", 2, 1, 10'000);
+  const double mutation_rate = reader.real("mutation_rate", 0.05, 1e-6, 1);
+  const std::int64_t startup = reader.whole("startup", 4, 1, 10'000);
+  DETOL_TRY(reader.done());
+  const CgpOptions options{.lambda = static_cast<std::size_t>(lambda),
+                           .mutation_rate = mutation_rate,
+                           .startup = static_cast<std::size_t>(startup)};
+  return std::make_unique<Cgp>(space, settings, options);
 }
 
 }  // namespace detol

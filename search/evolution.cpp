@@ -3,7 +3,7 @@
 //
 // The population is a queue. Each new trial mutates one choice of the best of `sample` members
 // drawn with replacement; each outcome joins at the back and, once the queue is full, the
-// oldest member leaves. Age, not rank, decides who leaves: a lucky measurement cannot live for
+// oldest individual leaves. Age, not rank, decides who leaves: a lucky measurement cannot live for
 // ever, which is all the regularisation there is.
 //
 //   population 3, sample 2: members (a 0.5)(b 0.2)(c 0.9); drawn b, c -> b is mutated into d;
@@ -12,7 +12,8 @@
 // What the paper leaves open, and its answers here:
 // - Until `startup` trials were measured, trials are uniform draws. The paper fills its whole
 //   population so (100 of 20,000); a study of twenty to a hundred trials cannot.
-// - A child that was told before is mutated again, up to kTries times, so that no training is
+// - A child that was told before is mutated again, up to kMostMutations times, so that no training
+// is
 //   spent on a known answer as long as the space has new ones nearby.
 // - A trial that failed, or whose value is NaN, has no offspring.
 // - A trial that is told again keeps its age and gets the new value; if it had left the
@@ -39,19 +40,13 @@
 #include "core/rng.h"
 #include "search/numbered.h"
 #include "search/outcome_value.h"
+#include "search/perturb.h"
 #include "search/searchers.h"
 
 namespace detol {
 namespace {
 
-constexpr int kTries = 50;  // mutations spent on one proposal to find a new genome
-
-struct Member {
-  Trial trial;
-  double value;  // finite or infinite, never NaN
-};
-
-struct Knobs {
+struct EvolutionOptions {
   std::size_t population;
   std::int64_t sample;
   std::size_t startup;
@@ -59,46 +54,49 @@ struct Knobs {
 
 class Evolution final : public Searcher {
  public:
-  Evolution(Space space, const SearcherSettings& settings, Knobs knobs)
+  Evolution(Space space, const SearcherSettings& settings, EvolutionOptions options)
       : space_(std::move(space)),
         rng_(settings.seed),
         direction_(settings.objectives.front().direction),
-        knobs_(knobs) {}
+        options_(options) {}
 
   std::vector<Trial> ask(TrialId first_id, int count) override {
     return numbered(first_id, count, [&](TrialId id) { return propose(rng_.split(id)); });
   }
 
   void tell(const Trial& trial, const Outcome& outcome) override {
-    told_.insert(space_.identity(trial.genome));
+    known_.insert(space_.identity(trial.genome));
     const double value = first_value(outcome);
-    const auto earlier =
-        std::ranges::find(members_, trial.id, [](const Member& member) { return member.trial.id; });
+    const auto earlier = std::ranges::find(
+        population_, trial.id, [](const Individual& individual) { return individual.trial.id; });
     if (value != value) {
-      if (earlier != members_.end()) members_.erase(earlier);
+      if (earlier != population_.end()) population_.erase(earlier);
       return;
     }
-    if (earlier != members_.end()) {
+    if (earlier != population_.end()) {
       *earlier = {trial, value};
       return;
     }
-    members_.push_back({trial, value});
-    if (members_.size() > knobs_.population) members_.pop_front();
+    population_.push_back({trial, value});
+    if (population_.size() > options_.population) population_.pop_front();
   }
 
  private:
+  struct Individual {
+    Trial trial;
+    double value;  // finite or infinite, never NaN
+  };
+
   Genome propose(Rng rng) const {
-    Genome child = members_.size() < knobs_.startup ? space_.sample(rng)
-                                                    : space_.mutate(best_of_sample(rng), rng);
-    for (int i = 0; i < kTries && told_.contains(space_.identity(child)); ++i)
-      child = space_.mutate(child, rng);
-    return child;
+    Genome child = population_.size() < options_.startup ? space_.sample(rng)
+                                                         : space_.mutate(best_of_sample(rng), rng);
+    return mutated_until_unseen(space_, std::move(child), known_, rng);
   }
 
   const Genome& best_of_sample(Rng& rng) const {
-    const Member* best = &members_[rng.below(members_.size())];
-    for (std::int64_t i = 1; i < knobs_.sample; ++i) {
-      const Member& drawn = members_[rng.below(members_.size())];
+    const Individual* best = &population_[rng.below(population_.size())];
+    for (std::int64_t i = 1; i < options_.sample; ++i) {
+      const Individual& drawn = population_[rng.below(population_.size())];
       if (is_better(direction_, drawn.value, best->value)) best = &drawn;
     }
     return best->trial.genome;
@@ -107,24 +105,25 @@ class Evolution final : public Searcher {
   const Space space_;
   const Rng rng_;
   const Direction direction_;
-  const Knobs knobs_;
-  std::deque<Member> members_;              // oldest first; at most knobs_.population of them
-  std::unordered_set<std::uint64_t> told_;  // identities of all genomes ever told
+  const EvolutionOptions options_;
+  std::deque<Individual> population_;        // oldest first; at most options_.population of them
+  std::unordered_set<std::uint64_t> known_;  // identities of all genomes ever told
 };
 
 }  // namespace
 
 Result<std::unique_ptr<Searcher>> make_evolution(const Space& space,
                                                  const SearcherSettings& settings) {
-  OptionReader options("evolution", settings.options);
-  const std::int64_t population = options.whole("population", 30, 2, 10'000);
-  const std::int64_t sample = options.whole("sample", 20, 1, 10'000);
-  const std::int64_t startup = options.whole("startup", 8, 1, 10'000);
-  DETOL_TRY(options.done());
-  const Knobs knobs{.population = static_cast<std::size_t>(population),
-                    .sample = sample,
-                    .startup = static_cast<std::size_t>(std::min(startup, population))};
-  return std::make_unique<Evolution>(space, settings, knobs);
+  OptionReader reader("evolution", settings.options);
+  const std::int64_t population = reader.whole("population", 30, 2, 10'000);
+  const std::int64_t sample = reader.whole("sample", 20, 1, 10'000);
+  const std::int64_t startup = reader.whole("startup", 8, 1, 10'000);
+  DETOL_TRY(reader.done());
+  const EvolutionOptions options{
+      .population = static_cast<std::size_t>(population),
+      .sample = sample,
+      .startup = static_cast<std::size_t>(std::min(startup, population))};
+  return std::make_unique<Evolution>(space, settings, options);
 }
 
 }  // namespace detol

@@ -15,8 +15,8 @@
 //   than the worst, so that a thousand workers are never idle. Equal values: the newer one stays,
 //   so that a plateau is crossed.
 // - Until `startup` trials were measured, trials are uniform draws.
-// - A child that was told before is mutated on, up to kTries times.
-// - A trial that failed, or whose value is NaN, is no member. A changed outcome moves its trial
+// - A child that was told before is mutated on, up to kMostMutations times.
+// - A trial that failed, or whose value is NaN, is no individual. A changed outcome moves its trial
 //   to where it belongs.
 //
 // A proposal depends on the seed, its number and the tells alone. Price: a few microseconds per
@@ -31,32 +31,26 @@
 #include "search/history.h"
 #include "search/numbered.h"
 #include "search/outcome_value.h"
+#include "search/perturb.h"
 #include "search/searchers.h"
 
 namespace detol {
 namespace {
 
-constexpr int kTries = 50;  // mutations spent on one proposal to find a new genome
-
-struct Knobs {
+struct GeneticOptions {
   std::size_t population;
   std::int64_t tournament;
   std::size_t startup;
   double crossover_rate;
 };
 
-struct Member {
-  Genome genome;
-  double value;
-};
-
 class Genetic final : public Searcher {
  public:
-  Genetic(Space space, const SearcherSettings& settings, Knobs knobs)
+  Genetic(Space space, const SearcherSettings& settings, GeneticOptions options)
       : space_(std::move(space)),
         rng_(settings.seed),
         direction_(settings.objectives.front().direction),
-        knobs_(knobs) {}
+        options_(options) {}
 
   std::vector<Trial> ask(TrialId first_id, int count) override {
     told_.catch_up([&](std::size_t place) { join(told_[place]); });
@@ -65,47 +59,50 @@ class Genetic final : public Searcher {
 
   void tell(const Trial& trial, const Outcome& outcome) override {
     known_.insert(space_.identity(trial.genome));
-    if (told_.tell(trial.id, {trial.genome, first_value(outcome)})) members_.clear();
+    if (told_.tell(trial.id, {trial.genome, first_value(outcome)})) population_.clear();
   }
 
  private:
-  // Keeps members_ sorted, the best first, and no longer than the population.
-  void join(const Member& told) {
+  struct Individual {
+    Genome genome;
+    double value;
+  };
+
+  // Keeps population_ sorted, the best first, and no larger than the option.
+  void join(const Individual& told) {
     if (told.value != told.value) return;
-    const auto at = std::ranges::find_if(members_, [&](const Member& member) {
-      return !is_better(direction_, member.value, told.value);
+    const auto at = std::ranges::find_if(population_, [&](const Individual& individual) {
+      return !is_better(direction_, individual.value, told.value);
     });
-    members_.insert(at, told);
-    if (members_.size() > knobs_.population) members_.pop_back();
+    population_.insert(at, told);
+    if (population_.size() > options_.population) population_.pop_back();
   }
 
   Genome propose(Rng rng) const {
-    Genome child = members_.size() < knobs_.startup ? space_.sample(rng) : bred(rng);
-    for (int i = 0; i < kTries && known_.contains(space_.identity(child)); ++i)
-      child = space_.mutate(child, rng);
-    return child;
+    Genome child = population_.size() < options_.startup ? space_.sample(rng) : bred(rng);
+    return mutated_until_unseen(space_, std::move(child), known_, rng);
   }
 
   Genome bred(Rng& rng) const {
     const Genome& one = winner(rng);
     const Genome& other = winner(rng);
-    return child_of(space_, one, other, {.crossover_rate = knobs_.crossover_rate}, rng);
+    return child_of(space_, one, other, {.crossover_rate = options_.crossover_rate}, rng);
   }
 
-  // Members are sorted, so the best of some is the least of their places.
+  // Returns the best of `tournament` draws, which has the least place as population_ is sorted.
   const Genome& winner(Rng& rng) const {
-    std::size_t best = members_.size() - 1;
-    for (std::int64_t i = 0; i < knobs_.tournament; ++i)
-      best = std::min<std::size_t>(best, rng.below(members_.size()));
-    return members_[best].genome;
+    std::size_t best = population_.size() - 1;
+    for (std::int64_t i = 0; i < options_.tournament; ++i)
+      best = std::min<std::size_t>(best, rng.below(population_.size()));
+    return population_[best].genome;
   }
 
   const Space space_;
   const Rng rng_;
   const Direction direction_;
-  const Knobs knobs_;
-  History<Member> told_;
-  std::vector<Member> members_;              // the best first
+  const GeneticOptions options_;
+  History<Individual> told_;
+  std::vector<Individual> population_;       // the best first
   std::unordered_set<std::uint64_t> known_;  // identities of all genomes ever told
 };
 
@@ -113,17 +110,17 @@ class Genetic final : public Searcher {
 
 Result<std::unique_ptr<Searcher>> make_genetic(const Space& space,
                                                const SearcherSettings& settings) {
-  OptionReader options("genetic", settings.options);
-  const std::int64_t population = options.whole("population", 20, 2, 10'000);
-  const std::int64_t tournament = options.whole("tournament", 5, 1, 10'000);
-  const std::int64_t startup = options.whole("startup", 10, 1, 10'000);
-  const double crossover_rate = options.real("crossover_rate", 0.9, 0, 1);
-  DETOL_TRY(options.done());
-  const Knobs knobs{.population = static_cast<std::size_t>(population),
-                    .tournament = tournament,
-                    .startup = static_cast<std::size_t>(std::min(startup, population)),
-                    .crossover_rate = crossover_rate};
-  return std::make_unique<Genetic>(space, settings, knobs);
+  OptionReader reader("genetic", settings.options);
+  const std::int64_t population = reader.whole("population", 20, 2, 10'000);
+  const std::int64_t tournament = reader.whole("tournament", 5, 1, 10'000);
+  const std::int64_t startup = reader.whole("startup", 10, 1, 10'000);
+  const double crossover_rate = reader.real("crossover_rate", 0.9, 0, 1);
+  DETOL_TRY(reader.done());
+  const GeneticOptions options{.population = static_cast<std::size_t>(population),
+                               .tournament = tournament,
+                               .startup = static_cast<std::size_t>(std::min(startup, population)),
+                               .crossover_rate = crossover_rate};
+  return std::make_unique<Genetic>(space, settings, options);
 }
 
 }  // namespace detol

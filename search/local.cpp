@@ -44,18 +44,18 @@
 namespace detol {
 namespace {
 
-constexpr int kTries = 20;                    // draws spent on a start that was never told
+constexpr int kMostDraws = 20;                // draws spent on a start that was never told
 constexpr double kFewValues = 8;              // of an ordered choice that steps to all of them
 constexpr double kShrink = 0.5, kGrow = 2;    // of the step, after failure and success
 constexpr std::uint64_t kNeighbours = ~0ULL;  // the stream of all neighbourhoods: no trial's
 
-struct Knobs {
+struct LocalOptions {
   std::size_t startup;
   double step;  // standard deviations, as shares of a range
   double smallest;
 };
 
-struct Told {
+struct EvaluatedGenome {
   Genome genome;
   std::uint64_t identity;
   double value;
@@ -67,31 +67,31 @@ struct Neighbour {
   std::uint64_t change;  // which choice went where: equal for equal changes of different tops
 };
 
-// Where the search stands, and what is left to try around it.
+// Climb: the current top, and its neighbours that are still to be tried.
 struct Climb {
-  Told top;
+  EvaluatedGenome top;
   double step;
-  std::size_t born;                                             // trials told before
-  std::uint64_t lucky = kNeighbours;                            // the change that led here
-  std::unordered_map<std::uint64_t, std::size_t> in_vain = {};  // changes, and when
-  std::vector<Neighbour> around = {};                         // not told before, in order of trial
-  std::unordered_map<std::uint64_t, std::size_t> place = {};  // in `around`, by identity
+  std::size_t told_before;                                             // trials told before
+  std::uint64_t successful_change = kNeighbours;                       // the change that led here
+  std::unordered_map<std::uint64_t, std::size_t> failed_changes = {};  // changes, and when
+  std::vector<Neighbour> neighbours = {};                     // not told before, in order of trial
+  std::unordered_map<std::uint64_t, std::size_t> place = {};  // in `neighbours`, by identity
   std::vector<std::size_t> left = {};                         // places not told, ascending
 };
 
-// True if a step of this choice goes up or down, rather than to any other value.
+// Returns true if a step of this choice goes up or down, rather than to any other value.
 bool is_range(const Domain& domain) {
   const bool ordered =
       domain.ordered || domain.kind == DomainKind::kFloat || domain.kind == DomainKind::kInt;
   return ordered && domain.cardinality() > kFewValues;
 }
 
-// The code of value number `way` of a choice that is no range.
-double value_at(const Domain& domain, std::uint64_t way) {
-  return domain.code_at((static_cast<double>(way) + 0.5) / domain.cardinality());
+// Returns the code of value number `index` of a choice that is no range.
+double code_of_value(const Domain& domain, std::uint64_t index) {
+  return domain.code_at((static_cast<double>(index) + 0.5) / domain.cardinality());
 }
 
-// The code that lies so many widths of the range further on, at least one grid point away; the
+// Returns the code that lies `widths` of the range further on, at least one grid point away; the
 // range's ends reflect.
 double stepped(const Domain& domain, double code, double widths) {
   const double least = 1 / domain.cardinality();  // 0 if it is continuous
@@ -104,11 +104,11 @@ double stepped(const Domain& domain, double code, double widths) {
 
 class Local final : public Searcher {
  public:
-  Local(Space space, const SearcherSettings& settings, Knobs knobs)
+  Local(Space space, const SearcherSettings& settings, LocalOptions options)
       : space_(std::move(space)),
         rng_(settings.seed),
         direction_(settings.objectives.front().direction),
-        knobs_(knobs) {}
+        options_(options) {}
 
   std::vector<Trial> ask(TrialId first_id, int count) override {
     history_.catch_up([&](std::size_t place) { learn(history_[place], place + 1); });
@@ -117,7 +117,7 @@ class Local final : public Searcher {
   }
 
   void tell(const Trial& trial, const Outcome& outcome) override {
-    const Told told{trial.genome, space_.identity(trial.genome), first_value(outcome)};
+    const EvaluatedGenome told{trial.genome, space_.identity(trial.genome), first_value(outcome)};
     if (!history_.tell(trial.id, told)) return;
     climb_.reset();
     starts_.clear();
@@ -128,66 +128,68 @@ class Local final : public Searcher {
   Genome start_for(TrialId id) const {
     Rng rng = rng_.split(id);
     Genome start = space_.sample(rng);
-    for (int i = 0; i < kTries && values_.contains(space_.identity(start)); ++i)
+    for (int i = 0; i < kMostDraws && values_.contains(space_.identity(start)); ++i)
       start = space_.sample(rng);
     return start;
   }
 
   Genome neighbour_for(TrialId id) const {
     const std::vector<std::size_t>& left = climb_->left;
-    const std::size_t place = (id - climb_->born) % climb_->around.size();
-    if (std::ranges::binary_search(left, place)) return climb_->around[place].genome;
+    const std::size_t place = (id - climb_->told_before) % climb_->neighbours.size();
+    if (std::ranges::binary_search(left, place)) return climb_->neighbours[place].genome;
     Rng rng = rng_.split(id);
-    return climb_->around[left[rng.below(left.size())]].genome;
+    return climb_->neighbours[left[rng.below(left.size())]].genome;
   }
 
   // Learns trial number `count` of those that were told.
-  void learn(const Told& told, std::size_t count) {
+  void learn(const EvaluatedGenome& told, std::size_t count) {
     values_[told.identity] = told.value;
     if (!climb_) {
       start_with(told, count);
     } else if (is_better(told, climb_->top)) {
-      rise_to(told, count);
+      move_to(told, count);
     } else {
       cross_out(told, count);
     }
   }
 
-  void start_with(const Told& told, std::size_t count) {
+  void start_with(const EvaluatedGenome& told, std::size_t count) {
     if (told.value != told.value) return;
     starts_.push_back(told);
-    if (starts_.size() < knobs_.startup) return;
-    const Told top = *std::ranges::min_element(
-        starts_, [&](const Told& a, const Told& b) { return is_better(a, b); });
+    if (starts_.size() < options_.startup) return;
+    const EvaluatedGenome top = *std::ranges::min_element(
+        starts_,
+        [&](const EvaluatedGenome& a, const EvaluatedGenome& b) { return is_better(a, b); });
     starts_.clear();
-    stand_on({.top = top, .step = knobs_.step, .born = count});
+    stand_on({.top = top, .step = options_.step, .told_before = count});
   }
 
-  void rise_to(const Told& told, std::size_t count) {
-    const double step = std::min(climb_->step * kGrow, knobs_.step);
-    Climb next{.top = told, .step = step, .born = count, .in_vain = climb_->in_vain};
+  void move_to(const EvaluatedGenome& told, std::size_t count) {
+    const double step = std::min(climb_->step * kGrow, options_.step);
+    Climb next{
+        .top = told, .step = step, .told_before = count, .failed_changes = climb_->failed_changes};
     const auto at = climb_->place.find(told.identity);
-    if (at != climb_->place.end()) next.lucky = climb_->around[at->second].change;
+    if (at != climb_->place.end()) next.successful_change = climb_->neighbours[at->second].change;
     stand_on(std::move(next));
   }
 
-  void cross_out(const Told& told, std::size_t count) {
+  void cross_out(const EvaluatedGenome& told, std::size_t count) {
     const auto at = climb_->place.find(told.identity);
     if (at == climb_->place.end()) return;
     std::erase(climb_->left, at->second);
-    climb_->in_vain[climb_->around[at->second].change] = count;
+    climb_->failed_changes[climb_->neighbours[at->second].change] = count;
     if (!climb_->left.empty()) return;
     stand_on({.top = climb_->top,
               .step = climb_->step * kShrink,
-              .born = count,
-              .lucky = climb_->lucky,
-              .in_vain = climb_->in_vain});
+              .told_before = count,
+              .successful_change = climb_->successful_change,
+              .failed_changes = climb_->failed_changes});
   }
 
-  // Goes on from this top, or from the end of the improvements that are known from there; starts
-  // again if nothing is left to try.
+  // Continues from this top, or from the end of the improvements that are known from there;
+  // restarts if nothing is left to try.
   void stand_on(Climb climb) {
-    while (climb.step >= knobs_.smallest) {
+    while (climb.step >= options_.smallest) {
       if (const auto better = look_around(climb)) {
         climb.top = *better;
         continue;
@@ -201,28 +203,30 @@ class Local final : public Searcher {
     climb_.reset();
   }
 
-  // Fills `around` and `left`; the best neighbour that is known to be better, if there is one.
-  std::optional<Told> look_around(Climb& climb) const {
-    climb.around.clear();
+  // Fills `neighbours` and `left`. Returns the best neighbour that is known to be better, if there
+  // is one.
+  std::optional<EvaluatedGenome> look_around(Climb& climb) const {
+    climb.neighbours.clear();
     climb.place.clear();
-    std::optional<Told> best;
+    std::optional<EvaluatedGenome> best;
     for (Neighbour& neighbour : neighbours_of(climb)) {
       if (neighbour.identity == climb.top.identity || climb.place.contains(neighbour.identity))
         continue;
       if (const auto known = values_.find(neighbour.identity); known != values_.end()) {
-        const Told told{neighbour.genome, neighbour.identity, known->second};
+        const EvaluatedGenome told{neighbour.genome, neighbour.identity, known->second};
         if (is_better(told, best.value_or(climb.top))) best = told;
         continue;
       }
-      climb.place.emplace(neighbour.identity, climb.around.size());
-      climb.around.push_back(std::move(neighbour));
+      climb.place.emplace(neighbour.identity, climb.neighbours.size());
+      climb.neighbours.push_back(std::move(neighbour));
     }
-    climb.left.resize(climb.around.size());
+    climb.left.resize(climb.neighbours.size());
     std::iota(climb.left.begin(), climb.left.end(), std::size_t{0});
     return best;
   }
 
-  // In the order they are tried: the change that led here, the new ones, those in vain.
+  // Returns the neighbours in the order they are tried: the change that led here, then the new
+  // ones, then those in vain.
   std::vector<Neighbour> neighbours_of(const Climb& climb) const {
     Rng rng =
         rng_.split(kNeighbours)
@@ -234,9 +238,9 @@ class Local final : public Searcher {
     }
     rng.shuffle(std::span(all));
     std::ranges::stable_sort(all, {}, [&](const Neighbour& neighbour) -> std::size_t {
-      if (neighbour.change == climb.lucky) return 0;
-      const auto at = climb.in_vain.find(neighbour.change);
-      return at == climb.in_vain.end() ? 1 : 1 + at->second;
+      if (neighbour.change == climb.successful_change) return 0;
+      const auto at = climb.failed_changes.find(neighbour.change);
+      return at == climb.failed_changes.end() ? 1 : 1 + at->second;
     });
     return all;
   }
@@ -245,47 +249,47 @@ class Local final : public Searcher {
                       std::vector<Neighbour>& all) const {
     const Domain& domain = space_.domains()[index];
     const double code = climb.top.genome.codes()[index];
-    const auto add = [&](double next, std::uint64_t way) {
+    const auto add = [&](double next, std::uint64_t direction) {
       if (next == code) return;
       std::vector<double> codes(climb.top.genome.codes().begin(), climb.top.genome.codes().end());
       codes[index] = next;
       Genome genome = space_.repair(std::move(codes), rng);
       const std::uint64_t identity = space_.identity(genome);
-      all.push_back({std::move(genome), identity, hash_combine(index, way)});
+      all.push_back({std::move(genome), identity, hash_combine(index, direction)});
     };
     if (!is_range(domain)) {
-      for (std::uint64_t way = 0; static_cast<double>(way) < domain.cardinality(); ++way)
-        add(value_at(domain, way), way);
+      for (std::uint64_t i = 0; static_cast<double>(i) < domain.cardinality(); ++i)
+        add(code_of_value(domain, i), i);
       return;
     }
     add(stepped(domain, code, std::abs(rng.normal()) * climb.step), 1);
     add(stepped(domain, code, -std::abs(rng.normal()) * climb.step), 0);
   }
 
-  bool is_better(const Told& a, const Told& b) const {
+  bool is_better(const EvaluatedGenome& a, const EvaluatedGenome& b) const {
     return detol::is_better(direction_, a.value, b.value);
   }
 
   const Space space_;
   const Rng rng_;
   const Direction direction_;
-  const Knobs knobs_;
-  History<Told> history_;
+  const LocalOptions options_;
+  History<EvaluatedGenome> history_;
   std::unordered_map<std::uint64_t, double> values_;  // told, by identity
-  std::vector<Told> starts_;                          // since the last climb ended
+  std::vector<EvaluatedGenome> starts_;               // since the last climb ended
   std::optional<Climb> climb_;                        // none: collecting starts
 };
 
 }  // namespace
 
 Result<std::unique_ptr<Searcher>> make_local(const Space& space, const SearcherSettings& settings) {
-  OptionReader options("local", settings.options);
-  const std::int64_t startup = options.whole("startup", 5, 1, 10'000);
-  const Knobs knobs{.startup = static_cast<std::size_t>(startup),
-                    .step = options.real("step", 0.2, 1e-6, 1),
-                    .smallest = options.real("smallest", 0.001, 1e-9, 1)};
-  DETOL_TRY(options.done());
-  return std::make_unique<Local>(space, settings, knobs);
+  OptionReader reader("local", settings.options);
+  const std::int64_t startup = reader.whole("startup", 5, 1, 10'000);
+  const LocalOptions options{.startup = static_cast<std::size_t>(startup),
+                             .step = reader.real("step", 0.2, 1e-6, 1),
+                             .smallest = reader.real("smallest", 0.001, 1e-9, 1)};
+  DETOL_TRY(reader.done());
+  return std::make_unique<Local>(space, settings, options);
 }
 
 }  // namespace detol

@@ -3,24 +3,25 @@
 // Luna and Alba, 2009, "On the Effect of the Steady-State Selection Scheme in Multi-Objective
 // Genetic Algorithms", EMO: better than generations on most problems, ZDT and DTLZ among them).
 //
-// One member dominates another if it is nowhere worse and somewhere better. Members that nobody
+// One individual dominates another if it is nowhere worse and somewhere better. Members that nobody
 // dominates are front 0; those that only front 0 dominates are front 1, and so on. Within a front
-// the crowding of a member is the size of the gap between its neighbours, summed over the
-// objectives; the ends of a front are infinitely far from anybody. Less front, then more gap, wins.
+// the crowding of a individual is the size of the crowding_distance between its neighbours, summed
+// over the objectives; the ends of a front are infinitely far from anybody. Less front, then more
+// crowding_distance, wins.
 //
-//   minimise both: (1, 4) (2, 2) (4, 1) are front 0, (3, 3) is front 1. The gap at (2, 2) is
-//   (4 - 1) / 3 + (4 - 1) / 3 = 2. Of five with room for four, (3, 3) leaves.
+//   minimise both: (1, 4) (2, 2) (4, 1) are front 0, (3, 3) is front 1. The crowding distance at
+//   (2, 2) is (4 - 1) / 3 + (4 - 1) / 3 = 2. Of five with room for four, (3, 3) leaves.
 //
-// Each new trial is a child of two winners, each the better of two members drawn at random: groups
-// of choices from either parent, numbers also from around them, about one choice mutated
-// (breeding.h). Each outcome joins, and once the population is full the worst member leaves.
+// Each new trial is a child of two winners, each the better of two individuals drawn at random:
+// groups of choices from either parent, numbers also from around them, about one choice mutated
+// (breeding.h). Each outcome joins, and once the population is full the worst individual leaves.
 //
 // What the papers leave open, and its answers here:
 // - There are no generations to wait for, so that a thousand workers are never idle.
 // - Until `startup` trials were measured, trials are uniform draws.
 // - A trial that failed is infeasible (too large, out of memory, diverged), as is one with a NaN
-//   or too few values: every measured trial dominates it, so it is no member.
-// - A child that was told before is mutated on, up to kTries times.
+//   or too few values: every measured trial dominates it, so it is no individual.
+// - A child that was told before is mutated on, up to kMostMutations times.
 // - With one objective, fronts are ranks, and this is a steady-state genetic algorithm.
 // - A changed outcome is as if it had been told in the first place.
 //
@@ -29,9 +30,10 @@
 // suit tens of thousands.
 //
 // A proposal depends on the seed, its number and the tells alone. Price: O(m p^2) per tell for m
-// objectives and p members, some 100 microseconds at p = 50, and a genome per trial ever told.
+// objectives and p individuals, some 100 microseconds at p = 50, and a genome per trial ever told.
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <numeric>
 #include <optional>
@@ -43,51 +45,49 @@
 #include "search/history.h"
 #include "search/numbered.h"
 #include "search/outcome_value.h"
+#include "search/perturb.h"
 #include "search/searchers.h"
 #include "surrogate/pareto.h"
 
 namespace detol {
 namespace {
 
-constexpr int kTries = 50;  // mutations spent on one proposal to find a new genome
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
-
-struct Knobs {
+struct Nsga2Options {
   std::size_t population;
   std::size_t startup;
   Breeding breeding;
 };
 
-struct Member {
+struct Nsga2Individual {
   Genome genome;
   Losses losses;  // empty: infeasible
   std::size_t front = 0;
-  double gap = 0;
+  double crowding_distance = 0;
 };
 
-bool is_fitter(const Member& a, const Member& b) {
-  return a.front != b.front ? a.front < b.front : a.gap > b.gap;
+bool is_fitter(const Nsga2Individual& a, const Nsga2Individual& b) {
+  return a.front != b.front ? a.front < b.front : a.crowding_distance > b.crowding_distance;
 }
 
-// Takes the fronts off one after another.
-void find_fronts(std::vector<Member>& members) {
-  std::vector<std::size_t> dominators(members.size(), 0);
-  std::vector<std::vector<std::size_t>> dominated(members.size());
-  for (std::size_t a = 0; a < members.size(); ++a) {
-    for (std::size_t b = 0; b < members.size(); ++b) {
-      if (!dominates(members[a].losses, members[b].losses)) continue;
+// Numbers the fronts (fast non-dominated sorting).
+void sort_into_fronts(std::vector<Nsga2Individual>& population) {
+  std::vector<std::size_t> dominators(population.size(), 0);
+  std::vector<std::vector<std::size_t>> dominated(population.size());
+  for (std::size_t a = 0; a < population.size(); ++a) {
+    for (std::size_t b = 0; b < population.size(); ++b) {
+      if (!dominates(population[a].losses, population[b].losses)) continue;
       dominated[a].push_back(b);
       ++dominators[b];
     }
   }
   std::vector<std::size_t> front;
-  for (std::size_t i = 0; i < members.size(); ++i) {
+  for (std::size_t i = 0; i < population.size(); ++i) {
     if (dominators[i] == 0) front.push_back(i);
   }
   for (std::size_t number = 0; !front.empty(); ++number) {
     std::vector<std::size_t> next;
     for (std::size_t i : front) {
-      members[i].front = number;
+      population[i].front = number;
       for (std::size_t other : dominated[i]) {
         if (--dominators[other] == 0) next.push_back(other);
       }
@@ -96,35 +96,38 @@ void find_fronts(std::vector<Member>& members) {
   }
 }
 
-// Adds the gaps of one objective, of one front.
-void add_gaps(std::vector<Member*>& front, std::size_t objective) {
-  const auto loss = [&](const Member* member) { return member->losses[objective]; };
+// Adds the crowding distances along one objective within one front.
+void add_crowding_distances(std::vector<Nsga2Individual*>& front, std::size_t objective) {
+  const auto loss = [&](const Nsga2Individual* individual) {
+    return individual->losses[objective];
+  };
   std::ranges::stable_sort(front, {}, loss);
   const double width = loss(front.back()) - loss(front.front());
-  front.front()->gap = front.back()->gap = kInfinity;
-  if (!(width > 0 && width < kInfinity)) return;
+  front.front()->crowding_distance = front.back()->crowding_distance =
+      std::numeric_limits<double>::infinity();
+  if (!(width > 0 && std::isfinite(width))) return;
   for (std::size_t i = 1; i + 1 < front.size(); ++i)
-    front[i]->gap += (loss(front[i + 1]) - loss(front[i - 1])) / width;
+    front[i]->crowding_distance += (loss(front[i + 1]) - loss(front[i - 1])) / width;
 }
 
-void find_gaps(std::vector<Member>& members, std::size_t objectives) {
-  std::vector<std::vector<Member*>> fronts(members.size());
-  for (Member& member : members) {
-    member.gap = 0;
-    fronts[member.front].push_back(&member);
+void find_crowding_distances(std::vector<Nsga2Individual>& population, std::size_t objectives) {
+  std::vector<std::vector<Nsga2Individual*>> fronts(population.size());
+  for (Nsga2Individual& individual : population) {
+    individual.crowding_distance = 0;
+    fronts[individual.front].push_back(&individual);
   }
-  for (std::vector<Member*>& front : fronts) {
-    for (std::size_t i = 0; i < objectives && !front.empty(); ++i) add_gaps(front, i);
+  for (std::vector<Nsga2Individual*>& front : fronts) {
+    for (std::size_t i = 0; i < objectives && !front.empty(); ++i) add_crowding_distances(front, i);
   }
 }
 
 class Nsga2 final : public Searcher {
  public:
-  Nsga2(Space space, const SearcherSettings& settings, Knobs knobs)
+  Nsga2(Space space, const SearcherSettings& settings, Nsga2Options options)
       : space_(std::move(space)),
         rng_(settings.seed),
         objectives_(settings.objectives),
-        knobs_(knobs) {}
+        options_(options) {}
 
   std::vector<Trial> ask(TrialId first_id, int count) override {
     told_.catch_up([&](std::size_t place) { join(told_[place]); });
@@ -135,63 +138,61 @@ class Nsga2 final : public Searcher {
     known_.insert(space_.identity(trial.genome));
     const bool is_wrong =
         told_.tell(trial.id, {.genome = trial.genome, .losses = losses_of(outcome, objectives_)});
-    if (is_wrong) members_.clear();
+    if (is_wrong) population_.clear();
   }
 
  private:
-  void join(const Member& told) {
+  void join(const Nsga2Individual& told) {
     if (told.losses.empty()) return;
-    members_.push_back(told);
-    find_fronts(members_);
-    find_gaps(members_, objectives_.size());
-    if (members_.size() <= knobs_.population) return;
-    // Of equal ones the oldest leaves, so that a plateau is crossed.
-    members_.erase(std::ranges::max_element(members_, is_fitter));
-    find_gaps(members_, objectives_.size());
+    population_.push_back(told);
+    sort_into_fronts(population_);
+    find_crowding_distances(population_, objectives_.size());
+    if (population_.size() <= options_.population) return;
+    // The oldest of equally bad individuals leaves, so that a plateau is crossed.
+    population_.erase(std::ranges::max_element(population_, is_fitter));
+    find_crowding_distances(population_, objectives_.size());
   }
 
   Genome propose(Rng rng) const {
-    Genome child = members_.size() < knobs_.startup ? space_.sample(rng) : bred(rng);
-    for (int i = 0; i < kTries && known_.contains(space_.identity(child)); ++i)
-      child = space_.mutate(child, rng);
-    return child;
+    Genome child = population_.size() < options_.startup ? space_.sample(rng) : bred(rng);
+    return mutated_until_unseen(space_, std::move(child), known_, rng);
   }
 
   Genome bred(Rng& rng) const {
     const Genome& one = winner(rng);
     const Genome& other = winner(rng);
-    return child_of(space_, one, other, knobs_.breeding, rng);
+    return child_of(space_, one, other, options_.breeding, rng);
   }
 
   const Genome& winner(Rng& rng) const {
-    const Member& a = members_[rng.below(members_.size())];
-    const Member& b = members_[rng.below(members_.size())];
+    const Nsga2Individual& a = population_[rng.below(population_.size())];
+    const Nsga2Individual& b = population_[rng.below(population_.size())];
     return is_fitter(b, a) ? b.genome : a.genome;
   }
 
   const Space space_;
   const Rng rng_;
   const std::vector<Objective> objectives_;
-  const Knobs knobs_;
-  History<Member> told_;
-  std::vector<Member> members_;              // oldest first
+  const Nsga2Options options_;
+  History<Nsga2Individual> told_;
+  std::vector<Nsga2Individual> population_;  // oldest first
   std::unordered_set<std::uint64_t> known_;  // identities of all genomes ever told
 };
 
 }  // namespace
 
 Result<std::unique_ptr<Searcher>> make_nsga2(const Space& space, const SearcherSettings& settings) {
-  OptionReader options("nsga2", settings.options);
-  const std::int64_t population = options.whole("population", 50, 4, 10'000);
-  const std::int64_t startup = options.whole("startup", 20, 2, 10'000);
-  const Breeding breeding{.crossover_rate = options.real("crossover_rate", 0.9, 0, 1),
-                          .crossover_eta = options.real("crossover_eta", 3, 0, 1000),
-                          .mutation_eta = options.real("mutation_eta", 5, 0, 1000)};
-  DETOL_TRY(options.done());
-  const Knobs knobs{.population = static_cast<std::size_t>(population),
-                    .startup = static_cast<std::size_t>(std::min(startup, population)),
-                    .breeding = breeding};
-  return std::make_unique<Nsga2>(space, settings, knobs);
+  OptionReader reader("nsga2", settings.options);
+  const std::int64_t population = reader.whole("population", 50, 4, 10'000);
+  const std::int64_t startup = reader.whole("startup", 20, 2, 10'000);
+  const Breeding breeding{.crossover_rate = reader.real("crossover_rate", 0.9, 0, 1),
+                          .crossover_eta = reader.real("crossover_eta", 3, 0, 1000),
+                          .mutation_eta = reader.real("mutation_eta", 5, 0, 1000)};
+  DETOL_TRY(reader.done());
+  const Nsga2Options options{.population = static_cast<std::size_t>(population),
+                             .startup = static_cast<std::size_t>(std::min(startup, population)),
+                             .breeding = breeding};
+  return std::make_unique<Nsga2>(space, settings, options);
 }
 
 }  // namespace detol

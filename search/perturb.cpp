@@ -26,4 +26,11 @@ Genome perturbed(const Space& space, const Genome& origin, Rng& rng) {
   return space.repair(std::move(codes), rng);
 }
 
+Genome mutated_until_unseen(const Space& space, Genome genome,
+                            const std::unordered_set<std::uint64_t>& known, Rng& rng) {
+  for (int i = 0; i < kMostMutations && known.contains(space.identity(genome)); ++i)
+    genome = space.mutate(genome, rng);
+  return genome;
+}
+
 }  // namespace detol

@@ -1,14 +1,23 @@
 #pragma once
 
-// A genome near another one: what searchers with a model look at around their best.
+// Changes to a genome that several searchers make: perturbations of the best, and mutations of a
+// proposal that is known already. Thread-safe.
+
+#include <cstdint>
+#include <unordered_set>
 
 #include "core/rng.h"
 #include "encodings/space/space.h"
 
 namespace detol {
 
-// A few expressed choices changed: continuous numbers by a normal step whose size, from 0.001 to
-// 0.3 of the range, is one for all of them, the others to any value. Microseconds.
+// Returns `origin` with a few expressed choices changed: continuous numbers by a normal step of one
+// common size, from 0.001 to 0.3 of the range, other choices to any value. Takes microseconds.
 Genome perturbed(const Space& space, const Genome& origin, Rng& rng);
+
+// Returns `genome`, mutated until its identity is not in `known`, kMostMutations times at most.
+inline constexpr int kMostMutations = 50;
+Genome mutated_until_unseen(const Space& space, Genome genome,
+                            const std::unordered_set<std::uint64_t>& known, Rng& rng);
 
 }  // namespace detol

@@ -18,7 +18,7 @@
 // - A trial that failed, or whose value is NaN, is bad. So is one that is being measured: workers
 //   keep apart (Optuna's constant liar).
 // - The best candidate that was neither told nor is expected is taken; if all were, the best one is
-//   mutated, up to kTries times.
+//   mutated, up to kMostMutations times.
 // - Conditions: one density spans all branches (parzen.h), where the papers have one per node and
 //   Optuna one per group of choices that occur together.
 //
@@ -42,18 +42,17 @@
 #include "search/numbered.h"
 #include "search/outcome_value.h"
 #include "search/parzen.h"
+#include "search/perturb.h"
 #include "search/searchers.h"
 #include "search/sobol_points.h"
 
 namespace detol {
 namespace {
 
-constexpr int kTries = 50;  // mutations spent on one proposal to find a new genome
 constexpr std::size_t kMostGood = 25;
 constexpr double kLeastWeight = 1e-12;  // of a good trial, as a share of the largest
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-struct Knobs {
+struct TpeOptions {
   std::size_t startup;
   std::size_t candidates;
   double gamma;  // the share of good trials
@@ -62,22 +61,22 @@ struct Knobs {
 struct Seen {
   Genome genome;
   std::vector<double> coordinates;
-  double loss = kInfinity;   // less is better
-  bool is_measured = false;  // else it failed, or is being measured
+  double loss = std::numeric_limits<double>::infinity();  // less is better
+  bool is_measured = false;                               // else it failed, or is being measured
 };
 
-struct Split {
+struct TpeSplit {
   std::vector<Observation> good, bad;
 };
 
 class Tpe final : public Searcher {
  public:
-  Tpe(const Space& space, const SearcherSettings& settings, Knobs knobs)
+  Tpe(const Space& space, const SearcherSettings& settings, TpeOptions options)
       : axes_(space),
         starts_(space.size(), settings.seed),
         rng_(settings.seed),
         sign_(settings.objectives.front().direction == Direction::kMinimize ? 1 : -1),
-        knobs_(knobs) {}
+        options_(options) {}
 
   std::vector<Trial> ask(TrialId first_id, int count) override {
     return numbered(first_id, count, [&](TrialId id) {
@@ -117,19 +116,18 @@ class Tpe final : public Searcher {
 
   Genome propose(TrialId id, Rng rng) const {
     Genome genome =
-        measured() < knobs_.startup ? axes_.space().at(starts_.point(id)) : best_candidate(rng);
-    for (int i = 0; i < kTries && is_known(genome); ++i) genome = axes_.space().mutate(genome, rng);
-    return genome;
+        measured() < options_.startup ? axes_.space().at(starts_.point(id)) : best_candidate(rng);
+    return mutated_until_unseen(axes_.space(), std::move(genome), known_, rng);
   }
 
   Genome best_candidate(Rng& rng) const {
-    Split split = split_of_all();
+    TpeSplit split = split_of_all();
     const Parzen good(axes_, std::move(split.good), Bandwidth::kScott);
     const Parzen bad(axes_, std::move(split.bad), Bandwidth::kFixed);
     Genome best;
     bool best_is_new = false;
-    double best_score = -kInfinity;
-    for (std::size_t i = 0; i < knobs_.candidates; ++i) {
+    double best_score = -std::numeric_limits<double>::infinity();
+    for (std::size_t i = 0; i < options_.candidates; ++i) {
       Genome candidate = good.draw(rng);
       const bool is_new = !is_known(candidate);
       if (best_is_new && !is_new) continue;
@@ -143,14 +141,14 @@ class Tpe final : public Searcher {
     return best;
   }
 
-  // Of equal losses the earlier trials are good.
-  Split split_of_all() const {
+  // Splits the trials by loss; of equal losses the earlier trials are good.
+  TpeSplit split_of_all() const {
     std::vector<const Seen*> by_loss;
     for (const auto& [id, trial] : told_) by_loss.push_back(&trial);
     std::ranges::stable_sort(
         by_loss, {}, [](const Seen* trial) { return std::pair(!trial->is_measured, trial->loss); });
     const std::size_t count = good_of(by_loss.size());
-    Split split;
+    TpeSplit split;
     for (const Seen* trial : by_loss) {
       auto& part = split.good.size() < count ? split.good : split.bad;
       part.push_back({&trial->genome, trial->coordinates});
@@ -163,16 +161,17 @@ class Tpe final : public Searcher {
 
   std::size_t good_of(std::size_t told) const {
     const auto share =
-        static_cast<std::size_t>(std::ceil(knobs_.gamma * static_cast<double>(told)));
+        static_cast<std::size_t>(std::ceil(options_.gamma * static_cast<double>(told)));
     return std::min({std::max<std::size_t>(share, 1), kMostGood, measured()});
   }
 
-  // By how much each is better than the best of the others; evenly if that says nothing.
+  // Weighs each good trial by how much it is better than the best bad one, evenly where the losses
+  // are equal or infinite.
   static void weigh(std::vector<Observation>& good, std::span<const Seen* const> by_loss) {
     if (good.size() == by_loss.size()) return;
     const double others = by_loss[good.size()]->loss;
     const double most = others - by_loss.front()->loss;
-    if (!(most > 0 && most < kInfinity)) return;
+    if (!(most > 0 && std::isfinite(most))) return;
     for (std::size_t i = 0; i < good.size(); ++i)
       good[i].weight = std::max((others - by_loss[i]->loss) / most, kLeastWeight);
   }
@@ -181,7 +180,7 @@ class Tpe final : public Searcher {
   const SobolPoints starts_;
   const Rng rng_;
   const double sign_;
-  const Knobs knobs_;
+  const TpeOptions options_;
   std::map<TrialId, Seen> told_, expected_;
   std::unordered_set<std::uint64_t> known_;  // identities of all genomes told or expected
 };
@@ -189,15 +188,15 @@ class Tpe final : public Searcher {
 }  // namespace
 
 Result<std::unique_ptr<Searcher>> make_tpe(const Space& space, const SearcherSettings& settings) {
-  OptionReader options("tpe", settings.options);
-  const std::int64_t startup = options.whole("startup", 10, 1, 10'000);
-  const std::int64_t candidates = options.whole("candidates", 24, 1, 10'000);
-  const double gamma = options.real("gamma", 0.1, 0, 1);
-  DETOL_TRY(options.done());
-  const Knobs knobs{.startup = static_cast<std::size_t>(startup),
-                    .candidates = static_cast<std::size_t>(candidates),
-                    .gamma = gamma};
-  return std::make_unique<Tpe>(space, settings, knobs);
+  OptionReader reader("tpe", settings.options);
+  const std::int64_t startup = reader.whole("startup", 10, 1, 10'000);
+  const std::int64_t candidates = reader.whole("candidates", 24, 1, 10'000);
+  const double gamma = reader.real("gamma", 0.1, 0, 1);
+  DETOL_TRY(reader.done());
+  const TpeOptions options{.startup = static_cast<std::size_t>(startup),
+                           .candidates = static_cast<std::size_t>(candidates),
+                           .gamma = gamma};
+  return std::make_unique<Tpe>(space, settings, options);
 }
 
 }  // namespace detol
