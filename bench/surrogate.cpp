@@ -32,7 +32,7 @@ Features ten_numbers() {
 struct Observations {
   Features features = ten_numbers();
   Kernel kernel{features, default_parameters(features)};
-  Points points = features.none();
+  Points points = features.empty_points();
 
   Observations(std::size_t n, std::uint64_t seed) {
     Rng rng(seed);

@@ -2,13 +2,15 @@
 // under a posterior over all functions that fit what was measured.
 //
 //   told (x, y) -> a row of the Cholesky factor        O(n^2)
-//   pending trials -> rows that believe the mean, dropped again when the truth is told; where they
-//     are too many, most proposals are Thompson samples (gp_sample_proposal.h)
+//   pending trials -> fantasies, rows with the posterior mean for an outcome (kriging believer),
+//   which
+//     are dropped when the outcome is told; where they are too many, most proposals are Thompson
+//     samples (gp_sample_proposal.h)
 //   now and then -> the kernel's parameters fitted anew, as a job in the background
 //
 // The first trials are Sobol points. After that a proposal is made by gp_proposal.h.
 //
-// What it believes is a function of the trials told, in the order of their first tells, of those
+// The posterior is a function of the trials told, in the order of their first tells, of those
 // pending, and of the last refit. A refit is due after the observations grew by a share, or when
 // the innovations since the last one are no longer standard normal. If somebody takes jobs
 // (background()), the refits come back through absorb(); else it refits by itself, always after the
@@ -42,12 +44,12 @@ namespace {
 constexpr std::string_view kName = "gp";
 constexpr std::size_t kCandidates = 1000;  // everywhere, whose posterior is kept up to date
 constexpr std::size_t kFewest = 3;         // observations of a fit
-constexpr std::size_t kMostBeliefs = 64;
-constexpr std::size_t kMostFailures = 32;  // that are believed
-constexpr double kBeliefWork = 3e8;        // multiply-adds to believe all of them
-constexpr double kSampled = 0.8;  // share of Thompson samples where not all can be believed
+constexpr std::size_t kMostFantasies = 64;
+constexpr std::size_t kMostFailures = 32;  // failed trials that get a fantasy
+constexpr double kFantasyWork = 3e8;       // multiply-adds to append all fantasies
+constexpr double kThompsonShare = 0.8;     // of the proposals, where fantasies are too many
 
-struct Knobs {
+struct GpOptions {
   std::size_t startup;
   double growth;    // of the observations, after which a refit is due
   double surprise;  // mean square of the innovations, likewise
@@ -55,7 +57,7 @@ struct Knobs {
   double region;  // share of the proposals that are made in the trust region
 };
 
-struct Told {
+struct ToldTrial {
   std::string proposer;
   Genome genome;
   double fidelity = 0;           // epochs; 0: unknown
@@ -74,14 +76,14 @@ struct PreparedProcesses final : Refit::Prepared {
 
 class Gp final : public Searcher {
  public:
-  Gp(Space space, const SearcherSettings& settings, Knobs knobs)
+  Gp(Space space, const SearcherSettings& settings, GpOptions options)
       : space_(std::move(space)),
         rng_(settings.seed),
         objectives_(settings.objectives),
-        knobs_(knobs),
+        options_(options),
         startup_points_(space_.size(), settings.seed),
         features_(std::make_shared<const Features>(space_, std::nullopt)),
-        model_(features_, outputs(), objectives_.size(), features_->none()) {
+        model_(features_, outputs(), objectives_.size(), features_->empty_points()) {
     const SobolPoints everywhere(space_.size(), rng_.split(hash64("candidates")).next());
     for (std::size_t i = 0; i < kCandidates; ++i)
       candidates_.push_back(space_.at(everywhere.point(i)));
@@ -102,12 +104,12 @@ class Gp final : public Searcher {
   void tell(const Trial& trial, const Outcome& outcome) override {
     pending_.erase(trial.id);
     taken_.insert(space_.identity(trial.genome));
-    Told told{.proposer = trial.proposer,
-              .genome = trial.genome,
-              .fidelity = fidelity_of(outcome),
-              .outcomes = outcomes_of(outcome)};
+    ToldTrial told{.proposer = trial.proposer,
+                   .genome = trial.genome,
+                   .fidelity = fidelity_of(outcome),
+                   .outcomes = outcomes_of(outcome)};
     const auto [at, is_new] = places_.try_emplace(trial.id, told_.size());
-    if (is_new || went_on(told_[at->second], told)) {
+    if (is_new || was_resumed(told_[at->second], told)) {
       at->second = told_.size();
       told_.push_back(std::move(told));
     } else {
@@ -157,15 +159,15 @@ class Gp final : public Searcher {
     return std::visit([](const auto& o) { return o.fidelity; }, outcome);
   }
 
-  // A trial that was paused and is told again after more epochs: what it was worth before remains a
-  // measurement of that fidelity.
-  static bool went_on(const Told& before, const Told& now) {
+  // Returns true for a paused trial that is told again after more epochs: its earlier outcome
+  // remains a measurement of that fidelity.
+  static bool was_resumed(const ToldTrial& before, const ToldTrial& now) {
     return !before.outcomes.empty() && !now.outcomes.empty() && before.fidelity > 0 &&
            now.fidelity > before.fidelity;
   }
 
-  // Fidelity is a column as soon as there are two; candidates are then judged by the highest.
-  void see_fidelity(const Told& told) {
+  // Makes fidelity a column once there are two; candidates are then judged by the highest.
+  void see_fidelity(const ToldTrial& told) {
     if (told.fidelity <= 0 || told.outcomes.empty()) return;
     const bool is_other = highest_ > 0 && told.fidelity != highest_;
     highest_ = std::max(highest_, told.fidelity);
@@ -176,18 +178,18 @@ class Gp final : public Searcher {
     if (candidate_points_.size() > 0 && fidelity == fidelity_) return;
     fidelity_ = fidelity;
     features_ = std::make_shared<const Features>(space_, fidelity);
-    candidate_points_ = features_->none();
+    candidate_points_ = features_->empty_points();
     for (const Genome& genome : candidates_) candidate_points_.push_back(features_->of(genome));
     for (auto& [trial, expected] : pending_) expected.point = features_->of(expected.genome);
     forget();
   }
 
-  // The objectives, and where it matters the work.
+  // Counts the objectives, and the work where the acquisition uses it.
   std::size_t outputs() const {
-    return objectives_.size() + (knobs_.acquisition == GpAcquisition::kPerWork ? 1 : 0);
+    return objectives_.size() + (options_.acquisition == GpAcquisition::kPerWork ? 1 : 0);
   }
 
-  // One per output; none if there is nothing to learn about values.
+  // Returns one value per output; none if the trial failed.
   std::vector<double> outcomes_of(const Outcome& outcome) const {
     std::vector<double> outcomes = losses_of(outcome, objectives_);
     if (!outcomes.empty() && outputs() > objectives_.size())
@@ -195,9 +197,9 @@ class Gp final : public Searcher {
     return outcomes;
   }
 
-  // Where fits come from outside, a corrected value is only a number that changes. Elsewhere what
-  // was fitted to the old one is wrong, too, and everything is learned again.
-  void correct(std::size_t place, Told told) {
+  // Corrects an outcome. Where fits come from outside only a number changes; elsewhere the fits to
+  // the old number are wrong, too, and everything is learned again.
+  void correct(std::size_t place, ToldTrial told) {
     const bool is_value = !told.outcomes.empty() && !told_[place].outcomes.empty() &&
                           told.fidelity == told_[place].fidelity;
     told_[place] = std::move(told);
@@ -210,7 +212,7 @@ class Gp final : public Searcher {
 
   void forget() {
     model_ = GpModel(features_, outputs(), objectives_.size(), candidate_points_);
-    failed_ = features_->none();
+    failed_ = features_->empty_points();
     failed_points_.clear();
     genomes_.clear();
     observations_.clear();
@@ -225,7 +227,7 @@ class Gp final : public Searcher {
     if (!refits_itself_ && !is_refit_used_) use_refit();
   }
 
-  void learn(const Told& told) {
+  void learn(const ToldTrial& told) {
     observations_.push_back(model_.size());
     if (told.outcomes.empty()) {
       failed_points_.push_back(features_->of(told.genome));
@@ -242,7 +244,7 @@ class Gp final : public Searcher {
     }
   }
 
-  // Of the last refit from outside, once there are the observations that it was made of.
+  // Uses the last refit from outside, once the observations that it was made of are known.
   void use_refit() {
     const std::size_t n = refit_.observations;
     if (n == 0 || n > model_.size()) return;
@@ -258,19 +260,19 @@ class Gp final : public Searcher {
 
   bool is_refit_due() {
     const std::size_t n = model_.size(), before = model_.fitted_at();
-    if (n < std::max(knobs_.startup, kFewest)) return false;
+    if (n < std::max(options_.startup, kFewest)) return false;
     if (before == 0) return true;
     if (n < before + 2) return false;
-    if (static_cast<double>(n) >= knobs_.growth * static_cast<double>(before)) return true;
+    if (static_cast<double>(n) >= options_.growth * static_cast<double>(before)) return true;
     if (n >= before + GpModel::kMostAppended / 2) return true;
-    return n >= before + 3 && model_.surprise() > knobs_.surprise;
+    return n >= before + 3 && model_.surprise() > options_.surprise;
   }
 
   Trial propose_for(TrialId id) {
-    if (model_.size() < knobs_.startup || model_.fitted_at() == 0)
+    if (model_.size() < options_.startup || model_.fitted_at() == 0)
       return {id, space_.at(startup_points_.point(id)), std::string(kName)};
-    const std::vector<Pending> pending = believed();
-    model_.believe(pending);
+    const std::vector<Pending> pending = fantasies();
+    model_.fantasize(pending);
     const GpArms arms = arms_of_told();
     const Rng rng = rng_.split(id);
     const bool in_region = rng.split(hash64("arm")).uniform() < arms.share_of_region();
@@ -281,16 +283,16 @@ class Gp final : public Searcher {
                               .candidates = candidates_,
                               .taken = taken_,
                               .failed = failed_,
-                              .acquisition = knobs_.acquisition,
+                              .acquisition = options_.acquisition,
                               .side = in_region ? arms.side() : 0};
     const bool is_crowded =
         pending.size() < pending_.size() + failures().size() && objectives_.size() == 1;
-    if (is_crowded && rng.split(hash64("crowded")).chance(kSampled))
+    if (is_crowded && rng.split(hash64("crowded")).chance(kThompsonShare))
       return {id, propose_by_sample(input, rng), std::string(kName)};
     return {id, propose(input, rng), std::string(in_region ? kRegionArm : kGlobalArm)};
   }
 
-  // The latest failures are believed, too: their value is no secret that is worth another trial.
+  // The latest failures get fantasies, too, so that their neighbourhood is not explored again.
   std::vector<Pending> failures() const {
     std::vector<Pending> failures;
     const std::size_t skipped = failed_.size() - std::min(failed_.size(), kMostFailures);
@@ -300,44 +302,44 @@ class Gp final : public Searcher {
   }
 
   GpArms arms_of_told() const {
-    GpArms arms(std::max<std::size_t>(1, space_.size()), knobs_.region);
-    for (const Told& told : told_) {
+    GpArms arms(std::max<std::size_t>(1, space_.size()), options_.region);
+    for (const ToldTrial& told : told_) {
       if (!told.outcomes.empty()) arms.tell(told.proposer, told.outcomes.front());
     }
     return arms;
   }
 
-  // The pending trials, or the latest of them if there are more than can be afforded: then at least
-  // half as many, so that not every new one drops the oldest and with it all that were believed
-  // after it.
-  std::vector<Pending> believed() const {
+  // Returns the trials that get fantasies: the pending ones, or the latest of them if there are
+  // more than can be afforded; then at least half as many, so that not every new one drops the
+  // oldest and with it all fantasies after it.
+  std::vector<Pending> fantasies() const {
     const double n = static_cast<double>(std::min(model_.size(), GpModel::kMostMembers));
-    const auto affordable = static_cast<std::size_t>(kBeliefWork / (n * (n + 2 * kCandidates)));
-    const std::size_t half = std::clamp<std::size_t>(affordable, 2, kMostBeliefs) / 2;
+    const auto affordable = static_cast<std::size_t>(kFantasyWork / (n * (n + 2 * kCandidates)));
+    const std::size_t half = std::clamp<std::size_t>(affordable, 2, kMostFantasies) / 2;
     const std::size_t steps = pending_.size() <= 2 * half ? 0 : (pending_.size() - half - 1) / half;
-    std::vector<Pending> believed = failures();
-    const auto failed = static_cast<std::ptrdiff_t>(believed.size());
-    for (const auto& [trial, expected] : pending_) believed.push_back({trial, &expected.point});
-    const auto first = believed.begin() + failed;
-    believed.erase(first, first + static_cast<std::ptrdiff_t>(steps * half));
-    return believed;
+    std::vector<Pending> fantasies = failures();
+    const auto failed = static_cast<std::ptrdiff_t>(fantasies.size());
+    for (const auto& [trial, expected] : pending_) fantasies.push_back({trial, &expected.point});
+    const auto first = fantasies.begin() + failed;
+    fantasies.erase(first, first + static_cast<std::ptrdiff_t>(steps * half));
+    return fantasies;
   }
 
   const Space space_;
   const Rng rng_;
   const std::vector<Objective> objectives_;
-  const Knobs knobs_;
+  const GpOptions options_;
   const SobolPoints startup_points_;
   std::shared_ptr<const Features> features_;
   double highest_ = 0;              // fidelity
   std::optional<double> fidelity_;  // at which candidates are judged, if there are several
 
-  std::vector<Told> told_;  // in the order of the first tells
+  std::vector<ToldTrial> told_;  // in the order of the first tells
   std::unordered_map<TrialId, std::size_t> places_;
-  std::map<TrialId, Expected> pending_;      // in the order in which they are believed
+  std::map<TrialId, Expected> pending_;      // in the order of their fantasies
   std::unordered_set<std::uint64_t> taken_;  // identities of what was told or expected
 
-  // Learned from what was told.
+  // The state below is learned from told_.
   GpModel model_;
   std::vector<Genome> genomes_;  // of the model's observations
   Points failed_{0, 0};
@@ -358,13 +360,13 @@ class Gp final : public Searcher {
 }  // namespace
 
 Result<std::unique_ptr<Searcher>> make_gp(const Space& space, const SearcherSettings& settings) {
-  OptionReader options("gp", settings.options);
-  const std::int64_t startup = options.whole("startup", 8, 1, 1'000'000);
-  const double growth = options.real("growth", 1.15, 1, 100);
-  const double surprise = options.real("surprise", 6, 1, 1e9);
-  const double region = options.real("region", 0.5, 0, 1);
-  const std::vector<std::string> words = options.words("acquisition", "ei");
-  DETOL_TRY(options.done());
+  OptionReader reader("gp", settings.options);
+  const std::int64_t startup = reader.whole("startup", 8, 1, 1'000'000);
+  const double growth = reader.real("growth", 1.15, 1, 100);
+  const double surprise = reader.real("surprise", 6, 1, 1e9);
+  const double region = reader.real("region", 0.5, 0, 1);
+  const std::vector<std::string> words = reader.words("acquisition", "ei");
+  DETOL_TRY(reader.done());
   const auto acquisition = words.size() == 1 ? acquisition_from(words.front()) : std::nullopt;
   if (!acquisition) {
     return fail(ErrorCode::kInput, "gp: acquisition is " +
@@ -372,11 +374,11 @@ Result<std::unique_ptr<Searcher>> make_gp(const Space& space, const SearcherSett
                                        "; it must be ei, ei_per_work, ucb or thompson");
   }
   return std::make_unique<Gp>(space, settings,
-                              Knobs{.startup = static_cast<std::size_t>(startup),
-                                    .growth = growth,
-                                    .surprise = surprise,
-                                    .acquisition = *acquisition,
-                                    .region = region});
+                              GpOptions{.startup = static_cast<std::size_t>(startup),
+                                        .growth = growth,
+                                        .surprise = surprise,
+                                        .acquisition = *acquisition,
+                                        .region = region});
 }
 
 }  // namespace detol

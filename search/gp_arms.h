@@ -11,20 +11,21 @@
 
 namespace detol {
 
-// As proposers of trials, which the ledger keeps.
+// Names of the arms as proposers of trials; the ledger stores them.
 inline constexpr std::string_view kGlobalArm = "gp global", kRegionArm = "gp region";
 
 class GpArms {
  public:
-  // `share`: of the region before anything is known. REQUIRES: dimensions > 0.
+  // `share` is the region's share of the proposals before anything is known.
+  // REQUIRES: dimensions > 0.
   GpArms(std::size_t dimensions, double share);
 
-  // Learns an outcome, smaller is better, of the trial of an arm or of a stranger.
+  // Records an outcome, smaller is better, of a trial that either arm or another proposer made.
   void tell(std::string_view proposer, double outcome);
 
   double share_of_region() const;  // of the next proposals
 
-  // The width of the region in the unit cube, for a choice of average length scale.
+  // Returns the width of the region in the unit cube, for a choice of average length scale.
   double side() const { return side_; }
 
  private:

@@ -35,7 +35,7 @@ std::vector<std::size_t> incumbents(const ProposalInput& input, Rng& rng) {
   return order;
 }
 
-// Those that count and can take another value.
+// Returns the choices that count and can take another value.
 std::vector<std::size_t> open_choices(const Space& space, const Genome& genome) {
   const std::vector<bool> counts = space.expressed(genome);
   std::vector<std::size_t> open;

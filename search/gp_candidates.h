@@ -1,7 +1,7 @@
 #pragma once
 
-// Genomes among which a Gaussian process looks for the next: near the best observations, or in a
-// trust region around the best one.
+// Candidates of the searcher `gp`: genomes near the best observations, or in a trust region around
+// the best one.
 
 #include <cstddef>
 #include <vector>
@@ -11,23 +11,23 @@
 
 namespace detol {
 
-// A box around an observation, by the positions of the space's domains; choices that are no numbers
-// have all of [0, 1].
+// GpRegion: a trust region, a box around an observation in the positions of the space's domains;
+// choices that are no numbers have all of [0, 1].
 struct GpRegion {
   std::size_t centre = 0;  // the observation
   std::vector<double> low, high;
 };
 
-// Around the best, `input.side` wide in the geometric mean: as wide by each number as its length
-// scale says. REQUIRES: an observation, side > 0.
+// Returns the region around the best observation. Its widths are in proportion to the length
+// scales, with the geometric mean `input.side`. REQUIRES: an observation, side > 0.
 GpRegion region_of(const ProposalInput& input, Rng& rng);
 
-// The region's centre with some of its choices drawn anew, numbers within the box; the fewer the
-// more observations there are, 64 to 500.
+// Returns copies of the region's centre with some choices drawn anew, numbers within the box: 500
+// candidates, down to 64 where there are many observations.
 std::vector<Genome> candidates_in(const GpRegion& region, const ProposalInput& input, Rng& rng);
 
-// Perturbations and crossings of the best observations, or with several objectives of some of the
-// front.
+// Returns perturbations and crossovers of the best observations; with several objectives, of some
+// observations on the front.
 std::vector<Genome> candidates_near_best(const ProposalInput& input, Rng& rng);
 
 }  // namespace detol

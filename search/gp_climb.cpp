@@ -14,7 +14,7 @@ constexpr std::size_t kMostExact = 1024;  // rows above which climbs see a neigh
 constexpr std::size_t kNear = 256;        // of so many observations
 constexpr std::size_t kClimbsNearby = 3;
 
-// All other values of a few, the next two of an ordered many.
+// Returns all other values of a choice with few, or the two next to it in a long order.
 std::vector<double> steps_of(const Domain& domain, double code) {
   std::vector<double> codes;
   const double count = domain.cardinality();
@@ -96,7 +96,7 @@ Scored GpClimber::climb_numbers(const Scored& start) {
   return end.value > start.value ? end : start;
 }
 
-// What a genome is worth, and the slopes by the positions of `domains`.
+// Returns the criterion at a genome; fills `gradient` by the positions of `domains`.
 double GpClimber::value_at(const Genome& genome, std::span<const std::size_t> domains,
                            std::span<const LazyGp> nearby, std::span<double> gradient) const {
   const Point point = in_.features.of(genome);
@@ -118,7 +118,7 @@ double GpClimber::value_at(const Genome& genome, std::span<const std::size_t> do
   return value.value;
 }
 
-// The best that differs in one discrete choice.
+// Returns the best genome that differs in one discrete choice.
 Scored GpClimber::step_choices(const Scored& at) {
   std::vector<Genome> neighbours;
   const std::vector<bool> counts = in_.space.expressed(at.genome);

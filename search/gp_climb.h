@@ -1,8 +1,8 @@
 #pragma once
 
-// GpClimber: from a genome uphill on a model's criterion, continuous numbers by their gradient
-// (L-BFGS), all others by the best single change, in turns until nothing gains. Refers to what it
-// is made of. Not thread-safe.
+// GpClimber: maximises a model's criterion from a starting genome, over continuous numbers by their
+// gradient (L-BFGS), over all others by the best single change, alternating until neither gains.
+// It refers to its constructor's arguments. Not thread-safe.
 
 #include <cstddef>
 #include <span>
@@ -16,14 +16,15 @@ namespace detol {
 
 class GpClimber {
  public:
-  // `region`: that it must not leave; nullptr: everywhere. `rng` repairs what a change breaks.
+  // The climb stays inside `region` (nullptr: anywhere). `rng` repairs genomes that break rules.
   GpClimber(const ProposalInput& input, const GpScorer& scorer, const GpRegion* region, Rng& rng)
       : in_(input), scorer_(scorer), region_(region), rng_(rng) {}
 
-  // So many climbs cost an ask some milliseconds. At least 2, at most 5.
+  // Returns how many climbs an ask can afford in some milliseconds: 2 to 5.
   std::size_t affordable() const;
 
-  // Never worse than its start. About thirty evaluations of O(n^2) for each round of numbers.
+  // Returns a genome that is no worse than `start`, after about thirty evaluations of O(n^2) for
+  // each round over the numbers.
   Scored operator()(Scored start);
 
  private:

@@ -63,9 +63,9 @@ GpCriterion::Value GpCriterion::operator()(std::span<const Prediction> at) const
     std::ranges::copy(improvement.by_mean, value.by_mean.begin());
     std::ranges::copy(improvement.by_variance, value.by_variance.begin());
   } else {
-    const Acquired acquired = acquisition_ == GpAcquisition::kBound
-                                  ? confidence_bound(floored[0], kBeta)
-                                  : log_expected_improvement(floored[0], best_);
+    const AcquisitionValue acquired = acquisition_ == GpAcquisition::kBound
+                                          ? confidence_bound(floored[0], kBeta)
+                                          : log_expected_improvement(floored[0], best_);
     value.value = acquired.value;
     value.by_mean[0] = acquired.by_mean;
     value.by_variance[0] = acquired.by_variance;

@@ -1,14 +1,14 @@
 #pragma once
 
-// GpCriterion: what a measurement is worth, given the posteriors of a model's outputs there.
+// GpCriterion: the acquisition function of the searcher `gp`, given the posteriors of a model's
+// outputs at a point.
 //
-//   improvement  the logarithm of the expected improvement on the best, or with several objectives
-//   of
-//                the expected hypervolume improvement on the front
+//   improvement  the logarithm of the expected improvement on the best, with several objectives
+//                that of the expected hypervolume improvement on the front
 //   per_work     the same, minus the expected logarithm of the trial's work
 //   bound        the lower confidence bound of the first objective
 //
-// In the units of the model's transformed outcomes. Immutable.
+// Values are in the units of the model's transformed outcomes. Immutable.
 
 #include <optional>
 #include <span>
@@ -23,15 +23,15 @@ namespace detol {
 
 enum class GpAcquisition { kImprovement, kPerWork, kBound, kThompson };
 
-// "ei", "ei_per_work", "ucb", "thompson"; nullopt for another word.
+// Reads "ei", "ei_per_work", "ucb" or "thompson"; nullopt for another word.
 std::optional<GpAcquisition> acquisition_from(std::string_view word);
 
 class GpCriterion {
  public:
-  // REQUIRES: the model was asked to believe something (its processes are up to date).
+  // REQUIRES: model.fantasize() was called since the last append() (its processes are up to date).
   GpCriterion(const GpModel& model, GpAcquisition acquisition);
 
-  // `at`: one per output of the model.
+  // `at` has one prediction per output of the model.
   struct Value {
     double value = 0;
     std::vector<double> by_mean, by_variance;  // its derivatives, one per output

@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::size_t kMostFitted = 1500;  // observations that a fit looks at
 
-std::vector<std::size_t> all(std::size_t count) {
+std::vector<std::size_t> indices_below(std::size_t count) {
   std::vector<std::size_t> numbers(count);
   std::iota(numbers.begin(), numbers.end(), std::size_t{0});
   return numbers;
@@ -20,14 +20,14 @@ std::vector<std::size_t> all(std::size_t count) {
 
 Points points_of(const Features& features, const Points& points,
                  std::span<const std::size_t> chosen) {
-  Points some = features.none();
+  Points some = features.empty_points();
   for (std::size_t i : chosen) some.push_back(points[i]);
   return some;
 }
 
 // All of them, or the best third of what is affordable and others drawn at random.
 std::vector<std::size_t> chosen_for_fit(std::span<const double> outcomes, Rng rng) {
-  std::vector<std::size_t> order = all(outcomes.size());
+  std::vector<std::size_t> order = indices_below(outcomes.size());
   if (order.size() <= kMostFitted) return order;
   std::ranges::stable_sort(order, {}, [&](std::size_t i) { return outcomes[i]; });
   rng.shuffle(std::span(order).subspan(kMostFitted / 3));
@@ -40,7 +40,7 @@ std::vector<std::size_t> chosen_for_fit(std::span<const double> outcomes, Rng rn
 // latest, and others drawn at random.
 std::vector<std::size_t> chosen_members(const Observed& observed, Rng rng) {
   const std::size_t n = observed.size(), most = GpModel::kMostMembers;
-  std::vector<std::size_t> order = all(n);
+  std::vector<std::size_t> order = indices_below(n);
   if (n <= most) return order;
   std::vector<bool> is_chosen(n, false);
   std::size_t count = 0;
@@ -144,7 +144,7 @@ std::optional<ModelFit> fit_from(std::span<const double> numbers, const Features
     if (!(member >= least && member < static_cast<double>(observations))) return std::nullopt;
     fit.members.push_back(static_cast<std::size_t>(member));
   }
-  if (numbers.empty()) fit.members = all(observations);
+  if (numbers.empty()) fit.members = indices_below(observations);
   return fit;
 }
 
@@ -152,7 +152,7 @@ GpModel::GpModel(std::shared_ptr<const Features> features, std::size_t outputs,
                  std::size_t objectives, Points candidates)
     : features_(std::move(features)),
       candidates_(std::move(candidates)),
-      observed_{features_->none(), {}, objectives} {
+      observed_{features_->empty_points(), {}, objectives} {
   observed_.outcomes.resize(outputs);
   fit_.outputs.assign(outputs, {.kernel = default_parameters(*features_), .transform = {}});
 }
@@ -167,7 +167,7 @@ void GpModel::correct(std::size_t observation, std::span<const double> outcomes)
     observed_.outcomes[i][observation] = outcomes[i];
   const auto member = std::ranges::lower_bound(members_, observation);
   if (processes_.empty() || member == members_.end() || *member != observation) return;
-  drop_beliefs();
+  drop_fantasies();
   surprise_.reset();
   for (std::size_t i = 0; i < outcomes.size(); ++i)
     processes_[i].replace(static_cast<std::size_t>(member - members_.begin()),
@@ -178,7 +178,7 @@ void GpModel::use(ModelFit fit, std::vector<LazyGp> processes) {
   assert(fit.outputs.size() == fit_.outputs.size() && fit.observations <= size());
   fit_ = std::move(fit);
   members_ = fit_.members;
-  beliefs_.clear();
+  fantasies_.clear();
   surprise_.reset();
   processes_ = std::move(processes);
   for (std::size_t i = 0; i < processes_.size(); ++i)
@@ -192,7 +192,7 @@ void GpModel::catch_up() {
   const std::size_t next = fit_.observations + (members_.size() - begun);
   const std::size_t last = std::min(size(), fit_.observations + kMostAppended);
   if (next >= last) return;
-  drop_beliefs();
+  drop_fantasies();
   surprise_.reset();
   for (std::size_t j = next; j < last; ++j) {
     for (std::size_t i = 0; i < processes_.size(); ++i)
@@ -202,13 +202,13 @@ void GpModel::catch_up() {
   }
 }
 
-void GpModel::believe(std::span<const Pending> pending) {
+void GpModel::fantasize(std::span<const Pending> pending) {
   catch_up();
-  const auto differ = std::ranges::mismatch(beliefs_, pending, {}, {}, &Pending::key);
-  drop_beliefs(static_cast<std::size_t>(differ.in1 - beliefs_.begin()));
-  for (const Pending& each : pending.subspan(beliefs_.size())) {
-    for (LazyGp& process : processes_) process.believe(*each.point);
-    beliefs_.push_back(each.key);
+  const auto differ = std::ranges::mismatch(fantasies_, pending, {}, {}, &Pending::key);
+  drop_fantasies(static_cast<std::size_t>(differ.in1 - fantasies_.begin()));
+  for (const Pending& each : pending.subspan(fantasies_.size())) {
+    for (LazyGp& process : processes_) process.append_fantasy(*each.point);
+    fantasies_.push_back(each.key);
   }
 }
 
@@ -219,15 +219,15 @@ LazyGp GpModel::near(std::size_t output, const Point& x, std::size_t count) cons
   for (std::size_t j = 0; j < size(); ++j) {
     if (!std::ranges::binary_search(members_, j)) left_out.push_back(j);
   }
-  std::vector<double> alike(rows), with_others(size());
-  process.kernel().row(x, process.points(), alike);
+  std::vector<double> similarities(rows), with_others(size());
+  process.kernel().row(x, process.points(), similarities);
   process.kernel().row(x, observed_.points, with_others);
-  for (std::size_t j : left_out) alike.push_back(with_others[j]);
-  std::vector<std::size_t> order = all(alike.size());
+  for (std::size_t j : left_out) similarities.push_back(with_others[j]);
+  std::vector<std::size_t> order = indices_below(similarities.size());
   count = std::min(count, order.size());
   std::ranges::partial_sort(order, order.begin() + static_cast<std::ptrdiff_t>(count), {},
-                            [&](std::size_t i) { return -alike[i]; });
-  Points points = features_->none();
+                            [&](std::size_t i) { return -similarities[i]; });
+  Points points = features_->empty_points();
   std::vector<double> y;
   for (std::size_t i : std::span(order).first(count)) {
     const std::size_t other = i < rows ? 0 : left_out[i - rows];
@@ -241,7 +241,7 @@ LazyGp GpModel::near(std::size_t output, const Point& x, std::size_t count) cons
 double GpModel::surprise() {
   catch_up();
   if (surprise_) return *surprise_;
-  drop_beliefs();
+  drop_fantasies();
   double sum = 0, count = 0;
   for (const LazyGp& process : processes_) {
     for (double innovation : process.innovations(fit_.members.size())) {
@@ -253,9 +253,9 @@ double GpModel::surprise() {
   return *surprise_;
 }
 
-void GpModel::drop_beliefs(std::size_t left) {
-  if (beliefs_.size() <= left) return;
-  beliefs_.resize(left);
+void GpModel::drop_fantasies(std::size_t left) {
+  if (fantasies_.size() <= left) return;
+  fantasies_.resize(left);
   for (LazyGp& process : processes_) process.truncate(members_.size() + left);
 }
 

@@ -1,16 +1,16 @@
 #pragma once
 
-// GpModel: what the searcher `gp` believes: a lazy Gaussian process for each output (the
-// objectives, and the logarithm of the work), all of the same observations. Outcomes are kept as
-// they were told and transformed on their way in; kernels' parameters and transforms change
-// together, at a refit. Its state is a function of the observations in their order and of the last
-// refit. Not thread-safe.
+// GpModel: the model of the searcher `gp`, a lazy Gaussian process for each output (the objectives,
+// and the logarithm of the work), all of the same observations. Outcomes are stored as they were
+// told and transformed on their way in; kernels' parameters and transforms change together, at a
+// refit. Its state is a function of the observations in their order and of the last refit. Not
+// thread-safe.
 //
 // It keeps all observations, but its processes hold some of them, so that nothing grows without
 // end: at most kMostMembers that a refit chooses (the best, the latest, others at random), and the
-// next kMostAppended after it. What is left out is in near(), a small model of one neighbourhood.
-// Processes are brought up to date when they are looked at: to observe costs nothing, and a replay
-// of many observations and refits makes the processes of the last one alone.
+// next kMostAppended after it. near(), a small model of one neighbourhood, has the others, too.
+// Processes are updated when they are read: an append costs nothing, and a replay of many
+// observations and refits computes the processes of the last refit alone.
 
 #include <cstddef>
 #include <cstdint>
@@ -25,20 +25,20 @@
 
 namespace detol {
 
-// Parameters of one output.
+// OutputFit: the fitted parameters of one output.
 struct OutputFit {
   KernelParameters kernel;
   OutcomeTransform transform;
 };
 
-// What a refit decides.
+// ModelFit: the result of a refit.
 struct ModelFit {
   std::vector<OutputFit> outputs;
-  std::size_t observations = 0;      // there were then
-  std::vector<std::size_t> members;  // those that the processes begin with, ascending
+  std::size_t observations = 0;      // known at the refit
+  std::vector<std::size_t> members;  // observations that the processes begin with, ascending
 };
 
-// Observations as they were told.
+// Observed: all observations as they were told.
 struct Observed {
   Points points;
   std::vector<std::vector<double>> outcomes;  // per output; smaller is better
@@ -47,23 +47,23 @@ struct Observed {
   std::size_t size() const { return points.size(); }
 };
 
-// The fit of every output, from the fits before. Pure; any thread. `rng` chooses which observations
-// it looks at, and which are members, where there are more than can be afforded.
+// Fits every output, starting from the fits before. Pure; any thread. `rng` chooses which
+// observations it uses, and which are members, where there are more than can be afforded.
 // REQUIRES: two observations or more.
 ModelFit refit(const Features& features, const Observed& observed,
                std::span<const OutputFit> before, Rng rng);
 
-// The processes of a fit's members, with the candidates attached. O(n^3) for n members.
+// Returns the processes of a fit's members, with the candidates attached. O(n^3) for n members.
 std::vector<LazyGp> processes_of(const Features& features, const Observed& observed,
                                  const ModelFit& fit, const Points& candidates);
 
-// As a list of numbers, for the ledger, and back: a few dozen, and the members where they are not
-// all. Nullopt if they are not of a fit of so many outputs and observations.
+// to_numbers() writes a fit as a list of numbers for the ledger: a few dozen, and the members where
+// they are not all. fit_from() reads it; nullopt if the numbers are not of such a fit.
 std::vector<double> to_numbers(const ModelFit& fit);
 std::optional<ModelFit> fit_from(std::span<const double> numbers, const Features& features,
                                  std::size_t outputs, std::size_t observations);
 
-// A pending trial: `key` says which.
+// Pending: a pending trial, identified by `key`.
 struct Pending {
   std::uint64_t key = 0;
   const Point* point = nullptr;
@@ -72,7 +72,7 @@ struct Pending {
 class GpModel {
  public:
   static constexpr std::size_t kMostMembers = 2048;
-  static constexpr std::size_t kMostAppended = 1024;  // after a refit; what comes then waits
+  static constexpr std::size_t kMostAppended = 1024;  // after a refit; later ones wait for the next
 
   GpModel(std::shared_ptr<const Features> features, std::size_t outputs, std::size_t objectives,
           Points candidates);
@@ -89,36 +89,36 @@ class GpModel {
   // not given they are made when they are needed. REQUIRES: fit.observations <= size().
   void use(ModelFit fit, std::vector<LazyGp> processes = {});
 
-  // Brings the processes up to date, and appends beliefs: points whose outcome is taken for the
-  // posterior mean. Those that are there already, in this order, cost nothing.
+  // Updates the processes and appends fantasies: pending points with the posterior mean for their
+  // outcome (kriging believer). Fantasies that are there already, in this order, cost nothing.
   // REQUIRES: fitted_at() > 0.
-  void believe(std::span<const Pending> pending);
+  void fantasize(std::span<const Pending> pending);
 
-  // Of members and beliefs, at the last believe().
+  // Returns the process of members and fantasies as of the last fantasize().
   const LazyGp& output(std::size_t i) const { return processes_[i]; }
 
-  // An output's process of those of its rows and of all observations that are most like x, `count`
-  // at most: what they say there is nearly what all would say. O(n + count^3).
+  // Returns an output's process of at most `count` rows and observations, those most like x, whose
+  // posterior there is nearly that of all. O(n + count^3).
   LazyGp near(std::size_t output, const Point& x, std::size_t count) const;
 
-  // The mean square of the innovations since the last refit, over all objectives: 1 where the
-  // model is right. 1 if there are none.
+  // Returns the mean square of the innovations since the last refit, over all objectives, which is
+  // about 1 where the model is right; 1 if there are none.
   double surprise();
 
   const Points& candidates() const { return candidates_; }
 
  private:
   void catch_up();
-  void drop_beliefs(std::size_t left = 0);  // but the first
+  void drop_fantasies(std::size_t left = 0);  // all but the first `left`
 
   std::shared_ptr<const Features> features_;
   Points candidates_;
   Observed observed_;
   ModelFit fit_;
-  std::vector<LazyGp> processes_;       // none: to be made
-  std::vector<std::size_t> members_;    // the observations that they hold, ascending
-  std::vector<std::uint64_t> beliefs_;  // keys of those that they hold after them
-  std::optional<double> surprise_;      // if it is known
+  std::vector<LazyGp> processes_;         // empty: not computed
+  std::vector<std::size_t> members_;      // the observations that they hold, ascending
+  std::vector<std::uint64_t> fantasies_;  // keys of the fantasies that they hold after them
+  std::optional<double> surprise_;        // nullopt: not computed
 };
 
 }  // namespace detol

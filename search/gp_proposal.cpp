@@ -14,12 +14,13 @@
 namespace detol {
 namespace {
 
-constexpr std::size_t kStarts = 20;      // that a climb may begin from, and that may be proposed
-constexpr std::size_t kPromising = 300;  // candidates whose chance to fail is looked at
-constexpr double kFailureLength = 0.1;   // per root of the dimension, at most
-constexpr std::size_t kSampled = 300;    // candidates of a Thompson sample
+constexpr std::size_t kStarts = 20;        // that a climb may begin from, and that may be proposed
+constexpr std::size_t kPromising = 300;    // candidates whose chance to fail is looked at
+constexpr double kFailureLength = 0.1;     // per root of the dimension, at most
+constexpr std::size_t kMostSampled = 300;  // candidates of a Thompson sample
 
-// That of the values, but more local: a trial fails or it does not, which no long length describes.
+// Returns the kernel for failures: that of the values with shorter lengths, as failure is a step
+// that no long length describes.
 Kernel likeness_of_failures(const ProposalInput& input) {
   KernelParameters parameters = input.model.output(0).kernel().parameters();
   const double longest = kFailureLength * std::sqrt(static_cast<double>(parameters.lengths.size()));
@@ -72,7 +73,7 @@ class Proposal {
     return fresh_draw();
   }
 
-  // Candidates of the region, or from everywhere and near the best.
+  // Returns candidates of the region, or from everywhere and near the best.
   std::vector<Genome> somewhere() {
     if (in_.side > 0) {
       region_ = region_of(in_, rng_);
@@ -84,14 +85,15 @@ class Proposal {
     return genomes;
   }
 
-  // By Thompson sampling: where one function that the posterior allows is lowest.
+  // Returns the candidate at which one function drawn from the posterior is lowest (Thompson
+  // sampling).
   Genome lowest_of_a_sample(std::vector<Genome> genomes) {
     std::erase_if(genomes, [&](const Genome& genome) {
       return is_taken(genome) || !rng_.chance(std::exp(log_feasible(genome)));
     });
     if (genomes.empty()) return fresh_draw();
-    if (genomes.size() > kSampled) genomes.resize(kSampled);
-    Points points = in_.features.none();
+    if (genomes.size() > kMostSampled) genomes.resize(kMostSampled);
+    Points points = in_.features.empty_points();
     for (const Genome& genome : genomes) points.push_back(in_.features.of(genome));
     const std::vector<double> values = sample_at(process_, points, rng_.split(hash64("sample")));
     return genomes[static_cast<std::size_t>(std::ranges::min_element(values) - values.begin())];

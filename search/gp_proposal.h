@@ -1,7 +1,7 @@
 #pragma once
 
-// Where a Gaussian process should be measured next: the genome of greatest acquisition among
-// candidates drawn everywhere and near the best, after climbing from the most promising of them.
+// propose() returns the genome of greatest acquisition among candidates drawn everywhere and near
+// the best, after climbing from the most promising of them.
 
 #include <cstdint>
 #include <span>
@@ -15,13 +15,13 @@
 
 namespace detol {
 
-// What a proposal is made from; all of it outlives the call.
+// ProposalInput: the state of the searcher that a proposal depends on; all of it outlives the call.
 struct ProposalInput {
   const Space& space;
   const Features& features;
   const GpModel& model;
   std::span<const Genome> genomes;                 // of the model's observations, in their order
-  std::span<const Genome> candidates;              // those attached to the model's processes
+  std::span<const Genome> candidates;              // attached to the model's processes
   const std::unordered_set<std::uint64_t>& taken;  // identities that were told or are pending
   const Points& failed;                            // trials that failed
   GpAcquisition acquisition = GpAcquisition::kImprovement;

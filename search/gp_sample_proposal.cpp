@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::size_t kEverywhere = 64;  // candidates of the least confidence bound
 constexpr std::size_t kNearBest = 64;    // and perturbations of the best
-constexpr std::size_t kIncumbents = 10;
+constexpr std::size_t kSampleIncumbents = 10;
 constexpr std::size_t kNearLowest = 32;  // then, of the lowest among those
 constexpr double kJointWork = 1e8;       // multiply-adds of a joint sample
 
@@ -62,7 +62,7 @@ class SampleProposal {
       genomes.push_back(in_.candidates[i]);
     const std::vector<double>& outcomes = in_.model.observed().outcomes[0];
     const std::vector<std::size_t> best =
-        least(outcomes.size(), kIncumbents, [&](std::size_t i) { return outcomes[i]; });
+        least(outcomes.size(), kSampleIncumbents, [&](std::size_t i) { return outcomes[i]; });
     for (std::size_t i = 0; i < scaled(kNearBest); ++i) {
       const Genome& origin = in_.genomes[best[rng_.below(best.size())]];
       const Genome& other = in_.genomes[best[rng_.below(best.size())]];
@@ -78,7 +78,7 @@ class SampleProposal {
       return in_.taken.contains(in_.space.identity(genome));
     });
     if (genomes.empty()) return;
-    Points points = in_.features.none();
+    Points points = in_.features.empty_points();
     for (const Genome& genome : genomes) points.push_back(in_.features.of(genome));
     const std::vector<double> values =
         sample_ ? sample_->values(points) : sample_at(process_, points, rng_.split(1));

@@ -1,7 +1,7 @@
 #pragma once
 
-// Thompson sampling: a function drawn from the posterior has its lowest value where it should be
-// measured. Draws differ by themselves, so many workers need not know of each other (Kandasamy,
+// Thompson sampling: the next trial is where a function drawn from the posterior is lowest. Draws
+// differ by themselves, so many workers need no fantasies of each other's trials (Kandasamy,
 // Krishnamurthy, Schneider and Poczos, 2018, "Parallelised Bayesian Optimisation via Thompson
 // Sampling", AISTATS, arXiv 1705.09236).
 
@@ -9,8 +9,9 @@
 
 namespace detol {
 
-// The lowest among candidates drawn everywhere and near the best, of one draw for this `rng`. Of
-// numbers alone O(n^2); else O(n^2 c) for c candidates, the fewer the more observations.
+// Returns the candidate, drawn everywhere or near the best, at which the function drawn by `rng` is
+// lowest. O(n^2) for numbers alone; else O(n^2 c) for c candidates, the fewer the more
+// observations.
 Genome propose_by_sample(const ProposalInput& input, Rng rng);
 
 }  // namespace detol

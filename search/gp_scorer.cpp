@@ -10,7 +10,7 @@ std::vector<Scored> GpScorer::score_candidates() const {
 }
 
 std::vector<Scored> GpScorer::score(std::vector<Genome> genomes) const {
-  Points points = in_.features.none();
+  Points points = in_.features.empty_points();
   for (const Genome& genome : genomes) points.push_back(in_.features.of(genome));
   std::vector<std::vector<Prediction>> predictions;
   for (std::size_t i = 0; i < outputs(); ++i)
@@ -18,7 +18,7 @@ std::vector<Scored> GpScorer::score(std::vector<Genome> genomes) const {
   return scored(std::move(genomes), predictions);
 }
 
-// `predictions`: of each output, of each genome.
+// `predictions[i][j]` is that of output i at genome j.
 std::vector<Scored> GpScorer::scored(
     std::vector<Genome> genomes, const std::vector<std::vector<Prediction>>& predictions) const {
   std::vector<Scored> scored;

@@ -1,6 +1,6 @@
 #pragma once
 
-// GpScorer: what a model's criterion says of genomes. Refers to its input. Not thread-safe.
+// GpScorer: evaluates a model's criterion at genomes. Refers to its input. Not thread-safe.
 
 #include <vector>
 
@@ -23,7 +23,7 @@ class GpScorer {
   const GpCriterion& criterion() const { return criterion_; }
 
   std::vector<Scored> score(std::vector<Genome> genomes) const;
-  // Of the input's candidates, whose posteriors the model's processes keep up to date.
+  // Scores the input's candidates, whose posteriors the model's processes keep up to date.
   std::vector<Scored> score_candidates() const;
 
  private:

@@ -1,8 +1,8 @@
 #pragma once
 
-// What a searcher was told, in the order of the first tells, and how much of it its state reflects:
-// a state that is folded over the tells when somebody asks. A trial that is told again keeps its
-// place; if it was folded, everything is folded again.
+// History: the told trials of a searcher, in the order of their first tells, and how many of them
+// its state includes. The state is folded over the tells at the next ask. A trial that is told
+// again keeps its place; if the state includes it, everything is folded again.
 
 #include <unordered_map>
 #include <utility>
@@ -15,7 +15,8 @@ namespace detol {
 template <typename Entry>
 class History {
  public:
-  // True if what was folded so far is wrong now: the caller begins with an empty state.
+  // Returns true if the state includes an earlier outcome of this trial: the caller then begins
+  // with an empty state.
   bool tell(TrialId trial, Entry entry) {
     const auto [at, is_new] = places_.try_emplace(trial, entries_.size());
     if (is_new) {

@@ -1,7 +1,7 @@
 #pragma once
 
-// What all searchers' ask() have in common: one proposal after the other, each a function of its
-// number.
+// numbered() is the body of most searchers' ask(): one proposal after the other, each a function of
+// its number.
 
 #include <vector>
 
@@ -9,7 +9,7 @@
 
 namespace detol {
 
-// Trials first_id, first_id + 1, ..., `count` of them, with the genomes that propose(id) gives.
+// Returns trials first_id, first_id + 1, ..., `count` of them, with the genomes of propose(id).
 template <typename Propose>
 std::vector<Trial> numbered(TrialId first_id, int count, const Propose& propose) {
   std::vector<Trial> trials;

@@ -1,6 +1,6 @@
 #pragma once
 
-// What a searcher learns from an outcome.
+// Reads values from outcomes.
 
 #include <limits>
 #include <span>
@@ -10,7 +10,7 @@
 
 namespace detol {
 
-// The first objective; NaN if there is nothing to learn from.
+// Returns the value of the first objective; NaN if nothing was measured.
 inline double first_value(const Outcome& outcome) {
   const auto* measured = std::get_if<Measured>(&outcome);
   if (measured == nullptr || measured->values.empty())
@@ -18,7 +18,8 @@ inline double first_value(const Outcome& outcome) {
   return measured->values.front();
 }
 
-// All of them, minimised; empty if there is nothing to learn from.
+// Returns the values of all objectives as losses to minimise; empty if one of them is missing or
+// NaN.
 inline Losses losses_of(const Outcome& outcome, std::span<const Objective> objectives) {
   const auto* measured = std::get_if<Measured>(&outcome);
   if (measured == nullptr || measured->values.size() < objectives.size()) return {};

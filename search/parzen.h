@@ -27,7 +27,8 @@
 
 namespace detol {
 
-// What the choices of a space are to a kernel. Immutable; safe to share between threads.
+// Axes: the choices of a space as coordinates for kernels. Immutable; safe to share between
+// threads.
 class Axes {
  public:
   enum class Kind {
@@ -47,7 +48,7 @@ class Axes {
   std::size_t size() const { return axes_.size(); }
   const Axis& operator[](std::size_t i) const { return axes_[i]; }
 
-  // One coordinate per choice, NaN for those that do not count.
+  // Returns one coordinate per choice, NaN for those that do not count.
   std::vector<double> coordinates_of(const Genome& genome) const;
 
  private:
@@ -61,11 +62,12 @@ struct Observation {
   double weight = 1;  // above 0
 };
 
-// The deviation b of the kernels of numbers, for n observations that have d choices on average:
+// Bandwidth: the deviation b of the kernels of numbers, for n observations of d choices on average.
 enum class Bandwidth {
   kFixed,  // 0.2 n^(-1 / (d + 4)), the whole range being 1
-  // 1.06 s n^(-1 / (d + 4)) (Scott, 1992, "Multivariate Density Estimation"), s^2 their variance,
-  // which the uniform density's counts to as one observation's: never below 0.03 up to 25
+  // 1.06 s n^(-1 / (d + 4)) (Scott, 1992, "Multivariate Density Estimation"), where the variance
+  // s^2 counts the uniform density as one more observation, so that b is at least 0.03 for n up to
+  // 25
   kScott,
 };
 
@@ -74,11 +76,11 @@ class Parzen {
   // Price: O(n d).
   Parzen(const Axes& axes, std::vector<Observation> observations, Bandwidth bandwidth);
 
-  // A genome from the kernel of a random observation, or a uniform one; the space's rules have the
-  // last word. Price: O(d).
+  // Draws a genome from the kernel of a random observation, or a uniform one, and repairs it to
+  // obey the space's rules. Price: O(d).
   Genome draw(Rng& rng) const;
 
-  // The logarithm of the density where these are a genome's coordinates. Price: O(n d).
+  // Returns the logarithm of the density at a genome's coordinates. Price: O(n d).
   double log_density(std::span<const double> coordinates) const;
 
  private:

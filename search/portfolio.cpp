@@ -1,5 +1,5 @@
-// A portfolio of searchers: nobody knows beforehand which algorithm suits a space. Every trial goes
-// to a member whose recent trials paid off per unit of work, and every outcome is told to all
+// A portfolio of searchers, as no one knows beforehand which algorithm suits a space. Every trial
+// goes to a member whose recent trials paid off per unit of work, and every outcome is told to all
 // (Hoffman, Brochu and de Freitas, 2011, "Portfolio Allocation for Bayesian Optimization", UAI,
 // arXiv 1009.5419; credit over a sliding window as in Ansel et al., 2014, "OpenTuner", PACT).
 //
@@ -22,12 +22,12 @@
 // what does not pay off early may do so late. They help each other: an initial draw counts for
 // all of them, and whoever improves something improves the best that anybody found.
 //
-// A stranger's trial (a warm start, a user's) earns nobody credit, but it is among the ranks. A
+// An outside trial (a warm start, a user's) earns no member credit, but it is among the ranks. A
 // trial that is told again keeps its place in the window. Which member makes trial n is drawn from
 // stream n. With several objectives only a trial that dominates another is better than it, so that
 // all of the window's front earn 1.
 //
-// What one member proposed all others expect. Their slow work is handed out one job at a time, in
+// All members expect what one of them proposed. Their slow work is handed out one job at a time, in
 // the order in which it became due, of two at once the earlier member's first.
 //
 // Price: a tell of every member, and the window's square at each ask; 100 bytes per trial ever
@@ -69,9 +69,9 @@ struct Member {
   std::unique_ptr<Searcher> searcher;
 };
 
-// What a told trial says about who proposed it.
+// Record: what a told trial counts for in its proposer's account.
 struct Record {
-  std::size_t member = 0;  // the number of members: a stranger
+  std::size_t member = 0;  // equal to the number of members for an outside trial
   Losses losses = {};      // of the objectives; empty: nothing was learned
   double work = 0;
   bool is_repeat = false;  // of a candidate that was told before
@@ -82,7 +82,7 @@ struct Account {
   double cost = 0;
 };
 
-// Of "gp region", which a member says of a trial: the member.
+// Returns the member of a proposer such as "gp region": its first word.
 std::string_view first_word(std::string_view proposer) {
   return proposer.substr(0, proposer.find(' '));
 }
@@ -142,7 +142,7 @@ class Portfolio final : public Searcher {
   }
 
  private:
-  // Of this member, or if it has nothing to propose, of the next that has.
+  // Asks this member, or the next one if it has nothing to propose.
   std::vector<Trial> propose(TrialId id, std::size_t first) const {
     for (std::size_t i = 0; i < members_.size(); ++i) {
       const Member& member = members_[(first + i) % members_.size()];
@@ -243,7 +243,7 @@ class Portfolio final : public Searcher {
   bool is_out_ = false;                              // a job was handed out and not absorbed
 };
 
-// Those of them that this build has.
+// Returns the default members that this build has.
 std::string default_members(std::size_t objectives) {
   const std::span<const std::string_view> wanted =
       objectives > 1 ? std::span<const std::string_view>(kMembersOfMany) : kMembers;
@@ -254,7 +254,7 @@ std::string default_members(std::size_t objectives) {
   return names;
 }
 
-// Error: the portfolio's own name, or a name that is there twice.
+// Errors (kInput): no name, the portfolio's own name, or a name that is there twice.
 Result<void> check(const std::vector<std::string>& names) {
   if (names.empty())
     return fail(ErrorCode::kInput, "portfolio: members is empty; it must name at least one");

@@ -29,50 +29,51 @@
 
 namespace detol {
 
-// What a model learned at one moment from all it had been told: recorded in the ledger, then
-// absorbed.
+// Refit: the parameters that a model fitted to its observations at one moment. The ledger records
+// it, then absorb() uses it.
 struct Refit {
-  std::string model;               // whose: the name of a searcher, "gp"
-  std::uint64_t version = 0;       // of this model, from 1
-  std::uint64_t observations = 0;  // that it had then
-  std::vector<double> parameters;  // as the model writes them
+  std::string model;               // the name of the searcher, "gp"
+  std::uint64_t version = 0;       // counts this model's refits, from 1
+  std::uint64_t observations = 0;  // number of observations at the fit
+  std::vector<double> parameters;  // in the model's own order
 
-  // Saves absorb() the making of what `parameters` say, and is used up by it; not recorded.
+  // Prepared: state computed from `parameters` in the background, which absorb() takes; not
+  // recorded.
   struct Prepared {
     virtual ~Prepared() = default;
   };
   std::shared_ptr<Prepared> prepared = {};
 };
 
-// Slow work apart from the searcher: it refers to nothing of it, so it may run on any thread
-// while the searcher is asked and told. A pure function: run again it gives the same.
+// RefitJob: slow work that shares no state with the searcher, so that any thread may run it while
+// the searcher is asked and told. A pure function: a second run returns the same.
 using RefitJob = std::function<Refit()>;
 
 class Searcher {
  public:
   virtual ~Searcher() = default;
 
-  // Proposes up to `count` trials, numbered from `first_id`; fewer (even none) means "tell
-  // me more first". They are expected from now on; asking changes nothing else: four at once
-  // are the four asked one by one.
-  // REQUIRES: no trial at or above `first_id` was asked for or told before.
+  // Proposes up to `count` trials, numbered from `first_id`; fewer, even none, if the searcher
+  // needs more outcomes first. They are expected from now on; asking changes nothing else: four at
+  // once are the four asked one by one. REQUIRES: no trial at or above `first_id` was asked for or
+  // told before.
   virtual std::vector<Trial> ask(TrialId first_id, int count) = 0;
 
   // Reports how a trial of this space ended, whoever proposed it. Tells may arrive in any
   // order; a later one about the same trial replaces the earlier.
   virtual void tell(const Trial& trial, const Outcome& outcome) = 0;
 
-  // Notes that a trial was proposed, by whomever, and is being measured until it is told. What
-  // ask() returned is noted already; noting a trial twice, or after its tell, changes nothing.
+  // Marks a trial, whoever proposed it, as pending until it is told. Trials that ask() returned are
+  // pending already; a second call, or one after the tell, changes nothing.
   virtual void expect(const Trial&) {}
 
-  // Work that is due and that no ask should wait for, if there is any. It is handed out once, and
-  // nothing more until its result was absorbed. Whoever calls this runs every job that it returns;
-  // of a searcher on which it was never called, ask() does the same work itself.
+  // Returns a job that is due and that no ask should wait for, if there is one: each job once, and
+  // the next one after its result was absorbed. The caller runs every job that it gets; a searcher
+  // on which background() was never called does the same work in ask().
   virtual std::optional<RefitJob> background() { return std::nullopt; }
 
-  // Takes over the result of a job, of this searcher or of one that was told the same before it;
-  // the result of another model changes nothing.
+  // Uses the result of a job of this searcher, or of one that was told the same before it; the
+  // result of another model changes nothing.
   virtual void absorb(const Refit&) {}
 };
 
@@ -88,7 +89,7 @@ struct SearcherRow {
   Result<std::unique_ptr<Searcher>> (*make)(const Space& space, const SearcherSettings& settings);
 };
 
-// Every searcher detol knows, in the order `detol search --help` prints them.
+// Returns every searcher of this build, in the order `detol search --help` prints them.
 std::span<const SearcherRow> searchers();
 
 // Errors: an unknown name (kUsage, with a did-you-mean); an unknown or impossible option,

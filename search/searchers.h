@@ -26,7 +26,7 @@ Result<std::unique_ptr<Searcher>> make_gp(const Space& space, const SearcherSett
 Result<std::unique_ptr<Searcher>> make_portfolio(const Space& space,
                                                  const SearcherSettings& settings);
 
-// A portfolio whose members are rows of this table.
+// Makes a portfolio whose members are rows of this table.
 Result<std::unique_ptr<Searcher>> make_portfolio_of(std::span<const SearcherRow> table,
                                                     const Space& space,
                                                     const SearcherSettings& settings);

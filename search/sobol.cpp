@@ -3,8 +3,8 @@
 // evenly: eight trials try each of eight equal ranges of a number once, and each of four categories
 // twice. Good for studies that are to be looked at, and for what others learn from at first.
 //
-// Which values a choice under a condition is given depends on what its parent was given, so these
-// are only about as even as draws.
+// Values of a conditional choice depend on those of its parent, so these are only about as even as
+// draws.
 
 #include "core/options.h"
 #include "search/numbered.h"

@@ -23,7 +23,7 @@ class SobolPoints {
 
   std::size_t dimensions() const { return dimensions_; }
 
-  // Point number `i`: each coordinate in [0, 1). The sequence repeats after 2^32 points.
+  // Returns point number `i`, each coordinate in [0, 1). The sequence repeats after 2^32 points.
   // Coordinates above the 3,667 that Boost knows are independent uniform numbers.
   std::vector<double> point(std::uint64_t i) const;
 

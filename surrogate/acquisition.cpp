@@ -45,7 +45,7 @@ LogH log_h(double u) {
 
 }  // namespace
 
-Acquired log_expected_improvement(const Prediction& at, double best) {
+AcquisitionValue log_expected_improvement(const Prediction& at, double best) {
   const double s = std::sqrt(at.variance);
   const double u = (best - at.mean) / s;
   const LogH h = log_h(u);
@@ -55,7 +55,7 @@ Acquired log_expected_improvement(const Prediction& at, double best) {
           .by_variance = (1 - u * h.slope) / (2 * at.variance)};
 }
 
-Acquired confidence_bound(const Prediction& at, double beta) {
+AcquisitionValue confidence_bound(const Prediction& at, double beta) {
   const double s = std::sqrt(at.variance);
   return {.value = beta * s - at.mean, .by_mean = -1, .by_variance = beta / (2 * s)};
 }

@@ -1,20 +1,20 @@
 #pragma once
 
-// Acquisition functions: how much a measurement at a point is worth, given the posterior there.
-// Outcomes are minimised. Pure functions.
+// Acquisition functions: the worth of a measurement at a point, given the posterior there. Outcomes
+// are minimised. Pure functions.
 
 #include "surrogate/lazy_gp.h"
 
 namespace detol {
 
-// An acquisition value and its derivatives by the posterior's mean and by its variance.
-struct Acquired {
+// AcquisitionValue: a value and its derivatives by the posterior's mean and by its variance.
+struct AcquisitionValue {
   double value = 0;
   double by_mean = 0;
   double by_variance = 0;
 };
 
-// The logarithm of the expected improvement on `best`, finite where the improvement itself
+// Returns the logarithm of the expected improvement on `best`, finite where the improvement itself
 // underflows (Ament et al., 2023, "Unexpected Improvements to Expected Improvement for Bayesian
 // Optimization", NeurIPS, arXiv 2310.20708):
 //
@@ -24,16 +24,17 @@ struct Acquired {
 //            = log phi(u) - 2 log |u|                                      below -1e4
 //
 // REQUIRES: variance > 0.
-Acquired log_expected_improvement(const Prediction& at, double best);
+AcquisitionValue log_expected_improvement(const Prediction& at, double best);
 
-// The negative lower confidence bound, -(mean - beta s); GP-UCB (Srinivas et al., 2010, ICML).
-Acquired confidence_bound(const Prediction& at, double beta);
+// Returns the negative lower confidence bound, -(mean - beta s); GP-UCB (Srinivas et al., 2010,
+// ICML).
+AcquisitionValue confidence_bound(const Prediction& at, double beta);
 
-// The logarithm of improvement per work, log EI - exponent E[log work]: with exponent 1 improvement
-// counts per unit of work, with 0 work costs nothing (EI-cool: the exponent falls from 1 to 0 while
-// the budget is spent; Lee, Perrone, Archambeau and Seeger, 2020, "Cost-aware Bayesian
-// Optimization", arXiv 2003.10870). E[log work] is the logarithm of the median, so that not knowing
-// the work costs nothing. Its derivative by the mean of log work is -exponent.
+// Returns the logarithm of improvement per work, log EI - exponent E[log work]: with exponent 1
+// improvement counts per unit of work, with 0 work costs nothing (EI-cool: the exponent falls from
+// 1 to 0 while the budget is spent; Lee, Perrone, Archambeau and Seeger, 2020, "Cost-aware Bayesian
+// Optimization", arXiv 2003.10870). E[log work] is the logarithm of the median, so an uncertain
+// work costs no more. The derivative by the mean of log work is -exponent.
 double log_improvement_per_work(double log_improvement, const Prediction& log_work,
                                 double exponent);
 

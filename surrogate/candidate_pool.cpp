@@ -7,18 +7,19 @@
 namespace detol {
 namespace {
 
-constexpr std::size_t kRows = Cholesky::kRows;
-constexpr std::size_t kTile = 128;  // candidates solved at once
+constexpr std::size_t kBlockRows = Cholesky::kRows;
+constexpr std::size_t kTileColumns = 128;  // candidates solved at once
 
 // values -= factors[0] row_0 + ... + factors[7] row_7, in that order.
-void subtract(const std::array<double, kRows>& factors, const std::vector<float>& rows,
-              std::span<double> values) {
+void subtract_rows(const std::array<double, kBlockRows>& factors, const std::vector<float>& rows,
+                   std::span<double> values) {
   const std::size_t m = values.size();
   const float* const row = rows.data();
   double* const value = values.data();
   for (std::size_t j = 0; j < m; ++j) {
     double sum = value[j];
-    for (std::size_t r = 0; r < kRows; ++r) sum -= factors[r] * static_cast<double>(row[r * m + j]);
+    for (std::size_t r = 0; r < kBlockRows; ++r)
+      sum -= factors[r] * static_cast<double>(row[r * m + j]);
     value[j] = sum;
   }
 }
@@ -26,16 +27,16 @@ void subtract(const std::array<double, kRows>& factors, const std::vector<float>
 }  // namespace
 
 const float* CandidatePool::at(std::size_t i) const {
-  return blocks_[i / kRows].data() + i % kRows * candidates();
+  return blocks_[i / kBlockRows].data() + i % kBlockRows * candidates();
 }
 
 float* CandidatePool::at(std::size_t i) {
-  return blocks_[i / kRows].data() + i % kRows * candidates();
+  return blocks_[i / kBlockRows].data() + i % kBlockRows * candidates();
 }
 
 void CandidatePool::hold(std::size_t observations) {
-  const std::size_t count = (observations + kRows - 1) / kRows;
-  while (blocks_.size() < count) blocks_.emplace_back(kRows * candidates());
+  const std::size_t count = (observations + kBlockRows - 1) / kBlockRows;
+  while (blocks_.size() < count) blocks_.emplace_back(kBlockRows * candidates());
   blocks_.resize(count);
 }
 
@@ -45,10 +46,10 @@ void CandidatePool::append(const Cholesky& factor, std::span<const double> kerne
   assert(factor.size() == n + 1 && kernel.size() == candidates());
   const std::span<const double> l = factor.row(n);
   std::vector<double> values(kernel.begin(), kernel.end());
-  for (std::size_t first = 0; first < n; first += kRows) {
-    std::array<double, kRows> factors{};  // those behind the last row stay 0
-    std::copy_n(&l[first], std::min(kRows, n - first), factors.begin());
-    subtract(factors, blocks_[first / kRows], values);
+  for (std::size_t first = 0; first < n; first += kBlockRows) {
+    std::array<double, kBlockRows> factors{};  // those behind the last row stay 0
+    std::copy_n(&l[first], std::min(kBlockRows, n - first), factors.begin());
+    subtract_rows(factors, blocks_[first / kBlockRows], values);
   }
   hold(n + 1);
   std::ranges::transform(values, at(n), [&](double v) { return static_cast<float>(v / l[n]); });
@@ -62,8 +63,8 @@ void CandidatePool::assign(const Cholesky& factor, std::span<const double> kerne
   const std::size_t n = factor.size(), m = candidates();
   assert(kernel.size() == n * m && z.size() == n && o.size() == n);
   hold(n);
-  for (std::size_t first = 0; first < m; first += kTile) {
-    const std::size_t count = std::min(kTile, m - first);
+  for (std::size_t first = 0; first < m; first += kTileColumns) {
+    const std::size_t count = std::min(kTileColumns, m - first);
     std::vector<double> tile(n * count);
     for (std::size_t i = 0; i < n; ++i)
       std::copy_n(&kernel[i * m + first], count, &tile[i * count]);
@@ -94,8 +95,8 @@ void CandidatePool::replace_outcomes(std::span<const double> z) {
 
 void CandidatePool::sum_up() {
   for (auto* sums : {&with_z_, &with_o_, &squares_}) std::ranges::fill(*sums, 0.0);
-  const std::size_t n = observations(), whole = n / kRows * kRows;
-  for (std::size_t i = 0; i < whole; i += kRows) add<kRows>(i);
+  const std::size_t n = observations(), whole = n / kBlockRows * kBlockRows;
+  for (std::size_t i = 0; i < whole; i += kBlockRows) add<kBlockRows>(i);
   for (std::size_t i = whole; i < n; ++i) add<1>(i);
 }
 
@@ -122,7 +123,7 @@ void CandidatePool::add(std::size_t first) {
 }
 
 std::size_t CandidatePool::bytes() const {
-  return blocks_.size() * (kRows * candidates() * sizeof(float) + sizeof(blocks_[0])) +
+  return blocks_.size() * (kBlockRows * candidates() * sizeof(float) + sizeof(blocks_[0])) +
          (3 * candidates() + z_.capacity() + o_.capacity()) * sizeof(double);
 }
 

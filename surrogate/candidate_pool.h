@@ -30,13 +30,13 @@ class CandidatePool {
   std::size_t candidates() const { return with_z_.size(); }
   std::size_t observations() const { return z_.size(); }
 
-  // The observation that became the last row of `factor`: `kernel` is its m kernel values with the
-  // candidates, z and o its entries of L^-1 y and L^-1 1. O(n m).
+  // Appends the observation that became the last row of `factor`: `kernel` is its m kernel values
+  // with the candidates, z and o its entries of L^-1 y and L^-1 1. O(n m).
   // REQUIRES: factor.size() == observations() + 1.
   void append(const Cholesky& factor, std::span<const double> kernel, double z, double o);
 
-  // All rows of a factor at once: `kernel` is row-major n x m. O(n^2 m), bound by the processor,
-  // and 1 kB n meanwhile. V is what appends make of it but for rounding.
+  // Replaces everything by all rows of a factor: `kernel` is row-major n x m. O(n^2 m), bound by
+  // the processor, and 1 kB n meanwhile. V equals that of single appends but for rounding.
   // REQUIRES: as many z and o as factor.size().
   void assign(const Cholesky& factor, std::span<const double> kernel, std::span<const double> z,
               std::span<const double> o);
@@ -45,7 +45,7 @@ class CandidatePool {
   // O(n m), as an append, if it drops any. REQUIRES: no more than there are.
   void truncate(std::size_t observations);
 
-  // The outcomes changed: recomputes v.z from all of z. O(n m).
+  // Recomputes v.z for changed outcomes, from all of z. O(n m).
   void replace_outcomes(std::span<const double> z);
 
   std::span<const double> with_z() const { return with_z_; }
@@ -54,13 +54,13 @@ class CandidatePool {
   std::size_t bytes() const;  // of memory held
 
  private:
-  // Of V: Cholesky::kRows rows to a block, so that growing moves none of them.
+  // Returns row i of V. Blocks have Cholesky::kRows rows each, so that growing moves none of them.
   const float* at(std::size_t i) const;
   float* at(std::size_t i);
   void hold(std::size_t observations);
   template <std::size_t kCount>
-  void add(std::size_t first);  // rows [first, first + kCount) to the sums, one after the other
-  void sum_up();                // all rows
+  void add(std::size_t first);  // adds rows [first, first + kCount) to the sums, in their order
+  void sum_up();                // computes the sums from all rows
 
   std::vector<std::vector<float>> blocks_;
   std::vector<double> z_, o_;

@@ -3,12 +3,12 @@
 // A solve with one right-hand side reads L once, and the processor has to keep up with the memory.
 // It takes eight rows at a time: their products with what is solved already are eight independent
 // sums of four lanes, and only the triangle of eight that remains is a chain of dependent steps.
-// Which lane a product falls into depends on its column alone, so a row's sum is the same wherever
-// a call begins or ends.
+// The lane of a product depends on its column alone, so a row's sum is the same wherever a call
+// begins or ends.
 //
-// With some right-hand sides, the same eight rows are multiplied with tiles of eight of them, each
-// sum in its order, whatever stands beside it. With many, panels of rows are unpacked and left to
-// Eigen's matrix product.
+// A few right-hand sides are multiplied with the same eight rows in tiles of eight, each sum in its
+// own order, whatever stands beside it. For many, panels of rows are unpacked for Eigen's matrix
+// product.
 
 #include <algorithm>
 #include <array>
@@ -33,7 +33,8 @@ Eigen::Map<const Lanes> load(const double* numbers) {
   return Eigen::Map<const Lanes>(numbers);
 }
 
-// The products of eight rows with the first `columns` numbers of x. REQUIRES: a multiple of 8.
+// Returns the products of eight rows with the first `columns` numbers of x.
+// REQUIRES: `columns` is a multiple of 8.
 Eight products(const double* rows, std::size_t width, const double* x, std::size_t columns) {
   std::array<Lanes, kRows> sums;
   sums.fill(Lanes::Zero());
@@ -46,7 +47,7 @@ Eight products(const double* rows, std::size_t width, const double* x, std::size
   return result;
 }
 
-// x -= y_0 row_0 + ... + y_7 row_7, the first `columns` numbers.
+// Computes x -= y_0 row_0 + ... + y_7 row_7 for the first `columns` numbers.
 void subtract(const double* rows, std::size_t width, const Eight& y, double* x,
               std::size_t columns) {
   for (std::size_t j = 0; j < columns; j += kLanes) {
@@ -56,8 +57,8 @@ void subtract(const double* rows, std::size_t width, const Eight& y, double* x,
   }
 }
 
-// Four rows of x, `stride` numbers apart, of which a tile each is looked at, minus the products of
-// four rows of L with the `columns` rows of the tile above.
+// Subtracts the products of four rows of L with the `columns` rows of the tile above from a tile of
+// four rows of x, `stride` numbers apart.
 void subtract_product(const double* rows, std::size_t width, const double* above, double* here,
                       std::size_t stride, std::size_t columns) {
   constexpr std::size_t kHalf = kRows / 2;
@@ -78,7 +79,7 @@ void subtract_product(const double* rows, std::size_t width, const double* above
   }
 }
 
-double square(std::span<const double> numbers) {
+double squared_norm(std::span<const double> numbers) {
   Lanes sums = Lanes::Zero();
   const std::size_t whole = numbers.size() / kLanes * kLanes;
   for (std::size_t j = 0; j < whole; j += kLanes) sums += load(&numbers[j]).square();
@@ -91,18 +92,14 @@ bool is_positive(double pivot, double diagonal) {
   return std::isfinite(diagonal) && diagonal > 0 && pivot >= Cholesky::kLeastPivot * diagonal;
 }
 
-Eigen::Index index(std::size_t i) {
-  return static_cast<Eigen::Index>(i);
-}
-
-// REQUIRES: columns > 0. To be copied before it is computed with: what Eigen sums, and in which
-// order, depends on where a caller's array begins. Its own begin aligned.
+// Views `b` as rows. Callers copy the view before they compute with it: Eigen's order of summation
+// depends on the alignment of an array, and its own arrays begin aligned. REQUIRES: columns > 0.
 Eigen::Map<RowMajor> rows_of(std::span<double> b, std::size_t columns) {
-  return {b.data(), index(b.size() / columns), index(columns)};
+  return {b.data(), to_index(b.size() / columns), to_index(columns)};
 }
 
-// Rows [first, first + count) of L, up to their last diagonal; what is behind a diagonal is not
-// read.
+// Copies rows [first, first + count) of L, up to their last diagonal; the numbers behind a row's
+// diagonal are not set.
 RowMajor unpacked(const Cholesky& factor, std::size_t first, std::size_t count) {
   RowMajor panel(count, first + count);
   for (std::size_t r = 0; r < count; ++r)
@@ -128,7 +125,7 @@ bool Cholesky::append(std::span<const double> k, double diagonal) {
   const std::span<double> q{at(size_), size_};
   std::ranges::copy(k, q.begin());
   solve_first(q);
-  const double pivot = diagonal - square(q);
+  const double pivot = diagonal - squared_norm(q);
   if (!is_positive(pivot, diagonal)) {
     std::ranges::fill(q, 0.0);
     hold(size_);
@@ -214,8 +211,8 @@ void Cholesky::solve_transposed(std::span<double> b) const {
 
 void Cholesky::solve_few(std::span<double> b, std::size_t columns) const {
   const std::size_t stride = (columns + kTile - 1) / kTile * kTile;
-  RowMajor x = RowMajor::Zero(index(blocks_.size() * kRows), index(stride));
-  x.topLeftCorner(index(size_), index(columns)) = rows_of(b, columns);
+  RowMajor x = RowMajor::Zero(to_index(blocks_.size() * kRows), to_index(stride));
+  x.topLeftCorner(to_index(size_), to_index(columns)) = rows_of(b, columns);
   for (std::size_t first = 0; first < size_; first += kRows) {
     const double* rows = at(first);
     const std::size_t wide = width(first / kRows), count = std::min(kRows, size_ - first);
@@ -227,12 +224,12 @@ void Cholesky::solve_few(std::span<double> b, std::size_t columns) const {
     }
     for (std::size_t r = 0; r < count; ++r) {
       const double* row = rows + r * wide + first;
-      auto solved = x.row(index(first + r));
-      for (std::size_t c = 0; c < r; ++c) solved -= row[c] * x.row(index(first + c));
+      auto solved = x.row(to_index(first + r));
+      for (std::size_t c = 0; c < r; ++c) solved -= row[c] * x.row(to_index(first + c));
       solved /= row[r];
     }
   }
-  rows_of(b, columns) = x.topLeftCorner(index(size_), index(columns));
+  rows_of(b, columns) = x.topLeftCorner(to_index(size_), to_index(columns));
 }
 
 void Cholesky::solve(std::span<double> b, std::size_t columns) const {
@@ -243,9 +240,9 @@ void Cholesky::solve(std::span<double> b, std::size_t columns) const {
   for (std::size_t first = 0; first < size_; first += kPanel) {
     const std::size_t count = std::min(kPanel, size_ - first);
     const RowMajor panel = unpacked(*this, first, count);
-    auto here = x.middleRows(index(first), index(count));
-    here.noalias() -= panel.leftCols(index(first)) * x.topRows(index(first));
-    panel.rightCols(index(count)).triangularView<Eigen::Lower>().solveInPlace(here);
+    auto here = x.middleRows(to_index(first), to_index(count));
+    here.noalias() -= panel.leftCols(to_index(first)) * x.topRows(to_index(first));
+    panel.rightCols(to_index(count)).triangularView<Eigen::Lower>().solveInPlace(here);
   }
   rows_of(b, columns) = x;
 }
@@ -258,9 +255,9 @@ void Cholesky::solve_transposed(std::span<double> b, std::size_t columns) const 
   for (std::size_t i = panels; i-- > 0;) {
     const std::size_t first = i * kPanel, count = std::min(kPanel, size_ - first);
     const RowMajor panel = unpacked(*this, first, count);
-    auto here = x.middleRows(index(first), index(count));
-    panel.rightCols(index(count)).transpose().triangularView<Eigen::Upper>().solveInPlace(here);
-    x.topRows(index(first)).noalias() -= panel.leftCols(index(first)).transpose() * here;
+    auto here = x.middleRows(to_index(first), to_index(count));
+    panel.rightCols(to_index(count)).transpose().triangularView<Eigen::Upper>().solveInPlace(here);
+    x.topRows(to_index(first)).noalias() -= panel.leftCols(to_index(first)).transpose() * here;
   }
   rows_of(b, columns) = x;
 }

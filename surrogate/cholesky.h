@@ -21,41 +21,41 @@ namespace detol {
 
 class Cholesky {
  public:
-  // A pivot d^2 below this share of the diagonal is taken for zero: the row is a copy of others.
+  // A pivot d^2 below this share of the diagonal counts as zero: the row is a copy of others.
   static constexpr double kLeastPivot = 1e-13;
 
-  static constexpr std::size_t kRows = 8;  // that a solve reads at a time
+  static constexpr std::size_t kRows = 8;  // rows that a solve reads at a time
 
   Cholesky() = default;
 
   std::size_t size() const { return size_; }
 
   // Appends a row: `k` is its size() products with those before, `diagonal` that with itself.
-  // False, and nothing changes, if the matrix would not be positive definite (kLeastPivot) or is
-  // not finite.
+  // Returns false and changes nothing if the matrix would not be positive definite (kLeastPivot) or
+  // finite.
   bool append(std::span<const double> k, double diagonal);
 
   // Drops the last rows. REQUIRES: size <= size().
   void truncate(std::size_t size);
 
   // Replaces everything by the factor of `matrix`, row-major n x n, of which the lower triangle is
-  // read. O(n^3 / 3), and 8 n^2 bytes meanwhile. False, and it is empty, if a pivot is below
-  // kLeastPivot or not finite.
+  // read. O(n^3 / 3), and 8 n^2 bytes meanwhile. Returns false, and is empty then, if a pivot is
+  // below kLeastPivot or not finite.
   bool factorise(std::span<const double> matrix, std::size_t n);
 
   void solve(std::span<double> b) const;             // b := L^-1 b
   void solve_transposed(std::span<double> b) const;  // b := L^-T b
 
-  // The last entry of L^-1 b, given those before it and b's own last: what solve() gives there, to
-  // the last bit. O(n). REQUIRES: solved.size() + 1 == size().
+  // Returns the last entry of L^-1 b, given those before it and b's own last, equal to that of
+  // solve() to the last bit. O(n). REQUIRES: solved.size() + 1 == size().
   double solve_last(std::span<const double> solved, double b) const;
 
-  // The same as solve() for many right-hand sides at once: `b` is row-major size() x columns. Bound
-  // by the processor, not by memory; equal but for rounding.
+  // Solves for many right-hand sides at once: `b` is row-major size() x columns. Bound by the
+  // processor, not by memory; equal to single solves but for rounding.
   void solve(std::span<double> b, std::size_t columns) const;
   void solve_transposed(std::span<double> b, std::size_t columns) const;
 
-  // Row i of L: i + 1 numbers. Valid until the row is dropped.
+  // Returns row i of L: i + 1 numbers. Valid until the row is dropped.
   std::span<const double> row(std::size_t i) const { return {at(i), i + 1}; }
 
   double log_determinant() const;  // of L L^T

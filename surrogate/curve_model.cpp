@@ -10,16 +10,11 @@
 #include <memory>
 #include <numeric>
 
+#include "surrogate/arithmetic_impl.h"
 #include "surrogate/cholesky.h"
 
 namespace detol {
 namespace {
-
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
-
-double dot(std::span<const double> a, std::span<const double> b) {
-  return std::inner_product(a.begin(), a.end(), b.begin(), 0.0);
-}
 
 // Sums over the curves of one length.
 struct Sums {
@@ -45,7 +40,7 @@ std::vector<Sums> sums_by_length(std::size_t length,
   return sums;
 }
 
-// What the kernel says of all epochs.
+// Prior: the kernel's covariance of all epochs, and its factor.
 struct Prior {
   explicit Prior(const CurveKernel& kernel, std::span<const double> epochs)
       : size(epochs.size()), matrix(size * size) {
@@ -62,7 +57,8 @@ struct Prior {
   Cholesky factor;
 };
 
-// Of A_j. It is definite: the noise has a floor, and curve values end at a hundred deviations.
+// Returns the factor of A_j, which is definite as the noise has a floor and curve values end at a
+// hundred deviations.
 Cholesky posterior_factor(const Prior& prior, const CurveScatter::Step& step, std::size_t j) {
   const std::size_t n = j + 1;
   std::vector<double> matrix(n * n);
@@ -81,33 +77,33 @@ double square(double x) {
   return x * x;
 }
 
-// log of a parameter: its prior's centre and deviation, and how far it may go.
-struct Range {
+// CurveParameter: the normal prior of the logarithm of a parameter, and its bounds.
+struct CurveParameter {
   double CurveKernel::*parameter;
   double centre, deviation, low, high;
 };
 
-const std::array kRanges = {
-    Range{&CurveKernel::level, std::log(0.5), 2, std::log(1e-6), std::log(1e4)},
-    Range{&CurveKernel::decay, std::log(1.0), 2, std::log(1e-6), std::log(1e4)},
-    Range{&CurveKernel::noise, std::log(0.01), 2.5, std::log(1e-5), std::log(1e2)},
-    Range{&CurveKernel::scale, std::log(2.0), 1.5, std::log(0.05), std::log(1e3)},
-    Range{&CurveKernel::shape, std::log(1.0), 0.7, std::log(0.1), std::log(10.0)},
-    Range{&CurveKernel::strength, std::log(20.0), 1, std::log(3.0), std::log(1e3)},
+const std::array kCurveParameters = {
+    CurveParameter{&CurveKernel::level, std::log(0.5), 2, std::log(1e-6), std::log(1e4)},
+    CurveParameter{&CurveKernel::decay, std::log(1.0), 2, std::log(1e-6), std::log(1e4)},
+    CurveParameter{&CurveKernel::noise, std::log(0.01), 2.5, std::log(1e-5), std::log(1e2)},
+    CurveParameter{&CurveKernel::scale, std::log(2.0), 1.5, std::log(0.05), std::log(1e3)},
+    CurveParameter{&CurveKernel::shape, std::log(1.0), 0.7, std::log(0.1), std::log(10.0)},
+    CurveParameter{&CurveKernel::strength, std::log(20.0), 1, std::log(3.0), std::log(1e3)},
 };
 
 CurveKernel kernel_at(const double* logarithms) {
   CurveKernel kernel;
-  for (std::size_t i = 0; i < kRanges.size(); ++i)
-    kernel.*kRanges[i].parameter = std::exp(logarithms[i]);
+  for (std::size_t i = 0; i < kCurveParameters.size(); ++i)
+    kernel.*kCurveParameters[i].parameter = std::exp(logarithms[i]);
   return kernel;
 }
 
-double log_posterior(unsigned, const double* x, double*, void* scatter) {
+double curve_log_posterior(unsigned, const double* x, double*, void* scatter) {
   double density =
       CurveModel(*static_cast<const CurveScatter*>(scatter), kernel_at(x)).log_evidence();
-  for (std::size_t i = 0; i < kRanges.size(); ++i)
-    density -= 0.5 * square((x[i] - kRanges[i].centre) / kRanges[i].deviation);
+  for (std::size_t i = 0; i < kCurveParameters.size(); ++i)
+    density -= 0.5 * square((x[i] - kCurveParameters[i].centre) / kCurveParameters[i].deviation);
   return density;
 }
 
@@ -221,18 +217,19 @@ Prediction CurveModel::predict(const Forecast& forecast, std::span<const double>
 }
 
 CurveKernel fit_curve_kernel(const CurveScatter& scatter, const CurveKernel& start) {
-  constexpr unsigned kParameters = kRanges.size();
+  constexpr unsigned kParameters = kCurveParameters.size();
   std::array<double, kParameters> x{}, low{}, high{};
   for (std::size_t i = 0; i < kParameters; ++i) {
-    low[i] = kRanges[i].low;
-    high[i] = kRanges[i].high;
-    x[i] = std::clamp(std::log(start.*kRanges[i].parameter), low[i], high[i]);
+    low[i] = kCurveParameters[i].low;
+    high[i] = kCurveParameters[i].high;
+    x[i] = std::clamp(std::log(start.*kCurveParameters[i].parameter), low[i], high[i]);
   }
   const std::unique_ptr<nlopt_opt_s, decltype(&nlopt_destroy)> optimizer(
       nlopt_create(NLOPT_LN_BOBYQA, kParameters), nlopt_destroy);
   nlopt_set_lower_bounds(optimizer.get(), low.data());
   nlopt_set_upper_bounds(optimizer.get(), high.data());
-  nlopt_set_max_objective(optimizer.get(), log_posterior, const_cast<CurveScatter*>(&scatter));
+  nlopt_set_max_objective(optimizer.get(), curve_log_posterior,
+                          const_cast<CurveScatter*>(&scatter));
   nlopt_set_initial_step1(optimizer.get(), 0.5);
   nlopt_set_maxeval(optimizer.get(), 150);
   nlopt_set_ftol_abs(optimizer.get(), 1e-3);

@@ -1,7 +1,7 @@
 #pragma once
 
-// CurveModel: what a population of learning curves has in common, as regressions of each epoch on
-// those before it. A curve is a row of values at fixed epochs, of which only the first few may be
+// CurveModel: a model of a population of learning curves, as regressions of each epoch on those
+// before it. A curve is a row of values at fixed epochs, of which only the first few may be
 // known; that a bad curve was stopped biases nothing, because each regression sees all curves that
 // got so far (Anderson, 1957, Journal of the American Statistical Association 52, on monotone
 // missing data).
@@ -32,18 +32,18 @@ namespace detol {
 struct CurveKernel {
   double level = 1, decay = 1, noise = 0.01;  // variances, of values with deviation about 1
   double scale = 3, shape = 1;                // of the decay, in epochs
-  double strength = 20;                       // the kernel counts as so many curves
+  double strength = 20;                       // number of curves that the kernel counts as
 
   double operator()(double s, double t) const;
 };
 
-// The scatter of many curves.
+// CurveScatter: means and scatter matrices of many curves.
 class CurveScatter {
  public:
-  // Every curve is as long as `epochs` or shorter.
+  // REQUIRES: every curve is as long as `epochs` or shorter.
   CurveScatter(std::span<const double> epochs, const std::vector<std::vector<double>>& curves);
 
-  // Of the curves with more than j values, the first j + 1 of them.
+  // Step j: statistics of the first j + 1 values of the curves that have so many.
   struct Step {
     std::size_t curves = 0;
     std::vector<double> mean;     // j + 1
@@ -61,33 +61,34 @@ class CurveModel {
  public:
   CurveModel(const CurveScatter& scatter, const CurveKernel& kernel);
 
-  // The logarithm of the curves' density, up to a constant.
+  // Returns the logarithm of the curves' density, up to a constant.
   double log_evidence() const { return log_evidence_; }
 
-  // A value at epoch number `target` follows from the first `known` values as constant + weights .
-  // values. Around that lies what would be measured, with the variance that predict() makes of
-  // these two. Infinite where fewer than four curves got so far.
+  // Forecast: the value at epoch number `target` given the first `known` values has the mean
+  // constant + weights . values and a variance that predict() computes from the two below; infinite
+  // where fewer than four curves got so far.
   struct Forecast {
     double constant = 0;
     std::vector<double> weights;
     double variance = 0, variance_by_surprise = 0;
   };
-  std::vector<Forecast> forecasts(std::size_t target) const;  // known = 0 ... target
+  std::vector<Forecast> forecasts(std::size_t target) const;  // one for each known = 0 ... target
 
-  // The sum of the squared innovations of a curve's values: about their number, if the curve is
-  // like the others. O(n^2).
+  // Returns the sum of the squared innovations of a curve's values, which is about their number if
+  // the curve is like the others. O(n^2).
   double surprise(std::span<const double> values) const;
 
-  // REQUIRES: forecast = forecasts(target)[values.size()]. A curve that was unlike the others so
-  // far is expected to be so from there on: the variance of a Student-t process.
+  // Returns the forecast for these values with the variance of a Student-t process, which is
+  // greater for a curve that was unlike the others. REQUIRES: forecast =
+  // forecasts(target)[values.size()].
   Prediction predict(const Forecast& forecast, std::span<const double> values) const;
 
  private:
   struct Step {
     std::vector<double> slopes;
     double constant = 0;
-    double variance = 0;  // of what the regression leaves over
-    double curves = 0;    // that it was learned from
+    double variance = 0;  // of the residuals
+    double curves = 0;    // number of curves that it was learned from
   };
   void add_uncertainty(Forecast& forecast, double variance, double curves) const;
 
@@ -96,8 +97,8 @@ class CurveModel {
   double log_evidence_ = 0;
 };
 
-// The kernel of greatest posterior density, searched from `start` (NLopt, without gradients).
-// Deterministic.
+// Returns the kernel of greatest posterior density, searched from `start` (NLopt, without
+// gradients). Deterministic.
 CurveKernel fit_curve_kernel(const CurveScatter& scatter, const CurveKernel& start);
 
 }  // namespace detol

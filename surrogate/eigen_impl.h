@@ -1,8 +1,8 @@
 #pragma once
 
-// Eigen, for .cpp files of this folder that use its blocked algorithms. It sizes its blocks by the
-// caches it finds, so that sums would be rounded otherwise on another processor; here they are
-// those of one fixed machine.
+// Eigen for the .cpp files of this folder that use its blocked algorithms. Eigen sizes its blocks
+// by the caches it finds, so sums would be rounded otherwise on another processor;
+// kEigenBlocksAreFixed sets the cache sizes of one fixed machine.
 
 #include <Eigen/Dense>
 
@@ -14,5 +14,9 @@ inline const bool kEigenBlocksAreFixed = [] {
 }();
 
 using RowMajor = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
+
+inline Eigen::Index to_index(std::size_t i) {
+  return static_cast<Eigen::Index>(i);
+}
 
 }  // namespace detol

@@ -1,6 +1,6 @@
 #pragma once
 
-// Features: how the choices of a space become the columns of a Point. Immutable.
+// Features: maps the choices of a space to the columns of a Point. Immutable.
 //
 //   float, int, ordered categorical   one number: the position in the unit cube, logarithmic where
 //                                     the domain is, the middle of its slice where it is discrete
@@ -33,29 +33,30 @@ namespace detol {
 
 class Features {
  public:
-  // With a fidelity (epochs): it is a column, and points are of this one unless said otherwise.
+  // `fidelity` (epochs) adds a column for the fidelity, with this value unless of() gets another.
   explicit Features(const Space& space, std::optional<double> fidelity = std::nullopt);
 
   std::size_t number_columns() const { return length_of_.size(); }
   std::size_t category_columns() const { return categories_.size(); }
   bool has_graph() const { return has_graph_; }
 
-  // The length scale that each column of numbers uses, and how many there are.
+  // length_of() has the index of the length scale of each column of numbers; lengths() is the
+  // number of length scales.
   std::span<const std::size_t> length_of() const { return length_of_; }
   std::size_t lengths() const { return lengths_; }
 
-  // How many values each column of categories can take.
+  // category_sizes() has the number of values of each column of categories.
   std::span<const std::size_t> category_sizes() const { return category_sizes_; }
 
   Point of(const Genome& genome) const { return of(genome, fidelity_.value_or(0)); }
   Point of(const Genome& genome, double fidelity) const;
-  Points none() const { return {number_columns(), category_columns()}; }
+  Points empty_points() const { return {number_columns(), category_columns()}; }
 
-  // The length scale of each domain's position; 0 where it has none.
+  // Returns the length scale of each domain's position; 0 where it has none.
   std::vector<double> by_domain(std::span<const double> lengths) const;
 
-  // The gradient by the position of each domain in the unit cube (0 where it has none), of a
-  // function whose gradient by the columns of numbers is `by_column` at this genome.
+  // Converts a gradient by the columns of numbers at this genome to one by the position of each
+  // domain in the unit cube (0 where it has none).
   std::vector<double> by_position(const Genome& genome, std::span<const double> by_column) const;
 
  private:

@@ -53,7 +53,7 @@ class Climber {
     nlopt_optimize(optimiser.get(), at.data(), &least);  // any end is good: best_ has the best
   }
 
-  // Climbs at another depth from the best place so far; false if that led to nothing better.
+  // Climbs at another depth from the best place so far. Returns false if that found nothing better.
   bool climb_at_another_depth(int evaluations) {
     const int before = best_depth_;
     const std::optional<int> depth = best_new_depth();
@@ -62,7 +62,7 @@ class Climber {
     return best_depth_ != before;
   }
 
-  Fitted fitted() const {
+  FitResult fitted() const {
     return {.parameters = from_logarithms(best_, best_depth_, density_.list()),
             .log_posterior = best_density_,
             .evaluations = evaluations_};
@@ -71,7 +71,7 @@ class Climber {
   const ParameterList& list() const { return density_.list(); }
 
  private:
-  // Of those not climbed at yet, the one of greatest density at the best place so far.
+  // Returns the depth, of those without a climb so far, of greatest density at the best place.
   std::optional<int> best_new_depth() {
     std::optional<int> best;
     double best_density = -std::numeric_limits<double>::infinity();
@@ -115,8 +115,8 @@ class Climber {
 
 }  // namespace
 
-Fitted fit(const Features& features, const Points& points, std::span<const double> y,
-           const KernelParameters& start, const FitSettings& settings) {
+FitResult fit(const Features& features, const Points& points, std::span<const double> y,
+              const KernelParameters& start, const FitSettings& settings) {
   Climber climber(features, points, y, settings.least_noise);
   std::vector<KernelParameters> starts{start};
   starts.insert(starts.end(), settings.other_starts.begin(), settings.other_starts.end());

@@ -1,7 +1,7 @@
 #pragma once
 
-// fit: the kernel's parameters of greatest posterior density, by L-BFGS (NLopt) over their
-// logarithms with analytic gradients.
+// fit() finds the kernel parameters of greatest posterior density (MAP), by L-BFGS (NLopt) over
+// their logarithms with analytic gradients.
 //
 //   log p(y | X, theta) = -1/2 (y - m)^T K^-1 (y - m) - 1/2 log |K| - n/2 log 2 pi,
 //   with m the generalised least squares mean
@@ -30,20 +30,22 @@ struct FitSettings {
   std::vector<KernelParameters> other_starts = {};  // beside `start`
 };
 
-struct Fitted {
+struct FitResult {
   KernelParameters parameters;
   double log_posterior = 0;  // up to the prior's constant
   int evaluations = 0;
 };
 
-// The best of all that was evaluated: never worse than the starts, drawn into the bounds.
-// REQUIRES: as many outcomes as points, at least one; standardised outcomes (variance about 1).
-Fitted fit(const Features& features, const Points& points, std::span<const double> y,
-           const KernelParameters& start, const FitSettings& settings = {});
+// Returns the best of all parameters that were evaluated, never worse than the starts clamped to
+// the bounds. REQUIRES: as many outcomes as points, at least one; standardised outcomes (variance
+// about 1).
+FitResult fit(const Features& features, const Points& points, std::span<const double> y,
+              const KernelParameters& start, const FitSettings& settings = {});
 
-// What fit() maximises, and its gradient by the logarithms of the parameters in the order of
-// to_numbers() without the depth (0 for the weights of graphs where there are none). Minus infinity
-// where the matrix is not positive definite. For tests and diagnosis.
+// Posterior: the log density that fit() maximises, and its gradient by the logarithms of the
+// parameters in the order of to_numbers() without the depth (0 for the weights of graphs where
+// there are none). Minus infinity where the matrix is not positive definite. For tests and
+// diagnosis.
 struct Posterior {
   double log_density = 0;
   std::vector<double> gradient;

@@ -9,20 +9,21 @@ namespace {
 
 constexpr std::size_t kManyDimensions = 20;
 
-// Beyond these a parameter makes no difference to outcomes in the unit cube.
-struct Range {
+// ParameterRange: beyond it a parameter makes no difference to outcomes in the unit cube.
+struct ParameterRange {
   double low, high;
 };
-constexpr Range kLength{1e-2, 1e3};
-constexpr Range kPenalty{1e-4, 20};
-constexpr Range kVariance{1e-4, 1e2};
-constexpr Range kNoise{1e-10, 1};  // less is lost among the rounding errors of the variances
+constexpr ParameterRange kLength{1e-2, 1e3};
+constexpr ParameterRange kPenalty{1e-4, 20};
+constexpr ParameterRange kVariance{1e-4, 1e2};
+constexpr ParameterRange kNoise{1e-10,
+                                1};  // less is lost among the rounding errors of the variances
 
-struct Density {
+struct LogDensity {
   double logarithm, slope;  // of the density, and its derivative by the parameter's logarithm
 };
 
-Density of_length(double length, std::size_t dimension) {
+LogDensity length_prior(double length, std::size_t dimension) {
   if (dimension <= kManyDimensions) {
     const double square = length * length;
     return {-0.1 * (square + 1 / square), -0.2 * (square - 1 / square)};
@@ -32,13 +33,13 @@ Density of_length(double length, std::size_t dimension) {
   return {-std::log(length) - deviation * deviation / 6, -1 - deviation / 3};
 }
 
-Density of_penalty(double penalty, std::size_t dimension) {
-  const Density density = of_length(1 / std::sqrt(penalty), dimension);
+LogDensity penalty_prior(double penalty, std::size_t dimension) {
+  const LogDensity density = length_prior(1 / std::sqrt(penalty), dimension);
   return {density.logarithm, -density.slope / 2};
 }
 
-double of_variances(const KernelParameters& parameters, const ParameterList& list,
-                    std::span<double> gradient) {
+double variances_prior(const KernelParameters& parameters, const ParameterList& list,
+                       std::span<double> gradient) {
   const double total = parameters.numbers + parameters.graphs + parameters.both;
   double density = std::log(total) - total;
   const std::vector<double> terms =
@@ -90,7 +91,7 @@ KernelParameters from_logarithms(std::span<const double> logarithms, int depth,
 
 Bounds bounds_of(const ParameterList& list, double least_noise) {
   Bounds bounds;
-  const auto add = [&](std::size_t count, Range range) {
+  const auto add = [&](std::size_t count, ParameterRange range) {
     bounds.low.insert(bounds.low.end(), count, std::log(range.low));
     bounds.high.insert(bounds.high.end(), count, std::log(range.high));
   };
@@ -105,15 +106,15 @@ Bounds bounds_of(const ParameterList& list, double least_noise) {
 double log_prior(const KernelParameters& parameters, const ParameterList& list,
                  std::span<double> gradient) {
   const std::size_t dimension = list.lengths + list.penalties;
-  double sum = of_variances(parameters, list, gradient);
-  const auto add = [&](Density density, std::size_t position) {
+  double sum = variances_prior(parameters, list, gradient);
+  const auto add = [&](LogDensity density, std::size_t position) {
     sum += density.logarithm;
     if (!gradient.empty()) gradient[position] += density.slope;
   };
   for (std::size_t i = 0; i < list.lengths; ++i)
-    add(of_length(parameters.lengths[i], dimension), i);
+    add(length_prior(parameters.lengths[i], dimension), i);
   for (std::size_t i = 0; i < list.penalties; ++i)
-    add(of_penalty(parameters.penalties[i], dimension), list.lengths + i);
+    add(penalty_prior(parameters.penalties[i], dimension), list.lengths + i);
   add({.logarithm = 0.1 * std::log(parameters.noise) - 30 * parameters.noise,
        .slope = 0.1 - 30 * parameters.noise},
       list.noise());

@@ -1,7 +1,7 @@
 #pragma once
 
-// What a fit knows before it sees data: the order of a kernel's parameters in the list of their
-// logarithms, their bounds and their prior. Private to this folder. Pure.
+// The parameters of a fit: their order in the list of their logarithms, their bounds and their
+// prior. Private to this folder. Pure.
 //
 // The prior's densities are of the parameters themselves, not of their logarithms (as Optuna's), up
 // to constants; d is the number of lengths and penalties:
@@ -23,7 +23,7 @@
 
 namespace detol {
 
-// log l, log w, log a, (with graphs: log b, log c), log noise.
+// ParameterList: the list log l, log w, log a, (with graphs: log b, log c), log noise.
 struct ParameterList {
   std::size_t lengths = 0, penalties = 0;
   bool has_graph = false;
@@ -43,8 +43,8 @@ struct Bounds {
 };
 Bounds bounds_of(const ParameterList& list, double least_noise);
 
-// The logarithm of the prior; adds its gradient by the logarithms to `gradient`, unless that is
-// empty.
+// Returns the logarithm of the prior; adds its gradient by the logarithms to `gradient`, unless
+// that is empty.
 double log_prior(const KernelParameters& parameters, const ParameterList& list,
                  std::span<double> gradient);
 

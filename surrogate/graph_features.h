@@ -1,10 +1,11 @@
 #pragma once
 
-// GraphFeatures: what the Weisfeiler-Lehman subtree kernel sees of a graph (Shervashidze et al.,
-// 2011, JMLR 12, "Weisfeiler-Lehman Graph Kernels"; for architectures Ru et al., 2021, "NAS-BOWL",
-// arXiv 2006.07556). Level 0 counts the labels of the vertices; level h counts the labels that h
-// rounds of hashing a vertex's label with those of its predecessors and those of its successors
-// give. Equal for isomorphic graphs. A few microseconds; a kernel value much less than one.
+// GraphFeatures: the features of a graph for the Weisfeiler-Lehman subtree kernel (Shervashidze et
+// al., 2011, JMLR 12, "Weisfeiler-Lehman Graph Kernels"; for architectures Ru et al., 2021,
+// "NAS-BOWL", arXiv 2006.07556). Level 0 counts the labels of the vertices; level h counts the
+// labels that h rounds of hashing a vertex's label with those of its predecessors and those of its
+// successors give. Equal for isomorphic graphs. A few microseconds; a kernel value much less than
+// one.
 
 #include <array>
 #include <cstdint>
@@ -30,11 +31,12 @@ struct GraphFeatures {
 
 GraphFeatures graph_features(const LabelledGraph& graph);
 
-// The normalised kernel of all levels up to `depth`: 1 for graphs with equal features, at least 0.
+// Returns the normalised kernel of all levels up to `depth`: 1 for graphs with equal features, at
+// least 0.
 // REQUIRES: neither graph is empty; 0 <= depth < kLevels.
 double graph_kernel(const GraphFeatures& a, const GraphFeatures& b, int depth);
 
-// That of each depth, for the price of the deepest.
+// Returns graph_kernel() of each depth, for the price of the deepest.
 std::array<double, GraphFeatures::kLevels> graph_kernels(const GraphFeatures& a,
                                                          const GraphFeatures& b);
 

@@ -1,6 +1,6 @@
-// The boxes by slices: between two neighbouring values of the last objective, what is free is what
-// the points below leave free in the other objectives. A box of those that is the same in the next
-// slice goes on there, which is what keeps their number low.
+// The boxes are found by slices: between two neighbouring values of the last objective, what is
+// free is what the points below leave free in the other objectives. A box that is the same in the
+// next slice continues there, which keeps the number of boxes low.
 //
 //   (1, 4) (2, 2) (4, 1) under (5, 5), sorted by the second objective: below 1 all is free, and
 //   then f1 < 4 between 1 and 2, f1 < 2 between 2 and 4, f1 < 1 between 4 and 5.
@@ -10,20 +10,20 @@
 #include <algorithm>
 #include <cassert>
 #include <cmath>
-#include <limits>
 #include <map>
+
+#include "surrogate/arithmetic_impl.h"
 
 namespace detol {
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kFinestGrid = 512;  // cells from the best to the reference
 constexpr double kBeyond = 0.1;      // of the range
 
 // Boxes of the objectives but the last, growing along the last.
 class Slices {
  public:
-  // From `at` on these are free, and none else.
+  // Begins a slice at `at`, in which these boxes and no others are free.
   void set(std::vector<FreeBox> free, double at) {
     std::map<FreeBox, double> next;
     for (FreeBox& box : free) {
@@ -97,20 +97,20 @@ std::vector<Losses> inside(std::span<const Losses> points, std::span<const doubl
 
 struct Side {
   double at = 0;
-  Acquired log_psi;  // nothing at minus infinity
+  AcquisitionValue log_psi;  // nothing at minus infinity
 };
 
 std::vector<Side> log_psi(const Prediction& at, std::span<const double> sides) {
   std::vector<Side> found;
   for (double side : sides) {
     const bool is_open = side == -kInfinity;
-    found.push_back({side, is_open ? Acquired{} : log_expected_improvement(at, side)});
+    found.push_back({side, is_open ? AcquisitionValue{} : log_expected_improvement(at, side)});
   }
   return found;
 }
 
 // log (psi(high) - psi(low)) of the posterior `at`, and its derivatives.
-Acquired log_difference(const Prediction& at, const Side& low, const Side& high) {
+AcquisitionValue log_difference(const Prediction& at, const Side& low, const Side& high) {
   if (low.at == -kInfinity) return high.log_psi;
   const double share = std::exp(low.log_psi.value - high.log_psi.value);
   if (share < 1 - 1e-4) {
@@ -119,10 +119,11 @@ Acquired log_difference(const Prediction& at, const Side& low, const Side& high)
         .by_mean = (high.log_psi.by_mean - share * low.log_psi.by_mean) / (1 - share),
         .by_variance = (high.log_psi.by_variance - share * low.log_psi.by_variance) / (1 - share)};
   }
-  // So narrow that the difference would cancel: by the midpoint rule, as psi' = Phi. That and its
-  // derivatives by the mean, -phi / s, and by the variance, -u phi / (2 s^2), in terms of psi's.
+  // The box is so narrow that the difference would cancel: the midpoint rule applies, as psi' =
+  // Phi, with its derivatives by the mean, -phi / s, and by the variance, -u phi / (2 s^2), in
+  // terms of psi's.
   const double middle = 0.5 * (low.at + high.at);
-  const Acquired psi = log_expected_improvement(at, middle);
+  const AcquisitionValue psi = log_expected_improvement(at, middle);
   const double s = std::sqrt(at.variance);
   const double hazard = 2 * s * psi.by_variance / -psi.by_mean;  // phi / Phi
   return {.value = std::log(high.at - low.at) + psi.value + std::log(-psi.by_mean),
@@ -178,12 +179,12 @@ HypervolumeImprovement::Value HypervolumeImprovement::log_expected(
     std::span<const Prediction> at) const {
   const std::size_t objectives = reference_.size();
   assert(at.size() == objectives);
-  std::vector<Acquired> factors(count_ * objectives);
+  std::vector<AcquisitionValue> factors(count_ * objectives);
   std::vector<double> logs(count_, 0);
   for (std::size_t j = 0; j < objectives; ++j) {
     const std::vector<Side> sides = log_psi(at[j], axes_[j].sides);
     for (std::size_t i = 0; i < count_; ++i) {
-      Acquired& factor = factors[i * objectives + j];
+      AcquisitionValue& factor = factors[i * objectives + j];
       factor = log_difference(at[j], sides[axes_[j].low[i]], sides[axes_[j].high[i]]);
       logs[i] += factor.value;
     }

@@ -1,11 +1,12 @@
 #pragma once
 
-// The expected hypervolume improvement of a measurement: by how much the volume that the front
-// dominates, below a reference point, is expected to grow (Emmerich, Deutz and Klinkenberg, 2011,
-// IEEE CEC). All objectives are minimised; their posteriors are independent normals.
+// HypervolumeImprovement: the expected growth, by one measurement, of the volume that the front
+// dominates below a reference point, EHVI (Emmerich, Deutz and Klinkenberg, 2011, IEEE CEC). All
+// objectives are minimised; their posteriors are independent normals.
 //
-// What no point of the front covers is cut into disjoint boxes (low, high), where low may be minus
-// infinity. A point y improves a box by prod_j ((high_j - y_j)^+ - (low_j - y_j)^+), so that
+// The region that no point of the front covers is cut into disjoint boxes (low, high), where low
+// may be minus infinity. A point y improves a box by prod_j ((high_j - y_j)^+ - (low_j - y_j)^+),
+// so that
 //
 //   EHVI = sum over boxes of prod_j (psi_j(high_j) - psi_j(low_j)),   psi_j(t) = E (t - y_j)^+
 //
@@ -25,30 +26,30 @@
 
 namespace detol {
 
-// A disjoint box of what a front does not dominate.
+// FreeBox: a box of the region that a front does not dominate.
 struct FreeBox {
   Losses low, high;  // low may be minus infinity
   friend auto operator<=>(const FreeBox& a, const FreeBox& b) = default;
 };
 
-// The boxes that cut what none of the points covers, below the reference. Stops with more than
-// `most` of them when there are more. O(n log n) for two objectives, O(n^(m - 1)) for m.
+// Cuts the region below the reference that none of the points covers into boxes. Stops with more
+// than `most` of them when there are more. O(n log n) for two objectives, O(n^(m - 1)) for m.
 std::vector<FreeBox> free_boxes(std::span<const Losses> points, std::span<const double> reference,
                                 std::size_t most);
 
 // Immutable; safe to share between threads.
 class HypervolumeImprovement {
  public:
-  // Exact where at most so many boxes do; otherwise the front is rounded to its better side on a
-  // grid, as fine as gives no more, and improvements below a cell of it count for less.
+  // The result is exact up to kMostBoxes boxes; beyond, the front is rounded to its better side on
+  // the finest grid that needs no more, and improvements below a cell of it count for less.
   static constexpr std::size_t kMostBoxes = 1000;
 
   // Points need not be a front; there may be none. For 100 points on the front a millisecond with
   // three objectives (201 boxes), 25 with four (628), some hundred with more, where it is rounded.
   HypervolumeImprovement(std::span<const Losses> points, Losses reference);
 
-  // The logarithm of the expected improvement and its derivatives, as many of each as objectives.
-  // About 0.1 microseconds per box and objective. REQUIRES: one posterior per objective, each with
+  // Value: the logarithm of the expected improvement and its derivatives, one per objective. Takes
+  // about 0.1 microseconds per box and objective. REQUIRES: one posterior per objective, each with
   // variance > 0.
   struct Value {
     double value = 0;
@@ -60,7 +61,7 @@ class HypervolumeImprovement {
   const Losses& reference() const { return reference_; }
 
  private:
-  // One objective's sides of the boxes, as places in the list of all different ones.
+  // Axis: one objective's sides of the boxes, as indices into the list of all different ones.
   struct Axis {
     std::vector<double> sides;
     std::vector<std::size_t> low, high;  // one per box
@@ -72,11 +73,11 @@ class HypervolumeImprovement {
   std::vector<Axis> axes_;  // one per objective
 };
 
-// Where a study knows no better: a tenth of the front's range beyond the worst of the front in each
-// objective, so that its ends count, too, but not more than all else (Ishibuchi, Imada, Setoguchi
-// and Nojima, 2018, "How to Specify a Reference Point in Hypervolume Calculation for Fair
-// Performance Comparison", Evolutionary Computation 26(3); the tenth is BoTorch's). Where the front
-// has no range, that of all points takes its place, and where that is none either, 1.
+// Returns the default reference point: a tenth of the front's range beyond the worst of the front
+// in each objective, so that its ends count, too, but not more than all else (Ishibuchi, Imada,
+// Setoguchi and Nojima, 2018, "How to Specify a Reference Point in Hypervolume Calculation for Fair
+// Performance Comparison", Evolutionary Computation 26(3); the tenth is BoTorch's). A front without
+// a range uses that of all points, and if that is none either, 1.
 // REQUIRES: at least one point.
 Losses reference_point(std::span<const Losses> points);
 

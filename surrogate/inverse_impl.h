@@ -7,8 +7,8 @@
 
 namespace detol {
 
-// The lower triangle of `factor` is L, and becomes that of (L L^T)^-1; what lies above it is
-// overwritten. O(2/3 n^3), three parts of four of it matrix products. Nothing is allocated.
+// Replaces L, the lower triangle of `factor`, by that of (L L^T)^-1, and overwrites the upper one.
+// O(2/3 n^3), three quarters of it matrix products. Nothing is allocated.
 void invert_from_factor(Eigen::Ref<Eigen::MatrixXd> factor);
 
 }  // namespace detol

@@ -13,24 +13,20 @@ using ConstRow = Eigen::Map<const Eigen::ArrayXd>;
 
 const double kSqrt5 = std::sqrt(5.0);
 
-Eigen::Index index(std::size_t i) {
-  return static_cast<Eigen::Index>(i);
-}
-
-// The next multiple of the widest vector: exp() of a vector and of a single number differ in the
-// last bit, so that a value would depend on its place, and on where in memory the array begins.
-// Arrays that are Eigen's own begin aligned.
+// Rounds up to a multiple of the widest vector: exp() of a vector and of a single number differ in
+// the last bit, so a value would depend on its place, and on the alignment of its array. Eigen's
+// own arrays begin aligned.
 Eigen::Index padded(std::size_t n) {
-  return index((n + 7) / 8 * 8);
+  return to_index((n + 7) / 8 * 8);
 }
 
-// r^2 of x and each of the points, padded.
+// Returns r^2 of x and each of the points, padded.
 Eigen::ArrayXd squared_distances(const std::vector<double>& scales, const Point& x,
                                  const Points& points, std::size_t n) {
   Eigen::ArrayXd squares = Eigen::ArrayXd::Zero(padded(n));
   for (std::size_t column = 0; column < x.numbers.size(); ++column) {
-    const ConstRow values(points.numbers(column).data(), index(n));
-    squares.head(index(n)) += ((values - x.numbers[column]) * scales[column]).square();
+    const ConstRow values(points.numbers(column).data(), to_index(n));
+    squares.head(to_index(n)) += ((values - x.numbers[column]) * scales[column]).square();
   }
   return squares;
 }
@@ -108,7 +104,7 @@ Kernel::Kernel(const Features& features, KernelParameters parameters)
 }
 
 void Kernel::row(const Point& x, const Points& points, std::span<double> out) const {
-  Row row(out.data(), index(out.size()));
+  Row row(out.data(), to_index(out.size()));
   if (scales_.empty()) {
     row.setOnes();
   } else {
@@ -133,21 +129,21 @@ std::vector<double> Kernel::gradient(const Point& x, const Points& points,
                                      std::span<const double> weights) const {
   const std::size_t n = weights.size();
   const Eigen::ArrayXd squares = squared_distances(scales_, x, points, n);
-  const Eigen::ArrayXd root = kSqrt5 * squares.head(index(n)).sqrt();
+  const Eigen::ArrayXd root = kSqrt5 * squares.head(to_index(n)).sqrt();
   // The derivative of the Matern kernel by r^2 is -5/6 (1 + sqrt(5) r) exp(-sqrt(5) r).
   Eigen::ArrayXd slope =
-      (-5.0 / 6) * (1 + root) * (-root).exp() * ConstRow(weights.data(), index(n));
+      (-5.0 / 6) * (1 + root) * (-root).exp() * ConstRow(weights.data(), to_index(n));
   scale_by_categories(parameters_.penalties, x, points, Row(slope.data(), slope.size()));
   if (parameters_.graphs == 0 && parameters_.both == 0) {
     slope *= parameters_.numbers;
   } else {
     const std::vector<double> same = graph_row(x, points, parameters_.depth, n);
     for (std::size_t i = 0; i < n; ++i)
-      slope[index(i)] *= parameters_.numbers + parameters_.both * same[i];
+      slope[to_index(i)] *= parameters_.numbers + parameters_.both * same[i];
   }
   std::vector<double> gradient;
   for (std::size_t column = 0; column < scales_.size(); ++column) {
-    const ConstRow values(points.numbers(column).data(), index(n));
+    const ConstRow values(points.numbers(column).data(), to_index(n));
     const double scale = scales_[column] * scales_[column];
     gradient.push_back(2 * scale * (slope * (x.numbers[column] - values)).sum());
   }

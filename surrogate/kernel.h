@@ -1,6 +1,6 @@
 #pragma once
 
-// Kernel: the covariance of two points. It gives rows, never matrices that somebody keeps.
+// Kernel: the covariance of two points. It computes rows of the covariance matrix.
 //
 //   k_hp   = Matern_5/2(r) exp(-sum_j w_j [c_j != c'_j]),   r^2 = sum_j ((x_j - x'_j) / l_j)^2
 //   k_arch = the Weisfeiler-Lehman kernel of depth h
@@ -20,7 +20,7 @@
 
 namespace detol {
 
-// All that a fit learns. Lengths are in units of the unit cube.
+// KernelParameters: everything that a fit learns. Lengths are in units of the unit cube.
 struct KernelParameters {
   std::vector<double> lengths;               // l, one per Features::lengths()
   std::vector<double> penalties;             // w, one per column of categories
@@ -31,10 +31,11 @@ struct KernelParameters {
   friend bool operator==(const KernelParameters& a, const KernelParameters& b) = default;
 };
 
-// Where a fit begins: moderate lengths, little noise.
+// Returns the start of a first fit: moderate lengths, little noise.
 KernelParameters default_parameters(const Features& features);
 
-// As a plain list of numbers, for the ledger, and back. REQUIRES: made for the same features.
+// to_numbers() writes the parameters as a list of numbers for the ledger, from_numbers() reads it.
+// REQUIRES: both for the same features.
 std::vector<double> to_numbers(const KernelParameters& parameters);
 KernelParameters from_numbers(std::span<const double> numbers, const Features& features);
 
@@ -47,14 +48,14 @@ class Kernel {
 
   std::span<const double> scales() const { return scales_; }  // 1 / l of each column of numbers
 
-  // out[i] = k(x, points[i]) for the first out.size() points.
+  // Sets out[i] = k(x, points[i]) for the first out.size() points.
   void row(const Point& x, const Points& points, std::span<double> out) const;
 
-  // The gradient of sum_i weights[i] k(x, points[i]) by the columns of numbers of x.
+  // Returns the gradient of sum_i weights[i] k(x, points[i]) by the columns of numbers of x.
   std::vector<double> gradient(const Point& x, const Points& points,
                                std::span<const double> weights) const;
 
-  // Row-major n x n, without the noise.
+  // Returns the covariance matrix of the points, row-major n x n, without the noise.
   std::vector<double> gram(const Points& points) const;
 
  private:

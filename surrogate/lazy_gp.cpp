@@ -4,21 +4,15 @@
 #include <cassert>
 #include <cmath>
 #include <numbers>
-#include <numeric>
+
+#include "surrogate/arithmetic_impl.h"
 
 namespace detol {
-namespace {
-
-double dot(std::span<const double> a, std::span<const double> b) {
-  return std::inner_product(a.begin(), a.end(), b.begin(), 0.0);
-}
-
-}  // namespace
 
 LazyGp::LazyGp(const Features& features, KernelParameters parameters)
     : kernel_(features, std::move(parameters)),
-      points_(features.none()),
-      candidates_(features.none()) {
+      points_(features.empty_points()),
+      candidates_(features.empty_points()) {
   points_.index_graphs();
 }
 
@@ -61,7 +55,7 @@ bool LazyGp::append_row(const Point& x, double y) {
   return true;
 }
 
-void LazyGp::believe(const Point& x) {
+void LazyGp::append_fantasy(const Point& x) {
   if (!append_to_factor(x)) {
     std::vector<double> k(rows());
     kernel_.row(x, points_, k);

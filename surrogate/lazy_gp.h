@@ -13,7 +13,7 @@
 //
 // An observation that is a copy of others to working precision (Cholesky::kLeastPivot) is merged:
 // the outcome of the point most like it becomes the mean of both. So observations() >= rows().
-// Beliefs about pending trials are appended, and dropped again by truncate().
+// Fantasies for pending trials are appended, and dropped again by truncate().
 //
 // A set of candidates may be attached, whose posterior is kept up to date (candidate_pool.h).
 // Not thread-safe; predict() and gradients only read.
@@ -39,7 +39,8 @@ class LazyGp {
  public:
   LazyGp(const Features& features, KernelParameters parameters);
 
-  // All at once, O(n^3 / 3); appended one by one where the factorisation finds copies.
+  // Takes all observations at once, O(n^3 / 3); appends them one by one where the factorisation
+  // finds copies.
   LazyGp(const Features& features, KernelParameters parameters, const Points& points,
          std::span<const double> y);
 
@@ -51,34 +52,34 @@ class LazyGp {
   std::span<const double> outcomes() const { return y_; }  // of the rows
 
   void append(const Point& x, double y);
-  void believe(
-      const Point& x);  // appends x with the posterior mean for its outcome; no row if a copy
+  // Appends x with the posterior mean for its outcome (kriging believer); no row if x is a copy.
+  void append_fantasy(const Point& x);
   void truncate(std::size_t observations);          // drops the last
   void replace(std::size_t observation, double y);  // corrects an outcome; O(n^2)
   void replace_all(std::span<const double> y);      // of all observations; O(n^2)
 
-  // The innovation of an outcome that is not yet appended: (y - mean) / deviation of a noisy
-  // measurement. Standard normal where the model is right.
+  // Returns the innovation of an outcome that is not yet appended: (y - mean) / deviation of a
+  // noisy measurement. Standard normal where the model is right.
   double innovation(const Point& x, double y) const;
 
-  // The innovations of the rows that came with observation number `from` or later.
+  // Returns the innovations of the rows that came with observation number `from` or later.
   std::vector<double> innovations(std::size_t from) const;
 
-  // The posterior mean at every row's own point: y - noise weights. O(n) once weights() is known.
+  // Returns the posterior mean at every row's own point: y - noise weights. O(n) after weights().
   std::vector<double> smoothed() const;
 
   Prediction predict(const Point& x) const;
   std::vector<Prediction> predict(const Points& points) const;
 
-  // The posterior at x and the gradients of its mean and variance by the columns of numbers.
+  // Slope: the posterior at x and the gradients of its mean and variance by the columns of numbers.
   struct Slope {
     Prediction at;
     std::vector<double> mean, variance;
   };
   Slope slope(const Point& x) const;
 
-  // One number per row: L^-T (z - m o), so that mean(x) = m + k(x, X).weights. Valid until a
-  // change.
+  // Returns one number per row: L^-T (z - m o), so that mean(x) = m + k(x, X).weights. Valid until
+  // a change.
   std::span<const double> weights() const;
 
   double log_likelihood() const;
@@ -95,7 +96,7 @@ class LazyGp {
   struct Entry {
     std::size_t row = 0;
     double y = 0;
-    bool is_merged = false;  // into a row that was there
+    bool is_merged = false;  // into an earlier row
   };
 
   double noisy_variance() const { return kernel_.variance() + kernel_.parameters().noise; }

@@ -3,7 +3,8 @@
 #include <algorithm>
 #include <cassert>
 #include <cmath>
-#include <limits>
+
+#include "surrogate/arithmetic_impl.h"
 
 namespace detol {
 namespace {
@@ -11,9 +12,9 @@ namespace {
 constexpr double kGrowth = 1.3;
 constexpr double kFarBetter = -100;  // deviations: where even good values end
 constexpr double kAlmostInfinite = 1e100;
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-// Evenly spaced in the root of the epoch: closer at the beginning, where curves bend.
+// Returns the epochs that are seen, evenly spaced in the root of the epoch: closer at the
+// beginning, where curves bend.
 std::vector<double> seen_epochs(int epochs) {
   std::vector<double> seen;
   const int points = std::min(epochs, LearningCurves::kMostEpochs);
@@ -31,7 +32,7 @@ double interpolated(int from, double before, int to, double after, double at) {
   return before + (after - before) * (at - from) / (to - from);
 }
 
-// The value that a share of all values does not exceed. Reorders them.
+// Returns the quantile at `share` of the values, and reorders them.
 double quantile(std::vector<double>& values, double share) {
   const auto at =
       values.begin() + static_cast<std::ptrdiff_t>(share * static_cast<double>(values.size() - 1));

@@ -1,8 +1,8 @@
 #pragma once
 
-// LearningCurves: how trials go on, from the curves of all of them. One interface; what is behind
-// it is in curve_model.h. Smaller values are better, and a value may be anything a trainer reports:
-// infinities and NaN count as very bad, and outliers on the bad side as no worse than the bad.
+// LearningCurves: predicts later values of trials from the curves of all of them (curve_model.h).
+// Smaller values are better, and a value may be anything a trainer reports: infinities and NaN
+// count as very bad, and outliers on the bad side as no worse than the bad.
 //
 // A pure function of its calls. A prediction costs one pass over the trial's own values, and now
 // and then, whenever there are 1.3 times as many values as when it last learned, a fit: some
@@ -23,18 +23,18 @@ namespace detol {
 class LearningCurves {
  public:
   static constexpr std::size_t kMostCurves = 1000;
-  static constexpr int kMostEpochs = 32;  // of longer curves so many points are seen
+  static constexpr int kMostEpochs = 32;  // points used of a longer curve
 
-  // `epochs`: of a full-length trial.
+  // `epochs` is the length of a full trial.
   explicit LearningCurves(int epochs);
 
-  // A trial's value after an epoch from 1 to `epochs`. Epochs left out are interpolated; one that
-  // is not later than the last of its trial is ignored.
+  // Records a trial's value after an epoch from 1 to `epochs`. Epochs left out are interpolated;
+  // one that is not later than the last of its trial is ignored.
   void observe(std::uint64_t trial, int epoch, double value);
 
-  // What would be measured after `epoch`, which of curves longer than kMostEpochs is the next one
-  // that is seen. Of an epoch that was reported: the value. `variance` includes the noise of the
-  // measurement, and is infinite while fewer than four trials got so far.
+  // Predicts the measurement after `epoch`, rounded up to the next point used of curves longer than
+  // kMostEpochs; returns the value of an epoch that was reported. `variance` includes the noise of
+  // the measurement, and is infinite while fewer than four trials got so far.
   Prediction predict(std::uint64_t trial, int epoch);
 
  private:
@@ -44,7 +44,7 @@ class LearningCurves {
     std::vector<double> values;  // at the first of epochs_
   };
 
-  // Values as the model has them.
+  // Units: the scale of the model's values.
   struct Units {
     double centre = 0, scale = 1, highest = 0;
     double to_model(double value) const;

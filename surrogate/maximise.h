@@ -9,7 +9,7 @@
 
 namespace detol {
 
-// The value at x; fills `gradient`, as long as x.
+// Returns the value at x and fills `gradient`, which is as long as x.
 using Differentiable = std::function<double(std::span<const double> x, std::span<double> gradient)>;
 
 struct Box {
@@ -27,7 +27,7 @@ struct Maximum {
   int evaluations = 0;
 };
 
-// The best point that was evaluated. A value that is not finite counts as very bad.
+// Returns the best point that was evaluated. A value that is not finite counts as very bad.
 // REQUIRES: start lies in the box; low < high.
 Maximum maximise(const Differentiable& function, std::span<const double> start, const Box& box,
                  const ClimbSettings& settings = {});

@@ -77,7 +77,7 @@ bool dominates(std::span<const double> a, std::span<const double> b) {
 }
 
 std::vector<std::size_t> nondominated(std::span<const Losses> points) {
-  // In lexicographic order a point is covered only by those before it, and if so by one of the
+  // A point is covered only by points before it in lexicographic order, and if so by one of the
   // front. The last of those are the most likely, with two objectives the last alone.
   std::vector<std::size_t> order(points.size());
   std::iota(order.begin(), order.end(), std::size_t{0});

@@ -16,15 +16,15 @@ using Losses = std::vector<double>;
 bool covers(std::span<const double> a, std::span<const double> b);
 bool dominates(std::span<const double> a, std::span<const double> b);
 
-// The places of the points that nobody dominates, ascending; of equal points the first.
+// Returns the indices of the nondominated points, ascending; of equal points the first.
 // O(m n log n + m n f) for m objectives and f points on the front.
 std::vector<std::size_t> nondominated(std::span<const Losses> points);
 
-// The points at those places.
+// Returns the points at those indices.
 std::vector<Losses> front_of(std::span<const Losses> points);
 
-// The volume that the points dominate within what the reference point dominates. Exact: O(n log n)
-// for two objectives, O(n^(m - 1) log n) for m. Adequate for some hundred points and m up to 5.
+// Returns the volume that the points dominate below the reference point. Exact: O(n log n) for two
+// objectives, O(n^(m - 1) log n) for m. Adequate for some hundred points and m up to 5.
 double hypervolume(std::span<const Losses> points, std::span<const double> reference);
 
 }  // namespace detol

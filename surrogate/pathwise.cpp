@@ -23,21 +23,18 @@ constexpr double kFreedom = 5;  // 2 nu
 
 using Column = Eigen::Map<const Eigen::VectorXd>;
 
-Eigen::Index index(std::size_t i) {
-  return static_cast<Eigen::Index>(i);
-}
-
 Column column(std::span<const double> values) {
-  return {values.data(), index(values.size())};
+  return {values.data(), to_index(values.size())};
 }
 
-// Chi-squared with kFreedom degrees: two pairs, each twice an exponential variable, and a square.
+// Draws from chi-squared with kFreedom degrees: two exponential variables, twice each, and the
+// square of a normal one.
 double chi_squared(Rng& rng) {
   const double normal = rng.normal();
   return normal * normal - 2 * std::log((1 - rng.uniform()) * (1 - rng.uniform()));
 }
 
-// k(X, C), row-major n x m.
+// Returns k(X, C), row-major n x m.
 std::vector<double> cross(const LazyGp& process, const Points& candidates) {
   const std::size_t n = process.rows(), m = candidates.size();
   std::vector<double> k(n * m);
@@ -76,8 +73,8 @@ PathwiseSample::PathwiseSample(const LazyGp& process, Rng rng) : process_(&proce
 }
 
 std::vector<double> PathwiseSample::prior(const Points& points) const {
-  const Eigen::Map<const RowMajor> frequencies(frequencies_.data(), index(kWaves),
-                                               index(points.number_columns()));
+  const Eigen::Map<const RowMajor> frequencies(frequencies_.data(), to_index(kWaves),
+                                               to_index(points.number_columns()));
   std::vector<double> sums;
   for (std::size_t i = 0; i < points.size(); ++i) {
     const Point x = points[i];
@@ -105,44 +102,45 @@ std::vector<double> PathwiseSample::values(const Points& points) const {
 }
 
 PathwiseSample::Slope PathwiseSample::slope(const Point& x) const {
-  const Eigen::Map<const RowMajor> frequencies(frequencies_.data(), index(kWaves),
-                                               index(x.numbers.size()));
+  const Eigen::Map<const RowMajor> frequencies(frequencies_.data(), to_index(kWaves),
+                                               to_index(x.numbers.size()));
   const Eigen::ArrayXd phases = frequencies * column(x.numbers) + column(starts_);
   const Eigen::VectorXd down = column(amplitudes_).array() * phases.sin();
   Slope slope{.value = value(x),
               .gradient = process_->kernel().gradient(x, process_->points(), weights_)};
   const Eigen::VectorXd by_waves = frequencies.transpose() * down;
-  for (std::size_t i = 0; i < slope.gradient.size(); ++i) slope.gradient[i] -= by_waves[index(i)];
+  for (std::size_t i = 0; i < slope.gradient.size(); ++i)
+    slope.gradient[i] -= by_waves[to_index(i)];
   return slope;
 }
 
 JointPosterior::JointPosterior(const LazyGp& process, const Points& candidates) {
   const std::size_t n = process.rows(), m = candidates.size();
   std::vector<double> v = cross(process, candidates);
-  const Eigen::Map<const RowMajor> half(v.data(), index(n), index(m));
+  const Eigen::Map<const RowMajor> half(v.data(), to_index(n), to_index(m));
   mean_.assign(m, process.mean());
-  Eigen::Map<Eigen::VectorXd>(mean_.data(), index(m)) +=
+  Eigen::Map<Eigen::VectorXd>(mean_.data(), to_index(m)) +=
       half.transpose() * column(process.weights());
   process.factor().solve(v, m);
   const std::vector<double> prior = process.kernel().gram(candidates);
-  RowMajor covariance = Eigen::Map<const RowMajor>(prior.data(), index(m), index(m));
+  RowMajor covariance = Eigen::Map<const RowMajor>(prior.data(), to_index(m), to_index(m));
   covariance.selfadjointView<Eigen::Lower>().rankUpdate(half.transpose(), -1);
-  // With pivots, so that candidates that are known or alike, whose pivots are rounding, come last.
+  // Pivoting puts candidates that are known or alike, whose pivots are rounding errors, last.
   const Eigen::LDLT<RowMajor> factor(covariance);
   const Eigen::VectorXd deviations = factor.vectorD().cwiseMax(0).cwiseSqrt();
   root_.resize(m * m);
-  Eigen::Map<RowMajor> root(root_.data(), index(m), index(m));
+  Eigen::Map<RowMajor> root(root_.data(), to_index(m), to_index(m));
   root = factor.matrixL();
   root = factor.transpositionsP().transpose() * (root * deviations.asDiagonal());
 }
 
 std::vector<double> JointPosterior::sample(Rng rng) const {
   const std::size_t m = mean_.size();
-  Eigen::VectorXd normals(index(m));
+  Eigen::VectorXd normals(to_index(m));
   for (double& normal : normals) normal = rng.normal();
   std::vector<double> values = mean_;
-  Eigen::Map<Eigen::VectorXd>(values.data(), index(m)) +=
-      Eigen::Map<const RowMajor>(root_.data(), index(m), index(m)) * normals;
+  Eigen::Map<Eigen::VectorXd>(values.data(), to_index(m)) +=
+      Eigen::Map<const RowMajor>(root_.data(), to_index(m), to_index(m)) * normals;
   return values;
 }
 

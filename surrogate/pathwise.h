@@ -2,7 +2,7 @@
 
 // Thompson samples: functions drawn from the posterior of a LazyGp, of the function, without noise.
 //
-// PathwiseSample is one as a function, for processes over numbers alone (Wilson, Borovitskiy,
+// PathwiseSample is such a function, for processes over numbers alone (Wilson, Borovitskiy,
 // Terenin, Mostowsky and Deisenroth, 2020, "Efficiently Sampling Functions from Gaussian Process
 // Posteriors", ICML, arXiv 2002.09309; 2021, "Pathwise Conditioning of Gaussian Processes", JMLR,
 // arXiv 2011.04026): a draw g of the prior is moved to the observations,
@@ -12,7 +12,7 @@
 // where g is a sum of random waves (Rahimi and Recht, 2007, NIPS). In law exact where there are
 // observations; far from them the covariance is off by about 1 / sqrt(kWaves) of the variance.
 //
-// JointPosterior is for every process, at fixed candidates, and exact.
+// JointPosterior samples any process exactly, at fixed candidates.
 
 #include <cstddef>
 #include <span>
@@ -23,11 +23,11 @@
 
 namespace detol {
 
-// True where the kernel sees numbers alone.
+// Returns true for a kernel of numbers alone.
 bool has_pathwise_samples(const LazyGp& process);
 
-// A function of the process and the stream. Valid while the process lives and does not change;
-// reading it is safe from many threads, making it is where making LazyGp::weights() is.
+// PathwiseSample: a function of the process and the stream. Valid while the process lives and does
+// not change. Reading it is thread-safe; the constructor is so where LazyGp::weights() is.
 class PathwiseSample {
  public:
   static constexpr std::size_t kWaves = 512;  // as good as 1,024 features of cosines and sines
@@ -35,11 +35,11 @@ class PathwiseSample {
   // O(n^2 + n d kWaves) for n rows of d numbers. REQUIRES: has_pathwise_samples(process).
   PathwiseSample(const LazyGp& process, Rng rng);
 
-  // O((n + kWaves) d) a point.
+  // Returns the function's value at x. O((n + kWaves) d) per point.
   double value(const Point& x) const;
   std::vector<double> values(const Points& points) const;
 
-  // The value and its gradient by the columns of numbers.
+  // Slope: the value and its gradient by the columns of numbers.
   struct Slope {
     double value = 0;
     std::vector<double> gradient;
@@ -55,13 +55,14 @@ class PathwiseSample {
   std::vector<double> weights_;              // K^-1 (y - m - g(X) - e)
 };
 
-// The joint posterior at m candidates, from which many samples may be drawn. Immutable.
+// JointPosterior: the joint posterior at m candidates, from which many samples may be drawn.
+// Immutable.
 class JointPosterior {
  public:
   // O(n^2 m + n m^2 + m^3) and 8 (n m + m^2) bytes: for some hundred candidates.
   JointPosterior(const LazyGp& process, const Points& candidates);
 
-  // A value per candidate. O(m^2).
+  // Draws a value per candidate. O(m^2).
   std::vector<double> sample(Rng rng) const;
 
  private:

@@ -37,8 +37,8 @@ class Points {
   std::span<const int> categories(std::size_t column) const { return categories_[column]; }
   std::span<const std::shared_ptr<const GraphFeatures>> graphs() const { return graphs_; }
 
-  // From now on a kernel row against these points is a pass over an index of their graphs, which a
-  // push_back() maintains for about a microsecond. Changes nothing where there are none.
+  // Builds an index of the graphs, which makes kernel rows against these points faster and costs a
+  // push_back() about a microsecond. Changes nothing where there are no graphs.
   void index_graphs();
   const GraphIndex* graph_index() const { return index_ ? &*index_ : nullptr; }
 

@@ -13,18 +13,14 @@ namespace {
 
 using Eigen::Index;
 
-Index index(std::size_t i) {
-  return static_cast<Index>(i);
-}
-
-// out = factor where the category is another one, else 0.
+// Sets out to `factor` where the category is another one, else to 0.
 void where_other(const double* categories, double own, const double* factor, Index n, double* out) {
   for (Index i = 0; i < n; ++i) out[i] = categories[i] != own ? factor[i] : 0.0;
 }
 
-// The lower triangles of the graphs' kernels.
+// Returns the lower triangles of the graph kernels of all depths.
 std::array<Eigen::MatrixXd, GraphFeatures::kLevels> arch_matrices(const Points& points) {
-  const Index n = index(points.size());
+  const Index n = to_index(points.size());
   std::array<Eigen::MatrixXd, GraphFeatures::kLevels> matrices;
   for (Eigen::MatrixXd& matrix : matrices) matrix.resize(n, n);
   for (Index j = 0; j < n; ++j)
@@ -44,13 +40,13 @@ PosteriorDensity::PosteriorDensity(const Features& features, const Points& point
     : list_(list_of(features)),
       length_of_(features.length_of().begin(), features.length_of().end()) {
   assert(y.size() == points.size() && !y.empty());
-  const Index n = index(y.size());
-  numbers_.resize(n, index(points.number_columns()));
+  const Index n = to_index(y.size());
+  numbers_.resize(n, to_index(points.number_columns()));
   for (std::size_t k = 0; k < points.number_columns(); ++k)
-    numbers_.col(index(k)) = Eigen::Map<const Eigen::ArrayXd>(points.numbers(k).data(), n);
-  categories_.resize(n, index(points.category_columns()));
+    numbers_.col(to_index(k)) = Eigen::Map<const Eigen::ArrayXd>(points.numbers(k).data(), n);
+  categories_.resize(n, to_index(points.category_columns()));
   for (std::size_t k = 0; k < points.category_columns(); ++k)
-    categories_.col(index(k)) =
+    categories_.col(to_index(k)) =
         Eigen::Map<const Eigen::ArrayXi>(points.categories(k).data(), n).cast<double>();
   if (list_.has_graph) arch_ = arch_matrices(points);
   y_ = Eigen::Map<const Eigen::VectorXd>(y.data(), n);
@@ -77,12 +73,12 @@ double PosteriorDensity::operator()(std::span<const double> logarithms, int dept
 void PosteriorDensity::fill(const KernelParameters& now) {
   scaled_ = numbers_;
   for (std::size_t k = 0; k < length_of_.size(); ++k)
-    scaled_.col(index(k)) /= now.lengths[length_of_[k]];
+    scaled_.col(to_index(k)) /= now.lengths[length_of_[k]];
   for (Index j = 0; j < y_.size(); ++j) fill_column(j, now);
   matrix_.diagonal().array() += now.noise;
 }
 
-// Rows j and below. One exponential serves the Matern kernel and the categories.
+// Fills rows j and below. One exponential serves the Matern kernel and the categories.
 void PosteriorDensity::fill_column(Index j, const KernelParameters& now) {
   const Index n = y_.size() - j;
   auto squares = squares_.head(n), root = root_.head(n), penalty = penalty_.head(n);
@@ -141,7 +137,7 @@ void PosteriorDensity::add_gradient(const KernelParameters& now, std::span<doubl
   gradient[list_.noise()] += now.noise * trace;
 }
 
-// Rows below j. `inner` is what every derivative inside k_hp is multiplied with.
+// Adds rows below j. `inner` is the common factor of every derivative inside k_hp.
 void PosteriorDensity::add_column_gradient(Index j, const KernelParameters& now,
                                            std::span<double> gradient) {
   const Index n = y_.size() - j - 1;
@@ -160,13 +156,13 @@ void PosteriorDensity::add_column_gradient(Index j, const KernelParameters& now,
   }
   weights = inner * matern;
   for (std::size_t k = 0; k < list_.penalties; ++k) {
-    where_other(&categories_(j + 1, index(k)), categories_(j, index(k)), weights_.data(), n,
+    where_other(&categories_(j + 1, to_index(k)), categories_(j, to_index(k)), weights_.data(), n,
                 root_.data());
     gradient[list_.lengths + k] -= now.penalties[k] * scratch.sum();
   }
   weights = inner * slope_.col(j).tail(n);
   for (std::size_t k = 0; k < length_of_.size(); ++k) {
-    const auto column = scaled_.col(index(k));
+    const auto column = scaled_.col(to_index(k));
     gradient[length_of_[k]] += (weights * (column.tail(n) - column[j]).square()).sum();
   }
 }

@@ -30,8 +30,9 @@ class PosteriorDensity {
 
   const ParameterList& list() const { return list_; }
 
-  // At these logarithms in the order of list(): minus infinity where the matrix is not positive
-  // definite, and a gradient of zeros; never NaN. `gradient` may be empty, which saves two thirds.
+  // Returns the log density at these logarithms in the order of list(): minus infinity, with a
+  // gradient of zeros, where the matrix is not positive definite; never NaN. `gradient` may be
+  // empty, which saves two thirds.
   double operator()(std::span<const double> logarithms, int depth, std::span<double> gradient);
 
  private:
@@ -48,7 +49,7 @@ class PosteriorDensity {
   std::array<Eigen::MatrixXd, GraphFeatures::kLevels> arch_;  // lower triangles, by depth
   Eigen::VectorXd y_;
 
-  // Of one evaluation; of the matrices the lower triangles.
+  // The buffers of one evaluation; of the matrices only the lower triangles are used.
   Eigen::MatrixXd matrix_;                                     // K, then L, then K^-1
   Eigen::ArrayXXd matern_, slope_;                             // k_hp, -2 dk_hp / d(r^2)
   Eigen::VectorXd alpha_, ones_;                               // L^-1 1

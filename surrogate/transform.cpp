@@ -1,4 +1,4 @@
-// How outcomes become what a Gaussian process expects. Example: losses 0.1, 0.2, 0.4 and a diverged
+// Makes outcomes look normal to a Gaussian process. Example: losses 0.1, 0.2, 0.4 and a diverged
 // 1e30 become -1.3, -0.5, 0.9, 0.9: the last is no worse than a bad one, and the ratio counts more
 // than the difference.
 //
@@ -33,7 +33,8 @@ struct Moments {
   double mean = 0, deviation = 1;
 };
 
-// In units of the largest value, whose square may be no number. Deviation 1 where there is none.
+// Computes in units of the largest value, whose square may overflow. Deviation 1 where there is
+// none.
 Moments moments_of(std::span<const double> values) {
   double unit = 0;
   for (double value : values) unit = std::max(unit, std::abs(value));
@@ -65,7 +66,7 @@ double likelihood(std::span<const double> values, double lambda, std::vector<dou
   return (lambda - 1) * jacobian - n * std::log(moments_of(transformed).deviation);
 }
 
-// By golden section: the likelihood has one maximum.
+// Maximises the likelihood, which has one maximum, by golden section.
 double likeliest_lambda(std::span<const double> values) {
   const double golden = (std::sqrt(5.0) - 1) / 2;
   std::vector<double> scratch(values.size());

@@ -1,6 +1,6 @@
 #pragma once
 
-// OutcomeTransform: outcomes as a Gaussian process likes them: finite, without outliers on the bad
+// OutcomeTransform: makes outcomes suit a Gaussian process: finite, without outliers on the bad
 // side, standardised, and with a power transform that makes them look normal (Yeo and Johnson,
 // 2000, Biometrika 87; as HEBO, arXiv 2012.03826, does). Smaller is better, and it keeps the order,
 // but for the outliers, which become equal. Fitted once, then fixed until the next fit, so that a
@@ -16,14 +16,14 @@ class OutcomeTransform {
  public:
   OutcomeTransform() = default;  // changes nothing that is finite; the rest becomes 0
 
-  // Of these outcomes; NaN and infinities among them are ignored. O(n log n), about 20 powers each.
+  // Fits the transform to outcomes, ignoring NaN and infinities. O(n log n), about 20 powers each.
   static OutcomeTransform fitted(std::span<const double> outcomes);
 
-  // Always finite: +infinity and NaN become the worst value there was, and a value beyond 100
-  // deviations on the good side counts by its logarithm.
+  // Returns a finite number: +infinity and NaN become the worst value of the fit, and a value
+  // beyond 100 deviations on the good side counts by its logarithm.
   double operator()(double outcome) const;
 
-  // As a list of numbers, for the ledger, and back.
+  // to_numbers() writes the transform as a list of numbers for the ledger, from_numbers() reads it.
   std::vector<double> to_numbers() const;
   static constexpr std::size_t kNumbers = 6;
   static OutcomeTransform from_numbers(std::span<const double> numbers);

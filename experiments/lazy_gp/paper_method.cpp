@@ -86,7 +86,7 @@ class PaperMethod final : public Searcher {
 
   std::vector<Maximum> starts_of(const PaperModel& model, std::size_t count, Rng& rng) const {
     std::vector<Maximum> starts(kUniform);
-    Points points = features_.none();
+    Points points = features_.empty_points();
     for (Maximum& each : starts) {
       for (std::size_t i = 0; i < space_.size(); ++i) each.x.push_back(rng.uniform());
       points.push_back({each.x, {}, nullptr});
@@ -102,7 +102,7 @@ class PaperMethod final : public Searcher {
     return starts;
   }
 
-  static Acquired improvement(Prediction at, double best) {
+  static AcquisitionValue improvement(Prediction at, double best) {
     at.variance = std::max(at.variance, 1e-12);
     return log_expected_improvement(at, best - kXi);
   }
@@ -111,7 +111,7 @@ class PaperMethod final : public Searcher {
     const double best = model.best();
     const auto acquired = [&](std::span<const double> x, std::span<double> gradient) {
       const LazyGp::Slope slope = model.slope({{x.begin(), x.end()}, {}, nullptr});
-      const Acquired value = improvement(slope.at, best);
+      const AcquisitionValue value = improvement(slope.at, best);
       for (std::size_t i = 0; i < x.size(); ++i)
         gradient[i] = value.by_mean * slope.mean[i] + value.by_variance * slope.variance[i];
       return value.value;

@@ -27,7 +27,7 @@ double dot(std::span<const double> a, std::span<const double> b) {
 PaperModel::PaperModel(const Features& features, std::vector<double> lengths)
     : features_(&features),
       kernel_(features, matern(features, std::move(lengths))),
-      points_(features.none()) {}
+      points_(features.empty_points()) {}
 
 void PaperModel::append(const Point& x, double y) {
   std::vector<double> k(size());

@@ -33,7 +33,7 @@ void tell(Searcher& searcher, const Trial& trial) {
   searcher.tell(trial, Measured{.values = {value_of(trial.genome)}});
 }
 
-std::vector<Trial> strangers(const Space& space, TrialId first, int count) {
+std::vector<Trial> random_trials(const Space& space, TrialId first, int count) {
   std::vector<Trial> trials;
   for (int i = 0; i < count; ++i) {
     const TrialId id = first + static_cast<TrialId>(i);
@@ -46,10 +46,10 @@ std::vector<Trial> strangers(const Space& space, TrialId first, int count) {
 // A model that was told so many, with a fit that chose its members.
 struct Told {
   std::shared_ptr<const Features> features = std::make_shared<const Features>(square());
-  GpModel model{features, 1, 1, features->none()};
+  GpModel model{features, 1, 1, features->empty_points()};
 
   explicit Told(int count) {
-    for (const Trial& trial : strangers(square(), 0, count))
+    for (const Trial& trial : random_trials(square(), 0, count))
       model.append(features->of(trial.genome), std::vector<double>{value_of(trial.genome)});
   }
 
@@ -64,9 +64,9 @@ TEST(GpModel, ItsProcessesAreBoundedHoweverLateARefitIs) {
   Told told(400);
   told.model.use(told.fit_of_every_third());
   const std::size_t members = told.fit_of_every_third().members.size();
-  for (const Trial& trial : strangers(square(), 400, 3000))
+  for (const Trial& trial : random_trials(square(), 400, 3000))
     told.model.append(told.features->of(trial.genome), std::vector<double>{0.5});
-  told.model.believe({});
+  told.model.fantasize({});
   EXPECT_EQ(told.model.output(0).observations(), members + GpModel::kMostAppended);
 }
 
@@ -83,37 +83,37 @@ TEST(GpModel, AFitWithMembersSurvivesTheLedger) {
 TEST(GpModel, AModelOfOneNeighbourhoodKnowsWhatTheProcessesLeaveOut) {
   Told told(60);
   told.model.use(told.fit_of_every_third());
-  told.model.believe({});
+  told.model.fantasize({});
   const LazyGp near = told.model.near(0, told.model.observed().points[1], 1);
   EXPECT_EQ(near.points()[0].numbers, told.model.observed().points[1].numbers);
 }
 
-TEST(GpModel, ExpectsOfAPendingTrialWhatItForesaw) {
+TEST(GpModel, ExpectsOfAPendingTrialItsPrediction) {
   Told told(30);
   told.model.use(told.fit_of_every_third());
-  told.model.believe({});
-  const Point running = told.features->of(strangers(square(), 30, 1)[0].genome);
+  told.model.fantasize({});
+  const Point running = told.features->of(random_trials(square(), 30, 1)[0].genome);
   const Prediction before = told.model.output(0).predict(running);
   const std::vector<Pending> pending = {{.key = 30, .point = &running}};
-  told.model.believe(pending);
+  told.model.fantasize(pending);
   const Prediction after = told.model.output(0).predict(running);
   EXPECT_NEAR(after.mean, before.mean, 1e-9);
   EXPECT_LT(after.variance, before.variance / 2);
 }
 
-TEST(GpModel, BelievesTheSameWhicheverCameFirst) {
+TEST(GpModel, FantasiesDoNotDependOnWhichCameFirst) {
   Told told(30);
   told.model.use(told.fit_of_every_third());
-  const std::vector<Trial> trials = strangers(square(), 30, 6);
+  const std::vector<Trial> trials = random_trials(square(), 30, 6);
   std::vector<Point> points;
   for (const Trial& trial : trials) points.push_back(told.features->of(trial.genome));
   std::vector<Pending> pending;
   for (std::size_t i = 0; i < points.size(); ++i) pending.push_back({i, &points[i]});
-  told.model.believe(pending);
+  told.model.fantasize(pending);
   const Prediction once = told.model.output(0).predict(points[5]);
-  told.model.believe(std::span(pending).subspan(2));
-  told.model.believe(std::span(pending).first(3));
-  told.model.believe(pending);
+  told.model.fantasize(std::span(pending).subspan(2));
+  told.model.fantasize(std::span(pending).first(3));
+  told.model.fantasize(pending);
   const Prediction again = told.model.output(0).predict(points[5]);
   EXPECT_EQ(again.mean, once.mean);
   EXPECT_EQ(again.variance, once.variance);
@@ -122,7 +122,8 @@ TEST(GpModel, BelievesTheSameWhicheverCameFirst) {
 TEST(GpScale, AReplayOfThreeThousandTrialsAndARefitProposesTheSame) {
   const Space space = square();
   const auto live = make(space), replayed = make(space);
-  const std::vector<Trial> before = strangers(space, 0, 3000), after = strangers(space, 3000, 20);
+  const std::vector<Trial> before = random_trials(space, 0, 3000),
+                           after = random_trials(space, 3000, 20);
   for (const Trial& trial : before) tell(*live, trial);
   Refit refit = (*live->background())();
   EXPECT_LE(refit.parameters.size(), GpModel::kMostMembers + 20);
@@ -141,7 +142,7 @@ TEST(GpScale, AReplayOfThreeThousandTrialsAndARefitProposesTheSame) {
 TEST(GpScale, TwoHundredPendingTrialsAreAllDifferent) {
   const Space space = square();
   const auto searcher = make(space);
-  for (const Trial& trial : strangers(space, 0, 12)) tell(*searcher, trial);
+  for (const Trial& trial : random_trials(space, 0, 12)) tell(*searcher, trial);
   std::set<std::uint64_t> identities;
   for (const Trial& trial : searcher->ask(12, 200)) identities.insert(space.identity(trial.genome));
   EXPECT_EQ(identities.size(), 200u);

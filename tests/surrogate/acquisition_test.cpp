@@ -41,7 +41,7 @@ TEST(LogExpectedImprovement, HasNoStepWhereItsFormulaChanges) {
 TEST(LogExpectedImprovement, ItsDerivativesAreFiniteDifferences) {
   for (double mean : {-2.0, 0.0, 0.7, 1.3, 5.0, 30.0, 49.0, 51.0, 300.0}) {
     const Prediction at{.mean = mean, .variance = 0.8};
-    const Acquired acquired = log_expected_improvement(at, 0.1);
+    const AcquisitionValue acquired = log_expected_improvement(at, 0.1);
     const auto value = [](double m, double v) {
       return log_expected_improvement({.mean = m, .variance = v}, 0.1).value;
     };

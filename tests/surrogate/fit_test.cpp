@@ -159,7 +159,7 @@ TEST(Fit, RecoversTheLengthsOfADrawnFunction) {
   truth.lengths = {0.2, 0.6, 4};
   truth.noise = 1e-3;
   const std::vector<double> y = drawn(features, points, truth, rng);
-  const Fitted fitted = fit(features, points, y, default_parameters(features));
+  const FitResult fitted = fit(features, points, y, default_parameters(features));
   EXPECT_NEAR(std::log(fitted.parameters.lengths[0]), std::log(0.2), 0.4);
   EXPECT_NEAR(std::log(fitted.parameters.lengths[1]), std::log(0.6), 0.4);
   EXPECT_GT(fitted.parameters.lengths[2], 1.5);
@@ -218,7 +218,7 @@ TEST(Fit, FindsAMaximum) {
   Rng rng(6);
   const Points points = random_points(space, features, 80, rng);
   const std::vector<double> y = drawn(features, points, random_parameters(features, rng), rng);
-  const Fitted fitted = fit(features, points, y, default_parameters(features));
+  const FitResult fitted = fit(features, points, y, default_parameters(features));
   const Posterior there = log_posterior(features, points, y, fitted.parameters);
   EXPECT_DOUBLE_EQ(there.log_density, fitted.log_posterior);
   for (double slope : there.gradient) EXPECT_LT(std::abs(slope), 1);
@@ -235,7 +235,7 @@ TEST(Fit, IsNeverWorseThanItsStarts) {
   for (std::uint64_t seed = 0; seed < 5; ++seed) {
     const KernelParameters one = random_parameters(features, rng),
                            other = random_parameters(features, rng);
-    const Fitted fitted =
+    const FitResult fitted =
         fit(features, points, y, one, {.max_evaluations = 6, .other_starts = {other}});
     EXPECT_GE(fitted.log_posterior, log_posterior_of(features, points, y, one));
     EXPECT_GE(fitted.log_posterior, log_posterior_of(features, points, y, other));
@@ -246,13 +246,13 @@ TEST(Fit, IsNeverWorseThanItsStarts) {
 TEST(Fit, KeepsTheNoiseAboveItsFloor) {
   const Space space = cube(1);
   const Features features(space);
-  Points points = features.none();
+  Points points = features.empty_points();
   std::vector<double> y;
   for (int i = 0; i < 40; ++i) {
     points.push_back({.numbers = {i / 40.0}, .categories = {}, .graph = nullptr});
     y.push_back(2 * std::sin(i / 10.0));  // noiseless
   }
-  const Fitted fitted =
+  const FitResult fitted =
       fit(features, points, y, default_parameters(features), {.least_noise = 1e-4});
   EXPECT_NEAR(fitted.parameters.noise, 1e-4, 1e-12);
 }
@@ -266,7 +266,7 @@ TEST(Fit, BearsCopiesOfPoints) {
   std::vector<double> y = random_normals(20, rng);
   for (std::size_t i = 0; i < 50; ++i) y.push_back(y[i % 3]);
   for (double floor : {1e-6, 1e-10, 0.0}) {
-    const Fitted fitted =
+    const FitResult fitted =
         fit(features, points, y, default_parameters(features), {.least_noise = floor});
     EXPECT_TRUE(std::isfinite(fitted.log_posterior)) << floor;
     EXPECT_GT(fitted.log_posterior,
@@ -283,7 +283,7 @@ TEST(Fit, HasAnAnswerWhateverItStartsFrom) {
   for (double wild : {0.0, 1e-300, 1e300, -1.0}) {
     KernelParameters start = default_parameters(features);
     start.lengths[0] = start.numbers = start.noise = wild;
-    const Fitted fitted = fit(features, points, y, start);
+    const FitResult fitted = fit(features, points, y, start);
     EXPECT_TRUE(std::isfinite(fitted.log_posterior)) << wild;
   }
 }
@@ -304,8 +304,8 @@ TEST(Fit, IsTheSameEachTime) {
   Rng rng(11);
   const Points points = random_points(space, features, 40, rng);
   const std::vector<double> y = random_normals(40, rng);
-  const Fitted one = fit(features, points, y, default_parameters(features));
-  const Fitted other = fit(features, points, y, default_parameters(features));
+  const FitResult one = fit(features, points, y, default_parameters(features));
+  const FitResult other = fit(features, points, y, default_parameters(features));
   EXPECT_EQ(one.parameters, other.parameters);
 }
 

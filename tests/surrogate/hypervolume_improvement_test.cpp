@@ -71,7 +71,7 @@ TEST(ExpectedHypervolumeImprovement, IsOfOneObjectiveTheExpectedImprovement) {
   const std::vector<Losses> points{{0.4}, {0.3}};
   const Prediction at{.mean = 0.5, .variance = 0.04};
   const auto value = HypervolumeImprovement(points, {1}).log_expected({{at}});
-  const Acquired expected = log_expected_improvement(at, 0.3);
+  const AcquisitionValue expected = log_expected_improvement(at, 0.3);
   EXPECT_DOUBLE_EQ(value.value, expected.value);
   EXPECT_DOUBLE_EQ(value.by_mean[0], expected.by_mean);
   EXPECT_DOUBLE_EQ(value.by_variance[0], expected.by_variance);

@@ -105,7 +105,7 @@ TEST(Kernel, HoldsAnInactiveNumberEquallyFarFromEveryValue) {
     Rng rng(0);
     return features.of(space.repair(std::move(codes), rng));
   };
-  Points points = features.none();
+  Points points = features.empty_points();
   for (double x : {0.0, 0.3, 1.0}) points.push_back(of({1, x}));
   std::vector<double> row(points.size());
   Kernel(features, default_parameters(features)).row(of({0, 0}), points, row);

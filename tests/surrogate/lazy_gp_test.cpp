@@ -31,7 +31,7 @@ Point random_point(const Features& features, Rng& rng) {
 // Mean, variance and likelihood by the textbook.
 struct Dense {
   Dense(const Kernel& kernel_, const Features& features, const Data& data_)
-      : kernel(kernel_), data(data_), points(features.none()) {
+      : kernel(kernel_), data(data_), points(features.empty_points()) {
     for (const Point& point : data.points) points.push_back(point);
     const std::size_t n = data.y.size();
     std::vector<double> gram = kernel.gram(points);
@@ -89,7 +89,7 @@ TEST(LazyGp, EqualsADenseProcessAfterTwoThousandAppendsPopsAndRefits) {
   KernelParameters parameters = default_parameters(features);
   LazyGp process(features, parameters);
   Rng rng(4);
-  Points candidates = features.none();
+  Points candidates = features.empty_points();
   for (int i = 0; i < 6; ++i) candidates.push_back(random_point(features, rng));
   process.attach(candidates);
   Data data;
@@ -108,7 +108,7 @@ TEST(LazyGp, EqualsADenseProcessAfterTwoThousandAppendsPopsAndRefits) {
     } else {
       for (double& length : parameters.lengths) length = rng.uniform(0.1, 1);
       parameters.noise = std::pow(10, rng.uniform(-4, -1));
-      Points points = features.none();
+      Points points = features.empty_points();
       for (const Point& point : data.points) points.push_back(point);
       process = LazyGp(features, parameters, points, data.y);
       process.attach(candidates);
@@ -128,7 +128,7 @@ TEST(LazyGp, SurvivesFiftyCopiesOfAPointAlmostWithoutNoise) {
   EXPECT_NEAR(process.predict(x).mean, 0.5, 1e-3);
 }
 
-TEST(LazyGp, ABeliefChangesNoMeanAndLeavesNothingToLearnAtItsPoint) {
+TEST(LazyGp, AFantasyChangesNoMeanAndLeavesNothingToLearnAtItsPoint) {
   const Features features(numbers(2));
   LazyGp process(features, default_parameters(features));
   Rng rng(9);
@@ -136,15 +136,15 @@ TEST(LazyGp, ABeliefChangesNoMeanAndLeavesNothingToLearnAtItsPoint) {
     const Point x = random_point(features, rng);
     process.append(x, 3 + std::sin(5 * x.numbers[0]));
   }
-  const Point believed = random_point(features, rng), other = random_point(features, rng);
-  const Prediction there = process.predict(believed), elsewhere = process.predict(other);
-  process.believe(believed);
-  EXPECT_NEAR(process.predict(believed).mean, there.mean, 1e-9);
+  const Point imagined = random_point(features, rng), other = random_point(features, rng);
+  const Prediction there = process.predict(imagined), elsewhere = process.predict(other);
+  process.append_fantasy(imagined);
+  EXPECT_NEAR(process.predict(imagined).mean, there.mean, 1e-9);
   EXPECT_NEAR(process.predict(other).mean, elsewhere.mean, 1e-9);
-  EXPECT_LE(process.predict(believed).variance, process.kernel().parameters().noise);
+  EXPECT_LE(process.predict(imagined).variance, process.kernel().parameters().noise);
 }
 
-TEST(LazyGp, DroppingMergedBeliefsBringsBackWhatWas) {
+TEST(LazyGp, DroppingMergedFantasiesRestoresTheProcess) {
   const Features features(numbers(1));
   KernelParameters parameters = default_parameters(features);
   parameters.noise = 1e-16;

@@ -54,7 +54,7 @@ inline Space cube(std::size_t dimensions) {
 
 inline Points random_points(const Space& space, const Features& features, std::size_t count,
                             Rng& rng) {
-  Points points = features.none();
+  Points points = features.empty_points();
   for (std::size_t i = 0; i < count; ++i) points.push_back(features.of(space.sample(rng)));
   return points;
 }
