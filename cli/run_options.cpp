@@ -48,7 +48,7 @@ Launcher launcher_from(const Arguments& arguments) {
 ProgressMode progress_from(const Arguments& arguments) {
   const std::string word = arguments.text("progress", "auto");
   if (arguments.globals.quiet || word == "none") return ProgressMode::kNone;
-  const bool is_live = word == "live" || (word == "auto" && is_for_pictures(STDERR_FILENO));
+  const bool is_live = word == "live" || (word == "auto" && is_live_terminal(STDERR_FILENO));
   return is_live ? ProgressMode::kLive : ProgressMode::kPlain;
 }
 

@@ -120,7 +120,7 @@ Result<int> watch_study(const StudyRecord& record, const Arguments& arguments) {
   Watch watch(record, config, arguments.globals.storage);
   const Interrupts interrupts;
   Painter painter(STDOUT_FILENO);
-  const bool is_live = is_for_pictures(STDOUT_FILENO);
+  const bool is_live = is_live_terminal(STDOUT_FILENO);
   do {
     DETOL_TRY(watch.look());
     if (is_live) {

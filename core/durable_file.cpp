@@ -64,7 +64,7 @@ DurableFile::DurableFile(DurableFile&& other) noexcept
       temporary_(std::exchange(other.temporary_, {})),
       file_(std::move(other.file_)) {}
 
-// A full disk must not stay full of halves.
+// Removes the temporary file of an unfinished write, so that it does not fill the disk.
 DurableFile::~DurableFile() {
   if (!temporary_.empty()) ::unlink(temporary_.c_str());
 }

@@ -16,7 +16,7 @@
 
 namespace detol {
 
-// An empty file that was not there before.
+// FreshFile: an empty file that was not there before.
 struct FreshFile {
   std::filesystem::path path;
   Descriptor file;
@@ -28,8 +28,8 @@ Result<FreshFile> create_beside(const std::filesystem::path& path, mode_t mode =
 // "a.tmp-<random>" -> "a"; nullopt: a name of another kind.
 std::optional<std::string> finished_name(std::string_view temporary);
 
-// Removes what killed writers of `path` left beside it. REQUIRES: nobody but this program keeps
-// files in that folder, since names are all it goes by, and nobody writes `path` now.
+// Removes the temporary files that killed writers of `path` left beside it, by their names.
+// REQUIRES: only this program keeps files in that folder, and nobody writes `path` now.
 void remove_unfinished(const std::filesystem::path& path);
 
 class DurableFile {

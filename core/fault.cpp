@@ -133,12 +133,12 @@ const Setting& setting() {
   return kSetting;
 }
 
-// One write, so that lines of several processes do not mix.
+// Appends a line to the trace by one write, so that lines of several processes do not mix.
 void write_line(int fd, const std::string& line) {
   [[maybe_unused]] const auto written = ::write(fd, line.data(), line.size());
 }
 
-// True for the first who asks, over all processes that share the mark; without a mark, always.
+// Returns true to the first caller among all processes that share the mark; without a mark, always.
 bool takes_the_mark() {
   const std::string path = variable("DETOL_FAULT_MARK");
   if (path.empty()) return true;

@@ -1,7 +1,7 @@
 #pragma once
 
-// Fault: breaks the program on purpose, at one visit of one named place, so that tests can show
-// that nothing is lost there. Compiled into every build and inert unless DETOL_FAULT is set:
+// Fault injection: breaks the program at one visit of one named site, so that tests can show that
+// nothing is lost there. Compiled into every build and inert unless DETOL_FAULT is set:
 //
 //   DETOL_FAULT="checkpoint.write:3:kill"     site : nth visit of a process : action
 //   DETOL_FAULT_MARK=FILE                     made when the fault happens, with the process's
@@ -34,21 +34,20 @@ struct FaultSite {
   std::string_view actions;  // "kill exit hang enospc eio": the words it takes
 };
 
-// Every site of the program.
+// Returns every site of the program.
 std::span<const FaultSite> fault_sites();
 
-// Counts a visit and says what shall happen there; the actions kill, exit and hang happen
+// Counts a visit and returns the fault to simulate there; the actions kill, exit and hang happen
 // inside. REQUIRES: `site` is a name of fault_sites().
 Fault fault(std::string_view site);
 
-// The same, and throws std::runtime_error for kThrow: for sites that can fail in no other way.
+// Calls fault() and throws std::runtime_error for kThrow, for sites that can fail in no other way.
 void fault_or_throw(std::string_view site);
 
-// The error of kNoSpace and kIoError as errno, else 0.
+// Returns the errno of kNoSpace and kIoError, else 0.
 int errno_of(Fault fault);
 
-// How long to wait before something counts as dead or lost: `limit_s`, or less in a test that
-// set DETOL_TEST_PATIENCE.
+// Returns the time limit of a watchdog: `limit_s`, or less in a test that set DETOL_TEST_PATIENCE.
 double patience(double limit_s);
 
 // Errors (kUsage): DETOL_FAULT is not understood, with the known sites or actions; or

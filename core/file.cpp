@@ -25,14 +25,14 @@ tl::unexpected<Error> too_large(const std::filesystem::path& path, std::size_t l
                                              path.string(), limit_bytes));
 }
 
-using SteadyClock = std::chrono::steady_clock;
+using std::chrono::steady_clock;
 
-// Until a pipe has something to read; false: its writers are gone. Errors (kInput): neither
-// happened by the deadline.
+// Waits until a pipe has something to read. Returns false once its writers are gone. Errors
+// (kInput): neither happened by the deadline.
 Result<bool> has_more(const Descriptor& pipe, const std::filesystem::path& path,
-                      SteadyClock::time_point deadline) {
+                      steady_clock::time_point deadline) {
   for (;;) {
-    const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - SteadyClock::now());
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - steady_clock::now());
     pollfd asked{.fd = pipe.get(), .events = POLLIN, .revents = 0};
     const int found = ::poll(&asked, 1, static_cast<int>(std::max<long>(0, left.count())));
     if (found > 0) return (asked.revents & POLLIN) != 0;
@@ -45,9 +45,9 @@ Result<bool> has_more(const Descriptor& pipe, const std::filesystem::path& path,
   }
 }
 
-// deadline: for the writers of a pipe; a regular file never makes one wait.
+// Waits for the writers of a pipe until `deadline`; never for a regular file.
 Result<std::string> read_all(const Descriptor& file, const std::filesystem::path& path,
-                             std::size_t limit_bytes, SteadyClock::time_point deadline) {
+                             std::size_t limit_bytes, steady_clock::time_point deadline) {
   struct stat info {};
   if (::fstat(file.get(), &info) != 0) return cannot("read", path, ErrorCode::kInput);
   if (static_cast<std::uintmax_t>(info.st_size) > limit_bytes) return too_large(path, limit_bytes);
@@ -74,15 +74,15 @@ Result<std::string> read_all(const Descriptor& file, const std::filesystem::path
 
 Result<std::string> read_file(const std::filesystem::path& path, std::size_t limit_bytes) {
   DETOL_ASSIGN(const Descriptor file, open_regular_file(path));
-  return read_all(file, path, limit_bytes, SteadyClock::now());
+  return read_all(file, path, limit_bytes, steady_clock::now());
 }
 
 Result<std::string> read_file_or_pipe(const std::filesystem::path& path, std::size_t limit_bytes,
                                       double wait_s) {
   DETOL_ASSIGN(const Descriptor file, open_regular_file_or_pipe(path));
   const auto wait =
-      std::chrono::duration_cast<SteadyClock::duration>(std::chrono::duration<double>(wait_s));
-  return read_all(file, path, limit_bytes, SteadyClock::now() + wait);
+      std::chrono::duration_cast<steady_clock::duration>(std::chrono::duration<double>(wait_s));
+  return read_all(file, path, limit_bytes, steady_clock::now() + wait);
 }
 
 Result<void> write_file_durably(const std::filesystem::path& path, std::string_view bytes,

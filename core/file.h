@@ -1,6 +1,6 @@
 #pragma once
 
-// Files that are whole or absent: what a reader sees is never half written.
+// Reads whole files, and writes files that are whole or absent, never half written.
 
 #include <sys/types.h>
 
@@ -14,13 +14,13 @@
 
 namespace detol {
 
-// The whole of a regular file as bytes (open_regular_file). Errors (kInput) name the path and the
-// reason. Refuses a file of more than `limit_bytes` before reading it.
+// Reads a whole regular file (open_regular_file). Errors (kInput) name the path and the reason.
+// Refuses a file of more than `limit_bytes` before reading it.
 Result<std::string> read_file(const std::filesystem::path& path,
                               std::size_t limit_bytes = std::size_t{1} << 34);
 
-// The same, also of a pipe, such as a shell's <(...): until its writers have closed it. Errors
-// (kInput), too: nobody has within `wait_s` seconds.
+// Reads a regular file, or a pipe such as a shell's <(...) until its writers have closed it. Errors
+// (kInput) include a pipe that nobody closed within `wait_s` seconds.
 Result<std::string> read_file_or_pipe(const std::filesystem::path& path, std::size_t limit_bytes,
                                       double wait_s);
 
@@ -31,8 +31,8 @@ Result<std::string> read_file_or_pipe(const std::filesystem::path& path, std::si
 Result<void> write_file_durably(const std::filesystem::path& path, std::string_view bytes,
                                 mode_t mode = 0644);
 
-// True if a full or read-only disk, a quota or a limit on the size of files is the reason that an
-// error of this kind names: the same write may succeed later.
+// Returns true if the error names a full or read-only disk, a quota or a limit on the size of
+// files: the same write may succeed later.
 bool may_succeed_later(const Error& error);
 
 }  // namespace detol

@@ -19,7 +19,7 @@ __m256 load(const Half* halves) {
   return _mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(halves)));
 }
 
-// The second operand of min and max is what comes out where one is NaN.
+// min and max return their second operand where one is NaN.
 void store(__m256 values, Half* halves) {
   const __m256 sign = _mm256_set1_ps(-0.0F);
   const __m256 infinity = _mm256_set1_ps(__builtin_inff());

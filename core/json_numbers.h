@@ -7,8 +7,8 @@
 
 namespace detol {
 
-// Of int, std::int64_t or std::uint64_t. Throws json::other_error: it is no whole number, or out of
-// range.
+// Returns the value as an int, std::int64_t or std::uint64_t. Throws json::other_error if it is no
+// whole number, or out of range.
 template <typename Integer>
 Integer whole_number(const nlohmann::json& value);
 

@@ -51,7 +51,7 @@ std::shared_ptr<spdlog::logger>& logger() {
   return instance;
 }
 
-// What was warned of, while equal warnings are printed once.
+// Warned: the warnings so far, while equal warnings are printed once.
 struct Warned {
   std::mutex mutex;
   bool once = false;
@@ -63,7 +63,7 @@ Warned& warned() {
   return instance;
 }
 
-// What others wrote, a space file or a process that ended, must not steer the terminal.
+// Makes text from outside, such as a space file or another process, harmless to the terminal.
 std::string without_controls(std::string_view text) {
   std::string lines = printable(text.substr(0, text.find('\n')));
   for (std::size_t end = text.find('\n'); end != std::string_view::npos;) {
@@ -103,19 +103,19 @@ void log_line(LogLevel level, std::string_view text) {
   logger()->log(to_spdlog(level), fmt::string_view(line.data(), line.size()));
 }
 
-Result<StderrAside> StderrAside::into(const std::string& file) {
-  const int aside = ::open(file.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
-  const int before = aside < 0 ? -1 : ::fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3);
-  const bool done = before >= 0 && ::dup2(aside, STDERR_FILENO) >= 0;
+Result<StderrRedirect> StderrRedirect::into(const std::string& file) {
+  const int file_fd = ::open(file.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+  const int before = file_fd < 0 ? -1 : ::fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3);
+  const bool done = before >= 0 && ::dup2(file_fd, STDERR_FILENO) >= 0;
   const int error = errno;
-  if (aside >= 0) ::close(aside);
-  if (done) return StderrAside(before);
+  if (file_fd >= 0) ::close(file_fd);
+  if (done) return StderrRedirect(before);
   if (before >= 0) ::close(before);
   return fail(ErrorCode::kStorage,
               fmt::format("cannot write {}: {}", file, std::generic_category().message(error)));
 }
 
-StderrAside::~StderrAside() {
+StderrRedirect::~StderrRedirect() {
   if (before_ < 0) return;
   ::dup2(before_, STDERR_FILENO);
   ::close(before_);

@@ -21,23 +21,24 @@ struct LogOptions {
   bool once = false;  // stderr gets equal warnings once; the file gets all
 };
 
-// Not thread-safe: once, at the start. Errors (kStorage): the file cannot be written.
+// Sets up the log, once, at the start. Not thread-safe. Errors (kStorage): the file cannot be
+// written.
 Result<void> set_up_log(const LogOptions& options);
 
-// While one lives, what this process and its children write to stderr is appended to a file
-// instead, so that nothing tears the picture on a terminal. Not thread-safe.
-class StderrAside {
+// StderrRedirect: while one lives, stderr of this process and its children is appended to a file,
+// so that nothing tears the frames on a terminal. Not thread-safe.
+class StderrRedirect {
  public:
   // Errors (kStorage): the file cannot be written; stderr is as before.
-  static Result<StderrAside> into(const std::string& file);
-  StderrAside(StderrAside&& other) noexcept : before_(std::exchange(other.before_, -1)) {}
-  StderrAside& operator=(StderrAside&&) = delete;
-  ~StderrAside();  // puts it back
+  static Result<StderrRedirect> into(const std::string& file);
+  StderrRedirect(StderrRedirect&& other) noexcept : before_(std::exchange(other.before_, -1)) {}
+  StderrRedirect& operator=(StderrRedirect&&) = delete;
+  ~StderrRedirect();  // restores stderr
 
-  int before() const { return before_; }  // what stderr was; closed on exec
+  int before() const { return before_; }  // a descriptor of the former stderr; closed on exec
 
  private:
-  explicit StderrAside(int before) : before_(before) {}
+  explicit StderrRedirect(int before) : before_(before) {}
 
   int before_ = -1;
 };

@@ -40,7 +40,7 @@ class OptionReader {
   Result<void> done() const;
 
  private:
-  // The word given for `name`, which is known from now on; null if none is.
+  // Returns the word given for `name`, or null, and adds `name` to the known options.
   const std::string* word_for(std::string_view name);
 
   // Remembers "evolution: sample is '0'; it must be <accepted>" if it is the first mistake.

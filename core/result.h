@@ -10,7 +10,7 @@
 
 namespace detol {
 
-// Why something failed, by what a person must do about it. The program's exit
+// ErrorCode: the kind of a failure, by what a person must do about it. The program's exit
 // code is a function of this alone (core/exit_code.h).
 enum class ErrorCode {
   kInternal,     // a defect of detol

@@ -24,7 +24,7 @@ std::vector<std::string_view> names_of(std::span<const Row> table) {
   return names;
 }
 
-// The row of that name, or nullptr.
+// Returns the row of that name, or nullptr.
 template <typename Row>
 const Row* find_row(std::span<const Row> table, std::string_view name) {
   for (const Row& row : table) {
@@ -47,10 +47,10 @@ const Row& known_row(std::span<const Row> table, std::string_view name) {
 // "a, b, c"
 std::string join(std::span<const std::string_view> words, std::string_view separator = ", ");
 
-// A stranger's text for a message: in single quotes, one line, at most 80 bytes of it.
+// Quotes untrusted text for a message: in single quotes, one line, at most 80 bytes of it.
 std::string in_quotes(std::string_view text);
 
-// The known word nearest to `word` by edit distance, if near enough to be a slip.
+// Returns the known word nearest to `word` by edit distance, if it is near enough to be a typo.
 std::optional<std::string> did_you_mean(std::string_view word,
                                         std::span<const std::string_view> known);
 

@@ -22,15 +22,15 @@ namespace {
 
 constexpr std::size_t kMostRows = 1000;  // of any screen
 
-std::string_view setting(const char* name) {
+std::string_view environment(const char* name) {
   const char* text = std::getenv(name);
   return text == nullptr ? std::string_view() : std::string_view(text);
 }
 
-// The first of these that is set says how the terminal's text is encoded.
+// Reads the encoding of the terminal's text from the first of these variables that is set.
 bool is_utf8_locale() {
   for (const char* name : {"LC_ALL", "LC_CTYPE", "LANG"}) {
-    std::string text(setting(name));
+    std::string text(environment(name));
     if (text.empty()) continue;
     std::ranges::transform(text, text.begin(), [](unsigned char c) { return std::tolower(c); });
     return text.ends_with("utf-8") || text.ends_with("utf8") ||
@@ -39,13 +39,13 @@ bool is_utf8_locale() {
   return false;
 }
 
-// While one lives, the thread's multibyte functions read UTF-8, whatever the user's locale.
-class Utf8 {
+// Utf8Locale: while one lives, the thread's multibyte functions read UTF-8, whatever the locale.
+class Utf8Locale {
  public:
-  Utf8() : before_(::uselocale(utf8())) {}
-  ~Utf8() { ::uselocale(before_); }
-  Utf8(const Utf8&) = delete;
-  Utf8& operator=(const Utf8&) = delete;
+  Utf8Locale() : before_(::uselocale(utf8())) {}
+  ~Utf8Locale() { ::uselocale(before_); }
+  Utf8Locale(const Utf8Locale&) = delete;
+  Utf8Locale& operator=(const Utf8Locale&) = delete;
 
  private:
   static locale_t utf8() {
@@ -62,7 +62,7 @@ struct Glyph {
   int columns = 0;  // -1: not printable
 };
 
-// "\033[1;32m": takes no room. Empty if there is none at the front.
+// Returns the colour sequence, such as "\033[1;32m", that a text begins with; empty if none does.
 std::string_view color_at_front(std::string_view text) {
   if (!text.starts_with("\033[")) return {};
   const std::size_t end = text.find_first_not_of("0123456789;", 2);
@@ -70,7 +70,7 @@ std::string_view color_at_front(std::string_view text) {
                                                            : std::string_view();
 }
 
-// REQUIRES: a Utf8 lives; the text is not empty.
+// REQUIRES: a Utf8Locale lives; the text is not empty.
 Glyph first_glyph(std::string_view text) {
   wchar_t character = 0;
   std::mbstate_t state{};
@@ -99,18 +99,18 @@ Screen screen_at(int fd, bool color) {
   return screen;
 }
 
-bool is_for_pictures(int fd) {
-  const std::string_view terminal = setting("TERM");
-  return ::isatty(fd) == 1 && !terminal.empty() && terminal != "dumb" && setting("CI").empty();
+bool is_live_terminal(int fd) {
+  const std::string_view terminal = environment("TERM");
+  return ::isatty(fd) == 1 && !terminal.empty() && terminal != "dumb" && environment("CI").empty();
 }
 
 bool wants_color(std::string_view word, int fd) {
   if (word != "auto") return word == "always";
-  return ::isatty(fd) == 1 && setting("NO_COLOR").empty();
+  return ::isatty(fd) == 1 && environment("NO_COLOR").empty();
 }
 
 int columns_of(std::string_view text) {
-  const Utf8 utf8;
+  const Utf8Locale utf8;
   int columns = 0;
   while (!text.empty()) {
     if (const std::string_view color = color_at_front(text); !color.empty()) {
@@ -126,7 +126,7 @@ int columns_of(std::string_view text) {
 
 std::string fitted(std::string_view text, int columns, bool utf8) {
   if (columns <= 0) return {};
-  const Utf8 locale;
+  const Utf8Locale locale;
   const int dots = std::min(columns, utf8 ? 1 : 3);
   std::string all, cut;  // `cut` is what fits before an ellipsis
   int width = 0;
@@ -144,15 +144,15 @@ std::string fitted(std::string_view text, int columns, bool utf8) {
   return all;
 }
 
-Painter::Painter(int fd, pid_t person, std::filesystem::path memory)
-    : fd_(fd), person_(person), memory_(std::move(memory)) {
-  if (memory_.empty()) return;
+Painter::Painter(int fd, pid_t owner, std::filesystem::path state_file)
+    : fd_(fd), owner_(owner), state_file_(std::move(state_file)) {
+  if (state_file_.empty()) return;
   std::size_t rows = 0;
-  if (std::ifstream(memory_) >> rows) widths_.resize(std::min(rows, kMostRows));
+  if (std::ifstream(state_file_) >> rows) widths_.resize(std::min(rows, kMostRows));
 }
 
 void Painter::draw(const std::vector<std::string>& lines, const Screen& screen) {
-  if (!is_in_front()) {
+  if (!is_in_foreground()) {
     widths_.clear();  // afterwards the cursor is elsewhere: begin anew there
     lines_.clear();
     return;
@@ -170,12 +170,13 @@ void Painter::draw(const std::vector<std::string>& lines, const Screen& screen) 
   screen_ = screen;
   const bool is_known = widths.size() == widths_.size();
   widths_ = std::move(widths);
-  if (!is_known && !memory_.empty()) std::ofstream(memory_, std::ios::trunc) << widths_.size();
+  if (!is_known && !state_file_.empty())
+    std::ofstream(state_file_, std::ios::trunc) << widths_.size();
 }
 
-bool Painter::is_in_front() const {
+bool Painter::is_in_foreground() const {
   const pid_t front = ::tcgetpgrp(fd_);
-  return front < 0 || front == ::getpgid(person_);
+  return front < 0 || front == ::getpgid(owner_);
 }
 
 // A terminal that became narrower shows a line that is now too long in several rows.

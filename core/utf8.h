@@ -8,16 +8,15 @@
 
 namespace detol {
 
-// How many bytes the character has that `text` begins with; 0: it begins with none.
+// Returns the number of bytes of the character that `text` begins with; 0 if it begins with none.
 // REQUIRES: !text.empty().
 std::size_t utf8_length(std::string_view text);
 
-// True if all of it is UTF-8. Only such text may reach JSON, and with it every export.
+// Returns true if all of it is UTF-8. Only such text may reach JSON, and with it every export.
 bool is_utf8(std::string_view text);
 
-// Text from outside, or from a library that may repeat it, as one line that a terminal may get:
-// control characters, line ends among them, and bytes that are not UTF-8 are written as in C
-// ("\\x1b", "\\n").
+// Makes text from outside one line that is harmless to a terminal: control characters, line ends
+// among them, and bytes that are not UTF-8 are written as in C ("\\x1b", "\\n").
 std::string printable(std::string_view text);
 
 }  // namespace detol

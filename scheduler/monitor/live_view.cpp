@@ -101,8 +101,8 @@ class LiveView final : public Progress {
   }
   bool shows_the_best() const override { return true; }
 
-  static std::optional<StderrAside> put_aside(const std::filesystem::path& file) {
-    auto aside = StderrAside::into(file.string());
+  static std::optional<StderrRedirect> put_aside(const std::filesystem::path& file) {
+    auto aside = StderrRedirect::into(file.string());
     return aside ? std::optional(std::move(*aside)) : std::nullopt;  // then lines tear the picture
   }
 
@@ -118,7 +118,7 @@ class LiveView final : public Progress {
 
   Clock& clock_;
   const bool color_;
-  std::optional<StderrAside> aside_;
+  std::optional<StderrRedirect> aside_;
   const int fd_;  // of the terminal
   Warnings warnings_;
   Painter painter_;

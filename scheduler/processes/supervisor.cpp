@@ -85,7 +85,7 @@ std::string describe(int status) {
 
 class Supervisor {
  public:
-  Supervisor(std::string folder, GroupLaunch launch, std::optional<StderrAside> aside)
+  Supervisor(std::string folder, GroupLaunch launch, std::optional<StderrRedirect> aside)
       : folder_(std::move(folder)), launch_(std::move(launch)), aside_(std::move(aside)) {
     sigemptyset(&signals_);
     for (int signal : {SIGCHLD, SIGINT, SIGTERM, SIGUSR1}) sigaddset(&signals_, signal);
@@ -303,7 +303,7 @@ class Supervisor {
 
   std::string folder_;
   GroupLaunch launch_;
-  std::optional<StderrAside> aside_;  // while a live picture is on the terminal
+  std::optional<StderrRedirect> aside_;  // while a live picture is on the terminal
   sigset_t signals_, before_;
   sighandler_t pipe_before_ = SIG_DFL;
   int signal_fd_ = -1;
@@ -322,7 +322,7 @@ class Supervisor {
 }  // namespace
 
 int supervise(const std::filesystem::path& folder, const GroupLaunch& launch,
-              std::optional<StderrAside> aside) {
+              std::optional<StderrRedirect> aside) {
   return Supervisor(folder.string(), launch, std::move(aside)).run();
 }
 

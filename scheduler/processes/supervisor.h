@@ -29,6 +29,6 @@ namespace detol {
 // master gets the stderr that `aside` put aside; errors that end the run are printed there.
 // REQUIRES: the process has one thread, and waits for no child of its own meanwhile.
 int supervise(const std::filesystem::path& folder, const GroupLaunch& launch,
-              std::optional<StderrAside> aside);
+              std::optional<StderrRedirect> aside);
 
 }  // namespace detol

@@ -38,10 +38,10 @@ int exit_with(const Result<void>& done, std::string_view who) {
 }
 
 // A live picture has the terminal for itself. If it cannot, other lines go through it.
-std::optional<StderrAside> aside_for(const RunOptions& options,
+std::optional<StderrRedirect> aside_for(const RunOptions& options,
                                      const std::filesystem::path& folder) {
   if (options.progress != ProgressMode::kLive) return std::nullopt;
-  auto aside = StderrAside::into(aside_in(folder).string());
+  auto aside = StderrRedirect::into(aside_in(folder).string());
   return aside ? std::optional(std::move(*aside)) : std::nullopt;
 }
 

@@ -50,12 +50,12 @@ TEST(Log, NothingGoesToStdout) {
   EXPECT_EQ(testing::internal::GetCapturedStdout(), "");
 }
 
-TEST(StderrAside, PutsLinesIntoAFileAndStderrBackAfterwards) {
+TEST(StderrRedirect, PutsLinesIntoAFileAndStderrBackAfterwards) {
   const testing_support::TempFolder folder;
   const auto path = folder.path() / "aside";
   testing::internal::CaptureStderr();
   {
-    const auto aside = StderrAside::into(path.string());
+    const auto aside = StderrRedirect::into(path.string());
     ASSERT_TRUE(aside);
     log_warning("lost {}", "worker-1");
   }
@@ -64,9 +64,9 @@ TEST(StderrAside, PutsLinesIntoAFileAndStderrBackAfterwards) {
   EXPECT_EQ(read_file(path).value(), "lost worker-1\n");
 }
 
-TEST(StderrAside, AFileThatCannotBeWrittenLeavesStderrAsItWas) {
+TEST(StderrRedirect, AFileThatCannotBeWrittenLeavesStderrAsItWas) {
   testing::internal::CaptureStderr();
-  ASSERT_FALSE(StderrAside::into("/proc/no/log"));
+  ASSERT_FALSE(StderrRedirect::into("/proc/no/log"));
   log_warning("still here");
   EXPECT_EQ(testing::internal::GetCapturedStderr(), "still here\n");
 }

@@ -34,7 +34,7 @@ TEST(Fitted, LeavesWhatFitsAndMarksWhereItCuts) {
   EXPECT_EQ(fitted("study", 0, true), "");
 }
 
-TEST(Fitted, NothingInAStrangersTextMovesTheCursor) {
+TEST(Fitted, NothingInUntrustedTextMovesTheCursor) {
   EXPECT_EQ(fitted("a\nb\x1b[2Jc\td", 20, true), "a?b?[2Jc?d");
   EXPECT_EQ(fitted("\xff\xfe", 20, true), "??");
   EXPECT_EQ(fitted("größe", 20, false), "gr??e");
@@ -49,7 +49,7 @@ TEST(Fitted, IsNeverWiderThanAsked) {
   }
 }
 
-// What a painter wrote, through a pipe instead of a terminal.
+// Paper: a pipe in place of a terminal, to read what a painter wrote.
 class Paper {
  public:
   Paper() { EXPECT_EQ(::pipe2(ends_.data(), O_NONBLOCK), 0); }
@@ -68,7 +68,7 @@ class Paper {
   std::array<int, 2> ends_{};
 };
 
-TEST(Painter, DrawsOverItsLastPictureAndRestsBelowIt) {
+TEST(Painter, DrawsOverItsLastFrameAndRestsBelowIt) {
   const Paper paper;
   Painter painter(paper.fd());
   painter.draw({"one", "two"}, {});
@@ -86,7 +86,7 @@ TEST(Painter, WritesNothingWhenNothingChanged) {
   EXPECT_EQ(paper.text(), "");
 }
 
-TEST(Painter, FindsItsPictureAgainInATerminalThatBecameNarrower) {
+TEST(Painter, FindsItsFrameAgainInATerminalThatBecameNarrower) {
   const Paper paper;
   Painter painter(paper.fd());
   painter.draw({"a line of twenty-two c", "short"}, {.columns = 80});
@@ -95,12 +95,12 @@ TEST(Painter, FindsItsPictureAgainInATerminalThatBecameNarrower) {
   EXPECT_TRUE(paper.text().starts_with("\r\033[4A"));
 }
 
-TEST(Painter, ASuccessorDrawsOverThePictureOfItsPredecessor) {
+TEST(Painter, ASuccessorDrawsOverTheFrameOfItsPredecessor) {
   const TempFolder folder;
   const Paper paper;
-  Painter(paper.fd(), 0, folder.path() / "picture").draw({"one", "two", "three"}, {});
+  Painter(paper.fd(), 0, folder.path() / "frame").draw({"one", "two", "three"}, {});
   paper.text();
-  Painter(paper.fd(), 0, folder.path() / "picture").draw({"new"}, {});
+  Painter(paper.fd(), 0, folder.path() / "frame").draw({"new"}, {});
   EXPECT_EQ(paper.text(), "\r\033[3Anew\033[K\r\n\033[J");
 }
 
@@ -110,7 +110,7 @@ TEST(Screen, WithoutATerminalItIsAnOrdinaryOne) {
   EXPECT_EQ(screen.columns, 80);
   EXPECT_EQ(screen.rows, 24);
   EXPECT_TRUE(screen.color);
-  EXPECT_FALSE(is_for_pictures(paper.fd()));
+  EXPECT_FALSE(is_live_terminal(paper.fd()));
 }
 
 class Setting : public testing::Test {
