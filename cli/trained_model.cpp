@@ -110,7 +110,7 @@ Result<Model> trained_model(const OpenStudy& study, const StudyData& shared,
               .task = shared.data.info.task.kind,
               .reads_pixels = shared.data.has_bytes()};
   DETOL_ASSIGN(model.check, check_logits(model, shared.data));
-  DETOL_TRY(answer_in_units_of(shared.data, model));
+  DETOL_TRY(fold_target_scale(shared.data, model));
   return model;
 }
 

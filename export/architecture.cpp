@@ -101,7 +101,7 @@ Result<Layer> layer_from(const json& described, const std::string& name) {
   return layer;
 }
 
-// Layer by layer, as the list says.
+// Builds the network layer by layer from the list.
 class Reader {
  public:
   explicit Reader(const Shape& input) : builder_(input) { ids_["input"] = builder_.input(); }

@@ -19,8 +19,8 @@
 namespace detol {
 namespace {
 
-// Of the largest logit. The normalisation's rounding is 1e-7 of a pixel; a wrong weight or layer
-// moves a logit by its own size.
+// The tolerance as a share of the largest logit. The normalisation's rounding is 1e-7 of a pixel; a
+// wrong weight or layer moves a logit by its own size.
 constexpr float kTolerance = 1e-3f;
 constexpr float kRounding = 1e-6f;  // of a number that is large beside its deviation
 
@@ -48,7 +48,7 @@ Result<void> compare_tensors(const Tensor& scored, const Tensor& read) {
   return {};
 }
 
-// By name: equal networks may list their layers in another order.
+// Compares tensors by name: equal networks may list their layers in another order.
 Result<void> compare_weights(const Weights& scored, const Weights& read) {
   std::map<std::string_view, const Tensor*> by_name;
   for (const Tensor& tensor : read) by_name[tensor.name] = &tensor;
@@ -74,7 +74,7 @@ Result<void> compare_metadata(const Metadata& scored, const Metadata& read) {
   return differs("the metadata have keys that the model has not");
 }
 
-// As the exported graph normalises: (x - mean) / deviation, channel by channel.
+// Normalises as the exported graph does: (x - mean) / deviation, channel by channel.
 std::vector<float> normalised(const std::vector<float>& pixels, const Model& model) {
   const Shape& shape = model.network.input_shape();
   const auto plane = static_cast<std::size_t>(shape.height * shape.width);

@@ -9,8 +9,8 @@
 namespace detol {
 namespace {
 
-// A string in double quotes; only quotes and backslashes need care.
-std::string in_quotes(std::string_view text) {
+// Writes a string in double quotes, with backslashes before quotes and backslashes.
+std::string dot_string(std::string_view text) {
   std::string out = "\"";
   for (char c : text) {
     if (c == '"' || c == '\\') out += '\\';
@@ -32,7 +32,7 @@ struct Counts {
   friend bool operator==(const Counts&, const Counts&) = default;
 };
 
-// What stands behind the string in double quotes that a line starts with; empty if none does.
+// Returns the rest of a line behind the string in double quotes that it starts with; empty if none.
 std::string_view behind_name(std::string_view line) {
   if (!line.starts_with("  \"")) return {};
   for (std::size_t at = 3; at < line.size(); ++at) {
@@ -44,7 +44,7 @@ std::string_view behind_name(std::string_view line) {
   return {};
 }
 
-// Statements are one a line, as dot_bytes() writes them.
+// Counts the statements, which are one a line as dot_bytes() writes them.
 Counts drawn_in(std::string_view bytes) {
   Counts counts;
   while (!bytes.empty()) {
@@ -63,9 +63,9 @@ Result<std::string> dot_bytes(const Model& model) {
   std::string text = "digraph network {\n  node [shape=box, fontname=\"sans-serif\"];\n";
   const std::span<const Node> nodes = model.network.nodes();
   for (const Node& node : nodes) {
-    text += fmt::format("  {} [label={}];\n", in_quotes(node.name), in_quotes(label_of(node)));
+    text += fmt::format("  {} [label={}];\n", dot_string(node.name), dot_string(label_of(node)));
     for (NodeId input : node.inputs)
-      text += fmt::format("  {} -> {};\n", in_quotes(nodes[input].name), in_quotes(node.name));
+      text += fmt::format("  {} -> {};\n", dot_string(nodes[input].name), dot_string(node.name));
   }
   return text + "}\n";
 }

@@ -34,9 +34,10 @@
 
 namespace detol {
 
-// What the network answered, so that others can check that theirs answers the same.
+// CheckLogits: the network's outputs for some images, to check that an exported model computes the
+// same.
 struct CheckLogits {
-  std::string images;                 // which ones, for people: "the first 64 test images"
+  std::string images;                 // a description of them: "the first 64 test images"
   std::int64_t count = 0;             // images
   std::vector<float> pixels;          // count x C x H x W, in [0, 1], or as they are in a table
   std::vector<float> logits;          // count x outputs; of a regression in the units of the data
@@ -72,17 +73,17 @@ struct ExporterRow {
   Result<void> (*verify)(const Model& model, const std::filesystem::path& path);
 };
 
-// Every format detol writes.
+// Returns every format detol writes.
 std::span<const ExporterRow> exporters();
 
-// The logits of the first `count` test images (all, if there are fewer), by the reference
-// backend: about a second for 64 images of a small network; of a regression in the units of the
-// data. REQUIRES: the weights are as they were trained. Errors (kExport): no test images.
+// Computes the logits of the first `count` test images (all, if there are fewer) with the reference
+// backend: about a second for 64 images of a small network; those of a regression are in the units
+// of the data. REQUIRES: the weights are as they were trained. Errors (kExport): no test images.
 Result<CheckLogits> check_logits(const Model& model, const Dataset& data, std::int64_t count = 64);
 
-// A regression is trained on targets in deviations from their mean: folds both into the weights of
-// its last layer, so that the network answers in the units of the data. Other tasks' weights stay.
-// Errors (kExport): the last layer is not a dense one with a bias.
-Result<void> answer_in_units_of(const Dataset& data, Model& model);
+// Folds the standardisation of a regression's targets (mean and deviation) into the weights of its
+// last layer, so that the network's outputs are in the units of the data. Other tasks' weights
+// stay. Errors (kExport): the last layer is not a dense one with a bias.
+Result<void> fold_target_scale(const Dataset& data, Model& model);
 
 }  // namespace detol

@@ -1,6 +1,6 @@
 #pragma once
 
-// What the formats and their table share; private to this folder.
+// The writers and checkers of the formats. Private to this folder.
 
 #include <string>
 #include <string_view>
@@ -9,29 +9,30 @@
 
 namespace detol {
 
-// A format renders a checked model as the bytes of its file.
+// Write a checked model as the bytes of a file.
 Result<std::string> onnx_bytes(const Model& model);
 Result<std::string> safetensors_bytes(const Model& model);
 Result<std::string> json_bytes(const Model& model);
 Result<std::string> dot_bytes(const Model& model);
 
-// Holds bytes that were read back to the model that they should say. Errors name the first
+// Compare bytes that were read back with the model they were written from. Errors name the first
 // difference.
 Result<void> compare_onnx(std::string_view bytes, const Model& model);
 Result<void> compare_safetensors(std::string_view bytes, const Model& model);
 Result<void> compare_json(std::string_view bytes, const Model& model);
 Result<void> compare_dot(std::string_view bytes, const Model& model);
 
-// What a format may rely on: every tensor has its layer's name, shape and finite numbers, the
+// Checks what the formats rely on: every tensor has its layer's name, shape and finite numbers, the
 // normalisation the input's channels. Errors: kInput.
 Result<void> check_model(const Model& model);
 
-// The two models have one network (by its canonical hash), the same metadata, equal tensors, and,
-// where `scored` has logits to check against, `read` computes them from the same pixels on the
-// reference backend. Errors (kExport) name the tensor and element, the key, or the image.
+// Checks that two models have one network (by its canonical hash), the same metadata and equal
+// tensors, and that `read` computes the check logits of `scored`, if it has any, from the same
+// pixels on the reference backend. Errors (kExport) name the tensor and element, the key, or the
+// image.
 Result<void> compare_models(const Model& scored, const Model& read);
 
-// A layer's own settings, in the words of its fields: {"kernel", "3"}, {"stride", "2"}.
+// Returns a layer's own settings by the names of its fields: {"kernel", "3"}, {"stride", "2"}.
 std::vector<std::pair<std::string, std::string>> settings_of(const Layer& layer);
 
 }  // namespace detol

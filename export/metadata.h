@@ -1,8 +1,8 @@
 #pragma once
 
-// Metadata: what a file says about its model besides network and weights: one map of texts,
-// the same in every format that has room for such a map. Private to this folder; the keys are
-// documented in export/README.md.
+// Metadata: everything about a model but its network and weights, as one map of texts, the same in
+// every format that has such a map. Private to this folder; the keys are documented in
+// export/README.md.
 
 #include <map>
 #include <string>
@@ -12,7 +12,7 @@
 
 namespace detol {
 
-// What the model reads and what it answers, and the answer's name.
+// Return the meaning of the model's input and output, and the output's name.
 std::string_view input_meaning(const Model& model);
 const char* output_name(const Model& model);
 std::string_view output_meaning(const Model& model);

@@ -320,7 +320,7 @@ Result<void> check(const onnx::ModelProto& proto) {
   return {};
 }
 
-std::size_t bytes_of(const Weights& weights) {
+std::size_t bytes_of_weights(const Weights& weights) {
   std::size_t bytes = 0;
   for (const Tensor& tensor : weights) bytes += tensor.data.size() * sizeof(float);
   return bytes;
@@ -331,9 +331,9 @@ std::size_t bytes_of(const Weights& weights) {
 Result<std::string> onnx_bytes(const Model& model) {
   constexpr std::size_t kMost = std::numeric_limits<std::int32_t>::max();  // protobuf's limit
   constexpr std::size_t kGraph = std::size_t{64} << 20;                    // more than any graph
-  if (bytes_of(model.weights) > kMost - kGraph) {
+  if (bytes_of_weights(model.weights) > kMost - kGraph) {
     return fail(ErrorCode::kExport, fmt::format("{} bytes of weights; an ONNX file holds 2 GB",
-                                                bytes_of(model.weights)));
+                                                bytes_of_weights(model.weights)));
   }
   onnx::ModelProto proto;
   const Versions versions = versions_of(model.network);

@@ -5,15 +5,12 @@
 #include <algorithm>
 
 #include "core/table.h"
+#include "export/refuse.h"
 
 namespace detol {
 namespace {
 
 using Integers = std::vector<std::int64_t>;
-
-tl::unexpected<Error> refuse(const std::string& what) {
-  return fail(ErrorCode::kInput, what);
-}
 
 }  // namespace
 

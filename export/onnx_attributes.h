@@ -1,7 +1,8 @@
 #pragma once
 
-// The attributes of one ONNX node from a stranger's file. Ask for each by name, then finish():
-// what nobody asked for changes the node's meaning and is an error. Private to this folder.
+// OnnxAttributes: the attributes of one ONNX node from an untrusted file. Callers read each by
+// name, then call finish(): an attribute that was not read changes the node's meaning and is an
+// error. Private to this folder.
 
 #include <onnx/onnx_pb.h>
 
@@ -20,19 +21,19 @@ class OnnxAttributes {
  public:
   explicit OnnxAttributes(const onnx::NodeProto& node);  // which outlives this
 
-  // The value, or `otherwise` where there is none.
+  // Return the value, or `otherwise` where there is none.
   std::int64_t integer(std::string_view name, std::int64_t otherwise);
   float number(std::string_view name, float otherwise);
   std::vector<std::int64_t> integers(std::string_view name, std::vector<std::int64_t> otherwise);
 
-  // Kernel, stride, dilation and padding, as the writer writes those of a window. Errors (kInput):
-  // windows that detol does not have.
+  // Reads kernel, stride, dilation and padding as the exporter writes those of a window. Errors
+  // (kInput): windows that detol does not have.
   Result<void> window(Layer& layer);
 
-  // Has the value, or none where that is the operator's default.
+  // Checks that the attribute has the value, or is absent where that is the operator's default.
   void must_be(std::string_view name, std::int64_t value, std::int64_t by_default);
 
-  // Errors (kInput): the first mistake of all calls, or an attribute that nobody asked for.
+  // Errors (kInput): the first mistake of all calls, or an attribute that was not read.
   Result<void> finish() const;
 
  private:

@@ -14,23 +14,24 @@ using Integers = std::vector<std::int64_t>;
 
 static_assert(std::endian::native == std::endian::little, "raw_data is little-endian");
 
-tl::unexpected<Error> refuse(const std::string& name, const std::string& what) {
+tl::unexpected<Error> refuse_constant(const std::string& name, const std::string& what) {
   return fail(ErrorCode::kInput, fmt::format("the constant {} {}", in_quotes(name), what));
 }
 
-// Its numbers, if there are as many as its extents say.
+// Returns the constant's numbers, if there are as many as its extents say.
 template <typename Number>
 Result<std::vector<Number>> numbers_of(const onnx::TensorProto& constant, int type) {
-  if (constant.data_type() != type) return refuse(constant.name(), "is of another type");
+  if (constant.data_type() != type) return refuse_constant(constant.name(), "is of another type");
   std::uint64_t bytes = sizeof(Number);
   for (const std::int64_t extent : constant.dims()) {
     if (extent < 1 || __builtin_mul_overflow(bytes, static_cast<std::uint64_t>(extent), &bytes))
-      return refuse(constant.name(), "has an impossible shape");
+      return refuse_constant(constant.name(), "has an impossible shape");
   }
   const std::string& raw = constant.raw_data();
   if (raw.size() != bytes) {
-    return refuse(constant.name(), fmt::format("holds {} bytes of raw_data; its shape asks for {}",
-                                               raw.size(), bytes));
+    return refuse_constant(
+        constant.name(),
+        fmt::format("holds {} bytes of raw_data; its shape asks for {}", raw.size(), bytes));
   }
   std::vector<Number> numbers(bytes / sizeof(Number));
   std::memcpy(numbers.data(), raw.data(), bytes);
@@ -44,9 +45,9 @@ Result<OnnxConstants> OnnxConstants::of(const onnx::GraphProto& graph) {
   for (const onnx::TensorProto& constant : graph.initializer()) {
     const bool elsewhere = constant.data_location() == onnx::TensorProto::EXTERNAL ||
                            constant.external_data_size() != 0;
-    if (elsewhere) return refuse(constant.name(), "keeps its numbers in another file");
+    if (elsewhere) return refuse_constant(constant.name(), "keeps its numbers in another file");
     if (!constants.by_name_.emplace(constant.name(), &constant).second)
-      return refuse(constant.name(), "stands there twice");
+      return refuse_constant(constant.name(), "stands there twice");
   }
   return constants;
 }
@@ -54,7 +55,7 @@ Result<OnnxConstants> OnnxConstants::of(const onnx::GraphProto& graph) {
 Result<const onnx::TensorProto*> OnnxConstants::find(const std::string& name) const {
   const auto found = by_name_.find(name);
   if (found != by_name_.end()) return found->second;
-  return refuse(name, "is missing");
+  return refuse_constant(name, "is missing");
 }
 
 Result<Integers> OnnxConstants::shape(const std::string& name) const {
@@ -64,13 +65,13 @@ Result<Integers> OnnxConstants::shape(const std::string& name) const {
 
 Result<Integers> OnnxConstants::integers(const std::string& name) const {
   DETOL_ASSIGN(const onnx::TensorProto* constant, find(name));
-  if (constant->dims_size() != 1) return refuse(name, "is no list");
+  if (constant->dims_size() != 1) return refuse_constant(name, "is no list");
   return numbers_of<std::int64_t>(*constant, onnx::TensorProto::INT64);
 }
 
 Result<double> OnnxConstants::scalar(const std::string& name) const {
   DETOL_ASSIGN(const onnx::TensorProto* constant, find(name));
-  if (constant->dims_size() != 0) return refuse(name, "is no single number");
+  if (constant->dims_size() != 0) return refuse_constant(name, "is no single number");
   DETOL_ASSIGN(const std::vector<double> numbers,
                numbers_of<double>(*constant, onnx::TensorProto::DOUBLE));
   return numbers.front();
@@ -85,12 +86,12 @@ Result<std::vector<float>> OnnxConstants::floats(const std::string& name,
 Result<const onnx::TensorProto*> OnnxConstants::take(const std::string& name) {
   DETOL_ASSIGN(const onnx::TensorProto* constant, find(name));
   if (taken_.insert(constant->name()).second) return constant;
-  return refuse(name, "belongs to two layers");
+  return refuse_constant(name, "belongs to two layers");
 }
 
 Result<std::vector<float>> floats_of(const onnx::TensorProto& constant, const Integers& shape) {
   if (Integers(constant.dims().begin(), constant.dims().end()) != shape)
-    return refuse(constant.name(), "has not the shape of its layer");
+    return refuse_constant(constant.name(), "has not the shape of its layer");
   return numbers_of<float>(constant, onnx::TensorProto::FLOAT);
 }
 

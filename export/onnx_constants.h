@@ -1,6 +1,7 @@
 #pragma once
 
-// The constants of an ONNX graph from a stranger's file, by name. Private to this folder.
+// OnnxConstants: the constants of an ONNX graph from an untrusted file, by name. Private to this
+// folder.
 
 #include <onnx/onnx_pb.h>
 
@@ -16,10 +17,10 @@
 namespace detol {
 
 inline constexpr int kOnnxOpset = 13;
-inline constexpr int kOnnxNormOpset = 17;     // of networks with layer norm, which is new there
-inline constexpr float kOnnxEpsilon = 1e-5f;  // of both norms, encodings/network/layer.h
+inline constexpr int kOnnxNormOpset = 17;     // for networks with layer norm, which is new there
+inline constexpr float kOnnxEpsilon = 1e-5f;  // for both norms, encodings/network/layer.h
 
-// The extents of a transposed tensor, by those of N x C x H x W and of N x H x W x C.
+// Permutations of N x C x H x W to N x H x W x C and back.
 inline const std::vector<std::int64_t> kToChannelsLast = {0, 2, 3, 1};
 inline const std::vector<std::int64_t> kToChannelsFirst = {0, 3, 1, 2};
 
@@ -28,14 +29,15 @@ class OnnxConstants {
   // `graph` outlives this. Errors (kInput): a name twice, numbers in another file.
   static Result<OnnxConstants> of(const onnx::GraphProto& graph);
 
-  // Errors of all (kInput): there is no such constant, or it is not of that kind.
+  // Return a constant's value. Errors (kInput): there is no such constant, or it is not of that
+  // kind.
   Result<std::vector<std::int64_t>> shape(const std::string& name) const;
   Result<std::vector<std::int64_t>> integers(const std::string& name) const;  // of one dimension
   Result<double> scalar(const std::string& name) const;
   Result<std::vector<float>> floats(const std::string& name,
                                     const std::vector<std::int64_t>& shape) const;
 
-  // For a layer. Each constant has one, so that a small file cannot ask for much memory.
+  // Returns a constant for a layer, once, so that a small file cannot ask for much memory.
   Result<const onnx::TensorProto*> take(const std::string& name);
 
  private:
@@ -45,7 +47,7 @@ class OnnxConstants {
   std::set<std::string_view> taken_;
 };
 
-// The floats of a constant of that shape. Errors (kInput): another shape or type, other lengths.
+// Returns the floats of a constant of that shape. Errors (kInput): another shape, type or length.
 Result<std::vector<float>> floats_of(const onnx::TensorProto& constant,
                                      const std::vector<std::int64_t>& shape);
 

@@ -1,7 +1,6 @@
 #pragma once
 
-// What the names of an ONNX graph from a stranger's file stand for, by name. Private to this
-// folder.
+// OnnxEdges: the edges of an ONNX graph from an untrusted file, by name. Private to this folder.
 
 #include <onnx/onnx_pb.h>
 
@@ -13,7 +12,7 @@
 
 namespace detol {
 
-// A node of the network, as N x C x H x W, as N x C or as N x H x W x C.
+// OnnxEdge: the output of a node of the network, as N x C x H x W, as N x C or as N x H x W x C.
 struct OnnxEdge {
   NodeId node = 0;
   bool is_matrix = false;
@@ -24,20 +23,20 @@ class OnnxEdges {
  public:
   explicit OnnxEdges(const NetworkBuilder& builder) : builder_(builder) {}  // which outlives this
 
-  // False if the name is taken.
+  // Returns false if the name is taken.
   bool emplace(const std::string& name, const OnnxEdge& edge);
-  // Null if nothing computes it.
+  // Returns null if nothing computes it.
   const OnnxEdge* find(const std::string& name) const;
 
-  // What an ONNX node reads as its input `slot`. Errors of all (kInput): no node before it computes
-  // that, or it has another form.
+  // Return the edge that an ONNX node reads as its input `slot`, in any form or in the one named.
+  // Errors (kInput): no node before it computes that, or it has another form.
   Result<OnnxEdge> any(const onnx::NodeProto& node, int slot) const;
   Result<OnnxEdge> first_channels(const onnx::NodeProto& node, int slot) const;
   Result<OnnxEdge> image(const onnx::NodeProto& node, int slot) const;
   Result<OnnxEdge> matrix(const onnx::NodeProto& node) const;
-  // For operators to which both are the same: then a matrix must be one to us too.
+  // Returns an image or a matrix, for operators to which both are the same.
   Result<OnnxEdge> either(const onnx::NodeProto& node) const;
-  // All inputs.
+  // Returns all inputs.
   Result<std::vector<NodeId>> images(const onnx::NodeProto& node) const;
 
  private:

@@ -1,4 +1,4 @@
-// What is around the graph of an ONNX file: versions and metadata.
+// The parts of an ONNX file around its graph: versions and metadata.
 
 #include <fmt/format.h>
 #include <onnx/onnx_pb.h>
@@ -10,13 +10,10 @@
 #include "export/onnx_constants.h"
 #include "export/onnx_reader.h"
 #include "export/read_model.h"
+#include "export/refuse.h"
 
 namespace detol {
 namespace {
-
-tl::unexpected<Error> refuse(const std::string& what) {
-  return fail(ErrorCode::kInput, what);
-}
 
 Result<void> check_header(const onnx::ModelProto& proto) {
   const bool one_set = proto.opset_import_size() == 1 && proto.opset_import(0).domain().empty();

@@ -18,15 +18,12 @@
 #include "export/onnx_attributes.h"
 #include "export/onnx_constants.h"
 #include "export/onnx_edges.h"
+#include "export/refuse.h"
 
 namespace detol {
 namespace {
 
 using Integers = std::vector<std::int64_t>;
-
-tl::unexpected<Error> refuse(const std::string& what) {
-  return fail(ErrorCode::kInput, what);
-}
 
 // Shape and name of the graph's only input.
 struct Input {
@@ -161,7 +158,7 @@ class GraphReader {
     return add(node, {.kind = LayerKind::kBatchNorm}, {x.node}, false);
   }
 
-  // Of a vector as a matrix, or of an image whose channels come last.
+  // Reads a layer norm of a matrix, or of an image whose channels come last.
   Result<OnnxEdge> layer_norm(const Node& node) {
     DETOL_ASSIGN(const OnnxEdge x, edges_.any(node, 0));
     if (!x.is_channels_last) {
@@ -179,7 +176,7 @@ class GraphReader {
     return made;
   }
 
-  // To channels last and back.
+  // Reads a transposition to channels last or back.
   Result<OnnxEdge> transpose(const Node& node) {
     DETOL_ASSIGN(const OnnxEdge x, edges_.any(node, 0));
     OnnxAttributes attributes(node);

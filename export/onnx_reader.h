@@ -1,6 +1,6 @@
 #pragma once
 
-// The graph of an ONNX file from a stranger as a network. Private to this folder.
+// Reads the graph of an untrusted ONNX file as a network. Private to this folder.
 
 #include <onnx/onnx_pb.h>
 

@@ -1,10 +1,10 @@
 #pragma once
 
-// Reading exported models back: for `detol export --verify`, and for whoever runs a model that
-// detol wrote. A file is judged by its bytes alone and never trusted: whatever is wrong with it is
-// an error of one line, and memory stays in proportion to the file. Any thread.
+// Reads exported models, for `detol export --verify` and for programs that run a model that detol
+// wrote. A file is judged by its bytes alone and never trusted: whatever is wrong with it is an
+// error of one line, and memory stays in proportion to the file. Any thread.
 //
-// What comes back fits together: every tensor has its layer's shape and finite numbers, the
+// A model that is read is consistent: every tensor has its layer's shape and finite numbers, the
 // normalisation its channels. Its weights are in the order of its network.parameters(); `check` is
 // empty.
 
@@ -16,13 +16,13 @@
 
 namespace detol {
 
-// An .onnx or .safetensors file, told apart by its first bytes. Errors (kInput) start with the
-// path.
+// Reads an .onnx or .safetensors file, told apart by its first bytes. Errors (kInput) start with
+// the path.
 Result<Model> read_model(const std::filesystem::path& path);
 
-// Every graph that our exporter can write: opset 13 or 17, the layers of encodings/network/layer.h,
-// pixels normalised by the first two nodes, numbers inside the file. Errors (kInput): an operator,
-// attribute or shape that detol does not write, by the node's name.
+// Reads every graph that our exporter can write: opset 13 or 17, the layers of
+// encodings/network/layer.h, pixels normalised by the first two nodes, numbers inside the file.
+// Errors (kInput): an operator, attribute or shape that detol does not write, by the node's name.
 Result<Model> read_onnx(std::string_view bytes);
 
 // Errors (kInput): what parse_safetensors refuses, metadata that are not detol's, tensors that are

@@ -10,6 +10,7 @@
 
 #include "core/table.h"
 #include "export/json_text.h"
+#include "export/refuse.h"
 #include "export/safetensors_header.h"
 
 namespace detol {
@@ -32,12 +33,8 @@ constexpr std::array kDtypes = {DtypeRow{"BOOL", 1},    DtypeRow{"U8", 1},  Dtyp
                                 DtypeRow{"I32", 4},     DtypeRow{"U32", 4}, DtypeRow{"F32", 4},
                                 DtypeRow{"F64", 8},     DtypeRow{"I64", 8}, DtypeRow{"U64", 8}};
 
-tl::unexpected<Error> refuse(const std::string& what) {
-  return fail(ErrorCode::kInput, what);
-}
-
-// Bytes that dtype and shape ask for.
-Result<std::uint64_t> bytes_of(const TensorEntry& entry) {
+// Returns the number of bytes that dtype and shape ask for.
+Result<std::uint64_t> expected_bytes(const TensorEntry& entry) {
   const DtypeRow* dtype = find_row(std::span<const DtypeRow>(kDtypes), entry.dtype);
   if (dtype == nullptr) {
     return refuse(fmt::format("tensor {} has the unknown dtype {}", in_quotes(entry.name),
@@ -57,7 +54,7 @@ Result<std::vector<SafeTensor>> tensors_of(const std::vector<TensorEntry>& entri
   std::vector<SafeTensor> tensors;
   std::uint64_t at = 0;
   for (const TensorEntry& entry : entries) {
-    DETOL_ASSIGN(const std::uint64_t bytes, bytes_of(entry));
+    DETOL_ASSIGN(const std::uint64_t bytes, expected_bytes(entry));
     if (entry.begin != at) {
       return refuse(
           fmt::format("tensor {} starts at byte {} of the data, the one before it ends "

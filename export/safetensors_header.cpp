@@ -18,7 +18,7 @@ using nlohmann::json;
 constexpr std::string_view kMetadata = "__metadata__";
 constexpr std::array<std::string_view, 3> kFields = {"dtype", "shape", "data_offsets"};
 
-// What the parser tells, in the order of the text. Returning false ends it.
+// Events: the parser's callbacks, in the order of the text. Returning false ends it.
 class Events final : public nlohmann::json_sax<json> {
  public:
   SafetensorsHeader header;

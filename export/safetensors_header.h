@@ -1,7 +1,7 @@
 #pragma once
 
-// The header of a safetensors file, read event by event: nothing of what it says is kept but
-// what belongs there, however deep or long it is. Private to this folder.
+// Reads the header of a safetensors file event by event (SAX): only the known fields take memory,
+// however deep or long the header is. Private to this folder.
 
 #include <cstdint>
 #include <map>
