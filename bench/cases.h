@@ -1,7 +1,6 @@
 #pragma once
 
-// The layers that benches measure: every one that a space file can propose, and what it needs at
-// least.
+// The layers that benches measure: every one that a space file can propose, and its least needs.
 
 #include <cstdint>
 #include <string_view>
@@ -20,20 +19,21 @@ struct LayerCase {
 
 std::vector<LayerCase> layer_cases();
 
-// The layer between others that want its gradients, and the node that it is.
+// CaseNetwork: a network of the layer between others that need its gradients, and the layer's node.
 struct CaseNetwork {
   Network network;
   NodeId node = 0;
 };
 CaseNetwork network_of(const LayerCase& one);
 
-// Operations (2 per multiply-add), and numbers that must be read or written once.
+// Needs: operations (2 per multiply-add), and numbers that must be read or written once.
 struct Needs {
   double operations = 0, numbers = 0;
 };
 
-// Of a layer for a batch. Forward: input, output and weights. Backward: twice the operations; the
-// output's and input's gradient, and the input and twice the weights where there are weights.
+// LayerNeeds: the needs of a layer for a batch. Forward: input, output and weights. Backward: twice
+// the operations; the output's and input's gradient, and the input and twice the weights where
+// there are weights.
 struct LayerNeeds {
   Needs forward, backward;
 };

@@ -29,7 +29,8 @@ TimeAndFloor against(const Needs& needs, const CudaBench& bench, const DevicePea
           .product_s = needs.operations / peaks.flops_per_s};
 }
 
-// Of a unit: what is fused into it is read or written once, and no value between.
+// Returns the needs of a unit: its inputs and outputs are read or written once, values between
+// fused layers not at all.
 LayerNeeds needs_of(const Network& network, const Unit& unit, std::int64_t batch) {
   LayerNeeds needs = needs_of(network, unit.node, batch);
   if (!unit.addend) return needs;
@@ -75,19 +76,19 @@ double floor_of(const Network& network, const CudaBench& bench, const DevicePeak
   return floor_s;
 }
 
-Result<double> compile_ms(const Network& network, const CudaBench& bench) {
+Result<double> cuda_compile_ms(const Network& network, const CudaBench& bench) {
   const double start_s = system_clock().now_s();
   DETOL_TRY(compile_cudnn(network, recipe_of(bench), {}));
   return 1e3 * (system_clock().now_s() - start_s);
 }
 
-Result<NetworkOnDevice> measure(const BenchNetworkRow& row, const CudaBench& bench,
-                                const DevicePeaks& peaks) {
+Result<NetworkOnDevice> measure_on_device(const BenchNetworkRow& row, const CudaBench& bench,
+                                          const DevicePeaks& peaks) {
   DETOL_ASSIGN(const CudaPlugin* plugin, cuda_plugin());
   const Network network = row.make();
   NetworkOnDevice made{.name = std::string(row.name)};
-  DETOL_ASSIGN(made.compile_cold_ms, compile_ms(network, bench));
-  DETOL_ASSIGN(made.compile_warm_ms, compile_ms(network, bench));
+  DETOL_ASSIGN(made.compile_cold_ms, cuda_compile_ms(network, bench));
+  DETOL_ASSIGN(made.compile_warm_ms, cuda_compile_ms(network, bench));
   DETOL_ASSIGN(const NetworkSeconds seconds,
                plugin->time_network(network, recipe_of(bench), bench.runs));
   const Figure step = median_figure(made.name, "s", seconds.steps);
@@ -99,8 +100,8 @@ Result<NetworkOnDevice> measure(const BenchNetworkRow& row, const CudaBench& ben
   return made;
 }
 
-Result<LayerOnDevice> measure(const LayerCase& one, const CudaBench& bench,
-                              const DevicePeaks& peaks) {
+Result<LayerOnDevice> measure_on_device(const LayerCase& one, const CudaBench& bench,
+                                        const DevicePeaks& peaks) {
   DETOL_ASSIGN(const CudaPlugin* plugin, cuda_plugin());
   const CaseNetwork subject = network_of(one);
   DETOL_ASSIGN(const NetworkSeconds seconds,
@@ -124,7 +125,7 @@ Result<void> bench_layers_cuda(const CudaBench& bench, const DevicePeaks& peaks,
   for (const LayerCase& one : layer_cases()) {
     if (fmt::format("{},{}", one.name, to_text(one.input)).find(bench.only) == std::string::npos)
       continue;
-    DETOL_ASSIGN(const LayerOnDevice layer, measure(one, bench, peaks));
+    DETOL_ASSIGN(const LayerOnDevice layer, measure_on_device(one, bench, peaks));
     on_layer(layer);
   }
   return {};
@@ -134,7 +135,7 @@ Result<void> bench_networks_cuda(const CudaBench& bench, const DevicePeaks& peak
                                  const std::function<void(const NetworkOnDevice&)>& on_network) {
   for (const BenchNetworkRow& row : bench_networks()) {
     if (row.name.find(bench.only) == std::string_view::npos) continue;
-    DETOL_ASSIGN(const NetworkOnDevice network, measure(row, bench, peaks));
+    DETOL_ASSIGN(const NetworkOnDevice network, measure_on_device(row, bench, peaks));
     on_network(network);
   }
   return {};

@@ -1,9 +1,9 @@
 #pragma once
 
-// How near to its floors a GPU trains, for `detol bench ... --device cuda`. A floor is the time
-// that is needed at least: bytes over the bandwidth or operations over the rate of matrix products,
-// whichever is longer, both measured on the same device in the same run. What lies in a cache may
-// go below it.
+// Training times of a GPU relative to their floors, for `detol bench ... --device cuda`. A floor is
+// a lower bound of the time: bytes over the bandwidth or operations over the rate of matrix
+// products, whichever is longer, both measured on the same device in the same run. Data in a cache
+// may go below it.
 
 #include <cstdint>
 #include <functional>
@@ -17,13 +17,13 @@
 namespace detol {
 
 struct CudaBench {
-  std::string precision = "bf16";  // of a recipe
-  std::string only;                // what a name must contain
+  std::string precision = "bf16";  // the recipe's precision
+  std::string only;                // a substring of the names to measure
   std::int64_t batch = 256;
   int runs = 9;
 };
 
-// One way through a layer or a network.
+// TimeAndFloor: one direction, forward or backward, of a layer or a network.
 struct TimeAndFloor {
   double time_s = 0;     // the median
   double bytes_s = 0;    // by the bandwidth,
@@ -34,13 +34,13 @@ struct TimeAndFloor {
   std::string_view bound() const { return bytes_s > product_s ? "bytes" : "operations"; }
 };
 
-// A layer of cases.h; backward.time_s is 0 where nothing is done.
+// LayerOnDevice: a layer of cases.h; backward.time_s is 0 where nothing is done.
 struct LayerOnDevice {
   std::string name;  // "conv3x3,16x32x32"
   TimeAndFloor forward, backward;
 };
 
-// A network of networks.h: steps on data that lie on the device.
+// NetworkOnDevice: training steps of a network of networks.h on data that lie on the device.
 struct NetworkOnDevice {
   std::string name;
   double images_per_s = 0;
@@ -51,10 +51,11 @@ struct NetworkOnDevice {
   double spread = 0;              // (p90 - p10) / median
 };
 
-// Errors: what is in the way of a device (kUsage), or what the backend says.
+// Errors: why there is no device (kUsage), or the backend's error.
 Result<DevicePeaks> device_peaks(const CudaBench& bench);
 
-// Each that `only` lets through, handed over as soon as it is measured. Errors as above.
+// Measure the layers or networks that match `only`, and report each as soon as it is measured.
+// Errors as above.
 Result<void> bench_layers_cuda(const CudaBench& bench, const DevicePeaks& peaks,
                                const std::function<void(const LayerOnDevice&)>& on_layer);
 Result<void> bench_networks_cuda(const CudaBench& bench, const DevicePeaks& peaks,

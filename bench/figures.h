@@ -1,6 +1,6 @@
 #pragma once
 
-// Figures: what a benchmark measured. Not thread-safe.
+// Figures: the results of a benchmark. Not thread-safe.
 
 #include <cstdint>
 #include <functional>
@@ -18,22 +18,23 @@ struct Figure {
   double spread = 0;   // (p90 - p10) / median
 };
 
-// The median of samples, of which there is at least one.
+// Returns the median of samples. REQUIRES: at least one sample.
 Figure median_figure(std::string name, std::string_view unit, std::vector<double> samples);
 
-// The figures of a run that were asked for, in the order in which they were measured.
+// Figures: the requested figures of a run, in the order in which they were measured.
 class Figures {
  public:
-  // Those whose name contains `only`; each is also handed to `on_figure` as soon as it is known.
+  // Collects figures whose name contains `only`; calls `on_figure` with each as soon as it is
+  // known.
   explicit Figures(std::string only = {}, std::function<void(const Figure&)> on_figure = {})
       : only_(std::move(only)), on_figure_(std::move(on_figure)) {}
 
   bool wants(std::string_view name) const { return name.find(only_) != std::string_view::npos; }
 
-  // A figure that nobody asked for is dropped.
+  // Adds a figure, or drops it if it was not requested.
   void add(Figure figure);
 
-  // The median of `times` samples; nothing is measured if nobody asked for it.
+  // Adds the median of `times` samples; measures nothing if the figure was not requested.
   template <typename Sample>
   void measure(std::string name, std::string_view unit, int times, Sample sample) {
     if (!wants(name)) return;

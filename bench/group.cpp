@@ -30,11 +30,11 @@ namespace {
 
 constexpr std::string_view kWord = "__bench_rank";
 constexpr std::string_view kFashionMnist = "/usr/share/datasets/fashion-mnist";
-constexpr std::int64_t kGroupBatch = 128;
+constexpr std::int64_t kGlobalBatch = 128;
 constexpr int kLastSteps = 20;  // whose loss counts
 
-// What the ranks do.
-struct Work {
+// GroupWork: the training that the ranks of a group do.
+struct GroupWork {
   std::string_view network;
   std::string_view compression = "none";
   int staleness = 0;
@@ -42,15 +42,15 @@ struct Work {
   int steps = 11;
 };
 
-struct Ran {
+struct GroupResult {
   double images_per_second = 0;  // of the whole group, by the clock, after some first steps
   double step_s = 0;             // CPU time of a rank, the mean of all
   double loss = 0;               // the mean of the last steps
 };
 
-constexpr std::string_view kNoise = "resnet20";
+constexpr std::string_view kNoiseNetwork = "resnet20";
 
-Network network_of(std::string_view name) {
+Network group_network(std::string_view name) {
   if (name == "resnet8") return make_resnet({.input = {1, 28, 28}});
   return find_row(bench_networks(), name)->make();
 }
@@ -58,16 +58,16 @@ Network network_of(std::string_view name) {
 // Trains steps of the first epoch; noise is always the same batch.
 class Rank {
  public:
-  Rank(Group& group, const Work& work)
+  Rank(Group& group, const GroupWork& work)
       : group_(group),
         work_(work),
-        network_(network_of(work.network)),
-        recipe_{.batch_size = kGroupBatch,
+        network_(group_network(work.network)),
+        recipe_{.batch_size = kGlobalBatch,
                 .compression = std::string(work.compression),
                 .staleness = work.staleness},
         executable_(compile_onednn(network_, recipe_, {.group = &group}).value()) {
     prepare_with_noise(network_, *executable_);
-    if (work.network == kNoise) return;
+    if (work.network == kNoiseNetwork) return;
     auto data = load_dataset({.format = "idx", .path = std::string(kFashionMnist)});
     if (!data) return;
     data_ = *std::move(data);
@@ -75,7 +75,7 @@ class Rank {
     batches_->start_epoch(1);
   }
 
-  Ran run() {
+  GroupResult run() {
     const int first = work_.staleness + 1;
     for (int step = 0; step < first; ++step) take_step(step);
     group_.share("");
@@ -91,7 +91,7 @@ class Rank {
     std::array<double, 2> sums = {loss, cpu_s};
     group_.sum(std::span(sums));
     const double steps = work_.steps - first;
-    return {static_cast<double>(kGroupBatch) * steps / clock_s, sums[1] / steps / group_.size(),
+    return {static_cast<double>(kGlobalBatch) * steps / clock_s, sums[1] / steps / group_.size(),
             sums[0]};
   }
 
@@ -105,7 +105,7 @@ class Rank {
   }
 
   Group& group_;
-  const Work work_;
+  const GroupWork work_;
   const Network network_;
   const Recipe recipe_;
   std::unique_ptr<Executable> executable_;
@@ -114,7 +114,7 @@ class Rank {
 };
 
 // Becomes the launcher of this program's ranks.
-[[noreturn]] void launch(int ranks, const Work& work) {
+[[noreturn]] void launch(int ranks, const GroupWork& work) {
   MpiLaunch job = mpi_launch(ranks);
   // NOLINTNEXTLINE(concurrency-mt-unsafe): a forked process has one thread
   for (std::string& setting : job.environment) putenv(setting.data());
@@ -130,13 +130,13 @@ class Rank {
   _exit(1);
 }
 
-void print(const Ran& ran) {
-  fmt::print("{} {} {}\n", ran.images_per_second, ran.step_s, ran.loss);
+void print(const GroupResult& result) {
+  fmt::print("{} {} {}\n", result.images_per_second, result.step_s, result.loss);
   std::fflush(stdout);
 }
 
 // One rank is a process of its own, too, but no MPI job. Zeros if they could not be started.
-Ran run_group(int ranks, const Work& work) {
+GroupResult run_group(int ranks, const GroupWork& work) {
   int pipes[2];
   if (pipe(pipes) != 0) return {};
   const pid_t child = fork();
@@ -149,47 +149,48 @@ Ran run_group(int ranks, const Work& work) {
     _exit(0);
   }
   close(pipes[1]);
-  Ran ran;
+  GroupResult result;
   if (std::FILE* output = fdopen(pipes[0], "r")) {
-    if (std::fscanf(output, "%lf %lf %lf", &ran.images_per_second, &ran.step_s, &ran.loss) != 3)
-      ran = {};
+    if (std::fscanf(output, "%lf %lf %lf", &result.images_per_second, &result.step_s,
+                    &result.loss) != 3)
+      result = {};
     std::fclose(output);
   }
   if (child > 0) waitpid(child, nullptr, 0);
-  return ran;
+  return result;
 }
 
 constexpr double kSlow = 0.005;
 
-constexpr std::array kWays = {
-    Work{.network = "", .compression = "none"},
-    Work{.network = "", .compression = "fp16"},
-    Work{.network = "", .compression = "top_k"},
-    Work{.network = "", .staleness = 2},
-    Work{.network = "", .compression = "top_k", .staleness = 2},
-    Work{.network = "", .lr = kSlow},
-    Work{.network = "", .staleness = 2, .lr = kSlow},
+constexpr std::array kExchanges = {
+    GroupWork{.network = "", .compression = "none"},
+    GroupWork{.network = "", .compression = "fp16"},
+    GroupWork{.network = "", .compression = "top_k"},
+    GroupWork{.network = "", .staleness = 2},
+    GroupWork{.network = "", .compression = "top_k", .staleness = 2},
+    GroupWork{.network = "", .lr = kSlow},
+    GroupWork{.network = "", .staleness = 2, .lr = kSlow},
 };
 
-std::string name_of(std::string_view network, int ranks, const Work& way) {
-  return fmt::format("{},ranks={},{}{}{}", network, ranks, way.compression,
-                     way.staleness > 0 ? "+late" : "", way.lr == kSlow ? "+slow" : "");
+std::string exchange_name(std::string_view network, int ranks, const GroupWork& work) {
+  return fmt::format("{},ranks={},{}{}{}", network, ranks, work.compression,
+                     work.staleness > 0 ? "+late" : "", work.lr == kSlow ? "+slow" : "");
 }
 
-// All ways in turn, three times, each held against `none` of its round.
-void bench_ways(Figures& figures, std::string_view network, int ranks) {
+// Measures all exchanges in turn, three times, each against `none` of its round.
+void bench_exchanges(Figures& figures, std::string_view network, int ranks) {
   std::map<std::string, std::vector<double>> samples;
   for (int round = 0; round < 3; ++round) {
-    Ran none;
-    for (Work way : kWays) {
-      way.network = network;
-      way.steps = 100;
-      const Ran ran = run_group(ranks, way);
-      if (none.step_s == 0) none = ran;
-      const std::string name = name_of(network, ranks, way);
-      samples["group/" + name].push_back(ran.images_per_second / none.images_per_second);
-      samples["group_cpu/" + name].push_back(ran.step_s / none.step_s);
-      samples["group_loss/" + name].push_back(ran.loss);
+    GroupResult none;
+    for (GroupWork work : kExchanges) {
+      work.network = network;
+      work.steps = 100;
+      const GroupResult result = run_group(ranks, work);
+      if (none.step_s == 0) none = result;
+      const std::string name = exchange_name(network, ranks, work);
+      samples["group/" + name].push_back(result.images_per_second / none.images_per_second);
+      samples["group_cpu/" + name].push_back(result.step_s / none.step_s);
+      samples["group_loss/" + name].push_back(result.loss);
     }
   }
   for (auto& [name, values] : samples) {
@@ -204,19 +205,20 @@ std::optional<int> run_bench_rank(int argc, char** argv) {
   if (argc != 7 || argv[1] != kWord) return std::nullopt;
   const auto joined = join_mpi_group();
   if (!joined) return 1;
-  const Work work{argv[2], argv[3], std::atoi(argv[4]), std::atof(argv[5]), std::atoi(argv[6])};
-  const Ran ran = Rank(**joined, work).run();
-  if ((*joined)->rank() == 0) print(ran);
+  const GroupWork work{argv[2], argv[3], std::atoi(argv[4]), std::atof(argv[5]),
+                       std::atoi(argv[6])};
+  const GroupResult result = Rank(**joined, work).run();
+  if ((*joined)->rank() == 0) print(result);
   leave_mpi();
   return 0;
 }
 
 double group_images_per_second(int ranks) {
-  return run_group(ranks, {.network = kNoise}).images_per_second;
+  return run_group(ranks, {.network = kNoiseNetwork}).images_per_second;
 }
 
 double group_step_seconds(int ranks) {
-  return run_group(ranks, {.network = kNoise}).step_s;
+  return run_group(ranks, {.network = kNoiseNetwork}).step_s;
 }
 
 void bench_groups(Figures& figures) {
@@ -226,11 +228,11 @@ void bench_groups(Figures& figures) {
   for (const std::string_view network : {"mlp", "resnet8", "lenet"}) {
     for (const int ranks : {2, 3, 4}) {
       bool is_wanted = false;
-      for (const Work& way : kWays) {
+      for (const GroupWork& work : kExchanges) {
         for (const char* figure : {"group/", "group_cpu/", "group_loss/"})
-          is_wanted = is_wanted || figures.wants(figure + name_of(network, ranks, way));
+          is_wanted = is_wanted || figures.wants(figure + exchange_name(network, ranks, work));
       }
-      if (is_wanted) bench_ways(figures, network, ranks);
+      if (is_wanted) bench_exchanges(figures, network, ranks);
     }
   }
 }

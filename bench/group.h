@@ -18,11 +18,11 @@ namespace detol {
 // About ten minutes on two idle cores; for `detol bench groups`.
 void bench_groups(Figures& figures);
 
-// Images/s, by the wall clock, of so many ranks that train ResNet-20 with a global batch of 128;
-// 0 if they could not be started. Private to this folder.
+// Returns images/s, by the wall clock, of `ranks` ranks that train ResNet-20 with a global batch of
+// 128; 0 if they could not be started. Private to this folder.
 double group_images_per_second(int ranks);
 
-// A rank's CPU seconds of a step of it. Private to this folder.
+// Returns a rank's CPU seconds for a step of that training. Private to this folder.
 double group_step_seconds(int ranks);
 
 }  // namespace detol

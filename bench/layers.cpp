@@ -16,12 +16,12 @@ constexpr std::int64_t kLayerBatch = 64;
 constexpr int kSteps = 12;
 constexpr int kSkipped = 2;  // of them, the first: caches and pages are cold
 
-// Seconds at least, by the one or the other.
+// Returns the least time in seconds, by operations or by bandwidth.
 double roof_s(const Needs& needs, double peak_gflops, double bandwidth) {
   return 1e-9 * std::max(needs.operations / peak_gflops, sizeof(float) * needs.numbers / bandwidth);
 }
 
-void measure(const LayerCase& one, double peak_gflops, double bandwidth, Figures& figures) {
+void measure_layer(const LayerCase& one, double peak_gflops, double bandwidth, Figures& figures) {
   const std::string name = fmt::format("layer/{},{}", one.name, to_text(one.input));
   const CaseNetwork subject = network_of(one);
   const auto times =
@@ -52,7 +52,7 @@ void bench_layers(Figures& figures) {
   for (const LayerCase& one : layer_cases()) {
     const std::string name = fmt::format("layer/{},{},", one.name, to_text(one.input));
     if (figures.wants(name + "forward") || figures.wants(name + "backward"))
-      measure(one, peak_gflops, bandwidth, figures);
+      measure_layer(one, peak_gflops, bandwidth, figures);
   }
 }
 

@@ -1,6 +1,6 @@
 #pragma once
 
-// How near to its own roof every layer runs that a space file can propose, for `detol bench
+// The speed of every layer that a space file can propose, relative to its roof, for `detol bench
 // layers`.
 //
 //   layer/NAME,CxHxW,forward     fraction of the roof: the time that the layer's multiply-adds take

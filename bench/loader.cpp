@@ -21,7 +21,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::int64_t kLoaderImages = 20000;
+constexpr std::int64_t kNoiseImages = 20000;
 constexpr std::int64_t kLoaderBatch = 128;
 constexpr int kAhead = 3;
 
@@ -31,13 +31,13 @@ double process_seconds() {
   return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
 }
 
-Dataset noise() {
+Dataset noise_dataset() {
   Dataset data;
-  data.info = {.task = {.input = {3, 32, 32}, .classes = 10}, .training = kLoaderImages};
+  data.info = {.task = {.input = {3, 32, 32}, .classes = 10}, .training = kNoiseImages};
   Rng rng(1);
-  data.images.resize(static_cast<std::size_t>(kLoaderImages * data.info.task.input.elements()));
+  data.images.resize(static_cast<std::size_t>(kNoiseImages * data.info.task.input.elements()));
   for (std::uint8_t& pixel : data.images) pixel = static_cast<std::uint8_t>(rng.next());
-  for (std::int64_t i = 0; i < kLoaderImages; ++i)
+  for (std::int64_t i = 0; i < kNoiseImages; ++i)
     data.labels.push_back(static_cast<std::int32_t>(rng.below(10)));
   data.mean = {0.49F, 0.48F, 0.45F};
   data.deviation = {0.25F, 0.24F, 0.26F};
@@ -49,14 +49,14 @@ Result<Dataset> mapped_noise() {
   std::error_code ignored;
   const fs::path path =
       fs::temp_directory_path(ignored) / ("detol-bench-" + std::to_string(::getpid()));
-  DETOL_TRY(write_packed(noise(), 0.1, path));
+  DETOL_TRY(write_packed(noise_dataset(), 0.1, path));
   auto packed = read_packed(path);
   fs::remove(path, ignored);
   return packed.map([](Packed& read) { return std::move(read.data); });
 }
 
-// Of an epoch's batches, one after the other.
-double images_per_second(const Dataset& data, const Recipe& recipe, int epoch) {
+// Returns the rate at which an epoch's batches are made, one after the other.
+double loaded_images_per_second(const Dataset& data, const Recipe& recipe, int epoch) {
   Batches batches(data, recipe, 1);
   batches.start_epoch(epoch);
   const auto size = static_cast<std::size_t>(kLoaderBatch * data.info.task.input.elements());
@@ -69,7 +69,7 @@ double images_per_second(const Dataset& data, const Recipe& recipe, int epoch) {
   return static_cast<double>(batches.steps_per_epoch() * kLoaderBatch) / (thread_seconds() - start);
 }
 
-// Bytes of noise as large as the network's images.
+// Makes bytes of noise, as many as the network's images have.
 Dataset noise_for(const Network& network) {
   Dataset data;
   data.info = {.task = {.input = network.input_shape(), .classes = 10}, .training = 2048};
@@ -131,7 +131,7 @@ void bench_loader(Figures& figures) {
   if (!data) return log_warning("no figures of the loader: {}", data.error().message);
   Recipe recipe{.batch_size = kLoaderBatch, .crop_padding = 4, .horizontal_flip = true};
   int epoch = 0;
-  const auto measure = [&] { return images_per_second(*data, recipe, ++epoch); };
+  const auto measure = [&] { return loaded_images_per_second(*data, recipe, ++epoch); };
   figures.measure(std::string(kName), "images/s", 11, measure);
   recipe.cutout = 8;
   figures.measure(std::string(kAll), "images/s", 11, measure);

@@ -1,6 +1,6 @@
 #pragma once
 
-// How fast one core makes batches of training images, for `detol bench trainer`.
+// The speed at which one core makes batches of training images, for `detol bench trainer`.
 //
 //   loader/augmented32        images/s: crop, flip and normalisation of 32x32x3 images of a packed
 //                             file, in the order of an epoch, 128 to a batch
@@ -10,7 +10,8 @@
 //                             the training thread without over with
 //   ahead_full/NET            the same where every core trains: time of both threads
 //
-// By the thread's CPU time. The file, 20,000 images of noise (61 MB), lies in a temporary folder.
+// Times are the thread's CPU time. The file, 20,000 images of noise (61 MB), lies in a temporary
+// folder.
 
 #include "bench/figures.h"
 

@@ -29,7 +29,7 @@ struct BenchNetworkRow {
 };
 
 // Gives an executable of this network weights and a batch of noise: arithmetic takes as long for
-// noise as for pictures.
+// noise as for photographs.
 void prepare_with_noise(const Network& network, Executable& executable);
 
 // lenet, resnet8, resnet20, nb201, mlp, wide64.

@@ -1,6 +1,6 @@
 #pragma once
 
-// Peak: what this processor could do at most, measured, so that a training speed can be told as a
+// Peak: the measured peak performance of this processor, so that a training speed can be given as a
 // fraction of it. Each call is one short probe on the calling thread, timed by the thread's own
 // CPU time: a busy machine lengthens the wait, not the figure.
 

@@ -11,15 +11,16 @@
 namespace detol {
 namespace {
 
-struct Size {
+struct HistorySize {
   int n;     // trials told before
   int asks;  // measured
 };
 
-constexpr std::array kSizes = {Size{100, 200}, Size{1000, 200}, Size{10'000, 100}};
+constexpr std::array kHistorySizes = {HistorySize{100, 200}, HistorySize{1000, 200},
+                                      HistorySize{10'000, 100}};
 constexpr int kRuns = 3, kEvaluations = 500;
 
-Space ten_numbers() {
+Space ten_dimensional_space() {
   SpaceBuilder builder;
   for (int i = 0; i < 10; ++i) builder.add_float("x" + std::to_string(i), 0, 1);
   return builder.build().value();
@@ -35,7 +36,7 @@ Measured rippled_bowl(const Genome& genome) {
   return {.values = {sum}};
 }
 
-std::unique_ptr<Searcher> make_gp(const Space& space, std::uint64_t seed) {
+std::unique_ptr<Searcher> make_gp_searcher(const Space& space, std::uint64_t seed) {
   return make_searcher("gp", space, {.seed = seed, .objectives = {minimize("loss")}, .options = {}})
       .value();
 }
@@ -44,14 +45,14 @@ void refit_elsewhere(Searcher& searcher) {
   if (const auto job = searcher.background()) searcher.absorb((*job)());
 }
 
-std::vector<double> asks_ms(const Size& size) {
-  const Space space = ten_numbers();
-  const auto searcher = make_gp(space, 1);
+std::vector<double> asks_ms(const HistorySize& size) {
+  const Space space = ten_dimensional_space();
+  const auto searcher = make_gp_searcher(space, 1);
   Rng rng(2);
   TrialId id = 0;
   for (int i = 0; i < size.n; ++i, ++id) {
-    const Trial stranger{id, space.sample(rng)};
-    searcher->tell(stranger, rippled_bowl(stranger.genome));
+    const Trial random_trial{id, space.sample(rng)};
+    searcher->tell(random_trial, rippled_bowl(random_trial.genome));
   }
   refit_elsewhere(*searcher);
   std::vector<double> asks_ms;
@@ -66,8 +67,8 @@ std::vector<double> asks_ms(const Size& size) {
 }
 
 double run_s(std::uint64_t seed) {
-  const Space space = ten_numbers();
-  const auto searcher = make_gp(space, seed);
+  const Space space = ten_dimensional_space();
+  const auto searcher = make_gp_searcher(space, seed);
   const double before_s = thread_seconds();
   for (TrialId id = 0; id < kEvaluations; ++id) {
     const Trial trial = searcher->ask(id, 1).at(0);
@@ -79,7 +80,7 @@ double run_s(std::uint64_t seed) {
 }  // namespace
 
 void bench_proposals(Figures& figures) {
-  for (const Size& size : kSizes) {
+  for (const HistorySize& size : kHistorySizes) {
     const std::string suffix = "/n=" + std::to_string(size.n);
     if (!figures.wants("ask_p50" + suffix) && !figures.wants("ask_p99" + suffix)) continue;
     std::vector<double> measured = asks_ms(size);

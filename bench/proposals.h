@@ -1,6 +1,6 @@
 #pragma once
 
-// How fast the searcher `gp` is on this machine, for `detol bench surrogate`, by the CPU time of
+// The speed of the searcher `gp` on this machine, for `detol bench surrogate`, by the CPU time of
 // one thread, in ten dimensions.
 //
 //   ask_p50/n=N, ask_p99/n=N  ms: one proposal after N tells, and what was told since the last,
@@ -11,7 +11,7 @@
 
 namespace detol {
 
-// What `figures` wants; all of it takes half a minute.
+// Measures what `figures` wants; all of it takes half a minute.
 void bench_proposals(Figures& figures);
 
 }  // namespace detol

@@ -13,7 +13,7 @@
 
 namespace detol {
 
-// Of every row of searchers(), what `figures` wants.
+// Measures what `figures` wants of every row of searchers().
 void bench_search(Figures& figures);
 
 }  // namespace detol

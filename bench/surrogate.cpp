@@ -13,16 +13,17 @@
 namespace detol {
 namespace {
 
-struct Size {
+struct FactorSize {
   std::size_t n;
   int appends, factorisations;  // how often each is measured
 };
 
-constexpr std::array kSizes = {Size{1000, 301, 15}, Size{2000, 201, 7}, Size{5000, 51, 3}};
-constexpr double kNoise = 1e-3;
+constexpr std::array kFactorSizes = {FactorSize{1000, 301, 15}, FactorSize{2000, 201, 7},
+                                     FactorSize{5000, 51, 3}};
+constexpr double kNoiseVariance = 1e-3;
 constexpr std::string_view kPool = "pool_append/n=2000,m=1000";
 
-Features ten_numbers() {
+Features ten_dimensional_features() {
   SpaceBuilder builder;
   for (int i = 0; i < 10; ++i) builder.add_float("x" + std::to_string(i), 0, 1);
   return Features(builder.build().value());
@@ -30,7 +31,7 @@ Features ten_numbers() {
 
 // Random points of the unit cube and the covariance of observations there.
 struct Observations {
-  Features features = ten_numbers();
+  Features features = ten_dimensional_features();
   Kernel kernel{features, default_parameters(features)};
   Points points = features.empty_points();
 
@@ -45,7 +46,8 @@ struct Observations {
 
   std::vector<double> covariance() const {
     std::vector<double> matrix = kernel.gram(points);
-    for (std::size_t i = 0; i < points.size(); ++i) matrix[i * (points.size() + 1)] += kNoise;
+    for (std::size_t i = 0; i < points.size(); ++i)
+      matrix[i * (points.size() + 1)] += kNoiseVariance;
     return matrix;
   }
 
@@ -56,17 +58,17 @@ struct Observations {
     return row;
   }
 
-  double diagonal() const { return kernel.variance() + kNoise; }
+  double diagonal() const { return kernel.variance() + kNoiseVariance; }
 };
 
 template <typename Work>
-double spent_s(Work work) {
+double cpu_seconds_of(Work work) {
   const double before_s = thread_seconds();
   work();
   return thread_seconds() - before_s;
 }
 
-// As fast as memory is read by one sum: enough lanes that no addition waits for another.
+// Sums in enough lanes that no addition waits for another, as fast as memory is read.
 double sum(const double* first, const double* last) {
   std::array<double, 32> lanes{};
   for (; last - first >= std::ssize(lanes); first += lanes.size())
@@ -87,21 +89,22 @@ double sum(const Cholesky& factor) {
   return total;
 }
 
-std::vector<Figure> factor_figures(const Size& size) {
+std::vector<Figure> factor_figures(const FactorSize& size) {
   const Observations observations(size.n, size.n);
   Cholesky factor;
   std::vector<double> appends_us, floors_us, refactors_us;
   {
     const std::vector<double> matrix = observations.covariance();
     for (int i = 0; i < size.factorisations; ++i)
-      refactors_us.push_back(1e6 * spent_s([&] { factor.factorise(matrix, size.n); }));
+      refactors_us.push_back(1e6 * cpu_seconds_of([&] { factor.factorise(matrix, size.n); }));
   }
   const std::vector<double> row = observations.row(Observations(1, 1).points[0]);
   volatile double total = 0;  // so that the sum is made
   for (int i = 0; i < size.appends; ++i) {
-    appends_us.push_back(1e6 * spent_s([&] { factor.append(row, observations.diagonal()); }));
+    appends_us.push_back(1e6 *
+                         cpu_seconds_of([&] { factor.append(row, observations.diagonal()); }));
     factor.truncate(size.n);
-    floors_us.push_back(1e6 * spent_s([&] { total = sum(factor); }));
+    floors_us.push_back(1e6 * cpu_seconds_of([&] { total = sum(factor); }));
   }
   const std::string suffix = "/n=" + std::to_string(size.n);
   return {median_figure("append" + suffix, "us", appends_us),
@@ -126,8 +129,8 @@ Figure pool_figure() {
   factor.append(observations.row(next), observations.diagonal());
   std::vector<double> appends_ms;
   for (std::size_t i = 0; i < kTimes; ++i) {
-    appends_ms.push_back(1e3 *
-                         spent_s([&] { pool.append(factor, candidates.row(next), 1.0, 1.0); }));
+    appends_ms.push_back(
+        1e3 * cpu_seconds_of([&] { pool.append(factor, candidates.row(next), 1.0, 1.0); }));
     pool.truncate(kObservations);
   }
   return median_figure(std::string(kPool), "ms", appends_ms);
@@ -136,7 +139,7 @@ Figure pool_figure() {
 }  // namespace
 
 void bench_surrogate(Figures& figures) {
-  for (const Size& size : kSizes) {
+  for (const FactorSize& size : kFactorSizes) {
     const std::string suffix = "/n=" + std::to_string(size.n);
     const auto wants = [&](const char* name) { return figures.wants(name + suffix); };
     if (!wants("append") && !wants("read_floor") && !wants("refactor")) continue;

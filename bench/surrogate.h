@@ -16,7 +16,7 @@
 
 namespace detol {
 
-// What `figures` wants; all of it takes a minute and a half on one core.
+// Measures what `figures` wants; all of it takes a minute and a half on one core.
 void bench_surrogate(Figures& figures);
 
 }  // namespace detol

@@ -32,14 +32,14 @@ constexpr std::array kWorkloads = {
     Workload{"wide64", 64},
 };
 
-// Where a rule and a timing may differ.
+// Workloads for which a rule and a timing may differ.
 constexpr std::array kChoiceWorkloads = {
     Workload{"lenet", 64},   Workload{"resnet8", 1},   Workload{"resnet8", 2},
     Workload{"resnet8", 64}, Workload{"resnet20", 64}, Workload{"nb201", 64},
     Workload{"wide64", 2},   Workload{"wide64", 8},    Workload{"wide64", 64},
 };
 
-Network network_of(std::string_view name) {
+Network named_network(std::string_view name) {
   return find_row(bench_networks(), name)->make();
 }
 
@@ -52,7 +52,7 @@ std::unique_ptr<Executable> compiled(const Network& network, std::int64_t batch,
 
 std::unique_ptr<Executable> ready_to_train(std::string_view name, std::int64_t batch,
                                            const Choices* choices = nullptr) {
-  const Network network = network_of(name);
+  const Network network = named_network(name);
   auto executable = compiled(network, batch, choices);
   prepare_with_noise(network, *executable);
   return executable;
@@ -66,7 +66,7 @@ Figure peak() {
   return peak;
 }
 
-std::string name_of(std::string_view figure, const Workload& workload) {
+std::string workload_name(std::string_view figure, const Workload& workload) {
   return fmt::format("{}/{},batch={}", figure, workload.network, workload.batch);
 }
 
@@ -83,20 +83,21 @@ Figure training(const Workload& workload) {
   const auto images = static_cast<double>(workload.batch);
   std::vector<double> samples;
   for (int i = 0; i < times; ++i) samples.push_back(images / step());
-  return median_figure(name_of("train", workload), "images/s", std::move(samples));
+  return median_figure(workload_name("train", workload), "images/s", std::move(samples));
 }
 
 Figure roof(const Workload& workload, const Figure& train, double peak_gflops) {
-  const double gflops = train.value * training_flops(network_of(workload.network)) * 1e-9;
-  return {name_of("roof", workload), gflops / peak_gflops, "fraction", train.n, train.spread};
+  const double gflops = train.value * training_flops(named_network(workload.network)) * 1e-9;
+  return {workload_name("roof", workload), gflops / peak_gflops, "fraction", train.n, train.spread};
 }
 
-Choices chosen(const Workload& workload) {
+Choices timed_choices(const Workload& workload) {
   const Choices none;
   Choices choices;
   const Recipe recipe{.batch_size = workload.batch};
   const auto timed =
-      time_choices_onednn(network_of(workload.network), recipe, {.choices = &none}, [] {}).value();
+      time_choices_onednn(named_network(workload.network), recipe, {.choices = &none}, [] {
+      }).value();
   for (const TimedChoice& one : timed) choices.ways.emplace(one.key, one.way);
   return choices;
 }
@@ -104,13 +105,13 @@ Choices chosen(const Workload& workload) {
 double choose_ms(const Workload& workload) {
   forget_compiled();
   const double start = thread_seconds();
-  chosen(workload);
+  timed_choices(workload);
   return 1e3 * (thread_seconds() - start);
 }
 
 // Seconds of steps by the rule over those by choices, in turn.
 Figure gain(const Workload& workload) {
-  const Choices choices = chosen(workload);
+  const Choices choices = timed_choices(workload);
   const auto by_rule = ready_to_train(workload.network, workload.batch);
   const auto by_choice = ready_to_train(workload.network, workload.batch, &choices);
   const auto seconds = [](Executable& executable) {
@@ -122,10 +123,10 @@ Figure gain(const Workload& workload) {
   const int times = std::clamp(static_cast<int>(0.5 / seconds(*by_choice)), 11, 200);
   std::vector<double> samples;
   for (int i = 0; i < times; ++i) samples.push_back(seconds(*by_rule) / seconds(*by_choice));
-  return median_figure(name_of("chosen", workload), "times", std::move(samples));
+  return median_figure(workload_name("chosen", workload), "times", std::move(samples));
 }
 
-double compile_ms(const Network& network) {
+double onednn_compile_ms(const Network& network) {
   const double start = thread_seconds();
   compiled(network, 64);
   return 1e3 * (thread_seconds() - start);
@@ -135,10 +136,10 @@ double compile_ms(const Network& network) {
 double compile_cold_ms(const Network& network, const Network& other) {
   forget_compiled();
   compiled(other, 64);
-  return compile_ms(network);
+  return onednn_compile_ms(network);
 }
 
-// What a forked trainer does: half a second of steps, by the wall clock.
+// Trains for half a second of steps, by the wall clock, in a forked process.
 double trained_images_per_second() {
   const auto executable = ready_to_train("resnet8", 64);
   executable->train_step({.lr = 0.001});
@@ -151,7 +152,7 @@ double trained_images_per_second() {
   return images / seconds;
 }
 
-// The sum of what so many processes of their own come to at once; 0 if there could be none.
+// Returns the sum of the results of `processes` concurrent processes; 0 if none could start.
 double sum_of_processes(int processes, const std::function<double()>& measure) {
   int pipes[2];
   if (pipe(pipes) != 0) return 0;
@@ -171,11 +172,11 @@ double sum_of_processes(int processes, const std::function<double()>& measure) {
   return total;
 }
 
-double images_per_second(int processes) {
+double images_per_second_of(int processes) {
   return sum_of_processes(processes, trained_images_per_second);
 }
 
-// Of this process, in bytes.
+// Returns the resident memory of this process, in bytes.
 double resident_bytes() {
   double pages = 0;
   std::ifstream statm("/proc/self/statm");
@@ -183,7 +184,7 @@ double resident_bytes() {
   return pages * static_cast<double>(sysconf(_SC_PAGESIZE));
 }
 
-// What a candidate adds to a process that trained another, over what its plan says that it holds.
+// Returns the memory that a candidate adds to a process that trained another, over its plan.
 double resident_over_planned(std::string_view name) {
   ready_to_train("mlp", 1)->train_step({.lr = 0.001});
   forget_compiled();
@@ -221,30 +222,31 @@ void bench_trainer(Figures& figures) {
   }
   figures.measure("bandwidth", "GB/s", 9, probe_bandwidth);
   for (const Workload& workload : kWorkloads) {
-    const bool wants_roof = figures.wants(name_of("roof", workload));
-    if (!wants_roof && !figures.wants(name_of("train", workload))) continue;
+    const bool wants_roof = figures.wants(workload_name("roof", workload));
+    if (!wants_roof && !figures.wants(workload_name("train", workload))) continue;
     const Figure train = training(workload);
     figures.add(train);
     if (wants_roof) figures.add(roof(workload, train, peak_gflops()));
   }
   for (const Workload& workload : kChoiceWorkloads) {
-    figures.measure(name_of("choose", workload), "ms", 5, [&] { return choose_ms(workload); });
-    if (figures.wants(name_of("chosen", workload))) figures.add(gain(workload));
+    figures.measure(workload_name("choose", workload), "ms", 5,
+                    [&] { return choose_ms(workload); });
+    if (figures.wants(workload_name("chosen", workload))) figures.add(gain(workload));
   }
   for (const BenchNetworkRow& row : bench_networks()) {
     const Network network = row.make();
-    const Network other = network_of(row.name == "lenet" ? "mlp" : "lenet");
+    const Network other = named_network(row.name == "lenet" ? "mlp" : "lenet");
     figures.measure(fmt::format("compile_cold/{}", row.name), "ms", 7,
                     [&] { return compile_cold_ms(network, other); });
     figures.measure(fmt::format("compile_warm/{}", row.name), "ms", 15,
-                    [&] { return compile_ms(network); });
+                    [&] { return onednn_compile_ms(network); });
     figures.measure(fmt::format("resident/{},batch=64", row.name), "times the plan", 3, [&] {
       return sum_of_processes(1, [&] { return resident_over_planned(row.name); });
     });
   }
   bench_loader(figures);
   figures.measure("workers/2", "times", 5,
-                  [] { return images_per_second(2) / images_per_second(1); });
+                  [] { return images_per_second_of(2) / images_per_second_of(1); });
   figures.measure("group/2", "times", 3,
                   [] { return group_images_per_second(2) / group_images_per_second(1); });
   figures.measure("group_cpu/2", "times", 3,

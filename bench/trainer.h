@@ -32,14 +32,15 @@
 
 namespace detol {
 
-// FLOPs that one training step needs per image.
+// Returns the FLOPs that one training step needs per image.
 double training_flops(const Network& network);
 
 // Measures with the backend `onednn` what `figures` wants; all of it takes about 45 seconds. Not
 // for a process that trains: forks, and empties caches.
 void bench_trainer(Figures& figures);
 
-// The exit code of a rank of a bench's group; nothing if these are not its words. For main().
+// Runs as a rank of a bench's group and returns its exit code; nullopt if these are not a rank's
+// arguments. For main().
 std::optional<int> run_bench_rank(int argc, char** argv);
 
 }  // namespace detol
