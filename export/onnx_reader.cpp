@@ -1,5 +1,5 @@
 // An ONNX graph as a network: the inverse of onnx.cpp, one layer per ONNX node except where that
-// file says otherwise. The file is a stranger's: every name is looked up, every shape is held to
+// file says otherwise. The file is untrusted: every name is looked up, every shape is held to
 // the rules of encodings/network/layer.h, every length to the bytes that are there. Nodes must be
 // sorted, as ONNX demands, so that a cycle is a node that reads what nobody computed yet.
 

@@ -12,7 +12,7 @@
 //
 //   parent (a 0.5); children told: b 0.6, c 0.5 -> the parent is c; d 0.4 -> the parent is d
 //
-// What the paper leaves open, and its answers here:
+// Choices that the paper leaves open:
 // - It waits for lambda children, compares them, and modifies the parent neutrally if none was
 //   good enough. Here workers do not wait for each other: a child is compared when it is told, and
 //   a generation is `lambda` tells. The parent's g-th generation without success has children of

@@ -9,7 +9,7 @@
 //   population 3, sample 2: members (a 0.5)(b 0.2)(c 0.9); drawn b, c -> b is mutated into d;
 //   told d 0.4: (b 0.2)(c 0.9)(d 0.4)
 //
-// What the paper leaves open, and its answers here:
+// Choices that the paper leaves open:
 // - Until `startup` trials were measured, trials are uniform draws. The paper fills its whole
 //   population so (100 of 20,000); a study of twenty to a hundred trials cannot.
 // - A child that was told before is mutated again, up to kMostMutations times, so that no training

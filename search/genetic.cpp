@@ -10,7 +10,7 @@
 //   population 3: (a1 b1 0.5) (a1 b2 0.4) (a2 b3 0.7); tournaments give (a1 b1), (a1 b2);
 //   child (a1 b2) mutated to (a3 b2), told 0.3 -> it joins, (a2 b3) leaves
 //
-// What the books leave open, and its answers here:
+// Choices that the books leave open:
 // - There are no generations to wait for: a child joins as soon as it was told, if it is better
 //   than the worst, so that a thousand workers are never idle. Equal values: the newer one stays,
 //   so that a plateau is crossed.

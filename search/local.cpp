@@ -9,7 +9,7 @@
 //   top (conv, 3) 0.5; neighbours (pool, 3) (skip, 3) (conv, 5) (conv, 1)
 //   told (skip, 3) 0.7, (conv, 5) 0.4 -> top (conv, 5) 0.4; neighbours (pool, 5) (conv, 1) ...
 //
-// What the papers leave open, and its answers here:
+// Choices that the papers leave open:
 // - A choice of no order, or of few values, steps to every other value. A longer range steps up
 //   and down once by |normal| x `step` of its width; once all is tried in vain the step is halved,
 //   down to `smallest`, and each new top doubles it again, up to `step`.

@@ -16,7 +16,7 @@
 // groups of choices from either parent, numbers also from around them, about one choice mutated
 // (breeding.h). Each outcome joins, and once the population is full the worst individual leaves.
 //
-// What the papers leave open, and its answers here:
+// Choices that the papers leave open:
 // - There are no generations to wait for, so that a thousand workers are never idle.
 // - Until `startup` trials were measured, trials are uniform draws.
 // - A trial that failed is infeasible (too large, out of memory, diverged), as is one with a NaN

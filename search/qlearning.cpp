@@ -27,7 +27,7 @@
 // (trace 0), 73.1 (0.5), 73.0 (0.8) and 72.9 (1) on the test, and of 200 on a chain of twenty
 // actions the loss was 0.26, 0.24, 0.18 and 0.17 (random: 0.28), 40 seeds each.
 //
-// What the paper leaves open, and its answers here:
+// Choices that the paper leaves open:
 // - The reward is a rank, the share of all told trials that were worse: no unit, and 0.5 (the
 //   paper's first Q) is what an unknown action is worth. A failure earns 0.
 // - A number is an action for each of at most `bins` equal bins.

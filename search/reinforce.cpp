@@ -16,7 +16,7 @@
 //   advantages 0.8 - 0.2 = 0.6 and 0.1 - 0.9 = -0.8, so `conv` and then `3` become likelier and
 //   `pool` and then `5` less likely; (conv, 3) is also elite and joins the next updates with 1
 //
-// What the papers leave open, and its answers here:
+// Choices that the papers leave open:
 // - An advantage is a rank: the share of the last kWindow trials that were worse, less the share
 //   that were better. So it has a baseline, and no unit: the same losses in percent, or their
 //   logarithms, give the same search. A failure is worse than every measurement and no elite.

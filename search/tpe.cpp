@@ -10,7 +10,7 @@
 //   told: lr 0.1 -> loss 5, 0.01 -> 1 (good), 0.001 -> 4. Drawn near 0.01: 0.03, 0.008, 0.002; of
 //   these 0.008 is farthest from both bad ones
 //
-// What the papers leave open, and its answers here:
+// Choices that the papers leave open:
 // - Until `startup` trials were measured, trials are points of a Sobol sequence.
 // - A good trial weighs as much as it is better than the best bad one (Watanabe, 2023,
 //   "Tree-Structured Parzen Estimator", arXiv 2304.11127). Its kernels' widths shrink as the good

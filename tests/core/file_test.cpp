@@ -25,7 +25,7 @@ class FileTest : public testing::Test {
  protected:
   std::filesystem::path path(const char* name) const { return folder_.path() / name; }
 
-  // Of all that lies in the folder.
+  // Returns the names of all files in the folder.
   std::vector<std::string> names() const {
     std::vector<std::string> found;
     for (const auto& entry : std::filesystem::directory_iterator(folder_.path()))

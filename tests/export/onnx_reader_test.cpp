@@ -239,7 +239,7 @@ TEST(OnnxReader, RefusesModelsThatDetolDidNotWrite) {
             std::string::npos);
 }
 
-TEST(OnnxReader, PutsAStrangersNamesInQuotesOnOneLine) {
+TEST(OnnxReader, PutsUntrustedNamesInQuotesOnOneLine) {
   onnx::ModelProto proto = exported();
   first_of(*proto.mutable_graph(), "Conv").set_op_type(std::string(1000, '\n'));
   const auto read = read_onnx(proto.SerializeAsString());

@@ -1,4 +1,4 @@
-// What an ONNX file promises its reader, seen through onnx's own types.
+// Promises of an ONNX file to its reader, seen through onnx's own types.
 
 #include <onnx/onnx_pb.h>
 

@@ -1,4 +1,4 @@
-// What an exported file says is what was exported, and nothing that a file says breaks a reader.
+// An exported file reads back as what was exported, and no content of a file breaks a reader.
 
 #include "export/read_model.h"
 

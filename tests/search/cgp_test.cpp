@@ -37,7 +37,8 @@ void tell(Searcher& searcher, const Trial& trial, double loss) {
   searcher.tell(trial, Measured{.values = {loss}});
 }
 
-// Whose half of the genome fifty children keep. At a rate of 1e-6 a child changes one choice.
+// Returns the parents of fifty children, by the half of the genome that they keep. At a rate of
+// 1e-6 a child changes one choice.
 std::set<double> parents_of_children(Searcher& searcher) {
   std::set<double> parents;
   for (const Trial& child : searcher.ask(1000, 50)) {
@@ -88,7 +89,7 @@ TEST(Cgp, EveryChildDiffersFromItsParentInAnExpressedChoice) {
     EXPECT_NE(space.identity(child.genome), space.identity(parent.genome)) << child.id;
 }
 
-// How many unexpressed choices of the parent its children have changed, on average.
+// Returns the average number of unexpressed choices that children changed.
 double drift(const Space& space, int failures) {
   const auto searcher =
       make("cgp", space, 5, {{"startup", "1"}, {"mutation_rate", "0.02"}, {"lambda", "2"}});

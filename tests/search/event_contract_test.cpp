@@ -1,4 +1,4 @@
-// What a search may rely on between its events, whoever does the slow work and when. A new row in
+// Promises of every searcher between events, whoever does the slow work and when. A new row in
 // search/searchers.cpp is tested here with no further edit.
 
 #include <algorithm>

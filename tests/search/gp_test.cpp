@@ -1,4 +1,4 @@
-// What the searcher `gp` promises beyond the contract of all searchers.
+// Promises of the searcher `gp` beyond the contract of all searchers.
 
 #include <algorithm>
 #include <cmath>

@@ -43,7 +43,7 @@ double sphere(const Genome& genome) {
   return sum;
 }
 
-// What a chain of words loses: each pair of neighbours has its own price.
+// Returns the loss of a chain of words: each pair of neighbours has its own price.
 double chain(const Genome& genome) {
   double sum = 0;
   for (std::size_t i = 1; i < genome.codes().size(); ++i) {
@@ -100,13 +100,13 @@ TEST_P(Learner, PrefersTheWordThatPaid) {
   EXPECT_GT(pools, 60);
 }
 
-TEST_P(Learner, LearnsFromStrangersAsFromItsOwn) {
+TEST_P(Learner, LearnsFromOutsideTrialsAsFromItsOwn) {
   const Space space = chain_space();
   const auto taught = make(space, 3);
   Rng rng(1);
   for (TrialId id = 0; id < 300; ++id) {
-    const Trial stranger{id, space.sample(rng)};
-    taught->tell(stranger, Measured{.values = {chain(stranger.genome)}});
+    const Trial outside_trial{id, space.sample(rng)};
+    taught->tell(outside_trial, Measured{.values = {chain(outside_trial.genome)}});
   }
   double at_first = 0, later = 0;
   for (const Trial& trial : make(space, 3)->ask(1000, 50)) at_first += chain(trial.genome);
@@ -177,7 +177,8 @@ TEST_P(Learner, ProposesEveryGenomeOfASmallSpaceBeforeItRepeatsMany) {
   EXPECT_GE(seen.size(), 15u);
 }
 
-// As that of evolution: trial 5 of every seven fails; the others are told two trials late.
+// The setting of the golden run of evolution: trial 5 of every seven fails; the others are told two
+// trials late.
 TEST_P(Learner, GoldenRunOfAConditionalSpace) {
   const auto searcher = make(testing_support::conditional_space(), 42);
   const auto loss_of = [](const Genome& genome) {

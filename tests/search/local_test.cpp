@@ -79,9 +79,9 @@ TEST(Local, FollowsAnImprovementThatSomebodyElseFound) {
   const auto searcher = make(words(), {{"startup", "1"}});
   start_from(*searcher, 5);
   Rng rng(1);
-  const Trial stranger{1, words().sample(rng)};
-  searcher->tell(stranger, Measured{.values = {1}});
-  EXPECT_EQ(differences(searcher->ask(2, 1).at(0).genome, stranger.genome), 1);
+  const Trial outside_trial{1, words().sample(rng)};
+  searcher->tell(outside_trial, Measured{.values = {1}});
+  EXPECT_EQ(differences(searcher->ask(2, 1).at(0).genome, outside_trial.genome), 1);
 }
 
 TEST(Local, TriesLastWhatWasInVainOnTheTopBefore) {

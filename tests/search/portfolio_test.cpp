@@ -1,4 +1,4 @@
-// What the portfolio does beyond the contract: who proposes, and who earns.
+// Tests of the portfolio beyond the contract: who proposes, and who earns.
 
 #include <map>
 #include <set>
@@ -85,7 +85,7 @@ TEST(Portfolio, CountsWhatATrialCosts) {
   EXPECT_GT(shares(*portfolio).at("evolution"), 0.7);
 }
 
-TEST(Portfolio, GivesNobodyCreditForAStrangersTrial) {
+TEST(Portfolio, GivesNobodyCreditForAnOutsideTrial) {
   const auto portfolio = random_and_evolution();
   tell_by_turns(*portfolio, {"initial", 0.1}, {"", 0.9});
   EXPECT_EQ(shares(*portfolio), shares(*random_and_evolution()));
@@ -152,12 +152,11 @@ TEST(Portfolio, HasADefaultForOneAndForSeveralObjectives) {
 
 TEST(Portfolio, WithSeveralObjectivesPaysTheWholeFront) {
   const auto share_of_evolution = [](const std::vector<double>& values) {
-    const auto portfolio =
-        make_searcher("portfolio", kSpace,
-                      {.seed = 7,
-                       .objectives = {minimize("loss"), maximize("accuracy")},
-                       .options = {{"members", "random evolution"}}})
-            .value();
+    const auto portfolio = make_searcher("portfolio", kSpace,
+                                         {.seed = 7,
+                                          .objectives = {minimize("loss"), maximize("accuracy")},
+                                          .options = {{"members", "random evolution"}}})
+                               .value();
     Rng rng(1);
     for (TrialId id = 0; id < 40; id += 2) {
       portfolio->tell({id, kSpace.sample(rng), "random"}, Measured{.values = {0.1, 0.2}});

@@ -48,7 +48,7 @@ inline double loss_of(const Space& space, const Genome& genome) {
   return loss;
 }
 
-// What a ledger says of a search, in order.
+// The events of a search in a ledger, in order.
 struct Asked {
   Trial trial;
 };
@@ -76,7 +76,7 @@ class Hand {
     ++age_;
   }
 
-  // Until no work is due.
+  // Runs jobs until no work is due.
   void finish(Log& log) {
     if (!job_) take();
     while (job_) absorb(log);
@@ -120,7 +120,7 @@ class SearcherContract : public testing::TestWithParam<Case> {
     return {.values = {loss_of(space(), trial.genome)}, .fidelity = 1, .work = 1};
   }
 
-  // What eight workers make of a search until `tells` outcomes were told: of all kinds, out of
+  // Logs a search by eight workers until `tells` outcomes were told: of all kinds, out of
   // order, some of them twice. In the end no work is due, unless nobody does it.
   Log busy_log(Searcher& searcher, int tells, int lateness = kAtOnce) const {
     Log log;

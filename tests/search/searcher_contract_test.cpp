@@ -1,4 +1,4 @@
-// What every searcher must honour, on every space of spaces.h. A new row in
+// Contract of every searcher, on every space of spaces.h. A new row in
 // search/searchers.cpp is tested here with no further edit.
 
 #include "tests/search/searcher_contract.h"
@@ -40,8 +40,8 @@ TEST_P(SearcherContract, LearnsFromTrialsThatItDidNotPropose) {
   const auto searcher = make();
   Rng rng(1);
   for (TrialId id = 0; id < 20; ++id) {
-    const Trial stranger{id, space().sample(rng)};
-    searcher->tell(stranger, measured(stranger));
+    const Trial outside_trial{id, space().sample(rng)};
+    searcher->tell(outside_trial, measured(outside_trial));
   }
   EXPECT_FALSE(searcher->ask(20, 1).empty());
 }

@@ -66,7 +66,7 @@ TEST(Kernel, HasTheSameRowsAgainstIndexedGraphs) {
   }
 }
 
-// By the columns of numbers, at one point.
+// Checks the gradient by the columns of numbers at one point.
 void expect_gradient_of_differences(const Space& space) {
   const Features features(space);
   Rng rng(2);

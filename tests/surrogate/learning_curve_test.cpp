@@ -37,7 +37,7 @@ void observe(LearningCurves& curves, CurveFunction curve, std::uint64_t trial, i
   for (int epoch = 1; epoch <= epochs; ++epoch) curves.observe(trial, epoch, curve(trial, epoch));
 }
 
-// How well the ends of 60 curves are foreseen from their first epochs, after 40 whole ones.
+// Quality: errors of the predicted ends of 60 curves from their first epochs, after 40 whole ones.
 struct Quality {
   double error = 0;      // of the mean: root of the mean square
   double last_step = 0;  // the same of a fall by as much as the others fall from there, on average
