@@ -140,7 +140,7 @@ Score score(Executable& executable, const Scoring& scoring, const std::function<
   std::array<double, 3> sums = {own.loss, own.correct, static_cast<double>(own.images)};
   scoring.group.sum(std::span(sums));
   if (!scoring.outputs.empty()) scoring.group.sum(scoring.outputs);
-  return {sums[0] / sums[2], sums[1] / (sums[2] * answers_of(data.info.task)),
+  return {sums[0] / sums[2], sums[1] / (sums[2] * predictions_per_image(data.info.task)),
           static_cast<std::int64_t>(sums[2])};
 }
 

@@ -330,7 +330,8 @@ class Training {
     if (metric == "val_loss") return validation.loss;
     if (metric == "train_loss") return part.loss / static_cast<double>(part.steps);
     if (metric == "train_accuracy")
-      return static_cast<double>(part.correct) / (trained_images() * answers_of(data_.info.task));
+      return static_cast<double>(part.correct) /
+             (trained_images() * predictions_per_image(data_.info.task));
     return metrics_.value_of(metric);
   }
 

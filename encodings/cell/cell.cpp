@@ -43,7 +43,7 @@ namespace {
 
 using nlohmann::json;
 
-// What an edge brings; nothing where only `none` leads.
+// OptionalNode is the output of an edge; nullopt where only `none` leads.
 using OptionalNode = std::optional<NodeId>;
 
 constexpr Macro kDefaults{.cells_per_stage = 5, .stages = 3};
@@ -57,7 +57,7 @@ class Cell {
   OptionalNode at(std::size_t index) const { return tensors_[index].tensor; }
   std::size_t size() const { return tensors_.size(); }
 
-  // What the operation makes of a tensor; `to` names it.
+  // Adds the operation on a tensor; `to` names its output.
   OptionalNode operated(std::size_t from, std::string_view operation, std::int64_t stride,
                         std::string_view to) {
     const Operation& row = *find_row(std::span<const Operation>(kOperations), operation);

@@ -19,7 +19,7 @@ std::string cell_key(const nlohmann::json& architecture);
 Result<Network> decode_cell(const nlohmann::json& architecture, const Task& task);
 GraphOfCodes labelled_cell(const nlohmann::json& architecture, const Space& space);
 
-// What decode and imply agree on.
+// The functions that decode_cell and imply_cell share.
 
 // True for `edges: op_on_node`.
 bool has_op_on_node(const nlohmann::json& architecture);
@@ -27,7 +27,8 @@ bool has_op_on_node(const nlohmann::json& architecture);
 // True if the network has cells that halve the image.
 bool has_reduction(const nlohmann::json& architecture);
 
-// How many tensors every intermediate node of op_on_node takes: fewer where there are fewer.
+// Counts the input tensors of every intermediate node of op_on_node; the first nodes may have
+// fewer.
 std::vector<std::size_t> inputs_of_nodes(const nlohmann::json& architecture);
 
 // op_on_node: the tensors of a cell before its node 0.

@@ -1,5 +1,6 @@
-// What a cell's section implies: one operation for every edge, or inputs and operations for every
-// node; the rules between them; and the text by which tables of architectures know a cell.
+// The choices that a cell's section implies: one operation for every edge, or inputs and operations
+// for every node; the rules between them; and the text by which tables of architectures know a
+// cell.
 
 #include <fmt/format.h>
 
@@ -82,7 +83,7 @@ json imply_nodes(Implied& implied, CellLayout& layout, const std::string& kind,
   return {{"node", std::move(nodes)}};
 }
 
-// Which cells have choices of their own.
+// Returns the names of the cells that have choices of their own.
 Result<std::vector<std::string>> cells_of(const json& architecture) {
   const json& cell = architecture.at("cell");
   const bool reduces = has_reduction(architecture);

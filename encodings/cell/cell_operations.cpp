@@ -72,7 +72,7 @@ void add_operation(Path& path, const Operation& operation, std::int64_t stride) 
       return add_separable(path, operation.kernel, stride);
     case OperationForm::kDilated:
       return add_depthwise(path, operation.kernel, stride, 2, "");
-    case OperationForm::kTwoSided:
+    case OperationForm::kFactorized:
       return add_two_sided(path, operation.kernel, stride);
   }
 }

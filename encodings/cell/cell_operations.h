@@ -33,7 +33,7 @@ enum class OperationForm {
   kConv,
   kSeparable,
   kDilated,
-  kTwoSided
+  kFactorized
 };
 
 struct Operation {
@@ -57,8 +57,8 @@ inline constexpr std::array kOperations = {
     Operation{"sep_conv_7x7", OperationForm::kSeparable, 7},
     Operation{"dil_conv_3x3", OperationForm::kDilated, 3},
     Operation{"dil_conv_5x5", OperationForm::kDilated, 5},
-    Operation{"conv_3x1_1x3", OperationForm::kTwoSided, 3},
-    Operation{"conv_7x1_1x7", OperationForm::kTwoSided, 7},
+    Operation{"conv_3x1_1x3", OperationForm::kFactorized, 3},
+    Operation{"conv_7x1_1x7", OperationForm::kFactorized, 7},
 };
 
 // True if the operation begins with a relu, which operations on one tensor share.

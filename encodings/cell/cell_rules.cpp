@@ -16,11 +16,11 @@ std::size_t input_of(const Slot& slot, Codes codes) {
   return slot.input_code ? static_cast<std::size_t>(codes[*slot.input_code]) : slot.input;
 }
 
-class CellRules final : public Structure {
+class CellRules final : public ArchitectureRules {
  public:
   explicit CellRules(CellLayout layout) : layout_(std::move(layout)) {}
 
-  std::string mistake(Codes codes) const override {
+  std::string violation(Codes codes) const override {
     for (const CellLayout::Cell& cell : layout_.cells) {
       for (std::size_t node = 0; node < cell.nodes.size(); ++node) {
         if (const Slot* twin = twin_in(cell.nodes[node], codes)) {
@@ -87,7 +87,7 @@ class CellRules final : public Structure {
     codes[*slot.input_code] = static_cast<double>(free[rng.below(free.size())]);
   }
 
-  // Which tensors of the cell, its inputs first, something reaches.
+  // Marks the tensors of the cell, its inputs first, that something reaches.
   std::vector<bool> live_tensors(const CellLayout::Cell& cell, Codes codes) const {
     std::vector<bool> live(kCellInputs, true);
     for (const auto& slots : cell.nodes) {
@@ -128,7 +128,7 @@ void CellLayout::add_slot(const std::string& cell, std::size_t node, std::size_t
   nodes[node].push_back(added);
 }
 
-std::shared_ptr<const Structure> cell_rules(CellLayout layout) {
+std::shared_ptr<const ArchitectureRules> cell_rules(CellLayout layout) {
   return std::make_shared<const CellRules>(std::move(layout));
 }
 

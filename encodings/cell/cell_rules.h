@@ -13,11 +13,11 @@
 #include <string>
 #include <vector>
 
-#include "encodings/space/structure.h"
+#include "encodings/space/architecture_rules.h"
 
 namespace detol {
 
-// Where the choices of each cell are among the codes.
+// CellLayout stores the positions of each cell's choices among the codes.
 struct CellLayout {
   struct Slot {
     std::optional<std::size_t> input_code;  // none: the node takes every tensor there is
@@ -34,10 +34,10 @@ struct CellLayout {
   std::vector<Cell> cells;
   std::size_t codes = 0;
 
-  // The next choices: of an input if there are several, then of an operation.
+  // Appends the choices of a slot: of an input if there are several, then of an operation.
   void add_slot(const std::string& cell, std::size_t node, std::size_t slot, bool has_input_code);
 };
 
-std::shared_ptr<const Structure> cell_rules(CellLayout layout);
+std::shared_ptr<const ArchitectureRules> cell_rules(CellLayout layout);
 
 }  // namespace detol

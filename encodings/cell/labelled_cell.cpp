@@ -20,14 +20,14 @@
 #include "core/table.h"
 #include "encodings/cell/cell.h"
 #include "encodings/cell/cell_operations.h"
-#include "encodings/common/chosen.h"
-#include "encodings/common/drawing.h"
+#include "encodings/common/graph_builder.h"
+#include "encodings/common/parameter_reference.h"
 
 namespace detol {
 namespace {
 
 using nlohmann::json;
-using Tensor = Drawing::Tensor;
+using Tensor = GraphBuilder::Tensor;
 using Codes = std::span<const double>;
 
 struct CellOperation {
@@ -48,34 +48,34 @@ void append(Tensor& sum, const Tensor& part) {
   sum.insert(sum.end(), part.begin(), part.end());
 }
 
-// What the operation makes of a tensor.
-Tensor operated(Drawing& drawing, const CellOperation& operation, const Tensor& tensor,
+// Adds the operation on a tensor and returns its output.
+Tensor operated(GraphBuilder& graph, const CellOperation& operation, const Tensor& tensor,
                 bool has_stride) {
   if (tensor.empty() || operation.form == OperationForm::kNone) return {};
   if (operation.form == OperationForm::kSkip && !has_stride) return tensor;
-  return {drawing.add(operation.label, tensor)};
+  return {graph.add(operation.label, tensor)};
 }
 
-using Edges = std::vector<Chosen<CellOperation>>;
+using Edges = std::vector<ParameterReference<CellOperation>>;
 
 LabelledGraph edge_cell(const Edges& edges, Codes codes) {
   static const std::uint64_t kInput = label_of("input"), kOutput = label_of("output");
-  Drawing drawing;
-  std::vector<Tensor> tensors = {{drawing.add(kInput, {})}};
+  GraphBuilder graph;
+  std::vector<Tensor> tensors = {{graph.add(kInput, {})}};
   for (std::size_t edge = 0; edge < edges.size();) {
     Tensor sum;
     for (const Tensor& from : tensors)
-      append(sum, operated(drawing, edges[edge++].in(codes), from, false));
+      append(sum, operated(graph, edges[edge++].in(codes), from, false));
     tensors.push_back(std::move(sum));
   }
-  return drawing.leading_to({drawing.add(kOutput, tensors.back())});
+  return graph.build({graph.add(kOutput, tensors.back())});
 }
 
 // One cell of op_on_node.
 struct LabelledNodeCell {
   struct Slot {
-    Chosen<std::size_t> input;
-    Chosen<CellOperation> operation;
+    ParameterReference<std::size_t> input;
+    ParameterReference<CellOperation> operation;
   };
   std::vector<std::vector<Slot>> nodes;
   std::uint64_t inputs[kCellInputs], sum, output;  // labels
@@ -97,51 +97,51 @@ LabelledNodeCell node_cell(const std::string& kind, const json& section, const S
   for (const json& node : section.at("node")) {
     std::vector<LabelledNodeCell::Slot> slots;
     for (std::size_t slot = 0; slot < node.at("op").size(); ++slot) {
-      slots.push_back({{setting_of(node.at("input")[slot], space), space, tensor_of},
-                       {setting_of(node.at("op")[slot], space), space, operation_in(scope)}});
+      slots.push_back({{section_value(node.at("input")[slot], space), space, tensor_of},
+                       {section_value(node.at("op")[slot], space), space, operation_in(scope)}});
     }
     cell.nodes.push_back(std::move(slots));
   }
   return cell;
 }
 
-Drawing::Vertex draw(Drawing& drawing, const LabelledNodeCell& cell, Codes codes) {
+GraphBuilder::Vertex add_cell(GraphBuilder& graph, const LabelledNodeCell& cell, Codes codes) {
   std::vector<Tensor> tensors;
-  for (std::uint64_t label : cell.inputs) tensors.push_back({drawing.add(label, {})});
+  for (std::uint64_t label : cell.inputs) tensors.push_back({graph.add(label, {})});
   Tensor all;
   for (const auto& slots : cell.nodes) {
     Tensor sum;
     for (const LabelledNodeCell::Slot& slot : slots) {
       const std::size_t from = slot.input.in(codes);
-      append(sum, operated(drawing, slot.operation.in(codes), tensors[from],
+      append(sum, operated(graph, slot.operation.in(codes), tensors[from],
                            cell.has_stride && from < kCellInputs));
     }
-    if (sum.size() > 1) sum = {drawing.add(cell.sum, sum)};
+    if (sum.size() > 1) sum = {graph.add(cell.sum, sum)};
     append(all, sum);
     tensors.push_back(std::move(sum));
   }
-  return drawing.add(cell.output, all);
+  return graph.add(cell.output, all);
 }
 
 GraphOfCodes labelled_edges(const json& architecture, const Space& space) {
   Edges edges;
   for (const json& edge : architecture.at("cell").at("edge"))
-    edges.emplace_back(setting_of(edge, space), space, operation_in(""));
+    edges.emplace_back(section_value(edge, space), space, operation_in(""));
   return [edges = std::move(edges)](Codes codes) { return edge_cell(edges, codes); };
 }
 
-// A single cell that serves as both is drawn as the reduction cell it is, too, from which the other
-// follows.
+// A single cell that serves as both has the graph of the reduction cell, which determines the
+// other.
 GraphOfCodes labelled_nodes(const json& architecture, const Space& space) {
   std::vector<LabelledNodeCell> cells = {node_cell("normal", architecture.at("normal"), space)};
   if (architecture.contains("reduction"))
     cells.push_back(node_cell("reduction", architecture.at("reduction"), space));
   cells.back().has_stride = has_reduction(architecture);
   return [cells = std::move(cells)](Codes codes) {
-    Drawing drawing;
+    GraphBuilder graph;
     Tensor outputs;
-    for (const LabelledNodeCell& cell : cells) outputs.push_back(draw(drawing, cell, codes));
-    return drawing.leading_to(outputs);
+    for (const LabelledNodeCell& cell : cells) outputs.push_back(add_cell(graph, cell, codes));
+    return graph.build(outputs);
   };
 }
 

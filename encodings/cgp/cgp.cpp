@@ -32,8 +32,8 @@
 #include <nlohmann/json.hpp>
 
 #include "encodings/cgp/cgp_grid.h"
-#include "encodings/common/ends.h"
 #include "encodings/common/join.h"
+#include "encodings/common/stem_and_head.h"
 
 namespace detol {
 namespace {

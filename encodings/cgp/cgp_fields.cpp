@@ -3,7 +3,7 @@
 #include <array>
 
 #include "encodings/cgp/cgp.h"
-#include "encodings/common/ends.h"
+#include "encodings/common/stem_and_head.h"
 
 namespace detol {
 namespace {

@@ -61,7 +61,7 @@ std::vector<CgpFunction> functions_of(const json& section) {
   return functions;
 }
 
-// What the rules look at and change: the genes, and which nodes are on a path to the output.
+// Genes stores the codes of a grid, and which of its nodes are on a path to the output.
 class Genes {
  public:
   Genes(const CgpGrid& grid, std::span<double> codes) : grid_(grid), codes_(codes) { trace(); }
@@ -128,11 +128,11 @@ const T& one_of(const std::vector<T>& items, Rng& rng) {
   return items[rng.below(items.size())];
 }
 
-class CgpRules final : public Structure {
+class CgpRules final : public ArchitectureRules {
  public:
   explicit CgpRules(CgpGrid grid) : grid_(std::move(grid)) {}
 
-  std::string mistake(std::span<const double> codes) const override {
+  std::string violation(std::span<const double> codes) const override {
     std::vector<double> copy(codes.begin(), codes.end());
     const int count = Genes(grid_, copy).active_count();
     if (count < grid_.min_active)
@@ -306,7 +306,7 @@ std::optional<int> cgp_source_from(std::string_view word) {
   return node;
 }
 
-std::shared_ptr<const Structure> cgp_rules(CgpGrid grid) {
+std::shared_ptr<const ArchitectureRules> cgp_rules(CgpGrid grid) {
   return std::make_shared<CgpRules>(std::move(grid));
 }
 

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "core/result.h"
-#include "encodings/space/structure.h"
+#include "encodings/space/architecture_rules.h"
 
 namespace detol {
 
@@ -36,20 +36,21 @@ struct CgpGrid {
   int nodes() const { return rows * columns; }
   int column_of(int node) const { return node < 0 ? -1 : node / rows; }  // the output's: `columns`
 
-  // What a node of this column may take as input: the nodes of the `levels_back` columns before
-  // it, after the image if that is near enough. The output gene is one of column `columns`.
+  // The sources that a node of this column may take as input: the nodes of the `levels_back`
+  // columns before it, after the image if that is near enough. The output gene is one of column
+  // `columns`.
   int source_count(int column) const;
   int source(int column, int code) const;
   std::optional<int> code_of(int column, int source) const;  // nullopt: out of reach
 };
 
-// From the section `cgp`. Errors (kInput): keys that do not fit together.
+// Reads the section `cgp`. Errors (kInput): keys that do not fit together.
 Result<CgpGrid> cgp_grid_of(const nlohmann::json& section);
 
 // "input", "node12".
 std::string cgp_source_word(int source);
 std::optional<int> cgp_source_from(std::string_view word);
 
-std::shared_ptr<const Structure> cgp_rules(CgpGrid grid);
+std::shared_ptr<const ArchitectureRules> cgp_rules(CgpGrid grid);
 
 }  // namespace detol

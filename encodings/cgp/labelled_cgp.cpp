@@ -5,7 +5,7 @@
 
 #include "encodings/cgp/cgp.h"
 #include "encodings/cgp/cgp_grid.h"
-#include "encodings/common/drawing.h"
+#include "encodings/common/graph_builder.h"
 #include "encodings/space/space.h"
 
 namespace detol {
@@ -18,20 +18,20 @@ struct CgpLabels {
   std::uint64_t input, output;
 };
 
-class CgpDrawing {
+class CgpGraphBuilder {
  public:
-  CgpDrawing(const CgpGrid& grid, const CgpLabels& labels, Codes codes)
+  CgpGraphBuilder(const CgpGrid& grid, const CgpLabels& labels, Codes codes)
       : grid_(grid), labels_(labels), codes_(codes) {}
 
-  LabelledGraph drawn() {
+  LabelledGraph build() {
     const int output = source(grid_.nodes(), 0);
     const std::vector<bool> needed = needed_for(output);
     ends_.resize(needed.size());
-    input_ = drawing_.add(labels_.input, {});
+    input_ = graph_.add(labels_.input, {});
     for (int node = 0; node < grid_.nodes(); ++node) {
       if (needed[static_cast<std::size_t>(node)]) ends_[static_cast<std::size_t>(node)] = add(node);
     }
-    return drawing_.leading_to({drawing_.add(labels_.output, {end_of(output)})});
+    return graph_.build({graph_.add(labels_.output, {end_of(output)})});
   }
 
  private:
@@ -61,24 +61,24 @@ class CgpDrawing {
     return needed;
   }
 
-  Drawing::Vertex end_of(int source) const {
+  GraphBuilder::Vertex end_of(int source) const {
     return source == CgpGrid::kInput ? input_ : ends_[static_cast<std::size_t>(source)];
   }
 
-  Drawing::Vertex add(int node) {
+  GraphBuilder::Vertex add(int node) {
     const std::uint64_t label = labels_.functions[function_of(node)];
-    const Drawing::Vertex one = end_of(source(node, 0));
-    if (!joins(node)) return drawing_.add(label, {one});
-    const Drawing::Vertex other = end_of(source(node, 1));
-    return one == other ? one : drawing_.add(label, {one, other});
+    const GraphBuilder::Vertex one = end_of(source(node, 0));
+    if (!joins(node)) return graph_.add(label, {one});
+    const GraphBuilder::Vertex other = end_of(source(node, 1));
+    return one == other ? one : graph_.add(label, {one, other});
   }
 
   const CgpGrid& grid_;
   const CgpLabels& labels_;
   const Codes codes_;
-  Drawing drawing_;
-  Drawing::Vertex input_ = 0;
-  std::vector<Drawing::Vertex> ends_;  // of every node that was drawn
+  GraphBuilder graph_;
+  GraphBuilder::Vertex input_ = 0;
+  std::vector<GraphBuilder::Vertex> ends_;  // of every node that was added
 };
 
 }  // namespace
@@ -90,7 +90,7 @@ GraphOfCodes labelled_cgp(const nlohmann::json& architecture, const Space& space
     labels.functions.push_back(label_of(function.word));
   const std::size_t first = *space.index_of("architecture.cgp.node[0].op");
   return [grid = std::move(grid), labels = std::move(labels), first](Codes codes) {
-    return CgpDrawing(grid, labels, codes.subspan(first)).drawn();
+    return CgpGraphBuilder(grid, labels, codes.subspan(first)).build();
   };
 }
 

@@ -33,8 +33,8 @@
 
 #include "core/table.h"
 #include "encodings/chain/sequence.h"
-#include "encodings/common/ends.h"
 #include "encodings/common/path.h"
+#include "encodings/common/stem_and_head.h"
 
 namespace detol {
 namespace {

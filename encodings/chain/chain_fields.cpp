@@ -4,7 +4,7 @@
 
 #include "encodings/chain/chain.h"
 #include "encodings/chain/sequence.h"
-#include "encodings/common/ends.h"
+#include "encodings/common/stem_and_head.h"
 
 namespace detol {
 namespace {

@@ -5,7 +5,7 @@
 //
 //   input - conv_bn_relu - width 16 - conv 3 - conv 3 - width 32 - residual 5 - flatten_linear
 //
-// Of single layers, every word is a vertex.
+// An architecture of single layers has a vertex for every word.
 
 #include <fmt/format.h>
 
@@ -14,8 +14,8 @@
 
 #include "core/hash.h"
 #include "encodings/chain/chain.h"
-#include "encodings/common/chosen.h"
-#include "encodings/common/drawing.h"
+#include "encodings/common/graph_builder.h"
+#include "encodings/common/parameter_reference.h"
 
 namespace detol {
 namespace {
@@ -38,17 +38,17 @@ Label width_in(const Value& value) {
   return width == 0 ? 0 : label_of(fmt::format("width {}", std::bit_floor(width)));
 }
 
-class PathDrawing {
+class PathGraphBuilder {
  public:
-  void add(Label label) { end_ = drawing_.add(label, {end_}); }
-  LabelledGraph ended() {
+  void add(Label label) { end_ = graph_.add(label, {end_}); }
+  LabelledGraph build() {
     add(label_of("output"));
-    return drawing_.leading_to({end_});
+    return graph_.build({end_});
   }
 
  private:
-  Drawing drawing_;
-  Drawing::Vertex end_ = drawing_.add(label_of("input"), {});
+  GraphBuilder graph_;
+  GraphBuilder::Vertex end_ = graph_.add(label_of("input"), {});
 };
 
 struct BlockOperation {
@@ -62,22 +62,22 @@ BlockOperation operation_in(const Value& value) {
 }
 
 struct Stage {
-  Chosen<std::int64_t> depth;
-  Chosen<Label> width;
-  Chosen<BlockOperation> operation;
-  Chosen<std::int64_t> kernel;
+  ParameterReference<std::int64_t> depth;
+  ParameterReference<Label> width;
+  ParameterReference<BlockOperation> operation;
+  ParameterReference<std::int64_t> kernel;
 };
 
 Stage stage_of(const json& section, std::size_t index, const Space& space) {
   const json& block = section.at("block");
   const Label grown = label_of(index == 0 ? "width as before" : "twice the width");
-  return {{setting_at(section, "depth", space), space, whole_in, 1},
-          {setting_at(section, "channels", space), space, width_in, grown},
-          {setting_at(block, "op", space), space, operation_in},
-          {setting_at(block, "kernel", space), space, whole_in, 3}};
+  return {{section_value_at(section, "depth", space), space, whole_in, 1},
+          {section_value_at(section, "channels", space), space, width_in, grown},
+          {section_value_at(block, "op", space), space, operation_in},
+          {section_value_at(block, "kernel", space), space, whole_in, 3}};
 }
 
-void draw(PathDrawing& path, const Stage& stage, Codes codes) {
+void add_stage(PathGraphBuilder& path, const Stage& stage, Codes codes) {
   const std::int64_t depth = stage.depth.in(codes);
   if (depth == 0) return;
   path.add(stage.width.in(codes));
@@ -90,18 +90,18 @@ void draw(PathDrawing& path, const Stage& stage, Codes codes) {
 }
 
 // The stem or the head: its operation and its width, where it has them.
-struct End {
-  Chosen<Label> operation, width;
+struct StemOrHead {
+  ParameterReference<Label> operation, width;
 };
 
-End end_of(const json& architecture, const char* key, const char* width, const char* otherwise,
-           const Space& space) {
+StemOrHead stem_or_head(const json& architecture, const char* key, const char* width,
+                        const char* otherwise, const Space& space) {
   const json section = architecture.value(key, json::object());
-  return {{setting_at(section, "op", space), space, word_in, label_of(otherwise)},
-          {setting_at(section, width, space), space, width_in, 0}};
+  return {{section_value_at(section, "op", space), space, word_in, label_of(otherwise)},
+          {section_value_at(section, width, space), space, width_in, 0}};
 }
 
-void draw(PathDrawing& path, const End& end, Codes codes) {
+void add_stem_or_head(PathGraphBuilder& path, const StemOrHead& end, Codes codes) {
   static const Label kNone = label_of("none");
   const Label operation = end.operation.in(codes), width = end.width.in(codes);
   if (operation == kNone) return;
@@ -110,33 +110,34 @@ void draw(PathDrawing& path, const End& end, Codes codes) {
 }
 
 GraphOfCodes labelled_stages(const json& architecture, const Space& space) {
-  const End stem = end_of(architecture, "stem", "channels", "conv_bn_relu", space);
-  const End head = end_of(architecture, "head", "hidden", "global_avg_pool_linear", space);
+  const StemOrHead stem = stem_or_head(architecture, "stem", "channels", "conv_bn_relu", space);
+  const StemOrHead head =
+      stem_or_head(architecture, "head", "hidden", "global_avg_pool_linear", space);
   std::vector<Stage> stages;
   for (const json& stage : architecture.at("stages"))
     stages.push_back(stage_of(stage, stages.size(), space));
   return [stem, head, stages = std::move(stages)](Codes codes) {
-    PathDrawing path;
-    draw(path, stem, codes);
-    for (const Stage& stage : stages) draw(path, stage, codes);
-    draw(path, head, codes);
-    return path.ended();
+    PathGraphBuilder path;
+    add_stem_or_head(path, stem, codes);
+    for (const Stage& stage : stages) add_stage(path, stage, codes);
+    add_stem_or_head(path, head, codes);
+    return path.build();
   };
 }
 
 GraphOfCodes labelled_layers(const json& architecture, const Space& space) {
-  std::vector<Chosen<Label>> words;
+  std::vector<ParameterReference<Label>> words;
   for (const json& word : architecture.at("layers").at("word"))
-    words.emplace_back(setting_of(word, space), space, word_in);
+    words.emplace_back(section_value(word, space), space, word_in);
   return [words = std::move(words)](Codes codes) {
     static const Label kEnd = label_of("end"), kPool = label_of("global_avg_pool");
-    PathDrawing path;
-    for (const Chosen<Label>& word : words) {
+    PathGraphBuilder path;
+    for (const ParameterReference<Label>& word : words) {
       const Label label = word.in(codes);
       if (label != kEnd) path.add(label);
       if (label == kEnd || label == kPool) break;
     }
-    return path.ended();
+    return path.build();
   };
 }
 

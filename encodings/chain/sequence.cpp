@@ -1,6 +1,6 @@
 // The section `layers` of encoding `chain`: MetaQNN's space (Baker et al., 2017, "Designing Neural
 // Network Architectures using Reinforcement Learning", ICLR, arXiv 1611.02167), where an agent
-// says one whole layer after another until it says the last.
+// chooses one whole layer after another until it chooses the last.
 //
 //   architecture.layers[0] conv_3x3_64, [1] max_pool_3x3_2, [2] dense_128, [3] end
 //   -> conv 3x3 to 64 channels, pool 3x3 of stride 2, dense 128, softmax; [4] on are not expressed
@@ -27,7 +27,7 @@
 #include <array>
 #include <nlohmann/json.hpp>
 
-#include "encodings/common/ends.h"
+#include "encodings/common/stem_and_head.h"
 
 namespace detol {
 namespace {
@@ -105,15 +105,15 @@ Vocabulary vocabulary_of(const json& section) {
   return all;
 }
 
-// What has been said so far, as far as it decides what may follow.
-class Sentence {
+// LayerSequence stores what the rules need to know of the layers so far.
+class LayerSequence {
  public:
-  explicit Sentence(const Vocabulary& all) : all_(all) {}
+  explicit LayerSequence(const Vocabulary& all) : all_(all) {}
 
   bool is_over() const { return length_ > 0 && last_->ends(); }
 
   // The rule that forbids the word as the next one; empty if it may follow.
-  std::string_view mistake(const Word& word) const {
+  std::string_view violation(const Word& word) const {
     if (length_ == 0) return word.ends() ? "ends before the first layer" : "";
     if (word.kind == Kind::kPool && last_->kind == Kind::kPool) return "is a pool after a pool";
     if (word.kind == Kind::kDense && dense_ >= all_.max_dense) return "is one dense layer too many";
@@ -122,7 +122,7 @@ class Sentence {
     return "";
   }
 
-  void say(const Word& word) {
+  void append(const Word& word) {
     last_ = &word;
     ++length_;
     dense_ += word.kind == Kind::kDense ? 1 : 0;
@@ -135,26 +135,27 @@ class Sentence {
   std::int64_t dense_ = 0;
 };
 
-class LayerRules final : public Structure {
+class LayerRules final : public ArchitectureRules {
  public:
   explicit LayerRules(Vocabulary all) : all_(std::move(all)) {}
 
-  std::string mistake(std::span<const double> codes) const override {
-    Sentence said(all_);
-    for (std::size_t i = 0; i < codes.size() && !said.is_over(); ++i) {
+  std::string violation(std::span<const double> codes) const override {
+    LayerSequence sequence(all_);
+    for (std::size_t i = 0; i < codes.size() && !sequence.is_over(); ++i) {
       const Word& word = word_of(codes[i]);
-      if (const std::string_view broken = said.mistake(word); !broken.empty())
+      if (const std::string_view broken = sequence.violation(word); !broken.empty())
         return fmt::format("architecture.layers[{}] {}", i, broken);
-      said.say(word);
+      sequence.append(word);
     }
     return "";
   }
 
   void repair(std::span<double> codes, Rng& rng) const override {
-    Sentence said(all_);
-    for (std::size_t i = 0; i < codes.size() && !said.is_over(); ++i) {
-      if (!said.mistake(word_of(codes[i])).empty()) codes[i] = follower(said, rng);
-      said.say(word_of(codes[i]));
+    LayerSequence sequence(all_);
+    for (std::size_t i = 0; i < codes.size() && !sequence.is_over(); ++i) {
+      if (!sequence.violation(word_of(codes[i])).empty())
+        codes[i] = random_successor(sequence, rng);
+      sequence.append(word_of(codes[i]));
     }
   }
 
@@ -171,11 +172,11 @@ class LayerRules final : public Structure {
  private:
   const Word& word_of(double code) const { return all_.words[static_cast<std::size_t>(code)]; }
 
-  // There is one: a layer at the start, `end` after it.
-  double follower(const Sentence& said, Rng& rng) const {
+  // Draws a word that may follow. There is one: a layer at the start, `end` after it.
+  double random_successor(const LayerSequence& sequence, Rng& rng) const {
     std::vector<double> codes;
     for (std::size_t code = 0; code < all_.words.size(); ++code) {
-      if (said.mistake(all_.words[code]).empty()) codes.push_back(static_cast<double>(code));
+      if (sequence.violation(all_.words[code]).empty()) codes.push_back(static_cast<double>(code));
     }
     return codes[rng.below(codes.size())];
   }
@@ -191,19 +192,19 @@ Domain choice_of(std::string name, std::span<const Word> words) {
   return domain;
 }
 
-// The layers that the words of a concrete section say, up to the first that ends them.
-Result<std::vector<Word>> sentence_of(const json& section) {
+// Returns the layers of a concrete section, up to the first that ends the sequence.
+Result<std::vector<Word>> layers_of(const json& section) {
   const Vocabulary all = vocabulary_of(section);
-  std::vector<Word> sentence;
+  std::vector<Word> layers;
   for (const json& text : section.at("word")) {
     const auto word = std::ranges::find(all.words, text.get<std::string>(), &Word::text);
     if (word == all.words.end())
       return fail(ErrorCode::kInput,
                   "architecture.layers: unknown layer " + text.get<std::string>());
-    sentence.push_back(*word);
+    layers.push_back(*word);
     if (word->ends()) break;
   }
-  return sentence;
+  return layers;
 }
 
 bool fits_window(const Shape& image, std::int64_t kernel) {
@@ -265,7 +266,7 @@ Result<Implied> imply_layers(json& architecture) {
 
 Result<Network> decode_layers(const json& architecture, const Task& task) {
   const json& section = architecture.at("layers");
-  DETOL_ASSIGN(const std::vector<Word> words, sentence_of(section));
+  DETOL_ASSIGN(const std::vector<Word> words, layers_of(section));
   const bool batch_norm = section.value("batch_norm", true);
   const auto layers = std::ranges::count_if(words, [](const Word& word) { return !word.ends(); });
   const double dropouts = static_cast<double>(layers / 2);

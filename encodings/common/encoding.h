@@ -15,9 +15,9 @@
 #include "encodings/network/network.h"
 #include "encodings/network/task.h"
 #include "encodings/schema/schema.h"
+#include "encodings/space/architecture_rules.h"
 #include "encodings/space/domain.h"
 #include "encodings/space/labelled_graph.h"
-#include "encodings/space/structure.h"
 
 namespace detol {
 
@@ -25,8 +25,9 @@ class Space;
 
 // Choices that a section implies beyond its scalars ("one operation for each of six edges").
 struct Implied {
-  std::vector<Domain> choices;             // by their full names, "architecture.cell.edge[0]"
-  std::shared_ptr<const Structure> rules;  // between them; null: every assignment is a network
+  std::vector<Domain> choices;  // by their full names, "architecture.cell.edge[0]"
+  std::shared_ptr<const ArchitectureRules>
+      rules;  // between them; null: every assignment is a network
 };
 
 struct EncodingRow {

@@ -57,8 +57,8 @@ std::int64_t widest(const NetworkBuilder& builder, const std::vector<NodeId>& no
 
 }  // namespace
 
-NodeId shrunk(NetworkBuilder& builder, NodeId node, std::int64_t height, std::int64_t width,
-              const std::string& scope) {
+NodeId downsample(NetworkBuilder& builder, NodeId node, std::int64_t height, std::int64_t width,
+                  const std::string& scope) {
   Path path(builder, node, scope);
   if (height == 1 && width == 1 && (path.shape().height > 1 || path.shape().width > 1)) {
     path.add({.kind = LayerKind::kGlobalAvgPool}, "pool");
@@ -87,7 +87,7 @@ NodeId join(NetworkBuilder& builder, JoinKind kind, std::vector<NodeId> inputs, 
   const std::int64_t channels = widest(builder, inputs);
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     const std::string side = fmt::format("{}.in{}", scope, i);
-    Path path(builder, shrunk(builder, inputs[i], smallest.height, smallest.width, side), side);
+    Path path(builder, downsample(builder, inputs[i], smallest.height, smallest.width, side), side);
     if (kind == JoinKind::kAdd && path.shape().channels != channels) path.projection(channels, 1);
     inputs[i] = path.end();
   }

@@ -18,9 +18,9 @@ enum class JoinKind { kAdd, kConcat };
 // REQUIRES: inputs is not empty.
 NodeId join(NetworkBuilder& builder, JoinKind kind, std::vector<NodeId> inputs, std::string scope);
 
-// `node` pooled down to this height and width; `node` itself if it has them.
+// Pools `node` down to this height and width; returns `node` itself if it has them.
 // REQUIRES: its image is at least that high and that wide.
-NodeId shrunk(NetworkBuilder& builder, NodeId node, std::int64_t height, std::int64_t width,
-              const std::string& scope);
+NodeId downsample(NetworkBuilder& builder, NodeId node, std::int64_t height, std::int64_t width,
+                  const std::string& scope);
 
 }  // namespace detol

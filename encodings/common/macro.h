@@ -18,7 +18,7 @@ struct Macro {
   std::int64_t stem_stride = 1;
 };
 
-// What the section of this architecture says, the rest as in `defaults`.
+// Reads the section of this architecture; missing keys keep the values of `defaults`.
 Macro macro_of(const nlohmann::json& architecture, const Macro& defaults);
 
 // Its keys. Where the number of stages decides which choices there are it is none itself.

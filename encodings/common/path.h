@@ -1,7 +1,7 @@
 #pragma once
 
-// Path: adds layers to a network one after another, under names that start with its scope: what
-// encodings write blocks with. Private to encodings/.
+// Path: adds layers to a network one after another, under names that start with its scope.
+// Encodings write their blocks with it. Private to encodings/.
 //
 //   Path path(builder, builder.input(), "stem");
 //   path.conv({.channels = 16, .kernel = 3}, "conv");    // "stem.conv"

@@ -32,9 +32,9 @@
 #include <nlohmann/json.hpp>
 
 #include "core/table.h"
-#include "encodings/common/ends.h"
 #include "encodings/common/join.h"
 #include "encodings/common/macro.h"
+#include "encodings/common/stem_and_head.h"
 #include "encodings/graph/graph_operations.h"
 #include "encodings/graph/graph_rules.h"
 
@@ -157,7 +157,7 @@ class Cell {
   const Graph& graph_;
   std::string scope_;
   std::int64_t channels_;
-  std::array<NodeId, Wiring::kMostVertices> tensors_{};  // of each vertex
+  std::array<NodeId, Wiring::kMaxVertices> tensors_{};  // of each vertex
 };
 
 // Half the size in every direction that is longer than one.

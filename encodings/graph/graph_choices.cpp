@@ -1,5 +1,5 @@
-// What a graph's section implies: an operation for every inner vertex, a yes or no for every edge;
-// and the text by which tables of architectures know a graph.
+// The choices that a graph's section implies: an operation for every inner vertex, a bool for every
+// edge. Besides, the text by which tables of architectures know a graph.
 
 #include <fmt/format.h>
 
@@ -15,10 +15,10 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::size_t kMostOrderedVertices = 8;  // 6! orders of the inner ones
+constexpr std::size_t kMaxOrderedVertices = 8;  // 6! orders of the inner ones
 
-// Collects choices, and what stands for their values.
-class Choices {
+// ImpliedChoices collects domains and returns the {"$": name} that stands for each.
+class ImpliedChoices {
  public:
   std::size_t next() const { return implied_.size(); }
 
@@ -49,7 +49,7 @@ class Choices {
   std::vector<Domain> implied_;
 };
 
-json imply_vertex(Choices& choices, GraphLayout::Vertex& vertex, std::size_t index,
+json imply_vertex(ImpliedChoices& choices, GraphLayout::Vertex& vertex, std::size_t index,
                   const json& graph) {
   const std::string name = fmt::format("architecture.graph.node[{}]", index);
   const bool is_output = index + 1 == graph.at("nodes");
@@ -125,13 +125,13 @@ Result<Implied> imply_graph(json& architecture) {
   const std::size_t possible = nodes * (nodes - 1) / 2;
   GraphLayout layout;
   layout.vertices.resize(nodes);
-  layout.most_edges = graph.value("edges", possible);
-  if (layout.most_edges > possible) {
+  layout.max_edges = graph.value("edges", possible);
+  if (layout.max_edges > possible) {
     return fail(ErrorCode::kInput,
                 fmt::format("architecture.graph.edges: {} nodes have room for {} edges, not {}",
-                            nodes, possible, layout.most_edges));
+                            nodes, possible, layout.max_edges));
   }
-  Choices choices;
+  ImpliedChoices choices;
   json vertices = json::array({json::object()});
   for (std::size_t index = 1; index < nodes; ++index)
     vertices.push_back(imply_vertex(choices, layout.vertices[index], index, graph));
@@ -144,7 +144,7 @@ std::string graph_key(const json& architecture) {
   std::vector<std::size_t> order(graph.words.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
   std::string smallest = text_of(graph, order);
-  if (order.size() > kMostOrderedVertices) return smallest;
+  if (order.size() > kMaxOrderedVertices) return smallest;
   while (std::next_permutation(order.begin() + 1, order.end() - 1)) {
     std::string text = text_of(graph, order);
     if (!text.empty() && text < smallest) smallest = std::move(text);

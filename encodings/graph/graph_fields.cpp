@@ -2,8 +2,8 @@
 
 #include <array>
 
-#include "encodings/common/ends.h"
 #include "encodings/common/macro.h"
+#include "encodings/common/stem_and_head.h"
 #include "encodings/graph/graph.h"
 #include "encodings/graph/graph_operations.h"
 #include "encodings/graph/wiring.h"
@@ -21,7 +21,7 @@ constexpr auto kOperationWords = [] {
 }();
 
 constexpr std::array<Words, 4> kJoins = {"add", "concat", "per_node", "nasbench101"};
-constexpr auto kMostNodes = static_cast<double>(Wiring::kMostVertices);
+constexpr auto kMostNodes = static_cast<double>(Wiring::kMaxVertices);
 
 constexpr std::array kGraph = {
     Field{.key = "nodes", .kind = kInt, .required = true, .low = 2, .high = kMostNodes},

@@ -7,12 +7,12 @@
 //                 not cut then was needed, and stays so. If too many remain, the graph is a single
 //                 path: one more edge leaps over as many vertices as needed.
 //
-// What Space::sample then draws: every edge is there by a fair coin. Coins that obey the rules are
-// kept, so that all right assignments are equally likely but for those that repair adds. Of 7
-// nodes and 9 edges 73 of 100 draws are right, 7 have no path and 20 too many edges; graphs of 9
-// edges in use come in 16 of 100 draws, against 9 if wrong draws were thrown away as NAS-Bench-101
-// does (of 12 nodes and 18 edges: 38 right; 32 against 9). As most graphs have many edges, repair
-// leans towards what is uniform among graphs rather than among matrices.
+// Space::sample thus draws every edge by a fair coin. Draws that obey the rules are kept, so that
+// all right assignments are equally likely but for those that repair adds. Of 7 nodes and 9 edges
+// 73 of 100 draws are right, 7 have no path and 20 too many edges; graphs of 9 edges in use come in
+// 16 of 100 draws, against 9 if wrong draws were thrown away as NAS-Bench-101 does (of 12 nodes and
+// 18 edges: 38 right; 32 against 9). As most graphs have many edges, repair leans towards what is
+// uniform among graphs rather than among matrices.
 
 #include "encodings/graph/graph_rules.h"
 
@@ -74,19 +74,19 @@ Wiring GraphRules::wiring_of(std::span<const double> codes) const {
   return wiring;
 }
 
-std::string GraphRules::mistake(std::span<const double> codes) const {
+std::string GraphRules::violation(std::span<const double> codes) const {
   const Wiring wiring = wiring_of(codes);
   if (!wiring.is_connected()) return "architecture.graph: no path leads from input to output";
   const std::size_t edges = wiring.used_edges().size();
-  if (edges <= layout_.most_edges) return {};
-  return fmt::format("architecture.graph: {} edges in use, at most {}", edges, layout_.most_edges);
+  if (edges <= layout_.max_edges) return {};
+  return fmt::format("architecture.graph: {} edges in use, at most {}", edges, layout_.max_edges);
 }
 
 void GraphRules::repair(std::span<double> codes, Rng& rng) const {
   Wiring wiring = wiring_of(codes);
   if (!wiring.is_connected()) wiring.set(bridging(wiring, rng), true);
-  cut_to(wiring, layout_.most_edges, rng);
-  shorten_to(wiring, layout_.most_edges, rng);
+  cut_to(wiring, layout_.max_edges, rng);
+  shorten_to(wiring, layout_.max_edges, rng);
   for (std::size_t to = 1; to < wiring.size(); ++to) {
     for (std::size_t from = 0; from < to; ++from)
       codes[layout_.vertices[to].first_edge + from] = wiring.has({from, to}) ? 1 : 0;

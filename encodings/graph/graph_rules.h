@@ -7,28 +7,28 @@
 #include <optional>
 
 #include "encodings/graph/wiring.h"
-#include "encodings/space/structure.h"
+#include "encodings/space/architecture_rules.h"
 
 namespace detol {
 
-// Where the choices of a graph stand among the codes of its structure.
+// GraphLayout stores the positions of a graph's choices among the codes of its rules.
 struct GraphLayout {
   struct Vertex {
     std::optional<std::size_t> operation, join;
     std::size_t first_edge = 0;  // that from vertex 0; one for every lower vertex follows
   };
   std::vector<Vertex> vertices;  // vertex 0 has no choices
-  std::size_t most_edges = 0;    // at least 1
+  std::size_t max_edges = 0;     // at least 1
 };
 
 // The wiring of a decided section: `vertices` is architecture.graph.node.
 Wiring wiring_of(const nlohmann::json& vertices);
 
-class GraphRules final : public Structure {
+class GraphRules final : public ArchitectureRules {
  public:
   explicit GraphRules(GraphLayout layout) : layout_(std::move(layout)) {}
 
-  std::string mistake(std::span<const double> codes) const override;
+  std::string violation(std::span<const double> codes) const override;
   void repair(std::span<double> codes, Rng& rng) const override;
   std::vector<bool> expressed(std::span<const double> codes) const override;
 

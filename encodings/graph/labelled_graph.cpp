@@ -7,8 +7,8 @@
 #include <nlohmann/json.hpp>
 
 #include "core/hash.h"
-#include "encodings/common/chosen.h"
-#include "encodings/common/drawing.h"
+#include "encodings/common/graph_builder.h"
+#include "encodings/common/parameter_reference.h"
 #include "encodings/graph/graph.h"
 #include "encodings/graph/wiring.h"
 
@@ -23,9 +23,9 @@ std::uint64_t label_in(const Value& word) {
 }
 
 struct LabelledVertex {
-  Chosen<std::uint64_t> operation;
-  Chosen<std::uint64_t> join;
-  std::vector<Chosen<bool>> from;
+  ParameterReference<std::uint64_t> operation;
+  ParameterReference<std::uint64_t> join;
+  std::vector<ParameterReference<bool>> from;
 };
 
 struct Vertices {
@@ -34,11 +34,12 @@ struct Vertices {
 };
 
 LabelledVertex vertex_of(const json& section, const Space& space) {
-  LabelledVertex vertex{{setting_at(section, "op", space), space, label_in, label_of("output")},
-                        {setting_at(section, "join", space), space, label_in, 0},
-                        {}};
+  LabelledVertex vertex{
+      {section_value_at(section, "op", space), space, label_in, label_of("output")},
+      {section_value_at(section, "join", space), space, label_in, 0},
+      {}};
   for (const json& edge : section.value("from", json::array())) {
-    vertex.from.emplace_back(setting_of(edge, space), space,
+    vertex.from.emplace_back(section_value(edge, space), space,
                              [](const Value& is_there) { return std::get<bool>(is_there); });
   }
   return vertex;
@@ -53,17 +54,17 @@ Wiring wiring_of(const std::vector<LabelledVertex>& vertices, Codes codes) {
   return wiring;
 }
 
-LabelledGraph drawn(const Vertices& vertices, Codes codes) {
+LabelledGraph graph_of(const Vertices& vertices, Codes codes) {
   static const std::uint64_t kInput = label_of("input"), kSkip = label_of("skip_connect");
   const Wiring wiring = wiring_of(vertices.all, codes);
-  std::vector<Drawing::Tensor> inputs(wiring.size());
-  std::vector<Drawing::Vertex> ends(wiring.size());
-  Drawing drawing;
-  ends[0] = drawing.add(kInput, {});
+  std::vector<GraphBuilder::Tensor> inputs(wiring.size());
+  std::vector<GraphBuilder::Vertex> ends(wiring.size());
+  GraphBuilder graph;
+  ends[0] = graph.add(kInput, {});
   const Wiring::Vertices used = wiring.used();
   for (std::size_t to = 1; to < wiring.size(); ++to) {
     if (!Wiring::contains(used, to)) continue;
-    Drawing::Tensor tensor;
+    GraphBuilder::Tensor tensor;
     for (std::size_t from = 0; from < to; ++from) {
       if (Wiring::contains(used, from) && wiring.has({from, to})) tensor.push_back(ends[from]);
     }
@@ -71,9 +72,9 @@ LabelledGraph drawn(const Vertices& vertices, Codes codes) {
     const std::uint64_t join = vertices.all[to].join.in(codes);
     if (join != 0 && tensor.size() > 1) label = hash_combine(label, join);
     const bool is_skip = vertices.skips && label == kSkip && tensor.size() == 1;
-    ends[to] = is_skip ? tensor.front() : drawing.add(label, tensor);
+    ends[to] = is_skip ? tensor.front() : graph.add(label, tensor);
   }
-  return drawing.leading_to({ends.back()});
+  return graph.build({ends.back()});
 }
 
 }  // namespace
@@ -82,7 +83,7 @@ GraphOfCodes labelled_graph(const json& architecture, const Space& space) {
   const json& section = architecture.at("graph");
   Vertices vertices{{}, section.value("join", "add") != "nasbench101"};
   for (const json& vertex : section.at("node")) vertices.all.push_back(vertex_of(vertex, space));
-  return [vertices = std::move(vertices)](Codes codes) { return drawn(vertices, codes); };
+  return [vertices = std::move(vertices)](Codes codes) { return graph_of(vertices, codes); };
 }
 
 }  // namespace detol

@@ -12,14 +12,14 @@ namespace detol {
 
 class Wiring {
  public:
-  static constexpr std::size_t kMostVertices = 32;
+  static constexpr std::size_t kMaxVertices = 32;
   using Vertices = std::uint32_t;  // a set: bit v for vertex v
 
   struct Edge {
     std::size_t from, to;
   };
 
-  // REQUIRES: 2 <= vertices <= kMostVertices.
+  // REQUIRES: 2 <= vertices <= kMaxVertices.
   explicit Wiring(std::size_t vertices) : size_(vertices) {}
 
   std::size_t size() const { return size_; }
@@ -38,7 +38,7 @@ class Wiring {
 
  private:
   std::size_t size_;
-  std::array<Vertices, kMostVertices> inputs_{};  // of each vertex
+  std::array<Vertices, kMaxVertices> inputs_{};  // of each vertex
 };
 
 }  // namespace detol

@@ -2,7 +2,7 @@
 // everything computed from it. Colour refinement (Weisfeiler & Leman, 1968), but along the
 // topological order, so that one sweep forward and one back carry news through the whole
 // network. Where nodes still share a colour, one is individualised and the refinement goes on
-// (McKay & Piperno, 2014, arXiv 1301.1493); the smallest certificate of all ways is the
+// (McKay & Piperno, 2014, arXiv 1301.1493); the smallest certificate of all orders is the
 // network's. Members that are images of each other under a symmetry lead to the same leaves, so
 // that one of them is enough. A symmetry is found by setting one member apart, then another, and
 // exchanging what has become different; if that is none, by comparing the leaves that first choices
@@ -68,7 +68,7 @@ class Canonizer {
  private:
   using Permutation = std::vector<NodeId>;  // the image of every node
 
-  // Of the leaves, the colourings in which every node is alone.
+  // Found summarises the leaves, the colourings in which every node has a colour of its own.
   struct Found {
     std::uint64_t smallest = 0;  // certificate
     Colors first;                // the leaf that first choices lead to

@@ -16,14 +16,14 @@ tl::unexpected<Error> broken(const Layer& layer, const std::string& what) {
   return fail(ErrorCode::kInput, fmt::format("{}: {}", to_text(layer.kind), what));
 }
 
-// How often a window of `kernel` fits, `padding` on either side; below 1: never.
+// Counts the positions of a window of `kernel` with `padding` on both sides; below 1: none.
 std::int64_t window_count(const Layer& layer, std::int64_t size, std::int64_t kernel,
                           std::int64_t padding) {
   const std::int64_t room = size + 2 * padding - layer.dilation * (kernel - 1) - 1;
   return room < 0 ? 0 : room / layer.stride + 1;
 }
 
-// What pooling and convolution have in common.
+// The shape rule that pooling and convolution share.
 Result<Shape> windowed(const Layer& layer, const Shape& in, std::int64_t channels) {
   if (layer.kernel < 1 || layer.kernel_height < 0 || layer.stride < 1 || layer.dilation < 1) {
     return broken(layer, fmt::format("kernel {}, stride {} and dilation {} must be positive",

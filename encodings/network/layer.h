@@ -74,7 +74,8 @@ struct ParameterSpec {
 std::string_view to_text(LayerKind kind);
 inline constexpr LayerKind kLastLayerKind = LayerKind::kLayerNorm;
 
-// Of the window, and of the padding on its two sides. REQUIRES: kConv, kMaxPool or kAvgPool.
+// The height of the window, and its padding per side in each direction. REQUIRES: kConv, kMaxPool
+// or kAvgPool.
 std::int64_t height_of(const Layer& layer);
 std::int64_t padding_above(const Layer& layer);
 std::int64_t padding_beside(const Layer& layer);

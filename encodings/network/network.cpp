@@ -22,7 +22,7 @@ Graph graph_of(std::span<const Node> nodes) {
   return graph;
 }
 
-// Which vertices a breadth-first search from `start` reaches.
+// Marks the vertices that a breadth-first search from `start` reaches.
 template <typename AnyGraph>
 std::vector<bool> reached_from(NodeId start, const AnyGraph& graph) {
   std::vector<boost::default_color_type> colors(boost::num_vertices(graph), boost::white_color);

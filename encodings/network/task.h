@@ -1,7 +1,7 @@
 #pragma once
 
-// Task: what a network is to say about an image: which class it is of, a number, several numbers,
-// or which of several labels it has. The table says for each kind how it may be trained and what
+// Task: what a network predicts for an image: one class of several, one number, several numbers, or
+// a set of labels. The table says for each kind how it may be trained and what
 // its trials report.
 
 #include <span>
@@ -18,7 +18,7 @@ enum class TaskKind {
   kRegression,      // K numbers, as they are
 };
 
-// What the data demands of a network.
+// Task stores the shapes that the data requires of a network.
 struct Task {
   Shape input;      // of one image
   int classes = 0;  // outputs of the network, as TaskKind counts them
@@ -38,12 +38,12 @@ std::span<const TaskRow> tasks();
 
 const TaskRow& row_of(TaskKind kind);
 
-// Answers to an image that are right or wrong.
-constexpr int answers_of(const Task& task) {
+// Counts the predictions for one image that are right or wrong: the divisor of an accuracy.
+constexpr int predictions_per_image(const Task& task) {
   return task.kind == TaskKind::kMultiLabel ? task.classes : 1;
 }
 
-// True if the answer to an image is a class label; else it is numbers, one for each output.
+// True if the target of an image is a class label; else it is numbers, one for each output.
 constexpr bool has_labels(TaskKind kind) {
   return kind == TaskKind::kClassification || kind == TaskKind::kBinary;
 }

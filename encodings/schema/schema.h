@@ -20,7 +20,7 @@ enum class FieldKind {
   kSection,      // a map with the keys of `children`
   kList,         // a list of maps with the keys of `children`; `repeat: n` in an item makes n of it
   kWords,        // a list of different `words`, at least one
-  kTextOrTexts,  // a text, or a list of different texts: a list either way
+  kTextOrTexts,  // a text, or a list of different texts; read as a list in both cases
   kInts,         // a list of different whole numbers in [low, high], at least one
   kNamed,        // a word, or {name: word, ...} with the keys of `children`; without children any
                  // scalars: whoever owns the name checks them

@@ -58,7 +58,7 @@ constexpr std::array kTypeRows = {
     TypeRow{"bool", DomainKind::kBool, kBoolKeys},
 };
 
-// Which types of choice may stand for a field.
+// Returns the types of choice that may stand for a field.
 std::vector<std::string_view> types_for(FieldKind kind) {
   if (kind == FieldKind::kInt) return {"int", "categorical"};
   if (kind == FieldKind::kNumber) return {"float", "int", "categorical"};

@@ -1,7 +1,7 @@
 #pragma once
 
 // SchemaReader: checks a YAML tree against tables of fields and turns it into typed JSON.
-// Where a free choice stands for a value the JSON has {"$": "<name of the choice>"}.
+// The JSON has {"$": "<name of the choice>"} where a free choice stands for a value.
 // Private to encodings/.
 
 #include <nlohmann/json_fwd.hpp>

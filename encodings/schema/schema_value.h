@@ -1,6 +1,6 @@
 #pragma once
 
-// The scalars of a space file: what a field accepts, and the sentence that says so.
+// The scalars of a space file: the values that a field accepts, and their description in messages.
 // Private to this folder.
 
 #include <optional>

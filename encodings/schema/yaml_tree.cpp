@@ -23,9 +23,9 @@ bool is_control(char c) {
 
 Result<void> check_bytes(std::string_view text, const YamlSource& source, int override_index) {
   Position at{1, 1, override_index};
-  if (text.size() > kMostYamlBytes) {
+  if (text.size() > kMaxYamlBytes) {
     return source.error(
-        at, fmt::format("the file has {} bytes; at most {} are read", text.size(), kMostYamlBytes));
+        at, fmt::format("the file has {} bytes; at most {} are read", text.size(), kMaxYamlBytes));
   }
   for (std::size_t i = 0; i < text.size();) {
     const char c = text[i];
@@ -162,15 +162,15 @@ class TreeBuilder final : public YAML::EventHandler {
   }
 
   static Mistake too_deep(const Position& at) {
-    return {at, fmt::format("nested deeper than {} levels", kMostYamlDepth)};
+    return {at, fmt::format("nested deeper than {} levels", kMaxYamlDepth)};
   }
   void check_depth(std::size_t depth, const YAML::Mark& mark) const {
-    if (depth > kMostYamlDepth) throw too_deep(position(mark));
+    if (depth > kMaxYamlDepth) throw too_deep(position(mark));
   }
 
   void count_one(const Position& at) {
-    if (++nodes_ > kMostYamlNodes)
-      throw Mistake{at, fmt::format("more than {} values, aliases counted", kMostYamlNodes)};
+    if (++nodes_ > kMaxYamlNodes)
+      throw Mistake{at, fmt::format("more than {} values, aliases counted", kMaxYamlNodes)};
   }
 
   // Counts a copied subtree, so that aliases of aliases cannot grow without bound.

@@ -47,7 +47,7 @@ struct YamlEntry {
 // The node at a path of plain keys, or nullptr.
 const YamlNode* node_at(const YamlNode& tree, std::initializer_list<std::string_view> path);
 
-// Where errors are said to be: the file's name, and the paths of the overrides.
+// YamlSource names the place of an error: the file's name, or the path of an override.
 struct YamlSource {
   std::string name;
   std::vector<std::string> override_paths;
@@ -58,9 +58,9 @@ struct YamlSource {
   tl::unexpected<Error> error(const Position& position, std::string_view message) const;
 };
 
-constexpr std::size_t kMostYamlBytes = 1 << 20;
-constexpr std::size_t kMostYamlDepth = 64;
-constexpr std::size_t kMostYamlNodes = 100'000;  // aliases expanded
+constexpr std::size_t kMaxYamlBytes = 1 << 20;
+constexpr std::size_t kMaxYamlDepth = 64;
+constexpr std::size_t kMaxYamlNodes = 100'000;  // aliases expanded
 
 // One document. `override_index` marks all of its nodes as that override's.
 Result<YamlNode> parse_yaml(std::string_view text, const YamlSource& source,

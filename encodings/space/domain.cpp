@@ -21,7 +21,7 @@ bool same_value(const Value& a, const Value& b) {
   return x && y ? *x == *y : a == b;
 }
 
-// How many grid points lie between low and high.
+// Counts the grid points from low to high.
 double grid_size(const Domain& domain) {
   return std::floor((domain.high - domain.low) / domain.step * (1 + 1e-12) + 1e-9) + 1;
 }

@@ -42,7 +42,7 @@ struct Domain {
   std::vector<Value> choices;  // categorical
   std::optional<When> when;
 
-  // How many values there are; infinity for a continuous float.
+  // Counts the values; infinity for a continuous float.
   double cardinality() const;
 
   // The code nearest to u in [0, 1): equal slices of u give equal shares of the
@@ -59,7 +59,7 @@ struct Domain {
   std::optional<double> code_of(const Value& value) const;  // accepts 1 for 1.0, "1" never for 1
 };
 
-// What a domain accepts, for messages: "sgd, adamw", "0.0001 to 0.1", "true or false".
+// Describes the accepted values in a message: "sgd, adamw", "0.0001 to 0.1", "true or false".
 std::string accepted_values(const Domain& domain);
 
 }  // namespace detol

@@ -18,11 +18,11 @@ class Genome {
   Genome() = default;
 
   // `codes` has one entry per domain, NaN where the domain is inactive.
-  // REQUIRES: as many codes as domains. Space::genome() is the checked way in.
+  // REQUIRES: as many codes as domains. Space::genome() checks them.
   Genome(std::shared_ptr<const std::vector<Domain>> domains, std::vector<double> codes)
       : domains_(std::move(domains)), codes_(std::move(codes)) {}
 
-  // By name. REQUIRES: the domain exists, is active and has that type.
+  // These find a value by its name. REQUIRES: the domain exists, is active and has that type.
   double number(std::string_view name) const;     // float, int, or a categorical of numbers
   std::string text(std::string_view name) const;  // a categorical of strings
   bool flag(std::string_view name) const;         // bool
@@ -30,7 +30,7 @@ class Genome {
 
   bool is_active(std::string_view name) const;  // false for an unknown name too
 
-  // By position in Space::domains().
+  // These find a value by its position in Space::domains().
   std::span<const double> codes() const { return codes_; }
   bool is_active(std::size_t index) const { return codes_[index] == codes_[index]; }
   Value value(std::size_t index) const { return (*domains_)[index].value_of(codes_[index]); }

@@ -3,8 +3,8 @@
 // LabelledGraph: a directed graph whose vertices have labels, by which kernels compare candidate
 // architectures. A value type.
 //
-// What the graph of a candidate is, each encoding says (labelled_<encoding>.cpp): the operations
-// that its network is made from, in the order in which tensors pass them. A label is the hash of a
+// Each encoding defines the graphs of its candidates (labelled_<encoding>.cpp): the operations that
+// a network is made from, in the order in which tensors pass them. A label is the hash of a
 // word ("conv_3x3"). Networks that are equal but for the order of their nodes have isomorphic
 // graphs; what does not lead to the output is no part of them, and continuous choices never are.
 

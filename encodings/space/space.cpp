@@ -23,7 +23,7 @@ bool is_ordered(const Domain& domain) {
   return domain.kind == DomainKind::kFloat || domain.kind == DomainKind::kInt || domain.ordered;
 }
 
-// What is one unit in a crossover: a name up to its first `]`, or the whole of it.
+// Returns the name of a choice's crossover group: the name up to its first `]`, or all of it.
 std::string_view group_name(std::string_view name) {
   const std::size_t end = name.find(']');
   return end == std::string_view::npos ? name : name.substr(0, end);
@@ -50,32 +50,32 @@ std::vector<double> Space::fill(const std::function<double(std::size_t)>& choose
   return codes;
 }
 
-Genome Space::ruled(std::vector<double> codes, Rng& rng) const {
-  for (const Structured& part : structures_)
-    part.rules->repair(std::span(codes).subspan(part.first, part.count), rng);
+Genome Space::repaired(std::vector<double> codes, Rng& rng) const {
+  for (const RuledRange& range : ruled_ranges_)
+    range.rules->repair(std::span(codes).subspan(range.first, range.count), rng);
   return Genome(domains_, std::move(codes));
 }
 
 Genome Space::sample(Rng& rng) const {
-  return ruled(fill([&](std::size_t index) { return (*domains_)[index].code_at(rng.uniform()); }),
-               rng);
+  return repaired(
+      fill([&](std::size_t index) { return (*domains_)[index].code_at(rng.uniform()); }), rng);
 }
 
 Genome Space::at(std::span<const double> unit_cube) const {
   assert(unit_cube.size() == size());
   Rng rng(hash64(std::as_bytes(unit_cube)));
-  return ruled(
+  return repaired(
       fill([&](std::size_t index) { return (*domains_)[index].code_at(unit_cube[index]); }), rng);
 }
 
 Genome Space::repair(std::vector<double> codes, Rng& rng) const {
   assert(codes.size() == size());
-  return ruled(fill([&](std::size_t index) {
-                 const Domain& domain = (*domains_)[index];
-                 return domain.contains(codes[index]) ? codes[index]
-                                                      : domain.code_at(rng.uniform());
-               }),
-               rng);
+  return repaired(fill([&](std::size_t index) {
+                    const Domain& domain = (*domains_)[index];
+                    return domain.contains(codes[index]) ? codes[index]
+                                                         : domain.code_at(rng.uniform());
+                  }),
+                  rng);
 }
 
 double Space::other_code(std::size_t index, double code, Rng& rng) const {
@@ -107,7 +107,7 @@ Genome Space::mutate(const Genome& parent, Rng& rng) const {
     if (counts[i] && (*domains_)[i].cardinality() > 1) mutable_choices.push_back(i);
   }
   if (mutable_choices.empty()) return parent;
-  // A structure's repair may undo a change.
+  // ArchitectureRules::repair may undo a change.
   for (int attempt = 0; attempt < kMostRepairs; ++attempt) {
     const std::size_t index = mutable_choices[rng.below(mutable_choices.size())];
     std::vector<double> codes(parent.codes().begin(), parent.codes().end());
@@ -131,17 +131,17 @@ Genome Space::crossover(const Genome& one, const Genome& other, Rng& rng) const 
 std::vector<bool> Space::expressed(const Genome& genome) const {
   std::vector<bool> counts(size());
   for (std::size_t i = 0; i < size(); ++i) counts[i] = genome.is_active(i);
-  for (const Structured& part : structures_) {
-    const std::vector<bool> of_part =
-        part.rules->expressed(genome.codes().subspan(part.first, part.count));
-    for (std::size_t i = 0; i < part.count; ++i)
-      counts[part.first + i] = counts[part.first + i] && of_part[i];
+  for (const RuledRange& range : ruled_ranges_) {
+    const std::vector<bool> of_range =
+        range.rules->expressed(genome.codes().subspan(range.first, range.count));
+    for (std::size_t i = 0; i < range.count; ++i)
+      counts[range.first + i] = counts[range.first + i] && of_range[i];
   }
   return counts;
 }
 
 std::uint64_t Space::identity(const Genome& genome) const {
-  if (structures_.empty()) return hash64(std::as_bytes(genome.codes()));
+  if (ruled_ranges_.empty()) return hash64(std::as_bytes(genome.codes()));
   const std::vector<bool> counts = expressed(genome);
   std::vector<double> codes(genome.codes().begin(), genome.codes().end());
   for (std::size_t i = 0; i < size(); ++i) {
@@ -193,9 +193,9 @@ Result<Genome> Space::genome(std::span<const std::pair<std::string, Value>> assi
                                                  (*domains_)[index].when->parent));
     }
   }
-  for (const Structured& part : structures_) {
+  for (const RuledRange& range : ruled_ranges_) {
     const std::string mistake =
-        part.rules->mistake(std::span<const double>(codes).subspan(part.first, part.count));
+        range.rules->violation(std::span<const double>(codes).subspan(range.first, range.count));
     if (!mistake.empty()) return fail(ErrorCode::kInput, mistake);
   }
   return Genome(domains_, std::move(codes));
@@ -233,8 +233,8 @@ SpaceBuilder& SpaceBuilder::add(Domain domain) {
 }
 
 SpaceBuilder& SpaceBuilder::add(std::vector<Domain> domains,
-                                std::shared_ptr<const Structure> rules) {
-  structures_.push_back({domains_.size(), domains.size(), std::move(rules)});
+                                std::shared_ptr<const ArchitectureRules> rules) {
+  ruled_ranges_.push_back({domains_.size(), domains.size(), std::move(rules)});
   std::ranges::move(domains, std::back_inserter(domains_));
   return *this;
 }
@@ -348,7 +348,7 @@ Result<Space> SpaceBuilder::build() const {
     if (link.codes.empty()) return bad(domain.name + ": when: no value is given");
     space.parents_[i] = std::move(link);
   }
-  space.structures_ = structures_;
+  space.ruled_ranges_ = ruled_ranges_;
   std::map<std::string_view, std::size_t> groups;
   for (const Domain& domain : *space.domains_) {
     space.groups_.push_back(

@@ -6,7 +6,7 @@
 //   Space space = SpaceBuilder().add_float("lr", 1e-4, 1e-1, {.log = true}).build().value();
 //
 // The choices of an architecture may be bound by rules that no list of conditions can say ("at
-// most nine edges"): a Structure knows them, and every genome that leaves a Space obeys them.
+// most nine edges"): ArchitectureRules know them, and every genome that leaves a Space obeys them.
 
 #include <functional>
 #include <initializer_list>
@@ -19,10 +19,10 @@
 
 #include "core/result.h"
 #include "core/rng.h"
+#include "encodings/space/architecture_rules.h"
 #include "encodings/space/domain.h"
 #include "encodings/space/genome.h"
 #include "encodings/space/labelled_graph.h"
-#include "encodings/space/structure.h"
 
 namespace detol {
 
@@ -36,7 +36,7 @@ class Space {
   // The position of a name in domains(), or nullopt.
   std::optional<std::size_t> index_of(std::string_view name) const;
 
-  // How many different genomes there are; infinity if a continuous float is among them.
+  // Counts the different genomes; infinity if a continuous float is among them.
   // Conditions are counted exactly where they form a forest of single parents.
   double cardinality() const;
 
@@ -52,7 +52,7 @@ class Space {
   Genome repair(std::vector<double> codes, Rng& rng) const;
 
   // The genome with these values, each exactly once and each active one given. Errors
-  // name the parameter and what it accepts, or the structure's rule that is broken.
+  // name the parameter and what it accepts, or the rule of the architecture that is broken.
   Result<Genome> genome(std::span<const std::pair<std::string, Value>> assignments) const;
 
   // Changes one expressed choice of at least two values to another value (other_code). Newly
@@ -68,7 +68,7 @@ class Space {
   // it), any other of an unordered one. REQUIRES: the domain has at least two values.
   double other_code(std::size_t index, double code, Rng& rng) const;
 
-  // Which choices count: the active ones that the architecture makes use of. Two genomes that
+  // Marks the choices that count: active ones that the architecture makes use of. Genomes that
   // agree in all of these are one candidate.
   std::vector<bool> expressed(const Genome& genome) const;
 
@@ -93,23 +93,23 @@ class Space {
     std::vector<double> codes;  // of the parent, under which the child is active
   };
 
-  // The choices from `first` on that one structure rules.
-  struct Structured {
+  // The `count` choices from `first` on obey `rules`.
+  struct RuledRange {
     std::size_t first, count;
-    std::shared_ptr<const Structure> rules;
+    std::shared_ptr<const ArchitectureRules> rules;
   };
 
   // Fills codes parents first; `choose(index)` gives the code of an active domain.
   std::vector<double> fill(const std::function<double(std::size_t)>& choose) const;
 
-  // The genome of these codes, after every structure's repair.
-  Genome ruled(std::vector<double> codes, Rng& rng) const;
+  // Returns the genome of these codes after the repair by every architecture's rules.
+  Genome repaired(std::vector<double> codes, Rng& rng) const;
 
   std::shared_ptr<const std::vector<Domain>> domains_;
   std::vector<std::optional<Parent>> parents_;  // one per domain
   std::vector<std::size_t> order_;              // every parent before its children
   std::vector<std::size_t> groups_;             // of each domain, for crossover
-  std::vector<Structured> structures_;
+  std::vector<RuledRange> ruled_ranges_;
   std::shared_ptr<const GraphOfCodes> graph_;
 };
 
@@ -145,17 +145,17 @@ class SpaceBuilder {
                             const Choice& choice = {});
   SpaceBuilder& add_bool(std::string name, const Choice& choice = {});
 
-  // Choices under the rules of a structure.
-  SpaceBuilder& add(std::vector<Domain> domains, std::shared_ptr<const Structure> rules);
+  // Adds the choices of one architecture, with the rules between them.
+  SpaceBuilder& add(std::vector<Domain> domains, std::shared_ptr<const ArchitectureRules> rules);
 
   Result<Space> build() const;
 
  private:
   std::vector<Domain> domains_;
-  std::vector<Space::Structured> structures_;
+  std::vector<Space::RuledRange> ruled_ranges_;
 };
 
-// The mistake of one domain on its own, if any: the sentence build() would give.
+// Describes the mistake of one domain on its own, if any, as build() would.
 std::optional<std::string> mistake_in(const Domain& domain);
 
 }  // namespace detol

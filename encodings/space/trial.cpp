@@ -6,7 +6,7 @@
 namespace detol {
 namespace {
 
-// In the order of Cause.
+// The words of Cause, in its order.
 constexpr std::array<std::string_view, 6> kCauses = {"diverged", "oom",     "too_large",
                                                      "timeout",  "crashed", "invalid"};
 static_assert(kCauses.size() == static_cast<std::size_t>(Cause::kInvalid) + 1);

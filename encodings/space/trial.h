@@ -19,8 +19,8 @@ using TrialId = std::uint64_t;
 struct Trial {
   TrialId id = 0;
   Genome genome;
-  // Who proposed it: a member of a portfolio, and after a blank what the member says of it ("gp
-  // region"). Empty: the searcher.
+  // The member of a portfolio that proposed it, and after a blank that member's remark ("gp
+  // region"). Empty: the searcher is no portfolio.
   std::string proposer = {};
 };
 
@@ -44,8 +44,8 @@ inline bool is_better(Direction direction, double a, double b) {
   return direction == Direction::kMinimize ? a < b : a > b;
 }
 
-// How far a trial was trained is the pruner's decision, not the searcher's: an
-// outcome says what was measured, at which fidelity, and for how much work.
+// Measured says what was measured, at which fidelity, and for how much work: the pruner, not the
+// searcher, decides how far a trial is trained.
 struct Measured {
   std::vector<double> values;  // one per objective, in the study's order
   double fidelity = 0;         // epochs trained
@@ -63,13 +63,13 @@ struct Failed {
 
 using Outcome = std::variant<Measured, Failed>;
 
-// The word of interface.md: diverged, oom, too_large, timeout, crashed, invalid.
+// The word of databases and messages: diverged, oom, too_large, timeout, crashed, invalid.
 std::string_view to_text(Cause cause);
 
-// The cause of that word; nullopt: there is none.
+// Returns the cause with that word; nullopt: there is none.
 std::optional<Cause> cause_from(std::string_view word);
 
-// Why it failed; nullopt: it did not.
+// Returns why the trial failed; nullopt: it did not.
 std::optional<Cause> cause_of(const Outcome& outcome);
 
 }  // namespace detol

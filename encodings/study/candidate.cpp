@@ -1,4 +1,4 @@
-// From a genome to a candidate: every choice made, the network built, its cost known.
+// StudyConfig::candidate resolves every choice, builds the network and computes its cost.
 
 #include <fmt/format.h>
 

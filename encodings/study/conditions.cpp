@@ -48,7 +48,7 @@ bool equals(const json& constant, const YamlNode& scalar) {
   return real != nullptr && constant == *real;
 }
 
-// What the name in a `when` refers to.
+// Referred is the choice or the constant that the name in a `when` refers to.
 struct Referred {
   const FoundDomain* choice = nullptr;
   const json* constant = nullptr;

@@ -1,7 +1,7 @@
 #pragma once
 
-// From the choices that a space file describes to a Space: resolves what each `when`
-// refers to. Private to this folder.
+// Builds a Space from the choices that a space file describes, and resolves the names in
+// each `when`. Private to this folder.
 
 #include <nlohmann/json_fwd.hpp>
 #include <vector>

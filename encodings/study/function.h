@@ -1,8 +1,8 @@
 #pragma once
 
 // Function: candidates that are scored by a formula of their parameters instead of by training:
-// for tests and experiments. Here is what a space file may say of each (`function: {name: levy,
-// dimensions: 5}`), which parameters it implies and which metrics it reports; the values are
+// for tests and experiments. The table lists what a space file may say of each (`function: {name:
+// levy, dimensions: 5}`), which parameters it implies and which metrics it reports; the values are
 // computed in trainer/formulas.cpp.
 
 #include <cstdint>

@@ -15,7 +15,7 @@ struct OptimizerRow {
   int moments;  // tensors that a step keeps beside each trainable one, as trainer/optimizer.h says
 };
 
-// In the order of OptimizerKind.
+// The rows of the optimisers, in the order of OptimizerKind.
 inline constexpr OptimizerRow kOptimizers[] = {{"sgd", OptimizerKind::kSgd, 1},
                                                {"adamw", OptimizerKind::kAdamw, 2},
                                                {"rmsprop", OptimizerKind::kRmsprop, 2},

@@ -34,7 +34,7 @@ Result<std::vector<Step>> steps_of(std::string_view path, const Position& at,
   for (std::size_t from = 0; from <= path.size();) {
     const std::size_t dot = std::min(path.find('.', from), path.size());
     const auto step = parse_step(path.substr(from, dot - from));
-    if (!step || steps.size() == kMostYamlDepth)
+    if (!step || steps.size() == kMaxYamlDepth)
       return source.error(at, "not a path such as training.epochs or architecture.stages[0].depth");
     steps.push_back(*step);
     from = dot + 1;

@@ -11,8 +11,8 @@
 
 namespace detol {
 
-// Sets every override's value in the tree, in their order; missing maps on the way are made,
-// and a word on the way becomes {name: word}. Whether the path means anything is found when
+// Sets every override's value in the tree, in their order; missing maps of the path are made,
+// and a word within the path becomes {name: word}. Whether the path means anything is found when
 // the tree is checked. `source.override_paths` are those of `overrides`.
 Result<void> apply_overrides(YamlNode& tree, const std::vector<Override>& overrides,
                              const YamlSource& source);

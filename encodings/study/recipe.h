@@ -58,7 +58,7 @@ enum class RateScaling { kNone, kLinear, kSqrt };
 enum class PrecisionKind { kFp32, kTf32, kBf16 };
 enum class CompressionKind { kNone, kFp16, kTopK };
 
-// What a recipe's word stands for.
+// WordRow maps a word of a recipe to its kind.
 template <typename Kind>
 struct WordRow {
   std::string_view name;

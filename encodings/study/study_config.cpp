@@ -61,7 +61,7 @@ std::string absolute_data_path(const std::string& written, const std::filesystem
 
 }  // namespace
 
-// Builds a StudyConfig from a tree, part by part.
+// Builds a StudyConfig from a tree, section by section.
 class StudyLoader {
  public:
   StudyLoader(const YamlNode& tree, const YamlSource& source) : tree_(tree), source_(source) {}
@@ -183,7 +183,7 @@ class StudyLoader {
     return {};
   }
 
-  // Where data come from may be left to --data if the file says where they are had.
+  // The path may be left to --data if the file names the source of the data.
   Result<void> path_or_source(const json& section, const char* name) const {
     if (section.contains("path") || section.contains("source")) return {};
     return source_.error(node_at(tree_, {name})->at,
@@ -391,7 +391,7 @@ Result<StudyConfig> load_study_config(std::string_view yaml, std::string_view so
 
 Result<StudyConfig> read_study_config(const std::string& path,
                                       const std::vector<Override>& overrides) {
-  DETOL_ASSIGN(const std::string yaml, read_file_or_pipe(path, kMostYamlBytes, /*wait_s=*/4));
+  DETOL_ASSIGN(const std::string yaml, read_file_or_pipe(path, kMaxYamlBytes, /*wait_s=*/4));
   return load(yaml, path, overrides, std::filesystem::path(path).parent_path());
 }
 

@@ -1,11 +1,10 @@
 #pragma once
 
 // StudyConfig: a space file, read and checked: the free choices as a Space, everything else
-// as plain values, and the way from a genome to a network and its recipe. Immutable after
+// as plain values, and the decoding of a genome to a network and its recipe. Immutable after
 // loading; cheap to copy; safe to share between threads.
 //
-// The file's format is interface.md's section "The space file", documented for users in
-// docs/space-file.md.
+// docs/space-file.md documents the format.
 
 #include <cstdint>
 #include <map>
@@ -30,7 +29,7 @@
 
 namespace detol {
 
-// A named choice with its scalar settings: {name: asha, min_resource: 1}.
+// An algorithm's name with its scalar settings: {name: asha, min_resource: 1}.
 struct Named {
   std::string name;
   std::map<std::string, std::string> options;  // settings as they are written
@@ -41,12 +40,12 @@ struct DataConfig {
   std::string path;         // empty: only --data says it
   std::string source = {};  // where the data are had, for messages; may be empty
   double validation = 0.1;  // share of the training images held out
-  double test = 0.2;        // share of the samples held out as the test part if it has no files
+  double test = 0.2;        // share of the samples held out as the test set if it has no files
   TaskKind task = TaskKind::kClassification;
-  // Of some formats:
+  // The other keys belong to some formats only.
   std::vector<std::string> labels = {};  // csv: columns' names, first or last; cifar: fine, coarse
   bool sequence = false;                 // the columns are one channel's, in their order
-  std::string test_path = {};            // the test part is all records of another file
+  std::string test_path = {};            // the test set is all records of another file
   std::string layout = {};  // of the images in an array: chw or hwc; empty: as its sizes say
   std::string images = {};  // hdf5: what the images are called, as `labels` what the labels are
   int size = 0;             // of pictures: side of the square they are made; 0: as they are
@@ -60,8 +59,8 @@ struct ResourceConfig {
   int attempts = 3;
 };
 
-// What a genome means, once the data is known. The candidate of a function or a table has no
-// network, no cost, and one epoch.
+// Candidate is a decoded genome, once the data is known. The candidate of a function or a table has
+// no network, no cost, and one epoch.
 struct Candidate {
   Network network;
   Recipe recipe;
@@ -90,8 +89,8 @@ class StudyConfig {
   std::string budget;  // as written; empty if absent
   ResourceConfig resources;
 
-  // Where the file says what others check, for their messages: "space.yaml:30:11" or
-  // "--set search.algorithm"; the file's name alone where it says nothing.
+  // The positions of values that others check, for their messages: "space.yaml:30:11" or
+  // "--set search.algorithm"; the file's name alone where a value is missing.
   std::string algorithm_at, pruner_at, initial_trials_at, data_format_at, data_path_at, budget_at,
       precision_at, warm_start_at;
 
@@ -111,7 +110,7 @@ class StudyConfig {
   // False if candidates are looked up or computed: there is nothing to train or to export.
   bool trains() const { return !function && !table; }
 
-  // What a table knows the candidate by: one text per column of table->key, empty where a
+  // Returns the candidate's key in a table: one text per column of table->key, empty where a
   // parameter is inactive. REQUIRES: table.
   std::vector<std::string> table_key(const Genome& genome) const;
 

@@ -18,7 +18,7 @@ constexpr std::array kSplit = {
     Field{.key = "validation", .kind = kNumber, .low = 0.001, .high = 0.9},
     Field{.key = "test", .kind = kNumber, .low = 0.001, .high = 0.9}};
 
-// Of tasks(), whose order it has.
+// The names of tasks(), in their order.
 constexpr std::array<Words, 4> kTaskNames = {"classification", "binary", "multi_label",
                                              "regression"};
 
@@ -29,7 +29,7 @@ constexpr std::array<Words, 2> kDirections = {"maximize", "minimize"};
 constexpr Field kDirection = {
     .key = "direction", .kind = kWord, .required = true, .words = kDirections};
 
-// Which metrics there are, metric_names() knows.
+// The accepted metrics follow from the data, see metric_names().
 constexpr std::array kObjective = {Field{.key = "metric", .kind = kWord, .required = true},
                                    kDirection};
 

@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "core/result.h"
-#include "encodings/study/recipe.h"
 #include "encodings/schema/schema.h"
+#include "encodings/study/recipe.h"
 
 namespace detol {
 
@@ -21,7 +21,7 @@ using SettingMember =
     std::variant<std::string Recipe::*, double Recipe::*, int Recipe::*, std::int64_t Recipe::*,
                  bool Recipe::*, std::vector<int> Recipe::*>;
 
-// How the value of a setting stands in the identity.
+// InIdentity says how the identity of a training contains the value of a setting.
 enum class InIdentity {
   kAlways,         // as it is
   kFirstOfGroup,   // likewise, behind a bar
@@ -45,7 +45,7 @@ std::span<const Field> settings_fields(std::string_view section);
 // Overwrites what the resolved file says; `file` has no choices left.
 void read_settings(const nlohmann::json& file, Recipe& recipe);
 
-// All that of a recipe decides numbers, as text: equal for equal recipes alone.
+// Writes every setting that affects numbers as text: equal for equal recipes alone.
 std::string identity_text(const Recipe& recipe);
 
 // Errors (kInput): a word that no table has, with a did-you-mean.

@@ -21,7 +21,7 @@
 namespace detol {
 namespace {
 
-// What comes into a node, or into the output.
+// The inputs of a node, or of the output.
 struct Join {
   std::vector<int> inputs;  // -1: the network's input; else an earlier node
   bool is_concat = false;   // concatenated in this order; else added, in no order
@@ -246,7 +246,7 @@ Graph closed(Graph graph) {
   return graph;
 }
 
-// Of up to 40 nodes; every other join of several inputs is a concatenation.
+// Makes graphs of up to 40 nodes; every other join of several inputs is a concatenation.
 Graph random_graph(int size, int labels, Rng& rng) {
   Graph graph;
   for (int node = 0; node < size; ++node) {

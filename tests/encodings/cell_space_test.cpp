@@ -1,4 +1,4 @@
-// What searchers do with spaces of cells: every sample, mutant and child is a network.
+// Every sample, mutant and child in a space of cells decodes to a network.
 
 #include <algorithm>
 #include <nlohmann/json.hpp>

@@ -58,7 +58,7 @@ json section_of(const std::vector<std::string>& words, const std::vector<std::st
 
 using Layers = std::multiset<std::string>;  // "0.0.node1.conv:4": name and channels
 
-// Of the cells; in no order, for the network's is any topological one.
+// Counts the layers of the cells without their order, which may be any topological one.
 Layers layers_of(const json& section) {
   const auto network = decode_graph(section, kTask);
   EXPECT_TRUE(network) << network.error().message;
@@ -167,10 +167,10 @@ TEST(Graph, KeysOfIsomorphicGraphsAreEqual) {
             key);
 }
 
-GraphRules rules_of(std::size_t vertices, std::size_t most_edges) {
+GraphRules rules_of(std::size_t vertices, std::size_t max_edges) {
   GraphLayout layout;
   layout.vertices.resize(vertices);
-  layout.most_edges = most_edges;
+  layout.max_edges = max_edges;
   for (std::size_t v = 1, next = 0; v < vertices; next += v++) layout.vertices[v].first_edge = next;
   return GraphRules(layout);
 }
@@ -204,12 +204,12 @@ TEST(GraphRules, AreAPathAndAtMostSoManyEdgesInUse) {
     const std::uint32_t used = used_by_paths(bits, 5);
     for (std::size_t most = 1; most <= 10; ++most) {
       const bool is_right = used != 0 && std::popcount(used) <= static_cast<int>(most);
-      EXPECT_EQ(rules_of(5, most).mistake(codes_of(bits, 10)).empty(), is_right) << bits;
+      EXPECT_EQ(rules_of(5, most).violation(codes_of(bits, 10)).empty(), is_right) << bits;
     }
   }
-  EXPECT_EQ(rules_of(3, 2).mistake(codes_of(0b111, 3)),
+  EXPECT_EQ(rules_of(3, 2).violation(codes_of(0b111, 3)),
             "architecture.graph: 3 edges in use, at most 2");
-  EXPECT_EQ(rules_of(3, 2).mistake(codes_of(0b001, 3)),
+  EXPECT_EQ(rules_of(3, 2).violation(codes_of(0b001, 3)),
             "architecture.graph: no path leads from input to output");
 }
 
@@ -221,8 +221,8 @@ TEST(GraphRules, RepairEveryAssignmentOfFiveNodesAndLeaveRightOnesAlone) {
       const std::vector<double> before = codes_of(bits, 10);
       std::vector<double> after = before;
       rules.repair(after, rng);
-      ASSERT_EQ(rules.mistake(after), "") << bits;
-      if (rules.mistake(before).empty()) {
+      ASSERT_EQ(rules.violation(after), "") << bits;
+      if (rules.violation(before).empty()) {
         ASSERT_EQ(before, after);
       }
       if (used_by_paths(bits, 5) == 0 || most < 4) continue;
@@ -240,7 +240,7 @@ TEST(GraphRules, RepairTheLargestGraph) {
       std::vector<double> codes(kEdges);
       for (double& code : codes) code = rng.chance(density) ? 1 : 0;
       rules.repair(codes, rng);
-      EXPECT_EQ(rules.mistake(codes), "");
+      EXPECT_EQ(rules.violation(codes), "");
     }
   }
 }

@@ -18,7 +18,8 @@ NodeId tensor(NetworkBuilder& builder, const Shape& shape) {
   NodeId node = builder.input();
   if (input.channels != shape.channels)
     node = builder.add({.kind = LayerKind::kConv, .channels = shape.channels}, {node});
-  return shrunk(builder, node, shape.height, shape.width, std::to_string(node) + to_text(shape));
+  return downsample(builder, node, shape.height, shape.width,
+                    std::to_string(node) + to_text(shape));
 }
 
 // Every pair of images of up to 12 x 12, the larger one being the input.
@@ -106,7 +107,7 @@ TEST(Join, ShrinksByFewPools) {
   for (const Shrinking& row : rows) {
     SCOPED_TRACE(to_text(row.from) + " to " + to_text({1, row.height, row.width}));
     NetworkBuilder builder(row.from);
-    const auto network = builder.build(shrunk(builder, 0, row.height, row.width, "x"));
+    const auto network = builder.build(downsample(builder, 0, row.height, row.width, "x"));
     ASSERT_TRUE(network);
     std::vector<Layer> layers;
     for (const Node& node : network->nodes().subspan(1)) layers.push_back(node.layer);
@@ -121,7 +122,7 @@ TEST(Join, OfHalvedImagesNeedsAsManyPoolsAsTheyWereHalved) {
       for (std::int64_t wanted : {size / parts, (size + parts - 1) / parts}) {
         SCOPED_TRACE(std::to_string(size) + " to " + std::to_string(wanted));
         NetworkBuilder builder({1, size, size});
-        EXPECT_LE(shrunk(builder, builder.input(), wanted, wanted, "x"), parts / 2);
+        EXPECT_LE(downsample(builder, builder.input(), wanted, wanted, "x"), parts / 2);
       }
     }
   }

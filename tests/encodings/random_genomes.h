@@ -1,6 +1,6 @@
 #pragma once
 
-// What searchers do to the genomes of an encoding, and what becomes of them.
+// Samples, mutates and crosses genomes of an encoding as searchers do, and decodes the results.
 
 #include <nlohmann/json.hpp>
 #include <string>

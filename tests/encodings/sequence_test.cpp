@@ -73,7 +73,7 @@ TEST_P(LayerSpaces, AGenomeIsReadBackAndDecodesFromItsJson) {
 INSTANTIATE_TEST_SUITE_P(Table, LayerSpaces, testing::ValuesIn(kCases),
                          [](const auto& row) { return row.param.name; });
 
-// Every sentence of a small vocabulary, and what its rules say.
+// Every sequence of layers from a small vocabulary is allowed or refused as the rules say.
 TEST(Layers, ObeyTheRulesExhaustively) {
   const StudyConfig study =
       study_of("{depth: 4, kernels: [3], channels: [4], pools: [2x2_2], dense: [8], max_dense: 2}");

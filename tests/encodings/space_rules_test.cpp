@@ -23,9 +23,9 @@ double lights_on(std::span<const double> codes) {
 }
 
 // Four lights, of which two may be on, and a colour that nobody sees while all are off.
-class Lights final : public Structure {
+class Lights final : public ArchitectureRules {
  public:
-  std::string mistake(std::span<const double> codes) const override {
+  std::string violation(std::span<const double> codes) const override {
     return lights_on(codes) > kMostOn ? "too many lights are on" : "";
   }
   void repair(std::span<double> codes, Rng& rng) const override {
@@ -50,7 +50,7 @@ std::vector<Domain> lights_of(const std::string& room) {
   return domains;
 }
 
-// Two rooms with a structure each; plain choices before, between and after them.
+// Two architectures with rules each; plain choices before, between and after them.
 Space house() {
   return SpaceBuilder()
       .add_float("heat", 0, 1)

@@ -38,9 +38,9 @@ inline Space wide_space(int choices) {
 }
 
 // At most two of its flags are set; the word behind a flag that is not set does not count.
-class FewFlags final : public Structure {
+class FewFlags final : public ArchitectureRules {
  public:
-  std::string mistake(std::span<const double> codes) const override {
+  std::string violation(std::span<const double> codes) const override {
     return set_in(codes) <= 2 ? "" : "more than two flags are set";
   }
   void repair(std::span<double> codes, Rng& rng) const override {

@@ -1,4 +1,4 @@
-#include "encodings/common/ends.h"
+#include "encodings/common/stem_and_head.h"
 
 #include <array>
 #include <nlohmann/json.hpp>

@@ -1,7 +1,7 @@
 #pragma once
 
-// The two ends of a network that encodings have in common: `stem` (before whatever is searched) and
-// `head` (from an image to logits), with the keys of their sections. Private to encodings/.
+// The stem and the head, which encodings share: `stem` stands before the searched layers, `head`
+// turns an image into logits. Both with the keys of their sections. Private to encodings/.
 
 #include <nlohmann/json_fwd.hpp>
 #include <span>

@@ -1,4 +1,4 @@
-#include "encodings/common/drawing.h"
+#include "encodings/common/graph_builder.h"
 
 #include "core/hash.h"
 
@@ -8,14 +8,14 @@ std::uint64_t label_of(std::string_view word) {
   return hash64(word);
 }
 
-Drawing::Vertex Drawing::add(std::uint64_t label, const Tensor& tensor) {
+GraphBuilder::Vertex GraphBuilder::add(std::uint64_t label, const Tensor& tensor) {
   const Vertex vertex = graph_.labels.size();
   graph_.labels.push_back(label);
   for (Vertex from : tensor) graph_.edges.emplace_back(from, vertex);
   return vertex;
 }
 
-LabelledGraph Drawing::leading_to(const std::vector<Vertex>& outputs) const {
+LabelledGraph GraphBuilder::build(const std::vector<Vertex>& outputs) const {
   std::vector<bool> leads(graph_.labels.size(), false);
   for (Vertex output : outputs) leads[output] = true;
   for (auto edge = graph_.edges.rbegin(); edge != graph_.edges.rend(); ++edge)
