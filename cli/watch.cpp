@@ -50,8 +50,8 @@ class Watch {
   // Takes in what is new. Opens anew: on a network file system there is a fresh snapshot.
   Result<void> look() {
     DETOL_ASSIGN(const auto reader, Reader::open(storage_));
-    DETOL_ASSIGN(const News news, reader->news(record_.id, last_));
-    for (const Event& event : news.events) {
+    DETOL_ASSIGN(const NewEvents fresh, reader->events_after(record_.id, last_));
+    for (const Event& event : fresh.events) {
       DETOL_TRY(book_.apply(event));
       if (last_ == 0)
         onlooker_.recall(event);
@@ -59,9 +59,9 @@ class Watch {
         onlooker_.happened(event);
       if (const auto* state = std::get_if<event::StudyState>(&event)) state_ = state->state;
     }
-    if (news.last != last_) accounted_s_ = clock_.now_s();
+    if (fresh.last != last_) accounted_s_ = clock_.now_s();
     const bool is_first = last_ == 0;
-    last_ = news.last;
+    last_ = fresh.last;
     DETOL_ASSIGN(const auto writer, current_writer(storage_));
     if (is_run_by(writer, record_.name)) seen_s_ = clock_.now_s();
     is_killed_ = is_running() && (is_first ? !seen_s_ : quiet_s() > kRestartS);

@@ -36,7 +36,7 @@ struct Database {
   fs::path old_folder() const { return fs::path(path).replace_extension(".d"); }
 };
 
-// Whose a folder is.
+// The owner of a folder.
 struct Owner {
   enum Kind {
     kNobody,    // it is not there, or empty but for hidden files
@@ -105,7 +105,7 @@ std::string in_shell(const fs::path& path) {
   return fmt::format("'{}'", path.string());
 }
 
-// How a person hands `from` to the database.
+// Describes how a user gives the folder `from` to the database.
 std::string adopt(const fs::path& from, const Database& database) {
   const std::string mark = in_shell(database.folder() / kMark);
   if (from == database.folder()) return fmt::format(": > {}", mark);
@@ -192,7 +192,7 @@ Result<void> write_mark(const fs::path& folder, DatabaseId id) {
   return write_file_durably(folder / kMark, fmt::format("{:08x}\n", id));
 }
 
-// What killed processes left half written in the folder, which is ours.
+// Removes files that killed processes left half written. REQUIRES: the folder is ours.
 void remove_unfinished_files(const fs::path& folder) {
   std::error_code ignored;
   for (const auto& entry : fs::directory_iterator(folder, ignored)) {

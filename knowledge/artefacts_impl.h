@@ -1,7 +1,7 @@
 #pragma once
 
-// How a writer comes by the folder of artefacts: the claim is made before anything is changed, kept
-// when the database says so.
+// A writer claims the folder of artefacts: the claim is made before anything is changed, and kept
+// once the database stores its id.
 
 #include <cstdint>
 #include <filesystem>
@@ -11,12 +11,12 @@
 
 namespace detol {
 
-// In the table `writer`. It stays when a writer takes the database over.
+// DatabaseId is stored in the table `writer`. It stays when a writer takes the database over.
 using DatabaseId = std::uint32_t;
 
 struct ArtefactClaim {
   DatabaseId id = 0;           // of the database from now on
-  std::filesystem::path from;  // what becomes the folder; empty: a new one
+  std::filesystem::path from;  // the path that becomes the folder; empty: a new one
   bool is_marked = false;      // it says already whose it is
 };
 
@@ -24,7 +24,7 @@ struct ArtefactClaim {
 // not there yet, will need.
 Result<void> check_nobodys_artefacts(const std::filesystem::path& path);
 
-// Which folder is the database's, and which id it needs for that. Changes nothing. Errors
+// Finds the database's folder, and the id that the database needs for it. Changes nothing. Errors
 // (kStorage): the folder belongs to another database, or nobody can tell; what to do.
 Result<ArtefactClaim> claim_artefacts(const std::filesystem::path& path, sqlite3* handle);
 

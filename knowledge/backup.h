@@ -10,7 +10,7 @@
 
 namespace detol {
 
-// Where a backup goes unless a person says otherwise: detol.db.backup
+// The default place of a backup: detol.db.backup
 std::filesystem::path default_backup(const std::filesystem::path& database);
 
 // The newest file that back_up_rotating() left at the default place; nullopt: there is none.

@@ -10,8 +10,8 @@ namespace detol {
 // Errors (kStorage).
 Result<void> copy_database(sqlite3* source, const std::filesystem::path& file);
 
-// Whether what may be at `file` is a knowledge base, which a copy may replace. Errors (kStorage):
-// it is something else.
+// Checks that `file`, if it exists, is a knowledge base, which a copy may replace. Errors
+// (kStorage): it is something else.
 Result<void> check_is_database(const std::filesystem::path& file);
 
 }  // namespace detol

@@ -158,7 +158,7 @@ std::vector<std::string> find_problems(sqlite3* database) {
   }
   if (!more) problems.push_back(more.error().message);
   rows->reset();
-  const auto verified = at_one_moment(database, [&] { return verify(database); });
+  const auto verified = in_read_transaction(database, [&] { return verify(database); });
   if (!verified) problems.push_back(verified.error().message);
   return problems;
 }
@@ -189,7 +189,7 @@ Result<std::vector<std::string>> compare(const std::filesystem::path& path,
                                          const std::filesystem::path& older) {
   DETOL_ASSIGN(const auto now, open_for_reading(path));
   DETOL_ASSIGN(const auto before, open_for_reading(older));
-  return at_one_moment(now.get(), [&]() -> Result<std::vector<std::string>> {
+  return in_read_transaction(now.get(), [&]() -> Result<std::vector<std::string>> {
     DETOL_ASSIGN(const auto studies, read_studies(before.get()));
     DETOL_ASSIGN(const auto present, read_studies(now.get()));
     std::vector<std::string> differences;

@@ -1,7 +1,7 @@
 #pragma once
 
-// Is a knowledge base what was written? SQLite notices a broken structure, but most single
-// flipped bits only change a value; the checksums find those.
+// Checks that a knowledge base holds what was written. SQLite notices a broken structure, but most
+// single flipped bits only change a value; the checksums find those.
 
 #include <cstdint>
 #include <filesystem>
@@ -25,7 +25,7 @@ struct Counts {
 
 Result<Counts> count(const std::filesystem::path& path);
 
-// Whether all that an older copy holds is here still: studies (by number and time of creation;
+// Checks that everything in an older copy is still there: studies (by number and time of creation;
 // those deleted since are passed over), their configuration and every event. Returns what
 // differs, one line each. Errors (kStorage): either is damaged, missing or of another version.
 Result<std::vector<std::string>> compare(const std::filesystem::path& path,

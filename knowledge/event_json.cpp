@@ -105,8 +105,8 @@ void list_fields(Io& io, event::Refit& e) {
   io("parameters", e.parameters), io("at", e.at_s);
 }
 template <typename Io>
-void list_fields(Io& io, event::Chosen& e) {
-  io("key", e.key), io("way", e.way), io("seconds", e.seconds), io("at", e.at_s);
+void list_fields(Io& io, event::AlgorithmChosen& e) {
+  io("key", e.key), io("way", e.algorithm), io("seconds", e.seconds), io("at", e.at_s);
 }
 template <typename Io>
 void list_fields(Io&, event::Accounted&) {}  // columns of the study's row
@@ -116,7 +116,7 @@ void list_fields(Io& io, event::StudyState& e) {
   io.unless_empty("backend", e.backend);
 }
 
-// In the order of Event.
+// The kinds of events, in the order of Event.
 constexpr std::array<std::string_view, 9> kKinds = {
     "asked", "started", "reported", "told", "requeued", "refit", "chosen", "", "state"};
 static_assert(kKinds.size() == std::variant_size_v<Event>);
@@ -170,7 +170,7 @@ class JsonWriter {
   void operator()(Outcome& outcome) {
     std::visit([this](auto& one) { list_fields(*this, one); }, outcome);
   }
-  // By the objectives' names.
+  // Writes the values under the objectives' names.
   void values(const char* key, const std::vector<double>& values) {
     Json map = Json::object();
     for (std::size_t i = 0; i < values.size(); ++i)

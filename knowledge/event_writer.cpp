@@ -29,7 +29,7 @@ std::uint64_t cells_of(const StoredEvent& stored, const Event& event) {
   return sum;
 }
 
-// What tells repeats of an event from others with the same key: as ledger.h says.
+// Returns the number that tells repeats of an event from others with the same key, see ledger.h.
 std::int64_t copy_of(const StoredEvent& stored, const Event& event) {
   if (std::holds_alternative<event::Asked>(event)) return 0;
   if (std::holds_alternative<event::Reported>(event)) return 0;
@@ -37,7 +37,7 @@ std::int64_t copy_of(const StoredEvent& stored, const Event& event) {
   std::string same = stored.row.payload;
   if (const auto* refit = std::get_if<event::Refit>(&event))
     same = fmt::format("{} {}", refit->version, refit->model);
-  if (const auto* chosen = std::get_if<event::Chosen>(&event)) same = chosen->key;
+  if (const auto* chosen = std::get_if<event::AlgorithmChosen>(&event)) same = chosen->key;
   return static_cast<std::int64_t>(hash64(same));
 }
 

@@ -1,6 +1,6 @@
 #pragma once
 
-// What the knowledge base must know about the file system under it.
+// Queries and durable operations of the file system under a knowledge base.
 
 #include <filesystem>
 

@@ -11,7 +11,7 @@
 #include "knowledge/rows_impl.h"
 #include "knowledge/snapshot_impl.h"
 #include "knowledge/studies.h"
-#include "knowledge/writing_impl.h"
+#include "knowledge/writable_database_impl.h"
 
 namespace detol {
 namespace {
@@ -20,7 +20,7 @@ namespace fs = std::filesystem;
 
 class SqliteLedger final : public Ledger {
  public:
-  SqliteLedger(Writing writing, EventWriter writer, Snapshots snapshots)
+  SqliteLedger(WritableDatabase writing, EventWriter writer, Snapshots snapshots)
       : writing_(std::move(writing)),
         writer_(std::move(writer)),
         snapshots_(std::move(snapshots)) {}
@@ -41,7 +41,7 @@ class SqliteLedger final : public Ledger {
   Result<Study*> load(StudyId id);
   void announce(const std::string& running);
 
-  Writing writing_;
+  WritableDatabase writing_;
   EventWriter writer_;
   Snapshots snapshots_;
   std::unordered_map<StudyId, Study> studies_;  // as committed
@@ -97,7 +97,7 @@ Result<Study*> SqliteLedger::load(StudyId id) {
 
 Result<std::unique_ptr<Ledger>> Ledger::open(const fs::path& given) {
   const fs::path path = real_path(given);
-  DETOL_ASSIGN(Writing writing, Writing::open(path));
+  DETOL_ASSIGN(WritableDatabase writing, WritableDatabase::open(path));
   DETOL_ASSIGN(EventWriter writer, EventWriter::make(writing.database()));
   Snapshots snapshots(path, system_clock());
   if (is_on_network(path)) {

@@ -1,12 +1,12 @@
 #pragma once
 
-// Ledger: the one writer of the knowledge base (SQLite, WAL, synchronous=FULL). What
-// append() returned success for survives any kill; writing an event twice changes nothing:
+// Ledger: the one writer of the knowledge base (SQLite, WAL, synchronous=FULL). Events that
+// append() returned success for survive any kill; writing an event twice changes nothing:
 //
 //   Asked                       the first of a trial stays
 //   Reported                    the first of a (trial, attempt, epoch) stays
 //   Refit                       the first of a (model, version) stays
-//   Chosen                      the first of a key stays
+//   AlgorithmChosen             the first of a key stays
 //   Started, Requeued, Told     an exact copy of an earlier one changes nothing
 //   StudyState                  an exact copy of the last one changes nothing
 //   Accounted                   the last one stands; events() has it at the end
@@ -55,9 +55,9 @@ struct Asked {
   std::vector<std::pair<std::string, Value>> params;  // the active choices
   std::string proposer;                               // algorithm, or "initial", "warm_start"
   std::string arch_hash;  // 16 hexadecimal digits; empty if it could not be decoded
-  std::optional<std::int64_t> network_params = {};  // empty: nobody could count them
+  std::optional<std::int64_t> network_params = {};  // empty: they could not be counted
   std::optional<std::int64_t> flops = {};
-  double at_s = 0;  // wall time, for people
+  double at_s = 0;  // wall time; nothing is decided on it
 };
 
 // A worker took the trial. Attempts count from 1.
@@ -106,12 +106,12 @@ struct Refit {
   double at_s = 0;
 };
 
-// A shape is computed in this way by every trial of the study, from now on
+// Every trial of the study computes this shape by this algorithm from now on
 // (trainer/backends/choices.h).
-struct Chosen {
+struct AlgorithmChosen {
   std::string key;
-  std::string way;
-  std::vector<std::pair<std::string, double>> seconds;  // of each way, as timed
+  std::string algorithm;
+  std::vector<std::pair<std::string, double>> seconds;  // of each algorithm, as timed
   double at_s = 0;
 };
 
@@ -133,7 +133,7 @@ struct StudyState {
 
 using Event =
     std::variant<event::Asked, event::Started, event::Reported, event::Told, event::Requeued,
-                 event::Refit, event::Chosen, event::Accounted, event::StudyState>;
+                 event::Refit, event::AlgorithmChosen, event::Accounted, event::StudyState>;
 
 class Ledger {
  public:

@@ -17,7 +17,7 @@
 #include "knowledge/reader_impl.h"
 #include "knowledge/verify_impl.h"
 #include "knowledge/wal_impl.h"
-#include "knowledge/writing_impl.h"
+#include "knowledge/writable_database_impl.h"
 
 namespace detol {
 namespace {
@@ -33,10 +33,10 @@ bool is_there(const fs::path& path) {
   return fs::exists(fs::symlink_status(path, error));
 }
 
-// What a database consists of; its shared memory is made anew from its log.
+// The files of a database; its shared memory is made anew from its log.
 constexpr std::array<std::string_view, 2> kParts = {"", "-wal"};
 
-// `path` + `tail`, or with -2, -3, ... behind it, so that no part of it meets anything.
+// `path` + `tail`, or with -2, -3, ... behind it, so that neither file of it exists.
 fs::path free_name(const fs::path& path, std::string_view tail) {
   for (int number = 1;; ++number) {
     fs::path name =
@@ -53,7 +53,7 @@ fs::path restoring_of(const fs::path& database) {
   return with(database, ".restoring");
 }
 
-// The log as it was, while recover() tries what is whole without a part of it.
+// The path of the original log, while recover() tries how much is whole without its end.
 fs::path recovering_of(const fs::path& database) {
   return with(database, ".recovering");
 }
@@ -120,7 +120,7 @@ Result<void> cut(const fs::path& log, std::int64_t bytes) {
   return fail(ErrorCode::kStorage, fmt::format("cannot cut {}: {}", log.string(), error.message()));
 }
 
-// How many events there are with the first `bytes` of the log. Errors (kStorage): that is not
+// Counts the events with the first `bytes` of the log. Errors (kStorage): that is not
 // whole.
 Result<std::int64_t> events_with(const fs::path& path, std::int64_t bytes) {
   DETOL_TRY(cut(wal_of(path), bytes));
@@ -199,7 +199,7 @@ Result<std::optional<fs::path>> recover(const fs::path& database) {
 Result<Vacuumed> vacuum(const fs::path& database) {
   std::error_code error;
   if (!is_there(database)) return no_database(database);
-  DETOL_ASSIGN(const Writing writing, Writing::open(database));
+  DETOL_ASSIGN(const WritableDatabase writing, WritableDatabase::open(database));
   if (const auto problems = find_problems(writing.database()); !problems.empty()) {
     return fail(ErrorCode::kStorage, fmt::format("{} is damaged ({}); restore a backup",
                                                  database.string(), problems.front()));

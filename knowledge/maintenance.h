@@ -1,9 +1,9 @@
 #pragma once
 
-// What is done to a whole knowledge base that nobody writes. Each takes the writer's lock.
+// Maintenance of a whole knowledge base that nobody writes. Each function takes the writer's lock.
 //
-// Errors of all (kStorage): a master lives, naming host, pid and since when; the disk refuses; and
-// what each says itself. Then the knowledge base is as it was.
+// Errors of all (kStorage): a master lives, naming host, pid and since when; the disk refuses;
+// and those that each function lists. Then the knowledge base is as it was.
 
 #include <cstdint>
 #include <filesystem>

@@ -54,8 +54,8 @@ Result<sqlite::Database> open_unchanging_log(const fs::path& path) {
   return database;
 }
 
-// In a folder that one may only read, SQLite cannot make the shared memory it wants. If nobody
-// writes, nothing changes there.
+// SQLite cannot make its shared memory in a read-only folder. If nobody writes, nothing changes
+// there, and it is not needed.
 Result<sqlite::Database> open_beside_others(const fs::path& path) {
   DETOL_ASSIGN(auto database, sqlite::open(path.string(), SQLITE_OPEN_READONLY));
   const auto readable = touch(database.get());

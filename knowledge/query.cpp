@@ -6,12 +6,12 @@
 #include <iterator>
 
 #include "core/utf8.h"
-#include "knowledge/pending_impl.h"
+#include "knowledge/folder_intent_impl.h"
 #include "knowledge/reader_impl.h"
 #include "knowledge/rows_impl.h"
 #include "knowledge/schema_impl.h"
 #include "knowledge/verify_impl.h"
-#include "knowledge/writing_impl.h"
+#include "knowledge/writable_database_impl.h"
 
 namespace detol {
 namespace {
@@ -142,10 +142,11 @@ class SqliteReader final : public Reader {
     return std::move(found.record);
   }
   Result<std::vector<Event>> events(StudyId id) override {
-    return at_one_moment(database_.get(), [&] { return read_events(database_.get(), id); });
+    return in_read_transaction(database_.get(), [&] { return read_events(database_.get(), id); });
   }
-  Result<News> news(StudyId id, std::int64_t last) override {
-    return at_one_moment(database_.get(), [&] { return read_news(database_.get(), id, last); });
+  Result<NewEvents> events_after(StudyId id, std::int64_t last) override {
+    return in_read_transaction(database_.get(),
+                               [&] { return read_events_after(database_.get(), id, last); });
   }
 
  private:
@@ -213,7 +214,7 @@ Result<Rows> SqliteReader::fetch(Statement& statement, const QueryLimits& limits
 // The first query verifies the whole database: any of its rows may be in the answer.
 Result<Rows> SqliteReader::select(const std::string& sql, const std::vector<Cell>& arguments,
                                   const QueryLimits& limits) {
-  return at_one_moment(database_.get(), [&]() -> Result<Rows> {
+  return in_read_transaction(database_.get(), [&]() -> Result<Rows> {
     if (!is_verified_) DETOL_TRY(verify(database_.get()));
     is_verified_ = true;
     const Restraint restraint(database_.get(), limits);
@@ -228,12 +229,12 @@ Result<Rows> SqliteReader::select(const std::string& sql, const std::vector<Cell
 
 Result<std::unique_ptr<Reader>> Reader::open(const fs::path& path) {
   // A change of a whole study that was killed is completed, unless it is still going on.
-  if (is_pending(path)) (void)Writing::open(path);
+  if (has_intent(path)) (void)WritableDatabase::open(path);
   DETOL_ASSIGN(auto database, open_for_reading(path));
   DETOL_ASSIGN(const int version, schema_version(database.get()));
   if (version < kSchemaVersion) {
     database.reset();
-    DETOL_TRY(Writing::open(path));  // migrates it
+    DETOL_TRY(WritableDatabase::open(path));  // migrates it
     DETOL_ASSIGN(database, open_for_reading(path));
   }
   return std::make_unique<SqliteReader>(std::move(database));

@@ -19,20 +19,21 @@ using Cell = std::variant<std::monostate, std::int64_t, double, std::string>;
 struct Rows {
   std::vector<std::string> columns;
   std::vector<std::vector<Cell>> rows;
-  bool is_cut = false;  // there are more than the limit
+  bool is_cut = false;  // there are more rows than the limit
 };
 
-// What a query may take; 0: any amount. A limit on rows cuts the answer, the others refuse it.
+// QueryLimits bounds a query; 0: no limit. A limit on rows truncates the result, the others refuse
+// the query.
 struct QueryLimits {
   std::int64_t rows = 0;
   std::int64_t bytes = 0;  // of the answer, and again of what SQLite needs to find it
   double seconds = 0;      // after the database was verified
 };
 
-// What a study's ledger says since an earlier look.
-struct News {
-  std::vector<Event> events;  // as of Ledger::events: the accounting comes last, if there is any
-  std::int64_t last = 0;      // the number of the last event, for the next look
+// The events of a study after a known one.
+struct NewEvents {
+  std::vector<Event> events;  // see Ledger::events: the accounting comes last, if there is any
+  std::int64_t last = 0;      // the number of the last event, for the next call
 };
 
 class Reader {
@@ -42,8 +43,9 @@ class Reader {
   virtual ~Reader() = default;
 
   // Runs one SELECT over the views (interface.md section 3); `arguments` bind to ?1, ?2, ...
-  // The whole answer is there when it returns: nobody who prints it slowly holds up the writer's
-  // log. Errors (kUsage): not one read-only statement, SQL that SQLite refuses, a limit.
+  // The whole result is there when it returns: a caller that prints it slowly does not keep the
+  // writer's log from being truncated. Errors (kUsage): not one read-only statement, SQL that
+  // SQLite refuses, a limit.
   virtual Result<Rows> select(const std::string& sql, const std::vector<Cell>& arguments = {},
                               const QueryLimits& limits = {}) = 0;
 
@@ -52,11 +54,11 @@ class Reader {
   // Errors (kStudy): there is none of that name, with a did-you-mean.
   virtual Result<StudyRecord> study(const std::string& name) = 0;
 
-  // As Ledger::events.
+  // See Ledger::events.
   virtual Result<std::vector<Event>> events(StudyId study) = 0;
 
   // The events after number `last` (0: all); costs what is new, not what is there.
-  virtual Result<News> news(StudyId study, std::int64_t last) = 0;
+  virtual Result<NewEvents> events_after(StudyId study, std::int64_t last) = 0;
 };
 
 }  // namespace detol

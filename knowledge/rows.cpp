@@ -205,25 +205,27 @@ Result<void> for_each_event(sqlite3* database, const Study& study,
 }
 
 Result<std::vector<Event>> read_events(sqlite3* database, StudyId id) {
-  return read_news(database, id, 0).map([](News news) { return std::move(news.events); });
+  return read_events_after(database, id, 0).map([](NewEvents all) {
+    return std::move(all.events);
+  });
 }
 
-Result<News> read_news(sqlite3* database, StudyId id, std::int64_t after) {
+Result<NewEvents> read_events_after(sqlite3* database, StudyId id, std::int64_t after) {
   DETOL_ASSIGN(const auto studies, read_studies(database));
   const auto study = std::find_if(studies.begin(), studies.end(),
                                   [id](const Study& each) { return each.record.id == id; });
   if (study == studies.end())
     return fail(ErrorCode::kStudy, fmt::format("no study has the number {}", id));
-  News news{.events = {}, .last = study->last_seq};
-  const auto add = [&news](const StoredEvent& stored) -> Result<void> {
+  NewEvents fresh{.events = {}, .last = study->last_seq};
+  const auto add = [&fresh](const StoredEvent& stored) -> Result<void> {
     DETOL_ASSIGN(Event event, to_event(stored.row));
-    news.events.push_back(std::move(event));
+    fresh.events.push_back(std::move(event));
     return {};
   };
   DETOL_TRY(for_each_event(database, *study, add, after));
   if (study->wall_s != 0 || study->device_s != 0)
-    news.events.emplace_back(event::Accounted{study->wall_s, study->device_s});
-  return news;
+    fresh.events.emplace_back(event::Accounted{study->wall_s, study->device_s});
+  return fresh;
 }
 
 }  // namespace detol

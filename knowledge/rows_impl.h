@@ -60,10 +60,10 @@ Result<void> for_each_event(sqlite3* database, const Study& study,
                             const std::function<Result<void>(const StoredEvent&)>& visit,
                             std::int64_t after = 0);
 
-// Ledger::events.
+// Implements Ledger::events.
 Result<std::vector<Event>> read_events(sqlite3* database, StudyId id);
 
-// Reader::news.
-Result<News> read_news(sqlite3* database, StudyId id, std::int64_t after);
+// Implements Reader::events_after.
+Result<NewEvents> read_events_after(sqlite3* database, StudyId id, std::int64_t after);
 
 }  // namespace detol

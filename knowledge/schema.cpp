@@ -160,7 +160,7 @@ Result<void> define(sqlite3* database) {
   return sqlite::run(database, kViews);
 }
 
-// In an order that VACUUM keeps.
+// Returns the definitions in an order that VACUUM keeps.
 Result<std::string> definitions(sqlite3* database, bool with_writer) {
   DETOL_ASSIGN(auto rows,
                sqlite::Statement::prepare(database,

@@ -39,7 +39,8 @@ Result<void> check_header(const std::filesystem::path& path);
 // Errors (kStorage): not a version from 1 to kSchemaVersion, with what to do.
 Result<void> check_version(const std::filesystem::path& path, std::int64_t version);
 
-// As its log has it: the file's header may be of before a migration. Errors: as check_version.
+// Returns the version as the log has it: the file's header may be older than a migration. Errors:
+// as check_version.
 Result<int> schema_version(sqlite3* database);
 
 // Makes an empty database appear at `path` whole or not at all. Errors (kStorage).

@@ -76,7 +76,7 @@ Result<Database> open(const std::string& name, int flags) {
                             name, raw != nullptr ? sqlite3_errmsg(raw) : "out of memory"));
   }
   sqlite3_extended_result_codes(raw, 0);
-  sqlite3_busy_timeout(raw, kPatienceMs);
+  sqlite3_busy_timeout(raw, kBusyTimeoutMs);
   return database;
 }
 

@@ -38,7 +38,7 @@ bool is_sync_failed(sqlite3* database);
 // Fails as SQLite would with this extended result code: for tests of what follows.
 Result<void> fail_with(sqlite3* database, int code);
 
-inline constexpr int kPatienceMs = 5000;  // for another process's lock
+inline constexpr int kBusyTimeoutMs = 5000;  // the wait for another process's lock
 
 // `flags` as sqlite3_open_v2's.
 Result<Database> open(const std::string& name, int flags);

@@ -1,8 +1,8 @@
 #pragma once
 
-// The states of studies and trials, and why a trial ended or waits again, as types. Code decides on
-// these. Their text is what databases hold and people read: to_text() makes it, and what reads it
-// back knows no other text.
+// The states of studies and trials, and the reasons why a trial ended or was requeued. Code decides
+// on these types. Databases store their texts: to_text() writes them, and study_phase_from() and
+// its like accept no other.
 
 #include <array>
 #include <optional>
@@ -21,14 +21,14 @@ std::optional<StudyPhase> study_phase_from(std::string_view text);
 
 enum class TrialState { kWaiting, kRunning, kComplete, kPruned, kFail };
 
-// In the order of TrialState.
+// The texts of TrialState, in its order.
 inline constexpr std::array<std::string_view, 5> kTrialStates = {"WAITING", "RUNNING", "COMPLETE",
                                                                  "PRUNED", "FAIL"};
 
 std::string_view to_text(TrialState state);
 std::optional<TrialState> trial_state_from(std::string_view text);
 
-// What ended a trial.
+// EndCause says what ended a trial.
 enum class EndCause {
   kFullLength,  // it was trained to its last epoch
   kPruner,      // detail: the pruner's name
@@ -37,7 +37,7 @@ enum class EndCause {
   kTarget,      // the study reached it
   kFailures,    // the study ended because too many trials failed
   kSameTrial,   // answered from memory: `same_as` was the same candidate
-  kFailure,     // detail: what happened, for people
+  kFailure,     // detail: what happened
 };
 
 struct EndReason {
@@ -56,16 +56,16 @@ std::string to_text(const EndReason& reason);  // "asha", "budget", "same as tri
 // The reason of a trial that ended in this state. nullopt: no such trial has this text.
 std::optional<EndReason> end_reason_from(TrialState state, std::string_view text);
 
-// Why a trial waits again.
+// RequeueCause says why a trial is WAITING again.
 enum class RequeueCause {
-  kLost,            // nobody's fault; detail: what happened to its worker
+  kLost,            // not the trial's fault; detail: what happened to its worker
   kCrashed,         // it may be to blame; detail: how
   kOutOfMemory,     // the system's OOM killer ended it; detail: how
-  kDisk,            // which refused a write; detail: which, and when the trial goes on
-  kStopped,         // with the run
-  kPromoted,        // it was paused
-  kWorkerGone,      // while there was no master
-  kBudgetExtended,  // it was ended by the budget
+  kDisk,            // the disk refused a write; detail: which, and when the trial is resumed
+  kStopped,         // the run was stopped
+  kPromoted,        // the pruner resumes the paused trial
+  kWorkerGone,      // the worker ended while there was no master
+  kBudgetExtended,  // the budget had ended it
   kRetried,         // --retry-failed
 };
 

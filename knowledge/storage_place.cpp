@@ -50,7 +50,7 @@ struct flock whole_file() {
   return whole;
 }
 
-// What the knowledge base does to its files; the number of the error, or 0.
+// Writes, locks and syncs a file as the knowledge base does; returns errno, or 0.
 int try_out(const fs::path& folder) {
   std::string name = (folder / ".detol-XXXXXX").string();
   const int file = ::mkstemp(name.data());

@@ -1,6 +1,6 @@
 #pragma once
 
-// The folder of a knowledge base, before there is one: can it be kept there?
+// StoragePlace: tests whether a folder can hold a knowledge base, before there is one.
 
 #include <filesystem>
 #include <string>

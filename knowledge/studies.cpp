@@ -12,10 +12,10 @@
 #include "encodings/study/study_config.h"
 #include "knowledge/artefacts.h"
 #include "knowledge/event_writer_impl.h"
-#include "knowledge/pending_impl.h"
+#include "knowledge/folder_intent_impl.h"
 #include "knowledge/reader_impl.h"
 #include "knowledge/rows_impl.h"
-#include "knowledge/writing_impl.h"
+#include "knowledge/writable_database_impl.h"
 
 namespace detol {
 namespace {
@@ -24,9 +24,9 @@ namespace fs = std::filesystem;
 using sqlite::Statement;
 
 // Without creating anything where there is no database.
-Result<Writing> open_existing(const fs::path& path) {
+Result<WritableDatabase> open_existing(const fs::path& path) {
   std::error_code error;
-  if (fs::exists(path, error)) return Writing::open(path);
+  if (fs::exists(path, error)) return WritableDatabase::open(path);
   return fail(ErrorCode::kStudy, fmt::format("no study: there is no database at {}; run `detol "
                                              "search`, or pass another --storage",
                                              path.string()));
@@ -167,11 +167,11 @@ Result<StudySize> measure_study(const fs::path& database, const std::string& nam
 Result<void> rename_study(const fs::path& database, const std::string& name,
                           const std::string& new_name) {
   DETOL_TRY(check_new_name(new_name));
-  DETOL_ASSIGN(Writing writing, open_existing(database));
+  DETOL_ASSIGN(WritableDatabase writing, open_existing(database));
   DETOL_ASSIGN(Study study, find_study(writing.database(), name));
   DETOL_TRY(check_is_free(database, writing.database(), new_name));
   study.record.name = new_name;
-  return with_pending(database, writing.database(), {name, new_name}, [&] {
+  return with_intent(database, writing.database(), {name, new_name}, [&] {
     return writing.in_transaction([&] { return write_name(writing.database(), study.record); });
   });
 }
@@ -179,7 +179,7 @@ Result<void> rename_study(const fs::path& database, const std::string& name,
 Result<StudySize> copy_study(const fs::path& database, const std::string& name,
                              const std::string& new_name) {
   DETOL_TRY(check_new_name(new_name));
-  DETOL_ASSIGN(Writing writing, open_existing(database));
+  DETOL_ASSIGN(WritableDatabase writing, open_existing(database));
   DETOL_ASSIGN(const Study study, find_study(writing.database(), name));
   DETOL_TRY(check_is_free(database, writing.database(), new_name));
   DETOL_ASSIGN(const StudySize size,
@@ -188,16 +188,16 @@ Result<StudySize> copy_study(const fs::path& database, const std::string& name,
     DETOL_TRY(copy_folder(artefact_folder(database, name), artefact_folder(database, new_name)));
     return writing.in_transaction([&] { return write_copy(writing.database(), study, new_name); });
   };
-  DETOL_TRY(with_pending(database, writing.database(), {new_name, ""}, copy));
+  DETOL_TRY(with_intent(database, writing.database(), {new_name, ""}, copy));
   return size;
 }
 
 Result<StudySize> delete_study(const fs::path& database, const std::string& name) {
-  DETOL_ASSIGN(Writing writing, open_existing(database));
+  DETOL_ASSIGN(WritableDatabase writing, open_existing(database));
   DETOL_ASSIGN(const Study study, find_study(writing.database(), name));
   DETOL_ASSIGN(const StudySize size,
                size_of(artefact_folder(database, name), writing.database(), study.record));
-  DETOL_TRY(with_pending(database, writing.database(), {name, ""}, [&] {
+  DETOL_TRY(with_intent(database, writing.database(), {name, ""}, [&] {
     return writing.in_transaction([&] { return erase(writing.database(), study.record.id); });
   }));
   return size;

@@ -28,7 +28,7 @@ struct StudySize {
 // Errors (kUsage).
 Result<void> check_new_name(const std::string& name);
 
-// How large a study is. Takes no lock.
+// Measures a study. Takes no lock.
 Result<StudySize> measure_study(const std::filesystem::path& database, const std::string& name);
 
 Result<void> rename_study(const std::filesystem::path& database, const std::string& name,
@@ -39,7 +39,7 @@ Result<void> rename_study(const std::filesystem::path& database, const std::stri
 Result<StudySize> copy_study(const std::filesystem::path& database, const std::string& name,
                              const std::string& new_name);
 
-// Returns what is gone.
+// Returns the size of what was deleted.
 Result<StudySize> delete_study(const std::filesystem::path& database, const std::string& name);
 
 }  // namespace detol

@@ -17,9 +17,9 @@ Result<void> verify(sqlite3* database);
 // REQUIRES: no transaction is open.
 std::vector<std::string> find_problems(sqlite3* database);
 
-// `body` in one read transaction: what it reads was all there at one moment.
+// Runs `body` in one read transaction, so that it reads the state of one moment.
 template <typename Body>
-auto at_one_moment(sqlite3* database, Body body) -> decltype(body()) {
+auto in_read_transaction(sqlite3* database, Body body) -> decltype(body()) {
   DETOL_TRY(sqlite::run(database, "BEGIN"));
   auto result = body();
   sqlite3_exec(database, "COMMIT", nullptr, nullptr, nullptr);

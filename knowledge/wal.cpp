@@ -210,7 +210,7 @@ Result<WalReport> examine_without_header(const Descriptor& file, const fs::path&
   return report;
 }
 
-// What changes whenever anybody writes the log.
+// Stamp changes whenever anybody writes the log.
 struct Stamp {
   std::int64_t inode = 0, size = 0, seconds = 0, nanoseconds = 0;
   bool operator==(const Stamp&) const = default;
@@ -228,7 +228,7 @@ bool may_be_written(const fs::path& database) {
   return writer && writer->has_value();
 }
 
-// Once a process: `status --watch` opens the database every second.
+// Warns once per process: `status --watch` opens the database every second.
 void warn_once(const std::string& line) {
   static std::mutex mutex;
   static std::set<std::string> said;

@@ -38,7 +38,7 @@ std::filesystem::path wal_of(const std::filesystem::path& database);
 // it cannot be read.
 Result<WalReport> examine_wal(const std::filesystem::path& database);
 
-// What is wrong, in one line, with what to do. REQUIRES: the report's log is not sound.
+// Describes the problem and its remedy in one line. REQUIRES: the report's log is not sound.
 std::string problem_of(const std::filesystem::path& database, const WalReport& report);
 
 // Says a torn end as a warning. REQUIRES: the writer's lock is held, and SQLite has not opened
@@ -49,7 +49,7 @@ Result<void> check_wal(const std::filesystem::path& database);
 // its frames are being written, and SQLite reads them through the writer's shared index.
 Result<WalReport> examine_idle_wal(const std::filesystem::path& database);
 
-// As check_wal, for a reader that holds no lock.
+// Does the same as check_wal for a reader that holds no lock.
 Result<void> check_idle_wal(const std::filesystem::path& database);
 
 }  // namespace detol

@@ -1,6 +1,7 @@
 #pragma once
 
-// Who writes a knowledge base now. Works from any machine that sees its folder.
+// Writer: the process that writes a knowledge base now. Works from any machine that sees its
+// folder.
 
 #include <filesystem>
 #include <optional>

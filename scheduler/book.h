@@ -90,8 +90,8 @@ class Book {
   Result<void> on(const event::Requeued& requeued);
   Result<void> on(const event::Accounted& accounted);
   Result<void> on(const event::Refit&) { return {}; }
-  Result<void> on(const event::Chosen& chosen) {
-    choices_.ways.emplace(chosen.key, chosen.way);  // the first stays
+  Result<void> on(const event::AlgorithmChosen& chosen) {
+    choices_.ways.emplace(chosen.key, chosen.algorithm);  // the first stays
     return {};
   }
   Result<void> on(const event::StudyState&) { return {}; }

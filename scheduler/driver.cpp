@@ -105,10 +105,10 @@ Result<Verdict> Driver::judge(TrialId trial, int epoch) {
 Result<void> Driver::handle(const message::Timed& timed) {
   for (const TimedChoice& choice : timed.choices) {
     if (book_.choices().find(choice.key) == nullptr) {
-      DETOL_TRY(record(event::Chosen{.key = choice.key,
-                                     .way = choice.way,
-                                     .seconds = choice.seconds,
-                                     .at_s = parts_.clock.wall_s()}));
+      DETOL_TRY(record(event::AlgorithmChosen{.key = choice.key,
+                                              .algorithm = choice.way,
+                                              .seconds = choice.seconds,
+                                              .at_s = parts_.clock.wall_s()}));
     }
     chosen_.ways.emplace(choice.key, *book_.choices().find(choice.key));
   }

@@ -31,7 +31,7 @@ class ProgressLines final : public Progress {
     if (!first_) first_ = Moment{clock_.now_s(), onlooker_.used(book, book.spent())};
   }
   void on(const event::Refit&, const Book&) {}
-  void on(const event::Chosen&, const Book&) {}
+  void on(const event::AlgorithmChosen&, const Book&) {}
   void on(const event::StudyState&, const Book&) {}
 
   void on(const event::Started& started, const Book& book) {

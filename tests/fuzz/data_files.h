@@ -19,7 +19,7 @@ struct GoodData {
   bool is_folder = true;                     // else data.path is the only file
 };
 
-// Inputs that say: read this file as it is; for every file and config.
+// Inputs that read a file unchanged, for every file and config.
 std::vector<std::string> inputs_of(const GoodData& good);
 
 class DataFiles {

@@ -1,4 +1,4 @@
-// In place of trainer/predict.cpp, so that the fuzzers are built without oneDNN's kernels. A model's
+// Replaces trainer/predict.cpp, so that the fuzzers are built without oneDNN's kernels. A model's
 // answers are compared in tests/export; no target computes any.
 
 #include "trainer/predict.h"

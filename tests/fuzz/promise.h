@@ -1,6 +1,6 @@
 #pragma once
 
-// What every reader promises of untrusted bytes: they are read, or refused in one line.
+// The promise of every reader of untrusted bytes: they are read, or refused in one line.
 
 #include <stdexcept>
 #include <string>

@@ -1,4 +1,5 @@
-// Whose a folder of artefacts is: databases of one stem, copies, moves, folders of an older detol.
+// The owners of folders of artefacts: databases of one stem, copies, moves, folders of an older
+// detol.
 
 #include "knowledge/artefacts.h"
 

@@ -76,7 +76,7 @@ TEST(Crash, KillingTheWriterLosesNothingAcknowledgedAndDoublesNothing) {
     ASSERT_GT(static_cast<int>(events.size()), acknowledged) << "round " << round;
     for (std::size_t i = 0; i < events.size(); ++i)
       ASSERT_EQ(describe(events[i]), describe(Event(report_number(static_cast<int>(i)))));
-    // What was not acknowledged is sent again, whether it was committed or not.
+    // Events that were not acknowledged are sent again, whether they were committed or not.
     next = acknowledged + 1;
   }
   EXPECT_GT(next, kRounds);

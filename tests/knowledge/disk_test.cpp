@@ -54,7 +54,7 @@ using testing_support::describe;
 using testing_support::must;
 using testing_support::OneStudy;
 
-// As many as fill the log with some hundred pages.
+// Makes enough events to fill some hundred pages of the log.
 std::vector<Event> some_trials(TrialId first, TrialId count = 200) {
   std::vector<Event> events;
   for (TrialId trial = first; trial < first + count; ++trial) events.push_back(asked(trial));
@@ -155,7 +155,7 @@ TEST_F(TinyDisk, IsFilledAndTheSearchGoesOnWhenThereIsSpaceAgain) {
   EXPECT_EQ(must(ledger->events(study)).size(), 201U);
 }
 
-// As a killed search leaves it: all is in the log.
+// A killed search leaves all of its events in the log.
 TEST_F(TinyDisk, ALogIsReadWhereNothingMayBeWritten) {
   const fs::path path = path_ / "detol.db";
   const pid_t child = ::fork();

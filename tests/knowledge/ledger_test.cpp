@@ -36,8 +36,9 @@ std::vector<Event> one_of_each() {
           1, TrialState::kPruned, {EndCause::kPruner, "asha"}, Measured{{0.25}, 1, 5e8, true}, 30},
       event::Refit{"gp", 1, 2, {0.5, -3}, 30.5},
       event::Refit{"gp", 2, 2, {}, 31},
-      event::Chosen{"conv 64x16x32x32", "direct", {{"winograd", 0.5}, {"direct", 0.25}}, 31.5},
-      event::Chosen{"dense", "ab", {}, 32},
+      event::AlgorithmChosen{
+          "conv 64x16x32x32", "direct", {{"winograd", 0.5}, {"direct", 0.25}}, 31.5},
+      event::AlgorithmChosen{"dense", "ab", {}, 32},
       failed(2, Cause::kTooLarge)};
 }
 
@@ -95,10 +96,10 @@ TEST(Ledger, TheFirstRefitOfAVersionOfAModelStays) {
 
 TEST(Ledger, TheFirstChoiceOfAShapeStays) {
   OneStudy one;
-  const event::Chosen first{"conv", "direct", {{"direct", 0.1}}, 1},
+  const event::AlgorithmChosen first{"conv", "direct", {{"direct", 0.1}}, 1},
       of_another{"dense", "ab", {}, 1};
   one.append({first, of_another});
-  one.append({event::Chosen{"conv", "winograd", {{"direct", 0.3}}, 2}});
+  one.append({event::AlgorithmChosen{"conv", "winograd", {{"direct", 0.3}}, 2}});
   const std::vector<Event> kept = {first, of_another};
   EXPECT_EQ(describe(one.events()), describe(kept));
 }

@@ -198,7 +198,7 @@ TEST(Recover, FindsNothingToDoInASoundLog) {
   EXPECT_EQ(trials_in(folder / "detol.db"), 2U);
 }
 
-// What precedes the damage is older than the file, which a checkpoint has made whole.
+// The log before the damage is older than the file, which a checkpoint has made whole.
 TEST(Recover, LosesNothingThatACheckpointHadMoved) {
   OneStudy one;
   const auto size = fs::file_size(one.path);
@@ -239,7 +239,7 @@ TEST(Recover, IsRefusedWhileAMasterLives) {
 
 class KilledRecover : public testing::TestWithParam<const char*> {};
 
-// As KilledRestore.
+// Kills recover() at every step, as KilledRestore does restore().
 TEST_P(KilledRecover, IsRefusedUntilItIsDoneAgain) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   Folder folder;

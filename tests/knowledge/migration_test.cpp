@@ -37,7 +37,7 @@ fs::path golden(const GoldenFile& file) {
   return fs::path(DETOL_SOURCE_DIR) / "tests/knowledge/golden" / file.name;
 }
 
-// What each of them holds.
+// Returns the events that every golden database holds.
 std::vector<std::string> golden_events() {
   std::vector<Event> events;
   for (TrialId trial = 0; trial < 3; ++trial) {

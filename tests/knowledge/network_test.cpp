@@ -35,7 +35,7 @@ class NetworkFile : public testing::Test {
   NetworkFile() { ::setenv("DETOL_TEST_NETWORK_FS", "1", 1); }
   ~NetworkFile() override { ::unsetenv("DETOL_TEST_NETWORK_FS"); }
 
-  // What another process finds: the number that `body` returns, or -1 if it failed.
+  // Runs `body` in another process and returns its result, or -1 if it failed.
   static int elsewhere(const std::function<int()>& body) {
     const pid_t child = ::fork();
     if (child == 0) {

@@ -94,11 +94,11 @@ TEST(Reader, HasTheDocumentedColumns) {
 
 TEST(Reader, NewsIsWhatWasNotThereBefore) {
   Told told;
-  const News all = must(told.reader->news(told.study, 0));
+  const NewEvents all = must(told.reader->events_after(told.study, 0));
   EXPECT_EQ(all.events.size(), must(told.reader->events(told.study)).size());
-  EXPECT_TRUE(must(told.reader->news(told.study, all.last)).events.empty());
+  EXPECT_TRUE(must(told.reader->events_after(told.study, all.last)).events.empty());
   told.append({started(2, 2), event::Accounted{5, 7}});
-  const News fresh = must(told.reader->news(told.study, all.last));
+  const NewEvents fresh = must(told.reader->events_after(told.study, all.last));
   ASSERT_EQ(fresh.events.size(), 2u);
   EXPECT_EQ(std::get<event::Started>(fresh.events[0]).trial, 2u);
   EXPECT_EQ(std::get<event::Accounted>(fresh.events[1]).device_s, 7);

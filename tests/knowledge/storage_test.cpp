@@ -1,4 +1,4 @@
-// What the ledger refuses to open, what it says, and that it leaves everything as it was.
+// The ledger refuses databases that it cannot open, says why, and leaves them as they were.
 
 #include <signal.h>
 #include <sys/resource.h>
@@ -205,7 +205,7 @@ TEST(Storage, ADeadWriterIsTakenOver) {
 TEST(Storage, AReplacedWriterCannotCommit) {
   OneStudy one;
   one.append({asked(0)});
-  // As a successor on another machine would, where a network lost the lock.
+  // Another machine takes the database over, as when a network file system lost the lock.
   const auto successor = must(sqlite::open(one.path.string(), SQLITE_OPEN_READWRITE));
   must(sqlite::run(successor.get(), "UPDATE writer SET token = token + 1"));
   const auto late = one.ledger->append(one.study, std::vector<Event>{asked(1)});
@@ -216,7 +216,7 @@ TEST(Storage, AReplacedWriterCannotCommit) {
   EXPECT_EQ(one.events().size(), 1U);
 }
 
-// As on a file system whose locks do not work: both believe to hold it.
+// Both writers hold the lock, as on a file system whose locks do not work.
 TEST(Storage, AWriterWhoseLockNamesAnotherCannotCommit) {
   OneStudy one;
   one.append({asked(0)});

@@ -47,10 +47,11 @@ struct Describe {
     return fmt::format("refit {} {} {} [{}] at {}", e.model, e.version, e.observations,
                        fmt::join(e.parameters, ","), e.at_s);
   }
-  std::string operator()(const event::Chosen& e) const {
+  std::string operator()(const event::AlgorithmChosen& e) const {
     std::string seconds;
-    for (const auto& [way, time] : e.seconds) seconds += fmt::format(" {}={}", way, time);
-    return fmt::format("chosen '{}' '{}'{} at {}", e.key, e.way, seconds, e.at_s);
+    for (const auto& [algorithm, time] : e.seconds)
+      seconds += fmt::format(" {}={}", algorithm, time);
+    return fmt::format("chosen '{}' '{}'{} at {}", e.key, e.algorithm, seconds, e.at_s);
   }
   std::string operator()(const event::Accounted& e) const {
     return fmt::format("accounted {} {}", e.wall_s, e.device_s);

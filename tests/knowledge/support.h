@@ -19,7 +19,7 @@ namespace detol::testing_support {
 
 class Folder {
  public:
-  // In memory where possible: an fsync on a busy disk takes longer than most tests.
+  // Prefers a folder in memory: an fsync on a busy disk takes longer than most tests.
   Folder() {
     const std::filesystem::path memory = "/dev/shm";
     const bool has_memory = ::access(memory.c_str(), W_OK) == 0;

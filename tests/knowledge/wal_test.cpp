@@ -26,7 +26,7 @@ void write(const fs::path& path, const std::string& bytes) {
   std::ofstream(path, std::ios::binary) << bytes;
 }
 
-// What a kill leaves: a database and its log, with nothing moved from the one into the other.
+// Killed holds the files that a kill leaves: a database, and its log before any checkpoint.
 struct Killed {
   std::string file;
   std::string log;
@@ -74,7 +74,7 @@ WalReport::State state_of(const fs::path& path) {
 
 enum class Seen { kAllThere, kSaid, kRefused, kSilent };
 
-// What a person who reads and checks a database is told about it.
+// Returns what reading and checking a database report about it.
 Seen seen(const fs::path& path, const std::vector<std::string>& truth) {
   const auto problems = check(path);
   const auto reader = Reader::open(path);

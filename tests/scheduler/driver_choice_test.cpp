@@ -21,14 +21,15 @@ TEST(Choosing, IsRecordedBeforeTheWorkersHearOfIt) {
   std::size_t heard_before = 0;  // of the transaction that has it
   study.ledger.on_append = [&] {
     for (const Event& event : study.ledger.transactions.back()) {
-      if (std::holds_alternative<event::Chosen>(event)) heard_before += study.pool.heard.size();
+      if (std::holds_alternative<event::AlgorithmChosen>(event))
+        heard_before += study.pool.heard.size();
     }
   };
   ASSERT_TRUE(study.run());
-  const auto recorded = events_of<event::Chosen>(study.ledger);
+  const auto recorded = events_of<event::AlgorithmChosen>(study.ledger);
   ASSERT_EQ(recorded.size(), 1u);
   EXPECT_EQ(recorded[0].key, "conv");
-  EXPECT_EQ(recorded[0].way, "direct");
+  EXPECT_EQ(recorded[0].algorithm, "direct");
   EXPECT_EQ(recorded[0].seconds.size(), 2u);
   EXPECT_EQ(heard_before, 0u);
   ASSERT_EQ(study.pool.heard.size(), 1u);
@@ -43,7 +44,7 @@ TEST(Choosing, WhatWasRecordedFirstIsTheAnswerToAll) {
     if (++waits == 5) study.pool.extra = {timed(1, "conv", "winograd")};
   };
   ASSERT_TRUE(study.run());
-  EXPECT_EQ(events_of<event::Chosen>(study.ledger).size(), 1u);
+  EXPECT_EQ(events_of<event::AlgorithmChosen>(study.ledger).size(), 1u);
   ASSERT_EQ(study.pool.heard.size(), 2u);  // a repeat is answered, too
   for (const Choices& heard : study.pool.heard) EXPECT_EQ(heard.ways.at("conv"), "direct");
 }
@@ -56,7 +57,7 @@ TEST(Choosing, AResumedMasterTellsItsWorkersWhatWasRecordedAndAnswersByIt) {
   resumed.budget = "8trials";
   resumed.pool.extra = {timed(0, "conv", "winograd")};
   ASSERT_TRUE(resumed.run());
-  EXPECT_EQ(events_of<event::Chosen>(resumed.ledger).size(), 1u);
+  EXPECT_EQ(events_of<event::AlgorithmChosen>(resumed.ledger).size(), 1u);
   ASSERT_EQ(resumed.pool.heard.size(), 2u);
   for (const Choices& heard : resumed.pool.heard) EXPECT_EQ(heard.ways.at("conv"), "direct");
 }
@@ -68,7 +69,7 @@ TEST(Choosing, ThatFindsTheDiskFullIsAnsweredWhenThereIsSpace) {
     if (study.pool.waits++ == 0) study.ledger.full = 3;
   };
   ASSERT_TRUE(study.run());
-  EXPECT_EQ(events_of<event::Chosen>(study.ledger).size(), 1u);
+  EXPECT_EQ(events_of<event::AlgorithmChosen>(study.ledger).size(), 1u);
   EXPECT_EQ(study.pool.heard.size(), 1u);
 }
 

@@ -8,12 +8,12 @@
 #include "core/log.h"
 #include "knowledge/artefacts_impl.h"
 #include "knowledge/file_system_impl.h"
+#include "knowledge/folder_intent_impl.h"
 #include "knowledge/maintenance_impl.h"
 #include "knowledge/migration_impl.h"
-#include "knowledge/pending_impl.h"
 #include "knowledge/schema_impl.h"
 #include "knowledge/wal_impl.h"
-#include "knowledge/writing_impl.h"
+#include "knowledge/writable_database_impl.h"
 
 namespace detol {
 namespace {
@@ -33,7 +33,7 @@ Result<bool> is_database_there(const fs::path& path) {
   DETOL_TRY(check_files(path));
   DETOL_TRY(check_not_restoring(path));
   if (fs::exists(path, error) && fs::file_size(path, error) > 0) return true;
-  // SQLite would take a stranger's log for the new database's own.
+  // SQLite would take another database's log for the new database's own.
   if (fs::exists(path.string() + "-wal", error)) {
     return fail(ErrorCode::kStorage,
                 fmt::format("{0} is missing but its log {0}-wal is there; restore the one or "
@@ -84,7 +84,7 @@ Result<void> create_if_missing(const fs::path& path) {
   return check_header(path);
 }
 
-// What follows the lock on the name, and leaves no trace where it fails.
+// Opened is made after the lock on the name is held; a failure leaves no trace.
 struct Opened {
   sqlite::Database database;
   ArtefactClaim claim;
@@ -101,7 +101,7 @@ Result<Opened> open_or_create(const fs::path& path, WriterLock& lock) {
 
 }  // namespace
 
-Result<Writing> Writing::open(const fs::path& given) {
+Result<WritableDatabase> WritableDatabase::open(const fs::path& given) {
   const fs::path path = real_path(given);
   DETOL_ASSIGN(const bool was_there, is_database_there(path));
   DETOL_TRY(was_there ? check_header(path) : check_nobodys_artefacts(path));
@@ -111,15 +111,15 @@ Result<Writing> Writing::open(const fs::path& given) {
     lock.withdraw();
     return tl::unexpected(std::move(opened).error());
   }
-  Writing writing(std::move(lock), std::move(opened->database));
+  WritableDatabase writing(std::move(lock), std::move(opened->database));
   DETOL_TRY(writing.take_over(opened->claim.id));
   DETOL_TRY(keep_claim(path, opened->claim));
-  DETOL_TRY(settle_pending(path, writing.database()));
+  DETOL_TRY(recover_intent(path, writing.database()));
   return writing;
 }
 
-// From now on any other master's commit fails.
-Result<void> Writing::take_over(DatabaseId id) {
+// Stores a new token, after which any other master's commit fails.
+Result<void> WritableDatabase::take_over(DatabaseId id) {
   // A backup that was put back has no log.
   DETOL_TRY(sqlite::run(database_.get(),
                         "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; "
@@ -139,8 +139,8 @@ Result<void> Writing::take_over(DatabaseId id) {
   return take.run();
 }
 
-// On a full disk SQLite may have rolled back by itself.
-Result<void> Writing::in_transaction(const std::function<Result<void>()>& body) {
+// Rolls back unless SQLite did, as it may on a full disk.
+Result<void> WritableDatabase::in_transaction(const std::function<Result<void>()>& body) {
   if (lost_) return tl::unexpected(*lost_);
   may_retry_ = false;
   auto done = sqlite::run(database_.get(), "BEGIN IMMEDIATE");
@@ -150,7 +150,7 @@ Result<void> Writing::in_transaction(const std::function<Result<void>()>& body) 
   if (done) done = visit("ledger.commit", SQLITE_IOERR_FSYNC);
   if (done) done = sqlite::run(database_.get(), "COMMIT");
   if (done) done = visit("ledger.committed", SQLITE_OK);
-  if (done) move_log();
+  if (done) checkpoint_log();
   if (done) return {};
   may_retry_ = sqlite::is_write_refused(database_.get());
   if (sqlite::is_sync_failed(database_.get())) lost_ = done.error();
@@ -161,27 +161,27 @@ Result<void> Writing::in_transaction(const std::function<Result<void>()>& body) 
 
 // Moves the log into the file when it is long. SQLite would do so itself, but would not tell
 // of an fsync that failed; a move that failed in any other way is tried again.
-void Writing::move_log() {
+void WritableDatabase::checkpoint_log() {
   constexpr int kLongLog = 1000;  // pages
   if (*log_pages_ < kLongLog) return;
-  if (*log_pages_ < most_log_pages_)
+  if (*log_pages_ < max_log_pages_)
     sqlite3_wal_checkpoint_v2(database_.get(), "main", SQLITE_CHECKPOINT_PASSIVE, nullptr, nullptr);
   else
-    cut_log();
+    truncate_log();
   if (sqlite::is_sync_failed(database_.get())) lost_ = sqlite::failure(database_.get());
 }
 
 // Readers that follow closely on each other, or one that never ends, keep the log from beginning
 // again: it grows by all that is written. Waiting a moment for them helps against the former, since
 // new readers need no log once it was moved; the latter is somebody's to end.
-void Writing::cut_log() {
+void WritableDatabase::truncate_log() {
   constexpr int kMomentMs = 100;
   sqlite3_busy_timeout(database_.get(), kMomentMs);
   const int code = sqlite3_wal_checkpoint_v2(database_.get(), "main", SQLITE_CHECKPOINT_TRUNCATE,
                                              nullptr, nullptr);
-  sqlite3_busy_timeout(database_.get(), sqlite::kPatienceMs);
+  sqlite3_busy_timeout(database_.get(), sqlite::kBusyTimeoutMs);
   if (code == SQLITE_OK) {
-    most_log_pages_ = kMostLogPages;
+    max_log_pages_ = kMaxLogPages;
     return;
   }
   constexpr int kPagesPerMb = 256, kWorryingMb = 64;
@@ -190,11 +190,11 @@ void Writing::cut_log() {
         "{}: its log has grown to {} MB, as a program does not stop reading; end long queries",
         sqlite3_db_filename(database_.get(), "main"), *log_pages_ / kPagesPerMb);
   }
-  most_log_pages_ = *log_pages_ * 2;
+  max_log_pages_ = *log_pages_ * 2;
 }
 
 // A place where a test may let the disk refuse.
-Result<void> Writing::visit(std::string_view site, int io_error) {
+Result<void> WritableDatabase::visit(std::string_view site, int io_error) {
   const Fault met = fault(site);
   if (met == Fault::kNoSpace) return sqlite::fail_with(database_.get(), SQLITE_FULL);
   if (met == Fault::kIoError) return sqlite::fail_with(database_.get(), io_error);
@@ -204,7 +204,7 @@ Result<void> Writing::visit(std::string_view site, int io_error) {
 // A master that was replaced (its lock file was deleted, or a network lost the lock) must not
 // add to what its successor writes. The lock's file tells where the database cannot: on a
 // network file system this connection may never look at another's writes.
-Result<void> Writing::check_token() {
+Result<void> WritableDatabase::check_token() {
   DETOL_TRY(read_token_.step());
   const bool is_ours = read_token_.integer(0) == token_ && lock_.is_ours();
   read_token_.reset();
