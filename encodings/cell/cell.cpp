@@ -153,7 +153,7 @@ void add_reduction(Path& path, const std::string& scope) {
 }
 
 tl::unexpected<Error> unreached() {
-  return fail(ErrorCode::kInput, "nothing reaches the cell's output: `none` cuts every way");
+  return fail(ErrorCode::kInput, "nothing reaches the cell's output: `none` cuts every path");
 }
 
 Result<Network> decode_edges(const json& architecture, const Task& task) {

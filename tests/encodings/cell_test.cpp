@@ -98,7 +98,7 @@ TEST(EdgeCell, IsRefusedIfNothingReachesItsOutput) {
       nb201({"skip_connect", "skip_connect", "none", "none", "none", "none"}, 1, 1, 4),
       {{1, 8, 8}, 2});
   ASSERT_FALSE(network);
-  EXPECT_EQ(network.error().message, "nothing reaches the cell's output: `none` cuts every way");
+  EXPECT_EQ(network.error().message, "nothing reaches the cell's output: `none` cuts every path");
 }
 
 }  // namespace
