@@ -1,0 +1,55 @@
+# The test of names must be able to fail: a second definition is refused with both places, and what
+# only looks like one is accepted.
+cmake_minimum_required(VERSION 3.25)
+
+# Two files of different rooms, each with its text inside namespace detol.
+function(run one other status_variable output_variable)
+  file(REMOVE_RECURSE ${TREE})
+  file(WRITE ${TREE}/core/one.h "#pragma once\nnamespace detol {\nclass Base {};\n${one}\n}  // namespace detol\n")
+  file(WRITE ${TREE}/search/other.cpp "namespace detol {\n${other}\n}  // namespace detol\n")
+  execute_process(COMMAND ${CMAKE_COMMAND} -DROOT=${TREE} -P ${CMAKE_CURRENT_LIST_DIR}/check_names.cmake
+    RESULT_VARIABLE status OUTPUT_VARIABLE output ERROR_VARIABLE output)
+  string(REGEX REPLACE "[ \n]+" " " output "${output}")
+  set(${status_variable} ${status} PARENT_SCOPE)
+  set(${output_variable} "${output}" PARENT_SCOPE)
+endfunction()
+
+function(refused one other name)
+  run("${one}" "${other}" status output)
+  string(FIND "${output}" "search/other.cpp: ${name} is defined in core/one.h, too" found)
+  if(status EQUAL 0 OR found LESS 0)
+    message(SEND_ERROR "${name} was defined twice and not refused:\n${output}")
+  endif()
+endfunction()
+
+function(accepted one other)
+  run("${one}" "${other}" status output)
+  if(NOT status EQUAL 0)
+    message(SEND_ERROR "${one} and ${other} were refused:\n${output}")
+  endif()
+endfunction()
+
+set(anonymous_end "}  // namespace")
+
+refused("struct Timer {" "struct Timer {" "detol::Timer")
+refused("struct Timer {" "class Timer final : public Base {" "detol::Timer")
+refused("struct Timer {" "enum class Timer { kOn, kOff };" "detol::Timer")
+refused("struct Timer { int x = 0; };" "struct Timer {};" "detol::Timer")
+refused("struct Timer {" "namespace {\nint x;\n${anonymous_end}\nstruct Timer {" "detol::Timer")
+refused("namespace event {\nstruct Timer {\n}  // namespace event" "namespace event {\nclass Timer\n    : public Base {\n}  // namespace event"
+  "detol::event::Timer")
+
+accepted("struct Timer {" "struct Clock {")
+accepted("struct Timer {" "struct Timer;")
+accepted("struct Timer {" "struct Timer::State {")
+accepted("struct Timer {" "namespace {\nstruct Timer {\n${anonymous_end}")
+accepted("struct Timer {" "namespace event {\nstruct Timer {\n}  // namespace event")
+accepted("struct Timer {" "struct Timer make_timer() {")
+accepted("struct Timer {" "class User {\n  struct Timer {")
+
+file(REMOVE_RECURSE ${TREE})
+execute_process(COMMAND ${CMAKE_COMMAND} -DROOT=${TREE} -P ${CMAKE_CURRENT_LIST_DIR}/check_names.cmake
+  RESULT_VARIABLE status OUTPUT_QUIET ERROR_QUIET)
+if(status EQUAL 0)
+  message(SEND_ERROR "an empty tree was accepted")
+endif()
