@@ -26,7 +26,7 @@ namespace fs = std::filesystem;
 
 constexpr const char* kMark = ".owner";
 
-// A database as far as its folder is concerned.
+// Database is the part of a database that concerns its folder.
 struct Database {
   fs::path path;
   std::optional<DatabaseId> id;
@@ -78,8 +78,8 @@ Result<Owner> owner_of(const fs::path& folder) {
               fmt::format("{}: cannot be read: {}", folder.string(), error.message()));
 }
 
-// Another database beside this one whose folder had the name `folder` in an older detol, and which
-// has no folder of its own yet.
+// Finds another database beside this one whose folder had the name `folder` in an older detol, and
+// which has no folder of its own yet.
 std::optional<fs::path> rival_for(const fs::path& folder, const Database& database) {
   std::error_code error;
   const fs::path beside = folder.has_parent_path() ? folder.parent_path() : fs::path(".");
@@ -112,8 +112,8 @@ std::string adopt(const fs::path& from, const Database& database) {
   return fmt::format("mv {} {} && : > {}", in_shell(from), in_shell(database.folder()), mark);
 }
 
-// True: the unmarked `folder` is this database's, as no other could have written it.
-// False: nothing of this database is in it.
+// True if the unmarked `folder` is this database's, as no other could have written it; false if
+// nothing of this database is in it.
 Result<bool> is_own(const fs::path& folder, const Database& database) {
   if (!has_studies_of(folder, database)) return false;
   const auto rival = rival_for(folder, database);

@@ -21,7 +21,7 @@ struct FinishBackup {
   void operator()(sqlite3_backup* backup) const { sqlite3_backup_finish(backup); }
 };
 
-// One step: a log's reader sees one moment and holds no writer up.
+// Copies in one step: a reader of the log sees one moment and holds no writer up.
 Result<void> copy_pages(sqlite3* source, const fs::path& file) {
   DETOL_ASSIGN(const auto copy,
                sqlite::open(file.string(), SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE));
@@ -63,7 +63,7 @@ Result<void> check_is_other(const fs::path& database, const fs::path& file) {
   return fail(ErrorCode::kStorage, fmt::format("{} is the knowledge base itself", file.string()));
 }
 
-// A file beside `file` that holds a copy known to be good.
+// Makes a verified copy in a new file beside `file`.
 Result<fs::path> verified_copy(sqlite3* source, const fs::path& file) {
   DETOL_ASSIGN(fs::path fresh,
                create_beside(file).map([](const FreshFile& empty) { return empty.path; }));

@@ -15,7 +15,7 @@ namespace {
 
 using sqlite::Statement;
 
-// Sums of row hashes: of what events say should be there, or of what is there. A sum does
+// Sums of row hashes: of the rows that the events imply, or of those that are there. A sum does
 // not depend on the order in which a tree is walked.
 struct Sums {
   std::uint64_t cells = 0;  // rows of params and metrics

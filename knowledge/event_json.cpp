@@ -59,7 +59,7 @@ std::string objective_name(std::span<const Objective> objectives, std::size_t in
 }
 
 // The fields of each kind of event in the order in which they are written. One listing serves both
-// ways: `io` is a JsonWriter or a JsonReader.
+// directions: `io` is a JsonWriter or a JsonReader.
 template <typename Io>
 void list_fields(Io& io, event::Asked& e) {
   io.columns(e.trial);

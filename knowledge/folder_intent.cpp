@@ -32,7 +32,7 @@ Result<void> write_intent(const fs::path& path, const FolderIntent& intent) {
                             json{{"folder", intent.folder}, {"new_name", intent.new_name}}.dump());
 }
 
-// Names that are none were not written by us: they change nothing.
+// Reads the record. Names that no study can have were not written by us: they change nothing.
 Result<FolderIntent> read_intent(const fs::path& path) {
   DETOL_ASSIGN(const std::string text, read_file(intent_file(path), 10000));
   const json intent = json::parse(text, nullptr, /*allow_exceptions=*/false);

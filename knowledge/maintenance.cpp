@@ -48,7 +48,7 @@ fs::path free_name(const fs::path& path, std::string_view tail) {
   }
 }
 
-// A verified copy that is about to take the database's place.
+// The path of a verified copy that is about to take the database's place.
 fs::path restoring_of(const fs::path& database) {
   return with(database, ".restoring");
 }
@@ -136,8 +136,8 @@ Result<std::int64_t> events_with(const fs::path& path, std::int64_t bytes) {
   return row.integer(0);
 }
 
-// Keeps of the log what precedes the damage, or nothing of it, since a checkpoint may have moved
-// more than that into the file: whichever is whole and has more events.
+// Keeps the log before the damage, or nothing of it, since a checkpoint may have moved more than
+// that into the file: the variant that is whole and has more events.
 Result<void> keep_best(const fs::path& path, std::int64_t sound_bytes) {
   const auto before_damage = events_with(path, sound_bytes);
   const auto in_file = events_with(path, 0);

@@ -83,7 +83,7 @@ Result<sqlite::Database> open_snapshot(const fs::path& path, const std::string& 
   return open_unchanging(snapshot);
 }
 
-// The only way to read a log without shared memory. Its pages stay where they are.
+// Holds the file alone: a log can be read without shared memory only so. Its pages stay there.
 Result<sqlite::Database> open_alone(const fs::path& path) {
   DETOL_ASSIGN(auto database, sqlite::open(path.string(), SQLITE_OPEN_READWRITE));
   sqlite3_db_config(database.get(), SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, nullptr);

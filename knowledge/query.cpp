@@ -19,7 +19,7 @@ namespace {
 namespace fs = std::filesystem;
 using sqlite::Statement;
 
-// Only reading: no other file, no setting, no extension.
+// The authorizer allows reading only: no other file, no setting, no extension.
 int authorize(void*, int action, const char*, const char* function, const char*, const char*) {
   switch (action) {
     case SQLITE_SELECT:
@@ -74,10 +74,10 @@ void bind_cell(Statement& statement, int index, const Cell& cell) {
   statement.bind_null(index);
 }
 
-// While one lives, SQLite's work on a database ends at the limits.
-class Restraint {
+// SQLite's work on a database ends at the limits while an object of this class lives.
+class ScopedLimits {
  public:
-  Restraint(sqlite3* database, const QueryLimits& limits)
+  ScopedLimits(sqlite3* database, const QueryLimits& limits)
       : database_(database), bytes_before_(sqlite3_hard_heap_limit64(-1)) {
     using std::chrono::steady_clock;
     constexpr int kInstructions = 10000;  // between two looks at the clock
@@ -87,12 +87,12 @@ class Restraint {
                                           std::chrono::duration<double>(limits.seconds));
     sqlite3_progress_handler(database, kInstructions, &is_late, &deadline_);
   }
-  ~Restraint() {
+  ~ScopedLimits() {
     sqlite3_progress_handler(database_, 0, nullptr, nullptr);
     sqlite3_hard_heap_limit64(bytes_before_);
   }
-  Restraint(const Restraint&) = delete;
-  Restraint& operator=(const Restraint&) = delete;
+  ScopedLimits(const ScopedLimits&) = delete;
+  ScopedLimits& operator=(const ScopedLimits&) = delete;
 
  private:
   static int is_late(void* deadline) {
@@ -174,7 +174,7 @@ Result<Statement> SqliteReader::prepare(const std::string& sql) {
   return statement;
 }
 
-// Why a step failed.
+// Describes why a step failed.
 Error SqliteReader::failure(const QueryLimits& limits) {
   switch (sqlite3_errcode(database_.get())) {
     case SQLITE_ERROR:
@@ -211,13 +211,13 @@ Result<Rows> SqliteReader::fetch(Statement& statement, const QueryLimits& limits
   }
 }
 
-// The first query verifies the whole database: any of its rows may be in the answer.
+// The first query verifies the whole database: any of its rows may be in the result.
 Result<Rows> SqliteReader::select(const std::string& sql, const std::vector<Cell>& arguments,
                                   const QueryLimits& limits) {
   return in_read_transaction(database_.get(), [&]() -> Result<Rows> {
     if (!is_verified_) DETOL_TRY(verify(database_.get()));
     is_verified_ = true;
-    const Restraint restraint(database_.get(), limits);
+    const ScopedLimits restraint(database_.get(), limits);
     DETOL_ASSIGN(Statement statement, prepare(sql));
     for (std::size_t i = 0; i < arguments.size(); ++i)
       bind_cell(statement, static_cast<int>(i) + 1, arguments[i]);

@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::array<std::string_view, 3> kStudyPhases = {"RUNNING", "DONE", "STOPPED"};
 
-// The member of an enumeration whose words these are, in its order.
+// Returns the member of an enumeration by its word; `words` are in its order.
 template <typename Enum>
 std::optional<Enum> member_of(std::span<const std::string_view> words, std::string_view text) {
   const auto found = std::ranges::find(words, text);

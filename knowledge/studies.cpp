@@ -23,7 +23,7 @@ namespace {
 namespace fs = std::filesystem;
 using sqlite::Statement;
 
-// Without creating anything where there is no database.
+// Opens the database, but creates nothing where there is none.
 Result<WritableDatabase> open_existing(const fs::path& path) {
   std::error_code error;
   if (fs::exists(path, error)) return WritableDatabase::open(path);
@@ -32,7 +32,7 @@ Result<WritableDatabase> open_existing(const fs::path& path) {
                                              path.string()));
 }
 
-// A new name is one, no study has it, and nobody's folder is in its way.
+// Checks that a new name is valid, that no study has it, and that no folder has it.
 Result<void> check_is_free(const fs::path& path, sqlite3* database, const std::string& name) {
   DETOL_ASSIGN(const auto studies, read_studies(database));
   for (const Study& study : studies) {
@@ -102,7 +102,7 @@ Result<void> write_name(sqlite3* database, const StudyRecord& record) {
   return update.run();
 }
 
-// The events again under another number, each with the checksums that follow from it.
+// Copies the events to another study's number, each with the checksums that follow from it.
 Result<void> write_copy(sqlite3* database, const Study& original, const std::string& name) {
   DETOL_ASSIGN(const auto studies, read_studies(database));
   DETOL_ASSIGN(EventWriter writer, EventWriter::make(database));

@@ -91,7 +91,7 @@ Header header_from(Bytes bytes, bool is_big_endian) {
   return header;
 }
 
-// Goes through the frames in order.
+// Reads the frames in order.
 class Examination {
  public:
   explicit Examination(const Header& header) : header_(header), link_(header.link) {
@@ -185,7 +185,7 @@ Result<WalReport> examine_frames(const Descriptor& file, const fs::path& path,
   }
 }
 
-// 0: the database's header is not readable or names none.
+// Returns the page size in the database's header; 0: it is not readable or names none.
 std::uint32_t page_size_of(const fs::path& database) {
   const Descriptor file(::open(database.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
   std::array<unsigned char, 18> header{};

@@ -77,7 +77,7 @@ Result<sqlite::Database> open_checked(const fs::path& path) {
   return tl::unexpected(sound.error());
 }
 
-// Another process may have created it before we had the lock.
+// Creates the database, unless another process did so before we had the lock.
 Result<void> create_if_missing(const fs::path& path) {
   DETOL_ASSIGN(const bool is_there_now, is_database_there(path));
   if (!is_there_now) DETOL_TRY(create_database(path));
@@ -159,8 +159,8 @@ Result<void> WritableDatabase::in_transaction(const std::function<Result<void>()
   return done;
 }
 
-// Moves the log into the file when it is long. SQLite would do so itself, but would not tell
-// of an fsync that failed; a move that failed in any other way is tried again.
+// Moves the log into the file (a checkpoint) when it is long. SQLite would do so itself, but would
+// not tell of an fsync that failed; a checkpoint that failed otherwise is tried again.
 void WritableDatabase::checkpoint_log() {
   constexpr int kLongLog = 1000;  // pages
   if (*log_pages_ < kLongLog) return;
@@ -173,7 +173,7 @@ void WritableDatabase::checkpoint_log() {
 
 // Readers that follow closely on each other, or one that never ends, keep the log from beginning
 // again: it grows by all that is written. Waiting a moment for them helps against the former, since
-// new readers need no log once it was moved; the latter is somebody's to end.
+// new readers need no log once it was moved; against the latter a warning asks the user to end it.
 void WritableDatabase::truncate_log() {
   constexpr int kMomentMs = 100;
   sqlite3_busy_timeout(database_.get(), kMomentMs);
@@ -193,7 +193,7 @@ void WritableDatabase::truncate_log() {
   max_log_pages_ = *log_pages_ * 2;
 }
 
-// A place where a test may let the disk refuse.
+// A fault site, at which a test may let the disk refuse a write.
 Result<void> WritableDatabase::visit(std::string_view site, int io_error) {
   const Fault met = fault(site);
   if (met == Fault::kNoSpace) return sqlite::fail_with(database_.get(), SQLITE_FULL);

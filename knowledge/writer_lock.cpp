@@ -42,7 +42,7 @@ std::string fresh_token() {
   return to_hex(std::uint64_t{device()} << 32 | device());
 }
 
-// An empty object if the file says nothing (yet).
+// Returns an empty object if the file says nothing (yet).
 json text_of(int file) {
   std::array<char, kSize> text{};
   const auto size = ::pread(file, text.data(), text.size(), 0);
@@ -66,8 +66,8 @@ Writer writer_from(const json& holder) {
   return writer;
 }
 
-// Behind every byte that a database can have (2^48), so that no lock of SQLite meets it. A lock
-// per study would take the byte at this plus the study's number.
+// The locked byte is behind every byte that a database can have (2^48), so that no lock of SQLite
+// meets it. A lock per study would take the byte at this plus the study's number.
 constexpr off_t kWriterByte = off_t{1} << 60;
 
 struct flock writer_byte() {
@@ -130,7 +130,8 @@ WriterLock::WriterLock(std::string path)
       token_(fresh_token()),
       since_(fmt::format("{:%Y-%m-%d %H:%M:%S} UTC", fmt::gmtime(std::time(nullptr)))) {}
 
-// The database comes first: whoever fails there has not touched the file that says who holds it.
+// The database is locked first: a process that fails there has not touched the file that names the
+// holder.
 Result<WriterLock> WriterLock::acquire(const std::filesystem::path& database) {
   DETOL_ASSIGN(const auto writer, current_writer(database));
   if (writer) return is_written(database.string(), to_text(*writer));
@@ -147,7 +148,7 @@ Result<WriterLock> WriterLock::acquire(const std::filesystem::path& database) {
 }
 
 Result<void> WriterLock::take_file(const std::filesystem::path& database) {
-  // Never through a link: what the file says is written over what was there.
+  // The file is never opened through a link, since its content is overwritten.
   constexpr int kFlags = O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
   file_ = ::open(path_.c_str(), kFlags);
   if (file_ < 0 && errno == ENOENT) {

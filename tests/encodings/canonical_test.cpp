@@ -94,7 +94,7 @@ std::vector<std::vector<int>> topological_orders(const Graph& graph) {
   return orders;
 }
 
-// All there is to say about a graph whose nodes are numbered in this order.
+// Describes a graph whose nodes are numbered in this order completely.
 std::string description(const Graph& graph, const std::vector<int>& order) {
   std::array<char, 16> renamed{};
   renamed[0] = '0';

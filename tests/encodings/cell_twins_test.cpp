@@ -54,7 +54,7 @@ class Expression {
     output_ = nodes.back();
   }
 
-  // Empty if nothing reaches the output. The smallest over all ways to number what is shared.
+  // Empty if nothing reaches the output. The smallest over all numberings of shared tensors.
   std::string text() {
     if (!output_) return "";
     std::map<int, int> readers;
@@ -108,7 +108,7 @@ class Expression {
   std::optional<int> output_;
 };
 
-// 341 cells have no way from input to output; the others are 6,333 networks. (The benchmark counts
+// 341 cells have no path from input to output; the others are 6,333 networks. (The benchmark counts
 // 6,466, because it takes a sum with and without a cut-off part for two.)
 TEST(EdgeCells, ThatAreTheSameNetworkHaveTheSameHashAndNoOthers) {
   const EncodingRow& row = *find_row(encodings(), "cell");

@@ -1,6 +1,6 @@
 #pragma once
 
-// Small space files for the tests, and what became of them.
+// Small space files for the tests, and their loaded studies.
 
 #include <string>
 #include <vector>

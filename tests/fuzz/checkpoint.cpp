@@ -9,7 +9,7 @@
 namespace detol::fuzz {
 namespace {
 
-// A right checksum: behind it the reader has all to do.
+// Repairs the checksum, so that the reader goes on to the rest.
 std::string sealed(std::string_view input) {
   std::string bytes(input);
   if (bytes.size() < sizeof(std::uint64_t)) return bytes;

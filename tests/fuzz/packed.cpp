@@ -32,7 +32,7 @@ GoodData good() {
           .is_folder = false};
 }
 
-// A right checksum over a head that was changed: behind it the reader has all to do.
+// Repairs the checksum over a changed head, so that the reader goes on to the rest.
 std::string sealed(std::string_view input) {
   std::string bytes(input);
   const std::size_t start = 1;  // behind the byte of DataFiles

@@ -1,4 +1,4 @@
-// Backups: whole, verified, and no older copy is lost for a bad one.
+// Backups are whole and verified, and no older copy is lost for a bad one.
 
 #include "knowledge/backup.h"
 

@@ -1,4 +1,4 @@
-// Flipped bits: every answer is the right one or an error.
+// Flipped bits: every result is the right one or an error.
 
 #include <algorithm>
 #include <fstream>

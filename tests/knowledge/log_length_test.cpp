@@ -1,4 +1,4 @@
-// The log is cut when it is long, whatever readers do, and nothing is lost thereby.
+// The log is truncated when it is long, whatever readers do, and nothing is lost thereby.
 
 #include <atomic>
 #include <thread>

@@ -1,4 +1,4 @@
-// Going back to what is sound, without losing what was there.
+// Restore, recover and vacuum: they go back to a sound state and lose nothing that was there.
 
 #include "knowledge/maintenance.h"
 

@@ -1,4 +1,4 @@
-// A log with a flipped bit never hides acknowledged rows without a word.
+// A log with a flipped bit never hides acknowledged rows silently.
 
 #include <fstream>
 
