@@ -99,8 +99,8 @@ class Rank {
   // This rank's share of the loss.
   double take_step(int step) {
     if (batches_)
-      batches_->fill(step, executable_->parts().front(), executable_->images(),
-                     executable_->answers());
+      batches_->fill(step, executable_->micro_batches().front(), executable_->images(),
+                     executable_->targets());
     return executable_->train_step({.lr = work_.lr, .step = step}).loss;
   }
 

@@ -89,11 +89,11 @@ struct Seconds {
 };
 
 Seconds train(Executable& executable, Batches& batches, int ahead, int epoch) {
-  Feed feed(batches, executable.parts(), executable.answers(), ahead);
+  Feed feed(batches, executable.micro_batches(), executable.targets(), ahead);
   feed.start_epoch(epoch, 0);
   const Seconds start{thread_seconds(), process_seconds()};
   for (std::int64_t step = 0; step < batches.steps_per_epoch(); ++step) {
-    feed.next(executable.images(), executable.answers());
+    feed.next(executable.images(), executable.targets());
     executable.train_step({.lr = 0.001});
   }
   return {thread_seconds() - start.training, process_seconds() - start.all};

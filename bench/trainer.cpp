@@ -44,14 +44,14 @@ Network named_network(std::string_view name) {
 }
 
 std::unique_ptr<Executable> compiled(const Network& network, std::int64_t batch,
-                                     const Choices* choices = nullptr) {
+                                     const AlgorithmChoices* choices = nullptr) {
   Recipe recipe;
   recipe.batch_size = batch;
   return compile_onednn(network, recipe, {.choices = choices}).value();
 }
 
 std::unique_ptr<Executable> ready_to_train(std::string_view name, std::int64_t batch,
-                                           const Choices* choices = nullptr) {
+                                           const AlgorithmChoices* choices = nullptr) {
   const Network network = named_network(name);
   auto executable = compiled(network, batch, choices);
   prepare_with_noise(network, *executable);
@@ -91,14 +91,14 @@ Figure roof(const Workload& workload, const Figure& train, double peak_gflops) {
   return {workload_name("roof", workload), gflops / peak_gflops, "fraction", train.n, train.spread};
 }
 
-Choices timed_choices(const Workload& workload) {
-  const Choices none;
-  Choices choices;
+AlgorithmChoices timed_choices(const Workload& workload) {
+  const AlgorithmChoices none;
+  AlgorithmChoices choices;
   const Recipe recipe{.batch_size = workload.batch};
   const auto timed =
-      time_choices_onednn(named_network(workload.network), recipe, {.choices = &none}, [] {
+      time_algorithms_onednn(named_network(workload.network), recipe, {.choices = &none}, [] {
       }).value();
-  for (const TimedChoice& one : timed) choices.ways.emplace(one.key, one.way);
+  for (const TimedShape& one : timed) choices.algorithms.emplace(one.key, one.algorithm);
   return choices;
 }
 
@@ -111,7 +111,7 @@ double choose_ms(const Workload& workload) {
 
 // Seconds of steps by the rule over those by choices, in turn.
 Figure gain(const Workload& workload) {
-  const Choices choices = timed_choices(workload);
+  const AlgorithmChoices choices = timed_choices(workload);
   const auto by_rule = ready_to_train(workload.network, workload.batch);
   const auto by_choice = ready_to_train(workload.network, workload.batch, &choices);
   const auto seconds = [](Executable& executable) {

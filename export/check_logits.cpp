@@ -8,7 +8,7 @@
 namespace detol {
 
 Result<CheckLogits> check_logits(const Model& model, const Dataset& data, std::int64_t count) {
-  Range test = range_of(data.info, Part::kTest);
+  Range test = range_of(data.info, DataSplit::kTest);
   test.count = std::min(count, test.count);
   if (test.count < 1) return fail(ErrorCode::kExport, "the data has no test images to check with");
   if (data.info.task.input != model.network.input_shape()) {

@@ -107,7 +107,7 @@ struct Refit {
 };
 
 // Every trial of the study computes this shape by this algorithm from now on
-// (trainer/backends/choices.h).
+// (trainer/backends/algorithm_choices.h).
 struct AlgorithmChosen {
   std::string key;
   std::string algorithm;

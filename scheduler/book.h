@@ -18,7 +18,7 @@
 #include "encodings/space/trial.h"
 #include "knowledge/ledger.h"
 #include "scheduler/budget.h"
-#include "trainer/backends/choices.h"
+#include "trainer/backends/algorithm_choices.h"
 
 namespace detol {
 
@@ -72,8 +72,8 @@ class Book {
   // The best by the first objective among trials that reported a number, or nullptr.
   const TrialEntry* best() const;
 
-  // The ways that the study has recorded (trainer/backends/choices.h).
-  const Choices& choices() const { return choices_; }
+  // The algorithms that the study has recorded (trainer/backends/algorithm_choices.h).
+  const AlgorithmChoices& choices() const { return choices_; }
 
   // As of the last Accounted.
   const Spent& spent() const { return spent_; }
@@ -91,7 +91,7 @@ class Book {
   Result<void> on(const event::Accounted& accounted);
   Result<void> on(const event::Refit&) { return {}; }
   Result<void> on(const event::AlgorithmChosen& chosen) {
-    choices_.ways.emplace(chosen.key, chosen.algorithm);  // the first stays
+    choices_.algorithms.emplace(chosen.key, chosen.algorithm);  // the first stays
     return {};
   }
   Result<void> on(const event::StudyState&) { return {}; }
@@ -118,7 +118,7 @@ class Book {
   std::unordered_map<std::string, int> measurements_;  // by identity
   std::array<std::set<TrialId>, 5> ids_;               // by state
   std::set<Rank> ranking_;                             // of trials with a value
-  Choices choices_;
+  AlgorithmChoices choices_;
   Spent spent_;
   int untrained_in_row_ = 0;
   int failed_after_start_ = 0;

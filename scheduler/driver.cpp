@@ -103,14 +103,14 @@ Result<Verdict> Driver::judge(TrialId trial, int epoch) {
 
 // What was recorded first holds, whoever timed the same meanwhile.
 Result<void> Driver::handle(const message::Timed& timed) {
-  for (const TimedChoice& choice : timed.choices) {
+  for (const TimedShape& choice : timed.choices) {
     if (book_.choices().find(choice.key) == nullptr) {
       DETOL_TRY(record(event::AlgorithmChosen{.key = choice.key,
-                                              .algorithm = choice.way,
+                                              .algorithm = choice.algorithm,
                                               .seconds = choice.seconds,
                                               .at_s = parts_.clock.wall_s()}));
     }
-    chosen_.ways.emplace(choice.key, *book_.choices().find(choice.key));
+    chosen_.algorithms.emplace(choice.key, *book_.choices().find(choice.key));
   }
   return {};
 }

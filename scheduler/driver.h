@@ -154,7 +154,7 @@ class Driver {
   Advice advice_ = Advice::kGoOn;  // what the pruner said to the last report
 
   std::vector<Event> batch_;  // applied, not durable
-  Choices chosen_;            // to be spread: the answer to what was timed
+  AlgorithmChoices chosen_;   // to be spread: the answer to what was timed
   std::vector<message::Answer> answers_;
   std::vector<message::Noted> noted_;
   std::vector<Order> orders_;

@@ -18,7 +18,7 @@ constexpr double kAccountEveryS = 5;  // device time that a kill may forget
 Result<void> Driver::replay(std::span<const Event> events) {
   for (const Event& event : events) DETOL_TRY(apply(event));
   before_ = book_.spent();
-  if (!book_.choices().ways.empty()) parts_.pool.spread(book_.choices());
+  if (!book_.choices().algorithms.empty()) parts_.pool.broadcast(book_.choices());
   return {};
 }
 
@@ -88,7 +88,7 @@ Result<void> Driver::commit() {
     committed_s_ = parts_.clock.now_s();
     fault_or_throw("master.answer");
   }
-  if (!chosen_.ways.empty()) parts_.pool.spread(std::exchange(chosen_, {}));
+  if (!chosen_.algorithms.empty()) parts_.pool.broadcast(std::exchange(chosen_, {}));
   for (const message::Answer& answer : std::exchange(answers_, {})) parts_.pool.answer(answer);
   for (const message::Noted& noted : std::exchange(noted_, {})) parts_.pool.answer(noted);
   for (const Order& order : std::exchange(orders_, {}))

@@ -118,17 +118,17 @@ class Writer {
     for (const auto& [name, value] : params) list.push_back(json::array({name, to_json(value)}));
     fields[key] = std::move(list);
   }
-  void operator()(const char* key, const Choices& choices) {
+  void operator()(const char* key, const AlgorithmChoices& choices) {
     json list = json::array();
-    for (const auto& [shape, way] : choices.ways) list.push_back(json::array({shape, way}));
+    for (const auto& [shape, way] : choices.algorithms) list.push_back(json::array({shape, way}));
     fields[key] = std::move(list);
   }
-  void operator()(const char* key, const std::vector<TimedChoice>& choices) {
+  void operator()(const char* key, const std::vector<TimedShape>& choices) {
     json list = json::array();
-    for (const TimedChoice& one : choices) {
+    for (const TimedShape& one : choices) {
       json seconds = json::array();
       for (const auto& [way, time] : one.seconds) seconds.push_back(json::array({way, time}));
-      list.push_back(json::array({one.key, json::array({one.way, std::move(seconds)})}));
+      list.push_back(json::array({one.key, json::array({one.algorithm, std::move(seconds)})}));
     }
     fields[key] = std::move(list);
   }
@@ -177,16 +177,16 @@ class Reader {
     });
   }
 
-  void operator()(const char* key, Choices& out) {
+  void operator()(const char* key, AlgorithmChoices& out) {
     each_pair(key, [&](const std::string& shape, const json& way) {
       if (!way.is_string()) return complain(key);
-      out.ways.emplace(shape, way.get<std::string>());
+      out.algorithms.emplace(shape, way.get<std::string>());
     });
   }
-  void operator()(const char* key, std::vector<TimedChoice>& out) {
+  void operator()(const char* key, std::vector<TimedShape>& out) {
     each_pair(key, [&](const std::string& shape, const json& found) {
       if (!found.is_array() || found.size() != 2 || !found[0].is_string()) return complain(key);
-      TimedChoice& one = out.emplace_back(TimedChoice{shape, found[0].get<std::string>(), {}});
+      TimedShape& one = out.emplace_back(TimedShape{shape, found[0].get<std::string>(), {}});
       each_pair(key, found[1], [&](const std::string& way, const json& seconds) {
         if (!seconds.is_number()) return complain(key);
         one.seconds.emplace_back(way, seconds.get<double>());

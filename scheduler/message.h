@@ -58,7 +58,7 @@ struct Report {
 // What the worker timed, and would choose.
 struct Timed {
   int worker = 0;
-  std::vector<TimedChoice> choices;
+  std::vector<TimedShape> choices;
 };
 
 // The worker is free again.
@@ -82,13 +82,13 @@ struct Welcome {
   std::string config;  // StudyConfig::text
   std::string backend;
   Task task;
-  Choices choices = {};  // that the study has recorded
+  AlgorithmChoices choices = {};  // that the study has recorded
 };
 
 // What holds in the study for these keys is durable: to all workers, and an answer to the one that
 // timed them.
 struct Chosen {
-  Choices choices;
+  AlgorithmChoices choices;
 };
 
 struct Train {

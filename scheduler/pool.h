@@ -61,7 +61,7 @@ class Pool {
 
   // Choices that the study has recorded: to every worker, those that come later too, and an answer
   // to a Timed.
-  virtual void spread(const Choices& /*choices*/) {}
+  virtual void broadcast(const AlgorithmChoices& /*choices*/) {}
 
   // Ends the training of this, by ending the worker if need be; no Lost follows.
   virtual void drop(TrialId trial) = 0;

@@ -1,4 +1,4 @@
-// An ending goes from rank to rank as one line: `E code 0 message` for an error, `V end cause
+// An EarlyOutcome goes from rank to rank as one line: `E code 0 message` for an error, `V end cause
 // reason` for an evaluation, nothing for going on.
 
 #include "trainer/agreement.h"
@@ -14,7 +14,7 @@
 namespace detol {
 namespace {
 
-std::string to_line(const Ending& ending) {
+std::string to_line(const EarlyOutcome& ending) {
   if (!ending) {
     return fmt::format("E {} 0 {}", static_cast<int>(ending.error().code), ending.error().message);
   }
@@ -24,7 +24,7 @@ std::string to_line(const Ending& ending) {
                      static_cast<int>(evaluation.cause), evaluation.reason);
 }
 
-Ending from_line(const std::string& line) {
+EarlyOutcome from_line(const std::string& line) {
   if (line.empty()) return std::nullopt;
   std::istringstream in(line);
   char kind = 0;
@@ -37,7 +37,7 @@ Ending from_line(const std::string& line) {
   return Evaluation{static_cast<Evaluation::End>(code), static_cast<Cause>(cause), text};
 }
 
-// With what was foreseen, where there is a network and memory left to plan it.
+// Adds the planned memory, where there is a network and memory left to plan it.
 std::string out_of_memory_reason(const Job& job) try {
   const Network& network = job.candidate.network;
   if (network.nodes().empty()) return "out of memory";
@@ -53,7 +53,7 @@ Evaluation out_of_memory(const Job& job) {
 
 }  // namespace
 
-Ending guarded(const Job& job, const std::function<Ending()>& action) {
+EarlyOutcome guarded(const Job& job, const std::function<EarlyOutcome()>& action) {
   try {
     return action();
   } catch (const std::bad_alloc&) {
@@ -63,7 +63,7 @@ Ending guarded(const Job& job, const std::function<Ending()>& action) {
   }
 }
 
-Ending agree(const Ending& own, Group& group) {
+EarlyOutcome agree(const EarlyOutcome& own, Group& group) {
   if (group.size() == 1) return own;
   return from_line(first_word(to_line(own), group));
 }

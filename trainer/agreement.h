@@ -1,7 +1,7 @@
 #pragma once
 
-// Agreement: how the ranks of a group come to one decision, so that none waits for another that
-// has already given up. Private to this folder.
+// Agreement: the ranks of a group come to one decision, so that none waits for another that has
+// already given up. Private to this folder.
 
 #include <functional>
 #include <optional>
@@ -12,13 +12,14 @@
 
 namespace detol {
 
-// How the evaluation ends here; empty: it goes on.
-using Ending = Result<std::optional<Evaluation>>;
+// EarlyOutcome ends the evaluation at this point; if it is empty, the evaluation goes on.
+using EarlyOutcome = Result<std::optional<Evaluation>>;
 
 // Runs an action; a failed allocation in it ends the evaluation of the job.
-Ending guarded(const Job& job, const std::function<Ending()>& action);
+EarlyOutcome guarded(const Job& job, const std::function<EarlyOutcome()>& action);
 
-// The ending of the first rank that has one, on every rank. Every rank calls it at the same point.
-Ending agree(const Ending& own, Group& group);
+// Returns, on every rank, the outcome of the first rank that has one. Every rank calls it at the
+// same point.
+EarlyOutcome agree(const EarlyOutcome& own, Group& group);
 
 }  // namespace detol

@@ -11,9 +11,9 @@ namespace {
 
 constexpr std::array kBackends = {
     BackendRow{"cudnn", "GPU, cuDNN, cuBLASLt and our own kernels, the step as a CUDA graph",
-               compile_cudnn, open_choices_cudnn, time_choices_cudnn, nullptr, why_not_cudnn},
+               compile_cudnn, list_algorithms_cudnn, time_algorithms_cudnn, nullptr, why_not_cudnn},
     BackendRow{"onednn", "CPU, one thread, oneDNN primitives and our own kernels", compile_onednn,
-               open_choices_onednn, time_choices_onednn, plan_bytes_onednn},
+               list_algorithms_onednn, time_algorithms_onednn, plan_bytes_onednn},
     BackendRow{"reference", "plain loops, the oracle the others are tested against",
                compile_reference},
 };

@@ -21,7 +21,7 @@ namespace fs = std::filesystem;
 
 constexpr std::size_t kKeptEpochs = 2;
 
-// What a file's name says; ordered by how far the training was.
+// FileName is what a file's name says; ordered by how far the training was.
 struct FileName {
   int epoch = 0;
   long long steps = 0;  // of the next epoch
@@ -38,7 +38,7 @@ std::string text_of(const FileName& name) {
 }
 
 FileName name_of(const Checkpoint& checkpoint) {
-  return {checkpoint.epoch, checkpoint.part.steps, checkpoint.attempt};
+  return {checkpoint.epoch, checkpoint.progress.steps, checkpoint.attempt};
 }
 
 std::optional<FileName> name_from(const std::string& text) {
@@ -66,7 +66,7 @@ std::vector<FileName> files_in(const fs::path& folder, int attempt) {
   return names;
 }
 
-// What killed attempts up to `attempt` left half written.
+// Removes the files that killed attempts up to `attempt` left half written.
 void remove_unfinished_files(const fs::path& folder, int attempt) {
   std::error_code ignored;
   for (const auto& entry : fs::directory_iterator(folder, ignored)) {

@@ -21,12 +21,12 @@
 
 namespace detol {
 
-// What is done of the epoch behind the last finished one.
-struct EpochPart {
-  std::int64_t steps = 0;    // training steps finished
-  double loss = 0;           // the sum of theirs
-  std::int64_t correct = 0;  // and of their images
-  double train_s = 0;        // as spent
+// EpochProgress sums up the steps of the epoch that is not finished yet.
+struct EpochProgress {
+  std::int64_t steps = 0;    // finished
+  double loss = 0;           // sum over these steps
+  std::int64_t correct = 0;  // likewise
+  double train_s = 0;        // seconds
 };
 
 struct Checkpoint {
@@ -35,8 +35,8 @@ struct Checkpoint {
   std::uint64_t arch_hash = 0;
   std::uint64_t job_hash = 0;  // of all that the numbers depend on: seed, recipe, data, ...
   int epoch = 0;               // epochs finished
-  std::int64_t step = 0;       // steps finished since the trial's start, `part` included
-  EpochPart part;
+  std::int64_t step = 0;       // steps finished since the trial's start, `progress` included
+  EpochProgress progress;
   std::vector<EpochReport> history;  // of epochs 1..epoch
   TrainingState state;
 };

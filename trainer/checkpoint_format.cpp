@@ -96,11 +96,11 @@ json describe(const EpochReport& report) {
           {"train_s", bits_of(report.train_s)}};
 }
 
-json describe(const EpochPart& part) {
-  return {{"steps", part.steps},
-          {"loss", bits_of(part.loss)},
-          {"correct", part.correct},
-          {"train_s", bits_of(part.train_s)}};
+json describe(const EpochProgress& progress) {
+  return {{"steps", progress.steps},
+          {"loss", bits_of(progress.loss)},
+          {"correct", progress.correct},
+          {"train_s", bits_of(progress.train_s)}};
 }
 
 std::string header_of(const Checkpoint& checkpoint) {
@@ -110,7 +110,7 @@ std::string header_of(const Checkpoint& checkpoint) {
                  {"job_hash", to_hex(checkpoint.job_hash)},
                  {"epoch", checkpoint.epoch},
                  {"step", checkpoint.step},
-                 {"part", describe(checkpoint.part)},
+                 {"part", describe(checkpoint.progress)},
                  {"history", json::array()},
                  {"weights", describe(checkpoint.state.weights)},
                  {"moments", describe(checkpoint.state.moments)}};
@@ -142,7 +142,7 @@ EpochReport report_from(const json& value) {
   return report;
 }
 
-EpochPart part_from(const json& value) {
+EpochProgress progress_from(const json& value) {
   return {.steps = whole_number<std::int64_t>(value.at("steps")),
           .loss = double_from(value.at("loss")),
           .correct = whole_number<std::int64_t>(value.at("correct")),
@@ -192,7 +192,7 @@ Checkpoint contents_of(const json& header, std::string_view data) {
                         .job_hash = hash_from(header.at("job_hash")),
                         .epoch = whole_number<int>(header.at("epoch")),
                         .step = whole_number<std::int64_t>(header.at("step")),
-                        .part = part_from(header.at("part")),
+                        .progress = progress_from(header.at("part")),
                         .history = {},
                         .state = {}};
   for (const json& report : header.at("history")) {

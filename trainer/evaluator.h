@@ -20,7 +20,7 @@
 #include "core/result.h"
 #include "encodings/space/trial.h"
 #include "encodings/study/study_config.h"
-#include "trainer/backends/choices.h"
+#include "trainer/backends/algorithm_choices.h"
 #include "trainer/collectives/group.h"
 #include "trainer/data/dataset.h"
 
@@ -31,7 +31,8 @@ struct Metric {
   double value = 0;
 };
 
-// What one epoch taught. Epochs count from 1; work is cumulative over the trial.
+// EpochReport holds the metrics of one epoch. Epochs count from 1; work is cumulative over the
+// trial.
 struct EpochReport {
   int epoch = 0;
   std::vector<Metric> metrics;
@@ -39,7 +40,7 @@ struct EpochReport {
   double train_s = 0;  // seconds this epoch took, training and validation, as spent: never compared
 };
 
-// What becomes of the trial after a reported epoch.
+// Verdict decides about the trial after a reported epoch.
 enum class Verdict {
   kContinue,  // train the next epoch
   kStop,      // finished: pruned, out of budget, or complete
@@ -54,7 +55,7 @@ struct Job {
   Genome genome = {};            // that the candidate was made from
   std::filesystem::path folder;  // for checkpoints; created if missing
   int acknowledged = 0;          // epochs whose reports the master already has
-  int micro_batches = 1;  // parts that a batch is trained in, one after the other: less memory
+  int micro_batches = 1;         // trained one after the other in a step: less memory
 };
 
 // The line between a training and whoever watches it from another thread.
@@ -67,7 +68,7 @@ struct Control {
 // job.acknowledged + 1: epochs that a found checkpoint already holds are reported first.
 using Reporter = std::function<Verdict(const EpochReport&)>;
 
-// How an evaluation ended.
+// Evaluation says how an evaluation ended.
 struct Evaluation {
   enum class End { kFinished, kSuspended, kFailed } end = End::kFinished;
   Cause cause = Cause::kDiverged;  // kFailed
@@ -89,9 +90,9 @@ struct TrainerOptions {
   std::string backend = "onednn";  // a name of backends()
   Group* group = &alone();         // outlives the evaluator
   int batches_ahead = 0;           // made by a thread of their own; changes no bit
-  // Of the study, on the leader, for recipes that are not deterministic; outlives the evaluator.
-  // Nullptr: nobody keeps choices, and the backend's fixed rule holds.
-  ChoiceRecord* choices = nullptr;
+  // The study's record, on the leader, for recipes that are not deterministic; outlives the
+  // evaluator. Nullptr: nobody keeps choices, and the backend's fixed rule holds.
+  AlgorithmRecord* choices = nullptr;
 };
 
 // The built-in trainer: the data of the study's config, kept in memory between candidates.
@@ -102,7 +103,7 @@ Result<std::unique_ptr<Evaluator>> make_trainer(const DataConfig& data,
 // thread.
 using Admission = std::function<std::optional<StudyConfig::Refused>(const Genome& genome)>;
 
-// One way to give a score.
+// EvaluatorRow is one kind of evaluator.
 struct EvaluatorRow {
   std::string_view name;
   std::string_view summary;
@@ -113,13 +114,13 @@ struct EvaluatorRow {
   Result<Admission> (*admit)(const StudyConfig& config) = nullptr;  // null: all are admitted
 };
 
-// Every way; the first that `scores` a study is its own, the last scores all.
+// Every evaluator; the first that `scores` a study is its own, the last scores all.
 std::span<const EvaluatorRow> evaluators();
 
-// What the study's candidates are trained on, checked; nothing where no data are needed.
+// Checks the study's data and returns what they are; empty where no data are needed.
 Result<DatasetInfo> inspect_study(const StudyConfig& config);
 
-// What the study's data alone say against a candidate, beside StudyConfig::candidate.
+// Makes the checks of a candidate against the study's data, beside StudyConfig::candidate.
 Result<Admission> make_admission(const StudyConfig& config);
 
 // Errors: kUsage for an unknown backend.

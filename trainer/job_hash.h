@@ -11,8 +11,8 @@
 
 namespace detol {
 
-// Not of the group's size or of micro-batches: a trial goes on wherever there is room for it, and
-// its numbers then differ as they do between groups.
+// The hash ignores the group's size and micro-batches: a trial goes on wherever there is room for
+// it, and its numbers then differ as they do between groups.
 std::uint64_t hash_of(const Job& job, const Dataset& data, std::string_view backend);
 
 }  // namespace detol

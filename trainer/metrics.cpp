@@ -123,7 +123,7 @@ double Metrics::mean_over(std::size_t count, const ValueOf& value_of) const {
   return counted > 0 ? sum / counted : kNone;
 }
 
-// Of equal logits the first counts as larger, as where the largest is looked for.
+// The first of equal logits counts as larger, as where the largest is looked for.
 double Metrics::top5() {
   std::size_t found = 0;
   for (std::size_t i = 0; i < images(); ++i) {
@@ -199,7 +199,7 @@ double Metrics::calibration_error() {
   return bins.error(images());
 }
 
-// Of one sigmoid: how sure it is of what it says, be it yes or no.
+// Bins one sigmoid by its confidence in its own prediction, be it yes or no.
 double Metrics::calibration_error_of(std::size_t output) {
   Calibration bins;
   for (std::size_t i = 0; i < images(); ++i) {

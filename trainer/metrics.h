@@ -1,6 +1,6 @@
 #pragma once
 
-// Metrics: what a network's outputs over the validation part are worth, beside loss and accuracy.
+// Metrics: what a network's outputs over the validation split are worth, beside loss and accuracy.
 //
 //   val_top5   share of the images whose label is among the five largest logits; 1 up to 5 classes
 //   val_f1     2 TP / (2 TP + FP + FN), mean over the classes (of labels: over the labels);
@@ -32,7 +32,8 @@ class Metrics {
  public:
   Metrics(const Dataset& data, Range range);
 
-  // Where the outputs are written: logits, or numbers in deviations from the mean; N x outputs.
+  // The caller writes the outputs here: logits, or numbers in deviations from the mean; N x
+  // outputs.
   std::span<float> outputs() { return outputs_; }
 
   // The metric of that name, one of the list above. REQUIRES: the data's task has it.

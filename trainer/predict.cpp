@@ -15,8 +15,8 @@ namespace {
 
 constexpr std::int64_t kBatch = 64;
 
-// By the backend's fixed rule, whatever a study chose: no trial is made of what comes out here, and
-// the ways differ by rounding.
+// Compiles by the backend's fixed rule, whatever a study chose: no trial is trained by the result,
+// and the algorithms differ by rounding.
 Result<std::unique_ptr<Executable>> compile(const Network& network, const Weights& weights,
                                             std::int64_t images, std::string_view backend,
                                             TaskKind task = TaskKind::kClassification) {
@@ -75,7 +75,7 @@ struct Sums {
   std::int64_t images = 0;
 };
 
-// As many numbers of the whole part's as belong to these of its images; none where none are wanted.
+// Returns the outputs of these images of the range; empty where none are wanted.
 std::span<float> outputs_of(const Scoring& scoring, std::int64_t first, std::int64_t count) {
   const auto width = static_cast<std::size_t>(scoring.data.info.task.classes);
   if (scoring.outputs.empty()) return {};
@@ -83,7 +83,7 @@ std::span<float> outputs_of(const Scoring& scoring, std::int64_t first, std::int
                                  static_cast<std::size_t>(count) * width);
 }
 
-// So many batches at a time: after them somebody may want to know that it goes on.
+// Evaluates kBatches batches at a time, and asks `goes_on` after each.
 Sums sums_on_device(DeviceSteps& device, const Scoring& scoring, const Shard& share,
                     std::int64_t batch, const std::function<bool()>& goes_on) {
   constexpr std::int64_t kBatches = 64;
@@ -105,8 +105,8 @@ Sums sums_from_host(Executable& executable, const Scoring& scoring, const Shard&
                     const std::function<bool()>& goes_on) {
   const Dataset& data = scoring.data;
   const auto size = static_cast<std::size_t>(data.info.task.input.elements());
-  const Answers answers = executable.answers();
-  const auto batch = static_cast<std::int64_t>(answers.labels.size());
+  const BatchTargets targets = executable.targets();
+  const auto batch = static_cast<std::int64_t>(targets.labels.size());
   Sums sums;
   for (bool more = true; more && sums.images < share.count; more = goes_on()) {
     const std::int64_t first = share.first + sums.images;
@@ -115,7 +115,7 @@ Sums sums_from_host(Executable& executable, const Scoring& scoring, const Shard&
       const auto at = static_cast<std::size_t>(i);
       scoring.normaliser.write(data, scoring.range.first + first + i,
                                executable.images().subspan(at * size, size));
-      data.write_answer(scoring.range.first + first + i, at, answers);
+      data.write_targets(scoring.range.first + first + i, at, targets);
     }
     const BatchResult result = executable.evaluate(count);
     const std::span<float> outputs = outputs_of(scoring, first, count);
@@ -144,9 +144,9 @@ Score score(Executable& executable, const Scoring& scoring, const std::function<
           static_cast<std::int64_t>(sums[2])};
 }
 
-Result<Score> score(const Network& network, const Weights& weights, const Dataset& data, Part part,
-                    std::string_view backend) {
-  const Range range = range_of(data.info, part);
+Result<Score> score(const Network& network, const Weights& weights, const Dataset& data,
+                    DataSplit split, std::string_view backend) {
+  const Range range = range_of(data.info, split);
   if (network.input_shape() != data.info.task.input) {
     return fail(ErrorCode::kInput,
                 fmt::format("the network reads images of {}, the data have {}",

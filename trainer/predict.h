@@ -38,10 +38,10 @@ struct Scoring {
 // that of fewer images. REQUIRES: range.count > 0.
 Score score(Executable& executable, const Scoring& scoring, const std::function<bool()>& goes_on);
 
-// Scores one part of the data. Errors: kUsage for an unknown backend, kInput for a network that
+// Scores one split of the data. Errors: kUsage for an unknown backend, kInput for a network that
 // the backend cannot run, that is made for other images, or that other weights belong to.
-Result<Score> score(const Network& network, const Weights& weights, const Dataset& data, Part part,
-                    std::string_view backend);
+Result<Score> score(const Network& network, const Weights& weights, const Dataset& data,
+                    DataSplit split, std::string_view backend);
 
 // Logits (N x classes) of N normalised images (N x C x H x W). Errors as above.
 Result<std::vector<float>> logits_of(const Network& network, const Weights& weights,

@@ -8,7 +8,7 @@
 namespace detol {
 namespace {
 
-// Where a step stands among those after warm-up.
+// Place says where a step stands among those after warm-up.
 struct Place {
   std::int64_t step = 0;  // after warm-up
   std::int64_t of = 1;
@@ -48,7 +48,7 @@ double one_cycle(const Recipe& recipe, const Place& place) {
   return along_cosine(1, first / recipe.final_divisor, (at - top) / (all - 1 - top));
 }
 
-// What share of the full rate a step has.
+// Returns the share of the full rate that a step has.
 double share_of(const Recipe& recipe, const Place& place) {
   switch (schedule_of(recipe)) {
     case ScheduleKind::kConstant:

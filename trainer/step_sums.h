@@ -1,7 +1,7 @@
 #pragma once
 
-// StepSums: what steps came to, on its way to being that of all ranks, the oldest first; the
-// leader's wish to suspend goes along. Private to this folder.
+// StepSums sums the results of steps over the ranks, the oldest first. The leader's wish to suspend
+// travels with them. Private to this folder.
 
 #include <array>
 #include <cstdint>
@@ -24,11 +24,11 @@ class StepSums {
 
   explicit StepSums(Group& group) : group_(group) {}
 
-  std::size_t size() const { return under_way_.size(); }
+  std::size_t size() const { return in_flight_.size(); }
 
   // Begins the sum of this rank's share of a step.
   void send(const BatchResult& share, bool suspends, std::int64_t step) {
-    OnItsWay& one = under_way_.emplace_back();
+    InFlight& one = in_flight_.emplace_back();
     one.values = {share.loss, static_cast<double>(share.correct), suspends ? 1.0 : 0.0};
     one.step = step;
     one.ticket = group_.start_sum(std::span(one.values));
@@ -36,21 +36,21 @@ class StepSums {
 
   // Waits for the oldest. REQUIRES: size() > 0.
   Sum receive() {
-    group_.finish(under_way_.front().ticket);
-    const OnItsWay one = under_way_.front();
-    under_way_.pop_front();
+    group_.finish(in_flight_.front().ticket);
+    const InFlight one = in_flight_.front();
+    in_flight_.pop_front();
     const auto [loss, correct, suspends] = one.values;
     return {loss, static_cast<std::int64_t>(correct), suspends != 0, one.step};
   }
 
  private:
-  struct OnItsWay {
+  struct InFlight {
     std::array<double, 3> values{};
     std::int64_t step = 0;
     Group::Ticket ticket = 0;
   };
   Group& group_;
-  std::deque<OnItsWay> under_way_;  // values stay where they are until their sum is finished
+  std::deque<InFlight> in_flight_;  // values stay where they are until their sum is finished
 };
 
 }  // namespace detol

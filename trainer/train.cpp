@@ -1,4 +1,4 @@
-// The training loop: epochs of steps, each epoch followed by a look at the validation part,
+// The training loop: epochs of steps, each epoch followed by a look at the validation split,
 // a durable checkpoint, and only then the report, so that nothing reported can be lost and
 // nothing has to be trained twice. Who is asked to suspend leaves a checkpoint inside the epoch.
 //
@@ -30,11 +30,11 @@
 #include "trainer/data/feed.h"
 #include "trainer/job_hash.h"
 #include "trainer/metrics.h"
-#include "trainer/patient_write.h"
 #include "trainer/predict.h"
 #include "trainer/schedule.h"
-#include "trainer/spent.h"
+#include "trainer/scoped_timer.h"
 #include "trainer/step_sums.h"
+#include "trainer/write_with_retry.h"
 
 namespace detol {
 namespace {
@@ -46,7 +46,7 @@ Evaluation suspended() {
   return {.end = Evaluation::End::kSuspended, .reason = {}};
 }
 
-// How the evaluation ends after this verdict, if it does.
+// Returns how the evaluation ends after this verdict, if it does.
 std::optional<Evaluation> end_of(Verdict verdict) {
   switch (verdict) {
     case Verdict::kContinue:
@@ -61,23 +61,23 @@ std::optional<Evaluation> end_of(Verdict verdict) {
 
 class Training {
  public:
-  explicit Training(const TrainingParts& parts)
-      : job_(parts.job),
-        recipe_(parts.recipe),
-        data_(parts.data),
-        executable_(parts.executable),
-        group_(parts.group),
-        control_(parts.control),
-        lag_(parts.group.size() > 1 ? static_cast<std::size_t>(parts.recipe.staleness) : 0),
-        batches_(parts.data, parts.recipe, parts.job.seed),
-        normaliser_(parts.data),
-        metrics_(parts.data, range_of(parts.data.info, Part::kValidation)),
-        batches_ahead_(parts.batches_ahead),
-        under_way_(parts.group) {}
+  explicit Training(const TrainingContext& context)
+      : job_(context.job),
+        recipe_(context.recipe),
+        data_(context.data),
+        executable_(context.executable),
+        group_(context.group),
+        control_(context.control),
+        lag_(context.group.size() > 1 ? static_cast<std::size_t>(context.recipe.staleness) : 0),
+        batches_(context.data, context.recipe, context.job.seed),
+        normaliser_(context.data),
+        metrics_(context.data, range_of(context.data.info, DataSplit::kValidation)),
+        batches_ahead_(context.batches_ahead),
+        in_flight_(context.group) {}
 
   // Begins where the leader can: the other ranks may not see its disk.
-  Ending start(std::uint64_t job_hash) {
-    DETOL_ASSIGN(auto end, led([&] { return find_start(job_hash); }));
+  EarlyOutcome start(std::uint64_t job_hash) {
+    DETOL_ASSIGN(auto end, on_leader([&] { return find_start(job_hash); }));
     if (end) return end;
     DETOL_ASSIGN(end, agree(guarded(job_, [&] { return take_start(); }), group_));
     if (end) return end;
@@ -85,60 +85,60 @@ class Training {
   }
 
   Result<Evaluation> run(const Reporter& report) {
-    DETOL_ASSIGN(auto end, led([&] { return tell_history(report); }));
-    while (!end && at_.epoch < recipe_.epochs) {
+    DETOL_ASSIGN(auto end, on_leader([&] { return tell_history(report); }));
+    while (!end && checkpoint_.epoch < recipe_.epochs) {
       end = train_epoch();
       group_.finish();
       if (end && end->end == Evaluation::End::kFailed) return *end;
       executable_.share_state();
       const bool stopped = end.has_value();
-      DETOL_ASSIGN(end, led([&] { return stopped ? keep_position() : keep_epoch(report); }));
+      DETOL_ASSIGN(end, on_leader([&] { return stopped ? keep_position() : keep_epoch(report); }));
     }
     return end.value_or(Evaluation{.end = Evaluation::End::kFinished, .reason = {}});
   }
 
  private:
-  // What the leader alone does; how it ends concerns every rank.
-  Ending led(const std::function<Ending()>& action) {
-    return agree(is_leader() ? guarded(job_, action) : Ending(), group_);
+  // Runs an action on the leader alone; its outcome reaches every rank.
+  EarlyOutcome on_leader(const std::function<EarlyOutcome()>& action) {
+    return agree(is_leader() ? guarded(job_, action) : EarlyOutcome(), group_);
   }
   bool is_leader() const { return group_.rank() == 0; }
 
   // Behind the furthest checkpoint of the job, or with fresh weights.
-  Ending find_start(std::uint64_t job_hash) {
+  EarlyOutcome find_start(std::uint64_t job_hash) {
     DETOL_ASSIGN(std::optional<Checkpoint> found, newest_checkpoint(job_.folder, job_.attempt));
     if (found && continues(*found, job_hash)) {
-      at_ = std::move(*found);
-      at_.attempt = job_.attempt;
+      checkpoint_ = std::move(*found);
+      checkpoint_.attempt = job_.attempt;
     } else {
       if (found) DETOL_TRY(set_aside_checkpoints(job_.folder, job_.attempt));
-      at_ = Checkpoint{.trial = job_.trial,
-                       .attempt = job_.attempt,
-                       .arch_hash = job_.candidate.arch_hash,
-                       .job_hash = job_hash,
-                       .part = {},
-                       .history = {},
-                       .state = {initial_weights(job_.candidate.network, job_.seed), {}}};
+      checkpoint_ = Checkpoint{.trial = job_.trial,
+                               .attempt = job_.attempt,
+                               .arch_hash = job_.candidate.arch_hash,
+                               .job_hash = job_hash,
+                               .progress = {},
+                               .history = {},
+                               .state = {initial_weights(job_.candidate.network, job_.seed), {}}};
     }
-    start_ = group_.size() > 1 ? to_bytes(at_) : std::string();
+    start_ = group_.size() > 1 ? to_bytes(checkpoint_) : std::string();
     return std::nullopt;
   }
 
-  Ending take_start() {
+  EarlyOutcome take_start() {
     if (group_.size() > 1) {
       auto shared = from_bytes(group_.share(std::exchange(start_, {})));
       if (!shared) return fail(ErrorCode::kInternal, shared.error().reason);
-      at_ = std::move(*shared);
+      checkpoint_ = std::move(*shared);
     }
-    executable_.set_state(at_.state);
+    executable_.set_state(checkpoint_.state);
     return std::nullopt;
   }
 
   // Beside the network, if the ranks can; the first thing that they do there is to ask each other.
-  Ending find_batches() {
+  EarlyOutcome find_batches() {
     device_ = executable_.steps_on(data_);
     if (device_ == nullptr)
-      feed_.emplace(batches_, executable_.parts(), executable_.answers(), batches_ahead_);
+      feed_.emplace(batches_, executable_.micro_batches(), executable_.targets(), batches_ahead_);
     return std::nullopt;
   }
 
@@ -146,7 +146,7 @@ class Training {
     const std::int64_t steps = batches_.steps_per_epoch();
     if (found.trial == job_.trial && found.job_hash == job_hash &&
         found.history.size() == static_cast<std::size_t>(found.epoch) &&
-        found.part.steps <= steps && found.step == found.epoch * steps + found.part.steps &&
+        found.progress.steps <= steps && found.step == found.epoch * steps + found.progress.steps &&
         fits(scored_weights(found.state), job_.candidate.network) &&
         fits(found.state.weights, job_.candidate.network)) {
       return true;
@@ -161,41 +161,41 @@ class Training {
     return end_of(report(epoch));
   }
 
-  Ending tell_history(const Reporter& report) const {
-    for (const EpochReport& known : at_.history) {
+  EarlyOutcome tell_history(const Reporter& report) const {
+    for (const EpochReport& known : checkpoint_.history) {
       if (auto end = tell(known, report)) return end;
     }
     return std::nullopt;
   }
 
   Result<void> keep() {
-    at_.state = executable_.state();
-    return write_patiently(job_.folder, at_, [this] {
+    checkpoint_.state = executable_.state();
+    return write_with_retry(job_.folder, checkpoint_, [this] {
       raise_progress();
       return !control_.suspend;
     });
   }
 
-  // Where a later attempt goes on; at an epoch's start its checkpoint is there already.
-  Ending keep_position() {
-    if (at_.part.steps > 0) DETOL_TRY(keep());
+  // Writes where a later attempt goes on; at an epoch's start its checkpoint is there already.
+  EarlyOutcome keep_position() {
+    if (checkpoint_.progress.steps > 0) DETOL_TRY(keep());
     return suspended();
   }
 
-  Ending keep_epoch(const Reporter& report) {
+  EarlyOutcome keep_epoch(const Reporter& report) {
     fault("train.epoch");
     DETOL_TRY(keep());
     fault("train.report");
-    return tell(at_.history.back(), report);
+    return tell(checkpoint_.history.back(), report);
   }
 
   // Trains and validates the rest of the next epoch; a value if the candidate failed there or
   // suspension was asked for.
   std::optional<Evaluation> train_epoch() {
     if (auto end = train_steps()) return end;
-    const Range range = range_of(data_.info, Part::kValidation);
+    const Range range = range_of(data_.info, DataSplit::kValidation);
     const Score validation = [&] {
-      const Spent spent(at_.part.train_s);
+      const ScopedTimer timer(checkpoint_.progress.train_s);
       executable_.share_statistics();
       return score(executable_, {data_, normaliser_, range, group_, metrics_.outputs()}, [this] {
         raise_progress();
@@ -203,58 +203,61 @@ class Training {
       });
     }();
     if (validation.images < range.count) return suspended();
-    if (!std::isfinite(validation.loss)) return diverged("validation", validation.loss, at_.step);
+    if (!std::isfinite(validation.loss))
+      return diverged("validation", validation.loss, checkpoint_.step);
     record(validation);
     return std::nullopt;
   }
 
   std::optional<Evaluation> train_steps() {
-    EpochPart& part = at_.part;
-    const Spent spent(part.train_s);
+    EpochProgress& progress = checkpoint_.progress;
+    const ScopedTimer timer(progress.train_s);
     must_suspend_ = false;
     if (auto end = device_ != nullptr ? steps_on_device() : steps_from_feed()) return end;
-    const bool is_complete = part.steps == batches_.steps_per_epoch();
+    const bool is_complete = progress.steps == batches_.steps_per_epoch();
     if (must_suspend_ && !is_complete) return suspended();
     return std::nullopt;
   }
 
   std::optional<Evaluation> steps_from_feed() {
-    EpochPart& part = at_.part;
-    feed_->start_epoch(at_.epoch + 1, part.steps);
+    EpochProgress& progress = checkpoint_.progress;
+    feed_->start_epoch(checkpoint_.epoch + 1, progress.steps);
     send({});
     auto end = receive();
-    while (!end && !must_suspend_ && part.steps < batches_.steps_per_epoch()) {
+    while (!end && !must_suspend_ && progress.steps < batches_.steps_per_epoch()) {
       send(train_batch());
       raise_progress();
-      ++part.steps;
-      ++at_.step;
-      if (under_way_.size() > lag_) end = receive();
+      ++progress.steps;
+      ++checkpoint_.step;
+      if (in_flight_.size() > lag_) end = receive();
     }
-    while (!end && under_way_.size() > 0) end = receive();
+    while (!end && in_flight_.size() > 0) end = receive();
     return end;
   }
 
   // Now and then the host looks at what is over, while the device has enough to do.
   std::optional<Evaluation> steps_on_device() {
-    const std::int64_t first = at_.part.steps, steps = batches_.steps_per_epoch() - first;
+    const std::int64_t first = checkpoint_.progress.steps,
+                       steps = batches_.steps_per_epoch() - first;
     std::vector<StepSettings> settings;
-    for (std::int64_t i = 0; i < steps; ++i) settings.push_back(settings_of(at_.step + i));
+    for (std::int64_t i = 0; i < steps; ++i) settings.push_back(settings_of(checkpoint_.step + i));
     const auto done = static_cast<std::size_t>(first * recipe_.batch_size);
-    device_->begin(batches_.images_of(at_.epoch + 1).subspan(done), settings);
+    device_->begin(batches_.images_of(checkpoint_.epoch + 1).subspan(done), settings);
     auto end = take_results(0);
     for (std::int64_t begun = 0; !end && !must_suspend_ && begun < steps;) {
       device_->step();
       if (++begun % kLookEvery == 0) end = take_results(kLookEvery);
     }
     // While the last of them run.
-    if (!end && !must_suspend_ && at_.epoch + 1 < recipe_.epochs) batches_.images_of(at_.epoch + 2);
+    if (!end && !must_suspend_ && checkpoint_.epoch + 1 < recipe_.epochs)
+      batches_.images_of(checkpoint_.epoch + 2);
     return end ? end : take_results(0);
   }
 
-  // Of the steps on the device that are over; a value if the candidate failed there. The leader's
-  // wish to suspend goes along.
-  std::optional<Evaluation> take_results(std::size_t under_way) {
-    std::vector<BatchResult> results = device_->results(under_way);
+  // Takes the results of finished steps on the device; returns a value if the candidate failed
+  // there. The leader's wish to suspend travels with them.
+  std::optional<Evaluation> take_results(std::size_t in_flight) {
+    std::vector<BatchResult> results = device_->results(in_flight);
     std::vector<double> sums = {wants_suspension() ? 1.0 : 0.0};
     for (BatchResult& result : results) {
       disturb(result);
@@ -263,11 +266,11 @@ class Training {
     group_.sum(std::span(sums));
     must_suspend_ = must_suspend_ || sums[0] != 0;
     for (std::size_t i = 1; i < sums.size(); i += 2) {
-      if (!std::isfinite(sums[i])) return diverged("training", sums[i], at_.step);
-      at_.part.loss += sums[i];
-      at_.part.correct += static_cast<std::int64_t>(sums[i + 1]);
-      ++at_.part.steps;
-      ++at_.step;
+      if (!std::isfinite(sums[i])) return diverged("training", sums[i], checkpoint_.step);
+      checkpoint_.progress.loss += sums[i];
+      checkpoint_.progress.correct += static_cast<std::int64_t>(sums[i + 1]);
+      ++checkpoint_.progress.steps;
+      ++checkpoint_.step;
       raise_progress();
     }
     return std::nullopt;
@@ -280,11 +283,11 @@ class Training {
 
   // This rank's share of the next step.
   BatchResult train_batch() {
-    const StepSettings settings = settings_of(at_.step);
+    const StepSettings settings = settings_of(checkpoint_.step);
     BatchResult share;
-    for (const Shard& part : executable_.parts()) {
-      feed_->next(executable_.images(), executable_.answers());
-      const BatchResult result = executable_.accumulate(settings, part);
+    for (const Shard& shard : executable_.micro_batches()) {
+      feed_->next(executable_.images(), executable_.targets());
+      const BatchResult result = executable_.accumulate(settings, shard);
       share.loss += result.loss;
       share.correct += result.correct;
     }
@@ -293,14 +296,16 @@ class Training {
     return share;
   }
 
-  void send(const BatchResult& share) { under_way_.send(share, wants_suspension(), at_.step); }
+  void send(const BatchResult& share) {
+    in_flight_.send(share, wants_suspension(), checkpoint_.step);
+  }
 
   // The oldest one; a value if the candidate failed there.
   std::optional<Evaluation> receive() {
-    const StepSums::Sum sum = under_way_.receive();
+    const StepSums::Sum sum = in_flight_.receive();
     if (!std::isfinite(sum.loss)) return diverged("training", sum.loss, sum.step);
-    at_.part.loss += sum.loss;
-    at_.part.correct += sum.correct;
+    checkpoint_.progress.loss += sum.loss;
+    checkpoint_.progress.correct += sum.correct;
     must_suspend_ = must_suspend_ || sum.suspends;
     return std::nullopt;
   }
@@ -310,37 +315,38 @@ class Training {
   void record(const Score& validation) {
     std::vector<Metric> metrics;
     {
-      const Spent spent(at_.part.train_s);
+      const ScopedTimer timer(checkpoint_.progress.train_s);
       for (std::string_view name : row_of(data_.info.task.kind).metrics)
         metrics.push_back({std::string(name), value_of(name, validation)});
     }
     const double images = trained_images();
-    const EpochPart part = std::exchange(at_.part, {});
-    ++at_.epoch;
-    at_.history.push_back(
-        {.epoch = at_.epoch,
+    const EpochProgress progress = std::exchange(checkpoint_.progress, {});
+    ++checkpoint_.epoch;
+    checkpoint_.history.push_back(
+        {.epoch = checkpoint_.epoch,
          .metrics = std::move(metrics),
-         .work = static_cast<double>(job_.candidate.cost.flops) * images * at_.epoch,
-         .train_s = part.train_s});
+         .work = static_cast<double>(job_.candidate.cost.flops) * images * checkpoint_.epoch,
+         .train_s = progress.train_s});
   }
 
   double value_of(std::string_view metric, const Score& validation) {
-    const EpochPart& part = at_.part;
+    const EpochProgress& progress = checkpoint_.progress;
     if (metric == "val_accuracy") return validation.accuracy;
     if (metric == "val_loss") return validation.loss;
-    if (metric == "train_loss") return part.loss / static_cast<double>(part.steps);
+    if (metric == "train_loss") return progress.loss / static_cast<double>(progress.steps);
     if (metric == "train_accuracy")
-      return static_cast<double>(part.correct) /
+      return static_cast<double>(progress.correct) /
              (trained_images() * predictions_per_image(data_.info.task));
     return metrics_.value_of(metric);
   }
 
-  // Of the epoch.
+  // Counts the images of the epoch.
   double trained_images() const {
-    return static_cast<double>(at_.part.steps) * static_cast<double>(recipe_.batch_size);
+    return static_cast<double>(checkpoint_.progress.steps) *
+           static_cast<double>(recipe_.batch_size);
   }
 
-  // On purpose, for tests.
+  // Damages a result for tests.
   static void disturb(BatchResult& result) {
     const Fault trouble = fault("train.step");
     if (trouble == Fault::kThrow) throw std::runtime_error("DETOL_FAULT: a step that throws");
@@ -350,7 +356,7 @@ class Training {
   Evaluation diverged(std::string_view which, double loss, std::int64_t step) const {
     return {Evaluation::End::kFailed, Cause::kDiverged,
             fmt::format("the {} loss is {} in epoch {}, step {} (lr {:g})", which, loss,
-                        at_.epoch + 1, step, recipe_.lr)};
+                        checkpoint_.epoch + 1, step, recipe_.lr)};
   }
 
   void raise_progress() { control_.progress.fetch_add(1, std::memory_order_relaxed); }
@@ -368,23 +374,23 @@ class Training {
   const Normaliser normaliser_;
   Metrics metrics_;
   const int batches_ahead_;
-  StepSums under_way_;
+  StepSums in_flight_;
   bool must_suspend_ = false;  // as was heard
-  Checkpoint at_;      // what the next checkpoint will say; its state is that of the last one
-  std::string start_;  // the leader's, on its way to the others
+  Checkpoint checkpoint_;  // what the next checkpoint will say; its state is that of the last one
+  std::string start_;      // the leader's, on its way to the others
 };
 
 }  // namespace
 
-Result<Evaluation> train(const TrainingParts& parts, const Reporter& report) {
+Result<Evaluation> train(const TrainingContext& context, const Reporter& report) {
   std::optional<Training> training;
-  const Ending made = guarded(parts.job, [&]() -> Ending {
-    training.emplace(parts);
+  const EarlyOutcome made = guarded(context.job, [&]() -> EarlyOutcome {
+    training.emplace(context);
     return std::nullopt;
   });
-  DETOL_ASSIGN(auto end, agree(made, parts.group));
+  DETOL_ASSIGN(auto end, agree(made, context.group));
   if (!end) {
-    DETOL_ASSIGN(end, training->start(hash_of(parts.job, parts.data, parts.backend)));
+    DETOL_ASSIGN(end, training->start(hash_of(context.job, context.data, context.backend)));
   }
   if (end) return *end;
   return training->run(report);

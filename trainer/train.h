@@ -1,6 +1,6 @@
 #pragma once
 
-// The training loop: one compiled candidate on its way through its epochs.
+// train() is the training loop of one compiled candidate.
 
 #include <string_view>
 
@@ -12,12 +12,12 @@
 
 namespace detol {
 
-// What a training works with; all of it outlives the call.
-struct TrainingParts {
+// TrainingContext is what train() works with; all of it outlives the call.
+struct TrainingContext {
   const Job& job;
-  const Recipe& recipe;  // the job's, its batch no larger than the training part
+  const Recipe& recipe;  // the job's, its batch no larger than the training split
   const Dataset& data;
-  std::string_view backend;  // that made the executable: other backends give other bits
+  std::string_view backend;  // that compiled the executable
   Executable& executable;    // fresh
   Group& group;              // that the executable was compiled for
   Control& control;
@@ -27,6 +27,6 @@ struct TrainingParts {
 // Continues from the job's furthest checkpoint, or begins, and trains until the epochs are done,
 // the reporter ends it, `control.suspend` is set or the candidate fails. Ends like
 // Evaluator::evaluate, on every rank of the group alike.
-Result<Evaluation> train(const TrainingParts& parts, const Reporter& report);
+Result<Evaluation> train(const TrainingContext& context, const Reporter& report);
 
 }  // namespace detol

@@ -35,7 +35,7 @@ class Trainer final : public Evaluator {
 
   Result<Evaluation> evaluate(const Job& job, const Reporter& report, Control& control) override {
     Recipe recipe = job.candidate.recipe;
-    Choices choices;
+    AlgorithmChoices choices;
     std::unique_ptr<Executable> executable;
     DETOL_ASSIGN(auto end, on_all(job, [&] { return prepare(job, recipe); }));
     if (!end) {
@@ -45,32 +45,32 @@ class Trainer final : public Evaluator {
       DETOL_ASSIGN(end, on_all(job, [&] { return compile(job, recipe, choices, executable); }));
     }
     if (end) return *end;
-    const TrainingParts parts{.job = job,
-                              .recipe = recipe,
-                              .data = *data_,
-                              .backend = backend_.name,
-                              .executable = *executable,
-                              .group = group_,
-                              .control = control,
-                              .batches_ahead = batches_ahead_};
+    const TrainingContext context{.job = job,
+                                  .recipe = recipe,
+                                  .data = *data_,
+                                  .backend = backend_.name,
+                                  .executable = *executable,
+                                  .group = group_,
+                                  .control = control,
+                                  .batches_ahead = batches_ahead_};
     // One of several ranks cannot give up alone in the middle of a step: its process ends, and MPI
     // ends the others.
-    if (group_.size() > 1) return train(parts, report);
+    if (group_.size() > 1) return train(context, report);
     Result<Evaluation> ended;
-    DETOL_ASSIGN(const auto out_of_memory, guarded(job, [&]() -> Ending {
-                   ended = train(parts, report);
+    DETOL_ASSIGN(const auto out_of_memory, guarded(job, [&]() -> EarlyOutcome {
+                   ended = train(context, report);
                    return std::nullopt;
                  }));
     return out_of_memory ? *out_of_memory : ended;
   }
 
  private:
-  // How it ends for all ranks.
-  Ending on_all(const Job& job, const std::function<Ending()>& action) {
+  // Runs an action and returns the outcome that all ranks agree on.
+  EarlyOutcome on_all(const Job& job, const std::function<EarlyOutcome()>& action) {
     return agree(guarded(job, action), group_);
   }
 
-  Ending prepare(const Job& job, Recipe& recipe) {
+  EarlyOutcome prepare(const Job& job, Recipe& recipe) {
     if (!data_) {
       DETOL_ASSIGN(data_, load_dataset(config_));
     }
@@ -85,10 +85,11 @@ class Trainer final : public Evaluator {
   }
 
   // The study's choices, of which the leader times those that nobody made yet.
-  Ending choose(const Job& job, const Recipe& recipe, Control& control, Choices& choices) {
-    if (recipe.deterministic || backend_.open_choices == nullptr) return std::nullopt;
+  EarlyOutcome choose(const Job& job, const Recipe& recipe, Control& control,
+                      AlgorithmChoices& choices) {
+    if (recipe.deterministic || backend_.list_algorithms == nullptr) return std::nullopt;
     const bool leads = group_.rank() == 0 && record_ != nullptr;
-    DETOL_ASSIGN(const auto end, on_all(job, [&]() -> Ending {
+    DETOL_ASSIGN(const auto end, on_all(job, [&]() -> EarlyOutcome {
                    return leads ? time_and_record(job, recipe, control, choices) : std::nullopt;
                  }));
     if (!end && group_.size() > 1)
@@ -96,24 +97,25 @@ class Trainer final : public Evaluator {
     return end;
   }
 
-  Ending time_and_record(const Job& job, const Recipe& recipe, Control& control, Choices& choices) {
+  EarlyOutcome time_and_record(const Job& job, const Recipe& recipe, Control& control,
+                               AlgorithmChoices& choices) {
     choices = record_->known();
-    auto timed =
-        backend_.time_choices(job.candidate.network, recipe, {&group_, job.micro_batches, &choices},
-                              [&] { control.progress.fetch_add(1); });
+    auto timed = backend_.time_algorithms(job.candidate.network, recipe,
+                                          {&group_, job.micro_batches, &choices},
+                                          [&] { control.progress.fetch_add(1); });
     if (!timed) return invalid_or(timed.error());
     if (timed->empty()) return std::nullopt;
     fault_or_throw("worker.choice");
-    std::optional<Choices> settled = record_->settle(*timed);
+    std::optional<AlgorithmChoices> settled = record_->settle(*timed);
     if (!settled) return Evaluation{.end = Evaluation::End::kSuspended, .reason = {}};
     choices = *std::move(settled);
     return std::nullopt;
   }
 
-  Ending compile(const Job& job, const Recipe& recipe, const Choices& choices,
-                 std::unique_ptr<Executable>& executable) {
+  EarlyOutcome compile(const Job& job, const Recipe& recipe, const AlgorithmChoices& choices,
+                       std::unique_ptr<Executable>& executable) {
     const Placement placement{&group_, job.micro_batches,
-                              choices.ways.empty() ? nullptr : &choices};
+                              choices.algorithms.empty() ? nullptr : &choices};
     auto compiled = backend_.compile(job.candidate.network, recipe, placement);
     if (!compiled) return invalid_or(compiled.error());
     executable = *std::move(compiled);
@@ -121,7 +123,7 @@ class Trainer final : public Evaluator {
   }
 
   // A layer that the backend cannot run is the candidate's fault.
-  static Ending invalid_or(const Error& error) {
+  static EarlyOutcome invalid_or(const Error& error) {
     if (error.code == ErrorCode::kInput) return failed(Cause::kInvalid, error.message);
     return tl::unexpected(error);
   }
@@ -142,7 +144,7 @@ class Trainer final : public Evaluator {
   const BackendRow& backend_;
   Group& group_;
   const int batches_ahead_;
-  ChoiceRecord* const record_;
+  AlgorithmRecord* const record_;
   std::optional<Dataset> data_;
 };
 

@@ -17,7 +17,7 @@ const BackendRow& planning_backend() {
                                [](const BackendRow& row) { return row.plan_bytes != nullptr; });
 }
 
-// Of the weights, their gradients and the largest tensor of a batch.
+// Returns the bytes of the weights, their gradients and the largest tensor of a batch.
 double least_bytes(const Network& network, const Recipe& recipe) {
   double parameters = 0;
   std::int64_t largest = 0;
@@ -36,10 +36,11 @@ double least_bytes(const Network& network, const Recipe& recipe) {
 Result<std::size_t> most_of_all_algorithms(const BackendRow& backend, const Network& network,
                                            const Recipe& recipe) {
   DETOL_ASSIGN(const std::size_t by_rule, backend.plan_bytes(network, recipe, {}));
-  if (recipe.deterministic || backend.open_choices == nullptr) return by_rule;
-  DETOL_ASSIGN(const auto open, backend.open_choices(network, recipe, {}));
-  Choices others;
-  for (const OpenChoice& one : open) others.ways.emplace(one.key, one.ways.back());
+  if (recipe.deterministic || backend.list_algorithms == nullptr) return by_rule;
+  DETOL_ASSIGN(const auto open, backend.list_algorithms(network, recipe, {}));
+  AlgorithmChoices others;
+  for (const AlgorithmCandidates& one : open)
+    others.algorithms.emplace(one.key, one.algorithms.back());
   DETOL_ASSIGN(const std::size_t by_others,
                backend.plan_bytes(network, recipe, {.choices = &others}));
   return std::max(by_rule, by_others);

@@ -4,9 +4,9 @@
 // They are asked of the plan of the backend that trains on this machine's processor, which is made
 // without allocating what it plans (BackendRow::plan_bytes): weights, gradients, moments, the
 // average, what a rank of a group keeps between steps, the tensors that live at once, workspaces.
-// For one process that trains the whole batch in one part. Not counted: data, code, checkpoints
-// while they are written. The instruction set decides the padding of channels, so that two machines
-// may answer differently. A GPU's backend plans on its device alone; the processor's plan is its
+// They are of one process that trains the whole batch as one micro-batch. Not counted: data, code,
+// checkpoints while they are written. The instruction set decides the padding of channels, so that
+// two machines may differ. A GPU's backend plans on its device alone; the processor's plan is its
 // estimate.
 
 #include "encodings/network/cost.h"

@@ -43,7 +43,7 @@ class Trainer:
         stored = torch.bfloat16 if "bf16" in words or self.autocast else torch.float32
         channels, height, width = shape  # channels last, so that what is gathered is, too
         self.data = torch.randn(IMAGES, height, width, channels, device="cuda", dtype=stored)
-        self.answers = torch.randint(10, (IMAGES,), device="cuda")
+        self.targets = torch.randint(10, (IMAGES,), device="cuda")
         self.order = torch.randperm(IMAGES, device="cuda")
         self.chosen = self.order[:batch].clone()
         self.batch, self.at = batch, 0
@@ -62,7 +62,7 @@ class Trainer:
 
     def work(self):
         images = self.data[self.chosen].permute(0, 3, 1, 2)
-        self.loss_of(images, self.answers[self.chosen]).backward()
+        self.loss_of(images, self.targets[self.chosen]).backward()
         self.optimiser.step()
         self.optimiser.zero_grad(set_to_none=True)
 

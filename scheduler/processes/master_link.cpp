@@ -77,15 +77,15 @@ void MasterLink::end(const Evaluation& evaluation, message::Ended::Trouble troub
       lock, [&] { return !unanswered_ || is_sent_away_; });  // the next order may be here already
 }
 
-Choices MasterLink::known() {
+AlgorithmChoices MasterLink::known() {
   const std::lock_guard lock(mutex_);
   return choices_;
 }
 
-std::optional<Choices> MasterLink::settle(const std::vector<TimedChoice>& timed) {
+std::optional<AlgorithmChoices> MasterLink::settle(const std::vector<TimedShape>& timed) {
   const auto is_settled = [&] {
     return std::ranges::all_of(
-        timed, [&](const TimedChoice& one) { return choices_.find(one.key) != nullptr; });
+        timed, [&](const TimedShape& one) { return choices_.find(one.key) != nullptr; });
   };
   std::unique_lock lock(mutex_);
   post(message::Timed{address_.worker, timed});
@@ -148,9 +148,11 @@ void MasterLink::hear(const Message& message) {
     repeated_s_ = -1e9;
   } else if (const auto* welcome = std::get_if<message::Welcome>(&message)) {
     if (!welcome_) welcome_ = *welcome;
-    choices_.ways.insert(welcome->choices.ways.begin(), welcome->choices.ways.end());
+    choices_.algorithms.insert(welcome->choices.algorithms.begin(),
+                               welcome->choices.algorithms.end());
   } else if (const auto* chosen = std::get_if<message::Chosen>(&message)) {
-    choices_.ways.insert(chosen->choices.ways.begin(), chosen->choices.ways.end());
+    choices_.algorithms.insert(chosen->choices.algorithms.begin(),
+                               chosen->choices.algorithms.end());
   } else if (const auto* train = std::get_if<message::Train>(&message)) {
     const bool is_old = train->trial == finished_.trial && train->attempt <= finished_.attempt;
     if (current_.attempt == 0 && !is_old) {

@@ -31,7 +31,7 @@ struct MasterAddress {
   std::filesystem::path run_file = {};  // once it is gone the run is over; empty: not known
 };
 
-class MasterLink : public ChoiceRecord {
+class MasterLink : public AlgorithmRecord {
  public:
   // Errors (kInternal): the endpoint cannot be used.
   static Result<std::unique_ptr<MasterLink>> open(const MasterAddress& address);
@@ -46,8 +46,8 @@ class MasterLink : public ChoiceRecord {
   Verdict report(const EpochReport& report);  // of the trial that next() gave
   void end(const Evaluation& evaluation, message::Ended::Trouble trouble);
 
-  Choices known() override;
-  std::optional<Choices> settle(const std::vector<TimedChoice>& timed) override;
+  AlgorithmChoices known() override;
+  std::optional<AlgorithmChoices> settle(const std::vector<TimedShape>& timed) override;
 
   // Heartbeats tell of its progress; a Suspend sets its other half.
   Control& control() { return control_; }
@@ -81,7 +81,7 @@ class MasterLink : public ChoiceRecord {
   std::optional<message::Train> offered_;  // for next() to take
   std::optional<Message> unanswered_;
   std::optional<Verdict> verdict_;
-  Choices choices_;  // of the study, as heard
+  AlgorithmChoices choices_;  // of the study, as heard
 
   // Of the speaking thread alone.
   Socket socket_;

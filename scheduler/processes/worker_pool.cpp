@@ -82,9 +82,9 @@ class WorkerPool final : public Pool {
     }
   }
 
-  void spread(const Choices& choices) override {
-    std::map<std::string, std::string>& welcome = settings_.welcome.choices.ways;
-    for (const auto& [key, way] : choices.ways) {
+  void broadcast(const AlgorithmChoices& choices) override {
+    std::map<std::string, std::string>& welcome = settings_.welcome.choices.algorithms;
+    for (const auto& [key, way] : choices.algorithms) {
       if (welcome.size() < kMostChoices) welcome.emplace(key, way);
     }
     for (const auto& [number, member] : crew_.members()) send(member, message::Chosen{choices});

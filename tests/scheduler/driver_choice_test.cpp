@@ -33,7 +33,7 @@ TEST(Choosing, IsRecordedBeforeTheWorkersHearOfIt) {
   EXPECT_EQ(recorded[0].seconds.size(), 2u);
   EXPECT_EQ(heard_before, 0u);
   ASSERT_EQ(study.pool.heard.size(), 1u);
-  EXPECT_EQ(study.pool.heard[0].ways.at("conv"), "direct");
+  EXPECT_EQ(study.pool.heard[0].algorithms.at("conv"), "direct");
 }
 
 TEST(Choosing, WhatWasRecordedFirstIsTheAnswerToAll) {
@@ -46,7 +46,8 @@ TEST(Choosing, WhatWasRecordedFirstIsTheAnswerToAll) {
   ASSERT_TRUE(study.run());
   EXPECT_EQ(events_of<event::AlgorithmChosen>(study.ledger).size(), 1u);
   ASSERT_EQ(study.pool.heard.size(), 2u);  // a repeat is answered, too
-  for (const Choices& heard : study.pool.heard) EXPECT_EQ(heard.ways.at("conv"), "direct");
+  for (const AlgorithmChoices& heard : study.pool.heard)
+    EXPECT_EQ(heard.algorithms.at("conv"), "direct");
 }
 
 TEST(Choosing, AResumedMasterTellsItsWorkersWhatWasRecordedAndAnswersByIt) {
@@ -59,7 +60,8 @@ TEST(Choosing, AResumedMasterTellsItsWorkersWhatWasRecordedAndAnswersByIt) {
   ASSERT_TRUE(resumed.run());
   EXPECT_EQ(events_of<event::AlgorithmChosen>(resumed.ledger).size(), 1u);
   ASSERT_EQ(resumed.pool.heard.size(), 2u);
-  for (const Choices& heard : resumed.pool.heard) EXPECT_EQ(heard.ways.at("conv"), "direct");
+  for (const AlgorithmChoices& heard : resumed.pool.heard)
+    EXPECT_EQ(heard.algorithms.at("conv"), "direct");
 }
 
 TEST(Choosing, ThatFindsTheDiskFullIsAnsweredWhenThereIsSpace) {

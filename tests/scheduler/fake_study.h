@@ -90,7 +90,7 @@ class FakePool final : public Pool {
     }
   }
   void answer(const message::Noted&) override {}
-  void spread(const Choices& choices) override { heard.push_back(choices); }
+  void broadcast(const AlgorithmChoices& choices) override { heard.push_back(choices); }
   void drop(TrialId trial) override {
     dropped.push_back(trial);
     for (auto& worker : busy_) {
@@ -138,7 +138,7 @@ class FakePool final : public Pool {
   std::vector<Claim> outlived;
   std::vector<message::Train> started;
   std::vector<message::Answer> answers;
-  std::vector<Choices> heard;  // what the workers heard of choices
+  std::vector<AlgorithmChoices> heard;  // what the workers heard of choices
   std::vector<TrialId> dropped;
   bool hears_suspend = true;         // in mid-epoch
   std::map<TrialId, double> left_s;  // of the epoch in which a trial was suspended
@@ -294,7 +294,7 @@ struct FakeStudy {
   std::function<bool(double)> refuses;
   std::optional<Cost> refused_cost;
   std::function<std::uint64_t(const Genome&)> arch_hash;  // of each candidate; none: 0
-  std::function<int(double)> own_epochs;  // of a recipe that is shorter
+  std::function<int(double)> own_epochs;                  // of a recipe that is shorter
   std::function<bool()> is_stop_requested = [] { return false; };
   std::vector<Observer*> observers;
 

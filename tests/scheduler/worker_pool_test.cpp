@@ -34,19 +34,19 @@ TEST_F(WorkerPoolTest, WhatWasChosenReachesWorkersThatAreThereAndThatCome) {
   say(message::Timed{.worker = 0, .choices = {{"conv", "direct", {}}}});
   EXPECT_FALSE(heard());
   ASSERT_EQ(events.size(), 1u);
-  EXPECT_EQ(std::get<message::Timed>(events[0]).choices.at(0).way, "direct");
+  EXPECT_EQ(std::get<message::Timed>(events[0]).choices.at(0).algorithm, "direct");
   events.clear();
-  pool->spread({{{"conv", "winograd"}}});
+  pool->broadcast({{{"conv", "winograd"}}});
   const auto answer = heard();
   ASSERT_TRUE(answer);
-  EXPECT_EQ(std::get<message::Chosen>(*answer).choices.ways.at("conv"), "winograd");
+  EXPECT_EQ(std::get<message::Chosen>(*answer).choices.algorithms.at("conv"), "winograd");
   worker.emplace(Socket::dealer(endpoint).value());
   send_packet(supervisor, Notice{Notice::kExited, 0, kStart, 0});
   send_packet(supervisor, Notice{Notice::kLives, 0, kStart + 1, 0});
   say(message::Hello{.worker = 0, .start = kStart + 1});
   const auto welcome = heard();
   ASSERT_TRUE(welcome);
-  EXPECT_EQ(std::get<message::Welcome>(*welcome).choices.ways.at("conv"), "winograd");
+  EXPECT_EQ(std::get<message::Welcome>(*welcome).choices.algorithms.at("conv"), "winograd");
 }
 
 TEST_F(WorkerPoolTest, ARepeatedEndIsNotedAgainWithoutAnEvent) {

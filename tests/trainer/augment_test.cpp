@@ -88,7 +88,7 @@ TEST(Augment, DrawsEveryWindowOfThePaddingAndNoOther) {
   EXPECT_EQ(drawn.size(), 50u);
 }
 
-// Which of 3 x 4 pixels are seen behind the square, row by row; the same in both channels.
+// Shows which of 3 x 4 pixels are seen behind the square, row by row; the same in both channels.
 std::string behind(const Square& square) {
   std::vector<float> image(24, 1);
   hide(square, {2, 3, 4}, image);

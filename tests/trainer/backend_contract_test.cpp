@@ -1,4 +1,4 @@
-// What every backend promises, over the table of backends, against the reference in double.
+// The contract of every backend, over the table of backends, against the reference in double.
 
 #include <cmath>
 #include <nlohmann/json.hpp>
@@ -42,7 +42,7 @@ TEST_P(Backend, AgreesOnCompositesOfEvenAndOddWidths) {
   }
 }
 
-// More inputs, outputs and images than one stretch of a product has.
+// More inputs, outputs and images than one block of a product has.
 TEST_P(Backend, AgreesOnLargeDenseLayersOfManyImages) {
   NetworkBuilder b({3, 2, 2});
   NodeId x = b.add({.kind = LayerKind::kDense, .channels = 300, .bias = true}, {b.input()});
@@ -255,7 +255,7 @@ class Parity : public testing::Test {
     pair_.start({initial_weights(network_, 1), {}}, 10, 2);
   }
 
-  // How far one step's updates are apart, from one state on the batch of that seed.
+  // Returns how far one step's updates are apart, from one state on the batch of that seed.
   double step_from(const TrainingState& state, std::int64_t step, std::uint64_t batch) {
     pair_.start(state, 10, batch);
     const StepSettings settings{.lr = 0.01, .step = step};

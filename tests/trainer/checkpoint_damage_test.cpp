@@ -90,7 +90,7 @@ TEST(Checkpoint, WhateverHappensToAFileTheFurthestWholeOneIsUsedAndTheBadOnesAre
   }
 }
 
-// What may stand in a checkpoint's place and cannot be read.
+// Obstacle stands in a checkpoint's place and cannot be read.
 struct Obstacle {
   const char* name;
   void (*put)(const std::filesystem::path& path);

@@ -21,7 +21,7 @@ inline Checkpoint example(int epoch) {
                         .job_hash = 0xfedcba9876543210,
                         .epoch = epoch,
                         .step = 100L * epoch,
-                        .part = {},
+                        .progress = {},
                         .history = {},
                         .state = {}};
   for (int e = 1; e <= epoch; ++e) {
@@ -57,10 +57,10 @@ inline void expect_equal(const Checkpoint& a, const Checkpoint& b) {
   EXPECT_EQ(a.job_hash, b.job_hash);
   EXPECT_EQ(a.epoch, b.epoch);
   EXPECT_EQ(a.step, b.step);
-  EXPECT_EQ(a.part.steps, b.part.steps);
-  EXPECT_TRUE(same_bits(a.part.loss, b.part.loss));
-  EXPECT_EQ(a.part.correct, b.part.correct);
-  EXPECT_TRUE(same_bits(a.part.train_s, b.part.train_s));
+  EXPECT_EQ(a.progress.steps, b.progress.steps);
+  EXPECT_TRUE(same_bits(a.progress.loss, b.progress.loss));
+  EXPECT_EQ(a.progress.correct, b.progress.correct);
+  EXPECT_TRUE(same_bits(a.progress.train_s, b.progress.train_s));
   ASSERT_EQ(a.history.size(), b.history.size());
   for (std::size_t e = 0; e < a.history.size(); ++e) {
     EXPECT_EQ(a.history[e].epoch, b.history[e].epoch);
@@ -85,7 +85,7 @@ inline void expect_equal(const Checkpoint& a, const Checkpoint& b) {
 // 30 steps into the epoch behind `epoch`.
 inline Checkpoint partial(int epoch) {
   Checkpoint checkpoint = example(epoch);
-  checkpoint.part = {.steps = 30, .loss = 0.1 + epoch, .correct = 77, .train_s = 1.0 / 3};
+  checkpoint.progress = {.steps = 30, .loss = 0.1 + epoch, .correct = 77, .train_s = 1.0 / 3};
   checkpoint.step += 30;
   return checkpoint;
 }

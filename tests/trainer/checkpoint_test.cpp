@@ -1,4 +1,4 @@
-// Which checkpoints are there, and what they keep.
+// Tests which checkpoints are there, and what they keep.
 
 #include "trainer/checkpoint.h"
 
@@ -91,7 +91,7 @@ TEST(Checkpoint, APositionInsideAnEpochDisplacesNoFinishedEpoch) {
 TEST(Checkpoint, APositionInsideAnEpochGoesWhenMoreIsDurable) {
   const TempFolder folder;
   Checkpoint further = partial(1);
-  further.part.steps = 31;
+  further.progress.steps = 31;
   for (const Checkpoint& one : {example(1), partial(1), further})
     ASSERT_TRUE(write_checkpoint(folder.path(), one));
   EXPECT_EQ(names_in(folder), (Names{"epoch-1.a2.ckpt", "epoch-1-step-31.a2.ckpt"}));

@@ -19,7 +19,7 @@ std::string golden(int version) {
       .value();
 }
 
-// What the file of each version holds.
+// Returns what the file of each version holds.
 Checkpoint golden_checkpoint(int version) {
   Checkpoint checkpoint = example(2);
   TrainingState& state = checkpoint.state;

@@ -1,4 +1,4 @@
-// What a trial comes to on a device that fails, wherever it fails: no memory is the candidate's
+// Tests how a trial ends on a device that fails, wherever it fails: no memory is the candidate's
 // result, a broken device an error, and nothing is a crash or a wrong number. Each trial runs in a
 // process of its own, this program's, on the emulated device, which is told when to fail.
 
@@ -21,7 +21,7 @@ namespace {
 
 using namespace testing_support;
 
-// What a child ends with.
+// Exit is the exit code of a child.
 enum Exit { kFinished = 40, kOutOfMemory, kOther, kError, kThrew };
 
 class DeviceFault : public testing::Test {
@@ -90,7 +90,7 @@ int run_trial() try {
   return kThrew;
 }
 
-// What the children run.
+// The children run this test.
 TEST_F(DeviceFault, DISABLED_Trial) {
   std::_Exit(run_trial());
 }

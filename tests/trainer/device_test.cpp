@@ -1,4 +1,4 @@
-// What the GPU backend promises beyond every backend's contract: how near its steps are to the
+// The contract of the GPU backend beyond that of every backend: how near its steps are to the
 // reference's in each precision, and that steps on a data set that lies on the device are those of
 // batches from the host. On a device or an emulated one; elsewhere skipped.
 
@@ -82,7 +82,7 @@ Steps steps_on_quarters(std::string_view backend, const Network& network, const 
   for (std::int64_t step = 0; step < kSteps; ++step) {
     const auto at = static_cast<std::size_t>(step);
     executable->set_state(from != nullptr ? from->states[at] : steps.states.back());
-    batches.fill(step, executable->parts()[0], executable->images(), executable->answers());
+    batches.fill(step, executable->micro_batches()[0], executable->images(), executable->targets());
     steps.losses.push_back(executable->train_step({.lr = 0.01, .step = step, .seed = 17}).loss);
     steps.states.push_back(executable->state());
   }
@@ -161,9 +161,9 @@ Epoch from_host(Executable& executable, const Dataset& data, const Recipe& recip
   Epoch epoch;
   for (std::int64_t step = 0; step < batches.steps_per_epoch(); ++step) {
     BatchResult sum;
-    for (const Shard& part : executable.parts()) {
-      batches.fill(step, part, executable.images(), executable.answers());
-      const BatchResult result = executable.accumulate(settings_of(step), part);
+    for (const Shard& shard : executable.micro_batches()) {
+      batches.fill(step, shard, executable.images(), executable.targets());
+      const BatchResult result = executable.accumulate(settings_of(step), shard);
       sum.loss += result.loss;
       sum.correct += result.correct;
     }
@@ -202,16 +202,17 @@ void expect_same(const Epoch& a, const Epoch& b) {
 
 class DeviceData : public OnDevice {
  protected:
-  std::unique_ptr<Executable> compiled(const Recipe& recipe, int parts = 1) {
-    auto executable = fastest_tested().compile(network_, recipe, {.micro_batches = parts}).value();
+  std::unique_ptr<Executable> compiled(const Recipe& recipe, int micro_batches = 1) {
+    auto executable =
+        fastest_tested().compile(network_, recipe, {.micro_batches = micro_batches}).value();
     executable->set_state({lived_in_weights(network_, 5), {}});
     return executable;
   }
-  Epoch host(const Recipe& recipe, int parts = 1) {
-    return from_host(*compiled(recipe, parts), data_, recipe);
+  Epoch host(const Recipe& recipe, int micro_batches = 1) {
+    return from_host(*compiled(recipe, micro_batches), data_, recipe);
   }
-  Epoch device(const Recipe& recipe, int parts = 1) {
-    return on_device(*compiled(recipe, parts), data_, recipe);
+  Epoch device(const Recipe& recipe, int micro_batches = 1) {
+    return on_device(*compiled(recipe, micro_batches), data_, recipe);
   }
 
   const Network network_ = without_norm();
@@ -268,10 +269,10 @@ TEST_F(DeviceData, IsScoredLikeBatchesFromTheHost) {
     const std::int64_t count = first == 0 ? 8 : 2;
     std::copy_n(images.begin() + first * 192, count * 192, executable->images().begin());
     for (std::int64_t i = 0; i < count; ++i)
-      data_.write_answer(40 + first + i, static_cast<std::size_t>(i), executable->answers());
-    const BatchResult part = executable->evaluate(count);
-    loss += part.loss * static_cast<double>(count) / 10;
-    correct += part.correct;
+      data_.write_targets(40 + first + i, static_cast<std::size_t>(i), executable->targets());
+    const BatchResult result = executable->evaluate(count);
+    loss += result.loss * static_cast<double>(count) / 10;
+    correct += result.correct;
     wanted.insert(wanted.end(), executable->logits().begin(),
                   executable->logits().begin() + count * 4);
   }
@@ -341,7 +342,7 @@ TEST_F(DeviceGroup, AnEpochOnTheDevicesIsTheEpochOfBatchesFromTheHost) {
   });
 }
 
-// What only the host can send goes through it, wherever the ranks are.
+// Gradients that only the host can send go through it, wherever the ranks are.
 TEST_F(DeviceGroup, SumsThatAreCompressedOrLateAreTheReferencesToo) {
   Recipe recipe = shared_recipe("sgd", false);
   recipe.compression = "top_k";

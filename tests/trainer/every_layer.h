@@ -17,7 +17,7 @@ namespace detol {
 
 inline std::unique_ptr<Executable> compiled(const BackendRow& row, const Network& network,
                                             const Recipe& recipe,
-                                            const Choices* choices = nullptr) {
+                                            const AlgorithmChoices* choices = nullptr) {
   auto executable = row.compile(network, recipe, {.choices = choices});
   EXPECT_TRUE(executable.has_value()) << executable.error().message;
   return std::move(*executable);
@@ -45,7 +45,7 @@ inline void expect_same_logits(const Pair& pair, std::size_t count, double toler
 
 // One step from a lived-in state, then one evaluation of a part of the batch.
 inline void expect_agreement(const BackendRow& row, const Network& network, const Recipe& recipe,
-                             const Choices* choices = nullptr) {
+                             const AlgorithmChoices* choices = nullptr) {
   const std::int64_t classes = network.output().shape.channels;
   Pair pair{make_reference<double>(network, recipe), compiled(row, network, recipe, choices)};
   const TrainingState start{lived_in_weights(network, 7), {}};

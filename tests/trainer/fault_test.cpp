@@ -24,7 +24,7 @@ using testing_support::write_idx;
 
 constexpr int kEpochs = 3;
 
-// What a child ends with; a signal instead is its negative number.
+// The exit codes of a child; a signal instead is its negative number.
 constexpr int kFinished = 0, kFailed = 10, kError = 20, kThrew = 30;
 
 class TrainingFaults : public testing::Test {
@@ -72,7 +72,7 @@ class TrainingFaults : public testing::Test {
   }
 };
 
-// What a finished training left: everything but who wrote it and what it took.
+// Returns what a finished training left: everything but who wrote it and what it took.
 std::string traces_of(const Job& job) {
   const Checkpoint last = read_checkpoint(job.folder, kEpochs).value();
   std::string text = fmt::format("{} steps\n", last.step);

@@ -18,25 +18,25 @@ Dataset forty_images() {
   return data;
 }
 
-// Batches of 8 in two parts, made so many parts ahead.
+// Batches of 8 in two micro-batches, made so many micro-batches ahead.
 class FeedTest : public testing::Test {
  protected:
-  struct Part {
+  struct MicroBatch {
     std::vector<float> images = std::vector<float>(5 * 18);
     std::vector<std::int32_t> labels = std::vector<std::int32_t>(5);
     std::vector<float> targets = std::vector<float>(5 * 40);
     std::vector<MixedLabel> mixes = std::vector<MixedLabel>(5);
-    Answers answers() { return {labels, targets, mixes}; }
-    friend bool operator==(const Part&, const Part&) = default;
+    BatchTargets view() { return {labels, targets, mixes}; }
+    friend bool operator==(const MicroBatch&, const MicroBatch&) = default;
   };
 
-  std::vector<Part> rest_of(Feed& feed, int epoch, std::int64_t first_step) {
+  std::vector<MicroBatch> rest_of(Feed& feed, int epoch, std::int64_t first_step) {
     feed.start_epoch(epoch, first_step);
-    std::vector<Part> all;
+    std::vector<MicroBatch> all;
     for (std::int64_t i = 2 * first_step; i < 2 * batches_.steps_per_epoch(); ++i) {
-      Part part;
-      feed.next(part.images, part.answers());
-      all.push_back(std::move(part));
+      MicroBatch micro_batch;
+      feed.next(micro_batch.images, micro_batch.view());
+      all.push_back(std::move(micro_batch));
     }
     return all;
   }
@@ -45,34 +45,34 @@ class FeedTest : public testing::Test {
   const Recipe recipe_{
       .batch_size = 8, .crop_padding = 1, .horizontal_flip = true, .cutout = 1, .mixup = 1};
   Batches batches_{data_, recipe_, 1};
-  const std::array<Shard, 2> parts_{Shard{0, 5}, Shard{5, 3}};
+  const std::array<Shard, 2> micro_batches_{Shard{0, 5}, Shard{5, 3}};
 };
 
 TEST_F(FeedTest, GivesTheSamePartsHoweverManyAreMadeAhead) {
-  Feed plain(batches_, parts_, Part().answers(), 0);
+  Feed plain(batches_, micro_batches_, MicroBatch().view(), 0);
   const auto first = rest_of(plain, 1, 0), second = rest_of(plain, 2, 0);
   ASSERT_EQ(first.size(), 10u);
   EXPECT_NE(first, second);
   for (const int ahead : {1, 3, 40}) {
-    Feed feed(batches_, parts_, Part().answers(), ahead);
+    Feed feed(batches_, micro_batches_, MicroBatch().view(), ahead);
     EXPECT_EQ(rest_of(feed, 1, 0), first) << ahead;
     EXPECT_EQ(rest_of(feed, 2, 0), second) << ahead;
   }
 }
 
 TEST_F(FeedTest, GoesOnInTheMiddleOfAnEpoch) {
-  Feed feed(batches_, parts_, Part().answers(), 3);
+  Feed feed(batches_, micro_batches_, MicroBatch().view(), 3);
   const auto all = rest_of(feed, 1, 0);
   const auto rest = rest_of(feed, 1, 2);
   EXPECT_EQ(rest, std::vector(all.begin() + 4, all.end()));
 }
 
 TEST_F(FeedTest, MayBeLeftInTheMiddleOfAnEpoch) {
-  Part part;
+  MicroBatch micro_batch;
   for (int i = 0; i < 50; ++i) {
-    Feed feed(batches_, parts_, Part().answers(), 3);
+    Feed feed(batches_, micro_batches_, MicroBatch().view(), 3);
     feed.start_epoch(1, 0);
-    for (int taken = 0; taken < i % 5; ++taken) feed.next(part.images, part.answers());
+    for (int taken = 0; taken < i % 5; ++taken) feed.next(micro_batch.images, micro_batch.view());
     if (i % 2 == 0) feed.start_epoch(2, 0);
   }
 }

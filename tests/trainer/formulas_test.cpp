@@ -96,7 +96,8 @@ TEST(Formulas, HaveTheirKnownValues) {
   }
 }
 
-// Where a study has moved the optimum to: the landscape is asked along lines, as a searcher would.
+// Finds where a study has moved the optimum to: the landscape is asked along lines, as a searcher
+// would.
 double least_near(const Subject& subject, std::vector<double> x, int rounds) {
   double best = subject.at(x).front();
   std::vector<double> steps(x.size(), 1.0);

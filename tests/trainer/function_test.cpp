@@ -25,7 +25,7 @@ Job job_of(const StudyConfig& config) {
           .folder = "/nowhere/and/never"};
 }
 
-// What the reporter heard and what came out.
+// Ran holds the reports and the outcome.
 struct Ran {
   std::vector<EpochReport> reports;
   Evaluation evaluation;

@@ -1,4 +1,4 @@
-// What travels of a gradient, what is kept back, and when an update goes by it.
+// Tests what of a gradient is sent, what is kept back, and when an update uses it.
 
 #include "trainer/collectives/gradient_sums.h"
 
@@ -22,7 +22,7 @@ Recipe top_of(double share) {
   return {.compression = "top_k", .compression_share = share};
 }
 
-// What becomes of a step's gradients in one stretch.
+// Returns the gradients of a step after their sum in one bucket.
 Floats step_of(GradientSums& sums, Floats gradients) {
   sums.start_next(gradients);
   EXPECT_TRUE(sums.finish(gradients));
@@ -30,7 +30,7 @@ Floats step_of(GradientSums& sums, Floats gradients) {
 }
 
 TEST(TopK, SendsTheLargestAndAddsTheOthersToTheNextStep) {
-  const Stretch all[] = {{0, 4}};
+  const GradientBucket all[] = {{0, 4}};
   GradientSums sums(top_of(0.25), alone(), all);
   EXPECT_EQ(step_of(sums, {4, 1, -2, 3}), (Floats{4, 0, 0, 0}));
   EXPECT_EQ(step_of(sums, {0, 1, -2, 0}), (Floats{0, 0, -4, 0}));
@@ -41,7 +41,7 @@ TEST(TopK, SendsTheLargestAndAddsTheOthersToTheNextStep) {
 // Whole numbers: sums are exact.
 TEST(TopK, WhatIsNotSentIsKept) {
   constexpr std::size_t kFloats = 1000;
-  const Stretch all[] = {{0, kFloats}};
+  const GradientBucket all[] = {{0, kFloats}};
   GradientSums sums(top_of(0.013), alone(), all);
   Rng rng(1);
   Floats given(kFloats), sent(kFloats);
@@ -63,7 +63,7 @@ TEST(TopK, WhatIsNotSentIsKept) {
 TEST(TopK, NoElementThatIsSentIsSmallerThanOneThatIsKept) {
   Rng rng(2);
   for (const std::size_t floats : {1u, 2u, 17u, 5000u}) {
-    const Stretch all[] = {{0, floats}};
+    const GradientBucket all[] = {{0, floats}};
     GradientSums sums(top_of(0.1), alone(), all);
     Floats gradients(floats);
     for (float& one : gradients) one = static_cast<float>(rng.normal());
@@ -79,15 +79,15 @@ TEST(TopK, NoElementThatIsSentIsSmallerThanOneThatIsKept) {
 }
 
 TEST(TopK, NothingThatIsNotFiniteStaysHidden) {
-  const Stretch all[] = {{0, 4}};
+  const GradientBucket all[] = {{0, 4}};
   GradientSums sums(top_of(0.25), alone(), all);
   EXPECT_TRUE(std::isnan(step_of(sums, {1e30F, 1, std::nanf(""), 3})[2]));
 }
 
 TEST(TopK, OfEveryRankIsAddedUp) {
   on_ranks(3, [](Group& group) {
-    const Stretch stretches[] = {{2, 2}, {0, 2}};
-    GradientSums sums(top_of(0.5), group, stretches);
+    const GradientBucket buckets[] = {{2, 2}, {0, 2}};
+    GradientSums sums(top_of(0.5), group, buckets);
     const auto rank = static_cast<float>(group.rank());
     Floats gradients = {10 + rank, 1, rank - 1, 0.5F};
     sums.start_next(gradients);
@@ -98,7 +98,7 @@ TEST(TopK, OfEveryRankIsAddedUp) {
 }
 
 TEST(GradientSums, KeepNothingBackOfAResumedGroupOfAnotherSize) {
-  const Stretch all[] = {{0, 2}};
+  const GradientBucket all[] = {{0, 2}};
   const SumsState state{{{1, 0}, {2, 0}, {4, 1}}, {}};
   on_ranks(2, [&](Group& group) {
     GradientSums sums(top_of(1), group, all);
@@ -109,7 +109,7 @@ TEST(GradientSums, KeepNothingBackOfAResumedGroupOfAnotherSize) {
 
 TEST(GradientSums, AnUpdateGoesByTheGradientOfSoManyStepsBefore) {
   const Recipe recipe{.staleness = 2};
-  const Stretch all[] = {{0, 1}};
+  const GradientBucket all[] = {{0, 1}};
   on_ranks(2, [&](Group& group) {
     GradientSums sums(recipe, group, all);
     for (int step = 0; step < 7; ++step) {
@@ -123,7 +123,7 @@ TEST(GradientSums, AnUpdateGoesByTheGradientOfSoManyStepsBefore) {
 
 TEST(GradientSums, GoOnFromTheirState) {
   const Recipe recipe{.staleness = 2};
-  const Stretch all[] = {{0, 1}};
+  const GradientBucket all[] = {{0, 1}};
   on_ranks(2, [&](Group& group) {
     SumsState state;
     for (int step = 0; step < 7; ++step) {

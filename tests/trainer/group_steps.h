@@ -68,9 +68,9 @@ inline Steps take_steps(std::string_view backend, const Network& network, const 
     executable->set_state(from != nullptr ? from->states[at] : steps.states.back());
     const StepSettings settings{.lr = 0.01, .step = step, .seed = 17};
     std::array<double, 2> sums{};
-    for (const Shard& part : executable->parts()) {
-      batches.fill(step, part, executable->images(), executable->answers());
-      const BatchResult result = executable->accumulate(settings, part);
+    for (const Shard& shard : executable->micro_batches()) {
+      batches.fill(step, shard, executable->images(), executable->targets());
+      const BatchResult result = executable->accumulate(settings, shard);
       sums[0] += result.loss;
       sums[1] += static_cast<double>(result.correct);
     }
@@ -84,8 +84,8 @@ inline Steps take_steps(std::string_view backend, const Network& network, const 
   return steps;
 }
 
-// How far apart the group's updates are from those of one rank with the whole batch: the largest
-// of five, each from the same state, over all parameters.
+// Returns how far apart the group's updates are from those of one rank with the whole batch: the
+// largest of five, each from the same state, over all parameters.
 inline double apart_from_one_rank(std::string_view backend, const Network& network,
                                   const Recipe& recipe, const Placement& placement) {
   const Steps one = take_steps(backend, network, recipe, {});

@@ -18,20 +18,20 @@ namespace {
 
 using testing_support::on_ranks;
 
-TEST(Group, EveryImageOfABatchIsInOnePartOfOneRank) {
+TEST(Group, EveryImageOfABatchIsInOneMicroBatchOfOneRank) {
   for (int size = 1; size <= 5; ++size) {
     for (std::int64_t batch = size; batch <= 17; ++batch) {
-      for (int micro_batches = 1; micro_batches <= 6; ++micro_batches) {
+      for (int count = 1; count <= 6; ++count) {
         std::vector<int> times(static_cast<std::size_t>(batch));
         std::mutex mutex;
         on_ranks(size, [&](Group& group) {
-          const std::vector<Shard> parts = parts_of(batch, {&group, micro_batches});
+          const std::vector<Shard> micro_batches = micro_batches_of(batch, {&group, count});
           const std::lock_guard lock(mutex);
-          EXPECT_EQ(std::ssize(parts), std::min<std::int64_t>(micro_batches, batch / size));
-          for (const Shard& part : parts) {
-            EXPECT_LE(part.count, parts.front().count);
-            for (std::int64_t i = 0; i < part.count; ++i) {
-              ++times[static_cast<std::size_t>(part.first + i)];
+          EXPECT_EQ(std::ssize(micro_batches), std::min<std::int64_t>(count, batch / size));
+          for (const Shard& shard : micro_batches) {
+            EXPECT_LE(shard.count, micro_batches.front().count);
+            for (std::int64_t i = 0; i < shard.count; ++i) {
+              ++times[static_cast<std::size_t>(shard.first + i)];
             }
           }
         });
@@ -41,7 +41,7 @@ TEST(Group, EveryImageOfABatchIsInOnePartOfOneRank) {
   }
 }
 
-TEST(Group, APartOfABatchIsWhatOneRankWouldSeeThere) {
+TEST(Group, AShardOfABatchIsWhatOneRankWouldSeeThere) {
   const Recipe recipe = shared_recipe("sgd", false);
   const Dataset data = noise({3, 8, 8}, 4, 40);
   Batches batches(data, recipe, 3);
@@ -84,16 +84,16 @@ TEST(Group, AStepIsThatOfOneRankWithTheWholeBatch) {
 
 TEST(MicroBatches, AddUpToTheWholeBatchWithoutBatchNorm) {
   for (const BackendRow& backend : tested_backends()) {
-    for (const int parts : {2, 4, 11, 100}) {
+    for (const int micro_batches : {2, 4, 11, 100}) {
       EXPECT_LE(apart_from_one_rank(backend.name, without_norm(), shared_recipe("sgd", false),
-                                    {&alone(), parts}),
+                                    {&alone(), micro_batches}),
                 1e-5)
-          << backend.name << " in " << parts;
+          << backend.name << " in " << micro_batches;
     }
   }
 }
 
-// A fast backend's last part has fewer images than it was compiled for.
+// A fast backend's last micro-batch has fewer images than it was compiled for.
 TEST(MicroBatches, ShowBatchNormTheirOwnImagesAlone) {
   const Recipe recipe = shared_recipe("sgd", false);
   const Steps wanted = take_steps("reference", composite(5), recipe, {&alone(), 3});
@@ -109,8 +109,8 @@ TEST(MicroBatches, ShowBatchNormTheirOwnImagesAlone) {
 TEST(MicroBatches, TakeLessMemory) {
   const Network network = make_resnet({});
   const Recipe recipe{.batch_size = 64};
-  const auto bytes = [&](int parts) {
-    return fastest_tested().compile(network, recipe, {&alone(), parts}).value()->bytes();
+  const auto bytes = [&](int micro_batches) {
+    return fastest_tested().compile(network, recipe, {&alone(), micro_batches}).value()->bytes();
   };
   EXPECT_LT(bytes(4), bytes(1) / 3);
 }
@@ -118,19 +118,19 @@ TEST(MicroBatches, TakeLessMemory) {
 TEST(Agreement, TheFirstRanksFailureIsEverybodys) {
   const Job job;
   on_ranks(3, [&](Group& group) {
-    const Ending nobody = agree(std::nullopt, group);
+    const EarlyOutcome nobody = agree(std::nullopt, group);
     ASSERT_TRUE(nobody);
     EXPECT_FALSE(*nobody);
-    const Ending memory = agree(guarded(job,
-                                        [&]() -> Ending {
-                                          if (group.rank() == 2) throw std::bad_alloc();
-                                          return std::nullopt;
-                                        }),
-                                group);
+    const EarlyOutcome memory = agree(guarded(job,
+                                              [&]() -> EarlyOutcome {
+                                                if (group.rank() == 2) throw std::bad_alloc();
+                                                return std::nullopt;
+                                              }),
+                                      group);
     ASSERT_TRUE(memory);
     EXPECT_EQ((*memory)->cause, Cause::kOutOfMemory);
-    const Ending error =
-        agree(group.rank() == 0 ? Ending() : fail(ErrorCode::kStorage, "no room\nfor it"), group);
+    const EarlyOutcome error = agree(
+        group.rank() == 0 ? EarlyOutcome() : fail(ErrorCode::kStorage, "no room\nfor it"), group);
     ASSERT_FALSE(error);
     EXPECT_EQ(error.error().code, ErrorCode::kStorage);
     EXPECT_EQ(error.error().message, "no room\nfor it");

@@ -26,7 +26,7 @@ using testing_support::write_idx;
 constexpr int kEpochs = 2;
 constexpr std::int64_t kNever = 1'000'000;
 
-// How one rank's evaluation went.
+// Ran is how one rank's evaluation went.
 struct Ran {
   std::vector<EpochReport> reports;
   Result<Evaluation> evaluation = Evaluation{};
@@ -151,16 +151,16 @@ TEST_F(GroupTraining, SuspendedAnywhereATrialEndsWithTheBitsOfAnUninterruptedOne
 
 // Steps of an epoch: 5.
 TEST_F(GroupTraining, WhatRanksKeepBackOrHaveUnderWayOutlivesASuspension) {
-  struct Way {
+  struct Sums {
     std::string compression;
     int staleness;
   };
-  for (const Way& way : {Way{"top_k", 0}, Way{"none", 2}, Way{"top_k", 3}}) {
-    SCOPED_TRACE(way.compression + std::to_string(way.staleness));
-    Job whole = job(way.compression + std::to_string(way.staleness));
-    whole.candidate.recipe.compression = way.compression;
+  for (const Sums& sums : {Sums{"top_k", 0}, Sums{"none", 2}, Sums{"top_k", 3}}) {
+    SCOPED_TRACE(sums.compression + std::to_string(sums.staleness));
+    Job whole = job(sums.compression + std::to_string(sums.staleness));
+    whole.candidate.recipe.compression = sums.compression;
     whole.candidate.recipe.compression_share = 0.1;
-    whole.candidate.recipe.staleness = way.staleness;
+    whole.candidate.recipe.staleness = sums.staleness;
     expect_same_bits_suspended_after({1, 4, 6, 9}, whole);
   }
 }

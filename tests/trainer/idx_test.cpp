@@ -145,7 +145,7 @@ TEST(Idx, TheFingerprintSeesEveryFileAndTheSplit) {
   EXPECT_EQ(seen.size(), 6u);
 }
 
-// What is wrong, and the words that the message must have.
+// Fault is what is wrong, and the words that the message must have.
 struct Fault {
   std::string name;
   std::function<void(const std::filesystem::path&)> make;

@@ -16,11 +16,11 @@ class Interrupting final : public Executable {
   }
 
   std::span<float> images() override { return inner_.images(); }
-  Answers answers() override { return inner_.answers(); }
-  std::span<const Shard> parts() const override { return inner_.parts(); }
-  BatchResult accumulate(const StepSettings& settings, const Shard& part) override {
+  BatchTargets targets() override { return inner_.targets(); }
+  std::span<const Shard> micro_batches() const override { return inner_.micro_batches(); }
+  BatchResult accumulate(const StepSettings& settings, const Shard& shard) override {
     count(1);
-    return inner_.accumulate(settings, part);
+    return inner_.accumulate(settings, shard);
   }
   void update(const StepSettings& settings) override { inner_.update(settings); }
   void share_statistics() override { inner_.share_statistics(); }

@@ -12,20 +12,20 @@
 namespace detol {
 namespace {
 
-// Answers with memory of their own: of `images` images with `outputs` outputs.
-struct OwnAnswers {
-  OwnAnswers(std::size_t images, std::size_t outputs)
+// BatchTargets with memory of their own: of `images` images with `outputs` outputs.
+struct OwnTargets {
+  OwnTargets(std::size_t images, std::size_t outputs)
       : labels(images), targets(images * outputs), mixes(images) {}
-  Answers view() { return {labels, targets, mixes}; }
+  BatchTargets view() { return {labels, targets, mixes}; }
 
   std::vector<std::int32_t> labels;
   std::vector<float> targets;
   std::vector<MixedLabel> mixes;
 };
 
-BatchResult result_of(Loss& loss, const std::vector<double>& logits, const Answers& answers,
+BatchResult result_of(Loss& loss, const std::vector<double>& logits, const BatchTargets& targets,
                       std::int64_t batch, std::span<double> gradient = {}) {
-  return loss(LossInput<double>{logits, answers, gradient, batch});
+  return loss(LossInput<double>{logits, targets, gradient, batch});
 }
 
 class EveryLoss : public testing::TestWithParam<std::string> {};
@@ -33,54 +33,54 @@ class EveryLoss : public testing::TestWithParam<std::string> {};
 TEST_P(EveryLoss, HasTheDerivativeThatDifferencesSay) {
   constexpr std::size_t kImages = 4, kOutputs = 3;
   Rng rng(7);
-  OwnAnswers answers(kImages, kOutputs);
+  OwnTargets targets(kImages, kOutputs);
   for (std::size_t i = 0; i < kImages; ++i) {
-    answers.labels[i] = static_cast<std::int32_t>(rng.below(kOutputs));
-    answers.mixes[i] = {static_cast<std::int32_t>(rng.below(kOutputs)), i == 2 ? 0.3F : 0.0F};
+    targets.labels[i] = static_cast<std::int32_t>(rng.below(kOutputs));
+    targets.mixes[i] = {static_cast<std::int32_t>(rng.below(kOutputs)), i == 2 ? 0.3F : 0.0F};
   }
-  for (float& target : answers.targets) target = static_cast<float>(rng.uniform());
+  for (float& target : targets.targets) target = static_cast<float>(rng.uniform());
   std::vector<double> logits(kImages * kOutputs), gradient(logits.size());
   for (double& logit : logits) logit = 2 * rng.normal();
   const bool may_smooth = GetParam().ends_with("cross_entropy");
   Loss loss(GetParam(), kOutputs, may_smooth ? 0.1 : 0.0);
-  result_of(loss, logits, answers.view(), 6, gradient);
+  result_of(loss, logits, targets.view(), 6, gradient);
   for (std::size_t i = 0; i < logits.size(); ++i) {
     constexpr double kStep = 1e-6;
     std::vector<double> above = logits, below = logits;
     above[i] += kStep;
     below[i] -= kStep;
-    const double difference = (result_of(loss, above, answers.view(), 6).loss -
-                               result_of(loss, below, answers.view(), 6).loss) /
+    const double difference = (result_of(loss, above, targets.view(), 6).loss -
+                               result_of(loss, below, targets.view(), 6).loss) /
                               (2 * kStep);
     EXPECT_NEAR(gradient[i], difference, 1e-8) << i;
   }
 }
 
 TEST_P(EveryLoss, HidesNoNan) {
-  OwnAnswers answers(1, 2);
+  OwnTargets targets(1, 2);
   Loss loss(GetParam(), 2, 0);
   std::vector<double> gradient(2);
   const auto nan = std::nan("");
-  EXPECT_TRUE(std::isnan(result_of(loss, {nan, 1}, answers.view(), 1, gradient).loss));
+  EXPECT_TRUE(std::isnan(result_of(loss, {nan, 1}, targets.view(), 1, gradient).loss));
   EXPECT_TRUE(std::isnan(gradient[0]));
 }
 
 TEST_P(EveryLoss, IsFiniteForLargeOutputs) {
-  OwnAnswers answers(1, 2);
+  OwnTargets targets(1, 2);
   Loss loss(GetParam(), 2, 0);
   std::vector<double> gradient(2);
-  EXPECT_TRUE(std::isfinite(result_of(loss, {1e4, -1e4}, answers.view(), 1, gradient).loss));
+  EXPECT_TRUE(std::isfinite(result_of(loss, {1e4, -1e4}, targets.view(), 1, gradient).loss));
   EXPECT_TRUE(std::isfinite(gradient[0]) && std::isfinite(gradient[1]));
 }
 
 TEST_P(EveryLoss, OfTwoHalvesOfABatchAddsUp) {
-  OwnAnswers answers(2, 1), first(1, 1), second(1, 1);
-  answers.targets = {1, 0};
+  OwnTargets targets(2, 1), first(1, 1), second(1, 1);
+  targets.targets = {1, 0};
   first.targets = {1};
   second.targets = {0};
   Loss loss(GetParam(), 1, 0);
   EXPECT_DOUBLE_EQ(
-      result_of(loss, {0.3, 0.7}, answers.view(), 2).loss,
+      result_of(loss, {0.3, 0.7}, targets.view(), 2).loss,
       result_of(loss, {0.3}, first.view(), 2).loss + result_of(loss, {0.7}, second.view(), 2).loss);
 }
 
@@ -90,7 +90,7 @@ INSTANTIATE_TEST_SUITE_P(All, EveryLoss,
                          [](const auto& tested) { return tested.param; });
 
 TEST(CrossEntropy, OfAMixedImageIsTheMixtureOfBothLabelsAsIsItsGradient) {
-  OwnAnswers one(1, 3), other(1, 3), mixed(1, 3);
+  OwnTargets one(1, 3), other(1, 3), mixed(1, 3);
   one.labels = {0};
   other.labels = {2};
   mixed.labels = {0};
@@ -107,30 +107,30 @@ TEST(CrossEntropy, OfAMixedImageIsTheMixtureOfBothLabelsAsIsItsGradient) {
 }
 
 TEST(BinaryCrossEntropy, IsTheLogarithmOfTheSigmoid) {
-  OwnAnswers answers(1, 2);
-  answers.targets = {1, 0};
+  OwnTargets targets(1, 2);
+  targets.targets = {1, 0};
   Loss loss("binary_cross_entropy", 2, 0);
-  const BatchResult result = result_of(loss, {2, 1}, answers.view(), 1);
+  const BatchResult result = result_of(loss, {2, 1}, targets.view(), 1);
   EXPECT_NEAR(result.loss,
               -(std::log(1 / (1 + std::exp(-2.0))) + std::log(1 / (1 + std::exp(1.0)))) / 2, 1e-15);
   EXPECT_EQ(result.correct, 1);
 }
 
 TEST(BinaryCrossEntropy, SaysYesWhereASigmoidIsAboveOneHalf) {
-  OwnAnswers answers(1, 4);
-  answers.targets = {1, 0, 1, 0};
+  OwnTargets targets(1, 4);
+  targets.targets = {1, 0, 1, 0};
   Loss loss("binary_cross_entropy", 4, 0);
-  EXPECT_EQ(result_of(loss, {0.1, -0.1, 0.4, -0.4}, answers.view(), 1).correct, 4);
-  EXPECT_EQ(result_of(loss, {-0.1, 0.1, -0.4, 0.4}, answers.view(), 1).correct, 0);
+  EXPECT_EQ(result_of(loss, {0.1, -0.1, 0.4, -0.4}, targets.view(), 1).correct, 4);
+  EXPECT_EQ(result_of(loss, {-0.1, 0.1, -0.4, 0.4}, targets.view(), 1).correct, 0);
 }
 
 TEST(Distances, AreTheMeanOverTheOutputs) {
-  OwnAnswers answers(1, 2);
-  answers.targets = {0, 0};
+  OwnTargets targets(1, 2);
+  targets.targets = {0, 0};
   const std::vector<double> off = {3, -0.5};
   const auto loss_called = [&](const char* name) {
     Loss loss(name, 2, 0);
-    return result_of(loss, off, answers.view(), 1).loss;
+    return result_of(loss, off, targets.view(), 1).loss;
   };
   EXPECT_EQ(loss_called("mse"), (9 + 0.25) / 2);
   EXPECT_EQ(loss_called("mae"), (3 + 0.5) / 2);

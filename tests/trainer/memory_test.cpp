@@ -31,7 +31,7 @@ constexpr bool kIsSanitized = true;
 constexpr bool kIsSanitized = false;
 #endif
 
-// What a child ends with.
+// Exit is the exit code of a child.
 enum Exit { kFinished, kOutOfMemory, kOther, kError, kThrew, kNextOneFailed };
 
 class ShortMemory : public testing::TestWithParam<std::string> {
@@ -89,7 +89,7 @@ class ShortMemory : public testing::TestWithParam<std::string> {
   TempFolder folder_;
 };
 
-// From nothing to spare at all.
+// The memory to spare begins at nothing.
 TEST_P(ShortMemory, IsTheCandidatesResultWhereverItRunsOut) {
   if (kIsSanitized) GTEST_SKIP() << "a sanitizer needs the whole address space";
   constexpr std::size_t kStep = 4 * kMegabyte;

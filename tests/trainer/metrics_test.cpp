@@ -32,7 +32,7 @@ Dataset data_of(const Sample& sample) {
 
 double metric(const Sample& sample, const std::string& name) {
   const Dataset data = data_of(sample);
-  Metrics metrics(data, range_of(data.info, Part::kValidation));
+  Metrics metrics(data, range_of(data.info, DataSplit::kValidation));
   std::ranges::copy(sample.said, metrics.outputs().begin());
   return metrics.value_of(name);
 }
@@ -103,7 +103,7 @@ TEST(Metrics, OfNumbersAreInTheUnitsOfTheFile) {
   Dataset data = data_of(sample);
   data.target_mean = {-1, 200};
   data.target_deviation = {0.5F, 20};
-  Metrics metrics(data, range_of(data.info, Part::kValidation));
+  Metrics metrics(data, range_of(data.info, DataSplit::kValidation));
   for (std::size_t i = 0; i < sample.said.size(); ++i)
     metrics.outputs()[i] =
         (sample.said[i] - data.target_mean[i % 2]) / data.target_deviation[i % 2];

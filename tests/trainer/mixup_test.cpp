@@ -55,13 +55,13 @@ Batch batch_of(const Dataset& data, const Recipe& recipe, std::size_t part = kBa
   const bool has_labels = !data.labels.empty();
   for (std::size_t i = 0; i < kBatch; i += part) {
     const std::size_t count = std::min(part, kBatch - i);
-    const Answers answers{
+    const BatchTargets targets{
         .labels = std::span(all.labels).subspan(i, count),
         .targets = std::span(all.targets).subspan(i, has_labels ? 0 : count),
         .mixes = std::span(all.mixes).subspan(i, count),
     };
     batches.fill(1, {static_cast<std::int64_t>(i), static_cast<std::int64_t>(count)},
-                 std::span(all.images).subspan(i * 18, count * 18), answers);
+                 std::span(all.images).subspan(i * 18, count * 18), targets);
   }
   return all;
 }

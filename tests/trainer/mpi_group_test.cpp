@@ -1,4 +1,4 @@
-// What Group promises, of the ranks of an MPI job.
+// The contract of Group, for the ranks of an MPI job.
 
 #include "trainer/collectives/mpi_group.h"
 

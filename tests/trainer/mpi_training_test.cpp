@@ -104,7 +104,7 @@ TEST_P(GroupOf, ProcessesGoesOnFromItsStateWithTheSameBits) {
   Batches batches(data, recipe, 3);
   batches.start_epoch(1);
   for (std::int64_t step = 0; step < kSteps; ++step) {
-    batches.fill(step, executable->parts()[0], executable->images(), executable->answers());
+    batches.fill(step, executable->micro_batches()[0], executable->images(), executable->targets());
     executable->train_step({.lr = 0.01, .step = step, .seed = 17});
   }
   executable->share_state();
@@ -153,7 +153,7 @@ TEST_P(GroupOf, ProcessesValidatesWithTheLeadersStatistics) {
                               .value();
   executable->set_state({lived_in_weights(network, 2), {}});
   fill_batch(*executable, 4, static_cast<std::uint64_t>(ranks().rank()));
-  executable->accumulate({.lr = 0.1}, executable->parts().front());
+  executable->accumulate({.lr = 0.1}, executable->micro_batches().front());
   executable->update({.lr = 0.1});
   executable->share_state();
   const Weights own = executable->state().weights;
@@ -170,14 +170,16 @@ TEST_P(GroupOf, ProcessesValidatesWithTheLeadersStatistics) {
 // Shares differ by an image; what is recorded of the leader's holds for all.
 TEST_P(GroupOf, ProcessesComputesByTheSameChoices) {
   const BackendRow& row = *find_row(backends(), GetParam());
-  if (row.open_choices == nullptr) GTEST_SKIP() << "has one way for everything";
+  if (row.list_algorithms == nullptr) GTEST_SKIP() << "has one algorithm for everything";
   Recipe recipe = shared_recipe("sgd", true);
   recipe.batch_size = 2 * ranks().size() + 1;
   const Network network = composite(5);
-  Choices choices;
-  const std::vector<OpenChoice> all = row.open_choices(network, recipe, {&ranks()}).value();
-  for (const OpenChoice& open : all) choices.ways.emplace(open.key, open.ways.back());
-  EXPECT_FALSE(choices.ways.empty());
+  AlgorithmChoices choices;
+  const std::vector<AlgorithmCandidates> all =
+      row.list_algorithms(network, recipe, {&ranks()}).value();
+  for (const AlgorithmCandidates& open : all)
+    choices.algorithms.emplace(open.key, open.algorithms.back());
+  EXPECT_FALSE(choices.algorithms.empty());
   EXPECT_EQ(ranks().share(to_text(choices)), to_text(choices));
   EXPECT_LE(
       apart_from_one_rank(GetParam(), network, recipe, {.group = &ranks(), .choices = &choices}),

@@ -33,7 +33,7 @@ class PackedTest : public testing::Test {
   std::filesystem::path path() const { return folder_.path() / "d.detol"; }
   const std::filesystem::path& folder() const { return folder_.path(); }
 
-  // What loading says once the file's bytes were changed so.
+  // Returns the error of loading once the file's bytes were changed so.
   std::string error_after(const std::function<void(std::string&)>& change) const {
     std::string bytes = read_file(path()).value();
     change(bytes);

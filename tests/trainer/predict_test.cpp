@@ -1,4 +1,4 @@
-// What a trial leaves, scored and asked again, once for every backend.
+// Scores what a trial leaves and predicts with it, once for every backend.
 
 #include "trainer/predict.h"
 
@@ -25,11 +25,12 @@ TEST_P(KeptWeights, ScoringTheKeptWeightsGivesTheReportedMetrics) {
   const Dataset loaded = load_dataset(data()).value();
   const Weights weights = newest_checkpoint(one.folder, one.attempt).value()->state.weights;
   const Score validation =
-      score(one.candidate.network, weights, loaded, Part::kValidation, GetParam()).value();
+      score(one.candidate.network, weights, loaded, DataSplit::kValidation, GetParam()).value();
   EXPECT_EQ(validation.images, 80);
   EXPECT_EQ(validation.accuracy, metric(ran.reports.back(), "val_accuracy"));
   EXPECT_NEAR(validation.loss, metric(ran.reports.back(), "val_loss"), 1e-5);
-  EXPECT_GE(score(one.candidate.network, weights, loaded, Part::kTest, GetParam())->accuracy, 0.95);
+  EXPECT_GE(score(one.candidate.network, weights, loaded, DataSplit::kTest, GetParam())->accuracy,
+            0.95);
 }
 
 TEST_P(KeptWeights, ScoresTheAveragedWeightsAndKeepsThem) {
@@ -39,9 +40,9 @@ TEST_P(KeptWeights, ScoresTheAveragedWeightsAndKeepsThem) {
   const Ran ran = run(one);
   const TrainingState state = newest_checkpoint(one.folder, one.attempt).value()->state;
   const Dataset loaded = load_dataset(data()).value();
-  const Score validation =
-      score(one.candidate.network, scored_weights(state), loaded, Part::kValidation, GetParam())
-          .value();
+  const Score validation = score(one.candidate.network, scored_weights(state), loaded,
+                                 DataSplit::kValidation, GetParam())
+                               .value();
   EXPECT_NEAR(validation.loss, metric(ran.reports.back(), "val_loss"), 1e-5);
   EXPECT_NE(state.average[0].data, state.weights[0].data);
 }

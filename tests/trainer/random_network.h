@@ -36,7 +36,8 @@ class RandomNetwork {
     return {channels, pick({5, 8, 11}), pick({5, 8, 11})};
   }
 
-  // Of a window: of a sequence always 1, of an image sometimes another than the width's.
+  // Returns the height of a window: of a sequence always 1, of an image sometimes another than the
+  // width's.
   std::int64_t height(NodeId x) {
     if (builder_.shape(x).height == 1) return 1;
     return rng_.chance(0.8) ? 0 : pick({1, 3});

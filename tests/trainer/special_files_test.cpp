@@ -1,5 +1,5 @@
-// Where a file of the data is a pipe that nobody writes, or a device without an end, the data are
-// refused at once and in one line.
+// Data whose file is a pipe that nobody writes, or a device without an end, are refused at once and
+// in one line.
 
 #include <fmt/format.h>
 #include <sys/stat.h>

@@ -131,7 +131,7 @@ TEST(TrainingLoop, AllocatesNothingBetweenSteps) {
   g_counting = true;
   batches.start_epoch(1);
   for (std::int64_t step = 0; step < batches.steps_per_epoch(); ++step) {
-    batches.fill(step, {0, 8}, executable->images(), executable->answers());
+    batches.fill(step, {0, 8}, executable->images(), executable->targets());
     executable->train_step({learning_rate(recipe, step, batches.steps_per_epoch()), step, 7});
   }
   score(*executable, {data, normaliser, {kTraining, kValidation}}, [] { return true; });

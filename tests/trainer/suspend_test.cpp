@@ -136,16 +136,16 @@ TEST_P(Suspensions, NoFinishedStepIsMadeAgain) {
   go_on(one, run(one, 3));
   const Checkpoint kept = *newest_checkpoint(one.folder, one.attempt).value();
   EXPECT_EQ(kept.epoch, 0);
-  EXPECT_EQ(kept.part.steps, 3);
+  EXPECT_EQ(kept.progress.steps, 3);
   EXPECT_EQ(run(one, kSteps - 3).evaluation.end, Evaluation::End::kSuspended);
   ++one.attempt;
-  EXPECT_EQ(newest_checkpoint(one.folder, one.attempt).value()->part.steps, kSteps);
+  EXPECT_EQ(newest_checkpoint(one.folder, one.attempt).value()->progress.steps, kSteps);
 }
 
 TEST_P(Suspensions, AnEpochTakesTheTimeOfAllItsParts) {
   Job one = job("one");
   const Ran first = run(one, 3);
-  const double before_s = newest_checkpoint(one.folder, 1).value()->part.train_s;
+  const double before_s = newest_checkpoint(one.folder, 1).value()->progress.train_s;
   EXPECT_GT(before_s, 0);
   go_on(one, first);
   EXPECT_GT(run(one).reports.front().train_s, before_s);

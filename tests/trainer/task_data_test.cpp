@@ -1,4 +1,4 @@
-// What a data set is to be learnt for: numbers, labels that are there or not, one of two classes.
+// Tests the tasks of data sets: numbers, labels that are there or not, one of two classes.
 
 #include <fstream>
 #include <string>
@@ -27,11 +27,11 @@ class TaskData : public testing::Test {
     return message.starts_with(path()) ? message.substr(path().size()) : message;
   }
 
-  // What is written for one image where the loss takes targets.
+  // Returns what is written for one image where the loss takes targets.
   static std::vector<float> targets_of(const Dataset& data, std::int64_t image) {
     std::vector<std::int32_t> labels(1);
     std::vector<float> targets(static_cast<std::size_t>(data.info.task.classes));
-    data.write_answer(image, 0, {.labels = labels, .targets = targets});
+    data.write_targets(image, 0, {.labels = labels, .targets = targets});
     return targets;
   }
 

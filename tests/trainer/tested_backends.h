@@ -23,7 +23,7 @@ inline bool tests_the_gpu() {
   return named != nullptr && std::string_view(named) == "gpu";
 }
 
-// What a program's main() says and ends with, where it is to test the GPU's and cannot: CTest
+// A program's main() prints and returns this where it is to test the GPU's and cannot: CTest
 // counts 77 as skipped.
 inline constexpr int kSkipped = 77;
 inline bool must_skip() {

@@ -131,7 +131,7 @@ TEST_P(Trainers, ACheckpointThatCannotBeWrittenIsAnErrorNotAResult) {
   EXPECT_EQ(ran.error().code, ErrorCode::kStorage);
 }
 
-// With the present data or others, and batches made ahead.
+// Trains with the present data or others, and batches made ahead.
 std::vector<std::uint32_t> bits_of(const Job& job, const DataConfig& from, std::string backend,
                                    int ahead) {
   Control control;

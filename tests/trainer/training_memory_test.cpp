@@ -1,4 +1,4 @@
-// What a training is foreseen to hold (trainer/training_memory.h) against what it does hold.
+// Compares the memory planned for a training (trainer/training_memory.h) with what it holds.
 
 #include "trainer/training_memory.h"
 
@@ -11,7 +11,7 @@
 #include "tests/trainer/random_network.h"
 #include "tests/trainer/samples.h"
 #include "tests/trainer/tested_backends.h"
-#include "trainer/backends/choices.h"
+#include "trainer/backends/algorithm_choices.h"
 
 namespace detol {
 namespace {
@@ -97,9 +97,10 @@ TEST(TrainingMemory, IsForeseenForEveryRecipe) {
 TEST(TrainingMemory, IsForeseenWhicheverAlgorithmsAreChosen) {
   const auto is_foreseen = [](const Network& network, std::int64_t batch) {
     const Recipe recipe{.batch_size = batch, .deterministic = false};
-    const auto open = fastest_tested().open_choices(network, recipe, {}).value();
-    Choices last;
-    for (const OpenChoice& one : open) last.ways.emplace(one.key, one.ways.back());
+    const auto open = fastest_tested().list_algorithms(network, recipe, {}).value();
+    AlgorithmChoices last;
+    for (const AlgorithmCandidates& one : open)
+      last.algorithms.emplace(one.key, one.algorithms.back());
     const std::int64_t foreseen = foreseen_bytes(network, recipe);
     return foreseen ==
            std::max(held_bytes(network, recipe), held_bytes(network, recipe, {.choices = &last}));

@@ -52,7 +52,7 @@ inline Recipe easy_recipe() {
           .crop_padding = 1};
 }
 
-// What the reporter saw and what came out.
+// Ran holds the reports and the outcome.
 struct Ran {
   std::vector<EpochReport> reports;
   Evaluation evaluation;

@@ -29,7 +29,7 @@ Buffer* root_of(Buffer* buffer) {
 }
 
 bool meet(const Buffer& a, const Buffer& b) {
-  return a.born <= b.dies && b.born <= a.dies;
+  return a.first_use <= b.last_use && b.first_use <= a.last_use;
 }
 
 }  // namespace
@@ -71,24 +71,24 @@ Buffer* Arena::make_persistent(std::size_t bytes) {
 }
 
 void Arena::use(Buffer* buffer, int step) {
-  buffer->born = std::min(buffer->born, step);
-  buffer->dies = std::max(buffer->dies, step);
+  buffer->first_use = std::min(buffer->first_use, step);
+  buffer->last_use = std::max(buffer->last_use, step);
 }
 
-// A buffer takes over its predecessor's bytes only if it is born in the very step in which that
-// is used for the last time. Both then live on as one, their first.
+// A buffer takes over its predecessor's bytes only if its first use is the step of that one's last
+// use. The two then share one live range.
 void Arena::merge_successors() {
-  std::vector<Buffer*> by_birth;
+  std::vector<Buffer*> by_first_use;
   for (Buffer& buffer : buffers_) {
-    if (buffer.shares != nullptr) by_birth.push_back(&buffer);
+    if (buffer.shares != nullptr) by_first_use.push_back(&buffer);
   }
-  std::ranges::stable_sort(by_birth, {}, &Buffer::born);
-  for (Buffer* buffer : by_birth) {
+  std::ranges::stable_sort(by_first_use, {}, &Buffer::first_use);
+  for (Buffer* buffer : by_first_use) {
     Buffer* old = root_of(buffer->shares);
     buffer->shares = nullptr;
-    if (old->dies != buffer->born || old->bytes != buffer->bytes) continue;
+    if (old->last_use != buffer->first_use || old->bytes != buffer->bytes) continue;
     buffer->shares = old;
-    old->dies = std::max(old->dies, buffer->dies);
+    old->last_use = std::max(old->last_use, buffer->last_use);
   }
 }
 

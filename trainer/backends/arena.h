@@ -1,8 +1,8 @@
 #pragma once
 
-// Arena: the memory of one compiled candidate. Every buffer says when it is first and last used;
-// buffers whose lives do not meet share bytes; one block holds them all and passes on to the next
-// candidate, so that a new one faults no pages and zeroes nothing.
+// Arena plans the memory of one compiled candidate. Every buffer has a first and a last use, and
+// buffers whose live ranges do not overlap share bytes. One block holds them all and passes on to
+// the next candidate, so that a new one faults no pages and zeroes nothing.
 
 #include <cstddef>
 #include <deque>
@@ -11,12 +11,12 @@
 
 namespace detol {
 
-// A stretch of the arena. Its address is known after Arena::place().
+// Buffer is a range of the arena. Its address is known after Arena::place().
 struct Buffer {
   std::size_t bytes = 0;
-  int born = std::numeric_limits<int>::max();  // the first step that uses it
-  int dies = -1;                               // the last
-  Buffer* shares = nullptr;                    // whose bytes it takes over, if that is dead by then
+  int first_use = std::numeric_limits<int>::max();  // step
+  int last_use = -1;                                // step
+  Buffer* shares = nullptr;                         // the buffer that it may overwrite in place
   std::size_t offset = 0;
   std::byte* data = nullptr;
 
@@ -26,7 +26,7 @@ struct Buffer {
   }
 };
 
-// A block of memory, 2 MiB aligned, on huge pages where the system has them. Not thread-safe.
+// MemoryBlock is 2 MiB aligned, on huge pages where the system has them. Not thread-safe.
 class MemoryBlock {
  public:
   // Throws std::bad_alloc.
@@ -51,9 +51,9 @@ class Arena {
   explicit Arena(std::size_t line = 64) : line_(line) {}
 
   Buffer* make(std::size_t bytes);
-  // Made to overwrite `old` in place where nothing needs it any more. REQUIRES: equal sizes.
+  // Makes a buffer that overwrites `old` in place if that is not used later. REQUIRES: equal sizes.
   Buffer* make_over(Buffer* old);
-  // Alive from before the first step until after the last.
+  // Makes a buffer that is live from before the first step until after the last.
   Buffer* make_persistent(std::size_t bytes);
 
   void use(Buffer* buffer, int step);
@@ -62,8 +62,8 @@ class Arena {
   // and large enough, else a new one. The contents are arbitrary. Throws std::bad_alloc.
   void place();
 
-  // The same in two steps, for memory of the caller's own, such as a device's: the bytes that it
-  // takes, and where they are.
+  // Do the same in two steps for memory that the caller owns, such as a device's: plan() returns
+  // the bytes needed, bind() is told their address.
   std::size_t plan();
   void bind(std::byte* memory);
 

@@ -1,6 +1,6 @@
 #pragma once
 
-// Backend: runs a network. A backend compiles a candidate once into an Executable whose
+// Backend runs a network: it compiles a candidate once into an Executable whose
 // steps allocate nothing; `reference` is the oracle, every other backend is tested only
 // against it.
 
@@ -15,17 +15,17 @@
 #include "core/result.h"
 #include "encodings/network/network.h"
 #include "encodings/study/recipe.h"
-#include "trainer/backends/choices.h"
+#include "trainer/backends/algorithm_choices.h"
 #include "trainer/backends/placement.h"
 #include "trainer/backends/weights.h"
-#include "trainer/data/answers.h"
+#include "trainer/data/batch_targets.h"
 #include "trainer/data/epoch_image.h"
 
 namespace detol {
 
 struct Dataset;  // dataset.h
 
-// What one training step needs besides the batch.
+// StepSettings is what one training step needs besides the batch.
 struct StepSettings {
   double lr = 0;           // of this step, after schedule and warm-up
   std::int64_t step = 0;   // from 0: adamw's bias correction, the average's decay, dropout's stream
@@ -33,41 +33,42 @@ struct StepSettings {
 };
 
 struct BatchResult {
-  double loss = 0;           // mean over the images, or a part's share of it
+  double loss = 0;           // mean over the images, or a micro-batch's share of it
   std::int64_t correct = 0;  // images whose largest logit is the label's; of targets of 0 and 1,
                              // outputs on the right side of 0; of other targets, none
 };
 
-// Everything a training run carries from step to step, in the plain layout.
+// TrainingState is everything a training run carries from step to step, in the plain layout.
 struct TrainingState {
   Weights weights;
   std::vector<Weights> moments;  // as in optimizer.h; trainable tensors only
   Weights average = {};          // of all weights, where the recipe has ema; else empty
-  // Of a group (gradient_sums.h), trainable tensors only: what each rank has not sent yet, and sums
-  // that no update went by yet, oldest first.
+  // A group's (gradient_sums.h), trainable tensors only: gradients that each rank has not sent yet,
+  // and sums that no update has used yet, oldest first.
   std::vector<Weights> residuals = {}, pending = {};
 };
 
-// The weights that a trial is scored with, and that leave it.
+// Returns the weights that a trial is scored and exported with.
 inline const Weights& scored_weights(const TrainingState& state) {
   return state.average.empty() ? state.weights : state.average;
 }
 
-// Steps on a data set that lies beside the network, on a device: batches are made there, and no
-// call but results() and evaluate() waits for one. Part of an executable; not thread-safe.
+// DeviceSteps trains on a data set that lies beside the network, on a device: batches are made
+// there, and no call but results() and evaluate() waits for one. Owned by an executable; not
+// thread-safe.
 class DeviceSteps {
  public:
   virtual ~DeviceSteps() = default;
 
-  // The steps that follow: `images` has a whole batch of all ranks for each. Copied.
+  // Sets the steps that follow: `images` has a whole batch of all ranks for each. Copied.
   virtual void begin(std::span<const EpochImage> images, std::span<const StepSettings> steps) = 0;
 
-  // Starts the next of them: accumulate() for all parts, and update().
+  // Starts the next of them: accumulate() for all micro-batches, and update().
   virtual void step() = 0;
 
-  // This rank's shares of the results of steps that are over and were not given before, in their
-  // order; waits until at most `under_way` are not over.
-  virtual std::vector<BatchResult> results(std::size_t under_way) = 0;
+  // Returns this rank's shares of the results of finished steps that were not returned before, in
+  // their order; waits until at most `in_flight` steps are unfinished.
+  virtual std::vector<BatchResult> results(std::size_t in_flight) = 0;
 
   // Executable::evaluate on `count` images of the data set, from `first`, in as many runs as it
   // takes; the loss is their mean. `outputs`: none, or receives count x classes.
@@ -75,37 +76,38 @@ class DeviceSteps {
                                std::span<float> outputs) = 0;
 };
 
-// One candidate, compiled for one rank's part of one batch size. Not thread-safe; one per process
-// at a time (they share the backend's arena). The ranks of a group make the same calls.
+// Executable is one candidate, compiled for one rank's shard of one batch size. Not thread-safe;
+// one per process at a time (they share the backend's arena). The ranks of a group make the same
+// calls.
 class Executable {
  public:
   virtual ~Executable() = default;
 
-  // What this rank trains of every batch, one part after the other.
-  virtual std::span<const Shard> parts() const = 0;
+  // The micro-batches of this rank, trained one after the other in every step.
+  virtual std::span<const Shard> micro_batches() const = 0;
 
-  // Where the caller writes the next images, B of them, as many as the largest part has:
-  // B x C x H x W normalised pixels, and their answers: B labels, B x outputs targets if the
+  // The caller writes the next B images here, as many as the largest micro-batch has:
+  // B x C x H x W normalised pixels, and their targets(): B labels, or B x outputs targets if the
   // loss takes those. `mixes`, all zeros at first, are for losses that take labels.
   virtual std::span<float> images() = 0;
-  virtual Answers answers() = 0;
-  std::span<std::int32_t> labels() { return answers().labels; }
+  virtual BatchTargets targets() = 0;
+  std::span<std::int32_t> labels() { return targets().labels; }
 
-  // Forward and backward on one of parts(), which the caller wrote to the front of images() and
-  // answers(): adds its share of the gradient of the batch's mean loss, and returns its share of
-  // that mean. Batch norm sees the images of this call alone, or, where it is synchronised, those
-  // of this call on all ranks. Non-finite losses are returned, not hidden.
-  virtual BatchResult accumulate(const StepSettings& settings, const Shard& part) = 0;
+  // Runs forward and backward on one of micro_batches(), which the caller wrote to the front of
+  // images() and targets(): adds its share of the gradient of the batch's mean loss, and returns
+  // its share of that mean. Batch norm sees the images of this call alone, or, where it is
+  // synchronised, those of this call on all ranks. Non-finite losses are returned, not hidden.
+  virtual BatchResult accumulate(const StepSettings& settings, const Shard& shard) = 0;
 
-  // The optimiser's step (optimizer.h) with the gradient of the whole batch: what all ranks
+  // Makes the optimiser's step (optimizer.h) with the gradient of the whole batch: what all ranks
   // accumulated since the last update, or `staleness` steps before that one; the ranks' sums may
   // have begun there. Leaves the same trainable bits on every rank. REQUIRES: each rank accumulated
-  // each of its parts once.
+  // each of its micro-batches once.
   virtual void update(const StepSettings& settings) = 0;
 
-  // Both, for the whole of a rank's batch. REQUIRES: parts().size() == 1.
+  // Calls both for a rank's whole shard. REQUIRES: micro_batches().size() == 1.
   BatchResult train_step(const StepSettings& settings) {
-    const BatchResult result = accumulate(settings, parts().front());
+    const BatchResult result = accumulate(settings, micro_batches().front());
     update(settings);
     return result;
   }
@@ -118,7 +120,7 @@ class Executable {
   // Brings what each rank keeps to itself between steps to every rank, for state().
   virtual void share_state() = 0;
 
-  // Inference (running statistics, no dropout, no label smoothing, nothing mixed) on the first
+  // Runs inference (running statistics, no dropout, no label smoothing, nothing mixed) on the first
   // `count` of images(), by this rank alone, with the averaged weights where the recipe has ema.
   // REQUIRES: 0 < count <= B.
   virtual BatchResult evaluate(std::int64_t count) = 0;
@@ -126,10 +128,10 @@ class Executable {
   // B x classes, of the last evaluate() or accumulate().
   virtual std::span<const float> logits() const = 0;
 
-  // In the order of Network::parameters(); set_state(state()) changes no bit. A fresh executable
-  // is all zeros: set its state before the first step. Absent moments and residuals count as zeros,
-  // an absent average begins as the weights. In a group state() REQUIRES share_state() since the
-  // last step.
+  // Tensors are in the order of Network::parameters(); set_state(state()) changes no bit. A fresh
+  // executable is all zeros: set its state before the first step. Absent moments and residuals
+  // count as zeros, an absent average begins as the weights. In a group state() REQUIRES
+  // share_state() since the last step.
   virtual TrainingState state() const = 0;
   virtual void set_state(const TrainingState& state) = 0;
 
@@ -147,23 +149,24 @@ struct BackendRow {
   // Errors: kInput for a layer that this backend cannot run, kInternal otherwise. Throws
   // std::bad_alloc when memory is short: the caller makes it an outcome. A rank alone may fail:
   // the caller tells the others. REQUIRES: batch size >= size of the group.
-  // A function of its arguments alone. A way in placement.choices that this backend does not know
-  // is an error (kInternal): what was recorded by it cannot be repeated here.
+  // The result depends on the arguments alone. An algorithm in placement.choices that this backend
+  // does not know is an error (kInternal): the trial could not go on with the same bits.
   Result<std::unique_ptr<Executable>> (*compile)(const Network& network, const Recipe& recipe,
                                                  const Placement& placement);
-  // The shapes of a network that can be computed in several ways. Null: there are none, ever.
+  // Lists the shapes of a network that several algorithms can compute. Null: there are never any.
   // Errors as compile's.
-  Result<std::vector<OpenChoice>> (*open_choices)(const Network& network, const Recipe& recipe,
-                                                  const Placement& placement) = nullptr;
-  // Times those that placement.choices has no word on, by themselves, forward and backward, and
-  // chooses; `turn` is called now and then. For the leader of a group: its part of a batch is the
-  // largest. Errors as compile's. REQUIRES: placement.choices; open_choices is not null.
-  Result<std::vector<TimedChoice>> (*time_choices)(const Network& network, const Recipe& recipe,
-                                                   const Placement& placement,
-                                                   const std::function<void()>& turn) = nullptr;
-  // The bytes() of what compile() would make of the same arguments, and what a group's sums keep
-  // between steps: found without allocating them. Null: they are known on a device alone. Errors as
-  // compile's.
+  Result<std::vector<AlgorithmCandidates>> (*list_algorithms)(const Network& network,
+                                                              const Recipe& recipe,
+                                                              const Placement& placement) = nullptr;
+  // Times the listed shapes without a choice in placement.choices, each by itself, forward and
+  // backward, and returns the best algorithms; calls `on_progress` now and then. Called by the
+  // leader of a group, whose shard is the largest. Errors as compile's. REQUIRES:
+  // placement.choices; list_algorithms is not null.
+  Result<std::vector<TimedShape>> (*time_algorithms)(
+      const Network& network, const Recipe& recipe, const Placement& placement,
+      const std::function<void()>& on_progress) = nullptr;
+  // Returns the bytes() of the executable of the same arguments and of a group's sums, without
+  // allocating them. Null: they are known on a device alone. Errors as compile's.
   Result<std::size_t> (*plan_bytes)(const Network& network, const Recipe& recipe,
                                     const Placement& placement) = nullptr;
   // Why it cannot be used on this machine, in one line; empty if it can. Null: it always can.

@@ -24,7 +24,7 @@ struct DropoutStream {
   std::int64_t first = 0;  // images of the whole batch that lie before the mask
 };
 
-// What a mask is made with.
+// DropoutDraw is the key and the threshold of a mask.
 struct DropoutDraw {
   std::uint64_t key = 0;
   std::int32_t threshold = 0;  // elements with lower bits are dropped

@@ -55,8 +55,8 @@ BatchResult cross_entropy(const LossInput<Real>& in, const Work& work) {
   BatchResult result;
   for (std::size_t n = 0; n < images; ++n) {
     const std::span<const Real> row = in.logits.subspan(n * classes, classes);
-    const std::int32_t label = in.answers.labels[n];
-    const MixedLabel mix = in.answers.mixes.empty() ? MixedLabel{} : in.answers.mixes[n];
+    const std::int32_t label = in.targets.labels[n];
+    const MixedLabel mix = in.targets.mixes.empty() ? MixedLabel{} : in.targets.mixes[n];
     const Wanted wanted(label, mix, work.smoothing, classes);
     const double log_sum = softmax(row, work.scratch);
     double loss = 0;
@@ -88,7 +88,7 @@ BatchResult mean_of(const LossInput<Real>& in, const Work& work, const TermOf& t
   BatchResult result;
   double sum = 0;
   for (std::size_t i = 0; i < in.logits.size(); ++i) {
-    const Term term = term_of(static_cast<double>(in.logits[i]), double{in.answers.targets[i]});
+    const Term term = term_of(static_cast<double>(in.logits[i]), double{in.targets.targets[i]});
     sum += term.loss;
     result.correct += term.is_right ? 1 : 0;
     if (!in.gradient.empty()) in.gradient[i] = static_cast<Real>(term.slope / terms);
@@ -149,7 +149,7 @@ struct LossRow {
 
 namespace {
 
-// In the order of LossKind.
+// kLosses is in the order of LossKind.
 constexpr std::array kLosses = {
     LossRow{true, cross_entropy<float>, cross_entropy<double>},
     LossRow{false, binary_cross_entropy<float>, binary_cross_entropy<double>},

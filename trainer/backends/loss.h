@@ -1,6 +1,6 @@
 #pragma once
 
-// Loss: what training makes small, its derivative, and how many answers were right. One instance
+// Loss: the training loss, its derivative, and how many predictions were right. One instance
 // per executable: an evaluation uses its scratch space. Every backend calls this same code.
 //
 //   cross_entropy         softmax cross-entropy with label smoothing s: the target of an image is
@@ -19,15 +19,15 @@
 #include <vector>
 
 #include "trainer/backends/backend.h"
-#include "trainer/data/answers.h"
+#include "trainer/data/batch_targets.h"
 
 namespace detol {
 
-// What a loss works on: `logits` has a row of outputs for each image.
+// LossInput: `logits` has a row of outputs for each image.
 template <typename Real>
 struct LossInput {
   std::span<const Real> logits;
-  Answers answers;           // of at least as many images
+  BatchTargets targets;      // of at least as many images
   std::span<Real> gradient;  // empty, or receives the derivative of the result by each logit
   std::int64_t batch;        // images that the mean is over
 };

@@ -34,13 +34,13 @@ namespace detol {
 
 double clip_factor(const Recipe& recipe, double norm);
 
-// Of a tensor that decays. REQUIRES: lars.
+// Returns the rate of a tensor that decays. REQUIRES: lars.
 double lars_rate(const Recipe& recipe, double lr, double weight_norm, double gradient_norm);
 
-// What share of itself the average keeps in this step.
+// Returns the share of itself that the average keeps in this step.
 double average_decay(const Recipe& recipe, std::int64_t step);
 
-// In a fixed order, to double precision.
+// Adds up in a fixed order, to double precision.
 double sum_of_squares(std::span<const float> values);
 double sum_of_squares(std::span<const double> values);
 

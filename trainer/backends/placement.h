@@ -1,6 +1,7 @@
 #pragma once
 
-// Placement: which images of every batch a rank of a group trains, and in how many parts.
+// Placement says which images of every batch a rank of a group trains, and in how many
+// micro-batches.
 
 #include <cstdint>
 #include <vector>
@@ -10,28 +11,28 @@
 
 namespace detol {
 
-struct Choices;  // choices.h
+struct AlgorithmChoices;  // algorithm_choices.h
 
-// What of `total` images is this rank's: contiguous, without overlap, sizes that differ by at
-// most one, the larger ones first.
+// Returns this rank's shard of `total` images. Shards are contiguous and do not overlap; their
+// sizes differ by at most one, the larger ones first.
 Shard shard_of(std::int64_t total, const Group& group);
 
-// How a rank goes about a batch.
+// Placement places one rank in its group.
 struct Placement {
   Group* group = &alone();  // outlives whoever is placed
-  int micro_batches = 1;    // parts of the shard, one after the other: less memory
-  // By which ways shapes are computed, the same on every rank; what it has no word on, and all of
-  // it where there is none, goes by the backend's fixed rule.
-  const Choices* choices = nullptr;
+  int micro_batches = 1;    // of the shard, one after the other: less memory
+  // The algorithms of shapes, the same on every rank. A shape without a choice, or every shape if
+  // this is null, is computed by the backend's fixed rule.
+  const AlgorithmChoices* choices = nullptr;
 };
 
-// The parts of a batch that a rank trains in one step: its shard, in micro_batches parts or, where
-// a shard has fewer images, in one part per image of the smallest. Equally many on every rank;
-// none is larger than the first. REQUIRES: batch >= size of the group, micro_batches >= 1.
-std::vector<Shard> parts_of(std::int64_t batch, const Placement& placement);
+// Divides a rank's shard of a batch into `placement.micro_batches` micro-batches or, where a shard
+// has fewer images, into as many as the smallest shard has images. Equally many on every rank; none
+// is larger than the first. REQUIRES: batch >= size of the group, micro_batches >= 1.
+std::vector<Shard> micro_batches_of(std::int64_t batch, const Placement& placement);
 
-// Images of the leader's first part, the largest of any rank: what is decided by the size of a
-// run, and must not depend on the rank, goes by it. REQUIRES: as above.
-std::int64_t largest_part(std::int64_t batch, const Placement& placement);
+// Returns the images of the leader's first micro-batch, the largest of any rank. Decisions that go
+// by the size of a run and must not depend on the rank use it. REQUIRES: as above.
+std::int64_t largest_micro_batch(std::int64_t batch, const Placement& placement);
 
 }  // namespace detol

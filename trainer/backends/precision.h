@@ -12,7 +12,7 @@
 
 namespace detol {
 
-// What a backend answers that has fp32 alone. Errors (kInput): another precision, an unknown word.
+// Called by backends that have fp32 alone. Errors (kInput): another precision, an unknown word.
 Result<void> check_fp32(const Recipe& recipe);
 
 }  // namespace detol

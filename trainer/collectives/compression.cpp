@@ -19,7 +19,7 @@ namespace {
 
 constexpr float kHalfScale = 1024;
 
-class WholeSum final : public StretchSum {
+class WholeSum final : public BucketSum {
  public:
   explicit WholeSum(Group& group) : group_(group) {}
   void start(std::span<float> values) override { ticket_ = group_.start_sum(values); }
@@ -30,7 +30,7 @@ class WholeSum final : public StretchSum {
   Group::Ticket ticket_ = 0;
 };
 
-class HalfSum final : public StretchSum {
+class HalfSum final : public BucketSum {
  public:
   HalfSum(Group& group, std::size_t floats) : group_(group), halves_(floats) {}
 
@@ -52,13 +52,14 @@ class HalfSum final : public StretchSum {
   Group::Ticket ticket_ = 0;
 };
 
-std::unique_ptr<StretchSum> make_whole(const Recipe&, Group& group, Stretch, std::span<float>) {
+std::unique_ptr<BucketSum> make_whole(const Recipe&, Group& group, GradientBucket,
+                                      std::span<float>) {
   return std::make_unique<WholeSum>(group);
 }
 
-std::unique_ptr<StretchSum> make_half(const Recipe&, Group& group, Stretch stretch,
-                                      std::span<float>) {
-  return std::make_unique<HalfSum>(group, stretch.floats);
+std::unique_ptr<BucketSum> make_half(const Recipe&, Group& group, GradientBucket bucket,
+                                     std::span<float>) {
+  return std::make_unique<HalfSum>(group, bucket.floats);
 }
 
 constexpr std::array kCompressions = {

@@ -1,7 +1,7 @@
 #pragma once
 
-// Compression: what of a rank's gradients travels to the other ranks. A row of the table makes the
-// sums of one kind; what arrives is the same on every rank, to the bit, whatever the MPI.
+// Compression decides what of a rank's gradients is sent to the other ranks. A row of the table
+// makes the sums of one kind; what arrives is the same on every rank, to the bit, whatever the MPI.
 
 #include <cstddef>
 #include <memory>
@@ -13,11 +13,10 @@
 
 namespace detol {
 
-// One stretch of the gradients on its way to being summed up over the ranks. Allocates nothing
-// after it was made.
-class StretchSum {
+// BucketSum sums one bucket of the gradients over the ranks. Allocates in its constructor alone.
+class BucketSum {
  public:
-  virtual ~StretchSum() = default;
+  virtual ~BucketSum() = default;
 
   // Begins to replace the values by the sum of what the ranks send of them; until it is finished
   // they are not to be touched.
@@ -25,17 +24,18 @@ class StretchSum {
   virtual void finish() = 0;
 };
 
-struct Stretch {
-  std::size_t first = 0, floats = 0;  // of the flat gradients
+// GradientBucket is a range of the flat gradients that is summed up at once.
+struct GradientBucket {
+  std::size_t first = 0, floats = 0;
 };
 
 struct CompressionRow {
   std::string_view name;
   std::string_view summary;
   bool has_residual;  // a rank keeps back what it does not send, an element each
-  // `residual`: the stretch's, empty without; outlives the sum.
-  std::unique_ptr<StretchSum> (*make)(const Recipe& recipe, Group& group, Stretch stretch,
-                                      std::span<float> residual);
+  // `residual` is the bucket's, empty if the row has none; it outlives the sum.
+  std::unique_ptr<BucketSum> (*make)(const Recipe& recipe, Group& group, GradientBucket bucket,
+                                     std::span<float> residual);
 };
 
 // none, fp16, top_k: the words of training.compression.

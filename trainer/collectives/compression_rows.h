@@ -9,7 +9,7 @@
 
 namespace detol {
 
-std::unique_ptr<StretchSum> make_top_k(const Recipe& recipe, Group& group, Stretch stretch,
-                                       std::span<float> residual);
+std::unique_ptr<BucketSum> make_top_k(const Recipe& recipe, Group& group, GradientBucket bucket,
+                                      std::span<float> residual);
 
 }  // namespace detol

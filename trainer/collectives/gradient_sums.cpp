@@ -11,9 +11,9 @@
 namespace detol {
 namespace {
 
-std::size_t end_of(std::span<const Stretch> stretches) {
+std::size_t end_of(std::span<const GradientBucket> buckets) {
   std::size_t end = 0;
-  for (const Stretch& one : stretches) end = std::max(end, one.first + one.floats);
+  for (const GradientBucket& one : buckets) end = std::max(end, one.first + one.floats);
   return end;
 }
 
@@ -24,16 +24,17 @@ int kept_copies(const Recipe& recipe) {
   return under_way + (known_row(compressions(), recipe.compression).has_residual ? 1 : 0);
 }
 
-GradientSums::GradientSums(const Recipe& recipe, Group& group, std::span<const Stretch> stretches)
+GradientSums::GradientSums(const Recipe& recipe, Group& group,
+                           std::span<const GradientBucket> buckets)
     : group_(group),
-      stretches_(stretches.begin(), stretches.end()),
+      buckets_(buckets.begin(), buckets.end()),
       rounds_(static_cast<std::size_t>(recipe.staleness) + 1) {
   const CompressionRow& row = known_row(compressions(), recipe.compression);
-  const std::size_t floats = end_of(stretches);
+  const std::size_t floats = end_of(buckets);
   if (row.has_residual) residual_.resize(floats);
   for (Round& round : rounds_) {
     if (recipe.staleness > 0) round.values.resize(floats);
-    for (const Stretch& one : stretches_) {
+    for (const GradientBucket& one : buckets_) {
       std::span<float> residual;
       if (row.has_residual) residual = std::span(residual_).subspan(one.first, one.floats);
       round.sums.push_back(row.make(recipe, group, one, residual));
@@ -43,19 +44,19 @@ GradientSums::GradientSums(const Recipe& recipe, Group& group, std::span<const S
 
 void GradientSums::start_next(std::span<float> gradients) {
   Round& round = rounds_[steps_ % rounds_.size()];
-  const Stretch& stretch = stretches_[next_];
-  const std::span<float> from = gradients.subspan(stretch.first, stretch.floats);
+  const GradientBucket& bucket = buckets_[next_];
+  const std::span<float> from = gradients.subspan(bucket.first, bucket.floats);
   std::span<float> values = from;
   if (!round.values.empty()) {
-    values = std::span(round.values).subspan(stretch.first, stretch.floats);
+    values = std::span(round.values).subspan(bucket.first, bucket.floats);
     std::ranges::copy(from, values.begin());
   }
-  round.is_under_way = true;
+  round.is_in_flight = true;
   round.sums[next_++]->start(values);
 }
 
 bool GradientSums::finish(std::span<float> gradients) {
-  assert(next_ == stretches_.size());
+  assert(next_ == buckets_.size());
   next_ = 0;
   ++steps_;
   if (steps_ < rounds_.size()) return false;
@@ -66,7 +67,7 @@ bool GradientSums::finish(std::span<float> gradients) {
 }
 
 void GradientSums::finish(Round& round) {
-  if (!std::exchange(round.is_under_way, false)) return;
+  if (!std::exchange(round.is_in_flight, false)) return;
   for (const auto& sum : round.sums) sum->finish();
 }
 

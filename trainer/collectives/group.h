@@ -33,7 +33,7 @@ class Group {
   virtual void gather(std::span<const std::byte> own, std::span<std::byte> all) = 0;
 
   // The same, made while the caller works: it calls advance() now and then, and finish() before it
-  // reads or writes the values. Several may be under way, and the calls above and share() be made
+  // reads or writes the values. Several may be in flight, and the calls above and share() be made
   // meanwhile; all ranks start the same ones in the same order, and their tickets rise.
   using Ticket = std::uint64_t;
   static constexpr Ticket kAll = std::numeric_limits<Ticket>::max();
@@ -54,7 +54,7 @@ class Group {
 // A group of one: costs nothing.
 Group& alone();
 
-// What the first rank with something to say says, on every rank; empty if nobody has.
+// Returns, on every rank, the word of the first rank that has one; empty if none has.
 std::string first_word(std::string word, Group& group);
 
 }  // namespace detol

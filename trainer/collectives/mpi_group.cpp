@@ -28,10 +28,10 @@ using Clock = std::chrono::steady_clock;
 constexpr auto kSpin = std::chrono::microseconds(200);
 constexpr auto kLongestSleep = std::chrono::milliseconds(5);
 
-// Of one message; a count in MPI is an int.
+// Limits one message, since a count in MPI is an int.
 constexpr std::size_t kMostBytes = std::size_t{1} << 30;
 
-// Until `done` says so.
+// Waits until `done` returns true.
 template <typename Done>
 void wait_for(const Done& done) {
   const Clock::time_point start = Clock::now();
@@ -85,7 +85,7 @@ class Sums {
   std::list<Sum> all_;
 };
 
-// Bytes on their way to everybody.
+// Bytes in flight to every rank.
 class Gathers {
  public:
   explicit Gathers(MPI_Comm ranks) : ranks_(ranks) {}
@@ -179,7 +179,7 @@ class MpiGroup final : public Group {
   }
 
  private:
-  // For that one alone, while others go on.
+  // Waits for that one alone, while others go on.
   template <typename Kind>
   void wait_in(const Kind& kind, Ticket ticket) {
     wait_for([&] {
@@ -230,7 +230,7 @@ std::optional<int> number_in(const char* variable) {
   return number;
 }
 
-// What the launchers of a family of MPIs want to be told on a single machine.
+// Flavour holds the options that the launchers of a family of MPIs need on a single machine.
 struct Flavour {
   std::string_view name;  // how mpi_name() begins
   std::vector<std::string_view> words;

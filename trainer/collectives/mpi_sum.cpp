@@ -51,10 +51,10 @@ void RankSum<Real>::start(std::span<Real> values, std::size_t number) {
   values_ = values;
   whole_ = values.size_bytes() <= kWholeBytes;
   tag_ = static_cast<int>(number % kNumbers * 2);
-  const std::span<Real> own = part_of(rank_);
+  const std::span<Real> own = chunk_of(rank_);
   received_.resize(own.size() * static_cast<std::size_t>(size_));
   for_others([&](int other) { receive(received_from(other), other); });
-  for_others([&](int other) { send(part_of(other), other); });
+  for_others([&](int other) { send(chunk_of(other), other); });
   std::ranges::copy(own, received_from(rank_).begin());
   stage_ = Stage::kCollecting;
 }
@@ -76,7 +76,7 @@ bool RankSum<Real>::advance() {
 }
 
 template <typename Real>
-std::span<Real> RankSum<Real>::part_of(int rank) const {
+std::span<Real> RankSum<Real>::chunk_of(int rank) const {
   if (whole_) return values_;
   const auto ranks = static_cast<std::size_t>(size_), at = static_cast<std::size_t>(rank);
   const std::size_t each = values_.size() / ranks, rest = values_.size() % ranks;
@@ -103,14 +103,14 @@ void RankSum<Real>::receive(std::span<Real> values, int from) {
 
 template <typename Real>
 void RankSum<Real>::add_up() {
-  add_runs(std::span<const Real>(received_), part_of(rank_));
+  add_runs(std::span<const Real>(received_), chunk_of(rank_));
 }
 
 template <typename Real>
 void RankSum<Real>::distribute() {
   ++tag_;
-  for_others([&](int other) { receive(part_of(other), other); });
-  for_others([&](int other) { send(part_of(rank_), other); });
+  for_others([&](int other) { receive(chunk_of(other), other); });
+  for_others([&](int other) { send(chunk_of(rank_), other); });
 }
 
 template <typename Real>

@@ -28,7 +28,7 @@ class RankSum {
   explicit RankSum(MPI_Comm ranks);
 
   // Begins to replace the values by their sum; they are the sum's until it is done. All ranks give
-  // the same `number` to a sum, and another one to any that is under way at the same time.
+  // the same `number` to a sum, and another one to any that is in flight at the same time.
   // REQUIRES: done().
   void start(std::span<Real> values, std::size_t number);
 
@@ -39,7 +39,7 @@ class RankSum {
  private:
   enum class Stage { kDone, kCollecting, kDistributing };
 
-  std::span<Real> part_of(int rank) const;
+  std::span<Real> chunk_of(int rank) const;
   std::span<Real> received_from(int rank);
   void send(std::span<const Real> values, int to);
   void receive(std::span<Real> values, int from);

@@ -1,4 +1,4 @@
-// top_k: of every stretch a step sends the largest elements, a small share of them, each with its
+// top_k: of every bucket a step sends the largest elements, a small share of them, each with its
 // place. What it does not send stays with the rank and is added to the next step's gradient, so
 // that nothing is lost, only late: error feedback, without which such a method need not converge
 // (Stich, Cordonnier and Jaggi, 2018, arXiv 1809.07599; Karimireddy et al., 2019, arXiv
@@ -40,7 +40,7 @@ std::size_t kept_of(const Recipe& recipe, std::size_t floats) {
   return std::clamp(static_cast<std::size_t>(kept), std::size_t{1}, floats);
 }
 
-class TopSum final : public StretchSum {
+class TopSum final : public BucketSum {
  public:
   TopSum(Group& group, std::size_t kept, std::span<float> residual)
       : group_(group), residual_(residual), own_(kept) {
@@ -111,9 +111,9 @@ class TopSum final : public StretchSum {
 
 }  // namespace
 
-std::unique_ptr<StretchSum> make_top_k(const Recipe& recipe, Group& group, Stretch stretch,
-                                       std::span<float> residual) {
-  return std::make_unique<TopSum>(group, kept_of(recipe, stretch.floats), residual);
+std::unique_ptr<BucketSum> make_top_k(const Recipe& recipe, Group& group, GradientBucket bucket,
+                                      std::span<float> residual) {
+  return std::make_unique<TopSum>(group, kept_of(recipe, bucket.floats), residual);
 }
 
 }  // namespace detol

@@ -1,6 +1,6 @@
 #pragma once
 
-// Augment: one image from bytes to the normalised numbers a network reads, on the way moved,
+// Augment: one image from bytes to the normalised numbers a network reads, meanwhile moved,
 // mirrored, or left as it is. A pixel x of a channel becomes (x / 255 - mean) / deviation of
 // that channel, where pixels are no bytes (x - mean) / deviation; what a crop uncovers is black
 // (x = 0), padded before normalisation as torchvision does. Allocates nothing.
@@ -14,7 +14,7 @@
 
 namespace detol {
 
-// Where a training image is looked at.
+// Window is the crop of a training image.
 struct Window {
   std::int64_t down = 0;  // of the window's corner within the image; may be negative
   std::int64_t right = 0;
@@ -25,7 +25,7 @@ struct Window {
 // mirrored with probability 1/2 if `flip`.
 Window draw_window(Rng rng, int padding, bool flip);
 
-// What is hidden of a training image: the part of a square that lies within it.
+// Square hides the pixels of a training image that lie within it (cutout).
 struct Square {
   std::int64_t top = 0;  // of the corner; may be negative
   std::int64_t left = 0;

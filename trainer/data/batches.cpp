@@ -15,7 +15,7 @@ constexpr std::uint64_t kCutoutStream = 0x637574;         // "cut": of an image'
 constexpr std::uint64_t kMixupStream = 0x6d6978;          // "mix": likewise
 
 // One image's.
-Answers answer_of(const Answers& all, std::size_t image, std::size_t outputs) {
+BatchTargets targets_of(const BatchTargets& all, std::size_t image, std::size_t outputs) {
   const auto targets = all.targets.empty() ? 0 : outputs;
   return {.targets = all.targets.subspan(image * targets, targets),
           .mixes = all.mixes.empty() ? all.mixes : all.mixes.subspan(image, 1)};
@@ -84,35 +84,35 @@ std::span<const EpochImage> Batches::images_of(int epoch) {
   return drawn_;
 }
 
-void Batches::fill(std::int64_t step, const Shard& part, std::span<float> images,
-                   const Answers& answers) {
+void Batches::fill(std::int64_t step, const Shard& shard, std::span<float> images,
+                   const BatchTargets& targets) {
   const std::size_t size = image_size();
-  assert(part.first + part.count <= batch_size_);
+  assert(shard.first + shard.count <= batch_size_);
   const auto batch = static_cast<std::size_t>(step * batch_size_);
-  const std::size_t first = batch + static_cast<std::size_t>(part.first);
-  for (std::size_t i = 0; i < static_cast<std::size_t>(part.count); ++i) {
+  const std::size_t first = batch + static_cast<std::size_t>(shard.first);
+  for (std::size_t i = 0; i < static_cast<std::size_t>(shard.count); ++i) {
     const EpochImage image = image_at(first + i);
     const std::span<float> out = images.subspan(i * size, size);
-    data_.write_answer(image.image, i, answers);
+    data_.write_targets(image.image, i, targets);
     write(image, out);
     if (mixup_ > 0)
       mix(batch, image, out,
-          answer_of(answers, i, static_cast<std::size_t>(data_.info.task.classes)));
+          targets_of(targets, i, static_cast<std::size_t>(data_.info.task.classes)));
   }
 }
 
 // The partner is treated as it is in its own place: cropped, mirrored and cut out as it would be
 // unmixed.
 void Batches::mix(std::size_t first, const EpochImage& own, std::span<float> image,
-                  const Answers& answer) {
+                  const BatchTargets& targets) {
   const EpochImage partner = image_at(first + static_cast<std::size_t>(own.partner));
   write(partner, partner_);
   blend(image, partner_, own.share);
-  const Answers other{.labels = {&partner_label_, 1},
-                      .targets = std::span(partner_targets_).first(answer.targets.size())};
-  data_.write_answer(partner.image, 0, other);
-  blend(answer.targets, other.targets, own.share);
-  if (!answer.mixes.empty()) answer.mixes[0] = {partner_label_, own.share};
+  const BatchTargets other{.labels = {&partner_label_, 1},
+                           .targets = std::span(partner_targets_).first(targets.targets.size())};
+  data_.write_targets(partner.image, 0, other);
+  blend(targets.targets, other.targets, own.share);
+  if (!targets.mixes.empty()) targets.mixes[0] = {partner_label_, own.share};
 }
 
 void Batches::write(const EpochImage& image, std::span<float> out) const {

@@ -2,7 +2,7 @@
 
 // Batches: the training images of one trial in the order, crops, flips, cutouts and mixtures of
 // each epoch. Everything is drawn from (trial seed, epoch, position in the epoch), so an epoch is
-// the same whether or not its predecessors were trained in this process, and a part of a batch is
+// the same whether or not its predecessors were trained in this process, and a shard of a batch is
 // the same whoever trains the rest. A last incomplete batch is dropped. Allocates in the
 // constructor alone; reads the data set, which must outlive it. Not thread-safe.
 
@@ -13,8 +13,8 @@
 
 #include "core/rng.h"
 #include "encodings/study/recipe.h"
-#include "trainer/data/answers.h"
 #include "trainer/data/augment.h"
+#include "trainer/data/batch_targets.h"
 #include "trainer/data/dataset.h"
 #include "trainer/data/epoch_image.h"
 #include "trainer/data/shard.h"
@@ -32,18 +32,20 @@ class Batches {
   // Shuffles. Epochs count from 1.
   void start_epoch(int epoch);
 
-  // The part of batch `step` of the started epoch, counted from 0; what lies behind it in the
-  // spans stays as it is.
-  void fill(std::int64_t step, const Shard& part, std::span<float> images, const Answers& answers);
+  // Writes a shard of batch `step` of the started epoch, counted from 0; the spans behind it stay
+  // as they are.
+  void fill(std::int64_t step, const Shard& shard, std::span<float> images,
+            const BatchTargets& targets);
 
-  // What fill() makes of the images of all batches of an epoch, for who makes them elsewhere. Drawn
+  // Returns the draws of the images of all batches of an epoch, for a device that makes them. Drawn
   // when an epoch is first asked for, which starts it, and there until another is. Allocates.
   std::span<const EpochImage> images_of(int epoch);
 
  private:
   EpochImage image_at(std::size_t position) const;
   void write(const EpochImage& image, std::span<float> out) const;
-  void mix(std::size_t first, const EpochImage& own, std::span<float> image, const Answers& answer);
+  void mix(std::size_t first, const EpochImage& own, std::span<float> image,
+           const BatchTargets& targets);
 
   const Dataset& data_;
   Normaliser normaliser_;
@@ -59,7 +61,7 @@ class Batches {
   int drawn_epoch_ = 0;
   std::vector<EpochImage> drawn_;  // of it
 
-  std::vector<float> partner_;  // the image that another one is mixed with, and its answer
+  std::vector<float> partner_;  // the image that another one is mixed with, and its targets
   std::int32_t partner_label_ = 0;
   std::vector<float> partner_targets_;
 };

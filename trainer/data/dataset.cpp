@@ -15,12 +15,12 @@ std::span<const Pixel> pixels_of(const DatasetInfo& info, const MappedPixels& ma
 
 }  // namespace
 
-void Dataset::write_answer(std::int64_t image, std::size_t to, const Answers& answers) const {
+void Dataset::write_targets(std::int64_t image, std::size_t to, const BatchTargets& batch) const {
   const auto from = static_cast<std::size_t>(image);
-  if (!labels.empty()) answers.labels[to] = labels[from];
-  if (answers.targets.empty()) return;
+  if (!labels.empty()) batch.labels[to] = labels[from];
+  if (batch.targets.empty()) return;
   const auto outputs = static_cast<std::size_t>(info.task.classes);
-  const auto out = answers.targets.subspan(to * outputs, outputs);
+  const auto out = batch.targets.subspan(to * outputs, outputs);
   for (std::size_t k = 0; k < outputs; ++k) {
     if (!labels.empty()) {
       out[k] = static_cast<float>(labels[from]);
@@ -40,13 +40,13 @@ std::span<const float> Dataset::values_of(std::int64_t index) const {
   return pixels_of(info, mapped, std::span(values), index);
 }
 
-Range range_of(const DatasetInfo& info, Part part) {
-  switch (part) {
-    case Part::kTraining:
+Range range_of(const DatasetInfo& info, DataSplit split) {
+  switch (split) {
+    case DataSplit::kTraining:
       return {0, info.training};
-    case Part::kValidation:
+    case DataSplit::kValidation:
       return {info.training, info.validation};
-    case Part::kTest:
+    case DataSplit::kTest:
       break;
   }
   return {info.training + info.validation, info.test};

@@ -1,7 +1,7 @@
 #pragma once
 
 // Dataset: images and labels in memory, split once into training, validation and test.
-// The search never sees the test part. Immutable; safe to share between threads.
+// The search never sees the test split. Immutable; safe to share between threads.
 //
 // The rows of a table and sequences are images, too: of many channels and one pixel, or of one
 // channel, one row and many columns. Their pixels are numbers as they are, not bytes.
@@ -14,11 +14,11 @@
 #include <vector>
 
 #include "encodings/network/task.h"
-#include "trainer/data/answers.h"
+#include "trainer/data/batch_targets.h"
 
 namespace detol {
 
-// What a data set is, without its pixels.
+// DatasetInfo describes a data set without its pixels.
 struct DatasetInfo {
   Task task;
   std::int64_t training = 0;  // images
@@ -27,7 +27,7 @@ struct DatasetInfo {
   std::uint64_t fingerprint = 0;  // of every byte that was read, and of the split
 };
 
-enum class Part { kTraining, kValidation, kTest };
+enum class DataSplit { kTraining, kValidation, kTest };
 
 // Images first .. first + count - 1.
 struct Range {
@@ -35,7 +35,7 @@ struct Range {
   std::int64_t count = 0;
 };
 
-Range range_of(const DatasetInfo& info, Part part);
+Range range_of(const DatasetInfo& info, DataSplit split);
 
 // Pixels that lie in memory of somebody else's, such as a file that all workers of a machine
 // share: in blocks, each of so many whole images, of which the last may have fewer.
@@ -63,10 +63,10 @@ struct Dataset {
   std::span<const std::uint8_t> image(std::int64_t index) const;  // REQUIRES: has_bytes()
   std::span<const float> values_of(std::int64_t index) const;     // REQUIRES: !has_bytes()
 
-  // Writes what a network is to say about an image as answer `to`: its label, and, where there is
-  // room for targets, those as losses take them: of a binary task 0 or 1, of a regression in
+  // Writes the label of an image to place `to` of a batch and, where there is room for targets,
+  // those as losses take them: of a binary task 0 or 1, of a regression in
   // deviations from the mean. Never touches `mixes`.
-  void write_answer(std::int64_t image, std::size_t to, const Answers& answers) const;
+  void write_targets(std::int64_t image, std::size_t to, const BatchTargets& batch) const;
 };
 
 }  // namespace detol

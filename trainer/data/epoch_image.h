@@ -1,6 +1,6 @@
 #pragma once
 
-// What a step is told of an image that it makes itself. A value type.
+// EpochImage tells a device how to make an image of a batch. A value type.
 
 #include <cstdint>
 

@@ -6,9 +6,11 @@
 
 namespace detol {
 
-Feed::Feed(Batches& batches, std::span<const Shard> parts, const Answers& like, int ahead)
-    : batches_(batches), parts_(parts), slots_(static_cast<std::size_t>(ahead)) {
-  for (const Shard& part : parts) most_ = std::max(most_, static_cast<std::size_t>(part.count));
+Feed::Feed(Batches& batches, std::span<const Shard> micro_batches, const BatchTargets& like,
+           int ahead)
+    : batches_(batches), micro_batches_(micro_batches), slots_(static_cast<std::size_t>(ahead)) {
+  for (const Shard& shard : micro_batches)
+    most_ = std::max(most_, static_cast<std::size_t>(shard.count));
   for (Slot& slot : slots_) {
     slot.images.resize(most_ * batches.image_size());
     slot.labels.resize(like.labels.size());
@@ -34,7 +36,7 @@ void Feed::start_epoch(int epoch, std::int64_t first_step) {
   stop();
   batches_.start_epoch(epoch);
   first_step_ = first_step;
-  end_ = (batches_.steps_per_epoch() - first_step) * std::ssize(parts_);
+  end_ = (batches_.steps_per_epoch() - first_step) * std::ssize(micro_batches_);
   made_ = taken_ = 0;
   stop_ = false;
   if (slots_.empty()) return;
@@ -45,12 +47,13 @@ void Feed::start_epoch(int epoch, std::int64_t first_step) {
   }
 }
 
-const Shard& Feed::part_of(std::int64_t number) const {
-  return parts_[static_cast<std::size_t>(number % std::ssize(parts_))];
+const Shard& Feed::shard_at(std::int64_t number) const {
+  return micro_batches_[static_cast<std::size_t>(number % std::ssize(micro_batches_))];
 }
 
-void Feed::make(std::int64_t number, std::span<float> images, const Answers& answers) const {
-  batches_.fill(first_step_ + number / std::ssize(parts_), part_of(number), images, answers);
+void Feed::make(std::int64_t number, std::span<float> images, const BatchTargets& targets) const {
+  batches_.fill(first_step_ + number / std::ssize(micro_batches_), shard_at(number), images,
+                targets);
 }
 
 void Feed::make_all() {
@@ -61,7 +64,7 @@ void Feed::make_all() {
       if (stop_) return;
     }
     Slot& slot = slots_[static_cast<std::size_t>(number % std::ssize(slots_))];
-    make(number, slot.images, slot.answers());
+    make(number, slot.images, slot.view());
     {
       const std::lock_guard lock(mutex_);
       made_ = number + 1;
@@ -70,23 +73,23 @@ void Feed::make_all() {
   }
 }
 
-void Feed::next(std::span<float> images, const Answers& answers) {
+void Feed::next(std::span<float> images, const BatchTargets& targets) {
   assert(taken_ < end_);
-  if (slots_.empty()) return make(taken_++, images, answers);
+  if (slots_.empty()) return make(taken_++, images, targets);
   {
     std::unique_lock lock(mutex_);
     made_one_.wait(lock, [&] { return made_ > taken_; });
   }
   // Only this thread writes taken_, so it may read it without the lock.
   const Slot& slot = slots_[static_cast<std::size_t>(taken_ % std::ssize(slots_))];
-  const auto count = static_cast<std::size_t>(part_of(taken_).count);
+  const auto count = static_cast<std::size_t>(shard_at(taken_).count);
   std::copy_n(slot.images.begin(), count * batches_.image_size(), images.begin());
   const auto copy = [&](const auto& all, const auto& to) {
     std::copy_n(all.begin(), all.size() / most_ * count, to.begin());
   };
-  copy(slot.labels, answers.labels);
-  copy(slot.targets, answers.targets);
-  copy(slot.mixes, answers.mixes);
+  copy(slot.labels, targets.labels);
+  copy(slot.targets, targets.targets);
+  copy(slot.mixes, targets.mixes);
   {
     const std::lock_guard lock(mutex_);
     ++taken_;

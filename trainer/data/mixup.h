@@ -1,9 +1,9 @@
 #pragma once
 
 // Mixup (Zhang et al., 2018, arXiv 1710.09412): an image and another one of its batch, blended,
-// whose answer is blended alike. With l from Beta(alpha, alpha), (1 - l) x + l x'. Here every image
-// draws its own share and its own partner, instead of one share and one permutation for a batch, so
-// that no image's numbers depend on who trains the others. Allocates nothing.
+// whose targets are blended alike. With l from Beta(alpha, alpha), (1 - l) x + l x'. Here every
+// image draws its own share and its own partner, instead of one share and one permutation for a
+// batch, so that no image's numbers depend on who trains the others. Allocates nothing.
 
 #include <cstdint>
 #include <span>

@@ -41,38 +41,38 @@ Result<void> read_all(Samples& samples, const Sink& sink) {
   return {};
 }
 
-// What goes where, with every label checked.
+// Plans which sample goes where, with every label checked.
 struct Plan {
   Places places;
   int classes = 0;
 };
 
-Result<void> check_same_kind(const Samples& part, const Samples& training) {
-  if (part.shape != training.shape) {
-    return part.pixels->shape_error(fmt::format("images of {}, but those to train on are {}",
-                                                to_text(part.shape), to_text(training.shape)));
+Result<void> check_same_kind(const Samples& split, const Samples& training) {
+  if (split.shape != training.shape) {
+    return split.pixels->shape_error(fmt::format("images of {}, but those to train on are {}",
+                                                 to_text(split.shape), to_text(training.shape)));
   }
-  if (part.outputs != training.outputs) {
-    return part.pixels->label_error(
+  if (split.outputs != training.outputs) {
+    return split.pixels->label_error(
         0, fmt::format("{} numbers for an image, but there are {} for those to train on",
-                       part.outputs, training.outputs));
+                       split.outputs, training.outputs));
   }
-  if (part.has_bytes == training.has_bytes) return {};
-  return part.pixels->shape_error(
+  if (split.has_bytes == training.has_bytes) return {};
+  return split.pixels->shape_error(
       "of other numbers than those to train on: one are bytes, the "
       "others are not");
 }
 
-Result<void> check_labels(const Samples& part, int classes) {
+Result<void> check_labels(const Samples& split, int classes) {
   const auto stray =
-      std::ranges::find_if(part.labels, [&](auto label) { return label >= classes; });
-  if (stray == part.labels.end()) return {};
-  return part.pixels->label_error(
-      static_cast<std::size_t>(stray - part.labels.begin()),
+      std::ranges::find_if(split.labels, [&](auto label) { return label >= classes; });
+  if (stray == split.labels.end()) return {};
+  return split.pixels->label_error(
+      static_cast<std::size_t>(stray - split.labels.begin()),
       fmt::format("label {}, but the classes to train on are 0..{}", *stray, classes - 1));
 }
 
-// What the labels are of, or how many numbers there are for an image.
+// Returns the number of classes, or of targets of an image.
 int classes_of(const Found& found) {
   const Samples& training = found.training;
   if (training.labels.empty()) return static_cast<int>(training.outputs);
@@ -101,7 +101,7 @@ Result<void> check_classes(const Found& found, const Plan& plan) {
 }
 
 Result<Plan> plan_of(const Found& found, const DataConfig& config) {
-  OwnParts own;
+  OwnSplits own;
   if (found.validation) own.validation = found.validation->count();
   if (found.test) own.test = found.test->count();
   Plan plan;
@@ -109,10 +109,10 @@ Result<Plan> plan_of(const Found& found, const DataConfig& config) {
   plan.classes = classes_of(found);
   DETOL_TRY(check_labels(found.training, plan.classes));
   if (!found.training.labels.empty()) DETOL_TRY(check_classes(found, plan));
-  for (const auto* part : {&found.validation, &found.test}) {
-    if (!*part) continue;
-    DETOL_TRY(check_same_kind(**part, found.training));
-    DETOL_TRY(check_labels(**part, plan.classes));
+  for (const auto* split : {&found.validation, &found.test}) {
+    if (!*split) continue;
+    DETOL_TRY(check_same_kind(**split, found.training));
+    DETOL_TRY(check_labels(**split, plan.classes));
   }
   return plan;
 }
@@ -132,16 +132,16 @@ DatasetInfo info_of(const Found& found, const Plan& plan) {
           .fingerprint = fingerprint};
 }
 
-// The samples of a part, one after the other from place `first` on.
-Result<void> append(Samples& part, std::int64_t first, Dataset& dataset,
+// The samples of a split, one after the other from place `first` on.
+Result<void> append(Samples& split, std::int64_t first, Dataset& dataset,
                     std::span<std::byte> pixels) {
   const auto begin = static_cast<std::size_t>(first);
   // One of the two is empty, there and here.
-  if (!part.labels.empty()) std::ranges::copy(part.labels, &dataset.labels[begin]);
-  if (!part.targets.empty())
-    std::ranges::copy(part.targets, &dataset.targets[begin * part.outputs]);
-  return read_all(part, [&](std::size_t sample, std::span<const std::byte> chunk) {
-    std::memcpy(&pixels[(begin + sample) * bytes_of(part)], chunk.data(), chunk.size());
+  if (!split.labels.empty()) std::ranges::copy(split.labels, &dataset.labels[begin]);
+  if (!split.targets.empty())
+    std::ranges::copy(split.targets, &dataset.targets[begin * split.outputs]);
+  return read_all(split, [&](std::size_t sample, std::span<const std::byte> chunk) {
+    std::memcpy(&pixels[(begin + sample) * bytes_of(split)], chunk.data(), chunk.size());
   });
 }
 
@@ -193,7 +193,7 @@ std::span<std::byte> make_room(const Samples& samples, std::int64_t count, Datas
   return std::as_writable_bytes(std::span(dataset.values));
 }
 
-// What loading finds wrong with the numbers to foretell.
+// Checks the targets, as loading does.
 Result<void> check_targets(const Found& found, const Plan& plan, const DataConfig& config) {
   Dataset answers;
   answers.info.task.classes = plan.classes;
@@ -201,7 +201,7 @@ Result<void> check_targets(const Found& found, const Plan& plan, const DataConfi
   answers.class_names = found.class_names;
   answers.targets.resize(found.training.targets.size());
   scatter_targets(found.training, plan.places, answers.targets);
-  return check_answers(answers, config);
+  return check_task_targets(answers, config);
 }
 
 // Reads the pixels; those that are trained on must differ somewhere.
@@ -261,9 +261,9 @@ Result<DatasetInfo> examine(Found found, const DataConfig& config) {
   DETOL_TRY(check_targets(found, plan, config));
   DETOL_TRY(examine_training(found.training, plan.places, config));
   const Sink drop = [](std::size_t, std::span<const std::byte>) {};
-  for (auto* part : {&found.validation, &found.test}) {
-    if (!*part) continue;
-    DETOL_TRY(read_all(**part, drop));
+  for (auto* split : {&found.validation, &found.test}) {
+    if (!*split) continue;
+    DETOL_TRY(read_all(**split, drop));
   }
   return info_of(found, plan);
 }

@@ -2,7 +2,7 @@
 
 // Samples: what a format finds in its files, in their order: labels, or the numbers of a task that
 // has none, and a source of pixels that is read once, front to back. What all formats share is done
-// here: the split, the checks of labels and shapes, the fingerprint, and the pixels' way to their
+// here: the split, the checks of labels and shapes, the fingerprint, and how pixels get to their
 // places. Not thread-safe.
 
 #include <cstddef>
@@ -55,10 +55,10 @@ struct Found {
   std::vector<std::string> class_names = {};  // empty: the classes are 0 to the largest label
 };
 
-// Of labels, each as one number, and of the shape.
+// Hashes labels, each as one number, and the shape.
 std::uint64_t fingerprint_of(std::span<const std::int32_t> labels, const Shape& shape);
 
-// Of labels or targets, and of the shape.
+// Hashes labels or targets, and the shape.
 std::uint64_t fingerprint_of(const Samples& samples);
 
 // Reads all pixels to their places. Errors (kInput): what is wrong with them or with labels.

@@ -1,6 +1,6 @@
 #pragma once
 
-// Shard: a contiguous part of the images of a batch, or of a data set. A value type.
+// Shard is a contiguous range of the images of a batch, or of a data set. A value type.
 
 #include <cstdint>
 

@@ -18,7 +18,7 @@
 
 namespace detol {
 
-// How many images of this size a block holds: as many as fit into 1 MiB, at least one.
+// Returns how many images of this size a block holds: as many as fit into 1 MiB, at least one.
 std::size_t block_images(std::size_t image_bytes);
 
 struct ShuffleBounds {

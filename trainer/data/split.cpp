@@ -35,7 +35,7 @@ Result<Split> split_training(std::int64_t images, double share) {
   return split;
 }
 
-Result<Places> split_samples(const DataConfig& config, std::int64_t samples, const OwnParts& own) {
+Result<Places> split_samples(const DataConfig& config, std::int64_t samples, const OwnSplits& own) {
   Places places;
   std::vector<std::int64_t> outer(static_cast<std::size_t>(samples));
   std::iota(outer.begin(), outer.end(), 0);
@@ -74,7 +74,7 @@ Result<Places> split_samples(const DataConfig& config, std::int64_t samples, con
 
 std::optional<int> class_without_images(const Places& places, std::span<const std::int32_t> labels,
                                         int classes) {
-  // Of more classes than labels one is missing: no memory for what a damaged label claims.
+  // If there are more classes than labels one is missing: a damaged label takes no memory.
   const auto looked_at = std::min(static_cast<std::size_t>(classes), labels.size() + 1);
   std::vector<bool> seen(looked_at, false);
   for (std::size_t i = 0; i < labels.size(); ++i) {

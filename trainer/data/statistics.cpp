@@ -146,7 +146,7 @@ Result<void> check_switches(const Dataset& data, const std::string& path) {
   return {};
 }
 
-Result<void> check_answers(Dataset& data, const DataConfig& config) {
+Result<void> check_task_targets(Dataset& data, const DataConfig& config) {
   if (config.task == TaskKind::kMultiLabel) return check_switches(data, config.path);
   if (config.task == TaskKind::kRegression) return fill_target_statistics(data, config.path);
   return {};

@@ -1,6 +1,6 @@
 #pragma once
 
-// Mean and standard deviation of every channel over the training part: what a Normaliser uses.
+// Mean and standard deviation of every channel over the training split: what a Normaliser uses.
 
 #include <cstdint>
 #include <span>
@@ -51,7 +51,7 @@ Result<void> fill_target_statistics(Dataset& data, const std::string& path);
 // Errors (kInput): which is not.
 Result<void> check_switches(const Dataset& data, const std::string& path);
 
-// The task's own of these checks, for data of which the answers alone are at hand.
-Result<void> check_answers(Dataset& data, const DataConfig& config);
+// Makes the task's own checks, for data whose labels or targets alone are loaded.
+Result<void> check_task_targets(Dataset& data, const DataConfig& config);
 
 }  // namespace detol

@@ -59,12 +59,12 @@ class FakeGpu final : public Executable {
  public:
   explicit FakeGpu(std::unique_ptr<Executable> real) : real_(std::move(real)) {}
 
-  std::span<const Shard> parts() const override { return real_->parts(); }
+  std::span<const Shard> micro_batches() const override { return real_->micro_batches(); }
   std::span<float> images() override { return real_->images(); }
-  Answers answers() override { return real_->answers(); }
-  BatchResult accumulate(const StepSettings& settings, const Shard& part) override {
+  BatchTargets targets() override { return real_->targets(); }
+  BatchResult accumulate(const StepSettings& settings, const Shard& shard) override {
     step();
-    return real_->accumulate(settings, part);
+    return real_->accumulate(settings, shard);
   }
   void update(const StepSettings& settings) override { real_->update(settings); }
   void share_statistics() override { real_->share_statistics(); }
@@ -108,13 +108,14 @@ Result<std::unique_ptr<Executable>> compile(const Network& network, const Recipe
   return std::make_unique<FakeGpu>(std::move(real));
 }
 
-Result<std::vector<OpenChoice>> open_choices(const Network&, const Recipe&, const Placement&) {
-  return std::vector<OpenChoice>();
+Result<std::vector<AlgorithmCandidates>> list_algorithms(const Network&, const Recipe&,
+                                                         const Placement&) {
+  return std::vector<AlgorithmCandidates>();
 }
 
-Result<std::vector<TimedChoice>> time_choices(const Network&, const Recipe&, const Placement&,
-                                              const std::function<void()>&) {
-  return std::vector<TimedChoice>();
+Result<std::vector<TimedShape>> time_algorithms(const Network&, const Recipe&, const Placement&,
+                                                const std::function<void()>&) {
+  return std::vector<TimedShape>();
 }
 
 Result<DevicePeaks> peaks(const std::string&) {
@@ -127,8 +128,8 @@ Result<NetworkSeconds> time_network(const Network& network, const Recipe&, int r
       .nodes = std::vector<NodeSeconds>(network.nodes().size(), {.forward = 1, .backward = 2})};
 }
 
-constexpr CudaPlugin kPlugin = {kCudaStamp,   report, compile,     open_choices,
-                                time_choices, peaks,  time_network};
+constexpr CudaPlugin kPlugin = {kCudaStamp,      report, compile,     list_algorithms,
+                                time_algorithms, peaks,  time_network};
 
 }  // namespace
 }  // namespace detol

@@ -10,8 +10,8 @@ Builder::Builder(const Network& network, const Recipe& recipe, const Placement& 
     : network_(network),
       recipe_(recipe),
       group_(*placement.group),
-      parts_(parts_of(recipe.batch_size, placement)),
-      largest_batch_(largest_part(recipe.batch_size, placement)),
+      micro_batches_(micro_batches_of(recipe.batch_size, placement)),
+      largest_batch_(largest_micro_batch(recipe.batch_size, placement)),
       choices_(placement.choices),
       parameters_(network, recipe) {
   values_.resize(network_.nodes().size());
@@ -61,14 +61,14 @@ Value& Builder::convert(Value& from, Layout layout) {
   const Relayout copy{batch(), from.shape, machine().lanes()};
   const auto converter = layout == Layout::kPlain ? to_plain : to_blocked;
   const auto back = layout == Layout::kPlain ? to_blocked : to_plain;
-  step({from.data, to.data}, [=, x = from.data, y = to.data](const Turn&) {
+  step({from.data, to.data}, [=, x = from.data, y = to.data](const StepContext&) {
     converter(copy, x->as<float>(), y->as<float>());
   });
   if (!from.needs_gradient) return to;
   on_backward([=, this, &from, &to] {
     Buffer* g = gradient(to);
     Buffer* dx = add_gradient(from);
-    step({g, dx}, [=](const Turn&) { back(copy, g->as<float>(), dx->as<float>()); });
+    step({g, dx}, [=](const StepContext&) { back(copy, g->as<float>(), dx->as<float>()); });
   });
   return to;
 }
@@ -100,7 +100,7 @@ void Builder::step(const std::vector<Buffer*>& uses, Run run) {
 }
 
 void Builder::step(std::unique_ptr<Call> call) {
-  step(call->buffers(), [call = call.get()](const Turn&) { call->run(); });
+  step(call->buffers(), [call = call.get()](const StepContext&) { call->run(); });
   calls_.push_back(std::move(call));
 }
 
@@ -112,7 +112,7 @@ std::vector<Buffer*> Builder::gradient_terms(Value& value, std::size_t most) {
     const auto add = machine().kernels->add;
     const std::size_t count = floats(value);
     step({terms[terms.size() - 2], terms.back(), sum},
-         [=](const Turn&) { add(a->as<float>(), b->as<float>(), sum->as<float>(), count); });
+         [=](const StepContext&) { add(a->as<float>(), b->as<float>(), sum->as<float>(), count); });
     terms.pop_back();
     terms.back() = sum;
   }
@@ -158,12 +158,12 @@ void Builder::lower_backward() {
 }
 
 std::size_t Builder::plan() {
-  parameters_.reserve(arena_, parts_.size() > 1);
+  parameters_.reserve(arena_, micro_batches_.size() > 1);
   return arena_.plan();
 }
 
 void Builder::place() {
-  parameters_.reserve(arena_, parts_.size() > 1);
+  parameters_.reserve(arena_, micro_batches_.size() > 1);
   arena_.place();
   parameters_.bind();
   for (const std::unique_ptr<Call>& call : calls_) call->bind();
@@ -178,14 +178,14 @@ void write_reorder(Builder& builder, const Desc& from, Buffer* source, const Des
   builder.step(std::move(call));
 }
 
-void Builder::run(Pass pass, const Turn& turn) const {
+void Builder::run(Pass pass, const StepContext& context) const {
   for (const Step& step : steps_) {
-    if (pass == Pass::kAll || step.pass == pass) step.run(turn);
+    if (pass == Pass::kAll || step.pass == pass) step.run(context);
   }
 }
 
-void Builder::run(std::size_t first, std::size_t end, const Turn& turn) const {
-  for (std::size_t i = first; i < end; ++i) steps_[i].run(turn);
+void Builder::run(std::size_t first, std::size_t end, const StepContext& context) const {
+  for (std::size_t i = first; i < end; ++i) steps_[i].run(context);
 }
 
 }  // namespace detol::onednn

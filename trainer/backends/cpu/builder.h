@@ -1,11 +1,11 @@
 #pragma once
 
-// Builder: turns a network into two lists of steps over buffers.
+// Builder turns a network into two lists of steps over buffers.
 //
 // The forward list is written unit by unit. Each lowering leaves a closure that writes its
 // backward steps; they are called in the opposite order, so that when a value's gradient is asked
 // for, every consumer has added its term to it. Steps are numbered as they are written, which
-// gives every buffer its life and the arena its plan.
+// gives every buffer its live range and the arena its plan.
 
 #include <deque>
 #include <functional>
@@ -25,8 +25,8 @@ enum class Layout {
   kBlocked,  // N x C/lanes x H x W x lanes
 };
 
-// What a node makes: a tensor, and while the backward steps are written, the terms of its gradient
-// in the same layout.
+// Value is the output of a node: a tensor and, while the backward steps are written, the terms of
+// its gradient in the same layout.
 struct Value {
   Shape shape;
   Layout layout = Layout::kPlain;
@@ -35,21 +35,21 @@ struct Value {
   std::vector<Buffer*> gradients;
 };
 
-// What may differ between two runs of the same step.
-struct Turn {
+// StepContext is what may differ between two runs of the same step.
+struct StepContext {
   bool training = true;
   StepSettings settings;
-  Shard part;  // the images before and in this run; the buffers may hold more than part.count
+  Shard shard;  // the images before and in this run; the buffers may hold more than shard.count
 };
 
-using Run = std::function<void(const Turn&)>;
+using Run = std::function<void(const StepContext&)>;
 
-// What a unit's steps do, where that can be chosen one by one.
+// Pass is a part of a unit's steps whose algorithm can be chosen by itself.
 enum class Pass { kAll, kForward, kData, kWeights };
 
-// A unit, or one pass over it, that can be computed in several ways.
-struct Asked {
-  OpenChoice choice;
+// TunablePass is a unit, or one pass over it, that several algorithms can compute.
+struct TunablePass {
+  AlgorithmCandidates candidates;
   NodeId node = 0;
   Pass pass = Pass::kAll;
   Shape shape;  // of its first input
@@ -62,9 +62,11 @@ class Builder {
   Builder(const Network& network, const Recipe& recipe, const Placement& placement);
 
   const Node& node(NodeId id) const { return network_.nodes()[id]; }
-  std::span<const Shard> parts() const { return parts_; }
-  std::int64_t batch() const { return parts_.front().count; }  // images that a run has room for
-  // Of any rank: what decides by the batch must not depend on the rank.
+  std::span<const Shard> micro_batches() const { return micro_batches_; }
+  std::int64_t batch() const {
+    return micro_batches_.front().count;
+  }  // images that a run has room for
+  // The largest batch of any rank: decisions that go by the batch must not depend on the rank.
   std::int64_t largest_batch() const { return largest_batch_; }
   Group& group() const { return group_; }
   const Recipe& recipe() const { return recipe_; }
@@ -74,14 +76,14 @@ class Builder {
   Arena& arena() { return arena_; }
   const Arena& arena() const { return arena_; }
 
-  // By which of these ways a pass over the convolution `node` is computed: what the
-  // placement's choices say, else the first, which is the fixed rule's. `kind` says what the ways
-  // are ways of; the key also has backend, instruction set, layer and the images of a run. Errors
-  // (kInternal): the choice is of a way that is not among these.
-  Result<std::string> way_of(NodeId node, std::string_view kind, Pass pass,
-                             std::vector<std::string> ways);
+  // Returns which of these algorithms computes a pass over the convolution `node`: the one in the
+  // placement's choices, else the first, which is the fixed rule's. The key names `kind`, backend,
+  // instruction set, layer and the images of a run. Errors (kInternal): the recorded choice is not
+  // among these.
+  Result<std::string> choose_algorithm(NodeId node, std::string_view kind, Pass pass,
+                                       std::vector<std::string> algorithms);
   bool has_choices() const { return choices_ != nullptr; }
-  const std::vector<Asked>& asked() const { return asked_; }  // with choices alone
+  const std::vector<TunablePass>& asked() const { return asked_; }  // with choices alone
 
   // The value of a node, converted to that layout where it has another.
   Value& value(NodeId id, Layout layout);
@@ -102,19 +104,19 @@ class Builder {
   void step(const std::vector<Buffer*>& uses, Run run);
   // Appends a primitive, which touches its arguments.
   void step(std::unique_ptr<Call> call);
-  // What writes the backward steps of a unit. REQUIRES: the unit claimed its tensors.
+  // Registers what writes the backward steps of a unit. REQUIRES: the unit claimed its tensors.
   void on_backward(std::function<void()> lower) {
     backward_.push_back({node_, std::move(lower), parameters_.newly_claimed()});
   }
 
-  // Whose steps are written from now on, forward and backward.
+  // Says which node the next steps belong to, forward and backward.
   void begin(NodeId node) {
     node_ = node;
     pass_ = Pass::kAll;
   }
-  // Which pass over it they belong to.
+  // Says which pass over that node they belong to.
   void begin(Pass pass) { pass_ = pass; }
-  // Whose step this is; the loss's is the last node's.
+  // Returns the node that a step belongs to; the loss belongs to the last node.
   NodeId node_of(std::size_t step) const { return steps_[step].node; }
 
   // One buffer with the whole gradient of a value.
@@ -141,9 +143,9 @@ class Builder {
   // std::bad_alloc.
   void place();
   // Runs the steps of a pass, all of them for kAll.
-  void run(Pass pass, const Turn& turn) const;
+  void run(Pass pass, const StepContext& context) const;
   // Runs steps [first, end).
-  void run(std::size_t first, std::size_t end, const Turn& turn) const;
+  void run(std::size_t first, std::size_t end, const StepContext& context) const;
 
  private:
   void make_room(Value& value);
@@ -153,10 +155,10 @@ class Builder {
   const Network network_;
   const Recipe recipe_;
   Group& group_;
-  const std::vector<Shard> parts_;
+  const std::vector<Shard> micro_batches_;
   const std::int64_t largest_batch_;  // of a run, of any rank
-  const Choices* choices_;
-  std::vector<Asked> asked_;
+  const AlgorithmChoices* choices_;
+  std::vector<TunablePass> asked_;
   Arena arena_;
   Parameters parameters_;
   std::deque<Value> storage_;

@@ -10,7 +10,7 @@
 namespace detol::onednn {
 namespace {
 
-// One input as a part of the output.
+// One input as a input of the output.
 struct Slice {
   std::int64_t images, positions, lanes;  // lanes: 0 if plain
   std::int64_t channels, of, first;       // of the input, of the output, where in the output
@@ -47,43 +47,43 @@ struct Slice {
   }
 };
 
-struct Part {
+struct ConcatInput {
   Value* value;
   Slice slice;
 };
 
-void write_gather(Builder& b, const Part& part, const Value& y) {
-  b.step({part.value->data, y.data},
-         [slice = part.slice, x = part.value->data, y = y.data](const Turn&) {
+void write_gather(Builder& b, const ConcatInput& input, const Value& y) {
+  b.step({input.value->data, y.data},
+         [slice = input.slice, x = input.value->data, y = y.data](const StepContext&) {
            slice.for_runs([&](std::int64_t from, std::int64_t to, std::int64_t floats) {
              std::copy_n(x->as<float>() + from, floats, y->as<float>() + to);
            });
          });
 }
 
-void write_scatter(Builder& b, const Part& part, Buffer* g) {
-  Buffer* dx = b.add_gradient(*part.value);
-  b.step({g, dx}, [slice = part.slice, g, dx](const Turn&) {
+void write_scatter(Builder& b, const ConcatInput& input, Buffer* g) {
+  Buffer* dx = b.add_gradient(*input.value);
+  b.step({g, dx}, [slice = input.slice, g, dx](const StepContext&) {
     slice.for_runs([&](std::int64_t to, std::int64_t from, std::int64_t floats) {
       std::copy_n(g->as<float>() + from, floats, dx->as<float>() + to);
     });
   });
-  clear_padding(b, *part.value, dx);
+  clear_padding(b, *input.value, dx);
 }
 
-std::vector<Part> parts_of(Builder& b, const Unit& unit, Layout layout) {
+std::vector<ConcatInput> inputs_of(Builder& b, const Unit& unit, Layout layout) {
   const Shape& whole = b.node(unit.node).shape;
   const std::int64_t lanes = layout == Layout::kBlocked ? machine().lanes() : 0;
   std::int64_t first = 0;
-  std::vector<Part> parts;
+  std::vector<ConcatInput> inputs;
   for (NodeId input : b.node(unit.node).inputs) {
     Value& value = b.value(input, layout);
     const std::int64_t channels = value.shape.channels;
-    parts.push_back(
+    inputs.push_back(
         {&value, {b.batch(), whole.height * whole.width, lanes, channels, whole.channels, first}});
     first += channels;
   }
-  return parts;
+  return inputs;
 }
 
 }  // namespace
@@ -92,16 +92,16 @@ Result<void> lower_concat(Builder& b, const Unit& unit) {
   const auto is_blocked = [&](NodeId input) { return b.value(input).layout == Layout::kBlocked; };
   const bool blocked = std::ranges::any_of(b.node(unit.node).inputs, is_blocked);
   const Layout layout = blocked ? Layout::kBlocked : Layout::kPlain;
-  const std::vector<Part> parts = parts_of(b, unit, layout);
-  const auto needs = [](const Part& part) { return part.value->needs_gradient; };
-  Value& y = b.make_value(unit.node, layout, std::ranges::any_of(parts, needs));
-  for (const Part& part : parts) write_gather(b, part, y);
+  const std::vector<ConcatInput> inputs = inputs_of(b, unit, layout);
+  const auto needs = [](const ConcatInput& input) { return input.value->needs_gradient; };
+  Value& y = b.make_value(unit.node, layout, std::ranges::any_of(inputs, needs));
+  for (const ConcatInput& input : inputs) write_gather(b, input, y);
   clear_padding(b, y, y.data);
   if (!y.needs_gradient) return {};
   b.on_backward([=, &b, &y] {
     Buffer* g = b.gradient(y);
-    for (const Part& part : parts) {
-      if (needs(part)) write_scatter(b, part, g);
+    for (const ConcatInput& input : inputs) {
+      if (needs(input)) write_scatter(b, input, g);
     }
   });
   return {};

@@ -126,10 +126,10 @@ tl::unexpected<Error> no_implementation(const Layer& layer) {
                           layer.groups, layer.dilation));
 }
 
-ConvChoice conv_between(const Builder& b, const Unit& unit, const Layer& layer, Layout in,
+DirectConv conv_between(const Builder& b, const Unit& unit, const Layer& layer, Layout in,
                         Layout out) {
   const Shape& source = b.value(b.node(unit.node).inputs[0]).shape;
-  ConvChoice choice{
+  DirectConv choice{
       conv_of(layer, b.desc(source, in), b.desc(b.node(unit.node).shape, out)), {}, in, out};
   const std::int64_t h = height_of(layer), w = layer.kernel, g = layer.groups;
   const std::int64_t inputs = choice.conv.x.dims()[1], outputs = choice.conv.y.dims()[1];
@@ -139,7 +139,7 @@ ConvChoice conv_between(const Builder& b, const Unit& unit, const Layer& layer, 
   return choice;
 }
 
-std::optional<ConvChoice> choose_conv(const Builder& b, const Unit& unit, const Layer& layer) {
+std::optional<DirectConv> choose_conv(const Builder& b, const Unit& unit, const Layer& layer) {
   const Value& source = b.value(b.node(unit.node).inputs[0]);
   const bool image = layer.groups == 1 && source.shape.channels <= kImageChannels &&
                      source.layout == Layout::kPlain && !source.needs_gradient;
@@ -148,7 +148,7 @@ std::optional<ConvChoice> choose_conv(const Builder& b, const Unit& unit, const 
        {std::tuple(kPlain, kBlocked, image), std::tuple(kBlocked, kBlocked, true),
         std::tuple(kPlain, kPlain, true)}) {
     if (!possible) continue;
-    ConvChoice choice = conv_between(b, unit, layer, in, out);
+    DirectConv choice = conv_between(b, unit, layer, in, out);
     const ConvPrimitives& all = choice.primitives;
     if (all.forward && all.weights && (all.data || !source.needs_gradient)) return choice;
   }
@@ -208,11 +208,11 @@ Result<void> lower_conv(Builder& b, const Unit& unit) {
   const bool depthwise = groups > 1 && groups == image.channels && layer.channels == groups;
   if (depthwise) return lower_depthwise(b, unit);
   if (image.height * image.width == 1 && layer.kernel * height_of(layer) > 1)
-    return lower_spread(b, unit);
+    return lower_as_dense(b, unit);
   if (is_image_window(layer, b.value(b.node(unit.node).inputs[0]))) return lower_image(b, unit);
   if (winograd_fits(layer, image)) return lower_winograd(b, unit);
   const bool whole = image.channels / groups % lanes == 0 && layer.channels / groups % lanes == 0;
-  return groups == 1 || whole ? lower_direct(b, unit) : lower_spread(b, unit);
+  return groups == 1 || whole ? lower_direct(b, unit) : lower_as_dense(b, unit);
 }
 
 }  // namespace detol::onednn

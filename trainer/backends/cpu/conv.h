@@ -1,6 +1,7 @@
 #pragma once
 
-// What the kinds of convolution have in common: one convolution as three primitives.
+// Conv and ConvPrimitives are shared by all kinds of convolution: one convolution as three
+// primitives.
 
 #include <functional>
 #include <optional>
@@ -19,7 +20,7 @@ struct Conv {
   Buffer *offset = nullptr, *offset_gradient = nullptr;  // if there is a bias
 };
 
-// The three directions, where there is a fast implementation.
+// ConvPrimitives has the three directions, each where there is a fast implementation.
 struct ConvPrimitives {
   std::optional<dnnl::convolution_forward::primitive_desc> forward;
   std::optional<dnnl::convolution_backward_data::primitive_desc> data;
@@ -28,20 +29,20 @@ struct ConvPrimitives {
 
 Conv conv_of(const Layer& layer, const Desc& x, const Desc& y);
 
-// What has a fast implementation. `weight` fixes the weights' extents and, unless its layout is
-// left open, their layout; c.w becomes what the forward primitive chose.
+// Returns the primitives with a fast implementation. `weight` fixes the weights' extents and,
+// unless its layout is left open, their layout; c.w becomes what the forward primitive chose.
 ConvPrimitives primitives_of(Conv& c, const Desc& weight);
 
-// A unit's convolution between two layouts.
-struct ConvChoice {
+// DirectConv is oneDNN's direct convolution of a unit between two layouts.
+struct DirectConv {
   Conv conv;
   ConvPrimitives primitives;
   Layout in = Layout::kBlocked, out = Layout::kBlocked;
 };
-ConvChoice conv_between(const Builder& b, const Unit& unit, const Layer& layer, Layout in,
+DirectConv conv_between(const Builder& b, const Unit& unit, const Layer& layer, Layout in,
                         Layout out);
-// The one all of whose directions are fast, in the first layouts for which that is so.
-std::optional<ConvChoice> choose_conv(const Builder& b, const Unit& unit, const Layer& layer);
+// Returns the convolution in the first layouts for which all directions are fast.
+std::optional<DirectConv> choose_conv(const Builder& b, const Unit& unit, const Layer& layer);
 
 void write_forward(Builder& b, const Conv& c, const ConvPrimitives& all, Value& x, Value& y);
 void write_backward_data(Builder& b, const Conv& c, const ConvPrimitives& all, Buffer* g,
@@ -49,22 +50,22 @@ void write_backward_data(Builder& b, const Conv& c, const ConvPrimitives& all, B
 void write_backward_weights(Builder& b, const Conv& c, const ConvPrimitives& all, Buffer* g,
                             Value& x);
 
-// Which directions are computed by our own kernels, the others by oneDNN's direct convolution.
+// OwnDirections says which directions our own kernels compute; oneDNN computes the others.
 struct OwnDirections {
   bool forward = true, data = true, weights = true;
   bool none() const { return !forward && !data && !weights; }
   bool all() const { return forward && data && weights; }
 };
 
-// They mix where both take everything, the weights too, in one layout.
-struct ConvWays {
+// ConvAlgorithms may mix both where both take all tensors, the weights too, in one layout.
+struct ConvAlgorithms {
   OwnDirections own;
-  std::optional<ConvChoice> direct;  // where there is a choice
+  std::optional<DirectConv> direct;  // where there is a choice
 };
 
-// What our kernels for a unit are, and want.
-struct ConvQuestion {
-  std::string_view kind;  // as in Builder::way_of
+// OwnConvTraits describes our kernels for a unit and the layouts they take.
+struct OwnConvTraits {
+  std::string_view kind;  // as in Builder::choose_algorithm
   std::string own;        // their name
   Layout in = Layout::kBlocked;
   Desc native;  // of the weights, padded
@@ -72,12 +73,12 @@ struct ConvQuestion {
       {};  // what is faster as a rule: some directions are oneDNN's only where both fit
 };
 
-// The ways of a unit by the study's choices; else, and where there is nothing to choose, all by the
-// rule.
-Result<ConvWays> choose_ways(Builder& b, const Unit& unit, const ConvQuestion& question);
+// Returns the algorithms of a unit: the study's choices, else the fixed rule's.
+Result<ConvAlgorithms> choose_algorithms(Builder& b, const Unit& unit,
+                                         const OwnConvTraits& question);
 
-// A unit by our own kernels: what writes their steps, from what they read to what they write; the
-// gradient of the weights reads the output's gradient and the input.
+// OwnConv writes the steps of our own kernels for a unit, from the buffer they read to the one they
+// write; the gradient of the weights reads the output's gradient and the input.
 struct OwnConv {
   Parameter *weight = nullptr, *offset = nullptr;  // offset: if there is a bias
   std::function<void(Buffer* x, Buffer* y)> forward;
@@ -85,15 +86,16 @@ struct OwnConv {
   std::function<void(Buffer* g, Buffer* x)> weights;
 };
 
-// Writes every direction in its way.
-void write_directions(Builder& b, const ConvWays& ways, const OwnConv& own, Value& x, Value& y);
+// Writes every direction by its algorithm.
+void write_directions(Builder& b, const ConvAlgorithms& algorithms, const OwnConv& own, Value& x,
+                      Value& y);
 
 void claim_bias(Builder& b, const Unit& unit, Conv& c);
 
-// The kinds, chosen by lower_conv.
+// lower_conv chooses among these kinds.
 Result<void> lower_direct(Builder& b, const Unit& unit);
 Result<void> lower_depthwise(Builder& b, const Unit& unit);
-Result<void> lower_spread(Builder& b, const Unit& unit);
+Result<void> lower_as_dense(Builder& b, const Unit& unit);
 // REQUIRES: a window of 3 x 3 over an image of more than three channels, all else plain.
 Result<void> lower_winograd(Builder& b, const Unit& unit);
 Result<void> lower_image(Builder& b, const Unit& unit);

@@ -2,8 +2,8 @@
 //
 // Depthwise: oneDNN's kernels where they are faster, else our own. Other groups that oneDNN cannot
 // run fast become a dense convolution whose weights are zero between groups: groups times the work,
-// at a hundred times the speed. In the same way a window over an image of one pixel becomes its
-// centre.
+// at a hundred times the speed. In the same way a window over an image of one pixel becomes
+// its centre.
 
 #include <algorithm>
 #include <cstring>
@@ -22,7 +22,7 @@ struct Depthwise {
 };
 
 void write_depthwise(Builder& b, const Depthwise& d, Buffer* x, Buffer* y) {
-  b.step({x, y, d.scratch}, [=, run = machine().kernels->depthwise](const Turn&) {
+  b.step({x, y, d.scratch}, [=, run = machine().kernels->depthwise](const StepContext&) {
     const float* bias = d.offset != nullptr ? d.offset->as<float>() : nullptr;
     run(d.window, x->as<float>(), d.weight->as<float>(), bias, y->as<float>(),
         d.scratch->as<float>());
@@ -30,13 +30,13 @@ void write_depthwise(Builder& b, const Depthwise& d, Buffer* x, Buffer* y) {
 }
 
 void write_depthwise_data(Builder& b, const Depthwise& d, Buffer* g, Buffer* dx) {
-  b.step({g, dx, d.scratch}, [=, run = machine().kernels->depthwise_backward](const Turn&) {
+  b.step({g, dx, d.scratch}, [=, run = machine().kernels->depthwise_backward](const StepContext&) {
     run(d.window, g->as<float>(), d.weight->as<float>(), dx->as<float>(), d.scratch->as<float>());
   });
 }
 
 void write_depthwise_weights(Builder& b, const Depthwise& d, Buffer* g, Buffer* x) {
-  b.step({g, x, d.scratch}, [=, run = machine().kernels->depthwise_weights](const Turn&) {
+  b.step({g, x, d.scratch}, [=, run = machine().kernels->depthwise_weights](const StepContext&) {
     float* bias = d.offset != nullptr ? d.offset_gradient->as<float>() : nullptr;
     run(d.window, x->as<float>(), g->as<float>(), d.weight_gradient->as<float>(), bias,
         d.scratch->as<float>());
@@ -45,7 +45,7 @@ void write_depthwise_weights(Builder& b, const Depthwise& d, Buffer* g, Buffer* 
 
 // Weights, plain, as a part of the dense tensor that the primitives see: its blocks of a group's
 // outputs and inputs, zero elsewhere; of a window over an image of one pixel, its centre.
-struct Spread {
+struct GroupBlocks {
   std::int64_t groups, outputs, inputs;  // outputs and inputs of one group
   std::int64_t taps, first, used;        // of a window: how many, and those that are used
   std::int64_t row;                      // floats of one output in the dense tensor
@@ -61,25 +61,25 @@ struct Spread {
   }
 };
 
-void write_spread(Builder& b, const Spread& spread, const Conv& c, const Buffer& weight) {
+void write_expand(Builder& b, const GroupBlocks& blocks, const Conv& c, const Buffer& weight) {
   const Desc plain = floats_desc(c.w.dims(), Tag::abcd);
   Buffer* dense = b.arena().make(plain.get_size());
-  b.step({dense}, [=, &weight, bytes = plain.get_size()](const Turn&) {
+  b.step({dense}, [=, &weight, bytes = plain.get_size()](const StepContext&) {
     std::memset(dense->data, 0, bytes);
-    spread.for_runs([&](std::int64_t from, std::int64_t to) {
-      std::copy_n(weight.as<float>() + from, spread.used, dense->as<float>() + to);
+    blocks.for_runs([&](std::int64_t from, std::int64_t to) {
+      std::copy_n(weight.as<float>() + from, blocks.used, dense->as<float>() + to);
     });
   });
   write_reorder(b, plain, dense, c.w, c.weight);
 }
 
-void write_gather(Builder& b, const Spread& spread, const Conv& c, const Buffer& gradient) {
+void write_gather(Builder& b, const GroupBlocks& blocks, const Conv& c, const Buffer& gradient) {
   const Desc plain = floats_desc(c.w.dims(), Tag::abcd);
   Buffer* dense = b.arena().make(plain.get_size());
   write_reorder(b, c.w, c.weight_gradient, plain, dense);
-  b.step({dense}, [=, &gradient](const Turn&) {
-    spread.for_runs([&](std::int64_t to, std::int64_t from) {
-      std::copy_n(dense->as<float>() + from, spread.used, gradient.as<float>() + to);
+  b.step({dense}, [=, &gradient](const StepContext&) {
+    blocks.for_runs([&](std::int64_t to, std::int64_t from) {
+      std::copy_n(dense->as<float>() + from, blocks.used, gradient.as<float>() + to);
     });
   });
 }
@@ -92,16 +92,17 @@ Result<void> lower_depthwise(Builder& b, const Unit& unit) {
   const Dims extents = {layer.channels, 1, 1, height, width};
   const Desc blocked =
       floats_desc({machine().padded(layer.channels), 1, 1, height, width}, machine().depthwise);
-  ConvWays ways;
+  ConvAlgorithms algorithms;
   if (layer.channels % machine().lanes() == 0) {
     // oneDNN's are faster forward and, where it has any, for the gradient of the weights.
-    DETOL_ASSIGN(ways, choose_ways(b, unit,
+    DETOL_ASSIGN(algorithms,
+                 choose_algorithms(b, unit,
                                    {.kind = "depthwise",
                                     .own = "own",
                                     .native = blocked,
                                     .rule = {.forward = false, .data = true, .weights = false}}));
   }
-  if (ways.own.none()) return lower_direct(b, unit);
+  if (algorithms.own.none()) return lower_direct(b, unit);
   Value& x = b.value(b.node(unit.node).inputs[0], Layout::kBlocked);
   Value& y = b.make_value(unit.node, Layout::kBlocked, true);
   Depthwise d{.window = window_of(b, layer, x, y)};
@@ -122,11 +123,11 @@ Result<void> lower_depthwise(Builder& b, const Unit& unit) {
       .forward = [=, &b](Buffer* from, Buffer* to) { write_depthwise(b, d, from, to); },
       .data = [=, &b](Buffer* g, Buffer* dx) { write_depthwise_data(b, d, g, dx); },
       .weights = [=, &b](Buffer* g, Buffer* from) { write_depthwise_weights(b, d, g, from); }};
-  write_directions(b, ways, own, x, y);
+  write_directions(b, algorithms, own, x, y);
   return {};
 }
 
-Result<void> lower_spread(Builder& b, const Unit& unit) {
+Result<void> lower_as_dense(Builder& b, const Unit& unit) {
   const Layer& layer = b.node(unit.node).layer;
   const Shape& image = b.value(b.node(unit.node).inputs[0]).shape;
   const bool pixel = image.height * image.width == 1;
@@ -141,21 +142,21 @@ Result<void> lower_spread(Builder& b, const Unit& unit) {
   claim_bias(b, unit, c);
   const std::int64_t groups = layer.groups, height = height_of(layer), width = layer.kernel;
   const std::int64_t taps = height * width, used = pixel ? 1 : taps;
-  const Spread spread{
+  const GroupBlocks blocks{
       groups, layer.channels / groups, image.channels / groups, taps, pixel ? taps / 2 : 0,
       used,   c.x.dims()[1] * used};
   const Desc plain =
-      floats_desc({groups, spread.outputs, spread.inputs, height, width}, Tag::abcde);
+      floats_desc({groups, blocks.outputs, blocks.inputs, height, width}, Tag::abcde);
   const Parameter* p = b.parameters().claim(unit.node, "weight", plain, plain);
   c.weight = b.arena().make(c.w.get_size());
   c.weight_gradient = b.arena().make(c.w.get_size());
-  write_spread(b, spread, c, p->weight);
+  write_expand(b, blocks, c, p->weight);
   write_forward(b, c, choice->primitives, x, y);
   b.on_backward([=, &b, &x, &y, all = choice->primitives] {
     Buffer* g = b.gradient(y);
     if (x.needs_gradient) write_backward_data(b, c, all, g, b.add_gradient(x));
     write_backward_weights(b, c, all, g, x);
-    write_gather(b, spread, c, p->gradient);
+    write_gather(b, blocks, c, p->gradient);
   });
   return {};
 }

@@ -18,7 +18,7 @@ Result<void> lower_dense(Builder& b, const Unit& unit) {
   const std::ptrdiff_t floats = dense_scratch(padded, machine().lanes());
   Buffer* scratch = b.scratch(static_cast<std::size_t>(floats) * sizeof(float));
   const Kernels& kernels = *machine().kernels;
-  b.step({x.data, y.data}, [=, &kernels, x = x.data, y = y.data](const Turn&) {
+  b.step({x.data, y.data}, [=, &kernels, x = x.data, y = y.data](const StepContext&) {
     kernels.dense(shape, x->as<float>(), p->weight.as<float>(),
                   bias != nullptr ? bias->weight.as<float>() : nullptr, y->as<float>());
   });
@@ -26,12 +26,12 @@ Result<void> lower_dense(Builder& b, const Unit& unit) {
     Buffer* g = b.gradient(y);
     if (x.needs_gradient) {
       Buffer* dx = b.add_gradient(x);
-      b.step({g, dx}, [=, &kernels](const Turn&) {
+      b.step({g, dx}, [=, &kernels](const StepContext&) {
         kernels.dense_backward(shape, g->as<float>(), p->weight.as<float>(), dx->as<float>(),
                                scratch->as<float>());
       });
     }
-    b.step({g, x.data}, [=, &kernels, x = x.data](const Turn&) {
+    b.step({g, x.data}, [=, &kernels, x = x.data](const StepContext&) {
       kernels.dense_weights(shape, x->as<float>(), g->as<float>(), p->gradient.as<float>(),
                             bias != nullptr ? bias->gradient.as<float>() : nullptr,
                             scratch->as<float>());

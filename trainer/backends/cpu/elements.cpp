@@ -14,7 +14,7 @@ using EltwiseBackward = dnnl::eltwise_backward;
 void lower_relu(Builder& b, Value& x, Value& y) {
   const Kernels& kernels = *machine().kernels;
   const std::size_t floats = b.floats(y);
-  b.step({x.data, y.data}, [=, run = kernels.relu, x = x.data, y = y.data](const Turn&) {
+  b.step({x.data, y.data}, [=, run = kernels.relu, x = x.data, y = y.data](const StepContext&) {
     run(x->as<float>(), y->as<float>(), floats);
   });
   if (!x.needs_gradient) return;
@@ -22,7 +22,7 @@ void lower_relu(Builder& b, Value& x, Value& y) {
     Buffer* g = b.gradient(y);
     Buffer* dx = b.arena().make_over(g);
     b.pass_gradient(x, dx);
-    b.step({y.data, g, dx}, [=, y = y.data](const Turn&) {
+    b.step({y.data, g, dx}, [=, y = y.data](const StepContext&) {
       run(y->as<float>(), g->as<float>(), dx->as<float>(), floats);
     });
   });
@@ -60,7 +60,7 @@ void clear_padding(Builder& b, const Value& y, Buffer* values) {
   const std::int64_t lanes = machine().lanes(), used = y.shape.channels % lanes;
   if (y.layout == Layout::kPlain || used == 0) return;
   const Extent e = b.extent(y);
-  b.step({values}, [=](const Turn&) {
+  b.step({values}, [=](const StepContext&) {
     for (std::ptrdiff_t n = 0; n < e.images; ++n) {
       float* last = values->as<float>() + ((n + 1) * e.blocks - 1) * e.positions() * lanes;
       for (std::ptrdiff_t p = 0; p < e.positions(); ++p) {
@@ -94,7 +94,7 @@ Result<void> lower_add(Builder& b, const Unit& unit) {
   const auto run = machine().kernels->add;
   for (std::size_t i = 1; i < terms.size(); ++i) {
     Buffer *left = i == 1 ? terms[0]->data : y.data, *right = terms[i]->data;
-    b.step({left, right, y.data}, [=, y = y.data](const Turn&) {
+    b.step({left, right, y.data}, [=, y = y.data](const StepContext&) {
       run(left->as<float>(), right->as<float>(), y->as<float>(), floats);
     });
   }
@@ -113,7 +113,7 @@ Result<void> lower_scale(Builder& b, const Unit& unit) {
   const Extent e = b.extent(x);
   const Kernels& kernels = *machine().kernels;
   b.step({x.data, s.data, y.data},
-         [=, run = kernels.scale, x = x.data, s = s.data, y = y.data](const Turn&) {
+         [=, run = kernels.scale, x = x.data, s = s.data, y = y.data](const StepContext&) {
            run(e, x->as<float>(), s->as<float>(), y->as<float>());
          });
   b.on_backward([=, &b, &x, &s, &y, &kernels] {
@@ -121,14 +121,14 @@ Result<void> lower_scale(Builder& b, const Unit& unit) {
     Buffer* g = b.gradient(y);
     if (s.needs_gradient) {
       Buffer* ds = b.add_gradient(s);
-      b.step({g, x.data, ds}, [=, run = kernels.scale_gradient, x = x.data](const Turn&) {
+      b.step({g, x.data, ds}, [=, run = kernels.scale_gradient, x = x.data](const StepContext&) {
         run(e, g->as<float>(), x->as<float>(), ds->as<float>());
       });
     }
     if (!x.needs_gradient) return;
     Buffer* dx = b.arena().make_over(g);
     b.pass_gradient(x, dx);
-    b.step({g, s.data, dx}, [=, run = kernels.scale, s = s.data](const Turn&) {
+    b.step({g, s.data, dx}, [=, run = kernels.scale, s = s.data](const StepContext&) {
       run(e, g->as<float>(), s->as<float>(), dx->as<float>());
     });
   });
@@ -145,27 +145,28 @@ Result<void> lower_dropout(Builder& b, const Unit& unit) {
   Buffer* mask = b.floats_buffer(floats);
   const Kernels& kernels = *machine().kernels;
   b.step({x.data, y.data, mask},
-         [=, &kernels, x = x.data, y = y.data, node = unit.node](const Turn& turn) {
-           if (!turn.training) {
+         [=, &kernels, x = x.data, y = y.data, node = unit.node](const StepContext& context) {
+           if (!context.training) {
              std::copy_n(x->as<float>(), floats, y->as<float>());
              return;
            }
-           const DropoutDraw draw =
-               draw_of({turn.settings.seed, turn.settings.step, node, turn.part.first}, rate);
-           Dropout part = all;
-           part.first = turn.part.first;
-           part.key = draw.key;
-           part.threshold = draw.threshold;
-           part.kept = draw.kept;
-           kernels.dropout(part, x->as<float>(), mask->as<float>(), y->as<float>());
+           const DropoutDraw draw = draw_of(
+               {context.settings.seed, context.settings.step, node, context.shard.first}, rate);
+           Dropout call = all;
+           call.first = context.shard.first;
+           call.key = draw.key;
+           call.threshold = draw.threshold;
+           call.kept = draw.kept;
+           kernels.dropout(call, x->as<float>(), mask->as<float>(), y->as<float>());
          });
   if (!x.needs_gradient) return {};
   b.on_backward([=, &b, &x, &y, run = kernels.multiply] {
     Buffer* g = b.gradient(y);
     Buffer* dx = b.arena().make_over(g);
     b.pass_gradient(x, dx);
-    b.step({g, mask, dx},
-           [=](const Turn&) { run(g->as<float>(), mask->as<float>(), dx->as<float>(), floats); });
+    b.step({g, mask, dx}, [=](const StepContext&) {
+      run(g->as<float>(), mask->as<float>(), dx->as<float>(), floats);
+    });
   });
   return {};
 }

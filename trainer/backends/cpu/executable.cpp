@@ -21,7 +21,7 @@ namespace {
 
 using Lower = Result<void> (*)(Builder&, const Unit&);
 
-// In the order of the enumeration; kInput is made by the executable.
+// kLowerings is in the order of LayerKind; kInput is made by the executable.
 constexpr Lower kLowerings[] = {
     nullptr,     lower_conv,    lower_dense,       lower_norm,       lower_activation,
     lower_pool,  lower_pool,    lower_global_pool, lower_flatten,    lower_add,
@@ -40,7 +40,8 @@ class OnednnExecutable final : public Executable {
         loss_(recipe.loss, outputs_, recipe.label_smoothing),
         plain_loss_(recipe.loss, outputs_, 0) {}
 
-  // What compile() would hold, and the sums of a group. REQUIRES: instead of compile(), once.
+  // Returns the bytes of what compile() and a group's sums would hold. REQUIRES: called once,
+  // instead of compile().
   Result<std::size_t> plan(const Network& network) {
     DETOL_TRY(lower(network));
     const std::size_t arena_bytes = builder_.plan();
@@ -52,15 +53,15 @@ class OnednnExecutable final : public Executable {
     DETOL_TRY(lower(network));
     builder_.place();
     if (builder_.group().size() > 1) make_sums();
-    std::ranges::fill(answers().mixes, MixedLabel{});
+    std::ranges::fill(targets().mixes, MixedLabel{});
     return {};
   }
 
-  std::span<const Shard> parts() const override { return builder_.parts(); }
+  std::span<const Shard> micro_batches() const override { return builder_.micro_batches(); }
   std::span<float> images() override {
     return {images_->as<float>(), static_cast<std::size_t>(batch_ * image_floats_)};
   }
-  Answers answers() override {
+  BatchTargets targets() override {
     const auto images = static_cast<std::size_t>(batch_);
     const auto targets = static_cast<std::size_t>(loss_.takes_labels() ? 0 : batch_ * outputs_);
     return {.labels = {labels_->as<std::int32_t>(), images},
@@ -71,11 +72,11 @@ class OnednnExecutable final : public Executable {
     return {logits_->as<float>(), static_cast<std::size_t>(batch_ * outputs_)};
   }
 
-  BatchResult accumulate(const StepSettings& settings, const Shard& part) override {
-    const auto unused = images().subspan(static_cast<std::size_t>(part.count * image_floats_));
+  BatchResult accumulate(const StepSettings& settings, const Shard& shard) override {
+    const auto unused = images().subspan(static_cast<std::size_t>(shard.count * image_floats_));
     std::ranges::fill(unused, 0.0f);  // stays finite all the way, so that its gradients are zero
-    run_step({true, settings, part});
-    if (parts().size() > 1) builder_.parameters().accumulate();
+    run_step({true, settings, shard});
+    if (micro_batches().size() > 1) builder_.parameters().accumulate();
     return result_;
   }
 
@@ -108,11 +109,11 @@ class OnednnExecutable final : public Executable {
     builder_.parameters().swap_average();
     builder_.run(0, loss_step_, {false, {}, {0, count}});
     builder_.parameters().swap_average();
-    Answers whole = answers();
+    BatchTargets whole = targets();
     whole.mixes = {};
     return plain_loss_(
         LossInput<float>{.logits = logits().first(static_cast<std::size_t>(count * outputs_)),
-                         .answers = whole,
+                         .targets = whole,
                          .gradient = {},
                          .batch = count});
   }
@@ -142,15 +143,15 @@ class OnednnExecutable final : public Executable {
 
   // Adds the seconds of one training step to those of its nodes.
   void time_step(std::vector<NodeTime>& nodes) {
-    const Turn turn{true, {.lr = 1e-3}, builder_.parts().front()};
+    const StepContext context{true, {.lr = 1e-3}, builder_.micro_batches().front()};
     double before = thread_seconds();
     for (std::size_t i = 0; i < builder_.size(); ++i) {
-      builder_.run(i, i + 1, turn);
+      builder_.run(i, i + 1, context);
       const double after = thread_seconds();
       NodeTime& node = nodes[builder_.node_of(i)];
       (i < loss_step_ ? node.forward_s : node.backward_s) += after - std::exchange(before, after);
     }
-    update(turn.settings);
+    update(context.settings);
   }
 
  private:
@@ -162,31 +163,31 @@ class OnednnExecutable final : public Executable {
     return {};
   }
 
-  // While the backward steps run, what they have finished is on its way to the other ranks, which
+  // While the backward steps run, what they have finished is in flight to the other ranks, which
   // needs a look now and then.
-  void run_step(const Turn& turn) {
-    if (!overlaps()) return builder_.run(0, builder_.size(), turn);
+  void run_step(const StepContext& context) {
+    if (!overlaps()) return builder_.run(0, builder_.size(), context);
     std::size_t step = buckets_.front().ready;
-    builder_.run(0, step, turn);
-    for (const Bucket& bucket : buckets_) {
+    builder_.run(0, step, context);
+    for (const ScheduledBucket& bucket : buckets_) {
       for (; step < bucket.ready; ++step) {
-        builder_.run(step, step + 1, turn);
+        builder_.run(step, step + 1, context);
         builder_.group().advance();
       }
       start_next_sum();
     }
-    builder_.run(step, builder_.size(), turn);
+    builder_.run(step, builder_.size(), context);
   }
 
-  // Sums begin inside the step: of a group that trains its shard in one part.
-  bool overlaps() const { return !buckets_.empty() && parts().size() == 1; }
+  // Sums begin inside the step: of a group that trains its shard as one micro-batch.
+  bool overlaps() const { return !buckets_.empty() && micro_batches().size() == 1; }
   void start_next_sum() { sums_->start_next(builder_.parameters().gradients()); }
 
   void make_sums() {
     buckets_ = builder_.parameters().buckets();
-    std::vector<Stretch> stretches;
-    for (const Bucket& bucket : buckets_) stretches.push_back(bucket.stretch);
-    sums_.emplace(builder_.recipe(), builder_.group(), stretches);
+    std::vector<GradientBucket> buckets;
+    for (const ScheduledBucket& bucket : buckets_) buckets.push_back(bucket.bucket);
+    sums_.emplace(builder_.recipe(), builder_.group(), buckets);
   }
 
   void make_inputs() {
@@ -209,13 +210,13 @@ class OnednnExecutable final : public Executable {
     builder_.arena().use(logits_, Arena::kAlways);
     Buffer* gradient = logits.needs_gradient ? builder_.add_gradient(logits) : logits_;
     builder_.step({logits_, gradient},
-                  [this, gradient, wanted = logits.needs_gradient](auto& turn) {
-                    const auto answered = static_cast<std::size_t>(turn.part.count * outputs_);
+                  [this, gradient, wanted = logits.needs_gradient](auto& context) {
+                    const auto outputs = static_cast<std::size_t>(context.shard.count * outputs_);
                     const auto floats = static_cast<std::size_t>(wanted ? batch_ * outputs_ : 0);
                     const std::span<float> all(gradient->as<float>(), floats);
-                    const std::size_t used = wanted ? answered : 0;
-                    result_ = loss_(LossInput<float>{.logits = this->logits().first(answered),
-                                                     .answers = answers(),
+                    const std::size_t used = wanted ? outputs : 0;
+                    result_ = loss_(LossInput<float>{.logits = this->logits().first(outputs),
+                                                     .targets = targets(),
                                                      .gradient = all.first(used),
                                                      .batch = whole_batch_});
                     std::ranges::fill(all.subspan(used), 0.0f);
@@ -227,7 +228,7 @@ class OnednnExecutable final : public Executable {
   const std::int64_t batch_, outputs_;  // images of a run
   std::int64_t image_floats_ = 0;
   std::size_t loss_step_ = 0;
-  std::vector<Bucket> buckets_;  // of a group
+  std::vector<ScheduledBucket> buckets_;  // of a group
   std::optional<GradientSums> sums_;
   Buffer *images_ = nullptr, *labels_ = nullptr, *logits_ = nullptr;
   Buffer *targets_ = nullptr, *mixes_ = nullptr;

@@ -13,7 +13,7 @@ struct Image {
 };
 
 void write_image(Builder& b, const Image& i, Buffer* x, Buffer* y) {
-  b.step({x, y}, [=, run = machine().kernels->image](const Turn&) {
+  b.step({x, y}, [=, run = machine().kernels->image](const StepContext&) {
     const float* bias = i.offset != nullptr ? i.offset->weight.as<float>() : nullptr;
     run(i.window, x->as<float>(), i.weight->weight.as<float>(), bias, y->as<float>(),
         i.scratch->as<float>());
@@ -21,7 +21,7 @@ void write_image(Builder& b, const Image& i, Buffer* x, Buffer* y) {
 }
 
 void write_image_weights(Builder& b, const Image& i, Buffer* g, Buffer* x) {
-  b.step({g, x}, [=, run = machine().kernels->image_weights](const Turn&) {
+  b.step({g, x}, [=, run = machine().kernels->image_weights](const StepContext&) {
     float* bias = i.offset != nullptr ? i.offset->gradient.as<float>() : nullptr;
     run(i.window, x->as<float>(), g->as<float>(), i.weight->gradient.as<float>(), bias,
         i.scratch->as<float>());
@@ -39,10 +39,10 @@ Result<void> lower_image(Builder& b, const Unit& unit) {
   const Tag blocks = machine().lanes() == 16 ? Tag::Ohwi16o : Tag::Ohwi8o;
   const Desc native = floats_desc(padded, blocks);
   DETOL_ASSIGN(
-      const ConvWays ways,
-      choose_ways(b, unit,
-                  {.kind = "image", .own = "own", .in = Layout::kPlain, .native = native}));
-  if (ways.own.none()) return lower_direct(b, unit);
+      const ConvAlgorithms algorithms,
+      choose_algorithms(b, unit,
+                        {.kind = "image", .own = "own", .in = Layout::kPlain, .native = native}));
+  if (algorithms.own.none()) return lower_direct(b, unit);
   Value& x = b.value(b.node(unit.node).inputs[0], Layout::kPlain);
   Value& y = b.make_value(unit.node, Layout::kBlocked, true);
   const ImageWindow window{.channels = x.shape.channels,
@@ -65,7 +65,7 @@ Result<void> lower_image(Builder& b, const Unit& unit) {
       .forward = [=, &b](Buffer* from, Buffer* to) { write_image(b, i, from, to); },
       .data = {},
       .weights = [=, &b](Buffer* g, Buffer* from) { write_image_weights(b, i, g, from); }};
-  write_directions(b, ways, own, x, y);
+  write_directions(b, algorithms, own, x, y);
   return {};
 }
 

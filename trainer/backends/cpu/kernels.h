@@ -64,7 +64,7 @@ struct Window {
   std::ptrdiff_t gradient_margin(std::ptrdiff_t size) const {
     return (size - 1) * dilation / stride + 1;
   }
-  // Of one block of channels of one image, or of its gradient, with its padding.
+  // Counts the floats of one block of channels of one image, or of its gradient, with padding.
   std::ptrdiff_t padded_floats(std::ptrdiff_t lanes) const {
     const std::ptrdiff_t image = (in.height + 2 * above) * (in.width + 2 * beside);
     const std::ptrdiff_t gradient =
@@ -121,7 +121,7 @@ struct DenseShape {
   std::ptrdiff_t images = 0, inputs = 0, outputs = 0;
 };
 
-// What its products have in hand at a time: a stretch of depth, images, inputs.
+// The block sizes of its products: depth, images, inputs.
 inline constexpr std::ptrdiff_t kDenseDepth = 256, kDenseImages = 128, kDenseInputs = 48;
 
 // Floats that one needs for its intermediates, outputs padded to whole registers.
@@ -133,7 +133,7 @@ constexpr std::ptrdiff_t dense_scratch(std::ptrdiff_t outputs, std::ptrdiff_t la
 
 // Tiles of 4 x 4 outputs that a convolution by Winograd has in hand at a time.
 inline constexpr std::ptrdiff_t kWinogradTiles = 48;
-inline constexpr std::ptrdiff_t kWinogradGap = 16;  // floats between its parts
+inline constexpr std::ptrdiff_t kWinogradGap = 16;  // floats between its buffers
 
 // Floats that one needs for its intermediates, for channels padded to whole registers.
 constexpr std::ptrdiff_t winograd_scratch(std::ptrdiff_t inputs, std::ptrdiff_t outputs) {
@@ -162,7 +162,7 @@ struct Kernels {
   void (*multiply)(const float* a, const float* b, float* y, std::size_t floats);
   // Draws the mask, see trainer/backends/dropout.h, and applies it.
   void (*dropout)(const Dropout&, const float* x, float* mask, float* y);
-  // Of any optimiser but lars; `second` may be null where it has none.
+  // Updates by any optimiser but lars; `second` may be null where it has none.
   void (*update)(const UpdateStep&, float* w, const float* g, float* first, float* second,
                  std::size_t floats);
   void (*lars)(const LarsStep&, float* w, const float* g, float* velocity, std::size_t floats);
@@ -208,10 +208,9 @@ struct Kernels {
   void (*dense_weights)(const DenseShape&, const float* x, const float* g, float* dw, float* dbias,
                         float* scratch);
 
-  // 3 x 3 taps, stride 1, padding 1, by minimal filtering; `in` and `out` differ in blocks alone.
-  // Weights: blocks of outputs x blocks of inputs x 9 x inputs x outputs of a
-  // block; scratch: winograd_scratch(). `bias` and `dbias` may be
-  // null.
+  // 3 x 3 taps, stride 1, padding 1, by Winograd F(4 x 4, 3 x 3); `in` and `out` differ in blocks
+  // alone. Weights: blocks of outputs x blocks of inputs x 9 x inputs x outputs of a block;
+  // scratch: winograd_scratch(). `bias` and `dbias` may be null.
   void (*winograd)(const Extent& in, const Extent& out, const float* x, const float* w,
                    const float* bias, float* y, float* scratch);
   void (*winograd_backward)(const Extent& in, const Extent& out, const float* g, const float* w,

@@ -12,7 +12,7 @@
 // takes four fifths of the time of 6 x 2, not unrolled (784 x 256, batch 64, in turn). That a
 // neighbour shares the core would explain it; it was not shown.
 //
-// The columns of a stretch of depth, which are read again for all rows, stay in the first-level
+// The columns of a block of depth, which are read again for all rows, stay in the first-level
 // cache (kDenseDepth: 24 KB), and are contiguous: with a large power of two from one line to the
 // next they would share a few places there. Weights are blocks of outputs x inputs x outputs of a
 // block, so that two directions of three read them as they are; the way back transposes a few at a
@@ -96,7 +96,7 @@ inline __attribute__((always_inline)) void dense_tile(Left left, Right right, st
   }
 }
 
-// So many rows, at most kHeight.
+// Computes `height` rows, at most kHeight.
 template <std::ptrdiff_t kHeight, int kColumns, std::ptrdiff_t kLeftStep, std::ptrdiff_t kRightStep>
 inline __attribute__((always_inline)) void dense_rest(std::ptrdiff_t height, Left left, Right right,
                                                       std::ptrdiff_t depth, const float* start,
@@ -130,7 +130,7 @@ inline std::ptrdiff_t registers_of(std::ptrdiff_t columns) {
   return registers == 2 || registers == 4 ? 2 : 3;
 }
 
-// So many columns, of one register, two or three.
+// Computes `columns` columns, of one register, two or three.
 template <std::ptrdiff_t kLeftStep, std::ptrdiff_t kRightStep>
 inline void dense_product(std::ptrdiff_t height, std::ptrdiff_t columns, Left left, Right right,
                           std::ptrdiff_t depth, const float* start, Product y) {
@@ -148,7 +148,7 @@ inline const float* nothing() {
   return reinterpret_cast<const float*>(kNothing);
 }
 
-// Where stretch `number` of `count` begins.
+// Returns where block `number` of `count` begins.
 inline std::ptrdiff_t stretch_at(std::ptrdiff_t whole, std::ptrdiff_t count,
                                  std::ptrdiff_t number) {
   return whole * number / count;

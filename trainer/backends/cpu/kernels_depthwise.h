@@ -170,7 +170,8 @@ __attribute__((noinline)) void row_of_taps(const Window& w, const float* padded,
   for (int t = 0; t < kCount; ++t) accumulate(dw + t * kLanes, sum[t]);
 }
 
-// Of all the window's taps. Several sums at once hide how long an addition takes.
+// Computes the gradient of all the window's taps. Several sums at once hide how long an addition
+// takes.
 void plane_of_taps(const Window& w, const float* padded, const float* g, float* dw) {
   const std::ptrdiff_t row = margin_of(w).row();
   for (std::ptrdiff_t a = 0; a < w.height; ++a) {

@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::ptrdiff_t kPixels = kLanes == 16 ? 12 : 6;  // of a block, times two registers
 
-// What the loops need of one convolution.
+// ImagePlan is what the loops need of one convolution.
 struct ImagePlan {
   std::ptrdiff_t row = 0;                  // floats of a padded row
   std::ptrdiff_t taps = 0;                 // rows x columns x channels

@@ -33,7 +33,7 @@ inline __attribute__((always_inline)) void for_positions(const Extent& e, Visit 
   }
 }
 
-// Of the channels of the position at `first`.
+// Returns the distance from the mean of the channels of the position at `first`.
 Lanes distance(const LayerNorm& n, std::ptrdiff_t first, std::ptrdiff_t block, float mean,
                Lanes last) {
   const Lanes d = load(n.x + first + block * n.extent.positions() * kLanes) - mean;
@@ -90,7 +90,7 @@ void layer_norm_backward(const LayerNorm& n, const float* g, float* dx) {
   });
 }
 
-// In float over the positions of an image, in double over images.
+// Adds up in float over the positions of an image, in double over images.
 void layer_norm_weights(const LayerNorm& n, const float* g, float* dgamma, float* dbeta) {
   const Lanes last = last_block_of(n);
   const std::ptrdiff_t positions = n.extent.positions();

@@ -191,7 +191,7 @@ void max_pool_backward(const Window& w, const float* g, const std::int32_t* best
   });
 }
 
-// How many of `taps` neighbours from `first` on lie inside an input of `size`.
+// Counts how many of `taps` neighbours from `first` on lie inside an input of `size`.
 std::ptrdiff_t inside(std::ptrdiff_t first, std::ptrdiff_t taps, std::ptrdiff_t size) {
   const std::ptrdiff_t end = first + taps;
   return (end < size ? end : size) - (first < 0 ? 0 : first);

@@ -1,6 +1,6 @@
 #pragma once
 
-// Convolutions of 3 x 3 taps by Winograd's minimal filtering F(4 x 4, 3 x 3): a tile of 4 x 4
+// Convolutions of 3 x 3 taps by Winograd F(4 x 4, 3 x 3): a tile of 4 x 4
 // outputs takes 36 multiplications per pair of channels instead of 144 (Lavin and Gray, 2016, arXiv
 // 1509.09308). The matrices are Toom and Cook's for the points 0, 1/sqrt 2, -1/sqrt 2, sqrt 2,
 // -sqrt 2 and infinity. Points decide the rounding (Barabasz, Anderson, Soodhalter and Gregg, 2018,
@@ -8,7 +8,7 @@
 // usual 0, +-1, +-2 lose four (random tensors of 16 and 64 channels, root mean square).
 //
 //   forward    y  = A^T [(G w G^T) * (B^T x B)] A      sum over input channels: 36 matrix products
-//   backward   dx: the same with the taps turned by 180 degrees and the channels' roles swapped
+//   backward   dx: the same with the taps rotated by 180 degrees and the channels' roles swapped
 //   weights    dw = G^T [(B^T x B) * (A g A^T)] G      sum over tiles: 36 matrix products
 //
 // Tiles go through in chunks that stay in the second-level cache. Transformed tensors are
@@ -35,7 +35,7 @@ inline std::ptrdiff_t weights_plane(std::ptrdiff_t inputs, std::ptrdiff_t output
   return inputs * outputs + kWinogradGap;
 }
 
-// Where tile `number` of all images lies.
+// TilePlace says where tile `number` of all images lies.
 struct TilePlace {
   std::ptrdiff_t image, top, left;
 };
@@ -68,7 +68,7 @@ inline TileView view_of(const Extent& e, const float* image, std::ptrdiff_t top,
   return {reinterpret_cast<const float*>(copy), kSide * kLanes};
 }
 
-// Of the tiles [first, end): points x tiles x channels.
+// Transforms the tiles [first, end): points x tiles x channels.
 void transform_input(const Extent& e, const float* x, std::ptrdiff_t first, std::ptrdiff_t end,
                      float* v) {
   const std::ptrdiff_t channels = e.blocks * kLanes, plane = tiles_plane(channels);
@@ -148,7 +148,8 @@ void transform_output(const Extent& e, const float* m, const float* bias, std::p
   }
 }
 
-// Where the register of weights of (tap 0, input, block of outputs) begins; one tap is kTapFloats.
+// weight_at() is where the register of weights of (tap 0, input, block of outputs) begins; one tap
+// is kTapFloats.
 constexpr std::ptrdiff_t kTapFloats = kLanes * kLanes;
 inline std::ptrdiff_t weight_at(std::ptrdiff_t inputs, std::ptrdiff_t input, std::ptrdiff_t block) {
   return (block * (inputs / kLanes) + input / kLanes) * 9 * kTapFloats + input % kLanes * kLanes;
@@ -163,7 +164,7 @@ inline void for_weights(std::ptrdiff_t inputs, std::ptrdiff_t outputs, Visit vis
   }
 }
 
-// From 9 taps to 36 x inputs x outputs.
+// Transforms 9 taps to 36 x inputs x outputs.
 void transform_weights(std::ptrdiff_t inputs, std::ptrdiff_t outputs, const float* w, float* u) {
   const std::ptrdiff_t plane = weights_plane(inputs, outputs);
   for_weights(inputs, outputs, [&](std::ptrdiff_t from, std::ptrdiff_t at) {
@@ -201,13 +202,13 @@ void transform_weights_back(std::ptrdiff_t inputs, std::ptrdiff_t outputs, const
   });
 }
 
-// Taps turned by 180 degrees, channels swapped: the weights of a convolution from outputs to
+// Rotates taps by 180 degrees and swaps channels: the weights of a convolution from outputs to
 // inputs.
-void turn_weights(std::ptrdiff_t inputs, std::ptrdiff_t outputs, const float* w, float* turned) {
+void rotate_weights(std::ptrdiff_t inputs, std::ptrdiff_t outputs, const float* w, float* rotated) {
   for (std::ptrdiff_t i = 0; i < inputs; ++i) {
     for (std::ptrdiff_t o = 0; o < outputs; ++o) {
       const float* from = w + weight_at(inputs, i, o / kLanes) + o % kLanes;
-      float* to = turned + weight_at(outputs, o, i / kLanes) + i % kLanes;
+      float* to = rotated + weight_at(outputs, o, i / kLanes) + i % kLanes;
       for (std::ptrdiff_t tap = 0; tap < 9; ++tap)
         to[tap * kTapFloats] = from[(8 - tap) * kTapFloats];
     }
@@ -291,11 +292,12 @@ __attribute__((noinline)) void outer_product(std::ptrdiff_t tiles, std::ptrdiff_
   }
 }
 
-// The parts of the scratch memory: transformed weights, inputs, outputs.
-struct WinogradParts {
+// WinogradScratch divides the scratch memory: transformed weights, inputs, outputs.
+struct WinogradScratch {
   float *u, *v, *m;
 };
-inline WinogradParts parts_of(float* scratch, std::ptrdiff_t inputs, std::ptrdiff_t outputs) {
+inline WinogradScratch divide_scratch(float* scratch, std::ptrdiff_t inputs,
+                                      std::ptrdiff_t outputs) {
   float* v = scratch + kPoints * weights_plane(inputs, outputs);
   return {scratch, v, v + kPoints * tiles_plane(inputs)};
 }
@@ -317,45 +319,45 @@ inline void for_chunks(const Extent& e, Visit visit) {
 void winograd(const Extent& in, const Extent& out, const float* x, const float* w,
               const float* bias, float* y, float* scratch) {
   const std::ptrdiff_t inputs = in.blocks * kLanes, outputs = out.blocks * kLanes;
-  const WinogradParts parts = parts_of(scratch, inputs, outputs);
-  transform_weights(inputs, outputs, w, parts.u);
-  // What a last, smaller chunk leaves of v is of the chunk before, or these zeros.
+  const WinogradScratch buffers = divide_scratch(scratch, inputs, outputs);
+  transform_weights(inputs, outputs, w, buffers.u);
+  // A last, smaller chunk leaves the rest of v as the chunk before wrote it, or these zeros.
   const auto bytes = static_cast<std::size_t>(kPoints * tiles_plane(inputs)) * sizeof(float);
-  if (tiles_of(in) < kWinogradTiles) __builtin_memset(parts.v, 0, bytes);
+  if (tiles_of(in) < kWinogradTiles) __builtin_memset(buffers.v, 0, bytes);
   for_chunks(in, [&](std::ptrdiff_t first, std::ptrdiff_t end) {
-    transform_input(in, x, first, end, parts.v);
+    transform_input(in, x, first, end, buffers.v);
     for (std::ptrdiff_t p = 0; p < kPoints; ++p) {
-      product(end - first, inputs, outputs, parts.v + p * tiles_plane(inputs),
-              parts.u + p * weights_plane(inputs, outputs), parts.m + p * tiles_plane(outputs));
+      product(end - first, inputs, outputs, buffers.v + p * tiles_plane(inputs),
+              buffers.u + p * weights_plane(inputs, outputs), buffers.m + p * tiles_plane(outputs));
     }
-    transform_output(out, parts.m, bias, first, end, y);
+    transform_output(out, buffers.m, bias, first, end, y);
   });
 }
 
 void winograd_backward(const Extent& in, const Extent& out, const float* g, const float* w,
                        float* dx, float* scratch) {
   const std::ptrdiff_t inputs = in.blocks * kLanes, outputs = out.blocks * kLanes;
-  turn_weights(inputs, outputs, w, scratch);
+  rotate_weights(inputs, outputs, w, scratch);
   winograd(out, in, g, scratch, nullptr, dx, scratch + 9 * inputs * outputs);
 }
 
 void winograd_weights(const Extent& in, const Extent& out, const float* x, const float* g,
                       float* dw, float* dbias, float* scratch) {
   const std::ptrdiff_t inputs = in.blocks * kLanes, outputs = out.blocks * kLanes;
-  const WinogradParts parts = parts_of(scratch, inputs, outputs);
+  const WinogradScratch buffers = divide_scratch(scratch, inputs, outputs);
   __builtin_memset(
-      parts.u, 0,
+      buffers.u, 0,
       static_cast<std::size_t>(kPoints * weights_plane(inputs, outputs)) * sizeof(float));
   for_chunks(in, [&](std::ptrdiff_t first, std::ptrdiff_t end) {
-    transform_input(in, x, first, end, parts.v);
-    transform_gradient(out, g, first, end, parts.m);
+    transform_input(in, x, first, end, buffers.v);
+    transform_gradient(out, g, first, end, buffers.m);
     for (std::ptrdiff_t p = 0; p < kPoints; ++p) {
-      outer_product(end - first, inputs, outputs, parts.v + p * tiles_plane(inputs),
-                    parts.m + p * tiles_plane(outputs),
-                    parts.u + p * weights_plane(inputs, outputs));
+      outer_product(end - first, inputs, outputs, buffers.v + p * tiles_plane(inputs),
+                    buffers.m + p * tiles_plane(outputs),
+                    buffers.u + p * weights_plane(inputs, outputs));
     }
   });
-  transform_weights_back(inputs, outputs, parts.u, dw);
+  transform_weights_back(inputs, outputs, buffers.u, dw);
   if (dbias != nullptr) channel_sums(out, g, dbias);
 }
 

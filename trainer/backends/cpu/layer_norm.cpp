@@ -28,7 +28,7 @@ void lower_backward(Builder& b, const NormalizedLayer& norm, Value& x, Value& y,
   Buffer* g = b.gradient(y);
   std::vector<Buffer*> uses = kept;
   uses.push_back(g);
-  b.step(uses, [=, run = kernels.layer_norm_weights](const Turn&) {
+  b.step(uses, [=, run = kernels.layer_norm_weights](const StepContext&) {
     run(norm.call(), g->as<float>(), norm.gamma->gradient.as<float>(),
         norm.beta->gradient.as<float>());
   });
@@ -36,7 +36,7 @@ void lower_backward(Builder& b, const NormalizedLayer& norm, Value& x, Value& y,
   Buffer* dx = b.arena().make_over(g);
   b.pass_gradient(x, dx);
   uses.push_back(dx);
-  b.step(uses, [=, run = kernels.layer_norm_backward](const Turn&) {
+  b.step(uses, [=, run = kernels.layer_norm_backward](const StepContext&) {
     run(norm.call(), g->as<float>(), dx->as<float>());
   });
 }
@@ -57,7 +57,7 @@ Result<void> lower_layer_norm(Builder& b, const Unit& unit) {
                              b.parameters().claim(unit.node, "beta")};
   const std::vector<Buffer*> kept = {x.data, mean, inverse};
   b.step({x.data, mean, inverse, y.data},
-         [=, run = machine().kernels->layer_norm, y = y.data](const Turn&) {
+         [=, run = machine().kernels->layer_norm, y = y.data](const StepContext&) {
            run(norm.call(), norm.beta->weight.as<float>(), y->as<float>());
          });
   b.on_backward([=, &b, &x, &y] { lower_backward(b, norm, x, y, kept); });

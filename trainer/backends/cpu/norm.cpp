@@ -20,7 +20,7 @@ namespace {
 constexpr double kEpsilon = 1e-5;
 constexpr double kStatisticsMomentum = 0.1;
 
-// What both directions need; lives as long as the candidate.
+// Norm is shared by both directions; it lives as long as the candidate.
 struct Norm {
   Extent extent;
   std::size_t channels = 0;  // padded
@@ -44,10 +44,10 @@ struct Norm {
     if (group != nullptr) shared.resize(2 * channels + 1);
   }
 
-  Extent used(const Turn& turn) const {
-    Extent extent_of_part = extent;
-    extent_of_part.images = turn.part.count;
-    return extent_of_part;
+  Extent used(const StepContext& context) const {
+    Extent extent_of_shard = extent;
+    extent_of_shard.images = context.shard.count;
+    return extent_of_shard;
   }
 };
 
@@ -62,7 +62,7 @@ NormForward call_of(const Norm& norm, const Extent& extent) {
           norm.relu};
 }
 
-// From each rank's statistics to those of all ranks' images. Means are taken from the running
+// Combines each rank's statistics into those of all ranks' images. Means are taken from the running
 // mean, the same on every rank, so that a large one takes no digits from the variance.
 void combine_statistics(Norm& norm) {
   const auto* origin = norm.running_mean->weight.as<float>();
@@ -81,8 +81,8 @@ void combine_statistics(Norm& norm) {
   }
 }
 
-void measure(Norm& norm, const Turn& turn) {
-  const Extent extent = norm.used(turn);
+void measure(Norm& norm, const StepContext& context) {
+  const Extent extent = norm.used(context);
   machine().kernels->norm_statistics(extent, norm.x->as<float>(), norm.wide_mean.data(),
                                      norm.variance.data());
   norm.count = static_cast<double>(extent.images * extent.positions());
@@ -107,8 +107,8 @@ void recall(Norm& norm) {
   }
 }
 
-void run_forward(Norm& norm, const Turn& turn) {
-  turn.training ? measure(norm, turn) : recall(norm);
+void run_forward(Norm& norm, const StepContext& context) {
+  context.training ? measure(norm, context) : recall(norm);
   const auto* gamma = norm.gamma->weight.as<float>();
   auto *mean = norm.mean->as<float>(), *scale = norm.scale->as<float>();
   for (std::size_t c = 0; c < norm.channels; ++c) {
@@ -119,10 +119,10 @@ void run_forward(Norm& norm, const Turn& turn) {
   machine().kernels->norm_forward(call_of(norm, norm.extent));
 }
 
-// No gradient for the images behind those of the part.
-void clear_unused(const Norm& norm, const Turn& turn, const Buffer* gradient) {
+// No gradient for the images behind those of the shard.
+void clear_unused(const Norm& norm, const StepContext& context, const Buffer* gradient) {
   const std::ptrdiff_t image = norm.extent.blocks * norm.extent.positions() * machine().lanes();
-  std::fill(gradient->as<float>() + turn.part.count * image,
+  std::fill(gradient->as<float>() + context.shard.count * image,
             gradient->as<float>() + norm.extent.images * image, 0.0f);
 }
 
@@ -136,13 +136,13 @@ void combine_sums(Norm& norm) {
 }
 
 // The parameters' gradients are this rank's own: the group adds all gradients up later.
-void run_sums(Norm& norm, const Turn& turn, const Buffer* term, const Buffer* other,
+void run_sums(Norm& norm, const StepContext& context, const Buffer* term, const Buffer* other,
               const Buffer* g) {
-  machine().kernels->norm_sums({call_of(norm, norm.used(turn)), term->as<float>(),
+  machine().kernels->norm_sums({call_of(norm, norm.used(context)), term->as<float>(),
                                 other != nullptr ? other->as<float>() : nullptr,
                                 g != nullptr ? g->as<float>() : nullptr, norm.sum.data(),
                                 norm.moment.data()});
-  if (g != nullptr) clear_unused(norm, turn, g);
+  if (g != nullptr) clear_unused(norm, context, g);
   auto* gamma_gradient = norm.gamma->gradient.as<float>();
   auto* beta_gradient = norm.beta->gradient.as<float>();
   for (std::size_t c = 0; c < norm.channels; ++c) {
@@ -157,13 +157,13 @@ void run_sums(Norm& norm, const Turn& turn, const Buffer* term, const Buffer* ot
   }
 }
 
-void run_backward(const Norm& norm, const Turn& turn, const Buffer* g, bool g_is_masked,
+void run_backward(const Norm& norm, const StepContext& context, const Buffer* g, bool g_is_masked,
                   const Buffer* dx) {
-  NormForward forward = call_of(norm, norm.used(turn));
+  NormForward forward = call_of(norm, norm.used(context));
   forward.relu = norm.relu && !g_is_masked;
   machine().kernels->norm_backward({forward, g->as<float>(), norm.mean_g->as<float>(),
                                     norm.slope->as<float>(), dx->as<float>()});
-  clear_unused(norm, turn, dx);
+  clear_unused(norm, context, dx);
 }
 
 // The masked gradient is written only if somebody else reads it, or if it is a sum.
@@ -176,14 +176,15 @@ void lower_norm_backward(Builder& b, const std::shared_ptr<Norm>& norm, Value& x
   std::vector<Buffer*> uses = terms;
   uses.insert(uses.end(), {x.data, g});
   if (addend != nullptr && norm->relu) uses.push_back(y.data);
-  b.step(uses, [=, term = terms[0]](const Turn& turn) {
-    run_sums(*norm, turn, term, other, written ? g : nullptr);
+  b.step(uses, [=, term = terms[0]](const StepContext& context) {
+    run_sums(*norm, context, term, other, written ? g : nullptr);
   });
   if (addend != nullptr) b.pass_gradient(*addend, g);
   if (!x.needs_gradient) return;
   Buffer* dx = b.arena().make_over(g);
   b.pass_gradient(x, dx);
-  b.step({g, x.data, dx}, [=](const Turn& turn) { run_backward(*norm, turn, g, written, dx); });
+  b.step({g, x.data, dx},
+         [=](const StepContext& context) { run_backward(*norm, context, g, written, dx); });
 }
 
 }  // namespace
@@ -206,7 +207,7 @@ Result<void> lower_norm(Builder& b, const Unit& unit) {
   norm->running_var = b.parameters().claim(unit.node, "running_var");
   std::vector<Buffer*> uses = {x.data, y.data};
   if (addend != nullptr) uses.push_back(addend->data);
-  b.step(uses, [norm](const Turn& turn) { run_forward(*norm, turn); });
+  b.step(uses, [norm](const StepContext& context) { run_forward(*norm, context); });
   b.on_backward([&b, norm, &x, addend, &y] { lower_norm_backward(b, norm, x, addend, y); });
   return {};
 }

@@ -15,25 +15,26 @@ namespace detol {
 Result<std::unique_ptr<Executable>> compile_onednn(const Network& network, const Recipe& recipe,
                                                    const Placement& placement);
 
-// What its executable would hold, with what a group keeps between steps; any precision is planned
-// as fp32. Allocates nothing of it.
+// Returns the bytes that its executable and a group's sums would hold; any precision is planned as
+// fp32. Allocates nothing of it.
 Result<std::size_t> plan_bytes_onednn(const Network& network, const Recipe& recipe,
                                       const Placement& placement);
 
-Result<std::vector<OpenChoice>> open_choices_onednn(const Network& network, const Recipe& recipe,
-                                                    const Placement& placement);
-Result<std::vector<TimedChoice>> time_choices_onednn(const Network& network, const Recipe& recipe,
-                                                     const Placement& placement,
-                                                     const std::function<void()>& turn);
+Result<std::vector<AlgorithmCandidates>> list_algorithms_onednn(const Network& network,
+                                                                const Recipe& recipe,
+                                                                const Placement& placement);
+Result<std::vector<TimedShape>> time_algorithms_onednn(const Network& network, const Recipe& recipe,
+                                                       const Placement& placement,
+                                                       const std::function<void()>& on_progress);
 
-// What the steps of one node take: forward, and backward with what its gradients need. A node that
-// is fused into another has none.
+// NodeTime is the time of the steps of one node: forward, and backward with what its gradients
+// need. A node that is fused into another has none.
 struct NodeTime {
   double forward_s = 0, backward_s = 0;
 };
 
-// Of each training step, of each node, CPU seconds; `prepare` sets the state and writes the batch
-// that all steps are made on. For measuring. Errors as compile_onednn's.
+// Returns the CPU seconds of each node in each training step; `prepare` sets the state and writes
+// the batch that all steps are made on. For measuring. Errors as compile_onednn's.
 Result<std::vector<std::vector<NodeTime>>> time_onednn(
     const Network& network, const Recipe& recipe, int steps,
     const std::function<void(Executable&)>& prepare);

@@ -16,8 +16,8 @@ constexpr std::size_t kAlignment = 16;
 // Behind the tensor with which it has this many, a bucket ends.
 constexpr std::size_t kBucketFloats = std::size_t{1} << 15;
 
-// Which of the flat buffers' three parts a tensor is in.
-int part_of(const ParameterSpec& spec) {
+// Returns which of the flat buffers' three sections a tensor is in.
+int section_of(const ParameterSpec& spec) {
   if (!spec.trainable) return 2;
   return spec.decays ? 0 : 1;
 }
@@ -67,14 +67,14 @@ Parameter* Parameters::claim(NodeId node, std::string_view name) {
 }
 
 void Parameters::assign_offsets() {
-  for (int part = 0; part < 3; ++part) {
+  for (int section = 0; section < 3; ++section) {
     for (Parameter& parameter : parameters_) {
-      if (part_of(parameter.origin.spec) != part) continue;
+      if (section_of(parameter.origin.spec) != section) continue;
       parameter.offset = floats_;
       floats_ += parameter.floats;
     }
-    if (part == 0) decaying_ = floats_;
-    if (part <= 1) trainable_ = floats_;
+    if (section == 0) decaying_ = floats_;
+    if (section <= 1) trainable_ = floats_;
   }
 }
 
@@ -108,21 +108,21 @@ std::span<float> Parameters::gradients() {
 }
 
 // The backward pass writes the last tensors first.
-std::vector<Bucket> Parameters::buckets() const {
-  std::vector<Bucket> all;
-  for (int part = 0; part < 2; ++part) {
+std::vector<ScheduledBucket> Parameters::buckets() const {
+  std::vector<ScheduledBucket> all;
+  for (int section = 0; section < 2; ++section) {
     bool open = false;
     for (auto at = parameters_.rbegin(); at != parameters_.rend(); ++at) {
-      if (part_of(at->origin.spec) != part) continue;
+      if (section_of(at->origin.spec) != section) continue;
       if (!open) all.emplace_back();
-      Bucket& bucket = all.back();
-      bucket.stretch.first = at->offset;
-      bucket.stretch.floats += at->floats;
+      ScheduledBucket& bucket = all.back();
+      bucket.bucket.first = at->offset;
+      bucket.bucket.floats += at->floats;
       bucket.ready = std::max(bucket.ready, at->ready);
-      open = bucket.stretch.floats < kBucketFloats;
+      open = bucket.bucket.floats < kBucketFloats;
     }
   }
-  std::ranges::stable_sort(all, {}, &Bucket::ready);
+  std::ranges::stable_sort(all, {}, &ScheduledBucket::ready);
   return all;
 }
 

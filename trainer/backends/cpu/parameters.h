@@ -25,9 +25,9 @@ struct Parameter {
   Buffer weight, gradient;  // views into the flat buffers, set by bind()
 };
 
-// A stretch of the gradients that is summed up over the ranks as soon as it is written.
-struct Bucket {
-  Stretch stretch;
+// ScheduledBucket is summed up over the ranks as soon as it is written.
+struct ScheduledBucket {
+  GradientBucket bucket;
   std::size_t ready = 0;  // written before this step
 };
 
@@ -49,17 +49,17 @@ class Parameters {
   // After Arena::place(): zeros everything.
   void bind();
 
-  // Adds the gradients that the backward steps left to those of earlier parts of this batch.
+  // Adds the gradients that the backward steps left to those of earlier micro-batches of this step.
   // REQUIRES: reserved to accumulate.
   void accumulate();
   // All gradients of this batch, one flat run of floats.
   std::span<float> gradients();
-  // All of it in stretches that follow one another in time. REQUIRES: reserved.
-  std::vector<Bucket> buckets() const;
+  // Returns all of it in buckets, in the order in which they are written. REQUIRES: reserved.
+  std::vector<ScheduledBucket> buckets() const;
   std::span<float> statistics();  // the running ones
   // The optimiser's step by gradients(); the next batch starts from zero.
   void update(const StepSettings& settings);
-  // Instead of an update.
+  // Zeroes the gradients without an update.
   void forget_gradients();
   // Exchanges the weights for their average, and back; nothing without ema.
   void swap_average();
@@ -73,7 +73,7 @@ class Parameters {
   std::size_t bytes() const { return floats_ * sizeof(float); }  // of one flat buffer
 
  private:
-  // Of the flat buffers, and whether its tensors decay.
+  // Range is a range of the flat buffers, with the decay of its tensors.
   struct Range {
     std::size_t first = 0, end = 0;
     double decay = 0;
@@ -91,7 +91,7 @@ class Parameters {
   std::size_t trainable_ = 0;  // then the other trainable ones,
   std::size_t floats_ = 0;     // then running statistics
   Buffer *weights_ = nullptr, *gradients_ = nullptr;
-  Buffer* sum_ = nullptr;  // of gradients over parts, where there are several
+  Buffer* sum_ = nullptr;  // of gradients over micro-batches, where there are several
   std::vector<Buffer*> moments_;
   Buffer* average_ = nullptr;  // of weights_, where there is ema
 };

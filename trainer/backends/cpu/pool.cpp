@@ -12,14 +12,15 @@ constexpr float kAnything = -std::numeric_limits<float>::infinity();
 void lower_max(Builder& b, const Window& window, float floor, Value& x, Value& y) {
   const Kernels& kernels = *machine().kernels;
   Buffer* best = b.arena().make(b.floats(y) * sizeof(std::int32_t));
-  b.step({x.data, y.data, best}, [=, run = kernels.max_pool, x = x.data, y = y.data](const Turn&) {
-    run(window, floor, x->as<float>(), y->as<float>(), best->as<std::int32_t>());
-  });
+  b.step({x.data, y.data, best},
+         [=, run = kernels.max_pool, x = x.data, y = y.data](const StepContext&) {
+           run(window, floor, x->as<float>(), y->as<float>(), best->as<std::int32_t>());
+         });
   if (!x.needs_gradient) return;
   b.on_backward([=, &b, &x, &y, run = kernels.max_pool_backward] {
     Buffer* g = b.gradient(y);
     Buffer* dx = b.add_gradient(x);
-    b.step({g, best, dx}, [=](const Turn&) {
+    b.step({g, best, dx}, [=](const StepContext&) {
       run(window, g->as<float>(), best->as<std::int32_t>(), dx->as<float>());
     });
   });
@@ -27,14 +28,14 @@ void lower_max(Builder& b, const Window& window, float floor, Value& x, Value& y
 
 void lower_avg(Builder& b, const Window& window, Value& x, Value& y) {
   const Kernels& kernels = *machine().kernels;
-  b.step({x.data, y.data}, [=, run = kernels.avg_pool, x = x.data, y = y.data](const Turn&) {
+  b.step({x.data, y.data}, [=, run = kernels.avg_pool, x = x.data, y = y.data](const StepContext&) {
     run(window, x->as<float>(), y->as<float>());
   });
   if (!x.needs_gradient) return;
   b.on_backward([=, &b, &x, &y, run = kernels.avg_pool_backward] {
     Buffer* g = b.gradient(y);
     Buffer* dx = b.add_gradient(x);
-    b.step({g, dx}, [=](const Turn&) { run(window, g->as<float>(), dx->as<float>()); });
+    b.step({g, dx}, [=](const StepContext&) { run(window, g->as<float>(), dx->as<float>()); });
   });
 }
 
@@ -56,14 +57,13 @@ Result<void> lower_global_pool(Builder& b, const Unit& unit) {
   Value& y = b.make_value(unit.node, Layout::kBlocked, x.needs_gradient);
   const Extent e = b.extent(x);
   const Kernels& kernels = *machine().kernels;
-  b.step({x.data, y.data}, [=, run = kernels.global_pool, x = x.data, y = y.data](const Turn&) {
-    run(e, x->as<float>(), y->as<float>());
-  });
+  b.step({x.data, y.data}, [=, run = kernels.global_pool, x = x.data, y = y.data](
+                               const StepContext&) { run(e, x->as<float>(), y->as<float>()); });
   if (!x.needs_gradient) return {};
   b.on_backward([=, &b, &x, &y, run = kernels.global_pool_backward] {
     Buffer* g = b.gradient(y);
     Buffer* dx = b.add_gradient(x);
-    b.step({g, dx}, [=](const Turn&) { run(e, g->as<float>(), dx->as<float>()); });
+    b.step({g, dx}, [=](const StepContext&) { run(e, g->as<float>(), dx->as<float>()); });
   });
   return {};
 }

@@ -5,29 +5,29 @@
 namespace detol::onednn {
 namespace {
 
-struct Minimal {
+struct WinogradConv {
   Extent in, out;
   Parameter *weight = nullptr, *offset = nullptr;  // offset: if there is a bias
   Buffer* scratch = nullptr;
 };
 
-void write_winograd(Builder& b, const Minimal& m, Buffer* x, Buffer* y) {
-  b.step({x, y}, [=, run = machine().kernels->winograd](const Turn&) {
+void write_winograd(Builder& b, const WinogradConv& m, Buffer* x, Buffer* y) {
+  b.step({x, y}, [=, run = machine().kernels->winograd](const StepContext&) {
     const float* bias = m.offset != nullptr ? m.offset->weight.as<float>() : nullptr;
     run(m.in, m.out, x->as<float>(), m.weight->weight.as<float>(), bias, y->as<float>(),
         m.scratch->as<float>());
   });
 }
 
-void write_winograd_data(Builder& b, const Minimal& m, Buffer* g, Buffer* dx) {
-  b.step({g, dx}, [=, run = machine().kernels->winograd_backward](const Turn&) {
+void write_winograd_data(Builder& b, const WinogradConv& m, Buffer* g, Buffer* dx) {
+  b.step({g, dx}, [=, run = machine().kernels->winograd_backward](const StepContext&) {
     run(m.in, m.out, g->as<float>(), m.weight->weight.as<float>(), dx->as<float>(),
         m.scratch->as<float>());
   });
 }
 
-void write_winograd_weights(Builder& b, const Minimal& m, Buffer* g, Buffer* x) {
-  b.step({g, x}, [=, run = machine().kernels->winograd_weights](const Turn&) {
+void write_winograd_weights(Builder& b, const WinogradConv& m, Buffer* g, Buffer* x) {
+  b.step({g, x}, [=, run = machine().kernels->winograd_weights](const StepContext&) {
     float* bias = m.offset != nullptr ? m.offset->gradient.as<float>() : nullptr;
     run(m.in, m.out, x->as<float>(), g->as<float>(), m.weight->gradient.as<float>(), bias,
         m.scratch->as<float>());
@@ -56,15 +56,15 @@ Result<void> lower_winograd(Builder& b, const Unit& unit) {
   const Desc native = floats_desc({outputs, inputs, 3, 3}, blocks);
   const bool pays = winograd_pays(image, b.largest_batch(), channels);
   DETOL_ASSIGN(
-      const ConvWays ways,
-      choose_ways(
+      const ConvAlgorithms algorithms,
+      choose_algorithms(
           b, unit,
           {.kind = "conv", .own = "winograd", .native = native, .rule = {pays, pays, pays}}));
-  if (ways.own.none()) return lower_direct(b, unit);
+  if (algorithms.own.none()) return lower_direct(b, unit);
   Value& x = b.value(b.node(unit.node).inputs[0], Layout::kBlocked);
   Value& y = b.make_value(unit.node, Layout::kBlocked, true);
   const auto floats = static_cast<std::size_t>(winograd_scratch(inputs, outputs));
-  Minimal m{.in = b.extent(x), .out = b.extent(y)};
+  WinogradConv m{.in = b.extent(x), .out = b.extent(y)};
   m.weight = b.parameters().claim(unit.node, "weight", floats_desc(extents, Tag::abcd),
                                   with_extents(native, extents));
   m.offset = b.parameters().claim(unit.node, "bias");
@@ -75,7 +75,7 @@ Result<void> lower_winograd(Builder& b, const Unit& unit) {
       .forward = [=, &b](Buffer* from, Buffer* to) { write_winograd(b, m, from, to); },
       .data = [=, &b](Buffer* g, Buffer* dx) { write_winograd_data(b, m, g, dx); },
       .weights = [=, &b](Buffer* g, Buffer* from) { write_winograd_weights(b, m, g, from); }};
-  write_directions(b, ways, own, x, y);
+  write_directions(b, algorithms, own, x, y);
   return {};
 }
 

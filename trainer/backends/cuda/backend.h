@@ -13,10 +13,11 @@ namespace detol::cuda {
 
 Result<std::unique_ptr<Executable>> compile(const Network& network, const Recipe& recipe,
                                             const Placement& placement);
-Result<std::vector<OpenChoice>> open_choices(const Network& network, const Recipe& recipe,
-                                             const Placement& placement);
-Result<std::vector<TimedChoice>> time_choices(const Network& network, const Recipe& recipe,
-                                              const Placement& placement,
-                                              const std::function<void()>& turn);
+Result<std::vector<AlgorithmCandidates>> list_algorithms(const Network& network,
+                                                         const Recipe& recipe,
+                                                         const Placement& placement);
+Result<std::vector<TimedShape>> time_algorithms(const Network& network, const Recipe& recipe,
+                                                const Placement& placement,
+                                                const std::function<void()>& on_progress);
 
 }  // namespace detol::cuda

@@ -40,13 +40,13 @@ __device__ const EpochImage* batch_of(const BatchCall& call) {
   return call.order + call.now->first_image;
 }
 __device__ EpochImage image_of(const BatchCall& call, std::int64_t i) {
-  if (call.order != nullptr) return batch_of(call)[call.part_first + i];
+  if (call.order != nullptr) return batch_of(call)[call.shard_first + i];
   EpochImage plain;
   plain.image = static_cast<std::int32_t>(*call.first + i);
   return plain;
 }
 
-__device__ void write_answers(const BatchCall& call, std::int64_t i, const EpochImage& image) {
+__device__ void write_targets(const BatchCall& call, std::int64_t i, const EpochImage& image) {
   const EpochImage partner = call.mixes_images ? batch_of(call)[image.partner] : image;
   if (call.all_labels != nullptr) call.labels[i] = call.all_labels[image.image];
   if (call.mixes != nullptr) {
@@ -73,7 +73,7 @@ struct MakeBatch {
     T* out = static_cast<T*>(call.out) + pack * kLanes;
     if (i >= call.images) return store(out, zeros());
     const EpochImage image = image_of(call, i);
-    if (group == 0 && position == 0) write_answers(call, i, image);
+    if (group == 0 && position == 0) write_targets(call, i, image);
     const Position at{position / call.width, position % call.width};
     Lanes lanes = zeros();
     for (int k = 0; k < kLanes && group * kLanes + k < call.channels; ++k)

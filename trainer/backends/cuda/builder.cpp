@@ -37,8 +37,8 @@ Builder::Builder(const Network& network, const Recipe& recipe, const Placement& 
       recipe_(recipe),
       type_(precision_of(recipe) == PrecisionKind::kBf16 ? Type::kBfloat16 : Type::kFloat),
       sums_(sums),
-      parts_(parts_of(recipe.batch_size, placement)),
-      largest_batch_(largest_part(recipe.batch_size, placement)),
+      micro_batches_(micro_batches_of(recipe.batch_size, placement)),
+      largest_batch_(largest_micro_batch(recipe.batch_size, placement)),
       most_scratch_(most_scratch),
       choices_(placement.choices),
       arena_(kLine),
@@ -65,14 +65,14 @@ Value& Builder::flattened(Value& x) {
   if (x.positions() == 1) return x;
   Value& y = new_value({.channels = x.shape.elements()}, x.needs_gradient);
   const FlattenCall call{batch(), x.positions(), x.shape.channels};
-  step({x.data, y.data}, [=, type = type_, x = x.data, y = y.data](const Turn&) {
+  step({x.data, y.data}, [=, type = type_, x = x.data, y = y.data](const StepContext&) {
     flatten(type, call, x->data, y->data, device().stream);
   });
   if (!x.needs_gradient) return y;
   on_backward([=, this, &x, &y] {
     Buffer* g = gradient(y);
     Buffer* dx = add_gradient(x);
-    step({g, dx}, [=, type = type_](const Turn&) {
+    step({g, dx}, [=, type = type_](const StepContext&) {
       unflatten(type, call, g->data, dx->data, device().stream);
     });
   });
@@ -93,7 +93,7 @@ std::vector<Buffer*> Builder::gradient_terms(Value& value, std::size_t most) {
   while (terms.size() > most) {
     Buffer *a = terms[terms.size() - 2], *b = terms.back();
     Buffer* sum = arena_.make_over(a);
-    step({a, b, sum}, [=, type = type_, count = elements(value)](const Turn&) {
+    step({a, b, sum}, [=, type = type_, count = elements(value)](const StepContext&) {
       add(type, a->data, b->data, sum->data, count, device().stream);
     });
     terms.pop_back();
@@ -127,26 +127,27 @@ Buffer* Builder::grown(Buffer*& buffer, std::size_t bytes) {
 }
 
 Result<const ConvPlan*> Builder::plan(const ConvShape& shape) {
-  std::string way;
+  std::string algorithm;
   if (choices_ != nullptr) {
     ConvShape largest = shape;
     largest.images = largest_batch_;
-    OpenChoice choice{fmt::format("cudnn {} {}", device().versions, to_text(largest)),
-                      ways_of(largest)};
-    const std::string* chosen = choices_->find(choice.key);
-    if (chosen != nullptr && std::ranges::find(choice.ways, *chosen) == choice.ways.end())
+    AlgorithmCandidates candidates{fmt::format("cudnn {} {}", device().versions, to_text(largest)),
+                                   algorithms_of(largest)};
+    const std::string* chosen = choices_->find(candidates.key);
+    if (chosen != nullptr &&
+        std::ranges::find(candidates.algorithms, *chosen) == candidates.algorithms.end())
       return fail(ErrorCode::kInternal,
                   fmt::format("'{}' was chosen for '{}', which is not known there; go on with the "
                               "program, the cuDNN and the kind of device that began the study",
-                              *chosen, choice.key));
-    way = chosen != nullptr ? *chosen : choice.ways.front();
-    asked_.push_back({std::move(choice), largest});
+                              *chosen, candidates.key));
+    algorithm = chosen != nullptr ? *chosen : candidates.algorithms.front();
+    asked_.push_back({std::move(candidates), largest});
   }
-  const ConvPlan* plan = plan_of(shape, way, most_scratch_);
+  const ConvPlan* plan = plan_of(shape, algorithm, most_scratch_);
   if (plan == nullptr)
-    return fail(
-        ErrorCode::kInput,
-        fmt::format("cuDNN has no way to compute {} within the device's memory", to_text(shape)));
+    return fail(ErrorCode::kInput,
+                fmt::format("cuDNN has no algorithm to compute {} within the device's memory",
+                            to_text(shape)));
   scratch(plan->scratch_bytes());
   return plan;
 }
@@ -172,7 +173,7 @@ void Builder::lower_backward() {
 }
 
 void Builder::place() {
-  parameters_.reserve(arena_, parts_.size() > 1);
+  parameters_.reserve(arena_, micro_batches_.size() > 1);
   if (keys_ == nullptr) keys_ = arena_.make_persistent(sizeof(std::uint64_t));
   memory_ = memory_of(arena_.plan());
   arena_.bind(memory_->data());

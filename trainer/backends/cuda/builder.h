@@ -1,10 +1,10 @@
 #pragma once
 
-// Builder: turns a network into two lists of steps over buffers of the device, as the CPU's fast
+// Builder turns a network into two lists of steps over buffers of the device, as the CPU's fast
 // backend does (onednn/builder.h): the forward list is written unit by unit, each lowering leaves
 // a closure that writes its backward steps, and those are called in the opposite order, so that
 // when a value's gradient is asked for, every consumer has added its term to it. Steps are
-// numbered as they are written, which gives every buffer its life and the arena its plan.
+// numbered as they are written, which gives every buffer its live range and the arena its plan.
 //
 // A step appends work to the device's stream; one that the host has a part in (a sum over ranks
 // by MPI) says so, and waits for the stream itself. Private to this folder.
@@ -26,8 +26,8 @@
 
 namespace detol::cuda {
 
-// What a node makes: images x positions x padded channels, and while the backward steps are
-// written, the terms of its gradient in the same layout.
+// Value is the output of a node: images x positions x padded channels, and while the backward steps
+// are written, the terms of its gradient in the same layout.
 struct Value {
   Shape shape;
   bool needs_gradient = true;
@@ -39,13 +39,13 @@ struct Value {
   std::int64_t channels() const { return padded(shape.channels); }
 };
 
-// What may differ between two runs of the same step.
-struct Turn {
+// StepContext is what may differ between two runs of the same step.
+struct StepContext {
   bool training = true;
-  Shard part;  // the images before and in this run; the buffers may hold more than part.count
+  Shard shard;  // the images before and in this run; the buffers may hold more than shard.count
 };
 
-using Run = std::function<void(const Turn&)>;
+using Run = std::function<void(const StepContext&)>;
 
 struct Step {
   NodeId node = 0;
@@ -53,9 +53,9 @@ struct Step {
   Run run;
 };
 
-// A convolution in one direction that can be computed in several ways.
-struct Asked {
-  OpenChoice choice;
+// TunableConv is a convolution in one direction that several algorithms can compute.
+struct TunableConv {
+  AlgorithmCandidates candidates;
   ConvShape shape;
 };
 
@@ -67,8 +67,10 @@ class Builder {
 
   const Node& node(NodeId id) const { return network_.nodes()[id]; }
   bool is_output(NodeId id) const { return id + 1 == network_.nodes().size(); }
-  std::span<const Shard> parts() const { return parts_; }
-  std::int64_t batch() const { return parts_.front().count; }    // images that a run has room for
+  std::span<const Shard> micro_batches() const { return micro_batches_; }
+  std::int64_t batch() const {
+    return micro_batches_.front().count;
+  }                                                              // images that a run has room for
   std::int64_t largest_batch() const { return largest_batch_; }  // of any rank's run
   const Recipe& recipe() const { return recipe_; }
   Type type() const { return type_; }
@@ -110,10 +112,10 @@ class Builder {
   Buffer* sums_scratch(std::size_t bytes) { return grown(sums_scratch_, bytes); }
   std::size_t most_scratch() const { return most_scratch_; }
 
-  // The plan of a convolution in one direction: by the study's choice, else by the fixed rule.
-  // Errors (kInternal): what was chosen cannot be had here. Throws where nothing can.
+  // Returns the plan of a convolution in one direction: by the study's choice, else by the fixed
+  // rule. Errors (kInternal): what was chosen cannot be had here. Throws where nothing can.
   Result<const ConvPlan*> plan(const ConvShape& shape);
-  const std::vector<Asked>& asked() const { return asked_; }  // with choices alone
+  const std::vector<TunableConv>& asked() const { return asked_; }  // with choices alone
 
   // The key of the dropout layer that was declared as number `index`, drawn anew for each step.
   std::size_t declare_dropout(NodeId node);
@@ -141,11 +143,11 @@ class Builder {
   const Recipe recipe_;
   const Type type_;
   Sums& sums_;
-  const std::vector<Shard> parts_;
+  const std::vector<Shard> micro_batches_;
   const std::int64_t largest_batch_;
   const std::size_t most_scratch_;
-  const Choices* choices_;
-  std::vector<Asked> asked_;
+  const AlgorithmChoices* choices_;
+  std::vector<TunableConv> asked_;
   Arena arena_;
   std::shared_ptr<DeviceMemory> memory_;
   Parameters parameters_;

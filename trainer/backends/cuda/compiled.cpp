@@ -15,7 +15,7 @@ namespace {
 
 using Lower = Result<void> (*)(Builder&, const Unit&);
 
-// In the order of the enumeration; kInput is made here.
+// kLowerings is in the order of LayerKind; kInput is made here.
 constexpr Lower kLowerings[] = {
     nullptr,     lower_conv,    lower_dense,       lower_norm,       lower_activation,
     lower_pool,  lower_pool,    lower_global_pool, lower_flatten,    lower_add,
@@ -63,7 +63,7 @@ bool Compiled::sums_on_device() const {
          recipe().staleness == 0;
 }
 
-Result<std::vector<Asked>> Compiled::asked(const Network& network) {
+Result<std::vector<TunableConv>> Compiled::asked(const Network& network) {
   make_inputs();
   for (const Unit& unit : plan_units(network)) DETOL_TRY(lower_unit(builder_, unit));
   return builder_.asked();
@@ -108,7 +108,7 @@ void Compiled::make_loss(Value& logits) {
   if (logits.needs_gradient) gradient_ = builder_.add_gradient(logits);
   std::vector<Buffer*> uses = {output_, logits_};
   if (gradient_ != nullptr) uses.push_back(gradient_);
-  builder_.step(uses, [](const Turn&) {});  // what runs there is appended by who reports
+  builder_.step(uses, [](const StepContext&) {});  // what runs there is appended by who reports
 }
 
 LossCall Compiled::loss_call(std::int64_t images) const {
@@ -131,10 +131,10 @@ LossCall Compiled::loss_call(std::int64_t images) const {
 }
 
 void Compiled::append_steps(std::vector<Action>& actions, std::size_t first, std::size_t end,
-                            const Turn& turn) const {
+                            const StepContext& context) const {
   for (std::size_t i = first; i < end; ++i) {
     const Step& step = steps_[i];
-    actions.push_back({step.on_host, [&step, turn] { step.run(turn); }});
+    actions.push_back({step.on_host, [&step, context] { step.run(context); }});
   }
   if (end != loss_step_ || !converts_) return;
   actions.push_back({false, [this] {
@@ -143,18 +143,19 @@ void Compiled::append_steps(std::vector<Action>& actions, std::size_t first, std
                      }});
 }
 
-void Compiled::append_part(std::vector<Action>& actions, std::size_t index,
-                           const std::function<void()>& fill, const Report& report) {
-  const Turn turn{true, builder_.parts()[index]};
+void Compiled::append_micro_batch(std::vector<Action>& actions, std::size_t index,
+                                  const std::function<void()>& fill, const Report& report) {
+  const StepContext context{true, builder_.micro_batches()[index]};
   if (fill) actions.push_back({false, fill});
-  append_steps(actions, 0, loss_step_, turn);
-  LossCall call = loss_call(turn.part.count);
+  append_steps(actions, 0, loss_step_, context);
+  LossCall call = loss_call(context.shard.count);
   call.results = report.results;
   call.now = report.now;
   call.adds = report.adds;
   actions.push_back({false, [call] { loss(call, device().stream); }});
-  append_steps(actions, loss_step_ + 1, steps_.size(), turn);
-  actions.push_back({false, [this, index] { builder_.parameters().finish_part(index == 0); }});
+  append_steps(actions, loss_step_ + 1, steps_.size(), context);
+  actions.push_back(
+      {false, [this, index] { builder_.parameters().finish_micro_batch(index == 0); }});
 }
 
 void Compiled::append_update(std::vector<Action>& actions) {
@@ -189,7 +190,7 @@ void Compiled::warm_up() {
   set_to_zero(targets_->data, targets_->bytes);
   set_to_zero(mixes_->data, mixes_->bytes);
   std::vector<Action> actions;
-  append_part(actions, 0, {}, {.results = result.on_device<BatchResult>()});
+  append_micro_batch(actions, 0, {}, {.results = result.on_device<BatchResult>()});
   append_update(actions);
   for (const Action& action : actions) {
     if (!action.on_host) action.run();
@@ -199,9 +200,9 @@ void Compiled::warm_up() {
 
 void Compiled::time_step(std::span<NodeSeconds> nodes) {
   Clock clock;
-  const Turn turn{true, builder_.parts().front()};
+  const StepContext context{true, builder_.micro_batches().front()};
   for (std::size_t i = 0; i < steps_.size(); ++i) {
-    const double seconds = clock.time([&] { steps_[i].run(turn); });
+    const double seconds = clock.time([&] { steps_[i].run(context); });
     NodeSeconds& node = nodes[steps_[i].node];
     (i < loss_step_ ? node.forward : node.backward) += seconds;
   }

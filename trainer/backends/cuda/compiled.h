@@ -1,6 +1,6 @@
 #pragma once
 
-// Compiled: one candidate as lists of actions: the training of a part of a batch, the update, an
+// Compiled: one candidate as lists of actions: the training of a micro-batch, the update, an
 // evaluation. Who runs them says where the images come from. Private to this folder.
 
 #include <memory>
@@ -14,13 +14,13 @@
 
 namespace detol::cuda {
 
-// Whose images a run is on.
+// Images says which images a run is on.
 struct Images {
-  Shard part;                  // the images before and in this run
-  std::function<void()> fill;  // appends what writes input() and the answers
+  Shard shard;                 // the images before and in this run
+  std::function<void()> fill;  // appends what writes input() and the targets
 };
 
-// Where a loss goes.
+// Report says where a loss is written.
 struct Report {
   BatchResult* results = nullptr;  // as in LossCall
   const StepRow* now = nullptr;
@@ -40,7 +40,7 @@ class Compiled {
   // they need; then all is zeros. Errors and exceptions as BackendRow::compile's.
   Result<void> compile(const Network& network);
   // Lowers alone: what the network asks about.
-  Result<std::vector<Asked>> asked(const Network& network);
+  Result<std::vector<TunableConv>> asked(const Network& network);
 
   Builder& builder() { return builder_; }
   const Builder& builder() const { return builder_; }
@@ -55,15 +55,15 @@ class Compiled {
   float* targets() const { return targets_->as<float>(); }  // null: labels alone
   MixedLabel* mixes() const { return mixes_->as<MixedLabel>(); }
   const float* logits() const { return logits_->as<float>(); }
-  // Sums up what the parts of a step, or the runs of an evaluation, come to.
+  // Sums up the results of the micro-batches of a step, or of the runs of an evaluation.
   BatchResult* total() const { return total_->as<BatchResult>(); }
 
-  // Forward, loss, backward of part `index` of parts().
-  void append_part(std::vector<Action>& actions, std::size_t index,
-                   const std::function<void()>& fill, const Report& report);
-  // The sum over the ranks, where it is the stream's, and the optimiser's step.
+  // Appends forward, loss and backward of micro-batch `index`.
+  void append_micro_batch(std::vector<Action>& actions, std::size_t index,
+                          const std::function<void()>& fill, const Report& report);
+  // Appends the sum over the ranks, where it is the stream's, and the optimiser's step.
   void append_update(std::vector<Action>& actions);
-  // Inference on `count` images; the loss is their share of a mean over `batch`.
+  // Appends inference on `count` images; the loss is their share of a mean over `batch`.
   void append_evaluation(std::vector<Action>& actions, std::int64_t count, std::int64_t batch,
                          const std::function<void()>& fill, const Report& report);
 
@@ -71,10 +71,10 @@ class Compiled {
   bool sums_on_device() const;
   Sums& sums() const { return *sums_; }
 
-  // What the steps of each node take, one by one: adds the seconds of one training step.
+  // Runs one training step node by node, and adds the seconds that each takes.
   void time_step(std::span<NodeSeconds> nodes);
 
-  // What changes from step to step.
+  // Return what changes from step to step.
   StepRow row_of(const StepSettings& settings) const;
   void keys_of(const StepSettings& settings, std::span<std::uint64_t> keys) const;
 
@@ -83,7 +83,7 @@ class Compiled {
   void make_loss(Value& logits);
   LossCall loss_call(std::int64_t images) const;
   void append_steps(std::vector<Action>& actions, std::size_t first, std::size_t end,
-                    const Turn& turn) const;
+                    const StepContext& context) const;
   void warm_up();
 
   std::unique_ptr<Sums> sums_;

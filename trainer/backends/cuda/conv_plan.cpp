@@ -11,7 +11,7 @@
 namespace detol::cuda {
 namespace {
 
-constexpr std::size_t kMostWays = 6;
+constexpr std::size_t kMostAlgorithms = 6;
 
 class CudnnPlan final : public ConvPlan {
  public:
@@ -55,12 +55,12 @@ class CudnnPlan final : public ConvPlan {
 // scratch memory, and added.
 class SplitPlan final : public ConvPlan {
  public:
-  struct Part {
+  struct Slice {
     const ConvPlan* plan;
     std::int64_t first;  // image
   };
-  SplitPlan(const ConvShape& shape, std::vector<Part> parts)
-      : parts_(std::move(parts)),
+  SplitPlan(const ConvShape& shape, std::vector<Slice> slices)
+      : slices_(std::move(slices)),
         type_(shape.type),
         input_bytes_(bytes(shape.inputs * shape.height * shape.width)),
         output_bytes_(bytes(shape.outputs * shape.out_height * shape.out_width)),
@@ -68,8 +68,8 @@ class SplitPlan final : public ConvPlan {
                      ? shape.outputs * shape.kernel_height * shape.kernel *
                            (shape.inputs / shape.groups)
                      : 0) {
-    for (const Part& part : parts_)
-      own_scratch_ = std::max(own_scratch_, part.plan->scratch_bytes());
+    for (const Slice& slice : slices_)
+      own_scratch_ = std::max(own_scratch_, slice.plan->scratch_bytes());
     own_scratch_ = (own_scratch_ + kLine - 1) / kLine * kLine;
   }
 
@@ -77,11 +77,11 @@ class SplitPlan final : public ConvPlan {
 
   void run(void* x, void* w, void* y, void* scratch) const override {
     std::byte* more = static_cast<std::byte*>(scratch) + own_scratch_;
-    for (const Part& part : parts_) {
-      const auto first = static_cast<std::size_t>(part.first);
+    for (const Slice& slice : slices_) {
+      const auto first = static_cast<std::size_t>(slice.first);
       const bool adds = weights_ > 0 && first > 0;
-      part.plan->run(static_cast<std::byte*>(x) + first * input_bytes_, adds ? more : w,
-                     static_cast<std::byte*>(y) + first * output_bytes_, scratch);
+      slice.plan->run(static_cast<std::byte*>(x) + first * input_bytes_, adds ? more : w,
+                      static_cast<std::byte*>(y) + first * output_bytes_, scratch);
       if (adds) add(type_, w, more, w, weights_, device().stream);
     }
   }
@@ -91,14 +91,14 @@ class SplitPlan final : public ConvPlan {
   std::size_t bytes(std::int64_t elements) const {
     return static_cast<std::size_t>(elements) * size_of(type_);
   }
-  const std::vector<Part> parts_;
+  const std::vector<Slice> slices_;
   const Type type_;
   const std::size_t input_bytes_, output_bytes_;  // of an image
   const std::int64_t weights_;                    // elements of their gradient, if that is made
   std::size_t own_scratch_ = 0;
 };
 
-// What is known of one shape.
+// Known caches the plans of one shape.
 struct Known {
   std::shared_ptr<const Graph> graph;
   std::vector<Config> configs;                             // all, best first, no name twice
@@ -142,53 +142,58 @@ const ConvPlan* plan_for(Known& known, const Config& config) {
 
 }  // namespace
 
-std::vector<std::string> ways_of(const ConvShape& shape) {
+std::vector<std::string> algorithms_of(const ConvShape& shape) {
   Known& known = known_of(shape);
-  std::vector<std::string> ways;
+  std::vector<std::string> algorithms;
   for (const Config& config : known.configs) {
-    if (ways.size() == kMostWays) break;
-    if (may_serve(shape, config) && plan_for(known, config) != nullptr) ways.push_back(config.name);
+    if (algorithms.size() == kMostAlgorithms) break;
+    if (may_serve(shape, config) && plan_for(known, config) != nullptr)
+      algorithms.push_back(config.name);
   }
-  if (ways.empty()) throw DeviceError(fmt::format("cuda: cuDNN cannot do {}", to_text(shape)));
-  return ways;
+  if (algorithms.empty())
+    throw DeviceError(fmt::format("cuda: cuDNN cannot do {}", to_text(shape)));
+  return algorithms;
 }
 
 namespace {
 
-const ConvPlan* whole_plan(const ConvShape& shape, const std::string& way,
+const ConvPlan* whole_plan(const ConvShape& shape, const std::string& algorithm,
                            std::size_t most_scratch) {
   Known& known = known_of(shape);
   for (const Config& config : known.configs) {
-    if (!way.empty() && config.name != way) continue;
+    if (!algorithm.empty() && config.name != algorithm) continue;
     if (!may_serve(shape, config)) continue;
     const ConvPlan* plan = plan_for(known, config);
-    if (plan != nullptr && (!way.empty() || plan->scratch_bytes() <= most_scratch)) return plan;
+    if (plan != nullptr && (!algorithm.empty() || plan->scratch_bytes() <= most_scratch))
+      return plan;
   }
   return nullptr;
 }
 
 // At most so many images at a time; null: that does not fit either.
 const ConvPlan* split_plan(const ConvShape& shape, std::int64_t images, std::size_t most_scratch) {
-  std::vector<SplitPlan::Part> parts;
+  std::vector<SplitPlan::Slice> slices;
   for (std::int64_t first = 0; first < shape.images; first += images) {
-    ConvShape part = shape;
-    part.images = std::min(images, shape.images - first);
-    const ConvPlan* plan = whole_plan(part, {}, most_scratch);
+    ConvShape slice = shape;
+    slice.images = std::min(images, shape.images - first);
+    const ConvPlan* plan = whole_plan(slice, {}, most_scratch);
     if (plan == nullptr) return nullptr;
-    parts.push_back({plan, first});
+    slices.push_back({plan, first});
   }
   const std::string name = fmt::format("{} at a time in {} bytes", images, most_scratch);
   std::unique_ptr<ConvPlan>& kept = known_of(shape).plans[name];
-  if (kept == nullptr) kept = std::make_unique<SplitPlan>(shape, std::move(parts));
+  if (kept == nullptr) kept = std::make_unique<SplitPlan>(shape, std::move(slices));
   return kept.get();
 }
 
 }  // namespace
 
-const ConvPlan* plan_of(const ConvShape& shape, const std::string& way, std::size_t most_scratch) {
-  const ConvPlan* plan = whole_plan(shape, way, most_scratch);
-  for (std::int64_t parts = 2; plan == nullptr && way.empty() && parts <= shape.images; parts *= 2)
-    plan = split_plan(shape, (shape.images + parts - 1) / parts, most_scratch);
+const ConvPlan* plan_of(const ConvShape& shape, const std::string& algorithm,
+                        std::size_t most_scratch) {
+  const ConvPlan* plan = whole_plan(shape, algorithm, most_scratch);
+  for (std::int64_t slices = 2; plan == nullptr && algorithm.empty() && slices <= shape.images;
+       slices *= 2)
+    plan = split_plan(shape, (shape.images + slices - 1) / slices, most_scratch);
   return plan;
 }
 

@@ -61,7 +61,7 @@ struct OperationRow {
   cudnnBackendAttributeName_t alpha, beta, convolution, x, w, y;
 };
 
-// In the order of Direction.
+// kOperations is in the order of Direction.
 constexpr std::array kOperations = {
     OperationRow{CUDNN_BACKEND_OPERATION_CONVOLUTION_FORWARD_DESCRIPTOR,
                  CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_ALPHA,
@@ -133,7 +133,7 @@ Config described(Descriptor descriptor) {
           std::ranges::find(behaviour, CUDNN_BEHAVIOR_NOTE_RUNTIME_COMPILATION) != behaviour.end()};
 }
 
-// What one mode of the heuristics says; nothing, if it does not know the graph.
+// Returns the configurations of one mode of the heuristics; none if it does not know the graph.
 std::vector<Config> configs_by(const Graph& graph, cudnnBackendHeurMode_t mode) {
   std::vector<Config> configs;
   try {
@@ -170,25 +170,25 @@ void must(cudnnStatus_t status) {
 Graph graph_of(const ConvShape& s) {
   const OperationRow& row = kOperations[static_cast<std::size_t>(s.direction)];
   Graph graph;
-  graph.parts.push_back(tensor(kX, s.type, {s.images, s.inputs, s.height, s.width}));
-  graph.parts.push_back(
+  graph.descriptors.push_back(tensor(kX, s.type, {s.images, s.inputs, s.height, s.width}));
+  graph.descriptors.push_back(
       tensor(kW, s.type, {s.outputs, s.inputs / s.groups, s.kernel_height, s.kernel}));
-  graph.parts.push_back(tensor(kY, s.type, {s.images, s.outputs, s.out_height, s.out_width}));
-  graph.parts.push_back(convolution(s));
+  graph.descriptors.push_back(tensor(kY, s.type, {s.images, s.outputs, s.out_height, s.out_width}));
+  graph.descriptors.push_back(convolution(s));
   Descriptor operation(row.type);
   operation.set(row.alpha, CUDNN_TYPE_FLOAT, 1.0F)
       .set(row.beta, CUDNN_TYPE_FLOAT, 0.0F)
-      .set(row.x, graph.parts[0])
-      .set(row.w, graph.parts[1])
-      .set(row.y, graph.parts[2])
-      .set(row.convolution, graph.parts[3])
+      .set(row.x, graph.descriptors[0])
+      .set(row.w, graph.descriptors[1])
+      .set(row.y, graph.descriptors[2])
+      .set(row.convolution, graph.descriptors[3])
       .finalize();
-  graph.parts.push_back(std::move(operation));
+  graph.descriptors.push_back(std::move(operation));
   Descriptor whole(CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR);
   whole.set(CUDNN_ATTR_OPERATIONGRAPH_HANDLE, CUDNN_TYPE_HANDLE, device().cudnn)
-      .set(CUDNN_ATTR_OPERATIONGRAPH_OPS, graph.parts.back())
+      .set(CUDNN_ATTR_OPERATIONGRAPH_OPS, graph.descriptors.back())
       .finalize();
-  graph.parts.push_back(std::move(whole));
+  graph.descriptors.push_back(std::move(whole));
   return graph;
 }
 

@@ -81,8 +81,8 @@ class Descriptor {
 
 // The graph refers to what it is made of: they live together.
 struct Graph {
-  std::vector<Descriptor> parts;
-  const Descriptor& whole() const { return parts.back(); }
+  std::vector<Descriptor> descriptors;
+  const Descriptor& whole() const { return descriptors.back(); }
 };
 
 Graph graph_of(const ConvShape& shape);
@@ -99,7 +99,8 @@ struct Config {
 std::vector<Config> configs_of(const Graph& graph);
 
 // Whether its numbers are what is promised. A trial that was interrupted ends with the bits of one
-// that was not, whether its ways were timed or not: what differs from run to run serves nobody.
+// that was not, whether its algorithms were timed or not: what differs from run to run serves
+// nobody.
 bool may_serve(const ConvShape& shape, const Config& config);
 
 }  // namespace detol::cuda

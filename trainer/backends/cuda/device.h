@@ -4,7 +4,7 @@
 // of the libraries, and memory. One for each thread that trains, made when it is first asked for:
 // a process has one such thread, tests have a rank in each.
 //
-// What fails there is thrown: std::bad_alloc for memory, DeviceError for the rest. After a
+// Failures there are thrown: std::bad_alloc for memory, DeviceError for the rest. After a
 // DeviceError the context may be broken for good: the process is to end. Private to this folder.
 
 #include <cstddef>

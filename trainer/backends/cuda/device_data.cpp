@@ -20,7 +20,7 @@ std::size_t image_bytes(const Dataset& data) {
   return numbers * (data.has_bytes() ? 1 : sizeof(float));
 }
 
-std::size_t answer_bytes(std::int64_t images, std::int64_t outputs, bool takes_labels) {
+std::size_t target_bytes(std::int64_t images, std::int64_t outputs, bool takes_labels) {
   return static_cast<std::size_t>(images) *
          (takes_labels ? sizeof(std::int32_t) : static_cast<std::size_t>(outputs) * sizeof(float));
 }
@@ -46,19 +46,19 @@ void upload_pixels(const Dataset& data, std::byte* to) {
   }
 }
 
-void upload_answers(const Dataset& data, std::int64_t outputs, bool takes_labels, void* to) {
+void upload_targets(const Dataset& data, std::int64_t outputs, bool takes_labels, void* to) {
   const auto images = static_cast<std::size_t>(images_of(data));
   const std::size_t numbers = takes_labels ? 0 : images * static_cast<std::size_t>(outputs);
   std::vector<std::int32_t> labels(images);
   std::vector<float> targets(numbers);
   for (std::size_t i = 0; i < images; ++i)
-    data.write_answer(static_cast<std::int64_t>(i), i, {.labels = labels, .targets = targets});
-  const std::size_t bytes = answer_bytes(images_of(data), outputs, takes_labels);
+    data.write_targets(static_cast<std::int64_t>(i), i, {.labels = labels, .targets = targets});
+  const std::size_t bytes = target_bytes(images_of(data), outputs, takes_labels);
   to_device(to, takes_labels ? static_cast<const void*>(labels.data()) : targets.data(), bytes);
   wait();
 }
 
-// As Normaliser has them: scales, then shifts.
+// Returns the scales, then the shifts of Normaliser.
 std::vector<float> normalisation_of(const Dataset& data) {
   const double most = data.has_bytes() ? 255 : 1;
   std::vector<float> scales, shifts;
@@ -76,7 +76,7 @@ bool fits(const Dataset& data, std::int64_t outputs, bool takes_labels) {
   check(cudaMemGetInfo(&free, &all), "asking for free memory");
   const double wanted =
       static_cast<double>(images_of(data)) * static_cast<double>(image_bytes(data)) +
-      static_cast<double>(answer_bytes(images_of(data), outputs, takes_labels));
+      static_cast<double>(target_bytes(images_of(data), outputs, takes_labels));
   return wanted < kShare * static_cast<double>(free);
 }
 
@@ -90,10 +90,10 @@ DeviceData::DeviceData(const Dataset& data, std::int64_t outputs, bool takes_lab
       has_bytes_(data.has_bytes()),
       shape_(data.info.task.input),
       pixels_(static_cast<std::size_t>(images_of(data)) * image_bytes(data)),
-      answers_(answer_bytes(images_of(data), outputs, takes_labels)),
+      targets_(target_bytes(images_of(data), outputs, takes_labels)),
       scales_(2 * data.mean.size() * sizeof(float)) {
   upload_pixels(data, pixels_.data());
-  upload_answers(data, outputs, takes_labels, answers_.data());
+  upload_targets(data, outputs, takes_labels, targets_.data());
   const std::vector<float> scales = normalisation_of(data);
   to_device(scales_.data(), scales.data(), scales_.bytes());
   wait();
@@ -116,9 +116,9 @@ BatchCall DeviceData::call() const {
   call.shifts = call.scales + shape_.channels;
   call.outputs = outputs_;
   if (takes_labels_)
-    call.all_labels = answers_.as<std::int32_t>();
+    call.all_labels = targets_.as<std::int32_t>();
   else
-    call.all_targets = answers_.as<float>();
+    call.all_targets = targets_.as<float>();
   return call;
 }
 

@@ -1,6 +1,6 @@
 #pragma once
 
-// DeviceData: a data set on the device, as it is in memory of the host, with its answers as losses
+// DeviceData: a data set on the device, as it is in memory of the host, with its targets as losses
 // take them. Kept until another one is asked for. Private to this folder.
 
 #include <memory>
@@ -16,7 +16,7 @@ class DeviceData {
   // Throws std::bad_alloc where there is no room.
   DeviceData(const Dataset& data, std::int64_t outputs, bool takes_labels);
 
-  // What of a batch's making is the data set's.
+  // Returns the call that makes a batch, with the data set's fields filled in.
   BatchCall call() const;
   bool is_of(const Dataset& data, std::int64_t outputs, bool takes_labels) const;
 
@@ -26,10 +26,10 @@ class DeviceData {
   const std::int64_t outputs_;
   const bool takes_labels_, has_bytes_;
   const Shape shape_;
-  DeviceMemory pixels_, answers_, scales_;
+  DeviceMemory pixels_, targets_, scales_;
 };
 
-// Of the last data set asked for, or made now; null: there is no room.
+// Returns the last data set asked for, or makes it; null: there is no room.
 std::shared_ptr<const DeviceData> device_data(const Dataset& data, std::int64_t outputs,
                                               bool takes_labels);
 

@@ -41,22 +41,24 @@ class CudaExecutable final : public Executable {
     return {};
   }
 
-  std::span<const Shard> parts() const override { return compiled_.builder().parts(); }
+  std::span<const Shard> micro_batches() const override {
+    return compiled_.builder().micro_batches();
+  }
   std::span<float> images() override {
     return {images_.as<float>(), images_.bytes() / sizeof(float)};
   }
-  Answers answers() override {
+  BatchTargets targets() override {
     return {.labels = {labels_.as<std::int32_t>(), labels_.bytes() / sizeof(std::int32_t)},
             .targets = {targets_.as<float>(), targets_.bytes() / sizeof(float)},
             .mixes = {mixes_.as<MixedLabel>(), mixes_.bytes() / sizeof(MixedLabel)}};
   }
 
-  BatchResult accumulate(const StepSettings& settings, const Shard& part) override {
-    const auto unused = images().subspan(static_cast<std::size_t>(part.count * image_floats_));
+  BatchResult accumulate(const StepSettings& settings, const Shard& shard) override {
+    const auto unused = images().subspan(static_cast<std::size_t>(shard.count * image_floats_));
     std::ranges::fill(unused, 0.0F);
     set_numbers(settings);
     upload();
-    part_of(part).run();
+    recording_of(shard).run();
     wait();
     has_logits_ = false;
     return *result_.as<const BatchResult>();
@@ -161,7 +163,7 @@ class CudaExecutable final : public Executable {
     return resident_->data().is_of(data, compiled_.outputs(), compiled_.takes_labels());
   }
 
-  // What the kernels read of a step.
+  // Sends what the kernels read of a step.
   void set_numbers(const StepSettings& settings) {
     const Builder& builder = compiled_.builder();
     const StepRow row = compiled_.row_of(settings);
@@ -186,17 +188,18 @@ class CudaExecutable final : public Executable {
     };
   }
 
-  const Recording& part_of(const Shard& part) {
-    const std::span<const Shard> all = parts();
+  const Recording& recording_of(const Shard& shard) {
+    const std::span<const Shard> all = micro_batches();
     const auto is_it = [&](const Shard& one) {
-      return one.first == part.first && one.count == part.count;
+      return one.first == shard.first && one.count == shard.count;
     };
     const auto index = static_cast<std::size_t>(std::ranges::find_if(all, is_it) - all.begin());
-    const auto found = part_recordings_.find(index);
-    if (found != part_recordings_.end()) return found->second;
+    const auto found = recordings_.find(index);
+    if (found != recordings_.end()) return found->second;
     std::vector<Action> actions;
-    compiled_.append_part(actions, index, import(), {.results = result_.on_device<BatchResult>()});
-    return part_recordings_.emplace(index, Recording(actions)).first->second;
+    compiled_.append_micro_batch(actions, index, import(),
+                                 {.results = result_.on_device<BatchResult>()});
+    return recordings_.emplace(index, Recording(actions)).first->second;
   }
 
   const Recording& evaluation_of(std::int64_t count) {
@@ -210,7 +213,7 @@ class CudaExecutable final : public Executable {
 
   void make_sums() {
     const std::size_t floats = compiled_.builder().parameters().trainable();
-    const std::array<Stretch, 1> all = {Stretch{0, floats}};
+    const std::array<GradientBucket, 1> all = {GradientBucket{0, floats}};
     host_gradients_.resize(floats);
     sums_.emplace(compiled_.recipe(), group_, all);
   }
@@ -234,7 +237,7 @@ class CudaExecutable final : public Executable {
   DeviceMemory staged_;
   mutable std::vector<float> logits_;
   mutable bool has_logits_ = false;
-  std::map<std::size_t, Recording> part_recordings_;
+  std::map<std::size_t, Recording> recordings_;
   std::map<std::int64_t, Recording> evaluations_;
   std::optional<Recording> update_;
   std::optional<GradientSums> sums_;
@@ -244,8 +247,8 @@ class CudaExecutable final : public Executable {
 
 }  // namespace
 
-// Where memory is short, by algorithms that need little of it. A group's ranks are not asked to
-// agree: one that cannot go on says so by bad_alloc, and then none does.
+// Compiles with algorithms that need little memory where it is short. A group's ranks are not asked
+// to agree: one that cannot go on says so by bad_alloc, and then none does.
 Result<std::unique_ptr<Executable>> compile(const Network& network, const Recipe& recipe,
                                             const Placement& placement) {
   DETOL_TRY(check_words(recipe));

@@ -1,6 +1,6 @@
 #pragma once
 
-// What the kernels share: packs of channels, launches, sums within a block. Kernels are launched
+// Shared by the kernels: packs of channels, launches, sums within a block. Kernels are launched
 // by launch() alone, threads count from 0 in one dimension, and a kernel is right with any number
 // of blocks.
 

@@ -164,8 +164,8 @@ struct PlaneCall {
 void sum_planes(Type type, const PlaneCall& call, float factor, const void* x, const void* other,
                 void* y, Stream stream);
 // y = factor s[image, channel], or factor x s[image, channel]
-void spread_planes(Type type, const PlaneCall& call, float factor, const void* s, const void* x,
-                   void* y, Stream stream);
+void broadcast_planes(Type type, const PlaneCall& call, float factor, const void* s, const void* x,
+                      void* y, Stream stream);
 
 // --- loss ----------------------------------------------------------------------------------------
 
@@ -205,11 +205,11 @@ struct BatchCall {
   const EpochImage* order = nullptr;    // null: the images from `first` on, as they are
   const std::int64_t* first = nullptr;  // evaluation: where it begins
   const StepRow* now = nullptr;
-  std::int64_t part_first = 0;  // of the batch
+  std::int64_t shard_first = 0;  // of the batch
   std::int64_t cutout = 0;
   bool mixes_images = false;
   void* out = nullptr;  // held x H x W x padded channels
-  // Answers of the whole data set, and of the batch.
+  // BatchTargets of the whole data set, and of the batch.
   const std::int32_t* all_labels = nullptr;
   const float* all_targets = nullptr;
   std::int64_t outputs = 0;

@@ -22,7 +22,7 @@ std::string why_not_loaded() {
   return reason != nullptr ? reason : "no reason given";
 }
 
-// Of this program, or of the library that this code is in.
+// Returns the folder of this program, or of the library that this code is in.
 fs::path own_folder() {
   std::error_code ignored;
   return fs::read_symlink("/proc/self/exe", ignored).parent_path();
@@ -46,7 +46,8 @@ std::string why_not_built() {
   return fmt::format("{} lies neither beside the program nor in ../lib/detol", kLibrary);
 }
 
-// How many devices the driver has for this process. The library itself is loaded only for them.
+// Asks the driver whether it has devices for this process. The library itself is loaded only for
+// them.
 Result<void> find_device() {
   void* driver = dlopen(kDriver, RTLD_LAZY | RTLD_LOCAL);
   if (driver == nullptr)
@@ -118,17 +119,18 @@ Result<std::unique_ptr<Executable>> compile_cudnn(const Network& network, const 
   return plugin->compile(network, recipe, placement);
 }
 
-Result<std::vector<OpenChoice>> open_choices_cudnn(const Network& network, const Recipe& recipe,
-                                                   const Placement& placement) {
+Result<std::vector<AlgorithmCandidates>> list_algorithms_cudnn(const Network& network,
+                                                               const Recipe& recipe,
+                                                               const Placement& placement) {
   DETOL_ASSIGN(const CudaPlugin* plugin, cuda_plugin());
-  return plugin->open_choices(network, recipe, placement);
+  return plugin->list_algorithms(network, recipe, placement);
 }
 
-Result<std::vector<TimedChoice>> time_choices_cudnn(const Network& network, const Recipe& recipe,
-                                                    const Placement& placement,
-                                                    const std::function<void()>& turn) {
+Result<std::vector<TimedShape>> time_algorithms_cudnn(const Network& network, const Recipe& recipe,
+                                                      const Placement& placement,
+                                                      const std::function<void()>& on_progress) {
   DETOL_ASSIGN(const CudaPlugin* plugin, cuda_plugin());
-  return plugin->time_choices(network, recipe, placement, turn);
+  return plugin->time_algorithms(network, recipe, placement, on_progress);
 }
 
 }  // namespace detol

@@ -26,11 +26,12 @@ bool has_cuda_library();
 // The backend's row.
 Result<std::unique_ptr<Executable>> compile_cudnn(const Network& network, const Recipe& recipe,
                                                   const Placement& placement);
-Result<std::vector<OpenChoice>> open_choices_cudnn(const Network& network, const Recipe& recipe,
-                                                   const Placement& placement);
-Result<std::vector<TimedChoice>> time_choices_cudnn(const Network& network, const Recipe& recipe,
-                                                    const Placement& placement,
-                                                    const std::function<void()>& turn);
+Result<std::vector<AlgorithmCandidates>> list_algorithms_cudnn(const Network& network,
+                                                               const Recipe& recipe,
+                                                               const Placement& placement);
+Result<std::vector<TimedShape>> time_algorithms_cudnn(const Network& network, const Recipe& recipe,
+                                                      const Placement& placement,
+                                                      const std::function<void()>& on_progress);
 // Why it cannot be used here; empty if it can.
 std::string why_not_cudnn();
 

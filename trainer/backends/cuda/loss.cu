@@ -46,13 +46,13 @@ __device__ void write(const LossCall& call, std::int64_t image, std::int64_t k, 
 
 // The wanted probability of class k.
 __device__ double wanted(const LossCall& call, std::int64_t image, std::int64_t k) {
-  const double spread = call.smoothing / static_cast<double>(call.outputs);
+  const double background = call.smoothing / static_cast<double>(call.outputs);
   const double most = 1.0 - call.smoothing;
   const std::int32_t label = call.labels[image];
   const MixedLabel mix = call.mixes == nullptr ? MixedLabel{} : call.mixes[image];
-  if (mix.share == 0) return k == label ? most + spread : spread;
+  if (mix.share == 0) return k == label ? most + background : background;
   const auto share = static_cast<double>(mix.share);
-  return most * ((k == label ? 1 - share : 0) + (k == mix.label ? share : 0)) + spread;
+  return most * ((k == label ? 1 - share : 0) + (k == mix.label ? share : 0)) + background;
 }
 
 template <typename T>

@@ -35,14 +35,14 @@ void lower_max(Builder& b, const WindowCall& window, bool relu, Value& x, Value&
   const auto taps = static_cast<std::size_t>(b.elements(y)) * sizeof(std::int16_t);
   Buffer* best = b.arena().make(taps);
   const Type type = b.type();
-  b.step({x.data, y.data, best}, [=, x = x.data, y = y.data](const Turn&) {
+  b.step({x.data, y.data, best}, [=, x = x.data, y = y.data](const StepContext&) {
     max_pool(type, window, relu, x->data, y->data, best->as<std::int16_t>(), device().stream);
   });
   if (!x.needs_gradient) return;
   b.on_backward([=, &b, &x, &y] {
     Buffer* g = b.gradient(y);
     Buffer* dx = b.add_gradient(x);
-    b.step({g, best, dx}, [=](const Turn&) {
+    b.step({g, best, dx}, [=](const StepContext&) {
       max_pool_backward(type, window, g->data, best->as<std::int16_t>(), dx->data, device().stream);
     });
   });
@@ -50,14 +50,14 @@ void lower_max(Builder& b, const WindowCall& window, bool relu, Value& x, Value&
 
 void lower_avg(Builder& b, const WindowCall& window, Value& x, Value& y) {
   const Type type = b.type();
-  b.step({x.data, y.data}, [=, x = x.data, y = y.data](const Turn&) {
+  b.step({x.data, y.data}, [=, x = x.data, y = y.data](const StepContext&) {
     avg_pool(type, window, x->data, y->data, device().stream);
   });
   if (!x.needs_gradient) return;
   b.on_backward([=, &b, &x, &y] {
     Buffer* g = b.gradient(y);
     Buffer* dx = b.add_gradient(x);
-    b.step({g, dx}, [=](const Turn&) {
+    b.step({g, dx}, [=](const StepContext&) {
       avg_pool_backward(type, window, g->data, dx->data, device().stream);
     });
   });
@@ -71,7 +71,7 @@ Result<void> lower_activation(Builder& b, const Unit& unit) {
   Value& y = b.make_value(unit.node, x.needs_gradient);
   const Type type = b.type();
   const std::int64_t count = b.elements(x), rows = b.rows(x), channels = x.shape.channels;
-  b.step({x.data, y.data}, [=, x = x.data, y = y.data](const Turn&) {
+  b.step({x.data, y.data}, [=, x = x.data, y = y.data](const StepContext&) {
     activate(type, kind, x->data, y->data, count, device().stream);
     // The sigmoid of 0 is not 0.
     if (kind == Slope::kSigmoid) clear_padding(type, y->data, rows, channels, device().stream);
@@ -82,7 +82,7 @@ Result<void> lower_activation(Builder& b, const Unit& unit) {
     Buffer* dx = b.arena().make_over(g);
     b.pass_gradient(x, dx);
     Buffer* at = kind == Slope::kRelu ? y.data : x.data;
-    b.step({at, g, dx}, [=](const Turn&) {
+    b.step({at, g, dx}, [=](const StepContext&) {
       activate_backward(type, kind, at->data, g->data, dx->data, count, device().stream);
     });
   });
@@ -106,15 +106,15 @@ Result<void> lower_global_pool(Builder& b, const Unit& unit) {
   const PlaneCall planes = planes_of(b, x);
   const float share = 1.0F / static_cast<float>(planes.positions);
   const Type type = b.type();
-  b.step({x.data, y.data}, [=, x = x.data, y = y.data](const Turn&) {
+  b.step({x.data, y.data}, [=, x = x.data, y = y.data](const StepContext&) {
     sum_planes(type, planes, share, x->data, nullptr, y->data, device().stream);
   });
   if (!x.needs_gradient) return {};
   b.on_backward([=, &b, &x, &y] {
     Buffer* g = b.gradient(y);
     Buffer* dx = b.add_gradient(x);
-    b.step({g, dx}, [=](const Turn&) {
-      spread_planes(type, planes, share, g->data, nullptr, dx->data, device().stream);
+    b.step({g, dx}, [=](const StepContext&) {
+      broadcast_planes(type, planes, share, g->data, nullptr, dx->data, device().stream);
     });
   });
   return {};
@@ -134,7 +134,7 @@ Result<void> lower_add(Builder& b, const Unit& unit) {
   const Type type = b.type();
   for (std::size_t i = 1; i < terms.size(); ++i) {
     Buffer *left = i == 1 ? terms[0]->data : y.data, *right = terms[i]->data;
-    b.step({left, right, y.data}, [=, y = y.data](const Turn&) {
+    b.step({left, right, y.data}, [=, y = y.data](const StepContext&) {
       add(type, left->data, right->data, y->data, count, device().stream);
     });
   }
@@ -152,23 +152,23 @@ Result<void> lower_scale(Builder& b, const Unit& unit) {
   Value& y = b.make_value(unit.node, x.needs_gradient || s.needs_gradient);
   const PlaneCall planes = planes_of(b, x);
   const Type type = b.type();
-  b.step({x.data, s.data, y.data}, [=, x = x.data, s = s.data, y = y.data](const Turn&) {
-    spread_planes(type, planes, 1, s->data, x->data, y->data, device().stream);
+  b.step({x.data, s.data, y.data}, [=, x = x.data, s = s.data, y = y.data](const StepContext&) {
+    broadcast_planes(type, planes, 1, s->data, x->data, y->data, device().stream);
   });
   b.on_backward([=, &b, &x, &s, &y] {
     if (!y.needs_gradient) return;
     Buffer* g = b.gradient(y);
     if (s.needs_gradient) {
       Buffer* ds = b.add_gradient(s);
-      b.step({g, x.data, ds}, [=, x = x.data](const Turn&) {
+      b.step({g, x.data, ds}, [=, x = x.data](const StepContext&) {
         sum_planes(type, planes, 1, g->data, x->data, ds->data, device().stream);
       });
     }
     if (!x.needs_gradient) return;
     Buffer* dx = b.arena().make_over(g);
     b.pass_gradient(x, dx);
-    b.step({g, s.data, dx}, [=, s = s.data](const Turn&) {
-      spread_planes(type, planes, 1, s->data, g->data, dx->data, device().stream);
+    b.step({g, s.data, dx}, [=, s = s.data](const StepContext&) {
+      broadcast_planes(type, planes, 1, s->data, g->data, dx->data, device().stream);
     });
   });
   return {};
@@ -188,67 +188,69 @@ Result<void> lower_dropout(Builder& b, const Unit& unit) {
                         .kept = draw.kept};
   static_assert(kDropoutGroup == kLanes);
   const Type type = b.type();
-  const auto run = [=, &b](const Turn& turn, Buffer* from, Buffer* to) {
+  const auto run = [=, &b](const StepContext& context, Buffer* from, Buffer* to) {
     DropoutCall call = all;
-    call.first = turn.part.first;
+    call.first = context.shard.first;
     call.key = b.key(index);
-    if (!turn.training) call.threshold = 0;
-    if (!turn.training) call.kept = 1;
+    if (!context.training) call.threshold = 0;
+    if (!context.training) call.kept = 1;
     dropout(type, call, from->data, to->data, device().stream);
   };
-  b.step({x.data, y.data}, [=, x = x.data, y = y.data](const Turn& turn) { run(turn, x, y); });
+  b.step({x.data, y.data},
+         [=, x = x.data, y = y.data](const StepContext& context) { run(context, x, y); });
   if (!x.needs_gradient) return {};
   b.on_backward([=, &b, &x, &y] {
     Buffer* g = b.gradient(y);
     Buffer* dx = b.arena().make_over(g);
     b.pass_gradient(x, dx);
-    b.step({g, dx}, [=](const Turn& turn) { run(turn, g, dx); });
+    b.step({g, dx}, [=](const StepContext& context) { run(context, g, dx); });
   });
   return {};
 }
 
 Result<void> lower_concat(Builder& b, const Unit& unit) {
-  struct Part {
+  struct ConcatInput {
     Value* value;
     ChannelCopy copy;
   };
-  std::vector<Part> parts;
+  std::vector<ConcatInput> inputs;
   std::int64_t first = 0;
   const std::int64_t width = padded(b.node(unit.node).shape.channels);
   for (NodeId input : b.node(unit.node).inputs) {
     Value& value = b.value(input);
-    parts.push_back({&value,
-                     {.rows = b.rows(value),
-                      .channels = value.shape.channels,
-                      .from_width = value.channels(),
-                      .to_first = first,
-                      .to_width = width}});
+    inputs.push_back({&value,
+                      {.rows = b.rows(value),
+                       .channels = value.shape.channels,
+                       .from_width = value.channels(),
+                       .to_first = first,
+                       .to_width = width}});
     first += value.shape.channels;
   }
-  parts.back().copy.clears_rest = true;
-  const auto needs = [](const Part& part) { return part.value->needs_gradient; };
-  Value& y = b.make_value(unit.node, std::ranges::any_of(parts, needs));
+  inputs.back().copy.clears_rest = true;
+  const auto needs = [](const ConcatInput& input) { return input.value->needs_gradient; };
+  Value& y = b.make_value(unit.node, std::ranges::any_of(inputs, needs));
   const Type type = b.type();
-  for (const Part& part : parts) {
-    b.step({part.value->data, y.data},
-           [=, copy = part.copy, x = part.value->data, y = y.data](const Turn&) {
+  for (const ConcatInput& input : inputs) {
+    b.step({input.value->data, y.data},
+           [=, copy = input.copy, x = input.value->data, y = y.data](const StepContext&) {
              copy_channels(type, copy, x->data, y->data, device().stream);
            });
   }
   if (!y.needs_gradient) return {};
   b.on_backward([=, &b, &y] {
     Buffer* g = b.gradient(y);
-    for (const Part& part : parts) {
-      if (!needs(part)) continue;
-      Buffer* dx = b.add_gradient(*part.value);
-      const ChannelCopy back{.rows = part.copy.rows,
-                             .channels = part.copy.channels,
-                             .from_first = part.copy.to_first,
+    for (const ConcatInput& input : inputs) {
+      if (!needs(input)) continue;
+      Buffer* dx = b.add_gradient(*input.value);
+      const ChannelCopy back{.rows = input.copy.rows,
+                             .channels = input.copy.channels,
+                             .from_first = input.copy.to_first,
                              .from_width = width,
-                             .to_width = part.copy.from_width,
+                             .to_width = input.copy.from_width,
                              .clears_rest = true};
-      b.step({g, dx},
-             [=](const Turn&) { copy_channels(type, back, g->data, dx->data, device().stream); });
+      b.step({g, dx}, [=](const StepContext&) {
+        copy_channels(type, back, g->data, dx->data, device().stream);
+      });
     }
   });
   return {};

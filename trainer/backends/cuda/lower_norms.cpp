@@ -8,7 +8,7 @@
 namespace detol::cuda {
 namespace {
 
-// What both directions need; lives as long as the candidate.
+// Shared by both directions; lives as long as the candidate.
 struct Norm {
   Type type;
   std::int64_t rows = 0, channels = 0, positions = 0;
@@ -20,9 +20,9 @@ struct Norm {
   Buffer* shared = nullptr;  // if synchronised
   Buffer* scratch = nullptr;
 
-  NormCall call(const Turn& turn) const {
+  NormCall call(const StepContext& context) const {
     return {.type = type,
-            .rows = turn.part.count * positions,
+            .rows = context.shard.count * positions,
             .rows_held = rows,
             .channels = channels,
             .x = x->data,
@@ -52,22 +52,22 @@ using SharedNorm = std::shared_ptr<const Norm>;
 void write_sum(Builder& b, const SharedNorm& norm, bool always) {
   if (norm->shared == nullptr) return;
   Sums& sums = b.sums();
-  Run run = [norm, &sums, always](const Turn& turn) {
-    if (always || turn.training) sums.sum(norm->shared->as<double>(), norm->shared_count());
+  Run run = [norm, &sums, always](const StepContext& context) {
+    if (always || context.training) sums.sum(norm->shared->as<double>(), norm->shared_count());
   };
   sums.is_on_device() ? b.step({norm->shared}, std::move(run))
                       : b.host_step({norm->shared}, std::move(run));
 }
 
 void write_forward(Builder& b, const SharedNorm& norm, const std::vector<Buffer*>& uses) {
-  b.step(uses, [norm](const Turn& turn) {
-    turn.training ? norm_statistics(norm->call(turn), device().stream)
-                  : norm_recall(norm->call(turn), device().stream);
+  b.step(uses, [norm](const StepContext& context) {
+    context.training ? norm_statistics(norm->call(context), device().stream)
+                     : norm_recall(norm->call(context), device().stream);
   });
   write_sum(b, norm, false);
-  b.step(uses, [norm](const Turn& turn) {
-    const NormCall call = norm->call(turn);
-    if (turn.training && call.shared != nullptr) norm_settle(call, device().stream);
+  b.step(uses, [norm](const StepContext& context) {
+    const NormCall call = norm->call(context);
+    if (context.training && call.shared != nullptr) norm_settle(call, device().stream);
     norm_forward(call, device().stream);
   });
 }
@@ -81,20 +81,21 @@ void write_backward(Builder& b, const SharedNorm& norm, Value& x, Value* addend,
   std::vector<Buffer*> uses = terms;
   uses.insert(uses.end(), {x.data, g});
   if (addend != nullptr && norm->relu) uses.push_back(y.data);
-  b.step(uses, [=, term = terms[0]](const Turn& turn) {
-    norm_sums(norm->call(turn), term->data, other != nullptr ? other->data : nullptr,
+  b.step(uses, [=, term = terms[0]](const StepContext& context) {
+    norm_sums(norm->call(context), term->data, other != nullptr ? other->data : nullptr,
               written ? g->data : nullptr, device().stream);
   });
   write_sum(b, norm, true);
   if (norm->shared != nullptr)
-    b.step({norm->shared},
-           [norm](const Turn& turn) { norm_settle_sums(norm->call(turn), device().stream); });
+    b.step({norm->shared}, [norm](const StepContext& context) {
+      norm_settle_sums(norm->call(context), device().stream);
+    });
   if (addend != nullptr) b.pass_gradient(*addend, g);
   if (!x.needs_gradient) return;
   Buffer* dx = b.arena().make_over(g);
   b.pass_gradient(x, dx);
-  b.step({g, x.data, dx}, [=](const Turn& turn) {
-    norm_backward(norm->call(turn), g->data, written, dx->data, device().stream);
+  b.step({g, x.data, dx}, [=](const StepContext& context) {
+    norm_backward(norm->call(context), g->data, written, dx->data, device().stream);
   });
 }
 
@@ -152,14 +153,16 @@ Result<void> lower_layer_norm(Builder& b, const Unit& unit) {
                          .beta_gradient = static_cast<float*>(beta->gradient),
                          .scratch = scratch->data};
   };
-  b.step({x.data, y.data}, [call](const Turn&) { layer_norm(call(), device().stream); });
+  b.step({x.data, y.data}, [call](const StepContext&) { layer_norm(call(), device().stream); });
   b.on_backward([=, &b, &x, &y] {
     Buffer* g = b.gradient(y);
-    b.step({x.data, g}, [=](const Turn&) { layer_norm_sums(call(), g->data, device().stream); });
+    b.step({x.data, g},
+           [=](const StepContext&) { layer_norm_sums(call(), g->data, device().stream); });
     if (!x.needs_gradient) return;
     Buffer* dx = b.add_gradient(x);
-    b.step({x.data, g, dx},
-           [=](const Turn&) { layer_norm_backward(call(), g->data, dx->data, device().stream); });
+    b.step({x.data, g, dx}, [=](const StepContext&) {
+      layer_norm_backward(call(), g->data, dx->data, device().stream);
+    });
   });
   return {};
 }

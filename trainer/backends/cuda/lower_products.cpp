@@ -72,7 +72,7 @@ Result<Plans> plans_of(Builder& b, ConvShape shape, bool needs_data) {
 void write_bias(Builder& b, const Parameter* bias, const Value& y) {
   if (bias == nullptr) return;
   const Type type = y.is_float ? Type::kFloat : b.type();
-  b.step({y.data}, [=, rows = b.rows(y), channels = y.channels(), y = y.data](const Turn&) {
+  b.step({y.data}, [=, rows = b.rows(y), channels = y.channels(), y = y.data](const StepContext&) {
     add_bias(type, bias->master, y->data, rows, channels, device().stream);
   });
 }
@@ -80,7 +80,7 @@ void write_bias(Builder& b, const Parameter* bias, const Value& y) {
 void write_bias_gradient(Builder& b, const Parameter* bias, const Value& y, Buffer* g) {
   if (bias == nullptr) return;
   Buffer* scratch = b.sums_scratch(sums_scratch_bytes(y.channels()));
-  b.step({g}, [=, type = b.type(), rows = b.rows(y), channels = y.channels()](const Turn&) {
+  b.step({g}, [=, type = b.type(), rows = b.rows(y), channels = y.channels()](const StepContext&) {
     bias_gradient(type, g->data, static_cast<float*>(bias->gradient), rows, channels, scratch->data,
                   device().stream);
   });
@@ -96,20 +96,21 @@ Result<void> lower_conv(Builder& b, const Unit& unit) {
       b.parameters().claim(unit.node, "weight", native_of(layer, x, y, groups));
   const Parameter* bias = b.parameters().claim(unit.node, "bias");
   Buffer* scratch = b.scratch(0);
-  b.step({x.data, y.data}, [=, x = x.data, y = y.data](const Turn&) {
+  b.step({x.data, y.data}, [=, x = x.data, y = y.data](const StepContext&) {
     plans.forward->run(x->data, weight->weight, y->data, scratch->data);
   });
   write_bias(b, bias, y);
   b.on_backward([=, &b, &x, &y] {
     Buffer* g = b.gradient(y);
-    b.step({x.data, g}, [=, x = x.data](const Turn&) {
+    b.step({x.data, g}, [=, x = x.data](const StepContext&) {
       plans.weights->run(x->data, weight->gradient, g->data, scratch->data);
     });
     write_bias_gradient(b, bias, y, g);
     if (!x.needs_gradient) return;
     Buffer* dx = b.add_gradient(x);
-    b.step({g, dx},
-           [=](const Turn&) { plans.data->run(dx->data, weight->weight, g->data, scratch->data); });
+    b.step({g, dx}, [=](const StepContext&) {
+      plans.data->run(dx->data, weight->weight, g->data, scratch->data);
+    });
   });
   return {};
 }
@@ -150,19 +151,19 @@ Result<void> lower_dense(Builder& b, const Unit& unit) {
                                 .a_transposed = true,
                                 .result = b.type()});
   Buffer* scratch = b.scratch(0);
-  b.step({x.data, y.data}, [=, x = x.data, y = y.data](const Turn&) {
+  b.step({x.data, y.data}, [=, x = x.data, y = y.data](const StepContext&) {
     forward->run(x->data, weight->weight, y->data, scratch->data, device().stream);
   });
   write_bias(b, bias, y);
   b.on_backward([=, &b, &x, &y] {
     Buffer* g = b.gradient(y);
-    b.step({x.data, g}, [=, x = x.data](const Turn&) {
+    b.step({x.data, g}, [=, x = x.data](const StepContext&) {
       weights->run(g->data, x->data, weight->gradient, scratch->data, device().stream);
     });
     write_bias_gradient(b, bias, y, g);
     if (!x.needs_gradient) return;
     Buffer* dx = b.add_gradient(x);
-    b.step({g, dx}, [=](const Turn&) {
+    b.step({g, dx}, [=](const StepContext&) {
       data->run(g->data, weight->weight, dx->data, scratch->data, device().stream);
     });
   });

@@ -24,7 +24,7 @@ cudaDataType_t cublas_type(Type type) {
   return type == Type::kFloat ? CUDA_R_32F : CUDA_R_16BF;
 }
 
-// Of a row-major matrix of so many rows, as cuBLASLt sees it.
+// Returns the layout of a row-major matrix of so many rows, as cuBLASLt sees it.
 cublasLtMatrixLayout_t layout_of(Type type, std::int64_t rows, std::int64_t columns) {
   cublasLtMatrixLayout_t layout = nullptr;
   check_blas(
@@ -36,11 +36,11 @@ cublasLtMatrixLayout_t layout_of(Type type, std::int64_t rows, std::int64_t colu
 
 }  // namespace
 
-struct Matmul::Parts {
+struct Matmul::Descriptors {
   cublasLtMatmulDesc_t product = nullptr;
   cublasLtMatrixLayout_t a = nullptr, b = nullptr, c = nullptr;
   cublasLtMatmulHeuristicResult_t chosen{};
-  ~Parts() {
+  ~Descriptors() {
     for (cublasLtMatrixLayout_t layout : {a, b, c}) {
       if (layout != nullptr) cublasLtMatrixLayoutDestroy(layout);
     }
@@ -48,19 +48,21 @@ struct Matmul::Parts {
   }
 };
 
-Matmul::Matmul(const MatmulShape& s, std::size_t most_scratch) : parts_(std::make_unique<Parts>()) {
-  Parts& parts = *parts_;
-  parts.a =
+Matmul::Matmul(const MatmulShape& s, std::size_t most_scratch)
+    : descriptors_(std::make_unique<Descriptors>()) {
+  Descriptors& descriptors = *descriptors_;
+  descriptors.a =
       s.a_transposed ? layout_of(s.type, s.inner, s.rows) : layout_of(s.type, s.rows, s.inner);
-  parts.b = s.b_transposed ? layout_of(s.type, s.columns, s.inner)
-                           : layout_of(s.type, s.inner, s.columns);
-  parts.c = layout_of(s.result, s.rows, s.columns);
+  descriptors.b = s.b_transposed ? layout_of(s.type, s.columns, s.inner)
+                                 : layout_of(s.type, s.inner, s.columns);
+  descriptors.c = layout_of(s.result, s.rows, s.columns);
   const auto compute = s.tf32 ? CUBLAS_COMPUTE_32F_FAST_TF32 : CUBLAS_COMPUTE_32F;
-  check_blas(cublasLtMatmulDescCreate(&parts.product, compute, CUDA_R_32F), "a product");
+  check_blas(cublasLtMatmulDescCreate(&descriptors.product, compute, CUDA_R_32F), "a product");
   const auto transpose = [&](cublasLtMatmulDescAttributes_t which, bool transposed) {
     const cublasOperation_t operation = transposed ? CUBLAS_OP_T : CUBLAS_OP_N;
-    check_blas(cublasLtMatmulDescSetAttribute(parts.product, which, &operation, sizeof(operation)),
-               "transposing");
+    check_blas(
+        cublasLtMatmulDescSetAttribute(descriptors.product, which, &operation, sizeof(operation)),
+        "transposing");
   };
   transpose(CUBLASLT_MATMUL_DESC_TRANSA, s.b_transposed);
   transpose(CUBLASLT_MATMUL_DESC_TRANSB, s.a_transposed);
@@ -76,9 +78,9 @@ Matmul::Matmul(const MatmulShape& s, std::size_t most_scratch) : parts_(std::mak
         CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES})
     prefer(which, kAlignment);
   int found = 0;
-  const cublasStatus_t status =
-      cublasLtMatmulAlgoGetHeuristic(device().cublas, parts.product, parts.b, parts.a, parts.c,
-                                     parts.c, preference, 1, &parts.chosen, &found);
+  const cublasStatus_t status = cublasLtMatmulAlgoGetHeuristic(
+      device().cublas, descriptors.product, descriptors.b, descriptors.a, descriptors.c,
+      descriptors.c, preference, 1, &descriptors.chosen, &found);
   cublasLtMatmulPreferenceDestroy(preference);
   check_blas(status, "choosing an algorithm");
   if (found == 0)
@@ -91,16 +93,16 @@ Matmul::Matmul(Matmul&&) noexcept = default;
 Matmul& Matmul::operator=(Matmul&&) noexcept = default;
 
 std::size_t Matmul::scratch_bytes() const {
-  return parts_->chosen.workspaceSize;
+  return descriptors_->chosen.workspaceSize;
 }
 
 void Matmul::run(const void* a, const void* b, void* c, void* scratch, Stream stream) const {
   const float one = 1, zero = 0;
-  const Parts& parts = *parts_;
-  check_blas(
-      cublasLtMatmul(device().cublas, parts.product, &one, b, parts.b, a, parts.a, &zero, c,
-                     parts.c, c, parts.c, &parts.chosen.algo, scratch, scratch_bytes(), stream),
-      "a product");
+  const Descriptors& descriptors = *descriptors_;
+  check_blas(cublasLtMatmul(device().cublas, descriptors.product, &one, b, descriptors.b, a,
+                            descriptors.a, &zero, c, descriptors.c, c, descriptors.c,
+                            &descriptors.chosen.algo, scratch, scratch_bytes(), stream),
+             "a product");
 }
 
 }  // namespace detol::cuda

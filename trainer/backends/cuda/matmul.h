@@ -32,8 +32,8 @@ class Matmul {
   void run(const void* a, const void* b, void* c, void* scratch, Stream stream) const;
 
  private:
-  struct Parts;
-  std::unique_ptr<Parts> parts_;
+  struct Descriptors;
+  std::unique_ptr<Descriptors> descriptors_;
 };
 
 }  // namespace detol::cuda

@@ -43,7 +43,7 @@ double bytes_per_second() {
   return 2 * static_cast<double>(bytes) / seconds;
 }
 
-// As large a product as there is room for, of numbers that are not all zero.
+// Times as large a product as there is room for, of numbers that are not all zero.
 double flops_per_second(const std::string& precision) {
   const Type type = precision == "bf16" ? Type::kBfloat16 : Type::kFloat;
   std::int64_t side = kSide;

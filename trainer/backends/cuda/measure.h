@@ -1,6 +1,6 @@
 #pragma once
 
-// What a device does at most, and how long a network takes on it. Private to this folder.
+// Measures the peaks of a device, and how long a network takes on it. Private to this folder.
 
 #include <string>
 
@@ -8,7 +8,7 @@
 
 namespace detol::cuda {
 
-// As in CudaPlugin. Throws.
+// These two are described in CudaPlugin. They throw.
 DevicePeaks peaks(const std::string& precision);
 Result<NetworkSeconds> time_network(const Network& network, const Recipe& recipe, int runs);
 

@@ -16,7 +16,7 @@ namespace {
 constexpr double kEpsilon = 1e-5;
 constexpr double kStatisticsMomentum = 0.1;
 
-// What is known of a channel becomes what the other kernels read.
+// Turns the statistics of a channel into what the other kernels read.
 __device__ void settle(const NormCall& call, unsigned c, double mean, double variance) {
   const double inverse = 1.0 / sqrt(variance + kEpsilon);
   call.mean[c] = static_cast<float>(mean);

@@ -12,8 +12,8 @@ namespace {
 constexpr std::size_t kFloatsOfALine = 16;
 constexpr std::int64_t kChunk = 1 << 16;  // floats that one block sums up
 
-// Which of the flat buffers' three parts a tensor is in.
-int part_of(const ParameterSpec& spec) {
+// Returns which of the flat buffers' three sections a tensor is in.
+int section_of(const ParameterSpec& spec) {
   if (!spec.trainable) return 2;
   return spec.decays ? 0 : 1;
 }
@@ -74,14 +74,14 @@ Parameter* Parameters::claim(NodeId node, std::string_view name) {
 }
 
 void Parameters::assign_offsets() {
-  for (int part = 0; part < 3; ++part) {
+  for (int section = 0; section < 3; ++section) {
     for (Parameter& parameter : parameters_) {
-      if (part_of(parameter.origin.spec) != part) continue;
+      if (section_of(parameter.origin.spec) != section) continue;
       parameter.offset = floats_;
       floats_ += parameter.floats;
     }
-    if (part == 0) decaying_ = floats_;
-    if (part <= 1) trainable_ = floats_;
+    if (section == 0) decaying_ = floats_;
+    if (section <= 1) trainable_ = floats_;
   }
 }
 
@@ -136,7 +136,7 @@ void Parameters::bind() {
   }
 }
 
-void Parameters::finish_part(bool is_first) const {
+void Parameters::finish_micro_batch(bool is_first) const {
   const Stream stream = device().stream;
   if (narrow_gradients_ != nullptr)
     to_floats(type_, narrow_gradients_->data, gradients_->as<float>(),

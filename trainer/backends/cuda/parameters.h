@@ -17,12 +17,13 @@
 
 namespace detol::cuda {
 
-// Where element (output, input, tap) of a tensor lies: a vector has one output and one tap.
+// Native says where element (output, input, tap) of a tensor lies: a vector has one output and one
+// tap.
 struct Native {
   std::int64_t outputs = 1, taps = 1, inputs = 1;  // as they are
   std::int64_t held_outputs = 1, held_inputs = 1;  // with padding
-  // Of a convolution in groups that is computed as one over all channels: the outputs of a group,
-  // whose weights for other groups' inputs are zeros. Else 0.
+  // The outputs of a group, if a grouped convolution is computed as one over all channels, where
+  // the weights for other groups' inputs are zeros; else 0.
   std::int64_t group_outputs = 0;
 
   std::int64_t floats() const { return held_outputs * taps * held_inputs; }
@@ -51,12 +52,12 @@ class Parameters {
 
   // Makes the flat buffers. REQUIRES: every tensor was claimed.
   void reserve(Arena& arena, bool accumulates);
-  // Once the arena is bound: zeros everything.
+  // Zeroes everything. REQUIRES: the arena is bound.
   void bind();
 
-  // Appends to the stream: the gradients that a part's backward steps left become floats, and are
-  // added to those of earlier parts.
-  void finish_part(bool is_first) const;
+  // Appends to the stream: the gradients that a micro-batch's backward steps left become floats,
+  // and are added to those of earlier micro-batches.
+  void finish_micro_batch(bool is_first) const;
   // All gradients of this batch.
   float* gradients() const;
   std::size_t trainable() const { return trainable_; }  // floats
@@ -98,7 +99,7 @@ class Parameters {
   Buffer *weights_ = nullptr, *gradients_ = nullptr, *sum_ = nullptr, *average_ = nullptr;
   Buffer *narrow_ = nullptr, *narrow_gradients_ = nullptr;  // of the decaying ones
   std::vector<Buffer*> moments_;
-  // For norms: chunks of the trainable tensors, and the sums over them.
+  // Norms use these chunks of the trainable tensors, and the sums over them.
   std::vector<Chunk> chunks_;
   std::vector<LarsTensor> tensors_;
   Buffer *chunks_on_device_ = nullptr, *tensors_on_device_ = nullptr;

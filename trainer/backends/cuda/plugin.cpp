@@ -75,15 +75,16 @@ Result<std::unique_ptr<Executable>> compile(const Network& network, const Recipe
   return caught([&] { return cuda::compile(network, recipe, placement); });
 }
 
-Result<std::vector<OpenChoice>> open_choices(const Network& network, const Recipe& recipe,
-                                             const Placement& placement) {
-  return caught([&] { return cuda::open_choices(network, recipe, placement); });
+Result<std::vector<AlgorithmCandidates>> list_algorithms(const Network& network,
+                                                         const Recipe& recipe,
+                                                         const Placement& placement) {
+  return caught([&] { return cuda::list_algorithms(network, recipe, placement); });
 }
 
-Result<std::vector<TimedChoice>> time_choices(const Network& network, const Recipe& recipe,
-                                              const Placement& placement,
-                                              const std::function<void()>& turn) {
-  return caught([&] { return cuda::time_choices(network, recipe, placement, turn); });
+Result<std::vector<TimedShape>> time_algorithms(const Network& network, const Recipe& recipe,
+                                                const Placement& placement,
+                                                const std::function<void()>& on_progress) {
+  return caught([&] { return cuda::time_algorithms(network, recipe, placement, on_progress); });
 }
 
 Result<DevicePeaks> peaks(const std::string& precision) {
@@ -94,8 +95,8 @@ Result<NetworkSeconds> time_network(const Network& network, const Recipe& recipe
   return caught([&] { return cuda::time_network(network, recipe, runs); });
 }
 
-constexpr CudaPlugin kPlugin = {kCudaStamp,   report, compile,     open_choices,
-                                time_choices, peaks,  time_network};
+constexpr CudaPlugin kPlugin = {kCudaStamp,      report, compile,     list_algorithms,
+                                time_algorithms, peaks,  time_network};
 
 }  // namespace
 }  // namespace detol

@@ -1,8 +1,8 @@
 #pragma once
 
-// What the GPU backend's library, libdetol_cuda.so, shows to the program. The library is loaded
-// only where a device is present (load.h), so that one program serves machines with and without
-// one. Both are built together: the stamp says so.
+// CudaPlugin is what libdetol_cuda.so, the GPU backend's library, shows to the program. The library
+// is loaded only where a device is present (load.h), so that one program serves machines with and
+// without one. Both are built together: the stamp says so.
 
 #include <cstddef>
 #include <cstdint>
@@ -23,13 +23,14 @@ struct DeviceInfo {
   std::size_t free_memory = 0;  // now
 };
 
-// What was found; versions as people write them, "13.0", "9.19.0". An empty one is not there.
+// CudaReport lists what was found; versions as people write them, "13.0", "9.19.0". An empty one is
+// not there.
 struct CudaReport {
   std::vector<DeviceInfo> devices;  // that this process may use
   std::string driver, runtime, cudnn, cublas, nccl;
 };
 
-// What a device does at most, measured now: copying arrays far beyond its caches, bytes read and
+// DevicePeaks are measured now: copying arrays far beyond its caches, bytes read and
 // bytes written counted; and a large matrix product, two operations per multiply-add.
 struct DevicePeaks {
   double bytes_per_s = 0, flops_per_s = 0;
@@ -53,10 +54,12 @@ struct CudaPlugin {
   Result<CudaReport> (*report)();
   // The backend's; as in BackendRow.
   Result<std::unique_ptr<Executable>> (*compile)(const Network&, const Recipe&, const Placement&);
-  Result<std::vector<OpenChoice>> (*open_choices)(const Network&, const Recipe&, const Placement&);
-  Result<std::vector<TimedChoice>> (*time_choices)(const Network&, const Recipe&, const Placement&,
-                                                   const std::function<void()>& turn);
-  // For measuring. `precision` is a recipe's: of what the matrix product is made.
+  Result<std::vector<AlgorithmCandidates>> (*list_algorithms)(const Network&, const Recipe&,
+                                                              const Placement&);
+  Result<std::vector<TimedShape>> (*time_algorithms)(const Network&, const Recipe&,
+                                                     const Placement&,
+                                                     const std::function<void()>& on_progress);
+  // Measures the device. `precision` is a recipe's, of the matrix product.
   Result<DevicePeaks> (*peaks)(const std::string& precision);
   // `runs` of each kind, on noise, after some first ones that do not count; augmented as the recipe
   // says. Errors and exceptions as compile's.

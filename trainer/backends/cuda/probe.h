@@ -1,8 +1,8 @@
 #pragma once
 
-// Which devices this machine has, asked by a process of its own: looking at a device takes memory
-// on it and half a second, and a driver that is broken ends whoever asks. All of that ends with
-// that process.
+// probe_cuda() lists this machine's devices in a process of its own: looking at a device takes
+// memory on it and half a second, and a driver that is broken ends whoever asks. All of that ends
+// with that process.
 
 #include <optional>
 
@@ -11,8 +11,8 @@
 
 namespace detol {
 
-// cuda_report() of this program executed again; CUDA_VISIBLE_DEVICES holds as it is. Where this
-// build has no GPU backend, the answer costs nothing. Errors (kUsage): as there, or the process
+// Calls cuda_report() in this program, executed again; CUDA_VISIBLE_DEVICES holds as it is. Where
+// this build has no GPU backend, the call costs nothing. Errors (kUsage): as there, or the process
 // crashed or said nothing for a minute.
 Result<CudaReport> probe_cuda();
 

@@ -33,24 +33,24 @@ Recording::Recording(const std::vector<Action>& actions) {
   for (std::size_t i = 0; i < all.size();) {
     std::size_t end = i;
     while (end < all.size() && !all[end].on_host) ++end;
-    if (end > i) parts_.push_back({recorded(all.subspan(i, end - i)), {}});
-    if (end < all.size()) parts_.push_back({nullptr, all[end++].run});
+    if (end > i) segments_.push_back({recorded(all.subspan(i, end - i)), {}});
+    if (end < all.size()) segments_.push_back({nullptr, all[end++].run});
     i = end;
   }
 }
 
 Recording::~Recording() {
-  for (const Part& part : parts_) {
-    if (part.graph != nullptr) cudaGraphExecDestroy(part.graph);
+  for (const Segment& segment : segments_) {
+    if (segment.graph != nullptr) cudaGraphExecDestroy(segment.graph);
   }
 }
 
 void Recording::run() const {
-  for (const Part& part : parts_) {
-    if (part.graph != nullptr)
-      check(cudaGraphLaunch(part.graph, device().stream), "starting a graph");
+  for (const Segment& segment : segments_) {
+    if (segment.graph != nullptr)
+      check(cudaGraphLaunch(segment.graph, device().stream), "starting a graph");
     else
-      part.on_host();
+      segment.on_host();
   }
 }
 

@@ -1,7 +1,8 @@
 #pragma once
 
 // Recording: work that is done again and again. What is the stream's alone becomes CUDA graphs,
-// each launched by one call; what the host has a part in runs between them. Private to this folder.
+// each launched by one call; what the host has a segment in runs between them. Private to this
+// folder.
 
 #include <functional>
 #include <vector>
@@ -20,18 +21,20 @@ class Recording {
   // Records at once, without running anything. Throws DeviceError.
   explicit Recording(const std::vector<Action>& actions);
   ~Recording();
-  Recording(Recording&& other) noexcept : parts_(std::move(other.parts_)) { other.parts_.clear(); }
+  Recording(Recording&& other) noexcept : segments_(std::move(other.segments_)) {
+    other.segments_.clear();
+  }
   Recording& operator=(Recording&&) = delete;
 
-  // Starts it; waits only where the host has a part.
+  // Starts it; waits only where the host has a segment.
   void run() const;
 
  private:
-  struct Part {
+  struct Segment {
     cudaGraphExec_t graph = nullptr;
     std::function<void()> on_host;  // where there is no graph
   };
-  std::vector<Part> parts_;
+  std::vector<Segment> segments_;
 };
 
 }  // namespace detol::cuda

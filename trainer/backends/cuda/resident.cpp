@@ -48,13 +48,13 @@ Resident::~Resident() {
   for (cudaEvent_t event : events_) cudaEventDestroy(event);
 }
 
-BatchCall Resident::batch_call(const Shard& part) const {
+BatchCall Resident::batch_call(const Shard& shard) const {
   const Recipe& recipe = compiled_.recipe();
   BatchCall call = data_->call();
   call.type = compiled_.builder().type();
-  call.images = part.count;
+  call.images = shard.count;
   call.held = compiled_.builder().batch();
-  call.part_first = part.first;
+  call.shard_first = shard.first;
   call.out = compiled_.input();
   call.labels = compiled_.labels();
   call.targets = compiled_.takes_labels() ? nullptr : compiled_.targets();
@@ -72,12 +72,12 @@ void Resident::record_step() {
                        next_step(rows_.as<StepRow>(), keys_.as<std::uint64_t>(), keys,
                                  next_row(counters_), now, builder.keys(), device().stream);
                      }});
-  for (std::size_t index = 0; index < builder.parts().size(); ++index) {
-    BatchCall call = batch_call(builder.parts()[index]);
+  for (std::size_t index = 0; index < builder.micro_batches().size(); ++index) {
+    BatchCall call = batch_call(builder.micro_batches()[index]);
     call.order = order_.as<EpochImage>();
     call.now = now;
     call.mixes = compiled_.mixes();
-    compiled_.append_part(
+    compiled_.append_micro_batch(
         actions, index, [call] { make_batch(call, device().stream); },
         {.results = results_.on_device<BatchResult>(), .now = now, .adds = index > 0});
   }

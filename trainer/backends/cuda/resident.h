@@ -16,7 +16,7 @@
 
 namespace detol::cuda {
 
-// A growing stretch of the device's memory, filled from the host's by way of pinned memory.
+// A growing range of the device's memory, filled from the host's through pinned memory.
 class Upload {
  public:
   // Behind what the stream has been given; waits if it must grow.
@@ -51,7 +51,7 @@ class Resident final : public DeviceSteps {
  private:
   void record_step();
   Recording record_evaluation(std::int64_t count, std::int64_t all);
-  BatchCall batch_call(const Shard& part) const;
+  BatchCall batch_call(const Shard& shard) const;
   void wait_for(std::size_t step);
   void read_outputs(std::int64_t count, std::span<float> outputs);
 

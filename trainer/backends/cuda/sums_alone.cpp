@@ -1,4 +1,4 @@
-// For a build without NCCL.
+// Sums of a build without NCCL.
 
 #include "trainer/backends/cuda/sums.h"
 

@@ -61,7 +61,8 @@ ncclComm_t make_communicator(Group& group) {
 }  // namespace
 
 std::unique_ptr<Sums> make_device_sums(Group& group) {
-  // By thread, since tests have ranks that are threads. Null: the ranks share a device.
+  // Communicators are kept by thread, since tests have ranks that are threads. Null: the ranks
+  // share a device.
   static thread_local std::map<const Group*, ncclComm_t> known;
   auto found = known.find(&group);
   if (found == known.end()) {

@@ -10,7 +10,7 @@ struct Place {
   std::int64_t image, y, x, group;
 };
 
-// Of pack i of images of that size.
+// Returns the place of pack i of images of that size.
 __device__ Place place_of(std::int64_t i, std::int64_t height, std::int64_t width,
                           std::int64_t groups) {
   const std::int64_t group = i % groups, position = i / groups;
@@ -185,7 +185,7 @@ __global__ void __launch_bounds__(kThreads)
 }
 
 template <typename T>
-struct SpreadPlanes {
+struct BroadcastPlanes {
   PlaneCall call;
   float factor;
   const T *s, *x;
@@ -253,12 +253,12 @@ void sum_planes(Type type, const PlaneCall& call, float factor, const void* x, c
   });
 }
 
-void spread_planes(Type type, const PlaneCall& call, float factor, const void* s, const void* x,
-                   void* y, Stream stream) {
+void broadcast_planes(Type type, const PlaneCall& call, float factor, const void* s, const void* x,
+                      void* y, Stream stream) {
   with_type(type, [&]<typename T>(T) {
     for_all(call.images * call.positions * call.channels / kLanes,
-            SpreadPlanes<T>{call, factor, static_cast<const T*>(s), static_cast<const T*>(x),
-                            static_cast<T*>(y)},
+            BroadcastPlanes<T>{call, factor, static_cast<const T*>(s), static_cast<const T*>(x),
+                               static_cast<T*>(y)},
             stream);
   });
 }

@@ -14,7 +14,7 @@ constexpr double kStatisticsMomentum = 0.1;
 // --- dense, flatten -----------------------------------------------------------------------------
 
 template <typename Real>
-void dense_forward(const Turn<Real>& t) {
+void dense_forward(const LayerContext<Real>& t) {
   const auto inputs = static_cast<std::size_t>(t.inputs[0].shape.elements());
   const auto outputs = static_cast<std::size_t>(t.layer->channels);
   for (std::size_t n = 0; n < static_cast<std::size_t>(t.images); ++n) {
@@ -29,7 +29,7 @@ void dense_forward(const Turn<Real>& t) {
 }
 
 template <typename Real>
-void dense_backward(const Turn<Real>& t) {
+void dense_backward(const LayerContext<Real>& t) {
   const auto inputs = static_cast<std::size_t>(t.inputs[0].shape.elements());
   const auto outputs = static_cast<std::size_t>(t.layer->channels);
   for (std::size_t n = 0; n < static_cast<std::size_t>(t.images); ++n) {
@@ -46,12 +46,12 @@ void dense_backward(const Turn<Real>& t) {
 }
 
 template <typename Real>
-void copy_forward(const Turn<Real>& t) {
+void copy_forward(const LayerContext<Real>& t) {
   std::copy_n(t.inputs[0].values.begin(), t.output.values.size(), t.output.values.begin());
 }
 
 template <typename Real>
-void copy_backward(const Turn<Real>& t) {
+void copy_backward(const LayerContext<Real>& t) {
   for (std::size_t i = 0; i < t.output_gradient.values.size(); ++i) {
     t.input_gradients[0].values[i] += t.output_gradient.values[i];
   }
@@ -68,7 +68,7 @@ struct Moments {
 };
 
 template <typename Real, typename Visit>
-void for_channel(const Turn<Real>& t, std::int64_t channel, Visit visit) {
+void for_channel(const LayerContext<Real>& t, std::int64_t channel, Visit visit) {
   const Shape& shape = t.output.shape;
   for (std::int64_t n = 0; n < t.images; ++n) {
     for (std::int64_t y = 0; y < shape.height; ++y) {
@@ -79,14 +79,14 @@ void for_channel(const Turn<Real>& t, std::int64_t channel, Visit visit) {
 
 // Over all ranks of the norm's group.
 template <typename Real>
-Real summed(const Turn<Real>& t, Real value) {
+Real summed(const LayerContext<Real>& t, Real value) {
   auto sum = static_cast<double>(value);
   t.norm_group->sum(std::span(&sum, 1));
   return static_cast<Real>(sum);
 }
 
 template <typename Real>
-Moments<Real> moments_of(const Turn<Real>& t, std::int64_t channel) {
+Moments<Real> moments_of(const LayerContext<Real>& t, std::int64_t channel) {
   Moments<Real> m;
   m.count = summed(t, static_cast<Real>(t.images * t.output.shape.height * t.output.shape.width));
   for_channel(t, channel, [&](auto... at) { m.mean += t.inputs[0].at(at...) / m.count; });
@@ -101,7 +101,7 @@ Moments<Real> moments_of(const Turn<Real>& t, std::int64_t channel) {
 
 // Running variance is of the unbiased estimate; a single value has none and keeps the biased.
 template <typename Real>
-void move_statistics(const Turn<Real>& t, std::size_t c, const Moments<Real>& m) {
+void move_statistics(const LayerContext<Real>& t, std::size_t c, const Moments<Real>& m) {
   const Real unbiased = m.count > 1 ? m.variance * m.count / (m.count - 1) : m.variance;
   const Real rate = static_cast<Real>(kStatisticsMomentum);
   t.parameters[2][c] += rate * (m.mean - t.parameters[2][c]);
@@ -109,7 +109,7 @@ void move_statistics(const Turn<Real>& t, std::size_t c, const Moments<Real>& m)
 }
 
 template <typename Real>
-void batch_norm_forward(const Turn<Real>& t) {
+void batch_norm_forward(const LayerContext<Real>& t) {
   for (std::int64_t channel = 0; channel < t.output.shape.channels; ++channel) {
     const auto c = static_cast<std::size_t>(channel);
     Moments<Real> m{t.parameters[2][c], t.parameters[3][c], 0};
@@ -125,7 +125,7 @@ void batch_norm_forward(const Turn<Real>& t) {
 }
 
 template <typename Real>
-void batch_norm_backward(const Turn<Real>& t) {
+void batch_norm_backward(const LayerContext<Real>& t) {
   for (std::int64_t channel = 0; channel < t.output.shape.channels; ++channel) {
     const auto c = static_cast<std::size_t>(channel);
     const Moments<Real> m = moments_of(t, channel);
@@ -152,7 +152,7 @@ void batch_norm_backward(const Turn<Real>& t) {
 // --- layer norm (Ba, Kiros and Hinton, 2016, arXiv 1607.06450), each position by itself ---------
 
 template <typename Real, typename Visit>
-void for_position(const Turn<Real>& t, Visit visit) {
+void for_position(const LayerContext<Real>& t, Visit visit) {
   const Shape& shape = t.output.shape;
   for (std::int64_t n = 0; n < t.images; ++n) {
     for (std::int64_t y = 0; y < shape.height; ++y) {
@@ -174,7 +174,7 @@ Moments<Real> moments_at(const View<Real>& in, std::int64_t n, std::int64_t y, s
 }
 
 template <typename Real>
-void layer_norm_forward(const Turn<Real>& t) {
+void layer_norm_forward(const LayerContext<Real>& t) {
   for_position(t, [&](std::int64_t n, std::int64_t y, std::int64_t x) {
     const Moments<Real> m = moments_at(t.inputs[0], n, y, x);
     const Real inverse = 1 / std::sqrt(m.variance + static_cast<Real>(kEpsilon));
@@ -187,7 +187,7 @@ void layer_norm_forward(const Turn<Real>& t) {
 }
 
 template <typename Real>
-void layer_norm_backward(const Turn<Real>& t) {
+void layer_norm_backward(const LayerContext<Real>& t) {
   for_position(t, [&](std::int64_t n, std::int64_t y, std::int64_t x) {
     const Moments<Real> m = moments_at(t.inputs[0], n, y, x);
     const Real inverse = 1 / std::sqrt(m.variance + static_cast<Real>(kEpsilon));
@@ -216,7 +216,7 @@ void layer_norm_backward(const Turn<Real>& t) {
 
 // Calls visit(input, first float in it, first float in the output, floats) per image and input.
 template <typename Real, typename Visit>
-void for_slices(const Turn<Real>& t, Visit visit) {
+void for_slices(const LayerContext<Real>& t, Visit visit) {
   std::size_t at = 0;
   for (std::size_t n = 0; n < static_cast<std::size_t>(t.images); ++n) {
     for (std::size_t i = 0; i < t.inputs.size(); ++i) {
@@ -228,7 +228,7 @@ void for_slices(const Turn<Real>& t, Visit visit) {
 }
 
 template <typename Real>
-void concat_forward(const Turn<Real>& t) {
+void concat_forward(const LayerContext<Real>& t) {
   for_slices(t, [&](std::size_t input, std::size_t from, std::size_t to, std::size_t count) {
     for (std::size_t k = 0; k < count; ++k) {
       t.output.values[to + k] = t.inputs[input].values[from + k];
@@ -237,7 +237,7 @@ void concat_forward(const Turn<Real>& t) {
 }
 
 template <typename Real>
-void concat_backward(const Turn<Real>& t) {
+void concat_backward(const LayerContext<Real>& t) {
   for_slices(t, [&](std::size_t input, std::size_t to, std::size_t from, std::size_t count) {
     for (std::size_t k = 0; k < count; ++k) {
       t.input_gradients[input].values[to + k] += t.output_gradient.values[from + k];
@@ -266,14 +266,14 @@ Real slope(Activation kind, Real x) {
 }
 
 template <typename Real>
-void activation_forward(const Turn<Real>& t) {
+void activation_forward(const LayerContext<Real>& t) {
   for (std::size_t i = 0; i < t.output.values.size(); ++i) {
     t.output.values[i] = activate(t.layer->activation, t.inputs[0].values[i]);
   }
 }
 
 template <typename Real>
-void activation_backward(const Turn<Real>& t) {
+void activation_backward(const LayerContext<Real>& t) {
   for (std::size_t i = 0; i < t.output.values.size(); ++i) {
     t.input_gradients[0].values[i] +=
         t.output_gradient.values[i] * slope(t.layer->activation, t.inputs[0].values[i]);
@@ -281,7 +281,7 @@ void activation_backward(const Turn<Real>& t) {
 }
 
 template <typename Real>
-void add_forward(const Turn<Real>& t) {
+void add_forward(const LayerContext<Real>& t) {
   for (std::size_t i = 0; i < t.output.values.size(); ++i) {
     Real sum = 0;
     for (const View<Real>& input : t.inputs) sum += input.values[i];
@@ -290,7 +290,7 @@ void add_forward(const Turn<Real>& t) {
 }
 
 template <typename Real>
-void add_backward(const Turn<Real>& t) {
+void add_backward(const LayerContext<Real>& t) {
   for (const View<Real>& gradient : t.input_gradients) {
     for (std::size_t i = 0; i < gradient.values.size(); ++i) {
       gradient.values[i] += t.output_gradient.values[i];
@@ -299,7 +299,7 @@ void add_backward(const Turn<Real>& t) {
 }
 
 template <typename Real>
-void scale_forward(const Turn<Real>& t) {
+void scale_forward(const LayerContext<Real>& t) {
   for (std::int64_t c = 0; c < t.output.shape.channels; ++c) {
     for_channel(t, c, [&](std::int64_t n, auto... at) {
       t.output.at(n, at...) = t.inputs[0].at(n, at...) * t.inputs[1].at(n, c, 0, 0);
@@ -308,7 +308,7 @@ void scale_forward(const Turn<Real>& t) {
 }
 
 template <typename Real>
-void scale_backward(const Turn<Real>& t) {
+void scale_backward(const LayerContext<Real>& t) {
   for (std::int64_t c = 0; c < t.output.shape.channels; ++c) {
     for_channel(t, c, [&](std::int64_t n, auto... at) {
       const Real g = t.output_gradient.at(n, at...);
@@ -319,14 +319,14 @@ void scale_backward(const Turn<Real>& t) {
 }
 
 template <typename Real>
-std::vector<float> mask_of(const Turn<Real>& t) {
+std::vector<float> mask_of(const LayerContext<Real>& t) {
   std::vector<float> mask(t.output.values.size());
   draw_dropout_mask(t.dropout, t.layer->rate, t.output.shape, mask);
   return mask;
 }
 
 template <typename Real>
-void dropout_forward(const Turn<Real>& t) {
+void dropout_forward(const LayerContext<Real>& t) {
   if (!t.training) return copy_forward(t);
   const std::vector<float> mask = mask_of(t);
   for (std::size_t i = 0; i < mask.size(); ++i) {
@@ -335,7 +335,7 @@ void dropout_forward(const Turn<Real>& t) {
 }
 
 template <typename Real>
-void dropout_backward(const Turn<Real>& t) {
+void dropout_backward(const LayerContext<Real>& t) {
   const std::vector<float> mask = mask_of(t);
   for (std::size_t i = 0; i < mask.size(); ++i) {
     t.input_gradients[0].values[i] += t.output_gradient.values[i] * static_cast<Real>(mask[i]);
@@ -345,14 +345,14 @@ void dropout_backward(const Turn<Real>& t) {
 template <typename Real>
 struct KindRow {
   LayerKind kind;
-  void (*forward)(const Turn<Real>&);
-  void (*backward)(const Turn<Real>&);
+  void (*forward)(const LayerContext<Real>&);
+  void (*backward)(const LayerContext<Real>&);
 };
 
 template <typename Real>
-void nothing(const Turn<Real>&) {}
+void nothing(const LayerContext<Real>&) {}
 
-// In the order of the enumeration.
+// The rows are in the order of LayerKind.
 template <typename Real>
 constexpr KindRow<Real> kKinds[] = {
     {LayerKind::kInput, nothing, nothing},
@@ -376,18 +376,18 @@ static_assert(std::size(kKinds<double>) == static_cast<std::size_t>(kLastLayerKi
 }  // namespace
 
 template <typename Real>
-void forward(const Turn<Real>& turn) {
-  kKinds<Real>[static_cast<std::size_t>(turn.layer->kind)].forward(turn);
+void forward(const LayerContext<Real>& context) {
+  kKinds<Real>[static_cast<std::size_t>(context.layer->kind)].forward(context);
 }
 
 template <typename Real>
-void backward(const Turn<Real>& turn) {
-  kKinds<Real>[static_cast<std::size_t>(turn.layer->kind)].backward(turn);
+void backward(const LayerContext<Real>& context) {
+  kKinds<Real>[static_cast<std::size_t>(context.layer->kind)].backward(context);
 }
 
-template void forward(const Turn<float>&);
-template void forward(const Turn<double>&);
-template void backward(const Turn<float>&);
-template void backward(const Turn<double>&);
+template void forward(const LayerContext<float>&);
+template void forward(const LayerContext<double>&);
+template void backward(const LayerContext<float>&);
+template void backward(const LayerContext<double>&);
 
 }  // namespace detol::reference

@@ -25,9 +25,9 @@ struct View {
   }
 };
 
-// One layer's turn in a step. Gradients of inputs and parameters are added to, never set.
+// One layer's context in a step. Gradients of inputs and parameters are added to, never set.
 template <typename Real>
-struct Turn {
+struct LayerContext {
   const Layer* layer = nullptr;
   std::int64_t images = 0;
   bool training = true;
@@ -43,10 +43,10 @@ struct Turn {
 
 // Also moves the running statistics, when training.
 template <typename Real>
-void forward(const Turn<Real>& turn);
+void forward(const LayerContext<Real>& context);
 
-// REQUIRES: a training turn.
+// REQUIRES: a training context.
 template <typename Real>
-void backward(const Turn<Real>& turn);
+void backward(const LayerContext<Real>& context);
 
 }  // namespace detol::reference

@@ -16,7 +16,7 @@
 namespace detol {
 namespace {
 
-using reference::Turn;
+using reference::LayerContext;
 using reference::Update;
 using reference::View;
 
@@ -30,10 +30,10 @@ class ReferenceExecutable final : public Reference<Real> {
       : network_(network),
         recipe_(recipe),
         group_(*placement.group),
-        parts_(parts_of(recipe.batch_size, placement)),
+        micro_batches_(micro_batches_of(recipe.batch_size, placement)),
         specs_(network.parameters()),
         images_(elements(network.input_shape())),
-        labels_(static_cast<std::size_t>(parts_.front().count)),
+        labels_(static_cast<std::size_t>(micro_batches_.front().count)),
         mixes_(labels_.size()),
         loss_(recipe.loss, network.output().shape.elements(), recipe.label_smoothing),
         plain_loss_(recipe.loss, network.output().shape.elements(), 0) {
@@ -52,29 +52,29 @@ class ReferenceExecutable final : public Reference<Real> {
     if (!loss_.takes_labels()) targets_.resize(logits_.size());
   }
 
-  std::span<const Shard> parts() const override { return parts_; }
+  std::span<const Shard> micro_batches() const override { return micro_batches_; }
   std::span<float> images() override { return images_; }
-  Answers answers() override { return {labels_, targets_, mixes_}; }
+  BatchTargets targets() override { return {labels_, targets_, mixes_}; }
   std::span<const float> logits() const override { return logits_; }
   Tensors<Real>& parameters() override { return parameters_; }
   const Tensors<Real>& gradients() const override { return gradients_; }
 
   BatchResult differentiate(const StepSettings& settings) override {
     set_to_zero(gradients_);
-    return accumulate(settings, parts_.front());
+    return accumulate(settings, micro_batches_.front());
   }
 
-  BatchResult accumulate(const StepSettings& settings, const Shard& part) override {
-    run_forward({part, true, settings});
+  BatchResult accumulate(const StepSettings& settings, const Shard& shard) override {
+    run_forward({shard, true, settings});
     set_to_zero(activation_gradients_);
-    const std::size_t all = static_cast<std::size_t>(part.count) * outputs();
+    const std::size_t all = static_cast<std::size_t>(shard.count) * outputs();
     const BatchResult result =
         loss_(LossInput<Real>{.logits = std::span<const Real>(activations_.back()).first(all),
-                              .answers = answers(),
+                              .targets = targets(),
                               .gradient = std::span<Real>(activation_gradients_.back()).first(all),
                               .batch = recipe_.batch_size});
     for (NodeId id = network_.nodes().size(); id-- > 0;) {
-      reference::backward(turn(id, {part, true, settings}));
+      reference::backward(context(id, {shard, true, settings}));
     }
     return result;
   }
@@ -114,7 +114,7 @@ class ReferenceExecutable final : public Reference<Real> {
     const std::size_t all = static_cast<std::size_t>(count) * outputs();
     return plain_loss_(
         LossInput<Real>{.logits = std::span<const Real>(activations_.back()).first(all),
-                        .answers = {labels_, targets_},
+                        .targets = {labels_, targets_},
                         .gradient = {},
                         .batch = count});
   }
@@ -171,7 +171,7 @@ class ReferenceExecutable final : public Reference<Real> {
 
  private:
   struct Pass {
-    Shard part;
+    Shard shard;
     bool training = true;
     const StepSettings& settings;
   };
@@ -181,7 +181,7 @@ class ReferenceExecutable final : public Reference<Real> {
   }
 
   std::size_t elements(const Shape& shape) const {
-    return static_cast<std::size_t>(parts_.front().count * shape.elements());
+    return static_cast<std::size_t>(micro_batches_.front().count * shape.elements());
   }
 
   std::size_t outputs() const { return logits_.size() / labels_.size(); }
@@ -192,40 +192,40 @@ class ReferenceExecutable final : public Reference<Real> {
     return {shape, std::span<Real>(tensors[id]).first(used)};
   }
 
-  Turn<Real> turn(NodeId id, const Pass& pass) {
+  LayerContext<Real> context(NodeId id, const Pass& pass) {
     const Node& node = network_.nodes()[id];
-    const std::int64_t count = pass.part.count;
-    Turn<Real> turn;
-    turn.layer = &node.layer;
-    turn.images = count;
-    turn.training = pass.training;
-    turn.dropout = {pass.settings.seed, pass.settings.step, id, pass.part.first};
-    if (recipe_.sync_batch_norm) turn.norm_group = &group_;
+    const std::int64_t count = pass.shard.count;
+    LayerContext<Real> context;
+    context.layer = &node.layer;
+    context.images = count;
+    context.training = pass.training;
+    context.dropout = {pass.settings.seed, pass.settings.step, id, pass.shard.first};
+    if (recipe_.sync_batch_norm) context.norm_group = &group_;
     for (NodeId input : node.inputs) {
-      turn.inputs.push_back(view(activations_, input, count));
-      turn.input_gradients.push_back(view(activation_gradients_, input, count));
+      context.inputs.push_back(view(activations_, input, count));
+      context.input_gradients.push_back(view(activation_gradients_, input, count));
     }
-    turn.output = view(activations_, id, count);
-    turn.output_gradient = view(activation_gradients_, id, count);
+    context.output = view(activations_, id, count);
+    context.output_gradient = view(activation_gradients_, id, count);
     for (std::size_t i = 0; i < specs_.size(); ++i) {
       if (specs_[i].node != id) continue;
-      turn.parameters.push_back(parameters_[i]);
-      turn.parameter_gradients.push_back(gradients_[i]);
+      context.parameters.push_back(parameters_[i]);
+      context.parameter_gradients.push_back(gradients_[i]);
     }
-    return turn;
+    return context;
   }
 
   void run_forward(const Pass& pass) {
     std::copy(images_.begin(), images_.end(), activations_.front().begin());
     for (NodeId id = 0; id < network_.nodes().size(); ++id) {
-      reference::forward(turn(id, pass));
+      reference::forward(context(id, pass));
     }
     for (std::size_t i = 0; i < logits_.size(); ++i) {
       logits_[i] = static_cast<float>(activations_.back()[i]);
     }
   }
 
-  // Calls action(i, its stretch of a flat run) for every trainable tensor i.
+  // Calls action(i, its range of a flat run) for every trainable tensor i.
   template <typename Float, typename Action>
   void for_trainable(std::span<Float> flat, const Action& action) const {
     for (std::size_t i = 0; i < specs_.size(); ++i) {
@@ -235,7 +235,8 @@ class ReferenceExecutable final : public Reference<Real> {
     }
   }
 
-  // Over the ranks, in single precision; a tensor is a stretch. False: there is none to go by.
+  // Over the ranks, in single precision; a tensor is a bucket of its own. False: there is none to
+  // go by.
   bool sum_gradients() {
     for_trainable(std::span(flat_), [&](std::size_t i, std::span<float> flat) {
       std::ranges::transform(gradients_[i], flat.begin(),
@@ -271,14 +272,14 @@ class ReferenceExecutable final : public Reference<Real> {
   }
 
   void make_sums() {
-    std::vector<Stretch> stretches;
+    std::vector<GradientBucket> buckets;
     for (const NetworkParameter& parameter : specs_) {
       if (!parameter.spec.trainable) continue;
       const auto floats = static_cast<std::size_t>(parameter.spec.elements());
-      stretches.push_back({flat_.size(), floats});
+      buckets.push_back({flat_.size(), floats});
       flat_.resize(flat_.size() + floats);
     }
-    sums_.emplace(recipe_, group_, stretches);
+    sums_.emplace(recipe_, group_, buckets);
   }
 
   void clip() {
@@ -304,7 +305,7 @@ class ReferenceExecutable final : public Reference<Real> {
     }
   }
 
-  // Of a tensor under lars.
+  // Returns the rate of a tensor under lars.
   Real rate_of(std::size_t i, double lr) const {
     if (!specs_[i].spec.decays) return static_cast<Real>(lr);
     const double weights = std::sqrt(squares_of(parameters_[i]));
@@ -333,7 +334,7 @@ class ReferenceExecutable final : public Reference<Real> {
   const Network network_;
   const Recipe recipe_;
   Group& group_;
-  const std::vector<Shard> parts_;
+  const std::vector<Shard> micro_batches_;
   const std::vector<NetworkParameter> specs_;
   std::vector<float> images_;
   std::vector<std::int32_t> labels_;

@@ -9,7 +9,7 @@
 
 namespace detol::reference {
 
-// As in optimizer.h.
+// The formulas are those of optimizer.h.
 template <typename Real>
 struct Update {
   const Recipe& recipe;

@@ -6,7 +6,7 @@ namespace detol::reference {
 namespace {
 
 template <typename Real, typename Visit>
-void for_output(const Turn<Real>& t, Visit visit) {
+void for_output(const LayerContext<Real>& t, Visit visit) {
   const Shape& out = t.output.shape;
   for (std::int64_t n = 0; n < t.images; ++n) {
     for (std::int64_t c = 0; c < out.channels; ++c) {
@@ -46,7 +46,7 @@ struct Row {
 
 // Visits everything that a convolution sums, row by row: the inner loop runs over neighbours.
 template <typename Real, typename Visit>
-void for_rows(const Turn<Real>& t, Visit visit) {
+void for_rows(const LayerContext<Real>& t, Visit visit) {
   const Layer& layer = *t.layer;
   const Shape &in = t.inputs[0].shape, &out = t.output.shape;
   const std::int64_t group_inputs = in.channels / layer.groups;
@@ -77,7 +77,7 @@ void for_rows(const Turn<Real>& t, Visit visit) {
 }
 
 template <typename Real>
-Tap largest_of(const Turn<Real>& t, std::int64_t n, std::int64_t c, std::int64_t y,
+Tap largest_of(const LayerContext<Real>& t, std::int64_t n, std::int64_t c, std::int64_t y,
                std::int64_t x) {
   const View<Real>& in = t.inputs[0];
   Tap best{-1, -1, 0};
@@ -90,7 +90,7 @@ Tap largest_of(const Turn<Real>& t, std::int64_t n, std::int64_t c, std::int64_t
 }
 
 template <typename Real>
-Real taps_inside(const Turn<Real>& t, std::int64_t y, std::int64_t x) {
+Real taps_inside(const LayerContext<Real>& t, std::int64_t y, std::int64_t x) {
   Real count = 0;
   for_taps(*t.layer, t.inputs[0].shape, y, x, [&](const Tap&) { count += 1; });
   return count;
@@ -99,7 +99,7 @@ Real taps_inside(const Turn<Real>& t, std::int64_t y, std::int64_t x) {
 }  // namespace
 
 template <typename Real>
-void conv_forward(const Turn<Real>& t) {
+void conv_forward(const LayerContext<Real>& t) {
   const auto channels = static_cast<std::size_t>(t.layer->channels);
   const auto positions = static_cast<std::size_t>(t.output.shape.height * t.output.shape.width);
   for (std::size_t i = 0; i < t.output.values.size(); ++i) {
@@ -114,7 +114,7 @@ void conv_forward(const Turn<Real>& t) {
 }
 
 template <typename Real>
-void conv_backward(const Turn<Real>& t) {
+void conv_backward(const LayerContext<Real>& t) {
   const auto channels = static_cast<std::size_t>(t.layer->channels);
   const auto positions = static_cast<std::size_t>(t.output.shape.height * t.output.shape.width);
   for (std::size_t i = 0; i < t.output_gradient.values.size() && t.layer->bias; ++i) {
@@ -135,7 +135,7 @@ void conv_backward(const Turn<Real>& t) {
 }
 
 template <typename Real>
-void max_pool_forward(const Turn<Real>& t) {
+void max_pool_forward(const LayerContext<Real>& t) {
   for_output(t, [&](std::int64_t n, std::int64_t c, std::int64_t y, std::int64_t x) {
     const Tap best = largest_of(t, n, c, y, x);
     t.output.at(n, c, y, x) = t.inputs[0].at(n, c, best.y, best.x);
@@ -143,7 +143,7 @@ void max_pool_forward(const Turn<Real>& t) {
 }
 
 template <typename Real>
-void max_pool_backward(const Turn<Real>& t) {
+void max_pool_backward(const LayerContext<Real>& t) {
   for_output(t, [&](std::int64_t n, std::int64_t c, std::int64_t y, std::int64_t x) {
     const Tap best = largest_of(t, n, c, y, x);
     t.input_gradients[0].at(n, c, best.y, best.x) += t.output_gradient.at(n, c, y, x);
@@ -151,7 +151,7 @@ void max_pool_backward(const Turn<Real>& t) {
 }
 
 template <typename Real>
-void avg_pool_forward(const Turn<Real>& t) {
+void avg_pool_forward(const LayerContext<Real>& t) {
   for_output(t, [&](std::int64_t n, std::int64_t c, std::int64_t y, std::int64_t x) {
     Real sum = 0;
     for_taps(*t.layer, t.inputs[0].shape, y, x,
@@ -161,7 +161,7 @@ void avg_pool_forward(const Turn<Real>& t) {
 }
 
 template <typename Real>
-void avg_pool_backward(const Turn<Real>& t) {
+void avg_pool_backward(const LayerContext<Real>& t) {
   for_output(t, [&](std::int64_t n, std::int64_t c, std::int64_t y, std::int64_t x) {
     const Real share = t.output_gradient.at(n, c, y, x) / taps_inside(t, y, x);
     for_taps(*t.layer, t.inputs[0].shape, y, x,
@@ -170,7 +170,7 @@ void avg_pool_backward(const Turn<Real>& t) {
 }
 
 template <typename Real>
-void global_pool_forward(const Turn<Real>& t) {
+void global_pool_forward(const LayerContext<Real>& t) {
   const Shape& in = t.inputs[0].shape;
   const auto pixels = static_cast<std::size_t>(in.height * in.width);
   for (std::size_t i = 0; i < t.output.values.size(); ++i) {
@@ -181,7 +181,7 @@ void global_pool_forward(const Turn<Real>& t) {
 }
 
 template <typename Real>
-void global_pool_backward(const Turn<Real>& t) {
+void global_pool_backward(const LayerContext<Real>& t) {
   const Shape& in = t.inputs[0].shape;
   const auto pixels = static_cast<std::size_t>(in.height * in.width);
   for (std::size_t i = 0; i < t.output.values.size(); ++i) {
@@ -192,9 +192,9 @@ void global_pool_backward(const Turn<Real>& t) {
   }
 }
 
-#define DETOL_INSTANTIATE(layer)           \
-  template void layer(const Turn<float>&); \
-  template void layer(const Turn<double>&);
+#define DETOL_INSTANTIATE(layer)                   \
+  template void layer(const LayerContext<float>&); \
+  template void layer(const LayerContext<double>&);
 DETOL_INSTANTIATE(conv_forward)
 DETOL_INSTANTIATE(conv_backward)
 DETOL_INSTANTIATE(max_pool_forward)

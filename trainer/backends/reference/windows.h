@@ -7,20 +7,20 @@
 namespace detol::reference {
 
 template <typename Real>
-void conv_forward(const Turn<Real>& turn);
+void conv_forward(const LayerContext<Real>& context);
 template <typename Real>
-void conv_backward(const Turn<Real>& turn);
+void conv_backward(const LayerContext<Real>& context);
 template <typename Real>
-void max_pool_forward(const Turn<Real>& turn);
+void max_pool_forward(const LayerContext<Real>& context);
 template <typename Real>
-void max_pool_backward(const Turn<Real>& turn);
+void max_pool_backward(const LayerContext<Real>& context);
 template <typename Real>
-void avg_pool_forward(const Turn<Real>& turn);
+void avg_pool_forward(const LayerContext<Real>& context);
 template <typename Real>
-void avg_pool_backward(const Turn<Real>& turn);
+void avg_pool_backward(const LayerContext<Real>& context);
 template <typename Real>
-void global_pool_forward(const Turn<Real>& turn);
+void global_pool_forward(const LayerContext<Real>& context);
 template <typename Real>
-void global_pool_backward(const Turn<Real>& turn);
+void global_pool_backward(const LayerContext<Real>& context);
 
 }  // namespace detol::reference

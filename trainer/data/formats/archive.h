@@ -26,7 +26,7 @@ class ArchiveReader {
   // Errors (kInput): as open_regular_file, or it is no archive.
   static Result<ArchiveReader> open(const std::filesystem::path& path, ArchiveKind kind);
 
-  // On to the next file; its name, or nullopt behind the last.
+  // Goes to the next file and returns its name, or nullopt behind the last.
   Result<std::optional<std::string>> next();
 
   // All of it. Takes memory as the bytes come, not as a header claims.

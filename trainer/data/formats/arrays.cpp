@@ -93,7 +93,7 @@ tl::expected<ImageLayout, std::string> layout_of(std::span<const std::int64_t> s
   return ImageLayout{{sizes[1], sizes[2], sizes[3]}, is_of_bytes, false};
 }
 
-tl::expected<std::size_t, std::string> answers_in(std::span<const std::int64_t> sizes,
+tl::expected<std::size_t, std::string> outputs_in(std::span<const std::int64_t> sizes,
                                                   std::int64_t images, TaskKind task) {
   const bool is_list = sizes.size() == 1 || (sizes.size() == 2 && sizes[1] == 1);
   const bool may_have_columns = !has_labels(task) && sizes.size() == 2;

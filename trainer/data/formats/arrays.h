@@ -38,9 +38,9 @@ struct ImageLayout {
   bool is_channels_last = false;  // in the file
 };
 
-// Of an array of these sizes, samples first. Two sizes are a table, whose numbers are floats in
-// any case; three are N x H x W; four have their channels where data.layout says it, else where a
-// size is at most 4. Unexpected: why it cannot be known.
+// Returns the layout of an array of these sizes, samples first. Two sizes are a table, whose
+// numbers are floats in any case; three are N x H x W; four have their channels where data.layout
+// says it, else where a size is at most 4. Unexpected: why it cannot be known.
 tl::expected<ImageLayout, std::string> layout_of(std::span<const std::int64_t> sizes,
                                                  bool is_of_bytes, const DataConfig& config);
 
@@ -67,12 +67,12 @@ void to_planes(std::span<const Pixel> image, const Shape& shape, std::span<Pixel
   }
 }
 
-// How many numbers an array of these sizes tells about each of the images: one, or, of tasks
+// Returns how many targets an array of these sizes has for each of the images: one, or, of tasks
 // without classes, as many as it has columns. Unexpected: that it does not fit them.
-tl::expected<std::size_t, std::string> answers_in(std::span<const std::int64_t> sizes,
+tl::expected<std::size_t, std::string> outputs_in(std::span<const std::int64_t> sizes,
                                                   std::int64_t images, TaskKind task);
 
-// What is wrong with the first target that is not finite, or, of a multi_label task, neither 0 nor
+// BadTarget is the first target that is not finite, or, of a multi_label task, neither 0 nor
 // 1, and its place; nothing if there is none.
 struct BadTarget {
   std::size_t at = 0;

@@ -21,7 +21,7 @@ constexpr std::size_t kPixels = 3072;
 constexpr std::size_t kMostLabels = 2;  // bytes before the pixels
 constexpr std::size_t kMostNames = 1 << 16;
 
-// Which of the two data sets, and which of its labels.
+// Kind is one of the two data sets, with the labels that are read.
 struct Kind {
   std::size_t labels;  // bytes in front of the pixels
   std::size_t label;   // which of them is used

@@ -38,7 +38,7 @@ class CsvReader {
   // "<path>:<line>:<column>: <what>", as kInput.
   tl::unexpected<Error> error_at(const CsvCell& cell, std::string_view what) const;
 
-  // Of the whole file. REQUIRES: nothing was read yet.
+  // Hashes the whole file. REQUIRES: nothing was read yet.
   std::uint64_t fingerprint() const;
 
  private:

@@ -132,7 +132,7 @@ class RecordReader {
     return {};
   }
 
-  // What names a class goes into JSON and into exports.
+  // Checks a text that names a class, since it goes into JSON and into exports.
   Result<void> check_text(const CsvCell& cell) const {
     if (is_utf8(cell.text)) return {};
     return file_.error_at(cell, fmt::format("the label {} is not UTF-8; save the file as UTF-8",
@@ -229,7 +229,7 @@ Result<void> check_classes(const DataConfig& config, const Dataset& dataset) {
                           label_columns(config).front()));
 }
 
-// Appends a file of its own as the test part.
+// Appends a file of its own as the test split.
 Result<void> add_test_file(const DataConfig& config, Dataset& dataset) {
   DETOL_TRY(find_data(config.test_path, config.source));
   DETOL_ASSIGN(const CsvRecords test, read_records(config, config.test_path));
@@ -254,7 +254,7 @@ Result<void> add_test_file(const DataConfig& config, Dataset& dataset) {
   return {};
 }
 
-// Of what was read and of how it was understood.
+// Hashes what was read and how it was understood.
 std::uint64_t fingerprint_of(const DataConfig& config, const CsvRecords& records,
                              const Places& places) {
   std::uint64_t fingerprint = records.fingerprint;
@@ -271,7 +271,7 @@ Result<Dataset> load_csv(const DataConfig& config) {
   DETOL_ASSIGN(const CsvRecords records, read_records(config, config.path));
   if (records.size == 0)
     return fail(ErrorCode::kInput, config.path + ": there is no record below the header");
-  OwnParts own;
+  OwnSplits own;
   if (!config.test_path.empty()) own.test = 0;  // the file is read later
   DETOL_ASSIGN(const Places places, split_samples(config, records.count(), own));
   const auto width = static_cast<std::int64_t>(records.width);
@@ -314,7 +314,7 @@ Result<Dataset> load_csv(const DataConfig& config) {
 
 Result<DatasetInfo> inspect_csv(const DataConfig& config) {
   DETOL_ASSIGN(Dataset dataset, load_csv(config));
-  DETOL_TRY(check_answers(dataset, config));
+  DETOL_TRY(check_task_targets(dataset, config));
   return dataset.info;
 }
 

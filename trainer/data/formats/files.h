@@ -1,6 +1,6 @@
 #pragma once
 
-// What all formats say of files: which is there, and where in one something is wrong.
+// Shared by all formats: which files are there, and where in one something is wrong.
 
 #include <cstdint>
 #include <filesystem>

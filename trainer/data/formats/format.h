@@ -1,6 +1,6 @@
 #pragma once
 
-// Format: one way in which data sets are kept.
+// Format is one file format of data sets.
 
 #include <string_view>
 

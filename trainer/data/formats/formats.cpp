@@ -61,7 +61,7 @@ auto within_memory(const DataConfig& config, const Do& read) -> decltype(read())
   }
 }
 
-// What the file asks of data that the format read.
+// Sets the task that the space file asks for, if the data fit it.
 Result<void> set_task(DatasetInfo& info, const DataConfig& config) {
   if (info.task.kind == config.task) return {};  // as usual, or as the data were packed
   info.task.kind = config.task;

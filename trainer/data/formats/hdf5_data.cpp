@@ -164,7 +164,7 @@ class Hdf5Box final : public ArrayBox {
     DETOL_ASSIGN(const Array answers, open_array(file_, config_.path, labels_name));
     const auto layout = layout_of(images.sizes, images.is_of_bytes, config_);
     if (!layout) return images.error(layout.error(), "or write it otherwise");
-    const auto outputs = answers_in(answers.sizes, images.sizes[0], config_.task);
+    const auto outputs = outputs_in(answers.sizes, images.sizes[0], config_.task);
     if (!outputs) return answers.error(outputs.error(), "write one number for each");
     Samples samples{.shape = layout->shape, .has_bytes = layout->has_bytes, .outputs = *outputs};
     if (has_labels(config_.task)) {

@@ -19,7 +19,7 @@
 
 namespace detol {
 
-// On the socket, between two processes of one program.
+// Hdf5Request is sent over a socket between two processes of one program.
 struct Hdf5Request {
   static constexpr std::size_t kLongestName = 255;
 
@@ -88,8 +88,8 @@ herr_t refuse_link(const char*, const char*, const char*, const char*, unsigned*
   return -1;
 }
 
-// Not open if there is none of that name, or a link leads to it out of the file: what lies behind
-// one may be anything, also a pipe that nobody writes.
+// Returns a closed one if there is none of that name, or a link leads to it out of the file: what
+// lies behind one may be anything, also a pipe that nobody writes.
 Handle open_dataset(hid_t file, const char* name) {
   const Handle settings(H5Pcreate(H5P_DATASET_ACCESS), H5Pclose);
   H5Pset_elink_cb(*settings, refuse_link, nullptr);
@@ -206,12 +206,12 @@ void limit(int resource, rlim_t most) {
   ::setrlimit(resource, &now);
 }
 
-// So much of a processor's time from here on, then SIGXCPU: a disk may be slow, the library not.
+// Limits the processor's time from here on, then SIGXCPU: a disk may be slow, the library not.
 void allow_cpu_seconds(rlim_t seconds) {
   limit(RLIMIT_CPU, static_cast<rlim_t>(std::clock() / CLOCKS_PER_SEC) + 1 + seconds);
 }
 
-// What a crash would set off, in a program that has handlers or writes a core, is none of ours.
+// Prevents handlers of the program and core files: a crash here is reported by the parent.
 void become_harmless(int socket) {
   for (const int signal : {SIGSEGV, SIGBUS, SIGABRT, SIGFPE, SIGILL, SIGTERM, SIGINT, SIGXCPU})
     std::signal(signal, SIG_DFL);
@@ -223,7 +223,7 @@ void become_harmless(int socket) {
   ::close_range(kSocket + 1, ~0U, 0);
 }
 
-// What the slowest sound file of this size may take of a processor for one answer.
+// Returns the processor time that the slowest sound file of this size may take for one answer.
 rlim_t patience_s(const char* path) {
   constexpr std::uintmax_t kUnpackedPerSecond = 10'000'000;
   std::error_code ignored;

@@ -19,7 +19,7 @@
 
 namespace detol {
 
-// What a file says of an array. Nothing of it is believed yet.
+// Hdf5Array is what a file says of an array. Nothing of it is checked yet.
 struct Hdf5Array {
   static constexpr int kMostSizes = 32;  // of HDF5
 

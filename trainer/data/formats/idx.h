@@ -7,7 +7,7 @@
 //   file   := 0x00 0x00 0x08 dimensions size{dimensions} byte*     dimensions: 1 or 3
 //   size   := 4 bytes, big-endian                                  first: number of items
 //
-// The t10k files are the test part. Colour does not exist: one channel.
+// The t10k files are the test split. Colour does not exist: one channel.
 
 #include "core/result.h"
 #include "trainer/data/samples.h"

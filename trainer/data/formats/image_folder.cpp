@@ -56,7 +56,7 @@ class FolderPixels final : public PixelSource {
   std::size_t at_ = 0;  // the next file
 };
 
-// What is in a folder and is wanted, by name.
+// Returns the wanted entries of a folder, by name.
 template <typename Wanted>
 Result<std::vector<fs::path>> sorted(const fs::path& folder, const Wanted& wanted) {
   std::vector<fs::path> paths;

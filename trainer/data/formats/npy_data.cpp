@@ -125,7 +125,7 @@ Result<Samples> samples_of(PackedFile images_file, PackedFile labels_file,
   DETOL_ASSIGN(OpenArray answers, open_array(std::move(labels_file)));
   const auto layout = layout_of(images.array.sizes, images.array.is_of_bytes(), config);
   if (!layout) return images.error_at(0, layout.error());
-  const auto outputs = answers_in(answers.array.sizes, images.array.sizes[0], config.task);
+  const auto outputs = outputs_in(answers.array.sizes, images.array.sizes[0], config.task);
   if (!outputs) return answers.error_at(0, outputs.error() + "; there must be one number for each");
   Samples samples{.shape = layout->shape, .has_bytes = layout->has_bytes, .outputs = *outputs};
   if (has_labels(config.task)) {

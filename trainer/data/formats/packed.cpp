@@ -175,13 +175,13 @@ class Reader {
     take_table(data_.mean, channels);
     take_table(data_.deviation, channels);
     DETOL_TRY(check_statistics());
-    const std::size_t answers_at = at;
+    const std::size_t targets_at = at;
     if (labelled)
       take_table(data_.labels, images_);
     else
       take_table(data_.targets, images_ * outputs);
     sums_at_ = at;
-    return labelled ? check_labels(answers_at) : check_targets(answers_at);
+    return labelled ? check_labels(targets_at) : check_targets(targets_at);
   }
 
   Result<void> check_labels(std::size_t labels_at) const {

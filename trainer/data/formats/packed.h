@@ -19,7 +19,7 @@
 
 namespace detol {
 
-// What is in a packed file.
+// Packed is the contents of a packed file.
 struct Packed {
   Dataset data;
   double validation = 0;  // data.split.validation, which it was split by

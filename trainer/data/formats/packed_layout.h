@@ -1,6 +1,7 @@
 #pragma once
 
-// What the writer and the reader of packed data agree on; the grammar stands in packed_write.cpp.
+// Constants that the writer and the reader of packed data share; the grammar stands in
+// packed_write.cpp.
 
 #include <cstddef>
 #include <string_view>

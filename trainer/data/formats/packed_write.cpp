@@ -2,7 +2,7 @@
 //
 //   file     := head block*
 //   head     := "DETOLDS" version  head_bytes  head_sum  length  header
-//               mean  deviation  answers  block_sum*  zeros
+//               mean  deviation  targets  block_sum*  zeros
 //   version  := '1'
 //   head_bytes := u64   a multiple of 4096: where the first block begins
 //   head_sum := u64     XXH3 of the head from `length` on, zeros included
@@ -12,7 +12,7 @@
 //                        data.split.validation; "fingerprint": 16 digits; "block_bytes",
 //                        "block_images"}
 //   mean, deviation := f32{C}
-//   answers  := i32{N}            of task "classification": labels; N = training + validation +
+//   targets  := i32{N}            of task "classification": labels; N = training + validation +
 //             | f32{N x classes}  test, in this order; of "multi_label" and "regression": targets
 //   block_sum := u64    XXH3 of a block, one for each
 //   block    := image* zeros     `block_images` of them, fewer in the last; `block_bytes` long, a

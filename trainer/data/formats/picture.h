@@ -30,7 +30,8 @@ class PictureDecoder {
   PictureDecoder(PictureDecoder&&) noexcept;
   ~PictureDecoder();
 
-  // What decode() makes of a file, from its header alone. Unexpected: what is wrong with it.
+  // Returns the shape that decode() makes of a file, from its header alone. Unexpected: what is
+  // wrong with it.
   tl::expected<Shape, std::string> shape_of(Bytes file);
 
   // C x H x W. Unexpected: the file is damaged, or its shape is another.

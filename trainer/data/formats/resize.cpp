@@ -51,7 +51,7 @@ void Resizer::prepare(const Shrinking& shrinking) {
   prepared_ = shrinking;
 }
 
-// Of all channels, each to its plane.
+// Adds up all channels, each to its plane.
 template <std::size_t kChannels>
 void Resizer::shrink_row(const std::uint8_t* from, std::uint8_t* to, std::size_t plane) const {
   for (const Mix& mix : across_) {

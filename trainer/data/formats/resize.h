@@ -27,7 +27,7 @@ class Resizer {
   void write(const Picture& picture, int size, std::span<std::uint8_t> out);
 
  private:
-  // What one line of the result is made of: `weights` of the lines from `first` on.
+  // Mix makes one line of the result: `weights` of the lines from `first` on.
   struct Mix {
     int first = 0;
     std::vector<std::int32_t> weights;  // their sum is kOne

@@ -22,7 +22,7 @@ constexpr std::size_t kLargestMember = std::size_t{1} << 28;
 constexpr std::size_t kLongestLabel = 64;
 constexpr std::string_view kMendShard = "mend or leave out that sample";
 
-// Where a sample was found, for messages.
+// Place says where a sample was found, for messages.
 struct Place {
   std::size_t shard = 0;
   std::uint64_t offset = 0;
@@ -112,7 +112,7 @@ class ShardPixels final : public PixelSource {
   std::size_t at_ = 0;  // the next sample
 };
 
-// What one pass over the shards finds: which pictures there are, and their labels.
+// Listing is what one pass over the shards finds: which pictures there are, and their labels.
 class Listing {
  public:
   Listing(const std::vector<fs::path>& shards, const DataConfig& config)
@@ -219,10 +219,10 @@ Result<Shards> shards_of(const DataConfig& config) {
   Shards shards;
   for (const fs::path& path : paths) {
     const std::string name = path.filename().string();
-    auto& part = name.starts_with("val")    ? shards.validation
-                 : name.starts_with("test") ? shards.test
-                                            : shards.training;
-    part.push_back(path);
+    auto& split = name.starts_with("val")    ? shards.validation
+                  : name.starts_with("test") ? shards.test
+                                             : shards.training;
+    split.push_back(path);
   }
   if (!error && !shards.training.empty()) return shards;
   return fail(ErrorCode::kInput,

@@ -1,11 +1,12 @@
-// Which of several ways a shape is computed, where training.deterministic is false.
+// Times the algorithms of each shape, where training.deterministic is false.
 //
-// A lowering asks way_of(). Which shapes a network asks about is found by lowering it and throwing
-// the result away: some milliseconds, and what it compiled is in the cache. A shape is timed as a
-// unit by itself, between an input and a gradient of noise, direction by direction where each can
-// be chosen for itself, in rounds over the ways, so that what disturbs the machine disturbs all of
-// them; a way's time is the least of its runs, in CPU seconds. The rule's way is left only for one
-// that is clearly faster. Price: six runs of each way, two of one that is far behind.
+// A lowering calls choose_algorithm(). The tunable passes of a network are found by lowering it and
+// throwing the result away: some milliseconds, and what it compiled is in the cache. A shape is
+// timed as a unit by itself, between an input and a gradient of noise, direction by direction where
+// each can be chosen for itself, in rounds over the algorithms, so that what disturbs the machine
+// disturbs all of them; an algorithm's time is the least of its runs, in CPU seconds. The rule's
+// algorithm is left only for one that is clearly faster. Price: six runs of each algorithm, two of
+// one that is far behind.
 
 #include <fmt/format.h>
 
@@ -29,15 +30,16 @@ namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-// Of each round: a way takes part whose best run took at most so many times the best of all.
+// kHopeful limits each round to algorithms whose best run took at most so many times the best of
+// all.
 constexpr std::array kHopeful = {kInfinity, 1.3, 1.1};
 constexpr double kHopeless = 1.6;  // times the best: one run says enough
-constexpr int kRuns = 2;           // of a way in a round: the first may make its code
+constexpr int kRuns = 2;           // of an algorithm in a round: the first may make its code
 constexpr int kMostRuns = 10;      // of those that are over in no time,
 constexpr double kShort = 5e-4;    // seconds all together
-constexpr double kClearly = 0.95;  // of the time of the rule's way
+constexpr double kClearly = 0.95;  // of the time of the rule's algorithm
 
-// In the order of Pass.
+// kPasses is in the order of Pass.
 constexpr std::array kPasses = {"", " forward", " data", " weights"};
 
 // "onednn avx2 conv weights 64x16x32x32 to 16, window 3x3": the gradient of the weights.
@@ -60,19 +62,19 @@ std::string key_of(std::string_view kind, Pass pass, const Layer& layer, const V
   return key;
 }
 
-// What a network asks about, each shape once.
-Result<std::vector<Asked>> asked_of(const Network& network, const Recipe& recipe,
-                                    const Placement& placement) {
-  const Choices none;
+// Returns the tunable passes of a network, each shape once.
+Result<std::vector<TunablePass>> tunable_passes_of(const Network& network, const Recipe& recipe,
+                                                   const Placement& placement) {
+  const AlgorithmChoices none;
   Placement asking = placement;
   if (asking.choices == nullptr) asking.choices = &none;
   Builder builder(network, recipe, asking);
   builder.make_value(0, Layout::kPlain, false);
   for (const Unit& unit : plan_units(network)) DETOL_TRY(lower_unit(builder, unit));
-  std::vector<Asked> all;
+  std::vector<TunablePass> all;
   std::set<std::string> keys;
-  for (const Asked& asked : builder.asked()) {
-    if (keys.insert(asked.choice.key).second) all.push_back(asked);
+  for (const TunablePass& asked : builder.asked()) {
+    if (keys.insert(asked.candidates.key).second) all.push_back(asked);
   }
   return all;
 }
@@ -109,11 +111,11 @@ Network network_of(const Shape& input, const Layer& layer) {
   return builder.build(builder.add(layer, {builder.input()})).value();
 }
 
-// The least time of a unit by itself, computed in one way; the first, if that is hopeless.
-Result<double> seconds_of(const Asked& asked, const Layer& layer, std::int64_t images,
-                          const std::string& way, double hopeless) {
+// Returns the least time of a unit by itself with one algorithm; the first time, if hopeless.
+Result<double> seconds_of(const TunablePass& asked, const Layer& layer, std::int64_t images,
+                          const std::string& algorithm, double hopeless) {
   const Network network = network_of(asked.shape, layer);
-  const Choices choices{{{asked.choice.key, way}}};
+  const AlgorithmChoices choices{{{asked.candidates.key, algorithm}}};
   Builder builder(network, {.batch_size = images}, {.choices = &choices});
   const Value& x = builder.make_value(0, asked.layout, asked.needs_gradient);
   DETOL_TRY(lower_unit(builder, {.node = 1, .output = 1, .addend = {}}));
@@ -140,76 +142,78 @@ Result<double> seconds_of(const Asked& asked, const Layer& layer, std::int64_t i
   return least;
 }
 
-// Round by round over the ways that may still win.
-Result<TimedChoice> time_ways(const Asked& asked, const Layer& layer, std::int64_t images,
-                              const std::function<void()>& turn) {
-  TimedChoice timed{asked.choice.key, {}, {}};
-  for (const std::string& way : asked.choice.ways) timed.seconds.emplace_back(way, kInfinity);
+// Times the algorithms that may still win, round by round.
+Result<TimedShape> time_candidates(const TunablePass& asked, const Layer& layer,
+                                   std::int64_t images, const std::function<void()>& on_progress) {
+  TimedShape timed{asked.candidates.key, {}, {}};
+  for (const std::string& algorithm : asked.candidates.algorithms)
+    timed.seconds.emplace_back(algorithm, kInfinity);
   double best = kInfinity;
   for (const double hopeful : kHopeful) {
-    const auto may_win = [&, limit = hopeful * best](const auto& of_way) {
-      return of_way.second <= limit;
+    const auto may_win = [&, limit = hopeful * best](const auto& timing) {
+      return timing.second <= limit;
     };
     if (std::ranges::count_if(timed.seconds, may_win) == 1) break;
-    for (auto& of_way : timed.seconds) {
-      if (!may_win(of_way)) continue;
+    for (auto& timing : timed.seconds) {
+      if (!may_win(timing)) continue;
       DETOL_ASSIGN(const double now,
-                   seconds_of(asked, layer, images, of_way.first, kHopeless * best));
-      of_way.second = std::min(of_way.second, now);
-      best = std::min(best, of_way.second);
-      turn();
+                   seconds_of(asked, layer, images, timing.first, kHopeless * best));
+      timing.second = std::min(timing.second, now);
+      best = std::min(best, timing.second);
+      on_progress();
     }
   }
-  const auto fastest = std::ranges::min_element(
-      timed.seconds, {}, [](const auto& way_and_seconds) { return way_and_seconds.second; });
+  const auto fastest =
+      std::ranges::min_element(timed.seconds, {}, [](const auto& timing) { return timing.second; });
   const auto& rule = timed.seconds.front();
-  timed.way = fastest->second < kClearly * rule.second ? fastest->first : rule.first;
+  timed.algorithm = fastest->second < kClearly * rule.second ? fastest->first : rule.first;
   return timed;
 }
 
 }  // namespace
 
-Result<std::string> Builder::way_of(NodeId node, std::string_view kind, Pass pass,
-                                    std::vector<std::string> ways) {
-  if (choices_ == nullptr) return ways.front();
+Result<std::string> Builder::choose_algorithm(NodeId node, std::string_view kind, Pass pass,
+                                              std::vector<std::string> algorithms) {
+  if (choices_ == nullptr) return algorithms.front();
   const Value& x = value(this->node(node).inputs[0]);
   std::string key = key_of(kind, pass, this->node(node).layer, x, largest_batch_);
   const std::string* chosen = choices_->find(key);
-  const std::string way = chosen != nullptr ? *chosen : ways.front();
-  if (std::ranges::find(ways, way) == ways.end()) {
+  const std::string algorithm = chosen != nullptr ? *chosen : algorithms.front();
+  if (std::ranges::find(algorithms, algorithm) == algorithms.end()) {
     return fail(ErrorCode::kInternal,
                 fmt::format("'{}' was chosen for '{}', which this program does not know there; "
                             "go on with the program that began the study",
-                            way, key));
+                            algorithm, key));
   }
   asked_.push_back(
-      {{std::move(key), std::move(ways)}, node, pass, x.shape, x.layout, x.needs_gradient});
-  return way;
+      {{std::move(key), std::move(algorithms)}, node, pass, x.shape, x.layout, x.needs_gradient});
+  return algorithm;
 }
 
 }  // namespace onednn
 
-Result<std::vector<OpenChoice>> open_choices_onednn(const Network& network, const Recipe& recipe,
-                                                    const Placement& placement) {
-  return onednn::caught([&]() -> Result<std::vector<OpenChoice>> {
-    DETOL_ASSIGN(const auto asked, onednn::asked_of(network, recipe, placement));
-    std::vector<OpenChoice> choices;
-    for (const onednn::Asked& one : asked) choices.push_back(one.choice);
+Result<std::vector<AlgorithmCandidates>> list_algorithms_onednn(const Network& network,
+                                                                const Recipe& recipe,
+                                                                const Placement& placement) {
+  return onednn::caught([&]() -> Result<std::vector<AlgorithmCandidates>> {
+    DETOL_ASSIGN(const auto asked, onednn::tunable_passes_of(network, recipe, placement));
+    std::vector<AlgorithmCandidates> choices;
+    for (const onednn::TunablePass& one : asked) choices.push_back(one.candidates);
     return choices;
   });
 }
 
-Result<std::vector<TimedChoice>> time_choices_onednn(const Network& network, const Recipe& recipe,
-                                                     const Placement& placement,
-                                                     const std::function<void()>& turn) {
-  return onednn::caught([&]() -> Result<std::vector<TimedChoice>> {
-    DETOL_ASSIGN(const auto asked, onednn::asked_of(network, recipe, placement));
-    const std::int64_t images = parts_of(recipe.batch_size, placement).front().count;
-    std::vector<TimedChoice> timed;
-    for (const onednn::Asked& one : asked) {
-      if (placement.choices->find(one.choice.key) != nullptr) continue;
+Result<std::vector<TimedShape>> time_algorithms_onednn(const Network& network, const Recipe& recipe,
+                                                       const Placement& placement,
+                                                       const std::function<void()>& on_progress) {
+  return onednn::caught([&]() -> Result<std::vector<TimedShape>> {
+    DETOL_ASSIGN(const auto asked, onednn::tunable_passes_of(network, recipe, placement));
+    const std::int64_t images = micro_batches_of(recipe.batch_size, placement).front().count;
+    std::vector<TimedShape> timed;
+    for (const onednn::TunablePass& one : asked) {
+      if (placement.choices->find(one.candidates.key) != nullptr) continue;
       const Layer& layer = network.nodes()[one.node].layer;
-      DETOL_ASSIGN(TimedChoice choice, onednn::time_ways(one, layer, images, turn));
+      DETOL_ASSIGN(TimedShape choice, onednn::time_candidates(one, layer, images, on_progress));
       timed.push_back(std::move(choice));
     }
     return timed;

@@ -1,5 +1,5 @@
-// What a trainer does where training.deterministic is false: it times, has the study record what
-// it found, and trains by what was recorded.
+// A trainer whose training.deterministic is false times the algorithms, has the study record what
+// it found, and trains by the recorded choices.
 
 #include <bit>
 
@@ -20,22 +20,22 @@ namespace {
 using testing_support::TempFolder;
 
 // A study in memory: the first choice of a key stays.
-class Record final : public ChoiceRecord {
+class Record final : public AlgorithmRecord {
  public:
-  Choices known() override { return known_; }
-  std::optional<Choices> settle(const std::vector<TimedChoice>& timed) override {
+  AlgorithmChoices known() override { return known_; }
+  std::optional<AlgorithmChoices> settle(const std::vector<TimedShape>& timed) override {
     ++calls;
     if (is_over) return std::nullopt;
-    for (const TimedChoice& one : timed) study.ways.emplace(one.key, one.way);
+    for (const TimedShape& one : timed) study.algorithms.emplace(one.key, one.algorithm);
     return known_ = study;
   }
 
-  Choices study;  // what other workers recorded, too
+  AlgorithmChoices study;  // what other workers recorded, too
   int calls = 0;
   bool is_over = false;  // the run
 
  private:
-  Choices known_;  // as a worker has heard
+  AlgorithmChoices known_;  // as a worker has heard
 };
 
 Network network() {
@@ -62,7 +62,7 @@ class Choosing : public testing::Test {
   }
 
   // Trains until the reporter says so after epoch `at`.
-  Evaluation run(const Job& job, ChoiceRecord* record, int at = 3,
+  Evaluation run(const Job& job, AlgorithmRecord* record, int at = 3,
                  Verdict verdict = Verdict::kStop) const {
     Control control;
     return make_trainer({.format = "idx", .path = folder_.path().string(), .validation = 0.2},
@@ -85,11 +85,12 @@ class Choosing : public testing::Test {
     return all;
   }
 
-  // By the ways that are not the rule's.
-  Choices other_ways() const {
-    Choices choices;
-    const auto all = fastest_tested().open_choices(network(), recipe_, {}).value();
-    for (const OpenChoice& open : all) choices.ways.emplace(open.key, open.ways.back());
+  // Returns the choices that are not the rule's.
+  AlgorithmChoices other_algorithms() const {
+    AlgorithmChoices choices;
+    const auto all = fastest_tested().list_algorithms(network(), recipe_, {}).value();
+    for (const AlgorithmCandidates& open : all)
+      choices.algorithms.emplace(open.key, open.algorithms.back());
     return choices;
   }
 
@@ -101,27 +102,27 @@ TEST_F(Choosing, IsRecordedOncePerShape) {
   Record record;
   run(job("one"), &record);
   EXPECT_EQ(record.calls, 1);
-  EXPECT_FALSE(record.study.ways.empty());
+  EXPECT_FALSE(record.study.algorithms.empty());
   run(job("two"), &record);
   EXPECT_EQ(record.calls, 1);
 }
 
 TEST_F(Choosing, GoesByWhatWasRecordedFirst) {
   Record record, informed;
-  record.study = informed.study = other_ways();
+  record.study = informed.study = other_algorithms();
   informed.settle({});
   const Job late = job("late"), early = job("early"), by_rule = job("by_rule");
   run(late, &record);  // times, and hears that others were faster
   run(early, &informed);
   run(by_rule, nullptr);
-  EXPECT_EQ(record.study.ways, informed.study.ways);
+  EXPECT_EQ(record.study.algorithms, informed.study.algorithms);
   EXPECT_EQ(bits(late), bits(early));
   EXPECT_NE(bits(late), bits(by_rule));
 }
 
 TEST_F(Choosing, AnInterruptedTrialEndsWithTheBitsOfAnUninterruptedOne) {
   Record record;
-  record.study = other_ways();
+  record.study = other_algorithms();
   const Job whole = job("whole");
   run(whole, &record);
   Job cut = job("cut");

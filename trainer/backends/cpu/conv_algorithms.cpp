@@ -1,4 +1,4 @@
-// Our own kernels or oneDNN's direct convolution, direction by direction.
+// Chooses our own kernels or oneDNN's direct convolution, direction by direction.
 
 #include "trainer/backends/cpu/conv.h"
 
@@ -9,9 +9,9 @@ const std::string kDirect = "direct";
 
 // oneDNN's convolution, if it takes input, output and weights as our kernels do; in all directions
 // where all are the rule's.
-std::optional<ConvChoice> exchangeable(const Builder& b, const Unit& unit,
-                                       const ConvQuestion& question) {
-  ConvChoice choice = conv_between(b, unit, b.node(unit.node).layer, question.in, Layout::kBlocked);
+std::optional<DirectConv> exchangeable(const Builder& b, const Unit& unit,
+                                       const OwnConvTraits& question) {
+  DirectConv choice = conv_between(b, unit, b.node(unit.node).layer, question.in, Layout::kBlocked);
   const ConvPrimitives& all = choice.primitives;
   if (!all.forward || choice.conv.w != question.native) return std::nullopt;
   if (question.rule.none() && !(all.weights && all.data)) return std::nullopt;
@@ -20,11 +20,12 @@ std::optional<ConvChoice> exchangeable(const Builder& b, const Unit& unit,
 
 }  // namespace
 
-Result<ConvWays> choose_ways(Builder& b, const Unit& unit, const ConvQuestion& question) {
+Result<ConvAlgorithms> choose_algorithms(Builder& b, const Unit& unit,
+                                         const OwnConvTraits& question) {
   const OwnDirections& rule = question.rule;
-  if (!b.has_choices() && (rule.all() || rule.none())) return ConvWays{rule, {}};
-  ConvWays ways{rule, exchangeable(b, unit, question)};
-  if (!ways.direct) return rule.none() ? ways : ConvWays{};
+  if (!b.has_choices() && (rule.all() || rule.none())) return ConvAlgorithms{rule, {}};
+  ConvAlgorithms algorithms{rule, exchangeable(b, unit, question)};
+  if (!algorithms.direct) return rule.none() ? algorithms : ConvAlgorithms{};
   const auto ask = [&](Pass pass, bool has_other, bool& is_own) -> Result<void> {
     if (!has_other) {
       is_own = true;
@@ -33,25 +34,27 @@ Result<ConvWays> choose_ways(Builder& b, const Unit& unit, const ConvQuestion& q
     if (!b.has_choices()) return {};
     std::vector<std::string> names = {question.own, kDirect};
     if (!is_own) std::swap(names[0], names[1]);
-    DETOL_ASSIGN(const std::string way, b.way_of(unit.node, question.kind, pass, names));
-    is_own = way == question.own;
+    DETOL_ASSIGN(const std::string algorithm,
+                 b.choose_algorithm(unit.node, question.kind, pass, names));
+    is_own = algorithm == question.own;
     return {};
   };
-  const ConvPrimitives& direct = ways.direct->primitives;
+  const ConvPrimitives& direct = algorithms.direct->primitives;
   const bool goes_back = b.value(b.node(unit.node).inputs[0]).needs_gradient;
-  DETOL_TRY(ask(Pass::kForward, true, ways.own.forward));
-  DETOL_TRY(ask(Pass::kWeights, direct.weights.has_value(), ways.own.weights));
+  DETOL_TRY(ask(Pass::kForward, true, algorithms.own.forward));
+  DETOL_TRY(ask(Pass::kWeights, direct.weights.has_value(), algorithms.own.weights));
   if (goes_back)
-    DETOL_TRY(ask(Pass::kData, direct.data.has_value(), ways.own.data));
+    DETOL_TRY(ask(Pass::kData, direct.data.has_value(), algorithms.own.data));
   else
-    ways.own.data = ways.own.forward;  // nobody asks for it
-  return ways;
+    algorithms.own.data = algorithms.own.forward;  // nobody asks for it
+  return algorithms;
 }
 
-void write_directions(Builder& b, const ConvWays& ways, const OwnConv& own, Value& x, Value& y) {
-  ConvChoice direct;
-  if (ways.direct) {
-    direct = *ways.direct;
+void write_directions(Builder& b, const ConvAlgorithms& algorithms, const OwnConv& own, Value& x,
+                      Value& y) {
+  DirectConv direct;
+  if (algorithms.direct) {
+    direct = *algorithms.direct;
     direct.conv.weight = &own.weight->weight;
     direct.conv.weight_gradient = &own.weight->gradient;
     direct.conv.offset = own.offset != nullptr ? &own.offset->weight : nullptr;
@@ -61,7 +64,7 @@ void write_directions(Builder& b, const ConvWays& ways, const OwnConv& own, Valu
     b.begin(pass);
     return is_own;
   };
-  if (is_of(Pass::kForward, ways.own.forward))
+  if (is_of(Pass::kForward, algorithms.own.forward))
     own.forward(x.data, y.data);
   else
     write_forward(b, direct.conv, direct.primitives, x, y);
@@ -69,12 +72,12 @@ void write_directions(Builder& b, const ConvWays& ways, const OwnConv& own, Valu
     Buffer* g = b.gradient(y);
     if (x.needs_gradient) {
       Buffer* dx = b.add_gradient(x);
-      if (is_of(Pass::kData, ways.own.data))
+      if (is_of(Pass::kData, algorithms.own.data))
         own.data(g, dx);
       else
         write_backward_data(b, direct.conv, direct.primitives, g, dx);
     }
-    if (is_of(Pass::kWeights, ways.own.weights))
+    if (is_of(Pass::kWeights, algorithms.own.weights))
       own.weights(g, x.data);
     else
       write_backward_weights(b, direct.conv, direct.primitives, g, x);

@@ -1,4 +1,4 @@
-#include "trainer/patient_write.h"
+#include "trainer/write_with_retry.h"
 
 #include <algorithm>
 #include <chrono>
@@ -15,8 +15,8 @@ constexpr double kLongestWaitS = 2;
 
 }  // namespace
 
-Result<void> write_patiently(const std::filesystem::path& folder, const Checkpoint& checkpoint,
-                             const std::function<bool()>& goes_on) {
+Result<void> write_with_retry(const std::filesystem::path& folder, const Checkpoint& checkpoint,
+                              const std::function<bool()>& goes_on) {
   auto kept = write_checkpoint(folder, checkpoint);
   if (!kept && may_succeed_later(kept.error()))
     log_warning("{}; the training waits until there is space", kept.error().message);

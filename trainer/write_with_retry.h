@@ -1,0 +1,19 @@
+#pragma once
+
+// write_with_retry: a full disk fails no trial; the checkpoint waits until there is space. Private
+// to this folder.
+
+#include <filesystem>
+#include <functional>
+
+#include "core/result.h"
+#include "trainer/checkpoint.h"
+
+namespace detol {
+
+// Calls write_checkpoint, with growing pauses, while a later try may succeed. Asks `goes_on` before
+// each pause, and returns the last error once that says no.
+Result<void> write_with_retry(const std::filesystem::path& folder, const Checkpoint& checkpoint,
+                              const std::function<bool()>& goes_on);
+
+}  // namespace detol
