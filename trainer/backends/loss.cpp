@@ -7,12 +7,13 @@
 #include "encodings/study/recipe.h"
 
 namespace detol {
-namespace {
 
-struct Work {
+struct LossWorkspace {
   std::span<double> scratch;
   double smoothing;
 };
+
+namespace {
 
 // The softmax of a row into `probabilities`; returns the logarithm of the sum of exponentials.
 template <typename Real>
@@ -49,7 +50,7 @@ class Wanted {
 };
 
 template <typename Real>
-BatchResult cross_entropy(const LossInput<Real>& in, const Work& work) {
+BatchResult cross_entropy(const LossInput<Real>& in, const LossWorkspace& work) {
   const std::size_t classes = work.scratch.size(), images = in.logits.size() / classes;
   const auto batch = static_cast<double>(in.batch);
   BatchResult result;
@@ -83,7 +84,7 @@ struct Term {
 
 // A loss that is the mean over all outputs of a term of each alone.
 template <typename Real, typename TermOf>
-BatchResult mean_of(const LossInput<Real>& in, const Work& work, const TermOf& term_of) {
+BatchResult mean_of(const LossInput<Real>& in, const LossWorkspace& work, const TermOf& term_of) {
   const double terms = static_cast<double>(in.batch) * static_cast<double>(work.scratch.size());
   BatchResult result;
   double sum = 0;
@@ -99,7 +100,7 @@ BatchResult mean_of(const LossInput<Real>& in, const Work& work, const TermOf& t
 
 // max(x, 0) - x t + log(1 + exp(-|x|)): nothing overflows.
 template <typename Real>
-BatchResult binary_cross_entropy(const LossInput<Real>& in, const Work& work) {
+BatchResult binary_cross_entropy(const LossInput<Real>& in, const LossWorkspace& work) {
   return mean_of(in, work, [s = work.smoothing](double x, double t) {
     const double wanted = (1 - s) * t + s / 2;
     const double small = std::exp(-std::abs(x));
@@ -111,7 +112,7 @@ BatchResult binary_cross_entropy(const LossInput<Real>& in, const Work& work) {
 }
 
 template <typename Real>
-BatchResult mse(const LossInput<Real>& in, const Work& work) {
+BatchResult mse(const LossInput<Real>& in, const LossWorkspace& work) {
   return mean_of(in, work, [](double y, double t) {
     const double d = y - t;
     return Term{.loss = d * d, .slope = 2 * d};
@@ -124,14 +125,14 @@ double sign_of(double d) {
 }
 
 template <typename Real>
-BatchResult mae(const LossInput<Real>& in, const Work& work) {
+BatchResult mae(const LossInput<Real>& in, const LossWorkspace& work) {
   return mean_of(in, work, [](double y, double t) {
     return Term{.loss = std::abs(y - t), .slope = sign_of(y - t)};
   });
 }
 
 template <typename Real>
-BatchResult huber(const LossInput<Real>& in, const Work& work) {
+BatchResult huber(const LossInput<Real>& in, const LossWorkspace& work) {
   return mean_of(in, work, [](double y, double t) {
     const double d = y - t;
     if (std::abs(d) > 1) return Term{.loss = std::abs(d) - 0.5, .slope = sign_of(d)};
@@ -143,8 +144,8 @@ BatchResult huber(const LossInput<Real>& in, const Work& work) {
 
 struct LossRow {
   bool takes_labels;
-  BatchResult (*in_float)(const LossInput<float>&, const Work&);
-  BatchResult (*in_double)(const LossInput<double>&, const Work&);
+  BatchResult (*in_float)(const LossInput<float>&, const LossWorkspace&);
+  BatchResult (*in_double)(const LossInput<double>&, const LossWorkspace&);
 };
 
 namespace {

@@ -12,7 +12,7 @@
 namespace detol::cuda {
 namespace {
 
-constexpr std::uint32_t kAlignment = 16;  // bytes, of every tensor and weight
+constexpr std::uint32_t kMatmulAlignment = 16;  // bytes, of every tensor and weight
 
 void check_blas(cublasStatus_t status, const char* what) {
   if (status == CUBLAS_STATUS_SUCCESS) return;
@@ -76,7 +76,7 @@ Matmul::Matmul(const MatmulShape& s, std::size_t most_scratch)
   for (const auto which :
        {CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES,
         CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES})
-    prefer(which, kAlignment);
+    prefer(which, kMatmulAlignment);
   int found = 0;
   const cublasStatus_t status = cublasLtMatmulAlgoGetHeuristic(
       device().cublas, descriptors.product, descriptors.b, descriptors.a, descriptors.c,
