@@ -129,10 +129,10 @@ void column_sums(std::int64_t rows, std::int64_t channels, const Term& term, con
   const auto blocks =
       static_cast<unsigned>(std::clamp<std::int64_t>(wanted, 1, most_blocks_down(columns)));
   auto* bytes = static_cast<std::byte*>(scratch);
-  const SumsScratch scratch{reinterpret_cast<unsigned*>(bytes),
+  const SumsScratch partial{reinterpret_cast<unsigned*>(bytes),
                             reinterpret_cast<float*>(bytes + counter_bytes(columns))};
   launch(stream, dim3(columns, blocks), kThreads, sums::column_sums_kernel<Term, Finish>, shape,
-         term, finish, scratch);
+         term, finish, partial);
 }
 
 }  // namespace detol::cuda
