@@ -27,7 +27,7 @@ Words words_of(const Command& command) {
   return {command.name.substr(0, space), command.name.substr(space + 1)};
 }
 
-// What completes the word after `detol <first>` or `detol <first> <second>`.
+// Returns what completes the word after `detol <first>` or `detol <first> <second>`.
 std::string bash_cases() {
   std::string text;
   for (const CommandGroup& group : command_groups()) {
@@ -57,7 +57,7 @@ std::string zsh_script() {
   return "#compdef detol\nautoload -U +X bashcompinit && bashcompinit\n" + bash_script();
 }
 
-// As a word in single quotes.
+// Returns the text as a word in single quotes.
 std::string shell_word(std::string_view text) {
   std::string word = "'";
   for (const char c : text) word += c == '\'' ? std::string("\\'") : std::string(1, c);

@@ -46,7 +46,7 @@ Result<void> print_problems(const std::vector<std::string>& problems, const Glob
   return print_data(render(rows, globals));
 }
 
-// A backup that a person names must be readable; of the last one we only say that it is not.
+// A backup that a user names must be readable; of the last one we only say that it is not.
 Result<std::vector<std::string>> compare_with_backup(const Arguments& arguments) {
   const std::string& storage = arguments.globals.storage;
   if (arguments.has("against")) return compare(storage, arguments.text("against"));

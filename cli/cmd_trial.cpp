@@ -78,7 +78,7 @@ Result<Rows> curve(const OpenStudy& study, const Rows& trial) {
   return rows;
 }
 
-// What happened to a trial, an event in words.
+// Describes an event of a trial in words.
 struct Sentence {
   std::string event;
   std::string text;

@@ -7,7 +7,7 @@
 namespace detol {
 namespace {
 
-// What fits on a screen.
+// The columns that fit on a screen.
 const std::vector<std::string> kTableColumns = {"trial",          "state",          "epochs",
                                                 "values",         "network_params", "flops",
                                                 "device_seconds", "algorithm",      "failure"};

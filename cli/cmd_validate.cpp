@@ -14,7 +14,7 @@
 namespace detol {
 namespace {
 
-// What random candidates of a space cost, and why some are refused.
+// The costs of random candidates of a space, and the reasons why some are refused.
 struct Sample {
   std::vector<std::int64_t> params, flops, memory;  // of those that are built
   std::int64_t drawn = 0;

@@ -18,7 +18,7 @@ namespace detol {
 
 enum class Format { kTable, kJson, kJsonl, kCsv };
 
-// What the global options say; each holds for every command.
+// Globals holds the global options, which every command accepts.
 struct Globals {
   std::string storage = "detol.db";
   Format format = Format::kTable;
@@ -74,7 +74,7 @@ std::span<const Command> commands();
 
 std::span<const CommandGroup> command_groups();
 
-// What may follow `detol`: the names of commands and groups.
+// Returns what may follow `detol`: the names of commands and groups.
 std::vector<std::string_view> first_words();
 
 // The commands of a group by their second words.

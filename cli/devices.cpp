@@ -66,7 +66,7 @@ void use_gpus(const CudaReport& report, RunOptions& options) {
   }
 }
 
-// What the largest of some candidates takes to be trained, with the data beside it.
+// Returns the bytes that the largest of some candidates takes to be trained, with the data.
 double bytes_wanted(const StudyConfig& config, const DatasetInfo& data) {
   constexpr std::uint64_t kSamples = 64;
   std::int64_t most = 0;

@@ -1,6 +1,7 @@
 #pragma once
 
-// What trains a study: the CPU, or the GPUs that this process may use. Decided once, before
+// Devices: the choice of what trains a study: the CPU, or the GPUs that this process may use. It
+// is made once, before
 // anything exists; nothing here touches a GPU (trainer/backends/cuda/probe.h).
 
 #include <optional>
@@ -15,7 +16,7 @@
 
 namespace detol {
 
-// What a device is decided by.
+// DeviceQuestion holds what the choice of a device depends on.
 struct DeviceQuestion {
   std::string asked;                     // --device: auto, cpu, cuda
   Budget budget;                         // in force, or that the study is to have
@@ -23,7 +24,7 @@ struct DeviceQuestion {
   std::optional<DatasetInfo> data = {};  // the study's; none: read where it is needed
 };
 
-// Sets the backend, the devices and how many workers share one. With `auto` a study goes on as it
+// Sets the backend, the devices and how many workers share one. With `auto` a study resumes as it
 // began; a new one is trained by GPUs where a budget in their time asks for them or one can be
 // used. A formula or a table needs no device. Errors: kUsage where a GPU is asked for and cannot
 // be used, saying why, or the CPU has no such budget; kInput where the space asks for a precision

@@ -186,7 +186,7 @@ std::string to_list(const Grid& grid, bool color) {
 
 using Sink = std::function<Result<void>(const std::string&)>;
 
-// As nlohmann would print the whole array with an indent of two.
+// Prints like nlohmann would print the whole array with an indent of two.
 Result<void> write_json_array(const Rows& rows, const Sink& sink) {
   if (rows.rows.empty()) return sink("[]\n");
   for (std::size_t i = 0; i < rows.rows.size(); ++i) {

@@ -17,7 +17,7 @@
 namespace detol {
 namespace {
 
-// What CLI11 writes into: one list of words per option of the table. A list, since CLI11
+// CLI11 writes into this: one list of words per option of the table. A list, since CLI11
 // keeps their addresses.
 struct Slot {
   const Option* option;

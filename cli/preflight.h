@@ -20,7 +20,7 @@ struct Preflight {
 // Errors (kUsage): a budget in work for a study that does none.
 Result<void> check_units(const Budget& budget, const StudyConfig& config);
 
-// What the file asks for and will not get; each starts with its place there.
+// Returns what the file asks for and will not get; each starts with its place there.
 std::vector<std::string> warnings_about(const StudyConfig& config);
 
 // Logs these warnings, makes the searcher and the pruner once, reads the budget and the initial

@@ -38,8 +38,8 @@ Override override_of(const Setting& setting, const std::string& value) {
   return {std::string(setting.path), quoted + "'"};
 }
 
-// Of a flag, behind what it beats, but before what --set says of its inside: `--pruner curve` names
-// a pruner, `--set search.pruner.startup=4` sets something of it.
+// The place of a flag is behind what it beats, but before what --set says of its inside: `--pruner
+// curve` names a pruner, `--set search.pruner.startup=4` sets something of it.
 void insert(std::vector<Override>& overrides, Override by_flag, std::size_t first_set) {
   std::size_t at = overrides.size();
   for (std::size_t i = overrides.size(); i-- > first_set;) {

@@ -22,7 +22,7 @@ struct Setting {
 
 std::span<const Setting> settings();
 
-// What the command line and the environment change in a space file; the last one wins.
+// Returns what the command line and the environment change in a space file; the last one wins.
 // Errors (kUsage): a --set without '='.
 Result<std::vector<Override>> overrides_from(const Arguments& arguments);
 

@@ -15,7 +15,7 @@ namespace {
 namespace fs = std::filesystem;
 using nlohmann::json;
 
-// What the knowledge base says about a trial.
+// The facts of the knowledge base about a trial.
 struct Scored {  // NOLINT(bugprone-exception-escape): json moves without throwing
   TrialId trial = 0;
   int epoch = 0;    // the last that was reported

@@ -9,7 +9,7 @@
 
 namespace detol {
 
-// What all trials of a study share.
+// StudyData holds what all trials of a study share.
 struct StudyData {
   StudyConfig config;
   Dataset data;

@@ -80,7 +80,7 @@ Result<std::string> order_by(const OpenStudy& study, const std::string& name,
       descending = objective.direction == Direction::kMaximize;
   }
   const std::string column = quoted_name(name);
-  // What is no number (a NaN, or nothing) comes last.
+  // A value that is no number (a NaN, or nothing) comes last.
   return fmt::format(" ORDER BY typeof({0}) NOT IN ('integer', 'real'), {0} {1}, trial", column,
                      descending ? "DESC" : "ASC");
 }

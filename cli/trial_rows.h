@@ -10,7 +10,7 @@
 
 namespace detol {
 
-// How to read a study back.
+// OpenStudy is a study opened for reading.
 struct OpenStudy {
   std::unique_ptr<Reader> reader;
   StudyRecord record;

@@ -55,7 +55,7 @@ TEST_F(Bystander, WhoCopiesTheOutputOfASearchGetsAllOfIt) {
   EXPECT_NE(text("copy").find("look at it: `detol best naps`"), std::string::npos) << text("copy");
 }
 
-// As in a container: every orphan becomes a child of the search.
+// Acts like a container: every orphan becomes a child of the search.
 TEST_F(Bystander, AnOrphanThatBecomesAChildOfTheSearchIsSpared) {
   if (::geteuid() != 0) GTEST_SKIP() << "only root makes a process the first of its own";
   const Ran ran = bash(

@@ -1,4 +1,4 @@
-// What is done for, or to, the person at the terminal: questions before anything is deleted, limits
+// Tests of the user at the terminal: questions before anything is deleted, limits
 // of a query, and no control characters of text from outside.
 
 #include <sys/resource.h>

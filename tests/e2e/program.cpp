@@ -31,7 +31,7 @@ int code_of(int status) {
   return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
-// As exec wants them: the first of several variables of one name counts.
+// The environment as exec wants it: the first of several variables of one name counts.
 std::vector<char*> pointers(const std::vector<std::string>& texts, char** more) {
   std::vector<char*> all;
   for (const std::string& text : texts) all.push_back(const_cast<char*>(text.c_str()));

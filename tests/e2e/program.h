@@ -18,7 +18,7 @@ struct Ran {
   std::string err;
 };
 
-// What a Program starts: DETOL_PROGRAM in the environment, else the built one.
+// The executable that a Program starts: DETOL_PROGRAM in the environment, else the built one.
 std::string tested_program();
 
 class Program {
