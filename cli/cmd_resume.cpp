@@ -53,7 +53,7 @@ Result<int> run_resume(const Arguments& arguments) {
 
 Command resume_command() {
   return {.name = "resume",
-          .summary = "go on with a study that was stopped or killed, or give it more budget",
+          .summary = "resume a study that was stopped or killed, or give it more budget",
           .options = with_run_options({
               {"STUDY", "", "its name (detol studies)", Option::kRequired},
               {"--budget", "B|+B", "a new total, or with a plus so much more"},

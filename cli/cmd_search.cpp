@@ -42,7 +42,7 @@ Rows summary_of(const StudyConfig& config, const Preflight& preflight, const Run
                 config.space.cardinality(), preflight.data.training, preflight.data.validation}}};
 }
 
-// The backend of the study that this goes on with; empty: it is new, or was never run.
+// Returns the backend of the study that is resumed; empty: it is new, or was never run.
 std::string begun_with(const RunOptions& options) {
   if (options.if_exists != IfExists::kResume) return {};
   return last_backend(options.storage, options.config.study).value_or("");

@@ -55,12 +55,12 @@ Cell utilisation(double training_s, double device_s) {
 Result<std::string> situation_of(const std::string& storage, const std::string& study,
                                  StudyPhase state) {
   if (state == StudyPhase::kDone)
-    return fmt::format("done; `detol resume {} --budget +...` goes on", study);
+    return fmt::format("done; extend with `detol resume {} --budget +...`", study);
   if (state == StudyPhase::kStopped)
-    return fmt::format("stopped; `detol resume {}` goes on", study);
+    return fmt::format("stopped; resume with `detol resume {}`", study);
   DETOL_ASSIGN(const auto writer, current_writer(storage));
   if (is_run_by(writer, study)) return "run by " + to_text(*writer);
-  return fmt::format("killed; `detol resume {}` goes on", study);
+  return fmt::format("killed; resume with `detol resume {}`", study);
 }
 
 // The study's row with its trials counted by state.
@@ -106,7 +106,7 @@ Result<int> run_status(const Arguments& arguments) {
   return 0;
 }
 
-// Who runs each study now: a state of RUNNING is also that of a study whose master was killed.
+// Says who runs each study now: a state of RUNNING is also that of a study whose master was killed.
 void add_runners(Rows& rows, const std::optional<Writer>& writer) {
   rows.columns.insert(rows.columns.begin() + 2, "run_by");
   for (auto& row : rows.rows) {

@@ -51,7 +51,8 @@ Result<int> run_copy(const Arguments& arguments) {
   return print_size(arguments, fresh, size);
 }
 
-// Whether the person at the terminal wants it gone. Errors (kUsage): nobody is there to be asked.
+// Returns whether the user at the terminal wants it gone. Errors (kUsage): nobody is there to be
+// asked.
 Result<bool> is_confirmed(const std::string& name, const StudySize& size) {
   if (::isatty(STDIN_FILENO) == 0 || ::isatty(STDERR_FILENO) == 0)
     return fail(ErrorCode::kUsage, "there is no terminal to ask on; --yes deletes without asking");
@@ -136,7 +137,7 @@ Result<int> run_stop(const Arguments& arguments) {
   DETOL_ASSIGN(const bool is_done, wait_for_the_end(storage, name));
   if (is_done) {
     withdraw(request);
-    log_info("study {0} has stopped; `detol resume {0}` goes on with it", name);
+    log_info("study {0} has stopped; resume it with `detol resume {0}`", name);
   } else {
     log_warning("study {} still runs after {} s; the request stands", name, kStopPatienceS);
   }
@@ -159,7 +160,7 @@ Command study_rename_command() {
 
 Command study_copy_command() {
   return {.name = "study copy",
-          .summary = "copy a study; the copy goes on exactly as the original would",
+          .summary = "copy a study; the copy resumes exactly as the original would",
           .options = {name_option(), {"NEW", "", "the copy's name", Option::kRequired}},
           .examples =
               "  detol study copy fashion-cnn what-if\n"

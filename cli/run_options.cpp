@@ -73,7 +73,7 @@ std::vector<Option> with_run_options(std::vector<Option> own) {
       {"--target", "METRIC>=V", "end the study when a trial gets there (or METRIC<=V)"},
       {"--progress",
        "MODE",
-       "on stderr; auto: a live picture on a terminal, else lines",
+       "on stderr; auto: a live view on a terminal, else lines",
        Option::kOptional,
        {"auto", "live", "plain", "none"}},
   };

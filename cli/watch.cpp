@@ -10,7 +10,7 @@
 #include "core/clock.h"
 #include "core/terminal.h"
 #include "encodings/study/study_config.h"
-#include "scheduler/monitor/onlooker.h"
+#include "scheduler/monitor/study_monitor.h"
 
 namespace detol {
 namespace {
@@ -42,22 +42,22 @@ class Watch {
   Watch(const StudyRecord& record, const StudyConfig& config, std::string storage)
       : record_(record),
         storage_(std::move(storage)),
-        book_(config.space, record.objectives),
-        onlooker_({record.name, record.objectives, config.max_epochs,
-                   parse_budget(record.budget).value_or(Budget{})},
-                  clock_) {}
+        state_(config.space, record.objectives),
+        monitor_({record.name, record.objectives, config.max_epochs,
+                  parse_budget(record.budget).value_or(Budget{})},
+                 clock_) {}
 
   // Takes in what is new. Opens anew: on a network file system there is a fresh snapshot.
   Result<void> look() {
     DETOL_ASSIGN(const auto reader, Reader::open(storage_));
     DETOL_ASSIGN(const NewEvents fresh, reader->events_after(record_.id, last_));
     for (const Event& event : fresh.events) {
-      DETOL_TRY(book_.apply(event));
+      DETOL_TRY(state_.apply(event));
       if (last_ == 0)
-        onlooker_.recall(event);
+        monitor_.recall(event);
       else
-        onlooker_.happened(event);
-      if (const auto* state = std::get_if<event::StudyState>(&event)) state_ = state->state;
+        monitor_.happened(event);
+      if (const auto* changed = std::get_if<event::StudyState>(&event)) phase_ = changed->state;
     }
     if (fresh.last != last_) accounted_s_ = clock_.now_s();
     const bool is_first = last_ == 0;
@@ -72,35 +72,35 @@ class Watch {
 
   // A ledger says what was used as of its last event: a living run has used more since.
   View view() {
-    Standing standing{.spent = book_.spent(), .is_stopping = false};
+    Standing standing{.spent = state_.spent(), .is_stopping = false};
     if (!is_over()) {
       const double since_s = clock_.now_s() - accounted_s_;
       standing.spent.wall_s += since_s;
-      standing.spent.device_s += since_s * book_.running();
+      standing.spent.device_s += since_s * state_.running();
     }
     standing.is_alive = !is_over();
-    return onlooker_.view(book_, standing);
+    return monitor_.view(state_, standing);
   }
 
  private:
-  bool is_running() const { return state_ == StudyPhase::kRunning; }
+  bool is_running() const { return phase_ == StudyPhase::kRunning; }
   double quiet_s() const { return clock_.now_s() - seen_s_.value_or(began_s_); }
 
   const StudyRecord& record_;
   const std::string storage_;
   Clock& clock_ = system_clock();
   const double began_s_ = clock_.now_s();
-  Book book_;
-  Onlooker onlooker_;
+  StudyState state_;
+  StudyMonitor monitor_;
   std::int64_t last_ = 0;         // event
   double accounted_s_ = 0;        // when it was seen
   std::optional<double> seen_s_;  // somebody ran it then
-  StudyPhase state_ = StudyPhase::kRunning;
+  StudyPhase phase_ = StudyPhase::kRunning;
   bool is_killed_ = false;
 };
 
-// What fits on any paper.
-std::string on_paper(const View& view, const Globals& globals) {
+// Returns the view as plain lines, for a file or a pipe.
+std::string as_lines(const View& view, const Globals& globals) {
   Screen screen = screen_at(STDOUT_FILENO, globals.color);
   std::string text;
   for (const std::string& line : render(view, screen)) text += line + "\n";
@@ -115,7 +115,7 @@ bool is_run_by(const std::optional<Writer>& writer, const std::string& study) {
 
 Result<int> watch_study(const StudyRecord& record, const Arguments& arguments) {
   if (arguments.globals.format != Format::kTable)
-    return fail(ErrorCode::kUsage, "status --watch draws a picture; leave out --format");
+    return fail(ErrorCode::kUsage, "status --watch draws a live view; leave out --format");
   DETOL_ASSIGN(const StudyConfig config, load_study_config(record.config, record.name));
   Watch watch(record, config, arguments.globals.storage);
   const Interrupts interrupts;
@@ -128,7 +128,7 @@ Result<int> watch_study(const StudyRecord& record, const Arguments& arguments) {
       painter.draw(render(watch.view(), screen), screen);
     }
   } while (!watch.is_over() && !interrupts.came());
-  if (!is_live) DETOL_TRY(print_data(on_paper(watch.view(), arguments.globals)));
+  if (!is_live) DETOL_TRY(print_data(as_lines(watch.view(), arguments.globals)));
   return 0;
 }
 

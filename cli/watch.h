@@ -1,6 +1,6 @@
 #pragma once
 
-// Watching a study that another process runs: the search's own live picture, drawn from the
+// Watching a study that another process runs: the search's own live view, drawn from the
 // knowledge base alone.
 
 #include <optional>
@@ -16,7 +16,7 @@ namespace detol {
 inline constexpr double kRestartS = 5;
 
 // Draws on stdout every second until the study ends or Ctrl-C (0); a study that nobody runs
-// once. Where stdout is no terminal only the last picture is printed. Reads what is new.
+// once. Where stdout is no terminal only the last frame is printed. Reads what is new.
 Result<int> watch_study(const StudyRecord& record, const Arguments& arguments);
 
 // True if that process runs the study, as far as it has said what it runs.

@@ -36,7 +36,7 @@ constexpr std::array kSites = {
     FaultSite{"ledger.commit", "COMMIT is about to be said; eio: an fsync fails", kFile},
     FaultSite{"ledger.committed", "it is durable, and nobody knows yet", kProcess},
     FaultSite{"master.start", "a master begins", kCode},
-    FaultSite{"master.settle", "settled.json is about to be written", kCode},
+    FaultSite{"master.settle", "resolved.json is about to be written", kCode},
     FaultSite{"master.study", "the study is about to be opened or created", kCode},
     FaultSite{"master.refit", "a model of the search was fitted; nothing knows of it yet", kCode},
     FaultSite{"master.answer", "answers and orders are about to leave", kCode},

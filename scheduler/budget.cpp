@@ -24,7 +24,7 @@ struct Unit {
   double size;  // in the limit's own unit: seconds, trials, flops
 };
 
-// For each limit the largest unit first: to_text() takes the first that gives a whole number.
+// The units of each limit, the largest first: to_text() takes the first that gives a whole number.
 constexpr std::array kUnits = {
     Unit{"d", &Budget::wall_s, 86400},    Unit{"h", &Budget::wall_s, 3600},
     Unit{"min", &Budget::wall_s, 60},     Unit{"s", &Budget::wall_s, 1},

@@ -15,9 +15,9 @@
 
 namespace detol {
 
-// What a study has used so far.
+// Spent is what a study has used so far.
 struct Spent {
-  double wall_s = 0;    // with a living master
+  double wall_s = 0;    // while a master lived
   double device_s = 0;  // devices held by live groups x wall, idle included
   double trials = 0;    // trials that started training, however they ended
   double work = 0;      // forward FLOPs x images trained
@@ -36,14 +36,14 @@ struct Budget {
   double used(const Spent& spent) const;
 };
 
-// How far one limit of a budget is used, in the unit that to_text() writes it in.
+// Meter says how far one limit of a budget is used, in the unit that to_text() writes it in.
 struct Meter {
   double used = 0;
   double limit = 0;
   std::string_view unit;  // "cpu-min", "trials"
 };
 
-// In the order of to_text(); none if there is no limit.
+// Returns a meter per limit, in the order of to_text(); none if there is no limit.
 std::vector<Meter> meters(const Budget& budget, const Spent& spent);
 
 // Seconds until the first limit is reached at the pace of the last `elapsed_s` seconds, at

@@ -31,7 +31,7 @@ constexpr int kUntrainedInRow = 1000;     // refused or answered from memory
 Driver::Driver(DriverParts parts)
     : parts_(std::move(parts)),
       consumption_(parts_.budget),
-      book_(parts_.config.space, parts_.config.objectives),
+      state_(parts_.config.space, parts_.config.objectives),
       refitter_(parts_.searcher, parts_.refits, [&pool = parts_.pool] { pool.wake(); }) {
   consumption_.trials.reset();
 }
@@ -39,13 +39,13 @@ Driver::Driver(DriverParts parts)
 Result<std::string> Driver::run() {
   committed_s_ = parts_.clock.now_s();
   began_s_ = parts_.counted_until_s.value_or(committed_s_);
-  for (Observer* observer : parts_.observers) observer->began(book_);
+  for (Observer* observer : parts_.observers) observer->began(state_);
   DETOL_TRY(adopt());
   DETOL_TRY(place());
   while (!is_over()) {
     DETOL_TRY(absorb(parts_.pool.wait()));
     DETOL_TRY(place());
-    for (Observer* observer : parts_.observers) observer->turned(book_, {spent(), is_stopping()});
+    for (Observer* observer : parts_.observers) observer->turned(state_, {spent(), is_stopping()});
   }
   return finish();
 }
@@ -60,9 +60,9 @@ Result<void> Driver::absorb(const std::vector<PoolEvent>& events) {
 }
 
 Result<void> Driver::handle(const message::Report& report) {
-  message::Answer answer{report.trial, report.attempt, report.report.epoch, Verdict::kStop};
+  message::ReportAck ack{report.trial, report.attempt, report.report.epoch, Verdict::kStop};
   if (is_current(report.trial, report.attempt)) {
-    const TrialEntry& trial = *book_.find(report.trial);
+    const TrialRecord& trial = *state_.find(report.trial);
     if (report.report.epoch > trial.epochs) {
       event::Reported event{.trial = report.trial,
                             .attempt = report.attempt,
@@ -74,18 +74,18 @@ Result<void> Driver::handle(const message::Report& report) {
       DETOL_TRY(record(std::move(event)));
       last_report_s_[report.trial] = parts_.clock.now_s();
       disk_back_off_s_ = 0;
-      DETOL_ASSIGN(answer.verdict, judge(report.trial, report.report.epoch));
+      DETOL_ASSIGN(ack.verdict, judge(report.trial, report.report.epoch));
     } else {
-      answer.verdict = is_stopping() ? Verdict::kSuspend : Verdict::kContinue;
+      ack.verdict = is_stopping() ? Verdict::kSuspend : Verdict::kContinue;
     }
   }
-  answers_.push_back(answer);
+  report_acks_.push_back(ack);
   return {};
 }
 
-// What becomes of a trial after a new report.
+// Decides what becomes of a trial after a new report.
 Result<Verdict> Driver::judge(TrialId trial, int epoch) {
-  const bool pruned = std::exchange(advice_, Advice::kGoOn) != Advice::kGoOn;
+  const bool pruned = std::exchange(advice_, Advice::kContinue) != Advice::kContinue;
   look_for_an_end();
   if (epoch >= full_length(trial)) {
     DETOL_TRY(tell(trial, {EndCause::kFullLength}));
@@ -101,28 +101,28 @@ Result<Verdict> Driver::judge(TrialId trial, int epoch) {
   return Verdict::kStop;
 }
 
-// What was recorded first holds, whoever timed the same meanwhile.
+// Records the first choice of each shape; a worker that timed the same later is told that one.
 Result<void> Driver::handle(const message::Timed& timed) {
   for (const TimedShape& choice : timed.choices) {
-    if (book_.choices().find(choice.key) == nullptr) {
+    if (state_.choices().find(choice.key) == nullptr) {
       DETOL_TRY(record(event::AlgorithmChosen{.key = choice.key,
-                                              .algorithm = choice.algorithm,
-                                              .seconds = choice.seconds,
-                                              .at_s = parts_.clock.wall_s()}));
+                                     .algorithm = choice.algorithm,
+                                     .seconds = choice.seconds,
+                                     .at_s = parts_.clock.wall_s()}));
     }
-    chosen_.algorithms.emplace(choice.key, *book_.choices().find(choice.key));
+    chosen_.algorithms.emplace(choice.key, *state_.choices().find(choice.key));
   }
   return {};
 }
 
 Result<void> Driver::handle(const message::Ended& ended) {
-  const message::Noted noted{ended.trial, ended.attempt};
+  const message::EndAck ack{ended.trial, ended.attempt};
   const bool is_current_attempt = is_current(ended.trial, ended.attempt);
   if (!is_current_attempt && !is_paused_) {  // its outcome is durable: the worker is free at once
-    parts_.pool.answer(noted);
+    parts_.pool.acknowledge(ack);
     return {};
   }
-  noted_.push_back(noted);
+  end_acks_.push_back(ack);
   if (!is_current_attempt) return {};
   const Evaluation& evaluation = ended.evaluation;
   if (ended.trouble == message::Ended::Trouble::kStorage) return wait_for_the_disk(ended);
@@ -143,7 +143,7 @@ Result<void> Driver::handle(const message::Ended& ended) {
 
 Result<void> Driver::handle(const Lost& lost) {
   if (!is_current(lost.trial, lost.attempt)) return {};
-  const TrialEntry& entry = *book_.find(lost.trial);
+  const TrialRecord& entry = *state_.find(lost.trial);
   if (lost.reason.cause == RequeueCause::kOutOfMemory) {
     if (entry.oom_kills == 0) return requeue(lost.trial, lost.reason);
     return tell_failed(lost.trial, Cause::kOutOfMemory, lost.reason.detail);
@@ -156,7 +156,7 @@ Result<void> Driver::handle(const Lost& lost) {
   return {};
 }
 
-// Nobody's fault, and no attempt is used up: the trial goes on when there may be space again.
+// A full disk uses up no attempt: the trial is resumed when there may be space again.
 Result<void> Driver::wait_for_the_disk(const message::Ended& ended) {
   disk_back_off_s_ = std::clamp(2 * disk_back_off_s_, 1.0, kMostDiskBackOffS);
   not_before_s_[ended.trial] = parts_.clock.now_s() + disk_back_off_s_;
@@ -183,10 +183,10 @@ void Driver::look_for_a_stop() {
 }
 
 Result<void> Driver::end_overlong() {
-  for (TrialId id : book_.in_state(TrialState::kRunning)) {
+  for (TrialId id : state_.in_state(TrialState::kRunning)) {
     if (!is_overlong(id)) continue;
     parts_.pool.drop(id);
-    if (book_.find(id)->epochs > 0)
+    if (state_.find(id)->epochs > 0)
       DETOL_TRY(tell(id, {EndCause::kDuration}));
     else
       DETOL_TRY(tell_failed(id, Cause::kTimeout, "no epoch within resources.max_trial_duration"));
@@ -197,24 +197,24 @@ Result<void> Driver::end_overlong() {
 bool Driver::is_overlong(TrialId trial) const {
   const double limit = parts_.config.resources.max_trial_duration_s;
   const double quiet_s = parts_.clock.now_s() - last_report_s_.at(trial);
-  return limit > 0 && book_.find(trial)->train_s + quiet_s > limit;
+  return limit > 0 && state_.find(trial)->train_s + quiet_s > limit;
 }
 
 // Decides, once, that no trial shall be placed any more.
 void Driver::look_for_an_end() {
   if (closing_) return;
-  const bool all_failed = book_.succeeded() == 0 && book_.best() == nullptr;
-  if (all_failed && book_.failed_after_start() >= kFirstFailures) {
+  const bool all_failed = state_.succeeded() == 0 && state_.best() == nullptr;
+  if (all_failed && state_.failed_after_start() >= kFirstFailures) {
     closing_ = {ErrorCode::kFailures,
                 fmt::format("the first {} trials all failed; `detol trials {} --state FAIL` shows "
                             "why; `detol resume {} --retry-failed` tries again",
-                            book_.failed_after_start(), parts_.config.study, parts_.config.study),
+                            state_.failed_after_start(), parts_.config.study, parts_.config.study),
                 EndCause::kFailures};
-  } else if (book_.untrained_in_row() >= kUntrainedInRow) {
+  } else if (state_.untrained_in_row() >= kUntrainedInRow) {
     closing_ = {std::nullopt,
                 fmt::format("{} proposals in a row were refused or already known", kUntrainedInRow),
                 std::nullopt};
-    if (book_.spent().trials == 0) closing_->error = ErrorCode::kFailures;
+    if (state_.spent().trials == 0) closing_->error = ErrorCode::kFailures;
   } else if (target_reached_) {
     closing_ = {std::nullopt, "the target " + to_text(*parts_.target) + " is reached",
                 EndCause::kTarget};
@@ -224,14 +224,14 @@ void Driver::look_for_an_end() {
 }
 
 bool Driver::is_current(TrialId trial, int attempt) const {
-  const TrialEntry* entry = book_.find(trial);
+  const TrialRecord* entry = state_.find(trial);
   return entry != nullptr && entry->state == TrialState::kRunning && entry->attempt == attempt;
 }
 
 bool Driver::is_over() const {
   if (is_stopping() && parts_.clock.now_s() >= *stop_deadline_s_) return true;
-  if (book_.running() > 0 || is_paused_) return false;
-  const bool all_placed = trials_left() <= 0 && book_.in_state(TrialState::kWaiting).empty() &&
+  if (state_.running() > 0 || is_paused_) return false;
+  const bool all_placed = trials_left() <= 0 && state_.in_state(TrialState::kWaiting).empty() &&
                           !parts_.pruner.promotion();
   return is_stopping() || closing_ || exhausted_ || all_placed;
 }
@@ -239,39 +239,39 @@ bool Driver::is_over() const {
 int Driver::full_length(TrialId trial) {
   int& epochs = full_length_[trial];
   if (epochs > 0) return epochs;
-  const auto candidate = parts_.decode(book_.find(trial)->trial.genome);
+  const auto candidate = parts_.decode(state_.find(trial)->trial.genome);
   return epochs = candidate ? candidate->recipe.epochs : parts_.config.max_epochs;
 }
 
-// How many more trials may start; those that wait to go on have been counted already.
+// Returns how many more trials may start; waiting trials have been counted already.
 int Driver::trials_left() const {
   if (!parts_.budget.trials) return std::numeric_limits<int>::max();
-  const double left = std::ceil(*parts_.budget.trials - book_.spent().trials);
+  const double left = std::ceil(*parts_.budget.trials - state_.spent().trials);
   return static_cast<int>(std::clamp(left, 0.0, 1e9));
 }
 
 Spent Driver::spent() const {
-  Spent spent = book_.spent();
+  Spent spent = state_.spent();
   spent.wall_s = before_.wall_s + parts_.clock.now_s() - began_s_;
   spent.device_s = before_.device_s + parts_.pool.held_s();
   return spent;
 }
 
 std::string Driver::stopped() const {
-  const std::string resume = fmt::format("`detol resume {}` goes on", parts_.config.study);
+  const std::string resume = fmt::format("resume with `detol resume {}`", parts_.config.study);
   if (!is_paused_) return "stopped; " + resume;
   return "stopped, but the disk is full: the study still says that it is running, and what was not "
          "acknowledged is trained again; free some space, then " +
          resume;
 }
 
-// What still runs was stopped in mid-epoch and goes on from its last checkpoint.
+// Requeues trials that still run: they were stopped in mid-epoch and resume from a checkpoint.
 Result<std::string> Driver::finish() {
-  for (TrialId id : book_.in_state(TrialState::kRunning))
+  for (TrialId id : state_.in_state(TrialState::kRunning))
     DETOL_TRY(requeue(id, {RequeueCause::kStopped}));
   const bool cuts = !is_stopping() && closing_ && closing_->cuts;
-  for (TrialId id : book_.in_state(TrialState::kWaiting)) {
-    if (cuts && book_.find(id)->epochs > 0) DETOL_TRY(tell(id, {*closing_->cuts}));
+  for (TrialId id : state_.in_state(TrialState::kWaiting)) {
+    if (cuts && state_.find(id)->epochs > 0) DETOL_TRY(tell(id, {*closing_->cuts}));
   }
   const bool failed = closing_ && closing_->error;
   DETOL_TRY(record(

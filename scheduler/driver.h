@@ -1,7 +1,7 @@
 #pragma once
 
 // Driver: the search itself. It asks for candidates, refuses or answers from memory what
-// needs no training, places the rest on free workers, goes on with trials that the pruner
+// needs no training, places the rest on free workers, resumes trials that the pruner
 // promotes, and turns what the workers report into events: nothing leaves this process before
 // they are durable.
 //
@@ -21,12 +21,12 @@
 #include "core/clock.h"
 #include "encodings/study/study_config.h"
 #include "knowledge/ledger.h"
-#include "scheduler/book.h"
 #include "scheduler/budget.h"
 #include "scheduler/observer.h"
 #include "scheduler/pool.h"
 #include "scheduler/pruners/pruner.h"
 #include "scheduler/refitter.h"
+#include "scheduler/study_state.h"
 #include "scheduler/target.h"
 #include "search/searcher.h"
 
@@ -34,10 +34,10 @@ namespace detol {
 
 using Decode = std::function<tl::expected<Candidate, StudyConfig::Refused>(const Genome&)>;
 
-// Why a candidate is not trained; nothing: it is.
+// Returns why a candidate is not trained, or nothing if it is trained.
 using Refuse = std::function<std::optional<StudyConfig::Refused>(const Candidate&)>;
 
-// What a driver works with; everything referred to outlives it.
+// DriverParts holds what a driver works with; everything referred to outlives the driver.
 struct DriverParts {
   const StudyConfig& config;
   Decode decode;
@@ -73,24 +73,24 @@ class Driver {
   // (stopped on request, resumable), kFailures, kStorage.
   Result<std::string> run();
 
-  const Book& book() const { return book_; }
+  const StudyState& state() const { return state_; }
 
  private:
-  struct Order {
+  struct Assignment {
     int worker = 0;
     message::Train train;
   };
-  // Why no trial is placed any more.
+  // Closing says why no trial is placed any more.
   struct Closing {
     std::optional<ErrorCode> error;
     std::string sentence;
-    std::optional<EndCause> cuts;  // what trials are told that are cut short by it
+    std::optional<EndCause> cuts;  // the reason told to trials that it cuts short
   };
 
   Result<void> adopt();
   Result<void> place();
   Result<void> fill_free_workers();
-  Result<void> go_on_with_waiting(std::vector<Slot>& slots);
+  Result<void> resume_waiting(std::vector<Slot>& slots);
   Result<void> promote(std::vector<Slot>& slots);
   Result<bool> ask_round(std::vector<Slot>& slots);
   Result<void> refit();
@@ -131,11 +131,11 @@ class Driver {
   int trials_left() const;
   Spent spent() const;
   Result<std::string> finish();
-  std::string stopped() const;  // for a person
+  std::string stopped() const;  // for a user
 
   DriverParts parts_;
   Budget consumption_;  // the limits that running trials use up: all but their number
-  Book book_;
+  StudyState state_;
   Refitter refitter_;
   std::shared_ptr<Refit::Prepared> prepared_;  // of the refit that is being recorded
   std::map<TrialId, int> full_length_;         // epochs of the recipe of each running trial
@@ -147,17 +147,17 @@ class Driver {
   Spent before_;  // wall and device time of earlier masters
   std::optional<Closing> closing_;
   std::optional<double> stop_deadline_s_;  // a stop was asked for
-  double looked_s_ = 0;                    // for a stop, and reminded the workers of it
+  double looked_s_ = 0;                    // last look for a stop request, or reminder of one
   bool is_paused_ = false;                 // the disk is full
   bool exhausted_ = false;                 // the searcher has nothing more to propose
   bool target_reached_ = false;
-  Advice advice_ = Advice::kGoOn;  // what the pruner said to the last report
+  Advice advice_ = Advice::kContinue;  // the pruner's answer to the last report
 
   std::vector<Event> batch_;  // applied, not durable
-  AlgorithmChoices chosen_;   // to be spread: the answer to what was timed
-  std::vector<message::Answer> answers_;
-  std::vector<message::Noted> noted_;
-  std::vector<Order> orders_;
+  AlgorithmChoices chosen_;            // to be broadcast: the answer to what was timed
+  std::vector<message::ReportAck> report_acks_;
+  std::vector<message::EndAck> end_acks_;
+  std::vector<Assignment> assignments_;
 };
 
 // A trial's own seed: weights, shuffling, augmentation, dropout.

@@ -1,4 +1,4 @@
-// Who is trained next. A free worker takes, in this order: a trial that waits to go on, a
+// This file decides what is trained next. A free worker takes, in this order: a waiting trial, a
 // paused trial that the pruner promotes, a new candidate of the searcher.
 //
 // A trial that keeps being lost waits before its next attempt, and the worker that would take
@@ -28,7 +28,7 @@ std::uint64_t trial_seed(std::uint64_t study_seed, TrialId trial) {
 // --retry-failed gives another chance does too.
 Result<void> Driver::adopt() {
   const std::vector<Claim> claims = parts_.pool.claims();
-  for (TrialId id : book_.in_state(TrialState::kRunning)) {
+  for (TrialId id : state_.in_state(TrialState::kRunning)) {
     const bool is_claimed = std::ranges::any_of(
         claims, [&](const Claim& c) { return c.trial == id && is_current(id, c.attempt); });
     if (is_claimed)
@@ -36,12 +36,12 @@ Result<void> Driver::adopt() {
     else
       DETOL_TRY(requeue(id, {RequeueCause::kWorkerGone}));
   }
-  for (TrialId id : book_.in_state(TrialState::kPruned)) {
-    if (book_.find(id)->reason.cause == EndCause::kBudget && consumption_.used(spent()) < 1)
+  for (TrialId id : state_.in_state(TrialState::kPruned)) {
+    if (state_.find(id)->reason.cause == EndCause::kBudget && consumption_.used(spent()) < 1)
       DETOL_TRY(requeue(id, {RequeueCause::kBudgetExtended}));
   }
-  for (TrialId id : book_.in_state(TrialState::kFail)) {
-    const std::optional<Cause> failure = book_.find(id)->failure;
+  for (TrialId id : state_.in_state(TrialState::kFail)) {
+    const std::optional<Cause> failure = state_.find(id)->failure;
     const bool may_differ =
         failure == Cause::kCrashed || failure == Cause::kTimeout || failure == Cause::kOutOfMemory;
     if (parts_.retry_failed && may_differ) DETOL_TRY(requeue(id, {RequeueCause::kRetried}));
@@ -55,7 +55,7 @@ Result<void> Driver::adopt() {
 Result<void> Driver::place() {
   for (bool has_freed = true; has_freed;) {
     DETOL_TRY(fill_free_workers());
-    has_freed = !noted_.empty();
+    has_freed = !end_acks_.empty();
     DETOL_TRY(commit());
     has_freed = has_freed && !is_paused_;
   }
@@ -71,7 +71,7 @@ Result<void> Driver::fill_free_workers() {
   if (parts_.refits == Refits::kMeanwhile) DETOL_TRY(refit());
   std::vector<Slot> slots = parts_.pool.free();
   std::ranges::reverse(slots);  // taken from the back
-  DETOL_TRY(go_on_with_waiting(slots));
+  DETOL_TRY(resume_waiting(slots));
   DETOL_TRY(promote(slots));
   for (bool more = true; more && !slots.empty() && !closing_;) {
     DETOL_ASSIGN(more, ask_round(slots));
@@ -80,8 +80,8 @@ Result<void> Driver::fill_free_workers() {
   return {};
 }
 
-Result<void> Driver::go_on_with_waiting(std::vector<Slot>& slots) {
-  for (TrialId id : book_.in_state(TrialState::kWaiting)) {
+Result<void> Driver::resume_waiting(std::vector<Slot>& slots) {
+  for (TrialId id : state_.in_state(TrialState::kWaiting)) {
     if (slots.empty()) break;
     const auto due = not_before_s_.find(id);
     if (due != not_before_s_.end() && parts_.clock.now_s() < due->second)
@@ -109,7 +109,7 @@ Result<bool> Driver::ask_round(std::vector<Slot>& slots) {
   DETOL_TRY(refit());
   if (refitter_.holds_asks()) return false;
   const std::vector<Trial> trials = propose(count);
-  exhausted_ = trials.empty() && book_.running() == 0 && !refitter_.is_at_work();
+  exhausted_ = trials.empty() && state_.running() == 0 && !refitter_.is_at_work();
   for (const Trial& trial : trials) DETOL_TRY(consider(trial, slots));
   return !trials.empty();
 }
@@ -130,7 +130,7 @@ Result<void> Driver::refit() {
 
 std::vector<Trial> Driver::propose(int count) {
   std::vector<Trial> trials;
-  TrialId id = book_.next_id();
+  TrialId id = state_.next_id();
   for (; id < parts_.initial.size() && static_cast<int>(trials.size()) < count; ++id)
     trials.push_back({.id = id, .genome = parts_.initial[id]});
   if (!trials.empty()) return trials;
@@ -158,9 +158,9 @@ Result<void> Driver::consider(const Trial& trial, std::vector<Slot>& slots) {
   const std::string identity = identity_of(asked.arch_hash, asked.params);
   DETOL_TRY(record(std::move(asked)));
   if (!candidate) return tell_failed(trial.id, candidate.error().cause, candidate.error().reason);
-  const TrialEntry* earlier = book_.answer_for(identity);
+  const TrialRecord* earlier = state_.answer_for(identity);
   const int repeats = parts_.config.repeats;
-  const bool is_repeated = repeats > 0 && book_.measurements(identity) <= repeats;
+  const bool is_repeated = repeats > 0 && state_.measurements(identity) <= repeats;
   if (earlier == nullptr || is_repeated) {
     const auto refused = parts_.refuse ? parts_.refuse(*candidate) : std::nullopt;
     if (refused) return tell_failed(trial.id, refused->cause, refused->reason);
@@ -176,16 +176,16 @@ Result<void> Driver::consider(const Trial& trial, std::vector<Slot>& slots) {
 Result<void> Driver::start(TrialId trial, std::vector<Slot>& slots) {
   const Slot slot = slots.back();
   slots.pop_back();
-  const TrialEntry& entry = *book_.find(trial);
+  const TrialRecord& entry = *state_.find(trial);
   const int attempt = entry.attempt + 1;
-  orders_.push_back({slot.worker,
-                     {.trial = trial,
-                      .attempt = attempt,
-                      .seed = trial_seed(parts_.config.seed, trial),
-                      .acknowledged = entry.epochs,
-                      .micro_batches = entry.micro_batches,
-                      .folder = (parts_.folder / std::to_string(trial)).string(),
-                      .params = entry.trial.genome.assignments()}});
+  assignments_.push_back({slot.worker,
+                          {.trial = trial,
+                           .attempt = attempt,
+                           .seed = trial_seed(parts_.config.seed, trial),
+                           .acknowledged = entry.epochs,
+                           .micro_batches = entry.micro_batches,
+                           .folder = (parts_.folder / std::to_string(trial)).string(),
+                           .params = entry.trial.genome.assignments()}});
   last_report_s_[trial] = parts_.clock.now_s();
   return record(event::Started{.trial = trial,
                                .attempt = attempt,

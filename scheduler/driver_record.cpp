@@ -1,5 +1,5 @@
-// The driver's way of writing: events change the book, the searcher and the pruner at once,
-// become durable together at commit(), and only then leave the process. Should the commit
+// The driver writes only through events: they change the state, the searcher and the pruner at
+// once, become durable together at commit(), and only then leave the process. Should the commit
 // fail, the process ends, or, on a full disk, the same events are committed later.
 
 #include <utility>
@@ -17,16 +17,16 @@ constexpr double kAccountEveryS = 5;  // device time that a kill may forget
 
 Result<void> Driver::replay(std::span<const Event> events) {
   for (const Event& event : events) DETOL_TRY(apply(event));
-  before_ = book_.spent();
-  if (!book_.choices().algorithms.empty()) parts_.pool.broadcast(book_.choices());
+  before_ = state_.spent();
+  if (!state_.choices().algorithms.empty()) parts_.pool.broadcast(state_.choices());
   return {};
 }
 
-// The book, the pruner, the target and the searcher see events in the ledger's order.
+// The state, the pruner, the target and the searcher see events in the ledger's order.
 Result<void> Driver::apply(const Event& event) {
-  DETOL_TRY(book_.apply(event));
+  DETOL_TRY(state_.apply(event));
   if (const auto* asked = std::get_if<event::Asked>(&event))
-    parts_.searcher.expect(book_.find(asked->trial)->trial);
+    parts_.searcher.expect(state_.find(asked->trial)->trial);
   if (const auto* reported = std::get_if<event::Reported>(&event)) inform(*reported);
   if (const auto* told = std::get_if<event::Told>(&event)) inform(*told);
   if (const auto* refit = std::get_if<event::Refit>(&event)) inform(*refit);
@@ -36,7 +36,7 @@ Result<void> Driver::apply(const Event& event) {
 }
 
 void Driver::inform(const event::Reported& reported) {
-  const double value = book_.find(reported.trial)->values.front();
+  const double value = state_.find(reported.trial)->values.front();
   advice_ = parts_.pruner.judge(reported.trial, reported.epoch, value);
   for (const auto& [name, measured] : reported.metrics) {
     if (parts_.target && parts_.target->metric == name)
@@ -45,7 +45,7 @@ void Driver::inform(const event::Reported& reported) {
 }
 
 void Driver::inform(const event::Told& told) {
-  parts_.searcher.tell(book_.find(told.trial)->trial, told.outcome);
+  parts_.searcher.tell(state_.find(told.trial)->trial, told.outcome);
   refitter_.hear_news();
   const bool is_paused =
       told.reason.cause == EndCause::kPruner && told.reason.detail == parts_.config.pruner.name;
@@ -84,24 +84,25 @@ Result<void> Driver::commit() {
     if (!done && !was_paused)
       log_warning("{}; the search waits until there is space", done.error().message);
     if (!done) return {};
-    if (was_paused) log_info("there is space again; the search goes on");
+    if (was_paused) log_info("there is space again; the search resumes");
     committed_s_ = parts_.clock.now_s();
     fault_or_throw("master.answer");
   }
   if (!chosen_.algorithms.empty()) parts_.pool.broadcast(std::exchange(chosen_, {}));
-  for (const message::Answer& answer : std::exchange(answers_, {})) parts_.pool.answer(answer);
-  for (const message::Noted& noted : std::exchange(noted_, {})) parts_.pool.answer(noted);
-  for (const Order& order : std::exchange(orders_, {}))
-    parts_.pool.start(order.worker, order.train);
+  for (const message::ReportAck& ack : std::exchange(report_acks_, {}))
+    parts_.pool.acknowledge(ack);
+  for (const message::EndAck& ack : std::exchange(end_acks_, {})) parts_.pool.acknowledge(ack);
+  for (const Assignment& assignment : std::exchange(assignments_, {}))
+    parts_.pool.start(assignment.worker, assignment.train);
   if (!batch_.empty()) fault_or_throw("master.answered");
   for (const Event& event : std::exchange(batch_, {})) {
-    for (Observer* observer : parts_.observers) observer->happened(event, book_);
+    for (Observer* observer : parts_.observers) observer->happened(event, state_);
   }
   return {};
 }
 
 Result<void> Driver::tell(TrialId trial, EndReason reason) {
-  const TrialEntry& entry = *book_.find(trial);
+  const TrialRecord& entry = *state_.find(trial);
   const bool stopped_early = reason.cause != EndCause::kFullLength;
   return record(event::Told{.trial = trial,
                             .state = stopped_early ? TrialState::kPruned : TrialState::kComplete,
@@ -114,7 +115,7 @@ Result<void> Driver::tell(TrialId trial, EndReason reason) {
 }
 
 Result<void> Driver::tell_failed(TrialId trial, Cause cause, std::string reason) {
-  const TrialEntry& entry = *book_.find(trial);
+  const TrialRecord& entry = *state_.find(trial);
   return record(event::Told{
       .trial = trial,
       .state = TrialState::kFail,
@@ -126,7 +127,7 @@ Result<void> Driver::tell_failed(TrialId trial, Cause cause, std::string reason)
 
 Result<void> Driver::requeue(TrialId trial, RequeueReason reason) {
   return record(event::Requeued{
-      .trial = trial, .attempt = book_.find(trial)->attempt, .reason = std::move(reason)});
+      .trial = trial, .attempt = state_.find(trial)->attempt, .reason = std::move(reason)});
 }
 
 }  // namespace detol

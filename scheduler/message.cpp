@@ -40,7 +40,7 @@ void list_fields(Io& io, message::Ended& m) {
   io("cause", m.evaluation.cause, Cause::kInvalid);
 }
 template <typename Io>
-void list_fields(Io&, message::Who&) {}
+void list_fields(Io&, message::Identify&) {}
 template <typename Io>
 void list_fields(Io& io, message::Welcome& m) {
   io("config", m.config), io("backend", m.backend), io("classes", m.task.classes);
@@ -56,22 +56,22 @@ void list_fields(Io& io, message::Train& m) {
   io("folder", m.folder), io("params", m.params);
 }
 template <typename Io>
-void list_fields(Io& io, message::Answer& m) {
+void list_fields(Io& io, message::ReportAck& m) {
   io("trial", m.trial), io("attempt", m.attempt), io("epoch", m.epoch);
   io("verdict", m.verdict, Verdict::kSuspend);
 }
 template <typename Io>
-void list_fields(Io& io, message::Noted& m) {
+void list_fields(Io& io, message::EndAck& m) {
   io("trial", m.trial), io("attempt", m.attempt);
 }
 template <typename Io>
-void list_fields(Io&, message::Beat&) {}
+void list_fields(Io&, message::HeartbeatAck&) {}
 template <typename Io>
 void list_fields(Io& io, message::Suspend& m) {
   io("trial", m.trial), io("attempt", m.attempt);
 }
 template <typename Io>
-void list_fields(Io&, message::Leave&) {}
+void list_fields(Io&, message::Shutdown&) {}
 template <typename Io>
 void list_fields(Io& io, message::Timed& m) {
   io("worker", m.worker), io("choices", m.choices);
@@ -81,6 +81,8 @@ void list_fields(Io& io, message::Chosen& m) {
   io("choices", m.choices);
 }
 
+// The kinds on the wire, in the order of Message. "who" is Identify, "answer" ReportAck, "noted"
+// EndAck, "beat" HeartbeatAck and "leave" Shutdown.
 constexpr std::string_view kKinds[] = {"hello",   "heartbeat", "report", "ended", "who",
                                        "welcome", "train",     "answer", "noted", "beat",
                                        "suspend", "leave",     "timed",  "chosen"};

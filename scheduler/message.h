@@ -1,14 +1,16 @@
 #pragma once
 
-// What master and workers say to each other, as plain structs, and its form on the wire: one
-// msgpack map per message, {"version": 1, "kind": "report", ...}.
+// Messages between master and workers, as plain structs, and their form on the wire: one msgpack
+// map per message, {"version": 1, "kind": "report", ...}.
 //
 //   worker -> master   Hello  Heartbeat  Timed  Report  Ended
-//   master -> worker   Who  Welcome  Train  Chosen  Answer  Noted  Beat  Suspend  Leave
+//   master -> worker   Identify  Welcome  Train  Chosen  ReportAck  EndAck  HeartbeatAck  Suspend
+//                      Shutdown
 //
-// A worker repeats a Report until its Answer, an Ended until its Noted and a Timed until it heard
-// what was Chosen, so that nothing is lost with a master; the master drops what it already has.
-// Decoding never throws: bytes that are no message are an error that says why.
+// A worker repeats a Report until its ReportAck, an Ended until its EndAck and a Timed until the
+// Chosen that answers it, so that nothing is lost with a master; the master drops repeats. The
+// kinds on the wire are older than the names here (kKinds in message.cpp). Decoding never throws:
+// bytes that are no message are an error that says why.
 
 #include <cstdint>
 #include <string>
@@ -28,14 +30,14 @@ inline constexpr std::size_t kMessageLimit = std::size_t{8} << 20;  // bytes
 
 namespace message {
 
-// Who a worker is and what it is doing: first when it starts, again when its data is loaded,
-// and whenever a master asks.
+// Hello says which worker this is and what it is doing: sent when the worker starts, again when
+// its data is loaded, and whenever a master asks.
 struct Hello {
   int worker = 0;
   int start = 0;         // which start of it: what the supervisor said, or its own choice
-  std::string key = {};  // of the run, from a worker that nobody here started
+  std::string key = {};  // the run's, from a worker that the supervisor did not start
   bool ready = false;    // can train
-  double ready_s = 0;    // for so long
+  double ready_s = 0;    // seconds since it became ready
   TrialId trial = 0;
   int attempt = 0;  // 0: no trial
 };
@@ -55,13 +57,13 @@ struct Report {
   EpochReport report;
 };
 
-// What the worker timed, and would choose.
+// Timed holds the algorithms that the worker timed, and those it would choose.
 struct Timed {
   int worker = 0;
   std::vector<TimedShape> choices;
 };
 
-// The worker is free again.
+// Ended says that the worker is free again.
 struct Ended {
   int worker = 0;
   TrialId trial = 0;
@@ -74,10 +76,10 @@ struct Ended {
   Evaluation evaluation;
 };
 
-// "I do not know you: say Hello."
-struct Who {};
+// Identify asks an unknown peer for its Hello.
+struct Identify {};
 
-// What a worker needs before its first trial.
+// Welcome holds what a worker needs before its first trial.
 struct Welcome {
   std::string config;  // StudyConfig::text
   std::string backend;
@@ -85,8 +87,8 @@ struct Welcome {
   AlgorithmChoices choices = {};  // that the study has recorded
 };
 
-// What holds in the study for these keys is durable: to all workers, and an answer to the one that
-// timed them.
+// Chosen holds choices of the study that are durable. It goes to all workers, and answers the one
+// that timed them.
 struct Chosen {
   AlgorithmChoices choices;
 };
@@ -101,38 +103,40 @@ struct Train {
   std::vector<std::pair<std::string, Value>> params;
 };
 
-// The report of this epoch is durable; go on like this.
-struct Answer {
+// ReportAck says that the report of this epoch is durable, and whether training continues.
+struct ReportAck {
   TrialId trial = 0;
   int attempt = 0;
   int epoch = 0;
   Verdict verdict = Verdict::kContinue;
 };
 
-// The Ended of this attempt is durable.
-struct Noted {
+// EndAck says that the Ended of this attempt is durable.
+struct EndAck {
   TrialId trial = 0;
   int attempt = 0;
 };
 
-// The master lives: it answers every heartbeat.
-struct Beat {};
+// HeartbeatAck answers every Heartbeat: the master lives.
+struct HeartbeatAck {};
 
-// Checkpoint this attempt at the next step and end it: the run is about to stop.
+// Suspend asks for a checkpoint of this attempt at the next step, and for its end: the run is about
+// to stop.
 struct Suspend {
   TrialId trial = 0;
   int attempt = 0;
 };
 
-// The run is over: the worker's processes end themselves. To workers that nobody here can end.
-struct Leave {};
+// Shutdown says that the run is over: the worker's processes end themselves. It goes to workers
+// that the supervisor did not start.
+struct Shutdown {};
 
 }  // namespace message
 
-using Message =
-    std::variant<message::Hello, message::Heartbeat, message::Report, message::Ended, message::Who,
-                 message::Welcome, message::Train, message::Answer, message::Noted, message::Beat,
-                 message::Suspend, message::Leave, message::Timed, message::Chosen>;
+using Message = std::variant<message::Hello, message::Heartbeat, message::Report, message::Ended,
+                             message::Identify, message::Welcome, message::Train,
+                             message::ReportAck, message::EndAck, message::HeartbeatAck,
+                             message::Suspend, message::Shutdown, message::Timed, message::Chosen>;
 
 std::string encode(const Message& message);
 

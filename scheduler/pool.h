@@ -1,6 +1,6 @@
 #pragma once
 
-// Pool: the workers, as the driver sees them: who is free, what happened, and three orders.
+// Pool: the workers, as the driver sees them: who is free, what happened, and three commands.
 // The real one speaks to processes (worker_pool.h); tests play one in virtual time.
 
 #include <string>
@@ -32,10 +32,10 @@ struct Lost {
   RequeueReason reason;  // kLost, kCrashed (or it hung) or kOutOfMemory
 };
 
-// Somebody asked for the run to stop.
+// A user asked the run to stop.
 struct StopRequest {};
 
-// No worker can be had: the study cannot go on here.
+// No worker can be started: the study cannot run here.
 struct Unusable {
   Error error;
 };
@@ -47,7 +47,7 @@ class Pool {
  public:
   virtual ~Pool() = default;
 
-  // What the workers that outlived an earlier master are training. Called once, first.
+  // Returns what the workers that outlived an earlier master are training. Called once, first.
   virtual std::vector<Claim> claims() = 0;
 
   virtual std::vector<Slot> free() = 0;
@@ -55,28 +55,28 @@ class Pool {
   // REQUIRES: the worker is free.
   virtual void start(int worker, const message::Train& train) = 0;
 
-  // Acknowledges a Report or, without a verdict, an Ended: what it said is durable.
-  virtual void answer(const message::Answer& answer) = 0;
-  virtual void answer(const message::Noted& noted) = 0;
+  // Tells the worker that its Report or its Ended is durable.
+  virtual void acknowledge(const message::ReportAck& ack) = 0;
+  virtual void acknowledge(const message::EndAck& ack) = 0;
 
-  // Choices that the study has recorded: to every worker, those that come later too, and an answer
-  // to a Timed.
+  // Sends the choices that the study has recorded to every worker, also to those that come later.
+  // It is the answer to a Timed.
   virtual void broadcast(const AlgorithmChoices& /*choices*/) {}
 
   // Ends the training of this, by ending the worker if need be; no Lost follows.
   virtual void drop(TrialId trial) = 0;
 
   // Asks every training to checkpoint at its next step and to end: an Ended that says
-  // suspended follows. Called again for whoever may not have heard.
+  // suspended follows. Repeated calls reach workers that missed an earlier one.
   virtual void suspend() = 0;
 
   // No trial will be started any more: ends workers that are free, now and as they become so.
   virtual void retire() = 0;
 
-  // Everything that happened since the last call; waits for the first, at most a second.
+  // Returns the events since the last call; waits for the first, at most a second.
   virtual std::vector<PoolEvent> wait() = 0;
 
-  // Ends a wait() that goes on, or else the next. From any thread.
+  // Ends the current wait(), or else the next. From any thread.
   virtual void wake() {}
 
   // Device seconds held by live workers, from ready to their end, since the pool began; a

@@ -2,7 +2,7 @@
 
 // Refitter: does a searcher's slow work, one job after the other, and says when a result is there.
 // A job that fails (there was no memory for it) is tried again when there are news: until then the
-// searcher goes on with what it has. Not thread-safe; jobs on a thread of their own see nothing of
+// searcher keeps the model it has. Not thread-safe; jobs on a thread of their own see nothing of
 // it.
 
 #include <functional>
@@ -13,7 +13,7 @@
 
 namespace detol {
 
-// Where a searcher's slow work is done, and whether an ask waits for it.
+// Refits says where a searcher's slow work is done, and whether an ask waits for it.
 enum class Refits {
   kAtOnce,      // in the caller's thread, before the next ask: in virtual time
   kBeforeAsks,  // on a thread; the next ask waits, nothing else does

@@ -34,11 +34,11 @@ class Trace final : public Observer {
  public:
   Trace(const StudyConfig& config, VirtualClock& clock) : config_(config), clock_(clock) {}
 
-  void happened(const Event& event, const Book& book) override {
+  void happened(const Event& event, const StudyState& state) override {
     const auto* reported = std::get_if<event::Reported>(&event);
     if (reported == nullptr) return;
     ++evaluations_;
-    const double value = book.find(reported->trial)->values.front();
+    const double value = state.find(reported->trial)->values.front();
     if (evaluations_ > 1 && !is_better(config_.objectives.front().direction, value, best_)) return;
     best_ = value;
     other_ = value;
@@ -47,7 +47,7 @@ class Trace final : public Observer {
           config_.objectives.end())
         other_ = measured;
     }
-    proposer_ = book.find(reported->trial)->trial.proposer;
+    proposer_ = state.find(reported->trial)->trial.proposer;
     print();
   }
 

@@ -46,12 +46,12 @@ PoolEvent SimulatedPool::evaluated(const message::Train& train) {
   return message::Ended{0, train.trial, train.attempt, message::Ended::Trouble::kNone, *evaluation};
 }
 
-void SimulatedPool::answer(const message::Answer& answer) {
+void SimulatedPool::acknowledge(const message::ReportAck& answer) {
   release(answer.trial);
 }
 
-void SimulatedPool::answer(const message::Noted& noted) {
-  release(noted.trial);
+void SimulatedPool::acknowledge(const message::EndAck& ack) {
+  release(ack.trial);
 }
 
 void SimulatedPool::release(TrialId trial) {

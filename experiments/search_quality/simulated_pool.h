@@ -33,8 +33,8 @@ class SimulatedPool final : public Pool {
   std::vector<Claim> claims() override { return {}; }
   std::vector<Slot> free() override;
   void start(int worker, const message::Train& train) override;
-  void answer(const message::Answer& answer) override;
-  void answer(const message::Noted& noted) override;
+  void acknowledge(const message::ReportAck& answer) override;
+  void acknowledge(const message::EndAck& ack) override;
   void drop(TrialId) override {}
   void suspend() override {}
   void retire() override {}

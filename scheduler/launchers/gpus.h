@@ -19,8 +19,8 @@ inline constexpr int kMostSharing = 8;  // workers of one GPU
 inline constexpr double kWorkerNeeds = 5e8;
 inline constexpr double kWorkerReserve = 1.5e9;
 
-// How many workers find room on a GPU beside each other, at least 1 and at most kMostSharing, if
-// each needs so many bytes for its data and its network.
+// Returns how many workers find room on a GPU beside each other, at least 1 and at most
+// kMostSharing, if each needs so many bytes for its data and its network.
 int sharing_for(double gpu_memory, double bytes_wanted);
 
 // Ranks that train on a GPU of this machine, on average; 1 where each has a device of its own.

@@ -14,7 +14,7 @@
 namespace detol {
 namespace {
 
-// How the variables begin that a launcher gives to every process of a job.
+// Prefixes of the variables that a launcher gives to every process of a job.
 constexpr std::string_view kMpiVariables[] = {"OMPI_", "PMIX_", "PMI_", "MPI_LOCAL", "HYDI_"};
 
 }  // namespace

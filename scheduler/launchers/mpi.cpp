@@ -119,7 +119,8 @@ Result<int> lead_the_job(const std::function<int()>& supervise, int ranks) {
   return code;
 }
 
-Result<int> work(const RunOptions& options, const MpiPlace& place, int ranks, const Seams& seams) {
+Result<int> work(const RunOptions& options, const MpiPlace& place, int ranks,
+                 const TestHooks& hooks) {
   const int number = (place.rank - 1) / ranks;
   const bool is_whole = (number + 1) * ranks < place.size;
   std::unique_ptr<Group> group;
@@ -132,7 +133,7 @@ Result<int> work(const RunOptions& options, const MpiPlace& place, int ranks, co
   if (is_whole) {
     const bool leads = group == nullptr || group->rank() == 0;
     const auto master = leads ? find_master(options.rendezvous, number) : std::nullopt;
-    DETOL_TRY(run_worker(master, group ? *group : alone(), seams));
+    DETOL_TRY(run_worker(master, group ? *group : alone(), hooks));
   } else if (group->rank() == 0) {
     log_warning("{} of {} processes fill no group of {}: they leave", (place.size - 1) % ranks,
                 place.size, ranks);
@@ -167,15 +168,15 @@ bool is_whole_job_here() {
          (nodes != nullptr && std::string_view(nodes) == "1");
 }
 
-Result<int> search_in_mpi_job(RunOptions options, const MpiPlace& place, const Seams& seams,
+Result<int> search_in_mpi_job(RunOptions options, const MpiPlace& place, const TestHooks& hooks,
                               const std::function<Result<int>(const RunOptions&)>& supervise) {
   const int ranks = ranks_of(options);
   options.rendezvous = rendezvous_of(options);
   options.workers = (place.size - 1) / ranks;
-  if (place.rank > 0) return work(options, place, ranks, seams);
+  if (place.rank > 0) return work(options, place, ranks, hooks);
   const auto search = [&] {
     const Result<int> code = supervise(options);
-    call_off(options.rendezvous);
+    withdraw(options.rendezvous);
     if (code) return *code;
     log_error("detol: {}", code.error().message);
     return exit_code_of(code.error().code);

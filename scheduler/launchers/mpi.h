@@ -2,9 +2,9 @@
 
 // `mpirun -n N detol search ...`: the processes of one MPI job are the workers of one search,
 // maybe on many machines. Rank 0 supervises and runs the master. The others form groups of g
-// in the order of their ranks; what fills no group leaves at once. With g = 1 nobody starts MPI.
-// The leaders join the master (rendezvous.h). One death may end the whole job, as MPI will have
-// it; `detol resume` goes on.
+// in the order of their ranks; a rest that fills no group ends at once. With g = 1 nobody starts
+// MPI. The leaders join the master (rendezvous.h). One death may end the whole job, as MPI will
+// have it; `detol resume` resumes the study.
 
 #include <functional>
 #include <optional>
@@ -25,7 +25,7 @@ bool is_whole_job_here();
 
 // This rank's part of the search. `supervise` runs the search itself, with options that let
 // workers join. Errors: what keeps this rank from its part.
-Result<int> search_in_mpi_job(RunOptions options, const MpiPlace& place, const Seams& seams,
+Result<int> search_in_mpi_job(RunOptions options, const MpiPlace& place, const TestHooks& hooks,
                               const std::function<Result<int>(const RunOptions&)>& supervise);
 
 }  // namespace detol

@@ -117,8 +117,8 @@ std::optional<std::string> reachable(const json& content) {
 
 }  // namespace
 
-Result<Meeting> meeting_of(const fs::path& run_folder, bool is_local) {
-  const fs::path file = run_folder / "meeting.json";
+Result<RendezvousInfo> rendezvous_info(const fs::path& run_folder, bool is_local) {
+  const fs::path file = run_folder / "rendezvous.json";
   if (!fs::exists(file)) {
     DETOL_ASSIGN(const int port, free_port(is_local));
     DETOL_ASSIGN(const CurveKeys keys, make_curve_keys());
@@ -130,32 +130,32 @@ Result<Meeting> meeting_of(const fs::path& run_folder, bool is_local) {
   }
   const auto content = read_json(file);
   if (!content) return fail(ErrorCode::kInternal, fmt::format("{}: damaged", file.string()));
-  return Meeting{.port = content->value("port", 0),
-                 .is_local = is_local,
-                 .keys = {content->value("public", ""), content->value("secret", "")},
-                 .key = content->value("key", "")};
+  return RendezvousInfo{.port = content->value("port", 0),
+                        .is_local = is_local,
+                        .keys = {content->value("public", ""), content->value("secret", "")},
+                        .key = content->value("key", "")};
 }
 
-std::string endpoint_of(const Meeting& meeting) {
-  return fmt::format("tcp://{}:{}", meeting.is_local ? kLoopback : "*", meeting.port);
+std::string endpoint_of(const RendezvousInfo& rendezvous) {
+  return fmt::format("tcp://{}:{}", rendezvous.is_local ? kLoopback : "*", rendezvous.port);
 }
 
-Result<void> publish(const Meeting& meeting, const fs::path& file) {
+Result<void> publish(const RendezvousInfo& rendezvous, const fs::path& file) {
   return write_secretly(
-      file, {{"port", meeting.port},
-             {"hosts", meeting.is_local ? std::vector<std::string>{kLoopback} : own_addresses()},
+      file, {{"port", rendezvous.port},
+             {"hosts", rendezvous.is_local ? std::vector<std::string>{kLoopback} : own_addresses()},
              {"machine", this_machine()},
-             {"public", meeting.keys.server_public},
-             {"key", meeting.key}});
+             {"public", rendezvous.keys.server_public},
+             {"key", rendezvous.key}});
 }
 
-void call_off(const fs::path& file) {
+void withdraw(const fs::path& file) {
   if (write_secretly(file, {{"over", true}})) pause_ms(kFarewellMs);
   std::error_code ignored;
   fs::remove(file, ignored);
 }
 
-bool is_invitation(const fs::path& file) {
+bool is_rendezvous_file(const fs::path& file) {
   struct stat info {};
   return ::lstat(file.c_str(), &info) == 0 && S_ISREG(info.st_mode) && info.st_uid == ::geteuid();
 }
@@ -163,7 +163,7 @@ bool is_invitation(const fs::path& file) {
 std::optional<MasterAddress> find_master(const fs::path& file, int worker) {
   const double limit_s = system_clock().now_s() + kWaitS;
   for (; system_clock().now_s() < limit_s; pause_ms(kLookMs)) {
-    const auto content = is_invitation(file) ? read_json(file) : std::nullopt;
+    const auto content = is_rendezvous_file(file) ? read_json(file) : std::nullopt;
     if (!content) continue;
     if (content->contains("over")) return std::nullopt;
     const auto endpoint = reachable(*content);

@@ -1,8 +1,8 @@
 #pragma once
 
-// Rendezvous: how a worker that nobody here started finds its master, maybe on another machine:
-// a file beside the storage, mode 0600, that processes of the same user read. It holds addresses, a
-// port, the public half of the master's CURVE key (everything that is said is encrypted) and the
+// Rendezvous: how a worker that the supervisor did not start finds its master, maybe on another
+// machine: a file beside the storage, mode 0600, that processes of the same user read. It holds
+// addresses, a port, the public half of the master's CURVE key (every message is encrypted) and the
 // run's key, which a worker shows to be let in. It is there from the first master's start to the
 // end of the run.
 
@@ -15,27 +15,28 @@
 
 namespace detol {
 
-struct Meeting {
+struct RendezvousInfo {
   int port = 0;
   bool is_local = false;  // all workers are on this machine: nobody else reaches the port
   CurveKeys keys;
   std::string key;  // of the run
 };
 
-// The same for every master of a run: kept in its private folder. Errors: kInternal, kStorage.
-Result<Meeting> meeting_of(const std::filesystem::path& run_folder, bool is_local);
+// Returns what all masters of a run publish: it is kept in the run's private folder. Errors:
+// kInternal, kStorage.
+Result<RendezvousInfo> rendezvous_info(const std::filesystem::path& run_folder, bool is_local);
 
-// Where the master listens.
-std::string endpoint_of(const Meeting& meeting);
+// Returns the address on which the master listens.
+std::string endpoint_of(const RendezvousInfo& rendezvous);
 
-// Lets workers come. Errors (kStorage): path and reason.
-Result<void> publish(const Meeting& meeting, const std::filesystem::path& file);
+// Writes the rendezvous file, so that workers can join. Errors (kStorage): path and reason.
+Result<void> publish(const RendezvousInfo& rendezvous, const std::filesystem::path& file);
 
-// Tells workers that still wait that the run is over, and removes the file. Takes a second.
-void call_off(const std::filesystem::path& file);
+// Tells waiting workers that the run is over, and removes the file. Takes a second.
+void withdraw(const std::filesystem::path& file);
 
-// True if a master of the same user may have published it.
-bool is_invitation(const std::filesystem::path& file);
+// Returns whether a master of the same user may have published this file.
+bool is_rendezvous_file(const std::filesystem::path& file);
 
 // Waits for the master to publish, at most a minute; nullopt: there is none, or no more.
 std::optional<MasterAddress> find_master(const std::filesystem::path& file, int worker);

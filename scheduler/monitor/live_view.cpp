@@ -16,7 +16,7 @@
 namespace detol {
 namespace {
 
-constexpr double kBusyS = 0.25;  // between two pictures, and
+constexpr double kBusyS = 0.25;  // between two frames, and
 constexpr double kIdleS = 0.95;  // when nothing happened
 
 // The lines that were appended to a file, each once, the latest last.
@@ -45,7 +45,7 @@ class Warnings {
 
   const std::vector<ViewWarning>& lines() const { return lines_; }
 
-  // What came since the last call.
+  // Returns the lines since the last call.
   std::vector<std::string> fresh() { return std::exchange(fresh_, {}); }
 
  private:
@@ -72,25 +72,25 @@ class Warnings {
 
 class LiveView final : public Progress {
  public:
-  LiveView(const Onlooker::Study& study, LiveViewSettings settings, Clock& clock)
+  LiveView(const StudyMonitor::Study& study, LiveViewSettings settings, Clock& clock)
       : Progress(study, clock),
         clock_(clock),
         color_(settings.color),
         aside_(put_aside(settings.aside)),
         fd_(aside_ ? aside_->before() : STDERR_FILENO),
         warnings_(settings.aside),
-        painter_(fd_, settings.person, std::move(settings.memory)) {}
+        painter_(fd_, settings.owner, std::move(settings.state_file)) {}
 
-  void happened(const Event& event, const Book& book) override {
-    onlooker_.happened(event);
+  void happened(const Event& event, const StudyState& state) override {
+    monitor_.happened(event);
     is_changed_ = true;
-    if (std::holds_alternative<event::StudyState>(event)) draw(book, {book.spent(), false});
+    if (std::holds_alternative<event::StudyState>(event)) draw(state, {state.spent(), false});
   }
 
-  void turned(const Book& book, const Standing& standing) override {
+  void turned(const StudyState& state, const Standing& standing) override {
     is_changed_ = warnings_.read() || standing.is_stopping || is_changed_;
     if (clock_.now_s() - drawn_s_ < (is_changed_ ? kBusyS : kIdleS)) return;
-    draw(book, standing);
+    draw(state, standing);
   }
 
  private:
@@ -103,13 +103,13 @@ class LiveView final : public Progress {
 
   static std::optional<StderrRedirect> put_aside(const std::filesystem::path& file) {
     auto aside = StderrRedirect::into(file.string());
-    return aside ? std::optional(std::move(*aside)) : std::nullopt;  // then lines tear the picture
+    return aside ? std::optional(std::move(*aside)) : std::nullopt;  // then lines tear the frame
   }
 
-  void draw(const Book& book, const Standing& standing) {
+  void draw(const StudyState& state, const Standing& standing) {
     drawn_s_ = clock_.now_s();
     is_changed_ = false;
-    View view = onlooker_.view(book, standing);
+    View view = monitor_.view(state, standing);
     view.warnings = warnings_.lines();
     warnings_.fresh();
     const Screen screen = screen_at(fd_, color_);
@@ -128,8 +128,8 @@ class LiveView final : public Progress {
 
 }  // namespace
 
-std::unique_ptr<Progress> make_live_view(const Onlooker::Study& study, LiveViewSettings settings,
-                                         Clock& clock) {
+std::unique_ptr<Progress> make_live_view(const StudyMonitor::Study& study,
+                                         LiveViewSettings settings, Clock& clock) {
   return std::make_unique<LiveView>(study, std::move(settings), clock);
 }
 

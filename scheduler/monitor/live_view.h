@@ -1,9 +1,10 @@
 #pragma once
 
-// The live picture of a running study. It has the terminal for itself: what this process and
-// others write to stderr goes to a file in the run's folder, from which the picture shows the
-// last lines, each once with a count. A master that takes over draws over its predecessor's
-// picture. Drawn at most four times a second, when something happened, else once a second.
+// LiveView: draws frames of a running study on a terminal. It has the terminal for itself: what
+// this process and others write to stderr goes to a file in the run's folder, from which the frame
+// shows the last lines, each once with a count. A master that takes over draws over its
+// predecessor's frame. Drawn at most four times a second, when something happened, else once a
+// second.
 
 #include <sys/types.h>
 
@@ -14,13 +15,13 @@
 namespace detol {
 
 struct LiveViewSettings {
-  std::filesystem::path aside;   // the file for stderr, shared by the run's processes
-  std::filesystem::path memory;  // for a successor (see Painter)
+  std::filesystem::path aside;       // the file for stderr, shared by the run's processes
+  std::filesystem::path state_file;  // for a successor (see Painter)
   bool color = false;
-  pid_t person = 0;  // see Painter
+  pid_t owner = 0;  // the process in the foreground of the terminal (see Painter)
 };
 
-std::unique_ptr<Progress> make_live_view(const Onlooker::Study& study, LiveViewSettings settings,
-                                         Clock& clock);
+std::unique_ptr<Progress> make_live_view(const StudyMonitor::Study& study,
+                                         LiveViewSettings settings, Clock& clock);
 
 }  // namespace detol

@@ -17,42 +17,42 @@ constexpr double kQuietS = 1;  // refusals and the like come at most this often
 
 class ProgressLines final : public Progress {
  public:
-  ProgressLines(const Onlooker::Study& study, Clock& clock)
+  ProgressLines(const StudyMonitor::Study& study, Clock& clock)
       : Progress(study, clock), clock_(clock) {}
 
-  void happened(const Event& event, const Book& book) override {
-    onlooker_.happened(event);
-    std::visit([&](const auto& e) { on(e, book); }, event);
+  void happened(const Event& event, const StudyState& state) override {
+    monitor_.happened(event);
+    std::visit([&](const auto& e) { on(e, state); }, event);
   }
 
  private:
-  void on(const event::Asked&, const Book&) {}
-  void on(const event::Accounted&, const Book& book) {
-    if (!first_) first_ = Moment{clock_.now_s(), onlooker_.used(book, book.spent())};
+  void on(const event::Asked&, const StudyState&) {}
+  void on(const event::Accounted&, const StudyState& state) {
+    if (!first_) first_ = Moment{clock_.now_s(), monitor_.used(state, state.spent())};
   }
-  void on(const event::Refit&, const Book&) {}
-  void on(const event::AlgorithmChosen&, const Book&) {}
-  void on(const event::StudyState&, const Book&) {}
+  void on(const event::Refit&, const StudyState&) {}
+  void on(const event::AlgorithmChosen&, const StudyState&) {}
+  void on(const event::StudyState&, const StudyState&) {}
 
-  void on(const event::Started& started, const Book& book) {
-    say(book, fmt::format("trial {} {} on {}", started.trial,
-                          started.attempt == 1 ? "starts" : "goes on", started.worker));
+  void on(const event::Started& started, const StudyState& state) {
+    say(state, fmt::format("trial {} {} on {}", started.trial,
+                           started.attempt == 1 ? "starts" : "resumed", started.worker));
   }
 
-  void on(const event::Reported& reported, const Book& book) {
+  void on(const event::Reported& reported, const StudyState& state) {
     std::string metrics;
-    for (const Objective& objective : book.objectives()) {
+    for (const Objective& objective : state.objectives()) {
       for (const auto& [name, value] : reported.metrics) {
         if (name == objective.metric) metrics += fmt::format(" {} {}", name, value_text(value));
       }
     }
-    const double clock_s = reported.train_s / book.find(reported.trial)->group_size;
-    say(book, fmt::format("trial {} epoch {}:{} ({:.1f} s)", reported.trial, reported.epoch,
-                          metrics, clock_s));
+    const double clock_s = reported.train_s / state.find(reported.trial)->group_size;
+    say(state, fmt::format("trial {} epoch {}:{} ({:.1f} s)", reported.trial, reported.epoch,
+                           metrics, clock_s));
   }
 
-  void on(const event::Told& told, const Book& book) {
-    const TrialEntry& trial = *book.find(told.trial);
+  void on(const event::Told& told, const StudyState& state) {
+    const TrialRecord& trial = *state.find(told.trial);
     if (trial.attempt == 0) {  // without training: there may be hundreds in a second
       if (clock_.now_s() - untrained_s_ < kQuietS) return;
       untrained_s_ = clock_.now_s();
@@ -60,30 +60,34 @@ class ProgressLines final : public Progress {
     std::string line = fmt::format("trial {} {}", told.trial, to_text(told.state));
     if (const auto cause = cause_of(told.outcome)) line += fmt::format(" {}", to_text(*cause));
     if (const std::string why = to_text(told.reason); !why.empty()) line += ": " + why;
-    say(book, line);
+    say(state, line);
   }
 
-  void on(const event::Requeued& requeued, const Book& book) {
-    say(book, fmt::format("trial {} waits again: {}", requeued.trial, to_text(requeued.reason)));
+  void on(const event::Requeued& requeued, const StudyState& state) {
+    const int epochs = state.find(requeued.trial)->epochs;
+    if (requeued.reason.cause == RequeueCause::kPromoted)
+      say(state, fmt::format("trial {} promoted after epoch {}", requeued.trial, epochs));
+    else
+      say(state, fmt::format("trial {} requeued: {}", requeued.trial, to_text(requeued.reason)));
   }
 
-  void say(const Book& book, const std::string& what) const {
+  void say(const StudyState& state, const std::string& what) const {
     std::string line;
-    const std::vector<Meter> used = onlooker_.used(book, book.spent());
+    const std::vector<Meter> used = monitor_.used(state, state.spent());
     double share = 0;
     for (const Meter& meter : used) share = std::max(share, meter.used / meter.limit);
     if (!used.empty()) line += fmt::format("{:3.0f} % ", std::min(share, 1.0) * 100);
     line += fmt::format("| {}", what);
-    line += fmt::format(" | {} running", book.running());
-    if (const TrialEntry* best = book.best()) {
-      line += fmt::format(" | best {} {} (trial {})", book.objectives().front().metric,
+    line += fmt::format(" | {} running", state.running());
+    if (const TrialRecord* best = state.best()) {
+      line += fmt::format(" | best {} {} (trial {})", state.objectives().front().metric,
                           value_text(best->values.front()), best->trial.id);
     }
     if (const auto left_s = left(used)) line += " | ETA " + duration_text(*left_s);
     log_info("{}", line);
   }
 
-  // By the pace of this run so far.
+  // Returns the seconds left by the pace of this run so far.
   std::optional<double> left(std::span<const Meter> used) const {
     if (!first_) return std::nullopt;
     return time_left(first_->meters, used, clock_.now_s() - first_->now_s);
@@ -101,14 +105,14 @@ class ProgressLines final : public Progress {
 
 }  // namespace
 
-void Progress::end(const std::string& why, const Book& book) {
+void Progress::end(const std::string& why, const StudyState& state) {
   give_back();
-  if (!why.empty()) log_info("study {}: {}", onlooker_.name(), why);
-  if (!shows_the_best()) log_info("{}", onlooker_.summary(book));
-  if (book.best() != nullptr) log_info("{}", onlooker_.hint());
+  if (!why.empty()) log_info("study {}: {}", monitor_.name(), why);
+  if (!shows_the_best()) log_info("{}", monitor_.summary(state));
+  if (state.best() != nullptr) log_info("{}", monitor_.hint());
 }
 
-std::unique_ptr<Progress> make_progress_lines(const Onlooker::Study& study, Clock& clock) {
+std::unique_ptr<Progress> make_progress_lines(const StudyMonitor::Study& study, Clock& clock) {
   return std::make_unique<ProgressLines>(study, clock);
 }
 

@@ -1,36 +1,36 @@
 #pragma once
 
-// Progress: what a person sees of a running study on stderr. Lines: one per event, each with
+// Progress: what a user sees of a running study on stderr. Lines: one per event, each with
 // the share of the budget used, the running trials, the best so far and the time that is left.
-// live_view.h draws a picture instead.
+// live_view.h draws frames instead.
 
 #include <memory>
 #include <string>
 
 #include "core/clock.h"
-#include "scheduler/monitor/onlooker.h"
+#include "scheduler/monitor/study_monitor.h"
 #include "scheduler/observer.h"
 
 namespace detol {
 
 class Progress : public Observer {
  public:
-  Progress(Onlooker::Study study, Clock& clock) : onlooker_(std::move(study), clock) {}
+  Progress(StudyMonitor::Study study, Clock& clock) : monitor_(std::move(study), clock) {}
 
-  // An event of before this run, in the ledger's order. Called before any other.
-  void recall(const Event& event) { onlooker_.recall(event); }
+  // Takes an event of before this run, in the ledger's order. Called before any other.
+  void recall(const Event& event) { monitor_.recall(event); }
 
-  // The run is over, because of `why` if that is not empty: gives stderr back and ends with a
-  // few lines there.
-  void end(const std::string& why, const Book& book);
+  // Ends the display: gives stderr back and prints a few last lines there. `why` says why the run
+  // is over; it may be empty.
+  void end(const std::string& why, const StudyState& state);
 
  protected:
   virtual void give_back() {}
   virtual bool shows_the_best() const { return false; }  // all the time
 
-  Onlooker onlooker_;
+  StudyMonitor monitor_;
 };
 
-std::unique_ptr<Progress> make_progress_lines(const Onlooker::Study& study, Clock& clock);
+std::unique_ptr<Progress> make_progress_lines(const StudyMonitor::Study& study, Clock& clock);
 
 }  // namespace detol

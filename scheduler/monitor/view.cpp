@@ -101,7 +101,7 @@ double spent_share(const Meter& meter) {
   return meter.used / meter.limit;
 }
 
-// In as many decimals as make a hundredth of the limit visible.
+// Writes as many decimals as make a hundredth of the limit visible.
 std::string amount_text(double amount, double limit) {
   if (limit >= 1e6) {
     std::string text = fmt::format("{:.3g}", amount);
@@ -336,15 +336,16 @@ void append(std::vector<std::string>& lines, std::vector<std::string> more, bool
   for (std::string& line : more) lines.push_back(std::move(line));
 }
 
-std::vector<std::string> picture(const View& view, const Screen& screen) {
+std::vector<std::string> frame_of(const View& view, const Screen& screen) {
   const auto room = static_cast<std::size_t>(std::max(1, screen.rows - 1));
   const bool is_airy = screen.rows >= kAiryRows;
   std::vector<std::string> lines = {header(view, screen), budget_line(view, screen)};
   if (!view.notes.empty()) lines.push_back(notes_line(view, screen));
   std::vector<std::string> facts = {best_line(view, screen), trials_line(view.counts, screen)};
-  if (view.utilisation) {
-    const double percent = 100 * std::clamp(*view.utilisation, 0.0, 1.0);
-    facts.push_back(laid_out({label("devices"), {fmt::format("{:.0f} % busy", percent)}}, screen));
+  if (view.utilization) {
+    const double percent = 100 * std::clamp(*view.utilization, 0.0, 1.0);
+    facts.push_back(
+        laid_out({label("devices"), {fmt::format("utilization {:.0f} %", percent)}}, screen));
   }
   append(lines, std::move(facts), is_airy);
   const auto troubles = warnings(view, is_airy ? kMostWarnings : 1, screen);
@@ -359,10 +360,10 @@ std::vector<std::string> picture(const View& view, const Screen& screen) {
 }  // namespace
 
 std::vector<std::string> render(const View& view, const Screen& screen) {
-  if (screen.columns >= kNarrow) return picture(view, screen);
+  if (screen.columns >= kNarrow) return frame_of(view, screen);
   Screen plain = screen;
   plain.color = false;
-  std::vector<std::string> lines = picture(view, plain);
+  std::vector<std::string> lines = frame_of(view, plain);
   for (std::string& line : lines) line = fitted(line, screen.columns - 1, screen.utf8);
   return lines;
 }

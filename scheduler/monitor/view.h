@@ -1,6 +1,6 @@
 #pragma once
 
-// View: what a person sees of a study, as a plain struct, and its picture as lines of text: a
+// View: what a user sees of a study, as a plain struct, and its frame as lines of text: a
 // pure function, the same for a running search and for `detol status --watch`.
 //
 //   fashion-cnn  maximize val_accuracy                     1:31 min elapsed  ETA 4:02 min
@@ -8,7 +8,7 @@
 //
 //   best     0.8997  trial 1  41 s ago  optimizer=sgd lr=0.0312 batch_size=64
 //   trials   5 trained  2 running  1 complete  2 pruned
-//   devices  97 % busy
+//   devices  utilization 97 %
 //
 //   trial  worker   epoch  curve      val_accuracy    best  in epoch
 //       3  local/0    4/9  ▃▆▇█·····        0.8892  0.8892       6 s
@@ -16,7 +16,8 @@
 //
 //   ! trial 2: its worker ended by signal 9 (2x)
 //
-// What does not fit is left out, the least important first; no line reaches the last column.
+// A part that does not fit is left out, the least important first; no line reaches the last
+// column.
 
 #include <optional>
 #include <string>
@@ -50,7 +51,7 @@ struct ViewBest {
 struct ViewCounts {
   int trained = 0;  // started, however they ended; the next five add up to it
   int running = 0;
-  int waiting = 0;  // to go on
+  int waiting = 0;  // to be resumed
   int complete = 0;
   int pruned = 0;
   int failed = 0;
@@ -67,14 +68,14 @@ struct View {
   std::string study;
   Objective objective;             // the first
   std::string state;               // "done"; empty while it runs
-  std::vector<std::string> notes;  // what to know or do about it, the most important first
+  std::vector<std::string> notes;  // hints and commands, the most important first
   std::vector<Meter> meters;
   double elapsed_s = 0;
   std::optional<double> left_s;
   ViewCounts counts;
   std::optional<ViewBest> best;
   std::vector<ViewTrial> running;     // by id
-  std::optional<double> utilisation;  // training / device time
+  std::optional<double> utilization;  // training / device time
   std::vector<ViewWarning> warnings;  // the latest last
 };
 

@@ -1,6 +1,6 @@
 #pragma once
 
-// What a launcher tells the supervisor: how a worker is started, and what runs beside the workers.
+// GroupLaunch: how the supervisor starts a worker, and what runs beside the workers.
 
 #include <filesystem>
 #include <string>
@@ -16,7 +16,7 @@ struct Service {
   std::filesystem::path ready;   // is there once it can be used
 };
 
-// How the ranks of a worker are started.
+// GroupLaunch says how the ranks of a worker are started.
 struct GroupLaunch {
   int ranks = 1;
   std::vector<std::string> launcher;     // what comes before the program; empty: the program itself

@@ -13,13 +13,13 @@
 namespace detol {
 namespace {
 
-constexpr double kBeatS = 5;      // while training
-constexpr double kIdleBeatS = 1;  // so that a restarted master soon knows who is free
-constexpr double kRepeatS = 2;    // what was not answered
-constexpr double kNoMasterS = 5;  // without a master: is the run over?
-constexpr double kLeaveS = 5;     // for a training to end when the master sends it away
-constexpr double kLeaseS = 600;   // without a master
-constexpr double kTurnS = 0.5;    // the longest wait, and how finely steps are timed
+constexpr double kHeartbeatS = 5;      // while training
+constexpr double kIdleHeartbeatS = 1;  // so that a restarted master soon knows who is free
+constexpr double kRepeatS = 2;         // what was not answered
+constexpr double kNoMasterS = 5;       // without a master: is the run over?
+constexpr double kShutdownS = 5;       // for a training to end after a Shutdown
+constexpr double kLeaseS = 600;        // without a master
+constexpr double kTurnS = 0.5;         // the longest wait, and how finely steps are timed
 
 }  // namespace
 
@@ -36,7 +36,7 @@ MasterLink::MasterLink(Socket socket, MasterAddress address)
 MasterLink::~MasterLink() {
   {
     const std::lock_guard lock(mutex_);
-    leaving_ = true;
+    is_ending_ = true;
   }
   socket_.wake();
   thread_.join();
@@ -44,7 +44,7 @@ MasterLink::~MasterLink() {
 
 std::optional<message::Welcome> MasterLink::join() {
   std::unique_lock lock(mutex_);
-  changed_.wait(lock, [&] { return welcome_ || is_sent_away_; });
+  changed_.wait(lock, [&] { return welcome_ || is_shut_down_; });
   return welcome_;
 }
 
@@ -57,8 +57,8 @@ void MasterLink::set_ready() {
 
 std::optional<message::Train> MasterLink::next() {
   std::unique_lock lock(mutex_);
-  changed_.wait(lock, [&] { return offered_ || is_sent_away_; });
-  if (is_sent_away_) return std::nullopt;
+  changed_.wait(lock, [&] { return offered_ || is_shut_down_; });
+  if (is_shut_down_) return std::nullopt;
   return std::exchange(offered_, std::nullopt);
 }
 
@@ -66,7 +66,7 @@ Verdict MasterLink::report(const EpochReport& report) {
   std::unique_lock lock(mutex_);
   verdict_.reset();
   post(message::Report{address_.worker, current_.trial, current_.attempt, report});
-  changed_.wait(lock, [&] { return verdict_ || is_sent_away_; });
+  changed_.wait(lock, [&] { return verdict_ || is_shut_down_; });
   return verdict_.value_or(Verdict::kSuspend);
 }
 
@@ -74,7 +74,7 @@ void MasterLink::end(const Evaluation& evaluation, message::Ended::Trouble troub
   std::unique_lock lock(mutex_);
   post(message::Ended{address_.worker, current_.trial, current_.attempt, trouble, evaluation});
   changed_.wait(
-      lock, [&] { return !unanswered_ || is_sent_away_; });  // the next order may be here already
+      lock, [&] { return !unanswered_ || is_shut_down_; });  // the next order may be here already
 }
 
 AlgorithmChoices MasterLink::known() {
@@ -89,7 +89,7 @@ std::optional<AlgorithmChoices> MasterLink::settle(const std::vector<TimedShape>
   };
   std::unique_lock lock(mutex_);
   post(message::Timed{address_.worker, timed});
-  changed_.wait(lock, [&] { return is_settled() || is_sent_away_; });
+  changed_.wait(lock, [&] { return is_settled() || is_shut_down_; });
   unanswered_.reset();
   if (!is_settled()) return std::nullopt;
   return choices_;
@@ -101,7 +101,7 @@ void MasterLink::post(Message message) {
   socket_.wake();
 }
 
-// Without this thread nobody hears the worker: its process ends.
+// Ends the process if the thread fails: nobody would hear the worker.
 void MasterLink::speak_or_end() try { speak(); } catch (const std::exception& error) {
   log_error("worker {}: {}", address_.worker, error.what());
   ::_exit(kExitInternal);
@@ -113,16 +113,16 @@ void MasterLink::speak() {
   for (;;) {
     if (socket_.wait(-1, patience(kTurnS))) repeated_s_ = -1e9;
     const std::lock_guard lock(mutex_);
-    if (leaving_) return;
+    if (is_ending_) return;
     const double now_s = system_clock().now_s();
     while (const auto packet = socket_.receive()) {
       heard_s_ = now_s;
       if (const auto message = decode(packet->bytes)) hear(*message);
     }
     watch_progress(now_s);
-    say_what_is_due(now_s);
-    if (is_run_over(now_s)) leave();
-    if (is_sent_away_ && now_s - sent_away_s_ > patience(kLeaveS)) ::_exit(kExitDone);
+    send_what_is_due(now_s);
+    if (is_run_over(now_s)) shut_down();
+    if (is_shut_down_ && now_s - shut_down_s_ > patience(kShutdownS)) ::_exit(kExitDone);
     if (now_s - heard_s_ > patience(kLeaseS)) {
       log_error("worker {}: no master for {} s; the worker ends", address_.worker, kLeaseS);
       ::_exit(kExitResumable);
@@ -130,9 +130,9 @@ void MasterLink::speak() {
   }
 }
 
-void MasterLink::leave() {
-  if (std::exchange(is_sent_away_, true)) return;
-  sent_away_s_ = system_clock().now_s();
+void MasterLink::shut_down() {
+  if (std::exchange(is_shut_down_, true)) return;
+  shut_down_s_ = system_clock().now_s();
   control_.suspend = true;
   changed_.notify_all();
 }
@@ -143,7 +143,7 @@ bool MasterLink::is_run_over(double now_s) const {
 }
 
 void MasterLink::hear(const Message& message) {
-  if (std::holds_alternative<message::Who>(message)) {
+  if (std::holds_alternative<message::Identify>(message)) {
     socket_.send(encode(hello()));
     repeated_s_ = -1e9;
   } else if (const auto* welcome = std::get_if<message::Welcome>(&message)) {
@@ -165,18 +165,18 @@ void MasterLink::hear(const Message& message) {
   } else if (const auto* suspend = std::get_if<message::Suspend>(&message)) {
     if (suspend->trial == current_.trial && suspend->attempt == current_.attempt)
       control_.suspend = true;
-  } else if (std::holds_alternative<message::Leave>(message)) {
-    leave();
-  } else if (const auto* answer = std::get_if<message::Answer>(&message)) {
+  } else if (std::holds_alternative<message::Shutdown>(message)) {
+    shut_down();
+  } else if (const auto* ack = std::get_if<message::ReportAck>(&message)) {
     const auto* report = unanswered_ ? std::get_if<message::Report>(&*unanswered_) : nullptr;
-    if (report != nullptr && report->trial == answer->trial && report->attempt == answer->attempt &&
-        report->report.epoch == answer->epoch) {
-      verdict_ = answer->verdict;
+    if (report != nullptr && report->trial == ack->trial && report->attempt == ack->attempt &&
+        report->report.epoch == ack->epoch) {
+      verdict_ = ack->verdict;
       unanswered_.reset();
     }
-  } else if (const auto* noted = std::get_if<message::Noted>(&message)) {
+  } else if (const auto* ack = std::get_if<message::EndAck>(&message)) {
     const auto* ended = unanswered_ ? std::get_if<message::Ended>(&*unanswered_) : nullptr;
-    if (ended != nullptr && ended->trial == noted->trial && ended->attempt == noted->attempt) {
+    if (ended != nullptr && ended->trial == ack->trial && ended->attempt == ack->attempt) {
       finished_ = std::exchange(current_, {});
       unanswered_.reset();
     }
@@ -192,9 +192,9 @@ void MasterLink::watch_progress(double now_s) {
   steps_ = steps;
 }
 
-void MasterLink::say_what_is_due(double now_s) {
+void MasterLink::send_what_is_due(double now_s) {
   if (!welcome_ || is_introduced_ != ready_) {
-    if (welcome_ || now_s - said_s_ >= patience(kIdleBeatS)) {
+    if (welcome_ || now_s - said_s_ >= patience(kIdleHeartbeatS)) {
       socket_.send(encode(hello()));
       said_s_ = now_s;
       is_introduced_ = ready_;
@@ -205,7 +205,7 @@ void MasterLink::say_what_is_due(double now_s) {
     socket_.send(encode(*unanswered_));
     repeated_s_ = now_s;
   }
-  if (now_s - said_s_ < patience(current_.attempt == 0 ? kIdleBeatS : kBeatS)) return;
+  if (now_s - said_s_ < patience(current_.attempt == 0 ? kIdleHeartbeatS : kHeartbeatS)) return;
   socket_.send(encode(message::Heartbeat{.worker = address_.worker,
                                          .trial = current_.trial,
                                          .attempt = current_.attempt,

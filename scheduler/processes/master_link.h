@@ -1,6 +1,6 @@
 #pragma once
 
-// MasterLink: a worker's line to its master. A thread of its own speaks (heartbeats, answers,
+// MasterLink: a worker's connection to its master. A thread of its own sends (heartbeats, answers,
 // repeats what was not acknowledged, introduces itself again to a restarted master) while
 // the worker's one other thread trains; every call of that thread blocks until it has its
 // answer. The process ends (exit 75) if no master is heard for ten minutes.
@@ -21,13 +21,13 @@
 
 namespace detol {
 
-// Which master, and as whom.
+// MasterAddress says where the master is and which worker connects.
 struct MasterAddress {
   std::string endpoint;
   CurveKeys keys = {};
   int worker = 0;
   int start = 1;                        // of this worker
-  std::string key = {};                 // of the run, where nobody started this worker
+  std::string key = {};                 // the run's, where no supervisor started this worker
   std::filesystem::path run_file = {};  // once it is gone the run is over; empty: not known
 };
 
@@ -37,7 +37,7 @@ class MasterLink : public AlgorithmRecord {
   static Result<std::unique_ptr<MasterLink>> open(const MasterAddress& address);
   ~MasterLink() override;
 
-  // These return nothing once the master has sent the worker away; a training is asked to suspend
+  // These return nothing after a Shutdown; a training is asked to suspend
   // then, and the process ends if it has not after five seconds.
   std::optional<message::Welcome> join();
   std::optional<message::Train> next();
@@ -58,10 +58,10 @@ class MasterLink : public AlgorithmRecord {
   void speak_or_end();
   void speak();
   void hear(const Message& message);
-  void say_what_is_due(double now_s);
+  void send_what_is_due(double now_s);
   void watch_progress(double now_s);
   bool is_run_over(double now_s) const;
-  void leave();  // REQUIRES: mutex_ is held
+  void shut_down();  // REQUIRES: mutex_ is held
   message::Hello hello() const;
   void post(Message message);  // to be sent, and again until it is answered
 
@@ -72,9 +72,9 @@ class MasterLink : public AlgorithmRecord {
   std::condition_variable changed_;
   bool ready_ = false;
   double ready_since_s_ = 0;
-  bool leaving_ = false;       // this object ends
-  bool is_sent_away_ = false;  // by the master
-  double sent_away_s_ = 0;
+  bool is_ending_ = false;     // this object ends
+  bool is_shut_down_ = false;  // by the master
+  double shut_down_s_ = 0;
   std::optional<message::Welcome> welcome_;
   message::Train current_;                 // attempt 0: none
   message::Train finished_;                // the last one: a late repeat of it is dropped
@@ -83,7 +83,7 @@ class MasterLink : public AlgorithmRecord {
   std::optional<Verdict> verdict_;
   AlgorithmChoices choices_;  // of the study, as heard
 
-  // Of the speaking thread alone.
+  // Only the sending thread uses these.
   Socket socket_;
   bool is_introduced_ = false;  // said Hello since it became ready
   double said_s_ = -1e9;        // the last heartbeat or Hello

@@ -1,7 +1,7 @@
 #pragma once
 
-// How many processes of this process's control group (cgroup v2) the kernel has killed for
-// lack of memory; 0 where that cannot be read.
+// oom_kills() counts the processes of this process's control group (cgroup v2) that the kernel has
+// killed for lack of memory; 0 where that cannot be read.
 
 #include <cstdint>
 

@@ -20,7 +20,7 @@ using nlohmann::json;
 constexpr std::size_t kLongestPlace = 60;  // a socket's path has 107 characters at most
 constexpr const char* kMemory = "/dev/shm";
 
-// Where a run folder may lie, the best place first.
+// Returns the folders in which a run folder may lie, the best first.
 std::vector<fs::path> places() {
   std::vector<fs::path> places;
   for (const char* name : {"XDG_RUNTIME_DIR", "TMPDIR"}) {
@@ -93,8 +93,8 @@ Result<RunOptions> from_json(const json& j) {
   return options;
 }
 
-fs::path last_word_in(const fs::path& folder, int worker) {
-  return folder / fmt::format("worker-{}.word", worker);
+fs::path exit_reason_in(const fs::path& folder, int worker) {
+  return folder / fmt::format("worker-{}.exit_reason", worker);
 }
 
 tl::unexpected<Error> damaged(const fs::path& path, const char* why) {
@@ -128,18 +128,18 @@ Result<RunOptions> read_options(const fs::path& folder) {
   }
 }
 
-Result<void> write_settled(const fs::path& folder, const Settled& settled) {
-  return write_file_durably(folder / "settled.json",
-                            json{{"study", settled.study}, {"budget", settled.budget}}.dump());
+Result<void> write_resolved_run(const fs::path& folder, const ResolvedRun& resolved) {
+  return write_file_durably(folder / "resolved.json",
+                            json{{"study", resolved.study}, {"budget", resolved.budget}}.dump());
 }
 
-Result<std::optional<Settled>> read_settled(const fs::path& folder) {
-  const fs::path path = folder / "settled.json";
-  if (!fs::exists(path)) return std::optional<Settled>();
+Result<std::optional<ResolvedRun>> read_resolved_run(const fs::path& folder) {
+  const fs::path path = folder / "resolved.json";
+  if (!fs::exists(path)) return std::optional<ResolvedRun>();
   DETOL_ASSIGN(const std::string text, read_file(path));
   try {
     const json j = json::parse(text);
-    return Settled{j.at("study").get<std::string>(), j.at("budget").get<std::string>()};
+    return ResolvedRun{j.at("study").get<std::string>(), j.at("budget").get<std::string>()};
   } catch (const json::exception& error) {
     return damaged(path, error.what());
   }
@@ -154,18 +154,18 @@ Result<double> wall_zero_s(const fs::path& folder, double used_s, double now_s) 
   return zero.get<double>();
 }
 
-void leave_last_word(const fs::path& folder, int worker, const std::string& word) {
-  const fs::path path = last_word_in(folder, worker);
-  if (!fs::exists(path)) std::ofstream(path) << word;
+void write_exit_reason(const fs::path& folder, int worker, const std::string& reason) {
+  const fs::path path = exit_reason_in(folder, worker);
+  if (!fs::exists(path)) std::ofstream(path) << reason;
 }
 
-std::string take_last_word(const fs::path& folder, int worker) {
-  const fs::path path = last_word_in(folder, worker);
-  std::string word;
-  std::getline(std::ifstream(path), word);
+std::string take_exit_reason(const fs::path& folder, int worker) {
+  const fs::path path = exit_reason_in(folder, worker);
+  std::string reason;
+  std::getline(std::ifstream(path), reason);
   std::error_code ignored;
   fs::remove(path, ignored);
-  return word;
+  return reason;
 }
 
 fs::path aside_in(const fs::path& folder) {

@@ -22,7 +22,7 @@ class RunFolder {
 
   const std::filesystem::path& path() const { return folder_.path(); }
 
-  // Where the groups of the run share memory: a folder in /dev/shm; empty: it cannot be made.
+  // Returns the folder in /dev/shm where groups of the run share memory; empty: there is none.
   std::filesystem::path memory() const;
 
  private:
@@ -34,27 +34,28 @@ class RunFolder {
 
 Result<RunOptions> read_options(const std::filesystem::path& folder);
 
-// What the first master of a run has decided. A restarted one takes it from here: names and
-// budgets are resolved once, however often the master dies.
-struct Settled {
+// ResolvedRun holds the name and the budget that the first master of a run has decided on. A
+// restarted master reads them here: they are resolved once, however often the master dies.
+struct ResolvedRun {
   std::string study;
   std::string budget;  // in force
 };
 
-Result<void> write_settled(const std::filesystem::path& folder, const Settled& settled);
-Result<std::optional<Settled>> read_settled(const std::filesystem::path& folder);
+Result<void> write_resolved_run(const std::filesystem::path& folder, const ResolvedRun& resolved);
+Result<std::optional<ResolvedRun>> read_resolved_run(const std::filesystem::path& folder);
 
-// Wall time goes on while a dead master is replaced. The monotonic time at which this run's study
-// had used none: the first master of the run, which has used `used_s` by `now_s`, decides.
+// Returns the monotonic time at which this run's study had used no wall time, which is counted
+// while a dead master is replaced: the first master of the run, which has used `used_s` by `now_s`,
+// decides.
 Result<double> wall_zero_s(const std::filesystem::path& folder, double used_s, double now_s);
 
-// Where a live picture's run keeps what its processes write to stderr.
+// Returns the file to which the processes of a run with a live view write their stderr.
 std::filesystem::path aside_in(const std::filesystem::path& folder);
 
-// Why worker `worker` ended, in its own words: the first of its ranks to write is heard. Taken
-// once; empty: it said nothing.
-void leave_last_word(const std::filesystem::path& folder, int worker, const std::string& word);
-std::string take_last_word(const std::filesystem::path& folder, int worker);
+// The exit reason of worker `worker`: the first of its ranks to write one is heard.
+// take_exit_reason also removes it; empty: there is none.
+void write_exit_reason(const std::filesystem::path& folder, int worker, const std::string& reason);
+std::string take_exit_reason(const std::filesystem::path& folder, int worker);
 
 std::string endpoint_in(const std::filesystem::path& folder);
 

@@ -1,6 +1,6 @@
 #pragma once
 
-// What a run of a study is told: by the command line, and, in tests, by a program of its own.
+// RunOptions: the options of a run of a study, from the command line or from a test program.
 
 #include <filesystem>
 #include <functional>
@@ -20,10 +20,10 @@
 namespace detol {
 
 enum class IfExists { kFail, kResume, kNew };      // kNew appends -2, -3, ... to the name
-enum class ProgressMode { kLive, kPlain, kNone };  // a picture, lines, or warnings alone
+enum class ProgressMode { kLive, kPlain, kNone };  // a live view, lines, or warnings alone
 
-// What starts the workers: this program; whoever started the MPI job that it is one process of;
-// the latter if that is so.
+// Launcher says what starts the workers: this program; the MPI job that it is one process of; the
+// job if there is one, else this program.
 enum class Launcher { kLocal, kMpi, kAuto };
 
 inline constexpr int kAutoWorkers = -1;  // as many groups as the cores or GPUs have room for
@@ -51,15 +51,15 @@ struct RunOptions {
   int sharing = 1;             // workers that share one, where nobody says how many there are
   std::optional<Target> target;
   ProgressMode progress = ProgressMode::kPlain;
-  bool color = false;  // of the live picture
+  bool color = false;  // of the live view
   LogOptions log;
 };
 
-// The searcher that a study names, as one knows it who has been told nothing.
+// Returns the searcher that a study names, without any trial.
 Result<std::unique_ptr<Searcher>> searcher_of(const StudyConfig& config);
 
-// What a program may replace in the roles: tests train by formula.
-struct Seams {
+// TestHooks are the functions that a test program may replace: its workers train by formula.
+struct TestHooks {
   std::function<Result<DatasetInfo>(const StudyConfig&)> inspect = inspect_study;
   std::function<Result<std::unique_ptr<Evaluator>>(const StudyConfig&, const TrainerOptions&)>
       make_evaluator = detol::make_evaluator;

@@ -1,6 +1,6 @@
 #pragma once
 
-// Which signals end a run, and who hears them: the supervisor alone.
+// The signals that end a run. Only the supervisor takes them.
 
 namespace detol {
 

@@ -46,7 +46,7 @@ class Socket {
   // False if there is no such peer (any more). Never blocks.
   bool send(std::string_view bytes, std::string_view to = {});
 
-  // What was sent may take up to a second to leave when the socket closes, instead of none.
+  // Lets sent messages take up to a second to leave when the socket closes, instead of none.
   void linger();
 
   // The next message, or nullopt if there is none now. What is no message of one frame, is
@@ -57,7 +57,7 @@ class Socket {
   // the time is over. True if somebody did.
   bool wait(int other_fd, double timeout_s);
 
-  // Ends a wait() that goes on, or else the next. From any thread.
+  // Ends the current wait(), or else the next. From any thread.
   void wake() const;
 
  private:

@@ -23,9 +23,9 @@
 #include "core/fault.h"
 #include "core/log.h"
 #include "core/program.h"
-#include "scheduler/processes/orders.h"
 #include "scheduler/processes/process_tree.h"
 #include "scheduler/processes/signals.h"
+#include "scheduler/processes/supervisor_protocol.h"
 
 // NOLINTBEGIN(concurrency-mt-unsafe): this process has one thread.
 
@@ -38,15 +38,15 @@ constexpr double kMasterHangsS = 120;        // the master hangs
 constexpr double kBeginS = 600;              // it may read its data so long before its first word
 constexpr double kStopLimitS = 9.5;          // for a master that was asked to stop
 
-// What only the master gets; -1: not this child.
-struct Kept {
+// Descriptors that only the master inherits; -1: this child does not.
+struct Inherited {
   int socket = -1;
   int terminal = -1;  // becomes its stderr, where that of all others is put aside
 };
 
-// What a child is before it becomes a role. Only async-signal-safe calls would be allowed
+// Turns a child into its role. Only async-signal-safe calls would be allowed
 // after fork in a program with threads; this one has none.
-void become(std::vector<std::string> words, const GroupLaunch& launch, Kept kept) {
+void become(std::vector<std::string> words, const GroupLaunch& launch, Inherited inherited) {
   ::setpgid(0, 0);
   ignore_signals();
   sigset_t none;
@@ -54,10 +54,10 @@ void become(std::vector<std::string> words, const GroupLaunch& launch, Kept kept
   ::sigprocmask(SIG_SETMASK, &none, nullptr);
   ::dup2(::open("/dev/null", O_RDONLY | O_CLOEXEC), STDIN_FILENO);
   ::dup2(STDERR_FILENO, STDOUT_FILENO);  // stdout is for data: nothing of ours
-  if (kept.terminal >= 0) ::dup2(kept.terminal, STDERR_FILENO);
+  if (inherited.terminal >= 0) ::dup2(inherited.terminal, STDERR_FILENO);
   // Nothing that happened to be open: a shell's lock, the port of MPICH's launcher.
   ::close_range(STDERR_FILENO + 1, ~0U, CLOSE_RANGE_CLOEXEC);
-  if (kept.socket >= 0) ::fcntl(kept.socket, F_SETFD, 0);
+  if (inherited.socket >= 0) ::fcntl(inherited.socket, F_SETFD, 0);
   // One thread per worker: oneDNN's own (OpenMP) would only wait for each other.
   ::setenv("OMP_NUM_THREADS", "1", 1);
   ::setenv("OMP_WAIT_POLICY", "passive", 1);
@@ -72,8 +72,9 @@ void become(std::vector<std::string> words, const GroupLaunch& launch, Kept kept
   ::execv(program.c_str(), argv.data());
 }
 
-pid_t spawn(const std::vector<std::string>& words, const GroupLaunch& launch, Kept kept = {}) {
-  const pid_t tree = start_tree([&] { become(words, launch, kept); });
+pid_t spawn(const std::vector<std::string>& words, const GroupLaunch& launch,
+            Inherited inherited = {}) {
+  const pid_t tree = start_tree([&] { become(words, launch, inherited); });
   if (tree < 0) log_error("cannot start a process: {}", std::generic_category().message(errno));
   return tree;
 }
@@ -123,7 +124,7 @@ class Supervisor {
     ::poll(fds, socket_ >= 0 ? 2 : 1, start_at_s_ || stop_at_s_ ? 50 : 1000);
   }
 
-  // Nobody waits for it for long: without it the workers train, too.
+  // Waits for the service only shortly: the workers can train without it.
   void start_service() {
     Service& service = launch_.service;
     if (service.words.empty()) return;
@@ -142,7 +143,7 @@ class Supervisor {
                                service.environment.end());
   }
 
-  // Its files go, so that nobody looks for it in vain.
+  // Removes the files of the service, so that no worker looks for it in vain.
   void on_service_end() {
     const Service& service = launch_.service;
     service_ = -1;
@@ -166,7 +167,7 @@ class Supervisor {
     }
     socket_ = ends[0];
     for (const auto& [number, worker] : workers_)
-      send_packet(socket_, Notice{Notice::kLives, number, worker.start, 0});
+      send_packet(socket_, supervisor::Event{supervisor::Event::kStarted, number, worker.start, 0});
     master_ =
         spawn({"detol", "__master", folder_, std::to_string(ends[1]), std::to_string(::getpid())},
               {}, {ends[1], aside_ ? aside_->before() : -1});
@@ -187,27 +188,27 @@ class Supervisor {
       if (master_ < 0)
         result_ = kExitResumable;  // between two masters
       else
-        send_packet(socket_, Notice{Notice::kStop, 0, 0, 0});
+        send_packet(socket_, supervisor::Event{supervisor::Event::kStopRequested, 0, 0, 0});
     }
   }
 
   void hear_master() {
     while (socket_ >= 0) {
-      const std::optional<Order> order = next_order(socket_);
-      if (!order) return;
+      const std::optional<supervisor::Command> command = next_command(socket_);
+      if (!command) return;
       speaks_by_s_ = system_clock().now_s() + patience(kMasterHangsS);
-      const auto worker = workers_.find(order->worker);
-      switch (order->kind) {
-        case Order::kAlive:
+      const auto worker = workers_.find(command->worker);
+      switch (command->kind) {
+        case supervisor::Command::kAlive:
           break;
-        case Order::kProgress:
+        case supervisor::Command::kProgress:
           restarts_ = 0;
           break;
-        case Order::kKill:
+        case supervisor::Command::kKill:
           if (worker != workers_.end()) end_tree(worker->second.pid);
           break;
-        case Order::kStart:
-          if (worker == workers_.end()) start_worker(order->worker);
+        case supervisor::Command::kStart:
+          if (worker == workers_.end()) start_worker(command->worker);
           break;
       }
     }
@@ -223,9 +224,9 @@ class Supervisor {
                             launch_);
     if (pid > 0) workers_[number] = {pid, start};
     if (pid > 0)
-      send_packet(socket_, Notice{Notice::kLives, number, start, 0});
+      send_packet(socket_, supervisor::Event{supervisor::Event::kStarted, number, start, 0});
     else
-      send_packet(socket_, Notice{Notice::kExited, number, start, 127 << 8});
+      send_packet(socket_, supervisor::Event{supervisor::Event::kExited, number, start, 127 << 8});
   }
 
   // Children that are not of this run were here before it, or came to this process because it is
@@ -248,11 +249,13 @@ class Supervisor {
     if (it == workers_.end()) return;  // not of this run
     const auto [number, worker] = *it;
     workers_.erase(it);
-    if (socket_ >= 0) send_packet(socket_, Notice{Notice::kExited, number, worker.start, status});
+    if (socket_ >= 0)
+      send_packet(socket_,
+                  supervisor::Event{supervisor::Event::kExited, number, worker.start, status});
   }
 
   void on_master_end(int status) {
-    hear_master();  // its last words
+    hear_master();  // what it sent before it ended
     ::close(std::exchange(socket_, -1));
     master_ = -1;
     const bool is_final =
@@ -303,7 +306,7 @@ class Supervisor {
 
   std::string folder_;
   GroupLaunch launch_;
-  std::optional<StderrRedirect> aside_;  // while a live picture is on the terminal
+  std::optional<StderrRedirect> aside_;  // while a live view is on the terminal
   sigset_t signals_, before_;
   sighandler_t pipe_before_ = SIG_DFL;
   int signal_fd_ = -1;

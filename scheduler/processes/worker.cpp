@@ -16,22 +16,22 @@ namespace {
 
 using Trouble = message::Ended::Trouble;
 
-// Where every core trains it costs nothing (ahead_full of `detol bench trainer`: 1.000), where one
-// is idle small networks train faster (ahead_spare).
+// Batches that are prepared ahead. Where every core trains it costs nothing (ahead_full of `detol
+// bench trainer`: 1.000), where one is idle small networks train faster (ahead_spare).
 constexpr int kBatchesAhead = 2;
 
-struct Ending {
+struct TrainResult {
   Evaluation evaluation;
   Trouble trouble = Trouble::kNone;
   bool was_thrown = false;  // out of the trainer, perhaps on this rank alone
 };
 
-Ending broken(std::string reason) {
+TrainResult broken(std::string reason) {
   return {{Evaluation::End::kFailed, Cause::kCrashed, std::move(reason)}, Trouble::kCrash, true};
 }
 
-Ending train(const message::Train& order, const StudyConfig& config, const Task& task,
-             Evaluator& evaluator, MasterLink* link) try {
+TrainResult train(const message::Train& order, const StudyConfig& config, const Task& task,
+                  Evaluator& evaluator, MasterLink* link) try {
   fault_or_throw("worker.order");
   const auto genome = config.space.genome(order.params);
   if (!genome) return broken(genome.error().message);
@@ -50,9 +50,9 @@ Ending train(const message::Train& order, const StudyConfig& config, const Task&
     fault_or_throw("worker.report");
     return link == nullptr ? Verdict::kContinue : link->report(epoch);  // the leader's counts
   };
-  Control unheard;
+  Control unused;
   const auto evaluation =
-      evaluator.evaluate(job, report, link == nullptr ? unheard : link->control());
+      evaluator.evaluate(job, report, link == nullptr ? unused : link->control());
   if (evaluation) return {*evaluation};
   const Error& error = evaluation.error();  // every rank has it
   const bool is_full = error.code == ErrorCode::kStorage;
@@ -66,7 +66,7 @@ Ending train(const message::Train& order, const StudyConfig& config, const Task&
   return broken(error.what());
 }
 
-// The leader's message on every rank; nothing: it has none, the group is to end.
+// Returns the leader's message on every rank; nothing: it has none, and the group is to end.
 template <typename M>
 std::optional<M> shared(Group& group, const std::optional<M>& own) {
   if (group.size() == 1) return own;
@@ -80,13 +80,13 @@ void wait_for_all(Group& group) {
   group.sum(std::span(&here, 1));
 }
 
-// What was thrown may have left anything behind, a device that answers no more for one: a fresh
-// process goes on, where somebody starts one.
-Result<void> serve(MasterLink* link, Group& group, const Seams& seams, bool is_replaced) {
+// An exception may have left anything behind, such as a device that no longer answers: a fresh
+// process continues, where there is somebody to start one.
+Result<void> serve(MasterLink* link, Group& group, const TestHooks& hooks, bool is_replaced) {
   const auto welcome = shared(group, link == nullptr ? std::nullopt : link->join());
   if (!welcome) return {};
   DETOL_ASSIGN(const StudyConfig config, load_study_config(welcome->config, "study"));
-  DETOL_ASSIGN(const auto evaluator, seams.make_evaluator(config, {.backend = welcome->backend,
+  DETOL_ASSIGN(const auto evaluator, hooks.make_evaluator(config, {.backend = welcome->backend,
                                                                    .group = &group,
                                                                    .batches_ahead = kBatchesAhead,
                                                                    .choices = link}));
@@ -98,27 +98,27 @@ Result<void> serve(MasterLink* link, Group& group, const Seams& seams, bool is_r
   for (;;) {
     const auto order = shared(group, link == nullptr ? std::nullopt : link->next());
     if (!order) return {};
-    const Ending ending = train(*order, config, welcome->task, *evaluator, link);
-    const bool is_broken = ending.trouble != Trouble::kNone;
-    if (is_broken) log_warning("trial {}: {}", order->trial, ending.evaluation.reason);
-    const bool is_a_thrown_one = ending.was_thrown && (group.size() > 1 || is_replaced);
-    const bool may_be_the_devices = has_device && ending.trouble == Trouble::kCrash;
+    const TrainResult result = train(*order, config, welcome->task, *evaluator, link);
+    const bool is_broken = result.trouble != Trouble::kNone;
+    if (is_broken) log_warning("trial {}: {}", order->trial, result.evaluation.reason);
+    const bool is_a_thrown_one = result.was_thrown && (group.size() > 1 || is_replaced);
+    const bool may_be_the_devices = has_device && result.trouble == Trouble::kCrash;
     if (is_broken && (is_a_thrown_one || may_be_the_devices))
-      return fail(ErrorCode::kInternal, ending.evaluation.reason);
+      return fail(ErrorCode::kInternal, result.evaluation.reason);
     fault_or_throw("worker.end");
-    if (link != nullptr) link->end(ending.evaluation, ending.trouble);
-    const bool is_out_of_step = ending.was_thrown && group.size() > 1;
-    if (is_out_of_step) return fail(ErrorCode::kInternal, ending.evaluation.reason);
+    if (link != nullptr) link->end(result.evaluation, result.trouble);
+    const bool is_out_of_step = result.was_thrown && group.size() > 1;
+    if (is_out_of_step) return fail(ErrorCode::kInternal, result.evaluation.reason);
   }
 }
 
 }  // namespace
 
 Result<void> run_worker(const std::optional<MasterAddress>& master, Group& group,
-                        const Seams& seams) try {
-  if (!master) return serve(nullptr, group, seams, false);
+                        const TestHooks& hooks) try {
+  if (!master) return serve(nullptr, group, hooks, false);
   DETOL_ASSIGN(const auto link, MasterLink::open(*master));
-  return serve(link.get(), group, seams, master->key.empty());
+  return serve(link.get(), group, hooks, master->key.empty());
 } catch (const std::exception& error) {
   return fail(ErrorCode::kInternal, error.what());
 }

@@ -2,7 +2,7 @@
 
 // Worker: a group of processes, its ranks, that train one trial after the other for a master.
 // Rank 0 leads: it alone speaks with the master (MasterLink, in a thread of its own) and hands
-// every order on; all ranks then make the same calls of the trainer. A worker of one rank is a
+// every Train on; all ranks then make the same calls of the trainer. A worker of one rank is a
 // plain process without MPI.
 
 #include <optional>
@@ -19,6 +19,6 @@ namespace detol {
 // what the trainer threw: this process cannot be relied on any more. In a group also a lack of
 // memory, because its ranks may be out of step.
 Result<void> run_worker(const std::optional<MasterAddress>& master, Group& group,
-                        const Seams& seams);
+                        const TestHooks& hooks);
 
 }  // namespace detol

@@ -7,7 +7,7 @@
 
 #include "core/fault.h"
 #include "core/log.h"
-#include "scheduler/processes/orders.h"
+#include "scheduler/processes/supervisor_protocol.h"
 
 namespace detol {
 namespace {
@@ -19,9 +19,9 @@ constexpr double kLoadS = 600;         // without becoming ready: it hangs
 constexpr double kGatherS = 15;        // for workers that outlived a master to say Hello
 constexpr double kResendS = 5;         // an order that a heartbeat does not show
 constexpr double kTellS = 1;           // between signs of life for the supervisor
-constexpr int kMostWarnings = 10;      // about strangers on the port
-// That a worker is welcomed with, about 2 MB. It times what it has not heard of, and is answered by
-// what was recorded.
+constexpr int kMostWarnings = 10;      // about unknown peers on the port
+// The most choices in a Welcome, about 2 MB. A worker times the shapes of those left out, and is
+// answered by what was recorded.
 constexpr std::size_t kMostChoices = 20'000;
 
 class WorkerPool final : public Pool {
@@ -30,55 +30,56 @@ class WorkerPool final : public Pool {
       : settings_(std::move(settings)),
         socket_(std::move(socket)),
         clock_(clock),
-        crew_(settings_.crew, clock) {}
+        registry_(settings_.registry, clock) {}
 
   ~WorkerPool() override {
-    if (!crew_.joins()) return;
-    for (const auto& [number, member] : crew_.members()) send(member, message::Leave{});
+    if (!registry_.joins()) return;
+    for (const auto& [number, worker] : registry_.workers()) send(worker, message::Shutdown{});
     socket_.linger();
   }
 
   std::vector<Claim> claims() override {
     const double limit_s = clock_.now_s() + patience(kGatherS);
-    crew_.turn(events_);  // who lives was sent before this process began
+    registry_.turn(events_);  // who lives was sent before this process began
     while (is_anybody_missing() && !is_stopping() && clock_.now_s() < limit_s)
       turn(settings_.turn_s);
     std::vector<Claim> claims;
-    for (auto& [number, member] : crew_.members()) {
-      if (member.start != 0 && member.address.empty())
-        crew_.end(number, "it did not answer", events_);
-      if (member.train.attempt > 0) claims.push_back({member.train.trial, member.train.attempt});
+    for (auto& [number, worker] : registry_.workers()) {
+      if (worker.start != 0 && worker.address.empty())
+        registry_.end(number, "it did not answer", events_);
+      if (worker.train.attempt > 0) claims.push_back({worker.train.trial, worker.train.attempt});
     }
     return claims;
   }
 
   std::vector<Slot> free() override {
     std::vector<Slot> slots;
-    for (const auto& [number, member] : crew_.members()) {
-      if (!member.is_ready || member.train.attempt != 0 || !member.ended_why.empty()) continue;
+    for (const auto& [number, worker] : registry_.workers()) {
+      if (!worker.is_ready || worker.train.attempt != 0 || !worker.ended_why.empty()) continue;
       slots.push_back({.worker = number,
-                       .name = fmt::format("{}/{}", crew_.joins() ? "mpi" : "local", number),
-                       .group_size = settings_.crew.group_size});
+                       .name = fmt::format("{}/{}", registry_.joins() ? "mpi" : "local", number),
+                       .group_size = settings_.registry.group_size});
     }
     return slots;
   }
 
   void start(int number, const message::Train& train) override {
-    Member& member = crew_.members().at(number);
-    member.train = train;
-    member.sent_s = member.heard_s = clock_.now_s();
-    send(member, train);
+    Worker& worker = registry_.workers().at(number);
+    worker.train = train;
+    worker.sent_s = worker.heard_s = clock_.now_s();
+    send(worker, train);
   }
 
-  void answer(const message::Answer& answer) override {
-    if (Member* member = crew_.training(answer.trial, answer.attempt)) send(*member, answer);
-    send_packet(settings_.crew.supervisor, Order{Order::kProgress, 0});
+  void acknowledge(const message::ReportAck& ack) override {
+    if (Worker* worker = registry_.training(ack.trial, ack.attempt)) send(*worker, ack);
+    send_packet(settings_.registry.supervisor,
+                supervisor::Command{supervisor::Command::kProgress, 0});
   }
 
-  void answer(const message::Noted& noted) override {
-    if (Member* member = crew_.training(noted.trial, noted.attempt)) {
-      member->train = {};
-      send(*member, noted);
+  void acknowledge(const message::EndAck& ack) override {
+    if (Worker* worker = registry_.training(ack.trial, ack.attempt)) {
+      worker->train = {};
+      send(*worker, ack);
     }
   }
 
@@ -87,25 +88,25 @@ class WorkerPool final : public Pool {
     for (const auto& [key, way] : choices.algorithms) {
       if (welcome.size() < kMostChoices) welcome.emplace(key, way);
     }
-    for (const auto& [number, member] : crew_.members()) send(member, message::Chosen{choices});
+    for (const auto& [number, worker] : registry_.workers()) send(worker, message::Chosen{choices});
   }
 
   void drop(TrialId trial) override {
-    for (auto& [number, member] : crew_.members()) {
-      if (member.train.attempt == 0 || member.train.trial != trial) continue;
-      if (crew_.joins()) return suspend(member);  // nobody could replace it
-      member.train = {};
-      return crew_.end(number, "dropped", events_);
+    for (auto& [number, worker] : registry_.workers()) {
+      if (worker.train.attempt == 0 || worker.train.trial != trial) continue;
+      if (registry_.joins()) return suspend(worker);  // nobody could replace it
+      worker.train = {};
+      return registry_.end(number, "dropped", events_);
     }
   }
 
   void suspend() override {
     is_suspended_ = true;
-    for (const auto& [number, member] : crew_.members()) suspend(member);
+    for (const auto& [number, worker] : registry_.workers()) suspend(worker);
   }
 
   void retire() override {
-    crew_.retire();
+    registry_.retire();
     for (const Slot& slot : free()) {
       end(slot.worker, "not needed");
     }
@@ -118,24 +119,25 @@ class WorkerPool final : public Pool {
 
   void wake() override { socket_.wake(); }
 
-  double held_s() override { return crew_.held_s(); }
+  double held_s() override { return registry_.held_s(); }
 
  private:
   void turn(double timeout_s) {
-    crew_.turn(events_);
+    registry_.turn(events_);
     if (clock_.now_s() - told_s_ >= patience(kTellS)) {
       told_s_ = clock_.now_s();
-      send_packet(settings_.crew.supervisor, Order{Order::kAlive, 0});
+      send_packet(settings_.registry.supervisor,
+                  supervisor::Command{supervisor::Command::kAlive, 0});
     }
-    socket_.wait(settings_.crew.supervisor, timeout_s);
-    crew_.turn(events_);
+    socket_.wait(settings_.registry.supervisor, timeout_s);
+    registry_.turn(events_);
     while (const auto packet = socket_.receive()) hear(*packet);
     look_after();
   }
 
   bool is_anybody_missing() {
-    return std::ranges::any_of(crew_.members(), [&](const auto& item) {
-      const bool may_live = item.second.start != 0 || (crew_.joins() && settings_.is_restart);
+    return std::ranges::any_of(registry_.workers(), [&](const auto& item) {
+      const bool may_live = item.second.start != 0 || (registry_.joins() && settings_.is_restart);
       return may_live && item.second.address.empty();
     });
   }
@@ -145,13 +147,13 @@ class WorkerPool final : public Pool {
         events_, [](const PoolEvent& e) { return std::holds_alternative<StopRequest>(e); });
   }
 
-  void send(const Member& member, const Message& message) {
-    if (!member.address.empty()) socket_.send(encode(message), member.address);
+  void send(const Worker& worker, const Message& message) {
+    if (!worker.address.empty()) socket_.send(encode(message), worker.address);
   }
 
-  void suspend(const Member& member) {
-    if (member.train.attempt > 0)
-      send(member, message::Suspend{member.train.trial, member.train.attempt});
+  void suspend(const Worker& worker) {
+    if (worker.train.attempt > 0)
+      send(worker, message::Suspend{worker.train.trial, worker.train.attempt});
   }
 
   void hear(const Packet& packet) {
@@ -164,11 +166,12 @@ class WorkerPool final : public Pool {
     if (++warnings_ <= kMostWarnings) log_warning("ignored on the master's port: {}", what);
   }
 
-  // The worker that a message comes from, or nullptr, having asked a stranger who it is.
-  Member* sender(int number, const std::string& from) {
-    const auto found = crew_.members().find(number);
-    if (found == crew_.members().end() || found->second.address != from) {
-      socket_.send(encode(message::Who{}), from);
+  // The worker that a message comes from, or nullptr for an unknown peer, which is asked for a
+  // Hello.
+  Worker* sender(int number, const std::string& from) {
+    const auto found = registry_.workers().find(number);
+    if (found == registry_.workers().end() || found->second.address != from) {
+      socket_.send(encode(message::Identify{}), from);
       return nullptr;
     }
     found->second.heard_s = clock_.now_s();
@@ -178,35 +181,36 @@ class WorkerPool final : public Pool {
   void on(const message::Hello& hello, const std::string& from) {
     std::string why;
     const bool was_ready = is_ready(hello.worker, hello.start);
-    Member* member = crew_.welcome(hello, events_, why);
-    if (member == nullptr) return warn(why);
-    member->address = from;
-    member->heard_s = clock_.now_s();
-    if (member->train.attempt == 0 && !was_ready) {  // what it trains for an earlier master
-      member->train.trial = hello.trial;
-      member->train.attempt = hello.attempt;
+    Worker* worker = registry_.register_worker(hello, events_, why);
+    if (worker == nullptr) return warn(why);
+    worker->address = from;
+    worker->heard_s = clock_.now_s();
+    if (worker->train.attempt == 0 && !was_ready) {  // what it trains for an earlier master
+      worker->train.trial = hello.trial;
+      worker->train.attempt = hello.attempt;
     }
-    if (!hello.ready) send(*member, settings_.welcome);
-    if (is_suspended_) suspend(*member);
+    if (!hello.ready) send(*worker, settings_.welcome);
+    if (is_suspended_) suspend(*worker);
   }
 
   bool is_ready(int number, int start) {
-    const auto found = crew_.members().find(number);
-    return found != crew_.members().end() && found->second.start == start && found->second.is_ready;
+    const auto found = registry_.workers().find(number);
+    return found != registry_.workers().end() && found->second.start == start &&
+           found->second.is_ready;
   }
 
   void on(const message::Heartbeat& beat, const std::string& from) {
-    Member* member = sender(beat.worker, from);
-    if (member == nullptr) return;
-    send(*member, message::Beat{});
-    if (!member->is_ready) send(*member, message::Who{});  // its Hello may have been lost
-    if (member->train.attempt == 0 || !member->ended_why.empty()) return;
-    if (beat.trial != member->train.trial || beat.attempt != member->train.attempt) {
-      if (clock_.now_s() - member->sent_s > patience(kResendS)) start(beat.worker, member->train);
+    Worker* worker = sender(beat.worker, from);
+    if (worker == nullptr) return;
+    send(*worker, message::HeartbeatAck{});
+    if (!worker->is_ready) send(*worker, message::Identify{});  // its Hello may have been lost
+    if (worker->train.attempt == 0 || !worker->ended_why.empty()) return;
+    if (beat.trial != worker->train.trial || beat.attempt != worker->train.attempt) {
+      if (clock_.now_s() - worker->sent_s > patience(kResendS)) start(beat.worker, worker->train);
     } else if (beat.quiet_s > std::max(patience(kHungS), kHungSteps * beat.slowest_s)) {
       return end(beat.worker, fmt::format("it hung: no step for {:.0f} s", beat.quiet_s));
     }
-    if (is_suspended_) suspend(*member);
+    if (is_suspended_) suspend(*worker);
   }
 
   void on(const message::Report& report, const std::string& from) {
@@ -218,37 +222,37 @@ class WorkerPool final : public Pool {
   }
 
   void on(const message::Ended& ended, const std::string& from) {
-    Member* member = sender(ended.worker, from);
-    if (member == nullptr) return;
-    const message::Train& train = member->train;
+    Worker* worker = sender(ended.worker, from);
+    if (worker == nullptr) return;
+    const message::Train& train = worker->train;
     if (train.trial == ended.trial && train.attempt == ended.attempt) {
       events_.push_back(ended);
     } else {
-      send(*member, message::Noted{ended.trial, ended.attempt});  // heard before
+      send(*worker, message::EndAck{ended.trial, ended.attempt});  // heard before
     }
   }
 
-  // What only a master says.
-  void on(const message::Who&, const std::string&) {}
+  // Only a master sends these.
+  void on(const message::Identify&, const std::string&) {}
   void on(const message::Welcome&, const std::string&) {}
   void on(const message::Train&, const std::string&) {}
-  void on(const message::Answer&, const std::string&) {}
-  void on(const message::Noted&, const std::string&) {}
-  void on(const message::Beat&, const std::string&) {}
+  void on(const message::ReportAck&, const std::string&) {}
+  void on(const message::EndAck&, const std::string&) {}
+  void on(const message::HeartbeatAck&, const std::string&) {}
   void on(const message::Suspend&, const std::string&) {}
-  void on(const message::Leave&, const std::string&) {}
+  void on(const message::Shutdown&, const std::string&) {}
   void on(const message::Chosen&, const std::string&) {}
 
   void end(int number, std::string why) {
-    if (crew_.joins()) send(crew_.members().at(number), message::Leave{});
-    crew_.end(number, std::move(why), events_);
+    if (registry_.joins()) send(registry_.workers().at(number), message::Shutdown{});
+    registry_.end(number, std::move(why), events_);
   }
 
   void look_after() {
-    for (auto& [number, member] : crew_.members()) {
-      if (member.start == 0 || !member.ended_why.empty()) continue;
-      const double silent_s = clock_.now_s() - member.heard_s;
-      const double loading_s = member.is_ready ? 0 : clock_.now_s() - member.lives_s;
+    for (auto& [number, worker] : registry_.workers()) {
+      if (worker.start == 0 || !worker.ended_why.empty()) continue;
+      const double silent_s = clock_.now_s() - worker.heard_s;
+      const double loading_s = worker.is_ready ? 0 : clock_.now_s() - worker.lives_s;
       if (silent_s >= patience(kWorkerSilentS))
         end(number, fmt::format("it was silent for {:.0f} s", silent_s));
       else if (loading_s >= patience(kLoadS))
@@ -259,7 +263,7 @@ class WorkerPool final : public Pool {
   WorkerPoolSettings settings_;  // its welcome grows by what was chosen
   Socket socket_;
   Clock& clock_;
-  Crew crew_;
+  WorkerRegistry registry_;
   std::vector<PoolEvent> events_;
   bool is_suspended_ = false;
   double told_s_ = -1e9;  // the supervisor heard from this master
@@ -270,7 +274,7 @@ class WorkerPool final : public Pool {
 
 Result<std::unique_ptr<Pool>> make_worker_pool(WorkerPoolSettings settings, Clock& clock) {
   DETOL_ASSIGN(Socket socket, Socket::router(settings.endpoint, settings.keys,
-                                             kMostConnections + 2 * settings.crew.workers));
+                                             kMostConnections + 2 * settings.registry.workers));
   return std::unique_ptr<Pool>(
       std::make_unique<WorkerPool>(std::move(settings), std::move(socket), clock));
 }

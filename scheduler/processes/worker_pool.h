@@ -1,8 +1,8 @@
 #pragma once
 
-// The real pool: worker processes, heard and told over a ZeroMQ router; crew.h keeps them. It
-// decides who is dead: silent for 30 s; not ready in ten minutes; or hung, the trainer making no
-// step for max(60 s, 20 x its slowest step).
+// The real pool: worker processes, heard and told over a ZeroMQ router; worker_registry.h keeps
+// them. It decides who is dead: silent for 30 s; not ready in ten minutes; or hung, the trainer
+// making no step for max(60 s, 20 x its slowest step).
 
 #include <memory>
 #include <string>
@@ -11,15 +11,15 @@
 #include "core/fault.h"
 #include "core/result.h"
 #include "scheduler/pool.h"
-#include "scheduler/processes/crew.h"
 #include "scheduler/processes/socket.h"
+#include "scheduler/processes/worker_registry.h"
 
 namespace detol {
 
 struct WorkerPoolSettings {
   std::string endpoint;  // where workers find this master
   CurveKeys keys = {};   // of an endpoint that others can reach
-  CrewSettings crew;
+  WorkerRegistrySettings registry;
   message::Welcome welcome;
   bool is_restart = false;      // workers may have outlived an earlier master
   double turn_s = patience(1);  // the longest wait()

@@ -12,11 +12,11 @@
 // trial. Nobody waits for a rung to fill.
 //
 //   reduction_factor 3, one worker; trials 0, 1, ... leave 5, 4, 4.5, 7, 3, 3.5 at the lowest rung.
-//   After the third value one of three may go on: trial 1 (4). After the fifth, one of five:
-//   that is trial 4 (3) now, so it goes on, too. After the sixth, two of six: 4 and 5 (3.5), of
-//   which 4 was promoted already; trial 5 goes on.
+//   After the third value one of three may be promoted: trial 1 (4). After the fifth, one of five:
+//   that is trial 4 (3) now, so it is promoted, too. After the sixth, two of six: 4 and 5 (3.5), of
+//   which 4 was promoted already; trial 5 is promoted.
 //
-// What the paper leaves open, and its answers here:
+// The paper leaves these questions open; this is how they are answered here:
 // - With several workers a rung holds what was reported so far, and a promotion is decided
 //   when a worker becomes free, never earlier. Two runs may so promote in different orders;
 //   the same order of events promotes the same trials, and one worker runs the textbook's
@@ -28,7 +28,7 @@
 //   place in the rungs it has passed, and is not promoted.
 //
 // Price: a study of fewer than reduction_factor^(rungs) trials brings none to its full length,
-// and paused trials hold disk space (see keeper.h). Per report O(log n).
+// and paused trials hold disk space (see checkpoint_retention.h). Per report O(log n).
 
 #include <cstdint>
 #include <map>
@@ -70,7 +70,7 @@ class Rung {
     promotable_.erase(place);
   }
 
-  // In the order of their values: the paused ones among the best 1/reduction_factor.
+  // Returns the paused trials among the best 1/reduction_factor, in the order of their values.
   const std::set<Place>& promotable() const { return promotable_; }
 
  private:
@@ -104,7 +104,7 @@ class Asha final : public Pruner {
   Advice judge(TrialId trial, int epoch, double value) override {
     const bool is_nan = value != value;
     const auto rung = rungs_.find(epoch);
-    if (rung == rungs_.end()) return is_nan ? Advice::kStop : Advice::kGoOn;
+    if (rung == rungs_.end()) return is_nan ? Advice::kStop : Advice::kContinue;
     const Place place{loss_of(direction_, value), trial};
     rung->second.enter(place, !is_nan, reduction_factor_);
     if (is_nan) return Advice::kStop;

@@ -54,8 +54,8 @@ class CurvePruner final : public Pruner {
     best->second = std::min(best->second, loss);
     if (epoch == max_epochs_) finals_.insert(std::ranges::upper_bound(finals_, loss), loss);
     if (value != value) return Advice::kStop;
-    if (is_best || !can_judge(epoch)) return Advice::kGoOn;
-    return chance(trial) < rule_.probability ? Advice::kStop : Advice::kGoOn;
+    if (is_best || !can_judge(epoch)) return Advice::kContinue;
+    return chance(trial) < rule_.probability ? Advice::kStop : Advice::kContinue;
   }
 
  private:
@@ -64,7 +64,7 @@ class CurvePruner final : public Pruner {
            static_cast<std::int64_t>(finals_.size()) >= rule_.startup;
   }
 
-  // That the trial's last epoch is better than the bar.
+  // Returns the probability that the trial's last epoch is better than the bar.
   double chance(TrialId trial) {
     const Prediction last = curves_.predict(trial, max_epochs_);
     return 0.5 * std::erfc((last.mean - bar()) / std::sqrt(2 * last.variance));

@@ -53,7 +53,7 @@ class Median final : public Pruner {
     const double mean = curve.sum / curve.epochs;
     const double recorded = mean == mean ? mean : kWorst;  // infinities of both signs
     others.insert(std::ranges::upper_bound(others, recorded), recorded);
-    return is_worse || value != value ? Advice::kStop : Advice::kGoOn;
+    return is_worse || value != value ? Advice::kStop : Advice::kContinue;
   }
 
  private:

@@ -12,7 +12,7 @@ namespace {
 constexpr std::array kPruners = {
     PrunerRow{"none", "trains every trial to its last epoch", make_none},
     PrunerRow{"median", "stops a trial that is worse than the median of the others", make_median},
-    PrunerRow{"asha", "pauses trials at rungs, lets the best third of a rung go on to the next",
+    PrunerRow{"asha", "pauses trials at rungs, promotes the best third of a rung to the next",
               make_asha, true},
     PrunerRow{"curve", "stops a trial whose learning curve will hardly end among the best",
               make_curve},

@@ -1,7 +1,7 @@
 #pragma once
 
-// Pruner: decides after each reported epoch whether a trial goes on (early stopping), and
-// whether a free worker should rather go on with a paused trial than begin a new one.
+// Pruner: decides after each reported epoch whether a trial continues (early stopping), and
+// whether a free worker should rather resume a paused trial than begin a new one.
 //
 // A pure state machine like a Searcher: it knows no clock and no worker, and applying a
 // ledger's reports and withdrawals in their order rebuilds it. Stopping is never a failure:
@@ -21,7 +21,7 @@
 namespace detol {
 
 enum class Advice {
-  kGoOn,
+  kContinue,
   kStop,   // for good
   kPause,  // until promotion() names it, if ever
 };
@@ -34,11 +34,11 @@ class Pruner {
   // trial and epoch, in the ledger's order; a value may be NaN.
   virtual Advice judge(TrialId trial, int epoch, double value) = 0;
 
-  // The paused trial that the next free worker should go on with, if any.
+  // Returns the paused trial that the next free worker should resume, if any.
   virtual std::optional<TrialId> promotion() const { return std::nullopt; }
 
-  // The trial is not paused (any more): it goes on, or it has ended for good. Changes nothing
-  // about a trial that was not.
+  // Forgets that the trial is paused: it was promoted, or it has ended for good. Changes nothing
+  // about a trial that is not paused.
   virtual void withdraw(TrialId) {}
 };
 
@@ -52,7 +52,7 @@ struct PrunerRow {
   std::string_view name;  // search.pruner
   std::string_view summary;
   Result<std::unique_ptr<Pruner>> (*make)(const PrunerSettings& settings);
-  bool pauses = false;  // what it prunes may go on later
+  bool pauses = false;  // a trial that it prunes may be resumed
 };
 
 // Every pruner detol knows, in the order `detol search --help` prints them.

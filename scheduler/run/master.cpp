@@ -25,7 +25,7 @@
 #include "scheduler/processes/run_folder.h"
 #include "scheduler/processes/worker_pool.h"
 #include "scheduler/pruners/pruner.h"
-#include "scheduler/run/keeper.h"
+#include "scheduler/run/checkpoint_retention.h"
 #include "scheduler/run/study_difference.h"
 #include "search/searcher.h"
 #include "trainer/training_memory.h"
@@ -33,7 +33,7 @@
 namespace detol {
 namespace {
 
-// Whatever can be refused is refused while these are made, before anything exists on disk.
+// Making these refuses whatever can be refused, before anything exists on disk.
 struct Parts {
   DatasetInfo data;
   std::unique_ptr<Searcher> searcher;
@@ -41,9 +41,9 @@ struct Parts {
   std::vector<Genome> initial;
 };
 
-Result<Parts> make_parts(const StudyConfig& config, const Seams& seams) {
+Result<Parts> make_parts(const StudyConfig& config, const TestHooks& hooks) {
   Parts parts;
-  DETOL_ASSIGN(parts.searcher, seams.make_searcher(config));
+  DETOL_ASSIGN(parts.searcher, hooks.make_searcher(config));
   DETOL_ASSIGN(parts.pruner,
                make_pruner(config.pruner.name, {.direction = config.objectives.front().direction,
                                                 .max_epochs = config.max_epochs,
@@ -52,7 +52,7 @@ Result<Parts> make_parts(const StudyConfig& config, const Seams& seams) {
     DETOL_ASSIGN(Genome genome, config.space.genome(params));
     parts.initial.push_back(std::move(genome));
   }
-  DETOL_ASSIGN(parts.data, seams.inspect(config));
+  DETOL_ASSIGN(parts.data, hooks.inspect(config));
   return parts;
 }
 
@@ -61,7 +61,7 @@ Result<Budget> budget_in_force(const std::string& text) {
   return parse_budget(text);
 }
 
-// The study that a run shall go on with, if it is there.
+// Returns the study that a run is to resume, if it is there.
 Result<std::optional<StudyRecord>> find_study(Ledger& ledger, const std::string& name) {
   auto record = ledger.study(name);
   if (record) return std::optional(std::move(*record));
@@ -78,43 +78,43 @@ Result<std::string> free_name(Ledger& ledger, const std::string& name) {
 }
 
 // Decides, once for all masters of a run, which study it is and which budget is in force.
-Result<Settled> settle(Ledger& ledger, const RunOptions& options) {
+Result<ResolvedRun> resolve(Ledger& ledger, const RunOptions& options) {
   const std::string& name = options.config.study;
   const std::string fresh = options.budget.empty() ? options.config.budget : options.budget;
   DETOL_ASSIGN(const Budget fresh_budget, budget_in_force(options.resume ? "" : fresh));
   if (options.resume) DETOL_TRY(ledger.study(name));  // its error has the did-you-mean
   DETOL_ASSIGN(const auto record, find_study(ledger, name));
-  if (!record) return Settled{name, to_text(fresh_budget)};
+  if (!record) return ResolvedRun{name, to_text(fresh_budget)};
   if (!options.resume && options.if_exists == IfExists::kFail) {
     return fail(ErrorCode::kStudy,
-                fmt::format("study '{}' exists in {}; go on with `detol resume {}`, or choose "
+                fmt::format("study '{}' exists in {}; resume it with `detol resume {}`, or choose "
                             "another --study, or --if-exists new",
                             name, options.storage.string(), name));
   }
   if (!options.resume && options.if_exists == IfExists::kNew) {
     DETOL_ASSIGN(std::string numbered, free_name(ledger, name));
-    return Settled{std::move(numbered), to_text(fresh_budget)};
+    return ResolvedRun{std::move(numbered), to_text(fresh_budget)};
   }
   DETOL_TRY(same_study(record->config, options.config.text));
-  if (options.budget.empty()) return Settled{name, record->budget};
+  if (options.budget.empty()) return ResolvedRun{name, record->budget};
   DETOL_ASSIGN(const Budget before, budget_in_force(record->budget));
   DETOL_ASSIGN(const Budget budget, extended(before, options.budget));
-  return Settled{name, to_text(budget)};
+  return ResolvedRun{name, to_text(budget)};
 }
 
-Result<StudyRecord> open_study(Ledger& ledger, const StudyConfig& config, const Settled& settled,
-                               const DatasetInfo& data) {
-  DETOL_ASSIGN(auto record, find_study(ledger, settled.study));
+Result<StudyRecord> open_study(Ledger& ledger, const StudyConfig& config,
+                               const ResolvedRun& resolved, const DatasetInfo& data) {
+  DETOL_ASSIGN(auto record, find_study(ledger, resolved.study));
   if (record && record->data_fingerprint != data.fingerprint) {
     return fail(ErrorCode::kInput,
                 fmt::format("study '{}' was begun on other data than is now in {}; give it the "
                             "same files, or begin a new study",
-                            settled.study, config.data_path()));
+                            resolved.study, config.data_path()));
   }
   if (record) return *record;
-  StudyRecord fresh{.name = settled.study,
+  StudyRecord fresh{.name = resolved.study,
                     .config = config.text,
-                    .budget = settled.budget,
+                    .budget = resolved.budget,
                     .data_fingerprint = data.fingerprint,
                     .objectives = config.objectives,
                     .created_s = system_clock().wall_s()};
@@ -125,8 +125,8 @@ Result<StudyRecord> open_study(Ledger& ledger, const StudyConfig& config, const 
 std::unique_ptr<Progress> progress_for(const RunOptions& options, const StudyConfig& config,
                                        const Budget& budget, const std::filesystem::path& folder,
                                        pid_t supervisor) {
-  const Onlooker::Study study{config.study, config.objectives, config.max_epochs, budget,
-                              seats_per_gpu(options)};
+  const StudyMonitor::Study study{config.study, config.objectives, config.max_epochs, budget,
+                                  seats_per_gpu(options)};
   switch (options.progress) {
     case ProgressMode::kNone:
       return nullptr;
@@ -137,9 +137,9 @@ std::unique_ptr<Progress> progress_for(const RunOptions& options, const StudyCon
   }
   return make_live_view(study,
                         {.aside = aside_in(folder),
-                         .memory = folder / "picture",
+                         .state_file = folder / "frame",
                          .color = options.color,
-                         .person = supervisor},
+                         .owner = supervisor},
                         system_clock());
 }
 
@@ -149,8 +149,8 @@ std::string pausing_pruner(const StudyConfig& config) {
   return row != nullptr && row->pauses ? config.pruner.name : "";
 }
 
-// Until when wall and device time are in the ledger: now, or the last time that an earlier master
-// of this run accounted for.
+// Returns the time up to which wall and device time are in the ledger: now, or the last time that
+// an earlier master of this run accounted for.
 Result<double> counted_until(const std::vector<Event>& events,
                              const std::filesystem::path& folder) {
   double used_s = 0;
@@ -161,25 +161,25 @@ Result<double> counted_until(const std::vector<Event>& events,
   return zero_s + used_s;
 }
 
-// Where workers join that nobody here starts: a port, which other machines reach if some of the
+// Publishes a port for workers that were started elsewhere; other machines reach it if some of the
 // workers are there.
 Result<void> let_join(const RunOptions& options, const std::filesystem::path& folder,
                       WorkerPoolSettings& settings) {
   if (options.rendezvous.empty()) return {};
-  DETOL_ASSIGN(const Meeting meeting, meeting_of(folder, is_whole_job_here()));
-  settings.endpoint = endpoint_of(meeting);
-  settings.keys = meeting.keys;
-  settings.crew.key = meeting.key;
-  return publish(meeting, options.rendezvous);
+  DETOL_ASSIGN(const RendezvousInfo rendezvous, rendezvous_info(folder, is_whole_job_here()));
+  settings.endpoint = endpoint_of(rendezvous);
+  settings.keys = rendezvous.keys;
+  settings.registry.key = rendezvous.key;
+  return publish(rendezvous, options.rendezvous);
 }
 
-// Bytes for a network to be trained in.
+// The bytes in which a network can be trained.
 struct Room {
   double bytes = std::numeric_limits<double>::infinity();
   std::string_view where = "this machine has";
 };
 
-// Of a worker, as far as that is known here: the whole machine, or its share of a GPU.
+// Returns the memory of a worker as far as it is known here: the machine's, or a share of a GPU.
 Room room_of(const RunOptions& options) {
   if (!options.gpus.empty()) return {share_of_gpu(options), "a worker's share of a GPU is"};
   if (options.launcher != Launcher::kLocal) return {};
@@ -216,15 +216,15 @@ Refuse refuse_beyond(const Constraints& constraints, const Room& room) {
 // The study of a run, opened for writing.
 struct Run {
   std::unique_ptr<Ledger> ledger;
-  Settled settled;
+  ResolvedRun resolved;
   bool is_restart = false;  // an earlier master of this run died
   StudyRecord record;
   std::vector<Event> events;  // before this master
   Event running;              // the first of its own
 };
 
-// Another backend than before computes other bits, and goes on with nobody's checkpoints.
-void say_if_another_trains(const std::vector<Event>& events, const std::string& backend) {
+// Warns of another backend than before: it computes other bits and continues no checkpoint.
+void warn_of_another_backend(const std::vector<Event>& events, const std::string& backend) {
   std::string before;
   for (const Event& event : events) {
     const auto* state = std::get_if<event::StudyState>(&event);
@@ -241,25 +241,27 @@ Result<Run> open_run(const RunOptions& options, const std::filesystem::path& fol
                      const DatasetInfo& data) {
   Run run;
   DETOL_ASSIGN(run.ledger, Ledger::open(options.storage));
-  DETOL_ASSIGN(std::optional<Settled> settled, read_settled(folder));
-  run.is_restart = settled.has_value();
+  DETOL_ASSIGN(std::optional<ResolvedRun> resolved, read_resolved_run(folder));
+  run.is_restart = resolved.has_value();
   if (!run.is_restart) {
-    DETOL_ASSIGN(settled, settle(*run.ledger, options));
+    DETOL_ASSIGN(resolved, resolve(*run.ledger, options));
     fault_or_throw("master.settle");
-    DETOL_TRY(write_settled(folder, *settled));
+    DETOL_TRY(write_resolved_run(folder, *resolved));
   }
-  run.settled = *std::move(settled);
+  run.resolved = *std::move(resolved);
   fault_or_throw("master.study");
-  DETOL_ASSIGN(run.record, open_study(*run.ledger, options.config, run.settled, data));
+  DETOL_ASSIGN(run.record, open_study(*run.ledger, options.config, run.resolved, data));
   DETOL_ASSIGN(run.events, run.ledger->events(run.record.id));
-  say_if_another_trains(run.events, options.backend);
-  run.running = event::StudyState{StudyPhase::kRunning, run.settled.budget, system_clock().wall_s(),
-                                  options.config.trains() ? options.backend : ""};
+  warn_of_another_backend(run.events, options.backend);
+  run.running =
+      event::StudyState{StudyPhase::kRunning, run.resolved.budget, system_clock().wall_s(),
+                        options.config.trains() ? options.backend : ""};
   DETOL_TRY(run.ledger->append(run.record.id, std::span(&run.running, 1)));
   return run;
 }
 
-// That the workers of this machine share; 0: each rank holds a device of its own.
+// Returns the number of GPUs that the workers of this machine share; 0: each rank holds a device of
+// its own.
 int gpus_of(const RunOptions& options) {
   return options.rendezvous.empty() ? static_cast<int>(options.gpus.size()) : 0;
 }
@@ -268,12 +270,12 @@ Result<std::unique_ptr<Pool>> open_pool(const RunOptions& options,
                                         const std::filesystem::path& folder, int supervisor,
                                         const Task& task, double counted_until_s, bool is_restart) {
   WorkerPoolSettings settings{.endpoint = endpoint_in(folder),
-                              .crew = {.workers = workers_of(options),
-                                       .group_size = ranks_of(options),
-                                       .gpus = gpus_of(options),
-                                       .supervisor = supervisor,
-                                       .folder = folder,
-                                       .counted_until_s = counted_until_s},
+                              .registry = {.workers = workers_of(options),
+                                           .group_size = ranks_of(options),
+                                           .gpus = gpus_of(options),
+                                           .supervisor = supervisor,
+                                           .folder = folder,
+                                           .counted_until_s = counted_until_s},
                               .welcome = {options.config.text, options.backend, task},
                               .is_restart = is_restart};
   DETOL_TRY(let_join(options, folder, settings));
@@ -283,13 +285,13 @@ Result<std::unique_ptr<Pool>> open_pool(const RunOptions& options,
 }  // namespace
 
 Result<void> run_master(const RunOptions& options, const std::filesystem::path& folder,
-                        const SupervisorLine& supervisor, const Seams& seams) {
+                        const SupervisorLine& supervisor, const TestHooks& hooks) {
   fault_or_throw("master.start");
   StudyConfig config = options.config;
-  DETOL_ASSIGN(const Parts parts, make_parts(config, seams));
+  DETOL_ASSIGN(const Parts parts, make_parts(config, hooks));
   DETOL_ASSIGN(const Run run, open_run(options, folder, parts.data));
-  config.study = run.settled.study;
-  DETOL_ASSIGN(const Budget budget, budget_in_force(run.settled.budget));
+  config.study = run.resolved.study;
+  DETOL_ASSIGN(const Budget budget, budget_in_force(run.resolved.budget));
   DETOL_ASSIGN(const double counted_until_s, counted_until(run.events, folder));
   DETOL_ASSIGN(const auto pool, open_pool(options, folder, supervisor.socket, parts.data.task,
                                           counted_until_s, run.is_restart));
@@ -298,9 +300,9 @@ Result<void> run_master(const RunOptions& options, const std::filesystem::path& 
   std::error_code ignored;
   if (!run.is_restart) std::filesystem::remove(stop_request, ignored);  // it was for an earlier run
   DETOL_ASSIGN(const Admission admit, make_admission(config));
-  const auto keeper = make_keeper({artefacts, pausing_pruner(config)});
+  const auto retention = make_checkpoint_retention({artefacts, pausing_pruner(config)});
   const auto progress = progress_for(options, config, budget, folder, supervisor.pid);
-  std::vector<Observer*> observers = {keeper.get()};
+  std::vector<Observer*> observers = {retention.get()};
   if (progress) observers.push_back(progress.get());
   Driver driver(
       {.config = config,
@@ -331,7 +333,7 @@ Result<void> run_master(const RunOptions& options, const std::filesystem::path& 
   }
   const Result<std::string> why = driver.run();
   std::filesystem::remove(stop_request, ignored);  // only now: this master might have been killed
-  if (progress) progress->end(why.value_or(""), driver.book());
+  if (progress) progress->end(why.value_or(""), driver.state());
   return why.map([](const std::string&) {});
 }
 

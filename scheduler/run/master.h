@@ -13,13 +13,13 @@
 namespace detol {
 
 struct SupervisorLine {
-  int socket = -1;  // for orders.h
+  int socket = -1;  // for supervisor_protocol.h
   pid_t pid = 0;    // of the supervisor: what a terminal has in its foreground
 };
 
 // `folder` is the run's. Errors: see run_search's exit codes; nothing has been created if the
 // study could not begin.
 Result<void> run_master(const RunOptions& options, const std::filesystem::path& folder,
-                        const SupervisorLine& supervisor, const Seams& seams);
+                        const SupervisorLine& supervisor, const TestHooks& hooks);
 
 }  // namespace detol

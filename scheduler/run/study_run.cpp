@@ -37,7 +37,7 @@ int exit_with(const Result<void>& done, std::string_view who) {
   return exit_code_of(error.code);
 }
 
-// A live picture has the terminal for itself. If it cannot, other lines go through it.
+// A live view has the terminal for itself. If that fails, other lines go through it.
 std::optional<StderrRedirect> aside_for(const RunOptions& options,
                                      const std::filesystem::path& folder) {
   if (options.progress != ProgressMode::kLive) return std::nullopt;
@@ -45,8 +45,8 @@ std::optional<StderrRedirect> aside_for(const RunOptions& options,
   return aside ? std::optional(std::move(*aside)) : std::nullopt;
 }
 
-// A run that failed says why: what its processes wrote last, where a picture hid it.
-void print_last_words(const fs::path& file) {
+// Prints what the processes of a failed run wrote last, where a live view hid it.
+void print_last_stderr(const fs::path& file) {
   constexpr std::size_t kMost = 4000;  // bytes
   const auto text = read_file(file);
   if (!text || text->empty()) return;
@@ -54,7 +54,7 @@ void print_last_words(const fs::path& file) {
   log_error("what its processes wrote last:\n{}", text->substr(text->size() - size));
 }
 
-// Among lines, a warning is one line; a picture counts how often it came.
+// Among lines, a warning is one line; a live view counts how often it came.
 LogOptions log_of(const RunOptions& options) {
   LogOptions log = options.log;
   log.once = options.progress != ProgressMode::kLive;
@@ -72,13 +72,13 @@ void die_with_the_parent(int ranks) {
 // The numbers that follow the folder in a role's words.
 using Numbers = std::vector<int>;
 
-Result<void> play_master(const fs::path& folder, const Numbers& numbers, const Seams& seams) {
+Result<void> play_master(const fs::path& folder, const Numbers& numbers, const TestHooks& hooks) {
   DETOL_ASSIGN(const RunOptions options, read_options(folder));
   DETOL_TRY(set_up_log(log_of(options)));
-  return run_master(options, folder, {numbers.at(0), numbers.at(1)}, seams);
+  return run_master(options, folder, {numbers.at(0), numbers.at(1)}, hooks);
 }
 
-Result<void> play_worker(const fs::path& folder, const Numbers& numbers, const Seams& seams) {
+Result<void> play_worker(const fs::path& folder, const Numbers& numbers, const TestHooks& hooks) {
   const int ranks = numbers.at(2);
   die_with_the_parent(ranks);
   DETOL_ASSIGN(const RunOptions options, read_options(folder));
@@ -94,11 +94,11 @@ Result<void> play_worker(const fs::path& folder, const Numbers& numbers, const S
       .endpoint = endpoint_in(folder), .worker = numbers.at(0), .start = numbers.at(1)};
   const bool leads = group == nullptr || group->rank() == 0;
   auto done =
-      run_worker(leads ? std::optional(master) : std::nullopt, group ? *group : alone(), seams);
+      run_worker(leads ? std::optional(master) : std::nullopt, group ? *group : alone(), hooks);
   if (done)
     leave_mpi();
   else
-    leave_last_word(folder, numbers.at(0), done.error().message);
+    write_exit_reason(folder, numbers.at(0), done.error().message);
   return done;
 }
 
@@ -106,7 +106,7 @@ struct Role {
   std::string_view word;
   std::size_t numbers;  // how many follow the folder
   std::string_view name;
-  Result<void> (*play)(const fs::path&, const Numbers&, const Seams&);
+  Result<void> (*play)(const fs::path&, const Numbers&, const TestHooks&);
 };
 constexpr Role kRoles[] = {{"__master", 2, "detol", play_master},
                            {"__worker", 3, "worker", play_worker}};
@@ -120,24 +120,24 @@ Result<int> supervise_search(const RunOptions& options) {
   DETOL_ASSIGN(GroupLaunch launch, local_launch(ranks, folder));
   launch.service = mps_service(options, folder.path());
   const int code = supervise(folder.path(), launch, aside_for(options, folder.path()));
-  if (code == kExitInternal || code == kExitFailures) print_last_words(aside_in(folder.path()));
+  if (code == kExitInternal || code == kExitFailures) print_last_stderr(aside_in(folder.path()));
   return code;
 }
 
-Result<int> search(const RunOptions& options, const Seams& seams) {
+Result<int> search(const RunOptions& options, const TestHooks& hooks) {
   DETOL_ASSIGN(const std::optional<MpiPlace> place, mpi_job(options));
   if (!place) return supervise_search(options);
-  return search_in_mpi_job(options, *place, seams, supervise_search);
+  return search_in_mpi_job(options, *place, hooks, supervise_search);
 }
 
 }  // namespace
 
-int run_search(const RunOptions& options, const Seams& seams) {
-  const Result<int> code = search(options, seams);
+int run_search(const RunOptions& options, const TestHooks& hooks) {
+  const Result<int> code = search(options, hooks);
   return code ? *code : exit_with(tl::unexpected(code.error()), "detol");
 }
 
-std::optional<int> run_role(int argc, char** argv, const Seams& seams) {
+std::optional<int> run_role(int argc, char** argv, const TestHooks& hooks) {
   const std::vector<std::string_view> words(argv + std::min(argc, 1), argv + argc);
   for (const Role& role : kRoles) {
     if (words.size() != 2 + role.numbers || words[0] != role.word) continue;
@@ -146,7 +146,7 @@ std::optional<int> run_role(int argc, char** argv, const Seams& seams) {
       const std::string_view word = words[2 + i];
       std::from_chars(word.data(), word.data() + word.size(), numbers[i]);
     }
-    return exit_with(role.play(words[1], numbers, seams), role.name);
+    return exit_with(role.play(words[1], numbers, hooks), role.name);
   }
   return std::nullopt;
 }

@@ -8,8 +8,8 @@
 //   detol __master <folder> <socket> <supervisor>    detol __worker <folder> <number> <start>
 //   <ranks>
 //
-// `folder` is private to the run (0700, gone at its end) and holds run.json, what was
-// settled (settled.json), the socket (master.sock) and, under a live picture, what the
+// `folder` is private to the run (0700, gone at its end) and holds run.json, the
+// resolved run (resolved.json), the socket (master.sock) and, under a live view, what the
 // processes write to stderr. A program that calls run_search must
 // therefore hand its arguments to run_role before it looks at them itself.
 
@@ -23,10 +23,10 @@ namespace detol {
 // has been printed. SIGTERM, SIGINT and SIGUSR1 stop it (75, resumable); a second one at
 // once (130). In an MPI job of several processes each of them calls this. No process of the run is
 // left when it returns. REQUIRES: the process has one thread.
-int run_search(const RunOptions& options, const Seams& seams = {});
+int run_search(const RunOptions& options, const TestHooks& hooks = {});
 
 // Plays master or worker if the arguments say so and returns its exit code; nullopt: they
 // are an ordinary command line.
-std::optional<int> run_role(int argc, char** argv, const Seams& seams = {});
+std::optional<int> run_role(int argc, char** argv, const TestHooks& hooks = {});
 
 }  // namespace detol

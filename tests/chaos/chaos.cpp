@@ -72,7 +72,7 @@ void find_doubles(const std::vector<Event>& events, Lines& broken) {
   }
 }
 
-// What a progress line says was durable when it was printed.
+// Returns what a progress line says was durable when it was printed.
 void find_lost(const std::vector<Event>& events, const std::string& said, Lines& broken) {
   std::set<std::pair<TrialId, int>> known;
   for (const Event& event : events) {
@@ -141,11 +141,12 @@ bool is_allowed(int code, const std::string& fault) {
   return false;
 }
 
-// How often the program said that a trial waits again.
+// Counts how often the program said that a trial was requeued or promoted.
 int losses_in(std::string_view said) {
-  constexpr std::string_view kLoss = " waits again";
   int losses = 0;
-  for (auto at = said.find(kLoss); at != said.npos; at = said.find(kLoss, at + 1)) ++losses;
+  for (const std::string_view loss : {" requeued: ", " promoted after "}) {
+    for (auto at = said.find(loss); at != said.npos; at = said.find(loss, at + 1)) ++losses;
+  }
   return losses;
 }
 

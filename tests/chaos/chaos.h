@@ -13,7 +13,7 @@
 
 namespace detol::testing_support {
 
-// Where a search runs: its data, its space file, a private folder for its processes.
+// The place where a search runs: its data, its space file, a private folder for its processes.
 class ChaosStudy {
  public:
   // With so many images to train on and to validate with; the database and what belongs to it
@@ -27,7 +27,7 @@ class ChaosStudy {
   // What every process of it is told: short limits, and where to leave its traces.
   std::vector<std::string> variables() const;
 
-  // How often each process passed a site so far.
+  // Counts how often each process passed a site so far.
   std::map<pid_t, int> visits(std::string_view site) const;
 
   // Training steps so far, over all processes.
@@ -36,7 +36,7 @@ class ChaosStudy {
   // All that is promised to be the same, however the search was disturbed: no times.
   std::string results() const;
 
-  // Which epochs' weights are there, of searches so small that every trial's are kept.
+  // Returns the epochs whose weights are there, of searches so small that every trial's are kept.
   std::string weights() const;
 
  private:
@@ -58,7 +58,7 @@ struct Search {
 // Trials one after the other, to their last epoch, proposed by a model that is fitted after the
 // third.
 Search one_worker(int trials = 4);
-// The same, but trials pause after their first epoch, and the best go on later (asha).
+// The same, but trials pause after their first epoch, and the best are promoted later (asha).
 Search pausing(int trials = 3);
 // Trials one after the other, of a training that is not deterministic: its numbers depend on
 // timings.
@@ -68,7 +68,7 @@ Search two_workers(int trials = 4);
 // Trials one after the other, each trained by an MPI job of two ranks.
 Search group_of_two(int trials = 3);
 
-// What a search comes to when nobody disturbs it.
+// The results of a search that nobody disturbs.
 struct Peace {
   std::string results;  // empty: not to be compared
   std::string weights;  // the same
@@ -77,7 +77,7 @@ struct Peace {
 };
 Peace in_peace(const Search& search, std::string_view site = "");
 
-// How a disturbed search went.
+// Trouble says how a disturbed search went.
 struct Trouble {
   bool happened = false;            // the fault did
   std::vector<int> codes;           // of the search, and of every resume after it
@@ -89,7 +89,7 @@ struct Trouble {
 // looks at what is left.
 Trouble disturbed(const Search& search, const Peace& peace, const std::string& fault);
 
-// What is broken of the promises that hold at the end of any search, however it was disturbed.
+// Returns the broken ones of the promises that hold at the end of any search, however disturbed.
 // `said` is all that it printed, `redone` how many steps may have been made again.
 std::vector<std::string> broken_promises(const ChaosStudy& study, const Peace& peace,
                                          const std::string& said, int redone);

@@ -71,7 +71,7 @@ TEST_F(Faults, Row1_AKilledWorkerIsReplacedAndNobodyElseNotices) {
   wait_for("trial 1 epoch 1:");
   const pid_t master = only("__master");
   ::kill(only("__worker"), SIGKILL);
-  wait_for("trial 1 goes on");
+  wait_for("trial 1 resumed");
   EXPECT_EQ(only("__master"), master);
   const Ran ran = program->wait();
   EXPECT_EQ(ran.code, 0) << ran.err;
@@ -261,7 +261,7 @@ class Export : public Faults, public testing::WithParamInterface<const char*> {
   }
 };
 
-// What a kill leaves among a user's files stays there: nothing proves that it is ours.
+// Files that a kill leaves among a user's files stay there: nothing proves that they are ours.
 Lines halves_among(Lines names) {
   std::erase_if(
       names, [](const fs::path& name) { return !name.extension().string().starts_with(".tmp-"); });

@@ -110,7 +110,7 @@ TEST_P(UnderMpirun, AStopIsResumable) {
   ASSERT_TRUE(stopped.says("trial 1 starts")) << stopped.wait().err;
   stopped.signal(SIGUSR1);
   const Ran ran = stopped.wait();
-  EXPECT_NE(ran.err.find("`detol resume naps` goes on"), std::string::npos) << ran.err;
+  EXPECT_NE(ran.err.find("resume with `detol resume naps`"), std::string::npos) << ran.err;
   // MPICH's mpiexec forwards the signal, but now and then loses the exit codes after one.
   if (mpi_name().starts_with("Open MPI")) {
     EXPECT_EQ(ran.code, 75) << ran.err;

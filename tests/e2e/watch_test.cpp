@@ -1,4 +1,4 @@
-// What a person sees: the live picture, `status --watch`, `status` of a killed study.
+// Tests of what a user sees: the live view, `status --watch`, `status` of a killed study.
 
 #include <signal.h>
 
@@ -37,7 +37,7 @@ TEST(LivePicture, AMasterThatWasKilledIsSaidInTheNextOnesPicture) {
   search.signal(SIGINT);
   const Ran ran = search.wait();
   EXPECT_EQ(ran.code, 75) << ran.err;
-  EXPECT_TRUE(ran.err.ends_with("stopped; `detol resume tiny` goes on\n")) << ran.err;
+  EXPECT_TRUE(ran.err.ends_with("stopped; resume with `detol resume tiny`\n")) << ran.err;
 }
 
 TEST(Watch, PrintsAFinishedStudyOnce) {
@@ -68,7 +68,7 @@ TEST(Status, SaysThatAStudyWasKilledAndHowToGoOn) {
   EXPECT_NE(study.detol({"status"}).out.find("run by process "), std::string::npos);
   search.kill_everything();
   const Ran ran = study.detol({"status"});
-  EXPECT_NE(ran.out.find("killed; `detol resume tiny` goes on"), std::string::npos) << ran.out;
+  EXPECT_NE(ran.out.find("killed; resume with `detol resume tiny`"), std::string::npos) << ran.out;
   EXPECT_NE(study.detol({"status", "--watch"}).out.find("elapsed  killed\n"), std::string::npos);
 }
 

@@ -222,8 +222,8 @@ TEST(Asha, PromotesOnAfterTheLastTrialUntilNoneIsLeft) {
   AshaStudy study;
   study.pool.loss = [](const message::Train& train, int) { return -double(train.trial); };
   ASSERT_TRUE(study.run());
-  EXPECT_EQ(study.driver->book().trials().size(), 12u);
-  EXPECT_FALSE(study.driver->book().in_state(TrialState::kComplete).empty());
+  EXPECT_EQ(study.driver->state().trials().size(), 12u);
+  EXPECT_FALSE(study.driver->state().in_state(TrialState::kComplete).empty());
   EXPECT_EQ(study.pruner->promotion(), std::nullopt);
   const auto& started = study.pool.started;
   const auto last = std::ranges::find(started, 11u, &message::Train::trial);
@@ -239,7 +239,7 @@ TEST(Asha, PromotesNobodyWhenTheTimeIsOverAndGoesOnWithMore) {
   AshaStudy more(1, study.ledger);
   more.budget = "1000s,12trials";
   ASSERT_TRUE(more.run());
-  const auto cut = std::ranges::count_if(study.driver->book().trials(), [](const TrialEntry& t) {
+  const auto cut = std::ranges::count_if(study.driver->state().trials(), [](const TrialRecord& t) {
     return t.reason.cause == EndCause::kBudget;
   });
   EXPECT_EQ(more.pool.started[static_cast<std::size_t>(cut)].trial, next);
@@ -256,19 +256,19 @@ TEST(Asha, AFailedTrialIsNotPromotedAndARetriedOneIs) {
   ASSERT_TRUE(study.run());
   const std::vector<TrialId> tried = promoted(study.ledger);
   EXPECT_EQ(std::set(tried.begin(), tried.end()).size(), tried.size());
-  EXPECT_EQ(study.driver->book().in_state(TrialState::kFail).size(), tried.size());
+  EXPECT_EQ(study.driver->state().in_state(TrialState::kFail).size(), tried.size());
   AshaStudy again(1, study.ledger);
   again.retry_failed = true;
   ASSERT_TRUE(again.run());
-  EXPECT_TRUE(again.driver->book().in_state(TrialState::kFail).empty());
-  EXPECT_FALSE(again.driver->book().in_state(TrialState::kComplete).empty());
+  EXPECT_TRUE(again.driver->state().in_state(TrialState::kFail).empty());
+  EXPECT_FALSE(again.driver->state().in_state(TrialState::kComplete).empty());
 }
 
 TEST(Asha, ATrialWhoseOwnRecipeIsShorterIsCompleteAtARung) {
   AshaStudy study;
   study.own_epochs = [](double x) { return x < 0.5 ? 3 : 9; };
   ASSERT_TRUE(study.run());
-  for (const TrialEntry& t : study.driver->book().trials()) {
+  for (const TrialRecord& t : study.driver->state().trials()) {
     const bool is_short = t.trial.genome.number("x") < 0.5;
     EXPECT_FALSE(is_short && t.epochs > 3);
     EXPECT_EQ(t.state == TrialState::kComplete, t.epochs == (is_short ? 3 : 9));
@@ -279,7 +279,7 @@ TEST(Asha, ATrialThatRanOutOfItsTimeAtARungIsNotPromoted) {
   AshaStudy study;
   study.config.resources.max_trial_duration_s = 2.5;
   ASSERT_TRUE(study.run());
-  for (const TrialEntry& t : study.driver->book().trials()) {
+  for (const TrialRecord& t : study.driver->state().trials()) {
     EXPECT_LE(t.epochs, 3);
     EXPECT_EQ(to_text(t.reason), t.epochs == 3 ? "max_trial_duration" : "asha");
   }
@@ -298,19 +298,19 @@ TEST(Asha, AnswersAKnownCandidateWithWhatThePausedOneReached) {
     EXPECT_GT(std::get<Measured>(told.outcome).fidelity, 0);
   }
   EXPECT_GT(answered, 0);
-  EXPECT_EQ(study.driver->book().spent().trials, 11);  // all values of x there are
+  EXPECT_EQ(study.driver->state().spent().trials, 11);  // all values of x there are
 }
 
-// What must hold of a study's ledger, however it was interrupted.
+// Checks what must hold of a study's ledger, however it was interrupted.
 void expect_sound(AshaStudy& study) {
   std::set<std::pair<TrialId, int>> reported;
   for (const auto& r : events_of<event::Reported>(study.ledger))
     EXPECT_TRUE(reported.insert({r.trial, r.epoch}).second) << "trial " << r.trial << " twice";
   std::map<TrialId, int> promotions;
   for (TrialId trial : promoted(study.ledger)) EXPECT_LE(++promotions[trial], 2);
-  EXPECT_EQ(study.driver->book().trials().size(), 12u);
+  EXPECT_EQ(study.driver->state().trials().size(), 12u);
   EXPECT_EQ(study.pruner->promotion(), std::nullopt);
-  for (const TrialEntry& t : study.driver->book().trials()) {
+  for (const TrialRecord& t : study.driver->state().trials()) {
     EXPECT_TRUE(t.epochs == 1 || t.epochs == 3 || t.epochs == 9 || t.state == TrialState::kFail);
     const message::Train train{.folder = "", .params = t.trial.genome.assignments()};
     if (t.epochs == 0) continue;

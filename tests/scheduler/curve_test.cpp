@@ -1,4 +1,4 @@
-// What the pruner curve promises beyond the contract of all.
+// The promises of the pruner curve beyond the contract of all pruners.
 
 #include <cmath>
 #include <limits>
@@ -102,7 +102,7 @@ TEST(Curve, LetsEqualTrialsGoOn) {
 TEST(Curve, StopsNothingWhereAnEpochIsATrial) {
   const auto pruner = make({}, 1);
   for (TrialId trial = 0; trial < 30; ++trial)
-    EXPECT_EQ(pruner->judge(trial, 1, static_cast<double>(trial)), Advice::kGoOn);
+    EXPECT_EQ(pruner->judge(trial, 1, static_cast<double>(trial)), Advice::kContinue);
 }
 
 TEST(Curve, RefusesAProbabilityAboveOne) {

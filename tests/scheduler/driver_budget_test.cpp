@@ -25,7 +25,7 @@ TEST_P(EveryUnit, EndsTheStudyAtMostOneEpochPerRunningTrialLate) {
   study.budget = GetParam();
   ASSERT_TRUE(study.run());
   const Budget budget = parse_budget(GetParam()).value();
-  const Spent& spent = study.driver->book().spent();
+  const Spent& spent = study.driver->state().spent();
   EXPECT_GE(budget.used(spent), 1);
   const double epoch_s = study.pool.epoch_s + kTurnS;
   EXPECT_LE(spent.wall_s, budget.wall_s.value_or(1e9) + epoch_s);
@@ -33,7 +33,7 @@ TEST_P(EveryUnit, EndsTheStudyAtMostOneEpochPerRunningTrialLate) {
   EXPECT_LE(spent.device_s, budget.gpu_s.value_or(1e9) + kWorkers * epoch_s);
   EXPECT_LE(spent.trials, budget.trials.value_or(1e9));
   EXPECT_LE(spent.work, budget.work.value_or(1e9) + kWorkers * 10);
-  EXPECT_EQ(study.driver->book().running(), 0);
+  EXPECT_EQ(study.driver->state().running(), 0);
 }
 
 TEST_P(EveryUnit, MoreOfItContinuesWhatWasCutBehindItsLastEpoch) {
@@ -48,7 +48,7 @@ TEST_P(EveryUnit, MoreOfItContinuesWhatWasCutBehindItsLastEpoch) {
   }
   more.budget = to_text(twice);
   ASSERT_TRUE(more.run());
-  for (const TrialEntry& cut : study.driver->book().trials()) {
+  for (const TrialRecord& cut : study.driver->state().trials()) {
     if (cut.reason.cause != EndCause::kBudget) continue;
     const auto resumed = std::ranges::find(more.pool.started, cut.trial.id, &message::Train::trial);
     ASSERT_NE(resumed, more.pool.started.end());
@@ -69,7 +69,7 @@ TEST(BudgetOfAStudy, AtTheEndOfTheTimeARunningTrialEndsItsEpochAndIsPruned) {
   ASSERT_TRUE(study.run());
   EXPECT_LE(study.clock.now, 11);  // 10 s, and at most one epoch
   EXPECT_TRUE(study.pool.is_retired);
-  const auto pruned = study.driver->book().in_state(TrialState::kPruned);
+  const auto pruned = study.driver->state().in_state(TrialState::kPruned);
   ASSERT_EQ(pruned.size(), 3u);
   EXPECT_EQ(study.trial(pruned[0]).reason.cause, EndCause::kBudget);
   EXPECT_GE(events_of<event::Accounted>(study.ledger).back().device_s, 30);
@@ -86,7 +86,7 @@ TEST(BudgetOfAStudy, MoreBudgetContinuesWhatTheBudgetPruned) {
   EXPECT_EQ(more.pool.started[0].trial, 1u);
   EXPECT_EQ(more.pool.started[0].acknowledged, 1);
   EXPECT_EQ(more.trial(1).state, TrialState::kComplete);
-  EXPECT_EQ(more.driver->book().trials().size(), 2u);
+  EXPECT_EQ(more.driver->state().trials().size(), 2u);
 }
 
 TEST(BudgetOfAStudy, ATrialThatDivergesAtOnceIsOneOfTheBudget) {
@@ -96,7 +96,7 @@ TEST(BudgetOfAStudy, ATrialThatDivergesAtOnceIsOneOfTheBudget) {
     return train.trial > 0 ? Mishap::kDiverge : Mishap::kNone;
   };
   ASSERT_TRUE(study.run());
-  EXPECT_EQ(study.driver->book().trials().size(), 3u);
+  EXPECT_EQ(study.driver->state().trials().size(), 3u);
 }
 
 TEST(BudgetOfAStudy, CountsOnlyTrialsThatWereTrained) {
@@ -105,8 +105,8 @@ TEST(BudgetOfAStudy, CountsOnlyTrialsThatWereTrained) {
   study.config.algorithm.name = "random";
   study.refuses = [](double x) { return x > 0.75; };
   ASSERT_TRUE(study.run());
-  EXPECT_EQ(study.driver->book().spent().trials, 6);
-  EXPECT_GT(study.driver->book().trials().size(), 6u);
+  EXPECT_EQ(study.driver->state().spent().trials, 6);
+  EXPECT_GT(study.driver->state().trials().size(), 6u);
   std::set<TrialId> trained;
   for (const message::Train& train : study.pool.started) trained.insert(train.trial);
   EXPECT_EQ(trained.size(), 6u);
@@ -118,8 +118,8 @@ TEST(BudgetOfAStudy, CountsATrialOnceHoweverOftenItIsTried) {
     return train.attempt < 3 && epoch == 1 ? Mishap::kKilled : Mishap::kNone;
   };
   ASSERT_TRUE(study.run());
-  EXPECT_EQ(study.driver->book().spent().trials, 6);
-  EXPECT_EQ(study.driver->book().in_state(TrialState::kComplete).size(), 6u);
+  EXPECT_EQ(study.driver->state().spent().trials, 6);
+  EXPECT_EQ(study.driver->state().in_state(TrialState::kComplete).size(), 6u);
 }
 
 TEST(BudgetOfAStudy, ATimeThatIsUsedUpStartsNothingOnResume) {
@@ -148,11 +148,11 @@ TEST(BudgetOfAStudy, IsTheSumOfAllItsRuns) {
   FakeStudy study(2);
   study.budget = "20cpu-s";
   ASSERT_TRUE(study.run());
-  const Spent before = study.driver->book().spent();
+  const Spent before = study.driver->state().spent();
   FakeStudy more(2, study.ledger);
   more.budget = "40cpu-s";
   ASSERT_TRUE(more.run());
-  const Spent& after = more.driver->book().spent();
+  const Spent& after = more.driver->state().spent();
   EXPECT_EQ(after.device_s, before.device_s + 2 * more.clock.now);
   EXPECT_EQ(after.wall_s, before.wall_s + more.clock.now);
 }
@@ -178,7 +178,7 @@ TEST(BudgetOfAStudy, AGroupUsesTheTimeOfItsRanks) {
   ASSERT_TRUE(study.run());
   for (const auto& reported : events_of<event::Reported>(study.ledger))
     EXPECT_EQ(reported.train_s, 4);
-  EXPECT_EQ(study.driver->book().in_state(TrialState::kComplete).size(), 6u);
+  EXPECT_EQ(study.driver->state().in_state(TrialState::kComplete).size(), 6u);
 }
 
 }  // namespace

@@ -57,7 +57,7 @@ class Gate {
   bool is_reached_ = false;
 };
 
-// What the searcher sees of a ledger.
+// Returns what the searcher sees of a ledger.
 std::vector<std::string> story(MemoryLedger& ledger) {
   std::vector<std::string> lines;
   const std::vector<Event> all = ledger.events(1).value();
@@ -101,7 +101,7 @@ TEST(Refitting, AFitThatTakesItsTimeHoldsTheOneWorkersNextAskAndNothingElse) {
   int turns = 0;
   held.pool.on_wait = [&] {
     if (!gate.is_reached() || ++turns > 50) return;
-    EXPECT_LE(held.driver->book().next_id(), 5u);
+    EXPECT_LE(held.driver->state().next_id(), 5u);
     if (turns == 50) gate.open();
   };
   ASSERT_TRUE(held.run());
@@ -116,7 +116,7 @@ TEST(Refitting, WithSeveralWorkersAsksGoOnMeanwhile) {
   study.fit_work = [&] { gate.pass(); };
   study.budget = "1000000trials";
   study.pool.on_wait = [&] {
-    if (study.driver->book().next_id() >= 40) gate.open();
+    if (study.driver->state().next_id() >= 40) gate.open();
   };
   study.is_stop_requested = [&] { return study.model().version() >= 2; };
   const auto ended = study.run();
@@ -149,7 +149,7 @@ TEST(Refitting, AStudyCanEndWhileAFitGoesOn) {
   study.refits = Refits::kMeanwhile;
   study.fit_work = [&] { gate.pass(); };
   EXPECT_TRUE(study.run());
-  EXPECT_EQ(study.driver->book().trials().size(), 18u);
+  EXPECT_EQ(study.driver->state().trials().size(), 18u);
   EXPECT_TRUE(events_of<event::Refit>(study.ledger).empty());
   gate.open();
 }
@@ -157,7 +157,7 @@ TEST(Refitting, AStudyCanEndWhileAFitGoesOn) {
 TEST(Refitting, TheSearcherExpectsWhatWasAskedAndNotTold) {
   const auto expect_untold = [](ModelStudy& study) {
     std::set<TrialId> untold;
-    for (const TrialEntry& trial : study.driver->book().trials()) {
+    for (const TrialRecord& trial : study.driver->state().trials()) {
       if (!trial.outcome) untold.insert(trial.trial.id);
     }
     EXPECT_EQ(study.model().expected(), untold);

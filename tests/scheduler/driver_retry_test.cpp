@@ -1,4 +1,4 @@
-// What becomes of a trial whose worker was lost, by the cause of the loss.
+// Tests what becomes of a trial whose worker was lost, by the cause of the loss.
 
 #include <gtest/gtest.h>
 
@@ -42,7 +42,7 @@ TEST(Retry, KillsFromOutsideDoNotCountAgainstATrial) {
     return train.attempt <= 10 ? Mishap::kKilled : Mishap::kNone;
   };
   ASSERT_TRUE(study.run());
-  for (const TrialEntry& t : study.driver->book().trials())
+  for (const TrialRecord& t : study.driver->state().trials())
     EXPECT_EQ(t.state, TrialState::kComplete);
 }
 
@@ -76,7 +76,7 @@ TEST(Retry, ADiskThatIsFullForHoursCostsNoTrialAnAttempt) {
     return study.clock.now < 2 * hour_s ? Mishap::kFullDisk : Mishap::kNone;
   };
   ASSERT_TRUE(study.run());
-  for (const TrialEntry& trial : study.driver->book().trials())
+  for (const TrialRecord& trial : study.driver->state().trials())
     EXPECT_EQ(trial.state, TrialState::kComplete) << "trial " << trial.trial.id;
   EXPECT_LT(study.pool.started.size(), 200u);  // it does not try all the time
 }

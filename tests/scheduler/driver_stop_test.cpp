@@ -21,7 +21,7 @@ TEST(Stop, SuspendsEveryTrialInMidEpochAtOnce) {
   EXPECT_LE(study.clock.now, 3);
   for (const auto& requeued : events_of<event::Requeued>(study.ledger))
     EXPECT_EQ(requeued.reason.cause, RequeueCause::kStopped);
-  EXPECT_EQ(study.driver->book().in_state(TrialState::kWaiting).size(), 3u);
+  EXPECT_EQ(study.driver->state().in_state(TrialState::kWaiting).size(), 3u);
   EXPECT_EQ(events_of<event::StudyState>(study.ledger).back().state, StudyPhase::kStopped);
 }
 
@@ -29,7 +29,7 @@ TEST(Stop, IsResumableOnAFullDisk) {
   FakeStudy study;
   study.pool.epoch_s = 1;
   study.pool.stop_at = 3;
-  study.pool.on_answer = [&](const message::Answer&) { study.ledger.full = 1000; };
+  study.pool.on_answer = [&](const message::ReportAck&) { study.ledger.full = 1000; };
   const auto ended = study.run();
   ASSERT_FALSE(ended);
   EXPECT_EQ(ended.error().code, ErrorCode::kInterrupted) << ended.error().message;
@@ -92,12 +92,12 @@ TEST(Stop, AnEpochThatEndsFirstIsReportedAndSuspendsItsTrial) {
   study.pool.hears_suspend = false;
   study.pool.stop_at = 3;
   ASSERT_FALSE(study.run());
-  EXPECT_EQ(study.driver->book().running(), 0);
+  EXPECT_EQ(study.driver->state().running(), 0);
   EXPECT_EQ(study.pool.answers.back().verdict, Verdict::kSuspend);
   EXPECT_LE(study.pool.answers.size(), 5u);
   FakeStudy again(2, study.ledger);
   ASSERT_TRUE(again.run());
-  EXPECT_EQ(again.driver->book().in_state(TrialState::kComplete).size(), 6u);
+  EXPECT_EQ(again.driver->state().in_state(TrialState::kComplete).size(), 6u);
 }
 
 TEST(Stop, IsNoLossThatCountsAgainstATrial) {

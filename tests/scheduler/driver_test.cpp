@@ -19,8 +19,8 @@ TEST(Driver, TrainsTheBudgetOfTrialsToTheirLastEpoch) {
   for (int workers : {1, 3, 10}) {
     FakeStudy study(workers);
     ASSERT_TRUE(study.run());
-    ASSERT_EQ(study.driver->book().trials().size(), 6u);
-    for (const TrialEntry& t : study.driver->book().trials()) {
+    ASSERT_EQ(study.driver->state().trials().size(), 6u);
+    for (const TrialRecord& t : study.driver->state().trials()) {
       EXPECT_EQ(t.state, TrialState::kComplete);
       EXPECT_EQ(t.epochs, 4);
     }
@@ -30,7 +30,7 @@ TEST(Driver, TrainsTheBudgetOfTrialsToTheirLastEpoch) {
 
 TEST(Driver, CommitsAReportBeforeAcknowledgingIt) {
   FakeStudy study(3);
-  study.pool.on_answer = [&](const message::Answer& answer) {
+  study.pool.on_answer = [&](const message::ReportAck& answer) {
     const auto reports = events_of<event::Reported>(study.ledger);
     EXPECT_TRUE(std::ranges::any_of(reports, [&](const event::Reported& r) {
       return r.trial == answer.trial && r.epoch == answer.epoch;
@@ -53,8 +53,8 @@ TEST(Driver, StopsATrialWhenThePrunerSaysSo) {
   study.config.pruner.name = "asha";
   study.budget = "20trials";
   ASSERT_TRUE(study.run());
-  EXPECT_FALSE(study.driver->book().in_state(TrialState::kPruned).empty());
-  for (TrialId id : study.driver->book().in_state(TrialState::kPruned)) {
+  EXPECT_FALSE(study.driver->state().in_state(TrialState::kPruned).empty());
+  for (TrialId id : study.driver->state().in_state(TrialState::kPruned)) {
     EXPECT_LT(study.trial(id).epochs, 4);
     EXPECT_EQ(to_text(study.trial(id).reason), "asha");
     EXPECT_TRUE(std::get<Measured>(*study.trial(id).outcome).stopped_early);
@@ -66,8 +66,8 @@ TEST(Driver, RefusesWithoutTrainingAndWithoutCost) {
   study.refuses = [](double x) { return x > 0.5; };
   study.config.algorithm.name = "random";
   ASSERT_TRUE(study.run());
-  EXPECT_EQ(study.driver->book().in_state(TrialState::kComplete).size(), 6u);
-  const auto refused = study.driver->book().in_state(TrialState::kFail);
+  EXPECT_EQ(study.driver->state().in_state(TrialState::kComplete).size(), 6u);
+  const auto refused = study.driver->state().in_state(TrialState::kFail);
   ASSERT_FALSE(refused.empty());
   EXPECT_EQ(study.trial(refused.front()).failure, Cause::kTooLarge);
   EXPECT_EQ(study.trial(refused.front()).attempt, 0);
@@ -79,7 +79,7 @@ TEST(Driver, EndsAfterAThousandRefusalsInARow) {
   const auto ended = study.run();
   ASSERT_FALSE(ended);
   EXPECT_EQ(ended.error().code, ErrorCode::kFailures);
-  EXPECT_EQ(study.driver->book().trials().size(), 1000u);
+  EXPECT_EQ(study.driver->state().trials().size(), 1000u);
 }
 
 TEST(Driver, AnswersAKnownCandidateFromMemory) {
@@ -89,7 +89,7 @@ TEST(Driver, AnswersAKnownCandidateFromMemory) {
   const auto ended = study.run();
   ASSERT_TRUE(ended);
   EXPECT_EQ(study.pool.started.size(), 3u);
-  const TrialEntry& last = study.driver->book().trials().back();
+  const TrialRecord& last = study.driver->state().trials().back();
   EXPECT_TRUE(last.reason.cause == EndCause::kSameTrial);
   EXPECT_EQ(last.state, TrialState::kComplete);
 }
@@ -103,7 +103,7 @@ TEST(Driver, AnswersATwinOfAKnownNetworkFromMemory) {
   };
   ASSERT_TRUE(study.run());
   EXPECT_EQ(study.pool.started.size(), 2u);
-  EXPECT_EQ(study.driver->book().trials().back().reason.cause, EndCause::kSameTrial);
+  EXPECT_EQ(study.driver->state().trials().back().reason.cause, EndCause::kSameTrial);
 }
 
 TEST(Driver, TrainsAKnownCandidateAgainIfRepeatsAreAskedFor) {
@@ -124,7 +124,7 @@ TEST(Driver, MeasuresACandidateAsOftenAsRepeatsSaysAndThenRemembersIt) {
     study.config.repeats = 5;
     ASSERT_TRUE(study.run());
     EXPECT_EQ(study.pool.started.size(), 6u) << workers;
-    EXPECT_EQ(study.driver->book().trials().back().reason.cause, EndCause::kSameTrial);
+    EXPECT_EQ(study.driver->state().trials().back().reason.cause, EndCause::kSameTrial);
   }
 }
 
@@ -138,7 +138,7 @@ TEST(Driver, ARepeatThatIsLostIsNoMeasurement) {
     return train.trial == 1 ? Mishap::kCrash : Mishap::kNone;
   };
   ASSERT_TRUE(study.run());
-  const auto complete = study.driver->book().in_state(TrialState::kComplete);
+  const auto complete = study.driver->state().in_state(TrialState::kComplete);
   const auto trained =
       std::ranges::count_if(complete, [&](TrialId id) { return study.trial(id).attempt > 0; });
   EXPECT_EQ(trained, 4);  // two values of x, twice
@@ -152,7 +152,7 @@ TEST(Driver, RecordsTheSizeOfARefusedCandidateIfItIsKnownAndElseNone) {
     study.refused_cost = cost;
     study.ledger = {};
     ASSERT_TRUE(study.run());
-    const TrialId refused = study.driver->book().in_state(TrialState::kFail).front();
+    const TrialId refused = study.driver->state().in_state(TrialState::kFail).front();
     const event::Asked asked = events_of<event::Asked>(study.ledger).at(refused);
     EXPECT_EQ(asked.network_params, cost ? std::optional<std::int64_t>(9) : std::nullopt);
     EXPECT_EQ(asked.flops, cost ? std::optional<std::int64_t>(17) : std::nullopt);
@@ -175,7 +175,7 @@ TEST(Driver, ATargetThatIsReachedEndsTheStudy) {
   const auto ended = study.run();
   ASSERT_TRUE(ended);
   EXPECT_NE(ended->find("target"), std::string::npos);
-  EXPECT_EQ(study.driver->book().running(), 0);
+  EXPECT_EQ(study.driver->state().running(), 0);
 }
 
 TEST(Driver, TenFailuresAtTheStartEndTheStudy) {
@@ -185,7 +185,7 @@ TEST(Driver, TenFailuresAtTheStartEndTheStudy) {
   const auto ended = study.run();
   ASSERT_FALSE(ended);
   EXPECT_EQ(ended.error().code, ErrorCode::kFailures);
-  EXPECT_LE(study.driver->book().trials().size(), 12u);
+  EXPECT_LE(study.driver->state().trials().size(), 12u);
 }
 
 TEST(Driver, FailuresDoNotEndAStudyInWhichATrialHasReported) {
@@ -199,7 +199,7 @@ TEST(Driver, FailuresDoNotEndAStudyInWhichATrialHasReported) {
   const auto ended = study.run();
   ASSERT_FALSE(ended);
   EXPECT_EQ(ended.error().code, ErrorCode::kInterrupted);
-  EXPECT_GT(study.driver->book().failed_after_start(), 10);
+  EXPECT_GT(study.driver->state().failed_after_start(), 10);
 }
 
 TEST(Driver, AReportOfAnOlderAttemptIsFencedOff) {
@@ -219,7 +219,7 @@ TEST(Driver, AReportOfAnOlderAttemptIsFencedOff) {
 TEST(Driver, ARepeatedReportIsAnsweredAgainAndRecordedOnce) {
   FakeStudy study;
   study.pool.extra = {};
-  study.pool.on_answer = [&](const message::Answer& answer) {
+  study.pool.on_answer = [&](const message::ReportAck& answer) {
     if (answer.epoch == 1 && answer.trial == 0 && study.pool.answers.size() == 1)
       study.pool.extra = {message::Report{0, 0, 1, {.epoch = 1, .metrics = {{"loss", -1}}}}};
   };
@@ -264,7 +264,7 @@ TEST(Driver, WhatAWorkerStillTrainsAfterARestartOfTheMasterGoesOn) {
 
 TEST(Driver, AFullDiskPausesTheStudyAndLosesNothing) {
   FakeStudy plain, paused;
-  paused.pool.on_answer = [&](const message::Answer& answer) {
+  paused.pool.on_answer = [&](const message::ReportAck& answer) {
     if (answer.trial == 2 && answer.epoch == 2) paused.ledger.full = 5;
   };
   ASSERT_TRUE(plain.run());
@@ -281,7 +281,7 @@ TEST(Driver, LeavesNoWorkerFreeWhileThereIsWork) {
     return train.trial % 7 == 3 ? Mishap::kDiverge : Mishap::kNone;
   };
   study.pool.on_wait = [&] {
-    const bool is_all_placed = study.driver->book().next_id() >= 200;
+    const bool is_all_placed = study.driver->state().next_id() >= 200;
     EXPECT_TRUE(is_all_placed || study.pool.free().empty());
   };
   ASSERT_TRUE(study.run());

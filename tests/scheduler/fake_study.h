@@ -45,7 +45,7 @@ class MemoryLedger final : public Ledger {
   std::function<void()> on_append;
 };
 
-// What happens to a training trial at one of its epochs, instead of a report.
+// The event that happens to a training trial at one of its epochs, instead of a report.
 enum class Mishap {
   kNone,
   kKilled,     // by somebody outside
@@ -79,7 +79,7 @@ class FakePool final : public Pool {
         Training{train, train.acknowledged + 1,
                  clock_.now + (suspended.empty() ? epoch_s : suspended.mapped())};
   }
-  void answer(const message::Answer& answer) override {
+  void acknowledge(const message::ReportAck& answer) override {
     answers.push_back(answer);
     if (on_answer) on_answer(answer);
     for (auto& worker : busy_) {
@@ -89,7 +89,7 @@ class FakePool final : public Pool {
       worker->epoch = answer.epoch + 1;
     }
   }
-  void answer(const message::Noted&) override {}
+  void acknowledge(const message::EndAck&) override {}
   void broadcast(const AlgorithmChoices& choices) override { heard.push_back(choices); }
   void drop(TrialId trial) override {
     dropped.push_back(trial);
@@ -134,10 +134,10 @@ class FakePool final : public Pool {
   int waits = 0;
   std::function<void()> on_wait;
   std::vector<PoolEvent> extra;  // arrives with the next wait
-  std::function<void(const message::Answer&)> on_answer;
+  std::function<void(const message::ReportAck&)> on_answer;
   std::vector<Claim> outlived;
   std::vector<message::Train> started;
-  std::vector<message::Answer> answers;
+  std::vector<message::ReportAck> answers;
   std::vector<AlgorithmChoices> heard;  // what the workers heard of choices
   std::vector<TrialId> dropped;
   bool hears_suspend = true;         // in mid-epoch
@@ -273,14 +273,14 @@ struct FakeStudy {
   // Every trial with all that must not depend on interruptions.
   std::string outcomes() const {
     std::string text;
-    for (const TrialEntry& t : driver->book().trials()) {
+    for (const TrialRecord& t : driver->state().trials()) {
       text += fmt::format("{} {} {} {} {} {} {}\n", t.trial.id, t.trial.genome.number("x"),
                           to_text(t.state), t.failure ? to_text(*t.failure) : "", t.epochs,
                           fmt::join(t.values, ","), t.work);
     }
     return text;
   }
-  const TrialEntry& trial(TrialId id) const { return driver->book().trials().at(id); }
+  const TrialRecord& trial(TrialId id) const { return driver->state().trials().at(id); }
 
   double step = 0;
   int epochs = 4;

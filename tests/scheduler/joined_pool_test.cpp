@@ -28,7 +28,7 @@ class JoinedPoolTest : public WorkerPoolTest {
 TEST_F(JoinedPoolTest, StartsNobodyAndTakesWhoeverHasTheKey) {
   join();
   EXPECT_EQ(pool->free().front().name, "mpi/0");
-  EXPECT_FALSE(is_ordered(Order::kStart));
+  EXPECT_FALSE(is_ordered(supervisor::Command::kStart));
 }
 
 TEST_F(JoinedPoolTest, LetsNobodyInWithoutTheKey) {
@@ -63,7 +63,7 @@ TEST_F(JoinedPoolTest, ADroppedTrialIsSuspendedBecauseNobodyReplacesItsWorker) {
 TEST_F(JoinedPoolTest, ARetiredPoolSendsItsWorkersAway) {
   join();
   pool->retire();
-  EXPECT_TRUE(hears<message::Leave>());
+  EXPECT_TRUE(hears<message::Shutdown>());
 }
 
 TEST_F(JoinedPoolTest, WhoStillTrainsAtTheEndIsSentAwayToo) {
@@ -76,7 +76,7 @@ TEST_F(JoinedPoolTest, WhoStillTrainsAtTheEndIsSentAwayToo) {
     packet = worker->receive();
   }
   ASSERT_TRUE(packet);
-  EXPECT_TRUE(std::holds_alternative<message::Leave>(decode(packet->bytes).value()));
+  EXPECT_TRUE(std::holds_alternative<message::Shutdown>(decode(packet->bytes).value()));
 }
 
 }  // namespace

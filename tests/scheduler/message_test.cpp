@@ -35,7 +35,7 @@ std::vector<Message> examples() {
                      .attempt = 1,
                      .trouble = message::Ended::Trouble::kStorage,
                      .evaluation = {Evaluation::End::kFailed, Cause::kOutOfMemory, "no memory"}},
-      message::Who{},
+      message::Identify{},
       message::Welcome{.config = "version: 1\n",
                        .backend = "onednn",
                        .task = {{3, 32, 32}, 10},
@@ -47,9 +47,9 @@ std::vector<Message> examples() {
           .acknowledged = 4,
           .folder = "a/b",
           .params = {{"lr", 3.0}, {"depth", std::int64_t{-3}}, {"op", "conv"}, {"se", true}}},
-      message::Answer{.trial = 9, .attempt = 3, .epoch = 4, .verdict = Verdict::kSuspend},
-      message::Noted{.trial = 9, .attempt = 3},
-      message::Beat{},
+      message::ReportAck{.trial = 9, .attempt = 3, .epoch = 4, .verdict = Verdict::kSuspend},
+      message::EndAck{.trial = 9, .attempt = 3},
+      message::HeartbeatAck{},
       message::Timed{
           .worker = 1,
           .choices = {{"conv 64x16x32x32", "direct", {{"winograd", 0.5}, {"direct", 0.25}}},
@@ -104,7 +104,7 @@ TEST(Message, DeepNestingIsRefusedBeforeItFillsTheStack) {
 }
 
 std::string refusal_of_version(char version) {
-  std::string bytes = encode(message::Who{});
+  std::string bytes = encode(message::Identify{});
   bytes[bytes.find("version") + 7] = version;
   const auto refused = decode(bytes);
   return refused ? "" : refused.error().message;

@@ -12,8 +12,8 @@
 
 #include <gtest/gtest.h>
 
-#include "scheduler/processes/orders.h"
 #include "scheduler/processes/socket.h"
+#include "scheduler/processes/supervisor_protocol.h"
 #include "scheduler/processes/worker_pool.h"
 #include "tests/scheduler/fake_study.h"
 #include "tests/support/temp_folder.h"
@@ -40,10 +40,10 @@ class WorkerPoolTest : public testing::Test {
     ::close(pools_end);
   }
 
-  void make_pool(const CrewSettings& crew) {
+  void make_pool(const WorkerRegistrySettings& registry) {
     pool.reset();
     pool = make_worker_pool({.endpoint = endpoint,
-                             .crew = crew,
+                             .registry = registry,
                              .welcome = {"the config", "onednn", {}},
                              .turn_s = kTurnS},
                             clock)
@@ -66,15 +66,15 @@ class WorkerPoolTest : public testing::Test {
     return false;
   }
   void say(const Message& message) { ASSERT_TRUE(worker->send(encode(message))); }
-  bool is_ordered(Order::Kind kind) {
-    while (const auto order = next_order(supervisor)) {
+  bool is_ordered(supervisor::Command::Kind kind) {
+    while (const auto order = next_command(supervisor)) {
       if (order->kind == kind && order->worker == 0) return true;
     }
     return false;
   }
 
   void start_worker(int start = kStart) {
-    send_packet(supervisor, Notice{Notice::kLives, 0, start, 0});
+    send_packet(supervisor, supervisor::Event{supervisor::Event::kStarted, 0, start, 0});
     worker.emplace(Socket::dealer(endpoint).value());
     say(message::Hello{.worker = 0, .start = start});
     ASSERT_TRUE(hears<message::Welcome>());
@@ -91,7 +91,7 @@ class WorkerPoolTest : public testing::Test {
   }
   // The Lost that follows when the worker has ended with this status.
   std::optional<Lost> lost_after(int status, int turns = kTurns) {
-    send_packet(supervisor, Notice{Notice::kExited, 0, kStart, status});
+    send_packet(supervisor, supervisor::Event{supervisor::Event::kExited, 0, kStart, status});
     for (int turn = 0; turn < turns; ++turn) {
       for (PoolEvent& event : pool->wait()) {
         if (auto* lost = std::get_if<Lost>(&event)) return *lost;

@@ -99,7 +99,7 @@ class Formula final : public Evaluator {
 
 }  // namespace
 
-Seams formula_seams() {
+TestHooks formula_hooks() {
   return {
       .inspect =
           [](const StudyConfig&) {

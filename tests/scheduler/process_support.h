@@ -19,7 +19,7 @@ namespace detol::testing_support {
 // Workers that do not train: an epoch lasts DETOL_TEST_EPOCH_MS (default 1); a trial whose id
 // is DETOL_TEST_CRASH aborts its worker in its second epoch. With DETOL_TEST_FIT_MS the searcher
 // has a model (tests/search/fake_model.h), and each of its fits lasts so long.
-Seams formula_seams();
+TestHooks formula_hooks();
 
 // A search on two workers in a folder of its own.
 class WholeRun {

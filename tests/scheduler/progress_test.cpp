@@ -1,4 +1,4 @@
-// What a person sees of a running study, in virtual time.
+// Tests what a user sees of a running study, in virtual time.
 
 #include "scheduler/monitor/progress.h"
 
@@ -21,7 +21,7 @@ using testing_support::FakeStudy;
 using testing_support::TempFolder;
 using testing_support::VirtualClock;
 
-Onlooker::Study described(const FakeStudy& study) {
+StudyMonitor::Study described(const FakeStudy& study) {
   return {study.config.study, study.config.objectives, study.epochs,
           parse_budget(study.budget).value()};
 }
@@ -31,7 +31,7 @@ std::string printed(FakeStudy& study) {
   study.observers = {progress.get()};
   testing::internal::CaptureStderr();
   const auto why = study.run();
-  progress->end(why.value_or(""), study.driver->book());
+  progress->end(why.value_or(""), study.driver->state());
   return testing::internal::GetCapturedStderr();
 }
 
@@ -56,7 +56,7 @@ TEST(ProgressLines, RefusalsComeOncePerSecondAtMost) {
   EXPECT_NE(text.find("no trial has reported a number yet"), std::string::npos) << text;
 }
 
-// A live view whose terminal is a file, and a book with one running trial.
+// A live view whose terminal is a file, and a state with one running trial.
 class LiveViewTest : public testing::Test {
  protected:
   void SetUp() override {
@@ -71,17 +71,17 @@ class LiveViewTest : public testing::Test {
   std::unique_ptr<Progress> make_view() {
     auto view = make_live_view(
         described(study_),
-        {.aside = folder_.path() / "stderr", .memory = folder_.path() / "picture"}, study_.clock);
+        {.aside = folder_.path() / "stderr", .state_file = folder_.path() / "frame"}, study_.clock);
     const std::vector<Event> events = study_.ledger.events(1).value();
     for (const Event& event : events) view->recall(event);
     view->recall(event::StudyState{StudyPhase::kRunning, study_.budget, 0});
     return view;
   }
 
-  const Book& book() const { return study_.driver->book(); }
+  const StudyState& state() const { return study_.driver->state(); }
   void turn(double seconds) {
     study_.clock.now += seconds;
-    view_->turned(book(), {.spent = {.wall_s = study_.clock.now}});
+    view_->turned(state(), {.spent = {.wall_s = study_.clock.now}});
   }
 
   // Everything that the terminal got.
@@ -109,7 +109,7 @@ TEST_F(LiveViewTest, IsDrawnOncePerSecondWhenNothingHappens) {
 
 TEST_F(LiveViewTest, IsDrawnAtMostFourTimesPerSecond) {
   for (int i = 0; i < 100; ++i) {
-    view_->happened(event::Accounted{.wall_s = 1, .device_s = 1}, book());
+    view_->happened(event::Accounted{.wall_s = 1, .device_s = 1}, state());
     turn(0.01);
   }
   EXPECT_LE(pictures_in(screen()), 4);
@@ -138,8 +138,8 @@ TEST_F(LiveViewTest, ASecondMasterDrawsOverThePictureOfTheFirst) {
 }
 
 TEST_F(LiveViewTest, TheLastPictureStaysAndStderrIsGivenBack) {
-  view_->happened(event::StudyState{StudyPhase::kDone, "6trials", 0}, book());
-  view_->end("the budget is used up", book());
+  view_->happened(event::StudyState{StudyPhase::kDone, "6trials", 0}, state());
+  view_->end("the budget is used up", state());
   const std::string text = screen();
   EXPECT_NE(text.find("elapsed  done"), std::string::npos) << text;
   EXPECT_TRUE(
@@ -151,14 +151,14 @@ TEST_F(LiveViewTest, TheLastPictureStaysAndStderrIsGivenBack) {
 TEST_F(LiveViewTest, WhatCameTooLateForThePictureIsPrintedAtTheEnd) {
   turn(1);
   std::ofstream(folder_.path() / "stderr", std::ios::app) << "no data in /data\n";
-  view_->end("", book());
+  view_->end("", state());
   EXPECT_NE(screen().find("\033[Jno data in /data\n"), std::string::npos);
 }
 
 TEST_F(LiveViewTest, SaysThatItStopsAndHowToGoOn) {
   study_.clock.now += 1;
-  view_->turned(book(), {.spent = {}, .is_stopping = true});
-  EXPECT_NE(screen().find("stopping  `detol resume fake` goes on  Ctrl-C again ends at once"),
+  view_->turned(state(), {.spent = {}, .is_stopping = true});
+  EXPECT_NE(screen().find("stopping  resume with `detol resume fake`  Ctrl-C again ends at once"),
             std::string::npos);
 }
 

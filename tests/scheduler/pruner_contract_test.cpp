@@ -1,5 +1,5 @@
-// What every pruner must honour. A new row in scheduler/pruners/pruner.cpp is tested here with no
-// further edit.
+// The contract that every pruner must honour. A new row in scheduler/pruners/pruner.cpp is tested
+// here with no further edit.
 
 #include <algorithm>
 #include <cmath>
@@ -34,12 +34,12 @@ double curve(TrialId trial, int epoch) {
   return floor + 1.0 / epoch + 0.05 * noise.normal();
 }
 
-// What a pruner was asked and what it said: one report, or (epoch 0) a promotion it named.
+// Records what a pruner was asked and what it said: one report, or (epoch 0) a promotion it named.
 struct Step {
   TrialId trial = 0;
   int epoch = 0;
   double value = 0;
-  Advice advice = Advice::kGoOn;
+  Advice advice = Advice::kContinue;
   bool operator==(const Step&) const = default;
 };
 
@@ -80,7 +80,7 @@ std::vector<Step> drive(Pruner& pruner, double sign = 1) {
     step.advice = pruner.judge(step.trial, step.epoch, step.value);
     steps.push_back(step);
     if (step.advice == Advice::kPause) paused[step.trial] = step.epoch;
-    if (step.advice != Advice::kGoOn || at->epoch == kEpochs) running.erase(at);
+    if (step.advice != Advice::kContinue || at->epoch == kEpochs) running.erase(at);
   }
 }
 
@@ -118,7 +118,7 @@ TEST_P(PrunerContract, NeverStopsTheBestValueOfAnEpoch) {
 TEST_P(PrunerContract, LetsATrialEndAtItsFullLength) {
   const auto pruner = make();
   (void)drive(*pruner);
-  EXPECT_EQ(pruner->judge(kTrials, kEpochs, 1e9), Advice::kGoOn);
+  EXPECT_EQ(pruner->judge(kTrials, kEpochs, 1e9), Advice::kContinue);
 }
 
 TEST_P(PrunerContract, NeverStopsALoneTrial) {
@@ -154,7 +154,7 @@ TEST_P(PrunerContract, MaximizingIsMinimizingTheNegative) {
 
 TEST_P(PrunerContract, StopsNaNUnlessItStopsNothing) {
   const auto pruner = make();
-  const Advice expected = GetParam().name == "none" ? Advice::kGoOn : Advice::kStop;
+  const Advice expected = GetParam().name == "none" ? Advice::kContinue : Advice::kStop;
   const double nan = std::numeric_limits<double>::quiet_NaN();
   for (int epoch = 1; epoch <= kEpochs; ++epoch)
     EXPECT_EQ(pruner->judge(100 + static_cast<TrialId>(epoch), epoch, nan), expected);

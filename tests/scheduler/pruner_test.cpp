@@ -8,7 +8,7 @@ namespace detol {
 namespace {
 
 bool stops(Pruner& pruner, TrialId trial, int epoch, double value) {
-  return pruner.judge(trial, epoch, value) != Advice::kGoOn;
+  return pruner.judge(trial, epoch, value) != Advice::kContinue;
 }
 
 std::unique_ptr<Pruner> make(std::string_view name, int max_epochs,
@@ -78,13 +78,13 @@ TEST(Asha, PausesOnlyAtItsRungs) {
   const auto asha = make("asha", 30, {{"min_resource", "2"}, {"reduction_factor", "4"}});
   for (int epoch = 1; epoch <= 30; ++epoch) {
     const bool is_rung = epoch == 2 || epoch == 8;
-    EXPECT_EQ(asha->judge(1, epoch, 1), is_rung ? Advice::kPause : Advice::kGoOn) << epoch;
+    EXPECT_EQ(asha->judge(1, epoch, 1), is_rung ? Advice::kPause : Advice::kContinue) << epoch;
   }
 }
 
 TEST(Asha, TheFullLengthIsNoRung) {
   const auto asha = make("asha", 9);
-  EXPECT_EQ(asha->judge(0, 9, 0), Advice::kGoOn);
+  EXPECT_EQ(asha->judge(0, 9, 0), Advice::kContinue);
 }
 
 TEST(Asha, ATrialThatEndedKeepsItsPlaceAndIsNotPromoted) {

@@ -18,7 +18,9 @@ using testing_support::write_bytes;
 
 class Rendezvous : public testing::Test {
  protected:
-  Meeting meeting(bool is_local) const { return meeting_of(folder.path(), is_local).value(); }
+  RendezvousInfo rendezvous(bool is_local) const {
+    return rendezvous_info(folder.path(), is_local).value();
+  }
   std::string text() const { return read_file(file).value_or(""); }
 
   TempFolder folder;
@@ -26,18 +28,18 @@ class Rendezvous : public testing::Test {
 };
 
 TEST_F(Rendezvous, OfAJobOnOneMachineIsOnTheLoopbackDeviceAlone) {
-  const Meeting here = meeting(true);
+  const RendezvousInfo here = rendezvous(true);
   EXPECT_EQ(endpoint_of(here).find("tcp://127.0.0.1:"), 0U);
   ASSERT_TRUE(publish(here, file));
   EXPECT_NE(text().find(R"("hosts":["127.0.0.1"])"), std::string::npos) << text();
 }
 
 TEST_F(Rendezvous, OfAJobOnSeveralMachinesIsOnEveryDevice) {
-  EXPECT_EQ(endpoint_of(meeting(false)).find("tcp://*:"), 0U);
+  EXPECT_EQ(endpoint_of(rendezvous(false)).find("tcp://*:"), 0U);
 }
 
 TEST_F(Rendezvous, IsTheSameForEveryMasterOfARun) {
-  const Meeting first = meeting(true), second = meeting(true);
+  const RendezvousInfo first = rendezvous(true), second = rendezvous(true);
   EXPECT_EQ(first.port, second.port);
   EXPECT_EQ(first.key, second.key);
   EXPECT_EQ(first.keys.server_secret, second.keys.server_secret);
@@ -45,10 +47,10 @@ TEST_F(Rendezvous, IsTheSameForEveryMasterOfARun) {
 
 TEST_F(Rendezvous, NobodyElseReadsTheKey) {
   ::umask(0);
-  ASSERT_TRUE(publish(meeting(true), file));
+  ASSERT_TRUE(publish(rendezvous(true), file));
   EXPECT_EQ(fs::status(file).permissions(), fs::perms::owner_read | fs::perms::owner_write);
   for (const auto& entry : fs::directory_iterator(folder.path())) {
-    const bool is_known = entry.path() == file || entry.path().filename() == "meeting.json";
+    const bool is_known = entry.path() == file || entry.path().filename() == "rendezvous.json";
     EXPECT_TRUE(is_known) << entry.path();
   }
 }
@@ -59,7 +61,7 @@ TEST_F(Rendezvous, TheKeyIsWrittenThroughNothingThatWasPreparedForIt) {
   const fs::path prepared = elsewhere.path() / "prepared";
   write_bytes(prepared, "of a user");
   for (const char* suffix : {"", ".tmp"}) fs::create_symlink(prepared, file.string() + suffix);
-  ASSERT_TRUE(publish(meeting(true), file));
+  ASSERT_TRUE(publish(rendezvous(true), file));
   EXPECT_EQ(read_file(prepared).value(), "of a user");
   EXPECT_FALSE(fs::is_symlink(file));
   EXPECT_NE(text().find("key"), std::string::npos);
@@ -69,9 +71,9 @@ TEST_F(Rendezvous, WhatAnotherUserWroteIsNoInvitation) {
   if (::geteuid() != 0) GTEST_SKIP() << "only root gives files away";
   write_bytes(file, R"({"over": true})");
   ASSERT_EQ(::chown(file.c_str(), 12345, 12345), 0);
-  EXPECT_FALSE(is_invitation(file));
+  EXPECT_FALSE(is_rendezvous_file(file));
   ASSERT_EQ(::chown(file.c_str(), 0, 0), 0);
-  EXPECT_TRUE(is_invitation(file));
+  EXPECT_TRUE(is_rendezvous_file(file));
 }
 
 }  // namespace

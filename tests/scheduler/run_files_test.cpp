@@ -44,7 +44,7 @@ TEST(StudyDifference, OnlyBudgetAndResourcesMayChange) {
   EXPECT_FALSE(same_study(begun, "version: 1\nseed: 4\n"));
 }
 
-// Where a run folder lies is told by the environment.
+// The environment says where a run folder lies.
 class RunFolderTest : public testing::Test {
  protected:
   RunFolderTest() { ::setenv("XDG_RUNTIME_DIR", folder.path().c_str(), 1); }
@@ -100,11 +100,11 @@ TEST_F(RunFolderTest, TheClockOfTheFirstMasterHoldsForTheNext) {
 
 TEST_F(RunFolderTest, ALastWordIsTakenOnceAndTheFirstIsHeard) {
   const RunFolder run = make();
-  leave_last_word(run.path(), 3, "no such file: train.idx");
-  leave_last_word(run.path(), 3, "another rank is gone");
-  EXPECT_EQ(take_last_word(run.path(), 2), "");
-  EXPECT_EQ(take_last_word(run.path(), 3), "no such file: train.idx");
-  EXPECT_EQ(take_last_word(run.path(), 3), "");
+  write_exit_reason(run.path(), 3, "no such file: train.idx");
+  write_exit_reason(run.path(), 3, "another rank is gone");
+  EXPECT_EQ(take_exit_reason(run.path(), 2), "");
+  EXPECT_EQ(take_exit_reason(run.path(), 3), "no such file: train.idx");
+  EXPECT_EQ(take_exit_reason(run.path(), 3), "");
 }
 
 }  // namespace

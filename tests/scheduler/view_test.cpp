@@ -1,4 +1,4 @@
-// The picture at several sizes, as golden text: tests/golden/view_*.txt.
+// The frame at several sizes, as golden text: tests/golden/view_*.txt.
 
 #include "scheduler/monitor/view.h"
 
@@ -52,7 +52,7 @@ View busy_study() {
                                       {"stages[0].block.op", "residual"}}},
           .running = {trial(39, "local/0", {0.61, 0.79, 0.86, 0.8892}, 6),
                       trial(40, "local/1", {0.7541}, 2)},
-          .utilisation = 0.943,
+          .utilization = 0.943,
           .warnings = {{"trial 12: its worker ended by signal 9", 2}}};
 }
 
@@ -108,14 +108,14 @@ TEST(View, HasNoEscapeSequenceWithoutColor) {
   EXPECT_EQ(text_of(render(busy_study(), {80, 24, true, false})).find('\033'), std::string::npos);
 }
 
-TEST(View, SaysHowToGoOnWhenItStops) {
+TEST(View, SaysHowToResumeWhenItStops) {
   View view = busy_study();
   view.left_s.reset();
-  view.notes = {"stopping", "`detol resume fashion-cnn` goes on", "Ctrl-C again ends at once"};
+  view.notes = {"stopping", "resume with `detol resume fashion-cnn`", "Ctrl-C again ends at once"};
   const auto wide = render(view, {80, 24, true, false});
-  EXPECT_EQ(wide[2], "stopping  `detol resume fashion-cnn` goes on  Ctrl-C again ends at once");
-  const auto narrow = render(view, {50, 24, true, false});
-  EXPECT_EQ(narrow[2], "stopping  `detol resume fashion-cnn` goes on");
+  EXPECT_EQ(wide[2], "stopping  resume with `detol resume fashion-cnn`  Ctrl-C again ends at once");
+  const auto narrow = render(view, {52, 24, true, false});
+  EXPECT_EQ(narrow[2], "stopping  resume with `detol resume fashion-cnn`");
 }
 
 TEST(View, ABeginningAndAnEndAreSaid) {
@@ -129,7 +129,7 @@ TEST(View, ABeginningAndAnEndAreSaid) {
             .counts = {},
             .best = {},
             .running = {},
-            .utilisation = {},
+            .utilization = {},
             .warnings = {}};
   expect_golden("view_beginning", text_of(render(view, {60, 16, true, false})));
   view.state = "done";
@@ -137,11 +137,11 @@ TEST(View, ABeginningAndAnEndAreSaid) {
   EXPECT_TRUE(render(view, {60, 16, true, false})[0].ends_with("elapsed  done"));
 }
 
-// Whatever is in it and however small the screen: no line wraps, no picture scrolls.
+// Whatever is in it and however small the screen: no line wraps, no frame scrolls.
 TEST(View, NeverLeavesTheScreen) {
   View view = large_study();
   view.study = "探索 with a rather long name that somebody gave it";
-  view.notes = {"stopping", "`detol resume it` goes on"};
+  view.notes = {"stopping", "resume with `detol resume it`"};
   view.warnings = {{std::string(300, 'x'), 1}, {"größe\n\033[2J", 12345}, {"short", 1}};
   view.running[5].curve = {kNan, std::numeric_limits<double>::infinity(), -1e300};
   view.running[6].epochs = 1000;

@@ -12,7 +12,7 @@ namespace {
 
 TEST_F(WorkerPoolTest, OrdersItsWorkersFromTheSupervisor) {
   pool->wait();
-  EXPECT_TRUE(is_ordered(Order::kStart));
+  EXPECT_TRUE(is_ordered(supervisor::Command::kStart));
 }
 
 TEST_F(WorkerPoolTest, AWorkerIsFreeOnceItIsReadyAndBusyUntilItsEndIsNoted) {
@@ -24,9 +24,9 @@ TEST_F(WorkerPoolTest, AWorkerIsFreeOnceItIsReadyAndBusyUntilItsEndIsNoted) {
   ASSERT_EQ(events.size(), 1u);
   events.clear();
   EXPECT_TRUE(pool->free().empty());
-  pool->answer(message::Noted{5, 1});
+  pool->acknowledge(message::EndAck{5, 1});
   EXPECT_EQ(pool->free().size(), 1u);
-  EXPECT_TRUE(hears<message::Noted>());
+  EXPECT_TRUE(hears<message::EndAck>());
 }
 
 TEST_F(WorkerPoolTest, WhatWasChosenReachesWorkersThatAreThereAndThatCome) {
@@ -41,8 +41,8 @@ TEST_F(WorkerPoolTest, WhatWasChosenReachesWorkersThatAreThereAndThatCome) {
   ASSERT_TRUE(answer);
   EXPECT_EQ(std::get<message::Chosen>(*answer).choices.algorithms.at("conv"), "winograd");
   worker.emplace(Socket::dealer(endpoint).value());
-  send_packet(supervisor, Notice{Notice::kExited, 0, kStart, 0});
-  send_packet(supervisor, Notice{Notice::kLives, 0, kStart + 1, 0});
+  send_packet(supervisor, supervisor::Event{supervisor::Event::kExited, 0, kStart, 0});
+  send_packet(supervisor, supervisor::Event{supervisor::Event::kStarted, 0, kStart + 1, 0});
   say(message::Hello{.worker = 0, .start = kStart + 1});
   const auto welcome = heard();
   ASSERT_TRUE(welcome);
@@ -52,26 +52,26 @@ TEST_F(WorkerPoolTest, WhatWasChosenReachesWorkersThatAreThereAndThatCome) {
 TEST_F(WorkerPoolTest, ARepeatedEndIsNotedAgainWithoutAnEvent) {
   start_worker();
   say(message::Ended{.worker = 0, .trial = 5, .attempt = 1, .evaluation = {}});
-  EXPECT_TRUE(hears<message::Noted>());
+  EXPECT_TRUE(hears<message::EndAck>());
   EXPECT_TRUE(events.empty());
 }
 
-TEST_F(WorkerPoolTest, AStrangerIsAskedWhoItIs) {
+TEST_F(WorkerPoolTest, AnUnknownPeerIsAskedToIdentifyItself) {
   start_worker();
-  Socket stranger = Socket::dealer(endpoint).value();
+  Socket peer = Socket::dealer(endpoint).value();
   ASSERT_TRUE(
-      stranger.send(encode(message::Report{.worker = 0, .trial = 5, .attempt = 1, .report = {}})));
+      peer.send(encode(message::Report{.worker = 0, .trial = 5, .attempt = 1, .report = {}})));
   std::optional<Packet> answer;
   for (int turn = 0; turn < kTurns && !answer; ++turn) {
     EXPECT_TRUE(pool->wait().empty());
-    answer = stranger.receive();
+    answer = peer.receive();
   }
   ASSERT_TRUE(answer);
-  EXPECT_TRUE(std::holds_alternative<message::Who>(decode(answer->bytes).value()));
+  EXPECT_TRUE(std::holds_alternative<message::Identify>(decode(answer->bytes).value()));
 }
 
 TEST_F(WorkerPoolTest, AWorkerOfAnEarlierMasterClaimsItsTrial) {
-  send_packet(supervisor, Notice{Notice::kLives, 0, kStart, 0});
+  send_packet(supervisor, supervisor::Event{supervisor::Event::kStarted, 0, kStart, 0});
   worker.emplace(Socket::dealer(endpoint).value());
   say(message::Hello{.worker = 0, .start = kStart, .ready = true, .trial = 5, .attempt = 2});
   const auto claims = pool->claims();
@@ -93,11 +93,11 @@ TEST_F(WorkerPoolTest, AHungWorkerIsEndedAndItsTrialCountsTheAttempt) {
   start_worker();
   start_trial();
   say(message::Heartbeat{.worker = 0, .trial = 5, .attempt = 1, .quiet_s = 59});
-  EXPECT_TRUE(hears<message::Beat>());
-  EXPECT_FALSE(is_ordered(Order::kKill));
+  EXPECT_TRUE(hears<message::HeartbeatAck>());
+  EXPECT_FALSE(is_ordered(supervisor::Command::kKill));
   say(message::Heartbeat{.worker = 0, .trial = 5, .attempt = 1, .quiet_s = 61});
-  EXPECT_TRUE(hears<message::Beat>());
-  EXPECT_TRUE(is_ordered(Order::kKill));
+  EXPECT_TRUE(hears<message::HeartbeatAck>());
+  EXPECT_TRUE(is_ordered(supervisor::Command::kKill));
   const auto lost = lost_after(SIGKILL);
   ASSERT_TRUE(lost);
   EXPECT_EQ(lost->reason.cause, RequeueCause::kCrashed);
@@ -108,8 +108,8 @@ TEST_F(WorkerPoolTest, ATrialOfSlowStepsHasMorePatience) {
   start_worker();
   start_trial();
   say(message::Heartbeat{.worker = 0, .trial = 5, .attempt = 1, .quiet_s = 150, .slowest_s = 10});
-  EXPECT_TRUE(hears<message::Beat>());
-  EXPECT_FALSE(is_ordered(Order::kKill));
+  EXPECT_TRUE(hears<message::HeartbeatAck>());
+  EXPECT_FALSE(is_ordered(supervisor::Command::kKill));
 }
 
 TEST_F(WorkerPoolTest, ASilentWorkerIsEnded) {
@@ -117,30 +117,30 @@ TEST_F(WorkerPoolTest, ASilentWorkerIsEnded) {
   start_trial();
   clock.now += 31;
   pool->wait();
-  EXPECT_TRUE(is_ordered(Order::kKill));
+  EXPECT_TRUE(is_ordered(supervisor::Command::kKill));
 }
 
 TEST_F(WorkerPoolTest, AWorkerWhoseReadinessGotLostIsAskedAgain) {
-  send_packet(supervisor, Notice{Notice::kLives, 0, kStart, 0});
+  send_packet(supervisor, supervisor::Event{supervisor::Event::kStarted, 0, kStart, 0});
   worker.emplace(Socket::dealer(endpoint).value());
   say(message::Hello{.worker = 0, .start = kStart});
   ASSERT_TRUE(hears<message::Welcome>());
   say(message::Heartbeat{.worker = 0});
-  EXPECT_TRUE(hears<message::Who>());
+  EXPECT_TRUE(hears<message::Identify>());
 }
 
 TEST_F(WorkerPoolTest, AWorkerThatDoesNotBecomeReadyIsEnded) {
-  send_packet(supervisor, Notice{Notice::kLives, 0, kStart, 0});
+  send_packet(supervisor, supervisor::Event{supervisor::Event::kStarted, 0, kStart, 0});
   worker.emplace(Socket::dealer(endpoint).value());
   say(message::Hello{.worker = 0, .start = kStart});
   ASSERT_TRUE(hears<message::Welcome>());
   for (int beat = 0; beat < 30; ++beat) {
-    EXPECT_FALSE(is_ordered(Order::kKill));
+    EXPECT_FALSE(is_ordered(supervisor::Command::kKill));
     clock.now += 20;
     say(message::Heartbeat{.worker = 0});
-    ASSERT_TRUE(hears<message::Beat>());
+    ASSERT_TRUE(hears<message::HeartbeatAck>());
   }
-  EXPECT_TRUE(is_ordered(Order::kKill));
+  EXPECT_TRUE(is_ordered(supervisor::Command::kKill));
 }
 
 TEST_F(WorkerPoolTest, AKillFromOutsideDoesNotCountButACrashDoes) {
@@ -156,7 +156,7 @@ TEST_F(WorkerPoolTest, DeviceTimeRunsFromReadyToTheEnd) {
   start_worker();
   clock.now += 10;
   EXPECT_DOUBLE_EQ(pool->held_s(), 10);
-  send_packet(supervisor, Notice{Notice::kExited, 0, kStart, 0});
+  send_packet(supervisor, supervisor::Event{supervisor::Event::kExited, 0, kStart, 0});
   pool->wait();
   clock.now += 10;
   EXPECT_DOUBLE_EQ(pool->held_s(), 10);
@@ -176,7 +176,7 @@ TEST_F(WorkerPoolTest, DeviceTimeGoesOnWhileADeadMasterIsReplaced) {
   for (const auto& [ready_s, counted] : {Case{100, 7}, Case{3, 3}}) {
     clock.now = 1000;
     make_pool({.supervisor = pools_end, .counted_until_s = clock.now - 7});
-    send_packet(supervisor, Notice{Notice::kLives, 0, kStart, 0});
+    send_packet(supervisor, supervisor::Event{supervisor::Event::kStarted, 0, kStart, 0});
     worker.emplace(Socket::dealer(endpoint).value());
     say(message::Hello{.worker = 0, .start = kStart, .ready = true, .ready_s = ready_s});
     pool->claims();
@@ -185,12 +185,12 @@ TEST_F(WorkerPoolTest, DeviceTimeGoesOnWhileADeadMasterIsReplaced) {
 }
 
 TEST_F(WorkerPoolTest, AStopShortensTheWaitForWorkersOfAnEarlierMaster) {
-  send_packet(supervisor, Notice{Notice::kLives, 0, kStart, 0});
-  send_packet(supervisor, Notice{Notice::kStop, 0, 0, 0});
+  send_packet(supervisor, supervisor::Event{supervisor::Event::kStarted, 0, kStart, 0});
+  send_packet(supervisor, supervisor::Event{supervisor::Event::kStopRequested, 0, 0, 0});
   const double before_s = clock.now;
   EXPECT_TRUE(pool->claims().empty());
   EXPECT_EQ(clock.now, before_s);
-  EXPECT_TRUE(is_ordered(Order::kKill));
+  EXPECT_TRUE(is_ordered(supervisor::Command::kKill));
 }
 
 TEST_F(WorkerPoolTest, ASuspensionReachesAWorkerThatMissedIt) {
@@ -206,7 +206,7 @@ TEST_F(WorkerPoolTest, ASuspensionReachesAWorkerThatMissedIt) {
 }
 
 TEST_F(WorkerPoolTest, AWorkerOfAnotherStartIsNotHeard) {
-  send_packet(supervisor, Notice{Notice::kLives, 0, kStart + 1, 0});
+  send_packet(supervisor, supervisor::Event{supervisor::Event::kStarted, 0, kStart + 1, 0});
   worker.emplace(Socket::dealer(endpoint).value());
   say(message::Hello{.worker = 0, .start = kStart, .ready = true});
   for (int turn = 0; turn < kFewTurns; ++turn) pool->wait();
@@ -215,18 +215,18 @@ TEST_F(WorkerPoolTest, AWorkerOfAnotherStartIsNotHeard) {
 
 TEST_F(WorkerPoolTest, WorkersKilledFromOutsideBeforeTheyAreReadyDoNotEndTheStudy) {
   for (int death = 0; death < 5; ++death) {
-    send_packet(supervisor, Notice{Notice::kLives, 0, kStart, 0});
-    send_packet(supervisor, Notice{Notice::kExited, 0, kStart, SIGKILL});
+    send_packet(supervisor, supervisor::Event{supervisor::Event::kStarted, 0, kStart, 0});
+    send_packet(supervisor, supervisor::Event{supervisor::Event::kExited, 0, kStart, SIGKILL});
     EXPECT_TRUE(pool->wait().empty());
   }
 }
 
 TEST_F(WorkerPoolTest, TheFirstErrorOfWorkersThatFailIsTheDiagnosis) {
   std::optional<Unusable> unusable;
-  leave_last_word(folder.path(), 0, "data/train: no such file");
+  write_exit_reason(folder.path(), 0, "data/train: no such file");
   for (int death = 0; death < 3; ++death) {
-    send_packet(supervisor, Notice{Notice::kLives, 0, kStart, 0});
-    send_packet(supervisor, Notice{Notice::kExited, 0, kStart, 3 << 8});
+    send_packet(supervisor, supervisor::Event{supervisor::Event::kStarted, 0, kStart, 0});
+    send_packet(supervisor, supervisor::Event{supervisor::Event::kExited, 0, kStart, 3 << 8});
     for (const PoolEvent& event : pool->wait()) {
       if (const auto* u = std::get_if<Unusable>(&event)) unusable = *u;
     }
@@ -238,8 +238,8 @@ TEST_F(WorkerPoolTest, TheFirstErrorOfWorkersThatFailIsTheDiagnosis) {
 TEST_F(WorkerPoolTest, WorkersThatNeverBecomeReadyEndTheStudy) {
   std::optional<Unusable> unusable;
   for (int death = 0; death < 3; ++death) {
-    send_packet(supervisor, Notice{Notice::kLives, 0, kStart, 0});
-    send_packet(supervisor, Notice{Notice::kExited, 0, kStart, 3 << 8});
+    send_packet(supervisor, supervisor::Event{supervisor::Event::kStarted, 0, kStart, 0});
+    send_packet(supervisor, supervisor::Event{supervisor::Event::kExited, 0, kStart, 3 << 8});
     for (const PoolEvent& event : pool->wait()) {
       if (const auto* u = std::get_if<Unusable>(&event)) unusable = *u;
     }
@@ -251,9 +251,9 @@ TEST_F(WorkerPoolTest, WorkersThatNeverBecomeReadyEndTheStudy) {
 TEST_F(WorkerPoolTest, ARetiredPoolEndsItsFreeWorkersAndStartsNone) {
   start_worker();
   pool->retire();
-  EXPECT_TRUE(is_ordered(Order::kKill));
+  EXPECT_TRUE(is_ordered(supervisor::Command::kKill));
   EXPECT_FALSE(lost_after(SIGKILL, kFewTurns));
-  EXPECT_FALSE(is_ordered(Order::kStart));
+  EXPECT_FALSE(is_ordered(supervisor::Command::kStart));
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-#include "scheduler/run/keeper.h"
+#include "scheduler/run/checkpoint_retention.h"
 
 #include <fmt/format.h>
 
@@ -16,25 +16,27 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// A study whose trials write two checkpoints an epoch, and its keeper.
-class KeeperTest : public testing::Test {
+// A study whose trials write two checkpoints an epoch, and its retention.
+class CheckpointRetentionTest : public testing::Test {
  protected:
-  explicit KeeperTest(std::vector<Objective> objectives = {minimize("loss")})
-      : book(space(), std::move(objectives)) {
-    keeper->began(book);
+  explicit CheckpointRetentionTest(std::vector<Objective> objectives = {minimize("loss")})
+      : state(space(), std::move(objectives)) {
+    retention->began(state);
   }
 
   static Space space() { return SpaceBuilder().add_float("x", 0, 1).build().value(); }
 
-  std::unique_ptr<Observer> make() const { return make_keeper({folder.path(), "asha"}); }
+  std::unique_ptr<Observer> make() const {
+    return make_checkpoint_retention({folder.path(), "asha"});
+  }
 
   fs::path file(TrialId trial, int epoch) const {
     return folder.path() / std::to_string(trial) / fmt::format("epoch-{}.a1.ckpt", epoch);
   }
 
   void happen(const Event& event) {
-    ASSERT_TRUE(book.apply(event));
-    keeper->happened(event, book);
+    ASSERT_TRUE(state.apply(event));
+    retention->happened(event, state);
   }
 
   void begin(TrialId trial) {
@@ -52,19 +54,19 @@ class KeeperTest : public testing::Test {
     happen(event::Reported{.trial = trial, .epoch = epoch, .metrics = std::move(metrics)});
   }
 
-  void end(TrialId trial, std::string_view state, std::string_view reason) {
-    const TrialState ended = trial_state_from(state).value();
+  void end(TrialId trial, std::string_view ended_as, std::string_view reason) {
+    const TrialState ended = trial_state_from(ended_as).value();
     happen(event::Told{.trial = trial,
                        .state = ended,
                        .reason = end_reason_from(ended, reason).value(),
-                       .outcome = Measured{.values = book.find(trial)->values}});
+                       .outcome = Measured{.values = state.find(trial)->values}});
   }
 
-  void run(TrialId trial, int epoch, double loss, const std::string& state,
+  void run(TrialId trial, int epoch, double loss, const std::string& end_state,
            const std::string& reason) {
     begin(trial);
     train(trial, epoch, {{"loss", loss}});
-    end(trial, state, reason);
+    end(trial, end_state, reason);
   }
 
   int files() const {
@@ -75,11 +77,11 @@ class KeeperTest : public testing::Test {
   }
 
   const testing_support::TempFolder folder;
-  Book book;
-  std::unique_ptr<Observer> keeper = make();
+  StudyState state;
+  std::unique_ptr<Observer> retention = make();
 };
 
-TEST_F(KeeperTest, KeepsTheLastCheckpointOfTheTenBest) {
+TEST_F(CheckpointRetentionTest, KeepsTheLastCheckpointOfTheTenBest) {
   for (TrialId id = 0; id < 14; ++id)
     run(id, 4, static_cast<double>((id * 5) % 14), "COMPLETE", "");  // every loss once
   for (TrialId id = 0; id < 14; ++id)
@@ -87,14 +89,14 @@ TEST_F(KeeperTest, KeepsTheLastCheckpointOfTheTenBest) {
   EXPECT_EQ(files(), 10);
 }
 
-TEST_F(KeeperTest, KeepsNothingOfAFailedTrial) {
+TEST_F(CheckpointRetentionTest, KeepsNothingOfAFailedTrial) {
   begin(0);
   train(0, 2, {{"loss", 0}});
   end(0, "FAIL", "");
   EXPECT_FALSE(fs::exists(folder.path() / "0"));
 }
 
-TEST_F(KeeperTest, KeepsWhatTheBudgetCutAndWhatStillRuns) {
+TEST_F(CheckpointRetentionTest, KeepsWhatTheBudgetCutAndWhatStillRuns) {
   for (TrialId id = 0; id < 12; ++id) run(id, 4, 0, "COMPLETE", "");
   run(12, 3, 1, "PRUNED", "budget");
   begin(13);
@@ -104,14 +106,14 @@ TEST_F(KeeperTest, KeepsWhatTheBudgetCutAndWhatStillRuns) {
   EXPECT_TRUE(fs::exists(file(13, 3)));
 }
 
-TEST_F(KeeperTest, OfPausedTrialsKeepsTheNextInLineOfEachRung) {
+TEST_F(CheckpointRetentionTest, OfPausedTrialsKeepsTheNextInLineOfEachRung) {
   for (TrialId id = 0; id < 100; ++id)
     run(id, id % 2 == 0 ? 1 : 3, static_cast<double>(id), "PRUNED", "asha");
   for (TrialId id = 0; id < 100; ++id)
     EXPECT_EQ(fs::exists(file(id, id % 2 == 0 ? 1 : 3)), id < 64) << "trial " << id;
 }
 
-TEST_F(KeeperTest, KeepsNoTrialThatWasStoppedForGood) {
+TEST_F(CheckpointRetentionTest, KeepsNoTrialThatWasStoppedForGood) {
   for (TrialId id = 0; id < 10; ++id) run(id, 4, 0, "COMPLETE", "");
   run(10, 1, 1, "PRUNED", "max_trial_duration");
   run(11, 1, std::nan(""), "PRUNED", "asha");
@@ -119,7 +121,7 @@ TEST_F(KeeperTest, KeepsNoTrialThatWasStoppedForGood) {
   EXPECT_FALSE(fs::exists(file(11, 1)));
 }
 
-TEST_F(KeeperTest, APromotedTrialLeavesItsPlaceAndKeepsItsFiles) {
+TEST_F(CheckpointRetentionTest, APromotedTrialLeavesItsPlaceAndKeepsItsFiles) {
   for (TrialId id = 0; id < 40; ++id)
     run(id, 1, static_cast<double>(id < 10 ? id : 100 - id), "PRUNED", "asha");
   happen(event::Requeued{.trial = 20, .reason = {RequeueCause::kPromoted}});
@@ -133,9 +135,9 @@ TEST_F(KeeperTest, APromotedTrialLeavesItsPlaceAndKeepsItsFiles) {
   EXPECT_FALSE(fs::exists(folder.path() / "20"));
 }
 
-class KeeperOfTwoObjectives : public KeeperTest {
+class RetentionOfTwoObjectives : public CheckpointRetentionTest {
  protected:
-  KeeperOfTwoObjectives() : KeeperTest({minimize("loss"), maximize("accuracy")}) {}
+  RetentionOfTwoObjectives() : CheckpointRetentionTest({minimize("loss"), maximize("accuracy")}) {}
   void run(TrialId trial, double loss, double accuracy) {
     begin(trial);
     train(trial, 1, {{"loss", loss}, {"accuracy", accuracy}});
@@ -143,7 +145,7 @@ class KeeperOfTwoObjectives : public KeeperTest {
   }
 };
 
-TEST_F(KeeperOfTwoObjectives, KeepsTheWholeParetoSet) {
+TEST_F(RetentionOfTwoObjectives, KeepsTheWholeParetoSet) {
   for (TrialId id = 0; id < 50; ++id)
     run(id, static_cast<double>(id), static_cast<double>(id));  // none dominates another
   for (TrialId id = 0; id < 50; ++id) EXPECT_TRUE(fs::exists(file(id, 1))) << "trial " << id;
@@ -152,12 +154,12 @@ TEST_F(KeeperOfTwoObjectives, KeepsTheWholeParetoSet) {
     EXPECT_EQ(fs::exists(file(id, 1)), id < 20 || id > 40) << "trial " << id;
 }
 
-TEST_F(KeeperOfTwoObjectives, OfEqualTrialsKeepsAFewInTheParetoSet) {
+TEST_F(RetentionOfTwoObjectives, OfEqualTrialsKeepsAFewInTheParetoSet) {
   for (TrialId id = 0; id < 50; ++id) run(id, 1, 1);
   EXPECT_EQ(files(), 10);
 }
 
-TEST_F(KeeperTest, AfterAReplayKeepsTheSameAndRemovesWhatAKilledMasterLeft) {
+TEST_F(CheckpointRetentionTest, AfterAReplayKeepsTheSameAndRemovesWhatAKilledMasterLeft) {
   Rng rng(3);
   for (TrialId id = 0; id < 300; ++id)
     run(id, id % 3 == 0 ? 1 : 3, rng.uniform(), "PRUNED", rng.chance(0.9) ? "asha" : "target");
@@ -165,17 +167,17 @@ TEST_F(KeeperTest, AfterAReplayKeepsTheSameAndRemovesWhatAKilledMasterLeft) {
   EXPECT_LE(before, 10 + 2 * 32);
   fs::create_directories(file(299, 2).parent_path());
   std::ofstream(file(299, 2)) << "left behind";
-  make()->began(book);
+  make()->began(state);
   EXPECT_EQ(files(), before);
 }
 
-TEST_F(KeeperTest, RemovesNothingThatIsNoCheckpoint) {
+TEST_F(CheckpointRetentionTest, RemovesNothingThatIsNoCheckpoint) {
   fs::create_directories(folder.path() / "0");
   std::ofstream(folder.path() / "0" / "train.log") << "x";
   begin(0);
   train(0, 2, {{"loss", 0}});
   end(0, "FAIL", "");
-  make()->began(book);
+  make()->began(state);
   EXPECT_TRUE(fs::exists(folder.path() / "0" / "train.log"));
   EXPECT_EQ(files(), 1);
 }

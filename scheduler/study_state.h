@@ -1,8 +1,7 @@
 #pragma once
 
-// Book: the state of a study as its events tell it. Live and after a restart it changes in
-// one way only, by apply(): so what a resumed study knows is what the killed one knew.
-// Not thread-safe.
+// StudyState: the state of a study, rebuilt from its events. Live and after a restart it changes
+// only by apply(), so that a resumed study knows what the killed one knew. Not thread-safe.
 
 #include <array>
 #include <optional>
@@ -22,8 +21,8 @@
 
 namespace detol {
 
-// What the driver needs to know of a trial.
-struct TrialEntry {
+// TrialRecord holds what the driver needs to know of a trial.
+struct TrialRecord {
   Trial trial;
   TrialState state = TrialState::kWaiting;
   int attempt = 0;             // the current or the last one; 0: never started
@@ -45,16 +44,16 @@ struct TrialEntry {
   bool is_over() const { return state >= TrialState::kComplete; }
 };
 
-class Book {
+class StudyState {
  public:
-  Book(Space space, std::vector<Objective> objectives)
+  StudyState(Space space, std::vector<Objective> objectives)
       : space_(std::move(space)), objectives_(std::move(objectives)) {}
 
   // Errors (kStorage): the event does not fit the study, naming the trial.
   Result<void> apply(const Event& event);
 
-  const std::vector<TrialEntry>& trials() const { return trials_; }  // by id
-  const TrialEntry* find(TrialId trial) const;
+  const std::vector<TrialRecord>& trials() const { return trials_; }  // by id
+  const TrialRecord* find(TrialId trial) const;
   TrialId next_id() const { return trials_.size(); }
   const std::vector<Objective>& objectives() const { return objectives_; }
 
@@ -63,19 +62,20 @@ class Book {
     return {ids(state).begin(), ids(state).end()};
   }
 
-  // An ended trial whose outcome answers for this identity, or nullptr.
-  const TrialEntry* answer_for(const std::string& identity) const;
+  // Returns an ended trial of this identity whose outcome can be reused, or nullptr.
+  const TrialRecord* answer_for(const std::string& identity) const;
 
-  // Trials of this identity that were trained, or are being trained, to an outcome that answers.
+  // Counts the trials of this identity that were trained, or are being trained, to an outcome that
+  // can be reused.
   int measurements(const std::string& identity) const;
 
-  // The best by the first objective among trials that reported a number, or nullptr.
-  const TrialEntry* best() const;
+  // Returns the best by the first objective among trials that reported a number, or nullptr.
+  const TrialRecord* best() const;
 
   // The algorithms that the study has recorded (trainer/backends/algorithm_choices.h).
   const AlgorithmChoices& choices() const { return choices_; }
 
-  // As of the last Accounted.
+  // Returns what was used as of the last Accounted.
   const Spent& spent() const { return spent_; }
 
   int untrained_in_row() const { return untrained_in_row_; }  // refused or answered from memory
@@ -96,7 +96,7 @@ class Book {
   }
   Result<void> on(const event::StudyState&) { return {}; }
 
-  // Orders by value, best first, NaN last; the earlier of equals.
+  // Rank orders trials by value, best first, NaN last; the earlier of equals first.
   struct Rank {
     Direction direction;
     double value;
@@ -104,16 +104,16 @@ class Book {
     bool operator<(const Rank& other) const;
   };
 
-  Result<TrialEntry*> entry(TrialId trial, std::string_view event);
+  Result<TrialRecord*> entry(TrialId trial, std::string_view event);
   // Adds what one trial contributes to the sums, or (sign -1) takes it back.
-  void count(const TrialEntry& entry, int sign);
+  void count(const TrialRecord& entry, int sign);
   const std::set<TrialId>& ids(TrialState state) const {
     return ids_[static_cast<std::size_t>(state)];
   }
 
   Space space_;
   std::vector<Objective> objectives_;
-  std::vector<TrialEntry> trials_;
+  std::vector<TrialRecord> trials_;
   std::unordered_map<std::string, TrialId> answers_;   // by identity
   std::unordered_map<std::string, int> measurements_;  // by identity
   std::array<std::set<TrialId>, 5> ids_;               // by state

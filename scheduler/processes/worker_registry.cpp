@@ -1,4 +1,4 @@
-#include "scheduler/processes/crew.h"
+#include "scheduler/processes/worker_registry.h"
 
 #include <fmt/format.h>
 #include <sys/wait.h>
@@ -10,8 +10,8 @@
 #include "core/exit_code.h"
 #include "core/log.h"
 #include "scheduler/processes/oom.h"
-#include "scheduler/processes/orders.h"
 #include "scheduler/processes/run_folder.h"
+#include "scheduler/processes/supervisor_protocol.h"
 
 namespace detol {
 namespace {
@@ -35,64 +35,65 @@ bool is_killed(int status, int ranks) {
 
 }  // namespace
 
-Crew::Crew(CrewSettings settings, Clock& clock)
+WorkerRegistry::WorkerRegistry(WorkerRegistrySettings settings, Clock& clock)
     : settings_(std::move(settings)),
       clock_(clock),
       counted_until_s_(settings_.counted_until_s.value_or(clock.now_s())),
       oom_kills_(detol::oom_kills()) {
-  for (int i = 0; i < settings_.workers; ++i) members_[i];
+  for (int i = 0; i < settings_.workers; ++i) workers_[i];
 }
 
-Member* Crew::training(TrialId trial, int attempt) {
-  for (auto& [number, member] : members_) {
-    if (member.train.trial == trial && member.train.attempt == attempt) return &member;
+Worker* WorkerRegistry::training(TrialId trial, int attempt) {
+  for (auto& [number, worker] : workers_) {
+    if (worker.train.trial == trial && worker.train.attempt == attempt) return &worker;
   }
   return nullptr;
 }
 
-void Crew::turn(std::vector<PoolEvent>& events) {
+void WorkerRegistry::turn(std::vector<PoolEvent>& events) {
   hear_supervisor(events);
   if (is_retired_ || joins()) return;
-  for (auto& [number, member] : members_) {
-    if (member.start != 0 || member.is_ordered || clock_.now_s() < member.start_s) continue;
-    member.is_ordered = send_packet(settings_.supervisor, Order{Order::kStart, number});
+  for (auto& [number, worker] : workers_) {
+    if (worker.start != 0 || worker.is_starting || clock_.now_s() < worker.start_s) continue;
+    worker.is_starting =
+        send_packet(settings_.supervisor, supervisor::Command{supervisor::Command::kStart, number});
   }
 }
 
-Member* Crew::welcome(const message::Hello& hello, std::vector<PoolEvent>& events,
-                      std::string& why) {
-  const auto found = members_.find(hello.worker);
-  if (found == members_.end() || hello.key != settings_.key || hello.start <= 0) {
+Worker* WorkerRegistry::register_worker(const message::Hello& hello, std::vector<PoolEvent>& events,
+                                        std::string& why) {
+  const auto found = workers_.find(hello.worker);
+  if (found == workers_.end() || hello.key != settings_.key || hello.start <= 0) {
     why = fmt::format("a worker {} that is not of this run", hello.worker);
     return nullptr;
   }
-  Member& member = found->second;
-  if (!joins() && member.start != hello.start) {
+  Worker& worker = found->second;
+  if (!joins() && worker.start != hello.start) {
     why = fmt::format("a worker {} that was not started here", hello.worker);
     return nullptr;
   }
-  if (member.start != hello.start) {
-    if (member.start != 0) end(hello.worker, "another worker took its place", events);
-    member.start = hello.start;
-    member.lives_s = clock_.now_s();
+  if (worker.start != hello.start) {
+    if (worker.start != 0) end(hello.worker, "another worker took its place", events);
+    worker.start = hello.start;
+    worker.lives_s = clock_.now_s();
   }
-  if (hello.ready && !std::exchange(member.is_ready, true)) {
-    member.ready_s = std::max(counted_until_s_, clock_.now_s() - hello.ready_s);
+  if (hello.ready && !std::exchange(worker.is_ready, true)) {
+    worker.ready_s = std::max(counted_until_s_, clock_.now_s() - hello.ready_s);
     failed_starts_ = 0;
   }
-  return &member;
+  return &worker;
 }
 
-void Crew::end(int number, std::string why, std::vector<PoolEvent>& events) {
-  members_.at(number).ended_why = std::move(why);
+void WorkerRegistry::end(int number, std::string why, std::vector<PoolEvent>& events) {
+  workers_.at(number).ended_why = std::move(why);
   if (joins())
     on_exit(number, SIGTERM, events);
   else
-    send_packet(settings_.supervisor, Order{Order::kKill, number});
+    send_packet(settings_.supervisor, supervisor::Command{supervisor::Command::kKill, number});
 }
 
 // A device that several workers share is held once.
-std::vector<int> Crew::devices_of(int number) const {
+std::vector<int> WorkerRegistry::devices_of(int number) const {
   std::vector<int> devices;
   for (int rank = 0; rank < settings_.group_size; ++rank) {
     const int seat = number * settings_.group_size + rank;
@@ -101,59 +102,59 @@ std::vector<int> Crew::devices_of(int number) const {
   return devices;
 }
 
-std::map<int, double> Crew::unsettled_s() const {
+std::map<int, double> WorkerRegistry::uncounted_s() const {
   const double now_s = clock_.now_s();
   std::map<int, double> held;
-  for (const auto& [number, member] : members_) {
-    if (!member.is_ready) continue;
+  for (const auto& [number, worker] : workers_) {
+    if (!worker.is_ready) continue;
     for (const int device : devices_of(number)) {
-      const auto settled = settled_until_s_.find(device);
-      const double since_s = settled == settled_until_s_.end()
-                                 ? member.ready_s
-                                 : std::max(member.ready_s, settled->second);
+      const auto counted = device_counted_until_s_.find(device);
+      const double since_s = counted == device_counted_until_s_.end()
+                                 ? worker.ready_s
+                                 : std::max(worker.ready_s, counted->second);
       held[device] = std::max(held[device], now_s - since_s);
     }
   }
   return held;
 }
 
-// Before a worker leaves them: what it held counts, whoever holds them next.
-void Crew::settle(int number) {
-  std::map<int, double> held = unsettled_s();
+// Adds what a worker held of its devices to the sum, before it gives them up.
+void WorkerRegistry::count_devices(int number) {
+  std::map<int, double> held = uncounted_s();
   for (const int device : devices_of(number)) {
     held_s_ += std::exchange(held[device], 0);
-    settled_until_s_[device] = clock_.now_s();
+    device_counted_until_s_[device] = clock_.now_s();
   }
 }
 
-double Crew::held_s() const {
+double WorkerRegistry::held_s() const {
   double sum = held_s_;
-  for (const auto& [device, held_s] : unsettled_s()) sum += held_s;
+  for (const auto& [device, held_s] : uncounted_s()) sum += held_s;
   return sum;
 }
 
-void Crew::hear_supervisor(std::vector<PoolEvent>& events) {
-  while (const auto notice = next_notice(settings_.supervisor)) {
-    if (notice->kind == Notice::kStop) {
+void WorkerRegistry::hear_supervisor(std::vector<PoolEvent>& events) {
+  while (const auto event = next_event(settings_.supervisor)) {
+    if (event->kind == supervisor::Event::kStopRequested) {
       events.emplace_back(StopRequest{});
-    } else if (notice->kind == Notice::kExited) {
-      on_exit(notice->worker, notice->status, events);
+    } else if (event->kind == supervisor::Event::kExited) {
+      on_exit(event->worker, event->status, events);
     } else {  // one too many if -j became smaller
-      Member& member = members_[notice->worker] = Member{};
-      member.start = notice->start;
-      member.heard_s = member.lives_s = clock_.now_s();
+      Worker& worker = workers_[event->worker] = Worker{};
+      worker.start = event->start;
+      worker.heard_s = worker.lives_s = clock_.now_s();
     }
   }
 }
 
-void Crew::on_exit(int number, int status, std::vector<PoolEvent>& events) {
-  settle(number);
-  const Member was = std::exchange(members_[number], Member{});
+void WorkerRegistry::on_exit(int number, int status, std::vector<PoolEvent>& events) {
+  count_devices(number);
+  const Worker was = std::exchange(workers_[number], Worker{});
   const std::int64_t oom_kills_before = std::exchange(oom_kills_, detol::oom_kills());
   const bool killed = is_killed(status, settings_.group_size);
   const bool out_of_memory = killed && was.ended_why.empty() && oom_kills_ > oom_kills_before;
-  const std::string word = take_last_word(settings_.folder, number);
-  const std::string why = killed || word.empty() ? how_it_ended(status) : word;
+  const std::string reason = take_exit_reason(settings_.folder, number);
+  const std::string why = killed || reason.empty() ? how_it_ended(status) : reason;
   if (!was.is_ready && was.ended_why.empty() && (!killed || out_of_memory))
     on_failed_start(number, status, why, events);
   if (was.train.attempt == 0) return;
@@ -169,23 +170,23 @@ void Crew::on_exit(int number, int status, std::vector<PoolEvent>& events) {
 }
 
 // One GPU may be lost while the others are sound.
-bool Crew::has_gpu_left() const {
+bool WorkerRegistry::has_gpu_left() const {
   return settings_.gpus > 0 &&
-         std::ranges::any_of(members_, [](const auto& item) { return item.second.is_ready; });
+         std::ranges::any_of(workers_, [](const auto& item) { return item.second.is_ready; });
 }
 
-void Crew::on_failed_start(int number, int status, const std::string& why,
-                           std::vector<PoolEvent>& events) {
+void WorkerRegistry::on_failed_start(int number, int status, const std::string& why,
+                                     std::vector<PoolEvent>& events) {
   if (failed_starts_ == 0) first_reason_ = why;
   const int doublings = std::min(failed_starts_, kMostDoublings);
-  members_[number].start_s = clock_.now_s() + kFirstStartDelayS * (1 << doublings);
+  workers_[number].start_s = clock_.now_s() + kFirstStartDelayS * (1 << doublings);
   if (++failed_starts_ < kFailedStarts) return;
   if (has_gpu_left()) {
     if (failed_starts_ == kFailedStarts)
-      log_warning("worker {} cannot start: {}; the others go on", number, why);
+      log_warning("worker {} cannot start: {}; the others train on", number, why);
     return;
   }
-  if (std::exchange(is_given_up_, true)) return;
+  if (std::exchange(has_given_up_, true)) return;
   const bool is_input = WIFEXITED(status) && WEXITSTATUS(status) == kExitInput;
   events.push_back(
       Unusable{{is_input ? ErrorCode::kInput : ErrorCode::kFailures,

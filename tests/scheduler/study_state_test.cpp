@@ -1,4 +1,4 @@
-#include "scheduler/book.h"
+#include "scheduler/study_state.h"
 
 #include <cmath>
 
@@ -7,17 +7,17 @@
 namespace detol {
 namespace {
 
-// A book in which trials 0, 1, ... were asked for with these networks.
-Book book_of(const std::vector<std::string>& arch_hashes) {
-  Book book(Space(), {minimize("val_loss")});
+// A state in which trials 0, 1, ... were asked for with these networks.
+StudyState state_of(const std::vector<std::string>& arch_hashes) {
+  StudyState state(Space(), {minimize("val_loss")});
   TrialId id = 0;
   for (const std::string& hash : arch_hashes) {
     event::Asked asked;
     asked.trial = id++;
     asked.arch_hash = hash;
-    EXPECT_TRUE(book.apply(asked));
+    EXPECT_TRUE(state.apply(asked));
   }
-  return book;
+  return state;
 }
 
 event::Told failed(TrialId trial, Cause cause) {
@@ -27,10 +27,10 @@ event::Told failed(TrialId trial, Cause cause) {
           .outcome = Failed{cause}};
 }
 
-TEST(Book, AnswersWithWhatAnEqualTrialWasTold) {
-  Book book = book_of({"aa", "aa"});
-  ASSERT_TRUE(book.apply(failed(0, Cause::kDiverged)));
-  const TrialEntry* answer = book.answer_for(book.find(1)->identity);
+TEST(StudyState, AnswersWithWhatAnEqualTrialWasTold) {
+  StudyState state = state_of({"aa", "aa"});
+  ASSERT_TRUE(state.apply(failed(0, Cause::kDiverged)));
+  const TrialRecord* answer = state.answer_for(state.find(1)->identity);
   ASSERT_NE(answer, nullptr);
   EXPECT_EQ(answer->trial.id, 0u);
 }
@@ -46,39 +46,39 @@ TEST(Identity, OfOneNetworkIsTheSameHoweverItsArchitectureIsWritten) {
   EXPECT_NE(identity("", "conv", 0.1), identity("", "skip", 0.1));  // no network, as of a function
 }
 
-TEST(Book, ACrashAnswersForNoOtherTrial) {
-  Book book = book_of({"aa"});
-  ASSERT_TRUE(book.apply(failed(0, Cause::kCrashed)));
-  EXPECT_EQ(book.answer_for(book.find(0)->identity), nullptr);
+TEST(StudyState, ACrashAnswersForNoOtherTrial) {
+  StudyState state = state_of({"aa"});
+  ASSERT_TRUE(state.apply(failed(0, Cause::kCrashed)));
+  EXPECT_EQ(state.answer_for(state.find(0)->identity), nullptr);
 }
 
-TEST(Book, ATrialThatWaitsAgainAnswersForNoOther) {
-  Book book = book_of({"aa"});
-  ASSERT_TRUE(book.apply(failed(0, Cause::kOutOfMemory)));
-  ASSERT_TRUE(book.apply(event::Requeued{.trial = 0, .reason = {RequeueCause::kRetried}}));
-  EXPECT_EQ(book.answer_for(book.find(0)->identity), nullptr);
+TEST(StudyState, ARequeuedTrialAnswersForNoOther) {
+  StudyState state = state_of({"aa"});
+  ASSERT_TRUE(state.apply(failed(0, Cause::kOutOfMemory)));
+  ASSERT_TRUE(state.apply(event::Requeued{.trial = 0, .reason = {RequeueCause::kRetried}}));
+  EXPECT_EQ(state.answer_for(state.find(0)->identity), nullptr);
 }
 
-TEST(Book, WhoseValueIsNoNumberIsNeverTheBest) {
-  Book book = book_of({"aa", "bb"});
+TEST(StudyState, ATrialWhoseValueIsNoNumberIsNeverTheBest) {
+  StudyState state = state_of({"aa", "bb"});
   const auto report = [&](TrialId trial, double value) {
-    ASSERT_TRUE(book.apply(event::Started{.trial = trial, .worker = {}}));
+    ASSERT_TRUE(state.apply(event::Started{.trial = trial, .worker = {}}));
     event::Reported reported;
     reported.trial = trial;
     reported.epoch = 1;
     reported.metrics = {{"val_loss", value}};
-    ASSERT_TRUE(book.apply(reported));
+    ASSERT_TRUE(state.apply(reported));
   };
   report(0, std::nan(""));
-  EXPECT_EQ(book.best(), nullptr);
+  EXPECT_EQ(state.best(), nullptr);
   report(1, 7);
-  ASSERT_NE(book.best(), nullptr);
-  EXPECT_EQ(book.best()->trial.id, 1u);
+  ASSERT_NE(state.best(), nullptr);
+  EXPECT_EQ(state.best()->trial.id, 1u);
 }
 
-TEST(Book, NamesATrialThatWasNeverAskedFor) {
-  Book book = book_of({"aa"});
-  const auto applied = book.apply(event::Started{.trial = 7, .worker = {}});
+TEST(StudyState, NamesATrialThatWasNeverAskedFor) {
+  StudyState state = state_of({"aa"});
+  const auto applied = state.apply(event::Started{.trial = 7, .worker = {}});
   ASSERT_FALSE(applied);
   EXPECT_EQ(applied.error().code, ErrorCode::kStorage);
   EXPECT_NE(applied.error().message.find("trial 7"), std::string::npos);

@@ -1,7 +1,7 @@
 #pragma once
 
-// Onlooker: follows a study event by event and says at any moment what a person should see of
-// it: the search's own picture and `detol status --watch` are both its views. Not thread-safe.
+// StudyMonitor: follows a study event by event and says at any moment what a user should see of
+// it: the live view of a search and `detol status --watch` both draw its views. Not thread-safe.
 
 #include <optional>
 #include <string>
@@ -13,7 +13,7 @@
 
 namespace detol {
 
-class Onlooker {
+class StudyMonitor {
  public:
   struct Study {
     std::string name;
@@ -23,31 +23,32 @@ class Onlooker {
     double sharing = 1;  // workers that hold a device together, on average
   };
 
-  Onlooker(Study study, Clock& clock);
+  StudyMonitor(Study study, Clock& clock);
 
   const std::string& name() const { return study_.name; }
 
-  // An event of before, in the ledger's order: a report's time is guessed from the time that
-  // its training took.
+  // Takes an event of before, in the ledger's order: a report's time is guessed from the time
+  // that its training took.
   void recall(const Event& event) { take(event, false); }
 
-  // An event of now.
+  // Takes an event of now.
   void happened(const Event& event) { take(event, true); }
 
-  // `book` has seen the same events. The pace, and so the time that is left, is that since the
-  // first call.
-  View view(const Book& book, const Standing& standing);
+  // Returns what to show now. The pace, and so the time that is left, is that since the first
+  // call. REQUIRES: `state` has seen the same events.
+  View view(const StudyState& state, const Standing& standing);
 
-  // How far the budget is used by now. A running trial counts as much as it is trained, so that
-  // a budget in trials fills evenly.
-  std::vector<Meter> used(const Book& book, Spent spent) const;
+  // Returns how far the budget is used by now. A running trial counts as much as it is trained, so
+  // that a budget in trials fills evenly.
+  std::vector<Meter> used(const StudyState& state, Spent spent) const;
 
-  // For the end of a run: the best trial and how busy the devices were; and what to do now.
-  std::string summary(const Book& book) const;
+  // Returns the best trial and the utilization of the devices, for the end of a run.
+  std::string summary(const StudyState& state) const;
+  // Returns a sentence that names the command to use next.
   std::string hint() const;
 
  private:
-  // What a book does not keep of a trial.
+  // Track holds what StudyState does not keep of a trial.
   struct Track {
     std::string worker;
     std::vector<double> curve;
@@ -60,18 +61,18 @@ class Onlooker {
   void on(const event::Asked& asked, bool is_now);
   void on(const event::Started& started, bool is_now);
   void on(const event::Reported& reported, bool is_now);
-  void on(const event::StudyState& state, bool is_now);
+  void on(const event::StudyState& changed, bool is_now);
   template <typename Other>
   void on(const Other&, bool) {}
 
   double moment(double wall_s) const;  // a wall time on the clock that never jumps
   Track& track(TrialId trial);
   const Track& seen(TrialId trial) const;  // empty if its start is not durable yet
-  int full_length(const TrialEntry& entry) const;
-  std::vector<ViewTrial> running(const Book& book, double now_s) const;
-  std::optional<ViewBest> best(const Book& book, double now_s) const;
-  double trained_s(const Book& book) const;
-  double in_progress_s(const Book& book, double now_s) const;
+  int full_length(const TrialRecord& record) const;
+  std::vector<ViewTrial> running(const StudyState& state, double now_s) const;
+  std::optional<ViewBest> best(const StudyState& state, double now_s) const;
+  double trained_s(const StudyState& state) const;
+  double in_progress_s(const StudyState& state, double now_s) const;
   void describe(const Standing& standing, View& view) const;
 
   const Study study_;
@@ -79,7 +80,7 @@ class Onlooker {
   Clock& clock_;
   const double wall_offset_s_;
   std::vector<Track> tracks_;        // by trial
-  std::optional<StudyPhase> state_;  // of the study
+  std::optional<StudyPhase> phase_;  // of the study
   bool has_network_ = false;
   struct Moment {
     double now_s = 0;

@@ -1,4 +1,4 @@
-#include "scheduler/monitor/onlooker.h"
+#include "scheduler/monitor/study_monitor.h"
 
 #include <fmt/format.h>
 
@@ -11,15 +11,15 @@ namespace {
 
 constexpr std::string_view kArchitecture = "architecture.";
 
-ViewCounts counts_of(const Book& book) {
+ViewCounts counts_of(const StudyState& state) {
   ViewCounts counts;
-  for (const TrialEntry& entry : book.trials()) {
-    if (entry.attempt == 0) {
-      counts.untrained += entry.is_over() ? 1 : 0;
+  for (const TrialRecord& record : state.trials()) {
+    if (record.attempt == 0) {
+      counts.untrained += record.is_over() ? 1 : 0;
       continue;
     }
     ++counts.trained;
-    switch (entry.state) {
+    switch (record.state) {
       case TrialState::kWaiting:
         ++counts.waiting;
         break;
@@ -65,28 +65,28 @@ std::optional<double> share_of(double train_s, double device_s) {
 
 }  // namespace
 
-Onlooker::Onlooker(Study study, Clock& clock)
+StudyMonitor::StudyMonitor(Study study, Clock& clock)
     : study_(std::move(study)),
       budget_(study_.budget),
       clock_(clock),
       wall_offset_s_(clock.wall_s() - clock.now_s()) {}
 
-void Onlooker::take(const Event& event, bool is_now) {
+void StudyMonitor::take(const Event& event, bool is_now) {
   std::visit([&](const auto& e) { on(e, is_now); }, event);
 }
 
-void Onlooker::on(const event::Asked& asked, bool) {
+void StudyMonitor::on(const event::Asked& asked, bool) {
   has_network_ = has_network_ || !asked.arch_hash.empty();
 }
 
-void Onlooker::on(const event::Started& started, bool is_now) {
+void StudyMonitor::on(const event::Started& started, bool is_now) {
   Track& trial = track(started.trial);
   trial.worker = started.worker;
   trial.group_size = started.group_size;
   trial.started_s = trial.heard_s = is_now ? clock_.now_s() : moment(started.at_s);
 }
 
-void Onlooker::on(const event::Reported& reported, bool is_now) {
+void StudyMonitor::on(const event::Reported& reported, bool is_now) {
   Track& trial = track(reported.trial);
   const double train_s = reported.train_s / std::max(1, trial.group_size);
   trial.heard_s =
@@ -99,53 +99,53 @@ void Onlooker::on(const event::Reported& reported, bool is_now) {
   }
 }
 
-void Onlooker::on(const event::StudyState& state, bool) {
-  state_ = state.state;
-  if (const auto budget = parse_budget(state.budget)) budget_ = *budget;
+void StudyMonitor::on(const event::StudyState& changed, bool) {
+  phase_ = changed.state;
+  if (const auto budget = parse_budget(changed.budget)) budget_ = *budget;
 }
 
-double Onlooker::moment(double wall_s) const {
+double StudyMonitor::moment(double wall_s) const {
   return wall_s - wall_offset_s_;
 }
 
-Onlooker::Track& Onlooker::track(TrialId trial) {
+StudyMonitor::Track& StudyMonitor::track(TrialId trial) {
   if (trial >= tracks_.size()) tracks_.resize(trial + 1);
   return tracks_[trial];
 }
 
-const Onlooker::Track& Onlooker::seen(TrialId trial) const {
+const StudyMonitor::Track& StudyMonitor::seen(TrialId trial) const {
   static const Track kNothing;
   return trial < tracks_.size() ? tracks_[trial] : kNothing;
 }
 
-int Onlooker::full_length(const TrialEntry& entry) const {
+int StudyMonitor::full_length(const TrialRecord& record) const {
   constexpr std::string_view kEpochs = "training.epochs";
-  if (!entry.trial.genome.is_active(kEpochs)) return study_.max_epochs;
-  return static_cast<int>(entry.trial.genome.number(kEpochs));
+  if (!record.trial.genome.is_active(kEpochs)) return study_.max_epochs;
+  return static_cast<int>(record.trial.genome.number(kEpochs));
 }
 
-std::vector<Meter> Onlooker::used(const Book& book, Spent spent) const {
-  spent.trials = book.spent().trials;
-  spent.work = book.spent().work;
-  for (const TrialState state : {TrialState::kRunning, TrialState::kWaiting}) {
-    for (const TrialId id : book.in_state(state)) {
-      const TrialEntry& entry = *book.find(id);
-      if (entry.outcome || entry.attempt == 0) continue;  // it has counted as a whole since
-      spent.trials -= 1 - std::min(1.0, static_cast<double>(entry.epochs) / full_length(entry));
+std::vector<Meter> StudyMonitor::used(const StudyState& state, Spent spent) const {
+  spent.trials = state.spent().trials;
+  spent.work = state.spent().work;
+  for (const TrialState unfinished : {TrialState::kRunning, TrialState::kWaiting}) {
+    for (const TrialId id : state.in_state(unfinished)) {
+      const TrialRecord& record = *state.find(id);
+      if (record.outcome || record.attempt == 0) continue;  // it has counted as a whole since
+      spent.trials -= 1 - std::min(1.0, static_cast<double>(record.epochs) / full_length(record));
     }
   }
   return meters(budget_, spent);
 }
 
-std::vector<ViewTrial> Onlooker::running(const Book& book, double now_s) const {
+std::vector<ViewTrial> StudyMonitor::running(const StudyState& state, double now_s) const {
   std::vector<ViewTrial> rows;
-  for (const TrialId id : book.in_state(TrialState::kRunning)) {
-    const TrialEntry& entry = *book.find(id);
+  for (const TrialId id : state.in_state(TrialState::kRunning)) {
+    const TrialRecord& record = *state.find(id);
     const Track& track = seen(id);
     rows.push_back({.trial = id,
                     .worker = track.worker,
-                    .epoch = entry.epochs,
-                    .epochs = full_length(entry),
+                    .epoch = record.epochs,
+                    .epochs = full_length(record),
                     .curve = track.curve,
                     .in_epoch_s = std::max(0.0, now_s - track.heard_s),
                     .started_s = track.started_s});
@@ -153,8 +153,8 @@ std::vector<ViewTrial> Onlooker::running(const Book& book, double now_s) const {
   return rows;
 }
 
-std::optional<ViewBest> Onlooker::best(const Book& book, double now_s) const {
-  const TrialEntry* best = book.best();
+std::optional<ViewBest> StudyMonitor::best(const StudyState& state, double now_s) const {
+  const TrialRecord* best = state.best();
   if (best == nullptr) return std::nullopt;
   return ViewBest{.trial = best->trial.id,
                   .value = best->values.front(),
@@ -162,49 +162,49 @@ std::optional<ViewBest> Onlooker::best(const Book& book, double now_s) const {
                   .params = params_of(best->trial.genome)};
 }
 
-double Onlooker::trained_s(const Book& book) const {
+double StudyMonitor::trained_s(const StudyState& state) const {
   double train_s = 0;
-  for (const TrialEntry& entry : book.trials()) train_s += entry.train_s * entry.group_size;
+  for (const TrialRecord& trial : state.trials()) train_s += trial.train_s * trial.group_size;
   return train_s;
 }
 
 // Epochs in progress may be long: they count, too.
-double Onlooker::in_progress_s(const Book& book, double now_s) const {
+double StudyMonitor::in_progress_s(const StudyState& state, double now_s) const {
   double train_s = 0;
-  for (const TrialId id : book.in_state(TrialState::kRunning))
+  for (const TrialId id : state.in_state(TrialState::kRunning))
     train_s += seen(id).group_size * std::max(0.0, now_s - seen(id).heard_s);
   return train_s;
 }
 
-View Onlooker::view(const Book& book, const Standing& standing) {
+View StudyMonitor::view(const StudyState& state, const Standing& standing) {
   const double now_s = clock_.now_s();
-  const double in_progress = standing.is_alive ? in_progress_s(book, now_s) : 0;
+  const double in_progress = standing.is_alive ? in_progress_s(state, now_s) : 0;
   View view{.study = study_.name,
             .objective = study_.objectives.front(),
             .state = {},
             .notes = {},
-            .meters = used(book, standing.spent),
+            .meters = used(state, standing.spent),
             .elapsed_s = standing.spent.wall_s,
             .left_s = {},
-            .counts = counts_of(book),
-            .best = best(book, now_s),
+            .counts = counts_of(state),
+            .best = best(state, now_s),
             .running = {},
-            .utilisation =
-                share_of(trained_s(book) + in_progress, study_.sharing * standing.spent.device_s),
+            .utilization =
+                share_of(trained_s(state) + in_progress, study_.sharing * standing.spent.device_s),
             .warnings = {}};
   if (!first_) first_ = Moment{now_s, view.meters};
-  if (standing.is_alive) view.running = running(book, now_s);
+  if (standing.is_alive) view.running = running(state, now_s);
   describe(standing, view);
   const bool is_going = standing.is_alive && !standing.is_stopping && view.state.empty();
   if (is_going) view.left_s = time_left(first_->meters, view.meters, now_s - first_->now_s);
   return view;
 }
 
-void Onlooker::describe(const Standing& standing, View& view) const {
-  const std::string resume = fmt::format("`detol resume {}` goes on", study_.name);
-  if (state_ == StudyPhase::kDone) {
+void StudyMonitor::describe(const Standing& standing, View& view) const {
+  const std::string resume = fmt::format("resume with `detol resume {}`", study_.name);
+  if (phase_ == StudyPhase::kDone) {
     view.state = "done";
-  } else if (state_ == StudyPhase::kStopped) {
+  } else if (phase_ == StudyPhase::kStopped) {
     view.state = "stopped";
     if (!standing.is_alive) view.notes = {resume};
   } else if (!standing.is_alive) {
@@ -215,17 +215,17 @@ void Onlooker::describe(const Standing& standing, View& view) const {
   }
 }
 
-std::string Onlooker::summary(const Book& book) const {
-  const TrialEntry* best = book.best();
+std::string StudyMonitor::summary(const StudyState& state) const {
+  const TrialRecord* best = state.best();
   if (best == nullptr) return "no trial has reported a number yet";
   const std::string text =
       fmt::format("best: trial {}, {} {}", best->trial.id, study_.objectives.front().metric,
                   value_text(best->values.front()));
-  const auto share = share_of(trained_s(book), study_.sharing * book.spent().device_s);
-  return share ? fmt::format("{}; devices {:.0f} % busy", text, 100 * *share) : text;
+  const auto share = share_of(trained_s(state), study_.sharing * state.spent().device_s);
+  return share ? fmt::format("{}; utilization {:.0f} %", text, 100 * *share) : text;
 }
 
-std::string Onlooker::hint() const {
+std::string StudyMonitor::hint() const {
   if (has_network_) return fmt::format("take it away: `detol export {} --to onnx`", study_.name);
   return fmt::format("look at it: `detol best {}`", study_.name);
 }

@@ -1,7 +1,8 @@
 #pragma once
 
-// Keeper: removes checkpoints that nobody will need, so that a study's disk space is bounded
-// however many trials it has. An ended trial keeps the checkpoint of its last epoch if it is
+// CheckpointRetention: removes checkpoints that nothing will read, so that a study's disk space is
+// bounded however many trials it has. An ended trial keeps the checkpoint of its last epoch if it
+// is
 //
 //   - among the ten best by the first objective, which `detol export` and `detol retrain` read
 //   - in the Pareto set of all objectives (of equal values, one trial)
@@ -13,8 +14,8 @@
 // a stopped run left several trials in mid-training. A paused trial that is promoted although
 // its checkpoint is gone is trained again from its start, to the same numbers.
 //
-// What a trial had to give up it does not get back: one that moves up to the tenth place because
-// another fell behind it may have no checkpoint.
+// A removed checkpoint does not come back: a trial that moves up to the tenth place because another
+// fell behind it may have none.
 
 #include <filesystem>
 #include <memory>
@@ -27,12 +28,12 @@ namespace detol {
 inline constexpr std::size_t kKeptBest = 10;
 inline constexpr std::size_t kKeptPaused = 32;  // in each rung
 
-struct KeeperSettings {
+struct CheckpointRetentionSettings {
   std::filesystem::path folder;  // holds the trials' folders
   std::string pauses;            // the pruner that pauses trials (their reason); empty: none does
 };
 
 // O(log n) per ended trial, n trials, and O(size) in the Pareto set of several objectives.
-std::unique_ptr<Observer> make_keeper(KeeperSettings settings);
+std::unique_ptr<Observer> make_checkpoint_retention(CheckpointRetentionSettings settings);
 
 }  // namespace detol

@@ -1,4 +1,4 @@
-#include "scheduler/run/keeper.h"
+#include "scheduler/run/checkpoint_retention.h"
 
 #include <algorithm>
 #include <charconv>
@@ -73,14 +73,15 @@ class ParetoSet {
   std::unordered_map<TrialId, std::vector<double>> members_;
 };
 
-class Keeper final : public Observer {
+class CheckpointRetention final : public Observer {
  public:
-  explicit Keeper(KeeperSettings settings) : settings_(std::move(settings)), best_(kKeptBest) {}
+  explicit CheckpointRetention(CheckpointRetentionSettings settings)
+      : settings_(std::move(settings)), best_(kKeptBest) {}
 
   // Also removes what a master that was killed left undone.
-  void began(const Book& book) override {
-    for (const TrialEntry& trial : book.trials()) {
-      if (trial.is_over()) (void)admit(trial, book.objectives());
+  void began(const StudyState& state) override {
+    for (const TrialRecord& trial : state.trials()) {
+      if (trial.is_over()) (void)admit(trial, state.objectives());
     }
     std::error_code ignored;
     for (fs::directory_iterator at(settings_.folder, ignored), end; at != end;
@@ -88,22 +89,22 @@ class Keeper final : public Observer {
       const std::string name = at->path().filename().string();
       TrialId trial = 0;
       const auto [stop, error] = std::from_chars(name.data(), name.data() + name.size(), trial);
-      if (error == std::errc{} && stop == name.data() + name.size()) tidy(trial, book);
+      if (error == std::errc{} && stop == name.data() + name.size()) tidy(trial, state);
     }
   }
 
-  void happened(const Event& event, const Book& book) override {
+  void happened(const Event& event, const StudyState& state) override {
     if (const auto* requeued = std::get_if<event::Requeued>(&event)) withdraw(requeued->trial);
     const auto* told = std::get_if<event::Told>(&event);
-    if (told == nullptr || !book.find(told->trial)->is_over()) return;
+    if (told == nullptr || !state.find(told->trial)->is_over()) return;
     withdraw(told->trial);
-    for (TrialId trial : admit(*book.find(told->trial), book.objectives())) tidy(trial, book);
-    tidy(told->trial, book);
+    for (TrialId trial : admit(*state.find(told->trial), state.objectives())) tidy(trial, state);
+    tidy(told->trial, state);
   }
 
  private:
   // Gives an ended trial its places; returns the trials that lost one by it.
-  std::vector<TrialId> admit(const TrialEntry& trial, const std::vector<Objective>& objectives) {
+  std::vector<TrialId> admit(const TrialRecord& trial, const std::vector<Objective>& objectives) {
     const TrialId id = trial.trial.id;
     if (trial.epochs == 0 || trial.state == TrialState::kFail) return {};
     if (trial.reason.cause == EndCause::kBudget) cut_.insert(id);
@@ -139,8 +140,8 @@ class Keeper final : public Observer {
   }
 
   // Leaves an ended trial the one checkpoint that it may keep, or none.
-  void tidy(TrialId id, const Book& book) const {
-    const TrialEntry* trial = book.find(id);
+  void tidy(TrialId id, const StudyState& state) const {
+    const TrialRecord* trial = state.find(id);
     if (trial == nullptr || !trial->is_over()) return;
     const fs::path folder = settings_.folder / std::to_string(id);
     remove_checkpoints(folder, is_kept(id) ? trial->epochs : 0);
@@ -148,7 +149,7 @@ class Keeper final : public Observer {
     fs::remove(folder, ignored);  // if nothing else is in it
   }
 
-  const KeeperSettings settings_;
+  const CheckpointRetentionSettings settings_;
   Best best_;
   ParetoSet pareto_;
   std::unordered_set<TrialId> cut_;  // by the budget
@@ -157,8 +158,8 @@ class Keeper final : public Observer {
 
 }  // namespace
 
-std::unique_ptr<Observer> make_keeper(KeeperSettings settings) {
-  return std::make_unique<Keeper>(std::move(settings));
+std::unique_ptr<Observer> make_checkpoint_retention(CheckpointRetentionSettings settings) {
+  return std::make_unique<CheckpointRetention>(std::move(settings));
 }
 
 }  // namespace detol

@@ -1,4 +1,4 @@
-#include "scheduler/processes/orders.h"
+#include "scheduler/processes/supervisor_protocol.h"
 
 #include <sys/socket.h>
 
@@ -19,17 +19,17 @@ std::optional<Packet> next(int socket) {
 
 }  // namespace
 
-bool send_packet(int socket, const Order& order) {
-  return send_whole(socket, order);
+bool send_packet(int socket, const supervisor::Command& command) {
+  return send_whole(socket, command);
 }
-bool send_packet(int socket, const Notice& notice) {
-  return send_whole(socket, notice);
+bool send_packet(int socket, const supervisor::Event& event) {
+  return send_whole(socket, event);
 }
-std::optional<Order> next_order(int socket) {
-  return next<Order>(socket);
+std::optional<supervisor::Command> next_command(int socket) {
+  return next<supervisor::Command>(socket);
 }
-std::optional<Notice> next_notice(int socket) {
-  return next<Notice>(socket);
+std::optional<supervisor::Event> next_event(int socket) {
+  return next<supervisor::Event>(socket);
 }
 
 }  // namespace detol

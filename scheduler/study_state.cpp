@@ -1,4 +1,4 @@
-#include "scheduler/book.h"
+#include "scheduler/study_state.h"
 
 #include <fmt/format.h>
 
@@ -11,13 +11,13 @@ namespace {
 
 // A crash or a timeout may have been the machine's fault, and a trial that the budget ended
 // was not measured to its end: neither answers for another trial.
-bool can_answer(const TrialEntry& entry) {
+bool can_answer(const TrialRecord& entry) {
   return entry.is_over() && entry.failure != Cause::kCrashed && entry.failure != Cause::kTimeout &&
          entry.reason.cause != EndCause::kBudget;
 }
 
-// What an attempt that ended without an outcome, or is to be repeated, says about its trial.
-void count_loss(TrialEntry& trial, RequeueCause cause) {
+// Counts an attempt that ended without an outcome, or is to be repeated, against its trial.
+void count_loss(TrialRecord& trial, RequeueCause cause) {
   if (trial.state == TrialState::kFail) trial.oom_kills = 0;
   if (trial.is_over() || trial.epochs > trial.epochs_before) {
     trial.crashes = trial.losses = 0;
@@ -42,30 +42,30 @@ std::string identity_of(const std::string& arch_hash,
   return identity;
 }
 
-Result<void> Book::apply(const Event& event) {
+Result<void> StudyState::apply(const Event& event) {
   return std::visit([this](const auto& e) { return on(e); }, event);
 }
 
-const TrialEntry* Book::find(TrialId trial) const {
+const TrialRecord* StudyState::find(TrialId trial) const {
   return trial < trials_.size() ? &trials_[trial] : nullptr;
 }
 
-const TrialEntry* Book::answer_for(const std::string& identity) const {
+const TrialRecord* StudyState::answer_for(const std::string& identity) const {
   const auto found = answers_.find(identity);
   return found == answers_.end() ? nullptr : &trials_[found->second];
 }
 
-int Book::measurements(const std::string& identity) const {
+int StudyState::measurements(const std::string& identity) const {
   const auto found = measurements_.find(identity);
   return found == measurements_.end() ? 0 : found->second;
 }
 
-const TrialEntry* Book::best() const {
+const TrialRecord* StudyState::best() const {
   const bool has_one = !ranking_.empty() && !std::isnan(ranking_.begin()->value);
   return has_one ? &trials_[ranking_.begin()->trial] : nullptr;
 }
 
-Result<TrialEntry*> Book::entry(TrialId trial, std::string_view event) {
+Result<TrialRecord*> StudyState::entry(TrialId trial, std::string_view event) {
   if (trial < trials_.size()) return &trials_[trial];
   return fail(ErrorCode::kStorage,
               fmt::format("the ledger has '{}' for trial {}, which was never asked; check the "
@@ -73,7 +73,7 @@ Result<TrialEntry*> Book::entry(TrialId trial, std::string_view event) {
                           event, trial));
 }
 
-void Book::count(const TrialEntry& entry, int sign) {
+void StudyState::count(const TrialRecord& entry, int sign) {
   if (entry.attempt > 0) spent_.trials += sign;
   if (entry.attempt > 0 && (!entry.is_over() || can_answer(entry)))
     measurements_[entry.identity] += sign;
@@ -92,19 +92,19 @@ void Book::count(const TrialEntry& entry, int sign) {
     ranking_.erase(rank);
 }
 
-bool Book::Rank::operator<(const Rank& other) const {
+bool StudyState::Rank::operator<(const Rank& other) const {
   if (is_better(direction, value, other.value)) return true;
   return !is_better(direction, other.value, value) && trial < other.trial;
 }
 
-Result<void> Book::on(const event::Asked& asked) {
+Result<void> StudyState::on(const event::Asked& asked) {
   auto genome = space_.genome(asked.params);
   if (!genome || asked.trial != trials_.size()) {
     return fail(ErrorCode::kStorage,
                 fmt::format("trial {} of the ledger does not fit the study's space: {}",
                             asked.trial, genome ? "out of order" : genome.error().message));
   }
-  TrialEntry entry;
+  TrialRecord entry;
   entry.trial = {.id = asked.trial, .genome = *genome, .proposer = asked.proposer};
   entry.identity = identity_of(asked.arch_hash, asked.params);
   trials_.push_back(std::move(entry));
@@ -112,8 +112,8 @@ Result<void> Book::on(const event::Asked& asked) {
   return {};
 }
 
-Result<void> Book::on(const event::Started& started) {
-  DETOL_ASSIGN(TrialEntry * trial, entry(started.trial, "started"));
+Result<void> StudyState::on(const event::Started& started) {
+  DETOL_ASSIGN(TrialRecord * trial, entry(started.trial, "started"));
   count(*trial, -1);
   trial->state = TrialState::kRunning;
   trial->attempt = started.attempt;
@@ -125,8 +125,8 @@ Result<void> Book::on(const event::Started& started) {
   return {};
 }
 
-Result<void> Book::on(const event::Reported& reported) {
-  DETOL_ASSIGN(TrialEntry * trial, entry(reported.trial, "reported"));
+Result<void> StudyState::on(const event::Reported& reported) {
+  DETOL_ASSIGN(TrialRecord * trial, entry(reported.trial, "reported"));
   count(*trial, -1);
   spent_.work += reported.work - trial->work;
   trial->epochs = reported.epoch;
@@ -142,8 +142,8 @@ Result<void> Book::on(const event::Reported& reported) {
   return {};
 }
 
-Result<void> Book::on(const event::Told& told) {
-  DETOL_ASSIGN(TrialEntry * trial, entry(told.trial, "told"));
+Result<void> StudyState::on(const event::Told& told) {
+  DETOL_ASSIGN(TrialRecord * trial, entry(told.trial, "told"));
   count(*trial, -1);
   trial->state = told.state;
   trial->failure = cause_of(told.outcome);
@@ -155,21 +155,21 @@ Result<void> Book::on(const event::Told& told) {
   return {};
 }
 
-Result<void> Book::on(const event::Requeued& requeued) {
-  DETOL_ASSIGN(TrialEntry * trial, entry(requeued.trial, "requeued"));
+Result<void> StudyState::on(const event::Requeued& requeued) {
+  DETOL_ASSIGN(TrialRecord * trial, entry(requeued.trial, "requeued"));
   count(*trial, -1);
   count_loss(*trial, requeued.reason.cause);
   trial->state = TrialState::kWaiting;
   trial->failure.reset();
   trial->reason = {};
-  // What it was told no longer holds, for it or for its equals.
+  // The outcome that it was told no longer holds, for it or for its equals.
   const auto answer = answers_.find(trial->identity);
   if (answer != answers_.end() && answer->second == requeued.trial) answers_.erase(answer);
   count(*trial, +1);
   return {};
 }
 
-Result<void> Book::on(const event::Accounted& accounted) {
+Result<void> StudyState::on(const event::Accounted& accounted) {
   spent_.wall_s = accounted.wall_s;
   spent_.device_s = accounted.device_s;
   return {};

@@ -1,0 +1,90 @@
+// Workers that share GPUs.
+
+#include "scheduler/processes/worker_registry.h"
+
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <gtest/gtest.h>
+
+#include "scheduler/processes/supervisor_protocol.h"
+#include "tests/scheduler/fake_study.h"
+#include "tests/support/temp_folder.h"
+
+namespace detol::testing_support {
+namespace {
+
+class WorkerRegistryOnGpus : public testing::Test {
+ protected:
+  WorkerRegistryOnGpus() {
+    int ends[2];
+    if (::socketpair(AF_UNIX, SOCK_SEQPACKET, 0, ends) != 0) ADD_FAILURE();
+    supervisor = ends[0];
+    registrys_end = ends[1];
+  }
+  void TearDown() override {
+    ::close(supervisor);
+    ::close(registrys_end);
+  }
+
+  WorkerRegistry registry_of(int workers, int gpus) {
+    return WorkerRegistry(
+        {.workers = workers, .gpus = gpus, .supervisor = registrys_end, .folder = folder.path()},
+        clock);
+  }
+  void starts(WorkerRegistry& registry, int number) {
+    send_packet(supervisor, supervisor::Event{supervisor::Event::kStarted, number, ++start, 0});
+    registry.turn(events);
+  }
+  void becomes_ready(WorkerRegistry& registry, int number) {
+    starts(registry, number);
+    std::string why;
+    registry.register_worker({.worker = number, .start = start, .ready = true}, events, why);
+  }
+  void ends(WorkerRegistry& registry, int number, int status = 0) {
+    send_packet(supervisor, supervisor::Event{supervisor::Event::kExited, number, start, status});
+    registry.turn(events);
+  }
+
+  TempFolder folder;
+  VirtualClock clock;
+  std::vector<PoolEvent> events;
+  int supervisor = -1, registrys_end = -1, start = 0;
+};
+
+TEST_F(WorkerRegistryOnGpus, AGpuThatWorkersShareIsHeldOnce) {
+  WorkerRegistry registry = registry_of(3, 2);  // 0 and 2 are on the first
+  becomes_ready(registry, 0);
+  clock.now += 10;
+  becomes_ready(registry, 2);
+  clock.now += 10;
+  EXPECT_DOUBLE_EQ(registry.held_s(), 20);
+  ends(registry, 0);
+  clock.now += 10;
+  EXPECT_DOUBLE_EQ(registry.held_s(), 30);
+  becomes_ready(registry, 1);
+  clock.now += 10;
+  EXPECT_DOUBLE_EQ(registry.held_s(), 50);
+  ends(registry, 1);
+  ends(registry, 2);
+  clock.now += 10;
+  EXPECT_DOUBLE_EQ(registry.held_s(), 50);
+}
+
+TEST_F(WorkerRegistryOnGpus, WhileOneGpuIsSoundALostOneEndsNothing) {
+  WorkerRegistry registry = registry_of(2, 2);
+  becomes_ready(registry, 0);
+  for (int times = 0; times < 5; ++times) {
+    starts(registry, 1);
+    ends(registry, 1, 2 << 8);
+  }
+  EXPECT_TRUE(events.empty());
+  ends(registry, 0, 2 << 8);
+  starts(registry, 1);
+  ends(registry, 1, 2 << 8);
+  ASSERT_EQ(events.size(), 1u);
+  EXPECT_TRUE(std::holds_alternative<Unusable>(events[0]));
+}
+
+}  // namespace
+}  // namespace detol::testing_support
