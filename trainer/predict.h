@@ -19,8 +19,9 @@
 namespace detol {
 
 struct Score {
-  double loss = 0;      // mean, as the task's
-  double accuracy = 0;  // share of right answers: of images, or of labels; a regression has none
+  double loss = 0;  // mean, as the task's
+  double accuracy =
+      0;  // share of right predictions: of images, or of labels; a regression has none
   std::int64_t images = 0;
 };
 

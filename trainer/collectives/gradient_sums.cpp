@@ -20,8 +20,8 @@ std::size_t end_of(std::span<const GradientBucket> buckets) {
 }  // namespace
 
 int kept_copies(const Recipe& recipe) {
-  const int under_way = recipe.staleness > 0 ? recipe.staleness + 1 : 0;
-  return under_way + (known_row(compressions(), recipe.compression).has_residual ? 1 : 0);
+  const int in_flight = recipe.staleness > 0 ? recipe.staleness + 1 : 0;
+  return in_flight + (known_row(compressions(), recipe.compression).has_residual ? 1 : 0);
 }
 
 GradientSums::GradientSums(const Recipe& recipe, Group& group,

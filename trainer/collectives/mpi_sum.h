@@ -4,15 +4,15 @@
 // messages between two ranks each. Private to mpi_group.cpp.
 //
 // Every addition is in the order of the ranks, so that the bits depend on the values and the number
-// of ranks alone: not on the MPI, on how the values are divided into sums, on which of two ways a
-// sum goes, or on who came first.
+// of ranks alone: not on the MPI, on how the values are divided into sums, on which of two
+// algorithms a sum goes, or on who came first.
 //
 //   whole   everybody sends everything to everybody and adds it all up: one round, for few values
 //   parts   rank r owns the r-th part, receives that part of everybody, adds it up and sends the
 //           result to everybody: two rounds, the least traffic that a sum needs
 //
 // A ring or a chain in the order of the ranks sends no less, in as many rounds as there are ranks.
-// Halves are added up in single precision, by both ways in the same order, and rounded once.
+// Halves are added up in single precision, by both algorithms in the same order, and rounded once.
 
 #include <cstddef>
 #include <span>

@@ -195,13 +195,13 @@ std::span<std::byte> make_room(const Samples& samples, std::int64_t count, Datas
 
 // Checks the targets, as loading does.
 Result<void> check_targets(const Found& found, const Plan& plan, const DataConfig& config) {
-  Dataset answers;
-  answers.info.task.classes = plan.classes;
-  answers.info.training = plan.places.training;
-  answers.class_names = found.class_names;
-  answers.targets.resize(found.training.targets.size());
-  scatter_targets(found.training, plan.places, answers.targets);
-  return check_task_targets(answers, config);
+  Dataset loaded;
+  loaded.info.task.classes = plan.classes;
+  loaded.info.training = plan.places.training;
+  loaded.class_names = found.class_names;
+  loaded.targets.resize(found.training.targets.size());
+  scatter_targets(found.training, plan.places, loaded.targets);
+  return check_task_targets(loaded, config);
 }
 
 // Reads the pixels; those that are trained on must differ somewhere.

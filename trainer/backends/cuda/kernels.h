@@ -71,8 +71,8 @@ struct DropoutCall {
 };
 void dropout(Type type, const DropoutCall& call, const void* x, void* y, Stream stream);
 
-// A stretch of channels, copied between tensors of the same rows; what is behind the stretch's
-// end in `to`, up to its padded end, becomes zero if it is the last of the tensor.
+// ChannelCopy is a range of channels, copied between tensors of the same rows; what is behind the
+// range's end in `to`, up to its padded end, becomes zero if it is the last of the tensor.
 struct ChannelCopy {
   std::int64_t rows = 0, channels = 0;
   std::int64_t from_first = 0, from_width = 0;  // padded
@@ -209,7 +209,7 @@ struct BatchCall {
   std::int64_t cutout = 0;
   bool mixes_images = false;
   void* out = nullptr;  // held x H x W x padded channels
-  // BatchTargets of the whole data set, and of the batch.
+  // The labels and targets of the whole data set, and of the batch.
   const std::int32_t* all_labels = nullptr;
   const float* all_targets = nullptr;
   std::int64_t outputs = 0;

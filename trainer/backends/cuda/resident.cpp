@@ -120,8 +120,8 @@ void Resident::wait_for(std::size_t step) {
   check(cudaEventSynchronize(events_[step % kEvents]), "a step on the device");
 }
 
-std::vector<BatchResult> Resident::results(std::size_t under_way) {
-  const std::size_t over = begun_ > under_way ? begun_ - under_way : 0;
+std::vector<BatchResult> Resident::results(std::size_t in_flight) {
+  const std::size_t over = begun_ > in_flight ? begun_ - in_flight : 0;
   if (over <= given_) return {};
   wait_for(over - 1);
   const auto* all = results_.as<const BatchResult>();

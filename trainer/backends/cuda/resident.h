@@ -45,7 +45,7 @@ class Resident final : public DeviceSteps {
 
   void begin(std::span<const EpochImage> images, std::span<const StepSettings> steps) override;
   void step() override;
-  std::vector<BatchResult> results(std::size_t under_way) override;
+  std::vector<BatchResult> results(std::size_t in_flight) override;
   BatchResult evaluate(std::int64_t first, std::int64_t count, std::span<float> outputs) override;
 
  private:

@@ -161,19 +161,19 @@ class Hdf5Box final : public ArrayBox {
 
   Result<Samples> open(std::string_view images_name, std::string_view labels_name) override {
     DETOL_ASSIGN(Array images, open_array(file_, config_.path, images_name));
-    DETOL_ASSIGN(const Array answers, open_array(file_, config_.path, labels_name));
+    DETOL_ASSIGN(const Array labels, open_array(file_, config_.path, labels_name));
     const auto layout = layout_of(images.sizes, images.is_of_bytes, config_);
     if (!layout) return images.error(layout.error(), "or write it otherwise");
-    const auto outputs = outputs_in(answers.sizes, images.sizes[0], config_.task);
-    if (!outputs) return answers.error(outputs.error(), "write one number for each");
+    const auto outputs = outputs_in(labels.sizes, images.sizes[0], config_.task);
+    if (!outputs) return labels.error(outputs.error(), "write one number for each");
     Samples samples{.shape = layout->shape, .has_bytes = layout->has_bytes, .outputs = *outputs};
     if (has_labels(config_.task)) {
-      DETOL_ASSIGN(samples.labels, read_labels(answers));
+      DETOL_ASSIGN(samples.labels, read_labels(labels));
     } else {
-      DETOL_ASSIGN(samples.targets, read_targets(answers, *outputs, config_.task));
+      DETOL_ASSIGN(samples.targets, read_targets(labels, *outputs, config_.task));
     }
     samples.fingerprint = fingerprint_of(samples);
-    samples.pixels = std::make_unique<Hdf5Pixels>(std::move(images), answers.place, *layout);
+    samples.pixels = std::make_unique<Hdf5Pixels>(std::move(images), labels.place, *layout);
     return samples;
   }
 

@@ -122,19 +122,19 @@ Result<std::vector<float>> read_targets(OpenArray& open, TaskKind task) {
 Result<Samples> samples_of(PackedFile images_file, PackedFile labels_file,
                            const DataConfig& config) {
   DETOL_ASSIGN(OpenArray images, open_array(std::move(images_file)));
-  DETOL_ASSIGN(OpenArray answers, open_array(std::move(labels_file)));
+  DETOL_ASSIGN(OpenArray labels, open_array(std::move(labels_file)));
   const auto layout = layout_of(images.array.sizes, images.array.is_of_bytes(), config);
   if (!layout) return images.error_at(0, layout.error());
-  const auto outputs = outputs_in(answers.array.sizes, images.array.sizes[0], config.task);
-  if (!outputs) return answers.error_at(0, outputs.error() + "; there must be one number for each");
+  const auto outputs = outputs_in(labels.array.sizes, images.array.sizes[0], config.task);
+  if (!outputs) return labels.error_at(0, outputs.error() + "; there must be one number for each");
   Samples samples{.shape = layout->shape, .has_bytes = layout->has_bytes, .outputs = *outputs};
   if (has_labels(config.task)) {
-    DETOL_ASSIGN(samples.labels, read_labels(answers));
+    DETOL_ASSIGN(samples.labels, read_labels(labels));
   } else {
-    DETOL_ASSIGN(samples.targets, read_targets(answers, config.task));
+    DETOL_ASSIGN(samples.targets, read_targets(labels, config.task));
   }
   samples.fingerprint = fingerprint_of(samples);
-  samples.pixels = std::make_unique<NpyPixels>(std::move(images), std::move(answers), *layout);
+  samples.pixels = std::make_unique<NpyPixels>(std::move(images), std::move(labels), *layout);
   return samples;
 }
 
