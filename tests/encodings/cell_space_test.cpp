@@ -56,7 +56,8 @@ class CellSpaces : public testing::TestWithParam<CellSpace> {
     if (candidate) return;
     EXPECT_TRUE(GetParam().may_be_refused);
     EXPECT_EQ(candidate.error().cause, Cause::kInvalid);
-    EXPECT_EQ(candidate.error().reason, "nothing reaches the cell's output: `none` cuts every path");
+    EXPECT_EQ(candidate.error().reason,
+              "nothing reaches the cell's output: `none` cuts every path");
   }
 
   void expect_round_trip(const Genome& genome) const {
