@@ -1,5 +1,5 @@
 # The test of documents must be able to fail: a document that names a file that is not there, and a
-# room without a README.md.
+# room whose README.md is missing or too long.
 cmake_minimum_required(VERSION 3.25)
 
 function(check text expected reason)
@@ -23,4 +23,12 @@ check("see `core/new/log.h`"             refused "docs/guide.md: there is no cor
 check("see `core/log.h`"                 refused "core/README.md: every room has one")
 check("see `core/log.h`, `core/log_*.h`" accepted "")
 check("see `other/log.h`, `~/core/a.h`"  accepted "")
+
+string(REPEAT "a line; of a README\n" 61 too_long)
+file(WRITE ${TREE}/core/README.md "${too_long}")
+execute_process(COMMAND ${CMAKE_COMMAND} -DROOT=${TREE} -P ${CMAKE_CURRENT_LIST_DIR}/check_documents.cmake
+  RESULT_VARIABLE status ERROR_VARIABLE output)
+if(status EQUAL 0 OR NOT output MATCHES "core/README.md: 61 lines")
+  message(SEND_ERROR "a README.md of 61 lines was not refused:\n${output}")
+endif()
 file(REMOVE_RECURSE ${TREE})
