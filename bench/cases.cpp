@@ -4,7 +4,7 @@
 
 #include "encodings/network/network.h"
 
-namespace detol {
+namespace detol::inline bench {
 namespace {
 
 Layer conv(std::int64_t channels, std::int64_t kernel, std::int64_t stride = 1,
@@ -124,4 +124,4 @@ LayerNeeds needs_of(const Network& network, NodeId id, std::int64_t batch) {
   return {.forward = {flops, in + out + weights}, .backward = {2 * flops, in + out + again}};
 }
 
-}  // namespace detol
+}  // namespace detol::inline bench

@@ -8,7 +8,7 @@
 
 #include "encodings/network/network.h"
 
-namespace detol {
+namespace detol::inline bench {
 
 struct LayerCase {
   std::string_view name;  // kind, kernel and stride: "depthwise5x5/2"
@@ -39,4 +39,4 @@ struct LayerNeeds {
 };
 LayerNeeds needs_of(const Network& network, NodeId id, std::int64_t batch);
 
-}  // namespace detol
+}  // namespace detol::inline bench

@@ -11,7 +11,7 @@
 #include "trainer/backends/cuda/load.h"
 #include "trainer/backends/plan.h"
 
-namespace detol {
+namespace detol::inline bench {
 namespace {
 
 Recipe recipe_of(const CudaBench& bench) {
@@ -141,4 +141,4 @@ Result<void> bench_networks_cuda(const CudaBench& bench, const DevicePeaks& peak
   return {};
 }
 
-}  // namespace detol
+}  // namespace detol::inline bench

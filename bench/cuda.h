@@ -14,7 +14,7 @@
 #include "core/result.h"
 #include "trainer/backends/cuda/plugin.h"
 
-namespace detol {
+namespace detol::inline bench {
 
 struct CudaBench {
   std::string precision = "bf16";  // the recipe's precision
@@ -61,4 +61,4 @@ Result<void> bench_layers_cuda(const CudaBench& bench, const DevicePeaks& peaks,
 Result<void> bench_networks_cuda(const CudaBench& bench, const DevicePeaks& peaks,
                                  const std::function<void(const NetworkOnDevice&)>& on_network);
 
-}  // namespace detol
+}  // namespace detol::inline bench

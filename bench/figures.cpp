@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace detol {
+namespace detol::inline bench {
 
 Figure median_figure(std::string name, std::string_view unit, std::vector<double> samples) {
   std::ranges::sort(samples);
@@ -19,4 +19,4 @@ void Figures::add(Figure figure) {
   all_.push_back(std::move(figure));
 }
 
-}  // namespace detol
+}  // namespace detol::inline bench

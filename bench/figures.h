@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-namespace detol {
+namespace detol::inline bench {
 
 struct Figure {
   std::string name;
@@ -51,4 +51,4 @@ class Figures {
   std::vector<Figure> all_;
 };
 
-}  // namespace detol
+}  // namespace detol::inline bench

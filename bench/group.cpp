@@ -25,7 +25,7 @@
 #include "trainer/data/batches.h"
 #include "trainer/data/formats/formats.h"
 
-namespace detol {
+namespace detol::inline bench {
 namespace {
 
 constexpr std::string_view kWord = "__bench_rank";
@@ -237,4 +237,4 @@ void bench_groups(Figures& figures) {
   }
 }
 
-}  // namespace detol
+}  // namespace detol::inline bench

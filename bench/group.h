@@ -13,7 +13,7 @@
 
 #include "bench/figures.h"
 
-namespace detol {
+namespace detol::inline bench {
 
 // About ten minutes on two idle cores; for `detol bench groups`.
 void bench_groups(Figures& figures);
@@ -25,4 +25,4 @@ double group_images_per_second(int ranks);
 // Returns a rank's CPU seconds for a step of that training. Private to this folder.
 double group_step_seconds(int ranks);
 
-}  // namespace detol
+}  // namespace detol::inline bench

@@ -9,7 +9,7 @@
 #include "bench/peak.h"
 #include "trainer/backends/cpu/onednn.h"
 
-namespace detol {
+namespace detol::inline bench {
 namespace {
 
 constexpr std::int64_t kLayerBatch = 64;
@@ -56,4 +56,4 @@ void bench_layers(Figures& figures) {
   }
 }
 
-}  // namespace detol
+}  // namespace detol::inline bench

@@ -14,9 +14,9 @@
 
 #include "bench/figures.h"
 
-namespace detol {
+namespace detol::inline bench {
 
 // Measures with the backend `onednn` what `figures` wants; all of it takes about 30 seconds.
 void bench_layers(Figures& figures);
 
-}  // namespace detol
+}  // namespace detol::inline bench

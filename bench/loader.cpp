@@ -16,7 +16,7 @@
 #include "trainer/data/feed.h"
 #include "trainer/data/formats/packed.h"
 
-namespace detol {
+namespace detol::inline bench {
 namespace {
 
 namespace fs = std::filesystem;
@@ -137,4 +137,4 @@ void bench_loader(Figures& figures) {
   figures.measure(std::string(kAll), "images/s", 11, measure);
 }
 
-}  // namespace detol
+}  // namespace detol::inline bench

@@ -15,8 +15,8 @@
 
 #include "bench/figures.h"
 
-namespace detol {
+namespace detol::inline bench {
 
 void bench_loader(Figures& figures);
 
-}  // namespace detol
+}  // namespace detol::inline bench

@@ -4,7 +4,7 @@
 
 #include "core/rng.h"
 
-namespace detol {
+namespace detol::inline bench {
 namespace {
 
 // Adds layers by the names that papers use. Every function returns its last node.
@@ -130,4 +130,4 @@ std::span<const BenchNetworkRow> bench_networks() {
   return kNetworks;
 }
 
-}  // namespace detol
+}  // namespace detol::inline bench

@@ -9,7 +9,7 @@
 #include "encodings/network/network.h"
 #include "trainer/backends/backend.h"
 
-namespace detol {
+namespace detol::inline bench {
 
 // The CIFAR ResNet of depth 6 n + 2 (He et al., 2016, arXiv 1512.03385) with n basic blocks a
 // stage, widths w, 2 w, 4 w, and 1x1 projections where the shape changes.
@@ -35,4 +35,4 @@ void prepare_with_noise(const Network& network, Executable& executable);
 // lenet, resnet8, resnet20, nb201, mlp, wide64.
 std::span<const BenchNetworkRow> bench_networks();
 
-}  // namespace detol
+}  // namespace detol::inline bench

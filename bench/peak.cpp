@@ -6,7 +6,7 @@
 
 #include "core/clock.h"
 
-namespace detol {
+namespace detol::inline bench {
 namespace {
 
 // Twelve chains hide a latency of up to six cycles at two multiply-adds a cycle; x = x m + c has a
@@ -63,4 +63,4 @@ double probe_bandwidth() {
   return 3.0 * sizeof(double) * static_cast<double>(a.size()) / seconds * 1e-9;
 }
 
-}  // namespace detol
+}  // namespace detol::inline bench

@@ -4,7 +4,7 @@
 // fraction of it. Each call is one short probe on the calling thread, timed by the thread's own
 // CPU time: a busy machine lengthens the wait, not the figure.
 
-namespace detol {
+namespace detol::inline bench {
 
 // GFLOP/s (2 per fused multiply-add) of registers alone: AVX-512 where there is it, else AVX2.
 double probe_fma();
@@ -13,4 +13,4 @@ double probe_fma();
 // Allocates 192 MB at the first call.
 double probe_bandwidth();
 
-}  // namespace detol
+}  // namespace detol::inline bench

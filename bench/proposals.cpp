@@ -8,7 +8,7 @@
 #include "core/rng.h"
 #include "search/searcher.h"
 
-namespace detol {
+namespace detol::inline bench {
 namespace {
 
 struct HistorySize {
@@ -97,4 +97,4 @@ void bench_proposals(Figures& figures) {
                   [&] { return run_s(seed++); });
 }
 
-}  // namespace detol
+}  // namespace detol::inline bench

@@ -9,9 +9,9 @@
 
 #include "bench/figures.h"
 
-namespace detol {
+namespace detol::inline bench {
 
 // Measures what `figures` wants; all of it takes half a minute.
 void bench_proposals(Figures& figures);
 
-}  // namespace detol
+}  // namespace detol::inline bench

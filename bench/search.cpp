@@ -3,7 +3,7 @@
 #include "core/clock.h"
 #include "search/searcher.h"
 
-namespace detol {
+namespace detol::inline bench {
 namespace {
 
 constexpr TrialId kTrials = 500;  // of one study
@@ -79,4 +79,4 @@ void bench_search(Figures& figures) {
   }
 }
 
-}  // namespace detol
+}  // namespace detol::inline bench

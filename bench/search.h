@@ -11,9 +11,9 @@
 
 #include "bench/figures.h"
 
-namespace detol {
+namespace detol::inline bench {
 
 // Measures what `figures` wants of every row of searchers().
 void bench_search(Figures& figures);
 
-}  // namespace detol
+}  // namespace detol::inline bench

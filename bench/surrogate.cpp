@@ -10,7 +10,7 @@
 #include "surrogate/cholesky.h"
 #include "surrogate/kernel.h"
 
-namespace detol {
+namespace detol::inline bench {
 namespace {
 
 struct FactorSize {
@@ -149,4 +149,4 @@ void bench_surrogate(Figures& figures) {
   bench_proposals(figures);
 }
 
-}  // namespace detol
+}  // namespace detol::inline bench

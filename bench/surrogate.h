@@ -14,9 +14,9 @@
 
 #include "bench/figures.h"
 
-namespace detol {
+namespace detol::inline bench {
 
 // Measures what `figures` wants; all of it takes a minute and a half on one core.
 void bench_surrogate(Figures& figures);
 
-}  // namespace detol
+}  // namespace detol::inline bench

@@ -17,7 +17,7 @@
 #include "core/table.h"
 #include "trainer/backends/cpu/onednn.h"
 
-namespace detol {
+namespace detol::inline bench {
 namespace {
 
 struct Workload {
@@ -253,4 +253,4 @@ void bench_trainer(Figures& figures) {
                   [] { return group_step_seconds(1) / group_step_seconds(2); });
 }
 
-}  // namespace detol
+}  // namespace detol::inline bench

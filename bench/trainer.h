@@ -30,7 +30,7 @@
 #include "bench/figures.h"
 #include "encodings/network/network.h"
 
-namespace detol {
+namespace detol::inline bench {
 
 // Returns the FLOPs that one training step needs per image.
 double training_flops(const Network& network);
@@ -43,4 +43,4 @@ void bench_trainer(Figures& figures);
 // arguments. For main().
 std::optional<int> run_bench_rank(int argc, char** argv);
 
-}  // namespace detol
+}  // namespace detol::inline bench

@@ -6,7 +6,7 @@
 #include "cli/output.h"
 #include "core/log.h"
 
-namespace detol {
+namespace detol::inline cli {
 namespace {
 
 void put(std::vector<Cell>& row, const TimeAndFloor& measured) {
@@ -68,4 +68,4 @@ Result<int> bench_device(const Arguments& arguments) {
   return 0;
 }
 
-}  // namespace detol
+}  // namespace detol::inline cli

@@ -6,10 +6,10 @@
 #include "cli/commands.h"
 #include "core/result.h"
 
-namespace detol {
+namespace detol::inline cli {
 
 // Errors (kUsage): there is no GPU to measure, this bench has nothing to do with one, or no name
 // contains --only.
 Result<int> bench_device(const Arguments& arguments);
 
-}  // namespace detol
+}  // namespace detol::inline cli

@@ -13,7 +13,7 @@
 #include "core/log.h"
 #include "core/table.h"
 
-namespace detol {
+namespace detol::inline cli {
 namespace {
 
 struct Bench {
@@ -64,4 +64,4 @@ Command bench_command() {
           .run = run_bench};
 }
 
-}  // namespace detol
+}  // namespace detol::inline cli

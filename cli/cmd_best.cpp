@@ -4,7 +4,7 @@
 #include "cli/output.h"
 #include "cli/trial_rows.h"
 
-namespace detol {
+namespace detol::inline cli {
 namespace {
 
 Result<int> run_best(const Arguments& arguments) {
@@ -41,4 +41,4 @@ Command best_command() {
           .run = run_best};
 }
 
-}  // namespace detol
+}  // namespace detol::inline cli

@@ -3,7 +3,7 @@
 #include "cli/commands.h"
 #include "cli/output.h"
 
-namespace detol {
+namespace detol::inline cli {
 namespace {
 
 // The words that may follow a command: its flags and those that hold everywhere.
@@ -124,4 +124,4 @@ Command completion_command() {
           .run = run_completion};
 }
 
-}  // namespace detol
+}  // namespace detol::inline cli

@@ -13,7 +13,7 @@
 #include "trainer/data/formats/formats.h"
 #include "trainer/data/formats/packed.h"
 
-namespace detol {
+namespace detol::inline cli {
 namespace {
 
 // A study of nothing but its data, for --from.
@@ -104,4 +104,4 @@ Command data_info_command() {
           .run = run_info};
 }
 
-}  // namespace detol
+}  // namespace detol::inline cli

@@ -14,7 +14,7 @@
 #include "knowledge/check.h"
 #include "knowledge/maintenance.h"
 
-namespace detol {
+namespace detol::inline cli {
 namespace {
 
 namespace fs = std::filesystem;
@@ -178,4 +178,4 @@ Command db_vacuum_command() {
           .run = run_vacuum};
 }
 
-}  // namespace detol
+}  // namespace detol::inline cli

@@ -19,7 +19,7 @@
 #include "trainer/backends/cuda/probe.h"
 #include "trainer/collectives/mpi_group.h"
 
-namespace detol {
+namespace detol::inline cli {
 namespace {
 
 // ok; missing: a search runs without it; broken: none can run here.
@@ -136,4 +136,4 @@ Command doctor_command() {
           .run = run_doctor};
 }
 
-}  // namespace detol
+}  // namespace detol::inline cli

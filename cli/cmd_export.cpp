@@ -9,7 +9,7 @@
 #include "core/table.h"
 #include "export/export.h"
 
-namespace detol {
+namespace detol::inline cli {
 namespace {
 
 namespace fs = std::filesystem;
@@ -89,4 +89,4 @@ Command export_command() {
           .run = run_export};
 }
 
-}  // namespace detol
+}  // namespace detol::inline cli

@@ -2,7 +2,7 @@
 #include "cli/output.h"
 #include "cli/pareto_rows.h"
 
-namespace detol {
+namespace detol::inline cli {
 namespace {
 
 Result<int> run_pareto(const Arguments& arguments) {
@@ -29,4 +29,4 @@ Command pareto_command() {
           .run = run_pareto};
 }
 
-}  // namespace detol
+}  // namespace detol::inline cli

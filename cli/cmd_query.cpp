@@ -10,7 +10,7 @@
 #include "encodings/study/study_config.h"
 #include "knowledge/query.h"
 
-namespace detol {
+namespace detol::inline cli {
 namespace {
 
 constexpr std::int64_t kMostRows = 1'000'000;  // unless a limit is given
@@ -76,4 +76,4 @@ Command query_command() {
           .notes = query_notes};
 }
 
-}  // namespace detol
+}  // namespace detol::inline cli

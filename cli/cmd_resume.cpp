@@ -4,7 +4,7 @@
 #include "cli/run_options.h"
 #include "knowledge/query.h"
 
-namespace detol {
+namespace detol::inline cli {
 namespace {
 
 // The budget that a study will have, as far as its device goes by it.
@@ -65,4 +65,4 @@ Command resume_command() {
           .run = run_resume};
 }
 
-}  // namespace detol
+}  // namespace detol::inline cli

@@ -10,7 +10,7 @@
 #include "scheduler/pruners/pruner.h"
 #include "search/searcher.h"
 
-namespace detol {
+namespace detol::inline cli {
 namespace {
 
 template <typename Row>
@@ -102,4 +102,4 @@ Command search_command() {
           .notes = search_notes};
 }
 
-}  // namespace detol
+}  // namespace detol::inline cli

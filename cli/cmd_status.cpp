@@ -11,7 +11,7 @@
 #include "knowledge/writer.h"
 #include "scheduler/budget.h"
 
-namespace detol {
+namespace detol::inline cli {
 namespace {
 
 constexpr std::string_view kStudies = R"sql(
@@ -148,4 +148,4 @@ Command studies_command() {
           .run = run_studies};
 }
 
-}  // namespace detol
+}  // namespace detol::inline cli

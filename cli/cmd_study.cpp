@@ -21,7 +21,7 @@
 #include "knowledge/studies.h"
 #include "knowledge/writer.h"
 
-namespace detol {
+namespace detol::inline cli {
 namespace {
 
 namespace fs = std::filesystem;
@@ -186,4 +186,4 @@ Command study_stop_command() {
           .run = run_stop};
 }
 
-}  // namespace detol
+}  // namespace detol::inline cli

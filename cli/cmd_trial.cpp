@@ -8,7 +8,7 @@
 #include "trainer/data/dataset.h"
 #include "trainer/data/formats/formats.h"
 
-namespace detol {
+namespace detol::inline cli {
 namespace {
 
 TrialId id_of(const Rows& trial) {
@@ -164,4 +164,4 @@ Command trial_command() {
           .run = show_trial};
 }
 
-}  // namespace detol
+}  // namespace detol::inline cli

@@ -4,7 +4,7 @@
 #include "cli/output.h"
 #include "cli/trial_rows.h"
 
-namespace detol {
+namespace detol::inline cli {
 namespace {
 
 // The columns that fit on a screen.
@@ -53,4 +53,4 @@ Command trials_command() {
           .run = list_trials};
 }
 
-}  // namespace detol
+}  // namespace detol::inline cli

@@ -11,7 +11,7 @@
 #include "trainer/evaluator.h"
 #include "trainer/training_memory.h"
 
-namespace detol {
+namespace detol::inline cli {
 namespace {
 
 // The costs of random candidates of a space, and the reasons why some are refused.
@@ -112,4 +112,4 @@ Command validate_command() {
           .run = run_validate};
 }
 
-}  // namespace detol
+}  // namespace detol::inline cli

@@ -5,7 +5,7 @@
 #include <array>
 #include <charconv>
 
-namespace detol {
+namespace detol::inline cli {
 
 std::string_view Option::key() const {
   if (is_positional()) return name;
@@ -93,4 +93,4 @@ std::span<const Option> global_options() {
   return kOptions;
 }
 
-}  // namespace detol
+}  // namespace detol::inline cli

@@ -14,7 +14,7 @@
 #include "core/log.h"
 #include "core/result.h"
 
-namespace detol {
+namespace detol::inline cli {
 
 enum class Format { kTable, kJson, kJsonl, kCsv };
 
@@ -110,4 +110,4 @@ Command doctor_command();
 Command bench_command();
 Command completion_command();
 
-}  // namespace detol
+}  // namespace detol::inline cli

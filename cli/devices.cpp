@@ -17,7 +17,7 @@
 #include "trainer/evaluator.h"
 #include "trainer/training_memory.h"
 
-namespace detol {
+namespace detol::inline cli {
 namespace {
 
 constexpr std::string_view kGpu = "cudnn";
@@ -145,4 +145,4 @@ Result<std::string> last_backend(const std::string& storage, const std::string& 
   return backend;
 }
 
-}  // namespace detol
+}  // namespace detol::inline cli

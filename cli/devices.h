@@ -14,7 +14,7 @@
 #include "scheduler/run/study_run.h"
 #include "trainer/data/dataset.h"
 
-namespace detol {
+namespace detol::inline cli {
 
 // DeviceQuestion holds what the choice of a device depends on.
 struct DeviceQuestion {
@@ -37,4 +37,4 @@ std::string device_name(const RunOptions& options);
 // The backend of the last run of a study; empty: nothing says it.
 Result<std::string> last_backend(const std::string& storage, const std::string& study);
 
-}  // namespace detol
+}  // namespace detol::inline cli

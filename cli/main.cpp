@@ -18,7 +18,7 @@
 #include "scheduler/run/study_run.h"
 #include "trainer/backends/cuda/probe.h"
 
-namespace detol {
+namespace detol::inline cli {
 namespace {
 
 int run_program(const std::vector<std::string>& words) {
@@ -35,7 +35,7 @@ int run_program(const std::vector<std::string>& words) {
 }
 
 }  // namespace
-}  // namespace detol
+}  // namespace detol::inline cli
 
 int main(int argc, char** argv) {
   std::signal(SIGXFSZ, SIG_IGN);  // a write beyond `ulimit -f` is an error like a full disk's

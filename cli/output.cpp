@@ -11,7 +11,7 @@
 
 #include "core/utf8.h"
 
-namespace detol {
+namespace detol::inline cli {
 namespace {
 
 using Json = nlohmann::ordered_json;
@@ -264,4 +264,4 @@ Result<void> print_rows(const Rows& rows, const Globals& globals) {
   return print_data("");
 }
 
-}  // namespace detol
+}  // namespace detol::inline cli

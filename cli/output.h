@@ -11,7 +11,7 @@
 #include "cli/commands.h"
 #include "knowledge/query.h"
 
-namespace detol {
+namespace detol::inline cli {
 
 // json: an array of objects. A table has one line per row.
 std::string render(const Rows& rows, const Globals& globals);
@@ -26,4 +26,4 @@ Result<void> print_rows(const Rows& rows, const Globals& globals);
 // Writes to stdout. Errors (kStorage): it cannot be written.
 Result<void> print_data(const std::string& text);
 
-}  // namespace detol
+}  // namespace detol::inline cli

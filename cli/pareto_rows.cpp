@@ -6,7 +6,7 @@
 
 #include "surrogate/pareto.h"
 
-namespace detol {
+namespace detol::inline cli {
 namespace {
 
 // A trial's value of each objective, negated where more is better; empty if it lacks one.
@@ -45,4 +45,4 @@ Result<Rows> pareto_rows(const OpenStudy& study) {
   return nothing_reported(study);
 }
 
-}  // namespace detol
+}  // namespace detol::inline cli

@@ -14,7 +14,7 @@
 #include "core/terminal.h"
 #include "core/utf8.h"
 
-namespace detol {
+namespace detol::inline cli {
 namespace {
 
 // CLI11 writes into this: one list of words per option of the table. A list, since CLI11
@@ -229,4 +229,4 @@ Result<Call> parse(const std::vector<std::string>& words) {
   return Parser().parse(words);
 }
 
-}  // namespace detol
+}  // namespace detol::inline cli

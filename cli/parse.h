@@ -7,7 +7,7 @@
 
 #include "cli/commands.h"
 
-namespace detol {
+namespace detol::inline cli {
 
 struct Call {
   const Command* command = nullptr;  // nullptr: print `text` and be done (help, version)
@@ -19,4 +19,4 @@ struct Call {
 // Errors (kUsage): one line, with a did-you-mean.
 Result<Call> parse(const std::vector<std::string>& words);
 
-}  // namespace detol
+}  // namespace detol::inline cli

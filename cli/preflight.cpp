@@ -7,7 +7,7 @@
 #include "search/searcher.h"
 #include "trainer/evaluator.h"
 
-namespace detol {
+namespace detol::inline cli {
 namespace {
 
 // A name that its table does not know is bad input when a file says it.
@@ -71,4 +71,4 @@ Result<Preflight> check_study(const StudyConfig& config) {
   return Preflight{.budget = budget, .data = *data};
 }
 
-}  // namespace detol
+}  // namespace detol::inline cli

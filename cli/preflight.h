@@ -10,7 +10,7 @@
 #include "scheduler/budget.h"
 #include "trainer/data/dataset.h"
 
-namespace detol {
+namespace detol::inline cli {
 
 struct Preflight {
   Budget budget;
@@ -27,4 +27,4 @@ std::vector<std::string> warnings_about(const StudyConfig& config);
 // trials, and reads the whole data set. Errors start with the place in the space file.
 Result<Preflight> check_study(const StudyConfig& config);
 
-}  // namespace detol
+}  // namespace detol::inline cli

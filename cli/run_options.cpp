@@ -10,7 +10,7 @@
 #include "core/terminal.h"
 #include "encodings/study/study_config.h"
 
-namespace detol {
+namespace detol::inline cli {
 namespace {
 
 constexpr int kMost = 4096;  // processes of one machine
@@ -106,4 +106,4 @@ Result<void> check_target(const RunOptions& options) {
               "--target: " + unknown_name("metric", options.target->metric, known));
 }
 
-}  // namespace detol
+}  // namespace detol::inline cli

@@ -7,7 +7,7 @@
 #include "cli/commands.h"
 #include "scheduler/run/study_run.h"
 
-namespace detol {
+namespace detol::inline cli {
 
 // `own` followed by the shared ones.
 std::vector<Option> with_run_options(std::vector<Option> own);
@@ -18,4 +18,4 @@ Result<RunOptions> run_options_from(const Arguments& arguments);
 // Errors (kUsage): the target is a metric that the study's trials do not report.
 Result<void> check_target(const RunOptions& options);
 
-}  // namespace detol
+}  // namespace detol::inline cli

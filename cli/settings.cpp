@@ -6,7 +6,7 @@
 #include <cstdlib>
 #include <filesystem>
 
-namespace detol {
+namespace detol::inline cli {
 namespace {
 
 namespace fs = std::filesystem;
@@ -120,4 +120,4 @@ std::string find_space(const std::string& name) {
   return name;
 }
 
-}  // namespace detol
+}  // namespace detol::inline cli

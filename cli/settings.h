@@ -11,7 +11,7 @@
 #include "cli/commands.h"
 #include "encodings/study/study_config.h"
 
-namespace detol {
+namespace detol::inline cli {
 
 struct Setting {
   std::string_view flag;      // key of the command's option: "algorithm"
@@ -38,4 +38,4 @@ Error as_written(Error error, const Arguments& arguments);
 // "cnn.yaml", "configs/cnn.yaml"); the name itself if there is none.
 std::string find_space(const std::string& name);
 
-}  // namespace detol
+}  // namespace detol::inline cli

@@ -9,7 +9,7 @@
 #include "trainer/checkpoint.h"
 #include "trainer/data/formats/formats.h"
 
-namespace detol {
+namespace detol::inline cli {
 namespace {
 
 namespace fs = std::filesystem;
@@ -114,4 +114,4 @@ Result<Model> trained_model(const OpenStudy& study, const StudyData& shared,
   return model;
 }
 
-}  // namespace detol
+}  // namespace detol::inline cli

@@ -7,7 +7,7 @@
 #include "cli/trial_rows.h"
 #include "export/export.h"
 
-namespace detol {
+namespace detol::inline cli {
 
 // StudyData holds what all trials of a study share.
 struct StudyData {
@@ -25,4 +25,4 @@ Result<Model> trained_model(const OpenStudy& study, const StudyData& shared,
                             const std::filesystem::path& storage, const Rows& trials,
                             std::size_t row);
 
-}  // namespace detol
+}  // namespace detol::inline cli

@@ -9,7 +9,7 @@
 
 #include "core/table.h"
 
-namespace detol {
+namespace detol::inline cli {
 namespace {
 
 constexpr std::string_view kColumns =
@@ -177,4 +177,4 @@ const Cell& cell(const Rows& rows, std::size_t row, std::string_view column) {
   return rows.rows[row][static_cast<std::size_t>(found - rows.columns.begin())];
 }
 
-}  // namespace detol
+}  // namespace detol::inline cli

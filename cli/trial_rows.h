@@ -8,7 +8,7 @@
 #include "encodings/study/study_config.h"
 #include "knowledge/query.h"
 
-namespace detol {
+namespace detol::inline cli {
 
 // OpenStudy is a study opened for reading.
 struct OpenStudy {
@@ -49,4 +49,4 @@ Rows only_columns(const Rows& rows, const std::vector<std::string>& names);
 
 const Cell& cell(const Rows& rows, std::size_t row, std::string_view column);
 
-}  // namespace detol
+}  // namespace detol::inline cli

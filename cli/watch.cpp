@@ -12,7 +12,7 @@
 #include "encodings/study/study_config.h"
 #include "scheduler/monitor/study_monitor.h"
 
-namespace detol {
+namespace detol::inline cli {
 namespace {
 
 // While one lives, Ctrl-C and SIGTERM end a wait and nothing else.
@@ -132,4 +132,4 @@ Result<int> watch_study(const StudyRecord& record, const Arguments& arguments) {
   return 0;
 }
 
-}  // namespace detol
+}  // namespace detol::inline cli

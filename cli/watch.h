@@ -10,7 +10,7 @@
 #include "knowledge/query.h"
 #include "knowledge/writer.h"
 
-namespace detol {
+namespace detol::inline cli {
 
 // Seconds within which a supervisor starts another master.
 inline constexpr double kRestartS = 5;
@@ -22,4 +22,4 @@ Result<int> watch_study(const StudyRecord& record, const Arguments& arguments);
 // True if that process runs the study, as far as it has said what it runs.
 bool is_run_by(const std::optional<Writer>& writer, const std::string& study);
 
-}  // namespace detol
+}  // namespace detol::inline cli

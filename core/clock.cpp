@@ -4,7 +4,7 @@
 
 #include <chrono>
 
-namespace detol {
+namespace detol::inline core {
 namespace {
 
 class SystemClock final : public Clock {
@@ -31,4 +31,4 @@ double thread_seconds() {
   return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
 }
 
-}  // namespace detol
+}  // namespace detol::inline core

@@ -3,7 +3,7 @@
 // Clock: the time, as something a test can hand in. Durations come from now_s(),
 // which never jumps; wall_s() is for people to read and never for arithmetic.
 
-namespace detol {
+namespace detol::inline core {
 
 class Clock {
  public:
@@ -18,4 +18,4 @@ Clock& system_clock();
 // CPU seconds of the calling thread.
 double thread_seconds();
 
-}  // namespace detol
+}  // namespace detol::inline core

@@ -9,7 +9,7 @@
 #include <system_error>
 #include <utility>
 
-namespace detol {
+namespace detol::inline core {
 namespace {
 
 std::string_view kind_of(mode_t mode) {
@@ -80,4 +80,4 @@ tl::unexpected<Error> cannot(std::string_view verb, const std::filesystem::path&
   return fail(code, fmt::format("cannot {} {}: {}", verb, path.string(), reason));
 }
 
-}  // namespace detol
+}  // namespace detol::inline core

@@ -7,7 +7,7 @@
 
 #include "core/result.h"
 
-namespace detol {
+namespace detol::inline core {
 
 class Descriptor {
  public:
@@ -42,4 +42,4 @@ Result<void> check_regular_file(const std::filesystem::path& path,
 tl::unexpected<Error> cannot(std::string_view verb, const std::filesystem::path& path,
                              ErrorCode code);
 
-}  // namespace detol
+}  // namespace detol::inline core

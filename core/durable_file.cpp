@@ -12,7 +12,7 @@
 
 #include "core/fault.h"
 
-namespace detol {
+namespace detol::inline core {
 
 namespace {
 
@@ -94,4 +94,4 @@ Result<void> DurableFile::keep() {
   return {};
 }
 
-}  // namespace detol
+}  // namespace detol::inline core

@@ -14,7 +14,7 @@
 #include "core/descriptor.h"
 #include "core/result.h"
 
-namespace detol {
+namespace detol::inline core {
 
 // FreshFile: an empty file that was not there before.
 struct FreshFile {
@@ -54,4 +54,4 @@ class DurableFile {
   Descriptor file_;
 };
 
-}  // namespace detol
+}  // namespace detol::inline core

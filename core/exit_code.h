@@ -4,7 +4,7 @@
 
 #include "core/result.h"
 
-namespace detol {
+namespace detol::inline core {
 
 inline constexpr int kExitDone = 0;
 inline constexpr int kExitInternal = 1;
@@ -43,4 +43,4 @@ constexpr int exit_code_of(ErrorCode code) {
   return kExitInternal;
 }
 
-}  // namespace detol
+}  // namespace detol::inline core

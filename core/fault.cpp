@@ -16,7 +16,7 @@
 
 #include "core/table.h"
 
-namespace detol {
+namespace detol::inline core {
 namespace {
 
 constexpr std::string_view kDeath = "kill exit";
@@ -194,4 +194,4 @@ Result<void> check_fault_setting() {
   return {};
 }
 
-}  // namespace detol
+}  // namespace detol::inline core

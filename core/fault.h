@@ -17,7 +17,7 @@
 
 #include "core/result.h"
 
-namespace detol {
+namespace detol::inline core {
 
 enum class Fault {
   kNone,
@@ -54,4 +54,4 @@ double patience(double limit_s);
 // DETOL_TEST_PATIENCE is no number above 0 and at most 1.
 Result<void> check_fault_setting();
 
-}  // namespace detol
+}  // namespace detol::inline core

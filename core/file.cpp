@@ -13,7 +13,7 @@
 #include "core/descriptor.h"
 #include "core/durable_file.h"
 
-namespace detol {
+namespace detol::inline core {
 namespace {
 
 std::string text_of(int error) {
@@ -97,4 +97,4 @@ bool may_succeed_later(const Error& error) {
          error.message.ends_with(text_of(EROFS)) || error.message.ends_with(text_of(EFBIG));
 }
 
-}  // namespace detol
+}  // namespace detol::inline core

@@ -12,7 +12,7 @@
 
 #include "core/result.h"
 
-namespace detol {
+namespace detol::inline core {
 
 // Reads a whole regular file (open_regular_file). Errors (kInput) name the path and the reason.
 // Refuses a file of more than `limit_bytes` before reading it.
@@ -35,4 +35,4 @@ Result<void> write_file_durably(const std::filesystem::path& path, std::string_v
 // files: the same write may succeed later.
 bool may_succeed_later(const Error& error);
 
-}  // namespace detol
+}  // namespace detol::inline core

@@ -9,7 +9,7 @@
 #include <array>
 #include <cassert>
 
-namespace detol {
+namespace detol::inline core {
 namespace {
 
 constexpr std::size_t kLanes = 8;
@@ -82,4 +82,4 @@ void add_halves(std::span<const Half> all, std::size_t terms, std::span<Half> su
   }
 }
 
-}  // namespace detol
+}  // namespace detol::inline core

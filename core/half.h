@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <span>
 
-namespace detol {
+namespace detol::inline core {
 
 enum class Half : std::uint16_t {};
 
@@ -20,4 +20,4 @@ void from_halves(std::span<const Half> halves, float scale, std::span<float> val
 // single precision and rounded once. REQUIRES: all.size() == terms x sum.size().
 void add_halves(std::span<const Half> all, std::size_t terms, std::span<Half> sum);
 
-}  // namespace detol
+}  // namespace detol::inline core

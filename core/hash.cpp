@@ -5,7 +5,7 @@
 
 #include <array>
 
-namespace detol {
+namespace detol::inline core {
 
 std::uint64_t hash64(std::string_view bytes, std::uint64_t seed) {
   return XXH3_64bits_withSeed(bytes.data(), bytes.size(), seed);
@@ -25,4 +25,4 @@ std::string to_hex(std::uint64_t hash) {
   return fmt::format("{:016x}", hash);
 }
 
-}  // namespace detol
+}  // namespace detol::inline core

@@ -9,7 +9,7 @@
 #include <string>
 #include <string_view>
 
-namespace detol {
+namespace detol::inline core {
 
 std::uint64_t hash64(std::string_view bytes, std::uint64_t seed = 0);
 std::uint64_t hash64(std::span<const std::byte> bytes, std::uint64_t seed = 0);
@@ -20,4 +20,4 @@ std::uint64_t hash_combine(std::uint64_t seed, std::uint64_t value);
 // 16 lower-case hexadecimal digits.
 std::string to_hex(std::uint64_t hash);
 
-}  // namespace detol
+}  // namespace detol::inline core

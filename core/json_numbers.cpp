@@ -4,7 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
-namespace detol {
+namespace detol::inline core {
 
 using nlohmann::json;
 
@@ -24,4 +24,4 @@ template int whole_number(const json& value);
 template std::int64_t whole_number(const json& value);
 template std::uint64_t whole_number(const json& value);
 
-}  // namespace detol
+}  // namespace detol::inline core

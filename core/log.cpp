@@ -14,7 +14,7 @@
 
 #include "core/utf8.h"
 
-namespace detol {
+namespace detol::inline core {
 namespace {
 
 spdlog::level::level_enum to_spdlog(LogLevel level) {
@@ -121,4 +121,4 @@ StderrRedirect::~StderrRedirect() {
   ::close(before_);
 }
 
-}  // namespace detol
+}  // namespace detol::inline core

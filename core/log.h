@@ -11,7 +11,7 @@
 
 #include "core/result.h"
 
-namespace detol {
+namespace detol::inline core {
 
 enum class LogLevel { kDebug, kInfo, kWarning, kError };
 
@@ -62,4 +62,4 @@ void log_error(fmt::format_string<Args...> format, Args&&... args) {
   log_line(LogLevel::kError, fmt::format(format, std::forward<Args>(args)...));
 }
 
-}  // namespace detol
+}  // namespace detol::inline core

@@ -5,7 +5,7 @@
 
 #include "core/descriptor.h"
 
-namespace detol {
+namespace detol::inline core {
 
 Result<MappedFile> MappedFile::open(const std::filesystem::path& path) {
   DETOL_ASSIGN(const Descriptor file, open_regular_file(path));
@@ -22,4 +22,4 @@ Result<MappedFile> MappedFile::open(const std::filesystem::path& path) {
   return mapped;
 }
 
-}  // namespace detol
+}  // namespace detol::inline core

@@ -12,7 +12,7 @@
 
 #include "core/result.h"
 
-namespace detol {
+namespace detol::inline core {
 
 class MappedFile {
  public:
@@ -31,4 +31,4 @@ class MappedFile {
   std::size_t size_ = 0;
 };
 
-}  // namespace detol
+}  // namespace detol::inline core

@@ -10,7 +10,7 @@
 
 #include "core/table.h"
 
-namespace detol {
+namespace detol::inline core {
 
 namespace {
 
@@ -74,4 +74,4 @@ Result<void> OptionReader::done() const {
   return {};
 }
 
-}  // namespace detol
+}  // namespace detol::inline core

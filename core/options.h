@@ -16,7 +16,7 @@
 
 #include "core/result.h"
 
-namespace detol {
+namespace detol::inline core {
 
 class OptionReader {
  public:
@@ -52,4 +52,4 @@ class OptionReader {
   std::string mistake_;  // the first one; empty: none
 };
 
-}  // namespace detol
+}  // namespace detol::inline core

@@ -2,7 +2,7 @@
 
 #include <system_error>
 
-namespace detol {
+namespace detol::inline core {
 
 std::filesystem::path program_path() {
   constexpr const char* kLink = "/proc/self/exe";
@@ -12,4 +12,4 @@ std::filesystem::path program_path() {
   return !error && std::filesystem::exists(path, error) ? path : kLink;
 }
 
-}  // namespace detol
+}  // namespace detol::inline core

@@ -2,7 +2,7 @@
 
 #include <filesystem>
 
-namespace detol {
+namespace detol::inline core {
 
 // Returns the real path of the running program, for children that run it again. After that file was
 // renamed over or removed, as by an upgrade, returns "/proc/self/exe", which still opens the
@@ -10,4 +10,4 @@ namespace detol {
 // "/proc/self/exe" for itself.
 std::filesystem::path program_path();
 
-}  // namespace detol
+}  // namespace detol::inline core

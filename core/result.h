@@ -8,7 +8,7 @@
 #include <tl/expected.hpp>
 #include <utility>
 
-namespace detol {
+namespace detol::inline core {
 
 // ErrorCode: the kind of a failure, by what a person must do about it. The program's exit
 // code is a function of this alone (core/exit_code.h).
@@ -36,7 +36,7 @@ inline tl::unexpected<Error> fail(ErrorCode code, std::string message) {
   return tl::unexpected<Error>(Error{code, std::move(message)});
 }
 
-}  // namespace detol
+}  // namespace detol::inline core
 
 // NOLINTBEGIN(bugprone-macro-parentheses): a declaration cannot stand in parentheses.
 

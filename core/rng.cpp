@@ -6,7 +6,7 @@
 #include <cmath>
 #include <numbers>
 
-namespace detol {
+namespace detol::inline core {
 namespace {
 
 // One 128-bit block of the stream `key`. `lane` keeps key derivation apart from drawing.
@@ -66,4 +66,4 @@ std::uint64_t Rng::below(std::uint64_t n) {
   }
 }
 
-}  // namespace detol
+}  // namespace detol::inline core

@@ -10,7 +10,7 @@
 #include <span>
 #include <utility>
 
-namespace detol {
+namespace detol::inline core {
 
 class Rng {
  public:
@@ -40,4 +40,4 @@ class Rng {
   unsigned left_ = 0;                     // words left in it
 };
 
-}  // namespace detol
+}  // namespace detol::inline core

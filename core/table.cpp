@@ -9,7 +9,7 @@
 
 #include "core/utf8.h"
 
-namespace detol {
+namespace detol::inline core {
 namespace {
 
 std::size_t edit_distance(std::string_view a, std::string_view b) {
@@ -66,4 +66,4 @@ std::string unknown_name(std::string_view what, std::string_view word,
   return text + "known: " + join(known);
 }
 
-}  // namespace detol
+}  // namespace detol::inline core

@@ -14,7 +14,7 @@
 #include <string_view>
 #include <vector>
 
-namespace detol {
+namespace detol::inline core {
 
 // The names of a table's rows, in its order.
 template <typename Row>
@@ -58,4 +58,4 @@ std::optional<std::string> did_you_mean(std::string_view word,
 std::string unknown_name(std::string_view what, std::string_view word,
                          std::span<const std::string_view> known);
 
-}  // namespace detol
+}  // namespace detol::inline core

@@ -17,7 +17,7 @@
 
 // NOLINTBEGIN(concurrency-mt-unsafe): nobody here changes the environment.
 
-namespace detol {
+namespace detol::inline core {
 namespace {
 
 constexpr std::size_t kMostRows = 1000;  // of any screen
@@ -187,6 +187,6 @@ int Painter::rows_above(const Screen& screen) const {
   return std::min(rows, screen.rows - 1);
 }
 
-}  // namespace detol
+}  // namespace detol::inline core
 
 // NOLINTEND(concurrency-mt-unsafe)

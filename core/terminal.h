@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-namespace detol {
+namespace detol::inline core {
 
 // Screen: the properties of the terminal that frames are drawn on.
 struct Screen {
@@ -63,4 +63,4 @@ class Painter {
   Screen screen_;
 };
 
-}  // namespace detol
+}  // namespace detol::inline core

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-namespace detol {
+namespace detol::inline core {
 namespace {
 
 // U+0000 to U+001F, U+007F to U+009F.
@@ -59,4 +59,4 @@ std::string printable(std::string_view text) {
   return line;
 }
 
-}  // namespace detol
+}  // namespace detol::inline core

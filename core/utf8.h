@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-namespace detol {
+namespace detol::inline core {
 
 // Returns the number of bytes of the character that `text` begins with; 0 if it begins with none.
 // REQUIRES: !text.empty().
@@ -19,4 +19,4 @@ bool is_utf8(std::string_view text);
 // among them, and bytes that are not UTF-8 are written as in C ("\\x1b", "\\n").
 std::string printable(std::string_view text);
 
-}  // namespace detol
+}  // namespace detol::inline core

@@ -8,7 +8,7 @@
 #include "core/table.h"
 #include "export/formats.h"
 
-namespace detol {
+namespace detol::inline exporting {
 namespace {
 
 using nlohmann::json;
@@ -185,4 +185,4 @@ Result<void> check_size(const Network& network) {
   return check_numbers(numbers);
 }
 
-}  // namespace detol
+}  // namespace detol::inline exporting

@@ -13,7 +13,7 @@
 
 #include "encodings/network/network.h"
 
-namespace detol {
+namespace detol::inline exporting {
 
 nlohmann::ordered_json layer_json(const Network& network, NodeId id);
 nlohmann::ordered_json architecture_json(const Network& network);
@@ -27,4 +27,4 @@ Result<Network> network_from(const nlohmann::json& architecture);
 Result<void> check_size(const Shape& shape);
 Result<void> check_size(const Network& network);
 
-}  // namespace detol
+}  // namespace detol::inline exporting

@@ -5,7 +5,7 @@
 #include "export/export.h"
 #include "trainer/predict.h"
 
-namespace detol {
+namespace detol::inline exporting {
 
 Result<CheckLogits> check_logits(const Model& model, const Dataset& data, std::int64_t count) {
   Range test = range_of(data.info, DataSplit::kTest);
@@ -38,4 +38,4 @@ Result<CheckLogits> check_logits(const Model& model, const Dataset& data, std::i
   return check;
 }
 
-}  // namespace detol
+}  // namespace detol::inline exporting

@@ -6,7 +6,7 @@
 #include "core/table.h"
 #include "export/formats.h"
 
-namespace detol {
+namespace detol::inline exporting {
 namespace {
 
 Result<void> check_tensor(const Tensor& tensor, const NetworkParameter& parameter) {
@@ -55,4 +55,4 @@ Result<void> check_model(const Model& model) {
   return check_normalisation(model);
 }
 
-}  // namespace detol
+}  // namespace detol::inline exporting

@@ -16,7 +16,7 @@
 #include "export/metadata.h"
 #include "trainer/predict.h"
 
-namespace detol {
+namespace detol::inline exporting {
 namespace {
 
 // The tolerance as a share of the largest logit. The normalisation's rounding is 1e-7 of a pixel; a
@@ -119,4 +119,4 @@ Result<void> compare_models(const Model& scored, const Model& read) {
   return scored.check ? compare_logits(*scored.check, read) : Result<void>();
 }
 
-}  // namespace detol
+}  // namespace detol::inline exporting

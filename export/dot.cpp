@@ -6,7 +6,7 @@
 
 #include "export/formats.h"
 
-namespace detol {
+namespace detol::inline exporting {
 namespace {
 
 // Writes a string in double quotes, with backslashes before quotes and backslashes.
@@ -85,4 +85,4 @@ Result<void> compare_dot(std::string_view bytes, const Model& model) {
                           drawn.edges, expected.nodes, expected.edges));
 }
 
-}  // namespace detol
+}  // namespace detol::inline exporting

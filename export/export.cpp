@@ -8,7 +8,7 @@
 #include "core/file.h"
 #include "export/formats.h"
 
-namespace detol {
+namespace detol::inline exporting {
 namespace {
 
 Error as_export(const Error& error) {
@@ -80,4 +80,4 @@ std::vector<std::pair<std::string, std::string>> settings_of(const Layer& layer)
   return settings;
 }
 
-}  // namespace detol
+}  // namespace detol::inline exporting

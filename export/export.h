@@ -32,7 +32,7 @@
 #include "trainer/data/dataset.h"
 #include "trainer/evaluator.h"
 
-namespace detol {
+namespace detol::inline exporting {
 
 // CheckLogits: the network's outputs for some images, to check that an exported model computes the
 // same.
@@ -86,4 +86,4 @@ Result<CheckLogits> check_logits(const Model& model, const Dataset& data, std::i
 // stay. Errors (kExport): the last layer is not a dense one with a bias.
 Result<void> fold_target_scale(const Dataset& data, Model& model);
 
-}  // namespace detol
+}  // namespace detol::inline exporting

@@ -7,7 +7,7 @@
 
 #include "export/export.h"
 
-namespace detol {
+namespace detol::inline exporting {
 
 // Write a checked model as the bytes of a file.
 Result<std::string> onnx_bytes(const Model& model);
@@ -35,4 +35,4 @@ Result<void> compare_models(const Model& scored, const Model& read);
 // Returns a layer's own settings by the names of its fields: {"kernel", "3"}, {"stride", "2"}.
 std::vector<std::pair<std::string, std::string>> settings_of(const Layer& layer);
 
-}  // namespace detol
+}  // namespace detol::inline exporting

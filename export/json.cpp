@@ -9,7 +9,7 @@
 #include "export/json_text.h"
 #include "export/metadata.h"
 
-namespace detol {
+namespace detol::inline exporting {
 namespace {
 
 using Json = nlohmann::ordered_json;
@@ -115,4 +115,4 @@ Result<void> compare_json(std::string_view bytes, const Model& model) {
                                               first["path"].get<std::string>(), is.substr(0, 80)));
 }
 
-}  // namespace detol
+}  // namespace detol::inline exporting

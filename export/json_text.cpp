@@ -5,7 +5,7 @@
 #include <cmath>
 #include <limits>
 
-namespace detol {
+namespace detol::inline exporting {
 namespace {
 
 using nlohmann::json;
@@ -50,4 +50,4 @@ std::string as_utf8(const std::string& text) {
   return json::parse(compact(json(text))).get<std::string>();
 }
 
-}  // namespace detol
+}  // namespace detol::inline exporting

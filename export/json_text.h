@@ -8,7 +8,7 @@
 
 #include "core/result.h"
 
-namespace detol {
+namespace detol::inline exporting {
 
 // Parses at most 8 MB, nested at most 16 deep. Errors (kInput) start with `what`.
 Result<nlohmann::json> parse_json(std::string_view text, std::string_view what);
@@ -26,4 +26,4 @@ std::string compact(const Json& value) {
 // Returns the text as valid UTF-8.
 std::string as_utf8(const std::string& text);
 
-}  // namespace detol
+}  // namespace detol::inline exporting

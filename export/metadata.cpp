@@ -9,7 +9,7 @@
 #include "encodings/network/task.h"
 #include "export/json_text.h"
 
-namespace detol {
+namespace detol::inline exporting {
 namespace {
 
 using nlohmann::json;
@@ -169,4 +169,4 @@ Result<void> read_metadata(const Metadata& metadata, Model& model) {
   return {};
 }
 
-}  // namespace detol
+}  // namespace detol::inline exporting

@@ -10,7 +10,7 @@
 
 #include "export/export.h"
 
-namespace detol {
+namespace detol::inline exporting {
 
 // Return the meaning of the model's input and output, and the output's name.
 std::string_view input_meaning(const Model& model);
@@ -25,4 +25,4 @@ Metadata metadata_of(const Model& model);
 // Errors (kInput): a key of ours is missing or damaged.
 Result<void> read_metadata(const Metadata& metadata, Model& model);
 
-}  // namespace detol
+}  // namespace detol::inline exporting

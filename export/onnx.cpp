@@ -25,7 +25,7 @@
 #include "export/onnx_constants.h"
 #include "export/read_model.h"
 
-namespace detol {
+namespace detol::inline exporting {
 namespace {
 
 // The oldest that knows the operators: IR 7 is of operator set 13, IR 8 of set 17.
@@ -359,4 +359,4 @@ Result<void> compare_onnx(std::string_view bytes, const Model& model) {
   return check(proto);
 }
 
-}  // namespace detol
+}  // namespace detol::inline exporting

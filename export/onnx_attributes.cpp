@@ -7,7 +7,7 @@
 #include "core/table.h"
 #include "export/refuse.h"
 
-namespace detol {
+namespace detol::inline exporting {
 namespace {
 
 using Integers = std::vector<std::int64_t>;
@@ -84,4 +84,4 @@ Result<void> OnnxAttributes::finish() const {
               fmt::format("detol writes no attribute {} there", in_quotes(left_.begin()->first)));
 }
 
-}  // namespace detol
+}  // namespace detol::inline exporting

@@ -15,7 +15,7 @@
 #include "core/result.h"
 #include "encodings/network/layer.h"
 
-namespace detol {
+namespace detol::inline exporting {
 
 class OnnxAttributes {
  public:
@@ -43,4 +43,4 @@ class OnnxAttributes {
   std::string mistake_;
 };
 
-}  // namespace detol
+}  // namespace detol::inline exporting

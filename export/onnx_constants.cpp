@@ -7,7 +7,7 @@
 
 #include "core/table.h"
 
-namespace detol {
+namespace detol::inline exporting {
 namespace {
 
 using Integers = std::vector<std::int64_t>;
@@ -95,4 +95,4 @@ Result<std::vector<float>> floats_of(const onnx::TensorProto& constant, const In
   return numbers_of<float>(constant, onnx::TensorProto::FLOAT);
 }
 
-}  // namespace detol
+}  // namespace detol::inline exporting

@@ -14,7 +14,7 @@
 
 #include "core/result.h"
 
-namespace detol {
+namespace detol::inline exporting {
 
 inline constexpr int kOnnxOpset = 13;
 inline constexpr int kOnnxNormOpset = 17;     // for networks with layer norm, which is new there
@@ -51,4 +51,4 @@ class OnnxConstants {
 Result<std::vector<float>> floats_of(const onnx::TensorProto& constant,
                                      const std::vector<std::int64_t>& shape);
 
-}  // namespace detol
+}  // namespace detol::inline exporting

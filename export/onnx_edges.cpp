@@ -4,7 +4,7 @@
 
 #include "core/table.h"
 
-namespace detol {
+namespace detol::inline exporting {
 namespace {
 
 tl::unexpected<Error> misread(const onnx::NodeProto& node, int slot, const char* before,
@@ -63,4 +63,4 @@ Result<std::vector<NodeId>> OnnxEdges::images(const onnx::NodeProto& node) const
   return inputs;
 }
 
-}  // namespace detol
+}  // namespace detol::inline exporting

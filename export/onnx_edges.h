@@ -10,7 +10,7 @@
 
 #include "encodings/network/network.h"
 
-namespace detol {
+namespace detol::inline exporting {
 
 // OnnxEdge: the output of a node of the network, as N x C x H x W, as N x C or as N x H x W x C.
 struct OnnxEdge {
@@ -44,4 +44,4 @@ class OnnxEdges {
   std::map<std::string, OnnxEdge, std::less<>> by_name_;
 };
 
-}  // namespace detol
+}  // namespace detol::inline exporting

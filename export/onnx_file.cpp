@@ -12,7 +12,7 @@
 #include "export/read_model.h"
 #include "export/refuse.h"
 
-namespace detol {
+namespace detol::inline exporting {
 namespace {
 
 Result<void> check_header(const onnx::ModelProto& proto) {
@@ -49,4 +49,4 @@ Result<Model> read_onnx(std::string_view bytes) {
   return said;
 }
 
-}  // namespace detol
+}  // namespace detol::inline exporting

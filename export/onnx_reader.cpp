@@ -20,7 +20,7 @@
 #include "export/onnx_edges.h"
 #include "export/refuse.h"
 
-namespace detol {
+namespace detol::inline exporting {
 namespace {
 
 using Integers = std::vector<std::int64_t>;
@@ -359,4 +359,4 @@ Result<void> read_onnx_graph(const onnx::GraphProto& graph, Model& model) {
   return GraphReader(graph, std::move(constants), std::move(input)).read(model);
 }
 
-}  // namespace detol
+}  // namespace detol::inline exporting

@@ -6,9 +6,9 @@
 
 #include "export/export.h"
 
-namespace detol {
+namespace detol::inline exporting {
 
 // Fills network, weights, mean and deviation. Errors (kInput) as read_onnx.
 Result<void> read_onnx_graph(const onnx::GraphProto& graph, Model& model);
 
-}  // namespace detol
+}  // namespace detol::inline exporting

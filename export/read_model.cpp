@@ -4,7 +4,7 @@
 
 #include "core/file.h"
 
-namespace detol {
+namespace detol::inline exporting {
 namespace {
 
 // A safetensors header is an object of JSON behind eight bytes of length; an ONNX file starts with
@@ -24,4 +24,4 @@ Result<Model> read_model(const std::filesystem::path& path) {
   });
 }
 
-}  // namespace detol
+}  // namespace detol::inline exporting

@@ -14,7 +14,7 @@
 #include "core/result.h"
 #include "export/export.h"
 
-namespace detol {
+namespace detol::inline exporting {
 
 // Reads an .onnx or .safetensors file, told apart by its first bytes. Errors (kInput) start with
 // the path.
@@ -29,4 +29,4 @@ Result<Model> read_onnx(std::string_view bytes);
 // not those of the architecture.
 Result<Model> read_safetensors(std::string_view bytes);
 
-}  // namespace detol
+}  // namespace detol::inline exporting

@@ -6,10 +6,10 @@
 
 #include "core/result.h"
 
-namespace detol {
+namespace detol::inline exporting {
 
 inline tl::unexpected<Error> refuse(const std::string& what) {
   return fail(ErrorCode::kInput, what);
 }
 
-}  // namespace detol
+}  // namespace detol::inline exporting

@@ -13,7 +13,7 @@
 #include "export/refuse.h"
 #include "export/safetensors_header.h"
 
-namespace detol {
+namespace detol::inline exporting {
 namespace {
 
 static_assert(std::endian::native == std::endian::little);
@@ -125,4 +125,4 @@ Result<std::string> safetensors_file(const SafeTensors& contents) {
   return file;
 }
 
-}  // namespace detol
+}  // namespace detol::inline exporting

@@ -20,7 +20,7 @@
 
 #include "core/result.h"
 
-namespace detol {
+namespace detol::inline exporting {
 
 struct SafeTensor {
   std::string name;
@@ -42,4 +42,4 @@ Result<SafeTensors> parse_safetensors(std::string_view file);
 // dtype and shape say. Errors (kExport): a header beyond 8 MB.
 Result<std::string> safetensors_file(const SafeTensors& contents);
 
-}  // namespace detol
+}  // namespace detol::inline exporting

@@ -10,7 +10,7 @@
 
 #include "core/table.h"
 
-namespace detol {
+namespace detol::inline exporting {
 namespace {
 
 using nlohmann::json;
@@ -138,4 +138,4 @@ Result<SafetensorsHeader> parse_safetensors_header(std::string_view text) {
   return fail(ErrorCode::kInput, "its header: " + events.error);
 }
 
-}  // namespace detol
+}  // namespace detol::inline exporting

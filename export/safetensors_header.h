@@ -11,7 +11,7 @@
 
 #include "core/result.h"
 
-namespace detol {
+namespace detol::inline exporting {
 
 struct TensorEntry {
   std::string name;
@@ -28,4 +28,4 @@ struct SafetensorsHeader {
 // Errors (kInput): not JSON, a key twice, a field missing, unknown or of a wrong type.
 Result<SafetensorsHeader> parse_safetensors_header(std::string_view text);
 
-}  // namespace detol
+}  // namespace detol::inline exporting

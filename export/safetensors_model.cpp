@@ -14,7 +14,7 @@
 #include "export/read_model.h"
 #include "export/safetensors.h"
 
-namespace detol {
+namespace detol::inline exporting {
 namespace {
 
 constexpr const char* kArchitecture = "detol.architecture";
@@ -87,4 +87,4 @@ Result<void> compare_safetensors(std::string_view bytes, const Model& model) {
   return compare_models(model, read);
 }
 
-}  // namespace detol
+}  // namespace detol::inline exporting

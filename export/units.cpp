@@ -2,7 +2,7 @@
 
 #include "export/export.h"
 
-namespace detol {
+namespace detol::inline exporting {
 
 // deviation (W x + b) + mean = (deviation W) x + (deviation b + mean), row by row.
 Result<void> fold_target_scale(const Dataset& data, Model& model) {
@@ -28,4 +28,4 @@ Result<void> fold_target_scale(const Dataset& data, Model& model) {
   return {};
 }
 
-}  // namespace detol
+}  // namespace detol::inline exporting

@@ -19,7 +19,7 @@
 #include "knowledge/rows_impl.h"
 #include "knowledge/schema_impl.h"
 
-namespace detol {
+namespace detol::inline knowledge {
 namespace {
 
 namespace fs = std::filesystem;
@@ -253,4 +253,4 @@ Result<void> keep_claim(const fs::path& path, const ArtefactClaim& claim) {
   return {};
 }
 
-}  // namespace detol
+}  // namespace detol::inline knowledge

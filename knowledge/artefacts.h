@@ -14,7 +14,7 @@
 
 #include "core/result.h"
 
-namespace detol {
+namespace detol::inline knowledge {
 
 // detol.db, fashion -> detol.db.d/fashion, beside the file itself where `database` is a link.
 std::filesystem::path artefact_folder(const std::filesystem::path& database,
@@ -26,4 +26,4 @@ std::filesystem::path artefact_folder(const std::filesystem::path& database,
 Result<std::filesystem::path> find_artefacts(const std::filesystem::path& database,
                                              const std::string& study);
 
-}  // namespace detol
+}  // namespace detol::inline knowledge

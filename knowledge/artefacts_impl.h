@@ -9,7 +9,7 @@
 #include "core/result.h"
 #include "knowledge/sqlite_impl.h"
 
-namespace detol {
+namespace detol::inline knowledge {
 
 // DatabaseId is stored in the table `writer`. It stays when a writer takes the database over.
 using DatabaseId = std::uint32_t;
@@ -32,4 +32,4 @@ Result<ArtefactClaim> claim_artefacts(const std::filesystem::path& path, sqlite3
 // the claim's id. Errors (kStorage).
 Result<void> keep_claim(const std::filesystem::path& path, const ArtefactClaim& claim);
 
-}  // namespace detol
+}  // namespace detol::inline knowledge

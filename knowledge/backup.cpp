@@ -12,7 +12,7 @@
 #include "knowledge/reader_impl.h"
 #include "knowledge/schema_impl.h"
 
-namespace detol {
+namespace detol::inline knowledge {
 namespace {
 
 namespace fs = std::filesystem;
@@ -145,4 +145,4 @@ Result<void> back_up_rotating(const fs::path& database, const fs::path& file, st
   return done;
 }
 
-}  // namespace detol
+}  // namespace detol::inline knowledge

@@ -8,7 +8,7 @@
 
 #include "core/result.h"
 
-namespace detol {
+namespace detol::inline knowledge {
 
 // The default place of a backup: detol.db.backup
 std::filesystem::path default_backup(const std::filesystem::path& database);
@@ -29,4 +29,4 @@ Result<void> back_up(const std::filesystem::path& database, const std::filesyste
 Result<void> back_up_rotating(const std::filesystem::path& database,
                               const std::filesystem::path& file, std::int64_t keep);
 
-}  // namespace detol
+}  // namespace detol::inline knowledge

@@ -4,7 +4,7 @@
 
 #include "knowledge/sqlite_impl.h"
 
-namespace detol {
+namespace detol::inline knowledge {
 
 // Makes `file` a verified copy of the whole of `source`, without a log, whole or not at all.
 // Errors (kStorage).
@@ -14,4 +14,4 @@ Result<void> copy_database(sqlite3* source, const std::filesystem::path& file);
 // (kStorage): it is something else.
 Result<void> check_is_database(const std::filesystem::path& file);
 
-}  // namespace detol
+}  // namespace detol::inline knowledge

@@ -10,7 +10,7 @@
 #include "knowledge/verify_impl.h"
 #include "knowledge/wal_impl.h"
 
-namespace detol {
+namespace detol::inline knowledge {
 namespace {
 
 using sqlite::Statement;
@@ -207,4 +207,4 @@ Result<std::vector<std::string>> compare(const std::filesystem::path& path,
   });
 }
 
-}  // namespace detol
+}  // namespace detol::inline knowledge

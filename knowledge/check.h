@@ -10,7 +10,7 @@
 
 #include "core/result.h"
 
-namespace detol {
+namespace detol::inline knowledge {
 
 // Examines the whole file: structure, every index against its table, every row's checksum.
 // Returns what is wrong, one line each; empty: sound. Reads the file about three times.
@@ -31,4 +31,4 @@ Result<Counts> count(const std::filesystem::path& path);
 Result<std::vector<std::string>> compare(const std::filesystem::path& path,
                                          const std::filesystem::path& older);
 
-}  // namespace detol
+}  // namespace detol::inline knowledge

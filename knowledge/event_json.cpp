@@ -10,7 +10,7 @@
 #include "core/table.h"
 #include "knowledge/event_json_impl.h"
 
-namespace detol {
+namespace detol::inline knowledge {
 namespace {
 
 using Json = nlohmann::ordered_json;  // choices and metrics keep their order
@@ -380,4 +380,4 @@ Result<std::vector<Objective>> objectives_from(std::string_view text) {
   }
 }
 
-}  // namespace detol
+}  // namespace detol::inline knowledge

@@ -22,7 +22,7 @@
 
 #include "knowledge/ledger.h"
 
-namespace detol {
+namespace detol::inline knowledge {
 
 struct EventRow {
   std::string kind;
@@ -42,4 +42,4 @@ Result<Event> to_event(const EventRow& row);
 std::string to_json(std::span<const Objective> objectives);
 Result<std::vector<Objective>> objectives_from(std::string_view text);
 
-}  // namespace detol
+}  // namespace detol::inline knowledge

@@ -3,7 +3,7 @@
 #include "core/hash.h"
 #include "knowledge/event_writer_impl.h"
 
-namespace detol {
+namespace detol::inline knowledge {
 namespace {
 
 using sqlite::Statement;
@@ -187,4 +187,4 @@ Result<void> EventWriter::insert_metrics(const StoredEvent& stored,
   return {};
 }
 
-}  // namespace detol
+}  // namespace detol::inline knowledge

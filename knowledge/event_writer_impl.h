@@ -8,7 +8,7 @@
 #include "knowledge/rows_impl.h"
 #include "knowledge/sqlite_impl.h"
 
-namespace detol {
+namespace detol::inline knowledge {
 
 class EventWriter {
  public:
@@ -32,4 +32,4 @@ class EventWriter {
   sqlite::Statement add_study_, add_progress_, save_progress_;
 };
 
-}  // namespace detol
+}  // namespace detol::inline knowledge

@@ -14,7 +14,7 @@
 #include "core/descriptor.h"
 #include "knowledge/file_system_impl.h"
 
-namespace detol {
+namespace detol::inline knowledge {
 namespace {
 
 namespace fs = std::filesystem;
@@ -82,4 +82,4 @@ Result<void> rename_durably(const fs::path& from, const fs::path& to) {
                                                to.string(), error.message()));
 }
 
-}  // namespace detol
+}  // namespace detol::inline knowledge

@@ -6,7 +6,7 @@
 
 #include "core/result.h"
 
-namespace detol {
+namespace detol::inline knowledge {
 
 // True where another machine may have the same file open: NFS, Lustre, GPFS, BeeGFS, CIFS,
 // CephFS, AFS, 9p, and FUSE, behind which anything can be. Shared memory beside a file means
@@ -28,4 +28,4 @@ Result<void> sync_path(const std::filesystem::path& path);
 // The finished file takes its name, durably. Errors (kStorage).
 Result<void> rename_durably(const std::filesystem::path& from, const std::filesystem::path& to);
 
-}  // namespace detol
+}  // namespace detol::inline knowledge

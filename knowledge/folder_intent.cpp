@@ -12,7 +12,7 @@
 #include "knowledge/folder_intent_impl.h"
 #include "knowledge/rows_impl.h"
 
-namespace detol {
+namespace detol::inline knowledge {
 namespace {
 
 namespace fs = std::filesystem;
@@ -93,4 +93,4 @@ Result<void> with_intent(const fs::path& path, sqlite3* database, const FolderIn
   return settled;
 }
 
-}  // namespace detol
+}  // namespace detol::inline knowledge

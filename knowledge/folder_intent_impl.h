@@ -18,7 +18,7 @@
 #include "core/result.h"
 #include "knowledge/sqlite_impl.h"
 
-namespace detol {
+namespace detol::inline knowledge {
 
 struct FolderIntent {
   std::string folder;    // goes if no study has its name,
@@ -37,4 +37,4 @@ Result<void> recover_intent(const std::filesystem::path& path, sqlite3* database
 // True if a process was killed in the middle, or one is in the middle now.
 bool has_intent(const std::filesystem::path& path);
 
-}  // namespace detol
+}  // namespace detol::inline knowledge

@@ -13,7 +13,7 @@
 #include "knowledge/studies.h"
 #include "knowledge/writable_database_impl.h"
 
-namespace detol {
+namespace detol::inline knowledge {
 namespace {
 
 namespace fs = std::filesystem;
@@ -110,4 +110,4 @@ Result<std::unique_ptr<Ledger>> Ledger::open(const fs::path& given) {
                                         std::move(snapshots));
 }
 
-}  // namespace detol
+}  // namespace detol::inline knowledge

@@ -31,7 +31,7 @@
 #include "encodings/space/trial.h"
 #include "knowledge/states.h"
 
-namespace detol {
+namespace detol::inline knowledge {
 
 using StudyId = std::int64_t;
 
@@ -165,4 +165,4 @@ class Ledger {
   virtual Result<std::vector<Event>> events(StudyId study) = 0;
 };
 
-}  // namespace detol
+}  // namespace detol::inline knowledge

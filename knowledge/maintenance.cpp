@@ -19,7 +19,7 @@
 #include "knowledge/wal_impl.h"
 #include "knowledge/writable_database_impl.h"
 
-namespace detol {
+namespace detol::inline knowledge {
 namespace {
 
 namespace fs = std::filesystem;
@@ -213,4 +213,4 @@ Result<Vacuumed> vacuum(const fs::path& database) {
   return sizes;
 }
 
-}  // namespace detol
+}  // namespace detol::inline knowledge

@@ -11,7 +11,7 @@
 
 #include "core/result.h"
 
-namespace detol {
+namespace detol::inline knowledge {
 
 // Puts a verified copy of `backup` in the database's place. What was there, damaged or not, is
 // kept beside it with its log. Returns its new name; nullopt: there was nothing. A kill at any
@@ -34,4 +34,4 @@ struct Vacuumed {
 // the database is damaged.
 Result<Vacuumed> vacuum(const std::filesystem::path& database);
 
-}  // namespace detol
+}  // namespace detol::inline knowledge

@@ -8,7 +8,7 @@
 #include "knowledge/migration_impl.h"
 #include "knowledge/schema_impl.h"
 
-namespace detol {
+namespace detol::inline knowledge {
 namespace {
 
 namespace fs = std::filesystem;
@@ -53,4 +53,4 @@ Result<void> migrate(const fs::path& path, sqlite3* database) {
   return {};
 }
 
-}  // namespace detol
+}  // namespace detol::inline knowledge

@@ -8,7 +8,7 @@
 
 #include "knowledge/sqlite_impl.h"
 
-namespace detol {
+namespace detol::inline knowledge {
 
 // Keeps a verified copy of an older `database` beside its file `path`, detol.db.v<version>.backup,
 // and migrates it in one transaction; says so. Nothing happens to one of this version. REQUIRES:
@@ -16,4 +16,4 @@ namespace detol {
 // newer, the disk refuses; the database is as it was.
 Result<void> migrate(const std::filesystem::path& path, sqlite3* database);
 
-}  // namespace detol
+}  // namespace detol::inline knowledge

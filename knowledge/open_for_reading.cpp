@@ -17,7 +17,7 @@
 #include "knowledge/wal_impl.h"
 #include "knowledge/writer.h"
 
-namespace detol {
+namespace detol::inline knowledge {
 namespace {
 
 namespace fs = std::filesystem;
@@ -123,4 +123,4 @@ Result<sqlite::Database> open_for_reading(const fs::path& given) {
   return open_beside_others(path);
 }
 
-}  // namespace detol
+}  // namespace detol::inline knowledge

@@ -13,7 +13,7 @@
 #include "knowledge/verify_impl.h"
 #include "knowledge/writable_database_impl.h"
 
-namespace detol {
+namespace detol::inline knowledge {
 namespace {
 
 namespace fs = std::filesystem;
@@ -240,4 +240,4 @@ Result<std::unique_ptr<Reader>> Reader::open(const fs::path& path) {
   return std::make_unique<SqliteReader>(std::move(database));
 }
 
-}  // namespace detol
+}  // namespace detol::inline knowledge

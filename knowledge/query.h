@@ -12,7 +12,7 @@
 #include "core/result.h"
 #include "knowledge/ledger.h"
 
-namespace detol {
+namespace detol::inline knowledge {
 
 using Cell = std::variant<std::monostate, std::int64_t, double, std::string>;
 
@@ -61,4 +61,4 @@ class Reader {
   virtual Result<NewEvents> events_after(StudyId study, std::int64_t last) = 0;
 };
 
-}  // namespace detol
+}  // namespace detol::inline knowledge

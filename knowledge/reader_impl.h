@@ -4,7 +4,7 @@
 
 #include "knowledge/sqlite_impl.h"
 
-namespace detol {
+namespace detol::inline knowledge {
 
 // A read-only connection to a database of this version or an older one, whose views may be other
 // ones. On a network file system it is the
@@ -12,4 +12,4 @@ namespace detol {
 // which nobody else can open until the connection is closed. Errors (kStorage).
 Result<sqlite::Database> open_for_reading(const std::filesystem::path& path);
 
-}  // namespace detol
+}  // namespace detol::inline knowledge

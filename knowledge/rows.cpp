@@ -8,7 +8,7 @@
 #include "core/table.h"
 #include "knowledge/rows_impl.h"
 
-namespace detol {
+namespace detol::inline knowledge {
 
 Error damaged(sqlite3* database, std::string_view what) {
   return {ErrorCode::kStorage, fmt::format("{}: {} is damaged; restore a backup",
@@ -228,4 +228,4 @@ Result<NewEvents> read_events_after(sqlite3* database, StudyId id, std::int64_t 
   return fresh;
 }
 
-}  // namespace detol
+}  // namespace detol::inline knowledge

@@ -13,7 +13,7 @@
 #include "knowledge/query.h"
 #include "knowledge/sqlite_impl.h"
 
-namespace detol {
+namespace detol::inline knowledge {
 
 // A row of studies and its row of progress.
 struct Study {
@@ -66,4 +66,4 @@ Result<std::vector<Event>> read_events(sqlite3* database, StudyId id);
 // Implements Reader::events_after.
 Result<NewEvents> read_events_after(sqlite3* database, StudyId id, std::int64_t after);
 
-}  // namespace detol
+}  // namespace detol::inline knowledge

@@ -9,7 +9,7 @@
 #include "knowledge/file_system_impl.h"
 #include "knowledge/schema_impl.h"
 
-namespace detol {
+namespace detol::inline knowledge {
 namespace {
 
 namespace fs = std::filesystem;
@@ -268,4 +268,4 @@ Result<void> check_definitions(sqlite3* database) {
                           sqlite3_db_filename(database, "main")));
 }
 
-}  // namespace detol
+}  // namespace detol::inline knowledge

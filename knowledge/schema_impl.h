@@ -25,7 +25,7 @@
 
 #include "knowledge/sqlite_impl.h"
 
-namespace detol {
+namespace detol::inline knowledge {
 
 //   1   the id of the database was the upper half of the writer's token
 //   2   it is a column of its own
@@ -53,4 +53,4 @@ Result<void> define_writer(sqlite3* database);
 // differ, or it is newer.
 Result<void> check_definitions(sqlite3* database);
 
-}  // namespace detol
+}  // namespace detol::inline knowledge

@@ -5,7 +5,7 @@
 #include "knowledge/file_system_impl.h"
 #include "knowledge/snapshot_impl.h"
 
-namespace detol {
+namespace detol::inline knowledge {
 namespace {
 
 constexpr double kEveryS = 5;
@@ -31,4 +31,4 @@ void Snapshots::update(sqlite3* database) {
   next_s_ = clock_->now_s() + std::max(kEveryS, kRest * took_s);
 }
 
-}  // namespace detol
+}  // namespace detol::inline knowledge

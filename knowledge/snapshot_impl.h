@@ -10,7 +10,7 @@
 #include "core/clock.h"
 #include "knowledge/sqlite_impl.h"
 
-namespace detol {
+namespace detol::inline knowledge {
 
 // detol.db -> detol.ro.db
 std::filesystem::path snapshot_of(const std::filesystem::path& database);
@@ -31,4 +31,4 @@ class Snapshots {
   double next_s_ = 0;
 };
 
-}  // namespace detol
+}  // namespace detol::inline knowledge

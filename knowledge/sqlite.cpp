@@ -5,7 +5,7 @@
 #include "knowledge/file_system_impl.h"
 #include "knowledge/sqlite_impl.h"
 
-namespace detol::sqlite {
+namespace detol::inline knowledge::sqlite {
 namespace {
 
 std::string_view remedy(sqlite3* database) {
@@ -147,4 +147,4 @@ bool Statement::has_types(std::string_view types) const {
   return true;
 }
 
-}  // namespace detol::sqlite
+}  // namespace detol::inline knowledge::sqlite

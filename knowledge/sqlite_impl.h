@@ -13,7 +13,7 @@
 
 #include "core/result.h"
 
-namespace detol::sqlite {
+namespace detol::inline knowledge::sqlite {
 
 struct CloseDatabase {
   void operator()(sqlite3* database) const { sqlite3_close_v2(database); }
@@ -89,4 +89,4 @@ class Statement {
   std::unique_ptr<sqlite3_stmt, FinalizeStatement> statement_;
 };
 
-}  // namespace detol::sqlite
+}  // namespace detol::inline knowledge::sqlite

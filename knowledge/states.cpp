@@ -6,7 +6,7 @@
 #include <charconv>
 #include <span>
 
-namespace detol {
+namespace detol::inline knowledge {
 namespace {
 
 constexpr std::array<std::string_view, 3> kStudyPhases = {"RUNNING", "DONE", "STOPPED"};
@@ -115,4 +115,4 @@ RequeueReason requeue_reason_from(std::string_view text) {
   return {RequeueCause::kLost, std::string(text)};
 }
 
-}  // namespace detol
+}  // namespace detol::inline knowledge

@@ -12,7 +12,7 @@
 
 #include "encodings/space/trial.h"
 
-namespace detol {
+namespace detol::inline knowledge {
 
 enum class StudyPhase { kRunning, kDone, kStopped };
 
@@ -84,4 +84,4 @@ std::string to_text(const RequeueReason& reason);  // "crashed: signal 11", "pro
 // Any text is a reason: what no other cause writes says how a worker was lost.
 RequeueReason requeue_reason_from(std::string_view text);
 
-}  // namespace detol
+}  // namespace detol::inline knowledge

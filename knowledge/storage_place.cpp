@@ -13,7 +13,7 @@
 
 #include "knowledge/file_system_impl.h"
 
-namespace detol {
+namespace detol::inline knowledge {
 namespace {
 
 namespace fs = std::filesystem;
@@ -77,4 +77,4 @@ Result<StoragePlace> storage_place(const fs::path& database) {
   return StoragePlace{folder.string(), file_system_of(folder), is_on_network(real_path(database))};
 }
 
-}  // namespace detol
+}  // namespace detol::inline knowledge

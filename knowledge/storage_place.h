@@ -7,7 +7,7 @@
 
 #include "core/result.h"
 
-namespace detol {
+namespace detol::inline knowledge {
 
 struct StoragePlace {
   std::string folder;
@@ -19,4 +19,4 @@ struct StoragePlace {
 // and the reason.
 Result<StoragePlace> storage_place(const std::filesystem::path& database);
 
-}  // namespace detol
+}  // namespace detol::inline knowledge

@@ -17,7 +17,7 @@
 #include "knowledge/rows_impl.h"
 #include "knowledge/writable_database_impl.h"
 
-namespace detol {
+namespace detol::inline knowledge {
 namespace {
 
 namespace fs = std::filesystem;
@@ -203,4 +203,4 @@ Result<StudySize> delete_study(const fs::path& database, const std::string& name
   return size;
 }
 
-}  // namespace detol
+}  // namespace detol::inline knowledge

@@ -13,7 +13,7 @@
 
 #include "core/result.h"
 
-namespace detol {
+namespace detol::inline knowledge {
 
 // A file of this name in a study's folder asks the master that runs the study to stop.
 inline constexpr const char* kStopRequest = "stop-requested";
@@ -42,4 +42,4 @@ Result<StudySize> copy_study(const std::filesystem::path& database, const std::s
 // Returns the size of what was deleted.
 Result<StudySize> delete_study(const std::filesystem::path& database, const std::string& name);
 
-}  // namespace detol
+}  // namespace detol::inline knowledge

@@ -7,7 +7,7 @@
 
 #include "knowledge/sqlite_impl.h"
 
-namespace detol {
+namespace detol::inline knowledge {
 
 // Errors (kStorage): the first damage found. REQUIRES: inside a transaction, so that all
 // tables are read at one moment.
@@ -26,4 +26,4 @@ auto in_read_transaction(sqlite3* database, Body body) -> decltype(body()) {
   return result;
 }
 
-}  // namespace detol
+}  // namespace detol::inline knowledge

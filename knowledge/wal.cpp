@@ -18,7 +18,7 @@
 #include "knowledge/wal_impl.h"
 #include "knowledge/writer.h"
 
-namespace detol {
+namespace detol::inline knowledge {
 namespace {
 
 namespace fs = std::filesystem;
@@ -308,4 +308,4 @@ Result<void> check_idle_wal(const fs::path& database) {
   return judge(database, report);
 }
 
-}  // namespace detol
+}  // namespace detol::inline knowledge

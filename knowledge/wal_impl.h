@@ -21,7 +21,7 @@
 
 #include "core/result.h"
 
-namespace detol {
+namespace detol::inline knowledge {
 
 struct WalReport {
   enum class State { kSound, kTorn, kDamaged };
@@ -52,4 +52,4 @@ Result<WalReport> examine_idle_wal(const std::filesystem::path& database);
 // Does the same as check_wal for a reader that holds no lock.
 Result<void> check_idle_wal(const std::filesystem::path& database);
 
-}  // namespace detol
+}  // namespace detol::inline knowledge

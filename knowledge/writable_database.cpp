@@ -15,7 +15,7 @@
 #include "knowledge/wal_impl.h"
 #include "knowledge/writable_database_impl.h"
 
-namespace detol {
+namespace detol::inline knowledge {
 namespace {
 
 namespace fs = std::filesystem;
@@ -214,4 +214,4 @@ Result<void> WritableDatabase::check_token() {
                           sqlite3_db_filename(database_.get(), "main")));
 }
 
-}  // namespace detol
+}  // namespace detol::inline knowledge

@@ -13,7 +13,7 @@
 #include "knowledge/sqlite_impl.h"
 #include "knowledge/writer_lock_impl.h"
 
-namespace detol {
+namespace detol::inline knowledge {
 
 class WritableDatabase {
  public:
@@ -52,4 +52,4 @@ class WritableDatabase {
   std::optional<Error> lost_;  // an fsync failed: nothing may be acknowledged any more
 };
 
-}  // namespace detol
+}  // namespace detol::inline knowledge

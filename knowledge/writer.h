@@ -9,7 +9,7 @@
 
 #include "core/result.h"
 
-namespace detol {
+namespace detol::inline knowledge {
 
 struct Writer {
   std::string host = "unknown";
@@ -25,4 +25,4 @@ std::string to_text(const Writer& writer);
 // cannot be read.
 Result<std::optional<Writer>> current_writer(const std::filesystem::path& database);
 
-}  // namespace detol
+}  // namespace detol::inline knowledge

@@ -18,7 +18,7 @@
 #include "knowledge/writer.h"
 #include "knowledge/writer_lock_impl.h"
 
-namespace detol {
+namespace detol::inline knowledge {
 namespace {
 
 using nlohmann::json;
@@ -221,4 +221,4 @@ WriterLock::~WriterLock() {
   }
 }
 
-}  // namespace detol
+}  // namespace detol::inline knowledge

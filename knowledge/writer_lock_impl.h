@@ -15,7 +15,7 @@
 
 #include "core/result.h"
 
-namespace detol {
+namespace detol::inline knowledge {
 
 class WriterLock {
  public:
@@ -60,4 +60,4 @@ class WriterLock {
   bool is_new_ = false;
 };
 
-}  // namespace detol
+}  // namespace detol::inline knowledge

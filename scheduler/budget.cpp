@@ -10,7 +10,7 @@
 
 #include "core/table.h"
 
-namespace detol {
+namespace detol::inline scheduler {
 namespace {
 
 using Limit = std::optional<double> Budget::*;
@@ -196,4 +196,4 @@ Result<Budget> extended(const Budget& in_force, std::string_view change) {
   return sum;
 }
 
-}  // namespace detol
+}  // namespace detol::inline scheduler

@@ -13,7 +13,7 @@
 
 #include "core/result.h"
 
-namespace detol {
+namespace detol::inline scheduler {
 
 // Spent is what a study has used so far.
 struct Spent {
@@ -60,4 +60,4 @@ std::string to_text(const Budget& budget);
 // `+100gpu-h` on a budget in force adds to that limit; without the plus it replaces the whole.
 Result<Budget> extended(const Budget& in_force, std::string_view change);
 
-}  // namespace detol
+}  // namespace detol::inline scheduler

@@ -15,7 +15,7 @@
 #include <limits>
 #include <utility>
 
-namespace detol {
+namespace detol::inline scheduler {
 namespace {
 
 constexpr double kStopPatienceS = 8;      // for workers to checkpoint after a stop request
@@ -288,4 +288,4 @@ Result<std::string> Driver::finish() {
   return exhausted_ ? "the search has nothing more to propose" : "the budget is used up";
 }
 
-}  // namespace detol
+}  // namespace detol::inline scheduler

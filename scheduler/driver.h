@@ -30,7 +30,7 @@
 #include "scheduler/target.h"
 #include "search/searcher.h"
 
-namespace detol {
+namespace detol::inline scheduler {
 
 using Decode = std::function<tl::expected<Candidate, StudyConfig::Refused>(const Genome&)>;
 
@@ -163,4 +163,4 @@ class Driver {
 // A trial's own seed: weights, shuffling, augmentation, dropout.
 std::uint64_t trial_seed(std::uint64_t study_seed, TrialId trial);
 
-}  // namespace detol
+}  // namespace detol::inline scheduler

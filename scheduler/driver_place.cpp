@@ -18,7 +18,7 @@
 #include "core/rng.h"
 #include "scheduler/driver.h"
 
-namespace detol {
+namespace detol::inline scheduler {
 
 std::uint64_t trial_seed(std::uint64_t study_seed, TrialId trial) {
   return Rng(study_seed).split(hash64("trial seed")).split(trial).next();
@@ -195,4 +195,4 @@ Result<void> Driver::start(TrialId trial, std::vector<Slot>& slots) {
                                .micro_batches = entry.micro_batches});
 }
 
-}  // namespace detol
+}  // namespace detol::inline scheduler

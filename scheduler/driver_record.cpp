@@ -8,7 +8,7 @@
 #include "core/log.h"
 #include "scheduler/driver.h"
 
-namespace detol {
+namespace detol::inline scheduler {
 namespace {
 
 constexpr double kAccountEveryS = 5;  // device time that a kill may forget
@@ -130,4 +130,4 @@ Result<void> Driver::requeue(TrialId trial, RequeueReason reason) {
       .trial = trial, .attempt = state_.find(trial)->attempt, .reason = std::move(reason)});
 }
 
-}  // namespace detol
+}  // namespace detol::inline scheduler

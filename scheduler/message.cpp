@@ -8,7 +8,7 @@
 
 #include "core/table.h"
 
-namespace detol {
+namespace detol::inline scheduler {
 namespace {
 
 using nlohmann::json;
@@ -306,4 +306,4 @@ Result<Message> decode(std::string_view bytes) {
   return decode_kind(kind, fields);
 }
 
-}  // namespace detol
+}  // namespace detol::inline scheduler

@@ -23,7 +23,7 @@
 #include "encodings/space/trial.h"
 #include "trainer/evaluator.h"
 
-namespace detol {
+namespace detol::inline scheduler {
 
 inline constexpr int kProtocolVersion = 3;
 inline constexpr std::size_t kMessageLimit = std::size_t{8} << 20;  // bytes
@@ -144,4 +144,4 @@ std::string encode(const Message& message);
 // out of range. Memory is bounded by kMessageLimit and a nesting depth of 8.
 Result<Message> decode(std::string_view bytes);
 
-}  // namespace detol
+}  // namespace detol::inline scheduler

@@ -5,7 +5,7 @@
 #include "knowledge/ledger.h"
 #include "scheduler/study_state.h"
 
-namespace detol {
+namespace detol::inline scheduler {
 
 // Standing says how a running study stands between its events.
 struct Standing {
@@ -28,4 +28,4 @@ class Observer {
   virtual void turned(const StudyState&, const Standing&) {}
 };
 
-}  // namespace detol
+}  // namespace detol::inline scheduler

@@ -10,7 +10,7 @@
 #include "knowledge/states.h"
 #include "scheduler/message.h"
 
-namespace detol {
+namespace detol::inline scheduler {
 
 // A worker that can take a trial.
 struct Slot {
@@ -84,4 +84,4 @@ class Pool {
   virtual double held_s() = 0;
 };
 
-}  // namespace detol
+}  // namespace detol::inline scheduler

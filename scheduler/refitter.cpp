@@ -7,7 +7,7 @@
 
 #include "core/log.h"
 
-namespace detol {
+namespace detol::inline scheduler {
 namespace {
 
 Result<Refit> result_of(const RefitJob& job) {
@@ -85,4 +85,4 @@ std::optional<Result<Refit>> Refitter::ended() {
   return result;
 }
 
-}  // namespace detol
+}  // namespace detol::inline scheduler

@@ -11,7 +11,7 @@
 
 #include "search/searcher.h"
 
-namespace detol {
+namespace detol::inline scheduler {
 
 // Refits says where a searcher's slow work is done, and whether an ask waits for it.
 enum class Refits {
@@ -51,4 +51,4 @@ class Refitter {
   std::unique_ptr<Thread> thread_;        // while the job runs; last, as it ends first
 };
 
-}  // namespace detol
+}  // namespace detol::inline scheduler

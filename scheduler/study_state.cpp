@@ -6,7 +6,7 @@
 #include <cmath>
 #include <limits>
 
-namespace detol {
+namespace detol::inline scheduler {
 namespace {
 
 // A crash or a timeout may have been the machine's fault, and a trial that the budget ended
@@ -37,7 +37,7 @@ std::string identity_of(const std::string& arch_hash,
   std::string identity = arch_hash;
   for (const auto& [name, value] : params) {
     if (!arch_hash.empty() && name.starts_with("architecture.")) continue;
-    identity += fmt::format(";{}={}", name, to_text(value));
+    identity += fmt::format(";{}={}", name, detol::to_text(value));
   }
   return identity;
 }
@@ -175,4 +175,4 @@ Result<void> StudyState::on(const event::Accounted& accounted) {
   return {};
 }
 
-}  // namespace detol
+}  // namespace detol::inline scheduler

@@ -19,7 +19,7 @@
 #include "scheduler/budget.h"
 #include "trainer/backends/algorithm_choices.h"
 
-namespace detol {
+namespace detol::inline scheduler {
 
 // TrialRecord holds what the driver needs to know of a trial.
 struct TrialRecord {
@@ -130,4 +130,4 @@ class StudyState {
 std::string identity_of(const std::string& arch_hash,
                         std::span<const std::pair<std::string, Value>> params);
 
-}  // namespace detol
+}  // namespace detol::inline scheduler

@@ -5,7 +5,7 @@
 #include <charconv>
 #include <cmath>
 
-namespace detol {
+namespace detol::inline scheduler {
 
 Result<Target> parse_target(std::string_view text) {
   const std::size_t at = text.find_first_of("<>");
@@ -26,4 +26,4 @@ std::string to_text(const Target& target) {
   return fmt::format("{}{}={}", target.metric, target.at_least ? '>' : '<', target.value);
 }
 
-}  // namespace detol
+}  // namespace detol::inline scheduler

@@ -7,7 +7,7 @@
 
 #include "core/result.h"
 
-namespace detol {
+namespace detol::inline scheduler {
 
 struct Target {
   std::string metric;
@@ -24,4 +24,4 @@ Result<Target> parse_target(std::string_view text);
 
 std::string to_text(const Target& target);
 
-}  // namespace detol
+}  // namespace detol::inline scheduler

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <vector>
 
-namespace detol {
+namespace detol::inline search {
 namespace {
 
 // Returns true if values between two others make sense.
@@ -81,4 +81,4 @@ Genome child_of(const Space& space, const Genome& one, const Genome& other,
   return space.repair(std::move(codes), rng);
 }
 
-}  // namespace detol
+}  // namespace detol::inline search

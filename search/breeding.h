@@ -5,7 +5,7 @@
 #include "core/rng.h"
 #include "encodings/space/space.h"
 
-namespace detol {
+namespace detol::inline search {
 
 struct Breeding {
   double crossover_rate = 0.9;  // else the child is its first parent, mutated
@@ -21,4 +21,4 @@ struct Breeding {
 Genome child_of(const Space& space, const Genome& one, const Genome& other,
                 const Breeding& breeding, Rng& rng);
 
-}  // namespace detol
+}  // namespace detol::inline search

@@ -42,7 +42,7 @@
 #include "search/outcome_value.h"
 #include "search/searchers.h"
 
-namespace detol {
+namespace detol::inline search {
 namespace {
 
 constexpr int kMostChildren = 20;  // tried for one proposal until one is new
@@ -163,4 +163,4 @@ Result<std::unique_ptr<Searcher>> make_cgp(const Space& space, const SearcherSet
   return std::make_unique<Cgp>(space, settings, options);
 }
 
-}  // namespace detol
+}  // namespace detol::inline search

@@ -4,7 +4,7 @@
 #include <array>
 #include <cmath>
 
-namespace detol {
+namespace detol::inline search {
 namespace {
 
 constexpr std::size_t kHidden = 16;
@@ -256,4 +256,4 @@ void Controller::update(std::span<const Trajectory> trajectories, int epochs,
   }
 }
 
-}  // namespace detol
+}  // namespace detol::inline search

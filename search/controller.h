@@ -15,7 +15,7 @@
 #include "core/rng.h"
 #include "search/decisions.h"
 
-namespace detol {
+namespace detol::inline search {
 
 // Trajectory: a sequence of decisions and its advantage over the usual outcome (below 0: worse).
 struct Trajectory {
@@ -94,4 +94,4 @@ class Controller {
   int steps_ = 0;
 };
 
-}  // namespace detol
+}  // namespace detol::inline search

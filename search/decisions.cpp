@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <limits>
 
-namespace detol {
+namespace detol::inline search {
 namespace {
 
 // Returns the choices in the order of the space, but every parent before its children.
@@ -57,4 +57,4 @@ Genome Decisions::sample(const std::function<std::size_t(std::size_t)>& choose, 
   return space_.repair(std::move(codes), rng);
 }
 
-}  // namespace detol
+}  // namespace detol::inline search

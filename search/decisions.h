@@ -14,7 +14,7 @@
 #include "core/rng.h"
 #include "encodings/space/space.h"
 
-namespace detol {
+namespace detol::inline search {
 
 struct Decision {
   std::size_t choice;  // position in Space::domains()
@@ -45,4 +45,4 @@ class Decisions {
   std::vector<std::size_t> order_;  // every parent before its children
 };
 
-}  // namespace detol
+}  // namespace detol::inline search

@@ -43,7 +43,7 @@
 #include "search/perturb.h"
 #include "search/searchers.h"
 
-namespace detol {
+namespace detol::inline search {
 namespace {
 
 struct EvolutionOptions {
@@ -126,4 +126,4 @@ Result<std::unique_ptr<Searcher>> make_evolution(const Space& space,
   return std::make_unique<Evolution>(space, settings, options);
 }
 
-}  // namespace detol
+}  // namespace detol::inline search

@@ -2,7 +2,7 @@
 
 #include <limits>
 
-namespace detol {
+namespace detol::inline search {
 namespace {
 
 constexpr int kMostSamples =
@@ -40,4 +40,4 @@ double Experience::loss_of(const Outcome& outcome) const {
   return direction_ == Direction::kMinimize ? value : -value;
 }
 
-}  // namespace detol
+}  // namespace detol::inline search

@@ -19,7 +19,7 @@
 #include "encodings/space/trial.h"
 #include "search/decisions.h"
 
-namespace detol {
+namespace detol::inline search {
 
 struct Episode {
   std::uint64_t identity;  // of the candidate
@@ -110,4 +110,4 @@ class StateFold {
   std::vector<Snapshot> snapshots_;  // the last one goes on, the others stay
 };
 
-}  // namespace detol
+}  // namespace detol::inline search

@@ -34,7 +34,7 @@
 #include "search/perturb.h"
 #include "search/searchers.h"
 
-namespace detol {
+namespace detol::inline search {
 namespace {
 
 struct GeneticOptions {
@@ -123,4 +123,4 @@ Result<std::unique_ptr<Searcher>> make_genetic(const Space& space,
   return std::make_unique<Genetic>(space, settings, options);
 }
 
-}  // namespace detol
+}  // namespace detol::inline search

@@ -38,7 +38,7 @@
 #include "search/searchers.h"
 #include "search/sobol_points.h"
 
-namespace detol {
+namespace detol::inline search {
 namespace {
 
 constexpr std::string_view kName = "gp";
@@ -381,4 +381,4 @@ Result<std::unique_ptr<Searcher>> make_gp(const Space& space, const SearcherSett
                                         .region = region});
 }
 
-}  // namespace detol
+}  // namespace detol::inline search

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-namespace detol {
+namespace detol::inline search {
 namespace {
 
 constexpr double kFirst = 0.8, kMost = 1.6, kLeast = 1.0 / 128;  // sides
@@ -51,4 +51,4 @@ void GpArms::tell_region(bool is_success) {
   if (side_ < kLeast) side_ = kFirst;  // there is nothing more to find here
 }
 
-}  // namespace detol
+}  // namespace detol::inline search

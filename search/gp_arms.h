@@ -9,7 +9,7 @@
 #include <limits>
 #include <string_view>
 
-namespace detol {
+namespace detol::inline search {
 
 // Names of the arms as proposers of trials; the ledger stores them.
 inline constexpr std::string_view kGlobalArm = "gp global", kRegionArm = "gp region";
@@ -43,4 +43,4 @@ class GpArms {
   int in_success_ = 0, in_failure_ = 0;  // how long the region has been
 };
 
-}  // namespace detol
+}  // namespace detol::inline search

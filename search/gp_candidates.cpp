@@ -6,7 +6,7 @@
 
 #include "search/perturb.h"
 
-namespace detol {
+namespace detol::inline search {
 namespace {
 
 constexpr std::size_t kIncumbents = 5;
@@ -112,4 +112,4 @@ std::vector<Genome> candidates_near_best(const ProposalInput& input, Rng& rng) {
   return locals;
 }
 
-}  // namespace detol
+}  // namespace detol::inline search

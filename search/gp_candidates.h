@@ -9,7 +9,7 @@
 #include "core/rng.h"
 #include "search/gp_proposal.h"
 
-namespace detol {
+namespace detol::inline search {
 
 // GpRegion: a trust region, a box around an observation in the positions of the space's domains;
 // choices that are no numbers have all of [0, 1].
@@ -30,4 +30,4 @@ std::vector<Genome> candidates_in(const GpRegion& region, const ProposalInput& i
 // observations on the front.
 std::vector<Genome> candidates_near_best(const ProposalInput& input, Rng& rng);
 
-}  // namespace detol
+}  // namespace detol::inline search

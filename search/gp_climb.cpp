@@ -4,7 +4,7 @@
 
 #include "surrogate/maximise.h"
 
-namespace detol {
+namespace detol::inline search {
 namespace {
 
 constexpr std::size_t kMostClimbs = 5;
@@ -140,4 +140,4 @@ Scored GpClimber::step_choices(const Scored& at) {
   return best;
 }
 
-}  // namespace detol
+}  // namespace detol::inline search

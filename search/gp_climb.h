@@ -12,7 +12,7 @@
 #include "search/gp_candidates.h"
 #include "search/gp_scorer.h"
 
-namespace detol {
+namespace detol::inline search {
 
 class GpClimber {
  public:
@@ -42,4 +42,4 @@ class GpClimber {
   Rng& rng_;
 };
 
-}  // namespace detol
+}  // namespace detol::inline search

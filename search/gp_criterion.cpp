@@ -4,7 +4,7 @@
 
 #include "surrogate/acquisition.h"
 
-namespace detol {
+namespace detol::inline search {
 namespace {
 
 constexpr double kBeta = 2;  // deviations below the mean of the confidence bound
@@ -77,4 +77,4 @@ GpCriterion::Value GpCriterion::operator()(std::span<const Prediction> at) const
   return value;
 }
 
-}  // namespace detol
+}  // namespace detol::inline search

@@ -19,7 +19,7 @@
 #include "search/gp_model.h"
 #include "surrogate/hypervolume_improvement.h"
 
-namespace detol {
+namespace detol::inline search {
 
 enum class GpAcquisition { kImprovement, kPerWork, kBound, kThompson };
 
@@ -46,4 +46,4 @@ class GpCriterion {
   std::optional<HypervolumeImprovement> front_;  // of several objectives
 };
 
-}  // namespace detol
+}  // namespace detol::inline search

@@ -7,7 +7,7 @@
 
 #include "surrogate/fit.h"
 
-namespace detol {
+namespace detol::inline search {
 namespace {
 
 constexpr std::size_t kMostFitted = 1500;  // observations that a fit looks at
@@ -259,4 +259,4 @@ void GpModel::drop_fantasies(std::size_t left) {
   for (LazyGp& process : processes_) process.truncate(members_.size() + left);
 }
 
-}  // namespace detol
+}  // namespace detol::inline search

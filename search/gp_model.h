@@ -23,7 +23,7 @@
 #include "surrogate/lazy_gp.h"
 #include "surrogate/transform.h"
 
-namespace detol {
+namespace detol::inline search {
 
 // OutputFit: the fitted parameters of one output.
 struct OutputFit {
@@ -121,4 +121,4 @@ class GpModel {
   std::optional<double> surprise_;        // nullopt: not computed
 };
 
-}  // namespace detol
+}  // namespace detol::inline search

@@ -11,7 +11,7 @@
 #include "search/gp_scorer.h"
 #include "surrogate/pathwise.h"
 
-namespace detol {
+namespace detol::inline search {
 namespace {
 
 constexpr std::size_t kStarts = 20;        // that a climb may begin from, and that may be proposed
@@ -149,4 +149,4 @@ Genome propose(const ProposalInput& input, Rng rng) {
   return Proposal(input, rng)();
 }
 
-}  // namespace detol
+}  // namespace detol::inline search

@@ -13,7 +13,7 @@
 #include "search/gp_criterion.h"
 #include "search/gp_model.h"
 
-namespace detol {
+namespace detol::inline search {
 
 // ProposalInput: the state of the searcher that a proposal depends on; all of it outlives the call.
 struct ProposalInput {
@@ -30,4 +30,4 @@ struct ProposalInput {
 
 Genome propose(const ProposalInput& input, Rng rng);
 
-}  // namespace detol
+}  // namespace detol::inline search

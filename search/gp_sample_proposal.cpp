@@ -8,7 +8,7 @@
 #include "search/perturb.h"
 #include "surrogate/pathwise.h"
 
-namespace detol {
+namespace detol::inline search {
 namespace {
 
 constexpr std::size_t kEverywhere = 64;  // candidates of the least confidence bound
@@ -109,4 +109,4 @@ Genome propose_by_sample(const ProposalInput& input, Rng rng) {
   return SampleProposal(input, rng)();
 }
 
-}  // namespace detol
+}  // namespace detol::inline search

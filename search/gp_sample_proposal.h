@@ -7,11 +7,11 @@
 
 #include "search/gp_proposal.h"
 
-namespace detol {
+namespace detol::inline search {
 
 // Returns the candidate, drawn everywhere or near the best, at which the function drawn by `rng` is
 // lowest. O(n^2) for numbers alone; else O(n^2 c) for c candidates, the fewer the more
 // observations.
 Genome propose_by_sample(const ProposalInput& input, Rng rng);
 
-}  // namespace detol
+}  // namespace detol::inline search

@@ -1,6 +1,6 @@
 #include "search/gp_scorer.h"
 
-namespace detol {
+namespace detol::inline search {
 
 std::vector<Scored> GpScorer::score_candidates() const {
   std::vector<std::vector<Prediction>> predictions;
@@ -30,4 +30,4 @@ std::vector<Scored> GpScorer::scored(
   return scored;
 }
 
-}  // namespace detol
+}  // namespace detol::inline search

@@ -7,7 +7,7 @@
 #include "search/gp_criterion.h"
 #include "search/gp_proposal.h"
 
-namespace detol {
+namespace detol::inline search {
 
 struct Scored {
   Genome genome;
@@ -34,4 +34,4 @@ class GpScorer {
   const GpCriterion criterion_;
 };
 
-}  // namespace detol
+}  // namespace detol::inline search

@@ -10,7 +10,7 @@
 
 #include "encodings/space/trial.h"
 
-namespace detol {
+namespace detol::inline search {
 
 template <typename Entry>
 class History {
@@ -44,4 +44,4 @@ class History {
   std::size_t folded_ = 0;
 };
 
-}  // namespace detol
+}  // namespace detol::inline search

@@ -41,7 +41,7 @@
 #include "search/outcome_value.h"
 #include "search/searchers.h"
 
-namespace detol {
+namespace detol::inline search {
 namespace {
 
 constexpr int kMostDraws = 20;                // draws spent on a start that was never told
@@ -292,4 +292,4 @@ Result<std::unique_ptr<Searcher>> make_local(const Space& space, const SearcherS
   return std::make_unique<Local>(space, settings, options);
 }
 
-}  // namespace detol
+}  // namespace detol::inline search

@@ -49,7 +49,7 @@
 #include "search/searchers.h"
 #include "surrogate/pareto.h"
 
-namespace detol {
+namespace detol::inline search {
 namespace {
 
 struct Nsga2Options {
@@ -195,4 +195,4 @@ Result<std::unique_ptr<Searcher>> make_nsga2(const Space& space, const SearcherS
   return std::make_unique<Nsga2>(space, settings, options);
 }
 
-}  // namespace detol
+}  // namespace detol::inline search

@@ -7,7 +7,7 @@
 
 #include "encodings/space/trial.h"
 
-namespace detol {
+namespace detol::inline search {
 
 // Returns trials first_id, first_id + 1, ..., `count` of them, with the genomes of propose(id).
 template <typename Propose>
@@ -20,4 +20,4 @@ std::vector<Trial> numbered(TrialId first_id, int count, const Propose& propose)
   return trials;
 }
 
-}  // namespace detol
+}  // namespace detol::inline search

@@ -8,7 +8,7 @@
 #include "encodings/space/trial.h"
 #include "surrogate/pareto.h"
 
-namespace detol {
+namespace detol::inline search {
 
 // Returns the value of the first objective; NaN if nothing was measured.
 inline double first_value(const Outcome& outcome) {
@@ -32,4 +32,4 @@ inline Losses losses_of(const Outcome& outcome, std::span<const Objective> objec
   return losses;
 }
 
-}  // namespace detol
+}  // namespace detol::inline search

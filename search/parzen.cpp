@@ -6,7 +6,7 @@
 #include <numbers>
 #include <numeric>
 
-namespace detol {
+namespace detol::inline search {
 namespace {
 
 constexpr double kFineGrid = 32;         // values from which on a grid is as good as a range
@@ -223,4 +223,4 @@ std::vector<double> Parzen::kernels_at(std::size_t axis, std::size_t number) con
   return kernels;
 }
 
-}  // namespace detol
+}  // namespace detol::inline search

@@ -25,7 +25,7 @@
 #include "core/rng.h"
 #include "encodings/space/space.h"
 
-namespace detol {
+namespace detol::inline search {
 
 // Axes: the choices of a space as coordinates for kernels. Immutable; safe to share between
 // threads.
@@ -108,4 +108,4 @@ class Parzen {
   std::vector<Column> columns_;
 };
 
-}  // namespace detol
+}  // namespace detol::inline search

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-namespace detol {
+namespace detol::inline search {
 
 Genome perturbed(const Space& space, const Genome& origin, Rng& rng) {
   const std::vector<bool> counts = space.expressed(origin);
@@ -33,4 +33,4 @@ Genome mutated_until_unseen(const Space& space, Genome genome,
   return genome;
 }
 
-}  // namespace detol
+}  // namespace detol::inline search

@@ -9,7 +9,7 @@
 #include "core/rng.h"
 #include "encodings/space/space.h"
 
-namespace detol {
+namespace detol::inline search {
 
 // Returns `origin` with a few expressed choices changed: continuous numbers by a normal step of one
 // common size, from 0.001 to 0.3 of the range, other choices to any value. Takes microseconds.
@@ -20,4 +20,4 @@ inline constexpr int kMostMutations = 50;
 Genome mutated_until_unseen(const Space& space, Genome genome,
                             const std::unordered_set<std::uint64_t>& known, Rng& rng);
 
-}  // namespace detol
+}  // namespace detol::inline search

@@ -50,7 +50,7 @@
 #include "search/searchers.h"
 #include "surrogate/pareto.h"
 
-namespace detol {
+namespace detol::inline search {
 namespace {
 
 // The members unless `members` says otherwise, most trusted first.
@@ -306,4 +306,4 @@ Result<std::unique_ptr<Searcher>> make_portfolio_of(std::span<const SearcherRow>
                                      static_cast<std::size_t>(window), floor);
 }
 
-}  // namespace detol
+}  // namespace detol::inline search

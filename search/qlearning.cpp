@@ -52,7 +52,7 @@
 #include "search/numbered.h"
 #include "search/searchers.h"
 
-namespace detol {
+namespace detol::inline search {
 namespace {
 
 constexpr double kInitialQ = 0.5;
@@ -225,4 +225,4 @@ Result<std::unique_ptr<Searcher>> make_qlearning(const Space& space,
   return std::make_unique<QLearning>(space, settings, options);
 }
 
-}  // namespace detol
+}  // namespace detol::inline search

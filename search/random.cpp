@@ -7,7 +7,7 @@
 #include "search/numbered.h"
 #include "search/searchers.h"
 
-namespace detol {
+namespace detol::inline search {
 namespace {
 
 class Random final : public Searcher {
@@ -36,4 +36,4 @@ Result<std::unique_ptr<Searcher>> make_random(const Space& space,
   return std::make_unique<Random>(space, settings.seed);
 }
 
-}  // namespace detol
+}  // namespace detol::inline search

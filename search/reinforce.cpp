@@ -49,7 +49,7 @@
 #include "search/numbered.h"
 #include "search/searchers.h"
 
-namespace detol {
+namespace detol::inline search {
 namespace {
 
 constexpr std::size_t kWindow = 50;  // trials that an outcome is compared with
@@ -183,4 +183,4 @@ Result<std::unique_ptr<Searcher>> make_reinforce(const Space& space,
   return std::make_unique<Reinforce>(space, settings, options);
 }
 
-}  // namespace detol
+}  // namespace detol::inline search

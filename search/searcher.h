@@ -27,7 +27,7 @@
 #include "encodings/space/space.h"
 #include "encodings/space/trial.h"
 
-namespace detol {
+namespace detol::inline search {
 
 // Refit: the parameters that a model fitted to its observations at one moment. The ledger records
 // it, then absorb() uses it.
@@ -97,4 +97,4 @@ std::span<const SearcherRow> searchers();
 Result<std::unique_ptr<Searcher>> make_searcher(std::string_view name, const Space& space,
                                                 const SearcherSettings& settings);
 
-}  // namespace detol
+}  // namespace detol::inline search

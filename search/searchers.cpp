@@ -4,7 +4,7 @@
 
 #include "core/table.h"
 
-namespace detol {
+namespace detol::inline search {
 namespace {
 
 constexpr std::array kSearchers = {
@@ -52,4 +52,4 @@ Result<std::unique_ptr<Searcher>> make_searcher(std::string_view name, const Spa
   return row->make(space, settings);
 }
 
-}  // namespace detol
+}  // namespace detol::inline search

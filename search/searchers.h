@@ -6,7 +6,7 @@
 
 #include "search/searcher.h"
 
-namespace detol {
+namespace detol::inline search {
 
 Result<std::unique_ptr<Searcher>> make_random(const Space& space, const SearcherSettings& settings);
 Result<std::unique_ptr<Searcher>> make_sobol(const Space& space, const SearcherSettings& settings);
@@ -31,4 +31,4 @@ Result<std::unique_ptr<Searcher>> make_portfolio_of(std::span<const SearcherRow>
                                                     const Space& space,
                                                     const SearcherSettings& settings);
 
-}  // namespace detol
+}  // namespace detol::inline search

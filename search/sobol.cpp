@@ -11,7 +11,7 @@
 #include "search/searchers.h"
 #include "search/sobol_points.h"
 
-namespace detol {
+namespace detol::inline search {
 namespace {
 
 class Sobol final : public Searcher {
@@ -36,4 +36,4 @@ Result<std::unique_ptr<Searcher>> make_sobol(const Space& space, const SearcherS
   return std::make_unique<Sobol>(space, settings.seed);
 }
 
-}  // namespace detol
+}  // namespace detol::inline search

@@ -7,7 +7,7 @@
 
 #include "core/hash.h"
 
-namespace detol {
+namespace detol::inline search {
 namespace {
 
 using Engine = boost::random::sobol_engine<std::uint32_t, 32>;
@@ -66,4 +66,4 @@ std::vector<double> SobolPoints::point(std::uint64_t i) const {
   return coordinates;
 }
 
-}  // namespace detol
+}  // namespace detol::inline search

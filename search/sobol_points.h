@@ -15,7 +15,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace detol {
+namespace detol::inline search {
 
 class SobolPoints {
  public:
@@ -35,4 +35,4 @@ class SobolPoints {
   std::vector<std::array<std::uint32_t, kBits>> directions_;  // one per dimension that Boost knows
 };
 
-}  // namespace detol
+}  // namespace detol::inline search

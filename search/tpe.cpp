@@ -46,7 +46,7 @@
 #include "search/searchers.h"
 #include "search/sobol_points.h"
 
-namespace detol {
+namespace detol::inline search {
 namespace {
 
 constexpr std::size_t kMostGood = 25;
@@ -199,4 +199,4 @@ Result<std::unique_ptr<Searcher>> make_tpe(const Space& space, const SearcherSet
   return std::make_unique<Tpe>(space, settings, options);
 }
 
-}  // namespace detol
+}  // namespace detol::inline search

@@ -3,7 +3,7 @@
 #include <cmath>
 #include <numbers>
 
-namespace detol {
+namespace detol::inline surrogate {
 namespace {
 
 const double kLogSqrtTwoPi = 0.5 * std::log(2 * std::numbers::pi);
@@ -65,4 +65,4 @@ double log_improvement_per_work(double log_improvement, const Prediction& log_wo
   return log_improvement - exponent * log_work.mean;
 }
 
-}  // namespace detol
+}  // namespace detol::inline surrogate

@@ -5,7 +5,7 @@
 
 #include "surrogate/lazy_gp.h"
 
-namespace detol {
+namespace detol::inline surrogate {
 
 // AcquisitionValue: a value and its derivatives by the posterior's mean and by its variance.
 struct AcquisitionValue {
@@ -38,4 +38,4 @@ AcquisitionValue confidence_bound(const Prediction& at, double beta);
 double log_improvement_per_work(double log_improvement, const Prediction& log_work,
                                 double exponent);
 
-}  // namespace detol
+}  // namespace detol::inline surrogate

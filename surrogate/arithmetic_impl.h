@@ -6,7 +6,7 @@
 #include <numeric>
 #include <span>
 
-namespace detol {
+namespace detol::inline surrogate {
 
 inline constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
@@ -15,4 +15,4 @@ inline double dot(std::span<const double> a, std::span<const double> b) {
   return std::inner_product(a.begin(), a.end(), b.begin(), 0.0);
 }
 
-}  // namespace detol
+}  // namespace detol::inline surrogate

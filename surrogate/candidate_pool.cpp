@@ -4,7 +4,7 @@
 #include <array>
 #include <cassert>
 
-namespace detol {
+namespace detol::inline surrogate {
 namespace {
 
 constexpr std::size_t kBlockRows = Cholesky::kRows;
@@ -127,4 +127,4 @@ std::size_t CandidatePool::bytes() const {
          (3 * candidates() + z_.capacity() + o_.capacity()) * sizeof(double);
 }
 
-}  // namespace detol
+}  // namespace detol::inline surrogate

@@ -20,7 +20,7 @@
 
 #include "surrogate/cholesky.h"
 
-namespace detol {
+namespace detol::inline surrogate {
 
 class CandidatePool {
  public:
@@ -67,4 +67,4 @@ class CandidatePool {
   std::vector<double> with_z_, with_o_, squares_;
 };
 
-}  // namespace detol
+}  // namespace detol::inline surrogate

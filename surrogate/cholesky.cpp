@@ -17,7 +17,7 @@
 
 #include "surrogate/eigen_impl.h"
 
-namespace detol {
+namespace detol::inline surrogate {
 namespace {
 
 constexpr std::size_t kRows = Cholesky::kRows;
@@ -274,4 +274,4 @@ std::size_t Cholesky::bytes() const {
   return numbers * sizeof(double) + blocks_.capacity() * sizeof(blocks_[0]);
 }
 
-}  // namespace detol
+}  // namespace detol::inline surrogate

@@ -17,7 +17,7 @@
 #include <span>
 #include <vector>
 
-namespace detol {
+namespace detol::inline surrogate {
 
 class Cholesky {
  public:
@@ -81,4 +81,4 @@ class Cholesky {
   std::vector<std::unique_ptr<double[], Free>> blocks_;
 };
 
-}  // namespace detol
+}  // namespace detol::inline surrogate

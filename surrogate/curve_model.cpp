@@ -13,7 +13,7 @@
 #include "surrogate/arithmetic_impl.h"
 #include "surrogate/cholesky.h"
 
-namespace detol {
+namespace detol::inline surrogate {
 namespace {
 
 // Sums over the curves of one length.
@@ -238,4 +238,4 @@ CurveKernel fit_curve_kernel(const CurveScatter& scatter, const CurveKernel& sta
   return kernel_at(x.data());
 }
 
-}  // namespace detol
+}  // namespace detol::inline surrogate

@@ -27,7 +27,7 @@
 
 #include "surrogate/lazy_gp.h"
 
-namespace detol {
+namespace detol::inline surrogate {
 
 struct CurveKernel {
   double level = 1, decay = 1, noise = 0.01;  // variances, of values with deviation about 1
@@ -101,4 +101,4 @@ class CurveModel {
 // gradients). Deterministic.
 CurveKernel fit_curve_kernel(const CurveScatter& scatter, const CurveKernel& start);
 
-}  // namespace detol
+}  // namespace detol::inline surrogate

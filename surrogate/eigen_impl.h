@@ -6,7 +6,7 @@
 
 #include <Eigen/Dense>
 
-namespace detol {
+namespace detol::inline surrogate {
 
 inline const bool kEigenBlocksAreFixed = [] {
   Eigen::setCpuCacheSizes(32 << 10, 512 << 10, 4 << 20);
@@ -19,4 +19,4 @@ inline Eigen::Index to_index(std::size_t i) {
   return static_cast<Eigen::Index>(i);
 }
 
-}  // namespace detol
+}  // namespace detol::inline surrogate

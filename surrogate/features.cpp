@@ -4,7 +4,7 @@
 #include <cassert>
 #include <cmath>
 
-namespace detol {
+namespace detol::inline surrogate {
 namespace {
 
 constexpr double kDoublings = 8;  // of the epochs, that are as far apart as a range's ends
@@ -95,4 +95,4 @@ std::vector<double> Features::by_position(const Genome& genome,
   return gradient;
 }
 
-}  // namespace detol
+}  // namespace detol::inline surrogate

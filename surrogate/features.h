@@ -29,7 +29,7 @@
 #include "encodings/space/space.h"
 #include "surrogate/points.h"
 
-namespace detol {
+namespace detol::inline surrogate {
 
 class Features {
  public:
@@ -75,4 +75,4 @@ class Features {
   std::optional<double> fidelity_;
 };
 
-}  // namespace detol
+}  // namespace detol::inline surrogate

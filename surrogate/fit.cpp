@@ -19,7 +19,7 @@
 
 #include "surrogate/posterior_impl.h"
 
-namespace detol {
+namespace detol::inline surrogate {
 namespace {
 
 constexpr double kTolerance = 1e-4;       // of the log density, relative
@@ -142,4 +142,4 @@ Posterior log_posterior(const Features& features, const Points& points, std::spa
   return posterior;
 }
 
-}  // namespace detol
+}  // namespace detol::inline surrogate

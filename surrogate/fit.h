@@ -22,7 +22,7 @@
 
 #include "surrogate/kernel.h"
 
-namespace detol {
+namespace detol::inline surrogate {
 
 struct FitSettings {
   int max_evaluations = 60;                         // of the posterior, over all starts; at least 1
@@ -53,4 +53,4 @@ struct Posterior {
 Posterior log_posterior(const Features& features, const Points& points, std::span<const double> y,
                         const KernelParameters& parameters);
 
-}  // namespace detol
+}  // namespace detol::inline surrogate

@@ -4,7 +4,7 @@
 #include <cassert>
 #include <cmath>
 
-namespace detol {
+namespace detol::inline surrogate {
 namespace {
 
 constexpr std::size_t kManyDimensions = 20;
@@ -121,4 +121,4 @@ double log_prior(const KernelParameters& parameters, const ParameterList& list,
   return sum;
 }
 
-}  // namespace detol
+}  // namespace detol::inline surrogate

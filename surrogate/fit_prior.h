@@ -21,7 +21,7 @@
 
 #include "surrogate/kernel.h"
 
-namespace detol {
+namespace detol::inline surrogate {
 
 // ParameterList: the list log l, log w, log a, (with graphs: log b, log c), log noise.
 struct ParameterList {
@@ -48,4 +48,4 @@ Bounds bounds_of(const ParameterList& list, double least_noise);
 double log_prior(const KernelParameters& parameters, const ParameterList& list,
                  std::span<double> gradient);
 
-}  // namespace detol
+}  // namespace detol::inline surrogate

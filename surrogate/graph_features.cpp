@@ -9,7 +9,7 @@
 
 #include "core/hash.h"
 
-namespace detol {
+namespace detol::inline surrogate {
 namespace {
 
 using Labels = std::vector<std::uint64_t>;
@@ -97,4 +97,4 @@ std::array<double, GraphFeatures::kLevels> graph_kernels(const GraphFeatures& a,
   return kernels;
 }
 
-}  // namespace detol
+}  // namespace detol::inline surrogate

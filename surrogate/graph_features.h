@@ -13,7 +13,7 @@
 
 #include "encodings/space/labelled_graph.h"
 
-namespace detol {
+namespace detol::inline surrogate {
 
 struct GraphFeatures {
   static constexpr int kLevels = 4;  // h = 0, 1, 2, 3
@@ -40,4 +40,4 @@ double graph_kernel(const GraphFeatures& a, const GraphFeatures& b, int depth);
 std::array<double, GraphFeatures::kLevels> graph_kernels(const GraphFeatures& a,
                                                          const GraphFeatures& b);
 
-}  // namespace detol
+}  // namespace detol::inline surrogate

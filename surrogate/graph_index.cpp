@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace detol {
+namespace detol::inline surrogate {
 
 void GraphIndex::push_back(const GraphFeatures& graph) {
   const auto place = static_cast<std::uint32_t>(norms_.size());
@@ -40,4 +40,4 @@ void GraphIndex::kernels(const GraphFeatures& graph, int depth, std::span<double
   for (std::size_t i = 0; i < out.size(); ++i) out[i] /= graph.norms[last] * norms_[i][last];
 }
 
-}  // namespace detol
+}  // namespace detol::inline surrogate

@@ -15,7 +15,7 @@
 
 #include "surrogate/graph_features.h"
 
-namespace detol {
+namespace detol::inline surrogate {
 
 class GraphIndex {
  public:
@@ -38,4 +38,4 @@ class GraphIndex {
   std::vector<std::array<double, GraphFeatures::kLevels>> norms_;
 };
 
-}  // namespace detol
+}  // namespace detol::inline surrogate

@@ -14,7 +14,7 @@
 
 #include "surrogate/arithmetic_impl.h"
 
-namespace detol {
+namespace detol::inline surrogate {
 namespace {
 
 constexpr double kFinestGrid = 512;  // cells from the best to the reference
@@ -222,4 +222,4 @@ Losses reference_point(std::span<const Losses> points) {
   return reference;
 }
 
-}  // namespace detol
+}  // namespace detol::inline surrogate

@@ -24,7 +24,7 @@
 #include "surrogate/acquisition.h"
 #include "surrogate/pareto.h"
 
-namespace detol {
+namespace detol::inline surrogate {
 
 // FreeBox: a box of the region that a front does not dominate.
 struct FreeBox {
@@ -81,4 +81,4 @@ class HypervolumeImprovement {
 // REQUIRES: at least one point.
 Losses reference_point(std::span<const Losses> points);
 
-}  // namespace detol
+}  // namespace detol::inline surrogate

@@ -8,7 +8,7 @@
 #include "surrogate/eigen_impl.h"
 #include "surrogate/inverse_impl.h"
 
-namespace detol {
+namespace detol::inline surrogate {
 namespace {
 
 using Eigen::Index;
@@ -63,4 +63,4 @@ void invert_from_factor(Eigen::Ref<Eigen::MatrixXd> factor) {
   square_triangle(factor);
 }
 
-}  // namespace detol
+}  // namespace detol::inline surrogate

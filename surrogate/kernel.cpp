@@ -5,7 +5,7 @@
 
 #include "surrogate/eigen_impl.h"
 
-namespace detol {
+namespace detol::inline surrogate {
 namespace {
 
 using Row = Eigen::Map<Eigen::ArrayXd>;
@@ -160,4 +160,4 @@ std::vector<double> Kernel::gram(const Points& points) const {
   return gram;
 }
 
-}  // namespace detol
+}  // namespace detol::inline surrogate

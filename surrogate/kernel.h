@@ -18,7 +18,7 @@
 #include "surrogate/features.h"
 #include "surrogate/points.h"
 
-namespace detol {
+namespace detol::inline surrogate {
 
 // KernelParameters: everything that a fit learns. Lengths are in units of the unit cube.
 struct KernelParameters {
@@ -63,4 +63,4 @@ class Kernel {
   KernelParameters parameters_;
 };
 
-}  // namespace detol
+}  // namespace detol::inline surrogate

@@ -7,7 +7,7 @@
 
 #include "surrogate/arithmetic_impl.h"
 
-namespace detol {
+namespace detol::inline surrogate {
 
 LazyGp::LazyGp(const Features& features, KernelParameters parameters)
     : kernel_(features, std::move(parameters)),
@@ -267,4 +267,4 @@ void LazyGp::outcomes_changed() {
   if (pool_) pool_->replace_outcomes(z_);
 }
 
-}  // namespace detol
+}  // namespace detol::inline surrogate

@@ -28,7 +28,7 @@
 #include "surrogate/cholesky.h"
 #include "surrogate/kernel.h"
 
-namespace detol {
+namespace detol::inline surrogate {
 
 struct Prediction {
   double mean = 0;
@@ -117,4 +117,4 @@ class LazyGp {
   std::optional<CandidatePool> pool_;
 };
 
-}  // namespace detol
+}  // namespace detol::inline surrogate

@@ -6,7 +6,7 @@
 
 #include "surrogate/arithmetic_impl.h"
 
-namespace detol {
+namespace detol::inline surrogate {
 namespace {
 
 constexpr double kGrowth = 1.3;
@@ -112,4 +112,4 @@ const std::vector<CurveModel::Forecast>& LearningCurves::forecasts(std::size_t t
   return forecasts_[target];
 }
 
-}  // namespace detol
+}  // namespace detol::inline surrogate

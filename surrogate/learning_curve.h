@@ -18,7 +18,7 @@
 #include "surrogate/curve_model.h"
 #include "surrogate/lazy_gp.h"
 
-namespace detol {
+namespace detol::inline surrogate {
 
 class LearningCurves {
  public:
@@ -64,4 +64,4 @@ class LearningCurves {
   std::vector<std::vector<CurveModel::Forecast>> forecasts_;  // by target; empty: not computed
 };
 
-}  // namespace detol
+}  // namespace detol::inline surrogate

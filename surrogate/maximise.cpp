@@ -7,7 +7,7 @@
 #include <limits>
 #include <memory>
 
-namespace detol {
+namespace detol::inline surrogate {
 namespace {
 
 constexpr double kVeryBad = -1e100;
@@ -58,4 +58,4 @@ Maximum maximise(const Differentiable& function, std::span<const double> start, 
   return climb.best;
 }
 
-}  // namespace detol
+}  // namespace detol::inline surrogate

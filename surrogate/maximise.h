@@ -7,7 +7,7 @@
 #include <span>
 #include <vector>
 
-namespace detol {
+namespace detol::inline surrogate {
 
 // Returns the value at x and fills `gradient`, which is as long as x.
 using Differentiable = std::function<double(std::span<const double> x, std::span<double> gradient)>;
@@ -32,4 +32,4 @@ struct Maximum {
 Maximum maximise(const Differentiable& function, std::span<const double> start, const Box& box,
                  const ClimbSettings& settings = {});
 
-}  // namespace detol
+}  // namespace detol::inline surrogate

@@ -13,7 +13,7 @@
 #include <cassert>
 #include <numeric>
 
-namespace detol {
+namespace detol::inline surrogate {
 namespace {
 
 double volume(std::span<const Losses> points, std::span<const double> reference);
@@ -105,4 +105,4 @@ double hypervolume(std::span<const Losses> points, std::span<const double> refer
   return volume(inside, reference);
 }
 
-}  // namespace detol
+}  // namespace detol::inline surrogate

@@ -8,7 +8,7 @@
 #include <span>
 #include <vector>
 
-namespace detol {
+namespace detol::inline surrogate {
 
 using Losses = std::vector<double>;
 
@@ -27,4 +27,4 @@ std::vector<Losses> front_of(std::span<const Losses> points);
 // objectives, O(n^(m - 1) log n) for m. Adequate for some hundred points and m up to 5.
 double hypervolume(std::span<const Losses> points, std::span<const double> reference);
 
-}  // namespace detol
+}  // namespace detol::inline surrogate

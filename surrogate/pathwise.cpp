@@ -16,7 +16,7 @@
 
 #include "surrogate/eigen_impl.h"
 
-namespace detol {
+namespace detol::inline surrogate {
 namespace {
 
 constexpr double kFreedom = 5;  // 2 nu
@@ -144,4 +144,4 @@ std::vector<double> JointPosterior::sample(Rng rng) const {
   return values;
 }
 
-}  // namespace detol
+}  // namespace detol::inline surrogate

@@ -21,7 +21,7 @@
 #include "core/rng.h"
 #include "surrogate/lazy_gp.h"
 
-namespace detol {
+namespace detol::inline surrogate {
 
 // Returns true for a kernel of numbers alone.
 bool has_pathwise_samples(const LazyGp& process);
@@ -74,4 +74,4 @@ inline std::vector<double> sample_at(const LazyGp& process, const Points& candid
   return JointPosterior(process, candidates).sample(rng);
 }
 
-}  // namespace detol
+}  // namespace detol::inline surrogate

@@ -2,7 +2,7 @@
 
 #include <cassert>
 
-namespace detol {
+namespace detol::inline surrogate {
 
 void Points::push_back(const Point& point) {
   assert(point.numbers.size() == numbers_.size() && point.categories.size() == categories_.size());
@@ -39,4 +39,4 @@ Point Points::operator[](std::size_t i) const {
   return point;
 }
 
-}  // namespace detol
+}  // namespace detol::inline surrogate

@@ -13,7 +13,7 @@
 #include "surrogate/graph_features.h"
 #include "surrogate/graph_index.h"
 
-namespace detol {
+namespace detol::inline surrogate {
 
 struct Point {
   std::vector<double> numbers;                 // one per column of numbers
@@ -50,4 +50,4 @@ class Points {
   std::optional<GraphIndex> index_;
 };
 
-}  // namespace detol
+}  // namespace detol::inline surrogate

@@ -8,7 +8,7 @@
 #include "surrogate/inverse_impl.h"
 #include "surrogate/posterior_impl.h"
 
-namespace detol {
+namespace detol::inline surrogate {
 namespace {
 
 using Eigen::Index;
@@ -167,4 +167,4 @@ void PosteriorDensity::add_column_gradient(Index j, const KernelParameters& now,
   }
 }
 
-}  // namespace detol
+}  // namespace detol::inline surrogate

@@ -22,7 +22,7 @@
 #include "surrogate/fit_prior.h"
 #include "surrogate/kernel.h"
 
-namespace detol {
+namespace detol::inline surrogate {
 
 class PosteriorDensity {
  public:
@@ -56,4 +56,4 @@ class PosteriorDensity {
   Eigen::ArrayXd squares_, root_, penalty_, weights_, inner_;  // of one column
 };
 
-}  // namespace detol
+}  // namespace detol::inline surrogate

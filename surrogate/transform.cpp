@@ -18,7 +18,7 @@
 #include <cmath>
 #include <utility>
 
-namespace detol {
+namespace detol::inline surrogate {
 namespace {
 
 constexpr double kLargest = 1e300;         // differences of outcomes shall be finite
@@ -147,4 +147,4 @@ OutcomeTransform OutcomeTransform::from_numbers(std::span<const double> numbers)
   return transform;
 }
 
-}  // namespace detol
+}  // namespace detol::inline surrogate

@@ -10,7 +10,7 @@
 #include <span>
 #include <vector>
 
-namespace detol {
+namespace detol::inline surrogate {
 
 class OutcomeTransform {
  public:
@@ -37,4 +37,4 @@ class OutcomeTransform {
   double mean_ = 0, deviation_ = 1;  // after it
 };
 
-}  // namespace detol
+}  // namespace detol::inline surrogate

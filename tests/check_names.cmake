@@ -1,6 +1,8 @@
 # A class, struct or enum of the product is defined once in its namespace: two definitions that
 # differ are undefined behaviour across the one program, and no linker says so. Anonymous namespaces
-# are apart. Run with -DROOT=<repository>; with -DLAYERS=<file> for another table of rooms.
+# are apart. Every folder has a namespace of its own, inline in detol (export's is called exporting,
+# as its name is a word of C++), so that what two folders call alike is not one symbol.
+# Run with -DROOT=<repository>; with -DLAYERS=<file> for another table of rooms.
 cmake_minimum_required(VERSION 3.25)
 if(NOT DEFINED LAYERS)
   set(LAYERS ${CMAKE_CURRENT_LIST_DIR}/../cmake/layers.cmake)
@@ -18,13 +20,20 @@ endforeach()
 
 # Types are indented inside classes and functions, and an attribute of CUDA or `alignas` may stand
 # before a name. A line that ends with `;` only declares, unless it has a body.
-set(namespace "^namespace( ([A-Za-z0-9_:]+))? \\{[^}]*$")
+set(namespace "^namespace( ([A-Za-z0-9_: ]+))? \\{[^}]*$")
 set(type "^(class|struct|union|enum|enum class|enum struct) (alignas\\([^)]*\\) |__align__\\([^)]*\\) )?([A-Za-z0-9_]+)( final)?( *:[^:;][^;]*)? *(\\{.*)?$")
 foreach(file IN LISTS files)
   cmake_path(RELATIVE_PATH file BASE_DIRECTORY ${ROOT} OUTPUT_VARIABLE path)
+  string(REGEX REPLACE "/.*" "" folder ${path})
+  if(folder STREQUAL export)
+    set(folder exporting)
+  endif()
   set(open "")
   file(STRINGS ${file} lines REGEX "^(namespace|}  // namespace|class |struct |union |enum )")
   foreach(line IN LISTS lines)
+    if(line MATCHES "^namespace detol" AND NOT line MATCHES "^namespace detol::inline ${folder}( |::)")
+      message(SEND_ERROR "${path}: its namespace is detol::inline ${folder}")
+    endif()
     if(line MATCHES "^}  // namespace")
       list(POP_BACK open)
     elseif(line MATCHES "${namespace}")

@@ -2,11 +2,11 @@
 # only looks like one is accepted.
 cmake_minimum_required(VERSION 3.25)
 
-# Two files of different rooms, each with its text inside namespace detol.
+# Two files of one folder, each with its text inside that folder's namespace.
 function(run one other status_variable output_variable)
   file(REMOVE_RECURSE ${TREE})
-  file(WRITE ${TREE}/core/one.h "#pragma once\nnamespace detol {\nclass Base {};\n${one}\n}  // namespace detol\n")
-  file(WRITE ${TREE}/search/other.cpp "namespace detol {\n${other}\n}  // namespace detol\n")
+  file(WRITE ${TREE}/core/one.h "#pragma once\nnamespace detol::inline core {\nclass Base {};\n${one}\n}  // namespace detol::inline core\n")
+  file(WRITE ${TREE}/core/other.cpp "namespace detol::inline core {\n${other}\n}  // namespace detol::inline core\n")
   execute_process(COMMAND ${CMAKE_COMMAND} -DROOT=${TREE} -P ${CMAKE_CURRENT_LIST_DIR}/check_names.cmake
     RESULT_VARIABLE status OUTPUT_VARIABLE output ERROR_VARIABLE output)
   string(REGEX REPLACE "[ \n]+" " " output "${output}")
@@ -16,7 +16,7 @@ endfunction()
 
 function(refused one other name)
   run("${one}" "${other}" status output)
-  string(FIND "${output}" "search/other.cpp: ${name} is defined in core/one.h, too" found)
+  string(FIND "${output}" "core/other.cpp: ${name} is defined in core/one.h, too" found)
   if(status EQUAL 0 OR found LESS 0)
     message(SEND_ERROR "${name} was defined twice and not refused:\n${output}")
   endif()
@@ -31,13 +31,13 @@ endfunction()
 
 set(anonymous_end "}  // namespace")
 
-refused("struct Timer {" "struct Timer {" "detol::Timer")
-refused("struct Timer {" "class Timer final : public Base {" "detol::Timer")
-refused("struct Timer {" "enum class Timer { kOn, kOff };" "detol::Timer")
-refused("struct Timer { int x = 0; };" "struct Timer {};" "detol::Timer")
-refused("struct Timer {" "namespace {\nint x;\n${anonymous_end}\nstruct Timer {" "detol::Timer")
+refused("struct Timer {" "struct Timer {" "detol::inline core::Timer")
+refused("struct Timer {" "class Timer final : public Base {" "detol::inline core::Timer")
+refused("struct Timer {" "enum class Timer { kOn, kOff };" "detol::inline core::Timer")
+refused("struct Timer { int x = 0; };" "struct Timer {};" "detol::inline core::Timer")
+refused("struct Timer {" "namespace {\nint x;\n${anonymous_end}\nstruct Timer {" "detol::inline core::Timer")
 refused("namespace event {\nstruct Timer {\n}  // namespace event" "namespace event {\nclass Timer\n    : public Base {\n}  // namespace event"
-  "detol::event::Timer")
+  "detol::inline core::event::Timer")
 
 accepted("struct Timer {" "struct Clock {")
 accepted("struct Timer {" "struct Timer;")
@@ -52,4 +52,13 @@ execute_process(COMMAND ${CMAKE_COMMAND} -DROOT=${TREE} -P ${CMAKE_CURRENT_LIST_
   RESULT_VARIABLE status OUTPUT_QUIET ERROR_QUIET)
 if(status EQUAL 0)
   message(SEND_ERROR "an empty tree was accepted")
+endif()
+
+# Every folder has a namespace of its own, the inline one of its name.
+file(REMOVE_RECURSE ${TREE})
+file(WRITE ${TREE}/search/one.h "namespace detol {\nclass Base {};\n}  // namespace detol\n")
+execute_process(COMMAND ${CMAKE_COMMAND} -DROOT=${TREE} -P ${CMAKE_CURRENT_LIST_DIR}/check_names.cmake
+  RESULT_VARIABLE status ERROR_VARIABLE output)
+if(status EQUAL 0 OR NOT output MATCHES "search/one.h: its namespace is detol::inline search")
+  message(SEND_ERROR "a file outside of its folder's namespace was not refused:\n${output}")
 endif()

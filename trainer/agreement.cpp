@@ -11,7 +11,7 @@
 
 #include "trainer/training_memory.h"
 
-namespace detol {
+namespace detol::inline trainer {
 namespace {
 
 std::string to_line(const EarlyOutcome& ending) {
@@ -68,4 +68,4 @@ EarlyOutcome agree(const EarlyOutcome& own, Group& group) {
   return from_line(first_word(to_line(own), group));
 }
 
-}  // namespace detol
+}  // namespace detol::inline trainer

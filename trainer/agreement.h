@@ -10,7 +10,7 @@
 #include "trainer/collectives/group.h"
 #include "trainer/evaluator.h"
 
-namespace detol {
+namespace detol::inline trainer {
 
 // EarlyOutcome ends the evaluation at this point; if it is empty, the evaluation goes on.
 using EarlyOutcome = Result<std::optional<Evaluation>>;
@@ -22,4 +22,4 @@ EarlyOutcome guarded(const Job& job, const std::function<EarlyOutcome()>& action
 // same point.
 EarlyOutcome agree(const EarlyOutcome& own, Group& group);
 
-}  // namespace detol
+}  // namespace detol::inline trainer

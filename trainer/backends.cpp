@@ -6,7 +6,7 @@
 #include "trainer/backends/cuda/load.h"
 #include "trainer/backends/reference/reference.h"
 
-namespace detol {
+namespace detol::inline trainer {
 namespace {
 
 constexpr std::array kBackends = {
@@ -24,4 +24,4 @@ std::span<const BackendRow> backends() {
   return kBackends;
 }
 
-}  // namespace detol
+}  // namespace detol::inline trainer

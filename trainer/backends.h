@@ -6,10 +6,10 @@
 
 #include "trainer/backends/backend.h"
 
-namespace detol {
+namespace detol::inline trainer {
 
 // Every backend, fastest first, the reference last. The GPU's is there in every build, and usable
 // where its library and a device are.
 std::span<const BackendRow> backends();
 
-}  // namespace detol
+}  // namespace detol::inline trainer

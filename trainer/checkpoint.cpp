@@ -14,7 +14,7 @@
 #include "core/log.h"
 #include "trainer/checkpoint_format.h"
 
-namespace detol {
+namespace detol::inline trainer {
 namespace {
 
 namespace fs = std::filesystem;
@@ -189,4 +189,4 @@ void remove_checkpoints(const fs::path& folder, int but_of_epoch) {
   remove_unfinished_files(folder, kAnyAttempt);
 }
 
-}  // namespace detol
+}  // namespace detol::inline trainer

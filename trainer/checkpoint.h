@@ -19,7 +19,7 @@
 #include "trainer/backends/backend.h"
 #include "trainer/evaluator.h"
 
-namespace detol {
+namespace detol::inline trainer {
 
 // EpochProgress sums up the steps of the epoch that is not finished yet.
 struct EpochProgress {
@@ -62,4 +62,4 @@ Result<void> set_aside_checkpoints(const std::filesystem::path& folder, int atte
 // all). What cannot be removed stays. REQUIRES: no attempt is running.
 void remove_checkpoints(const std::filesystem::path& folder, int but_of_epoch);
 
-}  // namespace detol
+}  // namespace detol::inline trainer

@@ -24,7 +24,7 @@
 #include "core/json_numbers.h"
 #include "core/utf8.h"
 
-namespace detol {
+namespace detol::inline trainer {
 namespace {
 
 using nlohmann::json;
@@ -252,4 +252,4 @@ tl::expected<Checkpoint, CheckpointFlaw> from_bytes(std::string_view bytes) {
   }
 }
 
-}  // namespace detol
+}  // namespace detol::inline trainer

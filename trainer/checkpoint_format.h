@@ -7,7 +7,7 @@
 
 #include "trainer/checkpoint.h"
 
-namespace detol {
+namespace detol::inline trainer {
 
 // Why a file is no checkpoint of ours.
 struct CheckpointFlaw {
@@ -20,4 +20,4 @@ std::string to_bytes(const Checkpoint& checkpoint);
 // Believes no length or shape before it is held against the number of bytes.
 tl::expected<Checkpoint, CheckpointFlaw> from_bytes(std::string_view bytes);
 
-}  // namespace detol
+}  // namespace detol::inline trainer

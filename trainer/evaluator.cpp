@@ -7,7 +7,7 @@
 #include "trainer/function.h"
 #include "trainer/table.h"
 
-namespace detol {
+namespace detol::inline trainer {
 namespace {
 
 constexpr std::array kEvaluators = {
@@ -52,4 +52,4 @@ Result<std::unique_ptr<Evaluator>> make_evaluator(const StudyConfig& config,
   return row_of(config).make(config, options);
 }
 
-}  // namespace detol
+}  // namespace detol::inline trainer

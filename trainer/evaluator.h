@@ -24,7 +24,7 @@
 #include "trainer/collectives/group.h"
 #include "trainer/data/dataset.h"
 
-namespace detol {
+namespace detol::inline trainer {
 
 struct Metric {
   std::string name;  // val_accuracy, val_loss, train_loss, ...
@@ -127,4 +127,4 @@ Result<Admission> make_admission(const StudyConfig& config);
 Result<std::unique_ptr<Evaluator>> make_evaluator(const StudyConfig& config,
                                                   const TrainerOptions& options);
 
-}  // namespace detol
+}  // namespace detol::inline trainer

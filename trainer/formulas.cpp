@@ -30,7 +30,7 @@
 #include "core/rng.h"
 #include "core/table.h"
 
-namespace detol {
+namespace detol::inline trainer {
 namespace {
 
 using std::numbers::pi;
@@ -303,4 +303,4 @@ std::span<const Formula> formulas() {
   return kFormulas;
 }
 
-}  // namespace detol
+}  // namespace detol::inline trainer

@@ -10,7 +10,7 @@
 
 #include "encodings/study/function.h"
 
-namespace detol {
+namespace detol::inline trainer {
 
 // A function with its settings, ready to be asked. Immutable; safe to share between threads.
 struct Landscape {
@@ -29,4 +29,4 @@ struct Formula {
 // One for every function.
 std::span<const Formula> formulas();
 
-}  // namespace detol
+}  // namespace detol::inline trainer

@@ -4,7 +4,7 @@
 #include "trainer/formulas.h"
 #include "trainer/one_epoch.h"
 
-namespace detol {
+namespace detol::inline trainer {
 
 Result<std::unique_ptr<Evaluator>> make_function(const StudyConfig& config,
                                                  const TrainerOptions& options) {
@@ -21,4 +21,4 @@ Result<std::unique_ptr<Evaluator>> make_function(const StudyConfig& config,
                         });
 }
 
-}  // namespace detol
+}  // namespace detol::inline trainer

@@ -8,10 +8,10 @@
 #include "core/result.h"
 #include "trainer/evaluator.h"
 
-namespace detol {
+namespace detol::inline trainer {
 
 // The evaluator of a study whose config has a function.
 Result<std::unique_ptr<Evaluator>> make_function(const StudyConfig& config,
                                                  const TrainerOptions& options);
 
-}  // namespace detol
+}  // namespace detol::inline trainer

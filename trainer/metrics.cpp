@@ -9,7 +9,7 @@
 
 #include "core/table.h"
 
-namespace detol {
+namespace detol::inline trainer {
 namespace {
 
 constexpr std::size_t kBins = 15;
@@ -242,4 +242,4 @@ double Metrics::r2() {
   });
 }
 
-}  // namespace detol
+}  // namespace detol::inline trainer

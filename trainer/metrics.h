@@ -25,7 +25,7 @@
 
 #include "trainer/data/dataset.h"
 
-namespace detol {
+namespace detol::inline trainer {
 
 // The outputs of a network for a range of the data. Allocates in the constructor alone.
 class Metrics {
@@ -79,4 +79,4 @@ class Metrics {
   std::vector<std::int64_t> counts_;  // of each class: right, predicted, there
 };
 
-}  // namespace detol
+}  // namespace detol::inline trainer

@@ -9,7 +9,7 @@
 
 #include "core/clock.h"
 
-namespace detol {
+namespace detol::inline trainer {
 namespace {
 
 constexpr double kSliceS = 0.1;  // of a wait: how soon it hears that it shall end
@@ -71,4 +71,4 @@ std::unique_ptr<Evaluator> make_one_epoch(Group& group, double seconds, Scorer s
   return std::make_unique<OneEpoch>(group, seconds, std::move(scorer));
 }
 
-}  // namespace detol
+}  // namespace detol::inline trainer

@@ -8,7 +8,7 @@
 
 #include "trainer/evaluator.h"
 
-namespace detol {
+namespace detol::inline trainer {
 
 // The only report of a candidate, or why it has none.
 using Scorer = std::function<tl::expected<EpochReport, StudyConfig::Refused>(const Genome& genome)>;
@@ -17,4 +17,4 @@ using Scorer = std::function<tl::expected<EpochReport, StudyConfig::Refused>(con
 // The group must outlive the evaluator.
 std::unique_ptr<Evaluator> make_one_epoch(Group& group, double seconds, Scorer scorer);
 
-}  // namespace detol
+}  // namespace detol::inline trainer

@@ -10,7 +10,7 @@
 #include "core/table.h"
 #include "trainer/backends.h"
 
-namespace detol {
+namespace detol::inline trainer {
 namespace {
 
 constexpr std::int64_t kBatch = 64;
@@ -182,4 +182,4 @@ Result<std::vector<float>> logits_of(const Network& network, const Weights& weig
   });
 }
 
-}  // namespace detol
+}  // namespace detol::inline trainer

@@ -16,7 +16,7 @@
 #include "trainer/data/augment.h"
 #include "trainer/data/dataset.h"
 
-namespace detol {
+namespace detol::inline trainer {
 
 struct Score {
   double loss = 0;  // mean, as the task's
@@ -57,4 +57,4 @@ bool fits(const Weights& weights, const Network& network);
 // The row of that name. Errors: kUsage, with the known ones.
 Result<const BackendRow*> backend_called(std::string_view name);
 
-}  // namespace detol
+}  // namespace detol::inline trainer

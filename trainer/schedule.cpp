@@ -5,7 +5,7 @@
 #include <cmath>
 #include <numbers>
 
-namespace detol {
+namespace detol::inline trainer {
 namespace {
 
 // Place says where a step stands among those after warm-up.
@@ -94,4 +94,4 @@ double learning_rate(const Recipe& recipe, std::int64_t step, std::int64_t steps
   return rate * share_of(recipe, place);
 }
 
-}  // namespace detol
+}  // namespace detol::inline trainer

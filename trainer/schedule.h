@@ -29,9 +29,9 @@
 
 #include "encodings/study/recipe.h"
 
-namespace detol {
+namespace detol::inline trainer {
 
 // REQUIRES: 0 <= step < recipe.epochs x steps_per_epoch.
 double learning_rate(const Recipe& recipe, std::int64_t step, std::int64_t steps_per_epoch);
 
-}  // namespace detol
+}  // namespace detol::inline trainer

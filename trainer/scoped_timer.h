@@ -4,7 +4,7 @@
 
 #include "core/clock.h"
 
-namespace detol {
+namespace detol::inline trainer {
 
 class ScopedTimer {
  public:
@@ -18,4 +18,4 @@ class ScopedTimer {
   const double start_s_ = system_clock().now_s();
 };
 
-}  // namespace detol
+}  // namespace detol::inline trainer

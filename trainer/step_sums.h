@@ -11,7 +11,7 @@
 #include "trainer/backends/backend.h"
 #include "trainer/collectives/group.h"
 
-namespace detol {
+namespace detol::inline trainer {
 
 class StepSums {
  public:
@@ -53,4 +53,4 @@ class StepSums {
   std::deque<InFlight> in_flight_;  // values stay where they are until their sum is finished
 };
 
-}  // namespace detol
+}  // namespace detol::inline trainer

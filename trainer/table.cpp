@@ -10,7 +10,7 @@
 #include "trainer/data/formats/files.h"
 #include "trainer/one_epoch.h"
 
-namespace detol {
+namespace detol::inline trainer {
 namespace {
 
 constexpr char kBetween = '\x1f';  // cells of a key
@@ -200,4 +200,4 @@ Result<std::unique_ptr<Evaluator>> make_table(const StudyConfig& config,
       });
 }
 
-}  // namespace detol
+}  // namespace detol::inline trainer

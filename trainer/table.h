@@ -13,7 +13,7 @@
 #include "core/result.h"
 #include "trainer/evaluator.h"
 
-namespace detol {
+namespace detol::inline trainer {
 
 // The columns of a file that a study asks for. Immutable; safe to share between threads.
 class Table {
@@ -47,4 +47,4 @@ Result<Admission> table_admission(const StudyConfig& config);
 Result<std::unique_ptr<Evaluator>> make_table(const StudyConfig& config,
                                               const TrainerOptions& options);
 
-}  // namespace detol
+}  // namespace detol::inline trainer

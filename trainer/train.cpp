@@ -36,7 +36,7 @@
 #include "trainer/step_sums.h"
 #include "trainer/write_with_retry.h"
 
-namespace detol {
+namespace detol::inline trainer {
 namespace {
 
 constexpr std::int64_t kLookEvery = 16;               // steps on a device
@@ -396,4 +396,4 @@ Result<Evaluation> train(const TrainingContext& context, const Reporter& report)
   return training->run(report);
 }
 
-}  // namespace detol
+}  // namespace detol::inline trainer

@@ -10,7 +10,7 @@
 #include "trainer/data/dataset.h"
 #include "trainer/evaluator.h"
 
-namespace detol {
+namespace detol::inline trainer {
 
 // TrainingContext is what train() works with; all of it outlives the call.
 struct TrainingContext {
@@ -29,4 +29,4 @@ struct TrainingContext {
 // Evaluator::evaluate, on every rank of the group alike.
 Result<Evaluation> train(const TrainingContext& context, const Reporter& report);
 
-}  // namespace detol
+}  // namespace detol::inline trainer

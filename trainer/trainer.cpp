@@ -17,7 +17,7 @@
 #include "trainer/predict.h"
 #include "trainer/train.h"
 
-namespace detol {
+namespace detol::inline trainer {
 namespace {
 
 Evaluation failed(Cause cause, std::string reason) {
@@ -158,4 +158,4 @@ Result<std::unique_ptr<Evaluator>> make_trainer(const DataConfig& data,
   return std::make_unique<Trainer>(data, *backend, options);
 }
 
-}  // namespace detol
+}  // namespace detol::inline trainer

@@ -4,7 +4,7 @@
 
 #include "trainer/backends.h"
 
-namespace detol {
+namespace detol::inline trainer {
 namespace {
 
 using Refused = StudyConfig::Refused;
@@ -71,4 +71,4 @@ tl::expected<Candidate, Refused> with_training_memory(Candidate candidate,
   return candidate;
 }
 
-}  // namespace detol
+}  // namespace detol::inline trainer

@@ -12,7 +12,7 @@
 #include "encodings/network/cost.h"
 #include "encodings/study/study_config.h"
 
-namespace detol {
+namespace detol::inline trainer {
 
 // Errors (kInput): a layer that the backend cannot run. A network beyond 16 TiB is not planned; its
 // weights, their gradients and its largest tensor are counted instead. Where
@@ -26,4 +26,4 @@ Result<std::int64_t> training_bytes(const Network& network, const Recipe& recipe
 tl::expected<Candidate, StudyConfig::Refused> with_training_memory(Candidate candidate,
                                                                    const Constraints& constraints);
 
-}  // namespace detol
+}  // namespace detol::inline trainer

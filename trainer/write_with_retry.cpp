@@ -7,7 +7,7 @@
 #include "core/file.h"
 #include "core/log.h"
 
-namespace detol {
+namespace detol::inline trainer {
 namespace {
 
 constexpr double kFirstWaitS = 0.2;  // doubles
@@ -28,4 +28,4 @@ Result<void> write_with_retry(const std::filesystem::path& folder, const Checkpo
   return kept;
 }
 
-}  // namespace detol
+}  // namespace detol::inline trainer

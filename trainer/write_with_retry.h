@@ -9,11 +9,11 @@
 #include "core/result.h"
 #include "trainer/checkpoint.h"
 
-namespace detol {
+namespace detol::inline trainer {
 
 // Calls write_checkpoint, with growing pauses, while a later try may succeed. Asks `goes_on` before
 // each pause, and returns the last error once that says no.
 Result<void> write_with_retry(const std::filesystem::path& folder, const Checkpoint& checkpoint,
                               const std::function<bool()>& goes_on);
 
-}  // namespace detol
+}  // namespace detol::inline trainer

@@ -8,11 +8,11 @@
 #include "core/result.h"
 #include "encodings/common/encoding.h"
 
-namespace detol {
+namespace detol::inline encodings {
 
 std::span<const Field> cgp_schema();
 Result<Implied> imply_cgp(nlohmann::json& architecture);
 Result<Network> decode_cgp(const nlohmann::json& architecture, const Task& task);
 GraphOfCodes labelled_cgp(const nlohmann::json& architecture, const Space& space);
 
-}  // namespace detol
+}  // namespace detol::inline encodings

@@ -6,7 +6,7 @@
 
 #include "core/table.h"
 
-namespace detol {
+namespace detol::inline encodings {
 namespace {
 
 using nlohmann::json;
@@ -99,4 +99,4 @@ void add_head(Path& path, const json& head, int classes) {
   path.dense(classes, true, "linear");
 }
 
-}  // namespace detol
+}  // namespace detol::inline encodings

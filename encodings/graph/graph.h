@@ -9,7 +9,7 @@
 #include "core/result.h"
 #include "encodings/common/encoding.h"
 
-namespace detol {
+namespace detol::inline encodings {
 
 std::span<const Field> graph_schema();
 Result<Implied> imply_graph(nlohmann::json& architecture);
@@ -21,4 +21,4 @@ GraphOfCodes labelled_graph(const nlohmann::json& architecture, const Space& spa
 // eight vertices have one text: the smallest of all orders of their vertices.
 std::string graph_key(const nlohmann::json& architecture);
 
-}  // namespace detol
+}  // namespace detol::inline encodings

@@ -10,7 +10,7 @@
 #include "encodings/graph/graph.h"
 #include "encodings/graph/graph_rules.h"
 
-namespace detol {
+namespace detol::inline encodings {
 namespace {
 
 using nlohmann::json;
@@ -152,4 +152,4 @@ std::string graph_key(const json& architecture) {
   return smallest;
 }
 
-}  // namespace detol
+}  // namespace detol::inline encodings

@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace detol {
+namespace detol::inline encodings {
 
 class Wiring {
  public:
@@ -41,4 +41,4 @@ class Wiring {
   std::array<Vertices, kMaxVertices> inputs_{};  // of each vertex
 };
 
-}  // namespace detol
+}  // namespace detol::inline encodings

@@ -7,8 +7,8 @@
 
 #include "encodings/network/network.h"
 
-namespace detol {
+namespace detol::inline encodings {
 
 std::uint64_t canonical_hash(const Network& network);
 
-}  // namespace detol
+}  // namespace detol::inline encodings

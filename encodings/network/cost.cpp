@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-namespace detol {
+namespace detol::inline encodings {
 namespace {
 
 constexpr double kMost = 0x1.0p62;
@@ -54,4 +54,4 @@ std::string broken_constraints(const Cost& cost, const Constraints& constraints)
   return broken;
 }
 
-}  // namespace detol
+}  // namespace detol::inline encodings

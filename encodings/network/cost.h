@@ -10,7 +10,7 @@
 
 #include "encodings/network/network.h"
 
-namespace detol {
+namespace detol::inline encodings {
 
 struct Cost {
   std::int64_t params = 0;       // trainable
@@ -34,4 +34,4 @@ struct Constraints {
 // ...".
 std::string broken_constraints(const Cost& cost, const Constraints& constraints);
 
-}  // namespace detol
+}  // namespace detol::inline encodings

@@ -8,7 +8,7 @@
 #include <span>
 #include <string_view>
 
-namespace detol {
+namespace detol::inline encodings {
 
 enum class FieldKind {
   kInt,          // whole number in [low, high], or one of `words`
@@ -42,4 +42,4 @@ struct Field {
   std::span<const Field> children = {};
 };
 
-}  // namespace detol
+}  // namespace detol::inline encodings

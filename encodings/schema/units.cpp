@@ -4,7 +4,7 @@
 #include <charconv>
 #include <cmath>
 
-namespace detol {
+namespace detol::inline encodings {
 namespace {
 
 struct Unit {
@@ -63,4 +63,4 @@ std::optional<double> parse_size(std::string_view text) {
   return *number * *factor;
 }
 
-}  // namespace detol
+}  // namespace detol::inline encodings

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 
-namespace detol {
+namespace detol::inline encodings {
 namespace {
 
 // The words of Cause, in its order.
@@ -28,4 +28,4 @@ std::optional<Cause> cause_of(const Outcome& outcome) {
   return failed == nullptr ? std::nullopt : std::optional(failed->cause);
 }
 
-}  // namespace detol
+}  // namespace detol::inline encodings

@@ -6,9 +6,9 @@
 
 #include "encodings/common/encoding.h"
 
-namespace detol {
+namespace detol::inline encodings {
 
 // Every encoding detol knows, in the order a reader should meet them.
 std::span<const EncodingRow> encodings();
 
-}  // namespace detol
+}  // namespace detol::inline encodings

@@ -6,7 +6,7 @@
 
 #include "core/table.h"
 
-namespace detol {
+namespace detol::inline encodings {
 namespace {
 
 using enum FieldKind;
@@ -167,4 +167,4 @@ std::span<const FunctionRow> functions() {
   return kFunctions;
 }
 
-}  // namespace detol
+}  // namespace detol::inline encodings

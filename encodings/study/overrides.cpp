@@ -5,7 +5,7 @@
 #include <charconv>
 #include <optional>
 
-namespace detol {
+namespace detol::inline encodings {
 namespace {
 
 // One part of a path between dots: "stages[0]".
@@ -90,4 +90,4 @@ Result<void> apply_overrides(YamlNode& tree, const std::vector<Override>& overri
   return {};
 }
 
-}  // namespace detol
+}  // namespace detol::inline encodings

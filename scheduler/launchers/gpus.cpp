@@ -14,7 +14,7 @@
 
 // NOLINTBEGIN(concurrency-mt-unsafe): these processes have one thread.
 
-namespace detol {
+namespace detol::inline scheduler {
 
 void take_gpu(const std::vector<Gpu>& gpus, int seat) {
   if (gpus.empty()) return;
@@ -73,6 +73,6 @@ int place_on_machine() {
   return 0;
 }
 
-}  // namespace detol
+}  // namespace detol::inline scheduler
 
 // NOLINTEND(concurrency-mt-unsafe)

@@ -10,7 +10,7 @@
 #include "scheduler/processes/group_launch.h"
 #include "scheduler/processes/run_options.h"
 
-namespace detol {
+namespace detol::inline scheduler {
 
 inline constexpr int kMostSharing = 8;  // workers of one GPU
 
@@ -46,4 +46,4 @@ std::string mps_program();
 // a job.
 int place_on_machine();
 
-}  // namespace detol
+}  // namespace detol::inline scheduler

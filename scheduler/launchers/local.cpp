@@ -11,7 +11,7 @@
 
 #include "trainer/collectives/mpi_group.h"
 
-namespace detol {
+namespace detol::inline scheduler {
 namespace {
 
 // Prefixes of the variables that a launcher gives to every process of a job.
@@ -70,4 +70,4 @@ void forget_own_mpi_job() {
   for (const std::string& name : names) ::unsetenv(name.c_str());  // NOLINT(concurrency-mt-unsafe)
 }
 
-}  // namespace detol
+}  // namespace detol::inline scheduler

@@ -7,7 +7,7 @@
 #include "scheduler/processes/run_folder.h"
 #include "scheduler/processes/run_options.h"
 
-namespace detol {
+namespace detol::inline scheduler {
 
 // Ranks of one worker: the option, else the study's, else 1.
 int ranks_of(const RunOptions& options);
@@ -27,4 +27,4 @@ Result<void> check_launcher(int ranks);
 // MPI refuses a job inside a job. REQUIRES: the process has one thread.
 void forget_own_mpi_job();
 
-}  // namespace detol
+}  // namespace detol::inline scheduler

@@ -23,7 +23,7 @@
 
 // NOLINTBEGIN(concurrency-mt-unsafe): these processes have one thread.
 
-namespace detol {
+namespace detol::inline scheduler {
 namespace {
 
 // mpirun and mpiexec leave these with every process; srun, which starts copies of anything,
@@ -184,6 +184,6 @@ Result<int> search_in_mpi_job(RunOptions options, const MpiPlace& place, const T
   return lead_the_job(search, ranks);
 }
 
-}  // namespace detol
+}  // namespace detol::inline scheduler
 
 // NOLINTEND(concurrency-mt-unsafe)

@@ -13,7 +13,7 @@
 #include "scheduler/processes/run_options.h"
 #include "trainer/collectives/mpi_group.h"
 
-namespace detol {
+namespace detol::inline scheduler {
 
 // The job that this process is one of, if the search is to run in it: one of several processes
 // that mpirun or mpiexec started, or with --launcher mpi whatever shows MPI's environment.
@@ -28,4 +28,4 @@ bool is_whole_job_here();
 Result<int> search_in_mpi_job(RunOptions options, const MpiPlace& place, const TestHooks& hooks,
                               const std::function<Result<int>(const RunOptions&)>& supervise);
 
-}  // namespace detol
+}  // namespace detol::inline scheduler

@@ -20,7 +20,7 @@
 #include "core/file.h"
 #include "core/log.h"
 
-namespace detol {
+namespace detol::inline scheduler {
 namespace {
 
 namespace fs = std::filesystem;
@@ -179,4 +179,4 @@ std::optional<MasterAddress> find_master(const fs::path& file, int worker) {
   return std::nullopt;
 }
 
-}  // namespace detol
+}  // namespace detol::inline scheduler

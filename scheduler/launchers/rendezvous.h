@@ -13,7 +13,7 @@
 #include "core/result.h"
 #include "scheduler/processes/master_link.h"
 
-namespace detol {
+namespace detol::inline scheduler {
 
 struct RendezvousInfo {
   int port = 0;
@@ -41,4 +41,4 @@ bool is_rendezvous_file(const std::filesystem::path& file);
 // Waits for the master to publish, at most a minute; nullopt: there is none, or no more.
 std::optional<MasterAddress> find_master(const std::filesystem::path& file, int worker);
 
-}  // namespace detol
+}  // namespace detol::inline scheduler

@@ -13,7 +13,7 @@
 
 #include "core/log.h"
 
-namespace detol {
+namespace detol::inline scheduler {
 namespace {
 
 constexpr double kBusyS = 0.25;  // between two frames, and
@@ -133,4 +133,4 @@ std::unique_ptr<Progress> make_live_view(const StudyMonitor::Study& study,
   return std::make_unique<LiveView>(study, std::move(settings), clock);
 }
 
-}  // namespace detol
+}  // namespace detol::inline scheduler

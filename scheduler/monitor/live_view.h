@@ -12,7 +12,7 @@
 
 #include "scheduler/monitor/progress.h"
 
-namespace detol {
+namespace detol::inline scheduler {
 
 struct LiveViewSettings {
   std::filesystem::path aside;       // the file for stderr, shared by the run's processes
@@ -24,4 +24,4 @@ struct LiveViewSettings {
 std::unique_ptr<Progress> make_live_view(const StudyMonitor::Study& study,
                                          LiveViewSettings settings, Clock& clock);
 
-}  // namespace detol
+}  // namespace detol::inline scheduler

@@ -10,7 +10,7 @@
 
 #include "core/log.h"
 
-namespace detol {
+namespace detol::inline scheduler {
 namespace {
 
 constexpr double kQuietS = 1;  // refusals and the like come at most this often
@@ -116,4 +116,4 @@ std::unique_ptr<Progress> make_progress_lines(const StudyMonitor::Study& study, 
   return std::make_unique<ProgressLines>(study, clock);
 }
 
-}  // namespace detol
+}  // namespace detol::inline scheduler

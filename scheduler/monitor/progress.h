@@ -11,7 +11,7 @@
 #include "scheduler/monitor/study_monitor.h"
 #include "scheduler/observer.h"
 
-namespace detol {
+namespace detol::inline scheduler {
 
 class Progress : public Observer {
  public:
@@ -33,4 +33,4 @@ class Progress : public Observer {
 
 std::unique_ptr<Progress> make_progress_lines(const StudyMonitor::Study& study, Clock& clock);
 
-}  // namespace detol
+}  // namespace detol::inline scheduler

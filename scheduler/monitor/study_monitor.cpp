@@ -6,7 +6,7 @@
 #include <limits>
 #include <utility>
 
-namespace detol {
+namespace detol::inline scheduler {
 namespace {
 
 constexpr std::string_view kArchitecture = "architecture.";
@@ -42,7 +42,7 @@ ViewCounts counts_of(const StudyState& state) {
 
 std::string short_text(const Value& value) {
   const auto* number = std::get_if<double>(&value);
-  return number != nullptr ? fmt::format("{:.3g}", *number) : to_text(value);
+  return number != nullptr ? fmt::format("{:.3g}", *number) : detol::to_text(value);
 }
 
 // Hyperparameters first, the architecture's choices after them.
@@ -230,4 +230,4 @@ std::string StudyMonitor::hint() const {
   return fmt::format("look at it: `detol best {}`", study_.name);
 }
 
-}  // namespace detol
+}  // namespace detol::inline scheduler

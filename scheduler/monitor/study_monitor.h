@@ -11,7 +11,7 @@
 #include "scheduler/monitor/view.h"
 #include "scheduler/observer.h"
 
-namespace detol {
+namespace detol::inline scheduler {
 
 class StudyMonitor {
  public:
@@ -89,4 +89,4 @@ class StudyMonitor {
   std::optional<Moment> first_;
 };
 
-}  // namespace detol
+}  // namespace detol::inline scheduler

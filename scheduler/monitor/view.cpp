@@ -9,7 +9,7 @@
 #include <span>
 #include <string_view>
 
-namespace detol {
+namespace detol::inline scheduler {
 namespace {
 
 constexpr int kGap = 2;    // columns between pieces
@@ -383,4 +383,4 @@ std::string value_text(double value) {
   return fmt::format("{:.4f}", value);
 }
 
-}  // namespace detol
+}  // namespace detol::inline scheduler

@@ -28,7 +28,7 @@
 #include "encodings/space/trial.h"
 #include "scheduler/budget.h"
 
-namespace detol {
+namespace detol::inline scheduler {
 
 // A trial that is being trained.
 struct ViewTrial {
@@ -88,4 +88,4 @@ std::string duration_text(double seconds);
 // A metric in a few digits: "0.8997", "1.23e-07", "nan".
 std::string value_text(double value);
 
-}  // namespace detol
+}  // namespace detol::inline scheduler

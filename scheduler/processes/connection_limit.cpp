@@ -9,7 +9,7 @@
 
 #include "core/log.h"
 
-namespace detol {
+namespace detol::inline scheduler {
 namespace {
 
 constexpr const char* kNews = "inproc://connections";
@@ -70,4 +70,4 @@ void ConnectionLimit::turn() {
   }
 }
 
-}  // namespace detol
+}  // namespace detol::inline scheduler

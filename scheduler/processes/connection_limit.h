@@ -8,7 +8,7 @@
 #include <cstddef>
 #include <set>
 
-namespace detol {
+namespace detol::inline scheduler {
 
 class ConnectionLimit {
  public:
@@ -35,4 +35,4 @@ class ConnectionLimit {
   bool is_shut_ = false;
 };
 
-}  // namespace detol
+}  // namespace detol::inline scheduler

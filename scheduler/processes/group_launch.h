@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-namespace detol {
+namespace detol::inline scheduler {
 
 // A program that runs as long as the workers, and what they must know of it.
 struct Service {
@@ -24,4 +24,4 @@ struct GroupLaunch {
   Service service = {};                  // beside the workers; no words: none
 };
 
-}  // namespace detol
+}  // namespace detol::inline scheduler

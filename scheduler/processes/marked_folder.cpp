@@ -16,7 +16,7 @@
 #include <utility>
 #include <vector>
 
-namespace detol {
+namespace detol::inline scheduler {
 namespace {
 
 namespace fs = std::filesystem;
@@ -148,4 +148,4 @@ MarkedFolder::~MarkedFolder() {
   ::rmdir(path_.parent_path().c_str());
 }
 
-}  // namespace detol
+}  // namespace detol::inline scheduler

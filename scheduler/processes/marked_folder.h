@@ -17,7 +17,7 @@
 #include "core/descriptor.h"
 #include "core/result.h"
 
-namespace detol {
+namespace detol::inline scheduler {
 
 class MarkedFolder {
  public:
@@ -39,4 +39,4 @@ class MarkedFolder {
   Descriptor lock_;
 };
 
-}  // namespace detol
+}  // namespace detol::inline scheduler

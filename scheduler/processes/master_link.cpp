@@ -10,7 +10,7 @@
 #include "core/log.h"
 #include "scheduler/processes/socket.h"
 
-namespace detol {
+namespace detol::inline scheduler {
 namespace {
 
 constexpr double kHeartbeatS = 5;      // while training
@@ -224,4 +224,4 @@ message::Hello MasterLink::hello() const {
           .attempt = current_.attempt};
 }
 
-}  // namespace detol
+}  // namespace detol::inline scheduler

@@ -19,7 +19,7 @@
 #include "scheduler/message.h"
 #include "scheduler/processes/socket.h"
 
-namespace detol {
+namespace detol::inline scheduler {
 
 // MasterAddress says where the master is and which worker connects.
 struct MasterAddress {
@@ -96,4 +96,4 @@ class MasterLink : public AlgorithmRecord {
   std::thread thread_;  // last: it uses all of the above
 };
 
-}  // namespace detol
+}  // namespace detol::inline scheduler

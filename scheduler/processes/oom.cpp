@@ -3,7 +3,7 @@
 #include <fstream>
 #include <string>
 
-namespace detol {
+namespace detol::inline scheduler {
 
 std::int64_t oom_kills() {
   std::ifstream groups("/proc/self/cgroup");  // "0::/user.slice/..."
@@ -20,4 +20,4 @@ std::int64_t oom_kills() {
   return 0;
 }
 
-}  // namespace detol
+}  // namespace detol::inline scheduler

@@ -5,8 +5,8 @@
 
 #include <cstdint>
 
-namespace detol {
+namespace detol::inline scheduler {
 
 std::int64_t oom_kills();
 
-}  // namespace detol
+}  // namespace detol::inline scheduler

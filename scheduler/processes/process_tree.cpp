@@ -13,7 +13,7 @@
 
 // NOLINTBEGIN(concurrency-mt-unsafe): these processes have one thread.
 
-namespace detol {
+namespace detol::inline scheduler {
 namespace {
 
 constexpr int kCannotStart = 127;  // the exit code of a shell that finds no program
@@ -128,6 +128,6 @@ void end_tree(pid_t reaper) {
   ::kill(reaper, SIGCONT);
 }
 
-}  // namespace detol
+}  // namespace detol::inline scheduler
 
 // NOLINTEND(concurrency-mt-unsafe)

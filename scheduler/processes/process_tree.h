@@ -17,7 +17,7 @@
 
 #include <functional>
 
-namespace detol {
+namespace detol::inline scheduler {
 
 // Starts a tree whose first process runs `play`, which execs and does not return. Returns the pid
 // of its reaper, whose status (waitpid) is that of the first process; -1 with errno: there is none.
@@ -27,4 +27,4 @@ pid_t start_tree(const std::function<void()>& play);
 // Asks for the end of a tree; waitpid tells when nothing of it is left.
 void end_tree(pid_t reaper);
 
-}  // namespace detol
+}  // namespace detol::inline scheduler

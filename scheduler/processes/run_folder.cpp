@@ -11,7 +11,7 @@
 
 #include "core/file.h"
 
-namespace detol {
+namespace detol::inline scheduler {
 namespace {
 
 namespace fs = std::filesystem;
@@ -176,4 +176,4 @@ std::string endpoint_in(const fs::path& folder) {
   return "ipc://" + (folder / "master.sock").string();
 }
 
-}  // namespace detol
+}  // namespace detol::inline scheduler

@@ -12,7 +12,7 @@
 #include "scheduler/processes/marked_folder.h"
 #include "scheduler/processes/run_options.h"
 
-namespace detol {
+namespace detol::inline scheduler {
 
 // The folder, of its owner: removed at the end of this object's life.
 class RunFolder {
@@ -59,4 +59,4 @@ std::string take_exit_reason(const std::filesystem::path& folder, int worker);
 
 std::string endpoint_in(const std::filesystem::path& folder);
 
-}  // namespace detol
+}  // namespace detol::inline scheduler

@@ -1,6 +1,6 @@
 #include "scheduler/processes/run_options.h"
 
-namespace detol {
+namespace detol::inline scheduler {
 
 Result<std::unique_ptr<Searcher>> searcher_of(const StudyConfig& config) {
   return make_searcher(
@@ -8,4 +8,4 @@ Result<std::unique_ptr<Searcher>> searcher_of(const StudyConfig& config) {
       {.seed = config.seed, .objectives = config.objectives, .options = config.algorithm.options});
 }
 
-}  // namespace detol
+}  // namespace detol::inline scheduler

@@ -17,7 +17,7 @@
 #include "trainer/data/dataset.h"
 #include "trainer/evaluator.h"
 
-namespace detol {
+namespace detol::inline scheduler {
 
 enum class IfExists { kFail, kResume, kNew };      // kNew appends -2, -3, ... to the name
 enum class ProgressMode { kLive, kPlain, kNone };  // a live view, lines, or warnings alone
@@ -66,4 +66,4 @@ struct TestHooks {
   std::function<Result<std::unique_ptr<Searcher>>(const StudyConfig&)> make_searcher = searcher_of;
 };
 
-}  // namespace detol
+}  // namespace detol::inline scheduler

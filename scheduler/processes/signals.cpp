@@ -3,11 +3,11 @@
 #include <csignal>
 #include <initializer_list>
 
-namespace detol {
+namespace detol::inline scheduler {
 
 void ignore_signals() {
   for (int signal : {SIGINT, SIGTERM, SIGUSR1, SIGPIPE, SIGXFSZ, SIGTTOU, SIGTTIN, SIGHUP})
     std::signal(signal, SIG_IGN);
 }
 
-}  // namespace detol
+}  // namespace detol::inline scheduler

@@ -13,7 +13,7 @@
 #include "scheduler/message.h"
 #include "scheduler/processes/connection_limit.h"
 
-namespace detol {
+namespace detol::inline scheduler {
 namespace {
 
 constexpr int kPingMs = 5000;
@@ -213,4 +213,4 @@ void Socket::wake() const {
   [[maybe_unused]] const auto written = ::write(handles_->wake_fd, &one, sizeof one);
 }
 
-}  // namespace detol
+}  // namespace detol::inline scheduler

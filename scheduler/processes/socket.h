@@ -13,7 +13,7 @@
 
 #include "core/result.h"
 
-namespace detol {
+namespace detol::inline scheduler {
 
 struct Packet {
   std::string from;  // the peer's address; empty on a dealer
@@ -69,4 +69,4 @@ class Socket {
   std::unique_ptr<Handles> handles_;
 };
 
-}  // namespace detol
+}  // namespace detol::inline scheduler

@@ -29,7 +29,7 @@
 
 // NOLINTBEGIN(concurrency-mt-unsafe): this process has one thread.
 
-namespace detol {
+namespace detol::inline scheduler {
 namespace {
 
 constexpr double kFirstRestartDelayS = 0.2;  // before a restart; doubles
@@ -329,6 +329,6 @@ int supervise(const std::filesystem::path& folder, const GroupLaunch& launch,
   return Supervisor(folder.string(), launch, std::move(aside)).run();
 }
 
-}  // namespace detol
+}  // namespace detol::inline scheduler
 
 // NOLINTEND(concurrency-mt-unsafe)

@@ -21,7 +21,7 @@
 #include "core/log.h"
 #include "scheduler/processes/group_launch.h"
 
-namespace detol {
+namespace detol::inline scheduler {
 
 // Runs `<this program> __master <folder> <socket> <own pid>` and the workers it orders
 // (`__worker <folder> <number> <start> <ranks>`) to their end; returns the exit code of the run
@@ -31,4 +31,4 @@ namespace detol {
 int supervise(const std::filesystem::path& folder, const GroupLaunch& launch,
               std::optional<StderrRedirect> aside);
 
-}  // namespace detol
+}  // namespace detol::inline scheduler

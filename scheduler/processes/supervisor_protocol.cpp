@@ -2,7 +2,7 @@
 
 #include <sys/socket.h>
 
-namespace detol {
+namespace detol::inline scheduler {
 namespace {
 
 template <typename Packet>
@@ -32,4 +32,4 @@ std::optional<supervisor::Event> next_event(int socket) {
   return next<supervisor::Event>(socket);
 }
 
-}  // namespace detol
+}  // namespace detol::inline scheduler

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <optional>
 
-namespace detol {
+namespace detol::inline scheduler {
 namespace supervisor {
 
 // Command goes from master to supervisor.
@@ -42,4 +42,4 @@ bool send_packet(int socket, const supervisor::Event& event);
 std::optional<supervisor::Command> next_command(int socket);
 std::optional<supervisor::Event> next_event(int socket);
 
-}  // namespace detol
+}  // namespace detol::inline scheduler

@@ -11,7 +11,7 @@
 #include "scheduler/processes/master_link.h"
 #include "trainer/backends.h"
 
-namespace detol {
+namespace detol::inline scheduler {
 namespace {
 
 using Trouble = message::Ended::Trouble;
@@ -123,4 +123,4 @@ Result<void> run_worker(const std::optional<MasterAddress>& master, Group& group
   return fail(ErrorCode::kInternal, error.what());
 }
 
-}  // namespace detol
+}  // namespace detol::inline scheduler

@@ -12,7 +12,7 @@
 #include "scheduler/processes/run_options.h"
 #include "trainer/collectives/group.h"
 
-namespace detol {
+namespace detol::inline scheduler {
 
 // Trains until the master sends the worker away. Only rank 0 uses `master`; if that is empty, the
 // group ends at once. Errors: what keeps it from becoming ready (unreadable data, no endpoint), and
@@ -21,4 +21,4 @@ namespace detol {
 Result<void> run_worker(const std::optional<MasterAddress>& master, Group& group,
                         const TestHooks& hooks);
 
-}  // namespace detol
+}  // namespace detol::inline scheduler

@@ -9,7 +9,7 @@
 #include "core/log.h"
 #include "scheduler/processes/supervisor_protocol.h"
 
-namespace detol {
+namespace detol::inline scheduler {
 namespace {
 
 constexpr double kWorkerSilentS = 30;  // without a message: dead
@@ -279,4 +279,4 @@ Result<std::unique_ptr<Pool>> make_worker_pool(WorkerPoolSettings settings, Cloc
       std::make_unique<WorkerPool>(std::move(settings), std::move(socket), clock));
 }
 
-}  // namespace detol
+}  // namespace detol::inline scheduler

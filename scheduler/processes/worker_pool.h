@@ -14,7 +14,7 @@
 #include "scheduler/processes/socket.h"
 #include "scheduler/processes/worker_registry.h"
 
-namespace detol {
+namespace detol::inline scheduler {
 
 struct WorkerPoolSettings {
   std::string endpoint;  // where workers find this master
@@ -28,4 +28,4 @@ struct WorkerPoolSettings {
 // Errors (kInternal): the endpoint cannot be bound.
 Result<std::unique_ptr<Pool>> make_worker_pool(WorkerPoolSettings settings, Clock& clock);
 
-}  // namespace detol
+}  // namespace detol::inline scheduler

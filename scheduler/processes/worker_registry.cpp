@@ -13,7 +13,7 @@
 #include "scheduler/processes/run_folder.h"
 #include "scheduler/processes/supervisor_protocol.h"
 
-namespace detol {
+namespace detol::inline scheduler {
 namespace {
 
 constexpr int kFailedStarts = 3;  // in a row: no worker can be had
@@ -194,4 +194,4 @@ void WorkerRegistry::on_failed_start(int number, int status, const std::string& 
                             kFailedStarts, first_reason_)}});
 }
 
-}  // namespace detol
+}  // namespace detol::inline scheduler

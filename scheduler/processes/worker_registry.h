@@ -15,7 +15,7 @@
 #include "core/clock.h"
 #include "scheduler/pool.h"
 
-namespace detol {
+namespace detol::inline scheduler {
 
 struct WorkerRegistrySettings {
   int workers = 1;       // numbered from 0
@@ -88,4 +88,4 @@ class WorkerRegistry {
   std::string first_reason_;  // of these failed starts
 };
 
-}  // namespace detol
+}  // namespace detol::inline scheduler

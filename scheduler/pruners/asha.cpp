@@ -38,7 +38,7 @@
 #include "core/options.h"
 #include "scheduler/pruners/pruners.h"
 
-namespace detol {
+namespace detol::inline scheduler {
 namespace {
 
 struct Place {
@@ -149,4 +149,4 @@ Result<std::unique_ptr<Pruner>> make_asha(const PrunerSettings& settings) {
   return std::make_unique<Asha>(settings, min_resource, reduction_factor);
 }
 
-}  // namespace detol
+}  // namespace detol::inline scheduler

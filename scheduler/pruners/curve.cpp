@@ -28,7 +28,7 @@
 #include "scheduler/pruners/pruners.h"
 #include "surrogate/learning_curve.h"
 
-namespace detol {
+namespace detol::inline scheduler {
 namespace {
 
 struct CurveRule {
@@ -95,4 +95,4 @@ Result<std::unique_ptr<Pruner>> make_curve(const PrunerSettings& settings) {
   return std::make_unique<CurvePruner>(settings, rule);
 }
 
-}  // namespace detol
+}  // namespace detol::inline scheduler

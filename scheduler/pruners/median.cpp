@@ -21,7 +21,7 @@
 #include "core/options.h"
 #include "scheduler/pruners/pruners.h"
 
-namespace detol {
+namespace detol::inline scheduler {
 namespace {
 
 constexpr double kWorst = std::numeric_limits<double>::infinity();
@@ -82,4 +82,4 @@ Result<std::unique_ptr<Pruner>> make_median(const PrunerSettings& settings) {
   return std::make_unique<Median>(settings, rule);
 }
 
-}  // namespace detol
+}  // namespace detol::inline scheduler

@@ -3,7 +3,7 @@
 #include "core/options.h"
 #include "scheduler/pruners/pruners.h"
 
-namespace detol {
+namespace detol::inline scheduler {
 namespace {
 
 class None final : public Pruner {
@@ -18,4 +18,4 @@ Result<std::unique_ptr<Pruner>> make_none(const PrunerSettings& settings) {
   return std::make_unique<None>();
 }
 
-}  // namespace detol
+}  // namespace detol::inline scheduler

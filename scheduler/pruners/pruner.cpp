@@ -6,7 +6,7 @@
 #include "core/table.h"
 #include "scheduler/pruners/pruners.h"
 
-namespace detol {
+namespace detol::inline scheduler {
 namespace {
 
 constexpr std::array kPruners = {
@@ -36,4 +36,4 @@ double loss_of(Direction direction, double value) {
   return direction == Direction::kMinimize ? value : -value;
 }
 
-}  // namespace detol
+}  // namespace detol::inline scheduler

@@ -18,7 +18,7 @@
 #include "encodings/space/trial.h"
 #include "encodings/study/study_config.h"
 
-namespace detol {
+namespace detol::inline scheduler {
 
 enum class Advice {
   kContinue,
@@ -61,4 +61,4 @@ std::span<const PrunerRow> pruners();
 // Errors: an unknown name (kUsage, with a did-you-mean), an unknown or impossible option (kInput).
 Result<std::unique_ptr<Pruner>> make_pruner(std::string_view name, const PrunerSettings& settings);
 
-}  // namespace detol
+}  // namespace detol::inline scheduler

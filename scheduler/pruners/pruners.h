@@ -6,7 +6,7 @@
 
 #include "scheduler/pruners/pruner.h"
 
-namespace detol {
+namespace detol::inline scheduler {
 
 Result<std::unique_ptr<Pruner>> make_none(const PrunerSettings& settings);
 Result<std::unique_ptr<Pruner>> make_median(const PrunerSettings& settings);
@@ -16,4 +16,4 @@ Result<std::unique_ptr<Pruner>> make_curve(const PrunerSettings& settings);
 // A value as a loss: smaller is better whatever the direction, NaN the worst of all.
 double loss_of(Direction direction, double value);
 
-}  // namespace detol
+}  // namespace detol::inline scheduler

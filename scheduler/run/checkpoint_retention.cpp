@@ -15,7 +15,7 @@
 #include "surrogate/pareto.h"
 #include "trainer/checkpoint.h"
 
-namespace detol {
+namespace detol::inline scheduler {
 namespace {
 
 namespace fs = std::filesystem;
@@ -162,4 +162,4 @@ std::unique_ptr<Observer> make_checkpoint_retention(CheckpointRetentionSettings 
   return std::make_unique<CheckpointRetention>(std::move(settings));
 }
 
-}  // namespace detol
+}  // namespace detol::inline scheduler

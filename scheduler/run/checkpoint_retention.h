@@ -23,7 +23,7 @@
 
 #include "scheduler/observer.h"
 
-namespace detol {
+namespace detol::inline scheduler {
 
 inline constexpr std::size_t kKeptBest = 10;
 inline constexpr std::size_t kKeptPaused = 32;  // in each rung
@@ -36,4 +36,4 @@ struct CheckpointRetentionSettings {
 // O(log n) per ended trial, n trials, and O(size) in the Pareto set of several objectives.
 std::unique_ptr<Observer> make_checkpoint_retention(CheckpointRetentionSettings settings);
 
-}  // namespace detol
+}  // namespace detol::inline scheduler

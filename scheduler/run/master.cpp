@@ -30,7 +30,7 @@
 #include "search/searcher.h"
 #include "trainer/training_memory.h"
 
-namespace detol {
+namespace detol::inline scheduler {
 namespace {
 
 // Making these refuses whatever can be refused, before anything exists on disk.
@@ -337,4 +337,4 @@ Result<void> run_master(const RunOptions& options, const std::filesystem::path& 
   return why.map([](const std::string&) {});
 }
 
-}  // namespace detol
+}  // namespace detol::inline scheduler

@@ -10,7 +10,7 @@
 #include "core/result.h"
 #include "scheduler/processes/run_options.h"
 
-namespace detol {
+namespace detol::inline scheduler {
 
 struct SupervisorLine {
   int socket = -1;  // for supervisor_protocol.h
@@ -22,4 +22,4 @@ struct SupervisorLine {
 Result<void> run_master(const RunOptions& options, const std::filesystem::path& folder,
                         const SupervisorLine& supervisor, const TestHooks& hooks);
 
-}  // namespace detol
+}  // namespace detol::inline scheduler

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-namespace detol {
+namespace detol::inline scheduler {
 namespace {
 
 // The lines of the sections that count. A section begins where a line is not indented.
@@ -37,4 +37,4 @@ Result<void> same_study(std::string_view begun_with, std::string_view now) {
                           a == before.end() ? "" : *a, b == after.end() ? "" : *b));
 }
 
-}  // namespace detol
+}  // namespace detol::inline scheduler

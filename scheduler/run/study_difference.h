@@ -7,9 +7,9 @@
 
 #include "core/result.h"
 
-namespace detol {
+namespace detol::inline scheduler {
 
 // Both are StudyConfig::text. Errors (kInput): the first lines that differ.
 Result<void> same_study(std::string_view begun_with, std::string_view now);
 
-}  // namespace detol
+}  // namespace detol::inline scheduler

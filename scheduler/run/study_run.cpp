@@ -22,7 +22,7 @@
 #include "scheduler/run/master.h"
 #include "trainer/collectives/mpi_group.h"
 
-namespace detol {
+namespace detol::inline scheduler {
 namespace {
 
 namespace fs = std::filesystem;
@@ -151,4 +151,4 @@ std::optional<int> run_role(int argc, char** argv, const TestHooks& hooks) {
   return std::nullopt;
 }
 
-}  // namespace detol
+}  // namespace detol::inline scheduler

@@ -17,7 +17,7 @@
 
 #include "scheduler/processes/run_options.h"
 
-namespace detol {
+namespace detol::inline scheduler {
 
 // Runs or resumes a study to its end and returns the program's exit code; what went wrong
 // has been printed. SIGTERM, SIGINT and SIGUSR1 stop it (75, resumable); a second one at
@@ -29,4 +29,4 @@ int run_search(const RunOptions& options, const TestHooks& hooks = {});
 // are an ordinary command line.
 std::optional<int> run_role(int argc, char** argv, const TestHooks& hooks = {});
 
-}  // namespace detol
+}  // namespace detol::inline scheduler

@@ -2,7 +2,7 @@
 
 #include <sstream>
 
-namespace detol {
+namespace detol::inline trainer {
 
 std::string to_text(const AlgorithmChoices& choices) {
   std::string text;
@@ -19,4 +19,4 @@ AlgorithmChoices choices_from(std::string_view text) {
   return choices;
 }
 
-}  // namespace detol
+}  // namespace detol::inline trainer

@@ -14,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-namespace detol {
+namespace detol::inline trainer {
 
 struct AlgorithmChoices {
   std::map<std::string, std::string> algorithms;  // by key
@@ -57,4 +57,4 @@ class AlgorithmRecord {
 std::string to_text(const AlgorithmChoices& choices);
 AlgorithmChoices choices_from(std::string_view text);  // REQUIRES: text is of to_text
 
-}  // namespace detol
+}  // namespace detol::inline trainer

@@ -8,7 +8,7 @@
 #include <new>
 #include <vector>
 
-namespace detol {
+namespace detol::inline trainer {
 namespace {
 
 constexpr std::size_t kHugePage = std::size_t{1} << 21;
@@ -135,4 +135,4 @@ void Arena::place() {
   bind(block_->data());
 }
 
-}  // namespace detol
+}  // namespace detol::inline trainer

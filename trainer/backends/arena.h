@@ -9,7 +9,7 @@
 #include <limits>
 #include <memory>
 
-namespace detol {
+namespace detol::inline trainer {
 
 // Buffer is a range of the arena. Its address is known after Arena::place().
 struct Buffer {
@@ -79,4 +79,4 @@ class Arena {
   std::shared_ptr<MemoryBlock> block_;
 };
 
-}  // namespace detol
+}  // namespace detol::inline trainer

@@ -21,7 +21,7 @@
 #include "trainer/data/batch_targets.h"
 #include "trainer/data/epoch_image.h"
 
-namespace detol {
+namespace detol::inline trainer {
 
 struct Dataset;  // dataset.h
 
@@ -173,4 +173,4 @@ struct BackendRow {
   std::string (*why_not)() = nullptr;
 };
 
-}  // namespace detol
+}  // namespace detol::inline trainer

@@ -6,7 +6,7 @@
 
 #include "core/rng.h"
 
-namespace detol {
+namespace detol::inline trainer {
 
 DropoutDraw draw_of(const DropoutStream& stream, double rate) {
   Rng rng = Rng(stream.seed).split(static_cast<std::uint64_t>(stream.step)).split(stream.node);
@@ -42,4 +42,4 @@ void draw_dropout_mask(const DropoutStream& stream, double rate, const Shape& im
   }
 }
 
-}  // namespace detol
+}  // namespace detol::inline trainer

@@ -13,7 +13,7 @@
 
 #include "encodings/network/network.h"
 
-namespace detol {
+namespace detol::inline trainer {
 
 inline constexpr std::int64_t kDropoutGroup = 8;  // channels
 
@@ -38,4 +38,4 @@ DropoutDraw draw_of(const DropoutStream& stream, double rate);
 void draw_dropout_mask(const DropoutStream& stream, double rate, const Shape& image,
                        std::span<float> mask);
 
-}  // namespace detol
+}  // namespace detol::inline trainer

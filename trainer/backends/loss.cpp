@@ -6,7 +6,7 @@
 
 #include "encodings/study/recipe.h"
 
-namespace detol {
+namespace detol::inline trainer {
 
 struct LossWorkspace {
   std::span<double> scratch;
@@ -180,4 +180,4 @@ BatchResult Loss::operator()(const LossInput<double>& input) {
   return row_->in_double(input, {scratch_, smoothing_});
 }
 
-}  // namespace detol
+}  // namespace detol::inline trainer

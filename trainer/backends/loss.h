@@ -21,7 +21,7 @@
 #include "trainer/backends/backend.h"
 #include "trainer/data/batch_targets.h"
 
-namespace detol {
+namespace detol::inline trainer {
 
 // LossInput: `logits` has a row of outputs for each image.
 template <typename Real>
@@ -52,4 +52,4 @@ class Loss {
   std::vector<double> scratch_;  // one image's outputs
 };
 
-}  // namespace detol
+}  // namespace detol::inline trainer

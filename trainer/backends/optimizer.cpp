@@ -4,7 +4,7 @@
 #include <array>
 #include <cstddef>
 
-namespace detol {
+namespace detol::inline trainer {
 namespace {
 
 // Several sums side by side: nothing waits for the addition before.
@@ -54,4 +54,4 @@ double sum_of_squares(std::span<const double> values) {
   return squares(values);
 }
 
-}  // namespace detol
+}  // namespace detol::inline trainer

@@ -30,7 +30,7 @@
 
 #include "encodings/study/recipe.h"
 
-namespace detol {
+namespace detol::inline trainer {
 
 double clip_factor(const Recipe& recipe, double norm);
 
@@ -44,4 +44,4 @@ double average_decay(const Recipe& recipe, std::int64_t step);
 double sum_of_squares(std::span<const float> values);
 double sum_of_squares(std::span<const double> values);
 
-}  // namespace detol
+}  // namespace detol::inline trainer

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cassert>
 
-namespace detol {
+namespace detol::inline trainer {
 namespace {
 
 Shard nth_of(std::int64_t n, std::int64_t pieces, std::int64_t total) {
@@ -36,4 +36,4 @@ std::int64_t largest_micro_batch(std::int64_t batch, const Placement& placement)
   return (batch + shares - 1) / shares;
 }
 
-}  // namespace detol
+}  // namespace detol::inline trainer

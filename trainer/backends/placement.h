@@ -9,7 +9,7 @@
 #include "trainer/collectives/group.h"
 #include "trainer/data/shard.h"
 
-namespace detol {
+namespace detol::inline trainer {
 
 struct AlgorithmChoices;  // algorithm_choices.h
 
@@ -35,4 +35,4 @@ std::vector<Shard> micro_batches_of(std::int64_t batch, const Placement& placeme
 // by the size of a run and must not depend on the rank use it. REQUIRES: as above.
 std::int64_t largest_micro_batch(std::int64_t batch, const Placement& placement);
 
-}  // namespace detol
+}  // namespace detol::inline trainer

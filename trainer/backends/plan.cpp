@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace detol {
+namespace detol::inline trainer {
 namespace {
 
 class Planner {
@@ -94,4 +94,4 @@ std::vector<Unit> plan_units(const Network& network) {
   return Planner(network).units();
 }
 
-}  // namespace detol
+}  // namespace detol::inline trainer

@@ -16,7 +16,7 @@
 
 #include "encodings/network/network.h"
 
-namespace detol {
+namespace detol::inline trainer {
 
 struct Unit {
   NodeId node = 0;               // the layer: batch norm, pooling
@@ -28,4 +28,4 @@ struct Unit {
 // Every node but the input, each in exactly one unit; a unit comes after its inputs' units.
 std::vector<Unit> plan_units(const Network& network);
 
-}  // namespace detol
+}  // namespace detol::inline trainer

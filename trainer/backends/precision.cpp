@@ -4,7 +4,7 @@
 
 #include "encodings/study/training_settings.h"
 
-namespace detol {
+namespace detol::inline trainer {
 
 Result<void> check_fp32(const Recipe& recipe) {
   DETOL_TRY(check_words(recipe));
@@ -14,4 +14,4 @@ Result<void> check_fp32(const Recipe& recipe) {
                           recipe.precision));
 }
 
-}  // namespace detol
+}  // namespace detol::inline trainer

@@ -10,9 +10,9 @@
 #include "core/result.h"
 #include "encodings/study/recipe.h"
 
-namespace detol {
+namespace detol::inline trainer {
 
 // Called by backends that have fp32 alone. Errors (kInput): another precision, an unknown word.
 Result<void> check_fp32(const Recipe& recipe);
 
-}  // namespace detol
+}  // namespace detol::inline trainer

@@ -4,7 +4,7 @@
 
 #include "core/rng.h"
 
-namespace detol {
+namespace detol::inline trainer {
 namespace {
 
 std::int64_t fan_in(const ParameterSpec& weight) {
@@ -43,4 +43,4 @@ Weights zeros_like(const Network& network) {
   return zeros;
 }
 
-}  // namespace detol
+}  // namespace detol::inline trainer

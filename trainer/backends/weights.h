@@ -9,7 +9,7 @@
 
 #include "encodings/network/network.h"
 
-namespace detol {
+namespace detol::inline trainer {
 
 struct Tensor {
   std::string name;
@@ -27,4 +27,4 @@ Weights initial_weights(const Network& network, std::uint64_t seed);
 // Zeros in the shapes of the network's trainable tensors: gradients, optimiser moments.
 Weights zeros_like(const Network& network);
 
-}  // namespace detol
+}  // namespace detol::inline trainer

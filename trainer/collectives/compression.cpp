@@ -14,7 +14,7 @@
 #include "core/half.h"
 #include "trainer/collectives/compression_rows.h"
 
-namespace detol {
+namespace detol::inline trainer {
 namespace {
 
 constexpr float kHalfScale = 1024;
@@ -74,4 +74,4 @@ std::span<const CompressionRow> compressions() {
   return kCompressions;
 }
 
-}  // namespace detol
+}  // namespace detol::inline trainer

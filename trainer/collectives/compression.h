@@ -11,7 +11,7 @@
 #include "encodings/study/recipe.h"
 #include "trainer/collectives/group.h"
 
-namespace detol {
+namespace detol::inline trainer {
 
 // BucketSum sums one bucket of the gradients over the ranks. Allocates in its constructor alone.
 class BucketSum {
@@ -41,4 +41,4 @@ struct CompressionRow {
 // none, fp16, top_k: the words of training.compression.
 std::span<const CompressionRow> compressions();
 
-}  // namespace detol
+}  // namespace detol::inline trainer

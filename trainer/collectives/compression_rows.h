@@ -7,9 +7,9 @@
 
 #include "trainer/collectives/compression.h"
 
-namespace detol {
+namespace detol::inline trainer {
 
 std::unique_ptr<BucketSum> make_top_k(const Recipe& recipe, Group& group, GradientBucket bucket,
                                       std::span<float> residual);
 
-}  // namespace detol
+}  // namespace detol::inline trainer

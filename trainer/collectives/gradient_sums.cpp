@@ -8,7 +8,7 @@
 
 #include "core/table.h"
 
-namespace detol {
+namespace detol::inline trainer {
 namespace {
 
 std::size_t end_of(std::span<const GradientBucket> buckets) {
@@ -107,4 +107,4 @@ void GradientSums::set_state(const SumsState& state) {
   for (std::size_t i = 0; i < steps_; ++i) rounds_[i].values = state.pending[i];
 }
 
-}  // namespace detol
+}  // namespace detol::inline trainer

@@ -18,7 +18,7 @@
 #include "trainer/collectives/compression.h"
 #include "trainer/collectives/group.h"
 
-namespace detol {
+namespace detol::inline trainer {
 
 // SumsState carries over from step to step, in the layout of the flat gradients.
 struct SumsState {
@@ -71,4 +71,4 @@ class GradientSums {
   std::size_t next_ = 0;       // bucket
 };
 
-}  // namespace detol
+}  // namespace detol::inline trainer

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace detol {
+namespace detol::inline trainer {
 namespace {
 
 class Alone final : public Group {
@@ -34,4 +34,4 @@ std::string first_word(std::string word, Group& group) {
   return group.share(std::move(word), static_cast<int>(first - speaks.begin()));
 }
 
-}  // namespace detol
+}  // namespace detol::inline trainer

@@ -13,7 +13,7 @@
 
 #include "core/half.h"
 
-namespace detol {
+namespace detol::inline trainer {
 
 class Group {
  public:
@@ -57,4 +57,4 @@ Group& alone();
 // Returns, on every rank, the word of the first rank that has one; empty if none has.
 std::string first_word(std::string word, Group& group);
 
-}  // namespace detol
+}  // namespace detol::inline trainer

@@ -20,7 +20,7 @@
 
 #include "trainer/collectives/mpi_sum.h"
 
-namespace detol {
+namespace detol::inline trainer {
 namespace {
 
 using Clock = std::chrono::steady_clock;
@@ -314,4 +314,4 @@ std::string mpi_name() {
   return name;
 }
 
-}  // namespace detol
+}  // namespace detol::inline trainer

@@ -19,7 +19,7 @@
 #include "core/result.h"
 #include "trainer/collectives/group.h"
 
-namespace detol {
+namespace detol::inline trainer {
 
 // Every process of the MPI job is a rank of one group. Waits for all of them.
 // Errors: kInternal if MPI does not start.
@@ -53,4 +53,4 @@ MpiLaunch mpi_launch(int ranks);
 // "Open MPI v4.1.4", "MPICH Version: 4.0.2".
 std::string mpi_name();
 
-}  // namespace detol
+}  // namespace detol::inline trainer

@@ -5,7 +5,7 @@
 
 #include "core/half.h"
 
-namespace detol {
+namespace detol::inline trainer {
 namespace {
 
 // Up to here one round is faster than two (experiments/trainer/RESULTS.md).
@@ -123,4 +123,4 @@ template class RankSum<float>;
 template class RankSum<double>;
 template class RankSum<Half>;
 
-}  // namespace detol
+}  // namespace detol::inline trainer

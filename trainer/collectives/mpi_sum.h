@@ -20,7 +20,7 @@
 
 #include <mpi.h>
 
-namespace detol {
+namespace detol::inline trainer {
 
 template <typename Real>  // float, double or Half
 class RankSum {
@@ -59,4 +59,4 @@ class RankSum {
   std::vector<MPI_Request> requests_;  // of this stage
 };
 
-}  // namespace detol
+}  // namespace detol::inline trainer

@@ -21,7 +21,7 @@
 #include "trainer/collectives/compression.h"
 #include "trainer/collectives/compression_rows.h"
 
-namespace detol {
+namespace detol::inline trainer {
 namespace {
 
 constexpr int kSizeBits = 31;   // of a float without its sign, which order as its size does
@@ -116,4 +116,4 @@ std::unique_ptr<BucketSum> make_top_k(const Recipe& recipe, Group& group, Gradie
   return std::make_unique<TopSum>(group, kept_of(recipe, bucket.floats), residual);
 }
 
-}  // namespace detol
+}  // namespace detol::inline trainer

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cassert>
 
-namespace detol {
+namespace detol::inline trainer {
 
 Window draw_window(Rng rng, int padding, bool flip) {
   Window window;
@@ -109,4 +109,4 @@ void Normaliser::write_window(std::span<const Pixel> image, const Window& window
   }
 }
 
-}  // namespace detol
+}  // namespace detol::inline trainer

@@ -12,7 +12,7 @@
 #include "core/rng.h"
 #include "trainer/data/dataset.h"
 
-namespace detol {
+namespace detol::inline trainer {
 
 // Window is the crop of a training image.
 struct Window {
@@ -70,4 +70,4 @@ class Normaliser {
   std::vector<Channel> channels_;
 };
 
-}  // namespace detol
+}  // namespace detol::inline trainer

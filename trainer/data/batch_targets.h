@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <span>
 
-namespace detol {
+namespace detol::inline trainer {
 
 // MixedLabel is the second class of a blended image (mixup, Zhang et al., 2018, arXiv 1710.09412).
 struct MixedLabel {
@@ -21,4 +21,4 @@ struct BatchTargets {
   std::span<MixedLabel> mixes = {};     // B or none; with labels, in training
 };
 
-}  // namespace detol
+}  // namespace detol::inline trainer

@@ -6,7 +6,7 @@
 #include "trainer/data/mixup.h"
 #include "trainer/data/shuffle.h"
 
-namespace detol {
+namespace detol::inline trainer {
 namespace {
 
 // The seed's own streams belong to the initial weights.
@@ -125,4 +125,4 @@ void Batches::write(const EpochImage& image, std::span<float> out) const {
   hide({.top = image.top, .left = image.left, .size = cutout_}, data_.info.task.input, out);
 }
 
-}  // namespace detol
+}  // namespace detol::inline trainer

@@ -19,7 +19,7 @@
 #include "trainer/data/epoch_image.h"
 #include "trainer/data/shard.h"
 
-namespace detol {
+namespace detol::inline trainer {
 
 class Batches {
  public:
@@ -66,4 +66,4 @@ class Batches {
   std::vector<float> partner_targets_;
 };
 
-}  // namespace detol
+}  // namespace detol::inline trainer

@@ -1,6 +1,6 @@
 #include "trainer/data/dataset.h"
 
-namespace detol {
+namespace detol::inline trainer {
 namespace {
 
 template <typename Pixel>
@@ -52,4 +52,4 @@ Range range_of(const DatasetInfo& info, DataSplit split) {
   return {info.training + info.validation, info.test};
 }
 
-}  // namespace detol
+}  // namespace detol::inline trainer

@@ -16,7 +16,7 @@
 #include "encodings/network/task.h"
 #include "trainer/data/batch_targets.h"
 
-namespace detol {
+namespace detol::inline trainer {
 
 // DatasetInfo describes a data set without its pixels.
 struct DatasetInfo {
@@ -69,4 +69,4 @@ struct Dataset {
   void write_targets(std::int64_t image, std::size_t to, const BatchTargets& batch) const;
 };
 
-}  // namespace detol
+}  // namespace detol::inline trainer

@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-namespace detol {
+namespace detol::inline trainer {
 
 // A training image of an epoch: which it is, and how it is looked at (data/augment.h,
 // data/mixup.h).
@@ -17,4 +17,4 @@ struct EpochImage {
   float share = 0;                   // and its share
 };
 
-}  // namespace detol
+}  // namespace detol::inline trainer

@@ -4,7 +4,7 @@
 #include <cassert>
 #include <system_error>
 
-namespace detol {
+namespace detol::inline trainer {
 
 Feed::Feed(Batches& batches, std::span<const Shard> micro_batches, const BatchTargets& like,
            int ahead)
@@ -97,4 +97,4 @@ void Feed::next(std::span<float> images, const BatchTargets& targets) {
   took_one_.notify_one();
 }
 
-}  // namespace detol
+}  // namespace detol::inline trainer

@@ -16,7 +16,7 @@
 #include "trainer/data/batches.h"
 #include "trainer/data/shard.h"
 
-namespace detol {
+namespace detol::inline trainer {
 
 class Feed {
  public:
@@ -61,4 +61,4 @@ class Feed {
   std::thread maker_;
 };
 
-}  // namespace detol
+}  // namespace detol::inline trainer

@@ -3,7 +3,7 @@
 #include <cassert>
 #include <cmath>
 
-namespace detol {
+namespace detol::inline trainer {
 namespace {
 
 // The logarithm of a draw from Gamma(alpha, 1), which itself is too small to be a number where
@@ -38,4 +38,4 @@ void blend(std::span<float> numbers, std::span<const float> partner, float share
     numbers[i] = (1 - share) * numbers[i] + share * partner[i];
 }
 
-}  // namespace detol
+}  // namespace detol::inline trainer

@@ -10,7 +10,7 @@
 
 #include "core/rng.h"
 
-namespace detol {
+namespace detol::inline trainer {
 
 struct Mix {
   std::int64_t partner = 0;  // its place in the global batch; may be the image's own
@@ -23,4 +23,4 @@ Mix draw_mix(Rng rng, double alpha, std::int64_t batch);
 // REQUIRES: both have one size.
 void blend(std::span<float> numbers, std::span<const float> partner, float share);
 
-}  // namespace detol
+}  // namespace detol::inline trainer

@@ -12,7 +12,7 @@
 #include "trainer/data/split.h"
 #include "trainer/data/statistics.h"
 
-namespace detol {
+namespace detol::inline trainer {
 namespace {
 
 constexpr std::size_t kChunkBytes = std::size_t{1} << 20;
@@ -268,4 +268,4 @@ Result<DatasetInfo> examine(Found found, const DataConfig& config) {
   return info_of(found, plan);
 }
 
-}  // namespace detol
+}  // namespace detol::inline trainer

@@ -18,7 +18,7 @@
 #include "encodings/study/study_config.h"
 #include "trainer/data/dataset.h"
 
-namespace detol {
+namespace detol::inline trainer {
 
 class PixelSource {
  public:
@@ -80,4 +80,4 @@ Result<DatasetInfo> inspect_found(const DataConfig& config) {
   return examine(std::move(found), config);
 }
 
-}  // namespace detol
+}  // namespace detol::inline trainer

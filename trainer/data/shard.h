@@ -4,11 +4,11 @@
 
 #include <cstdint>
 
-namespace detol {
+namespace detol::inline trainer {
 
 struct Shard {
   std::int64_t first = 0;
   std::int64_t count = 0;
 };
 
-}  // namespace detol
+}  // namespace detol::inline trainer

@@ -4,7 +4,7 @@
 #include <numeric>
 #include <vector>
 
-namespace detol {
+namespace detol::inline trainer {
 namespace {
 
 constexpr std::size_t kBlockBytes = std::size_t{1} << 20;
@@ -37,4 +37,4 @@ void shuffle_images(Rng rng, std::size_t image_bytes, std::span<std::int64_t> or
     rng.shuffle(order.subspan(first, std::min(window, order.size() - first)));
 }
 
-}  // namespace detol
+}  // namespace detol::inline trainer

@@ -16,7 +16,7 @@
 
 #include "core/rng.h"
 
-namespace detol {
+namespace detol::inline trainer {
 
 // Returns how many images of this size a block holds: as many as fit into 1 MiB, at least one.
 std::size_t block_images(std::size_t image_bytes);
@@ -30,4 +30,4 @@ struct ShuffleBounds {
 void shuffle_images(Rng rng, std::size_t image_bytes, std::span<std::int64_t> order,
                     const ShuffleBounds& bounds = {});
 
-}  // namespace detol
+}  // namespace detol::inline trainer

@@ -8,7 +8,7 @@
 
 #include "core/rng.h"
 
-namespace detol {
+namespace detol::inline trainer {
 namespace {
 
 constexpr std::uint64_t kSplitSeed = 0x73706c6974;  // "split": changing it changes every score
@@ -86,4 +86,4 @@ std::optional<int> class_without_images(const Places& places, std::span<const st
   return static_cast<int>(missing - seen.begin());
 }
 
-}  // namespace detol
+}  // namespace detol::inline trainer

@@ -12,7 +12,7 @@
 #include "core/result.h"
 #include "encodings/study/study_config.h"
 
-namespace detol {
+namespace detol::inline trainer {
 
 struct Split {
   std::int64_t training = 0;
@@ -45,4 +45,4 @@ Result<Places> split_samples(const DataConfig& config, std::int64_t samples, con
 std::optional<int> class_without_images(const Places& places, std::span<const std::int32_t> labels,
                                         int classes);
 
-}  // namespace detol
+}  // namespace detol::inline trainer

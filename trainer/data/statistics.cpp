@@ -8,7 +8,7 @@
 
 #include "core/table.h"
 
-namespace detol {
+namespace detol::inline trainer {
 namespace {
 
 // Sums over so many bytes fit in 32 bits: 255 x 255 x 65,536 < 2^32.
@@ -152,4 +152,4 @@ Result<void> check_task_targets(Dataset& data, const DataConfig& config) {
   return {};
 }
 
-}  // namespace detol
+}  // namespace detol::inline trainer

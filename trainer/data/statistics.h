@@ -11,7 +11,7 @@
 #include "encodings/study/study_config.h"
 #include "trainer/data/dataset.h"
 
-namespace detol {
+namespace detol::inline trainer {
 
 // ByteSums: mean and standard deviation of every channel of bytes in [0, 1], from exact sums of
 // integers: no order of addition to depend on.
@@ -54,4 +54,4 @@ Result<void> check_switches(const Dataset& data, const std::string& path);
 // Makes the task's own checks, for data whose labels or targets alone are loaded.
 Result<void> check_task_targets(Dataset& data, const DataConfig& config);
 
-}  // namespace detol
+}  // namespace detol::inline trainer

@@ -4,7 +4,7 @@
 
 #include "trainer/backends/cpu/relayout.h"
 
-namespace detol::onednn {
+namespace detol::inline trainer::onednn {
 
 Builder::Builder(const Network& network, const Recipe& recipe, const Placement& placement)
     : network_(network),
@@ -188,4 +188,4 @@ void Builder::run(std::size_t first, std::size_t end, const StepContext& context
   for (std::size_t i = first; i < end; ++i) steps_[i].run(context);
 }
 
-}  // namespace detol::onednn
+}  // namespace detol::inline trainer::onednn

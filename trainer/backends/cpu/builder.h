@@ -18,7 +18,7 @@
 #include "trainer/backends/cpu/parameters.h"
 #include "trainer/backends/plan.h"
 
-namespace detol::onednn {
+namespace detol::inline trainer::onednn {
 
 enum class Layout {
   kPlain,    // N x C x H x W
@@ -197,4 +197,4 @@ std::unique_ptr<Call> make_call(Builder& builder,
 void write_reorder(Builder& builder, const Desc& from, Buffer* source, const Desc& to,
                    Buffer* target);
 
-}  // namespace detol::onednn
+}  // namespace detol::inline trainer::onednn

@@ -7,7 +7,7 @@
 
 #include "trainer/backends/cpu/lower.h"
 
-namespace detol::onednn {
+namespace detol::inline trainer::onednn {
 namespace {
 
 // One input as a input of the output.
@@ -107,4 +107,4 @@ Result<void> lower_concat(Builder& b, const Unit& unit) {
   return {};
 }
 
-}  // namespace detol::onednn
+}  // namespace detol::inline trainer::onednn

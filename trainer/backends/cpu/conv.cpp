@@ -10,7 +10,7 @@
 #include <algorithm>
 #include <tuple>
 
-namespace detol::onednn {
+namespace detol::inline trainer::onednn {
 namespace {
 
 using Forward = dnnl::convolution_forward;
@@ -215,4 +215,4 @@ Result<void> lower_conv(Builder& b, const Unit& unit) {
   return groups == 1 || whole ? lower_direct(b, unit) : lower_as_dense(b, unit);
 }
 
-}  // namespace detol::onednn
+}  // namespace detol::inline trainer::onednn

@@ -9,7 +9,7 @@
 
 #include "trainer/backends/cpu/lower.h"
 
-namespace detol::onednn {
+namespace detol::inline trainer::onednn {
 
 // One convolution in padded channels.
 struct Conv {
@@ -102,4 +102,4 @@ Result<void> lower_image(Builder& b, const Unit& unit);
 
 tl::unexpected<Error> no_implementation(const Layer& layer);
 
-}  // namespace detol::onednn
+}  // namespace detol::inline trainer::onednn

@@ -2,7 +2,7 @@
 
 #include "trainer/backends/cpu/conv.h"
 
-namespace detol::onednn {
+namespace detol::inline trainer::onednn {
 namespace {
 
 const std::string kDirect = "direct";
@@ -84,4 +84,4 @@ void write_directions(Builder& b, const ConvAlgorithms& algorithms, const OwnCon
   });
 }
 
-}  // namespace detol::onednn
+}  // namespace detol::inline trainer::onednn

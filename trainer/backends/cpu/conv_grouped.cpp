@@ -10,7 +10,7 @@
 
 #include "trainer/backends/cpu/conv.h"
 
-namespace detol::onednn {
+namespace detol::inline trainer::onednn {
 namespace {
 
 // Its weights as blocks x height x width x lanes.
@@ -161,4 +161,4 @@ Result<void> lower_as_dense(Builder& b, const Unit& unit) {
   return {};
 }
 
-}  // namespace detol::onednn
+}  // namespace detol::inline trainer::onednn

@@ -2,7 +2,7 @@
 
 #include "trainer/backends/cpu/lower.h"
 
-namespace detol::onednn {
+namespace detol::inline trainer::onednn {
 
 Result<void> lower_dense(Builder& b, const Unit& unit) {
   const Layer& layer = b.node(unit.node).layer;
@@ -40,4 +40,4 @@ Result<void> lower_dense(Builder& b, const Unit& unit) {
   return {};
 }
 
-}  // namespace detol::onednn
+}  // namespace detol::inline trainer::onednn

@@ -5,7 +5,7 @@
 #include "trainer/backends/cpu/lower.h"
 #include "trainer/backends/dropout.h"
 
-namespace detol::onednn {
+namespace detol::inline trainer::onednn {
 namespace {
 
 using Eltwise = dnnl::eltwise_forward;
@@ -171,4 +171,4 @@ Result<void> lower_dropout(Builder& b, const Unit& unit) {
   return {};
 }
 
-}  // namespace detol::onednn
+}  // namespace detol::inline trainer::onednn

@@ -15,7 +15,7 @@
 #include "trainer/backends/precision.h"
 #include "trainer/collectives/gradient_sums.h"
 
-namespace detol {
+namespace detol::inline trainer {
 namespace onednn {
 namespace {
 
@@ -288,4 +288,4 @@ Result<std::size_t> plan_bytes_onednn(const Network& network, const Recipe& reci
       [&] { return onednn::OnednnExecutable(network, recipe, placement).plan(network); });
 }
 
-}  // namespace detol
+}  // namespace detol::inline trainer

@@ -3,7 +3,7 @@
 
 #include "trainer/backends/cpu/conv.h"
 
-namespace detol::onednn {
+namespace detol::inline trainer::onednn {
 namespace {
 
 struct Image {
@@ -69,4 +69,4 @@ Result<void> lower_image(Builder& b, const Unit& unit) {
   return {};
 }
 
-}  // namespace detol::onednn
+}  // namespace detol::inline trainer::onednn

@@ -15,7 +15,7 @@
 
 #include "encodings/study/optimizers.h"
 
-namespace detol::onednn {
+namespace detol::inline trainer::onednn {
 
 struct Extent {
   std::ptrdiff_t images = 0, blocks = 0, height = 1, width = 1;
@@ -222,4 +222,4 @@ struct Kernels {
 extern const Kernels kBaselineKernels;  // 8 lanes, as the program is compiled
 extern const Kernels kAvx512Kernels;    // 16 lanes; REQUIRES: a processor with AVX-512
 
-}  // namespace detol::onednn
+}  // namespace detol::inline trainer::onednn

@@ -9,7 +9,7 @@
 #include "trainer/backends/cpu/kernels_window.h"
 #include "trainer/backends/cpu/lanes.h"
 
-namespace detol::onednn {
+namespace detol::inline trainer::onednn {
 namespace {
 
 // The weights of the channel block that `i` = image * blocks + block belongs to.
@@ -200,4 +200,4 @@ void depthwise_weights(const Window& w, const float* x, const float* g, float* d
 }
 
 }  // namespace
-}  // namespace detol::onednn
+}  // namespace detol::inline trainer::onednn

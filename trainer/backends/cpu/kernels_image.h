@@ -12,7 +12,7 @@
 #include "trainer/backends/cpu/kernels_window.h"
 #include "trainer/backends/cpu/lanes.h"
 
-namespace detol::onednn {
+namespace detol::inline trainer::onednn {
 namespace {
 
 constexpr std::ptrdiff_t kPixels = kLanes == 16 ? 12 : 6;  // of a block, times two registers
@@ -179,4 +179,4 @@ void image_weights(const ImageWindow& w, const float* x, const float* g, float* 
 }
 
 }  // namespace
-}  // namespace detol::onednn
+}  // namespace detol::inline trainer::onednn

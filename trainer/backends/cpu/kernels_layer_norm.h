@@ -6,7 +6,7 @@
 #include "trainer/backends/cpu/kernels.h"
 #include "trainer/backends/cpu/lanes.h"
 
-namespace detol::onednn {
+namespace detol::inline trainer::onednn {
 namespace {
 
 double total_of(Lanes values) {
@@ -118,4 +118,4 @@ void layer_norm_weights(const LayerNorm& n, const float* g, float* dgamma, float
 }
 
 }  // namespace
-}  // namespace detol::onednn
+}  // namespace detol::inline trainer::onednn

@@ -13,7 +13,7 @@
 #include "trainer/backends/cpu/kernels_window.h"
 #include "trainer/backends/cpu/kernels_winograd.h"
 
-namespace detol::onednn {
+namespace detol::inline trainer::onednn {
 
 const Kernels DETOL_KERNELS = {
     kLanes,
@@ -54,4 +54,4 @@ const Kernels DETOL_KERNELS = {
     winograd_weights,
 };
 
-}  // namespace detol::onednn
+}  // namespace detol::inline trainer::onednn

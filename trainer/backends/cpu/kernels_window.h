@@ -5,7 +5,7 @@
 #include "trainer/backends/cpu/kernels.h"
 #include "trainer/backends/cpu/lanes.h"
 
-namespace detol::onednn {
+namespace detol::inline trainer::onednn {
 namespace {
 
 // Calls visit(image and block, output position) for every output.
@@ -223,4 +223,4 @@ void avg_pool_backward(const Window& w, const float* g, float* dx) {
 }
 
 }  // namespace
-}  // namespace detol::onednn
+}  // namespace detol::inline trainer::onednn

@@ -21,7 +21,7 @@
 #include "trainer/backends/cpu/kernels_winograd_points.h"
 #include "trainer/backends/cpu/lanes.h"
 
-namespace detol::onednn {
+namespace detol::inline trainer::onednn {
 namespace {
 
 constexpr std::ptrdiff_t kPoints = 36;
@@ -362,4 +362,4 @@ void winograd_weights(const Extent& in, const Extent& out, const float* x, const
 }
 
 }  // namespace
-}  // namespace detol::onednn
+}  // namespace detol::inline trainer::onednn

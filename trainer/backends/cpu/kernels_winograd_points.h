@@ -4,7 +4,7 @@
 
 #include "trainer/backends/cpu/lanes.h"
 
-namespace detol::onednn {
+namespace detol::inline trainer::onednn {
 namespace {
 
 // The points are 0, +-a, +-b and infinity; a b = 1, so neither side of a product is large.
@@ -68,4 +68,4 @@ inline void weight_from_points(const Lanes u[6], Lanes w[3]) {
 }
 
 }  // namespace
-}  // namespace detol::onednn
+}  // namespace detol::inline trainer::onednn

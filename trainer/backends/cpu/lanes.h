@@ -14,7 +14,7 @@
 #error "kernels_baseline.cpp and kernels_avx512.cpp define DETOL_LANES before they include this"
 #endif
 
-namespace detol::onednn {
+namespace detol::inline trainer::onednn {
 namespace {
 
 constexpr std::ptrdiff_t kLanes = DETOL_LANES;
@@ -41,4 +41,4 @@ Lanes rectified(Lanes x) {
 }
 
 }  // namespace
-}  // namespace detol::onednn
+}  // namespace detol::inline trainer::onednn

@@ -9,7 +9,7 @@
 
 #include "trainer/backends/cpu/builder.h"
 
-namespace detol::onednn {
+namespace detol::inline trainer::onednn {
 
 // The window of a layer over blocked values.
 inline Window window_of(const Builder& b, const Layer& layer, const Value& x, const Value& y) {
@@ -49,4 +49,4 @@ Result<void> lower_dropout(Builder& builder, const Unit& unit);
 Result<void> lower_concat(Builder& builder, const Unit& unit);
 Result<void> lower_layer_norm(Builder& builder, const Unit& unit);
 
-}  // namespace detol::onednn
+}  // namespace detol::inline trainer::onednn

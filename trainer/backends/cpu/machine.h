@@ -8,7 +8,7 @@
 #include "trainer/backends/arena.h"
 #include "trainer/backends/cpu/kernels.h"
 
-namespace detol::onednn {
+namespace detol::inline trainer::onednn {
 
 using Desc = dnnl::memory::desc;
 using Dims = dnnl::memory::dims;
@@ -81,4 +81,4 @@ void require_memory_for_code();
 // Copies between two layouts of the same tensor, outside a step: exact.
 void reorder_now(const Desc& from_desc, const void* from, const Desc& to_desc, void* to);
 
-}  // namespace detol::onednn
+}  // namespace detol::inline trainer::onednn

@@ -14,7 +14,7 @@
 
 #include "trainer/backends/cpu/lower.h"
 
-namespace detol::onednn {
+namespace detol::inline trainer::onednn {
 namespace {
 
 constexpr double kEpsilon = 1e-5;
@@ -212,4 +212,4 @@ Result<void> lower_norm(Builder& b, const Unit& unit) {
   return {};
 }
 
-}  // namespace detol::onednn
+}  // namespace detol::inline trainer::onednn

@@ -9,7 +9,7 @@
 
 #include "trainer/backends/backend.h"
 
-namespace detol {
+namespace detol::inline trainer {
 
 // The backend's row.
 Result<std::unique_ptr<Executable>> compile_onednn(const Network& network, const Recipe& recipe,
@@ -47,4 +47,4 @@ std::string onednn_vectors();
 // Empties the cache of compiled primitives, as in a fresh process. For measuring.
 void forget_compiled();
 
-}  // namespace detol
+}  // namespace detol::inline trainer

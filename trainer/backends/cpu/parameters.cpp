@@ -6,7 +6,7 @@
 
 #include "trainer/backends/optimizer.h"
 
-namespace detol::onednn {
+namespace detol::inline trainer::onednn {
 namespace {
 
 // A cache line: every tensor starts on one, so that no register crosses from a tensor that
@@ -243,4 +243,4 @@ void Parameters::flatten(const Weights& tensors, std::span<float> flat) const {
   }
 }
 
-}  // namespace detol::onednn
+}  // namespace detol::inline trainer::onednn

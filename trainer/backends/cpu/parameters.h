@@ -13,7 +13,7 @@
 #include "trainer/backends/cpu/machine.h"
 #include "trainer/collectives/compression.h"
 
-namespace detol::onednn {
+namespace detol::inline trainer::onednn {
 
 struct Parameter {
   NetworkParameter origin;
@@ -96,4 +96,4 @@ class Parameters {
   Buffer* average_ = nullptr;  // of weights_, where there is ema
 };
 
-}  // namespace detol::onednn
+}  // namespace detol::inline trainer::onednn

@@ -4,7 +4,7 @@
 
 #include "trainer/backends/cpu/lower.h"
 
-namespace detol::onednn {
+namespace detol::inline trainer::onednn {
 namespace {
 
 constexpr float kAnything = -std::numeric_limits<float>::infinity();
@@ -68,4 +68,4 @@ Result<void> lower_global_pool(Builder& b, const Unit& unit) {
   return {};
 }
 
-}  // namespace detol::onednn
+}  // namespace detol::inline trainer::onednn

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace detol::onednn {
+namespace detol::inline trainer::onednn {
 namespace {
 
 // Calls visit(first float of the plain channels, of the block, channels in it) per image and block.
@@ -42,4 +42,4 @@ void to_plain(const Relayout& copy, const float* blocked, float* plain) {
   });
 }
 
-}  // namespace detol::onednn
+}  // namespace detol::inline trainer::onednn

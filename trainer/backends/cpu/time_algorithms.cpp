@@ -24,7 +24,7 @@
 #include "trainer/backends/cpu/onednn.h"
 #include "trainer/backends/weights.h"
 
-namespace detol {
+namespace detol::inline trainer {
 namespace onednn {
 namespace {
 
@@ -220,4 +220,4 @@ Result<std::vector<TimedShape>> time_algorithms_onednn(const Network& network, c
   });
 }
 
-}  // namespace detol
+}  // namespace detol::inline trainer

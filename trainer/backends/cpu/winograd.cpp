@@ -2,7 +2,7 @@
 
 #include "trainer/backends/cpu/conv.h"
 
-namespace detol::onednn {
+namespace detol::inline trainer::onednn {
 namespace {
 
 struct WinogradConv {
@@ -79,4 +79,4 @@ Result<void> lower_winograd(Builder& b, const Unit& unit) {
   return {};
 }
 
-}  // namespace detol::onednn
+}  // namespace detol::inline trainer::onednn

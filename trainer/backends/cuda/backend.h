@@ -9,7 +9,7 @@
 
 #include "trainer/backends/backend.h"
 
-namespace detol::cuda {
+namespace detol::inline trainer::cuda {
 
 Result<std::unique_ptr<Executable>> compile(const Network& network, const Recipe& recipe,
                                             const Placement& placement);
@@ -20,4 +20,4 @@ Result<std::vector<TimedShape>> time_algorithms(const Network& network, const Re
                                                 const Placement& placement,
                                                 const std::function<void()>& on_progress);
 
-}  // namespace detol::cuda
+}  // namespace detol::inline trainer::cuda

@@ -3,7 +3,7 @@
 
 #include "trainer/backends/cuda/kernel.cuh"
 
-namespace detol::cuda {
+namespace detol::inline trainer::cuda {
 namespace {
 
 __device__ float scaled(float pixel, float scale, float shift) {
@@ -153,4 +153,4 @@ void next_images(std::int64_t* first, std::int64_t images, Stream stream) {
   for_all(1, NextImages{first, images}, stream);
 }
 
-}  // namespace detol::cuda
+}  // namespace detol::inline trainer::cuda

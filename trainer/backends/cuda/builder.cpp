@@ -7,7 +7,7 @@
 #include <new>
 #include <utility>
 
-namespace detol::cuda {
+namespace detol::inline trainer::cuda {
 namespace {
 
 constexpr std::size_t kLine = 256;  // bytes: what libraries want of their scratch memory
@@ -183,4 +183,4 @@ void Builder::place() {
   parameters_.bind();
 }
 
-}  // namespace detol::cuda
+}  // namespace detol::inline trainer::cuda

@@ -24,7 +24,7 @@
 #include "trainer/backends/cuda/sums.h"
 #include "trainer/backends/plan.h"
 
-namespace detol::cuda {
+namespace detol::inline trainer::cuda {
 
 // Value is the output of a node: images x positions x padded channels, and while the backward steps
 // are written, the terms of its gradient in the same layout.
@@ -164,4 +164,4 @@ class Builder {
   Buffer *scratch_ = nullptr, *sums_scratch_ = nullptr, *now_ = nullptr, *keys_ = nullptr;
 };
 
-}  // namespace detol::cuda
+}  // namespace detol::inline trainer::cuda

@@ -4,7 +4,7 @@
 
 #include "trainer/backends/cuda/device.h"
 
-namespace detol::cuda {
+namespace detol::inline trainer::cuda {
 
 class Clock {
  public:
@@ -35,4 +35,4 @@ class Clock {
   cudaEvent_t begin_ = nullptr, end_ = nullptr;
 };
 
-}  // namespace detol::cuda
+}  // namespace detol::inline trainer::cuda

@@ -13,7 +13,7 @@
 
 #include "trainer/backends/cuda/kernel.cuh"
 
-namespace detol::cuda {
+namespace detol::inline trainer::cuda {
 
 struct SumsShape {
   std::int64_t rows = 0;
@@ -135,4 +135,4 @@ void column_sums(std::int64_t rows, std::int64_t channels, const Term& term, con
          term, finish, partial);
 }
 
-}  // namespace detol::cuda
+}  // namespace detol::inline trainer::cuda

@@ -10,7 +10,7 @@
 #include "trainer/backends/loss.h"
 #include "trainer/backends/optimizer.h"
 
-namespace detol::cuda {
+namespace detol::inline trainer::cuda {
 namespace {
 
 using Lower = Result<void> (*)(Builder&, const Unit&);
@@ -224,4 +224,4 @@ void Compiled::keys_of(const StepSettings& settings, std::span<std::uint64_t> ke
   }
 }
 
-}  // namespace detol::cuda
+}  // namespace detol::inline trainer::cuda

@@ -12,7 +12,7 @@
 #include "trainer/backends/cuda/recording.h"
 #include "trainer/collectives/gradient_sums.h"
 
-namespace detol::cuda {
+namespace detol::inline trainer::cuda {
 
 // Images says which images a run is on.
 struct Images {
@@ -98,4 +98,4 @@ class Compiled {
   Buffer *losses_ = nullptr, *rights_ = nullptr, *total_ = nullptr;
 };
 
-}  // namespace detol::cuda
+}  // namespace detol::inline trainer::cuda

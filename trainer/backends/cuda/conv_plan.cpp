@@ -8,7 +8,7 @@
 #include "trainer/backends/cuda/cudnn_graph.h"
 #include "trainer/backends/cuda/device.h"
 
-namespace detol::cuda {
+namespace detol::inline trainer::cuda {
 namespace {
 
 constexpr std::size_t kMostAlgorithms = 6;
@@ -197,4 +197,4 @@ const ConvPlan* plan_of(const ConvShape& shape, const std::string& algorithm,
   return plan;
 }
 
-}  // namespace detol::cuda
+}  // namespace detol::inline trainer::cuda

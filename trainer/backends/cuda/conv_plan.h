@@ -12,7 +12,7 @@
 
 #include "trainer/backends/cuda/conv_shape.h"
 
-namespace detol::cuda {
+namespace detol::inline trainer::cuda {
 
 class ConvPlan {
  public:
@@ -34,4 +34,4 @@ std::vector<std::string> algorithms_of(const ConvShape& shape);
 const ConvPlan* plan_of(const ConvShape& shape, const std::string& algorithm,
                         std::size_t most_scratch);
 
-}  // namespace detol::cuda
+}  // namespace detol::inline trainer::cuda

@@ -4,7 +4,7 @@
 
 #include <array>
 
-namespace detol::cuda {
+namespace detol::inline trainer::cuda {
 
 std::string to_text(const ConvShape& s) {
   constexpr std::array kDirections = {"forward", "data", "weights"};
@@ -24,4 +24,4 @@ std::string to_text(const ConvShape& s) {
   return text;
 }
 
-}  // namespace detol::cuda
+}  // namespace detol::inline trainer::cuda

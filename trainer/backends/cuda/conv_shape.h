@@ -8,7 +8,7 @@
 
 #include "trainer/backends/cuda/kernels.h"
 
-namespace detol::cuda {
+namespace detol::inline trainer::cuda {
 
 enum class Direction { kForward, kData, kWeights };
 
@@ -25,4 +25,4 @@ struct ConvShape {
 
 std::string to_text(const ConvShape& shape);
 
-}  // namespace detol::cuda
+}  // namespace detol::inline trainer::cuda

@@ -10,7 +10,7 @@
 
 #include "trainer/backends/cuda/device.h"
 
-namespace detol::cuda {
+namespace detol::inline trainer::cuda {
 namespace {
 
 constexpr std::int64_t kTensorAlignment = 16;  // bytes
@@ -216,4 +216,4 @@ bool may_serve(const ConvShape& s, const Config& config) {
   return !rounds || (s.type == Type::kFloat && s.tf32);
 }
 
-}  // namespace detol::cuda
+}  // namespace detol::inline trainer::cuda

@@ -16,7 +16,7 @@
 
 #include "trainer/backends/cuda/conv_shape.h"
 
-namespace detol::cuda {
+namespace detol::inline trainer::cuda {
 
 inline constexpr std::int64_t kX = 1, kY = 2, kW = 3;  // names of the tensors in a graph
 
@@ -103,4 +103,4 @@ std::vector<Config> configs_of(const Graph& graph);
 // nobody.
 bool may_serve(const ConvShape& shape, const Config& config);
 
-}  // namespace detol::cuda
+}  // namespace detol::inline trainer::cuda

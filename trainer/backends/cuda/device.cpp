@@ -9,7 +9,7 @@
 #include <cuda_runtime_api.h>
 #include <cudnn.h>
 
-namespace detol::cuda {
+namespace detol::inline trainer::cuda {
 std::string uuid_of(const cudaUUID_t& id) {
   std::string text = "GPU-";
   for (std::size_t i = 0; i < sizeof(id.bytes); ++i) {
@@ -108,4 +108,4 @@ void set_to_zero(void* data, std::size_t bytes) {
   check(cudaMemsetAsync(data, 0, bytes, device().stream), "clearing memory");
 }
 
-}  // namespace detol::cuda
+}  // namespace detol::inline trainer::cuda

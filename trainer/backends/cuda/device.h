@@ -17,7 +17,7 @@
 struct cudnnContext;
 struct cublasLtContext;
 
-namespace detol::cuda {
+namespace detol::inline trainer::cuda {
 
 struct DeviceError : std::runtime_error {
   using std::runtime_error::runtime_error;
@@ -97,4 +97,4 @@ void to_device(void* to, const void* from, std::size_t bytes);
 void to_host(void* to, const void* from, std::size_t bytes);
 void set_to_zero(void* data, std::size_t bytes);
 
-}  // namespace detol::cuda
+}  // namespace detol::inline trainer::cuda

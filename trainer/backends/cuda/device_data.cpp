@@ -5,7 +5,7 @@
 #include <new>
 #include <vector>
 
-namespace detol::cuda {
+namespace detol::inline trainer::cuda {
 namespace {
 
 constexpr std::size_t kStaging = std::size_t{16} << 20;  // bytes of a transfer
@@ -136,4 +136,4 @@ std::shared_ptr<const DeviceData> device_data(const Dataset& data, std::int64_t 
   return *kLast;
 }
 
-}  // namespace detol::cuda
+}  // namespace detol::inline trainer::cuda

@@ -9,7 +9,7 @@
 #include "trainer/backends/cuda/kernels.h"
 #include "trainer/data/dataset.h"
 
-namespace detol::cuda {
+namespace detol::inline trainer::cuda {
 
 class DeviceData {
  public:
@@ -33,4 +33,4 @@ class DeviceData {
 std::shared_ptr<const DeviceData> device_data(const Dataset& data, std::int64_t outputs,
                                               bool takes_labels);
 
-}  // namespace detol::cuda
+}  // namespace detol::inline trainer::cuda

@@ -2,7 +2,7 @@
 
 #include "trainer/backends/cuda/kernel.cuh"
 
-namespace detol::cuda {
+namespace detol::inline trainer::cuda {
 namespace {
 
 template <typename T>
@@ -309,4 +309,4 @@ void copy(const void* from, void* to, std::int64_t bytes, Stream stream) {
           Copy{static_cast<const float4*>(from), static_cast<float4*>(to)}, stream);
 }
 
-}  // namespace detol::cuda
+}  // namespace detol::inline trainer::cuda

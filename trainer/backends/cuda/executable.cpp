@@ -13,7 +13,7 @@
 #include "trainer/backends/cuda/compiled.h"
 #include "trainer/backends/cuda/resident.h"
 
-namespace detol::cuda {
+namespace detol::inline trainer::cuda {
 namespace {
 
 class CudaExecutable final : public Executable {
@@ -265,4 +265,4 @@ Result<std::unique_ptr<Executable>> compile(const Network& network, const Recipe
   }
 }
 
-}  // namespace detol::cuda
+}  // namespace detol::inline trainer::cuda

@@ -12,7 +12,7 @@
 #include "trainer/backends/cuda/device.h"
 #include "trainer/backends/cuda/kernels.h"
 
-namespace detol::cuda {
+namespace detol::inline trainer::cuda {
 
 using Bfloat16 = __nv_bfloat16;
 
@@ -107,4 +107,4 @@ void with_type(Type type, const Action& action) {
   type == Type::kFloat ? action(float{}) : action(Bfloat16{});
 }
 
-}  // namespace detol::cuda
+}  // namespace detol::inline trainer::cuda

@@ -16,7 +16,7 @@
 #include "encodings/study/optimizers.h"
 #include "trainer/backends/backend.h"
 
-namespace detol::cuda {
+namespace detol::inline trainer::cuda {
 
 using Stream = cudaStream_t;
 
@@ -280,4 +280,4 @@ void keep_groups(float* gradient, std::int64_t outputs, std::int64_t window, std
 // Bytes per second of a copy between two large buffers are measured with it.
 void copy(const void* from, void* to, std::int64_t bytes, Stream stream);
 
-}  // namespace detol::cuda
+}  // namespace detol::inline trainer::cuda

@@ -3,7 +3,7 @@
 
 #include "trainer/backends/cuda/column_sums.cuh"
 
-namespace detol::cuda {
+namespace detol::inline trainer::cuda {
 namespace {
 
 constexpr float kEpsilon = 1e-5F;
@@ -176,4 +176,4 @@ void bias_gradient(Type type, const void* g, float* gradient, std::int64_t rows,
   });
 }
 
-}  // namespace detol::cuda
+}  // namespace detol::inline trainer::cuda

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <system_error>
 
-namespace detol {
+namespace detol::inline trainer {
 namespace {
 
 namespace fs = std::filesystem;
@@ -133,4 +133,4 @@ Result<std::vector<TimedShape>> time_algorithms_cudnn(const Network& network, co
   return plugin->time_algorithms(network, recipe, placement, on_progress);
 }
 
-}  // namespace detol
+}  // namespace detol::inline trainer

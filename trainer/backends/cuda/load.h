@@ -10,7 +10,7 @@
 #include "trainer/backends/backend.h"
 #include "trainer/backends/cuda/plugin.h"
 
-namespace detol {
+namespace detol::inline trainer {
 
 // The library, loaded once per process. It lies beside the program, or in ../lib/detol of it;
 // DETOL_CUDA_LIBRARY names another. Errors (kUsage), one line: this build has none, there is no
@@ -35,4 +35,4 @@ Result<std::vector<TimedShape>> time_algorithms_cudnn(const Network& network, co
 // Why it cannot be used here; empty if it can.
 std::string why_not_cudnn();
 
-}  // namespace detol
+}  // namespace detol::inline trainer

@@ -2,7 +2,7 @@
 
 #include "trainer/backends/cuda/kernel.cuh"
 
-namespace detol::cuda {
+namespace detol::inline trainer::cuda {
 namespace {
 
 constexpr int kWarp = 32;
@@ -168,4 +168,4 @@ void loss(const LossCall& call, Stream stream) {
   launch(stream, dim3(1), kThreads, sum_kernel, call);
 }
 
-}  // namespace detol::cuda
+}  // namespace detol::inline trainer::cuda

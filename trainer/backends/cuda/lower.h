@@ -5,7 +5,7 @@
 
 #include "trainer/backends/cuda/builder.h"
 
-namespace detol::cuda {
+namespace detol::inline trainer::cuda {
 
 // Whatever its layer is.
 Result<void> lower_unit(Builder& builder, const Unit& unit);
@@ -27,4 +27,4 @@ Result<void> lower_layer_norm(Builder& builder, const Unit& unit);
 void write_bias(Builder& builder, const Parameter* bias, const Value& y);
 void write_bias_gradient(Builder& builder, const Parameter* bias, const Value& y, Buffer* g);
 
-}  // namespace detol::cuda
+}  // namespace detol::inline trainer::cuda

@@ -5,7 +5,7 @@
 #include "trainer/backends/cuda/lower.h"
 #include "trainer/backends/dropout.h"
 
-namespace detol::cuda {
+namespace detol::inline trainer::cuda {
 namespace {
 
 Slope slope_of(Activation activation) {
@@ -256,4 +256,4 @@ Result<void> lower_concat(Builder& b, const Unit& unit) {
   return {};
 }
 
-}  // namespace detol::cuda
+}  // namespace detol::inline trainer::cuda

@@ -5,7 +5,7 @@
 
 #include "trainer/backends/cuda/lower.h"
 
-namespace detol::cuda {
+namespace detol::inline trainer::cuda {
 namespace {
 
 // Shared by both directions; lives as long as the candidate.
@@ -167,4 +167,4 @@ Result<void> lower_layer_norm(Builder& b, const Unit& unit) {
   return {};
 }
 
-}  // namespace detol::cuda
+}  // namespace detol::inline trainer::cuda

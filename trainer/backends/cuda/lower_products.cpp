@@ -6,7 +6,7 @@
 
 #include "trainer/backends/cuda/lower.h"
 
-namespace detol::cuda {
+namespace detol::inline trainer::cuda {
 namespace {
 
 struct Groups {
@@ -170,4 +170,4 @@ Result<void> lower_dense(Builder& b, const Unit& unit) {
   return {};
 }
 
-}  // namespace detol::cuda
+}  // namespace detol::inline trainer::cuda

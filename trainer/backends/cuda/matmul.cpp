@@ -9,7 +9,7 @@
 
 #include "trainer/backends/cuda/device.h"
 
-namespace detol::cuda {
+namespace detol::inline trainer::cuda {
 namespace {
 
 constexpr std::uint32_t kMatmulAlignment = 16;  // bytes, of every tensor and weight
@@ -105,4 +105,4 @@ void Matmul::run(const void* a, const void* b, void* c, void* scratch, Stream st
              "a product");
 }
 
-}  // namespace detol::cuda
+}  // namespace detol::inline trainer::cuda

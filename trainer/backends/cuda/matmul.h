@@ -8,7 +8,7 @@
 
 #include "trainer/backends/cuda/kernels.h"
 
-namespace detol::cuda {
+namespace detol::inline trainer::cuda {
 
 // c (rows x columns) = a b over `inner`, either of which may lie transposed in memory.
 struct MatmulShape {
@@ -36,4 +36,4 @@ class Matmul {
   std::unique_ptr<Descriptors> descriptors_;
 };
 
-}  // namespace detol::cuda
+}  // namespace detol::inline trainer::cuda

@@ -9,7 +9,7 @@
 #include "trainer/backends/weights.h"
 #include "trainer/data/batches.h"
 
-namespace detol::cuda {
+namespace detol::inline trainer::cuda {
 namespace {
 
 constexpr int kMeasuredRounds = 5;
@@ -159,4 +159,4 @@ Result<NetworkSeconds> time_network(const Network& network, const Recipe& recipe
   return seconds;
 }
 
-}  // namespace detol::cuda
+}  // namespace detol::inline trainer::cuda

@@ -6,10 +6,10 @@
 
 #include "trainer/backends/cuda/plugin.h"
 
-namespace detol::cuda {
+namespace detol::inline trainer::cuda {
 
 // These two are described in CudaPlugin. They throw.
 DevicePeaks peaks(const std::string& precision);
 Result<NetworkSeconds> time_network(const Network& network, const Recipe& recipe, int runs);
 
-}  // namespace detol::cuda
+}  // namespace detol::inline trainer::cuda

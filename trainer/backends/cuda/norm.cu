@@ -10,7 +10,7 @@
 
 #include "trainer/backends/cuda/column_sums.cuh"
 
-namespace detol::cuda {
+namespace detol::inline trainer::cuda {
 namespace {
 
 constexpr double kEpsilon = 1e-5;
@@ -280,4 +280,4 @@ void norm_backward(const NormCall& call, const void* g, bool is_masked, void* dx
   });
 }
 
-}  // namespace detol::cuda
+}  // namespace detol::inline trainer::cuda

@@ -3,7 +3,7 @@
 
 #include "trainer/backends/cuda/kernel.cuh"
 
-namespace detol::cuda {
+namespace detol::inline trainer::cuda {
 namespace {
 
 struct Element {
@@ -174,4 +174,4 @@ void move_average(const float* weights, float* average, std::int64_t count, cons
   for_all(count, MoveAverage{weights, average, now}, stream);
 }
 
-}  // namespace detol::cuda
+}  // namespace detol::inline trainer::cuda

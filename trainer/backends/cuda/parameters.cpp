@@ -5,7 +5,7 @@
 
 #include "trainer/backends/cuda/device.h"
 
-namespace detol::cuda {
+namespace detol::inline trainer::cuda {
 namespace {
 
 // Tensors start on lines, so that no pack crosses from one that decays into one that does not.
@@ -294,4 +294,4 @@ void Parameters::flatten(const Weights& tensors, std::span<float> flat) const {
   }
 }
 
-}  // namespace detol::cuda
+}  // namespace detol::inline trainer::cuda

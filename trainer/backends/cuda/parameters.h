@@ -15,7 +15,7 @@
 #include "trainer/backends/backend.h"
 #include "trainer/backends/cuda/kernels.h"
 
-namespace detol::cuda {
+namespace detol::inline trainer::cuda {
 
 // Native says where element (output, input, tap) of a tensor lies: a vector has one output and one
 // tap.
@@ -106,4 +106,4 @@ class Parameters {
   Buffer *weight_sums_ = nullptr, *gradient_sums_ = nullptr, *factor_ = nullptr;
 };
 
-}  // namespace detol::cuda
+}  // namespace detol::inline trainer::cuda

@@ -14,7 +14,7 @@
 #include "trainer/backends/cuda/measure.h"
 #include "trainer/backends/cuda/sums.h"
 
-namespace detol {
+namespace detol::inline trainer {
 namespace {
 
 std::string version(int number, int thousands = 1000, int tens = 10) {
@@ -99,7 +99,7 @@ constexpr CudaPlugin kPlugin = {kCudaStamp,      report, compile,     list_algor
                                 time_algorithms, peaks,  time_network};
 
 }  // namespace
-}  // namespace detol
+}  // namespace detol::inline trainer
 
 extern "C" __attribute__((visibility("default"))) const detol::CudaPlugin* detol_cuda_plugin() {
   return &detol::kPlugin;

@@ -12,7 +12,7 @@
 #include "core/result.h"
 #include "trainer/backends/backend.h"
 
-namespace detol {
+namespace detol::inline trainer {
 
 struct DeviceInfo {
   std::string name;          // "NVIDIA H200"
@@ -72,4 +72,4 @@ inline constexpr const char* kCudaStamp = "detol-cuda-2";
 // The library's one symbol.
 inline constexpr const char* kCudaEntry = "detol_cuda_plugin";
 
-}  // namespace detol
+}  // namespace detol::inline trainer

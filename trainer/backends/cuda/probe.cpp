@@ -17,7 +17,7 @@
 #include "core/program.h"
 #include "trainer/backends/cuda/load.h"
 
-namespace detol {
+namespace detol::inline trainer {
 namespace {
 
 using nlohmann::json;
@@ -131,4 +131,4 @@ std::optional<int> run_cuda_probe(int argc, char** argv) {
   ::_exit(kExitDone);  // a driver's own farewell is nobody's business
 }
 
-}  // namespace detol
+}  // namespace detol::inline trainer

@@ -9,7 +9,7 @@
 #include "core/result.h"
 #include "trainer/backends/cuda/plugin.h"
 
-namespace detol {
+namespace detol::inline trainer {
 
 // Calls cuda_report() in this program, executed again; CUDA_VISIBLE_DEVICES holds as it is. Where
 // this build has no GPU backend, the call costs nothing. Errors (kUsage): as there, or the process
@@ -19,4 +19,4 @@ Result<CudaReport> probe_cuda();
 // The exit code of that process; nothing if these are not its words. For main().
 std::optional<int> run_cuda_probe(int argc, char** argv);
 
-}  // namespace detol
+}  // namespace detol::inline trainer

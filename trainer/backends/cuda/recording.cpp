@@ -4,7 +4,7 @@
 
 #include "trainer/backends/cuda/device.h"
 
-namespace detol::cuda {
+namespace detol::inline trainer::cuda {
 namespace {
 
 cudaGraphExec_t recorded(std::span<const Action> actions) {
@@ -54,4 +54,4 @@ void Recording::run() const {
   }
 }
 
-}  // namespace detol::cuda
+}  // namespace detol::inline trainer::cuda

@@ -9,7 +9,7 @@
 
 #include <cuda_runtime_api.h>
 
-namespace detol::cuda {
+namespace detol::inline trainer::cuda {
 
 struct Action {
   bool on_host = false;
@@ -37,4 +37,4 @@ class Recording {
   std::vector<Segment> segments_;
 };
 
-}  // namespace detol::cuda
+}  // namespace detol::inline trainer::cuda

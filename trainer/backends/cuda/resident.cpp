@@ -4,7 +4,7 @@
 #include <cassert>
 #include <cstring>
 
-namespace detol::cuda {
+namespace detol::inline trainer::cuda {
 namespace {
 
 constexpr std::size_t kEvents = 64;
@@ -178,4 +178,4 @@ BatchResult Resident::evaluate(std::int64_t first, std::int64_t count, std::span
   return *evaluation_.as<BatchResult>();
 }
 
-}  // namespace detol::cuda
+}  // namespace detol::inline trainer::cuda

@@ -14,7 +14,7 @@
 #include "trainer/backends/cuda/compiled.h"
 #include "trainer/backends/cuda/device_data.h"
 
-namespace detol::cuda {
+namespace detol::inline trainer::cuda {
 
 // A growing range of the device's memory, filled from the host's through pinned memory.
 class Upload {
@@ -66,4 +66,4 @@ class Resident final : public DeviceSteps {
   std::size_t begun_ = 0, given_ = 0, steps_ = 0;
 };
 
-}  // namespace detol::cuda
+}  // namespace detol::inline trainer::cuda

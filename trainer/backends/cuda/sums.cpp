@@ -4,7 +4,7 @@
 
 #include "trainer/backends/cuda/device.h"
 
-namespace detol::cuda {
+namespace detol::inline trainer::cuda {
 namespace {
 
 template <typename Real>
@@ -34,4 +34,4 @@ std::unique_ptr<Sums> make_sums(Group& group) {
   return std::make_unique<Sums>(group);
 }
 
-}  // namespace detol::cuda
+}  // namespace detol::inline trainer::cuda

@@ -11,7 +11,7 @@
 #include "trainer/backends/cuda/kernels.h"
 #include "trainer/collectives/group.h"
 
-namespace detol::cuda {
+namespace detol::inline trainer::cuda {
 
 class Sums {
  public:
@@ -39,4 +39,4 @@ std::string nccl_version();  // empty: this build has none
 // The best there is.
 std::unique_ptr<Sums> make_sums(Group& group);
 
-}  // namespace detol::cuda
+}  // namespace detol::inline trainer::cuda

@@ -13,7 +13,7 @@
 #include "trainer/backends/cuda/device.h"
 #include "trainer/backends/cuda/sums.h"
 
-namespace detol::cuda {
+namespace detol::inline trainer::cuda {
 namespace {
 
 void check_nccl(ncclResult_t status, const char* what) {
@@ -79,4 +79,4 @@ std::string nccl_version() {
   return fmt::format("{}.{}.{}", version / 10000, version / 100 % 100, version % 100);
 }
 
-}  // namespace detol::cuda
+}  // namespace detol::inline trainer::cuda

@@ -15,7 +15,7 @@
 #include "trainer/backends/cuda/clock.h"
 #include "trainer/backends/cuda/compiled.h"
 
-namespace detol::cuda {
+namespace detol::inline trainer::cuda {
 namespace {
 
 constexpr int kRounds = 3, kCalls = 5;
@@ -114,4 +114,4 @@ Result<std::vector<TimedShape>> time_algorithms(const Network& network, const Re
   return timed;
 }
 
-}  // namespace detol::cuda
+}  // namespace detol::inline trainer::cuda

@@ -3,7 +3,7 @@
 
 #include "trainer/backends/cuda/kernel.cuh"
 
-namespace detol::cuda {
+namespace detol::inline trainer::cuda {
 namespace {
 
 struct Place {
@@ -263,4 +263,4 @@ void broadcast_planes(Type type, const PlaneCall& call, float factor, const void
   });
 }
 
-}  // namespace detol::cuda
+}  // namespace detol::inline trainer::cuda

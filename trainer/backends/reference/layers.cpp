@@ -5,7 +5,7 @@
 
 #include "trainer/backends/reference/windows.h"
 
-namespace detol::reference {
+namespace detol::inline trainer::reference {
 namespace {
 
 constexpr double kEpsilon = 1e-5;
@@ -390,4 +390,4 @@ template void forward(const LayerContext<double>&);
 template void backward(const LayerContext<float>&);
 template void backward(const LayerContext<double>&);
 
-}  // namespace detol::reference
+}  // namespace detol::inline trainer::reference

@@ -12,7 +12,7 @@
 #include "trainer/backends/dropout.h"
 #include "trainer/collectives/group.h"
 
-namespace detol::reference {
+namespace detol::inline trainer::reference {
 
 template <typename Real>
 struct View {
@@ -49,4 +49,4 @@ void forward(const LayerContext<Real>& context);
 template <typename Real>
 void backward(const LayerContext<Real>& context);
 
-}  // namespace detol::reference
+}  // namespace detol::inline trainer::reference

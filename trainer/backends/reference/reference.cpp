@@ -13,7 +13,7 @@
 #include "trainer/backends/reference/update.h"
 #include "trainer/collectives/gradient_sums.h"
 
-namespace detol {
+namespace detol::inline trainer {
 namespace {
 
 using reference::LayerContext;
@@ -369,4 +369,4 @@ Result<std::unique_ptr<Executable>> compile_reference(const Network& network, co
   return make_reference<float>(network, recipe, placement);
 }
 
-}  // namespace detol
+}  // namespace detol::inline trainer

@@ -9,7 +9,7 @@
 
 #include "trainer/backends/backend.h"
 
-namespace detol {
+namespace detol::inline trainer {
 
 // An executable that shows its parameters and gradients, in the plain layout and the order of
 // Network::parameters().
@@ -31,4 +31,4 @@ std::unique_ptr<Reference<Real>> make_reference(const Network& network, const Re
 Result<std::unique_ptr<Executable>> compile_reference(const Network& network, const Recipe& recipe,
                                                       const Placement& placement);
 
-}  // namespace detol
+}  // namespace detol::inline trainer

@@ -7,7 +7,7 @@
 #include "encodings/study/recipe.h"
 #include "trainer/backends/backend.h"
 
-namespace detol::reference {
+namespace detol::inline trainer::reference {
 
 // The formulas are those of optimizer.h.
 template <typename Real>
@@ -70,4 +70,4 @@ struct Update {
   }
 };
 
-}  // namespace detol::reference
+}  // namespace detol::inline trainer::reference

@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-namespace detol::reference {
+namespace detol::inline trainer::reference {
 namespace {
 
 template <typename Real, typename Visit>
@@ -205,4 +205,4 @@ DETOL_INSTANTIATE(global_pool_forward)
 DETOL_INSTANTIATE(global_pool_backward)
 #undef DETOL_INSTANTIATE
 
-}  // namespace detol::reference
+}  // namespace detol::inline trainer::reference

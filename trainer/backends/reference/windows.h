@@ -4,7 +4,7 @@
 
 #include "trainer/backends/reference/layers.h"
 
-namespace detol::reference {
+namespace detol::inline trainer::reference {
 
 template <typename Real>
 void conv_forward(const LayerContext<Real>& context);
@@ -23,4 +23,4 @@ void global_pool_forward(const LayerContext<Real>& context);
 template <typename Real>
 void global_pool_backward(const LayerContext<Real>& context);
 
-}  // namespace detol::reference
+}  // namespace detol::inline trainer::reference

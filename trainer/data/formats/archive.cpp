@@ -11,7 +11,7 @@
 #include "core/utf8.h"
 #include "trainer/data/formats/files.h"
 
-namespace detol {
+namespace detol::inline trainer {
 namespace {
 
 constexpr std::int64_t kTarBlock = 512;
@@ -102,4 +102,4 @@ tl::unexpected<Error> ArchiveReader::damaged() const {
   return error(why == nullptr ? "the archive is damaged" : printable(why), kGetAgain);
 }
 
-}  // namespace detol
+}  // namespace detol::inline trainer

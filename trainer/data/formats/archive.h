@@ -17,7 +17,7 @@
 
 struct archive;
 
-namespace detol {
+namespace detol::inline trainer {
 
 enum class ArchiveKind { kTar, kZip };
 
@@ -58,4 +58,4 @@ class ArchiveReader {
   std::uint64_t offset_ = 0;
 };
 
-}  // namespace detol
+}  // namespace detol::inline trainer

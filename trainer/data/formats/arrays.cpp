@@ -7,7 +7,7 @@
 #include <cmath>
 #include <limits>
 
-namespace detol {
+namespace detol::inline trainer {
 namespace {
 
 constexpr std::int64_t kMostChannels = 4;  // where a layout is guessed
@@ -135,4 +135,4 @@ std::size_t first_not_finite(std::span<const float> all) {
   return static_cast<std::size_t>(found - all.begin());
 }
 
-}  // namespace detol
+}  // namespace detol::inline trainer

@@ -15,7 +15,7 @@
 #include "core/result.h"
 #include "trainer/data/samples.h"
 
-namespace detol {
+namespace detol::inline trainer {
 
 // The arrays of one file or folder.
 class ArrayBox {
@@ -88,4 +88,4 @@ Result<std::vector<std::int32_t>> labels_of(
 // The place of the first value that is infinite or no number; all.size() if there is none.
 std::size_t first_not_finite(std::span<const float> all);
 
-}  // namespace detol
+}  // namespace detol::inline trainer

@@ -11,7 +11,7 @@
 #include "trainer/data/formats/files.h"
 #include "trainer/data/formats/packed_file.h"
 
-namespace detol {
+namespace detol::inline trainer {
 namespace {
 
 namespace fs = std::filesystem;
@@ -209,4 +209,4 @@ Result<Found> open_cifar(const DataConfig& config) {
                .class_names = std::move(class_names)};
 }
 
-}  // namespace detol
+}  // namespace detol::inline trainer

@@ -14,8 +14,8 @@
 #include "core/result.h"
 #include "trainer/data/samples.h"
 
-namespace detol {
+namespace detol::inline trainer {
 
 Result<Found> open_cifar(const DataConfig& config);
 
-}  // namespace detol
+}  // namespace detol::inline trainer

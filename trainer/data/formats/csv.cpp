@@ -10,7 +10,7 @@
 #include "core/table.h"
 #include "trainer/data/formats/packed_file.h"
 
-namespace detol {
+namespace detol::inline trainer {
 namespace {
 
 constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
@@ -148,4 +148,4 @@ std::optional<double> number_in(std::string_view text) {
   return number;
 }
 
-}  // namespace detol
+}  // namespace detol::inline trainer

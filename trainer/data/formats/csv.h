@@ -15,7 +15,7 @@
 
 #include "core/result.h"
 
-namespace detol {
+namespace detol::inline trainer {
 
 struct CsvCell {
   std::string_view text;  // valid as long as the reader
@@ -62,4 +62,4 @@ class CsvReader {
 // The whole text as a number, also nan and inf; nullopt if it is none.
 std::optional<double> number_in(std::string_view text);
 
-}  // namespace detol
+}  // namespace detol::inline trainer

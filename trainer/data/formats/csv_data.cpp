@@ -15,7 +15,7 @@
 #include "trainer/data/split.h"
 #include "trainer/data/statistics.h"
 
-namespace detol {
+namespace detol::inline trainer {
 namespace {
 
 // The records of one file, in its order.
@@ -318,4 +318,4 @@ Result<DatasetInfo> inspect_csv(const DataConfig& config) {
   return dataset.info;
 }
 
-}  // namespace detol
+}  // namespace detol::inline trainer

@@ -8,10 +8,10 @@
 #include "encodings/study/study_config.h"
 #include "trainer/data/dataset.h"
 
-namespace detol {
+namespace detol::inline trainer {
 
 // Whole, mean and deviation too: a table's per column, a sequence's over all of it.
 Result<Dataset> load_csv(const DataConfig& config);
 Result<DatasetInfo> inspect_csv(const DataConfig& config);
 
-}  // namespace detol
+}  // namespace detol::inline trainer

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-namespace detol {
+namespace detol::inline trainer {
 
 namespace fs = std::filesystem;
 
@@ -47,4 +47,4 @@ Result<void> find_data(const std::string& path, const std::string& source) {
               fmt::format("{}; say where the data is with --data PATH: {}", what, where));
 }
 
-}  // namespace detol
+}  // namespace detol::inline trainer

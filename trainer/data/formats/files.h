@@ -10,7 +10,7 @@
 
 #include "core/result.h"
 
-namespace detol {
+namespace detol::inline trainer {
 
 // The most bytes that one byte of deflate unpacks to: 258 bytes from 2 bits.
 inline constexpr std::uint64_t kLargestDeflateRatio = 1032;
@@ -34,4 +34,4 @@ tl::unexpected<Error> byte_error(const std::filesystem::path& path, std::uint64_
 // where the data are had, and how to name them.
 Result<void> find_data(const std::string& path, const std::string& source);
 
-}  // namespace detol
+}  // namespace detol::inline trainer

@@ -8,7 +8,7 @@
 #include "encodings/study/study_config.h"
 #include "trainer/data/dataset.h"
 
-namespace detol {
+namespace detol::inline trainer {
 
 struct FormatRow {
   std::string_view name;  // data.format
@@ -19,4 +19,4 @@ struct FormatRow {
   bool reads_targets = false;  // also of tasks without labels: it fills `targets`
 };
 
-}  // namespace detol
+}  // namespace detol::inline trainer

@@ -19,7 +19,7 @@
 #include "trainer/data/samples.h"
 #include "trainer/data/statistics.h"
 
-namespace detol {
+namespace detol::inline trainer {
 namespace {
 
 constexpr std::array kFormats{
@@ -108,4 +108,4 @@ Result<DatasetInfo> inspect_dataset(const DataConfig& config) {
   });
 }
 
-}  // namespace detol
+}  // namespace detol::inline trainer

@@ -7,7 +7,7 @@
 
 #include "trainer/data/formats/format.h"
 
-namespace detol {
+namespace detol::inline trainer {
 
 // Every format detol reads.
 std::span<const FormatRow> formats();
@@ -19,4 +19,4 @@ Result<Dataset> load_dataset(const DataConfig& config);
 // The same checks, without keeping the pixels.
 Result<DatasetInfo> inspect_dataset(const DataConfig& config);
 
-}  // namespace detol
+}  // namespace detol::inline trainer

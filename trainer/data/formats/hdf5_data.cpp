@@ -13,7 +13,7 @@
 #include "trainer/data/formats/hdf5_process.h"
 #include "trainer/data/samples.h"
 
-namespace detol {
+namespace detol::inline trainer {
 namespace {
 
 constexpr std::string_view kCopyAgain = "copy or download the file again";
@@ -209,4 +209,4 @@ std::span<const FormatRow> hdf5_formats() {
   return kRow;
 }
 
-}  // namespace detol
+}  // namespace detol::inline trainer

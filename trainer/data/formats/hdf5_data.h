@@ -8,9 +8,9 @@
 
 #include "trainer/data/formats/format.h"
 
-namespace detol {
+namespace detol::inline trainer {
 
 // The format's row, or none.
 std::span<const FormatRow> hdf5_formats();
 
-}  // namespace detol
+}  // namespace detol::inline trainer

@@ -17,7 +17,7 @@
 #include <utility>
 #include <vector>
 
-namespace detol {
+namespace detol::inline trainer {
 
 // Hdf5Request is sent over a socket between two processes of one program.
 struct Hdf5Request {
@@ -303,4 +303,4 @@ bool Hdf5Process::read(std::string_view name, std::int64_t first, std::int64_t c
   return !has_died_;
 }
 
-}  // namespace detol
+}  // namespace detol::inline trainer

@@ -17,7 +17,7 @@
 #include "core/descriptor.h"
 #include "core/result.h"
 
-namespace detol {
+namespace detol::inline trainer {
 
 // Hdf5Array is what a file says of an array. Nothing of it is checked yet.
 struct Hdf5Array {
@@ -69,4 +69,4 @@ class Hdf5Process {
   bool has_died_ = false;
 };
 
-}  // namespace detol
+}  // namespace detol::inline trainer

@@ -11,7 +11,7 @@
 #include "trainer/data/formats/files.h"
 #include "trainer/data/formats/packed_file.h"
 
-namespace detol {
+namespace detol::inline trainer {
 namespace {
 
 namespace fs = std::filesystem;
@@ -124,4 +124,4 @@ Result<Found> open_idx(const DataConfig& config) {
   return Found{.training = std::move(training), .test = std::move(test)};
 }
 
-}  // namespace detol
+}  // namespace detol::inline trainer

@@ -12,9 +12,9 @@
 #include "core/result.h"
 #include "trainer/data/samples.h"
 
-namespace detol {
+namespace detol::inline trainer {
 
 // Needs no more memory than the files, unpacked ones as they are.
 Result<Found> open_idx(const DataConfig& config);
 
-}  // namespace detol
+}  // namespace detol::inline trainer

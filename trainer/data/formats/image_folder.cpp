@@ -11,7 +11,7 @@
 #include "trainer/data/formats/files.h"
 #include "trainer/data/formats/picture.h"
 
-namespace detol {
+namespace detol::inline trainer {
 namespace {
 
 namespace fs = std::filesystem;
@@ -155,4 +155,4 @@ Result<Found> open_image_folder(const DataConfig& config) {
   return found;
 }
 
-}  // namespace detol
+}  // namespace detol::inline trainer

@@ -7,8 +7,8 @@
 #include "core/result.h"
 #include "trainer/data/samples.h"
 
-namespace detol {
+namespace detol::inline trainer {
 
 Result<Found> open_image_folder(const DataConfig& config);
 
-}  // namespace detol
+}  // namespace detol::inline trainer

@@ -1,9 +1,9 @@
 #include "trainer/data/formats/hdf5_data.h"
 
-namespace detol {
+namespace detol::inline trainer {
 
 std::span<const FormatRow> hdf5_formats() {
   return {};
 }
 
-}  // namespace detol
+}  // namespace detol::inline trainer

@@ -11,7 +11,7 @@
 
 #include "core/table.h"
 
-namespace detol {
+namespace detol::inline trainer {
 namespace {
 
 constexpr std::string_view kMagic = "\x93NUMPY";
@@ -233,4 +233,4 @@ void to_whole_numbers(const NpyArray& array, std::span<const std::uint8_t> raw,
   convert_whole(array, raw, out);
 }
 
-}  // namespace detol
+}  // namespace detol::inline trainer

@@ -16,7 +16,7 @@
 #include "core/result.h"
 #include "trainer/data/formats/packed_file.h"
 
-namespace detol {
+namespace detol::inline trainer {
 
 struct NpyArray {
   char kind = 'u';                       // NumPy's: u unsigned, i signed, b bool, f float
@@ -40,4 +40,4 @@ void to_floats(const NpyArray& array, std::span<const std::uint8_t> raw, std::sp
 void to_whole_numbers(const NpyArray& array, std::span<const std::uint8_t> raw,
                       std::span<std::int64_t> out);
 
-}  // namespace detol
+}  // namespace detol::inline trainer

@@ -11,7 +11,7 @@
 #include "trainer/data/formats/files.h"
 #include "trainer/data/formats/npy.h"
 
-namespace detol {
+namespace detol::inline trainer {
 namespace {
 
 namespace fs = std::filesystem;
@@ -218,4 +218,4 @@ Result<Found> open_npy(const DataConfig& config) {
   return open_arrays(config, box);
 }
 
-}  // namespace detol
+}  // namespace detol::inline trainer

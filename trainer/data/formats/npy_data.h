@@ -6,8 +6,8 @@
 #include "core/result.h"
 #include "trainer/data/samples.h"
 
-namespace detol {
+namespace detol::inline trainer {
 
 Result<Found> open_npy(const DataConfig& config);
 
-}  // namespace detol
+}  // namespace detol::inline trainer

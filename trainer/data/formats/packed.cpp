@@ -18,7 +18,7 @@
 #include "trainer/data/formats/packed_layout.h"
 #include "trainer/data/statistics.h"
 
-namespace detol {
+namespace detol::inline trainer {
 namespace {
 
 using nlohmann::json;
@@ -267,4 +267,4 @@ Result<DatasetInfo> inspect_packed(const DataConfig& config) {
   return data.info;
 }
 
-}  // namespace detol
+}  // namespace detol::inline trainer

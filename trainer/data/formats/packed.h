@@ -17,7 +17,7 @@
 #include "encodings/study/study_config.h"
 #include "trainer/data/dataset.h"
 
-namespace detol {
+namespace detol::inline trainer {
 
 // Packed is the contents of a packed file.
 struct Packed {
@@ -39,4 +39,4 @@ Result<Packed> read_packed(const std::filesystem::path& path);
 Result<Dataset> load_packed(const DataConfig& config);
 Result<DatasetInfo> inspect_packed(const DataConfig& config);
 
-}  // namespace detol
+}  // namespace detol::inline trainer

@@ -10,7 +10,7 @@
 #include "core/file.h"
 #include "trainer/data/formats/files.h"
 
-namespace detol {
+namespace detol::inline trainer {
 namespace {
 
 constexpr std::size_t kShortestGzip = 20;             // header, an empty block, trailer
@@ -178,4 +178,4 @@ Result<void> PackedFile::expect_end() {
                           path_.string(), inflater_->consumed()));
 }
 
-}  // namespace detol
+}  // namespace detol::inline trainer

@@ -13,7 +13,7 @@
 
 #include "core/result.h"
 
-namespace detol {
+namespace detol::inline trainer {
 
 class PackedFile {
  public:
@@ -62,4 +62,4 @@ class PackedFile {
   bool was_packed_ = false;             // then offsets are of unpacked bytes
 };
 
-}  // namespace detol
+}  // namespace detol::inline trainer

@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <string_view>
 
-namespace detol::packed {
+namespace detol::inline trainer::packed {
 
 inline constexpr std::string_view kMagic = "DETOLDS";
 inline constexpr char kVersion = '1';
@@ -20,4 +20,4 @@ constexpr std::size_t whole_pages(std::size_t bytes) {
   return (bytes + kPage - 1) / kPage * kPage;
 }
 
-}  // namespace detol::packed
+}  // namespace detol::inline trainer::packed

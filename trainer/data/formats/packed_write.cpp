@@ -35,7 +35,7 @@
 #include "trainer/data/formats/packed_layout.h"
 #include "trainer/data/shuffle.h"
 
-namespace detol {
+namespace detol::inline trainer {
 namespace {
 
 static_assert(std::endian::native == std::endian::little);
@@ -139,4 +139,4 @@ Result<void> write_packed(const Dataset& data, double validation,
   return file.keep();
 }
 
-}  // namespace detol
+}  // namespace detol::inline trainer

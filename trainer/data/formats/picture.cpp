@@ -17,7 +17,7 @@
 #include "trainer/data/formats/arrays.h"
 #include "trainer/data/formats/resize.h"
 
-namespace detol {
+namespace detol::inline trainer {
 namespace {
 
 // No file of so many bytes has more pixels: Huffman codes spend a bit or more on each block of 64,
@@ -250,4 +250,4 @@ bool is_picture(std::string_view name) {
   return ending == ".jpg" || ending == ".jpeg" || ending == ".png";
 }
 
-}  // namespace detol
+}  // namespace detol::inline trainer

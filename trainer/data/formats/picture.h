@@ -19,7 +19,7 @@
 
 #include "encodings/network/layer.h"
 
-namespace detol {
+namespace detol::inline trainer {
 
 class PictureDecoder {
  public:
@@ -70,4 +70,4 @@ class PictureDecoders {
 // True if the name ends as those of pictures do: .jpg, .jpeg, .png, in any case of letters.
 bool is_picture(std::string_view name);
 
-}  // namespace detol
+}  // namespace detol::inline trainer

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <numeric>
 
-namespace detol {
+namespace detol::inline trainer {
 namespace {
 
 constexpr int kBits = 14;
@@ -98,4 +98,4 @@ void Resizer::write(const Picture& picture, int size, std::span<std::uint8_t> ou
   }
 }
 
-}  // namespace detol
+}  // namespace detol::inline trainer

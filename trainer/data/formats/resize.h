@@ -8,7 +8,7 @@
 
 #include "encodings/network/layer.h"
 
-namespace detol {
+namespace detol::inline trainer {
 
 // A picture as decoders give it: rows of pixels, each of so many bytes.
 struct Picture {
@@ -47,4 +47,4 @@ class Resizer {
   std::vector<std::int32_t> sums_;  // of a row of the result
 };
 
-}  // namespace detol
+}  // namespace detol::inline trainer

@@ -13,7 +13,7 @@
 #include "trainer/data/formats/files.h"
 #include "trainer/data/formats/picture.h"
 
-namespace detol {
+namespace detol::inline trainer {
 namespace {
 
 namespace fs = std::filesystem;
@@ -245,4 +245,4 @@ Result<Found> open_webdataset(const DataConfig& config) {
   return found;
 }
 
-}  // namespace detol
+}  // namespace detol::inline trainer

@@ -9,8 +9,8 @@
 #include "core/result.h"
 #include "trainer/data/samples.h"
 
-namespace detol {
+namespace detol::inline trainer {
 
 Result<Found> open_webdataset(const DataConfig& config);
 
-}  // namespace detol
+}  // namespace detol::inline trainer
