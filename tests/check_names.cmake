@@ -1,7 +1,8 @@
 # A class, struct or enum of the product is defined once in its namespace: two definitions that
 # differ are undefined behaviour across the one program, and no linker says so. Anonymous namespaces
-# are apart. Every folder has a namespace of its own, inline in detol (export's is called exporting,
-# as its name is a word of C++), so that what two folders call alike is not one symbol.
+# are apart. Every folder has a namespace of its own, inline in detol, so that what two folders call
+# alike is not one symbol. It has the folder's name, but for export (a word of C++) and encodings (a
+# function).
 # Run with -DROOT=<repository>; with -DLAYERS=<file> for another table of rooms.
 cmake_minimum_required(VERSION 3.25)
 if(NOT DEFINED LAYERS)
@@ -27,6 +28,8 @@ foreach(file IN LISTS files)
   string(REGEX REPLACE "/.*" "" folder ${path})
   if(folder STREQUAL export)
     set(folder exporting)
+  elseif(folder STREQUAL encodings)
+    set(folder encoding)
   endif()
   set(open "")
   file(STRINGS ${file} lines REGEX "^(namespace|}  // namespace|class |struct |union |enum )")

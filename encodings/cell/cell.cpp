@@ -38,7 +38,7 @@
 #include "encodings/common/macro.h"
 #include "encodings/common/path.h"
 
-namespace detol::inline encodings {
+namespace detol::inline encoding {
 namespace {
 
 using nlohmann::json;
@@ -263,4 +263,4 @@ Result<Network> decode_cell(const json& architecture, const Task& task) {
                                       : decode_edges(architecture, task);
 }
 
-}  // namespace detol::inline encodings
+}  // namespace detol::inline encoding

@@ -11,7 +11,7 @@
 #include "core/result.h"
 #include "encodings/common/encoding.h"
 
-namespace detol::inline encodings {
+namespace detol::inline encoding {
 
 std::span<const Field> cell_schema();
 Result<Implied> imply_cell(nlohmann::json& architecture);
@@ -37,4 +37,4 @@ inline constexpr std::size_t kCellInputs = 2;
 // The word for a tensor of a cell of op_on_node: input0, input1, node0, node1, ...
 std::string tensor_word(std::size_t index);
 
-}  // namespace detol::inline encodings
+}  // namespace detol::inline encoding

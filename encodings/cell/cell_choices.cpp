@@ -10,7 +10,7 @@
 #include "encodings/cell/cell.h"
 #include "encodings/cell/cell_rules.h"
 
-namespace detol::inline encodings {
+namespace detol::inline encoding {
 namespace {
 
 using nlohmann::json;
@@ -189,4 +189,4 @@ std::string cell_key(const json& architecture) {
   return has_op_on_node(architecture) ? genotype(architecture) : edges_key(architecture.at("cell"));
 }
 
-}  // namespace detol::inline encodings
+}  // namespace detol::inline encoding

@@ -6,7 +6,7 @@
 #include "encodings/cell/cell_operations.h"
 #include "encodings/common/macro.h"
 
-namespace detol::inline encodings {
+namespace detol::inline encoding {
 namespace {
 
 using Words = std::string_view;
@@ -40,4 +40,4 @@ std::span<const Field> cell_schema() {
   return kFields;
 }
 
-}  // namespace detol::inline encodings
+}  // namespace detol::inline encoding

@@ -2,7 +2,7 @@
 
 #include <string>
 
-namespace detol::inline encodings {
+namespace detol::inline encoding {
 namespace {
 
 // Depthwise k - 1x1 conv - bn.
@@ -77,4 +77,4 @@ void add_operation(Path& path, const Operation& operation, std::int64_t stride) 
   }
 }
 
-}  // namespace detol::inline encodings
+}  // namespace detol::inline encoding

@@ -23,7 +23,7 @@
 
 #include "encodings/common/path.h"
 
-namespace detol::inline encodings {
+namespace detol::inline encoding {
 
 enum class OperationForm {
   kNone,
@@ -67,4 +67,4 @@ bool begins_with_relu(const Operation& operation, std::int64_t stride);
 // Adds the operation's layers to the path, after its relu. REQUIRES: it is not `none`.
 void add_operation(Path& path, const Operation& operation, std::int64_t stride);
 
-}  // namespace detol::inline encodings
+}  // namespace detol::inline encoding

@@ -6,7 +6,7 @@
 
 #include "encodings/cell/cell.h"
 
-namespace detol::inline encodings {
+namespace detol::inline encoding {
 namespace {
 
 using Slot = CellLayout::Slot;
@@ -132,4 +132,4 @@ std::shared_ptr<const ArchitectureRules> cell_rules(CellLayout layout) {
   return std::make_shared<const CellRules>(std::move(layout));
 }
 
-}  // namespace detol::inline encodings
+}  // namespace detol::inline encoding

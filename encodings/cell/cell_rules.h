@@ -15,7 +15,7 @@
 
 #include "encodings/space/architecture_rules.h"
 
-namespace detol::inline encodings {
+namespace detol::inline encoding {
 
 // CellLayout stores the positions of each cell's choices among the codes.
 struct CellLayout {
@@ -40,4 +40,4 @@ struct CellLayout {
 
 std::shared_ptr<const ArchitectureRules> cell_rules(CellLayout layout);
 
-}  // namespace detol::inline encodings
+}  // namespace detol::inline encoding

@@ -23,7 +23,7 @@
 #include "encodings/common/graph_builder.h"
 #include "encodings/common/parameter_reference.h"
 
-namespace detol::inline encodings {
+namespace detol::inline encoding {
 namespace {
 
 using nlohmann::json;
@@ -152,4 +152,4 @@ GraphOfCodes labelled_cell(const json& architecture, const Space& space) {
                                       : labelled_edges(architecture, space);
 }
 
-}  // namespace detol::inline encodings
+}  // namespace detol::inline encoding

@@ -35,7 +35,7 @@
 #include "encodings/common/join.h"
 #include "encodings/common/stem_and_head.h"
 
-namespace detol::inline encodings {
+namespace detol::inline encoding {
 namespace {
 
 using nlohmann::json;
@@ -223,4 +223,4 @@ Result<Network> decode_cgp(const json& architecture, const Task& task) {
   return builder.build(path.end());
 }
 
-}  // namespace detol::inline encodings
+}  // namespace detol::inline encoding

@@ -5,7 +5,7 @@
 #include "encodings/cgp/cgp.h"
 #include "encodings/common/stem_and_head.h"
 
-namespace detol::inline encodings {
+namespace detol::inline encoding {
 namespace {
 
 using enum FieldKind;
@@ -34,4 +34,4 @@ std::span<const Field> cgp_schema() {
   return kCgp;
 }
 
-}  // namespace detol::inline encodings
+}  // namespace detol::inline encoding

@@ -8,7 +8,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
-namespace detol::inline encodings {
+namespace detol::inline encoding {
 namespace {
 
 using nlohmann::json;
@@ -310,4 +310,4 @@ std::shared_ptr<const ArchitectureRules> cgp_rules(CgpGrid grid) {
   return std::make_shared<CgpRules>(std::move(grid));
 }
 
-}  // namespace detol::inline encodings
+}  // namespace detol::inline encoding

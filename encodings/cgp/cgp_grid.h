@@ -14,7 +14,7 @@
 #include "core/result.h"
 #include "encodings/space/architecture_rules.h"
 
-namespace detol::inline encodings {
+namespace detol::inline encoding {
 
 // One word that a node's function gene may be.
 struct CgpFunction {
@@ -53,4 +53,4 @@ std::optional<int> cgp_source_from(std::string_view word);
 
 std::shared_ptr<const ArchitectureRules> cgp_rules(CgpGrid grid);
 
-}  // namespace detol::inline encodings
+}  // namespace detol::inline encoding

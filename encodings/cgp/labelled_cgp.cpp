@@ -8,7 +8,7 @@
 #include "encodings/common/graph_builder.h"
 #include "encodings/space/space.h"
 
-namespace detol::inline encodings {
+namespace detol::inline encoding {
 namespace {
 
 using Codes = std::span<const double>;  // of the grid's genes alone
@@ -94,4 +94,4 @@ GraphOfCodes labelled_cgp(const nlohmann::json& architecture, const Space& space
   };
 }
 
-}  // namespace detol::inline encodings
+}  // namespace detol::inline encoding

@@ -36,7 +36,7 @@
 #include "encodings/common/path.h"
 #include "encodings/common/stem_and_head.h"
 
-namespace detol::inline encodings {
+namespace detol::inline encoding {
 namespace {
 
 using nlohmann::json;
@@ -238,4 +238,4 @@ Result<Network> decode_chain(const json& architecture, const Task& task) {
   return chain.build();
 }
 
-}  // namespace detol::inline encodings
+}  // namespace detol::inline encoding

@@ -9,7 +9,7 @@
 #include "core/result.h"
 #include "encodings/common/encoding.h"
 
-namespace detol::inline encodings {
+namespace detol::inline encoding {
 
 // The words of `block.op` and, of dense blocks, `block.norm`.
 std::span<const std::string_view> block_operations();
@@ -20,4 +20,4 @@ Result<Implied> imply_chain(nlohmann::json& architecture);
 Result<Network> decode_chain(const nlohmann::json& architecture, const Task& task);
 GraphOfCodes labelled_chain(const nlohmann::json& architecture, const Space& space);
 
-}  // namespace detol::inline encodings
+}  // namespace detol::inline encoding

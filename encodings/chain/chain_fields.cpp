@@ -6,7 +6,7 @@
 #include "encodings/chain/sequence.h"
 #include "encodings/common/stem_and_head.h"
 
-namespace detol::inline encodings {
+namespace detol::inline encoding {
 namespace {
 
 using enum FieldKind;
@@ -58,4 +58,4 @@ std::span<const Field> chain_schema() {
   return kChain;
 }
 
-}  // namespace detol::inline encodings
+}  // namespace detol::inline encoding

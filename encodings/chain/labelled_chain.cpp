@@ -17,7 +17,7 @@
 #include "encodings/common/graph_builder.h"
 #include "encodings/common/parameter_reference.h"
 
-namespace detol::inline encodings {
+namespace detol::inline encoding {
 namespace {
 
 using nlohmann::json;
@@ -148,4 +148,4 @@ GraphOfCodes labelled_chain(const json& architecture, const Space& space) {
                                          : labelled_stages(architecture, space);
 }
 
-}  // namespace detol::inline encodings
+}  // namespace detol::inline encoding

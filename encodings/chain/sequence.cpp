@@ -29,7 +29,7 @@
 
 #include "encodings/common/stem_and_head.h"
 
-namespace detol::inline encodings {
+namespace detol::inline encoding {
 namespace {
 
 using nlohmann::json;
@@ -284,4 +284,4 @@ Result<Network> decode_layers(const json& architecture, const Task& task) {
   return builder.build(path.end());
 }
 
-}  // namespace detol::inline encodings
+}  // namespace detol::inline encoding

@@ -9,7 +9,7 @@
 #include "core/result.h"
 #include "encodings/common/encoding.h"
 
-namespace detol::inline encodings {
+namespace detol::inline encoding {
 
 std::span<const Field> layers_fields();
 
@@ -17,4 +17,4 @@ std::span<const Field> layers_fields();
 Result<Implied> imply_layers(nlohmann::json& architecture);
 Result<Network> decode_layers(const nlohmann::json& architecture, const Task& task);
 
-}  // namespace detol::inline encodings
+}  // namespace detol::inline encoding

@@ -19,7 +19,7 @@
 #include "encodings/space/domain.h"
 #include "encodings/space/labelled_graph.h"
 
-namespace detol::inline encodings {
+namespace detol::inline encoding {
 
 class Space;
 
@@ -48,4 +48,4 @@ struct EncodingRow {
   GraphOfCodes (*graph)(const nlohmann::json& architecture, const Space& space) = nullptr;
 };
 
-}  // namespace detol::inline encodings
+}  // namespace detol::inline encoding

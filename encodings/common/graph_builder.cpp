@@ -2,7 +2,7 @@
 
 #include "core/hash.h"
 
-namespace detol::inline encodings {
+namespace detol::inline encoding {
 
 std::uint64_t label_of(std::string_view word) {
   return hash64(word);
@@ -32,4 +32,4 @@ LabelledGraph GraphBuilder::build(const std::vector<Vertex>& outputs) const {
   return kept;
 }
 
-}  // namespace detol::inline encodings
+}  // namespace detol::inline encoding

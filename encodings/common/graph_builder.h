@@ -7,7 +7,7 @@
 
 #include "encodings/space/labelled_graph.h"
 
-namespace detol::inline encodings {
+namespace detol::inline encoding {
 
 // Returns the label of a word, its hash.
 std::uint64_t label_of(std::string_view word);
@@ -27,4 +27,4 @@ class GraphBuilder {
   LabelledGraph graph_;  // edges by `to`, and every `to` after its `from`
 };
 
-}  // namespace detol::inline encodings
+}  // namespace detol::inline encoding

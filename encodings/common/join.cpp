@@ -24,7 +24,7 @@
 
 #include "encodings/common/path.h"
 
-namespace detol::inline encodings {
+namespace detol::inline encoding {
 namespace {
 
 std::int64_t rounded_up(std::int64_t size, std::int64_t stride) {
@@ -100,4 +100,4 @@ NodeId join(NetworkBuilder& builder, JoinKind kind, std::vector<NodeId> inputs, 
   return path.end();
 }
 
-}  // namespace detol::inline encodings
+}  // namespace detol::inline encoding

@@ -9,7 +9,7 @@
 
 #include "encodings/network/network.h"
 
-namespace detol::inline encodings {
+namespace detol::inline encoding {
 
 enum class JoinKind { kAdd, kConcat };
 
@@ -23,4 +23,4 @@ NodeId join(NetworkBuilder& builder, JoinKind kind, std::vector<NodeId> inputs, 
 NodeId downsample(NetworkBuilder& builder, NodeId node, std::int64_t height, std::int64_t width,
                   const std::string& scope);
 
-}  // namespace detol::inline encodings
+}  // namespace detol::inline encoding

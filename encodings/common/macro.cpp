@@ -2,7 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
-namespace detol::inline encodings {
+namespace detol::inline encoding {
 
 Macro macro_of(const nlohmann::json& architecture, const Macro& defaults) {
   const nlohmann::json section = architecture.value("macro", nlohmann::json::object());
@@ -12,4 +12,4 @@ Macro macro_of(const nlohmann::json& architecture, const Macro& defaults) {
           .stem_stride = section.value("stem_stride", defaults.stem_stride)};
 }
 
-}  // namespace detol::inline encodings
+}  // namespace detol::inline encoding

@@ -9,7 +9,7 @@
 
 #include "encodings/schema/schema.h"
 
-namespace detol::inline encodings {
+namespace detol::inline encoding {
 
 struct Macro {
   std::int64_t cells_per_stage = 1;
@@ -35,4 +35,4 @@ constexpr std::array<Field, 4> macro_fields(bool stages_may_be_domain) {
       Field{.key = "stem_stride", .kind = kInt, .may_be_domain = true, .low = 1, .high = 8}};
 }
 
-}  // namespace detol::inline encodings
+}  // namespace detol::inline encoding

@@ -2,7 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
-namespace detol::inline encodings {
+namespace detol::inline encoding {
 
 SectionValue section_value(const nlohmann::json& value, const Space& space) {
   if (value.is_object()) return {{}, space.index_of(value.at("$").get<std::string>())};
@@ -18,4 +18,4 @@ SectionValue section_value_at(const nlohmann::json& section, std::string_view ke
   return found == section.end() ? SectionValue{} : section_value(*found, space);
 }
 
-}  // namespace detol::inline encodings
+}  // namespace detol::inline encoding

@@ -13,7 +13,7 @@
 
 #include "encodings/space/space.h"
 
-namespace detol::inline encodings {
+namespace detol::inline encoding {
 
 // SectionValue is a constant, or the position of a choice.
 struct SectionValue {
@@ -55,4 +55,4 @@ class ParameterReference {
   T fallback_;
 };
 
-}  // namespace detol::inline encodings
+}  // namespace detol::inline encoding

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-namespace detol::inline encodings {
+namespace detol::inline encoding {
 namespace {
 
 // The height that a window has over this image, as Layer::kernel_height wants it.
@@ -58,4 +58,4 @@ void Path::projection(std::int64_t channels, std::int64_t stride) {
   batch_norm("shortcut.bn");
 }
 
-}  // namespace detol::inline encodings
+}  // namespace detol::inline encoding

@@ -16,7 +16,7 @@
 
 #include "encodings/network/network.h"
 
-namespace detol::inline encodings {
+namespace detol::inline encoding {
 
 class Path {
  public:
@@ -51,4 +51,4 @@ class Path {
   NodeId end_;
 };
 
-}  // namespace detol::inline encodings
+}  // namespace detol::inline encoding

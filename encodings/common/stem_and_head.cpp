@@ -6,7 +6,7 @@
 
 #include "core/table.h"
 
-namespace detol::inline encodings {
+namespace detol::inline encoding {
 namespace {
 
 using nlohmann::json;
@@ -99,4 +99,4 @@ void add_head(Path& path, const json& head, int classes) {
   path.dense(classes, true, "linear");
 }
 
-}  // namespace detol::inline encodings
+}  // namespace detol::inline encoding

@@ -10,7 +10,7 @@
 #include "encodings/common/path.h"
 #include "encodings/schema/schema.h"
 
-namespace detol::inline encodings {
+namespace detol::inline encoding {
 
 // `op` (conv_bn_relu, conv_bn_silu, none), `kernel`, `channels`, `stride`.
 std::span<const Field> stem_fields();
@@ -26,4 +26,4 @@ std::span<const std::string_view> activation_words();
 // The section's `activation`; relu if it has none.
 Activation activation_of(const nlohmann::json& section);
 
-}  // namespace detol::inline encodings
+}  // namespace detol::inline encoding

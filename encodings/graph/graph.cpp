@@ -38,7 +38,7 @@
 #include "encodings/graph/graph_operations.h"
 #include "encodings/graph/graph_rules.h"
 
-namespace detol::inline encodings {
+namespace detol::inline encoding {
 namespace {
 
 using nlohmann::json;
@@ -198,4 +198,4 @@ Result<Network> decode_graph(const json& architecture, const Task& task) {
   return builder.build(path.end());
 }
 
-}  // namespace detol::inline encodings
+}  // namespace detol::inline encoding

@@ -9,7 +9,7 @@
 #include "core/result.h"
 #include "encodings/common/encoding.h"
 
-namespace detol::inline encodings {
+namespace detol::inline encoding {
 
 std::span<const Field> graph_schema();
 Result<Implied> imply_graph(nlohmann::json& architecture);
@@ -21,4 +21,4 @@ GraphOfCodes labelled_graph(const nlohmann::json& architecture, const Space& spa
 // eight vertices have one text: the smallest of all orders of their vertices.
 std::string graph_key(const nlohmann::json& architecture);
 
-}  // namespace detol::inline encodings
+}  // namespace detol::inline encoding

@@ -10,7 +10,7 @@
 #include "encodings/graph/graph.h"
 #include "encodings/graph/graph_rules.h"
 
-namespace detol::inline encodings {
+namespace detol::inline encoding {
 namespace {
 
 using nlohmann::json;
@@ -152,4 +152,4 @@ std::string graph_key(const json& architecture) {
   return smallest;
 }
 
-}  // namespace detol::inline encodings
+}  // namespace detol::inline encoding

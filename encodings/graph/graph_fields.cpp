@@ -8,7 +8,7 @@
 #include "encodings/graph/graph_operations.h"
 #include "encodings/graph/wiring.h"
 
-namespace detol::inline encodings {
+namespace detol::inline encoding {
 namespace {
 
 using Words = std::string_view;
@@ -41,4 +41,4 @@ std::span<const Field> graph_schema() {
   return kFields;
 }
 
-}  // namespace detol::inline encodings
+}  // namespace detol::inline encoding

@@ -1,6 +1,6 @@
 #include "encodings/graph/graph_operations.h"
 
-namespace detol::inline encodings {
+namespace detol::inline encoding {
 
 bool sets_channels(const VertexOperation& operation) {
   return operation.form == VertexForm::kConv || operation.form == VertexForm::kSeparable;
@@ -30,4 +30,4 @@ void add_vertex_operation(Path& path, const VertexOperation& operation, std::int
   path.activate(Activation::kRelu, "relu");
 }
 
-}  // namespace detol::inline encodings
+}  // namespace detol::inline encoding

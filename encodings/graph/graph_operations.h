@@ -18,7 +18,7 @@
 
 #include "encodings/common/path.h"
 
-namespace detol::inline encodings {
+namespace detol::inline encoding {
 
 enum class VertexForm { kConv, kSeparable, kMaxPool, kAvgPool, kSkip };
 
@@ -55,4 +55,4 @@ void add_vertex_operation(Path& path, const VertexOperation& operation, std::int
 // True if the operation makes any number of channels from any other.
 bool sets_channels(const VertexOperation& operation);
 
-}  // namespace detol::inline encodings
+}  // namespace detol::inline encoding

@@ -18,7 +18,7 @@
 
 #include <fmt/format.h>
 
-namespace detol::inline encodings {
+namespace detol::inline encoding {
 namespace {
 
 using Edge = Wiring::Edge;
@@ -115,4 +115,4 @@ std::vector<bool> GraphRules::expressed(std::span<const double> codes) const {
   return counts;
 }
 
-}  // namespace detol::inline encodings
+}  // namespace detol::inline encoding

@@ -9,7 +9,7 @@
 #include "encodings/graph/wiring.h"
 #include "encodings/space/architecture_rules.h"
 
-namespace detol::inline encodings {
+namespace detol::inline encoding {
 
 // GraphLayout stores the positions of a graph's choices among the codes of its rules.
 struct GraphLayout {
@@ -38,4 +38,4 @@ class GraphRules final : public ArchitectureRules {
   GraphLayout layout_;
 };
 
-}  // namespace detol::inline encodings
+}  // namespace detol::inline encoding

@@ -12,7 +12,7 @@
 #include "encodings/graph/graph.h"
 #include "encodings/graph/wiring.h"
 
-namespace detol::inline encodings {
+namespace detol::inline encoding {
 namespace {
 
 using nlohmann::json;
@@ -86,4 +86,4 @@ GraphOfCodes labelled_graph(const json& architecture, const Space& space) {
   return [vertices = std::move(vertices)](Codes codes) { return graph_of(vertices, codes); };
 }
 
-}  // namespace detol::inline encodings
+}  // namespace detol::inline encoding

@@ -1,6 +1,6 @@
 #include "encodings/graph/wiring.h"
 
-namespace detol::inline encodings {
+namespace detol::inline encoding {
 
 void Wiring::set(Edge edge, bool present) {
   const Vertices bit = Vertices{1} << edge.from;
@@ -35,4 +35,4 @@ std::vector<Wiring::Edge> Wiring::used_edges() const {
   return edges;
 }
 
-}  // namespace detol::inline encodings
+}  // namespace detol::inline encoding

@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace detol::inline encodings {
+namespace detol::inline encoding {
 
 class Wiring {
  public:
@@ -41,4 +41,4 @@ class Wiring {
   std::array<Vertices, kMaxVertices> inputs_{};  // of each vertex
 };
 
-}  // namespace detol::inline encodings
+}  // namespace detol::inline encoding

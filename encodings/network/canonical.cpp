@@ -20,7 +20,7 @@
 
 #include "core/hash.h"
 
-namespace detol::inline encodings {
+namespace detol::inline encoding {
 namespace {
 
 using Colors = std::vector<std::uint64_t>;
@@ -252,4 +252,4 @@ std::uint64_t canonical_hash(const Network& network) {
   return Canonizer(network.nodes()).hash();
 }
 
-}  // namespace detol::inline encodings
+}  // namespace detol::inline encoding

@@ -7,8 +7,8 @@
 
 #include "encodings/network/network.h"
 
-namespace detol::inline encodings {
+namespace detol::inline encoding {
 
 std::uint64_t canonical_hash(const Network& network);
 
-}  // namespace detol::inline encodings
+}  // namespace detol::inline encoding

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-namespace detol::inline encodings {
+namespace detol::inline encoding {
 namespace {
 
 constexpr double kMost = 0x1.0p62;
@@ -54,4 +54,4 @@ std::string broken_constraints(const Cost& cost, const Constraints& constraints)
   return broken;
 }
 
-}  // namespace detol::inline encodings
+}  // namespace detol::inline encoding

@@ -10,7 +10,7 @@
 
 #include "encodings/network/network.h"
 
-namespace detol::inline encodings {
+namespace detol::inline encoding {
 
 struct Cost {
   std::int64_t params = 0;       // trainable
@@ -34,4 +34,4 @@ struct Constraints {
 // ...".
 std::string broken_constraints(const Cost& cost, const Constraints& constraints);
 
-}  // namespace detol::inline encodings
+}  // namespace detol::inline encoding

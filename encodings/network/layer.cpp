@@ -4,7 +4,7 @@
 
 #include <array>
 
-namespace detol::inline encodings {
+namespace detol::inline encoding {
 namespace {
 
 // No tensor of one image that a machine could hold is larger; keeps every product below 2^63.
@@ -222,4 +222,4 @@ double flops_of(const Layer& layer, std::span<const Shape> inputs, const Shape& 
   return 2 * outputs * static_cast<double>(per_group) * window;
 }
 
-}  // namespace detol::inline encodings
+}  // namespace detol::inline encoding

@@ -13,7 +13,7 @@
 
 #include "core/result.h"
 
-namespace detol::inline encodings {
+namespace detol::inline encoding {
 
 struct Shape {
   std::int64_t channels = 0;
@@ -92,4 +92,4 @@ std::vector<ParameterSpec> parameters_of(const Layer& layer, std::span<const Sha
 // only. A double, because an impossible layer's count may pass 2^63.
 double flops_of(const Layer& layer, std::span<const Shape> inputs, const Shape& output);
 
-}  // namespace detol::inline encodings
+}  // namespace detol::inline encoding

@@ -9,7 +9,7 @@
 #include <boost/graph/reverse_graph.hpp>
 #include <boost/graph/topological_sort.hpp>
 
-namespace detol::inline encodings {
+namespace detol::inline encoding {
 namespace {
 
 using Graph = boost::adjacency_list<boost::vecS, boost::vecS, boost::bidirectionalS>;
@@ -99,4 +99,4 @@ Result<Network> NetworkBuilder::build(NodeId output) const {
   return network;
 }
 
-}  // namespace detol::inline encodings
+}  // namespace detol::inline encoding

@@ -14,7 +14,7 @@
 
 #include "encodings/network/layer.h"
 
-namespace detol::inline encodings {
+namespace detol::inline encoding {
 
 using NodeId = std::size_t;
 
@@ -71,4 +71,4 @@ class NetworkBuilder {
   Result<void> status_;
 };
 
-}  // namespace detol::inline encodings
+}  // namespace detol::inline encoding

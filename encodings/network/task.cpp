@@ -2,7 +2,7 @@
 
 #include <array>
 
-namespace detol::inline encodings {
+namespace detol::inline encoding {
 namespace {
 
 using Words = std::string_view;
@@ -39,4 +39,4 @@ const TaskRow& row_of(TaskKind kind) {
   return kTasks[static_cast<std::size_t>(kind)];
 }
 
-}  // namespace detol::inline encodings
+}  // namespace detol::inline encoding

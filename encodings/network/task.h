@@ -9,7 +9,7 @@
 
 #include "encodings/network/layer.h"
 
-namespace detol::inline encodings {
+namespace detol::inline encoding {
 
 enum class TaskKind {
   kClassification,  // one of K classes: K logits, softmax
@@ -48,4 +48,4 @@ constexpr bool has_labels(TaskKind kind) {
   return kind == TaskKind::kClassification || kind == TaskKind::kBinary;
 }
 
-}  // namespace detol::inline encodings
+}  // namespace detol::inline encoding

@@ -8,7 +8,7 @@
 #include <span>
 #include <string_view>
 
-namespace detol::inline encodings {
+namespace detol::inline encoding {
 
 enum class FieldKind {
   kInt,          // whole number in [low, high], or one of `words`
@@ -42,4 +42,4 @@ struct Field {
   std::span<const Field> children = {};
 };
 
-}  // namespace detol::inline encodings
+}  // namespace detol::inline encoding

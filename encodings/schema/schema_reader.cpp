@@ -10,7 +10,7 @@
 #include "encodings/schema/schema_value.h"
 #include "encodings/space/space.h"
 
-namespace detol::inline encodings {
+namespace detol::inline encoding {
 namespace {
 
 using nlohmann::json;
@@ -326,4 +326,4 @@ std::optional<double> code_of(const Domain& domain, const YamlNode& scalar) {
   return typed ? typed : domain.code_of(scalar.scalar);
 }
 
-}  // namespace detol::inline encodings
+}  // namespace detol::inline encoding

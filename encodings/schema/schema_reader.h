@@ -15,7 +15,7 @@
 #include "encodings/schema/yaml_tree.h"
 #include "encodings/space/domain.h"
 
-namespace detol::inline encodings {
+namespace detol::inline encoding {
 
 // A free choice as the file describes it, its condition not yet resolved.
 struct FoundDomain {
@@ -65,4 +65,4 @@ Value plain_value(const YamlNode& scalar);
 // The code of a scalar among a domain's values: typed, else as text.
 std::optional<double> code_of(const Domain& domain, const YamlNode& scalar);
 
-}  // namespace detol::inline encodings
+}  // namespace detol::inline encoding

@@ -10,7 +10,7 @@
 #include "encodings/schema/schema_reader.h"
 #include "encodings/schema/units.h"
 
-namespace detol::inline encodings {
+namespace detol::inline encoding {
 namespace {
 
 // The whole text as a number of that type; a leading plus is allowed, as in YAML.
@@ -179,4 +179,4 @@ std::string mistake_in(const Field& field, const YamlNode& node, std::string_vie
   return fmt::format("{} is '{}'; it must be {}", path, node.scalar.substr(0, 80), describe(field));
 }
 
-}  // namespace detol::inline encodings
+}  // namespace detol::inline encoding

@@ -11,7 +11,7 @@
 #include "encodings/schema/yaml_tree.h"
 #include "encodings/space/domain.h"
 
-namespace detol::inline encodings {
+namespace detol::inline encoding {
 
 // The scalar as a value of the field; nullopt if the field does not accept it.
 std::optional<Value> typed_value(const Field& field, const YamlNode& scalar);
@@ -25,4 +25,4 @@ std::string describe(const Field& field);
 // "training.epochs: 'abc' is not a whole number of at least 1", with a did-you-mean for words.
 std::string mistake_in(const Field& field, const YamlNode& node, std::string_view path);
 
-}  // namespace detol::inline encodings
+}  // namespace detol::inline encoding

@@ -4,7 +4,7 @@
 #include <charconv>
 #include <cmath>
 
-namespace detol::inline encodings {
+namespace detol::inline encoding {
 namespace {
 
 struct Unit {
@@ -63,4 +63,4 @@ std::optional<double> parse_size(std::string_view text) {
   return *number * *factor;
 }
 
-}  // namespace detol::inline encodings
+}  // namespace detol::inline encoding

@@ -5,7 +5,7 @@
 #include <optional>
 #include <string_view>
 
-namespace detol::inline encodings {
+namespace detol::inline encoding {
 
 // "90s", "2d12h", "10min" in seconds; nullopt if it is not a duration.
 std::optional<double> parse_duration(std::string_view text);
@@ -13,4 +13,4 @@ std::optional<double> parse_duration(std::string_view text);
 // "400MB", "2GiB", "1e6" in bytes; nullopt if it is not a size.
 std::optional<double> parse_size(std::string_view text);
 
-}  // namespace detol::inline encodings
+}  // namespace detol::inline encoding

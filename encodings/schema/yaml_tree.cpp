@@ -13,7 +13,7 @@
 
 #include "core/utf8.h"
 
-namespace detol::inline encodings {
+namespace detol::inline encoding {
 namespace {
 
 bool is_control(char c) {
@@ -278,4 +278,4 @@ std::string write_yaml(const YamlNode& node) {
   return std::string(out.c_str(), out.size()) + "\n";
 }
 
-}  // namespace detol::inline encodings
+}  // namespace detol::inline encoding

@@ -12,7 +12,7 @@
 
 #include "core/result.h"
 
-namespace detol::inline encodings {
+namespace detol::inline encoding {
 
 // Line and column count from 1. A node that came from `--set` has its index instead.
 struct Position {
@@ -69,4 +69,4 @@ Result<YamlNode> parse_yaml(std::string_view text, const YamlSource& source,
 // Block style, comments and aliases gone; parse_yaml gives the same tree again.
 std::string write_yaml(const YamlNode& node);
 
-}  // namespace detol::inline encodings
+}  // namespace detol::inline encoding

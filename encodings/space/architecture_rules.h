@@ -11,7 +11,7 @@
 
 #include "core/rng.h"
 
-namespace detol::inline encodings {
+namespace detol::inline encoding {
 
 class ArchitectureRules {
  public:
@@ -30,4 +30,4 @@ class ArchitectureRules {
   virtual std::vector<bool> expressed(std::span<const double> codes) const = 0;
 };
 
-}  // namespace detol::inline encodings
+}  // namespace detol::inline encoding

@@ -6,7 +6,7 @@
 #include <cassert>
 #include <cmath>
 
-namespace detol::inline encodings {
+namespace detol::inline encoding {
 namespace {
 
 // A value as a number, if it is one.
@@ -159,4 +159,4 @@ std::optional<double> Domain::code_of(const Value& value) const {
   return step > 0 ? on_grid(*this, *number) : *number;
 }
 
-}  // namespace detol::inline encodings
+}  // namespace detol::inline encoding

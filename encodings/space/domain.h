@@ -16,7 +16,7 @@
 #include <variant>
 #include <vector>
 
-namespace detol::inline encodings {
+namespace detol::inline encoding {
 
 using Value = std::variant<bool, std::int64_t, double, std::string>;
 
@@ -62,4 +62,4 @@ struct Domain {
 // Describes the accepted values in a message: "sgd, adamw", "0.0001 to 0.1", "true or false".
 std::string accepted_values(const Domain& domain);
 
-}  // namespace detol::inline encodings
+}  // namespace detol::inline encoding

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cassert>
 
-namespace detol::inline encodings {
+namespace detol::inline encoding {
 
 std::size_t Genome::index_of(std::string_view name) const {
   const auto at = std::ranges::find(*domains_, name, &Domain::name);
@@ -49,4 +49,4 @@ bool operator==(const Genome& a, const Genome& b) {
   });
 }
 
-}  // namespace detol::inline encodings
+}  // namespace detol::inline encoding

@@ -11,7 +11,7 @@
 
 #include "encodings/space/domain.h"
 
-namespace detol::inline encodings {
+namespace detol::inline encoding {
 
 class Genome {
  public:
@@ -47,4 +47,4 @@ class Genome {
   std::vector<double> codes_;
 };
 
-}  // namespace detol::inline encodings
+}  // namespace detol::inline encoding

@@ -15,7 +15,7 @@
 #include <utility>
 #include <vector>
 
-namespace detol::inline encodings {
+namespace detol::inline encoding {
 
 struct LabelledGraph {
   std::vector<std::uint64_t> labels;                       // one per vertex
@@ -28,4 +28,4 @@ struct LabelledGraph {
 // thread.
 using GraphOfCodes = std::function<LabelledGraph(std::span<const double> codes)>;
 
-}  // namespace detol::inline encodings
+}  // namespace detol::inline encoding

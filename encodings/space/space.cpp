@@ -13,7 +13,7 @@
 #include "core/hash.h"
 #include "core/table.h"
 
-namespace detol::inline encodings {
+namespace detol::inline encoding {
 namespace {
 
 constexpr double kInactive = std::numeric_limits<double>::quiet_NaN();
@@ -372,4 +372,4 @@ Result<Space> SpaceBuilder::build() const {
   return space;
 }
 
-}  // namespace detol::inline encodings
+}  // namespace detol::inline encoding

@@ -24,7 +24,7 @@
 #include "encodings/space/genome.h"
 #include "encodings/space/labelled_graph.h"
 
-namespace detol::inline encodings {
+namespace detol::inline encoding {
 
 class Space {
  public:
@@ -158,4 +158,4 @@ class SpaceBuilder {
 // Describes the mistake of one domain on its own, if any, as build() would.
 std::optional<std::string> mistake_in(const Domain& domain);
 
-}  // namespace detol::inline encodings
+}  // namespace detol::inline encoding

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 
-namespace detol::inline encodings {
+namespace detol::inline encoding {
 namespace {
 
 // The words of Cause, in its order.
@@ -28,4 +28,4 @@ std::optional<Cause> cause_of(const Outcome& outcome) {
   return failed == nullptr ? std::nullopt : std::optional(failed->cause);
 }
 
-}  // namespace detol::inline encodings
+}  // namespace detol::inline encoding

@@ -11,7 +11,7 @@
 
 #include "encodings/space/genome.h"
 
-namespace detol::inline encodings {
+namespace detol::inline encoding {
 
 using TrialId = std::uint64_t;
 
@@ -72,4 +72,4 @@ std::optional<Cause> cause_from(std::string_view word);
 // Returns why the trial failed; nullopt: it did not.
 std::optional<Cause> cause_of(const Outcome& outcome);
 
-}  // namespace detol::inline encodings
+}  // namespace detol::inline encoding

@@ -10,7 +10,7 @@
 #include "encodings/study/study_config.h"
 #include "encodings/study/training_settings.h"
 
-namespace detol::inline encodings {
+namespace detol::inline encoding {
 namespace {
 
 using nlohmann::json;
@@ -88,4 +88,4 @@ std::string StudyConfig::architecture_json(const Genome& genome) const {
   return architecture.dump();
 }
 
-}  // namespace detol::inline encodings
+}  // namespace detol::inline encoding

@@ -8,7 +8,7 @@
 
 #include "core/table.h"
 
-namespace detol::inline encodings {
+namespace detol::inline encoding {
 namespace {
 
 using nlohmann::json;
@@ -194,4 +194,4 @@ Result<Space> build_space(const std::vector<FoundDomain>& found, const json& fil
   return Resolver(found, file, source).build(std::move(implied));
 }
 
-}  // namespace detol::inline encodings
+}  // namespace detol::inline encoding

@@ -11,7 +11,7 @@
 #include "encodings/schema/schema_reader.h"
 #include "encodings/space/space.h"
 
-namespace detol::inline encodings {
+namespace detol::inline encoding {
 
 // A name in `when` is looked up among its siblings, then outward, then as a full path. Where
 // it names a fixed value of `file` instead of a choice, the condition is settled here: the
@@ -20,4 +20,4 @@ namespace detol::inline encodings {
 Result<Space> build_space(const std::vector<FoundDomain>& found, const nlohmann::json& file,
                           Implied implied, const YamlSource& source);
 
-}  // namespace detol::inline encodings
+}  // namespace detol::inline encoding

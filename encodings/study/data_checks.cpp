@@ -6,7 +6,7 @@
 
 #include "core/table.h"
 
-namespace detol::inline encodings {
+namespace detol::inline encoding {
 namespace {
 
 // The keys of data that only some formats know.
@@ -69,4 +69,4 @@ Result<void> suits_task(const YamlNode& tree, const YamlSource& source, const Da
   return {};
 }
 
-}  // namespace detol::inline encodings
+}  // namespace detol::inline encoding

@@ -11,7 +11,7 @@
 #include "encodings/schema/yaml_tree.h"
 #include "encodings/study/study_config.h"
 
-namespace detol::inline encodings {
+namespace detol::inline encoding {
 
 // Checks that no key of `data` belongs to another format.
 Result<void> has_keys_of_its_format(const YamlNode& tree, const YamlSource& source,
@@ -24,4 +24,4 @@ std::vector<std::string> words_of_training(const YamlNode& tree, std::string_vie
 // Checks that labels, loss and smoothing suit the task. REQUIRES: every key has its form.
 Result<void> suits_task(const YamlNode& tree, const YamlSource& source, const DataConfig& data);
 
-}  // namespace detol::inline encodings
+}  // namespace detol::inline encoding

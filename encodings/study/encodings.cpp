@@ -7,7 +7,7 @@
 #include "encodings/chain/chain.h"
 #include "encodings/graph/graph.h"
 
-namespace detol::inline encodings {
+namespace detol::inline encoding {
 
 std::span<const EncodingRow> encodings() {
   static const std::array kEncodings = {
@@ -23,4 +23,4 @@ std::span<const EncodingRow> encodings() {
   return kEncodings;
 }
 
-}  // namespace detol::inline encodings
+}  // namespace detol::inline encoding

@@ -6,9 +6,9 @@
 
 #include "encodings/common/encoding.h"
 
-namespace detol::inline encodings {
+namespace detol::inline encoding {
 
 // Every encoding detol knows, in the order a reader should meet them.
 std::span<const EncodingRow> encodings();
 
-}  // namespace detol::inline encodings
+}  // namespace detol::inline encoding

@@ -6,7 +6,7 @@
 
 #include "core/table.h"
 
-namespace detol::inline encodings {
+namespace detol::inline encoding {
 namespace {
 
 using enum FieldKind;
@@ -167,4 +167,4 @@ std::span<const FunctionRow> functions() {
   return kFunctions;
 }
 
-}  // namespace detol::inline encodings
+}  // namespace detol::inline encoding

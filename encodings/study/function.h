@@ -16,7 +16,7 @@
 #include "encodings/schema/schema.h"
 #include "encodings/space/space.h"
 
-namespace detol::inline encodings {
+namespace detol::inline encoding {
 
 // A function with the settings that were given.
 struct FunctionConfig {
@@ -40,4 +40,4 @@ struct FunctionRow {
 // Every function detol knows.
 std::span<const FunctionRow> functions();
 
-}  // namespace detol::inline encodings
+}  // namespace detol::inline encoding

@@ -5,7 +5,7 @@
 // kernels and trainer/cuda/optimizer.cu. Includes nothing: the kernels of onednn are compiled for
 // several instruction sets and must call no inline function that other code may call.
 
-namespace detol::inline encodings {
+namespace detol::inline encoding {
 
 enum class OptimizerKind { kSgd, kAdamw, kRmsprop, kLars };
 
@@ -25,4 +25,4 @@ constexpr int moments_of(OptimizerKind kind) {
   return kOptimizers[static_cast<int>(kind)].moments;
 }
 
-}  // namespace detol::inline encodings
+}  // namespace detol::inline encoding

@@ -5,7 +5,7 @@
 #include <charconv>
 #include <optional>
 
-namespace detol::inline encodings {
+namespace detol::inline encoding {
 namespace {
 
 // One part of a path between dots: "stages[0]".
@@ -90,4 +90,4 @@ Result<void> apply_overrides(YamlNode& tree, const std::vector<Override>& overri
   return {};
 }
 
-}  // namespace detol::inline encodings
+}  // namespace detol::inline encoding

@@ -9,7 +9,7 @@
 #include "encodings/schema/yaml_tree.h"
 #include "encodings/study/study_config.h"
 
-namespace detol::inline encodings {
+namespace detol::inline encoding {
 
 // Sets every override's value in the tree, in their order; missing maps of the path are made,
 // and a word within the path becomes {name: word}. Whether the path means anything is found when
@@ -17,4 +17,4 @@ namespace detol::inline encodings {
 Result<void> apply_overrides(YamlNode& tree, const std::vector<Override>& overrides,
                              const YamlSource& source);
 
-}  // namespace detol::inline encodings
+}  // namespace detol::inline encoding

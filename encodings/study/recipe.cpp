@@ -2,7 +2,7 @@
 
 #include "core/table.h"
 
-namespace detol::inline encodings {
+namespace detol::inline encoding {
 namespace {
 
 constexpr WordRow<LossKind> kLosses[] = {{"cross_entropy", LossKind::kCrossEntropy},
@@ -81,4 +81,4 @@ LossKind loss_called(std::string_view name) {
   return known_row(losses(), name).kind;
 }
 
-}  // namespace detol::inline encodings
+}  // namespace detol::inline encoding

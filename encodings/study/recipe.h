@@ -11,7 +11,7 @@
 
 #include "encodings/study/optimizers.h"
 
-namespace detol::inline encodings {
+namespace detol::inline encoding {
 
 struct Recipe {
   std::string optimizer = "sgd";  // of optimizers()
@@ -82,4 +82,4 @@ CompressionKind compression_of(const Recipe& recipe);
 int moments_of(const Recipe& recipe);
 LossKind loss_called(std::string_view name);
 
-}  // namespace detol::inline encodings
+}  // namespace detol::inline encoding

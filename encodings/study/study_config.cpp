@@ -17,7 +17,7 @@
 #include "encodings/study/study_fields.h"
 #include "encodings/study/table_reader.h"
 
-namespace detol::inline encodings {
+namespace detol::inline encoding {
 namespace {
 
 using nlohmann::json;
@@ -395,4 +395,4 @@ Result<StudyConfig> read_study_config(const std::string& path,
   return load(yaml, path, overrides, std::filesystem::path(path).parent_path());
 }
 
-}  // namespace detol::inline encodings
+}  // namespace detol::inline encoding

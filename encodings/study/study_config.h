@@ -27,7 +27,7 @@
 #include "encodings/study/recipe.h"
 #include "encodings/study/table.h"
 
-namespace detol::inline encodings {
+namespace detol::inline encoding {
 
 // An algorithm's name with its scalar settings: {name: asha, min_resource: 1}.
 struct Named {
@@ -151,4 +151,4 @@ Result<StudyConfig> read_study_config(const std::string& path,
 bool is_study_name(std::string_view name);
 inline constexpr std::string_view kStudyNameRule = "at most 100 letters, digits, '-', '_' and '.'";
 
-}  // namespace detol::inline encodings
+}  // namespace detol::inline encoding

@@ -6,7 +6,7 @@
 #include "encodings/study/study_config.h"
 #include "encodings/study/training_settings.h"
 
-namespace detol::inline encodings {
+namespace detol::inline encoding {
 namespace {
 
 using Words = std::string_view;
@@ -156,4 +156,4 @@ std::span<const Field> architecture_fields() {
   return kArchitectureFields;
 }
 
-}  // namespace detol::inline encodings
+}  // namespace detol::inline encoding

@@ -7,7 +7,7 @@
 
 #include "encodings/schema/schema.h"
 
-namespace detol::inline encodings {
+namespace detol::inline encoding {
 
 // The keys of the whole file; `architecture` has those of no encoding yet.
 std::span<const Field> study_fields();
@@ -22,4 +22,4 @@ std::span<const Field> table_study_fields();
 // The keys of `architecture` that every encoding shares: type and constraints.
 std::span<const Field> architecture_fields();
 
-}  // namespace detol::inline encodings
+}  // namespace detol::inline encoding

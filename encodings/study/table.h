@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-namespace detol::inline encodings {
+namespace detol::inline encoding {
 
 // A column that tells the rows apart.
 struct KeyColumn {
@@ -28,4 +28,4 @@ struct TableConfig {
   std::string cost;  // the column of a candidate's work; empty: none
 };
 
-}  // namespace detol::inline encodings
+}  // namespace detol::inline encoding

@@ -8,7 +8,7 @@
 #include "core/table.h"
 #include "encodings/study/encodings.h"
 
-namespace detol::inline encodings {
+namespace detol::inline encoding {
 namespace {
 
 using nlohmann::json;
@@ -130,4 +130,4 @@ Result<TableConfig> read_table_config(const YamlNode& tree, const json& file,
   return table;
 }
 
-}  // namespace detol::inline encodings
+}  // namespace detol::inline encoding

@@ -9,7 +9,7 @@
 #include "encodings/schema/yaml_tree.h"
 #include "encodings/study/table.h"
 
-namespace detol::inline encodings {
+namespace detol::inline encoding {
 
 // `file` is the checked file of `tree`; `encoding` its architecture's, null if it has none.
 //
@@ -19,4 +19,4 @@ namespace detol::inline encodings {
 Result<TableConfig> read_table_config(const YamlNode& tree, const nlohmann::json& file,
                                       const EncodingRow* encoding, const YamlSource& source);
 
-}  // namespace detol::inline encodings
+}  // namespace detol::inline encoding

@@ -11,7 +11,7 @@
 
 #include "core/table.h"
 
-namespace detol::inline encodings {
+namespace detol::inline encoding {
 namespace {
 
 using nlohmann::json;
@@ -222,4 +222,4 @@ Result<void> check_words(const Recipe& recipe) {
   return {};
 }
 
-}  // namespace detol::inline encodings
+}  // namespace detol::inline encoding

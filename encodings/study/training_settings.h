@@ -15,7 +15,7 @@
 #include "encodings/schema/schema.h"
 #include "encodings/study/recipe.h"
 
-namespace detol::inline encodings {
+namespace detol::inline encoding {
 
 using SettingMember =
     std::variant<std::string Recipe::*, double Recipe::*, int Recipe::*, std::int64_t Recipe::*,
@@ -51,4 +51,4 @@ std::string identity_text(const Recipe& recipe);
 // Errors (kInput): a word that no table has, with a did-you-mean.
 Result<void> check_words(const Recipe& recipe);
 
-}  // namespace detol::inline encodings
+}  // namespace detol::inline encoding

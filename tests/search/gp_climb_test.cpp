@@ -13,10 +13,10 @@ namespace {
 struct Slope {
   Space space = SpaceBuilder().add_float("x", 0, 1).add_float("y", 0, 1).build().value();
   std::shared_ptr<const Features> features = std::make_shared<const Features>(space);
-  GpModel model{features, 1, 1, features->none()};
+  GpModel model{features, 1, 1, features->empty_points()};
   std::vector<Genome> genomes;
   std::unordered_set<std::uint64_t> taken;
-  Points failed = features->none();
+  Points failed = features->empty_points();
 
   Slope() {
     Rng rng(3);
@@ -28,7 +28,7 @@ struct Slope {
       fit.members.push_back(i);
     }
     model.use(std::move(fit));
-    model.believe({});
+    model.fantasize({});
   }
 
   ProposalInput input(double side = 0) const {

@@ -14,12 +14,12 @@ Space line() {
 // A model of one objective and the logarithm of the work.
 GpModel model_of_work() {
   const auto features = std::make_shared<const Features>(line());
-  GpModel model(features, 2, 1, features->none());
+  GpModel model(features, 2, 1, features->empty_points());
   Rng rng(5);
   for (int i = 0; i < 8; ++i)
     model.append(features->of(line().sample(rng)), std::vector{rng.normal(), rng.uniform()});
   model.use({.outputs = model.fits(), .observations = 8, .members = {0, 1, 2, 3, 4, 5, 6, 7}});
-  model.believe({});
+  model.fantasize({});
   return model;
 }
 

@@ -58,7 +58,7 @@ TEST(ConfidenceBound, IsLargestWhereTheMeanIsLowAndLittleIsKnown) {
 }
 
 TEST(ConfidenceBound, ItsDerivativesAreFiniteDifferences) {
-  const Acquired acquired = confidence_bound({.mean = 0.3, .variance = 0.8}, 2);
+  const AcquisitionValue acquired = confidence_bound({.mean = 0.3, .variance = 0.8}, 2);
   const auto value = [](double m, double v) {
     return confidence_bound({.mean = m, .variance = v}, 2).value;
   };
