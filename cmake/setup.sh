@@ -71,11 +71,20 @@ show_progress() {
   done
 }
 
+# As many compilers as there are cores, and no more than memory has room for: one takes up to 0.9 GB.
+compile_jobs() {
+  local cores room
+  cores=$(nproc)
+  room=$(awk '/^MemAvailable:/ { print int($2 / 900000) }' /proc/meminfo)
+  [ "$room" -ge 1 ] || room=1
+  echo $((cores < room ? cores : room))
+}
+
 # Configures and builds; `built` gets the time from before the first source was read.
 build() {
   local root=$1 preset=$2 folder=$1/build/$2
   if [ ! -x "$folder/bin/detol" ]; then
-    say "building (preset $preset, $(nproc) jobs); this takes a few minutes, once"
+    say "building (preset $preset, $(compile_jobs) jobs); this takes a few minutes, once"
   fi
   touch "$root/build/started"
   if ! { configure && compile; }; then
@@ -91,7 +100,7 @@ configure() {
 
 compile() {
   set -o pipefail
-  (cd "$root" && NINJA_STATUS='[%p] ' cmake --build --preset "$preset" -j "$(nproc)") 2>&1 | show_progress
+  (cd "$root" && NINJA_STATUS='[%p] ' cmake --build --preset "$preset" -j "$(compile_jobs)") 2>&1 | show_progress
 }
 
 # Until the caller closes descriptor 9 no other set-up runs.
