@@ -3,11 +3,11 @@
 
 #include "trainer/predict.h"
 
-namespace detol {
+namespace detol::inline trainer {
 
 Result<std::vector<float>> logits_of(const Network&, const Weights&, std::span<const float>,
                                      std::string_view) {
   return fail(ErrorCode::kInternal, "the fuzzers have no backend");
 }
 
-}  // namespace detol
+}  // namespace detol::inline trainer
