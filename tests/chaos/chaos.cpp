@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <map>
 #include <regex>
 #include <set>
@@ -301,6 +302,11 @@ std::vector<std::string> broken_promises(const ChaosStudy& study, const Peace& p
   if (!problems) broken.push_back(problems.error().message);
   if (problems) broken.insert(broken.end(), problems->begin(), problems->end());
   return broken;
+}
+
+int number_from(const char* name, int fallback) {
+  const char* text = std::getenv(name);
+  return text == nullptr ? fallback : std::atoi(text);
 }
 
 }  // namespace detol::testing_support

@@ -94,4 +94,7 @@ Trouble disturbed(const Search& search, const Peace& peace, const std::string& f
 std::vector<std::string> broken_promises(const ChaosStudy& study, const Peace& peace,
                                          const std::string& said, int redone);
 
+// The number in an environment variable such as DETOL_CHAOS_KILLS, else `fallback`.
+int number_from(const char* name, int fallback);
+
 }  // namespace detol::testing_support

@@ -3,7 +3,6 @@
 //
 // DETOL_CHAOS_FLIPS says how many flips in each file (20), DETOL_CHAOS_SEED which (1).
 
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <iostream>
@@ -12,6 +11,7 @@
 #include <gtest/gtest.h>
 
 #include "core/rng.h"
+#include "tests/chaos/chaos.h"
 #include "tests/e2e/program.h"
 #include "tests/support/temp_folder.h"
 
@@ -32,11 +32,6 @@ const std::vector<std::vector<std::string>> kQuestions = {
     {"query", "SELECT * FROM v_trials ORDER BY 1, 2, 3", "-f", "json"},
     {"query", "SELECT * FROM v_metrics ORDER BY 1, 2, 3, 4, 5", "-f", "json"},
     {"studies", "-f", "json"}};
-
-int number_from(const char* name, int fallback) {
-  const char* text = std::getenv(name);
-  return text == nullptr ? fallback : std::atoi(text);
-}
 
 enum class Effect { kNone, kSaid, kSilent };
 

@@ -8,7 +8,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdlib>
 #include <map>
 
 #include <gtest/gtest.h>
@@ -22,11 +21,6 @@ namespace {
 constexpr int kImages = 1500;     // an epoch shall last a while
 constexpr int kMostWaitMs = 500;  // between two kills
 constexpr int kCrashLoop = 8;     // the exit code after four masters in a row without progress
-
-int number_from(const char* name, int fallback) {
-  const char* text = std::getenv(name);
-  return text == nullptr ? fallback : std::atoi(text);
-}
 
 struct Kind {
   std::string name;
