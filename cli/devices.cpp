@@ -55,7 +55,7 @@ Result<void> use_cpu(const StudyConfig& config) {
       ErrorCode::kInput,
       fmt::format("{}: training.precision may be {}, which the CPU does not have; use fp32, "
                   "or --device cuda on a machine with a GPU",
-                  config.precision_at, *other));
+                  config.precision_at.text, *other));
 }
 
 void use_gpus(const CudaReport& report, RunOptions& options) {

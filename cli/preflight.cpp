@@ -11,10 +11,12 @@ namespace detol::inline cli {
 namespace {
 
 // A name that its table does not know is bad input when a file says it.
-tl::unexpected<Error> at(const std::string& place, const Error& error) {
-  const bool by_file = error.code == ErrorCode::kUsage && !place.starts_with("--set ");
-  return fail(by_file ? ErrorCode::kInput : error.code,
-              fmt::format("{}: {}", place, error.message));
+tl::unexpected<Error> at(const Place& place, Error error) {
+  if (error.code == ErrorCode::kUsage && place.override_path.empty())
+    error.code = ErrorCode::kInput;
+  error.message = fmt::format("{}: {}", place.text, error.message);
+  error.subject = place.override_path;
+  return tl::unexpected(std::move(error));
 }
 
 Result<void> check_search(const StudyConfig& config) {
@@ -59,7 +61,7 @@ std::vector<std::string> warnings_about(const StudyConfig& config) {
   return {
       fmt::format("{}: search.warm_start: {} is not implemented yet and changes nothing; leave "
                   "it out",
-                  config.warm_start_at, config.warm_start)};
+                  config.warm_start_at.text, config.warm_start)};
 }
 
 Result<Preflight> check_study(const StudyConfig& config) {

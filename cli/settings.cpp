@@ -2,16 +2,17 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdlib>
 #include <filesystem>
+
+#include "core/program.h"
 
 namespace detol::inline cli {
 namespace {
 
 namespace fs = std::filesystem;
-
-constexpr std::string_view kSet = "--set ";  // how messages name an override
 
 constexpr std::array<Setting, 8> kSettings = {{
     {"study", "DETOL_STUDY", "study", true},
@@ -50,9 +51,7 @@ void insert(std::vector<Override>& overrides, Override by_flag, std::size_t firs
 }
 
 std::vector<fs::path> places_of_spaces() {
-  std::error_code ignored;
-  const fs::path program = fs::read_symlink("/proc/self/exe", ignored);
-  return {program.parent_path().parent_path() / "share/detol/configs", DETOL_CONFIGS};
+  return {program_path().parent_path().parent_path() / "share/detol/configs", DETOL_CONFIGS};
 }
 
 }  // namespace
@@ -85,24 +84,20 @@ Result<std::vector<Override>> overrides_from(const Arguments& arguments) {
 
 Result<StudyConfig> read_space(const Arguments& arguments) {
   DETOL_ASSIGN(const auto overrides, overrides_from(arguments));
-  return read_study_config(find_space(arguments.text("space")), overrides)
-      .map_error([](Error error) {
-        if (error.message.starts_with(kSet)) error.code = ErrorCode::kUsage;
-        return error;
-      });
+  return read_study_config(find_space(arguments.text("space")), overrides);
 }
 
 Error as_written(Error error, const Arguments& arguments) {
-  if (!error.message.starts_with(kSet)) return error;
-  const std::size_t colon = error.message.find(':');
-  const std::string path = error.message.substr(kSet.size(), colon - kSet.size());
-  for (const Setting& setting : settings()) {
-    if (setting.path != path) continue;
-    if (arguments.has(setting.flag)) {
-      error.message = fmt::format("--{}{}", setting.flag, error.message.substr(colon));
-    } else if (variable(setting) != nullptr) {
-      error.message = fmt::format("{}{}", setting.variable, error.message.substr(colon));
-    }
+  const std::string_view written = error.message;
+  const std::string set = fmt::format("--set {}: ", error.subject);
+  if (error.subject.empty() || !written.starts_with(set)) return error;
+  const auto setting = std::ranges::find(settings(), error.subject, &Setting::path);
+  if (setting == settings().end()) return error;
+  const std::string_view what = written.substr(set.size());
+  if (arguments.has(setting->flag)) {
+    error.message = fmt::format("--{}: {}", setting->flag, what);
+  } else if (variable(*setting) != nullptr) {
+    error.message = fmt::format("{}: {}", setting->variable, what);
   }
   return error;
 }

@@ -76,8 +76,14 @@ Result<void> check_regular_file(const std::filesystem::path& path, ErrorCode cod
 
 tl::unexpected<Error> cannot(std::string_view verb, const std::filesystem::path& path,
                              ErrorCode code) {
-  const std::string reason = std::error_code(errno, std::generic_category()).message();
-  return fail(code, fmt::format("cannot {} {}: {}", verb, path.string(), reason));
+  return cannot(verb, path, code, std::error_code(errno, std::generic_category()));
+}
+
+tl::unexpected<Error> cannot(std::string_view verb, const std::filesystem::path& path,
+                             ErrorCode code, const std::error_code& reason) {
+  auto error = fail(code, fmt::format("cannot {} {}: {}", verb, path.string(), reason.message()));
+  error.value().system_error = reason.value();
+  return error;
 }
 
 }  // namespace detol::inline core

@@ -4,6 +4,7 @@
 
 #include <filesystem>
 #include <string_view>
+#include <system_error>
 
 #include "core/result.h"
 
@@ -38,8 +39,11 @@ Result<Descriptor> open_regular_file_or_pipe(const std::filesystem::path& path,
 Result<void> check_regular_file(const std::filesystem::path& path,
                                 ErrorCode code = ErrorCode::kInput);
 
-// Returns the error "cannot <verb> <path>: <why>", with errno's text for <why>.
+// Returns the error "cannot <verb> <path>: <why>". `reason`, or errno without it, is its
+// system_error and gives <why>.
 tl::unexpected<Error> cannot(std::string_view verb, const std::filesystem::path& path,
                              ErrorCode code);
+tl::unexpected<Error> cannot(std::string_view verb, const std::filesystem::path& path,
+                             ErrorCode code, const std::error_code& reason);
 
 }  // namespace detol::inline core

@@ -6,19 +6,15 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <chrono>
-#include <system_error>
 
 #include "core/descriptor.h"
 #include "core/durable_file.h"
 
 namespace detol::inline core {
 namespace {
-
-std::string text_of(int error) {
-  return std::error_code(error, std::generic_category()).message();
-}
 
 tl::unexpected<Error> too_large(const std::filesystem::path& path, std::size_t limit_bytes) {
   return fail(ErrorCode::kInput, fmt::format("cannot read {}: it is larger than {} bytes",
@@ -93,8 +89,8 @@ Result<void> write_file_durably(const std::filesystem::path& path, std::string_v
 }
 
 bool may_succeed_later(const Error& error) {
-  return error.message.ends_with(text_of(ENOSPC)) || error.message.ends_with(text_of(EDQUOT)) ||
-         error.message.ends_with(text_of(EROFS)) || error.message.ends_with(text_of(EFBIG));
+  constexpr std::array kNoSpace = {ENOSPC, EDQUOT, EROFS, EFBIG};
+  return std::ranges::find(kNoSpace, error.system_error) != kNoSpace.end();
 }
 
 }  // namespace detol::inline core

@@ -31,8 +31,8 @@ Result<std::string> read_file_or_pipe(const std::filesystem::path& path, std::si
 Result<void> write_file_durably(const std::filesystem::path& path, std::string_view bytes,
                                 mode_t mode = 0644);
 
-// Returns true if the error names a full or read-only disk, a quota or a limit on the size of
-// files: the same write may succeed later.
+// Returns true if the error's system_error is a full or read-only disk, a quota or a limit on the
+// size of files: the same write may succeed later.
 bool may_succeed_later(const Error& error);
 
 }  // namespace detol::inline core

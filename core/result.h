@@ -20,13 +20,17 @@ enum class ErrorCode {
   kStorage,      // unwritable, corrupt, locked or newer database, checkpoint or folder
   kEmpty,        // nothing to show
   kExport,       // an export or its verification failed
-  kFailures,     // too many failures to go on
+  kFailures,     // too many failures to continue
   kInterrupted,  // stopped on request; resumable
 };
 
 struct Error {
   ErrorCode code = ErrorCode::kInternal;
   std::string message;  // one line: what, where (file:line:col), what to do
+
+  // What the message is about, for callers that treat it differently; empty or 0 if unknown.
+  std::string subject = {};  // the parameter, or the path of the override (--set PATH=VALUE)
+  int system_error = 0;      // errno of the call that the operating system refused
 };
 
 template <typename T>

@@ -3,11 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <compare>
 #include <cstdio>
 #include <functional>
 #include <limits>
 
+#include "core/descriptor.h"
 #include "core/durable_file.h"
 #include "core/fault.h"
 #include "core/file.h"
@@ -101,11 +103,7 @@ void set_aside(const fs::path& path, const CheckpointFlaw& flaw) {
 
 Result<void> write_bytes(const fs::path& path, std::string bytes) {
   const Fault trouble = fault("checkpoint.write");
-  if (const int number = errno_of(trouble); number != 0) {
-    return fail(ErrorCode::kStorage,
-                fmt::format("cannot write {}: {}", path.string(),
-                            std::error_code(number, std::generic_category()).message()));
-  }
+  if ((errno = errno_of(trouble)) != 0) return cannot("write", path, ErrorCode::kStorage);
   if (trouble == Fault::kCorrupt) bytes[bytes.size() / 2] ^= 1;
   return write_file_durably(path, bytes);
 }
@@ -130,10 +128,7 @@ void clean_up(const fs::path& folder, const FileName& written) {
 Result<void> write_checkpoint(const fs::path& folder, const Checkpoint& checkpoint) {
   std::error_code error;
   fs::create_directories(folder, error);
-  if (error) {
-    return fail(ErrorCode::kStorage,
-                fmt::format("cannot create {}: {}", folder.string(), error.message()));
-  }
+  if (error) return cannot("create", folder, ErrorCode::kStorage, error);
   const FileName name = name_of(checkpoint);
   DETOL_TRY(write_bytes(folder / text_of(name), to_bytes(checkpoint)));
   clean_up(folder, name);

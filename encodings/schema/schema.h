@@ -6,6 +6,7 @@
 
 #include <limits>
 #include <span>
+#include <string>
 #include <string_view>
 
 namespace detol::inline encoding {
@@ -40,6 +41,12 @@ struct Field {
   bool odd = false;  // kInt: odd numbers only
   std::span<const std::string_view> words = {};
   std::span<const Field> children = {};
+};
+
+// Place: where a value was written, for messages.
+struct Place {
+  std::string text;                // "space.yaml:3:7", "--set training.epochs"
+  std::string override_path = {};  // "training.epochs"; empty for a place in the file
 };
 
 }  // namespace detol::inline encoding

@@ -243,16 +243,20 @@ const YamlNode* node_at(const YamlNode& tree, std::initializer_list<std::string_
   return node;
 }
 
-std::string YamlSource::at(const Position& position) const {
+Place YamlSource::at(const Position& position) const {
   if (position.override_index >= 0) {
-    return "--set " + override_paths[static_cast<std::size_t>(position.override_index)];
+    const std::string& path = override_paths[static_cast<std::size_t>(position.override_index)];
+    return {.text = "--set " + path, .override_path = path};
   }
-  return fmt::format("{}:{}:{}", name, position.line, position.column);
+  return {.text = fmt::format("{}:{}:{}", name, position.line, position.column)};
 }
 
 tl::unexpected<Error> YamlSource::error(const Position& position, std::string_view message) const {
-  const ErrorCode code = position.override_index >= 0 ? ErrorCode::kUsage : ErrorCode::kInput;
-  return fail(code, printable(at(position) + ": " + std::string(message)));
+  Place place = at(position);
+  auto error = fail(position.override_index < 0 ? ErrorCode::kInput : ErrorCode::kUsage,
+                    printable(fmt::format("{}: {}", place.text, message)));
+  error.value().subject = std::move(place.override_path);
+  return error;
 }
 
 Result<YamlNode> parse_yaml(std::string_view text, const YamlSource& source, int override_index) {

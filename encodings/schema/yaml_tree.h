@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "core/result.h"
+#include "encodings/schema/schema.h"
 
 namespace detol::inline encoding {
 
@@ -52,9 +53,10 @@ struct YamlSource {
   std::string name;
   std::vector<std::string> override_paths;
 
-  std::string at(const Position& position) const;  // "space.yaml:3:7", "--set training.epochs"
+  Place at(const Position& position) const;
 
-  // kInput for a place in the file, kUsage for an override. Always one printable line.
+  // kInput for a place in the file; kUsage with the path as subject for an override. Always one
+  // printable line.
   tl::unexpected<Error> error(const Position& position, std::string_view message) const;
 };
 

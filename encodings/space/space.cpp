@@ -319,33 +319,38 @@ std::optional<std::string> mistake_in(const Domain& domain) {
 }
 
 Result<Space> SpaceBuilder::build() const {
-  const auto bad = [](std::string message) { return fail(ErrorCode::kInput, std::move(message)); };
+  const auto bad = [](const Domain& domain, std::string message) {
+    auto error = fail(ErrorCode::kInput, std::move(message));
+    error.value().subject = domain.name;
+    return error;
+  };
   Space space;
   space.domains_ = std::make_shared<const std::vector<Domain>>(domains_);
   space.parents_.resize(domains_.size());
   for (std::size_t i = 0; i < domains_.size(); ++i) {
     const Domain& domain = domains_[i];
-    if (const auto mistake = mistake_in(domain)) return bad(*mistake);
+    if (const auto mistake = mistake_in(domain)) return bad(domain, *mistake);
     if (space.index_of(domain.name) != i)
-      return bad(fmt::format("{} is defined twice", domain.name));
+      return bad(domain, fmt::format("{} is defined twice", domain.name));
     if (!domain.when) continue;
     const auto parent = space.index_of(domain.when->parent);
     if (!parent) {
       std::vector<std::string_view> known;
       for (const Domain& other : domains_) known.push_back(other.name);
-      return bad(domain.name + ": when: " + unknown_name("parameter", domain.when->parent, known));
+      return bad(domain,
+                 domain.name + ": when: " + unknown_name("parameter", domain.when->parent, known));
     }
     Space::Parent link{*parent, {}};
     for (const Value& value : domain.when->values) {
       const auto code = domains_[*parent].code_of(value);
       if (!code) {
-        return bad(fmt::format("{}: when: {} cannot be {}; it accepts {}", domain.name,
-                               domains_[*parent].name, to_text(value),
-                               accepted_values(domains_[*parent])));
+        return bad(domain, fmt::format("{}: when: {} cannot be {}; it accepts {}", domain.name,
+                                       domains_[*parent].name, to_text(value),
+                                       accepted_values(domains_[*parent])));
       }
       link.codes.push_back(*code);
     }
-    if (link.codes.empty()) return bad(domain.name + ": when: no value is given");
+    if (link.codes.empty()) return bad(domain, domain.name + ": when: no value is given");
     space.parents_[i] = std::move(link);
   }
   space.ruled_ranges_ = ruled_ranges_;
@@ -366,7 +371,7 @@ Result<Space> SpaceBuilder::build() const {
     if (space.order_.size() == before) {
       const auto stuck =
           static_cast<std::size_t>(std::ranges::find(placed, false) - placed.begin());
-      return bad(domains_[stuck].name + ": when: the conditions form a circle");
+      return bad(domains_[stuck], domains_[stuck].name + ": when: the conditions form a circle");
     }
   }
   return space;

@@ -73,21 +73,18 @@ class Resolver {
     else
       for (Domain& choice : implied.choices) builder.add(std::move(choice));
     Result<Space> space = builder.build();
-    if (!space) return source_.error(place_of(kept, space.error().message), space.error().message);
+    if (!space)
+      return source_.error(position_of(kept, space.error().subject), space.error().message);
     return space;
   }
 
  private:
   enum class State { kUnknown, kBusy, kExists, kNever };
 
-  // The position of the choice whose name opens a message of SpaceBuilder.
-  static Position place_of(const std::vector<const FoundDomain*>& kept, std::string_view message) {
-    for (const FoundDomain* one : kept) {
-      const std::string& name = one->domain.name;
-      if (message.starts_with(name) && message.substr(name.size()).find_first_of(": ") == 0)
-        return one->at;
-    }
-    return {};
+  static Position position_of(const std::vector<const FoundDomain*>& kept, std::string_view name) {
+    const auto same = [&](const FoundDomain* one) { return one->domain.name == name; };
+    const auto found = std::ranges::find_if(kept, same);
+    return found == kept.end() ? Position{} : (*found)->at;
   }
 
   Referred look_up(const FoundDomain& from, const std::string& name) const {

@@ -315,9 +315,9 @@ class StudyLoader {
     return static_cast<int>(most);
   }
 
-  std::string place_of(std::initializer_list<std::string_view> path) const {
+  Place place_of(std::initializer_list<std::string_view> path) const {
     const YamlNode* node = node_at(tree_, path);
-    return node == nullptr ? source_.name : source_.at(node->at);
+    return node == nullptr ? Place{.text = source_.name} : source_.at(node->at);
   }
 
   void read_positions() {

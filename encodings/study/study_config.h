@@ -21,6 +21,7 @@
 #include "encodings/common/encoding.h"
 #include "encodings/network/cost.h"
 #include "encodings/network/network.h"
+#include "encodings/schema/schema.h"
 #include "encodings/space/space.h"
 #include "encodings/space/trial.h"
 #include "encodings/study/function.h"
@@ -89,9 +90,9 @@ class StudyConfig {
   std::string budget;  // as written; empty if absent
   ResourceConfig resources;
 
-  // The positions of values that others check, for their messages: "space.yaml:30:11" or
-  // "--set search.algorithm"; the file's name alone where a value is missing.
-  std::string algorithm_at, pruner_at, initial_trials_at, data_format_at, data_path_at, budget_at,
+  // The places of values that others check, for their messages; the file's name alone where a
+  // value is missing.
+  Place algorithm_at, pruner_at, initial_trials_at, data_format_at, data_path_at, budget_at,
       precision_at, warm_start_at;
 
   // The file with overrides applied and without comments: loading it again gives the same
@@ -138,7 +139,8 @@ struct Override {
 
 // Reads, overrides and checks a space file. In the study of a table an override of data.path means
 // table.path: it is where the data is, whatever they are. Errors (kInput) start with
-// "<source>:<line>:<column>: "; an override's with "--set <path>: ".
+// "<source>:<line>:<column>: "; an override's (kUsage) with "--set <path>: ", their subject is the
+// path.
 Result<StudyConfig> load_study_config(std::string_view yaml, std::string_view source,
                                       const std::vector<Override>& overrides = {});
 

@@ -7,6 +7,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <filesystem>
 #include <fstream>
 #include <string>
@@ -164,8 +165,15 @@ TEST_F(FileTest, AFailedWriteLeavesTheOldFileAndNoHalf) {
 }
 
 TEST_F(FileTest, AFullDiskMayHaveRoomLater) {
-  EXPECT_TRUE(may_succeed_later({ErrorCode::kStorage, "cannot write a: No space left on device"}));
-  EXPECT_FALSE(may_succeed_later({ErrorCode::kStorage, "cannot write a: Permission denied"}));
+  const auto refused = [](int reason) {
+    errno = reason;
+    return cannot("write", "a", ErrorCode::kStorage).value();
+  };
+  for (const int reason : {ENOSPC, EDQUOT, EROFS, EFBIG})
+    EXPECT_TRUE(may_succeed_later(refused(reason))) << refused(reason).message;
+  EXPECT_FALSE(may_succeed_later(refused(EACCES)));
+  EXPECT_FALSE(may_succeed_later({ErrorCode::kStorage, "cannot write a: No space left on device"}))
+      << "a reason is errno's value, not its text";
 }
 
 TEST_F(FileTest, AFailedRenameLeavesNoHalf) {

@@ -57,7 +57,7 @@ TEST(Overrides, ReplaceAddAndReachIntoLists) {
   EXPECT_EQ(study.objectives[0].metric, "train_loss");
   EXPECT_EQ(choices_of(study), "architecture.stages[0].depth");
   EXPECT_EQ(study.budget, "200trials,2h");
-  EXPECT_EQ(study.budget_at, "--set budget");
+  EXPECT_EQ(study.budget_at.text, "--set budget");
 }
 
 TEST(Overrides, AnOptionOfABareWordMakesItAName) {
@@ -65,7 +65,7 @@ TEST(Overrides, AnOptionOfABareWordMakesItAName) {
                                  {{"search.algorithm.population", "8"}});
   EXPECT_EQ(study.algorithm.name, "evolution");
   EXPECT_EQ(study.algorithm.options.at("population"), "8");
-  EXPECT_EQ(study.algorithm_at, "--set search.algorithm.population");
+  EXPECT_EQ(study.algorithm_at.text, "--set search.algorithm.population");
 }
 
 struct OverrideCase {

@@ -127,7 +127,7 @@ TEST(StudyConfig, HasDefaultsForWhatIsNotSaid) {
   EXPECT_EQ(study.algorithm.name, "portfolio");
   EXPECT_EQ(study.pruner.name, "none");
   EXPECT_EQ(study.budget, "");
-  EXPECT_EQ(study.algorithm_at, "s.yaml");
+  EXPECT_EQ(study.algorithm_at.text, "s.yaml");
   EXPECT_EQ(study.resources.workers, 0);
   EXPECT_EQ(study.resources.attempts, 3);
   EXPECT_EQ(study.space.size(), 0u);
@@ -221,12 +221,12 @@ TEST(StudyConfig, ABareScheduleOrAlgorithmIsItsName) {
 TEST(StudyConfig, TellsWhereNamesStandThatOthersCheck) {
   const StudyConfig study = load(file_with(
       kPlainStage, "search: {algorithm: evolutoin, pruner: {name: ashaa}}\nbudget: 3 apples\n"));
-  EXPECT_EQ(study.algorithm_at, "s.yaml:9:21");
-  EXPECT_EQ(study.pruner_at, "s.yaml:9:40");
-  EXPECT_EQ(study.budget_at, "s.yaml:10:9");
-  EXPECT_EQ(study.data_format_at, "s.yaml:3:16");
-  EXPECT_EQ(study.data_path_at, "s.yaml:3:27");
-  EXPECT_EQ(study.initial_trials_at, "s.yaml");
+  EXPECT_EQ(study.algorithm_at.text, "s.yaml:9:21");
+  EXPECT_EQ(study.pruner_at.text, "s.yaml:9:40");
+  EXPECT_EQ(study.budget_at.text, "s.yaml:10:9");
+  EXPECT_EQ(study.data_format_at.text, "s.yaml:3:16");
+  EXPECT_EQ(study.data_path_at.text, "s.yaml:3:27");
+  EXPECT_EQ(study.initial_trials_at.text, "s.yaml");
 }
 
 TEST(StudyConfig, InitialTrialsAreTypedByTheirChoices) {

@@ -86,7 +86,7 @@ TEST(TableStudy, APathMayBeLeftToTheOptionIfTheSourceIsSaid) {
            kParameters + kTail);
   EXPECT_EQ(table.data_path(), "");
   EXPECT_EQ(table.table->source, "from nowhere");
-  EXPECT_EQ(table.data_path_at, "s.yaml:3:8");
+  EXPECT_EQ(table.data_path_at.text, "s.yaml:3:8");
 }
 
 struct Case {
@@ -170,7 +170,7 @@ TEST(DataSource, LeavesThePathToTheOption) {
   const StudyConfig study = load(without);
   EXPECT_EQ(study.data.path, "");
   EXPECT_EQ(study.data.source, "from nowhere");
-  EXPECT_EQ(study.data_path_at, "s.yaml:3:7");
+  EXPECT_EQ(study.data_path_at.text, "s.yaml:3:7");
   EXPECT_EQ(load(without, {{"data.path", "/d"}}).data.path, "/d");
 }
 
