@@ -47,7 +47,7 @@ constexpr std::array kSites = {
     FaultSite{"supervisor.worker", "a worker is about to be started", kDeath},
     FaultSite{"worker.ready", "a worker has its data and says so", kCode},
     FaultSite{"worker.order", "a worker has a trial to train", kCode},
-    FaultSite{"worker.choice", "ways were timed that nobody knows of yet", kCode},
+    FaultSite{"worker.choice", "algorithms were timed whose choice is not recorded yet", kCode},
     FaultSite{"worker.report", "an epoch's checkpoint is durable, its report unsent", kCode},
     FaultSite{"worker.end", "a trial's end is unsent", kCode},
     FaultSite{"backup.write", "a copy of the knowledge base is written", kProcess},

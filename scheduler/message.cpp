@@ -42,7 +42,7 @@ void list_fields(Io& io, message::Ended& m) {
 template <typename Io>
 void list_fields(Io&, message::Identify&) {}
 template <typename Io>
-void list_fields(Io& io, message::Welcome& m) {
+void list_fields(Io& io, message::Setup& m) {
   io("config", m.config), io("backend", m.backend), io("classes", m.task.classes);
   io("task", m.task.kind, TaskKind::kRegression);
   Shape& input = m.task.input;
@@ -81,8 +81,8 @@ void list_fields(Io& io, message::Chosen& m) {
   io("choices", m.choices);
 }
 
-// The kinds on the wire, in the order of Message. "who" is Identify, "answer" ReportAck, "noted"
-// EndAck, "beat" HeartbeatAck and "leave" Shutdown.
+// The kinds on the wire, in the order of Message. "who" is Identify, "welcome" Setup, "answer"
+// ReportAck, "noted" EndAck, "beat" HeartbeatAck and "leave" Shutdown.
 constexpr std::string_view kKinds[] = {"hello",   "heartbeat", "report", "ended", "who",
                                        "welcome", "train",     "answer", "noted", "beat",
                                        "suspend", "leave",     "timed",  "chosen"};
@@ -122,14 +122,16 @@ class Writer {
   }
   void operator()(const char* key, const AlgorithmChoices& choices) {
     json list = json::array();
-    for (const auto& [shape, way] : choices.algorithms) list.push_back(json::array({shape, way}));
+    for (const auto& [shape, algorithm] : choices.algorithms)
+      list.push_back(json::array({shape, algorithm}));
     fields[key] = std::move(list);
   }
   void operator()(const char* key, const std::vector<TimedShape>& choices) {
     json list = json::array();
     for (const TimedShape& one : choices) {
       json seconds = json::array();
-      for (const auto& [way, time] : one.seconds) seconds.push_back(json::array({way, time}));
+      for (const auto& [algorithm, time] : one.seconds)
+        seconds.push_back(json::array({algorithm, time}));
       list.push_back(json::array({one.key, json::array({one.algorithm, std::move(seconds)})}));
     }
     fields[key] = std::move(list);
@@ -180,18 +182,18 @@ class Reader {
   }
 
   void operator()(const char* key, AlgorithmChoices& out) {
-    each_pair(key, [&](const std::string& shape, const json& way) {
-      if (!way.is_string()) return complain(key);
-      out.algorithms.emplace(shape, way.get<std::string>());
+    each_pair(key, [&](const std::string& shape, const json& algorithm) {
+      if (!algorithm.is_string()) return complain(key);
+      out.algorithms.emplace(shape, algorithm.get<std::string>());
     });
   }
   void operator()(const char* key, std::vector<TimedShape>& out) {
     each_pair(key, [&](const std::string& shape, const json& found) {
       if (!found.is_array() || found.size() != 2 || !found[0].is_string()) return complain(key);
       TimedShape& one = out.emplace_back(TimedShape{shape, found[0].get<std::string>(), {}});
-      each_pair(key, found[1], [&](const std::string& way, const json& seconds) {
+      each_pair(key, found[1], [&](const std::string& algorithm, const json& seconds) {
         if (!seconds.is_number()) return complain(key);
-        one.seconds.emplace_back(way, seconds.get<double>());
+        one.seconds.emplace_back(algorithm, seconds.get<double>());
       });
     });
   }

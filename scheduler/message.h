@@ -4,7 +4,7 @@
 // map per message, {"version": 1, "kind": "report", ...}.
 //
 //   worker -> master   Hello  Heartbeat  Timed  Report  Ended
-//   master -> worker   Identify  Welcome  Train  Chosen  ReportAck  EndAck  HeartbeatAck  Suspend
+//   master -> worker   Identify  Setup  Train  Chosen  ReportAck  EndAck  HeartbeatAck  Suspend
 //                      Shutdown
 //
 // A worker repeats a Report until its ReportAck, an Ended until its EndAck and a Timed until the
@@ -79,8 +79,8 @@ struct Ended {
 // Identify asks an unknown peer for its Hello.
 struct Identify {};
 
-// Welcome holds what a worker needs before its first trial.
-struct Welcome {
+// Setup holds what a worker needs before its first trial.
+struct Setup {
   std::string config;  // StudyConfig::text
   std::string backend;
   Task task;
@@ -134,9 +134,9 @@ struct Shutdown {};
 }  // namespace message
 
 using Message = std::variant<message::Hello, message::Heartbeat, message::Report, message::Ended,
-                             message::Identify, message::Welcome, message::Train,
-                             message::ReportAck, message::EndAck, message::HeartbeatAck,
-                             message::Suspend, message::Shutdown, message::Timed, message::Chosen>;
+                             message::Identify, message::Setup, message::Train, message::ReportAck,
+                             message::EndAck, message::HeartbeatAck, message::Suspend,
+                             message::Shutdown, message::Timed, message::Chosen>;
 
 std::string encode(const Message& message);
 

@@ -42,10 +42,10 @@ MasterLink::~MasterLink() {
   thread_.join();
 }
 
-std::optional<message::Welcome> MasterLink::join() {
+std::optional<message::Setup> MasterLink::join() {
   std::unique_lock lock(mutex_);
-  changed_.wait(lock, [&] { return welcome_ || is_shut_down_; });
-  return welcome_;
+  changed_.wait(lock, [&] { return setup_ || is_shut_down_; });
+  return setup_;
 }
 
 void MasterLink::set_ready() {
@@ -146,10 +146,9 @@ void MasterLink::hear(const Message& message) {
   if (std::holds_alternative<message::Identify>(message)) {
     socket_.send(encode(hello()));
     repeated_s_ = -1e9;
-  } else if (const auto* welcome = std::get_if<message::Welcome>(&message)) {
-    if (!welcome_) welcome_ = *welcome;
-    choices_.algorithms.insert(welcome->choices.algorithms.begin(),
-                               welcome->choices.algorithms.end());
+  } else if (const auto* setup = std::get_if<message::Setup>(&message)) {
+    if (!setup_) setup_ = *setup;
+    choices_.algorithms.insert(setup->choices.algorithms.begin(), setup->choices.algorithms.end());
   } else if (const auto* chosen = std::get_if<message::Chosen>(&message)) {
     choices_.algorithms.insert(chosen->choices.algorithms.begin(),
                                chosen->choices.algorithms.end());
@@ -193,8 +192,8 @@ void MasterLink::watch_progress(double now_s) {
 }
 
 void MasterLink::send_what_is_due(double now_s) {
-  if (!welcome_ || is_introduced_ != ready_) {
-    if (welcome_ || now_s - said_s_ >= patience(kIdleHeartbeatS)) {
+  if (!setup_ || is_introduced_ != ready_) {
+    if (setup_ || now_s - said_s_ >= patience(kIdleHeartbeatS)) {
       socket_.send(encode(hello()));
       said_s_ = now_s;
       is_introduced_ = ready_;

@@ -39,7 +39,7 @@ class MasterLink : public AlgorithmRecord {
 
   // These return nothing after a Shutdown; a training is asked to suspend
   // then, and the process ends if it has not after five seconds.
-  std::optional<message::Welcome> join();
+  std::optional<message::Setup> join();
   std::optional<message::Train> next();
 
   void set_ready();
@@ -75,7 +75,7 @@ class MasterLink : public AlgorithmRecord {
   bool is_ending_ = false;     // this object ends
   bool is_shut_down_ = false;  // by the master
   double shut_down_s_ = 0;
-  std::optional<message::Welcome> welcome_;
+  std::optional<message::Setup> setup_;
   message::Train current_;                 // attempt 0: none
   message::Train finished_;                // the last one: a late repeat of it is dropped
   std::optional<message::Train> offered_;  // for next() to take

@@ -83,14 +83,14 @@ void wait_for_all(Group& group) {
 // An exception may have left anything behind, such as a device that no longer answers: a fresh
 // process continues, where there is somebody to start one.
 Result<void> serve(MasterLink* link, Group& group, const TestHooks& hooks, bool is_replaced) {
-  const auto welcome = shared(group, link == nullptr ? std::nullopt : link->join());
-  if (!welcome) return {};
-  DETOL_ASSIGN(const StudyConfig config, load_study_config(welcome->config, "study"));
-  DETOL_ASSIGN(const auto evaluator, hooks.make_evaluator(config, {.backend = welcome->backend,
+  const auto setup = shared(group, link == nullptr ? std::nullopt : link->join());
+  if (!setup) return {};
+  DETOL_ASSIGN(const StudyConfig config, load_study_config(setup->config, "study"));
+  DETOL_ASSIGN(const auto evaluator, hooks.make_evaluator(config, {.backend = setup->backend,
                                                                    .group = &group,
                                                                    .batches_ahead = kBatchesAhead,
                                                                    .choices = link}));
-  const BackendRow* backend = find_row(backends(), welcome->backend);
+  const BackendRow* backend = find_row(backends(), setup->backend);
   const bool has_device = backend != nullptr && backend->why_not != nullptr;
   wait_for_all(group);
   fault_or_throw("worker.ready");
@@ -98,7 +98,7 @@ Result<void> serve(MasterLink* link, Group& group, const TestHooks& hooks, bool 
   for (;;) {
     const auto order = shared(group, link == nullptr ? std::nullopt : link->next());
     if (!order) return {};
-    const TrainResult result = train(*order, config, welcome->task, *evaluator, link);
+    const TrainResult result = train(*order, config, setup->task, *evaluator, link);
     const bool is_broken = result.trouble != Trouble::kNone;
     if (is_broken) log_warning("trial {}: {}", order->trial, result.evaluation.reason);
     const bool is_a_thrown_one = result.was_thrown && (group.size() > 1 || is_replaced);

@@ -20,7 +20,7 @@ constexpr double kGatherS = 15;        // for workers that outlived a master to 
 constexpr double kResendS = 5;         // an order that a heartbeat does not show
 constexpr double kTellS = 1;           // between signs of life for the supervisor
 constexpr int kMostWarnings = 10;      // about unknown peers on the port
-// The most choices in a Welcome, about 2 MB. A worker times the shapes of those left out, and is
+// The most choices in a Setup, about 2 MB. A worker times the shapes of those left out, and is
 // answered by what was recorded.
 constexpr std::size_t kMostChoices = 20'000;
 
@@ -84,9 +84,9 @@ class WorkerPool final : public Pool {
   }
 
   void broadcast(const AlgorithmChoices& choices) override {
-    std::map<std::string, std::string>& welcome = settings_.welcome.choices.algorithms;
-    for (const auto& [key, way] : choices.algorithms) {
-      if (welcome.size() < kMostChoices) welcome.emplace(key, way);
+    std::map<std::string, std::string>& known = settings_.setup.choices.algorithms;
+    for (const auto& [key, algorithm] : choices.algorithms) {
+      if (known.size() < kMostChoices) known.emplace(key, algorithm);
     }
     for (const auto& [number, worker] : registry_.workers()) send(worker, message::Chosen{choices});
   }
@@ -189,7 +189,7 @@ class WorkerPool final : public Pool {
       worker->train.trial = hello.trial;
       worker->train.attempt = hello.attempt;
     }
-    if (!hello.ready) send(*worker, settings_.welcome);
+    if (!hello.ready) send(*worker, settings_.setup);
     if (is_suspended_) suspend(*worker);
   }
 
@@ -234,7 +234,7 @@ class WorkerPool final : public Pool {
 
   // Only a master sends these.
   void on(const message::Identify&, const std::string&) {}
-  void on(const message::Welcome&, const std::string&) {}
+  void on(const message::Setup&, const std::string&) {}
   void on(const message::Train&, const std::string&) {}
   void on(const message::ReportAck&, const std::string&) {}
   void on(const message::EndAck&, const std::string&) {}
@@ -260,7 +260,7 @@ class WorkerPool final : public Pool {
     }
   }
 
-  WorkerPoolSettings settings_;  // its welcome grows by what was chosen
+  WorkerPoolSettings settings_;  // its setup grows by what was chosen
   Socket socket_;
   Clock& clock_;
   WorkerRegistry registry_;

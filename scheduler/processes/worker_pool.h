@@ -20,7 +20,7 @@ struct WorkerPoolSettings {
   std::string endpoint;  // where workers find this master
   CurveKeys keys = {};   // of an endpoint that others can reach
   WorkerRegistrySettings registry;
-  message::Welcome welcome;
+  message::Setup setup;
   bool is_restart = false;      // workers may have outlived an earlier master
   double turn_s = patience(1);  // the longest wait()
 };

@@ -276,7 +276,7 @@ Result<std::unique_ptr<Pool>> open_pool(const RunOptions& options,
                                            .supervisor = supervisor,
                                            .folder = folder,
                                            .counted_until_s = counted_until_s},
-                              .welcome = {options.config.text, options.backend, task},
+                              .setup = {options.config.text, options.backend, task},
                               .is_restart = is_restart};
   DETOL_TRY(let_join(options, folder, settings));
   return make_worker_pool(std::move(settings), system_clock());

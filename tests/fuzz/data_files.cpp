@@ -54,10 +54,10 @@ DataFiles::DataFiles(GoodData good) : good_(std::move(good)) {
 void DataFiles::read(std::string_view input) {
   if (input.empty()) return;
   const auto first = static_cast<unsigned char>(input.front());
-  const std::size_t ways = good_.configs.size();
+  const std::size_t variants = good_.configs.size();
   const auto file = std::next(good_.files.begin(),
-                              static_cast<std::ptrdiff_t>(first / ways % good_.files.size()));
-  DataConfig config = good_.configs[first % ways];
+                              static_cast<std::ptrdiff_t>(first / variants % good_.files.size()));
+  DataConfig config = good_.configs[first % variants];
   config.path = (good_.is_folder ? folder_.path() : folder_.path() / file->first).string();
   testing_support::write_bytes(folder_.path() / file->first, input.substr(1));
   read_data(config);

@@ -10,9 +10,9 @@ namespace {
 using testing_support::events_of;
 using testing_support::FakeStudy;
 
-message::Timed timed(int worker, std::string key, std::string way) {
+message::Timed timed(int worker, std::string key, std::string algorithm) {
   return {.worker = worker,
-          .choices = {{std::move(key), std::move(way), {{"a", 0.25}, {"b", 0.5}}}}};
+          .choices = {{std::move(key), std::move(algorithm), {{"a", 0.25}, {"b", 0.5}}}}};
 }
 
 TEST(Choosing, IsRecordedBeforeTheWorkersHearOfIt) {

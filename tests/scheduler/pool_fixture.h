@@ -44,7 +44,7 @@ class WorkerPoolTest : public testing::Test {
     pool.reset();
     pool = make_worker_pool({.endpoint = endpoint,
                              .registry = registry,
-                             .welcome = {"the config", "onednn", {}},
+                             .setup = {"the config", "onednn", {}},
                              .turn_s = kTurnS},
                             clock)
                .value();
@@ -77,7 +77,7 @@ class WorkerPoolTest : public testing::Test {
     send_packet(supervisor, supervisor::Event{supervisor::Event::kStarted, 0, start, 0});
     worker.emplace(Socket::dealer(endpoint).value());
     say(message::Hello{.worker = 0, .start = start});
-    ASSERT_TRUE(hears<message::Welcome>());
+    ASSERT_TRUE(hears<message::Setup>());
     say(message::Hello{.worker = 0, .start = start, .ready = true});
     for (int turn = 0; turn < kTurns && pool->free().empty(); ++turn) pool->wait();
     ASSERT_EQ(pool->free().size(), 1u);

@@ -44,9 +44,9 @@ TEST_F(WorkerPoolTest, WhatWasChosenReachesWorkersThatAreThereAndThatCome) {
   send_packet(supervisor, supervisor::Event{supervisor::Event::kExited, 0, kStart, 0});
   send_packet(supervisor, supervisor::Event{supervisor::Event::kStarted, 0, kStart + 1, 0});
   say(message::Hello{.worker = 0, .start = kStart + 1});
-  const auto welcome = heard();
-  ASSERT_TRUE(welcome);
-  EXPECT_EQ(std::get<message::Welcome>(*welcome).choices.algorithms.at("conv"), "winograd");
+  const auto setup = heard();
+  ASSERT_TRUE(setup);
+  EXPECT_EQ(std::get<message::Setup>(*setup).choices.algorithms.at("conv"), "winograd");
 }
 
 TEST_F(WorkerPoolTest, ARepeatedEndIsNotedAgainWithoutAnEvent) {
@@ -124,7 +124,7 @@ TEST_F(WorkerPoolTest, AWorkerWhoseReadinessGotLostIsAskedAgain) {
   send_packet(supervisor, supervisor::Event{supervisor::Event::kStarted, 0, kStart, 0});
   worker.emplace(Socket::dealer(endpoint).value());
   say(message::Hello{.worker = 0, .start = kStart});
-  ASSERT_TRUE(hears<message::Welcome>());
+  ASSERT_TRUE(hears<message::Setup>());
   say(message::Heartbeat{.worker = 0});
   EXPECT_TRUE(hears<message::Identify>());
 }
@@ -133,7 +133,7 @@ TEST_F(WorkerPoolTest, AWorkerThatDoesNotBecomeReadyIsEnded) {
   send_packet(supervisor, supervisor::Event{supervisor::Event::kStarted, 0, kStart, 0});
   worker.emplace(Socket::dealer(endpoint).value());
   say(message::Hello{.worker = 0, .start = kStart});
-  ASSERT_TRUE(hears<message::Welcome>());
+  ASSERT_TRUE(hears<message::Setup>());
   for (int beat = 0; beat < 30; ++beat) {
     EXPECT_FALSE(is_ordered(supervisor::Command::kKill));
     clock.now += 20;
