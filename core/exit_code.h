@@ -14,9 +14,9 @@ inline constexpr int kExitStudy = 4;           // the study is missing, or exist
 inline constexpr int kExitStorage = 5;         // unwritable, corrupt, locked or newer storage
 inline constexpr int kExitEmpty = 6;           // nothing to show
 inline constexpr int kExitExport = 7;          // an export or its verification failed
-inline constexpr int kExitFailures = 8;        // too many failures to go on
+inline constexpr int kExitFailures = 8;        // too many failures to continue
 inline constexpr int kExitIncomplete = 69;     // this machine lacks what a search needs
-inline constexpr int kExitResumable = 75;      // stopped on request; `detol resume` goes on
+inline constexpr int kExitResumable = 75;      // stopped on request; `detol resume` continues
 inline constexpr int kExitSecondSignal = 130;  // stopped at once
 
 constexpr int exit_code_of(ErrorCode code) {

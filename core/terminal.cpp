@@ -82,7 +82,7 @@ Glyph first_glyph(std::string_view text) {
 void write_all(int fd, std::string_view bytes) {
   while (!bytes.empty()) {
     const auto written = ::write(fd, bytes.data(), bytes.size());
-    if (written < 0 && errno != EINTR) return;  // the terminal is gone; the study goes on
+    if (written < 0 && errno != EINTR) return;  // the terminal is gone; the study continues
     if (written > 0) bytes.remove_prefix(static_cast<std::size_t>(written));
   }
 }

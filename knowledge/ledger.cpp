@@ -54,7 +54,7 @@ Result<StudyId> SqliteLedger::create_study(const StudyRecord& record) {
   for (const Study& other : known) {
     if (other.record.name != record.name) continue;
     return fail(ErrorCode::kStudy,
-                fmt::format("study '{0}' exists; `detol resume {0}` goes on with it", record.name));
+                fmt::format("study '{0}' exists; `detol resume {0}` continues it", record.name));
   }
   Study study{record, 0, 0, 0};
   study.record.id = known.empty() ? 1 : known.back().record.id + 1;

@@ -228,7 +228,7 @@ Result<Rows> SqliteReader::select(const std::string& sql, const std::vector<Cell
 }  // namespace
 
 Result<std::unique_ptr<Reader>> Reader::open(const fs::path& path) {
-  // A change of a whole study that was killed is completed, unless it is still going on.
+  // A change of a whole study that was killed is completed, unless it still runs.
   if (has_intent(path)) (void)WritableDatabase::open(path);
   DETOL_ASSIGN(auto database, open_for_reading(path));
   DETOL_ASSIGN(const int version, schema_version(database.get()));

@@ -3,7 +3,7 @@
 // Snapshots: on a network file system only the master may open the database, so it leaves a
 // verified copy, `<stem>.ro.db`, for everybody else: one when a study begins to run, one
 // every few seconds (a minute, where a copy takes three), one when the study ends. A copy that
-// fails is tried again later; the search goes on.
+// fails is tried again later; the search continues.
 
 #include <filesystem>
 

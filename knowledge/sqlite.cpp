@@ -10,7 +10,7 @@ namespace {
 
 std::string_view remedy(sqlite3* database) {
   if (is_write_refused(database))
-    return "nothing was kept: is the disk full, over quota or read-only? make room and go on";
+    return "nothing was kept: is the disk full, over quota or read-only? make room and resume";
   if (is_sync_failed(database)) return "the disk is failing: end this process and resume";
   switch (sqlite3_errcode(database)) {
     case SQLITE_CORRUPT:

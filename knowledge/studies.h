@@ -34,7 +34,7 @@ Result<StudySize> measure_study(const std::filesystem::path& database, const std
 Result<void> rename_study(const std::filesystem::path& database, const std::string& name,
                           const std::string& new_name);
 
-// The copy has the same history and goes on exactly as the original would: the same seed, the
+// The copy has the same history and continues exactly as the original would: the same seed, the
 // same next proposals. Checkpoints are shared on disk (hard links) where the file system can.
 Result<StudySize> copy_study(const std::filesystem::path& database, const std::string& name,
                              const std::string& new_name);

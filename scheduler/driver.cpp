@@ -106,9 +106,9 @@ Result<void> Driver::handle(const message::Timed& timed) {
   for (const TimedShape& choice : timed.choices) {
     if (state_.choices().find(choice.key) == nullptr) {
       DETOL_TRY(record(event::AlgorithmChosen{.key = choice.key,
-                                     .algorithm = choice.algorithm,
-                                     .seconds = choice.seconds,
-                                     .at_s = parts_.clock.wall_s()}));
+                                              .algorithm = choice.algorithm,
+                                              .seconds = choice.seconds,
+                                              .at_s = parts_.clock.wall_s()}));
     }
     chosen_.algorithms.emplace(choice.key, *state_.choices().find(choice.key));
   }
@@ -162,7 +162,7 @@ Result<void> Driver::wait_for_the_disk(const message::Ended& ended) {
   not_before_s_[ended.trial] = parts_.clock.now_s() + disk_back_off_s_;
   return requeue(
       ended.trial,
-      {RequeueCause::kDisk, ended.evaluation.reason + "; it goes on when that is possible again"});
+      {RequeueCause::kDisk, ended.evaluation.reason + "; it resumes when that is possible again"});
 }
 
 Result<void> Driver::handle(const StopRequest&) {

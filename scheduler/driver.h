@@ -7,7 +7,7 @@
 //
 // It sees the world only through its parts (ledger, pool, clock): the same code runs a study
 // on processes and in a test's virtual time. Not thread-safe. Its destructor waits for a fit of the
-// searcher's model that is going on, however long that takes.
+// searcher's model that is running, however long that takes.
 
 #include <filesystem>
 #include <functional>
@@ -154,7 +154,7 @@ class Driver {
   Advice advice_ = Advice::kContinue;  // the pruner's answer to the last report
 
   std::vector<Event> batch_;  // applied, not durable
-  AlgorithmChoices chosen_;            // to be broadcast: the answer to what was timed
+  AlgorithmChoices chosen_;   // to be broadcast: the answer to what was timed
   std::vector<message::ReportAck> report_acks_;
   std::vector<message::EndAck> end_acks_;
   std::vector<Assignment> assignments_;

@@ -58,8 +58,9 @@ std::optional<Refit> Refitter::next() {
   if (!result) return std::nullopt;
   has_failed_ = !*result;
   if (has_failed_) {
-    log_warning("a model of the search was not fitted: {}; the search goes on with the one before",
-                result->error().message);
+    log_warning(
+        "a model of the search was not fitted: {}; the search continues with the one before",
+        result->error().message);
     return std::nullopt;
   }
   job_.reset();

@@ -107,7 +107,7 @@ class StateFold {
   const Begin begin_;
   const Update update_;
   std::size_t start_ = 0;
-  std::vector<Snapshot> snapshots_;  // the last one goes on, the others stay
+  std::vector<Snapshot> snapshots_;  // the last one grows, the others stay
 };
 
 }  // namespace detol::inline search

@@ -1,5 +1,5 @@
 // An EarlyOutcome goes from rank to rank as one line: `E code 0 message` for an error, `V end cause
-// reason` for an evaluation, nothing for going on.
+// reason` for an evaluation, nothing for continuing.
 
 #include "trainer/agreement.h"
 

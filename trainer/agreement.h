@@ -12,7 +12,7 @@
 
 namespace detol::inline trainer {
 
-// EarlyOutcome ends the evaluation at this point; if it is empty, the evaluation goes on.
+// EarlyOutcome ends the evaluation at this point; if it is empty, the evaluation continues.
 using EarlyOutcome = Result<std::optional<Evaluation>>;
 
 // Runs an action; a failed allocation in it ends the evaluation of the job.

@@ -5,7 +5,7 @@
 // renamed, and the previous one is used. Format: docs/checkpoint.md.
 //
 //   epoch-<n>.a<attempt>.ckpt             n epochs finished: what the trial was scored with
-//   epoch-<n>-step-<s>.a<attempt>.ckpt    and s steps of the next: where a suspended one goes on
+//   epoch-<n>-step-<s>.a<attempt>.ckpt    and s steps of the next: where a suspended one resumes
 //
 // Attempts share a folder. One reads, renames and removes only what attempts up to itself
 // wrote, so that an older attempt that comes back to life cannot disturb a newer one.

@@ -1,7 +1,7 @@
 #pragma once
 
 // Evaluator: gives one candidate its score. It runs in a worker process, reports after
-// every epoch, and is told there whether to go on.
+// every epoch, and is told there whether to continue.
 //
 // An evaluation is a function of its Job and the data alone, however often it was
 // interrupted: whatever is random comes from the job's seed.
@@ -44,7 +44,7 @@ struct EpochReport {
 enum class Verdict {
   kContinue,  // train the next epoch
   kStop,      // finished: pruned, out of budget, or complete
-  kSuspend,   // the process must end now; the checkpoint stands and the trial goes on later
+  kSuspend,   // the process must end now; the checkpoint stands and the trial resumes later
 };
 
 struct Job {

@@ -11,7 +11,7 @@
 
 namespace detol::inline trainer {
 
-// The hash ignores the group's size and micro-batches: a trial goes on wherever there is room for
+// The hash ignores the group's size and micro-batches: a trial resumes wherever there is room for
 // it, and its numbers then differ as they do between groups.
 std::uint64_t hash_of(const Job& job, const Dataset& data, std::string_view backend);
 

@@ -83,9 +83,9 @@ std::span<float> outputs_of(const Scoring& scoring, std::int64_t first, std::int
                                  static_cast<std::size_t>(count) * width);
 }
 
-// Evaluates kBatches batches at a time, and asks `goes_on` after each.
+// Evaluates kBatches batches at a time, and asks `may_continue` after each.
 Sums sums_on_device(DeviceSteps& device, const Scoring& scoring, const Shard& share,
-                    std::int64_t batch, const std::function<bool()>& goes_on) {
+                    std::int64_t batch, const std::function<bool()>& may_continue) {
   constexpr std::int64_t kBatches = 64;
   Sums sums;
   for (bool more = true; more && sums.images < share.count;) {
@@ -96,19 +96,19 @@ Sums sums_on_device(DeviceSteps& device, const Scoring& scoring, const Shard& sh
     sums.loss += result.loss * static_cast<double>(count);
     sums.correct += static_cast<double>(result.correct);
     sums.images += count;
-    for (std::int64_t done = 0; done < count; done += batch) more = goes_on() && more;
+    for (std::int64_t done = 0; done < count; done += batch) more = may_continue() && more;
   }
   return sums;
 }
 
 Sums sums_from_host(Executable& executable, const Scoring& scoring, const Shard& share,
-                    const std::function<bool()>& goes_on) {
+                    const std::function<bool()>& may_continue) {
   const Dataset& data = scoring.data;
   const auto size = static_cast<std::size_t>(data.info.task.input.elements());
   const BatchTargets targets = executable.targets();
   const auto batch = static_cast<std::int64_t>(targets.labels.size());
   Sums sums;
-  for (bool more = true; more && sums.images < share.count; more = goes_on()) {
+  for (bool more = true; more && sums.images < share.count; more = may_continue()) {
     const std::int64_t first = share.first + sums.images;
     const std::int64_t count = std::min(batch, share.count - sums.images);
     for (std::int64_t i = 0; i < count; ++i) {
@@ -129,14 +129,15 @@ Sums sums_from_host(Executable& executable, const Scoring& scoring, const Shard&
 
 }  // namespace
 
-Score score(Executable& executable, const Scoring& scoring, const std::function<bool()>& goes_on) {
+Score score(Executable& executable, const Scoring& scoring,
+            const std::function<bool()>& may_continue) {
   const Dataset& data = scoring.data;
   const Shard share = shard_of(scoring.range.count, scoring.group);
   if (scoring.group.size() > 1) std::ranges::fill(scoring.outputs, 0.0F);
   DeviceSteps* const device = executable.steps_on(data);
   const auto batch = static_cast<std::int64_t>(executable.labels().size());
-  const Sums own = device != nullptr ? sums_on_device(*device, scoring, share, batch, goes_on)
-                                     : sums_from_host(executable, scoring, share, goes_on);
+  const Sums own = device != nullptr ? sums_on_device(*device, scoring, share, batch, may_continue)
+                                     : sums_from_host(executable, scoring, share, may_continue);
   std::array<double, 3> sums = {own.loss, own.correct, static_cast<double>(own.images)};
   scoring.group.sum(std::span(sums));
   if (!scoring.outputs.empty()) scoring.group.sum(scoring.outputs);

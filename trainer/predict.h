@@ -35,9 +35,10 @@ struct Scoring {
 };
 
 // Scores with a compiled network. Every rank makes the call and gets the score over all of them.
-// `goes_on` is asked after each batch; once it says no, the rank stops there, and the score is
+// `may_continue` is asked after each batch; once it says no, the rank stops there, and the score is
 // that of fewer images. REQUIRES: range.count > 0.
-Score score(Executable& executable, const Scoring& scoring, const std::function<bool()>& goes_on);
+Score score(Executable& executable, const Scoring& scoring,
+            const std::function<bool()>& may_continue);
 
 // Scores one split of the data. Errors: kUsage for an unknown backend, kInput for a network that
 // the backend cannot run, that is made for other images, or that other weights belong to.

@@ -176,7 +176,7 @@ class Training {
     });
   }
 
-  // Writes where a later attempt goes on; at an epoch's start its checkpoint is there already.
+  // Writes where a later attempt resumes; at an epoch's start its checkpoint is there already.
   EarlyOutcome keep_position() {
     if (checkpoint_.progress.steps > 0) DETOL_TRY(keep());
     return suspended();

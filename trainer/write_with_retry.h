@@ -11,9 +11,9 @@
 
 namespace detol::inline trainer {
 
-// Calls write_checkpoint, with growing pauses, while a later try may succeed. Asks `goes_on` before
-// each pause, and returns the last error once that says no.
+// Calls write_checkpoint, with growing pauses, while a later try may succeed. Asks `may_continue`
+// before each pause, and returns the last error once that says no.
 Result<void> write_with_retry(const std::filesystem::path& folder, const Checkpoint& checkpoint,
-                              const std::function<bool()>& goes_on);
+                              const std::function<bool()>& may_continue);
 
 }  // namespace detol::inline trainer

@@ -1,7 +1,7 @@
 // Every node gets a colour that says what it is: its layer, everything it is computed from and
 // everything computed from it. Colour refinement (Weisfeiler & Leman, 1968), but along the
 // topological order, so that one sweep forward and one back carry news through the whole
-// network. Where nodes still share a colour, one is individualised and the refinement goes on
+// network. Where nodes still share a colour, one is individualised and the refinement continues
 // (McKay & Piperno, 2014, arXiv 1301.1493); the smallest certificate of all orders is the
 // network's. Members that are images of each other under a symmetry lead to the same leaves, so
 // that one of them is enough. A symmetry is found by setting one member apart, then another, and

@@ -3,7 +3,7 @@
 // ConnectionLimit: how many connections a listening ZeroMQ socket has at a time, so that nobody
 // fills this process's memory and descriptors with them. At the limit the kernel drops whoever
 // knocks (a socket filter on the listening descriptor), and they knock again; the connections that
-// are there go on. Not thread-safe.
+// are there continue. Not thread-safe.
 
 #include <cstddef>
 #include <set>

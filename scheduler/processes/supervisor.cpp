@@ -94,7 +94,7 @@ class Supervisor {
     ::sigaction(SIGHUP, nullptr, &hangup);
     if (hangup.sa_handler != SIG_IGN) sigaddset(&signals_, SIGHUP);  // else: under nohup
     ::sigprocmask(SIG_BLOCK, &signals_, &before_);
-    pipe_before_ = ::signal(SIGPIPE, SIG_IGN);  // `detol search 2>&1 | head` shall go on
+    pipe_before_ = ::signal(SIGPIPE, SIG_IGN);  // `detol search 2>&1 | head` shall continue
     signal_fd_ = ::signalfd(-1, &signals_, SFD_CLOEXEC | SFD_NONBLOCK);
   }
 

@@ -8,7 +8,7 @@
 //
 //   top 0.1; finished trials ended at 0.10, 0.12, 0.15, ... (12 of them): the bar is 0.12.
 //   After 4 epochs a trial is expected to end at 0.20 with deviation 0.04. That it ends below 0.12
-//   has probability 0.023: it stops. With deviation 0.06 it would be 0.09: it goes on.
+//   has probability 0.023: it stops. With deviation 0.06 it would be 0.09: it continues.
 //
 // Why a share, and not the best: the best value is a lucky measurement, that its equals would not
 // beat, and a searcher that breeds or fits learns from several good ends. With few finished trials

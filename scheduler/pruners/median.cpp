@@ -6,7 +6,7 @@
 // curve that improves, so the rule forgives one bad epoch and stops only the clearly worse.
 //
 //   minimise, epoch 2; the others' (epoch 1, epoch 2): (4, 2) (6, 4) (9, 3) -> means 3 5 6,
-//   median 5: a trial with (8, 5.5) stops, one with (8, 5) goes on.
+//   median 5: a trial with (8, 5.5) stops, one with (8, 5) continues.
 //
 // Vizier compares with completed trials only. Here every trial that reached epoch s counts,
 // running and stopped ones too: with one or two dozen trials there are too few others.

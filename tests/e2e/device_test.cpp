@@ -212,7 +212,7 @@ TEST_F(Device, ACandidateThatFindsNoRoomOnAGpuIsRefused) {
   EXPECT_NE(query("SELECT reason FROM v_trials").find("share of a GPU"), std::string::npos);
 }
 
-// A device that is lost takes its process along: another goes on from the last checkpoint.
+// A device that is lost takes its process along: another resumes from the last checkpoint.
 TEST_F(Device, ATrialOfALostDeviceGoesOnInAnotherProcess) {
   const Ran in_peace = detol(search_words({"-j", "1"}));
   ASSERT_EQ(in_peace.code, 0) << in_peace.err;

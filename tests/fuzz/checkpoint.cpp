@@ -9,7 +9,7 @@
 namespace detol::fuzz {
 namespace {
 
-// Repairs the checksum, so that the reader goes on to the rest.
+// Repairs the checksum, so that the reader reaches the rest.
 std::string sealed(std::string_view input) {
   std::string bytes(input);
   if (bytes.size() < sizeof(std::uint64_t)) return bytes;

@@ -32,7 +32,7 @@ GoodData good() {
           .is_folder = false};
 }
 
-// Repairs the checksum over a changed head, so that the reader goes on to the rest.
+// Repairs the checksum over a changed head, so that the reader reaches the rest.
 std::string sealed(std::string_view input) {
   std::string bytes(input);
   const std::size_t start = 1;  // behind the byte of DataFiles

@@ -1,4 +1,4 @@
-// Budgets through whole studies: what counts, when a study ends, and how a larger one goes on.
+// Budgets through whole studies: what counts, when a study ends, and how a larger one resumes.
 
 #include <algorithm>
 #include <set>

@@ -70,7 +70,7 @@ TEST(Asha, DoesNotPromoteWhatAnEarlierPromotionLeftNoPlaceFor) {
   const auto asha = make("asha", 9);
   for (TrialId trial : {0u, 1u, 2u}) (void)asha->judge(trial, 1, 5.0 + double(trial));
   EXPECT_EQ(promotions(*asha), Promoted{0});
-  (void)asha->judge(3, 1, 6);  // second best of four, where one may go on
+  (void)asha->judge(3, 1, 6);  // second best of four, where one may continue
   EXPECT_EQ(promotions(*asha), Promoted{});
 }
 

@@ -95,7 +95,7 @@ TEST_F(DeviceFault, DISABLED_Trial) {
   std::_Exit(run_trial());
 }
 
-// A data set that finds no room on the device stays on the host, and the trial goes on.
+// A data set that finds no room on the device stays on the host, and the trial continues.
 TEST_F(DeviceFault, MemoryThatRunsOutAnywhereIsTheCandidatesResult) {
   int ran_out = 0, end = Exit::kOutOfMemory;
   for (int at = 1; at <= 16; ++at) {

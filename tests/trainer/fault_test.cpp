@@ -1,5 +1,5 @@
 // Faults on purpose in the training loop. Every training runs in a child process, because a
-// process reads DETOL_FAULT once, and what is promised is that another one goes on.
+// process reads DETOL_FAULT once, and what is promised is that another one resumes.
 
 #include <fmt/format.h>
 #include <sys/wait.h>

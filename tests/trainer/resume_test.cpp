@@ -1,4 +1,4 @@
-// Trials that end before their time and go on, once for every backend.
+// Trials that end before their time and resume, once for every backend.
 
 #include <gtest/gtest.h>
 

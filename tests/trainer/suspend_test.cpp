@@ -80,7 +80,7 @@ class Suspensions : public testing::TestWithParam<std::string> {
     return ran;
   }
 
-  // Goes on as the next attempt, with what was reported acknowledged.
+  // Resumes as the next attempt, with what was reported acknowledged.
   static void go_on(Job& job, const Ran& before) {
     ++job.attempt;
     if (!before.reports.empty()) job.acknowledged = before.reports.back().epoch;

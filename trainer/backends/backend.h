@@ -150,7 +150,7 @@ struct BackendRow {
   // std::bad_alloc when memory is short: the caller makes it an outcome. A rank alone may fail:
   // the caller tells the others. REQUIRES: batch size >= size of the group.
   // The result depends on the arguments alone. An algorithm in placement.choices that this backend
-  // does not know is an error (kInternal): the trial could not go on with the same bits.
+  // does not know is an error (kInternal): the trial could not continue with the same bits.
   Result<std::unique_ptr<Executable>> (*compile)(const Network& network, const Recipe& recipe,
                                                  const Placement& placement);
   // Lists the shapes of a network that several algorithms can compute. Null: there are never any.

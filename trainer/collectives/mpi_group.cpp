@@ -179,7 +179,7 @@ class MpiGroup final : public Group {
   }
 
  private:
-  // Waits for that one alone, while others go on.
+  // Waits for that one alone, while others continue.
   template <typename Kind>
   void wait_in(const Kind& kind, Ticket ticket) {
     wait_for([&] {

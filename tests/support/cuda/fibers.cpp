@@ -61,7 +61,7 @@ class Block {
     return fault_;
   }
 
-  // On a fiber: the threads that nobody began yet, then back to whoever can go on.
+  // On a fiber: the threads that nobody began yet, then back to whoever can continue.
   void run_what_is_left() {
     while (next_ < count_) {
       running_->thread = block_.is_reversed ? count_ - 1 - next_ : next_;
@@ -131,7 +131,7 @@ class Block {
     at_barrier_.clear();
   }
 
-  // Leaves this fiber for one that can go on, or for whoever called run().
+  // Leaves this fiber for one that can continue, or for whoever called run().
   void go_on() {
     Fiber* const left = running_;
     if (first_ready_ < ready_.size()) {

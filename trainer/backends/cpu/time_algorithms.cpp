@@ -182,7 +182,7 @@ Result<std::string> Builder::choose_algorithm(NodeId node, std::string_view kind
   if (std::ranges::find(algorithms, algorithm) == algorithms.end()) {
     return fail(ErrorCode::kInternal,
                 fmt::format("'{}' was chosen for '{}', which this program does not know there; "
-                            "go on with the program that began the study",
+                            "resume with the program that began the study",
                             algorithm, key));
   }
   asked_.push_back(

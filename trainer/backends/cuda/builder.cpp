@@ -137,7 +137,7 @@ Result<const ConvPlan*> Builder::plan(const ConvShape& shape) {
     if (chosen != nullptr &&
         std::ranges::find(candidates.algorithms, *chosen) == candidates.algorithms.end())
       return fail(ErrorCode::kInternal,
-                  fmt::format("'{}' was chosen for '{}', which is not known there; go on with the "
+                  fmt::format("'{}' was chosen for '{}', which is not known there; resume with the "
                               "program, the cuDNN and the kind of device that began the study",
                               *chosen, candidates.key));
     algorithm = chosen != nullptr ? *chosen : candidates.algorithms.front();

@@ -248,7 +248,7 @@ class CudaExecutable final : public Executable {
 }  // namespace
 
 // Compiles with algorithms that need little memory where it is short. A group's ranks are not asked
-// to agree: one that cannot go on says so by bad_alloc, and then none does.
+// to agree: one that cannot continue says so by bad_alloc, and then none does.
 Result<std::unique_ptr<Executable>> compile(const Network& network, const Recipe& recipe,
                                             const Placement& placement) {
   DETOL_TRY(check_words(recipe));

@@ -29,7 +29,7 @@ class CsvReader {
   static Result<CsvReader> open(const std::filesystem::path& path);
   CsvReader(std::filesystem::path path, std::string_view bytes);
 
-  // Goes on to the next record; false at the end. Errors (kInput, with file:line:column): too few
+  // Moves to the next record; false at the end. Errors (kInput, with file:line:column): too few
   // or too many cells, a quote in the wrong place or without its other.
   Result<bool> next();
 
