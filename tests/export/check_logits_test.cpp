@@ -17,7 +17,7 @@ Dataset five_images() {
   return data;
 }
 
-// Its logits are the sum of the normalised pixels, and that times ten.
+// Returns a model whose logits are the sum of the normalised pixels and ten times that sum.
 Model summing_model() {
   NetworkBuilder b({1, 2, 2});
   const NodeId sum = b.add({.kind = LayerKind::kDense, .channels = 2}, {b.input()});
@@ -42,7 +42,7 @@ TEST(CheckLogits, AreOfAtMostAsManyImagesAsAsked) {
   EXPECT_EQ(check_logits(summing_model(), five_images(), 1).value().count, 1);
 }
 
-// A last layer of two outputs with a bias, for targets around 1000 and around -2.
+// Returns a regression model of two outputs with a bias, for targets around 1000 and around -2.
 Model regression() {
   NetworkBuilder b({1, 2, 2});
   const NodeId sum = b.add({.kind = LayerKind::kDense, .channels = 2, .bias = true}, {b.input()});
@@ -85,7 +85,7 @@ TEST(Units, AreFoldedIntoTheLastLayerAndVerified) {
   EXPECT_TRUE(same) << same.error().message;
 }
 
-// A hundredth of a deviation is far below the mean.
+// The error is 50 deviations of its own output, but small beside the other output's mean of 1000.
 TEST(Units, AreTheMeasureOfWhatMayDiffer) {
   Model model = regression();
   const Dataset data = with_targets();

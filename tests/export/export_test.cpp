@@ -1,4 +1,4 @@
-// The promises of export.h, held by every row of exporters().
+// Tests that every row of exporters() keeps the promises of export.h.
 
 #include "export/export.h"
 
@@ -64,7 +64,7 @@ TEST_P(Exporters, VerifyANetworkOfEverything) {
   EXPECT_TRUE(verified) << verified.error().message;
 }
 
-// Wired as the encodings wire them: drawings and files hold what a search may find.
+// Exports networks that are wired as a search may find them.
 TEST_P(Exporters, VerifyNetworksOfEveryEncoding) {
   const std::vector<std::string> architectures = {
       "type: chain, stages: [{block: {op: {type: categorical, choices: [mbconv, residual]}}}]",

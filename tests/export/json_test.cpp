@@ -15,29 +15,29 @@ using testing::network_of_everything;
 
 TEST(Json, ListsEveryLayerWithItsShape) {
   const Model model = model_of(network_of_everything());
-  const json all = json::parse(json_bytes(model).value());
-  ASSERT_EQ(all["layers"].size(), model.network.nodes().size());
-  EXPECT_EQ(all["layers"][0]["op"], "input");
-  EXPECT_EQ(all["layers"][1]["name"], "stem");
-  EXPECT_EQ(all["layers"][1]["shape"], json({8, 9, 9}));
-  EXPECT_EQ(all["layers"][1]["kernel"], 3);
-  EXPECT_EQ(all["layers"][1]["tensors"]["weight"], json({8, 3, 3, 3}));
+  const json document = json::parse(json_bytes(model).value());
+  ASSERT_EQ(document["layers"].size(), model.network.nodes().size());
+  EXPECT_EQ(document["layers"][0]["op"], "input");
+  EXPECT_EQ(document["layers"][1]["name"], "stem");
+  EXPECT_EQ(document["layers"][1]["shape"], json({8, 9, 9}));
+  EXPECT_EQ(document["layers"][1]["kernel"], 3);
+  EXPECT_EQ(document["layers"][1]["tensors"]["weight"], json({8, 3, 3, 3}));
 }
 
 TEST(Json, AddsUpParametersAndFlops) {
   NetworkBuilder b({2, 4, 4});
   const NodeId norm = b.add({.kind = LayerKind::kBatchNorm}, {b.input()});
   const NodeId dense = b.add({.kind = LayerKind::kDense, .channels = 3, .bias = true}, {norm});
-  const json all = json::parse(json_bytes(model_of(b.build(dense).value())).value());
-  EXPECT_EQ(all["network"]["params"], 2 * 2 + 32 * 3 + 3);
-  EXPECT_EQ(all["network"]["flops"], 2 * 32 * 3);
+  const json document = json::parse(json_bytes(model_of(b.build(dense).value())).value());
+  EXPECT_EQ(document["network"]["params"], 2 * 2 + 32 * 3 + 3);
+  EXPECT_EQ(document["network"]["flops"], 2 * 32 * 3);
 }
 
 TEST(Json, KeepsTheTypesOfHyperparameters) {
-  const json all = json::parse(json_bytes(model_of(network_of_everything())).value());
-  EXPECT_EQ(all["params"], json({{"lr", 0.01}, {"optimizer", "sgd"}, {"nesterov", true}}));
-  EXPECT_EQ(all["metrics"]["val_accuracy"], 0.91);
-  EXPECT_EQ(all["properties"]["study"], "fashion");
+  const json document = json::parse(json_bytes(model_of(network_of_everything())).value());
+  EXPECT_EQ(document["params"], json({{"lr", 0.01}, {"optimizer", "sgd"}, {"nesterov", true}}));
+  EXPECT_EQ(document["metrics"]["val_accuracy"], 0.91);
+  EXPECT_EQ(document["properties"]["study"], "fashion");
 }
 
 TEST(Json, WritesNaNAsAWord) {

@@ -1,4 +1,4 @@
-// Every lie that an ONNX file can tell about its graph is one line that names what is wrong.
+// Tests that an ONNX file with an invalid graph is refused in one line that names what is wrong.
 
 #include <onnx/onnx_pb.h>
 
@@ -48,10 +48,11 @@ onnx::TensorProto& constant(GraphProto& graph, std::string_view name) {
   return *graph.mutable_initializer(0);
 }
 
+// Lie is a change that makes a valid graph invalid, and the words that the error must have.
 struct Lie {
   const char* name;
-  std::function<void(GraphProto&)> tell;
-  const char* answer;
+  std::function<void(GraphProto&)> change;
+  const char* words;
   friend void PrintTo(const Lie& lie, std::ostream* out) { *out << lie.name; }
 };
 
@@ -115,7 +116,7 @@ const std::vector<Lie>& lies() {
       {"TwoInputs", [](GraphProto& g) { *g.add_input() = g.input(0); },
        "its graph must have one input"},
       {"NoOutput", [](GraphProto& g) { g.clear_output(); }, "its graph must have one output"},
-      {"OutputThatNobodyComputes", [](GraphProto& g) { g.mutable_output(0)->set_name("x"); },
+      {"OutputThatNoNodeComputes", [](GraphProto& g) { g.mutable_output(0)->set_name("x"); },
        "its output is no matrix that a node computes"},
       {"OtherEpsilon",
        [](GraphProto& g) { attribute(first_of(g, "BatchNormalization"), "epsilon").set_f(0.1f); },
@@ -211,12 +212,11 @@ class OnnxLies : public ::testing::TestWithParam<Lie> {};
 
 TEST_P(OnnxLies, AreToldInOneLine) {
   onnx::ModelProto proto = exported();
-  GetParam().tell(*proto.mutable_graph());
+  GetParam().change(*proto.mutable_graph());
   const auto read = read_onnx(proto.SerializeAsString());
   ASSERT_FALSE(read);
   EXPECT_EQ(read.error().code, ErrorCode::kInput);
-  EXPECT_NE(read.error().message.find(GetParam().answer), std::string::npos)
-      << read.error().message;
+  EXPECT_NE(read.error().message.find(GetParam().words), std::string::npos) << read.error().message;
   EXPECT_EQ(read.error().message.find('\n'), std::string::npos);
 }
 

@@ -18,7 +18,7 @@ namespace detol {
 namespace {
 
 constexpr std::int64_t kImages = 3;
-constexpr int kNoRuntime = 77;  // says run_onnx.py
+constexpr int kNoRuntime = 77;  // the exit code of run_onnx.py
 
 void write_floats(const std::filesystem::path& path, const std::vector<float>& floats) {
   std::ofstream file(path, std::ios::binary);
@@ -26,7 +26,7 @@ void write_floats(const std::filesystem::path& path, const std::vector<float>& f
              static_cast<std::streamsize>(floats.size() * sizeof(float)));
 }
 
-// The model as a file, with images and what the reference backend answers to them.
+// Writes the model, random images, and the reference backend's logits for them.
 void write_case(const std::filesystem::path& stem, const Model& model) {
   Rng rng(7);
   std::vector<float> pixels, normalised;
@@ -60,7 +60,7 @@ TEST(OnnxRuntime, ComputesWhatTheReferenceBackendComputes) {
   const int status = std::system(("python3 " + script + " " + folder.path().string()).c_str());
   ASSERT_TRUE(WIFEXITED(status));
   if (WEXITSTATUS(status) == kNoRuntime || WEXITSTATUS(status) == 127)
-    GTEST_SKIP() << "python3 has no onnxruntime: nobody but detol has read these files";
+    GTEST_SKIP() << "python3 has no onnxruntime: only detol has read these files";
   EXPECT_EQ(WEXITSTATUS(status), 0);
 }
 

@@ -1,4 +1,4 @@
-// Promises of an ONNX file to its reader, seen through onnx's own types.
+// Tests what an exported ONNX file holds, read with onnx's own types.
 
 #include <onnx/onnx_pb.h>
 
@@ -60,7 +60,7 @@ TEST(Onnx, KeepsDropoutWhichDoesNothingThere) {
   const onnx::ModelProto proto = exported(model_of(network_with(LayerKind::kDropout)));
   const onnx::NodeProto& dropout = proto.graph().node(3);
   EXPECT_EQ(dropout.op_type(), "Dropout");
-  EXPECT_EQ(dropout.input_size(), 2);  // without the third, it does not train
+  EXPECT_EQ(dropout.input_size(), 2);  // without the third, training_mode, it is off
 }
 
 TEST(Onnx, AsksForTheOldestOperatorSetThatHasItsOperators) {
@@ -109,7 +109,7 @@ TEST(Onnx, KeepsEveryWeightUnderItsName) {
 TEST(Onnx, SaysInItsMetadataWhatToFeedIt) {
   const onnx::ModelProto proto = exported(model_of(network_of_everything()));
   std::map<std::string, std::string> metadata;
-  for (const auto& entry : proto.metadata_props()) metadata[entry.key()] = entry.value();
+  for (const auto& property : proto.metadata_props()) metadata[property.key()] = property.value();
   EXPECT_EQ(metadata.at("detol.input"), "pixels in [0, 1] (bytes / 255), N x C x H x W");
   EXPECT_EQ(metadata.at("detol.mean"), "[0.25,0.25,0.25]");
   EXPECT_EQ(metadata.at("detol.classes"), R"(["T-shirt/top","a \"quoted\" one"])");

@@ -51,7 +51,7 @@ class RandomNetwork {
         {x});
   }
 
-  // Everything of x's shape, x itself twice.
+  // Adds up x, twice, and all nodes of x's shape.
   void sum(NodeId x) {
     std::vector<NodeId> inputs{x, x};
     for (const NodeId other : nodes_) {
@@ -60,7 +60,7 @@ class RandomNetwork {
     add({.kind = LayerKind::kAdd}, inputs);
   }
 
-  // x between whatever has its size.
+  // Concatenates x, twice, between nodes of x's height and width.
   void concat(NodeId x) {
     const Shape& size = builder_.shape(x);
     std::vector<NodeId> inputs;

@@ -34,10 +34,10 @@ constexpr std::array kForms = {
     Form{"onnx", onnx_bytes, read_onnx, compare_onnx},
     Form{"safetensors", safetensors_bytes, read_safetensors, compare_safetensors}};
 
-// Some pixels and what the model answers to them.
-void ask(Model& model) {
+// Gives the model random pixels and its logits for them, to be checked against.
+void add_check(Model& model) {
   const Shape& shape = model.network.input_shape();
-  CheckLogits check{"two drawn ones", 2, {}, {}};
+  CheckLogits check{"two random images", 2, {}, {}};
   Rng rng(5);
   std::vector<float> images;
   for (std::int64_t i = 0; i < 2 * shape.elements(); ++i) {
@@ -55,7 +55,7 @@ class Forms : public ::testing::TestWithParam<Form> {
  protected:
   static std::string bytes_of(const Model& model) { return GetParam().write(model).value(); }
 
-  // Reads; whatever comes must be a model that can be exported again, or one line.
+  // Returns whether the bytes are read as a model; an error must be one line.
   static bool survives(const std::string& bytes) {
     const Result<Model> read = GetParam().read(bytes);
     if (read) return true;
@@ -70,7 +70,7 @@ TEST_P(Forms, GiveBackRandomNetworksWithTheirNamesWeightsAndLogits) {
   for (std::uint64_t seed = 0; seed < 150; ++seed) {
     SCOPED_TRACE(seed);
     Model model = model_of(testing::RandomNetwork(seed).build(), seed);
-    ask(model);
+    add_check(model);
     const std::string bytes = bytes_of(model);
     const Result<Model> read = GetParam().read(bytes);
     ASSERT_TRUE(read) << read.error().message;
@@ -134,7 +134,7 @@ TEST_P(Forms, NoticeOtherMetadata) {
 
 TEST_P(Forms, NoticeOtherLogits) {
   Model model = model_of(network_of_everything());
-  ask(model);
+  add_check(model);
   model.check->logits[5] += 1;
   const auto compared = GetParam().compare(bytes_of(model), model);
   ASSERT_FALSE(compared);

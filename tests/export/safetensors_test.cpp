@@ -11,7 +11,7 @@
 namespace detol {
 namespace {
 
-// length, header, data.
+// Returns a file of the header's length, the header, and `data` bytes of zeros.
 std::string file_of(const std::string& header, std::size_t data) {
   const std::uint64_t length = header.size();
   return std::string(reinterpret_cast<const char*>(&length), sizeof length) + header +
@@ -21,8 +21,8 @@ std::string file_of(const std::string& header, std::size_t data) {
 struct Case {
   const char* name;
   std::string file;
-  const char* answer;
-  friend void PrintTo(const Case& one, std::ostream* out) { *out << one.name; }
+  const char* words;
+  friend void PrintTo(const Case& tested, std::ostream* out) { *out << tested.name; }
 };
 
 std::vector<Case> damaged_files() {
@@ -93,14 +93,13 @@ TEST_P(DamagedSafetensors, AreErrorsOfOneLine) {
   const auto read = parse_safetensors(GetParam().file);
   ASSERT_FALSE(read);
   EXPECT_EQ(read.error().code, ErrorCode::kInput);
-  EXPECT_NE(read.error().message.find(GetParam().answer), std::string::npos)
-      << read.error().message;
+  EXPECT_NE(read.error().message.find(GetParam().words), std::string::npos) << read.error().message;
   EXPECT_EQ(read.error().message.find('\n'), std::string::npos);
   EXPECT_LT(read.error().message.size(), 300u);
 }
 
 INSTANTIATE_TEST_SUITE_P(All, DamagedSafetensors, ::testing::ValuesIn(damaged_files()),
-                         [](const auto& one) { return std::string(one.param.name); });
+                         [](const auto& tested) { return std::string(tested.param.name); });
 
 SafeTensors two_tensors() {
   static constexpr std::string_view kData = "abcdefghijklmnop";

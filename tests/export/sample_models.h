@@ -7,7 +7,7 @@
 
 namespace detol::testing {
 
-// A network in which a layer of that kind does its work between a convolution and the head.
+// Returns a network with a layer of that kind between a convolution and the head.
 inline Network network_with(LayerKind kind) {
   NetworkBuilder b({2, 6, 6});
   const NodeId x =
@@ -24,11 +24,11 @@ inline Network network_with(LayerKind kind) {
   if (kind == LayerKind::kConcat) inputs = {x, x, x};
   if (kind == LayerKind::kScale) inputs = {x, pooled};
   if (kind == LayerKind::kDropout) layer.rate = 0.5;
-  const NodeId worked = kind == LayerKind::kInput ? x : b.add(layer, inputs);
-  return b.build(b.add({.kind = LayerKind::kDense, .channels = 3, .bias = true}, {worked})).value();
+  const NodeId tested = kind == LayerKind::kInput ? x : b.add(layer, inputs);
+  return b.build(b.add({.kind = LayerKind::kDense, .channels = 3, .bias = true}, {tested})).value();
 }
 
-// Every kind and every meeting of vectors and images, in one network.
+// Returns one network with every kind of layer and every transition between images and vectors.
 inline Network network_of_everything() {
   NetworkBuilder b({3, 9, 9});
   const auto act = [&](Activation f, NodeId x) {
@@ -63,7 +63,8 @@ inline Network network_of_everything() {
   return b.build(b.add({.kind = LayerKind::kDense, .channels = 4, .bias = true}, {x})).value();
 }
 
-// Weights of a trained network's size: none is at its initial value, variances are positive.
+// Returns a model with weights as after training: none is at its initial value, variances are
+// positive.
 inline Model model_of(Network network, std::uint64_t seed = 1) {
   Rng rng(seed);
   Model model;

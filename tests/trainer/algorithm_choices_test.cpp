@@ -48,7 +48,7 @@ class BackendOfAlgorithms : public testing::TestWithParam<BackendRow> {
   std::vector<TimedShape> timed(const AlgorithmChoices& known) const {
     return GetParam().time_algorithms(network_, kRecipe, {.choices = &known}, [] {}).value();
   }
-  // Every weight after some steps.
+  // Returns every weight after three steps.
   std::vector<float> trained(const AlgorithmChoices* choices) const {
     const auto executable = compiled(GetParam(), network_, kRecipe, choices);
     prepare_with_noise(network_, *executable);
@@ -64,11 +64,11 @@ class BackendOfAlgorithms : public testing::TestWithParam<BackendRow> {
   const Network network_ = make_resnet({.input = {3, 16, 16}});
 };
 
-// The other algorithm of everything.
+// Returns the last algorithm for every open choice.
 AlgorithmChoices last_algorithms(const std::vector<AlgorithmCandidates>& open) {
   AlgorithmChoices choices;
-  for (const AlgorithmCandidates& one : open)
-    choices.algorithms.emplace(one.key, one.algorithms.back());
+  for (const AlgorithmCandidates& candidates : open)
+    choices.algorithms.emplace(candidates.key, candidates.algorithms.back());
   return choices;
 }
 
@@ -96,8 +96,8 @@ TEST_P(BackendOfAlgorithms, TheSameChoicesGiveTheSameBits) {
 
 TEST_P(BackendOfAlgorithms, NoChoicesAreTheFirstAlgorithms) {
   AlgorithmChoices first;
-  for (const AlgorithmCandidates& one : open())
-    first.algorithms.emplace(one.key, one.algorithms.front());
+  for (const AlgorithmCandidates& candidates : open())
+    first.algorithms.emplace(candidates.key, candidates.algorithms.front());
   const AlgorithmChoices none;
   EXPECT_EQ(trained(&first), trained(nullptr));
   EXPECT_EQ(trained(&none), trained(nullptr));

@@ -19,23 +19,23 @@ namespace {
 
 using testing_support::TempFolder;
 
-// A study in memory: the first choice of a key stays.
+// Record keeps a study's choices in memory: the first choice of a key stays.
 class Record final : public AlgorithmRecord {
  public:
   AlgorithmChoices known() override { return known_; }
   std::optional<AlgorithmChoices> settle(const std::vector<TimedShape>& timed) override {
     ++calls;
     if (is_over) return std::nullopt;
-    for (const TimedShape& one : timed) study.algorithms.emplace(one.key, one.algorithm);
+    for (const TimedShape& shape : timed) study.algorithms.emplace(shape.key, shape.algorithm);
     return known_ = study;
   }
 
   AlgorithmChoices study;  // what other workers recorded, too
   int calls = 0;
-  bool is_over = false;  // the run
+  bool is_over = false;  // whether the run is over
 
  private:
-  AlgorithmChoices known_;  // as a worker has heard
+  AlgorithmChoices known_;  // what this worker has received
 };
 
 Network network() {
@@ -61,7 +61,7 @@ class Choosing : public testing::Test {
         .trial = 5, .seed = 11, .candidate = std::move(candidate), .folder = folder_.path() / name};
   }
 
-  // Trains until the reporter says so after epoch `at`.
+  // Trains; the reporter returns `verdict` after epoch `at`.
   Evaluation run(const Job& job, AlgorithmRecord* record, int at = 3,
                  Verdict verdict = Verdict::kStop) const {
     Control control;
@@ -85,7 +85,7 @@ class Choosing : public testing::Test {
     return all;
   }
 
-  // Returns the choices that are not the rule's.
+  // Returns the last algorithm of every shape; the fixed rule takes the first.
   AlgorithmChoices other_algorithms() const {
     AlgorithmChoices choices;
     const auto all = fastest_tested().list_algorithms(network(), recipe_, {}).value();
@@ -112,7 +112,7 @@ TEST_F(Choosing, GoesByWhatWasRecordedFirst) {
   record.study = informed.study = other_algorithms();
   informed.settle({});
   const Job late = job("late"), early = job("early"), by_rule = job("by_rule");
-  run(late, &record);  // times, and hears that others were faster
+  run(late, &record);  // times, but receives what was recorded before
   run(early, &informed);
   run(by_rule, nullptr);
   EXPECT_EQ(record.study.algorithms, informed.study.algorithms);
@@ -128,7 +128,7 @@ TEST_F(Choosing, AnInterruptedTrialEndsWithTheBitsOfAnUninterruptedOne) {
   Job cut = job("cut");
   run(cut, &record, 1, Verdict::kSuspend);
   cut.acknowledged = 1;
-  Record resumed;  // of another process: it has heard nothing yet
+  Record resumed;  // of another process, which has received nothing yet
   resumed.study = record.study;
   run(cut, &resumed);
   EXPECT_EQ(bits(cut), bits(whole));

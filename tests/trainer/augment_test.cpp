@@ -36,7 +36,7 @@ float normal(int channel, int byte) {
                                          : (byte / 255.0 - 0.25) / 0.125);
 }
 
-// Rows of bytes of the first channel that the window shows.
+// Returns the bytes of the first channel that the window shows, row by row.
 std::vector<int> seen(const Window& window) {
   const Dataset data = numbered(1);
   std::vector<float> out(18);
@@ -88,7 +88,7 @@ TEST(Augment, DrawsEveryWindowOfThePaddingAndNoOther) {
   EXPECT_EQ(drawn.size(), 50u);
 }
 
-// Shows which of 3 x 4 pixels are seen behind the square, row by row; the same in both channels.
+// Returns which of 3 x 4 pixels the square hides (.), row by row; the same in both channels.
 std::string behind(const Square& square) {
   std::vector<float> image(24, 1);
   hide(square, {2, 3, 4}, image);
@@ -119,7 +119,7 @@ TEST(Augment, ASquaresCentreIsAnyPixelOfTheImage) {
   EXPECT_EQ(centres.size(), 12u);
 }
 
-// All labels of an epoch, in order, and all its pixels.
+// Epoch holds all labels of an epoch, in order, and all its pixels.
 struct Epoch {
   std::vector<std::int32_t> labels;
   std::vector<float> images;
@@ -188,7 +188,7 @@ TEST(Batches, CutoutLeavesCropsAndFlipsAsTheyWere) {
   EXPECT_EQ(hidden, 24 * 2);  // a pixel of each image, in both channels
 }
 
-// The same pixels in memory of somebody else's, `block_images` to a block, with a gap behind each.
+// Returns the data with its pixels in mapped memory: `block_images` to a block, a gap after each.
 Dataset in_blocks(Dataset data, std::size_t block_images) {
   const std::size_t filled = block_images * 18, block = filled + 2;
   auto blocks = std::make_shared<std::vector<std::byte>>();

@@ -42,7 +42,7 @@ TEST_P(Backend, AgreesOnCompositesOfEvenAndOddWidths) {
   }
 }
 
-// More inputs, outputs and images than one block of a product has.
+// The layers have more inputs, outputs and images than one block of a matrix product.
 TEST_P(Backend, AgreesOnLargeDenseLayersOfManyImages) {
   NetworkBuilder b({3, 2, 2});
   NodeId x = b.add({.kind = LayerKind::kDense, .channels = 300, .bias = true}, {b.input()});
@@ -160,7 +160,7 @@ TEST_P(Backend, KeepsEveryBitOfAState) {
   }
 }
 
-// Whatever lay in the memory before, and whatever was compiled in between.
+// The bits depend neither on what the memory held before nor on what was compiled in between.
 TEST_P(Backend, TakesBitIdenticalStepsInEveryCompilation) {
   const Network network = composite(19);
   Recipe recipe;
@@ -228,8 +228,8 @@ TEST_P(Backend, HidesNoNaNUnderALargerNumber) {
   EXPECT_TRUE(std::isnan(executable->evaluate(2).loss));
 }
 
-// More than any address space, so that no system promises it. Not the reference: it asks operator
-// new, which a sanitizer does not let fail.
+// The network needs more than any address space, so that no system promises it. The reference is
+// left out: it calls operator new, which a sanitizer does not let fail.
 TEST(FastBackends, ThrowBadAllocWhenMemoryIsShort) {
   NetworkBuilder b({3, 4096, 4096});
   const NodeId conv = b.add({.kind = LayerKind::kConv, .channels = 16, .kernel = 3}, {b.input()});
@@ -245,7 +245,7 @@ TEST(FastBackends, ThrowBadAllocWhenMemoryIsShort) {
 INSTANTIATE_TEST_SUITE_P(Every, Backend, testing::ValuesIn(tested_backends()),
                          [](const auto& tested) { return std::string(tested.param.name); });
 
-// The bar that a fast backend's arithmetic is held to: ResNet-8, five steps of SGD.
+// Parity compares a fast backend's arithmetic with the reference's: ResNet-8, five steps of SGD.
 class Parity : public testing::Test {
  protected:
   Parity() : network_(make_resnet({})) {

@@ -75,10 +75,10 @@ TEST_P(CellNetworks, TrainAsTheReferenceDoes) {
     ASSERT_TRUE(compiled.has_value()) << compiled.error().message;
     const auto& tested = *compiled;
     const Weights start = lived_in_weights(network, seed);
-    for (Executable* one : {static_cast<Executable*>(reference.get()), tested.get()}) {
-      one->set_state({start, {}});
-      fill_batch(*one, 4, seed);
-      one->train_step({.lr = 0.001, .step = 1, .seed = seed});
+    for (Executable* executable : {static_cast<Executable*>(reference.get()), tested.get()}) {
+      executable->set_state({start, {}});
+      fill_batch(*executable, 4, seed);
+      executable->train_step({.lr = 0.001, .step = 1, .seed = seed});
     }
     EXPECT_LE(apart(tested->state().weights, reference->state().weights, start), 1e-2);
   }
@@ -87,7 +87,7 @@ TEST_P(CellNetworks, TrainAsTheReferenceDoes) {
 INSTANTIATE_TEST_SUITE_P(Every, CellNetworks, testing::ValuesIn(kCases),
                          [](const auto& sample) { return sample.param.name; });
 
-// The edges of node 3 bring the same tensor three times: its gradient is three times theirs.
+// The sum reads the same tensor three times, so its gradient counts three times.
 TEST(CellNetwork, ATensorAddedToItselfIsLearnedFromAsOften) {
   NetworkBuilder builder({2, 4, 4});
   const NodeId x = builder.add({.kind = LayerKind::kConv, .channels = 3}, {builder.input()});
@@ -99,10 +99,10 @@ TEST(CellNetwork, ATensorAddedToItselfIsLearnedFromAsOften) {
   const Weights start = lived_in_weights(network, 1);
   const auto reference = make_reference<double>(network, recipe);
   const auto tested = fastest_tested().compile(network, recipe, {}).value();
-  for (Executable* one : {static_cast<Executable*>(reference.get()), tested.get()}) {
-    one->set_state({start, {}});
-    fill_batch(*one, 4, 1);
-    one->train_step({.lr = 0.001, .step = 1, .seed = 1});
+  for (Executable* executable : {static_cast<Executable*>(reference.get()), tested.get()}) {
+    executable->set_state({start, {}});
+    fill_batch(*executable, 4, 1);
+    executable->train_step({.lr = 0.001, .step = 1, .seed = 1});
   }
   EXPECT_LE(apart(tested->state().weights, reference->state().weights, start), 1e-4);
 }

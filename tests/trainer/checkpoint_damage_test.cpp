@@ -90,7 +90,7 @@ TEST(Checkpoint, WhateverHappensToAFileTheFurthestWholeOneIsUsedAndTheBadOnesAre
   }
 }
 
-// Obstacle stands in a checkpoint's place and cannot be read.
+// Obstacle is put in a checkpoint's place and cannot be read.
 struct Obstacle {
   const char* name;
   void (*put)(const std::filesystem::path& path);
@@ -131,7 +131,7 @@ constexpr Obstacle kObstacles[] = {
     {"Loop", [](const auto& path) { std::filesystem::create_symlink(path, path); }},
 };
 INSTANTIATE_TEST_SUITE_P(All, UnreadableCheckpoint, testing::ValuesIn(kObstacles),
-                         [](const auto& one) { return std::string(one.param.name); });
+                         [](const auto& tested) { return std::string(tested.param.name); });
 
 TEST(Checkpoint, OneThatCannotBeSetAsideIsPassedOver) {
   const TempFolder folder;
@@ -159,7 +159,7 @@ TEST(Checkpoint, AKillBeforeTheRenameLeavesTheFormer) {
   EXPECT_EQ(newest_checkpoint(folder.path(), 2).value()->epoch, 2);
 }
 
-// A valid checksum for a changed body.
+// Writes the changed body with a valid checksum.
 void seal(const std::filesystem::path& path, std::string body) {
   const std::uint64_t checksum = hash64(body);
   body.append(reinterpret_cast<const char*>(&checksum), sizeof checksum);

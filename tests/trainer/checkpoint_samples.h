@@ -1,6 +1,6 @@
 #pragma once
 
-// Checkpoints, and the files that are made of them.
+// Sample checkpoints, and the names of their files.
 
 #include <bit>
 #include <filesystem>
@@ -82,7 +82,7 @@ inline void expect_equal(const Checkpoint& a, const Checkpoint& b) {
   }
 }
 
-// 30 steps into the epoch behind `epoch`.
+// Returns a checkpoint 30 steps into the epoch after `epoch`.
 inline Checkpoint partial(int epoch) {
   Checkpoint checkpoint = example(epoch);
   checkpoint.progress = {.steps = 30, .loss = 0.1 + epoch, .correct = 77, .train_s = 1.0 / 3};

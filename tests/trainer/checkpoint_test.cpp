@@ -1,4 +1,4 @@
-// Tests which checkpoints are there, and what they keep.
+// Tests which checkpoints are kept, and what they hold.
 
 #include "trainer/checkpoint.h"
 
@@ -92,8 +92,8 @@ TEST(Checkpoint, APositionInsideAnEpochGoesWhenMoreIsDurable) {
   const TempFolder folder;
   Checkpoint further = partial(1);
   further.progress.steps = 31;
-  for (const Checkpoint& one : {example(1), partial(1), further})
-    ASSERT_TRUE(write_checkpoint(folder.path(), one));
+  for (const Checkpoint& checkpoint : {example(1), partial(1), further})
+    ASSERT_TRUE(write_checkpoint(folder.path(), checkpoint));
   EXPECT_EQ(names_in(folder), (Names{"epoch-1.a2.ckpt", "epoch-1-step-31.a2.ckpt"}));
   ASSERT_TRUE(write_checkpoint(folder.path(), example(2)));
   EXPECT_EQ(names_in(folder), (Names{"epoch-1.a2.ckpt", "epoch-2.a2.ckpt"}));

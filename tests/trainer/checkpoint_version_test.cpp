@@ -1,5 +1,5 @@
-// Checkpoints of every version, as the detol of their time wrote them (golden/), are read: version
-// 1 by commit fe1b743, 2 by 31db9af, 3 by 68a0518.
+// Tests that checkpoints of every version are read. The files of golden/ were written by older
+// commits: version 1 by fe1b743, 2 by 31db9af, 3 by 68a0518.
 
 #include <algorithm>
 

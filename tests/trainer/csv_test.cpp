@@ -9,7 +9,7 @@
 namespace detol {
 namespace {
 
-// The records as "cell|cell" each; an error's message as the last.
+// Returns each record as "cell|cell"; an error's message is the last.
 std::vector<std::string> records_of(const std::string& text) {
   CsvReader reader("t.csv", text);
   std::vector<std::string> records;

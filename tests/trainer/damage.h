@@ -1,7 +1,7 @@
 #pragma once
 
-// Damaged files: each way in turn is written in place of a good file, which is there again at
-// the end. Memory is limited meanwhile, so that a reader that believes a damaged size is found.
+// Damages a good file in every way in turn, and restores it at the end. Memory is limited
+// meanwhile, so that a reader that allocates a damaged size is found.
 
 #include <sys/resource.h>
 
@@ -26,7 +26,7 @@ inline constexpr bool kIsSanitized = true;
 inline constexpr bool kIsSanitized = false;
 #endif
 
-// While it lives the process may take no more than `more` bytes of address space.
+// While a MemoryLimit exists, the process may take at most `more` bytes more of address space.
 class MemoryLimit {
  public:
   explicit MemoryLimit(std::size_t more = std::size_t{64} << 20) {
@@ -44,7 +44,8 @@ class MemoryLimit {
   rlimit before_{};
 };
 
-// Looks at the data: what is refused is one line that names the file, and no huge allocation.
+// Returns whether inspection refuses the data: in one line that names the file, not for a huge
+// allocation.
 inline bool is_refused_well(const DataConfig& data, const std::string& what) {
   const auto seen = inspect_dataset(data);
   if (seen) return false;
@@ -56,7 +57,7 @@ inline bool is_refused_well(const DataConfig& data, const std::string& what) {
   return true;
 }
 
-// The file cut to every length: a cut at or above `may_pass` is allowed to go unnoticed.
+// Cuts the file to every length; a cut to `may_pass` bytes or more may go unnoticed.
 inline void survive_every_cut(const DataConfig& data, const std::filesystem::path& file,
                               std::size_t may_pass = SIZE_MAX) {
   const std::string bytes = read_file(file).value();
@@ -70,7 +71,7 @@ inline void survive_every_cut(const DataConfig& data, const std::filesystem::pat
   write_bytes(file, bytes);
 }
 
-// Every bit of the first 64 bytes flipped, alone, and one of each of the others, up to `last`.
+// Flips every bit of the first 64 bytes and one bit of each later byte, up to `last`, one by one.
 inline void survive_flipped_bits(const DataConfig& data, const std::filesystem::path& file,
                                  std::size_t last = SIZE_MAX) {
   constexpr std::size_t thorough = 64;

@@ -1,6 +1,6 @@
 // Tests how a trial ends on a device that fails, wherever it fails: no memory is the candidate's
-// result, a broken device an error, and nothing is a crash or a wrong number. Each trial runs in a
-// process of its own, this program's, on the emulated device, which is told when to fail.
+// result, a broken device is an error, and there is never a crash or a wrong number. Each trial
+// runs in a child process of this program, on the emulated device, which fails where it is told to.
 
 #include <spawn.h>
 #include <sys/wait.h>
@@ -28,17 +28,18 @@ class DeviceFault : public testing::Test {
  protected:
   void SetUp() override {
     if (std::getenv("DETOL_CUDA_LIBRARY") == nullptr || !tests_the_gpu())
-      GTEST_SKIP() << "of the emulated device alone";
+      GTEST_SKIP() << "runs on the emulated device alone";
   }
 
-  // One trial on a device of these words (tests/support/cuda/state.h); its checkpoints stay.
+  // Runs one trial on a device that `words` set up (tests/support/cuda/state.h); its checkpoints
+  // stay.
   int trial_on(const std::string& words, const std::string& name = "trial") const {
     std::vector<std::string> variables = {"DETOL_EMULATED_DEVICE=" + words,
                                           "DETOL_TEST_FOLDER=" + folder_of(name)};
-    for (char** one = environ; *one != nullptr; ++one)
-      if (!std::string_view(*one).starts_with("DETOL_EMULATED_DEVICE=") &&
-          !std::string_view(*one).starts_with("GTEST_"))
-        variables.emplace_back(*one);
+    for (char** variable = environ; *variable != nullptr; ++variable)
+      if (!std::string_view(*variable).starts_with("DETOL_EMULATED_DEVICE=") &&
+          !std::string_view(*variable).starts_with("GTEST_"))
+        variables.emplace_back(*variable);
     std::vector<std::string> arguments = {"device_fault",
                                           "--gtest_filter=DeviceFault.DISABLED_Trial",
                                           "--gtest_also_run_disabled_tests"};
@@ -90,12 +91,12 @@ int run_trial() try {
   return kThrew;
 }
 
-// The children run this test.
+// The child processes run this test.
 TEST_F(DeviceFault, DISABLED_Trial) {
   std::_Exit(run_trial());
 }
 
-// A data set that finds no room on the device stays on the host, and the trial continues.
+// A data set that does not fit on the device stays on the host, and the trial continues.
 TEST_F(DeviceFault, MemoryThatRunsOutAnywhereIsTheCandidatesResult) {
   int ran_out = 0, end = Exit::kOutOfMemory;
   for (int at = 1; at <= 16; ++at) {
@@ -111,7 +112,7 @@ TEST_F(DeviceFault, ADeviceThatBreaksAnywhereIsAnErrorAndNoResult) {
   for (const char* fault : {"launch:", "lost:"}) {
     int broke = 0, end = kThrew;
     for (int at = 1; end == kThrew || end == kError; at = at * 2 + 1) {
-      ASSERT_LT(at, 100'000) << "it never gets so far";
+      ASSERT_LT(at, 100'000) << "it never finishes";
       end = trial_on(fault + std::to_string(at), fault + std::to_string(at));
       broke += end != kFinished;
     }
@@ -120,7 +121,7 @@ TEST_F(DeviceFault, ADeviceThatBreaksAnywhereIsAnErrorAndNoResult) {
   }
 }
 
-// Kernels add up in an order of their own, and read what others wrote after they waited for it.
+// Kernels add up in a fixed order, and wait for other kernels before they read their results.
 TEST_F(DeviceFault, WhatRunsFirstOnTheDeviceChangesNoBit) {
   ASSERT_EQ(trial_on("devices:1", "forwards"), kFinished);
   for (const char* words : {"reversed", "lazy", "lazy,reversed"}) {

@@ -1,6 +1,6 @@
 // The contract of the GPU backend beyond that of every backend: how near its steps are to the
-// reference's in each precision, and that steps on a data set that lies on the device are those of
-// batches from the host. On a device or an emulated one; elsewhere skipped.
+// reference's in each precision, and that steps on a data set on the device are those of batches
+// from the host. Runs on a device or an emulated one; skipped elsewhere.
 
 #include <cmath>
 
@@ -24,7 +24,7 @@ using testing_support::on_ranks;
 class OnDevice : public testing::Test {
  protected:
   void SetUp() override {
-    if (!tests_the_gpu()) GTEST_SKIP() << "of the GPU alone";
+    if (!tests_the_gpu()) GTEST_SKIP() << "runs on the GPU alone";
   }
 };
 
@@ -55,8 +55,8 @@ Network mlp() {
       .value();
 }
 
-// Noise, brighter in the quarter that the label names: gradients of labels that nothing tells
-// cancel each other out, and what is left of them is rounding.
+// Returns noise that is brighter in the quarter that the label names: with labels that the images
+// do not show, gradients cancel each other out, and only their rounding is left.
 Dataset quarters(const Shape& shape, std::int64_t images) {
   Dataset data = noise(shape, 4, images);
   for (std::size_t i = 0; i < data.images.size(); ++i) {
@@ -64,13 +64,13 @@ Dataset quarters(const Shape& shape, std::int64_t images) {
     const bool right = at % shape.width >= shape.width / 2;
     const bool low = at / shape.width % shape.height >= shape.height / 2;
     const std::int32_t quarter = (low ? 2 : 0) + (right ? 1 : 0);
-    const bool is_it = data.labels[static_cast<std::size_t>(at / shape.elements())] == quarter;
-    data.images[i] = static_cast<std::uint8_t>(data.images[i] / 2 + (is_it ? 127 : 0));
+    const bool is_named = data.labels[static_cast<std::size_t>(at / shape.elements())] == quarter;
+    data.images[i] = static_cast<std::uint8_t>(data.images[i] / 2 + (is_named ? 127 : 0));
   }
   return data;
 }
 
-// Five steps; each starts from `from`'s state where that is given, else from the last one's.
+// Takes five steps; each starts from `from`'s state where that is given, else from the last one's.
 Steps steps_on_quarters(std::string_view backend, const Network& network, const Recipe& recipe,
                         const Steps* from = nullptr) {
   const auto executable = find_row(backends(), backend)->compile(network, recipe, {}).value();
@@ -91,27 +91,27 @@ Steps steps_on_quarters(std::string_view backend, const Network& network, const 
 
 struct PrecisionCase {
   std::string precision;
-  double update, loss;  // most of the difference: relative, of the norm of an update and of a loss
+  double update, loss;  // the largest relative differences, of an update and of a loss
 };
 
 class Precision : public OnDevice, public testing::WithParamInterface<PrecisionCase> {};
 
-// Each of the reference's five steps, from the state in which the reference takes it.
+// Takes each of the reference's five steps from the state in which the reference takes it.
 TEST_P(Precision, FiveStepsAreNearTheReferencesOnes) {
-  const PrecisionCase& of = GetParam();
+  const PrecisionCase& tested = GetParam();
   const std::vector<Network> networks = {
       lenet(), mlp(), make_resnet({.input = {3, 16, 16}, .width = 8, .classes = 4})};
   for (const Network& network : networks) {
     Recipe recipe{.weight_decay = 1e-4, .batch_size = 32};
     const Steps wanted = steps_on_quarters("reference", network, recipe);
-    recipe.precision = of.precision;
-    const Steps is = steps_on_quarters(fastest_tested().name, network, recipe, &wanted);
+    recipe.precision = tested.precision;
+    const Steps found = steps_on_quarters(fastest_tested().name, network, recipe, &wanted);
     for (std::size_t step = 0; step < wanted.losses.size(); ++step) {
       SCOPED_TRACE(step);
-      EXPECT_LE(std::abs(is.losses[step] / wanted.losses[step] - 1), of.loss);
-      EXPECT_LE(apart(is.states[step + 1].weights, wanted.states[step + 1].weights,
+      EXPECT_LE(std::abs(found.losses[step] / wanted.losses[step] - 1), tested.loss);
+      EXPECT_LE(apart(found.states[step + 1].weights, wanted.states[step + 1].weights,
                       wanted.states[step].weights),
-                of.update);
+                tested.update);
     }
   }
 }
@@ -145,7 +145,7 @@ Dataset data_of(const Network& network) {
   return data;
 }
 
-// An epoch of steps, on the device or from the host, and what came of it.
+// Epoch holds the results of all steps of an epoch, and the weights after it.
 struct Epoch {
   std::vector<BatchResult> results;
   Weights weights;
@@ -306,8 +306,8 @@ TEST_F(Measuring, ANetworkHasTimesOfItsStepsAndOfItsUnits) {
 
 // --- groups --------------------------------------------------------------------------------------
 
-// Their ranks are threads. On one device the host adds up what they have; on an emulated device of
-// each thread's own ("apart") NCCL does.
+// The ranks are threads. On one device the host adds up their gradients; where each thread has an
+// emulated device of its own ("apart"), NCCL does.
 class DeviceGroup : public OnDevice {};
 
 TEST_F(DeviceGroup, AStepIsThatOfOneRankWithTheWholeBatch) {
@@ -337,12 +337,12 @@ TEST_F(DeviceGroup, AnEpochOnTheDevicesIsTheEpochOfBatchesFromTheHost) {
     };
     const auto executable = compiled();
     if (executable->steps_on(data) == nullptr) return;  // the ranks share a device
-    const Epoch is = on_device(*executable, data, recipe);
-    expect_same(is, from_host(*compiled(), data, recipe));
+    const Epoch found = on_device(*executable, data, recipe);
+    expect_same(found, from_host(*compiled(), data, recipe));
   });
 }
 
-// Gradients that only the host can send go through it, wherever the ranks are.
+// Compressed and stale gradients are sent by the host, wherever the ranks are.
 TEST_F(DeviceGroup, SumsThatAreCompressedOrLateAreTheReferencesToo) {
   Recipe recipe = shared_recipe("sgd", false);
   recipe.compression = "top_k";
@@ -350,9 +350,10 @@ TEST_F(DeviceGroup, SumsThatAreCompressedOrLateAreTheReferencesToo) {
   recipe.staleness = 1;
   on_ranks(2, [&](Group& group) {
     const Steps wanted = take_steps("reference", without_norm(), recipe, {&group});
-    const Steps is = take_steps(fastest_tested().name, without_norm(), recipe, {&group}, &wanted);
+    const Steps found =
+        take_steps(fastest_tested().name, without_norm(), recipe, {&group}, &wanted);
     for (std::size_t step = 1; step < wanted.losses.size(); ++step)
-      EXPECT_LE(apart(is.states[step + 1].weights, wanted.states[step + 1].weights,
+      EXPECT_LE(apart(found.states[step + 1].weights, wanted.states[step + 1].weights,
                       wanted.states[step].weights),
                 2e-3)
           << step;

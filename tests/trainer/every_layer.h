@@ -1,6 +1,6 @@
 #pragma once
 
-// Every layer of every backend against the reference in double.
+// Compares every layer of every backend with the reference in double.
 
 #include <cmath>
 #include <memory>
@@ -28,22 +28,22 @@ struct Pair {
   std::unique_ptr<Executable> tested;
 
   void start(const TrainingState& state, std::int64_t classes, std::uint64_t seed) {
-    for (Executable* one : {static_cast<Executable*>(reference.get()), tested.get()}) {
-      one->set_state(state);
-      fill_batch(*one, classes, seed);
+    for (Executable* executable : {static_cast<Executable*>(reference.get()), tested.get()}) {
+      executable->set_state(state);
+      fill_batch(*executable, classes, seed);
     }
   }
 };
 
 inline void expect_same_logits(const Pair& pair, std::size_t count, double tolerance) {
   for (std::size_t i = 0; i < count; ++i) {
-    const double is = double{pair.tested->logits()[i]},
+    const double found = double{pair.tested->logits()[i]},
                  wanted = double{pair.reference->logits()[i]};
-    ASSERT_NEAR(is, wanted, tolerance * (1 + std::abs(wanted))) << "logit " << i;
+    ASSERT_NEAR(found, wanted, tolerance * (1 + std::abs(wanted))) << "logit " << i;
   }
 }
 
-// One step from a lived-in state, then one evaluation of a part of the batch.
+// Takes one step from weights as after training, then evaluates a part of the batch.
 inline void expect_agreement(const BackendRow& row, const Network& network, const Recipe& recipe,
                              const AlgorithmChoices* choices = nullptr) {
   const std::int64_t classes = network.output().shape.channels;
@@ -52,9 +52,9 @@ inline void expect_agreement(const BackendRow& row, const Network& network, cons
   pair.start(start, classes, 11);
   const StepSettings settings{.lr = 0.05, .step = 3, .seed = 13};
   const BatchResult wanted = pair.reference->train_step(settings);
-  const BatchResult is = pair.tested->train_step(settings);
-  EXPECT_NEAR(is.loss, wanted.loss, 2e-6 * (1 + wanted.loss));
-  EXPECT_EQ(is.correct, wanted.correct);
+  const BatchResult found = pair.tested->train_step(settings);
+  EXPECT_NEAR(found.loss, wanted.loss, 2e-6 * (1 + wanted.loss));
+  EXPECT_EQ(found.correct, wanted.correct);
   expect_same_logits(pair, pair.reference->logits().size(), 3e-5);
   const TrainingState after = pair.tested->state();
   EXPECT_LE(apart(after.weights, pair.reference->state().weights, start.weights), 1e-4);

@@ -1,5 +1,5 @@
-// Faults on purpose in the training loop. Every training runs in a child process, because a
-// process reads DETOL_FAULT once, and what is promised is that another one resumes.
+// Injects faults into the training loop. Every training runs in a child process, because a process
+// reads DETOL_FAULT once, and because another process must be able to resume the trial.
 
 #include <fmt/format.h>
 #include <sys/wait.h>
@@ -24,7 +24,7 @@ using testing_support::write_idx;
 
 constexpr int kEpochs = 3;
 
-// The exit codes of a child; a signal instead is its negative number.
+// The exit codes of a child; a signal that ended it is its negative number.
 constexpr int kFinished = 0, kFailed = 10, kError = 20, kThrew = 30;
 
 class TrainingFaults : public testing::Test {
@@ -72,7 +72,7 @@ class TrainingFaults : public testing::Test {
   }
 };
 
-// Returns what a finished training left: everything but who wrote it and what it took.
+// Returns what a finished training left as text, without the attempt and the seconds.
 std::string traces_of(const Job& job) {
   const Checkpoint last = read_checkpoint(job.folder, kEpochs).value();
   std::string text = fmt::format("{} steps\n", last.step);
@@ -94,7 +94,7 @@ TEST_P(Killed, ATrialThatIsKilledThereAtAnyVisitEndsAsIfItHadNotBeen) {
   ASSERT_EQ(train_in_child(whole), kFinished);
   const std::string expected = traces_of(whole);
   for (int visit = 1;; ++visit) {
-    ASSERT_LT(visit, 100) << "it never gets to the end";
+    ASSERT_LT(visit, 100) << "it never finishes";
     const Job first = job(fmt::format("{}", visit));
     const int end = train_in_child(first, fmt::format("{}:{}:kill", GetParam(), visit));
     if (end == kFinished) break;  // there is no such visit

@@ -18,7 +18,7 @@ Dataset forty_images() {
   return data;
 }
 
-// Batches of 8 in two micro-batches, made so many micro-batches ahead.
+// FeedTest has batches of 8 images in two micro-batches, of 5 and of 3.
 class FeedTest : public testing::Test {
  protected:
   struct MicroBatch {

@@ -12,7 +12,7 @@
 namespace detol {
 namespace {
 
-// A function as a space file has it, with what it implies.
+// Subject is a function of a space file: its search space and its landscape.
 struct Subject {
   Space space;
   Landscape landscape;
@@ -96,8 +96,8 @@ TEST(Formulas, HaveTheirKnownValues) {
   }
 }
 
-// Finds where a study has moved the optimum to: the landscape is asked along lines, as a searcher
-// would.
+// Returns the least value that a search along the axes finds from x on: the optimum may have been
+// moved.
 double least_near(const Subject& subject, std::vector<double> x, int rounds) {
   double best = subject.at(x).front();
   std::vector<double> steps(x.size(), 1.0);
@@ -114,7 +114,7 @@ double least_near(const Subject& subject, std::vector<double> x, int rounds) {
         x = other;
         moved = true;
       }
-      steps[i] = std::max(1e-4, steps[i] * (moved ? 1.5 : 0.6));  // no valley stops it
+      steps[i] = std::max(1e-4, steps[i] * (moved ? 1.5 : 0.6));  // a valley does not stop it
     }
   }
   return best;
@@ -122,10 +122,10 @@ double least_near(const Subject& subject, std::vector<double> x, int rounds) {
 
 TEST(Formulas, NoPointLiesBelowTheOptimum) {
   for (const std::string& function : kMoved) {
-    for (const char* laid_over : {"", ", shift_seed: 3", ", shift_seed: 4, rotate_seed: 5",
-                                  ", rotate_seed: 6, warp: log", ", warp: sqrt"}) {
-      const Subject subject = subject_of(function + laid_over);
-      SCOPED_TRACE(function + laid_over);
+    for (const char* options : {"", ", shift_seed: 3", ", shift_seed: 4, rotate_seed: 5",
+                                ", rotate_seed: 6, warp: log", ", warp: sqrt"}) {
+      const Subject subject = subject_of(function + options);
+      SCOPED_TRACE(function + options);
       for (std::uint64_t seed = 0; seed < 200; ++seed) {
         Rng rng(seed);
         EXPECT_GE(subject.landscape.values(subject.space.sample(rng)).front(),
@@ -144,7 +144,7 @@ TEST(Formulas, AMovedAndTurnedBowlHasItsOptimumInTheMiddleOfTheBox) {
 }
 
 TEST(Formulas, ARotationKeepsDistancesFromTheOptimum) {
-  // Far from its hole ackley's mean over a sphere depends on the radius alone, so the two agree.
+  // Close to its optimum ackley depends on the distance from it alone, so the two agree.
   const Subject plain = subject_of("ackley, dimensions: 3");
   const Subject turned = subject_of("ackley, dimensions: 3, rotate_seed: 9");
   EXPECT_NEAR(turned.at({0, 0, 0}).front(), 0, 1e-12);

@@ -38,7 +38,7 @@ TEST(TopK, SendsTheLargestAndAddsTheOthersToTheNextStep) {
   EXPECT_EQ(step_of(sums, {0, 0, 0, 0}), (Floats{0, 2, 0, 0}));
 }
 
-// Whole numbers: sums are exact.
+// The gradients are whole numbers, so that sums are exact.
 TEST(TopK, WhatIsNotSentIsKept) {
   constexpr std::size_t kFloats = 1000;
   const GradientBucket all[] = {{0, kFloats}};
@@ -66,7 +66,7 @@ TEST(TopK, NoElementThatIsSentIsSmallerThanOneThatIsKept) {
     const GradientBucket all[] = {{0, floats}};
     GradientSums sums(top_of(0.1), alone(), all);
     Floats gradients(floats);
-    for (float& one : gradients) one = static_cast<float>(rng.normal());
+    for (float& gradient : gradients) gradient = static_cast<float>(rng.normal());
     const Floats sum = step_of(sums, gradients);
     float least = std::numeric_limits<float>::infinity(), most = 0;
     for (std::size_t i = 0; i < floats; ++i) {

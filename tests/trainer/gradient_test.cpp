@@ -1,4 +1,4 @@
-// The reference backend in double precision against central differences.
+// Compares the reference backend in double precision with central differences.
 //
 // With h = 1e-6 a difference is good to about 1e-9; the seeds are fixed, so that no activation
 // lies within h of a kink of ReLU or of a tie of max pooling.
@@ -15,7 +15,7 @@ namespace {
 
 constexpr double kStep = 1e-6;
 
-// Every element of every trainable tensor.
+// Compares every element of every trainable tensor.
 void expect_gradients_match_differences(const Network& network, const Recipe& recipe) {
   const auto reference = make_reference<double>(network, recipe);
   reference->set_state({lived_in_weights(network, 3), {}});

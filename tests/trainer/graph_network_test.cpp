@@ -1,5 +1,5 @@
-// Fast backends against the reference in double on networks of encoding `graph`: tensors of
-// different sizes that meet, sums and concatenations of many, layers with many readers.
+// Fast backends against the reference in double on networks of encoding `graph`: joined tensors of
+// different sizes, sums and concatenations of many, layers with many readers.
 
 #include <array>
 #include <string>
@@ -59,10 +59,10 @@ TEST_P(GraphNetworks, TrainAsTheReferenceDoes) {
     const auto compiled = fastest_tested().compile(network, recipe, {});
     ASSERT_TRUE(compiled) << compiled.error().message;
     const Weights start = lived_in_weights(network, seed);
-    for (Executable* one : {static_cast<Executable*>(reference.get()), compiled->get()}) {
-      one->set_state({start, {}});
-      fill_batch(*one, 4, seed);
-      one->train_step({.lr = 0.001, .step = 1, .seed = seed});
+    for (Executable* executable : {static_cast<Executable*>(reference.get()), compiled->get()}) {
+      executable->set_state({start, {}});
+      fill_batch(*executable, 4, seed);
+      executable->train_step({.lr = 0.001, .step = 1, .seed = seed});
     }
     EXPECT_LE(apart((*compiled)->state().weights, reference->state().weights, start), 1e-2);
   }

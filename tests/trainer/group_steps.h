@@ -1,7 +1,7 @@
 #pragma once
 
-// Steps of a group held against those of one rank with the same batch, for the tests of every
-// backend: their ranks are threads or processes.
+// Compares the steps of a group with those of one rank on the same batch, for the tests of every
+// backend. The ranks are threads or processes.
 
 #include <algorithm>
 #include <array>
@@ -15,7 +15,7 @@
 
 namespace detol {
 
-// Noise with labels, for augmented batches.
+// Returns noise with random labels, for augmented batches.
 inline Dataset noise(Shape input, int classes, std::int64_t images) {
   Dataset data;
   data.info = {.task = {.input = input, .classes = classes}, .training = images};
@@ -33,7 +33,7 @@ inline Dataset noise(Shape input, int classes, std::int64_t images) {
   return data;
 }
 
-// Convolution, pooling, dropout, dense layers: no batch norm.
+// Returns a network of convolution, pooling, dropout and dense layers, without batch norm.
 inline Network without_norm() {
   using enum LayerKind;
   NetworkBuilder b({3, 8, 8});
@@ -53,7 +53,7 @@ struct Steps {
 
 constexpr std::int64_t kSteps = 5;
 
-// Five steps; each starts from `from`'s state where that is given, else from the last one's.
+// Takes five steps; each starts from `from`'s state where that is given, else from the last one's.
 inline Steps take_steps(std::string_view backend, const Network& network, const Recipe& recipe,
                         const Placement& placement, const Steps* from = nullptr) {
   auto compiled = find_row(backends(), backend)->compile(network, recipe, placement);
@@ -100,7 +100,7 @@ inline double apart_from_one_rank(std::string_view backend, const Network& netwo
   return most;
 }
 
-// Augmented batches of an odd number of images.
+// Returns a recipe of augmented batches with an odd number of images.
 inline Recipe shared_recipe(std::string_view optimizer, bool sync_batch_norm) {
   Recipe recipe{.optimizer = std::string(optimizer),
                 .weight_decay = 0.01,

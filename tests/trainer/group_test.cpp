@@ -1,5 +1,5 @@
-// Groups: how a batch is divided, and that a group's steps are those of one rank. The ranks are
-// threads, the backend the reference; mpi_training_test.cpp does it with processes.
+// Tests how a batch is divided, and that a group takes the steps of one rank. The ranks are
+// threads, the backend is the reference; mpi_training_test.cpp has processes.
 
 #include <mutex>
 
@@ -97,10 +97,10 @@ TEST(MicroBatches, AddUpToTheWholeBatchWithoutBatchNorm) {
 TEST(MicroBatches, ShowBatchNormTheirOwnImagesAlone) {
   const Recipe recipe = shared_recipe("sgd", false);
   const Steps wanted = take_steps("reference", composite(5), recipe, {&alone(), 3});
-  const Steps is = take_steps("onednn", composite(5), recipe, {&alone(), 3}, &wanted);
+  const Steps found = take_steps("onednn", composite(5), recipe, {&alone(), 3}, &wanted);
   for (std::size_t step = 0; step < wanted.losses.size(); ++step) {
-    EXPECT_NEAR(is.losses[step] / wanted.losses[step], 1, 1e-5);
-    EXPECT_LE(apart(is.states[step + 1].weights, wanted.states[step + 1].weights,
+    EXPECT_NEAR(found.losses[step] / wanted.losses[step], 1, 1e-5);
+    EXPECT_LE(apart(found.states[step + 1].weights, wanted.states[step + 1].weights,
                     wanted.states[step].weights),
               1e-4);
   }
@@ -118,9 +118,9 @@ TEST(MicroBatches, TakeLessMemory) {
 TEST(Agreement, TheFirstRanksFailureIsEverybodys) {
   const Job job;
   on_ranks(3, [&](Group& group) {
-    const EarlyOutcome nobody = agree(std::nullopt, group);
-    ASSERT_TRUE(nobody);
-    EXPECT_FALSE(*nobody);
+    const EarlyOutcome none = agree(std::nullopt, group);
+    ASSERT_TRUE(none);
+    EXPECT_FALSE(*none);
     const EarlyOutcome memory = agree(guarded(job,
                                               [&]() -> EarlyOutcome {
                                                 if (group.rank() == 2) throw std::bad_alloc();

@@ -26,7 +26,7 @@ using testing_support::write_idx;
 constexpr int kEpochs = 2;
 constexpr std::int64_t kNever = 1'000'000;
 
-// Ran is how one rank's evaluation went.
+// Ran holds the reports and the outcome of one rank's evaluation.
 struct Ran {
   std::vector<EpochReport> reports;
   Result<Evaluation> evaluation = Evaluation{};
@@ -59,9 +59,9 @@ class GroupTraining : public testing::Test {
             .folder = folder_.path() / folder};
   }
 
-  // Every rank's run; the folder of all but the leader is one that they cannot write. The leader
-  // is asked to suspend after so many of its steps and batches of validation, and gives `verdict`
-  // after the first epoch.
+  // Runs the job on every rank; all ranks but the leader have a folder that cannot be written. The
+  // leader is asked to suspend after `calls` of its steps and batches of validation, and its
+  // reporter returns `verdict` after the first epoch.
   std::vector<Ran> run(const Job& leaders, int size, std::int64_t calls = kNever,
                        Verdict verdict = Verdict::kContinue) const {
     std::vector<Ran> ranks(static_cast<std::size_t>(size));
@@ -90,8 +90,8 @@ class GroupTraining : public testing::Test {
     return ranks;
   }
 
-  // A copy of the job on two ranks, suspended after so many calls and gone on with, ends with the
-  // reports and weights of the whole.
+  // Expects that a copy of the job on two ranks, suspended after so many calls and resumed, ends
+  // with the reports and weights of `whole`.
   void expect_same_bits_suspended_after(const std::vector<std::int64_t>& all_calls,
                                         const Job& whole) const {
     const std::vector<std::uint64_t> expected = bits(run(whole, 2)[0].reports);
@@ -110,7 +110,7 @@ class GroupTraining : public testing::Test {
     }
   }
 
-  // Through the evaluator; `change` makes a rank differ.
+  // Runs the job through the evaluator; `change` may edit a rank's data config.
   std::vector<Ran> evaluate(const Job& job, int size,
                             const std::function<void(int, DataConfig&)>& change = {}) const {
     std::vector<Ran> ranks(static_cast<std::size_t>(size));
@@ -149,7 +149,7 @@ TEST_F(GroupTraining, SuspendedAnywhereATrialEndsWithTheBitsOfAnUninterruptedOne
   expect_same_bits_suspended_after({0, 3, 5, 6, 9}, job("whole"));
 }
 
-// Steps of an epoch: 5.
+// An epoch has 5 steps.
 TEST_F(GroupTraining, WhatRanksKeepBackOrHaveUnderWayOutlivesASuspension) {
   struct Sums {
     std::string compression;

@@ -32,7 +32,7 @@ class Hdf5 : public testing::Test {
     H5Sclose(space);
   }
 
-  // Ten images of 2 x 2; image i is of pixels 20 i to 20 i + 3, its label i % 2.
+  // Writes ten images of 2 x 2; image i has the pixels 20 i to 20 i + 3 and the label i % 2.
   void write_ten() const {
     std::vector<std::uint8_t> pixels;
     for (int i = 0; i < 10; ++i) {
@@ -87,8 +87,8 @@ TEST_F(Hdf5, ALinkIntoAnotherFileIsNotFollowed) {
   expect_words(load_dataset(config()), {"data.h5: there is no array"});
 }
 
-// Edits at random, of several bytes: the library crashes on some, and so does its process alone.
-TEST_F(Hdf5, ADamagedFileEndsNobodyWhoAsks) {
+// Makes random edits of several bytes: the library crashes on some, in a process of its own.
+TEST_F(Hdf5, ADamagedFileCrashesNoCaller) {
   write_ten();
   finish();
   const std::string good = read_file(path()).value();
@@ -120,14 +120,14 @@ TEST_F(Hdf5, NumbersOutsideOfTheFileAreNotRead) {
   expect_words(load_dataset(config()), {"data.h5: images: its numbers lie in another file"});
 }
 
-TEST_F(Hdf5, NumbersToForetellAreFloatsInsteadOfLabels) {
-  std::vector<double> values, told;
+TEST_F(Hdf5, RegressionTargetsAreFloatsInsteadOfLabels) {
+  std::vector<double> values, targets;
   for (int i = 0; i < 10; ++i) {
     values.insert(values.end(), {1.0 * i, -1.0 * i});
-    told.insert(told.end(), {0.5 * i, 100.0 + i});
+    targets.insert(targets.end(), {0.5 * i, 100.0 + i});
   }
   write("images", {10, 2}, H5T_NATIVE_DOUBLE, values.data());
-  write("labels", {10, 2}, H5T_NATIVE_DOUBLE, told.data());
+  write("labels", {10, 2}, H5T_NATIVE_DOUBLE, targets.data());
   finish();
   DataConfig numbers = config();
   numbers.task = TaskKind::kRegression;
@@ -143,10 +143,10 @@ TEST_F(Hdf5, NumbersToForetellAreFloatsInsteadOfLabels) {
 
 TEST_F(Hdf5, ATargetThatIsNoneIsSaidWithItsSample) {
   const std::vector<double> values(20, 1);
-  std::vector<double> told(10, 1);
-  told[3] = INFINITY;
+  std::vector<double> targets(10, 1);
+  targets[3] = INFINITY;
   write("images", {10, 2}, H5T_NATIVE_DOUBLE, values.data());
-  write("labels", {10}, H5T_NATIVE_DOUBLE, told.data());
+  write("labels", {10}, H5T_NATIVE_DOUBLE, targets.data());
   finish();
   DataConfig numbers = config();
   numbers.task = TaskKind::kRegression;

@@ -145,7 +145,7 @@ TEST(Idx, TheFingerprintSeesEveryFileAndTheSplit) {
   EXPECT_EQ(seen.size(), 6u);
 }
 
-// Fault is what is wrong, and the words that the message must have.
+// Fault is a way to damage the data, and the words that the message must have.
 struct Fault {
   std::string name;
   std::function<void(const std::filesystem::path&)> make;
@@ -262,7 +262,7 @@ TEST_P(IdxFault, IsRefusedNamingFilePlaceAndRemedy) {
     EXPECT_NE(loaded.error().message.find(word), std::string::npos) << loaded.error().message;
   }
   EXPECT_EQ(loaded.error().message.find('\n'), std::string::npos);
-  EXPECT_FALSE(inspect_dataset(config_of(data))) << "found in training alone";
+  EXPECT_FALSE(inspect_dataset(config_of(data))) << "only loading notices it";
 }
 
 INSTANTIATE_TEST_SUITE_P(All, IdxFault, testing::ValuesIn(faults()),

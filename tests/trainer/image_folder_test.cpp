@@ -21,7 +21,7 @@ class ImageFolder : public testing::Test {
     write_bytes(folder_.path() / name, bytes);
   }
 
-  // Two classes, dark and light, of ten 8 x 8 pictures each.
+  // Writes two classes, dark and light, of ten 8 x 8 pictures each.
   void write_parts(const std::vector<std::string>& parts) const {
     for (const std::string& part : parts) {
       for (int i = 0; i < 10; ++i) {

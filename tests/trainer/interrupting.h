@@ -1,13 +1,13 @@
 #pragma once
 
-// An executable that has its own training suspended, at a chosen place.
+// An executable that suspends its own training at a chosen place.
 
 #include "trainer/backends/backend.h"
 #include "trainer/evaluator.h"
 
 namespace detol {
 
-// Asks for suspension after some number of calls of accumulate and evaluate.
+// Interrupting asks for suspension after `calls` calls of accumulate and evaluate.
 class Interrupting final : public Executable {
  public:
   Interrupting(Executable& inner, Control& control, std::int64_t calls)

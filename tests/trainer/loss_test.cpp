@@ -12,7 +12,7 @@
 namespace detol {
 namespace {
 
-// BatchTargets with memory of their own: of `images` images with `outputs` outputs.
+// OwnTargets owns the memory of BatchTargets, for `images` images with `outputs` outputs.
 struct OwnTargets {
   OwnTargets(std::size_t images, std::size_t outputs)
       : labels(images), targets(images * outputs), mixes(images) {}

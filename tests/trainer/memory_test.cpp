@@ -1,5 +1,5 @@
-// Memory that runs out, at any point of a training, is the candidate's result and never an
-// error, a crash or another candidate's trouble. Each training runs in a child process whose
+// Tests that memory that runs out, at any point of a training, is the candidate's result and never
+// an error, a crash or a failure of the next candidate. Each training runs in a child process whose
 // address space is limited.
 
 #include <sys/resource.h>
@@ -89,7 +89,7 @@ class ShortMemory : public testing::TestWithParam<std::string> {
   TempFolder folder_;
 };
 
-// The memory to spare begins at nothing.
+// The spare memory starts at 0 bytes.
 TEST_P(ShortMemory, IsTheCandidatesResultWhereverItRunsOut) {
   if (kIsSanitized) GTEST_SKIP() << "a sanitizer needs the whole address space";
   constexpr std::size_t kStep = 4 * kMegabyte;

@@ -15,13 +15,13 @@ namespace {
 struct Sample {
   TaskKind kind;
   int outputs;
-  std::vector<float> said;
+  std::vector<float> predictions;
   std::vector<std::int32_t> labels = {};
   std::vector<float> targets = {};
 };
 
 Dataset data_of(const Sample& sample) {
-  const std::size_t images = sample.said.size() / static_cast<std::size_t>(sample.outputs);
+  const std::size_t images = sample.predictions.size() / static_cast<std::size_t>(sample.outputs);
   Dataset data;
   data.info.task = {{1, 1, 1}, sample.outputs, sample.kind};
   data.info.validation = static_cast<std::int64_t>(images);
@@ -33,11 +33,11 @@ Dataset data_of(const Sample& sample) {
 double metric(const Sample& sample, const std::string& name) {
   const Dataset data = data_of(sample);
   Metrics metrics(data, range_of(data.info, DataSplit::kValidation));
-  std::ranges::copy(sample.said, metrics.outputs().begin());
+  std::ranges::copy(sample.predictions, metrics.outputs().begin());
   return metrics.value_of(name);
 }
 
-// Class 6 is never there.
+// No label is of class 6.
 const Sample kSevenClasses{
     TaskKind::kClassification,
     7,
@@ -56,7 +56,7 @@ const Sample kBinaryWithTies{TaskKind::kBinary,
                              {0.5F, -1, 2, 0.5F, -1, 0.1F, 3, -2, 0.5F, -0.3F},
                              {1, 0, 1, 0, 1, 0, 1, 0, 1, 1}};
 
-// The third label is never there.
+// No image has the third label.
 const Sample kThreeLabels{
     TaskKind::kMultiLabel,
     3,
@@ -104,9 +104,9 @@ TEST(Metrics, OfNumbersAreInTheUnitsOfTheFile) {
   data.target_mean = {-1, 200};
   data.target_deviation = {0.5F, 20};
   Metrics metrics(data, range_of(data.info, DataSplit::kValidation));
-  for (std::size_t i = 0; i < sample.said.size(); ++i)
+  for (std::size_t i = 0; i < sample.predictions.size(); ++i)
     metrics.outputs()[i] =
-        (sample.said[i] - data.target_mean[i % 2]) / data.target_deviation[i % 2];
+        (sample.predictions[i] - data.target_mean[i % 2]) / data.target_deviation[i % 2];
   EXPECT_NEAR(metrics.value_of("val_mae"), 2.5375, 1e-5);
   EXPECT_NEAR(metrics.value_of("val_rmse"), 3.626594226371037, 1e-5);
 }

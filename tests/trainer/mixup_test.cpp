@@ -40,7 +40,7 @@ Recipe mixed(double alpha) {
           .mixup = alpha};
 }
 
-// The second batch of the first epoch, made in parts of so many images.
+// Batch holds what Batches fills for one batch.
 struct Batch {
   std::vector<float> images = std::vector<float>(kBatch * 18);
   std::vector<std::int32_t> labels = std::vector<std::int32_t>(kBatch);
@@ -48,6 +48,7 @@ struct Batch {
   std::vector<MixedLabel> mixes = std::vector<MixedLabel>(kBatch, MixedLabel{7, 0.5F});
 };
 
+// Returns the second batch of the first epoch, filled `part` images at a time.
 Batch batch_of(const Dataset& data, const Recipe& recipe, std::size_t part = kBatch) {
   Batches batches(data, recipe, 1);
   batches.start_epoch(1);

@@ -45,7 +45,7 @@ TEST(MpiGroup, SumsInTheOrderOfTheRanksWhateverTheMpi) {
   }
 }
 
-// Sizes on both sides of where a sum goes another way.
+// The sizes are on both sides of the limit at which a sum takes two rounds instead of one.
 TEST(MpiGroup, SumsThatAreMadeBesideOthersHaveTheSameBits) {
   const std::vector<std::size_t> sizes = {5, 70000, 1, 32768, 32769, 0, 300001};
   std::vector<std::vector<float>> expected, values;
@@ -56,8 +56,8 @@ TEST(MpiGroup, SumsThatAreMadeBesideOthersHaveTheSameBits) {
   }
   for (int round = 0; round < 2; ++round) {
     std::vector<std::vector<float>> sums = values;
-    for (std::vector<float>& one : sums) {
-      ranks().start_sum(one);
+    for (std::vector<float>& sum : sums) {
+      ranks().start_sum(sum);
       ranks().advance();
     }
     std::vector<float> between = values[1];

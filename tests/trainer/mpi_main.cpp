@@ -1,5 +1,5 @@
-// The main() of tests whose ranks are processes: started plainly, the program starts itself again
-// as an MPI job of DETOL_TEST_RANKS ranks (2), and every rank runs every test.
+// The main() of tests whose ranks are processes: started without mpiexec, the program starts itself
+// again as an MPI job of DETOL_TEST_RANKS ranks (default 2), and every rank runs every test.
 
 #include <unistd.h>
 

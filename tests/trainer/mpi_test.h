@@ -6,7 +6,7 @@
 
 namespace detol {
 
-// All ranks of the job. Every rank runs every test, in the same order.
+// Returns all ranks of the job. Every rank runs every test, in the same order.
 Group& ranks();
 
 }  // namespace detol

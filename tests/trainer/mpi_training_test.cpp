@@ -1,4 +1,4 @@
-// Every backend's steps in a group of processes.
+// Tests every backend's steps in a group of processes.
 
 #include <cstring>
 
@@ -35,7 +35,7 @@ TEST_P(GroupOf, ProcessesDoesSoInMicroBatches) {
       1e-5);
 }
 
-// A group that makes every sum at once.
+// Waiting is a group that finishes every sum before it returns.
 class Waiting final : public Group {
  public:
   int rank() const override { return ranks().rank(); }
@@ -57,10 +57,10 @@ TEST_P(GroupOf, ProcessesChangesNoBitBySummingWhileItWorks) {
     Recipe recipe = shared_recipe("sgd", true);
     recipe.batch_size = 5;
     if (GetParam() == "reference" && network.nodes().size() > 20) continue;  // slow
-    const Steps one = take_steps(GetParam(), network, recipe, {&waiting});
-    const Steps other = take_steps(GetParam(), network, recipe, {&ranks()});
-    for (std::size_t i = 0; i < one.states.back().weights.size(); ++i) {
-      EXPECT_EQ(one.states.back().weights[i].data, other.states.back().weights[i].data);
+    const Steps waited = take_steps(GetParam(), network, recipe, {&waiting});
+    const Steps overlapped = take_steps(GetParam(), network, recipe, {&ranks()});
+    for (std::size_t i = 0; i < waited.states.back().weights.size(); ++i) {
+      EXPECT_EQ(waited.states.back().weights[i].data, overlapped.states.back().weights[i].data);
     }
   }
 }
@@ -108,12 +108,12 @@ TEST_P(GroupOf, ProcessesGoesOnFromItsStateWithTheSameBits) {
     executable->train_step({.lr = 0.01, .step = step, .seed = 17});
   }
   executable->share_state();
-  const Weights is = executable->state().weights;
-  for (std::size_t i = 0; i < is.size(); ++i)
-    EXPECT_EQ(is[i].data, interrupted.states.back().weights[i].data) << is[i].name;
+  const Weights found = executable->state().weights;
+  for (std::size_t i = 0; i < found.size(); ++i)
+    EXPECT_EQ(found[i].data, interrupted.states.back().weights[i].data) << found[i].name;
 }
 
-// Sums go from rank to rank and do not meet what the leader shares.
+// Sums are sent from rank to rank and do not mix with what the leader shares.
 TEST_P(GroupOf, ProcessesLetsARankBeSoManyStepsAhead) {
   Recipe recipe = shared_recipe("sgd", false);
   recipe.staleness = 3;
@@ -167,7 +167,7 @@ TEST_P(GroupOf, ProcessesValidatesWithTheLeadersStatistics) {
   }
 }
 
-// Shares differ by an image; what is recorded of the leader's holds for all.
+// Shards differ by an image; the choices for the leader's shard hold for all ranks.
 TEST_P(GroupOf, ProcessesComputesByTheSameChoices) {
   const BackendRow& row = *find_row(backends(), GetParam());
   if (row.list_algorithms == nullptr) GTEST_SKIP() << "has one algorithm for everything";

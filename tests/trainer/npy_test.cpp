@@ -39,23 +39,24 @@ template <typename Number>
 std::string bytes_of(const std::vector<Number>& numbers, bool is_swapped = false) {
   std::string bytes;
   for (const Number number : numbers) {
-    std::string one(sizeof(Number), '\0');
-    std::memcpy(one.data(), &number, sizeof(Number));
-    if (is_swapped) std::ranges::reverse(one);
-    bytes += one;
+    std::string element(sizeof(Number), '\0');
+    std::memcpy(element.data(), &number, sizeof(Number));
+    if (is_swapped) std::ranges::reverse(element);
+    bytes += element;
   }
   return bytes;
 }
 
 class Npy : public testing::Test {
  protected:
-  // Ten samples whose label is the parity of their number, which is their first pixel.
+  // Writes ten labels: that of sample i is i % 2.
   void write_labels(const std::string& name = "y.npy") const {
     write_bytes(path(name), npy(dictionary("<i8", "10,"), bytes_of(labels())));
   }
   static std::vector<std::int64_t> labels() { return {0, 1, 0, 1, 0, 1, 0, 1, 0, 1}; }
 
-  // 2 x 2 pixels of `channels`: pixel p of channel c of image i is 20 i + 4 c + p.
+  // Returns images of 2 x 2 pixels: pixel p of channel c of image i is 20 i + 4 c + p. `is_last`
+  // puts the channels last.
   static std::string images(int count, int channels, bool is_last) {
     std::string data;
     for (int i = 0; i < count; ++i) {
@@ -108,7 +109,7 @@ class Npy : public testing::Test {
   testing_support::TempFolder folder_;
 };
 
-// Ten records of two numbers: i and 2 i.
+// Returns ten records of two numbers: i and 2 i.
 std::string ten_records() {
   std::vector<float> numbers;
   for (int i = 0; i < 10; ++i)
@@ -116,11 +117,11 @@ std::string ten_records() {
   return npy(dictionary("<f4", "10, 2"), bytes_of(numbers));
 }
 
-TEST_F(Npy, NumbersToForetellAreFloatsInsteadOfLabels) {
+TEST_F(Npy, RegressionTargetsAreFloatsInsteadOfLabels) {
   write_bytes(path("x.npy"), ten_records());
-  std::vector<double> told;
-  for (int i = 0; i < 10; ++i) told.insert(told.end(), {0.5 * i, -3.0 * i, 100.0 + i});
-  write_bytes(path("y.npy"), npy(dictionary("<f8", "10, 3"), bytes_of(told)));
+  std::vector<double> written;
+  for (int i = 0; i < 10; ++i) written.insert(written.end(), {0.5 * i, -3.0 * i, 100.0 + i});
+  write_bytes(path("y.npy"), npy(dictionary("<f8", "10, 3"), bytes_of(written)));
   DataConfig numbers = config();
   numbers.task = TaskKind::kRegression;
   const Dataset data = load_dataset(numbers).value();
@@ -137,11 +138,11 @@ TEST_F(Npy, NumbersToForetellAreFloatsInsteadOfLabels) {
   EXPECT_EQ(inspect_dataset(numbers)->fingerprint, data.info.fingerprint);
 }
 
-TEST_F(Npy, ConstantAnswersAreFoundByInspectingToo) {
+TEST_F(Npy, ConstantTargetsAreFoundByInspectingToo) {
   write_bytes(path("x.npy"), ten_records());
-  std::vector<float> told;
-  for (int i = 0; i < 10; ++i) told.insert(told.end(), {static_cast<float>(i % 2), 1});
-  write_bytes(path("y.npy"), npy(dictionary("<f4", "10, 2"), bytes_of(told)));
+  std::vector<float> written;
+  for (int i = 0; i < 10; ++i) written.insert(written.end(), {static_cast<float>(i % 2), 1});
+  write_bytes(path("y.npy"), npy(dictionary("<f4", "10, 2"), bytes_of(written)));
   for (const TaskKind task : {TaskKind::kRegression, TaskKind::kMultiLabel}) {
     DataConfig constant = config();
     constant.task = task;
@@ -155,12 +156,12 @@ TEST_F(Npy, ConstantAnswersAreFoundByInspectingToo) {
 
 TEST_F(Npy, LabelsOfSeveralColumnsAreThereOrNot) {
   write_bytes(path("x.npy"), ten_records());
-  std::string told;
+  std::string written;
   for (int i = 0; i < 10; ++i) {
-    told += static_cast<char>(i % 2);
-    told += static_cast<char>(i / 5);
+    written += static_cast<char>(i % 2);
+    written += static_cast<char>(i / 5);
   }
-  write_bytes(path("y.npy"), npy(dictionary("|b1", "10, 2"), told));
+  write_bytes(path("y.npy"), npy(dictionary("|b1", "10, 2"), written));
   DataConfig labels = config();
   labels.task = TaskKind::kMultiLabel;
   const Dataset data = load_dataset(labels).value();
@@ -175,16 +176,16 @@ TEST_F(Npy, LabelsOfSeveralColumnsAreThereOrNot) {
 TEST_F(Npy, WhatIsNoTargetIsSaidWithItsByte) {
   write_bytes(path("x.npy"), ten_records());
   DataConfig other = config();
-  const auto write_told = [&](float last) {
-    std::vector<float> told(10, 1);
-    told[0] = 0;
-    told.back() = last;
-    write_bytes(path("y.npy"), npy(dictionary("<f4", "10,"), bytes_of(told)));
+  const auto write_targets = [&](float last) {
+    std::vector<float> written(10, 1);
+    written[0] = 0;
+    written.back() = last;
+    write_bytes(path("y.npy"), npy(dictionary("<f4", "10,"), bytes_of(written)));
   };
-  write_told(NAN);
+  write_targets(NAN);
   other.task = TaskKind::kRegression;
   expect_words(load_dataset(other), {"y.npy: byte ", "nan: all numbers must be finite"});
-  write_told(2);
+  write_targets(2);
   other.task = TaskKind::kMultiLabel;
   expect_words(load_dataset(other), {"y.npy: byte ", "2 is neither 0 nor 1"});
   other.task = TaskKind::kClassification;

@@ -20,7 +20,7 @@ namespace {
 using testing_support::write_bytes;
 using testing_support::write_idx;
 
-// A small data set as files, and packed.
+// PackedTest has a small data set as IDX files, and packed.
 class PackedTest : public testing::Test {
  protected:
   PackedTest() {
@@ -49,7 +49,7 @@ class PackedTest : public testing::Test {
   testing_support::TempFolder folder_;
 };
 
-// Puts the right checksum over a head that was changed on purpose.
+// Writes the right checksum of a header that was changed on purpose.
 void seal(std::string& bytes) {
   std::uint64_t head = 0;
   std::memcpy(&head, &bytes[packed::kHeadBytesAt], sizeof head);
@@ -112,7 +112,7 @@ TEST_F(PackedTest, NumbersAndNamesOfATableComeBack) {
   expect_same(load_dataset(packed()).value(), data);
 }
 
-// Records of two numbers and what they come to, which both labels of a multi_label task could be.
+// Writes records of two numbers and two targets of 0 or 1, which a multi_label task can have, too.
 DataConfig records(const std::filesystem::path& path, TaskKind task) {
   std::string csv = "a,b,odd,third\n";
   for (int i = 0; i < 30; ++i) {
@@ -127,10 +127,10 @@ TEST_F(PackedTest, TargetsComeBackWithTheirTask) {
   for (const TaskKind task : {TaskKind::kRegression, TaskKind::kMultiLabel}) {
     const Dataset data = load_dataset(records(folder() / "t.csv", task)).value();
     ASSERT_TRUE(write_packed(data, 0.1, path()));
-    DataConfig told = packed();
-    told.task = task;
-    expect_same(load_dataset(told).value(), data);
-    EXPECT_EQ(inspect_dataset(told)->fingerprint, data.info.fingerprint);
+    DataConfig config = packed();
+    config.task = task;
+    expect_same(load_dataset(config).value(), data);
+    EXPECT_EQ(inspect_dataset(config)->fingerprint, data.info.fingerprint);
   }
 }
 
@@ -157,9 +157,9 @@ TEST_F(PackedTest, ATargetThatIsNoNumberIsRefusedUnderARightChecksum) {
   const Dataset data = load_dataset(numbers).value();
   ASSERT_TRUE(write_packed(data, 0.1, path()));
   std::string bytes = read_file(path()).value();
-  const std::string told(reinterpret_cast<const char*>(data.targets.data()),
-                         data.targets.size() * sizeof(float));
-  const std::size_t at = bytes.find(told);
+  const std::string target_bytes(reinterpret_cast<const char*>(data.targets.data()),
+                                 data.targets.size() * sizeof(float));
+  const std::size_t at = bytes.find(target_bytes);
   ASSERT_NE(at, std::string::npos);
   bytes.replace(at + 8, 4, "\xff\xff\xff\x7f");
   seal(bytes);
@@ -239,31 +239,31 @@ TEST_F(PackedTest, AnyDamagedByteOfTheHeadIsFound) {
 
 TEST_F(PackedTest, AHeaderThatLiesUnderARightChecksumIsRefused) {
   const std::string bytes = read_file(path()).value();
-  using Lie = std::pair<std::string_view, std::string_view>;
-  for (const auto& [truth, lie] :
-       {Lie{R"("shape":[1,12,12])", R"("shape":[0,12,12])"},
-        Lie{R"("shape":[1,12,12])", R"("shape":[1,1e9,2])"},
-        Lie{R"("training":360)", R"("training":-36)"},
-        Lie{R"("training":360)", R"("training":961)"},
-        Lie{R"("training":360)", R"("training":{} )"}, Lie{R"("test":80)", R"("test":-1)"},
-        Lie{R"("classes":4)", R"("classes":3)"}, Lie{R"("classes":4)", R"("classes":0)"},
-        Lie{R"("task":"classification")", R"("task":"classificatiom")"},
-        Lie{R"("task":"classification")", R"("task":"binary"        )"},
-        Lie{R"("task":"classification")", R"("task":"regression"    )"},
-        Lie{R"("block_images":480)", R"("block_images":510)"},
-        Lie{R"("block_images":480)", R"("block_images":0  )"},
-        Lie{R"("block_images":480)", R"("block_images":100)"},
-        Lie{R"("block_bytes":69632)", R"("block_bytes":69633)"},
-        Lie{R"("block_bytes":69632)", R"("block_bytes":8192 )"},
-        Lie{R"("block_bytes":69632)", R"("block_bytes":0    )"},
-        Lie{R"({"block_bytes")", R"(["block_bytes")"}}) {
-    EXPECT_NE(error_after([&, truth = truth, lie = lie](std::string& all) {
+  using Edit = std::pair<std::string_view, std::string_view>;
+  for (const auto& [right, wrong] :
+       {Edit{R"("shape":[1,12,12])", R"("shape":[0,12,12])"},
+        Edit{R"("shape":[1,12,12])", R"("shape":[1,1e9,2])"},
+        Edit{R"("training":360)", R"("training":-36)"},
+        Edit{R"("training":360)", R"("training":961)"},
+        Edit{R"("training":360)", R"("training":{} )"}, Edit{R"("test":80)", R"("test":-1)"},
+        Edit{R"("classes":4)", R"("classes":3)"}, Edit{R"("classes":4)", R"("classes":0)"},
+        Edit{R"("task":"classification")", R"("task":"classificatiom")"},
+        Edit{R"("task":"classification")", R"("task":"binary"        )"},
+        Edit{R"("task":"classification")", R"("task":"regression"    )"},
+        Edit{R"("block_images":480)", R"("block_images":510)"},
+        Edit{R"("block_images":480)", R"("block_images":0  )"},
+        Edit{R"("block_images":480)", R"("block_images":100)"},
+        Edit{R"("block_bytes":69632)", R"("block_bytes":69633)"},
+        Edit{R"("block_bytes":69632)", R"("block_bytes":8192 )"},
+        Edit{R"("block_bytes":69632)", R"("block_bytes":0    )"},
+        Edit{R"({"block_bytes")", R"(["block_bytes")"}}) {
+    EXPECT_NE(error_after([&, right = right, wrong = wrong](std::string& all) {
                 all = bytes;
-                ASSERT_NE(all.find(truth), std::string::npos) << truth;
-                replace(all, truth, lie);
+                ASSERT_NE(all.find(right), std::string::npos) << right;
+                replace(all, right, wrong);
               }),
               "none")
-        << lie;
+        << wrong;
   }
 }
 

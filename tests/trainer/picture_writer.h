@@ -15,7 +15,7 @@
 
 namespace detol::testing_support {
 
-// height x width x channels.
+// Pixels is an image of height x width x channels bytes.
 struct Pixels {
   int height = 8;
   int width = 8;
@@ -63,7 +63,7 @@ inline std::string png_of(const Pixels& pixels) {
 struct TarMember {
   std::string name;
   std::string bytes;
-  std::string link = {};  // then it is a symbolic link to that
+  std::string link = {};  // if not empty, the member is a symbolic link to it
 };
 
 inline void write_tar(const std::filesystem::path& path, const std::vector<TarMember>& members) {

@@ -25,7 +25,7 @@ TEST(PlanUnits, FusesTheTailOfAResidualBlock) {
   EXPECT_TRUE(units[1].relu);
 }
 
-TEST(PlanUnits, KeepsABatchNormThatSomebodyElseReadsApart) {
+TEST(PlanUnits, DoesNotFuseABatchNormThatAnotherLayerReads) {
   NetworkBuilder b({4, 8, 8});
   const NodeId norm = b.add({.kind = kBatchNorm}, {b.input()});
   const NodeId relu = b.add({.kind = kActivation}, {norm});
@@ -80,7 +80,7 @@ TEST(PlanUnits, CoverEveryNodeInAnOrderThatWorks) {
   }
 }
 
-TEST(Arena, SharesBytesBetweenLivesThatDoNotMeet) {
+TEST(Arena, SharesBytesBetweenLiveRangesThatDoNotOverlap) {
   Arena arena;
   Buffer *early = arena.make(4096), *late = arena.make(4096), *both = arena.make(1024);
   arena.use(early, 0);
@@ -95,7 +95,7 @@ TEST(Arena, SharesBytesBetweenLivesThatDoNotMeet) {
   EXPECT_EQ(arena.bytes(), 5120u);
 }
 
-TEST(Arena, HandsABufferOnOnlyWhereItDies) {
+TEST(Arena, ReusesABufferOnlyAtItsLastUse) {
   for (int other_use : {1, 4}) {
     Arena arena;
     Buffer* old = arena.make(256);

@@ -1,4 +1,4 @@
-// Scores what a trial leaves and predicts with it, once for every backend.
+// Scores the weights that a trial keeps and predicts with them, once for every backend.
 
 #include "trainer/predict.h"
 
@@ -55,8 +55,8 @@ TEST_P(KeptWeights, LogitsOfManyImagesAreThoseOfEachAlone) {
   const std::vector<float> all = logits_of(network, weights, images, GetParam()).value();
   ASSERT_EQ(all.size(), 70u * 4);
   for (std::size_t i : {0u, 63u, 64u, 69u}) {
-    const auto one = std::span(images).subspan(i * 144, 144);
-    const std::vector<float> logits = logits_of(network, weights, one, GetParam()).value();
+    const auto image = std::span(images).subspan(i * 144, 144);
+    const std::vector<float> logits = logits_of(network, weights, image, GetParam()).value();
     for (std::size_t k = 0; k < 4; ++k) EXPECT_NEAR(logits[k], all[i * 4 + k], 1e-5);
   }
 }

@@ -19,7 +19,7 @@ class RandomNetwork {
     for (int i = 0; i < 10; ++i) grow();
   }
 
-  // Everything that nobody reads yet is pooled, gated together and classified.
+  // Pools the last node half of the time, and classifies it.
   Network build() {
     const NodeId last = nodes_.back();
     const NodeId pooled = rng_.chance(0.5) ? add({.kind = kGlobalAvgPool}, {last}) : last;
@@ -84,7 +84,7 @@ class RandomNetwork {
     return add({.kind = kActivation, .activation = kinds[rng_.below(3)]}, {x});
   }
 
-  // Up to three values of x's size between x and x.
+  // Concatenates x, up to three values of x's height and width, and x again.
   NodeId concat(NodeId x) {
     std::vector<NodeId> inputs = {x};
     for (NodeId other : nodes_) {
@@ -94,7 +94,7 @@ class RandomNetwork {
     }
     inputs.push_back(x);
     const NodeId joined = add({.kind = kConcat}, inputs);
-    // Narrower again, so that chains of these do not explode.
+    // Makes it narrow again, so that chains of concatenations do not grow exponentially.
     return add({.kind = kConv, .channels = pick({7, 16}), .bias = true}, {joined});
   }
 

@@ -31,12 +31,13 @@ TEST(FastBackends, AgreeOnRandomNetworks) {
     ASSERT_TRUE(compiled.has_value()) << compiled.error().message;
     const auto& tested = *compiled;
     const Weights start = lived_in_weights(network, seed);
-    for (Executable* one : {static_cast<Executable*>(reference.get()), tested.get()}) {
-      one->set_state({start, {}});
-      fill_batch(*one, 3, seed);
-      one->train_step({.lr = 0.001, .step = 1, .seed = seed});
+    for (Executable* executable : {static_cast<Executable*>(reference.get()), tested.get()}) {
+      executable->set_state({start, {}});
+      fill_batch(*executable, 3, seed);
+      executable->train_step({.lr = 0.001, .step = 1, .seed = seed});
     }
-    // Wide, for an input of ReLU may fall on the other side of zero; a wrong gradient is far off.
+    // The tolerance is wide, for an input of ReLU may fall on the other side of zero; a wrong
+    // gradient differs by far more.
     EXPECT_LE(apart(tested->state().weights, reference->state().weights, start), 1e-2);
     tested->evaluate(3);
     reference->evaluate(3);

@@ -155,7 +155,7 @@ TEST(Clipping, ScalesTheGradientDownToTheNormAndNeverUp) {
   EXPECT_NEAR(free.weight(), 1, 1e-14);
 }
 
-// c = 0.1, 2/11, 0.2: (1 + step) / (10 + step), then the recipe's.
+// The kept share is (1 + step) / (10 + step), at most the recipe's 0.2: 0.1, 2/11, 0.2.
 TEST(Average, ForgetsItsBeginningAndIsWhatIsScored) {
   Recipe recipe;
   recipe.ema = 0.2;
@@ -213,7 +213,7 @@ TEST(BatchNorm, MovesRunningStatisticsByATenthOfTheUnbiasedBatch) {
   EXPECT_NEAR(run->logits()[0], -2 / std::sqrt(3.5 + 1e-5), 1e-6);
 }
 
-// The logits of two images of 1, 2, 3, ... that pass through one layer and are flattened.
+// Returns the logits of two images of 1, 2, 3, ... that pass through one layer and are flattened.
 std::vector<float> logits_of(const Shape& input, const Layer& layer, std::size_t copies = 1) {
   NetworkBuilder b(input);
   const std::vector<NodeId> inputs(copies, b.input());

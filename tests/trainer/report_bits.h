@@ -1,6 +1,6 @@
 #pragma once
 
-// bits(): what two trainings must have in common to be one and the same.
+// bits(): the numbers that two trainings must have in common to count as equal.
 
 #include <bit>
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace detol {
 
-// Every number of the reports but the seconds.
+// Returns every number of the reports except the seconds.
 inline std::vector<std::uint64_t> bits(const std::vector<EpochReport>& reports) {
   std::vector<std::uint64_t> all;
   for (const EpochReport& report : reports) {

@@ -1,4 +1,4 @@
-// Trials that end before their time and resume, once for every backend.
+// Tests that interrupted trials are resumed, once for every backend.
 
 #include <gtest/gtest.h>
 
@@ -38,7 +38,7 @@ TEST_P(InterruptedTrials, AnInterruptedTrialEndsWithTheBitsOfAnUninterruptedOne)
   }
 }
 
-TEST_P(InterruptedTrials, SoDoesOneOfBlocksWithEveryKindOfState) {
+TEST_P(InterruptedTrials, AnInterruptedTrialWithEveryKindOfStateEndsWithTheSameBits) {
   Recipe recipe = easy_recipe();
   recipe.optimizer = "rmsprop";
   recipe.lr = 1e-3;

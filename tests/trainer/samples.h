@@ -13,7 +13,8 @@
 
 namespace detol {
 
-// A layer between a 1x1 convolution, through which its input gradient is seen, and a classifier.
+// LayerCase is a layer that sandwich() puts between a 1x1 convolution, which makes its input
+// gradient visible, and a classifier.
 struct LayerCase {
   std::string name;
   Shape input;
@@ -40,7 +41,7 @@ inline Network sandwich(const LayerCase& sample, std::int64_t classes = 3) {
       .value();
 }
 
-// Every kind of layer, with the shapes that have broken backends: few and odd channels, odd
+// Returns every kind of layer, with the shapes that have broken backends: few and odd channels, odd
 // sizes, strides that do not divide, windows larger than what is left of the image.
 inline std::vector<LayerCase> layer_cases() {
   using enum LayerKind;
@@ -172,16 +173,16 @@ inline double apart(const Weights& a, const Weights& b, const Weights& c) {
   double difference = 0, length = 0;
   for (std::size_t i = 0; i < a.size(); ++i) {
     for (std::size_t k = 0; k < a[i].data.size(); ++k) {
-      const double reference = double{b[i].data[k]}, is = double{a[i].data[k]};
+      const double reference = double{b[i].data[k]}, found = double{a[i].data[k]};
       const double start = double{c[i].data[k]};
-      difference += (is - reference) * (is - reference);
+      difference += (found - reference) * (found - reference);
       length += (reference - start) * (reference - start);
     }
   }
   return std::sqrt(difference / length);
 }
 
-// Weights as a search finds them after some training: nothing is exactly 0 or 1.
+// Returns weights as after some training: nothing is exactly 0 or 1.
 inline Weights lived_in_weights(const Network& network, std::uint64_t seed) {
   Weights weights = initial_weights(network, seed);
   Rng rng = Rng(seed).split(1u << 20);

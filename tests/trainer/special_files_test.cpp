@@ -1,5 +1,5 @@
-// Data whose file is a pipe that nobody writes, or a device without an end, are refused at once and
-// in one line.
+// Tests that data whose file is a pipe without a writer, or a device without an end, are refused at
+// once and in one line.
 
 #include <fmt/format.h>
 #include <sys/stat.h>
@@ -20,12 +20,12 @@ namespace {
 namespace fs = std::filesystem;
 using namespace testing_support;
 
-// Data of a format, of which one file is to be replaced.
+// Sample is data of a format of which the test replaces one file.
 struct Sample {
   const char* format;
   const char* file;
   bool is_whole;                          // the file alone is the data, not its folder
-  const char* says;                       // before what it is
+  const char* says;                       // between the path and the kind of file
   void (*write_others)(const fs::path&);  // into this folder
 };
 
@@ -86,8 +86,8 @@ TEST_P(SpecialFile, ThatIsADeviceIsNotReadWithoutAnEnd) {
   expect_refused();
 }
 
-INSTANTIATE_TEST_SUITE_P(All, SpecialFile, testing::ValuesIn(kSamples), [](const auto& one) {
-  return fmt::format("{}_{}", one.param.format, one.index);
+INSTANTIATE_TEST_SUITE_P(All, SpecialFile, testing::ValuesIn(kSamples), [](const auto& tested) {
+  return fmt::format("{}_{}", tested.param.format, tested.index);
 });
 
 TEST(SpecialTable, OfScoresIsRefusedLikewise) {

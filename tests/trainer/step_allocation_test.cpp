@@ -1,5 +1,5 @@
-// A step allocates nothing. Every operator new of the program is counted, but for those that
-// oneDNN makes itself for the arguments of each primitive.
+// Tests that a step allocates nothing. Every operator new of the program is counted, except those
+// that oneDNN makes itself for the arguments of each primitive.
 
 #include <dlfcn.h>
 
@@ -57,7 +57,7 @@ TEST(AllocationCounter, SeesAnAllocation) {
   EXPECT_EQ(g_allocations, 1);
 }
 
-// The layers that the other networks have not.
+// Returns a network of the layers that the other networks lack.
 Network joined() {
   using enum LayerKind;
   NetworkBuilder b({5, 1, 12});

@@ -1,5 +1,5 @@
-// Suspension: a training that is interrupted anywhere, however often, ends with the bits of one
-// that was left alone. Once for every backend.
+// Tests that a training that is suspended anywhere, however often, ends with the bits of an
+// uninterrupted one, once for every backend.
 
 #include <memory>
 
@@ -25,7 +25,7 @@ namespace fs = std::filesystem;
 using testing_support::TempFolder;
 using testing_support::write_idx;
 
-constexpr std::int64_t kSteps = 5;    // an epoch's
+constexpr std::int64_t kSteps = 5;    // of an epoch
 constexpr std::int64_t kBatches = 2;  // of the validation part
 constexpr int kEpochs = 2;
 
@@ -56,7 +56,7 @@ class Suspensions : public testing::TestWithParam<std::string> {
             .folder = folder_.path() / folder};
   }
 
-  // Asked to suspend after `calls` of its steps and batches of validation.
+  // Trains; the trial is asked to suspend after `calls` of its steps and batches of validation.
   Ran run(const Job& job, std::int64_t calls = 1'000'000) const {
     const auto executable = find_row(backends(), GetParam())
                                 ->compile(job.candidate.network, job.candidate.recipe, {})
@@ -80,7 +80,7 @@ class Suspensions : public testing::TestWithParam<std::string> {
     return ran;
   }
 
-  // Resumes as the next attempt, with what was reported acknowledged.
+  // Makes the job the next attempt, with all reported epochs acknowledged.
   static void go_on(Job& job, const Ran& before) {
     ++job.attempt;
     if (!before.reports.empty()) job.acknowledged = before.reports.back().epoch;
@@ -114,7 +114,7 @@ TEST_P(Suspensions, WhereverItIsSuspendedATrialEndsWithTheBitsOfAnUninterruptedO
   }
 }
 
-TEST_P(Suspensions, NorDoesItMatterHowOften) {
+TEST_P(Suspensions, ATrialSuspendedManyTimesEndsWithTheSameBits) {
   const Job whole = job("whole");
   const std::vector<std::uint64_t> expected = bits(run(whole).reports);
   Job cut = job("cut");
@@ -124,7 +124,7 @@ TEST_P(Suspensions, NorDoesItMatterHowOften) {
     all.insert(all.end(), ran.reports.begin(), ran.reports.end());
     if (ran.evaluation.end == Evaluation::End::kFinished) break;
     go_on(cut, ran);
-    ASSERT_LT(cut.attempt, 20) << "it does not come forward";
+    ASSERT_LT(cut.attempt, 20) << "it makes no progress";
   }
   EXPECT_GT(cut.attempt, 3);
   EXPECT_EQ(bits(all), expected);

@@ -1,4 +1,4 @@
-// Tests the tasks of data sets: numbers, labels that are there or not, one of two classes.
+// Tests the tasks of data sets: regression, multi_label and binary.
 
 #include <fstream>
 #include <string>
@@ -27,7 +27,7 @@ class TaskData : public testing::Test {
     return message.starts_with(path()) ? message.substr(path().size()) : message;
   }
 
-  // Returns what is written for one image where the loss takes targets.
+  // Returns the targets of one image, as the loss takes them.
   static std::vector<float> targets_of(const Dataset& data, std::int64_t image) {
     std::vector<std::int32_t> labels(1);
     std::vector<float> targets(static_cast<std::size_t>(data.info.task.classes));
@@ -38,7 +38,7 @@ class TaskData : public testing::Test {
   testing_support::TempFolder folder_;
 };
 
-// Ten records: x, then 10 x + 100 and -x.
+// Returns ten records: x, then 10 x + 100 and -x.
 std::string lines(const std::string& header = "") {
   std::string text = header;
   for (int x = 0; x < 10; ++x)

@@ -2,7 +2,7 @@
 
 // The rows of backends() that a test program runs over. The environment variable
 // DETOL_TESTED_BACKENDS says which: `cpu`, the default, are those that every machine can use;
-// `gpu` is the other one, for runs on a device or on an emulated one. So one program is run as
+// `gpu` is the GPU's, for runs on a device or on an emulated one. So CTest runs one program as
 // several tests.
 
 #include <algorithm>
@@ -23,8 +23,8 @@ inline bool tests_the_gpu() {
   return named != nullptr && std::string_view(named) == "gpu";
 }
 
-// A program's main() prints and returns this where it is to test the GPU's and cannot: CTest
-// counts 77 as skipped.
+// main() returns this, and must_skip() prints why, where the GPU is to be tested and cannot be:
+// CTest counts 77 as skipped.
 inline constexpr int kSkipped = 77;
 inline bool must_skip() {
   const std::string reason = tests_the_gpu() ? why_not_cudnn() : "";
@@ -32,7 +32,7 @@ inline bool must_skip() {
   return !reason.empty();
 }
 
-// Fastest first; of the CPU's the last is the reference.
+// Returns the rows to test, fastest first; the last of the CPU is the reference.
 inline std::span<const BackendRow> tested_backends() {
   const std::span<const BackendRow> all = backends();
   const auto first_of_cpu =

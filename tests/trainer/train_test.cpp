@@ -131,7 +131,7 @@ TEST_P(Trainers, ACheckpointThatCannotBeWrittenIsAnErrorNotAResult) {
   EXPECT_EQ(ran.error().code, ErrorCode::kStorage);
 }
 
-// Trains with the present data or others, and batches made ahead.
+// Trains on the data `from`, with batches made ahead, and returns the bits of the last state.
 std::vector<std::uint32_t> bits_of(const Job& job, const DataConfig& from, std::string backend,
                                    int ahead) {
   Control control;
@@ -147,7 +147,7 @@ TEST_P(Trainers, BatchesMadeAheadChangeNoBit) {
             bits_of(job(easy_recipe(), "plain"), data(), GetParam(), 0));
 }
 
-// Other test images, and every label of theirs wrong.
+// Returns a copy of the data with other test images, all labelled 1.
 DataConfig poisoned(const DataConfig& from, const std::filesystem::path& folder) {
   std::filesystem::copy(from.path, folder);
   const testing_support::IdxData garbage{.noise = 96, .seed = 99};

@@ -28,7 +28,7 @@ std::int64_t foreseen_bytes(const Network& network, const Recipe& recipe) {
   return training_bytes(network, recipe).value();
 }
 
-// Every layer reads all before it, as in a cell or a densely connected block.
+// Returns a network whose layers read all before them, as in a cell or a densely connected block.
 Network dense_block(LayerKind kind, LayerKind norm) {
   NetworkBuilder b({16, 16, 16});
   std::vector<NodeId> made = {b.add({.kind = kConv, .channels = 32, .kernel = 3}, {b.input()})};
@@ -44,7 +44,7 @@ Network dense_block(LayerKind kind, LayerKind norm) {
   return b.build(b.add({.kind = kDense, .channels = 16}, {pooled})).value();
 }
 
-// One wide value that many narrow layers read.
+// Returns a network with one wide value that many narrow layers read.
 Network fan_out() {
   NetworkBuilder b({16, 16, 16});
   const NodeId wide = b.add({.kind = kConv, .channels = 256, .kernel = 3}, {b.input()});
@@ -93,14 +93,14 @@ TEST(TrainingMemory, IsForeseenForEveryRecipe) {
   }
 }
 
-// Every shape by the rule's algorithm and by the last of them.
+// Computes every shape by the fixed rule's algorithm and by its last one.
 TEST(TrainingMemory, IsForeseenWhicheverAlgorithmsAreChosen) {
   const auto is_foreseen = [](const Network& network, std::int64_t batch) {
     const Recipe recipe{.batch_size = batch, .deterministic = false};
     const auto open = fastest_tested().list_algorithms(network, recipe, {}).value();
     AlgorithmChoices last;
-    for (const AlgorithmCandidates& one : open)
-      last.algorithms.emplace(one.key, one.algorithms.back());
+    for (const AlgorithmCandidates& candidates : open)
+      last.algorithms.emplace(candidates.key, candidates.algorithms.back());
     const std::int64_t foreseen = foreseen_bytes(network, recipe);
     return foreseen ==
            std::max(held_bytes(network, recipe), held_bytes(network, recipe, {.choices = &last}));
@@ -125,8 +125,8 @@ TEST(TrainingMemory, CountsWhatAGroupKeepsOfEveryWeight) {
   EXPECT_EQ(copies({.batch_size = 1, .staleness = 2}), 3);
 }
 
-// Tensors of 2^31 elements and more, up to the most that a network may have: refused by numbers,
-// whatever a library makes of them.
+// Tensors of 2^31 elements and more, up to the most that a network may have, are refused with the
+// numbers, whatever a library does with such sizes.
 TEST(TrainingMemory, OfNetworksBeyondAnyMachineIsRefusedWithTheNumbers) {
   for (int bits = 18; bits <= 50; bits += 4) {
     NetworkBuilder builder({16, 8, 8});
@@ -146,6 +146,7 @@ TEST(TrainingMemory, OfNetworksBeyondAnyMachineIsRefusedWithTheNumbers) {
   }
 }
 
+// Shipped is a space file of configs/, and the shape of its data.
 struct Shipped {
   std::string name;
   Shape input;

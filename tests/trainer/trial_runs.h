@@ -70,7 +70,7 @@ class TrialRuns : public testing::TestWithParam<std::string> {
             .folder = folder_.path() / folder};
   }
 
-  // `verdict` is given for the epoch `at`, kContinue for all others.
+  // The reporter returns `verdict` for the epoch `at`, kContinue for all others.
   Result<Ran> try_run(const Job& job, int at = 0, Verdict verdict = Verdict::kStop) const {
     Ran ran;
     Control control;

@@ -115,12 +115,12 @@ TEST_F(WebDataset, WhatIsWrongIsSaidWithItsMember) {
 
 TEST_F(WebDataset, SurvivesEveryCutAndEveryFlippedBit) {
   write_tar(path("train.tar"), ten());
-  const std::vector<TarMember> one = {{"1.cls", "1"}, {"1.png", png_of(plain(8, 8, {9, 8, 7}))}};
-  write_tar(path("test.tar"), one);
+  const std::vector<TarMember> sample = {{"1.cls", "1"}, {"1.png", png_of(plain(8, 8, {9, 8, 7}))}};
+  write_tar(path("test.tar"), sample);
   survive_every_cut(config(), path("test.tar"), 2048 + 512);
   survive_flipped_bits(config(), path("test.tar"), 2048);
   std::filesystem::remove(path("test.tar"));
-  write_tar(path("test.tar.gz"), one);
+  write_tar(path("test.tar.gz"), sample);
   survive_every_cut(config(), path("test.tar.gz"));
   survive_flipped_bits(config(), path("test.tar.gz"));
 }

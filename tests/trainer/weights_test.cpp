@@ -31,9 +31,9 @@ TEST(InitialWeights, AreHeNormalByFanIn) {
 
 TEST(InitialWeights, StartBatchNormAtTheIdentity) {
   for (const Tensor& tensor : initial_weights(composite(4), 3)) {
-    const bool one = tensor.name.ends_with(".gamma") || tensor.name.ends_with(".running_var");
+    const bool is_one = tensor.name.ends_with(".gamma") || tensor.name.ends_with(".running_var");
     if (tensor.name.ends_with(".weight")) continue;
-    EXPECT_EQ(tensor.data, std::vector<float>(tensor.data.size(), one ? 1.0f : 0.0f));
+    EXPECT_EQ(tensor.data, std::vector<float>(tensor.data.size(), is_one ? 1.0f : 0.0f));
   }
 }
 
