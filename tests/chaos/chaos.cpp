@@ -21,9 +21,9 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kPatience = "0.03";
-constexpr double kLimitS = 60;  // of one run: more than any limit with that patience
+constexpr double kLimitS = 60;  // of one run: more than any time limit, times kPatience
 constexpr double kGraceS = 2;   // for processes to be gone
-constexpr std::size_t kTrialsWithWeights = 10;  // the best
+constexpr std::size_t kTrialsWithWeights = 10;  // the best trials
 constexpr int kEpochs = 3;                      // of the tiny study
 constexpr int kMostResumes = 5;                 // more than any single fault needs
 
@@ -45,7 +45,7 @@ std::string table(Reader& reader, const std::string& sql) {
   return text;
 }
 
-// Of the study that all of these searches are.
+// Returns the events of the study `tiny`, which all of these searches run.
 std::vector<Event> events_of(const ChaosStudy& study) {
   const auto reader = Reader::open(study.database());
   if (!reader) return {};
@@ -73,7 +73,7 @@ void find_doubles(const std::vector<Event>& events, Lines& broken) {
   }
 }
 
-// Returns what a progress line says was durable when it was printed.
+// Finds epochs that a progress line reported and that are not in the ledger.
 void find_lost(const std::vector<Event>& events, const std::string& said, Lines& broken) {
   std::set<std::pair<TrialId, int>> known;
   for (const Event& event : events) {
@@ -91,13 +91,14 @@ void find_lost(const std::vector<Event>& events, const std::string& said, Lines&
 void find_differences(const std::string& found, const std::string& expected, Lines& broken) {
   if (found == expected) return;
   std::istringstream left(expected), right(found);
-  for (std::string one, other;;) {
-    const bool more_left = static_cast<bool>(std::getline(left, one));
-    const bool more_right = static_cast<bool>(std::getline(right, other));
+  for (std::string expected_line, found_line;;) {
+    const bool more_left = static_cast<bool>(std::getline(left, expected_line));
+    const bool more_right = static_cast<bool>(std::getline(right, found_line));
     if (!more_left && !more_right) return;
-    if (more_left && more_right && one == other) continue;
+    if (more_left && more_right && expected_line == found_line) continue;
     broken.push_back(fmt::format("the results differ: '{}', in peace '{}'",
-                                 more_right ? other : "nothing", more_left ? one : "nothing"));
+                                 more_right ? found_line : "nothing",
+                                 more_left ? expected_line : "nothing"));
     return;
   }
 }
@@ -116,13 +117,13 @@ void find_remains(const ChaosStudy& study, Lines& broken) {
   }
 }
 
-// One run of the program, to its end; the code is 128 + SIGKILL if it had to be ended.
+// Runs the program to its end; the code is 128 + SIGKILL if it had to be killed.
 Ran run_to_its_end(const ChaosStudy& study, const std::vector<std::string>& words,
                    const std::vector<std::string>& variables, Lines& broken) {
   Program program(study.path(), words, variables);
   const fs::path mark = study.path() / "mark";
   const bool is_hang = !variables.empty() && variables.front().ends_with(":hang");
-  // A supervisor that hangs is ended by a person, who sees that nothing happens.
+  // Nothing but a user ends a supervisor that hangs; here the test does.
   const auto hangs_itself = [&] {
     return is_hang && text_of(mark) == std::to_string(program.pid()) + "\n";
   };
@@ -276,11 +277,11 @@ Trouble disturbed(const Search& search, const Peace& peace, const std::string& f
   if (!is_allowed(code, fault)) trouble.broken.push_back(fmt::format("exit code {}", code));
   for (int resumes = 0; code != 0 && resumes < kMostResumes; ++resumes) {
     code = go({"resume", "tiny"}, study.variables());
-    if (code == 4) code = go(search.words, study.variables());  // it had not begun
+    if (code == 4) code = go(search.words, study.variables());  // the study did not exist yet
     if (code != 0) trouble.broken.push_back(fmt::format("resume: exit code {}", code));
   }
-  // At most one epoch for each time that a worker was lost: on a busy machine also a worker that
-  // is slow, since a test is less patient than a user.
+  // At most one epoch for each time that a worker was lost. On a busy machine a slow worker is
+  // lost, too, because kPatience shortens the time limits.
   const int redone = search.steps_per_epoch() * std::max(1, losses_in(trouble.said));
   const Lines more = broken_promises(study, peace, trouble.said, redone);
   trouble.broken.insert(trouble.broken.end(), more.begin(), more.end());

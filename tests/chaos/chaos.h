@@ -1,7 +1,7 @@
 #pragma once
 
-// Chaos: a small search that is disturbed, brought to its end, and held to what docs/faults.md
-// promises, by comparison with the same search left in peace.
+// Chaos tests disturb a small search, resume it until it is done, and check what docs/faults.md
+// promises by comparison with the same search left in peace.
 
 #include <map>
 #include <string>
@@ -16,15 +16,15 @@ namespace detol::testing_support {
 // The place where a search runs: its data, its space file, a private folder for its processes.
 class ChaosStudy {
  public:
-  // With so many images to train on and to validate with; the database and what belongs to it
-  // go to this folder in path().
+  // `images` counts those to train on and to validate with. The database and its artefacts are in
+  // the folder `storage` in path().
   explicit ChaosStudy(int images = 80, const std::string& storage = "");
 
   const std::filesystem::path& path() const { return folder_.path(); }
   std::filesystem::path database() const { return path() / storage_ / "detol.db"; }
   std::filesystem::path folder_of(TrialId trial) const;
 
-  // What every process of it is told: short limits, and where to leave its traces.
+  // Returns the environment of its processes: short time limits, the file of the fault trace.
   std::vector<std::string> variables() const;
 
   // Counts how often each process passed a site so far.
@@ -33,10 +33,10 @@ class ChaosStudy {
   // Training steps so far, over all processes.
   int steps() const;
 
-  // All that is promised to be the same, however the search was disturbed: no times.
+  // Returns everything that must be the same, however the search was disturbed: no times.
   std::string results() const;
 
-  // Returns the epochs whose weights are there, of searches so small that every trial's are kept.
+  // Returns the epoch of each trial's weights; empty if a search is too large to keep all of them.
   std::string weights() const;
 
  private:
@@ -51,7 +51,7 @@ struct Search {
   int images = 80;
   bool is_repeatable = true;  // two searches come to the same numbers
 
-  // Of one epoch of everything that trains at once, at most.
+  // Returns the most steps that one epoch takes, over all processes that train at once.
   int steps_per_epoch() const { return trainers * images * 8 / 10 / 16; }
 };
 
@@ -68,7 +68,7 @@ Search two_workers(int trials = 4);
 // Trials one after the other, each trained by an MPI job of two ranks.
 Search group_of_two(int trials = 3);
 
-// The results of a search that nobody disturbs.
+// Peace holds the results of an undisturbed search.
 struct Peace {
   std::string results;  // empty: not to be compared
   std::string weights;  // the same
@@ -79,18 +79,18 @@ Peace in_peace(const Search& search, std::string_view site = "");
 
 // Trouble says how a disturbed search went.
 struct Trouble {
-  bool happened = false;            // the fault did
+  bool happened = false;            // the fault occurred
   std::vector<int> codes;           // of the search, and of every resume after it
   std::vector<std::string> broken;  // promises, one line each
-  std::string said;                 // by all of these on stderr
+  std::string said;                 // stderr of all of these
 };
 
-// Runs the search with DETOL_FAULT set to `fault`, resumes it without until it is done, and
-// looks at what is left.
+// Runs the search with DETOL_FAULT set to `fault`, resumes it without a fault until it is
+// done, and checks what is left.
 Trouble disturbed(const Search& search, const Peace& peace, const std::string& fault);
 
-// Returns the broken ones of the promises that hold at the end of any search, however disturbed.
-// `said` is all that it printed, `redone` how many steps may have been made again.
+// Returns the promises that do not hold at the end of a search, one line each. `said` is its
+// stderr, `redone` the number of steps that may have been made again.
 std::vector<std::string> broken_promises(const ChaosStudy& study, const Peace& peace,
                                          const std::string& said, int redone);
 

@@ -1,5 +1,5 @@
-// Every action of every site of core/fault.h, at the 1st, 2nd, ... visit until a search
-// passes without the fault: each time the search ends as if nothing had happened.
+// Tries every action of every site of core/fault.h at the 1st, 2nd, ... visit, until a search ends
+// without the fault: each search must end with the results of an undisturbed one.
 //
 // The first visits are tried one by one, later ones at growing distances, and the last;
 // DETOL_CHAOS=thorough tries all, and with two workers, too.
@@ -53,14 +53,14 @@ class Tries {
     }
   }
 
-  // False for a site of commands other than a search.
+  // Returns false if the search does not visit the site, as only other commands do.
   bool is_passed() const { return peace_.visits > 0; }
 
-  // Takes part until all is tried; any number of threads may.
+  // Runs cases until all are tried; several threads may call it at once.
   void work() {
     for (std::size_t i = next_++; i < cases_.size(); i = next_++) {
       const bool is_last = i + 1 == cases_.size() || cases_[i + 1].action != cases_[i].action;
-      // How often a site is passed depends on time a little: on until nothing happens.
+      // The number of visits depends on timing: continue until the fault does not occur.
       while (happens(cases_[i]) && is_last) ++cases_[i].nth;
     }
   }
@@ -68,8 +68,8 @@ class Tries {
   void tell() const {
     for (const std::string& action : words_of(site_.actions)) {
       std::cout << search_.name << " " << site_.name << " " << action << ":";
-      for (const Case& one : cases_) {
-        if (one.action == action) std::cout << one.tried;
+      for (const Case& test_case : cases_) {
+        if (test_case.action == action) std::cout << test_case.tried;
       }
       std::cout << std::endl;
     }
@@ -79,23 +79,23 @@ class Tries {
   struct Case {
     std::string action;
     int nth = 0;
-    std::string tried = {};  // in words
+    std::string tried = {};  // the visits, to be printed
   };
 
-  bool happens(Case& one) {
+  bool happens(Case& test_case) {
     const std::string fault =
-        std::string(site_.name) + ":" + std::to_string(one.nth) + ":" + one.action;
+        std::string(site_.name) + ":" + std::to_string(test_case.nth) + ":" + test_case.action;
     Peace peace = peace_;
-    if (one.action == "nan") peace.results.clear();  // the candidate's result, told to the search
-    const bool may_differ =
-        one.action == "nan" || (site_.name == "checkpoint.write" && one.action == "corrupt");
-    if (may_differ) peace.weights.clear();  // a bit that rots on the disk is found by who reads it
+    if (test_case.action == "nan") peace.results.clear();  // a result, which the searcher gets
+    const bool may_differ = test_case.action == "nan" ||
+                            (site_.name == "checkpoint.write" && test_case.action == "corrupt");
+    if (may_differ) peace.weights.clear();  // a flipped bit is found when it is read
     const Trouble trouble = disturbed(search_, peace, fault);
     const std::lock_guard lock(mutex_);
     for (const std::string& promise : trouble.broken)
       ADD_FAILURE() << search_.name << " DETOL_FAULT=" << fault << ": " << promise << "\n"
                     << trouble.said;
-    one.tried += (trouble.happened ? " " : " not ") + std::to_string(one.nth);
+    test_case.tried += (trouble.happened ? " " : " not ") + std::to_string(test_case.nth);
     return trouble.happened;
   }
 

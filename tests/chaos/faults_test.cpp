@@ -1,5 +1,5 @@
-// One test for each row of the README's list of faults that nothing else shows: what the user
-// sees, and that the study ends as if nothing had happened.
+// One test for each row of the README's table of faults that no other test covers: what the user
+// sees, and that the study ends with the results of an undisturbed one.
 
 #include <signal.h>
 #include <unistd.h>
@@ -31,7 +31,7 @@ Ran go_on(const ChaosStudy& study) {
   return Program(study.path(), {"resume", "tiny"}, study.variables()).wait();
 }
 
-// The search left in peace.
+// Returns the results of the undisturbed search.
 const Peace& peace() {
   static const Peace kPeace = in_peace(search_of(kImages));
   return kPeace;
@@ -53,12 +53,12 @@ class Faults : public testing::Test {
     EXPECT_EQ(pids.size(), 1u) << role;
     return pids.empty() ? 0 : pids.front();
   }
-  // Nothing is lost, doubled or left, and at most so many steps were made again.
-  void expect_as_in_peace(const std::string& said, int redone) {
-    EXPECT_EQ(broken_promises(study, peace(), said, redone), Lines{}) << said;
+  // Expects that nothing is lost, doubled or left, and that at most `redone` steps were made again.
+  void expect_as_in_peace(const std::string& output, int redone) {
+    EXPECT_EQ(broken_promises(study, peace(), output, redone), Lines{}) << output;
   }
-  void expect_as_in_peace(const std::string& said) {
-    expect_as_in_peace(said, search.steps_per_epoch());
+  void expect_as_in_peace(const std::string& output) {
+    expect_as_in_peace(output, search.steps_per_epoch());
   }
 
   Search search = search_of(kImages);
@@ -105,12 +105,12 @@ TEST_F(Faults, Row3_ASupervisorThatIsKilledLeavesNoProcessAndTheStudyIsResumed) 
   start();
   wait_for("trial 1 epoch 1:");
   program->signal(SIGKILL);
-  const std::string said = program->wait().err;
+  const std::string output = program->wait().err;
   for (int i = 0; i < 100 && !processes_in(study.path()).empty(); ++i) ::usleep(20'000);
   EXPECT_TRUE(processes_in(study.path()).empty()) << "two seconds after its end";
   const Ran resumed = go_on(study);
   EXPECT_EQ(resumed.code, 0) << resumed.err;
-  expect_as_in_peace(said + resumed.err);
+  expect_as_in_peace(output + resumed.err);
 }
 
 TEST_F(Faults, Row5_ALossThatIsNotANumberFailsItsTrialAndTheWorkerLivesOn) {
@@ -170,7 +170,7 @@ TEST_P(Row9, ABadCheckpointIsPutAsideAndTheOneBeforeIsUsed) {
   start();
   wait_for("trial 1 epoch 2:");
   program->kill_everything();
-  const std::string said = program->wait().err;
+  const std::string output = program->wait().err;
   fs::path newest;
   for (const auto& file : fs::directory_iterator(study.folder_of(1))) {
     if (file.path().filename() > newest.filename()) newest = file.path();
@@ -180,7 +180,7 @@ TEST_P(Row9, ABadCheckpointIsPutAsideAndTheOneBeforeIsUsed) {
   EXPECT_EQ(resumed.code, 0) << resumed.err;
   EXPECT_NE(resumed.err.find("unusable checkpoint"), std::string::npos) << resumed.err;
   EXPECT_TRUE(fs::exists(newest.string() + ".bad"));
-  expect_as_in_peace(said + resumed.err, 2 * search.steps_per_epoch());  // a kill and a damage
+  expect_as_in_peace(output + resumed.err, 2 * search.steps_per_epoch());  // a kill, a bad file
 }
 
 INSTANTIATE_TEST_SUITE_P(Faults, Row9, testing::Values("empty", "truncated", "flipped"),
@@ -220,9 +220,9 @@ TEST_F(Faults, Row16_ASecondMasterIsToldWhoHoldsTheDatabase) {
   expect_as_in_peace(first.err, 0);
 }
 
-// A network took its lock away and gave it to a master on another machine.
+// A network file system gave its lock to a master on another machine.
 TEST_F(Faults, Row16_AStaleMasterCannotCommit) {
-  start({"DETOL_TEST_PATIENCE=1"});  // its supervisor shall not notice
+  start({"DETOL_TEST_PATIENCE=1"});  // so that its supervisor does not notice the stop
   wait_for("trial 1 starts");
   const pid_t stale = only("__master");
   ::kill(stale, SIGSTOP);
@@ -235,7 +235,7 @@ TEST_F(Faults, Row16_AStaleMasterCannotCommit) {
       << first.err;
   const Ran taken_over = go_on(study);
   EXPECT_EQ(taken_over.code, 0) << taken_over.err;
-  expect_as_in_peace(taken_over.err, 2 * search.steps_per_epoch());  // two trained for a while
+  expect_as_in_peace(taken_over.err, 2 * search.steps_per_epoch());  // of two masters
 }
 
 TEST_F(Faults, Row19_CandidatesThatAllCrashTheirWorkersEndTheStudyWithAReason) {
@@ -312,7 +312,7 @@ class Row4 : public testing::Test {
   void SetUp() override {
     if (!disk.is_there()) GTEST_SKIP() << "a small disk is mounted by root only";
   }
-  // What is wrong after a search that was disturbed by the disk alone.
+  // Expects the results of the undisturbed search.
   void expect_as_in_peace(const Ran& ran) {
     EXPECT_EQ(ran.code, 0) << ran.err;
     EXPECT_EQ(broken_promises(study, peace(), ran.err, search.steps_per_epoch()), Lines{})

@@ -1,5 +1,5 @@
 // One random bit changes in the files that a killed search left, again and again, each time in
-// a fresh copy: no command answers otherwise than before without a word about damage.
+// a fresh copy: a command whose output changes must report the damage.
 //
 // DETOL_CHAOS_FLIPS says how many flips in each file (20), DETOL_CHAOS_SEED which (1).
 
@@ -54,11 +54,11 @@ class RandomFlip : public testing::TestWithParam<std::string> {
 
   struct Asked {
     std::vector<std::string> answers;
-    bool is_damage_said = false;  // by every command whose answer is not the undamaged one
+    bool is_damage_said = false;  // by every command whose output differs
   };
 
-  // Every question, asked of a database; answers that differ from those of the undamaged one
-  // must come with a refusal or a warning.
+  // Runs every command of kQuestions on a database; output that differs from that of the
+  // undamaged one must come with a refusal or a warning.
   Asked ask(const fs::path& folder) const {
     Asked asked;
     bool all_said = true;

@@ -1,5 +1,5 @@
-// kill -9 at random instants of random victims, again and again during one search: it ends as
-// if nobody had been killed.
+// kill -9 at random instants of random victims, again and again during one search: it ends
+// with the results of an undisturbed one.
 //
 // DETOL_CHAOS_KILLS says how many kills (10), DETOL_CHAOS_SEED which (1).
 
@@ -40,11 +40,11 @@ class RandomKills {
 
   void run() {
     const Peace peace = in_peace(search_);
-    int code = hunt(search_.words);
+    int code = run_with_kills(search_.words);
     while (code != 0 && code != -1) {
       EXPECT_TRUE(code == 128 + SIGKILL || code == kCrashLoop || code == 4) << code << "\n"
                                                                             << said_;
-      code = hunt(code == 4 ? search_.words : std::vector<std::string>{"resume", "tiny"});
+      code = run_with_kills(code == 4 ? search_.words : std::vector<std::string>{"resume", "tiny"});
     }
     for (const auto& [victim, count] : killed_) std::cout << victim << " " << count << ", ";
     std::cout << "in " << runs_ << " runs; " << study_.steps() << " steps trained, " << peace.steps
@@ -56,8 +56,8 @@ class RandomKills {
   }
 
  private:
-  // One run of the program, hunted until it ends; its exit code.
-  int hunt(const std::vector<std::string>& words) {
+  // Runs the program once, with kills until it ends, and returns its exit code.
+  int run_with_kills(const std::vector<std::string>& words) {
     ++runs_;
     Program program(study_.path(), words, study_.variables());
     while (done_ < kills_ &&

@@ -17,7 +17,7 @@ namespace detol::testing_support {
 
 class SmallDisk {
  public:
-  // Creates the folder.
+  // Creates the folder and mounts the file system on it.
   explicit SmallDisk(const std::filesystem::path& folder) : folder_(folder) {
     std::filesystem::create_directory(folder_);
     is_there_ = ::unshare(CLONE_NEWNS) == 0 &&
@@ -40,8 +40,8 @@ class SmallDisk {
   }
   void make_room() const { std::filesystem::remove(folder_ / "filler"); }
 
-  // False if the kernel refuses for ten seconds: somebody has a file open for writing. A process
-  // that was killed may need a moment to let go of its own.
+  // Returns false if the kernel refuses for ten seconds, because a file is open for writing. A
+  // killed process may need a moment until its files are closed.
   bool make_read_only() const {
     const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(10);
     while (!remount(MS_RDONLY)) {

@@ -72,7 +72,7 @@ TEST(Parse, SaysInOneLineWhatIsWrongAndWhatWasMeant) {
 TEST(Parse, ANumberMustBeWholeAndLargeEnough) {
   for (const char* word : {"0", "-1", "x", "3.5", "", "99999999999999999999"}) {
     const auto call = parse({"trials", "s", std::string("--top=") + word});
-    if (!call) continue;  // refused earlier still
+    if (!call) continue;  // parse() refused it already
     const auto number = call->arguments.number("top", 1);
     ASSERT_FALSE(number) << word;
     EXPECT_EQ(number.error().code, ErrorCode::kUsage);

@@ -11,13 +11,13 @@ std::vector<std::string> warnings(const std::string& search) {
   return warnings_about(load_study_config(text, "space.yaml").value());
 }
 
-TEST(Preflight, SaysWhereAWarmStartIsAskedForThatThereIsNone) {
+TEST(Preflight, SaysThatWarmStartIsNotImplemented) {
   EXPECT_EQ(warnings("{warm_start: auto}"),
             (std::vector<std::string>{"space.yaml:4:22: search.warm_start: auto is not implemented "
                                       "yet and changes nothing; leave it out"}));
 }
 
-TEST(Preflight, IsSilentWhereNothingIsAskedForInVain) {
+TEST(Preflight, IsSilentWhereEverySettingHasAnEffect) {
   EXPECT_TRUE(warnings("{warm_start: none}").empty());
   EXPECT_TRUE(warnings("{repeats: 1}").empty());
 }

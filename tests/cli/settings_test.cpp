@@ -29,7 +29,7 @@ TEST_F(Settings, AFlagBeatsSetBeatsTheVariableBeatsTheFile) {
   EXPECT_EQ(read_space(with({{"set", {"seed=2"}}, {"seed", {"3"}}}))->seed, 3U);
 }
 
-TEST_F(Settings, AFlagKeepsWhatSetSaysOfItsInside) {
+TEST_F(Settings, AFlagKeepsTheOptionsThatSetGives) {
   const auto startup_of = [](const std::vector<std::string>& sets) {
     const auto config = read_space(with({{"set", sets}, {"pruner", {"curve"}}}));
     EXPECT_EQ(config->pruner.name, "curve");

@@ -23,7 +23,7 @@ TEST(DurableFile, HasItsPiecesOnceItIsKept) {
   EXPECT_EQ(read_file(path).value(), "one two");
 }
 
-TEST(DurableFile, LeavesTheOldFileAloneUntilThen) {
+TEST(DurableFile, LeavesTheOldFileAloneUntilItIsKept) {
   const testing_support::TempFolder folder;
   const fs::path path = folder.path() / "a";
   ASSERT_TRUE(write_file_durably(path, "old"));
@@ -32,7 +32,7 @@ TEST(DurableFile, LeavesTheOldFileAloneUntilThen) {
   EXPECT_EQ(std::distance(fs::directory_iterator(folder.path()), {}), 1);
 }
 
-// The name that it had before it was random.
+// `a.tmp` was the temporary name before it had a random part.
 TEST(DurableFile, IsNeverWrittenThroughALink) {
   const testing_support::TempFolder folder;
   ASSERT_TRUE(write_file_durably(folder.path() / "precious", "precious"));
@@ -46,14 +46,14 @@ TEST(DurableFile, IsNeverWrittenThroughALink) {
 TEST(DurableFile, HasANewNameWhileItGrowsAndTheModeOfASecretAtOnce) {
   const testing_support::TempFolder folder;
   const fs::path path = folder.path() / "a";
-  const FreshFile one = create_beside(path, 0600).value();
-  const FreshFile two = create_beside(path, 0600).value();
-  EXPECT_NE(one.path, two.path);
-  EXPECT_EQ(finished_name(one.path.filename().string()), "a");
-  EXPECT_EQ(fs::status(one.path).permissions(), fs::perms::owner_read | fs::perms::owner_write);
+  const FreshFile first = create_beside(path, 0600).value();
+  const FreshFile second = create_beside(path, 0600).value();
+  EXPECT_NE(first.path, second.path);
+  EXPECT_EQ(finished_name(first.path.filename().string()), "a");
+  EXPECT_EQ(fs::status(first.path).permissions(), fs::perms::owner_read | fs::perms::owner_write);
 }
 
-TEST(DurableFile, WhatKilledWritersOfItLeftIsToldByItsName) {
+TEST(DurableFile, FilesThatKilledWritersLeftAreKnownByTheirNames) {
   const testing_support::TempFolder folder;
   const fs::path path = folder.path() / "a";
   const std::vector<std::string> others = {"a.tmp", "a.tmp-mine", "a.tmp-0123456789",

@@ -59,7 +59,7 @@ TEST(FaultSites, AreDescribedAndTakeKnownActions) {
 }
 
 TEST(FaultDeath, LeavesItsProcessInTheMarkAndEveryVisitInTheTrace) {
-  // The mark lies in the working folder, as the process that dies runs all of this again.
+  // The mark is in the working folder, because the child of the death test runs this test again.
   const std::string mark = "fault_test.mark";
   const std::string trace = "fault_test.trace";
   std::filesystem::remove(mark);

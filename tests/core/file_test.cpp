@@ -131,7 +131,7 @@ TEST_F(FileTest, ASocketIsRefusedByItsKind) {
 
 TEST_F(FileTest, ATooLargeFileIsRefusedBeforeItIsRead) {
   std::ofstream(path("huge")).put('x');
-  std::filesystem::resize_file(path("huge"), std::uintmax_t{1} << 43);  // a hole, no bytes
+  std::filesystem::resize_file(path("huge"), std::uintmax_t{1} << 43);  // a sparse file
   const auto read = read_file(path("huge"), 1 << 20);
   ASSERT_FALSE(read);
   expect_error(read.error(), ErrorCode::kInput, "larger than 1048576 bytes");

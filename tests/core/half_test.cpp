@@ -1,4 +1,4 @@
-// Half: numbers of 16 bits.
+// Half: floating-point numbers of 16 bits.
 
 #include "core/half.h"
 

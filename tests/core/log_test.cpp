@@ -52,11 +52,11 @@ TEST(Log, NothingGoesToStdout) {
 
 TEST(StderrRedirect, PutsLinesIntoAFileAndStderrBackAfterwards) {
   const testing_support::TempFolder folder;
-  const auto path = folder.path() / "aside";
+  const auto path = folder.path() / "stderr";
   testing::internal::CaptureStderr();
   {
-    const auto aside = StderrRedirect::into(path.string());
-    ASSERT_TRUE(aside);
+    const auto redirect = StderrRedirect::into(path.string());
+    ASSERT_TRUE(redirect);
     log_warning("lost {}", "worker-1");
   }
   log_warning("on the terminal again");

@@ -20,7 +20,7 @@ TEST(Rng, IsPhilox4x32WithTenRounds) {
 }
 
 TEST(Rng, KeepsItsStreamsFromReleaseToRelease) {
-  // A stored study is reproduced only as long as these stand.
+  // Stored studies are reproduced only while these values stay the same.
   EXPECT_EQ(Rng(42).next(), 0x77f5493b9ceaf053u);
   EXPECT_EQ(Rng(42).split(7).next(), 0x013cc74cfabab165u);
   Rng rng(1);

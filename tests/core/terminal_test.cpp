@@ -49,7 +49,7 @@ TEST(Fitted, IsNeverWiderThanAsked) {
   }
 }
 
-// Paper: a pipe in place of a terminal, to read what a painter wrote.
+// Paper is a pipe in place of a terminal; text() returns what a painter wrote.
 class Paper {
  public:
   Paper() { EXPECT_EQ(::pipe2(ends_.data(), O_NONBLOCK), 0); }
@@ -91,7 +91,7 @@ TEST(Painter, FindsItsFrameAgainInATerminalThatBecameNarrower) {
   Painter painter(paper.fd());
   painter.draw({"a line of twenty-two c", "short"}, {.columns = 80});
   paper.text();
-  painter.draw({"now"}, {.columns = 10});  // shown in three rows and one
+  painter.draw({"now"}, {.columns = 10});  // the old lines take 3 + 1 rows now
   EXPECT_TRUE(paper.text().starts_with("\r\033[4A"));
 }
 

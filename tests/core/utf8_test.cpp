@@ -12,13 +12,13 @@ TEST(Utf8, EveryLengthOfACharacterIsKnown) {
   EXPECT_EQ(utf8_length("\xf0\x9f\x90\xb4"), 4u);
 }
 
-TEST(Utf8, WhatNoEncoderWritesIsNone) {
+TEST(Utf8, BytesThatNoEncoderWritesAreNoCharacter) {
   for (const char* text : {"\x80", "\xc3", "\xc3(", "\xc0\xaf", "\xe0\x80\xaf", "\xed\xa0\x80",
                            "\xf0\x80\x80\xaf", "\xf4\x90\x80\x80", "\xff", "\xe2\x82"})
     EXPECT_EQ(utf8_length(text), 0u) << text;
 }
 
-TEST(Utf8, ATextIsOnlyIfAllOfItIs) {
+TEST(Utf8, ATextIsUtf8OnlyIfAllCharactersAre) {
   EXPECT_TRUE(is_utf8(""));
   EXPECT_TRUE(is_utf8("K\xc3\xa4se \xe2\x82\xac"));
   EXPECT_FALSE(is_utf8("K\xe4se"));

@@ -1,4 +1,4 @@
-// Processes that are not of a search survive it.
+// A search does not kill processes that are not its own.
 
 #include <signal.h>
 
@@ -19,7 +19,8 @@ search: {algorithm: random}
 budget: 6trials
 )";
 
-// A search that takes the place of a shell. One of its workers is killed on the way.
+// A search that a shell runs by exec, so that it gets the children of the shell. One of its
+// workers is killed.
 class Bystander : public testing::Test {
  protected:
   Bystander() { write_bytes(folder.path() / "naps.yaml", kNaps); }

@@ -1,4 +1,4 @@
-// Studies whose training is not deterministic: what was timed and chosen is recorded, once, and
+// Studies whose training is not deterministic: every algorithm choice is recorded once, and
 // outlives every process.
 
 #include <signal.h>
@@ -40,7 +40,7 @@ void expect_sound_choices(const TinyStudy& study) {
   EXPECT_EQ(study.detol({"db", "check"}).code, 0);
 }
 
-// Of a search that the fault hits once.
+// Expects sound choices of a search in which the fault occurs once.
 void expect_sound_choices_despite(const char* fault) {
   const TinyStudy study;
   const Environment mark("DETOL_FAULT_MARK", (study.path() / "happened").string());

@@ -42,7 +42,7 @@ std::string write_nasbench201(const std::filesystem::path& folder) {
   return "cells.csv";
 }
 
-// Records of two classes whose values differ, the label in front or behind.
+// Writes records of two classes whose values differ; the label is the first or the last field.
 std::string write_records(const std::filesystem::path& folder, int values, bool label_first) {
   std::string text;
   for (int i = 0; i < 200; ++i) {
@@ -57,7 +57,7 @@ std::string write_records(const std::filesystem::path& folder, int values, bool 
   return "records.csv";
 }
 
-// Records whose last number follows from the others.
+// Writes records whose last number is a function of the others.
 std::string write_numbers(const std::filesystem::path& folder) {
   std::string text;
   for (int i = 0; i < 200; ++i) {
@@ -69,7 +69,7 @@ std::string write_numbers(const std::filesystem::path& folder) {
   return "numbers.csv";
 }
 
-// Whatever does not train on images.
+// The space files that do not train on images.
 const std::map<std::string, DataWriter> kOtherData = {
     {"nasbench201", write_nasbench201},
     {"mlp_table", [](const auto& folder) { return write_records(folder, 9, false); }},

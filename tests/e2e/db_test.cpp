@@ -22,7 +22,7 @@ search: {algorithm: random}
 budget: 1000trials
 )";
 
-// All that a search left that was killed with everything below it.
+// The folder of a search that was killed with all of its processes.
 class KilledSearch : public testing::Test {
  protected:
   KilledSearch() {
@@ -38,7 +38,7 @@ class KilledSearch : public testing::Test {
     return Json::parse(detol({"trials", "naps", "-f", "json"}).out, nullptr, false).size();
   }
 
-  // Byte `at` of the log, counted from its end, changes.
+  // Changes byte `at` of the log, counted from its end.
   void damage(std::size_t at) const {
     const fs::path log = folder_.path() / "detol.db-wal";
     std::string bytes = text_of(log);

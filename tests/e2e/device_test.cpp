@@ -1,5 +1,5 @@
-// Searches on GPUs, as far as no GPU is needed to see it: tests/support/fake_gpu stands in for the
-// backend's library.
+// Searches on GPUs, tested without a GPU: tests/support/fake_gpu stands in for the backend's
+// library.
 
 #include <algorithm>
 #include <set>
@@ -35,7 +35,7 @@ class Device : public testing::Test {
     return "DETOL_FAKE_GPU_LOG=" + (study.path() / "gpus").string();
   }
 
-  // Which devices compiled a network.
+  // Returns the devices that compiled a network.
   std::multiset<std::string> used() const {
     std::istringstream lines(text_of(study.path() / "gpus"));
     std::multiset<std::string> names;
@@ -128,7 +128,7 @@ TEST_F(Device, APlaceInTheFileIsNamedWhereItsPrecisionIsRefused) {
   EXPECT_NE(ran.err.find("tiny.yaml:19:"), std::string::npos) << ran.err;
 }
 
-TEST_F(Device, AFormulaAsksForNone) {
+TEST_F(Device, AFormulaNeedsNoGpu) {
   write_bytes(study.path() / "formula.yaml",
               "version: 1\nstudy: formula\nfunction: {name: levy, dimensions: 2}\n"
               "search: {algorithm: random}\nbudget: 3trials\n");
@@ -154,7 +154,7 @@ TEST_F(Device, BenchSetsTimesBesideTheirFloors) {
   EXPECT_EQ(other.code, 2);
 }
 
-// A program of that name which stays, and says where it was told to listen.
+// A stand-in for nvidia-cuda-mps-control, which keeps running and logs its pipe directory.
 class DeviceWithMps : public Device {
  protected:
   DeviceWithMps() {
@@ -179,9 +179,9 @@ TEST_F(DeviceWithMps, SeveralSmallTrialsShareAGpuWhileMpsRuns) {
   Program search(study.path(), words,
                  {"DETOL_CUDA_LIBRARY=" DETOL_FAKE_GPU, path_variable(), "DETOL_FAKE_GPUS=1"});
   ASSERT_TRUE(search.says("epoch 1"));
-  const std::string said = text_of(study.path() / "mps");
-  EXPECT_TRUE(said.starts_with("-f /")) << said;
-  const std::filesystem::path folder = said.substr(3, said.find('\n') - 3);
+  const std::string log = text_of(study.path() / "mps");
+  EXPECT_TRUE(log.starts_with("-f /")) << log;
+  const std::filesystem::path folder = log.substr(3, log.find('\n') - 3);
   EXPECT_EQ(search.wait().code, 0);
   EXPECT_TRUE(processes_in(study.path()).empty());
   EXPECT_FALSE(std::filesystem::exists(folder));
@@ -198,7 +198,7 @@ TEST_F(DeviceWithMps, ItEndsWithARunThatIsKilled) {
   }
 }
 
-TEST_F(DeviceWithMps, WhereNobodySaysHowManyAsManyTrialsShareAGpuAsFindRoom) {
+TEST_F(DeviceWithMps, WithoutANumberOfWorkersAsManyTrialsShareAGpuAsFit) {
   if (std::thread::hardware_concurrency() < 2) GTEST_SKIP() << "a worker has a core for itself";
   const Ran dry =
       detol(search_words({"--dry-run", "-f", "json"}), {path_variable(), "DETOL_FAKE_GPUS=1"});
@@ -212,7 +212,7 @@ TEST_F(Device, ACandidateThatFindsNoRoomOnAGpuIsRefused) {
   EXPECT_NE(query("SELECT reason FROM v_trials").find("share of a GPU"), std::string::npos);
 }
 
-// A device that is lost takes its process along: another resumes from the last checkpoint.
+// A lost device ends its process; another process resumes from the last checkpoint.
 TEST_F(Device, ATrialOfALostDeviceGoesOnInAnotherProcess) {
   const Ran in_peace = detol(search_words({"-j", "1"}));
   ASSERT_EQ(in_peace.code, 0) << in_peace.err;

@@ -9,7 +9,7 @@ namespace {
 
 class EmulatedGpu : public testing::Test {
  protected:
-  // A search of two trials on a device that is as `state.h` of the emulation is asked.
+  // Runs a search of two trials on a device with these settings (tests/support/cuda/state.h).
   Ran search(const std::string& device, const std::string& precision = "fp32",
              const std::vector<std::string>& more = {}) const {
     std::vector<std::string> words = study.search_words();
@@ -22,7 +22,7 @@ class EmulatedGpu : public testing::Test {
         .wait();
   }
 
-  std::string told() const {
+  std::string states() const {
     return study
         .detol({"query", "-f", "csv", "SELECT trial, state, failure FROM v_trials ORDER BY trial"})
         .out;
@@ -36,7 +36,7 @@ TEST_F(EmulatedGpu, ASearchRunsOnItInEveryPrecision) {
     SCOPED_TRACE(precision);
     const Ran ran = search("devices:1", precision);
     EXPECT_EQ(ran.code, 0) << ran.err;
-    EXPECT_EQ(told().find("FAIL"), std::string::npos) << told();
+    EXPECT_EQ(states().find("FAIL"), std::string::npos) << states();
     for (const char* name : {"detol.db", "detol.db-wal", "detol.db-shm", "detol.db.d"})
       std::filesystem::remove_all(study.path() / name);
   }
@@ -46,7 +46,7 @@ TEST_F(EmulatedGpu, RanksOfAGroupTrainOnDevicesOfTheirOwnOrShareOne) {
   for (const char* devices : {"devices:2", "devices:1"}) {
     const Ran ran = search(devices, "fp32", {"--group-size", "2", "--if-exists", "new"});
     EXPECT_EQ(ran.code, 0) << ran.err;
-    EXPECT_EQ(told().find("FAIL"), std::string::npos) << told();
+    EXPECT_EQ(states().find("FAIL"), std::string::npos) << states();
   }
 }
 
@@ -54,7 +54,7 @@ TEST_F(EmulatedGpu, ATrialWhoseDeviceBreaksGoesOnInAnotherProcess) {
   const Ran ran = search("launch:2000");  // after the first trial's epoch
   EXPECT_EQ(ran.code, 0) << ran.err;
   EXPECT_NE(ran.err.find("illegal"), std::string::npos) << ran.err;
-  EXPECT_EQ(told().find("FAIL"), std::string::npos) << told();
+  EXPECT_EQ(states().find("FAIL"), std::string::npos) << states();
 }
 
 TEST_F(EmulatedGpu, AStudyThatWasKilledAndResumedHasTheNumbersOfOneInPeace) {
@@ -78,12 +78,12 @@ TEST_F(EmulatedGpu, AStudyThatWasKilledAndResumedHasTheNumbersOfOneInPeace) {
 
 TEST_F(EmulatedGpu, TrialsThatLoseItEveryTimeFailAsCrashed) {
   const Ran ran = search("lost:100");
-  EXPECT_NE(told().find("0,FAIL,crashed"), std::string::npos) << ran.err << told();
+  EXPECT_NE(states().find("0,FAIL,crashed"), std::string::npos) << ran.err << states();
 }
 
 TEST_F(EmulatedGpu, WhatFindsNoMemoryOnItFailsAsOutOfMemory) {
   const Ran ran = search("malloc:5");
-  EXPECT_NE(told().find("FAIL,oom"), std::string::npos) << ran.err << told();
+  EXPECT_NE(states().find("FAIL,oom"), std::string::npos) << ran.err << states();
 }
 
 TEST_F(EmulatedGpu, WhereItIsNotThereASearchOnItIsRefused) {

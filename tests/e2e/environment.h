@@ -5,7 +5,7 @@
 
 namespace detol::testing_support {
 
-// Sets a variable for the programs that are started meanwhile.
+// Sets a variable for the programs that are started while it exists.
 class Environment {
  public:
   Environment(const char* name, const std::string& value) : name_(name) {

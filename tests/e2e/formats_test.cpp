@@ -11,7 +11,7 @@
 namespace detol::testing_support {
 namespace {
 
-// The study's IDX files as NumPy's arrays: the bytes behind the header are the same.
+// Writes an IDX file as a NumPy array: the bytes behind the header are the same.
 void write_npy(const std::filesystem::path& from, const std::filesystem::path& to,
                const std::string& sizes, std::size_t header) {
   std::string text = "{'descr': '|u1', 'fortran_order': False, 'shape': (" + sizes + "), }\n";

@@ -1,4 +1,4 @@
-// A study of a function, from the first word to the last: no data, no network.
+// A study of a function, by every command that applies: no data, no network.
 
 #include <algorithm>
 #include <nlohmann/json.hpp>

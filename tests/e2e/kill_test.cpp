@@ -9,7 +9,7 @@
 namespace detol::testing_support {
 namespace {
 
-// The moments at which a run is disturbed, as its progress lines tell them.
+// The moments at which a run is disturbed, by the progress lines that tell them.
 constexpr const char* kMoments[] = {"trial 0 starts",
                                     "trial 0 epoch 1:", "trial 1 epoch 1:", "trial 3 starts"};
 
@@ -51,8 +51,8 @@ TEST_P(KilledRole, IsReplacedAndTheResultsAreTheSame) {
 INSTANTIATE_TEST_SUITE_P(Roles, KilledRole, testing::Values("__master", "__worker"),
                          [](const auto& role) { return std::string(role.param + 2); });
 
-// A master that was stopped so long that a network gave its lock to another does nothing any more.
-// Its worker hangs, so that it is not stopped in mid-transaction.
+// A stopped master continues after a network file system gave its lock to another. Its worker
+// hangs, so that it is not stopped in mid-transaction.
 TEST(Stale, AMasterThatComesBackAfterAnotherTookItsLockCannotCommit) {
   const std::string expected = undisturbed();
   const TinyStudy study;
@@ -60,7 +60,7 @@ TEST(Stale, AMasterThatComesBackAfterAnotherTookItsLockCannotCommit) {
   ASSERT_TRUE(stale.says("trial 2 starts")) << stale.wait().err;
   std::vector<pid_t> all = stale.children("detol");
   for (const pid_t pid : all) ::kill(pid, SIGSTOP);
-  EXPECT_EQ(study.detol({"resume", "tiny"}).code, 5);  // this machine never loses it
+  EXPECT_EQ(study.detol({"resume", "tiny"}).code, 5);  // a local lock is not lost by a stop
   write_bytes(study.path() / "detol.db.lock", R"({"host": "b", "pid": 1, "token": "another's"})");
   for (const pid_t pid : all) ::kill(pid, SIGCONT);
   EXPECT_EQ(stale.wait().code, 5);

@@ -1,4 +1,4 @@
-// Searches under limits of the shell.
+// Searches under a `ulimit` of the shell.
 
 #include <signal.h>
 
@@ -23,7 +23,7 @@ class Limits : public testing::Test {
  protected:
   Limits() { write_bytes(folder.path() / "naps.yaml", kNaps); }
 
-  // Starts a search that takes the place of a shell under a limit.
+  // Starts a search by exec from a shell with a limit.
   Program search_under(const std::string& limit) const {
     const std::string program = tested_program();
     const Environment shell("DETOL_PROGRAM", "/bin/bash");
@@ -40,7 +40,7 @@ class Limits : public testing::Test {
   TempFolder folder;
 };
 
-// A limit on the size of files is a full disk: the search waits, a stop is resumable.
+// A limit on the size of files acts like a full disk: the search waits, a stop is resumable.
 TEST_F(Limits, OfFileSizePausesASearchWhichIsStoppedResumably) {
   Program search = search_under("ulimit -f 300");
   ASSERT_TRUE(search.says("the search waits until there is space")) << search.wait().err;

@@ -1,4 +1,4 @@
-// Candidates that ask for more memory than there is: a result, at once, and not tried again.
+// Candidates that need more memory than there is fail at once and are not tried again.
 
 #include <sys/resource.h>
 
@@ -40,7 +40,7 @@ search:
 budget: 4trials
 )";
 
-// The address space of every process that is started while it lives.
+// MemoryLimit limits the address space of every process that is started while it exists.
 class MemoryLimit {
  public:
   explicit MemoryLimit(rlim_t bytes) {
@@ -69,7 +69,7 @@ TEST(Memory, ACandidateThatNeedsMoreThanThereIsFailsOnceAndTheSearchGoesOn) {
   ASSERT_GE(trials.size(), 4u);
   for (int id : {0, 1, 2}) {
     EXPECT_EQ(trials[id]["state"], "FAIL") << trials[id];
-    const bool is_refused = trials[id]["failure"] == "too_large";  // by a machine of little memory
+    const bool is_refused = trials[id]["failure"] == "too_large";  // where memory is small
     EXPECT_TRUE(is_refused || trials[id]["failure"] == "oom") << trials[id];
     EXPECT_NE(trials[id]["reason"].get<std::string>().find("bytes"), std::string::npos);
     const Ran log = study.detol({"trial", "large", std::to_string(id), "--log"});

@@ -45,7 +45,7 @@ TEST_F(Person, IsAskedBeforeAStudyIsDeleted) {
   EXPECT_FALSE(is_there());
 }
 
-TEST_F(Person, WhoIsNotThereMustHaveSaidYes) {
+TEST_F(Person, WithoutATerminalNeedsTheOptionYes) {
   const Ran refused = detol({"study", "delete", "naps"});
   EXPECT_EQ(refused.code, 2);
   EXPECT_NE(refused.err.find("--yes"), std::string::npos) << refused.err;
@@ -63,7 +63,7 @@ TEST_F(Person, CannotNameAStudyLikeAnOption) {
     EXPECT_EQ(ran.code, 2) << ran.err;
     EXPECT_NE(ran.err.find("'-x' cannot be a study's name"), std::string::npos) << ran.err;
   }
-  // An older version could: after -- a command looks for it.
+  // An older version allowed the name: a command looks for it after `--`.
   EXPECT_EQ(detol({"status", "--", "-x"}).code, 4);
   EXPECT_NE(detol({"status", "--", "-x"}).err.find("unknown study '-x'"), std::string::npos);
 }

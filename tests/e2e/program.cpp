@@ -22,7 +22,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// A moment for another process to move on, while a condition is not yet true.
+// Waits 5 ms before a condition is checked again.
 void pause_a_moment() {
   ::poll(nullptr, 0, 5);
 }
@@ -31,7 +31,7 @@ int code_of(int status) {
   return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
-// The environment as exec wants it: the first of several variables of one name counts.
+// Returns the array that exec takes. Of several variables of one name, the first counts.
 std::vector<char*> pointers(const std::vector<std::string>& texts, char** more) {
   std::vector<char*> all;
   for (const std::string& text : texts) all.push_back(const_cast<char*>(text.c_str()));

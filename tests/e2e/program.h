@@ -1,7 +1,7 @@
 #pragma once
 
-// The built program as a test runs it: started by posix_spawn in a folder of its own, with
-// its output in files there.
+// The built program as a test runs it: started by posix_spawn in a folder, with its output in
+// files beside that folder.
 
 #include <sys/types.h>
 
@@ -43,7 +43,7 @@ class Program {
   // Blocks until it ends.
   Ran wait();
 
-  // Every process below this one, by what they play: "__master", "__worker", "detol-reaper".
+  // Every process below this one, by its role: "__master", "__worker", "detol-reaper".
   std::vector<pid_t> children(std::string_view role) const;
 
   // kill -9 of the program and of every process below it; returns when all are gone.
@@ -62,7 +62,7 @@ class Program {
 // that it started.
 std::vector<pid_t> processes_in(const std::filesystem::path& folder);
 
-// Runs it to its end.
+// Runs `detol <words>` in `folder` to its end.
 Ran run(const std::filesystem::path& folder, const std::vector<std::string>& words);
 
 // The names of everything in a folder, sorted.

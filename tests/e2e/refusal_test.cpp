@@ -1,5 +1,5 @@
-// Whatever is wrong is said in one line, with its place and the right exit code, before
-// anything is created.
+// Every mistake is reported in one line, with its place and the right exit code, before anything
+// is created.
 
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-// The program from the first word to the exported model.
+// The program from `search` to the exported model.
 
 #include <nlohmann/json.hpp>
 
@@ -57,22 +57,22 @@ TEST(Search, IsReadExportedAndQueried) {
 }
 
 TEST(Search, WithOneWorkerIsTheSameTwice) {
-  const TinyStudy one, two;
-  auto words = one.search_words();
+  const TinyStudy first, second;
+  auto words = first.search_words();
   words.insert(words.end(), {"--budget", "4trials"});
-  ASSERT_EQ(one.detol(words).code, 0);
-  ASSERT_EQ(two.detol(words).code, 0);
-  EXPECT_EQ(one.results(), two.results());
+  ASSERT_EQ(first.detol(words).code, 0);
+  ASSERT_EQ(second.detol(words).code, 0);
+  EXPECT_EQ(first.results(), second.results());
 }
 
 TEST(Search, WithAnotherSeedIsAnother) {
-  const TinyStudy one, two;
-  auto words = one.search_words();
+  const TinyStudy first, second;
+  auto words = first.search_words();
   words.insert(words.end(), {"--budget", "2trials"});
-  ASSERT_EQ(one.detol(words).code, 0);
+  ASSERT_EQ(first.detol(words).code, 0);
   words.insert(words.end(), {"--seed", "8"});
-  ASSERT_EQ(two.detol(words).code, 0);
-  EXPECT_NE(one.results(), two.results());
+  ASSERT_EQ(second.detol(words).code, 0);
+  EXPECT_NE(first.results(), second.results());
 }
 
 TEST(Search, TrainsOnTwoWorkersToo) {
@@ -85,17 +85,17 @@ TEST(Search, TrainsOnTwoWorkersToo) {
 }
 
 TEST(Search, WithLearnedCurvesIsTheSameTwiceAndEndsEveryTrial) {
-  const TinyStudy one, two;
-  auto words = one.search_words();
+  const TinyStudy first, second;
+  auto words = first.search_words();
   words.insert(words.end(), {"--budget", "12trials", "--algorithm", "gp", "--pruner", "curve",
                              "--set", "search.pruner.startup=4"});
-  const Ran search = one.detol(words);
+  const Ran search = first.detol(words);
   ASSERT_EQ(search.code, 0) << search.err;
-  ASSERT_EQ(two.detol(words).code, 0);
-  EXPECT_EQ(one.results(), two.results());
-  const Ran counted = one.detol({"query", "-f", "json",
-                                 "SELECT count(*) AS n FROM v_trials WHERE state = 'COMPLETE' OR "
-                                 "state = 'PRUNED' OR state = 'FAIL'"});
+  ASSERT_EQ(second.detol(words).code, 0);
+  EXPECT_EQ(first.results(), second.results());
+  const Ran counted = first.detol({"query", "-f", "json",
+                                   "SELECT count(*) AS n FROM v_trials WHERE state = 'COMPLETE' OR "
+                                   "state = 'PRUNED' OR state = 'FAIL'"});
   EXPECT_EQ(Json::parse(counted.out), Json::parse(R"([{"n": 12}])"));
 }
 

@@ -25,7 +25,7 @@ void search(const TinyStudy& study, const std::string& budget) {
   ASSERT_EQ(ran.code, 0) << ran.err;
 }
 
-// All that is promised to be the same in every run, of one study.
+// Returns everything of one study that must be the same in every run.
 std::string results_of(const TinyStudy& study, const std::string& name) {
   const std::string where = " WHERE study = '" + name + "' ORDER BY trial";
   return study
@@ -58,7 +58,7 @@ const TinyStudy& four_trials() {
   return kStudy;
 }
 
-// That search in a folder of its own.
+// A copy of that search in a folder of its own.
 struct FourTrials : TinyStudy {
   FourTrials() {
     fs::copy(four_trials().path() / "detol.db", path() / "detol.db");
@@ -98,7 +98,7 @@ struct Change {
   std::vector<Words> outcomes;  // names of studies: before, after
 };
 
-// Everything that may be left of the change: the names, each with its artefacts.
+// Expects one of the outcomes of the change, and a folder of artefacts for every study.
 void expect_whole(const TinyStudy& study, const Change& change, const std::string& at) {
   const Ran studies = study.detol({"studies", "-f", "json"});
   Words names;
@@ -139,7 +139,7 @@ TEST(Study, AKillAtAnyInstantOfAChangeLeavesTheOldOrTheNew) {
       expect_whole(study, change, at);
     }
   }
-  EXPECT_EQ(kills, 17);  // the folder of a copy follows nothing
+  EXPECT_EQ(kills, 17);  // of 3 x 6: a copy does not visit study.folder
 }
 
 TEST(Study, StoppingWhatNobodyRunsLeavesNoTrace) {

@@ -1,4 +1,4 @@
-// Studies of a table, from the first word to the last: no network is trained.
+// Studies of a table, by the commands that apply: no network is trained.
 
 #include <algorithm>
 #include <nlohmann/json.hpp>

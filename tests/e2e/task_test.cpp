@@ -1,4 +1,4 @@
-// Tasks other than one of K classes, from a table to the exported network.
+// Tasks other than one class of K, from a table to the exported network.
 
 #include <cmath>
 #include <functional>
@@ -39,12 +39,12 @@ class Task : public testing::Test {
     write_bytes(folder_.path() / "t.yaml", space);
   }
 
-  // Records of two numbers and what is told of each.
+  // Writes records of two numbers and their targets.
   void write_table(const std::string& header,
-                   const std::function<std::string(int record)>& told) const {
+                   const std::function<std::string(int record)>& target_of) const {
     std::string text = header;
     for (int i = 0; i < 240; ++i)
-      text += std::to_string(a(i)) + "," + std::to_string(b(i)) + "," + told(i) + "\n";
+      text += std::to_string(a(i)) + "," + std::to_string(b(i)) + "," + target_of(i) + "\n";
     write_bytes(folder_.path() / "t.csv", text);
   }
   static int a(int record) { return record * 7 % 13 - 6; }
@@ -64,7 +64,7 @@ class Task : public testing::Test {
     return Json::parse(ran.out, nullptr, false);
   }
 
-  // Of the best trial, verified in every format.
+  // Exports the best trial in every format, verifies it, and returns its JSON.
   Json exported() const {
     const Ran ran = detol({"export", "told", "--to", "all", "-o", "out", "--verify"});
     EXPECT_EQ(ran.code, 0) << ran.err;
@@ -83,7 +83,7 @@ std::vector<std::string> goal(const std::string& metric, const std::string& dire
           "objectives[0].direction=" + direction};
 }
 
-// The numbers lie about 5000, a hundred apart.
+// The targets lie around 5000, in steps of 50.
 TEST_F(Task, ARegressionIsScoredAndExportedInTheUnitsOfItsFile) {
   write_space("regression");
   write_table("", [](int i) { return std::to_string(5000 + 100 * a(i) - 50 * b(i)); });
@@ -96,12 +96,12 @@ TEST_F(Task, ARegressionIsScoredAndExportedInTheUnitsOfItsFile) {
   const Json model = exported();
   EXPECT_EQ(model.at("task"), "regression");
   double sum = 0;
-  const Json& answers = model.at("check").at("prediction");
-  for (const Json& answer : answers) sum += answer.at(0).get<double>();
-  EXPECT_NEAR(sum / static_cast<double>(answers.size()), 5000, 200);
+  const Json& predictions = model.at("check").at("prediction");
+  for (const Json& prediction : predictions) sum += prediction.at(0).get<double>();
+  EXPECT_NEAR(sum / static_cast<double>(predictions.size()), 5000, 200);
 }
 
-TEST_F(Task, SeveralNumbersAreForetoldAtOnce) {
+TEST_F(Task, SeveralNumbersArePredictedAtOnce) {
   write_space("regression");
   write_table("x,y,large,small\n", [](int i) {
     return std::to_string(1000 * a(i)) + "," + std::to_string(0.01 * b(i));
@@ -110,8 +110,8 @@ TEST_F(Task, SeveralNumbersAreForetoldAtOnce) {
   ASSERT_EQ(ran.code, 0) << ran.err;
   const Json model = exported();
   EXPECT_EQ(model.at("classes"), Json({"large", "small"}));
-  for (const Json& answer : model.at("check").at("prediction"))
-    EXPECT_LT(std::abs(answer.at(1).get<double>()), 0.2);
+  for (const Json& prediction : model.at("check").at("prediction"))
+    EXPECT_LT(std::abs(prediction.at(1).get<double>()), 0.2);
 }
 
 TEST_F(Task, ABinaryTaskIsRankedByItsAuc) {
@@ -140,8 +140,8 @@ TEST_F(Task, EachOfSeveralLabelsIsThereOrNot) {
   EXPECT_EQ(model.at("check").at("logits").at(0).size(), 2u);
 }
 
-// One record of the second class, among those to train on: the validation part has none, so that
-// there is no area under any curve.
+// Only one record is of the second class, and it is in the training part: the validation part has
+// one class, so that its AUC is not defined.
 TEST_F(Task, AnObjectiveThatIsNoNumberIsNeverTheBest) {
   write_space("binary");
   bool is_trained_on = false;

@@ -1,6 +1,6 @@
 #pragma once
 
-// The program with a terminal, and a person who types.
+// The program on a terminal, with typed input.
 
 #include <filesystem>
 #include <string>

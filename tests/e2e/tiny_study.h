@@ -53,7 +53,7 @@ class TinyStudy {
     return {"search", "--space", "tiny.yaml", "--workers", "1"};
   }
 
-  // All that is promised to be the same in every run: no times, no seconds.
+  // Returns everything that must be the same in every run: no times.
   std::string results() const {
     return detol({"query", "-f", "csv",
                   "SELECT trial, state, failure, reason, algorithm, arch_hash, epochs, value, "

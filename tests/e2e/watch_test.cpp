@@ -11,7 +11,7 @@ namespace {
 
 using namespace testing_support;
 
-TEST(LivePicture, EndsWithThePictureOfTheEndAndAFewLines) {
+TEST(LiveView, EndsWithTheLastFrameAndAFewLines) {
   const TinyStudy study;
   auto words = study.search_words();
   for (const char* word : {"--progress", "live", "--color", "never"}) words.emplace_back(word);
@@ -25,7 +25,7 @@ TEST(LivePicture, EndsWithThePictureOfTheEndAndAFewLines) {
   EXPECT_EQ(ran.out, "");
 }
 
-TEST(LivePicture, AMasterThatWasKilledIsSaidInTheNextOnesPicture) {
+TEST(LiveView, AKilledMasterIsReportedInTheFrameOfTheNext) {
   const TinyStudy study;
   auto words = study.search_words();
   for (const char* word : {"--progress", "live", "--budget", "1000000trials"})

@@ -1,4 +1,4 @@
-// The owners of folders of artefacts: databases of one stem, copies, moves, folders of an older
+// Folders of artefacts have one owner: databases of one stem, copies, moves, folders of an older
 // detol.
 
 #include "knowledge/artefacts.h"
@@ -38,7 +38,7 @@ class Artefacts : public testing::Test {
     return path;
   }
 
-  // The same as an older detol left it.
+  // Makes the same with the folder of an older detol: its old name, and no owner file.
   fs::path make_old(const std::string& name) const {
     const fs::path path = make(name);
     fs::remove(own(path) / ".owner");
@@ -124,7 +124,7 @@ TEST_F(Artefacts, OfACopyAreItsOwnAndNotTheOriginals) {
   EXPECT_FALSE(fs::exists(weights_of(copy)));
   must(delete_study(copy, "s"));
   EXPECT_TRUE(fs::exists(weights_of(path)));
-  fs::rename(copy, path);  // another story than the folder's
+  fs::rename(copy, path);  // its id is not the folder's
   expect_refused(path, "belongs to another database");
 }
 
@@ -169,7 +169,7 @@ TEST_F(Artefacts, AKillWhileTheyAreRenamedIsMadeGood) {
   EXPECT_FALSE(fs::exists(old(path)));
 }
 
-TEST_F(Artefacts, ThatTwoDatabasesMayHaveWrittenAreLeftToThePerson) {
+TEST_F(Artefacts, ThatTwoDatabasesMayHaveWrittenAreLeftToTheUser) {
   const fs::path path = make_old("results.v1");
   fs::remove_all(own(make("results.v2")));  // as an older detol left it, too
   expect_refused(path, "results.d may hold checkpoints of " + path.string() + " or of ");

@@ -20,7 +20,7 @@ using testing_support::study_named;
 
 TEST(Backup, OfALivingDatabaseHasAllThatWasAcknowledged) {
   OneStudy one;
-  one.append({asked(0), asked(1)});  // in the log alone
+  one.append({asked(0), asked(1)});  // only in the write-ahead log
   must(back_up(one.path, one.folder / "copy.db", false));
   one.append({asked(2)});
   EXPECT_EQ(must(check(one.folder / "copy.db")), std::vector<std::string>{});

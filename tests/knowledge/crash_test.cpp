@@ -19,7 +19,7 @@ using testing_support::study_named;
 
 constexpr int kEpochs = 5;
 
-// The reports of all trials, epoch by epoch, as numbers from 0.
+// Returns report `number`, counted from 0, trial by trial and epoch by epoch.
 event::Reported report_number(int number) {
   const int trial = number / kEpochs;
   return reported(static_cast<TrialId>(trial), 1, number % kEpochs + 1, 1.0 / (number + 1));
@@ -40,7 +40,7 @@ event::Reported report_number(int number) {
   }
 }
 
-// The last number that the child acknowledged before it was killed after `kept` of them.
+// Kills the child after `kept` acknowledgements; returns the last number that it acknowledged.
 int run_and_kill(const std::filesystem::path& path, int first, int group, int kept) {
   int pipe_ends[2];
   if (::pipe(pipe_ends) != 0) throw std::runtime_error("no pipe");

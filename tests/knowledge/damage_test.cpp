@@ -32,7 +32,7 @@ const char* const kQueries[] = {
     "SELECT value FROM v_metrics WHERE study = 's' AND trial = 7 AND epoch = 2",
 };
 
-// Everything a reader can say about a database: lines that start with "error" are refusals.
+// Returns the results of all reads of a database; a read that is refused gives "error ...".
 std::vector<std::string> answers(const fs::path& path) {
   auto reader = Reader::open(path);
   if (!reader) return {"error " + reader.error().message};
@@ -86,7 +86,7 @@ std::string small_database() {
   return must(read_file(one.path));
 }
 
-// Most of it is in the file, the last trials are in the log.
+// Returns a database whose last trials are in the log only.
 Files killed_database() {
   OneStudy one;
   fill(one);
@@ -110,12 +110,12 @@ struct Tally {
   int harmless = 0;
 };
 
-// Flips bits of the file.
+// Flips random bits of the file, one at a time, and compares all results with the undamaged ones.
 Tally flip_bits(const Files& sound, int flips, std::uint64_t seed) {
   Folder folder;
   const auto path = folder / "detol.db";
   sound.put(path);
-  const auto truth = answers(path);
+  const auto expected = answers(path);
   Rng rng(seed);
   Tally tally;
   for (int i = 0; i < flips; ++i) {
@@ -128,7 +128,7 @@ Tally flip_bits(const Files& sound, int flips, std::uint64_t seed) {
     const bool is_refused = refuses(found);
     for (std::size_t line = 0; line < found.size(); ++line) {
       if (found[line].starts_with("error")) continue;
-      EXPECT_EQ(found[line], truth[line]) << "byte " << at << " bit " << bit;
+      EXPECT_EQ(found[line], expected[line]) << "byte " << at << " bit " << bit;
     }
     if (is_refused) {
       EXPECT_FALSE(is_sound(path)) << "byte " << at << " bit " << bit;

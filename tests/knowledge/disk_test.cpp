@@ -1,5 +1,5 @@
-// A disk that refuses. The C library's calls that write are replaced in this program, so that
-// SQLite itself meets the failures.
+// A disk that fails. This program replaces the C library's calls that write, so that SQLite itself
+// gets the errors.
 
 #include <sched.h>
 #include <sys/mount.h>
@@ -16,13 +16,13 @@
 
 namespace {
 
-// The nth call of a kind from now on fails with `error`; 0: none does.
+// Failure makes the nth call of a kind from now on fail with `error`; 0: no call fails.
 struct Failure {
   int nth = 0;
   int error = EIO;
-  bool stays = false;  // and all after it
+  bool stays = false;  // all later calls fail, too
 
-  bool strikes() {
+  bool occurs() {
     if (nth == 0 || --nth > 0) return false;
     if (stays) nth = 1;
     errno = error;
@@ -35,13 +35,13 @@ Failure sync_failure, write_failure;
 
 extern "C" {
 int fsync(int file) {
-  return sync_failure.strikes() ? -1 : static_cast<int>(::syscall(SYS_fsync, file));
+  return sync_failure.occurs() ? -1 : static_cast<int>(::syscall(SYS_fsync, file));
 }
 int fdatasync(int file) {
-  return sync_failure.strikes() ? -1 : static_cast<int>(::syscall(SYS_fdatasync, file));
+  return sync_failure.occurs() ? -1 : static_cast<int>(::syscall(SYS_fdatasync, file));
 }
 ssize_t pwrite64(int file, const void* bytes, size_t size, off64_t at) {
-  return write_failure.strikes() ? -1 : ::syscall(SYS_pwrite64, file, bytes, size, at);
+  return write_failure.occurs() ? -1 : ::syscall(SYS_pwrite64, file, bytes, size, at);
 }
 }
 
@@ -66,7 +66,7 @@ struct Disk : testing::Test {
 };
 
 TEST_F(Disk, AFailedFsyncEndsTheLedgerAndLosesNothingAcknowledged) {
-  constexpr int kAppends = 10, kTrials = 500;  // the log is moved into the file meanwhile
+  constexpr int kAppends = 10, kTrials = 500;  // so many that SQLite moves the log into the file
   for (int nth = 1;; ++nth) {
     OneStudy one;
     sync_failure = {.nth = nth};
@@ -84,12 +84,12 @@ TEST_F(Disk, AFailedFsyncEndsTheLedgerAndLosesNothingAcknowledged) {
       acknowledged += done ? kTrials : 0;
       has_failed = has_failed || !done;
     }
-    const bool has_struck = sync_failure.nth == 0;
+    const bool has_occurred = sync_failure.nth == 0;
     sync_failure = {};
     one.reopen();
     EXPECT_GE(one.events().size(), static_cast<std::size_t>(acknowledged)) << "fsync " << nth;
     EXPECT_EQ(must(check(one.path)), std::vector<std::string>{});
-    if (!has_struck) {
+    if (!has_occurred) {
       EXPECT_GT(nth, kAppends);
       return;
     }
@@ -116,12 +116,12 @@ TEST_F(Disk, AWriteThatIsRefusedMaySucceedLater) {
   }
 }
 
-// A file system of its own, of 400 kB.
+// TinyDisk is a file system of 400 kB that the test mounts.
 class TinyDisk : public testing::Test {
  protected:
   void SetUp() override {
     fs::create_directory(path_);
-    // Only this process sees the mount, and it goes with it.
+    // Only this process sees the mount, which ends with the process.
     if (::unshare(CLONE_NEWNS) != 0 ||
         ::mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0 ||
         ::mount("none", path_.c_str(), "tmpfs", 0, "size=400k") != 0)

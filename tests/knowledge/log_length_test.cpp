@@ -16,9 +16,9 @@ using testing_support::OneStudy;
 using testing_support::started;
 
 constexpr std::uintmax_t kMegabyte = 1 << 20;
-constexpr std::uintmax_t kLong = 16 * kMegabyte;  // then the writer waits for readers
+constexpr std::uintmax_t kLong = 16 * kMegabyte;  // from here on the writer waits for readers
 
-// A program that reads without an end.
+// OpenTransaction holds a read transaction open until it is destroyed.
 struct OpenTransaction {
   explicit OpenTransaction(const fs::path& path)
       : database(must(sqlite::open(path.string(), SQLITE_OPEN_READONLY))) {

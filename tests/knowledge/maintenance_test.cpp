@@ -32,7 +32,7 @@ std::size_t trials_in(const fs::path& path) {
   return must(must(Reader::open(path))->events(1)).size();
 }
 
-// A database and its log as a kill leaves them: trials 0 and 1, a transaction each.
+// Writes a database and its log as a kill leaves them: trials 0 and 1, a transaction each.
 void leave_killed(const fs::path& path) {
   OneStudy one;
   one.append({asked(0)});
@@ -41,7 +41,7 @@ void leave_killed(const fs::path& path) {
     fs::copy_file(one.path.string() + tail, path.string() + tail);
 }
 
-// Byte `at`, counted from the end of the log of leave_killed(), changes.
+// Changes byte `at`, counted from the end of the log of leave_killed().
 void damage_log(const fs::path& path, std::size_t at) {
   const fs::path log = path.string() + "-wal";
   std::string bytes = must(read_file(log));
@@ -58,10 +58,10 @@ TEST(Restore, PutsTheBackupInPlaceAndKeepsWhatWasThere) {
   one.append({asked(1)});
   one.ledger.reset();
   const std::string before = must(read_file(one.path));
-  const auto aside = must(restore(one.path, one.folder / "copy.db"));
+  const auto kept = must(restore(one.path, one.folder / "copy.db"));
   EXPECT_EQ(trials_in(one.path), 1U);
-  ASSERT_TRUE(aside);
-  EXPECT_EQ(must(read_file(*aside)), before);
+  ASSERT_TRUE(kept);
+  EXPECT_EQ(must(read_file(*kept)), before);
   EXPECT_TRUE(fs::exists(one.folder / "copy.db"));
   must(must(Ledger::open(one.path))->append(1, std::vector<Event>{asked(7)}));
 }
@@ -73,8 +73,8 @@ TEST(Restore, KeepsADamagedLogWithItsDatabase) {
   leave_killed(path);
   damage_log(path, 10000);
   const std::string log = must(read_file(path.string() + "-wal"));
-  const auto aside = must(restore(path, one.folder / "copy.db"));
-  EXPECT_EQ(must(read_file(aside->string() + "-wal")), log);
+  const auto kept = must(restore(path, one.folder / "copy.db"));
+  EXPECT_EQ(must(read_file(kept->string() + "-wal")), log);
   EXPECT_FALSE(fs::exists(path.string() + "-wal"));
   EXPECT_EQ(must(check(path)), std::vector<std::string>{});
 }
@@ -138,7 +138,7 @@ TEST(Restore, OfTheDatabaseItselfIsRefused) {
 
 class KilledRestore : public testing::TestWithParam<const char*> {};
 
-// The process that dies begins the test anew: it is told where this one's folder is.
+// The child of a death test runs the test again; the variable names the folder of its parent.
 TEST_P(KilledRestore, IsRefusedUntilItIsDoneAgain) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   Folder folder;
@@ -182,9 +182,9 @@ TEST(Recover, KeepsWhatPrecedesTheDamageAndTheDamagedLog) {
   damage_log(path, 3 * 4120 + 100);
   const std::string damaged = must(read_file(path.string() + "-wal"));
   ASSERT_FALSE(Reader::open(path));
-  const auto aside = must(recover(path));
-  ASSERT_TRUE(aside);
-  EXPECT_EQ(must(read_file(*aside)), damaged);
+  const auto kept = must(recover(path));
+  ASSERT_TRUE(kept);
+  EXPECT_EQ(must(read_file(*kept)), damaged);
   EXPECT_TRUE(sound.starts_with(must(read_file(path.string() + "-wal"))));
   EXPECT_EQ(must(check(path)), std::vector<std::string>{});
   EXPECT_LT(trials_in(path), 2U);
@@ -198,7 +198,7 @@ TEST(Recover, FindsNothingToDoInASoundLog) {
   EXPECT_EQ(trials_in(folder / "detol.db"), 2U);
 }
 
-// The log before the damage is older than the file, which a checkpoint has made whole.
+// A checkpoint has moved all of the log into the file, so that the damaged part is not needed.
 TEST(Recover, LosesNothingThatACheckpointHadMoved) {
   OneStudy one;
   const auto size = fs::file_size(one.path);
@@ -216,7 +216,7 @@ TEST(Recover, LosesNothingThatACheckpointHadMoved) {
 TEST(Recover, RefusesWhatIsNotWholeAndLeavesItAsItWas) {
   OneStudy one;
   one.append({asked(0)});
-  one.reopen();  // the log was moved into the file
+  one.reopen();  // which moves the log into the file
   one.append({asked(1)});
   std::string file = must(read_file(one.path));
   file[file.find("evolution")] = 'E';
@@ -260,9 +260,9 @@ TEST_P(KilledRecover, IsRefusedUntilItIsDoneAgain) {
   const auto ledger = Ledger::open(path);
   ASSERT_FALSE(ledger);
   EXPECT_NE(ledger.error().message.find("interrupted"), std::string::npos);
-  const auto aside = must(recover(path));
-  ASSERT_TRUE(aside);
-  EXPECT_EQ(aside->filename(), "detol.db-wal.damaged");
+  const auto kept = must(recover(path));
+  ASSERT_TRUE(kept);
+  EXPECT_EQ(kept->filename(), "detol.db-wal.damaged");
   EXPECT_EQ(must(check(path)), std::vector<std::string>{});
 }
 

@@ -1,5 +1,5 @@
-// Databases of every schema version, as the detol of their time wrote them (golden/), are read and
-// written by this one. v1.db is of commit 68a0518.
+// This detol reads and writes databases of every schema version. golden/ has one of each, written
+// by the detol of that time: v1.db by commit 68a0518.
 
 #include <signal.h>
 #include <stdlib.h>
@@ -102,7 +102,7 @@ TEST_P(Migration, ChecksAndBacksUpAnOldOneWithoutMigratingIt) {
   EXPECT_EQ(version_of(folder_ / "copy.db"), GetParam().version);
 }
 
-// The process that dies begins the test anew: it is told where this one's file is.
+// The child of a death test runs the test again; the variable names the file of its parent.
 TEST_P(Migration, KilledBeforeItsCommitIsDoneAgain) {
   if (!is_old()) GTEST_SKIP() << "is not migrated";
   GTEST_FLAG_SET(death_test_style, "threadsafe");

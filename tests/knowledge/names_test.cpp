@@ -1,4 +1,4 @@
-// One file, several names: whatever it is opened by, it has one writer and one log.
+// A database with several names, by links and mounts, has one writer and one log.
 
 #include <sched.h>
 #include <sys/mount.h>
@@ -38,7 +38,7 @@ TEST_F(Names, ASymbolicLinkHasTheSameWriterAndTheSameLog) {
     expect_refused(link, "is being written by process");
     EXPECT_TRUE(must(current_writer(link)));
   }
-  one.append({asked(0)});  // in the log alone
+  one.append({asked(0)});  // only in the write-ahead log
   EXPECT_EQ(must(must(Reader::open(other))->events(one.study)).size(), 1U);
   one.ledger.reset();
   must(must(Ledger::open(other))->append(one.study, std::vector<Event>{asked(1)}));
@@ -72,7 +72,7 @@ TEST_F(Names, ALivingWriterIsNotReplacedThoughTheFileOfItsLockIsGone) {
   one.append({asked(0)});
 }
 
-// A file may be mounted on another: two names, and no link to be seen.
+// A bind mount gives a file a second name without a link.
 TEST_F(Names, AMountOfTheFileHasTheSameWriter) {
   std::ofstream(other) << "";
   if (::unshare(CLONE_NEWNS) != 0 ||

@@ -1,5 +1,5 @@
-// A network file system, forced: the database belongs to its writer alone. Each role is a
-// process of its own, as in life: closing a file drops the locks of the whole process.
+// On a network file system, here a simulated one, only the writer opens the database. Each role is
+// a process of its own, because closing a file drops the locks of the whole process.
 
 #include <sys/wait.h>
 #include <unistd.h>
@@ -68,7 +68,7 @@ TEST_F(NetworkFile, HasNoSharedMemoryAndIsReadThroughTheSnapshot) {
   EXPECT_FALSE(fs::exists(path_.string() + "-shm"));
   EXPECT_EQ(events_elsewhere(), 2);
   must(ledger->append(study, std::vector<Event>{asked(2)}));
-  EXPECT_EQ(events_elsewhere(), 2);  // a few seconds old
+  EXPECT_EQ(events_elsewhere(), 2);  // the snapshot is a few seconds old
   must(
       ledger->append(study, std::vector<Event>{event::StudyState{StudyPhase::kDone, "1cpu-h", 9}}));
   EXPECT_EQ(events_elsewhere(), 4);

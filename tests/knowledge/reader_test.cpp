@@ -92,7 +92,7 @@ TEST(Reader, HasTheDocumentedColumns) {
     EXPECT_EQ(must(told.reader->select("SELECT * FROM " + view.name)).columns, view.columns);
 }
 
-TEST(Reader, NewsIsWhatWasNotThereBefore) {
+TEST(Reader, EventsAfterAnEventAreTheNewOnes) {
   Told told;
   const NewEvents all = must(told.reader->events_after(told.study, 0));
   EXPECT_EQ(all.events.size(), must(told.reader->events(told.study)).size());
@@ -247,7 +247,7 @@ TEST(Reader, AQueryThatTakesMoreThanItMayIsRefusedAndTheNextOneIsNot) {
     QueryLimits limits;
     std::string says;
   };
-  for (const Case& one :
+  for (const Case& query :
        {Case{"count(*) FROM n",
              {.seconds = 0.05},
              "more than 0.05 s; ask for less, or pass --timeout"},
@@ -259,10 +259,11 @@ TEST(Reader, AQueryThatTakesMoreThanItMayIsRefusedAndTheNextOneIsNot) {
              "--memory"},
         Case{"length(randomblob(900000000)) FROM n", {.bytes = 1'000'000}, "--memory"},
         Case{"i FROM n GROUP BY randomblob(1000)", {.bytes = 1'000'000, .seconds = 0.5}, "--"}}) {
-    const auto refused = told.reader->select(kEndless + one.sql, {}, one.limits);
-    ASSERT_FALSE(refused) << one.sql;
+    const auto refused = told.reader->select(kEndless + query.sql, {}, query.limits);
+    ASSERT_FALSE(refused) << query.sql;
     EXPECT_EQ(refused.error().code, ErrorCode::kUsage) << refused.error().message;
-    EXPECT_NE(refused.error().message.find(one.says), std::string::npos) << refused.error().message;
+    EXPECT_NE(refused.error().message.find(query.says), std::string::npos)
+        << refused.error().message;
     EXPECT_EQ(lines(*told.reader, "SELECT count(*) FROM v_trials"), (Lines{"7"}));
   }
   told.append({asked(7)});

@@ -67,7 +67,7 @@ TEST(States, AWordThatDetolNeverWroteIsAnErrorThatNamesTheField) {
   EXPECT_TRUE(to_event(told_row("FAIL", "too_large", "", kTooLarge)));
 }
 
-// Databases of older versions, and older versions with databases of this one, depend on it.
+// The text must not change: old and new versions read the databases of each other.
 TEST(States, WhatIsWrittenIsTheTextThatItAlwaysWas) {
   event::Asked asked;
   asked.trial = 3;

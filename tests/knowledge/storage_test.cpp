@@ -50,8 +50,8 @@ struct Refusal {
 
 std::vector<Refusal> refusals() {
   const std::string sound = sound_database();
-  std::string stranger = sound;
-  stranger[71] ^= 1;  // PRAGMA application_id
+  std::string foreign = sound;
+  foreign[71] ^= 1;  // PRAGMA application_id
   return {{"text",
            "this is a text file, long enough to have a header of a hundred bytes, but it "
            "does not have one at all",
@@ -59,7 +59,7 @@ std::vector<Refusal> refusals() {
           {"short", "SQLite format 3", "truncated"},
           {"truncated", sound.substr(0, sound.size() / 2), "damaged"},
           {"newer", with_version(sound, 99), "version 99"},
-          {"stranger", stranger, "not a detol database"}};
+          {"foreign", foreign, "not a detol database"}};
 }
 
 TEST(Storage, RefusesABadFileAndLeavesItAsItWas) {
@@ -112,7 +112,7 @@ TEST(Storage, SaysWhyAPlaceCannotHoldADatabase) {
   EXPECT_EQ(folder.size(), 2U);
 }
 
-TEST(Storage, IsNeverWaitedForWhereAPipeStandsInTheWay) {
+TEST(Storage, RefusesAPipeInPlaceOfAnyOfItsFilesAtOnce) {
   for (const char* tail : {"", "-wal", "-shm", "-journal", ".lock"}) {
     Folder folder;
     const fs::path path = folder / "detol.db", pipe = path.string() + tail;
@@ -240,7 +240,7 @@ TEST(Storage, AReaderWorksOnAFolderItMayNotWrite) {
   EXPECT_EQ(std::get<std::int64_t>(rows->rows[0][0]), 20);
 }
 
-// A full disk, by the limit on the size of files (the log cannot grow).
+// RLIMIT_FSIZE stands in for a full disk: the log cannot grow.
 TEST(Storage, AFullDiskLosesNothingAndTheSameCallSucceedsLater) {
   OneStudy one;
   one.append({asked(0)});

@@ -27,7 +27,7 @@ void write(const fs::path& path, const std::string& bytes) {
   std::ofstream(path, std::ios::binary) << bytes;
 }
 
-// Two studies, `s` with a checkpoint and a log; nobody writes.
+// TwoStudies is a database without a writer; its study `s` has a checkpoint and a log.
 struct TwoStudies : OneStudy {
   TwoStudies() {
     append({asked(0), started(0, 1), reported(0, 1, 1, 0.5),
@@ -53,7 +53,7 @@ struct TwoStudies : OneStudy {
     return found;
   }
 
-  std::vector<std::string> story(const std::string& name) const {
+  std::vector<std::string> history(const std::string& name) const {
     const auto reader = must(Reader::open(path));
     return describe(must(reader->events(must(reader->study(name)).id)));
   }
@@ -63,26 +63,26 @@ using Names = std::vector<std::string>;
 
 TEST(Studies, ARenamedOneHasItsHistoryAndItsFolder) {
   TwoStudies two;
-  const auto before = two.story("s");
+  const auto before = two.history("s");
   must(rename_study(two.path, "s", "new"));
   EXPECT_EQ(two.names(), (Names{"new", "other"}));
-  EXPECT_EQ(two.story("new"), before);
+  EXPECT_EQ(two.history("new"), before);
   EXPECT_FALSE(fs::exists(two.folder_of("s")));
   EXPECT_TRUE(fs::exists(two.folder_of("new") / "0" / "epoch-2.ckpt"));
 }
 
 TEST(Studies, ACopyHasTheSameHistoryAndItsOwnFuture) {
   TwoStudies two;
-  const auto before = two.story("s");
+  const auto before = two.history("s");
   const StudySize size = must(copy_study(two.path, "s", "twin"));
   EXPECT_EQ(size.trials, 2);
   EXPECT_EQ(two.names(), (Names{"s", "other", "twin"}));
-  EXPECT_EQ(two.story("twin"), before);
+  EXPECT_EQ(two.history("twin"), before);
   two.ledger = must(Ledger::open(two.path));
   const StudyId twin = must(two.ledger->study("twin")).id;
   must(two.ledger->append(twin, std::vector<Event>{asked(2)}));
   EXPECT_EQ(must(two.ledger->events(twin)).size(), before.size() + 1);
-  EXPECT_EQ(two.story("s"), before);
+  EXPECT_EQ(two.history("s"), before);
 }
 
 TEST(Studies, ACopySharesCheckpointsAndNothingElse) {
@@ -96,12 +96,12 @@ TEST(Studies, ACopySharesCheckpointsAndNothingElse) {
 
 TEST(Studies, ADeletedOneIsGoneAndTheOthersStay) {
   TwoStudies two;
-  const auto other = two.story("other");
+  const auto other = two.history("other");
   const StudySize size = must(delete_study(two.path, "s"));
   EXPECT_EQ(size.trials, 2);
   EXPECT_EQ(size.files, 3);
   EXPECT_EQ(two.names(), Names{"other"});
-  EXPECT_EQ(two.story("other"), other);
+  EXPECT_EQ(two.history("other"), other);
   EXPECT_FALSE(fs::exists(two.folder_of("s")));
   const auto rows = must(must(Reader::open(two.path))->select("SELECT * FROM v_params"));
   EXPECT_EQ(rows.rows.size(), 6U);
@@ -174,13 +174,13 @@ TEST(Studies, WithoutADatabaseNothingIsCreated) {
 
 struct Note {
   std::string text;
-  Names folders;  // that are there afterwards
+  Names folders;  // afterwards
 };
 
 TEST(Studies, AReaderCompletesWhatAKilledChangeLeft) {
   for (const Note& note :
-       {Note{R"({"folder": "old", "new_name": "s"})", {"s"}},         // renamed, not followed
-        Note{R"({"folder": "s", "new_name": "new"})", {"old", "s"}},  // never happened
+       {Note{R"({"folder": "old", "new_name": "s"})", {"s"}},         // renamed, the folder not yet
+        Note{R"({"folder": "s", "new_name": "new"})", {"old", "s"}},  // not renamed
         Note{R"({"folder": "old", "new_name": ""})", {"s"}},          // deleted or half copied
         Note{R"({"folder": "s", "new_name": ""})", {"old", "s"}},     // copied, or not deleted
         Note{R"({"folder": "..", "new_name": ""})", {"old", "s"}},

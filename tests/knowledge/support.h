@@ -1,6 +1,6 @@
 #pragma once
 
-// A folder that is gone after the test, and events to put into a ledger.
+// A temporary folder, and events to put into a ledger.
 
 #include <stdlib.h>
 #include <unistd.h>
@@ -43,7 +43,7 @@ class Folder {
   std::filesystem::path path_;
 };
 
-// The value of a Result, or a failed test with its message.
+// Returns the value of a Result, or throws its message, which fails the test.
 template <typename T>
 T must(Result<T> result) {
   if (!result) throw std::runtime_error(result.error().message);
@@ -85,7 +85,7 @@ inline event::Told failed(TrialId trial, Cause cause) {
 std::string describe(const Event& event);
 std::vector<std::string> describe(const std::vector<Event>& events);
 
-// A row's cells, joined by bars.
+// Returns a row's cells, joined by '|'.
 std::string describe(const std::vector<Cell>& row);
 
 // An open ledger with one study.

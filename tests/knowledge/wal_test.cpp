@@ -84,7 +84,7 @@ Seen seen(const fs::path& path, const std::vector<std::string>& truth) {
   return describe(*events) == truth ? Seen::kAllThere : Seen::kSilent;
 }
 
-// Flips one bit of a killed study's log at each of `places`, and counts what was said.
+// Flips one bit of a killed study's log at each of `places`, and counts the effects.
 struct Tally {
   int all_there = 0, said = 0, refused = 0;
 };
@@ -99,11 +99,11 @@ Tally flip(const Killed& killed, const std::vector<std::pair<std::size_t, int>>&
     Killed damaged = killed;
     damaged.log = flipped(killed.log, at, bit);
     damaged.put(path);
-    const Seen what = seen(path, truth);
-    EXPECT_NE(what, Seen::kSilent) << "byte " << at << " bit " << bit;
-    tally.all_there += what == Seen::kAllThere ? 1 : 0;
-    tally.said += what == Seen::kSaid ? 1 : 0;
-    tally.refused += what == Seen::kRefused ? 1 : 0;
+    const Seen effect = seen(path, truth);
+    EXPECT_NE(effect, Seen::kSilent) << "byte " << at << " bit " << bit;
+    tally.all_there += effect == Seen::kAllThere ? 1 : 0;
+    tally.said += effect == Seen::kSaid ? 1 : 0;
+    tally.refused += effect == Seen::kRefused ? 1 : 0;
   }
   return tally;
 }
@@ -136,7 +136,7 @@ TEST(Wal, EveryFlippedBitOfAnEarlierFramesHeaderIsRefused) {
     EXPECT_EQ(flip(killed, every_bit(kHeader + frame * kFrame, 24)).refused, 8 * 24) << frame;
 }
 
-// Its salts are not covered by its checksum: a frame that follows on under other salts is ours.
+// A frame's checksum does not cover its salts: where it matches, other salts are damage.
 TEST(Wal, EveryFlippedBitOfTheLastFramesHeaderIsSaidOrRefused) {
   const Killed killed = killed_study(4);
   const std::size_t last = kHeader + (killed.frames() - 1) * kFrame;
@@ -196,7 +196,7 @@ TEST(Wal, WithATornEndIsWrittenOnAndSoundAgain) {
   EXPECT_EQ(read_all(path).size(), 9U);
 }
 
-// A kill between two writes of a frame.
+// As a kill between two writes of a frame leaves it.
 TEST(Wal, ThatWasCutInTheMiddleOfAFrameIsSound) {
   Folder folder;
   const auto path = folder / "detol.db";
@@ -206,7 +206,7 @@ TEST(Wal, ThatWasCutInTheMiddleOfAFrameIsSound) {
   EXPECT_EQ(must(check(path)), std::vector<std::string>{});
 }
 
-// A transaction that was never committed, with a shorter one written over its beginning.
+// A shorter transaction is written over the beginning of one that was never committed.
 TEST(Wal, UnfinishedTransactionsInItAreNotDamage) {
   OneStudy one;
   one.append({asked(0)});
@@ -228,7 +228,7 @@ TEST(Wal, UnfinishedTransactionsInItAreNotDamage) {
   EXPECT_EQ(read_all(other / "detol.db").size(), 2U);
 }
 
-// After a checkpoint the log is written again from its beginning, under other salts.
+// After a checkpoint the log is written again from its beginning, with other salts.
 TEST(Wal, FramesFromBeforeTheLastCheckpointAreNotLookedAt) {
   OneStudy one;
   for (TrialId trial = 0; trial < 2000; trial += 100) one.append(long_transaction(trial));
@@ -249,7 +249,7 @@ TEST(Wal, FramesFromBeforeTheLastCheckpointAreNotLookedAt) {
       5);
 }
 
-TEST(Wal, OfALivingWriterIsLeftToIt) {
+TEST(Wal, IsNotExaminedWhileItsWriterLives) {
   OneStudy one;
   one.append({asked(0), asked(1)});
   const std::string log = kill_now(one).log;

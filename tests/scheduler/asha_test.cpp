@@ -1,4 +1,4 @@
-// Whole studies with the pruner asha: every promotion against the paper's own algorithm.
+// Whole studies with the pruner asha: every promotion is compared with the paper's algorithm.
 
 #include <fmt/format.h>
 
@@ -63,8 +63,8 @@ std::string to_text(const std::vector<Job>& jobs) {
   return text;
 }
 
-// Li et al. (2020), algorithm 2, with s = 0 and one worker, as it is printed: slow, and right
-// by reading. Rung k is at min_resource * eta^k epochs, and the last at the full length.
+// Li et al. (2020), algorithm 2, with s = 0 and one worker, line by line: slow, but
+// easy to check. Rung k is at min_resource * eta^k epochs, and the last at the full length.
 class Paper {
  public:
   explicit Paper(const Problem& problem) : problem_(problem) {
@@ -121,7 +121,7 @@ class Paper {
     return sorted;
   }
 
-  // Nothing if the trial failed on its way.
+  // Returns nullopt if the trial failed on its way.
   std::optional<double> run_then_return_val_loss(TrialId trial, int from, int to) const {
     for (int epoch = from + 1; epoch <= to; ++epoch) {
       if (problem_.fails(trial, epoch)) return std::nullopt;
@@ -227,7 +227,7 @@ TEST(Asha, PromotesOnAfterTheLastTrialUntilNoneIsLeft) {
   EXPECT_EQ(study.pruner->promotion(), std::nullopt);
   const auto& started = study.pool.started;
   const auto last = std::ranges::find(started, 11u, &message::Train::trial);
-  EXPECT_EQ(started.end() - last, 3);  // the last is the best: to 1, to 3, to 9 epochs
+  EXPECT_EQ(started.end() - last, 3);  // the last trial is the best: to 1, 3 and 9 epochs
 }
 
 TEST(Asha, PromotesNobodyWhenTheTimeIsOverAndGoesOnWithMore) {
@@ -298,7 +298,7 @@ TEST(Asha, AnswersAKnownCandidateWithWhatThePausedOneReached) {
     EXPECT_GT(std::get<Measured>(told.outcome).fidelity, 0);
   }
   EXPECT_GT(answered, 0);
-  EXPECT_EQ(study.driver->state().spent().trials, 11);  // all values of x there are
+  EXPECT_EQ(study.driver->state().spent().trials, 11);  // x has 11 values
 }
 
 // Checks what must hold of a study's ledger, however it was interrupted.
@@ -318,7 +318,7 @@ void expect_sound(AshaStudy& study) {
   }
 }
 
-// Every instant at which everything can be killed, with several workers.
+// Resumes after any transaction, as after a kill of all processes, with several workers.
 TEST(Asha, AReplayRebuildsItBetweenAnyTwoTransactions) {
   const auto mishap = [](const message::Train& train, int epoch) {
     if (train.trial == 4 && epoch == 1) return Mishap::kDiverge;

@@ -18,7 +18,7 @@ std::unique_ptr<Pruner> make(std::map<std::string, std::string> options = {},
   return make_pruner("curve", {.max_epochs = epochs, .options = std::move(options)}).value();
 }
 
-// The better a curve ends, the slower it begins: its beginning alone says the opposite.
+// Curves that cross: the better a curve ends, the slower it begins.
 double crossing(std::uint64_t seed, TrialId trial, int epoch) {
   Rng rng = Rng(seed).split(trial);
   const double end = rng.uniform(0.05, 0.4);
@@ -27,7 +27,7 @@ double crossing(std::uint64_t seed, TrialId trial, int epoch) {
   return end + drop * std::pow(epoch, -speed) + 0.005 * noise.normal();
 }
 
-// After how many epochs the trial ends.
+// Returns the number of epochs after which the trial ends.
 template <typename Curve>
 int epochs_of(Pruner& pruner, TrialId trial, const Curve& curve) {
   for (int epoch = 1; epoch < kEpochs; ++epoch) {
@@ -99,7 +99,7 @@ TEST(Curve, LetsEqualTrialsGoOn) {
     EXPECT_EQ(epochs_of(*pruner, trial, [](TrialId, int) { return 0.3; }), kEpochs);
 }
 
-TEST(Curve, StopsNothingWhereAnEpochIsATrial) {
+TEST(Curve, StopsNothingWhereTrialsHaveOneEpoch) {
   const auto pruner = make({}, 1);
   for (TrialId trial = 0; trial < 30; ++trial)
     EXPECT_EQ(pruner->judge(trial, 1, static_cast<double>(trial)), Advice::kContinue);

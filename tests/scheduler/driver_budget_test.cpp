@@ -16,7 +16,7 @@ using testing_support::MemoryLedger;
 using testing_support::Mishap;
 
 constexpr int kWorkers = 3;
-constexpr double kTurnS = 1;  // the end of the time is noticed this late
+constexpr double kTurnS = 1;  // the driver notices the end of the time this late
 
 class EveryUnit : public testing::TestWithParam<const char*> {};
 
@@ -174,7 +174,7 @@ TEST(BudgetOfAStudy, IsCommittedEveryFewSecondsOfALongEpoch) {
 TEST(BudgetOfAStudy, AGroupUsesTheTimeOfItsRanks) {
   FakeStudy study;
   study.pool.group_size = 4;
-  study.config.resources.max_trial_duration_s = 4.5;  // by the clock
+  study.config.resources.max_trial_duration_s = 4.5;  // wall time
   ASSERT_TRUE(study.run());
   for (const auto& reported : events_of<event::Reported>(study.ledger))
     EXPECT_EQ(reported.train_s, 4);

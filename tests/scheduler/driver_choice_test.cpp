@@ -1,4 +1,4 @@
-// Choices that workers timed: what is recorded, and what the workers hear of it.
+// Algorithm choices that workers timed: what is recorded, and what is broadcast to the workers.
 
 #include <gtest/gtest.h>
 
@@ -18,7 +18,7 @@ message::Timed timed(int worker, std::string key, std::string algorithm) {
 TEST(Choosing, IsRecordedBeforeTheWorkersHearOfIt) {
   FakeStudy study;
   study.pool.extra = {timed(0, "conv", "direct")};
-  std::size_t heard_before = 0;  // of the transaction that has it
+  std::size_t heard_before = 0;  // broadcasts before the choice was recorded
   study.ledger.on_append = [&] {
     for (const Event& event : study.ledger.transactions.back()) {
       if (std::holds_alternative<event::AlgorithmChosen>(event))

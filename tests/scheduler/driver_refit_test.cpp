@@ -1,4 +1,4 @@
-// The slow work of a searcher: where it is done, who waits for it, and what the ledger says of it.
+// Refits of a searcher's model: when they run, what waits for them, and what the ledger records.
 
 #include <fmt/format.h>
 
@@ -57,7 +57,7 @@ class Gate {
   bool is_reached_ = false;
 };
 
-// Returns what the searcher sees of a ledger.
+// Returns the events of a ledger that the searcher receives.
 std::vector<std::string> story(MemoryLedger& ledger) {
   std::vector<std::string> lines;
   const std::vector<Event> all = ledger.events(1).value();

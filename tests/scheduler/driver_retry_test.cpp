@@ -32,7 +32,7 @@ TEST(Retry, ATrialThatCrashesThreeTimesInARowFails) {
   };
   ASSERT_TRUE(study.run());
   EXPECT_EQ(study.trial(1).failure, Cause::kCrashed);
-  EXPECT_EQ(study.trial(1).attempt, 4);  // the first ended an epoch, so three more
+  EXPECT_EQ(study.trial(1).attempt, 4);  // the first ended an epoch, which clears its crash
   EXPECT_EQ(study.trial(1).epochs, 1);
 }
 
@@ -78,7 +78,7 @@ TEST(Retry, ADiskThatIsFullForHoursCostsNoTrialAnAttempt) {
   ASSERT_TRUE(study.run());
   for (const TrialRecord& trial : study.driver->state().trials())
     EXPECT_EQ(trial.state, TrialState::kComplete) << "trial " << trial.trial.id;
-  EXPECT_LT(study.pool.started.size(), 200u);  // it does not try all the time
+  EXPECT_LT(study.pool.started.size(), 200u);  // it waits between attempts
 }
 
 TEST(Retry, AnOomKillIsTriedOnceMoreInSmallerPieces) {
@@ -105,7 +105,7 @@ TEST(Retry, ASecondOomKillIsTheCandidatesFault) {
   ASSERT_TRUE(study.run());
   EXPECT_EQ(study.trial(1).failure, Cause::kOutOfMemory);
   EXPECT_EQ(study.trial(1).attempt, 2);
-  EXPECT_EQ(study.trial(1).epochs, 1);  // that it had made progress does not help
+  EXPECT_EQ(study.trial(1).epochs, 1);  // which does not clear the OOM kill
 }
 
 TEST(Retry, LaterAttemptsKeepTheMicroBatchesAlsoAfterAResume) {

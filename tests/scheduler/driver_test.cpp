@@ -293,14 +293,14 @@ TEST(Driver, CommitsTwiceATrialOfOneEpoch) {
     study.epochs = 1;
     study.budget = "200trials";
     ASSERT_TRUE(study.run());
-    // The report with its outcome, and the next trial; the time that was used every five seconds.
+    // Per trial: its report with its outcome, the next trial. Every five seconds: the time used.
     const auto others = static_cast<std::size_t>(study.clock.now / 5) + 3;
     EXPECT_LE(study.ledger.transactions.size(), 2 * 200 + others);
   }
 }
 
-// Every instant at which a master can be killed: between two transactions. The resumed study
-// ends with the very trials and numbers of the one that nobody killed.
+// Kills the master between any two transactions. The resumed study ends with the trials and
+// numbers of a study without a kill.
 struct Setting {
   const char* pruner;
   const char* algorithm = "evolution";
@@ -308,7 +308,7 @@ struct Setting {
 };
 class KilledAnywhere : public testing::TestWithParam<Setting> {};
 
-// Nothing is lost with it but time.
+// A transaction with only the time used: a resume without it has the same trials and numbers.
 bool is_accounting(const std::vector<Event>& transaction) {
   return transaction.size() == 1 && std::holds_alternative<event::Accounted>(transaction.front());
 }

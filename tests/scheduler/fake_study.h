@@ -41,25 +41,25 @@ class MemoryLedger final : public Ledger {
     return all;
   }
   std::vector<std::vector<Event>> transactions;
-  int full = 0;  // appends that find no space
+  int full = 0;  // number of appends that will fail
   std::function<void()> on_append;
 };
 
 // The event that happens to a training trial at one of its epochs, instead of a report.
 enum class Mishap {
   kNone,
-  kKilled,     // by somebody outside
+  kKilled,     // by a signal from outside
   kCrash,      // by a signal of its own
   kOomKilled,  // by the system's OOM killer
   kDiverge,    // the trainer says so
   kNoMemory,   // the trainer says so
-  kBroken,     // an error that nobody foresaw
+  kBroken,     // an unexpected error
   kFullDisk,   // its checkpoint cannot be written
   kHang,
 };
 
-// `workers` workers; epoch e of a trial takes epoch_s seconds and reports loss(train, e). Told
-// to suspend, a worker ends in mid-epoch, and a later attempt trains the rest of that epoch.
+// `workers` workers; epoch e of a trial takes epoch_s seconds and reports loss(train, e). After
+// suspend(), a worker ends in mid-epoch, and a later attempt trains the rest of that epoch.
 class FakePool final : public Pool {
  public:
   FakePool(int workers, VirtualClock& clock) : clock_(clock), busy_(static_cast<size_t>(workers)) {}
@@ -130,7 +130,7 @@ class FakePool final : public Pool {
   double epoch_s = 1;
   std::function<double(const message::Train&, int epoch)> loss = parabola;
   std::function<Mishap(const message::Train&, int epoch)> mishap;
-  std::optional<int> stop_at;  // the wait that brings a StopRequest
+  std::optional<int> stop_at;  // the number of the wait that returns a StopRequest
   int waits = 0;
   std::function<void()> on_wait;
   std::vector<PoolEvent> extra;  // arrives with the next wait
@@ -138,10 +138,10 @@ class FakePool final : public Pool {
   std::vector<Claim> outlived;
   std::vector<message::Train> started;
   std::vector<message::ReportAck> answers;
-  std::vector<AlgorithmChoices> heard;  // what the workers heard of choices
+  std::vector<AlgorithmChoices> heard;  // the choices that were broadcast
   std::vector<TrialId> dropped;
   bool hears_suspend = true;         // in mid-epoch
-  std::map<TrialId, double> left_s;  // of the epoch in which a trial was suspended
+  std::map<TrialId, double> left_s;  // the rest of the epoch in which a trial was suspended
   std::vector<double> suspended_at;
   bool is_retired = false;
 
@@ -216,13 +216,13 @@ struct FakeStudy {
     config.pruner.name = "none";
   }
 
-  // Like a fresh master: what it knows is in the ledger.
+  // Runs like a new master, which knows only what is in the ledger.
   Result<std::string> run() {
     DETOL_TRY(replay());
     return driver->run();
   }
 
-  // Everything up to the first trial.
+  // Does everything that comes before the first trial.
   Result<void> replay() {
     config.max_epochs = epochs;
     searcher = fresh_searcher();
@@ -270,7 +270,7 @@ struct FakeStudy {
     return candidate;
   }
 
-  // Every trial with all that must not depend on interruptions.
+  // Returns every trial with the fields that must not depend on interruptions.
   std::string outcomes() const {
     std::string text;
     for (const TrialRecord& t : driver->state().trials()) {
@@ -294,7 +294,7 @@ struct FakeStudy {
   std::function<bool(double)> refuses;
   std::optional<Cost> refused_cost;
   std::function<std::uint64_t(const Genome&)> arch_hash;  // of each candidate; none: 0
-  std::function<int(double)> own_epochs;                  // of a recipe that is shorter
+  std::function<int(double)> own_epochs;                  // of a trial whose recipe is shorter
   std::function<bool()> is_stop_requested = [] { return false; };
   std::vector<Observer*> observers;
 

@@ -1,4 +1,4 @@
-// Pools whose workers come by themselves.
+// Pools that do not start their workers.
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 namespace detol::testing_support {
 namespace {
 
-// A pool that starts nobody: workers come by themselves and show the key of the run.
+// A pool that starts no worker: workers connect on their own and send the key of the run.
 class JoinedPoolTest : public WorkerPoolTest {
  protected:
   static constexpr int kOwn = 4711;  // the worker's choice of a start number

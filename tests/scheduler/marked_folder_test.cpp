@@ -23,13 +23,13 @@ class MarkedFolderTest : public testing::Test {
  protected:
   MarkedFolder make() const { return std::move(*MarkedFolder::make(place.path())); }
 
-  // Why no folder is made in the place.
+  // Returns the reason why no folder is made in the place.
   std::string refusal() const {
     const auto folder = MarkedFolder::make(place.path());
     return folder ? "" : folder.error().message;
   }
 
-  // What a process leaves behind that is killed while it has a folder with something in it.
+  // Leaves a folder with a file in it, as a killed process does, and returns its path.
   fs::path leave_behind() const {
     const pid_t child = ::fork();
     if (child == 0) {
@@ -98,7 +98,7 @@ TEST_F(MarkedFolderTest, ASymlinkIsNeverFollowed) {
   const fs::path target = with_file(elsewhere.path() / "target");
   const fs::path left = leave_behind();
   fs::create_directory_symlink(target, left / "link");
-  // A folder with a sound marker, that only a symlink makes one of the parent's.
+  // A folder with a sound marker that is in the parent only through a symlink.
   fs::create_directory_symlink(left, parent() / "run-0123456789ab");
   std::ofstream(target / "marker") << "detol run-ba9876543210\n";
   fs::create_directory_symlink(target, parent() / "run-ba9876543210");

@@ -14,7 +14,7 @@ namespace {
 
 constexpr auto kHuge = std::numeric_limits<std::uint64_t>::max();
 
-// One of each kind, with the values that are hardest to carry.
+// Returns one message of each kind, with values that are hard to encode.
 std::vector<Message> examples() {
   EpochReport report{.epoch = 3,
                      .metrics = {{"val_accuracy", 0.1}, {"val_loss", std::nan("")}},
@@ -110,8 +110,7 @@ std::string refusal_of_version(char version) {
   return refused ? "" : refused.error().message;
 }
 
-// A message lives as long as its run, whose processes are one detol: no version but its own is
-// read.
+// All processes of a run are the same detol, so that no other version has to be read.
 TEST(Message, AnotherProtocolVersionIsRefusedWithAdvice) {
   EXPECT_EQ(refusal_of_version(kProtocolVersion - 1),
             "message: protocol version 2, of an older detol; this one speaks 3: start master and "
@@ -121,8 +120,8 @@ TEST(Message, AnotherProtocolVersionIsRefusedWithAdvice) {
             "workers with the same detol");
 }
 
-// A change of what any message consists of is another version: raise kProtocolVersion, and put what
-// this prints in its row.
+// A change of any message is a new version: raise kProtocolVersion, and put the hash that this
+// prints in a row of `known`.
 TEST(Message, OfOneVersionAlwaysHasTheSameBytes) {
   std::string bytes;
   for (const Message& example : examples()) bytes += encode(example);

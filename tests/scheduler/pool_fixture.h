@@ -50,7 +50,7 @@ class WorkerPoolTest : public testing::Test {
                .value();
   }
 
-  // Lets the pool work until the worker hears something or there is an event.
+  // Runs the pool until the worker receives a message or there is an event.
   std::optional<Message> heard() {
     for (int turn = 0; turn < kTurns && events.empty(); ++turn) {
       if (auto packet = worker->receive()) return decode(packet->bytes).value();
@@ -67,8 +67,8 @@ class WorkerPoolTest : public testing::Test {
   }
   void say(const Message& message) { ASSERT_TRUE(worker->send(encode(message))); }
   bool is_ordered(supervisor::Command::Kind kind) {
-    while (const auto order = next_command(supervisor)) {
-      if (order->kind == kind && order->worker == 0) return true;
+    while (const auto command = next_command(supervisor)) {
+      if (command->kind == kind && command->worker == 0) return true;
     }
     return false;
   }
@@ -89,7 +89,7 @@ class WorkerPoolTest : public testing::Test {
     pool->start(0, train);
     ASSERT_TRUE(hears<message::Train>());
   }
-  // The Lost that follows when the worker has ended with this status.
+  // Returns the Lost event that follows when the worker has ended with this status.
   std::optional<Lost> lost_after(int status, int turns = kTurns) {
     send_packet(supervisor, supervisor::Event{supervisor::Event::kExited, 0, kStart, status});
     for (int turn = 0; turn < turns; ++turn) {

@@ -56,8 +56,8 @@ void pause_ms(long ms) {
   std::this_thread::sleep_for(std::chrono::milliseconds(ms));
 }
 
-// Its checkpoint is a file that holds the number of epochs trained. Of a group the leader
-// writes and reports; the others follow what it shares.
+// Formula computes its losses; its checkpoint holds the number of epochs trained. The leader of a
+// group writes and reports; the other ranks follow what it shares.
 class Formula final : public Evaluator {
  public:
   explicit Formula(Group& group) : group_(group) {}
@@ -79,10 +79,10 @@ class Formula final : public Evaluator {
       }
       if (epoch <= job.acknowledged) continue;
       const double loss = job.candidate.recipe.lr + static_cast<double>(job.seed % 97) / epoch;
-      const EpochReport told{
+      const EpochReport epoch_report{
           .epoch = epoch, .metrics = {{"val_loss", loss}}, .work = 10.0 * epoch, .train_s = 0.01};
-      const Verdict said = leads() ? report(told) : Verdict::kContinue;
-      const auto verdict = static_cast<Verdict>(shared(static_cast<int>(said)));
+      const Verdict own = leads() ? report(epoch_report) : Verdict::kContinue;
+      const auto verdict = static_cast<Verdict>(shared(static_cast<int>(own)));
       if (verdict == Verdict::kStop) break;
       if (verdict == Verdict::kSuspend) return suspended();
     }
@@ -200,7 +200,7 @@ std::vector<pid_t> WholeRun::launchers() const {
   return found;
 }
 
-// A process of this run has its folder among its words or in its environment.
+// A process of this run has the run's folder in its environment.
 std::vector<pid_t> WholeRun::everybody() const {
   std::vector<pid_t> all;
   std::error_code ignored;

@@ -25,13 +25,13 @@ TestHooks formula_hooks();
 class WholeRun {
  public:
   explicit WholeRun(std::filesystem::path folder);
-  ~WholeRun();  // ends what is left
+  ~WholeRun();  // kills the supervisor if it still runs
 
   void start();               // in a child
   std::optional<int> poll();  // its exit code, once it has ended
   int finish();               // waits for it; -1 if it takes more than a minute
 
-  // Waits until it holds; false after 30 s.
+  // Waits until holds() is true; returns false after 30 s.
   static bool wait_until(const std::function<bool()>& holds);
 
   pid_t supervisor() const { return pid_; }
@@ -56,7 +56,7 @@ class WholeRun {
   std::optional<int> status_;
 };
 
-// Every trial and every refit in the order in which the searcher heard of them.
+// Every trial and every refit in the order in which the searcher got them.
 std::string search_of(const std::vector<Event>& events);
 
 // Every trial's end, without what depends on time and attempts.

@@ -29,7 +29,7 @@ class Process : public testing::Test {
     ::unsetenv("DETOL_TEST_CRASH");
     ::unsetenv("DETOL_TEST_FIT_MS");
   }
-  // Also after everything was killed: nobody is left.
+  // Expects that no process of the run is left.
   void expect_nobody_left() {
     EXPECT_TRUE(WholeRun::wait_until([&] { return run.everybody().empty(); }));
   }
@@ -99,11 +99,11 @@ TEST_F(Process, AKilledMasterIsReplacedWhileItsWorkersTrainOn) {
     EXPECT_FALSE(std::holds_alternative<event::Requeued>(event));
 }
 
-// Between the end of a fit and its record, and right after it.
+// Kills the master between the end of a fit and its record, and right after the record.
 TEST_F(Process, AMasterThatIsKilledAroundAFitEndsWithTheSameSearch) {
   ::setenv("DETOL_TEST_EPOCH_MS", "1", 1);
   ::setenv("DETOL_TEST_FIT_MS", "1", 1);
-  std::string in_peace;
+  std::string undisturbed;
   for (const char* fault : {"", "master.refit:1:kill", "ledger.committed:12:kill"}) {
     TempFolder own;
     WholeRun search(own.path());
@@ -114,10 +114,10 @@ TEST_F(Process, AMasterThatIsKilledAroundAFitEndsWithTheSameSearch) {
     search.start();
     EXPECT_EQ(search.finish(), 0) << fault;
     ::unsetenv("DETOL_FAULT");
-    const std::string story = search_of(search.events());
-    EXPECT_NE(story.find("refit 2 "), std::string::npos) << story;
-    if (in_peace.empty()) in_peace = story;
-    EXPECT_EQ(story, in_peace) << fault;
+    const std::string history = search_of(search.events());
+    EXPECT_NE(history.find("refit 2 "), std::string::npos) << history;
+    if (undisturbed.empty()) undisturbed = history;
+    EXPECT_EQ(history, undisturbed) << fault;
     EXPECT_EQ(std::filesystem::exists(own.path() / "mark"), *fault != '\0');
   }
   ::unsetenv("DETOL_FAULT_MARK");
@@ -240,8 +240,7 @@ TEST_F(Process, ASecondMasterOnTheSameStorageIsRefused) {
   EXPECT_EQ(run.finish(), 0);
 }
 
-// The exact promise: with one worker a run killed at any moment and resumed is the run that
-// nobody killed.
+// With one worker, a run that is killed at any moment and resumed equals a run without a kill.
 TEST_F(Process, WithOneWorkerAKilledAndResumedRunIsTheSameRun) {
   ::setenv("DETOL_TEST_EPOCH_MS", "5", 1);
   run.options.workers = 1;

@@ -14,7 +14,7 @@
 namespace detol {
 namespace {
 
-// A pipe that ends when nobody holds its write end any more: then all who had it are gone.
+// A pipe that reads end-of-file once every process that held its write end is gone.
 class Pipe {
  public:
   Pipe() { EXPECT_EQ(::pipe(ends_), 0); }
@@ -26,7 +26,7 @@ class Pipe {
   Pipe& operator=(const Pipe&) = delete;
 
   void put() const { EXPECT_EQ(::write(ends_[1], "x", 1), 1); }
-  bool get() const {  // false: the end
+  bool get() const {  // false: end of file
     char byte = 0;
     return ::read(ends_[0], &byte, 1) == 1;
   }
@@ -42,7 +42,7 @@ int status_of(pid_t pid) {
   return status;
 }
 
-// 'T': it is stopped.
+// Returns the state letter of /proc/<pid>/stat; 'T' is stopped.
 char state_of(pid_t pid) {
   std::string stat;
   std::getline(std::ifstream("/proc/" + std::to_string(pid) + "/stat"), stat);
@@ -54,7 +54,7 @@ char state_of(pid_t pid) {
   for (;;) ::pause();
 }
 
-// Leaves a process that has a session of its own and no parent, and says so.
+// Leaves an orphan with a session of its own, which writes a byte into `life`.
 void leave_a_daemon(const Pipe& life) {
   const pid_t child = ::fork();
   if (child > 0) {
@@ -90,13 +90,13 @@ TEST_F(ProcessTree, EndsAsItsFirstProcessDid) {
   const pid_t exits = start_tree([] { ::_exit(7); });
   EXPECT_EQ(WEXITSTATUS(status_of(exits)), 7);
   for (const int signal : {SIGKILL, SIGTERM}) {
-    const pid_t is_killed = start_tree([signal] {
+    const pid_t killed = start_tree([signal] {
       sigset_t none;
       sigemptyset(&none);
       ::sigprocmask(SIG_SETMASK, &none, nullptr);
       ::kill(::getpid(), signal);
     });
-    const int status = status_of(is_killed);
+    const int status = status_of(killed);
     EXPECT_TRUE(WIFSIGNALED(status));
     EXPECT_EQ(WTERMSIG(status), signal);
   }
@@ -147,7 +147,7 @@ TEST_F(ProcessTree, EndsWholeWhenWhoStartedItIsKilled) {
   expect_nobody_left();
 }
 
-// The kernel continues a stopped process group whose last tie to its session is gone.
+// The kernel continues a stopped process group that becomes orphaned (POSIX).
 TEST_F(ProcessTree, EndsWholeWithWhoStartedItAlsoIfItsReaperWasStopped) {
   const pid_t starter = ::fork();
   if (starter == 0) {

@@ -90,7 +90,7 @@ class LiveViewTest : public testing::Test {
     return testing::internal::GetCapturedStderr();
   }
 
-  static int pictures_in(const std::string& text) {
+  static int frames_in(const std::string& text) {
     int count = 0;
     for (auto at = text.find("\033[J"); at != std::string::npos; at = text.find("\033[J", at + 1))
       ++count;
@@ -104,7 +104,7 @@ class LiveViewTest : public testing::Test {
 
 TEST_F(LiveViewTest, IsDrawnOncePerSecondWhenNothingHappens) {
   for (int i = 0; i < 100; ++i) turn(0.1);
-  EXPECT_EQ(pictures_in(screen()), 10);
+  EXPECT_EQ(frames_in(screen()), 10);
 }
 
 TEST_F(LiveViewTest, IsDrawnAtMostFourTimesPerSecond) {
@@ -112,7 +112,7 @@ TEST_F(LiveViewTest, IsDrawnAtMostFourTimesPerSecond) {
     view_->happened(event::Accounted{.wall_s = 1, .device_s = 1}, state());
     turn(0.01);
   }
-  EXPECT_LE(pictures_in(screen()), 4);
+  EXPECT_LE(frames_in(screen()), 4);
 }
 
 TEST_F(LiveViewTest, LinesOfAllProcessesAreShownOnceWithACount) {
@@ -127,17 +127,17 @@ TEST_F(LiveViewTest, LinesOfAllProcessesAreShownOnceWithACount) {
   EXPECT_EQ(text.find("half"), std::string::npos) << text;
 }
 
-TEST_F(LiveViewTest, ASecondMasterDrawsOverThePictureOfTheFirst) {
+TEST_F(LiveViewTest, ASecondMasterDrawsOverTheFrameOfTheFirst) {
   turn(1);
   view_ = nullptr;  // as if it had been killed
   view_ = make_view();
   turn(1);
   const std::string text = screen();
-  EXPECT_EQ(pictures_in(text), 2);
+  EXPECT_EQ(frames_in(text), 2);
   EXPECT_NE(text.find("\033[J\r\033["), std::string::npos) << text;
 }
 
-TEST_F(LiveViewTest, TheLastPictureStaysAndStderrIsGivenBack) {
+TEST_F(LiveViewTest, TheLastFrameStaysAndStderrIsGivenBack) {
   view_->happened(event::StudyState{StudyPhase::kDone, "6trials", 0}, state());
   view_->end("the budget is used up", state());
   const std::string text = screen();
@@ -148,7 +148,7 @@ TEST_F(LiveViewTest, TheLastPictureStaysAndStderrIsGivenBack) {
       << text;
 }
 
-TEST_F(LiveViewTest, WhatCameTooLateForThePictureIsPrintedAtTheEnd) {
+TEST_F(LiveViewTest, LinesAfterTheLastFrameArePrintedAtTheEnd) {
   turn(1);
   std::ofstream(folder_.path() / "stderr", std::ios::app) << "no data in /data\n";
   view_->end("", state());

@@ -25,8 +25,7 @@ namespace {
 constexpr int kTrials = 60;
 constexpr int kEpochs = 27;
 
-// Noisy curves that fall towards a floor of their own, in a mixed order of trials, as many
-// workers would report them. A stopped trial reports no more, a paused one once promoted.
+// Returns a point of a trial's curve, which is noisy and falls towards a floor of its own.
 double curve(TrialId trial, int epoch) {
   Rng rng = Rng(11).split(trial);
   const double floor = rng.uniform(0.1, 1.0);
@@ -34,7 +33,7 @@ double curve(TrialId trial, int epoch) {
   return floor + 1.0 / epoch + 0.05 * noise.normal();
 }
 
-// Records what a pruner was asked and what it said: one report, or (epoch 0) a promotion it named.
+// Step records one report and the advice for it, or (epoch 0) a promotion that the pruner named.
 struct Step {
   TrialId trial = 0;
   int epoch = 0;
@@ -48,7 +47,7 @@ struct Running {
   int epoch;
 };
 
-// The next thing for a free worker, if there is any.
+// Returns the next job for a free worker, if there is any.
 std::optional<Running> next_job(Pruner& pruner, TrialId& next, std::map<TrialId, int>& paused,
                                 std::vector<Step>& steps) {
   if (const auto promoted = pruner.promotion()) {
@@ -61,12 +60,13 @@ std::optional<Running> next_job(Pruner& pruner, TrialId& next, std::map<TrialId,
   return std::nullopt;
 }
 
-// Drives the pruner over kTrials trials, eight at a time.
+// Drives the pruner over kTrials trials, eight at a time, in a random order, as eight workers
+// would. A stopped trial reports no more, a paused one once promoted.
 std::vector<Step> drive(Pruner& pruner, double sign = 1) {
   std::vector<Step> steps;
   std::vector<Running> running;
   std::map<TrialId, int> paused;  // and for how many epochs they were trained
-  Rng order(5);
+  Rng rng(5);
   for (TrialId next = 0;;) {
     while (running.size() < 8) {
       const auto job = next_job(pruner, next, paused, steps);
@@ -74,7 +74,7 @@ std::vector<Step> drive(Pruner& pruner, double sign = 1) {
       running.push_back(*job);
     }
     if (running.empty()) return steps;
-    const auto at = running.begin() + static_cast<std::ptrdiff_t>(order.below(running.size()));
+    const auto at = running.begin() + static_cast<std::ptrdiff_t>(rng.below(running.size()));
     at->epoch += 1;
     Step step{at->trial, at->epoch, sign * curve(at->trial, at->epoch)};
     step.advice = pruner.judge(step.trial, step.epoch, step.value);

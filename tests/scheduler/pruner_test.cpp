@@ -23,7 +23,7 @@ TEST(Pruners, AnUnknownNameIsAUsageErrorWithAGuess) {
   EXPECT_NE(pruner.error().message.find("did you mean 'asha'?"), std::string::npos);
 }
 
-// The promotions that follow one another when nothing else happens.
+// Promotes trials until the pruner names no more, and returns them.
 std::vector<TrialId> promotions(Pruner& pruner) {
   std::vector<TrialId> promoted;
   while (const auto next = pruner.promotion()) {

@@ -55,7 +55,7 @@ TEST_F(Rendezvous, NobodyElseReadsTheKey) {
   }
 }
 
-// A symlink, or a file that somebody else keeps open, at the names that the key's file has or had.
+// Another user may have put symlinks at the names that the key's file has or had.
 TEST_F(Rendezvous, TheKeyIsWrittenThroughNothingThatWasPreparedForIt) {
   const TempFolder elsewhere;
   const fs::path prepared = elsewhere.path() / "prepared";

@@ -1,4 +1,4 @@
-// The small parts: targets, what may change between runs, a run's folder.
+// Targets, the settings that may change between runs, and the run folder.
 
 #include <stdlib.h>
 
@@ -98,7 +98,7 @@ TEST_F(RunFolderTest, TheClockOfTheFirstMasterHoldsForTheNext) {
   EXPECT_DOUBLE_EQ(wall_zero_s(run.path(), 40, 115).value(), 70);
 }
 
-TEST_F(RunFolderTest, ALastWordIsTakenOnceAndTheFirstIsHeard) {
+TEST_F(RunFolderTest, AnExitReasonIsTakenOnceAndTheFirstCounts) {
   const RunFolder run = make();
   write_exit_reason(run.path(), 3, "no such file: train.idx");
   write_exit_reason(run.path(), 3, "another rank is gone");

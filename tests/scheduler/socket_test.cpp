@@ -42,7 +42,7 @@ class MastersPort : public testing::Test {
 
   ~MastersPort() override { hang_up(); }
 
-  // False if nobody answers.
+  // Returns false if the port does not answer.
   bool connect_unknown_peer() {
     constexpr int kPatienceMs = 300;
     peers.push_back(::socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0));
@@ -51,7 +51,7 @@ class MastersPort : public testing::Test {
     pollfd waits{peers.back(), POLLOUT, 0};
     return ::poll(&waits, 1, kPatienceMs) == 1 && (waits.revents & POLLERR) == 0;
   }
-  // True if the port is full before far too many peers have come.
+  // Connects peers until the port is full; false if it takes kFarTooMany.
   bool fill() {
     constexpr std::size_t kFarTooMany = 300;
     while (peers.size() < kFarTooMany && connect_unknown_peer()) master.wait(-1, kTurnS);

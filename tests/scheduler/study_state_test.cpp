@@ -43,7 +43,7 @@ TEST(Identity, OfOneNetworkIsTheSameHoweverItsArchitectureIsWritten) {
   EXPECT_EQ(identity("aa", "conv", 0.1), identity("aa", "skip", 0.1));
   EXPECT_NE(identity("aa", "conv", 0.1), identity("bb", "conv", 0.1));
   EXPECT_NE(identity("aa", "conv", 0.1), identity("aa", "conv", 0.2));
-  EXPECT_NE(identity("", "conv", 0.1), identity("", "skip", 0.1));  // no network, as of a function
+  EXPECT_NE(identity("", "conv", 0.1), identity("", "skip", 0.1));  // a function has no network
 }
 
 TEST(StudyState, ACrashAnswersForNoOtherTrial) {

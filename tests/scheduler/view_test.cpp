@@ -137,7 +137,7 @@ TEST(View, ABeginningAndAnEndAreSaid) {
   EXPECT_TRUE(render(view, {60, 16, true, false})[0].ends_with("elapsed  done"));
 }
 
-// Whatever is in it and however small the screen: no line wraps, no frame scrolls.
+// No line wraps and no frame scrolls, for any content and any size of the screen.
 TEST(View, NeverLeavesTheScreen) {
   View view = large_study();
   view.study = "探索 with a rather long name that somebody gave it";

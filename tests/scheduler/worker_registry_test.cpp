@@ -53,7 +53,7 @@ class WorkerRegistryOnGpus : public testing::Test {
 };
 
 TEST_F(WorkerRegistryOnGpus, AGpuThatWorkersShareIsHeldOnce) {
-  WorkerRegistry registry = registry_of(3, 2);  // 0 and 2 are on the first
+  WorkerRegistry registry = registry_of(3, 2);  // workers 0 and 2 share the first GPU
   becomes_ready(registry, 0);
   clock.now += 10;
   becomes_ready(registry, 2);
