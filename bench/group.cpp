@@ -31,7 +31,7 @@ namespace {
 constexpr std::string_view kWord = "__bench_rank";
 constexpr std::string_view kFashionMnist = "/usr/share/datasets/fashion-mnist";
 constexpr std::int64_t kGlobalBatch = 128;
-constexpr int kLastSteps = 20;  // whose loss counts
+constexpr int kLastSteps = 20;  // GroupResult::loss is their mean
 
 // GroupWork: the training that the ranks of a group do.
 struct GroupWork {
@@ -96,7 +96,7 @@ class Rank {
   }
 
  private:
-  // This rank's share of the loss.
+  // Returns this rank's share of the loss.
   double take_step(int step) {
     if (batches_)
       batches_->fill(step, executable_->micro_batches().front(), executable_->images(),
@@ -113,7 +113,7 @@ class Rank {
   std::optional<Batches> batches_;
 };
 
-// Becomes the launcher of this program's ranks.
+// Replaces this process by the MPI launcher of the ranks.
 [[noreturn]] void launch(int ranks, const GroupWork& work) {
   MpiLaunch job = mpi_launch(ranks);
   // NOLINTNEXTLINE(concurrency-mt-unsafe): a forked process has one thread
@@ -135,7 +135,7 @@ void print(const GroupResult& result) {
   std::fflush(stdout);
 }
 
-// One rank is a process of its own, too, but no MPI job. Zeros if they could not be started.
+// Starts the ranks in processes of their own, one alone without MPI. Returns zeros if that fails.
 GroupResult run_group(int ranks, const GroupWork& work) {
   int pipes[2];
   if (pipe(pipes) != 0) return {};

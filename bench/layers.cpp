@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::int64_t kLayerBatch = 64;
 constexpr int kSteps = 12;
-constexpr int kSkipped = 2;  // of them, the first: caches and pages are cold
+constexpr int kSkipped = 2;  // the first of them: caches and pages are cold
 
 // Returns the least time in seconds, by operations or by bandwidth.
 double roof_s(const Needs& needs, double peak_gflops, double bandwidth) {

@@ -7,10 +7,10 @@
 //   layer/NAME,CxHxW,backward    at peak_fma, or its tensors at `bandwidth`, whichever is longer,
 //                                over the time that it took
 //
-// NAME says kind, kernel and stride ("depthwise5x5/2"), CxHxW what goes in; batch 64. Counted are
-// twice the multiply-adds backward, and every tensor that must be touched once: input, output and
-// weights forward; the output's and input's gradient, and the input and twice the weights where
-// there are weights, backward. What fits in a cache may pass 1.
+// NAME is kind, kernel and stride ("depthwise5x5/2"), CxHxW the input's shape; batch 64. Backward
+// counts twice the multiply-adds. Every tensor that must be touched counts once: forward the input,
+// output and weights; backward the output's and input's gradient, and the input and twice the
+// weights where there are weights. Layers that fit in a cache may exceed 1.
 
 #include "bench/figures.h"
 

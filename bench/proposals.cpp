@@ -26,7 +26,7 @@ Space ten_dimensional_space() {
   return builder.build().value();
 }
 
-// A bowl with ripples, so that a search has something to follow and never all of it.
+// A bowl with ripples: a trend that a search can follow, with many local minima.
 Measured rippled_bowl(const Genome& genome) {
   double sum = 0;
   for (const double x : genome.codes()) {

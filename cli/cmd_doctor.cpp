@@ -22,7 +22,7 @@
 namespace detol::inline cli {
 namespace {
 
-// ok; missing: a search runs without it; broken: none can run here.
+// state: ok, missing (a search runs without it) or broken (no search can run here).
 struct Finding {
   std::string what, state, finding;
 };

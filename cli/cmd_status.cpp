@@ -51,7 +51,7 @@ Cell utilisation(double training_s, double device_s) {
   return fmt::format("{:.0f} %", 100 * std::min(1.0, training_s / device_s));
 }
 
-// The state in words: a study whose processes were killed still says RUNNING.
+// Describes the state: the row of a study whose processes were killed still says RUNNING.
 Result<std::string> situation_of(const std::string& storage, const std::string& study,
                                  StudyPhase state) {
   if (state == StudyPhase::kDone)
@@ -98,7 +98,7 @@ Result<int> run_status(const Arguments& arguments) {
     }
   }
   if (arguments.has("watch")) {
-    reader.reset();  // where only one may open the file, the watch does
+    reader.reset();  // so that the watch can open the file
     return watch_study(record, arguments);
   }
   DETOL_ASSIGN(const Rows rows, status_of(*reader, arguments.globals.storage, record));
@@ -106,7 +106,7 @@ Result<int> run_status(const Arguments& arguments) {
   return 0;
 }
 
-// Says who runs each study now: a state of RUNNING is also that of a study whose master was killed.
+// Adds who runs each study now: a study whose master was killed is RUNNING, too.
 void add_runners(Rows& rows, const std::optional<Writer>& writer) {
   rows.columns.insert(rows.columns.begin() + 2, "run_by");
   for (auto& row : rows.rows) {

@@ -9,7 +9,7 @@
 namespace detol::inline cli {
 namespace {
 
-// A trial's value of each objective, negated where more is better; empty if it lacks one.
+// Returns a trial's objective values, negated where larger is better; empty if it lacks one.
 Result<Losses> losses_of(const OpenStudy& study, const Rows& trials, std::size_t row) {
   const auto* text = std::get_if<std::string>(&cell(trials, row, "values"));
   const auto values = nlohmann::json::parse(text != nullptr ? *text : "", nullptr, false);

@@ -21,7 +21,7 @@ constexpr std::array<Setting, 8> kSettings = {{
     {"algorithm", "DETOL_ALGORITHM", "search.algorithm"},
     {"pruner", "DETOL_PRUNER", "search.pruner"},
     {"data", "DETOL_DATA", "data.path", true},
-    // Kept, so that a resume runs as many, and trains a trial as it was begun.
+    // Stored in the study, so that a resume has as many workers and groups of the same size.
     {"workers", "DETOL_WORKERS", "resources.workers"},
     {"group-size", "DETOL_GROUP_SIZE", "resources.group_size"},
 }};
@@ -39,8 +39,8 @@ Override override_of(const Setting& setting, const std::string& value) {
   return {std::string(setting.path), quoted + "'"};
 }
 
-// The place of a flag is behind what it beats, but before what --set says of its inside: `--pruner
-// curve` names a pruner, `--set search.pruner.startup=4` sets something of it.
+// Inserts a flag after the overrides that it replaces, but before a --set of a key inside its
+// value: `--pruner curve` names a pruner, `--set search.pruner.startup=4` sets an option of it.
 void insert(std::vector<Override>& overrides, Override by_flag, std::size_t first_set) {
   std::size_t at = overrides.size();
   for (std::size_t i = overrides.size(); i-- > first_set;) {

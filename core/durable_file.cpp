@@ -24,7 +24,7 @@ constexpr std::size_t kDigits = 8;
 }  // namespace
 
 Result<FreshFile> create_beside(const fs::path& path, mode_t mode) {
-  constexpr int kTries = 100;  // a name that is taken is a rare accident, or somebody's game
+  constexpr int kTries = 100;  // a random name is rarely taken, unless on purpose
   std::random_device random;
   fs::path temporary;
   for (int i = 0; i < kTries; ++i) {

@@ -20,7 +20,7 @@ Result<std::string> read_file(const std::filesystem::path& path,
                               std::size_t limit_bytes = std::size_t{1} << 34);
 
 // Reads a regular file, or a pipe such as a shell's <(...) until its writers have closed it. Errors
-// (kInput) include a pipe that nobody closed within `wait_s` seconds.
+// (kInput) include a pipe that was not closed within `wait_s` seconds.
 Result<std::string> read_file_or_pipe(const std::filesystem::path& path, std::size_t limit_bytes,
                                       double wait_s);
 

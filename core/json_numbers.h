@@ -1,7 +1,7 @@
 #pragma once
 
-// Whole numbers of untrusted JSON. The library's own get() takes a float of any size for one,
-// which is undefined beyond the integer's range.
+// Whole numbers of untrusted JSON. The library's own get() converts a float of any size, too, which
+// is undefined beyond the integer's range.
 
 #include <nlohmann/json_fwd.hpp>
 

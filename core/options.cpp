@@ -14,7 +14,7 @@ namespace detol::inline core {
 
 namespace {
 
-// The whole word as a number, or nullopt.
+// Returns the word as a number, or nullopt if not all of it is one.
 template <typename Number>
 std::optional<Number> number_in(const std::string& word) {
   Number number{};

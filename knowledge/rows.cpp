@@ -16,7 +16,7 @@ Error damaged(sqlite3* database, std::string_view what) {
 }
 namespace {
 
-// Fields as bytes that no other list of fields has: the type, then 8 bytes or a length.
+// Fields encodes values so that no two lists have equal bytes: a type, then 8 bytes or a length.
 class Fields {
  public:
   Fields& add(std::int64_t value) { return append('i', value); }
@@ -46,7 +46,7 @@ class Fields {
 };
 
 Result<Study> study_from(sqlite3* database, const sqlite::Statement& row) {
-  const bool is_typed = row.has_types("itttiRitttRRii");  // before reading changes the types
+  const bool is_typed = row.has_types("itttiRitttRRii");  // before the reads convert the columns
   Study study;
   StudyRecord& record = study.record;
   record.id = row.integer(0);
@@ -190,7 +190,7 @@ Result<void> for_each_event(sqlite3* database, const Study& study,
           database,
           fmt::format("the list of events of study '{}' at number {}", record.name, expected)));
     }
-    const bool is_typed = rows.has_types("itiiiitiii");  // before reading changes the types
+    const bool is_typed = rows.has_types("itiiiitiii");  // before the reads convert the columns
     const StoredEvent event = event_from(rows);
     const bool is_whole = is_typed && event.study == record.id &&
                           event.row.attempt == rows.integer(3) &&

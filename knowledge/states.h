@@ -32,11 +32,11 @@ std::optional<TrialState> trial_state_from(std::string_view text);
 enum class EndCause {
   kFullLength,  // it was trained to its last epoch
   kPruner,      // detail: the pruner's name
-  kBudget,      // of the study; more of it continues the trial
+  kBudget,      // the study's budget; extending it resumes the trial
   kDuration,    // resources.max_trial_duration
-  kTarget,      // the study reached it
+  kTarget,      // the study reached its target
   kFailures,    // the study ended because too many trials failed
-  kSameTrial,   // answered from memory: `same_as` was the same candidate
+  kSameTrial,   // it took the outcome of `same_as`, the same candidate
   kFailure,     // detail: what happened
 };
 
@@ -59,13 +59,13 @@ std::optional<EndReason> end_reason_from(TrialState state, std::string_view text
 // RequeueCause says why a trial is WAITING again.
 enum class RequeueCause {
   kLost,            // not the trial's fault; detail: what happened to its worker
-  kCrashed,         // it may be to blame; detail: how
+  kCrashed,         // the trial may be the cause; detail: how
   kOutOfMemory,     // the system's OOM killer ended it; detail: how
   kDisk,            // the disk refused a write; detail: which, and when the trial is resumed
   kStopped,         // the run was stopped
   kPromoted,        // the pruner resumes the paused trial
   kWorkerGone,      // the worker ended while there was no master
-  kBudgetExtended,  // the budget had ended it
+  kBudgetExtended,  // the budget had ended the trial
   kRetried,         // --retry-failed
 };
 
@@ -81,7 +81,7 @@ struct RequeueReason {
 
 std::string to_text(const RequeueReason& reason);  // "crashed: signal 11", "promoted", ...
 
-// Any text is a reason: what no other cause writes says how a worker was lost.
+// Accepts any text: one that no other cause writes is the detail of kLost.
 RequeueReason requeue_reason_from(std::string_view text);
 
 }  // namespace detol::inline knowledge

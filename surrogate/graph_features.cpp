@@ -1,5 +1,5 @@
 // A round of refinement costs one pass over the edges: instead of being sorted, the labels of a
-// vertex's neighbours are hashed and added, which knows no order either.
+// vertex's neighbours are hashed and added, which is independent of their order, too.
 
 #include "surrogate/graph_features.h"
 
@@ -77,7 +77,7 @@ double graph_kernel(const GraphFeatures& a, const GraphFeatures& b, int depth) {
   double sum = 0;
   for (std::size_t level = 0; level <= last; ++level) {
     const double shared = product(a.levels[level], b.levels[level]);
-    if (shared == 0) break;  // what differs on one level does so on the next
+    if (shared == 0) break;  // labels that differ on one level differ on the next
     sum += shared;
   }
   return sum / (a.norms[last] * b.norms[last]);
@@ -87,7 +87,7 @@ std::array<double, GraphFeatures::kLevels> graph_kernels(const GraphFeatures& a,
                                                          const GraphFeatures& b) {
   std::array<double, GraphFeatures::kLevels> kernels{};
   double sum = 0;
-  bool alike = true;  // what differs on one level does so on the next
+  bool alike = true;  // labels that differ on one level differ on the next
   for (std::size_t level = 0; level < kernels.size(); ++level) {
     const double shared = alike ? product(a.levels[level], b.levels[level]) : 0;
     alike = shared > 0;

@@ -2,7 +2,7 @@
 
 // The rules between the choices of cells with operations on nodes:
 //
-//   - the inputs of a node are different, those with operation `none` apart, which it does not use;
+//   - the inputs of a node are different, except those with operation `none`, which are unused;
 //   - a cell has at least one node that something reaches. So every cell has an output, whatever
 //     the cells before it are.
 //

@@ -1,6 +1,6 @@
 #pragma once
 
-// The factories of encoding `cgp`; encodings() is the way to them. Private to encodings/.
+// The factories of encoding `cgp`, which encodings() lists. Private to encodings/.
 
 #include <nlohmann/json_fwd.hpp>
 #include <span>

@@ -5,7 +5,7 @@
 namespace detol::inline encoding {
 namespace {
 
-// The height that a window has over this image, as Layer::kernel_height wants it.
+// Returns the Layer::kernel_height of a window over this image.
 std::int64_t window_height(const Shape& image) {
   return image.height == 1 && image.width > 1 ? 1 : 0;
 }

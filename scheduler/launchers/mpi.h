@@ -2,9 +2,9 @@
 
 // `mpirun -n N detol search ...`: the processes of one MPI job are the workers of one search,
 // maybe on many machines. Rank 0 supervises and runs the master. The others form groups of g
-// in the order of their ranks; a rest that fills no group ends at once. With g = 1 nobody starts
-// MPI. The leaders join the master (rendezvous.h). One death may end the whole job, as MPI will
-// have it; `detol resume` resumes the study.
+// in the order of their ranks; a rest that fills no group ends at once. With g = 1 no process
+// initialises MPI. The leaders join the master (rendezvous.h). MPI may end the whole job when one
+// process dies; `detol resume` resumes the study.
 
 #include <functional>
 #include <optional>
@@ -15,15 +15,15 @@
 
 namespace detol::inline scheduler {
 
-// The job that this process is one of, if the search is to run in it: one of several processes
-// that mpirun or mpiexec started, or with --launcher mpi whatever shows MPI's environment.
+// Returns this process's place in its job, if the search is to run in it: a job of several
+// processes started by mpirun or mpiexec, or, with --launcher mpi, any with MPI's environment.
 // Errors (kUsage): --launcher mpi outside of a job, or a job without room for one group.
 Result<std::optional<MpiPlace>> mpi_job(const RunOptions& options);
 
 // True if the launcher says that all processes of its job are on this machine.
 bool is_whole_job_here();
 
-// This rank's part of the search. `supervise` runs the search itself, with options that let
+// Runs this rank's part of the search. `supervise` runs the search itself, with options that let
 // workers join. Errors: what keeps this rank from its part.
 Result<int> search_in_mpi_job(RunOptions options, const MpiPlace& place, const TestHooks& hooks,
                               const std::function<Result<int>(const RunOptions&)>& supervise);

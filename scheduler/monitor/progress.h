@@ -17,7 +17,7 @@ class Progress : public Observer {
  public:
   Progress(StudyMonitor::Study study, Clock& clock) : monitor_(std::move(study), clock) {}
 
-  // Takes an event of before this run, in the ledger's order. Called before any other.
+  // Takes an event from before this run, in the ledger's order. Called before all other functions.
   void recall(const Event& event) { monitor_.recall(event); }
 
   // Ends the display: gives stderr back and prints a few last lines there. `why` says why the run

@@ -130,7 +130,7 @@ std::vector<Meter> StudyMonitor::used(const StudyState& state, Spent spent) cons
   for (const TrialState unfinished : {TrialState::kRunning, TrialState::kWaiting}) {
     for (const TrialId id : state.in_state(unfinished)) {
       const TrialRecord& record = *state.find(id);
-      if (record.outcome || record.attempt == 0) continue;  // it has counted as a whole since
+      if (record.outcome || record.attempt == 0) continue;  // spent() counts it as a whole
       spent.trials -= 1 - std::min(1.0, static_cast<double>(record.epochs) / full_length(record));
     }
   }

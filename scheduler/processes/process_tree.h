@@ -1,17 +1,17 @@
 #pragma once
 
-// Process trees: a child of this process with everything that it starts, whatever that does: fork
-// twice, open a session of its own, lose its parent.
+// Process trees: a child of this process with everything that it starts, even processes that fork
+// twice, open a session of their own or become orphans.
 //
 //   this process ── reaper ── first process ── ...
-//                      └───── whoever lost its parent down there
+//                      └───── orphans of the tree
 //
 // The reaper is a fork of this process and does nothing but wait. As a subreaper
 // (PR_SET_CHILD_SUBREAPER) it becomes the parent of every orphan of its tree and of no other
-// process, so that whatever it ends is proven to descend from us. When the first process ends, or
+// process, so that it kills only our descendants. When the first process ends, or
 // this process asks for it or dies (PR_SET_PDEATHSIG), the reaper kills the whole tree, then ends
 // as the first process did. If the reaper is killed, so is the first process (PR_SET_PDEATHSIG).
-// This process adopts nobody: children that it has from elsewhere are left alone.
+// This process is no subreaper: its other children are left alone.
 
 #include <sys/types.h>
 
@@ -20,8 +20,8 @@
 namespace detol::inline scheduler {
 
 // Starts a tree whose first process runs `play`, which execs and does not return. Returns the pid
-// of its reaper, whose status (waitpid) is that of the first process; -1 with errno: there is none.
-// REQUIRES: this process has one thread.
+// of its reaper, whose status (waitpid) is that of the first process; -1 with errno if it cannot
+// start. REQUIRES: this process has one thread.
 pid_t start_tree(const std::function<void()>& play);
 
 // Asks for the end of a tree; waitpid tells when nothing of it is left.

@@ -1,6 +1,6 @@
 #pragma once
 
-// Precision: in which numbers a network is trained, training.precision of a space file.
+// Precision: the number format in which a network is trained (training.precision of a space file).
 //
 //   fp32  32 bits everywhere
 //   tf32  tensors of 32 bits, whose products are rounded to 10 bits of mantissa first
@@ -12,7 +12,7 @@
 
 namespace detol::inline trainer {
 
-// Called by backends that have fp32 alone. Errors (kInput): another precision, an unknown word.
+// Called by backends that support only fp32. Errors (kInput): another precision, an unknown word.
 Result<void> check_fp32(const Recipe& recipe);
 
 }  // namespace detol::inline trainer

@@ -8,13 +8,13 @@
 namespace detol::inline trainer {
 namespace {
 
-// Up to here one round is faster than two (experiments/trainer/RESULTS.md).
+// Up to this size one round is faster than two (experiments/trainer/RESULTS.md).
 constexpr std::size_t kWholeBytes = std::size_t{1} << 17;
 
 // A count in MPI is an int.
 constexpr std::size_t kMostValues = std::size_t{1} << 30;
 
-// Every MPI allows tags up to 32767; two stages for each number.
+// Every MPI allows tags up to 32767; each number takes two, one per stage.
 constexpr std::size_t kNumbers = 16000;
 
 template <typename Real>
@@ -23,7 +23,7 @@ MPI_Datatype type_of() {
   return sizeof(Real) == sizeof(float) ? MPI_FLOAT : MPI_DOUBLE;
 }
 
-// Adds up as many runs of values as the sum has room in `all`, in their order.
+// Adds up the runs of sum.size() values in `all`, in their order.
 template <typename Real>
 void add_runs(std::span<const Real> all, std::span<Real> sum) {
   if (sum.empty()) return;

@@ -11,7 +11,7 @@
 namespace detol::inline trainer {
 namespace {
 
-// Sums over so many bytes fit in 32 bits: 255 x 255 x 65,536 < 2^32.
+// Sums over kRun squared bytes fit in 32 bits: 255 x 255 x 65,536 < 2^32.
 constexpr std::size_t kRun = 65536;
 
 Result<void> of_bytes(Dataset& data, const std::string& path) {

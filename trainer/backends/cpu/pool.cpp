@@ -1,4 +1,4 @@
-// Pooling, with our own kernels: bound by memory, free to compile, and NaN stays NaN.
+// Pooling with our own kernels: bound by memory, nothing to compile, and NaN stays NaN.
 
 #include <limits>
 

@@ -1,6 +1,6 @@
 #pragma once
 
-// Clock: how long work of the stream takes on the device. Private to this folder.
+// Clock measures how long work of the stream takes on the device. Private to this folder.
 
 #include "trainer/backends/cuda/device.h"
 
@@ -19,7 +19,7 @@ class Clock {
   Clock(const Clock&) = delete;
   Clock& operator=(const Clock&) = delete;
 
-  // Seconds of the device from the beginning to the end of what `work` appends; waits for it.
+  // Returns the seconds that the device takes for what `work` appends; waits for it.
   template <typename Work>
   double time(const Work& work) {
     check(cudaEventRecord(begin_, device().stream), "timing");

@@ -8,7 +8,7 @@
 namespace detol::inline trainer::cuda {
 namespace {
 
-// Shared by both directions; lives as long as the candidate.
+// Norm stores what both directions share; it lives as long as the candidate.
 struct Norm {
   Type type;
   std::int64_t rows = 0, channels = 0, positions = 0;
@@ -48,7 +48,7 @@ struct Norm {
 
 using SharedNorm = std::shared_ptr<const Norm>;
 
-// A sum of `shared` over the ranks, if there is one, between two steps.
+// Adds a step that sums `shared` over the ranks, if batch norm is synchronised.
 void write_sum(Builder& b, const SharedNorm& norm, bool always) {
   if (norm->shared == nullptr) return;
   Sums& sums = b.sums();
@@ -72,7 +72,7 @@ void write_forward(Builder& b, const SharedNorm& norm, const std::vector<Buffer*
   });
 }
 
-// The masked gradient is written only if somebody else reads it, or if it is a sum.
+// The masked gradient is written only if another step reads it, or if it is a sum.
 void write_backward(Builder& b, const SharedNorm& norm, Value& x, Value* addend, Value& y) {
   const std::vector<Buffer*> terms = b.gradient_terms(y, 2);
   Buffer* other = terms.size() > 1 ? terms[1] : nullptr;

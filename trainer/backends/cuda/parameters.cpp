@@ -248,7 +248,7 @@ std::vector<float> Parameters::read(const Buffer* flat) const {
 
 void Parameters::write(const Buffer* flat, std::span<const float> values) const {
   to_device(flat->data, values.data(), values.size_bytes());
-  wait();  // the caller's values are the caller's again
+  wait();  // the caller may change `values` again
 }
 
 TrainingState Parameters::state() const {

@@ -65,13 +65,13 @@ Result<CudaReport> report_from(const json& j) {
   return report;
 }
 
-// A child and what it writes.
+// Child: a process, and the pipe from its standard output.
 struct Child {
   pid_t pid = -1;
   int output = -1;
 };
 
-// Its standard error is dropped: a driver has much to say there.
+// Starts the probe, and drops its standard error, to which drivers print much.
 Child start() {
   int ends[2];
   if (::pipe2(ends, O_CLOEXEC) != 0) return {};
@@ -90,7 +90,7 @@ Child start() {
   return child;
 }
 
-// All that it writes before it ends or the time is up.
+// Returns what the child writes before it ends or kLimitS have passed.
 std::string read_all(int fd) {
   const double limit_s = system_clock().now_s() + kLimitS;
   std::string text;
@@ -113,7 +113,7 @@ Result<CudaReport> probe_cuda() {
   const std::string text = child.pid > 0 ? read_all(child.output) : std::string();
   if (child.output >= 0) ::close(child.output);
   if (child.pid > 0) {
-    ::kill(child.pid, SIGKILL);  // it has said all it will
+    ::kill(child.pid, SIGKILL);  // it may hang
     ::waitpid(child.pid, nullptr, 0);
   }
   const json answer = json::parse(text, nullptr, false);
@@ -124,11 +124,11 @@ Result<CudaReport> probe_cuda() {
 
 std::optional<int> run_cuda_probe(int argc, char** argv) {
   if (argc != 2 || std::string_view(argv[1]) != kWord) return std::nullopt;
-  const int answer = ::dup(STDOUT_FILENO);  // of this process alone: libraries may print
+  const int answer = ::dup(STDOUT_FILENO);  // a copy, as libraries may print to stdout
   ::dup2(STDERR_FILENO, STDOUT_FILENO);
   const std::string text = to_json(cuda_report()).dump();
   [[maybe_unused]] const auto written = ::write(answer, text.data(), text.size());
-  ::_exit(kExitDone);  // a driver's own farewell is nobody's business
+  ::_exit(kExitDone);  // skips the exit handlers of drivers
 }
 
 }  // namespace detol::inline trainer

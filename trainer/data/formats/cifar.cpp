@@ -38,7 +38,7 @@ class Records {
  public:
   Records(const Kind& kind, std::vector<fs::path> files) : kind_(kind), files_(std::move(files)) {}
 
-  // False behind the last. Errors (kInput): a file is empty or ends inside a record.
+  // Returns false after the last record. Errors (kInput): a file is empty or ends inside a record.
   Result<bool> next(std::span<std::uint8_t> labels, std::span<std::uint8_t> pixels) {
     if (left_ == 0) {
       if (at_ == files_.size()) return false;
@@ -72,7 +72,7 @@ class Records {
   std::vector<fs::path> files_;
   std::size_t at_ = 0;  // the next file
   std::optional<PackedFile> file_;
-  std::uint64_t left_ = 0;  // records of it
+  std::uint64_t left_ = 0;  // unread records of file_
 };
 
 class CifarPixels final : public PixelSource {
@@ -109,7 +109,7 @@ class CifarPixels final : public PixelSource {
   Records records_;
 };
 
-// The labels of all files, whose pixels are read later.
+// Reads the labels of all files; their pixels are read later.
 Result<Samples> open_part(const Kind& kind, std::vector<fs::path> files) {
   Samples samples{.shape = kShape};
   std::vector<std::size_t> firsts;
@@ -133,7 +133,7 @@ Result<Samples> open_part(const Kind& kind, std::vector<fs::path> files) {
   return samples;
 }
 
-// Empty where there is no such file.
+// Returns no names if there is no such file.
 Result<std::vector<std::string>> read_names(const fs::path& folder, const Kind& kind) {
   std::vector<std::string> names;
   const fs::path path = folder / kind.names;

@@ -42,7 +42,7 @@ std::uint64_t CsvReader::fingerprint() const {
 
 Result<bool> CsvReader::next() {
   cells_.clear();
-  for (std::size_t blank = at_;; blank = at_) {  // lines of spaces alone
+  for (std::size_t blank = at_;; blank = at_) {  // skips blank lines
     skip(kSpaces);
     if (at_ == bytes_.size()) return false;
     if (ends_record()) continue;

@@ -1,9 +1,9 @@
 #pragma once
 
-// Hdf5Process: libhdf5 in a process of its own. The library believes what a file says about itself:
-// a damaged one makes it write beside its memory, or never come to an end. Then that process ends,
-// and whoever asked it has an answer. It can write no file, keeps no other descriptor of ours, and
-// ends with us. One request at a time; not thread-safe.
+// Hdf5Process: libhdf5 in a process of its own. The library trusts the contents of a file: a
+// damaged one can make it write out of bounds, or hang. Then that process ends, and the caller
+// learns it (has_died). It can write no file, inherits no other descriptor, and ends with this
+// process. One request at a time; not thread-safe.
 
 #include <sys/types.h>
 
@@ -19,13 +19,13 @@
 
 namespace detol::inline trainer {
 
-// Hdf5Array is what a file says of an array. Nothing of it is checked yet.
+// Hdf5Array stores what a file states about an array, not yet checked.
 struct Hdf5Array {
-  static constexpr int kMostSizes = 32;  // of HDF5
+  static constexpr int kMostSizes = 32;  // HDF5's limit
 
-  bool is_there = false;           // in this file: no link out of it is followed
-  bool is_self_contained = false;  // so are its numbers
-  bool is_whole = false;
+  bool is_there = false;           // in this file; links to other files are not followed
+  bool is_self_contained = false;  // its numbers are in this file, too
+  bool is_whole = false;           // of integers
   bool is_float = false;
   bool is_of_bytes = false;   // unsigned
   std::int32_t rank = 0;      // 0: it has no sizes
@@ -54,7 +54,7 @@ class Hdf5Process {
   bool read(std::string_view name, std::int64_t first, std::int64_t count, Hdf5Number number,
             std::span<std::byte> out);
 
-  // The library crashed or did not come to an end: the file is damaged. Nothing is read any more.
+  // The library crashed or hung: the file is damaged. Nothing is read any more.
   bool has_died() const { return has_died_; }
 
  private:
