@@ -1,5 +1,5 @@
-// Bad space files: each one line with the place, what is wrong and what would be right.
-// A row edits the good file below.
+// Errors of bad space files: one line with the place, the mistake and the remedy.
+// Each row edits the good file below.
 
 #include <ostream>
 #include <string>
@@ -250,7 +250,7 @@ TEST(BadSpaceFile, TooManyBytesAreRefusedUnread) {
             "s.yaml:1:1: the file has 2000000 bytes; at most 1048576 are read");
 }
 
-// Each a megabyte that would overflow a naive reader's stack, memory or patience.
+// Each text is a megabyte that would exhaust a naive parser's stack, memory or time.
 TEST(BadSpaceFile, HostileNestingIsRefused) {
   for (std::string_view unit :
        {"[", "{", "- ", "? ", "a: ", "[a,", "{a: ", "&a [", "!", "|\n ", "\""}) {

@@ -1,5 +1,5 @@
-// The canonical hash: equal exactly for isomorphic networks. Every graph of a kind is built, so
-// that every order in which the nodes of one can be added is built, too: as another of them.
+// Tests that the canonical hash is equal exactly for isomorphic networks. All graphs of a kind are
+// built, and with them every order in which the nodes of a graph can be added.
 // DETOL_CANONICAL=thorough tries 2.5 million more graphs, which takes minutes.
 
 #include "encodings/network/canonical.h"
@@ -33,7 +33,7 @@ struct Graph {
   std::vector<Join> joins;  // of the nodes, then of the output
 };
 
-// Every label makes four channels of any number.
+// Returns the layer of a label: all of them make four channels of any number.
 Layer layer_of(int label) {
   constexpr std::array kLayers = {
       Layer{.kind = LayerKind::kDense, .channels = 4},
@@ -43,8 +43,8 @@ Layer layer_of(int label) {
   return kLayers[static_cast<std::size_t>(label)];
 }
 
-// The network of a graph, its nodes added in `order`, a topological one. `shuffle` gives them
-// random names and sums a random order of their terms.
+// Returns the network of a graph, with its nodes added in the topological `order`. `shuffle` gives
+// nodes random names, and the terms of sums a random order.
 Network network_of(const Graph& graph, const std::vector<int>& order, Rng* shuffle = nullptr) {
   NetworkBuilder builder({4, 1, 1});
   std::map<int, NodeId> placed = {{-1, builder.input()}};
@@ -94,7 +94,7 @@ std::vector<std::vector<int>> topological_orders(const Graph& graph) {
   return orders;
 }
 
-// Describes a graph whose nodes are numbered in this order completely.
+// Returns a complete description of the graph with its nodes numbered in this order.
 std::string description(const Graph& graph, const std::vector<int>& order) {
   std::array<char, 16> renamed{};
   renamed[0] = '0';
@@ -115,7 +115,7 @@ std::string description(const Graph& graph, const std::vector<int>& order) {
   return text;
 }
 
-// The oracle: graphs are isomorphic if one is the other in another order.
+// Classes is the oracle: two graphs are isomorphic if one is a reordering of the other.
 class Classes {
  public:
   std::size_t class_of(const Graph& graph) {
@@ -133,7 +133,7 @@ class Classes {
 
 enum class Joins { kAdd, kAddOrConcat };
 
-// Everything that can come into what follows `before` nodes.
+// Returns every possible join of a node (or of the output) that follows `before` nodes.
 std::vector<Join> joins_of(int before, Joins kinds) {
   std::vector<Join> joins;
   for (int set = 1; set < 2 << before; ++set) {
@@ -161,14 +161,14 @@ std::vector<int> loose_ends(const Graph& graph) {
   return {loose.begin(), loose.end()};
 }
 
-// A kind of graphs: all of so many nodes over so many labels and these joins.
+// Kind: all graphs of `nodes` nodes with `labels` labels and these joins.
 struct Kind {
   int nodes = 0, labels = 1;
   Joins joins = Joins::kAdd;
-  bool output_is_free = true;  // it takes any nodes; else all that nothing else takes, added
+  bool output_is_free = true;  // it joins any nodes; else it adds all unused ones
 };
 
-// Every graph of the kind in which every node leads to the output.
+// Visits every graph of the kind in which every node leads to the output.
 template <typename Visit>
 void for_each_graph(const Kind& kind, const Visit& visit, Graph graph = {}) {
   const int placed = static_cast<int>(graph.labels.size());
@@ -246,7 +246,7 @@ Graph closed(Graph graph) {
   return graph;
 }
 
-// Makes graphs of up to 40 nodes; every other join of several inputs is a concatenation.
+// Makes a graph of `size` nodes; half of the joins of several inputs are concatenations.
 Graph random_graph(int size, int labels, Rng& rng) {
   Graph graph;
   for (int node = 0; node < size; ++node) {
@@ -296,7 +296,7 @@ TEST(CanonicalHash, SeesOneChangedLayerInLargerGraphs) {
   }
 }
 
-// Two rings of six against one of twelve: refinement alone gives all their nodes one colour.
+// Compares two rings of six with one of twelve: refinement alone gives all nodes one colour.
 TEST(CanonicalHash, TellsRegularGraphsApart) {
   const auto crown = [](const std::vector<std::vector<int>>& pairs) {
     Graph graph{{0, 0, 0, 0, 0, 0}, std::vector<Join>(6, Join{{-1}})};
@@ -314,7 +314,7 @@ TEST(CanonicalHash, TellsRegularGraphsApart) {
   EXPECT_EQ(hash_of(two), canonical_hash(network_of(two, random_order(two, rng), &rng)));
 }
 
-// Equal branches have as many symmetries as they have orders; the search must not walk them.
+// n equal branches have n! symmetries; the search must not enumerate them.
 TEST(CanonicalHash, ManyEqualBranchesAreCheap) {
   for (int length : {1, 3}) {
     Graph graph;
@@ -328,7 +328,7 @@ TEST(CanonicalHash, ManyEqualBranchesAreCheap) {
   }
 }
 
-// One convolution between input and pool.
+// Returns the hash of a network of this layer and a pool.
 std::uint64_t hash_with(const Layer& layer, Shape input = {4, 8, 8}) {
   NetworkBuilder builder(input);
   const NodeId x = builder.add(layer, {builder.input()});
@@ -372,8 +372,8 @@ TEST(CanonicalHash, IgnoresNamesAndWhatIsDropped) {
   EXPECT_EQ(build("a", false), build("a", true));
 }
 
-// The weights behind a concatenation know its channels by their places: with two inputs exchanged,
-// it is the network of other weights.
+// The weights after a concatenation depend on the order of its channels: with two inputs exchanged,
+// it is another network.
 TEST(CanonicalHash, OrdersTheInputsOfScaleAndConcatButNotOfAdd) {
   const auto join = [](LayerKind kind, bool swapped) {
     NetworkBuilder builder({4, 1, 1});

@@ -50,7 +50,7 @@ class CellSpaces : public testing::TestWithParam<CellSpace> {
  protected:
   CellSpaces() : study_(load(cell_file(GetParam().cell, GetParam().macro))) {}
 
-  // The genome is a network, or nothing reaches its output where that may be.
+  // Expects a network, or, where `may_be_refused`, that nothing reaches the output.
   void expect_network(const Genome& genome) const {
     const auto candidate = study_.candidate(genome, kTask);
     if (candidate) return;
@@ -104,7 +104,7 @@ TEST_P(CellSpaces, WhatIsNotExpressedChangesNothing) {
 }
 
 TEST_P(CellSpaces, AnExpressedOperationChangesTheNetwork) {
-  if (GetParam().may_be_refused) return;  // every edge counts there, for the sake of tables
+  if (GetParam().may_be_refused) return;  // all edges are expressed there, as tables need it
   int changed = 0, all = 0;
   for (std::uint64_t n = 0; n < 100; ++n) {
     Rng rng = Rng(3).split(n);

@@ -1,5 +1,5 @@
-// Encoding `cell`: which choices a section implies, and what networks they make, against figures
-// of the benchmark that it comes from.
+// Tests of encoding `cell`: the choices that a section implies, and its networks against published
+// figures of NAS-Bench-201.
 
 #include <fmt/format.h>
 

@@ -1,5 +1,5 @@
-// All 15,625 cells of NAS-Bench-201, built: which are the same network, told by their canonical
-// hashes and, without building anything, by their expressions.
+// Builds all 15,625 cells of NAS-Bench-201 and checks that their canonical hashes are equal exactly
+// where their expressions, which need no network, are equal.
 
 #include <algorithm>
 #include <array>
@@ -34,7 +34,7 @@ Edges edges_of(int index) {
 }
 
 // The cell as an expression: "nor_conv_1x1(x)", "[avg_pool_3x3(x),x]" for a sum. A tensor that is
-// read more than once is called #0, #1 and explained behind.
+// read more than once is written as #0, #1 and defined at the end.
 class Expression {
  public:
   explicit Expression(const Edges& edges) {
@@ -54,7 +54,8 @@ class Expression {
     output_ = nodes.back();
   }
 
-  // Empty if nothing reaches the output. The smallest over all numberings of shared tensors.
+  // Returns the smallest over all numberings of shared tensors; empty if nothing reaches the
+  // output.
   std::string text() {
     if (!output_) return "";
     std::map<int, int> readers;
@@ -65,9 +66,9 @@ class Expression {
     }
     std::string smallest;
     do {
-      std::string one = written(*output_, shared);
-      for (int tensor : shared) one += ";" + body(tensor, shared);
-      if (smallest.empty() || one < smallest) smallest = one;
+      std::string expression = written(*output_, shared);
+      for (int tensor : shared) expression += ";" + body(tensor, shared);
+      if (smallest.empty() || expression < smallest) smallest = expression;
     } while (std::ranges::next_permutation(shared).found);
     return smallest;
   }
@@ -109,7 +110,7 @@ class Expression {
 };
 
 // 341 cells have no path from input to output; the others are 6,333 networks. (The benchmark counts
-// 6,466, because it takes a sum with and without a cut-off part for two.)
+// 6,466, because it counts a sum with and without a cut-off term as two.)
 TEST(EdgeCells, ThatAreTheSameNetworkHaveTheSameHashAndNoOthers) {
   const EncodingRow& row = *find_row(encodings(), "cell");
   const Task task{{1, 4, 4}, 2};

@@ -88,7 +88,7 @@ TEST(Cgp, AThousandOfThePapersGridAreNetworksOfTenToFiftyNodes) {
   for (const Genome& genome : random_genomes(study.space, 1000)) {
     const auto made = study.candidate(genome, kTask);
     ASSERT_TRUE(made) << made.error().reason;
-    // An active node expresses its function.
+    // A node is active if its `op` is expressed.
     const std::vector<bool> counts = study.space.expressed(genome);
     int active = 0;
     for (std::size_t i = 0; i < counts.size(); ++i) {
@@ -113,7 +113,7 @@ TEST(Cgp, ConnectionsReachLevelsBackAndTheImageFromTheLeftEdge) {
   EXPECT_EQ(study.space.size(), 25u);
 }
 
-// The network of these genes, "name:kind " by layer, without the head.
+// Returns "name:kind:shape ..." of the layers of these genes, without the head.
 std::string layers_of(const std::string& grid, const std::string& nodes, const std::string& output,
                       const Task& task = kTask) {
   const auto network = decode(
@@ -157,7 +157,7 @@ TEST(Cgp, PoolingEndsAtOnePixelAndAThingJoinedWithItselfIsItself) {
   EXPECT_EQ(layers_of(kTwoByTwo, nodes, "node3", {{3, 1, 9}, 10}), "1.pool:avg_pool:3x1x4");
 }
 
-TEST(Cgp, OfTheWrongNumberOfActiveNodesTheGenomeSaysSo) {
+TEST(Cgp, RefusesAGenomeWithTheWrongNumberOfActiveNodes) {
   const StudyConfig study = study_of(
       "{rows: 1, columns: 3, levels_back: 4, min_active: 2, max_active: 2, functions: [max_pool]}");
   const auto message = [&](const std::string& second, const std::string& third,

@@ -24,13 +24,13 @@ Network decode(const std::string& architecture, const Task& task = kTask) {
   return network.value_or(Network{});
 }
 
-// One stage of one block on the bare 8 x 12 x 12 image; the head has its own 10-way linear.
+// One stage of one block, without a stem, on an 8 x 12 x 12 image; the head is a 10-way linear.
 Network decode_block(const std::string& block, const std::string& stage = "") {
   return decode(
       fmt::format(R"({{"stem": {{"op": "none"}}, "stages": [{{"block": {}{}}}]}})", block, stage));
 }
 
-// "name:kind " of the block's layers, without stem and head.
+// Returns "name:kind ..." of the block's layers, without stem and head.
 std::string layers_of(const Network& network) {
   std::string text;
   for (const Node& node : network.nodes()) {
@@ -41,7 +41,7 @@ std::string layers_of(const Network& network) {
   return text;
 }
 
-// Without the head's linear layer.
+// Returns the cost without the head's linear layer.
 Cost cost_of_block(const Network& network) {
   Cost cost = cost_of(network).value();
   const std::int64_t channels = network.input_shapes(network.nodes().size() - 1)[0].channels;

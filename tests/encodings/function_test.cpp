@@ -62,7 +62,7 @@ TEST(FunctionStudy, ReportsAnotherMetricThanTraining) {
 
 struct Implication {
   std::string function;
-  std::string choices, first, last;  // and what the first and the last accept
+  std::string choices, first, last;  // first, last: what the first and last choice accept
   std::string metrics;
 };
 
@@ -101,7 +101,7 @@ TEST(FunctionStudy, EachFunctionHasItsBoxAndMetrics) {
 
 struct Case {
   std::string name;
-  std::string text;     // of the file, behind its first two lines
+  std::string text;     // of the file, after its first two lines
   std::string message;  // how the error begins
 };
 

@@ -1,5 +1,5 @@
-// Encoding `graph`: what its choices build, the rules between them, and that nothing a searcher
-// does leaves them.
+// Tests of encoding `graph`: the networks that its choices build, the rules between the choices,
+// and that searchers never break the rules.
 
 #include "encodings/graph/graph.h"
 
@@ -36,8 +36,8 @@ StudyConfig load_graph(const std::string& graph, const std::string& macro = "cha
                   graph, macro));
 }
 
-// The section of a graph: the words of its inner vertices ("op", or "op/join") and its edges,
-// given as the matrix of the key.
+// Returns the section of a graph with these words of the inner vertices ("op", or "op/join") and
+// this adjacency matrix.
 json section_of(const std::vector<std::string>& words, const std::vector<std::string>& matrix,
                 const std::string& join = "add") {
   json vertices = json::array({json::object()});
@@ -199,7 +199,7 @@ std::uint32_t used_by_paths(std::uint32_t bits, std::size_t vertices) {
   return used;
 }
 
-TEST(GraphRules, AreAPathAndAtMostSoManyEdgesInUse) {
+TEST(GraphRules, RequireAPathAndAtMostMaxEdgesInUse) {
   for (std::uint32_t bits = 0; bits < 1U << 10; ++bits) {
     const std::uint32_t used = used_by_paths(bits, 5);
     for (std::size_t most = 1; most <= 10; ++most) {
@@ -226,7 +226,8 @@ TEST(GraphRules, RepairEveryAssignmentOfFiveNodesAndLeaveRightOnesAlone) {
         ASSERT_EQ(before, after);
       }
       if (used_by_paths(bits, 5) == 0 || most < 4) continue;
-      for (std::size_t i = 0; i < 10; ++i) ASSERT_LE(after[i], before[i]) << "only cuts";
+      for (std::size_t i = 0; i < 10; ++i)
+        ASSERT_LE(after[i], before[i]) << "the repair must only remove edges";
     }
   }
 }
@@ -245,7 +246,7 @@ TEST(GraphRules, RepairTheLargestGraph) {
   }
 }
 
-// Whatever values the unexpressed choices take, and all at once, the edges in use are the same.
+// The edges in use are the same for all combinations of values of the unexpressed choices.
 TEST(GraphRules, UnexpressedEdgesMayTakeAnyValues) {
   const GraphRules rules = rules_of(5, 10);
   for (std::uint32_t bits = 0; bits < 1U << 10; ++bits) {
@@ -306,18 +307,19 @@ TEST_P(GraphSpaces, SamplesMutantsAndCrossingsAreNetworks) {
 // keys.
 TEST_P(GraphSpaces, GenomesOfOneIdentityAreOneNetworkAndHaveOneKey) {
   Rng rng(4);
-  std::map<std::uint64_t, std::uint64_t> of_identity;
+  std::map<std::uint64_t, std::uint64_t> hash_of_identity;
   std::map<std::uint64_t, std::string> key_of_identity;
-  std::map<std::string, std::uint64_t> of_key;
+  std::map<std::string, std::uint64_t> hash_of_key;
   const bool only_adds = kSpaces[GetParam()].find("join: add") != std::string::npos;
   for (int i = 0; i < 300; ++i) {
     const Genome genome = study_.space.sample(rng);
     const std::uint64_t hash = study_.candidate(genome, kTask)->arch_hash;
-    EXPECT_EQ(of_identity.try_emplace(study_.space.identity(genome), hash).first->second, hash);
+    EXPECT_EQ(hash_of_identity.try_emplace(study_.space.identity(genome), hash).first->second,
+              hash);
     const std::string key = graph_key(json::parse(study_.architecture_json(genome)));
     EXPECT_EQ(key_of_identity.try_emplace(study_.space.identity(genome), key).first->second, key);
     if (!only_adds) continue;
-    EXPECT_EQ(of_key.try_emplace(key, hash).first->second, hash) << key;
+    EXPECT_EQ(hash_of_key.try_emplace(key, hash).first->second, hash) << key;
   }
 }
 

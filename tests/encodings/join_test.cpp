@@ -1,4 +1,4 @@
-// Joining: any shapes become one.
+// Tests that join() combines tensors of any shapes.
 
 #include "encodings/common/join.h"
 
@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::int64_t kLargest = 12;
 
-// A tensor of this shape, whatever the builder's input is.
+// Returns a tensor of this shape, made from the builder's input.
 NodeId tensor(NetworkBuilder& builder, const Shape& shape) {
   const Shape& input = builder.shape(builder.input());
   NodeId node = builder.input();
@@ -22,7 +22,7 @@ NodeId tensor(NetworkBuilder& builder, const Shape& shape) {
                     std::to_string(node) + to_text(shape));
 }
 
-// Every pair of images of up to 12 x 12, the larger one being the input.
+// Visits every image size up to 12 x 12.
 template <typename Visit>
 void for_each_size(const Visit& visit) {
   for (std::int64_t height = 1; height <= kLargest; ++height)
@@ -115,7 +115,7 @@ TEST(Join, ShrinksByFewPools) {
   }
 }
 
-// Halvings of either rounding: the sizes that meet in practice.
+// Sizes halved with either rounding, as they meet in practice.
 TEST(Join, OfHalvedImagesNeedsAsManyPoolsAsTheyWereHalved) {
   for (std::int64_t size = 4; size <= 224; ++size) {
     for (std::int64_t parts : {2, 4}) {

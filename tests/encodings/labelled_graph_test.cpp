@@ -1,4 +1,4 @@
-// The graphs of architectures, of every encoding that configs/ has and of cells drawn by hand.
+// Tests of the graphs of architectures: of every encoding in configs/ and of cells made by hand.
 
 #include <algorithm>
 #include <set>
@@ -65,7 +65,7 @@ TEST(Graphs, AreNoneWhereNothingOfTheArchitectureIsOpen) {
   EXPECT_FALSE(plain.graph(plain.at(std::vector{0.5})));
 }
 
-// The cell of NAS-Bench-201 with these operations: 0-1, 0-2, 1-2, 0-3, 1-3, 2-3.
+// The NAS-Bench-201 cell with these operations on its edges 0-1, 0-2, 1-2, 0-3, 1-3, 2-3.
 LabelledGraph cell_of(const std::vector<std::string>& edges) {
   const Space space = load(cell_file(kNb201Cell)).space;
   std::vector<std::pair<std::string, Value>> values;
@@ -106,18 +106,18 @@ TEST(Graphs, OfAChainAreItsBlocksInTheirOrder) {
                    "block: {op: conv}}\n    - {block: {op: {type: categorical, choices: "
                    "[dense, identity]}}}\n"))
           .space;
-  const auto words = [&](std::int64_t depth, const std::string& op) {
+  const auto graph_with = [&](std::int64_t depth, const std::string& op) {
     return space.graph(space
                            .genome({{{"architecture.stages[0].depth", depth},
                                      {"architecture.stages[1].block.op", op}}})
                            .value());
   };
-  const auto graph = words(2, "dense");
+  const auto graph = graph_with(2, "dense");
   ASSERT_EQ(graph->labels.size(), 9u);  // input stem width conv conv width dense head output
   EXPECT_EQ(graph->labels[2], hash64("width 16"));
   EXPECT_EQ(graph->labels[3], graph->labels[4]);
   EXPECT_EQ(graph->labels[6], hash64("dense"));
-  EXPECT_EQ(words(1, "identity")->labels.size(), 7u);
+  EXPECT_EQ(graph_with(1, "identity")->labels.size(), 7u);
 }
 
 TEST(Graphs, OfTwoCellsHaveDifferentLabels) {

@@ -22,7 +22,7 @@ inline std::string file_of(const std::string& encoding, const std::string& archi
          "training: {epochs: 2}\nobjectives: [{metric: val_loss, direction: minimize}]\n";
 }
 
-// `count` each of samples, mutations (of mutations) and crossovers.
+// Returns `count` each of samples, repeated mutations and crossovers.
 inline std::vector<Genome> random_genomes(const Space& space, int count) {
   Rng rng(20261121);
   std::vector<Genome> samples, genomes;
@@ -37,7 +37,7 @@ inline std::vector<Genome> random_genomes(const Space& space, int count) {
   return genomes;
 }
 
-// The genome with every unexpressed choice drawn again.
+// Returns the genome with every unexpressed choice drawn again.
 inline Genome with_other_unexpressed(const Space& space, const Genome& genome, Rng& rng) {
   const std::vector<bool> counts = space.expressed(genome);
   std::vector<double> codes(genome.codes().begin(), genome.codes().end());

@@ -79,14 +79,14 @@ TEST(Layers, ObeyTheRulesExhaustively) {
       study_of("{depth: 4, kernels: [3], channels: [4], pools: [2x2_2], dense: [8], max_dense: 2}");
   const std::vector<std::string> words = {"conv_3x3_4", "max_pool_2x2_2", "dense_8",
                                           "global_avg_pool", "end"};
-  const auto is_allowed = [](const std::vector<std::string>& said) {
+  const auto is_allowed = [](const std::vector<std::string>& layers) {
     int dense = 0;
-    for (std::size_t i = 0; i < said.size(); ++i) {
-      const bool ends = said[i] == "end" || said[i] == "global_avg_pool";
-      if (i > 0 && said[i - 1] == "dense_8" && said[i] != "dense_8" && said[i] != "end")
+    for (std::size_t i = 0; i < layers.size(); ++i) {
+      const bool ends = layers[i] == "end" || layers[i] == "global_avg_pool";
+      if (i > 0 && layers[i - 1] == "dense_8" && layers[i] != "dense_8" && layers[i] != "end")
         return false;
-      if (i > 0 && said[i - 1].starts_with("max") && said[i].starts_with("max")) return false;
-      dense += said[i] == "dense_8" ? 1 : 0;
+      if (i > 0 && layers[i - 1].starts_with("max") && layers[i].starts_with("max")) return false;
+      dense += layers[i] == "dense_8" ? 1 : 0;
       if (dense > 2) return false;
       if (ends) return i > 0;
     }
@@ -94,20 +94,20 @@ TEST(Layers, ObeyTheRulesExhaustively) {
   };
   int allowed = 0;
   for (std::size_t code = 0; code < 5 * 5 * 5 * 5; ++code) {
-    std::vector<std::string> said;
+    std::vector<std::string> layers;
     std::vector<std::pair<std::string, Value>> genes;
     for (std::size_t i = 0, rest = code; i < 4; ++i, rest /= 5) {
-      said.push_back(words[rest % 5]);
-      genes.emplace_back("architecture.layers[" + std::to_string(i) + "]", said.back());
+      layers.push_back(words[rest % 5]);
+      genes.emplace_back("architecture.layers[" + std::to_string(i) + "]", layers.back());
     }
-    allowed += is_allowed(said) ? 1 : 0;
-    EXPECT_EQ(study.space.genome(genes).has_value(), is_allowed(said))
-        << said[0] << " " << said[1] << " " << said[2] << " " << said[3];
+    allowed += is_allowed(layers) ? 1 : 0;
+    EXPECT_EQ(study.space.genome(genes).has_value(), is_allowed(layers))
+        << layers[0] << " " << layers[1] << " " << layers[2] << " " << layers[3];
   }
   EXPECT_GT(allowed, 50);
 }
 
-// "name:kind:shape " of the layers.
+// Returns "name:kind:shape ..." of the layers.
 std::string layers_of(const std::string& section, const Task& task = kTask) {
   const Network network = decode("chain", R"({"layers": {)" + section + "}}", task);
   std::string text;

@@ -1,4 +1,4 @@
-// Random edits of a good space file never crash, hang or throw; what still loads is sound.
+// Loading randomly edited space files never crashes, hangs or throws; what loads is consistent.
 
 #include <string>
 
@@ -15,7 +15,7 @@ constexpr std::uint64_t kSeed = 20240;
 constexpr std::uint64_t kCases = 2000;
 
 std::string mutated(std::string text, Rng& rng) {
-  constexpr std::string_view kSpice = "{}[]:,-#&*!|>'\"%@`?~\n\t \\0159.exX\x80\xff";
+  constexpr std::string_view kSpecial = "{}[]:,-#&*!|>'\"%@`?~\n\t \\0159.exX\x80\xff";
   for (std::uint64_t edits = 1 + rng.below(6); edits > 0 && !text.empty(); --edits) {
     const std::size_t at = rng.below(text.size());
     switch (rng.below(5)) {
@@ -23,10 +23,10 @@ std::string mutated(std::string text, Rng& rng) {
         text[at] = static_cast<char>(rng.below(256));
         break;
       case 1:
-        text[at] = kSpice[rng.below(kSpice.size())];
+        text[at] = kSpecial[rng.below(kSpecial.size())];
         break;
       case 2:
-        text.insert(at, 1, kSpice[rng.below(kSpice.size())]);
+        text.insert(at, 1, kSpecial[rng.below(kSpecial.size())]);
         break;
       case 3:
         text.erase(at, 1 + rng.below(8));
@@ -75,7 +75,7 @@ TEST(SpaceFuzz, EditedFilesLoadSoundlyOrAreRefusedInOneLine) {
   EXPECT_GT(load_edited(good), 50);
 }
 
-TEST(SpaceFuzz, SoDoEditedFilesOfAFunction) {
+TEST(SpaceFuzz, EditedFilesOfAFunctionLoadSoundlyOrAreRefusedInOneLine) {
   const std::string good =
       "version: 1\nstudy: naps\nfunction: {name: sleep, seconds: 0.5}\n"
       "objectives: [{metric: value, direction: minimize}]\n"

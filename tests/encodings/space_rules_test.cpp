@@ -22,7 +22,7 @@ double lights_on(std::span<const double> codes) {
   return on;
 }
 
-// Four lights, of which two may be on, and a colour that nobody sees while all are off.
+// Four lights, of which two may be on, and a colour that is not expressed while all are off.
 class Lights final : public ArchitectureRules {
  public:
   std::string violation(std::span<const double> codes) const override {
@@ -183,7 +183,7 @@ TEST(Space, OtherCodesAreOtherValuesOfTheDomain) {
   }
 }
 
-// Two stages with two choices each, a plain choice that shares their path, and one apart.
+// Two stages with two choices each, a choice that shares their prefix, and one that does not.
 Space stages() {
   return SpaceBuilder()
       .add_float("stages[0].width", 0, 1)
@@ -226,7 +226,7 @@ TEST(Space, CrossoverOfOneIsItself) {
   }
 }
 
-// A child may inherit a condition from one parent and what hangs on it from the other.
+// A child may take a condition from one parent, and the choice that depends on it from the other.
 TEST(Space, CrossoverDrawsWhatNeitherParentHad) {
   const Space space = SpaceBuilder()
                           .add_categorical("optimizer", {"sgd", "adamw"})

@@ -205,7 +205,7 @@ TEST(Space, MutationOfAnOrderedRangeStaysNear) {
     const Genome parent = space.genome({{{"x", 0.5}}}).value();
     moved += std::abs(space.mutate(parent, rng).number("x") - 0.5);
   }
-  EXPECT_NEAR(moved / n, 0.1 * std::sqrt(2 / std::numbers::pi), 0.005);  // of a normal step
+  EXPECT_NEAR(moved / n, 0.1 * std::sqrt(2 / std::numbers::pi), 0.005);  // mean |step|
 }
 
 TEST(Space, RepairKeepsWhatIsValidAndDrawsTheRest) {

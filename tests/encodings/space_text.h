@@ -32,7 +32,7 @@ inline std::string message_of(const std::string& text,
   return study ? "" : study.error().message;
 }
 
-// "name<-parent name ...".
+// Returns the choices as "name<-parent name ...".
 inline std::string choices_of(const StudyConfig& study) {
   std::string text;
   for (const Domain& domain : study.space.domains()) {

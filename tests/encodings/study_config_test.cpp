@@ -290,7 +290,7 @@ TEST(StudyConfig, TooManyStagesAreRefused) {
             "s.yaml:11:7: architecture.stages has more than 256 items");
 }
 
-// A folder that is gone when the test is.
+// Each test gets a folder, which is removed at its end.
 class StudyFile : public testing::Test {
  protected:
   void SetUp() override { std::filesystem::create_directories(folder_ / "data"); }
@@ -310,7 +310,7 @@ TEST_F(StudyFile, ARelativeDataPathIsMeantFromTheFilesFolder) {
 
 struct Quantity {
   std::string text;
-  double value;  // negative: not one
+  double value;  // negative: the text is refused
 };
 
 TEST(Durations, ReadTheirUnits) {

@@ -1,5 +1,5 @@
-// A space file with `table`: what it may say, what its candidates are looked up by, and what is
-// wrong with it.
+// Tests of space files with `table`: what they may hold, the key by which a candidate is looked up,
+// and their errors.
 
 #include <ostream>
 #include <string>

@@ -12,7 +12,7 @@
 namespace detol {
 namespace {
 
-// Another value than the one that it has.
+// Changes a value to another one.
 void change(std::string& value) {
   value += "2";
 }
@@ -45,7 +45,7 @@ TEST(TrainingSettings, NoTwoAreTheSameField) {
   }
 }
 
-// A study that an older detol began is continued by this text alone.
+// A resume compares this text with the one that an older detol stored, so it must never change.
 TEST(TrainingSettings, TheIdentityIsTheTextThatItAlwaysWas) {
   EXPECT_EQ(identity_text(Recipe{}),
             " | sgd 0.1 0.9 true 0.999 1e-08 0 64 | 1 cross_entropy 0 cosine 0 fp32 true false | 0 "
@@ -83,7 +83,7 @@ TEST(TrainingSettings, AnUnknownWordIsAnErrorThatNamesTheSetting) {
             "rmsprop, lars");
 }
 
-// The settings that docs/space-file.md lists: path, default, and the line that says so.
+// Documented: the default of a setting in docs/space-file.md, and the line that states it.
 struct Documented {
   std::string usual, line;
 };

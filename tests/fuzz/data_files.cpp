@@ -30,8 +30,10 @@ void read_data(const DataConfig& config) {
   const auto loaded = load_dataset(config);
   if (!seen) promise_refusal(seen.error(), config);
   if (!loaded) promise_refusal(loaded.error(), config);
-  if (seen && !loaded) throw BrokenPromise("inspecting found nothing: " + loaded.error().message);
-  if (!seen && loaded) throw BrokenPromise("loading found nothing: " + seen.error().message);
+  if (seen && !loaded)
+    throw BrokenPromise("inspecting accepts, loading refuses: " + loaded.error().message);
+  if (!seen && loaded)
+    throw BrokenPromise("loading accepts, inspecting refuses: " + seen.error().message);
   if (loaded) promise_sound(*loaded, *seen);
 }
 
@@ -54,10 +56,10 @@ DataFiles::DataFiles(GoodData good) : good_(std::move(good)) {
 void DataFiles::read(std::string_view input) {
   if (input.empty()) return;
   const auto first = static_cast<unsigned char>(input.front());
-  const std::size_t variants = good_.configs.size();
+  const std::size_t configs = good_.configs.size();
   const auto file = std::next(good_.files.begin(),
-                              static_cast<std::ptrdiff_t>(first / variants % good_.files.size()));
-  DataConfig config = good_.configs[first % variants];
+                              static_cast<std::ptrdiff_t>(first / configs % good_.files.size()));
+  DataConfig config = good_.configs[first % configs];
   config.path = (good_.is_folder ? folder_.path() : folder_.path() / file->first).string();
   testing_support::write_bytes(folder_.path() / file->first, input.substr(1));
   read_data(config);

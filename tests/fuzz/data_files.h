@@ -1,6 +1,6 @@
 #pragma once
 
-// DataFiles: a small good data set whose files a fuzz target replaces, one at a time. The first
+// DataFiles: a small valid data set whose files a fuzz target replaces, one at a time. The first
 // byte of an input says which file and how the data are read, the others are that file's.
 
 #include <map>
@@ -26,8 +26,8 @@ class DataFiles {
  public:
   explicit DataFiles(GoodData good);
 
-  // Inspects and loads; both refuse in one line that names the path, or find the same. Throws
-  // BrokenPromise.
+  // Inspects and loads the data. Throws BrokenPromise unless both refuse it in one line that names
+  // the path, or both accept it and agree.
   void read(std::string_view input);
 
  private:

@@ -1,5 +1,6 @@
-// libFuzzer's side: DETOL_FUZZ_TARGET names the target it runs. With DETOL_FUZZ_SEEDS=FOLDER
-// instead the seeds of all targets are written into FOLDER/<target>/ and the names printed.
+// The program of libFuzzer. DETOL_FUZZ_TARGET names the target that it runs. With
+// DETOL_FUZZ_SEEDS=FOLDER instead the seeds of all targets are written into FOLDER/<target>/ and
+// the names printed.
 
 #include <fmt/format.h>
 
@@ -39,7 +40,7 @@ int choose(const char* name) {
 
 extern "C" int LLVMFuzzerInitialize(int*, char***) {
   using namespace detol::fuzz;
-  // NOLINTBEGIN(concurrency-mt-unsafe): nobody sets them
+  // NOLINTBEGIN(concurrency-mt-unsafe): no thread sets them
   if (const char* folder = std::getenv("DETOL_FUZZ_SEEDS")) {
     write_seeds(folder);
     std::exit(0);

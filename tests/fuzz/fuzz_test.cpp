@@ -1,4 +1,4 @@
-// Every fuzz target on its seeds, on edits of these, and on what the fuzzers once found. No input
+// Runs every fuzz target on its seeds, on edits of these, and on earlier findings. No input
 // may take 5 s or 1 GB. DETOL_TEST_CASES: how many edits of each seed.
 
 #include <unistd.h>

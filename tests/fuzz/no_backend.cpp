@@ -1,5 +1,5 @@
-// Replaces trainer/predict.cpp, so that the fuzzers are built without oneDNN's kernels. A model's
-// answers are compared in tests/export; no target computes any.
+// Replaces trainer/predict.cpp, so that the fuzzers are built without oneDNN's kernels. No target
+// computes a model's outputs; tests/export compares them.
 
 #include "trainer/predict.h"
 

@@ -35,7 +35,7 @@ GoodData good() {
 // Repairs the checksum over a changed head, so that the reader reaches the rest.
 std::string sealed(std::string_view input) {
   std::string bytes(input);
-  const std::size_t start = 1;  // behind the byte of DataFiles
+  const std::size_t start = 1;  // after the byte of DataFiles
   if (bytes.size() < start + packed::kPage) return bytes;
   std::uint64_t head = 0;
   std::memcpy(&head, &bytes[start + packed::kHeadBytesAt], sizeof head);

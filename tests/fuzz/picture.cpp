@@ -6,7 +6,7 @@
 
 namespace detol::fuzz {
 
-// The first byte says what is asked for: a size of the square or none, grey or colour.
+// The first byte selects the options: resized to a square or not, grey or colour.
 void fuzz_picture(std::string_view bytes) {
   if (bytes.empty()) return;
   const auto first = static_cast<unsigned char>(bytes.front());

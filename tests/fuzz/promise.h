@@ -17,7 +17,7 @@ struct BrokenPromise : std::runtime_error {
 // Throws BrokenPromise unless `is_kept`.
 void promise(bool is_kept, const std::string& what);
 
-// The error has this code, and is one line of printable UTF-8 that is not endless.
+// Throws BrokenPromise unless the error has this code and is one short line of printable UTF-8.
 void promise_one_line(const Error& error, ErrorCode code);
 
 }  // namespace detol::fuzz

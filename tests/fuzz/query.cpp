@@ -1,5 +1,4 @@
-// SQL of people and scripts over a small knowledge base: it answers or refuses, and changes
-// nothing.
+// Fuzzes SQL of users on a small knowledge base, which answers or refuses it, and never changes.
 
 #include "cli/trial_rows.h"
 #include "core/file.h"
@@ -12,7 +11,7 @@ namespace {
 
 using namespace testing_support;
 
-// A knowledge base of one study that nobody writes any more.
+// A knowledge base of one study whose ledger is closed.
 class Base {
  public:
   Base() {

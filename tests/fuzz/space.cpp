@@ -7,7 +7,7 @@
 namespace detol::fuzz {
 namespace {
 
-// A file that loads says again what it said; a candidate of it is built, or refused by a rule.
+// Checks that the text of a loaded study loads as the same study, and builds a candidate of it.
 void use(const StudyConfig& study) {
   const auto again = load_study_config(study.text, "text");
   if (!again) throw BrokenPromise("a study's own text: " + again.error().message);

@@ -1,9 +1,9 @@
 #pragma once
 
-// FuzzTarget: a reader of untrusted bytes, and bytes that it reads well. Each
-// target is one file of this folder; the table below is all there are. libFuzzer runs one of them
-// at a time (fuzz_main.cpp), and the test fuzz_test runs all of them on their seeds, on edits of
-// these, and on what was once found (found/<target>/).
+// FuzzTarget: a parser of untrusted bytes, and valid input for it (its seeds). Targets are the
+// files of this folder; fuzz_targets() returns all of them. libFuzzer runs one of them at a time
+// (fuzz_main.cpp), and the test fuzz_test runs all of them on their seeds, on edits of these, and
+// on earlier findings (found/<target>/).
 
 #include <span>
 #include <string>

@@ -1,4 +1,4 @@
-// Searcher `cgp`: what (1 + lambda) with neutral drift and forced mutation promises.
+// Tests of the searcher `cgp`: (1 + lambda) with neutral drift and forced mutation.
 
 #include <fmt/format.h>
 
@@ -37,8 +37,8 @@ void tell(Searcher& searcher, const Trial& trial, double loss) {
   searcher.tell(trial, Measured{.values = {loss}});
 }
 
-// Returns the parents of fifty children, by the half of the genome that they keep. At a rate of
-// 1e-6 a child changes one choice.
+// Returns the parents of fifty children. At a mutation rate of 1e-6 a child changes one of its two
+// choices; the other identifies the parent.
 std::set<double> parents_of_children(Searcher& searcher) {
   std::set<double> parents;
   for (const Trial& child : searcher.ask(1000, 50)) {
@@ -112,10 +112,10 @@ TEST(Cgp, WhatIsNotExpressedDriftsWhileNoChildIsGoodEnough) {
   const double fresh = drift(space, 0), stale = drift(space, 40), old = drift(space, 400);
   EXPECT_LT(fresh, 0.5);
   EXPECT_GT(stale, 2 * fresh);
-  EXPECT_GT(old, 1.5);  // of at least three: two of three words each
+  EXPECT_GT(old, 1.5);  // fully random: 2/3 of at least three choices
 }
 
-// A one-max of sixteen letters: the share that is wrong.
+// Returns how many of sixteen letters are not "c" (a one-max problem).
 double wrong_letters(const Genome& genome) {
   return static_cast<double>(
       std::ranges::count_if(genome.codes(), [](double c) { return c != 2; }));
@@ -162,7 +162,7 @@ std::string line_of(const Trial& trial, double loss) {
   return line + "\n";
 }
 
-// Set flags whose word is "b" are good, and all others cost nothing: plains to drift on.
+// Only set flags whose word is "b" lower the loss; other changes are neutral, so drift can spread.
 double loss_of(const Genome& genome) {
   double loss = 2;
   for (int i = 0; i < 5; ++i) {
@@ -172,7 +172,7 @@ double loss_of(const Genome& genome) {
   return loss;
 }
 
-// Trial 5 of every seven fails; the others are told two trials late, as three workers would.
+// Trial 5 of every seven fails; the others are told two trials late, as with three workers.
 TEST(CgpGolden, FirstFortyTrialsOfAStructuredSpace) {
   const auto searcher = make("cgp", testing_support::structured_space(), 42);
   std::string trace;

@@ -17,7 +17,7 @@ Controller new_controller() {
   return Controller(kActionCounts, kOrdered, Rng(5));
 }
 
-// A controller that has opinions about everything.
+// Returns a controller whose policies are not uniform.
 Controller random_controller() {
   Controller controller = new_controller();
   Rng rng(8);
@@ -30,7 +30,7 @@ std::vector<Decision> sequence(std::size_t first, std::size_t third, std::size_t
   return {{0, first, true}, {1, 0, true}, {2, third, true}, {3, fourth, true}};
 }
 
-// The policies along a sequence.
+// Returns the policy at each step of a sequence.
 std::vector<std::vector<float>> policies(const Controller& controller,
                                          const std::vector<Decision>& decisions) {
   Controller::SequenceState state;
@@ -63,8 +63,8 @@ TEST(Controller, EarlyActionsChangeLaterPolicies) {
   EXPECT_NE(one[3], other[3]);
 }
 
-// Two trajectories, one good and one bad, of which some decisions do not count and some have moved
-// beyond the clip since the update began.
+// Two trajectories, one good and one bad. One decision does not count, and the probability ratio of
+// another is beyond the clip.
 struct Update {
   std::vector<std::vector<Decision>> sequences = {sequence(0, 3, 7), sequence(2, 0, 3)};
   std::vector<Trajectory> trajectories;
@@ -97,7 +97,7 @@ TEST(Controller, ItsGradientIsThatOfFiniteDifferences) {
   }
 }
 
-double chance_of(const Controller& controller, const std::vector<Decision>& decisions) {
+double log_likelihood_of(const Controller& controller, const std::vector<Decision>& decisions) {
   double sum = 0;
   for (float part : controller.log_likelihood(decisions)) sum += part;
   return sum;
@@ -106,24 +106,25 @@ double chance_of(const Controller& controller, const std::vector<Decision>& deci
 TEST(Controller, MakesGoodTrajectoriesLikelierAndBadOnesLessLikely) {
   Controller controller = new_controller();
   const auto good = sequence(0, 3, 7), bad = sequence(2, 0, 3);
-  const double good_before = chance_of(controller, good), bad_before = chance_of(controller, bad);
+  const double good_before = log_likelihood_of(controller, good),
+               bad_before = log_likelihood_of(controller, bad);
   for (int i = 0; i < 20; ++i)
     controller.update(std::vector<Trajectory>{{good, 1}, {bad, -1}}, 2, {.entropy = 0});
-  EXPECT_GT(chance_of(controller, good), good_before + 1);
-  EXPECT_LT(chance_of(controller, bad), bad_before - 1);
+  EXPECT_GT(log_likelihood_of(controller, good), good_before + 1);
+  EXPECT_LT(log_likelihood_of(controller, bad), bad_before - 1);
 }
 
 TEST(Controller, LearnsAnActionThatIsRightOnlyAfterAnother) {
-  // "a then a" and "b then b" paid, the others did not.
+  // "a then a" and "b then b" are rewarded, the others are not.
   const std::vector<std::size_t> actions = {2, 2};
   Controller controller(actions, {false, false}, Rng(1));
-  std::vector<std::vector<Decision>> said;
-  for (std::size_t i = 0; i < 4; ++i) said.push_back({{0, i / 2, true}, {1, i % 2, true}});
+  std::vector<std::vector<Decision>> sequences;
+  for (std::size_t i = 0; i < 4; ++i) sequences.push_back({{0, i / 2, true}, {1, i % 2, true}});
   const std::vector<Trajectory> trajectories = {
-      {said[0], 1}, {said[1], -1}, {said[2], -1}, {said[3], 1}};
+      {sequences[0], 1}, {sequences[1], -1}, {sequences[2], -1}, {sequences[3], 1}};
   for (int i = 0; i < 200; ++i) controller.update(trajectories, 2, {.entropy = 0});
-  EXPECT_GT(policies(controller, said[0])[1][0], 0.9);
-  EXPECT_GT(policies(controller, said[3])[1][1], 0.9);
+  EXPECT_GT(policies(controller, sequences[0])[1][0], 0.9);
+  EXPECT_GT(policies(controller, sequences[3])[1][1], 0.9);
 }
 
 TEST(Controller, AnOrderedActionTeachesItsNeighbours) {

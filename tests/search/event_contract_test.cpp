@@ -1,5 +1,5 @@
-// Promises of every searcher between events, whoever does the slow work and when. A new row in
-// search/searchers.cpp is tested here with no further edit.
+// Contract of every searcher over sequences of events, no matter who runs its jobs and when. A new
+// row in search/searchers.cpp is tested here with no further edit.
 
 #include <algorithm>
 #include <map>
@@ -13,8 +13,8 @@
 namespace detol::testing_support {
 namespace {
 
-// A fake searcher with a model keeps it, too, so that the promises are tested as long as nobody
-// else has one.
+// EventContract also runs on FakeModel, so that refits are tested even if no other searcher has a
+// model.
 class EventContract : public SearcherContract {};
 
 TEST_P(EventContract, AskingChangesNothingButWhatIsExpected) {
@@ -50,7 +50,7 @@ TEST_P(EventContract, ExpectingTwiceOrAfterTheTellChangesNothing) {
 TEST_P(EventContract, ApplyingTheLogRebuildsIt) {
   const auto live = make(), resumed = make();
   for (const Step& step : busy_log(*live, 50)) replay(step, *resumed);
-  EXPECT_FALSE(resumed->background());  // nothing that the log does not have
+  EXPECT_FALSE(resumed->background());  // the log has every refit
   expect_same_proposals(*live, *resumed);
 }
 
@@ -61,7 +61,7 @@ TEST_P(EventContract, ApplyingALogInWhichWorkTookItsTimeRebuildsIt) {
   expect_same_proposals(*live, *resumed);
 }
 
-// A kill in the middle of a job: the resumed search gets the same work to do.
+// After a kill in the middle of a job, the resumed searcher hands out the same job.
 TEST_P(EventContract, ARebuiltSearcherHandsOutTheWorkThatWasDue) {
   const auto live = make(), resumed = make();
   for (const Step& step : busy_log(*live, 30)) replay(step, *resumed);

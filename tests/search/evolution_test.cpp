@@ -46,7 +46,7 @@ void tell_line(Searcher& searcher, const Space& space, const std::vector<double>
   }
 }
 
-// The parents of fifty children, as told by the half of the genome that a child keeps.
+// Returns the parents of fifty children, identified by the choice that a child keeps.
 std::set<double> parents_of_children(Searcher& searcher, std::size_t told) {
   std::set<double> parents;
   for (const Trial& child : searcher.ask(1000, 50)) {

@@ -1,8 +1,8 @@
 #pragma once
 
-// A searcher with slow work that one can see through: its model is the mean of all that it was
-// told, fitted again after every fifth trial. What it proposes depends on everything that it should
-// know (what it was told, expects and absorbed), and on nothing else.
+// FakeModel is a searcher with a trivial model: the mean of all values that it was told, refitted
+// after every fifth trial. Its proposals depend on all that it was told, expects and absorbed, and
+// on nothing else.
 
 #include <bit>
 #include <cmath>
@@ -22,7 +22,7 @@ class FakeModel final : public Searcher {
  public:
   static constexpr std::uint64_t kEvery = 5;  // trials from one fit to the next
 
-  // `work` is called by every job, wherever that runs.
+  // Every job calls `work`, on the thread that runs the job.
   FakeModel(
       Space space, std::uint64_t seed, std::string name = "fake_model",
       std::function<void()> work = [] {})
@@ -110,8 +110,8 @@ class FakeModel final : public Searcher {
   double mean_ = 0;
   std::uint64_t version_ = 0;
   std::uint64_t fitted_ = 0;  // observations of the last refit
-  bool is_attended_ = false;  // somebody takes its jobs
-  bool is_out_ = false;       // a job is
+  bool is_attended_ = false;  // background() was called: the caller runs the jobs
+  bool is_out_ = false;       // a job was handed out, and its refit is not absorbed yet
   bool got_prepared_ = false;
 };
 

@@ -32,7 +32,7 @@ std::unique_ptr<Searcher> make(const Space& space, std::map<std::string, std::st
       .value();
 }
 
-// The words that fifty children have more often than by accident.
+// Returns the words that fifty children have more often than mutation alone explains.
 std::set<double> inherited(Searcher& searcher) {
   std::map<double, int> count;
   for (const Trial& child : searcher.ask(1000, 50)) {

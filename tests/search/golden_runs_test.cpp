@@ -11,7 +11,7 @@
 namespace detol {
 namespace {
 
-// Distance of depth and momentum from a favourite, with a price on sgd.
+// Returns the distance of depth from 3 and of momentum from 0.9, plus a term for the optimizer.
 double loss_of(const Genome& genome) {
   double loss = genome.text("opt") == "sgd" ? 0.1 : 0.4;
   loss += 0.2 * (3 - genome.number("depth"));
@@ -28,7 +28,7 @@ std::string line_of(const Trial& trial, double loss) {
   return line + "\n";
 }
 
-// Trial 5 of every seven fails; the others are told two trials late, as two workers would.
+// Trial 5 of every seven fails; the others are told two trials late, as with three workers.
 std::string trace_of(std::string_view name) {
   auto searcher = make_searcher(name, testing_support::conditional_space(),
                                 {.seed = 42, .objectives = {minimize("loss")}, .options = {}})

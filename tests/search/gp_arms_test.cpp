@@ -7,12 +7,13 @@
 namespace detol {
 namespace {
 
-constexpr std::size_t kDimensions = 6;  // and so many failures in a row narrow the region
+// Also the number of failures in a row that halve the region.
+constexpr std::size_t kDimensions = 6;
 
 // Arms whose best outcome so far is 1.
 GpArms arms() {
   GpArms arms(kDimensions, 0.5);
-  arms.tell("a stranger", 1);
+  arms.tell("another", 1);
   return arms;
 }
 
@@ -44,7 +45,7 @@ TEST(GpArms, FailuresOfOthersDoNotNarrowTheRegion) {
   GpArms failing = arms();
   const double before = failing.side();
   fail(failing, kGlobalArm, 10 * kDimensions);
-  fail(failing, "a stranger", 10 * kDimensions);
+  fail(failing, "another", 10 * kDimensions);
   EXPECT_EQ(failing.side(), before);
 }
 

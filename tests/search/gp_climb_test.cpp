@@ -9,7 +9,7 @@
 namespace detol {
 namespace {
 
-// A model of a slope that falls to the right, on which everything is worth more further right.
+// A model of a loss that falls as x grows, so that the acquisition grows with x.
 struct Slope {
   Space space = SpaceBuilder().add_float("x", 0, 1).add_float("y", 0, 1).build().value();
   std::shared_ptr<const Features> features = std::make_shared<const Features>(space);

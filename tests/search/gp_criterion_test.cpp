@@ -30,8 +30,8 @@ TEST(GpCriterion, TwiceTheWorkIsWorthTheLogarithmOfTwoLess) {
   const GpCriterion criterion(model, GpAcquisition::kPerWork);
   const Prediction loss{.mean = 0.1, .variance = 0.5};
   const double cheap = criterion(At{loss, {.mean = 3, .variance = 0.1}}).value;
-  const double dear = criterion(At{loss, {.mean = 3 + std::log(2.0), .variance = 0.1}}).value;
-  EXPECT_NEAR(cheap - dear, std::log(2.0), 1e-12);
+  const double expensive = criterion(At{loss, {.mean = 3 + std::log(2.0), .variance = 0.1}}).value;
+  EXPECT_NEAR(cheap - expensive, std::log(2.0), 1e-12);
 }
 
 class EveryCriterion : public testing::TestWithParam<GpAcquisition> {};

@@ -1,5 +1,5 @@
-// Searcher `gp` with many observations and many pending trials: what is bounded, and that a replay
-// ends where the original was.
+// Tests of the searcher `gp` with many observations and many pending trials: its limits, and that a
+// replay restores it.
 
 #include <set>
 #include <vector>
@@ -43,7 +43,7 @@ std::vector<Trial> random_trials(const Space& space, TrialId first, int count) {
   return trials;
 }
 
-// A model that was told so many, with a fit that chose its members.
+// A model with `count` observations, and a fit that uses every third of them.
 struct Told {
   std::shared_ptr<const Features> features = std::make_shared<const Features>(square());
   GpModel model{features, 1, 1, features->empty_points()};
@@ -77,7 +77,7 @@ TEST(GpModel, AFitWithMembersSurvivesTheLedger) {
   ASSERT_TRUE(back);
   EXPECT_EQ(back->members, fit.members);
   EXPECT_EQ(to_numbers(*back), to_numbers(fit));
-  EXPECT_FALSE(fit_from(to_numbers(fit), *told.features, 1, 39));  // member 39 is beyond
+  EXPECT_FALSE(fit_from(to_numbers(fit), *told.features, 1, 39));  // member 39 does not exist
 }
 
 TEST(GpModel, AModelOfOneNeighbourhoodKnowsWhatTheProcessesLeaveOut) {

@@ -59,9 +59,9 @@ TEST(Gp, KeepsAwayFromWhatIsBeingMeasured) {
   };
   const auto alone = told(), beside = told();
   const Trial running = beside->ask(12, 1).at(0);
-  const Trial careless = alone->ask(13, 1).at(0), careful = beside->ask(13, 1).at(0);
-  EXPECT_LT(distance(running, careless), 0.01);
-  EXPECT_GT(distance(running, careful), 0.1);
+  const Trial uninformed = alone->ask(13, 1).at(0), informed = beside->ask(13, 1).at(0);
+  EXPECT_LT(distance(running, uninformed), 0.01);
+  EXPECT_GT(distance(running, informed), 0.1);
 }
 
 TEST(Gp, FindsTheBestThatDoesNotFail) {
@@ -69,14 +69,14 @@ TEST(Gp, FindsTheBestThatDoesNotFail) {
   double best = 1;
   for (TrialId id = 0; id < 60; ++id) {
     const Trial trial = searcher->ask(id, 1).at(0);
-    if (trial.genome.number("x") < 0.4) {  // the bottom is among them
+    if (trial.genome.number("x") < 0.4) {  // the minimum is among these
       searcher->tell(trial, Failed{.cause = Cause::kDiverged});
       continue;
     }
     best = std::min(best, bowl(trial.genome));
     searcher->tell(trial, Measured{.values = {bowl(trial.genome)}});
   }
-  EXPECT_LT(best, 0.0125);  // 0.01 is there
+  EXPECT_LT(best, 0.0125);  // the minimum over trials that do not fail is 0.01
 }
 
 TEST(Gp, CoversAFrontOfTwoObjectives) {
@@ -88,7 +88,7 @@ TEST(Gp, CoversAFrontOfTwoObjectives) {
     seen.push_back({x, g * (1 - std::sqrt(x / g))});
     searcher->tell(trial, Measured{.values = seen.back()});
   }
-  EXPECT_GT(hypervolume(seen, std::vector{1.1, 1.1}), 0.8);  // of 0.876
+  EXPECT_GT(hypervolume(seen, std::vector{1.1, 1.1}), 0.8);  // the whole front has 0.876
 }
 
 TEST(Gp, LearnsFromShortTrainingsWhatFullOnesWillBe) {
@@ -117,32 +117,32 @@ TEST(Gp, EveryAcquisitionFindsTheBowl) {
 
 TEST(Gp, PaysForWorkOnlyWhatItIsWorth) {
   const auto searcher = gp(square(), {{"acquisition", "ei_per_work"}, {"region", "0"}});
-  const auto valley = [](const Genome& genome) {  // two bottoms, of which one is dear to look at
+  const auto valley = [](const Genome& genome) {  // two minima; the one at x = 0.8 is expensive
     const double x = genome.number("x"), y = genome.number("y") - 0.5;
     return std::min(std::pow(x - 0.2, 2), std::pow(x - 0.8, 2)) + y * y;
   };
-  int cheap = 0, dear = 0;
+  int cheap = 0, expensive = 0;
   for (TrialId id = 0; id < 40; ++id) {
     const Trial trial = searcher->ask(id, 1).at(0);
     const bool is_cheap = trial.genome.number("x") < 0.5;
-    if (id >= 10) ++(is_cheap ? cheap : dear);
+    if (id >= 10) ++(is_cheap ? cheap : expensive);
     searcher->tell(trial, Measured{.values = {valley(trial.genome)}, .work = is_cheap ? 1e6 : 1e9});
   }
-  EXPECT_GT(cheap, 2 * dear);
+  EXPECT_GT(cheap, 2 * expensive);
 }
 
-// A searcher that hands its refits out, told so many trials of a bowl.
+// A searcher that is told random trials of bowl() and hands out its refits as jobs.
 struct Watched {
   explicit Watched(std::map<std::string, std::string> options)
       : searcher(gp(square(), std::move(options))) {
     (void)searcher->background();
   }
-  void tell(double more = 0) {
+  void tell(double offset = 0) {
     const Trial trial{next, square().sample(rng)};
     ++next;
-    searcher->tell(trial, Measured{.values = {bowl(trial.genome) + more}});
+    searcher->tell(trial, Measured{.values = {bowl(trial.genome) + offset}});
   }
-  // Does the refit that is due, if one is.
+  // Runs the refit that is due, if any, and returns whether there was one.
   bool refits() {
     const auto job = searcher->background();
     if (job) searcher->absorb((*job)());
@@ -162,7 +162,7 @@ TEST(Gp, RefitsWhenItsObservationsHaveGrownByTheShare) {
   for (int i = 8; i < 11; ++i) watched.tell();
   EXPECT_FALSE(watched.refits());
   watched.tell();
-  EXPECT_TRUE(watched.refits());  // of 12
+  EXPECT_TRUE(watched.refits());  // at 12 = 1.5 x 8 observations
 }
 
 TEST(Gp, RefitsAtOnceWhenItsModelIsWrong) {

@@ -144,7 +144,7 @@ TEST_P(Learner, FailuresAreAvoidedAndPoisonNothing) {
   }
   int failures = 0;
   for (const Trial& trial : searcher->ask(1000, 100)) failures += fails(trial.genome) ? 1 : 0;
-  EXPECT_LT(failures, 20);  // of 40 uniform draws in 100
+  EXPECT_LT(failures, 20);  // uniform draws: 40 of 100
 }
 
 TEST_P(Learner, ARetellLateInALongSearchReplacesTheFirst) {
@@ -220,7 +220,7 @@ TEST(Reinforce, PrefersWhatWasBetterThanUsualAlsoWithoutAnElite) {
   drive(*searcher, 0, 400, [](const Genome& g) { return g.text("c4") == "b" ? 0.0 : 1.0; });
   int right = 0;
   for (const Trial& trial : searcher->ask(1000, 100)) right += trial.genome.text("c4") == "b";
-  EXPECT_GT(right, 50) << right;  // 25 of uniform draws
+  EXPECT_GT(right, 50) << right;  // uniform draws: 25 of 100
 }
 
 TEST(Reinforce, RefusesImpossibleOptions) {
@@ -242,7 +242,7 @@ TEST(QLearning, ExploresAtRandomAtFirstAndGreedilyAtLast) {
     drive(*searcher, 0, 200, [](const Genome& g) { return g.text("c4") == "b" ? 0.0 : 1.0; });
     int right = 0;
     for (const Trial& trial : searcher->ask(1000, 200)) right += trial.genome.text("c4") == "b";
-    // 50 of 200 uniform draws; 185 greedy ones, of which one in ten is a guess.
+    // Uniform draws: 50 of 200. Greedy draws with an epsilon of 0.1: 185 of 200.
     EXPECT_EQ(right > 80, !at_first) << right;
     EXPECT_EQ(right > 170, !at_first) << right;
   }

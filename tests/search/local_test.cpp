@@ -31,7 +31,7 @@ int differences(const Genome& a, const Genome& b) {
   return count;
 }
 
-// Tells one start with that loss and returns it.
+// Tells `loss` of the first proposal and returns that trial.
 Trial start_from(Searcher& searcher, double loss) {
   const Trial top = searcher.ask(0, 1).at(0);
   searcher.tell(top, Measured{.values = {loss}});
@@ -75,7 +75,7 @@ TEST(Local, WorkersTryDifferentNeighbours) {
   EXPECT_EQ(running.size(), 24u);
 }
 
-TEST(Local, FollowsAnImprovementThatSomebodyElseFound) {
+TEST(Local, FollowsAnImprovementThatItDidNotPropose) {
   const auto searcher = make(words(), {{"startup", "1"}});
   start_from(*searcher, 5);
   Rng rng(1);
@@ -84,21 +84,21 @@ TEST(Local, FollowsAnImprovementThatSomebodyElseFound) {
   EXPECT_EQ(differences(searcher->ask(2, 1).at(0).genome, outside_trial.genome), 1);
 }
 
-TEST(Local, TriesLastWhatWasInVainOnTheTopBefore) {
+TEST(Local, TriesLastTheChangesThatFailedOnThePreviousTop) {
   const auto searcher = make(words(), {{"startup", "1"}});
   const Trial first = start_from(*searcher, 5);
-  std::vector<Genome> in_vain;
+  std::vector<Genome> worse;
   for (TrialId id = 1; id <= 10; ++id) {
     const Trial trial = searcher->ask(id, 1).at(0);
-    in_vain.push_back(trial.genome);
+    worse.push_back(trial.genome);
     searcher->tell(trial, Measured{.values = {6}});
   }
   const Trial better = searcher->ask(11, 1).at(0);
   searcher->tell(better, Measured{.values = {4}});
-  // The same change on both tops makes children that differ as the tops do.
+  // Children that make the same change on both tops differ exactly as the tops do.
   const int apart = differences(first.genome, better.genome);
   for (const Trial& trial : searcher->ask(12, 8)) {
-    for (const Genome& failed : in_vain) {
+    for (const Genome& failed : worse) {
       const bool same_change = differences(trial.genome, failed) == apart &&
                                differences(trial.genome, first.genome) == 2;
       EXPECT_FALSE(same_change);

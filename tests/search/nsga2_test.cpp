@@ -88,7 +88,7 @@ Trial both(const Space& space, TrialId id) {
   return {id, space.genome(values).value()};
 }
 
-// Tells trial i the i-th outcome, with room for four, and returns the words that children inherit.
+// Tells the i-th outcome for trial i, with a population of 4; returns the words of the children.
 std::set<double> parents_after(const std::vector<Outcome>& outcomes) {
   const Space space = words();
   const auto searcher = make("nsga2", space, 3, {{"population", "4"}, {"startup", "2"}});
@@ -99,7 +99,7 @@ std::set<double> parents_after(const std::vector<Outcome>& outcomes) {
   }
   std::set<double> codes;
   for (const auto& [code, times] : count) {
-    if (times >= 4) codes.insert(code);  // fewer are accidents of mutation
+    if (times >= 4) codes.insert(code);  // mutation alone gives fewer
   }
   return codes;
 }

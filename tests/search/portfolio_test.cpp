@@ -1,4 +1,4 @@
-// Tests of the portfolio beyond the contract: who proposes, and who earns.
+// Tests of the portfolio beyond the contract: which member proposes, and which gets credit.
 
 #include <map>
 #include <set>
@@ -28,19 +28,21 @@ std::unique_ptr<Searcher> random_and_evolution() {
   return make({{"members", "random evolution"}}).value();
 }
 
-// The share of the next thousand trials that each member would make.
+// Returns each member's share of the next thousand trials.
 std::map<std::string, double> shares(Searcher& searcher) {
   std::map<std::string, double> shares;
   for (const Trial& trial : searcher.ask(100'000, 1000)) shares[trial.proposer] += 0.001;
   return shares;
 }
 
-// Forty trials, by turns of either proposer, with the loss and the work of each.
+// Side: a proposer, and the loss and work of each of its trials.
 struct Side {
   std::string proposer;
   double loss = 0;
   double work = 0;
 };
+
+// Tells forty trials, of the two proposers by turns.
 void tell_by_turns(Searcher& searcher, const Side& one, const Side& other) {
   Rng rng(1);
   for (TrialId id = 0; id < 40; ++id) {
@@ -124,7 +126,7 @@ TEST(Portfolio, ChangesCreditWhenATrialIsToldAgain) {
 }
 
 TEST(Portfolio, LetsAllMembersLearnFromAll) {
-  // Evolution has not proposed anything, and yet its draws at random are over.
+  // Trials of others end the random startup of `evolution`, too.
   const auto portfolio = make({{"members", "evolution"}}).value();
   const auto fresh = make({{"members", "evolution"}}).value();
   Rng rng(1);
@@ -185,7 +187,7 @@ TEST(Portfolio, SaysWhatIsWrongWithItsMembers) {
   EXPECT_FALSE(make({{"members", "random evolution"}, {"floor", "0.6"}}));
 }
 
-// A portfolio of two members with models, which the test sees as well.
+// A portfolio of two FakeModels, which the test can inspect.
 class PortfolioOfModels : public testing::Test {
  protected:
   static Result<std::unique_ptr<Searcher>> make_member(const std::string& name) {
@@ -224,7 +226,7 @@ TEST_F(PortfolioOfModels, AsksItsMembersForWorkInTheirOrder) {
   tell(FakeModel::kEvery);
   std::vector<std::string> models;
   while (const auto job = portfolio->background()) {
-    EXPECT_FALSE(portfolio->background());  // until it is absorbed
+    EXPECT_FALSE(portfolio->background());  // until the first job is absorbed
     const Refit refit = (*job)();
     models.push_back(refit.model);
     portfolio->absorb(refit);
@@ -234,12 +236,12 @@ TEST_F(PortfolioOfModels, AsksItsMembersForWorkInTheirOrder) {
 
 TEST_F(PortfolioOfModels, GivesARefitToTheMemberWhoseItIs) {
   portfolio->absorb({.model = "other", .version = 3, .observations = 5, .parameters = {0.5}});
-  portfolio->absorb({.model = "nobody", .version = 4, .observations = 5, .parameters = {0.5}});
+  portfolio->absorb({.model = "unknown", .version = 4, .observations = 5, .parameters = {0.5}});
   EXPECT_EQ(one->version(), 0u);
   EXPECT_EQ(other->version(), 3u);
 }
 
-// Nobody but the portfolio can take its members' work, so none of them may do it in an ask.
+// Only the portfolio can take its members' jobs, so no member may run one inside ask().
 TEST_F(PortfolioOfModels, AMemberWhoseWorkWaitsIsAskedWithoutIt) {
   tell(FakeModel::kEvery);
   ASSERT_TRUE(portfolio->background());

@@ -1,6 +1,6 @@
 #pragma once
 
-// Searches on problems of numbers, for the tests of single searchers.
+// Runs of searchers on a numeric function, for the tests of single searchers.
 
 #include <algorithm>
 #include <limits>
@@ -17,7 +17,7 @@ inline double sphere(const Genome& genome) {
   return sum;
 }
 
-// The least value of the sphere in five dimensions that `trials` trials found.
+// Returns the least value of the five-dimensional sphere that `trials` trials found.
 inline double best_on_sphere(std::string_view name, std::uint64_t seed, TrialId trials) {
   SpaceBuilder builder;
   for (const char* axis : {"x0", "x1", "x2", "x3", "x4"}) builder.add_float(axis, -5, 10);

@@ -1,6 +1,6 @@
 #pragma once
 
-// Searches of every searcher on every space of spaces.h, for the contracts that they keep.
+// The fixture of the contract tests: every searcher on every space of spaces.h.
 
 #include <limits>
 #include <memory>
@@ -65,10 +65,10 @@ inline void replay(const Step& step, Searcher& searcher) {
   if (const auto* refit = std::get_if<Refit>(&step)) searcher.absorb(*refit);
 }
 
-// Does a searcher's slow work: each job is run so many asks after it was handed out.
-class Hand {
+// JobRunner runs a searcher's jobs, each of them `lateness` asks after it was handed out.
+class JobRunner {
  public:
-  Hand(Searcher& searcher, int lateness) : searcher_(searcher), lateness_(lateness) {}
+  JobRunner(Searcher& searcher, int lateness) : searcher_(searcher), lateness_(lateness) {}
 
   void before_ask(Log& log) {
     if (!job_) take();
@@ -90,7 +90,7 @@ class Hand {
   void absorb(Log& log) {
     Refit refit = (*job_)();
     searcher_.absorb(refit);
-    refit.prepared.reset();  // a ledger has only the rest
+    refit.prepared.reset();  // a ledger does not store it
     log.emplace_back(std::move(refit));
     take();
   }
@@ -101,8 +101,8 @@ class Hand {
   int age_ = 0;
 };
 
-inline constexpr int kAtOnce = 0;         // work is done when it is due
-inline constexpr int kNobody = -1;        // takes the searcher's work
+inline constexpr int kAtOnce = 0;         // jobs run as soon as they are due
+inline constexpr int kNobody = -1;        // no one runs the searcher's jobs
 inline constexpr TrialId kNext = 10'000;  // above all trials of a busy log
 
 class SearcherContract : public testing::TestWithParam<Case> {
@@ -121,15 +121,15 @@ class SearcherContract : public testing::TestWithParam<Case> {
   }
 
   // Logs a search by eight workers until `tells` outcomes were told: of all kinds, out of
-  // order, some of them twice. In the end no work is due, unless nobody does it.
+  // order, some of them twice. At the end no job is due, unless `lateness` is kNobody.
   Log busy_log(Searcher& searcher, int tells, int lateness = kAtOnce) const {
     Log log;
     std::vector<Trial> running;
-    Hand hand(searcher, lateness);
+    JobRunner runner(searcher, lateness);
     Rng rng(3);
     for (TrialId next = 0; tells > 0; --tells) {
       while (running.size() < 8) {
-        if (lateness != kNobody) hand.before_ask(log);
+        if (lateness != kNobody) runner.before_ask(log);
         running.push_back(searcher.ask(next++, 1).at(0));
         log.emplace_back(Asked{running.back()});
       }
@@ -138,7 +138,7 @@ class SearcherContract : public testing::TestWithParam<Case> {
       replay(log.back(), searcher);
       if (rng.chance(0.8)) running.erase(at);  // else it is told again later
     }
-    if (lateness != kNobody) hand.finish(log);
+    if (lateness != kNobody) runner.finish(log);
     return log;
   }
 

@@ -12,7 +12,7 @@
 namespace detol {
 namespace {
 
-// The cell that a coordinate is in, of so many equal ones.
+// Returns the index of the cell that holds a coordinate, of `cells` equal ones.
 std::size_t cell_of(double coordinate, std::size_t cells) {
   return static_cast<std::size_t>(coordinate * static_cast<double>(cells));
 }

@@ -1,6 +1,6 @@
 #pragma once
 
-// The spaces that every searcher is tested on, small and awkward ones among them.
+// The spaces that every searcher is tested on, edge cases included.
 
 #include <memory>
 #include <string>
@@ -37,7 +37,7 @@ inline Space wide_space(int choices) {
   return builder.build().value();
 }
 
-// At most two of its flags are set; the word behind a flag that is not set does not count.
+// FewFlags allows at most two set flags; the word of a flag that is not set is not expressed.
 class FewFlags final : public ArchitectureRules {
  public:
   std::string violation(std::span<const double> codes) const override {

@@ -24,7 +24,7 @@ Space line() {
   return SpaceBuilder().add_float("x", 0, 1).build().value();
 }
 
-// Some genomes of a space and a density around the first of them.
+// Random genomes of a space, and the density of the first `count` of them.
 struct Around {
   explicit Around(const Space& space, int count = 1, Bandwidth bandwidth = Bandwidth::kFixed)
       : axes(space) {
@@ -45,7 +45,7 @@ struct Around {
   std::optional<Parzen> density;
 };
 
-// The mean of a density over uniform draws: 1 for any that is relative to the uniform one.
+// Returns the mean of a density over uniform draws: 1, as Parzen divides by the uniform density.
 double mean_density(const Space& space, int observations) {
   const Around around(space, observations);
   Rng rng(3);
@@ -77,8 +77,8 @@ TEST(Parzen, IsLargestAtItsObservation) {
               around.density->log_density(around.coordinates[0]) + 1e-12);
 }
 
-TEST(Parzen, AChoiceThatDoesNotCountSaysNothing) {
-  // Given opt: adamw, what is seen with sgd says nothing of momentum.
+TEST(Parzen, AnInactiveChoiceTeachesNothing) {
+  // The only observation has opt: adamw, and thus no momentum.
   const Space space = SpaceBuilder()
                           .add_categorical("opt", {"sgd", "adamw"})
                           .add_float("momentum", 0, 1, {.when = {"opt", {"sgd"}}})
@@ -129,7 +129,7 @@ TEST(Tpe, VisitsEveryGenomeOfASmallSpaceBeforeRepeatingMany) {
   EXPECT_EQ(seen.size(), 16u);
 }
 
-// Twenty trials on a line, whose best are near 0.3.
+// Returns a searcher that was told twenty trials on a line, the best of them near 0.3.
 std::unique_ptr<Searcher> told_of_a_valley() {
   const Space space = line();
   auto searcher = make(space, {});

@@ -1,6 +1,6 @@
 #pragma once
 
-// TempFolder: a folder of this test alone, removed with everything in it.
+// TempFolder: a new temporary folder, removed with everything in it by the destructor.
 
 #include <stdlib.h>
 

@@ -15,12 +15,12 @@
 
 namespace detol::testing_support {
 
-// What the ranks show each other: one address per rank, between two meetings.
+// Table: one address per rank, which all ranks may read between two barriers.
 class Table {
  public:
   explicit Table(int size) : meeting_(size), shown_(static_cast<std::size_t>(size)) {}
 
-  // Shows what is this rank's, lets `read` look at everybody's, and returns when all have looked.
+  // Publishes `own`, calls `read` with the addresses of all ranks, and returns when all have read.
   void meet(int rank, const void* own,
             const std::function<void(std::span<const void* const>)>& read) {
     shown_[static_cast<std::size_t>(rank)] = own;

@@ -10,9 +10,9 @@ namespace {
 
 constexpr double kNoise = 1e-3;
 constexpr std::size_t kCandidates = 37;
-constexpr std::size_t kMost = 90;  // observations
+constexpr std::size_t kMost = 90;  // the most observations
 
-// Observations are the points [0, kMost) of a covariance, candidates those behind.
+// Observations are the points [0, kMost) of the covariance, candidates the points from kMost on.
 struct Process {
   RandomCovariance covariance{kMost + kCandidates, 1};
   std::vector<double> y;
@@ -31,7 +31,7 @@ struct Process {
     return row;
   }
 
-  // Row-major, of the first n observations.
+  // Returns the kernels of the first n observations, row-major.
   std::vector<double> kernels(std::size_t n) const {
     std::vector<double> rows;
     for (std::size_t i = 0; i < n; ++i)

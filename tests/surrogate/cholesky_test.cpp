@@ -12,7 +12,7 @@ namespace {
 
 using Dense = std::vector<std::vector<double>>;  // lower triangle, by rows
 
-// The factor as a textbook computes it, one element after the other.
+// Returns the factor by the textbook algorithm, one element after the other.
 Dense textbook(const RandomCovariance& covariance, const std::vector<std::size_t>& points,
                double noise) {
   Dense l;
@@ -34,7 +34,7 @@ std::vector<double> normals(std::size_t n, std::uint64_t seed) {
   return numbers;
 }
 
-// Points [first, last) appended, whose products with each other are the covariance.
+// Appends the points [first, last) of the covariance.
 void grow(Cholesky& factor, const RandomCovariance& covariance, std::size_t first, std::size_t last,
           double noise) {
   for (std::size_t i = first; i < last; ++i) {
@@ -64,7 +64,7 @@ double largest_difference(const Cholesky& factor, const Dense& reference) {
   return largest;
 }
 
-// The largest element of L b - x, or of L^T b - x: what a solve leaves.
+// Returns the largest element of L b - x, or of L^T b - x.
 double residual(const Cholesky& factor, const std::vector<double>& b, const std::vector<double>& x,
                 bool transposed) {
   const std::size_t n = factor.size(), columns = b.size() / n;
@@ -90,7 +90,7 @@ TEST(Cholesky, IsTheFactorOfWhatWasAppended) {
             1e-10);
 }
 
-// 2,000 steps with a printed seed; what is compared is the dense factor of what should be in it.
+// Takes 2,000 random steps (the seed is printed) and compares with the dense factor of `points`.
 TEST(Cholesky, StaysTheDenseFactorThroughAppendsPopsAndFactorisations) {
   constexpr std::uint64_t kSeed = 20;
   const RandomCovariance covariance(400, kSeed);
@@ -98,12 +98,12 @@ TEST(Cholesky, StaysTheDenseFactorThroughAppendsPopsAndFactorisations) {
   Cholesky factor;
   std::vector<std::size_t> points;
   for (int step = 0; step < 2000; ++step) {
-    const double what = rng.uniform();
-    if (what < 0.75 || points.empty()) {
+    const double draw = rng.uniform();
+    if (draw < 0.75 || points.empty()) {
       const std::size_t next = rng.below(400);
       ASSERT_TRUE(factor.append(covariance.row(next, points), 1 + kNoise));
       points.push_back(next);
-    } else if (what < 0.99) {
+    } else if (draw < 0.99) {
       points.resize(points.size() - rng.below(std::min<std::size_t>(points.size(), 5) + 1));
       factor.truncate(points.size());
     } else {
@@ -216,7 +216,7 @@ TEST(Cholesky, TakesFiftyExactCopiesWithNoiseOfTenToTheMinusTen) {
 TEST(Cholesky, RefusesACopyWithoutNoiseAndStaysAsItWas) {
   const RandomCovariance covariance(30, 11);
   Cholesky factor = grown(covariance, 21, kNoise);
-  // Its first 21 products are those of row 4 with its noise: a linear combination to the last bit.
+  // Its covariances equal row 4, noise included: it is linearly dependent to the last bit.
   std::vector<double> copy =
       covariance.row(4, {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20});
   copy[4] += kNoise;
@@ -227,11 +227,11 @@ TEST(Cholesky, RefusesACopyWithoutNoiseAndStaysAsItWas) {
 }
 
 TEST(Cholesky, RefusesWhatIsNotFiniteAndStaysAsItWas) {
-  constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
+  constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
   const RandomCovariance covariance(30, 12);
   Cholesky factor = grown(covariance, 21, kNoise);
-  EXPECT_FALSE(factor.append(std::vector<double>(21, kNone), 1));
-  EXPECT_FALSE(factor.append(std::vector<double>(21, 0.0), kNone));
+  EXPECT_FALSE(factor.append(std::vector<double>(21, kNan), 1));
+  EXPECT_FALSE(factor.append(std::vector<double>(21, 0.0), kNan));
   EXPECT_FALSE(
       factor.append(std::vector<double>(21, 0.0), std::numeric_limits<double>::infinity()));
   std::vector<double> b(21, 1.0);
@@ -250,7 +250,7 @@ TEST(Cholesky, IsEmptyAfterAMatrixThatIsNotPositiveDefinite) {
   EXPECT_EQ(factor.row(0)[0], 2);
 }
 
-// The smoothest kernel with hardly any noise: many eigenvalues are no more than the noise.
+// A smooth kernel with little noise: many eigenvalues are no larger than the noise.
 TEST(Cholesky, ReproducesANearlySingularMatrix) {
   constexpr double kLittle = 1e-10;
   const RandomCovariance covariance(200, 14);

@@ -1,6 +1,6 @@
 #pragma once
 
-// Dense linear algebra by the schoolbook, row-major, for comparison. O(n^3) and slow.
+// Textbook dense linear algebra, row-major, for comparison. O(n^3) and slow.
 
 #include <cmath>
 #include <cstddef>
@@ -8,7 +8,7 @@
 
 namespace detol::dense {
 
-// The lower factor of a positive definite matrix.
+// Returns the lower Cholesky factor of a positive definite matrix.
 inline std::vector<double> factor(std::vector<double> a, std::size_t n) {
   for (std::size_t i = 0; i < n; ++i)
     for (std::size_t j = 0; j <= i; ++j) {
@@ -19,7 +19,7 @@ inline std::vector<double> factor(std::vector<double> a, std::size_t n) {
   return a;
 }
 
-// (L L^T)^-1 b.
+// Returns (L L^T)^-1 b.
 inline std::vector<double> solve(const std::vector<double>& l, std::vector<double> b) {
   const std::size_t n = b.size();
   for (std::size_t i = 0; i < n; ++i) {

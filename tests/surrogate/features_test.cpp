@@ -8,7 +8,7 @@
 namespace detol {
 namespace {
 
-// A log range, and a number that only one of two words switches on.
+// Returns a space of a log range, a categorical, and a number that is active for one category.
 Space space() {
   return SpaceBuilder()
       .add_float("lr", 1e-4, 1, {.log = true})
@@ -41,11 +41,11 @@ TEST(Features, OfANumberThatIsOffAreTheSameForAllGenomesAndUnlikeAnyThatIsOn) {
     double square = 0;
     for (std::size_t i = 0; i < on.numbers.size(); ++i)
       square += std::pow(on.numbers[i] - off.numbers[i], 2);
-    EXPECT_NEAR(square, 2, 1e-12) << momentum;  // a circle around it, one above
+    EXPECT_NEAR(square, 2, 1e-12) << momentum;  // a unit circle, one unit above it
   }
 }
 
-// Of the sum of all columns, each times its number.
+// Differentiates the sum over the columns i of (1 + i) times the column.
 TEST(Features, SlopesByPositionAreFiniteDifferences) {
   const Features features(space());
   std::vector<double> by_column;

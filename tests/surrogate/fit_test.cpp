@@ -12,7 +12,7 @@
 namespace detol {
 namespace {
 
-// The prior of at most 20 lengths and penalties, as surrogate/fit_prior.h has it.
+// Returns the prior of at most 20 lengths and penalties, as surrogate/fit_prior.h defines it.
 double plain_prior(const KernelParameters& parameters) {
   const double a = parameters.numbers, b = parameters.graphs, c = parameters.both, v = a + b + c;
   double sum = std::log(v) - v + 0.1 * std::log(parameters.noise) - 30 * parameters.noise;
@@ -22,7 +22,7 @@ double plain_prior(const KernelParameters& parameters) {
   return sum;
 }
 
-// y ~ N(m 1, K), with the mean of generalised least squares.
+// Returns log N(y; m 1, K), with m by generalised least squares.
 double plain_likelihood(const Features& features, const Points& points,
                         const std::vector<double>& y, const KernelParameters& parameters) {
   const std::size_t n = y.size();
@@ -39,7 +39,7 @@ double plain_likelihood(const Features& features, const Points& points,
   return sum;
 }
 
-// Values of one function drawn from the process itself.
+// Returns the values at `points` of one function drawn from the Gaussian process.
 std::vector<double> drawn(const Features& features, const Points& points,
                           const KernelParameters& parameters, Rng& rng) {
   const std::size_t n = points.size();
@@ -57,7 +57,7 @@ double log_posterior_of(const Features& features, const Points& points,
   return log_posterior(features, points, y, parameters).log_density;
 }
 
-// Against central differences by the logarithm of every parameter but the depth, which is last.
+// Compares with central differences in the logarithm of all parameters but the last, the depth.
 void expect_gradient_of_differences(const Features& features, const Points& points,
                                     const std::vector<double>& y,
                                     const KernelParameters& parameters) {

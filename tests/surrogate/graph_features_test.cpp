@@ -23,8 +23,8 @@
 namespace detol {
 namespace {
 
-// a -> b -> a and a -> b: levels 0 to 1 count {a: 2, b: 1} and {a: 1, b: 1}; the first round gives
-// the three vertices a(;b) b(a;a) a(b;) and the two a(;b) b(a;), of which one is the same.
+// a -> b -> a and a -> b: level 0 counts {a: 2, b: 1} and {a: 1, b: 1}; level 1 has the three
+// labels a(;b) b(a;a) a(b;) and the two a(;b) b(a;), of which one is equal.
 TEST(GraphKernel, IsWhatTwoTinyGraphsGiveByHand) {
   const GraphFeatures path = graph_features({{10, 20, 10}, {{0, 1}, {1, 2}}});
   const GraphFeatures pair = graph_features({{10, 20}, {{0, 1}}});
@@ -144,7 +144,7 @@ INSTANTIATE_TEST_SUITE_P(Shipped, GraphKernelOn,
                                          "graph", "metaqnn", "mlp_table", "nasbench201"),
                          [](const auto& tested) { return tested.param; });
 
-// Expects that candidates with one network have one set of features, and that there are some.
+// Expects that candidates with equal networks have equal features, and that there are such twins.
 void expect_features_of_networks(const StudyConfig& study, const Task& task, int samples) {
   Rng rng(9);
   const EncodingRow& row = *find_row(encodings(), study.encoding);

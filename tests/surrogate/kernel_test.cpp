@@ -66,7 +66,7 @@ TEST(Kernel, HasTheSameRowsAgainstIndexedGraphs) {
   }
 }
 
-// Checks the gradient by the columns of numbers at one point.
+// Checks the gradient in the numeric columns at one point.
 void expect_gradient_of_differences(const Space& space) {
   const Features features(space);
   Rng rng(2);
@@ -96,7 +96,7 @@ TEST(Kernel, HasTheGradientOfDifferencesOnGraphs) {
   expect_gradient_of_differences(space_with_graphs());
 }
 
-// Whatever the value, an inactive number is as far from an active one.
+// An inactive number is equally far from an active one of any value.
 TEST(Kernel, HoldsAnInactiveNumberEquallyFarFromEveryValue) {
   const Space space =
       SpaceBuilder().add_bool("on").add_float("x", 0, 1, {.when = {"on", {true}}}).build().value();

@@ -28,7 +28,7 @@ Point random_point(const Features& features, Rng& rng) {
   return point;
 }
 
-// Mean, variance and likelihood by the textbook.
+// Dense computes mean, variance and likelihood by the textbook.
 struct Dense {
   Dense(const Kernel& kernel_, const Features& features, const Data& data_)
       : kernel(kernel_), data(data_), points(features.empty_points()) {
@@ -94,12 +94,12 @@ TEST(LazyGp, EqualsADenseProcessAfterTwoThousandAppendsPopsAndRefits) {
   process.attach(candidates);
   Data data;
   for (int step = 0; step < 2000; ++step) {
-    const double what = rng.uniform();
-    if (what < 0.7 || data.y.size() < 3) {
+    const double draw = rng.uniform();
+    if (draw < 0.7 || data.y.size() < 3) {
       data.points.push_back(random_point(features, rng));
       data.y.push_back(std::sin(5 * data.points.back().numbers[0]) + rng.normal());
       process.append(data.points.back(), data.y.back());
-    } else if (what < 0.985) {
+    } else if (draw < 0.985) {
       const std::size_t left =
           data.y.size() - std::min<std::size_t>(data.y.size(), 1 + rng.below(3));
       data.points.resize(left);

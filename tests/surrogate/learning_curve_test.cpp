@@ -14,7 +14,7 @@ namespace {
 constexpr int kEpochs = 20;
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-// A curve's value at an epoch, with noise of its own there.
+// Returns a curve's value at an epoch, with noise.
 using CurveFunction = double (*)(std::uint64_t trial, int epoch);
 
 double noise(std::uint64_t trial, int epoch) {
@@ -37,11 +37,11 @@ void observe(LearningCurves& curves, CurveFunction curve, std::uint64_t trial, i
   for (int epoch = 1; epoch <= epochs; ++epoch) curves.observe(trial, epoch, curve(trial, epoch));
 }
 
-// Quality: errors of the predicted ends of 60 curves from their first epochs, after 40 whole ones.
+// Quality of predicting the ends of 60 curves from their first epochs, after 40 complete curves.
 struct Quality {
-  double error = 0;      // of the mean: root of the mean square
-  double last_step = 0;  // the same of a fall by as much as the others fall from there, on average
-  int inside = 0;        // how many end within 1.645 deviations
+  double error = 0;      // root mean square error of the predicted means
+  double last_step = 0;  // the same for a baseline: last value minus the average fall
+  int inside = 0;        // ends within 1.645 standard deviations
 };
 
 constexpr int kWhole = 40, kForeseen = 60;
@@ -91,7 +91,7 @@ TEST(LearningCurves, AreSurerTheMoreOfATrialTheySaw) {
   }
 }
 
-// The mean over the bad ones of how far the foreseen end is from the true one.
+// The bias is the mean error of the predicted end over the stopped trials.
 TEST(LearningCurves, AreNotMisledByBadTrialsThatWereStopped) {
   LearningCurves curves(kEpochs);
   for (std::uint64_t trial = 0; trial < 60; ++trial)

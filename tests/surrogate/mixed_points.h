@@ -1,6 +1,6 @@
 #pragma once
 
-// A space of numbers, categories and choices under conditions, and points of it, for tests.
+// Spaces of numbers, categories, conditional choices and graphs, and points of them, for tests.
 
 #include <cmath>
 #include <cstddef>
@@ -27,8 +27,8 @@ inline Space mixed_space() {
       .value();
 }
 
-// Four operations in a row, with a bypass of them all where the second is the first of its kind;
-// and a learning rate and an optimizer.
+// Four operations in a row, with an edge from the first to the last where the second is "conv"; and
+// a learning rate and an optimizer.
 inline Space space_with_graphs() {
   const std::vector<std::string> operations = {"conv", "pool", "skip"};
   SpaceBuilder builder;

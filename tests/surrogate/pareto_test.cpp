@@ -18,8 +18,8 @@ std::vector<Losses> random_points(std::size_t count, std::size_t objectives, std
   return points;
 }
 
-// The share of the unit cube that the points dominate, on a grid of `side` cells: exact where all
-// points lie on the grid.
+// Returns the share of the unit cube that the points dominate, on a grid of `side` cells a side:
+// exact where all points lie on the grid.
 double by_grid(const std::vector<Losses>& points, std::size_t objectives, std::size_t side) {
   std::size_t cells = 1, dominated = 0;
   for (std::size_t i = 0; i < objectives; ++i) cells *= side;

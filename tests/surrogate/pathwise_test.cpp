@@ -27,19 +27,19 @@ Points some_points(const Space& space, std::size_t count) {
   return random_points(space, Features(space), count, rng);
 }
 
-// The size of the posterior covariance of two points, by what measuring one tells of the other.
+// Returns the absolute posterior covariance of a and b: observing a lowers the variance of b.
 double covariance(LazyGp& process, const Point& a, const Point& b) {
   const std::size_t observations = process.observations();
   const double noise = process.kernel().parameters().noise;
   const Prediction at = process.predict(a);
   const double before = process.predict(b).variance;
   process.append(a, at.mean);
-  const double told = before - process.predict(b).variance;
+  const double reduction = before - process.predict(b).variance;
   process.truncate(observations);
-  return std::sqrt(std::max(0.0, told * (at.variance + noise)));
+  return std::sqrt(std::max(0.0, reduction * (at.variance + noise)));
 }
 
-// Draws many samples; their mean, variance and covariance against the posterior's.
+// Compares the mean, variance and covariance of many samples with the posterior's.
 void expect_moments(LazyGp& process, const Points& points,
                     const std::function<std::vector<double>(Rng)>& sample, double tolerance) {
   constexpr int kSamples = 1500;

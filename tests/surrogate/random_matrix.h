@@ -9,7 +9,7 @@
 
 namespace detol {
 
-// 1 / (1 + r^2) between points in the unit square: smooth, so nearly singular without noise.
+// 1 / (1 + 9 r^2) between points in the unit square: smooth, so nearly singular without noise.
 class RandomCovariance {
  public:
   RandomCovariance(std::size_t points, std::uint64_t seed) {
@@ -22,14 +22,14 @@ class RandomCovariance {
     return 1 / (1 + 9 * (x * x + y * y));
   }
 
-  // The products of point i with those in `among`.
+  // Returns the covariances of point i with those in `among`.
   std::vector<double> row(std::size_t i, const std::vector<std::size_t>& among) const {
     std::vector<double> row;
     for (const std::size_t j : among) row.push_back((*this)(i, j));
     return row;
   }
 
-  // Row-major, of the first n points, with `noise` on the diagonal.
+  // Returns the matrix of the first n points, row-major, with `noise` added to the diagonal.
   std::vector<double> matrix(std::size_t n, double noise) const {
     std::vector<double> matrix;
     for (std::size_t i = 0; i < n; ++i)

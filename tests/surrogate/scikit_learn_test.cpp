@@ -1,11 +1,11 @@
-// The process of scikit-learn 1.2.1, on twelve points rounded to three digits:
+// The Gaussian process of scikit-learn 1.2.1, on twelve points rounded to three digits:
 //
 //   kernel = ConstantKernel(1.7) * Matern([0.3, 0.8, 2.5], nu=2.5)
 //   K = kernel(X) + 1e-3 * eye(12);  m = sum(inv(K) @ y) / sum(inv(K))
 //   GaussianProcessRegressor(kernel, alpha=1e-3, optimizer=None).fit(X, y - m)
 //
-// asked for predict(T, return_std=True) and log_marginal_likelihood_value_. Its constant mean is
-// zero, ours the generalised least squares mean m, which it was therefore given.
+// then predict(T, return_std=True) and log_marginal_likelihood_value_. Its prior mean is zero and
+// ours is the generalised least squares mean m, which is therefore subtracted from y.
 #include <array>
 #include <cmath>
 #include <vector>

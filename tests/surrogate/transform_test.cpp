@@ -22,7 +22,7 @@ std::vector<double> transformed(const std::vector<double>& outcomes) {
   return values;
 }
 
-// Skewed as losses are.
+// Returns random values that are skewed as losses are.
 std::vector<double> losses(std::size_t count) {
   Rng rng(11);
   std::vector<double> values(count);
@@ -60,7 +60,7 @@ TEST(OutcomeTransform, TakesTheSkewOut) {
   EXPECT_LT(std::abs(central_moment(after, 3)), 1);
 }
 
-// Both by scipy.stats.yeojohnson (1.10.1), of these values standardised.
+// Lambda and values are those of scipy.stats.yeojohnson (1.10.1) for the standardised outcomes.
 TEST(OutcomeTransform, AgreesWithSciPy) {
   const std::vector<double> outcomes = {0.31, 0.35, 0.36, 0.42, 0.47, 0.55,
                                         0.58, 0.71, 0.83, 1.02, 1.27, 1.5};

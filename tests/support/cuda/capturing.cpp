@@ -1,5 +1,5 @@
-// Captures and the graphs that they become: the work of the streams that took part, in the order of
-// the calls.
+// Captures and the graphs made of them: the work of the captured streams, in the order of the
+// calls.
 
 #include <algorithm>
 #include <memory>
@@ -93,7 +93,7 @@ cudaError_t cudaGraphLaunch(cudaGraphExec_t graph, cudaStream_t stream) {
   });
 }
 
-// There are as many nodes as pieces of work; their handles mean nothing.
+// There are as many nodes as pieces of work; handles of nodes are not supported.
 cudaError_t cudaGraphGetNodes(cudaGraph_t graph, cudaGraphNode_t* nodes, std::size_t* count) {
   if (const cudaError_t error = entered()) return error;
   if (graph == nullptr || count == nullptr) return failed(cudaErrorInvalidValue);

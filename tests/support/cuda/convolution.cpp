@@ -12,7 +12,7 @@
 namespace detol::emulated {
 namespace {
 
-// The value with its last bits rounded away. REQUIRES: not NaN.
+// Returns the value's bits, rounded to clear the last `bits` of them. REQUIRES: not NaN.
 std::uint32_t rounded_bits(float value, int bits) {
   const auto is = std::bit_cast<std::uint32_t>(value);
   const std::uint32_t half = (1U << (bits - 1)) - 1, odd = is >> bits & 1;
@@ -42,7 +42,7 @@ void write(const Convolution& c, const std::vector<Real>& values, void* to) {
   }
 }
 
-// A position of x and one of y that meet in a tap of the window; offsets into the tensors.
+// Meeting: positions of x and y that a tap of the window connects, as offsets into the tensors.
 struct Meeting {
   std::int64_t x = 0, y = 0, tap = 0;
 };
@@ -69,7 +69,7 @@ std::vector<Meeting> meetings(const Convolution& c) {
   return all;
 }
 
-// Sorted by that member, and kept for the next run of a convolution of the same shape.
+// Returns the meetings sorted by `member`, cached for the next convolution of the same shape.
 const std::vector<Meeting>& meetings_by(std::int64_t Meeting::*member, const Convolution& c) {
   using Key = std::array<std::int64_t, 15>;
   struct Kept {
@@ -132,7 +132,7 @@ std::vector<Real> by_tap(const Convolution& c, const std::vector<Real>& w, bool 
   return out;
 }
 
-// Forward: y from x. Data: x from y, whose meetings have to be in the order of x.
+// Forward: y from x, with `all` sorted by y. Data: x from y, with `all` sorted by x.
 template <typename Real>
 std::vector<Real> gather(const Convolution& c, const std::vector<Meeting>& all,
                          const std::vector<Real>& w, const std::vector<Real>& source,

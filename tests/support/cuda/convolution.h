@@ -31,7 +31,7 @@ struct Convolution {
   }
 };
 
-// One of the three is written, by `direction`; the others are read.
+// Writes x, w or y, by `direction`, and reads the others.
 void convolve(const Convolution& convolution, void* x, void* w, void* y);
 
 // Round to nearest, ties to even, as the device does.

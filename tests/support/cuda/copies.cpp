@@ -1,5 +1,5 @@
-// Copies and fills of the emulated device's memory. A copy that is not what its kind says, or
-// leaves an allocation, is refused.
+// Copies and fills of the emulated device's memory. A copy that does not match its kind, or leaves
+// an allocation, is refused.
 
 #include <cstring>
 #include <memory>
@@ -40,8 +40,8 @@ void run(const Copy& copy) {
   if (!is_broken()) std::memmove(copy.to, copy.from, copy.bytes);
 }
 
-// What is read from memory that is not pinned is read before the call returns, and what is written
-// there is written.
+// A copy from host memory that is not pinned reads it before the call returns; a copy to such
+// memory is complete when the call returns.
 cudaError_t start(const Copy& copy, cudaStream_t stream) {
   const bool reads_host = held_at(copy.from).place == Place::kHost;
   const bool writes_host = held_at(copy.to).place == Place::kHost;

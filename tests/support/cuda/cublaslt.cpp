@@ -1,5 +1,5 @@
-// The emulated cuBLASLt. An algorithm is for the sizes, the types and the alignment that it was
-// asked for, and is refused elsewhere.
+// The emulated cuBLASLt. An algorithm is accepted only for the sizes, types and alignments that the
+// heuristic was asked for.
 
 #include <algorithm>
 #include <array>
@@ -38,7 +38,7 @@ static_assert(sizeof(Layout) <= sizeof(cublasLtMatrixLayoutOpaque_t));
 static_assert(sizeof(Preference) <= sizeof(cublasLtMatmulPreferenceOpaque_t));
 static_assert(sizeof(Algorithm) <= sizeof(cublasLtMatmulAlgo_t));
 
-// Null: that is none.
+// Returns null if the opaque struct does not hold an `Is`.
 template <typename Is, typename Opaque>
 Is* as(Opaque* opaque) {
   auto* is = reinterpret_cast<Is*>(opaque);
@@ -90,7 +90,7 @@ bool is_aligned(const void* pointer, std::uint32_t to) {
   return reinterpret_cast<std::uintptr_t>(pointer) % to == 0;
 }
 
-// nullptr: nothing. cuBLASLt has no text for its errors: this one says it on stderr.
+// Returns null if nothing is. cuBLASLt has no text for its errors: refused() prints it on stderr.
 const char* what_is_wrong(const Task& task, const Operands& on, const Algorithm& algorithm) {
   const auto& [a, b, c, d] = algorithm.alignments;
   if (!is_aligned(on.a, a) || !is_aligned(on.b, b) || !is_aligned(on.c, c) || !is_aligned(on.d, d))
@@ -222,7 +222,7 @@ cublasStatus_t cublasLtMatrixLayoutDestroy(cublasLtMatrixLayout_t layout) {
   return destroy<Layout>(layout);
 }
 
-// Nothing but what Create sets: no batches, no other order.
+// Supports only what Create sets: no batches, no other order.
 cublasStatus_t cublasLtMatrixLayoutSetAttribute(cublasLtMatrixLayout_t layout,
                                                 cublasLtMatrixLayoutAttribute_t attribute,
                                                 const void* from, std::size_t bytes) {
@@ -267,7 +267,7 @@ cublasStatus_t cublasLtMatmulPreferenceSetAttribute(cublasLtMatmulPreference_t p
   }
 }
 
-// The best needs a little workspace, where it may.
+// The first result needs a little workspace, if `preference` allows it.
 cublasStatus_t cublasLtMatmulAlgoGetHeuristic(cublasLtHandle_t handle, cublasLtMatmulDesc_t product,
                                               cublasLtMatrixLayout_t a, cublasLtMatrixLayout_t b,
                                               cublasLtMatrixLayout_t c, cublasLtMatrixLayout_t d,

@@ -9,7 +9,7 @@
 namespace detol::emulated {
 namespace {
 
-// D = op(A) op(B) + bias, 2 x 3 with an inner extent of 4, and what it takes to ask for it.
+// Fixture for D = op(A) op(B) + bias, 2 x 3 with an inner extent of 4.
 class Products : public Emulated {
  protected:
   static constexpr std::uint64_t kRows = 2, kColumns = 3, kInner = 4;

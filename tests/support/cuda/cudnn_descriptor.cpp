@@ -10,10 +10,10 @@
 namespace detol::emulated {
 namespace {
 
-enum class When { kRequired, kOptional, kAfter };  // set, may be set, read once it is final
+enum class When { kRequired, kOptional, kAfter };  // must be set, may be set, read once final
 
-// cuDNN developer guide, "Backend Descriptor Types": what a descriptor has, of which type, and how
-// many elements at most.
+// AttributeRow: an attribute of a descriptor, its type and its largest number of elements (cuDNN
+// developer guide, "Backend Descriptor Types").
 struct AttributeRow {
   cudnnBackendDescriptorType_t of;
   cudnnBackendAttributeName_t name;
@@ -133,7 +133,7 @@ std::string& last_error() {
   return text;
 }
 
-// Every handle of the list names a finalised descriptor.
+// Stores the descriptors of `handles`, which must be finalised, in the attribute.
 cudnnStatus_t refer(Attribute& attribute, const void* const* handles) {
   for (std::int64_t i = 0; i < attribute.count; ++i) {
     const auto found = find_descriptor(handles[i]);
@@ -146,7 +146,7 @@ cudnnStatus_t refer(Attribute& attribute, const void* const* handles) {
   return CUDNN_STATUS_SUCCESS;
 }
 
-// Into descriptors that the caller made for it.
+// Copies the attribute's descriptors into those that the caller created.
 cudnnStatus_t hand_over(const Attribute& attribute, std::int64_t wanted, void* const* handles) {
   for (std::int64_t i = 0; i < std::min(wanted, attribute.count); ++i) {
     const auto from = attribute.descriptors[static_cast<std::size_t>(i)].lock();

@@ -1,8 +1,8 @@
 #pragma once
 
-// Descriptor: an object of cuDNN's graph API as the emulated one has it: attributes that a table
-// allows, set before it is finalised and read after. What it refers to must live as long as it is
-// used. Not thread-safe.
+// Descriptor: an object of the emulated cuDNN's graph API: attributes that a table allows, set
+// before it is finalised and read after. The descriptors that it refers to must outlive its use.
+// Not thread-safe.
 
 #include <cstddef>
 #include <cstdint>
@@ -29,7 +29,7 @@ struct Descriptor {
   cudnnBackendDescriptorType_t type = CUDNN_BACKEND_TENSOR_DESCRIPTOR;
   bool is_final = false;
   std::map<cudnnBackendAttributeName_t, Attribute> attributes;
-  // What the emulation made itself lives with whoever refers to it: an engine of a configuration.
+  // Keeps alive the descriptors that the emulation made, such as the engine of a configuration.
   std::vector<std::shared_ptr<const Descriptor>> owned;
 
   bool has(cudnnBackendAttributeName_t name) const { return attributes.contains(name); }
@@ -46,7 +46,7 @@ struct Descriptor {
   Value one(cudnnBackendAttributeName_t name) const {
     return all<Value>(name).front();
   }
-  // Null: it is not there any more, or never was.
+  // Returns null if the descriptor was destroyed, or the attribute was never set.
   std::shared_ptr<const Descriptor> descriptor(cudnnBackendAttributeName_t name) const;
 
   template <typename Value>
@@ -58,13 +58,13 @@ struct Descriptor {
   void put(cudnnBackendAttributeName_t name, std::shared_ptr<const Descriptor> made);
 };
 
-// Why a call is refused; cudnnGetLastErrorString says it.
+// Stores `why` for cudnnGetLastErrorString, and returns `status`.
 cudnnStatus_t refused(cudnnStatus_t status, const char* why);
 
-// Null: nobody made it, or it was destroyed.
+// Returns null if the handle was never created, or was destroyed.
 std::shared_ptr<Descriptor> find_descriptor(const void* handle);
 
-// Whether what was set makes sense, by type; what can be read after it is added.
+// Checks the attributes, by type, and adds those that can be read from now on.
 cudnnStatus_t finalize(Descriptor& descriptor);
 
 }  // namespace detol::emulated

@@ -1,4 +1,4 @@
-// What makes sense in a descriptor of the emulated cuDNN, by its type, and what the engines are.
+// The checks of the emulated cuDNN's descriptors, by type, and the table of its engines.
 
 #include "tests/support/cuda/cudnn_engines.h"
 
@@ -87,7 +87,7 @@ const OperationRow* row_of(cudnnBackendDescriptorType_t type) {
   return found == kOperations.end() ? nullptr : found;
 }
 
-// Extents N C H W that lie channels last, without gaps; else none.
+// Returns the extents N C H W of a channels-last tensor without gaps; of others, none.
 Numbers extents_of(const Descriptor& tensor) {
   auto e = tensor.all<std::int64_t>(CUDNN_ATTR_TENSOR_DIMENSIONS);
   if (e.size() != 4) return {};
@@ -95,7 +95,7 @@ Numbers extents_of(const Descriptor& tensor) {
   return tensor.all<std::int64_t>(CUDNN_ATTR_TENSOR_STRIDES) == packed ? e : Numbers{};
 }
 
-// Fills in everything but what the types say.
+// Fills in `c`, but for its types. False: the shapes do not fit.
 bool describe(Convolution& c, const Descriptor& convolution, const Numbers& x, const Numbers& w,
               const Numbers& y) {
   const auto dilations = convolution.all<std::int64_t>(CUDNN_ATTR_CONVOLUTION_DILATIONS);
@@ -196,11 +196,11 @@ Reference knob_of(std::int64_t tile) {
   return knob;
 }
 
-// `tile`: of its knob; 0: it has none.
+// `tile` is the value of the knob; 0: there is none.
 Reference config_of(const Reference& graph, const EngineRow& row, std::int64_t tile) {
   auto engine = std::make_shared<Descriptor>();
   engine->type = CUDNN_BACKEND_ENGINE_DESCRIPTOR;
-  // Not owned: the graph has to outlive whoever uses the engine.
+  // Not owned: the graph has to outlive the users of the engine.
   engine->attributes[CUDNN_ATTR_ENGINE_OPERATION_GRAPH] = {
       CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, {}, {graph}};
   engine->put(CUDNN_ATTR_ENGINE_GLOBAL_INDEX, CUDNN_TYPE_INT64, Numbers{row.index});
@@ -238,7 +238,7 @@ cudnnStatus_t finalize_config(const Descriptor& config) {
              : refused(CUDNN_STATUS_BAD_PARAM, "a configuration without an engine");
 }
 
-// Through configuration, engine and graph, all of which must still be there.
+// Follows configuration, engine and graph, all of which must still exist.
 cudnnStatus_t finalize_plan(Descriptor& plan) {
   const Reference config = plan.descriptor(CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG);
   const Reference engine =
@@ -254,7 +254,7 @@ cudnnStatus_t finalize_plan(Descriptor& plan) {
   if (row.refuses) return refused(CUDNN_STATUS_NOT_SUPPORTED, "an engine that refuses");
   plan.put(CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE, CUDNN_TYPE_INT64,
            Numbers{row.workspace + settings().hunger * operation->convolution.images});
-  // A plan is complete: it lives on without its configuration, but not without its graph.
+  // A plan stays valid without its configuration, but not without its graph.
   plan.owned = {config, engine};
   return CUDNN_STATUS_SUCCESS;
 }

@@ -1,6 +1,6 @@
 #pragma once
 
-// The engines of the emulated cuDNN: one for each thing that a caller has to look at.
+// The engines of the emulated cuDNN: one for each property that a caller has to check.
 
 #include <cstdint>
 #include <memory>
@@ -22,15 +22,15 @@ struct EngineRow {
   std::int64_t workspace = 0;            // bytes
   std::vector<std::int64_t> tiles = {};  // values of its one knob, or none
   bool takes_bfloat16 = true;
-  bool sums_in_single = false;  // with its last tile it does so in any case
+  bool sums_in_single = false;  // with its last tile it always does
   bool refuses = false;         // though the heuristics name it
 };
 
 const std::vector<EngineRow>& engines();
 const EngineRow* find_engine(std::int64_t index);
 
-// What a graph of one operation computes. Null, and a refusal: it is none that is emulated, or
-// something that it refers to was destroyed.
+// Operation: what a graph of one operation computes. operation_of() returns null and sets `status`
+// if the operation is not emulated, or refers to a destroyed descriptor.
 struct Operation {
   Convolution convolution;
   std::int64_t x = 0, w = 0, y = 0;                                // unique names

@@ -31,7 +31,7 @@ bool overlap(const Tensor& a, const Tensor& b) {
   return first < second + b.bytes && second < first + a.bytes;
 }
 
-// Finds the tensor's pointer in the pack, and holds it to what was declared.
+// Finds the tensor's pointer in the pack, and checks it against the declaration.
 cudnnStatus_t bind_one(const Descriptor& pack, const Tensor& tensor) {
   const auto names = pack.all<std::int64_t>(CUDNN_ATTR_VARIANT_PACK_UNIQUE_IDS);
   const auto found = std::ranges::find(names, tensor.name);
@@ -78,8 +78,8 @@ cudnnStatus_t bind(const Operation& operation, const Descriptor& pack, std::int6
              : refused(CUDNN_STATUS_BAD_PARAM, "a workspace that is too small, or in use");
 }
 
-// Leaves garbage in the workspace, and, where the engine says that it may, another last bit each
-// time in the result.
+// Leaves garbage in the workspace, and, if the engine is nondeterministic, another last bit in
+// every second result.
 void run(const Convolution& convolution, const EngineRow& engine, const Bound& bound) {
   if (!may_run()) return;
   if (bound.workspace != nullptr)
@@ -182,10 +182,10 @@ cudnnStatus_t cudnnBackendExecute(cudnnHandle_t handle, cudnnBackendDescriptor_t
                                   cudnnBackendDescriptor_t pack) {
   if (entered() != cudaSuccess)
     return refused(CUDNN_STATUS_EXECUTION_FAILED_CUDA_DRIVER, "the device is broken");
-  const auto what = find_descriptor(plan), on = find_descriptor(pack);
-  if (handle == nullptr || what == nullptr || on == nullptr)
+  const auto found_plan = find_descriptor(plan), found_pack = find_descriptor(pack);
+  if (handle == nullptr || found_plan == nullptr || found_pack == nullptr)
     return refused(CUDNN_STATUS_BAD_PARAM_NULL_POINTER, "no handle, plan or pack");
-  return execute(*handle, *what, *on);
+  return execute(*handle, *found_plan, *found_pack);
 }
 
 }  // extern "C"

@@ -83,7 +83,7 @@ class Forward {
     operation.set(CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_CONV_DESC, convolution);
   }
 
-  // The plan by the engine of that index.
+  // Sets up the plan with the engine of that index.
   void plan_by(cudnnHandle_t handle, std::int64_t index) {
     EXPECT_EQ(operation.finalize(), CUDNN_STATUS_SUCCESS);
     graph.set(CUDNN_ATTR_OPERATIONGRAPH_HANDLE, CUDNN_TYPE_HANDLE, handle);
@@ -136,7 +136,7 @@ class Cudnn : public Emulated {
   cudnnHandle_t handle_ = nullptr;
 };
 
-// Straight from the formula.
+// The expected values follow the formula directly.
 TEST(Convolution, IsThatOfAPlainLoopInAllDirections) {
   const Convolution c = {.images = 2,
                          .inputs = 4,
@@ -282,7 +282,7 @@ TEST_F(Cudnn, ExecutesWhatWasCapturedWhenItIsLaunched) {
   cudaGraphDestroy(graph);
 }
 
-// As a caller asks for them: descriptors of its own are filled.
+// The caller creates the descriptors, and the call fills them.
 TEST_F(Cudnn, HasHeuristicsThatNameEngines) {
   Forward forward;
   forward.plan_by(handle_, 0);

@@ -1,4 +1,4 @@
-// What the emulated device says of itself.
+// The properties of the emulated device, and the names of errors.
 
 #include <cstdio>
 #include <cstring>
@@ -11,7 +11,7 @@
 namespace detol::emulated {
 namespace {
 
-// More of these when somebody asks for them.
+// The attributes that the backend reads; add others when it reads more.
 const std::map<cudaDeviceAttr, int>& attributes() {
   static const std::map<cudaDeviceAttr, int> all = {
       {cudaDevAttrMultiProcessorCount, kMultiprocessors},

@@ -1,6 +1,6 @@
 #pragma once
 
-// What the tests of the emulated device share.
+// The fixture and helpers of the tests of the emulated device.
 
 #include <cstddef>
 #include <utility>
@@ -13,7 +13,7 @@
 
 namespace detol::emulated {
 
-// Memory of the device, with a copy of `values` at first.
+// OnDevice: memory of the device that starts as a copy of `values`.
 template <typename T>
 class OnDevice {
  public:
@@ -39,7 +39,7 @@ class OnDevice {
   std::size_t count_ = 0;
 };
 
-// Each test has a whole device and a stream.
+// Each test has a device that is not broken, and a stream.
 class Emulated : public testing::Test {
  protected:
   Emulated() {

@@ -16,7 +16,7 @@ struct CUevent_st {
   std::shared_ptr<Queue> queue;  // of the last record, or none
   std::uint64_t number = 0;
   std::shared_ptr<std::chrono::steady_clock::time_point> time;
-  std::weak_ptr<Capture> capture;  // where it was recorded in one
+  std::weak_ptr<Capture> capture;  // of the last record, or none
   bool is_captured = false;
   cudaStream_t captured_by = nullptr;
   std::uint64_t captured_after = 0;
@@ -60,7 +60,8 @@ cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t handle) {
   return error;
 }
 
-// Of an event of a capture: the stream joins it, and the recording one is joined again.
+// With an event of a capture, the stream joins the capture, and the recording stream counts as
+// joined.
 cudaError_t cudaStreamWaitEvent(cudaStream_t handle, cudaEvent_t event, unsigned) {
   if (const cudaError_t error = entered()) return error;
   const cudaStream_t stream = stream_of(handle);
@@ -92,7 +93,7 @@ cudaError_t cudaEventSynchronize(cudaEvent_t event) {
   return state_after_waiting();
 }
 
-// As cudaStreamQuery.
+// Works as cudaStreamQuery.
 cudaError_t cudaEventQuery(cudaEvent_t event) {
   if (const cudaError_t error = entered()) return error;
   if (event == nullptr) return failed(cudaErrorInvalidResourceHandle);

@@ -25,12 +25,12 @@ constexpr unsigned kMostThreads = 1024;
 
 struct Fiber {
   Stack stack;
-  unsigned thread = 0;  // that runs, or waits, on it
+  unsigned thread = 0;  // the thread that runs, or waits, on it
 };
 
 enum class Exchange : std::uint8_t { kNone, kValue, kBallot };
 
-// What a lane that waits gave to its warp, and what it gets.
+// Lane: the value that a waiting lane gave to its warp, and the result that it gets.
 struct Lane {
   std::uint64_t value = 0, result = 0;
   unsigned mask = 0, source = 0;
@@ -45,7 +45,7 @@ struct Warp {
 
 void run_threads();
 
-// The block of this thread of the host, and all the stacks that it ever needed.
+// Block: the block that a host thread runs, and all stacks that it ever needed.
 class Block {
  public:
   const char* run(const BlockRun& block) {
@@ -61,7 +61,7 @@ class Block {
     return fault_;
   }
 
-  // On a fiber: the threads that nobody began yet, then back to whoever can continue.
+  // Runs on a fiber: runs the threads that have not started yet, then switches to a ready one.
   void run_what_is_left() {
     while (next_ < count_) {
       running_->thread = block_.is_reversed ? count_ - 1 - next_ : next_;
@@ -107,7 +107,7 @@ class Block {
                  at / block_.extent.x / block_.extent.y};
   }
 
-  // All lanes of a mask have come.
+  // Ends an exchange: all lanes of the mask have arrived.
   void complete(Warp& warp, const Lane& last, unsigned own) {
     std::uint64_t votes = 0;
     for (unsigned left = last.mask; left != 0; left &= left - 1) {
@@ -131,7 +131,7 @@ class Block {
     at_barrier_.clear();
   }
 
-  // Leaves this fiber for one that can continue, or for whoever called run().
+  // Switches to a ready fiber, to an idle one if threads are left, or to the caller of run().
   void go_on() {
     Fiber* const left = running_;
     if (first_ready_ < ready_.size()) {
@@ -156,11 +156,11 @@ class Block {
     switch_stacks(caller_, fiber.stack);
   }
 
-  // The kernel is lost, and with it every stack that a thread of it waits on.
+  // Abandons the kernel, and every stack that a thread of it waits on.
   void fail(const char* what) {
     fault_ = what;
     switch_stacks(running_->stack, caller_);
-    std::abort();  // nobody comes back
+    std::abort();  // no switch leads back here
   }
 
   void forget_who_waits() {
@@ -179,7 +179,7 @@ class Block {
         : memory(mmap(nullptr, kStackBytes, PROT_READ | PROT_WRITE,
                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0)) {
       if (memory == MAP_FAILED) std::abort();
-      mprotect(memory, 4096, PROT_NONE);  // a stack that grows too far
+      mprotect(memory, 4096, PROT_NONE);  // a stack overflow faults
       prepare(fiber.stack, memory, kStackBytes, run_threads);
     }
     ~Held() { munmap(memory, kStackBytes); }

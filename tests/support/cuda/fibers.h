@@ -1,7 +1,7 @@
 #pragma once
 
 // Fibers: the threads of a kernel's block, all on one thread of the host. A thread runs until it
-// ends or waits for others; whoever waits keeps its own stack. A kernel that never waits runs on
+// ends or waits for others; a waiting thread keeps its stack. A kernel that never waits runs on
 // one stack without a switch. One block per thread of the host at a time; other threads have their
 // own.
 
@@ -16,8 +16,8 @@ struct Extent {
 
 constexpr unsigned kWarp = 32;
 
-// What a block's threads run: body(context), once per thread, from the first to the last or the
-// other way round; threadIdx tells which.
+// BlockRun: body(context) runs once per thread of a block, from the first to the last or reversed;
+// threadIdx is that of the thread.
 struct BlockRun {
   Extent extent;
   void (*body)(void*) = nullptr;
@@ -25,16 +25,16 @@ struct BlockRun {
   bool is_reversed = false;
 };
 
-// Returns nullptr, or what went wrong: threads that wait for one that never comes.
+// Returns nullptr, or what went wrong, such as threads that wait for one that never comes.
 const char* run_block(const BlockRun& block);
 
-// What a kernel's threads call.
+// The functions below are called by a kernel's threads.
 void wait_for_block();
-// The value that lane `source` of the warp gave; all lanes of `mask` make the same call.
+// Returns the `value` of lane `source` of the warp; all lanes of `mask` make the same call.
 std::uint64_t exchange(unsigned mask, std::uint64_t value, unsigned source);
-// The lanes of `mask` whose value is not zero.
+// Returns the lanes of `mask` whose value is true.
 unsigned ballot(unsigned mask, bool value);
-// Of the calling thread in its warp.
+// Returns the lane of the calling thread in its warp.
 unsigned lane();
 
 }  // namespace detol::emulated

@@ -86,7 +86,7 @@ TEST_F(Kernels, ShuffleAsTheProgrammingGuideSays) {
   }
 }
 
-// The last block to come adds up what the others left.
+// The last block to arrive sets its elements of `is_last`.
 __global__ void last_block(unsigned* arrived, int* is_last) {
   __shared__ bool last;
   if (threadIdx.x == 0) last = atomicInc(arrived, gridDim.x - 1) == gridDim.x - 1;

@@ -1,6 +1,6 @@
 #pragma once
 
-// What the handles of streams are made of, for the files that implement their calls.
+// The structs behind the handles of streams, for the files that implement their calls.
 
 #include <driver_types.h>
 
@@ -15,7 +15,7 @@
 
 namespace detol::emulated {
 
-// One capture: the nodes of the graph that it becomes, and who takes part.
+// One capture: the nodes of the graph that it becomes, and the streams that take part.
 struct Capture {
   cudaStreamCaptureMode mode = cudaStreamCaptureModeGlobal;
   std::thread::id thread;
@@ -32,8 +32,8 @@ struct CUstream_st {
   bool is_blocking = true;  // for the legacy stream
   std::thread::id creator = std::this_thread::get_id();
   std::shared_ptr<detol::emulated::Capture> capture;
-  std::uint64_t captured = 0;  // of its work
-  bool is_joined = true;       // again, by the stream that it was forked from
+  std::uint64_t captured = 0;  // pieces of its work
+  bool is_joined = true;       // another stream waits for all its captured work
 };
 
 namespace detol::emulated {
@@ -47,13 +47,13 @@ struct Streams {
 
 Streams& streams();
 
-// nullptr for a handle that is none.
+// Returns nullptr for an invalid handle.
 cudaStream_t stream_of(cudaStream_t handle);
 
-// The capture cannot become a graph any more. Returns the error.
+// Marks the capture as invalid, so that it cannot become a graph. Returns the error.
 cudaError_t spoil(Capture& capture, cudaError_t error);
 
-// What a call that waited returns: memory was watched, the device may be broken.
+// Checks the guard bytes after a wait, and returns the error of a broken device.
 cudaError_t state_after_waiting();
 
 }  // namespace detol::emulated

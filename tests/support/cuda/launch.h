@@ -8,12 +8,12 @@
 
 namespace detol::emulated {
 
-// `thread` runs once per thread of the grid, when the stream gets there. Without
+// `thread` runs once per thread of the grid, when the stream reaches it. Without
 // `has_good_pointers` the device breaks then, as it does where a kernel is given host memory.
 cudaError_t launch(const cudaLaunchConfig_t* config, bool has_good_pointers,
                    std::function<void()> thread);
 
-// Null, in memory of the device, or in pinned memory of the host, or just behind it.
+// True for null, and for a pointer into (or to the end of) device memory or pinned host memory.
 bool can_be_used_by_kernels(const void* pointer);
 
 }  // namespace detol::emulated

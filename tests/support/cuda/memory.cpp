@@ -27,8 +27,8 @@ constexpr std::size_t rounded_up(std::size_t bytes, std::size_t to) {
   return (bytes + to - 1) / to * to;
 }
 
-// One page that nobody may touch, at least kAlignment guard bytes, the data, guard bytes up to the
-// next page, and another page that nobody may touch.
+// One inaccessible page, at least kAlignment guard bytes, the data, guard bytes up to the next
+// page, and another inaccessible page.
 struct Allocation {
   Place place = Place::kDevice;
   int device = 0;
@@ -74,17 +74,17 @@ bool are_whole(const Guards& guards) {
          std::memcmp(guards.after, kWhole.data(), guards.bytes_after) == 0;
 }
 
-// They are mended, so that the next test starts anew.
+// Breaks the device if the guards were overwritten, and restores them for the next test.
 void check_guards_of(std::byte* data, const Allocation& allocation) {
   const Guards guards = guards_of(data, allocation);
   if (are_whole(guards)) return;
   set_guards(guards);
   const std::string what =
-      "somebody wrote beside an allocation of " + std::to_string(allocation.bytes) + " bytes";
+      "a write outside an allocation of " + std::to_string(allocation.bytes) + " bytes";
   break_device(cudaErrorIllegalAddress, what.c_str());
 }
 
-// nullptr if this machine has no such memory.
+// Returns nullptr if the host is out of memory.
 std::byte* allocate(std::size_t bytes, Allocation& made) {
   const std::size_t held = rounded_up(bytes, kAlignment);
   made.page_bytes = rounded_up(held + kAlignment, kPage) + 2 * kPage;

@@ -1,8 +1,8 @@
 #pragma once
 
-// Memory: what the emulated device has given out, so that copies and kernels can be held to it.
-// Fresh memory is 0xff everywhere, which is NaN; bytes before and after it are
-// watched, and pages behind those cannot be touched. Safe to use from any thread.
+// Memory: the allocations of the emulated device, against which copies and kernels are checked.
+// Fresh memory is 0xff everywhere, which is NaN; guard bytes before and after it are checked, and
+// the pages around those are inaccessible. Safe to use from any thread.
 
 #include <cstddef>
 
@@ -15,15 +15,15 @@ struct Held {
   std::size_t bytes_left = 0;  // from the pointer to the end; of kHost, 0
 };
 
-// Where a pointer points. The end of an allocation counts as its own.
+// Returns where a pointer points. The end of an allocation counts as part of it.
 Held held_at(const void* pointer);
 
-// All bytes of the stretch lie in one allocation of the device.
+// All bytes of the range lie in one allocation of the device.
 bool is_on_device(const void* pointer, std::size_t bytes);
-// The same, of the device or pinned.
+// The same, in memory of the device or pinned memory.
 bool is_for_device(const void* pointer, std::size_t bytes);
 
-// Breaks the device where somebody wrote beside an allocation.
+// Breaks the device if a guard byte was overwritten.
 void check_guards();
 
 }  // namespace detol::emulated

@@ -1,6 +1,6 @@
-// The emulated NCCL joins threads and processes of one machine through a piece of shared memory. A
-// sum is added up in the order of the ranks. Who waits for ranks that do not come waits, as with
-// the real one, until somebody aborts.
+// The emulated NCCL connects threads and processes of one machine through shared memory. A sum is
+// added up in the order of the ranks. A rank that waits for ranks that never come waits, as with
+// the real one, until one aborts.
 
 #include <fcntl.h>
 #include <pthread.h>
@@ -26,14 +26,14 @@ namespace {
 
 constexpr std::size_t kMostRanks = 16, kChunk = std::size_t{64} << 10;
 
-// What the ranks share. Made by ncclGetUniqueId, whose identity is its name.
+// Meeting: the memory that the ranks share. ncclGetUniqueId makes it; the id is its name.
 struct Meeting {
   pthread_mutex_t mutex;
   pthread_cond_t changed;
   int arrived, joined;
   std::uint64_t round;
   bool is_aborted;
-  std::array<std::array<char, 16>, kMostRanks> devices;  // of who joined
+  std::array<std::array<char, 16>, kMostRanks> devices;  // of the ranks that joined
   alignas(64) std::array<std::array<std::byte, kChunk>, kMostRanks> chunks;
 };
 
@@ -54,7 +54,7 @@ Meeting* map(int file) {
   return mapped == MAP_FAILED ? nullptr : static_cast<Meeting*>(mapped);
 }
 
-// False: this machine has no such memory.
+// False: the host cannot create the memory.
 bool make_meeting(const char* name) {
   const int file = shm_open(name, O_CREAT | O_EXCL | O_RDWR, 0600);
   if (file < 0) return false;
@@ -73,7 +73,7 @@ bool make_meeting(const char* name) {
   return true;
 }
 
-// One rank's view of the ranks that share an identity.
+// Clique: one rank's view of the ranks that share an id.
 class Clique {
  public:
   Clique(Meeting* meeting, int ranks, int rank)
@@ -87,7 +87,7 @@ class Clique {
   std::size_t size() const { return ranks_; }
   std::size_t rank() const { return rank_; }
 
-  // False: aborted.
+  // Waits until all ranks have called it. False: aborted.
   bool meet() {
     const Lock lock(*meeting_);
     const std::uint64_t round = meeting_->round;
@@ -121,7 +121,7 @@ class Clique {
     return is_free;
   }
 
-  // A stretch of a rank's data, for all of them to see between two meetings.
+  // A part of a rank's data, which all ranks may read between two calls of meet().
   std::byte* chunk(std::size_t rank) { return meeting_->chunks[rank].data(); }
 
  private:
@@ -129,7 +129,7 @@ class Clique {
   std::size_t ranks_, rank_;
 };
 
-// Null: not of this machine.
+// Null: this machine has no such id.
 std::shared_ptr<Clique> join(const ncclUniqueId& id, int ranks, int rank) {
   const int file = shm_open(id.internal, O_RDWR, 0600);
   if (file < 0) return nullptr;
@@ -153,7 +153,7 @@ std::size_t size_of(ncclDataType_t type) {
   }
 }
 
-// to[i] = the sum over the ranks of what lies in their chunks.
+// to[i] = the sum over the ranks of element i of their chunks.
 template <typename Real>
 void add_up(Clique& clique, std::size_t bytes, void* to) {
   auto* const sums = static_cast<Real*>(to);
@@ -175,7 +175,7 @@ struct ncclComm {
 
 namespace {
 
-// finish(clique, bytes, to) makes a stretch of the result of everybody's chunks.
+// finish(clique, bytes, to) makes a part of the result from the chunks of all ranks.
 template <typename Finish>
 ncclResult_t collective(const void* from, void* to, std::size_t bytes, ncclComm_t communicator,
                         cudaStream_t stream, const Finish& finish) {
@@ -220,7 +220,7 @@ ncclResult_t ncclCommInitRank(ncclComm_t* communicator, int ranks, ncclUniqueId 
   if (clique == nullptr) return ncclSystemError;
   if (!clique->takes(uuid_of_device(current_device()))) clique->abort();
   const bool have_met = clique->meet();
-  if (rank == 0) shm_unlink(id.internal);  // all have it
+  if (rank == 0) shm_unlink(id.internal);  // all have mapped it
   if (!have_met) return ncclInvalidUsage;
   *communicator = new ncclComm{clique};
   return ncclSuccess;

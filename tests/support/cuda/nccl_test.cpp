@@ -11,7 +11,8 @@ namespace {
 
 class Ranks : public Emulated {
  protected:
-  // body(rank, communicator, stream) on a thread for each rank, which has device `rank % devices`.
+  // Runs body(rank, result, communicator, stream) on a thread for each rank, with device `rank %
+  // devices`.
   template <typename Body>
   static void run(int ranks, int devices, const Body& body) {
     Settings settings;

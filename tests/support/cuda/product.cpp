@@ -21,7 +21,7 @@ void write_at(void* to, cudaDataType type, std::size_t i, float value) {
     static_cast<std::uint16_t*>(to)[i] = to_bfloat16(value);
 }
 
-// op(matrix), column by column without gaps.
+// Returns op(matrix), column-major without gaps.
 std::vector<double> matrix_of(const void* from, const Layout& layout, std::int32_t operation,
                               bool rounds) {
   const auto leading = static_cast<std::size_t>(layout.leading);

@@ -1,7 +1,7 @@
 #pragma once
 
 // Product: what the emulated cuBLASLt computes, D = alpha op(A) op(B) + beta C, maybe plus a bias
-// per row, by plain loops. Matrices lie column by column.
+// per row, by plain loops. Matrices are column-major.
 
 #include <cstddef>
 #include <cstdint>
@@ -12,14 +12,14 @@ namespace detol::emulated {
 
 inline constexpr std::uint64_t kProduct = 0x70726f64, kLayout = 0x6c61796f;
 
-// What lies in the opaque structs of cublasLt.h.
+// Product and Layout are the contents of the opaque structs of cublasLt.h.
 struct Product {
   std::uint64_t magic = kProduct;
   cublasComputeType_t compute = CUBLAS_COMPUTE_32F;
   cudaDataType scale = CUDA_R_32F;
   std::int32_t transposes_a = CUBLAS_OP_N, transposes_b = CUBLAS_OP_N;
   std::uint32_t epilogue = CUBLASLT_EPILOGUE_DEFAULT;
-  std::int32_t bias_type = -1;  // as D
+  std::int32_t bias_type = -1;  // -1: as D
   const void* bias = nullptr;
 };
 
@@ -34,7 +34,7 @@ struct Sizes {
   std::uint64_t rows = 0, columns = 0, inner = 0;  // m, n, k
 };
 
-// One product with everything that it needs, held to what cuBLASLt takes.
+// Task: one product with its matrices, and the checks of what cuBLASLt takes.
 struct Task {
   Product product;
   Layout a, b, c, d;
@@ -82,7 +82,7 @@ struct Operands {
 
 std::size_t size_of(cudaDataType type);  // bytes; 0: not emulated
 
-// Where a device may run, and is not broken.
+// Computes D, unless the device is broken.
 void multiply(const Task& task, const Operands& on);
 
 }  // namespace detol::emulated

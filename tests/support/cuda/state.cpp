@@ -22,7 +22,7 @@ struct State {
 
 State& state() {
   static State* const one = [] {
-    auto* made = new State();  // never ends: memory and streams outlive static objects
+    auto* made = new State();  // never destroyed: memory and streams outlive static objects
     const char* words = std::getenv("DETOL_EMULATED_DEVICE");
     if (words != nullptr) made->settings = settings_from(words);
     return made;
@@ -179,7 +179,7 @@ cudaError_t cudaPeekAtLastError() {
   return is_broken() ? broken_by() : last_error;
 }
 
-// A broken device is not forgotten.
+// A broken device stays broken.
 cudaError_t cudaGetLastError() {
   const cudaError_t error = cudaPeekAtLastError();
   last_error = cudaSuccess;

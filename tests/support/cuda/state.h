@@ -1,7 +1,7 @@
 #pragma once
 
-// State: what the emulated device is asked to be, what went wrong on it, and what the calling
-// thread was last told. Safe to use from any thread.
+// State: the settings of the emulated device, whether it is broken, and the last error of the
+// calling thread. Safe to use from any thread.
 //
 // DETOL_EMULATED_DEVICE is a list of words with commas between them:
 //   none          there is no device
@@ -11,8 +11,9 @@
 //   malloc:N      the N-th cudaMalloc and all after it find no memory
 //   launch:N      in the N-th kernel the device breaks for good: an illegal address
 //   lost:N        likewise, as if it had been taken out of the machine
-//   lazy          streams do nothing before somebody waits for them
-//   reversed      blocks and their threads run from the last to the first, which must be the same
+//   hungry:BYTES  every engine of cuDNN wants that much more workspace for each image
+//   lazy          streams do no work before a call waits for them
+//   reversed      blocks and their threads run from the last to the first, with equal results
 
 #include <driver_types.h>
 
@@ -34,7 +35,7 @@ struct Settings {
 // Throws std::invalid_argument for a word that it does not know.
 Settings settings_from(std::string_view words);
 
-// Of the environment, unless a test set others, which also makes a broken device whole.
+// The settings of the environment, or those that a test set. set() also repairs a broken device.
 const Settings& settings();
 void set(const Settings& settings);
 
@@ -43,8 +44,8 @@ constexpr int kMultiprocessors = 2;
 // Remembers the error of the calling thread, and returns it.
 cudaError_t failed(cudaError_t error);
 
-// What every call of the runtime returns at once if it is not cudaSuccess: a device that is broken,
-// or not there, or a call that a host function may not make.
+// Returns cudaSuccess, or the error that every call of the runtime returns at once: the device is
+// broken or not there, or a host function makes the call.
 cudaError_t entered();
 
 // Breaks the device for good, and says why on stderr.

@@ -24,7 +24,7 @@ void drain_blocking_streams() {
   for (const auto& queue : queues) queue->drain();
 }
 
-// What waits for the stream is illegal while it captures.
+// Returns an error while the stream captures, as waiting for it is illegal then.
 cudaError_t may_wait_for(cudaStream_t stream) {
   if (stream == nullptr) return failed(cudaErrorInvalidResourceHandle);
   if (stream->capture != nullptr) return spoil(*stream->capture, cudaErrorStreamCaptureUnsupported);
@@ -178,7 +178,7 @@ cudaError_t cudaStreamSynchronize(cudaStream_t handle) {
   return state_after_waiting();
 }
 
-// Says once that there is work left, and does it meanwhile.
+// Returns cudaErrorNotReady once if work is left, and does that work.
 cudaError_t cudaStreamQuery(cudaStream_t handle) {
   if (const cudaError_t error = entered()) return error;
   const cudaStream_t stream = stream_of(handle);

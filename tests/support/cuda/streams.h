@@ -1,11 +1,11 @@
 #pragma once
 
-// Streams: work in its order. A stream does its work at once, or, where the settings say `lazy`,
-// when somebody waits for it, so that whoever forgot to wait sees it. While a stream captures, its
-// work becomes the nodes of a graph, in the order of the calls; other streams join by an event.
-// Calls that are illegal while capturing are refused with the real error, and spoil the capture.
+// Streams: queues of work. A stream does its work at once, or, with the setting `lazy`, when a call
+// waits for it, so that a forgotten wait shows. While a stream captures, its work becomes the nodes
+// of a graph, in the order of the calls; other streams join by an event. Calls that are illegal
+// while capturing are refused with the real error, and invalidate the capture.
 //
-// A thread that waits does the work of the streams that it waits for by itself.
+// A thread that waits does the work of the streams that it waits for itself.
 
 #include <driver_types.h>
 
@@ -43,7 +43,7 @@ cudaStreamCaptureStatus capture_status(cudaStream_t stream);
 // Does all work of the streams that this thread created.
 void drain_all();
 
-// An error, if a capture forbids calls that may wait: cudaMalloc, cudaEventQuery and the like.
+// Returns an error if a capture forbids calls that may wait, as cudaMalloc and cudaEventQuery.
 cudaError_t unsafe_call();
 
 }  // namespace detol::emulated

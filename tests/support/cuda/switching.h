@@ -1,13 +1,13 @@
 #pragma once
 
-// Switching: from one stack to another. Two files, of which CMake takes one: a few instructions on
-// x86-64, ucontext elsewhere.
+// Switching from one stack to another. CMake takes one of two implementations: a few instructions
+// on x86-64, ucontext elsewhere.
 
 #include <cstddef>
 
 namespace detol::emulated {
 
-// Where a stack was left. The one that a thread of the host came with needs no preparation.
+// Stack: where a stack was left. The own stack of a host thread needs no prepare().
 struct Stack {
   void* left_at = nullptr;
 };

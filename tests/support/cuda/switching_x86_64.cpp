@@ -2,8 +2,8 @@
 
 #include "tests/support/cuda/switching.h"
 
-// What a called function keeps (System V ABI, x86-64, 3.2.1) goes onto the stack that is left; the
-// other one's comes back, and with it the address that it was left at.
+// Pushes the callee-saved registers (System V ABI, x86-64, 3.2.1) onto the stack that is left, pops
+// those of the other stack, and returns to the address at which that one was left.
 asm(R"(
   .text
   .hidden detol_switch_stacks
@@ -35,7 +35,7 @@ namespace detol::emulated {
 void prepare(Stack& stack, void* memory, std::size_t bytes, void (*main)()) {
   const auto end = (reinterpret_cast<std::uintptr_t>(memory) + bytes) / 16 * 16;
   auto* top = reinterpret_cast<void**>(end) - 1;  // a function begins 8 bytes off a multiple of 16
-  *top = nullptr;                                 // nobody to return to
+  *top = nullptr;                                 // no return address
   *--top = reinterpret_cast<void*>(main);
   for (int kept = 0; kept < 6; ++kept) *--top = nullptr;
   stack.left_at = top;

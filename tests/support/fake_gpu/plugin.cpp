@@ -1,12 +1,11 @@
 // A GPU backend without a GPU, to be loaded as libdetol_cuda.so is: it trains by the backend
-// onednn, and says that it has two devices. CUDA_VISIBLE_DEVICES chooses among them, by their
-// UUIDs.
+// onednn, and reports two devices. CUDA_VISIBLE_DEVICES chooses among them, by their UUIDs.
 //
-//   DETOL_FAKE_GPUS=n          so many devices; 0: none
+//   DETOL_FAKE_GPUS=n          n devices; 0: none
 //   DETOL_FAKE_GPU_MEMORY=b    bytes of each
-//   DETOL_FAKE_GPU_BREAKS=n    from its n-th step on the device answers nothing in that process,
-//   DETOL_FAKE_GPU_MARK=file   in the first one to get there alone
-//   DETOL_FAKE_GPU_LOG=file    a line for each network: which device compiled it
+//   DETOL_FAKE_GPU_BREAKS=n    from its n-th step on the device is lost in that process
+//   DETOL_FAKE_GPU_MARK=file   limits this to the first process that gets there (it creates the
+//   file) DETOL_FAKE_GPU_LOG=file    a line for each network: which device compiled it
 
 #include "trainer/backends/cuda/plugin.h"
 
@@ -25,7 +24,7 @@
 namespace detol {
 namespace {
 
-// NOLINTBEGIN(concurrency-mt-unsafe): nobody changes the environment.
+// NOLINTBEGIN(concurrency-mt-unsafe): no thread changes the environment.
 long number_of(const char* name, long otherwise) {
   const char* text = std::getenv(name);
   return text == nullptr ? otherwise : std::atol(text);

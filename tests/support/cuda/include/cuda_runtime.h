@@ -1,9 +1,9 @@
 #pragma once
 
-// What the product's kernels need of CUDA's own header of this name, for a compiler of the host:
+// The parts of CUDA's header of this name that the product's kernels need, for a host compiler:
 // this folder comes first on the include path of the emulated device. Types and functions of the
 // runtime are those of the real cuda_runtime_api.h. A kernel is an ordinary function that is called
-// once per thread; dynamic shared memory is not there.
+// once per thread; dynamic shared memory is not supported.
 
 #include <vector_functions.h>
 #include <vector_types.h>
@@ -68,8 +68,8 @@ inline int __all_sync(unsigned mask, int predicate) {
 
 namespace detol::emulated {
 
-// The value of the lane at `source` of this lane's segment of `width`, or the own one if that is
-// outside of it (CUDA C++ programming guide, "Warp Shuffle Functions").
+// Returns the value of lane `source`, or the lane's own value if `source` is outside of its segment
+// of `width` lanes (CUDA C++ programming guide, "Warp Shuffle Functions").
 template <typename T>
 T shuffled(unsigned mask, T value, int source, int width) {
   static_assert(std::is_trivially_copyable_v<T> && sizeof(T) <= sizeof(std::uint64_t));
@@ -135,7 +135,7 @@ T atomicCAS(T* at, std::type_identity_t<T> expected, std::type_identity_t<T> val
   if (before == expected) *at = value;
   return before;
 }
-// As CUDA's: the value behind `last` is 0.
+// As CUDA's: the value after `last` is 0.
 inline unsigned atomicInc(unsigned* at, unsigned last) {
   const unsigned before = *at;
   *at = before >= last ? 0 : before + 1;
@@ -228,7 +228,7 @@ DETOL_EMULATED_MIN_MAX(unsigned long)
 DETOL_EMULATED_MIN_MAX(long long)
 DETOL_EMULATED_MIN_MAX(unsigned long long)
 #undef DETOL_EMULATED_MIN_MAX
-// The one that is a number, as on the device.
+// If one argument is NaN, these return the other, as on the device.
 inline float min(float a, float b) {
   return std::fmin(a, b);
 }
@@ -244,7 +244,7 @@ inline double max(double a, double b) {
 
 // --- launches ------------------------------------------------------------------------------------
 
-// The arguments are copied at the call, as the real one does.
+// Copies the arguments at the call, as the real one does.
 template <typename... Params, typename... Args>
 cudaError_t cudaLaunchKernelEx(const cudaLaunchConfig_t* config, void (*kernel)(Params...),
                                Args&&... args) {
