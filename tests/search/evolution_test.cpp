@@ -25,7 +25,7 @@ TEST(Evolution, BeatsRandomOnASphere) {
 
 TEST(Evolution, VisitsEveryGenomeOfASmallSpaceBeforeRepeatingMany) {
   // 4 * 2 * 2 = 16 genomes.
-  const Space space = testing_support::all_spaces()[1].space;
+  const Space space = testing_support::space_named("categorical");
   ASSERT_EQ(space.cardinality(), 16);
   const auto searcher = make("evolution", space, 3);
   std::set<std::vector<double>> seen;

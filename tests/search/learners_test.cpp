@@ -169,7 +169,7 @@ TEST_P(Learner, ARetellLateInALongSearchReplacesTheFirst) {
 }
 
 TEST_P(Learner, ProposesEveryGenomeOfASmallSpaceBeforeItRepeatsMany) {
-  const Space space = testing_support::all_spaces()[1].space;
+  const Space space = testing_support::space_named("categorical");
   ASSERT_EQ(space.cardinality(), 16);
   std::set<std::vector<double>> seen;
   for (const Trial& trial : drive(*make(space, 3), 0, 16, [](const Genome&) { return 1.0; }))

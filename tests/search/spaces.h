@@ -3,7 +3,9 @@
 // The spaces that every searcher is tested on, edge cases included.
 
 #include <memory>
+#include <stdexcept>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "encodings/space/space.h"
@@ -103,6 +105,14 @@ inline std::vector<NamedSpace> all_spaces() {
       {"structured", structured_space()},
       {"empty", Space()},
   };
+}
+
+// Returns one of all_spaces().
+inline Space space_named(std::string_view name) {
+  for (const NamedSpace& row : all_spaces()) {
+    if (row.name == name) return row.space;
+  }
+  throw std::out_of_range("no space of that name");
 }
 
 }  // namespace detol::testing_support

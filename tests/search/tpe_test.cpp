@@ -71,7 +71,7 @@ TEST(Parzen, IsADensityOverEveryKindOfChoice) {
 }
 
 TEST(Parzen, IsLargestAtItsObservation) {
-  const Around around(testing_support::all_spaces()[5].space);
+  const Around around(testing_support::space_named("steps"));
   for (const std::vector<double>& at : around.coordinates)
     EXPECT_LE(around.density->log_density(at),
               around.density->log_density(around.coordinates[0]) + 1e-12);
@@ -117,7 +117,7 @@ TEST(Tpe, BeatsRandomOnASphere) {
 }
 
 TEST(Tpe, VisitsEveryGenomeOfASmallSpaceBeforeRepeatingMany) {
-  const Space space = testing_support::all_spaces()[1].space;
+  const Space space = testing_support::space_named("categorical");
   ASSERT_EQ(space.cardinality(), 16);
   const auto searcher = make(space, {{"startup", "4"}});
   std::set<std::vector<double>> seen;
