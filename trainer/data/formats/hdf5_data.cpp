@@ -24,7 +24,7 @@ struct Array {
   std::string name;
   std::string place;  // "<file>: <name>", for messages
   std::vector<std::int64_t> sizes = {};
-  bool is_whole = true;
+  bool is_integer = true;
   bool is_of_bytes = true;
 
   tl::unexpected<Error> error(std::string_view what, std::string_view remedy) const {
@@ -62,14 +62,14 @@ Result<Array> open_array(const std::shared_ptr<Hdf5Process>& file, const std::st
   Array array{.file = file,
               .name = std::string(name),
               .place = fmt::format("{}: {}", path, name),
-              .is_whole = said.is_whole,
+              .is_integer = said.is_integer,
               .is_of_bytes = said.is_of_bytes};
   if (said.rank < 1 || said.rank > Hdf5Array::kMostSizes)
     return array.error("no array with sizes", "write it as one");
   if (!said.is_self_contained)
     return array.error("its numbers lie in another file", "write them into this one");
   array.sizes.assign(said.sizes.begin(), said.sizes.begin() + said.rank);
-  if (!said.is_whole && !said.is_float)
+  if (!said.is_integer && !said.is_float)
     return array.error("neither whole numbers nor floats", "write it as uint8 or float32");
   DETOL_TRY(check_sizes(array, said, path));
   return array;
@@ -131,7 +131,7 @@ class Hdf5Pixels final : public PixelSource {
 constexpr std::string_view kMendSample = "mend or leave out that sample";
 
 Result<std::vector<std::int32_t>> read_labels(const Array& array) {
-  if (!array.is_whole) {
+  if (!array.is_integer) {
     return array.error("labels must be whole numbers, not floats",
                        "convert them, or say data.task: regression");
   }

@@ -116,10 +116,10 @@ Hdf5Array describe(hid_t data) {
   std::ranges::copy(sizes, array.sizes.begin());
   array.is_self_contained = is_self_contained(data);
   const H5T_class_t kind = H5Tget_class(*type);
-  array.is_whole = kind == H5T_INTEGER;
+  array.is_integer = kind == H5T_INTEGER;
   array.is_float = kind == H5T_FLOAT;
   array.element = H5Tget_size(*type);
-  array.is_of_bytes = array.is_whole && array.element == 1 && H5Tget_sign(*type) == H5T_SGN_NONE;
+  array.is_of_bytes = array.is_integer && array.element == 1 && H5Tget_sign(*type) == H5T_SGN_NONE;
   array.stored = H5Dget_storage_size(data);
   return array;
 }

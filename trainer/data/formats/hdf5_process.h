@@ -25,7 +25,7 @@ struct Hdf5Array {
 
   bool is_there = false;           // in this file; links to other files are not followed
   bool is_self_contained = false;  // its numbers are in this file, too
-  bool is_whole = false;           // of integers
+  bool is_integer = false;
   bool is_float = false;
   bool is_of_bytes = false;   // unsigned
   std::int32_t rank = 0;      // 0: it has no sizes
