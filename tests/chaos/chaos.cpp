@@ -74,14 +74,14 @@ void find_doubles(const std::vector<Event>& events, Lines& broken) {
 }
 
 // Finds epochs that a progress line reported and that are not in the ledger.
-void find_lost(const std::vector<Event>& events, const std::string& said, Lines& broken) {
+void find_lost(const std::vector<Event>& events, const std::string& err, Lines& broken) {
   std::set<std::pair<TrialId, int>> known;
   for (const Event& event : events) {
     if (const auto* reported = std::get_if<event::Reported>(&event))
       known.insert({reported->trial, reported->epoch});
   }
   static const std::regex kReport(R"(\| trial (\d+) epoch (\d+):)");
-  for (std::sregex_iterator it(said.begin(), said.end(), kReport), end; it != end; ++it) {
+  for (std::sregex_iterator it(err.begin(), err.end(), kReport), end; it != end; ++it) {
     const auto trial = static_cast<TrialId>(std::stoull((*it)[1]));
     if (!known.contains({trial, std::stoi((*it)[2])}))
       broken.push_back(fmt::format("an acknowledged record is lost: {}", it->str()));
@@ -96,7 +96,7 @@ void find_differences(const std::string& found, const std::string& expected, Lin
     const bool more_right = static_cast<bool>(std::getline(right, found_line));
     if (!more_left && !more_right) return;
     if (more_left && more_right && expected_line == found_line) continue;
-    broken.push_back(fmt::format("the results differ: '{}', in peace '{}'",
+    broken.push_back(fmt::format("the results differ: '{}', undisturbed '{}'",
                                  more_right ? found_line : "nothing",
                                  more_left ? expected_line : "nothing"));
     return;
@@ -144,10 +144,10 @@ bool is_allowed(int code, const std::string& fault) {
 }
 
 // Counts how often the program said that a trial was requeued or promoted.
-int losses_in(std::string_view said) {
+int losses_in(std::string_view err) {
   int losses = 0;
   for (const std::string_view loss : {" requeued: ", " promoted after "}) {
-    for (auto at = said.find(loss); at != said.npos; at = said.find(loss, at + 1)) ++losses;
+    for (auto at = err.find(loss); at != err.npos; at = err.find(loss, at + 1)) ++losses;
   }
   return losses;
 }
@@ -247,25 +247,27 @@ Search timing(int trials) {
   return search;
 }
 
-Peace in_peace(const Search& search, std::string_view site) {
+Baseline run_undisturbed(const Search& search, std::string_view site) {
   const ChaosStudy study(search.images);
   Program program(study.path(), search.words, study.variables());
   const Ran ran = program.wait();
-  Peace peace{search.is_repeatable ? study.results() : "", study.weights(), study.steps()};
-  for (const auto& [pid, count] : study.visits(site)) peace.visits = std::max(peace.visits, count);
+  Baseline baseline{search.is_repeatable ? study.results() : "", study.weights(), study.steps()};
+  for (const auto& [pid, count] : study.visits(site))
+    baseline.visits = std::max(baseline.visits, count);
   EXPECT_EQ(ran.code, 0) << ran.err;
-  EXPECT_EQ(broken_promises(study, peace, ran.err, 0), Lines{}) << ran.err;
-  return peace;
+  EXPECT_EQ(broken_promises(study, baseline, ran.err, 0), Lines{}) << ran.err;
+  return baseline;
 }
 
-Trouble disturbed(const Search& search, const Peace& peace, const std::string& fault) {
+DisturbedRun run_disturbed(const Search& search, const Baseline& baseline,
+                           const std::string& fault) {
   const ChaosStudy study(search.images);
-  Trouble trouble;
+  DisturbedRun run;
   const auto go = [&](const std::vector<std::string>& words,
                       const std::vector<std::string>& variables) {
-    const Ran ran = run_to_its_end(study, words, variables, trouble.broken);
-    trouble.codes.push_back(ran.code);
-    trouble.said += ran.err;
+    const Ran ran = run_to_its_end(study, words, variables, run.broken);
+    run.codes.push_back(ran.code);
+    run.err += ran.err;
     return ran.code;
   };
   const fs::path mark = study.path() / "mark";
@@ -273,32 +275,32 @@ Trouble disturbed(const Search& search, const Peace& peace, const std::string& f
                                         "DETOL_FAULT_MARK=" + mark.string()};
   for (const std::string& variable : study.variables()) variables.push_back(variable);
   int code = go(search.words, variables);
-  trouble.happened = fs::exists(mark);
-  if (!is_allowed(code, fault)) trouble.broken.push_back(fmt::format("exit code {}", code));
+  run.happened = fs::exists(mark);
+  if (!is_allowed(code, fault)) run.broken.push_back(fmt::format("exit code {}", code));
   for (int resumes = 0; code != 0 && resumes < kMostResumes; ++resumes) {
     code = go({"resume", "tiny"}, study.variables());
     if (code == 4) code = go(search.words, study.variables());  // the study did not exist yet
-    if (code != 0) trouble.broken.push_back(fmt::format("resume: exit code {}", code));
+    if (code != 0) run.broken.push_back(fmt::format("resume: exit code {}", code));
   }
   // At most one epoch for each time that a worker was lost. On a busy machine a slow worker is
   // lost, too, because kPatience shortens the time limits.
-  const int redone = search.steps_per_epoch() * std::max(1, losses_in(trouble.said));
-  const Lines more = broken_promises(study, peace, trouble.said, redone);
-  trouble.broken.insert(trouble.broken.end(), more.begin(), more.end());
-  return trouble;
+  const int redone = search.steps_per_epoch() * std::max(1, losses_in(run.err));
+  const Lines more = broken_promises(study, baseline, run.err, redone);
+  run.broken.insert(run.broken.end(), more.begin(), more.end());
+  return run;
 }
 
-std::vector<std::string> broken_promises(const ChaosStudy& study, const Peace& peace,
-                                         const std::string& said, int redone) {
+std::vector<std::string> broken_promises(const ChaosStudy& study, const Baseline& baseline,
+                                         const std::string& err, int redone) {
   Lines broken;
   find_remains(study, broken);
   const std::vector<Event> events = events_of(study);
   find_doubles(events, broken);
-  find_lost(events, said, broken);
-  if (const int steps = study.steps(); steps > peace.steps + redone)
-    broken.push_back(fmt::format("{} steps were trained, in peace {}", steps, peace.steps));
-  if (!peace.results.empty()) find_differences(study.results(), peace.results, broken);
-  if (!peace.weights.empty()) find_differences(study.weights(), peace.weights, broken);
+  find_lost(events, err, broken);
+  if (const int steps = study.steps(); steps > baseline.steps + redone)
+    broken.push_back(fmt::format("{} steps were trained, undisturbed {}", steps, baseline.steps));
+  if (!baseline.results.empty()) find_differences(study.results(), baseline.results, broken);
+  if (!baseline.weights.empty()) find_differences(study.weights(), baseline.weights, broken);
   const auto problems = check(study.database());
   if (!problems) broken.push_back(problems.error().message);
   if (problems) broken.insert(broken.end(), problems->begin(), problems->end());

@@ -1,7 +1,7 @@
 #pragma once
 
 // Chaos tests disturb a small search, resume it until it is done, and check what docs/faults.md
-// promises by comparison with the same search left in peace.
+// promises by comparison with the same search left undisturbed.
 
 #include <map>
 #include <string>
@@ -68,31 +68,32 @@ Search two_workers(int trials = 4);
 // Trials one after the other, each trained by an MPI job of two ranks.
 Search group_of_two(int trials = 3);
 
-// Peace holds the results of an undisturbed search.
-struct Peace {
+// Baseline holds the results of an undisturbed search.
+struct Baseline {
   std::string results;  // empty: not to be compared
   std::string weights;  // the same
   int steps = 0;        // of training
   int visits = 0;       // of a site by the process that passed it most often
 };
-Peace in_peace(const Search& search, std::string_view site = "");
+Baseline run_undisturbed(const Search& search, std::string_view site = "");
 
-// Trouble says how a disturbed search went.
-struct Trouble {
+// DisturbedRun says how a disturbed search went.
+struct DisturbedRun {
   bool happened = false;            // the fault occurred
   std::vector<int> codes;           // of the search, and of every resume after it
   std::vector<std::string> broken;  // promises, one line each
-  std::string said;                 // stderr of all of these
+  std::string err;                  // stderr of all of these
 };
 
 // Runs the search with DETOL_FAULT set to `fault`, resumes it without a fault until it is
 // done, and checks what is left.
-Trouble disturbed(const Search& search, const Peace& peace, const std::string& fault);
+DisturbedRun run_disturbed(const Search& search, const Baseline& baseline,
+                           const std::string& fault);
 
-// Returns the promises that do not hold at the end of a search, one line each. `said` is its
+// Returns the promises that do not hold at the end of a search, one line each. `err` is its
 // stderr, `redone` the number of steps that may have been made again.
-std::vector<std::string> broken_promises(const ChaosStudy& study, const Peace& peace,
-                                         const std::string& said, int redone);
+std::vector<std::string> broken_promises(const ChaosStudy& study, const Baseline& baseline,
+                                         const std::string& err, int redone);
 
 // The number in an environment variable such as DETOL_CHAOS_KILLS, else `fallback`.
 int number_from(const char* name, int fallback);

@@ -46,15 +46,15 @@ std::vector<int> visits_to_try(int last) {
 class Tries {
  public:
   Tries(Search search, const FaultSite& site)
-      : search_(std::move(search)), site_(site), peace_(in_peace(search_, site.name)) {
+      : search_(std::move(search)), site_(site), baseline_(run_undisturbed(search_, site.name)) {
     for (const std::string& action : words_of(site.actions)) {
-      for (const int nth : visits_to_try(std::max(1, peace_.visits)))
+      for (const int nth : visits_to_try(std::max(1, baseline_.visits)))
         cases_.push_back({action, nth});
     }
   }
 
   // Returns false if the search does not visit the site, as only other commands do.
-  bool is_passed() const { return peace_.visits > 0; }
+  bool is_passed() const { return baseline_.visits > 0; }
 
   // Runs cases until all are tried; several threads may call it at once.
   void work() {
@@ -85,23 +85,23 @@ class Tries {
   bool happens(Case& test_case) {
     const std::string fault =
         std::string(site_.name) + ":" + std::to_string(test_case.nth) + ":" + test_case.action;
-    Peace peace = peace_;
-    if (test_case.action == "nan") peace.results.clear();  // a result, which the searcher gets
+    Baseline baseline = baseline_;
+    if (test_case.action == "nan") baseline.results.clear();  // a result, which the searcher gets
     const bool may_differ = test_case.action == "nan" ||
                             (site_.name == "checkpoint.write" && test_case.action == "corrupt");
-    if (may_differ) peace.weights.clear();  // a flipped bit is found when it is read
-    const Trouble trouble = disturbed(search_, peace, fault);
+    if (may_differ) baseline.weights.clear();  // a flipped bit is found when it is read
+    const DisturbedRun run = run_disturbed(search_, baseline, fault);
     const std::lock_guard lock(mutex_);
-    for (const std::string& promise : trouble.broken)
+    for (const std::string& promise : run.broken)
       ADD_FAILURE() << search_.name << " DETOL_FAULT=" << fault << ": " << promise << "\n"
-                    << trouble.said;
-    test_case.tried += (trouble.happened ? " " : " not ") + std::to_string(test_case.nth);
-    return trouble.happened;
+                    << run.err;
+    test_case.tried += (run.happened ? " " : " not ") + std::to_string(test_case.nth);
+    return run.happened;
   }
 
   const Search search_;
   const FaultSite& site_;
-  const Peace peace_;
+  const Baseline baseline_;
   std::vector<Case> cases_;
   std::atomic<std::size_t> next_{0};
   std::mutex mutex_;

@@ -32,9 +32,9 @@ Ran go_on(const ChaosStudy& study) {
 }
 
 // Returns the results of the undisturbed search.
-const Peace& peace() {
-  static const Peace kPeace = in_peace(search_of(kImages));
-  return kPeace;
+const Baseline& baseline() {
+  static const Baseline kBaseline = run_undisturbed(search_of(kImages));
+  return kBaseline;
 }
 
 // A search with kImages that a test disturbs.
@@ -54,11 +54,11 @@ class Faults : public testing::Test {
     return pids.empty() ? 0 : pids.front();
   }
   // Expects that nothing is lost, doubled or left, and that at most `redone` steps were made again.
-  void expect_as_in_peace(const std::string& output, int redone) {
-    EXPECT_EQ(broken_promises(study, peace(), output, redone), Lines{}) << output;
+  void expect_as_undisturbed(const std::string& output, int redone) {
+    EXPECT_EQ(broken_promises(study, baseline(), output, redone), Lines{}) << output;
   }
-  void expect_as_in_peace(const std::string& output) {
-    expect_as_in_peace(output, search.steps_per_epoch());
+  void expect_as_undisturbed(const std::string& output) {
+    expect_as_undisturbed(output, search.steps_per_epoch());
   }
 
   Search search = search_of(kImages);
@@ -75,7 +75,7 @@ TEST_F(Faults, Row1_AKilledWorkerIsReplacedAndNobodyElseNotices) {
   EXPECT_EQ(only("__master"), master);
   const Ran ran = program->wait();
   EXPECT_EQ(ran.code, 0) << ran.err;
-  expect_as_in_peace(ran.err);
+  expect_as_undisturbed(ran.err);
 }
 
 TEST_F(Faults, Row2_AMasterThatIsKilledCostsNoTrainingAtAll) {
@@ -87,7 +87,7 @@ TEST_F(Faults, Row2_AMasterThatIsKilledCostsNoTrainingAtAll) {
   EXPECT_EQ(only("__worker"), worker);
   const Ran ran = program->wait();
   EXPECT_EQ(ran.code, 0) << ran.err;
-  expect_as_in_peace(ran.err, 0);
+  expect_as_undisturbed(ran.err, 0);
 }
 
 TEST_F(Faults, Row2_ASupervisorThatDiesWhileItReplacesAMasterIsResumed) {
@@ -98,7 +98,7 @@ TEST_F(Faults, Row2_ASupervisorThatDiesWhileItReplacesAMasterIsResumed) {
   EXPECT_EQ(killed.code, 128 + SIGKILL);
   const Ran resumed = go_on(study);
   EXPECT_EQ(resumed.code, 0) << resumed.err;
-  expect_as_in_peace(killed.err + resumed.err);
+  expect_as_undisturbed(killed.err + resumed.err);
 }
 
 TEST_F(Faults, Row3_ASupervisorThatIsKilledLeavesNoProcessAndTheStudyIsResumed) {
@@ -110,7 +110,7 @@ TEST_F(Faults, Row3_ASupervisorThatIsKilledLeavesNoProcessAndTheStudyIsResumed) 
   EXPECT_TRUE(processes_in(study.path()).empty()) << "two seconds after its end";
   const Ran resumed = go_on(study);
   EXPECT_EQ(resumed.code, 0) << resumed.err;
-  expect_as_in_peace(output + resumed.err);
+  expect_as_undisturbed(output + resumed.err);
 }
 
 TEST_F(Faults, Row5_ALossThatIsNotANumberFailsItsTrialAndTheWorkerLivesOn) {
@@ -149,7 +149,7 @@ TEST_P(Row8, AStoppedProcessIsEndedAndReplaced) {
   const Ran ran = program->wait();
   EXPECT_EQ(ran.code, 0) << ran.err;
   EXPECT_NE(::kill(stopped, 0), 0) << "it is still there";
-  expect_as_in_peace(ran.err);
+  expect_as_undisturbed(ran.err);
 }
 
 INSTANTIATE_TEST_SUITE_P(Faults, Row8, testing::Values("__master", "__worker"),
@@ -180,7 +180,7 @@ TEST_P(Row9, ABadCheckpointIsPutAsideAndTheOneBeforeIsUsed) {
   EXPECT_EQ(resumed.code, 0) << resumed.err;
   EXPECT_NE(resumed.err.find("unusable checkpoint"), std::string::npos) << resumed.err;
   EXPECT_TRUE(fs::exists(newest.string() + ".bad"));
-  expect_as_in_peace(output + resumed.err, 2 * search.steps_per_epoch());  // a kill, a bad file
+  expect_as_undisturbed(output + resumed.err, 2 * search.steps_per_epoch());  // a kill, a bad file
 }
 
 INSTANTIATE_TEST_SUITE_P(Faults, Row9, testing::Values("empty", "truncated", "flipped"),
@@ -197,7 +197,7 @@ TEST_P(Row15, AStopSignalCheckpointsCommitsAndLosesNotOneStep) {
   EXPECT_NE(stopped.err.find("detol resume tiny"), std::string::npos) << stopped.err;
   const Ran resumed = go_on(study);
   EXPECT_EQ(resumed.code, 0) << resumed.err;
-  expect_as_in_peace(stopped.err + resumed.err, 0);
+  expect_as_undisturbed(stopped.err + resumed.err, 0);
 }
 
 INSTANTIATE_TEST_SUITE_P(Faults, Row15, testing::Values(SIGTERM, SIGINT, SIGUSR1),
@@ -217,7 +217,7 @@ TEST_F(Faults, Row16_ASecondMasterIsToldWhoHoldsTheDatabase) {
     EXPECT_NE(second.err.find(word), std::string::npos) << word << ": " << second.err;
   const Ran first = program->wait();
   EXPECT_EQ(first.code, 0) << first.err;
-  expect_as_in_peace(first.err, 0);
+  expect_as_undisturbed(first.err, 0);
 }
 
 // A network file system gave its lock to a master on another machine.
@@ -235,7 +235,7 @@ TEST_F(Faults, Row16_AStaleMasterCannotCommit) {
       << first.err;
   const Ran taken_over = go_on(study);
   EXPECT_EQ(taken_over.code, 0) << taken_over.err;
-  expect_as_in_peace(taken_over.err, 2 * search.steps_per_epoch());  // of two masters
+  expect_as_undisturbed(taken_over.err, 2 * search.steps_per_epoch());  // of two masters
 }
 
 TEST_F(Faults, Row19_CandidatesThatAllCrashTheirWorkersEndTheStudyWithAReason) {
@@ -313,9 +313,9 @@ class Row4 : public testing::Test {
     if (!disk.is_there()) GTEST_SKIP() << "a small disk is mounted by root only";
   }
   // Expects the results of the undisturbed search.
-  void expect_as_in_peace(const Ran& ran) {
+  void expect_as_undisturbed(const Ran& ran) {
     EXPECT_EQ(ran.code, 0) << ran.err;
-    EXPECT_EQ(broken_promises(study, peace(), ran.err, search.steps_per_epoch()), Lines{})
+    EXPECT_EQ(broken_promises(study, baseline(), ran.err, search.steps_per_epoch()), Lines{})
         << ran.err;
   }
 
@@ -325,14 +325,14 @@ class Row4 : public testing::Test {
 };
 
 TEST_F(Row4, AFullDiskPausesTheSearchUntilThereIsSpace) {
-  (void)peace();
+  (void)baseline();
   Program program(study.path(), search.words, study.variables());
   ASSERT_TRUE(program.says("trial 1 epoch 1:")) << program.wait().err;
   disk.fill();
   ASSERT_TRUE(program.says("waits until there is space")) << program.wait().err;
   EXPECT_FALSE(program.ends_within(3)) << program.wait().err;  // however often it tries
   disk.make_room();
-  expect_as_in_peace(program.wait());
+  expect_as_undisturbed(program.wait());
 }
 
 TEST_F(Row4, ADiskThatIsFullFromTheStartIsSaidAndNothingIsHalfMade) {
@@ -344,7 +344,7 @@ TEST_F(Row4, ADiskThatIsFullFromTheStartIsSaidAndNothingIsHalfMade) {
       << refused.err;
   EXPECT_EQ(listing(study.path() / "disk"), Lines{"filler"});
   disk.make_room();
-  expect_as_in_peace(Program(study.path(), search.words, study.variables()).wait());
+  expect_as_undisturbed(Program(study.path(), search.words, study.variables()).wait());
 }
 
 TEST_F(Row4, AReadOnlyDiskIsSaidAndTheStudyGoesOnWhenItIsWritable) {
@@ -359,7 +359,7 @@ TEST_F(Row4, AReadOnlyDiskIsSaidAndTheStudyGoesOnWhenItIsWritable) {
   EXPECT_NE(refused.err.find("detol.db"), std::string::npos) << refused.err;
   ASSERT_TRUE(disk.make_writable());
   const Ran resumed = go_on(study);
-  expect_as_in_peace({resumed.code, "", first.wait().err + resumed.err});
+  expect_as_undisturbed({resumed.code, "", first.wait().err + resumed.err});
 }
 
 }  // namespace

@@ -39,7 +39,7 @@ class RandomKills {
       : search_(std::move(search)), study_(search_.images), kills_(kills), rng_(seed) {}
 
   void run() {
-    const Peace peace = in_peace(search_);
+    const Baseline baseline = run_undisturbed(search_);
     int code = run_with_kills(search_.words);
     while (code != 0 && code != -1) {
       EXPECT_TRUE(code == 128 + SIGKILL || code == kCrashLoop || code == 4) << code << "\n"
@@ -47,9 +47,9 @@ class RandomKills {
       code = run_with_kills(code == 4 ? search_.words : std::vector<std::string>{"resume", "tiny"});
     }
     for (const auto& [victim, count] : killed_) std::cout << victim << " " << count << ", ";
-    std::cout << "in " << runs_ << " runs; " << study_.steps() << " steps trained, " << peace.steps
-              << " in peace" << std::endl;
-    EXPECT_EQ(broken_promises(study_, peace, said_, done_ * search_.steps_per_epoch()),
+    std::cout << "in " << runs_ << " runs; " << study_.steps() << " steps trained, "
+              << baseline.steps << " undisturbed" << std::endl;
+    EXPECT_EQ(broken_promises(study_, baseline, said_, done_ * search_.steps_per_epoch()),
               std::vector<std::string>{})
         << said_;
     EXPECT_GE(2 * done_, kills_) << "the search was over too soon";

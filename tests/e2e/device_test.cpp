@@ -214,8 +214,8 @@ TEST_F(Device, ACandidateThatFindsNoRoomOnAGpuIsRefused) {
 
 // A lost device ends its process; another process resumes from the last checkpoint.
 TEST_F(Device, ATrialOfALostDeviceGoesOnInAnotherProcess) {
-  const Ran in_peace = detol(search_words({"-j", "1"}));
-  ASSERT_EQ(in_peace.code, 0) << in_peace.err;
+  const Ran undisturbed = detol(search_words({"-j", "1"}));
+  ASSERT_EQ(undisturbed.code, 0) << undisturbed.err;
   const std::string results = study.results();
   for (const char* name : {"detol.db", "detol.db-wal", "detol.db-shm", "detol.db.d"})
     std::filesystem::remove_all(study.path() / name);

@@ -57,9 +57,9 @@ TEST_F(EmulatedGpu, ATrialWhoseDeviceBreaksGoesOnInAnotherProcess) {
   EXPECT_EQ(states().find("FAIL"), std::string::npos) << states();
 }
 
-TEST_F(EmulatedGpu, AStudyThatWasKilledAndResumedHasTheNumbersOfOneInPeace) {
+TEST_F(EmulatedGpu, AStudyThatWasKilledAndResumedHasTheNumbersOfOneLeftAlone) {
   ASSERT_EQ(search("devices:1", "bf16").code, 0);
-  const std::string in_peace = study.results();
+  const std::string undisturbed = study.results();
   const TinyStudy other;
   std::vector<std::string> words = other.search_words();
   for (const char* word :
@@ -73,7 +73,7 @@ TEST_F(EmulatedGpu, AStudyThatWasKilledAndResumedHasTheNumbersOfOneInPeace) {
   }
   const Ran resumed = Program(other.path(), {"resume", "tiny", "-j", "1"}, variables).wait();
   EXPECT_EQ(resumed.code, 0) << resumed.err;
-  EXPECT_EQ(other.results(), in_peace);
+  EXPECT_EQ(other.results(), undisturbed);
 }
 
 TEST_F(EmulatedGpu, TrialsThatLoseItEveryTimeFailAsCrashed) {
