@@ -25,38 +25,37 @@ std::int64_t gap(const Layer& layer, std::int64_t side) {
   return side == 1 ? 0 : layer.dilation - 1;
 }
 
-// The description that `make` makes, if it has a fast implementation.
-template <typename Primitive, typename Make>
-std::optional<typename Primitive::primitive_desc> fast(const Conv& c, Make make) {
-  typename Primitive::primitive_desc found = make();
+// Returns the first fast implementation of `desc`, if there is one. `hint` is the forward
+// primitive's description for a backward one. oneDNN reads `desc` again at every next_impl(),
+// through a pointer.
+template <typename Primitive, typename... Hint>
+std::optional<typename Primitive::primitive_desc> fast(const Conv& c,
+                                                       const typename Primitive::desc& desc,
+                                                       const Hint&... hint) {
+  typename Primitive::primitive_desc found(desc, scratch_from_user(), machine().engine, hint...,
+                                           true);
   if (found && choose_fast(found, c.layer.groups > 1)) return found;
   return std::nullopt;
 }
 
 std::optional<Forward::primitive_desc> forward_of(const Conv& c) {
-  return fast<Forward>(c, [&] {
-    const Forward::desc desc(dnnl::prop_kind::forward_training, kAlgorithm, c.x, c.w, c.bias, c.y,
-                             c.strides, c.dilates, c.padding, c.padding);
-    return Forward::primitive_desc(desc, scratch_from_user(), machine().engine, true);
-  });
+  return fast<Forward>(c, Forward::desc(dnnl::prop_kind::forward_training, kAlgorithm, c.x, c.w,
+                                        c.bias, c.y, c.strides, c.dilates, c.padding, c.padding));
 }
 
 std::optional<BackwardData::primitive_desc> backward_data_of(const Conv& c, const Desc& w,
                                                              const Forward::primitive_desc& hint) {
-  return fast<BackwardData>(c, [&] {
-    const BackwardData::desc desc(kAlgorithm, c.x, w, c.y, c.strides, c.dilates, c.padding,
-                                  c.padding);
-    return BackwardData::primitive_desc(desc, scratch_from_user(), machine().engine, hint, true);
-  });
+  return fast<BackwardData>(
+      c, BackwardData::desc(kAlgorithm, c.x, w, c.y, c.strides, c.dilates, c.padding, c.padding),
+      hint);
 }
 
 std::optional<BackwardWeights::primitive_desc> backward_weights_of(
     const Conv& c, const Forward::primitive_desc& hint) {
-  return fast<BackwardWeights>(c, [&] {
-    const BackwardWeights::desc desc(kAlgorithm, c.x, c.w, c.bias, c.y, c.strides, c.dilates,
-                                     c.padding, c.padding);
-    return BackwardWeights::primitive_desc(desc, scratch_from_user(), machine().engine, hint, true);
-  });
+  return fast<BackwardWeights>(c,
+                               BackwardWeights::desc(kAlgorithm, c.x, c.w, c.bias, c.y, c.strides,
+                                                     c.dilates, c.padding, c.padding),
+                               hint);
 }
 
 }  // namespace

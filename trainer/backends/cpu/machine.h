@@ -43,7 +43,8 @@ Desc with_extents(Desc padded, const Dims& extents);
 // False for implementations that are there to be complete: 10 to 1000 times slower.
 bool is_fast(const char* implementation, bool grouped);
 
-// Moves to the first implementation that is fast; false if there is none.
+// Moves to the first implementation that is fast; false if there is none. REQUIRES: the operation
+// descriptor of `candidate` is alive, as next_impl() reads it.
 template <typename PrimitiveDesc>
 bool choose_fast(PrimitiveDesc& candidate, bool grouped) {
   while (!is_fast(candidate.impl_info_str(), grouped)) {
