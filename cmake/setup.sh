@@ -71,11 +71,11 @@ show_progress() {
   done
 }
 
-# As many compilers as there are cores, and no more than memory has room for: one takes up to 0.9 GB.
+# As many compilers as there are cores, and no more than memory has room for: one takes up to 1.1 GB.
 compile_jobs() {
   local cores room
   cores=$(nproc)
-  room=$(awk '/^MemAvailable:/ { print int($2 / 900000) }' /proc/meminfo)
+  room=$(awk '/^MemAvailable:/ { print int($2 / 1100000) }' /proc/meminfo)
   [ "$room" -ge 1 ] || room=1
   echo $((cores < room ? cores : room))
 }
