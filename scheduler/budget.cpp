@@ -15,8 +15,8 @@ namespace {
 
 using Limit = std::optional<double> Budget::*;
 
-constexpr double kShareForAPace = 0.01;  // of a limit, or
-constexpr double kTimeForAPaceS = 10;    // before the time that is left is worth saying
+constexpr double kShareForAPace = 0.01;  // used share from which time_left() knows the pace
+constexpr double kTimeForAPaceS = 10;    // time from which time_left() knows the pace
 
 struct Unit {
   std::string_view name;
@@ -57,7 +57,7 @@ struct BudgetPart {
   const Unit* unit = nullptr;
 };
 
-// Takes one number and its unit off the front of `rest`. The error is the sentence's middle.
+// Removes one number and its unit from the front of `rest`. The error is the `why` of bad().
 tl::expected<BudgetPart, std::string> take_part(std::string_view& rest) {
   BudgetPart part;
   const auto [end, error] = std::from_chars(rest.data(), rest.data() + rest.size(), part.amount);
@@ -78,7 +78,7 @@ tl::expected<BudgetPart, std::string> take_part(std::string_view& rest) {
   return part;
 }
 
-// One limit: parts of one kind, "2d12h".
+// Adds one limit, which may have several parts of one kind: "2d12h".
 Result<void> add_limit(Budget& budget, std::string_view text, std::string_view whole_text) {
   std::string_view rest = trimmed(text);
   Limit limit = nullptr;
@@ -99,7 +99,7 @@ Result<void> add_limit(Budget& budget, std::string_view text, std::string_view w
   return {};
 }
 
-// The largest unit that makes it a whole number, else the smallest.
+// Returns the largest unit that makes the amount a whole number, else the smallest unit.
 const Unit& shortest_unit(Limit limit, double amount) {
   const Unit* shortest = nullptr;
   for (const Unit& unit : kUnits) {
@@ -110,7 +110,7 @@ const Unit& shortest_unit(Limit limit, double amount) {
   return *shortest;
 }
 
-// 5e15, not 5000000000000000; reads back as the same number.
+// Returns 5e15 instead of 5000000000000000; the text reads back as the same number.
 std::string short_number(double amount) {
   if (amount < 1e9) return fmt::format("{}", amount);
   std::array<char, 32> digits;

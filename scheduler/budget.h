@@ -1,7 +1,7 @@
 #pragma once
 
-// Budget: when a study ends. Limits joined by commas, the first reached ends it; the total
-// of the study, over all its resumes.
+// Budget: the limits of a study, joined by commas; the first limit reached ends the study. Each
+// limit counts the whole study, over all its resumes.
 //
 //   500gpu-h  10cpu-min  2d12h  90s  200trials  5e15flops  "200trials,2h"
 
@@ -17,26 +17,26 @@ namespace detol::inline scheduler {
 
 // Spent is what a study has used so far.
 struct Spent {
-  double wall_s = 0;    // while a master lived
-  double device_s = 0;  // devices held by live groups x wall, idle included
+  double wall_s = 0;    // of all its runs
+  double device_s = 0;  // devices held by live groups x wall time, idle time included
   double trials = 0;    // trials that started training, however they ended
   double work = 0;      // forward FLOPs x images trained
 };
 
 struct Budget {
   std::optional<double> wall_s;
-  std::optional<double> cpu_s;  // device time, unit cpu-
-  std::optional<double> gpu_s;  // device time, unit gpu-
+  std::optional<double> cpu_s;  // device time, given as cpu-h
+  std::optional<double> gpu_s;  // device time, given as gpu-h
   std::optional<double> trials;
   std::optional<double> work;
 
   bool is_unlimited() const;
 
-  // The largest share of a limit that is used: 1 or more means the study ends.
+  // Returns the largest used share of any limit; at 1 or more the study ends.
   double used(const Spent& spent) const;
 };
 
-// Meter says how far one limit of a budget is used, in the unit that to_text() writes it in.
+// Meter holds how much of one limit is used, in the unit that to_text() writes it in.
 struct Meter {
   double used = 0;
   double limit = 0;
@@ -46,18 +46,19 @@ struct Meter {
 // Returns a meter per limit, in the order of to_text(); none if there is no limit.
 std::vector<Meter> meters(const Budget& budget, const Spent& spent);
 
-// Seconds until the first limit is reached at the pace of the last `elapsed_s` seconds, at
-// whose beginning the meters stood at `then`; nullopt: there is no limit, or nothing to go by.
+// Returns the seconds until the first limit is reached at the pace of the last `elapsed_s` seconds,
+// at whose beginning the meters stood at `then`; nullopt if there is no limit or no pace yet.
 std::optional<double> time_left(std::span<const Meter> then, std::span<const Meter> now,
                                 double elapsed_s);
 
-// Errors (kUsage): what is wrong, and examples of what is accepted.
+// Parses a budget. Errors (kUsage): what is wrong, and examples of what is accepted.
 Result<Budget> parse_budget(std::string_view text);
 
-// The same limits written shortly: "10cpu-min".
+// Returns the limits in their shortest form: "10cpu-min".
 std::string to_text(const Budget& budget);
 
-// `+100gpu-h` on a budget in force adds to that limit; without the plus it replaces the whole.
+// Returns the budget `in_force` after a change: `+100gpu-h` adds to that limit; a change without
+// the plus replaces the whole budget.
 Result<Budget> extended(const Budget& in_force, std::string_view change);
 
 }  // namespace detol::inline scheduler

@@ -1,10 +1,9 @@
-// One turn of the loop is one transaction: everything that the workers said since the last
-// turn becomes events, what the free workers do next does too, they are committed together,
-// and only then do the workers get their answers and orders. A kill at any instant therefore
-// leaves a ledger that the workers' repeated messages complete.
+// One iteration of the loop is one transaction. The messages of the workers since the last
+// iteration and the next assignments of the free workers become events, which are committed
+// together; only then does the driver send acknowledgements and assignments. After a kill at any
+// instant, the workers therefore complete the ledger by repeating their messages.
 //
-// Nothing in a proposal depends on time: with one worker the order of events is fixed, and
-// so is the search.
+// No proposal depends on time: with one worker the order of events is fixed, and so is the search.
 
 #include "scheduler/driver.h"
 
@@ -19,12 +18,12 @@ namespace detol::inline scheduler {
 namespace {
 
 constexpr double kStopPatienceS = 8;      // for workers to checkpoint after a stop request
-constexpr double kLookEveryS = 1;         // for a stop request, and to remind workers of it
+constexpr double kLookEveryS = 1;         // between checks for a stop, and reminders to workers
 constexpr double kMostBackOffS = 8;       // before the next attempt of a trial that was lost twice
 constexpr double kMostDiskBackOffS = 60;  // while the disk refuses checkpoints
-constexpr int kMostLosses = 20;           // of one trial in a row, whoever is to blame
-constexpr int kFirstFailures = 10;        // that end a study in which nothing succeeded
-constexpr int kUntrainedInRow = 1000;     // refused or answered from memory
+constexpr int kMostLosses = 20;           // of one trial in a row, whatever the cause
+constexpr int kFirstFailures = 10;        // that end a study in which no trial succeeded
+constexpr int kUntrainedInRow = 1000;     // trials refused or already known, which end a study
 
 }  // namespace
 
@@ -101,7 +100,7 @@ Result<Verdict> Driver::judge(TrialId trial, int epoch) {
   return Verdict::kStop;
 }
 
-// Records the first choice of each shape; a worker that timed the same later is told that one.
+// Records the first choice of each shape; a worker that times it later gets that choice.
 Result<void> Driver::handle(const message::Timed& timed) {
   for (const TimedShape& choice : timed.choices) {
     if (state_.choices().find(choice.key) == nullptr) {
@@ -156,7 +155,7 @@ Result<void> Driver::handle(const Lost& lost) {
   return {};
 }
 
-// A full disk uses up no attempt: the trial is resumed when there may be space again.
+// Requeues the trial until there may be space again; a full disk uses up no attempt.
 Result<void> Driver::wait_for_the_disk(const message::Ended& ended) {
   disk_back_off_s_ = std::clamp(2 * disk_back_off_s_, 1.0, kMostDiskBackOffS);
   not_before_s_[ended.trial] = parts_.clock.now_s() + disk_back_off_s_;
@@ -200,7 +199,7 @@ bool Driver::is_overlong(TrialId trial) const {
   return limit > 0 && state_.find(trial)->train_s + quiet_s > limit;
 }
 
-// Decides, once, that no trial shall be placed any more.
+// Decides, once, that no more trials are placed.
 void Driver::look_for_an_end() {
   if (closing_) return;
   const bool all_failed = state_.succeeded() == 0 && state_.best() == nullptr;

@@ -1,13 +1,13 @@
 #pragma once
 
-// Driver: the search itself. It asks for candidates, refuses or answers from memory what
-// needs no training, places the rest on free workers, resumes trials that the pruner
-// promotes, and turns what the workers report into events: nothing leaves this process before
-// they are durable.
+// Driver: the main loop of a search. It asks the searcher for candidates, refuses them or reuses a
+// known outcome where no training is needed, places the rest on free workers, resumes trials that
+// the pruner promotes, and turns the workers' reports into events. It sends no answer before these
+// events are durable.
 //
-// It sees the world only through its parts (ledger, pool, clock): the same code runs a study
-// on processes and in a test's virtual time. Not thread-safe. Its destructor waits for a fit of the
-// searcher's model that is running, however long that takes.
+// It uses the outside world only through its parts (ledger, pool, clock), so the same code runs a
+// study on processes and in a test's virtual time. Not thread-safe. Its destructor waits until a
+// running fit of the searcher's model ends.
 
 #include <filesystem>
 #include <functional>
@@ -41,7 +41,7 @@ using Refuse = std::function<std::optional<StudyConfig::Refused>(const Candidate
 struct DriverParts {
   const StudyConfig& config;
   Decode decode;
-  Refuse refuse = nullptr;  // asked before a trial first starts; null: nothing is refused
+  Refuse refuse = nullptr;  // called before the first start of a trial; null: nothing is refused
   Ledger& ledger;
   StudyId study = 0;
   Searcher& searcher;
@@ -53,12 +53,12 @@ struct DriverParts {
   std::optional<Target> target = {};
   std::filesystem::path folder = {};  // of the study's artefacts
   std::vector<Genome> initial = {};   // proposed first, as trials 0, 1, ...
-  // Virtual time needs kAtOnce. Of the others one worker needs kBeforeAsks, for its search to be a
-  // function of the study alone; several have more of kMeanwhile.
+  // Virtual time needs kAtOnce. One worker needs kBeforeAsks, so that its search depends on the
+  // study alone; several workers lose no time with kMeanwhile.
   Refits refits = Refits::kAtOnce;
   bool retry_failed = false;
   std::optional<double> counted_until_s = {};  // wall time before this is in the ledger; empty: now
-  // Somebody asked for a stop by other means than a signal. Looked at once a second.
+  // Returns whether a user requested a stop by other means than a signal. Called once a second.
   std::function<bool()> is_stop_requested = [] { return false; };
 };
 
@@ -69,7 +69,7 @@ class Driver {
   // Rebuilds the state from a ledger's events; recomputes no proposal. Called before run().
   Result<void> replay(std::span<const Event> events);
 
-  // Runs the study to its end: a sentence that says why it ended. Errors: kInterrupted
+  // Runs the study to its end. Returns a sentence that says why it ended. Errors: kInterrupted
   // (stopped on request, resumable), kFailures, kStorage.
   Result<std::string> run();
 
@@ -80,11 +80,11 @@ class Driver {
     int worker = 0;
     message::Train train;
   };
-  // Closing says why no trial is placed any more.
+  // Closing holds the reason why no more trials are placed.
   struct Closing {
     std::optional<ErrorCode> error;
     std::string sentence;
-    std::optional<EndCause> cuts;  // the reason told to trials that it cuts short
+    std::optional<EndCause> cuts;  // the reason recorded for trials that it cuts short
   };
 
   Result<void> adopt();
@@ -131,36 +131,36 @@ class Driver {
   int trials_left() const;
   Spent spent() const;
   Result<std::string> finish();
-  std::string stopped() const;  // for a user
+  std::string stopped() const;  // the message for a user
 
   DriverParts parts_;
-  Budget consumption_;  // the limits that running trials use up: all but their number
+  Budget consumption_;  // all limits except the number of trials
   StudyState state_;
   Refitter refitter_;
-  std::shared_ptr<Refit::Prepared> prepared_;  // of the refit that is being recorded
+  std::shared_ptr<Refit::Prepared> prepared_;  // data of the refit that is being recorded
   std::map<TrialId, int> full_length_;         // epochs of the recipe of each running trial
-  std::map<TrialId, double> last_report_s_;    // or start, of each running trial
+  std::map<TrialId, double> last_report_s_;    // last report or start of each running trial
   double disk_back_off_s_ = 0;                 // grows while checkpoints cannot be written
-  std::map<TrialId, double> not_before_s_;     // of each trial that keeps being lost
+  std::map<TrialId, double> not_before_s_;     // the next attempt of a trial that keeps being lost
   double began_s_ = 0;
   double committed_s_ = 0;
   Spent before_;  // wall and device time of earlier masters
   std::optional<Closing> closing_;
-  std::optional<double> stop_deadline_s_;  // a stop was asked for
-  double looked_s_ = 0;                    // last look for a stop request, or reminder of one
+  std::optional<double> stop_deadline_s_;  // set once a stop was requested
+  double looked_s_ = 0;                    // last check for a stop request, or last reminder of one
   bool is_paused_ = false;                 // the disk is full
   bool exhausted_ = false;                 // the searcher has nothing more to propose
   bool target_reached_ = false;
-  Advice advice_ = Advice::kContinue;  // the pruner's answer to the last report
+  Advice advice_ = Advice::kContinue;  // the pruner's advice after the last report
 
-  std::vector<Event> batch_;  // applied, not durable
-  AlgorithmChoices chosen_;   // to be broadcast: the answer to what was timed
+  std::vector<Event> batch_;  // events that are applied but not durable
+  AlgorithmChoices chosen_;   // to be broadcast, in answer to Timed
   std::vector<message::ReportAck> report_acks_;
   std::vector<message::EndAck> end_acks_;
   std::vector<Assignment> assignments_;
 };
 
-// A trial's own seed: weights, shuffling, augmentation, dropout.
+// Returns the seed of a trial, for its weights, shuffling, augmentation and dropout.
 std::uint64_t trial_seed(std::uint64_t study_seed, TrialId trial);
 
 }  // namespace detol::inline scheduler

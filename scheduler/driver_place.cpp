@@ -1,11 +1,12 @@
 // This file decides what is trained next. A free worker takes, in this order: a waiting trial, a
 // paused trial that the pruner promotes, a new candidate of the searcher.
 //
-// A trial that keeps being lost waits before its next attempt, and the worker that would take
-// it waits with it: if others overtook it, the order of events would depend on time.
+// A trial that keeps being lost waits before its next attempt, and the worker that would take it
+// stays idle meanwhile: if other trials overtook it, the order of events would depend on time.
 //
-// The searcher's slow work is taken right before an ask, where with one worker no other event can
-// come between; with several, who do not wait for it, in every turn.
+// With one worker, the refits of the searcher are recorded right before an ask, where no other
+// event can come between. Several workers do not wait for refits: finished ones are recorded in
+// every iteration.
 
 #include <fmt/format.h>
 
@@ -24,8 +25,8 @@ std::uint64_t trial_seed(std::uint64_t study_seed, TrialId trial) {
   return Rng(study_seed).split(hash64("trial seed")).split(trial).next();
 }
 
-// After a restart: trials whose worker is gone wait again, and what a larger budget or
-// --retry-failed gives another chance does too.
+// Requeues, after a restart, the trials whose worker is gone and those that get another chance by a
+// larger budget or --retry-failed.
 Result<void> Driver::adopt() {
   const std::vector<Claim> claims = parts_.pool.claims();
   for (TrialId id : state_.in_state(TrialState::kRunning)) {
@@ -50,8 +51,8 @@ Result<void> Driver::adopt() {
   return commit();
 }
 
-// One transaction: what the workers said, and what they do next. Acknowledging the end of a
-// trial that failed frees its worker, for a second one.
+// Places trials on free workers and commits this together with the workers' messages. It repeats
+// this after acknowledging an Ended, which frees its worker.
 Result<void> Driver::place() {
   for (bool has_freed = true; has_freed;) {
     DETOL_TRY(fill_free_workers());
@@ -85,7 +86,7 @@ Result<void> Driver::resume_waiting(std::vector<Slot>& slots) {
     if (slots.empty()) break;
     const auto due = not_before_s_.find(id);
     if (due != not_before_s_.end() && parts_.clock.now_s() < due->second)
-      slots.pop_back();  // it waits for the trial
+      slots.pop_back();  // this worker waits for the trial
     else
       DETOL_TRY(start(id, slots));
   }
@@ -102,7 +103,8 @@ Result<void> Driver::promote(std::vector<Slot>& slots) {
   return {};
 }
 
-// False: there is nothing (more) to ask for now.
+// Asks for as many trials as there are free workers. Returns false if there is nothing more to ask
+// for now.
 Result<bool> Driver::ask_round(std::vector<Slot>& slots) {
   const int count = std::min(static_cast<int>(slots.size()), trials_left());
   if (count <= 0) return false;
@@ -114,7 +116,7 @@ Result<bool> Driver::ask_round(std::vector<Slot>& slots) {
   return !trials.empty();
 }
 
-// Records and absorbs what the searcher's models have learned, and begins what is due.
+// Records and absorbs the finished refits of the searcher, and begins those that are due.
 Result<void> Driver::refit() {
   while (std::optional<Refit> refit = refitter_.next()) {
     fault_or_throw("master.refit");
@@ -142,7 +144,7 @@ std::string Driver::proposer_of(const Trial& trial) const {
   return trial.proposer.empty() ? parts_.config.algorithm.name : trial.proposer;
 }
 
-// Refuses the trial, answers it from memory, or starts it.
+// Refuses the trial, tells it the known outcome of an equal trial, or starts it.
 Result<void> Driver::consider(const Trial& trial, std::vector<Slot>& slots) {
   event::Asked asked;
   asked.trial = trial.id;

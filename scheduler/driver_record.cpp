@@ -11,7 +11,7 @@
 namespace detol::inline scheduler {
 namespace {
 
-constexpr double kAccountEveryS = 5;  // device time that a kill may forget
+constexpr double kAccountEveryS = 5;  // a kill loses at most this much of the time used
 
 }  // namespace
 
@@ -22,7 +22,7 @@ Result<void> Driver::replay(std::span<const Event> events) {
   return {};
 }
 
-// The state, the pruner, the target and the searcher see events in the ledger's order.
+// Applies an event to the state, the searcher, the pruner and the target, in the ledger's order.
 Result<void> Driver::apply(const Event& event) {
   DETOL_TRY(state_.apply(event));
   if (const auto* asked = std::get_if<event::Asked>(&event))
@@ -52,7 +52,7 @@ void Driver::inform(const event::Told& told) {
   if (!is_paused) parts_.pruner.withdraw(told.trial);
 }
 
-// A ledger keeps all of it but what was prepared.
+// The ledger keeps all of a refit except `prepared`.
 void Driver::inform(const event::Refit& refit) {
   parts_.searcher.absorb({.model = refit.model,
                           .version = refit.version,
@@ -70,7 +70,7 @@ Result<void> Driver::record(Event event) {
 Result<void> Driver::account() {
   const bool is_accounted =
       !batch_.empty() && std::holds_alternative<event::Accounted>(batch_.back());
-  if (is_accounted) batch_.pop_back();  // of an append that found the disk full
+  if (is_accounted) batch_.pop_back();  // left by an append to a full disk
   const Spent now = spent();
   return record(event::Accounted{.wall_s = now.wall_s, .device_s = now.device_s});
 }

@@ -13,7 +13,7 @@ namespace {
 
 using nlohmann::json;
 
-// One listing of a struct's fields serves both ways: `io` is a Writer or a Reader.
+// Lists the fields of a struct once, for both directions: `io` is a Writer or a Reader.
 template <typename Io>
 void list_fields(Io& io, message::Hello& m) {
   io("worker", m.worker), io("start", m.start), io("key", m.key);
@@ -140,7 +140,7 @@ class Writer {
   json fields = json::object();
 };
 
-// Remembers the first field that is missing or not what it must be.
+// Reader keeps the key of the first field that is missing or invalid.
 class Reader {
  public:
   explicit Reader(const json& fields) : fields_(fields) {}
@@ -233,7 +233,7 @@ class Reader {
   const char* bad_field_ = nullptr;
 };
 
-// Accepts anything that is not nested too deeply: the parser recurses, the stack is finite.
+// DepthCheck accepts what is nested at most 8 deep: the parser recurses, and the stack is finite.
 class DepthCheck final : public json::json_sax_t {
  public:
   bool null() override { return true; }

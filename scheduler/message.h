@@ -8,9 +8,9 @@
 //                      Shutdown
 //
 // A worker repeats a Report until its ReportAck, an Ended until its EndAck and a Timed until the
-// Chosen that answers it, so that nothing is lost with a master; the master drops repeats. The
-// kinds on the wire are older than the names here (kKinds in message.cpp). Decoding never throws:
-// bytes that are no message are an error that says why.
+// Chosen that answers it, so that the death of a master loses no message; the master drops repeats.
+// The kinds on the wire are older than the names here (kKinds in message.cpp). Decoding never
+// throws: bytes that are no message are an error that says why.
 
 #include <cstdint>
 #include <string>
@@ -34,8 +34,8 @@ namespace message {
 // its data is loaded, and whenever a master asks.
 struct Hello {
   int worker = 0;
-  int start = 0;         // which start of it: what the supervisor said, or its own choice
-  std::string key = {};  // the run's, from a worker that the supervisor did not start
+  int start = 0;         // number of this start, from the supervisor; else the worker's pid
+  std::string key = {};  // the run's key; only from workers that the supervisor did not start
   bool ready = false;    // can train
   double ready_s = 0;    // seconds since it became ready
   TrialId trial = 0;
@@ -57,22 +57,22 @@ struct Report {
   EpochReport report;
 };
 
-// Timed holds the algorithms that the worker timed, and those it would choose.
+// Timed holds, for each shape, the times that the worker measured and the algorithm that it chose.
 struct Timed {
   int worker = 0;
   std::vector<TimedShape> choices;
 };
 
-// Ended says that the worker is free again.
+// Ended reports the end of an attempt: after its EndAck the worker is free again.
 struct Ended {
   int worker = 0;
   TrialId trial = 0;
   int attempt = 0;
   enum class Trouble {
     kNone,
-    kCrash,                    // an error that nobody foresaw: perhaps the trial is to blame
+    kCrash,                    // an unexpected error, perhaps caused by the trial
     kStorage,                  // the disk refused a write
-  } trouble = Trouble::kNone;  // of the infrastructure: `evaluation` has only a reason then
+  } trouble = Trouble::kNone;  // of the infrastructure; `evaluation` then has only a reason
   Evaluation evaluation;
 };
 
@@ -84,11 +84,11 @@ struct Setup {
   std::string config;  // StudyConfig::text
   std::string backend;
   Task task;
-  AlgorithmChoices choices = {};  // that the study has recorded
+  AlgorithmChoices choices = {};  // those that the study has recorded
 };
 
-// Chosen holds choices of the study that are durable. It goes to all workers, and answers the one
-// that timed them.
+// Chosen holds algorithm choices of the study that are durable. It goes to all workers and answers
+// a Timed.
 struct Chosen {
   AlgorithmChoices choices;
 };
@@ -117,11 +117,11 @@ struct EndAck {
   int attempt = 0;
 };
 
-// HeartbeatAck answers every Heartbeat: the master lives.
+// HeartbeatAck answers every Heartbeat: the master is running.
 struct HeartbeatAck {};
 
-// Suspend asks for a checkpoint of this attempt at the next step, and for its end: the run is about
-// to stop.
+// Suspend makes this attempt write a checkpoint at its next step and end: the run is about to stop,
+// or the trial has taken too long.
 struct Suspend {
   TrialId trial = 0;
   int attempt = 0;

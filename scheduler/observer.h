@@ -1,30 +1,30 @@
 #pragma once
 
-// Observer: is told of a study event by event, each already durable.
+// Observer: receives the events of a study one by one, each once it is durable.
 
 #include "knowledge/ledger.h"
 #include "scheduler/study_state.h"
 
 namespace detol::inline scheduler {
 
-// Standing says how a running study stands between its events.
+// Standing holds the facts of a running study that change between its events.
 struct Standing {
   Spent spent;               // by now; StudyState::spent() is as of the last commit
-  bool is_stopping = false;  // somebody asked for it
-  bool is_alive = true;      // somebody runs it
+  bool is_stopping = false;  // a stop was requested
+  bool is_alive = true;      // a process runs the study
 };
 
 class Observer {
  public:
   virtual ~Observer() = default;
 
-  // Once, before the first event: the state that a replayed ledger left.
+  // Called once, before the first event, with the state after the ledger was replayed.
   virtual void began(const StudyState&) {}
 
-  // `state` is the state after the transaction that holds the event.
+  // Called once per event, with the state after the transaction that holds the event.
   virtual void happened(const Event& event, const StudyState& state) = 0;
 
-  // After every turn of the driver's loop: at least once a second, whatever happens.
+  // Called after every iteration of the driver's loop, at least once a second.
   virtual void turned(const StudyState&, const Standing&) {}
 };
 

@@ -1,7 +1,7 @@
 #pragma once
 
-// Pool: the workers, as the driver sees them: who is free, what happened, and three commands.
-// The real one speaks to processes (worker_pool.h); tests play one in virtual time.
+// Pool: the workers, as the driver sees them: which are free, what happened, and commands to them.
+// WorkerPool (worker_pool.h) talks to processes; tests use a fake in virtual time.
 
 #include <string>
 #include <variant>
@@ -25,11 +25,11 @@ struct Claim {
   int attempt = 0;
 };
 
-// A worker died, or was ended because it was silent or hung, while it trained this.
+// A worker died, or was ended because it was silent or hung, while it trained this trial.
 struct Lost {
   TrialId trial = 0;
   int attempt = 0;
-  RequeueReason reason;  // kLost, kCrashed (or it hung) or kOutOfMemory
+  RequeueReason reason;  // kLost, kCrashed (also if it hung) or kOutOfMemory
 };
 
 // A user asked the run to stop.
@@ -47,7 +47,7 @@ class Pool {
  public:
   virtual ~Pool() = default;
 
-  // Returns what the workers that outlived an earlier master are training. Called once, first.
+  // Returns what workers that outlived an earlier master are training. Called once, before free().
   virtual std::vector<Claim> claims() = 0;
 
   virtual std::vector<Slot> free() = 0;
@@ -59,18 +59,18 @@ class Pool {
   virtual void acknowledge(const message::ReportAck& ack) = 0;
   virtual void acknowledge(const message::EndAck& ack) = 0;
 
-  // Sends the choices that the study has recorded to every worker, also to those that come later.
-  // It is the answer to a Timed.
+  // Sends the algorithm choices that the study has recorded to every worker, also to those that
+  // join later. This answers a Timed.
   virtual void broadcast(const AlgorithmChoices& /*choices*/) {}
 
-  // Ends the training of this, by ending the worker if need be; no Lost follows.
+  // Ends the training of this trial, by ending the worker if necessary; no Lost follows.
   virtual void drop(TrialId trial) = 0;
 
-  // Asks every training to checkpoint at its next step and to end: an Ended that says
-  // suspended follows. Repeated calls reach workers that missed an earlier one.
+  // Makes every training write a checkpoint at its next step and end: an Ended with End::kSuspended
+  // follows. Repeated calls reach workers that missed an earlier one.
   virtual void suspend() = 0;
 
-  // No trial will be started any more: ends workers that are free, now and as they become so.
+  // Ends the workers that are free and starts no new ones. Called again when others become free.
   virtual void retire() = 0;
 
   // Returns the events since the last call; waits for the first, at most a second.
@@ -79,8 +79,8 @@ class Pool {
   // Ends the current wait(), or else the next. From any thread.
   virtual void wake() {}
 
-  // Device seconds held by live workers, from ready to their end, since the pool began; a
-  // group of g ranks counts g times.
+  // Returns the device seconds held by live workers, from ready to their end, since the pool began;
+  // a group of g ranks holds g devices, and a device that several workers share counts once.
   virtual double held_s() = 0;
 };
 

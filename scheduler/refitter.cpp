@@ -13,17 +13,17 @@ namespace {
 Result<Refit> result_of(const RefitJob& job) {
   try {
     return job();
-  } catch (const std::exception& error) {  // there may be no memory for it
+  } catch (const std::exception& error) {  // for example std::bad_alloc
     return fail(ErrorCode::kInternal, error.what());
   }
 }
 
 }  // namespace
 
-// One job on a thread of its own.
+// Thread runs one job on a thread of its own.
 class Refitter::Thread {
  public:
-  // Both outlive this. Throws std::system_error if there can be no more threads.
+  // Throws std::system_error if no thread can be started. REQUIRES: both arguments outlive this.
   Thread(const RefitJob& job, const std::function<void()>& wake)
       : thread_([this, &job, &wake] {
           Result<Refit> result = result_of(job);
@@ -42,7 +42,7 @@ class Refitter::Thread {
  private:
   std::mutex mutex_;
   std::optional<Result<Refit>> result_;
-  std::jthread thread_;  // last: it ends first
+  std::jthread thread_;  // declared last, so it ends first
 };
 
 Refitter::Refitter(Searcher& searcher, Refits refits, std::function<void()> wake)

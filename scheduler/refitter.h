@@ -1,9 +1,9 @@
 #pragma once
 
-// Refitter: does a searcher's slow work, one job after the other, and says when a result is there.
-// A job that fails (there was no memory for it) is tried again when there are news: until then the
-// searcher keeps the model it has. Not thread-safe; jobs on a thread of their own see nothing of
-// it.
+// Refitter: runs the slow jobs of a searcher (fits of its model) one after the other, and wakes its
+// owner when a result is ready. A job that fails, for example for lack of memory, is run again
+// after the next outcome: until then the searcher keeps the model it has. Not thread-safe; a job on
+// a thread of its own does not access the Refitter.
 
 #include <functional>
 #include <memory>
@@ -13,25 +13,25 @@
 
 namespace detol::inline scheduler {
 
-// Refits says where a searcher's slow work is done, and whether an ask waits for it.
+// Refits says where a searcher's slow jobs run, and whether an ask waits for them.
 enum class Refits {
-  kAtOnce,      // in the caller's thread, before the next ask: in virtual time
+  kAtOnce,      // in the caller's thread, before the next ask; for virtual time
   kBeforeAsks,  // on a thread; the next ask waits, nothing else does
   kMeanwhile,   // on a thread; nothing waits
 };
 
 class Refitter {
  public:
-  // `wake` is called whenever a result has come, from any thread. REQUIRES: the searcher outlives
-  // this.
+  // `wake` is called on the thread of a job when its result is ready. REQUIRES: the searcher
+  // outlives this.
   Refitter(Searcher& searcher, Refits refits, std::function<void()> wake);
   ~Refitter();  // waits for the job that is running
 
-  // A result that has come, for the caller to record and to absorb before it calls this again.
-  // Begins what is due.
+  // Returns a result that is ready, if any, which the caller records and absorbs before it calls
+  // this again. Begins a job that is due.
   std::optional<Refit> next();
 
-  // A trial was told: what failed is due again.
+  // Makes a failed job due again, because a trial was told.
   void hear_news() { has_failed_ = false; }
 
   bool is_at_work() const { return thread_ != nullptr; }
@@ -45,10 +45,10 @@ class Refitter {
   Searcher& searcher_;
   const Refits refits_;
   const std::function<void()> wake_;
-  std::optional<RefitJob> job_;           // handed out, its result not there yet
-  bool has_failed_ = false;               // the job
-  std::optional<Result<Refit>> at_once_;  // without a thread
-  std::unique_ptr<Thread> thread_;        // while the job runs; last, as it ends first
+  std::optional<RefitJob> job_;           // taken from the searcher, its result not returned yet
+  bool has_failed_ = false;               // the last run of job_ failed
+  std::optional<Result<Refit>> at_once_;  // the result of a job that ran without a thread
+  std::unique_ptr<Thread> thread_;        // while the job runs; declared last, so it ends first
 };
 
 }  // namespace detol::inline scheduler

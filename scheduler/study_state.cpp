@@ -9,8 +9,8 @@
 namespace detol::inline scheduler {
 namespace {
 
-// A crash or a timeout may have been the machine's fault, and a trial that the budget ended
-// was not measured to its end: neither answers for another trial.
+// Returns whether the outcome of this trial may be reused for an equal one. A crash or a timeout
+// may have been the machine's fault, and a trial that the budget ended was not measured to its end.
 bool can_answer(const TrialRecord& entry) {
   return entry.is_over() && entry.failure != Cause::kCrashed && entry.failure != Cause::kTimeout &&
          entry.reason.cause != EndCause::kBudget;
@@ -162,7 +162,7 @@ Result<void> StudyState::on(const event::Requeued& requeued) {
   trial->state = TrialState::kWaiting;
   trial->failure.reset();
   trial->reason = {};
-  // The outcome that it was told no longer holds, for it or for its equals.
+  // The outcome of this trial no longer holds, neither for it nor for equal trials.
   const auto answer = answers_.find(trial->identity);
   if (answer != answers_.end() && answer->second == requeued.trial) answers_.erase(answer);
   count(*trial, +1);

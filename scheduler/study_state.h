@@ -1,7 +1,8 @@
 #pragma once
 
-// StudyState: the state of a study, rebuilt from its events. Live and after a restart it changes
-// only by apply(), so that a resumed study knows what the killed one knew. Not thread-safe.
+// StudyState: the state of a study, rebuilt from its events. It changes only by apply(), in a
+// running search and in a replay, so that a resumed study has the state of the killed one. Not
+// thread-safe.
 
 #include <array>
 #include <optional>
@@ -30,14 +31,14 @@ struct TrialRecord {
   int epochs_before = 0;       // acknowledged before this attempt
   std::vector<double> values;  // one per objective, at the last acknowledged epoch
   double work = 0;
-  double train_s = 0;     // of its acknowledged epochs, by the clock
+  double train_s = 0;     // wall time of its acknowledged epochs
   int group_size = 1;     // of the current or the last attempt
   int crashes = 0;        // attempts in a row that crashed or hung without a new epoch
-  int losses = 0;         // attempts in a row that were lost, for whatever reason, without one
+  int losses = 0;         // attempts in a row without a new epoch that were lost for any cause
   int oom_kills = 0;      // attempts that the system's OOM killer ended
-  int micro_batches = 1;  // of the next attempt: twice as many after such an end
+  int micro_batches = 1;  // of the next attempt; doubled by each OOM kill
   std::optional<Cause> failure;
-  EndReason reason;      // once it is over
+  EndReason reason;      // once the trial is over
   std::string identity;  // equal for trials that would train the same network the same way
   std::optional<Outcome> outcome;
 
@@ -49,7 +50,8 @@ class StudyState {
   StudyState(Space space, std::vector<Objective> objectives)
       : space_(std::move(space)), objectives_(std::move(objectives)) {}
 
-  // Errors (kStorage): the event does not fit the study, naming the trial.
+  // Applies one event. Errors (kStorage): the event does not fit the study; the message names the
+  // trial.
   Result<void> apply(const Event& event);
 
   const std::vector<TrialRecord>& trials() const { return trials_; }  // by id
@@ -69,16 +71,16 @@ class StudyState {
   // can be reused.
   int measurements(const std::string& identity) const;
 
-  // Returns the best by the first objective among trials that reported a number, or nullptr.
+  // Returns the best trial by the first objective among those that reported a number, or nullptr.
   const TrialRecord* best() const;
 
   // The algorithms that the study has recorded (trainer/backends/algorithm_choices.h).
   const AlgorithmChoices& choices() const { return choices_; }
 
-  // Returns what was used as of the last Accounted.
+  // Returns what the study had used at the last Accounted.
   const Spent& spent() const { return spent_; }
 
-  int untrained_in_row() const { return untrained_in_row_; }  // refused or answered from memory
+  int untrained_in_row() const { return untrained_in_row_; }  // refused, or already known
   int failed_after_start() const { return failed_after_start_; }
   int succeeded() const { return succeeded_; }  // trials trained and not failed
 
@@ -91,7 +93,7 @@ class StudyState {
   Result<void> on(const event::Accounted& accounted);
   Result<void> on(const event::Refit&) { return {}; }
   Result<void> on(const event::AlgorithmChosen& chosen) {
-    choices_.algorithms.emplace(chosen.key, chosen.algorithm);  // the first stays
+    choices_.algorithms.emplace(chosen.key, chosen.algorithm);  // the first choice of a shape stays
     return {};
   }
   Result<void> on(const event::StudyState&) { return {}; }
@@ -125,8 +127,8 @@ class StudyState {
   int succeeded_ = 0;
 };
 
-// The identity of a candidate: its network and every choice outside the architecture; all
-// choices where there is no network.
+// Returns the identity of a candidate: its network and every choice outside the architecture, or
+// all choices if there is no network.
 std::string identity_of(const std::string& arch_hash,
                         std::span<const std::pair<std::string, Value>> params);
 

@@ -19,7 +19,7 @@ struct Target {
   }
 };
 
-// "val_accuracy>=0.9" or "val_loss<=0.3". Errors (kUsage): what is accepted.
+// Parses "val_accuracy>=0.9" or "val_loss<=0.3". Errors (kUsage): what is accepted.
 Result<Target> parse_target(std::string_view text);
 
 std::string to_text(const Target& target);

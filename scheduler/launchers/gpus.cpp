@@ -23,13 +23,13 @@ void take_gpu(const std::vector<Gpu>& gpus, int seat) {
 }
 
 int sharing_for(double gpu_memory, double bytes_wanted) {
-  constexpr double kUsable = 0.9;  // the rest is the driver's and what falls between
+  constexpr double kUsable = 0.9;  // the rest is for the driver and for fragmentation
   const double count = std::floor(kUsable * gpu_memory / (kWorkerReserve + bytes_wanted));
   return static_cast<int>(std::clamp(count, 1.0, double{kMostSharing}));
 }
 
 double seats_per_gpu(const RunOptions& options) {
-  if (options.gpus.empty() || !options.rendezvous.empty()) return 1;  // some join from elsewhere
+  if (options.gpus.empty() || !options.rendezvous.empty()) return 1;  // ranks join from elsewhere
   const double seats = double{1} * workers_of(options) * ranks_of(options);
   return std::max(1.0, seats / static_cast<double>(options.gpus.size()));
 }

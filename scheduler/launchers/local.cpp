@@ -48,7 +48,7 @@ Result<GroupLaunch> local_launch(int ranks, const RunFolder& folder) {
   const MpiLaunch mpi = mpi_launch(ranks);
   GroupLaunch launch{.ranks = ranks, .launcher = {mpi.mpiexec}, .environment = mpi.environment};
   launch.launcher.insert(launch.launcher.end(), mpi.words.begin(), mpi.words.end());
-  // Open MPI 4 and 5. A killed group cannot tidy up: what it leaves goes with the run.
+  // For Open MPI 4 and 5: a killed group cannot remove its files, so the run's folder holds them.
   for (const char* name : {"OMPI_MCA_orte_tmpdir_base", "PRTE_MCA_prte_tmpdir_base"})
     launch.environment.push_back(fmt::format("{}={}", name, folder.path().string()));
   if (folder.memory().empty()) return launch;

@@ -26,14 +26,14 @@
 namespace detol::inline scheduler {
 namespace {
 
-// mpirun and mpiexec leave these with every process; srun, which starts copies of anything,
-// does not.
+// Returns whether mpirun or mpiexec started this process. They set these variables; srun, which
+// also starts programs without MPI, does not.
 bool is_launched_by_mpi() {
   return std::getenv("OMPI_COMM_WORLD_SIZE") != nullptr ||
          std::getenv("MPI_LOCALNRANKS") != nullptr;
 }
 
-// The launcher of this process and when it started: one pair on a machine since it booted.
+// Returns the pid of the launcher and its start time: unique on this machine since it booted.
 std::string launcher_here() {
   std::ifstream file(fmt::format("/proc/{}/stat", ::getppid()));
   std::string stat{std::istreambuf_iterator<char>(file), {}};
@@ -45,15 +45,16 @@ std::string launcher_here() {
   return fmt::format("{}-{}", ::getppid(), stat.substr(at + 1, stat.find(' ', at + 1) - at - 1));
 }
 
-// The launcher of this process counts those of the job, and those of it on this machine.
+// Returns whether the launcher sets both variables, the number of its processes on this machine and
+// in all, to the same value.
 bool are_equal(const char* name_here, const char* name_all) {
   const char* here = std::getenv(name_here);
   const char* all = std::getenv(name_all);
   return here != nullptr && all != nullptr && std::string_view(here) == all;
 }
 
-// Equal in all processes of a job and, where the launcher gives us anything to go by, in no
-// other job.
+// Returns a name that is equal in all processes of a job and, if the launcher sets any of these
+// variables, in no other job.
 std::string job_name() {
   for (const char* name : {"OMPI_MCA_orte_precondition_transports", "PMIX_NAMESPACE"}) {
     if (const char* value = std::getenv(name)) return value;
@@ -87,8 +88,8 @@ void pass_on_signals() {
   for (int signal : {SIGINT, SIGTERM, SIGUSR1, SIGHUP}) ::signal(signal, pass_on);
 }
 
-// The supervisor as a child, forked before MPI starts here: MPI is never forked. In a process
-// group of its own, so that a signal to all reaches it once.
+// Starts the supervisor as a child, before this process initialises MPI: a process with MPI must
+// not fork. The child has a process group of its own, so that it gets a signal to all only once.
 pid_t fork_supervisor(const std::function<int()>& supervise) {
   const pid_t parent = ::getpid();
   const pid_t child = ::fork();
@@ -96,7 +97,7 @@ pid_t fork_supervisor(const std::function<int()>& supervise) {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (::getppid() != parent) ::_exit(kExitInternal);
   ::setpgid(0, 0);
-  if (const char* fd = std::getenv("PMI_FD")) ::close(std::atoi(fd));  // MPICH: the launcher's line
+  if (const char* fd = std::getenv("PMI_FD")) ::close(std::atoi(fd));  // to MPICH's launcher
   ::_exit(supervise());
 }
 

@@ -1,10 +1,10 @@
 #pragma once
 
-// `mpirun -n N detol search ...`: the processes of one MPI job are the workers of one search,
-// maybe on many machines. Rank 0 supervises and runs the master. The others form groups of g
-// in the order of their ranks; a rest that fills no group ends at once. With g = 1 no process
-// initialises MPI. The leaders join the master (rendezvous.h). MPI may end the whole job when one
-// process dies; `detol resume` resumes the study.
+// `mpirun -n N detol search ...`: the processes of one MPI job are the workers of one search, maybe
+// on many machines. Rank 0 supervises and runs the master. The others form groups of g in the order
+// of their ranks; ranks left over that fill no group end at once. With g = 1 no process initialises
+// MPI. The leaders join the master (rendezvous.h). MPI may end the whole job when one process dies;
+// `detol resume` resumes the study.
 
 #include <functional>
 #include <optional>
@@ -20,7 +20,7 @@ namespace detol::inline scheduler {
 // Errors (kUsage): --launcher mpi outside of a job, or a job without room for one group.
 Result<std::optional<MpiPlace>> mpi_job(const RunOptions& options);
 
-// True if the launcher says that all processes of its job are on this machine.
+// Returns true if the launcher says that all processes of its job are on this machine.
 bool is_whole_job_here();
 
 // Runs this rank's part of the search. `supervise` runs the search itself, with options that let

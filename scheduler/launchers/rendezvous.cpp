@@ -37,7 +37,7 @@ void pause_ms(int ms) {
   std::this_thread::sleep_for(std::chrono::milliseconds(ms));
 }
 
-// Equal for processes that reach each other over the loopback device.
+// Returns a text that is equal for processes that reach each other over the loopback device.
 std::string this_machine() {
   std::error_code ignored;
   return read_file("/proc/sys/kernel/random/boot_id").value_or("?") +
@@ -52,7 +52,7 @@ sockaddr_in address_of(in_addr_t host, int port) {
   return address;
 }
 
-// A port that is free now; the master binds it again and again.
+// Returns a port that is free now; every master of the run binds it.
 Result<int> free_port(bool is_local) {
   const int fd = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
   sockaddr_in address = address_of(is_local ? htonl(INADDR_LOOPBACK) : INADDR_ANY, 0);
@@ -64,7 +64,7 @@ Result<int> free_port(bool is_local) {
   return ntohs(address.sin_port);
 }
 
-// This machine's addresses that others may reach.
+// Returns this machine's addresses that other machines may reach.
 std::vector<std::string> own_addresses() {
   std::vector<std::string> found;
   ifaddrs* list = nullptr;
@@ -92,7 +92,7 @@ bool answers(const std::string& host, int port) {
   return connected;
 }
 
-// Nobody else may read it at any instant, and nothing that lies there is written through.
+// Writes a file that no other user can read at any instant; a symlink there is replaced.
 Result<void> write_secretly(const fs::path& file, const json& content) {
   return write_file_durably(file, content.dump(), S_IRUSR | S_IWUSR);
 }
@@ -104,7 +104,7 @@ std::optional<json> read_json(const fs::path& file) {
   return content.is_object() ? std::optional(std::move(content)) : std::nullopt;
 }
 
-// The address that answers from here, or nullopt.
+// Returns the first address that answers from here, or nullopt.
 std::optional<std::string> reachable(const json& content) {
   const int port = content.at("port").get<int>();
   std::vector<std::string> hosts = content.at("hosts").get<std::vector<std::string>>();

@@ -1,10 +1,10 @@
 #pragma once
 
-// Rendezvous: how a worker that the supervisor did not start finds its master, maybe on another
-// machine: a file beside the storage, mode 0600, that processes of the same user read. It holds
-// addresses, a port, the public half of the master's CURVE key (every message is encrypted) and the
-// run's key, which a worker shows to be let in. It is there from the first master's start to the
-// end of the run.
+// Rendezvous: the file by which a worker that the supervisor did not start finds its master, maybe
+// on another machine. It lies beside the storage, mode 0600: only processes of the same user can
+// read it. It holds addresses, a port, the public half of the master's CURVE key (every message is
+// encrypted) and the run's key, which a worker sends to be registered. The file exists from the
+// first master's start to the end of the run.
 
 #include <filesystem>
 #include <optional>
@@ -17,12 +17,12 @@ namespace detol::inline scheduler {
 
 struct RendezvousInfo {
   int port = 0;
-  bool is_local = false;  // all workers are on this machine: nobody else reaches the port
+  bool is_local = false;  // all workers are on this machine; no other machine reaches the port
   CurveKeys keys;
   std::string key;  // of the run
 };
 
-// Returns what all masters of a run publish: it is kept in the run's private folder. Errors:
+// Returns what all masters of a run publish; it is stored in the run's private folder. Errors:
 // kInternal, kStorage.
 Result<RendezvousInfo> rendezvous_info(const std::filesystem::path& run_folder, bool is_local);
 
@@ -38,7 +38,7 @@ void withdraw(const std::filesystem::path& file);
 // Returns whether a master of the same user may have published this file.
 bool is_rendezvous_file(const std::filesystem::path& file);
 
-// Waits for the master to publish, at most a minute; nullopt: there is none, or no more.
+// Waits at most a minute for the master to publish; nullopt if none does or the run is over.
 std::optional<MasterAddress> find_master(const std::filesystem::path& file, int worker);
 
 }  // namespace detol::inline scheduler

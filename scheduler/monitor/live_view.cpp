@@ -16,10 +16,10 @@
 namespace detol::inline scheduler {
 namespace {
 
-constexpr double kBusyS = 0.25;  // between two frames, and
-constexpr double kIdleS = 0.95;  // when nothing happened
+constexpr double kBusyS = 0.25;  // between two frames when something happened
+constexpr double kIdleS = 0.95;  // between two frames when nothing happened
 
-// The lines that were appended to a file, each once, the latest last.
+// Warnings holds the lines that were appended to a file, each once, the latest last.
 class Warnings {
  public:
   explicit Warnings(const std::filesystem::path& file)
@@ -30,7 +30,7 @@ class Warnings {
   Warnings(const Warnings&) = delete;
   Warnings& operator=(const Warnings&) = delete;
 
-  // True if there are new ones.
+  // Reads what was appended; returns true if there was anything.
   bool read() {
     std::array<char, 65536> bytes;
     const auto size = ::read(fd_, bytes.data(), bytes.size());
@@ -65,7 +65,7 @@ class Warnings {
   static constexpr std::size_t kMost = 100;
 
   const int fd_;
-  std::string begun_;  // a line whose end was not written yet
+  std::string begun_;  // a line whose end is not written yet
   std::vector<ViewWarning> lines_;
   std::vector<std::string> fresh_;
 };
@@ -103,7 +103,7 @@ class LiveView final : public Progress {
 
   static std::optional<StderrRedirect> put_aside(const std::filesystem::path& file) {
     auto aside = StderrRedirect::into(file.string());
-    return aside ? std::optional(std::move(*aside)) : std::nullopt;  // then lines tear the frame
+    return aside ? std::optional(std::move(*aside)) : std::nullopt;  // lines disturb the frame then
   }
 
   void draw(const StudyState& state, const Standing& standing) {

@@ -1,10 +1,9 @@
 #pragma once
 
-// LiveView: draws frames of a running study on a terminal. It has the terminal for itself: what
-// this process and others write to stderr goes to a file in the run's folder, from which the frame
-// shows the last lines, each once with a count. A master that takes over draws over its
-// predecessor's frame. Drawn at most four times a second, when something happened, else once a
-// second.
+// LiveView: draws frames of a running study on a terminal. Nothing else writes to the terminal: the
+// stderr of this process and of others goes to a file in the run's folder, and the frame shows its
+// last lines, each once with a count. A restarted master draws over the frame of the master before.
+// A frame is drawn at most four times a second when something happened, else once a second.
 
 #include <sys/types.h>
 
@@ -16,7 +15,7 @@ namespace detol::inline scheduler {
 
 struct LiveViewSettings {
   std::filesystem::path aside;       // the file for stderr, shared by the run's processes
-  std::filesystem::path state_file;  // for a successor (see Painter)
+  std::filesystem::path state_file;  // for a restarted master (see Painter)
   bool color = false;
   pid_t owner = 0;  // the process in the foreground of the terminal (see Painter)
 };

@@ -13,7 +13,7 @@
 namespace detol::inline scheduler {
 namespace {
 
-constexpr double kQuietS = 1;  // refusals and the like come at most this often
+constexpr double kQuietS = 1;  // between two lines on trials that were not trained
 
 class ProgressLines final : public Progress {
  public:
@@ -53,7 +53,7 @@ class ProgressLines final : public Progress {
 
   void on(const event::Told& told, const StudyState& state) {
     const TrialRecord& trial = *state.find(told.trial);
-    if (trial.attempt == 0) {  // without training: there may be hundreds in a second
+    if (trial.attempt == 0) {  // not trained: there may be hundreds in a second
       if (clock_.now_s() - untrained_s_ < kQuietS) return;
       untrained_s_ = clock_.now_s();
     }
@@ -87,7 +87,7 @@ class ProgressLines final : public Progress {
     log_info("{}", line);
   }
 
-  // Returns the seconds left by the pace of this run so far.
+  // Returns the seconds left at the pace of this run so far.
   std::optional<double> left(std::span<const Meter> used) const {
     if (!first_) return std::nullopt;
     return time_left(first_->meters, used, clock_.now_s() - first_->now_s);

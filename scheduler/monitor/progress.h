@@ -1,8 +1,8 @@
 #pragma once
 
-// Progress: what a user sees of a running study on stderr. Lines: one per event, each with
-// the share of the budget used, the running trials, the best so far and the time that is left.
-// live_view.h draws frames instead.
+// Progress: what a user sees of a running study on stderr: one line per event, with the share of
+// the budget used, the running trials, the best so far and the estimated time left. live_view.h
+// draws frames instead.
 
 #include <memory>
 #include <string>
@@ -26,7 +26,7 @@ class Progress : public Observer {
 
  protected:
   virtual void give_back() {}
-  virtual bool shows_the_best() const { return false; }  // all the time
+  virtual bool shows_the_best() const { return false; }  // during the whole run
 
   StudyMonitor monitor_;
 };

@@ -45,7 +45,7 @@ std::string short_text(const Value& value) {
   return number != nullptr ? fmt::format("{:.3g}", *number) : detol::to_text(value);
 }
 
-// Hyperparameters first, the architecture's choices after them.
+// Returns the hyperparameters, then the choices of the architecture.
 std::vector<std::pair<std::string, std::string>> params_of(const Genome& genome) {
   std::vector<std::pair<std::string, std::string>> params, architecture;
   for (const auto& [name, value] : genome.assignments()) {
@@ -168,7 +168,7 @@ double StudyMonitor::trained_s(const StudyState& state) const {
   return train_s;
 }
 
-// Epochs in progress may be long: they count, too.
+// Returns the device time of the epochs in progress, which may be long.
 double StudyMonitor::in_progress_s(const StudyState& state, double now_s) const {
   double train_s = 0;
   for (const TrialId id : state.in_state(TrialState::kRunning))

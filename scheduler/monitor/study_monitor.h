@@ -1,7 +1,7 @@
 #pragma once
 
-// StudyMonitor: follows a study event by event and says at any moment what a user should see of
-// it: the live view of a search and `detol status --watch` both draw its views. Not thread-safe.
+// StudyMonitor: follows the events of a study and returns at any moment what a user should see of
+// it. The live view of a search and `detol status --watch` both draw its views. Not thread-safe.
 
 #include <optional>
 #include <string>
@@ -20,26 +20,26 @@ class StudyMonitor {
     std::vector<Objective> objectives;
     int max_epochs = 1;
     Budget budget;
-    double sharing = 1;  // workers that hold a device together, on average
+    double sharing = 1;  // workers that share a device, on average
   };
 
   StudyMonitor(Study study, Clock& clock);
 
   const std::string& name() const { return study_.name; }
 
-  // Takes an event of before, in the ledger's order: a report's time is guessed from the time
-  // that its training took.
+  // Takes an event from the past, in the ledger's order. The time of a report is estimated from the
+  // time that its training took.
   void recall(const Event& event) { take(event, false); }
 
-  // Takes an event of now.
+  // Takes an event that happens now.
   void happened(const Event& event) { take(event, true); }
 
-  // Returns what to show now. The pace, and so the time that is left, is that since the first
-  // call. REQUIRES: `state` has seen the same events.
+  // Returns what to show now. The estimated time left is based on the pace since the first call.
+  // REQUIRES: `state` has seen the same events.
   View view(const StudyState& state, const Standing& standing);
 
-  // Returns how far the budget is used by now. A running trial counts as much as it is trained, so
-  // that a budget in trials fills evenly.
+  // Returns how much of the budget is used by now. An unfinished trial counts by its share of
+  // epochs, so that a budget in trials fills evenly.
   std::vector<Meter> used(const StudyState& state, Spent spent) const;
 
   // Returns the best trial and the utilization of the devices, for the end of a run.
@@ -53,8 +53,8 @@ class StudyMonitor {
     std::string worker;
     std::vector<double> curve;
     int group_size = 1;
-    double started_s = 0;  // on the clock; may be before its start
-    double heard_s = 0;    // of the last report, or the start
+    double started_s = 0;  // on clock_; negative if before the clock's zero
+    double heard_s = 0;    // time of the last report, or of the start
   };
 
   void take(const Event& event, bool is_now);
@@ -65,7 +65,7 @@ class StudyMonitor {
   template <typename Other>
   void on(const Other&, bool) {}
 
-  double moment(double wall_s) const;  // a wall time on the clock that never jumps
+  double moment(double wall_s) const;  // converts a wall time to clock_, which never jumps
   Track& track(TrialId trial);
   const Track& seen(TrialId trial) const;  // empty if its start is not durable yet
   int full_length(const TrialRecord& record) const;

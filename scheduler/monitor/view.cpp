@@ -16,11 +16,11 @@ constexpr int kGap = 2;    // columns between pieces
 constexpr int kLabel = 7;  // "devices"
 constexpr int kShortestBar = 8;
 constexpr int kLongestCurve = 24;
-constexpr int kAiryRows = 16;  // of a screen that has room for empty lines
+constexpr int kAiryRows = 16;  // rows of a screen that has room for empty lines
 constexpr std::size_t kMostWarnings = 3;
 constexpr int kLongestTitle = 14;
-constexpr int kLongestLine = 100;  // of what is stretched
-constexpr int kNarrow = 20;        // columns, below which lines are just cut
+constexpr int kLongestLine = 100;  // columns to which a line is stretched
+constexpr int kNarrow = 20;        // columns; on a narrower screen, lines are cut
 
 enum class Style { kPlain, kStrong, kDim, kGood, kWarning };
 
@@ -31,7 +31,7 @@ struct Piece {
   std::string text;
   int rank = 0;  // the highest is left out first
   Style style = Style::kPlain;
-  bool at_right = false;  // it and all after it
+  bool at_right = false;  // this piece and all after it
 };
 
 using Line = std::vector<Piece>;
@@ -51,7 +51,7 @@ std::string spaces(int count) {
   return std::string(static_cast<std::size_t>(std::max(0, count)), ' ');
 }
 
-// Pieces in one line: what does not fit is left out by rank, the last one is cut.
+// Returns the pieces as one line: those that do not fit are left out by rank, the last one is cut.
 std::string laid_out(Line line, const Screen& screen) {
   const int width = screen.columns - 1;
   for (Piece& piece : line)
@@ -128,7 +128,7 @@ std::string bar_of(double share, int width, bool utf8) {
   return bar;
 }
 
-// The bar takes what the numbers leave.
+// The bar takes the width that the numbers leave.
 std::string budget_line(const View& view, const Screen& screen) {
   if (view.meters.empty()) return laid_out({{"no limit: it runs until it is stopped"}}, screen);
   const Meter& fullest = *std::ranges::max_element(view.meters, {}, spent_share);
@@ -208,7 +208,7 @@ std::string_view mark_of(double value, const Scale& scale, bool utf8) {
   return utf8 ? kBlocks[level] : kAscii.substr(level, 1);
 }
 
-// One mark per epoch of the full length, or per several of them.
+// Returns one mark per epoch of the full length, or per several epochs of a long training.
 std::string curve_of(const ViewTrial& trial, const Scale& scale, bool utf8) {
   const int epochs = std::max({1, trial.epochs, static_cast<int>(trial.curve.size())});
   const int width = std::min(epochs, kLongestCurve);
@@ -259,7 +259,7 @@ std::vector<Column> columns_for(std::span<const ViewTrial> trials, const Objecti
   return {id, worker, epoch, curve, value, best, time};
 }
 
-// Leaves columns out until the rest fits.
+// Removes columns until the rest fits.
 void fit(std::vector<Column>& columns, int width) {
   int sum = -kGap;
   for (Column& column : columns) {
@@ -287,7 +287,7 @@ std::string table_row(const std::vector<Column>& columns, std::optional<std::siz
   return text;
 }
 
-// The trials that started last, as many as there are lines for.
+// Returns the trials that started last, as many as there are lines for.
 std::vector<ViewTrial> latest(std::vector<ViewTrial> trials, std::size_t count) {
   const auto is_later = [](const ViewTrial& a, const ViewTrial& b) {
     return a.started_s != b.started_s ? a.started_s > b.started_s : a.trial > b.trial;

@@ -38,7 +38,7 @@ struct ViewTrial {
   int epochs = 0;             // at full length
   std::vector<double> curve;  // the first objective after each epoch; NaN where it is unknown
   double in_epoch_s = 0;      // since the last report, or since the start
-  double started_s = 0;       // any clock: the latest come first where not all fit
+  double started_s = 0;       // on any clock: the latest are shown if not all fit
 };
 
 struct ViewBest {
@@ -55,10 +55,10 @@ struct ViewCounts {
   int complete = 0;
   int pruned = 0;
   int failed = 0;
-  int untrained = 0;  // refused, or answered from memory
+  int untrained = 0;  // refused, or already known
 };
 
-// A line that a process wrote, as often as it did.
+// A line that processes wrote, and how often they did.
 struct ViewWarning {
   std::string text;
   int count = 1;
@@ -66,7 +66,7 @@ struct ViewWarning {
 
 struct View {
   std::string study;
-  Objective objective;             // the first
+  Objective objective;             // the first of the study
   std::string state;               // "done"; empty while it runs
   std::vector<std::string> notes;  // hints and commands, the most important first
   std::vector<Meter> meters;
@@ -79,13 +79,13 @@ struct View {
   std::vector<ViewWarning> warnings;  // the latest last
 };
 
-// At most screen.rows - 1 lines of at most screen.columns - 1 columns.
+// Returns at most screen.rows - 1 lines of at most screen.columns - 1 columns.
 std::vector<std::string> render(const View& view, const Screen& screen);
 
-// "12 s", "4:02 min", "1:31 h", "2 d 4 h"
+// Returns a text such as "12 s", "4:02 min", "1:31 h" or "2 d 4 h".
 std::string duration_text(double seconds);
 
-// A metric in a few digits: "0.8997", "1.23e-07", "nan".
+// Returns a metric in a few digits: "0.8997", "1.23e-07", "nan".
 std::string value_text(double value);
 
 }  // namespace detol::inline scheduler

@@ -1,9 +1,9 @@
 #pragma once
 
-// ConnectionLimit: how many connections a listening ZeroMQ socket has at a time, so that nobody
-// fills this process's memory and descriptors with them. At the limit the kernel drops whoever
-// knocks (a socket filter on the listening descriptor), and they knock again; the connections that
-// are there continue. Not thread-safe.
+// ConnectionLimit: limits the connections of a listening ZeroMQ socket, so that they cannot exhaust
+// this process's memory and descriptors. At the limit the kernel drops new connection attempts (a
+// socket filter on the listening descriptor), which clients repeat; open connections continue. Not
+// thread-safe.
 
 #include <cstddef>
 #include <set>
@@ -12,16 +12,17 @@ namespace detol::inline scheduler {
 
 class ConnectionLimit {
  public:
-  // REQUIRES: `socket`, of `context`, is bound to TCP after this, once, and outlives this object.
+  // REQUIRES: `socket` belongs to `context`, is bound to TCP once, after this constructor, and
+  // outlives this object.
   ConnectionLimit(void* context, void* socket, int most);
   ~ConnectionLimit();
   ConnectionLimit(const ConnectionLimit&) = delete;
   ConnectionLimit& operator=(const ConnectionLimit&) = delete;
 
-  // A ZeroMQ socket that can be received from when connections came or went.
+  // Returns a ZeroMQ socket that is readable when connections were opened or closed.
   void* news() const { return news_; }
 
-  // Counts what came and went, and shuts or opens the door.
+  // Counts the connections opened and closed, and attaches or detaches the filter.
   void turn();
 
  private:

@@ -8,20 +8,20 @@
 
 namespace detol::inline scheduler {
 
-// A program that runs as long as the workers, and what they must know of it.
+// Service is a program that runs beside the workers, with variables for their environment.
 struct Service {
   std::vector<std::string> words;
   std::vector<std::string> environment;
-  std::filesystem::path folder;  // of its own
-  std::filesystem::path ready;   // is there once it can be used
+  std::filesystem::path folder;  // its own
+  std::filesystem::path ready;   // a file that exists once the service can be used
 };
 
 // GroupLaunch says how the ranks of a worker are started.
 struct GroupLaunch {
   int ranks = 1;
-  std::vector<std::string> launcher;     // what comes before the program; empty: the program itself
+  std::vector<std::string> launcher;     // the words before the program; empty: none
   std::vector<std::string> environment;  // NAME=value, for the launcher
-  Service service = {};                  // beside the workers; no words: none
+  Service service = {};                  // runs beside the workers; without words: none
 };
 
 }  // namespace detol::inline scheduler

@@ -25,7 +25,7 @@ constexpr std::string_view kPrefix = "run-";
 constexpr const char* kMarker = "marker";
 constexpr int kAttempts = 3;
 
-// Where nobody but this user and root can rename or replace what this user made.
+// Checks that only this user and root can rename or replace what this user makes in `place`.
 Result<void> check_place(const fs::path& place) {
   struct stat info {};
   if (::stat(place.c_str(), &info) != 0) return cannot("use", place, ErrorCode::kStorage);
@@ -63,7 +63,7 @@ std::string marker_of(const fs::path& folder) {
   return fmt::format("detol {}\n", folder.filename().string());
 }
 
-// Makes the marker of a new folder: locked before it says anything.
+// Makes the marker of a new folder, and locks it before its text is written.
 Result<Descriptor> mark(const fs::path& folder) {
   const fs::path path = folder / kMarker;
   Descriptor marker(
@@ -77,7 +77,7 @@ Result<Descriptor> mark(const fs::path& folder) {
   return marker;
 }
 
-// The lock on the marker of a folder that a killed process left behind; nothing: it is none.
+// Returns the lock on the marker of a folder that a killed process left, or nullopt.
 std::optional<Descriptor> lock_remains(const fs::path& folder) {
   if (!folder.filename().string().starts_with(kPrefix)) return std::nullopt;
   const Descriptor directory(
@@ -93,7 +93,7 @@ std::optional<Descriptor> lock_remains(const fs::path& folder) {
   return marker;
 }
 
-// The marker goes last: whoever is killed in here leaves a folder that the next one removes.
+// Removes the marker last: if this process is killed before, the next run removes the rest.
 void remove_marked(const fs::path& folder) {
   std::error_code ignored;
   std::vector<fs::path> inside;
@@ -116,7 +116,7 @@ void sweep(const fs::path& parent) {
 
 }  // namespace
 
-// Another run that ends at this instant removes the empty parent: hence more than one attempt.
+// Makes several attempts: another run that ends at this instant removes the empty parent.
 Result<MarkedFolder> MarkedFolder::make(const fs::path& place) {
   for (int attempt = 1;; ++attempt) {
     auto folder = make_once(place);

@@ -1,16 +1,15 @@
 #pragma once
 
-// MarkedFolder: a folder of one process, deleted only on proof that it is such a folder. It lies
-// in a parent that is this user's alone, so that no other user can change what is there:
+// MarkedFolder: a folder of one process, deleted only if its marker proves that it is one. It lies
+// in a parent of mode 0700, so that no other user can change what is there:
 //
 //   <place>/detol-<uid>/                  0700, no symlink, refused if it is anybody else's
 //   <place>/detol-<uid>/run-<id>/         0700
 //   <place>/detol-<uid>/run-<id>/marker   written by the process, with the random id in it
 //
-// The process holds a lock on the marker. A folder with its own id in its marker, which nobody
-// locks, was left behind by a killed process, in whatever container; whoever makes the next folder
-// in that place removes it. Nothing else is ever removed, and no symlink is followed.
-// Not thread-safe.
+// The process holds a lock on the marker. A folder whose marker has the folder's id and is not
+// locked was left by a killed process, in any container; the next make() in that place removes it.
+// Nothing else is ever removed, and no symlink is followed. Not thread-safe.
 
 #include <filesystem>
 
@@ -21,8 +20,8 @@ namespace detol::inline scheduler {
 
 class MarkedFolder {
  public:
-  // Errors (kStorage): path and reason. The place is missing or cannot be written, or other users
-  // may rename what is in it, or the parent is not this user's alone.
+  // Makes a folder. Errors (kStorage): path and reason. The place is missing or cannot be written,
+  // or other users may rename what is in it, or the parent is not this user's alone.
   static Result<MarkedFolder> make(const std::filesystem::path& place);
 
   MarkedFolder(MarkedFolder&& other) noexcept;

@@ -13,13 +13,13 @@
 namespace detol::inline scheduler {
 namespace {
 
-constexpr double kHeartbeatS = 5;      // while training
-constexpr double kIdleHeartbeatS = 1;  // so that a restarted master soon knows who is free
-constexpr double kRepeatS = 2;         // what was not answered
-constexpr double kNoMasterS = 5;       // without a master: is the run over?
+constexpr double kHeartbeatS = 5;      // between heartbeats while training
+constexpr double kIdleHeartbeatS = 1;  // while idle: a restarted master soon knows who is free
+constexpr double kRepeatS = 2;         // between repeats of what was not answered
+constexpr double kNoMasterS = 5;       // without a master, before checking whether the run is over
 constexpr double kShutdownS = 5;       // for a training to end after a Shutdown
-constexpr double kLeaseS = 600;        // without a master
-constexpr double kTurnS = 0.5;         // the longest wait, and how finely steps are timed
+constexpr double kLeaseS = 600;        // without a master, before the worker ends
+constexpr double kTurnS = 0.5;         // the longest wait, and the resolution of step times
 
 }  // namespace
 
@@ -74,7 +74,7 @@ void MasterLink::end(const Evaluation& evaluation, message::Ended::Trouble troub
   std::unique_lock lock(mutex_);
   post(message::Ended{address_.worker, current_.trial, current_.attempt, trouble, evaluation});
   changed_.wait(
-      lock, [&] { return !unanswered_ || is_shut_down_; });  // the next order may be here already
+      lock, [&] { return !unanswered_ || is_shut_down_; });  // the next Train may be here already
 }
 
 AlgorithmChoices MasterLink::known() {
@@ -101,7 +101,7 @@ void MasterLink::post(Message message) {
   socket_.wake();
 }
 
-// Ends the process if the thread fails: nobody would hear the worker.
+// Runs speak(). Ends the process if it throws, because the worker could not answer any more.
 void MasterLink::speak_or_end() try { speak(); } catch (const std::exception& error) {
   log_error("worker {}: {}", address_.worker, error.what());
   ::_exit(kExitInternal);

@@ -1,9 +1,9 @@
 #pragma once
 
-// MasterLink: a worker's connection to its master. A thread of its own sends (heartbeats, answers,
-// repeats what was not acknowledged, introduces itself again to a restarted master) while
-// the worker's one other thread trains; every call of that thread blocks until it has its
-// answer. The process ends (exit 75) if no master is heard for ten minutes.
+// MasterLink: a worker's connection to its master. A thread of its own sends heartbeats, repeats
+// what was not acknowledged and sends Hello to a restarted master, while the worker's one other
+// thread trains; a call of that thread blocks until it has its answer. The process ends (exit 75)
+// if it receives nothing from a master for ten minutes.
 
 #include <atomic>
 #include <condition_variable>
@@ -26,9 +26,9 @@ struct MasterAddress {
   std::string endpoint;
   CurveKeys keys = {};
   int worker = 0;
-  int start = 1;                        // of this worker
-  std::string key = {};                 // the run's, where no supervisor started this worker
-  std::filesystem::path run_file = {};  // once it is gone the run is over; empty: not known
+  int start = 1;                        // number of this worker's start
+  std::string key = {};                 // the run's key, if no supervisor started this worker
+  std::filesystem::path run_file = {};  // the run is over once this file is gone; empty: unknown
 };
 
 class MasterLink : public AlgorithmRecord {
@@ -37,8 +37,8 @@ class MasterLink : public AlgorithmRecord {
   static Result<std::unique_ptr<MasterLink>> open(const MasterAddress& address);
   ~MasterLink() override;
 
-  // These return nothing after a Shutdown; a training is asked to suspend
-  // then, and the process ends if it has not after five seconds.
+  // These return nullopt after a Shutdown. A training then gets a suspend request, and the process
+  // ends if it still runs after five seconds.
   std::optional<message::Setup> join();
   std::optional<message::Train> next();
 
@@ -49,7 +49,7 @@ class MasterLink : public AlgorithmRecord {
   AlgorithmChoices known() override;
   std::optional<AlgorithmChoices> settle(const std::vector<TimedShape>& timed) override;
 
-  // Heartbeats tell of its progress; a Suspend sets its other half.
+  // Heartbeats report its `progress`; a Suspend sets its `suspend`.
   Control& control() { return control_; }
 
  private:
@@ -63,37 +63,37 @@ class MasterLink : public AlgorithmRecord {
   bool is_run_over(double now_s) const;
   void shut_down();  // REQUIRES: mutex_ is held
   message::Hello hello() const;
-  void post(Message message);  // to be sent, and again until it is answered
+  void post(Message message);  // sends it, again and again until it is answered
 
   const MasterAddress address_;
   Control control_;
 
-  std::mutex mutex_;  // of everything below that both threads touch
+  std::mutex mutex_;  // guards everything below that both threads use
   std::condition_variable changed_;
   bool ready_ = false;
   double ready_since_s_ = 0;
-  bool is_ending_ = false;     // this object ends
-  bool is_shut_down_ = false;  // by the master
+  bool is_ending_ = false;     // the destructor was called
+  bool is_shut_down_ = false;  // by a Shutdown, or because the run is over
   double shut_down_s_ = 0;
   std::optional<message::Setup> setup_;
   message::Train current_;                 // attempt 0: none
-  message::Train finished_;                // the last one: a late repeat of it is dropped
+  message::Train finished_;                // the last one: a late repeat of its Train is dropped
   std::optional<message::Train> offered_;  // for next() to take
   std::optional<Message> unanswered_;
   std::optional<Verdict> verdict_;
-  AlgorithmChoices choices_;  // of the study, as heard
+  AlgorithmChoices choices_;  // of the study, as received
 
   // Only the sending thread uses these.
   Socket socket_;
-  bool is_introduced_ = false;  // said Hello since it became ready
-  double said_s_ = -1e9;        // the last heartbeat or Hello
+  bool is_introduced_ = false;  // sent Hello since it became ready
+  double said_s_ = -1e9;        // time of the last heartbeat or Hello
   double repeated_s_ = -1e9;    // the last time `unanswered_` was sent
   double heard_s_ = 0;
   std::uint64_t steps_ = 0;
   double stepped_s_ = 0;
   double slowest_s_ = 0;
 
-  std::thread thread_;  // last: it uses all of the above
+  std::thread thread_;  // declared last: it uses all of the above
 };
 
 }  // namespace detol::inline scheduler

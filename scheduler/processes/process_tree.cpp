@@ -18,7 +18,7 @@ namespace {
 
 constexpr int kCannotStart = 127;  // the exit code of a shell that finds no program
 
-// A signal that no terminal, launcher or batch system sends to everybody.
+// Returns a signal that no terminal, launcher or batch system sends.
 int end_signal() {
   return SIGRTMIN;
 }
@@ -30,13 +30,13 @@ sigset_t set_of(std::initializer_list<int> signals) {
   return set;
 }
 
-// This process dies with `parent`; at once if that is dead already.
+// Makes this process die with `parent`; at once if that is dead already.
 void die_with(pid_t parent, int signal) {
   ::prctl(PR_SET_PDEATHSIG, signal);
   if (::getppid() != parent) ::_exit(kExitInternal);
 }
 
-// Only a child that nobody has waited for is killed: its number is nobody else's.
+// Kills the children. Until a child was waited for, no other process can have its pid.
 void kill_children() {
   std::ifstream children("/proc/thread-self/children");
   for (pid_t child = 0; children >> child;) ::kill(child, SIGKILL);
@@ -58,7 +58,7 @@ class Reaper {
   }
 
  private:
-  // Waits for one child, or with WNOHANG for all that have ended. False: there is none.
+  // Waits for one child, and returns false if there is none; with WNOHANG, for all that have ended.
   bool wait(int flags) {
     int status = 0;
     pid_t child = 0;
@@ -89,8 +89,9 @@ class Reaper {
   ::_exit(kExitInternal);  // not reached: the signal ended it
 }
 
-// Deaf to all but its two signals, with no file open that others wait for. In a process group of
-// its own, which the kernel continues, were it stopped, when the parent dies.
+// Runs the reaper. It blocks all signals except the two it waits for, and keeps no file open that
+// others wait for. In a process group of its own it is continued by the kernel, if it was stopped,
+// when the parent dies.
 [[noreturn]] void reap(pid_t parent, const std::function<void()>& play) {
   die_with(parent, end_signal());
   ::setpgid(0, 0);
@@ -114,7 +115,7 @@ pid_t start_tree(const std::function<void()>& play) {
   const pid_t self = ::getpid();
   sigset_t all, before;
   sigfillset(&all);
-  ::signal(SIGCHLD, SIG_DFL);  // ignored, it would hide how children end
+  ::signal(SIGCHLD, SIG_DFL);  // if ignored, it would hide how children end
   ::sigprocmask(SIG_SETMASK, &all, &before);
   const pid_t reaper = ::fork();
   if (reaper == 0) reap(self, play);
@@ -122,7 +123,7 @@ pid_t start_tree(const std::function<void()>& play) {
   return reaper;
 }
 
-// Also if somebody stopped it.
+// SIGCONT is for a reaper that was stopped.
 void end_tree(pid_t reaper) {
   ::kill(reaper, end_signal());
   ::kill(reaper, SIGCONT);

@@ -8,10 +8,10 @@
 //
 // The reaper is a fork of this process and does nothing but wait. As a subreaper
 // (PR_SET_CHILD_SUBREAPER) it becomes the parent of every orphan of its tree and of no other
-// process, so that it kills only our descendants. When the first process ends, or
-// this process asks for it or dies (PR_SET_PDEATHSIG), the reaper kills the whole tree, then ends
-// as the first process did. If the reaper is killed, so is the first process (PR_SET_PDEATHSIG).
-// This process is no subreaper: its other children are left alone.
+// process, so that it kills only our descendants. When the first process ends, or this process
+// calls end_tree() or dies (PR_SET_PDEATHSIG), the reaper kills the whole tree, then ends as the
+// first process did. If the reaper is killed, so is the first process (PR_SET_PDEATHSIG). This
+// process is no subreaper: its other children are left alone.
 
 #include <sys/types.h>
 
@@ -24,7 +24,7 @@ namespace detol::inline scheduler {
 // start. REQUIRES: this process has one thread.
 pid_t start_tree(const std::function<void()>& play);
 
-// Asks for the end of a tree; waitpid tells when nothing of it is left.
+// Makes the reaper end its tree; waitpid() on the reaper returns when nothing of it is left.
 void end_tree(pid_t reaper);
 
 }  // namespace detol::inline scheduler

@@ -1,8 +1,8 @@
 #pragma once
 
-// The private folder of a run: what its processes must agree on, as files. It lies in the first
-// usable one of $XDG_RUNTIME_DIR, $TMPDIR, /tmp and /var/tmp, and goes with the run. What a killed
-// run left goes with the next run of the same user (marked_folder.h).
+// The private folder of a run: files with what its processes must agree on. It lies in the first
+// usable one of $XDG_RUNTIME_DIR, $TMPDIR, /tmp and /var/tmp, and is removed at the end of the run.
+// If the run is killed, the next run of the same user removes it (marked_folder.h).
 
 #include <filesystem>
 #include <optional>
@@ -14,7 +14,7 @@
 
 namespace detol::inline scheduler {
 
-// The folder, of its owner: removed at the end of this object's life.
+// RunFolder owns the folder and removes it when it is destroyed.
 class RunFolder {
  public:
   // Makes it and writes the options into it. Errors (kStorage): each place and its reason.
@@ -44,16 +44,16 @@ struct ResolvedRun {
 Result<void> write_resolved_run(const std::filesystem::path& folder, const ResolvedRun& resolved);
 Result<std::optional<ResolvedRun>> read_resolved_run(const std::filesystem::path& folder);
 
-// Returns the monotonic time at which this run's study had used no wall time, which is counted
-// while a dead master is replaced: the first master of the run, which has used `used_s` by `now_s`,
-// decides.
+// Returns the monotonic time at which this run's study had used no wall time. The first master of
+// the run, whose study has used `used_s` by `now_s`, writes it down; later ones read it, so that
+// the time between two masters counts as used.
 Result<double> wall_zero_s(const std::filesystem::path& folder, double used_s, double now_s);
 
 // Returns the file to which the processes of a run with a live view write their stderr.
 std::filesystem::path aside_in(const std::filesystem::path& folder);
 
-// The exit reason of worker `worker`: the first of its ranks to write one is heard.
-// take_exit_reason also removes it; empty: there is none.
+// Writes the exit reason of a worker; only the first one that its ranks write is kept.
+// take_exit_reason() returns and removes it; empty if there is none.
 void write_exit_reason(const std::filesystem::path& folder, int worker, const std::string& reason);
 std::string take_exit_reason(const std::filesystem::path& folder, int worker);
 

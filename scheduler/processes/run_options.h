@@ -22,15 +22,15 @@ namespace detol::inline scheduler {
 enum class IfExists { kFail, kResume, kNew };      // kNew appends -2, -3, ... to the name
 enum class ProgressMode { kLive, kPlain, kNone };  // a live view, lines, or warnings alone
 
-// Launcher says what starts the workers: this program; the MPI job that it is one process of; the
-// job if there is one, else this program.
+// Launcher says what starts the workers: kLocal: this program; kMpi: the MPI job of this process;
+// kAuto: the MPI job if there is one, else this program.
 enum class Launcher { kLocal, kMpi, kAuto };
 
 inline constexpr int kAutoWorkers = -1;  // as many groups as the cores or GPUs have room for
 
 // A GPU of this machine that workers may use.
 struct Gpu {
-  std::string id;  // as CUDA_VISIBLE_DEVICES takes it; holds in every process
+  std::string id;  // for CUDA_VISIBLE_DEVICES; the same in every process
   std::string name;
   double memory = 0;  // bytes
 };
@@ -47,8 +47,8 @@ struct RunOptions {
   Launcher launcher = Launcher::kLocal;
   std::filesystem::path rendezvous = {};  // set by a launcher: where workers that join find the run
   std::string backend = "onednn";
-  std::vector<Gpu> gpus = {};  // of a backend that needs them
-  int sharing = 1;             // workers that share one, where nobody says how many there are
+  std::vector<Gpu> gpus = {};  // for a backend that needs them
+  int sharing = 1;             // workers that share a GPU, if `workers` is not given
   std::optional<Target> target;
   ProgressMode progress = ProgressMode::kPlain;
   bool color = false;  // of the live view
@@ -58,7 +58,7 @@ struct RunOptions {
 // Returns the searcher that a study names, without any trial.
 Result<std::unique_ptr<Searcher>> searcher_of(const StudyConfig& config);
 
-// TestHooks are the functions that a test program may replace: its workers train by formula.
+// TestHooks are functions that a test program may replace; its workers then train by a formula.
 struct TestHooks {
   std::function<Result<DatasetInfo>(const StudyConfig&)> inspect = inspect_study;
   std::function<Result<std::unique_ptr<Evaluator>>(const StudyConfig&, const TrainerOptions&)>

@@ -1,11 +1,12 @@
 #pragma once
 
-// The signals that end a run. Only the supervisor takes them.
+// The signals that end a run. Only the supervisor handles them.
 
 namespace detol::inline scheduler {
 
-// Makes this process deaf to what a terminal, a batch system or a launcher sends to everybody, to
-// closed pipes, and to a limit on the size of files: the write fails instead (EFBIG).
+// Makes this process ignore the signals that a terminal, a batch system or a launcher sends to all
+// processes, and SIGPIPE, and SIGXFSZ: a write beyond the limit on file sizes fails instead
+// (EFBIG).
 void ignore_signals();
 
 }  // namespace detol::inline scheduler

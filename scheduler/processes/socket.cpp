@@ -32,7 +32,7 @@ void set(void* socket, int option, const std::string& value) {
   zmq_setsockopt(socket, option, value.data(), value.size());
 }
 
-// A worker is known by what it says (Hello::key): its own CURVE keys may be any.
+// Encrypts the connections. Workers are identified by Hello::key, so their CURVE keys are random.
 void encrypt(void* socket, bool is_server, const CurveKeys& keys) {
   if (keys.server_public.empty()) return;
   if (is_server) {
@@ -47,13 +47,13 @@ void encrypt(void* socket, bool is_server, const CurveKeys& keys) {
   }
 }
 
-// A connection that a network cut in silence is noticed and made again.
+// Makes ZeroMQ notice a connection that the network cut silently, and connect again.
 void notice_cuts(void* socket) {
   set(socket, ZMQ_HEARTBEAT_IVL, kPingMs);
   set(socket, ZMQ_HEARTBEAT_TIMEOUT, kPingTimeoutMs);
 }
 
-// All frames of the next message; empty if there is none.
+// Returns all frames of the next message; empty if there is none.
 std::vector<std::string> receive_frames(void* socket) {
   std::vector<std::string> frames;
   bool more = true;
@@ -71,13 +71,13 @@ std::vector<std::string> receive_frames(void* socket) {
   return frames;
 }
 
-// One bit of it, if a test wants that.
+// Returns the frame, with one bit flipped if a test wants that.
 std::string damaged_at(std::string_view site, std::string frame) {
   if (fault(site) == Fault::kCorrupt) frame[frame.size() / 2] ^= 1;
   return frame;
 }
 
-// A frame is a message followed by the checksum of its bytes.
+// Returns the frame of a message: its bytes, followed by their checksum.
 std::string to_frame(std::string_view bytes) {
   const std::uint64_t checksum = hash64(bytes);
   std::string frame(bytes);
@@ -85,7 +85,7 @@ std::string to_frame(std::string_view bytes) {
   return damaged_at("message.send", std::move(frame));
 }
 
-// The message, or nullopt if the frame is not what was sent.
+// Returns the message of a frame, or nullopt if the frame is damaged.
 std::optional<std::string> from_frame(std::string frame) {
   std::uint64_t checksum = 0;
   if (frame.size() < sizeof checksum) return std::nullopt;

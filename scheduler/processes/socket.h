@@ -1,10 +1,10 @@
 #pragma once
 
-// Socket: one ZeroMQ socket with its context, for messages of one frame. A router (master)
-// knows its peers by address; a dealer (worker) has one peer, connects whenever that peer
-// is there, and keeps what was sent until then. A checksum goes with every message: what was
-// damaged on its way is dropped, for its sender to repeat. Not thread-safe, but for wake(). ZeroMQ
-// stays behind this header.
+// Socket: one ZeroMQ socket with its context, for messages of one frame. A router (master) knows
+// its peers by address; a dealer (worker) has one peer, connects whenever that peer is there, and
+// queues messages until then. Every message has a checksum: one that was damaged on its way is
+// dropped, and its sender repeats it. Not thread-safe, except wake(). No user of this header needs
+// ZeroMQ.
 
 #include <memory>
 #include <optional>
@@ -20,21 +20,21 @@ struct Packet {
   std::string bytes;
 };
 
-// CURVE keys in Z85 (40 characters); none: what is said can be read and forged on the way. A
-// master needs both of its keys, a worker the public one of its master.
+// CURVE keys in Z85 (40 characters); if empty, messages can be read and forged on the way. A master
+// needs both of its keys, a worker the public one of its master.
 struct CurveKeys {
   std::string server_public;
   std::string server_secret;
 };
 
-// Errors (kInternal): this ZeroMQ cannot encrypt.
+// Makes a new pair of keys. Errors (kInternal): this ZeroMQ cannot encrypt.
 Result<CurveKeys> make_curve_keys();
 
 inline constexpr int kMostConnections = 64;
 
 class Socket {
  public:
-  // Over TCP it takes at most so many connections at a time. Errors (kInternal): the endpoint and
+  // Over TCP it accepts at most `most_connections` at a time. Errors (kInternal): the endpoint and
   // the reason.
   static Result<Socket> router(const std::string& endpoint, const CurveKeys& keys = {},
                                int most_connections = kMostConnections);
@@ -43,18 +43,18 @@ class Socket {
   Socket(Socket&&) noexcept;
   ~Socket();
 
-  // False if there is no such peer (any more). Never blocks.
+  // Returns false if there is no such peer (any more). Never blocks.
   bool send(std::string_view bytes, std::string_view to = {});
 
-  // Lets sent messages take up to a second to leave when the socket closes, instead of none.
+  // Makes closing the socket wait up to a second for sent messages to leave.
   void linger();
 
-  // The next message, or nullopt if there is none now. What is no message of one frame, is
-  // damaged, or is larger than kMessageLimit, is dropped.
+  // Returns the next message, or nullopt if there is none now. Drops messages of several frames,
+  // damaged ones and those larger than kMessageLimit.
   std::optional<Packet> receive();
 
-  // Waits until there is something to receive, `other_fd` is readable, somebody called wake(), or
-  // the time is over. True if somebody did.
+  // Waits until a message can be received, `other_fd` is readable, wake() was called, or the time
+  // is over. Returns true if wake() was called.
   bool wait(int other_fd, double timeout_s);
 
   // Ends the current wait(), or else the next. From any thread.

@@ -33,19 +33,19 @@ namespace detol::inline scheduler {
 namespace {
 
 constexpr double kFirstRestartDelayS = 0.2;  // before a restart; doubles
-constexpr int kRestarts = 3;                 // without progress
-constexpr double kMasterHangsS = 120;        // the master hangs
-constexpr double kBeginS = 600;              // it may read its data so long before its first word
+constexpr int kRestarts = 3;                 // without a durable report in between
+constexpr double kMasterHangsS = 120;        // of silence: the master hangs
+constexpr double kBeginS = 600;              // of silence at its start, while it reads its data
 constexpr double kStopLimitS = 9.5;          // for a master that was asked to stop
 
-// Descriptors that only the master inherits; -1: this child does not.
+// Inherited holds the descriptors that only the master inherits; -1: none.
 struct Inherited {
   int socket = -1;
-  int terminal = -1;  // becomes its stderr, where that of all others is put aside
+  int terminal = -1;  // becomes its stderr, if that of all others goes to a file
 };
 
-// Turns a child into its role. Only async-signal-safe calls would be allowed
-// after fork in a program with threads; this one has none.
+// Sets up a child and executes its program. In a program with threads, only async-signal-safe calls
+// would be allowed after fork; this one has none.
 void become(std::vector<std::string> words, const GroupLaunch& launch, Inherited inherited) {
   ::setpgid(0, 0);
   ignore_signals();
@@ -53,12 +53,12 @@ void become(std::vector<std::string> words, const GroupLaunch& launch, Inherited
   sigemptyset(&none);
   ::sigprocmask(SIG_SETMASK, &none, nullptr);
   ::dup2(::open("/dev/null", O_RDONLY | O_CLOEXEC), STDIN_FILENO);
-  ::dup2(STDERR_FILENO, STDOUT_FILENO);  // stdout is for data: nothing of ours
+  ::dup2(STDERR_FILENO, STDOUT_FILENO);  // stdout is for data, and a run writes none
   if (inherited.terminal >= 0) ::dup2(inherited.terminal, STDERR_FILENO);
-  // Nothing that happened to be open: a shell's lock, the port of MPICH's launcher.
+  // Closes what happened to be open: a shell's lock, the port of MPICH's launcher.
   ::close_range(STDERR_FILENO + 1, ~0U, CLOSE_RANGE_CLOEXEC);
   if (inherited.socket >= 0) ::fcntl(inherited.socket, F_SETFD, 0);
-  // One thread per worker: oneDNN's own (OpenMP) would only wait for each other.
+  // One thread per worker: oneDNN's own threads (OpenMP) would only wait for each other.
   ::setenv("OMP_NUM_THREADS", "1", 1);
   ::setenv("OMP_WAIT_POLICY", "passive", 1);
   for (const std::string& setting : launch.environment)
@@ -92,7 +92,7 @@ class Supervisor {
     for (int signal : {SIGCHLD, SIGINT, SIGTERM, SIGUSR1}) sigaddset(&signals_, signal);
     struct sigaction hangup {};
     ::sigaction(SIGHUP, nullptr, &hangup);
-    if (hangup.sa_handler != SIG_IGN) sigaddset(&signals_, SIGHUP);  // else: under nohup
+    if (hangup.sa_handler != SIG_IGN) sigaddset(&signals_, SIGHUP);  // if ignored: under nohup
     ::sigprocmask(SIG_BLOCK, &signals_, &before_);
     pipe_before_ = ::signal(SIGPIPE, SIG_IGN);  // `detol search 2>&1 | head` shall continue
     signal_fd_ = ::signalfd(-1, &signals_, SFD_CLOEXEC | SFD_NONBLOCK);
@@ -124,7 +124,7 @@ class Supervisor {
     ::poll(fds, socket_ >= 0 ? 2 : 1, start_at_s_ || stop_at_s_ ? 50 : 1000);
   }
 
-  // Waits for the service only shortly: the workers can train without it.
+  // Starts the service and waits for it only shortly: the workers can train without it.
   void start_service() {
     Service& service = launch_.service;
     if (service.words.empty()) return;
@@ -143,7 +143,7 @@ class Supervisor {
                                service.environment.end());
   }
 
-  // Removes the files of the service, so that no worker looks for it in vain.
+  // Removes the files of the service, so that no worker tries to connect to it.
   void on_service_end() {
     const Service& service = launch_.service;
     service_ = -1;
@@ -229,7 +229,7 @@ class Supervisor {
       send_packet(socket_, supervisor::Event{supervisor::Event::kExited, number, start, 127 << 8});
   }
 
-  // Children that are not of this run were here before it, or came to this process because it is
+  // Children that are not of this run existed before it, or were adopted because this process is
   // the first of its container: they are waited for, and otherwise left alone.
   void reap() {
     int status = 0;
@@ -300,7 +300,7 @@ class Supervisor {
   }
 
   struct Worker {
-    pid_t pid = -1;  // of its tree
+    pid_t pid = -1;  // of the reaper of its tree
     int start = 0;
   };
 
@@ -311,14 +311,14 @@ class Supervisor {
   sighandler_t pipe_before_ = SIG_DFL;
   int signal_fd_ = -1;
   int socket_ = -1;
-  pid_t master_ = -1;  // of its tree, as below
+  pid_t master_ = -1;  // of the reaper of its tree, as is service_
   pid_t service_ = -1;
   std::map<int, Worker> workers_;     // by number
   int starts_ = 0;                    // of workers, in this run
   int restarts_ = 0;                  // since the last progress
-  double speaks_by_s_ = 0;            // or the master hangs
+  double speaks_by_s_ = 0;            // a master silent until then hangs
   std::optional<double> start_at_s_;  // of the next master
-  std::optional<double> stop_at_s_;   // when a stop was asked for
+  std::optional<double> stop_at_s_;   // when a stop was requested
   std::optional<int> result_;
 };
 

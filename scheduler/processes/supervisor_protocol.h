@@ -12,7 +12,7 @@ namespace supervisor {
 // Command goes from master to supervisor.
 struct Command {
   enum Kind : std::int32_t {
-    kStart,     // start worker `worker`, which does not live
+    kStart,     // start worker `worker`, which is not running
     kKill,      // kill worker `worker` with all its ranks
     kAlive,     // the master is not hung
     kProgress,  // a worker's report is durable: earlier deaths of the master no longer count
@@ -23,7 +23,7 @@ struct Command {
 // Event goes from supervisor to master.
 struct Event {
   enum Kind : std::int32_t {
-    kStarted,        // worker `worker` lives as start number `start`: then, and to a new master
+    kStarted,        // worker `worker` runs as start `start`; sent again to each new master
     kExited,         // worker `worker` ended with this status, as waitpid gives it
     kStopRequested,  // a user asked the run to stop
   } kind = kStarted;
@@ -34,7 +34,7 @@ struct Event {
 
 }  // namespace supervisor
 
-// Returns whether the packet is on its way. Never blocks.
+// Returns whether the packet was sent. Never blocks.
 bool send_packet(int socket, const supervisor::Command& command);
 bool send_packet(int socket, const supervisor::Event& event);
 

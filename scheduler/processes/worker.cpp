@@ -16,14 +16,15 @@ namespace {
 
 using Trouble = message::Ended::Trouble;
 
-// Batches that are prepared ahead. Where every core trains it costs nothing (ahead_full of `detol
-// bench trainer`: 1.000), where one is idle small networks train faster (ahead_spare).
+// The number of batches that are prepared ahead. Where every core trains, this costs nothing
+// (ahead_full of `detol bench trainer`: 1.000); where one is idle, small networks train faster
+// (ahead_spare).
 constexpr int kBatchesAhead = 2;
 
 struct TrainResult {
   Evaluation evaluation;
   Trouble trouble = Trouble::kNone;
-  bool was_thrown = false;  // out of the trainer, perhaps on this rank alone
+  bool was_thrown = false;  // an exception of the trainer, perhaps on this rank alone
 };
 
 TrainResult broken(std::string reason) {
@@ -48,13 +49,13 @@ TrainResult train(const message::Train& order, const StudyConfig& config, const 
                 .micro_batches = order.micro_batches};
   const auto report = [&](const EpochReport& epoch) {
     fault_or_throw("worker.report");
-    return link == nullptr ? Verdict::kContinue : link->report(epoch);  // the leader's counts
+    return link == nullptr ? Verdict::kContinue : link->report(epoch);  // rank 0's verdict counts
   };
   Control unused;
   const auto evaluation =
       evaluator.evaluate(job, report, link == nullptr ? unused : link->control());
   if (evaluation) return {*evaluation};
-  const Error& error = evaluation.error();  // every rank has it
+  const Error& error = evaluation.error();  // the same on every rank
   const bool is_full = error.code == ErrorCode::kStorage;
   return {.evaluation = {Evaluation::End::kFailed, Cause::kCrashed, error.message},
           .trouble = is_full ? Trouble::kStorage : Trouble::kCrash};
@@ -66,7 +67,7 @@ TrainResult train(const message::Train& order, const StudyConfig& config, const 
   return broken(error.what());
 }
 
-// Returns the leader's message on every rank; nothing: it has none, and the group is to end.
+// Returns the leader's message on every rank; nullopt if it has none and the group is to end.
 template <typename M>
 std::optional<M> shared(Group& group, const std::optional<M>& own) {
   if (group.size() == 1) return own;
@@ -80,8 +81,8 @@ void wait_for_all(Group& group) {
   group.sum(std::span(&here, 1));
 }
 
-// An exception may have left anything behind, such as a device that no longer answers: a fresh
-// process continues, where there is somebody to start one.
+// Trains what the master sends. If the supervisor replaces this process when it ends, an exception
+// of the trainer ends it: the exception may have left a device that no longer answers, for example.
 Result<void> serve(MasterLink* link, Group& group, const TestHooks& hooks, bool is_replaced) {
   const auto setup = shared(group, link == nullptr ? std::nullopt : link->join());
   if (!setup) return {};

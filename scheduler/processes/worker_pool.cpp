@@ -13,15 +13,15 @@ namespace detol::inline scheduler {
 namespace {
 
 constexpr double kWorkerSilentS = 30;  // without a message: dead
-constexpr double kHungS = 60;          // without a step, and
-constexpr double kHungSteps = 20;      // times the slowest step: hung
+constexpr double kHungS = 60;          // least time without a step of a worker that hangs
+constexpr double kHungSteps = 20;      // the same, in multiples of its slowest step
 constexpr double kLoadS = 600;         // without becoming ready: it hangs
-constexpr double kGatherS = 15;        // for workers that outlived a master to say Hello
-constexpr double kResendS = 5;         // an order that a heartbeat does not show
-constexpr double kTellS = 1;           // between signs of life for the supervisor
+constexpr double kGatherS = 15;        // for workers that outlived a master to send Hello
+constexpr double kResendS = 5;         // before a Train that no heartbeat shows is sent again
+constexpr double kTellS = 1;           // between two kAlive for the supervisor
 constexpr int kMostWarnings = 10;      // about unknown peers on the port
-// The most choices in a Setup, about 2 MB. A worker times the shapes of those left out, and is
-// answered by what was recorded.
+// The most choices in a Setup, about 2 MB. A worker times the other shapes itself, and the master
+// answers with the recorded choices.
 constexpr std::size_t kMostChoices = 20'000;
 
 class WorkerPool final : public Pool {
@@ -40,7 +40,7 @@ class WorkerPool final : public Pool {
 
   std::vector<Claim> claims() override {
     const double limit_s = clock_.now_s() + patience(kGatherS);
-    registry_.turn(events_);  // who lives was sent before this process began
+    registry_.turn(events_);  // kStarted was sent before this process began
     while (is_anybody_missing() && !is_stopping() && clock_.now_s() < limit_s)
       turn(settings_.turn_s);
     std::vector<Claim> claims;
@@ -94,7 +94,7 @@ class WorkerPool final : public Pool {
   void drop(TrialId trial) override {
     for (auto& [number, worker] : registry_.workers()) {
       if (worker.train.attempt == 0 || worker.train.trial != trial) continue;
-      if (registry_.joins()) return suspend(worker);  // nobody could replace it
+      if (registry_.joins()) return suspend(worker);  // no supervisor could replace it
       worker.train = {};
       return registry_.end(number, "dropped", events_);
     }
@@ -166,8 +166,8 @@ class WorkerPool final : public Pool {
     if (++warnings_ <= kMostWarnings) log_warning("ignored on the master's port: {}", what);
   }
 
-  // The worker that a message comes from, or nullptr for an unknown peer, which is asked for a
-  // Hello.
+  // Returns the worker that a message comes from. Sends Identify to an unknown peer and returns
+  // nullptr.
   Worker* sender(int number, const std::string& from) {
     const auto found = registry_.workers().find(number);
     if (found == registry_.workers().end() || found->second.address != from) {
@@ -228,7 +228,7 @@ class WorkerPool final : public Pool {
     if (train.trial == ended.trial && train.attempt == ended.attempt) {
       events_.push_back(ended);
     } else {
-      send(*worker, message::EndAck{ended.trial, ended.attempt});  // heard before
+      send(*worker, message::EndAck{ended.trial, ended.attempt});  // a repeat
     }
   }
 
@@ -260,13 +260,13 @@ class WorkerPool final : public Pool {
     }
   }
 
-  WorkerPoolSettings settings_;  // its setup grows by what was chosen
+  WorkerPoolSettings settings_;  // its `setup` grows by the choices that are broadcast
   Socket socket_;
   Clock& clock_;
   WorkerRegistry registry_;
   std::vector<PoolEvent> events_;
   bool is_suspended_ = false;
-  double told_s_ = -1e9;  // the supervisor heard from this master
+  double told_s_ = -1e9;  // when the last kAlive was sent
   int warnings_ = 0;
 };
 

@@ -1,8 +1,8 @@
 #pragma once
 
-// The real pool: worker processes, heard and told over a ZeroMQ router; worker_registry.h keeps
-// them. It decides who is dead: silent for 30 s; not ready in ten minutes; or hung, the trainer
-// making no step for max(60 s, 20 x its slowest step).
+// WorkerPool: the Pool of worker processes, which talks to them over a ZeroMQ router;
+// worker_registry.h records them. It ends a worker that is silent for 30 s, not ready in ten
+// minutes, or hung: its trainer made no step for max(60 s, 20 x its slowest step).
 
 #include <memory>
 #include <string>
@@ -18,7 +18,7 @@ namespace detol::inline scheduler {
 
 struct WorkerPoolSettings {
   std::string endpoint;  // where workers find this master
-  CurveKeys keys = {};   // of an endpoint that others can reach
+  CurveKeys keys = {};   // for a TCP endpoint
   WorkerRegistrySettings registry;
   message::Setup setup;
   bool is_restart = false;      // workers may have outlived an earlier master

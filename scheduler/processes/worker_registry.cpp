@@ -16,7 +16,7 @@
 namespace detol::inline scheduler {
 namespace {
 
-constexpr int kFailedStarts = 3;  // in a row: no worker can be had
+constexpr int kFailedStarts = 3;  // in a row, after which the study cannot run here
 constexpr int kMostDoublings = 5;
 constexpr double kFirstStartDelayS = 0.2;  // before a start after a failed one; doubles
 
@@ -25,8 +25,8 @@ std::string how_it_ended(int status) {
   return fmt::format("its worker ended with exit code {}", WEXITSTATUS(status));
 }
 
-// A launcher says with its own exit code what a rank died of: Open MPI as a shell does,
-// MPICH with the bare number of the signal.
+// Returns whether SIGKILL ended a worker. The exit code of a launcher shows the signal that ended a
+// rank: Open MPI adds 128 as a shell does, MPICH gives the bare number.
 bool is_killed(int status, int ranks) {
   if (WIFSIGNALED(status)) return WTERMSIG(status) == SIGKILL;
   const int code = WEXITSTATUS(status);
@@ -92,7 +92,7 @@ void WorkerRegistry::end(int number, std::string why, std::vector<PoolEvent>& ev
     send_packet(settings_.supervisor, supervisor::Command{supervisor::Command::kKill, number});
 }
 
-// A device that several workers share is held once.
+// Returns the devices of a worker. Several workers may share one, which is held once.
 std::vector<int> WorkerRegistry::devices_of(int number) const {
   std::vector<int> devices;
   for (int rank = 0; rank < settings_.group_size; ++rank) {
@@ -118,7 +118,7 @@ std::map<int, double> WorkerRegistry::uncounted_s() const {
   return held;
 }
 
-// Adds what a worker held of its devices to the sum, before it gives them up.
+// Adds the time for which a worker held its devices to the sum, before it releases them.
 void WorkerRegistry::count_devices(int number) {
   std::map<int, double> held = uncounted_s();
   for (const int device : devices_of(number)) {
@@ -139,7 +139,7 @@ void WorkerRegistry::hear_supervisor(std::vector<PoolEvent>& events) {
       events.emplace_back(StopRequest{});
     } else if (event->kind == supervisor::Event::kExited) {
       on_exit(event->worker, event->status, events);
-    } else {  // one too many if -j became smaller
+    } else {  // may be beyond `workers`, if -j became smaller
       Worker& worker = workers_[event->worker] = Worker{};
       worker.start = event->start;
       worker.heard_s = worker.lives_s = clock_.now_s();
@@ -169,7 +169,7 @@ void WorkerRegistry::on_exit(int number, int status, std::vector<PoolEvent>& eve
   events.emplace_back(std::move(lost));
 }
 
-// One GPU may be lost while the others are sound.
+// Returns whether there are ready workers on GPUs: one GPU may be lost while the others work.
 bool WorkerRegistry::has_gpu_left() const {
   return settings_.gpus > 0 &&
          std::ranges::any_of(workers_, [](const auto& item) { return item.second.is_ready; });

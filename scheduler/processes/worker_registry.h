@@ -1,10 +1,10 @@
 #pragma once
 
-// WorkerRegistry: the master's record of the workers of a run: which live, what each trains, since
-// when its devices are held. It has them started and ended through the supervisor, replaces those
-// that died (at growing intervals if they do not even become ready), and reports what was lost with
-// them. Workers that join from elsewhere have no supervisor: they live while they send messages.
-// Not thread-safe.
+// WorkerRegistry: the master's record of the workers of a run: which are running, what each trains,
+// since when its devices are held. It starts and ends them through the supervisor, replaces those
+// that died (at growing intervals if they do not even become ready), and reports the trials lost
+// with them. Workers that join from elsewhere have no supervisor: they count as running while they
+// send messages. Not thread-safe.
 
 #include <filesystem>
 #include <map>
@@ -20,26 +20,26 @@ namespace detol::inline scheduler {
 struct WorkerRegistrySettings {
   int workers = 1;       // numbered from 0
   int group_size = 1;    // ranks of each
-  int gpus = 0;          // that the ranks take in turn; 0: each rank has a device of its own
+  int gpus = 0;          // that the ranks share in turn; 0: each rank has a device of its own
   int supervisor = -1;   // the socket to it
   std::string key = {};  // shown by workers that join; empty: the supervisor starts them
-  std::filesystem::path folder = {};  // the run's, where workers write why they end
+  std::filesystem::path folder = {};  // the run's, where workers write their exit reason
   std::optional<double> counted_until_s =
       {};  // device time before this is in the ledger; empty: now
 };
 
 // Worker is what the master knows of one worker.
 struct Worker {
-  int start = 0;  // number of the start that lives; 0: none does (yet)
+  int start = 0;  // number of the start that runs; 0: none does (yet)
   bool is_ready = false;
-  std::string address;       // empty: it has not said Hello to this master
+  std::string address;       // empty: it has not sent Hello to this master
   message::Train train;      // attempt 0: free
-  double lives_s = 0;        // since then it is known to live
+  double lives_s = 0;        // known to run since then
   double sent_s = 0;         // when `train` was sent
   double heard_s = 0;        // its last message, or its start
   double ready_s = 0;        // device time counts from here
   std::string ended_why;     // why this master ended it; empty: it did not
-  double start_s = 0;        // not before
+  double start_s = 0;        // earliest time of the next start
   bool is_starting = false;  // a start was commanded
 };
 
@@ -80,7 +80,7 @@ class WorkerRegistry {
   std::map<int, Worker> workers_;  // by number
   bool is_retired_ = false;
   const double counted_until_s_;
-  double held_s_ = 0;                             // as far as it is counted
+  double held_s_ = 0;                             // device time counted so far
   std::map<int, double> device_counted_until_s_;  // by device
   std::int64_t oom_kills_ = 0;
   int failed_starts_ = 0;  // in a row

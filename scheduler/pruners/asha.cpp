@@ -8,19 +8,19 @@
 //   among the best floor(n / reduction_factor) of the n values of a rung,
 //   the best whose trial was not promoted from it yet
 //
-// and trains it from its checkpoint to the next rung; where no rung has one, it begins a new
-// trial. Nobody waits for a rung to fill.
+// and trains it from its checkpoint to the next rung; where no rung has one, it begins a new trial.
+// No worker waits for a full rung.
 //
 //   reduction_factor 3, one worker; trials 0, 1, ... leave 5, 4, 4.5, 7, 3, 3.5 at the lowest rung.
 //   After the third value one of three may be promoted: trial 1 (4). After the fifth, one of five:
-//   that is trial 4 (3) now, so it is promoted, too. After the sixth, two of six: 4 and 5 (3.5), of
+//   this is trial 4 (3) now, so it is promoted, too. After the sixth, two of six: 4 and 5 (3.5), of
 //   which 4 was promoted already; trial 5 is promoted.
 //
 // The paper leaves these questions open; this is how they are answered here:
 // - With several workers a rung holds what was reported so far, and a promotion is decided
-//   when a worker becomes free, never earlier. Two runs may so promote in different orders;
-//   the same order of events promotes the same trials, and one worker runs the textbook's
-//   sequence.
+//   when a worker becomes free, never earlier. Two runs may thus promote in different orders;
+//   the same order of events promotes the same trials, and one worker follows the sequential
+//   algorithm.
 // - Of equal values, the one with the smaller trial number is the better.
 // - NaN is the worst value of its rung and is never promoted. A trial that failed, or was not
 //   trained because its result was known, left no value and does not count.
@@ -50,7 +50,7 @@ struct Place {
   }
 };
 
-// The values left at one number of epochs.
+// Rung holds the values left at one number of epochs.
 class Rung {
  public:
   void enter(const Place& place, bool is_paused, std::int64_t reduction_factor) {
@@ -87,7 +87,7 @@ class Rung {
   }
 
   std::int64_t size_ = 0;
-  std::set<Place> best_;  // floor(size / reduction_factor) of them
+  std::set<Place> best_;  // the best floor(size_ / reduction_factor) places
   std::set<Place> rest_;
   std::set<Place> paused_;
   std::set<Place> promotable_;

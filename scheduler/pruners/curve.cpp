@@ -3,19 +3,20 @@
 // whose rule is this one, with the model of surrogate/learning_curve.h in place of theirs).
 //
 // A trial stops as soon as the probability that it would end better than the bar is below
-// `probability`. The bar is what the trial that ends the best share `top` of the finished ones
-// ended with:
+// `probability`. The bar is the best final value among the finished trials that are not in the best
+// share `top` of them:
 //
 //   top 0.1; finished trials ended at 0.10, 0.12, 0.15, ... (12 of them): the bar is 0.12.
 //   After 4 epochs a trial is expected to end at 0.20 with deviation 0.04. That it ends below 0.12
 //   has probability 0.023: it stops. With deviation 0.06 it would be 0.09: it continues.
 //
-// Why a share, and not the best: the best value is a lucky measurement, that its equals would not
-// beat, and a searcher that breeds or fits learns from several good ends. With few finished trials
-// the bar is the best. Of the others the searcher is told what they had reached.
+// The bar is not the best value, because that is a lucky measurement, which trials as good would
+// not beat, and because a searcher learns from several good final values. With few finished trials
+// the bar is the best value. The searcher is told the last values of the stopped trials.
 //
-// The best value of an epoch is never stopped, whatever the model says. Trials whose own recipe is
-// shorter than the full length are judged, but set no bar. Price: learning_curve.h.
+// A trial with the best value of its epoch so far is never stopped, whatever the model predicts.
+// Trials whose own recipe is shorter than the full length are judged, but set no bar. Price:
+// learning_curve.h.
 
 #include <algorithm>
 #include <cmath>

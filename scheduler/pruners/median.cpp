@@ -1,9 +1,9 @@
 // The median rule (Golovin et al., 2017, "Google Vizier: A Service for Black-Box
 // Optimization", KDD, section 3.2.2).
 //
-// After epoch s a trial stops if the best value it ever reported is strictly worse than the
-// median of the other trials' running means over their epochs 1..s. A mean lags behind a
-// curve that improves, so the rule forgives one bad epoch and stops only the clearly worse.
+// After epoch s a trial stops if the best value it ever reported is strictly worse than the median
+// of the other trials' running means over their epochs 1..s. A mean lags behind a curve that
+// improves, so the rule tolerates one bad epoch and stops only trials that are clearly worse.
 //
 //   minimise, epoch 2; the others' (epoch 1, epoch 2): (4, 2) (6, 4) (9, 3) -> means 3 5 6,
 //   median 5: a trial with (8, 5.5) stops, one with (8, 5) continues.
@@ -27,8 +27,8 @@ namespace {
 constexpr double kWorst = std::numeric_limits<double>::infinity();
 
 struct MedianRule {
-  std::int64_t warmup_trials;  // others needed at an epoch before it stops anyone
-  std::int64_t warmup_epochs;  // epochs after which no trial stops
+  std::int64_t warmup_trials;  // other trials needed at an epoch before a trial stops there
+  std::int64_t warmup_epochs;  // first epochs, in which no trial stops
 };
 
 struct Curve {
@@ -51,7 +51,7 @@ class Median final : public Pruner {
     std::vector<double>& others = means_[epoch];
     const bool is_worse = can_judge(epoch, others) && curve.best > median_of(others);
     const double mean = curve.sum / curve.epochs;
-    const double recorded = mean == mean ? mean : kWorst;  // infinities of both signs
+    const double recorded = mean == mean ? mean : kWorst;  // NaN from inf - inf
     others.insert(std::ranges::upper_bound(others, recorded), recorded);
     return is_worse || value != value ? Advice::kStop : Advice::kContinue;
   }
@@ -62,7 +62,7 @@ class Median final : public Pruner {
            static_cast<std::int64_t>(others.size()) >= rule_.warmup_trials;
   }
 
-  // The worse of the two in the middle where their number is even.
+  // Returns the median; of an even number of values, the worse of the two in the middle.
   static double median_of(const std::vector<double>& sorted) { return sorted[sorted.size() / 2]; }
 
   const Direction direction_;

@@ -3,9 +3,9 @@
 // Pruner: decides after each reported epoch whether a trial continues (early stopping), and
 // whether a free worker should rather resume a paused trial than begin a new one.
 //
-// A pure state machine like a Searcher: it knows no clock and no worker, and applying a
-// ledger's reports and withdrawals in their order rebuilds it. Stopping is never a failure:
-// what a stopped or paused trial taught is told to the searcher. Not thread-safe.
+// A pure state machine like a Searcher: it depends on no clock and no worker, and applying a
+// ledger's reports and withdrawals in their order rebuilds it. Stopping is never a failure: the
+// searcher is told the values of a stopped or paused trial. Not thread-safe.
 
 #include <map>
 #include <memory>
@@ -23,7 +23,7 @@ namespace detol::inline scheduler {
 enum class Advice {
   kContinue,
   kStop,   // for good
-  kPause,  // until promotion() names it, if ever
+  kPause,  // until promotion() returns it, if ever
 };
 
 class Pruner {
@@ -55,7 +55,7 @@ struct PrunerRow {
   bool pauses = false;  // a trial that it prunes may be resumed
 };
 
-// Every pruner detol knows, in the order `detol search --help` prints them.
+// Returns all pruners, in the order in which `detol search --help` prints them.
 std::span<const PrunerRow> pruners();
 
 // Errors: an unknown name (kUsage, with a did-you-mean), an unknown or impossible option (kInput).

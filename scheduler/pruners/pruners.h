@@ -13,7 +13,7 @@ Result<std::unique_ptr<Pruner>> make_median(const PrunerSettings& settings);
 Result<std::unique_ptr<Pruner>> make_asha(const PrunerSettings& settings);
 Result<std::unique_ptr<Pruner>> make_curve(const PrunerSettings& settings);
 
-// A value as a loss: smaller is better whatever the direction, NaN the worst of all.
+// Returns a value as a loss: smaller is better in either direction, and NaN is infinity, the worst.
 double loss_of(Direction direction, double value);
 
 }  // namespace detol::inline scheduler

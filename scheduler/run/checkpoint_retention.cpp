@@ -20,12 +20,12 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The best trials by one loss, up to a number of them; of equal ones the first.
+// Best holds the best trials by one loss, up to a limit; of equal ones the first.
 class Best {
  public:
   explicit Best(std::size_t limit) : limit_(limit) {}
 
-  // Returns the trial that has no place any more, if any.
+  // Adds a trial. Returns the one that drops out, if any.
   std::optional<TrialId> add(TrialId trial, double loss) {
     order_.insert({loss, trial});
     losses_[trial] = loss;
@@ -50,10 +50,10 @@ class Best {
   std::unordered_map<TrialId, double> losses_;
 };
 
-// The trials that no other is at least as good as in every objective.
+// ParetoSet holds the trials for which no other is at least as good in every objective.
 class ParetoSet {
  public:
-  // Returns the trials that have no place any more.
+  // Adds a trial unless another covers it. Returns those that drop out.
   std::vector<TrialId> add(TrialId trial, const std::vector<double>& losses) {
     if (std::ranges::any_of(members_, [&](const auto& m) { return covers(m.second, losses); }))
       return {};
@@ -78,7 +78,7 @@ class CheckpointRetention final : public Observer {
   explicit CheckpointRetention(CheckpointRetentionSettings settings)
       : settings_(std::move(settings)), best_(kKeptBest) {}
 
-  // Also removes what a master that was killed left undone.
+  // Also removes the checkpoints that a killed master should have removed.
   void began(const StudyState& state) override {
     for (const TrialRecord& trial : state.trials()) {
       if (trial.is_over()) (void)admit(trial, state.objectives());
@@ -103,7 +103,7 @@ class CheckpointRetention final : public Observer {
   }
 
  private:
-  // Gives an ended trial its places; returns the trials that lost one by it.
+  // Adds an ended trial to the sets where it belongs. Returns those that drop out of one.
   std::vector<TrialId> admit(const TrialRecord& trial, const std::vector<Objective>& objectives) {
     const TrialId id = trial.trial.id;
     if (trial.epochs == 0 || trial.state == TrialState::kFail) return {};
@@ -139,7 +139,7 @@ class CheckpointRetention final : public Observer {
                                [&](const auto& rung) { return rung.second.contains(trial); });
   }
 
-  // Leaves an ended trial the one checkpoint that it may keep, or none.
+  // Removes all checkpoints of an ended trial but the one that it may keep, if any.
   void tidy(TrialId id, const StudyState& state) const {
     const TrialRecord* trial = state.find(id);
     if (trial == nullptr || !trial->is_over()) return;
@@ -152,8 +152,8 @@ class CheckpointRetention final : public Observer {
   const CheckpointRetentionSettings settings_;
   Best best_;
   ParetoSet pareto_;
-  std::unordered_set<TrialId> cut_;  // by the budget
-  std::map<int, Best> paused_;       // by epochs: a rung's
+  std::unordered_set<TrialId> cut_;  // trials cut by the budget
+  std::map<int, Best> paused_;       // by epochs, one for each rung
 };
 
 }  // namespace

@@ -30,10 +30,10 @@ inline constexpr std::size_t kKeptPaused = 32;  // in each rung
 
 struct CheckpointRetentionSettings {
   std::filesystem::path folder;  // holds the trials' folders
-  std::string pauses;            // the pruner that pauses trials (their reason); empty: none does
+  std::string pauses;            // the pruner that pauses trials, as in their reason; empty: none
 };
 
-// O(log n) per ended trial, n trials, and O(size) in the Pareto set of several objectives.
+// Takes O(log n) per ended trial of n, and O(size) in the Pareto set of several objectives.
 std::unique_ptr<Observer> make_checkpoint_retention(CheckpointRetentionSettings settings);
 
 }  // namespace detol::inline scheduler

@@ -33,7 +33,7 @@
 namespace detol::inline scheduler {
 namespace {
 
-// Making these refuses whatever can be refused, before anything exists on disk.
+// Parts are made before anything exists on disk, so that most errors of a user are found first.
 struct Parts {
   DatasetInfo data;
   std::unique_ptr<Searcher> searcher;
@@ -57,7 +57,7 @@ Result<Parts> make_parts(const StudyConfig& config, const TestHooks& hooks) {
 }
 
 Result<Budget> budget_in_force(const std::string& text) {
-  if (text.empty()) return Budget{};  // until somebody stops it
+  if (text.empty()) return Budget{};  // runs until a user stops it
   return parse_budget(text);
 }
 
@@ -143,7 +143,7 @@ std::unique_ptr<Progress> progress_for(const RunOptions& options, const StudyCon
                         system_clock());
 }
 
-// The reason that paused trials are told, if the study's pruner pauses any.
+// Returns the reason of paused trials: the study's pruner if it pauses trials, else empty.
 std::string pausing_pruner(const StudyConfig& config) {
   const PrunerRow* row = find_row(pruners(), config.pruner.name);
   return row != nullptr && row->pauses ? config.pruner.name : "";
@@ -161,8 +161,8 @@ Result<double> counted_until(const std::vector<Event>& events,
   return zero_s + used_s;
 }
 
-// Publishes a port for workers that were started elsewhere; other machines reach it if some of the
-// workers are there.
+// Publishes a port for workers that were started elsewhere; other machines can reach it if some of
+// the workers are there.
 Result<void> let_join(const RunOptions& options, const std::filesystem::path& folder,
                       WorkerPoolSettings& settings) {
   if (options.rendezvous.empty()) return {};
@@ -173,7 +173,7 @@ Result<void> let_join(const RunOptions& options, const std::filesystem::path& fo
   return publish(rendezvous, options.rendezvous);
 }
 
-// The bytes in which a network can be trained.
+// Room is the memory in which a network can be trained.
 struct Room {
   double bytes = std::numeric_limits<double>::infinity();
   std::string_view where = "this machine has";
@@ -187,8 +187,9 @@ Room room_of(const RunOptions& options) {
           static_cast<double>(::sysconf(_SC_PAGESIZE))};
 }
 
-// The plan counts floats. In bf16 weights, gradients, moments and average stay floats, weights
-// and gradients have a narrow copy besides, and the rest is half as large.
+// Returns the bytes that a training needs. The plan counts floats. In bf16, weights, gradients,
+// moments and average stay floats, weights and gradients also have a bf16 copy, and the rest is
+// half as large.
 double bytes_of(const Candidate& candidate) {
   const Recipe& recipe = candidate.recipe;
   const auto all = static_cast<double>(candidate.cost.memory.value_or(0));
@@ -199,7 +200,7 @@ double bytes_of(const Candidate& candidate) {
   return kept + params * sizeof(float) + std::max(0.0, all - kept) / 2;
 }
 
-// Refuses a candidate that could not even begin: no training finds out what is known before.
+// Returns a function that refuses candidates whose training needs more memory than is allowed.
 Refuse refuse_beyond(const Constraints& constraints, const Room& room) {
   if (std::isinf(std::min(constraints.max_memory, room.bytes))) return nullptr;
   return [=](const Candidate& candidate) -> std::optional<StudyConfig::Refused> {
@@ -220,10 +221,10 @@ struct Run {
   bool is_restart = false;  // an earlier master of this run died
   StudyRecord record;
   std::vector<Event> events;  // before this master
-  Event running;              // the first of its own
+  Event running;              // the first event of this master
 };
 
-// Warns of another backend than before: it computes other bits and continues no checkpoint.
+// Warns if the backend has changed: the new one rounds differently and resumes no checkpoint.
 void warn_of_another_backend(const std::vector<Event>& events, const std::string& backend) {
   std::string before;
   for (const Event& event : events) {
@@ -332,7 +333,7 @@ Result<void> run_master(const RunOptions& options, const std::filesystem::path& 
     progress->recall(run.running);
   }
   const Result<std::string> why = driver.run();
-  std::filesystem::remove(stop_request, ignored);  // only now: this master might have been killed
+  std::filesystem::remove(stop_request, ignored);  // last, so that a restarted master sees it
   if (progress) progress->end(why.value_or(""), driver.state());
   return why.map([](const std::string&) {});
 }

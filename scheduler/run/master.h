@@ -14,11 +14,11 @@ namespace detol::inline scheduler {
 
 struct SupervisorLine {
   int socket = -1;  // for supervisor_protocol.h
-  pid_t pid = 0;    // of the supervisor: what a terminal has in its foreground
+  pid_t pid = 0;    // of the supervisor, the process in the foreground of a terminal
 };
 
-// `folder` is the run's. Errors: see run_search's exit codes; nothing has been created if the
-// study could not begin.
+// Runs the master of the run that has this folder. Errors: see run_search's exit codes; nothing has
+// been created if the study could not begin.
 Result<void> run_master(const RunOptions& options, const std::filesystem::path& folder,
                         const SupervisorLine& supervisor, const TestHooks& hooks);
 

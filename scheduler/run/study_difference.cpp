@@ -9,7 +9,8 @@
 namespace detol::inline scheduler {
 namespace {
 
-// The lines of the sections that count. A section begins where a line is not indented.
+// Returns the lines of all sections except budget and resources. A section begins where a line is
+// not indented.
 std::vector<std::string_view> lines_that_count(std::string_view text) {
   std::vector<std::string_view> lines;
   bool counts = true;

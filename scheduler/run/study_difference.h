@@ -1,6 +1,6 @@
 #pragma once
 
-// Whether a space file still describes the study that was begun with another text: everything
+// Checks whether a space file still describes a study that was begun with another text: everything
 // but budget and resources must be the same.
 
 #include <string_view>

@@ -37,7 +37,7 @@ int exit_with(const Result<void>& done, std::string_view who) {
   return exit_code_of(error.code);
 }
 
-// A live view has the terminal for itself. If that fails, other lines go through it.
+// Redirects stderr if there is a live view. If that fails, other lines disturb its frame.
 std::optional<StderrRedirect> aside_for(const RunOptions& options,
                                      const std::filesystem::path& folder) {
   if (options.progress != ProgressMode::kLive) return std::nullopt;
@@ -54,22 +54,22 @@ void print_last_stderr(const fs::path& file) {
   log_error("what its processes wrote last:\n{}", text->substr(text->size() - size));
 }
 
-// Among lines, a warning is one line; a live view counts how often it came.
+// Prints a repeated warning once among progress lines; a live view counts its repeats.
 LogOptions log_of(const RunOptions& options) {
   LogOptions log = options.log;
   log.once = options.progress != ProgressMode::kLive;
   return log;
 }
 
-// The parent is the reaper of the worker's tree, or what launches the ranks of a group. A rank
-// whose parent died before this line is a child of that reaper, which ends it, or, if that is dead,
-// of init.
+// Makes this process die with its parent, which is the reaper of the worker's tree or the launcher
+// of a group's ranks. A rank whose parent died before this line is a child of that reaper, which
+// ends it, or, if the reaper is dead, of init.
 void die_with_the_parent(int ranks) {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (ranks > 1 && ::getppid() == 1) ::_exit(kExitInternal);
 }
 
-// The numbers that follow the folder in a role's words.
+// The numbers that follow the folder among the arguments of a role.
 using Numbers = std::vector<int>;
 
 Result<void> play_master(const fs::path& folder, const Numbers& numbers, const TestHooks& hooks) {
@@ -88,7 +88,7 @@ Result<void> play_worker(const fs::path& folder, const Numbers& numbers, const T
   std::unique_ptr<Group> group;
   if (ranks > 1) {
     DETOL_ASSIGN(group, join_mpi_group());
-    ignore_signals();  // MPI has its own ideas of them
+    ignore_signals();  // MPI sets its own handlers
   }
   const MasterAddress master{
       .endpoint = endpoint_in(folder), .worker = numbers.at(0), .start = numbers.at(1)};
@@ -104,7 +104,7 @@ Result<void> play_worker(const fs::path& folder, const Numbers& numbers, const T
 
 struct Role {
   std::string_view word;
-  std::size_t numbers;  // how many follow the folder
+  std::size_t numbers;  // how many numbers follow the folder
   std::string_view name;
   Result<void> (*play)(const fs::path&, const Numbers&, const TestHooks&);
 };
