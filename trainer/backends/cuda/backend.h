@@ -1,7 +1,7 @@
 #pragma once
 
-// The functions behind the plug-in's row. They throw std::bad_alloc and DeviceError; plugin.cpp
-// makes Results of the latter. Private to this folder.
+// The functions of the backend behind CudaPlugin. They throw std::bad_alloc and DeviceError;
+// plugin.cpp converts a DeviceError to a Result. Private to this folder.
 
 #include <functional>
 #include <memory>

@@ -1,5 +1,5 @@
-// Batches made on the device: what Batches::fill and Normaliser do on the host. Products and sums
-// are rounded one by one, as there, so that a batch in floats has the same bits.
+// Kernels that make batches on the device, as Batches::fill and Normaliser do on the host. Products
+// and sums are rounded one by one, as on the host, so that a batch in floats has the same bits.
 
 #include "trainer/backends/cuda/kernel.cuh"
 
@@ -14,7 +14,7 @@ __device__ float blended(float own, float other, float share) {
   return __fadd_rn(__fmul_rn(1.0F - share, own), __fmul_rn(share, other));
 }
 
-// One pixel of an image as it is looked at.
+// Position is a pixel of the augmented image.
 struct Position {
   std::int64_t y, x;
 };
@@ -35,10 +35,11 @@ __device__ float pixel_of(const BatchCall& call, const EpochImage& image, const 
   return scaled(pixel, call.scales[channel], call.shifts[channel]);
 }
 
-// The batch's first image in the epoch's order, and the image of a place in the batch.
+// Returns the batch's first image in the epoch's order.
 __device__ const EpochImage* batch_of(const BatchCall& call) {
   return call.order + call.now->first_image;
 }
+// Returns image i of the call.
 __device__ EpochImage image_of(const BatchCall& call, std::int64_t i) {
   if (call.order != nullptr) return batch_of(call)[call.shard_first + i];
   EpochImage plain;

@@ -10,15 +10,15 @@
 namespace detol::inline trainer::cuda {
 namespace {
 
-constexpr std::size_t kLine = 256;  // bytes: what libraries want of their scratch memory
+constexpr std::size_t kLine = 256;  // bytes: the alignment of scratch memory
 
-// The memory that the next candidate takes over. Kept here between candidates.
+// Returns this thread's block of memory, which is kept for the next candidate.
 std::shared_ptr<DeviceMemory>& kept_memory() {
   static thread_local auto* const kKept = new std::shared_ptr<DeviceMemory>();
   return *kKept;
 }
 
-// The last candidate's if that is free and large enough, else new.
+// Returns the last candidate's memory if that is free and large enough, else new memory.
 std::shared_ptr<DeviceMemory> memory_of(std::size_t bytes) {
   std::shared_ptr<DeviceMemory>& kept = kept_memory();
   const bool free = kept != nullptr && kept.use_count() == 1;
@@ -50,7 +50,7 @@ Value& Builder::new_value(const Shape& shape, bool needs_gradient) {
   Value& value = storage_.emplace_back();
   value.shape = shape;
   value.needs_gradient = needs_gradient;
-  // Kernels count packs of channels in 32 bits: half a terabyte of floats.
+  // Kernels count packs of channels in 32 bits, enough for 128 GiB of floats.
   if (elements(value) / kLanes > std::numeric_limits<std::uint32_t>::max()) throw std::bad_alloc();
   value.data = like(value);
   return value;
@@ -60,7 +60,7 @@ Value& Builder::make_value(NodeId id, bool needs_gradient) {
   return *(values_[id] = &new_value(node(id).shape, needs_gradient));
 }
 
-// A vector per image is what it is already.
+// A value with one position is already one vector per image.
 Value& Builder::flattened(Value& x) {
   if (x.positions() == 1) return x;
   Value& y = new_value({.channels = x.shape.elements()}, x.needs_gradient);
@@ -114,8 +114,8 @@ void Builder::pass_gradient(Value& value, Buffer* term) {
   value.gradients.push_back(term);
 }
 
-// However many readers a value has, few terms of its gradient live at a time. Two are left to
-// those that can take in two.
+// Adds up the terms of a gradient once there are more than two, so that few are live at a time
+// however many consumers a value has. Batch norm can read two terms itself.
 void Builder::make_room(Value& value) {
   if (value.gradients.size() > 2) gradient_terms(value, 1);
 }

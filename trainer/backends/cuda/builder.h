@@ -1,13 +1,14 @@
 #pragma once
 
 // Builder turns a network into two lists of steps over buffers of the device, as the CPU's fast
-// backend does (onednn/builder.h): the forward list is written unit by unit, each lowering leaves
-// a closure that writes its backward steps, and those are called in the opposite order, so that
-// when a value's gradient is asked for, every consumer has added its term to it. Steps are
-// numbered as they are written, which gives every buffer its live range and the arena its plan.
+// backend does (backends/cpu/builder.h): the forward list is written unit by unit, each lowering
+// registers a closure that writes its backward steps, and the closures are called in the opposite
+// order, so that every consumer of a value has added its term to the value's gradient before that
+// is read. Steps are numbered as they are written, which gives every buffer its live range and the
+// arena its plan.
 //
-// A step appends work to the device's stream; one that the host has a part in (a sum over ranks
-// by MPI) says so, and waits for the stream itself. Private to this folder.
+// A step appends work to the device's stream; a step with `on_host` (a sum over the ranks by MPI)
+// runs on the host and waits for the stream itself. Private to this folder.
 
 #include <deque>
 #include <functional>
@@ -31,7 +32,7 @@ namespace detol::inline trainer::cuda {
 struct Value {
   Shape shape;
   bool needs_gradient = true;
-  bool is_float = false;  // whatever the type of the others: logits
+  bool is_float = false;  // also if Builder::type() is not: logits
   Buffer* data = nullptr;
   std::vector<Buffer*> gradients;
 
@@ -61,16 +62,15 @@ struct TunableConv {
 
 class Builder {
  public:
-  // At most `most_scratch` bytes of scratch memory are for libraries; the algorithms go by it.
+  // Libraries get at most `most_scratch` bytes of scratch memory, which limits their algorithms.
   Builder(const Network& network, const Recipe& recipe, const Placement& placement, Sums& sums,
           std::size_t most_scratch);
 
   const Node& node(NodeId id) const { return network_.nodes()[id]; }
   bool is_output(NodeId id) const { return id + 1 == network_.nodes().size(); }
   std::span<const Shard> micro_batches() const { return micro_batches_; }
-  std::int64_t batch() const {
-    return micro_batches_.front().count;
-  }                                                              // images that a run has room for
+  // Returns the images for which the buffers have room: those of the largest micro-batch.
+  std::int64_t batch() const { return micro_batches_.front().count; }
   std::int64_t largest_batch() const { return largest_batch_; }  // of any rank's run
   const Recipe& recipe() const { return recipe_; }
   Type type() const { return type_; }
@@ -83,13 +83,13 @@ class Builder {
 
   Value& value(NodeId id) { return *values_[id]; }
   Value& make_value(NodeId id, bool needs_gradient);
-  // A value as one vector per image, in the order of its channels, rows and columns.
+  // Returns a value as one vector per image, in the order of its channels, rows and columns.
   Value& flattened(Value& value);
   // Declares that a node's value is another's.
   void set_value(NodeId id, Value& value) { values_[id] = &value; }
   std::int64_t rows(const Value& value) const { return batch() * value.positions(); }
   std::int64_t elements(const Value& value) const { return rows(value) * value.channels(); }
-  Buffer* like(const Value& value);  // a buffer for as many elements
+  Buffer* like(const Value& value);  // a buffer for as many elements as `value` has
   Buffer* floats(std::int64_t count) {
     return arena_.make_persistent(static_cast<std::size_t>(count) * sizeof(float));
   }
@@ -98,26 +98,28 @@ class Builder {
   void step(const std::vector<Buffer*>& uses, Run run) { append(uses, false, std::move(run)); }
   void host_step(const std::vector<Buffer*>& uses, Run run) { append(uses, true, std::move(run)); }
   void on_backward(std::function<void()> lower) { backward_.push_back({node_, std::move(lower)}); }
-  void begin(NodeId node) { node_ = node; }  // whose steps are written from now on
+  void begin(NodeId node) { node_ = node; }  // the following steps belong to `node`
 
-  // One buffer with the whole gradient of a value; at most `most` terms whose sum it is.
+  // Return one buffer with the whole gradient of a value, or at most `most` terms of that sum.
   Buffer* gradient(Value& value) { return gradient_terms(value, 1).front(); }
   std::vector<Buffer*> gradient_terms(Value& value, std::size_t most);
-  // A new term, to be written by a step before there is another; or a buffer as a term.
+  // Add a term: a new buffer, which a step must write before the next term is added, or `term`.
   Buffer* add_gradient(Value& value);
   void pass_gradient(Value& value, Buffer* term);
 
-  // One scratch buffer for all libraries, and one, zeroed once, for the sums over rows.
+  // Return the scratch buffer that all libraries share, and that of the sums over rows, which is
+  // zeroed once; both have room for at least `bytes`.
   Buffer* scratch(std::size_t bytes) { return grown(scratch_, bytes); }
   Buffer* sums_scratch(std::size_t bytes) { return grown(sums_scratch_, bytes); }
   std::size_t most_scratch() const { return most_scratch_; }
 
   // Returns the plan of a convolution in one direction: by the study's choice, else by the fixed
-  // rule. Errors (kInternal): what was chosen cannot be had here. Throws where nothing can.
+  // rule. Errors: kInternal if this cuDNN lacks the chosen algorithm, kInput if none fits in the
+  // memory. Throws DeviceError if cuDNN fails.
   Result<const ConvPlan*> plan(const ConvShape& shape);
-  const std::vector<TunableConv>& asked() const { return asked_; }  // with choices alone
+  const std::vector<TunableConv>& asked() const { return asked_; }  // empty without choices
 
-  // The key of the dropout layer that was declared as number `index`, drawn anew for each step.
+  // Returns the index of a dropout layer; key(index) is its key, drawn anew for each step.
   std::size_t declare_dropout(NodeId node);
   std::span<const NodeId> dropouts() const { return dropouts_; }
   const std::uint64_t* key(std::size_t index) const;
@@ -129,7 +131,7 @@ class Builder {
   std::span<const Step> steps() const { return steps_; }
   std::size_t size() const { return steps_.size(); }
 
-  // Plans the memory, takes it, and zeros what has to be. Throws std::bad_alloc.
+  // Plans and allocates the memory, and zeroes what must start as zeros. Throws std::bad_alloc.
   void place();
   std::size_t bytes() const { return arena_.bytes(); }
 

@@ -2,14 +2,15 @@
 
 // Two sums per channel over the rows of a tensor, in one launch.
 //
-// A block is `across` packs of channels wide and as many rows high as its threads reach. Its
-// threads go down the rows, add up in a tree, and leave the block's sums in memory. The block that
-// finishes last in a column of blocks adds those up, in double and in the order of the blocks, and
-// hands each channel's two sums to Finish: no second launch, and the same bits in every run
+// A block is `across` packs of channels wide and kThreads / across rows high. Its threads go down
+// the rows, add up in a tree, and write the block's sums to memory. The block that finishes last in
+// a column of blocks adds those up, in double and in the order of the blocks, and passes each
+// channel's two sums to Finish: no second launch, and the same bits in every run
 // (Harris, "Optimizing parallel reduction in CUDA"; the last block as in CUDA's
 // threadFenceReduction sample).
 //
-// Term: State begin(group), then term(state, row, group, a, b) adds a row's to two packs of sums.
+// Term has State begin(group) and operator()(state, row, group, a, b), which adds the values of a
+// row to the two packs of sums, a and b.
 
 #include "trainer/backends/cuda/kernel.cuh"
 
@@ -22,12 +23,12 @@ struct SumsShape {
 };
 
 struct SumsScratch {
-  unsigned* counters = nullptr;  // one per column of blocks; zero
+  unsigned* counters = nullptr;  // one per column of blocks; zero between launches
   float* sums = nullptr;         // blocks x channels x 2
 };
 
 inline constexpr unsigned kMostAcross = 32;
-inline constexpr unsigned kCounterBytes = 256;  // a multiple of it
+inline constexpr unsigned kCounterBytes = 256;  // the counters take a multiple of this
 
 inline unsigned columns_of(std::int64_t channels) {
   const auto groups = static_cast<unsigned>(channels / kLanes);
@@ -44,7 +45,7 @@ inline std::size_t counter_bytes(unsigned columns) {
 
 namespace sums {
 
-// Adds the first row of threads what the others have: values[k][thread].
+// Adds the values of all rows of threads to those of the first row: values[k][thread].
 template <typename Real>
 __device__ void add_down(Real* values, unsigned x, unsigned y, unsigned across, unsigned down) {
   unsigned half = 1;
@@ -59,7 +60,7 @@ __device__ void add_down(Real* values, unsigned x, unsigned y, unsigned across, 
   __syncthreads();
 }
 
-// True in the block that is the last of its column, in all its threads.
+// Returns true in all threads of the block that finishes last in its column.
 __device__ inline bool is_last(unsigned* counters) {
   __shared__ bool last;
   __threadfence();
@@ -116,7 +117,8 @@ __global__ void __launch_bounds__(kThreads)
 
 }  // namespace sums
 
-// REQUIRES: scratch as sums_scratch_bytes says, its counters zero.
+// Calls finish(channel, sum of a, sum of b) for every channel. REQUIRES: `scratch` has
+// sums_scratch_bytes() bytes, and its counters are zero.
 template <typename Term, typename Finish>
 void column_sums(std::int64_t rows, std::int64_t channels, const Term& term, const Finish& finish,
                  void* scratch, Stream stream) {

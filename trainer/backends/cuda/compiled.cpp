@@ -15,7 +15,7 @@ namespace {
 
 using Lower = Result<void> (*)(Builder&, const Unit&);
 
-// kLowerings is in the order of LayerKind; kInput is made here.
+// kLowerings is in the order of LayerKind; make_inputs() makes the value of kInput.
 constexpr Lower kLowerings[] = {
     nullptr,     lower_conv,    lower_dense,       lower_norm,       lower_activation,
     lower_pool,  lower_pool,    lower_global_pool, lower_flatten,    lower_add,
@@ -108,7 +108,7 @@ void Compiled::make_loss(Value& logits) {
   if (logits.needs_gradient) gradient_ = builder_.add_gradient(logits);
   std::vector<Buffer*> uses = {output_, logits_};
   if (gradient_ != nullptr) uses.push_back(gradient_);
-  builder_.step(uses, [](const StepContext&) {});  // what runs there is appended by who reports
+  builder_.step(uses, [](const StepContext&) {});  // the callers of loss_call() append the loss
 }
 
 LossCall Compiled::loss_call(std::int64_t images) const {
@@ -182,7 +182,7 @@ void Compiled::append_evaluation(std::vector<Action>& actions, std::int64_t coun
   actions.push_back({false, [call] { loss(call, device().stream); }});
 }
 
-// Some libraries load what they need when it is first used, which a recording does not allow.
+// Some libraries load code when it is first used, which is not allowed while a graph is recorded.
 void Compiled::warm_up() {
   const HostMemory result(sizeof(BatchResult));
   set_to_zero(input_->data, input_->bytes);

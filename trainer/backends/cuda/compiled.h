@@ -1,7 +1,8 @@
 #pragma once
 
 // Compiled: one candidate as lists of actions: the training of a micro-batch, the update, an
-// evaluation. Who runs them says where the images come from. Private to this folder.
+// evaluation. The caller supplies the action `fill`, which writes the images. Private to this
+// folder.
 
 #include <memory>
 #include <optional>
@@ -14,20 +15,20 @@
 
 namespace detol::inline trainer::cuda {
 
-// Images says which images a run is on.
+// Images are the images of a run.
 struct Images {
   Shard shard;                 // the images before and in this run
   std::function<void()> fill;  // appends what writes input() and the targets
 };
 
-// Report says where a loss is written.
+// Report is where a loss is written.
 struct Report {
   BatchResult* results = nullptr;  // as in LossCall
   const StepRow* now = nullptr;
   bool adds = false;
 };
 
-// Bytes that convolutions and products may use for themselves; and where memory is short.
+// Bytes of scratch memory for convolutions and products: usually, and where memory is short.
 inline constexpr std::size_t kMostScratch = std::size_t{1} << 30;
 inline constexpr std::size_t kLeastScratch = std::size_t{1} << 23;
 
@@ -36,10 +37,10 @@ class Compiled {
   Compiled(const Network& network, const Recipe& recipe, const Placement& placement,
            std::size_t most_scratch = kMostScratch);
 
-  // Lowers, plans, takes memory, and runs every step once, so that libraries have loaded what
-  // they need; then all is zeros. Errors and exceptions as BackendRow::compile's.
+  // Lowers the network, plans and allocates memory, and runs every step of the device once, so that
+  // libraries load their code; then zeroes the state. Errors and exceptions as in BackendRow.
   Result<void> compile(const Network& network);
-  // Lowers alone: what the network asks about.
+  // Only lowers the network, and returns its tunable convolutions.
   Result<std::vector<TunableConv>> asked(const Network& network);
 
   Builder& builder() { return builder_; }
@@ -52,29 +53,29 @@ class Compiled {
 
   void* input() const { return input_->data; }
   std::int32_t* labels() const { return labels_->as<std::int32_t>(); }
-  float* targets() const { return targets_->as<float>(); }  // null: labels alone
+  float* targets() const { return targets_->as<float>(); }  // unused if takes_labels()
   MixedLabel* mixes() const { return mixes_->as<MixedLabel>(); }
   const float* logits() const { return logits_->as<float>(); }
-  // Sums up the results of the micro-batches of a step, or of the runs of an evaluation.
+  // Returns the sum of the results of a step's micro-batches, or of an evaluation's runs.
   BatchResult* total() const { return total_->as<BatchResult>(); }
 
   // Appends forward, loss and backward of micro-batch `index`.
   void append_micro_batch(std::vector<Action>& actions, std::size_t index,
                           const std::function<void()>& fill, const Report& report);
-  // Appends the sum over the ranks, where it is the stream's, and the optimiser's step.
+  // Appends the sum over the ranks, if sums_on_device(), and the optimiser's step.
   void append_update(std::vector<Action>& actions);
   // Appends inference on `count` images; the loss is their share of a mean over `batch`.
   void append_evaluation(std::vector<Action>& actions, std::int64_t count, std::int64_t batch,
                          const std::function<void()>& fill, const Report& report);
 
-  // True if the ranks' gradients are added up by append_update.
+  // Returns true if append_update() includes the sum of the gradients over the ranks.
   bool sums_on_device() const;
   Sums& sums() const { return *sums_; }
 
-  // Runs one training step node by node, and adds the seconds that each takes.
+  // Runs one training step node by node, and adds the seconds of each node to `nodes`.
   void time_step(std::span<NodeSeconds> nodes);
 
-  // Return what changes from step to step.
+  // Return the numbers and the dropout keys of a step.
   StepRow row_of(const StepSettings& settings) const;
   void keys_of(const StepSettings& settings, std::span<std::uint64_t> keys) const;
 
@@ -92,7 +93,7 @@ class Compiled {
   std::vector<Step> steps_;
   std::size_t loss_step_ = 0;
   Buffer *input_ = nullptr, *labels_ = nullptr, *targets_ = nullptr, *mixes_ = nullptr;
-  Buffer *output_ = nullptr, *logits_ = nullptr;  // as the network's type, as floats
+  Buffer *output_ = nullptr, *logits_ = nullptr;  // in the network's type; in floats
   bool converts_ = false;                         // from output_ to logits_
   Buffer* gradient_ = nullptr;                    // of the logits; null: nothing is trained
   Buffer *losses_ = nullptr, *rights_ = nullptr, *total_ = nullptr;

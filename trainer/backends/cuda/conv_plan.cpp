@@ -51,8 +51,8 @@ class CudnnPlan final : public ConvPlan {
   std::size_t scratch_bytes_ = 0;
 };
 
-// The same, some images at a time. The weights' gradients of the later ones are made behind the
-// scratch memory, and added.
+// SplitPlan runs a convolution on some images at a time. The weights' gradients of later slices are
+// written behind the scratch memory, and added to that of the first.
 class SplitPlan final : public ConvPlan {
  public:
   struct Slice {
@@ -94,7 +94,7 @@ class SplitPlan final : public ConvPlan {
   const std::vector<Slice> slices_;
   const Type type_;
   const std::size_t input_bytes_, output_bytes_;  // of an image
-  const std::int64_t weights_;                    // elements of their gradient, if that is made
+  const std::int64_t weights_;                    // elements of their gradient; else 0
   std::size_t own_scratch_ = 0;
 };
 
@@ -102,7 +102,7 @@ class SplitPlan final : public ConvPlan {
 struct Known {
   std::shared_ptr<const Graph> graph;
   std::vector<Config> configs;                             // all, best first, no name twice
-  std::map<std::string, std::unique_ptr<ConvPlan>> plans;  // null: it does not work here
+  std::map<std::string, std::unique_ptr<ConvPlan>> plans;  // null: cuDNN refused it
 };
 
 std::map<std::string, Known>& all_known() {
@@ -135,7 +135,7 @@ const ConvPlan* plan_for(Known& known, const Config& config) {
   try {
     plan = std::make_unique<CudnnPlan>(known.graph, config.descriptor);
   } catch (const Failed&) {
-    // The heuristics name engines that then refuse: the next one.
+    // The heuristics list engines that then refuse; the caller tries the next.
   }
   return known.plans.emplace(config.name, std::move(plan)).first->second.get();
 }
@@ -170,7 +170,7 @@ const ConvPlan* whole_plan(const ConvShape& shape, const std::string& algorithm,
   return nullptr;
 }
 
-// At most so many images at a time; null: that does not fit either.
+// Returns a plan for at most `images` images at a time; null if that does not fit either.
 const ConvPlan* split_plan(const ConvShape& shape, std::int64_t images, std::size_t most_scratch) {
   std::vector<SplitPlan::Slice> slices;
   for (std::int64_t first = 0; first < shape.images; first += images) {

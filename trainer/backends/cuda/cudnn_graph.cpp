@@ -1,5 +1,5 @@
-// Descriptors with attributes, finalised one after the other. Notes say what an engine does to
-// numbers.
+// A graph is built from descriptors: each gets its attributes and is finalised before another
+// refers to it. The numerical notes of an engine tell how it rounds.
 
 #include "trainer/backends/cuda/cudnn_graph.h"
 
@@ -23,7 +23,7 @@ cudnnDataType_t cudnn_type(Type type) {
   return type == Type::kFloat ? CUDNN_DATA_FLOAT : CUDNN_DATA_BFLOAT16;
 }
 
-// Channels last.
+// Returns the descriptor of a tensor whose channels are last in memory.
 Descriptor tensor(std::int64_t name, Type type, const Extents& e) {
   const Extents strides = {e[1] * e[2] * e[3], 1, e[1] * e[3], e[1]};
   Descriptor made(CUDNN_BACKEND_TENSOR_DESCRIPTOR);
@@ -55,7 +55,7 @@ Descriptor convolution(const ConvShape& s) {
   return made;
 }
 
-// The names of an operation's attributes differ by direction.
+// OperationRow holds the names of an operation's attributes, which differ by direction.
 struct OperationRow {
   cudnnBackendDescriptorType_t type;
   cudnnBackendAttributeName_t alpha, beta, convolution, x, w, y;
@@ -133,7 +133,7 @@ Config described(Descriptor descriptor) {
           std::ranges::find(behaviour, CUDNN_BEHAVIOR_NOTE_RUNTIME_COMPILATION) != behaviour.end()};
 }
 
-// Returns the configurations of one mode of the heuristics; none if it does not know the graph.
+// Returns the configurations that one mode of the heuristics lists; none if it fails.
 std::vector<Config> configs_by(const Graph& graph, cudnnBackendHeurMode_t mode) {
   std::vector<Config> configs;
   try {
@@ -151,7 +151,7 @@ std::vector<Config> configs_by(const Graph& graph, cudnnBackendHeurMode_t mode) 
                                              CUDNN_TYPE_BACKEND_DESCRIPTOR, std::span(handles));
     for (std::size_t i = 0; i < count; ++i) configs.push_back(described(std::move(found[i])));
   } catch (const Failed&) {
-    // Another mode may know it.
+    // Another mode may have some.
   }
   return configs;
 }
@@ -196,14 +196,14 @@ std::vector<Config> configs_of(const Graph& graph) {
   std::vector<Config> configs;
   for (const cudnnBackendHeurMode_t mode :
        {CUDNN_HEUR_MODE_A, CUDNN_HEUR_MODE_INSTANT, CUDNN_HEUR_MODE_FALLBACK}) {
-    // INSTANT is asked where A has no answer.
+    // INSTANT is used only if A lists nothing.
     if (mode == CUDNN_HEUR_MODE_INSTANT && !configs.empty()) continue;
     for (Config& config : configs_by(graph, mode)) {
       const auto same = [&](const Config& other) { return other.name == config.name; };
       if (std::ranges::none_of(configs, same)) configs.push_back(std::move(config));
     }
   }
-  // A candidate is to begin at once.
+  // Engines that are compiled at run time would delay a candidate's start.
   std::ranges::stable_partition(configs, [](const Config& c) { return !c.compiles; });
   return configs;
 }

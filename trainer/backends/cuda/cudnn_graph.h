@@ -1,8 +1,8 @@
 #pragma once
 
-// CudnnGraph: a convolution as a graph of one operation in cuDNN's graph API, and the engines that
-// its heuristics name for it. What cuDNN refuses is thrown as Failed. Private to this folder; seen
-// by those alone that include cuDNN.
+// Graph: a convolution as a graph of one operation in cuDNN's graph API; Config: an engine that
+// cuDNN's heuristics list for it. Errors of cuDNN are thrown as Failed. Private to this folder;
+// included only by files that use cuDNN.
 
 #include <algorithm>
 #include <cstdint>
@@ -24,10 +24,10 @@ struct Failed {
   cudnnStatus_t status;
 };
 
-// Throws Failed, or std::bad_alloc.
+// Throws Failed, or std::bad_alloc, unless `status` is success.
 void must(cudnnStatus_t status);
 
-// One object of the graph API.
+// Descriptor owns one object of the graph API.
 class Descriptor {
  public:
   explicit Descriptor(cudnnBackendDescriptorType_t type) {
@@ -66,7 +66,7 @@ class Descriptor {
     return *this;
   }
 
-  // At most out.size() values; returns how many there are of them.
+  // Reads at most out.size() values, and returns their number.
   template <typename Value>
   std::size_t get(cudnnBackendAttributeName_t name, cudnnBackendAttributeType_t type,
                   std::span<Value> out) const {
@@ -79,7 +79,7 @@ class Descriptor {
   cudnnBackendDescriptor_t handle_ = nullptr;
 };
 
-// The graph refers to what it is made of: they live together.
+// Graph owns an operation graph, its last descriptor, and the descriptors that this refers to.
 struct Graph {
   std::vector<Descriptor> descriptors;
   const Descriptor& whole() const { return descriptors.back(); }
@@ -87,7 +87,7 @@ struct Graph {
 
 Graph graph_of(const ConvShape& shape);
 
-// An engine with settings.
+// Config is an engine with its settings.
 struct Config {
   Descriptor descriptor;
   std::string name;
@@ -95,12 +95,12 @@ struct Config {
   bool compiles = false;  // at run time: a fraction of a second
 };
 
-// All that cuDNN names, best first, no name twice; what has to be compiled first comes last.
+// Returns the configurations that cuDNN lists, best first, no name twice; those that are compiled
+// at run time come last.
 std::vector<Config> configs_of(const Graph& graph);
 
-// Whether its numbers are what is promised. A trial that was interrupted ends with the bits of one
-// that was not, whether its algorithms were timed or not: what differs from run to run serves
-// nobody.
+// Returns whether the engine is deterministic and keeps the precision of the shape. A resumed trial
+// must end with the bits of an uninterrupted one, whether its algorithms were timed or not.
 bool may_serve(const ConvShape& shape, const Config& config);
 
 }  // namespace detol::inline trainer::cuda

@@ -47,14 +47,14 @@ Device make_device() {
 void check(cudaError_t status, const char* what) {
   if (status == cudaSuccess) return;
   if (status == cudaErrorMemoryAllocation) {
-    cudaGetLastError();  // not sticky: what is tried next may fit
+    cudaGetLastError();  // clears the error: a smaller request may fit
     throw std::bad_alloc();
   }
   throw DeviceError(fmt::format("cuda: {} failed: {} ({})", what, cudaGetErrorString(status),
                                 cudaGetErrorName(status)));
 }
 
-// Never destroyed: the driver may be gone before the last static object is.
+// Never destroyed: the driver may be unloaded before the last static object is destroyed.
 const Device& device() {
   static thread_local const Device* const kDevice = new Device(make_device());
   return *kDevice;

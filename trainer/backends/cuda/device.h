@@ -1,11 +1,11 @@
 #pragma once
 
 // Device: the GPU of this process: its properties, the stream that all work goes to, the handles
-// of the libraries, and memory. One for each thread that trains, made when it is first asked for:
-// a process has one such thread, tests have a rank in each.
+// of the libraries, and memory. Each thread that trains has its own, made by its first device():
+// a process has one such thread; in tests every rank is a thread.
 //
-// Failures there are thrown: std::bad_alloc for memory, DeviceError for the rest. After a
-// DeviceError the context may be broken for good: the process is to end. Private to this folder.
+// Failures are thrown: std::bad_alloc for memory, DeviceError for the rest. After a DeviceError the
+// context may be broken for good: the process must end. Private to this folder.
 
 #include <cstddef>
 #include <memory>
@@ -23,7 +23,7 @@ struct DeviceError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-// Throws unless it is cudaSuccess; `what` was tried.
+// Throws unless `status` is cudaSuccess; `what` names the failed operation.
 void check(cudaError_t status, const char* what);
 
 struct Device {
@@ -37,16 +37,16 @@ struct Device {
   std::string versions;  // of cuDNN and the device: what a choice of algorithms depends on
 };
 
-// "GPU-…", as nvidia-smi and CUDA_VISIBLE_DEVICES have it.
+// Returns "GPU-…", as nvidia-smi and CUDA_VISIBLE_DEVICES write it.
 std::string uuid_of(const cudaUUID_t& id);
 
-// Throws.
+// Returns this thread's device. Throws if there is none that works.
 const Device& device();
 
 // Waits for all work of the stream.
 void wait();
 
-// Memory of the device.
+// DeviceMemory owns memory of the device.
 class DeviceMemory {
  public:
   DeviceMemory() = default;
@@ -66,7 +66,7 @@ class DeviceMemory {
   std::size_t bytes_ = 0;
 };
 
-// Memory of the host that the device reads and writes by itself.
+// HostMemory owns pinned memory of the host, which the device reads and writes directly.
 class HostMemory {
  public:
   HostMemory() = default;
@@ -77,7 +77,7 @@ class HostMemory {
   T* as() const {
     return reinterpret_cast<T*>(data_.get());
   }
-  // The same memory as kernels see it.
+  // Returns the address of this memory for kernels.
   template <typename T>
   T* on_device() const {
     return static_cast<T*>(device_address());
@@ -92,7 +92,7 @@ class HostMemory {
   std::size_t bytes_ = 0;
 };
 
-// Copies within the stream's order; `to_host` waits until it is over.
+// These run in the order of the stream; only `to_host` waits until it is done.
 void to_device(void* to, const void* from, std::size_t bytes);
 void to_host(void* to, const void* from, std::size_t bytes);
 void set_to_zero(void* data, std::size_t bytes);

@@ -9,7 +9,7 @@ namespace detol::inline trainer::cuda {
 namespace {
 
 constexpr std::size_t kStaging = std::size_t{16} << 20;  // bytes of a transfer
-constexpr double kShare = 0.9;  // of what is free that data may take: libraries want some later
+constexpr double kShare = 0.9;  // of the free memory that data may take; libraries need some later
 
 std::int64_t images_of(const Dataset& data) {
   return data.info.training + data.info.validation + data.info.test;
@@ -131,7 +131,7 @@ std::shared_ptr<const DeviceData> device_data(const Dataset& data, std::int64_t 
   try {
     *kLast = std::make_shared<const DeviceData>(data, outputs, takes_labels);
   } catch (const std::bad_alloc&) {
-    // Batches come through the host then.
+    // Batches then come from the host.
   }
   return *kLast;
 }

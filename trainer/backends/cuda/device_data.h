@@ -1,7 +1,7 @@
 #pragma once
 
-// DeviceData: a data set on the device, as it is in memory of the host, with its targets as losses
-// take them. Kept until another one is asked for. Private to this folder.
+// DeviceData: a copy of a data set on the device, with its targets as the loss reads them. Kept
+// until device_data() is called for another data set. Private to this folder.
 
 #include <memory>
 
@@ -13,7 +13,7 @@ namespace detol::inline trainer::cuda {
 
 class DeviceData {
  public:
-  // Throws std::bad_alloc where there is no room.
+  // Throws std::bad_alloc if the data does not fit.
   DeviceData(const Dataset& data, std::int64_t outputs, bool takes_labels);
 
   // Returns the call that makes a batch, with the data set's fields filled in.
@@ -29,7 +29,7 @@ class DeviceData {
   DeviceMemory pixels_, targets_, scales_;
 };
 
-// Returns the last data set asked for, or makes it; null: there is no room.
+// Returns the kept copy if it is of this data set, else makes one; null if that does not fit.
 std::shared_ptr<const DeviceData> device_data(const Dataset& data, std::int64_t outputs,
                                               bool takes_labels);
 

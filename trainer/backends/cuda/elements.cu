@@ -21,7 +21,7 @@ __device__ float sigmoid(float x) {
   return 1.0F / (1.0F + expf(-x));
 }
 
-// NaN stays NaN.
+// Returns the activation of x; NaN stays NaN.
 __device__ float value_of(Slope kind, float x) {
   if (kind == Slope::kRelu) return x < 0 ? 0.0F : x;
   return kind == Slope::kSilu ? x * sigmoid(x) : sigmoid(x);
@@ -163,7 +163,7 @@ struct CopyChannels {
 template <typename T>
 struct Flatten {
   FlattenCall call;
-  std::int64_t width, flat;  // padded: of a position, of an image's vector
+  std::int64_t width, flat;  // padded lengths: of a position, of an image's vector
   const T* x;
   T* y;
   __device__ void operator()(std::int64_t i) const {

@@ -1,5 +1,5 @@
-// One candidate, compiled: what the training loop sees. Batches that come from the host go through
-// memory that the device can read by itself; those of a data set on the device are resident.cpp's.
+// CudaExecutable: a compiled candidate, as the training loop uses it. Batches from the host go
+// through pinned memory; resident.cpp makes those of a data set on the device.
 
 #include <algorithm>
 #include <array>
@@ -105,7 +105,7 @@ class CudaExecutable final : public Executable {
     return *result_.as<const BatchResult>();
   }
 
-  // Rows of the device's logits are padded.
+  // Copies the device's logits, without the padding of their rows.
   std::span<const float> logits() const override {
     if (has_logits_) return logits_;
     const auto width = static_cast<std::size_t>(compiled_.width());
@@ -150,7 +150,7 @@ class CudaExecutable final : public Executable {
     std::shared_ptr<const DeviceData> on_device;
     const bool may = group_.size() == 1 || (compiled_.sums_on_device());
     if (may) on_device = device_data(data, compiled_.outputs(), compiled_.takes_labels());
-    // All ranks, or none.
+    // All ranks train on data on the device, or none does.
     std::array<double, 1> without = {on_device == nullptr ? 1.0 : 0.0};
     group_.sum(std::span(without));
     if (without[0] != 0) return nullptr;
@@ -163,7 +163,7 @@ class CudaExecutable final : public Executable {
     return resident_->data().is_of(data, compiled_.outputs(), compiled_.takes_labels());
   }
 
-  // Sends what the kernels read of a step.
+  // Sends the numbers of a step that kernels read.
   void set_numbers(const StepSettings& settings) {
     const Builder& builder = compiled_.builder();
     const StepRow row = compiled_.row_of(settings);
@@ -171,7 +171,7 @@ class CudaExecutable final : public Executable {
     compiled_.keys_of(settings, keys);
     to_device(const_cast<StepRow*>(builder.now()), &row, sizeof(row));
     if (!keys.empty()) to_device(builder.keys(), keys.data(), keys.size() * sizeof(std::uint64_t));
-    wait();  // they are read before they go
+    wait();  // `row` and `keys` are read until then
   }
 
   void upload() {
@@ -218,7 +218,7 @@ class CudaExecutable final : public Executable {
     sums_.emplace(compiled_.recipe(), group_, all);
   }
 
-  // False: there is nothing yet to go by.
+  // Returns false if there is no sum to update with yet (staleness).
   bool sum_on_host() {
     const std::size_t bytes = host_gradients_.size() * sizeof(float);
     float* gradients = compiled_.builder().parameters().gradients();
@@ -247,8 +247,8 @@ class CudaExecutable final : public Executable {
 
 }  // namespace
 
-// Compiles with algorithms that need little memory where it is short. A group's ranks are not asked
-// to agree: one that cannot continue says so by bad_alloc, and then none does.
+// Compiles with algorithms that need little memory if it is short. In a group the ranks would have
+// to agree on that: there std::bad_alloc is thrown, and the caller tells the other ranks.
 Result<std::unique_ptr<Executable>> compile(const Network& network, const Recipe& recipe,
                                             const Placement& placement) {
   DETOL_TRY(check_words(recipe));

@@ -1,8 +1,7 @@
 #pragma once
 
-// Shared by the kernels: packs of channels, launches, sums within a block. Kernels are launched
-// by launch() alone, threads count from 0 in one dimension, and a kernel is right with any number
-// of blocks.
+// Shared by the kernels: packs of channels, types and launches. Only launch() launches kernels, the
+// threads of a block are one-dimensional, and for_all() is correct with any number of blocks.
 
 #include <algorithm>
 
@@ -36,12 +35,13 @@ __device__ inline Bfloat16 rounded<Bfloat16>(float x) {
   return __float2bfloat16(x);
 }
 
-// kLanes channels, read and written at once.
+// Pack is kLanes channels in memory, read and written at once.
 template <typename T>
 struct alignas(sizeof(T) * kLanes > 16 ? 16 : sizeof(T) * kLanes) Pack {
   T values[kLanes];
 };
 
+// Lanes is a pack in registers, as floats.
 struct Lanes {
   float values[kLanes];
   __device__ float& operator[](int lane) { return values[lane]; }
@@ -86,7 +86,7 @@ void launch(Stream stream, dim3 blocks, unsigned threads, void (*kernel)(Params.
   check(cudaLaunchKernelEx(&config, kernel, static_cast<Params>(args)...), "a kernel's launch");
 }
 
-// body(i) for all i below count.
+// Calls body(i) for all i below count.
 template <typename Body>
 __global__ void __launch_bounds__(kThreads) for_all_kernel(std::int64_t count, Body body) {
   for (std::int64_t i = thread_index(); i < count; i += all_threads()) body(i);

@@ -1,12 +1,12 @@
 #pragma once
 
-// Kernels: what no library computes for us, as calls that append work to a stream and return at
+// Our own kernels, for what no library computes: calls that append work to a stream and return at
 // once. Private to this folder.
 //
 // Tensors are N x H x W x C in floats or bfloat16, their channels padded with zeros to a multiple
-// of kLanes; arithmetic is in single precision, sums over many values are combined in double and
-// in a fixed order, so that a run repeats to the bit. "Rows" are the positions of all images,
-// N x H x W. Memory is the device's, unless said.
+// of kLanes. Arithmetic is in single precision but for the loss; sums over rows are combined in
+// double, and all sums in a fixed order, so that a run repeats to the bit. "Rows" are the positions
+// of all images, N x H x W. Pointers are to memory of the device unless stated otherwise.
 
 #include <cstddef>
 #include <cstdint>
@@ -20,7 +20,7 @@ namespace detol::inline trainer::cuda {
 
 using Stream = cudaStream_t;
 
-inline constexpr std::int64_t kLanes = 8;  // channels in a register: 16 bytes of bfloat16
+inline constexpr std::int64_t kLanes = 8;  // channels of a pack: 16 bytes in bfloat16
 constexpr std::int64_t padded(std::int64_t channels) {
   return (channels + kLanes - 1) / kLanes * kLanes;
 }
@@ -30,13 +30,13 @@ constexpr std::size_t size_of(Type type) {
   return type == Type::kFloat ? sizeof(float) : 2;
 }
 
-// The numbers of a step that change from one to the next; the kernels of a graph read them here.
+// StepRow holds the numbers that change from step to step; the kernels of a graph read them here.
 struct StepRow {
   float lr = 0;
   float unbiased1 = 1, unbiased2 = 1;  // adamw: 1 - beta^t
   float kept = 0;                      // share of itself that the average keeps
-  std::int64_t first_image = 0;        // of EpochImages: the batch's
-  std::int64_t result = 0;             // where this step's result goes
+  std::int64_t first_image = 0;        // index of the batch's first image in BatchCall::order
+  std::int64_t result = 0;             // index of the step's result in LossCall::results
 };
 
 // --- element by element: count is a multiple of kLanes -------------------------------------------
@@ -44,26 +44,26 @@ struct StepRow {
 enum class Slope { kRelu, kSilu, kSigmoid };
 
 void add(Type type, const void* a, const void* b, void* sum, std::int64_t count, Stream stream);
-// dx = g where value is above zero (kRelu: of the output), or g times the slope at the input.
 void activate(Type type, Slope kind, const void* x, void* y, std::int64_t count, Stream stream);
+// dx = g times the slope; `value` is the activation's output for kRelu, else its input.
 void activate_backward(Type type, Slope kind, const void* value, const void* g, void* dx,
                        std::int64_t count, Stream stream);
-// Zeros in the channels behind the last, of all rows.
+// Zeroes the padding of every row, after its first `channels` channels.
 void clear_padding(Type type, void* values, std::int64_t rows, std::int64_t channels,
                    Stream stream);
 // values[i] *= *factor
 void multiply_by(float* values, const float* factor, std::int64_t count, Stream stream);
-// to[i] = value of from[i] in the other type; any count
+// to[i] = from[i] in the other type; any count
 void to_floats(Type type, const void* from, float* to, std::int64_t count, Stream stream);
 void from_floats(Type type, const float* from, void* to, std::int64_t count, Stream stream);
 // sum[i] += values[i]
 void accumulate(float* sum, const float* values, std::int64_t count, Stream stream);
 
-// Zero with probability threshold / 2^16, else times `kept` (trainer/backends/dropout.h); the same
-// call with the gradient gives the input's gradient. `key` is in memory of the device.
+// Each element becomes zero with probability threshold / 2^16, else is multiplied by `kept`
+// (trainer/backends/dropout.h); the same call on the gradient gives the input's gradient.
 struct DropoutCall {
-  std::int64_t images = 0, positions = 0, channels = 0;  // padded
-  std::int64_t groups = 0;                               // of eight true channels
+  std::int64_t images = 0, positions = 0, channels = 0;  // channels: padded
+  std::int64_t groups = 0;                               // of eight channels
   std::int64_t first = 0;                                // images of the whole batch before these
   const std::uint64_t* key = nullptr;
   std::int32_t threshold = 0;
@@ -71,56 +71,58 @@ struct DropoutCall {
 };
 void dropout(Type type, const DropoutCall& call, const void* x, void* y, Stream stream);
 
-// ChannelCopy is a range of channels, copied between tensors of the same rows; what is behind the
-// range's end in `to`, up to its padded end, becomes zero if it is the last of the tensor.
+// ChannelCopy copies a range of channels between tensors with the same rows. If `clears_rest`, the
+// channels of `to` after the range become zero, its padding included.
 struct ChannelCopy {
   std::int64_t rows = 0, channels = 0;
-  std::int64_t from_first = 0, from_width = 0;  // padded
+  std::int64_t from_first = 0, from_width = 0;  // width: padded
   std::int64_t to_first = 0, to_width = 0;
-  bool clears_rest = false;  // of each row of `to`
+  bool clears_rest = false;
 };
 void copy_channels(Type type, const ChannelCopy& call, const void* from, void* to, Stream stream);
 
-// Between N x H x W x C and one vector per image in the order C x H x W.
+// FlattenCall converts between N x H x W x C and one vector per image in the order C x H x W.
 struct FlattenCall {
-  std::int64_t images = 0, positions = 0, channels = 0;  // true channels
+  std::int64_t images = 0, positions = 0, channels = 0;  // without padding
 };
 void flatten(Type type, const FlattenCall& call, const void* x, void* y, Stream stream);
 void unflatten(Type type, const FlattenCall& call, const void* g, void* dx, Stream stream);
 
 // --- sums over the rows of a channel -------------------------------------------------------------
 
-// Scratch for the sums of one tensor: floats, and counters that are zero before and after.
+// Returns the scratch bytes of one tensor's sums: floats, and counters, zero before and after.
 std::size_t sums_scratch_bytes(std::int64_t channels);
 
-// Batch norm and its tail, y = relu((x - mean) scale + beta + addend), over `rows` of rows_held.
+// NormCall is batch norm with its fused add and ReLU, y = relu((x - mean) scale + beta + addend),
+// over the first `rows` of the `rows_held` rows in the buffers.
 struct NormCall {
   Type type = Type::kFloat;
   std::int64_t rows = 0, rows_held = 0, channels = 0;
   const void* x = nullptr;
-  const void* addend = nullptr;  // or none
+  const void* addend = nullptr;  // or null
   void* y = nullptr;
   bool relu = false;
   const float *gamma = nullptr, *beta = nullptr;
   float *running_mean = nullptr, *running_var = nullptr;
-  float *mean = nullptr, *scale = nullptr, *inverse = nullptr;  // what forward leaves: per channel,
-  float *mean_g = nullptr, *slope = nullptr;                    // and what sums leave
+  float *mean = nullptr, *scale = nullptr, *inverse = nullptr;  // per channel, by the statistics
+  float *mean_g = nullptr, *slope = nullptr;                    // per channel, by norm_sums()
   float *gamma_gradient = nullptr, *beta_gradient = nullptr;
   double* shared = nullptr;  // synchronised: 2 x channels + 1 sums over the ranks; else null
   void* scratch = nullptr;
 };
-// Statistics of the batch; moves the running ones. Synchronised, it leaves this rank's sums in
-// `shared`, and settle() does the rest after they were added up over the ranks.
+// Computes the batch's statistics and moves the running ones. If synchronised, it writes this
+// rank's sums to `shared`, and norm_settle() does the rest after the sum over the ranks.
 void norm_statistics(const NormCall& call, Stream stream);
 void norm_settle(const NormCall& call, Stream stream);
-void norm_recall(const NormCall& call, Stream stream);  // instead of both: the running statistics
+// Uses the running statistics, instead of the two calls above.
+void norm_recall(const NormCall& call, Stream stream);
 void norm_forward(const NormCall& call, Stream stream);
-// The gradient g of the output, or the sum of g and `other`, where ReLU let it through; `masked`
-// receives it if not null. Leaves the parameters' gradients, mean_g and slope; synchronised,
-// `shared`, and settle_sums() the rest.
+// Masks the output's gradient, g or g + `other`, by ReLU, and writes it to `masked` if that is not
+// null. Computes the parameters' gradients, mean_g and slope; if synchronised, `shared` instead of
+// the last two, which norm_settle_sums() computes after the sum over the ranks.
 void norm_sums(const NormCall& call, const void* g, const void* other, void* masked, Stream stream);
 void norm_settle_sums(const NormCall& call, Stream stream);
-// dx from the gradient; `is_masked`: g is what norm_sums left in `masked`.
+// Computes dx from the output's gradient; `is_masked`: g is the `masked` of norm_sums().
 void norm_backward(const NormCall& call, const void* g, bool is_masked, void* dx, Stream stream);
 
 struct LayerNormCall {
@@ -149,7 +151,7 @@ struct WindowCall {
   std::int64_t height = 0, width = 0, out_height = 0, out_width = 0;
   std::int64_t kernel_height = 0, kernel = 0, stride = 0, above = 0, beside = 0;
 };
-// `best`: per output the tap of its largest input, -1 if that is the floor (relu: 0).
+// `best`: for each output the tap of its largest input; -1 if `relu` and no input is above 0.
 void max_pool(Type type, const WindowCall& call, bool relu, const void* x, void* y,
               std::int16_t* best, Stream stream);
 void max_pool_backward(Type type, const WindowCall& call, const void* g, const std::int16_t* best,
@@ -157,10 +159,10 @@ void max_pool_backward(Type type, const WindowCall& call, const void* g, const s
 void avg_pool(Type type, const WindowCall& call, const void* x, void* y, Stream stream);
 void avg_pool_backward(Type type, const WindowCall& call, const void* g, void* dx, Stream stream);
 
-// Per image and channel: factor times the sum over the positions of x, or of x other.
 struct PlaneCall {
   std::int64_t images = 0, positions = 0, channels = 0;
 };
+// y[image, channel] = factor times the sum over the positions of x, or of x other
 void sum_planes(Type type, const PlaneCall& call, float factor, const void* x, const void* other,
                 void* y, Stream stream);
 // y = factor s[image, channel], or factor x s[image, channel]
@@ -173,39 +175,39 @@ enum class LossKind { kCrossEntropy, kBinaryCrossEntropy, kMse, kMae, kHuber };
 
 struct LossCall {
   LossKind kind = LossKind::kCrossEntropy;
-  std::int64_t images = 0, held = 0;    // rows of the part, and that the buffers hold
+  std::int64_t images = 0, held = 0;    // rows of this run, and of the buffers
   std::int64_t outputs = 0, width = 0;  // width: padded
   double batch = 1;                     // images that the mean is over
   double smoothing = 0;
   const float* logits = nullptr;  // held x width
   const std::int32_t* labels = nullptr;
   const float* targets = nullptr;     // held x outputs
-  const MixedLabel* mixes = nullptr;  // or none
-  void* gradient = nullptr;           // held x width of `type`, or none; zeros behind the part
+  const MixedLabel* mixes = nullptr;  // or null
+  void* gradient = nullptr;           // held x width of `type`, or null; zeros after `images` rows
   Type type = Type::kFloat;
   double* losses = nullptr;  // scratch: one per image
   std::int32_t* rights = nullptr;
-  BatchResult* total = nullptr;    // of the step or the evaluation: in memory of the device,
-  bool adds = false;               // where a later part adds to what is there,
-  BatchResult* results = nullptr;  // and written to memory of the host that the device reaches,
-  const StepRow* now = nullptr;    // at now->result; null: at 0
+  BatchResult* total = nullptr;    // of the step or the evaluation, on the device
+  bool adds = false;               // adds to `total` instead of replacing it
+  BatchResult* results = nullptr;  // pinned memory of the host, to which `total` is copied:
+  const StepRow* now = nullptr;    // to results[now->result]; null: to results[0]
 };
 void loss(const LossCall& call, Stream stream);
 
 // --- batches -------------------------------------------------------------------------------------
 
-// Images of a data set, made into a batch: what Batches::fill does, to the bit in floats.
+// BatchCall makes a batch of images of a data set, as Batches::fill does, to the bit in floats.
 struct BatchCall {
   Type type = Type::kFloat;
-  std::int64_t images = 0, held = 0;  // rows behind the part become zero
+  std::int64_t images = 0, held = 0;  // rows from `images` to `held` become zero
   std::int64_t channels = 0, height = 0, width = 0;
   const void* pixels = nullptr;  // N x C x H x W, bytes or floats
   bool has_bytes = true;
   const float *scales = nullptr, *shifts = nullptr;  // per channel
-  const EpochImage* order = nullptr;    // null: the images from `first` on, as they are
-  const std::int64_t* first = nullptr;  // evaluation: where it begins
+  const EpochImage* order = nullptr;                 // null: the images from *first on, unchanged
+  const std::int64_t* first = nullptr;               // evaluation: the first image of the run
   const StepRow* now = nullptr;
-  std::int64_t shard_first = 0;  // of the batch
+  std::int64_t shard_first = 0;  // in the batch
   std::int64_t cutout = 0;
   bool mixes_images = false;
   void* out = nullptr;  // held x H x W x padded channels
@@ -218,31 +220,31 @@ struct BatchCall {
   MixedLabel* mixes = nullptr;
 };
 void make_batch(const BatchCall& call, Stream stream);
-// Normalised images of the host's layout, N x C x H x W floats.
+// Converts normalised images from the host's layout, N x C x H x W floats.
 void import_images(Type type, const float* from, std::int64_t images, std::int64_t channels,
                    std::int64_t positions, void* to, Stream stream);
-// *now = rows[(*next)++], and its keys likewise.
+// *now = rows[(*next)++]; copies the step's keys to `now_keys`.
 void next_step(const StepRow* rows, const std::uint64_t* keys, std::int64_t keys_per_step,
                std::int64_t* next, StepRow* now, std::uint64_t* now_keys, Stream stream);
-// *first += images, of an evaluation.
+// *first += images; between the runs of an evaluation.
 void next_images(std::int64_t* first, std::int64_t images, Stream stream);
 
 // --- optimiser: flat runs of floats --------------------------------------------------------------
 
-// One step of any optimiser but lars.
+// UpdateCall is one step of any optimiser but lars.
 struct UpdateCall {
   OptimizerKind optimizer = OptimizerKind::kSgd;
   bool nesterov = false;
   float momentum = 0, beta2 = 0, epsilon = 0, decay = 0;
-  std::int64_t decaying = 0, count = 0;  // the first tensors decay
+  std::int64_t decaying = 0, count = 0;  // floats; the first `decaying` have weight decay
   float *weights = nullptr, *first = nullptr, *second = nullptr;
   const float* gradients = nullptr;
-  void* narrow = nullptr;  // bfloat16 copy of the decaying weights, or none
+  void* narrow = nullptr;  // bfloat16 copy of the decaying weights, or null
   const StepRow* now = nullptr;
 };
 void update(const UpdateCall& call, Stream stream);
 
-// A chunk of a tensor, summed by one block; the chunks of a tensor follow one another.
+// Chunk is a part of a tensor, summed by one block; the chunks of a tensor follow one another.
 struct Chunk {
   std::int64_t first = 0, count = 0;
 };
@@ -266,18 +268,19 @@ struct LarsCall {
   std::int64_t decaying = 0;
   const LarsTensor* tensors = nullptr;
   int count = 0;
-  const double *weight_sums = nullptr, *gradient_sums = nullptr;  // per chunk, of squares
+  const double *weight_sums = nullptr, *gradient_sums = nullptr;  // per chunk: the sum of squares
   const StepRow* now = nullptr;
 };
 void update_lars(const LarsCall& call, Stream stream);
 void move_average(const float* weights, float* average, std::int64_t count, const StepRow* now,
                   Stream stream);
 void swap(float* a, float* b, std::int64_t count, Stream stream);
-// Zeros where a weight of a convolution spread over all channels is none of its group's.
+// Zeroes the gradients of weights between groups, where a grouped convolution is computed as one
+// over all channels.
 void keep_groups(float* gradient, std::int64_t outputs, std::int64_t window, std::int64_t inputs,
                  std::int64_t group_outputs, std::int64_t group_inputs, Stream stream);
 
-// Bytes per second of a copy between two large buffers are measured with it.
+// Copies `bytes`, a multiple of 16: for measuring the bandwidth of memory.
 void copy(const void* from, void* to, std::int64_t bytes, Stream stream);
 
 }  // namespace detol::inline trainer::cuda

@@ -1,5 +1,5 @@
-// Layer norm over the channels of each position (Ba, Kiros and Hinton, 2016, arXiv 1607.06450), a
-// warp for each, and what else sums the rows of a channel: a bias's gradient.
+// Layer norm over the channels of each position (Ba, Kiros and Hinton, 2016, arXiv 1607.06450),
+// one warp per position; and the addition and the gradient of a bias.
 
 #include "trainer/backends/cuda/column_sums.cuh"
 

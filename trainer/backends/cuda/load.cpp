@@ -16,19 +16,19 @@ namespace fs = std::filesystem;
 constexpr const char* kLibrary = "libdetol_cuda.so";
 constexpr const char* kDriver = "libcuda.so.1";
 
-// The reason that dlopen gives, without what it was asked for.
+// Returns the reason why dlopen() failed.
 std::string why_not_loaded() {
   const char* reason = dlerror();
   return reason != nullptr ? reason : "no reason given";
 }
 
-// Returns the folder of this program, or of the library that this code is in.
+// Returns the folder of this program.
 fs::path own_folder() {
   std::error_code ignored;
   return fs::read_symlink("/proc/self/exe", ignored).parent_path();
 }
 
-// Empty if there is none.
+// Returns the path of the library; empty if there is none.
 fs::path library_path() {
   const char* named = std::getenv("DETOL_CUDA_LIBRARY");
   if (named != nullptr && *named != '\0') return named;
@@ -39,15 +39,15 @@ fs::path library_path() {
   return {};
 }
 
-// CMake's reason, or what happened to the library since.
+// Returns CMake's reason for not building the library or, if it was built, where it is missing.
 std::string why_not_built() {
   constexpr std::string_view kMissing = DETOL_CUDA_MISSING;
   if (!kMissing.empty()) return std::string(kMissing);
   return fmt::format("{} lies neither beside the program nor in ../lib/detol", kLibrary);
 }
 
-// Asks the driver whether it has devices for this process. The library itself is loaded only for
-// them.
+// Returns an error unless the driver has a device for this process: without one the library is not
+// loaded.
 Result<void> find_device() {
   void* driver = dlopen(kDriver, RTLD_LAZY | RTLD_LOCAL);
   if (driver == nullptr)

@@ -1,7 +1,7 @@
 #pragma once
 
-// The GPU backend as the program sees it: a row of backends() whose work is done by a library
-// that is loaded when it is first asked for. Safe to call from any thread.
+// The GPU backend as the program sees it: a row of backends() whose functions are in a library that
+// is loaded on first use. Safe to call from any thread.
 
 #include <functional>
 #include <memory>
@@ -12,18 +12,18 @@
 
 namespace detol::inline trainer {
 
-// The library, loaded once per process. It lies beside the program, or in ../lib/detol of it;
-// DETOL_CUDA_LIBRARY names another. Errors (kUsage), one line: this build has none, there is no
-// NVIDIA driver, no device, or a library that it needs is missing.
+// Loads the library once per process. It is in the program's folder or in ../lib/detol beside that;
+// DETOL_CUDA_LIBRARY is another path. Errors (kUsage), one line: this build has no library, there
+// is no NVIDIA driver, no device, or a library that it needs is missing.
 Result<const CudaPlugin*> cuda_plugin();
 
-// The devices and versions. Takes memory on a device; who shall not asks probe.h. Errors as above.
+// Returns the devices and versions. Keeps memory on a device; probe.h avoids that. Errors as above.
 Result<CudaReport> cuda_report();
 
-// True if there is a library to load: nothing of it is touched.
+// Returns true if there is a library to load; does not load it.
 bool has_cuda_library();
 
-// The backend's row.
+// The functions of the backend's row, as in BackendRow.
 Result<std::unique_ptr<Executable>> compile_cudnn(const Network& network, const Recipe& recipe,
                                                   const Placement& placement);
 Result<std::vector<AlgorithmCandidates>> list_algorithms_cudnn(const Network& network,
@@ -32,7 +32,7 @@ Result<std::vector<AlgorithmCandidates>> list_algorithms_cudnn(const Network& ne
 Result<std::vector<TimedShape>> time_algorithms_cudnn(const Network& network, const Recipe& recipe,
                                                       const Placement& placement,
                                                       const std::function<void()>& on_progress);
-// Why it cannot be used here; empty if it can.
+// Returns why the backend cannot be used here; empty if it can.
 std::string why_not_cudnn();
 
 }  // namespace detol::inline trainer

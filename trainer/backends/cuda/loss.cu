@@ -1,4 +1,4 @@
-// The losses of trainer/backends/loss.h, a warp for each image, in double as there.
+// The losses of trainer/backends/loss.h, one warp per image, also in double.
 
 #include "trainer/backends/cuda/kernel.cuh"
 
@@ -17,7 +17,7 @@ __device__ double sum_of_warp(double value) {
 
 struct Largest {
   double value;
-  std::int32_t at;  // the first of equal ones
+  std::int32_t at;  // the lowest index of equal values
 };
 
 __device__ Largest larger(const Largest& a, const Largest& b) {
@@ -44,7 +44,7 @@ __device__ void write(const LossCall& call, std::int64_t image, std::int64_t k, 
     static_cast<T*>(call.gradient)[image * call.width + k] = rounded<T>(static_cast<float>(slope));
 }
 
-// The wanted probability of class k.
+// Returns the target probability of class k.
 __device__ double wanted(const LossCall& call, std::int64_t image, std::int64_t k) {
   const double background = call.smoothing / static_cast<double>(call.outputs);
   const double most = 1.0 - call.smoothing;
@@ -77,7 +77,7 @@ __device__ void cross_entropy(const LossCall& call, std::int64_t image, int lane
   call.rights[image] = largest.at == call.labels[image] ? 1 : 0;
 }
 
-// One output's loss, its derivative by the output, and whether it says what the target says.
+// Term is one output's loss, its derivative by the output, and whether the output is right.
 struct Term {
   double loss, slope;
   std::int32_t is_right;
@@ -131,7 +131,7 @@ __global__ void __launch_bounds__(kThreads) rows_kernel(LossCall call) {
   }
 }
 
-// One block: in a fixed order.
+// Adds up the losses of all images, in one block and so in a fixed order.
 __global__ void __launch_bounds__(kThreads) sum_kernel(LossCall call) {
   __shared__ double losses[kThreads];
   __shared__ std::int64_t rights[kThreads];

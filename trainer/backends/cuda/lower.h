@@ -1,13 +1,13 @@
 #pragma once
 
-// One lowering per kind of layer: makes the unit's value, writes its forward steps and leaves a
-// closure that writes the backward ones. Errors (kInput): a layer that cannot be run.
+// One lowering per kind of layer: it makes the unit's value, writes its forward steps and registers
+// a closure that writes the backward ones. Errors (kInput): a layer that cannot be run.
 
 #include "trainer/backends/cuda/builder.h"
 
 namespace detol::inline trainer::cuda {
 
-// Whatever its layer is.
+// Calls the lowering of the unit's layer.
 Result<void> lower_unit(Builder& builder, const Unit& unit);
 
 Result<void> lower_conv(Builder& builder, const Unit& unit);
@@ -23,7 +23,7 @@ Result<void> lower_dropout(Builder& builder, const Unit& unit);
 Result<void> lower_concat(Builder& builder, const Unit& unit);
 Result<void> lower_layer_norm(Builder& builder, const Unit& unit);
 
-// The bias of a unit's output, if it has one: adds it, and writes its gradient's step.
+// Write the step that adds a bias to y, and that of the bias's gradient; none if `bias` is null.
 void write_bias(Builder& builder, const Parameter* bias, const Value& y);
 void write_bias_gradient(Builder& builder, const Parameter* bias, const Value& y, Buffer* g);
 

@@ -1,4 +1,4 @@
-// Layers that work element by element, on one value per image and channel, or on windows.
+// Lowers layers that work element by element, on one value per image and channel, or on windows.
 
 #include <algorithm>
 
@@ -174,7 +174,7 @@ Result<void> lower_scale(Builder& b, const Unit& unit) {
   return {};
 }
 
-// The mask is drawn again for the gradient: it costs less than to keep it.
+// The mask is drawn again for the gradient, which costs less than storing it.
 Result<void> lower_dropout(Builder& b, const Unit& unit) {
   Value& x = b.value(b.node(unit.node).inputs[0]);
   Value& y = b.make_value(unit.node, x.needs_gradient);

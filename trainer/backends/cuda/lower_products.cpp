@@ -1,8 +1,8 @@
 // Convolutions by cuDNN, dense layers by cuBLASLt.
 //
-// Groups whose channels are no multiples of the padding are computed as one convolution over all
-// channels, with zeros for the weights between groups; the depthwise ones among them get a group
-// for each channel of the padding, too.
+// A grouped convolution whose inputs or outputs are no multiple of kLanes channels is computed as
+// one convolution over all channels, with zeros as the weights between groups. If it is depthwise,
+// it stays grouped, with one more group for each channel of padding.
 
 #include "trainer/backends/cuda/lower.h"
 
@@ -10,7 +10,7 @@ namespace detol::inline trainer::cuda {
 namespace {
 
 struct Groups {
-  std::int64_t count = 1;          // that cuDNN is told
+  std::int64_t count = 1;          // of cuDNN's convolution
   std::int64_t group_outputs = 0;  // as in Native
 };
 
@@ -51,7 +51,7 @@ Native native_of(const Layer& layer, const Value& x, const Value& y, const Group
           .group_outputs = groups.group_outputs};
 }
 
-// The three directions.
+// Plans holds the plans of the three directions.
 struct Plans {
   const ConvPlan *forward = nullptr, *data = nullptr, *weights = nullptr;
 };

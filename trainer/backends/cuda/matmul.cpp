@@ -1,4 +1,4 @@
-// cuBLASLt counts columns first: a row-major c = a b is, there, c' = b' a', so that the two change
+// Matrices of cuBLASLt are column-major: a row-major c = a b is its c' = b' a', so a and b change
 // places and nothing is transposed.
 
 #include "trainer/backends/cuda/matmul.h"
@@ -24,7 +24,7 @@ cudaDataType_t cublas_type(Type type) {
   return type == Type::kFloat ? CUDA_R_32F : CUDA_R_16BF;
 }
 
-// Returns the layout of a row-major matrix of so many rows, as cuBLASLt sees it.
+// Returns cuBLASLt's layout of a row-major matrix: column-major with rows and columns swapped.
 cublasLtMatrixLayout_t layout_of(Type type, std::int64_t rows, std::int64_t columns) {
   cublasLtMatrixLayout_t layout = nullptr;
   check_blas(

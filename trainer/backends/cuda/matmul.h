@@ -14,15 +14,15 @@ namespace detol::inline trainer::cuda {
 struct MatmulShape {
   std::int64_t rows = 0, columns = 0, inner = 0;
   bool a_transposed = false;  // in memory: inner x rows
-  bool b_transposed = false;  // columns x inner
+  bool b_transposed = false;  // in memory: columns x inner
   Type type = Type::kFloat;   // of a and b
   Type result = Type::kFloat;
-  bool tf32 = false;  // floats: products may be rounded to 10 bits
+  bool tf32 = false;  // floats are multiplied in TF32
 };
 
 class Matmul {
  public:
-  // Chooses an algorithm that needs at most so much scratch memory. Throws DeviceError.
+  // Chooses an algorithm with at most `most_scratch` bytes of scratch memory. Throws DeviceError.
   Matmul(const MatmulShape& shape, std::size_t most_scratch);
   ~Matmul();
   Matmul(Matmul&&) noexcept;

@@ -13,12 +13,12 @@ namespace detol::inline trainer::cuda {
 namespace {
 
 constexpr int kMeasuredRounds = 5;
-constexpr std::size_t kCopied = std::size_t{1} << 30;  // bytes, where there is room
+constexpr std::size_t kCopied = std::size_t{1} << 30;  // bytes of a copy, if they fit
 constexpr std::int64_t kSide = 8192;                   // of a large matrix
 constexpr std::int64_t kBatches = 8;                   // of the data set of noise
 constexpr std::int64_t kStepsOfARun = 20;
 
-// The least of several.
+// Returns the least of kMeasuredRounds timings, after one that is not counted.
 template <typename Work>
 double best_seconds(const Work& work) {
   Clock clock;
@@ -43,7 +43,7 @@ double bytes_per_second() {
   return 2 * static_cast<double>(bytes) / seconds;
 }
 
-// Times as large a product as there is room for, of numbers that are not all zero.
+// Times a product of kSide x kSide matrices, or smaller ones that fit in memory, of random numbers.
 double flops_per_second(const std::string& precision) {
   const Type type = precision == "bf16" ? Type::kBfloat16 : Type::kFloat;
   std::int64_t side = kSide;
@@ -91,7 +91,7 @@ Dataset noise_for(const Network& network, const Recipe& recipe) {
   return data;
 }
 
-// Means over runs of steps.
+// Returns the mean seconds per step of each run; a first run is not counted.
 std::vector<double> step_seconds(Resident& resident, const Dataset& data, const Recipe& recipe,
                                  int runs) {
   Batches batches(data, recipe, 1);

@@ -8,7 +8,7 @@
 
 namespace detol::inline trainer::cuda {
 
-// These two are described in CudaPlugin. They throw.
+// As described in CudaPlugin, but these throw DeviceError and std::bad_alloc.
 DevicePeaks peaks(const std::string& precision);
 Result<NetworkSeconds> time_network(const Network& network, const Recipe& recipe, int runs);
 

@@ -3,10 +3,10 @@
 //
 //   dx = gamma / s (g - mean(g) - (x - m) / s^2 mean(g (x - m))),   s^2 = variance + epsilon,
 //
-// where g is the output's gradient where ReLU let it through.
+// where g is the output's gradient, and 0 where ReLU's output is 0.
 //
-// Variances are of x less its value in the first row, so that a large mean takes no digits from
-// them (Chan, Golub and LeVeque, 1983, "Algorithms for computing the sample variance").
+// Variances are computed of x minus its value in the first row, so that a large mean takes no
+// digits from them (Chan, Golub and LeVeque, 1983, "Algorithms for computing the sample variance").
 
 #include "trainer/backends/cuda/column_sums.cuh"
 
@@ -29,7 +29,7 @@ __device__ void move(float& statistic, double measured) {
   statistic = static_cast<float>(old + kStatisticsMomentum * (measured - old));
 }
 
-// Running variance is of the unbiased estimate; a single value has none and keeps the biased.
+// The running variance moves to the unbiased estimate or, of a single value, to the biased one.
 __device__ void settle_measured(const NormCall& call, unsigned c, double mean, double variance,
                                 double count) {
   settle(call, c, mean, variance);
@@ -46,7 +46,7 @@ __device__ void settle_sum(const NormCall& call, unsigned c, double g, double mo
 
 template <typename T>
 struct Statistics {
-  using State = Lanes;  // of the first row
+  using State = Lanes;  // x of the first row
   const T* x;
   std::int64_t channels;
   __device__ State begin(unsigned group) const { return load(x + group * kLanes); }
@@ -61,7 +61,7 @@ struct Statistics {
   }
 };
 
-// Synchronised means are taken from the running mean, the same on every rank.
+// Synchronised sums are of x minus the running mean, which is the same on every rank.
 template <typename T>
 struct FinishStatistics {
   NormCall call;
@@ -70,7 +70,7 @@ struct FinishStatistics {
     const double shift = a / rows;
     const double variance = max(0.0, b / rows - shift * shift);
     const double mean = static_cast<double>(to_float(static_cast<const T*>(call.x)[c])) + shift;
-    // NaN is to stay: max() would hide it.
+    // Keeps NaN, which max() would replace by 0.
     const double kept = b == b ? variance : b;
     if (call.shared == nullptr) return settle_measured(call, c, mean, kept, rows);
     const double from_running = mean - static_cast<double>(call.running_mean[c]);
@@ -101,7 +101,7 @@ struct Recall {
   }
 };
 
-// (x - mean) scale + beta, the same in every kernel: what ReLU let through is decided by it.
+// Returns (x - mean) scale + beta, rounded alike in every kernel: its sign decides ReLU's mask.
 __device__ inline float normalised(float x, float mean, float scale, float beta) {
   return fmaf(x - mean, scale, beta);
 }

@@ -1,5 +1,5 @@
-// The optimiser's step (trainer/backends/optimizer.h) over flat buffers: a pass reads and writes each
-// weight once and leaves its copy in bfloat16, if the layers compute with one.
+// The optimiser's step (trainer/backends/optimizer.h) over flat buffers: one pass reads and writes
+// each weight once, and writes its copy in bfloat16 if the layers compute with one.
 
 #include "trainer/backends/cuda/kernel.cuh"
 
@@ -57,7 +57,7 @@ struct Update {
   }
 };
 
-// The block's sum, in thread 0.
+// Returns the sum over the threads of the block.
 __device__ double sum_of_block(double value) {
   __shared__ double sums[kThreads];
   sums[threadIdx.x] = value;
@@ -106,7 +106,7 @@ __device__ float lars_rate(const LarsCall& call, const LarsTensor& tensor) {
   return static_cast<float>(lr * call.trust * weights / (gradients + call.decay * weights));
 }
 
-// A row of blocks for each tensor.
+// blockIdx.x is the tensor; the blocks along y share its elements.
 __global__ void __launch_bounds__(kThreads) lars_kernel(LarsCall call) {
   const LarsTensor tensor = call.tensors[blockIdx.x];
   const float rate = lars_rate(call, tensor);
@@ -149,7 +149,7 @@ void update(const UpdateCall& call, Stream stream) {
     case OptimizerKind::kRmsprop:
       return run_update<OptimizerKind::kRmsprop>(call, stream);
     case OptimizerKind::kLars:
-      return;  // update_lars(): its rate is the tensor's
+      return;  // see update_lars(): the rate depends on the tensor
   }
 }
 

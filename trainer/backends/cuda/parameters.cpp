@@ -8,7 +8,7 @@
 namespace detol::inline trainer::cuda {
 namespace {
 
-// Tensors start on lines, so that no pack crosses from one that decays into one that does not.
+// Tensors start on lines, so that weight decay applies to a whole pack of floats or to none of it.
 constexpr std::size_t kFloatsOfALine = 16;
 constexpr std::int64_t kChunk = 1 << 16;  // floats that one block sums up
 
@@ -18,7 +18,7 @@ int section_of(const ParameterSpec& spec) {
   return spec.decays ? 0 : 1;
 }
 
-// Calls visit(in the plain layout, in the flat buffer) for every element.
+// Calls visit(index in the plain layout, index in the flat buffer) for every element.
 template <typename Visit>
 void for_elements(const Parameter& parameter, Visit visit) {
   const Native& n = parameter.native;

@@ -1,9 +1,9 @@
 #pragma once
 
 // Parameters: a candidate's weights, gradients and moments in flat buffers of floats, so that the
-// optimiser is one pass. Weights of convolutions and dense layers lie in the layout of
-// conv_plan.h, padded with zeros, which every rule of the optimiser keeps; where layers compute in
-// bfloat16 there is a narrow copy of them, and their gradients are narrow. Private to this folder.
+// optimiser is one pass. Weights of convolutions and dense layers have the layout of conv_shape.h,
+// padded with zeros, which stay zeros under every optimiser; where layers compute in bfloat16,
+// these weights have a narrow (bfloat16) copy, and narrow gradients. Private to this folder.
 
 #include <deque>
 #include <functional>
@@ -17,10 +17,10 @@
 
 namespace detol::inline trainer::cuda {
 
-// Native says where element (output, input, tap) of a tensor lies: a vector has one output and one
-// tap.
+// Native maps element (output, input, tap) of a tensor to its index in the flat buffer's layout; a
+// vector has one output and one tap.
 struct Native {
-  std::int64_t outputs = 1, taps = 1, inputs = 1;  // as they are
+  std::int64_t outputs = 1, taps = 1, inputs = 1;  // without padding
   std::int64_t held_outputs = 1, held_inputs = 1;  // with padding
   // The outputs of a group, if a grouped convolution is computed as one over all channels, where
   // the weights for other groups' inputs are zeros; else 0.
@@ -37,7 +37,8 @@ struct Parameter {
   NetworkParameter origin;
   Native native;
   std::size_t floats = 0, offset = 0;  // in the flat buffers
-  // Since bind(): what layers read and write, narrow where the layer computes so, and the master.
+  // Set by bind(): the layer's weight and gradient, narrow where it computes in bfloat16; the
+  // weight in floats.
   void *weight = nullptr, *gradient = nullptr;
   float* master = nullptr;
 };
@@ -46,7 +47,8 @@ class Parameters {
  public:
   Parameters(const Network& network, const Recipe& recipe, Type type);
 
-  // The tensor `name` of a node; null if it has none. The address is stable.
+  // Return the tensor `name` of a node, and set its layout; null if the node has none. The
+  // address is stable.
   Parameter* claim(NodeId node, std::string_view name, const Native& native);
   Parameter* claim(NodeId node, std::string_view name);  // one value per channel
 
@@ -55,18 +57,18 @@ class Parameters {
   // Zeroes everything. REQUIRES: the arena is bound.
   void bind();
 
-  // Appends to the stream: the gradients that a micro-batch's backward steps left become floats,
-  // and are added to those of earlier micro-batches.
+  // Appends to the stream: converts the gradients of a micro-batch to floats, and adds them to
+  // those of earlier micro-batches.
   void finish_micro_batch(bool is_first) const;
-  // All gradients of this batch.
+  // Returns the gradients of the batch, added up over its micro-batches.
   float* gradients() const;
   std::size_t trainable() const { return trainable_; }  // floats
   // Appends the optimiser's step.
   void update(const StepRow* now) const;
-  // Appends: weights and their average change places; nothing without ema.
+  // Appends a swap of the weights and their average; nothing without ema.
   void swap_average() const;
 
-  // The running statistics, and their averages: floats behind each other.
+  // Run is a contiguous range of floats: the running statistics, or their averages.
   struct Run {
     float* data = nullptr;
     std::size_t floats = 0;
@@ -76,7 +78,7 @@ class Parameters {
   // These wait for the device.
   TrainingState state() const;
   void set_state(const TrainingState& state);
-  // Between the layout of gradients() and the plain one.
+  // Convert trainable tensors between the layout of gradients() and the plain one.
   Weights plain_of(std::span<const float> flat) const;
   void flatten(const Weights& tensors, std::span<float> flat) const;
 
@@ -93,13 +95,13 @@ class Parameters {
   const Recipe recipe_;
   const Type type_;
   std::deque<Parameter> parameters_;  // in the order of Network::parameters()
-  std::size_t decaying_ = 0;          // floats: first the tensors that decay,
-  std::size_t trainable_ = 0;         // then the other trainable ones,
-  std::size_t floats_ = 0;            // then running statistics
+  std::size_t decaying_ = 0;          // floats of the tensors that decay, which come first
+  std::size_t trainable_ = 0;         // floats of these and the other trainable tensors
+  std::size_t floats_ = 0;            // all floats; running statistics come last
   Buffer *weights_ = nullptr, *gradients_ = nullptr, *sum_ = nullptr, *average_ = nullptr;
-  Buffer *narrow_ = nullptr, *narrow_gradients_ = nullptr;  // of the decaying ones
+  Buffer *narrow_ = nullptr, *narrow_gradients_ = nullptr;  // of the tensors that decay
   std::vector<Buffer*> moments_;
-  // Norms use these chunks of the trainable tensors, and the sums over them.
+  // Clipping and lars compute norms of the trainable tensors from the sums over these chunks.
   std::vector<Chunk> chunks_;
   std::vector<LarsTensor> tensors_;
   Buffer *chunks_on_device_ = nullptr, *tensors_on_device_ = nullptr;

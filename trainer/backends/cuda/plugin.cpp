@@ -1,5 +1,5 @@
-// The library's one symbol: nothing is thrown across it but std::bad_alloc, and, out of the calls
-// of an Executable, DeviceError, which is a std::runtime_error: the process is to end then.
+// The library exports one symbol. Its functions throw only std::bad_alloc and, in the calls of an
+// Executable, DeviceError (a std::runtime_error), after which the process must end.
 
 #include "trainer/backends/cuda/plugin.h"
 
@@ -26,7 +26,7 @@ tl::unexpected<Error> unusable(cudaError_t status) {
                                              cudaGetErrorString(status), cudaGetErrorName(status)));
 }
 
-// Makes a context on no device but the one it asks for free memory.
+// Makes a context only on the first device, whose free memory it reads.
 Result<CudaReport> report() {
   CudaReport found;
   int devices = 0, driver = 0, runtime = 0;

@@ -1,8 +1,8 @@
 #pragma once
 
-// probe_cuda() lists this machine's devices in a process of its own: looking at a device takes
-// memory on it and half a second, and a driver that is broken ends whoever asks. All of that ends
-// with that process.
+// probe_cuda() lists this machine's devices in a process of its own: opening a device takes half a
+// second and memory on it, and a broken driver may crash or hang its caller. Such effects end with
+// that process.
 
 #include <optional>
 
@@ -11,12 +11,12 @@
 
 namespace detol::inline trainer {
 
-// Calls cuda_report() in this program, executed again; CUDA_VISIBLE_DEVICES holds as it is. Where
-// this build has no GPU backend, the call costs nothing. Errors (kUsage): as there, or the process
-// crashed or said nothing for a minute.
+// Calls cuda_report() in a new process of this program, with the same CUDA_VISIBLE_DEVICES. Starts
+// no process if there is no GPU library. Errors (kUsage): those of cuda_report(), or the process
+// crashed or did not answer for a minute.
 Result<CudaReport> probe_cuda();
 
-// The exit code of that process; nothing if these are not its words. For main().
+// Runs that process and exits if these are its arguments, else returns nothing. For main().
 std::optional<int> run_cuda_probe(int argc, char** argv);
 
 }  // namespace detol::inline trainer

@@ -1,8 +1,7 @@
 #pragma once
 
-// Recording: work that is done again and again. What is the stream's alone becomes CUDA graphs,
-// each launched by one call; what the host has a segment in runs between them. Private to this
-// folder.
+// Recording: actions that run many times. Consecutive actions of the stream become one CUDA graph,
+// launched by one call; actions of the host run between the graphs. Private to this folder.
 
 #include <functional>
 #include <vector>
@@ -18,7 +17,7 @@ struct Action {
 
 class Recording {
  public:
-  // Records at once, without running anything. Throws DeviceError.
+  // Records the graphs, without running anything. Throws DeviceError.
   explicit Recording(const std::vector<Action>& actions);
   ~Recording();
   Recording(Recording&& other) noexcept : segments_(std::move(other.segments_)) {
@@ -26,13 +25,13 @@ class Recording {
   }
   Recording& operator=(Recording&&) = delete;
 
-  // Starts it; waits only where the host has a segment.
+  // Starts the segments in their order; waits only in those of the host.
   void run() const;
 
  private:
   struct Segment {
     cudaGraphExec_t graph = nullptr;
-    std::function<void()> on_host;  // where there is no graph
+    std::function<void()> on_host;  // if `graph` is null
   };
   std::vector<Segment> segments_;
 };

@@ -44,7 +44,7 @@ Resident::Resident(Compiled& compiled, std::shared_ptr<const DeviceData> data)
 }
 
 Resident::~Resident() {
-  cudaStreamSynchronize(device().stream);  // nothing may run on what goes now
+  cudaStreamSynchronize(device().stream);  // the device may still use what is destroyed here
   for (cudaEvent_t event : events_) cudaEventDestroy(event);
 }
 
@@ -143,7 +143,7 @@ Recording Resident::record_evaluation(std::int64_t count, std::int64_t all) {
   return Recording(actions);
 }
 
-// Rows of logits are padded.
+// Copies `count` rows of logits, without their padding.
 void Resident::read_outputs(std::int64_t count, std::span<float> outputs) {
   const auto width = static_cast<std::size_t>(compiled_.width());
   const auto each = static_cast<std::size_t>(compiled_.outputs());
@@ -159,7 +159,7 @@ BatchResult Resident::evaluate(std::int64_t first, std::int64_t count, std::span
   *evaluation_.as<BatchResult>() = {};
   set_to_zero(compiled_.total(), sizeof(BatchResult));
   to_device(first_image(counters_), &first, sizeof(first));
-  wait();  // `first` is read before it goes
+  wait();  // `first` is read until then
   compiled_.builder().parameters().swap_average();
   const std::int64_t most = compiled_.builder().batch();
   const auto each = static_cast<std::size_t>(compiled_.outputs());

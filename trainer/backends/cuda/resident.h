@@ -1,8 +1,8 @@
 #pragma once
 
 // Resident: the steps of a candidate on a data set that lies on the device (DeviceSteps). A step is
-// one graph: it fetches its own numbers, makes its batch, trains, and leaves its result in memory
-// of the host. Private to this folder.
+// one graph: it reads its numbers from a table, makes its batch, trains, and writes its result to
+// memory of the host. Private to this folder.
 
 #include <cstddef>
 #include <map>
@@ -16,16 +16,16 @@
 
 namespace detol::inline trainer::cuda {
 
-// A growing range of the device's memory, filled from the host's through pinned memory.
+// Upload is a growing buffer of the device, filled from the host through pinned memory.
 class Upload {
  public:
-  // Behind what the stream has been given; waits if it must grow.
+  // Appends a copy to the stream; waits for the stream if the buffer must grow.
   void put(const void* values, std::size_t bytes);
   template <typename T>
   T* as() const {
     return memory_.as<T>();
   }
-  bool moved() { return std::exchange(moved_, false); }  // since it was last asked
+  bool moved() { return std::exchange(moved_, false); }  // true if reallocated since the last call
 
  private:
   DeviceMemory memory_;
@@ -35,7 +35,7 @@ class Upload {
 
 class Resident final : public DeviceSteps {
  public:
-  // All of it outlives it, but for the data, which it shares.
+  // `compiled` outlives this object, which shares `data`.
   Resident(Compiled& compiled, std::shared_ptr<const DeviceData> data);
   ~Resident() override;
   Resident(const Resident&) = delete;
@@ -61,7 +61,7 @@ class Resident final : public DeviceSteps {
   DeviceMemory counters_;  // the next step's row; the first image of an evaluation
   HostMemory results_, evaluation_;
   std::optional<Recording> step_;
-  std::map<std::pair<std::int64_t, std::int64_t>, Recording> evaluations_;  // by count and all
+  std::map<std::pair<std::int64_t, std::int64_t>, Recording> evaluations_;  // by count, all
   std::vector<cudaEvent_t> events_;  // a ring: the end of step i is event i % size
   std::size_t begun_ = 0, given_ = 0, steps_ = 0;
 };

@@ -1,8 +1,8 @@
 #pragma once
 
-// Sums: what the ranks of a group add up on their devices. By NCCL, as work of the stream that a
-// graph can hold, where every rank has a device of its own and this build has NCCL; else the host
-// does it, through Group. Private to this folder.
+// Sums adds up values on the devices of a group's ranks: by NCCL, as work of the stream that a
+// graph can contain, if every rank has a device of its own and this build has NCCL; else on the
+// host, through Group. Private to this folder.
 
 #include <memory>
 #include <string>
@@ -21,9 +21,9 @@ class Sums {
   Group& group() const { return group_; }
   int ranks() const { return group_.size(); }
 
-  // True if the calls below are work of the stream; else they wait for it, and for the ranks.
+  // Returns true if the calls below append to the stream; else they wait for it and for the ranks.
   virtual bool is_on_device() const { return false; }
-  // The sum over all ranks replaces the values, which are the device's.
+  // Replaces values on the device by their sum over all ranks.
   virtual void sum(float* values, std::size_t count);
   virtual void sum(double* values, std::size_t count);
 
@@ -31,12 +31,12 @@ class Sums {
   Group& group_;
 };
 
-// NCCL's, kept for the life of the process and the group; null where this build has none, or ranks
-// share a device. All ranks make the same call.
+// Returns sums by NCCL, whose communicator is kept for the group's later candidates; null if this
+// build has no NCCL, or ranks share a device. All ranks make the same call.
 std::unique_ptr<Sums> make_device_sums(Group& group);
 std::string nccl_version();  // empty: this build has none
 
-// The best there is.
+// Returns sums by NCCL if possible, else on the host.
 std::unique_ptr<Sums> make_sums(Group& group);
 
 }  // namespace detol::inline trainer::cuda

@@ -1,5 +1,5 @@
-// A communicator takes a good part of a second to make: it is kept for the next candidates of the
-// same group, which is the process's.
+// Making a communicator takes a large part of a second, so it is kept for later candidates of the
+// same group.
 
 #include <fmt/format.h>
 
@@ -38,7 +38,7 @@ class NcclSums final : public Sums {
   ncclComm_t communicator_;
 };
 
-// Whether every rank has a device of its own.
+// Returns whether every rank has a device of its own.
 bool are_apart(Group& group) {
   std::set<std::string> uuids;
   for (int rank = 0; rank < group.size(); ++rank)
@@ -61,8 +61,8 @@ ncclComm_t make_communicator(Group& group) {
 }  // namespace
 
 std::unique_ptr<Sums> make_device_sums(Group& group) {
-  // Communicators are kept by thread, since tests have ranks that are threads. Null: the ranks
-  // share a device.
+  // Communicators are kept by thread, since in tests the ranks are threads. Null: the ranks share a
+  // device.
   static thread_local std::map<const Group*, ncclComm_t> known;
   auto found = known.find(&group);
   if (found == known.end()) {

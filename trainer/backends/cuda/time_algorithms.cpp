@@ -3,8 +3,8 @@
 // The convolutions of a network are found by lowering it and throwing the result away. Each
 // direction of a shape is timed by itself on noise, in rounds over the algorithms, so that what
 // disturbs the device disturbs all of them; an algorithm's time is the least of its rounds, each a
-// run of a few calls between two events. The rule's algorithm is left only for one that is clearly
-// faster.
+// run of a few calls between two events. The fixed rule's algorithm is replaced only by one
+// that is clearly faster.
 
 #include <algorithm>
 #include <limits>
@@ -40,7 +40,7 @@ std::size_t bytes(Type type, std::int64_t count) {
   return static_cast<std::size_t>(count) * size_of(type);
 }
 
-// Arithmetic takes as long for small numbers as for pictures, and not as long for zeros.
+// Noise is used since arithmetic takes as long for it as for images, but less long for zeros.
 void fill_with_noise(const DeviceMemory& memory, Type type) {
   std::vector<float> noise(1 << 12);
   std::uint32_t word = 1;
@@ -76,7 +76,7 @@ TimedShape time_candidates(const TunableConv& asked, const std::function<void()>
       const ConvPlan* plan = plan_of(s, algorithm, 0);
       const DeviceMemory scratch(std::max<std::size_t>(plan->scratch_bytes(), 16));
       const auto run = [&] { plan->run(x.data(), w.data(), y.data(), scratch.data()); };
-      if (round == 0) run();  // loads what it needs
+      if (round == 0) run();  // warm-up: the library loads its code
       const double now = clock.time([&] {
         for (int call = 0; call < kCalls; ++call) run();
       });

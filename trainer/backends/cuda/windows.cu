@@ -1,5 +1,5 @@
-// Pooling. Backward, every input collects from the outputs whose window it is in: nothing is
-// added atomically, so that a run repeats to the bit.
+// Pooling. Backward, every input sums up the gradients of the outputs whose windows contain it,
+// without atomic additions, so that a run repeats to the bit.
 
 #include "trainer/backends/cuda/kernel.cuh"
 
@@ -10,14 +10,14 @@ struct Place {
   std::int64_t image, y, x, group;
 };
 
-// Returns the place of pack i of images of that size.
+// Returns the place of pack i in images of height x width.
 __device__ Place place_of(std::int64_t i, std::int64_t height, std::int64_t width,
                           std::int64_t groups) {
   const std::int64_t group = i % groups, position = i / groups;
   return {position / (height * width), position / width % height, position % width, group};
 }
 
-// The taps of a window that lie within the image, in one direction.
+// Taps is the range of a window's taps that lie within the image, in one direction.
 struct Taps {
   std::int64_t first, end;
 };
@@ -58,7 +58,7 @@ struct MaxPool {
     for_inputs(call, at, x, [&](std::int64_t tap, const Lanes& value) {
       for (int k = 0; k < kLanes; ++k) {
         if (!is_first && value[k] <= largest[k]) continue;
-        // Not larger and not comparable: NaN, which stays.
+        // The comparison is false if either is NaN. A NaN in `largest` stays.
         if (!is_first && largest[k] != largest[k] && value[k] == value[k]) continue;
         largest[k] = value[k];
         taps[k] = static_cast<std::int16_t>(tap);
@@ -70,7 +70,7 @@ struct MaxPool {
   }
 };
 
-// The outputs whose windows an input is in, in one direction.
+// Returns the range of outputs whose windows contain an input, in one direction.
 __device__ Taps outputs_of(std::int64_t at, std::int64_t padding, std::int64_t kernel,
                            std::int64_t stride, std::int64_t extent) {
   const std::int64_t last = (at + padding) / stride;
@@ -79,7 +79,7 @@ __device__ Taps outputs_of(std::int64_t at, std::int64_t padding, std::int64_t k
   return {first, last + 1 < extent ? last + 1 : extent};
 }
 
-// The sum over the windows that an input is in of what `share` says of each.
+// Calls share(sum, output, y, x, tap) for each window that contains input i, and stores the sum.
 template <typename T, typename Share>
 __device__ void collect(const WindowCall& call, std::int64_t i, T* dx, const Share& share) {
   const std::int64_t groups = call.channels / kLanes;
@@ -154,7 +154,7 @@ struct AvgPoolBackward {
   }
 };
 
-// One warp's lanes share the positions of an image's pack of channels.
+// The threads of a warp share the positions of a pack of channels of an image.
 constexpr int kWarp = 32;
 
 template <typename T>
