@@ -18,7 +18,7 @@ import torch
 from torch.nn import functional as F
 
 HERE = pathlib.Path(__file__).resolve().parent
-if (HERE / "torch_networks.py").exists():  # packed
+if (HERE / "torch_networks.py").exists():  # unpacked from the archive of `pack`
     from torch_networks import NETWORKS
 else:
     sys.path.append(str(HERE.parent / "trainer"))
@@ -41,7 +41,7 @@ class Trainer:
         self.autocast = "autocast" in words
         self.model = model.to("cuda", memory_format=torch.channels_last, dtype=self.type).train()
         stored = torch.bfloat16 if "bf16" in words or self.autocast else torch.float32
-        channels, height, width = shape  # channels last, so that what is gathered is, too
+        channels, height, width = shape  # channels last, so that gathered batches are, too
         self.data = torch.randn(IMAGES, height, width, channels, device="cuda", dtype=stored)
         self.targets = torch.randint(10, (IMAGES,), device="cuda")
         self.order = torch.randperm(IMAGES, device="cuda")
@@ -110,7 +110,7 @@ class Trainer:
 def main():
     network, batch, variant = sys.argv[1:]
     trainer = Trainer(network, int(batch), variant.split("+"))
-    trainer.images_per_second()  # compiled, tuned and warm before the first turn
+    trainer.images_per_second()  # compiles, tunes and warms up before the first measurement
     print("ready", flush=True)
     for _ in sys.stdin:
         print(trainer.images_per_second(), flush=True)

@@ -1,13 +1,13 @@
-// One method on one task for several seeds, in rounds: BATCH trials are asked for, all are
-// measured, all are told.
+// Runs one method on one task for several seeds, in rounds: asks for BATCH trials, measures all of
+// them, and tells all results.
 //
 //   lazy_gp SPACE_FILE DATA METHOD FIRST_SEED SEEDS EVALUATIONS STARTUP BATCH TARGET
 //
-// DATA is the table, or "-". METHOD is classical, lazy or lagN (the paper's), or any of detol's
-// searchers; STARTUP is the number of its first points, 0 for its own default. A search ends when
-// its objective reaches TARGET. stdout is a CSV of two kinds of lines: one whenever the best value
-// improves and at the end, and one per hundred evaluations with the seconds of processor time that
-// tells and asks took since the one before:
+// DATA is the table, or "-" if there is none. METHOD is classical, lazy or lagN (the paper's), or
+// any of detol's searchers; STARTUP is the number of its initial points, 0 for its own default. A
+// search ends when its objective reaches TARGET. stdout is a CSV of two kinds of lines: one
+// whenever the best value improves and at the end, and one per hundred evaluations with the seconds
+// of processor time that tells and asks took since the last such line:
 //
 //   best,METHOD,SEED,EVALUATIONS,VALUE
 //   time,METHOD,SEED,EVALUATIONS,TELL_S,ASK_S
@@ -38,7 +38,7 @@ double processor_s() {
   return static_cast<double>(std::clock()) / CLOCKS_PER_SEC;
 }
 
-// A whole or a real number at the end of a word; 0 if there is none.
+// Returns the whole or real number at the beginning of a word; 0 if there is none.
 template <typename Number>
 Number number(std::string_view word) {
   Number value{};
@@ -63,7 +63,7 @@ Result<std::unique_ptr<Searcher>> searcher_of(const StudyConfig& config, const R
   return make_searcher(run.method, config.space, settings);
 }
 
-// What the evaluator reports of the first objective, the only one here.
+// Returns the value that the evaluator reports for the first objective, the only one here.
 Result<double> measure(const StudyConfig& config, Evaluator& evaluator, const Trial& trial) {
   Job job;
   job.trial = trial.id;
@@ -80,7 +80,7 @@ Result<double> measure(const StudyConfig& config, Evaluator& evaluator, const Tr
   return value;
 }
 
-// One search. Prints as it goes.
+// Search runs one search, and prints lines while it runs.
 class Search {
  public:
   Search(const StudyConfig& config, const Run& run, Evaluator& evaluator)

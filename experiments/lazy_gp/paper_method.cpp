@@ -11,12 +11,12 @@
 namespace detol {
 namespace {
 
-constexpr double kXi = 0.01;  // the improvement that counts
+constexpr double kXi = 0.01;  // smaller improvements do not count
 constexpr std::size_t kUniform = 1000;
 constexpr std::size_t kStarts = 10;  // of climbs, for one suggestion
-constexpr double kApart = 1e-3;      // in the unit cube: nearer ones are one maximum
+constexpr double kApart = 1e-3;      // in the unit cube: nearer maxima count as one
 
-// Lengths of 1 in raw units.
+// Returns lengths of 1 in raw units, converted to units of the unit cube.
 std::vector<double> raw_units(const Space& space) {
   std::vector<double> lengths;
   for (const Domain& domain : space.domains()) lengths.push_back(1 / (domain.high - domain.low));
@@ -70,7 +70,8 @@ class PaperMethod final : public Searcher {
   }
 
  private:
-  // Starts first, all of them; then what they climb to, each maximum once, best first.
+  // Returns `count` points: the maxima climbed to from all starts, best first, each once; then, if
+  // those are too few, starts.
   std::vector<Maximum> suggestions(std::size_t count, Rng rng) const {
     const PaperModel& model = fitted_ ? *fitted_ : lazy_;
     std::vector<Maximum> starts = starts_of(model, kStarts + 2 * (count - 1), rng), tops;

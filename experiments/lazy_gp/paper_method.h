@@ -1,16 +1,16 @@
 #pragma once
 
 // The paper's search (arXiv 2001.05726), as a Searcher: random points first, then the local maxima
-// of the expected improvement on the best outcome by more than 0.01, best first. Several asked for
-// at once are as many maxima, of one posterior: what is pending is not believed in.
+// of the expected improvement on the best outcome by more than 0.01, best first. Several trials of
+// one ask are as many maxima of one posterior: pending trials have no fantasy values.
 //
 //   lag 0: the length scale stays 1, in raw units    "lazy"
 //   lag 1: it is fitted anew after each observation  "classical"
 //   lag l: after every l-th, for one suggestion      "lag l"
 //
-// The maxima are climbed to by L-BFGS, on the improvement's logarithm, from the best of 1,000
-// uniform points and from the best measured point. One objective, minimised; a trial that fails is
-// not learned from. Price: O(n^2) per tell and climb; a refit O(n^3).
+// L-BFGS climbs to the maxima of the improvement's logarithm, from the best of 1,000 uniform points
+// and from near the best measured point. One objective, minimised; failed trials are ignored. Cost:
+// O(n^2) per tell and climb; a refit O(n^3).
 
 #include <cstdint>
 #include <memory>

@@ -77,8 +77,8 @@ double PaperModel::log_likelihood() const {
   return -0.5 * (dot(r, r) + factor_.log_determinant());
 }
 
-// Lengths from a tenth to a hundred times the present ones: a coarse grid of their logarithms, then
-// a golden section between the best one's neighbours.
+// Tries lengths from a tenth to a hundred times the present ones: a coarse grid of their
+// logarithms, then a golden section between the neighbours of the best.
 std::optional<PaperModel> PaperModel::refitted() const {
   constexpr double kLow = -1, kHigh = 2, kStep = 0.375, kGolden = 0.618033988749895;
   const auto at = [&](double exponent) { return scaled(std::pow(10, exponent)); };

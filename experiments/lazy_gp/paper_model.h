@@ -8,7 +8,7 @@
 //   mean(x) = m + k(x, X).L^-T (z - m o)      variance(x) = 1 - |L^-1 k(X, x)|^2
 //
 // (LazyGp is not used because its mean is that of generalised least squares.) An observation that
-// is a copy of others to working precision is left out, where the paper's program raises.
+// is a copy of others to working precision is left out; the paper's program raises an error.
 // Not thread-safe.
 
 #include <optional>
@@ -30,8 +30,8 @@ class PaperModel {
   void append(const Point& x, double y);  // O(n^2)
   double best() const;                    // the least outcome. REQUIRES: size() > 0
 
-  // All lengths times the factor of greatest likelihood, by some 20 factorisations: O(n^3). Nothing
-  // where none of them succeeds.
+  // Returns a model with all lengths times the factor of greatest likelihood, found by some 20
+  // factorisations: O(n^3). Nothing if none of them succeeds.
   std::optional<PaperModel> refitted() const;
 
   std::vector<Prediction> predict(const Points& points) const;
@@ -39,7 +39,7 @@ class PaperModel {
 
  private:
   PaperModel scaled(double factor) const;  // the same observations, other lengths
-  double log_likelihood() const;           // -infinity where there is no factor
+  double log_likelihood() const;           // -infinity if factorising failed
   double mean() const;
   void outcomes_changed();
 

@@ -1,10 +1,11 @@
-// One algorithm on one task for several seeds, through the real driver and a real ledger, with
+// Runs one algorithm on one task for several seeds, through the real driver and a real ledger, with
 // workers in virtual time:
 //
 //   search_quality SPACE_FILE DATA ALGORITHM FIRST_SEED SEEDS EVALUATIONS WORKERS FOLDER
 //
-// DATA is the table, or "-". Ledgers are written to FOLDER, one after the other. stdout is a CSV: a
-// line whenever the best value improves, and one at the end of each seed.
+// DATA is the table, or "-" if there is none. Each seed writes its ledger to FOLDER, which is then
+// emptied. stdout is a CSV: a line whenever the best value improves, and one at the end of each
+// seed.
 
 #include <fmt/format.h>
 

@@ -1,7 +1,7 @@
 #pragma once
 
-// A pool of workers in virtual time: what a worker measures is computed at once, by the evaluator
-// that a worker process would use, and arrives when so much work takes one worker.
+// SimulatedPool: workers in virtual time. start() measures a trial at once, by the evaluator of a
+// worker process; wait() returns the result when a worker would have finished the trial's work.
 
 #include <optional>
 #include <vector>
@@ -23,7 +23,7 @@ class VirtualClock final : public Clock {
 // For evaluators of one epoch per trial (tables, functions).
 class SimulatedPool final : public Pool {
  public:
-  // All of them outlive the pool.
+  // The referenced arguments outlive the pool.
   SimulatedPool(int workers, const StudyConfig& config, Evaluator& evaluator, VirtualClock& clock)
       : config_(config),
         evaluator_(evaluator),
@@ -46,7 +46,7 @@ class SimulatedPool final : public Pool {
     TrialId trial = 0;
     double due_s = 0;
     PoolEvent result;
-    bool has_said = false;  // the result
+    bool has_said = false;  // wait() returned the result
   };
 
   PoolEvent evaluated(const message::Train& train);

@@ -1,5 +1,5 @@
-// The processor's part of each compression, nanoseconds an element: a step's sums of 2^18 gradients
-// in stretches of 2^15 by a group of one, the median of 101 (the thread's CPU time):
+// Measures the thread's CPU time of each compression in nanoseconds per element: the sums of a step
+// with 2^18 gradients, in buckets of 2^15, by a group of one; the median of 101 steps:
 //
 //   g++ -std=c++20 -O2 -march=x86-64-v3 -I. -o compressions experiments/trainer/compressions.cpp
 //       trainer/collectives/compression.cpp trainer/collectives/top_k.cpp

@@ -1,13 +1,13 @@
-// What a sum over the ranks costs by trainer/collectives/mpi_sum.h, by a ring (reduce-scatter, then
+// Measures a sum over n ranks by trainer/collectives/mpi_sum.h, by a ring (reduce-scatter, then
 // allgather: 2 (n - 1) rounds with the neighbours; Patarasuk and Yuan, 2009) and by recursive
-// doubling (a tree: log2 n rounds of everything; powers of two alone), microseconds, the least of
-// 200 each in turn:
+// doubling (a tree: log2 n rounds with all values; n is a power of two), in microseconds: the least
+// of 200 sums by each, taken in turn:
 //
 //   mpicxx -std=c++20 -O2 -march=x86-64-v3 -I. -o sums experiments/trainer/sums.cpp
 //       trainer/collectives/mpi_sum.cpp core/half.cpp && mpiexec -n 4 ./sums
 //
-// (one command). Ring and tree wait inside MPI, where they spin, and add up in an order of their
-// own: their bits are not those of another number of messages.
+// (one command). Ring and tree spin while they wait inside MPI, and each adds up in an order of its
+// own, so that their sums may differ in the last bits.
 
 #include <algorithm>
 #include <cstdio>
