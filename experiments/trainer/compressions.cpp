@@ -1,12 +1,7 @@
 // Measures the thread's CPU time of each compression in nanoseconds per element: the sums of a step
 // with 2^18 gradients, in buckets of 2^15, by a group of one; the median of 101 steps:
 //
-//   g++ -std=c++20 -O2 -march=x86-64-v3 -I. -o compressions experiments/trainer/compressions.cpp
-//       trainer/collectives/compression.cpp trainer/collectives/top_k.cpp
-//       trainer/collectives/gradient_sums.cpp trainer/collectives/group.cpp core/half.cpp
-//       core/table.cpp -lfmt && ./compressions
-//
-// (one command).
+//   cmake --build build/check --target trainer_compressions && build/check/bin/trainer_compressions
 
 #include <algorithm>
 #include <cstdio>
@@ -27,10 +22,10 @@ double thread_nanoseconds() {
 }
 
 double nanoseconds_by(const detol::CompressionRow& row) {
-  std::vector<detol::Stretch> stretches;
-  for (std::size_t first = 0; first < kFloats; first += kEach) stretches.push_back({first, kEach});
+  std::vector<detol::GradientBucket> buckets;
+  for (std::size_t first = 0; first < kFloats; first += kEach) buckets.push_back({first, kEach});
   const detol::Recipe recipe{.compression = std::string(row.name)};
-  detol::GradientSums sums(recipe, detol::alone(), stretches);
+  detol::GradientSums sums(recipe, detol::alone(), buckets);
   std::mt19937 random(1);
   std::normal_distribution<float> normal(0, 1e-3F);
   std::vector<float> noise(kFloats), gradients;
@@ -39,7 +34,7 @@ double nanoseconds_by(const detol::CompressionRow& row) {
   for (int i = 0; i < 101; ++i) {
     gradients = noise;
     const double start = thread_nanoseconds();
-    for (std::size_t k = 0; k < stretches.size(); ++k) sums.start_next(gradients);
+    for (std::size_t k = 0; k < buckets.size(); ++k) sums.start_next(gradients);
     sums.finish(gradients);
     samples.push_back((thread_nanoseconds() - start) / kFloats);
   }

@@ -3,10 +3,9 @@
 // doubling (a tree: log2 n rounds with all values; n is a power of two), in microseconds: the least
 // of 200 sums by each, taken in turn:
 //
-//   mpicxx -std=c++20 -O2 -march=x86-64-v3 -I. -o sums experiments/trainer/sums.cpp
-//       trainer/collectives/mpi_sum.cpp core/half.cpp && mpiexec -n 4 ./sums
+//   cmake --build build/check --target trainer_sums && mpiexec -n 4 build/check/bin/trainer_sums
 //
-// (one command). Ring and tree spin while they wait inside MPI, and each adds up in an order of its
+// Ring and tree spin while they wait inside MPI, and each adds up in an order of its
 // own, so that their sums may differ in the last bits.
 
 #include <algorithm>

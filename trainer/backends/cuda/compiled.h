@@ -15,12 +15,6 @@
 
 namespace detol::inline trainer::cuda {
 
-// Images are the images of a run.
-struct Images {
-  Shard shard;                 // the images before and in this run
-  std::function<void()> fill;  // appends what writes input() and the targets
-};
-
 // Report is where a loss is written.
 struct Report {
   BatchResult* results = nullptr;  // as in LossCall
