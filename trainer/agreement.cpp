@@ -1,5 +1,5 @@
-// An EarlyOutcome goes from rank to rank as one line: `E code 0 message` for an error, `V end cause
-// reason` for an evaluation, nothing for continuing.
+// An EarlyOutcome is sent to the other ranks as one line: `E code 0 message` for an error, `V end
+// cause reason` for an evaluation, nothing for continuing.
 
 #include "trainer/agreement.h"
 
@@ -37,7 +37,7 @@ EarlyOutcome from_line(const std::string& line) {
   return Evaluation{static_cast<Evaluation::End>(code), static_cast<Cause>(cause), text};
 }
 
-// Adds the planned memory, where there is a network and memory left to plan it.
+// Returns the reason, with the planned bytes if there is a network and memory left to plan it.
 std::string out_of_memory_reason(const Job& job) try {
   const Network& network = job.candidate.network;
   if (network.nodes().empty()) return "out of memory";

@@ -1,6 +1,6 @@
 #pragma once
 
-// The table of backends, apart from their interface, so that none of them sees the others.
+// The table of backends, apart from their interface, so that no backend depends on another.
 
 #include <span>
 
@@ -8,8 +8,8 @@
 
 namespace detol::inline trainer {
 
-// Every backend, fastest first, the reference last. The GPU's is there in every build, and usable
-// where its library and a device are.
+// Returns every backend, fastest first, the reference last. The GPU's is listed in every build, and
+// usable if its library and a device are present.
 std::span<const BackendRow> backends();
 
 }  // namespace detol::inline trainer

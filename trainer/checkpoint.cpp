@@ -23,7 +23,7 @@ namespace fs = std::filesystem;
 
 constexpr std::size_t kKeptEpochs = 2;
 
-// FileName is what a file's name says; ordered by how far the training was.
+// FileName is a parsed file name; ordered by how far the training was.
 struct FileName {
   int epoch = 0;
   long long steps = 0;  // of the next epoch
@@ -55,7 +55,7 @@ std::optional<FileName> name_from(const std::string& text) {
   return name;
 }
 
-// The checkpoints of attempts up to `attempt`, the furthest first, among equals the highest
+// Returns the checkpoints of attempts up to `attempt`, the furthest first, among equals the highest
 // attempt.
 std::vector<FileName> files_in(const fs::path& folder, int attempt) {
   std::vector<FileName> names;
@@ -83,7 +83,8 @@ tl::unexpected<Error> refuse_newer(const fs::path& path, const CheckpointFlaw& f
               fmt::format("{}: {}: use the newer detol that wrote it", path.string(), flaw.reason));
 }
 
-// A file that cannot be read, or a whole one with another's name, is no better than a damaged one.
+// Reads a checkpoint. A file that cannot be read, or a whole one under another's name, counts as
+// damaged.
 tl::expected<Checkpoint, CheckpointFlaw> checkpoint_in(const fs::path& folder,
                                                        const FileName& name) {
   const auto bytes = read_file(folder / text_of(name));
@@ -108,8 +109,8 @@ Result<void> write_bytes(const fs::path& path, std::string bytes) {
   return write_file_durably(path, bytes);
 }
 
-// Removes what the checkpoint `written` makes superfluous, and what killed attempts left half
-// written; a file too many does no harm.
+// Removes the checkpoints that `written` replaces, and what killed attempts left half written;
+// errors are ignored, as extra files are harmless.
 void clean_up(const fs::path& folder, const FileName& written) {
   std::error_code ignored;
   std::vector<int> kept;  // finished epochs

@@ -1,14 +1,14 @@
 #pragma once
 
 // Checkpoint: a trial's training after some epoch, or inside one, as a file that is whole or
-// absent; one that is damaged or cannot be read is set aside as `<name>.bad`, where it can be
-// renamed, and the previous one is used. Format: docs/checkpoint.md.
+// absent. A file that is damaged or cannot be read is renamed to `<name>.bad`, if possible, and the
+// previous one is used. Format: docs/checkpoint.md.
 //
 //   epoch-<n>.a<attempt>.ckpt             n epochs finished: what the trial was scored with
 //   epoch-<n>-step-<s>.a<attempt>.ckpt    and s steps of the next: where a suspended one resumes
 //
-// Attempts share a folder. One reads, renames and removes only what attempts up to itself
-// wrote, so that an older attempt that comes back to life cannot disturb a newer one.
+// Attempts share a folder. An attempt reads, renames and removes only files of itself and earlier
+// attempts, so that an older attempt that is still running cannot disturb a newer one.
 
 #include <cstdint>
 #include <filesystem>
@@ -33,7 +33,7 @@ struct Checkpoint {
   TrialId trial = 0;
   int attempt = 1;
   std::uint64_t arch_hash = 0;
-  std::uint64_t job_hash = 0;  // of all that the numbers depend on: seed, recipe, data, ...
+  std::uint64_t job_hash = 0;  // of everything that affects the numbers: seed, recipe, data, ...
   int epoch = 0;               // epochs finished
   std::int64_t step = 0;       // steps finished since the trial's start, `progress` included
   EpochProgress progress;
@@ -41,16 +41,17 @@ struct Checkpoint {
   TrainingState state;
 };
 
-// Writes the checkpoint durably, creating the folder. Then the last two finished epochs are
-// kept, and of unfinished ones what is further than this checkpoint. Errors: kStorage.
+// Writes the checkpoint durably, creating the folder. Of this and earlier attempts, keeps this
+// checkpoint, the last two finished epochs up to it and what is further than it, and removes the
+// rest. Errors: kStorage.
 Result<void> write_checkpoint(const std::filesystem::path& folder, const Checkpoint& checkpoint);
 
-// The whole checkpoint of a folder that is furthest, of the highest attempt up to `attempt`;
-// nullopt if there is none. Errors (kStorage): one was written by a newer detol.
+// Returns the folder's furthest undamaged checkpoint of attempts up to `attempt`, among equals of
+// the highest attempt; nullopt if there is none. Errors (kStorage): a newer detol wrote one.
 Result<std::optional<Checkpoint>> newest_checkpoint(const std::filesystem::path& folder,
                                                     int attempt);
 
-// The checkpoint of exactly that finished epoch, whichever attempt wrote it. Errors (kStorage):
+// Returns the checkpoint of exactly that finished epoch, of any attempt. Errors (kStorage):
 // missing, unreadable, damaged, newer.
 Result<Checkpoint> read_checkpoint(const std::filesystem::path& folder, int epoch);
 

@@ -1,4 +1,4 @@
-// A file is (docs/checkpoint.md; all numbers little-endian)
+// The grammar of a checkpoint file (docs/checkpoint.md; all numbers little-endian):
 //
 //   file   := "DETOLCK" version  length  header  tensor*  checksum
 //   version:= '1' | '2' | '3'     a digit; 2 has averaged weights, 3 what a group carries
@@ -46,7 +46,8 @@ std::string bits_of(double value) {
   return to_hex(std::bit_cast<std::uint64_t>(value));
 }
 
-// Throws json's exceptions for what is no string of 16 hexadecimal digits.
+// Returns the number in a string of 16 hexadecimal digits; throws json's exceptions for anything
+// else.
 std::uint64_t hash_from(const json& value) {
   const auto& digits = value.get_ref<const std::string&>();
   std::uint64_t bits = 0;
@@ -154,7 +155,7 @@ char version_of(const TrainingState& state) {
   return state.average.empty() ? kPlain : kAveraged;
 }
 
-// Takes the described tensors off the front of `data`; throws if it has too little.
+// Removes the described tensors from the front of `data`; throws if `data` is too short.
 Weights take_tensors(const json& described, std::string_view& data) {
   Weights tensors;
   for (const json& one : described) {
@@ -184,7 +185,7 @@ std::vector<Weights> take_lists(const json& described, std::string_view& data) {
   return lists;
 }
 
-// Throws json's exceptions.
+// Returns the checkpoint of a header and its tensors. Throws json's exceptions.
 Checkpoint contents_of(const json& header, std::string_view data) {
   Checkpoint checkpoint{.trial = whole_number<TrialId>(header.at("trial")),
                         .attempt = whole_number<int>(header.at("attempt")),

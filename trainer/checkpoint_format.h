@@ -9,7 +9,7 @@
 
 namespace detol::inline trainer {
 
-// Why a file is no checkpoint of ours.
+// CheckpointFlaw is the reason why a file cannot be used as a checkpoint.
 struct CheckpointFlaw {
   bool newer = false;  // whole, but of a later version
   std::string reason;
@@ -17,7 +17,7 @@ struct CheckpointFlaw {
 
 std::string to_bytes(const Checkpoint& checkpoint);
 
-// Believes no length or shape before it is held against the number of bytes.
+// Parses a file; checks every length and shape against the number of bytes before using it.
 tl::expected<Checkpoint, CheckpointFlaw> from_bytes(std::string_view bytes);
 
 }  // namespace detol::inline trainer

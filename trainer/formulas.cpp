@@ -1,16 +1,16 @@
-// The benchmark functions of the field, and what may be laid over them.
+// Benchmark functions of optimisation, and transformations of them.
 //
 // The base functions have their usual form and optimum (Surjanovic and Bingham, Virtual Library of
-// Simulation Experiments, 2013). A searcher that likes the middle of the box, the axes or a tame
-// scale would have it easy there, so a study may move the optimum, turn the axes about it and bend
-// the scale:
+// Simulation Experiments, 2013). They favour a searcher that is biased to the middle of the box,
+// the axes or a moderate scale, so a study may move the optimum, rotate the axes about it and
+// transform the scale:
 //
 //   value(x) = warp(base(o + Q (x - s)))     o: the base's optimum; Q: rotation; s: its new place
 //
 // s is uniform over the middle 80 % of the box, Q uniform over the orthogonal matrices (normal
-// draws, made orthonormal row by row). The point s has the base's least value whatever Q is, and
-// no point has a lower one: all bases have their least value over the whole of space, in the box
-// or not. Price of a value: d^2 where the axes are turned, else d.
+// draws, made orthonormal row by row). The point s has the base's least value for any Q, and no
+// point has a lower one: o is a global minimum of its base, over all of space. Price of a value:
+// d^2 if rotated, else d.
 //
 // Several objectives: Zitzler, Deb, Thiele, Comparison of Multiobjective Evolutionary Algorithms,
 // Evolutionary Computation 8(2), 2000; Deb, Thiele, Laumanns, Zitzler, Scalable Multi-Objective
@@ -102,7 +102,7 @@ Point all(std::size_t d, double value) {
   return Point(d, value);
 }
 
-// A base function, a point where its value is least, and that value.
+// Base: a base function, a point where its value is least, and that value.
 struct Base {
   std::string_view name;
   double (*value)(Points x);
@@ -131,7 +131,8 @@ double dot(Points a, Points b) {
   return std::inner_product(a.begin(), a.end(), b.begin(), 0.0);
 }
 
-// An orthogonal matrix, row by row (modified Gram-Schmidt). Almost surely no row vanishes.
+// Returns a random orthogonal matrix, by rows (modified Gram-Schmidt). Almost surely no row
+// vanishes.
 std::vector<Point> rotation(std::size_t d, Rng rng) {
   std::vector<Point> rows;
   while (rows.size() < d) {
@@ -155,13 +156,14 @@ double root_of(double above) {
   return std::sqrt(above);
 }
 
-// A base function as a study asks for it.
+// Warp: a transformation of the height above the least value.
 struct Warp {
   std::string_view name;
   double (*warp)(double above);  // null: none
 };
 constexpr Warp kWarps[] = {{"none", nullptr}, {"log", log_of}, {"sqrt", root_of}};
 
+// Terrain: a base function with the transformations of a study.
 class Terrain {
  public:
   Terrain(const Base& base, const FunctionConfig& config, const Space& space) : base_(base) {
@@ -197,8 +199,8 @@ class Terrain {
   }
 
   const Base& base_;
-  Point from_, to_;          // the optimum of the base, and where the study has it
-  std::vector<Point> rows_;  // of the rotation; none: not turned
+  Point from_, to_;          // the base's optimum, and the study's
+  std::vector<Point> rows_;  // of the rotation; empty if not rotated
   double (*warp_)(double above) = nullptr;
 };
 
@@ -232,7 +234,7 @@ double conditional(const Genome& x) {
   return square((x.number("x3") - 24) / 16) + rest;
 }
 
-// Both objectives of ZDT; `shape(f1 / g, f1)` is what divides the three.
+// Returns both objectives of a ZDT function; the three differ in `shape(f1 / g, f1)`.
 Point zdt(Points x, double (*shape)(double ratio, double f1)) {
   const double rest = std::accumulate(x.begin() + 1, x.end(), 0.0);
   const double g = 1 + 9 * rest / static_cast<double>(x.size() - 1);
@@ -249,7 +251,7 @@ double in_pieces(double ratio, double f1) {
   return 1 - std::sqrt(ratio) - ratio * std::sin(10 * pi * f1);
 }
 
-// The first parameters are angles, the others the distance from the unit sphere.
+// The first parameters are angles, the others give the distance from the unit sphere.
 Point dtlz2(Points x, std::size_t objectives) {
   double distance = 1;
   for (const double one : x.subspan(objectives - 1)) distance += square(one - 0.5);

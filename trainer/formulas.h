@@ -12,13 +12,13 @@
 
 namespace detol::inline trainer {
 
-// A function with its settings, ready to be asked. Immutable; safe to share between threads.
+// Landscape: a function with its settings. Immutable; safe to share between threads.
 struct Landscape {
-  // One for each metric of its row. REQUIRES: a genome of its space.
+  // Returns a value for each metric of the function's row. REQUIRES: a genome of its space.
   std::function<std::vector<double>(const Genome& genome)> values;
-  // The least value there is, for a regret; NaN where there are several objectives.
+  // The global minimum, to compute a regret; NaN if there are several objectives.
   double optimum = std::numeric_limits<double>::quiet_NaN();
-  double seconds = 0;  // that a trial takes
+  double seconds = 0;  // duration of a trial
 };
 
 struct Formula {
@@ -26,7 +26,7 @@ struct Formula {
   Landscape (*make)(const FunctionConfig& config);
 };
 
-// One for every function.
+// Returns a formula for every row of functions().
 std::span<const Formula> formulas();
 
 }  // namespace detol::inline trainer

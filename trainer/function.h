@@ -10,7 +10,7 @@
 
 namespace detol::inline trainer {
 
-// The evaluator of a study whose config has a function.
+// Makes the evaluator of a study whose config has a function.
 Result<std::unique_ptr<Evaluator>> make_function(const StudyConfig& config,
                                                  const TrainerOptions& options);
 

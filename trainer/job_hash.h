@@ -1,7 +1,7 @@
 #pragma once
 
-// The hash of a job: of everything that its numbers depend on, so that a checkpoint of another job
-// is not continued.
+// The hash of everything that a job's numbers depend on, so that a checkpoint of another job is not
+// resumed.
 
 #include <cstdint>
 #include <string_view>
@@ -11,8 +11,8 @@
 
 namespace detol::inline trainer {
 
-// The hash ignores the group's size and micro-batches: a trial resumes wherever there is room for
-// it, and its numbers then differ as they do between groups.
+// Returns the job hash. It ignores the group's size and micro-batches: a trial may resume in
+// another group, and its numbers then differ as they do between groups.
 std::uint64_t hash_of(const Job& job, const Dataset& data, std::string_view backend);
 
 }  // namespace detol::inline trainer

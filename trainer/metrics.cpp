@@ -15,7 +15,7 @@ namespace {
 constexpr std::size_t kBins = 15;
 constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
 
-// Bits that are in the order of their numbers: those of negative ones are turned about.
+// Returns bits that sort in the order of the numbers: those of negative numbers are inverted.
 std::uint64_t sortable(float number) {
   const auto bits = std::bit_cast<std::uint32_t>(number == 0 ? 0.0F : number);
   constexpr std::uint32_t kSign = 0x8000'0000;
@@ -23,7 +23,7 @@ std::uint64_t sortable(float number) {
 }
 
 struct Calibration {
-  std::array<double, kBins> surplus{};  // confidence minus right answers
+  std::array<double, kBins> surplus{};  // sums of confidence minus correctness
 
   void add(double confidence, bool is_right) {
     const double bin = std::ceil(confidence * kBins) - 1;
@@ -110,7 +110,7 @@ void Metrics::fill_log_sums() {
   }
 }
 
-// The mean of those that are not NaN.
+// Returns the mean of the values that are not NaN.
 template <typename ValueOf>
 double Metrics::mean_over(std::size_t count, const ValueOf& value_of) const {
   double sum = 0, counted = 0;
@@ -123,7 +123,7 @@ double Metrics::mean_over(std::size_t count, const ValueOf& value_of) const {
   return counted > 0 ? sum / counted : kNone;
 }
 
-// The first of equal logits counts as larger, as where the largest is looked for.
+// The first of equal logits counts as larger, as in predicted().
 double Metrics::top5() {
   std::size_t found = 0;
   for (std::size_t i = 0; i < images(); ++i) {
@@ -164,7 +164,8 @@ double Metrics::auc() {
   return mean_over(width_, [this](std::size_t k) { return auc_of(k); });
 }
 
-// Whoever has the lower score comes first; each image of the class beats the others before it.
+// Sorts images by score, the lowest first; an image of the class wins against the other classes'
+// images before it.
 double Metrics::auc_of(std::size_t output) {
   const bool is_softmax = data_.info.task.kind == TaskKind::kClassification;
   for (std::size_t i = 0; i < images(); ++i) {
@@ -199,7 +200,7 @@ double Metrics::calibration_error() {
   return bins.error(images());
 }
 
-// Bins one sigmoid by its confidence in its own prediction, be it yes or no.
+// Bins one sigmoid by the confidence of its prediction, positive or negative.
 double Metrics::calibration_error_of(std::size_t output) {
   Calibration bins;
   for (std::size_t i = 0; i < images(); ++i) {

@@ -1,22 +1,22 @@
 #pragma once
 
-// Metrics: what a network's outputs over the validation split are worth, beside loss and accuracy.
+// Metrics of a network's outputs on the validation split, in addition to loss and accuracy.
 //
 //   val_top5   share of the images whose label is among the five largest logits; 1 up to 5 classes
-//   val_f1     2 TP / (2 TP + FP + FN), mean over the classes (of labels: over the labels);
-//              those that are neither there nor predicted are left out
+//   val_f1     2 TP / (2 TP + FP + FN), mean over the classes (multi_label: the labels);
+//              classes that are neither present nor predicted are left out
 //   val_auc    the probability that an image of the class has a higher score than one that is not,
-//              a tie half of one (Hanley and McNeil, 1982); mean over the classes, one against the
-//              rest; those that all images have or none are left out; scores: log probabilities
+//              ties count half (Hanley and McNeil, 1982); mean over the classes, one against the
+//              rest; classes of all images or of none are left out; scores: log probabilities
 //   val_ece    expected calibration error (Guo et al., 2017, arXiv 1706.04599): mean difference of
-//              confidence and accuracy in 15 bins of equal width; of labels: mean over the labels
+//              confidence and accuracy in 15 bins of equal width; multi_label: mean over labels
 //   val_mae    mean over the outputs of the mean absolute error, in the units of the file
 //   val_rmse   mean over the outputs of the root of the mean squared error, likewise
 //   val_r2     mean over the outputs of 1 - squared error / squared deviation from the mean; those
 //              whose targets are all equal are left out
 //
-// NaN where all are left out. Equal on all ranks, whatever their number: every rank computes them
-// from the outputs of all. O(N K log N) for N images and K outputs.
+// A metric is NaN if all are left out. It is equal on all ranks, for any number of ranks: every
+// rank computes it from the outputs of all. O(N K log N) for N images and K outputs.
 
 #include <cstdint>
 #include <span>
@@ -27,19 +27,19 @@
 
 namespace detol::inline trainer {
 
-// The outputs of a network for a range of the data. Allocates in the constructor alone.
+// Metrics computes them from a network's outputs for a range of the data. Allocates only in the
+// constructor.
 class Metrics {
  public:
   Metrics(const Dataset& data, Range range);
 
-  // The caller writes the outputs here: logits, or numbers in deviations from the mean; N x
-  // outputs.
+  // The caller writes the outputs here: logits, or standardised predictions; N x outputs.
   std::span<float> outputs() { return outputs_; }
 
-  // The metric of that name, one of the list above. REQUIRES: the data's task has it.
+  // Returns the metric of that name, one of the list above. REQUIRES: the data's task has it.
   double value_of(std::string_view name);
 
-  // True if it is in the list above: the others come from the loss.
+  // Returns whether a metric is in the list above; the others come from the loss.
   static bool has(std::string_view name);
 
  private:
@@ -58,7 +58,7 @@ class Metrics {
   double r2();
 
   std::size_t images() const { return static_cast<std::size_t>(range_.count); }
-  std::size_t classes() const;  // that an image is told to be of; of labels: their number
+  std::size_t classes() const;  // of an image; in multi_label, the number of labels
   bool is_of(std::size_t image, std::size_t output) const;
   std::size_t predicted(std::size_t image) const;
   std::size_t label(std::size_t image) const;
@@ -74,9 +74,9 @@ class Metrics {
   Range range_;
   std::size_t width_;  // outputs of an image
   std::vector<float> outputs_;
-  std::vector<double> log_sums_;      // N: of the exponentials of the logits; of a softmax alone
-  std::vector<std::uint64_t> order_;  // N: scores, in bits that sort alike, and images
-  std::vector<std::int64_t> counts_;  // of each class: right, predicted, there
+  std::vector<double> log_sums_;      // N: log of the sum of exponentials; only for softmax
+  std::vector<std::uint64_t> order_;  // N: sortable bits of a score, and its image
+  std::vector<std::int64_t> counts_;  // per class: correct, predicted, present
 };
 
 }  // namespace detol::inline trainer

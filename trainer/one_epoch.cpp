@@ -12,9 +12,9 @@
 namespace detol::inline trainer {
 namespace {
 
-constexpr double kSliceS = 0.1;  // of a wait: how soon it hears that it shall end
+constexpr double kSliceS = 0.1;  // the most seconds until a wait notices a suspension
 
-// False if it was asked to end before.
+// Waits; returns false if it was suspended before the end.
 bool wait(double seconds, Control& control) {
   const double end_s = system_clock().now_s() + seconds;
   for (;;) {
@@ -31,7 +31,7 @@ class OneEpoch final : public Evaluator {
   OneEpoch(Group& group, double seconds, Scorer scorer)
       : group_(group), seconds_(seconds), scorer_(std::move(scorer)) {}
 
-  // The leader does it all; the others wait for what came of it.
+  // The leader evaluates; the other ranks wait for its outcome.
   Result<Evaluation> evaluate(const Job& job, const Reporter& report, Control& control) override {
     Evaluation evaluation{.end = Evaluation::End::kFinished, .reason = {}};
     if (group_.rank() == 0) evaluation = compute(job, report, control);

@@ -10,11 +10,11 @@
 
 namespace detol::inline trainer {
 
-// The only report of a candidate, or why it has none.
+// Returns the only report of a candidate, or why it is refused.
 using Scorer = std::function<tl::expected<EpochReport, StudyConfig::Refused>(const Genome& genome)>;
 
-// Every trial waits so many seconds first. A metric that is not finite ends the trial as diverged.
-// The group must outlive the evaluator.
+// Makes an evaluator. Every trial waits `seconds` first. A metric that is not finite ends the trial
+// as diverged. The group must outlive the evaluator.
 std::unique_ptr<Evaluator> make_one_epoch(Group& group, double seconds, Scorer scorer);
 
 }  // namespace detol::inline trainer

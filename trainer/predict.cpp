@@ -15,8 +15,8 @@ namespace {
 
 constexpr std::int64_t kBatch = 64;
 
-// Compiles by the backend's fixed rule, whatever a study chose: no trial is trained by the result,
-// and the algorithms differ by rounding.
+// Compiles by the backend's fixed rule, not by a study's choices: no trial is trained with the
+// result, and the algorithms differ only by rounding.
 Result<std::unique_ptr<Executable>> compile(const Network& network, const Weights& weights,
                                             std::int64_t images, std::string_view backend,
                                             TaskKind task = TaskKind::kClassification) {
@@ -31,7 +31,7 @@ Result<std::unique_ptr<Executable>> compile(const Network& network, const Weight
   return executable;
 }
 
-// `action` returns a Result; running out of memory becomes an error.
+// Runs an action that returns a Result; running out of memory becomes an error.
 template <typename Action>
 auto guarded(Action action) -> decltype(action()) {
   try {
@@ -75,7 +75,7 @@ struct Sums {
   std::int64_t images = 0;
 };
 
-// Returns the outputs of these images of the range; empty where none are wanted.
+// Returns the outputs of these images of the range; empty if none are wanted.
 std::span<float> outputs_of(const Scoring& scoring, std::int64_t first, std::int64_t count) {
   const auto width = static_cast<std::size_t>(scoring.data.info.task.classes);
   if (scoring.outputs.empty()) return {};
@@ -83,7 +83,7 @@ std::span<float> outputs_of(const Scoring& scoring, std::int64_t first, std::int
                                  static_cast<std::size_t>(count) * width);
 }
 
-// Evaluates kBatches batches at a time, and asks `may_continue` after each.
+// Evaluates kBatches batches at a time, then calls `may_continue` once per batch.
 Sums sums_on_device(DeviceSteps& device, const Scoring& scoring, const Shard& share,
                     std::int64_t batch, const std::function<bool()>& may_continue) {
   constexpr std::int64_t kBatches = 64;

@@ -8,11 +8,11 @@
 namespace detol::inline trainer {
 namespace {
 
-// Place says where a step stands among those after warm-up.
+// Place is the position of a step among those after warm-up.
 struct Place {
   std::int64_t step = 0;  // after warm-up
   std::int64_t of = 1;
-  std::int64_t epoch = 0;  // finished ones, warm-up's among them
+  std::int64_t epoch = 0;  // finished ones, including those of warm-up
 };
 
 double along_cosine(double from, double to, double share) {
@@ -65,7 +65,7 @@ double share_of(const Recipe& recipe, const Place& place) {
   return 1;
 }
 
-// The rate that a schedule starts from or rises to.
+// Returns the rate that a schedule starts from or rises to.
 double full_rate(const Recipe& recipe) {
   const double times =
       static_cast<double>(recipe.batch_size) / static_cast<double>(recipe.base_batch);

@@ -17,13 +17,13 @@
 //
 // (cosine: Loshchilov and Hutter, 2017, arXiv 1608.03983; one_cycle: Smith and Topin, 2018, arXiv
 // 1708.07120, here without a cycle of the momentum; warm-up: Goyal et al., 2017, arXiv 1706.02677).
-// The length is the recipe's, wherever a pruner may stop the trial.
+// T is the recipe's, even if a pruner stops the trial earlier.
 //
 // Rates, steps and epochs are those of the global batch B, over all ranks of a group and all its
-// micro-batches: neither the size of the group nor micro-batches change any of them. Where
-// `scale_lr` says so, lr is the rate of a batch of base_batch images, and is multiplied by
-// B / base_batch (`linear`: Goyal et al., 2017) or by its root (`sqrt`: Krizhevsky, 2014, arXiv
-// 1404.5997). Warm-up counts epochs, so that it sees as many images whatever the batch.
+// micro-batches: neither the size of the group nor micro-batches change any of them. If `scale_lr`
+// is set, lr is the rate of a batch of base_batch images, and is multiplied by B / base_batch
+// (`linear`: Goyal et al., 2017) or by its root (`sqrt`: Krizhevsky, 2014, arXiv 1404.5997).
+// Warm-up counts epochs, so that it covers the same number of images for any batch size.
 
 #include <cstdint>
 
@@ -31,7 +31,7 @@
 
 namespace detol::inline trainer {
 
-// REQUIRES: 0 <= step < recipe.epochs x steps_per_epoch.
+// Returns the rate of a step. REQUIRES: 0 <= step < recipe.epochs x steps_per_epoch.
 double learning_rate(const Recipe& recipe, std::int64_t step, std::int64_t steps_per_epoch);
 
 }  // namespace detol::inline trainer

@@ -1,7 +1,7 @@
 #pragma once
 
-// StepSums sums the results of steps over the ranks, the oldest first. The leader's wish to suspend
-// travels with them. Private to this folder.
+// StepSums sums the results of steps over the ranks, the oldest first. They carry the leader's
+// request to suspend. Private to this folder.
 
 #include <array>
 #include <cstdint>
@@ -34,7 +34,7 @@ class StepSums {
     one.ticket = group_.start_sum(std::span(one.values));
   }
 
-  // Waits for the oldest. REQUIRES: size() > 0.
+  // Waits for the oldest sum and returns it. REQUIRES: size() > 0.
   Sum receive() {
     group_.finish(in_flight_.front().ticket);
     const InFlight one = in_flight_.front();
@@ -50,7 +50,7 @@ class StepSums {
     Group::Ticket ticket = 0;
   };
   Group& group_;
-  std::deque<InFlight> in_flight_;  // values stay where they are until their sum is finished
+  std::deque<InFlight> in_flight_;  // a deque: addresses of values must stay valid
 };
 
 }  // namespace detol::inline trainer

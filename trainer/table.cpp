@@ -13,9 +13,9 @@
 namespace detol::inline trainer {
 namespace {
 
-constexpr char kBetween = '\x1f';  // cells of a key
+constexpr char kBetween = '\x1f';  // separates the cells of a key
 
-// The same for two writings of one value.
+// Returns the same text for two notations of one value.
 std::string plain_form(std::string_view text) {
   if (const auto number = number_in(text)) return fmt::format("{:.12g}", *number + 0.0);
   for (const char* word : {"true", "false"}) {
@@ -60,7 +60,7 @@ class TableReader {
     return {};
   }
 
-  // The next row of the file, false at the end.
+  // Reads the next row of the file; returns false at the end.
   Result<bool> next() {
     DETOL_ASSIGN(const bool any, file_.next());
     if (!any) return false;
@@ -114,7 +114,7 @@ class TableReader {
   Table::Row row_;
 };
 
-// The rows of a study's candidates.
+// Lookup finds the rows of a study's candidates.
 class Lookup {
  public:
   static Result<Lookup> of(const StudyConfig& config) {

@@ -1,8 +1,8 @@
 #pragma once
 
 // Table: scores candidates by looking them up in a CSV file of measurements, as tabular benchmarks
-// are published. One epoch per trial, that reports the metrics of its row; no network, no
-// checkpoint. A candidate that has no row is refused before it becomes anybody's work.
+// are published. One epoch per trial, which reports the metrics of its row; no network, no
+// checkpoint. A candidate without a row is refused before a worker gets it.
 
 #include <memory>
 #include <optional>
@@ -15,7 +15,7 @@
 
 namespace detol::inline trainer {
 
-// The columns of a file that a study asks for. Immutable; safe to share between threads.
+// Table: the columns of a file that a study uses. Immutable; safe to share between threads.
 class Table {
  public:
   struct Row {
@@ -23,12 +23,12 @@ class Table {
     double work = 0;
   };
 
-  // Errors (kInput): no file, a column that is not there or there twice, a cell that is no number,
-  // two rows of one key; with file, line and column where there are any.
+  // Loads a file. Errors (kInput): no file, a column that is missing or duplicate, a cell that is
+  // not a number, two rows with one key; with file, line and column if they apply.
   static Result<Table> load(const TableConfig& config);
 
-  // The row of StudyConfig::table_key, or nullptr. Numbers are compared as numbers of twelve
-  // digits, everything else as text; TRUE is true.
+  // Returns the row of StudyConfig::table_key, or nullptr. Numbers are compared to twelve digits,
+  // everything else as text; TRUE equals true.
   const Row* find(const std::vector<std::string>& key) const;
 
   std::size_t rows() const { return rows_.size(); }
@@ -41,7 +41,7 @@ class Table {
 
 Result<DatasetInfo> inspect_table(const StudyConfig& config);
 
-// Refuses what has no row.
+// Returns the check that refuses a candidate without a row.
 Result<Admission> table_admission(const StudyConfig& config);
 
 Result<std::unique_ptr<Evaluator>> make_table(const StudyConfig& config,

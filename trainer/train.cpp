@@ -1,14 +1,14 @@
-// The training loop: epochs of steps, each epoch followed by a look at the validation split,
-// a durable checkpoint, and only then the report, so that nothing reported can be lost and
-// nothing has to be trained twice. Who is asked to suspend leaves a checkpoint inside the epoch.
+// The training loop: epochs of steps, each epoch followed by validation, a durable checkpoint, and
+// only then the report, so that nothing reported can be lost and nothing has to be trained twice. A
+// suspended training leaves a checkpoint inside the epoch.
 //
 // Reproducible to the bit however often a trial is interrupted: batches are a function of
 // (seed, epoch, position), dropout of (seed, step), the learning rate of the step, and
 // everything else is in the checkpoint.
 //
-// In a group all ranks train and validate together, and every decision is the same on each: those
-// of the numbers because the numbers are, those of the leader, who alone reads and writes
-// checkpoints, reports, and is asked to suspend, because they are agreed on.
+// In a group all ranks train and validate together, and every decision is the same on each:
+// decisions from numbers because the numbers are the same, and the leader's because the ranks agree
+// on them. Only the leader reads and writes checkpoints, reports, and receives suspensions.
 
 #include "trainer/train.h"
 
@@ -39,8 +39,8 @@
 namespace detol::inline trainer {
 namespace {
 
-constexpr std::int64_t kLookEvery = 16;               // steps on a device
-constexpr std::uint64_t kDropoutStream = 0x64726f70;  // "drop": apart from weights and batches
+constexpr std::int64_t kLookEvery = 16;               // steps, on a device
+constexpr std::uint64_t kDropoutStream = 0x64726f70;  // "drop": other than for weights and batches
 
 Evaluation suspended() {
   return {.end = Evaluation::End::kSuspended, .reason = {}};
@@ -75,7 +75,7 @@ class Training {
         batches_ahead_(context.batches_ahead),
         in_flight_(context.group) {}
 
-  // Begins where the leader can: the other ranks may not see its disk.
+  // Begins from the checkpoint that the leader finds, as the other ranks may not see its disk.
   EarlyOutcome start(std::uint64_t job_hash) {
     DETOL_ASSIGN(auto end, on_leader([&] { return find_start(job_hash); }));
     if (end) return end;
@@ -98,13 +98,13 @@ class Training {
   }
 
  private:
-  // Runs an action on the leader alone; its outcome reaches every rank.
+  // Runs an action only on the leader; returns its outcome on every rank.
   EarlyOutcome on_leader(const std::function<EarlyOutcome()>& action) {
     return agree(is_leader() ? guarded(job_, action) : EarlyOutcome(), group_);
   }
   bool is_leader() const { return group_.rank() == 0; }
 
-  // Behind the furthest checkpoint of the job, or with fresh weights.
+  // Sets checkpoint_ to the furthest checkpoint of the job, or to initial weights.
   EarlyOutcome find_start(std::uint64_t job_hash) {
     DETOL_ASSIGN(std::optional<Checkpoint> found, newest_checkpoint(job_.folder, job_.attempt));
     if (found && continues(*found, job_hash)) {
@@ -134,7 +134,7 @@ class Training {
     return std::nullopt;
   }
 
-  // Beside the network, if the ranks can; the first thing that they do there is to ask each other.
+  // Chooses batches on the device if all ranks can (steps_on() agrees on it), else from a feed.
   EarlyOutcome find_batches() {
     device_ = executable_.steps_on(data_);
     if (device_ == nullptr)
@@ -176,7 +176,8 @@ class Training {
     });
   }
 
-  // Writes where a later attempt resumes; at an epoch's start its checkpoint is there already.
+  // Writes a checkpoint from which a later attempt resumes; at an epoch's start there is one
+  // already.
   EarlyOutcome keep_position() {
     if (checkpoint_.progress.steps > 0) DETOL_TRY(keep());
     return suspended();
@@ -189,8 +190,8 @@ class Training {
     return tell(checkpoint_.history.back(), report);
   }
 
-  // Trains and validates the rest of the next epoch; a value if the candidate failed there or
-  // suspension was asked for.
+  // Trains and validates the rest of the next epoch; returns a value if the candidate failed or was
+  // suspended.
   std::optional<Evaluation> train_epoch() {
     if (auto end = train_steps()) return end;
     const Range range = range_of(data_.info, DataSplit::kValidation);
@@ -235,7 +236,7 @@ class Training {
     return end;
   }
 
-  // Now and then the host looks at what is over, while the device has enough to do.
+  // Every kLookEvery steps the host reads finished results, while the device runs later steps.
   std::optional<Evaluation> steps_on_device() {
     const std::int64_t first = checkpoint_.progress.steps,
                        steps = batches_.steps_per_epoch() - first;
@@ -248,14 +249,14 @@ class Training {
       device_->step();
       if (++begun % kLookEvery == 0) end = take_results(kLookEvery);
     }
-    // While the last of them run.
+    // Draws the next epoch's images while the last steps run.
     if (!end && !must_suspend_ && checkpoint_.epoch + 1 < recipe_.epochs)
       batches_.images_of(checkpoint_.epoch + 2);
     return end ? end : take_results(0);
   }
 
-  // Takes the results of finished steps on the device; returns a value if the candidate failed
-  // there. The leader's wish to suspend travels with them.
+  // Takes the results of finished steps on the device; returns a value if the candidate failed.
+  // Their sums carry the leader's request to suspend.
   std::optional<Evaluation> take_results(std::size_t in_flight) {
     std::vector<BatchResult> results = device_->results(in_flight);
     std::vector<double> sums = {wants_suspension() ? 1.0 : 0.0};
@@ -281,7 +282,7 @@ class Training {
             hash_combine(job_.seed, kDropoutStream)};
   }
 
-  // This rank's share of the next step.
+  // Runs the next step; returns this rank's share of its result.
   BatchResult train_batch() {
     const StepSettings settings = settings_of(checkpoint_.step);
     BatchResult share;
@@ -300,7 +301,7 @@ class Training {
     in_flight_.send(share, wants_suspension(), checkpoint_.step);
   }
 
-  // The oldest one; a value if the candidate failed there.
+  // Receives the oldest sum in flight; returns a value if the candidate failed in that step.
   std::optional<Evaluation> receive() {
     const StepSums::Sum sum = in_flight_.receive();
     if (!std::isfinite(sum.loss)) return diverged("training", sum.loss, sum.step);
@@ -340,13 +341,13 @@ class Training {
     return metrics_.value_of(metric);
   }
 
-  // Counts the images of the epoch.
+  // Returns the number of images trained in this epoch.
   double trained_images() const {
     return static_cast<double>(checkpoint_.progress.steps) *
            static_cast<double>(recipe_.batch_size);
   }
 
-  // Damages a result for tests.
+  // Damages a result or throws, for tests (fault site).
   static void disturb(BatchResult& result) {
     const Fault trouble = fault("train.step");
     if (trouble == Fault::kThrow) throw std::runtime_error("DETOL_FAULT: a step that throws");
@@ -367,7 +368,7 @@ class Training {
   Executable& executable_;
   Group& group_;
   Control& control_;
-  const std::size_t lag_;  // steps that a rank may be ahead of another
+  const std::size_t lag_;  // steps that one rank may be ahead of another
   Batches batches_;
   DeviceSteps* device_ = nullptr;  // null: batches come from the feed
   std::optional<Feed> feed_;
@@ -375,9 +376,9 @@ class Training {
   Metrics metrics_;
   const int batches_ahead_;
   StepSums in_flight_;
-  bool must_suspend_ = false;  // as was heard
-  Checkpoint checkpoint_;  // what the next checkpoint will say; its state is that of the last one
-  std::string start_;      // the leader's, on its way to the others
+  bool must_suspend_ = false;  // as received from the leader
+  Checkpoint checkpoint_;      // the next checkpoint, with the state of the last
+  std::string start_;          // the leader's checkpoint, to be shared
 };
 
 }  // namespace

@@ -12,21 +12,21 @@
 
 namespace detol::inline trainer {
 
-// TrainingContext is what train() works with; all of it outlives the call.
+// TrainingContext is the input of train(); all of it outlives the call.
 struct TrainingContext {
   const Job& job;
-  const Recipe& recipe;  // the job's, its batch no larger than the training split
+  const Recipe& recipe;  // the job's, with a batch no larger than the training split
   const Dataset& data;
-  std::string_view backend;  // that compiled the executable
+  std::string_view backend;  // by which the executable was compiled
   Executable& executable;    // fresh
-  Group& group;              // that the executable was compiled for
+  Group& group;              // for which the executable was compiled
   Control& control;
-  int batches_ahead = 0;  // that another thread makes before they are trained on; changes no bit
+  int batches_ahead = 0;  // prefetched by another thread; changes no bit
 };
 
-// Continues from the job's furthest checkpoint, or begins, and trains until the epochs are done,
-// the reporter ends it, `control.suspend` is set or the candidate fails. Ends like
-// Evaluator::evaluate, on every rank of the group alike.
+// Resumes from the job's furthest checkpoint, or begins, and trains until the epochs are done, the
+// reporter ends it, `control.suspend` is set or the candidate fails. Returns the same as
+// Evaluator::evaluate, on every rank of the group.
 Result<Evaluation> train(const TrainingContext& context, const Reporter& report);
 
 }  // namespace detol::inline trainer

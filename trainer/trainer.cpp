@@ -1,6 +1,6 @@
 // The built-in trainer: loads the data once, then compiles and trains candidate after
-// candidate. What is the candidate's own fault is a result, not an error. In a group what ends
-// one rank ends all, for the same reason.
+// candidate. A fault of the candidate is a result, not an error. In a group, a reason that ends one
+// rank ends all.
 
 #include <fmt/format.h>
 
@@ -53,8 +53,8 @@ class Trainer final : public Evaluator {
                                   .group = group_,
                                   .control = control,
                                   .batches_ahead = batches_ahead_};
-    // One of several ranks cannot give up alone in the middle of a step: its process ends, and MPI
-    // ends the others.
+    // In a group, a rank that runs out of memory within a step ends its process, and MPI ends the
+    // others.
     if (group_.size() > 1) return train(context, report);
     Result<Evaluation> ended;
     DETOL_ASSIGN(const auto out_of_memory, guarded(job, [&]() -> EarlyOutcome {
@@ -84,7 +84,7 @@ class Trainer final : public Evaluator {
     return std::nullopt;
   }
 
-  // The study's choices, of which the leader times those that nobody made yet.
+  // Sets `choices` to the study's; the leader times and records those that are missing.
   EarlyOutcome choose(const Job& job, const Recipe& recipe, Control& control,
                       AlgorithmChoices& choices) {
     if (recipe.deterministic || backend_.list_algorithms == nullptr) return std::nullopt;
@@ -122,7 +122,7 @@ class Trainer final : public Evaluator {
     return std::nullopt;
   }
 
-  // A layer that the backend cannot run is the candidate's fault.
+  // Returns a failed evaluation for a layer that the backend cannot run, else the error.
   static EarlyOutcome invalid_or(const Error& error) {
     if (error.code == ErrorCode::kInput) return failed(Cause::kInvalid, error.message);
     return tl::unexpected(error);

@@ -9,7 +9,7 @@ namespace {
 
 using Refused = StudyConfig::Refused;
 
-// More than any machine has: tensors of that size are not shown to a library.
+// More than any machine has: networks of that size are not planned.
 constexpr double kMostPlanned = 0x1.0p44;  // bytes
 
 const BackendRow& planning_backend() {
@@ -31,8 +31,8 @@ double least_bytes(const Network& network, const Recipe& recipe) {
   return sizeof(float) * (2 * parameters + values);
 }
 
-// Algorithms of a shape differ in their workspace alone, of which the largest counts: either the
-// rule's or the others' plan has it.
+// Algorithms of a shape differ only in their workspace, of which the largest counts: it is in the
+// plan of the fixed rule's algorithms or in that of the others.
 Result<std::size_t> most_of_all_algorithms(const BackendRow& backend, const Network& network,
                                            const Recipe& recipe) {
   DETOL_ASSIGN(const std::size_t by_rule, backend.plan_bytes(network, recipe, {}));

@@ -1,28 +1,28 @@
 #pragma once
 
-// Training memory: the bytes that training a candidate holds at once, known before any training.
-// They are asked of the plan of the backend that trains on this machine's processor, which is made
-// without allocating what it plans (BackendRow::plan_bytes): weights, gradients, moments, the
-// average, what a rank of a group keeps between steps, the tensors that live at once, workspaces.
-// They are of one process that trains the whole batch as one micro-batch. Not counted: data, code,
-// checkpoints while they are written. The instruction set decides the padding of channels, so that
-// two machines may differ. A GPU's backend plans on its device alone; the processor's plan is its
-// estimate.
+// Training memory: the bytes that training a candidate allocates at once, computed before training.
+// They come from the memory plan of the CPU backend, which allocates nothing
+// (BackendRow::plan_bytes): weights, gradients, moments, the average, what a rank of a group keeps
+// between steps, the tensors that are live at once, workspaces. They are for one process that
+// trains the whole batch as one micro-batch. Not counted: data, code, checkpoints while they are
+// written. The instruction set decides the padding of channels, so that two machines may differ. A
+// GPU's backend can plan only on its device; the CPU's plan is the estimate for it.
 
 #include "encodings/network/cost.h"
 #include "encodings/study/study_config.h"
 
 namespace detol::inline trainer {
 
-// Errors (kInput): a layer that the backend cannot run. A network beyond 16 TiB is not planned; its
-// weights, their gradients and its largest tensor are counted instead. Where
-// `recipe.deterministic` is false, it is what the most demanding algorithm of each shape takes.
+// Returns the training memory. Errors (kInput): a layer that the backend cannot run. A network
+// beyond 16 TiB is not planned; its weights, their gradients and its largest tensor are counted
+// instead. If `recipe.deterministic` is false, the algorithms with the largest workspace count.
 // REQUIRES: the network has layers. Throws std::bad_alloc.
 Result<std::int64_t> training_bytes(const Network& network, const Recipe& recipe);
 
-// The candidate with its cost's memory, or the reason for which it is refused: more than
-// `constraints` allow. One whose largest tensor alone is too much is refused without a plan; one
-// that cannot be planned keeps an unknown memory, since another backend may train it.
+// Returns the candidate with its cost's memory, or the reason why it is refused: more than
+// `constraints` allow. If weights, gradients and the largest tensor alone exceed them, it is
+// refused without a plan; a candidate that cannot be planned keeps an unknown memory, since another
+// backend may train it.
 tl::expected<Candidate, StudyConfig::Refused> with_training_memory(Candidate candidate,
                                                                    const Constraints& constraints);
 

@@ -10,7 +10,7 @@
 namespace detol::inline trainer {
 namespace {
 
-constexpr double kFirstWaitS = 0.2;  // doubles
+constexpr double kFirstWaitS = 0.2;  // doubled after each try
 constexpr double kLongestWaitS = 2;
 
 }  // namespace

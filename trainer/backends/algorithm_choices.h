@@ -4,7 +4,7 @@
 // training.deterministic is false. A shape is timed once in a study; the first recorded choice
 // holds for every trial, worker and resume of it.
 //
-// A key names everything the choice depends on: backend, instruction set, layer, images of a run.
+// A key names everything the choice depends on: backend, instruction set, layer, images per run.
 // Keys and algorithms contain neither tabs nor line ends.
 
 #include <map>
@@ -53,8 +53,8 @@ class AlgorithmRecord {
   virtual std::optional<AlgorithmChoices> settle(const std::vector<TimedShape>& timed) = 0;
 };
 
-// Writes a line per choice, for the other ranks of a group.
+// Returns a line per choice, to send to the other ranks of a group.
 std::string to_text(const AlgorithmChoices& choices);
-AlgorithmChoices choices_from(std::string_view text);  // REQUIRES: text is of to_text
+AlgorithmChoices choices_from(std::string_view text);  // REQUIRES: text is from to_text
 
 }  // namespace detol::inline trainer

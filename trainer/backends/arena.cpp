@@ -17,7 +17,7 @@ std::size_t rounded_up(std::size_t bytes, std::size_t unit) {
   return (bytes + unit - 1) / unit * unit;
 }
 
-// The block that the next candidate takes over. Kept here between candidates.
+// Returns the block that is kept between candidates and that the next one reuses.
 std::shared_ptr<MemoryBlock>& kept_block() {
   static std::shared_ptr<MemoryBlock> block;
   return block;
@@ -35,7 +35,7 @@ bool meet(const Buffer& a, const Buffer& b) {
 }  // namespace
 
 MemoryBlock::MemoryBlock(std::size_t bytes) : bytes_(rounded_up(bytes, kHugePage)) {
-  // One huge page more, so that the block can start on a huge page's boundary.
+  // Maps one huge page more, so that the block can start on a huge page's boundary.
   const std::size_t mapped = bytes_ + kHugePage;
   if (mapped < bytes) throw std::bad_alloc();
   void* start = mmap(nullptr, mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -75,8 +75,8 @@ void Arena::use(Buffer* buffer, int step) {
   buffer->last_use = std::max(buffer->last_use, step);
 }
 
-// A buffer takes over its predecessor's bytes only if its first use is the step of that one's last
-// use. The two then share one live range.
+// A buffer reuses its predecessor's bytes only if its first use is the step of the predecessor's
+// last use. The two then share one live range.
 void Arena::merge_successors() {
   std::vector<Buffer*> by_first_use;
   for (Buffer& buffer : buffers_) {
@@ -92,8 +92,9 @@ void Arena::merge_successors() {
   }
 }
 
-// Largest first, each at the lowest offset where no living neighbour is: within a few percent of
-// the best for chains and residual blocks, and quadratic in some hundred buffers.
+// Places the largest buffers first, each at the lowest offset that is free during its live range:
+// within a few percent of the best for chains and residual blocks. The time is quadratic in the
+// buffers, some hundred.
 void Arena::find_offsets() {
   std::vector<Buffer*> order;
   for (Buffer& buffer : buffers_) {

@@ -1,8 +1,8 @@
 #pragma once
 
 // Arena plans the memory of one compiled candidate. Every buffer has a first and a last use, and
-// buffers whose live ranges do not overlap share bytes. One block holds them all and passes on to
-// the next candidate, so that a new one faults no pages and zeroes nothing.
+// buffers whose live ranges do not overlap share bytes. One block holds them all; the next
+// candidate reuses it, and so faults no pages and zeroes nothing.
 
 #include <cstddef>
 #include <deque>
@@ -47,7 +47,7 @@ class Arena {
  public:
   static constexpr int kAlways = std::numeric_limits<int>::max() - 1;
 
-  // Buffers start on lines of so many bytes.
+  // Buffers start at multiples of `line` bytes.
   explicit Arena(std::size_t line = 64) : line_(line) {}
 
   Buffer* make(std::size_t bytes);
@@ -63,7 +63,7 @@ class Arena {
   void place();
 
   // Do the same in two steps for memory that the caller owns, such as a device's: plan() returns
-  // the bytes needed, bind() is told their address.
+  // the bytes needed, bind() takes their address.
   std::size_t plan();
   void bind(std::byte* memory);
 

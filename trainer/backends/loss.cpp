@@ -15,7 +15,7 @@ struct LossWorkspace {
 
 namespace {
 
-// The softmax of a row into `probabilities`; returns the logarithm of the sum of exponentials.
+// Writes the softmax of a row to `probabilities`; returns the logarithm of the sum of exponentials.
 template <typename Real>
 double softmax(std::span<const Real> row, std::span<double> probabilities) {
   const auto largest = static_cast<double>(*std::max_element(row.begin(), row.end()));
@@ -28,7 +28,7 @@ double softmax(std::span<const Real> row, std::span<double> probabilities) {
   return largest + std::log(sum);
 }
 
-// The wanted probabilities of one image.
+// Wanted: the target probabilities of one image.
 class Wanted {
  public:
   Wanted(std::int32_t label, const MixedLabel& mix, double smoothing, std::size_t classes)
@@ -75,14 +75,15 @@ BatchResult cross_entropy(const LossInput<Real>& in, const LossWorkspace& work) 
   return result;
 }
 
-// One output's loss, its derivative by the output, and whether it says what the target says.
+// Term: one output's loss, its derivative by the output, and whether the output predicts the
+// target.
 struct Term {
   double loss = 0;
   double slope = 0;
   bool is_right = false;
 };
 
-// A loss that is the mean over all outputs of a term of each alone.
+// Computes a loss that is the mean over all outputs of a term per output.
 template <typename Real, typename TermOf>
 BatchResult mean_of(const LossInput<Real>& in, const LossWorkspace& work, const TermOf& term_of) {
   const double terms = static_cast<double>(in.batch) * static_cast<double>(work.scratch.size());
@@ -98,7 +99,7 @@ BatchResult mean_of(const LossInput<Real>& in, const LossWorkspace& work, const 
   return result;
 }
 
-// max(x, 0) - x t + log(1 + exp(-|x|)): nothing overflows.
+// Computes max(x, 0) - x t + log(1 + exp(-|x|)), which does not overflow.
 template <typename Real>
 BatchResult binary_cross_entropy(const LossInput<Real>& in, const LossWorkspace& work) {
   return mean_of(in, work, [s = work.smoothing](double x, double t) {
@@ -119,7 +120,7 @@ BatchResult mse(const LossInput<Real>& in, const LossWorkspace& work) {
   });
 }
 
-// NaN stays NaN.
+// Returns the sign of d; NaN stays NaN.
 double sign_of(double d) {
   return d > 0 ? 1 : d < 0 ? -1 : d;
 }

@@ -5,13 +5,13 @@
 //
 //   cross_entropy         softmax cross-entropy with label smoothing s: the target of an image is
 //                         1 - s + s / K for its label and s / K for the other of the K classes
-//                         (Szegedy et al., 2016, arXiv 1512.00567); of two labels: mixed
+//                         (Szegedy et al., 2016, arXiv 1512.00567); mixed images: weighted targets
 //   binary_cross_entropy  of the sigmoid of each output, mean over the outputs; smoothed targets
 //                         are (1 - s) t + s / 2
 //   mse, mae, huber       mean over the outputs of d^2, |d|, and of d^2 / 2 where |d| <= 1, else
 //                         |d| - 1 / 2 (Huber, 1964); d: output - target
 //
-// Sums over images one at a time, in double whatever Real is; allocates in the constructor alone.
+// Sums over images one at a time, in double for any Real; allocates only in the constructor.
 
 #include <cstdint>
 #include <span>
@@ -23,12 +23,12 @@
 
 namespace detol::inline trainer {
 
-// LossInput: `logits` has a row of outputs for each image.
+// LossInput is the input of one call; `logits` has a row of outputs for each image.
 template <typename Real>
 struct LossInput {
   std::span<const Real> logits;
   BatchTargets targets;      // of at least as many images
-  std::span<Real> gradient;  // empty, or receives the derivative of the result by each logit
+  std::span<Real> gradient;  // empty, or receives the derivative of the loss by each logit
   std::int64_t batch;        // images that the mean is over
 };
 
@@ -36,13 +36,13 @@ struct LossRow;
 
 class Loss {
  public:
-  // REQUIRES: `name` is of losses() (encodings/recipe.h); 0 <= smoothing < 1.
+  // REQUIRES: `name` is one of losses() (encodings/study/recipe.h); 0 <= smoothing < 1.
   Loss(std::string_view name, std::int64_t outputs, double smoothing);
 
-  // True if it takes labels, false if targets.
+  // Returns true if the loss takes labels, false if it takes targets.
   bool takes_labels() const;
 
-  // The images' share of the mean loss over the batch.
+  // Returns the images' share of the mean loss over the batch.
   BatchResult operator()(const LossInput<float>& input);
   BatchResult operator()(const LossInput<double>& input);
 

@@ -7,7 +7,7 @@
 namespace detol::inline trainer {
 namespace {
 
-// Several sums side by side: nothing waits for the addition before.
+// Keeps several independent sums, so that no addition waits for the one before.
 template <typename Real>
 double squares(std::span<const Real> values) {
   constexpr std::size_t kSums = 8;

@@ -1,8 +1,7 @@
 #pragma once
 
-// The optimiser's step, as far as backends share it. With the gradient g of the whole batch,
-// weight decay d (0 for biases and for what normalises), rate lr of this step, momentum m, per
-// element:
+// The parts of the optimiser's step that backends share. With the gradient g of the whole batch,
+// weight decay d (0 for biases and normalisation), rate lr of this step, momentum m, per element:
 //
 //   sgd      g += d w;  v = m v + g;  w -= lr (g + m v), or lr v without Nesterov
 //   adamw    w -= lr d w;  a = m a + (1 - m) g;  b = beta2 b + (1 - beta2) g^2;
@@ -17,14 +16,14 @@
 // Gitman and Ginsburg (2017, arXiv 1708.03888). A lars tensor whose weights or gradients are all
 // zero has lr, too.
 //
-// Before it, where clip_norm is given, all gradients are multiplied by
+// Before the step, if clip_norm is given, all gradients are multiplied by
 // min(1, clip_norm / (norm + 1e-6)), the norm being over all tensors together (Pascanu et al.,
-// 2013; PyTorch's clip_grad_norm_). What is not finite stays so, to be seen in the loss.
+// 2013; PyTorch's clip_grad_norm_). Non-finite gradients stay so, to be seen in the loss.
 //
-// After it, where `ema` is given, the average of the weights moves: a = c a + (1 - c) w with
-// c = min(ema, (1 + step) / (10 + step)), so that it forgets its beginning (TensorFlow's
-// ExponentialMovingAverage). Running statistics are averaged alike: those of a weight's layer
-// belong to it.
+// After the step, if `ema` is given, the average of the weights moves: a = c a + (1 - c) w with
+// c = min(ema, (1 + step) / (10 + step)), so that it forgets the initial weights (TensorFlow's
+// ExponentialMovingAverage). Running statistics are averaged, too, as they belong to the weights of
+// their layers.
 
 #include <span>
 
@@ -37,10 +36,10 @@ double clip_factor(const Recipe& recipe, double norm);
 // Returns the rate of a tensor that decays. REQUIRES: lars.
 double lars_rate(const Recipe& recipe, double lr, double weight_norm, double gradient_norm);
 
-// Returns the share of itself that the average keeps in this step.
+// Returns c, the share of its old value that the average keeps in this step.
 double average_decay(const Recipe& recipe, std::int64_t step);
 
-// Adds up in a fixed order, to double precision.
+// Add up in a fixed order, in double precision.
 double sum_of_squares(std::span<const float> values);
 double sum_of_squares(std::span<const double> values);
 

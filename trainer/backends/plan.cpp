@@ -14,7 +14,8 @@ class Planner {
     }
   }
 
-  // A batch norm that is added to something runs where the add stands: its addend is ready there.
+  // Returns the units in order. A batch norm that is fused with an add runs in the add's place,
+  // where its addend is ready.
   std::vector<Unit> units() {
     std::vector<Unit> units;
     for (NodeId id = 1; id < nodes_.size(); ++id) {
@@ -25,7 +26,7 @@ class Planner {
   }
 
  private:
-  // The only consumer of a node, if there is one and it is of that kind.
+  // Returns the only consumer of a node, if there is exactly one and it is of that kind.
   std::optional<NodeId> only_consumer(NodeId id, LayerKind kind) const {
     if (consumers_[id].size() != 1) return std::nullopt;
     const NodeId consumer = consumers_[id].front();
@@ -33,7 +34,7 @@ class Planner {
     return consumer;
   }
 
-  // The batch norm that an add of two takes in: the later one, if both are.
+  // Returns the batch norm that is fused with an add of two inputs: the later one, if both are.
   std::optional<NodeId> absorbed_by(NodeId add) const {
     if (nodes_[add].inputs.size() != 2) return std::nullopt;
     const NodeId later = std::max(nodes_[add].inputs[0], nodes_[add].inputs[1]);
@@ -55,7 +56,7 @@ class Planner {
     return layer.kind == LayerKind::kActivation && layer.activation == Activation::kRelu;
   }
 
-  // A ReLU that no batch norm has taken in.
+  // Returns whether a node is a ReLU that is fused with a max pooling, not with a batch norm.
   bool goes_into_pool(NodeId id) const {
     return is_relu(id) && !fused_[id] && only_consumer(id, LayerKind::kMaxPool);
   }

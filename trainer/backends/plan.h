@@ -1,7 +1,7 @@
 #pragma once
 
-// Plan: a network as the list of units that a fast backend runs, in order. A unit is one layer,
-// or one with what can be done while its output is still in a register:
+// Plan: a network as the list of units that a fast backend runs, in order. A unit is one layer, or
+// one layer fused with what can be computed while its output is still in a register:
 //
 //   batch norm [+ the other input of an add] [+ ReLU]
 //
@@ -9,7 +9,7 @@
 //
 //   [ReLU +] max pooling
 //
-// since the largest of what ReLU leaves is what it leaves of the largest.
+// since the maximum of ReLU's outputs is ReLU of the maximum.
 
 #include <optional>
 #include <vector>
@@ -19,13 +19,14 @@
 namespace detol::inline trainer {
 
 struct Unit {
-  NodeId node = 0;               // the layer: batch norm, pooling
-  NodeId output = 0;             // the last node fused into it, whose value it makes
-  std::optional<NodeId> addend;  // a batch norm's: added before ReLU
-  bool relu = false;             // a batch norm's, behind it; a max pooling's, before it
+  NodeId node = 0;               // the main layer, such as batch norm or pooling
+  NodeId output = 0;             // the last node fused into it, whose value it computes
+  std::optional<NodeId> addend;  // of a batch norm: added before ReLU
+  bool relu = false;             // after a batch norm, or before a max pooling
 };
 
-// Every node but the input, each in exactly one unit; a unit comes after its inputs' units.
+// Returns units of all nodes but the input, each in exactly one; a unit comes after its inputs'
+// units.
 std::vector<Unit> plan_units(const Network& network);
 
 }  // namespace detol::inline trainer

@@ -19,12 +19,12 @@ struct Tensor {
 
 using Weights = std::vector<Tensor>;
 
-// Fresh weights: He-normal fan-in for convolutions and dense layers (He et al., 2015,
-// arXiv 1502.01852), zero biases, gamma 1, beta 0, running mean 0, running variance 1.
-// Tensor i draws from stream i of the seed.
+// Returns initial weights: He-normal fan-in for convolutions and dense layers (He et al., 2015,
+// arXiv 1502.01852), zero biases, gamma 1, beta 0, running mean 0, running variance 1. Tensor i
+// draws from stream i of the seed.
 Weights initial_weights(const Network& network, std::uint64_t seed);
 
-// Zeros in the shapes of the network's trainable tensors: gradients, optimiser moments.
+// Returns zeros in the shapes of the network's trainable tensors, for gradients and moments.
 Weights zeros_like(const Network& network);
 
 }  // namespace detol::inline trainer

@@ -1,10 +1,10 @@
-// none   values travel as they are
-// fp16   values travel as halves, there and, summed up, back: half the bytes. They are multiplied
-//        by 1024 on the way, as gradients are small numbers: halves of full precision then reach
-//        from 6e-8 to 64 (Micikevicius et al., 2018, arXiv 1710.03740, scale for that reason). An
-//        element beyond 64 is clamped there, never infinite; a factor of the batch's own would need
-//        another round of messages, and would be one more thing that the bits depend on.
-// top_k  the largest travel: top_k.cpp
+// none   values are sent as they are
+// fp16   values are sent as halves, and so are their sums: half the bytes. They are multiplied by
+//        1024 for it, as gradients are small numbers: halves of full precision then reach from 6e-8
+//        to 64 (Micikevicius et al., 2018, arXiv 1710.03740, scale for that reason). An element
+//        beyond 64 is clamped there, never infinite; a factor that depends on the batch would need
+//        another round of messages, and the bits would depend on it, too.
+// top_k  only the largest values are sent: top_k.cpp
 
 #include "trainer/collectives/compression.h"
 

@@ -1,7 +1,7 @@
 #pragma once
 
-// Compression decides what of a rank's gradients is sent to the other ranks. A row of the table
-// makes the sums of one kind; what arrives is the same on every rank, to the bit, whatever the MPI.
+// Compression decides which part of a rank's gradients is sent to the other ranks. A row of the
+// table makes the sums of one kind; the sums are bit-identical on every rank, with any MPI.
 
 #include <cstddef>
 #include <memory>
@@ -13,13 +13,13 @@
 
 namespace detol::inline trainer {
 
-// BucketSum sums one bucket of the gradients over the ranks. Allocates in its constructor alone.
+// BucketSum sums one bucket of the gradients over the ranks. Allocates only in its constructor.
 class BucketSum {
  public:
   virtual ~BucketSum() = default;
 
-  // Begins to replace the values by the sum of what the ranks send of them; until it is finished
-  // they are not to be touched.
+  // Begins to replace the values by the sum of what the ranks send of them. REQUIRES: the caller
+  // does not touch them until finish() has returned.
   virtual void start(std::span<float> values) = 0;
   virtual void finish() = 0;
 };
@@ -32,13 +32,14 @@ struct GradientBucket {
 struct CompressionRow {
   std::string_view name;
   std::string_view summary;
-  bool has_residual;  // a rank keeps back what it does not send, an element each
-  // `residual` is the bucket's, empty if the row has none; it outlives the sum.
+  bool has_residual;  // a rank keeps what it does not send, for later steps
+  // `residual` has an element per float of the bucket, or is empty without one; it outlives the
+  // sum.
   std::unique_ptr<BucketSum> (*make)(const Recipe& recipe, Group& group, GradientBucket bucket,
                                      std::span<float> residual);
 };
 
-// none, fp16, top_k: the words of training.compression.
+// Returns the rows none, fp16 and top_k, the values of training.compression.
 std::span<const CompressionRow> compressions();
 
 }  // namespace detol::inline trainer

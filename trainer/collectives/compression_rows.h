@@ -1,6 +1,6 @@
 #pragma once
 
-// The rows of compressions() that have a file of their own. Private to this folder.
+// Factories of compressions() that are defined in other files. Private to this folder.
 
 #include <memory>
 #include <span>

@@ -1,8 +1,8 @@
 #pragma once
 
 // Group: the ranks that train one trial together, each a process with its own shard of every
-// batch. All ranks make the same calls in the same order; a call returns when every rank made
-// it. A rank that dies leaves the others waiting: whoever started the group ends them.
+// batch. All ranks make the same calls in the same order; a call returns when every rank has made
+// it. If a rank dies, the others wait until the process that started the group ends them.
 
 #include <cstddef>
 #include <cstdint>
@@ -22,19 +22,19 @@ class Group {
   virtual int rank() const = 0;  // 0: the leader
   virtual int size() const = 0;
 
-  // The sum over all ranks replaces the values; the same bits on every rank. Halves are added up
-  // in single precision, and the sum is rounded once.
+  // Replace the values by their sum over all ranks, bit-identical on every rank. Halves are added
+  // up in single precision, and the sum is rounded once.
   virtual void sum(std::span<float> values) = 0;
   virtual void sum(std::span<double> values) = 0;
   virtual void sum(std::span<Half> values) = 0;
 
-  // The bytes of all ranks, in their order, on every rank. REQUIRES: as many of each rank;
-  // all.size() == size() x own.size().
+  // Writes the bytes of all ranks to `all`, in rank order, on every rank. REQUIRES: equally many of
+  // each rank; all.size() == size() x own.size().
   virtual void gather(std::span<const std::byte> own, std::span<std::byte> all) = 0;
 
-  // The same, made while the caller works: it calls advance() now and then, and finish() before it
-  // reads or writes the values. Several may be in flight, and the calls above and share() be made
-  // meanwhile; all ranks start the same ones in the same order, and their tickets rise.
+  // The same without blocking: the caller calls advance() now and then, and finish() before it
+  // reads or writes the values. Several may be in flight, and the calls above and share() may be
+  // made meanwhile; all ranks start the same ones in the same order, and their tickets rise.
   using Ticket = std::uint64_t;
   static constexpr Ticket kAll = std::numeric_limits<Ticket>::max();
   virtual Ticket start_sum(std::span<float> values) { return sum(values), 0; }
@@ -44,14 +44,14 @@ class Group {
     return gather(own, all), 0;
   }
   virtual void advance() {}
-  // Waits for all that was started up to `last`.
+  // Waits for all that were started up to `last`.
   virtual void finish(Ticket /*last*/ = kAll) {}
 
-  // The bytes of rank `from`, on every rank. Waits without burning a core, however long.
+  // Returns the bytes of rank `from`, on every rank. Sleeps while it waits.
   virtual std::string share(std::string bytes, int from = 0) = 0;
 };
 
-// A group of one: costs nothing.
+// Returns a group of one rank, whose calls cost nothing.
 Group& alone();
 
 // Returns, on every rank, the word of the first rank that has one; empty if none has.

@@ -1,6 +1,6 @@
-// Nothing blocks inside MPI, which would spin: every call is started, then looked at, at first all
-// the time, later after sleeping an eighth of what was waited already, at most 5 ms. Sums that are
-// made beside other work get on only when somebody looks: MPI has no thread of its own.
+// No call blocks inside MPI, which would spin: every operation is non-blocking and polled, at first
+// continuously, later after sleeping an eighth of the time waited so far, at most 5 ms. Sums in
+// flight progress only when they are polled: MPI has no thread of its own.
 
 #include "trainer/collectives/mpi_group.h"
 
@@ -53,7 +53,8 @@ void wait(MPI_Request& request) {
   });
 }
 
-// The sums of one type: a step makes the same ones as the step before, so none is made anew.
+// Sums holds the sums of one type and reuses them, as each step makes the same sums as the one
+// before.
 template <typename Real>
 class Sums {
  public:
@@ -85,12 +86,12 @@ class Sums {
   std::list<Sum> all_;
 };
 
-// Bytes in flight to every rank.
+// Gathers holds the gather operations, and reuses them likewise.
 class Gathers {
  public:
   explicit Gathers(MPI_Comm ranks) : ranks_(ranks) {}
 
-  // REQUIRES: own.size() <= kMostBytes.
+  // Starts a gather. REQUIRES: own.size() <= kMostBytes.
   void start(std::span<const std::byte> own, std::span<std::byte> all, Group::Ticket ticket) {
     auto idle = std::ranges::find(all_, MPI_REQUEST_NULL, &Gather::request);
     if (idle == all_.end()) idle = all_.emplace(idle);
@@ -101,7 +102,7 @@ class Gathers {
   }
 
   void advance() {
-    int done = 0;  // which the request knows
+    int done = 0;  // unused: the request becomes MPI_REQUEST_NULL
     for (Gather& one : all_) MPI_Test(&one.request, &done, MPI_STATUS_IGNORE);
   }
 
@@ -179,7 +180,7 @@ class MpiGroup final : public Group {
   }
 
  private:
-  // Waits for that one alone, while others continue.
+  // Waits for the operation of this ticket only, while others continue.
   template <typename Kind>
   void wait_in(const Kind& kind, Ticket ticket) {
     wait_for([&] {
@@ -207,7 +208,7 @@ class MpiGroup final : public Group {
   Gathers gathers_;
 };
 
-// FUNNELED: this thread alone calls MPI, others may exist.
+// Starts MPI. FUNNELED: only this thread calls MPI, others may exist.
 Result<void> start_mpi() {
   int provided = 0;
   if (MPI_Init_thread(nullptr, nullptr, MPI_THREAD_FUNNELED, &provided) != MPI_SUCCESS) {
@@ -221,7 +222,7 @@ Result<void> start_mpi() {
 }
 
 std::optional<int> number_in(const char* variable) {
-  const char* text = std::getenv(variable);  // NOLINT(concurrency-mt-unsafe): nobody sets it
+  const char* text = std::getenv(variable);  // NOLINT(concurrency-mt-unsafe): never set here
   if (text == nullptr) return std::nullopt;
   const std::string_view view(text);
   int number = 0;
@@ -237,9 +238,10 @@ struct Flavour {
   std::vector<std::string_view> environment;
 };
 
-// More processes than cores are allowed and none is bound to a core: candidates are trained side
-// by side. One machine needs no other transport than shared memory, and no search for one. When
-// a rank dies the others follow at once: Open MPI would wait twice for a second.
+// Returns the row of this MPI. More processes than cores are allowed and none is bound to a core,
+// as candidates are trained side by side. One machine needs only the shared-memory transport, and
+// no search for another. When a rank dies the others are killed at once: Open MPI would wait twice
+// for a second.
 const Flavour& flavour() {
   static const std::array<Flavour, 4> kFlavours = {{
       {"Open MPI v4",

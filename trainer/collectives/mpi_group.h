@@ -5,11 +5,11 @@
 // MPICH.
 //
 // A process may call join_mpi_group or split_mpi_group once, early: before it starts threads
-// and before it installs its signal handlers, because MPI installs some of its own. Afterwards
-// MPI is used from that thread alone; other threads must not touch the group. A process that
-// works by itself calls neither: starting MPI takes 0.3 s and more.
+// and before it installs its signal handlers, because MPI installs some of its own. Afterwards only
+// that thread may use MPI and the group. A process without a group calls neither: starting MPI
+// takes 0.3 s and more.
 //
-// A process that ends without leave_mpi takes its whole job along: so it shall be after an error.
+// If a process ends without leave_mpi, MPI kills its whole job, as is right after an error.
 
 #include <memory>
 #include <optional>
@@ -21,36 +21,36 @@
 
 namespace detol::inline trainer {
 
-// Every process of the MPI job is a rank of one group. Waits for all of them.
-// Errors: kInternal if MPI does not start.
+// Returns a group whose ranks are all processes of the MPI job. Waits for all of them. Errors:
+// kInternal if MPI does not start.
 Result<std::unique_ptr<Group>> join_mpi_group();
 
-// Processes that name the same colour (>= 0) are one group, ranked as in the job. Waits for all
-// processes of the job. Errors: as above.
+// Returns the group of the processes that pass the same colour (>= 0), ranked as in the job. Waits
+// for all processes of the job. Errors: as above.
 Result<std::unique_ptr<Group>> split_mpi_group(int colour);
 
-// The agreed end: returns when every process of the job called it, however long that takes,
-// without burning a core. Groups are of no use afterwards. Does nothing where MPI never started.
+// Ends MPI when every process of the job has called it; sleeps while it waits. Groups must not be
+// used afterwards. Does nothing if MPI was never started.
 void leave_mpi();
 
-// This process's place in the MPI job that a launcher started it in, from the environment:
-// nothing of MPI is called. Empty outside of a job.
+// Returns this process's rank and size in the MPI job that a launcher started, from the
+// environment, without calling MPI. Empty outside of a job.
 struct MpiPlace {
   int rank = 0;
   int size = 1;
 };
 std::optional<MpiPlace> mpi_place();
 
-// The command line that starts one program as a job of `ranks` processes on this machine:
+// Returns the command line that starts a program as a job of `ranks` processes on this machine:
 //   environment... mpiexec words... program arguments...
 struct MpiLaunch {
   std::string mpiexec;                   // absolute path
   std::vector<std::string> words;        // "-n", "2", ...
-  std::vector<std::string> environment;  // NAME=value, to be added to the own
+  std::vector<std::string> environment;  // NAME=value, in addition to this process's
 };
 MpiLaunch mpi_launch(int ranks);
 
-// "Open MPI v4.1.4", "MPICH Version: 4.0.2".
+// Returns "Open MPI v4.1.4" or "MPICH Version: 4.0.2", for example.
 std::string mpi_name();
 
 }  // namespace detol::inline trainer

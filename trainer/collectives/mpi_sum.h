@@ -1,15 +1,15 @@
 #pragma once
 
-// RankSum: one sum over the ranks of a communicator, made beside whatever else the caller does, in
-// messages between two ranks each. Private to mpi_group.cpp.
+// RankSum: one sum over the ranks of a communicator, without blocking the caller, by point-to-point
+// messages. Private to mpi_group.cpp.
 //
-// Every addition is in the order of the ranks, so that the bits depend on the values and the number
-// of ranks alone: not on the MPI, on how the values are divided into sums, on which of two
-// algorithms a sum goes, or on who came first.
+// Every addition is in the order of the ranks, so that the bits depend only on the values and the
+// number of ranks: not on the MPI, on how the values are divided into sums, on which of two
+// algorithms computes a sum, or on the order of arrival.
 //
-//   whole   everybody sends everything to everybody and adds it all up: one round, for few values
-//   parts   rank r owns the r-th part, receives that part of everybody, adds it up and sends the
-//           result to everybody: two rounds, the least traffic that a sum needs
+//   whole   every rank sends all values to every rank and adds them up: one round, for few values
+//   parts   rank r owns the r-th part, receives that part of every rank, adds it up and sends the
+//           result to every rank: two rounds, the least traffic that a sum needs
 //
 // A ring or a chain in the order of the ranks sends no less, in as many rounds as there are ranks.
 // Halves are added up in single precision, by both algorithms in the same order, and rounded once.
@@ -27,12 +27,12 @@ class RankSum {
  public:
   explicit RankSum(MPI_Comm ranks);
 
-  // Begins to replace the values by their sum; they are the sum's until it is done. All ranks give
-  // the same `number` to a sum, and another one to any that is in flight at the same time.
-  // REQUIRES: done().
+  // Begins to replace the values by their sum; the caller must not touch them until it is done. All
+  // ranks give the same `number` to a sum, and different numbers to sums in flight at the same
+  // time. REQUIRES: done().
   void start(std::span<Real> values, std::size_t number);
 
-  // Does what can be done now. True if the sum is done.
+  // Continues the sum as far as messages have arrived; returns true if it is done.
   bool advance();
   bool done() const { return stage_ == Stage::kDone; }
 
@@ -45,7 +45,7 @@ class RankSum {
   void receive(std::span<Real> values, int from);
   void add_up();
   void distribute();
-  // Calls with every other rank, the next one first, so that not all turn to rank 0.
+  // Calls action(rank) for every other rank, the next one first, so that not all begin with rank 0.
   template <typename Action>
   void for_others(const Action& action) const;
 

@@ -1,15 +1,15 @@
 // top_k: of every bucket a step sends the largest elements, a small share of them, each with its
-// place. What it does not send stays with the rank and is added to the next step's gradient, so
-// that nothing is lost, only late: error feedback, without which such a method need not converge
-// (Stich, Cordonnier and Jaggi, 2018, arXiv 1809.07599; Karimireddy et al., 2019, arXiv
-// 1901.09847). As the optimiser's momentum comes behind it, gradients are kept back here, not
-// gradients times the learning rate.
+// index. The others stay in the rank's residual, which is added to the next step's gradient, so
+// that they are only delayed: error feedback, without which such a method need not converge (Stich,
+// Cordonnier and Jaggi, 2018, arXiv 1809.07599; Karimireddy et al., 2019, arXiv 1901.09847). As the
+// optimiser's momentum is applied after the sum, the residual holds gradients, not gradients times
+// the learning rate.
 //
 //   share 1/4:  gradient 4 1 -2 3, kept back 0 0 0 0 -> sends 4 at 0, keeps 0 1 -2 3
 //               gradient 0 1 -2 0                    -> sends -4 at 2, keeps 0 2 0 3
 //
-// The border between the two is found by counting the elements by the upper bits of their size,
-// then by sorting those of one count: two passes, about 4 ns an element.
+// The threshold is found by a histogram of the upper bits of the absolute values, then by selecting
+// among the elements of one bin: two passes, about 4 ns per element.
 
 #include <algorithm>
 #include <array>
@@ -24,8 +24,8 @@
 namespace detol::inline trainer {
 namespace {
 
-constexpr int kSizeBits = 31;   // of a float without its sign, which order as its size does
-constexpr int kCountBits = 12;  // exponent and 4 bits more
+constexpr int kSizeBits = 31;   // of a float without its sign: they order like |value|
+constexpr int kCountBits = 12;  // bits of a bin's index: exponent and 4 bits
 
 std::uint32_t size_of(float value) {
   return std::bit_cast<std::uint32_t>(value) & ((1U << kSizeBits) - 1);
@@ -57,7 +57,7 @@ class TopSum final : public BucketSum {
                                   std::as_writable_bytes(std::span(all_)));
   }
 
-  // An element's terms come in the order of the ranks.
+  // Adds an element's terms in the order of the ranks.
   void finish() override {
     group_.finish(ticket_);
     std::ranges::fill(values_, 0.0F);
@@ -70,7 +70,8 @@ class TopSum final : public BucketSum {
     float value = 0;
   };
 
-  // Of the smallest count that is sent from, the elements that are sent are `wanted`.
+  // Border: `count` is the lowest bin from which elements are sent, `wanted` how many of it are
+  // sent.
   struct Border {
     std::size_t count = 0, wanted = 0;
   };
@@ -83,7 +84,7 @@ class TopSum final : public BucketSum {
     return border;
   }
 
-  // The largest elements; of equal ones the first.
+  // Selects the largest elements; of equal ones the first.
   void select() {
     const Border border = find_border();
     border_.clear();

@@ -1,9 +1,9 @@
 #pragma once
 
-// Augment: one image from bytes to the normalised numbers a network reads, meanwhile moved,
-// mirrored, or left as it is. A pixel x of a channel becomes (x / 255 - mean) / deviation of
-// that channel, where pixels are no bytes (x - mean) / deviation; what a crop uncovers is black
-// (x = 0), padded before normalisation as torchvision does. Allocates nothing.
+// Augment: converts one image from bytes to the normalised numbers a network reads, optionally
+// shifted or mirrored. A pixel x of a channel becomes (x / 255 - mean) / deviation of that channel
+// or, if pixels are not bytes, (x - mean) / deviation; a crop is padded with black (x = 0) before
+// normalisation, as torchvision does. Allocates nothing.
 
 #include <cstdint>
 #include <span>
@@ -16,13 +16,13 @@ namespace detol::inline trainer {
 
 // Window is the crop of a training image.
 struct Window {
-  std::int64_t down = 0;  // of the window's corner within the image; may be negative
+  std::int64_t down = 0;  // of the window's corner in the image; may be negative
   std::int64_t right = 0;
   bool mirrored = false;  // left and right swapped, after the crop
 };
 
-// A crop of the image's own size out of the image with `padding` black pixels on every side;
-// mirrored with probability 1/2 if `flip`.
+// Draws a crop of the image's own size from the image padded with `padding` black pixels on every
+// side; mirrored with probability 1/2 if `flip`.
 Window draw_window(Rng rng, int padding, bool flip);
 
 // Square hides the pixels of a training image that lie within it (cutout).
@@ -32,23 +32,25 @@ struct Square {
   std::int64_t size = 0;
 };
 
-// A square whose centre is any pixel of the image, each as likely (DeVries & Taylor 2017,
-// arXiv 1708.04552). Its centre is the pixel below and right of the middle if the size is even.
+// Draws a square whose centre is uniformly distributed over the image's pixels (DeVries & Taylor
+// 2017, arXiv 1708.04552). Its centre is the pixel below and right of the middle if the size is
+// even.
 Square draw_square(Rng rng, const Shape& shape, std::int64_t size);
 
-// Hides it in an image of that shape: its pixels become 0 in every channel, which is the mean.
+// Sets the square's pixels in an image of that shape to 0 in every channel, which is the mean.
 void hide(const Square& square, const Shape& shape, std::span<float> image);
 
 class Normaliser {
  public:
   explicit Normaliser(const Dataset& data);
 
-  // One image of `data`, which this was made from. REQUIRES: out has the size of its images.
+  // Writes one image of `data`, from which the normaliser was made. REQUIRES: out has the size of
+  // its images.
   void write(const Dataset& data, std::int64_t image, std::span<float> out) const;
   void write(const Dataset& data, std::int64_t image, const Window& window,
              std::span<float> out) const;
 
-  // REQUIRES: image and out have the size of the data's images.
+  // Writes one image of bytes. REQUIRES: image and out have the size of the data's images.
   void write(std::span<const std::uint8_t> image, std::span<float> out) const;
   void write(std::span<const std::uint8_t> image, const Window& window, std::span<float> out) const;
 

@@ -11,13 +11,13 @@ namespace detol::inline trainer {
 // MixedLabel is the second class of a blended image (mixup, Zhang et al., 2018, arXiv 1710.09412).
 struct MixedLabel {
   std::int32_t label = 0;
-  float share = 0;  // [0, 1]; the rest is of the image's own label
+  float share = 0;  // [0, 1]; the rest belongs to the image's own label
   friend bool operator==(const MixedLabel&, const MixedLabel&) = default;
 };
 
 struct BatchTargets {
   std::span<std::int32_t> labels = {};  // B; classification
-  std::span<float> targets = {};        // B x outputs; empty where the loss takes labels
+  std::span<float> targets = {};        // B x outputs; empty if the loss takes labels
   std::span<MixedLabel> mixes = {};     // B or none; with labels, in training
 };
 

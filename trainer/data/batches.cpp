@@ -9,12 +9,12 @@
 namespace detol::inline trainer {
 namespace {
 
-// The seed's own streams belong to the initial weights.
+// Streams of the seed that do not collide with those of the initial weights (0, 1, ...).
 constexpr std::uint64_t kBatchStream = 0x62617463686573;  // "batches"
-constexpr std::uint64_t kCutoutStream = 0x637574;         // "cut": of an image's own stream
+constexpr std::uint64_t kCutoutStream = 0x637574;         // "cut": within an image's stream
 constexpr std::uint64_t kMixupStream = 0x6d6978;          // "mix": likewise
 
-// One image's.
+// Returns the targets of one image of a batch.
 BatchTargets targets_of(const BatchTargets& all, std::size_t image, std::size_t outputs) {
   const auto targets = all.targets.empty() ? 0 : outputs;
   return {.targets = all.targets.subspan(image * targets, targets),
@@ -101,8 +101,7 @@ void Batches::fill(std::int64_t step, const Shard& shard, std::span<float> image
   }
 }
 
-// The partner is treated as it is in its own place: cropped, mirrored and cut out as it would be
-// unmixed.
+// Blends an image with its partner, which is cropped, mirrored and cut out as at its own position.
 void Batches::mix(std::size_t first, const EpochImage& own, std::span<float> image,
                   const BatchTargets& targets) {
   const EpochImage partner = image_at(first + static_cast<std::size_t>(own.partner));

@@ -2,9 +2,9 @@
 
 // Batches: the training images of one trial in the order, crops, flips, cutouts and mixtures of
 // each epoch. Everything is drawn from (trial seed, epoch, position in the epoch), so an epoch is
-// the same whether or not its predecessors were trained in this process, and a shard of a batch is
-// the same whoever trains the rest. A last incomplete batch is dropped. Allocates in the
-// constructor alone; reads the data set, which must outlive it. Not thread-safe.
+// the same whether or not its predecessors were trained in this process, and a shard of a batch
+// does not depend on how the rest is divided. A last incomplete batch is dropped. Allocates only in
+// the constructor and images_of(); reads the data set, which must outlive it. Not thread-safe.
 
 #include <cstddef>
 #include <cstdint>
@@ -29,16 +29,17 @@ class Batches {
   std::int64_t steps_per_epoch() const;
   std::size_t image_size() const;  // numbers of one image
 
-  // Shuffles. Epochs count from 1.
+  // Shuffles the images for an epoch. Epochs count from 1.
   void start_epoch(int epoch);
 
-  // Writes a shard of batch `step` of the started epoch, counted from 0; the spans behind it stay
-  // as they are.
+  // Writes a shard of batch `step` of the started epoch, counted from 0; the rest of the spans is
+  // not changed.
   void fill(std::int64_t step, const Shard& shard, std::span<float> images,
             const BatchTargets& targets);
 
-  // Returns the draws of the images of all batches of an epoch, for a device that makes them. Drawn
-  // when an epoch is first asked for, which starts it, and there until another is. Allocates.
+  // Returns the images of all batches of an epoch with their draws, for a device that makes the
+  // batches. The first call for an epoch starts it and draws; the result is valid until a call for
+  // another. Allocates.
   std::span<const EpochImage> images_of(int epoch);
 
  private:
@@ -59,9 +60,9 @@ class Batches {
   std::vector<std::int64_t> order_;  // of all training images, in this epoch
 
   int drawn_epoch_ = 0;
-  std::vector<EpochImage> drawn_;  // of it
+  std::vector<EpochImage> drawn_;  // of drawn_epoch_
 
-  std::vector<float> partner_;  // the image that another one is mixed with, and its targets
+  std::vector<float> partner_;  // scratch: a mixed-in image and its targets
   std::int32_t partner_label_ = 0;
   std::vector<float> partner_targets_;
 };

@@ -4,7 +4,7 @@
 // The search never sees the test split. Immutable; safe to share between threads.
 //
 // The rows of a table and sequences are images, too: of many channels and one pixel, or of one
-// channel, one row and many columns. Their pixels are numbers as they are, not bytes.
+// channel, one row and many columns. Their pixels are floats, not bytes.
 
 #include <cstddef>
 #include <cstdint>
@@ -29,7 +29,7 @@ struct DatasetInfo {
 
 enum class DataSplit { kTraining, kValidation, kTest };
 
-// Images first .. first + count - 1.
+// Range: the images first .. first + count - 1.
 struct Range {
   std::int64_t first = 0;
   std::int64_t count = 0;
@@ -37,10 +37,10 @@ struct Range {
 
 Range range_of(const DatasetInfo& info, DataSplit split);
 
-// Pixels that lie in memory of somebody else's, such as a file that all workers of a machine
-// share: in blocks, each of so many whole images, of which the last may have fewer.
+// MappedPixels refers to pixels in memory that it does not own, such as a file that all workers of
+// a machine share: in blocks of `block_images` whole images each; the last may have fewer.
 struct MappedPixels {
-  std::shared_ptr<const std::byte> blocks;  // keeps what owns them alive; null: not mapped
+  std::shared_ptr<const std::byte> blocks;  // keeps their owner alive; null: not mapped
   std::size_t block_bytes = 0;              // a multiple of a pixel's size
   std::size_t block_images = 1;
   bool has_bytes = true;  // else floats
@@ -49,9 +49,9 @@ struct MappedPixels {
 struct Dataset {
   DatasetInfo info;
   std::vector<std::uint8_t> images;      // N x C x H x W: training, then validation, then test
-  std::vector<float> values;             // instead of `images` where pixels are no bytes
-  MappedPixels mapped;                   // instead of both where they are not copied
-  std::vector<std::int32_t> labels;      // N, where the task has labels (has_labels())
+  std::vector<float> values;             // instead of `images` if pixels are not bytes
+  MappedPixels mapped;                   // instead of both if pixels are not copied
+  std::vector<std::int32_t> labels;      // N, if the task has labels (has_labels())
   std::vector<float> targets;            // else N x outputs, as they are in the file
   std::vector<float> mean;               // per channel, of the training images; of bytes in [0, 1]
   std::vector<float> deviation;          // per channel, standard deviation, above 0; likewise
@@ -63,9 +63,9 @@ struct Dataset {
   std::span<const std::uint8_t> image(std::int64_t index) const;  // REQUIRES: has_bytes()
   std::span<const float> values_of(std::int64_t index) const;     // REQUIRES: !has_bytes()
 
-  // Writes the label of an image to place `to` of a batch and, where there is room for targets,
-  // those as losses take them: of a binary task 0 or 1, of a regression in
-  // deviations from the mean. Never touches `mixes`.
+  // Writes the label of an image to position `to` of a batch and, if batch.targets is not empty,
+  // the targets as losses take them: for a binary task 0 or 1, for a regression standardised. Never
+  // touches `mixes`.
   void write_targets(std::int64_t image, std::size_t to, const BatchTargets& batch) const;
 };
 

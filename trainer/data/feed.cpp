@@ -43,7 +43,7 @@ void Feed::start_epoch(int epoch, std::int64_t first_step) {
   try {
     maker_ = std::thread([this] { make_all(); });
   } catch (const std::system_error&) {
-    slots_.clear();  // no thread is to be had: the training makes its batches itself
+    slots_.clear();  // without a thread, next() makes the batches itself
   }
 }
 

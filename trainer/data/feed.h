@@ -1,8 +1,8 @@
 #pragma once
 
 // Feed hands out the micro-batches of an epoch one after the other, as a data loader does. With
-// `ahead` > 0 a thread of its own prefetches up to so many; their contents depend on (seed, epoch,
-// position) alone, never on who made them or when. Both sides sleep while they wait. One training
+// `ahead` > 0 a separate thread prefetches up to that many; their contents depend only on (seed,
+// epoch, position), not on the thread or the time. Both threads sleep while they wait. One training
 // thread; its calls allocate only when an epoch starts.
 
 #include <condition_variable>
@@ -21,13 +21,14 @@ namespace detol::inline trainer {
 class Feed {
  public:
   // `micro_batches` lists what is trained of every batch, in this order. `micro_batches` and
-  // `batches` outlive the feed. `like` has the spans of the largest micro-batch, as next() will.
+  // `batches` outlive the feed. `like` has spans of the same sizes as next() will get, for the
+  // largest micro-batch.
   Feed(Batches& batches, std::span<const Shard> micro_batches, const BatchTargets& like, int ahead);
-  ~Feed();  // also in the middle of an epoch
+  ~Feed();  // may run in the middle of an epoch
   Feed(const Feed&) = delete;
   Feed& operator=(const Feed&) = delete;
 
-  // Epochs count from 1, steps from 0.
+  // Starts an epoch at `first_step`. Epochs count from 1, steps from 0.
   void start_epoch(int epoch, std::int64_t first_step);
 
   // Writes the next micro-batch. REQUIRES: the epoch has one more; the spans fit the largest.
@@ -54,9 +55,9 @@ class Feed {
   std::int64_t end_ = 0;         // micro-batches of the epoch
 
   std::vector<Slot> slots_;  // a ring: micro-batch i in slot i % size; empty: no prefetching
-  std::mutex mutex_;         // guards what follows
+  std::mutex mutex_;         // guards made_, taken_ and stop_
   std::condition_variable made_one_, took_one_;
-  std::int64_t made_ = 0, taken_ = 0;  // the slots of taken_ .. made_ - 1 are the training's
+  std::int64_t made_ = 0, taken_ = 0;  // slots of taken_ .. made_ - 1 are ready to be read
   bool stop_ = false;
   std::thread maker_;
 };

@@ -6,10 +6,10 @@
 namespace detol::inline trainer {
 namespace {
 
-// The logarithm of a draw from Gamma(alpha, 1), which itself is too small to be a number where
-// alpha is. Marsaglia and Tsang, 2000, "A simple method for generating gamma variables", ACM
-// Transactions on Mathematical Software 26: of alpha + 1, which is then brought down by a power of
-// a uniform.
+// Returns the logarithm of a draw from Gamma(alpha, 1), as the draw itself underflows for small
+// alpha. Marsaglia and Tsang, 2000, "A simple method for generating gamma variables", ACM
+// Transactions on Mathematical Software 26: a draw from Gamma(alpha + 1) times U^(1/alpha), U
+// uniform.
 double log_gamma_draw(Rng& rng, double alpha) {
   const double d = alpha + 1 - 1.0 / 3, c = 1 / std::sqrt(9 * d);
   const double brought_down = std::log(1 - rng.uniform()) / alpha;
@@ -24,7 +24,7 @@ double log_gamma_draw(Rng& rng, double alpha) {
 
 }  // namespace
 
-// Of two draws from Gamma(alpha) the first one's share of their sum has Beta(alpha, alpha).
+// Draws the share from Beta(alpha, alpha): the share of one of two Gamma(alpha) draws in their sum.
 Mix draw_mix(Rng rng, double alpha, std::int64_t batch) {
   assert(alpha > 0 && batch > 0);
   const auto partner = static_cast<std::int64_t>(rng.below(static_cast<std::uint64_t>(batch)));

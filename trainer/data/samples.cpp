@@ -25,8 +25,8 @@ std::size_t bytes_of(const Samples& samples) {
   return samples.has_bytes ? elements : elements * sizeof(float);
 }
 
-// Hands over all samples, a chunk at a time. A chunk's size depends on the sample's alone: the
-// fingerprint does not depend on how a file is packed.
+// Reads all samples and passes them to `sink`, a chunk at a time. A chunk's size depends only on
+// the sample's, so that the fingerprint does not depend on how a file is packed.
 Result<void> read_all(Samples& samples, const Sink& sink) {
   const std::size_t size = bytes_of(samples);
   const std::size_t step = std::max<std::size_t>(1, kChunkBytes / size);
@@ -41,7 +41,7 @@ Result<void> read_all(Samples& samples, const Sink& sink) {
   return {};
 }
 
-// Plans which sample goes where, with every label checked.
+// Plan: the position of every sample, after every label was checked.
 struct Plan {
   Places places;
   int classes = 0;
@@ -80,7 +80,7 @@ int classes_of(const Found& found) {
   return *std::ranges::max_element(training.labels) + 1;
 }
 
-// Every class is trained on.
+// Checks that there are two classes and that each has a training image.
 Result<void> check_classes(const Found& found, const Plan& plan) {
   const Samples& training = found.training;
   if (plan.classes < 2)
@@ -117,7 +117,7 @@ Result<Plan> plan_of(const Found& found, const DataConfig& config) {
   return plan;
 }
 
-// REQUIRES: all pixels were read.
+// Returns the data set's info with its fingerprint. REQUIRES: all pixels were read.
 DatasetInfo info_of(const Found& found, const Plan& plan) {
   std::uint64_t fingerprint = found.training.fingerprint;
   if (found.validation) fingerprint = hash_combine(fingerprint, found.validation->fingerprint);
@@ -132,11 +132,11 @@ DatasetInfo info_of(const Found& found, const Plan& plan) {
           .fingerprint = fingerprint};
 }
 
-// The samples of a split, one after the other from place `first` on.
+// Copies the samples of a split to the data set, in their order from position `first` on.
 Result<void> append(Samples& split, std::int64_t first, Dataset& dataset,
                     std::span<std::byte> pixels) {
   const auto begin = static_cast<std::size_t>(first);
-  // One of the two is empty, there and here.
+  // Either labels or targets are empty, in `split` as in `dataset`.
   if (!split.labels.empty()) std::ranges::copy(split.labels, &dataset.labels[begin]);
   if (!split.targets.empty())
     std::ranges::copy(split.targets, &dataset.targets[begin * split.outputs]);
@@ -145,7 +145,7 @@ Result<void> append(Samples& split, std::int64_t first, Dataset& dataset,
   });
 }
 
-// The numbers to foretell, in their places.
+// Copies the training samples' targets to their positions.
 void scatter_targets(const Samples& training, const Places& places, std::span<float> targets) {
   const std::size_t outputs = training.outputs;
   for (std::size_t i = 0; i * outputs < training.targets.size(); ++i) {
@@ -168,7 +168,7 @@ Result<void> scatter(Samples& training, const Places& places, Dataset& dataset,
   });
 }
 
-// Advice: a system without huge pages is only slower.
+// Requests huge pages; a system without them is only slower.
 void advise_huge_pages(void* data, std::size_t bytes) {
   constexpr std::uintptr_t kPage = 4096;
   const std::size_t before = (kPage - reinterpret_cast<std::uintptr_t>(data) % kPage) % kPage;
@@ -204,7 +204,7 @@ Result<void> check_targets(const Found& found, const Plan& plan, const DataConfi
   return check_task_targets(loaded, config);
 }
 
-// Reads the pixels; those that are trained on must differ somewhere.
+// Reads the pixels and checks, for bytes, that those of the training split are not all equal.
 Result<void> examine_training(Samples& training, const Places& places, const DataConfig& config) {
   if (!training.has_bytes) return read_all(training, [](auto, auto) {});
   const std::size_t size = bytes_of(training);

@@ -1,9 +1,9 @@
 #pragma once
 
-// Samples: what a format finds in its files, in their order: labels, or the numbers of a task that
-// has none, and a source of pixels that is read once, front to back. What all formats share is done
-// here: the split, the checks of labels and shapes, the fingerprint, and how pixels get to their
-// places. Not thread-safe.
+// Samples: the contents of a format's files, in their order: labels, or the targets of a task
+// without labels, and a source of pixels that is read once, front to back. The work that all
+// formats share is done here: the split, the checks of labels and shapes, the fingerprint, and the
+// copy of pixels to their positions. Not thread-safe.
 
 #include <cstddef>
 #include <cstdint>
@@ -24,22 +24,23 @@ class PixelSource {
  public:
   virtual ~PixelSource() = default;
 
-  // The next samples, as many as `out` holds: bytes, or floats of this machine, C x H x W. With the
-  // last one it checks that nothing follows. Errors (kInput) name file, byte or member, and remedy.
+  // Reads the next samples, as many as `out` holds: bytes, or floats of this machine, C x H x W.
+  // After the last one it checks that nothing follows. Errors (kInput) name file, byte or member,
+  // and remedy.
   virtual Result<void> read(std::span<std::byte> out) = 0;
 
-  // `what` is wrong with the label of a sample, or with the size of all images, at their place in
-  // the file, as kInput.
+  // Return an error (kInput) with the place in the file: `what` is wrong with the label of a
+  // sample, or with the size of all images.
   virtual tl::unexpected<Error> label_error(std::size_t sample, std::string_view what) const = 0;
   virtual tl::unexpected<Error> shape_error(std::string_view what) const = 0;
 };
 
 struct Samples {
   Shape shape;
-  bool has_bytes = true;                  // else floats, finite ones
+  bool has_bytes = true;                  // else finite floats
   std::vector<std::int32_t> labels = {};  // at least one, none below 0
   std::vector<float> targets = {};        // instead of labels: samples x outputs, checked
-  std::size_t outputs = 1;                // numbers of a sample
+  std::size_t outputs = 1;                // targets per sample
   std::uint64_t fingerprint = 0;          // of labels or targets, and of the shape
   std::unique_ptr<PixelSource> pixels = nullptr;
 
@@ -47,11 +48,11 @@ struct Samples {
   std::int64_t count() const { return static_cast<std::int64_t>(size()); }
 };
 
-// A data set whose pixels are still in its files.
+// Found: a data set whose pixels are still in its files.
 struct Found {
   Samples training;
-  std::optional<Samples> validation = {};     // else data.split.validation of the training samples
-  std::optional<Samples> test = {};           // else data.split.test of them
+  std::optional<Samples> validation = {};     // if none: data.split.validation of training
+  std::optional<Samples> test = {};           // if none: data.split.test of training
   std::vector<std::string> class_names = {};  // empty: the classes are 0 to the largest label
 };
 
@@ -61,13 +62,13 @@ std::uint64_t fingerprint_of(std::span<const std::int32_t> labels, const Shape& 
 // Hashes labels or targets, and the shape.
 std::uint64_t fingerprint_of(const Samples& samples);
 
-// Reads all pixels to their places. Errors (kInput): what is wrong with them or with labels.
+// Reads all pixels into a data set. Errors (kInput): pixels or labels are wrong.
 Result<Dataset> assemble(Found found, const DataConfig& config);
 
-// The same checks with a chunk of pixels in memory at a time.
+// Makes the same checks with only a chunk of pixels in memory at a time.
 Result<DatasetInfo> examine(Found found, const DataConfig& config);
 
-// The two functions of a format's row, from the one that opens its files.
+// The two functions of a format's row, made from the function that opens its files.
 template <Result<Found> (*open)(const DataConfig& config)>
 Result<Dataset> load_found(const DataConfig& config) {
   DETOL_ASSIGN(Found found, open(config));

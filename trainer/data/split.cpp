@@ -74,7 +74,8 @@ Result<Places> split_samples(const DataConfig& config, std::int64_t samples, con
 
 std::optional<int> class_without_images(const Places& places, std::span<const std::int32_t> labels,
                                         int classes) {
-  // If there are more classes than labels one is missing: a damaged label takes no memory.
+  // If there are more classes than labels, one of the first labels.size() + 1 is missing; so a huge
+  // label of a damaged file takes no memory.
   const auto looked_at = std::min(static_cast<std::size_t>(classes), labels.size() + 1);
   std::vector<bool> seen(looked_at, false);
   for (std::size_t i = 0; i < labels.size(); ++i) {

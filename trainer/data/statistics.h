@@ -1,6 +1,6 @@
 #pragma once
 
-// Mean and standard deviation of every channel over the training split: what a Normaliser uses.
+// Mean and standard deviation of every channel over the training split, for Normaliser.
 
 #include <cstdint>
 #include <span>
@@ -14,7 +14,7 @@
 namespace detol::inline trainer {
 
 // ByteSums: mean and standard deviation of every channel of bytes in [0, 1], from exact sums of
-// integers: no order of addition to depend on.
+// integers, which do not depend on the order of addition.
 class ByteSums {
  public:
   explicit ByteSums(const Shape& shape);
@@ -22,9 +22,10 @@ class ByteSums {
   void add(std::span<const std::uint8_t> image);  // C x H x W
 
   float mean(std::size_t channel) const;
-  float deviation(std::size_t channel) const;  // of a constant channel 1: it keeps its scale
+  float deviation(std::size_t channel) const;  // 1 for a constant channel: it is not scaled
 
-  // Errors (kInput): every channel is constant. REQUIRES: an image was added.
+  // Checks that pixels differ. Errors (kInput): every channel is constant. REQUIRES: an image was
+  // added.
   Result<void> check(const std::string& path) const;
 
  private:
@@ -39,19 +40,19 @@ class ByteSums {
   std::vector<Sums> channels_;
 };
 
-// Fills data.mean and data.deviation. Bytes by ByteSums, floats summed up in double, in their
-// order. A constant channel keeps its scale. Errors (kInput): all channels of bytes are constant.
+// Fills data.mean and data.deviation. Bytes are summed by ByteSums, floats in double, in their
+// order. A constant channel is not scaled. Errors (kInput): all channels of bytes are constant.
 Result<void> fill_statistics(Dataset& data, const std::string& path);
 
-// Fills data.target_mean and data.target_deviation, of each number to foretell. Errors (kInput):
-// one is the same in every record to train on.
+// Fills data.target_mean and data.target_deviation, per target. Errors (kInput): a target is the
+// same in every training record.
 Result<void> fill_target_statistics(Dataset& data, const std::string& path);
 
-// Every label of a multi_label task is there for some images to train on, and missing for some.
-// Errors (kInput): which is not.
+// Checks that every label of a multi_label task is 1 for some training images and 0 for others.
+// Errors (kInput): a label is not.
 Result<void> check_switches(const Dataset& data, const std::string& path);
 
-// Makes the task's own checks, for data whose labels or targets alone are loaded.
+// Makes the task's checks for data of which only labels or targets are loaded.
 Result<void> check_task_targets(Dataset& data, const DataConfig& config);
 
 }  // namespace detol::inline trainer

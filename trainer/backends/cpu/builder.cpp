@@ -48,7 +48,8 @@ Value& Builder::view(Value& of, const Shape& shape, Layout layout) {
   return value;
 }
 
-// A vector of whole registers is the same in both layouts.
+// Adds the value in another layout: a vector of whole registers is the same in both, others are
+// copied.
 Value& Builder::convert(Value& from, Layout layout) {
   const bool vector = from.shape.height * from.shape.width == 1;
   if (vector && from.shape.channels % machine().lanes() == 0) {
@@ -135,8 +136,8 @@ void Builder::pass_gradient(Value& value, Buffer* term) {
   value.gradients.push_back(term);
 }
 
-// However many readers a value has, few terms of its gradient live at a time. Two are left to
-// those that can take in two.
+// Adds up more than two terms of a gradient, so that few are live at a time, however many readers
+// the value has. Two are left for steps that can read two.
 void Builder::make_room(Value& value) {
   if (value.gradients.size() > 2) gradient_terms(value, 1);
 }

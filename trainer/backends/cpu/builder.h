@@ -3,9 +3,9 @@
 // Builder turns a network into two lists of steps over buffers.
 //
 // The forward list is written unit by unit. Each lowering leaves a closure that writes its
-// backward steps; they are called in the opposite order, so that when a value's gradient is asked
-// for, every consumer has added its term to it. Steps are numbered as they are written, which
-// gives every buffer its live range and the arena its plan.
+// backward steps; they are called in the opposite order, so that when a value's gradient is needed,
+// every consumer has added its term to it. Steps are numbered as they are written, which gives
+// every buffer its live range and the arena its plan.
 
 #include <deque>
 #include <functional>
@@ -44,7 +44,7 @@ struct StepContext {
 
 using Run = std::function<void(const StepContext&)>;
 
-// Pass is a part of a unit's steps whose algorithm can be chosen by itself.
+// Pass is a part of a unit's steps whose algorithm can be chosen separately.
 enum class Pass { kAll, kForward, kData, kWeights };
 
 // TunablePass is a unit, or one pass over it, that several algorithms can compute.
@@ -63,10 +63,8 @@ class Builder {
 
   const Node& node(NodeId id) const { return network_.nodes()[id]; }
   std::span<const Shard> micro_batches() const { return micro_batches_; }
-  std::int64_t batch() const {
-    return micro_batches_.front().count;
-  }  // images that a run has room for
-  // The largest batch of any rank: decisions that go by the batch must not depend on the rank.
+  std::int64_t batch() const { return micro_batches_.front().count; }  // images of the largest run
+  // The largest batch of any rank: decisions based on the batch size must not depend on the rank.
   std::int64_t largest_batch() const { return largest_batch_; }
   Group& group() const { return group_; }
   const Recipe& recipe() const { return recipe_; }
@@ -83,17 +81,17 @@ class Builder {
   Result<std::string> choose_algorithm(NodeId node, std::string_view kind, Pass pass,
                                        std::vector<std::string> algorithms);
   bool has_choices() const { return choices_ != nullptr; }
-  const std::vector<TunablePass>& asked() const { return asked_; }  // with choices alone
+  const std::vector<TunablePass>& asked() const { return asked_; }  // only with choices
 
-  // The value of a node, converted to that layout where it has another.
+  // Returns the value of a node, converted if its layout is another.
   Value& value(NodeId id, Layout layout);
-  // The value of a node as it is.
+  // Returns the value of a node in the layout it has.
   Value& value(NodeId id) { return *values_[id]; }
   const Value& value(NodeId id) const { return *values_[id]; }
-  // Declares what a unit makes.
+  // Declares the value that a unit computes.
   Value& make_value(NodeId id, Layout layout, bool needs_gradient);
 
-  // Declares that a node's value is another's bytes, in plain layout and another shape.
+  // Declares that a node's value shares the bytes of `of`, in plain layout and another shape.
   void view_value(NodeId id, Value& of);
 
   std::size_t floats(const Value& value) const;
@@ -104,40 +102,42 @@ class Builder {
   void step(const std::vector<Buffer*>& uses, Run run);
   // Appends a primitive, which touches its arguments.
   void step(std::unique_ptr<Call> call);
-  // Registers what writes the backward steps of a unit. REQUIRES: the unit claimed its tensors.
+  // Registers the function that writes a unit's backward steps. REQUIRES: the unit claimed its
+  // tensors.
   void on_backward(std::function<void()> lower) {
     backward_.push_back({node_, std::move(lower), parameters_.newly_claimed()});
   }
 
-  // Says which node the next steps belong to, forward and backward.
+  // Sets the node that the next steps belong to, forward and backward.
   void begin(NodeId node) {
     node_ = node;
     pass_ = Pass::kAll;
   }
-  // Says which pass over that node they belong to.
+  // Sets the pass over that node that they belong to.
   void begin(Pass pass) { pass_ = pass; }
   // Returns the node that a step belongs to; the loss belongs to the last node.
   NodeId node_of(std::size_t step) const { return steps_[step].node; }
 
-  // One buffer with the whole gradient of a value.
+  // Returns one buffer with the whole gradient of a value.
   Buffer* gradient(Value& value);
-  // At most `most` terms whose sum is the gradient.
+  // Returns at most `most` terms whose sum is the gradient.
   std::vector<Buffer*> gradient_terms(Value& value, std::size_t most);
-  // A new term of the gradient of a value, to be written by a step before there is another term.
+  // Returns a new term of a value's gradient, which a step must write before another term is added.
   Buffer* add_gradient(Value& value);
-  // A buffer as a term: an existing one, or one that a step writes before there is another term.
+  // Adds a buffer as a term: already written, or written by a step before another term is added.
   void pass_gradient(Value& value, Buffer* term);
 
-  // One scratch buffer for all primitives.
+  // Returns the scratch buffer that all primitives share, of at least `bytes`.
   Buffer* scratch(std::size_t bytes);
   Buffer* floats_buffer(std::size_t floats) { return arena_.make(floats * sizeof(float)); }
 
   // Writes the backward steps of everything lowered so far.
   void lower_backward();
-  // Number of steps so far: the next step's.
+  // Returns the number of steps so far, which is the index of the next.
   std::size_t size() const { return steps_.size(); }
 
-  // The bytes that place() will take; takes none. REQUIRES: it is called once, instead of place().
+  // Returns the bytes that place() would allocate; allocates none. REQUIRES: called once, instead
+  // of place().
   std::size_t plan();
   // Gives every buffer its memory, compiles the primitives, zeroes the parameters. Throws
   // std::bad_alloc.
@@ -156,7 +156,7 @@ class Builder {
   const Recipe recipe_;
   Group& group_;
   const std::vector<Shard> micro_batches_;
-  const std::int64_t largest_batch_;  // of a run, of any rank
+  const std::int64_t largest_batch_;  // images of a run, on any rank
   const AlgorithmChoices* choices_;
   std::vector<TunablePass> asked_;
   Arena arena_;
@@ -172,7 +172,7 @@ class Builder {
   struct Lower {
     NodeId node = 0;
     std::function<void()> write;
-    std::vector<Parameter*> gradients = {};  // complete when its steps are done
+    std::vector<Parameter*> gradients = {};  // complete after these steps
   };
   NodeId node_ = 0;
   Pass pass_ = Pass::kAll;
@@ -182,7 +182,7 @@ class Builder {
   Buffer* scratch_ = nullptr;
 };
 
-// A call of the primitive, with its scratch memory.
+// Returns a call of the primitive, with its scratch memory.
 template <typename Primitive>
 std::unique_ptr<Call> make_call(Builder& builder,
                                 const typename Primitive::primitive_desc& description) {

@@ -1,7 +1,7 @@
-// Concatenation: a copy of every input's channels behind those of the inputs before it, and of
-// their gradients back. Plain tensors stay plain. In blocks, an input whose first channel is the
-// first of a block is copied in whole blocks; another one lies shifted in the lanes, so that each
-// of its blocks is split over two of the output's.
+// Concatenation copies every input's channels behind those of the inputs before it, and their
+// gradients back. Plain tensors stay plain. In blocks, an input whose first channel is the first of
+// a block is copied in whole blocks; another input is shifted in the lanes, so that each of its
+// blocks is split over two of the output's.
 
 #include <algorithm>
 
@@ -10,12 +10,12 @@
 namespace detol::inline trainer::onednn {
 namespace {
 
-// One input as a input of the output.
+// Slice: the channels of one input within the output.
 struct Slice {
   std::int64_t images, positions, lanes;  // lanes: 0 if plain
-  std::int64_t channels, of, first;       // of the input, of the output, where in the output
+  std::int64_t channels, of, first;       // of the input, of the output; where it begins
 
-  // Calls visit(floats from the input's start, from the output's, how many) for each run.
+  // Calls visit(offset in the input, offset in the output, count), all in floats, for each run.
   template <typename Visit>
   void for_runs(Visit visit) const {
     for (std::int64_t n = 0; n < images; ++n) {

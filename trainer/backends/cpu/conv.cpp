@@ -1,6 +1,6 @@
-// Convolution in three primitives. Channels are declared padded to whole registers: oneDNN then
-// has a fast implementation for every count, and the zeros take care of themselves. An image of
-// up to three channels is read as it is, without a copy to blocks. What the direct kernels refuse
+// Convolution by three oneDNN primitives. Channels are declared padded to whole registers: oneDNN
+// then has a fast implementation for every count, and padding of zeros stays zero. An image of up
+// to three channels is read as it is, without a copy to blocks. What the direct kernels refuse
 // (windows much larger than the image) goes through a matrix product in the plain layout.
 
 #include "trainer/backends/cpu/conv.h"
@@ -20,7 +20,7 @@ using BackwardWeights = dnnl::convolution_backward_weights;
 constexpr std::int64_t kImageChannels = 3;
 constexpr auto kAlgorithm = dnnl::algorithm::convolution_direct;
 
-// Between taps along a side of the window; a side of one tap has none.
+// Returns the gap between taps along a side of the window; a side of one tap has none.
 std::int64_t gap(const Layer& layer, std::int64_t side) {
   return side == 1 ? 0 : layer.dilation - 1;
 }

@@ -11,7 +11,7 @@
 
 namespace detol::inline trainer::onednn {
 
-// One convolution in padded channels.
+// Conv describes one convolution in padded channels.
 struct Conv {
   Layer layer;
   Desc x, y, w, bias;  // w: fixed by primitives_of()
@@ -20,7 +20,7 @@ struct Conv {
   Buffer *offset = nullptr, *offset_gradient = nullptr;  // if there is a bias
 };
 
-// ConvPrimitives has the three directions, each where there is a fast implementation.
+// ConvPrimitives has the three directions, each if it has a fast implementation.
 struct ConvPrimitives {
   std::optional<dnnl::convolution_forward::primitive_desc> forward;
   std::optional<dnnl::convolution_backward_data::primitive_desc> data;
@@ -50,17 +50,18 @@ void write_backward_data(Builder& b, const Conv& c, const ConvPrimitives& all, B
 void write_backward_weights(Builder& b, const Conv& c, const ConvPrimitives& all, Buffer* g,
                             Value& x);
 
-// OwnDirections says which directions our own kernels compute; oneDNN computes the others.
+// OwnDirections: the directions that our own kernels compute; oneDNN computes the others.
 struct OwnDirections {
   bool forward = true, data = true, weights = true;
   bool none() const { return !forward && !data && !weights; }
   bool all() const { return forward && data && weights; }
 };
 
-// ConvAlgorithms may mix both where both take all tensors, the weights too, in one layout.
+// ConvAlgorithms: our kernels or oneDNN's for each direction of a unit. They are mixed only if both
+// take all tensors, the weights too, in the same layouts.
 struct ConvAlgorithms {
   OwnDirections own;
-  std::optional<DirectConv> direct;  // where there is a choice
+  std::optional<DirectConv> direct;  // oneDNN's, if exchangeable with ours
 };
 
 // OwnConvTraits describes our kernels for a unit and the layouts they take.
@@ -86,17 +87,18 @@ struct OwnConv {
   std::function<void(Buffer* g, Buffer* x)> weights;
 };
 
-// Writes every direction by its algorithm.
+// Writes the steps of every direction by its algorithm.
 void write_directions(Builder& b, const ConvAlgorithms& algorithms, const OwnConv& own, Value& x,
                       Value& y);
 
 void claim_bias(Builder& b, const Unit& unit, Conv& c);
 
-// lower_conv chooses among these kinds.
+// These lower the kinds of convolution; lower_conv chooses among them.
 Result<void> lower_direct(Builder& b, const Unit& unit);
 Result<void> lower_depthwise(Builder& b, const Unit& unit);
 Result<void> lower_as_dense(Builder& b, const Unit& unit);
-// REQUIRES: a window of 3 x 3 over an image of more than three channels, all else plain.
+// REQUIRES: a window of 3 x 3 over an image of more than three channels; stride, dilation and
+// groups are 1.
 Result<void> lower_winograd(Builder& b, const Unit& unit);
 Result<void> lower_image(Builder& b, const Unit& unit);
 

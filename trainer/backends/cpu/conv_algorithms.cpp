@@ -7,8 +7,8 @@ namespace {
 
 const std::string kDirect = "direct";
 
-// oneDNN's convolution, if it takes input, output and weights as our kernels do; in all directions
-// where all are the rule's.
+// Returns oneDNN's convolution if it takes input, output and weights in our kernels' layouts. Where
+// the rule prefers it in all directions, it must have them all.
 std::optional<DirectConv> exchangeable(const Builder& b, const Unit& unit,
                                        const OwnConvTraits& question) {
   DirectConv choice = conv_between(b, unit, b.node(unit.node).layer, question.in, Layout::kBlocked);
@@ -46,7 +46,7 @@ Result<ConvAlgorithms> choose_algorithms(Builder& b, const Unit& unit,
   if (goes_back)
     DETOL_TRY(ask(Pass::kData, direct.data.has_value(), algorithms.own.data));
   else
-    algorithms.own.data = algorithms.own.forward;  // nobody asks for it
+    algorithms.own.data = algorithms.own.forward;  // unused: x needs no gradient
   return algorithms;
 }
 

@@ -2,7 +2,7 @@
 //
 // Depthwise: oneDNN's kernels where they are faster, else our own. Other groups that oneDNN cannot
 // run fast become a dense convolution whose weights are zero between groups: groups times the work,
-// at a hundred times the speed. In the same way a window over an image of one pixel becomes
+// at a hundred times the speed. In the same way a window over an image of one pixel is reduced to
 // its centre.
 
 #include <algorithm>
@@ -13,7 +13,7 @@
 namespace detol::inline trainer::onednn {
 namespace {
 
-// Its weights as blocks x height x width x lanes.
+// Depthwise: a depthwise convolution, with its weights as blocks x height x width x lanes.
 struct Depthwise {
   Window window;
   Buffer *weight = nullptr, *weight_gradient = nullptr;
@@ -43,14 +43,15 @@ void write_depthwise_weights(Builder& b, const Depthwise& d, Buffer* g, Buffer* 
   });
 }
 
-// Weights, plain, as a part of the dense tensor that the primitives see: its blocks of a group's
-// outputs and inputs, zero elsewhere; of a window over an image of one pixel, its centre.
+// GroupBlocks maps plain weights to the dense tensor that the primitives read: a block for each
+// group's outputs and inputs, zero elsewhere. Of a window over an image of one pixel, only the
+// centre is used.
 struct GroupBlocks {
   std::int64_t groups, outputs, inputs;  // outputs and inputs of one group
-  std::int64_t taps, first, used;        // of a window: how many, and those that are used
+  std::int64_t taps, first, used;        // of a window; the first used tap and their number
   std::int64_t row;                      // floats of one output in the dense tensor
 
-  // Calls visit(floats from the weights' start, from the dense tensor's) for each run of `used`.
+  // Calls visit(offset in the weights, offset in the dense tensor), in floats, for runs of `used`.
   template <typename Visit>
   void for_runs(Visit visit) const {
     for (std::int64_t o = 0; o < groups * outputs; ++o) {
@@ -94,7 +95,7 @@ Result<void> lower_depthwise(Builder& b, const Unit& unit) {
       floats_desc({machine().padded(layer.channels), 1, 1, height, width}, machine().depthwise);
   ConvAlgorithms algorithms;
   if (layer.channels % machine().lanes() == 0) {
-    // oneDNN's are faster forward and, where it has any, for the gradient of the weights.
+    // oneDNN's kernels are faster forward and, where they exist, for the gradient of the weights.
     DETOL_ASSIGN(algorithms,
                  choose_algorithms(b, unit,
                                    {.kind = "depthwise",

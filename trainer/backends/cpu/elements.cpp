@@ -28,7 +28,7 @@ void lower_relu(Builder& b, Value& x, Value& y) {
   });
 }
 
-// SiLU and sigmoid, over all floats as one vector.
+// Lowers SiLU and sigmoid, over all floats as one vector.
 void lower_smooth(Builder& b, Activation activation, Value& x, Value& y) {
   const bool silu = activation == Activation::kSilu;
   const auto algorithm = silu ? dnnl::algorithm::eltwise_swish : dnnl::algorithm::eltwise_logistic;

@@ -74,7 +74,7 @@ class OnednnExecutable final : public Executable {
 
   BatchResult accumulate(const StepSettings& settings, const Shard& shard) override {
     const auto unused = images().subspan(static_cast<std::size_t>(shard.count * image_floats_));
-    std::ranges::fill(unused, 0.0f);  // stays finite all the way, so that its gradients are zero
+    std::ranges::fill(unused, 0.0f);  // keeps their activations finite and gradients zero
     run_step({true, settings, shard});
     if (micro_batches().size() > 1) builder_.parameters().accumulate();
     return result_;
@@ -163,8 +163,8 @@ class OnednnExecutable final : public Executable {
     return {};
   }
 
-  // While the backward steps run, what they have finished is in flight to the other ranks, which
-  // needs a look now and then.
+  // Runs the steps; during the backward steps, finished gradients are summed over the ranks, and
+  // advance() lets these sums progress.
   void run_step(const StepContext& context) {
     if (!overlaps()) return builder_.run(0, builder_.size(), context);
     std::size_t step = buckets_.front().ready;
@@ -179,7 +179,8 @@ class OnednnExecutable final : public Executable {
     builder_.run(step, builder_.size(), context);
   }
 
-  // Sums begin inside the step: of a group that trains its shard as one micro-batch.
+  // Returns whether sums begin inside the step: in a group that trains its shard as one
+  // micro-batch.
   bool overlaps() const { return !buckets_.empty() && micro_batches().size() == 1; }
   void start_next_sum() { sums_->start_next(builder_.parameters().gradients()); }
 
@@ -225,10 +226,10 @@ class OnednnExecutable final : public Executable {
 
   Builder builder_;
   const std::int64_t whole_batch_;      // images of all ranks
-  const std::int64_t batch_, outputs_;  // images of a run
+  const std::int64_t batch_, outputs_;  // batch_: images of a run
   std::int64_t image_floats_ = 0;
   std::size_t loss_step_ = 0;
-  std::vector<ScheduledBucket> buckets_;  // of a group
+  std::vector<ScheduledBucket> buckets_;  // empty without a group
   std::optional<GradientSums> sums_;
   Buffer *images_ = nullptr, *labels_ = nullptr, *logits_ = nullptr;
   Buffer *targets_ = nullptr, *mixes_ = nullptr;

@@ -1,9 +1,8 @@
 #pragma once
 
-// The loops of the onednn backend that are our own: what is bound by memory (batch norm, ReLU,
-// pooling), where fusing saves a pass over a tensor, and what oneDNN would run slower: dense
-// layers, depthwise convolutions, those of 3 x 3, the one that reads the image. Private to this
-// folder.
+// Kernels of our own in the onednn backend: for layers bound by memory (batch norm, ReLU, pooling),
+// where fusing saves a pass over a tensor, and for what oneDNN runs slower: dense layers, depthwise
+// and 3 x 3 convolutions, and the convolution that reads the image. Private to this folder.
 //
 // Tensors, but for those of dense layers, are blocked: images x blocks x positions x lanes, where
 // one vector register holds the `lanes` channels of a position; missing channels of the last block
@@ -38,7 +37,7 @@ struct NormForward {
 struct NormSums {
   NormForward forward;           // y is read if there is an addend, else computed again from x
   const float* term = nullptr;   // the gradient of y
-  const float* other = nullptr;  // more of it, or null
+  const float* other = nullptr;  // a second term of it, or null
   float* g = nullptr;            // written if not null; may be `term`
   double* sum = nullptr;         // per channel
   double* moment = nullptr;      // per channel
@@ -53,14 +52,14 @@ struct NormBackward {
   float* dx = nullptr;  // may be g
 };
 
-// A window that slides over every channel by itself: pooling, depthwise convolution.
+// Window slides over every channel separately: pooling, depthwise convolution.
 struct Window {
   Extent in, out;
   std::ptrdiff_t height = 1, width = 1, stride = 1, dilation = 1;
   std::ptrdiff_t above = 0, beside = 0;  // padding on either side
   std::ptrdiff_t taps() const { return height * width; }
-  // Zeros that a gradient by the outputs needs on either side, of so many taps, to reach all
-  // inputs.
+  // Returns the zeros that the outputs' gradient needs on either side, for a window of `size` taps,
+  // to reach all inputs.
   std::ptrdiff_t gradient_margin(std::ptrdiff_t size) const {
     return (size - 1) * dilation / stride + 1;
   }
@@ -75,14 +74,14 @@ struct Window {
 
 struct Dropout {
   Extent extent;
-  std::ptrdiff_t groups = 1;  // of channels that share a block of the stream, in an image
+  std::ptrdiff_t groups = 1;  // groups of channels that share a block of the stream, per position
   std::ptrdiff_t first = 0;   // images of the whole batch before these
   std::uint64_t key = 0;
   std::int32_t threshold = 0;
   float kept = 1;
 };
 
-// The channels of every position normalised among themselves: y = normal * gamma + beta.
+// LayerNorm normalises the channels of every position: y = normal * gamma + beta.
 struct LayerNorm {
   Extent extent;
   std::ptrdiff_t channels = 0;  // without padding
@@ -92,7 +91,7 @@ struct LayerNorm {
   float* inverse = nullptr;  // 1 / deviation, per image and position
 };
 
-// One step of an element-wise optimiser (trainer/optimizer.h).
+// UpdateStep: one step of an element-wise optimiser (trainer/backends/optimizer.h).
 struct UpdateStep {
   OptimizerKind optimizer = OptimizerKind::kSgd;
   float lr = 0, momentum = 0, beta2 = 0, epsilon = 0, decay = 0;
@@ -104,7 +103,7 @@ struct LarsStep {
   float rate = 0, momentum = 0, decay = 0;
 };
 
-// A convolution that reads a plain image.
+// ImageWindow: a convolution that reads a plain image.
 struct ImageWindow {
   std::ptrdiff_t channels = 1, height = 1, width = 1;  // of the image
   std::ptrdiff_t kernel_height = 1, kernel_width = 1, stride = 1;
@@ -116,26 +115,27 @@ struct ImageWindow {
 };
 inline constexpr std::ptrdiff_t kMostImageTaps = 256;  // channels counted
 
-// A dense layer over plain vectors.
+// DenseShape: a dense layer over plain vectors.
 struct DenseShape {
   std::ptrdiff_t images = 0, inputs = 0, outputs = 0;
 };
 
-// The block sizes of its products: depth, images, inputs.
+// Block sizes of a dense layer's products: depth, images, inputs.
 inline constexpr std::ptrdiff_t kDenseDepth = 256, kDenseImages = 128, kDenseInputs = 48;
 
-// Floats that one needs for its intermediates, outputs padded to whole registers.
+// Returns the floats of scratch memory of a dense layer; `outputs` is padded to whole registers.
 constexpr std::ptrdiff_t dense_scratch(std::ptrdiff_t outputs, std::ptrdiff_t lanes) {
   const std::ptrdiff_t backward = kDenseDepth * 3 * lanes;
   const std::ptrdiff_t weights = kDenseImages * (kDenseInputs + outputs);
   return backward > weights ? backward : weights;
 }
 
-// Tiles of 4 x 4 outputs that a convolution by Winograd has in hand at a time.
+// Tiles of 4 x 4 outputs that a Winograd convolution computes at a time.
 inline constexpr std::ptrdiff_t kWinogradTiles = 48;
-inline constexpr std::ptrdiff_t kWinogradGap = 16;  // floats between its buffers
+inline constexpr std::ptrdiff_t kWinogradGap = 16;  // floats between scratch buffers
 
-// Floats that one needs for its intermediates, for channels padded to whole registers.
+// Returns the floats of scratch memory of a Winograd convolution; channels are padded to whole
+// registers.
 constexpr std::ptrdiff_t winograd_scratch(std::ptrdiff_t inputs, std::ptrdiff_t outputs) {
   return (36 + 9) * inputs * outputs + 36 * kWinogradTiles * (inputs + outputs) +
          3 * 36 * kWinogradGap;
@@ -144,25 +144,25 @@ constexpr std::ptrdiff_t winograd_scratch(std::ptrdiff_t inputs, std::ptrdiff_t 
 struct Kernels {
   std::ptrdiff_t lanes;
 
-  // Mean and biased variance of each channel, to double precision.
+  // Computes mean and biased variance of each channel, in double precision.
   void (*norm_statistics)(const Extent&, const float* x, double* mean, double* variance);
   void (*norm_forward)(const NormForward&);
   void (*norm_sums)(const NormSums&);
   void (*norm_backward)(const NormBackward&);
 
-  // `mean` and `inverse` are written.
+  // Writes `mean` and `inverse`, too.
   void (*layer_norm)(const LayerNorm&, const float* beta, float* y);
   void (*layer_norm_backward)(const LayerNorm&, const float* g, float* dx);
   void (*layer_norm_weights)(const LayerNorm&, const float* g, float* dgamma, float* dbeta);
 
-  // Over a multiple of `lanes` floats; in place where the output is an input.
+  // Run over a multiple of `lanes` floats; the output may be an input.
   void (*relu)(const float* x, float* y, std::size_t floats);
   void (*relu_backward)(const float* y, const float* g, float* dx, std::size_t floats);
   void (*add)(const float* a, const float* b, float* y, std::size_t floats);
   void (*multiply)(const float* a, const float* b, float* y, std::size_t floats);
   // Draws the mask, see trainer/backends/dropout.h, and applies it.
   void (*dropout)(const Dropout&, const float* x, float* mask, float* y);
-  // Updates by any optimiser but lars; `second` may be null where it has none.
+  // Updates by any optimiser but lars; `second` may be null if the optimiser has no second moment.
   void (*update)(const UpdateStep&, float* w, const float* g, float* first, float* second,
                  std::size_t floats);
   void (*lars)(const LarsStep&, float* w, const float* g, float* velocity, std::size_t floats);
@@ -177,8 +177,8 @@ struct Kernels {
   void (*global_pool)(const Extent&, const float* x, float* y);
   void (*global_pool_backward)(const Extent&, const float* g, float* dx);
 
-  // `best` keeps which tap of the window was the largest; none if none exceeds `floor`, the least
-  // that y can be.
+  // `best` stores the index of the window's largest tap, or -1 if none exceeds `floor`, the
+  // smallest possible y.
   void (*max_pool)(const Window&, float floor, const float* x, float* y, std::int32_t* best);
   void (*max_pool_backward)(const Window&, const float* g, const std::int32_t* best, float* dx);
   void (*avg_pool)(const Window&, const float* x, float* y);
@@ -208,8 +208,8 @@ struct Kernels {
   void (*dense_weights)(const DenseShape&, const float* x, const float* g, float* dw, float* dbias,
                         float* scratch);
 
-  // 3 x 3 taps, stride 1, padding 1, by Winograd F(4 x 4, 3 x 3); `in` and `out` differ in blocks
-  // alone. Weights: blocks of outputs x blocks of inputs x 9 x inputs x outputs of a block;
+  // 3 x 3 taps, stride 1, padding 1, by Winograd F(4 x 4, 3 x 3); `in` and `out` differ only in
+  // blocks. Weights: blocks of outputs x blocks of inputs x 9 x inputs x outputs of a block;
   // scratch: winograd_scratch(). `bias` and `dbias` may be null.
   void (*winograd)(const Extent& in, const Extent& out, const float* x, const float* w,
                    const float* bias, float* y, float* scratch);

@@ -1,4 +1,4 @@
-// The kernels for processors with AVX-512: CMake compiles this file alone for them. 16 lanes.
+// The kernels for processors with AVX-512, of 16 lanes. CMake compiles only this file for AVX-512.
 
 #include <immintrin.h>
 
@@ -8,7 +8,7 @@
 
 #define DETOL_LANES 16
 #define DETOL_MULTIPLY_ADD _mm512_fmadd_ps
-// The mask avoids a warning: in the plain form of its headers GCC 12 sees something uninitialised.
+// The mask avoids a warning: GCC 12's header of the plain form uses an uninitialised variable.
 #define DETOL_MULTIPLY_WORDS(a, b) _mm512_maskz_mul_epu32(0xff, a, b)
 #define DETOL_INTEGERS __m512i
 #define DETOL_KERNELS kAvx512Kernels

@@ -6,17 +6,17 @@
 //   backward  dx (images x inputs) = g W               depth: outputs
 //   weights   dW^T (inputs x outputs) = x^T g          depth: images
 //
-// A tile is four to six rows (twice that of 16 lanes) by up to three registers of columns. How few
-// instructions there are around a multiplication counts as much as memory on a virtual machine: so
-// strides are constants, the loop is unrolled and a tile is as wide as it can be. 4 x 3, unrolled,
-// takes four fifths of the time of 6 x 2, not unrolled (784 x 256, batch 64, in turn). That a
-// neighbour shares the core would explain it; it was not shown.
+// A tile is four to six rows (twice as many with 16 lanes) by up to three registers of columns. On
+// a virtual machine the number of instructions per multiplication matters as much as memory: so
+// strides are constants, the loop is unrolled and a tile is as wide as possible. 4 x 3, unrolled,
+// takes four fifths of the time of 6 x 2, not unrolled (784 x 256, batch 64, measured alternately).
+// A hyperthread on the same core may explain it; this was not verified.
 //
 // The columns of a block of depth, which are read again for all rows, stay in the first-level
 // cache (kDenseDepth: 24 KB), and are contiguous: with a large power of two from one line to the
-// next they would share a few places there. Weights are blocks of outputs x inputs x outputs of a
-// block, so that two directions of three read them as they are; the way back transposes a few at a
-// time.
+// next they would compete for a few cache sets. Weights are blocks of outputs x inputs x outputs of
+// a block, so that forward and the weights' gradient use them as they are; backward transposes a
+// few at a time.
 
 #include "trainer/backends/cpu/kernels.h"
 #include "trainer/backends/cpu/lanes.h"
@@ -24,12 +24,12 @@
 namespace detol::inline trainer::onednn {
 namespace {
 
-// One value for each row and step in depth.
+// Left factor: one value for each row and step in depth.
 struct Left {
   const float* at;
   std::ptrdiff_t row;
 };
-// One register of columns for each block and step in depth.
+// Right factor: one register of columns for each block and step in depth.
 struct Right {
   const float* at;
   std::ptrdiff_t block;
@@ -39,7 +39,7 @@ struct Product {
   std::ptrdiff_t row, block;
 };
 
-// A register's worth of plain memory, which begins anywhere.
+// A register's floats in plain memory, at any alignment of 4 bytes.
 typedef float Anywhere __attribute__((vector_size(DETOL_LANES * sizeof(float)), aligned(4)));
 
 inline Lanes load_some(const float* from, std::ptrdiff_t count) {
@@ -60,8 +60,8 @@ inline void store_some(float* to, Lanes value, std::ptrdiff_t count) {
   }
 }
 
-// Adds kHeight x kColumns registers of the product to `start`, or to what is there if that is null;
-// the last block has `columns` of its lanes.
+// Adds kHeight x kColumns registers of the product to `start`, or to `y` if `start` is null; only
+// `columns` lanes of the last block are used.
 template <std::ptrdiff_t kHeight, int kColumns, std::ptrdiff_t kLeftStep, std::ptrdiff_t kRightStep>
 inline __attribute__((always_inline)) void dense_tile(Left left, Right right, std::ptrdiff_t depth,
                                                       const float* start, Product y,
@@ -75,7 +75,7 @@ inline __attribute__((always_inline)) void dense_tile(Left left, Right right, st
                                    : load_some(y.at + r * y.row + c * y.block, count(c));
     }
   }
-  // The next columns of these rows: too far apart for the processor to foresee.
+  // Fetches the next columns of these rows, too far apart for the hardware prefetcher.
   for (std::ptrdiff_t r = 0; r < kHeight; ++r)
     __builtin_prefetch(y.at + r * y.row + kColumns * kLanes, 1);
   const float* rows[kGroups];  // few pointers, so that all of them stay in registers
@@ -109,7 +109,7 @@ inline __attribute__((always_inline)) void dense_rest(std::ptrdiff_t height, Lef
   dense_tile<kHeight, kColumns, kLeftStep, kRightStep>(left, right, depth, start, y, columns);
 }
 
-// All rows of kColumns registers of columns.
+// Computes all rows of kColumns registers of columns.
 template <int kColumns, std::ptrdiff_t kLeftStep, std::ptrdiff_t kRightStep>
 __attribute__((noinline)) void dense_columns(std::ptrdiff_t height, Left left, Right right,
                                              std::ptrdiff_t depth, const float* start, Product y,
@@ -123,14 +123,14 @@ __attribute__((noinline)) void dense_columns(std::ptrdiff_t height, Left left, R
   }
 }
 
-// Registers of columns that are taken next, of so many columns: never one if there are more.
+// Returns how many registers of the remaining `columns` to compute next: one only if one remains.
 inline std::ptrdiff_t registers_of(std::ptrdiff_t columns) {
   const std::ptrdiff_t registers = (columns + kLanes - 1) / kLanes;
   if (registers == 1) return 1;
   return registers == 2 || registers == 4 ? 2 : 3;
 }
 
-// Computes `columns` columns, of one register, two or three.
+// Computes `columns` columns, which fill one to three registers.
 template <std::ptrdiff_t kLeftStep, std::ptrdiff_t kRightStep>
 inline void dense_product(std::ptrdiff_t height, std::ptrdiff_t columns, Left left, Right right,
                           std::ptrdiff_t depth, const float* start, Product y) {
@@ -170,7 +170,7 @@ void dense(const DenseShape& s, const float* x, const float* w, const float* bia
   }
 }
 
-// The off-diagonal halves of two by two blocks of kDistance x kDistance change places.
+// Exchanges the off-diagonal blocks of 2 x 2 blocks of kDistance x kDistance.
 template <int kDistance, int... kLane>
 inline void exchange(Lanes& a, Lanes& b, std::integer_sequence<int, kLane...>) {
   const Lanes low = __builtin_shufflevector(
@@ -180,7 +180,7 @@ inline void exchange(Lanes& a, Lanes& b, std::integer_sequence<int, kLane...>) {
   a = low;
 }
 
-// kLanes x kLanes values.
+// Transposes kLanes x kLanes values.
 template <int kDistance>
 inline void transpose(Lanes values[kLanes]) {
   for (int i = 0; i < DETOL_LANES; ++i) {
@@ -191,8 +191,8 @@ inline void transpose(Lanes values[kLanes]) {
   if constexpr (kDistance > 1) transpose<kDistance / 2>(values);
 }
 
-// The weights of inputs [first, first + columns) and `depth` outputs from block `block` on, as
-// outputs x three registers of inputs; what is beyond `columns` is zero.
+// Writes the weights of inputs [first, first + columns) and `depth` outputs from block `block` on
+// as outputs x three registers of inputs; the rest of the last register is zero.
 void transpose_weights(const DenseShape& s, const float* w, std::ptrdiff_t first,
                        std::ptrdiff_t columns, std::ptrdiff_t block, std::ptrdiff_t depth,
                        float* to) {
@@ -231,7 +231,7 @@ void dense_backward(const DenseShape& s, const float* g, const float* w, float* 
   }
 }
 
-// Images x outputs as blocks of registers: blocks x images x lanes.
+// Copies images x outputs to blocks of registers: blocks x images x lanes.
 void gather_blocks(const float* from, std::ptrdiff_t images, std::ptrdiff_t columns, float* to) {
   for (std::ptrdiff_t c = 0; c < columns; c += kLanes) {
     for (std::ptrdiff_t i = 0; i < images; ++i, to += kLanes)
@@ -261,7 +261,7 @@ void dense_weights(const DenseShape& s, const float* x, const float* g, float* d
           stretch_of_x[image * kDenseInputs + r] = x[(i + image) * s.inputs + k + r];
       }
       for (std::ptrdiff_t o = 0, columns; o < s.outputs; o += columns) {
-        // Whole registers: missing outputs have no gradient, and their weights stay zero.
+        // Computes whole registers: missing outputs have no gradient, and their weights stay zero.
         columns = registers_of(s.outputs - o) * kLanes;
         dense_product<kDenseInputs, kLanes>(
             height, columns, {stretch_of_x, 1}, {blocks_of_g + o * depth, depth * kLanes}, depth,

@@ -1,8 +1,8 @@
 #pragma once
 
-// Depthwise convolution. Each direction goes over one plane (a block of channels of one image) at
-// a time, in a copy with zeros around it, so that no tap has to ask whether it lies inside; and
-// keeps its sums in registers: neighbouring outputs, or, of the weights, neighbouring taps.
+// Depthwise convolution. Each direction reads one plane (a block of channels of one image) at a
+// time, from a copy with zeros around it, so that no tap needs a bounds check. Its sums stay in
+// registers: of neighbouring outputs or, for the weights' gradient, of neighbouring taps.
 
 #include "trainer/backends/cpu/kernels.h"
 #include "trainer/backends/cpu/kernels_element.h"
@@ -12,12 +12,12 @@
 namespace detol::inline trainer::onednn {
 namespace {
 
-// The weights of the channel block that `i` = image * blocks + block belongs to.
+// Returns the offset of the weights of plane `i` = image * blocks + block.
 std::ptrdiff_t weights_at(const Window& w, std::ptrdiff_t i) {
   return i % w.in.blocks * w.taps() * kLanes;
 }
 
-// A plane with zeros around it.
+// Margin describes a plane with zeros around it.
 struct Margin {
   std::ptrdiff_t height, width;  // of the plane
   std::ptrdiff_t above, beside;  // zeros on either side
@@ -34,19 +34,19 @@ void pad_plane(const Margin& m, const float* plane, float* padded) {
   }
 }
 
-// Along one side of the window: the taps that a sum takes in, and where what they weigh lies.
+// Reach: the taps of a sum along one side of the window, and the places of the values they weigh.
 struct Reach {
   std::ptrdiff_t tap = 0, tap_step = 1, count = 0;
   std::ptrdiff_t at = 0, at_step = 0;  // rows or columns of the padded plane
 };
 
-// Sums over a window of a padded plane.
+// Sums describes weighted sums over a window of a padded plane.
 struct Sums {
   Reach rows, columns;
   std::ptrdiff_t row;            // floats of the padded plane's rows
   std::ptrdiff_t width;          // taps in a row of the window
   std::ptrdiff_t from_step = 1;  // columns of the plane from one sum to the next
-  std::ptrdiff_t to_step = 1;    // likewise, of what is written
+  std::ptrdiff_t to_step = 1;    // likewise, of the output
   Lanes start = {};
 };
 
@@ -107,8 +107,8 @@ void depthwise(const Window& w, const float* x, const float* weights, const floa
   }
 }
 
-// The taps that reach inputs first, first + stride, ...: those whose distance to them is a whole
-// number of strides. `size`: taps of that side; `before`: the padding.
+// Returns the taps that reach inputs first, first + stride, ...: those whose distance to the inputs
+// is a whole number of strides. `size`: taps of that side; `before`: the padding.
 Reach reach_of(const Window& w, std::ptrdiff_t first, std::ptrdiff_t size, std::ptrdiff_t before,
                std::ptrdiff_t margin) {
   Reach reach;
@@ -125,7 +125,7 @@ Reach reach_of(const Window& w, std::ptrdiff_t first, std::ptrdiff_t size, std::
   return reach;
 }
 
-// dx[y] = sum over taps a of g[(y + above - a dilation) / stride] w[a], where that is whole.
+// dx[y] = sum over taps a of g[(y + above - a dilation) / stride] w[a], where the index is whole.
 void depthwise_backward(const Window& w, const float* g, const float* weights, float* dx,
                         float* scratch) {
   const Margin margin{w.out.height, w.out.width, w.gradient_margin(w.height),
@@ -151,8 +151,8 @@ void depthwise_backward(const Window& w, const float* g, const float* weights, f
   }
 }
 
-// Adds one plane's part of the gradient of kCount taps, neighbours in a row of the window, of which
-// `padded` is under the first.
+// Adds one plane's part of the gradient of kCount neighbouring taps in a row of the window;
+// `padded` is the input under the first tap.
 template <int kCount>
 __attribute__((noinline)) void row_of_taps(const Window& w, const float* padded, const float* g,
                                            float* dw) {
@@ -170,8 +170,8 @@ __attribute__((noinline)) void row_of_taps(const Window& w, const float* padded,
   for (int t = 0; t < kCount; ++t) accumulate(dw + t * kLanes, sum[t]);
 }
 
-// Computes the gradient of all the window's taps. Several sums at once hide how long an addition
-// takes.
+// Computes the gradient of all the window's taps. Several sums at once hide the latency of
+// additions.
 void plane_of_taps(const Window& w, const float* padded, const float* g, float* dw) {
   const std::ptrdiff_t row = margin_of(w).row();
   for (std::ptrdiff_t a = 0; a < w.height; ++a) {

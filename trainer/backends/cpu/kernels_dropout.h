@@ -1,7 +1,7 @@
 #pragma once
 
-// Dropout. Philox 4x32-10 (Salmon et al., SC'11) for many blocks at once: a 64-bit lane holds one
-// 32-bit word of a block's state, and what is above it is never looked at.
+// Dropout by Philox 4x32-10 (Salmon et al., SC'11) for many blocks at once: a 64-bit lane holds one
+// 32-bit word of a block's state, and its upper half is ignored.
 
 #include "trainer/backends/cpu/kernels.h"
 #include "trainer/backends/cpu/lanes.h"
@@ -13,10 +13,10 @@ typedef std::uint64_t Words __attribute__((vector_size(DETOL_LANES * sizeof(floa
 typedef std::uint16_t Halves __attribute__((vector_size(DETOL_LANES * sizeof(std::uint16_t))));
 
 constexpr int kWords = DETOL_LANES / 2;  // blocks in a vector; their bits are for 4 kLanes elements
-constexpr int kVectors = 2;              // at a time, to hide how long a product takes
-constexpr int kCells = 4 * kVectors;     // positions of a block of channels that they serve
+constexpr int kVectors = 2;              // at a time, to hide the latency of products
+constexpr int kCells = 4 * kVectors;     // positions of a channel block at a time
 
-// The product of the lower halves.
+// Returns the products of the lower halves.
 Words product_of_low(Words a, std::uint64_t b) {
   return (Words)DETOL_MULTIPLY_WORDS((DETOL_INTEGERS)a, (DETOL_INTEGERS)(b - Words{}));
 }
@@ -35,7 +35,7 @@ struct Philox {
     }
   }
 
-  // The blocks of these numbers, two words each, one block behind the other.
+  // Writes the blocks of these numbers, two words each, in order.
   void run(std::uint64_t key, const Words* numbers, std::uint64_t* words) {
     for (int v = 0; v < kVectors; ++v) {
       a[v] = numbers[v];
@@ -56,11 +56,11 @@ struct Philox {
   }
 };
 
-// The numbers of the stream's blocks for one position of a block of channels after the other.
+// DropoutCells numbers the stream's blocks, for one position of a channel block after the other.
 struct DropoutCells {
   const Extent& extent;
   std::ptrdiff_t groups;  // of an image
-  std::ptrdiff_t place;   // of the image and position, in the whole batch, times groups
+  std::ptrdiff_t place;   // positions of the whole batch before this image, times groups
   std::ptrdiff_t block = 0, position = 0;
 
   void write(std::uint64_t* numbers) {

@@ -1,6 +1,6 @@
 #pragma once
 
-// Element by element, or one value per image and channel.
+// Kernels that work element by element, or with one value per image and channel.
 
 #include "trainer/backends/cpu/kernels.h"
 #include "trainer/backends/cpu/lanes.h"
@@ -21,7 +21,7 @@ Lanes sum_of(const float* x, std::ptrdiff_t count, std::ptrdiff_t step = kLanes)
   return (a + b) + (c + d);
 }
 
-// The sum over images and positions.
+// Sums over images and positions, per channel.
 void channel_sums(const Extent& e, const float* g, float* sums) {
   for (std::ptrdiff_t block = 0; block < e.blocks; ++block) {
     Lanes sum{};
@@ -92,7 +92,7 @@ void update(const UpdateStep& s, float* w, const float* g, float* first, float* 
     case OptimizerKind::kRmsprop:
       return rmsprop(s, w, g, first, second, floats);
     case OptimizerKind::kLars:
-      return;  // lars() below: its rate is the tensor's
+      return;  // see lars() below: each tensor has its own rate
   }
 }
 

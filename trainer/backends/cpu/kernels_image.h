@@ -1,11 +1,11 @@
 #pragma once
 
-// The first convolution: an image of up to three channels, as it is, becomes blocks of channels.
+// The first convolution: reads a plain image of up to three channels and writes blocks of channels.
 //
 // A register holds channels of the output, so a tap is one broadcast pixel times a register of
 // weights, and a block of outputs stays in registers over all taps. Each image is first copied
-// with zeros around it, so that no tap has to ask whether it lies inside. Weights are blocks of
-// outputs x taps x lanes, taps in the order (row, column, channel).
+// with zeros around it, so that no tap needs a bounds check. Weights are blocks of outputs x taps x
+// lanes, taps in the order (row, column, channel).
 
 #include "trainer/backends/cpu/kernels.h"
 #include "trainer/backends/cpu/kernels_element.h"
@@ -15,9 +15,9 @@
 namespace detol::inline trainer::onednn {
 namespace {
 
-constexpr std::ptrdiff_t kPixels = kLanes == 16 ? 12 : 6;  // of a block, times two registers
+constexpr std::ptrdiff_t kPixels = kLanes == 16 ? 12 : 6;  // outputs in a block, of 2 registers
 
-// ImagePlan is what the loops need of one convolution.
+// ImagePlan stores the offsets that the loops of one convolution need.
 struct ImagePlan {
   std::ptrdiff_t row = 0;                  // floats of a padded row
   std::ptrdiff_t taps = 0;                 // rows x columns x channels
@@ -49,7 +49,8 @@ void pad_image(const ImageWindow& w, const ImagePlan& plan, const float* image, 
   }
 }
 
-// kCount neighbours in a row of outputs, kColumns registers of channels, `plane` floats apart.
+// Computes kCount neighbouring outputs of a row, of kColumns registers of channels, `plane` floats
+// apart.
 template <int kStride, int kCount, int kColumns>
 inline __attribute__((always_inline)) void image_block(const ImagePlan& plan, const float* from,
                                                        const float* w, const float* bias, float* y,

@@ -1,7 +1,7 @@
 #pragma once
 
-// Layer norm: position by position over the blocks of its channels. The padding of the last block
-// counts nowhere and stays zero.
+// Layer norm, position by position over the blocks of its channels. The padding of the last block
+// is left out and stays zero.
 
 #include "trainer/backends/cpu/kernels.h"
 #include "trainer/backends/cpu/lanes.h"
@@ -15,7 +15,7 @@ double total_of(Lanes values) {
   return sum;
 }
 
-// One where the last block holds a channel, else zero.
+// Returns 1 in each lane of the last block that holds a channel, 0 in the padding.
 Lanes last_block_of(const LayerNorm& n) {
   Lanes used{};
   const std::ptrdiff_t padding = n.extent.blocks * kLanes - n.channels;
@@ -23,7 +23,7 @@ Lanes last_block_of(const LayerNorm& n) {
   return used;
 }
 
-// Calls visit(floats from the start to the first block of a position, position of all images').
+// Calls visit(offset of a position's first block in floats, index of the position over all images).
 template <typename Visit>
 inline __attribute__((always_inline)) void for_positions(const Extent& e, Visit visit) {
   for (std::ptrdiff_t n = 0; n < e.images; ++n) {

@@ -1,7 +1,7 @@
 #pragma once
 
-// Batch norm. Sums are kept in float over a tile of positions, which lies in the first-level
-// cache, and in double over tiles: exact enough to follow the double-precision reference.
+// Batch norm. Sums are in float over a tile of positions, which fits in the first-level cache, and
+// in double over tiles: exact enough to follow the double-precision reference.
 
 #include "trainer/backends/cpu/kernels.h"
 #include "trainer/backends/cpu/kernels_element.h"
@@ -10,7 +10,7 @@
 namespace detol::inline trainer::onednn {
 namespace {
 
-constexpr std::ptrdiff_t kTile = 256;  // positions: 16 KiB of 16 lanes
+constexpr std::ptrdiff_t kTile = 256;  // positions: 16 KiB with 16 lanes
 
 typedef double Wide __attribute__((vector_size(DETOL_LANES * sizeof(double))));
 
@@ -26,8 +26,8 @@ struct Tile {
   std::ptrdiff_t step = kLanes;  // floats from one position to the next
 };
 
-// Calls visit(tile) for each tile of channel block `block`, image by image; the images of one
-// position are taken for the positions of one image.
+// Calls visit(tile) for each tile of channel block `block`, image by image; images of a single
+// position are treated as positions of one image.
 template <typename Visit>
 inline __attribute__((always_inline)) void for_tiles(const Extent& e, std::ptrdiff_t block,
                                                      Visit visit) {
@@ -58,7 +58,7 @@ Lanes squares_of(const float* x, const Tile& tile, Lanes mean) {
   return a + b;
 }
 
-// Per tile the mean and the squared distances from it, merged over tiles (Chan, Golub and
+// Computes mean and squared distances of each tile and merges them over tiles (Chan, Golub and
 // LeVeque, 1983): no cancellation, one pass over memory.
 void norm_statistics(const Extent& e, const float* x, double* mean, double* variance) {
   for (std::ptrdiff_t block = 0; block < e.blocks; ++block) {
@@ -79,7 +79,7 @@ void norm_statistics(const Extent& e, const float* x, double* mean, double* vari
   }
 }
 
-// The constants of one channel block, in registers.
+// NormLanes holds the constants of one channel block in registers.
 struct NormLanes {
   Lanes mean, scale, beta;
   NormLanes(const NormForward& f, std::ptrdiff_t block)
@@ -155,7 +155,7 @@ void norm_sums_masked(const NormSums& s) {
                         : norm_sums_as<kMask, false, false>(s);
 }
 
-// REQUIRES: g is written when there is another term.
+// Computes the sums with the mask that fits. REQUIRES: s.g is not null if s.other is not.
 void norm_sums(const NormSums& s) {
   if (!s.forward.relu) return norm_sums_masked<Mask::kNone>(s);
   if (s.forward.addend != nullptr) return norm_sums_masked<Mask::kFromOutput>(s);

@@ -1,6 +1,6 @@
 #pragma once
 
-// Pooling: windows that slide over every channel by itself.
+// Pooling: windows that slide over each channel separately.
 
 #include "trainer/backends/cpu/kernels.h"
 #include "trainer/backends/cpu/lanes.h"
@@ -8,7 +8,7 @@
 namespace detol::inline trainer::onednn {
 namespace {
 
-// Calls visit(image and block, output position) for every output.
+// Calls visit(image * blocks + block, row, column) for every output.
 template <typename Visit>
 inline __attribute__((always_inline)) void for_outputs(const Window& w, Visit visit) {
   for (std::ptrdiff_t i = 0; i < w.out.images * w.out.blocks; ++i) {
@@ -18,8 +18,8 @@ inline __attribute__((always_inline)) void for_outputs(const Window& w, Visit vi
   }
 }
 
-// Calls visit(floats from `first` to a tap, the tap's number) for the taps of a square window
-// without holes; unrolled.
+// Calls visit(offset of a tap in floats, the tap's number) for the taps of a square window without
+// dilation whose first tap is at `first`; unrolled.
 template <int kSize, typename Visit>
 inline __attribute__((always_inline)) void for_square(std::ptrdiff_t first, std::ptrdiff_t row,
                                                       Visit visit) {
@@ -30,8 +30,8 @@ inline __attribute__((always_inline)) void for_square(std::ptrdiff_t first, std:
   }
 }
 
-// Calls visit(floats from the start to the input under the tap, the tap's number) for the taps of
-// output (i, y, x) that lie inside the image.
+// Calls visit(offset of the input under a tap in floats, the tap's number) for the taps of output
+// (i, y, x) that lie inside the image.
 template <typename Visit>
 inline __attribute__((always_inline)) void for_taps(const Window& w, std::ptrdiff_t i,
                                                     std::ptrdiff_t y, std::ptrdiff_t x,
@@ -70,7 +70,7 @@ void accumulate(float* to, Lanes value) {
   store(to, load(to) + value);
 }
 
-// The largest so far and its tap. Of equal ones the first counts; NaN stays.
+// Best: the largest value so far and its tap. Of equal values the first counts; NaN stays.
 struct Best {
   Lanes value;
   Marks tap;
@@ -83,8 +83,8 @@ struct Best {
 
 constexpr Marks kNoTap = Marks{} - 1;
 
-// Windows of 3 x 3 without a stride share what they see: down a column of outputs the largest of
-// three neighbours in a row serves three of them.
+// Windows of 3 x 3 with stride 1 overlap: down a column of outputs, the largest of three neighbours
+// in a row is used by three outputs.
 bool is_dense_3x3(const Window& w) {
   return w.height == 3 && w.width == 3 && w.stride == 1 && w.dilation == 1 && w.above == 1 &&
          w.beside == 1;
@@ -138,8 +138,8 @@ void max_pool(const Window& w, float floor, const float* x, float* y, std::int32
   });
 }
 
-// The gradients of one column of outputs by three columns of inputs, of which those of three rows
-// are in registers.
+// Adds the gradients of one column of outputs to three columns of inputs; sums of three rows are in
+// registers.
 void max_pool_column_backward(const Window& w, const float* g, const std::int32_t* best,
                               std::ptrdiff_t column, float* dx) {
   const std::ptrdiff_t row = w.in.width * kLanes;
@@ -197,7 +197,7 @@ std::ptrdiff_t inside(std::ptrdiff_t first, std::ptrdiff_t taps, std::ptrdiff_t 
   return (end < size ? end : size) - (first < 0 ? 0 : first);
 }
 
-// REQUIRES: no dilation.
+// Returns 1 / the number of taps inside the image. REQUIRES: no dilation.
 float share_of(const Window& w, std::ptrdiff_t row, std::ptrdiff_t column) {
   const std::ptrdiff_t rows = inside(row * w.stride - w.above, w.height, w.in.height);
   const std::ptrdiff_t columns = inside(column * w.stride - w.beside, w.width, w.in.width);

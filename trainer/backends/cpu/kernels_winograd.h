@@ -3,18 +3,18 @@
 // Convolutions of 3 x 3 taps by Winograd F(4 x 4, 3 x 3): a tile of 4 x 4
 // outputs takes 36 multiplications per pair of channels instead of 144 (Lavin and Gray, 2016, arXiv
 // 1509.09308). The matrices are Toom and Cook's for the points 0, 1/sqrt 2, -1/sqrt 2, sqrt 2,
-// -sqrt 2 and infinity. Points decide the rounding (Barabasz, Anderson, Soodhalter and Gregg, 2018,
-// arXiv 1803.10986): these lose two to three times what a direct convolution does, where the
-// usual 0, +-1, +-2 lose four (random tensors of 16 and 64 channels, root mean square).
+// -sqrt 2 and infinity. Points decide the rounding error (Barabasz, Anderson, Soodhalter and Gregg,
+// 2018, arXiv 1803.10986): with these it is two to three times that of a direct convolution, with
+// the usual 0, +-1, +-2 four times (random tensors of 16 and 64 channels, root mean square).
 //
 //   forward    y  = A^T [(G w G^T) * (B^T x B)] A      sum over input channels: 36 matrix products
 //   backward   dx: the same with the taps rotated by 180 degrees and the channels' roles swapped
 //   weights    dw = G^T [(B^T x B) * (A g A^T)] G      sum over tiles: 36 matrix products
 //
-// Tiles go through in chunks that stay in the second-level cache. Transformed tensors are
-// 36 x tiles x channels, transformed weights 36 x inputs x outputs; weights come in blocks of
-// registers, O/lanes x I/lanes x 9 x lanes (inputs) x lanes (outputs). A tile at the border reads
-// zeros outside the image.
+// Tiles are processed in chunks that stay in the second-level cache. Transformed tensors are 36 x
+// tiles x channels, transformed weights 36 x inputs x outputs; weights come in blocks of registers,
+// O/lanes x I/lanes x 9 x lanes (inputs) x lanes (outputs). A tile at the border reads zeros
+// outside the image.
 
 #include "trainer/backends/cpu/kernels.h"
 #include "trainer/backends/cpu/kernels_element.h"
@@ -35,7 +35,7 @@ inline std::ptrdiff_t weights_plane(std::ptrdiff_t inputs, std::ptrdiff_t output
   return inputs * outputs + kWinogradGap;
 }
 
-// TilePlace says where tile `number` of all images lies.
+// TilePlace is the image and the first row and column of a tile.
 struct TilePlace {
   std::ptrdiff_t image, top, left;
 };
@@ -44,14 +44,14 @@ inline TilePlace tile_of(const Extent& e, std::ptrdiff_t number) {
   return {number / (across * down), number / across % down * 4, number % across * 4};
 }
 
-// Values of a tile as they lie in memory: `row` floats from one row to the next.
+// TileView points to the values of a tile, `row` floats from one row to the next.
 struct TileView {
   const float* from;
   std::ptrdiff_t row;
 };
 
-// The kSide x kSide values from (top, left) on: the image's own memory, or where the tile reaches
-// over the border a copy with zeros there.
+// Returns the kSide x kSide values from (top, left) on: in the image's own memory, or, if the tile
+// crosses the border, in `copy`, padded with zeros.
 template <std::ptrdiff_t kSide>
 inline TileView view_of(const Extent& e, const float* image, std::ptrdiff_t top,
                         std::ptrdiff_t left, Lanes copy[kSide * kSide]) {
@@ -68,7 +68,7 @@ inline TileView view_of(const Extent& e, const float* image, std::ptrdiff_t top,
   return {reinterpret_cast<const float*>(copy), kSide * kLanes};
 }
 
-// Transforms the tiles [first, end): points x tiles x channels.
+// Transforms the tiles [first, end) to points x tiles x channels.
 void transform_input(const Extent& e, const float* x, std::ptrdiff_t first, std::ptrdiff_t end,
                      float* v) {
   const std::ptrdiff_t channels = e.blocks * kLanes, plane = tiles_plane(channels);
@@ -148,14 +148,14 @@ void transform_output(const Extent& e, const float* m, const float* bias, std::p
   }
 }
 
-// weight_at() is where the register of weights of (tap 0, input, block of outputs) begins; one tap
-// is kTapFloats.
+// Returns the offset of the register of weights of (tap 0, input, block of outputs); taps are
+// kTapFloats apart.
 constexpr std::ptrdiff_t kTapFloats = kLanes * kLanes;
 inline std::ptrdiff_t weight_at(std::ptrdiff_t inputs, std::ptrdiff_t input, std::ptrdiff_t block) {
   return (block * (inputs / kLanes) + input / kLanes) * 9 * kTapFloats + input % kLanes * kLanes;
 }
 
-// Calls visit(first weight of tap 0, place in inputs x outputs) for every register of outputs.
+// Calls visit(offset of tap 0, offset in inputs x outputs) for every register of outputs.
 template <typename Visit>
 inline void for_weights(std::ptrdiff_t inputs, std::ptrdiff_t outputs, Visit visit) {
   for (std::ptrdiff_t i = 0; i < inputs; ++i) {
@@ -202,8 +202,8 @@ void transform_weights_back(std::ptrdiff_t inputs, std::ptrdiff_t outputs, const
   });
 }
 
-// Rotates taps by 180 degrees and swaps channels: the weights of a convolution from outputs to
-// inputs.
+// Rotates taps by 180 degrees and swaps channels, which gives the weights of a convolution from
+// outputs to inputs.
 void rotate_weights(std::ptrdiff_t inputs, std::ptrdiff_t outputs, const float* w, float* rotated) {
   for (std::ptrdiff_t i = 0; i < inputs; ++i) {
     for (std::ptrdiff_t o = 0; o < outputs; ++o) {
@@ -215,7 +215,8 @@ void rotate_weights(std::ptrdiff_t inputs, std::ptrdiff_t outputs, const float* 
   }
 }
 
-// kRows x kColumns registers of m = v u: rows of v and m `inputs` and `outputs` apart.
+// Computes kRows x kColumns registers of m = v u; rows of v are `inputs` apart, those of m
+// `outputs`.
 template <int kColumns>
 inline __attribute__((always_inline)) void product_block(const float* v, const float* u,
                                                          std::ptrdiff_t inputs,
@@ -240,7 +241,8 @@ inline __attribute__((always_inline)) void product_block(const float* v, const f
   }
 }
 
-// m (tiles x outputs) = v (tiles x inputs) u (inputs x outputs), a chunk's tiles rounded up.
+// Computes m (tiles x outputs) = v (tiles x inputs) u (inputs x outputs); `tiles` is rounded up to
+// kRows.
 __attribute__((noinline)) void product(std::ptrdiff_t tiles, std::ptrdiff_t inputs,
                                        std::ptrdiff_t outputs, const float* v, const float* u,
                                        float* m) {
@@ -255,7 +257,7 @@ __attribute__((noinline)) void product(std::ptrdiff_t tiles, std::ptrdiff_t inpu
   }
 }
 
-// 4 x kColumns registers of u += v^T m.
+// Computes 4 x kColumns registers of u += v^T m.
 template <int kColumns>
 inline __attribute__((always_inline)) void outer_block(const float* v, const float* m,
                                                        std::ptrdiff_t tiles, std::ptrdiff_t inputs,
@@ -277,7 +279,7 @@ inline __attribute__((always_inline)) void outer_block(const float* v, const flo
   }
 }
 
-// u (inputs x outputs) += v^T (tiles x inputs) m (tiles x outputs).
+// Computes u (inputs x outputs) += v^T (tiles x inputs) m (tiles x outputs).
 __attribute__((noinline)) void outer_product(std::ptrdiff_t tiles, std::ptrdiff_t inputs,
                                              std::ptrdiff_t outputs, const float* v, const float* m,
                                              float* u) {
@@ -321,7 +323,8 @@ void winograd(const Extent& in, const Extent& out, const float* x, const float* 
   const std::ptrdiff_t inputs = in.blocks * kLanes, outputs = out.blocks * kLanes;
   const WinogradScratch buffers = divide_scratch(scratch, inputs, outputs);
   transform_weights(inputs, outputs, w, buffers.u);
-  // A last, smaller chunk leaves the rest of v as the chunk before wrote it, or these zeros.
+  // product() reads v in whole blocks: beyond a smaller last chunk it reads tiles of the chunk
+  // before, or these zeros.
   const auto bytes = static_cast<std::size_t>(kPoints * tiles_plane(inputs)) * sizeof(float);
   if (tiles_of(in) < kWinogradTiles) __builtin_memset(buffers.v, 0, bytes);
   for_chunks(in, [&](std::ptrdiff_t first, std::ptrdiff_t end) {

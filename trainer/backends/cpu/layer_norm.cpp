@@ -1,5 +1,5 @@
 // Layer norm in blocks, with our own kernels: bound by memory. The mean and the deviation of every
-// position are kept for the way back.
+// position are kept for the backward pass.
 
 #include "trainer/backends/cpu/lower.h"
 

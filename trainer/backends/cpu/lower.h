@@ -11,17 +11,18 @@
 
 namespace detol::inline trainer::onednn {
 
-// The window of a layer over blocked values.
+// Returns the window of a layer over blocked values.
 inline Window window_of(const Builder& b, const Layer& layer, const Value& x, const Value& y) {
   return {b.extent(x),  b.extent(y),    height_of(layer),     layer.kernel,
           layer.stride, layer.dilation, padding_above(layer), padding_beside(layer)};
 }
 
-// Zeros where a blocked value has no channel, in its data or in a term of its gradient.
+// Appends a step that zeroes the padding channels of a blocked value: of its data or of a gradient
+// term.
 void clear_padding(Builder& builder, const Value& value, Buffer* values);
 
-// The Result of an action that calls oneDNN; what oneDNN throws in it is an error (kInternal), but
-// for a failed allocation, which stays std::bad_alloc.
+// Returns the Result of an action that calls oneDNN; an exception of oneDNN becomes an error
+// (kInternal), but a failed allocation stays std::bad_alloc.
 template <typename Action>
 auto caught(Action action) -> decltype(action()) {
   try {
@@ -33,7 +34,7 @@ auto caught(Action action) -> decltype(action()) {
   }
 }
 
-// Whatever its layer is.
+// Lowers a unit of any layer, by the function of its layer below.
 Result<void> lower_unit(Builder& builder, const Unit& unit);
 
 Result<void> lower_conv(Builder& builder, const Unit& unit);

@@ -9,8 +9,8 @@
 namespace detol::inline trainer::onednn {
 namespace {
 
-// Sixteen times what oneDNN's code generator was seen to take for a primitive: 1 MB over the layers
-// of the backend's tests, with AVX2 and with AVX-512.
+// Sixteen times what oneDNN's code generator was measured to take for a primitive: 1 MB over the
+// layers of the backend's tests, with AVX2 and with AVX-512.
 constexpr std::size_t kMostCodeBytes = std::size_t{16} << 20;
 
 Machine set_up() {

@@ -1,7 +1,7 @@
 #pragma once
 
-// Machine: what the onednn backend knows of this process and its processor. Private to this
-// folder, like every header in it but onednn.h.
+// Machine: the onednn backend's settings for this process and processor. Private to this folder,
+// like every header in it except onednn.h.
 
 #include <oneapi/dnnl/dnnl.hpp>
 
@@ -15,7 +15,7 @@ using Dims = dnnl::memory::dims;
 using Tag = dnnl::memory::format_tag;
 
 // One thread: candidates are trained side by side, one process per core, and two of those are
-// 2-4x faster than one with two threads. Whoever starts a worker sets OMP_WAIT_POLICY=passive.
+// 2-4x faster than one with two threads. The supervisor sets OMP_WAIT_POLICY=passive for workers.
 struct Machine {
   dnnl::engine engine;
   dnnl::stream stream;
@@ -29,22 +29,23 @@ struct Machine {
   }
 };
 
-// Compiled primitives that are kept, of about 15 KB each: those of the last hundred candidates.
+// Compiled primitives in the cache, of about 15 KB each: those of the last hundred candidates.
 constexpr int kCachedPrimitives = 4096;
 
-// Set up at the first call: threads, primitive cache, instruction set.
+// Returns the machine; the first call sets up threads, primitive cache and instruction set.
 const Machine& machine();
 
 Desc floats_desc(const Dims& dims, Tag tag);
 
-// The same bytes, but only these extents hold values; the rest is padding.
+// Returns a description of the same bytes in which only these extents hold values; the rest is
+// padding.
 Desc with_extents(Desc padded, const Dims& extents);
 
-// False for implementations that are there to be complete: 10 to 1000 times slower.
+// Returns false for oneDNN's fallback implementations, which are 10 to 1000 times slower.
 bool is_fast(const char* implementation, bool grouped);
 
-// Moves to the first implementation that is fast; false if there is none. REQUIRES: the operation
-// descriptor of `candidate` is alive, as next_impl() reads it.
+// Moves to the first implementation that is fast; returns false if there is none. REQUIRES: the
+// operation descriptor of `candidate` is alive, as next_impl() reads it.
 template <typename PrimitiveDesc>
 bool choose_fast(PrimitiveDesc& candidate, bool grouped) {
   while (!is_fast(candidate.impl_info_str(), grouped)) {
@@ -53,16 +54,17 @@ bool choose_fast(PrimitiveDesc& candidate, bool grouped) {
   return true;
 }
 
-// Every primitive takes its scratch memory from the arena.
+// Returns the attribute by which a primitive takes its scratch memory from the arena.
 dnnl::primitive_attr scratch_from_user();
 
-// A primitive with its arguments. Its description is enough to plan memory; bind() compiles the
-// primitive, once, and running it builds nothing of ours.
+// Call: a primitive with its arguments. Its description is enough to plan memory; bind() compiles
+// the primitive once, and run() constructs no objects.
 class Call {
  public:
   explicit Call(const dnnl::primitive_desc_base& description) : description_(description) {}
   void add(int argument, const Desc& desc, Buffer* buffer);
-  // REQUIRES: the arena was placed. Throws std::bad_alloc.
+  // Compiles the primitive and sets its buffers. REQUIRES: the arena was placed. Throws
+  // std::bad_alloc.
   void bind();
   void run() const;
   const std::vector<Buffer*>& buffers() const { return buffers_; }
@@ -75,11 +77,11 @@ class Call {
   std::vector<dnnl_exec_arg_t> arguments_;
 };
 
-// oneDNN writes the code of a primitive into memory that it does not check to have got. Throws
-// std::bad_alloc where the process cannot have as much as the code of any primitive takes.
+// Throws std::bad_alloc if the process cannot allocate as much as the code of any primitive takes:
+// oneDNN writes the code without checking that its allocation succeeded.
 void require_memory_for_code();
 
-// Copies between two layouts of the same tensor, outside a step: exact.
+// Copies between two layouts of the same tensor, outside a step, without rounding.
 void reorder_now(const Desc& from_desc, const void* from, const Desc& to_desc, void* to);
 
 }  // namespace detol::inline trainer::onednn

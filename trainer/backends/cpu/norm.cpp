@@ -3,11 +3,10 @@
 //
 //   dx = gamma / s (g - mean(g) - (x - m) / s^2 mean(g (x - m))),   s^2 = variance + epsilon,
 //
-// where g is the output's gradient where ReLU let it through.
+// where g is the output's gradient, zero where ReLU's output is zero.
 //
-// Synchronised, the statistics and the two sums are of the images of all ranks, one small sum
-// over the group in each direction. Images that a run has room for and does not use count
-// nowhere, and have no gradient.
+// If synchronised, the statistics and the two sums are of the images of all ranks, by one small sum
+// over the group in each direction. Unused images of a run are left out, and have no gradient.
 
 #include <algorithm>
 #include <cmath>
@@ -30,7 +29,7 @@ struct Norm {
   const Buffer *x = nullptr, *addend = nullptr, *y = nullptr;
   const Parameter *gamma = nullptr, *beta = nullptr, *running_mean = nullptr,
                   *running_var = nullptr;
-  // Per channel, as the kernels want them.
+  // Per channel, in the kernels' float format.
   Buffer *mean = nullptr, *scale = nullptr, *mean_g = nullptr, *slope = nullptr;
   std::vector<double> wide_mean, variance, sum, moment;
   std::vector<double> shared;  // what the group sums up
@@ -62,8 +61,8 @@ NormForward call_of(const Norm& norm, const Extent& extent) {
           norm.relu};
 }
 
-// Combines each rank's statistics into those of all ranks' images. Means are taken from the running
-// mean, the same on every rank, so that a large one takes no digits from the variance.
+// Combines each rank's statistics into those of all ranks' images. Means are relative to the
+// running mean, the same on every rank, so that a large mean costs the variance no digits.
 void combine_statistics(Norm& norm) {
   const auto* origin = norm.running_mean->weight.as<float>();
   for (std::size_t c = 0; c < norm.channels; ++c) {
@@ -119,7 +118,7 @@ void run_forward(Norm& norm, const StepContext& context) {
   machine().kernels->norm_forward(call_of(norm, norm.extent));
 }
 
-// No gradient for the images behind those of the shard.
+// Zeroes the gradient of the images behind those of the shard.
 void clear_unused(const Norm& norm, const StepContext& context, const Buffer* gradient) {
   const std::ptrdiff_t image = norm.extent.blocks * norm.extent.positions() * machine().lanes();
   std::fill(gradient->as<float>() + context.shard.count * image,
@@ -135,7 +134,7 @@ void combine_sums(Norm& norm) {
   std::copy_n(moments, norm.moment.size(), norm.moment.begin());
 }
 
-// The parameters' gradients are this rank's own: the group adds all gradients up later.
+// Computes the parameters' gradients of this rank alone: the group adds up all gradients later.
 void run_sums(Norm& norm, const StepContext& context, const Buffer* term, const Buffer* other,
               const Buffer* g) {
   machine().kernels->norm_sums({call_of(norm, norm.used(context)), term->as<float>(),
@@ -166,7 +165,8 @@ void run_backward(const Norm& norm, const StepContext& context, const Buffer* g,
   clear_unused(norm, context, dx);
 }
 
-// The masked gradient is written only if somebody else reads it, or if it is a sum.
+// Adds the backward steps. The masked gradient is stored only if another step reads it, or if it is
+// a sum.
 void lower_norm_backward(Builder& b, const std::shared_ptr<Norm>& norm, Value& x, Value* addend,
                          Value& y) {
   const std::vector<Buffer*> terms = b.gradient_terms(y, 2);

@@ -11,12 +11,12 @@
 
 namespace detol::inline trainer {
 
-// The backend's row.
+// The functions of the backend's row.
 Result<std::unique_ptr<Executable>> compile_onednn(const Network& network, const Recipe& recipe,
                                                    const Placement& placement);
 
-// Returns the bytes that its executable and a group's sums would hold; any precision is planned as
-// fp32. Allocates nothing of it.
+// Returns the bytes that the executable and a group's sums would hold, without allocating them; any
+// precision is planned as fp32.
 Result<std::size_t> plan_bytes_onednn(const Network& network, const Recipe& recipe,
                                       const Placement& placement);
 
@@ -27,21 +27,21 @@ Result<std::vector<TimedShape>> time_algorithms_onednn(const Network& network, c
                                                        const Placement& placement,
                                                        const std::function<void()>& on_progress);
 
-// NodeTime is the time of the steps of one node: forward, and backward with what its gradients
-// need. A node that is fused into another has none.
+// NodeTime is the time of the steps of one node: forward, and backward with the conversions of its
+// gradients. A node that is fused into another has none.
 struct NodeTime {
   double forward_s = 0, backward_s = 0;
 };
 
 // Returns the CPU seconds of each node in each training step; `prepare` sets the state and writes
-// the batch that all steps are made on. For measuring. Errors as compile_onednn's.
+// the batch that all steps use. For measuring. Errors as compile_onednn's.
 Result<std::vector<std::vector<NodeTime>>> time_onednn(
     const Network& network, const Recipe& recipe, int steps,
     const std::function<void(Executable&)>& prepare);
 
 std::string onednn_version();  // "2.6.3"
 
-// The vector instructions that this processor's kernels use: "AVX-512", "AVX2".
+// Returns the vector instructions that this processor's kernels use: "AVX-512" or "AVX2".
 std::string onednn_vectors();
 
 // Empties the cache of compiled primitives, as in a fresh process. For measuring.

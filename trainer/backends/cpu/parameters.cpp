@@ -9,11 +9,11 @@
 namespace detol::inline trainer::onednn {
 namespace {
 
-// A cache line: every tensor starts on one, so that no register crosses from a tensor that
-// decays into one that does not.
+// Floats of a cache line: every tensor starts on one, so that no register holds values of both a
+// tensor that decays and one that does not.
 constexpr std::size_t kAlignment = 16;
 
-// Behind the tensor with which it has this many, a bucket ends.
+// A bucket ends with the tensor that brings it to at least this many floats.
 constexpr std::size_t kBucketFloats = std::size_t{1} << 15;
 
 // Returns which of the flat buffers' three sections a tensor is in.
@@ -107,7 +107,7 @@ std::span<float> Parameters::gradients() {
   return {(sum_ != nullptr ? sum_ : gradients_)->as<float>(), trainable_};
 }
 
-// The backward pass writes the last tensors first.
+// Collects tensors from the last to the first, the order in which the backward pass writes them.
 std::vector<ScheduledBucket> Parameters::buckets() const {
   std::vector<ScheduledBucket> all;
   for (int section = 0; section < 2; ++section) {

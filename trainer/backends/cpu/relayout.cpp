@@ -5,7 +5,7 @@
 namespace detol::inline trainer::onednn {
 namespace {
 
-// Calls visit(first float of the plain channels, of the block, channels in it) per image and block.
+// Calls visit(offset in plain, offset in blocked, channels of the block) per image and block.
 template <typename Visit>
 void for_blocks(const Relayout& copy, Visit visit) {
   const std::int64_t positions = copy.shape.height * copy.shape.width;

@@ -1,7 +1,7 @@
 #pragma once
 
-// Copies between the plain and the blocked layout of activations: at the edges of a network and
-// around dense layers, so plain loops do.
+// Copies between the plain and the blocked layout of activations. Needed only at the edges of a
+// network and around dense layers, so simple loops are fast enough.
 
 #include <cstdint>
 

@@ -1,12 +1,12 @@
 // Times the algorithms of each shape, where training.deterministic is false.
 //
 // A lowering calls choose_algorithm(). The tunable passes of a network are found by lowering it and
-// throwing the result away: some milliseconds, and what it compiled is in the cache. A shape is
-// timed as a unit by itself, between an input and a gradient of noise, direction by direction where
-// each can be chosen for itself, in rounds over the algorithms, so that what disturbs the machine
-// disturbs all of them; an algorithm's time is the least of its runs, in CPU seconds. The rule's
-// algorithm is left only for one that is clearly faster. Price: six runs of each algorithm, two of
-// one that is far behind.
+// discarding the result: some milliseconds, and what it compiled stays in the cache. Each shape is
+// timed as a separate unit, with noise as input and gradient, direction by direction where each has
+// its own choice, in rounds over the algorithms, so that a disturbance of the machine affects all
+// of them; an algorithm's time is the least of its runs, in CPU seconds. The fixed rule's algorithm
+// is replaced only by one that is clearly faster. Price: six runs of each algorithm, two of one
+// that is far slower.
 
 #include <fmt/format.h>
 
@@ -30,13 +30,13 @@ namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-// kHopeful limits each round to algorithms whose best run took at most so many times the best of
+// kHopeful limits each round to algorithms whose best run took at most this multiple of the best of
 // all.
 constexpr std::array kHopeful = {kInfinity, 1.3, 1.1};
-constexpr double kHopeless = 1.6;  // times the best: one run says enough
-constexpr int kRuns = 2;           // of an algorithm in a round: the first may make its code
-constexpr int kMostRuns = 10;      // of those that are over in no time,
-constexpr double kShort = 5e-4;    // seconds all together
+constexpr double kHopeless = 1.6;  // times the best: no second run
+constexpr int kRuns = 2;           // of an algorithm per round: the first may generate its code
+constexpr int kMostRuns = 10;      // of algorithms whose runs together take
+constexpr double kShort = 5e-4;    // less than this, in seconds
 constexpr double kClearly = 0.95;  // of the time of the rule's algorithm
 
 // kPasses is in the order of Pass.
@@ -79,8 +79,8 @@ Result<std::vector<TunablePass>> tunable_passes_of(const Network& network, const
   return all;
 }
 
-// Arithmetic takes as long for noise as for pictures. Small, so that sums of many products stay
-// moderate.
+// Fills with noise, on which arithmetic takes as long as on pictures. It is small, so that sums of
+// many products stay moderate.
 void fill_with_noise(std::span<float> values) {
   static const auto kNoise = [] {
     std::array<float, 1024> drawn{};
@@ -111,7 +111,8 @@ Network network_of(const Shape& input, const Layer& layer) {
   return builder.build(builder.add(layer, {builder.input()})).value();
 }
 
-// Returns the least time of a unit by itself with one algorithm; the first time, if hopeless.
+// Returns the least time of a separate unit with one algorithm; the first time if that exceeds
+// `hopeless`.
 Result<double> seconds_of(const TunablePass& asked, const Layer& layer, std::int64_t images,
                           const std::string& algorithm, double hopeless) {
   const Network network = network_of(asked.shape, layer);

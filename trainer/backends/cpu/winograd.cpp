@@ -34,10 +34,10 @@ void write_winograd_weights(Builder& b, const WinogradConv& m, Buffer* g, Buffer
   });
 }
 
-// Tiles that reach over the border are work for nothing: of an image of 5 x 5, more than half of
-// it. And few tiles do not earn what transforming the weights costs, least where those outgrow the
-// cache: measured with 16 to 256 channels and 1 to 128 tiles, it pays from 4 to 8 tiles on with up
-// to 128 channels, from 12 to 16 with 256.
+// Returns whether Winograd is faster. Tiles that cross the border waste work: for an image of 5 x
+// 5, more than half of it. With few tiles, the transformation of the weights costs more than it
+// saves, most of all if the weights exceed the cache: measured with 16 to 256 channels and 1 to 128
+// tiles, Winograd is faster from 4 to 8 tiles on with up to 128 channels, from 12 to 16 with 256.
 bool winograd_pays(const Shape& image, std::int64_t images, std::int64_t outputs) {
   const std::int64_t tiles = ((image.height + 3) / 4) * ((image.width + 3) / 4);
   return 16 * tiles <= 2 * image.height * image.width &&

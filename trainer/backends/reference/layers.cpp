@@ -57,8 +57,7 @@ void copy_backward(const LayerContext<Real>& t) {
   }
 }
 
-// --- batch norm (Ioffe and Szegedy, 2015, arXiv 1502.03167)
-// ---------------------------------------
+// --- batch norm (Ioffe and Szegedy, 2015, arXiv 1502.03167) --------------------------------------
 
 template <typename Real>
 struct Moments {
@@ -77,7 +76,7 @@ void for_channel(const LayerContext<Real>& t, std::int64_t channel, Visit visit)
   }
 }
 
-// Over all ranks of the norm's group.
+// Sums a value over all ranks of the norm's group.
 template <typename Real>
 Real summed(const LayerContext<Real>& t, Real value) {
   auto sum = static_cast<double>(value);
@@ -99,7 +98,7 @@ Moments<Real> moments_of(const LayerContext<Real>& t, std::int64_t channel) {
   return m;
 }
 
-// Running variance is of the unbiased estimate; a single value has none and keeps the biased.
+// Moves the running variance by the unbiased estimate; a single value has none and uses the biased.
 template <typename Real>
 void move_statistics(const LayerContext<Real>& t, std::size_t c, const Moments<Real>& m) {
   const Real unbiased = m.count > 1 ? m.variance * m.count / (m.count - 1) : m.variance;
@@ -214,7 +213,7 @@ void layer_norm_backward(const LayerContext<Real>& t) {
 
 // --- channels of several inputs, one after another ----------------------------------------------
 
-// Calls visit(input, first float in it, first float in the output, floats) per image and input.
+// Calls visit(input, its first float, first float in the output, count) per image and input.
 template <typename Real, typename Visit>
 void for_slices(const LayerContext<Real>& t, Visit visit) {
   std::size_t at = 0;

@@ -32,7 +32,7 @@ struct LayerContext {
   std::int64_t images = 0;
   bool training = true;
   DropoutStream dropout;
-  Group* norm_group = &alone();  // whose images batch norm measures together
+  Group* norm_group = &alone();  // batch norm takes statistics over its images
   std::vector<View<Real>> inputs;
   std::vector<View<Real>> input_gradients;
   View<Real> output;
@@ -41,11 +41,11 @@ struct LayerContext {
   std::vector<std::span<Real>> parameter_gradients;
 };
 
-// Also moves the running statistics, when training.
+// Runs the layer forward; in training also moves the running statistics.
 template <typename Real>
 void forward(const LayerContext<Real>& context);
 
-// REQUIRES: a training context.
+// Runs the layer backward. REQUIRES: a training context.
 template <typename Real>
 void backward(const LayerContext<Real>& context);
 

@@ -225,7 +225,7 @@ class ReferenceExecutable final : public Reference<Real> {
     }
   }
 
-  // Calls action(i, its range of a flat run) for every trainable tensor i.
+  // Calls action(i, its range of `flat`) for every trainable tensor i.
   template <typename Float, typename Action>
   void for_trainable(std::span<Float> flat, const Action& action) const {
     for (std::size_t i = 0; i < specs_.size(); ++i) {
@@ -235,8 +235,8 @@ class ReferenceExecutable final : public Reference<Real> {
     }
   }
 
-  // Over the ranks, in single precision; a tensor is a bucket of its own. False: there is none to
-  // go by.
+  // Sums the gradients over the ranks, in single precision; each tensor is a bucket. Returns false
+  // if there is no sum yet (staleness).
   bool sum_gradients() {
     for_trainable(std::span(flat_), [&](std::size_t i, std::span<float> flat) {
       std::ranges::transform(gradients_[i], flat.begin(),

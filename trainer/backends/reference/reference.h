@@ -11,23 +11,24 @@
 
 namespace detol::inline trainer {
 
-// An executable that shows its parameters and gradients, in the plain layout and the order of
-// Network::parameters().
+// Reference is an executable that exposes its parameters and gradients, in the plain layout and the
+// order of Network::parameters().
 template <typename Real>
 class Reference : public Executable {
  public:
-  // accumulate() of a whole batch, from zero; leaves gradients().
+  // Calls accumulate() on a whole batch, from zero gradients; the result is in gradients().
   virtual BatchResult differentiate(const StepSettings& settings) = 0;
   virtual std::vector<std::vector<Real>>& parameters() = 0;
   virtual const std::vector<std::vector<Real>>& gradients() const = 0;
 };
 
-// Real is float or double. Throws std::bad_alloc when memory is short.
+// Makes a reference executable. Real is float or double. Throws std::bad_alloc when memory is
+// short.
 template <typename Real>
 std::unique_ptr<Reference<Real>> make_reference(const Network& network, const Recipe& recipe,
                                                 const Placement& placement = {});
 
-// The backend's row: float.
+// Compiles for the table of backends, in float.
 Result<std::unique_ptr<Executable>> compile_reference(const Network& network, const Recipe& recipe,
                                                       const Placement& placement);
 

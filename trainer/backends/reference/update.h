@@ -9,15 +9,15 @@
 
 namespace detol::inline trainer::reference {
 
-// The formulas are those of optimizer.h.
+// Update applies the formulas of optimizer.h.
 template <typename Real>
 struct Update {
   const Recipe& recipe;
   const StepSettings& settings;
   bool decays;
 
-  // An element by its optimiser. `rate`: of its tensor, under lars; `second`: of those that have
-  // it.
+  // Updates one element. `rate`: its tensor's rate under lars; `second`: used by optimisers with a
+  // second moment.
   void operator()(OptimizerKind optimizer, Real rate, Real& weight, Real gradient, Real& first,
                   Real& second) const {
     switch (optimizer) {

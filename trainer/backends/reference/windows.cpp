@@ -22,7 +22,7 @@ struct Tap {
   std::int64_t index;  // in the window, row-major
 };
 
-// The taps of the window of output (y, x) that lie inside the image.
+// Calls visit(tap) for the taps of the window of output (y, x) that lie inside the image.
 template <typename Visit>
 void for_taps(const Layer& layer, const Shape& in, std::int64_t y, std::int64_t x, Visit visit) {
   for (std::int64_t i = 0; i < height_of(layer); ++i) {
@@ -36,15 +36,16 @@ void for_taps(const Layer& layer, const Shape& in, std::int64_t y, std::int64_t 
   }
 }
 
-// One weight's work on one row of one image: outputs `first` to `end` of the output row, each with
-// the input `stride` elements after the last one's.
+// Row: the outputs of one row of one image that one weight contributes to; their inputs are
+// `stride` elements apart.
 struct Row {
   std::size_t weight;
-  std::size_t output, input;  // where output `first` and its input lie in their tensors
+  std::size_t output, input;  // offsets of the first output and its input
   std::size_t count, stride;
 };
 
-// Visits everything that a convolution sums, row by row: the inner loop runs over neighbours.
+// Visits all products of a convolution, row by row, so that the caller's inner loop runs over
+// neighbours.
 template <typename Real, typename Visit>
 void for_rows(const LayerContext<Real>& t, Visit visit) {
   const Layer& layer = *t.layer;
@@ -83,7 +84,7 @@ Tap largest_of(const LayerContext<Real>& t, std::int64_t n, std::int64_t c, std:
   Tap best{-1, -1, 0};
   for_taps(*t.layer, in.shape, y, x, [&](const Tap& tap) {
     const Real value = in.at(n, c, tap.y, tap.x);
-    const bool is_nan = std::isnan(value);  // stays: a diverging candidate must be seen
+    const bool is_nan = std::isnan(value);  // stays, so that a diverged candidate is noticed
     if (best.y < 0 || is_nan || value > in.at(n, c, best.y, best.x)) best = tap;
   });
   return best;

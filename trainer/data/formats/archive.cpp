@@ -17,7 +17,8 @@ namespace {
 constexpr std::int64_t kTarBlock = 512;
 constexpr std::size_t kBlock = std::size_t{1} << 16;
 
-// Also of a name that only looks like going up, such as "a/../b": nobody packs data so.
+// Returns whether a name leads out of the archive's folder; true also for harmless names such as
+// "a/../b", which are rare.
 bool climbs_out(const std::filesystem::path& name) {
   return name.is_absolute() || std::ranges::find(name, "..") != name.end();
 }
@@ -84,7 +85,7 @@ Result<std::string> ArchiveReader::read(std::size_t limit_bytes) {
   }
 }
 
-// A tar ends with blocks of zeros; libarchive does without them, but then it may have been cut.
+// A tar ends with blocks of zeros. libarchive accepts a file without them, but it may be truncated.
 Result<void> ArchiveReader::expect_end_mark() const {
   if (kind_ == ArchiveKind::kZip) return {};
   const std::int64_t consumed = archive_filter_bytes(reader_.get(), 0);

@@ -1,9 +1,8 @@
 #pragma once
 
 // ArchiveReader: the members of a tar or zip file, one after the other; a tar may be packed with
-// gzip. Nothing is ever written to disk. A member whose name is absolute or climbs out of its
-// folder, or which is no file or folder, is an error. Not thread-safe. libarchive stays behind
-// this header.
+// gzip. Nothing is ever written to disk. A member whose name is absolute or contains "..", or which
+// is no file or folder, is an error. Not thread-safe. Users of this header do not see libarchive.
 
 #include <cstdint>
 #include <filesystem>
@@ -23,20 +22,20 @@ enum class ArchiveKind { kTar, kZip };
 
 class ArchiveReader {
  public:
-  // Errors (kInput): as open_regular_file, or it is no archive.
+  // Opens an archive. Errors (kInput): as open_regular_file, or the file is no archive.
   static Result<ArchiveReader> open(const std::filesystem::path& path, ArchiveKind kind);
 
-  // Goes to the next file and returns its name, or nullopt behind the last.
+  // Goes to the next file and returns its name, or nullopt after the last.
   Result<std::optional<std::string>> next();
 
-  // All of it. Takes memory as the bytes come, not as a header claims.
+  // Returns the file's contents. Allocates as the bytes are read, not by the size in a header.
   // Errors (kInput): it has more than `limit_bytes`, or is damaged.
   Result<std::string> read(std::size_t limit_bytes);
 
-  // "<path>: byte <offset of the member>: <name>: <what>; <remedy>", as kInput.
+  // Returns the error "<path>: byte <offset of the member>: <name>: <what>; <remedy>", as kInput.
   tl::unexpected<Error> error(std::string_view what, std::string_view remedy) const;
 
-  std::uint64_t offset() const { return offset_; }  // of the member's header; of a zip 0
+  std::uint64_t offset() const { return offset_; }  // of the member's header; 0 in a zip
   const std::filesystem::path& path() const { return path_; }
 
  private:

@@ -10,7 +10,7 @@
 namespace detol::inline trainer {
 namespace {
 
-constexpr std::int64_t kMostChannels = 4;  // where a layout is guessed
+constexpr std::int64_t kMostChannels = 4;  // up to which a layout is guessed
 
 struct Names {
   std::string_view training, training_labels;

@@ -1,7 +1,7 @@
 #pragma once
 
-// Arrays: what the formats of named arrays share: which names mean what, which of an array's sizes
-// are channels, and whole numbers as labels.
+// Arrays: the code that the formats of named arrays share: the known names, which of an array's
+// sizes are channels, and whole numbers as labels.
 
 #include <cstdint>
 #include <functional>
@@ -17,19 +17,19 @@
 
 namespace detol::inline trainer {
 
-// The arrays of one file or folder.
+// ArrayBox: the arrays of one file or folder.
 class ArrayBox {
  public:
   virtual ~ArrayBox() = default;
   virtual bool has(std::string_view name) const = 0;
 
-  // The samples of an array of images and of one of labels, both of which it has.
+  // Returns the samples of an array of images and one of labels. REQUIRES: it has both.
   virtual Result<Samples> open(std::string_view images, std::string_view labels) = 0;
 };
 
-// x_train and y_train, train_images and train_labels, x and y and so on, with what there is to
-// validate and to test on. data.images and data.label are the names of the first two, if set.
-// Errors (kInput): the arrays to train on are not there.
+// Opens x_train and y_train, train_images and train_labels, x and y and so on, with those for
+// validation and test if present. data.images and data.label are the names of the first two, if
+// set. Errors (kInput): the arrays to train on are missing.
 Result<Found> open_arrays(const DataConfig& config, ArrayBox& box);
 
 struct ImageLayout {
@@ -39,12 +39,13 @@ struct ImageLayout {
 };
 
 // Returns the layout of an array of these sizes, samples first. Two sizes are a table, whose
-// numbers are floats in any case; three are N x H x W; four have their channels where data.layout
-// says it, else where a size is at most 4. Unexpected: why it cannot be known.
+// numbers are always floats; three are N x H x W; four have their channels where data.layout says,
+// else where a size is at most 4. Unexpected: why the layout is ambiguous.
 tl::expected<ImageLayout, std::string> layout_of(std::span<const std::int64_t> sizes,
                                                  bool is_of_bytes, const DataConfig& config);
 
-// One image of H x W x C in C x H x W. REQUIRES: both have the shape's size, and do not overlap.
+// Copies one image of H x W x C to C x H x W. REQUIRES: both have the shape's size, and do not
+// overlap.
 template <typename Pixel>
 void to_planes(std::span<const Pixel> image, const Shape& shape, std::span<Pixel> out) {
   const auto channels = static_cast<std::size_t>(shape.channels);
@@ -67,25 +68,26 @@ void to_planes(std::span<const Pixel> image, const Shape& shape, std::span<Pixel
   }
 }
 
-// Returns how many targets an array of these sizes has for each of the images: one, or, of tasks
-// without classes, as many as it has columns. Unexpected: that it does not fit them.
+// Returns how many targets an array of these sizes has for each of the images: one or, for tasks
+// without classes, as many as it has columns. Unexpected: why it does not fit the images.
 tl::expected<std::size_t, std::string> outputs_in(std::span<const std::int64_t> sizes,
                                                   std::int64_t images, TaskKind task);
 
-// BadTarget is the first target that is not finite, or, of a multi_label task, neither 0 nor
-// 1, and its place; nothing if there is none.
+// BadTarget is the first target that is not finite or, in a multi_label task, neither 0 nor 1, and
+// its index; bad_target() returns nothing if there is none.
 struct BadTarget {
   std::size_t at = 0;
   std::string what;
 };
 std::optional<BadTarget> bad_target(std::span<const float> targets, TaskKind task);
 
-// Labels from 0 up to the largest a class can have. `error_at` makes the error of one of them.
+// Converts numbers to labels, from 0 up to the largest that a class can have. `error_at` makes the
+// error of the label at an index.
 Result<std::vector<std::int32_t>> labels_of(
     std::span<const std::int64_t> numbers,
     const std::function<tl::unexpected<Error>(std::size_t, std::string_view)>& error_at);
 
-// The place of the first value that is infinite or no number; all.size() if there is none.
+// Returns the index of the first value that is infinite or NaN; all.size() if there is none.
 std::size_t first_not_finite(std::span<const float> all);
 
 }  // namespace detol::inline trainer

@@ -33,7 +33,7 @@ constexpr Kind kTen{1, 0, 10, "batches.meta.txt"};
 constexpr Kind kFine{2, 1, 100, "fine_label_names.txt"};
 constexpr Kind kCoarse{2, 0, 20, "coarse_label_names.txt"};
 
-// The records of some files, one after the other.
+// Records reads the records of several files, one after the other.
 class Records {
  public:
   Records(const Kind& kind, std::vector<fs::path> files) : kind_(kind), files_(std::move(files)) {}

@@ -6,10 +6,10 @@
 // is
 //
 //   file   := record+
-//   record := coarse? label pixel{3072}       coarse: CIFAR-100 alone; pixels: 3 x 32 x 32
+//   record := coarse? label pixel{3072}       coarse: only CIFAR-100; pixels: 3 x 32 x 32
 //
 // Class names are the lines of batches.meta.txt, fine_label_names.txt or coarse_label_names.txt,
-// where there is such a file.
+// if there is such a file.
 
 #include "core/result.h"
 #include "trainer/data/samples.h"

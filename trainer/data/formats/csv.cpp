@@ -89,7 +89,7 @@ bool CsvReader::ends_record() {
   return at_ == bytes_.size();
 }
 
-// Leaves `at_` on the comma or the end of the line.
+// Reads one cell; leaves `at_` at the comma or the end of the line.
 Result<void> CsvReader::read_cell() {
   skip(kSpaces);
   CsvCell cell = here();

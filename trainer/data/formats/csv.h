@@ -1,8 +1,8 @@
 #pragma once
 
 // CsvReader: the records of a CSV file (RFC 4180), one after the other. Cells are separated by
-// commas; "a, ""b""" is quoted text; spaces around a cell without quotes do not count; blank lines
-// and a byte order mark are skipped. Every record has as many cells as the first. Not thread-safe.
+// commas; "a, ""b""" is quoted text; spaces around a cell are ignored; blank lines and a byte order
+// mark are skipped. Every record has as many cells as the first. Not thread-safe.
 
 #include <cstddef>
 #include <cstdint>
@@ -19,23 +19,23 @@ namespace detol::inline trainer {
 
 struct CsvCell {
   std::string_view text;  // valid as long as the reader
-  int line = 1;           // where it begins, counted from 1
+  int line = 1;           // where the cell begins, counted from 1
   int column = 1;
 };
 
 class CsvReader {
  public:
-  // The whole file, unpacked if it is a gzip file. Errors (kInput): it cannot be read.
+  // Reads the whole file, unpacked if it is a gzip file. Errors (kInput): it cannot be read.
   static Result<CsvReader> open(const std::filesystem::path& path);
   CsvReader(std::filesystem::path path, std::string_view bytes);
 
-  // Moves to the next record; false at the end. Errors (kInput, with file:line:column): too few
-  // or too many cells, a quote in the wrong place or without its other.
+  // Moves to the next record; returns false at the end. Errors (kInput, with file:line:column): too
+  // few or too many cells, a quote in the wrong place or not closed.
   Result<bool> next();
 
   std::span<const CsvCell> cells() const { return cells_; }
 
-  // "<path>:<line>:<column>: <what>", as kInput.
+  // Returns the error "<path>:<line>:<column>: <what>", as kInput.
   tl::unexpected<Error> error_at(const CsvCell& cell, std::string_view what) const;
 
   // Hashes the whole file. REQUIRES: nothing was read yet.
@@ -48,18 +48,18 @@ class CsvReader {
   Result<void> read_cell();
   Result<std::string_view> quoted();
   std::string_view plain();
-  bool ends_record();  // true, and on to the next line, at its end
+  bool ends_record();  // at a line's end: skips it, returns true
 
   std::filesystem::path path_;
   std::vector<char> bytes_;     // doubled quotes become single ones in place
   std::size_t at_ = 0;          // the next byte
-  std::size_t line_start_ = 0;  // where its line begins
+  std::size_t line_start_ = 0;  // where the current line begins
   int line_ = 1;
   std::optional<std::size_t> width_;  // cells of the first record
   std::vector<CsvCell> cells_;
 };
 
-// The whole text as a number, also nan and inf; nullopt if it is none.
+// Returns the text as a number, also nan and inf; nullopt if not all of it is a number.
 std::optional<double> number_in(std::string_view text);
 
 }  // namespace detol::inline trainer

@@ -18,12 +18,12 @@
 namespace detol::inline trainer {
 namespace {
 
-// The records of one file, in its order.
+// CsvRecords: the records of one file, in its order.
 struct CsvRecords {
-  std::vector<float> values;         // one after the other
-  std::vector<std::string> labels;   // as they are written; of a task with labels
-  std::vector<float> targets;        // of any other, one after the other
-  std::vector<CsvCell> label_cells;  // for the labels' places; the text is gone
+  std::vector<float> values;         // record after record
+  std::vector<std::string> labels;   // as written; only of tasks with labels
+  std::vector<float> targets;        // of other tasks, record after record
+  std::vector<CsvCell> label_cells;  // positions of the labels, without text
   std::vector<std::string> names;    // of the label columns, if the file has names
   std::size_t width = 0;             // values per record
   std::size_t size = 0;              // records
@@ -67,7 +67,7 @@ class RecordReader {
   }
 
  private:
-  // REQUIRES: the first record was read.
+  // Finds the label columns. REQUIRES: the first record was read.
   Result<void> find_labels() {
     const auto cells = file_.cells();
     if (cells.size() < label_names_.size() + 1) {
@@ -91,7 +91,8 @@ class RecordReader {
     return {};
   }
 
-  // A header's column that has the very name is meant by it, be it `first` or `last`.
+  // Returns the column of a label; a header's column of that name takes precedence, even if the
+  // name is `first` or `last`.
   Result<std::size_t> column_of(const std::string& label) const {
     const auto cells = file_.cells();
     std::vector<std::string_view> names;
@@ -104,8 +105,8 @@ class RecordReader {
     return file_.error_at(cells[0], "data.label: " + unknown_name("column", label, names));
   }
 
-  // Whether the first line has text elsewhere, too, and so is a header, not a record whose label
-  // happens to be that word.
+  // Returns whether the first line has text in another column, too, and so is a header, not a
+  // record whose label happens to be that word.
   bool names_others_than(std::size_t column) const {
     const auto cells = file_.cells();
     for (std::size_t i = 0; i < cells.size(); ++i) {
@@ -114,7 +115,7 @@ class RecordReader {
     return false;
   }
 
-  // A first line whose values are not all numbers names the columns.
+  // Returns whether the first line names the columns: if its values are not all numbers.
   bool is_header() const {
     for (std::size_t i = 0; i < file_.cells().size(); ++i) {
       const bool may_be_text = is_label_[i] && has_labels(task_);
@@ -132,7 +133,7 @@ class RecordReader {
     return {};
   }
 
-  // Checks a text that names a class, since it goes into JSON and into exports.
+  // Checks a text that names a class, as it is written to JSON and exports.
   Result<void> check_text(const CsvCell& cell) const {
     if (is_utf8(cell.text)) return {};
     return file_.error_at(cell, fmt::format("the label {} is not UTF-8; save the file as UTF-8",
@@ -181,7 +182,7 @@ class RecordReader {
 
   TaskKind task_;
   std::vector<std::string> label_names_;
-  bool is_default_;  // the last column, whatever the others are called
+  bool is_default_;  // data.label is not set: the last column
   const std::string& path_;
   CsvReader file_;
   std::vector<std::size_t> labels_;  // columns, in the order of data.label
@@ -194,7 +195,7 @@ Result<CsvRecords> read_records(const DataConfig& config, const std::string& pat
   return RecordReader(config, path, std::move(file)).read();
 }
 
-// The different labels in their order: of numbers if all are numbers, else of texts.
+// Returns the distinct labels, sorted as numbers if all are numbers, else as text.
 std::vector<std::string> classes_of(const CsvRecords& records) {
   std::vector<std::string> names = records.labels;
   std::ranges::sort(names);
@@ -209,7 +210,7 @@ std::int32_t class_of(const std::vector<std::string>& classes, const std::string
   return static_cast<std::int32_t>(std::ranges::find(classes, label) - classes.begin());
 }
 
-// Every class is trained on.
+// Checks that there are two classes and that each has a training record.
 Result<void> check_classes(const DataConfig& config, const Dataset& dataset) {
   const std::vector<std::string>& names = dataset.class_names;
   if (names.size() < 2)
@@ -229,7 +230,7 @@ Result<void> check_classes(const DataConfig& config, const Dataset& dataset) {
                           label_columns(config).front()));
 }
 
-// Appends a file of its own as the test split.
+// Appends the separate test file as the test split.
 Result<void> add_test_file(const DataConfig& config, Dataset& dataset) {
   DETOL_TRY(find_data(config.test_path, config.source));
   DETOL_ASSIGN(const CsvRecords test, read_records(config, config.test_path));
@@ -254,7 +255,7 @@ Result<void> add_test_file(const DataConfig& config, Dataset& dataset) {
   return {};
 }
 
-// Hashes what was read and how it was understood.
+// Hashes what was read and the settings by which it was interpreted.
 std::uint64_t fingerprint_of(const DataConfig& config, const CsvRecords& records,
                              const Places& places) {
   std::uint64_t fingerprint = records.fingerprint;

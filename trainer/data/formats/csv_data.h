@@ -10,7 +10,7 @@
 
 namespace detol::inline trainer {
 
-// Whole, mean and deviation too: a table's per column, a sequence's over all of it.
+// Loads the data set with mean and deviation: per column of a table, over all values of sequences.
 Result<Dataset> load_csv(const DataConfig& config);
 Result<DatasetInfo> inspect_csv(const DataConfig& config);
 

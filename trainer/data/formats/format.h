@@ -13,10 +13,10 @@ namespace detol::inline trainer {
 struct FormatRow {
   std::string_view name;  // data.format
   std::string_view summary;
-  // The statistics of targets and the task's kind are set later.
+  // Neither sets the statistics of targets nor the task's kind; load_dataset() does.
   Result<Dataset> (*load)(const DataConfig& config);
   Result<DatasetInfo> (*inspect)(const DataConfig& config);
-  bool reads_targets = false;  // also of tasks without labels: it fills `targets`
+  bool reads_targets = false;  // also for tasks without labels: fills `targets`
 };
 
 }  // namespace detol::inline trainer

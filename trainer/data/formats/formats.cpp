@@ -61,9 +61,9 @@ auto within_memory(const DataConfig& config, const Do& read) -> decltype(read())
   }
 }
 
-// Sets the task that the space file asks for, if the data fit it.
+// Sets the task of the space file, if the data fit it.
 Result<void> set_task(DatasetInfo& info, const DataConfig& config) {
-  if (info.task.kind == config.task) return {};  // as usual, or as the data were packed
+  if (info.task.kind == config.task) return {};  // the usual case, and that of packed data
   info.task.kind = config.task;
   info.fingerprint = hash_combine(info.fingerprint, hash64(row_of(config.task).name));
   if (config.task != TaskKind::kBinary) return {};

@@ -1,7 +1,7 @@
 #pragma once
 
-// The table of formats, and how a data set is read: apart from the interface of a format, so that
-// none of them sees the others.
+// The table of formats, and the functions that read a data set. Apart from the interface of a
+// format, so that no format depends on another.
 
 #include <span>
 
@@ -9,14 +9,14 @@
 
 namespace detol::inline trainer {
 
-// Every format detol reads.
+// Returns every format that detol reads.
 std::span<const FormatRow> formats();
 
-// Reads everything and checks it: magic numbers, sizes, label range, no class missing.
-// Errors (kInput) name the file, the offset and what was expected.
+// Reads a data set and checks it: magic numbers, sizes, label range, no class missing. Errors
+// (kInput) name the file, the offset and what was expected.
 Result<Dataset> load_dataset(const DataConfig& config);
 
-// The same checks, without keeping the pixels.
+// Makes the same checks, without storing the pixels.
 Result<DatasetInfo> inspect_dataset(const DataConfig& config);
 
 }  // namespace detol::inline trainer

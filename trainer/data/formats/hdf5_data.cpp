@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::string_view kCopyAgain = "copy or download the file again";
 
-// An array that a file has, with what it said of it.
+// Array: an array of the file, with its description in the file.
 struct Array {
   std::shared_ptr<Hdf5Process> file;
   std::string name;
@@ -31,7 +31,7 @@ struct Array {
     return fail(ErrorCode::kInput, fmt::format("{}: {}; {}", place, what, remedy));
   }
 
-  // Samples first .. first + count - 1, all their elements.
+  // Reads all elements of samples first .. first + count - 1.
   Result<void> read(std::int64_t first, std::int64_t count, Hdf5Number number,
                     std::span<std::byte> out) const {
     if (file->read(name, first, count, number, out)) return {};
@@ -40,7 +40,7 @@ struct Array {
   }
 };
 
-// No memory is taken for sizes that the file cannot hold.
+// Checks the sizes against the bytes in the file, before memory is allocated for them.
 Result<void> check_sizes(const Array& array, const Hdf5Array& said, const std::string& path) {
   double claimed = static_cast<double>(said.element);
   for (const std::int64_t size : array.sizes) {

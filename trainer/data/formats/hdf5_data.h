@@ -1,7 +1,7 @@
 #pragma once
 
 // The data format `hdf5`: arrays of one HDF5 file, by their names (arrays.h), which may lead
-// through groups: `split/images`. It is there where CMake found the library: then hdf5_data.cpp is
+// through groups: `split/images`. It exists only if CMake found the library: then hdf5_data.cpp is
 // compiled, else no_hdf5.cpp.
 
 #include <span>
@@ -10,7 +10,7 @@
 
 namespace detol::inline trainer {
 
-// The format's row, or none.
+// Returns the format's row, or none.
 std::span<const FormatRow> hdf5_formats();
 
 }  // namespace detol::inline trainer

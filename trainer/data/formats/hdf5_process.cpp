@@ -26,7 +26,7 @@ struct Hdf5Request {
   enum class Kind : std::int32_t { kIsOpen, kFind, kRead } kind = Kind::kIsOpen;
   Hdf5Number number = Hdf5Number::kByte;
   std::int64_t first = 0, count = 0;
-  std::uint64_t bytes = 0;  // that are expected
+  std::uint64_t bytes = 0;  // expected in the answer
   std::array<char, kLongestName + 1> name{};
 
   static Hdf5Request of(Kind kind, std::string_view name) {
@@ -38,7 +38,7 @@ struct Hdf5Request {
 
 namespace {
 
-constexpr int kSocket = 3;  // in the child, the first behind standard error
+constexpr int kSocket = 3;  // in the child, the first after standard error
 
 bool send_all(int socket, std::span<const std::byte> bytes) {
   while (!bytes.empty()) {
@@ -65,7 +65,7 @@ std::span<std::byte> bytes_of(T& value) {
   return std::as_writable_bytes(std::span(&value, 1));
 }
 
-// A handle of the library, given back at the end.
+// Handle closes a handle of the library in its destructor.
 class Handle {
  public:
   Handle(hid_t id, herr_t (*close)(hid_t)) : id_(id), close_(close) {}
@@ -83,13 +83,13 @@ class Handle {
   herr_t (*close_)(hid_t);
 };
 
-// NOLINTNEXTLINE(readability-function-size): libhdf5 says what it takes
+// NOLINTNEXTLINE(readability-function-size): libhdf5 sets the signature
 herr_t refuse_link(const char*, const char*, const char*, const char*, unsigned*, hid_t, void*) {
   return -1;
 }
 
-// Returns a closed one if there is none of that name, or a link leads to it out of the file: what
-// lies behind one may be anything, also a pipe that nobody writes.
+// Opens a data set; returns a closed handle if there is none of that name, or if it is a link out
+// of the file, which could lead to anything, even a pipe that blocks.
 Handle open_dataset(hid_t file, const char* name) {
   const Handle settings(H5Pcreate(H5P_DATASET_ACCESS), H5Pclose);
   H5Pset_elink_cb(*settings, refuse_link, nullptr);
@@ -136,11 +136,11 @@ hid_t memory_type(Hdf5Number number) {
   return H5T_NATIVE_FLOAT;
 }
 
-// The child's side: answers until nobody asks any more.
+// Server is the child's side: it answers the parent's requests.
 class Server {
  public:
   explicit Server(const char* path)
-      : file_((H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr),  // its errors are told in our words
+      : file_((H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr),  // silences its own messages
                H5Fopen(path, H5F_ACC_RDONLY, H5P_DEFAULT)),
               H5Fclose) {}
 
@@ -161,7 +161,7 @@ class Server {
   }
 
  private:
-  // Kept open, and with it the chunk that was unpacked last.
+  // Returns a data set, which stays open, so that libhdf5 caches the chunk that was unpacked last.
   hid_t dataset(const std::string& name) {
     const auto known = datasets_.find(name);
     if (known != datasets_.end()) return *known->second;
@@ -206,12 +206,14 @@ void limit(int resource, rlim_t most) {
   ::setrlimit(resource, &now);
 }
 
-// Limits the processor's time from here on, then SIGXCPU: a disk may be slow, the library not.
+// Limits CPU time from here on, after which SIGXCPU ends the process; a slow disk takes no CPU
+// time.
 void allow_cpu_seconds(rlim_t seconds) {
   limit(RLIMIT_CPU, static_cast<rlim_t>(std::clock() / CLOCKS_PER_SEC) + 1 + seconds);
 }
 
-// Prevents handlers of the program and core files: a crash here is reported by the parent.
+// Resets the program's signal handlers, forbids core files and writing, and closes other
+// descriptors. The parent reports a crash of this process.
 void become_harmless(int socket) {
   for (const int signal : {SIGSEGV, SIGBUS, SIGABRT, SIGFPE, SIGILL, SIGTERM, SIGINT, SIGXCPU})
     std::signal(signal, SIG_DFL);
@@ -223,7 +225,7 @@ void become_harmless(int socket) {
   ::close_range(kSocket + 1, ~0U, 0);
 }
 
-// Returns the processor time that the slowest sound file of this size may take for one answer.
+// Returns the CPU seconds that an answer may take with the slowest valid file of this size.
 rlim_t patience_s(const char* path) {
   constexpr std::uintmax_t kUnpackedPerSecond = 10'000'000;
   std::error_code ignored;

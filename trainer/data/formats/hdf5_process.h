@@ -1,9 +1,9 @@
 #pragma once
 
 // Hdf5Process: libhdf5 in a process of its own. The library trusts the contents of a file: a
-// damaged one can make it write out of bounds, or hang. Then that process ends, and the caller
-// learns it (has_died). It can write no file, inherits no other descriptor, and ends with this
-// process. One request at a time; not thread-safe.
+// damaged one can make it write out of bounds, or hang. Then that process ends, and has_died()
+// returns true. It can write no file, inherits no other descriptor, and ends with this process. One
+// request at a time; not thread-safe.
 
 #include <sys/types.h>
 
@@ -28,7 +28,7 @@ struct Hdf5Array {
   bool is_integer = false;
   bool is_float = false;
   bool is_of_bytes = false;   // unsigned
-  std::int32_t rank = 0;      // 0: it has no sizes
+  std::int32_t rank = 0;      // 0: not an array with sizes
   std::uint64_t element = 0;  // bytes
   std::uint64_t stored = 0;   // bytes in the file
   std::array<std::int64_t, kMostSizes> sizes{};
@@ -38,23 +38,24 @@ enum class Hdf5Number : std::int32_t { kByte, kWhole, kFloat };  // u8, i64, f32
 
 class Hdf5Process {
  public:
-  // Errors (kInput): no process can be started.
+  // Starts the process. Errors (kInput): no process can be started.
   static Result<Hdf5Process> start(const std::string& path);
   Hdf5Process(Hdf5Process&& other) noexcept;
   Hdf5Process& operator=(Hdf5Process&&) = delete;
   ~Hdf5Process();
 
-  // False also if it is no HDF5 file.
+  // Returns whether the file was opened; false also if it is no HDF5 file.
   bool is_open();
 
   Hdf5Array find(std::string_view name);
 
-  // Samples first .. first + count - 1 of an array, all their elements, converted to `number`.
-  // False: they cannot be read. REQUIRES: `out` has their size.
+  // Reads all elements of samples first .. first + count - 1 of an array, converted to `number`.
+  // Returns false if they cannot be read. REQUIRES: `out` has their size.
   bool read(std::string_view name, std::int64_t first, std::int64_t count, Hdf5Number number,
             std::span<std::byte> out);
 
-  // The library crashed or hung: the file is damaged. Nothing is read any more.
+  // Returns true after the library crashed or hung, as the file is damaged. Nothing is read any
+  // more.
   bool has_died() const { return has_died_; }
 
  private:

@@ -16,7 +16,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::size_t kLabelsStart = 8;  // behind magic number and size
+constexpr std::size_t kLabelsStart = 8;  // after magic number and size
 
 class IdxPixels final : public PixelSource {
  public:
@@ -40,7 +40,7 @@ class IdxPixels final : public PixelSource {
  private:
   PackedFile images_;
   PackedFile labels_;
-  std::uint64_t end_;  // of the images, as their header says
+  std::uint64_t end_;  // end of the images by their header
 };
 
 Result<PackedFile> open_one(const fs::path& folder, std::string_view half, std::string_view what,
@@ -48,7 +48,7 @@ Result<PackedFile> open_one(const fs::path& folder, std::string_view half, std::
   for (std::string_view separator : {"-", "."}) {
     const auto path =
         find_packed(folder, fmt::format("{}-{}{}idx{}-ubyte", half, what, separator, dimensions));
-    if (path) return PackedFile::open(*path);  // which says so if it may not be read
+    if (path) return PackedFile::open(*path);  // reports a file that is not readable
   }
   return fail(ErrorCode::kInput,
               fmt::format("{}: neither {}-{}-idx{}-ubyte nor its .gz is there; put the IDX files "
@@ -64,7 +64,7 @@ Result<std::uint32_t> read_number(PackedFile& file) {
   return number;
 }
 
-// The sizes in a header, each at least 1, their product within the file.
+// Returns the sizes in a header; checks that each is at least 1 and their product fits the file.
 Result<std::vector<std::int64_t>> read_header(PackedFile& file, int dimensions) {
   DETOL_ASSIGN(const std::uint32_t magic, read_number(file));
   const std::uint32_t expected = 0x800 + static_cast<std::uint32_t>(dimensions);

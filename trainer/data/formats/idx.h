@@ -7,14 +7,14 @@
 //   file   := 0x00 0x00 0x08 dimensions size{dimensions} byte*     dimensions: 1 or 3
 //   size   := 4 bytes, big-endian                                  first: number of items
 //
-// The t10k files are the test split. Colour does not exist: one channel.
+// The t10k files are the test split. Images have one channel.
 
 #include "core/result.h"
 #include "trainer/data/samples.h"
 
 namespace detol::inline trainer {
 
-// Needs no more memory than the files, unpacked ones as they are.
+// Keeps the files' bytes in memory, .gz files packed; pixels are unpacked when they are read.
 Result<Found> open_idx(const DataConfig& config);
 
 }  // namespace detol::inline trainer

@@ -1,8 +1,8 @@
 #pragma once
 
 // The data format `image_folder`: train/CLASS/*.jpg, .jpeg and .png, and val/ and test/ of the same
-// classes where they are there; or CLASS/* alone. Classes are the folders' names in their order, as
-// bytes. Other files, and names that begin with a dot, do not count.
+// classes if they exist; or only CLASS/*. Classes are the folders' names, sorted as bytes. Other
+// files, and names that begin with a dot, are ignored.
 
 #include "core/result.h"
 #include "trainer/data/samples.h"

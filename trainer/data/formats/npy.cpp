@@ -15,13 +15,13 @@ namespace detol::inline trainer {
 namespace {
 
 constexpr std::string_view kMagic = "\x93NUMPY";
-constexpr std::size_t kLongestHeader = 65536;  // as NumPy's own limit for arrays without names
+constexpr std::size_t kLongestHeader = 65536;  // version 1's limit, which only named fields exceed
 constexpr std::size_t kMostSizes = 32;
 
 constexpr std::string_view kSaveAgain =
     "save it again with numpy.save(file, numpy.ascontiguousarray(array))";
 
-// The dictionary, read strictly: three keys, each once.
+// HeaderReader parses the header's dictionary strictly: three keys, each exactly once.
 class HeaderReader {
  public:
   HeaderReader(const PackedFile& file, std::string_view text, std::uint64_t start)

@@ -2,11 +2,11 @@
 
 // NPY: NumPy's format of one array (numpy.lib.format, versions 1 to 3).
 //
-//   file   := 0x93 "NUMPY" major minor size header data     size: 2 bytes, of versions 2 and 3
-//   four; header := "{'descr': '<f4', 'fortran_order': False, 'shape': (60000, 28, 28), }" blank*
-//   "\n"
+//   file   := 0x93 "NUMPY" major minor size header data
+//   size   := the header's bytes, in 2 bytes; in 4 bytes from version 2 on
+//   header := "{'descr': '<f4', 'fortran_order': False, 'shape': (60000, 28, 28), }" blank* "\n"
 //
-// Integers, floats of 4 and 8 bytes and booleans of either byte order, in C order.
+// Supported: integers, floats of 4 and 8 bytes and booleans of either byte order, in C order.
 
 #include <cstddef>
 #include <cstdint>
@@ -30,12 +30,12 @@ struct NpyArray {
   std::uint64_t elements() const;
 };
 
-// Leaves `file` at the array's first byte. Errors (kInput): no header, or one of an array that is
-// not supported or larger than the file can be.
+// Reads the header and leaves `file` at the array's first byte. Errors (kInput): there is no
+// header, or its array is not supported or larger than the file can be.
 Result<NpyArray> read_npy_header(PackedFile& file);
 
-// The elements as floats or as whole numbers. REQUIRES: as many raw elements as `out` has;
-// whole_numbers: array.is_whole(). What is above the largest int64 becomes -1.
+// Convert raw elements to floats or to whole numbers. REQUIRES: as many raw elements as `out` has;
+// to_whole_numbers: array.is_whole(). Numbers above the largest int64 become -1.
 void to_floats(const NpyArray& array, std::span<const std::uint8_t> raw, std::span<float> out);
 void to_whole_numbers(const NpyArray& array, std::span<const std::uint8_t> raw,
                       std::span<std::int64_t> out);

@@ -16,7 +16,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// An array, open behind its header.
+// OpenArray: an array whose header was read.
 struct OpenArray {
   PackedFile file;
   NpyArray array;
@@ -85,7 +85,7 @@ class NpyPixels final : public PixelSource {
   OpenArray images_;
   OpenArray labels_;
   ImageLayout layout_;
-  std::uint64_t read_ = 0;  // elements
+  std::uint64_t read_ = 0;  // elements read so far
   std::vector<std::uint8_t> raw_;
   std::vector<float> values_;
 };

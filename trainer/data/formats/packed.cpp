@@ -25,7 +25,8 @@ using nlohmann::json;
 
 constexpr std::int64_t kLargestExtent = std::int64_t{1} << 20;  // of each dimension
 
-// Reads a mapped file front to back; what it says is believed only as far as the file reaches.
+// Reader reads a mapped file front to back; sizes and offsets are checked against the file's
+// length.
 class Reader {
  public:
   Reader(const std::filesystem::path& path, MappedFile file)
@@ -97,7 +98,7 @@ class Reader {
     }
   }
 
-  // Throws json's exceptions.
+  // Reads the header's fields. Throws json's exceptions.
   void take(const json& header) {
     DatasetInfo& info = data_.info;
     const json& shape = header.at("shape");
@@ -120,7 +121,7 @@ class Reader {
     data_.mapped.block_images = whole_number<std::uint64_t>(header.at("block_images"));
   }
 
-  // No product below overflows: every factor was held against a bound or the file's size before.
+  // No product below overflows: every factor was compared with a bound or the file's size before.
   Result<void> check_sizes() {
     const DatasetInfo& info = data_.info;
     const Shape& shape = info.task.input;
@@ -163,7 +164,7 @@ class Reader {
     std::size_t at = tables_at_;
     const bool labelled = has_labels(data_.info.task.kind);
     const auto outputs = static_cast<std::size_t>(labelled ? 1 : data_.info.task.classes);
-    const std::size_t room = (head_bytes_ - at) / sizeof(float);  // also the bytes of a label
+    const std::size_t room = (head_bytes_ - at) / sizeof(float);  // a label has as many bytes
     const std::size_t others = 2 * channels + 2 * blocks_;
     if (others > room || images_ > (room - others) / outputs)
       return error_at(at, "the head is too short for its tables");
@@ -227,11 +228,11 @@ class Reader {
   std::size_t images_ = 0;
   std::size_t blocks_ = 0;
   Dataset data_;
-  bool has_task_ = false;  // the header's is one of those that are packed
+  bool has_task_ = false;  // the header names a task that can be packed
   double validation_ = 0;
 };
 
-// A classification may be trained on as one of two classes.
+// Returns whether data packed for one task can train another: a classification also a binary task.
 bool suits(TaskKind packed, TaskKind wanted) {
   return packed == wanted || (packed == TaskKind::kClassification && has_labels(wanted));
 }

@@ -23,7 +23,7 @@ constexpr int kGzipOnly = 15 + 16;  // zlib's window bits: 32 KiB, gzip header
 struct PackedFile::Inflater {
   z_stream stream{};
   std::size_t fed = 0;  // packed bytes handed to zlib
-  bool ended = false;   // the checksum at the end was read, and right
+  bool ended = false;   // the checksum at the end was read and matched
 
   Inflater() {
     if (inflateInit2(&stream, kGzipOnly) != Z_OK) throw std::bad_alloc();

@@ -1,8 +1,8 @@
 #pragma once
 
 // PackedFile: the bytes of a file, front to back, unpacked on the way if it is a gzip file.
-// Whatever a header inside claims can be held against largest_size() before memory is taken
-// for it. Not thread-safe. zlib stays behind this header.
+// Sizes that a header in the file claims can be compared with largest_size() before memory is
+// allocated. Not thread-safe. Users of this header do not see zlib.
 
 #include <cstdint>
 #include <filesystem>
@@ -19,10 +19,10 @@ class PackedFile {
  public:
   static Result<PackedFile> open(const std::filesystem::path& path);
 
-  // Unpacks all of it at once, so that largest_size() is exact.
+  // Unpacks the whole file at once, so that largest_size() is exact.
   static Result<PackedFile> open_unpacked(const std::filesystem::path& path);
 
-  // Bytes that were unpacked elsewhere; `path` is for messages.
+  // Wraps bytes that were unpacked elsewhere; `path` is for messages.
   static PackedFile of_bytes(std::filesystem::path path, std::string bytes);
 
   PackedFile(PackedFile&&) noexcept;
@@ -32,19 +32,21 @@ class PackedFile {
   // Fills `out`. Errors (kInput): the file ends before, or its packing is damaged.
   Result<void> read(std::span<std::uint8_t> out);
 
-  // All bytes from here to the end. Takes memory as they come, not as a trailer claims.
+  // Returns all bytes from here to the end. Allocates as they are read, not by the size in the
+  // trailer.
   Result<std::string> read_rest();
 
-  // Errors (kInput): bytes follow, or a gzip checksum is wrong.
+  // Checks that the file ends here. Errors (kInput): bytes follow, or a gzip checksum is wrong.
   Result<void> expect_end();
 
   const std::filesystem::path& path() const { return path_; }
   std::uint64_t offset() const { return offset_; }  // unpacked bytes read so far
 
-  // Unpacked; of a gzip file what its trailer says, if deflate can reach that at all.
+  // Returns the most unpacked bytes that there can be: of a gzip file, the largest size that agrees
+  // with its trailer (size modulo 2^32) and the ratio of deflate.
   std::uint64_t largest_size() const;
 
-  // "<path>: byte <offset>: <what>; <remedy>", as kInput.
+  // Returns the error "<path>: byte <offset>: <what>; <remedy>", as kInput.
   tl::unexpected<Error> error_at(std::uint64_t offset, std::string_view what) const;
 
  private:
@@ -59,7 +61,7 @@ class PackedFile {
   std::string bytes_;
   std::uint64_t offset_ = 0;
   std::unique_ptr<Inflater> inflater_;  // null for a plain file
-  bool was_packed_ = false;             // then offsets are of unpacked bytes
+  bool was_packed_ = false;             // if so, offsets in messages count unpacked bytes
 };
 
 }  // namespace detol::inline trainer

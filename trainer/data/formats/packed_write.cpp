@@ -1,4 +1,4 @@
-// A packed file is (all numbers little-endian)
+// The grammar of a packed file (all numbers little-endian):
 //
 //   file     := head block*
 //   head     := "DETOLDS" version  head_bytes  head_sum  length  header
@@ -19,8 +19,9 @@
 //                                multiple of 4096
 //   image    := pixel{C x H x W}
 //
-// A block holds as many whole images as fit into 1 MiB, at least one, at most all: so blocks begin
-// on pages, are large enough to be read at a disk's full speed, and waste less than a page each.
+// A block holds as many whole images as fit into 1 MiB, at least one, at most all, and is padded to
+// whole pages: so blocks begin on pages, are read at a disk's full speed, and waste less than a
+// page each.
 
 #include <algorithm>
 #include <bit>
@@ -49,7 +50,7 @@ void append_number(std::string& bytes, std::uint64_t number) {
   bytes += bytes_of(std::span<const std::uint64_t>(&number, 1));
 }
 
-// The pixels of a data set cut into blocks, one at a time.
+// Blocks divides the pixels of a data set into blocks, which it makes one at a time.
 class Blocks {
  public:
   explicit Blocks(const Dataset& data)
@@ -65,7 +66,7 @@ class Blocks {
   std::size_t block_images() const { return block_images_; }
   std::size_t block_bytes() const { return block_.size(); }
 
-  // Valid until the next call.
+  // Returns a block, valid until the next call.
   std::string_view block(std::size_t number) {
     const std::size_t first = number * block_images_;
     const std::size_t images = std::min(block_images_, images_ - first);
@@ -109,7 +110,7 @@ std::string header_of(const Dataset& data, double validation, const Blocks& bloc
 
 std::string head_of(const Dataset& data, double validation, Blocks& blocks) {
   const std::string header = header_of(data, validation, blocks);
-  std::string checked;  // what the checksum is of
+  std::string checked;  // the bytes that the checksum covers
   append_number(checked, header.size());
   checked += header;
   checked += bytes_of(std::span(data.mean));

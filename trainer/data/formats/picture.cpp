@@ -20,8 +20,9 @@
 namespace detol::inline trainer {
 namespace {
 
-// No file of so many bytes has more pixels: Huffman codes spend a bit or more on each block of 64,
-// on every component in a baseline file, and deflate reaches 1032 bytes from one, of 8 pixels each.
+// The most pixels per byte of a file: Huffman codes take at least one bit for each block of 64
+// pixels, of every component in a baseline file, and deflate unpacks a byte to at most 1032, of 8
+// pixels each.
 constexpr std::uint64_t kMostPixelsOfJpegByte = 512;
 constexpr std::uint64_t kMostPixelsOfPngByte = std::uint64_t{1032} * 8;
 constexpr std::uint64_t kMostPixels = std::uint64_t{1} << 28;
@@ -53,7 +54,7 @@ bool is_png(PictureDecoder::Bytes file) {
   return file.size() >= 8 && png_sig_cmp(file.data(), 0, 8) == 0;
 }
 
-// The first of libpng's structures for a file; frees what libpng holds.
+// PngReader reads a file with libpng and frees what libpng allocates.
 class PngReader {
  public:
   explicit PngReader(PictureDecoder::Bytes file) {
@@ -68,7 +69,7 @@ class PngReader {
   Size size() const { return {static_cast<int>(image_.height), static_cast<int>(image_.width)}; }
   tl::unexpected<std::string> error() const { return wrong(image_.message); }
 
-  // 8 bits, of 1 to 4 channels: grey or colour, with transparency or without.
+  // Reads 8-bit pixels of 1 to 4 channels: grey or colour, with transparency or without.
   bool read(std::vector<std::uint8_t>& pixels, std::size_t& channels) {
     image_.format &= PNG_FORMAT_FLAG_COLOR | PNG_FORMAT_FLAG_ALPHA;
     image_.flags |= PNG_IMAGE_FLAG_16BIT_sRGB;
@@ -82,7 +83,7 @@ class PngReader {
   bool is_open_ = false;
 };
 
-// One pixel after the other, to the channels that are wanted.
+// Converts each pixel to the wanted number of channels.
 void change_channels(std::span<const std::uint8_t> from, std::size_t from_channels,
                      std::span<std::uint8_t> to, std::size_t channels) {
   const bool is_grey = from_channels < 3;
@@ -129,7 +130,7 @@ struct PictureDecoder::State {
     return plausible(size_there, file.size(), kMostPixelsOfJpegByte);
   }
 
-  // The smallest size that libjpeg-turbo scales to and that is large enough.
+  // Returns the smallest size to which libjpeg-turbo can scale that is large enough.
   Size scaled(Size there) const {
     if (size == 0) return there;
     int count = 0;
@@ -231,7 +232,7 @@ std::optional<PictureDecoders::Failure> PictureDecoders::decode(std::span<const 
   try {
     for (std::size_t i = 1; i < threads; ++i)
       helpers.push_back(std::async(std::launch::async, work, std::ref(decoders_[i])));
-  } catch (const std::system_error&) {  // no more threads are to be had: those there are will do
+  } catch (const std::system_error&) {  // no more threads: the started ones do all the work
   }
   if (!files.empty()) work(decoders_.front());
   for (std::future<void>& helper : helpers) helper.get();

@@ -1,12 +1,13 @@
 #pragma once
 
-// PictureDecoder: JPEG and PNG files as pixels of one size. Where a size S is asked for, a picture
+// PictureDecoder: decodes JPEG and PNG files to pixels of one size. If a size S is set, a picture
 // is scaled, its sides in proportion, until the shorter one is S, and the square in its middle is
-// taken. libjpeg-turbo scales first, in steps of an eighth, as far as S allows; the rest is a
-// triangle filter as wide as the pixels that become one (as Pillow's "bilinear"), in integers, so
-// that the pixels are the same on every machine. Grey becomes three equal channels, and colour luma
-// (ITU-R BT.601), as `channels` asks; transparency is left out. Buffers are kept: one decoder for
-// all files of a set. Not thread-safe. libjpeg-turbo and libpng stay behind this header.
+// cropped. libjpeg-turbo scales first, in steps of an eighth, as far as S allows; the rest is a
+// triangle filter over the pixels that are merged into one (as Pillow's "bilinear"), in integers,
+// so that the pixels are the same on every machine. If `channels` needs it, grey becomes three
+// equal channels, and colour becomes luma (ITU-R BT.601); transparency is ignored. One decoder
+// serves all files of a set and reuses its buffers. Not thread-safe. Users of this header do not
+// see libjpeg-turbo and libpng.
 
 #include <cstdint>
 #include <memory>
@@ -25,17 +26,17 @@ class PictureDecoder {
  public:
   using Bytes = std::span<const std::uint8_t>;
 
-  // size: of the square, in pixels; 0: as the pictures are. channels: 1 or 3.
+  // size: side of the square in pixels; 0: the pictures' own size. channels: 1 or 3.
   PictureDecoder(int size, int channels);
   PictureDecoder(PictureDecoder&&) noexcept;
   ~PictureDecoder();
 
-  // Returns the shape that decode() makes of a file, from its header alone. Unexpected: what is
-  // wrong with it.
+  // Returns the shape that decode() gives a file, from its header only. Unexpected: what is wrong
+  // with the file.
   tl::expected<Shape, std::string> shape_of(Bytes file);
 
-  // C x H x W. Unexpected: the file is damaged, or its shape is another.
-  // REQUIRES: `out` has the shape's size.
+  // Writes the pixels, C x H x W. Unexpected: the file is damaged, or has another shape. REQUIRES:
+  // `out` has the shape's size.
   tl::expected<void, std::string> decode(Bytes file, const Shape& shape,
                                          std::span<std::uint8_t> out);
 
@@ -44,21 +45,22 @@ class PictureDecoder {
   std::unique_ptr<State> state_;
 };
 
-// The bytes of a file that was read into a string, which must outlive them.
+// Returns the bytes of a file that was read into a string, which must outlive them.
 PictureDecoder::Bytes bytes_in(const std::string& file);
 
-// Decodes several files at once, each on a thread of its own, up to one for each processor. What
-// comes out does not depend on how many there are.
+// Decodes several files in parallel, by up to 16 threads and one per processor. The pixels do not
+// depend on the number of threads.
 class PictureDecoders {
  public:
   PictureDecoders(int size, int channels) : size_(size), channels_(channels) {}
 
   struct Failure {
-    std::size_t file = 0;  // the first that fails
+    std::size_t file = 0;  // index of the first that failed
     std::string what;
   };
 
-  // REQUIRES: `out` holds one picture of this shape for each file.
+  // Returns the first failure, if any. REQUIRES: `out` holds one picture of this shape for each
+  // file.
   std::optional<Failure> decode(std::span<const std::string> files, const Shape& shape,
                                 std::span<std::uint8_t> out);
 
@@ -67,7 +69,7 @@ class PictureDecoders {
   std::vector<PictureDecoder> decoders_;  // one for each thread
 };
 
-// True if the name ends as those of pictures do: .jpg, .jpeg, .png, in any case of letters.
+// Returns whether the name ends in .jpg, .jpeg or .png, in upper or lower case.
 bool is_picture(std::string_view name);
 
 }  // namespace detol::inline trainer

@@ -17,8 +17,9 @@ std::uint8_t rounded(std::int32_t sum) {
 
 }  // namespace
 
-// Of a side of `from` pixels, where the picture's shorter side has `shorter`. A weight is the
-// triangle's height at the pixel's centre; what rounding leaves goes to the largest.
+// Returns the mixes for a side of `from` pixels of a picture whose shorter side has `shorter`. A
+// weight is the triangle's height at the pixel's centre; the rounding error is added to the largest
+// weight.
 std::vector<Resizer::Mix> Resizer::mixes(int from, int shorter, int size) {
   const double scaled = std::round(static_cast<double>(from) * size / shorter);
   const double step = from / scaled;
@@ -51,7 +52,7 @@ void Resizer::prepare(const Shrinking& shrinking) {
   prepared_ = shrinking;
 }
 
-// Adds up all channels, each to its plane.
+// Resizes one row; writes each channel to its plane.
 template <std::size_t kChannels>
 void Resizer::shrink_row(const std::uint8_t* from, std::uint8_t* to, std::size_t plane) const {
   for (const Mix& mix : across_) {

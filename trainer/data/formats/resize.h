@@ -10,7 +10,7 @@
 
 namespace detol::inline trainer {
 
-// A picture as decoders give it: rows of pixels, each of so many bytes.
+// Picture: decoded pixels in rows, each pixel of `channels` bytes.
 struct Picture {
   std::span<const std::uint8_t> bytes;  // height x width x channels
   int height = 0;
@@ -18,16 +18,16 @@ struct Picture {
   int channels = 3;  // 1 or 3
 };
 
-// The square in the middle of a picture whose shorter side was made `size` pixels long, C x H x W.
-// Takes about (width x size + size x size) x channels x pixels that become one. One thread at a
-// time: pictures as large as the one before use its weights again.
+// Resizer scales a picture so that its shorter side has `size` pixels, and crops the square in the
+// middle, C x H x W. Takes about (width x size + size x size) x channels x pixels merged into one.
+// Not thread-safe: pictures of the same size as the one before reuse its weights.
 class Resizer {
  public:
-  // REQUIRES: out has channels x size x size bytes; picture.height, picture.width >= 1.
+  // Writes the square. REQUIRES: out has channels x size x size bytes; picture.height, width >= 1.
   void write(const Picture& picture, int size, std::span<std::uint8_t> out);
 
  private:
-  // Mix makes one line of the result: `weights` of the lines from `first` on.
+  // Mix makes one line of the result: a sum of the lines from `first` on with `weights`.
   struct Mix {
     int first = 0;
     std::vector<std::int32_t> weights;  // their sum is kOne
@@ -41,9 +41,9 @@ class Resizer {
   template <std::size_t kChannels>
   void shrink_row(const std::uint8_t* from, std::uint8_t* to, std::size_t plane) const;
 
-  Shrinking prepared_;  // what the weights are for
+  Shrinking prepared_;  // the sizes that the weights are for
   std::vector<Mix> across_, down_;
-  std::vector<std::uint8_t> rows_;  // of the needed rows: channels x rows x size
+  std::vector<std::uint8_t> rows_;  // needed rows, resized: channels x rows x size
   std::vector<std::int32_t> sums_;  // of a row of the result
 };
 

@@ -22,7 +22,7 @@ constexpr std::size_t kLargestMember = std::size_t{1} << 28;
 constexpr std::size_t kLongestLabel = 64;
 constexpr std::string_view kMendShard = "mend or leave out that sample";
 
-// Place says where a sample was found, for messages.
+// Place is the position of a sample, for messages.
 struct Place {
   std::size_t shard = 0;
   std::uint64_t offset = 0;
@@ -30,7 +30,7 @@ struct Place {
 };
 
 struct Member {
-  std::string sample;  // its name up to the first dot of its last part
+  std::string sample;  // the name up to the first dot after the last slash
   std::string_view ending;
 };
 
@@ -41,12 +41,12 @@ Member member_of(std::string_view name) {
   return {std::string(name.substr(0, dot)), name.substr(dot)};
 }
 
-// The pictures of all shards, one after the other.
+// Pictures reads the pictures of all shards, one after the other.
 class Pictures {
  public:
   explicit Pictures(std::vector<fs::path> shards) : shards_(std::move(shards)) {}
 
-  // The bytes of the next one.
+  // Returns the bytes of the next picture.
   Result<std::string> next() {
     for (;;) {
       if (!reader_) {
@@ -112,7 +112,7 @@ class ShardPixels final : public PixelSource {
   std::size_t at_ = 0;  // the next sample
 };
 
-// Listing is what one pass over the shards finds: which pictures there are, and their labels.
+// Listing finds, in one pass over the shards, all pictures and their labels.
 class Listing {
  public:
   Listing(const std::vector<fs::path>& shards, const DataConfig& config)
@@ -194,7 +194,7 @@ class Listing {
 
   const std::vector<fs::path>& shards_;
   const DataConfig& config_;
-  PictureDecoder decoder_;  // of the first picture's header
+  PictureDecoder decoder_;  // for the first picture's header
   std::vector<Place> places_;
   std::vector<std::int32_t> labels_;
   std::optional<Shape> shape_;
