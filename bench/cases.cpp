@@ -100,7 +100,8 @@ CaseNetwork network_of(const LayerCase& one) {
   if (one.layer.kind == LayerKind::kScale)
     inputs[1] = builder.add(plain(LayerKind::kGlobalAvgPool), {inputs[1]});
   const NodeId subject = builder.add(one.layer, inputs, "subject");
-  // A convolution behind it: nothing is fused with it, and its output stays in the blocked layout.
+  // A convolution follows, so that no layer is fused with the subject, and the subject's output
+  // stays in the blocked layout.
   const NodeId behind = builder.add(conv(builder.shape(subject).channels, 1), {subject});
   const NodeId pooled = builder.add(plain(LayerKind::kGlobalAvgPool), {behind});
   CaseNetwork made{

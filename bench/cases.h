@@ -1,6 +1,7 @@
 #pragma once
 
-// The layers that benches measure: every one that a space file can propose, and its least needs.
+// The layers that benches measure: every one that a space file can propose, with the least
+// operations and memory accesses that it needs.
 
 #include <cstdint>
 #include <string_view>
@@ -19,7 +20,7 @@ struct LayerCase {
 
 std::vector<LayerCase> layer_cases();
 
-// CaseNetwork: a network of the layer between others that need its gradients, and the layer's node.
+// CaseNetwork: a network with the layer between others that need its gradients, and its node.
 struct CaseNetwork {
   Network network;
   NodeId node = 0;

@@ -40,7 +40,7 @@ LayerNeeds needs_of(const Network& network, const Unit& unit, std::int64_t batch
   return needs;
 }
 
-// The gradient of what has no parameters before it is not needed.
+// Returns which nodes need a backward step: those that have parameters or follow a node that has.
 std::vector<bool> wants_gradients(const Network& network) {
   std::vector<bool> wanted(network.nodes().size());
   for (NodeId id = 0; id < network.nodes().size(); ++id) {
@@ -52,7 +52,8 @@ std::vector<bool> wants_gradients(const Network& network) {
   return wanted;
 }
 
-// Reads a weight, its moment and its gradient, writes the first two, and the copy that is used.
+// Returns the bytes of the update: it reads weights, moments and gradients, and writes the first
+// two and the copy of the weights in bf16.
 double update_bytes(const Network& network, const CudaBench& bench) {
   double weights = 0;
   for (const NetworkParameter& parameter : network.parameters())

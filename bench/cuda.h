@@ -2,8 +2,8 @@
 
 // Training times of a GPU relative to their floors, for `detol bench ... --device cuda`. A floor is
 // a lower bound of the time: bytes over the bandwidth or operations over the rate of matrix
-// products, whichever is longer, both measured on the same device in the same run. Data in a cache
-// may go below it.
+// products, whichever is longer, both measured on the same device in the same run. A time may be
+// below the floor if the data fit in a cache.
 
 #include <cstdint>
 #include <functional>
@@ -26,8 +26,8 @@ struct CudaBench {
 // TimeAndFloor: one direction, forward or backward, of a layer or a network.
 struct TimeAndFloor {
   double time_s = 0;     // the median
-  double bytes_s = 0;    // by the bandwidth,
-  double product_s = 0;  // by the matrix rate
+  double bytes_s = 0;    // the floor by the bandwidth
+  double product_s = 0;  // the floor by the rate of matrix products
 
   double floor_s() const { return bytes_s > product_s ? bytes_s : product_s; }
   double ratio() const { return time_s / floor_s(); }
@@ -44,14 +44,14 @@ struct LayerOnDevice {
 struct NetworkOnDevice {
   std::string name;
   double images_per_s = 0;
-  double floor_images_per_s = 0;  // of the sum over its units (plan.h) and the update
+  double floor_images_per_s = 0;  // by the sum of the floors of its units (plan.h) and the update
   double compile_cold_ms = 0;     // the first network of these shapes
   double compile_warm_ms = 0;     // a second one of the same shapes
   std::int64_t n = 0;             // runs of steps
   double spread = 0;              // (p90 - p10) / median
 };
 
-// Errors: why there is no device (kUsage), or the backend's error.
+// Measures the device's peaks. Errors: why there is no device (kUsage), or the backend's error.
 Result<DevicePeaks> device_peaks(const CudaBench& bench);
 
 // Measure the layers or networks that match `only`, and report each as soon as it is measured.

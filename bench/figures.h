@@ -12,7 +12,7 @@ namespace detol::inline bench {
 
 struct Figure {
   std::string name;
-  double value = 0;  // the median; of peak_fma the maximum
+  double value = 0;  // the median; for peak_fma the maximum
   std::string unit;
   std::int64_t n = 0;  // measurements
   double spread = 0;   // (p90 - p10) / median

@@ -43,8 +43,8 @@ struct GroupWork {
 };
 
 struct GroupResult {
-  double images_per_second = 0;  // of the whole group, by the clock, after some first steps
-  double step_s = 0;             // CPU time of a rank, the mean of all
+  double images_per_second = 0;  // of the group, by the wall clock, after the first steps
+  double step_s = 0;             // CPU time of a step, the mean over the ranks
   double loss = 0;               // the mean of the last steps
 };
 
@@ -55,7 +55,7 @@ Network group_network(std::string_view name) {
   return find_row(bench_networks(), name)->make();
 }
 
-// Trains steps of the first epoch; noise is always the same batch.
+// Rank trains steps of the first epoch, or always the same batch of noise.
 class Rank {
  public:
   Rank(Group& group, const GroupWork& work)
@@ -177,7 +177,7 @@ std::string exchange_name(std::string_view network, int ranks, const GroupWork& 
                      work.staleness > 0 ? "+late" : "", work.lr == kSlow ? "+slow" : "");
 }
 
-// Measures all exchanges in turn, three times, each against `none` of its round.
+// Measures all exchanges in turn, three times, each relative to the first of the same round.
 void bench_exchanges(Figures& figures, std::string_view network, int ranks) {
   std::map<std::string, std::vector<double>> samples;
   for (int round = 0; round < 3; ++round) {

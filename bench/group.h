@@ -1,21 +1,21 @@
 #pragma once
 
-// The bench's groups: the ranks are processes of an MPI job, each this program under a hidden
-// word. Not for a process with threads: forks.
+// Benchmarks of groups: the ranks are processes of an MPI job, each this program with a hidden
+// argument. Not for a process with threads, since they fork.
 //
 //   group/NET,ranks=N,HOW   steps/s by the wall clock, over those of HOW = none in the same round
 //   group_cpu/...           a rank's CPU time of a step, over that of none in the same round
 //   group_loss/...          the mean loss of the last 20 of 100 steps
 //
 // for NET of mlp, resnet8 (on 1x28x28), lenet, a global batch of 128 of Fashion-MNIST, sgd with
-// momentum 0.9 and a rate of 0.02; of noise where that data set is not installed. HOW is a word of
+// momentum 0.9 and a rate of 0.02; no figures if that data set is not installed. HOW is a word of
 // training.compression, with `+late` at a staleness of 2, with `+slow` at a rate of 0.005.
 
 #include "bench/figures.h"
 
 namespace detol::inline bench {
 
-// About ten minutes on two idle cores; for `detol bench groups`.
+// Measures groups for `detol bench groups`; takes about ten minutes on two idle cores.
 void bench_groups(Figures& figures);
 
 // Returns images/s, by the wall clock, of `ranks` ranks that train ResNet-20 with a global batch of

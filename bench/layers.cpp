@@ -35,7 +35,7 @@ void measure_layer(const LayerCase& one, double peak_gflops, double bandwidth, F
   for (std::size_t i = kSkipped; i < times.size(); ++i) {
     const NodeTime& time = times[i][subject.node];
     forward.push_back(forward_s / time.forward_s);
-    // An addition only passes its gradient on.
+    // An addition has no backward step: its gradient is passed on.
     if (time.backward_s > 0) backward.push_back(backward_s / time.backward_s);
   }
   figures.add(median_figure(name + ",forward", "fraction", std::move(forward)));

@@ -44,7 +44,7 @@ Dataset noise_dataset() {
   return data;
 }
 
-// Noise in a packed file, whose name is gone again: it lives as long as it is mapped.
+// Returns noise in a packed file, which is unlinked at once and exists as long as it is mapped.
 Result<Dataset> mapped_noise() {
   std::error_code ignored;
   const fs::path path =
@@ -82,7 +82,7 @@ Dataset noise_for(const Network& network) {
   return data;
 }
 
-// CPU seconds of some steps, of the training thread alone and of all threads.
+// Seconds: CPU time of some steps, of the training thread alone and of all threads.
 struct Seconds {
   double training = 0;
   double all = 0;

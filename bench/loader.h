@@ -5,10 +5,10 @@
 //   loader/augmented32        images/s: crop, flip and normalisation of 32x32x3 images of a packed
 //                             file, in the order of an epoch, 128 to a batch
 //   loader/augmented32,all    likewise, with cutout
-//   ahead_spare/NET           what a thread that makes batches ahead (data/feed.h) is worth to the
-//                             training of NET, batch 64, where it has a core of its own: time of
-//                             the training thread without over with
-//   ahead_full/NET            the same where every core trains: time of both threads
+//   ahead_spare/NET           speedup of the training of NET, batch 64, by a thread that makes
+//                             batches ahead (data/feed.h) on a core of its own: time of the
+//                             training thread without it over that with it
+//   ahead_full/NET            the same if no core is free for it: time of both threads
 //
 // Times are the thread's CPU time. The file, 20,000 images of noise (61 MB), lies in a temporary
 // folder.

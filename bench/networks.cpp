@@ -7,7 +7,7 @@
 namespace detol::inline bench {
 namespace {
 
-// Adds layers by the names that papers use. Every function returns its last node.
+// Blocks adds layers by the names that papers use. Every function returns its last node.
 class Blocks {
  public:
   explicit Blocks(const Shape& input) : builder_(input) {}
@@ -45,6 +45,7 @@ class Blocks {
     return norm(conv(relu(x), builder_.shape(x).channels, kernel));
   }
 
+  // Adds the following cell, in NAS-Bench-201's notation:
   // |nor_conv_3x3~0|+|nor_conv_1x1~0|nor_conv_3x3~1|+|skip_connect~0|avg_pool_3x3~1|nor_conv_3x3~2|
   NodeId cell(NodeId x) {
     const NodeId one = nor_conv(x, 3);

@@ -1,6 +1,6 @@
 #pragma once
 
-// The networks that the trainer's figures are about, and the small random ones of its tests.
+// The networks that the benches train; tests use them, too.
 
 #include <cstdint>
 #include <span>
@@ -11,7 +11,7 @@
 
 namespace detol::inline bench {
 
-// The CIFAR ResNet of depth 6 n + 2 (He et al., 2016, arXiv 1512.03385) with n basic blocks a
+// ResNet: the CIFAR ResNet of depth 6 n + 2 (He et al., 2016, arXiv 1512.03385), n basic blocks a
 // stage, widths w, 2 w, 4 w, and 1x1 projections where the shape changes.
 struct ResNet {
   Shape input{3, 32, 32};
@@ -32,7 +32,7 @@ struct BenchNetworkRow {
 // noise as for photographs.
 void prepare_with_noise(const Network& network, Executable& executable);
 
-// lenet, resnet8, resnet20, nb201, mlp, wide64.
+// Returns lenet, resnet8, resnet20, nb201, mlp, wide64.
 std::span<const BenchNetworkRow> bench_networks();
 
 }  // namespace detol::inline bench

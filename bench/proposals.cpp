@@ -13,7 +13,7 @@ namespace {
 
 struct HistorySize {
   int n;     // trials told before
-  int asks;  // measured
+  int asks;  // measured asks
 };
 
 constexpr std::array kHistorySizes = {HistorySize{100, 200}, HistorySize{1000, 200},

@@ -33,7 +33,7 @@ Space mixed_space() {
       .value();
 }
 
-// A loss with one best genome, so that searchers have something to follow.
+// Returns a loss with one best genome, which searchers can approach step by step.
 double loss_of(const Space& space, const Genome& genome) {
   double loss = 0;
   for (std::size_t i = 0; i < space.size(); ++i) {

@@ -2,12 +2,11 @@
 
 // The searchers' overhead on this machine, for `detol bench search`.
 //
-//   asks/NAME               pairs of an ask of one trial and its tell, per second of the thread's
-//   CPU
-//                           time: a study of 500 trials on six choices of five words
-//                           (NAS-Bench-201's)
-//   asks/NAME,space=mixed   the same on sixteen choices of all kinds, some under conditions
-//                           (a space file's like configs/cnn.yaml)
+//   asks/NAME               pairs of an ask of one trial and its tell, per second of the
+//                           thread's CPU time: a study of 500 trials on six choices of five
+//                           words (as in NAS-Bench-201)
+//   asks/NAME,space=mixed   the same on sixteen choices of all kinds, one under a condition
+//                           (as in configs/cnn.yaml)
 
 #include "bench/figures.h"
 

@@ -29,7 +29,7 @@ Features ten_dimensional_features() {
   return Features(builder.build().value());
 }
 
-// Random points of the unit cube and the covariance of observations there.
+// Observations: random points of the unit cube, and the covariance of observations there.
 struct Observations {
   Features features = ten_dimensional_features();
   Kernel kernel{features, default_parameters(features)};
@@ -51,7 +51,7 @@ struct Observations {
     return matrix;
   }
 
-  // The covariance of a point with all of these.
+  // Returns the covariance of a point with all of these.
   std::vector<double> row(const Point& point) const {
     std::vector<double> row(points.size());
     kernel.row(point, points, row);
@@ -99,7 +99,7 @@ std::vector<Figure> factor_figures(const FactorSize& size) {
       refactors_us.push_back(1e6 * cpu_seconds_of([&] { factor.factorise(matrix, size.n); }));
   }
   const std::vector<double> row = observations.row(Observations(1, 1).points[0]);
-  volatile double total = 0;  // so that the sum is made
+  volatile double total = 0;  // keeps the compiler from dropping the sum
   for (int i = 0; i < size.appends; ++i) {
     appends_us.push_back(1e6 *
                          cpu_seconds_of([&] { factor.append(row, observations.diagonal()); }));

@@ -6,8 +6,8 @@
 //   append/n=N                us: a row appended to a factor of N, its kernel row given
 //   read_floor/n=N            us: the numbers of the same factor read once and added up, measured
 //                             in turns with the appends: append cannot be much faster
-//   refactor/n=N              us: all of the factor anew, by blocks
-//   pool_append/n=2000,m=1000 ms: an observation more for a pool of 1,000 candidates, its kernel
+//   refactor/n=N              us: the whole factorisation, by blocks
+//   pool_append/n=2000,m=1000 ms: one more observation for a pool of 1,000 candidates, its kernel
 //                             row included
 //
 // and those of proposals.h.

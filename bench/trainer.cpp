@@ -32,7 +32,7 @@ constexpr std::array kWorkloads = {
     Workload{"wide64", 64},
 };
 
-// Workloads for which a rule and a timing may differ.
+// Workloads for which the fixed rule and timing may choose different algorithms.
 constexpr std::array kChoiceWorkloads = {
     Workload{"lenet", 64},   Workload{"resnet8", 1},   Workload{"resnet8", 2},
     Workload{"resnet8", 64}, Workload{"resnet20", 64}, Workload{"nb201", 64},
@@ -70,7 +70,7 @@ std::string workload_name(std::string_view figure, const Workload& workload) {
   return fmt::format("{}/{},batch={}", figure, workload.network, workload.batch);
 }
 
-// Steps of about a second in all, at least eleven.
+// Measures steps for about a second, at least eleven.
 Figure training(const Workload& workload) {
   const auto executable = ready_to_train(workload.network, workload.batch);
   const auto step = [&] {
@@ -109,7 +109,7 @@ double choose_ms(const Workload& workload) {
   return 1e3 * (thread_seconds() - start);
 }
 
-// Seconds of steps by the rule over those by choices, in turn.
+// Measures the seconds of steps by the rule over those by timed choices, in turn.
 Figure gain(const Workload& workload) {
   const AlgorithmChoices choices = timed_choices(workload);
   const auto by_rule = ready_to_train(workload.network, workload.batch);
@@ -132,7 +132,7 @@ double onednn_compile_ms(const Network& network) {
   return 1e3 * (thread_seconds() - start);
 }
 
-// A process that has compiled another network, but none of these shapes.
+// Measures a compilation in a process that has compiled another network, but none of these shapes.
 double compile_cold_ms(const Network& network, const Network& other) {
   forget_compiled();
   compiled(other, 64);

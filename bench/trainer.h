@@ -8,22 +8,23 @@
 //                             (forward, backward-data, backward-weights; no backward-data for
 //                             layers whose input has no parameters behind it), nothing else
 //                             counted; Winograd needs fewer than a convolution's definition, so
-//                             a wide network may pass 1
+//                             a wide network may exceed 1
 //   compile_cold/NET          ms: the first network of these shapes, in a process that has
 //                             compiled another
 //   compile_warm/NET          ms: a second one of the same shapes
-//   choose/NET,batch=B        ms: timing the shapes of a network that a study knows none of, where
-//                             training.deterministic is false
-//   chosen/NET,batch=B        images/s of a training by what was chosen over those of one by the
-//                             fixed rule, steps of both in turn
+//   resident/NET,batch=64     the memory that a training adds to a process, over its plan
+//   choose/NET,batch=B        ms: timing all shapes of a network, where training.deterministic is
+//                             false and the study has no choices yet
+//   chosen/NET,batch=B        images/s with the algorithms that were chosen, over those with the
+//                             fixed rule's, steps of both in turn
 //   loader/...                images/s of batches (loader.h)
 //   workers/2                 images/s of two processes over those of one, by the wall clock
 //   group/2                   images/s of a group of two ranks over those of one rank, ResNet-20
 //                             with a global batch of 128, by the wall clock; 0 without an mpiexec
-//   group_cpu/2               the CPU time of one rank's step over that of each of two
+//   group_cpu/2               CPU time of a step of one rank alone, over that of each of two ranks
 //
-// All but workers/2 and group/2 are by the thread's CPU time, one thread, so that neighbours do not
-// count.
+// All other times are CPU time, of one thread but in ahead_full, so that other processes hardly
+// affect them.
 
 #include <optional>
 
@@ -36,7 +37,7 @@ namespace detol::inline bench {
 double training_flops(const Network& network);
 
 // Measures with the backend `onednn` what `figures` wants; all of it takes about 45 seconds. Not
-// for a process that trains: forks, and empties caches.
+// for a process that trains, as it forks and empties caches.
 void bench_trainer(Figures& figures);
 
 // Runs as a rank of a bench's group and returns its exit code; nullopt if these are not a rank's

@@ -1,6 +1,6 @@
 #pragma once
 
-// `detol bench trainer|layers --device cuda`: a row per network or layer, its time beside its floor
+// `detol bench trainer|layers --device cuda`: one row per network or layer with its time and floor
 // (bench/cuda.h).
 
 #include "cli/commands.h"
@@ -8,8 +8,8 @@
 
 namespace detol::inline cli {
 
-// Errors (kUsage): there is no GPU to measure, this bench has nothing to do with one, or no name
-// contains --only.
+// Runs the bench. Errors (kUsage): there is no usable GPU, this bench does not measure GPUs, or no
+// name contains --only.
 Result<int> bench_device(const Arguments& arguments);
 
 }  // namespace detol::inline cli

@@ -6,7 +6,7 @@
 namespace detol::inline cli {
 namespace {
 
-// The words that may follow a command: its flags and those that hold everywhere.
+// Returns the words that may follow a command: its flags and the global ones.
 std::string flags_of(const Command& command) {
   std::string text;
   for (const auto& options : {std::span<const Option>(command.options), global_options()}) {
@@ -17,7 +17,7 @@ std::string flags_of(const Command& command) {
   return text + "--help";
 }
 
-// Both words of a group's command; the second is empty for any other.
+// Words splits a command's name; `second` is empty unless the command belongs to a group.
 struct Words {
   std::string_view first, second;
 };
@@ -64,7 +64,7 @@ std::string shell_word(std::string_view text) {
   return word + "'";
 }
 
-// When fish offers the options of a command.
+// Returns the condition under which fish offers the options of a command.
 std::string fish_condition(const Words& words) {
   std::string text = fmt::format("__fish_seen_subcommand_from {}", words.first);
   if (!words.second.empty())

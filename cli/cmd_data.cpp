@@ -1,4 +1,5 @@
-// `data pack|info`: a data set in one file that all workers of a machine share, and what is in it.
+// `data pack|info`: writes a data set to one file that all workers of a machine share, and shows
+// what such a file contains.
 
 #include <fmt/format.h>
 
@@ -16,7 +17,7 @@
 namespace detol::inline cli {
 namespace {
 
-// A study of nothing but its data, for --from.
+// The space file that --from uses, of which only the data matter.
 constexpr std::string_view kDataAlone =
     "{version: 1, study: data, data: {format: idx}, training: {epochs: 1},"
     " architecture: {type: chain, stages: [{block: {op: conv}}]},"
@@ -61,7 +62,7 @@ Result<int> run_pack(const Arguments& arguments) {
   if (std::filesystem::exists(out, ignored) && !arguments.has("force"))
     return fail(ErrorCode::kUsage, out.string() + " exists; --force replaces it");
   DataConfig from = study->data;
-  if (from.task == TaskKind::kBinary) from.task = TaskKind::kClassification;  // says the training
+  if (from.task == TaskKind::kBinary) from.task = TaskKind::kClassification;  // stored alike
   DETOL_ASSIGN(const Dataset data, load_dataset(from));
   DETOL_TRY(write_packed(data, study->data.validation, out));
   return print_info(out, arguments.globals);

@@ -1,5 +1,5 @@
-// `db check|backup|restore|recover|vacuum`: is the knowledge base what was written, copies of it,
-// and the way back to one.
+// `db check|backup|restore|recover|vacuum`: verifies, copies, restores, repairs and shrinks the
+// knowledge base.
 
 #include <fmt/format.h>
 
@@ -19,14 +19,14 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::int64_t kKept = 3;  // backups at the default place
+constexpr std::int64_t kKept = 3;  // backups kept at the default path
 
 Rows record_of(const Counts& counts) {
   return {.columns = {"studies", "trials", "rows"},
           .rows = {{counts.studies, counts.trials, counts.rows}}};
 }
 
-// One row of `first` and what is in the database at `path`.
+// Prints the row of `first` and, in the same row, the counts of the database at `path`.
 Result<int> print_counted(Rows first, const fs::path& path, const Globals& globals) {
   DETOL_ASSIGN(const Counts counts, count(path));
   const Rows counted = record_of(counts);
@@ -46,7 +46,8 @@ Result<void> print_problems(const std::vector<std::string>& problems, const Glob
   return print_data(render(rows, globals));
 }
 
-// A backup that a user names must be readable; of the last one we only say that it is not.
+// Compares with the backup of --against, or with the last one. If the last one is unreadable, this
+// is a warning only.
 Result<std::vector<std::string>> compare_with_backup(const Arguments& arguments) {
   const std::string& storage = arguments.globals.storage;
   if (arguments.has("against")) return compare(storage, arguments.text("against"));

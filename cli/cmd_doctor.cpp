@@ -1,4 +1,4 @@
-// `doctor`: what this machine and this build have for a search, and what they lack.
+// `doctor`: reports what this machine and this build have for a search, and what they lack.
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -22,7 +22,7 @@
 namespace detol::inline cli {
 namespace {
 
-// state: ok, missing (a search runs without it) or broken (no search can run here).
+// Finding: `state` is ok, missing (a search runs without it) or broken (no search can run here).
 struct Finding {
   std::string what, state, finding;
 };

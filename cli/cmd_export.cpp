@@ -14,7 +14,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The formats of --to.
+// Returns the formats that --to names.
 std::vector<const ExporterRow*> formats_of(const std::string& to) {
   std::vector<const ExporterRow*> rows;
   for (const ExporterRow& row : exporters()) {

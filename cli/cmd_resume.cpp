@@ -7,7 +7,7 @@
 namespace detol::inline cli {
 namespace {
 
-// The budget that a study will have, as far as its device goes by it.
+// Returns the study's new budget. Only its gpu_s, by which the device is chosen, is exact.
 Result<Budget> budget_of(const StudyRecord& record, std::string_view change) {
   Budget budget;
   if (!record.budget.empty()) {
@@ -35,7 +35,7 @@ Result<int> run_resume(const Arguments& arguments) {
     DETOL_ASSIGN(record, reader->study(arguments.text("STUDY")));
   }
   DETOL_ASSIGN(options.config, load_study_config(record.config, record.name));
-  options.config.study = record.name;  // the file says another where --if-exists new numbered it
+  options.config.study = record.name;  // `--if-exists new` may have numbered it
   options.resume = true;
   options.budget = arguments.text("budget");
   if (arguments.has("budget")) {

@@ -1,4 +1,4 @@
-// `status` and `studies`: two views of the same row. `status --watch` draws it (watch.h).
+// `status` and `studies` show the same row of a study. `status --watch` draws it live (watch.h).
 
 #include <fmt/format.h>
 
@@ -63,7 +63,7 @@ Result<std::string> situation_of(const std::string& storage, const std::string& 
   return fmt::format("killed; resume with `detol resume {}`", study);
 }
 
-// The study's row with its trials counted by state.
+// Returns the study's row with its trials counted by state.
 Result<Rows> status_of(Reader& reader, const std::string& storage, const StudyRecord& record) {
   const std::string& study = record.name;
   DETOL_ASSIGN(Rows rows, reader.select(fmt::format("{} WHERE s.study = ?1", kStudies), {study}));

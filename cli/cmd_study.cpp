@@ -1,4 +1,4 @@
-// `study rename|copy|delete|stop`: what can be done with a whole study.
+// `study rename|copy|delete|stop`: operations on a whole study.
 
 #include <fmt/format.h>
 #include <poll.h>
@@ -51,8 +51,7 @@ Result<int> run_copy(const Arguments& arguments) {
   return print_size(arguments, fresh, size);
 }
 
-// Returns whether the user at the terminal wants it gone. Errors (kUsage): nobody is there to be
-// asked.
+// Asks the user at the terminal whether to delete the study. Errors (kUsage): there is no terminal.
 Result<bool> is_confirmed(const std::string& name, const StudySize& size) {
   if (::isatty(STDIN_FILENO) == 0 || ::isatty(STDERR_FILENO) == 0)
     return fail(ErrorCode::kUsage, "there is no terminal to ask on; --yes deletes without asking");
@@ -76,7 +75,7 @@ Result<int> run_delete(const Arguments& arguments) {
   return print_size(arguments, name, size);
 }
 
-// The writer, if it runs this study or has not said yet what it runs.
+// Returns the writer, if it runs this study or has not announced yet which study it runs.
 Result<std::optional<Writer>> runner_of(const fs::path& storage, const std::string& study) {
   return current_writer(storage).map([&study](std::optional<Writer> writer) {
     const bool is_other = writer && !writer->study.empty() && writer->study != study;
@@ -84,7 +83,8 @@ Result<std::optional<Writer>> runner_of(const fs::path& storage, const std::stri
   });
 }
 
-// Between two masters of one run nobody holds the lock, but the study still says RUNNING.
+// Returns whether the run has ended. Between two masters of one run no process holds the lock, but
+// the study is still RUNNING.
 Result<bool> is_over(const fs::path& storage, const std::string& study, double quiet_s) {
   if (quiet_s > kRestartS) return true;
   DETOL_ASSIGN(const auto reader, Reader::open(storage));
@@ -92,11 +92,11 @@ Result<bool> is_over(const fs::path& storage, const std::string& study, double q
   return record.state != StudyPhase::kRunning;
 }
 
-// True: nobody runs the study any more. False: somebody still does after all that patience.
+// Returns true once no process runs the study, false if one still does after kStopPatienceS.
 Result<bool> wait_for_the_end(const fs::path& storage, const std::string& study) {
   Clock& clock = system_clock();
   const double began_s = clock.now_s();
-  double seen_s = began_s;  // when somebody was seen to run it
+  double seen_s = began_s;  // when a process was last seen to run it
   while (clock.now_s() < began_s + kStopPatienceS) {
     DETOL_ASSIGN(const auto writer, runner_of(storage, study));
     if (writer) seen_s = clock.now_s();
@@ -109,7 +109,7 @@ Result<bool> wait_for_the_end(const fs::path& storage, const std::string& study)
   return false;
 }
 
-// Leaves no trace where nobody heard the request.
+// Removes the request, which still exists if no master has read it.
 void withdraw(const fs::path& request) {
   std::error_code ignored;
   fs::remove(request, ignored);

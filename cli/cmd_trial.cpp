@@ -21,7 +21,7 @@ std::string inputs_of(const Network& network, const Node& node) {
   return fmt::format("{}", fmt::join(names, ", "));
 }
 
-// One row per layer, in the order of computation.
+// Returns one row per layer, in the order of computation.
 Rows layers_of(const Network& network) {
   Rows rows{.columns = {"layer", "op", "inputs", "output", "kernel", "stride", "groups", "params",
                         "flops"},
@@ -54,7 +54,7 @@ Result<Rows> architecture(const OpenStudy& study, const Rows& trial) {
   return layers_of(candidate->network);
 }
 
-// One row per epoch. SQLite keeps NaN as NULL.
+// Returns one row per epoch. SQLite stores NaN as NULL.
 Result<Rows> curve(const OpenStudy& study, const Rows& trial) {
   DETOL_ASSIGN(const Rows cells,
                study.reader->select("SELECT epoch, name, value FROM v_metrics WHERE study = ?1 AND "
@@ -78,7 +78,7 @@ Result<Rows> curve(const OpenStudy& study, const Rows& trial) {
   return rows;
 }
 
-// Describes an event of a trial in words.
+// Sentence describes an event of a trial in words.
 struct Sentence {
   std::string event;
   std::string text;

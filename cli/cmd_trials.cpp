@@ -7,7 +7,7 @@
 namespace detol::inline cli {
 namespace {
 
-// The columns that fit on a screen.
+// The columns of the table, which fit on a screen.
 const std::vector<std::string> kTableColumns = {"trial",          "state",          "epochs",
                                                 "values",         "network_params", "flops",
                                                 "device_seconds", "algorithm",      "failure"};

@@ -14,11 +14,11 @@
 namespace detol::inline cli {
 namespace {
 
-// The costs of random candidates of a space, and the reasons why some are refused.
+// Sample: the costs of random candidates of a space, and the reason of the first refusal.
 struct Sample {
-  std::vector<std::int64_t> params, flops, memory;  // of those that are built
+  std::vector<std::int64_t> params, flops, memory;  // of the accepted candidates
   std::int64_t drawn = 0;
-  std::string reason;  // of the first refusal
+  std::string reason;  // why the first was refused
 };
 
 Sample sample_of(const StudyConfig& config, const Task& task, const Admission& admit,

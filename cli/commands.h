@@ -1,8 +1,8 @@
 #pragma once
 
-// Commands: what `detol` can be asked to do. A command is data: its words, its options, an
-// example, and a function; the parser, the help, the did-you-mean and the shell completions
-// are made from this table. A new command is one cmd_*.cpp and one row in commands.cpp.
+// Commands: the subcommands of `detol`. A command is data: its name, its options, examples
+// and a function; the parser, the help, the did-you-mean and the shell completions are made
+// from this table. A new command is one cmd_*.cpp and one row in commands.cpp.
 
 #include <map>
 #include <optional>
@@ -27,21 +27,21 @@ struct Globals {
   LogOptions log;
 };
 
-// One option of a command, or one word it takes by position.
+// Option: an option or a positional argument of a command.
 struct Option {
-  std::string_view name;   // "--budget", "-j,--workers"; by position: "STUDY"
-  std::string_view value;  // of a flag, what it takes: "FILE"; empty: a switch
+  std::string_view name;   // "--budget", "-j,--workers"; positional: "STUDY"
+  std::string_view value;  // a flag's argument: "FILE"; empty: a switch
   std::string_view help;
   enum Arity { kOptional, kRequired, kRepeated } arity = kOptional;
-  std::vector<std::string_view> words = {};  // what it accepts; empty: anything
+  std::vector<std::string_view> words = {};  // the accepted values; empty: any
 
-  // "budget", "workers", "STUDY": how Arguments knows it.
+  // Returns its key in Arguments: "budget", "workers", "STUDY".
   std::string_view key() const;
   bool is_positional() const { return !name.starts_with('-'); }
   bool is_switch() const { return value.empty() && !is_positional(); }
 };
 
-// The words of one call, by the keys of the command's options.
+// Arguments: the words of one call, by the keys of the command's options.
 struct Arguments {
   Globals globals;
   std::map<std::string, std::vector<std::string>, std::less<>> given;
@@ -50,12 +50,12 @@ struct Arguments {
   std::string text(std::string_view key, std::string_view otherwise = {}) const;
   std::vector<std::string> all(std::string_view key) const;
 
-  // A whole number of at least `low`. Errors (kUsage).
+  // Returns a whole number of at least `low`; nullopt if it was not given. Errors (kUsage).
   Result<std::optional<std::int64_t>> number(std::string_view key, std::int64_t low) const;
 };
 
 struct Command {
-  std::string_view name;  // "search"; of a group's, two words: "study rename"
+  std::string_view name;  // "search"; in a group two words: "study rename"
   std::string_view summary;
   std::vector<Option> options;
   std::string_view examples;                       // shown under the help, one per line
@@ -63,13 +63,13 @@ struct Command {
   std::string (*notes)() = nullptr;                // more help, such as the table of algorithms
 };
 
-// A first word that does nothing alone: the commands "study rename", "study copy", ...
+// CommandGroup: a first word that several commands share, as in "study rename" and "study copy".
 struct CommandGroup {
   std::string_view name;
   std::string_view summary;
 };
 
-// Every command, in the order `detol --help` prints them; those of a group are neighbours.
+// Returns every command in the order of `detol --help`; those of a group are neighbours.
 std::span<const Command> commands();
 
 std::span<const CommandGroup> command_groups();
@@ -77,13 +77,13 @@ std::span<const CommandGroup> command_groups();
 // Returns what may follow `detol`: the names of commands and groups.
 std::vector<std::string_view> first_words();
 
-// The commands of a group by their second words.
+// Returns the second words of the commands of a group.
 std::vector<std::string_view> words_of(const CommandGroup& group);
 
-// The options that every command accepts.
+// Returns the options that every command accepts.
 std::span<const Option> global_options();
 
-// At least one per cmd_*.cpp.
+// The commands; each cmd_*.cpp defines at least one.
 Command search_command();
 Command resume_command();
 Command validate_command();

@@ -28,8 +28,8 @@ tl::unexpected<Error> no_gpu_for(const Budget& budget, std::string_view why) {
                                              to_text(budget), why));
 }
 
-// A name of the device that holds in every process: an instance of a divided GPU (MIG) keeps the
-// one that the user gave it.
+// Returns the device's UUID, which is the same in every process; for an instance of a divided GPU
+// (MIG) its name in CUDA_VISIBLE_DEVICES.
 std::string id_of(const CudaReport& report, std::size_t index) {
   std::string_view visible;
   // NOLINTNEXTLINE(concurrency-mt-unsafe): this process has one thread
@@ -40,7 +40,7 @@ std::string id_of(const CudaReport& report, std::size_t index) {
   return word.starts_with("MIG-") ? std::string(word) : report.devices[index].uuid;
 }
 
-// Where there is a driver, somebody wants its GPUs to be used.
+// Returns whether an NVIDIA driver is loaded, so that a user expects its GPUs to be used.
 bool has_driver() {
   std::error_code ignored;
   return std::filesystem::exists("/proc/driver/nvidia/version", ignored);
@@ -66,7 +66,7 @@ void use_gpus(const CudaReport& report, RunOptions& options) {
   }
 }
 
-// Returns the bytes that the largest of some candidates takes to be trained, with the data.
+// Returns the bytes that training the largest of some random candidates takes, with the data.
 double bytes_wanted(const StudyConfig& config, const DatasetInfo& data) {
   constexpr std::uint64_t kSamples = 64;
   std::int64_t most = 0;
@@ -82,8 +82,8 @@ double bytes_wanted(const StudyConfig& config, const DatasetInfo& data) {
   return static_cast<double>(most) + images * static_cast<double>(data.task.input.elements());
 }
 
-// Where nobody says how many workers there are, as many share a GPU as find room on it and a core
-// beside it, if they need not take turns.
+// Sets how many workers share a GPU, if the user set no number of workers and MPS can run them
+// concurrently: as many as fit into its memory and have a core each.
 Result<void> share(const DeviceQuestion& question, RunOptions& options) {
   const bool is_said =
       options.workers > 0 || (options.workers == 0 && options.config.resources.workers > 0);

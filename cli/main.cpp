@@ -38,7 +38,7 @@ int run_program(const std::vector<std::string>& words) {
 }  // namespace detol::inline cli
 
 int main(int argc, char** argv) {
-  std::signal(SIGXFSZ, SIG_IGN);  // a write beyond `ulimit -f` is an error like a full disk's
+  std::signal(SIGXFSZ, SIG_IGN);  // a write beyond `ulimit -f` fails as on a full disk
   try {
     if (const auto usable = detol::check_fault_setting(); !usable) {
       detol::log_error("detol: {}", usable.error().message);

@@ -46,11 +46,11 @@ std::string dump(const Json& json, int indent) {
   return json.dump(indent, ' ', false, Json::error_handler_t::replace);
 }
 
-// A grid of words: what table and csv have in common.
+// Grid: the words of a table or CSV file.
 struct Grid {
   std::vector<std::string> columns;
   std::vector<std::vector<std::string>> rows;
-  std::vector<bool> right;  // column of numbers
+  std::vector<bool> right;  // by column: only numbers
 
   std::size_t column(const std::string& name) {
     const auto found = std::find(columns.begin(), columns.end(), name);
@@ -72,7 +72,7 @@ bool is_number(const Json& value) {
   return value.is_number() || value.is_null() || value == "NaN";
 }
 
-// Text from outside must not move the cursor or end a line.
+// Escapes text from outside, which must not move the cursor or end a line.
 void escape(Grid& grid) {
   for (std::string& name : grid.columns) name = printable(name);
   for (auto& row : grid.rows) {
@@ -84,7 +84,7 @@ bool spreads(std::string_view column) {
   return column == "values" || column == "params";
 }
 
-// `values` and `params` get a column per member; `architecture` stays one word of JSON.
+// Gives `values` and `params` a column per member; `architecture` stays one word of JSON.
 Grid to_grid(const Rows& rows, bool for_people) {
   Grid grid;
   for (const std::string& name : rows.columns) {
@@ -136,7 +136,7 @@ std::string to_csv(const Grid& grid) {
   return text;
 }
 
-// Terminal columns of UTF-8 text, one per code point.
+// Returns the terminal columns of UTF-8 text, one per code point.
 std::size_t width_of(const std::string& word) {
   return static_cast<std::size_t>(
       std::count_if(word.begin(), word.end(), [](char c) { return (c & 0xC0) != 0x80; }));
@@ -186,7 +186,7 @@ std::string to_list(const Grid& grid, bool color) {
 
 using Sink = std::function<Result<void>(const std::string&)>;
 
-// Prints like nlohmann would print the whole array with an indent of two.
+// Writes what nlohmann would print for the whole array with an indent of two.
 Result<void> write_json_array(const Rows& rows, const Sink& sink) {
   if (rows.rows.empty()) return sink("[]\n");
   for (std::size_t i = 0; i < rows.rows.size(); ++i) {
@@ -215,7 +215,7 @@ Result<void> write_plain_csv(const Rows& rows, const Sink& sink) {
   return {};
 }
 
-// Row by row, unless columns depend on rows: the text of a large answer is never there at once.
+// Writes row by row unless columns depend on rows, so that a large text is never in memory at once.
 Result<void> write_rows(const Rows& rows, const Globals& globals, const Sink& sink) {
   switch (globals.format) {
     case Format::kJson:

@@ -1,6 +1,6 @@
 #pragma once
 
-// Output: rows as a table, JSON, JSON lines or CSV: the only way data reaches stdout.
+// Output: rows as a table, JSON, JSON lines or CSV. Only these functions write data to stdout.
 //
 // A text cell of the columns `values`, `params` and `architecture` is JSON. It is nested in
 // json and jsonl; csv spreads it over columns (`params.lr`), and so does a table. Numbers
@@ -13,14 +13,14 @@
 
 namespace detol::inline cli {
 
-// json: an array of objects. A table has one line per row.
+// Returns the rows as text: json is an array of objects, a table has one line per row.
 std::string render(const Rows& rows, const Globals& globals);
 
-// json: one object. A table has one line per column.
+// Returns one row as text: json is one object, a table has one line per column.
 // REQUIRES: exactly one row.
 std::string render_record(const Rows& record, const Globals& globals);
 
-// Writes what render() would return, row by row where it can. Errors (kStorage): as below.
+// Writes what render() would return to stdout, row by row if possible. Errors (kStorage): as below.
 Result<void> print_rows(const Rows& rows, const Globals& globals);
 
 // Writes to stdout. Errors (kStorage): it cannot be written.

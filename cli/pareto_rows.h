@@ -1,14 +1,15 @@
 #pragma once
 
-// The Pareto set of a study as rows: what no other trial beats in every objective.
+// The Pareto set of a study as rows: the trials that no other trial beats in every objective.
 
 #include "cli/trial_rows.h"
 
 namespace detol::inline cli {
 
-// Returns the rows in the order of their ids, of equal trials the first; none without a number for
-// every objective: those whose checkpoints are kept. Columns as trial_rows. Of a study with one
-// objective: the best. Errors (kEmpty): nothing scored yet; (kStorage): a damaged row.
+// Returns the rows in the order of their ids; of trials with equal values only the first, and no
+// trial that lacks a number for an objective. The checkpoints of these trials are kept. Columns as
+// trial_rows. With one objective, returns the best trial. Errors (kEmpty): nothing scored yet;
+// (kStorage): a damaged row.
 Result<Rows> pareto_rows(const OpenStudy& study);
 
 }  // namespace detol::inline cli

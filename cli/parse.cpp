@@ -17,8 +17,8 @@
 namespace detol::inline cli {
 namespace {
 
-// CLI11 writes into this: one list of words per option of the table. A list, since CLI11
-// keeps their addresses.
+// Slot: an option of the table and the words that CLI11 stores for it. Slots are in a std::list,
+// since CLI11 keeps their addresses.
 struct Slot {
   const Option* option;
   CLI::Option* parsed;
@@ -29,7 +29,7 @@ void add_option(CLI::App& app, const Option& option, std::list<Slot>& slots) {
   Slot& slot = slots.emplace_back(Slot{&option, nullptr, {}});
   std::string text(option.help);
   if (!option.words.empty()) text += fmt::format(" ({})", fmt::join(option.words, ", "));
-  const std::string help = text;  // a const one: CLI11 would take the other for a variable
+  const std::string help = text;  // const: CLI11 would bind a mutable one as a variable
   if (option.is_switch()) {
     slot.parsed = app.add_flag(std::string(option.name), help);
     return;
@@ -72,7 +72,7 @@ tl::unexpected<Error> unexpected_word(const Command& command, const std::string&
                                              command.name, word, command.name));
 }
 
-// Moves what was given into `given`, checked against the words that an option accepts.
+// Adds the given words to `arguments`, after checking them against those that an option accepts.
 Result<void> collect(const std::list<Slot>& slots, Arguments& arguments) {
   for (const Slot& slot : slots) {
     const Option& option = *slot.option;
@@ -118,7 +118,7 @@ Call to_print(std::string text) {
   return call;
 }
 
-// The whole program as CLI11 sees it.
+// Parser: the program as a CLI11 app with one subcommand per command.
 class Parser {
  public:
   Parser() {
@@ -147,7 +147,7 @@ class Parser {
     const std::size_t row = index_of(chosen);
     const Command& command = commands()[row];
     std::vector<std::string> extras = app_.remaining(true);
-    std::erase(extras, "--");  // what follows it is no option
+    std::erase(extras, "--");  // the words after it are no options
     if (!extras.empty()) return unexpected_word(command, extras.front());
     Call call;
     call.command = &command;
@@ -164,14 +164,14 @@ class Parser {
     CLI::App* sub = above.add_subcommand(std::string(command.name.substr(space + 1)),
                                          std::string(command.summary));
     sub->fallthrough()->allow_extras();
-    sub->footer("");  // not the group's
+    sub->footer("");  // replaces the inherited one
     sub->footer([&command] { return footer_of(command); });
     auto& slots = slots_.emplace_back();
     for (const Option& option : command.options) add_option(*sub, option, slots);
     subcommands_.push_back(sub);
   }
 
-  // The app of a group, made at its first command.
+  // Returns the app of a group, which is created at its first command.
   CLI::App& group(std::string_view name) {
     CLI::App*& made = groups_[name];
     if (made != nullptr) return *made;
@@ -182,7 +182,7 @@ class Parser {
     return *made;
   }
 
-  // The command, the group that was given alone, or the program itself.
+  // Returns the app of the command, of a group without its second word, or of the program.
   const CLI::App* chosen_app() const {
     const CLI::App* app = &app_;
     while (!app->get_subcommands().empty()) app = app->get_subcommands().front();
@@ -197,7 +197,7 @@ class Parser {
   std::string text_for(const std::vector<std::string>& words) const {
     if (std::find(words.begin(), words.end(), "--version") != words.end())
       return "detol " DETOL_VERSION "\n";
-    return app_.help();  // of the chosen command, if there is one
+    return app_.help();  // the chosen command's, if any
   }
 
   Result<Call> without_command() const {

@@ -1,6 +1,6 @@
 #pragma once
 
-// Parsing: from argv to a command and its arguments. The only code that knows CLI11.
+// Parsing: from argv to a command and its arguments. Only this code uses CLI11.
 
 #include <string>
 #include <vector>
@@ -15,7 +15,7 @@ struct Call {
   std::string text;
 };
 
-// `words` is argv without the program's name. Applies DETOL_STORAGE and sets up the log.
+// Parses `words`, argv without the program's name. Applies DETOL_STORAGE and sets up the log.
 // Errors (kUsage): one line, with a did-you-mean.
 Result<Call> parse(const std::vector<std::string>& words);
 

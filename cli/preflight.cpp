@@ -10,7 +10,7 @@
 namespace detol::inline cli {
 namespace {
 
-// A name that its table does not know is bad input when a file says it.
+// Adds the place to an error. An unknown name is an error of input if it stands in a file.
 tl::unexpected<Error> at(const Place& place, Error error) {
   if (error.code == ErrorCode::kUsage && place.override_path.empty())
     error.code = ErrorCode::kInput;

@@ -1,6 +1,6 @@
 #pragma once
 
-// Preflight: everything about a study that can be wrong, found before anything is created.
+// Preflight: the checks of a study before anything is created.
 
 #include <string>
 #include <vector>
@@ -17,10 +17,10 @@ struct Preflight {
   DatasetInfo data;
 };
 
-// Errors (kUsage): a budget in work for a study that does none.
+// Checks the budget's units. Errors (kUsage): a budget in work for a study that does none.
 Result<void> check_units(const Budget& budget, const StudyConfig& config);
 
-// Returns what the file asks for and will not get; each starts with its place there.
+// Returns a warning for each key that has no effect, starting with its place in the space file.
 std::vector<std::string> warnings_about(const StudyConfig& config);
 
 // Logs these warnings, makes the searcher and the pruner once, reads the budget and the initial

@@ -21,7 +21,7 @@ Result<void> at_most_processes(std::string_view option, std::int64_t count) {
               fmt::format("{} is {}; it must be at most {}", option, count, kMost));
 }
 
-// 0: as many as the study says.
+// Returns 0 for the study's number of workers.
 Result<int> workers_from(const Arguments& arguments) {
   if (!arguments.has("workers")) return 0;
   if (arguments.text("workers") == "auto") return kAutoWorkers;
@@ -30,7 +30,7 @@ Result<int> workers_from(const Arguments& arguments) {
   return static_cast<int>(*workers);
 }
 
-// 0: what the study says.
+// Returns 0 for the study's group size.
 Result<int> ranks_from(const Arguments& arguments) {
   const std::string word = arguments.text("group-size", "auto");
   if (word == "auto") return 0;

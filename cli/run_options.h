@@ -9,13 +9,14 @@
 
 namespace detol::inline cli {
 
-// `own` followed by the shared ones.
+// Returns `own` followed by the shared options.
 std::vector<Option> with_run_options(std::vector<Option> own);
 
-// Errors (kUsage): what this build or version cannot do, and what it can.
+// Reads the shared options. Errors (kUsage): a number that is malformed or out of range, or a
+// malformed target.
 Result<RunOptions> run_options_from(const Arguments& arguments);
 
-// Errors (kUsage): the target is a metric that the study's trials do not report.
+// Checks the target. Errors (kUsage): its metric is one that the study's trials do not report.
 Result<void> check_target(const RunOptions& options);
 
 }  // namespace detol::inline cli

@@ -31,7 +31,7 @@ const char* variable(const Setting& setting) {
   return value != nullptr && *value != '\0' ? value : nullptr;
 }
 
-// The value of an override is YAML.
+// Returns the setting as an override. Its value is YAML, so text is quoted.
 Override override_of(const Setting& setting, const std::string& value) {
   if (!setting.is_text) return {std::string(setting.path), value};
   std::string quoted = "'";

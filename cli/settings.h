@@ -1,7 +1,7 @@
 #pragma once
 
-// Settings: the flags and DETOL_* variables that stand for a key of the space file, and the
-// order in which they win: flag, --set, variable, file.
+// Settings: the flags and DETOL_* variables that set a key of the space file. The first that is
+// given of flag, --set, variable and file applies.
 
 #include <span>
 #include <string>
@@ -17,7 +17,7 @@ struct Setting {
   std::string_view flag;      // key of the command's option: "algorithm"
   std::string_view variable;  // DETOL_ALGORITHM
   std::string_view path;      // search.algorithm
-  bool is_text = false;       // whatever it looks like: a folder called `a: b`, a study called 7
+  bool is_text = false;       // never parsed as YAML: a folder called `a: b`, a study called 7
 };
 
 std::span<const Setting> settings();
@@ -26,16 +26,16 @@ std::span<const Setting> settings();
 // Errors (kUsage): a --set without '='.
 Result<std::vector<Override>> overrides_from(const Arguments& arguments);
 
-// The space file of --space with all of that applied. Errors: kUsage where a flag or a
-// variable is to blame, kInput where the file is.
+// Reads the space file of --space with all of these overrides applied. Errors: kUsage for a wrong
+// flag or variable, kInput for a wrong file.
 Result<StudyConfig> read_space(const Arguments& arguments);
 
-// An error about an override names `--set <path>`; this names the flag or variable that the
-// user really wrote. Other errors stay as they are.
+// Replaces `--set <path>` in an error about an override by the flag or variable that the user
+// wrote. Returns other errors as they are.
 Error as_written(Error error, const Arguments& arguments);
 
-// The space file of that name: here, or among the installed ready-to-run ones ("cnn",
-// "cnn.yaml", "configs/cnn.yaml"); the name itself if there is none.
+// Returns the path of a space file: `name` itself if it exists, else the installed one of that name
+// ("cnn", "cnn.yaml", "configs/cnn.yaml"), else `name`.
 std::string find_space(const std::string& name);
 
 }  // namespace detol::inline cli

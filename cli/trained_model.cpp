@@ -15,12 +15,12 @@ namespace {
 namespace fs = std::filesystem;
 using nlohmann::json;
 
-// The facts of the knowledge base about a trial.
+// Scored: what the knowledge base stores about a trial.
 struct Scored {  // NOLINT(bugprone-exception-escape): json moves without throwing
   TrialId trial = 0;
-  int epoch = 0;    // the last that was reported
+  int epoch = 0;    // the last one reported
   json metrics;     // of that epoch: {name: number, or "NaN"}
-  fs::path folder;  // of its checkpoints
+  fs::path folder;  // with its checkpoints
 };
 
 Result<Scored> scored_of(const OpenStudy& study, const fs::path& storage, const Rows& trials,
@@ -44,7 +44,7 @@ bool is_recorded(const Metric& metric, const json& recorded) {
   return found->get<double>() == metric.value;
 }
 
-// Why the checkpoint's weights are not the scored ones; empty if they are.
+// Returns why the checkpoint's weights are not the scored ones; empty if they are.
 std::string mismatch(const Checkpoint& checkpoint, const Scored& scored, std::uint64_t arch_hash) {
   if (checkpoint.trial != scored.trial)
     return fmt::format("it is trial {}'s checkpoint", checkpoint.trial);

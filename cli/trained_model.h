@@ -15,12 +15,13 @@ struct StudyData {
   Dataset data;
 };
 
-// Errors: kEmpty for a study without networks, kInput, kExport if the data have changed since.
+// Loads them. Errors: kEmpty for a study without networks, kInput, kExport if the data have changed
+// since.
 Result<StudyData> load_study_data(const OpenStudy& study);
 
-// The trial of `trials.rows[row]`, with logits to check against. Errors: kEmpty if it was never
-// trained; kExport if the checkpoint of its last reported epoch is gone, damaged, or not the one
-// that was scored, with the file and what to do.
+// Returns the network of the trial in `trials.rows[row]`, with logits to check against. Errors:
+// kEmpty if it was never trained; kExport, with the file and what to do, if the checkpoint of its
+// last reported epoch is missing, damaged, or not the one that was scored.
 Result<Model> trained_model(const OpenStudy& study, const StudyData& shared,
                             const std::filesystem::path& storage, const Rows& trials,
                             std::size_t row);

@@ -23,7 +23,7 @@ constexpr std::array<std::string_view, 13> kNames = {
     "trial", "state",  "failure",        "reason",  "algorithm", "arch_hash", "params",
     "flops", "epochs", "device_seconds", "started", "finished",  "value"};
 
-// A name inside the study that is a column for --where and --sort.
+// Alias: a metric or parameter of the study that --where and --sort use as a column.
 struct Alias {
   std::string name;
   std::string_view column;  // values_json or params_json
@@ -41,7 +41,7 @@ std::string quoted_text(std::string_view text) {
   return word + "'";
 }
 
-// Every metric and parameter of the study that is no column already.
+// Returns every metric and parameter of the study that is no column of v_trials.
 Result<std::vector<Alias>> aliases_of(const OpenStudy& study) {
   std::vector<Alias> aliases;
   for (const std::string_view column : {"values_json", "params_json"}) {

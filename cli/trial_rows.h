@@ -16,7 +16,7 @@ struct OpenStudy {
   StudyRecord record;
 };
 
-// Errors: kStorage, or kStudy with a did-you-mean.
+// Opens a study. Errors: kStorage, or kStudy with a did-you-mean.
 Result<OpenStudy> open_study(const std::string& storage, const std::string& study);
 
 struct TrialFilter {
@@ -27,24 +27,25 @@ struct TrialFilter {
   bool only_scored = false;  // at least one report, and not failed
 };
 
-// Columns: trial, state, value, values, params, epochs, network_params, flops,
+// Returns the trials. Columns: trial, state, value, values, params, epochs, network_params, flops,
 // device_seconds, algorithm, arch_hash, failure, reason, started, finished.
 // Errors (kUsage): --where or --sort that SQLite or this study does not understand.
 Result<Rows> trial_rows(const OpenStudy& study, const TrialFilter& filter);
 
-// kEmpty: what there is to say where the best is asked for and there is none.
+// Returns the error (kEmpty) that no trial has reported a number yet.
 tl::unexpected<Error> nothing_reported(const OpenStudy& study);
 
-// The trial of that id, or of "best". Errors: kUsage (no such id), kEmpty (nothing scored).
+// Returns the trial of that id, or the best for "best". Errors: kUsage if it is neither, kEmpty if
+// there is no such trial.
 Result<Rows> one_trial(const OpenStudy& study, const std::string& id_or_best);
 
-// The genome of a row. Errors (kStorage): the study's configuration does not know it.
+// Returns the genome of a row. Errors: kStorage if it is damaged, or as Space::genome.
 Result<Genome> genome_of(const StudyConfig& config, const Rows& rows, std::size_t row);
 
 // Inserts the column `architecture` after `params`.
 Result<void> add_architecture(const OpenStudy& study, Rows& rows);
 
-// The columns of these names, in their order.
+// Returns the columns of these names, in their order.
 Rows only_columns(const Rows& rows, const std::vector<std::string>& names);
 
 const Cell& cell(const Rows& rows, std::size_t row, std::string_view column);

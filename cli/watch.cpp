@@ -15,7 +15,7 @@
 namespace detol::inline cli {
 namespace {
 
-// While one lives, Ctrl-C and SIGTERM end a wait and nothing else.
+// Interrupts: while one lives, SIGINT (Ctrl-C) and SIGTERM only end came().
 class Interrupts {
  public:
   Interrupts() {
@@ -27,7 +27,7 @@ class Interrupts {
   Interrupts(const Interrupts&) = delete;
   Interrupts& operator=(const Interrupts&) = delete;
 
-  // False after a second without one.
+  // Waits for a signal; returns false after a second without one.
   bool came() const {
     const timespec second{.tv_sec = 1, .tv_nsec = 0};
     return ::sigtimedwait(&signals_, nullptr, &second) > 0;
@@ -47,7 +47,7 @@ class Watch {
                   parse_budget(record.budget).value_or(Budget{})},
                  clock_) {}
 
-  // Takes in what is new. Opens anew: on a network file system there is a fresh snapshot.
+  // Reads new events. Opens the database again, as on a network file system it reads a snapshot.
   Result<void> look() {
     DETOL_ASSIGN(const auto reader, Reader::open(storage_));
     DETOL_ASSIGN(const NewEvents fresh, reader->events_after(record_.id, last_));
@@ -70,7 +70,7 @@ class Watch {
 
   bool is_over() const { return !is_running() || is_killed_; }
 
-  // A ledger says what was used as of its last event: a living run has used more since.
+  // Returns the frame. The ledger has the time spent until its last event; a live run spent more.
   View view() {
     Standing standing{.spent = state_.spent(), .is_stopping = false};
     if (!is_over()) {
@@ -92,9 +92,9 @@ class Watch {
   const double began_s_ = clock_.now_s();
   StudyState state_;
   StudyMonitor monitor_;
-  std::int64_t last_ = 0;         // event
-  double accounted_s_ = 0;        // when it was seen
-  std::optional<double> seen_s_;  // somebody ran it then
+  std::int64_t last_ = 0;         // the number of the last event read
+  double accounted_s_ = 0;        // when last_ was read
+  std::optional<double> seen_s_;  // when a process last ran it
   StudyPhase phase_ = StudyPhase::kRunning;
   bool is_killed_ = false;
 };

@@ -1,7 +1,7 @@
 #pragma once
 
-// Watching a study that another process runs: the search's own live view, drawn from the
-// knowledge base alone.
+// Watch: shows the live view of a study that another process runs, from the knowledge base
+// alone.
 
 #include <optional>
 #include <string>
@@ -15,11 +15,11 @@ namespace detol::inline cli {
 // Seconds within which a supervisor starts another master.
 inline constexpr double kRestartS = 5;
 
-// Draws on stdout every second until the study ends or Ctrl-C (0); a study that nobody runs
-// once. Where stdout is no terminal only the last frame is printed. Reads what is new.
+// Draws on stdout every second until the study ends or Ctrl-C, and returns 0. Draws a study that no
+// process runs once. If stdout is no terminal, prints only the last frame. Reads only new events.
 Result<int> watch_study(const StudyRecord& record, const Arguments& arguments);
 
-// True if that process runs the study, as far as it has said what it runs.
+// Returns true if that process runs the study, or has not announced yet which study it runs.
 bool is_run_by(const std::optional<Writer>& writer, const std::string& study);
 
 }  // namespace detol::inline cli

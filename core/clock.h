@@ -1,6 +1,6 @@
 #pragma once
 
-// Clock: the time, as something a test can hand in. Durations come from now_s(),
+// Clock: the source of time, which tests replace by their own. Durations come from now_s(),
 // which never jumps; wall_s() is for people to read and never for arithmetic.
 
 namespace detol::inline core {
@@ -12,10 +12,10 @@ class Clock {
   virtual double wall_s() = 0;  // seconds since 1970-01-01 UTC; may jump
 };
 
-// The machine's clock. Thread-safe.
+// Returns the machine's clock. Thread-safe.
 Clock& system_clock();
 
-// CPU seconds of the calling thread.
+// Returns the CPU seconds of the calling thread.
 double thread_seconds();
 
 }  // namespace detol::inline core

@@ -29,8 +29,8 @@ class Descriptor {
 Result<Descriptor> open_regular_file(const std::filesystem::path& path,
                                      ErrorCode code = ErrorCode::kInput);
 
-// Opens a regular file or a pipe, such as <(...) and /dev/stdin of a shell, whose reader does not
-// wait either (O_NONBLOCK).
+// Opens a regular file or a pipe, such as <(...) and /dev/stdin of a shell. Reads of a pipe do not
+// wait, either (O_NONBLOCK).
 Result<Descriptor> open_regular_file_or_pipe(const std::filesystem::path& path,
                                              ErrorCode code = ErrorCode::kInput);
 

@@ -1,6 +1,6 @@
 #pragma once
 
-// The program's exit codes: a function of an Error's code alone.
+// The program's exit codes. They depend on an Error's code alone.
 
 #include "core/result.h"
 

@@ -75,11 +75,11 @@ struct Setting {
   std::string site;
   std::int64_t nth = 0;
   const ActionRow* action = nullptr;  // nullptr: no visit is disturbed
-  int trace = -1;                     // file that hears of every visit
+  int trace = -1;                     // descriptor of DETOL_FAULT_TRACE; -1: none
 };
 
 const char* variable(const char* name) {
-  const char* text = std::getenv(name);  // NOLINT(concurrency-mt-unsafe): nobody sets it
+  const char* text = std::getenv(name);  // NOLINT(concurrency-mt-unsafe): no thread sets it
   return text == nullptr ? "" : text;
 }
 
@@ -87,7 +87,7 @@ tl::unexpected<Error> bad(std::string_view text, std::string_view why) {
   return fail(ErrorCode::kUsage, fmt::format("DETOL_FAULT={}: {}", text, why));
 }
 
-// The words of a space-separated list.
+// Returns whether a space-separated list has the word.
 bool has_word(std::string_view list, std::string_view word) {
   return fmt::format(" {} ", list).find(fmt::format(" {} ", word)) != std::string::npos;
 }
@@ -138,7 +138,7 @@ void write_line(int fd, const std::string& line) {
   [[maybe_unused]] const auto written = ::write(fd, line.data(), line.size());
 }
 
-// Returns true to the first caller among all processes that share the mark; without a mark, always.
+// Returns true for the first caller of all processes that share the mark; without a mark, always.
 bool takes_the_mark() {
   const std::string path = variable("DETOL_FAULT_MARK");
   if (path.empty()) return true;

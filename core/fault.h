@@ -4,13 +4,13 @@
 // nothing is lost there. Compiled into every build and inert unless DETOL_FAULT is set:
 //
 //   DETOL_FAULT="checkpoint.write:3:kill"     site : nth visit of a process : action
-//   DETOL_FAULT_MARK=FILE                     made when the fault happens, with the process's
-//                                             number; once it exists, no other visit of any
-//                                             process is disturbed
-//   DETOL_FAULT_TRACE=FILE                    gets a line for every visit: process, site
-//   DETOL_TEST_PATIENCE=0.05                  every time limit of a watchdog, times this
+//   DETOL_FAULT_MARK=FILE                     created when the fault happens, contains the pid;
+//                                             once it exists, no other visit of any process has
+//                                             a fault
+//   DETOL_FAULT_TRACE=FILE                    gets a line for every visit: pid, site
+//   DETOL_TEST_PATIENCE=0.05                  factor for every time limit of a watchdog
 //
-// docs/faults.md tells more. Costs one load and one comparison where it is inert. Thread-safe.
+// See docs/faults.md. Costs one load and one comparison while it is inert. Thread-safe.
 
 #include <span>
 #include <string_view>
@@ -24,14 +24,14 @@ enum class Fault {
   kNoSpace,  // enospc, eio: the operation at the site fails with this error
   kIoError,
   kThrow,    // the site throws std::runtime_error
-  kNan,      // the number that the site makes is NaN
+  kNan,      // the number that the site computes is NaN
   kCorrupt,  // the bytes that the site writes are damaged
 };
 
 struct FaultSite {
   std::string_view name;     // "checkpoint.write"
   std::string_view summary;  // what is about to happen there
-  std::string_view actions;  // "kill exit hang enospc eio": the words it takes
+  std::string_view actions;  // "kill exit hang enospc eio": those it accepts
 };
 
 // Returns every site of the program.

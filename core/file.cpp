@@ -23,7 +23,7 @@ tl::unexpected<Error> too_large(const std::filesystem::path& path, std::size_t l
 
 using std::chrono::steady_clock;
 
-// Waits until a pipe has something to read. Returns false once its writers are gone. Errors
+// Waits until a pipe has something to read. Returns false once its writers have closed it. Errors
 // (kInput): neither happened by the deadline.
 Result<bool> has_more(const Descriptor& pipe, const std::filesystem::path& path,
                       steady_clock::time_point deadline) {
@@ -41,7 +41,7 @@ Result<bool> has_more(const Descriptor& pipe, const std::filesystem::path& path,
   }
 }
 
-// Waits for the writers of a pipe until `deadline`; never for a regular file.
+// Reads all bytes. Waits for the writers of a pipe until `deadline`; never for a regular file.
 Result<std::string> read_all(const Descriptor& file, const std::filesystem::path& path,
                              std::size_t limit_bytes, steady_clock::time_point deadline) {
   struct stat info {};

@@ -1,5 +1,5 @@
-// Eight numbers at once, by F16C, which every x86-64 processor of the last ten years has; what is
-// left over goes through a padded register of its own, so that it gets the same bits.
+// Converts eight numbers at once by F16C, which every x86-64 processor of the last ten years has.
+// The remaining ones go through a padded register, so that they get the same bits.
 
 #include "core/half.h"
 
@@ -19,7 +19,7 @@ __m256 load(const Half* halves) {
   return _mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(halves)));
 }
 
-// min and max return their second operand where one is NaN.
+// Rounds and stores. NaN stays NaN, since min and max return their second operand if one is NaN.
 void store(__m256 values, Half* halves) {
   const __m256 sign = _mm256_set1_ps(-0.0F);
   const __m256 infinity = _mm256_set1_ps(__builtin_inff());

@@ -14,10 +14,10 @@ namespace detol::inline core {
 std::uint64_t hash64(std::string_view bytes, std::uint64_t seed = 0);
 std::uint64_t hash64(std::span<const std::byte> bytes, std::uint64_t seed = 0);
 
-// Order matters: combine(combine(s, a), b) != combine(combine(s, b), a).
+// Combines two hashes. Order matters: combine(combine(s, a), b) != combine(combine(s, b), a).
 std::uint64_t hash_combine(std::uint64_t seed, std::uint64_t value);
 
-// 16 lower-case hexadecimal digits.
+// Returns 16 lower-case hexadecimal digits.
 std::string to_hex(std::uint64_t hash);
 
 }  // namespace detol::inline core

@@ -51,7 +51,7 @@ std::shared_ptr<spdlog::logger>& logger() {
   return instance;
 }
 
-// Warned: the warnings so far, while equal warnings are printed once.
+// Warned: the warnings so far, if equal ones are printed once.
 struct Warned {
   std::mutex mutex;
   bool once = false;
@@ -63,7 +63,7 @@ Warned& warned() {
   return instance;
 }
 
-// Makes text from outside, such as a space file or another process, harmless to the terminal.
+// Escapes control characters of text from outside, such as a space file, but keeps its lines.
 std::string without_controls(std::string_view text) {
   std::string lines = printable(text.substr(0, text.find('\n')));
   for (std::size_t end = text.find('\n'); end != std::string_view::npos;) {

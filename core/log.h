@@ -1,7 +1,7 @@
 #pragma once
 
 // Log lines for people, on stderr (never stdout, which is data only) and optionally
-// in a file. Thread-safe. spdlog stays behind this header.
+// in a file. Thread-safe. Only log.cpp includes spdlog.
 
 #include <fmt/format.h>
 
@@ -17,8 +17,8 @@ enum class LogLevel { kDebug, kInfo, kWarning, kError };
 
 struct LogOptions {
   LogLevel level = LogLevel::kInfo;
-  std::string file;   // also append here, with time and process id; empty: nowhere
-  bool once = false;  // stderr gets equal warnings once; the file gets all
+  std::string file;   // also append here, with time and pid; empty: no file
+  bool once = false;  // print equal warnings once on stderr; the file gets all
 };
 
 // Sets up the log, once, at the start. Not thread-safe. Errors (kStorage): the file cannot be
@@ -26,10 +26,10 @@ struct LogOptions {
 Result<void> set_up_log(const LogOptions& options);
 
 // StderrRedirect: while one lives, stderr of this process and its children is appended to a file,
-// so that nothing tears the frames on a terminal. Not thread-safe.
+// so that no other output breaks the frames on a terminal. Not thread-safe.
 class StderrRedirect {
  public:
-  // Errors (kStorage): the file cannot be written; stderr is as before.
+  // Redirects stderr. Errors (kStorage): the file cannot be written; stderr is as before.
   static Result<StderrRedirect> into(const std::string& file);
   StderrRedirect(StderrRedirect&& other) noexcept : before_(std::exchange(other.before_, -1)) {}
   StderrRedirect& operator=(StderrRedirect&&) = delete;

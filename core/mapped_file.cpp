@@ -13,7 +13,7 @@ Result<MappedFile> MappedFile::open(const std::filesystem::path& path) {
   if (::fstat(file.get(), &info) != 0) return cannot("read", path, ErrorCode::kInput);
   MappedFile mapped;
   mapped.size_ = static_cast<std::size_t>(info.st_size);
-  if (mapped.size_ == 0) return mapped;  // which cannot be mapped
+  if (mapped.size_ == 0) return mapped;  // mmap refuses a length of 0
   void* bytes = ::mmap(nullptr, mapped.size_, PROT_READ, MAP_SHARED, file.get(), 0);
   if (bytes == MAP_FAILED) return cannot("map", path, ErrorCode::kInput);
   mapped.bytes_ = {

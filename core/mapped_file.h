@@ -1,9 +1,8 @@
 #pragma once
 
-// MappedFile: the bytes of a file as memory that all processes of a machine share: they are read
-// from the disk once, when somebody first looks at them. Immutable; safe to share between threads.
-// Whoever cuts the file meanwhile ends its readers (SIGBUS): replace it by renaming another over
-// it.
+// MappedFile: the bytes of a file as memory that all processes of a machine share. They are read
+// from the disk once, at the first access. Immutable; safe to share between threads. Truncating the
+// file meanwhile kills its readers (SIGBUS): replace it by renaming another over it.
 
 #include <cstddef>
 #include <filesystem>
@@ -16,12 +15,12 @@ namespace detol::inline core {
 
 class MappedFile {
  public:
-  // Errors (kInput): as open_regular_file, with the path and why.
+  // Maps a file. Errors (kInput): as open_regular_file, with the path and the reason.
   static Result<MappedFile> open(const std::filesystem::path& path);
 
   std::span<const std::byte> bytes() const { return {bytes_.get(), size_}; }
 
-  // Keeps the mapping alive; the bytes from `offset` on.
+  // Returns the bytes from `offset` on; the pointer keeps the mapping alive.
   std::shared_ptr<const std::byte> share(std::size_t offset) const {
     return {bytes_, bytes_.get() + offset};
   }

@@ -10,8 +10,8 @@
 
 namespace detol::inline core {
 
-// ErrorCode: the kind of a failure, by what a person must do about it. The program's exit
-// code is a function of this alone (core/exit_code.h).
+// ErrorCode: the kind of a failure, by what the user must do about it. The program's exit
+// code depends on this alone (core/exit_code.h).
 enum class ErrorCode {
   kInternal,     // a defect of detol
   kUsage,        // wrong words on the command line
@@ -30,7 +30,7 @@ struct Error {
 
   // What the message is about, for callers that treat it differently; empty or 0 if unknown.
   std::string subject = {};  // the parameter, or the path of the override (--set PATH=VALUE)
-  int system_error = 0;      // errno of the call that the operating system refused
+  int system_error = 0;      // errno of the system call that failed
 };
 
 template <typename T>

@@ -9,7 +9,8 @@
 namespace detol::inline core {
 namespace {
 
-// One 128-bit block of the stream `key`. `lane` keeps key derivation apart from drawing.
+// Returns one 128-bit block of the stream `key`; kSplit and kDraw are different lanes, so that
+// derived keys are independent of drawn numbers.
 std::array<std::uint64_t, 2> philox(std::uint64_t key, std::uint64_t counter, std::uint32_t lane) {
   const auto low = [](std::uint64_t x) { return static_cast<std::uint32_t>(x); };
   const auto high = [](std::uint64_t x) { return static_cast<std::uint32_t>(x >> 32); };

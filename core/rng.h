@@ -16,12 +16,12 @@ class Rng {
  public:
   explicit Rng(std::uint64_t seed) : key_(seed) {}
 
-  // A stream independent of this one, fixed by this stream's key and `key` alone
-  // (not by how much of this stream was drawn).
+  // Returns a stream independent of this one. It depends on this stream's key and `key` alone,
+  // not on how much of this stream was drawn.
   Rng split(std::uint64_t key) const;
 
   std::uint64_t next();                     // uniform over all 64-bit words
-  void skip(std::uint64_t words);           // as if so many words had been drawn
+  void skip(std::uint64_t words);           // as if next() were called so often
   double uniform();                         // [0, 1)
   double uniform(double low, double high);  // [low, high)
   double normal();                          // mean 0, variance 1 (Box-Muller)
@@ -37,7 +37,7 @@ class Rng {
   std::uint64_t key_;
   std::uint64_t counter_ = 0;             // blocks drawn
   std::array<std::uint64_t, 2> block_{};  // the current block
-  unsigned left_ = 0;                     // words left in it
+  unsigned left_ = 0;                     // unused words of block_
 };
 
 }  // namespace detol::inline core

@@ -43,7 +43,7 @@ std::string in_quotes(std::string_view text) {
 
 std::optional<std::string> did_you_mean(std::string_view word,
                                         std::span<const std::string_view> known) {
-  constexpr std::size_t kLongest = 64;  // a longer word is no slip of the finger
+  constexpr std::size_t kLongest = 64;  // a longer word is no typo
   if (word.size() > kLongest) return std::nullopt;
   std::size_t nearest = std::max<std::size_t>(2, word.size() / 3) + 1;
   std::optional<std::string> guess;

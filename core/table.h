@@ -1,7 +1,7 @@
 #pragma once
 
-// A table names the implementations of one interface, in the order a reader should
-// meet them. It is a constant next to its interface; nothing registers itself.
+// A table lists the implementations of one interface, in the order of the help text. It is a
+// constant next to its interface; nothing registers itself.
 //
 //   struct SearcherRow { std::string_view name, summary; make* };   span<const SearcherRow>
 //   searchers();
@@ -16,7 +16,7 @@
 
 namespace detol::inline core {
 
-// The names of a table's rows, in its order.
+// Returns the names of a table's rows, in its order.
 template <typename Row>
 std::vector<std::string_view> names_of(std::span<const Row> table) {
   std::vector<std::string_view> names;
@@ -33,10 +33,10 @@ const Row* find_row(std::span<const Row> table, std::string_view name) {
   return nullptr;
 }
 
-// Says which name has no row and ends the process, in release builds, too.
+// Prints which name has no row and aborts the process, in release builds, too.
 [[noreturn]] void end_for_unknown_name(std::string_view name);
 
-// The row of a name that was checked where it came in: that it has none is a defect of detol.
+// Returns the row of a name that was checked before: a name without a row is a defect of detol.
 template <typename Row>
 const Row& known_row(std::span<const Row> table, std::string_view name) {
   const Row* row = find_row(table, name);
@@ -44,7 +44,7 @@ const Row& known_row(std::span<const Row> table, std::string_view name) {
   return *row;
 }
 
-// "a, b, c"
+// Returns "a, b, c".
 std::string join(std::span<const std::string_view> words, std::string_view separator = ", ");
 
 // Quotes untrusted text for a message: in single quotes, one line, at most 80 bytes of it.
@@ -54,7 +54,7 @@ std::string in_quotes(std::string_view text);
 std::optional<std::string> did_you_mean(std::string_view word,
                                         std::span<const std::string_view> known);
 
-// "unknown optimizer 'adm'; did you mean 'adamw'? known: sgd, adamw"
+// Returns "unknown optimizer 'adm'; did you mean 'adamw'? known: sgd, adamw".
 std::string unknown_name(std::string_view what, std::string_view word,
                          std::span<const std::string_view> known);
 

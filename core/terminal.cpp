@@ -15,19 +15,19 @@
 #include <fstream>
 #include <optional>
 
-// NOLINTBEGIN(concurrency-mt-unsafe): nobody here changes the environment.
+// NOLINTBEGIN(concurrency-mt-unsafe): no thread changes the environment.
 
 namespace detol::inline core {
 namespace {
 
-constexpr std::size_t kMostRows = 1000;  // of any screen
+constexpr std::size_t kMostRows = 1000;  // at most so many are read from a state file
 
 std::string_view environment(const char* name) {
   const char* text = std::getenv(name);
   return text == nullptr ? std::string_view() : std::string_view(text);
 }
 
-// Reads the encoding of the terminal's text from the first of these variables that is set.
+// Returns whether the first of these variables that is set names UTF-8.
 bool is_utf8_locale() {
   for (const char* name : {"LC_ALL", "LC_CTYPE", "LANG"}) {
     std::string text(environment(name));
@@ -56,7 +56,7 @@ class Utf8Locale {
   locale_t before_;
 };
 
-// A character at the front of a text.
+// Glyph: the first character of a text.
 struct Glyph {
   std::string_view bytes;
   int columns = 0;  // -1: not printable
@@ -70,7 +70,7 @@ std::string_view color_at_front(std::string_view text) {
                                                            : std::string_view();
 }
 
-// REQUIRES: a Utf8Locale lives; the text is not empty.
+// Returns the first character. REQUIRES: a Utf8Locale lives; the text is not empty.
 Glyph first_glyph(std::string_view text) {
   wchar_t character = 0;
   std::mbstate_t state{};
@@ -153,7 +153,7 @@ Painter::Painter(int fd, pid_t owner, std::filesystem::path state_file)
 
 void Painter::draw(const std::vector<std::string>& lines, const Screen& screen) {
   if (!is_in_foreground()) {
-    widths_.clear();  // afterwards the cursor is elsewhere: begin anew there
+    widths_.clear();  // the cursor will be elsewhere: start a new frame there
     lines_.clear();
     return;
   }
@@ -179,7 +179,7 @@ bool Painter::is_in_foreground() const {
   return front < 0 || front == ::getpgid(owner_);
 }
 
-// A terminal that became narrower shows a line that is now too long in several rows.
+// Counts rows, as a terminal that became narrower wraps lines that are now too long.
 int Painter::rows_above(const Screen& screen) const {
   int rows = 0;
   for (const int width : widths_)

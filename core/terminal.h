@@ -1,7 +1,7 @@
 #pragma once
 
-// Terminals: their size, the columns that a text takes there, and frames that are drawn one over
-// the other.
+// Terminals: their size, the columns that a text takes on them, and frames, each drawn over the
+// frame before.
 
 #include <sys/types.h>
 
@@ -20,15 +20,16 @@ struct Screen {
   bool color = false;
 };
 
-// Returns the current size of the terminal at `fd`, 80 x 24 where there is none, and the encoding
-// of the locale.
+// Returns the current size of the terminal at `fd`, 80 x 24 if it is no terminal, and whether the
+// locale is UTF-8.
 Screen screen_at(int fd, bool color);
 
 // Returns true for an interactive terminal that can move its cursor: TERM is set and not dumb, CI
 // is not set.
 bool is_live_terminal(int fd);
 
-// `word` is auto, always or never. Auto: a terminal, and NO_COLOR is not set.
+// Returns whether to print colours. `word` is auto, always or never; auto means: on a terminal,
+// unless NO_COLOR is set.
 bool wants_color(std::string_view word, int fd);
 
 // Returns the columns that UTF-8 text takes: two for a wide character, none for a combining one or
@@ -40,15 +41,15 @@ int columns_of(std::string_view text);
 std::string fitted(std::string_view text, int columns, bool utf8);
 
 // Painter: draws frames at one place of a terminal, one write() each, over the frame before. The
-// cursor rests below the frame, so that other output, or the end of the process at any instant,
-// leaves the terminal as it should be. Not thread-safe.
+// cursor stays below the frame, so that the terminal is usable after other output or a kill at any
+// instant. Not thread-safe.
 class Painter {
  public:
   // Draws only while the process `owner` (0: this process) is in the terminal's foreground, not
-  // while a shell is. `state_file` lets a successor draw over this one's last frame; may be empty.
+  // while a shell is. `state_file` lets the next Painter draw over the last frame; may be empty.
   explicit Painter(int fd, pid_t owner = 0, std::filesystem::path state_file = {});
 
-  // REQUIRES: no line is wider than the screen less one, and there are fewer than its rows.
+  // REQUIRES: every line is narrower than the screen, and there are fewer lines than its rows.
   void draw(const std::vector<std::string>& lines, const Screen& screen);
 
  private:

@@ -5,7 +5,7 @@
 namespace detol::inline core {
 namespace {
 
-// U+0000 to U+001F, U+007F to U+009F.
+// Returns true for U+0000 to U+001F and U+007F to U+009F.
 bool controls_terminal(std::string_view character) {
   const auto first = static_cast<unsigned char>(character.front());
   return first < 0x20 || first == 0x7f || (first == 0xc2 && character < "\xc2\xa0");

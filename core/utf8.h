@@ -1,6 +1,6 @@
 #pragma once
 
-// UTF-8 as RFC 3629 has it: no overlong forms, no surrogates, nothing beyond U+10FFFF.
+// UTF-8 as RFC 3629 defines it: no overlong forms, no surrogates, nothing beyond U+10FFFF.
 
 #include <cstddef>
 #include <string>
@@ -12,7 +12,7 @@ namespace detol::inline core {
 // REQUIRES: !text.empty().
 std::size_t utf8_length(std::string_view text);
 
-// Returns true if all of it is UTF-8. Only such text may reach JSON, and with it every export.
+// Returns true if all of it is UTF-8. Only such text may be written to JSON, and so to exports.
 bool is_utf8(std::string_view text);
 
 // Makes text from outside one line that is harmless to a terminal: control characters, line ends

@@ -32,7 +32,7 @@ double numbers_in(const Shape& shape) {
          static_cast<double>(shape.width);
 }
 
-// A JSON list of three positive integers.
+// Reads a shape, a JSON list of three positive integers.
 Result<Shape> shape_from(const json& layer, const std::string& name) {
   const auto found = layer.find("shape");
   if (found == layer.end() || !found->is_array() || found->size() != 3)
@@ -101,7 +101,7 @@ Result<Layer> layer_from(const json& described, const std::string& name) {
   return layer;
 }
 
-// Builds the network layer by layer from the list.
+// Reader builds the network layer by layer from the list.
 class Reader {
  public:
   explicit Reader(const Shape& input) : builder_(input) { ids_["input"] = builder_.input(); }
@@ -113,7 +113,7 @@ class Reader {
     DETOL_ASSIGN(const Shape shape, shape_from(described, name));
     last_ = builder_.add(layer, std::move(inputs), name);
     if (builder_.shape(last_) != shape) {
-      DETOL_TRY(builder_.build(last_));  // knows it better, if a rule was broken
+      DETOL_TRY(builder_.build(last_));  // its error is clearer, if a rule was broken
       return broken(name, fmt::format("its shape is not {}", to_text(shape)));
     }
     if (ids_.emplace(name, last_).second) return {};

@@ -18,12 +18,12 @@ namespace detol::inline exporting {
 nlohmann::ordered_json layer_json(const Network& network, NodeId id);
 nlohmann::ordered_json architecture_json(const Network& network);
 
-// Errors (kInput): no such list, an unknown layer, shapes that its rules do not give, a network
-// too large to run (check_size).
+// Builds the network of such a list. Errors (kInput): a malformed list, an unknown layer, shapes
+// that the layers' rules do not give, a network too large to run (check_size).
 Result<Network> network_from(const nlohmann::json& architecture);
 
-// Networks of files are run: 2^28 numbers an image (1 GiB) are more than any that detol trains.
-// Errors (kInput) give the number.
+// Check that a network from a file is small enough to run: at most 2^28 numbers an image (1 GiB),
+// more than any that detol trains. Errors (kInput) give the number.
 Result<void> check_size(const Shape& shape);
 Result<void> check_size(const Network& network);
 

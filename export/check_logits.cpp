@@ -31,7 +31,7 @@ Result<CheckLogits> check_logits(const Model& model, const Dataset& data, std::i
   check.logits = std::move(*logits);
   check.mean = data.target_mean;
   check.deviation = data.target_deviation;
-  const std::size_t outputs = check.mean.size();  // none but of a regression
+  const std::size_t outputs = check.mean.size();  // 0 unless it is a regression
   for (std::size_t i = 0; outputs > 0 && i < check.logits.size(); ++i) {
     check.logits[i] = check.logits[i] * check.deviation[i % outputs] + check.mean[i % outputs];
   }

@@ -1,6 +1,6 @@
-// Is a model that was read back the one that was scored? Structure, metadata and numbers exactly;
-// logits as far as rounding goes: a file normalises pixels as (x - mean) / deviation, the trainer
-// bytes as scale * x + shift.
+// Checks that a model that was read back is the one that was scored. Structure, metadata and
+// weights must be equal, logits only up to rounding: a file normalises pixels as
+// (x - mean) / deviation, the trainer bytes as scale * x + shift.
 
 #include <fmt/format.h>
 
@@ -20,9 +20,9 @@ namespace detol::inline exporting {
 namespace {
 
 // The tolerance as a share of the largest logit. The normalisation's rounding is 1e-7 of a pixel; a
-// wrong weight or layer moves a logit by its own size.
+// wrong weight or layer changes a logit by about its own size.
 constexpr float kTolerance = 1e-3f;
-constexpr float kRounding = 1e-6f;  // of a number that is large beside its deviation
+constexpr float kRounding = 1e-6f;  // of a mean, which may far exceed its deviation
 
 tl::unexpected<Error> differs(const std::string& what) {
   return fail(ErrorCode::kExport, what);

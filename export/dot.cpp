@@ -1,4 +1,4 @@
-// A network as a Graphviz digraph: dot -Tsvg best.dot -o best.svg
+// Writes a network as a Graphviz digraph, for example for `dot -Tsvg best.dot -o best.svg`.
 
 #include <fmt/format.h>
 
@@ -32,7 +32,7 @@ struct Counts {
   friend bool operator==(const Counts&, const Counts&) = default;
 };
 
-// Returns the rest of a line behind the string in double quotes that it starts with; empty if none.
+// Returns the rest of a line after the string in double quotes that it starts with; empty if none.
 std::string_view behind_name(std::string_view line) {
   if (!line.starts_with("  \"")) return {};
   for (std::size_t at = 3; at < line.size(); ++at) {
@@ -44,7 +44,7 @@ std::string_view behind_name(std::string_view line) {
   return {};
 }
 
-// Counts the statements, which are one a line as dot_bytes() writes them.
+// Counts the nodes and edges, of which dot_bytes() writes one a line.
 Counts drawn_in(std::string_view bytes) {
   Counts counts;
   while (!bytes.empty()) {

@@ -25,8 +25,8 @@ Result<void> write(const Model& model, const std::filesystem::path& path) {
   return write_file_durably(path, bytes).map_error(as_export);
 }
 
-// Equal models give equal bytes, so that bytes which say the same and still differ hold something
-// that nobody wrote there.
+// Reads a file back and compares it with the model, at last byte by byte, since equal models give
+// equal bytes.
 template <Render render, Compare compare>
 Result<void> verify(const Model& model, const std::filesystem::path& path) {
   DETOL_TRY(check_model(model).map_error(as_export));

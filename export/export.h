@@ -1,14 +1,13 @@
 #pragma once
 
 // Export: a finished network as a file for other tools. Files are whole or absent, and
-// equal models give equal bytes. Nothing here is shared: every function may be called from
-// any thread.
+// equal models give equal bytes. Every function may be called from any thread.
 //
 //   onnx         ONNX opset 13, with layer norm 17. Input `input`: N x C x H x W floats, pixels in
 //                [0, 1] (bytes / 255), or the numbers of a table as they are; the normalisation is
-//                the graph's first two nodes. Output `logits`: N x outputs; of a regression
-//                `prediction`: the numbers themselves. Nodes and weights carry the network's names.
-//                The metadata says all this again, with the class names and the model's properties
+//                the graph's first two nodes. Output `logits`: N x outputs; for a regression it is
+//                `prediction`, in the units of the data. Nodes and weights have the network's
+//                names. The metadata repeats this, with the class names and the model's properties
 //                (export/README.md).
 //   safetensors  the weights under the network's names; the same metadata, and the architecture.
 //   json         everything about the network but its weights, for people and scripts: layers with
@@ -38,11 +37,11 @@ namespace detol::inline exporting {
 // same.
 struct CheckLogits {
   std::string images;                 // a description of them: "the first 64 test images"
-  std::int64_t count = 0;             // images
+  std::int64_t count = 0;             // the number of images
   std::vector<float> pixels;          // count x C x H x W, in [0, 1], or as they are in a table
   std::vector<float> logits;          // count x outputs; of a regression in the units of the data
-  std::vector<float> mean = {};       // of a regression's targets, per output: how exact a logit
-  std::vector<float> deviation = {};  // can be; else empty
+  std::vector<float> mean = {};       // of a regression's targets, per output; else empty
+  std::vector<float> deviation = {};  // likewise; both set the tolerance of logits
 };
 
 struct Model {
@@ -60,7 +59,7 @@ struct Model {
 };
 
 struct ExporterRow {
-  std::string_view name;  // of --to
+  std::string_view name;  // the word of --to
   std::string_view summary;
   std::string_view extension;  // ".onnx"
 
@@ -68,7 +67,7 @@ struct ExporterRow {
   // file too large for its format, a folder that cannot be written.
   Result<void> (*write)(const Model& model, const std::filesystem::path& path);
 
-  // Reads `path` back and holds it to the model. Errors (kExport) name the file and the first
+  // Reads `path` back and compares it with the model. Errors (kExport) name the file and the first
   // difference; nothing is removed.
   Result<void> (*verify)(const Model& model, const std::filesystem::path& path);
 };

@@ -1,4 +1,4 @@
-// A model as JSON for people and scripts: one line per fact and per layer, no weights.
+// Writes a model as JSON for people and scripts: one line per fact and per layer, no weights.
 
 #include <fmt/format.h>
 
@@ -84,7 +84,7 @@ Json document(const Model& model) {
   return all;
 }
 
-// One line per layer, where nlohmann's indentation would give one per number.
+// Writes one line per layer; nlohmann's indentation would give one per number.
 std::string lines(const Json& items) {
   std::string text = "[";
   for (std::size_t i = 0; i < items.size(); ++i)

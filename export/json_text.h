@@ -1,6 +1,6 @@
 #pragma once
 
-// JSON from untrusted files. Private to this folder.
+// Parses JSON from untrusted files, and writes JSON. Private to this folder.
 
 #include <nlohmann/json.hpp>
 #include <string>

@@ -24,7 +24,7 @@ constexpr std::array<std::string_view, 10> kReserved = {
 constexpr std::string_view kPixels = "pixels in [0, 1] (bytes / 255), N x C x H x W";
 constexpr std::string_view kNumbers = "numbers as they are in the data, N x C x H x W";
 
-// The JSON under a key of ours; null if there is none.
+// Returns the JSON of a key with detol's prefix; null if there is none.
 Result<json> entry(const Metadata& metadata, const std::string& key) {
   const auto found = metadata.find(std::string(kPrefix) + key);
   if (found == metadata.end()) return json();
@@ -86,7 +86,7 @@ Result<void> read_metrics(const Metadata& metadata, Model& model) {
   return {};
 }
 
-// A file without a task is of the time when there was one.
+// Reads the task. A file without a task is from a version that had only classification.
 Result<void> read_task(const Metadata& metadata, Model& model) {
   const auto found = metadata.find("detol.task");
   if (found == metadata.end()) return {};

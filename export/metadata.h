@@ -21,8 +21,8 @@ using Metadata = std::map<std::string, std::string>;
 
 Metadata metadata_of(const Model& model);
 
-// Fills everything but network, weights and check from the map; other people's keys are ignored.
-// Errors (kInput): a key of ours is missing or damaged.
+// Fills everything but network, weights and check from the map; ignores keys without the prefix
+// `detol.`. Errors (kInput): a key of detol is missing or damaged.
 Result<void> read_metadata(const Metadata& metadata, Model& model);
 
 }  // namespace detol::inline exporting

@@ -1,12 +1,12 @@
-// A network as an ONNX graph: one ONNX node per layer, in the network's order, except that
+// Writes a network as an ONNX graph: one ONNX node per layer, in the network's order, except that
 //   - the normalisation comes first: (input - mean) / deviation;
-//   - SiLU is x * sigmoid(x), which opset 13 has no name for;
-//   - dropout is there, and does nothing at inference, which is how ONNX means it;
-//   - our vectors are C x 1 x 1 everywhere, ONNX's dense layers want N x C: a Flatten or an
-//     Unsqueeze called <input>.matrix or <input>.image stands where the two meet;
-//   - ONNX's layer norm is over the last axis: for a vector that is the matrix N x C, an image is
-//     transposed to channels last before it and back after it.
-// onnx_reader.cpp reads all this back.
+//   - SiLU is x * sigmoid(x), as opset 13 has no operator for it;
+//   - dropout is written, too; ONNX defines that it does nothing at inference;
+//   - detol's vectors are C x 1 x 1, ONNX's dense layers read N x C: a Flatten or an Unsqueeze
+//     called <input>.matrix or <input>.image converts one to the other;
+//   - ONNX's layer norm is over the last axis: a vector is normalised as the matrix N x C, an image
+//     is transposed to channels last before it and back after it.
+// onnx_reader.cpp reads these graphs back.
 // The format: https://github.com/onnx/onnx/blob/main/docs/IR.md and Operators.md.
 
 #include <fmt/format.h>
@@ -28,7 +28,7 @@
 namespace detol::inline exporting {
 namespace {
 
-// The oldest that knows the operators: IR 7 is of operator set 13, IR 8 of set 17.
+// Versions: the oldest that have the operators. IR 7 belongs to operator set 13, IR 8 to set 17.
 struct Versions {
   int ir, operators;
 };
@@ -43,7 +43,7 @@ Versions versions_of(const Network& network) {
 
 static_assert(std::endian::native == std::endian::little, "raw_data is little-endian");
 
-// A tensor of the graph, N x C x H x W or, as a matrix, N x C.
+// Edge: a tensor of the graph, N x C x H x W or, as a matrix, N x C.
 struct Edge {
   std::string name;
   bool is_matrix = false;
@@ -109,8 +109,8 @@ class GraphWriter {
     return constant(name, shape, onnx::TensorProto::FLOAT, data);
   }
 
-  // The layer's tensors as constants, in the order in which ONNX's operators take them, which is
-  // ours: weight, bias; gamma, beta, mean, variance.
+  // Adds the layer's tensors as constants, in the order of the inputs of ONNX's operators, which is
+  // detol's order, too: weight, bias; gamma, beta, mean, variance.
   void add_weights(Names& inputs, std::size_t count) {
     for (; count > 0; --count, ++next_weight_) {
       const Tensor& tensor = model_.weights[next_weight_];
@@ -191,7 +191,7 @@ class GraphWriter {
     return names;
   }
 
-  // Convolution's and pooling's windows; ONNX's average pooling does not count padding either.
+  // Sets a convolution's or pooling's window. ONNX's average pooling ignores padding, as ours does.
   static Edge windowed(onnx::NodeProto& added, const Node& node) {
     const Layer& layer = node.layer;
     const std::int64_t above = padding_above(layer), beside = padding_beside(layer);
@@ -237,7 +237,7 @@ class GraphWriter {
     return {name};
   }
 
-  // REQUIRES: no matrix.
+  // Returns the name of the edge with channels last. REQUIRES: it is no matrix.
   std::string as_channels_last(const Edge& edge) {
     std::string name = edge.name + ".channels_last";
     if (converted_.insert(name).second)
@@ -288,7 +288,7 @@ class GraphWriter {
   const Model& model_;
   onnx::GraphProto& graph_;
   std::vector<Edge> edges_;          // by NodeId
-  std::set<std::string> converted_;  // an edge's other forms that exist already
+  std::set<std::string> converted_;  // names of the conversions that exist already
   std::size_t next_weight_ = 0;      // weights come in the order of the nodes
 };
 
@@ -304,7 +304,7 @@ void describe(const Model& model, onnx::ModelProto& proto) {
       input_meaning(model), output_name(model), output_meaning(model)));
 }
 
-// onnx's full check: the graph's form, then types and shapes along every edge.
+// Runs onnx's full check: the graph's form, then types and shapes of every edge.
 Result<void> check(const onnx::ModelProto& proto) {
   try {
     onnx::checker::check_model(proto);
@@ -350,7 +350,7 @@ Result<std::string> onnx_bytes(const Model& model) {
 }
 
 Result<void> compare_onnx(std::string_view bytes, const Model& model) {
-  // Ours first: onnx's checker is for graphs that are already known to be harmless.
+  // Our own checks come first: onnx's checker is not made for untrusted graphs.
   DETOL_ASSIGN(const Model read, read_onnx(bytes));
   DETOL_TRY(compare_models(model, read));
   onnx::ModelProto proto;

@@ -55,7 +55,7 @@ Result<void> OnnxAttributes::window(Layer& layer) {
   const Integers dilations = integers("dilations", {1, 1});
   const Integers pads = integers("pads", {0, 0, 0, 0});
   for (const Integers& pair : {kernel, strides, dilations}) {
-    // Beyond 1024 no layer goes; here it keeps the padding's product small.
+    // No layer has more than 1024; the limit also prevents an overflow of the padding.
     if (pair.size() != 2 || std::ranges::min(pair) < 1 || std::ranges::max(pair) > 1024)
       return refuse("its kernel, strides and dilations must be pairs of 1 to 1024");
   }

@@ -19,7 +19,7 @@ namespace detol::inline exporting {
 
 class OnnxAttributes {
  public:
-  explicit OnnxAttributes(const onnx::NodeProto& node);  // which outlives this
+  explicit OnnxAttributes(const onnx::NodeProto& node);  // `node` outlives this
 
   // Return the value, or `otherwise` where there is none.
   std::int64_t integer(std::string_view name, std::int64_t otherwise);

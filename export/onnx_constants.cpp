@@ -18,7 +18,7 @@ tl::unexpected<Error> refuse_constant(const std::string& name, const std::string
   return fail(ErrorCode::kInput, fmt::format("the constant {} {}", in_quotes(name), what));
 }
 
-// Returns the constant's numbers, if there are as many as its extents say.
+// Returns the constant's numbers, if there are as many as in its shape.
 template <typename Number>
 Result<std::vector<Number>> numbers_of(const onnx::TensorProto& constant, int type) {
   if (constant.data_type() != type) return refuse_constant(constant.name(), "is of another type");

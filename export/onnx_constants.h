@@ -17,7 +17,7 @@
 namespace detol::inline exporting {
 
 inline constexpr int kOnnxOpset = 13;
-inline constexpr int kOnnxNormOpset = 17;     // for networks with layer norm, which is new there
+inline constexpr int kOnnxNormOpset = 17;     // for networks with layer norm, which 13 lacks
 inline constexpr float kOnnxEpsilon = 1e-5f;  // for both norms, encodings/network/layer.h
 
 // Permutations of N x C x H x W to N x H x W x C and back.
@@ -26,7 +26,8 @@ inline const std::vector<std::int64_t> kToChannelsFirst = {0, 3, 1, 2};
 
 class OnnxConstants {
  public:
-  // `graph` outlives this. Errors (kInput): a name twice, numbers in another file.
+  // Collects the constants. `graph` outlives this. Errors (kInput): a name occurs twice, numbers
+  // are in another file.
   static Result<OnnxConstants> of(const onnx::GraphProto& graph);
 
   // Return a constant's value. Errors (kInput): there is no such constant, or it is not of that
@@ -37,7 +38,8 @@ class OnnxConstants {
   Result<std::vector<float>> floats(const std::string& name,
                                     const std::vector<std::int64_t>& shape) const;
 
-  // Returns a constant for a layer, once, so that a small file cannot ask for much memory.
+  // Returns a constant for a layer. Each may be taken once, so that a small file cannot need much
+  // memory.
   Result<const onnx::TensorProto*> take(const std::string& name);
 
  private:

@@ -21,11 +21,11 @@ struct OnnxEdge {
 
 class OnnxEdges {
  public:
-  explicit OnnxEdges(const NetworkBuilder& builder) : builder_(builder) {}  // which outlives this
+  explicit OnnxEdges(const NetworkBuilder& builder) : builder_(builder) {}  // it outlives this
 
   // Returns false if the name is taken.
   bool emplace(const std::string& name, const OnnxEdge& edge);
-  // Returns null if nothing computes it.
+  // Returns null if no node computes it.
   const OnnxEdge* find(const std::string& name) const;
 
   // Return the edge that an ONNX node reads as its input `slot`, in any form or in the one named.
@@ -34,9 +34,9 @@ class OnnxEdges {
   Result<OnnxEdge> first_channels(const onnx::NodeProto& node, int slot) const;
   Result<OnnxEdge> image(const onnx::NodeProto& node, int slot) const;
   Result<OnnxEdge> matrix(const onnx::NodeProto& node) const;
-  // Returns an image or a matrix, for operators to which both are the same.
+  // Returns an image or a matrix, for operators that read both alike.
   Result<OnnxEdge> either(const onnx::NodeProto& node) const;
-  // Returns all inputs.
+  // Returns the nodes of all inputs, which must be images.
   Result<std::vector<NodeId>> images(const onnx::NodeProto& node) const;
 
  private:

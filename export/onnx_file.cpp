@@ -1,4 +1,4 @@
-// The parts of an ONNX file around its graph: versions and metadata.
+// Reads the parts of an ONNX file around its graph: versions and metadata.
 
 #include <fmt/format.h>
 #include <onnx/onnx_pb.h>

@@ -1,7 +1,7 @@
-// An ONNX graph as a network: the inverse of onnx.cpp, one layer per ONNX node except where that
-// file says otherwise. The file is untrusted: every name is looked up, every shape is held to
-// the rules of encodings/network/layer.h, every length to the bytes that are there. Nodes must be
-// sorted, as ONNX demands, so that a cycle is a node that reads what nobody computed yet.
+// Reads an ONNX graph as a network, the inverse of onnx.cpp: one layer per ONNX node with the
+// exceptions listed there. The file is untrusted: every name is looked up, every shape is checked
+// against the rules of encodings/network/layer.h, every length against the bytes of the file. Nodes
+// must be sorted, as ONNX demands, so that a cycle has a node that reads a tensor computed later.
 
 #include "export/onnx_reader.h"
 
@@ -25,7 +25,7 @@ namespace {
 
 using Integers = std::vector<std::int64_t>;
 
-// Shape and name of the graph's only input.
+// Input: shape and name of the graph's only input.
 struct Input {
   Shape shape;
   std::string name;
@@ -69,7 +69,7 @@ class GraphReader {
   static constexpr int kAny = std::numeric_limits<int>::max();
   static std::span<const OperationRow> operations();
 
-  // input - mean, then that / deviation.
+  // Reads the first two nodes, (input - mean) / deviation.
   Result<void> read_normalisation(Model& model) {
     const Node& centre = graph_.node(0);
     const Node& divide = graph_.node(1);
@@ -101,7 +101,7 @@ class GraphReader {
     return {builder_.add(layer, std::move(inputs), node.name()), is_matrix, false};
   }
 
-  // The layer's tensors are the node's inputs from 1 on, in the order of parameters_of().
+  // Takes the layer's tensors: the node's inputs from 1 on, in the order of parameters_of().
   Result<void> take_weights(const Node& node, std::initializer_list<std::string_view> names) {
     int slot = 1;
     for (const std::string_view name : names) {
@@ -113,7 +113,7 @@ class GraphReader {
     return {};
   }
 
-  // The extents of the constant that a node reads as its weight.
+  // Returns the extents of the constant that a node reads as its weight.
   Result<Integers> extents(const Node& node, int rank) const {
     DETOL_ASSIGN(const Integers shape, constants_.shape(node.input(1)));
     if (static_cast<int>(shape.size()) == rank) return shape;
@@ -201,8 +201,8 @@ class GraphReader {
     return made;
   }
 
-  // SiLU is the one multiplication of a tensor with its own sigmoid that has this name; the
-  // sigmoid itself then leads nowhere and the builder drops it.
+  // Reads a SiLU, if a tensor is multiplied by its sigmoid of the name that the exporter gives it,
+  // or else a scale. The builder drops the sigmoid node of a SiLU, which is then unused.
   Result<OnnxEdge> multiply(const Node& node) {
     DETOL_ASSIGN(const OnnxEdge x, edges_.first_channels(node, 0));
     DETOL_ASSIGN(const OnnxEdge y, edges_.first_channels(node, 1));
@@ -253,7 +253,7 @@ class GraphReader {
     return add(node, {.kind = LayerKind::kGlobalAvgPool}, {x.node}, false);
   }
 
-  // A layer of its own, or by its name only the step from images to a matrix before a dense one.
+  // Reads a flatten layer, or, if its name is <input>.matrix, the conversion before a dense layer.
   Result<OnnxEdge> flatten(const Node& node) {
     OnnxAttributes attributes(node);
     attributes.must_be("axis", 1, 1);
@@ -308,7 +308,7 @@ class GraphReader {
   const Input input_;
   NetworkBuilder builder_;
   OnnxEdges edges_;
-  std::map<NodeId, NodeId> sigmoid_of_;                      // what it is the sigmoid of
+  std::map<NodeId, NodeId> sigmoid_of_;                      // the input of each sigmoid
   std::map<std::string, const onnx::TensorProto*> weights_;  // by the parameter's name
 };
 

@@ -7,8 +7,8 @@
 namespace detol::inline exporting {
 namespace {
 
-// A safetensors header is an object of JSON behind eight bytes of length; an ONNX file starts with
-// the field of its IR version and never has a brace there.
+// Returns whether bytes are a safetensors file: its header, a JSON object, follows eight bytes of
+// length. An ONNX file starts with the field of its IR version and never has a brace there.
 bool is_safetensors(std::string_view bytes) {
   constexpr std::size_t kHeaderStart = 8;
   return bytes.size() > kHeaderStart && bytes[kHeaderStart] == '{' && bytes[kHeaderStart - 1] == 0;

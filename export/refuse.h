@@ -1,6 +1,6 @@
 #pragma once
 
-// The error of a file that detol refuses to read. Private to this folder.
+// Returns the error of a file that detol refuses to read. Private to this folder.
 
 #include <string>
 

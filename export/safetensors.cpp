@@ -33,7 +33,7 @@ constexpr std::array kDtypes = {DtypeRow{"BOOL", 1},    DtypeRow{"U8", 1},  Dtyp
                                 DtypeRow{"I32", 4},     DtypeRow{"U32", 4}, DtypeRow{"F32", 4},
                                 DtypeRow{"F64", 8},     DtypeRow{"I64", 8}, DtypeRow{"U64", 8}};
 
-// Returns the number of bytes that dtype and shape ask for.
+// Returns the number of bytes that dtype and shape need.
 Result<std::uint64_t> expected_bytes(const TensorEntry& entry) {
   const DtypeRow* dtype = find_row(std::span<const DtypeRow>(kDtypes), entry.dtype);
   if (dtype == nullptr) {
@@ -48,7 +48,8 @@ Result<std::uint64_t> expected_bytes(const TensorEntry& entry) {
   return bytes;
 }
 
-// REQUIRES: `entries` are in the order of their offsets.
+// Returns the tensors, after checking that they cover `data` without holes or overlap. REQUIRES:
+// `entries` are in the order of their offsets.
 Result<std::vector<SafeTensor>> tensors_of(const std::vector<TensorEntry>& entries,
                                            std::string_view data) {
   std::vector<SafeTensor> tensors;

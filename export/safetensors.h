@@ -1,7 +1,7 @@
 #pragma once
 
-// Safetensors: named tensors and a map of texts in one file that can be read without running
-// or trusting anything. Any thread.
+// Safetensors: named tensors and a map of texts in one file, which can be read without running
+// any code from it. Any thread.
 //
 //   file     := length header data
 //   length   := u64, little-endian   of the header: here at most 8 MB
@@ -26,7 +26,7 @@ struct SafeTensor {
   std::string name;
   std::string dtype;  // F32, I64, ...
   std::vector<std::int64_t> shape;
-  std::string_view bytes;  // of the file, or of whoever owns what is to be written
+  std::string_view bytes;  // a view of the file, or of the data to write
 };
 
 struct SafeTensors {
@@ -34,12 +34,12 @@ struct SafeTensors {
   std::vector<SafeTensor> tensors;  // in the order of their data
 };
 
-// Checks every byte of the header and every length; takes memory in proportion to the header alone.
-// The tensors view `file`. Errors (kInput): one line saying what is wrong and where.
+// Parses a file. Checks every byte of the header and every length; takes memory in proportion to
+// the header alone. The tensors view `file`. Errors (kInput): what is wrong and where, in one line.
 Result<SafeTensors> parse_safetensors(std::string_view file);
 
-// Equal contents give equal bytes. REQUIRES: names are unique, each tensor has as many bytes as its
-// dtype and shape say. Errors (kExport): a header beyond 8 MB.
+// Returns the bytes of a file, equal for equal contents. REQUIRES: names are unique, each tensor
+// has as many bytes as its dtype and shape need. Errors (kExport): a header beyond 8 MB.
 Result<std::string> safetensors_file(const SafeTensors& contents);
 
 }  // namespace detol::inline exporting

@@ -22,7 +22,7 @@ constexpr std::array<std::string_view, 3> kFields = {"dtype", "shape", "data_off
 class Events final : public nlohmann::json_sax<json> {
  public:
   SafetensorsHeader header;
-  std::string error;  // of the first event that does not belong
+  std::string error;  // about the first invalid event
 
   bool null() override { return unexpected("null"); }
   bool boolean(bool) override { return unexpected("a truth value"); }

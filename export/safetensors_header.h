@@ -22,10 +22,11 @@ struct TensorEntry {
 
 struct SafetensorsHeader {
   std::map<std::string, std::string> metadata;
-  std::vector<TensorEntry> tensors;  // as they are written
+  std::vector<TensorEntry> tensors;  // in the header's order
 };
 
-// Errors (kInput): not JSON, a key twice, a field missing, unknown or of a wrong type.
+// Parses a header. Errors (kInput): not JSON, a key twice, a field missing, unknown or of a wrong
+// type.
 Result<SafetensorsHeader> parse_safetensors_header(std::string_view text);
 
 }  // namespace detol::inline exporting

@@ -1,5 +1,5 @@
-// A model as a safetensors file: the network's tensors under their names, and metadata that hold
-// everything else, the architecture too: the file alone rebuilds the network.
+// Writes and reads a model as a safetensors file: the network's tensors by name, and everything
+// else as metadata, the architecture, too, so that the file alone is enough to rebuild the network.
 
 #include <fmt/format.h>
 

@@ -4,7 +4,7 @@
 
 namespace detol::inline exporting {
 
-// deviation (W x + b) + mean = (deviation W) x + (deviation b + mean), row by row.
+// Uses deviation (W x + b) + mean = (deviation W) x + (deviation b + mean), row by row.
 Result<void> fold_target_scale(const Dataset& data, Model& model) {
   const std::vector<float>& mean = data.target_mean;
   if (mean.empty()) return {};

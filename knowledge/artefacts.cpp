@@ -26,7 +26,7 @@ namespace fs = std::filesystem;
 
 constexpr const char* kMark = ".owner";
 
-// Database is the part of a database that concerns its folder.
+// Database: the properties of a database by which its folder is found.
 struct Database {
   fs::path path;
   std::optional<DatabaseId> id;
@@ -36,13 +36,13 @@ struct Database {
   fs::path old_folder() const { return fs::path(path).replace_extension(".d"); }
 };
 
-// The owner of a folder.
+// Owner: the owner of a folder.
 struct Owner {
   enum Kind {
-    kNobody,    // it is not there, or empty but for hidden files
-    kUnmarked,  // an older detol made it, or a person
-    kGiven,     // a person emptied the mark: the database of that name
-    kDatabase,  // the one with this id; with none, the mark is damaged
+    kNobody,    // the folder does not exist, or has only hidden files
+    kUnmarked,  // an older detol or a user created it
+    kGiven,     // a user emptied the mark, to give it to the database of that name
+    kDatabase,  // the database with this id; without an id the mark is damaged
   } kind = kNobody;
   std::optional<DatabaseId> id = {};
 };
@@ -112,8 +112,8 @@ std::string adopt(const fs::path& from, const Database& database) {
   return fmt::format("mv {} {} && : > {}", in_shell(from), in_shell(database.folder()), mark);
 }
 
-// True if the unmarked `folder` is this database's, as no other could have written it; false if
-// nothing of this database is in it.
+// Returns true if the unmarked `folder` is this database's, as no other could have written it;
+// false if nothing of this database is in it.
 Result<bool> is_own(const fs::path& folder, const Database& database) {
   if (!has_studies_of(folder, database)) return false;
   const auto rival = rival_for(folder, database);
@@ -134,11 +134,11 @@ tl::unexpected<Error> refused(const Database& database) {
 }
 
 struct Found {
-  fs::path folder;  // empty: there is none
+  fs::path folder;  // empty: not found
   bool is_marked = false;
 };
 
-// The folder that an older detol made, or one whose renaming was killed.
+// Finds the folder that an older detol created, or one whose renaming was killed.
 Result<Found> find_old(const Database& database) {
   const fs::path old = database.old_folder();
   if (old == database.folder()) return Found{};
@@ -180,7 +180,7 @@ Result<Database> describe(const fs::path& path, sqlite3* handle,
   return database;
 }
 
-// A study of networks leaves checkpoints; one of a function or a table leaves none.
+// Returns whether the studies need a folder: training leaves checkpoints, a function or table none.
 bool is_missed_by(const std::vector<Study>& studies) {
   return std::ranges::any_of(studies, [](const Study& study) {
     const auto config = load_study_config(study.record.config, study.record.name);

@@ -1,10 +1,10 @@
 #pragma once
 
-// Artefacts: what a database keeps outside itself, `<file name>.d/`: checkpoints and logs, a folder
-// per study with one per trial. The folder belongs to one database: its file `.owner` holds the id
-// of that database, which holds it too. Whoever opens the database for writing makes the folder, or
-// finds it to be its own; a copy of the database has no folder of that name, and gets another id
-// with the one that it makes.
+// Artefacts: the checkpoints and logs of a database, in the folder `<file name>.d/` beside it, with
+// a folder per study and in it one per trial. The folder belongs to one database: its file `.owner`
+// and the database store the same id. Opening a database for writing creates the folder or checks
+// that it is the database's own. A copy of the database has no such folder: it creates one, and
+// gets a new id.
 //
 // An older detol named the folder `<stem>.d`, and databases of one stem shared it. Such a folder is
 // renamed by its database, if no other could have written it.
@@ -16,13 +16,13 @@
 
 namespace detol::inline knowledge {
 
-// detol.db, fashion -> detol.db.d/fashion, beside the file itself where `database` is a link.
+// Returns detol.db.d/fashion for detol.db and fashion, beside the file that a symbolic link names.
 std::filesystem::path artefact_folder(const std::filesystem::path& database,
                                       const std::string& study);
 
-// The same for whoever only reads: before a writer renamed it, the folder of an older detol. May
-// not exist. Errors (kStorage): the folder belongs to another database, or nobody can tell; what
-// to do.
+// Returns the same for a reader, or the folder of an older detol if no writer has renamed it yet.
+// The folder may not exist. Errors (kStorage), with what to do: it belongs to another database, or
+// its owner is unknown.
 Result<std::filesystem::path> find_artefacts(const std::filesystem::path& database,
                                              const std::string& study);
 

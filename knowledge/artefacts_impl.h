@@ -1,7 +1,7 @@
 #pragma once
 
-// A writer claims the folder of artefacts: the claim is made before anything is changed, and kept
-// once the database stores its id.
+// A writer claims the folder of artefacts: claim_artefacts() changes nothing, and keep_claim()
+// creates or renames the folder once the database stores the claim's id.
 
 #include <cstdint>
 #include <filesystem>
@@ -15,21 +15,20 @@ namespace detol::inline knowledge {
 using DatabaseId = std::uint32_t;
 
 struct ArtefactClaim {
-  DatabaseId id = 0;           // of the database from now on
-  std::filesystem::path from;  // the path that becomes the folder; empty: a new one
-  bool is_marked = false;      // it says already whose it is
+  DatabaseId id = 0;           // the database's from now on
+  std::filesystem::path from;  // the folder to rename or keep; empty: create one
+  bool is_marked = false;      // `from` has the mark with this id
 };
 
-// Errors (kStorage): a folder with something in it has the name that a database at `path`, which is
-// not there yet, will need.
+// Checks the folder of a database that does not exist yet. Errors (kStorage): it is not empty.
 Result<void> check_nobodys_artefacts(const std::filesystem::path& path);
 
 // Finds the database's folder, and the id that the database needs for it. Changes nothing. Errors
-// (kStorage): the folder belongs to another database, or nobody can tell; what to do.
+// (kStorage), with what to do: the folder belongs to another database, or its owner is unknown.
 Result<ArtefactClaim> claim_artefacts(const std::filesystem::path& path, sqlite3* handle);
 
-// Makes, renames and marks the folder. REQUIRES: the writer's lock is held, and the database has
-// the claim's id. Errors (kStorage).
+// Creates or renames the folder, and marks it. REQUIRES: the writer's lock is held, and the
+// database has the claim's id. Errors (kStorage).
 Result<void> keep_claim(const std::filesystem::path& path, const ArtefactClaim& claim);
 
 }  // namespace detol::inline knowledge

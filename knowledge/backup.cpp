@@ -21,7 +21,7 @@ struct FinishBackup {
   void operator()(sqlite3_backup* backup) const { sqlite3_backup_finish(backup); }
 };
 
-// Copies in one step: a reader of the log sees one moment and holds no writer up.
+// Copies in one step: a reader of the log sees one moment and blocks no writer.
 Result<void> copy_pages(sqlite3* source, const fs::path& file) {
   DETOL_ASSIGN(const auto copy,
                sqlite::open(file.string(), SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE));
@@ -38,7 +38,7 @@ Result<void> copy_pages(sqlite3* source, const fs::path& file) {
   return {};
 }
 
-// Pages that were copied from a database with a log say that there is one.
+// Switches the copy to a rollback journal: its copied header still names a write-ahead log.
 Result<void> drop_log(const fs::path& file) {
   DETOL_ASSIGN(const auto copy, sqlite::open(file.string(), SQLITE_OPEN_READWRITE));
   DETOL_TRY(sqlite::run(copy.get(), "PRAGMA locking_mode=EXCLUSIVE"));
@@ -79,7 +79,7 @@ fs::path numbered(const fs::path& file, std::int64_t number) {
   return number == 0 ? file : fs::path(fmt::format("{}.{}", file.string(), number));
 }
 
-// file.1 becomes file.2, then file becomes file.1: as far as there is one.
+// Renames file.1 to file.2, then file to file.1, as far as they exist.
 Result<void> shift(const fs::path& file, std::int64_t keep) {
   std::error_code error;
   std::int64_t last = 0;
@@ -114,7 +114,7 @@ fs::path default_backup(const fs::path& database) {
   return real_path(database).string() + ".backup";
 }
 
-// Between two renames of a backup that was killed the newest is the one before.
+// A backup that was killed between its two renames leaves file.1 as the newest.
 std::optional<fs::path> last_backup(const fs::path& database) {
   std::error_code error;
   for (std::int64_t number = 0; number < 2; ++number) {

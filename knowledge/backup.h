@@ -1,6 +1,6 @@
 #pragma once
 
-// Copies of a knowledge base that are known to be good.
+// Makes verified copies of a knowledge base.
 
 #include <cstdint>
 #include <filesystem>
@@ -10,21 +10,22 @@
 
 namespace detol::inline knowledge {
 
-// The default place of a backup: detol.db.backup
+// Returns the default path of a backup: detol.db.backup.
 std::filesystem::path default_backup(const std::filesystem::path& database);
 
-// The newest file that back_up_rotating() left at the default place; nullopt: there is none.
+// Returns the newest backup that back_up_rotating() left at the default path; nullopt if none.
 std::optional<std::filesystem::path> last_backup(const std::filesystem::path& database);
 
-// Copies the database as it is at one moment, also while a master writes it, which is not kept
-// waiting: a temporary file, examined by check(), then renamed. Errors (kStorage): `file`
-// exists and may not be replaced; the database is damaged; the disk refuses. Then `file` is as
+// Copies the database as it is at one moment, also while a master writes it, without blocking the
+// master: writes a temporary file, verifies it with check() and renames it. Errors (kStorage):
+// `file` exists and may not be replaced; the database is damaged; a write fails. Then `file` is as
 // it was.
 Result<void> back_up(const std::filesystem::path& database, const std::filesystem::path& file,
                      bool may_replace);
 
-// The same, and keeps `keep` copies: `file` is the newest, `file`.1 the one before, and so on; the
-// oldest goes when the newest is verified. Errors (kStorage): as above; `file` is no backup.
+// Does the same, and keeps `keep` copies: `file` is the newest, `file`.1 the one before, and so on;
+// the oldest is replaced once the newest is verified. Errors (kStorage): as above; `file` is no
+// backup.
 // REQUIRES: keep >= 1.
 Result<void> back_up_rotating(const std::filesystem::path& database,
                               const std::filesystem::path& file, std::int64_t keep);

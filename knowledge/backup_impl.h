@@ -6,7 +6,7 @@
 
 namespace detol::inline knowledge {
 
-// Makes `file` a verified copy of the whole of `source`, without a log, whole or not at all.
+// Makes `file` a verified copy of `source`, without a log; after an error `file` is as it was.
 // Errors (kStorage).
 Result<void> copy_database(sqlite3* source, const std::filesystem::path& file);
 

@@ -15,8 +15,8 @@ namespace {
 
 using sqlite::Statement;
 
-// Sums of row hashes: of the rows that the events imply, or of those that are there. A sum does
-// not depend on the order in which a tree is walked.
+// Sums of row hashes: of the rows that the events imply, or of the stored rows. A sum does not
+// depend on the order of the rows.
 struct Sums {
   std::uint64_t cells = 0;  // rows of params and metrics
   std::uint64_t index = 0;  // entries of events_by_trial
@@ -54,7 +54,7 @@ Result<std::uint64_t> sum(sqlite3* database, const Scan& scan, Hash hash) {
   }
 }
 
-// An entry of events_by_trial has all of an event's keys and nothing else.
+// Hashes an entry of events_by_trial, which has all of an event's keys and nothing else.
 std::uint64_t index_hash(StoredEvent event) {
   event.row.payload.clear();
   event.cells = 0;
@@ -122,7 +122,7 @@ Result<std::vector<std::uint64_t>> event_checksums(const StoredStudy& stored) {
   return sums;
 }
 
-// Empty: all of `before` is in `now`.
+// Returns the first difference; empty if all of `before` is in `now`.
 Result<std::string> difference_of(const StoredStudy& before, const StoredStudy& now) {
   const StudyRecord& old_record = before.study->record;
   const StudyRecord& record = now.study->record;

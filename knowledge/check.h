@@ -1,6 +1,6 @@
 #pragma once
 
-// Checks that a knowledge base holds what was written. SQLite notices a broken structure, but most
+// Checks that a knowledge base holds what was written. SQLite detects a broken structure, but most
 // single flipped bits only change a value; the checksums find those.
 
 #include <cstdint>
@@ -13,7 +13,7 @@
 namespace detol::inline knowledge {
 
 // Examines the whole file: structure, every index against its table, every row's checksum.
-// Returns what is wrong, one line each; empty: sound. Reads the file about three times.
+// Returns the problems, one line each; none if it is sound. Reads the file about three times.
 // Errors (kStorage): the file is missing, or not a database of this version.
 Result<std::vector<std::string>> check(const std::filesystem::path& path);
 
@@ -26,8 +26,8 @@ struct Counts {
 Result<Counts> count(const std::filesystem::path& path);
 
 // Checks that everything in an older copy is still there: studies (by number and time of creation;
-// those deleted since are passed over), their configuration and every event. Returns what
-// differs, one line each. Errors (kStorage): either is damaged, missing or of another version.
+// those deleted since are skipped), their configuration and every event. Returns the differences,
+// one line each. Errors (kStorage): either is damaged, missing or of another version.
 Result<std::vector<std::string>> compare(const std::filesystem::path& path,
                                          const std::filesystem::path& older);
 

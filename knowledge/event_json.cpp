@@ -25,7 +25,7 @@ Json number(double value) {
   return value > 0 ? "Infinity" : "-Infinity";
 }
 
-// nullopt: it is none.
+// Returns nullopt if it is no number.
 std::optional<double> number_from(const Json& json) {
   if (json.is_number()) return json.get<double>();
   if (json == "Infinity") return std::numeric_limits<double>::infinity();
@@ -189,7 +189,7 @@ class JsonWriter {
   std::span<const Objective> objectives_;
 };
 
-// Remembers the first field that is missing or not what it must be.
+// JsonReader reads fields; bad_field() is the first one that is missing or malformed.
 class JsonReader {
  public:
   JsonReader(const EventRow& row, const Json& fields) : row_(row), fields_(fields) {}
@@ -235,7 +235,7 @@ class JsonReader {
     (*this)(key, text);
     take(key, end_reason_from(state, text), out);
   }
-  // Only repeats what the outcome says, which is read later.
+  // Only checks the text, which repeats the cause of the outcome; the outcome is read later.
   void operator()(const char* key, const Outcome&, std::optional<Cause>) {
     std::string text;
     (*this)(key, text);
@@ -265,7 +265,7 @@ class JsonReader {
       take(key, number_from(value), out.emplace_back());
     });
   }
-  // A field that older versions did not write.
+  // Reads a field that older versions did not write.
   void later(const char* key, int& out) {
     if (fields_.contains(key)) (*this)(key, out);
   }

@@ -1,6 +1,6 @@
 #pragma once
 
-// Events as rows: the columns that keys and views need, and the event itself as JSON.
+// Events as rows: the columns that keys and views need, and the event's other fields as JSON.
 //
 //   kind      trial  attempt  epoch  payload
 //   asked     n      0        0      {"params":{"lr":0.1,"op":"conv"},"proposer":"evolution",...},
@@ -32,11 +32,11 @@ struct EventRow {
   std::string payload;
 };
 
-// A told's values are named by the study's objectives.
-// REQUIRES: not an Accounted, which is columns of the study's row.
+// Returns an event as a row. The values of a Told are named by the study's objectives.
+// REQUIRES: the event is no Accounted, which is stored in the row of `progress`.
 EventRow to_row(const Event& event, std::span<const Objective> objectives);
 
-// Errors (kStorage): a kind or payload that to_row never wrote.
+// Returns a row as an event. Errors (kStorage): a kind or payload that to_row never writes.
 Result<Event> to_event(const EventRow& row);
 
 std::string to_json(std::span<const Objective> objectives);

@@ -29,7 +29,7 @@ std::uint64_t cells_of(const StoredEvent& stored, const Event& event) {
   return sum;
 }
 
-// Returns the number that tells repeats of an event from others with the same key, see ledger.h.
+// Returns a number that is equal for repeats of an event, not for others of its key (ledger.h).
 std::int64_t copy_of(const StoredEvent& stored, const Event& event) {
   if (std::holds_alternative<event::Asked>(event)) return 0;
   if (std::holds_alternative<event::Reported>(event)) return 0;
@@ -145,7 +145,7 @@ Result<bool> EventWriter::is_left_out(const StoredEvent& stored) {
   return is_stale;
 }
 
-// False: the event is there already.
+// Returns false if the event is stored already.
 Result<bool> EventWriter::insert(const StoredEvent& stored) {
   const EventRow& row = stored.row;
   add_event_.bind(1, stored.study);

@@ -1,7 +1,7 @@
 #pragma once
 
-// EventWriter: adds events to a study inside the caller's transaction, leaving out repeats
-// and what older attempts still send (ledger.h says which those are).
+// EventWriter: adds events to a study inside the caller's transaction. It leaves out repeats and
+// events of older attempts (see ledger.h).
 
 #include <memory>
 
@@ -14,7 +14,7 @@ class EventWriter {
  public:
   static Result<EventWriter> make(sqlite3* database);
 
-  // Updates `study` with what the event changes; save() writes that.
+  // Adds an event, and updates `study`; save() writes the study.
   Result<void> add(Study& study, const Event& event);
 
   Result<void> create(const Study& study);  // its rows in studies and progress

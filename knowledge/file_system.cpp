@@ -19,7 +19,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// statfs(2): nfs, lustre, gpfs, beegfs, cifs, smb2, ceph, afs, 9p, fuse.
+// Types of statfs(2): nfs, lustre, gpfs, beegfs, cifs, smb2, ceph, afs, 9p, fuse.
 constexpr std::array<unsigned long, 10> kNetworkFileSystems = {
     0x6969,     0x0BD00BD0, 0x47504653, 0x19830326, 0xFF534D42,
     0xFE534D42, 0x00C36400, 0x5346414F, 0x01021997, 0x65735546};
@@ -44,7 +44,7 @@ bool is_on_network(const fs::path& path) {
 }
 
 fs::path real_path(const fs::path& path) {
-  constexpr int kMostLinks = 40;  // as the kernel follows
+  constexpr int kMostLinks = 40;  // as many as the kernel follows
   std::error_code error;
   fs::path real = path;
   for (int i = 0; i < kMostLinks && fs::is_symlink(real, error); ++i)

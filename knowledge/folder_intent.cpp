@@ -32,7 +32,7 @@ Result<void> write_intent(const fs::path& path, const FolderIntent& intent) {
                             json{{"folder", intent.folder}, {"new_name", intent.new_name}}.dump());
 }
 
-// Reads the record. Names that no study can have were not written by us: they change nothing.
+// Reads the record. Names that no study can have were not written by us and are ignored.
 Result<FolderIntent> read_intent(const fs::path& path) {
   DETOL_ASSIGN(const std::string text, read_file(intent_file(path), 10000));
   const json intent = json::parse(text, nullptr, /*allow_exceptions=*/false);
@@ -47,7 +47,7 @@ Result<FolderIntent> read_intent(const fs::path& path) {
 
 Result<void> follow(const fs::path& path, const FolderIntent& intent, bool has_folder,
                     bool has_new) {
-  if (intent.folder.empty() || has_folder) return {};  // the change never happened
+  if (intent.folder.empty() || has_folder) return {};  // the change was not committed
   const fs::path folder = artefact_folder(path, intent.folder);
   const fs::path renamed = artefact_folder(path, intent.new_name);
   std::error_code error;

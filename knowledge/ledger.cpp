@@ -45,7 +45,7 @@ class SqliteLedger final : public Ledger {
   EventWriter writer_;
   Snapshots snapshots_;
   std::unordered_map<StudyId, Study> studies_;  // as committed
-  std::string announced_;                       // in the lock's file: the study that runs
+  std::string announced_;                       // the running study, as written to the lock's file
 };
 
 Result<StudyId> SqliteLedger::create_study(const StudyRecord& record) {

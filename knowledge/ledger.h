@@ -3,13 +3,13 @@
 // Ledger: the one writer of the knowledge base (SQLite, WAL, synchronous=FULL). Events that
 // append() returned success for survive any kill; writing an event twice changes nothing:
 //
-//   Asked                       the first of a trial stays
-//   Reported                    the first of a (trial, attempt, epoch) stays
-//   Refit                       the first of a (model, version) stays
-//   AlgorithmChosen             the first of a key stays
+//   Asked                       the first of a trial is kept
+//   Reported                    the first of a (trial, attempt, epoch) is kept
+//   Refit                       the first of a (model, version) is kept
+//   AlgorithmChosen             the first of a key is kept
 //   Started, Requeued, Told     an exact copy of an earlier one changes nothing
 //   StudyState                  an exact copy of the last one changes nothing
-//   Accounted                   the last one stands; events() has it at the end
+//   Accounted                   the last one is kept; events() returns it last
 //
 // Started, Reported and Requeued of an attempt older than the trial's newest Started are
 // dropped silently: their sender was replaced.
@@ -48,19 +48,19 @@ struct StudyRecord {
 
 namespace event {
 
-// The searcher proposed a trial. A trial that is refused before training has its Told in
+// Asked: the searcher proposed a trial. A trial that is refused before training has its Told in
 // the same transaction.
 struct Asked {
   TrialId trial = 0;
   std::vector<std::pair<std::string, Value>> params;  // the active choices
   std::string proposer;                               // algorithm, or "initial", "warm_start"
   std::string arch_hash;  // 16 hexadecimal digits; empty if it could not be decoded
-  std::optional<std::int64_t> network_params = {};  // empty: they could not be counted
+  std::optional<std::int64_t> network_params = {};  // nullopt: could not be counted
   std::optional<std::int64_t> flops = {};
-  double at_s = 0;  // wall time; nothing is decided on it
+  double at_s = 0;  // wall time, for display only
 };
 
-// A worker took the trial. Attempts count from 1.
+// Started: a worker took the trial. Attempts count from 1.
 struct Started {
   TrialId trial = 0;
   int attempt = 1;
@@ -70,7 +70,7 @@ struct Started {
   int micro_batches = 1;  // more than one after it ran out of memory
 };
 
-// An epoch was trained, and its checkpoint is durable.
+// Reported: an epoch was trained, and its checkpoint is durable.
 struct Reported {
   TrialId trial = 0;
   int attempt = 1;
@@ -80,8 +80,8 @@ struct Reported {
   double train_s = 0;  // device seconds spent on this epoch
 };
 
-// The trial's outcome was told to the searcher. A later Told replaces the earlier one
-// (a pruned trial that was continued).
+// Told: the trial's outcome was told to the searcher. A later Told replaces the earlier one
+// (a pruned trial that was resumed).
 struct Told {
   TrialId trial = 0;
   TrialState state = TrialState::kComplete;  // or kPruned, kFail
@@ -90,14 +90,14 @@ struct Told {
   double at_s = 0;
 };
 
-// The trial goes back to WAITING: its worker was lost or stopped.
+// Requeued: the trial is WAITING again. See RequeueCause for the reasons.
 struct Requeued {
   TrialId trial = 0;
-  int attempt = 1;  // the one that was lost
+  int attempt = 1;  // the attempt that ended
   RequeueReason reason = {};
 };
 
-// A model of the searcher learned from all that it had been told (search/searcher.h).
+// Refit: a model of the searcher was fitted to all outcomes told so far (search/searcher.h).
 struct Refit {
   std::string model;
   std::uint64_t version = 0;  // of this model, from 1
@@ -106,27 +106,27 @@ struct Refit {
   double at_s = 0;
 };
 
-// Every trial of the study computes this shape by this algorithm from now on
+// AlgorithmChosen: every trial of the study computes this shape by this algorithm from now on
 // (trainer/backends/algorithm_choices.h).
 struct AlgorithmChosen {
   std::string key;
   std::string algorithm;
-  std::vector<std::pair<std::string, double>> seconds;  // of each algorithm, as timed
+  std::vector<std::pair<std::string, double>> seconds;  // the measured time of each algorithm
   double at_s = 0;
 };
 
-// Accounting, cumulative over the study: overwrites the last.
+// Accounted: the time spent, cumulative over the study; replaces the last one.
 struct Accounted {
-  double wall_s = 0;    // with a living master
+  double wall_s = 0;    // while a master ran
   double device_s = 0;  // held by live groups, idle included
 };
 
-// The study's state changed.
+// StudyState: the study's state changed.
 struct StudyState {
   StudyPhase state = StudyPhase::kRunning;
   std::string budget;  // in force
   double at_s = 0;
-  std::string backend = {};  // RUNNING: what trains from now on; empty: an older detol wrote this
+  std::string backend = {};  // RUNNING: the backend from now on; empty from an older detol
 };
 
 }  // namespace event
@@ -143,25 +143,25 @@ class Ledger {
   static Result<std::unique_ptr<Ledger>> open(const std::filesystem::path& path);
   virtual ~Ledger() = default;
 
-  // Errors: kStudy if the name exists, kUsage if it is none for a new study.
+  // Creates a study. Errors: kStudy if the name exists, kUsage if a new study may not have it.
   virtual Result<StudyId> create_study(const StudyRecord& record) = 0;
 
-  // One transaction: all of the events or none; durable when it returns. After an error
-  // nothing of it is kept.
+  // Appends the events in one transaction, which is durable when it returns. After an error
+  // none of them is kept.
   // Errors (kStorage): the disk refused a write (may_retry()), another failure of the disk,
   // another master took over.
   // REQUIRES: within an event, names of params or metrics differ.
   virtual Result<void> append(StudyId study, std::span<const Event> events) = 0;
 
-  // True if the last failed call met a full or read-only disk: the same call may succeed
+  // Returns true if the last call failed on a full or read-only disk: the same call may succeed
   // later. After any other failed append the process must end, and the study be resumed.
   virtual bool may_retry() const = 0;
 
-  // The study by name. Errors (kStudy): there is none, with a did-you-mean.
+  // Returns the study of that name. Errors (kStudy): there is none, with a did-you-mean.
   virtual Result<StudyRecord> study(const std::string& name) = 0;
 
-  // Every event of a study in the order it was appended, repeats collapsed; each row's
-  // checksum is verified. Errors (kStorage): a damaged row, naming it.
+  // Returns every event of a study in the order of appending, without repeats, after verifying
+  // each row's checksum. Errors (kStorage): a damaged row, naming it.
   virtual Result<std::vector<Event>> events(StudyId study) = 0;
 };
 

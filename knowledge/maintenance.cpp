@@ -33,10 +33,10 @@ bool is_there(const fs::path& path) {
   return fs::exists(fs::symlink_status(path, error));
 }
 
-// The files of a database; its shared memory is made anew from its log.
+// The files of a database; its shared memory is rebuilt from its log.
 constexpr std::array<std::string_view, 2> kParts = {"", "-wal"};
 
-// `path` + `tail`, or with -2, -3, ... behind it, so that neither file of it exists.
+// Returns `path` + `tail`, with -2, -3, ... appended if moving the files there would replace one.
 fs::path free_name(const fs::path& path, std::string_view tail) {
   for (int number = 1;; ++number) {
     fs::path name =
@@ -48,12 +48,12 @@ fs::path free_name(const fs::path& path, std::string_view tail) {
   }
 }
 
-// The path of a verified copy that is about to take the database's place.
+// Returns the path of the verified copy that will replace the database.
 fs::path restoring_of(const fs::path& database) {
   return with(database, ".restoring");
 }
 
-// The path of the original log, while recover() tries how much is whole without its end.
+// Returns the path of the original log while recover() tries shorter ones.
 fs::path recovering_of(const fs::path& database) {
   return with(database, ".recovering");
 }
@@ -96,7 +96,7 @@ Result<std::optional<fs::path>> move_aside(const fs::path& path) {
   return std::optional<fs::path>();
 }
 
-// True if a SQLite connection of any process is open: each holds a lock on these bytes.
+// Returns true if any process has a SQLite connection open: each locks some of these bytes.
 bool is_open(const fs::path& path) {
   const Descriptor file(::open(path.c_str(), O_RDWR | O_CLOEXEC));
   struct flock shared {};
@@ -120,8 +120,8 @@ Result<void> cut(const fs::path& log, std::int64_t bytes) {
   return fail(ErrorCode::kStorage, fmt::format("cannot cut {}: {}", log.string(), error.message()));
 }
 
-// Counts the events with the first `bytes` of the log. Errors (kStorage): that is not
-// whole.
+// Cuts the log to `bytes` and counts the events. Errors (kStorage): the database is not whole
+// then.
 Result<std::int64_t> events_with(const fs::path& path, std::int64_t bytes) {
   DETOL_TRY(cut(wal_of(path), bytes));
   DETOL_ASSIGN(const auto database, sqlite::open_for_writing(path));
@@ -136,8 +136,8 @@ Result<std::int64_t> events_with(const fs::path& path, std::int64_t bytes) {
   return row.integer(0);
 }
 
-// Keeps the log before the damage, or nothing of it, since a checkpoint may have moved more than
-// that into the file: the variant that is whole and has more events.
+// Keeps the log before the damage or nothing of it, whichever is whole and has more events: a
+// checkpoint may have moved more than the former into the file.
 Result<void> keep_best(const fs::path& path, std::int64_t sound_bytes) {
   const auto before_damage = events_with(path, sound_bytes);
   const auto in_file = events_with(path, 0);
@@ -180,7 +180,7 @@ Result<std::optional<fs::path>> recover(const fs::path& database) {
                 fmt::format("{} is open in another program; close that one first", path.string()));
   }
   const fs::path log = wal_of(path), before = recovering_of(path);
-  if (is_there(before)) DETOL_TRY(copy_durably(before, log));  // an earlier one was killed
+  if (is_there(before)) DETOL_TRY(copy_durably(before, log));  // an earlier recover() was killed
   DETOL_ASSIGN(const WalReport report, examine_wal(path));
   if (report.state == WalReport::State::kSound) return std::optional<fs::path>();
   DETOL_TRY(copy_durably(log, before));

@@ -6,8 +6,8 @@
 
 namespace detol::inline knowledge {
 
-// Errors (kStorage): restore() or recover() was killed at a moment when the file and the log beside
-// it may not belong together.
+// Checks that the file and its log belong together. Errors (kStorage): restore() or recover() was
+// killed at a moment when they may not.
 Result<void> check_not_restoring(const std::filesystem::path& database);
 
 }  // namespace detol::inline knowledge

@@ -21,7 +21,7 @@ Result<void> from_1_to_2(sqlite3* database) {
                      "FROM writer_1; DROP TABLE writer_1");
 }
 
-// The first leads from version 1 to 2.
+// The migrations by version; the first leads from 1 to 2.
 constexpr std::array kMigrations = {from_1_to_2};
 static_assert(kMigrations.size() + 1 == kSchemaVersion);
 

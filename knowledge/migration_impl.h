@@ -11,9 +11,9 @@
 namespace detol::inline knowledge {
 
 // Keeps a verified copy of an older `database` beside its file `path`, detol.db.v<version>.backup,
-// and migrates it in one transaction; says so. Nothing happens to one of this version. REQUIRES:
-// the writer's lock is held, no transaction is open. Errors (kStorage): the database is damaged or
-// newer, the disk refuses; the database is as it was.
+// and migrates it in one transaction; logs that. A database of this version stays as it is.
+// REQUIRES: the writer's lock is held, no transaction is open. Errors (kStorage): the database is
+// damaged or newer, a write fails; the database is as it was.
 Result<void> migrate(const std::filesystem::path& path, sqlite3* database);
 
 }  // namespace detol::inline knowledge

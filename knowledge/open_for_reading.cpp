@@ -29,12 +29,12 @@ Result<sqlite::Database> open_with(const fs::path& path, std::string_view parame
   return sqlite::open(fmt::format("{}?{}", uri, parameter), SQLITE_OPEN_READONLY | SQLITE_OPEN_URI);
 }
 
-// A file that nobody changes: no lock, no log, no shared memory.
+// Opens a file that no process changes, without locks, log and shared memory.
 Result<sqlite::Database> open_unchanging(const fs::path& path) {
   return open_with(path, "immutable=1");
 }
 
-// True if the file alone is the database.
+// Returns true if the file alone is the database.
 bool has_no_log(const fs::path& path) {
   std::error_code error;
   const auto size = fs::file_size(path.string() + "-wal", error);
@@ -45,8 +45,8 @@ Result<void> touch(sqlite3* database) {
   return sqlite::run(database, "SELECT 1 FROM sqlite_schema");
 }
 
-// A log that nobody changes: its index need not be shared, and nothing need be locked, which would
-// take the right to write.
+// Opens a database with a log that no process changes: the log's index need not be shared, and no
+// lock is taken, which would need the permission to write.
 Result<sqlite::Database> open_unchanging_log(const fs::path& path) {
   DETOL_ASSIGN(auto database, open_with(path, "vfs=unix-none"));
   DETOL_TRY(sqlite::run(database.get(), "PRAGMA locking_mode=EXCLUSIVE"));
@@ -54,8 +54,8 @@ Result<sqlite::Database> open_unchanging_log(const fs::path& path) {
   return database;
 }
 
-// SQLite cannot make its shared memory in a read-only folder. If nobody writes, nothing changes
-// there, and it is not needed.
+// Opens a database that other processes may have open. SQLite cannot create its shared memory in a
+// read-only folder, but does not need it if no process writes.
 Result<sqlite::Database> open_beside_others(const fs::path& path) {
   DETOL_ASSIGN(auto database, sqlite::open(path.string(), SQLITE_OPEN_READONLY));
   const auto readable = touch(database.get());
@@ -76,14 +76,15 @@ Result<sqlite::Database> open_snapshot(const fs::path& path, const std::string& 
                             path.string(), writer));
   }
   DETOL_TRY(check_header(snapshot));
-  static std::atomic_flag said;  // once: `status --watch` opens it every second
+  static std::atomic_flag said;  // log once: `status --watch` opens it every second
   if (!said.test_and_set())
     log_info("{}: written by {}; reading its snapshot {}, {} s old", path.string(), writer,
              snapshot.string(), std::max<std::time_t>(0, std::time(nullptr) - info.st_mtime));
   return open_unchanging(snapshot);
 }
 
-// Holds the file alone: a log can be read without shared memory only so. Its pages stay there.
+// Opens the file exclusively, since a log can only then be read without shared memory. The log's
+// pages stay in the log.
 Result<sqlite::Database> open_alone(const fs::path& path) {
   DETOL_ASSIGN(auto database, sqlite::open(path.string(), SQLITE_OPEN_READWRITE));
   sqlite3_db_config(database.get(), SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, nullptr);

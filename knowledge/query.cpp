@@ -33,7 +33,7 @@ int authorize(void*, int action, const char*, const char* function, const char*,
   }
 }
 
-// True if only blanks, comments and semicolons are left.
+// Returns true if only blanks, comments and semicolons are left.
 bool is_blank(sqlite3* database, const char* sql) {
   while (*sql != '\0') {
     sqlite3_stmt* statement = nullptr;
@@ -74,13 +74,13 @@ void bind_cell(Statement& statement, int index, const Cell& cell) {
   statement.bind_null(index);
 }
 
-// SQLite's work on a database ends at the limits while an object of this class lives.
+// ScopedLimits: while one lives, SQLite's work on a database ends at the limits.
 class ScopedLimits {
  public:
   ScopedLimits(sqlite3* database, const QueryLimits& limits)
       : database_(database), bytes_before_(sqlite3_hard_heap_limit64(-1)) {
     using std::chrono::steady_clock;
-    constexpr int kInstructions = 10000;  // between two looks at the clock
+    constexpr int kInstructions = 10000;  // between two readings of the clock
     if (limits.bytes > 0) sqlite3_hard_heap_limit64(limits.bytes);
     if (limits.seconds <= 0) return;
     deadline_ = steady_clock::now() + std::chrono::duration_cast<steady_clock::duration>(
@@ -228,7 +228,7 @@ Result<Rows> SqliteReader::select(const std::string& sql, const std::vector<Cell
 }  // namespace
 
 Result<std::unique_ptr<Reader>> Reader::open(const fs::path& path) {
-  // A change of a whole study that was killed is completed, unless it still runs.
+  // Completes a change of a whole study that was killed, unless it still runs.
   if (has_intent(path)) (void)WritableDatabase::open(path);
   DETOL_ASSIGN(auto database, open_for_reading(path));
   DETOL_ASSIGN(const int version, schema_version(database.get()));

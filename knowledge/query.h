@@ -1,7 +1,7 @@
 #pragma once
 
-// Reading the knowledge base, also while a master writes it: the documented views, rows of
-// plain cells, no write possible. Safe to open from any process on this machine.
+// Reads the knowledge base, also while a master writes it: the documented views, as rows of
+// plain cells. It cannot write. Safe to open from any process on this machine.
 
 #include <filesystem>
 #include <memory>
@@ -26,11 +26,11 @@ struct Rows {
 // the query.
 struct QueryLimits {
   std::int64_t rows = 0;
-  std::int64_t bytes = 0;  // of the answer, and again of what SQLite needs to find it
-  double seconds = 0;      // after the database was verified
+  std::int64_t bytes = 0;  // of the result, and as many for SQLite's work
+  double seconds = 0;      // without the verification of the database
 };
 
-// The events of a study after a known one.
+// NewEvents: the events of a study after a known one.
 struct NewEvents {
   std::vector<Event> events;  // see Ledger::events: the accounting comes last, if there is any
   std::int64_t last = 0;      // the number of the last event, for the next call
@@ -38,26 +38,26 @@ struct NewEvents {
 
 class Reader {
  public:
-  // Errors: kStudy if there is no database, so no study; kStorage if it is corrupt or newer.
+  // Opens a database. Errors: kStudy if there is none; kStorage if it is corrupt or newer.
   static Result<std::unique_ptr<Reader>> open(const std::filesystem::path& path);
   virtual ~Reader() = default;
 
-  // Runs one SELECT over the views (interface.md section 3); `arguments` bind to ?1, ?2, ...
-  // The whole result is there when it returns: a caller that prints it slowly does not keep the
+  // Runs one SELECT over the views (docs/knowledge-base.md); `arguments` bind to ?1, ?2, ...
+  // Returns the whole result at once, so that a caller that prints it slowly does not keep the
   // writer's log from being truncated. Errors (kUsage): not one read-only statement, SQL that
-  // SQLite refuses, a limit.
+  // SQLite refuses, a limit exceeded.
   virtual Result<Rows> select(const std::string& sql, const std::vector<Cell>& arguments = {},
                               const QueryLimits& limits = {}) = 0;
 
   virtual Result<std::vector<StudyRecord>> studies() = 0;
 
-  // Errors (kStudy): there is none of that name, with a did-you-mean.
+  // Returns the study of that name. Errors (kStudy): there is none, with a did-you-mean.
   virtual Result<StudyRecord> study(const std::string& name) = 0;
 
   // See Ledger::events.
   virtual Result<std::vector<Event>> events(StudyId study) = 0;
 
-  // The events after number `last` (0: all); costs what is new, not what is there.
+  // Returns the events after number `last` (0: all). Reads only these.
   virtual Result<NewEvents> events_after(StudyId study, std::int64_t last) = 0;
 };
 

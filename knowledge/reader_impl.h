@@ -6,10 +6,10 @@
 
 namespace detol::inline knowledge {
 
-// A read-only connection to a database of this version or an older one, whose views may be other
-// ones. On a network file system it is the
-// master's snapshot while a master lives, saying how old that is, and else the file itself,
-// which nobody else can open until the connection is closed. Errors (kStorage).
+// Opens a database of this version or an older one, whose views may differ, for reading. On a
+// network file system it opens the master's snapshot while a master runs, and logs its age; else
+// the file itself, which no other process can open until the connection is closed. Errors: kStudy
+// if there is no database, kStorage.
 Result<sqlite::Database> open_for_reading(const std::filesystem::path& path);
 
 }  // namespace detol::inline knowledge

@@ -15,7 +15,7 @@
 
 namespace detol::inline knowledge {
 
-// A row of studies and its row of progress.
+// Study: a row of `studies` and its row of `progress`.
 struct Study {
   StudyRecord record;
   double wall_s = 0;
@@ -23,35 +23,35 @@ struct Study {
   std::int64_t last_seq = 0;
 };
 
-// A row of events.
+// StoredEvent: a row of `events`.
 struct StoredEvent {
   StudyId study = 0;
   std::int64_t seq = 0;
   EventRow row;
-  std::int64_t copy = 0;    // tells repeats of one key from new events
+  std::int64_t copy = 0;    // distinguishes events of one key; equal for repeats
   std::uint64_t cells = 0;  // sum of the hashes of its rows in params or metrics
 };
 
-// The error (kStorage) of a database of which `what`, such as "event 3", is damaged.
+// Returns the error (kStorage) that `what`, such as "event 3", is damaged.
 Error damaged(sqlite3* database, std::string_view what);
 
-// The metric of the first objective; empty if there is none.
+// Returns the metric of the first objective; empty if there is none.
 std::string_view first_metric(const StudyRecord& record);
 
 std::uint64_t checksum(const StudyRecord& record);  // of the row of studies
 std::uint64_t checksum(const Study& study);         // of the row of progress
 std::uint64_t checksum(const StoredEvent& event);
 
-// The hashes of single rows, summed into StoredEvent::cells.
+// Return the hash of one row; StoredEvent::cells is the sum of these.
 std::uint64_t param_hash(StudyId study, std::int64_t trial, std::string_view name,
                          const Value& value);
 std::uint64_t metric_hash(StudyId study, std::int64_t trial, std::int64_t epoch,
                           std::int64_t attempt, std::string_view name, double value);
 
-// Every study in the order of creation, checksums verified. Errors (kStorage).
+// Returns every study in the order of creation, after verifying its checksums. Errors (kStorage).
 Result<std::vector<Study>> read_studies(sqlite3* database);
 
-// Errors (kStudy): there is none of that name, with a did-you-mean.
+// Returns the study of that name. Errors (kStudy): there is none, with a did-you-mean.
 Result<Study> find_study(sqlite3* database, const std::string& name);
 
 // Calls `visit` with every event of a study above the number `after` in order, after verifying

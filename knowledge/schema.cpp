@@ -259,7 +259,7 @@ Result<void> check_definitions(sqlite3* database) {
   DETOL_ASSIGN(auto model, sqlite::open(":memory:", SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE));
   DETOL_TRY(define(model.get()));
   DETOL_ASSIGN(const int version, schema_version(database));
-  const bool with_writer = version > 1;  // what a migration makes anew is not compared
+  const bool with_writer = version > 1;  // a migration will replace the table
   DETOL_ASSIGN(const std::string expected, definitions(model.get(), with_writer));
   DETOL_ASSIGN(const std::string found, definitions(database, with_writer));
   if (found == expected) return {};

@@ -9,7 +9,7 @@ namespace detol::inline knowledge {
 namespace {
 
 constexpr double kEveryS = 5;
-constexpr double kRest = 20;  // times what a copy took: at most 5 % of the master's time
+constexpr double kRest = 20;  // pause / time of a copy: at most 5 % of the master's time
 
 }  // namespace
 

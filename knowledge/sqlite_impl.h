@@ -1,7 +1,7 @@
 #pragma once
 
-// SQLite behind values that clean up after themselves and errors that are Results. Only
-// knowledge/*.cpp include this.
+// SQLite with handles that free themselves and errors as Results. Only knowledge/*.cpp include
+// this.
 
 #include <cstdint>
 #include <filesystem>
@@ -23,38 +23,38 @@ struct FinalizeStatement {
 };
 using Database = std::unique_ptr<sqlite3, CloseDatabase>;
 
-// The last failure of `database` as a kStorage error: what happened, in which file, and what
-// to do about it.
+// Returns the last failure of `database` as a kStorage error: what happened, in which file, and
+// what to do about it.
 Error failure(sqlite3* database);
 
-// True if the last failure was a write that the disk refused (full, a quota, read-only, a bad
-// block): nothing of the transaction is there, and a later try may succeed.
+// Returns true if the last failure was a failed write (full disk, quota, read-only, bad block):
+// nothing of the transaction is stored, and a later try may succeed.
 bool is_write_refused(sqlite3* database);
 
-// True if the last failure was an fsync: what is durable is unknown, and trying again would
-// only look like success.
+// Returns true if the last failure was an fsync: it is unknown what is durable, and another fsync
+// may succeed without writing the lost pages.
 bool is_sync_failed(sqlite3* database);
 
-// Fails as SQLite would with this extended result code: for tests of what follows.
+// Fails as SQLite would with this extended result code. For fault injection.
 Result<void> fail_with(sqlite3* database, int code);
 
 inline constexpr int kBusyTimeoutMs = 5000;  // the wait for another process's lock
 
-// `flags` as sqlite3_open_v2's.
+// Opens a database; `flags` are those of sqlite3_open_v2.
 Result<Database> open(const std::string& name, int flags);
 
 // Opens `path` for the one writer, creating it if it is not there. On a network file system no
-// other process may open it meanwhile: a log shared between machines is unsafe, so SQLite is
-// told to hold the file alone, without shared memory.
+// other process may open it meanwhile: a log shared between machines is unsafe, so SQLite locks
+// the file exclusively, without shared memory.
 Result<Database> open_for_writing(const std::filesystem::path& path);
 
-// Runs statements whose rows nobody needs.
+// Runs statements and drops their rows.
 Result<void> run(sqlite3* database, const char* sql);
 
-// A prepared statement. Bound text is not copied: it must live until the last step().
+// Statement: a prepared statement. Bound text is not copied: it must live until the last step().
 class Statement {
  public:
-  // The first statement of `sql`; `rest`, if wanted, is set to what follows it.
+  // Prepares the first statement of `sql`; `rest`, unless null, is set to the text after it.
   static Result<Statement> prepare(sqlite3* database, std::string_view sql,
                                    const char** rest = nullptr);
 
@@ -65,7 +65,7 @@ class Statement {
   void bind(int index, std::string_view value);
   void bind_null(int index) { sqlite3_bind_null(raw(), index); }
 
-  // True: there is a row. False: done.
+  // Returns true if there is a row, false at the end.
   Result<bool> step();
 
   // Steps to the end and makes the statement ready for the next bind.
@@ -78,9 +78,9 @@ class Statement {
   std::string_view text(int column) const;
   int type(int column) const { return sqlite3_column_type(raw(), column); }
 
-  // True if the row's columns have these types: i integer, r real, R real or NULL, t text,
+  // Returns true if the row's columns have these types: i integer, r real, R real or NULL, t text,
   // ? any. A flipped bit can turn a text into a blob of the same bytes, or a 0 into NULL.
-  // REQUIRES: no column of the row was read yet: reading converts.
+  // REQUIRES: no column of the row was read yet, since reading converts.
   bool has_types(std::string_view types) const;
 
   sqlite3_stmt* raw() const { return statement_.get(); }

@@ -24,7 +24,7 @@ struct EndWord {
   std::string_view word;
 };
 
-// The causes that have a fixed text, all of trials that were cut short.
+// The causes that have a fixed text; all of them stop a trial early.
 constexpr EndWord kEndWords[] = {{EndCause::kBudget, "budget"},
                                  {EndCause::kDuration, "max_trial_duration"},
                                  {EndCause::kTarget, "target"},
@@ -51,7 +51,7 @@ EndReason pruned_from(std::string_view text) {
 struct RequeueWord {
   RequeueCause cause;
   std::string_view text;
-  bool has_detail;  // which follows the text
+  bool has_detail;  // the detail follows the text
 };
 
 constexpr RequeueWord kRequeueWords[] = {

@@ -1,8 +1,8 @@
 #pragma once
 
 // The states of studies and trials, and the reasons why a trial ended or was requeued. Code decides
-// on these types. Databases store their texts: to_text() writes them, and study_phase_from() and
-// its like accept no other.
+// on these types. Databases store their texts, which to_text() writes; study_phase_from() and
+// similar functions read them.
 
 #include <array>
 #include <optional>
@@ -28,7 +28,7 @@ inline constexpr std::array<std::string_view, 5> kTrialStates = {"WAITING", "RUN
 std::string_view to_text(TrialState state);
 std::optional<TrialState> trial_state_from(std::string_view text);
 
-// EndCause says what ended a trial.
+// EndCause: what ended a trial.
 enum class EndCause {
   kFullLength,  // it was trained to its last epoch
   kPruner,      // detail: the pruner's name
@@ -53,15 +53,15 @@ struct EndReason {
 
 std::string to_text(const EndReason& reason);  // "asha", "budget", "same as trial 3", ...
 
-// The reason of a trial that ended in this state. nullopt: no such trial has this text.
+// Returns the reason of a trial that ended in this state; nullopt if no such trial has this text.
 std::optional<EndReason> end_reason_from(TrialState state, std::string_view text);
 
-// RequeueCause says why a trial is WAITING again.
+// RequeueCause: why a trial is WAITING again.
 enum class RequeueCause {
   kLost,            // not the trial's fault; detail: what happened to its worker
   kCrashed,         // the trial may be the cause; detail: how
   kOutOfMemory,     // the system's OOM killer ended it; detail: how
-  kDisk,            // the disk refused a write; detail: which, and when the trial is resumed
+  kDisk,            // a write to the disk failed; detail: which, and when the trial is resumed
   kStopped,         // the run was stopped
   kPromoted,        // the pruner resumes the paused trial
   kWorkerGone,      // the worker ended while there was no master

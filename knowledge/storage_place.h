@@ -1,6 +1,6 @@
 #pragma once
 
-// StoragePlace: tests whether a folder can hold a knowledge base, before there is one.
+// Tests whether a folder can hold a knowledge base, before there is one.
 
 #include <filesystem>
 #include <string>
@@ -11,7 +11,7 @@ namespace detol::inline knowledge {
 
 struct StoragePlace {
   std::string folder;
-  std::string file_system;  // "ext4", "nfs", or a number that no name is known for
+  std::string file_system;  // "ext4", "nfs", or the number of an unknown type
   bool is_on_network = false;
 };
 

@@ -52,8 +52,8 @@ tl::unexpected<Error> not_copied(const fs::path& file, const std::error_code& er
               fmt::format("{} cannot be copied: {}", file.string(), error.message()));
 }
 
-// A finished checkpoint never changes, so that both studies may have the same file; anything
-// else is copied.
+// Shares a finished checkpoint, which never changes, as a hard link, if possible; copies other
+// files.
 Result<void> share_or_copy(const fs::path& from, const fs::path& to) {
   std::error_code error;
   if (from.extension() == ".ckpt") fs::create_hard_link(from, to, error);
@@ -102,7 +102,7 @@ Result<void> write_name(sqlite3* database, const StudyRecord& record) {
   return update.run();
 }
 
-// Copies the events to another study's number, each with the checksums that follow from it.
+// Copies a study's events to a new study, with the checksums that follow from its number.
 Result<void> write_copy(sqlite3* database, const Study& original, const std::string& name) {
   DETOL_ASSIGN(const auto studies, read_studies(database));
   DETOL_ASSIGN(EventWriter writer, EventWriter::make(database));

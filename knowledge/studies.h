@@ -1,11 +1,11 @@
 #pragma once
 
-// Whole studies: rename, copy, delete, with their folders of artefacts. Each of these takes the
-// writer's lock and is crash-safe: after a kill at any instant the study is as before or as wanted.
+// Renames, copies and deletes whole studies with their folders of artefacts. Each of these takes
+// the writer's lock and is crash-safe: after a kill at any instant it was done or not.
 //
 // Errors of all: kStudy if there is no such study (with a did-you-mean), or one of the new
-// name; kUsage if the new name is none; kStorage if a master runs any study of the database
-// (naming host, pid and since when), or the disk refuses; then nothing has changed.
+// name; kUsage if the new name is invalid; kStorage if a master runs any study of the database
+// (naming host, pid and since when), or a write fails; then nothing has changed.
 
 #include <cstdint>
 #include <filesystem>
@@ -24,8 +24,8 @@ struct StudySize {
   std::int64_t bytes = 0;
 };
 
-// A name that a new study may have: commands would take one that begins with '-' for an option.
-// Errors (kUsage).
+// Checks that a new study may have the name: commands would read one that begins with '-' as an
+// option. Errors (kUsage).
 Result<void> check_new_name(const std::string& name);
 
 // Measures a study. Takes no lock.
@@ -34,12 +34,12 @@ Result<StudySize> measure_study(const std::filesystem::path& database, const std
 Result<void> rename_study(const std::filesystem::path& database, const std::string& name,
                           const std::string& new_name);
 
-// The copy has the same history and continues exactly as the original would: the same seed, the
-// same next proposals. Checkpoints are shared on disk (hard links) where the file system can.
+// Copies a study. The copy has the same history and continues exactly as the original would: the
+// same seed, the same next proposals. Checkpoints are hard links if the file system has them.
 Result<StudySize> copy_study(const std::filesystem::path& database, const std::string& name,
                              const std::string& new_name);
 
-// Returns the size of what was deleted.
+// Deletes a study and returns its size.
 Result<StudySize> delete_study(const std::filesystem::path& database, const std::string& name);
 
 }  // namespace detol::inline knowledge

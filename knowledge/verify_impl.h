@@ -1,6 +1,6 @@
 #pragma once
 
-// Row checksums over a whole database, in one pass per table.
+// Verifies the row checksums of a whole database, in one pass per table.
 
 #include <string>
 #include <vector>
@@ -9,11 +9,11 @@
 
 namespace detol::inline knowledge {
 
-// Errors (kStorage): the first damage found. REQUIRES: inside a transaction, so that all
-// tables are read at one moment.
+// Verifies all rows. Errors (kStorage): the first damage found. REQUIRES: inside a transaction, so
+// that all tables are read at one moment.
 Result<void> verify(sqlite3* database);
 
-// Everything that is wrong with a database, one line each: SQLite's structure, then verify().
+// Returns the problems of a database, one line each: of SQLite's structure, then of verify().
 // REQUIRES: no transaction is open.
 std::vector<std::string> find_problems(sqlite3* database);
 

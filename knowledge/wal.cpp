@@ -65,15 +65,15 @@ bool is_page_size(std::uint32_t size) {
   return size >= 512 && size <= 65536 && std::has_single_bit(size);
 }
 
-// The checksum that a header or frame stores and the one that its bytes have: one of them is
-// right if a single field was damaged.
+// Link: the checksum that a header or frame stores and the one computed from its bytes; one of
+// them is right if a single field was damaged.
 struct Link {
   Checksum stored, computed;
 };
 
 struct Header {
   bool is_sound = false;
-  bool is_big_endian = false;  // the words that checksums add up; stored numbers always are
+  bool is_big_endian = false;  // the words of checksums; other numbers always are
   std::uint32_t page_size = 0;
   std::uint64_t salts = 0;
   Link link;
@@ -91,7 +91,7 @@ Header header_from(Bytes bytes, bool is_big_endian) {
   return header;
 }
 
-// Reads the frames in order.
+// Examination reads the frames in order and finds the first that is damaged or torn.
 class Examination {
  public:
   explicit Examination(const Header& header) : header_(header), link_(header.link) {
@@ -109,7 +109,7 @@ class Examination {
   bool follows(Bytes frame);
 
   Header header_;
-  Link link_;  // of what precedes the next frame
+  Link link_;  // of the header or frame before the next frame
   std::int64_t frames_ = 0;
   std::int64_t sound_frames_ = 0;  // up to the last commit before any damage
   std::optional<std::int64_t> first_bad_;
@@ -117,7 +117,7 @@ class Examination {
   bool is_damaged_ = false;
 };
 
-// True if the frame verifies from its predecessor.
+// Returns true if the frame's checksum continues its predecessor's.
 bool Examination::follows(Bytes frame) {
   const Checksum stored = stored_at(frame, 16);
   const Checksum computed = checksum_of(frame, link_.stored);
@@ -131,7 +131,7 @@ void Examination::add(Bytes frame) {
   ++frames_;
   const bool follows_on = follows(frame);
   const bool is_commit = big_endian(frame.subspan(4, 4)) != 0;
-  // Without a header to compare with, every frame that has a page counts.
+  // Without a sound header to compare with, every frame that has a page number counts.
   const bool is_ours =
       header_.is_sound ? salts_at(frame, 8) == header_.salts : big_endian(frame.first(4)) != 0;
   if (!first_bad_ && follows_on && is_ours) {
@@ -159,7 +159,7 @@ WalReport Examination::report() const {
   return report;
 }
 
-// False at the end of the file.
+// Fills `bytes`; returns false at the end of the file.
 Result<bool> read_at(const Descriptor& file, const fs::path& path, std::span<unsigned char> bytes,
                      std::int64_t offset) {
   while (!bytes.empty()) {
@@ -173,7 +173,7 @@ Result<bool> read_at(const Descriptor& file, const fs::path& path, std::span<uns
   return true;
 }
 
-// REQUIRES: the header's page size is one.
+// Examines all frames. REQUIRES: the header's page size is valid.
 Result<WalReport> examine_frames(const Descriptor& file, const fs::path& path,
                                  const Header& header) {
   std::vector<unsigned char> frame(kFrameHeaderSize + header.page_size);
@@ -195,7 +195,7 @@ std::uint32_t page_size_of(const fs::path& database) {
   return size == 1 ? 65536 : is_page_size(size) ? size : 0;
 }
 
-// A damaged header tells neither the size of a page nor, in its magic number, the order of bytes.
+// Examines a log with a damaged header: uses the database's page size, and tries both byte orders.
 Result<WalReport> examine_without_header(const Descriptor& file, const fs::path& database,
                                          Bytes bytes) {
   WalReport report;
@@ -210,7 +210,7 @@ Result<WalReport> examine_without_header(const Descriptor& file, const fs::path&
   return report;
 }
 
-// Stamp changes whenever anybody writes the log.
+// Stamp changes whenever the log is written.
 struct Stamp {
   std::int64_t inode = 0, size = 0, seconds = 0, nanoseconds = 0;
   bool operator==(const Stamp&) const = default;
@@ -290,7 +290,8 @@ Result<void> check_wal(const fs::path& database) {
   return judge(database, report);
 }
 
-// A writer may come and go while the log is read: only a log that stood still was judged.
+// A writer may start and end while the log is read, so a report counts only if the log did not
+// change meanwhile.
 Result<WalReport> examine_idle_wal(const fs::path& database) {
   constexpr int kAttempts = 3;
   for (int attempt = 0; attempt < kAttempts; ++attempt) {

@@ -21,7 +21,7 @@ namespace {
 namespace fs = std::filesystem;
 using sqlite::Statement;
 
-// True if there is a database to judge; an empty file is one whose creation was killed.
+// Returns true if there is a database; an empty file, whose creation was killed, is none.
 Result<bool> is_database_there(const fs::path& path) {
   const fs::path folder = path.has_parent_path() ? path.parent_path() : fs::path(".");
   std::error_code error;
@@ -43,11 +43,11 @@ Result<bool> is_database_there(const fs::path& path) {
   return false;
 }
 
-// Looks for structural damage, but no longer than two seconds: what a row says is verified
+// Looks for structural damage, for at most two seconds: the values of a row are verified
 // whenever it is read.
 Result<void> quick_check(sqlite3* database) {
   using Time = std::chrono::steady_clock::time_point;
-  constexpr int kInstructions = 10000;  // between two looks at the clock
+  constexpr int kInstructions = 10000;  // between two readings of the clock
   Time deadline = std::chrono::steady_clock::now() + std::chrono::seconds(2);
   const auto is_late = [](void* limit) -> int {
     return std::chrono::steady_clock::now() > *static_cast<Time*>(limit) ? 1 : 0;
@@ -84,7 +84,7 @@ Result<void> create_if_missing(const fs::path& path) {
   return check_header(path);
 }
 
-// Opened is made after the lock on the name is held; a failure leaves no trace.
+// Opened: a database that was opened or created under the lock, not yet changed.
 struct Opened {
   sqlite::Database database;
   ArtefactClaim claim;
@@ -120,7 +120,7 @@ Result<WritableDatabase> WritableDatabase::open(const fs::path& given) {
 
 // Stores a new token, after which any other master's commit fails.
 Result<void> WritableDatabase::take_over(DatabaseId id) {
-  // A backup that was put back has no log.
+  // A restored backup has no write-ahead log.
   DETOL_TRY(sqlite::run(database_.get(),
                         "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; "
                         "PRAGMA journal_size_limit=16777216"));
@@ -139,7 +139,7 @@ Result<void> WritableDatabase::take_over(DatabaseId id) {
   return take.run();
 }
 
-// Rolls back unless SQLite did, as it may on a full disk.
+// Runs `body` in a transaction. Rolls back after an error, unless SQLite did so, as on a full disk.
 Result<void> WritableDatabase::in_transaction(const std::function<Result<void>()>& body) {
   if (lost_) return tl::unexpected(*lost_);
   may_retry_ = false;
@@ -159,8 +159,8 @@ Result<void> WritableDatabase::in_transaction(const std::function<Result<void>()
   return done;
 }
 
-// Moves the log into the file (a checkpoint) when it is long. SQLite would do so itself, but would
-// not tell of an fsync that failed; a checkpoint that failed otherwise is tried again.
+// Moves the log into the file (a checkpoint) when it is long. SQLite would do so itself, but not
+// report an fsync that failed; a checkpoint that failed otherwise is tried again.
 void WritableDatabase::checkpoint_log() {
   constexpr int kLongLog = 1000;  // pages
   if (*log_pages_ < kLongLog) return;
@@ -171,9 +171,9 @@ void WritableDatabase::checkpoint_log() {
   if (sqlite::is_sync_failed(database_.get())) lost_ = sqlite::failure(database_.get());
 }
 
-// Readers that follow closely on each other, or one that never ends, keep the log from beginning
-// again: it grows by all that is written. Waiting a moment for them helps against the former, since
-// new readers need no log once it was moved; against the latter a warning asks the user to end it.
+// Empties the log. Overlapping readers, or one that never ends, prevent SQLite from reusing the log
+// from its start, so that it grows. Waiting a moment helps against the former, since new readers
+// need no log once it was moved; against the latter a warning asks the user to end it.
 void WritableDatabase::truncate_log() {
   constexpr int kMomentMs = 100;
   sqlite3_busy_timeout(database_.get(), kMomentMs);
@@ -193,7 +193,7 @@ void WritableDatabase::truncate_log() {
   max_log_pages_ = *log_pages_ * 2;
 }
 
-// A fault site, at which a test may let the disk refuse a write.
+// Visits a fault site, at which a test may make a write or an fsync fail.
 Result<void> WritableDatabase::visit(std::string_view site, int io_error) {
   const Fault met = fault(site);
   if (met == Fault::kNoSpace) return sqlite::fail_with(database_.get(), SQLITE_FULL);
@@ -201,9 +201,9 @@ Result<void> WritableDatabase::visit(std::string_view site, int io_error) {
   return {};
 }
 
-// A master that was replaced (its lock file was deleted, or a network lost the lock) must not
-// add to what its successor writes. The lock's file tells where the database cannot: on a
-// network file system this connection may never look at another's writes.
+// Checks that no other master took over. A master that was replaced (its lock file was deleted, or
+// a network lost the lock) must not write any more. The lock's file is checked, too, since on a
+// network file system this connection may never see another's writes.
 Result<void> WritableDatabase::check_token() {
   DETOL_TRY(read_token_.step());
   const bool is_ours = read_token_.integer(0) == token_ && lock_.is_ours();

@@ -22,7 +22,7 @@ class WritableDatabase {
   // (kStorage): as Ledger::open.
   static Result<WritableDatabase> open(const std::filesystem::path& given);
 
-  // All of `body` or nothing; durable when it returns. Errors (kStorage).
+  // Runs `body` in one transaction, which is durable when it returns. Errors (kStorage).
   Result<void> in_transaction(const std::function<Result<void>()>& body);
 
   // See Ledger::may_retry.
@@ -47,7 +47,7 @@ class WritableDatabase {
   std::int64_t token_ = 0;
   std::unique_ptr<int> log_pages_ = std::make_unique<int>(0);  // SQLite keeps its address
   static constexpr int kMaxLogPages = 1 << 12;                 // 16 MB
-  int max_log_pages_ = kMaxLogPages;                           // then readers are waited for
+  int max_log_pages_ = kMaxLogPages;                           // then the log is truncated
   bool may_retry_ = false;
   std::optional<Error> lost_;  // an fsync failed: nothing may be acknowledged any more
 };

@@ -15,13 +15,13 @@ struct Writer {
   std::string host = "unknown";
   int pid = 0;
   std::string since = "unknown";  // "2026-11-20 10:00:00 UTC"
-  std::string study;              // that it runs; empty: none (any more, or not yet)
+  std::string study;              // the study that it runs; empty: none
 };
 
-// "process 17 on host a since 2026-11-20 10:00:00 UTC"
+// Returns "process 17 on host a since 2026-11-20 10:00:00 UTC".
 std::string to_text(const Writer& writer);
 
-// The living process that may write `database`, or nullopt. Errors (kStorage): its lock
+// Returns the live process that may write `database`, or nullopt. Errors (kStorage): its lock
 // cannot be read.
 Result<std::optional<Writer>> current_writer(const std::filesystem::path& database);
 

@@ -23,8 +23,8 @@ namespace {
 
 using nlohmann::json;
 
-// The text is padded to this, so that one write replaces all of it and a full disk does not
-// matter.
+// The size of the lock's file. The text is padded to it, so that one write replaces all of it,
+// even on a full disk.
 constexpr std::size_t kSize = 1024;
 
 std::string last_error() {
@@ -42,7 +42,7 @@ std::string fresh_token() {
   return to_hex(std::uint64_t{device()} << 32 | device());
 }
 
-// Returns an empty object if the file says nothing (yet).
+// Reads the holder from the lock's file; returns an empty object if none is written yet.
 json text_of(int file) {
   std::array<char, kSize> text{};
   const auto size = ::pread(file, text.data(), text.size(), 0);
@@ -66,8 +66,8 @@ Writer writer_from(const json& holder) {
   return writer;
 }
 
-// The locked byte is behind every byte that a database can have (2^48), so that no lock of SQLite
-// meets it. A lock per study would take the byte at this plus the study's number.
+// The locked byte is beyond every byte that a database can have (2^48), so that SQLite never locks
+// it. A lock per study would take the byte at this plus the study's number.
 constexpr off_t kWriterByte = off_t{1} << 60;
 
 struct flock writer_byte() {
@@ -130,8 +130,7 @@ WriterLock::WriterLock(std::string path)
       token_(fresh_token()),
       since_(fmt::format("{:%Y-%m-%d %H:%M:%S} UTC", fmt::gmtime(std::time(nullptr)))) {}
 
-// The database is locked first: a process that fails there has not touched the file that names the
-// holder.
+// Locks the database first: a process that fails to has not changed the file that names the holder.
 Result<WriterLock> WriterLock::acquire(const std::filesystem::path& database) {
   DETOL_ASSIGN(const auto writer, current_writer(database));
   if (writer) return is_written(database.string(), to_text(*writer));
@@ -201,7 +200,7 @@ void WriterLock::announce(const std::string& study) const {
 
 bool WriterLock::is_ours() const {
   const int file = ::open(path_.c_str(), O_RDONLY | O_CLOEXEC);
-  if (file < 0) return true;  // gone, but nobody else made it anew
+  if (file < 0) return true;  // deleted, but no other process created it again
   struct stat held {
   }, found{};
   const bool is_same = ::fstat(file_, &held) == 0 && ::fstat(file, &found) == 0 &&

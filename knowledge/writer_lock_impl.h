@@ -1,13 +1,13 @@
 #pragma once
 
-// WriterLock: at most one living process writes a database. It is two locks of the process
+// WriterLock: at most one live process writes a database. It is two locks of the process
 // (open-file-description locks): the kernel drops them when the holder dies, however it dies, so
 // a dead holder needs no cleaning up.
 //
-//   `<path>.lock`   is there before the database, and says who holds it, as JSON in one write of
+//   `<path>.lock`   exists before the database, and names the holder, as JSON in one write of
 //                   kSize bytes: host, pid, since, study, and a token that no other holder has
-//   the database    one byte far behind its end and behind those that SQLite locks: it holds
-//                   whatever name the file was opened by
+//   the database    one byte far beyond its end and beyond those that SQLite locks: this lock
+//                   works whatever name the file was opened by
 
 #include <filesystem>
 #include <string>
@@ -19,24 +19,25 @@ namespace detol::inline knowledge {
 
 class WriterLock {
  public:
-  // Errors (kStorage): a living process holds it, naming host, pid and since when; the file
-  // cannot be created.
+  // Takes the lock. Errors (kStorage): a live process holds it, naming host, pid and since when;
+  // the file cannot be created.
   static Result<WriterLock> acquire(const std::filesystem::path& database);
 
-  // Locks the database itself, if it was made since: acquire() locks one that is there. Before
-  // SQLite opens it, since closing a file drops SQLite's locks. Errors (kStorage): as acquire().
+  // Locks the database itself, if it was created after acquire(), which locks an existing one.
+  // REQUIRES: SQLite has not opened it, since closing a file drops SQLite's locks. Errors
+  // (kStorage): as acquire().
   Result<void> hold(const std::filesystem::path& database);
 
-  // Names the study that is being run in the file; empty: none. For people: a failure to
-  // write it is not one of the lock.
+  // Writes the name of the running study to the lock's file; empty: none. It is information
+  // only, so that a failed write is ignored.
   void announce(const std::string& study) const;
 
-  // False if another process took the lock although this one lives: the file was deleted and
-  // made again, or the file system's locks do not work. Reads the file anew: a network file
-  // system promises to show another machine's change only then.
+  // Returns false if another process took the lock while this one runs: the file was deleted and
+  // created again, or the file system's locks do not work. Opens the file again: only then does a
+  // network file system guarantee to show another machine's change.
   bool is_ours() const;
 
-  // Removes the lock's file if it was not there before: nothing will be written after all.
+  // Removes the lock's file if this lock created it, for a writer that could not open the database.
   void withdraw();
 
   WriterLock(WriterLock&& other) noexcept
