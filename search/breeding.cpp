@@ -24,20 +24,20 @@ double spread_factor(double eta, Rng& rng) {
   return std::pow(ratio, 1 / (eta + 1));
 }
 
-// A step in (-1, 1), small as a rule.
+// Draws a step in (-1, 1), usually a small one.
 double polynomial_step(double eta, Rng& rng) {
   const double u = rng.uniform();
   const double power = 1 / (eta + 1);
   return u < 0.5 ? std::pow(2 * u, power) - 1 : 1 - std::pow(2 * (1 - u), power);
 }
 
-// Moves the numbers that both parents have to around the parent they came from.
+// Moves numbers that both parents have, each with probability 1/2, to near the parent it came from.
 void blend(const Space& space, std::vector<double>& codes, const Genome& one, const Genome& other,
            double eta, Rng& rng) {
   for (std::size_t i = 0; i < codes.size(); ++i) {
     const Domain& domain = space.domains()[i];
     const double a = one.codes()[i], b = other.codes()[i];
-    const bool differ = a < b || a > b;  // and both are active
+    const bool differ = a < b || a > b;  // false if one is inactive (NaN)
     if (!differ || !is_number(domain) || rng.chance(0.5)) continue;
     const double from = domain.position_of(codes[i]);
     const double to = domain.position_of(codes[i] == a ? b : a);
@@ -46,7 +46,7 @@ void blend(const Space& space, std::vector<double>& codes, const Genome& one, co
   }
 }
 
-// Changes each of the choices that count with a probability of one in their number.
+// Changes each of the n choices that count with probability 1 / n.
 void mutate_some(const Space& space, std::vector<double>& codes, const std::vector<bool>& counts,
                  double eta, Rng& rng) {
   std::vector<std::size_t> able;

@@ -4,32 +4,32 @@
 // Network Architectures", GECCO, arXiv 1704.00764).
 //
 // There is one parent. Every new trial is its child: each choice changes with probability
-// `mutation_rate`, again and again until one that is expressed has changed, so that no child is
-// its parent's network over again. A child that is at least as good becomes the parent. "At
-// least", not "better", is the point: the search drifts over plains of equal networks, and the
-// choices that nothing is made from drift along, so that one change of a connection later
-// switches on something new.
+// `mutation_rate`, again and again until one that is expressed has changed, so that no child has
+// the same network as its parent. A child that is at least as good becomes the parent. Equal
+// children must be accepted: the search drifts over plateaus of equal networks, and the choices
+// that are not expressed drift along, so that one changed connection later expresses something new.
 //
 //   parent (a 0.5); children told: b 0.6, c 0.5 -> the parent is c; d 0.4 -> the parent is d
 //
 // Choices that the paper leaves open:
 // - It waits for lambda children, compares them, and modifies the parent neutrally if none was
 //   good enough. Here workers do not wait for each other: a child is compared when it is told, and
-//   a generation is `lambda` tells. The parent's g-th generation without success has children of
-//   a parent whose unexpressed choices were drawn anew with probability 1 - (1 - rate)^g: what g
-//   neutral modifications come to. Each child draws its own, from its own random stream.
+//   a generation is `lambda` tells. After g generations without success, children come from a copy
+//   of the parent whose unexpressed choices are drawn anew with probability 1 - (1 - rate)^g, which
+//   equals g neutral modifications. Each child draws its own copy, from its own random stream.
 // - The first parent is the best of `startup` uniform draws.
 // - A child that was told before is mutated again, up to kMostChildren times.
 // - A trial that failed, or whose value is NaN, is no parent. A trial that is told again counts
 //   with its new value at the place of its first; a parent that turns out worse is succeeded by
 //   the best of the others, the latest of equals.
 //
-// It works on any space; without unexpressed choices it is a hill climber that accepts equals. It
-// has no population that a lucky measurement would have to outlive: one that is too good to be true
-// stays the parent until another trial is as good.
+// It works on any space; without unexpressed choices it is a hill climber that accepts equals. As
+// it has no population, a measurement that is too good by luck stays the parent until another trial
+// is as good.
 //
-// Price: two microseconds per ask and tell of ten choices, a tenth of a millisecond of the 451 of a
-// 5 x 30 grid; every genome ever told in memory. A tell that replaces an earlier one looks at all.
+// Price: two microseconds per ask and tell with ten choices, a tenth of a millisecond with the 451
+// of a 5 x 30 grid; memory for every genome ever told. After a tell that replaces an earlier one,
+// the next ask compares all again.
 
 #include <cmath>
 #include <optional>
@@ -145,8 +145,8 @@ class Cgp final : public Searcher {
   const CgpOptions options_;
   History<Individual> told_;
   std::unordered_set<std::uint64_t> known_;  // identities of all genomes ever told
-  std::optional<std::size_t> parent_;        // its place in told_
-  std::size_t measured_ = 0;                 // of told_, as far as they were compared
+  std::optional<std::size_t> parent_;        // the parent's place in told_
+  std::size_t measured_ = 0;                 // how many compared trials of told_ have a value
 };
 
 }  // namespace

@@ -8,14 +8,14 @@ namespace detol::inline search {
 namespace {
 
 constexpr std::size_t kHidden = 16;
-constexpr double kSpread = 0.7;  // deviation, in actions, of what an ordered action shares
+constexpr double kSpread = 0.7;  // deviation, in actions, of the targets of an ordered action
 
-// y += a x
+// Adds a x to y.
 void add(float a, const float* x, float* y, std::size_t count) {
   for (std::size_t i = 0; i < count; ++i) y[i] += a * x[i];
 }
 
-// Adds in eight lanes, which compilers turn into vector instructions.
+// Sums in eight lanes, which compilers turn into vector instructions.
 float dot(const float* x, const float* y) {
   std::array<float, 8> sums{};
   for (std::size_t i = 0; i < kHidden; i += 8)
@@ -81,7 +81,7 @@ Controller::Controller(std::span<const std::size_t> actions, const std::vector<b
   }
 }
 
-// Adds column by column: column j of W is the effect of hidden unit j, and W is stored by columns.
+// Adds W column by column: column j is the effect of hidden unit j, and W is stored by columns.
 void Controller::next_hidden(std::span<const float> hidden, std::size_t embedding,
                              const Offsets& at, std::span<float> next) const {
   const float* choice_bias = &parameters_[at.choice_bias];

@@ -1,7 +1,7 @@
 #pragma once
 
 // Controller: the policy of `reinforce`, a small recurrent network from which a sequence of actions
-// is sampled and which PPO updates. search/reinforce.cpp tells how it is used.
+// is sampled and which PPO updates. search/reinforce.cpp explains how it is used.
 //
 //   h[t] = tanh(choice_bias[choice t] + embedding[action t-1] + W h[t-1])   one per decision
 //   policy = softmax(V[choice t] h[t] + b[choice t])                        over its actions
@@ -88,9 +88,9 @@ class Controller {
                        const Decision& decision) const;
 
   std::vector<Offsets> choices_;
-  std::vector<float> targets_;        // of each action, the actions that share its outcome
+  std::vector<float> targets_;        // for each action, the weights of actions that learn from it
   std::vector<float> parameters_;     // W (kHidden x kHidden), then the choices'
-  std::vector<float> mean_, square_;  // Adam's
+  std::vector<float> mean_, square_;  // Adam's moments
   int steps_ = 0;
 };
 

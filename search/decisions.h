@@ -1,6 +1,6 @@
 #pragma once
 
-// Decisions: codes genomes as sequences of actions, one per active choice, parents before their
+// Decisions: encodes genomes as sequences of actions, one per active choice, parents before their
 // children, for searchers that decide one choice after the other.
 //
 //   opt: sgd, momentum: 0.93, depth: 2   is   (opt, 0) (momentum, 10) (depth, 1)
@@ -27,7 +27,7 @@ class Decisions {
   Decisions(Space space, std::size_t bins);
 
   // action_counts() has the number of actions of each choice; ordered() is true for the choices
-  // whose neighbouring actions are alike.
+  // whose neighbouring actions are similar.
   const std::vector<std::size_t>& action_counts() const { return action_counts_; }
   const std::vector<bool>& ordered() const { return ordered_; }
 

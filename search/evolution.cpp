@@ -3,18 +3,17 @@
 //
 // The population is a queue. Each new trial mutates one choice of the best of `sample` members
 // drawn with replacement; each outcome joins at the back and, once the queue is full, the
-// oldest individual leaves. Age, not rank, decides who leaves: a lucky measurement cannot live for
-// ever, which is all the regularisation there is.
+// oldest individual leaves. Age, not rank, decides which one leaves: a lucky measurement cannot
+// stay for ever. This is the regularisation.
 //
 //   population 3, sample 2: members (a 0.5)(b 0.2)(c 0.9); drawn b, c -> b is mutated into d;
 //   told d 0.4: (b 0.2)(c 0.9)(d 0.4)
 //
 // Choices that the paper leaves open:
 // - Until `startup` trials were measured, trials are uniform draws. The paper fills its whole
-//   population so (100 of 20,000); a study of twenty to a hundred trials cannot.
-// - A child that was told before is mutated again, up to kMostMutations times, so that no training
-// is
-//   spent on a known answer as long as the space has new ones nearby.
+//   population this way (100 of 20,000 trials); a study of twenty to a hundred trials cannot.
+// - A child that was told before is mutated again, up to kMostMutations times, so that no known
+//   candidate is trained again as long as the space has new ones nearby.
 // - A trial that failed, or whose value is NaN, has no offspring.
 // - A trial that is told again keeps its age and gets the new value; if it had left the
 //   population, it joins again at the back.
@@ -23,14 +22,14 @@
 //   the pruner that stopped it had judged it worse at equal length.
 //
 // The defaults (population 30, sample 20, startup 8) suit twenty to some hundreds of trials. Of 33
-// settings on five functions and of some more on tables of networks, eager ones (sample >=
-// population / 2) were best after 25 to 200 trials. Against 20 and 10 these were better after 50,
-// 100 and 200 trials on each of seven functions but levy (200 seeds: as good). Long searches want
-// a larger population.
+// settings on five functions and of some more on tables of networks, greedy ones (sample >=
+// population / 2) were best after 25 to 200 trials. The defaults were better than population 20 and
+// sample 10 after 50, 100 and 200 trials on each of seven functions, except levy, where they were
+// equal (200 seeds). Long searches need a larger population.
 //
-// A proposal depends on the seed, its number and the tells alone, so asking for four at once
-// is asking four times. Price: a few microseconds per ask and tell, O(population) memory and
-// eight bytes per trial ever told.
+// A proposal depends on the seed, its number and the tells alone, so one ask for four trials equals
+// four asks for one. Price: a few microseconds per ask and tell, O(population) memory and eight
+// bytes per trial ever told.
 
 #include <algorithm>
 #include <deque>

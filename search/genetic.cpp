@@ -1,23 +1,23 @@
-// Genetic algorithm with tournaments and crossover, in a steady flow (Holland, 1975, "Adaptation
-// in Natural and Artificial Systems"; Whitley, 1989, "The GENITOR Algorithm and Selection
-// Pressure", ICGA).
+// Steady-state genetic algorithm with tournaments and crossover (Holland, 1975, "Adaptation in
+// Natural and Artificial Systems"; Whitley, 1989, "The GENITOR Algorithm and Selection Pressure",
+// ICGA).
 //
 // The population is the best `population` trials that were told. Two parents, each the best of
 // `tournament` members drawn with replacement, make a child: every group of choices comes from one
-// of them, numbers also from around them, and about one choice is mutated (breeding.h). Where
-// evolution changes one choice of one network, a crossover unites what two of them found.
+// of them, numbers also from around them, and about one choice is mutated (breeding.h). Evolution
+// changes one choice of one network; crossover combines the choices of two.
 //
 //   population 3: (a1 b1 0.5) (a1 b2 0.4) (a2 b3 0.7); tournaments give (a1 b1), (a1 b2);
 //   child (a1 b2) mutated to (a3 b2), told 0.3 -> it joins, (a2 b3) leaves
 //
 // Choices that the books leave open:
 // - There are no generations to wait for: a child joins as soon as it was told, if it is better
-//   than the worst, so that a thousand workers are never idle. Equal values: the newer one stays,
-//   so that a plateau is crossed.
+//   than the worst, so that a thousand workers are never idle. Of equal values the newer one stays,
+//   so that the search crosses plateaus.
 // - Until `startup` trials were measured, trials are uniform draws.
-// - A child that was told before is mutated on, up to kMostMutations times.
-// - A trial that failed, or whose value is NaN, is no individual. A changed outcome moves its trial
-//   to where it belongs.
+// - A child that was told before is mutated again, up to kMostMutations times.
+// - A trial that failed, or whose value is NaN, is no individual. After a changed outcome the
+//   population is made again from all tells.
 //
 // A proposal depends on the seed, its number and the tells alone. Price: a few microseconds per
 // ask and tell, O(log n) for a tell, a genome per trial ever told.

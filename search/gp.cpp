@@ -1,23 +1,22 @@
-// Bayesian optimisation with a lazy Gaussian process: what is measured next is what promises most
-// under a posterior over all functions that fit what was measured.
+// Bayesian optimisation with a lazy Gaussian process: the next trial is the most promising one
+// under a posterior over all functions that fit the measurements.
 //
 //   told (x, y) -> a row of the Cholesky factor        O(n^2)
 //   pending trials -> fantasies, rows with the posterior mean for an outcome (kriging believer),
-//   which
-//     are dropped when the outcome is told; where they are too many, most proposals are Thompson
-//     samples (gp_sample_proposal.h)
-//   now and then -> the kernel's parameters fitted anew, as a job in the background
+//     which are dropped when the outcome is told; where they are too many, most proposals are
+//     Thompson samples (gp_sample_proposal.h)
+//   refit -> the kernel's parameters fitted anew, as a job in the background
 //
 // The first trials are Sobol points. After that a proposal is made by gp_proposal.h.
 //
 // The posterior is a function of the trials told, in the order of their first tells, of those
 // pending, and of the last refit. A refit is due after the observations grew by a share, or when
-// the innovations since the last one are no longer standard normal. If somebody takes jobs
-// (background()), the refits come back through absorb(); else it refits by itself, always after the
-// same tell. A corrected outcome is only a changed number where refits come from outside, otherwise
-// everything is learned again at the next ask.
+// the innovations since the last one are no longer standard normal. If the caller takes jobs
+// (background()), it returns the refits through absorb(); else the searcher refits itself, always
+// after the same tell. Where refits come from outside, a corrected outcome only changes a number;
+// otherwise everything is learned again at the next ask.
 //
-// A failed trial teaches where trials fail (gp_proposal.h), and nothing about values.
+// A failed trial informs the chance of failure (gp_proposal.cpp), but not the values.
 //
 // Price: O(n^2) per tell and ask, up to the few thousand observations that the processes hold
 // (gp_model.h).
@@ -42,8 +41,8 @@ namespace detol::inline search {
 namespace {
 
 constexpr std::string_view kName = "gp";
-constexpr std::size_t kCandidates = 1000;  // everywhere, whose posterior is kept up to date
-constexpr std::size_t kFewest = 3;         // observations of a fit
+constexpr std::size_t kCandidates = 1000;  // in the whole space; their posterior is kept up to date
+constexpr std::size_t kFewest = 3;         // least observations of a fit
 constexpr std::size_t kMostFantasies = 64;
 constexpr std::size_t kMostFailures = 32;  // failed trials that get a fantasy
 constexpr double kFantasyWork = 3e8;       // multiply-adds to append all fantasies
@@ -51,8 +50,8 @@ constexpr double kThompsonShare = 0.8;     // of the proposals, where fantasies 
 
 struct GpOptions {
   std::size_t startup;
-  double growth;    // of the observations, after which a refit is due
-  double surprise;  // mean square of the innovations, likewise
+  double growth;    // ratio of observations to those of the last refit at which a refit is due
+  double surprise;  // mean square of the innovations above which a refit is due
   GpAcquisition acquisition;
   double region;  // share of the proposals that are made in the trust region
 };
@@ -71,7 +70,7 @@ struct Expected {
 
 struct PreparedProcesses final : Refit::Prepared {
   std::vector<LazyGp> processes;
-  int era = 0;  // in which their observations were what they are
+  int era = 0;  // Gp::era_ when the job was made; processes of another era are not used
 };
 
 class Gp final : public Searcher {
@@ -166,7 +165,7 @@ class Gp final : public Searcher {
            now.fidelity > before.fidelity;
   }
 
-  // Makes fidelity a column once there are two; candidates are then judged by the highest.
+  // Makes fidelity a feature once there are two; candidates are then predicted at the highest.
   void see_fidelity(const ToldTrial& told) {
     if (told.fidelity <= 0 || told.outcomes.empty()) return;
     const bool is_other = highest_ > 0 && told.fidelity != highest_;
@@ -292,7 +291,8 @@ class Gp final : public Searcher {
     return {id, propose(input, rng), std::string(in_region ? kRegionArm : kGlobalArm)};
   }
 
-  // The latest failures get fantasies, too, so that their neighbourhood is not explored again.
+  // Returns the latest failures, which get fantasies, too, so that their neighbourhood is not
+  // explored again.
   std::vector<Pending> failures() const {
     std::vector<Pending> failures;
     const std::size_t skipped = failed_.size() - std::min(failed_.size(), kMostFailures);
@@ -332,7 +332,7 @@ class Gp final : public Searcher {
   const SobolPoints startup_points_;
   std::shared_ptr<const Features> features_;
   double highest_ = 0;              // fidelity
-  std::optional<double> fidelity_;  // at which candidates are judged, if there are several
+  std::optional<double> fidelity_;  // at which candidates are predicted, if there are several
 
   std::vector<ToldTrial> told_;  // in the order of the first tells
   std::unordered_map<TrialId, std::size_t> places_;
@@ -344,12 +344,12 @@ class Gp final : public Searcher {
   std::vector<Genome> genomes_;  // of the model's observations
   Points failed_{0, 0};
   std::vector<Point> failed_points_;       // the same, one by one
-  std::size_t learned_ = 0;                // trials
-  std::vector<std::size_t> observations_;  // of each of them; the next one's if it has none
+  std::size_t learned_ = 0;                // how many of told_
+  std::vector<std::size_t> observations_;  // of each learned trial; the next one's if it failed
   int era_ = 0;                            // how often everything was forgotten
-  std::uint64_t version_ = 0;              // of the last refit
+  std::uint64_t version_ = 0;              // version of the last refit
   Refit refit_;                            // the last one from outside
-  bool is_refit_used_ = false;             // so that prepared processes are no longer there
+  bool is_refit_used_ = false;             // refit_ is in use; its prepared processes are gone
   bool refits_itself_ = true;
   bool is_job_out_ = false;
 

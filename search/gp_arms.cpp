@@ -7,11 +7,11 @@ namespace detol::inline search {
 namespace {
 
 constexpr double kFirst = 0.8, kMost = 1.6, kLeast = 1.0 / 128;  // sides
-constexpr int kStreak = 3;                                       // successes that widen it
-constexpr double kImprovement = 1e-3;                            // relative, to count as one
-constexpr double kMemory = 0.93;                                 // of a credit, per trial
-constexpr double kImagined = 4;                                  // trials of each arm, at first
-constexpr double kFloor = 0.2;                                   // every arm's least share
+constexpr int kStreak = 3;             // successes in a row that widen the region
+constexpr double kImprovement = 1e-3;  // least relative improvement that is a success
+constexpr double kMemory = 0.93;       // factor of an arm's credit per trial
+constexpr double kImagined = 4;        // prior trials of each arm, half of them successes
+constexpr double kFloor = 0.2;         // every arm's least share
 
 }  // namespace
 
@@ -48,7 +48,7 @@ void GpArms::tell_region(bool is_success) {
     side_ /= 2;
     in_failure_ = 0;
   }
-  if (side_ < kLeast) side_ = kFirst;  // there is nothing more to find here
+  if (side_ < kLeast) side_ = kFirst;  // the region is exhausted and starts again
 }
 
 }  // namespace detol::inline search

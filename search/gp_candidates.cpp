@@ -12,7 +12,7 @@ namespace {
 constexpr std::size_t kIncumbents = 5;
 constexpr double kRedrawn = 20;  // choices of a candidate of the region, on average at most
 
-// The best observations; with several objectives some of the front, drawn at random.
+// Returns the best observations; with several objectives some of the front, drawn at random.
 std::vector<std::size_t> incumbents(const ProposalInput& input, Rng& rng) {
   const Observed& observed = input.model.observed();
   if (observed.objectives > 1) {

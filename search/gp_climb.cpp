@@ -10,8 +10,8 @@ namespace {
 constexpr std::size_t kMostClimbs = 5;
 constexpr int kClimb = 30;                // evaluations of a climb
 constexpr double kClimbWork = 60e6;       // multiply-adds of all climbs of an ask, about
-constexpr std::size_t kMostExact = 1024;  // rows above which climbs see a neighbourhood alone,
-constexpr std::size_t kNear = 256;        // of so many observations
+constexpr std::size_t kMostExact = 1024;  // rows above which climbs use kNear observations alone
+constexpr std::size_t kNear = 256;        // the observations most like the start of a climb
 constexpr std::size_t kClimbsNearby = 3;
 
 // Returns all other values of a choice with few, or the two next to it in a long order.

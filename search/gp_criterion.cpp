@@ -9,11 +9,11 @@ namespace {
 
 constexpr double kBeta = 2;  // deviations below the mean of the confidence bound
 
-// The reference point lies so many deviations of all outcomes beyond the front at least: a front
-// that is all at one end of an objective would otherwise never grow to the other.
+// kBeyond: the reference point lies at least so many deviations of all outcomes beyond the front: a
+// front that is all at one end of an objective would otherwise never grow to the other.
 constexpr double kBeyond = 1;
 
-constexpr double kLeastVariance = 1e-12;  // as a share of the prior's
+constexpr double kLeastVariance = 1e-12;  // share of the prior variance
 
 HypervolumeImprovement front_of_model(const GpModel& model) {
   const Observed& observed = model.observed();

@@ -41,9 +41,9 @@ class GpCriterion {
  private:
   GpAcquisition acquisition_;
   std::size_t objectives_;
-  std::vector<double> least_variance_;  // of each output, for the logarithms' sake
+  std::vector<double> least_variance_;  // of each output, so that logarithms stay finite
   double best_ = 0;
-  std::optional<HypervolumeImprovement> front_;  // of several objectives
+  std::optional<HypervolumeImprovement> front_;  // nullopt: there is one objective
 };
 
 }  // namespace detol::inline search

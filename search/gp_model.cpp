@@ -10,7 +10,7 @@
 namespace detol::inline search {
 namespace {
 
-constexpr std::size_t kMostFitted = 1500;  // observations that a fit looks at
+constexpr std::size_t kMostFitted = 1500;  // observations that a fit uses
 
 std::vector<std::size_t> indices_below(std::size_t count) {
   std::vector<std::size_t> numbers(count);
@@ -25,7 +25,7 @@ Points points_of(const Features& features, const Points& points,
   return some;
 }
 
-// All of them, or the best third of what is affordable and others drawn at random.
+// Returns all observations, or kMostFitted: a third of these are the best, the others random.
 std::vector<std::size_t> chosen_for_fit(std::span<const double> outcomes, Rng rng) {
   std::vector<std::size_t> order = indices_below(outcomes.size());
   if (order.size() <= kMostFitted) return order;
@@ -36,8 +36,8 @@ std::vector<std::size_t> chosen_for_fit(std::span<const double> outcomes, Rng rn
   return order;
 }
 
-// All of them, or half of what is affordable the best (of each output in turn), a quarter the
-// latest, and others drawn at random.
+// Returns all observations, or kMostMembers: half of these are the best (of each output in turn), a
+// quarter the latest, the others random.
 std::vector<std::size_t> chosen_members(const Observed& observed, Rng rng) {
   const std::size_t n = observed.size(), most = GpModel::kMostMembers;
   std::vector<std::size_t> order = indices_below(n);

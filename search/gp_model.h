@@ -2,13 +2,13 @@
 
 // GpModel: the model of the searcher `gp`, a lazy Gaussian process for each output (the objectives,
 // and the logarithm of the work), all of the same observations. Outcomes are stored as they were
-// told and transformed on their way in; kernels' parameters and transforms change together, at a
-// refit. Its state is a function of the observations in their order and of the last refit. Not
-// thread-safe.
+// told and transformed when a process takes them; kernels' parameters and transforms change
+// together, at a refit. Its state is a function of the observations in their order and of the last
+// refit. Not thread-safe.
 //
-// It keeps all observations, but its processes hold some of them, so that nothing grows without
-// end: at most kMostMembers that a refit chooses (the best, the latest, others at random), and the
-// next kMostAppended after it. near(), a small model of one neighbourhood, has the others, too.
+// It keeps all observations, but its processes hold some of them, so that their cost is bounded: at
+// most kMostMembers that a refit chooses (the best, the latest, others at random), and the next
+// kMostAppended after it. near(), a small model of one neighbourhood, uses the others, too.
 // Processes are updated when they are read: an append costs nothing, and a replay of many
 // observations and refits computes the processes of the last refit alone.
 
@@ -42,7 +42,7 @@ struct ModelFit {
 struct Observed {
   Points points;
   std::vector<std::vector<double>> outcomes;  // per output; smaller is better
-  std::size_t objectives = 0;  // the outputs behind them are logarithms of work, not transformed
+  std::size_t objectives = 0;  // outputs after these are logarithms of work, not transformed
 
   std::size_t size() const { return points.size(); }
 };
@@ -85,8 +85,8 @@ class GpModel {
   void append(const Point& x, std::span<const double> outcomes);
   void correct(std::size_t observation, std::span<const double> outcomes);
 
-  // Uses this fit, and the processes_of() it, maybe before outcomes were corrected; if those are
-  // not given they are made when they are needed. REQUIRES: fit.observations <= size().
+  // Uses this fit and its processes_of(), which may have outcomes from before a correct(). If no
+  // processes are given, they are made when they are needed. REQUIRES: fit.observations <= size().
   void use(ModelFit fit, std::vector<LazyGp> processes = {});
 
   // Updates the processes and appends fantasies: pending points with the posterior mean for their
@@ -97,11 +97,11 @@ class GpModel {
   // Returns the process of members and fantasies as of the last fantasize().
   const LazyGp& output(std::size_t i) const { return processes_[i]; }
 
-  // Returns an output's process of at most `count` rows and observations, those most like x, whose
-  // posterior there is nearly that of all. O(n + count^3).
+  // Returns an output's process of at most `count` rows and observations, those most like x. Its
+  // posterior at x is nearly that of all. O(n + count^3).
   LazyGp near(std::size_t output, const Point& x, std::size_t count) const;
 
-  // Returns the mean square of the innovations since the last refit, over all objectives, which is
+  // Returns the mean square of the innovations since the last refit, over all outputs, which is
   // about 1 where the model is right; 1 if there are none.
   double surprise();
 
@@ -117,7 +117,7 @@ class GpModel {
   ModelFit fit_;
   std::vector<LazyGp> processes_;         // empty: not computed
   std::vector<std::size_t> members_;      // the observations that they hold, ascending
-  std::vector<std::uint64_t> fantasies_;  // keys of the fantasies that they hold after them
+  std::vector<std::uint64_t> fantasies_;  // keys of the fantasies that they hold after members_
   std::optional<double> surprise_;        // nullopt: not computed
 };
 

@@ -14,13 +14,13 @@
 namespace detol::inline search {
 namespace {
 
-constexpr std::size_t kStarts = 20;        // that a climb may begin from, and that may be proposed
-constexpr std::size_t kPromising = 300;    // candidates whose chance to fail is looked at
-constexpr double kFailureLength = 0.1;     // per root of the dimension, at most
+constexpr std::size_t kStarts = 20;        // candidates from which climbs start or one is proposed
+constexpr std::size_t kPromising = 300;    // candidates whose chance of failure is computed
+constexpr double kFailureLength = 0.1;     // longest length scale / root of the dimension
 constexpr std::size_t kMostSampled = 300;  // candidates of a Thompson sample
 
-// Returns the kernel for failures: that of the values with shorter lengths, as failure is a step
-// that no long length describes.
+// Returns the kernel for failures: that of the values with shorter length scales, as the boundary
+// of failures is sharp.
 Kernel likeness_of_failures(const ProposalInput& input) {
   KernelParameters parameters = input.model.output(0).kernel().parameters();
   const double longest = kFailureLength * std::sqrt(static_cast<double>(parameters.lengths.size()));
@@ -109,8 +109,8 @@ class Proposal {
     return genome;
   }
 
-  // The logarithm of the chance that a trial does not fail: among the trials like it, each counting
-  // for its correlation, the share of those that did not, one more success being imagined.
+  // Returns the logarithm of the chance that a trial does not fail: the share of told trials that
+  // did not, each weighted by its correlation with this one, plus one imagined success.
   double log_feasible(const Genome& genome) const {
     if (in_.failed.size() == 0) return 0;
     const Point x = in_.features.of(genome);
@@ -123,7 +123,7 @@ class Proposal {
     return std::log(measured / (measured + likeness(in_.failed)));
   }
 
-  // The best of the list that are not taken, each once.
+  // Returns the best of the list that are not taken, each once.
   std::vector<Scored> distinct(const std::vector<Scored>& sorted) const {
     std::vector<Scored> chosen;
     std::unordered_set<std::uint64_t> seen;
@@ -138,7 +138,7 @@ class Proposal {
   const ProposalInput& in_;
   const LazyGp& process_;  // of the first objective
   const GpScorer scorer_;
-  const Kernel likeness_;  // by which trials tell each other's chance to fail
+  const Kernel likeness_;  // the correlation of trials' failures
   Rng rng_;
   std::optional<GpRegion> region_;
 };

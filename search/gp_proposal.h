@@ -1,7 +1,8 @@
 #pragma once
 
 // propose() returns the genome of greatest acquisition among candidates drawn everywhere and near
-// the best, after climbing from the most promising of them.
+// the best, after climbing from the most promising of them. In a trust region, with one objective,
+// half of the proposals are Thompson samples instead.
 
 #include <cstdint>
 #include <span>
@@ -25,7 +26,7 @@ struct ProposalInput {
   const std::unordered_set<std::uint64_t>& taken;  // identities that were told or are pending
   const Points& failed;                            // trials that failed
   GpAcquisition acquisition = GpAcquisition::kImprovement;
-  double side = 0;  // of the trust region around the best that it must lie in; 0: everywhere
+  double side = 0;  // of the trust region to which proposals are limited; 0: there is none
 };
 
 Genome propose(const ProposalInput& input, Rng rng);

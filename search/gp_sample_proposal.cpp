@@ -12,12 +12,12 @@ namespace detol::inline search {
 namespace {
 
 constexpr std::size_t kEverywhere = 64;  // candidates of the least confidence bound
-constexpr std::size_t kNearBest = 64;    // and perturbations of the best
+constexpr std::size_t kNearBest = 64;    // perturbations of the best observations
 constexpr std::size_t kSampleIncumbents = 10;
-constexpr std::size_t kNearLowest = 32;  // then, of the lowest among those
+constexpr std::size_t kNearLowest = 32;  // perturbations of the lowest of all these
 constexpr double kJointWork = 1e8;       // multiply-adds of a joint sample
 
-// The first `count` of the numbers below `of`, in the order of their keys.
+// Returns the first `count` of the numbers below `of`, in the order of their keys.
 template <typename Key>
 std::vector<std::size_t> least(std::size_t of, std::size_t count, Key key) {
   std::vector<std::size_t> order(of);
@@ -72,7 +72,7 @@ class SampleProposal {
     return genomes;
   }
 
-  // Adds those that are free, with the sample's values there.
+  // Evaluates the sample at the genomes that are not taken, and keeps the lowest so far.
   void consider(std::vector<Genome> genomes) {
     std::erase_if(genomes, [&](const Genome& genome) {
       return in_.taken.contains(in_.space.identity(genome));
@@ -89,7 +89,7 @@ class SampleProposal {
     }
   }
 
-  // A fresh draw if all were taken.
+  // Returns the lowest genome so far; a fresh draw if all were taken.
   Genome lowest() {
     if (!genome_) genome_ = in_.space.sample(rng_);
     return *genome_;

@@ -1,7 +1,7 @@
 #pragma once
 
-// Thompson sampling: the next trial is where a function drawn from the posterior is lowest. Draws
-// differ by themselves, so many workers need no fantasies of each other's trials (Kandasamy,
+// Thompson sampling: the next trial is where a function drawn from the posterior is lowest. Random
+// draws differ, so many workers need no fantasies of each other's trials (Kandasamy,
 // Krishnamurthy, Schneider and Poczos, 2018, "Parallelised Bayesian Optimisation via Thompson
 // Sampling", AISTATS, arXiv 1705.09236).
 

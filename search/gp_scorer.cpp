@@ -18,7 +18,7 @@ std::vector<Scored> GpScorer::score(std::vector<Genome> genomes) const {
   return scored(std::move(genomes), predictions);
 }
 
-// `predictions[i][j]` is that of output i at genome j.
+// Scores genomes; `predictions[i][j]` is the prediction of output i at genome j.
 std::vector<Scored> GpScorer::scored(
     std::vector<Genome> genomes, const std::vector<std::vector<Prediction>>& predictions) const {
   std::vector<Scored> scored;

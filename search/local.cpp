@@ -2,24 +2,26 @@
 // Optimization"; White, Nolen and Savani, 2021, "Exploring the Loss Landscape in Neural
 // Architecture Search", UAI, arXiv 2005.02960: a strong baseline on tables of networks).
 //
-// The best of `startup` uniform draws is the first top. Its neighbours, which differ from it in
-// one choice, are tried in random order; the first that is better becomes the top. When all are
-// known and none is better, the search starts again from new draws, remembering what was told.
+// The best of `startup` uniform draws is the first top, the current solution. Its neighbours, which
+// differ from it in one choice, are tried in random order; the first that is better becomes the
+// top. When all are known and none is better, the search starts again from new draws, remembering
+// what was told.
 //
 //   top (conv, 3) 0.5; neighbours (pool, 3) (skip, 3) (conv, 5) (conv, 1)
 //   told (skip, 3) 0.7, (conv, 5) 0.4 -> top (conv, 5) 0.4; neighbours (pool, 5) (conv, 1) ...
 //
 // Choices that the papers leave open:
-// - A choice of no order, or of few values, steps to every other value. A longer range steps up
-//   and down once by |normal| x `step` of its width; once all is tried in vain the step is halved,
-//   down to `smallest`, and each new top doubles it again, up to `step`.
-// - A change that was in vain on an earlier top is tried last on the next, and the step that led
-//   to a top is tried first: most changes are as good or bad on a neighbour. That is worth more
-//   than any option: on most tasks that were measured, not on rastrigin in five dimensions.
-// - Any better trial becomes the top, whoever proposed it, and improvements that are known by
-//   then are followed at once; unless they lead to a top that has nothing left to try.
-// - Asking changes nothing, so what is running is unknown. Neighbour k of a top is therefore for
-//   the k-th trial number after the top was told: workers differ in numbers, so in neighbours.
+// - A choice without an order, or of few values, steps to every other value. A longer range steps
+//   up and down once by |normal| x `step` of its width; once all steps have failed the step is
+//   halved, down to `smallest`, and each new top doubles it again, up to `step`.
+// - A change that failed at an earlier top is tried last at the next, and the change that led to a
+//   top is tried first: most changes are as good or bad at a neighbour. On most measured tasks this
+//   order gains more than any option does, but not on rastrigin in five dimensions.
+// - Any better trial becomes the top, whichever searcher proposed it, and neighbours that are
+//   already known to be better are followed at once; if nothing is left to try there, the search
+//   starts again.
+// - ask() changes no state, so the running trials are unknown. The k-th trial number after a top
+//   was told therefore gets neighbour k: workers have different numbers, so different neighbours.
 // - A trial that failed, or whose value is NaN, is never better.
 //
 // A proposal depends on the seed, its number and the tells alone. Price: a microsecond per ask,
@@ -47,7 +49,7 @@ namespace {
 constexpr int kMostDraws = 20;                // draws spent on a start that was never told
 constexpr double kFewValues = 8;              // of an ordered choice that steps to all of them
 constexpr double kShrink = 0.5, kGrow = 2;    // of the step, after failure and success
-constexpr std::uint64_t kNeighbours = ~0ULL;  // the stream of all neighbourhoods: no trial's
+constexpr std::uint64_t kNeighbours = ~0ULL;  // random stream of neighbourhoods; no trial's number
 
 struct LocalOptions {
   std::size_t startup;
@@ -64,7 +66,7 @@ struct EvaluatedGenome {
 struct Neighbour {
   Genome genome;
   std::uint64_t identity;
-  std::uint64_t change;  // which choice went where: equal for equal changes of different tops
+  std::uint64_t change;  // hash of the choice and where it goes; comparable between tops
 };
 
 // Climb: the current top, and its neighbours that are still to be tried.
@@ -73,7 +75,7 @@ struct Climb {
   double step;
   std::size_t told_before;                                             // trials told before
   std::uint64_t successful_change = kNeighbours;                       // the change that led here
-  std::unordered_map<std::uint64_t, std::size_t> failed_changes = {};  // changes, and when
+  std::unordered_map<std::uint64_t, std::size_t> failed_changes = {};  // by change: when it failed
   std::vector<Neighbour> neighbours = {};                     // not told before, in order of trial
   std::unordered_map<std::uint64_t, std::size_t> place = {};  // in `neighbours`, by identity
   std::vector<std::size_t> left = {};                         // places not told, ascending
@@ -225,8 +227,8 @@ class Local final : public Searcher {
     return best;
   }
 
-  // Returns the neighbours in the order they are tried: the change that led here, then the new
-  // ones, then those in vain.
+  // Returns the neighbours in the order they are tried: the change that led here, then new changes,
+  // then those that failed.
   std::vector<Neighbour> neighbours_of(const Climb& climb) const {
     Rng rng =
         rng_.split(kNeighbours)
@@ -277,7 +279,7 @@ class Local final : public Searcher {
   History<EvaluatedGenome> history_;
   std::unordered_map<std::uint64_t, double> values_;  // told, by identity
   std::vector<EvaluatedGenome> starts_;               // since the last climb ended
-  std::optional<Climb> climb_;                        // none: collecting starts
+  std::optional<Climb> climb_;                        // nullopt: collecting starts
 };
 
 }  // namespace

@@ -1,13 +1,13 @@
-// NSGA-II for several objectives, in a steady flow (Deb, Pratap, Agarwal and Meyarivan, 2002, "A
+// Steady-state NSGA-II for several objectives (Deb, Pratap, Agarwal and Meyarivan, 2002, "A
 // Fast and Elitist Multiobjective Genetic Algorithm: NSGA-II", IEEE TEC 6(2); Durillo, Nebro,
 // Luna and Alba, 2009, "On the Effect of the Steady-State Selection Scheme in Multi-Objective
 // Genetic Algorithms", EMO: better than generations on most problems, ZDT and DTLZ among them).
 //
-// One individual dominates another if it is nowhere worse and somewhere better. Members that nobody
-// dominates are front 0; those that only front 0 dominates are front 1, and so on. Within a front
-// the crowding of a individual is the size of the crowding_distance between its neighbours, summed
-// over the objectives; the ends of a front are infinitely far from anybody. Less front, then more
-// crowding_distance, wins.
+// One individual dominates another if it is nowhere worse and somewhere better. Individuals that no
+// other dominates are front 0; those that only front 0 dominates are front 1, and so on. Within a
+// front the crowding distance of an individual is the distance between its two neighbours over the
+// width of the front, summed over the objectives; it is infinite at the ends of a front. The lower
+// front wins, within a front the larger crowding distance.
 //
 //   minimise both: (1, 4) (2, 2) (4, 1) are front 0, (3, 3) is front 1. The crowding distance at
 //   (2, 2) is (4 - 1) / 3 + (4 - 1) / 3 = 2. Of five with room for four, (3, 3) leaves.
@@ -21,13 +21,13 @@
 // - Until `startup` trials were measured, trials are uniform draws.
 // - A trial that failed is infeasible (too large, out of memory, diverged), as is one with a NaN
 //   or too few values: every measured trial dominates it, so it is no individual.
-// - A child that was told before is mutated on, up to kMostMutations times.
+// - A child that was told before is mutated again, up to kMostMutations times.
 // - With one objective, fronts are ranks, and this is a steady-state genetic algorithm.
-// - A changed outcome is as if it had been told in the first place.
+// - A changed outcome has the effect as if it had been told at first.
 //
-// The defaults were chosen on ZDT1-3 and DTLZ2 with 1,000 trials: children of numbers far from
-// their parents (crossover_eta 3, mutation_eta 5) were far better there than the 15 and 20 that
-// suit tens of thousands.
+// The defaults were chosen on ZDT1-3 and DTLZ2 with 1,000 trials: children whose numbers are far
+// from their parents' (crossover_eta 3, mutation_eta 5) were much better there than with 15 and 20,
+// which suit tens of thousands of trials.
 //
 // A proposal depends on the seed, its number and the tells alone. Price: O(m p^2) per tell for m
 // objectives and p individuals, some 100 microseconds at p = 50, and a genome per trial ever told.
@@ -148,7 +148,7 @@ class Nsga2 final : public Searcher {
     sort_into_fronts(population_);
     find_crowding_distances(population_, objectives_.size());
     if (population_.size() <= options_.population) return;
-    // The oldest of equally bad individuals leaves, so that a plateau is crossed.
+    // The oldest of equally bad individuals leaves, so that the search crosses plateaus.
     population_.erase(std::ranges::max_element(population_, is_fitter));
     find_crowding_distances(population_, objectives_.size());
   }

@@ -9,10 +9,10 @@
 namespace detol::inline search {
 namespace {
 
-constexpr double kFineGrid = 32;         // values from which on a grid is as good as a range
-constexpr double kFixedDeviation = 0.2;  // as of Optuna's multivariate TPE
+constexpr double kFineGrid = 32;         // a grid of more values is treated as a range
+constexpr double kFixedDeviation = 0.2;  // as in Optuna's multivariate TPE
 constexpr double kScottFactor = 1.06;    // (4 / 3)^(1 / 5)
-constexpr double kLeastShare = 0.5;      // of a grid's mean slice, so that neighbours stay alike
+constexpr double kLeastShare = 0.5;      // least deviation in a grid's mean slices
 constexpr double kUniformVariance = 1.0 / 12;
 
 bool is_missing(double coordinate) {
@@ -23,7 +23,7 @@ double normal_below(double z) {
   return 0.5 * std::erfc(-z / std::numbers::sqrt2);
 }
 
-// The share of a normal of this center and deviation between a and b; exact in both tails.
+// Returns the share of a normal of this center and deviation between a and b; exact in both tails.
 double normal_between(double a, double b, double center, double deviation) {
   const double low = (a - center) / deviation, high = (b - center) / deviation;
   return low > 0 ? normal_below(-low) - normal_below(-high)
@@ -207,7 +207,8 @@ void Parzen::add_kernels(std::size_t axis, double coordinate, std::span<double> 
   for (std::size_t i = 0; i < sums.size(); ++i) sums[i] += kernels[column.number[i]];
 }
 
-// Their logarithms at value `number`, of the kernels around each of the values; then 0.
+// Returns the logarithms, at value `number`, of the kernels around each value; then 0, for
+// observations without a value.
 std::vector<double> Parzen::kernels_at(std::size_t axis, std::size_t number) const {
   const auto& [kind, values, edges] = axes_[axis];
   const double width = columns_[axis].bandwidth, words = static_cast<double>(values);

@@ -7,9 +7,9 @@
 //
 // Densities are relative to the uniform one: where a choice of either x or o does not count (it is
 // inactive, or the network makes no use of it), k is 1. So one density spans all branches of a
-// conditional space, and says of each choice what the observations that have it say.
+// conditional space, and each choice depends only on the observations that have it.
 //
-//   kernel of              k, of b from the observations that have the choice (n of them)
+//   kernel of              k, with b from the n observations that have the choice
 //   a float, a fine grid   normal of deviation b, cut at the ends of the range (its logarithm's)
 //   a coarse grid          the same normal's share of each value
 //   other words            1 - b + b / C for the same, b / C for others, b = C / (n + C)
@@ -33,8 +33,8 @@ class Axes {
  public:
   enum class Kind {
     kRange,  // numbers: coordinates are positions in the unit interval
-    kGrid,   // few values of which neighbours are alike: coordinates are their numbers
-    kWords,  // values that are all different: coordinates are their numbers
+    kGrid,   // few values whose neighbours are similar: coordinates are their numbers
+    kWords,  // values without an order: coordinates are their numbers
   };
   struct Axis {
     Kind kind;

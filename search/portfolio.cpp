@@ -1,34 +1,34 @@
-// A portfolio of searchers, as no one knows beforehand which algorithm suits a space. Every trial
+// A portfolio of searchers, as it is unknown beforehand which algorithm suits a space. Every trial
 // goes to a member whose recent trials paid off per unit of work, and every outcome is told to all
 // (Hoffman, Brochu and de Freitas, 2011, "Portfolio Allocation for Bayesian Optimization", UAI,
 // arXiv 1009.5419; credit over a sliding window as in Ansel et al., 2014, "OpenTuner", PACT).
 //
 // A trial pays off by the share of the window's trials that it is not worse than, to the power of
-// kPower: the best earns 1, the middle 0.06. Ranks know no units, one outlier cannot spoil them,
-// and the power asks for very good trials rather than a good average. A trial that failed or was
+// kPower: the best earns 1, the middle 0.06. Ranks have no units, one outlier cannot distort them,
+// and the power rewards very good trials rather than a good average. A trial that failed or was
 // known before earns nothing. A member's credit is what its trials in the window earned over what
 // they cost: their work, as a multiple of the window's mean (one each where no work is known).
 //
 //   window: a 0.9, b 0.5, a 0.8, b 0.1 (minimised). b earned 1 + 0.75^4 = 1.32, a 0.5^4 + 0.25^4 =
-//   0.07. With what is imagined: a (8.2 + 0.07) / (20.6 + 2), b (2.5 + 1.3) / (20.6 + 2); a gets
-//   0.81
+//   0.07. With imagined trials: a (8.2 + 0.07) / (20.6 + 2), b (2.5 + 1.3) / (20.6 + 2); a gets
+//   0.81 of the next trials
 //
 // Both sides of that quotient begin with imagined trials, better ones for members that are named
-// earlier, so that a search of thirty trials does not spend itself on finding out. They fade as the
-// study learns: kPriorTrials at first, a third of them after two hundred trials, one in the end.
-// (After fifty they faded too early: a model that explores has worse ranks than a climber, until it
-// is far ahead of it.)
-// Members are drawn in proportion to the square of their credit, above a floor that everybody has:
-// what does not pay off early may do so late. They help each other: an initial draw counts for
-// all of them, and whoever improves something improves the best that anybody found.
+// earlier, so that a search of thirty trials does not spend them all on comparing members. They
+// fade: kPriorTrials at first, a third of them after two hundred trials, one in the end. (After
+// fifty they faded too early: a model that explores has worse ranks than a hill climber at first,
+// and is far ahead of it later.)
+// Members are drawn in proportion to the square of their credit, above a floor that every member
+// has, as a member that fails early may succeed late. Members profit from each other: each is told
+// all initial draws, and each improves on the best that any of them found.
 //
 // An outside trial (a warm start, a user's) earns no member credit, but it is among the ranks. A
 // trial that is told again keeps its place in the window. Which member makes trial n is drawn from
-// stream n. With several objectives only a trial that dominates another is better than it, so that
-// all of the window's front earn 1.
+// random stream n. With several objectives only a trial that dominates another is better than it,
+// so that all of the window's front earn 1.
 //
-// All members expect what one of them proposed. Their slow work is handed out one job at a time, in
-// the order in which it became due, of two at once the earlier member's first.
+// Every proposal is passed to expect() of all members. Their refits are handed out one job at a
+// time, in the order in which they became due; of two at once the earlier member's is first.
 //
 // Price: a tell of every member, and the window's square at each ask; 100 bytes per trial ever
 // told.
@@ -53,16 +53,17 @@
 namespace detol::inline search {
 namespace {
 
-// The members unless `members` says otherwise, most trusted first.
+// kMembers, kMembersOfMany: the default members for one and for several objectives; the first has
+// the best imagined trials.
 constexpr std::array<std::string_view, 3> kMembers = {"gp", "local", "evolution"};
 constexpr std::array<std::string_view, 3> kMembersOfMany = {"gp", "nsga2", "local"};
 
-constexpr double kPower = 4;          // of the rank
+constexpr double kPower = 4;          // exponent of a trial's share of no better trials
 constexpr double kPriorTrials = 20;   // imagined of each member, at first
-constexpr double kPriorLife = 200;    // told trials after which e-fold fewer are
-constexpr double kPriorReward = 0.4;  // of each imagined trial of the first member
-constexpr double kPriorRatio = 0.3;   // of the next member's imagined reward to this one's
-constexpr double kLeastCost = 0.1;    // of a trial that needed no training
+constexpr double kPriorLife = 200;    // told trials after which imagined ones are 1/e as many
+constexpr double kPriorReward = 0.4;  // reward of each imagined trial of the first member
+constexpr double kPriorRatio = 0.3;   // the next member's imagined reward / this member's
+constexpr double kLeastCost = 0.1;    // cost of a trial that needed no training
 
 struct Member {
   std::string_view name;
@@ -72,9 +73,9 @@ struct Member {
 // Record: what a told trial counts for in its proposer's account.
 struct Record {
   std::size_t member = 0;  // equal to the number of members for an outside trial
-  Losses losses = {};      // of the objectives; empty: nothing was learned
+  Losses losses = {};      // one per objective; empty: nothing was measured
   double work = 0;
-  bool is_repeat = false;  // of a candidate that was told before
+  bool is_repeat = false;  // its candidate was told before
 };
 
 struct Account {
@@ -239,7 +240,7 @@ class Portfolio final : public Searcher {
   std::vector<Record> records_;                      // in the order of their first tells
   std::unordered_map<TrialId, std::size_t> places_;  // in records_
   std::unordered_set<std::uint64_t> known_;          // identities of all genomes ever told
-  std::deque<RefitJob> due_;                         // of the members
+  std::deque<RefitJob> due_;                         // the members' jobs, not yet handed out
   bool is_out_ = false;                              // a job was handed out and not absorbed
 };
 
@@ -254,7 +255,7 @@ std::string default_members(std::size_t objectives) {
   return names;
 }
 
-// Errors (kInput): no name, the portfolio's own name, or a name that is there twice.
+// Checks the names. Errors (kInput): no name, the portfolio's own, or one that is there twice.
 Result<void> check(const std::vector<std::string>& names) {
   if (names.empty())
     return fail(ErrorCode::kInput, "portfolio: members is empty; it must name at least one");

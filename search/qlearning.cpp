@@ -4,9 +4,9 @@
 // A candidate is a sequence of actions, one for each choice (decisions.h). The state of a learner
 // in the middle of a sequence is the choice that it has to make and the action it chose last;
 // Q(state, action) is the reward it expects at the end if it takes this action and the best ones
-// from there on. A trial is sampled greedily, but with probability epsilon for each action at
-// random. After every tell `replays` trials are drawn from all that were told, and each is learned
-// from its end:
+// from there on. Each action of a trial is the best one, or with probability epsilon a random one.
+// After every tell `replays` trials are drawn from all that were told, and each is learned from its
+// end:
 //
 //   Q(last state, action) += rate (reward - Q)
 //   Q(state, action)      += rate (target - Q)
@@ -20,26 +20,26 @@
 // `schedule` trials: 56 % of them at 1, 4 % each at 0.9, 0.8 and 0.7, 6 % each from 0.6 down; 0.1
 // from there on.
 //
-// `trace` 0 is the paper. There, an action learns of the outcome through all actions after it, one
-// state at a time, which takes thousands of trials, and not at all what the next state does not
-// remember of it. Peng's Q(lambda) (Peng and Williams, 1996, "Incremental Multi-Step Q-Learning",
-// Machine Learning 22) mends both. Of 150 trials on NAS-Bench-201's CIFAR-100 the best had 72.3
-// (trace 0), 73.1 (0.5), 73.0 (0.8) and 72.9 (1) on the test, and of 200 on a chain of twenty
-// actions the loss was 0.26, 0.24, 0.18 and 0.17 (random: 0.28), 40 seeds each.
+// `trace` 0 is the paper. There, the outcome reaches an action through all later actions, one state
+// at a time, which takes thousands of trials, and an effect that depends on more than the next
+// state never reaches it. Peng's Q(lambda) (Peng and Williams, 1996, "Incremental Multi-Step
+// Q-Learning", Machine Learning 22) solves both. Of 150 trials on NAS-Bench-201's CIFAR-100 the
+// best had 72.3 (trace 0), 73.1 (0.5), 73.0 (0.8) and 72.9 (1) on the test, and of 200 on a chain
+// of twenty actions the loss was 0.26, 0.24, 0.18 and 0.17 (random: 0.28), 40 seeds each.
 //
 // Choices that the paper leaves open:
 // - The reward is a rank, the share of all told trials that were worse: no unit, and 0.5 (the
 //   paper's first Q) is what an unknown action is worth. A failure earns 0.
 // - A number is an action for each of at most `bins` equal bins.
-// - Choices that the architecture makes no use of are left out of what is replayed.
-// - Whoever proposed a trial: Q-learning is off-policy, so trials of others teach it, too.
+// - Choices that the architecture makes no use of are not replayed.
+// - Q-learning is off-policy, so it learns from the trials of other proposers, too.
 // - A sequence that was told before is not proposed; another is sampled, or it is mutated.
 // - In a long search a new table begins now and then, with kRecall replays of the trials before
-//   it (experience.h): what a resume or a late retell must learn again is bounded.
+//   it (experience.h), which bounds what a resume or a late retell must learn again.
 //
-// The replays after tell n are drawn from stream n of stream 2^64 - 1 of the seed, trial n from
-// stream n. Price: 15 microseconds per ask and tell of six choices, 0.1 ms of forty; what a retell
-// costs at most is 1,280 tells.
+// The replays after tell n are drawn from random stream n of stream 2^64 - 1 of the seed, trial n
+// from stream n. Price: 15 microseconds per ask and tell with six choices, 0.1 ms with forty; a
+// retell costs at most 1,280 tells.
 
 #include <algorithm>
 #include <array>
@@ -85,7 +85,7 @@ struct Step {
 
 struct QTable {
   std::vector<double> q;       // the rows of all states
-  std::vector<double> losses;  // of all told, the best first
+  std::vector<double> losses;  // losses of all told trials, the best first
 };
 
 class QLearning final : public Searcher {
@@ -136,7 +136,7 @@ class QLearning final : public Searcher {
     return experience_.decisions().sample(choose, rng);
   }
 
-  // One of the actions with the highest value.
+  // Returns a random one of the actions with the highest value.
   static std::size_t best_action(std::span<const double> values, Rng& rng) {
     const double top = *std::ranges::max_element(values);
     std::uint64_t skip = rng.below(static_cast<std::uint64_t>(std::ranges::count(values, top)));
@@ -145,7 +145,7 @@ class QLearning final : public Searcher {
     return action;
   }
 
-  // The decisions of a trial that count; gives every state of it a row.
+  // Returns the decisions of a trial that count, and gives each of its states a row.
   std::vector<Step> steps_of(const Episode& episode) {
     std::vector<Step> steps;
     State state{0, kStart, kStart};
@@ -189,7 +189,7 @@ class QLearning final : public Searcher {
     }
   }
 
-  // The share of all told that were worse; half of those that were equal.
+  // Returns the share of all told trials that were worse, plus half the share of equal ones.
   static double reward_of(const QTable& table, double loss) {
     if (loss == std::numeric_limits<double>::infinity()) return 0;
     const auto [equal, worse] = std::equal_range(table.losses.begin(), table.losses.end(), loss);

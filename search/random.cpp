@@ -1,6 +1,6 @@
 // Random search (Bergstra and Bengio, 2012, "Random Search for Hyper-Parameter Optimization",
-// JMLR 13): trial n is one independent draw from stream n, whatever was told. Uniform in each
-// active choice, in its logarithm where `log`.
+// JMLR 13): trial n is one independent draw from random stream n, whatever was told. It is uniform
+// in each active choice, in its logarithm where `log`.
 
 #include "core/options.h"
 #include "core/rng.h"

@@ -7,10 +7,10 @@
 // every `batch` tells the controller is updated as PPO does (Schulman et al., 2017, "Proximal
 // Policy Optimization Algorithms", arXiv 1707.06347): actions of trials that were better than
 // usual become likelier, those of worse ones less likely, each by at most the factor 1 + `clip`;
-// an entropy bonus keeps it from being sure too early. The `elite` best trials so far are part
-// of every update (Abolafia et al., 2018, "Neural Program Synthesis with Priority Queue
-// Training", arXiv 1801.03526): a search of a hundred trials cannot afford to see its best
-// ones once.
+// an entropy bonus keeps the policy from converging too early. The `elite` best trials so far are
+// part of every update (Abolafia et al., 2018, "Neural Program Synthesis with Priority Queue
+// Training", arXiv 1801.03526): a search of a hundred trials must learn from its best ones more
+// than once.
 //
 //   batch 2, told (conv, 3) 0.2 and (pool, 5) 0.9; of the last trials 80 % and 10 % were worse:
 //   advantages 0.8 - 0.2 = 0.6 and 0.1 - 0.9 = -0.8, so `conv` and then `3` become likelier and
@@ -19,25 +19,27 @@
 // Choices that the papers leave open:
 // - An advantage is a rank: the share of the last kWindow trials that were worse, less the share
 //   that were better. So it has a baseline, and no unit: the same losses in percent, or their
-//   logarithms, give the same search. A failure is worse than every measurement and no elite.
-// - Whoever proposed a trial, its actions are taken as drawn from the policy just before the
-//   update. That is right for the newest of its own and wrong for the trials of others and the
-//   elite, for whom the update is a clipped step towards (or away from) them: what little their
-//   true probability would add, its variance would take away.
-// - A number is an action for each of at most `bins` equal bins; a bin teaches its neighbours.
-// - Choices that the architecture makes no use of carry no credit.
+//   logarithms, give the same search. A failure is worse than every measurement and never elite.
+// - The actions of all trials are treated as drawn from the policy just before the update. That is
+//   right for the controller's newest trials and wrong for those of other proposers and the elite,
+//   for which the update is a clipped step towards (or away from) them: their true probabilities
+//   would add little but variance.
+// - A number is an action for each of at most `bins` equal bins; a bin shares what is learned with
+//   its neighbours.
+// - Choices that the architecture makes no use of are not updated.
 // - A sequence that was told before is not proposed; another is sampled, or it is mutated.
 // - In a long search a new controller begins now and then, with the latest trials and the elite
-//   of all (experience.h): what a resume or a late retell must learn again is bounded.
+//   of all (experience.h), which bounds what a resume or a late retell must learn again.
 //
-// NAS-Bench-201, mean test of the best by validation of 150 trials, 300 seeds: 94.12 on CIFAR-10
-// and 73.21 on CIFAR-100 (random search 93.8 and 71.6). Some twenty settings around the defaults
-// were tried, with 40 other seeds each, there and on six functions: they hardly differ, but that
-// five elite trials learn faster than ten or twenty, and that bins must teach their neighbours.
+// NAS-Bench-201, mean test accuracy of the trial with the best validation of 150, 300 seeds: 94.12
+// on CIFAR-10 and 73.21 on CIFAR-100 (random search 93.8 and 71.6). Some twenty settings around the
+// defaults were tried, with 40 other seeds each, there and on six functions: they hardly differ,
+// except that five elite trials learn faster than ten or twenty, and that bins must share with
+// their neighbours.
 //
-// The first weights are drawn from stream 2^64 - 1 of the seed, trial n from stream n. Price:
-// 50 microseconds per ask and tell of six choices, 0.4 ms of forty; what a retell costs at most
-// is 1,280 tells.
+// The first weights are drawn from random stream 2^64 - 1 of the seed, trial n from stream n.
+// Price: 50 microseconds per ask and tell with six choices, 0.4 ms with forty; a retell costs at
+// most 1,280 tells.
 
 #include <algorithm>
 #include <limits>
@@ -139,7 +141,8 @@ class Reinforce final : public Searcher {
     return sum / static_cast<double>(end - begin);
   }
 
-  // A candidate is elite once, with its best outcome.
+  // Adds a trial to the elite if it is good enough. A candidate is elite once, with its best
+  // outcome.
   void join(std::vector<std::size_t>& elite, std::size_t place) const {
     const std::vector<Episode>& told = experience_.episodes();
     if (told[place].loss == std::numeric_limits<double>::infinity()) return;

@@ -4,9 +4,9 @@
 //
 // A Searcher is a pure state machine: it never trains, sleeps, reads a clock or opens a
 // file. Trial n draws from random stream n of the study's seed, so that given one seed and
-// one sequence of events (what was expected, told and absorbed) it proposes the same trials,
-// whatever the number of workers, and applying a ledger rebuilds it without asking anything
-// again. Not thread-safe.
+// one sequence of events (the trials expected and told, the refits absorbed) it proposes the same
+// trials, for any number of workers, and replaying a ledger rebuilds it without a call of ask().
+// Not thread-safe.
 //
 //   auto searcher =
 //       make_searcher("evolution", space, {.seed = 7, .objectives = {minimize("loss")}}).value();
@@ -54,17 +54,17 @@ class Searcher {
   virtual ~Searcher() = default;
 
   // Proposes up to `count` trials, numbered from `first_id`; fewer, even none, if the searcher
-  // needs more outcomes first. They are expected from now on; asking changes nothing else: four at
-  // once are the four asked one by one. REQUIRES: no trial at or above `first_id` was asked for or
-  // told before.
+  // needs more outcomes first. They are pending from now on; asking changes nothing else: one call
+  // for four trials equals four calls for one. REQUIRES: no trial at or above `first_id` was asked
+  // for or told before.
   virtual std::vector<Trial> ask(TrialId first_id, int count) = 0;
 
-  // Reports how a trial of this space ended, whoever proposed it. Tells may arrive in any
-  // order; a later one about the same trial replaces the earlier.
+  // Reports how a trial of this space ended, whichever searcher proposed it. Tells may arrive in
+  // any order; a later one about the same trial replaces the earlier.
   virtual void tell(const Trial& trial, const Outcome& outcome) = 0;
 
-  // Marks a trial, whoever proposed it, as pending until it is told. Trials that ask() returned are
-  // pending already; a second call, or one after the tell, changes nothing.
+  // Marks a trial, whichever searcher proposed it, as pending until it is told. Trials that ask()
+  // returned are pending already; a second call, or one after the tell, changes nothing.
   virtual void expect(const Trial&) {}
 
   // Returns a job that is due and that no ask should wait for, if there is one: each job once, and
@@ -72,8 +72,8 @@ class Searcher {
   // on which background() was never called does the same work in ask().
   virtual std::optional<RefitJob> background() { return std::nullopt; }
 
-  // Uses the result of a job of this searcher, or of one that was told the same before it; the
-  // result of another model changes nothing.
+  // Uses the result of a job of this searcher, or of an equal searcher that was told the same
+  // before the job; the result of another model changes nothing.
   virtual void absorb(const Refit&) {}
 };
 
@@ -92,8 +92,8 @@ struct SearcherRow {
 // Returns every searcher of this build, in the order `detol search --help` prints them.
 std::span<const SearcherRow> searchers();
 
-// Errors: an unknown name (kUsage, with a did-you-mean); an unknown or impossible option,
-// no objective (kInput).
+// Makes a searcher. Errors: an unknown name (kUsage, with a did-you-mean); an unknown or impossible
+// option, no objective (kInput).
 Result<std::unique_ptr<Searcher>> make_searcher(std::string_view name, const Space& space,
                                                 const SearcherSettings& settings);
 

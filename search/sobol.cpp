@@ -1,7 +1,7 @@
 // Points of a scrambled Sobol sequence (sobol_points.h; Sobol, 1967; Owen, 1995): trial n is point
-// n, whatever was told. Like uniform draws, but every choice by itself and in small groups is tried
-// evenly: eight trials try each of eight equal ranges of a number once, and each of four categories
-// twice. Good for studies that are to be looked at, and for what others learn from at first.
+// n, whatever was told. They are like uniform draws, but cover every choice by itself and in small
+// groups evenly: eight trials try each of eight equal ranges of a number once, and each of four
+// categories twice. This suits studies that explore a space, and the first trials of a model.
 //
 // Values of a conditional choice depend on those of its parent, so these are only about as even as
 // draws.

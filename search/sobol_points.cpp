@@ -13,10 +13,10 @@ namespace {
 using Engine = boost::random::sobol_engine<std::uint32_t, 32>;
 
 constexpr std::size_t kMostDimensions = boost::random::default_sobol_table::max_dimension;
-constexpr unsigned kLevels = 6;  // of the tree, whose 63 nodes find room in one hash
+constexpr unsigned kLevels = 6;  // of a subtree, whose 63 nodes fit in one hash
 
-// Owen's nested uniform scrambling: each bit is flipped or not as its node of a random binary tree
-// says, which is reached by the bits above it.
+// Applies Owen's nested uniform scrambling: a bit is flipped if its node of a random binary tree is
+// 1; the bits above it are the path to the node.
 std::uint32_t scrambled(std::uint32_t digits, std::uint64_t tree) {
   std::uint32_t flips = 0;
   std::uint64_t subtree = 0;
@@ -42,7 +42,7 @@ SobolPoints::SobolPoints(std::size_t dimensions, std::uint64_t seed)
   if (directions_.empty()) return;
   Engine engine(directions_.size());
   for (std::size_t bit = 0; bit < kBits; ++bit) {
-    // Boost leaves out the point at zero and walks in Gray code: this is the point that is
+    // Boost leaves out the point at zero and walks in Gray code: at this position the point is
     // direction number `bit` alone.
     engine.seed(static_cast<std::uint32_t>((std::uint64_t{2} << bit) - 2));
     for (auto& direction : directions_) direction[bit] = engine();

@@ -24,7 +24,7 @@ class SobolPoints {
   std::size_t dimensions() const { return dimensions_; }
 
   // Returns point number `i`, each coordinate in [0, 1). The sequence repeats after 2^32 points.
-  // Coordinates above the 3,667 that Boost knows are independent uniform numbers.
+  // Coordinates above the 3,667 that Boost has are independent uniform numbers.
   std::vector<double> point(std::uint64_t i) const;
 
  private:
@@ -32,7 +32,7 @@ class SobolPoints {
 
   std::size_t dimensions_;
   std::uint64_t seed_;
-  std::vector<std::array<std::uint32_t, kBits>> directions_;  // one per dimension that Boost knows
+  std::vector<std::array<std::uint32_t, kBits>> directions_;  // one per dimension that Boost has
 };
 
 }  // namespace detol::inline search

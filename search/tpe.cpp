@@ -2,10 +2,9 @@
 // Hyper-Parameter Optimization", NeurIPS), with one joint density of all choices (Falkner, Klein
 // and Hutter, 2018, "BOHB", ICML; Optuna's multivariate TPESampler).
 //
-// The best tenth of the trials is good, the others are bad. A density is laid over each (parzen.h),
-// some candidates are drawn from that of the good ones, and the one is tried that is most like the
-// good and least like the bad: the largest ratio of the densities, which is where improvement is
-// expected most.
+// The best tenth of the trials is good, the others are bad. A density is fitted to each (parzen.h),
+// some candidates are drawn from that of the good ones, and the one with the largest ratio of the
+// good density to the bad is proposed, where the expected improvement is largest.
 //
 //   told: lr 0.1 -> loss 5, 0.01 -> 1 (good), 0.001 -> 4. Drawn near 0.01: 0.03, 0.008, 0.002; of
 //   these 0.008 is farthest from both bad ones
@@ -13,10 +12,10 @@
 // Choices that the papers leave open:
 // - Until `startup` trials were measured, trials are points of a Sobol sequence.
 // - A good trial weighs as much as it is better than the best bad one (Watanabe, 2023,
-//   "Tree-Structured Parzen Estimator", arXiv 2304.11127). Its kernels' widths shrink as the good
-//   come together, those of the bad with their number alone.
-// - A trial that failed, or whose value is NaN, is bad. So is one that is being measured: workers
-//   keep apart (Optuna's constant liar).
+//   "Tree-Structured Parzen Estimator", arXiv 2304.11127). The kernels of good trials get narrower
+//   as these converge, those of bad trials only as their number grows.
+// - A trial that failed, or whose value is NaN, is bad. So is one that is being measured, so that
+//   workers keep apart (as with Optuna's constant liar).
 // - The best candidate that was neither told nor is expected is taken; if all were, the best one is
 //   mutated, up to kMostMutations times.
 // - Conditions: one density spans all branches (parzen.h), where the papers have one per node and
@@ -24,12 +23,11 @@
 //
 // The uniform density counts as one observation in the widths of the good: without it they collapse
 // on the first two good trials, and the search is stuck in a local optimum from then on (levy in 5
-// dimensions, 200 trials: regret 3.7 for 0.1). Other weights, widths, shares and numbers of
+// dimensions, 200 trials: regret 3.7, not 0.1). Other weights, widths, shares and numbers of
 // candidates were about as good on eight functions.
 //
-// A proposal depends on the seed, its number, and on what was told and is expected, in whatever
-// order. Price: O(candidates n d) per ask for n trials of d choices, some milliseconds at n =
-// 1,000.
+// A proposal depends on the seed, its number, and on the trials told and expected, in any order.
+// Price: O(candidates n d) per ask for n trials of d choices, some milliseconds at n = 1,000.
 
 #include <algorithm>
 #include <cmath>

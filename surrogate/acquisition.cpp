@@ -16,7 +16,7 @@ double normal_cdf(double u) {
   return 0.5 * std::erfc(-u / std::numbers::sqrt2);
 }
 
-// exp(x^2) erfc(x) for x > 0, by the continued fraction where the product would underflow.
+// Returns exp(x^2) erfc(x) for x > 0, by the continued fraction where the product would underflow.
 double erfcx(double x) {
   if (x < 5) return std::exp(x * x) * std::erfc(x);
   double tail = 0;
@@ -24,7 +24,7 @@ double erfcx(double x) {
   return 1 / (std::sqrt(std::numbers::pi) * (x + tail));
 }
 
-// log h(u); d/du log h = Phi / h.
+// LogH: log h(u), with h of acquisition.h, and its slope, d/du log h = Phi / h.
 struct LogH {
   double value, slope;
 };

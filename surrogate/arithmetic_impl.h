@@ -10,7 +10,7 @@ namespace detol::inline surrogate {
 
 inline constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-// The sum of products in the order of the numbers. REQUIRES: equal lengths.
+// Returns the sum of products in the order of the numbers. REQUIRES: equal lengths.
 inline double dot(std::span<const double> a, std::span<const double> b) {
   return std::inner_product(a.begin(), a.end(), b.begin(), 0.0);
 }

@@ -10,7 +10,7 @@ namespace {
 constexpr std::size_t kBlockRows = Cholesky::kRows;
 constexpr std::size_t kTileColumns = 128;  // candidates solved at once
 
-// values -= factors[0] row_0 + ... + factors[7] row_7, in that order.
+// Computes values -= factors[0] row_0 + ... + factors[7] row_7, in that order.
 void subtract_rows(const std::array<double, kBlockRows>& factors, const std::vector<float>& rows,
                    std::span<double> values) {
   const std::size_t m = values.size();
@@ -47,7 +47,7 @@ void CandidatePool::append(const Cholesky& factor, std::span<const double> kerne
   const std::span<const double> l = factor.row(n);
   std::vector<double> values(kernel.begin(), kernel.end());
   for (std::size_t first = 0; first < n; first += kBlockRows) {
-    std::array<double, kBlockRows> factors{};  // those behind the last row stay 0
+    std::array<double, kBlockRows> factors{};  // those after the last row stay 0
     std::copy_n(&l[first], std::min(kBlockRows, n - first), factors.begin());
     subtract_rows(factors, blocks_[first / kBlockRows], values);
   }

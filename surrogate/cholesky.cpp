@@ -1,13 +1,13 @@
 #include "surrogate/cholesky.h"
 
-// A solve with one right-hand side reads L once, and the processor has to keep up with the memory.
-// It takes eight rows at a time: their products with what is solved already are eight independent
-// sums of four lanes, and only the triangle of eight that remains is a chain of dependent steps.
+// A solve with one right-hand side reads L once, and should be limited only by the memory's speed.
+// It takes eight rows at a time: their products with the entries solved already are eight
+// independent sums of four lanes, and only the remaining triangle of eight needs dependent steps.
 // The lane of a product depends on its column alone, so a row's sum is the same wherever a call
 // begins or ends.
 //
 // A few right-hand sides are multiplied with the same eight rows in tiles of eight, each sum in its
-// own order, whatever stands beside it. For many, panels of rows are unpacked for Eigen's matrix
+// own order, independent of the others. For many, panels of rows are unpacked for Eigen's matrix
 // product.
 
 #include <algorithm>
@@ -24,7 +24,7 @@ constexpr std::size_t kRows = Cholesky::kRows;
 constexpr std::size_t kLanes = 4;
 constexpr std::size_t kPanel = 128;        // rows unpacked at once
 constexpr std::size_t kTile = 2 * kLanes;  // right-hand sides multiplied at once
-constexpr std::size_t kFewColumns = 64;    // for which unpacking does not pay
+constexpr std::size_t kFewColumns = 64;    // right-hand sides for which unpacking does not pay
 
 using Lanes = Eigen::Array<double, kLanes, 1>;
 using Eight = std::array<double, kRows>;

@@ -16,7 +16,7 @@
 namespace detol::inline surrogate {
 namespace {
 
-// Sums over the curves of one length.
+// Sums: sums over the curves of one length.
 struct Sums {
   std::size_t curves = 0;
   std::vector<double> sum, products;  // lower triangle, row-major
@@ -57,8 +57,8 @@ struct Prior {
   Cholesky factor;
 };
 
-// Returns the factor of A_j, which is definite as the noise has a floor and curve values end at a
-// hundred deviations.
+// Returns the factor of A_j, which is definite as the noise has a floor and curve values are at
+// most a hundred deviations.
 Cholesky posterior_factor(const Prior& prior, const CurveScatter::Step& step, std::size_t j) {
   const std::size_t n = j + 1;
   std::vector<double> matrix(n * n);
@@ -157,7 +157,7 @@ CurveModel::CurveModel(const CurveScatter& scatter, const CurveKernel& kernel)
     factor.solve_transposed(step.slopes);
     const double log_factor = factor.log_determinant();
 
-    // n - 1 degrees of freedom: one went into the mean.
+    // There are n - 1 degrees of freedom, as the mean is estimated.
     const double freedom = of.curves > 1 ? static_cast<double>(of.curves - 1) : 0;
     const double a = kernel.strength / 2, a_after = a + freedom / 2;
     if (freedom > 0)
@@ -172,9 +172,9 @@ CurveModel::CurveModel(const CurveScatter& scatter, const CurveKernel& kernel)
   }
 }
 
-// Beside what a regression leaves over, its mean and its slopes are uncertain, these the more, the
-// farther the curve is from the others. How much it leaves over is uncertain, too: the variance is
-// that of Student's t with a degree of freedom less than there are curves.
+// Adds the uncertainty of one regression: of its residual, its mean and its slopes, which are the
+// more uncertain, the farther the curve is from the others. The variance of the residual is
+// estimated, too, so it is that of Student's t with one degree of freedom less than curves.
 void CurveModel::add_uncertainty(Forecast& forecast, double variance, double curves) const {
   const double unknown = curves > 3 ? (curves - 1) / (curves - 3) : kInfinity;
   forecast.variance += std::isinf(unknown) ? unknown : variance * unknown * (1 + 1 / curves);

@@ -2,21 +2,21 @@
 
 // CurveModel: a model of a population of learning curves, as regressions of each epoch on those
 // before it. A curve is a row of values at fixed epochs, of which only the first few may be
-// known; that a bad curve was stopped biases nothing, because each regression sees all curves that
-// got so far (Anderson, 1957, Journal of the American Statistical Association 52, on monotone
-// missing data).
+// known; stopping bad curves early causes no bias, because each regression uses all curves that
+// reached its epoch (Anderson, 1957, Journal of the American Statistical Association 52, on
+// monotone missing data).
 //
 // A priori a curve is a Gaussian process around a mean curve that is wholly unknown, with the
 // kernel of Swersky, Snoek and Adams (2014, "Freeze-Thaw Bayesian Optimization", arXiv 1406.3896):
 //
 //   k(s, t) = level + decay (scale / (s + t + scale))^shape + noise [s = t]
 //
-// that is, where a curve ends, how it gets there (a mixture of exponential decays) and noise. The
-// true covariance is inverse-Wishart around that (a Student-t process: Shah, Wilson and Ghahramani,
-// 2014, AISTATS, arXiv 1402.4306): with A_j = strength K + S_j, where S_j is the scatter of
-// the n_j curves that got to epoch j around their mean, the regression of epoch j is read off the
-// last row of the Cholesky factor of A_j. Few curves: the kernel; many: what they really do,
-// schedules and warm-ups included.
+// Its terms are where a curve ends, how it gets there (a mixture of exponential decays) and noise.
+// The true covariance is inverse-Wishart around that (a Student-t process: Shah, Wilson and
+// Ghahramani, 2014, AISTATS, arXiv 1402.4306): with A_j = strength K + S_j, where S_j is the
+// scatter of the n_j curves that got to epoch j around their mean, the last row of the Cholesky
+// factor of A_j gives the regression of epoch j. With few curves the kernel decides, with many the
+// curves themselves, with the effects of schedules and warm-ups.
 //
 // T epochs cost O(T^4 / 12) for a fit's evaluation, whatever the number of curves, once their
 // scatter is known, O(n T^2). Immutable.

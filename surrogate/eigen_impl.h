@@ -1,7 +1,7 @@
 #pragma once
 
 // Eigen for the .cpp files of this folder that use its blocked algorithms. Eigen sizes its blocks
-// by the caches it finds, so sums would be rounded otherwise on another processor;
+// by the caches it finds, so sums would be rounded differently on another processor;
 // kEigenBlocksAreFixed sets the cache sizes of one fixed machine.
 
 #include <Eigen/Dense>

@@ -7,7 +7,7 @@
 namespace detol::inline surrogate {
 namespace {
 
-constexpr double kDoublings = 8;  // of the epochs, that are as far apart as a range's ends
+constexpr double kDoublings = 8;  // of the epochs that count as the whole unit interval
 
 bool is_number(const Domain& domain) {
   switch (domain.kind) {

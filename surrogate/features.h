@@ -13,12 +13,11 @@
 //
 //   active at u: (sin u, cos u, 1)      inactive: (0, 0, 0)
 //
-// The first two columns share one length scale, the third has its own: a learned distance. Of
-// categories, inactive is -1. A choice that the candidate's network makes no use of
-// (Space::expressed) is inactive. How far a trial was trained may be a number, too, the last, so
-// that outcomes of all fidelities teach something about the highest (Klein et al., 2017, "Fast
-// Bayesian Optimization of Machine Learning Hyperparameters on Large Datasets", AISTATS, arXiv
-// 1605.07079).
+// The first two columns share one length scale, the third has its own: a learned distance. An
+// inactive category is -1. A choice that the candidate's network makes no use of
+// (Space::expressed) is inactive. The fidelity may be the last number, so that outcomes of all
+// fidelities inform predictions at the highest (Klein et al., 2017, "Fast Bayesian Optimization of
+// Machine Learning Hyperparameters on Large Datasets", AISTATS, arXiv 1605.07079).
 
 #include <cstddef>
 #include <optional>

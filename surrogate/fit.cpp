@@ -1,10 +1,11 @@
-// A climb is box-bounded L-BFGS and stops early: what the parameters gain in the fourth digit of
-// the density no search notices. The best of all evaluations is kept, wherever a line search ended.
+// A climb is box-bounded L-BFGS and stops early: gains in the fourth digit of the density make no
+// difference to a search. The best of all evaluations is kept, wherever a line search ended.
 //
-// The depth of the graphs' kernel is a number that no gradient knows. After the climbs from the
+// The depth of the graphs' kernel is an integer without a gradient. After the climbs from the
 // starts, each at its own depth, the densities of the depths not yet climbed at are compared at the
-// best place; the best of them climbs from there, and so on while that makes it better. (So a depth
-// may go unseen whose own maximum is elsewhere; the next fit, which starts here, tries again.)
+// best parameters so far; a climb at the best of these depths begins there, and so on while the
+// result improves. (This may miss a depth whose maximum is elsewhere; the next fit, which starts
+// here, tries again.)
 #include "surrogate/fit.h"
 
 #include <nlopt.h>
@@ -50,10 +51,10 @@ class Climber {
     nlopt_set_ftol_abs(optimiser.get(), kLeastTolerance);
     nlopt_set_maxeval(optimiser.get(), std::max(evaluations, 1));
     double least = 0;
-    nlopt_optimize(optimiser.get(), at.data(), &least);  // any end is good: best_ has the best
+    nlopt_optimize(optimiser.get(), at.data(), &least);  // best_ has the best, however it ends
   }
 
-  // Climbs at another depth from the best place so far. Returns false if that found nothing better.
+  // Climbs at another depth from the best parameters so far. Returns false if none are better.
   bool climb_at_another_depth(int evaluations) {
     const int before = best_depth_;
     const std::optional<int> depth = best_new_depth();
@@ -71,7 +72,7 @@ class Climber {
   const ParameterList& list() const { return density_.list(); }
 
  private:
-  // Returns the depth, of those without a climb so far, of greatest density at the best place.
+  // Returns the depth, of those without a climb so far, of greatest density at the best parameters.
   std::optional<int> best_new_depth() {
     std::optional<int> best;
     double best_density = -std::numeric_limits<double>::infinity();
@@ -106,7 +107,7 @@ class Climber {
   PosteriorDensity density_;
   Bounds bounds_;
   int depth_ = 0;
-  std::array<bool, GraphFeatures::kLevels> climbed_{};  // at that depth
+  std::array<bool, GraphFeatures::kLevels> climbed_{};  // by depth
   int evaluations_ = 0;
   std::vector<double> best_;
   int best_depth_ = 0;

@@ -7,10 +7,10 @@
 //   with m the generalised least squares mean
 //
 // plus the logarithm of the prior: for each length -(0.1 l^2 + 0.1 / l^2), the variance
-// Gamma(2, 1), the noise Gamma(1.1, 30) above a floor (as Optuna's GPSampler; numbers measured for
-// it beat the dimension-scaled log-normal prior below 20 dimensions), above that log-normal with a
-// mean that grows with the dimension (Hvarfner, Hellsten and Nardi, 2024, ICML, arXiv 2402.02229).
-// surrogate/fit_prior.h has all of it, that of penalties and of the graphs' share, too.
+// Gamma(2, 1), the noise Gamma(1.1, 30) above a floor (as Optuna's GPSampler; we measured that it
+// beats the dimension-scaled log-normal prior up to 20 dimensions). In more, lengths have a
+// log-normal prior whose mean grows with the dimension (Hvarfner, Hellsten and Nardi, 2024, ICML,
+// arXiv 2402.02229). surrogate/fit_prior.h has all priors, with those of penalties and graphs.
 //
 // An evaluation costs O(n^3): 6.5 ms at n = 500 and 40 ms at n = 1000 of ten numbers, on one core;
 // memory is 3 n^2 doubles, with graphs 7 n^2. A warm-started fit takes some 10 evaluations, a cold

@@ -20,7 +20,7 @@ constexpr ParameterRange kNoise{1e-10,
                                 1};  // less is lost among the rounding errors of the variances
 
 struct LogDensity {
-  double logarithm, slope;  // of the density, and its derivative by the parameter's logarithm
+  double logarithm, slope;  // log density, and its derivative by the parameter's logarithm
 };
 
 LogDensity length_prior(double length, std::size_t dimension) {

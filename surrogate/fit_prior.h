@@ -11,8 +11,8 @@
 //   penalty w              that of the length w^-1/2: at a distance of the whole unit cube, such a
 //                          length takes as much of the correlation as the category's change does
 //   total v = a + b + c    log v - v                        Gamma(2, 1): outcomes have variance 1
-//   shares of v            1/2 log(a b c / v^3)             Dirichlet(3/2): the terms are equals;
-//                          one may leave (a hundredth costs 2), but none by a few observations
+//   shares of v            1/2 log(a b c / v^3)             Dirichlet(3/2): no term is preferred;
+//                          one may vanish (a share of 1/100 costs 2), but not by a few observations
 //   noise s                0.1 log s - 30 s                 Gamma(1.1, 30)
 
 #include <cstddef>

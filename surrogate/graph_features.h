@@ -4,8 +4,8 @@
 // al., 2011, JMLR 12, "Weisfeiler-Lehman Graph Kernels"; for architectures Ru et al., 2021,
 // "NAS-BOWL", arXiv 2006.07556). Level 0 counts the labels of the vertices; level h counts the
 // labels that h rounds of hashing a vertex's label with those of its predecessors and those of its
-// successors give. Equal for isomorphic graphs. A few microseconds; a kernel value much less than
-// one.
+// successors give. Features of isomorphic graphs are equal. They take a few microseconds, a kernel
+// value much less than one.
 
 #include <array>
 #include <cstdint>

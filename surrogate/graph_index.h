@@ -23,7 +23,7 @@ class GraphIndex {
   void push_back(const GraphFeatures& graph);
   void pop_back(const GraphFeatures& last);  // REQUIRES: it is the last
 
-  // out[i] = graph_kernel(graph, the i-th, depth) for the first out.size() of them.
+  // Sets out[i] = graph_kernel(graph, i-th graph, depth) for the first out.size() graphs.
   void kernels(const GraphFeatures& graph, int depth, std::span<double> out) const;
 
  private:

@@ -1,5 +1,5 @@
-// The boxes are found by slices: between two neighbouring values of the last objective, what is
-// free is what the points below leave free in the other objectives. A box that is the same in the
+// The boxes are found by slices: between two neighbouring values of the last objective, the free
+// region is what the points below leave free in the other objectives. A box that is the same in the
 // next slice continues there, which keeps the number of boxes low.
 //
 //   (1, 4) (2, 2) (4, 1) under (5, 5), sorted by the second objective: below 1 all is free, and
@@ -18,9 +18,9 @@ namespace detol::inline surrogate {
 namespace {
 
 constexpr double kFinestGrid = 512;  // cells from the best to the reference
-constexpr double kBeyond = 0.1;      // of the range
+constexpr double kBeyond = 0.1;      // share of the front's range added to its worst
 
-// Boxes of the objectives but the last, growing along the last.
+// Slices: boxes of all objectives but the last, which grow along the last.
 class Slices {
  public:
   // Begins a slice at `at`, in which these boxes and no others are free.
@@ -53,7 +53,7 @@ class Slices {
     open_.clear();
   }
 
-  std::map<FreeBox, double> open_;  // and where each starts
+  std::map<FreeBox, double> open_;  // boxes that still grow, and where each starts
   std::vector<FreeBox> closed_;
 };
 
@@ -73,8 +73,8 @@ std::vector<FreeBox> boxes_by_slices(std::span<const Losses> points,
   return slices.finish(reference[last]);
 }
 
-// Each coordinate rounded to its better side on a grid of so many cells from the best of the points
-// to the reference.
+// Returns the front with each coordinate rounded to its better side, on a grid of so many cells
+// from the best of the points to the reference.
 std::vector<Losses> rounded(std::span<const Losses> front, std::span<const double> reference,
                             double cells) {
   std::vector<Losses> points(front.begin(), front.end());
@@ -97,7 +97,7 @@ std::vector<Losses> inside(std::span<const Losses> points, std::span<const doubl
 
 struct Side {
   double at = 0;
-  AcquisitionValue log_psi;  // nothing at minus infinity
+  AcquisitionValue log_psi;  // unset at minus infinity
 };
 
 std::vector<Side> log_psi(const Prediction& at, std::span<const double> sides) {
@@ -109,7 +109,7 @@ std::vector<Side> log_psi(const Prediction& at, std::span<const double> sides) {
   return found;
 }
 
-// log (psi(high) - psi(low)) of the posterior `at`, and its derivatives.
+// Returns log (psi(high) - psi(low)) of the posterior `at`, and its derivatives.
 AcquisitionValue log_difference(const Prediction& at, const Side& low, const Side& high) {
   if (low.at == -kInfinity) return high.log_psi;
   const double share = std::exp(low.log_psi.value - high.log_psi.value);

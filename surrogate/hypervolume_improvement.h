@@ -32,8 +32,8 @@ struct FreeBox {
   friend auto operator<=>(const FreeBox& a, const FreeBox& b) = default;
 };
 
-// Cuts the region below the reference that none of the points covers into boxes. Stops with more
-// than `most` of them when there are more. O(n log n) for two objectives, O(n^(m - 1)) for m.
+// Cuts the region below the reference that none of the points covers into boxes. Stops early, with
+// more than `most` boxes, if there are more. O(n log n) for two objectives, O(n^(m - 1)) for m.
 std::vector<FreeBox> free_boxes(std::span<const Losses> points, std::span<const double> reference,
                                 std::size_t most);
 

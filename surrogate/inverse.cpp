@@ -18,7 +18,7 @@ using Block = Eigen::Ref<Eigen::MatrixXd>;
 constexpr Index kLeaf = 48;
 using Leaf = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::ColMajor, kLeaf, kLeaf>;
 
-// The lower triangle L becomes L^-1.
+// Replaces the lower triangle L by L^-1.
 void invert_triangle(Block lower) {
   const Index n = lower.rows(), half = n / 2;
   if (n <= kLeaf) {
@@ -37,7 +37,7 @@ void invert_triangle(Block lower) {
   invert_triangle(second);
 }
 
-// The lower triangle W becomes that of W^T W.
+// Replaces the lower triangle W by that of W^T W.
 void square_triangle(Block lower) {
   const Index n = lower.rows(), half = n / 2;
   if (n <= kLeaf) {

@@ -43,7 +43,7 @@ void scale_by_categories(const std::vector<double>& penalties, const Point& x, c
   }
 }
 
-// The graphs' kernel of x and the first n points.
+// Returns the graphs' kernel of x and the first n points.
 std::vector<double> graph_row(const Point& x, const Points& points, int depth, std::size_t n) {
   std::vector<double> same(n);
   if (points.graph_index() != nullptr) {

@@ -1,9 +1,9 @@
 #pragma once
 
-// LazyGp: a Gaussian process whose observations come and go one by one. An observation is a row of
-// the Cholesky factor (O(n^2)) instead of a new factorisation (O(n^3)): Ram, Mueller, Pfreundt,
-// Gauger and Keuper, 2019, MLHPC@SC19, arXiv 2001.05726. The kernel's parameters stay what they are
-// until the process is made anew with others.
+// LazyGp: a Gaussian process whose observations are appended and dropped one by one. An observation
+// is a row of the Cholesky factor (O(n^2)) instead of a new factorisation (O(n^3)): Ram, Mueller,
+// Pfreundt, Gauger and Keuper, 2019, MLHPC@SC19, arXiv 2001.05726. The kernel's parameters never
+// change; other parameters need a new process.
 //
 // With z = L^-1 y and o = L^-1 1 kept beside the factor, the mean needs no backward solve:
 //

@@ -10,7 +10,7 @@ namespace detol::inline surrogate {
 namespace {
 
 constexpr double kGrowth = 1.3;
-constexpr double kFarBetter = -100;  // deviations: where even good values end
+constexpr double kFarBetter = -100;  // deviations: better values count as this
 constexpr double kAlmostInfinite = 1e100;
 
 // Returns the epochs that are seen, evenly spaced in the root of the epoch: closer at the
@@ -89,7 +89,7 @@ void LearningCurves::learn() {
   const std::size_t first = order_.size() - std::min(order_.size(), kMostCurves);
   for (std::size_t i = first; i < order_.size(); ++i) {
     const std::vector<double>& values = curves_.at(order_[i]).values;
-    // A curve that diverges is a good example only up to there.
+    // A curve that diverges is used only up to there.
     const auto end = std::ranges::find_if_not(values, [](double y) { return std::isfinite(y); });
     curves.emplace_back(values.begin(), end);
     all.insert(all.end(), values.begin(), end);

@@ -1,8 +1,8 @@
 #pragma once
 
 // LearningCurves: predicts later values of trials from the curves of all of them (curve_model.h).
-// Smaller values are better, and a value may be anything a trainer reports: infinities and NaN
-// count as very bad, and outliers on the bad side as no worse than the bad.
+// Smaller values are better, and a value may be anything a trainer reports: +infinity and NaN count
+// as very bad, and outliers on the bad side are cut to a bad value.
 //
 // A pure function of its calls. A prediction costs one pass over the trial's own values, and now
 // and then, whenever there are 1.3 times as many values as when it last learned, a fit: some
@@ -41,7 +41,7 @@ class LearningCurves {
   struct Curve {
     int last_epoch = 0;
     double last_value = 0;
-    std::vector<double> values;  // at the first of epochs_
+    std::vector<double> values;  // at epochs_[0], epochs_[1], ..., as far as the curve goes
   };
 
   // Units: the scale of the model's values.
@@ -55,7 +55,7 @@ class LearningCurves {
 
   std::vector<double> epochs_;
   std::unordered_map<std::uint64_t, Curve> curves_;
-  std::vector<std::uint64_t> order_;  // of the trials' first values
+  std::vector<std::uint64_t> order_;  // trials in the order of their first values
   std::size_t values_ = 0, learned_at_ = 0;
 
   Units units_;

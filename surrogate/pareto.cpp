@@ -2,7 +2,7 @@
 // of Calculating Exact Hypervolumes", IEEE TEC 16(1)): what a point dominates alone is what it
 // dominates, less what the points after it dominate of that, which is the hypervolume of those
 // points moved into its box. Points are sorted, worst last objective first, so all that are moved
-// get the same last objective: it becomes a factor, and one objective less is left.
+// get the same last objective: it becomes a factor, and one objective less remains.
 //
 //   (1, 4) (2, 2) (4, 1) under (5, 5): sorted by the second objective, they dominate alone
 //   (5 - 4) (5 - 1 - 3) = 1, (5 - 2) (5 - 2 - 1) = 6 and (5 - 1) (5 - 4) = 4, together 11.
@@ -18,7 +18,7 @@ namespace {
 
 double volume(std::span<const Losses> points, std::span<const double> reference);
 
-// The points after `place`, moved into its box, without the last objective.
+// Returns the points after `place`, moved into its box, without the last objective.
 std::vector<Losses> limited(std::span<const Losses> points, std::size_t place) {
   std::vector<Losses> moved;
   for (const Losses& other : points.subspan(place + 1)) {
@@ -43,8 +43,8 @@ double volume_by_slices(std::span<const Losses> points, std::span<const double> 
   return sum;
 }
 
-// Two objectives: one rectangle per point, from it to the point before in the second objective.
-// REQUIRES: a front, worst second objective first.
+// Adds, for two objectives, one rectangle per point, from it to the point before in the second
+// objective. REQUIRES: a front, worst second objective first.
 double volume_by_sweep(std::span<const Losses> front, std::span<const double> reference) {
   double sum = 0, ceiling = reference[1];
   for (const Losses& point : front) {
@@ -78,7 +78,8 @@ bool dominates(std::span<const double> a, std::span<const double> b) {
 
 std::vector<std::size_t> nondominated(std::span<const Losses> points) {
   // A point is covered only by points before it in lexicographic order, and if so by one of the
-  // front. The last of those are the most likely, with two objectives the last alone.
+  // front. The last points of the front are the most likely to; with two objectives only the last
+  // one can.
   std::vector<std::size_t> order(points.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
   std::ranges::stable_sort(order, {}, [&](std::size_t i) -> const Losses& { return points[i]; });

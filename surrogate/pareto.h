@@ -1,8 +1,8 @@
 #pragma once
 
 // Pareto fronts of several objectives, all minimised. A point is a list of losses, one per
-// objective, none of them NaN. One covers another if it is nowhere worse, and dominates it if it is
-// somewhere better besides. Pure functions.
+// objective, none of them NaN. A point covers another if it is nowhere worse, and dominates it if
+// it is somewhere better, too. Pure functions.
 
 #include <cstddef>
 #include <span>
@@ -12,7 +12,7 @@ namespace detol::inline surrogate {
 
 using Losses = std::vector<double>;
 
-// REQUIRES: as many objectives.
+// REQUIRES: a and b have equally many objectives.
 bool covers(std::span<const double> a, std::span<const double> b);
 bool dominates(std::span<const double> a, std::span<const double> b);
 

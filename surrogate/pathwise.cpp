@@ -27,7 +27,7 @@ Column column(std::span<const double> values) {
   return {values.data(), to_index(values.size())};
 }
 
-// Draws from chi-squared with kFreedom degrees: two exponential variables, twice each, and the
+// Draws from chi-squared with kFreedom degrees: the sum of twice two exponential variables and the
 // square of a normal one.
 double chi_squared(Rng& rng) {
   const double normal = rng.normal();

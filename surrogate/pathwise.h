@@ -9,8 +9,9 @@
 //
 //   f(x) = m + g(x) + k(x, X) K^-1 (y - m - g(X) - e),   e ~ N(0, noise)
 //
-// where g is a sum of random waves (Rahimi and Recht, 2007, NIPS). In law exact where there are
-// observations; far from them the covariance is off by about 1 / sqrt(kWaves) of the variance.
+// where g is a sum of random waves (Rahimi and Recht, 2007, NIPS). Its distribution is exact where
+// there are observations; far from them the covariance is off by about 1 / sqrt(kWaves) of the
+// variance.
 //
 // JointPosterior samples any process exactly, at fixed candidates.
 
@@ -50,7 +51,7 @@ class PathwiseSample {
   std::vector<double> prior(const Points& points) const;  // g
 
   const LazyGp* process_;
-  std::vector<double> frequencies_;          // of each wave by each column
+  std::vector<double> frequencies_;          // row-major: waves x columns of numbers
   std::vector<double> starts_, amplitudes_;  // of each wave
   std::vector<double> weights_;              // K^-1 (y - m - g(X) - e)
 };

@@ -1,6 +1,6 @@
 #pragma once
 
-// Points: candidates as kernels see them. A Point has numbers in the unit cube, categories and
+// Points: candidates as inputs of kernels. A Point has numbers in the unit cube, categories and
 // maybe a graph; Points are many of them, stored by column, so that a kernel row is a few passes
 // over contiguous memory. Not thread-safe while it grows.
 

@@ -78,7 +78,7 @@ void PosteriorDensity::fill(const KernelParameters& now) {
   matrix_.diagonal().array() += now.noise;
 }
 
-// Fills rows j and below. One exponential serves the Matern kernel and the categories.
+// Fills column j from row j down. One exponential serves the Matern kernel and the categories.
 void PosteriorDensity::fill_column(Index j, const KernelParameters& now) {
   const Index n = y_.size() - j;
   auto squares = squares_.head(n), root = root_.head(n), penalty = penalty_.head(n);
@@ -105,7 +105,7 @@ void PosteriorDensity::fill_column(Index j, const KernelParameters& now) {
   column = now.numbers * matern + now.graphs * arch + now.both * matern * arch;
 }
 
-// Leaves L in the matrix, and alpha.
+// Returns the log likelihood, NaN if there is none; leaves L in matrix_, and alpha in alpha_.
 double PosteriorDensity::likelihood(const KernelParameters& now) {
   if (!(now.noise > 0) || !std::isfinite(matrix_.diagonal().sum())) return std::nan("");
   const Eigen::LLT<Eigen::Ref<Eigen::MatrixXd>> factor(matrix_);
@@ -124,7 +124,8 @@ double PosteriorDensity::likelihood(const KernelParameters& now) {
   return likelihood;
 }
 
-// The matrix is K^-1. W is symmetric: the sum over pairs below the diagonal, and half the trace.
+// Adds the gradient of the likelihood: as W is symmetric, the sum over pairs below the diagonal,
+// and half the trace. REQUIRES: matrix_ is K^-1.
 void PosteriorDensity::add_gradient(const KernelParameters& now, std::span<double> gradient) {
   for (Index j = 0; j + 1 < y_.size(); ++j) add_column_gradient(j, now, gradient);
   const double trace = 0.5 * (alpha_.squaredNorm() - matrix_.diagonal().sum());

@@ -52,7 +52,7 @@ class PosteriorDensity {
   // The buffers of one evaluation; of the matrices only the lower triangles are used.
   Eigen::MatrixXd matrix_;                                     // K, then L, then K^-1
   Eigen::ArrayXXd matern_, slope_;                             // k_hp, -2 dk_hp / d(r^2)
-  Eigen::VectorXd alpha_, ones_;                               // L^-1 1
+  Eigen::VectorXd alpha_, ones_;                               // K^-1 (y - m), L^-1 1
   Eigen::ArrayXd squares_, root_, penalty_, weights_, inner_;  // of one column
 };
 

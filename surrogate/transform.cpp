@@ -8,9 +8,9 @@
 //     = -((1 - x)^(2 - lambda) - 1) / (2 - lambda)  where x < 0, -log(1 - x) for lambda = 2
 //   y = (f - mean) / deviation              mean 0, variance 1 again
 //
-// Outliers are what lies further above the ninth decile than twice the distance of the first and
-// ninth. The quartiles would not do: late in a search most outcomes are near the best, and all that
-// was learned of the rest of the space would become one plateau.
+// Outliers are values further above the ninth decile than twice the distance of the first and
+// ninth. Quartiles are too narrow: late in a search most outcomes are near the best, and all
+// outcomes of the rest of the space would become one plateau.
 #include "surrogate/transform.h"
 
 #include <algorithm>
@@ -21,20 +21,20 @@
 namespace detol::inline surrogate {
 namespace {
 
-constexpr double kLargest = 1e300;         // differences of outcomes shall be finite
-constexpr double kSmallest = 1e-280;       // and so shall be quotients
+constexpr double kLargest = 1e300;         // keeps differences of outcomes finite
+constexpr double kSmallest = 1e-280;       // keeps quotients finite
 constexpr double kFar = 100;               // deviations, beyond which only the logarithm counts
-constexpr std::size_t kLeastForPower = 5;  // outcomes; fewer say nothing about lambda
+constexpr std::size_t kLeastForPower = 5;  // outcomes; fewer do not determine lambda
 
-// Beyond these an outcome better than all before would be thrown too far out.
+// Beyond these an outcome better than all before would be mapped too far from them.
 constexpr double kLeastLambda = -2, kGreatestLambda = 4;
 
 struct Moments {
   double mean = 0, deviation = 1;
 };
 
-// Computes in units of the largest value, whose square may overflow. Deviation 1 where there is
-// none.
+// Computes in units of the largest value, whose square may overflow. Returns deviation 1 where
+// there is none.
 Moments moments_of(std::span<const double> values) {
   double unit = 0;
   for (double value : values) unit = std::max(unit, std::abs(value));
@@ -54,8 +54,8 @@ double yeo_johnson(double x, double lambda) {
   return lambda == 0 ? std::log1p(x) : std::expm1(lambda * std::log1p(x)) / lambda;
 }
 
-// The logarithm of the normal likelihood with the mean and variance of greatest likelihood: Yeo and
-// Johnson, equation 3.1.
+// Returns the logarithm of the normal likelihood with the mean and variance of greatest likelihood:
+// Yeo and Johnson, equation 3.1.
 double likelihood(std::span<const double> values, double lambda, std::vector<double>& transformed) {
   double jacobian = 0;
   for (std::size_t i = 0; i < values.size(); ++i) {
@@ -87,8 +87,8 @@ double likeliest_lambda(std::span<const double> values) {
   return (low + high) / 2;
 }
 
-// The worst value that is no outlier. Deciles of few values are the lower ones, so that the worst
-// of three is judged by the other two. Copies of one value are no measure of anything.
+// Returns the worst value that is no outlier. Deciles of few values are rounded down, so that the
+// worst of three is judged by the other two. If the deciles are equal, no value is an outlier.
 double highest_of(std::span<const double> sorted) {
   const std::size_t last = sorted.size() - 1;
   const double first_decile = sorted[last / 10], ninth_decile = sorted[last * 9 / 10];

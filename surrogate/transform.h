@@ -1,10 +1,10 @@
 #pragma once
 
-// OutcomeTransform: makes outcomes suit a Gaussian process: finite, without outliers on the bad
+// OutcomeTransform prepares outcomes for a Gaussian process: finite, without outliers on the bad
 // side, standardised, and with a power transform that makes them look normal (Yeo and Johnson,
 // 2000, Biometrika 87; as HEBO, arXiv 2012.03826, does). Smaller is better, and it keeps the order,
-// but for the outliers, which become equal. Fitted once, then fixed until the next fit, so that a
-// new outcome changes no old one. A value type.
+// but for the outliers, which become equal. It is fixed until the next fit, so that a new outcome
+// changes no old one. A value type.
 
 #include <cstddef>
 #include <span>
@@ -31,10 +31,10 @@ class OutcomeTransform {
  private:
   double standardised(double outcome) const;  // before the power transform
 
-  double highest_ = 0;               // outcomes above are taken for this
+  double highest_ = 0;               // greater outcomes count as this
   double centre_ = 0, scale_ = 0;    // before the power transform; scale 0: not fitted
-  double lambda_ = 1;                // its exponent
-  double mean_ = 0, deviation_ = 1;  // after it
+  double lambda_ = 1;                // exponent of the power transform
+  double mean_ = 0, deviation_ = 1;  // after the power transform
 };
 
 }  // namespace detol::inline surrogate

@@ -1,8 +1,9 @@
-// Encoding `cell`: one small graph, searched; a skeleton that repeats it, given. Two kinds:
+// Encoding `cell`: the search chooses a small graph, the cell; a given skeleton repeats it. Two
+// kinds:
 //
 // op_on_edge (NAS-Bench-201: Dong & Yang, 2020, arXiv 2001.00326). Node 0 is the cell's input; an
-// operation stands on the edge from every node to every later one; a node is the sum of what its
-// edges bring, the last one the cell's output. One cell for all.
+// operation stands on the edge from every node to every later one; a node is the sum of its
+// incoming edges, the last node the cell's output. All cells are equal.
 //
 //   conv3 - bn - cells_per_stage cells [- reduction - cells_per_stage cells]... - bn - relu - head
 //   reduction  relu - conv3 of stride 2 - bn - relu - conv3 - bn, twice the channels; the shortcut
@@ -12,18 +13,18 @@
 // op_on_node (NASNet: Zoph et al., 2018, arXiv 1707.07012; DARTS: Liu et al., 2019, arXiv
 // 1806.09055). A cell takes the outputs of the two cells before it, both after relu - 1x1 conv - bn
 // (of stride 2 where the one is larger than the other). Each of its nodes takes inputs_per_node
-// different tensors out of those two and the nodes before it, puts an operation on each, and adds.
-// The output is all nodes, concatenated. Between stages a reduction cell, whose operations on the
-// cell's inputs have stride 2, doubles the channels.
+// different tensors out of those two and the nodes before it, applies an operation to each, and
+// adds the results. The output concatenates all nodes. Between stages a reduction cell, whose
+// operations on the cell's inputs have stride 2, doubles the channels.
 //
 //   conv3 to 3 x channels - bn - cells_per_stage normal cells [- reduction cell - ...] - head
 //
-// Nothing is computed where only `none` leads, and a tensor's relu is computed once for all
-// operations that begin with one. What nothing reaches is left out of sums and concatenations; a
-// network whose output nothing reaches is refused.
+// A tensor to which only `none` leads is not computed, and left out of sums and concatenations; a
+// network whose output is such a tensor is refused. A tensor's relu is computed once for all
+// operations that begin with a relu.
 //
 //   nodes: 3, edges [nor_conv_1x1, skip_connect, none]: the output is the input itself, because
-//   the convolution's node leads nowhere: no layers at all.
+//   `none` drops the convolution's output: the cell has no layers.
 
 #include "encodings/cell/cell.h"
 
@@ -43,12 +44,12 @@ namespace {
 
 using nlohmann::json;
 
-// OptionalNode is the output of an edge; nullopt where only `none` leads.
+// OptionalNode is the node of a tensor; nullopt if only `none` leads to it.
 using OptionalNode = std::optional<NodeId>;
 
 constexpr Macro kDefaults{.cells_per_stage = 5, .stages = 3};
 
-// The tensors of one cell, in the order in which they are made.
+// Cell adds operations to one cell and stores its tensors in the order in which they are made.
 class Cell {
  public:
   Cell(NetworkBuilder& builder, std::string scope) : builder_(builder), scope_(std::move(scope)) {}
@@ -68,7 +69,7 @@ class Cell {
     return path.end();
   }
 
-  // The tensors that exist, joined; one alone is itself.
+  // Joins the tensors that exist; returns a single one as it is.
   OptionalNode joined(LayerKind kind, const std::vector<OptionalNode>& parts,
                       std::string_view name) {
     std::vector<NodeId> inputs;
@@ -86,7 +87,7 @@ class Cell {
     std::string name;
   };
 
-  // Two tensors may be the same node, where the one skips to the other.
+  // Returns the tensor's relu, added once: a `skip_connect` makes two tensors the same node.
   NodeId relu(const Named& named) {
     const auto [entry, is_new] = relus_.try_emplace(*named.tensor, 0);
     if (is_new) {
@@ -100,10 +101,10 @@ class Cell {
   NetworkBuilder& builder_;
   std::string scope_;
   std::vector<Named> tensors_;
-  std::map<NodeId, NodeId> relus_;  // of which node
+  std::map<NodeId, NodeId> relus_;  // by the node that they take
 };
 
-// A cell of op_on_edge over `input`.
+// Adds a cell of op_on_edge over `input`.
 OptionalNode edge_cell(NetworkBuilder& builder, const std::string& scope, const json& section,
                        NodeId input) {
   const json& edges = section.at("edge");
@@ -131,7 +132,7 @@ void add_head(Path& path, int classes) {
   path.dense(classes, true, "linear");
 }
 
-// The block between two stages of op_on_edge.
+// Adds the block between two stages of op_on_edge.
 void add_reduction(Path& path, const std::string& scope) {
   const NodeId input = path.end();
   const Shape before = path.shape();
@@ -177,7 +178,7 @@ Result<Network> decode_edges(const json& architecture, const Task& task) {
   return builder.build(path.end());
 }
 
-// relu - 1x1 conv - bn to these channels, and half the size at stride 2.
+// Adds relu - 1x1 conv - bn with `channels` outputs; stride 2 halves the size.
 NodeId preprocessed(NetworkBuilder& builder, NodeId input, std::int64_t channels,
                     std::int64_t stride, const std::string& scope) {
   Path path(builder, input, scope);
@@ -191,19 +192,19 @@ bool is_larger(const Shape& image, const Shape& than) {
   return image.width > than.width || image.height > than.height;
 }
 
-// The outputs of the two cells before.
+// Before stores the outputs of the two preceding cells.
 struct Before {
   NodeId older, newer;
 };
 
 struct NodeCell {
   std::string scope;
-  const json& section;    // of its kind
+  const json& section;    // `architecture.normal` or `architecture.reduction`
   std::int64_t channels;  // of every node
   std::int64_t stride;    // of the operations on the cell's inputs
 };
 
-// A cell of op_on_node.
+// Adds a cell of op_on_node.
 OptionalNode node_cell(NetworkBuilder& builder, const NodeCell& made, Before before) {
   const std::int64_t shrink =
       is_larger(builder.shape(before.older), builder.shape(before.newer)) ? 2 : 1;

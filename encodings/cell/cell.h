@@ -1,6 +1,6 @@
 #pragma once
 
-// The factories of encoding `cell`; encodings() is the way to them. Private to encodings/.
+// The factories of encoding `cell`, which encodings() lists. Private to encodings/.
 
 #include <nlohmann/json_fwd.hpp>
 #include <span>
@@ -31,10 +31,10 @@ bool has_reduction(const nlohmann::json& architecture);
 // fewer.
 std::vector<std::size_t> inputs_of_nodes(const nlohmann::json& architecture);
 
-// op_on_node: the tensors of a cell before its node 0.
+// kCellInputs: how many tensors a cell of op_on_node has before its node 0.
 inline constexpr std::size_t kCellInputs = 2;
 
-// The word for a tensor of a cell of op_on_node: input0, input1, node0, node1, ...
+// Returns the word for a tensor of a cell of op_on_node: input0, input1, node0, node1, ...
 std::string tensor_word(std::size_t index);
 
 }  // namespace detol::inline encoding

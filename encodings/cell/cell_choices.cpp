@@ -1,5 +1,5 @@
 // The choices that a cell's section implies: one operation for every edge, or inputs and operations
-// for every node; the rules between them; and the text by which tables of architectures know a
+// for every node; the rules between them; and the text under which tables of architectures list a
 // cell.
 
 #include <fmt/format.h>
@@ -27,7 +27,7 @@ Domain categorical(std::string name, const std::vector<std::string>& words) {
   return domain;
 }
 
-// Adds the choice to those of the section and gives what stands for its value.
+// Adds the choice to those of the section and returns the placeholder of its value.
 json choice(Implied& implied, std::string name, const std::vector<std::string>& words) {
   json stands = {{"$", name}};
   implied.choices.push_back(categorical(std::move(name), words));
@@ -55,7 +55,7 @@ Result<Implied> imply_edges(json& architecture) {
   return implied;
 }
 
-// The choices of one cell, which its rules then know by their order.
+// Adds the choices of one cell, and their positions to `layout`; returns the cell's section.
 json imply_nodes(Implied& implied, CellLayout& layout, const std::string& kind,
                  const json& architecture) {
   json nodes = json::array();
@@ -112,7 +112,7 @@ Result<Implied> imply_cells(json& architecture) {
   return implied;
 }
 
-// |op~0|+|op~0|op~1|+... as NAS-Bench-201 writes its cells.
+// Returns |op~0|+|op~0|op~1|+... as NAS-Bench-201 writes its cells.
 std::string edges_key(const json& cell) {
   const json& edges = cell.at("edge");
   std::string text;
@@ -125,7 +125,7 @@ std::string edges_key(const json& cell) {
   return text;
 }
 
-// [('sep_conv_3x3', 0), ('skip_connect', 1), ...], the inputs of a node in their order.
+// Returns [('sep_conv_3x3', 0), ('skip_connect', 1), ...], the inputs of a node in their order.
 std::string nodes_key(const json& cell) {
   std::string text;
   std::size_t tensors = kCellInputs;
@@ -142,8 +142,8 @@ std::string nodes_key(const json& cell) {
   return "[" + text + "]";
 }
 
-// Genotype(normal=[...], normal_concat=range(2, 6), reduce=[...], reduce_concat=range(2, 6)) as
-// DARTS writes its cells; without a reduction cell only the first half.
+// Returns Genotype(normal=[...], normal_concat=range(2, 6), reduce=[...], reduce_concat=range(2,
+// 6)) as DARTS writes its cells; without a reduction cell only the first half.
 std::string genotype(const json& architecture) {
   const auto half = [](std::string_view word, const json& cell) {
     return fmt::format("{}={}, {}_concat=range({}, {})", word, nodes_key(cell), word, kCellInputs,

@@ -5,7 +5,7 @@
 namespace detol::inline encoding {
 namespace {
 
-// Depthwise k - 1x1 conv - bn.
+// Adds depthwise k - 1x1 conv - bn.
 void add_depthwise(Path& path, std::int64_t kernel, std::int64_t stride, std::int64_t dilation,
                    const std::string& suffix) {
   const std::int64_t channels = path.shape().channels;

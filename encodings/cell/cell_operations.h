@@ -2,7 +2,7 @@
 
 // The operations of encoding `cell`, for edges and nodes alike. Private to this folder.
 //
-//   none              nothing arrives
+//   none              no tensor
 //   skip_connect      the tensor itself; at stride 2 relu - 1x1 conv - bn
 //   max_pool_k, avg_pool_k  a pool of k x k
 //   nor_conv_k        relu - conv k - bn
@@ -10,11 +10,11 @@
 //   dil_conv_k        relu - depthwise k of dilation 2 - 1x1 conv - bn
 //   conv_kx1_1xk      relu - conv 1 x k - conv k x 1 - bn; only the first has the stride
 //
-// Channels stay. Words and layers are those of NAS-Bench-201 (Dong & Yang, 2020, arXiv
+// All keep the channels. Words and layers are those of NAS-Bench-201 (Dong & Yang, 2020, arXiv
 // 2001.00326), NASNet (Zoph et al., 2018, arXiv 1707.07012) and DARTS (Liu et al., 2019, arXiv
-// 1806.09055). Of DARTS two things differ: its skip at stride 2 joins two 1x1 convolutions of half
-// the channels, one of them over the image moved by a pixel; and its 1 x 7 and 7 x 1 convolutions
-// have each the stride of their own direction.
+// 1806.09055). DARTS differs in two things: its skip at stride 2 joins two 1x1 convolutions of half
+// the channels, one of them over the image moved by a pixel; and each of its 1 x 7 and 7 x 1
+// convolutions has the stride of its own direction.
 
 #include <array>
 #include <cstdint>
@@ -64,7 +64,7 @@ inline constexpr std::array kOperations = {
 // True if the operation begins with a relu, which operations on one tensor share.
 bool begins_with_relu(const Operation& operation, std::int64_t stride);
 
-// Adds the operation's layers to the path, after its relu. REQUIRES: it is not `none`.
+// Adds the operation's layers to the path, which has its relu already. REQUIRES: it is not `none`.
 void add_operation(Path& path, const Operation& operation, std::int64_t stride);
 
 }  // namespace detol::inline encoding

@@ -61,7 +61,7 @@ class CellRules final : public ArchitectureRules {
     return !layout_.none || codes[slot.operation_code] != static_cast<double>(*layout_.none);
   }
 
-  // A slot with the same input as an earlier one of its node, or nullptr.
+  // Returns a slot with the same input as an earlier one of its node, or nullptr.
   const Slot* twin_in(const std::vector<Slot>& slots, Codes codes) const {
     for (const Slot& slot : slots) {
       for (const Slot* before = slots.data(); before != &slot; ++before) {
@@ -73,7 +73,7 @@ class CellRules final : public ArchitectureRules {
     return nullptr;
   }
 
-  // Gives the slot one of the `tensors` that no other slot of its node uses.
+  // Gives the slot an input below `tensors` that no slot of its node uses.
   void move(const Slot& slot, const std::vector<Slot>& slots, std::size_t tensors,
             std::span<double> codes, Rng& rng) const {
     std::vector<bool> taken(tensors);
@@ -87,7 +87,7 @@ class CellRules final : public ArchitectureRules {
     codes[*slot.input_code] = static_cast<double>(free[rng.below(free.size())]);
   }
 
-  // Marks the tensors of the cell, its inputs first, that something reaches.
+  // Marks the tensors of the cell, its inputs first, that depend on its inputs.
   std::vector<bool> live_tensors(const CellLayout::Cell& cell, Codes codes) const {
     std::vector<bool> live(kCellInputs, true);
     for (const auto& slots : cell.nodes) {
@@ -103,8 +103,8 @@ class CellRules final : public ArchitectureRules {
     return std::find(live.begin() + kCellInputs, live.end(), true) == live.end();
   }
 
-  // Gives a slot of node 0, whose tensors are the cell's own inputs, an operation.
-  // REQUIRES: all of them have `none`.
+  // Gives a slot of node 0, which takes the cell's own inputs, an operation other than `none`.
+  // REQUIRES: all slots of node 0 have `none`.
   void revive(const CellLayout::Cell& cell, std::span<double> codes, Rng& rng) const {
     const std::vector<Slot>& slots = cell.nodes.front();
     const std::size_t drawn = rng.below(layout_.operations - 1);

@@ -1,10 +1,10 @@
-// The graph of encoding `cell`: that of the cells alone, as the skeleton is given. A vertex for
-// every operation that is computed; `none` and `skip_connect` are no vertices, but say where
-// tensors go.
+// The graph of encoding `cell` shows the cells alone, as the skeleton is given. It has a vertex for
+// every operation that is computed; `none` and `skip_connect` are no vertices, but decide which
+// edges there are.
 //
-// op_on_edge  one cell. A tensor is the sum of what its edges bring, whichever of them skip: every
-//             operation takes the operations, and maybe the input, whose sum it reads (as NAS-BOWL
-//             draws NAS-Bench-201: Ru et al., 2021, arXiv 2006.07556)
+// op_on_edge  one cell. An operation has an edge from every operation, and maybe the input, whose
+//             sum it reads, directly or through skip_connect (as NAS-BOWL draws NAS-Bench-201:
+//             Ru et al., 2021, arXiv 2006.07556)
 //
 //               input -> nor_conv_1x1 -> output        edges nor_conv_1x1, none, skip_connect:
 //                                                      from node 0 to 1, 0 to 2, 1 to 2
@@ -35,7 +35,7 @@ struct CellOperation {
   std::uint64_t label = 0;
 };
 
-// The operation that a value names; labels begin with `scope`.
+// Returns a function from a value to the operation that it names; labels begin with `scope`.
 auto operation_in(std::string scope) {
   return [scope = std::move(scope)](const Value& value) {
     const auto& word = std::get<std::string>(value);
@@ -71,7 +71,7 @@ LabelledGraph edge_cell(const Edges& edges, Codes codes) {
   return graph.build({graph.add(kOutput, tensors.back())});
 }
 
-// One cell of op_on_node.
+// LabelledNodeCell: one cell of op_on_node.
 struct LabelledNodeCell {
   struct Slot {
     ParameterReference<std::size_t> input;
@@ -79,7 +79,7 @@ struct LabelledNodeCell {
   };
   std::vector<std::vector<Slot>> nodes;
   std::uint64_t inputs[kCellInputs], sum, output;  // labels
-  bool has_stride = false;                         // from its inputs
+  bool has_stride = false;                         // operations on its inputs have stride 2
 };
 
 std::size_t tensor_of(const Value& word) {
@@ -130,8 +130,8 @@ GraphOfCodes labelled_edges(const json& architecture, const Space& space) {
   return [edges = std::move(edges)](Codes codes) { return edge_cell(edges, codes); };
 }
 
-// A single cell that serves as both has the graph of the reduction cell, which determines the
-// other.
+// Returns the graphs of op_on_node. A single cell that serves as normal and as reduction cell has
+// the graph of the latter, which determines the former.
 GraphOfCodes labelled_nodes(const json& architecture, const Space& space) {
   std::vector<LabelledNodeCell> cells = {node_cell("normal", architecture.at("normal"), space)};
   if (architecture.contains("reduction"))

@@ -1,11 +1,11 @@
-// Encoding `cgp`: Cartesian genetic programming (Miller and Thomson, 2000) of networks, as CGP-CNN
-// has it (Suganuma et al., 2017, "A Genetic Programming Approach to Designing Convolutional Neural
+// Encoding `cgp`: Cartesian genetic programming (Miller and Thomson, 2000) of networks, as in
+// CGP-CNN (Suganuma et al., 2017, "A Genetic Programming Approach to Designing Convolutional Neural
 // Network Architectures", GECCO, arXiv 1704.00764).
 //
 // A grid of nodes, rows x columns. Every node has a function and two inputs, each a node of the
 // `levels_back` columns before it or, near the left edge, the image; the output is one of the last
-// columns' nodes. The network is what leads to the output; all other genes are carried along
-// unexpressed, free to change, and may be switched on by one new connection.
+// columns' nodes. The network consists of the nodes that lead to the output; the genes of all
+// others are not expressed: they may change freely, and one new connection may activate them.
 //
 //   rows 2, columns 2       node0 conv_3x3_8 (input)   node2 max_pool (node0)
 //   output node3            node1 max_pool (input)     node3 sum (node0, node1)
@@ -15,14 +15,14 @@
 //   residual_KxK_C  conv - bn - relu - conv - bn - add - relu; the shortcut is a 1x1 conv - bn
 //                   where the channels change                          ("ResBlock")
 //   max_pool, avg_pool   2 x 2, stride 2; nothing where the image is one pixel wide or high
-//   sum, concat     of both inputs, shaped as encodings/common/join.h has it; of one thing twice:
-//                   itself
+//   sum, concat     of both inputs, which encodings/common/join.h brings to one size; the input
+//                   itself if both are the same
 //   stem, head      as those of `chain`, but without a stem unless it is given
 //
 // Choices: a word for each node's function (`node[i].op`), two for its sources (`node[i].input[0]`,
 // `node[i].input[1]`: "input", "node12"), one for the output. The rules keep the number of nodes
 // on a path to the output between `min_active` and `max_active` (10 and 50 in the paper), by
-// putting unused nodes between connected ones or by cutting branches, with the rest as it was.
+// putting unused nodes between connected ones or by cutting branches, and leave the rest as it was.
 
 #include "encodings/cgp/cgp.h"
 
@@ -56,7 +56,7 @@ std::vector<Value> sources_of(const CgpGrid& grid, int column) {
   return words;
 }
 
-// One node of a concrete network.
+// Gene: one node of a concrete network.
 struct Gene {
   CgpFunction function;
   int inputs[2] = {CgpGrid::kInput, CgpGrid::kInput};
@@ -90,7 +90,7 @@ Result<std::vector<Gene>> genes_of(const json& section, const CgpGrid& grid) {
   return genes;
 }
 
-// Builds the nodes that lead to the output, each once.
+// CgpBuilder builds the nodes that lead to the output, each once.
 class CgpBuilder {
  public:
   CgpBuilder(NetworkBuilder& builder, NodeId image, std::vector<Gene> genes)
@@ -181,7 +181,7 @@ class CgpBuilder {
   NetworkBuilder& builder_;
   const NodeId image_;
   const std::vector<Gene> genes_;
-  std::vector<NodeId> ends_;  // of every node that was built
+  std::vector<NodeId> ends_;  // the last layer of every node that was built
 };
 
 }  // namespace

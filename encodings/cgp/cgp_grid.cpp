@@ -25,7 +25,7 @@ constexpr std::array kFunctionRows = {
     FunctionRow{"sum", Kind::kSum},          FunctionRow{"concat", Kind::kConcat},
 };
 
-// The rows that one word of `functions` stands for.
+// Returns the rows that one word of `functions` stands for.
 std::vector<FunctionRow> rows_for(std::string_view word) {
   std::vector<FunctionRow> rows;
   for (const FunctionRow& row : kFunctionRows) {
@@ -69,7 +69,7 @@ class Genes {
   int active_count() const { return static_cast<int>(std::ranges::count(active_, true)); }
   const std::vector<bool>& active() const { return active_; }
 
-  // Node grid.nodes() is the output, which has one input.
+  // Counts the inputs of a node. Node grid.nodes() is the output, which has one input.
   int inputs_of(int node) const {
     if (node == grid_.nodes()) return 1;
     const auto function = static_cast<std::size_t>(codes_[gene(node)]);
@@ -80,7 +80,7 @@ class Genes {
     return grid_.source(grid_.column_of(node), static_cast<int>(codes_[gene(node, input)]));
   }
 
-  // REQUIRES: the source is in the node's reach. trace() is due.
+  // Changes an input; trace() must be called next. REQUIRES: the source is in the node's reach.
   void connect(int node, int input, int source) {
     codes_[gene(node, input)] = *grid_.code_of(grid_.column_of(node), source);
   }
@@ -98,7 +98,7 @@ class Genes {
     }
   }
 
-  // The nodes on a path to the output, and the output.
+  // Returns the nodes on a path to the output, and the output.
   std::vector<int> consumers() const {
     std::vector<int> nodes;
     for (int node = 0; node < grid_.nodes(); ++node) {
@@ -109,7 +109,8 @@ class Genes {
   }
 
  private:
-  // The function gene; the inputs follow. The output has no function.
+  // Returns the position of the function gene; the input genes follow it. The output has no
+  // function.
   static std::size_t gene(int node) { return 3 * static_cast<std::size_t>(node); }
   std::size_t gene(int node, int input) const {
     return gene(node) + static_cast<std::size_t>(node == grid_.nodes() ? 0 : 1 + input);
@@ -142,8 +143,7 @@ class CgpRules final : public ArchitectureRules {
     return "";
   }
 
-  // Every step of the first loop takes a branch or a node away, every one of the second adds a
-  // node.
+  // Every step of the first loop removes a branch or a node, every step of the second adds a node.
   void repair(std::span<double> codes, Rng& rng) const override {
     Genes genes(grid_, codes);
     while (genes.active_count() > grid_.max_active) {
@@ -175,7 +175,8 @@ class CgpRules final : public ArchitectureRules {
     int node, input;
   };
 
-  // Ties the second input of a join to its first. False if every join is tied so.
+  // Connects the second input of a join to the source of its first. Returns false if all joins have
+  // one source already.
   static bool cut_branch(Genes& genes, Rng& rng) {
     std::vector<int> joins;
     for (int node : genes.consumers()) {
@@ -189,7 +190,7 @@ class CgpRules final : public ArchitectureRules {
   }
 
   // Connects a node with its input's input. REQUIRES: no join has two different inputs, and the
-  // grid's max_active is possible: the path then has a hop that two others can be put into.
+  // grid's max_active is possible: the path then has two edges that a single one can replace.
   static void skip_node(Genes& genes, Rng& rng) {
     std::vector<int> able;
     for (int node : genes.consumers()) {
@@ -202,8 +203,8 @@ class CgpRules final : public ArchitectureRules {
     for (int input = 0; input < genes.inputs_of(node); ++input) genes.connect(node, input, target);
   }
 
-  // Puts an inactive node between a node and its input. There is a place: a path without one has a
-  // node, or nothing but active ones, in every column, and min_active is at most `columns`.
+  // Inserts an inactive node between a node and its input. This is always possible: else every
+  // column would have an active node, and min_active is at most `columns`.
   void insert_node(Genes& genes, Rng& rng) const {
     std::vector<Edge> edges;
     for (int node : genes.consumers()) {
@@ -219,7 +220,7 @@ class CgpRules final : public ArchitectureRules {
     genes.connect(edge.node, edge.input, node);
   }
 
-  // The inactive nodes in the columns between the two ends of an edge.
+  // Returns the inactive nodes in the columns between the two ends of an edge.
   std::vector<int> between(const Genes& genes, Edge edge) const {
     std::vector<int> nodes;
     const int first = (grid_.column_of(genes.source(edge.node, edge.input)) + 1) * grid_.rows;
@@ -230,7 +231,7 @@ class CgpRules final : public ArchitectureRules {
     return nodes;
   }
 
-  // An active node in reach of this one, or `fallback`: nothing else is activated with it.
+  // Draws an active node in reach of this one, or `fallback`, so that no other node is activated.
   int an_active_one(const Genes& genes, int node, int fallback, Rng& rng) const {
     std::vector<int> sources = {fallback};
     for (int source = 0; source < grid_.column_of(node) * grid_.rows; ++source) {
@@ -285,7 +286,7 @@ Result<CgpGrid> cgp_grid_of(const json& section) {
     return impossible(fmt::format("min_active is {}; it must be at most the columns, {}",
                                   grid.min_active, grid.columns));
   }
-  // Two hops that cannot be one span levels_back + 1 columns or more.
+  // Two successive edges that no single one can replace span levels_back + 1 columns or more.
   const int fewest = 2 * ((grid.columns + 1) / (grid.levels_back + 1));
   if (const int least = std::max({grid.min_active, fewest, 1}); grid.max_active < least)
     return impossible(

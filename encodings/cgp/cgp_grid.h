@@ -1,8 +1,8 @@
 #pragma once
 
-// CgpGrid: the grid of Cartesian genetic programming: its nodes, what each may be and where each
-// may take its inputs from, and its rules. Its genes are, in this order, those of every node
-// (function, first input, second input), node by node and column by column, and the output.
+// CgpGrid: the grid of Cartesian genetic programming: its nodes, the functions and the sources that
+// each may have, and its rules. Its genes are, in this order, those of every node (function, first
+// input, second input), node by node and column by column, and the output.
 // Private to this folder.
 
 #include <nlohmann/json_fwd.hpp>
@@ -16,7 +16,7 @@
 
 namespace detol::inline encoding {
 
-// One word that a node's function gene may be.
+// CgpFunction is one value that a node's function gene may have.
 struct CgpFunction {
   enum class Kind { kConv, kResidual, kMaxPool, kAvgPool, kSum, kConcat };
   Kind kind = Kind::kConv;
@@ -36,9 +36,9 @@ struct CgpGrid {
   int nodes() const { return rows * columns; }
   int column_of(int node) const { return node < 0 ? -1 : node / rows; }  // the output's: `columns`
 
-  // The sources that a node of this column may take as input: the nodes of the `levels_back`
-  // columns before it, after the image if that is near enough. The output gene is one of column
-  // `columns`.
+  // These number the sources that a node of this column may take as input: the nodes of the
+  // `levels_back` columns before it, after the image if that is near enough. The output gene counts
+  // as a node of column `columns`.
   int source_count(int column) const;
   int source(int column, int code) const;
   std::optional<int> code_of(int column, int source) const;  // nullopt: out of reach
@@ -47,7 +47,7 @@ struct CgpGrid {
 // Reads the section `cgp`. Errors (kInput): keys that do not fit together.
 Result<CgpGrid> cgp_grid_of(const nlohmann::json& section);
 
-// "input", "node12".
+// Convert between a source and its word, "input" or "node12".
 std::string cgp_source_word(int source);
 std::optional<int> cgp_source_from(std::string_view word);
 

@@ -1,5 +1,5 @@
 // The graph of encoding `cgp`: a vertex for every node that leads to the output, labelled with its
-// function. A join of one thing with itself is that thing.
+// function. A join of a node with itself is that node.
 
 #include <nlohmann/json.hpp>
 
@@ -11,10 +11,10 @@
 namespace detol::inline encoding {
 namespace {
 
-using Codes = std::span<const double>;  // of the grid's genes alone
+using Codes = std::span<const double>;  // the codes of the grid's genes alone
 
 struct CgpLabels {
-  std::vector<std::uint64_t> functions;  // by the function gene
+  std::vector<std::uint64_t> functions;  // indexed by the function gene
   std::uint64_t input, output;
 };
 
@@ -41,7 +41,7 @@ class CgpGraphBuilder {
 
   bool joins(int node) const { return grid_.functions[function_of(node)].joins(); }
 
-  // Node grid.nodes() is the output, which has no function.
+  // Returns the source of an input. Node grid.nodes() is the output, which has no function.
   int source(int node, std::size_t input) const {
     const std::size_t first = 3 * static_cast<std::size_t>(node) + (node < grid_.nodes() ? 1 : 0);
     return grid_.source(grid_.column_of(node), static_cast<int>(codes_[first + input]));
@@ -78,7 +78,7 @@ class CgpGraphBuilder {
   const Codes codes_;
   GraphBuilder graph_;
   GraphBuilder::Vertex input_ = 0;
-  std::vector<GraphBuilder::Vertex> ends_;  // of every node that was added
+  std::vector<GraphBuilder::Vertex> ends_;  // the vertex of every node that was added
 };
 
 }  // namespace

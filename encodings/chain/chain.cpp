@@ -2,7 +2,7 @@
 // `layers` in place of `stages`, single layers: see encodings/chain/sequence.cpp. Every stage
 // has `depth` blocks of one kind; its first block carries the stage's stride and change of
 // channels. Stage 0 keeps size and channels, every later one halves the size and doubles the
-// channels, unless `stride` or `channels` say otherwise.
+// channels, unless `stride` or `channels` is given.
 //
 //   stem          conv k - bn - act                     (op none: the image as it is)
 //   conv          conv k, dilated - bn - act [- se]
@@ -56,7 +56,7 @@ struct Block {
   std::int64_t dilation = 1;
   std::int64_t expansion = 4;
   bool se = false;
-  Norm norm = Norm::kBatch;  // of dense
+  Norm norm = Norm::kBatch;  // for op dense
   Activation activation = Activation::kRelu;
   double dropout = 0;
 };
@@ -72,7 +72,7 @@ Block block_of(const json& section) {
           .dropout = section.value("dropout", 0.0)};
 }
 
-// A network that is one path, with its side branches.
+// Chain: a network that is one path with side branches.
 class Chain : public Path {
  public:
   explicit Chain(Shape input) : Path(builder_, 0, ""), builder_(input) {}

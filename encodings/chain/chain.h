@@ -1,6 +1,6 @@
 #pragma once
 
-// The factories of encoding `chain`; encodings() is the way to them. Private to encodings/.
+// The factories of encoding `chain`, which encodings() lists. Private to encodings/.
 
 #include <nlohmann/json_fwd.hpp>
 #include <span>
@@ -11,7 +11,7 @@
 
 namespace detol::inline encoding {
 
-// The words of `block.op` and, of dense blocks, `block.norm`.
+// Return the words of `block.op` and those of `block.norm`, a key of dense blocks.
 std::span<const std::string_view> block_operations();
 std::span<const std::string_view> block_norms();
 

@@ -1,7 +1,7 @@
-// The graph of encoding `chain`: a path. Every stage is a vertex that says how wide its tensors
-// are, followed by one for every block, labelled with its operation and kernel. Widths are rounded
-// down to powers of two, so that like ones have like labels. What is finer (dropout, expansion,
-// activation) is left to kernels of the choices themselves, and an `identity` is no vertex.
+// The graph of encoding `chain`: a path. Every stage has a vertex for the width of its tensors,
+// followed by one for every block, labelled with its operation and kernel. Widths are rounded down
+// to powers of two, so that similar ones have one label. Finer settings (dropout, expansion,
+// activation) are left to kernels of the choices themselves; an `identity` is no vertex.
 //
 //   input - conv_bn_relu - width 16 - conv 3 - conv 3 - width 32 - residual 5 - flatten_linear
 //
@@ -32,7 +32,7 @@ std::int64_t whole_in(const Value& value) {
   return std::get<std::int64_t>(value);
 }
 
-// 0 for 0: no such layer.
+// Returns the label of a width; 0 for width 0, where there is no such layer.
 Label width_in(const Value& value) {
   const auto width = static_cast<std::uint64_t>(whole_in(value));
   return width == 0 ? 0 : label_of(fmt::format("width {}", std::bit_floor(width)));

@@ -1,23 +1,25 @@
 // The section `layers` of encoding `chain`: MetaQNN's space (Baker et al., 2017, "Designing Neural
 // Network Architectures using Reinforcement Learning", ICLR, arXiv 1611.02167), where an agent
-// chooses one whole layer after another until it chooses the last.
+// chooses one whole layer after another until it chooses to end.
 //
 //   architecture.layers[0] conv_3x3_64, [1] max_pool_3x3_2, [2] dense_128, [3] end
-//   -> conv 3x3 to 64 channels, pool 3x3 of stride 2, dense 128, softmax; [4] on are not expressed
+//   -> conv 3x3 to 64 channels, pool 3x3 of stride 2, dense 128, softmax; choices from [4] on are
+//      not expressed
 //
 //   conv_KxK_C       conv - bn - relu; without bn if `batch_norm` is false, as in the paper
 //   max_pool_KxK_S   nothing where the image is smaller than the window
 //   dense_N          dense - relu; images larger than 8 x 8, on which the paper has no dense
 //                    layers, are averaged by global_avg_pool first
 //   global_avg_pool  ends the sequence; the head pools, whatever its `op`
-//   end              ends the sequence; the head is flatten_linear unless its `op` says otherwise,
-//                    and so it is where all `depth` choices are layers
+//   end              ends the sequence; the head is flatten_linear unless its `op` is given, also
+//                    where all `depth` choices are layers
 //   dropout          after every second layer; the i-th of n with probability i/n x `dropout`
 //                    (0.5 in the paper)
 //
 // The rules are the paper's: no ending at the first layer, no pool after a pool, at most
-// `max_dense` dense layers (2), and after a dense layer only dense or `end`. What breaks one is
-// drawn anew from what may follow, so that uniform draws are walks of the paper's random agent.
+// `max_dense` dense layers (2), and after a dense layer only dense or `end`. A word that breaks a
+// rule is drawn again from those that may follow, so that uniform draws, repaired, are walks of the
+// paper's random agent.
 
 #include "encodings/chain/sequence.h"
 
@@ -63,7 +65,7 @@ constexpr std::array kLayers = {
 
 enum class Kind { kConv, kPool, kDense, kGlobalAvgPool, kEnd };
 
-// One word: a whole layer.
+// Word: one value of a choice, a whole layer.
 struct Word {
   Kind kind = Kind::kEnd;
   std::int64_t size = 0;  // channels, or width
@@ -74,8 +76,8 @@ struct Word {
 };
 
 struct Vocabulary {
-  std::vector<Word> words;  // those that end the sequence last
-  std::size_t layers = 0;   // words that do not
+  std::vector<Word> words;  // sorted: words that end the sequence come last
+  std::size_t layers = 0;   // how many words do not end it
   std::int64_t max_dense = 2;
 };
 
@@ -112,7 +114,7 @@ class LayerSequence {
 
   bool is_over() const { return length_ > 0 && last_->ends(); }
 
-  // The rule that forbids the word as the next one; empty if it may follow.
+  // Returns the rule that forbids the word as the next one; empty if it may follow.
   std::string_view violation(const Word& word) const {
     if (length_ == 0) return word.ends() ? "ends before the first layer" : "";
     if (word.kind == Kind::kPool && last_->kind == Kind::kPool) return "is a pool after a pool";
@@ -172,7 +174,7 @@ class LayerRules final : public ArchitectureRules {
  private:
   const Word& word_of(double code) const { return all_.words[static_cast<std::size_t>(code)]; }
 
-  // Draws a word that may follow. There is one: a layer at the start, `end` after it.
+  // Draws a word that may follow; one always exists: a layer at the start, `end` after it.
   double random_successor(const LayerSequence& sequence, Rng& rng) const {
     std::vector<double> codes;
     for (std::size_t code = 0; code < all_.words.size(); ++code) {

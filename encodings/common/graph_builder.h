@@ -24,7 +24,7 @@ class GraphBuilder {
   LabelledGraph build(const std::vector<Vertex>& outputs) const;
 
  private:
-  LabelledGraph graph_;  // edges by `to`, and every `to` after its `from`
+  LabelledGraph graph_;  // edges sorted by `to`; every `to` is greater than its `from`
 };
 
 }  // namespace detol::inline encoding

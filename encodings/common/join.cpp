@@ -1,17 +1,18 @@
-// Joining. The sizes that meet come from windows that round up (stride 2 under kernel 3: 7 -> 4)
-// and windows that round down (2 x 2: 7 -> 3), so that any two sizes may meet.
+// Joining. Sizes come from windows that round up (stride 2 under kernel 3: 7 -> 4) and windows that
+// round down (2 x 2: 7 -> 3), so that tensors of any two sizes may have to be joined.
 //
 //   28 x 14 -> 7 x 4     one max_pool of stride 4, kernel 5
 //   7 x 7   -> 3 x 4     one of stride 2: two high (rounds down), three wide (rounds up)
 //   7 x 7   -> 5 x 5     two of stride 1 and kernel 2: each takes one line and one column
-//   7 x 7   -> 1 x 1     global_avg_pool: what a vector can be joined with
+//   7 x 7   -> 1 x 1     global_avg_pool, to join with a vector
 //
 // A stride holds for both directions, so the largest one is taken that leaves both at least as
 // large as wanted; a single direction is shortened by windows of stride 1, a line at a time.
-// Price: a layer for each halving between the sizes, at most; never more than height + width.
+// Price: one layer where a stride fits, one for each line where none does; never more than height +
+// width.
 //
-// For an addition, channels that differ pass a 1x1 conv - bn to the widest, the projection
-// shortcut (He et al., 2016, arXiv 1512.03385). CGP-CNN fills the missing channels with zeros
+// For an addition, a 1x1 conv - bn, the projection shortcut (He et al., 2016, arXiv 1512.03385),
+// brings every tensor to the channels of the widest. CGP-CNN fills the missing channels with zeros
 // instead (Suganuma et al., 2017, arXiv 1704.00764): free of parameters, but the surplus channels
 // of the wide input are then added to nothing, and no other layer of ours would need such padding.
 
@@ -31,16 +32,16 @@ std::int64_t rounded_up(std::int64_t size, std::int64_t stride) {
   return (size + stride - 1) / stride;
 }
 
-// The window of one direction under a stride. An odd kernel rounds size / stride up, an even one
-// (size - 1) / stride; each is as wide as the stride at least, so that no line goes unseen but the
-// last.
+// Returns the kernel of one direction under a stride. An odd kernel rounds size / stride up, an
+// even one (size - 1) / stride; each is at least as wide as the stride, so that only the last line
+// may be left out.
 std::int64_t kernel_for(std::int64_t size, std::int64_t wanted, std::int64_t stride) {
   if (size == wanted) return 1;
   if (rounded_up(size, stride) > wanted) return stride + stride % 2;
   return std::max<std::int64_t>(3, stride + 1 - stride % 2);
 }
 
-// The largest stride that leaves the image at least as large as wanted.
+// Returns the largest stride that leaves the image at least as large as wanted.
 std::int64_t stride_for(const Shape& image, std::int64_t height, std::int64_t width) {
   std::int64_t stride = 1;
   while (stride < 1023 && rounded_up(image.height, stride + 1) >= height &&

@@ -1,7 +1,7 @@
 #pragma once
 
-// Joining: tensors of different shapes become one, as encodings with free wiring need it: images
-// are pooled down to the smallest height and the smallest width among them, for an addition
+// Joining: tensors of different shapes become one, as encodings with free wiring need it. Images
+// are pooled down to the smallest height and the smallest width among them; for an addition,
 // channels are projected up to the widest. Succeeds for any shapes. Private to encodings/.
 
 #include <string>
@@ -13,8 +13,9 @@ namespace detol::inline encoding {
 
 enum class JoinKind { kAdd, kConcat };
 
-// The node that joins `inputs`, in their order; a single one is itself its join. New layers are
-// called "<scope>.add" or "<scope>.concat", "<scope>.in<i>.pool<j>", "<scope>.in<i>.shortcut.conv".
+// Returns the node that joins `inputs`, in their order; a single input is returned itself. New
+// layers are called "<scope>.add" or "<scope>.concat", "<scope>.in<i>.pool<j>",
+// "<scope>.in<i>.shortcut.conv".
 // REQUIRES: inputs is not empty.
 NodeId join(NetworkBuilder& builder, JoinKind kind, std::vector<NodeId> inputs, std::string scope);
 

@@ -21,7 +21,8 @@ struct Macro {
 // Reads the section of this architecture; missing keys keep the values of `defaults`.
 Macro macro_of(const nlohmann::json& architecture, const Macro& defaults);
 
-// Its keys. Where the number of stages decides which choices there are it is none itself.
+// Returns the keys of the section. `stages` may not be a choice where it decides which choices
+// there are.
 constexpr std::array<Field, 4> macro_fields(bool stages_may_be_domain) {
   using enum FieldKind;
   return {

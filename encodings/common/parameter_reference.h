@@ -17,7 +17,7 @@ namespace detol::inline encoding {
 
 // SectionValue is a constant, or the position of a choice.
 struct SectionValue {
-  std::optional<Value> constant;      // none: it is a choice, or not there
+  std::optional<Value> constant;      // nullopt: the value is a choice, or absent
   std::optional<std::size_t> choice;  // the position of its domain
 };
 
@@ -30,7 +30,7 @@ class ParameterReference {
  public:
   using Convert = std::function<T(const Value&)>;
 
-  // `fallback` stands for a value that is not there, or a choice that is inactive.
+  // `fallback` is the value of an absent key or of an inactive choice.
   ParameterReference(const SectionValue& value, const Space& space, Convert convert,
                      T fallback = {})
       : choice_(value.choice), convert_(std::move(convert)), fallback_(std::move(fallback)) {

@@ -41,8 +41,8 @@ class Path {
   void dense(std::int64_t channels, bool bias, std::string_view name);
   void batch_norm(std::string_view name);
   void activate(Activation activation, std::string_view name);
-  void dropout(double rate);  // nothing at rate 0
-  // 1x1 conv - bn, as "<scope>.shortcut.conv", "<scope>.shortcut.bn".
+  void dropout(double rate);  // adds nothing at rate 0
+  // Adds 1x1 conv - bn, as "<scope>.shortcut.conv", "<scope>.shortcut.bn".
   void projection(std::int64_t channels, std::int64_t stride);
 
  private:

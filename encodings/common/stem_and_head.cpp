@@ -21,7 +21,7 @@ constexpr ActivationRow kActivations[] = {{"relu", Activation::kRelu}, {"silu", 
 
 struct StemRow {
   Words name;
-  std::optional<Activation> activation;  // none: there is no stem
+  std::optional<Activation> activation;  // nullopt: there is no stem
 };
 constexpr StemRow kStems[] = {{"conv_bn_relu", Activation::kRelu},
                               {"conv_bn_silu", Activation::kSilu},

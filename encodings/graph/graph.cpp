@@ -1,25 +1,25 @@
-// Encoding `graph`: a free directed acyclic graph of operations between an input and an output,
-// any vertex wired to any later one, at most so many edges in use; and a skeleton that repeats it
-// (NAS-Bench-101: Ying et al., 2019, arXiv 1902.09635). With one stage of one cell the graph is
-// the network.
+// Encoding `graph`: a free directed acyclic graph of operations between an input and an output. Any
+// vertex may be wired to any later one, with at most `edges` edges in use; a skeleton repeats the
+// graph (NAS-Bench-101: Ying et al., 2019, arXiv 1902.09635). With one stage of one cell the graph
+// is the network.
 //
 //   conv3 - bn - relu - cells_per_stage cells [- max_pool 2 - cells_per_stage cells]... - head
 //
 // Every stage after the first has twice the channels. A vertex joins the tensors that its edges
-// bring, and puts its operation on the result; the output only joins. How they join:
+// bring, and applies its operation to the result; the output only joins. The values of `join`:
 //
 //   add          the sum. The cell's input passes a 1x1 conv - bn - relu where it has not the
 //                stage's channels, so that every tensor of a cell has them
 //   concat       one after another, by the number of their vertices; before an operation that keeps
-//                channels, a 1x1 conv - bn - relu makes them the stage's, or they would multiply
-//                from vertex to vertex
+//                channels, a 1x1 conv - bn - relu reduces them to the stage's, or they would
+//                multiply from vertex to vertex
 //   per_node     add or concat, a choice of each vertex
-//   nasbench101  vertices add, the output concatenates. Of k vertices that lead to it each makes
-//                the k-th part of the stage's channels, rounded up; the cell's input passes a 1x1
-//                conv - bn - relu of its own wherever it is added, also at the output, to the sum
-//                of which it belongs. NAS-Bench-101 rounds down, gives the rest to the first
-//                vertices and truncates where sums then differ by a channel; that is all the
-//                difference
+//   nasbench101  vertices add, the output concatenates. If k vertices lead to the output, each
+//                makes 1/k of the stage's channels, rounded up; the cell's input passes a 1x1 conv
+//                - bn - relu of its own wherever it is added, also when it is added to the
+//                concatenated output. The only difference from NAS-Bench-101: it rounds down, gives
+//                the remaining channels to the first vertices and truncates where summands then
+//                differ by a channel
 //
 // Operations of stride 2 make tensors of different sizes, which join.h reconciles.
 
@@ -43,7 +43,7 @@ namespace {
 
 using nlohmann::json;
 
-// One vertex of the graph, as all cells have it.
+// Vertex: one vertex of the graph, equal in all cells.
 struct Vertex {
   std::size_t index = 0;
   std::vector<std::size_t> inputs;
@@ -51,7 +51,7 @@ struct Vertex {
   JoinKind join = JoinKind::kAdd;
 };
 
-// The vertices in use behind the input, the output last.
+// Graph: the vertices in use after the input, the output last.
 struct Graph {
   std::vector<Vertex> vertices;
   bool is_nasbench101 = false;
@@ -85,7 +85,7 @@ Graph graph_of(const json& section) {
   return graph;
 }
 
-// 1x1 conv - bn - relu.
+// Adds 1x1 conv - bn - relu.
 NodeId projected(NetworkBuilder& builder, NodeId input, std::int64_t channels,
                  const std::string& scope) {
   Path path(builder, input, scope);
@@ -95,7 +95,7 @@ NodeId projected(NetworkBuilder& builder, NodeId input, std::int64_t channels,
   return path.end();
 }
 
-// One copy of the graph in the network.
+// Cell adds one copy of the graph to the network.
 class Cell {
  public:
   Cell(NetworkBuilder& builder, const Graph& graph, std::string scope, std::int64_t channels)
@@ -157,10 +157,10 @@ class Cell {
   const Graph& graph_;
   std::string scope_;
   std::int64_t channels_;
-  std::array<NodeId, Wiring::kMaxVertices> tensors_{};  // of each vertex
+  std::array<NodeId, Wiring::kMaxVertices> tensors_{};  // the output of each vertex
 };
 
-// Half the size in every direction that is longer than one.
+// Adds a pool that halves the size in every direction that is longer than one.
 void add_reduction(Path& path, const std::string& scope) {
   const auto window = [](std::int64_t size) { return std::min<std::int64_t>(size, 2); };
   const Shape image = path.shape();

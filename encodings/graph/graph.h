@@ -1,6 +1,6 @@
 #pragma once
 
-// The factories of encoding `graph`; encodings() is the way to them. Private to encodings/.
+// The factories of encoding `graph`, which encodings() lists. Private to encodings/.
 
 #include <nlohmann/json_fwd.hpp>
 #include <span>
@@ -16,9 +16,9 @@ Result<Implied> imply_graph(nlohmann::json& architecture);
 Result<Network> decode_graph(const nlohmann::json& architecture, const Task& task);
 GraphOfCodes labelled_graph(const nlohmann::json& architecture, const Space& space);
 
-// "input,conv_3x3,max_pool_3x3,output|0110,0011,0001,0000": the operations and the adjacency
-// matrix of the vertices in use, as NAS-Bench-101 describes its cells. Isomorphic graphs of up to
-// eight vertices have one text: the smallest of all orders of their vertices.
+// Returns "input,conv_3x3,max_pool_3x3,output|0110,0011,0001,0000": the operations and the
+// adjacency matrix of the vertices in use, as NAS-Bench-101 describes its cells. Isomorphic graphs
+// of up to eight vertices have one text: the smallest of all orders of their vertices.
 std::string graph_key(const nlohmann::json& architecture);
 
 }  // namespace detol::inline encoding

@@ -1,5 +1,5 @@
 // The choices that a graph's section implies: an operation for every inner vertex, a bool for every
-// edge. Besides, the text by which tables of architectures know a graph.
+// edge; and the text under which tables of architectures list a graph.
 
 #include <fmt/format.h>
 
@@ -71,7 +71,7 @@ json imply_vertex(ImpliedChoices& choices, GraphLayout::Vertex& vertex, std::siz
 // The vertices in use and what they do: "input", their operation, "output".
 struct Described {
   std::vector<std::string> words;
-  std::vector<std::vector<bool>> inputs;  // of each vertex
+  std::vector<std::vector<bool>> inputs;  // of each vertex: which earlier ones lead to it
 };
 
 Described described(const json& vertices) {
@@ -90,7 +90,7 @@ Described described(const json& vertices) {
   return graph;
 }
 
-// The text of the vertices in this order; empty if an edge would lead back.
+// Returns the text of the vertices in this order; empty if an edge would lead back.
 std::string text_of(const Described& graph, const std::vector<std::size_t>& order) {
   const auto has = [&](std::size_t from, std::size_t to) {
     return from < to && graph.inputs[to][from];

@@ -49,7 +49,7 @@ inline constexpr std::array kVertexOperations = {
     VertexOperation{"avg_pool_3x3_stride2", VertexForm::kAvgPool, 3, 2},
 };
 
-// Adds the operation's layers. Convolutions make `channels`; the others keep those there are.
+// Adds the operation's layers. Convolutions make `channels`; the others keep the path's.
 void add_vertex_operation(Path& path, const VertexOperation& operation, std::int64_t channels);
 
 // True if the operation makes any number of channels from any other.

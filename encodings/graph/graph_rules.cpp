@@ -1,18 +1,18 @@
 // A vertex counts if it lies on a path from input to output, an edge if both its ends do; nothing
 // else is computed. Repair needs one pass over the edges:
 //
-//   no path       one edge, at random among those that close the gap between what the input
-//                 reaches and what leads to the output
-//   edges > most  edges in use are visited in a random order and cut where a path remains. What is
-//                 not cut then was needed, and stays so. If too many remain, the graph is a single
-//                 path: one more edge leaps over as many vertices as needed.
+//   no path       one edge is added, at random among those from a vertex that the input reaches to
+//                 one that leads to the output
+//   edges > most  edges in use are visited in a random order and cut where a path remains. An edge
+//                 that is not cut is needed, and stays so. If too many remain, the graph is a
+//                 single path: one more edge leaps over as many vertices as needed.
 //
-// Space::sample thus draws every edge by a fair coin. Draws that obey the rules are kept, so that
-// all right assignments are equally likely but for those that repair adds. Of 7 nodes and 9 edges
-// 73 of 100 draws are right, 7 have no path and 20 too many edges; graphs of 9 edges in use come in
-// 16 of 100 draws, against 9 if wrong draws were thrown away as NAS-Bench-101 does (of 12 nodes and
-// 18 edges: 38 right; 32 against 9). As most graphs have many edges, repair leans towards what is
-// uniform among graphs rather than among matrices.
+// Space::sample draws every edge with probability 1/2. Draws that obey the rules are kept, so that
+// all valid assignments are equally likely but for those that repair adds. With 7 nodes and 9 edges
+// 73 of 100 draws are valid, 7 have no path and 20 too many edges; 16 of 100 draws have 9 edges in
+// use, against 9 if invalid draws were thrown away as NAS-Bench-101 does (with 12 nodes and 18
+// edges: 38 valid; 32 against 9). As most graphs have many edges, repair makes the draws more
+// nearly uniform among graphs, though less among adjacency matrices.
 
 #include "encodings/graph/graph_rules.h"
 
@@ -93,9 +93,9 @@ void GraphRules::repair(std::span<double> codes, Rng& rng) const {
   }
 }
 
-// An edge between a vertex that the input reaches and one that leads to the output makes or breaks
-// a path. An edge from what the input reaches to what it does not reach is absent and must remain
-// so: two such absences may hide one path.
+// Marks the choices of used vertices, and two kinds of edges. An edge from a vertex that the input
+// reaches to one that leads to the output makes or breaks a path. An edge from a reached to an
+// unreached vertex is absent and must remain so: two such edges may make a path.
 std::vector<bool> GraphRules::expressed(std::span<const double> codes) const {
   const Wiring wiring = wiring_of(codes);
   const Wiring::Vertices reached = wiring.reached(), leading = wiring.leading();

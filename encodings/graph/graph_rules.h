@@ -1,7 +1,7 @@
 #pragma once
 
-// The rules of encoding `graph`: its output depends on its input, and at most so many edges are in
-// use. Private to this folder.
+// The rules of encoding `graph`: its output depends on its input, and at most max_edges edges are
+// in use. Private to this folder.
 
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
@@ -15,13 +15,13 @@ namespace detol::inline encoding {
 struct GraphLayout {
   struct Vertex {
     std::optional<std::size_t> operation, join;
-    std::size_t first_edge = 0;  // that from vertex 0; one for every lower vertex follows
+    std::size_t first_edge = 0;  // the edge from vertex 0; those from 1, 2, ... follow
   };
   std::vector<Vertex> vertices;  // vertex 0 has no choices
   std::size_t max_edges = 0;     // at least 1
 };
 
-// The wiring of a decided section: `vertices` is architecture.graph.node.
+// Returns the wiring of a section with every choice made; `vertices` is architecture.graph.node.
 Wiring wiring_of(const nlohmann::json& vertices);
 
 class GraphRules final : public ArchitectureRules {

@@ -1,6 +1,6 @@
-// The graph of encoding `graph`: its vertices in use, labelled with their operations, and where
-// that is a choice of each with how they join. A `skip_connect` of one tensor is that tensor, but
-// for nasbench101, where it may be a convolution or a part of the output.
+// The graph of encoding `graph`: its vertices in use, labelled with their operations and, under
+// `join: per_node`, with how they join. A `skip_connect` of one tensor is that tensor, except under
+// `join: nasbench101`, where it may be a convolution or a part of the output.
 
 #include "encodings/space/labelled_graph.h"
 
@@ -29,7 +29,7 @@ struct LabelledVertex {
 };
 
 struct Vertices {
-  std::vector<LabelledVertex> all;  // that of the input has nothing
+  std::vector<LabelledVertex> all;  // the first, the input, has no edges
   bool skips = true;                // a skip_connect of one tensor is that tensor
 };
 

@@ -26,19 +26,19 @@ class Wiring {
   bool has(Edge edge) const { return contains(inputs_[edge.to], edge.from); }
   void set(Edge edge, bool present);
 
-  Vertices reached() const;  // from the input, itself included
-  Vertices leading() const;  // to the output, itself included
+  Vertices reached() const;  // those that the input reaches, itself included
+  Vertices leading() const;  // those that lead to the output, itself included
   Vertices used() const { return reached() & leading(); }
   bool is_connected() const { return contains(reached(), size_ - 1); }
 
-  // The edges on paths from input to output, by `to`, then `from`.
+  // Returns the edges on paths from input to output, by `to`, then `from`.
   std::vector<Edge> used_edges() const;
 
   static bool contains(Vertices set, std::size_t vertex) { return ((set >> vertex) & 1U) != 0; }
 
  private:
   std::size_t size_;
-  std::array<Vertices, kMaxVertices> inputs_{};  // of each vertex
+  std::array<Vertices, kMaxVertices> inputs_{};  // the inputs of each vertex
 };
 
 }  // namespace detol::inline encoding

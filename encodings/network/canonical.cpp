@@ -1,12 +1,13 @@
-// Every node gets a colour that says what it is: its layer, everything it is computed from and
-// everything computed from it. Colour refinement (Weisfeiler & Leman, 1968), but along the
-// topological order, so that one sweep forward and one back carry news through the whole
-// network. Where nodes still share a colour, one is individualised and the refinement continues
-// (McKay & Piperno, 2014, arXiv 1301.1493); the smallest certificate of all orders is the
-// network's. Members that are images of each other under a symmetry lead to the same leaves, so
-// that one of them is enough. A symmetry is found by setting one member apart, then another, and
-// exchanging what has become different; if that is none, by comparing the leaves that first choices
-// lead to. It holds for every earlier choice, too: k equal branches cost 2k refinements, not k!.
+// Every node gets a colour, a hash of its layer, everything it is computed from and everything
+// computed from it. This is colour refinement (Weisfeiler & Leman, 1968), but along the topological
+// order, so that one sweep forward and one back carry a change through the whole network. Where
+// nodes still share a colour, one is individualised and the refinement continues (McKay & Piperno,
+// 2014, arXiv 1301.1493); the smallest certificate of all orders is the network's. Nodes of a
+// colour that are images of each other under a symmetry lead to the same leaves, so that one of
+// them is enough. To find a symmetry, one node is individualised, then another, and the nodes whose
+// colours then differ are exchanged; if that is no symmetry, the leaves reached by always taking
+// the first node are compared. A symmetry holds for every earlier choice, too: k equal branches
+// cost 2k refinements, not k!.
 //
 // The price of a network without such symmetry is two or three sweeps over its edges.
 
@@ -27,7 +28,7 @@ using Colors = std::vector<std::uint64_t>;
 
 struct Edge {
   NodeId to = 0;
-  std::uint64_t slot = 0;  // which input it is; 0 where inputs are unordered
+  std::uint64_t slot = 0;  // number of the input; 0 where inputs are unordered
 };
 
 std::uint64_t hash_of(std::uint64_t seed, std::initializer_list<std::int64_t> values) {
@@ -71,7 +72,7 @@ class Canonizer {
   // Found summarises the leaves, the colourings in which every node has a colour of its own.
   struct Found {
     std::uint64_t smallest = 0;  // certificate
-    Colors first;                // the leaf that first choices lead to
+    Colors first;                // the leaf reached by always individualising the first node
   };
 
   std::uint64_t with_inputs(NodeId id, std::uint64_t seed, const Colors& colors) const {
@@ -109,7 +110,7 @@ class Canonizer {
     }
   }
 
-  // The smallest colour that several nodes share, and those nodes; none in a leaf.
+  // Returns the nodes of the smallest colour that several nodes share; none in a leaf.
   static std::vector<NodeId> shared_class(const Colors& colors) {
     std::map<std::uint64_t, std::vector<NodeId>> classes;
     for (NodeId id = 0; id < colors.size(); ++id) classes[colors[id]].push_back(id);
@@ -124,8 +125,8 @@ class Canonizer {
     return refined(std::move(colors));
   }
 
-  // REQUIRES: every colour occurs once. Nodes in the order of their colours, each with its
-  // inputs: the whole network, whatever its nodes were called.
+  // Hashes the nodes in the order of their colours, each with its inputs: the whole network,
+  // independent of the numbers of its nodes. REQUIRES: every colour occurs once.
   std::uint64_t certificate(const Colors& colors) const {
     std::map<std::uint64_t, NodeId> ordered;
     for (NodeId id = 0; id < colors.size(); ++id) ordered.emplace(colors[id], id);
@@ -144,7 +145,7 @@ class Canonizer {
     }
   }
 
-  // The nodes that have a colour for themselves.
+  // Returns the nodes that have a colour of their own.
   static std::map<std::uint64_t, NodeId> alone(const Colors& colors) {
     std::map<std::uint64_t, NodeId> found;
     std::set<std::uint64_t> shared;
@@ -155,8 +156,8 @@ class Canonizer {
     return found;
   }
 
-  // Takes every node that is alone in one colouring to the node that has its colour in the other.
-  // Those it so displaces take the places left; all else stays.
+  // Maps every node with a colour of its own in `one` to the node that has this colour in `other`.
+  // Displaced nodes take the places left; all others stay.
   static Permutation exchange(const Colors& one, const Colors& other) {
     Permutation image(one.size()), origin(one.size());
     std::iota(image.begin(), image.end(), NodeId{0});
@@ -179,7 +180,7 @@ class Canonizer {
     return image;
   }
 
-  // True if the network and its colours stay the same.
+  // Returns true if the permutation leaves the network and its colours the same.
   bool is_symmetry(const Permutation& image, const Colors& colors) const {
     for (NodeId id = 0; id < nodes_.size(); ++id) {
       if (colors[image[id]] != colors[id]) return false;
@@ -216,7 +217,7 @@ class Canonizer {
   Found search(const Colors& colors) {
     const std::vector<NodeId> members = shared_class(colors);
     if (members.empty()) return {certificate(colors), colors};
-    std::size_t known = symmetries_.size();  // those found from here on keep what is set apart
+    std::size_t known = symmetries_.size();  // later ones keep the individualised nodes in place
     Orbits orbits(nodes_.size());
     const Colors first = individualised(colors, members.front());
     Found found = search(first);

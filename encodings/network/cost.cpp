@@ -7,7 +7,7 @@ namespace {
 
 constexpr double kMost = 0x1.0p62;
 
-// 1,234,567
+// Formats a number as 1,234,567.
 std::string grouped(double number) {
   std::string digits = fmt::format("{:.0f}", number);
   for (auto at = static_cast<std::ptrdiff_t>(digits.size()) - 3; at > 0; at -= 3) {

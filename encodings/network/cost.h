@@ -1,7 +1,7 @@
 #pragma once
 
-// Cost: what a network needs, known before any training. A candidate that asks for more
-// than its constraints or its device is refused with these numbers and costs nothing.
+// Cost: what a network needs, known before any training. A candidate that needs more than its
+// constraints or its device allow is refused with these numbers, without any training.
 
 #include <cstdint>
 #include <limits>
@@ -21,7 +21,7 @@ struct Cost {
   std::optional<std::int64_t> memory = std::nullopt;
 };
 
-// Everything but the memory. Errors (kInput): a number beyond 2^62.
+// Returns all but the memory. Errors (kInput): a number beyond 2^62.
 Result<Cost> cost_of(const Network& network);
 
 struct Constraints {
@@ -30,8 +30,8 @@ struct Constraints {
   double max_memory = std::numeric_limits<double>::infinity();  // bytes
 };
 
-// Empty if all hold, or what they limit is not known yet; else "params 1,234,567 > 1,000,000; flops
-// ...".
+// Returns "" if all hold, or what they limit is not known yet; else "params 1,234,567 > 1,000,000;
+// flops ...".
 std::string broken_constraints(const Cost& cost, const Constraints& constraints);
 
 }  // namespace detol::inline encoding

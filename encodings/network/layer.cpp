@@ -7,7 +7,7 @@
 namespace detol::inline encoding {
 namespace {
 
-// No tensor of one image that a machine could hold is larger; keeps every product below 2^63.
+// kMostElements: larger tensors of one image fit in no machine; keeps every product below 2^63.
 constexpr std::int64_t kMostElements = std::int64_t{1} << 40;
 
 using Inputs = std::span<const Shape>;
@@ -16,14 +16,14 @@ tl::unexpected<Error> broken(const Layer& layer, const std::string& what) {
   return fail(ErrorCode::kInput, fmt::format("{}: {}", to_text(layer.kind), what));
 }
 
-// Counts the positions of a window of `kernel` with `padding` on both sides; below 1: none.
+// Counts the positions of a window of `kernel` with `padding` on both sides; 0 if it does not fit.
 std::int64_t window_count(const Layer& layer, std::int64_t size, std::int64_t kernel,
                           std::int64_t padding) {
   const std::int64_t room = size + 2 * padding - layer.dilation * (kernel - 1) - 1;
   return room < 0 ? 0 : room / layer.stride + 1;
 }
 
-// The shape rule that pooling and convolution share.
+// Returns the output shape of a pool or a convolution with `channels` outputs.
 Result<Shape> windowed(const Layer& layer, const Shape& in, std::int64_t channels) {
   if (layer.kernel < 1 || layer.kernel_height < 0 || layer.stride < 1 || layer.dilation < 1) {
     return broken(layer, fmt::format("kernel {}, stride {} and dilation {} must be positive",
@@ -126,7 +126,7 @@ const KindRow& row_of(LayerKind kind) {
   return kKinds[static_cast<std::size_t>(kind)];
 }
 
-// False if the product passes the limit (factors are at most 2^40 each).
+// Returns false if the product passes the limit (factors are at most 2^40 each).
 bool fits(const Shape& s) {
   if (s.channels < 1 || s.height < 1 || s.width < 1) return false;
   if (s.channels > kMostElements || s.height > kMostElements || s.width > kMostElements)

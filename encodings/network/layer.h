@@ -44,13 +44,13 @@ enum class LayerKind {
 
 enum class Activation { kRelu, kSilu, kSigmoid };
 
-// Only the fields of its kind count; the others keep their defaults, so that equal
-// layers compare equal.
+// Layer stores a kind and its settings. Fields that the kind does not use keep their defaults, so
+// that equal layers compare equal.
 struct Layer {
   LayerKind kind = LayerKind::kInput;
   std::int64_t channels = 0;  // kConv, kDense: outputs
   std::int64_t kernel = 1;    // kConv (odd), kMaxPool, kAvgPool: of the window, in both directions
-  std::int64_t kernel_height = 0;  // the same, if it is another one: 1 for sequences; 0: `kernel`
+  std::int64_t kernel_height = 0;  // height of the window, 1 for sequences; 0: as `kernel`
   std::int64_t stride = 1;         // kConv, kMaxPool, kAvgPool
   std::int64_t groups = 1;         // kConv: divides inputs and outputs; = inputs for depthwise
   std::int64_t dilation = 1;       // kConv
@@ -60,7 +60,7 @@ struct Layer {
   friend bool operator==(const Layer&, const Layer&) = default;
 };
 
-// One tensor that a layer owns, in the plain layout that checkpoints and exports use:
+// ParameterSpec: one tensor that a layer owns, in the plain layout of checkpoints and exports:
 // convolution weights O x I/groups x height x width, dense weights O x I.
 struct ParameterSpec {
   std::string_view name;  // weight, bias, gamma, beta, running_mean, running_var
@@ -70,26 +70,26 @@ struct ParameterSpec {
   std::int64_t elements() const;
 };
 
-// "conv", "max_pool", ...: for messages, drawings and JSON.
+// Returns "conv", "max_pool", ... for messages, drawings and JSON.
 std::string_view to_text(LayerKind kind);
 inline constexpr LayerKind kLastLayerKind = LayerKind::kLayerNorm;
 
-// The height of the window, and its padding per side in each direction. REQUIRES: kConv, kMaxPool
-// or kAvgPool.
+// Return the height of the window, and its padding per side in each direction. REQUIRES: kConv,
+// kMaxPool or kAvgPool.
 std::int64_t height_of(const Layer& layer);
 std::int64_t padding_above(const Layer& layer);
 std::int64_t padding_beside(const Layer& layer);
 std::string_view to_text(Activation activation);
 
-// The layer's output shape. Errors (kInput) say which rule was broken: channels that
+// Returns the layer's output shape. Errors (kInput) name the broken rule: channels that
 // differ, an image smaller than its kernel, a size beyond 2^40 elements.
 Result<Shape> output_shape(const Layer& layer, std::span<const Shape> inputs);
 
 // REQUIRES: output_shape(layer, inputs) succeeded.
 std::vector<ParameterSpec> parameters_of(const Layer& layer, std::span<const Shape> inputs);
 
-// 2 x multiply-adds of one forward pass of one image; convolution and dense layers
-// only. A double, because an impossible layer's count may pass 2^63.
+// Returns 2 x multiply-adds of one forward pass of one image, in convolution and dense layers
+// only. The result is a double, because an impossible layer's count may pass 2^63.
 double flops_of(const Layer& layer, std::span<const Shape> inputs, const Shape& output);
 
 }  // namespace detol::inline encoding

@@ -25,7 +25,7 @@ struct Node {
   std::string name;            // unique in the network; not part of its identity
 };
 
-// One tensor of the network's state, as checkpoints, exports and backends exchange it.
+// NetworkParameter: one tensor of the network's state, as checkpoints, exports and backends use it.
 struct NetworkParameter {
   NodeId node = 0;
   std::string name;  // "<node name>.<weight|bias|gamma|...>"
@@ -34,7 +34,7 @@ struct NetworkParameter {
 
 class Network {
  public:
-  // Every node on a path from input to output, in a topological order: the input is
+  // Returns every node on a path from input to output, in a topological order: the input is
   // node 0, the output the last.
   std::span<const Node> nodes() const { return nodes_; }
   const Node& output() const { return nodes_.back(); }
@@ -42,7 +42,7 @@ class Network {
 
   std::vector<Shape> input_shapes(NodeId node) const;
 
-  // All tensors, node by node: the one order of checkpoints and exports.
+  // Returns all tensors, node by node: the order of checkpoints and exports.
   std::vector<NetworkParameter> parameters() const;
 
  private:
@@ -50,20 +50,21 @@ class Network {
   std::vector<Node> nodes_;
 };
 
-// Collects nodes. The first mistake is remembered and reported by build(), so that a
-// caller can chain adds without checking each.
+// NetworkBuilder collects nodes. build() reports the first mistake of all calls, so that a caller
+// can chain adds without checking each.
 class NetworkBuilder {
  public:
   explicit NetworkBuilder(Shape input);
 
   NodeId input() const { return 0; }
 
-  // An empty name becomes "<kind><number>".
+  // Adds a layer and returns its node. An empty name becomes "<kind><number>".
   NodeId add(Layer layer, std::vector<NodeId> inputs, std::string name = {});
 
   const Shape& shape(NodeId node) const { return nodes_[node].shape; }
 
-  // Drops what does not lead from input to output and orders the rest.
+  // Drops nodes that do not lead to the output and orders the rest. Errors (kInput): the first
+  // mistake of add(); a node that does not depend on the input.
   Result<Network> build(NodeId output) const;
 
  private:

@@ -14,7 +14,7 @@ constexpr std::array<Words, 3> kDistances = {"mse", "mae", "huber"};
 constexpr std::array<Words, 8> kOfClasses = {"val_accuracy",   "val_loss", "train_loss",
                                              "train_accuracy", "val_f1",   "val_auc",
                                              "val_ece",        "val_top5"};
-// Without the top five, which are all.
+// All but val_top5, which needs several classes, one of them right.
 constexpr std::span<const Words> kOfSwitches = std::span(kOfClasses).first(7);
 constexpr std::array<Words, 5> kOfNumbers = {"val_loss", "train_loss", "val_mae", "val_rmse",
                                              "val_r2"};

@@ -1,8 +1,7 @@
 #pragma once
 
 // Task: what a network predicts for an image: one class of several, one number, several numbers, or
-// a set of labels. The table says for each kind how it may be trained and what
-// its trials report.
+// a set of labels. The table has the losses of each kind and the metrics that its trials report.
 
 #include <span>
 #include <string_view>
@@ -29,11 +28,11 @@ struct TaskRow {
   std::string_view name;  // data.task
   std::string_view summary;
   TaskKind kind;
-  std::span<const std::string_view> losses;   // training.loss; the first unless the file says
+  std::span<const std::string_view> losses;   // for training.loss; the first is the default
   std::span<const std::string_view> metrics;  // of every epoch
 };
 
-// Every task, in the order of TaskKind.
+// Returns every task, in the order of TaskKind.
 std::span<const TaskRow> tasks();
 
 const TaskRow& row_of(TaskKind kind);

@@ -19,16 +19,16 @@ enum class FieldKind {
   kSize,         // bytes: 400MB, 2GiB or a number
   kDuration,     // 2h, 90s, 2d12h
   kSection,      // a map with the keys of `children`
-  kList,         // a list of maps with the keys of `children`; `repeat: n` in an item makes n of it
+  kList,         // a list of maps with the keys of `children`; `repeat: n` in an item: n copies
   kWords,        // a list of different `words`, at least one
   kTextOrTexts,  // a text, or a list of different texts; read as a list in both cases
   kInts,         // a list of different whole numbers in [low, high], at least one
   kNamed,        // a word, or {name: word, ...} with the keys of `children`; without children any
-                 // scalars: whoever owns the name checks them
+                 // scalars, which the reader of the option checks
   kTexts,        // a map of any names to texts, at least one
   kChoices,      // a map of any names, each a single value or a {type: ...} choice
   kAny,          // any single value
-  kFree,         // any YAML; checked by whoever reads it
+  kFree,         // any YAML, which its reader checks
 };
 
 struct Field {

@@ -15,7 +15,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::size_t kMostItems = 256;  // of one list, repeats counted
+constexpr std::size_t kMostItems = 256;  // in one list, repeats counted
 
 constexpr std::array<std::string_view, 4> kTypes = {"float", "int", "categorical", "bool"};
 constexpr Field kType = {.key = "type", .required = true, .words = kTypes};
@@ -42,7 +42,7 @@ constexpr std::array kBoolKeys = {kType, kWhen};
 
 }  // namespace
 
-// One type of choice: the word, the kind of domain, the keys that its map may have.
+// TypeRow: one type of choice: the word, the kind of domain, the keys that its map may have.
 struct TypeRow {
   std::string_view name;
   DomainKind kind;
@@ -80,7 +80,7 @@ json to_json(const Value& value) {
   return std::visit([](const auto& v) { return json(v); }, value);
 }
 
-// A choice under `parameters` is named by its key, every other by its path.
+// Returns the name of a choice: its key if it is under `parameters`, else its path.
 std::string choice_name(const std::string& path) {
   constexpr std::string_view kParameters = "parameters.";
   return path.starts_with(kParameters) ? path.substr(kParameters.size()) : path;

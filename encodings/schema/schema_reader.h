@@ -21,8 +21,8 @@ namespace detol::inline encoding {
 struct FoundDomain {
   Domain domain;
   std::string scope;                // the path where its `when` looks first
-  Position at;                      // of the {type: ...} map
-  const YamlEntry* when = nullptr;  // in the tree that was read
+  Position at;                      // position of the {type: ...} map
+  const YamlEntry* when = nullptr;  // points into the tree that was read
 };
 
 struct TypeRow;
@@ -32,7 +32,7 @@ class SchemaReader {
   // The source and every tree that is read must outlive this reader and what it found.
   explicit SchemaReader(const YamlSource& source) : source_(source) {}
 
-  // A map with the keys of `fields`. `path` is its own ("training"), empty for the file.
+  // Reads a map with the keys of `fields`. `path` is the map's ("training"), empty for the file.
   Result<nlohmann::json> section(const YamlNode& node, std::span<const Field> fields,
                                  const std::string& path);
 
@@ -59,10 +59,10 @@ class SchemaReader {
   std::vector<FoundDomain> domains_;
 };
 
-// A plain scalar as YAML 1.2 reads it: true, 3, 0.1, else text.
+// Returns a plain scalar as YAML 1.2 reads it: true, 3, 0.1, else text.
 Value plain_value(const YamlNode& scalar);
 
-// The code of a scalar among a domain's values: typed, else as text.
+// Returns the code of a scalar among a domain's values: as a typed value, else as text.
 std::optional<double> code_of(const Domain& domain, const YamlNode& scalar);
 
 }  // namespace detol::inline encoding

@@ -13,7 +13,7 @@
 namespace detol::inline encoding {
 namespace {
 
-// The whole text as a number of that type; a leading plus is allowed, as in YAML.
+// Returns the whole text as a number of that type; a leading plus is allowed, as in YAML.
 template <typename Number>
 std::optional<Number> parsed(std::string_view text) {
   if (text.starts_with('+') && !text.starts_with("+-")) text.remove_prefix(1);

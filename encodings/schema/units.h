@@ -7,10 +7,10 @@
 
 namespace detol::inline encoding {
 
-// "90s", "2d12h", "10min" in seconds; nullopt if it is not a duration.
+// Returns "90s", "2d12h", "10min" in seconds; nullopt if it is not a duration.
 std::optional<double> parse_duration(std::string_view text);
 
-// "400MB", "2GiB", "1e6" in bytes; nullopt if it is not a size.
+// Returns "400MB", "2GiB", "1e6" in bytes; nullopt if it is not a size.
 std::optional<double> parse_size(std::string_view text);
 
 }  // namespace detol::inline encoding

@@ -41,7 +41,7 @@ Result<void> check_bytes(std::string_view text, const YamlSource& source, int ov
   return {};
 }
 
-constexpr std::size_t kMostKeys = 1000;  // of one map; searched linearly
+constexpr std::size_t kMostKeys = 1000;  // in one map, as find() is linear
 
 // Thrown and caught inside this file only: yaml-cpp's event handlers cannot return errors.
 struct Mistake {
@@ -98,7 +98,7 @@ class TreeBuilder final : public YAML::EventHandler {
  private:
   struct Open {
     YamlNode node;
-    std::optional<YamlNode> key;  // of a map: read, its value not yet
+    std::optional<YamlNode> key;  // of a map: the key whose value is not read yet
     YAML::anchor_t anchor = 0;
   };
 
@@ -106,7 +106,7 @@ class TreeBuilder final : public YAML::EventHandler {
     return {mark.line + 1, mark.column + 1, override_index_};
   }
 
-  // Plain ("?"), quoted ("!") and untagged; a tag could only change what a value means.
+  // Accepts plain ("?"), quoted ("!") and untagged values; any other tag changes a value's type.
   void check_tag(const YAML::Mark& mark, const std::string& tag) const {
     if (!tag.empty() && tag != "?" && tag != "!")
       throw Mistake{position(mark), fmt::format("the tag {} is not supported", tag)};
@@ -144,7 +144,7 @@ class TreeBuilder final : public YAML::EventHandler {
       check_key(parent.node, node);
       parent.key = std::move(node);
     } else {
-      // yaml-cpp places an empty value where the next thing stands.
+      // yaml-cpp gives an empty value the position of the next token.
       if (node.kind == YamlNode::Kind::kNull) node.at = parent.key->at;
       parent.node.entries.push_back({parent.key->scalar, parent.key->at, std::move(node)});
       parent.key.reset();

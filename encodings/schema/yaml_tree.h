@@ -1,8 +1,8 @@
 #pragma once
 
-// YamlNode: a YAML document as a plain tree in which every node knows where it stands.
-// Private to encodings/: yaml-cpp stays behind it, and with it everything that a hostile
-// file could try: duplicate keys, deep nesting, alias bombs, bytes that are not UTF-8.
+// YamlNode: a YAML document as a plain tree with the position of every node. Private to encodings/.
+// No other file uses yaml-cpp, and parse_yaml refuses what a hostile file may contain: duplicate
+// keys, deep nesting, alias bombs, bytes that are not UTF-8.
 
 #include <cstddef>
 #include <initializer_list>
@@ -15,7 +15,7 @@
 
 namespace detol::inline encoding {
 
-// Line and column count from 1. A node that came from `--set` has its index instead.
+// Position: line and column count from 1. A node from `--set` has the override's index instead.
 struct Position {
   int line = 1;
   int column = 1;
@@ -33,7 +33,7 @@ struct YamlNode {
   std::vector<YamlNode> items;
   std::vector<YamlEntry> entries;  // in the file's order, keys unique
 
-  static YamlNode of(Kind kind, const Position& at);  // with nothing in it
+  static YamlNode of(Kind kind, const Position& at);  // an empty node
 
   const YamlEntry* find(std::string_view key) const;
   YamlEntry* find(std::string_view key);
@@ -45,7 +45,7 @@ struct YamlEntry {
   YamlNode value;
 };
 
-// The node at a path of plain keys, or nullptr.
+// Returns the node at a path of plain keys, or nullptr.
 const YamlNode* node_at(const YamlNode& tree, std::initializer_list<std::string_view> path);
 
 // YamlSource names the place of an error: the file's name, or the path of an override.
@@ -55,8 +55,8 @@ struct YamlSource {
 
   Place at(const Position& position) const;
 
-  // kInput for a place in the file; kUsage with the path as subject for an override. Always one
-  // printable line.
+  // Returns kInput for a place in the file; kUsage with the path as subject for an override. The
+  // message is one printable line.
   tl::unexpected<Error> error(const Position& position, std::string_view message) const;
 };
 
@@ -64,11 +64,11 @@ constexpr std::size_t kMaxYamlBytes = 1 << 20;
 constexpr std::size_t kMaxYamlDepth = 64;
 constexpr std::size_t kMaxYamlNodes = 100'000;  // aliases expanded
 
-// One document. `override_index` marks all of its nodes as that override's.
+// Reads one document. `override_index` marks all of its nodes as that override's.
 Result<YamlNode> parse_yaml(std::string_view text, const YamlSource& source,
                             int override_index = -1);
 
-// Block style, comments and aliases gone; parse_yaml gives the same tree again.
+// Writes block style without comments and aliases; parse_yaml reads the same tree from it.
 std::string write_yaml(const YamlNode& node);
 
 }  // namespace detol::inline encoding

@@ -9,7 +9,7 @@
 namespace detol::inline encoding {
 namespace {
 
-// A value as a number, if it is one.
+// Returns a value as a number, if it is one.
 std::optional<double> number_of(const Value& value) {
   if (const auto* integer = std::get_if<std::int64_t>(&value)) return static_cast<double>(*integer);
   if (const auto* real = std::get_if<double>(&value)) return *real;
@@ -30,7 +30,7 @@ double clamped_index(double u, double count) {
   return std::clamp(std::floor(u * count), 0.0, count - 1);
 }
 
-// Grid points that are `log` are spread over [log(low - step/2), log(high + step/2)), as the
+// LogRange: the points of a `log` grid are spread over [log(low - step/2), log(high + step/2)), the
 // continuous range that rounds to them; a coarse grid starts at low/2, so that it has a logarithm.
 struct LogRange {
   double low, high;
@@ -41,7 +41,7 @@ LogRange log_range(const Domain& domain) {
   return {std::log(std::max(domain.low - margin, domain.low / 2)), std::log(domain.high + margin)};
 }
 
-// Never above high: 0 + 6 * 0.05 is 0.30000000000000004.
+// Returns a point that is never above high: 0 + 6 * 0.05 is 0.30000000000000004.
 double grid_point(const Domain& domain, double index) {
   return std::min(domain.low + index * domain.step, domain.high);
 }

@@ -20,12 +20,12 @@ namespace detol::inline encoding {
 
 using Value = std::variant<bool, std::int64_t, double, std::string>;
 
-// "true", "3", "0.1", "adamw": as YAML and JSON write it; doubles round-trip.
+// Returns "true", "3", "0.1", "adamw", as YAML and JSON write values; doubles round-trip.
 std::string to_text(const Value& value);
 
 enum class DomainKind { kFloat, kInt, kCategorical, kBool };
 
-// The domain exists only where `parent` is active and has one of these values.
+// When: the domain is active only where `parent` is active and has one of these values.
 struct When {
   std::string parent;         // full name of another domain of the space
   std::vector<Value> values;  // at least one
@@ -38,18 +38,18 @@ struct Domain {
   double high = 0;  // float, int: inclusive
   double step = 0;  // float: grid from low, 0 = continuous; int: at least 1
   bool log = false;
-  bool ordered = false;        // categorical: neighbours in the list are alike
+  bool ordered = false;        // categorical: neighbours in the list are similar
   std::vector<Value> choices;  // categorical
   std::optional<When> when;
 
   // Counts the values; infinity for a continuous float.
   double cardinality() const;
 
-  // The code nearest to u in [0, 1): equal slices of u give equal shares of the
+  // Returns the code at position u in [0, 1): equal slices of u give equal shares of the
   // values (of their logarithms where `log`).
   double code_at(double u) const;
 
-  // The inverse of code_at, at the middle of the code's slice: in [0, 1].
+  // Returns the inverse of code_at, the middle of the code's slice, in [0, 1].
   double position_of(double code) const;
 
   // True if `code` is one of this domain's values.

@@ -35,7 +35,7 @@ class Genome {
   bool is_active(std::size_t index) const { return codes_[index] == codes_[index]; }
   Value value(std::size_t index) const { return (*domains_)[index].value_of(codes_[index]); }
 
-  // The active choices, in the space's order.
+  // Returns the active choices, in the space's order.
   std::vector<std::pair<std::string, Value>> assignments() const;
 
   friend bool operator==(const Genome& a, const Genome& b);

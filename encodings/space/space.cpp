@@ -17,7 +17,7 @@ namespace detol::inline encoding {
 namespace {
 
 constexpr double kInactive = std::numeric_limits<double>::quiet_NaN();
-constexpr int kMostRepairs = 16;  // of one mutation that comes out as its parent
+constexpr int kMostRepairs = 16;  // attempts of a mutation whose child equals its parent
 
 bool is_ordered(const Domain& domain) {
   return domain.kind == DomainKind::kFloat || domain.kind == DomainKind::kInt || domain.ordered;
@@ -90,7 +90,7 @@ double Space::other_code(std::size_t index, double code, Rng& rng) const {
     }
   }
   if (domain.kind == DomainKind::kFloat || domain.kind == DomainKind::kInt) {
-    // A grid too coarse for small steps: one step up or down.
+    // The grid is too coarse for small steps: it takes one step up or down.
     const double place = std::round((code - domain.low) / domain.step);
     const bool up = place == 0 || (place + 1 < domain.cardinality() && rng.chance(0.5));
     return std::min(domain.low + (up ? place + 1 : place - 1) * domain.step, domain.high);
@@ -162,7 +162,7 @@ Space Space::with_graph(GraphOfCodes graph) const {
 }
 
 Result<Genome> Space::genome(std::span<const std::pair<std::string, Value>> assignments) const {
-  // Replaying a study comes here for every trial: no walk through all names for each of them.
+  // A replay of a study calls this for every trial, so it looks names up in a map.
   std::unordered_map<std::string_view, std::size_t> positions(size());
   for (std::size_t i = 0; i < size(); ++i) positions.emplace((*domains_)[i].name, i);
   std::vector<double> codes(size(), kInactive);
@@ -202,7 +202,7 @@ Result<Genome> Space::genome(std::span<const std::pair<std::string, Value>> assi
 }
 
 double Space::cardinality() const {
-  // count[i][c]: genomes of the subtree under domain i, given its code c.
+  // subtree(i) counts the assignments of domain i and of the domains whose `when` depends on it.
   std::vector<std::vector<std::size_t>> children(size());
   for (std::size_t i = 0; i < size(); ++i) {
     if (parents_[i]) children[parents_[i]->index].push_back(i);
@@ -359,7 +359,7 @@ Result<Space> SpaceBuilder::build() const {
     space.groups_.push_back(
         groups.try_emplace(group_name(domain.name), groups.size()).first->second);
   }
-  // Parents before children; a round that places nothing has found a circle.
+  // Places parents before children; a round that places nothing has found a cycle.
   std::vector<bool> placed(domains_.size(), false);
   while (space.order_.size() < domains_.size()) {
     const std::size_t before = space.order_.size();

@@ -5,8 +5,8 @@
 //
 //   Space space = SpaceBuilder().add_float("lr", 1e-4, 1e-1, {.log = true}).build().value();
 //
-// The choices of an architecture may be bound by rules that no list of conditions can say ("at
-// most nine edges"): ArchitectureRules know them, and every genome that leaves a Space obeys them.
+// The choices of an architecture may be bound by rules that no list of conditions can express ("at
+// most nine edges"): ArchitectureRules has them, and every genome that a Space returns obeys them.
 
 #include <functional>
 #include <initializer_list>
@@ -33,54 +33,54 @@ class Space {
   std::span<const Domain> domains() const { return *domains_; }
   std::size_t size() const { return domains_->size(); }
 
-  // The position of a name in domains(), or nullopt.
+  // Returns the position of a name in domains(), or nullopt.
   std::optional<std::size_t> index_of(std::string_view name) const;
 
   // Counts the different genomes; infinity if a continuous float is among them.
-  // Conditions are counted exactly where they form a forest of single parents.
+  // Respects conditions, but not the rules of an architecture.
   double cardinality() const;
 
-  // Independent uniform draws of the active choices (log-uniform where `log`).
+  // Draws the active choices independently and uniformly (log-uniformly where `log`).
   Genome sample(Rng& rng) const;
 
-  // The genome at a point of the unit cube, one coordinate in [0, 1) per domain; the
+  // Returns the genome at a point of the unit cube, one coordinate in [0, 1) per domain; the
   // coordinates of inactive domains are ignored.
   Genome at(std::span<const double> unit_cube) const;
 
-  // A genome from codes: drops the values of inactive domains and draws missing ones.
-  // Mutation and crossover edit codes freely and then come here.
+  // Makes a genome of codes: drops the values of inactive domains and draws missing ones.
+  // Mutation and crossover edit codes freely and then call this.
   Genome repair(std::vector<double> codes, Rng& rng) const;
 
-  // The genome with these values, each exactly once and each active one given. Errors
-  // name the parameter and what it accepts, or the rule of the architecture that is broken.
+  // Returns the genome with these values: one for every active choice. Errors name the parameter
+  // and what it accepts, or the rule of the architecture that is broken.
   Result<Genome> genome(std::span<const std::pair<std::string, Value>> assignments) const;
 
   // Changes one expressed choice of at least two values to another value (other_code). Newly
   // active choices are drawn. Returns the parent itself if nothing can change.
   Genome mutate(const Genome& parent, Rng& rng) const;
 
-  // A child that takes each group of choices from one of its parents, by a fair coin. Choices
-  // that describe one thing are one group: all whose names agree up to their first `]`
-  // ("architecture.stages[0]"); every other choice is its own.
+  // Returns a child that takes each group of choices from either parent with probability 1/2.
+  // Choices that describe one thing are one group: all whose names agree up to their first `]`
+  // ("architecture.stages[0]"); every other choice is a group of its own.
   Genome crossover(const Genome& one, const Genome& other, Rng& rng) const;
 
-  // Another value of the domain: a neighbour on an ordered range (a normal step of a tenth of
-  // it), any other of an unordered one. REQUIRES: the domain has at least two values.
+  // Returns another value of the domain: a near one of an ordered range (a normal step of a tenth
+  // of it), any other of an unordered one. REQUIRES: the domain has at least two values.
   double other_code(std::size_t index, double code, Rng& rng) const;
 
-  // Marks the choices that count: active ones that the architecture makes use of. Genomes that
-  // agree in all of these are one candidate.
+  // Marks the active choices on which the candidate depends. Genomes that agree in all of these are
+  // one candidate.
   std::vector<bool> expressed(const Genome& genome) const;
 
-  // Equal for genomes that agree in all expressed choices.
+  // Returns a hash that is equal for genomes that agree in all expressed choices.
   std::uint64_t identity(const Genome& genome) const;
 
-  // The graph of the genome's architecture: equal for genomes that agree in all expressed choices.
-  // Nullopt where the space has no choice of an architecture. Microseconds.
+  // Returns the graph of the genome's architecture: equal for genomes that agree in all expressed
+  // choices; nullopt where the space has no choice of an architecture. Takes microseconds.
   std::optional<LabelledGraph> graph(const Genome& genome) const;
   bool has_graph() const { return graph_ != nullptr; }
 
-  // This space, which then has graphs.
+  // Returns a copy of this space that has graphs.
   Space with_graph(GraphOfCodes graph) const;
 
   // True if the domain at `index` is active, given the codes of its ancestors.
@@ -108,7 +108,7 @@ class Space {
   std::shared_ptr<const std::vector<Domain>> domains_;
   std::vector<std::optional<Parent>> parents_;  // one per domain
   std::vector<std::size_t> order_;              // every parent before its children
-  std::vector<std::size_t> groups_;             // of each domain, for crossover
+  std::vector<std::size_t> groups_;             // the crossover group of each domain
   std::vector<RuledRange> ruled_ranges_;
   std::shared_ptr<const GraphOfCodes> graph_;
 };
@@ -130,9 +130,9 @@ struct Choice {
   } when = {};
 };
 
-// Collects choices; build() reports the first mistake: a duplicate or empty name, an
+// SpaceBuilder collects choices; build() reports the first mistake: a duplicate or empty name, an
 // empty or non-finite range, log of a value that is not positive, a `when` that names
-// no choice, a value that its parent cannot take, or a circle.
+// no choice, a value that its parent cannot take, or a cycle of conditions.
 class SpaceBuilder {
  public:
   SpaceBuilder& add(Domain domain);

@@ -1,6 +1,6 @@
 #pragma once
 
-// The values that travel between searcher, scheduler, trainer and ledger.
+// The values that searcher, scheduler, trainer and ledger exchange.
 
 #include <cstdint>
 #include <optional>
@@ -15,11 +15,11 @@ namespace detol::inline encoding {
 
 using TrialId = std::uint64_t;
 
-// One candidate, numbered by the driver from 0 without gaps.
+// Trial: one candidate of a study, numbered from 0 without gaps.
 struct Trial {
   TrialId id = 0;
   Genome genome;
-  // The member of a portfolio that proposed it, and after a blank that member's remark ("gp
+  // The member of a portfolio that proposed it, and after a blank that member's note ("gp
   // region"). Empty: the searcher is no portfolio.
   std::string proposer = {};
 };
@@ -44,7 +44,7 @@ inline bool is_better(Direction direction, double a, double b) {
   return direction == Direction::kMinimize ? a < b : a > b;
 }
 
-// Measured says what was measured, at which fidelity, and for how much work: the pruner, not the
+// Measured stores the measured values, their fidelity and the work they took: the pruner, not the
 // searcher, decides how far a trial is trained.
 struct Measured {
   std::vector<double> values;  // one per objective, in the study's order
@@ -63,13 +63,13 @@ struct Failed {
 
 using Outcome = std::variant<Measured, Failed>;
 
-// The word of databases and messages: diverged, oom, too_large, timeout, crashed, invalid.
+// Returns the word of databases and messages: diverged, oom, too_large, timeout, crashed, invalid.
 std::string_view to_text(Cause cause);
 
-// Returns the cause with that word; nullopt: there is none.
+// Returns the cause with that word; nullopt if there is none.
 std::optional<Cause> cause_from(std::string_view word);
 
-// Returns why the trial failed; nullopt: it did not.
+// Returns why the trial failed; nullopt if it did not.
 std::optional<Cause> cause_of(const Outcome& outcome);
 
 }  // namespace detol::inline encoding

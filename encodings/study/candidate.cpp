@@ -16,7 +16,7 @@ namespace {
 using nlohmann::json;
 using Refused = StudyConfig::Refused;
 
-// `node` with every {"$": name} replaced by the genome's choice. The value of an inactive
+// Returns `node` with every {"$": name} replaced by the genome's choice. The value of an inactive
 // choice is left out, so that its default holds.
 json resolved(const json& node, const Genome& genome) {
   if (node.is_array()) {

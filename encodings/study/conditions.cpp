@@ -13,7 +13,7 @@ namespace {
 
 using nlohmann::json;
 
-// One step of a path: the member, then the list items behind it: "stages[0]".
+// Returns the node one step down a path, as "stages[0]": a member, or an item of its list.
 const json* step_into(const json* node, std::string_view step) {
   const std::size_t bracket = step.find('[');
   const std::string key(step.substr(0, bracket));
@@ -28,7 +28,7 @@ const json* step_into(const json* node, std::string_view step) {
   return &(*node)[index];
 }
 
-// The fixed scalar at a path of the file, or nullptr.
+// Returns the fixed scalar at a path of the file, or nullptr.
 const json* constant_at(const json& file, std::string_view path) {
   const json* node = &file;
   while (node != nullptr && !path.empty()) {
@@ -102,7 +102,8 @@ class Resolver {
     }
   }
 
-  // The names that a `when` of this choice most likely means: its siblings and the parameters.
+  // Returns the names that a `when` of this choice most likely means: its siblings' and the
+  // parameters'.
   std::vector<std::string_view> near(const FoundDomain& from) const {
     std::vector<std::string_view> names;
     for (const FoundDomain& other : found_) {
@@ -114,7 +115,7 @@ class Resolver {
     return names;
   }
 
-  // True if the choice can exist at all; its `when` is then resolved.
+  // Resolves the `when` of a choice. Returns true if the choice can exist at all.
   Result<bool> settle(std::size_t index) {
     resolved_.resize(found_.size());
     const FoundDomain& found = found_[index];

@@ -13,10 +13,10 @@
 
 namespace detol::inline encoding {
 
-// A name in `when` is looked up among its siblings, then outward, then as a full path. Where
-// it names a fixed value of `file` instead of a choice, the condition is settled here: the
-// choice exists always or never.
-// The implied choices follow those of the file.
+// Builds the space. A name in `when` is looked up among its siblings, then in the sections around
+// them, then as a full path. Where it names a fixed value of `file` instead of a choice, the
+// condition is decided here: the choice exists always or never. The implied choices follow those of
+// the file.
 Result<Space> build_space(const std::vector<FoundDomain>& found, const nlohmann::json& file,
                           Implied implied, const YamlSource& source);
 

@@ -9,7 +9,7 @@
 namespace detol::inline encoding {
 namespace {
 
-// The keys of data that only some formats know.
+// KeyOfFormats: a key of data that only some formats accept.
 struct KeyOfFormats {
   std::string_view key, formats;
 };

@@ -17,8 +17,8 @@ namespace detol::inline encoding {
 Result<void> has_keys_of_its_format(const YamlNode& tree, const YamlSource& source,
                                     std::string_view format);
 
-// Returns all values that a word of the training section can have; none: it is not there. REQUIRES:
-// as below.
+// Returns all values that a word of the training section can have; none if its key is absent.
+// REQUIRES: every key has its form.
 std::vector<std::string> words_of_training(const YamlNode& tree, std::string_view key);
 
 // Checks that labels, loss and smoothing suit the task. REQUIRES: every key has its form.

@@ -1,6 +1,6 @@
 #pragma once
 
-// The table of encodings, apart from their interface, so that none of them sees the others.
+// The table of encodings, apart from their interface, so that no encoding includes another.
 
 #include <span>
 
@@ -8,7 +8,7 @@
 
 namespace detol::inline encoding {
 
-// Every encoding detol knows, in the order a reader should meet them.
+// Returns every encoding, in the order in which lists and documents name them.
 std::span<const EncodingRow> encodings();
 
 }  // namespace detol::inline encoding

@@ -39,7 +39,7 @@ constexpr std::array kDtlz = {dimensions_from(3),
 struct Box {
   std::string_view name;
   double low, high;
-  int dimensions;  // unless the file says otherwise
+  int dimensions;  // the default of `dimensions`
 };
 
 constexpr std::array kBoxes = {

@@ -1,7 +1,7 @@
 #pragma once
 
 // Function: candidates that are scored by a formula of their parameters instead of by training:
-// for tests and experiments. The table lists what a space file may say of each (`function: {name:
+// for tests and experiments. The table lists the options of each in a space file (`function: {name:
 // levy, dimensions: 5}`), which parameters it implies and which metrics it reports; the values are
 // computed in trainer/formulas.cpp.
 
@@ -24,7 +24,7 @@ struct FunctionConfig {
   std::map<std::string, Value, std::less<>> options;
 
   double number(std::string_view option) const;                      // REQUIRES: given, a number
-  std::optional<std::int64_t> whole(std::string_view option) const;  // REQUIRES: if given, a whole
+  std::optional<std::int64_t> whole(std::string_view option) const;  // REQUIRES: an int, if given
   std::string text(std::string_view option, std::string_view otherwise) const;
 };
 
@@ -33,11 +33,11 @@ struct FunctionRow {
   std::string_view summary;
   std::span<const Field> options;  // beside `name`
   Result<Space> (*space)(const FunctionConfig& config);
-  // Reported after its one epoch; all minimised unless the objectives say otherwise.
+  // Returns the metrics reported after its one epoch; all are minimised by default.
   std::span<const std::string_view> (*metrics)(const FunctionConfig& config);
 };
 
-// Every function detol knows.
+// Returns every function.
 std::span<const FunctionRow> functions();
 
 }  // namespace detol::inline encoding

@@ -1,9 +1,10 @@
 #pragma once
 
-// The optimisers. A new one is a member and a row here, its formula in trainer/optimizer.h, and a
-// case of the update of each backend: trainer/reference/update.h, trainer/onednn's element-wise
-// kernels and trainer/cuda/optimizer.cu. Includes nothing: the kernels of onednn are compiled for
-// several instruction sets and must call no inline function that other code may call.
+// The optimisers. A new one is a member and a row here, its formula in
+// trainer/backends/optimizer.h, and a case of the update of each backend: reference/update.h,
+// cpu's element-wise kernels and cuda/optimizer.cu, all in trainer/backends. This header includes
+// nothing: the kernels of cpu are compiled for several instruction sets and must call no inline
+// function that other code may call.
 
 namespace detol::inline encoding {
 
@@ -12,7 +13,7 @@ enum class OptimizerKind { kSgd, kAdamw, kRmsprop, kLars };
 struct OptimizerRow {
   const char* name;
   OptimizerKind kind;
-  int moments;  // tensors that a step keeps beside each trainable one, as trainer/optimizer.h says
+  int moments;  // tensors kept beside each trainable one, as in trainer/backends/optimizer.h
 };
 
 // The rows of the optimisers, in the order of OptimizerKind.

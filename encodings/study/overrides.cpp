@@ -8,7 +8,7 @@
 namespace detol::inline encoding {
 namespace {
 
-// One part of a path between dots: "stages[0]".
+// Step: one part of a path between dots: "stages[0]".
 struct Step {
   std::string key;
   std::optional<std::size_t> index;
@@ -42,7 +42,7 @@ Result<std::vector<Step>> steps_of(std::string_view path, const Position& at,
   return steps;
 }
 
-// The map that a node is or becomes: an absent one empty, a word {name: word}.
+// Makes the node a map if it is none: an absent node becomes empty, a word {name: word}.
 Result<void> make_map(YamlNode& node, const Position& at, const YamlSource& source) {
   if (node.kind == YamlNode::Kind::kMap) return {};
   if (node.kind == YamlNode::Kind::kList)
@@ -56,7 +56,7 @@ Result<void> make_map(YamlNode& node, const Position& at, const YamlSource& sour
   return {};
 }
 
-// The child that a step leads to, made if it is absent.
+// Returns the child that a step leads to, made if it is absent.
 Result<YamlNode*> descend(YamlNode& node, const Step& step, const Position& at,
                           const YamlSource& source) {
   DETOL_TRY(make_map(node, at, source));

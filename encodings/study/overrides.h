@@ -12,8 +12,8 @@
 namespace detol::inline encoding {
 
 // Sets every override's value in the tree, in their order; missing maps of the path are made,
-// and a word within the path becomes {name: word}. Whether the path means anything is found when
-// the tree is checked. `source.override_paths` are those of `overrides`.
+// and a word within the path becomes {name: word}. Unknown keys are found later, when the tree is
+// checked. `source.override_paths` are those of `overrides`.
 Result<void> apply_overrides(YamlNode& tree, const std::vector<Override>& overrides,
                              const YamlSource& source);
 

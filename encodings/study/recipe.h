@@ -14,7 +14,7 @@
 namespace detol::inline encoding {
 
 struct Recipe {
-  std::string optimizer = "sgd";  // of optimizers()
+  std::string optimizer = "sgd";  // a name of optimizers()
   double lr = 0.1;                // at this batch size, after warm-up
   double momentum = 0.9;          // adamw: beta1
   bool nesterov = true;           // sgd
@@ -25,31 +25,31 @@ struct Recipe {
   std::int64_t batch_size = 64;   // global, over all ranks of a group
 
   int epochs = 1;                      // full length; the schedule ends here
-  std::string loss = "cross_entropy";  // of losses(), one that suits the task
+  std::string loss = "cross_entropy";  // a name of losses() that suits the task
   double label_smoothing = 0;          // [0, 1)
-  std::string schedule = "cosine";     // of schedules()
+  std::string schedule = "cosine";     // a name of schedules()
   double warmup_epochs = 0;            // linear from zero, within `epochs`
-  std::vector<int> milestones = {};    // step: the rate falls after so many epochs, or, where
-  int every_epochs = 30;               // there are none, every so many epochs,
-  double gamma = 0.1;                  // to this share of itself
-  double rise = 0.3;                   // one_cycle: the share of the steps that go up,
-  double divisor = 25;                 // which start from lr / divisor;
-  double final_divisor = 1e4;          // the last one's rate is that / final_divisor
-  std::string scale_lr = "none";       // of rate_scalings(): by how many times
-  std::int64_t base_batch = 256;       // batch_size is this one
-  std::string precision = "fp32";      // of precisions()
+  std::vector<int> milestones = {};    // step: the epochs after which the rate falls
+  int every_epochs = 30;               // step without milestones: epochs between two falls
+  double gamma = 0.1;                  // step: the factor of each fall
+  double rise = 0.3;                   // one_cycle: the share of the steps in which the rate rises
+  double divisor = 25;                 // one_cycle: the first rate is lr / divisor
+  double final_divisor = 1e4;          // one_cycle: the last rate is the first / final_divisor
+  std::string scale_lr = "none";       // a name of rate_scalings(): how lr grows with batch_size
+  std::int64_t base_batch = 256;       // scale_lr: the batch size at which lr is unchanged
+  std::string precision = "fp32";      // a name of precisions()
   bool deterministic = true;
   double clip_norm = 0;          // gradients are scaled down to at most this norm; 0: never
-  double ema = 0;                // decay of the averaged weights, which are scored; 0: no average
+  double ema = 0;                // decay of the averaged weights that are evaluated; 0: no average
   bool sync_batch_norm = false;  // statistics of the batch of all ranks, not of each rank's shard
-  std::string compression = "none";  // of compression_kinds(): of gradients between ranks
-  double compression_share = 0.01;   // top_k: of the gradients, that a step sends
+  std::string compression = "none";  // a name of compression_kinds(): of gradients between ranks
+  double compression_share = 0.01;   // top_k: the share of the gradients that a step sends
   int staleness = 0;                 // steps by which updates lag behind their gradients
 
   int crop_padding = 0;          // random crop after zero padding on every side, in pixels
   bool horizontal_flip = false;  // with probability 1/2
   int cutout = 0;                // side of the square that is hidden in every image; 0: none
-  double mixup = 0;              // Beta(mixup, mixup) says how images are blended; 0: they are not
+  double mixup = 0;              // images are blended by weights from Beta(mixup, mixup); 0: never
 };
 
 enum class LossKind { kCrossEntropy, kBinaryCrossEntropy, kMse, kMae, kHuber };
@@ -65,7 +65,7 @@ struct WordRow {
   Kind kind;
 };
 
-// Every word that a recipe may have: these tables and kOptimizers are all that lists them.
+// Return the tables of all words that a recipe may have; no other place lists them.
 std::span<const OptimizerRow> optimizers();
 std::span<const WordRow<LossKind>> losses();
 std::span<const WordRow<ScheduleKind>> schedules();

@@ -32,7 +32,7 @@ Named named_of(const json& section, const char* key, std::string name) {
   return named;
 }
 
-// The typed value of a checked option.
+// Returns the typed value of a checked option.
 Value value_from(const json& option) {
   if (option.is_boolean()) return option.get<bool>();
   if (option.is_number_integer()) return option.get<std::int64_t>();
@@ -50,7 +50,7 @@ const json& section_of(const json& file, const char* key) {
   return file.contains(key) ? file.at(key) : kEmpty;
 }
 
-// A relative path that exists here stays what it is; else it is meant from the space file.
+// Resolves a relative path against the current folder if it exists there, else against `folder`.
 std::string absolute_data_path(const std::string& written, const std::filesystem::path& folder) {
   namespace fs = std::filesystem;
   std::error_code ignored;
@@ -61,7 +61,7 @@ std::string absolute_data_path(const std::string& written, const std::filesystem
 
 }  // namespace
 
-// Builds a StudyConfig from a tree, section by section.
+// StudyLoader builds a StudyConfig from a tree, section by section.
 class StudyLoader {
  public:
   StudyLoader(const YamlNode& tree, const YamlSource& source) : tree_(tree), source_(source) {}
@@ -84,7 +84,7 @@ class StudyLoader {
   }
 
  private:
-  // The keys of `architecture`: the shared ones, then those of its encoding.
+  // Returns the keys of `architecture`: the shared ones, then those of its encoding.
   Result<std::vector<Field>> encoding_fields() {
     std::vector<Field> fields(architecture_fields().begin(), architecture_fields().end());
     const YamlNode* type = node_at(tree_, {"architecture", "type"});
@@ -183,7 +183,8 @@ class StudyLoader {
     return {};
   }
 
-  // The path may be left to --data if the file names the source of the data.
+  // Checks that the section has a path, or names the source of the data: --data then gives the
+  // path.
   Result<void> path_or_source(const json& section, const char* name) const {
     if (section.contains("path") || section.contains("source")) return {};
     return source_.error(node_at(tree_, {name})->at,
@@ -295,7 +296,7 @@ class StudyLoader {
     return {};
   }
 
-  // The entry's value as its domain has it; as YAML reads it where the domain has none such.
+  // Returns the entry's value as its domain types it; as YAML reads it if the domain lacks it.
   Value value_for(const YamlEntry& entry) const {
     if (const auto index = study_.space.index_of(entry.key)) {
       const Domain& domain = study_.space.domains()[*index];
@@ -333,7 +334,7 @@ class StudyLoader {
     study_.precision_at = place_of({"training", "precision"});
   }
 
-  // Only what candidate() reads.
+  // Keeps only what candidate() reads.
   void keep_template(json& file) {
     json kept = json::object();
     for (const char* key : {"data", "architecture", "parameters", "training"}) {
@@ -349,7 +350,7 @@ class StudyLoader {
 
 namespace {
 
-// `folder`: where a relative path of data may also be meant from; none: it stays as written.
+// Loads a study. Relative paths of data are resolved with `folder`; nullopt: they stay as written.
 Result<StudyConfig> load(std::string_view yaml, std::string_view name,
                          const std::vector<Override>& overrides,
                          const std::optional<std::filesystem::path>& folder) {

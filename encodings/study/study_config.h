@@ -38,19 +38,19 @@ struct Named {
 
 struct DataConfig {
   std::string format;       // a name of formats()
-  std::string path;         // empty: only --data says it
-  std::string source = {};  // where the data are had, for messages; may be empty
+  std::string path;         // empty: --data gives it
+  std::string source = {};  // where to get the data, for messages; may be empty
   double validation = 0.1;  // share of the training images held out
-  double test = 0.2;        // share of the samples held out as the test set if it has no files
+  double test = 0.2;        // share of the samples held out as the test set if no file is one
   TaskKind task = TaskKind::kClassification;
   // The other keys belong to some formats only.
   std::vector<std::string> labels = {};  // csv: columns' names, first or last; cifar: fine, coarse
-  bool sequence = false;                 // the columns are one channel's, in their order
+  bool sequence = false;                 // the columns are a sequence of one channel
   std::string test_path = {};            // the test set is all records of another file
-  std::string layout = {};  // of the images in an array: chw or hwc; empty: as its sizes say
-  std::string images = {};  // hdf5: what the images are called, as `labels` what the labels are
-  int size = 0;             // of pictures: side of the square they are made; 0: as they are
-  int channels = 3;         // likewise: 1 grey, 3 colour
+  std::string layout = {};  // of the images in an array: chw or hwc; empty: inferred from its sizes
+  std::string images = {};  // hdf5: the name of the images; `labels` has that of the labels
+  int size = 0;             // of pictures: side of the square they are scaled and cut to; 0: as is
+  int channels = 3;         // of pictures: 1 grey, 3 colour
 };
 
 struct ResourceConfig {
@@ -80,7 +80,7 @@ class StudyConfig {
   Constraints constraints;
   Space space;
   int max_epochs = 1;                        // the largest value training.epochs can take
-  std::vector<std::string> precisions = {};  // all that training.precision can be; none: fp32
+  std::vector<std::string> precisions = {};  // all that training.precision can be; empty: fp32
   std::vector<Objective> objectives;
   Named algorithm;
   Named pruner;
@@ -90,17 +90,17 @@ class StudyConfig {
   std::string budget;  // as written; empty if absent
   ResourceConfig resources;
 
-  // The places of values that others check, for their messages; the file's name alone where a
-  // value is missing.
+  // The places of values that other folders check, for their messages; the file's name alone where
+  // a value is missing.
   Place algorithm_at, pruner_at, initial_trials_at, data_format_at, data_path_at, budget_at,
       precision_at, warm_start_at;
 
   // The file with overrides applied and without comments: loading it again gives the same
-  // study. This is what the ledger keeps and what workers are sent.
+  // study. The ledger stores this text, and workers receive it.
   std::string text;
 
-  // The network, its recipe and cost. The Failed cause of a candidate that cannot be built
-  // or breaks a constraint is kInvalid or kTooLarge; the reason has the numbers.
+  // candidate() returns the network, its recipe and cost, or why it is refused: kInvalid if it
+  // cannot be built, kTooLarge if it breaks a constraint. The reason has the numbers.
   struct Refused {
     Cause cause = Cause::kInvalid;
     std::string reason;
@@ -115,11 +115,11 @@ class StudyConfig {
   // parameter is inactive. REQUIRES: table.
   std::vector<std::string> table_key(const Genome& genome) const;
 
-  // The file or folder that trials are scored with; empty if there is none.
+  // Returns the file or folder that trials are scored with; empty if there is none.
   const std::string& data_path() const { return table ? table->path : data.path; }
 
-  // The architecture section with every choice made: for `detol trial --arch` and exports; null
-  // where there is none.
+  // Returns the architecture section with every choice made, for `detol trial --arch` and exports;
+  // "null" where there is none.
   std::string architecture_json(const Genome& genome) const;
 
  private:
@@ -128,28 +128,27 @@ class StudyConfig {
   std::shared_ptr<const nlohmann::json> template_;
 };
 
-// The metrics that the study's trials report after every epoch; valid as long as `config`.
+// Returns the metrics that the study's trials report after every epoch; valid as long as `config`.
 std::vector<std::string_view> metric_names(const StudyConfig& config);
 
-// One `--set path=value`; value is YAML.
+// Override: one `--set path=value`; value is YAML.
 struct Override {
   std::string path;  // search.algorithm, training.epochs
   std::string value;
 };
 
-// Reads, overrides and checks a space file. In the study of a table an override of data.path means
-// table.path: it is where the data is, whatever they are. Errors (kInput) start with
-// "<source>:<line>:<column>: "; an override's (kUsage) with "--set <path>: ", their subject is the
-// path.
+// Reads, overrides and checks a space file. In the study of a table an override of data.path sets
+// table.path. Errors (kInput) start with "<source>:<line>:<column>: "; those of an override
+// (kUsage) with "--set <path>: ", with the path as their subject.
 Result<StudyConfig> load_study_config(std::string_view yaml, std::string_view source,
                                       const std::vector<Override>& overrides = {});
 
-// load_study_config of a file of at most 1 MB. A relative data.path or table.path is resolved
-// against the current folder first, then against the file's.
+// Reads a file of at most 1 MB as load_study_config does. A relative data.path or table.path is
+// resolved against the current folder first, then against the file's.
 Result<StudyConfig> read_study_config(const std::string& path,
                                       const std::vector<Override>& overrides = {});
 
-// Study names become names of folders; one that begins with a dot is none.
+// True if a study may have this name, which becomes a folder's: no leading dot, and kStudyNameRule.
 bool is_study_name(std::string_view name);
 inline constexpr std::string_view kStudyNameRule = "at most 100 letters, digits, '-', '_' and '.'";
 

@@ -9,17 +9,17 @@
 
 namespace detol::inline encoding {
 
-// The keys of the whole file; `architecture` has those of no encoding yet.
+// Returns the keys of the whole file; the caller adds the encoding's keys to `architecture`.
 std::span<const Field> study_fields();
 
-// The keys of a file with `function`, which has those of no function yet: there is nothing to
-// train, and its parameters are the function's own.
+// Returns the keys of a file with `function`, which trains nothing and has the function's
+// parameters; the caller adds the function's keys to `function`.
 std::span<const Field> function_study_fields();
 
-// The keys of a file with `table`; `architecture` has those of no encoding yet.
+// Returns the keys of a file with `table`; the caller adds the encoding's keys to `architecture`.
 std::span<const Field> table_study_fields();
 
-// The keys of `architecture` that every encoding shares: type and constraints.
+// Returns the keys of `architecture` that every encoding shares: type and constraints.
 std::span<const Field> architecture_fields();
 
 }  // namespace detol::inline encoding

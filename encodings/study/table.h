@@ -1,18 +1,18 @@
 #pragma once
 
-// Table: candidates that are looked up in a file of measurements instead of being trained. Here
-// is what a space file says of it (`table: {path: nb201.csv, key: arch, ...}`); the file itself is
-// read by trainer/table.h, never when a space file is loaded.
+// Table: candidates that are looked up in a file of measurements instead of being trained. This
+// header has its settings in a space file (`table: {path: nb201.csv, key: arch, ...}`); the table
+// itself is read by trainer/table.h, never when a space file is loaded.
 
 #include <string>
 #include <vector>
 
 namespace detol::inline encoding {
 
-// A column that tells the rows apart.
+// KeyColumn: a column of the key, by which a candidate's row is found.
 struct KeyColumn {
   std::string column;
-  std::string parameter;  // that it holds the value of; empty: the architecture's text
+  std::string parameter;  // the column has its values; empty: it has the architecture's text
 };
 
 struct MetricColumn {
@@ -21,8 +21,8 @@ struct MetricColumn {
 };
 
 struct TableConfig {
-  std::string path;    // empty: only --data says it
-  std::string source;  // where the file is had, for messages; may be empty
+  std::string path;    // empty: --data gives it
+  std::string source;  // where to get the file, for messages; may be empty
   std::vector<KeyColumn> key;
   std::vector<MetricColumn> metrics;
   std::string cost;  // the column of a candidate's work; empty: none

@@ -15,7 +15,7 @@ using nlohmann::json;
 
 constexpr std::string_view kArchitecture = "architecture";
 
-// One column of the key as it is written: `name` is a parameter or `architecture`.
+// Written: one column of the key as it is written; `name` is a parameter or `architecture`.
 struct Written {
   std::string name, column;
   Position at;
@@ -50,7 +50,7 @@ class KeyReader {
     return source_.error(at, fmt::format("table.key: {}", what));
   }
 
-  // The columns in their order, none empty.
+  // Returns the columns in their order, none empty.
   Result<std::vector<Written>> written_in(const YamlNode& key) const {
     std::vector<Written> written;
     if (key.kind == YamlNode::Kind::kScalar) written.push_back({"", key.scalar, key.at});
@@ -65,7 +65,7 @@ class KeyReader {
     return written;
   }
 
-  // The parameter's name, or "" for the architecture.
+  // Returns the parameter's name, or "" for the architecture.
   Result<std::string> meant(const Written& one) const {
     const std::string& name = one.name.empty() ? one.column : one.name;
     if (parameters_.contains(name)) return name;
@@ -96,7 +96,7 @@ class KeyReader {
   const YamlSource& source_;
 };
 
-// The architecture has a text that a table may know it by.
+// Checks that the encoding gives architectures a text under which a table can list them.
 Result<void> check_has_key(const EncodingRow& encoding, const Position& at,
                            const YamlSource& source) {
   if (encoding.key != nullptr) return {};

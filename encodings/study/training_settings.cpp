@@ -125,7 +125,7 @@ bool has_setting(std::string_view section, std::string_view key) {
   });
 }
 
-// The fields of all sections, made once; the lists stay where they are.
+// FieldLists makes the fields of all sections once; its lists never move, so spans stay valid.
 class FieldLists {
  public:
   std::span<const Field> of(const std::string& section) {
@@ -153,7 +153,7 @@ class FieldLists {
   std::deque<std::vector<Field>> lists_;
 };
 
-// The value at a path of the file, or nullptr.
+// Returns the value of the setting in the file, or nullptr.
 const json* value_at(const json& file, const TrainingSetting& setting) {
   const json* node = &file;
   const auto step = [&node](std::string_view key) {
