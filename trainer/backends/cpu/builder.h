@@ -81,7 +81,8 @@ class Builder {
   Result<std::string> choose_algorithm(NodeId node, std::string_view kind, Pass pass,
                                        std::vector<std::string> algorithms);
   bool has_choices() const { return choices_ != nullptr; }
-  const std::vector<TunablePass>& asked() const { return asked_; }  // only with choices
+  // Empty without choices.
+  const std::vector<TunablePass>& tunable_passes() const { return tunable_passes_; }
 
   // Returns the value of a node, converted if its layout is another.
   Value& value(NodeId id, Layout layout);
@@ -158,7 +159,7 @@ class Builder {
   const std::vector<Shard> micro_batches_;
   const std::int64_t largest_batch_;  // images of a run, on any rank
   const AlgorithmChoices* choices_;
-  std::vector<TunablePass> asked_;
+  std::vector<TunablePass> tunable_passes_;
   Arena arena_;
   Parameters parameters_;
   std::deque<Value> storage_;

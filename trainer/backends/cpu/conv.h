@@ -75,8 +75,7 @@ struct OwnConvTraits {
 };
 
 // Returns the algorithms of a unit: the study's choices, else the fixed rule's.
-Result<ConvAlgorithms> choose_algorithms(Builder& b, const Unit& unit,
-                                         const OwnConvTraits& question);
+Result<ConvAlgorithms> choose_algorithms(Builder& b, const Unit& unit, const OwnConvTraits& traits);
 
 // OwnConv writes the steps of our own kernels for a unit, from the buffer they read to the one they
 // write; the gradient of the weights reads the output's gradient and the input.

@@ -10,41 +10,41 @@ const std::string kDirect = "direct";
 // Returns oneDNN's convolution if it takes input, output and weights in our kernels' layouts. Where
 // the rule prefers it in all directions, it must have them all.
 std::optional<DirectConv> exchangeable(const Builder& b, const Unit& unit,
-                                       const OwnConvTraits& question) {
-  DirectConv choice = conv_between(b, unit, b.node(unit.node).layer, question.in, Layout::kBlocked);
+                                       const OwnConvTraits& traits) {
+  DirectConv choice = conv_between(b, unit, b.node(unit.node).layer, traits.in, Layout::kBlocked);
   const ConvPrimitives& all = choice.primitives;
-  if (!all.forward || choice.conv.w != question.native) return std::nullopt;
-  if (question.rule.none() && !(all.weights && all.data)) return std::nullopt;
+  if (!all.forward || choice.conv.w != traits.native) return std::nullopt;
+  if (traits.rule.none() && !(all.weights && all.data)) return std::nullopt;
   return choice;
 }
 
 }  // namespace
 
 Result<ConvAlgorithms> choose_algorithms(Builder& b, const Unit& unit,
-                                         const OwnConvTraits& question) {
-  const OwnDirections& rule = question.rule;
+                                         const OwnConvTraits& traits) {
+  const OwnDirections& rule = traits.rule;
   if (!b.has_choices() && (rule.all() || rule.none())) return ConvAlgorithms{rule, {}};
-  ConvAlgorithms algorithms{rule, exchangeable(b, unit, question)};
+  ConvAlgorithms algorithms{rule, exchangeable(b, unit, traits)};
   if (!algorithms.direct) return rule.none() ? algorithms : ConvAlgorithms{};
-  const auto ask = [&](Pass pass, bool has_other, bool& is_own) -> Result<void> {
+  const auto choose = [&](Pass pass, bool has_other, bool& is_own) -> Result<void> {
     if (!has_other) {
       is_own = true;
       return {};
     }
     if (!b.has_choices()) return {};
-    std::vector<std::string> names = {question.own, kDirect};
+    std::vector<std::string> names = {traits.own, kDirect};
     if (!is_own) std::swap(names[0], names[1]);
     DETOL_ASSIGN(const std::string algorithm,
-                 b.choose_algorithm(unit.node, question.kind, pass, names));
-    is_own = algorithm == question.own;
+                 b.choose_algorithm(unit.node, traits.kind, pass, names));
+    is_own = algorithm == traits.own;
     return {};
   };
   const ConvPrimitives& direct = algorithms.direct->primitives;
   const bool goes_back = b.value(b.node(unit.node).inputs[0]).needs_gradient;
-  DETOL_TRY(ask(Pass::kForward, true, algorithms.own.forward));
-  DETOL_TRY(ask(Pass::kWeights, direct.weights.has_value(), algorithms.own.weights));
+  DETOL_TRY(choose(Pass::kForward, true, algorithms.own.forward));
+  DETOL_TRY(choose(Pass::kWeights, direct.weights.has_value(), algorithms.own.weights));
   if (goes_back)
-    DETOL_TRY(ask(Pass::kData, direct.data.has_value(), algorithms.own.data));
+    DETOL_TRY(choose(Pass::kData, direct.data.has_value(), algorithms.own.data));
   else
     algorithms.own.data = algorithms.own.forward;  // unused: x needs no gradient
   return algorithms;

@@ -66,15 +66,15 @@ std::string key_of(std::string_view kind, Pass pass, const Layer& layer, const V
 Result<std::vector<TunablePass>> tunable_passes_of(const Network& network, const Recipe& recipe,
                                                    const Placement& placement) {
   const AlgorithmChoices none;
-  Placement asking = placement;
-  if (asking.choices == nullptr) asking.choices = &none;
-  Builder builder(network, recipe, asking);
+  Placement with_choices = placement;
+  if (with_choices.choices == nullptr) with_choices.choices = &none;
+  Builder builder(network, recipe, with_choices);
   builder.make_value(0, Layout::kPlain, false);
   for (const Unit& unit : plan_units(network)) DETOL_TRY(lower_unit(builder, unit));
   std::vector<TunablePass> all;
   std::set<std::string> keys;
-  for (const TunablePass& asked : builder.asked()) {
-    if (keys.insert(asked.candidates.key).second) all.push_back(asked);
+  for (const TunablePass& one : builder.tunable_passes()) {
+    if (keys.insert(one.candidates.key).second) all.push_back(one);
   }
   return all;
 }
@@ -113,12 +113,12 @@ Network network_of(const Shape& input, const Layer& layer) {
 
 // Returns the least time of a separate unit with one algorithm; the first time if that exceeds
 // `hopeless`.
-Result<double> seconds_of(const TunablePass& asked, const Layer& layer, std::int64_t images,
+Result<double> seconds_of(const TunablePass& tunable, const Layer& layer, std::int64_t images,
                           const std::string& algorithm, double hopeless) {
-  const Network network = network_of(asked.shape, layer);
-  const AlgorithmChoices choices{{{asked.candidates.key, algorithm}}};
+  const Network network = network_of(tunable.shape, layer);
+  const AlgorithmChoices choices{{{tunable.candidates.key, algorithm}}};
   Builder builder(network, {.batch_size = images}, {.choices = &choices});
-  const Value& x = builder.make_value(0, asked.layout, asked.needs_gradient);
+  const Value& x = builder.make_value(0, tunable.layout, tunable.needs_gradient);
   DETOL_TRY(lower_unit(builder, {.node = 1, .output = 1, .addend = {}}));
   Value& y = builder.value(1);
   Buffer* const gradient = builder.add_gradient(y);
@@ -135,19 +135,19 @@ Result<double> seconds_of(const TunablePass& asked, const Layer& layer, std::int
   const double begun = thread_seconds();
   double before = begun;
   for (int i = 0; i < kRuns || (i < kMostRuns && before - begun < kShort); ++i) {
-    builder.run(asked.pass, {true, {}, {0, images}});
+    builder.run(tunable.pass, {true, {}, {0, images}});
     const double after = thread_seconds();
     least = std::min(least, after - std::exchange(before, after));
-    if (least > hopeless && asked.pass != Pass::kAll) break;
+    if (least > hopeless && tunable.pass != Pass::kAll) break;
   }
   return least;
 }
 
 // Times the algorithms that may still win, round by round.
-Result<TimedShape> time_candidates(const TunablePass& asked, const Layer& layer,
+Result<TimedShape> time_candidates(const TunablePass& tunable, const Layer& layer,
                                    std::int64_t images, const std::function<void()>& on_progress) {
-  TimedShape timed{asked.candidates.key, {}, {}};
-  for (const std::string& algorithm : asked.candidates.algorithms)
+  TimedShape timed{tunable.candidates.key, {}, {}};
+  for (const std::string& algorithm : tunable.candidates.algorithms)
     timed.seconds.emplace_back(algorithm, kInfinity);
   double best = kInfinity;
   for (const double hopeful : kHopeful) {
@@ -158,7 +158,7 @@ Result<TimedShape> time_candidates(const TunablePass& asked, const Layer& layer,
     for (auto& timing : timed.seconds) {
       if (!may_win(timing)) continue;
       DETOL_ASSIGN(const double now,
-                   seconds_of(asked, layer, images, timing.first, kHopeless * best));
+                   seconds_of(tunable, layer, images, timing.first, kHopeless * best));
       timing.second = std::min(timing.second, now);
       best = std::min(best, timing.second);
       on_progress();
@@ -186,7 +186,7 @@ Result<std::string> Builder::choose_algorithm(NodeId node, std::string_view kind
                             "resume with the program that began the study",
                             algorithm, key));
   }
-  asked_.push_back(
+  tunable_passes_.push_back(
       {{std::move(key), std::move(algorithms)}, node, pass, x.shape, x.layout, x.needs_gradient});
   return algorithm;
 }
@@ -197,9 +197,9 @@ Result<std::vector<AlgorithmCandidates>> list_algorithms_onednn(const Network& n
                                                                 const Recipe& recipe,
                                                                 const Placement& placement) {
   return onednn::caught([&]() -> Result<std::vector<AlgorithmCandidates>> {
-    DETOL_ASSIGN(const auto asked, onednn::tunable_passes_of(network, recipe, placement));
+    DETOL_ASSIGN(const auto passes, onednn::tunable_passes_of(network, recipe, placement));
     std::vector<AlgorithmCandidates> choices;
-    for (const onednn::TunablePass& one : asked) choices.push_back(one.candidates);
+    for (const onednn::TunablePass& one : passes) choices.push_back(one.candidates);
     return choices;
   });
 }
@@ -208,10 +208,10 @@ Result<std::vector<TimedShape>> time_algorithms_onednn(const Network& network, c
                                                        const Placement& placement,
                                                        const std::function<void()>& on_progress) {
   return onednn::caught([&]() -> Result<std::vector<TimedShape>> {
-    DETOL_ASSIGN(const auto asked, onednn::tunable_passes_of(network, recipe, placement));
+    DETOL_ASSIGN(const auto passes, onednn::tunable_passes_of(network, recipe, placement));
     const std::int64_t images = micro_batches_of(recipe.batch_size, placement).front().count;
     std::vector<TimedShape> timed;
-    for (const onednn::TunablePass& one : asked) {
+    for (const onednn::TunablePass& one : passes) {
       if (placement.choices->find(one.candidates.key) != nullptr) continue;
       const Layer& layer = network.nodes()[one.node].layer;
       DETOL_ASSIGN(TimedShape choice, onednn::time_candidates(one, layer, images, on_progress));
