@@ -141,7 +141,7 @@ Result<const ConvPlan*> Builder::plan(const ConvShape& shape) {
                               "program, the cuDNN and the kind of device that began the study",
                               *chosen, candidates.key));
     algorithm = chosen != nullptr ? *chosen : candidates.algorithms.front();
-    asked_.push_back({std::move(candidates), largest});
+    tunable_convs_.push_back({std::move(candidates), largest});
   }
   const ConvPlan* plan = plan_of(shape, algorithm, most_scratch_);
   if (plan == nullptr)

@@ -117,7 +117,8 @@ class Builder {
   // rule. Errors: kInternal if this cuDNN lacks the chosen algorithm, kInput if none fits in the
   // memory. Throws DeviceError if cuDNN fails.
   Result<const ConvPlan*> plan(const ConvShape& shape);
-  const std::vector<TunableConv>& asked() const { return asked_; }  // empty without choices
+  // Empty without choices.
+  const std::vector<TunableConv>& tunable_convs() const { return tunable_convs_; }
 
   // Returns the index of a dropout layer; key(index) is its key, drawn anew for each step.
   std::size_t declare_dropout(NodeId node);
@@ -149,7 +150,7 @@ class Builder {
   const std::int64_t largest_batch_;
   const std::size_t most_scratch_;
   const AlgorithmChoices* choices_;
-  std::vector<TunableConv> asked_;
+  std::vector<TunableConv> tunable_convs_;
   Arena arena_;
   std::shared_ptr<DeviceMemory> memory_;
   Parameters parameters_;

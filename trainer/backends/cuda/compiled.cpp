@@ -63,10 +63,10 @@ bool Compiled::sums_on_device() const {
          recipe().staleness == 0;
 }
 
-Result<std::vector<TunableConv>> Compiled::asked(const Network& network) {
+Result<std::vector<TunableConv>> Compiled::find_tunable_convs(const Network& network) {
   make_inputs();
   for (const Unit& unit : plan_units(network)) DETOL_TRY(lower_unit(builder_, unit));
-  return builder_.asked();
+  return builder_.tunable_convs();
 }
 
 Result<void> Compiled::compile(const Network& network) {

@@ -35,7 +35,7 @@ class Compiled {
   // libraries load their code; then zeroes the state. Errors and exceptions as in BackendRow.
   Result<void> compile(const Network& network);
   // Only lowers the network, and returns its tunable convolutions.
-  Result<std::vector<TunableConv>> asked(const Network& network);
+  Result<std::vector<TunableConv>> find_tunable_convs(const Network& network);
 
   Builder& builder() { return builder_; }
   const Builder& builder() const { return builder_; }

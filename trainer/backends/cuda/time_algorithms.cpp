@@ -25,12 +25,13 @@ constexpr double kClearly = 0.95;  // of the time of the rule's algorithm
 Result<std::vector<TunableConv>> tunable_convs_of(const Network& network, const Recipe& recipe,
                                                   const Placement& placement) {
   const AlgorithmChoices none;
-  Placement asking = placement;
-  asking.choices = placement.choices != nullptr ? placement.choices : &none;
-  DETOL_ASSIGN(const auto asked, Compiled(network, recipe, asking).asked(network));
+  Placement with_choices = placement;
+  with_choices.choices = placement.choices != nullptr ? placement.choices : &none;
+  DETOL_ASSIGN(const auto convs,
+               Compiled(network, recipe, with_choices).find_tunable_convs(network));
   std::vector<TunableConv> all;
   std::set<std::string> keys;
-  for (const TunableConv& one : asked) {
+  for (const TunableConv& one : convs) {
     if (keys.insert(one.candidates.key).second) all.push_back(one);
   }
   return all;
@@ -59,16 +60,16 @@ void fill_with_noise(const DeviceMemory& memory, Type type) {
   wait();
 }
 
-TimedShape time_candidates(const TunableConv& asked, const std::function<void()>& on_progress) {
-  const ConvShape& s = asked.shape;
+TimedShape time_candidates(const TunableConv& conv, const std::function<void()>& on_progress) {
+  const ConvShape& s = conv.shape;
   const DeviceMemory x(bytes(s.type, s.images * s.height * s.width * s.inputs));
   const DeviceMemory y(bytes(s.type, s.images * s.out_height * s.out_width * s.outputs));
   const DeviceMemory w(
       bytes(s.type, s.outputs * s.kernel_height * s.kernel * (s.inputs / s.groups)));
   for (const DeviceMemory* memory : {&x, &y, &w}) fill_with_noise(*memory, s.type);
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
-  TimedShape timed{asked.candidates.key, {}, {}};
-  for (const std::string& algorithm : asked.candidates.algorithms)
+  TimedShape timed{conv.candidates.key, {}, {}};
+  for (const std::string& algorithm : conv.candidates.algorithms)
     timed.seconds.emplace_back(algorithm, kInfinity);
   Clock clock;
   for (int round = 0; round < kRounds; ++round) {
@@ -96,18 +97,18 @@ TimedShape time_candidates(const TunableConv& asked, const std::function<void()>
 Result<std::vector<AlgorithmCandidates>> list_algorithms(const Network& network,
                                                          const Recipe& recipe,
                                                          const Placement& placement) {
-  DETOL_ASSIGN(const auto asked, tunable_convs_of(network, recipe, placement));
+  DETOL_ASSIGN(const auto convs, tunable_convs_of(network, recipe, placement));
   std::vector<AlgorithmCandidates> choices;
-  for (const TunableConv& one : asked) choices.push_back(one.candidates);
+  for (const TunableConv& one : convs) choices.push_back(one.candidates);
   return choices;
 }
 
 Result<std::vector<TimedShape>> time_algorithms(const Network& network, const Recipe& recipe,
                                                 const Placement& placement,
                                                 const std::function<void()>& on_progress) {
-  DETOL_ASSIGN(const auto asked, tunable_convs_of(network, recipe, placement));
+  DETOL_ASSIGN(const auto convs, tunable_convs_of(network, recipe, placement));
   std::vector<TimedShape> timed;
-  for (const TunableConv& one : asked) {
+  for (const TunableConv& one : convs) {
     if (placement.choices->find(one.candidates.key) == nullptr)
       timed.push_back(time_candidates(one, on_progress));
   }
