@@ -24,15 +24,15 @@
 namespace detol::inline trainer {
 namespace {
 
-constexpr int kSizeBits = 31;   // of a float without its sign: they order like |value|
-constexpr int kCountBits = 12;  // bits of a bin's index: exponent and 4 bits
+constexpr int kSizeBits = 31;  // of a float without its sign: they order like |value|
+constexpr int kBinBits = 12;   // bits of a bin's index: exponent and 4 bits
 
 std::uint32_t size_of(float value) {
   return std::bit_cast<std::uint32_t>(value) & ((1U << kSizeBits) - 1);
 }
 
-std::size_t count_of(std::uint32_t size) {
-  return size >> (kSizeBits - kCountBits);
+std::size_t bin_of(std::uint32_t size) {
+  return size >> (kSizeBits - kBinBits);
 }
 
 std::size_t kept_of(const Recipe& recipe, std::size_t floats) {
@@ -45,7 +45,7 @@ class TopSum final : public BucketSum {
   TopSum(Group& group, std::size_t kept, std::span<float> residual)
       : group_(group), residual_(residual), own_(kept) {
     all_.resize(kept * static_cast<std::size_t>(group.size()));
-    border_.reserve(residual.size());
+    candidates_.reserve(residual.size());
   }
 
   void start(std::span<float> values) override {
@@ -70,43 +70,45 @@ class TopSum final : public BucketSum {
     float value = 0;
   };
 
-  // Border: `count` is the lowest bin from which elements are sent, `wanted` how many of it are
+  // Threshold: `bin` is the lowest bin from which elements are sent, `taken` how many of it are
   // sent.
-  struct Border {
-    std::size_t count = 0, wanted = 0;
+  struct Threshold {
+    std::size_t bin = 0, taken = 0;
   };
-  Border find_border() {
+  Threshold find_threshold() {
     counts_.fill(0);
-    for (const float value : residual_) ++counts_[count_of(size_of(value))];
-    Border border{counts_.size() - 1, own_.size()};
-    for (; counts_[border.count] < border.wanted; --border.count)
-      border.wanted -= counts_[border.count];
-    return border;
+    for (const float value : residual_) ++counts_[bin_of(size_of(value))];
+    Threshold threshold{counts_.size() - 1, own_.size()};
+    for (; counts_[threshold.bin] < threshold.taken; --threshold.bin)
+      threshold.taken -= counts_[threshold.bin];
+    return threshold;
   }
 
   // Selects the largest elements; of equal ones the first.
   void select() {
-    const Border border = find_border();
-    border_.clear();
+    const Threshold threshold = find_threshold();
+    candidates_.clear();
     auto next = own_.begin();
     for (std::uint32_t i = 0; i < residual_.size(); ++i) {
-      const std::size_t count = count_of(size_of(residual_[i]));
-      if (count > border.count) *next++ = {i, residual_[i]};
-      if (count == border.count) border_.push_back({i, residual_[i]});
+      const std::size_t bin = bin_of(size_of(residual_[i]));
+      if (bin > threshold.bin) *next++ = {i, residual_[i]};
+      if (bin == threshold.bin) candidates_.push_back({i, residual_[i]});
     }
-    const auto middle = border_.begin() + static_cast<std::ptrdiff_t>(border.wanted);
-    std::nth_element(border_.begin(), middle, border_.end(), [](const Entry& a, const Entry& b) {
-      const std::uint32_t one = size_of(a.value), other = size_of(b.value);
-      return one != other ? one > other : a.place < b.place;
-    });
-    std::copy(border_.begin(), middle, next);
+    const auto middle = candidates_.begin() + static_cast<std::ptrdiff_t>(threshold.taken);
+    std::nth_element(candidates_.begin(), middle, candidates_.end(),
+                     [](const Entry& a, const Entry& b) {
+                       const std::uint32_t one = size_of(a.value), other = size_of(b.value);
+                       return one != other ? one > other : a.place < b.place;
+                     });
+    std::copy(candidates_.begin(), middle, next);
   }
 
   Group& group_;
   const std::span<float> residual_;
   std::span<float> values_;
-  std::vector<Entry> own_, all_, border_;
-  std::array<std::uint32_t, std::size_t{1} << kCountBits> counts_{};
+  std::vector<Entry> own_, all_;
+  std::vector<Entry> candidates_;  // those in the bin of the threshold
+  std::array<std::uint32_t, std::size_t{1} << kBinBits> counts_{};
   Group::Ticket ticket_ = 0;
 };
 
