@@ -163,10 +163,11 @@ struct Warp {
 };
 constexpr Warp kWarps[] = {{"none", nullptr}, {"log", log_of}, {"sqrt", root_of}};
 
-// Terrain: a base function with the transformations of a study.
-class Terrain {
+// TransformedFunction: a base function with the transformations of a study.
+class TransformedFunction {
  public:
-  Terrain(const Base& base, const FunctionConfig& config, const Space& space) : base_(base) {
+  TransformedFunction(const Base& base, const FunctionConfig& config, const Space& space)
+      : base_(base) {
     const auto irrelevant = static_cast<std::size_t>(config.whole("irrelevant").value_or(0));
     const auto domains = space.domains().first(space.size() - irrelevant);
     from_ = to_ = base.minimiser(domains.size());
@@ -182,14 +183,15 @@ class Terrain {
   }
 
   double value(Points x) const {
-    const double value = base_.value(unmoved(x.first(to_.size())));
+    const double value = base_.value(to_base_coordinates(x.first(to_.size())));
     return warp_ == nullptr ? value : warp_(std::max(0.0, value - base_.least));
   }
 
   double optimum() const { return warp_ == nullptr ? base_.least : 0; }
 
  private:
-  Point unmoved(Points x) const {
+  // Returns o + Q (x - s).
+  Point to_base_coordinates(Points x) const {
     Point offset(x.begin(), x.end());
     for (std::size_t i = 0; i < x.size(); ++i) offset[i] -= to_[i];
     Point at = from_;
@@ -204,13 +206,13 @@ class Terrain {
   double (*warp_)(double above) = nullptr;
 };
 
-Landscape moved(const FunctionConfig& config) {
+BenchmarkFunction make_transformed(const FunctionConfig& config) {
   const Space space = find_row(functions(), config.name)->space(config).value();
-  const auto terrain =
-      std::make_shared<const Terrain>(*find_row<Base>(kBases, config.name), config, space);
+  const auto function = std::make_shared<const TransformedFunction>(
+      *find_row<Base>(kBases, config.name), config, space);
   return {
-      .values = [terrain](const Genome& genome) { return Point{terrain->value(genome.codes())}; },
-      .optimum = terrain->optimum()};
+      .values = [function](const Genome& genome) { return Point{function->value(genome.codes())}; },
+      .optimum = function->optimum()};
 }
 
 double mixed(const Genome& x) {
@@ -263,27 +265,27 @@ Point dtlz2(Points x, std::size_t objectives) {
   return values;
 }
 
-Landscape of(double (*value)(const Genome& x)) {
+BenchmarkFunction of(double (*value)(const Genome& x)) {
   return {.values = [value](const Genome& genome) { return Point{value(genome)}; }, .optimum = 0};
 }
 
-Landscape of_zdt(double (*shape)(double ratio, double f1)) {
+BenchmarkFunction of_zdt(double (*shape)(double ratio, double f1)) {
   return {.values = [shape](const Genome& genome) { return zdt(genome.codes(), shape); }};
 }
 
 constexpr std::array kFormulas = {
     Formula{"sleep",
             [](const FunctionConfig& config) {
-              return Landscape{.values = [](const Genome&) { return Point{0.0}; },
-                               .optimum = 0,
-                               .seconds = config.number("seconds")};
+              return BenchmarkFunction{.values = [](const Genome&) { return Point{0.0}; },
+                                       .optimum = 0,
+                                       .seconds = config.number("seconds")};
             }},
-    Formula{"branin", moved},
-    Formula{"hartmann6", moved},
-    Formula{"levy", moved},
-    Formula{"ackley", moved},
-    Formula{"rosenbrock", moved},
-    Formula{"rastrigin", moved},
+    Formula{"branin", make_transformed},
+    Formula{"hartmann6", make_transformed},
+    Formula{"levy", make_transformed},
+    Formula{"ackley", make_transformed},
+    Formula{"rosenbrock", make_transformed},
+    Formula{"rastrigin", make_transformed},
     Formula{"mixed", [](const FunctionConfig&) { return of(mixed); }},
     Formula{"conditional", [](const FunctionConfig&) { return of(conditional); }},
     Formula{"zdt1", [](const FunctionConfig&) { return of_zdt(convex); }},
@@ -293,7 +295,7 @@ constexpr std::array kFormulas = {
             [](const FunctionConfig& config) {
               const auto objectives =
                   static_cast<std::size_t>(config.whole("objectives").value_or(3));
-              return Landscape{.values = [objectives](const Genome& genome) {
+              return BenchmarkFunction{.values = [objectives](const Genome& genome) {
                 return dtlz2(genome.codes(), objectives);
               }};
             }},

@@ -12,8 +12,8 @@
 
 namespace detol::inline trainer {
 
-// Landscape: a function with its settings. Immutable; safe to share between threads.
-struct Landscape {
+// BenchmarkFunction: a function with its settings. Immutable; safe to share between threads.
+struct BenchmarkFunction {
   // Returns a value for each metric of the function's row. REQUIRES: a genome of its space.
   std::function<std::vector<double>(const Genome& genome)> values;
   // The global minimum, to compute a regret; NaN if there are several objectives.
@@ -23,7 +23,7 @@ struct Landscape {
 
 struct Formula {
   std::string_view name;  // of its row in functions()
-  Landscape (*make)(const FunctionConfig& config);
+  BenchmarkFunction (*make)(const FunctionConfig& config);
 };
 
 // Returns a formula for every row of functions().

@@ -12,14 +12,14 @@
 namespace detol {
 namespace {
 
-// Subject is a function of a space file: its search space and its landscape.
+// Subject is a function of a space file: its search space and its values.
 struct Subject {
   Space space;
-  Landscape landscape;
+  BenchmarkFunction benchmark;
 
   std::vector<double> at(const std::vector<double>& codes) const {
     Rng unused(0);
-    return landscape.values(space.repair(codes, unused));
+    return benchmark.values(space.repair(codes, unused));
   }
 };
 
@@ -128,8 +128,8 @@ TEST(Formulas, NoPointLiesBelowTheOptimum) {
       SCOPED_TRACE(function + options);
       for (std::uint64_t seed = 0; seed < 200; ++seed) {
         Rng rng(seed);
-        EXPECT_GE(subject.landscape.values(subject.space.sample(rng)).front(),
-                  subject.landscape.optimum - 1e-12);
+        EXPECT_GE(subject.benchmark.values(subject.space.sample(rng)).front(),
+                  subject.benchmark.optimum - 1e-12);
       }
     }
   }
@@ -167,11 +167,11 @@ TEST(Formulas, ASeedIsAlwaysTheSameAndAnotherIsAnother) {
 TEST(Formulas, AWarpIsOfTheDistanceFromTheLeastValue) {
   const std::vector<double> x = {0, 0};
   const Subject plain = subject_of("branin");
-  const double above = plain.at(x).front() - plain.landscape.optimum;
+  const double above = plain.at(x).front() - plain.benchmark.optimum;
   EXPECT_NEAR(subject_of("branin, warp: log").at(x).front(), std::log1p(above), 1e-12);
   EXPECT_NEAR(subject_of("branin, warp: sqrt").at(x).front(), std::sqrt(above), 1e-12);
   EXPECT_EQ(subject_of("branin, warp: none").at(x), plain.at(x));
-  EXPECT_EQ(subject_of("branin, warp: log").landscape.optimum, 0);
+  EXPECT_EQ(subject_of("branin, warp: log").benchmark.optimum, 0);
 }
 
 TEST(Formulas, IrrelevantParametersChangeNothing) {
@@ -185,7 +185,7 @@ TEST(Formulas, IrrelevantParametersChangeNothing) {
       const Genome genome = plain.space.sample(rng);
       std::vector<double> codes(genome.codes().begin(), genome.codes().end());
       codes.insert(codes.end(), {rng.uniform(), rng.uniform()});
-      EXPECT_EQ(wide.at(codes), plain.landscape.values(genome));
+      EXPECT_EQ(wide.at(codes), plain.benchmark.values(genome));
     }
   }
 }
