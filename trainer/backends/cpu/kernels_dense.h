@@ -40,10 +40,10 @@ struct Product {
 };
 
 // A register's floats in plain memory, at any alignment of 4 bytes.
-typedef float Anywhere __attribute__((vector_size(DETOL_LANES * sizeof(float)), aligned(4)));
+typedef float UnalignedLanes __attribute__((vector_size(DETOL_LANES * sizeof(float)), aligned(4)));
 
 inline Lanes load_some(const float* from, std::ptrdiff_t count) {
-  if (count >= kLanes) return *reinterpret_cast<const Anywhere*>(from);
+  if (count >= kLanes) return *reinterpret_cast<const UnalignedLanes*>(from);
   Lanes some = {};
   for (std::ptrdiff_t i = 0; i < kLanes; ++i) {
     if (i < count) some[i] = from[i];
@@ -52,7 +52,7 @@ inline Lanes load_some(const float* from, std::ptrdiff_t count) {
 }
 inline void store_some(float* to, Lanes value, std::ptrdiff_t count) {
   if (count >= kLanes) {
-    *reinterpret_cast<Anywhere*>(to) = value;
+    *reinterpret_cast<UnalignedLanes*>(to) = value;
     return;
   }
   for (std::ptrdiff_t i = 0; i < kLanes; ++i) {
@@ -143,26 +143,25 @@ inline void dense_product(std::ptrdiff_t height, std::ptrdiff_t columns, Left le
   dense_columns<1, kLeftStep, kRightStep>(height, left, right, depth, start, y, columns);
 }
 
-constexpr Lanes kNothing[3] = {};
-inline const float* nothing() {
-  return reinterpret_cast<const float*>(kNothing);
+constexpr Lanes kZeros[3] = {};
+inline const float* zeros() {
+  return reinterpret_cast<const float*>(kZeros);
 }
 
-// Returns where block `number` of `count` begins.
-inline std::ptrdiff_t stretch_at(std::ptrdiff_t whole, std::ptrdiff_t count,
-                                 std::ptrdiff_t number) {
-  return whole * number / count;
+// Returns where part number `part` of `parts` of `whole` begins.
+inline std::ptrdiff_t part_start(std::ptrdiff_t whole, std::ptrdiff_t parts, std::ptrdiff_t part) {
+  return whole * part / parts;
 }
 
 void dense(const DenseShape& s, const float* x, const float* w, const float* bias, float* y) {
-  const std::ptrdiff_t stretches = (s.inputs + kDenseDepth - 1) / kDenseDepth;
-  for (std::ptrdiff_t part = 0; part < stretches; ++part) {
-    const std::ptrdiff_t first = stretch_at(s.inputs, stretches, part);
-    const std::ptrdiff_t depth = stretch_at(s.inputs, stretches, part + 1) - first;
+  const std::ptrdiff_t parts = (s.inputs + kDenseDepth - 1) / kDenseDepth;
+  for (std::ptrdiff_t part = 0; part < parts; ++part) {
+    const std::ptrdiff_t first = part_start(s.inputs, parts, part);
+    const std::ptrdiff_t depth = part_start(s.inputs, parts, part + 1) - first;
     for (std::ptrdiff_t o = 0, columns; o < s.outputs; o += columns) {
       columns = registers_of(s.outputs - o) * kLanes;
       if (columns > s.outputs - o) columns = s.outputs - o;
-      const float* start = part > 0 ? nullptr : bias != nullptr ? bias + o : nothing();
+      const float* start = part > 0 ? nullptr : bias != nullptr ? bias + o : zeros();
       dense_product<1, kLanes>(s.images, columns, {x + first, s.inputs},
                                {w + o * s.inputs + first * kLanes, s.inputs * kLanes}, depth, start,
                                {y + o, s.outputs, kLanes});
@@ -214,19 +213,18 @@ void transpose_weights(const DenseShape& s, const float* w, std::ptrdiff_t first
 void dense_backward(const DenseShape& s, const float* g, const float* w, float* dx,
                     float* scratch) {
   const std::ptrdiff_t blocks = (s.outputs + kLanes - 1) / kLanes;
-  const std::ptrdiff_t stretches = (blocks * kLanes + kDenseDepth - 1) / kDenseDepth;
-  for (std::ptrdiff_t part = 0; part < stretches; ++part) {
-    const std::ptrdiff_t block = stretch_at(blocks, stretches, part);
+  const std::ptrdiff_t parts = (blocks * kLanes + kDenseDepth - 1) / kDenseDepth;
+  for (std::ptrdiff_t part = 0; part < parts; ++part) {
+    const std::ptrdiff_t block = part_start(blocks, parts, part);
     const std::ptrdiff_t first = block * kLanes;
-    const std::ptrdiff_t end = stretch_at(blocks, stretches, part + 1) * kLanes;
+    const std::ptrdiff_t end = part_start(blocks, parts, part + 1) * kLanes;
     const std::ptrdiff_t depth = (end < s.outputs ? end : s.outputs) - first;
     for (std::ptrdiff_t k = 0, columns; k < s.inputs; k += columns) {
       columns = registers_of(s.inputs - k) * kLanes;
       if (columns > s.inputs - k) columns = s.inputs - k;
       transpose_weights(s, w, k, columns, block, depth, scratch);
       dense_product<1, 3 * kLanes>(s.images, columns, {g + first, s.outputs}, {scratch, kLanes},
-                                   depth, part > 0 ? nullptr : nothing(),
-                                   {dx + k, s.inputs, kLanes});
+                                   depth, part > 0 ? nullptr : zeros(), {dx + k, s.inputs, kLanes});
     }
   }
 }
@@ -249,7 +247,7 @@ void add_rows(const float* g, std::ptrdiff_t images, std::ptrdiff_t columns, flo
 void dense_weights(const DenseShape& s, const float* x, const float* g, float* dw, float* dbias,
                    float* scratch) {
   if (dbias != nullptr) add_rows(g, s.images, s.outputs, dbias);
-  float* stretch_of_x = scratch;
+  float* part_of_x = scratch;
   float* blocks_of_g = scratch + kDenseImages * kDenseInputs;
   for (std::ptrdiff_t i = 0; i < s.images; i += kDenseImages) {
     const std::ptrdiff_t depth = s.images - i < kDenseImages ? s.images - i : kDenseImages;
@@ -258,15 +256,14 @@ void dense_weights(const DenseShape& s, const float* x, const float* g, float* d
       const std::ptrdiff_t height = s.inputs - k < kDenseInputs ? s.inputs - k : kDenseInputs;
       for (std::ptrdiff_t image = 0; image < depth; ++image) {
         for (std::ptrdiff_t r = 0; r < height; ++r)
-          stretch_of_x[image * kDenseInputs + r] = x[(i + image) * s.inputs + k + r];
+          part_of_x[image * kDenseInputs + r] = x[(i + image) * s.inputs + k + r];
       }
       for (std::ptrdiff_t o = 0, columns; o < s.outputs; o += columns) {
         // Computes whole registers: missing outputs have no gradient, and their weights stay zero.
         columns = registers_of(s.outputs - o) * kLanes;
         dense_product<kDenseInputs, kLanes>(
-            height, columns, {stretch_of_x, 1}, {blocks_of_g + o * depth, depth * kLanes}, depth,
-            i > 0 ? nullptr : nothing(),
-            {dw + o * s.inputs + k * kLanes, kLanes, s.inputs * kLanes});
+            height, columns, {part_of_x, 1}, {blocks_of_g + o * depth, depth * kLanes}, depth,
+            i > 0 ? nullptr : zeros(), {dw + o * s.inputs + k * kLanes, kLanes, s.inputs * kLanes});
       }
     }
   }
