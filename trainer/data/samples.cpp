@@ -43,7 +43,7 @@ Result<void> read_all(Samples& samples, const Sink& sink) {
 
 // Plan: the position of every sample, after every label was checked.
 struct Plan {
-  Places places;
+  SplitAssignment assignment;
   int classes = 0;
 };
 
@@ -85,7 +85,7 @@ Result<void> check_classes(const Found& found, const Plan& plan) {
   const Samples& training = found.training;
   if (plan.classes < 2)
     return training.pixels->label_error(0, "all labels are 0: there is nothing to tell apart");
-  const auto missing = class_without_images(plan.places, training.labels, plan.classes);
+  const auto missing = class_without_images(plan.assignment, training.labels, plan.classes);
   if (!missing) return {};
   const auto largest = std::ranges::max_element(training.labels);
   const auto at = static_cast<std::size_t>(largest - training.labels.begin());
@@ -101,11 +101,11 @@ Result<void> check_classes(const Found& found, const Plan& plan) {
 }
 
 Result<Plan> plan_of(const Found& found, const DataConfig& config) {
-  OwnSplits own;
-  if (found.validation) own.validation = found.validation->count();
-  if (found.test) own.test = found.test->count();
+  SeparateSplitSizes separate;
+  if (found.validation) separate.validation = found.validation->count();
+  if (found.test) separate.test = found.test->count();
   Plan plan;
-  DETOL_ASSIGN(plan.places, split_samples(config, found.training.count(), own));
+  DETOL_ASSIGN(plan.assignment, split_samples(config, found.training.count(), separate));
   plan.classes = classes_of(found);
   DETOL_TRY(check_labels(found.training, plan.classes));
   if (!found.training.labels.empty()) DETOL_TRY(check_classes(found, plan));
@@ -122,13 +122,13 @@ DatasetInfo info_of(const Found& found, const Plan& plan) {
   std::uint64_t fingerprint = found.training.fingerprint;
   if (found.validation) fingerprint = hash_combine(fingerprint, found.validation->fingerprint);
   if (found.test) fingerprint = hash_combine(fingerprint, found.test->fingerprint);
-  fingerprint = hash_combine(fingerprint, static_cast<std::uint64_t>(plan.places.validation));
+  fingerprint = hash_combine(fingerprint, static_cast<std::uint64_t>(plan.assignment.validation));
   if (!found.test)
-    fingerprint = hash_combine(fingerprint, static_cast<std::uint64_t>(plan.places.test));
+    fingerprint = hash_combine(fingerprint, static_cast<std::uint64_t>(plan.assignment.test));
   return {.task = {.input = found.training.shape, .classes = plan.classes},
-          .training = plan.places.training,
-          .validation = plan.places.validation,
-          .test = plan.places.test,
+          .training = plan.assignment.training,
+          .validation = plan.assignment.validation,
+          .test = plan.assignment.test,
           .fingerprint = fingerprint};
 }
 
@@ -146,23 +146,24 @@ Result<void> append(Samples& split, std::int64_t first, Dataset& dataset,
 }
 
 // Copies the training samples' targets to their positions.
-void scatter_targets(const Samples& training, const Places& places, std::span<float> targets) {
+void scatter_targets(const Samples& training, const SplitAssignment& assignment,
+                     std::span<float> targets) {
   const std::size_t outputs = training.outputs;
   for (std::size_t i = 0; i * outputs < training.targets.size(); ++i) {
     std::copy_n(&training.targets[i * outputs], outputs,
-                &targets[static_cast<std::size_t>(places.position[i]) * outputs]);
+                &targets[static_cast<std::size_t>(assignment.position[i]) * outputs]);
   }
 }
 
-Result<void> scatter(Samples& training, const Places& places, Dataset& dataset,
+Result<void> scatter(Samples& training, const SplitAssignment& assignment, Dataset& dataset,
                      std::span<std::byte> pixels) {
   const std::size_t size = bytes_of(training);
   for (std::size_t i = 0; i < training.labels.size(); ++i)
-    dataset.labels[static_cast<std::size_t>(places.position[i])] = training.labels[i];
-  scatter_targets(training, places, dataset.targets);
+    dataset.labels[static_cast<std::size_t>(assignment.position[i])] = training.labels[i];
+  scatter_targets(training, assignment, dataset.targets);
   return read_all(training, [&](std::size_t first, std::span<const std::byte> chunk) {
     for (std::size_t i = 0; i * size < chunk.size(); ++i) {
-      const auto at = static_cast<std::size_t>(places.position[first + i]);
+      const auto at = static_cast<std::size_t>(assignment.position[first + i]);
       std::memcpy(&pixels[at * size], &chunk[i * size], size);
     }
   });
@@ -197,21 +198,22 @@ std::span<std::byte> make_room(const Samples& samples, std::int64_t count, Datas
 Result<void> check_targets(const Found& found, const Plan& plan, const DataConfig& config) {
   Dataset loaded;
   loaded.info.task.classes = plan.classes;
-  loaded.info.training = plan.places.training;
+  loaded.info.training = plan.assignment.training;
   loaded.class_names = found.class_names;
   loaded.targets.resize(found.training.targets.size());
-  scatter_targets(found.training, plan.places, loaded.targets);
+  scatter_targets(found.training, plan.assignment, loaded.targets);
   return check_task_targets(loaded, config);
 }
 
 // Reads the pixels and checks, for bytes, that those of the training split are not all equal.
-Result<void> examine_training(Samples& training, const Places& places, const DataConfig& config) {
+Result<void> examine_training(Samples& training, const SplitAssignment& assignment,
+                              const DataConfig& config) {
   if (!training.has_bytes) return read_all(training, [](auto, auto) {});
   const std::size_t size = bytes_of(training);
   ByteSums sums(training.shape);
   DETOL_TRY(read_all(training, [&](std::size_t first, std::span<const std::byte> chunk) {
     for (std::size_t i = 0; i * size < chunk.size(); ++i) {
-      if (places.position[first + i] >= places.training) continue;
+      if (assignment.position[first + i] >= assignment.training) continue;
       sums.add({reinterpret_cast<const std::uint8_t*>(&chunk[i * size]), size});
     }
   }));
@@ -238,16 +240,16 @@ std::uint64_t fingerprint_of(const Samples& samples) {
 
 Result<Dataset> assemble(Found found, const DataConfig& config) {
   DETOL_ASSIGN(const Plan plan, plan_of(found, config));
-  const Places& places = plan.places;
+  const SplitAssignment& assignment = plan.assignment;
   Dataset dataset;
-  const std::int64_t count = places.training + places.validation + places.test;
+  const std::int64_t count = assignment.training + assignment.validation + assignment.test;
   const std::span<std::byte> pixels = make_room(found.training, count, dataset);
-  DETOL_TRY(scatter(found.training, places, dataset, pixels));
+  DETOL_TRY(scatter(found.training, assignment, dataset, pixels));
   if (found.validation) {
-    DETOL_TRY(append(*found.validation, places.training, dataset, pixels));
+    DETOL_TRY(append(*found.validation, assignment.training, dataset, pixels));
   }
   if (found.test) {
-    DETOL_TRY(append(*found.test, places.training + places.validation, dataset, pixels));
+    DETOL_TRY(append(*found.test, assignment.training + assignment.validation, dataset, pixels));
   }
   dataset.info = info_of(found, plan);
   dataset.class_names = std::move(found.class_names);
@@ -259,7 +261,7 @@ Result<Dataset> assemble(Found found, const DataConfig& config) {
 Result<DatasetInfo> examine(Found found, const DataConfig& config) {
   DETOL_ASSIGN(const Plan plan, plan_of(found, config));
   DETOL_TRY(check_targets(found, plan, config));
-  DETOL_TRY(examine_training(found.training, plan.places, config));
+  DETOL_TRY(examine_training(found.training, plan.assignment, config));
   const Sink drop = [](std::size_t, std::span<const std::byte>) {};
   for (auto* split : {&found.validation, &found.test}) {
     if (!*split) continue;

@@ -257,13 +257,13 @@ Result<void> add_test_file(const DataConfig& config, Dataset& dataset) {
 
 // Hashes what was read and the settings by which it was interpreted.
 std::uint64_t fingerprint_of(const DataConfig& config, const CsvRecords& records,
-                             const Places& places) {
+                             const SplitAssignment& assignment) {
   std::uint64_t fingerprint = records.fingerprint;
   for (const std::string& label : label_columns(config))
     fingerprint = hash_combine(fingerprint, hash64(label));
   fingerprint = hash_combine(fingerprint, config.sequence ? 1 : 0);
-  fingerprint = hash_combine(fingerprint, static_cast<std::uint64_t>(places.validation));
-  return hash_combine(fingerprint, static_cast<std::uint64_t>(places.test));
+  fingerprint = hash_combine(fingerprint, static_cast<std::uint64_t>(assignment.validation));
+  return hash_combine(fingerprint, static_cast<std::uint64_t>(assignment.test));
 }
 
 }  // namespace
@@ -272,9 +272,9 @@ Result<Dataset> load_csv(const DataConfig& config) {
   DETOL_ASSIGN(const CsvRecords records, read_records(config, config.path));
   if (records.size == 0)
     return fail(ErrorCode::kInput, config.path + ": there is no record below the header");
-  OwnSplits own;
-  if (!config.test_path.empty()) own.test = 0;  // the file is read later
-  DETOL_ASSIGN(const Places places, split_samples(config, records.count(), own));
+  SeparateSplitSizes separate;
+  if (!config.test_path.empty()) separate.test = 0;  // the file is read later
+  DETOL_ASSIGN(const SplitAssignment assignment, split_samples(config, records.count(), separate));
   const auto width = static_cast<std::int64_t>(records.width);
   Dataset dataset;
   const bool labelled = has_labels(config.task);
@@ -283,10 +283,10 @@ Result<Dataset> load_csv(const DataConfig& config) {
   const std::size_t classes = labelled ? dataset.class_names.size() : outputs;
   dataset.info = {.task = {.input = config.sequence ? Shape{1, 1, width} : Shape{width, 1, 1},
                            .classes = static_cast<int>(classes)},
-                  .training = places.training,
-                  .validation = places.validation,
-                  .test = places.test,
-                  .fingerprint = fingerprint_of(config, records, places)};
+                  .training = assignment.training,
+                  .validation = assignment.validation,
+                  .test = assignment.test,
+                  .fingerprint = fingerprint_of(config, records, assignment)};
   dataset.values.resize(records.values.size());
   dataset.labels.resize(records.labels.size());
   dataset.targets.resize(records.targets.size());
@@ -294,7 +294,7 @@ Result<Dataset> load_csv(const DataConfig& config) {
   for (std::size_t i = 0; labelled && i < classes; ++i)
     numbers.emplace(dataset.class_names[i], static_cast<std::int32_t>(i));
   for (std::size_t i = 0; i < records.size; ++i) {
-    const auto at = static_cast<std::size_t>(places.position[i]);
+    const auto at = static_cast<std::size_t>(assignment.position[i]);
     if (labelled)
       dataset.labels[at] = numbers[records.labels[i]];
     else
