@@ -11,22 +11,23 @@ constexpr std::array<Words, 1> kSoftmaxLosses = {"cross_entropy"};
 constexpr std::array<Words, 1> kSigmoidLosses = {"binary_cross_entropy"};
 constexpr std::array<Words, 3> kDistances = {"mse", "mae", "huber"};
 
-constexpr std::array<Words, 8> kOfClasses = {"val_accuracy",   "val_loss", "train_loss",
-                                             "train_accuracy", "val_f1",   "val_auc",
-                                             "val_ece",        "val_top5"};
+constexpr std::array<Words, 8> kClassMetrics = {"val_accuracy",   "val_loss", "train_loss",
+                                                "train_accuracy", "val_f1",   "val_auc",
+                                                "val_ece",        "val_top5"};
 // All but val_top5, which needs several classes, one of them right.
-constexpr std::span<const Words> kOfSwitches = std::span(kOfClasses).first(7);
-constexpr std::array<Words, 5> kOfNumbers = {"val_loss", "train_loss", "val_mae", "val_rmse",
-                                             "val_r2"};
+constexpr std::span<const Words> kSigmoidMetrics = std::span(kClassMetrics).first(7);
+constexpr std::array<Words, 5> kRegressionMetrics = {"val_loss", "train_loss", "val_mae",
+                                                     "val_rmse", "val_r2"};
 
 constexpr std::array kTasks = {
     TaskRow{"classification", "one of several classes", TaskKind::kClassification, kSoftmaxLosses,
-            kOfClasses},
+            kClassMetrics},
     TaskRow{"binary", "one of two classes, with a single logit", TaskKind::kBinary, kSigmoidLosses,
-            kOfSwitches},
+            kSigmoidMetrics},
     TaskRow{"multi_label", "any of several labels", TaskKind::kMultiLabel, kSigmoidLosses,
-            kOfSwitches},
-    TaskRow{"regression", "one number or several", TaskKind::kRegression, kDistances, kOfNumbers},
+            kSigmoidMetrics},
+    TaskRow{"regression", "one number or several", TaskKind::kRegression, kDistances,
+            kRegressionMetrics},
 };
 
 }  // namespace

@@ -130,7 +130,7 @@ Result<void> fill_target_statistics(Dataset& data, const std::string& path) {
   return {};
 }
 
-Result<void> check_switches(const Dataset& data, const std::string& path) {
+Result<void> check_multi_labels(const Dataset& data, const std::string& path) {
   const auto outputs = static_cast<std::size_t>(data.info.task.classes);
   const auto training = static_cast<std::size_t>(data.info.training);
   for (std::size_t k = 0; k < outputs; ++k) {
@@ -147,7 +147,7 @@ Result<void> check_switches(const Dataset& data, const std::string& path) {
 }
 
 Result<void> check_task_targets(Dataset& data, const DataConfig& config) {
-  if (config.task == TaskKind::kMultiLabel) return check_switches(data, config.path);
+  if (config.task == TaskKind::kMultiLabel) return check_multi_labels(data, config.path);
   if (config.task == TaskKind::kRegression) return fill_target_statistics(data, config.path);
   return {};
 }

@@ -50,7 +50,7 @@ Result<void> fill_target_statistics(Dataset& data, const std::string& path);
 
 // Checks that every label of a multi_label task is 1 for some training images and 0 for others.
 // Errors (kInput): a label is not.
-Result<void> check_switches(const Dataset& data, const std::string& path);
+Result<void> check_multi_labels(const Dataset& data, const std::string& path);
 
 // Makes the task's checks for data of which only labels or targets are loaded.
 Result<void> check_task_targets(Dataset& data, const DataConfig& config);

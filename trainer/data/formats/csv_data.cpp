@@ -305,7 +305,7 @@ Result<Dataset> load_csv(const DataConfig& config) {
   if (labelled)
     DETOL_TRY(check_classes(config, dataset));
   else if (config.task == TaskKind::kMultiLabel)
-    DETOL_TRY(check_switches(dataset, config.path));
+    DETOL_TRY(check_multi_labels(dataset, config.path));
   DETOL_TRY(fill_statistics(dataset, config.path));
   if (!config.test_path.empty()) {
     DETOL_TRY(add_test_file(config, dataset));
