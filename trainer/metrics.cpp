@@ -61,7 +61,7 @@ Metrics::Metrics(const Dataset& data, Range range)
       outputs_(images() * width_),
       log_sums_(images()),
       order_(images()),
-      counts_(3 * classes()) {}
+      counts_(classes()) {}
 
 double Metrics::value_of(std::string_view name) {
   const Row* row = find_row(rows(), name);
@@ -138,11 +138,11 @@ double Metrics::top5() {
 }
 
 double Metrics::f1() {
-  std::ranges::fill(counts_, 0);
+  std::ranges::fill(counts_, ClassCounts{});
   const auto count = [this](std::size_t k, bool is_predicted, bool is_there) {
-    counts_[3 * k] += is_predicted && is_there ? 1 : 0;
-    counts_[3 * k + 1] += is_predicted ? 1 : 0;
-    counts_[3 * k + 2] += is_there ? 1 : 0;
+    counts_[k].correct += is_predicted && is_there ? 1 : 0;
+    counts_[k].predicted += is_predicted ? 1 : 0;
+    counts_[k].present += is_there ? 1 : 0;
   };
   for (std::size_t i = 0; i < images(); ++i) {
     if (has_labels(data_.info.task.kind)) {
@@ -154,8 +154,8 @@ double Metrics::f1() {
     for (std::size_t k = 0; k < width_; ++k) count(k, output(i, k) > 0, is_of(i, k));
   }
   return mean_over(classes(), [this](std::size_t k) {
-    const auto either = static_cast<double>(counts_[3 * k + 1] + counts_[3 * k + 2]);
-    return either > 0 ? 2 * static_cast<double>(counts_[3 * k]) / either : kNone;
+    const auto either = static_cast<double>(counts_[k].predicted + counts_[k].present);
+    return either > 0 ? 2 * static_cast<double>(counts_[k].correct) / either : kNone;
   });
 }
 

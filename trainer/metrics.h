@@ -48,6 +48,9 @@ class Metrics {
     double (Metrics::*value)();
   };
   static std::span<const Row> rows();
+  struct ClassCounts {
+    std::int64_t correct = 0, predicted = 0, present = 0;
+  };
 
   double top5();
   double f1();
@@ -76,7 +79,7 @@ class Metrics {
   std::vector<float> outputs_;
   std::vector<double> log_sums_;      // N: log of the sum of exponentials; only for softmax
   std::vector<std::uint64_t> order_;  // N: sortable bits of a score, and its image
-  std::vector<std::int64_t> counts_;  // per class: correct, predicted, present
+  std::vector<ClassCounts> counts_;   // per class; only for F1
 };
 
 }  // namespace detol::inline trainer
