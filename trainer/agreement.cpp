@@ -65,7 +65,7 @@ EarlyOutcome guarded(const Job& job, const std::function<EarlyOutcome()>& action
 
 EarlyOutcome agree(const EarlyOutcome& own, Group& group) {
   if (group.size() == 1) return own;
-  return from_line(first_word(to_line(own), group));
+  return from_line(first_nonempty_message(to_line(own), group));
 }
 
 }  // namespace detol::inline trainer

@@ -25,13 +25,13 @@ Group& alone() {
   return group;
 }
 
-std::string first_word(std::string word, Group& group) {
-  std::vector<double> speaks(static_cast<std::size_t>(group.size()));
-  speaks[static_cast<std::size_t>(group.rank())] = word.empty() ? 0 : 1;
-  group.sum(std::span(speaks));
-  const auto first = std::ranges::find(speaks, 1.0);
-  if (first == speaks.end()) return {};
-  return group.share(std::move(word), static_cast<int>(first - speaks.begin()));
+std::string first_nonempty_message(std::string message, Group& group) {
+  std::vector<double> has_message(static_cast<std::size_t>(group.size()));
+  has_message[static_cast<std::size_t>(group.rank())] = message.empty() ? 0 : 1;
+  group.sum(std::span(has_message));
+  const auto first = std::ranges::find(has_message, 1.0);
+  if (first == has_message.end()) return {};
+  return group.share(std::move(message), static_cast<int>(first - has_message.begin()));
 }
 
 }  // namespace detol::inline trainer

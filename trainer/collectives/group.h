@@ -54,7 +54,8 @@ class Group {
 // Returns a group of one rank, whose calls cost nothing.
 Group& alone();
 
-// Returns, on every rank, the word of the first rank that has one; empty if none has.
-std::string first_word(std::string word, Group& group);
+// Returns, on every rank, the message of the first rank whose message is not empty; empty if there
+// is none.
+std::string first_nonempty_message(std::string message, Group& group);
 
 }  // namespace detol::inline trainer
