@@ -11,7 +11,7 @@ namespace {
 
 struct Groups {
   std::int64_t count = 1;          // of cuDNN's convolution
-  std::int64_t group_outputs = 0;  // as in Native
+  std::int64_t group_outputs = 0;  // as in WeightLayout
 };
 
 Groups groups_of(const Layer& layer, std::int64_t inputs) {
@@ -42,12 +42,13 @@ ConvShape shape_of(const Builder& b, const Layer& layer, const Value& x, const V
           .beside = padding_beside(layer)};
 }
 
-Native native_of(const Layer& layer, const Value& x, const Value& y, const Groups& groups) {
+WeightLayout weight_layout_of(const Layer& layer, const Value& x, const Value& y,
+                              const Groups& groups) {
   return {.outputs = layer.channels,
           .taps = height_of(layer) * layer.kernel,
           .inputs = x.shape.channels / layer.groups,
-          .held_outputs = y.channels(),
-          .held_inputs = x.channels() / groups.count,
+          .padded_outputs = y.channels(),
+          .padded_inputs = x.channels() / groups.count,
           .group_outputs = groups.group_outputs};
 }
 
@@ -93,7 +94,7 @@ Result<void> lower_conv(Builder& b, const Unit& unit) {
   const Groups groups = groups_of(layer, x.shape.channels);
   DETOL_ASSIGN(const Plans plans, plans_of(b, shape_of(b, layer, x, y, groups), x.needs_gradient));
   const Parameter* weight =
-      b.parameters().claim(unit.node, "weight", native_of(layer, x, y, groups));
+      b.parameters().claim(unit.node, "weight", weight_layout_of(layer, x, y, groups));
   const Parameter* bias = b.parameters().claim(unit.node, "bias");
   Buffer* scratch = b.scratch(0);
   b.step({x.data, y.data}, [=, x = x.data, y = y.data](const StepContext&) {
@@ -128,8 +129,8 @@ Result<void> lower_dense(Builder& b, const Unit& unit) {
   const Parameter* weight = b.parameters().claim(unit.node, "weight",
                                                  {.outputs = layer.channels,
                                                   .inputs = x.shape.elements(),
-                                                  .held_outputs = outputs,
-                                                  .held_inputs = inputs});
+                                                  .padded_outputs = outputs,
+                                                  .padded_inputs = inputs});
   const Parameter* bias = b.parameters().claim(unit.node, "bias");
   const auto product = [&](MatmulShape shape) {
     shape.type = b.type();

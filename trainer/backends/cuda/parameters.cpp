@@ -21,7 +21,7 @@ int section_of(const ParameterSpec& spec) {
 // Calls visit(index in the plain layout, index in the flat buffer) for every element.
 template <typename Visit>
 void for_elements(const Parameter& parameter, Visit visit) {
-  const Native& n = parameter.native;
+  const WeightLayout& n = parameter.layout;
   std::size_t plain = 0;
   for (std::int64_t output = 0; output < n.outputs; ++output) {
     for (std::int64_t input = 0; input < n.inputs; ++input) {
@@ -50,14 +50,14 @@ void import(const Parameter& parameter, const Tensor& tensor, std::span<float> f
 Parameters::Parameters(const Network& network, const Recipe& recipe, Type type)
     : recipe_(recipe), type_(type) {
   for (const NetworkParameter& origin : network.parameters())
-    parameters_.push_back({.origin = origin, .native = {}});
+    parameters_.push_back({.origin = origin, .layout = {}});
 }
 
-Parameter* Parameters::claim(NodeId node, std::string_view name, const Native& native) {
+Parameter* Parameters::claim(NodeId node, std::string_view name, const WeightLayout& layout) {
   for (Parameter& parameter : parameters_) {
     if (parameter.origin.node != node || parameter.origin.spec.name != name) continue;
-    parameter.native = native;
-    const auto floats = static_cast<std::size_t>(native.floats());
+    parameter.layout = layout;
+    const auto floats = static_cast<std::size_t>(layout.floats());
     parameter.floats = (floats + kFloatsOfALine - 1) / kFloatsOfALine * kFloatsOfALine;
     return &parameter;
   }
@@ -68,7 +68,7 @@ Parameter* Parameters::claim(NodeId node, std::string_view name) {
   for (const Parameter& parameter : parameters_) {
     if (parameter.origin.node != node || parameter.origin.spec.name != name) continue;
     const std::int64_t values = parameter.origin.spec.elements();
-    return claim(node, name, {.inputs = values, .held_inputs = padded(values)});
+    return claim(node, name, {.inputs = values, .padded_inputs = padded(values)});
   }
   return nullptr;
 }
@@ -142,10 +142,10 @@ void Parameters::finish_micro_batch(bool is_first) const {
     to_floats(type_, narrow_gradients_->data, gradients_->as<float>(),
               static_cast<std::int64_t>(decaying_), stream);
   for (const Parameter& parameter : parameters_) {
-    const Native& n = parameter.native;
+    const WeightLayout& n = parameter.layout;
     if (n.group_outputs != 0)
-      keep_groups(gradients_->as<float>() + parameter.offset, n.held_outputs, n.taps, n.held_inputs,
-                  n.group_outputs, n.inputs, stream);
+      keep_groups(gradients_->as<float>() + parameter.offset, n.padded_outputs, n.taps,
+                  n.padded_inputs, n.group_outputs, n.inputs, stream);
   }
   if (sum_ == nullptr) return;
   if (is_first) set_to_zero(sum_->data, trainable_ * sizeof(float));

@@ -17,25 +17,25 @@
 
 namespace detol::inline trainer::cuda {
 
-// Native maps element (output, input, tap) of a tensor to its index in the flat buffer's layout; a
-// vector has one output and one tap.
-struct Native {
-  std::int64_t outputs = 1, taps = 1, inputs = 1;  // without padding
-  std::int64_t held_outputs = 1, held_inputs = 1;  // with padding
+// WeightLayout maps element (output, input, tap) of a tensor to its index in the flat buffer's
+// layout; a vector has one output and one tap.
+struct WeightLayout {
+  std::int64_t outputs = 1, taps = 1, inputs = 1;      // without padding
+  std::int64_t padded_outputs = 1, padded_inputs = 1;  // with padding
   // The outputs of a group, if a grouped convolution is computed as one over all channels, where
   // the weights for other groups' inputs are zeros; else 0.
   std::int64_t group_outputs = 0;
 
-  std::int64_t floats() const { return held_outputs * taps * held_inputs; }
+  std::int64_t floats() const { return padded_outputs * taps * padded_inputs; }
   std::int64_t at(std::int64_t output, std::int64_t input, std::int64_t tap) const {
     const std::int64_t first = group_outputs == 0 ? 0 : output / group_outputs * inputs;
-    return (output * taps + tap) * held_inputs + first + input;
+    return (output * taps + tap) * padded_inputs + first + input;
   }
 };
 
 struct Parameter {
   NetworkParameter origin;
-  Native native;
+  WeightLayout layout;
   std::size_t floats = 0, offset = 0;  // in the flat buffers
   // Set by bind(): the layer's weight and gradient, narrow where it computes in bfloat16; the
   // weight in floats.
@@ -49,7 +49,7 @@ class Parameters {
 
   // Return the tensor `name` of a node, and set its layout; null if the node has none. The
   // address is stable.
-  Parameter* claim(NodeId node, std::string_view name, const Native& native);
+  Parameter* claim(NodeId node, std::string_view name, const WeightLayout& layout);
   Parameter* claim(NodeId node, std::string_view name);  // one value per channel
 
   // Makes the flat buffers. REQUIRES: every tensor was claimed.
