@@ -128,7 +128,8 @@ struct NextImages {
 }  // namespace
 
 void make_batch(const BatchCall& call, Stream stream) {
-  const std::int64_t packs = call.held * call.height * call.width * padded(call.channels) / kLanes;
+  const std::int64_t packs =
+      call.images_held * call.height * call.width * padded(call.channels) / kLanes;
   with_type(call.type, [&]<typename T>(T) {
     if (call.has_bytes)
       for_all(packs, MakeBatch<T, std::uint8_t>{call}, stream);

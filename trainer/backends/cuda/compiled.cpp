@@ -114,7 +114,7 @@ void Compiled::make_loss(Value& logits) {
 LossCall Compiled::loss_call(std::int64_t images) const {
   return {.kind = loss_of(recipe()),
           .images = images,
-          .held = builder_.batch(),
+          .images_held = builder_.batch(),
           .outputs = outputs_,
           .width = width(),
           .batch = static_cast<double>(recipe().batch_size),

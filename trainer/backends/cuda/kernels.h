@@ -175,15 +175,16 @@ enum class LossKind { kCrossEntropy, kBinaryCrossEntropy, kMse, kMae, kHuber };
 
 struct LossCall {
   LossKind kind = LossKind::kCrossEntropy;
-  std::int64_t images = 0, held = 0;    // rows of this run, and of the buffers
+  std::int64_t images = 0;              // of this run
+  std::int64_t images_held = 0;         // for which the buffers have room
   std::int64_t outputs = 0, width = 0;  // width: padded
   double batch = 1;                     // images that the mean is over
   double smoothing = 0;
-  const float* logits = nullptr;  // held x width
+  const float* logits = nullptr;  // images_held x width
   const std::int32_t* labels = nullptr;
-  const float* targets = nullptr;     // held x outputs
+  const float* targets = nullptr;     // images_held x outputs
   const MixedLabel* mixes = nullptr;  // or null
-  void* gradient = nullptr;           // held x width of `type`, or null; zeros after `images` rows
+  void* gradient = nullptr;  // images_held x width of `type`, or null; zeros after `images`
   Type type = Type::kFloat;
   double* losses = nullptr;  // scratch: one per image
   std::int32_t* rights = nullptr;
@@ -199,7 +200,7 @@ void loss(const LossCall& call, Stream stream);
 // BatchCall makes a batch of images of a data set, as Batches::fill does, to the bit in floats.
 struct BatchCall {
   Type type = Type::kFloat;
-  std::int64_t images = 0, held = 0;  // rows from `images` to `held` become zero
+  std::int64_t images = 0, images_held = 0;  // those from `images` to `images_held` become zero
   std::int64_t channels = 0, height = 0, width = 0;
   const void* pixels = nullptr;  // N x C x H x W, bytes or floats
   bool has_bytes = true;
@@ -210,7 +211,7 @@ struct BatchCall {
   std::int64_t shard_first = 0;  // in the batch
   std::int64_t cutout = 0;
   bool mixes_images = false;
-  void* out = nullptr;  // held x H x W x padded channels
+  void* out = nullptr;  // images_held x H x W x padded channels
   // The labels and targets of the whole data set, and of the batch.
   const std::int32_t* all_labels = nullptr;
   const float* all_targets = nullptr;

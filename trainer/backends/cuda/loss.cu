@@ -120,7 +120,7 @@ __global__ void __launch_bounds__(kThreads) rows_kernel(LossCall call) {
   const int lane = threadIdx.x % kWarp;
   const std::int64_t stride = static_cast<std::int64_t>(gridDim.x) * kRowsOfABlock;
   std::int64_t image = static_cast<std::int64_t>(blockIdx.x) * kRowsOfABlock + threadIdx.x / kWarp;
-  for (; image < call.held; image += stride) {
+  for (; image < call.images_held; image += stride) {
     const std::int64_t first = image < call.images ? call.outputs : 0;
     for (std::int64_t k = first + lane; k < call.width; k += kWarp) write<T>(call, image, k, 0);
     if (image >= call.images) continue;
@@ -161,7 +161,7 @@ __global__ void __launch_bounds__(kThreads) sum_kernel(LossCall call) {
 
 void loss(const LossCall& call, Stream stream) {
   const std::int64_t most = 8 * static_cast<std::int64_t>(device().multiprocessors);
-  const std::int64_t blocks = (call.held + kRowsOfABlock - 1) / kRowsOfABlock;
+  const std::int64_t blocks = (call.images_held + kRowsOfABlock - 1) / kRowsOfABlock;
   const dim3 grid(static_cast<unsigned>(std::min(blocks, most)));
   with_type(call.type,
             [&]<typename T>(T) { launch(stream, grid, kThreads, rows_kernel<T>, call); });

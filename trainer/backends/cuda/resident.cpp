@@ -53,7 +53,7 @@ BatchCall Resident::batch_call(const Shard& shard) const {
   BatchCall call = data_->call();
   call.type = compiled_.builder().type();
   call.images = shard.count;
-  call.held = compiled_.builder().batch();
+  call.images_held = compiled_.builder().batch();
   call.shard_first = shard.first;
   call.out = compiled_.input();
   call.labels = compiled_.labels();
