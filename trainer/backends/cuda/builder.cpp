@@ -32,7 +32,7 @@ std::shared_ptr<DeviceMemory> memory_of(std::size_t bytes) {
 }  // namespace
 
 Builder::Builder(const Network& network, const Recipe& recipe, const Placement& placement,
-                 Sums& sums, std::size_t most_scratch)
+                 RankSums& sums, std::size_t most_scratch)
     : network_(network),
       recipe_(recipe),
       type_(precision_of(recipe) == PrecisionKind::kBf16 ? Type::kBfloat16 : Type::kFloat),

@@ -63,7 +63,7 @@ struct TunableConv {
 class Builder {
  public:
   // Libraries get at most `most_scratch` bytes of scratch memory, which limits their algorithms.
-  Builder(const Network& network, const Recipe& recipe, const Placement& placement, Sums& sums,
+  Builder(const Network& network, const Recipe& recipe, const Placement& placement, RankSums& sums,
           std::size_t most_scratch);
 
   const Node& node(NodeId id) const { return network_.nodes()[id]; }
@@ -75,7 +75,7 @@ class Builder {
   const Recipe& recipe() const { return recipe_; }
   Type type() const { return type_; }
   bool tf32() const { return precision_of(recipe_) == PrecisionKind::kTf32; }
-  Sums& sums() const { return sums_; }
+  RankSums& sums() const { return sums_; }
   bool syncs_norms() const { return recipe_.sync_batch_norm && sums_.ranks() > 1; }
   Parameters& parameters() { return parameters_; }
   const Parameters& parameters() const { return parameters_; }
@@ -145,7 +145,7 @@ class Builder {
   const Network network_;
   const Recipe recipe_;
   const Type type_;
-  Sums& sums_;
+  RankSums& sums_;
   const std::vector<Shard> micro_batches_;
   const std::int64_t largest_batch_;
   const std::size_t most_scratch_;

@@ -64,7 +64,7 @@ class Compiled {
 
   // Returns true if append_update() includes the sum of the gradients over the ranks.
   bool sums_on_device() const;
-  Sums& sums() const { return *sums_; }
+  RankSums& sums() const { return *sums_; }
 
   // Runs one training step node by node, and adds the seconds of each node to `nodes`.
   void time_step(std::span<NodeSeconds> nodes);
@@ -81,7 +81,7 @@ class Compiled {
                     const StepContext& context) const;
   void warm_up();
 
-  std::unique_ptr<Sums> sums_;
+  std::unique_ptr<RankSums> sums_;
   Builder builder_;
   std::int64_t outputs_ = 0;
   std::vector<Step> steps_;

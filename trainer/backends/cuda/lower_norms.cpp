@@ -51,7 +51,7 @@ using SharedNorm = std::shared_ptr<const Norm>;
 // Adds a step that sums `shared` over the ranks, if batch norm is synchronised.
 void write_sum(Builder& b, const SharedNorm& norm, bool always) {
   if (norm->shared == nullptr) return;
-  Sums& sums = b.sums();
+  RankSums& sums = b.sums();
   Run run = [norm, &sums, always](const StepContext& context) {
     if (always || context.training) sums.sum(norm->shared->as<double>(), norm->shared_count());
   };

@@ -19,19 +19,19 @@ void sum_on_host(Group& group, Real* values, std::size_t count) {
 
 }  // namespace
 
-void Sums::sum(float* values, std::size_t count) {
+void RankSums::sum(float* values, std::size_t count) {
   sum_on_host(group_, values, count);
 }
 
-void Sums::sum(double* values, std::size_t count) {
+void RankSums::sum(double* values, std::size_t count) {
   sum_on_host(group_, values, count);
 }
 
-std::unique_ptr<Sums> make_sums(Group& group) {
+std::unique_ptr<RankSums> make_sums(Group& group) {
   if (group.size() > 1) {
     if (auto on_device = make_device_sums(group)) return on_device;
   }
-  return std::make_unique<Sums>(group);
+  return std::make_unique<RankSums>(group);
 }
 
 }  // namespace detol::inline trainer::cuda

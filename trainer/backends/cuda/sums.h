@@ -1,6 +1,6 @@
 #pragma once
 
-// Sums adds up values on the devices of a group's ranks: by NCCL, as work of the stream that a
+// RankSums adds up values on the devices of a group's ranks: by NCCL, as work of the stream that a
 // graph can contain, if every rank has a device of its own and this build has NCCL; else on the
 // host, through Group. Private to this folder.
 
@@ -13,10 +13,10 @@
 
 namespace detol::inline trainer::cuda {
 
-class Sums {
+class RankSums {
  public:
-  explicit Sums(Group& group) : group_(group) {}
-  virtual ~Sums() = default;
+  explicit RankSums(Group& group) : group_(group) {}
+  virtual ~RankSums() = default;
 
   Group& group() const { return group_; }
   int ranks() const { return group_.size(); }
@@ -33,10 +33,10 @@ class Sums {
 
 // Returns sums by NCCL, whose communicator is kept for the group's later candidates; null if this
 // build has no NCCL, or ranks share a device. All ranks make the same call.
-std::unique_ptr<Sums> make_device_sums(Group& group);
+std::unique_ptr<RankSums> make_device_sums(Group& group);
 std::string nccl_version();  // empty: this build has none
 
 // Returns sums by NCCL if possible, else on the host.
-std::unique_ptr<Sums> make_sums(Group& group);
+std::unique_ptr<RankSums> make_sums(Group& group);
 
 }  // namespace detol::inline trainer::cuda

@@ -4,7 +4,7 @@
 
 namespace detol::inline trainer::cuda {
 
-std::unique_ptr<Sums> make_device_sums(Group&) {
+std::unique_ptr<RankSums> make_device_sums(Group&) {
   return nullptr;
 }
 

@@ -21,9 +21,9 @@ void check_nccl(ncclResult_t status, const char* what) {
     throw DeviceError(fmt::format("cuda: NCCL, {}: {}", what, ncclGetErrorString(status)));
 }
 
-class NcclSums final : public Sums {
+class NcclSums final : public RankSums {
  public:
-  NcclSums(Group& group, ncclComm_t communicator) : Sums(group), communicator_(communicator) {}
+  NcclSums(Group& group, ncclComm_t communicator) : RankSums(group), communicator_(communicator) {}
 
   bool is_on_device() const override { return true; }
   void sum(float* values, std::size_t count) override { run(values, count, ncclFloat32); }
@@ -60,7 +60,7 @@ ncclComm_t make_communicator(Group& group) {
 
 }  // namespace
 
-std::unique_ptr<Sums> make_device_sums(Group& group) {
+std::unique_ptr<RankSums> make_device_sums(Group& group) {
   // Communicators are kept by thread, since in tests the ranks are threads. Null: the ranks share a
   // device.
   static thread_local std::map<const Group*, ncclComm_t> known;
