@@ -111,17 +111,18 @@ struct NormCall {
   void* scratch = nullptr;
 };
 // Computes the batch's statistics and moves the running ones. If synchronised, it writes this
-// rank's sums to `shared`, and norm_settle() does the rest after the sum over the ranks.
+// rank's sums to `shared`, and norm_statistics_from_shared() does the rest after the sum over the
+// ranks.
 void norm_statistics(const NormCall& call, Stream stream);
-void norm_settle(const NormCall& call, Stream stream);
+void norm_statistics_from_shared(const NormCall& call, Stream stream);
 // Uses the running statistics, instead of the two calls above.
-void norm_recall(const NormCall& call, Stream stream);
+void norm_statistics_from_running(const NormCall& call, Stream stream);
 void norm_forward(const NormCall& call, Stream stream);
 // Masks the output's gradient, g or g + `other`, by ReLU, and writes it to `masked` if that is not
 // null. Computes the parameters' gradients, mean_g and slope; if synchronised, `shared` instead of
-// the last two, which norm_settle_sums() computes after the sum over the ranks.
+// the last two, which norm_sums_from_shared() computes after the sum over the ranks.
 void norm_sums(const NormCall& call, const void* g, const void* other, void* masked, Stream stream);
-void norm_settle_sums(const NormCall& call, Stream stream);
+void norm_sums_from_shared(const NormCall& call, Stream stream);
 // Computes dx from the output's gradient; `is_masked`: g is the `masked` of norm_sums().
 void norm_backward(const NormCall& call, const void* g, bool is_masked, void* dx, Stream stream);
 

@@ -62,12 +62,13 @@ void write_sum(Builder& b, const SharedNorm& norm, bool always) {
 void write_forward(Builder& b, const SharedNorm& norm, const std::vector<Buffer*>& uses) {
   b.step(uses, [norm](const StepContext& context) {
     context.training ? norm_statistics(norm->call(context), device().stream)
-                     : norm_recall(norm->call(context), device().stream);
+                     : norm_statistics_from_running(norm->call(context), device().stream);
   });
   write_sum(b, norm, false);
   b.step(uses, [norm](const StepContext& context) {
     const NormCall call = norm->call(context);
-    if (context.training && call.shared != nullptr) norm_settle(call, device().stream);
+    if (context.training && call.shared != nullptr)
+      norm_statistics_from_shared(call, device().stream);
     norm_forward(call, device().stream);
   });
 }
@@ -88,7 +89,7 @@ void write_backward(Builder& b, const SharedNorm& norm, Value& x, Value* addend,
   write_sum(b, norm, true);
   if (norm->shared != nullptr)
     b.step({norm->shared}, [norm](const StepContext& context) {
-      norm_settle_sums(norm->call(context), device().stream);
+      norm_sums_from_shared(norm->call(context), device().stream);
     });
   if (addend != nullptr) b.pass_gradient(*addend, g);
   if (!x.needs_gradient) return;

@@ -17,7 +17,7 @@ constexpr double kEpsilon = 1e-5;
 constexpr double kStatisticsMomentum = 0.1;
 
 // Turns the statistics of a channel into what the other kernels read.
-__device__ void settle(const NormCall& call, unsigned c, double mean, double variance) {
+__device__ void set_statistics(const NormCall& call, unsigned c, double mean, double variance) {
   const double inverse = 1.0 / sqrt(variance + kEpsilon);
   call.mean[c] = static_cast<float>(mean);
   call.inverse[c] = static_cast<float>(inverse);
@@ -30,15 +30,15 @@ __device__ void move(float& statistic, double measured) {
 }
 
 // The running variance moves to the unbiased estimate or, of a single value, to the biased one.
-__device__ void settle_measured(const NormCall& call, unsigned c, double mean, double variance,
-                                double count) {
-  settle(call, c, mean, variance);
+__device__ void set_measured_statistics(const NormCall& call, unsigned c, double mean,
+                                        double variance, double count) {
+  set_statistics(call, c, mean, variance);
   move(call.running_mean[c], mean);
   move(call.running_var[c], count > 1 ? variance * count / (count - 1) : variance);
 }
 
-__device__ void settle_sum(const NormCall& call, unsigned c, double g, double moment,
-                           double count) {
+__device__ void set_gradient_means(const NormCall& call, unsigned c, double g, double moment,
+                                   double count) {
   const auto inverse = static_cast<double>(call.inverse[c]);
   call.mean_g[c] = static_cast<float>(g / count);
   call.slope[c] = static_cast<float>(moment * inverse * inverse / count);
@@ -72,7 +72,7 @@ struct FinishStatistics {
     const double mean = static_cast<double>(to_float(static_cast<const T*>(call.x)[c])) + shift;
     // Keeps NaN, which max() would replace by 0.
     const double kept = b == b ? variance : b;
-    if (call.shared == nullptr) return settle_measured(call, c, mean, kept, rows);
+    if (call.shared == nullptr) return set_measured_statistics(call, c, mean, kept, rows);
     const double from_running = mean - static_cast<double>(call.running_mean[c]);
     call.shared[c] = rows * from_running;
     call.shared[call.channels + c] = rows * (kept + from_running * from_running);
@@ -80,7 +80,7 @@ struct FinishStatistics {
   }
 };
 
-struct Settle {
+struct StatisticsFromShared {
   NormCall call;
   __device__ void operator()(std::int64_t i) const {
     const double count = call.shared[2 * call.channels];
@@ -88,16 +88,17 @@ struct Settle {
     const double square = call.shared[call.channels + i] / count - shift * shift;
     const double variance = square < 0 ? 0 : square;
     const auto c = static_cast<unsigned>(i);
-    settle_measured(call, c, static_cast<double>(call.running_mean[c]) + shift, variance, count);
+    set_measured_statistics(call, c, static_cast<double>(call.running_mean[c]) + shift, variance,
+                            count);
   }
 };
 
-struct Recall {
+struct StatisticsFromRunning {
   NormCall call;
   __device__ void operator()(std::int64_t i) const {
     const auto c = static_cast<unsigned>(i);
-    settle(call, c, static_cast<double>(call.running_mean[c]),
-           static_cast<double>(call.running_var[c]));
+    set_statistics(call, c, static_cast<double>(call.running_mean[c]),
+                   static_cast<double>(call.running_var[c]));
   }
 };
 
@@ -175,18 +176,18 @@ struct FinishSums {
     call.gamma_gradient[c] = static_cast<float>(moment * static_cast<double>(call.inverse[c]));
     call.beta_gradient[c] = static_cast<float>(g);
     const auto rows = static_cast<double>(call.rows);
-    if (call.shared == nullptr) return settle_sum(call, c, g, moment, rows);
+    if (call.shared == nullptr) return set_gradient_means(call, c, g, moment, rows);
     call.shared[c] = g;
     call.shared[call.channels + c] = moment;
     if (c == 0) call.shared[2 * call.channels] = rows;
   }
 };
 
-struct SettleSums {
+struct SumsFromShared {
   NormCall call;
   __device__ void operator()(std::int64_t i) const {
-    settle_sum(call, static_cast<unsigned>(i), call.shared[i], call.shared[call.channels + i],
-               call.shared[2 * call.channels]);
+    set_gradient_means(call, static_cast<unsigned>(i), call.shared[i],
+                       call.shared[call.channels + i], call.shared[2 * call.channels]);
   }
 };
 
@@ -236,12 +237,12 @@ void norm_statistics(const NormCall& call, Stream stream) {
   });
 }
 
-void norm_settle(const NormCall& call, Stream stream) {
-  for_all(call.channels, Settle{call}, stream);
+void norm_statistics_from_shared(const NormCall& call, Stream stream) {
+  for_all(call.channels, StatisticsFromShared{call}, stream);
 }
 
-void norm_recall(const NormCall& call, Stream stream) {
-  for_all(call.channels, Recall{call}, stream);
+void norm_statistics_from_running(const NormCall& call, Stream stream) {
+  for_all(call.channels, StatisticsFromRunning{call}, stream);
 }
 
 void norm_forward(const NormCall& call, Stream stream) {
@@ -267,8 +268,8 @@ void norm_sums(const NormCall& call, const void* g, const void* other, void* mas
         "clearing memory");
 }
 
-void norm_settle_sums(const NormCall& call, Stream stream) {
-  for_all(call.channels, SettleSums{call}, stream);
+void norm_sums_from_shared(const NormCall& call, Stream stream) {
+  for_all(call.channels, SumsFromShared{call}, stream);
 }
 
 void norm_backward(const NormCall& call, const void* g, bool is_masked, void* dx, Stream stream) {
