@@ -78,8 +78,8 @@ Result<Rows> curve(const OpenStudy& study, const Rows& trial) {
   return rows;
 }
 
-// Sentence describes an event of a trial in words.
-struct Sentence {
+// EventLine is a line of the history of a trial: an event and its description.
+struct EventLine {
   std::string event;
   std::string text;
 };
@@ -91,23 +91,23 @@ std::string text_of(const std::vector<std::pair<std::string, double>>& metrics) 
   return text;
 }
 
-Sentence in_words(const event::Asked& e) {
+EventLine describe(const event::Asked& e) {
   if (e.arch_hash.empty()) return {"asked", "by " + e.proposer};
   return {"asked", fmt::format("by {}; network {}", e.proposer, e.arch_hash)};
 }
-Sentence in_words(const event::Started& e) {
+EventLine describe(const event::Started& e) {
   return {"started", fmt::format("attempt {} on {}", e.attempt, e.worker)};
 }
-Sentence in_words(const event::Reported& e) {
+EventLine describe(const event::Reported& e) {
   return {"reported", fmt::format("attempt {}, epoch {}: {} ({:.1f} s)", e.attempt, e.epoch,
                                   text_of(e.metrics), e.train_s)};
 }
-Sentence in_words(const event::Told& e) {
+EventLine describe(const event::Told& e) {
   const auto cause = cause_of(e.outcome);
   return {"told", fmt::format("{} {} {}", to_text(e.state), cause ? to_text(*cause) : "",
                               to_text(e.reason))};
 }
-Sentence in_words(const event::Requeued& e) {
+EventLine describe(const event::Requeued& e) {
   return {"requeued", fmt::format("attempt {} was lost: {}", e.attempt, to_text(e.reason))};
 }
 
@@ -119,8 +119,8 @@ Result<Rows> log(const OpenStudy& study, const Rows& trial) {
         [&](const auto& e) {
           if constexpr (requires { e.trial; }) {
             if (e.trial != id_of(trial)) return;
-            const Sentence sentence = in_words(e);
-            rows.rows.push_back({sentence.event, sentence.text});
+            const EventLine line = describe(e);
+            rows.rows.push_back({line.event, line.text});
           }
         },
         event);
