@@ -24,7 +24,8 @@ Result<void> choose(const Arguments& arguments, const StudyRecord& record, RunOp
   DETOL_ASSIGN(const Budget budget, budget_of(record, options.budget));
   DETOL_ASSIGN(const std::string before, last_backend(options.storage, record.name));
   return choose_device(
-      {.asked = arguments.text("device", "auto"), .budget = budget, .begun_with = before}, options);
+      {.device = arguments.text("device", "auto"), .budget = budget, .previous_backend = before},
+      options);
 }
 
 Result<int> run_resume(const Arguments& arguments) {

@@ -43,7 +43,7 @@ Rows summary_of(const StudyConfig& config, const Preflight& preflight, const Run
 }
 
 // Returns the backend of the study that is resumed; empty: it is new, or was never run.
-std::string begun_with(const RunOptions& options) {
+std::string previous_backend(const RunOptions& options) {
   if (options.if_exists != IfExists::kResume) return {};
   return last_backend(options.storage, options.config.study).value_or("");
 }
@@ -55,9 +55,9 @@ Result<int> search(const Arguments& arguments) {
   if (options.if_exists != IfExists::kResume) DETOL_TRY(check_new_name(options.config.study));
   DETOL_TRY(check_target(options));
   DETOL_ASSIGN(const Preflight preflight, check_study(options.config));
-  DETOL_TRY(choose_device({.asked = arguments.text("device", "auto"),
+  DETOL_TRY(choose_device({.device = arguments.text("device", "auto"),
                            .budget = preflight.budget,
-                           .begun_with = begun_with(options),
+                           .previous_backend = previous_backend(options),
                            .data = preflight.data},
                           options));
   if (!arguments.has("dry-run")) return run_search(options);

@@ -84,13 +84,13 @@ double bytes_wanted(const StudyConfig& config, const DatasetInfo& data) {
 
 // Sets how many workers share a GPU, if the user set no number of workers and MPS can run them
 // concurrently: as many as fit into its memory and have a core each.
-Result<void> share(const DeviceQuestion& question, RunOptions& options) {
+Result<void> share(const DeviceRequest& request, RunOptions& options) {
   const bool is_said =
       options.workers > 0 || (options.workers == 0 && options.config.resources.workers > 0);
   if (is_said || options.group_size > 1 || mps_program().empty()) return {};
   DatasetInfo data;
-  if (question.data) {
-    data = *question.data;
+  if (request.data) {
+    data = *request.data;
   } else {
     DETOL_ASSIGN(data, inspect_study(options.config));
   }
@@ -104,23 +104,23 @@ Result<void> share(const DeviceQuestion& question, RunOptions& options) {
 
 }  // namespace
 
-Result<void> choose_device(const DeviceQuestion& question, RunOptions& options) {
+Result<void> choose_device(const DeviceRequest& request, RunOptions& options) {
   options.backend = kCpu;
-  const bool wants_gpu_time = question.budget.gpu_s.has_value();
-  const bool asks = question.asked == "cuda" || wants_gpu_time;
-  const bool is_cpus = question.asked == "cpu" || !options.config.trains();
+  const bool wants_gpu_time = request.budget.gpu_s.has_value();
+  const bool asks = request.device == "cuda" || wants_gpu_time;
+  const bool is_cpus = request.device == "cpu" || !options.config.trains();
   if (is_cpus && wants_gpu_time)
-    return no_gpu_for(question.budget,
-                      question.asked == "cpu" ? "device is cpu" : "nothing is trained");
-  const bool began_here = !question.begun_with.empty() && question.begun_with != kGpu;
+    return no_gpu_for(request.budget,
+                      request.device == "cpu" ? "device is cpu" : "nothing is trained");
+  const bool began_here = !request.previous_backend.empty() && request.previous_backend != kGpu;
   if (is_cpus || (!asks && began_here)) return use_cpu(options.config);
   const Result<CudaReport> report = probe_cuda();
   if (report) {
     use_gpus(*report, options);
-    return share(question, options);
+    return share(request, options);
   }
   const std::string& why = report.error().message;
-  if (wants_gpu_time) return no_gpu_for(question.budget, why);
+  if (wants_gpu_time) return no_gpu_for(request.budget, why);
   if (asks) return fail(ErrorCode::kUsage, fmt::format("device is cuda, but {}; use cpu", why));
   const LogLevel level = has_driver() ? LogLevel::kWarning : LogLevel::kDebug;
   log_line(level, fmt::format("the CPU trains: {}", why));

@@ -16,11 +16,11 @@
 
 namespace detol::inline cli {
 
-// DeviceQuestion holds what the choice of a device depends on.
-struct DeviceQuestion {
-  std::string asked;                     // --device: auto, cpu, cuda
+// DeviceRequest holds what the choice of a device depends on.
+struct DeviceRequest {
+  std::string device;                    // --device: auto, cpu, cuda
   Budget budget;                         // the study's, as changed by a resume
-  std::string begun_with;                // the backend that trained the study before; empty: none
+  std::string previous_backend;          // the backend that trained the study before; empty: none
   std::optional<DatasetInfo> data = {};  // the study's; nullopt: read if needed
 };
 
@@ -29,7 +29,7 @@ struct DeviceQuestion {
 // usable. A formula or a table needs no device. Errors: kUsage, with the reason, if a GPU or a
 // budget in GPU time is requested and no GPU can be used; kInput if the space asks for a precision
 // that the device does not have.
-Result<void> choose_device(const DeviceQuestion& question, RunOptions& options);
+Result<void> choose_device(const DeviceRequest& request, RunOptions& options);
 
 // Returns "cpu", or "cuda (2 x NVIDIA H200)".
 std::string device_name(const RunOptions& options);
