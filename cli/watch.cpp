@@ -59,12 +59,12 @@ class Watch {
         monitor_.happened(event);
       if (const auto* changed = std::get_if<event::StudyState>(&event)) phase_ = changed->state;
     }
-    if (fresh.last != last_) accounted_s_ = clock_.now_s();
+    if (fresh.last != last_) last_event_s_ = clock_.now_s();
     const bool is_first = last_ == 0;
     last_ = fresh.last;
     DETOL_ASSIGN(const auto writer, current_writer(storage_));
-    if (is_run_by(writer, record_.name)) seen_s_ = clock_.now_s();
-    is_killed_ = is_running() && (is_first ? !seen_s_ : quiet_s() > kRestartS);
+    if (is_run_by(writer, record_.name)) writer_seen_s_ = clock_.now_s();
+    is_killed_ = is_running() && (is_first ? !writer_seen_s_ : quiet_s() > kRestartS);
     return {};
   }
 
@@ -74,7 +74,7 @@ class Watch {
   View view() {
     Standing standing{.spent = state_.spent(), .is_stopping = false};
     if (!is_over()) {
-      const double since_s = clock_.now_s() - accounted_s_;
+      const double since_s = clock_.now_s() - last_event_s_;
       standing.spent.wall_s += since_s;
       standing.spent.device_s += since_s * state_.running();
     }
@@ -84,7 +84,7 @@ class Watch {
 
  private:
   bool is_running() const { return phase_ == StudyPhase::kRunning; }
-  double quiet_s() const { return clock_.now_s() - seen_s_.value_or(began_s_); }
+  double quiet_s() const { return clock_.now_s() - writer_seen_s_.value_or(began_s_); }
 
   const StudyRecord& record_;
   const std::string storage_;
@@ -92,9 +92,9 @@ class Watch {
   const double began_s_ = clock_.now_s();
   StudyState state_;
   StudyMonitor monitor_;
-  std::int64_t last_ = 0;         // the number of the last event read
-  double accounted_s_ = 0;        // when last_ was read
-  std::optional<double> seen_s_;  // when a process last ran it
+  std::int64_t last_ = 0;                // the number of the last event read
+  double last_event_s_ = 0;              // when last_ was read
+  std::optional<double> writer_seen_s_;  // when a process last ran it
   StudyPhase phase_ = StudyPhase::kRunning;
   bool is_killed_ = false;
 };
