@@ -39,11 +39,11 @@ struct Database {
 // Owner: the owner of a folder.
 struct Owner {
   enum Kind {
-    kNobody,    // the folder does not exist, or has only hidden files
+    kNone,      // the folder does not exist, or has only hidden files
     kUnmarked,  // an older detol or a user created it
-    kGiven,     // a user emptied the mark, to give it to the database of that name
+    kAssigned,  // a user emptied the mark, to give it to the database of that name
     kDatabase,  // the database with this id; without an id the mark is damaged
-  } kind = kNobody;
+  } kind = kNone;
   std::optional<DatabaseId> id = {};
 };
 
@@ -53,7 +53,7 @@ bool is_hidden(const fs::path& path) {
 
 Owner owner_by(std::string_view mark) {
   while (mark.ends_with('\n')) mark.remove_suffix(1);
-  if (mark.empty()) return {Owner::kGiven};
+  if (mark.empty()) return {Owner::kAssigned};
   DatabaseId id = 0;
   const auto [end, error] = std::from_chars(mark.data(), mark.data() + mark.size(), id, 16);
   if (error != std::errc() || end != mark.data() + mark.size()) return {Owner::kDatabase};
@@ -155,9 +155,9 @@ Result<Found> find_old(const Database& database) {
 Result<Found> find(const Database& database) {
   DETOL_ASSIGN(const Owner owner, owner_of(database.folder()));
   switch (owner.kind) {
-    case Owner::kNobody:
+    case Owner::kNone:
       return find_old(database);
-    case Owner::kGiven:
+    case Owner::kAssigned:
       return Found{database.folder()};
     case Owner::kDatabase:
       if (owner.id && owner.id == database.id) return Found{database.folder(), true};
@@ -215,7 +215,7 @@ Result<fs::path> find_artefacts(const fs::path& database, const std::string& stu
   return (found.folder.empty() ? described.folder() : found.folder) / study;
 }
 
-Result<void> check_nobodys_artefacts(const fs::path& path) {
+Result<void> check_no_artefacts(const fs::path& path) {
   return find({.path = path, .id = {}, .studies = {}}).map([](const Found&) {});
 }
 
@@ -234,7 +234,7 @@ Result<ArtefactClaim> claim_artefacts(const fs::path& path, sqlite3* handle) {
                        found.is_marked};
 }
 
-Result<void> keep_claim(const fs::path& path, const ArtefactClaim& claim) {
+Result<void> apply_claim(const fs::path& path, const ArtefactClaim& claim) {
   const fs::path folder = Database{.path = path, .id = {}, .studies = {}}.folder();
   std::error_code error;
   if (claim.from.empty()) fs::create_directory(folder, error);

@@ -1,6 +1,6 @@
 #pragma once
 
-// A writer claims the folder of artefacts: claim_artefacts() changes nothing, and keep_claim()
+// A writer claims the folder of artefacts: claim_artefacts() changes nothing, and apply_claim()
 // creates or renames the folder once the database stores the claim's id.
 
 #include <cstdint>
@@ -21,7 +21,7 @@ struct ArtefactClaim {
 };
 
 // Checks the folder of a database that does not exist yet. Errors (kStorage): it is not empty.
-Result<void> check_nobodys_artefacts(const std::filesystem::path& path);
+Result<void> check_no_artefacts(const std::filesystem::path& path);
 
 // Finds the database's folder, and the id that the database needs for it. Changes nothing. Errors
 // (kStorage), with what to do: the folder belongs to another database, or its owner is unknown.
@@ -29,6 +29,6 @@ Result<ArtefactClaim> claim_artefacts(const std::filesystem::path& path, sqlite3
 
 // Creates or renames the folder, and marks it. REQUIRES: the writer's lock is held, and the
 // database has the claim's id. Errors (kStorage).
-Result<void> keep_claim(const std::filesystem::path& path, const ArtefactClaim& claim);
+Result<void> apply_claim(const std::filesystem::path& path, const ArtefactClaim& claim);
 
 }  // namespace detol::inline knowledge

@@ -104,7 +104,7 @@ Result<Opened> open_or_create(const fs::path& path, WriterLock& lock) {
 Result<WritableDatabase> WritableDatabase::open(const fs::path& given) {
   const fs::path path = real_path(given);
   DETOL_ASSIGN(const bool was_there, is_database_there(path));
-  DETOL_TRY(was_there ? check_header(path) : check_nobodys_artefacts(path));
+  DETOL_TRY(was_there ? check_header(path) : check_no_artefacts(path));
   DETOL_ASSIGN(WriterLock lock, WriterLock::acquire(path));
   auto opened = open_or_create(path, lock);
   if (!opened) {
@@ -113,7 +113,7 @@ Result<WritableDatabase> WritableDatabase::open(const fs::path& given) {
   }
   WritableDatabase writing(std::move(lock), std::move(opened->database));
   DETOL_TRY(writing.take_over(opened->claim.id));
-  DETOL_TRY(keep_claim(path, opened->claim));
+  DETOL_TRY(apply_claim(path, opened->claim));
   DETOL_TRY(recover_intent(path, writing.database()));
   return writing;
 }
