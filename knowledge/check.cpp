@@ -68,7 +68,7 @@ StoredEvent entry_from(const Statement& row) {
   event.row.kind = row.text(2);
   event.row.attempt = static_cast<int>(row.integer(3));
   event.row.epoch = static_cast<int>(row.integer(4));
-  event.copy = row.integer(5);
+  event.repeat_key = row.integer(5);
   event.seq = row.integer(6);
   return event;
 }

@@ -30,7 +30,7 @@ std::uint64_t cells_of(const StoredEvent& stored, const Event& event) {
 }
 
 // Returns a number that is equal for repeats of an event, not for others of its key (ledger.h).
-std::int64_t copy_of(const StoredEvent& stored, const Event& event) {
+std::int64_t repeat_key_of(const StoredEvent& stored, const Event& event) {
   if (std::holds_alternative<event::Asked>(event)) return 0;
   if (std::holds_alternative<event::Reported>(event)) return 0;
   if (std::holds_alternative<event::StudyState>(event)) return stored.seq;
@@ -111,7 +111,7 @@ Result<void> EventWriter::add(Study& study, const Event& event) {
   }
   StoredEvent stored{study.record.id, study.last_seq + 1, to_row(event, study.record.objectives)};
   stored.cells = cells_of(stored, event);
-  stored.copy = copy_of(stored, event);
+  stored.repeat_key = repeat_key_of(stored, event);
   DETOL_ASSIGN(const bool left_out, is_left_out(stored));
   if (left_out) return {};
   DETOL_ASSIGN(const bool is_new, insert(stored));
@@ -154,7 +154,7 @@ Result<bool> EventWriter::insert(const StoredEvent& stored) {
   add_event_.bind(4, row.trial);
   add_event_.bind(5, row.attempt);
   add_event_.bind(6, row.epoch);
-  add_event_.bind(7, stored.copy);
+  add_event_.bind(7, stored.repeat_key);
   add_event_.bind(8, std::string_view(row.payload));
   add_event_.bind(9, stored.cells);
   add_event_.bind(10, checksum(stored));

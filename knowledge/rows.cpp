@@ -77,7 +77,7 @@ StoredEvent event_from(const sqlite::Statement& row) {
   event.row.trial = row.integer(2);
   event.row.attempt = static_cast<int>(row.integer(3));
   event.row.epoch = static_cast<int>(row.integer(4));
-  event.copy = row.integer(5);
+  event.repeat_key = row.integer(5);
   event.row.payload = row.text(6);
   event.cells = static_cast<std::uint64_t>(row.integer(7));
   return event;
@@ -119,7 +119,7 @@ std::uint64_t checksum(const StoredEvent& event) {
       .add(event.row.trial)
       .add(event.row.attempt)
       .add(event.row.epoch)
-      .add(event.copy)
+      .add(event.repeat_key)
       .add(event.row.payload)
       .add(event.cells)
       .hash();

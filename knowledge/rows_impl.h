@@ -28,8 +28,8 @@ struct StoredEvent {
   StudyId study = 0;
   std::int64_t seq = 0;
   EventRow row;
-  std::int64_t copy = 0;    // distinguishes events of one key; equal for repeats
-  std::uint64_t cells = 0;  // sum of the hashes of its rows in params or metrics
+  std::int64_t repeat_key = 0;  // the column `copy`: equal for repeats, else differs within a key
+  std::uint64_t cells = 0;      // sum of the hashes of its rows in params or metrics
 };
 
 // Returns the error (kStorage) that `what`, such as "event 3", is damaged.
