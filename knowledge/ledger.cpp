@@ -82,7 +82,7 @@ void SqliteLedger::announce(const std::string& running) {
   if (running == announced_) return;
   writing_.lock().announce(running);
   announced_ = running;
-  snapshots_.want();
+  snapshots_.request();
 }
 
 Result<Study*> SqliteLedger::load(StudyId id) {

@@ -9,7 +9,7 @@ namespace detol::inline knowledge {
 namespace {
 
 constexpr double kEveryS = 5;
-constexpr double kRest = 20;  // pause / time of a copy: at most 5 % of the master's time
+constexpr double kPauseRatio = 20;  // pause / time of a copy: at most 5 % of the master's time
 
 }  // namespace
 
@@ -28,7 +28,7 @@ void Snapshots::update(sqlite3* database) {
   if (const auto copied = copy_database(database, snapshot_of(path_)); !copied)
     log_warning("no snapshot for readers: {}", copied.error().message);
   const double took_s = clock_->now_s() - began_s;
-  next_s_ = clock_->now_s() + std::max(kEveryS, kRest * took_s);
+  next_s_ = clock_->now_s() + std::max(kEveryS, kPauseRatio * took_s);
 }
 
 }  // namespace detol::inline knowledge

@@ -23,7 +23,7 @@ class Snapshots {
   // Writes a snapshot if one is due. REQUIRES: no transaction is open.
   void update(sqlite3* database);
 
-  void want() { next_s_ = clock_->now_s(); }  // makes a snapshot due
+  void request() { next_s_ = clock_->now_s(); }  // makes a snapshot due
 
  private:
   std::filesystem::path path_;  // empty: no snapshots

@@ -139,7 +139,7 @@ TEST_F(NetworkFile, ASnapshotIsWrittenEveryFewSecondsAndWhenItIsWanted) {
   EXPECT_FALSE(is_written());
   clock.now += 2;
   EXPECT_TRUE(is_written());
-  snapshots.want();
+  snapshots.request();
   EXPECT_TRUE(is_written());
 }
 
