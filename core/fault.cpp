@@ -139,7 +139,7 @@ void write_line(int fd, const std::string& line) {
 }
 
 // Returns true for the first caller of all processes that share the mark; without a mark, always.
-bool takes_the_mark() {
+bool claim_mark() {
   const std::string path = variable("DETOL_FAULT_MARK");
   if (path.empty()) return true;
   const int fd = ::open(path.c_str(), O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0600);
@@ -168,7 +168,7 @@ Fault fault(std::string_view site) {
   if (wanted.trace >= 0) write_line(wanted.trace, fmt::format("{} {}\n", ::getpid(), site));
   if (wanted.action == nullptr || wanted.site != site) return Fault::kNone;
   static std::atomic<std::int64_t> visits{0};
-  if (++visits != wanted.nth || !takes_the_mark()) return Fault::kNone;
+  if (++visits != wanted.nth || !claim_mark()) return Fault::kNone;
   return act(*wanted.action);
 }
 
