@@ -29,26 +29,26 @@ Result<OnnxEdge> OnnxEdges::any(const onnx::NodeProto& node, int slot) const {
   return misread(node, slot, "", ", which no node before it computes");
 }
 
-Result<OnnxEdge> OnnxEdges::first_channels(const onnx::NodeProto& node, int slot) const {
+Result<OnnxEdge> OnnxEdges::channels_first(const onnx::NodeProto& node, int slot) const {
   DETOL_ASSIGN(const OnnxEdge found, any(node, slot));
   if (!found.is_channels_last) return found;
   return misread(node, slot, "", ", whose channels come last, as if they came first");
 }
 
 Result<OnnxEdge> OnnxEdges::image(const onnx::NodeProto& node, int slot) const {
-  DETOL_ASSIGN(const OnnxEdge found, first_channels(node, slot));
+  DETOL_ASSIGN(const OnnxEdge found, channels_first(node, slot));
   if (!found.is_matrix) return found;
   return misread(node, slot, "the matrix ", " as images");
 }
 
 Result<OnnxEdge> OnnxEdges::matrix(const onnx::NodeProto& node) const {
-  DETOL_ASSIGN(const OnnxEdge found, first_channels(node, 0));
+  DETOL_ASSIGN(const OnnxEdge found, channels_first(node, 0));
   if (found.is_matrix) return found;
   return misread(node, 0, "the images ", " as a matrix");
 }
 
 Result<OnnxEdge> OnnxEdges::either(const onnx::NodeProto& node) const {
-  DETOL_ASSIGN(const OnnxEdge found, first_channels(node, 0));
+  DETOL_ASSIGN(const OnnxEdge found, channels_first(node, 0));
   const Shape& shape = builder_.shape(found.node);
   if (!found.is_matrix || shape.height * shape.width == 1) return found;
   return misread(node, 0, "", " flat, which only dense layers do");

@@ -31,7 +31,7 @@ class OnnxEdges {
   // Return the edge that an ONNX node reads as its input `slot`, in any form or in the one named.
   // Errors (kInput): no node before it computes that, or it has another form.
   Result<OnnxEdge> any(const onnx::NodeProto& node, int slot) const;
-  Result<OnnxEdge> first_channels(const onnx::NodeProto& node, int slot) const;
+  Result<OnnxEdge> channels_first(const onnx::NodeProto& node, int slot) const;
   Result<OnnxEdge> image(const onnx::NodeProto& node, int slot) const;
   Result<OnnxEdge> matrix(const onnx::NodeProto& node) const;
   // Returns an image or a matrix, for operators that read both alike.

@@ -38,15 +38,15 @@ Result<Model> read_onnx(std::string_view bytes) {
   DETOL_TRY(check_header(proto));
   Metadata metadata;
   for (const auto& entry : proto.metadata_props()) metadata[entry.key()] = entry.value();
-  Model model, said;
-  DETOL_TRY(read_metadata(metadata, said));
+  Model model, from_metadata;
+  DETOL_TRY(read_metadata(metadata, from_metadata));
   DETOL_TRY(read_onnx_graph(proto.graph(), model));
-  if (said.mean != model.mean || said.deviation != model.deviation)
+  if (from_metadata.mean != model.mean || from_metadata.deviation != model.deviation)
     return refuse("its metadata and its graph normalise differently");
-  said.network = std::move(model.network);
-  said.weights = std::move(model.weights);
-  DETOL_TRY(check_model(said));
-  return said;
+  from_metadata.network = std::move(model.network);
+  from_metadata.weights = std::move(model.weights);
+  DETOL_TRY(check_model(from_metadata));
+  return from_metadata;
 }
 
 }  // namespace detol::inline exporting

@@ -204,8 +204,8 @@ class GraphReader {
   // Reads a SiLU, if a tensor is multiplied by its sigmoid of the name that the exporter gives it,
   // or else a scale. The builder drops the sigmoid node of a SiLU, which is then unused.
   Result<OnnxEdge> multiply(const Node& node) {
-    DETOL_ASSIGN(const OnnxEdge x, edges_.first_channels(node, 0));
-    DETOL_ASSIGN(const OnnxEdge y, edges_.first_channels(node, 1));
+    DETOL_ASSIGN(const OnnxEdge x, edges_.channels_first(node, 0));
+    DETOL_ASSIGN(const OnnxEdge y, edges_.channels_first(node, 1));
     const auto sigmoid = sigmoid_of_.find(y.node);
     const bool is_silu = node.input(1) == node.name() + ".sigmoid" &&
                          sigmoid != sigmoid_of_.end() && sigmoid->second == x.node;
