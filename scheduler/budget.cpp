@@ -15,8 +15,8 @@ namespace {
 
 using Limit = std::optional<double> Budget::*;
 
-constexpr double kShareForAPace = 0.01;  // used share from which time_left() knows the pace
-constexpr double kTimeForAPaceS = 10;    // time from which time_left() knows the pace
+constexpr double kMinShareForEta = 0.01;  // used share from which time_left() estimates
+constexpr double kMinTimeForEtaS = 10;    // time from which time_left() estimates
 
 struct Unit {
   std::string_view name;
@@ -163,7 +163,7 @@ std::optional<double> time_left(std::span<const Meter> then, std::span<const Met
   std::optional<double> least_s;
   for (std::size_t i = 0; i < std::min(then.size(), now.size()); ++i) {
     const double grown = now[i].used - then[i].used;
-    const bool is_early = grown < kShareForAPace * now[i].limit && elapsed_s < kTimeForAPaceS;
+    const bool is_early = grown < kMinShareForEta * now[i].limit && elapsed_s < kMinTimeForEtaS;
     if (grown <= 0 || is_early) continue;
     const double left_s = std::max(0.0, now[i].limit - now[i].used) / grown * elapsed_s;
     least_s = std::min(least_s.value_or(left_s), left_s);
