@@ -16,9 +16,9 @@
 
 namespace detol::inline scheduler {
 
-void take_gpu(const std::vector<Gpu>& gpus, int seat) {
+void select_gpu(const std::vector<Gpu>& gpus, int rank) {
   if (gpus.empty()) return;
-  const Gpu& own = gpus[static_cast<std::size_t>(seat) % gpus.size()];
+  const Gpu& own = gpus[static_cast<std::size_t>(rank) % gpus.size()];
   ::setenv("CUDA_VISIBLE_DEVICES", own.id.c_str(), 1);
 }
 
@@ -28,16 +28,16 @@ int sharing_for(double gpu_memory, double bytes_wanted) {
   return static_cast<int>(std::clamp(count, 1.0, double{kMostSharing}));
 }
 
-double seats_per_gpu(const RunOptions& options) {
+double ranks_per_gpu(const RunOptions& options) {
   if (options.gpus.empty() || !options.rendezvous.empty()) return 1;  // ranks join from elsewhere
-  const double seats = double{1} * workers_of(options) * ranks_of(options);
-  return std::max(1.0, seats / static_cast<double>(options.gpus.size()));
+  const double ranks = double{1} * workers_of(options) * ranks_of(options);
+  return std::max(1.0, ranks / static_cast<double>(options.gpus.size()));
 }
 
 double share_of_gpu(const RunOptions& options) {
   double least = std::numeric_limits<double>::infinity();
   for (const Gpu& gpu : options.gpus) least = std::min(least, gpu.memory);
-  const double on_one = std::ceil(seats_per_gpu(options));
+  const double on_one = std::ceil(ranks_per_gpu(options));
   return std::max(0.0, least / on_one - kWorkerNeeds) * ranks_of(options);
 }
 
@@ -46,7 +46,7 @@ Service mps_service(const RunOptions& options, const std::filesystem::path& fold
   std::error_code ignored;
   const bool runs_already = std::getenv("CUDA_MPS_PIPE_DIRECTORY") != nullptr ||
                             std::filesystem::exists("/tmp/nvidia-mps/control", ignored);
-  if (program.empty() || seats_per_gpu(options) <= 1 || runs_already) return {};
+  if (program.empty() || ranks_per_gpu(options) <= 1 || runs_already) return {};
   Service service{
       .words = {program, "-f"}, .environment = {}, .folder = folder / "mps", .ready = {}};
   std::filesystem::create_directory(service.folder, ignored);
@@ -66,7 +66,7 @@ std::string mps_program() {
   return {};
 }
 
-int place_on_machine() {
+int local_rank() {
   for (const char* name : {"OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID", "SLURM_LOCALID"}) {
     if (const char* value = std::getenv(name)) return std::atoi(value);
   }

@@ -25,7 +25,7 @@ inline constexpr double kWorkerReserve = 1.5e9;
 int sharing_for(double gpu_memory, double bytes_wanted);
 
 // Returns the ranks per GPU of this machine, on average; 1 if each rank has a device of its own.
-double seats_per_gpu(const RunOptions& options);
+double ranks_per_gpu(const RunOptions& options);
 
 // Returns the bytes that a worker has for its networks: for each of its ranks, its share of the
 // smallest GPU's memory, less kWorkerNeeds. REQUIRES: options.gpus.
@@ -35,10 +35,10 @@ double share_of_gpu(const RunOptions& options);
 // it. Its words are empty if MPS is not needed, not installed, or already running.
 Service mps_service(const RunOptions& options, const std::filesystem::path& folder);
 
-// Makes GPU number `seat` (modulo their count) the only one that the calling process sees. Does
+// Makes GPU number `rank` (modulo their count) the only one that the calling process sees. Does
 // nothing if there are none. REQUIRES: the process has one thread and has loaded no library that
 // looks for devices.
-void take_gpu(const std::vector<Gpu>& gpus, int seat);
+void select_gpu(const std::vector<Gpu>& gpus, int rank);
 
 // Returns the path of NVIDIA's MPS control program; empty if it is not on the PATH. With MPS,
 // processes use a GPU at the same instant.
@@ -46,6 +46,6 @@ std::string mps_program();
 
 // Returns the local rank of this process: its number among the processes of its MPI job on this
 // machine; 0 outside of a job.
-int place_on_machine();
+int local_rank();
 
 }  // namespace detol::inline scheduler

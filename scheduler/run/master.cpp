@@ -126,7 +126,7 @@ std::unique_ptr<Progress> progress_for(const RunOptions& options, const StudyCon
                                        const Budget& budget, const std::filesystem::path& folder,
                                        pid_t supervisor) {
   const StudyMonitor::Study study{config.study, config.objectives, config.max_epochs, budget,
-                                  seats_per_gpu(options)};
+                                  ranks_per_gpu(options)};
   switch (options.progress) {
     case ProgressMode::kNone:
       return nullptr;

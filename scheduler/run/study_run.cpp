@@ -84,7 +84,7 @@ Result<void> play_worker(const fs::path& folder, const Numbers& numbers, const T
   DETOL_ASSIGN(const RunOptions options, read_options(folder));
   DETOL_TRY(set_up_log(log_of(options)));
   const std::optional<MpiPlace> place = ranks > 1 ? mpi_place() : std::nullopt;
-  take_gpu(options.gpus, numbers.at(0) * ranks + (place ? place->rank : 0));
+  select_gpu(options.gpus, numbers.at(0) * ranks + (place ? place->rank : 0));
   std::unique_ptr<Group> group;
   if (ranks > 1) {
     DETOL_ASSIGN(group, join_mpi_group());

@@ -18,29 +18,29 @@ std::string seen() {
   return visible == nullptr ? "" : visible;
 }
 
-class TakeGpu : public testing::Test {
+class SelectGpu : public testing::Test {
  protected:
   void TearDown() override { ::unsetenv("CUDA_VISIBLE_DEVICES"); }
 };
 
-TEST_F(TakeGpu, SeatsTakeTheGpusInTurn) {
+TEST_F(SelectGpu, RanksTakeTheGpusInTurn) {
   const std::vector<Gpu> gpus = {{.id = "GPU-a", .name = ""}, {.id = "GPU-b", .name = ""}};
   std::string taken;
-  for (int seat = 0; seat < 5; ++seat) {
-    take_gpu(gpus, seat);
+  for (int rank = 0; rank < 5; ++rank) {
+    select_gpu(gpus, rank);
     taken += seen().back();
   }
   EXPECT_EQ(taken, "ababa");
 }
 
-TEST_F(TakeGpu, WhereThereAreNoneTheEnvironmentStaysAsItIs) {
+TEST_F(SelectGpu, WhereThereAreNoneTheEnvironmentStaysAsItIs) {
   ::setenv("CUDA_VISIBLE_DEVICES", "GPU-z", 1);
-  take_gpu({}, 3);
+  select_gpu({}, 3);
   EXPECT_EQ(seen(), "GPU-z");
 }
 
-TEST_F(TakeGpu, OutsideOfAJobAProcessIsTheFirstOnItsMachine) {
-  EXPECT_EQ(place_on_machine(), 0);
+TEST_F(SelectGpu, OutsideOfAJobAProcessIsTheFirstOnItsMachine) {
+  EXPECT_EQ(local_rank(), 0);
 }
 
 TEST(SharingFor, SmallNetworksShareAGpuAndLargeOnesHaveItAlone) {
