@@ -33,7 +33,7 @@ class WorkerPool final : public Pool {
         registry_(settings_.registry, clock) {}
 
   ~WorkerPool() override {
-    if (!registry_.joins()) return;
+    if (!registry_.workers_join()) return;
     for (const auto& [number, worker] : registry_.workers()) send(worker, message::Shutdown{});
     socket_.linger();
   }
@@ -45,7 +45,7 @@ class WorkerPool final : public Pool {
       turn(settings_.turn_s);
     std::vector<Claim> claims;
     for (auto& [number, worker] : registry_.workers()) {
-      if (worker.start != 0 && worker.address.empty())
+      if (worker.start_number != 0 && worker.address.empty())
         registry_.end(number, "it did not answer", events_);
       if (worker.train.attempt > 0) claims.push_back({worker.train.trial, worker.train.attempt});
     }
@@ -55,10 +55,11 @@ class WorkerPool final : public Pool {
   std::vector<Slot> free() override {
     std::vector<Slot> slots;
     for (const auto& [number, worker] : registry_.workers()) {
-      if (!worker.is_ready || worker.train.attempt != 0 || !worker.ended_why.empty()) continue;
-      slots.push_back({.worker = number,
-                       .name = fmt::format("{}/{}", registry_.joins() ? "mpi" : "local", number),
-                       .group_size = settings_.registry.group_size});
+      if (!worker.is_ready || worker.train.attempt != 0 || !worker.kill_reason.empty()) continue;
+      slots.push_back(
+          {.worker = number,
+           .name = fmt::format("{}/{}", registry_.workers_join() ? "mpi" : "local", number),
+           .group_size = settings_.registry.group_size});
     }
     return slots;
   }
@@ -94,7 +95,7 @@ class WorkerPool final : public Pool {
   void drop(TrialId trial) override {
     for (auto& [number, worker] : registry_.workers()) {
       if (worker.train.attempt == 0 || worker.train.trial != trial) continue;
-      if (registry_.joins()) return suspend(worker);  // no supervisor could replace it
+      if (registry_.workers_join()) return suspend(worker);  // no supervisor could replace it
       worker.train = {};
       return registry_.end(number, "dropped", events_);
     }
@@ -137,7 +138,8 @@ class WorkerPool final : public Pool {
 
   bool is_anybody_missing() {
     return std::ranges::any_of(registry_.workers(), [&](const auto& item) {
-      const bool may_live = item.second.start != 0 || (registry_.joins() && settings_.is_restart);
+      const bool may_live =
+          item.second.start_number != 0 || (registry_.workers_join() && settings_.is_restart);
       return may_live && item.second.address.empty();
     });
   }
@@ -195,7 +197,7 @@ class WorkerPool final : public Pool {
 
   bool is_ready(int number, int start) {
     const auto found = registry_.workers().find(number);
-    return found != registry_.workers().end() && found->second.start == start &&
+    return found != registry_.workers().end() && found->second.start_number == start &&
            found->second.is_ready;
   }
 
@@ -204,7 +206,7 @@ class WorkerPool final : public Pool {
     if (worker == nullptr) return;
     send(*worker, message::HeartbeatAck{});
     if (!worker->is_ready) send(*worker, message::Identify{});  // its Hello may have been lost
-    if (worker->train.attempt == 0 || !worker->ended_why.empty()) return;
+    if (worker->train.attempt == 0 || !worker->kill_reason.empty()) return;
     if (beat.trial != worker->train.trial || beat.attempt != worker->train.attempt) {
       if (clock_.now_s() - worker->sent_s > patience(kResendS)) start(beat.worker, worker->train);
     } else if (beat.quiet_s > std::max(patience(kHungS), kHungSteps * beat.slowest_s)) {
@@ -244,15 +246,15 @@ class WorkerPool final : public Pool {
   void on(const message::Chosen&, const std::string&) {}
 
   void end(int number, std::string why) {
-    if (registry_.joins()) send(registry_.workers().at(number), message::Shutdown{});
+    if (registry_.workers_join()) send(registry_.workers().at(number), message::Shutdown{});
     registry_.end(number, std::move(why), events_);
   }
 
   void look_after() {
     for (auto& [number, worker] : registry_.workers()) {
-      if (worker.start == 0 || !worker.ended_why.empty()) continue;
+      if (worker.start_number == 0 || !worker.kill_reason.empty()) continue;
       const double silent_s = clock_.now_s() - worker.heard_s;
-      const double loading_s = worker.is_ready ? 0 : clock_.now_s() - worker.lives_s;
+      const double loading_s = worker.is_ready ? 0 : clock_.now_s() - worker.alive_since_s;
       if (silent_s >= patience(kWorkerSilentS))
         end(number, fmt::format("it was silent for {:.0f} s", silent_s));
       else if (loading_s >= patience(kLoadS))

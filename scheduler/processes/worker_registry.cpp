@@ -52,9 +52,10 @@ Worker* WorkerRegistry::training(TrialId trial, int attempt) {
 
 void WorkerRegistry::turn(std::vector<PoolEvent>& events) {
   hear_supervisor(events);
-  if (is_retired_ || joins()) return;
+  if (is_retired_ || workers_join()) return;
   for (auto& [number, worker] : workers_) {
-    if (worker.start != 0 || worker.is_starting || clock_.now_s() < worker.start_s) continue;
+    if (worker.start_number != 0 || worker.is_starting || clock_.now_s() < worker.next_start_s)
+      continue;
     worker.is_starting =
         send_packet(settings_.supervisor, supervisor::Command{supervisor::Command::kStart, number});
   }
@@ -68,14 +69,14 @@ Worker* WorkerRegistry::register_worker(const message::Hello& hello, std::vector
     return nullptr;
   }
   Worker& worker = found->second;
-  if (!joins() && worker.start != hello.start) {
+  if (!workers_join() && worker.start_number != hello.start) {
     why = fmt::format("a worker {} that was not started here", hello.worker);
     return nullptr;
   }
-  if (worker.start != hello.start) {
-    if (worker.start != 0) end(hello.worker, "another worker took its place", events);
-    worker.start = hello.start;
-    worker.lives_s = clock_.now_s();
+  if (worker.start_number != hello.start) {
+    if (worker.start_number != 0) end(hello.worker, "another worker took its place", events);
+    worker.start_number = hello.start;
+    worker.alive_since_s = clock_.now_s();
   }
   if (hello.ready && !std::exchange(worker.is_ready, true)) {
     worker.ready_s = std::max(counted_until_s_, clock_.now_s() - hello.ready_s);
@@ -85,8 +86,8 @@ Worker* WorkerRegistry::register_worker(const message::Hello& hello, std::vector
 }
 
 void WorkerRegistry::end(int number, std::string why, std::vector<PoolEvent>& events) {
-  workers_.at(number).ended_why = std::move(why);
-  if (joins())
+  workers_.at(number).kill_reason = std::move(why);
+  if (workers_join())
     on_exit(number, SIGTERM, events);
   else
     send_packet(settings_.supervisor, supervisor::Command{supervisor::Command::kKill, number});
@@ -96,8 +97,8 @@ void WorkerRegistry::end(int number, std::string why, std::vector<PoolEvent>& ev
 std::vector<int> WorkerRegistry::devices_of(int number) const {
   std::vector<int> devices;
   for (int rank = 0; rank < settings_.group_size; ++rank) {
-    const int seat = number * settings_.group_size + rank;
-    devices.push_back(settings_.gpus > 0 ? seat % settings_.gpus : seat);
+    const int index = number * settings_.group_size + rank;
+    devices.push_back(settings_.gpus > 0 ? index % settings_.gpus : index);
   }
   return devices;
 }
@@ -141,8 +142,8 @@ void WorkerRegistry::hear_supervisor(std::vector<PoolEvent>& events) {
       on_exit(event->worker, event->status, events);
     } else {  // may be beyond `workers`, if -j became smaller
       Worker& worker = workers_[event->worker] = Worker{};
-      worker.start = event->start;
-      worker.heard_s = worker.lives_s = clock_.now_s();
+      worker.start_number = event->start;
+      worker.heard_s = worker.alive_since_s = clock_.now_s();
     }
   }
 }
@@ -152,19 +153,19 @@ void WorkerRegistry::on_exit(int number, int status, std::vector<PoolEvent>& eve
   const Worker was = std::exchange(workers_[number], Worker{});
   const std::int64_t oom_kills_before = std::exchange(oom_kills_, detol::oom_kills());
   const bool killed = is_killed(status, settings_.group_size);
-  const bool out_of_memory = killed && was.ended_why.empty() && oom_kills_ > oom_kills_before;
+  const bool out_of_memory = killed && was.kill_reason.empty() && oom_kills_ > oom_kills_before;
   const std::string reason = take_exit_reason(settings_.folder, number);
   const std::string why = killed || reason.empty() ? how_it_ended(status) : reason;
-  if (!was.is_ready && was.ended_why.empty() && (!killed || out_of_memory))
+  if (!was.is_ready && was.kill_reason.empty() && (!killed || out_of_memory))
     on_failed_start(number, status, why, events);
   if (was.train.attempt == 0) return;
-  const bool may_be_to_blame = !killed || !was.ended_why.empty();
+  const bool may_be_to_blame = !killed || !was.kill_reason.empty();
   const RequeueCause cause = out_of_memory     ? RequeueCause::kOutOfMemory
                              : may_be_to_blame ? RequeueCause::kCrashed
                                                : RequeueCause::kLost;
   Lost lost{.trial = was.train.trial,
             .attempt = was.train.attempt,
-            .reason = {cause, was.ended_why.empty() ? why : was.ended_why}};
+            .reason = {cause, was.kill_reason.empty() ? why : was.kill_reason}};
   log_warning("trial {}: {}", lost.trial, lost.reason.detail);
   events.emplace_back(std::move(lost));
 }
@@ -179,7 +180,7 @@ void WorkerRegistry::on_failed_start(int number, int status, const std::string& 
                                      std::vector<PoolEvent>& events) {
   if (failed_starts_ == 0) first_reason_ = why;
   const int doublings = std::min(failed_starts_, kMostDoublings);
-  workers_[number].start_s = clock_.now_s() + kFirstStartDelayS * (1 << doublings);
+  workers_[number].next_start_s = clock_.now_s() + kFirstStartDelayS * (1 << doublings);
   if (++failed_starts_ < kFailedStarts) return;
   if (has_gpu_left()) {
     if (failed_starts_ == kFailedStarts)

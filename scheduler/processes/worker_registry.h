@@ -30,16 +30,16 @@ struct WorkerRegistrySettings {
 
 // Worker is what the master knows of one worker.
 struct Worker {
-  int start = 0;  // number of the start that runs; 0: none does (yet)
+  int start_number = 0;  // of the start that runs; 0: none does (yet)
   bool is_ready = false;
   std::string address;       // empty: it has not sent Hello to this master
   message::Train train;      // attempt 0: free
-  double lives_s = 0;        // known to run since then
+  double alive_since_s = 0;  // known to run since then
   double sent_s = 0;         // when `train` was sent
   double heard_s = 0;        // its last message, or its start
   double ready_s = 0;        // device time counts from here
-  std::string ended_why;     // why this master ended it; empty: it did not
-  double start_s = 0;        // earliest time of the next start
+  std::string kill_reason;   // why this master ended it; empty: it did not
+  double next_start_s = 0;   // earliest time of the next start
   bool is_starting = false;  // a start was commanded
 };
 
@@ -48,8 +48,8 @@ class WorkerRegistry {
   WorkerRegistry(WorkerRegistrySettings settings, Clock& clock);
 
   std::map<int, Worker>& workers() { return workers_; }
-  bool joins() const { return !settings_.key.empty(); }
-  Worker* training(TrialId trial, int attempt);  // or nullptr
+  bool workers_join() const { return !settings_.key.empty(); }  // no supervisor starts them
+  Worker* training(TrialId trial, int attempt);                 // or nullptr
 
   // Commands starts that are due and takes in what the supervisor sent. Adds what happened to
   // `events`.
