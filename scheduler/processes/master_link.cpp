@@ -31,7 +31,7 @@ Result<std::unique_ptr<MasterLink>> MasterLink::open(const MasterAddress& addres
 MasterLink::MasterLink(Socket socket, MasterAddress address)
     : address_(std::move(address)),
       socket_(std::move(socket)),
-      thread_([this] { speak_or_end(); }) {}
+      thread_([this] { run_loop_or_exit(); }) {}
 
 MasterLink::~MasterLink() {
   {
@@ -101,29 +101,29 @@ void MasterLink::post(Message message) {
   socket_.wake();
 }
 
-// Runs speak(). Ends the process if it throws, because the worker could not answer any more.
-void MasterLink::speak_or_end() try { speak(); } catch (const std::exception& error) {
+// Runs run_loop(). Ends the process if it throws, because the worker could not answer any more.
+void MasterLink::run_loop_or_exit() try { run_loop(); } catch (const std::exception& error) {
   log_error("worker {}: {}", address_.worker, error.what());
   ::_exit(kExitInternal);
 }
 
-void MasterLink::speak() {
-  heard_s_ = stepped_s_ = system_clock().now_s();
+void MasterLink::run_loop() {
+  last_received_s_ = stepped_s_ = system_clock().now_s();
   socket_.wake();  // to introduce itself at once
   for (;;) {
-    if (socket_.wait(-1, patience(kTurnS))) repeated_s_ = -1e9;
+    if (socket_.wait(-1, patience(kTurnS))) unanswered_sent_s_ = -1e9;
     const std::lock_guard lock(mutex_);
     if (is_ending_) return;
     const double now_s = system_clock().now_s();
     while (const auto packet = socket_.receive()) {
-      heard_s_ = now_s;
-      if (const auto message = decode(packet->bytes)) hear(*message);
+      last_received_s_ = now_s;
+      if (const auto message = decode(packet->bytes)) on_message(*message);
     }
     watch_progress(now_s);
     send_what_is_due(now_s);
     if (is_run_over(now_s)) shut_down();
     if (is_shut_down_ && now_s - shut_down_s_ > patience(kShutdownS)) ::_exit(kExitDone);
-    if (now_s - heard_s_ > patience(kLeaseS)) {
+    if (now_s - last_received_s_ > patience(kLeaseS)) {
       log_error("worker {}: no master for {} s; the worker ends", address_.worker, kLeaseS);
       ::_exit(kExitResumable);
     }
@@ -138,14 +138,14 @@ void MasterLink::shut_down() {
 }
 
 bool MasterLink::is_run_over(double now_s) const {
-  if (address_.run_file.empty() || now_s - heard_s_ < patience(kNoMasterS)) return false;
+  if (address_.run_file.empty() || now_s - last_received_s_ < patience(kNoMasterS)) return false;
   return !std::filesystem::exists(address_.run_file);
 }
 
-void MasterLink::hear(const Message& message) {
+void MasterLink::on_message(const Message& message) {
   if (std::holds_alternative<message::Identify>(message)) {
     socket_.send(encode(hello()));
-    repeated_s_ = -1e9;
+    unanswered_sent_s_ = -1e9;
   } else if (const auto* setup = std::get_if<message::Setup>(&message)) {
     if (!setup_) setup_ = *setup;
     choices_.algorithms.insert(setup->choices.algorithms.begin(), setup->choices.algorithms.end());
@@ -193,24 +193,25 @@ void MasterLink::watch_progress(double now_s) {
 
 void MasterLink::send_what_is_due(double now_s) {
   if (!setup_ || is_introduced_ != ready_) {
-    if (setup_ || now_s - said_s_ >= patience(kIdleHeartbeatS)) {
+    if (setup_ || now_s - last_heartbeat_s_ >= patience(kIdleHeartbeatS)) {
       socket_.send(encode(hello()));
-      said_s_ = now_s;
+      last_heartbeat_s_ = now_s;
       is_introduced_ = ready_;
     }
     return;
   }
-  if (unanswered_ && now_s - repeated_s_ >= patience(kRepeatS)) {
+  if (unanswered_ && now_s - unanswered_sent_s_ >= patience(kRepeatS)) {
     socket_.send(encode(*unanswered_));
-    repeated_s_ = now_s;
+    unanswered_sent_s_ = now_s;
   }
-  if (now_s - said_s_ < patience(current_.attempt == 0 ? kIdleHeartbeatS : kHeartbeatS)) return;
+  if (now_s - last_heartbeat_s_ < patience(current_.attempt == 0 ? kIdleHeartbeatS : kHeartbeatS))
+    return;
   socket_.send(encode(message::Heartbeat{.worker = address_.worker,
                                          .trial = current_.trial,
                                          .attempt = current_.attempt,
                                          .quiet_s = now_s - stepped_s_,
                                          .slowest_s = slowest_s_}));
-  said_s_ = now_s;
+  last_heartbeat_s_ = now_s;
 }
 
 message::Hello MasterLink::hello() const {

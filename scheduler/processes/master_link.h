@@ -55,9 +55,9 @@ class MasterLink : public AlgorithmRecord {
  private:
   MasterLink(Socket socket, MasterAddress address);
 
-  void speak_or_end();
-  void speak();
-  void hear(const Message& message);
+  void run_loop_or_exit();
+  void run_loop();
+  void on_message(const Message& message);
   void send_what_is_due(double now_s);
   void watch_progress(double now_s);
   bool is_run_over(double now_s) const;
@@ -85,10 +85,10 @@ class MasterLink : public AlgorithmRecord {
 
   // Only the sending thread uses these.
   Socket socket_;
-  bool is_introduced_ = false;  // sent Hello since it became ready
-  double said_s_ = -1e9;        // time of the last heartbeat or Hello
-  double repeated_s_ = -1e9;    // the last time `unanswered_` was sent
-  double heard_s_ = 0;
+  bool is_introduced_ = false;       // sent Hello since it became ready
+  double last_heartbeat_s_ = -1e9;   // time of the last heartbeat or Hello
+  double unanswered_sent_s_ = -1e9;  // the last time `unanswered_` was sent; -1e9: send it now
+  double last_received_s_ = 0;
   std::uint64_t steps_ = 0;
   double stepped_s_ = 0;
   double slowest_s_ = 0;
