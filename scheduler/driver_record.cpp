@@ -46,7 +46,7 @@ void Driver::inform(const event::Reported& reported) {
 
 void Driver::inform(const event::Told& told) {
   parts_.searcher.tell(state_.find(told.trial)->trial, told.outcome);
-  refitter_.hear_news();
+  refitter_.retry_failed_job();
   const bool is_paused =
       told.reason.cause == EndCause::kPruner && told.reason.detail == parts_.config.pruner.name;
   if (!is_paused) parts_.pruner.withdraw(told.trial);

@@ -32,7 +32,7 @@ class Refitter {
   std::optional<Refit> next();
 
   // Makes a failed job due again, because a trial was told.
-  void hear_news() { has_failed_ = false; }
+  void retry_failed_job() { has_failed_ = false; }
 
   bool is_at_work() const { return thread_ != nullptr; }
   bool holds_asks() const { return refits_ == Refits::kBeforeAsks && is_at_work(); }
