@@ -12,7 +12,7 @@
 namespace detol::inline scheduler {
 namespace {
 
-constexpr const char* kNews = "inproc://connections";
+constexpr const char* kMonitorEndpoint = "inproc://connections";
 constexpr int kEvents = ZMQ_EVENT_LISTENING | ZMQ_EVENT_ACCEPTED | ZMQ_EVENT_DISCONNECTED;
 
 // Lets no packet through to a listening descriptor.
@@ -30,25 +30,27 @@ void open(int listening) {
 }  // namespace
 
 ConnectionLimit::ConnectionLimit(void* context, void* socket, int most)
-    : socket_(socket), news_(zmq_socket(context, ZMQ_PAIR)), most_(static_cast<std::size_t>(most)) {
-  zmq_socket_monitor(socket_, kNews, kEvents);
-  zmq_connect(news_, kNews);
+    : socket_(socket),
+      monitor_(zmq_socket(context, ZMQ_PAIR)),
+      most_(static_cast<std::size_t>(most)) {
+  zmq_socket_monitor(socket_, kMonitorEndpoint, kEvents);
+  zmq_connect(monitor_, kMonitorEndpoint);
 }
 
 ConnectionLimit::~ConnectionLimit() {
   zmq_socket_monitor(socket_, nullptr, 0);
-  zmq_close(news_);
+  zmq_close(monitor_);
 }
 
 // An event is two frames: its number with a descriptor, and an endpoint.
-void ConnectionLimit::hear() {
+void ConnectionLimit::read_monitor() {
   char frame[sizeof(std::uint16_t) + sizeof(std::uint32_t)];
-  while (zmq_recv(news_, frame, sizeof frame, ZMQ_DONTWAIT) == sizeof frame) {
+  while (zmq_recv(monitor_, frame, sizeof frame, ZMQ_DONTWAIT) == sizeof frame) {
     std::uint16_t event = 0;
     std::uint32_t descriptor = 0;
     std::memcpy(&event, frame, sizeof event);
     std::memcpy(&descriptor, frame + sizeof event, sizeof descriptor);
-    zmq_recv(news_, nullptr, 0, ZMQ_DONTWAIT);  // the endpoint
+    zmq_recv(monitor_, nullptr, 0, ZMQ_DONTWAIT);  // the endpoint
     const int fd = static_cast<int>(descriptor);
     if (event == ZMQ_EVENT_LISTENING) listening_ = fd;
     if (event == ZMQ_EVENT_ACCEPTED) connections_.insert(fd);
@@ -56,8 +58,8 @@ void ConnectionLimit::hear() {
   }
 }
 
-void ConnectionLimit::turn() {
-  hear();
+void ConnectionLimit::update() {
+  read_monitor();
   if (listening_ < 0) return;
   if (!is_shut_ && connections_.size() >= most_) {
     shut(listening_);

@@ -20,16 +20,16 @@ class ConnectionLimit {
   ConnectionLimit& operator=(const ConnectionLimit&) = delete;
 
   // Returns a ZeroMQ socket that is readable when connections were opened or closed.
-  void* news() const { return news_; }
+  void* monitor() const { return monitor_; }
 
   // Counts the connections opened and closed, and attaches or detaches the filter.
-  void turn();
+  void update();
 
  private:
-  void hear();
+  void read_monitor();
 
   void* const socket_;
-  void* const news_;
+  void* const monitor_;
   const std::size_t most_;
   int listening_ = -1;         // descriptor
   std::set<int> connections_;  // descriptors

@@ -201,9 +201,9 @@ bool Socket::wait(int other_fd, double timeout_s) {
       {handles_->socket, 0, ZMQ_POLLIN, 0},
       {nullptr, handles_->wake_fd, ZMQ_POLLIN, 0},
       {nullptr, other_fd, ZMQ_POLLIN, 0},
-      {handles_->limit ? handles_->limit->news() : nullptr, -1, ZMQ_POLLIN, 0}};
+      {handles_->limit ? handles_->limit->monitor() : nullptr, -1, ZMQ_POLLIN, 0}};
   zmq_poll(items, handles_->limit ? 4 : 3, static_cast<long>(timeout_s * 1000));
-  if (handles_->limit) handles_->limit->turn();
+  if (handles_->limit) handles_->limit->update();
   std::uint64_t woken = 0;
   return ::read(handles_->wake_fd, &woken, sizeof woken) > 0;
 }
