@@ -286,7 +286,7 @@ Result<std::unique_ptr<Pool>> open_pool(const RunOptions& options,
 }  // namespace
 
 Result<void> run_master(const RunOptions& options, const std::filesystem::path& folder,
-                        const SupervisorLine& supervisor, const TestHooks& hooks) {
+                        const SupervisorConnection& supervisor, const TestHooks& hooks) {
   fault_or_throw("master.start");
   StudyConfig config = options.config;
   DETOL_ASSIGN(const Parts parts, make_parts(config, hooks));

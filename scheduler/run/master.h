@@ -12,7 +12,7 @@
 
 namespace detol::inline scheduler {
 
-struct SupervisorLine {
+struct SupervisorConnection {
   int socket = -1;  // for supervisor_protocol.h
   pid_t pid = 0;    // of the supervisor, the process in the foreground of a terminal
 };
@@ -20,6 +20,6 @@ struct SupervisorLine {
 // Runs the master of the run that has this folder. Errors: see run_search's exit codes; nothing has
 // been created if the study could not begin.
 Result<void> run_master(const RunOptions& options, const std::filesystem::path& folder,
-                        const SupervisorLine& supervisor, const TestHooks& hooks);
+                        const SupervisorConnection& supervisor, const TestHooks& hooks);
 
 }  // namespace detol::inline scheduler
