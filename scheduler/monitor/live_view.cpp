@@ -76,9 +76,9 @@ class LiveView final : public Progress {
       : Progress(study, clock),
         clock_(clock),
         color_(settings.color),
-        aside_(put_aside(settings.aside)),
-        fd_(aside_ ? aside_->before() : STDERR_FILENO),
-        warnings_(settings.aside),
+        redirect_(redirect_stderr(settings.stderr_file)),
+        fd_(redirect_ ? redirect_->before() : STDERR_FILENO),
+        warnings_(settings.stderr_file),
         painter_(fd_, settings.owner, std::move(settings.state_file)) {}
 
   void happened(const Event& event, const StudyState& state) override {
@@ -95,15 +95,16 @@ class LiveView final : public Progress {
 
  private:
   void give_back() override {
-    aside_.reset();
+    redirect_.reset();
     warnings_.read();
     for (const std::string& line : warnings_.fresh()) log_warning("{}", line);  // not yet shown
   }
   bool shows_the_best() const override { return true; }
 
-  static std::optional<StderrRedirect> put_aside(const std::filesystem::path& file) {
-    auto aside = StderrRedirect::into(file.string());
-    return aside ? std::optional(std::move(*aside)) : std::nullopt;  // lines disturb the frame then
+  // Without a redirection, lines disturb the frame.
+  static std::optional<StderrRedirect> redirect_stderr(const std::filesystem::path& file) {
+    auto redirect = StderrRedirect::into(file.string());
+    return redirect ? std::optional(std::move(*redirect)) : std::nullopt;
   }
 
   void draw(const StudyState& state, const Standing& standing) {
@@ -118,7 +119,7 @@ class LiveView final : public Progress {
 
   Clock& clock_;
   const bool color_;
-  std::optional<StderrRedirect> aside_;
+  std::optional<StderrRedirect> redirect_;
   const int fd_;  // of the terminal
   Warnings warnings_;
   Painter painter_;

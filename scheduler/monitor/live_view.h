@@ -14,8 +14,8 @@
 namespace detol::inline scheduler {
 
 struct LiveViewSettings {
-  std::filesystem::path aside;       // the file for stderr, shared by the run's processes
-  std::filesystem::path state_file;  // for a restarted master (see Painter)
+  std::filesystem::path stderr_file;  // shared by the run's processes
+  std::filesystem::path state_file;   // for a restarted master (see Painter)
   bool color = false;
   pid_t owner = 0;  // the process in the foreground of the terminal (see Painter)
 };

@@ -168,7 +168,7 @@ std::string take_exit_reason(const fs::path& folder, int worker) {
   return reason;
 }
 
-fs::path aside_in(const fs::path& folder) {
+fs::path stderr_file_in(const fs::path& folder) {
   return folder / "stderr";
 }
 

@@ -50,7 +50,7 @@ Result<std::optional<ResolvedRun>> read_resolved_run(const std::filesystem::path
 Result<double> wall_zero_s(const std::filesystem::path& folder, double used_s, double now_s);
 
 // Returns the file to which the processes of a run with a live view write their stderr.
-std::filesystem::path aside_in(const std::filesystem::path& folder);
+std::filesystem::path stderr_file_in(const std::filesystem::path& folder);
 
 // Writes the exit reason of a worker; only the first one that its ranks write is kept.
 // take_exit_reason() returns and removes it; empty if there is none.

@@ -86,8 +86,8 @@ std::string describe(int status) {
 
 class Supervisor {
  public:
-  Supervisor(std::string folder, GroupLaunch launch, std::optional<StderrRedirect> aside)
-      : folder_(std::move(folder)), launch_(std::move(launch)), aside_(std::move(aside)) {
+  Supervisor(std::string folder, GroupLaunch launch, std::optional<StderrRedirect> redirect)
+      : folder_(std::move(folder)), launch_(std::move(launch)), redirect_(std::move(redirect)) {
     sigemptyset(&signals_);
     for (int signal : {SIGCHLD, SIGINT, SIGTERM, SIGUSR1}) sigaddset(&signals_, signal);
     struct sigaction hangup {};
@@ -160,7 +160,7 @@ class Supervisor {
     start_at_s_.reset();
     int ends[2];
     if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0) {
-      aside_.reset();
+      redirect_.reset();
       log_error("cannot make a socket pair: {}", std::generic_category().message(errno));
       result_ = kExitInternal;
       return;
@@ -170,7 +170,7 @@ class Supervisor {
       send_packet(socket_, supervisor::Event{supervisor::Event::kStarted, number, worker.start, 0});
     master_ =
         spawn({"detol", "__master", folder_, std::to_string(ends[1]), std::to_string(::getpid())},
-              {}, {ends[1], aside_ ? aside_->before() : -1});
+              {}, {ends[1], redirect_ ? redirect_->before() : -1});
     ::close(ends[1]);
     if (master_ < 0) result_ = kExitInternal;
     speaks_by_s_ = system_clock().now_s() + patience(kBeginS);
@@ -265,7 +265,7 @@ class Supervisor {
     } else if (stop_at_s_) {
       result_ = kExitResumable;
     } else if (restarts_ == kRestarts) {
-      aside_.reset();
+      redirect_.reset();
       log_error(
           "the master ended {} times without progress, last by {}; the storage keeps what was "
           "acknowledged; run again with --debug to see more",
@@ -306,7 +306,7 @@ class Supervisor {
 
   std::string folder_;
   GroupLaunch launch_;
-  std::optional<StderrRedirect> aside_;  // while a live view is on the terminal
+  std::optional<StderrRedirect> redirect_;  // while a live view is on the terminal
   sigset_t signals_, before_;
   sighandler_t pipe_before_ = SIG_DFL;
   int signal_fd_ = -1;
@@ -325,8 +325,8 @@ class Supervisor {
 }  // namespace
 
 int supervise(const std::filesystem::path& folder, const GroupLaunch& launch,
-              std::optional<StderrRedirect> aside) {
-  return Supervisor(folder.string(), launch, std::move(aside)).run();
+              std::optional<StderrRedirect> redirect) {
+  return Supervisor(folder.string(), launch, std::move(redirect)).run();
 }
 
 }  // namespace detol::inline scheduler

@@ -26,9 +26,9 @@ namespace detol::inline scheduler {
 // Runs `<this program> __master <folder> <socket> <own pid>` and the workers that it commands
 // (`__worker <folder> <number> <start> <ranks>`) to their end; returns the exit code of the run
 // (see run_search). None of them, and nothing that they started, is left when it returns. Only the
-// master writes to the stderr that `aside` redirects for all others; errors that end the run are
+// master writes to the stderr that `redirect` hides from all others; errors that end the run are
 // printed there. REQUIRES: the process has one thread, and waits for no child of its own meanwhile.
 int supervise(const std::filesystem::path& folder, const GroupLaunch& launch,
-              std::optional<StderrRedirect> aside);
+              std::optional<StderrRedirect> redirect);
 
 }  // namespace detol::inline scheduler

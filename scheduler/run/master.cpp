@@ -136,7 +136,7 @@ std::unique_ptr<Progress> progress_for(const RunOptions& options, const StudyCon
       break;
   }
   return make_live_view(study,
-                        {.aside = aside_in(folder),
+                        {.stderr_file = stderr_file_in(folder),
                          .state_file = folder / "frame",
                          .color = options.color,
                          .owner = supervisor},

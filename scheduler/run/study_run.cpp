@@ -38,11 +38,11 @@ int exit_with(const Result<void>& done, std::string_view who) {
 }
 
 // Redirects stderr if there is a live view. If that fails, other lines disturb its frame.
-std::optional<StderrRedirect> aside_for(const RunOptions& options,
-                                     const std::filesystem::path& folder) {
+std::optional<StderrRedirect> redirect_for(const RunOptions& options,
+                                           const std::filesystem::path& folder) {
   if (options.progress != ProgressMode::kLive) return std::nullopt;
-  auto aside = StderrRedirect::into(aside_in(folder).string());
-  return aside ? std::optional(std::move(*aside)) : std::nullopt;
+  auto redirect = StderrRedirect::into(stderr_file_in(folder).string());
+  return redirect ? std::optional(std::move(*redirect)) : std::nullopt;
 }
 
 // Prints what the processes of a failed run wrote last, where a live view hid it.
@@ -119,8 +119,9 @@ Result<int> supervise_search(const RunOptions& options) {
   DETOL_ASSIGN(const RunFolder folder, RunFolder::make(options));
   DETOL_ASSIGN(GroupLaunch launch, local_launch(ranks, folder));
   launch.service = mps_service(options, folder.path());
-  const int code = supervise(folder.path(), launch, aside_for(options, folder.path()));
-  if (code == kExitInternal || code == kExitFailures) print_last_stderr(aside_in(folder.path()));
+  const int code = supervise(folder.path(), launch, redirect_for(options, folder.path()));
+  if (code == kExitInternal || code == kExitFailures)
+    print_last_stderr(stderr_file_in(folder.path()));
   return code;
 }
 

@@ -71,7 +71,8 @@ class LiveViewTest : public testing::Test {
   std::unique_ptr<Progress> make_view() {
     auto view = make_live_view(
         described(study_),
-        {.aside = folder_.path() / "stderr", .state_file = folder_.path() / "frame"}, study_.clock);
+        {.stderr_file = folder_.path() / "stderr", .state_file = folder_.path() / "frame"},
+        study_.clock);
     const std::vector<Event> events = study_.ledger.events(1).value();
     for (const Event& event : events) view->recall(event);
     view->recall(event::StudyState{StudyPhase::kRunning, study_.budget, 0});
