@@ -152,6 +152,7 @@ TEST_P(KilledRestore, IsRefusedUntilItIsDoneAgain) {
   }
   EXPECT_EXIT(
       {
+        fs::remove_all(folder.path());  // the child's own
         ::setenv("DETOL_FAULT", fmt::format("restore.aside:{}:kill", GetParam()).c_str(), 1);
         (void)restore(path, place / "copy.db");
       },
@@ -252,6 +253,7 @@ TEST_P(KilledRecover, IsRefusedUntilItIsDoneAgain) {
   }
   EXPECT_EXIT(
       {
+        fs::remove_all(folder.path());  // the child's own
         ::setenv("DETOL_FAULT", fmt::format("recover.log:{}:kill", GetParam()).c_str(), 1);
         (void)recover(path);
       },

@@ -109,6 +109,7 @@ TEST_P(Migration, KilledBeforeItsCommitIsDoneAgain) {
   ::setenv("DETOL_TEST_MIGRATED", path_.c_str(), 0);
   EXPECT_EXIT(
       {
+        fs::remove_all(folder_.path());  // the child's own
         ::setenv("DETOL_FAULT", "schema.migrate:1:kill", 1);
         (void)Ledger::open(std::getenv("DETOL_TEST_MIGRATED"));
       },
