@@ -59,4 +59,15 @@ std::string printable(std::string_view text) {
   return line;
 }
 
+std::string printable_excerpt(std::string_view text) {
+  constexpr std::size_t kMostBytes = 400;
+  if (text.size() <= kMostBytes) return printable(text);
+  const auto is_inside_character = [&](std::size_t at) {
+    return (static_cast<unsigned char>(text[at]) & 0xC0) == 0x80;
+  };
+  std::size_t end = kMostBytes;
+  while (end > kMostBytes - 4 && is_inside_character(end)) --end;
+  return printable(text.substr(0, end)) + "...";
+}
+
 }  // namespace detol::inline core

@@ -19,4 +19,8 @@ bool is_utf8(std::string_view text);
 // among them, and bytes that are not UTF-8 are written as in C ("\\x1b", "\\n").
 std::string printable(std::string_view text);
 
+// Returns printable() of the first 400 bytes of `text`, with "..." behind it if there are more. For
+// messages of libraries, which quote what they read however long it is.
+std::string printable_excerpt(std::string_view text);
+
 }  // namespace detol::inline core

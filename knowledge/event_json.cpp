@@ -8,6 +8,7 @@
 #include <type_traits>
 
 #include "core/table.h"
+#include "core/utf8.h"
 #include "knowledge/event_json_impl.h"
 
 namespace detol::inline knowledge {
@@ -376,7 +377,7 @@ Result<std::vector<Objective>> objectives_from(std::string_view text) {
     return objectives;
   } catch (const Json::exception& error) {
     return fail(ErrorCode::kStorage,
-                fmt::format("malformed objectives: {}", std::string_view(error.what())));
+                fmt::format("malformed objectives: {}", printable_excerpt(error.what())));
   }
 }
 

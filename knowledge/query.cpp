@@ -50,7 +50,7 @@ Error refused(std::string_view why) {
   return {ErrorCode::kUsage,
           fmt::format("the query was refused: {}; write one SELECT over v_studies, v_trials, "
                       "v_params, v_metrics, v_workers, v_datasets",
-                      printable(why))};
+                      printable_excerpt(why))};
 }
 
 Cell cell_at(const Statement& row, int column) {

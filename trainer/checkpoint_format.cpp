@@ -249,7 +249,7 @@ tl::expected<Checkpoint, CheckpointFlaw> from_bytes(std::string_view bytes) {
     const json header = json::parse(body.substr(kHeaderStart, length));
     return contents_of(header, body.substr(kHeaderStart + length));
   } catch (const json::exception& error) {
-    return damaged(printable(error.what()));
+    return damaged(printable_excerpt(error.what()));
   }
 }
 

@@ -36,5 +36,15 @@ TEST(Utf8, APrintableTextControlsNoTerminal) {
   EXPECT_EQ(printable("\xc2\xa0"), "\xc2\xa0");
 }
 
+TEST(Utf8, AnExcerptIsBoundedAndCutsNoCharacter) {
+  EXPECT_EQ(printable_excerpt("short\n"), "short\\n");
+  EXPECT_EQ(printable_excerpt(std::string(400, 'a')), std::string(400, 'a'));
+  EXPECT_EQ(printable_excerpt(std::string(401, 'a')), std::string(400, 'a') + "...");
+  std::string accents = "a";
+  for (int i = 0; i < 300; ++i) accents += "\xc3\xaf";
+  EXPECT_EQ(printable_excerpt(accents), accents.substr(0, 399) + "...");
+  EXPECT_EQ(printable_excerpt(std::string(1000, '\xfb')).size(), 4 * 400 + 3);
+}
+
 }  // namespace
 }  // namespace detol

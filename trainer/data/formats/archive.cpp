@@ -100,7 +100,7 @@ tl::unexpected<Error> ArchiveReader::error(std::string_view what, std::string_vi
 
 tl::unexpected<Error> ArchiveReader::damaged() const {
   const char* why = archive_error_string(reader_.get());
-  return error(why == nullptr ? "the archive is damaged" : printable(why), kGetAgain);
+  return error(why == nullptr ? "the archive is damaged" : printable_excerpt(why), kGetAgain);
 }
 
 }  // namespace detol::inline trainer

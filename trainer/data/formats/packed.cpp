@@ -94,7 +94,8 @@ class Reader {
       take(json::parse(text_at(packed::kHeaderAt, length)));
       return {};
     } catch (const json::exception& error) {
-      return error_at(packed::kHeaderAt, fmt::format("in the header, {}", printable(error.what())));
+      return error_at(packed::kHeaderAt,
+                      fmt::format("in the header, {}", printable_excerpt(error.what())));
     }
   }
 

@@ -30,7 +30,7 @@ constexpr std::uint64_t kMostPixels = std::uint64_t{1} << 28;
 constexpr std::size_t kMostThreads = 16;
 
 tl::unexpected<std::string> wrong(std::string_view what) {
-  return tl::unexpected<std::string>(printable(what));
+  return tl::unexpected<std::string>(printable_excerpt(what));
 }
 
 struct Size {
