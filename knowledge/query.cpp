@@ -178,6 +178,7 @@ Result<Statement> SqliteReader::prepare(const std::string& sql) {
 Error SqliteReader::failure(const QueryLimits& limits) {
   switch (sqlite3_errcode(database_.get())) {
     case SQLITE_ERROR:
+    case SQLITE_MISMATCH:  // LIMIT 'a'
       return refused(sqlite3_errmsg(database_.get()));
     case SQLITE_INTERRUPT:
       return beyond(fmt::format("{} s", limits.seconds), "--timeout");

@@ -210,6 +210,7 @@ TEST(Reader, RefusesEverythingButOneSelect) {
       "SELECT load_extension('x')",
       "SELECT no_such_column FROM v_trials",
       "SELECT abs(-9223372036854775808)",
+      "SELECT 1 LIMIT 'a'",
       std::string("SELECT 1\0 FROM v_trials", 22),
   };
   const std::size_t files = told.folder.size();
