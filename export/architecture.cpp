@@ -108,6 +108,7 @@ class Reader {
 
   Result<void> add(const json& described) {
     DETOL_ASSIGN(const std::string name, text_at(described, "name", "?"));
+    if (ids_.contains(name)) return broken(name, "another layer has this name");
     DETOL_ASSIGN(const Layer layer, layer_from(described, name));
     DETOL_ASSIGN(std::vector<NodeId> inputs, inputs_of(described, name));
     DETOL_ASSIGN(const Shape shape, shape_from(described, name));
@@ -116,8 +117,8 @@ class Reader {
       DETOL_TRY(builder_.build(last_));  // its error is clearer, if a rule was broken
       return broken(name, fmt::format("its shape is not {}", to_text(shape)));
     }
-    if (ids_.emplace(name, last_).second) return {};
-    return broken(name, "another layer has this name");
+    ids_.emplace(name, last_);
+    return {};
   }
 
   Result<Network> build() const { return builder_.build(last_); }
