@@ -3,6 +3,7 @@
 // Damages a good file in every way in turn, and restores it at the end. Memory is limited
 // meanwhile, so that a reader that allocates a damaged size is found.
 
+#include <malloc.h>
 #include <sys/resource.h>
 
 #include <cstdint>
@@ -30,6 +31,7 @@ inline constexpr bool kIsSanitized = false;
 class MemoryLimit {
  public:
   explicit MemoryLimit(std::size_t more = std::size_t{64} << 20) {
+    ::mallopt(M_ARENA_MAX, 1);  // a thread's own arena reserves 64 MB, used or not
     ::getrlimit(RLIMIT_AS, &before_);
     std::size_t pages = 0;
     std::ifstream("/proc/self/statm") >> pages;
