@@ -11,6 +11,7 @@
 #include "core/log.h"
 #include "knowledge/file_system_impl.h"
 #include "knowledge/maintenance_impl.h"
+#include "knowledge/page_checksums_impl.h"
 #include "knowledge/reader_impl.h"
 #include "knowledge/schema_impl.h"
 #include "knowledge/snapshot_impl.h"
@@ -48,7 +49,8 @@ Result<void> touch(sqlite3* database) {
 // Opens a database with a log that no process changes: the log's index need not be shared, and no
 // lock is taken, which would need the permission to write.
 Result<sqlite::Database> open_unchanging_log(const fs::path& path) {
-  DETOL_ASSIGN(auto database, open_with(path, "vfs=unix-none"));
+  DETOL_ASSIGN(auto database,
+               open_with(path, fmt::format("vfs={}", sqlite::kUnlockedPageChecksumVfs)));
   DETOL_TRY(sqlite::run(database.get(), "PRAGMA locking_mode=EXCLUSIVE"));
   DETOL_TRY(touch(database.get()));
   return database;

@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "knowledge/file_system_impl.h"
+#include "knowledge/page_checksums_impl.h"
 #include "knowledge/sqlite_impl.h"
 
 namespace detol::inline knowledge::sqlite {
@@ -53,6 +54,11 @@ bool is_sync_failed(sqlite3* database) {
 
 Error failure(sqlite3* database) {
   const char* name = sqlite3_db_filename(database, "main");
+  if (is_page_damaged(database)) {
+    return {ErrorCode::kStorage,
+            fmt::format("{}: page {} is damaged; restore a backup, or pass another --storage",
+                        name != nullptr ? name : "database", damaged_page(database))};
+  }
   return {ErrorCode::kStorage, fmt::format("{}: {}; {}", name != nullptr ? name : "database",
                                            sqlite3_errmsg(database), remedy(database))};
 }
@@ -68,7 +74,8 @@ Result<void> fail_with(sqlite3* database, int code) {
 
 Result<Database> open(const std::string& name, int flags) {
   sqlite3* raw = nullptr;
-  const int code = sqlite3_open_v2(name.c_str(), &raw, flags, nullptr);
+  const int code =
+      sqlite3_open_v2(name.c_str(), &raw, flags | SQLITE_OPEN_NOMUTEX, page_checksum_vfs());
   Database database(raw);
   if (code != SQLITE_OK) {
     return fail(ErrorCode::kStorage,

@@ -40,7 +40,8 @@ Result<void> fail_with(sqlite3* database, int code);
 
 inline constexpr int kBusyTimeoutMs = 5000;  // the wait for another process's lock
 
-// Opens a database; `flags` are those of sqlite3_open_v2.
+// Opens a database through page_checksum_vfs(), for one thread; `flags` are those of
+// sqlite3_open_v2.
 Result<Database> open(const std::string& name, int flags);
 
 // Opens `path` for the one writer, creating it if it is not there. On a network file system no
