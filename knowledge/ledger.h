@@ -70,7 +70,8 @@ struct Started {
   int micro_batches = 1;  // more than one after it ran out of memory
 };
 
-// Reported: an epoch was trained, and its checkpoint is durable.
+// Reported: an epoch was trained, and its checkpoint is durable. `step` identifies it within its
+// attempt: the optimiser's steps since the trial began. 0: none are counted.
 struct Reported {
   TrialId trial = 0;
   int attempt = 1;
@@ -78,6 +79,7 @@ struct Reported {
   std::vector<std::pair<std::string, double>> metrics;
   double work = 0;     // cumulative over the trial
   double train_s = 0;  // device seconds spent on this epoch
+  std::int64_t step = 0;
 };
 
 // Told: the trial's outcome was told to the searcher. A later Told replaces the earlier one

@@ -68,7 +68,8 @@ Result<void> Driver::handle(const message::Report& report) {
                             .epoch = report.report.epoch,
                             .metrics = {},
                             .work = report.report.work,
-                            .train_s = report.report.train_s * trial.group_size};
+                            .train_s = report.report.train_s * trial.group_size,
+                            .step = report.report.step};
       for (const Metric& m : report.report.metrics) event.metrics.emplace_back(m.name, m.value);
       DETOL_TRY(record(std::move(event)));
       last_report_s_[report.trial] = parts_.clock.now_s();

@@ -91,10 +91,12 @@ json describe(const EpochReport& report) {
   for (const Metric& metric : report.metrics) {
     metrics.push_back({metric.name, bits_of(metric.value)});
   }
-  return {{"epoch", report.epoch},
-          {"metrics", metrics},
-          {"work", bits_of(report.work)},
-          {"train_s", bits_of(report.train_s)}};
+  json described = {{"epoch", report.epoch},
+                    {"metrics", metrics},
+                    {"work", bits_of(report.work)},
+                    {"train_s", bits_of(report.train_s)}};
+  if (report.step > 0) described["step"] = report.step;  // older versions wrote none
+  return described;
 }
 
 json describe(const EpochProgress& progress) {
@@ -133,10 +135,12 @@ void append_tensors(std::string& bytes, const Weights& tensors) {
 }
 
 EpochReport report_from(const json& value) {
-  EpochReport report{.epoch = whole_number<int>(value.at("epoch")),
-                     .metrics = {},
-                     .work = double_from(value.at("work")),
-                     .train_s = double_from(value.at("train_s"))};
+  EpochReport report{
+      .epoch = whole_number<int>(value.at("epoch")),
+      .metrics = {},
+      .work = double_from(value.at("work")),
+      .train_s = double_from(value.at("train_s")),
+      .step = value.contains("step") ? whole_number<std::int64_t>(value["step"]) : 0};
   for (const json& metric : value.at("metrics")) {
     report.metrics.push_back({metric.at(0).get<std::string>(), double_from(metric.at(1))});
   }

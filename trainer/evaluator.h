@@ -38,6 +38,7 @@ struct EpochReport {
   std::vector<Metric> metrics;
   double work = 0;     // forward FLOPs x images trained, since the trial's start
   double train_s = 0;  // measured seconds of the epoch, training and validation; never compared
+  std::int64_t step = 0;  // optimiser steps since the trial's start; 0: none are counted
 };
 
 // Verdict decides about the trial after a reported epoch.

@@ -327,7 +327,8 @@ class Training {
         {.epoch = checkpoint_.epoch,
          .metrics = std::move(metrics),
          .work = static_cast<double>(job_.candidate.cost.flops) * images * checkpoint_.epoch,
-         .train_s = progress.train_s});
+         .train_s = progress.train_s,
+         .step = checkpoint_.step});
   }
 
   double value_of(std::string_view metric, const Score& validation) {
