@@ -14,7 +14,10 @@
 namespace detol::inline cli {
 namespace {
 
-constexpr std::string_view kStudies = R"sql(
+// Returns the query for the rows of studies, or of the study ?1. The condition stands within the
+// inner select, too: SQLite would rank the trials of all studies first.
+std::string studies_sql(bool is_one) {
+  return fmt::format(R"sql(
 SELECT s.study AS study, s.state AS state, s.metric AS metric, s.budget AS budget,
   s.trials AS trials, b.value AS best, b.trial AS best_trial,
   s.wall_seconds AS wall_seconds, s.device_seconds AS device_seconds,
@@ -24,8 +27,11 @@ FROM v_studies s LEFT JOIN (
     PARTITION BY t.study ORDER BY CASE WHEN d.direction = 'maximize' THEN -t.value ELSE t.value END,
     t.trial) AS place
   FROM v_trials t JOIN v_studies d ON d.study = t.study
-  WHERE t.epochs > 0 AND t.state <> 'FAIL' AND t.value IS NOT NULL
-) b ON b.study = s.study AND b.place = 1)sql";
+  WHERE t.epochs > 0 AND t.state <> 'FAIL' AND t.value IS NOT NULL {}
+) b ON b.study = s.study AND b.place = 1 {})sql",
+                     is_one ? "AND t.study = ?1" : "",
+                     is_one ? "WHERE s.study = ?1" : "ORDER BY s.created, s.study");
+}
 
 constexpr std::string_view kCounts = R"sql(
 SELECT count(*) FILTER (WHERE epochs > 0), count(*) FILTER (WHERE state = 'RUNNING'),
@@ -52,21 +58,20 @@ Cell utilisation(double training_s, double device_s) {
 }
 
 // Describes the state: the row of a study whose processes were killed still says RUNNING.
-Result<std::string> situation_of(const std::string& storage, const std::string& study,
-                                 StudyPhase state) {
-  if (state == StudyPhase::kDone)
-    return fmt::format("done; extend with `detol resume {} --budget +...`", study);
-  if (state == StudyPhase::kStopped)
-    return fmt::format("stopped; resume with `detol resume {}`", study);
-  DETOL_ASSIGN(const auto writer, current_writer(storage));
-  if (is_run_by(writer, study)) return "run by " + to_text(*writer);
-  return fmt::format("killed; resume with `detol resume {}`", study);
+Result<std::string> situation_of(const std::string& storage, const StudyRecord& study) {
+  if (study.state == StudyPhase::kDone)
+    return fmt::format("done; extend with `detol resume {} --budget +...`", study.name);
+  if (study.state == StudyPhase::kStopped)
+    return fmt::format("stopped; resume with `detol resume {}`", study.name);
+  DETOL_ASSIGN(const auto runner, runner_of(storage, study));
+  if (runner) return "run by " + to_text(*runner);
+  return fmt::format("killed; resume with `detol resume {}`", study.name);
 }
 
 // Returns the study's row with its trials counted by state.
 Result<Rows> status_of(Reader& reader, const std::string& storage, const StudyRecord& record) {
   const std::string& study = record.name;
-  DETOL_ASSIGN(Rows rows, reader.select(fmt::format("{} WHERE s.study = ?1", kStudies), {study}));
+  DETOL_ASSIGN(Rows rows, reader.select(studies_sql(true), {study}));
   DETOL_ASSIGN(const Rows counts, reader.select(std::string(kCounts), {study}));
   auto& row = rows.rows.front();
   const auto& count = counts.rows.front();
@@ -80,7 +85,7 @@ Result<Rows> status_of(Reader& reader, const std::string& storage, const StudyRe
   rows.columns.insert(rows.columns.end(), {"utilisation", "budget_used", "situation"});
   row.push_back(utilisation(number(count[6]), spent.device_s));
   row.push_back(used);
-  DETOL_ASSIGN(std::string situation, situation_of(storage, study, record.state));
+  DETOL_ASSIGN(std::string situation, situation_of(storage, record));
   row.emplace_back(std::move(situation));
   return rows;
 }
@@ -107,21 +112,22 @@ Result<int> run_status(const Arguments& arguments) {
 }
 
 // Adds who runs each study now: a study whose master was killed is RUNNING, too.
-void add_runners(Rows& rows, const std::optional<Writer>& writer) {
+void add_runners(Rows& rows, const std::vector<Writer>& writers) {
   rows.columns.insert(rows.columns.begin() + 2, "run_by");
   for (auto& row : rows.rows) {
-    const bool runs = writer && std::get<std::string>(row.front()) == writer->study;
-    row.insert(row.begin() + 2, runs ? Cell(to_text(*writer)) : Cell());
+    const auto runner =
+        std::ranges::find(writers, std::get<std::string>(row.front()), &Writer::study);
+    row.insert(row.begin() + 2, runner != writers.end() ? Cell(to_text(*runner)) : Cell());
   }
 }
 
 Result<int> run_studies(const Arguments& arguments) {
   DETOL_ASSIGN(const auto reader, Reader::open(arguments.globals.storage));
-  DETOL_ASSIGN(Rows rows, reader->select(fmt::format("{} ORDER BY s.created, s.study", kStudies)));
+  DETOL_ASSIGN(Rows rows, reader->select(studies_sql(false)));
   if (rows.rows.empty())
     return fail(ErrorCode::kEmpty, "there is no study yet (detol search --help)");
-  DETOL_ASSIGN(const auto writer, current_writer(arguments.globals.storage));
-  add_runners(rows, writer);
+  DETOL_ASSIGN(const auto writers, current_writers(arguments.globals.storage));
+  add_runners(rows, writers);
   DETOL_TRY(print_data(render(rows, arguments.globals)));
   return 0;
 }

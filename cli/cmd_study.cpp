@@ -75,14 +75,6 @@ Result<int> run_delete(const Arguments& arguments) {
   return print_size(arguments, name, size);
 }
 
-// Returns the writer, if it runs this study or has not announced yet which study it runs.
-Result<std::optional<Writer>> runner_of(const fs::path& storage, const std::string& study) {
-  return current_writer(storage).map([&study](std::optional<Writer> writer) {
-    const bool is_other = writer && !writer->study.empty() && writer->study != study;
-    return is_other ? std::nullopt : std::move(writer);
-  });
-}
-
 // Returns whether the run has ended. Between two masters of one run no process holds the lock, but
 // the study is still RUNNING.
 Result<bool> is_over(const fs::path& storage, const std::string& study, double quiet_s) {
@@ -93,15 +85,15 @@ Result<bool> is_over(const fs::path& storage, const std::string& study, double q
 }
 
 // Returns true once no process runs the study, false if one still does after kStopPatienceS.
-Result<bool> wait_for_the_end(const fs::path& storage, const std::string& study) {
+Result<bool> wait_for_the_end(const fs::path& storage, const StudyRecord& study) {
   Clock& clock = system_clock();
   const double began_s = clock.now_s();
   double seen_s = began_s;  // when a process was last seen to run it
   while (clock.now_s() < began_s + kStopPatienceS) {
-    DETOL_ASSIGN(const auto writer, runner_of(storage, study));
-    if (writer) seen_s = clock.now_s();
-    if (!writer) {
-      DETOL_ASSIGN(const bool is_done, is_over(storage, study, clock.now_s() - seen_s));
+    DETOL_ASSIGN(const auto runner, runner_of(storage, study));
+    if (runner) seen_s = clock.now_s();
+    if (!runner) {
+      DETOL_ASSIGN(const bool is_done, is_over(storage, study.name, clock.now_s() - seen_s));
       if (is_done) return true;
     }
     ::poll(nullptr, 0, 100);
@@ -119,12 +111,13 @@ void withdraw(const fs::path& request) {
 Result<int> run_stop(const Arguments& arguments) {
   const fs::path storage = arguments.globals.storage;
   const std::string name = arguments.text("NAME");
+  StudyRecord study;
   {
     DETOL_ASSIGN(const auto reader, Reader::open(storage));
-    DETOL_TRY(reader->study(name));
+    DETOL_ASSIGN(study, reader->study(name));
   }
-  DETOL_ASSIGN(const auto writer, runner_of(storage, name));
-  if (!writer) {
+  DETOL_ASSIGN(const auto runner, runner_of(storage, study));
+  if (!runner) {
     log_info("nobody runs study {}", name);
     return 0;
   }
@@ -132,9 +125,9 @@ Result<int> run_stop(const Arguments& arguments) {
   std::error_code error;
   fs::create_directories(request.parent_path(), error);
   DETOL_TRY(write_file_durably(request, ""));
-  log_info("study {} is run by {}; waiting up to {} s for it to stop", name, to_text(*writer),
+  log_info("study {} is run by {}; waiting up to {} s for it to stop", name, to_text(*runner),
            kStopPatienceS);
-  DETOL_ASSIGN(const bool is_done, wait_for_the_end(storage, name));
+  DETOL_ASSIGN(const bool is_done, wait_for_the_end(storage, study));
   if (is_done) {
     withdraw(request);
     log_info("study {0} has stopped; resume it with `detol resume {0}`", name);

@@ -62,8 +62,8 @@ class Watch {
     if (fresh.last != last_) last_event_s_ = clock_.now_s();
     const bool is_first = last_ == 0;
     last_ = fresh.last;
-    DETOL_ASSIGN(const auto writer, current_writer(storage_));
-    if (is_run_by(writer, record_.name)) writer_seen_s_ = clock_.now_s();
+    DETOL_ASSIGN(const auto runner, runner_of(storage_, record_));
+    if (runner) writer_seen_s_ = clock_.now_s();
     is_killed_ = is_running() && (is_first ? !writer_seen_s_ : quiet_s() > kRestartS);
     return {};
   }
@@ -109,8 +109,13 @@ std::string as_lines(const View& view, const Globals& globals) {
 
 }  // namespace
 
-bool is_run_by(const std::optional<Writer>& writer, const std::string& study) {
-  return writer && (writer->study.empty() || writer->study == study);
+Result<std::optional<Writer>> runner_of(const std::string& storage, const StudyRecord& study) {
+  DETOL_ASSIGN(const auto writers, current_writers(storage));
+  for (const Writer& writer : writers) {
+    const bool has_all = writer.study_id == 0;  // then only the name says what it runs
+    if (has_all ? writer.study == study.name : writer.study_id == study.id) return writer;
+  }
+  return std::nullopt;
 }
 
 Result<int> watch_study(const StudyRecord& record, const Arguments& arguments) {

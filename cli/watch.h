@@ -19,7 +19,8 @@ inline constexpr double kRestartS = 5;
 // process runs once. If stdout is no terminal, prints only the last frame. Reads only new events.
 Result<int> watch_study(const StudyRecord& record, const Arguments& arguments);
 
-// Returns true if that process runs the study, or has not announced yet which study it runs.
-bool is_run_by(const std::optional<Writer>& writer, const std::string& study);
+// Returns the process that has locked the study, or nullopt. Errors (kStorage): as
+// current_writers().
+Result<std::optional<Writer>> runner_of(const std::string& storage, const StudyRecord& study);
 
 }  // namespace detol::inline cli

@@ -173,7 +173,7 @@ Result<Found> find(const Database& database) {
 Result<Database> describe(const fs::path& path, sqlite3* handle,
                           const std::vector<Study>& studies) {
   Database database{.path = path, .id = {}, .studies = {}};
-  DETOL_ASSIGN(auto id, sqlite::Statement::prepare(handle, "SELECT database FROM writer"));
+  DETOL_ASSIGN(auto id, sqlite::Statement::prepare(handle, "SELECT database FROM identity"));
   DETOL_ASSIGN(const bool has_id, id.step());
   if (has_id) database.id = static_cast<DatabaseId>(id.integer(0));
   for (const Study& study : studies) database.studies.push_back(study.record.name);

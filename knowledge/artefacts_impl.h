@@ -11,7 +11,7 @@
 
 namespace detol::inline knowledge {
 
-// DatabaseId is stored in the table `writer`. It stays when a writer takes the database over.
+// DatabaseId is stored in the table `identity`. Every writer of the database has the same.
 using DatabaseId = std::uint32_t;
 
 struct ArtefactClaim {

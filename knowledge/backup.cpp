@@ -9,6 +9,7 @@
 #include "knowledge/backup_impl.h"
 #include "knowledge/check.h"
 #include "knowledge/file_system_impl.h"
+#include "knowledge/page_checksums_impl.h"
 #include "knowledge/reader_impl.h"
 #include "knowledge/schema_impl.h"
 
@@ -103,6 +104,12 @@ Result<void> check_is_database(const fs::path& file) {
                                                file.string()));
 }
 
+Result<sqlite::Database> open_for_copying(const fs::path& path) {
+  DETOL_ASSIGN(auto database, open_for_reading(path));
+  sqlite::skip_verification(database.get());
+  return database;
+}
+
 Result<void> copy_database(sqlite3* source, const fs::path& file) {
   DETOL_ASSIGN(const fs::path fresh, verified_copy(source, file));
   auto renamed = rename_durably(fresh, file);
@@ -125,7 +132,7 @@ std::optional<fs::path> last_backup(const fs::path& database) {
 }
 
 Result<void> back_up(const fs::path& database, const fs::path& file, bool may_replace) {
-  DETOL_ASSIGN(const auto source, open_for_reading(database));
+  DETOL_ASSIGN(const auto source, open_for_copying(database));
   DETOL_TRY(check_is_other(database, file));
   std::error_code error;
   if (fs::exists(file, error) && !may_replace) {
@@ -135,7 +142,7 @@ Result<void> back_up(const fs::path& database, const fs::path& file, bool may_re
 }
 
 Result<void> back_up_rotating(const fs::path& database, const fs::path& file, std::int64_t keep) {
-  DETOL_ASSIGN(const auto source, open_for_reading(database));
+  DETOL_ASSIGN(const auto source, open_for_copying(database));
   DETOL_TRY(check_is_other(database, file));
   DETOL_TRY(check_is_database(file));
   DETOL_ASSIGN(const fs::path fresh, verified_copy(source.get(), file));

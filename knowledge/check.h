@@ -20,7 +20,7 @@ Result<std::vector<std::string>> check(const std::filesystem::path& path);
 struct Counts {
   std::int64_t studies = 0;
   std::int64_t trials = 0;
-  std::int64_t rows = 0;  // of all tables
+  std::int64_t rows = 0;  // events: a row may hold several
 };
 
 Result<Counts> count(const std::filesystem::path& path);

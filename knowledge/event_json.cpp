@@ -3,13 +3,13 @@
 #include <array>
 #include <cmath>
 #include <concepts>
-#include <limits>
 #include <nlohmann/json.hpp>
 #include <type_traits>
 
 #include "core/table.h"
 #include "core/utf8.h"
 #include "knowledge/event_json_impl.h"
+#include "knowledge/json_number_impl.h"
 
 namespace detol::inline knowledge {
 namespace {
@@ -20,24 +20,9 @@ std::string dump(const Json& json) {
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);  // never throws on bad UTF-8
 }
 
-Json number(double value) {
-  if (std::isfinite(value)) return value;
-  if (std::isnan(value)) return "NaN";
-  return value > 0 ? "Infinity" : "-Infinity";
-}
-
-// Returns nullopt if it is no number.
-std::optional<double> number_from(const Json& json) {
-  if (json.is_number()) return json.get<double>();
-  if (json == "Infinity") return std::numeric_limits<double>::infinity();
-  if (json == "-Infinity") return -std::numeric_limits<double>::infinity();
-  if (json == "NaN") return std::numeric_limits<double>::quiet_NaN();
-  return std::nullopt;
-}
-
 Json choice(const Value& value) {
   if (const auto* real = std::get_if<double>(&value)) {
-    if (!std::isfinite(*real)) return {{"float", number(*real)}};
+    if (!std::isfinite(*real)) return {{"float", json_number(*real)}};
     return *real;
   }
   return std::visit([](const auto& plain) { return Json(plain); }, value);
@@ -75,7 +60,7 @@ void list_fields(Io& io, event::Started& e) {
 }
 template <typename Io>
 void list_fields(Io& io, event::Reported& e) {
-  io.columns(e.trial, e.attempt, e.epoch);
+  io.columns(e.trial, e.attempt, e.epoch, e.step);
   io("metrics", e.metrics), io("work", e.work), io("train_s", e.train_s);
 }
 template <typename Io>
@@ -129,10 +114,11 @@ class JsonWriter {
  public:
   explicit JsonWriter(std::span<const Objective> objectives) : objectives_(objectives) {}
 
-  void columns(TrialId trial, int attempt = 0, int epoch = 0) {
+  void columns(TrialId trial, int attempt = 0, int epoch = 0, std::int64_t step = 0) {
     row.trial = static_cast<std::int64_t>(trial);
     row.attempt = attempt;
     row.epoch = epoch;
+    row.step = step;
   }
   template <typename T>
   void operator()(const char* key, const T& value) {
@@ -142,15 +128,15 @@ class JsonWriter {
   void operator()(const char* key, const Enum& value) {
     fields[key] = to_text(value);
   }
-  void operator()(const char* key, double value) { fields[key] = number(value); }
+  void operator()(const char* key, double value) { fields[key] = json_number(value); }
   void operator()(const char* key, const std::vector<double>& values) {
     Json list = Json::array();
-    for (const double value : values) list.push_back(number(value));
+    for (const double value : values) list.push_back(json_number(value));
     fields[key] = std::move(list);
   }
   void operator()(const char* key, const std::vector<std::pair<std::string, double>>& values) {
     Json map = Json::object();
-    for (const auto& [name, value] : values) map[name] = number(value);
+    for (const auto& [name, value] : values) map[name] = json_number(value);
     fields[key] = std::move(map);
   }
   void operator()(const char* key, const std::vector<std::pair<std::string, Value>>& params) {
@@ -175,7 +161,7 @@ class JsonWriter {
   void values(const char* key, const std::vector<double>& values) {
     Json map = Json::object();
     for (std::size_t i = 0; i < values.size(); ++i)
-      map[objective_name(objectives_, i)] = number(values[i]);
+      map[objective_name(objectives_, i)] = json_number(values[i]);
     fields[key] = std::move(map);
   }
   void later(const char* key, int value) { fields[key] = value; }
@@ -200,9 +186,10 @@ class JsonReader {
     columns(trial);
     attempt = row_.attempt;
   }
-  void columns(TrialId& trial, int& attempt, int& epoch) {
+  void columns(TrialId& trial, int& attempt, int& epoch, std::int64_t& step) {
     columns(trial, attempt);
     epoch = row_.epoch;
+    step = row_.epoch;
   }
 
   template <std::integral T>

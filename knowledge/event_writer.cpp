@@ -2,37 +2,17 @@
 
 #include "core/hash.h"
 #include "knowledge/event_writer_impl.h"
+#include "knowledge/reports_impl.h"
+#include "knowledge/schema_impl.h"
 
 namespace detol::inline knowledge {
 namespace {
 
 using sqlite::Statement;
 
-void bind_value(Statement& statement, int index, const Value& value) {
-  if (const auto* flag = std::get_if<bool>(&value)) return statement.bind(index, *flag ? 1 : 0);
-  if (const auto* whole = std::get_if<std::int64_t>(&value)) return statement.bind(index, *whole);
-  if (const auto* real = std::get_if<double>(&value)) return statement.bind(index, *real);
-  statement.bind(index, std::string_view(std::get<std::string>(value)));
-}
-
-std::uint64_t cells_of(const StoredEvent& stored, const Event& event) {
-  std::uint64_t sum = 0;
-  const EventRow& row = stored.row;
-  if (const auto* asked = std::get_if<event::Asked>(&event)) {
-    for (const auto& [name, value] : asked->params)
-      sum += param_hash(stored.study, row.trial, name, value);
-  }
-  if (const auto* reported = std::get_if<event::Reported>(&event)) {
-    for (const auto& [name, value] : reported->metrics)
-      sum += metric_hash(stored.study, row.trial, row.epoch, row.attempt, name, value);
-  }
-  return sum;
-}
-
 // Returns a number that is equal for repeats of an event, not for others of its key (ledger.h).
 std::int64_t repeat_key_of(const StoredEvent& stored, const Event& event) {
   if (std::holds_alternative<event::Asked>(event)) return 0;
-  if (std::holds_alternative<event::Reported>(event)) return 0;
   if (std::holds_alternative<event::StudyState>(event)) return stored.seq;
   std::string same = stored.row.payload;
   if (const auto* refit = std::get_if<event::Refit>(&event))
@@ -48,7 +28,9 @@ Result<void> write_progress(Statement& statement, const Study& study) {
   statement.bind(4, study.wall_s);
   statement.bind(5, study.device_s);
   statement.bind(6, study.last_seq);
-  statement.bind(7, checksum(study));
+  statement.bind(7, study.event_rows);
+  statement.bind(8, study.digest);
+  statement.bind(9, checksum(study, kSchemaVersion));
   return statement.run();
 }
 
@@ -66,17 +48,23 @@ Result<EventWriter> EventWriter::make(sqlite3* database) {
        "SELECT max(attempt) FROM events WHERE study = ?1 AND trial = ?2 AND kind = 'started'"},
       {writer.last_state_,
        "SELECT payload FROM events WHERE study = ?1 AND trial = -1 AND kind = 'state' "
-       "ORDER BY attempt DESC, epoch DESC, copy DESC LIMIT 1"},
+       "ORDER BY attempt DESC, step DESC, copy DESC LIMIT 1"},
       {writer.add_event_,
        "INSERT INTO events VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10) "
-       "ON CONFLICT (study, trial, kind, attempt, epoch, copy) DO NOTHING"},
-      {writer.add_param_, "INSERT INTO params VALUES (?1, ?2, ?3, ?4)"},
-      {writer.add_metric_, "INSERT INTO metrics VALUES (?1, ?2, ?3, ?4, ?5, ?6)"},
+       "ON CONFLICT (study, trial, kind, attempt, step, copy) DO NOTHING"},
+      {writer.erase_event_, "DELETE FROM events WHERE study = ?1 AND seq = ?2"},
+      {writer.next_report_,
+       "SELECT step, epoch, copy FROM events INDEXED BY events_by_trial WHERE study = ?1 AND "
+       "trial = ?2 AND kind = 'reported' AND attempt = ?3 AND step >= ?4 ORDER BY step LIMIT 1"},
+      {writer.single_reports_,
+       "SELECT seq, attempt, epoch, step, payload FROM events INDEXED BY events_by_trial "
+       "WHERE study = ?1 AND trial = ?2 AND kind = 'reported' AND copy = 1 "
+       "ORDER BY attempt, step"},
       {writer.add_study_, "INSERT INTO studies VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)"},
-      {writer.add_progress_, "INSERT INTO progress VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)"},
+      {writer.add_progress_, "INSERT INTO progress VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)"},
       {writer.save_progress_,
        "UPDATE progress SET state = ?2, budget = ?3, wall_seconds = ?4, device_seconds = ?5, "
-       "last_seq = ?6, checksum = ?7 WHERE study = ?1"},
+       "last_seq = ?6, event_rows = ?7, digest = ?8, checksum = ?9 WHERE study = ?1"},
   };
   for (const Entry& entry : entries) {
     DETOL_ASSIGN(entry.statement, Statement::prepare(database, entry.sql));
@@ -109,21 +97,26 @@ Result<void> EventWriter::add(Study& study, const Event& event) {
     study.device_s = accounted->device_s;
     return {};
   }
-  StoredEvent stored{study.record.id, study.last_seq + 1, to_row(event, study.record.objectives)};
-  stored.cells = cells_of(stored, event);
-  stored.repeat_key = repeat_key_of(stored, event);
+  const std::int64_t seq = study.last_seq + 1;
+  StoredEvent stored{study.record.id, seq, {}};
+  if (const auto* reported = std::get_if<event::Reported>(&event)) {
+    NumberedReport report{seq, *reported};
+    if (report.report.step == 0) report.report.step = reported->epoch;
+    stored.row = row_of({&report, 1});
+  } else {
+    stored.row = to_row(event, study.record.objectives);
+    stored.row.copy = repeat_key_of(stored, event);
+  }
   DETOL_ASSIGN(const bool left_out, is_left_out(stored));
   if (left_out) return {};
-  DETOL_ASSIGN(const bool is_new, insert(stored));
+  DETOL_ASSIGN(const bool is_new, insert(study, stored));
   if (!is_new) return {};
-  study.last_seq = stored.seq;
+  study.last_seq = seq;
   if (const auto* changed = std::get_if<event::StudyState>(&event)) {
     study.record.state = changed->state;
     study.record.budget = changed->budget;
   }
-  if (const auto* asked = std::get_if<event::Asked>(&event)) return insert_params(stored, *asked);
-  if (const auto* reported = std::get_if<event::Reported>(&event))
-    return insert_metrics(stored, *reported);
+  if (const auto* told = std::get_if<event::Told>(&event)) return pack_reports(study, told->trial);
   return {};
 }
 
@@ -142,11 +135,26 @@ Result<bool> EventWriter::is_left_out(const StoredEvent& stored) {
   DETOL_TRY(newest_attempt_.step());
   const bool is_stale = row.attempt < newest_attempt_.integer(0);
   newest_attempt_.reset();
-  return is_stale;
+  if (is_stale || row.kind != "reported") return is_stale;
+  return is_reported(stored);
+}
+
+// Returns true if a row holds this report, maybe with others.
+Result<bool> EventWriter::is_reported(const StoredEvent& stored) {
+  next_report_.bind(1, stored.study);
+  next_report_.bind(2, stored.row.trial);
+  next_report_.bind(3, stored.row.attempt);
+  next_report_.bind(4, stored.row.step);
+  DETOL_ASSIGN(const bool found, next_report_.step());
+  const std::int64_t first_epoch = next_report_.integer(1) - next_report_.integer(2) + 1;
+  const bool is_same_step = next_report_.integer(0) == stored.row.step;
+  const bool is_within = next_report_.integer(2) > 1 && stored.row.epoch >= first_epoch;
+  next_report_.reset();
+  return found && (is_same_step || is_within);
 }
 
 // Returns false if the event is stored already.
-Result<bool> EventWriter::insert(const StoredEvent& stored) {
+Result<bool> EventWriter::insert(Study& study, const StoredEvent& stored) {
   const EventRow& row = stored.row;
   add_event_.bind(1, stored.study);
   add_event_.bind(2, stored.seq);
@@ -154,35 +162,73 @@ Result<bool> EventWriter::insert(const StoredEvent& stored) {
   add_event_.bind(4, row.trial);
   add_event_.bind(5, row.attempt);
   add_event_.bind(6, row.epoch);
-  add_event_.bind(7, stored.repeat_key);
-  add_event_.bind(8, std::string_view(row.payload));
-  add_event_.bind(9, stored.cells);
+  add_event_.bind(7, row.step);
+  add_event_.bind(8, row.copy);
+  add_event_.bind(9, std::string_view(row.payload));
   add_event_.bind(10, checksum(stored));
   DETOL_TRY(add_event_.run());
-  return sqlite3_changes(database_) > 0;
+  if (sqlite3_changes(database_) == 0) return false;
+  ++study.event_rows;
+  study.digest += checksum(stored);
+  return true;
 }
 
-Result<void> EventWriter::insert_params(const StoredEvent& stored, const event::Asked& asked) {
-  add_param_.bind(1, stored.study);
-  add_param_.bind(2, stored.row.trial);
-  for (const auto& [name, value] : asked.params) {
-    add_param_.bind(3, std::string_view(name));
-    bind_value(add_param_, 4, value);
-    DETOL_TRY(add_param_.run());
-  }
+Result<void> EventWriter::erase(Study& study, const StoredEvent& stored) {
+  erase_event_.bind(1, stored.study);
+  erase_event_.bind(2, stored.seq);
+  DETOL_TRY(erase_event_.run());
+  --study.event_rows;
+  study.digest -= checksum(stored);
   return {};
 }
 
-Result<void> EventWriter::insert_metrics(const StoredEvent& stored,
-                                         const event::Reported& reported) {
-  add_metric_.bind(1, stored.study);
-  add_metric_.bind(2, stored.row.trial);
-  add_metric_.bind(3, stored.row.epoch);
-  add_metric_.bind(4, stored.row.attempt);
-  for (const auto& [name, value] : reported.metrics) {
-    add_metric_.bind(5, std::string_view(name));
-    add_metric_.bind(6, value);
-    DETOL_TRY(add_metric_.run());
+// Returns the rows of a trial that hold one report, in the order of attempt and step.
+Result<std::vector<StoredEvent>> EventWriter::single_reports(StudyId study, TrialId trial) {
+  single_reports_.bind(1, study);
+  single_reports_.bind(2, static_cast<std::int64_t>(trial));
+  std::vector<StoredEvent> rows;
+  while (true) {
+    DETOL_ASSIGN(const bool more, single_reports_.step());
+    if (!more) break;
+    rows.push_back({study, single_reports_.integer(0),
+                    EventRow{.kind = "reported",
+                             .trial = static_cast<std::int64_t>(trial),
+                             .attempt = static_cast<int>(single_reports_.integer(1)),
+                             .epoch = static_cast<int>(single_reports_.integer(2)),
+                             .step = single_reports_.integer(3),
+                             .copy = 1,
+                             .payload = std::string(single_reports_.text(4))}});
+  }
+  single_reports_.reset();
+  return rows;
+}
+
+// Returns how many of the reports fit into one row, in their order; at least one.
+std::size_t EventWriter::fitting(std::span<const NumberedReport> reports) {
+  constexpr std::size_t kMaxPayload = 900;  // SQLite puts longer rows into pages of their own
+  std::size_t count = 1;
+  while (count < reports.size() && reports[count - 1].seq < reports[count].seq &&
+         continues(reports[count - 1].report, reports[count].report) &&
+         row_of(reports.first(count + 1)).payload.size() <= kMaxPayload)
+    ++count;
+  return count;
+}
+
+// Replaces the rows of a trial's reports by rows of as many reports as fit together.
+Result<void> EventWriter::pack_reports(Study& study, TrialId trial) {
+  DETOL_ASSIGN(const auto rows, single_reports(study.record.id, trial));
+  std::vector<NumberedReport> reports;
+  for (const StoredEvent& row : rows) {
+    DETOL_ASSIGN(auto one, reports_of(row.row, row.seq));
+    reports.push_back(std::move(one.front()));
+  }
+  std::size_t count = 0;
+  for (std::size_t first = 0; first < rows.size(); first += count) {
+    const std::span<const NumberedReport> rest = std::span(reports).subspan(first);
+    count = fitting(rest);
+    if (count == 1) continue;
+    for (std::size_t i = first; i < first + count; ++i) DETOL_TRY(erase(study, rows[i]));
+    DETOL_TRY(insert(study, {study.record.id, rest[count - 1].seq, row_of(rest.first(count))}));
   }
   return {};
 }

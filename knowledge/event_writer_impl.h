@@ -1,10 +1,12 @@
 #pragma once
 
 // EventWriter: adds events to a study inside the caller's transaction. It leaves out repeats and
-// events of older attempts (see ledger.h).
+// events of older attempts (see ledger.h). When a trial ends, it puts its reports into as few rows
+// as they fit in (reports_impl.h).
 
 #include <memory>
 
+#include "knowledge/reports_impl.h"
 #include "knowledge/rows_impl.h"
 #include "knowledge/sqlite_impl.h"
 
@@ -22,13 +24,16 @@ class EventWriter {
 
  private:
   Result<bool> is_left_out(const StoredEvent& stored);
-  Result<bool> insert(const StoredEvent& stored);
-  Result<void> insert_params(const StoredEvent& stored, const event::Asked& asked);
-  Result<void> insert_metrics(const StoredEvent& stored, const event::Reported& reported);
+  Result<bool> is_reported(const StoredEvent& stored);
+  Result<bool> insert(Study& study, const StoredEvent& stored);
+  Result<void> erase(Study& study, const StoredEvent& stored);
+  Result<void> pack_reports(Study& study, TrialId trial);
+  static std::size_t fitting(std::span<const NumberedReport> reports);
+  Result<std::vector<StoredEvent>> single_reports(StudyId study, TrialId trial);
 
   sqlite3* database_ = nullptr;
-  sqlite::Statement newest_attempt_, last_state_;
-  sqlite::Statement add_event_, add_param_, add_metric_;
+  sqlite::Statement newest_attempt_, last_state_, next_report_;
+  sqlite::Statement add_event_, erase_event_, single_reports_;
   sqlite::Statement add_study_, add_progress_, save_progress_;
 };
 

@@ -11,6 +11,7 @@
 #include "knowledge/rows_impl.h"
 #include "knowledge/snapshot_impl.h"
 #include "knowledge/studies.h"
+#include "knowledge/verify_impl.h"
 #include "knowledge/writable_database_impl.h"
 
 namespace detol::inline knowledge {
@@ -23,81 +24,110 @@ class SqliteLedger final : public Ledger {
   SqliteLedger(WritableDatabase writing, EventWriter writer, Snapshots snapshots)
       : writing_(std::move(writing)),
         writer_(std::move(writer)),
-        snapshots_(std::move(snapshots)) {}
+        snapshots_(std::move(snapshots)),
+        pages_(writing_.database()) {}
 
-  Result<StudyId> create_study(const StudyRecord& record) override;
-  Result<void> append(StudyId id, std::span<const Event> events) override;
+  Result<StudyId> create_study(const StudyRecord& record) override {
+    return pages_.run([&] { return create_locked(record); });
+  }
+  Result<void> append(StudyId id, std::span<const Event> events) override {
+    return pages_.run([&] { return append_once(id, events); });
+  }
   bool may_retry() const override { return writing_.may_retry(); }
 
   Result<StudyRecord> study(const std::string& name) override {
-    DETOL_ASSIGN(Study found, find_study(writing_.database(), name));
+    DETOL_ASSIGN(Study found, pages_.run([&] { return find_study(writing_.database(), name); }));
     return std::move(found.record);
   }
+  Result<StudyRecord> open_study(const std::string& name) override {
+    DETOL_ASSIGN(const Study found,
+                 pages_.run([&] { return find_study(writing_.database(), name); }));
+    return locked(found.record.id).map([](const Study* study) { return study->record; });
+  }
   Result<std::vector<Event>> events(StudyId id) override {
-    return read_events(writing_.database(), id);
+    return pages_.run([&] { return read_events(writing_.database(), id); });
   }
 
  private:
-  Result<Study*> load(StudyId id);
-  void announce(const std::string& running);
+  Result<StudyId> create_locked(const StudyRecord& record);
+  Result<void> append_once(StudyId id, std::span<const Event> events);
+  Result<Study*> locked(StudyId id);
+  void announce(const StudyRecord& record);
 
   WritableDatabase writing_;
   EventWriter writer_;
   Snapshots snapshots_;
-  std::unordered_map<StudyId, Study> studies_;  // as committed
-  std::string announced_;                       // the running study, as written to the lock's file
+  PageVerification pages_;
+  // Locked: a study that this process has locked, so that only it changes the study.
+  struct Locked {
+    Study study;            // as committed
+    std::string announced;  // its name while it runs, as written to the lock's file
+  };
+  std::unordered_map<StudyId, Locked> studies_;
 };
 
-Result<StudyId> SqliteLedger::create_study(const StudyRecord& record) {
+// The number and the name are chosen inside the transaction, as another process may create a study
+// at the same time.
+Result<StudyId> SqliteLedger::create_locked(const StudyRecord& record) {
   DETOL_TRY(check_new_name(record.name));
-  DETOL_ASSIGN(const auto known, read_studies(writing_.database()));
-  for (const Study& other : known) {
-    if (other.record.name != record.name) continue;
-    return fail(ErrorCode::kStudy,
-                fmt::format("study '{0}' exists; `detol resume {0}` continues it", record.name));
-  }
-  Study study{record, 0, 0, 0};
-  study.record.id = known.empty() ? 1 : known.back().record.id + 1;
-  DETOL_TRY(writing_.in_transaction([&] { return writer_.create(study); }));
+  Study study{.record = record};
+  const auto done = writing_.in_transaction([&]() -> Result<void> {
+    DETOL_ASSIGN(const auto known, study_named(writing_.database(), record.name));
+    if (known) {
+      return fail(ErrorCode::kStudy,
+                  fmt::format("study '{0}' exists; `detol resume {0}` continues it", record.name));
+    }
+    DETOL_ASSIGN(study.record.id, next_study_id(writing_.database()));
+    DETOL_TRY(writing_.lock_new_study(study.record.id, record.name));
+    return writer_.create(study);
+  });
   const StudyId id = study.record.id;
-  studies_.insert_or_assign(id, std::move(study));
+  if (!done) {
+    writing_.unlock_study(id);
+    return tl::unexpected(done.error());
+  }
+  studies_.insert_or_assign(id, Locked{std::move(study), record.name});
   return id;
 }
 
-Result<void> SqliteLedger::append(StudyId id, std::span<const Event> events) {
-  DETOL_ASSIGN(Study* const committed, load(id));
+Result<void> SqliteLedger::append_once(StudyId id, std::span<const Event> events) {
+  DETOL_ASSIGN(Study* const committed, locked(id));
   Study study = *committed;
-  auto done = writing_.in_transaction([&]() -> Result<void> {
+  auto done = writing_.in_transaction(id, [&]() -> Result<void> {
     for (const Event& event : events) DETOL_TRY(writer_.add(study, event));
     return writer_.save(study);
   });
   if (!done) return done;
-  announce(study.record.state == StudyPhase::kRunning ? study.record.name : "");
+  announce(study.record);
   snapshots_.update(writing_.database());
   *committed = std::move(study);
   return {};
 }
 
-void SqliteLedger::announce(const std::string& running) {
-  if (running == announced_) return;
-  writing_.lock().announce(running);
-  announced_ = running;
+void SqliteLedger::announce(const StudyRecord& record) {
+  const std::string running = record.state == StudyPhase::kRunning ? record.name : "";
+  std::string& announced = studies_.at(record.id).announced;
+  if (running == announced) return;
+  writing_.lock().announce(record.id, running);
+  announced = running;
   snapshots_.request();
 }
 
-Result<Study*> SqliteLedger::load(StudyId id) {
-  if (const auto known = studies_.find(id); known != studies_.end()) return &known->second;
-  DETOL_ASSIGN(auto studies, read_studies(writing_.database()));
-  for (Study& study : studies) studies_.try_emplace(study.record.id, std::move(study));
-  if (const auto known = studies_.find(id); known != studies_.end()) return &known->second;
-  return fail(ErrorCode::kStudy, fmt::format("no study has the number {}", id));
+// Locks a study and reads it: until now another process may have appended to it.
+Result<Study*> SqliteLedger::locked(StudyId id) {
+  if (const auto known = studies_.find(id); known != studies_.end()) return &known->second.study;
+  DETOL_ASSIGN(const Study before, find_study(writing_.database(), id));
+  DETOL_TRY(writing_.lock_study(id, before.record.name));
+  DETOL_ASSIGN(Study study, find_study(writing_.database(), id));
+  const std::string announced = study.record.name;
+  return &studies_.insert_or_assign(id, Locked{std::move(study), announced}).first->second.study;
 }
 
 }  // namespace
 
 Result<std::unique_ptr<Ledger>> Ledger::open(const fs::path& given) {
   const fs::path path = real_path(given);
-  DETOL_ASSIGN(WritableDatabase writing, WritableDatabase::open(path));
+  DETOL_ASSIGN(WritableDatabase writing, WritableDatabase::open(path, Access::kShared));
   DETOL_ASSIGN(EventWriter writer, EventWriter::make(writing.database()));
   Snapshots snapshots(path, system_clock());
   if (is_on_network(path)) {

@@ -1,10 +1,10 @@
 #pragma once
 
-// Ledger: the one writer of the knowledge base (SQLite, WAL, synchronous=FULL). Events that
+// Ledger: a writer of the knowledge base (SQLite, WAL, synchronous=FULL). Events that
 // append() returned success for survive any kill; writing an event twice changes nothing:
 //
 //   Asked                       the first of a trial is kept
-//   Reported                    the first of a (trial, attempt, epoch) is kept
+//   Reported                    the first of a (trial, attempt, step) is kept
 //   Refit                       the first of a (model, version) is kept
 //   AlgorithmChosen             the first of a key is kept
 //   Started, Requeued, Told     an exact copy of an earlier one changes nothing
@@ -14,8 +14,9 @@
 // Started, Reported and Requeued of an attempt older than the trial's newest Started are
 // dropped silently: their sender was replaced.
 //
-// One process holds the writer's lock at a time; the lock names the study that it runs
-// (knowledge/writer.h). Not thread-safe.
+// Many processes may write one database, each its own studies: a study is locked by at most one
+// live process, and the lock names it (knowledge/writer.h). On a network file system one process
+// writes the whole database. A process has at most one ledger of a database. Not thread-safe.
 
 #include <cstdint>
 #include <filesystem>
@@ -71,7 +72,8 @@ struct Started {
 };
 
 // Reported: an epoch was trained, and its checkpoint is durable. `step` identifies it within its
-// attempt: the optimiser's steps since the trial began. 0: none are counted.
+// attempt: the optimiser's steps since the trial began. 0: none are counted; append() replaces it
+// by the epoch.
 struct Reported {
   TrialId trial = 0;
   int attempt = 1;
@@ -139,19 +141,27 @@ using Event =
 
 class Ledger {
  public:
-  // Creates or opens the database and takes the writer's lock; the folder must exist.
-  // Errors (kStorage): unwritable, corrupt, newer schema, or locked by a living master,
-  // naming its host, pid and since when; a file that was there is left as it was.
+  // Creates or opens the database, beside the writers of other studies; the folder must exist.
+  // Waits up to ten seconds for a process that changes the whole database. Errors (kStorage):
+  // unwritable, corrupt, newer schema, or locked as a whole by a living process, naming its host,
+  // pid and since when; a file that was there is left as it was.
   static Result<std::unique_ptr<Ledger>> open(const std::filesystem::path& path);
   virtual ~Ledger() = default;
 
-  // Creates a study. Errors: kStudy if the name exists, kUsage if a new study may not have it.
+  // Creates a study, and locks it until this ledger is closed. Errors: kStudy if the name exists,
+  // kUsage if a new study may not have it, kStorage.
   virtual Result<StudyId> create_study(const StudyRecord& record) = 0;
 
+  // Locks the study of that name until this ledger is closed, and returns it: nobody else changes
+  // it from now on. Errors: kStudy if there is none, with a did-you-mean; kStorage if a live
+  // process runs it, naming host, pid and since when.
+  virtual Result<StudyRecord> open_study(const std::string& name) = 0;
+
   // Appends the events in one transaction, which is durable when it returns. After an error
-  // none of them is kept.
+  // none of them is kept. Locks the study, unless it is locked. Processes that append at the same
+  // time do so in turn.
   // Errors (kStorage): the disk refused a write (may_retry()), another failure of the disk,
-  // another master took over.
+  // another process runs the study or took it over.
   // REQUIRES: within an event, names of params or metrics differ.
   virtual Result<void> append(StudyId study, std::span<const Event> events) = 0;
 
@@ -159,7 +169,8 @@ class Ledger {
   // later. After any other failed append the process must end, and the study be resumed.
   virtual bool may_retry() const = 0;
 
-  // Returns the study of that name. Errors (kStudy): there is none, with a did-you-mean.
+  // Returns the study of that name, which another process may change meanwhile. Errors (kStudy):
+  // there is none, with a did-you-mean.
   virtual Result<StudyRecord> study(const std::string& name) = 0;
 
   // Returns every event of a study in the order of appending, without repeats, after verifying

@@ -66,7 +66,7 @@ tl::unexpected<Error> no_database(const fs::path& path) {
 
 Result<WriterLock> lock_database(const fs::path& path) {
   DETOL_TRY(check_files(path));
-  DETOL_ASSIGN(WriterLock lock, WriterLock::acquire(path));
+  DETOL_ASSIGN(WriterLock lock, WriterLock::acquire(path, Access::kExclusive));
   if (is_there(path)) DETOL_TRY(lock.hold(path));
   return lock;
 }
@@ -76,7 +76,7 @@ Result<void> prepare_restore(const fs::path& path, const fs::path& backup) {
   if (fs::equivalent(path, backup, error))
     return fail(ErrorCode::kStorage,
                 fmt::format("{} is the knowledge base itself", backup.string()));
-  DETOL_ASSIGN(const auto source, open_for_reading(backup));
+  DETOL_ASSIGN(const auto source, open_for_copying(backup));
   DETOL_TRY(check_is_database(restoring_of(path)));
   return copy_database(source.get(), restoring_of(path));
 }
@@ -120,9 +120,9 @@ Result<void> cut(const fs::path& log, std::int64_t bytes) {
   return fail(ErrorCode::kStorage, fmt::format("cannot cut {}: {}", log.string(), error.message()));
 }
 
-// Cuts the log to `bytes` and counts the events. Errors (kStorage): the database is not whole
-// then.
-Result<std::int64_t> events_with(const fs::path& path, std::int64_t bytes) {
+// Cuts the log to `bytes` and counts the studies and their events. Errors (kStorage): the database
+// is not whole then.
+Result<std::int64_t> contents_with(const fs::path& path, std::int64_t bytes) {
   DETOL_TRY(cut(wal_of(path), bytes));
   DETOL_ASSIGN(const auto database, sqlite::open_for_writing(path));
   sqlite3_db_config(database.get(), SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, nullptr);
@@ -131,16 +131,20 @@ Result<std::int64_t> events_with(const fs::path& path, std::int64_t bytes) {
                 fmt::format("{}: what precedes the damage is not whole ({}); restore a backup",
                             path.string(), problems.front()));
   }
-  DETOL_ASSIGN(auto row, sqlite::Statement::prepare(database.get(), "SELECT count(*) FROM events"));
+  DETOL_ASSIGN(auto row,
+               sqlite::Statement::prepare(database.get(),
+                                          "SELECT count(*) + coalesce(sum(p.last_seq), 0) "
+                                          "FROM studies s LEFT JOIN progress p ON "
+                                          "p.study = s.id"));
   DETOL_TRY(row.step());
   return row.integer(0);
 }
 
-// Keeps the log before the damage or nothing of it, whichever is whole and has more events: a
+// Keeps the log before the damage or nothing of it, whichever is whole and has more in it: a
 // checkpoint may have moved more than the former into the file.
 Result<void> keep_best(const fs::path& path, std::int64_t sound_bytes) {
-  const auto before_damage = events_with(path, sound_bytes);
-  const auto in_file = events_with(path, 0);
+  const auto before_damage = contents_with(path, sound_bytes);
+  const auto in_file = contents_with(path, 0);
   if (in_file && *in_file >= before_damage.value_or(0)) return {};
   DETOL_TRY(copy_durably(recovering_of(path), wal_of(path)));
   if (before_damage) return cut(wal_of(path), sound_bytes);
@@ -199,7 +203,8 @@ Result<std::optional<fs::path>> recover(const fs::path& database) {
 Result<Vacuumed> vacuum(const fs::path& database) {
   std::error_code error;
   if (!is_there(database)) return no_database(database);
-  DETOL_ASSIGN(const WritableDatabase writing, WritableDatabase::open(database));
+  DETOL_ASSIGN(const WritableDatabase writing,
+               WritableDatabase::open(database, Access::kExclusive));
   if (const auto problems = find_problems(writing.database()); !problems.empty()) {
     return fail(ErrorCode::kStorage, fmt::format("{} is damaged ({}); restore a backup",
                                                  database.string(), problems.front()));

@@ -1,11 +1,12 @@
 #include <fmt/format.h>
 
-#include <array>
-
 #include "core/fault.h"
 #include "core/log.h"
 #include "knowledge/backup_impl.h"
+#include "knowledge/event_writer_impl.h"
 #include "knowledge/migration_impl.h"
+#include "knowledge/page_checksums_impl.h"
+#include "knowledge/rows_impl.h"
 #include "knowledge/schema_impl.h"
 
 namespace detol::inline knowledge {
@@ -13,22 +14,59 @@ namespace {
 
 namespace fs = std::filesystem;
 
-Result<void> from_1_to_2(sqlite3* database) {
-  DETOL_TRY(sqlite::run(database, "ALTER TABLE writer RENAME TO writer_1"));
-  DETOL_TRY(define_writer(database));
-  return sqlite::run(database,
-                     "INSERT INTO writer SELECT id, (token >> 32) & 0xffffffff, token "
-                     "FROM writer_1; DROP TABLE writer_1");
+constexpr std::string_view kOldEvents = "events_before";
+
+// Returns the id of the database, 0 if it has none yet: in version 1 it was the upper half of the
+// token.
+Result<std::int64_t> old_id(sqlite3* database, int version) {
+  DETOL_ASSIGN(auto id, sqlite::Statement::prepare(
+                            database, version == 1 ? "SELECT (token >> 32) & 0xffffffff FROM writer"
+                                                   : "SELECT database FROM writer"));
+  DETOL_ASSIGN(const bool has_id, id.step());
+  return has_id ? id.integer(0) : 0;
 }
 
-// The migrations by version; the first leads from 1 to 2.
-constexpr std::array kMigrations = {from_1_to_2};
-static_assert(kMigrations.size() + 1 == kSchemaVersion);
+Result<void> move_study(sqlite3* database, int version, const Study& old) {
+  DETOL_ASSIGN(EventWriter writer, EventWriter::make(database));
+  DETOL_ASSIGN(const auto events, read_numbered(database, {kOldEvents, version}, old));
+  Study study{old.record, old.wall_s, old.device_s};
+  DETOL_TRY(writer.create(study));
+  for (const NumberedEvent& each : events) DETOL_TRY(writer.add(study, each.event));
+  return writer.save(study);
+}
+
+// Creates this version's tables and fills them from those of an older version, which it drops.
+Result<void> rebuild(sqlite3* database, int version) {
+  DETOL_ASSIGN(const std::int64_t id, old_id(database, version));
+  DETOL_ASSIGN(const auto studies, read_studies(database));
+  DETOL_TRY(sqlite::run(database,
+                        "DROP VIEW v_trials; DROP VIEW v_params; DROP VIEW v_metrics; "
+                        "DROP VIEW v_studies; DROP VIEW v_workers; DROP VIEW v_datasets; "
+                        "DROP TABLE params; DROP TABLE metrics; DROP TABLE writer; "
+                        "DROP TABLE studies; DROP TABLE progress; DROP INDEX events_by_trial"));
+  DETOL_TRY(
+      sqlite::run(database, fmt::format("ALTER TABLE events RENAME TO {}", kOldEvents).c_str()));
+  DETOL_TRY(define(database));
+  for (const Study& study : studies) DETOL_TRY(move_study(database, version, study));
+  if (id != 0) {
+    const auto keep = fmt::format("INSERT INTO identity VALUES (1, {})", id);
+    DETOL_TRY(sqlite::run(database, keep.c_str()));
+  }
+  return sqlite::run(database, fmt::format("DROP TABLE {}", kOldEvents).c_str());
+}
+
+// Gives every page room for its checksum, which only VACUUM without a write-ahead log can.
+Result<void> add_checksums(sqlite3* database) {
+  DETOL_TRY(sqlite::run(database, "PRAGMA journal_mode=DELETE"));
+  DETOL_TRY(sqlite::reserve_checksums(database));
+  return sqlite::run(database, "VACUUM; PRAGMA journal_mode=WAL");
+}
 
 Result<void> change(sqlite3* database, int version) {
-  DETOL_TRY(sqlite::run(database, "PRAGMA synchronous=FULL; BEGIN IMMEDIATE"));
-  for (auto i = static_cast<std::size_t>(version) - 1; i < kMigrations.size(); ++i)
-    DETOL_TRY(kMigrations[i](database));
+  DETOL_TRY(sqlite::run(database, "PRAGMA synchronous=FULL"));
+  DETOL_TRY(add_checksums(database));
+  DETOL_TRY(sqlite::run(database, "BEGIN IMMEDIATE"));
+  DETOL_TRY(rebuild(database, version));
   const auto mark = fmt::format("PRAGMA user_version={}", kSchemaVersion);
   DETOL_TRY(sqlite::run(database, mark.c_str()));
   DETOL_TRY(check_definitions(database));

@@ -125,28 +125,34 @@ std::int64_t bytes_of(const std::vector<Cell>& row) {
 }
 
 class SqliteReader final : public Reader {
+  // Runs `body` in one read transaction.
+  template <typename Body>
+  auto read(Body body) -> decltype(body()) {
+    return pages_.run([&] { return in_read_transaction(database_.get(), body); });
+  }
+
  public:
-  explicit SqliteReader(sqlite::Database database) : database_(std::move(database)) {}
+  explicit SqliteReader(sqlite::Database database)
+      : database_(std::move(database)), pages_(database_.get()) {}
 
   Result<Rows> select(const std::string& sql, const std::vector<Cell>& arguments,
                       const QueryLimits& limits) override;
 
   Result<std::vector<StudyRecord>> studies() override {
-    DETOL_ASSIGN(auto all, read_studies(database_.get()));
+    DETOL_ASSIGN(auto all, read([&] { return read_studies(database_.get()); }));
     std::vector<StudyRecord> records;
     for (Study& study : all) records.push_back(std::move(study.record));
     return records;
   }
   Result<StudyRecord> study(const std::string& name) override {
-    DETOL_ASSIGN(Study found, find_study(database_.get(), name));
+    DETOL_ASSIGN(Study found, read([&] { return find_study(database_.get(), name); }));
     return std::move(found.record);
   }
   Result<std::vector<Event>> events(StudyId id) override {
-    return in_read_transaction(database_.get(), [&] { return read_events(database_.get(), id); });
+    return read([&] { return read_events(database_.get(), id); });
   }
   Result<NewEvents> events_after(StudyId id, std::int64_t last) override {
-    return in_read_transaction(database_.get(),
-                               [&] { return read_events_after(database_.get(), id, last); });
+    return read([&] { return read_events_after(database_.get(), id, last); });
   }
 
  private:
@@ -155,7 +161,7 @@ class SqliteReader final : public Reader {
   Error failure(const QueryLimits& limits);
 
   sqlite::Database database_;
-  bool is_verified_ = false;
+  PageVerification pages_;
 };
 
 Result<Statement> SqliteReader::prepare(const std::string& sql) {
@@ -212,12 +218,9 @@ Result<Rows> SqliteReader::fetch(Statement& statement, const QueryLimits& limits
   }
 }
 
-// The first query verifies the whole database: any of its rows may be in the result.
 Result<Rows> SqliteReader::select(const std::string& sql, const std::vector<Cell>& arguments,
                                   const QueryLimits& limits) {
-  return in_read_transaction(database_.get(), [&]() -> Result<Rows> {
-    if (!is_verified_) DETOL_TRY(verify(database_.get()));
-    is_verified_ = true;
+  return read([&]() -> Result<Rows> {
     const ScopedLimits restraint(database_.get(), limits);
     DETOL_ASSIGN(Statement statement, prepare(sql));
     for (std::size_t i = 0; i < arguments.size(); ++i)
@@ -230,12 +233,12 @@ Result<Rows> SqliteReader::select(const std::string& sql, const std::vector<Cell
 
 Result<std::unique_ptr<Reader>> Reader::open(const fs::path& path) {
   // Completes a change of a whole study that was killed, unless it still runs.
-  if (has_intent(path)) (void)WritableDatabase::open(path);
+  if (has_intent(path)) (void)WritableDatabase::open(path, Access::kExclusiveAtOnce);
   DETOL_ASSIGN(auto database, open_for_reading(path));
   DETOL_ASSIGN(const int version, schema_version(database.get()));
   if (version < kSchemaVersion) {
     database.reset();
-    DETOL_TRY(WritableDatabase::open(path));  // migrates it
+    DETOL_TRY(WritableDatabase::open(path, Access::kExclusive));  // migrates it
     DETOL_ASSIGN(database, open_for_reading(path));
   }
   return std::make_unique<SqliteReader>(std::move(database));

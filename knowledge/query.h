@@ -27,7 +27,7 @@ struct Rows {
 struct QueryLimits {
   std::int64_t rows = 0;
   std::int64_t bytes = 0;  // of the result, and as many for SQLite's work
-  double seconds = 0;      // without the verification of the database
+  double seconds = 0;
 };
 
 // NewEvents: the events of a study after a known one.

@@ -6,7 +6,9 @@
 
 #include "core/hash.h"
 #include "core/table.h"
+#include "knowledge/reports_impl.h"
 #include "knowledge/rows_impl.h"
+#include "knowledge/schema_impl.h"
 
 namespace detol::inline knowledge {
 
@@ -45,8 +47,10 @@ class Fields {
   std::string bytes_;
 };
 
-Result<Study> study_from(sqlite3* database, const sqlite::Statement& row) {
-  const bool is_typed = row.has_types("itttiRitttRRii");  // before the reads convert the columns
+constexpr int kFirstWithDigests = 3;  // version of the schema
+
+Result<Study> study_from(sqlite3* database, const sqlite::Statement& row, int version) {
+  const bool is_typed = row.has_types("itttiRitttRRiiii");  // before the reads convert the columns
   Study study;
   StudyRecord& record = study.record;
   record.id = row.integer(0);
@@ -61,26 +65,113 @@ Result<Study> study_from(sqlite3* database, const sqlite::Statement& row) {
   study.wall_s = row.real(10);
   study.device_s = row.real(11);
   study.last_seq = row.integer(12);
+  study.event_rows = row.integer(14);
+  study.digest = static_cast<std::uint64_t>(row.integer(15));
   if (auto parsed = objectives_from(objectives)) record.objectives = std::move(*parsed);
   const bool is_whole = is_typed && state && row.text(7) == first_metric(record) &&
                         checksum(record) == static_cast<std::uint64_t>(row.integer(6)) &&
-                        checksum(study) == static_cast<std::uint64_t>(row.integer(13));
+                        checksum(study, version) == static_cast<std::uint64_t>(row.integer(13));
   if (is_whole) return study;
   return tl::unexpected(damaged(database, fmt::format("the row of study {}", record.id)));
 }
 
-StoredEvent event_from(const sqlite::Statement& row) {
+// Returns the studies that `where`, an SQL condition on `studies s` and ?1, selects.
+Result<std::vector<Study>> select_studies(sqlite3* database, std::string_view where,
+                                          std::string_view argument) {
+  DETOL_ASSIGN(const int version, schema_version(database));
+  const bool has_digests = version >= kFirstWithDigests;
+  const std::string sql = fmt::format(
+      "SELECT s.id, s.name, s.config, s.objectives, s.data_fingerprint, s.created, s.checksum, "
+      "s.metric, p.state, p.budget, p.wall_seconds, p.device_seconds, p.last_seq, p.checksum, {} "
+      "FROM studies s LEFT JOIN progress p ON p.study = s.id WHERE {} ORDER BY s.id",
+      has_digests ? "p.event_rows, p.digest" : "0, 0", where);
+  DETOL_ASSIGN(auto rows, sqlite::Statement::prepare(database, sql));
+  rows.bind(1, argument);
+  std::vector<Study> studies;
+  while (true) {
+    DETOL_ASSIGN(const bool more, rows.step());
+    if (!more) return studies;
+    DETOL_ASSIGN(Study study, study_from(database, rows, version));
+    studies.push_back(std::move(study));
+  }
+}
+
+// A row of a table of events, and its stored checksum.
+struct FoundRow {
   StoredEvent event;
-  event.study = row.integer(9);
-  event.seq = row.integer(0);
-  event.row.kind = row.text(1);
-  event.row.trial = row.integer(2);
-  event.row.attempt = static_cast<int>(row.integer(3));
-  event.row.epoch = static_cast<int>(row.integer(4));
-  event.repeat_key = row.integer(5);
-  event.row.payload = row.text(6);
-  event.cells = static_cast<std::uint64_t>(row.integer(7));
-  return event;
+  std::uint64_t checksum = 0;
+  bool is_whole = false;
+};
+
+// Returns the hash of a row as versions before 3 stored it; `cells` was the hash of its rows in
+// tables that are no more.
+std::uint64_t old_checksum(const StoredEvent& event, std::int64_t cells) {
+  return Fields()
+      .add(event.study)
+      .add(event.seq)
+      .add(event.row.kind)
+      .add(event.row.trial)
+      .add(event.row.attempt)
+      .add(event.row.epoch)
+      .add(event.row.copy)
+      .add(event.row.payload)
+      .add(cells)
+      .hash();
+}
+
+constexpr std::string_view kColumns =
+    "study, seq, kind, trial, attempt, epoch, copy, payload, "
+    "checksum";
+
+FoundRow row_from(const sqlite::Statement& row, int version) {
+  const bool is_typed = row.has_types("iitiiiitii");  // before the reads convert the columns
+  FoundRow found;
+  StoredEvent& event = found.event;
+  event.study = row.integer(0);
+  event.seq = row.integer(1);
+  event.row.kind = row.text(2);
+  event.row.trial = row.integer(3);
+  event.row.attempt = static_cast<int>(row.integer(4));
+  event.row.epoch = static_cast<int>(row.integer(5));
+  event.row.copy = row.integer(6);
+  event.row.payload = row.text(7);
+  found.checksum = static_cast<std::uint64_t>(row.integer(8));
+  const bool is_new = version >= kFirstWithDigests;
+  if (is_new) event.row.step = row.integer(9);
+  found.is_whole =
+      is_typed && event.row.attempt == row.integer(4) && event.row.epoch == row.integer(5) &&
+      found.checksum == (is_new ? checksum(event) : old_checksum(event, row.integer(9)));
+  return found;
+}
+
+// Appends the events of a row that are above the number `after`.
+Result<void> append_events(const FoundRow& found, int version, std::int64_t after,
+                           std::vector<NumberedEvent>& events) {
+  const StoredEvent& stored = found.event;
+  if (version < kFirstWithDigests || stored.row.kind != "reported") {
+    DETOL_ASSIGN(Event event, to_event(stored.row));
+    events.push_back({stored.seq, std::move(event)});
+    return {};
+  }
+  DETOL_ASSIGN(auto reports, reports_of(stored.row, stored.seq));
+  for (NumberedReport& each : reports) {
+    if (each.seq > after) events.push_back({each.seq, std::move(each.report)});
+  }
+  return {};
+}
+
+// Checks that the events are numbered without gaps from after + 1 to the study's last.
+Result<void> check_numbers(sqlite3* database, const std::vector<NumberedEvent>& events,
+                           const Study& study, std::int64_t after) {
+  std::int64_t expected = after;
+  for (const NumberedEvent& event : events) {
+    if (event.seq != ++expected) break;
+  }
+  const bool is_whole = std::ssize(events) == study.last_seq - after && expected == study.last_seq;
+  if (is_whole || (events.empty() && after >= study.last_seq)) return {};
+  return tl::unexpected(damaged(
+      database,
+      fmt::format("the list of events of study '{}' at number {}", study.record.name, expected)));
 }
 
 }  // namespace
@@ -100,15 +191,16 @@ std::uint64_t checksum(const StudyRecord& record) {
       .hash();
 }
 
-std::uint64_t checksum(const Study& study) {
-  return Fields()
-      .add(study.record.id)
+std::uint64_t checksum(const Study& study, int version) {
+  Fields fields;
+  fields.add(study.record.id)
       .add(to_text(study.record.state))
       .add(study.record.budget)
       .add(study.wall_s)
       .add(study.device_s)
-      .add(study.last_seq)
-      .hash();
+      .add(study.last_seq);
+  if (version >= kFirstWithDigests) fields.add(study.event_rows).add(study.digest);
+  return fields.hash();
 }
 
 std::uint64_t checksum(const StoredEvent& event) {
@@ -119,49 +211,41 @@ std::uint64_t checksum(const StoredEvent& event) {
       .add(event.row.trial)
       .add(event.row.attempt)
       .add(event.row.epoch)
-      .add(event.repeat_key)
+      .add(event.row.step)
+      .add(event.row.copy)
       .add(event.row.payload)
-      .add(event.cells)
       .hash();
 }
 
-std::uint64_t param_hash(StudyId study, std::int64_t trial, std::string_view name,
-                         const Value& value) {
-  Fields fields;
-  fields.add(study).add(trial).add(name);
-  std::visit([&fields](const auto& plain) { fields.add(plain); }, value);
-  return fields.hash();
-}
-
-std::uint64_t metric_hash(StudyId study, std::int64_t trial, std::int64_t epoch,
-                          std::int64_t attempt, std::string_view name, double value) {
-  return Fields().add(study).add(trial).add(epoch).add(attempt).add(name).add(value).hash();
-}
-
 Result<std::vector<Study>> read_studies(sqlite3* database) {
-  DETOL_ASSIGN(auto rows,
-               sqlite::Statement::prepare(
-                   database,
-                   "SELECT s.id, s.name, s.config, s.objectives, s.data_fingerprint, s.created, "
-                   "s.checksum, s.metric, p.state, p.budget, p.wall_seconds, p.device_seconds, "
-                   "p.last_seq, p.checksum FROM studies s LEFT JOIN progress p ON p.study = s.id "
-                   "ORDER BY s.id"));
-  std::vector<Study> studies;
-  while (true) {
-    DETOL_ASSIGN(const bool more, rows.step());
-    if (!more) return studies;
-    DETOL_ASSIGN(Study study, study_from(database, rows));
-    studies.push_back(std::move(study));
-  }
+  return select_studies(database, "?1 = ''", "");
+}
+
+Result<std::optional<Study>> study_named(sqlite3* database, const std::string& name) {
+  DETOL_ASSIGN(auto named, select_studies(database, "s.name = ?1", name));
+  if (named.empty()) return std::optional<Study>();
+  return std::move(named.front());
+}
+
+Result<Study> find_study(sqlite3* database, StudyId id) {
+  DETOL_ASSIGN(auto numbered,
+               select_studies(database, "s.id = CAST(?1 AS INTEGER)", std::to_string(id)));
+  if (!numbered.empty()) return std::move(numbered.front());
+  return fail(ErrorCode::kStudy, fmt::format("no study has the number {}", id));
+}
+
+Result<StudyId> next_study_id(sqlite3* database) {
+  DETOL_ASSIGN(auto last, sqlite::Statement::prepare(database, "SELECT max(id) FROM studies"));
+  DETOL_TRY(last.step());
+  return last.integer(0) + 1;
 }
 
 Result<Study> find_study(sqlite3* database, const std::string& name) {
-  DETOL_ASSIGN(auto studies, read_studies(database));
+  DETOL_ASSIGN(auto named, study_named(database, name));
+  if (named) return *std::move(named);
+  DETOL_ASSIGN(const auto studies, read_studies(database));
   std::vector<std::string_view> names;
-  for (Study& study : studies) {
-    if (study.record.name == name) return std::move(study);
-    names.push_back(study.record.name);
-  }
+  for (const Study& study : studies) names.push_back(study.record.name);
   if (names.empty()) {
     return fail(ErrorCode::kStudy,
                 fmt::format("no study '{}': {} holds none yet; `detol search` makes one", name,
@@ -170,38 +254,45 @@ Result<Study> find_study(sqlite3* database, const std::string& name) {
   return fail(ErrorCode::kStudy, unknown_name("study", name, names));
 }
 
-Result<void> for_each_event(sqlite3* database, const Study& study,
-                            const std::function<Result<void>(const StoredEvent&)>& visit,
-                            std::int64_t after) {
-  DETOL_ASSIGN(auto rows,
-               sqlite::Statement::prepare(
-                   database,
-                   "SELECT seq, kind, trial, attempt, epoch, copy, payload, cells, "
-                   "checksum, study FROM events WHERE study = ?1 AND seq > ?2 ORDER BY seq"));
+Result<std::vector<NumberedEvent>> read_numbered(sqlite3* database, const EventTable& table,
+                                                 const Study& study, std::int64_t after) {
+  DETOL_ASSIGN(
+      auto rows,
+      sqlite::Statement::prepare(
+          database,
+          fmt::format("SELECT {}, {} FROM {} WHERE study = ?1 AND "
+                      "seq > ?2 ORDER BY seq",
+                      kColumns, table.version < kFirstWithDigests ? "cells" : "step", table.name)));
   const StudyRecord& record = study.record;
   rows.bind(1, record.id);
   rows.bind(2, after);
-  for (std::int64_t expected = after + 1;; ++expected) {
+  std::vector<NumberedEvent> events;
+  std::int64_t count = 0;
+  std::uint64_t digest = 0;
+  while (true) {
     DETOL_ASSIGN(const bool more, rows.step());
-    const bool is_end = expected > study.last_seq;
-    if (!more && is_end) return {};
-    if (more != !is_end || rows.integer(0) != expected) {
-      return tl::unexpected(damaged(
-          database,
-          fmt::format("the list of events of study '{}' at number {}", record.name, expected)));
-    }
-    const bool is_typed = rows.has_types("itiiiitiii");  // before the reads convert the columns
-    const StoredEvent event = event_from(rows);
-    const bool is_whole = is_typed && event.study == record.id &&
-                          event.row.attempt == rows.integer(3) &&
-                          event.row.epoch == rows.integer(4) &&
-                          checksum(event) == static_cast<std::uint64_t>(rows.integer(8));
-    if (!is_whole) {
+    if (!more) break;
+    const FoundRow found = row_from(rows, table.version);
+    if (!found.is_whole || found.event.study != record.id) {
       return tl::unexpected(
-          damaged(database, fmt::format("event {} of study '{}'", expected, record.name)));
+          damaged(database, fmt::format("event {} of study '{}'", found.event.seq, record.name)));
     }
-    DETOL_TRY(visit(event));
+    ++count;
+    digest += found.checksum;
+    DETOL_TRY(append_events(found, table.version, after, events));
   }
+  std::ranges::sort(events, {}, &NumberedEvent::seq);
+  DETOL_TRY(check_numbers(database, events, study, after));
+  const bool has_digest = after == 0 && table.version >= kFirstWithDigests;
+  if (!has_digest || (count == study.event_rows && digest == study.digest)) return events;
+  return tl::unexpected(
+      damaged(database, fmt::format("the list of events of study '{}'", record.name)));
+}
+
+Result<std::vector<NumberedEvent>> read_numbered(sqlite3* database, const Study& study,
+                                                 std::int64_t after) {
+  DETOL_ASSIGN(const int version, schema_version(database));
+  return read_numbered(database, {"events", version}, study, after);
 }
 
 Result<std::vector<Event>> read_events(sqlite3* database, StudyId id) {
@@ -211,20 +302,13 @@ Result<std::vector<Event>> read_events(sqlite3* database, StudyId id) {
 }
 
 Result<NewEvents> read_events_after(sqlite3* database, StudyId id, std::int64_t after) {
-  DETOL_ASSIGN(const auto studies, read_studies(database));
-  const auto study = std::find_if(studies.begin(), studies.end(),
-                                  [id](const Study& each) { return each.record.id == id; });
-  if (study == studies.end())
-    return fail(ErrorCode::kStudy, fmt::format("no study has the number {}", id));
-  NewEvents fresh{.events = {}, .last = study->last_seq};
-  const auto add = [&fresh](const StoredEvent& stored) -> Result<void> {
-    DETOL_ASSIGN(Event event, to_event(stored.row));
-    fresh.events.push_back(std::move(event));
-    return {};
-  };
-  DETOL_TRY(for_each_event(database, *study, add, after));
-  if (study->wall_s != 0 || study->device_s != 0)
-    fresh.events.emplace_back(event::Accounted{study->wall_s, study->device_s});
+  DETOL_ASSIGN(const Study study, find_study(database, id));
+  NewEvents fresh{.events = {}, .last = study.last_seq};
+  DETOL_ASSIGN(auto numbered, read_numbered(database, study, after));
+  fresh.events.reserve(numbered.size() + 1);
+  for (NumberedEvent& each : numbered) fresh.events.push_back(std::move(each.event));
+  if (study.wall_s != 0 || study.device_s != 0)
+    fresh.events.emplace_back(event::Accounted{study.wall_s, study.device_s});
   return fresh;
 }
 

@@ -3,7 +3,7 @@
 // Rows of studies and events with their checksums: what the ledger writes and both the
 // ledger and readers read back.
 
-#include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -21,15 +21,15 @@ struct Study {
   double wall_s = 0;
   double device_s = 0;
   std::int64_t last_seq = 0;
+  std::int64_t event_rows = 0;  // its rows in `events`
+  std::uint64_t digest = 0;     // the sum of their checksums
 };
 
-// StoredEvent: a row of `events`.
+// StoredEvent: a row of `events`. Its `copy` is equal for repeats, else differs within a key.
 struct StoredEvent {
   StudyId study = 0;
   std::int64_t seq = 0;
   EventRow row;
-  std::int64_t repeat_key = 0;  // the column `copy`: equal for repeats, else differs within a key
-  std::uint64_t cells = 0;      // sum of the hashes of its rows in params or metrics
 };
 
 // Returns the error (kStorage) that `what`, such as "event 3", is damaged.
@@ -38,27 +38,46 @@ Error damaged(sqlite3* database, std::string_view what);
 // Returns the metric of the first objective; empty if there is none.
 std::string_view first_metric(const StudyRecord& record);
 
-std::uint64_t checksum(const StudyRecord& record);  // of the row of studies
-std::uint64_t checksum(const Study& study);         // of the row of progress
+std::uint64_t checksum(const StudyRecord& record);        // of the row of studies
+std::uint64_t checksum(const Study& study, int version);  // of the row of progress
 std::uint64_t checksum(const StoredEvent& event);
-
-// Return the hash of one row; StoredEvent::cells is the sum of these.
-std::uint64_t param_hash(StudyId study, std::int64_t trial, std::string_view name,
-                         const Value& value);
-std::uint64_t metric_hash(StudyId study, std::int64_t trial, std::int64_t epoch,
-                          std::int64_t attempt, std::string_view name, double value);
 
 // Returns every study in the order of creation, after verifying its checksums. Errors (kStorage).
 Result<std::vector<Study>> read_studies(sqlite3* database);
 
+// Returns the study of that name, or nullopt. Errors (kStorage).
+Result<std::optional<Study>> study_named(sqlite3* database, const std::string& name);
+
 // Returns the study of that name. Errors (kStudy): there is none, with a did-you-mean.
 Result<Study> find_study(sqlite3* database, const std::string& name);
 
-// Calls `visit` with every event of a study above the number `after` in order, after verifying
-// its checksum and that the numbering has no gap. Stops at the first error.
-Result<void> for_each_event(sqlite3* database, const Study& study,
-                            const std::function<Result<void>(const StoredEvent&)>& visit,
-                            std::int64_t after = 0);
+// Returns the study of that number. Errors (kStudy): there is none.
+Result<Study> find_study(sqlite3* database, StudyId id);
+
+// Returns a number that no study has. Errors (kStorage).
+Result<StudyId> next_study_id(sqlite3* database);
+
+// NumberedEvent: an event and its number within its study.
+struct NumberedEvent {
+  std::int64_t seq = 0;
+  Event event;
+};
+
+// Where events are read from: `table` has the layout of a schema's version.
+struct EventTable {
+  std::string_view name;
+  int version;
+};
+
+// Returns the events of a study above the number `after` in order, after verifying each row's
+// checksum, that the numbering has no gap and, if `after` is 0, the count and digest of the rows.
+// Errors (kStorage): what is damaged.
+Result<std::vector<NumberedEvent>> read_numbered(sqlite3* database, const EventTable& table,
+                                                 const Study& study, std::int64_t after = 0);
+
+// Does so with the table `events`.
+Result<std::vector<NumberedEvent>> read_numbered(sqlite3* database, const Study& study,
+                                                 std::int64_t after = 0);
 
 // Implements Ledger::events.
 Result<std::vector<Event>> read_events(sqlite3* database, StudyId id);

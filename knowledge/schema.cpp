@@ -7,6 +7,7 @@
 
 #include "core/durable_file.h"
 #include "knowledge/file_system_impl.h"
+#include "knowledge/page_checksums_impl.h"
 #include "knowledge/schema_impl.h"
 
 namespace detol::inline knowledge {
@@ -26,6 +27,8 @@ CREATE TABLE studies (
   checksum INTEGER NOT NULL
 ) WITHOUT ROWID;
 
+CREATE UNIQUE INDEX studies_by_name ON studies (name);
+
 CREATE TABLE progress (
   study INTEGER PRIMARY KEY,
   state TEXT NOT NULL,
@@ -33,6 +36,8 @@ CREATE TABLE progress (
   wall_seconds REAL NOT NULL,
   device_seconds REAL NOT NULL,
   last_seq INTEGER NOT NULL,
+  event_rows INTEGER NOT NULL,
+  digest INTEGER NOT NULL,
   checksum INTEGER NOT NULL
 ) WITHOUT ROWID;
 
@@ -43,43 +48,31 @@ CREATE TABLE events (
   trial INTEGER NOT NULL,
   attempt INTEGER NOT NULL,
   epoch INTEGER NOT NULL,
+  step INTEGER NOT NULL,
   copy INTEGER NOT NULL,
   payload TEXT NOT NULL,
-  cells INTEGER NOT NULL,
   checksum INTEGER NOT NULL,
   PRIMARY KEY (study, seq)
 ) WITHOUT ROWID;
 
-CREATE UNIQUE INDEX events_by_trial ON events (study, trial, kind, attempt, epoch, copy);
+CREATE UNIQUE INDEX events_by_trial ON events (study, trial, kind, attempt, step, copy);
 
-CREATE TABLE params (
-  study INTEGER NOT NULL,
-  trial INTEGER NOT NULL,
-  name TEXT NOT NULL,
-  value,
-  PRIMARY KEY (study, trial, name)
-) WITHOUT ROWID;
-
-CREATE TABLE metrics (
-  study INTEGER NOT NULL,
-  trial INTEGER NOT NULL,
-  epoch INTEGER NOT NULL,
-  attempt INTEGER NOT NULL,
-  name TEXT NOT NULL,
-  value REAL,
-  PRIMARY KEY (study, trial, epoch, attempt, name)
-) WITHOUT ROWID;
-)sql";
-
-constexpr const char* kWriter = R"sql(
-CREATE TABLE writer (
-  id INTEGER PRIMARY KEY CHECK (id = 1),
-  database INTEGER NOT NULL,
+CREATE TABLE writers (
+  study INTEGER PRIMARY KEY,
   token INTEGER NOT NULL
 ) WITHOUT ROWID;
+
+CREATE TABLE identity (
+  id INTEGER PRIMARY KEY CHECK (id = 1),
+  database INTEGER NOT NULL
+) WITHOUT ROWID;
 )sql";
 
-// Without INDEXED BY the planner finds max(seq) of one trial by walking the whole study.
+// Without INDEXED BY the planner finds max(seq) of one trial by walking the whole study. In a row
+// of reports the arrays end with the newest one, and `copy` counts them. The second half of
+// v_metrics is for attempts that a later one followed, and so need a look at each epoch. A
+// condition on the study reaches the events only through an expression that the view groups by,
+// hence the study's name.
 constexpr const char* kViews = R"sql(
 CREATE VIEW v_trials AS
 SELECT s.name AS study, a.trial AS trial,
@@ -93,7 +86,7 @@ SELECT s.name AS study, a.trial AS trial,
   a.payload->>'network_params' AS params,
   a.payload->>'flops' AS flops,
   coalesce(report.epoch, 0) AS epochs,
-  coalesce((SELECT sum(r.payload->>'train_s') FROM events r INDEXED BY events_by_trial
+  coalesce((SELECT sum(r.payload->>'device_s') FROM events r INDEXED BY events_by_trial
             WHERE r.study = a.study AND r.trial = a.trial AND r.kind = 'reported'),
            0.0) AS device_seconds,
   (SELECT r.payload->>'at' FROM events r INDEXED BY events_by_trial
@@ -101,11 +94,16 @@ SELECT s.name AS study, a.trial AS trial,
    ORDER BY r.attempt LIMIT 1) AS started,
   CASE last.kind WHEN 'told' THEN told.payload->>'at' END AS finished,
   CASE WHEN report.seq IS NOT NULL
-       THEN (SELECT m.value FROM metrics m WHERE m.study = a.study AND m.trial = a.trial
-             AND m.epoch = report.epoch AND m.attempt = report.attempt AND m.name = s.metric)
+       THEN (SELECT CASE v.value WHEN 'NaN' THEN NULL WHEN 'Infinity' THEN 9e999
+                                WHEN '-Infinity' THEN -9e999 ELSE v.value END FROM
+             (SELECT m.value->>'$[#-1]' AS value FROM json_each(report.payload, '$.metrics') m
+              WHERE m.key = s.metric) v)
        ELSE (SELECT v.atom FROM json_each(told.payload, '$.values') v
              WHERE v.key = s.metric AND v.type IN ('real', 'integer')) END AS value,
-  coalesce(report.payload->'metrics', told.payload->'values') AS values_json,
+  CASE WHEN report.seq IS NOT NULL
+       THEN (SELECT json_group_object(m.key, m.value->'$[#-1]')
+             FROM json_each(report.payload, '$.metrics') m)
+       ELSE told.payload->'values' END AS values_json,
   a.payload->'params' AS params_json
 FROM studies s JOIN events a ON a.study = s.id AND a.kind = 'asked'
 LEFT JOIN events told ON told.study = a.study AND told.seq =
@@ -113,20 +111,43 @@ LEFT JOIN events told ON told.study = a.study AND told.seq =
    AND e.trial = a.trial AND e.kind = 'told')
 LEFT JOIN events report ON report.study = a.study AND report.seq =
   (SELECT e.seq FROM events e INDEXED BY events_by_trial WHERE e.study = a.study
-   AND e.trial = a.trial AND e.kind = 'reported' ORDER BY e.attempt DESC, e.epoch DESC LIMIT 1)
+   AND e.trial = a.trial AND e.kind = 'reported' ORDER BY e.attempt DESC, e.step DESC LIMIT 1)
 LEFT JOIN events last ON last.study = a.study AND last.seq =
   (SELECT max(e.seq) FROM events e INDEXED BY events_by_trial WHERE e.study = a.study
    AND e.trial = a.trial AND e.kind IN ('asked', 'started', 'told', 'requeued'));
 
 CREATE VIEW v_params AS
-SELECT s.name AS study, p.trial AS trial, p.name AS name, p.value AS value
-FROM studies s JOIN params p ON p.study = s.id;
+SELECT s.name AS study, a.trial AS trial, p.key AS name,
+  CASE p.type WHEN 'true' THEN 1 WHEN 'false' THEN 0
+              WHEN 'object' THEN CASE p.value->>'float' WHEN 'Infinity' THEN 9e999
+                                                        WHEN '-Infinity' THEN -9e999 END
+              ELSE p.atom END AS value
+FROM studies s JOIN events a ON a.study = s.id AND a.kind = 'asked',
+  json_each(a.payload, '$.params') p;
 
 CREATE VIEW v_metrics AS
-SELECT s.name AS study, m.trial AS trial, m.epoch AS epoch, m.name AS name, m.value AS value
-FROM studies s JOIN metrics m ON m.study = s.id
-WHERE NOT EXISTS (SELECT 1 FROM metrics n WHERE n.study = m.study AND n.trial = m.trial
-                  AND n.epoch = m.epoch AND n.attempt > m.attempt);
+SELECT s.name AS study, r.trial AS trial, r.epoch - r.copy + 1 + v.key AS epoch, m.key AS name,
+  CASE v.type WHEN 'text' THEN CASE v.atom WHEN 'Infinity' THEN 9e999
+                                           WHEN '-Infinity' THEN -9e999 END
+              ELSE v.atom END AS value,
+  CASE r.copy WHEN 1 THEN r.step ELSE r.step / r.epoch * (r.epoch - r.copy + 1 + v.key) END AS step
+FROM studies s JOIN events r ON r.study = s.id AND r.kind = 'reported',
+  json_each(r.payload, '$.metrics') m, json_each(m.value) v
+WHERE r.attempt = (SELECT max(n.attempt) FROM events n INDEXED BY events_by_trial
+                   WHERE n.study = r.study AND n.trial = r.trial AND n.kind = 'reported')
+UNION ALL
+SELECT s.name, r.trial, r.epoch - r.copy + 1 + v.key, m.key,
+  CASE v.type WHEN 'text' THEN CASE v.atom WHEN 'Infinity' THEN 9e999
+                                           WHEN '-Infinity' THEN -9e999 END
+              ELSE v.atom END,
+  CASE r.copy WHEN 1 THEN r.step ELSE r.step / r.epoch * (r.epoch - r.copy + 1 + v.key) END
+FROM studies s JOIN events r ON r.study = s.id AND r.kind = 'reported',
+  json_each(r.payload, '$.metrics') m, json_each(m.value) v
+WHERE r.attempt < (SELECT max(n.attempt) FROM events n INDEXED BY events_by_trial
+                   WHERE n.study = r.study AND n.trial = r.trial AND n.kind = 'reported')
+  AND NOT EXISTS (SELECT 1 FROM events n INDEXED BY events_by_trial WHERE n.study = r.study
+                  AND n.trial = r.trial AND n.kind = 'reported' AND n.attempt > r.attempt
+                  AND r.epoch - r.copy + 1 + v.key BETWEEN n.epoch - n.copy + 1 AND n.epoch);
 
 CREATE VIEW v_studies AS
 SELECT s.name AS study, p.state AS state, p.budget AS budget, s.metric AS metric,
@@ -140,13 +161,13 @@ FROM studies s JOIN progress p ON p.study = s.id;
 
 CREATE VIEW v_workers AS
 SELECT s.name AS study, b.payload->>'worker' AS worker, count(DISTINCT b.seq) AS starts,
-  count(DISTINCT b.trial) AS trials, count(r.seq) AS epochs,
-  coalesce(sum(r.payload->>'train_s'), 0.0) AS device_seconds,
+  count(DISTINCT b.trial) AS trials, coalesce(sum(r.copy), 0) AS epochs,
+  coalesce(sum(r.payload->>'device_s'), 0.0) AS device_seconds,
   min(b.payload->>'at') AS first_started, max(b.payload->>'at') AS last_started
 FROM studies s JOIN events b ON b.study = s.id AND b.kind = 'started'
 LEFT JOIN events r INDEXED BY events_by_trial ON r.study = b.study AND r.trial = b.trial
   AND r.kind = 'reported' AND r.attempt = b.attempt
-GROUP BY s.id, b.payload->>'worker';
+GROUP BY s.name, b.payload->>'worker';
 
 CREATE VIEW v_datasets AS
 SELECT printf('%016x', s.data_fingerprint) AS dataset, count(*) AS studies,
@@ -154,19 +175,11 @@ SELECT printf('%016x', s.data_fingerprint) AS dataset, count(*) AS studies,
 FROM studies s GROUP BY s.data_fingerprint;
 )sql";
 
-Result<void> define(sqlite3* database) {
-  DETOL_TRY(sqlite::run(database, kTables));
-  DETOL_TRY(define_writer(database));
-  return sqlite::run(database, kViews);
-}
-
 // Returns the definitions in an order that VACUUM keeps.
-Result<std::string> definitions(sqlite3* database, bool with_writer) {
-  DETOL_ASSIGN(auto rows,
-               sqlite::Statement::prepare(database,
-                                          "SELECT type, name, tbl_name, sql FROM sqlite_schema "
-                                          "WHERE ?1 OR name <> 'writer' ORDER BY type, name"));
-  rows.bind(1, with_writer ? 1 : 0);
+Result<std::string> definitions(sqlite3* database) {
+  DETOL_ASSIGN(auto rows, sqlite::Statement::prepare(database,
+                                                     "SELECT type, name, tbl_name, sql FROM "
+                                                     "sqlite_schema ORDER BY type, name"));
   std::string all;
   while (true) {
     DETOL_ASSIGN(const bool more, rows.step());
@@ -182,6 +195,7 @@ std::uint32_t big_endian(const unsigned char* bytes) {
 
 Result<void> fill(const fs::path& path) {
   DETOL_ASSIGN(auto database, sqlite::open_for_writing(path));
+  DETOL_TRY(sqlite::reserve_checksums(database.get()));
   DETOL_TRY(sqlite::run(database.get(), "PRAGMA journal_mode=WAL; BEGIN"));
   DETOL_TRY(define(database.get()));
   const auto marks = fmt::format("PRAGMA application_id={}; PRAGMA user_version={}; COMMIT",
@@ -207,7 +221,10 @@ Result<void> check_header(const fs::path& path) {
     return refuse("not a database, or damaged; restore a backup, or pass another --storage");
   if (big_endian(&header[68]) != static_cast<std::uint32_t>(kApplicationId))
     return refuse("not a detol database, or damaged; pass another --storage");
-  return check_version(path, big_endian(&header[60]));
+  const std::uint32_t version = big_endian(&header[60]);
+  if (version == kSchemaVersion && header[20] != sqlite::kChecksumBytes)
+    return refuse("its header is damaged; restore a backup");
+  return check_version(path, version);
 }
 
 Result<void> check_version(const fs::path& path, std::int64_t version) {
@@ -233,8 +250,9 @@ Result<int> schema_version(sqlite3* database) {
   return static_cast<int>(version);
 }
 
-Result<void> define_writer(sqlite3* database) {
-  return sqlite::run(database, kWriter);
+Result<void> define(sqlite3* database) {
+  DETOL_TRY(sqlite::run(database, kTables));
+  return sqlite::run(database, kViews);
 }
 
 Result<void> create_database(const fs::path& path) {
@@ -256,12 +274,12 @@ Result<void> create_database(const fs::path& path) {
 }
 
 Result<void> check_definitions(sqlite3* database) {
+  DETOL_ASSIGN(const int version, schema_version(database));
+  if (version < kSchemaVersion) return {};  // a migration replaces them
   DETOL_ASSIGN(auto model, sqlite::open(":memory:", SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE));
   DETOL_TRY(define(model.get()));
-  DETOL_ASSIGN(const int version, schema_version(database));
-  const bool with_writer = version > 1;  // a migration will replace the table
-  DETOL_ASSIGN(const std::string expected, definitions(model.get(), with_writer));
-  DETOL_ASSIGN(const std::string found, definitions(database, with_writer));
+  DETOL_ASSIGN(const std::string expected, definitions(model.get()));
+  DETOL_ASSIGN(const std::string found, definitions(database));
   if (found == expected) return {};
   return fail(ErrorCode::kStorage,
               fmt::format("{}: its table definitions are damaged; restore a backup",

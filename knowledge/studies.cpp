@@ -26,7 +26,7 @@ using sqlite::Statement;
 // Opens the database, but creates nothing where there is none.
 Result<WritableDatabase> open_existing(const fs::path& path) {
   std::error_code error;
-  if (fs::exists(path, error)) return WritableDatabase::open(path);
+  if (fs::exists(path, error)) return WritableDatabase::open(path, Access::kExclusive);
   return fail(ErrorCode::kStudy, fmt::format("no study: there is no database at {}; run `detol "
                                              "search`, or pass another --storage",
                                              path.string()));
@@ -34,11 +34,8 @@ Result<WritableDatabase> open_existing(const fs::path& path) {
 
 // Checks that a new name is valid, that no study has it, and that no folder has it.
 Result<void> check_is_free(const fs::path& path, sqlite3* database, const std::string& name) {
-  DETOL_ASSIGN(const auto studies, read_studies(database));
-  for (const Study& study : studies) {
-    if (study.record.name == name)
-      return fail(ErrorCode::kStudy, fmt::format("study '{}' exists already", name));
-  }
+  DETOL_ASSIGN(const auto known, study_named(database, name));
+  if (known) return fail(ErrorCode::kStudy, fmt::format("study '{}' exists already", name));
   std::error_code error;
   const fs::path folder = artefact_folder(path, name);
   if (!fs::exists(folder, error)) return {};
@@ -104,25 +101,21 @@ Result<void> write_name(sqlite3* database, const StudyRecord& record) {
 
 // Copies a study's events to a new study, with the checksums that follow from its number.
 Result<void> write_copy(sqlite3* database, const Study& original, const std::string& name) {
-  DETOL_ASSIGN(const auto studies, read_studies(database));
   DETOL_ASSIGN(EventWriter writer, EventWriter::make(database));
-  Study copy{original.record, original.wall_s, original.device_s, 0};
-  copy.record.id = studies.back().record.id + 1;
+  Study copy{original.record, original.wall_s, original.device_s};
+  DETOL_ASSIGN(copy.record.id, next_study_id(database));
   copy.record.name = name;
   copy.record.created_s = system_clock().wall_s();
   DETOL_TRY(writer.create(copy));
-  DETOL_TRY(for_each_event(database, original, [&](const StoredEvent& stored) -> Result<void> {
-    DETOL_ASSIGN(const Event event, to_event(stored.row));
-    return writer.add(copy, event);
-  }));
+  DETOL_ASSIGN(const auto events, read_numbered(database, original));
+  for (const NumberedEvent& each : events) DETOL_TRY(writer.add(copy, each.event));
   return writer.save(copy);
 }
 
 Result<void> erase(sqlite3* database, StudyId id) {
   for (const char* sql :
-       {"DELETE FROM events WHERE study = ?1", "DELETE FROM params WHERE study = ?1",
-        "DELETE FROM metrics WHERE study = ?1", "DELETE FROM progress WHERE study = ?1",
-        "DELETE FROM studies WHERE id = ?1"}) {
+       {"DELETE FROM events WHERE study = ?1", "DELETE FROM progress WHERE study = ?1",
+        "DELETE FROM writers WHERE study = ?1", "DELETE FROM studies WHERE id = ?1"}) {
     DETOL_ASSIGN(auto statement, Statement::prepare(database, sql));
     statement.bind(1, id);
     DETOL_TRY(statement.run());

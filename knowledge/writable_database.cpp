@@ -1,6 +1,5 @@
 #include <fmt/format.h>
 
-#include <chrono>
 #include <random>
 #include <system_error>
 
@@ -12,6 +11,7 @@
 #include "knowledge/maintenance_impl.h"
 #include "knowledge/migration_impl.h"
 #include "knowledge/schema_impl.h"
+#include "knowledge/verify_impl.h"
 #include "knowledge/wal_impl.h"
 #include "knowledge/writable_database_impl.h"
 
@@ -33,8 +33,9 @@ Result<bool> is_database_there(const fs::path& path) {
   DETOL_TRY(check_files(path));
   DETOL_TRY(check_not_restoring(path));
   if (fs::exists(path, error) && fs::file_size(path, error) > 0) return true;
-  // SQLite would take another database's log for the new database's own.
-  if (fs::exists(path.string() + "-wal", error)) {
+  // SQLite would take another database's log for the new database's own. Another process may have
+  // created the database just now.
+  if (fs::exists(path.string() + "-wal", error) && !fs::exists(path, error)) {
     return fail(ErrorCode::kStorage,
                 fmt::format("{0} is missing but its log {0}-wal is there; restore the one or "
                             "move the other away",
@@ -43,34 +44,14 @@ Result<bool> is_database_there(const fs::path& path) {
   return false;
 }
 
-// Looks for structural damage, for at most two seconds: the values of a row are verified
-// whenever it is read.
-Result<void> quick_check(sqlite3* database) {
-  using Time = std::chrono::steady_clock::time_point;
-  constexpr int kInstructions = 10000;  // between two readings of the clock
-  Time deadline = std::chrono::steady_clock::now() + std::chrono::seconds(2);
-  const auto is_late = [](void* limit) -> int {
-    return std::chrono::steady_clock::now() > *static_cast<Time*>(limit) ? 1 : 0;
-  };
-  DETOL_ASSIGN(auto check, Statement::prepare(database, "PRAGMA quick_check(1)"));
-  sqlite3_progress_handler(database, kInstructions, is_late, &deadline);
-  const auto row = check.step();
-  const bool was_late = sqlite3_errcode(database) == SQLITE_INTERRUPT;
-  sqlite3_progress_handler(database, 0, nullptr, nullptr);
-  if (was_late || (row && check.text(0) == "ok")) return {};
-  if (!row) return tl::unexpected(row.error());
-  return fail(ErrorCode::kStorage,
-              fmt::format("{}: {}; the file is damaged: restore a backup",
-                          sqlite3_db_filename(database, "main"), check.text(0)));
-}
-
 Result<sqlite::Database> open_checked(const fs::path& path) {
   std::error_code error;
   const bool had_log = fs::exists(path.string() + "-wal", error);
   DETOL_ASSIGN(auto database, sqlite::open_for_writing(path));
-  auto sound = quick_check(database.get());
-  if (sound) sound = check_definitions(database.get());
-  if (sound) sound = migrate(path, database.get());
+  auto sound = PageVerification(database.get()).run([&]() -> Result<void> {
+    DETOL_TRY(check_definitions(database.get()));
+    return migrate(path, database.get());
+  });
   if (sound) return database;
   // A damaged file and its log stay as they are.
   if (had_log) sqlite3_db_config(database.get(), SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, nullptr);
@@ -95,31 +76,65 @@ Result<Opened> open_or_create(const fs::path& path, WriterLock& lock) {
   DETOL_TRY(lock.hold(path));
   DETOL_TRY(check_wal(path));
   DETOL_ASSIGN(auto database, open_checked(path));
-  DETOL_ASSIGN(auto claim, claim_artefacts(path, database.get()));
+  DETOL_ASSIGN(auto claim, PageVerification(database.get()).run([&] {
+    return claim_artefacts(path, database.get());
+  }));
   return Opened{std::move(database), std::move(claim)};
 }
 
 }  // namespace
 
-Result<WritableDatabase> WritableDatabase::open(const fs::path& given) {
+Result<WritableDatabase> WritableDatabase::open(const fs::path& given, Access access) {
   const fs::path path = real_path(given);
   DETOL_ASSIGN(const bool was_there, is_database_there(path));
-  DETOL_TRY(was_there ? check_header(path) : check_no_artefacts(path));
-  DETOL_ASSIGN(WriterLock lock, WriterLock::acquire(path));
+  auto acceptable = was_there ? check_header(path) : check_no_artefacts(path);
+  // Another process may have created both just now.
+  if (!acceptable && !was_there && is_database_there(path).value_or(false))
+    acceptable = check_header(path);
+  DETOL_TRY(acceptable);
+  DETOL_ASSIGN(WriterLock lock, WriterLock::acquire(path, access));
+  if (lock.is_shared()) return join(path, std::move(lock));
+  DETOL_ASSIGN(auto writing, create_or_repair(path, std::move(lock)));
+  // Between machines a log cannot be shared.
+  if (access == Access::kShared && !is_on_network(path)) DETOL_TRY(writing.lock_.share());
+  return writing;
+}
+
+Result<WritableDatabase> WritableDatabase::create_or_repair(const fs::path& path, WriterLock lock) {
   auto opened = open_or_create(path, lock);
   if (!opened) {
     lock.withdraw();
     return tl::unexpected(std::move(opened).error());
   }
   WritableDatabase writing(std::move(lock), std::move(opened->database));
-  DETOL_TRY(writing.take_over(opened->claim.id));
+  PageVerification pages(writing.database());
+  DETOL_TRY(pages.run([&] { return writing.prepare(); }));
+  DETOL_TRY(pages.run([&] { return writing.store_id(opened->claim.id); }));
   DETOL_TRY(apply_claim(path, opened->claim));
-  DETOL_TRY(recover_intent(path, writing.database()));
+  DETOL_TRY(pages.run([&] { return recover_intent(path, writing.database()); }));
   return writing;
 }
 
-// Stores a new token, after which any other master's commit fails.
-Result<void> WritableDatabase::take_over(DatabaseId id) {
+// Opens a database that another process has opened, and so examined and migrated.
+Result<WritableDatabase> WritableDatabase::join(const fs::path& path, WriterLock lock) {
+  DETOL_TRY(check_header(path));
+  DETOL_TRY(lock.hold(path));
+  DETOL_ASSIGN(auto database, sqlite::open_for_writing(path));
+  DETOL_ASSIGN(const int version, schema_version(database.get()));
+  if (version != kSchemaVersion) {
+    return fail(ErrorCode::kStorage,
+                fmt::format("{}: its schema is version {}, and another process has it open; stop "
+                            "that search first",
+                            path.string(), version));
+  }
+  WritableDatabase writing(std::move(lock), std::move(database));
+  PageVerification pages(writing.database());
+  DETOL_TRY(pages.run([&] { return check_definitions(writing.database()); }));
+  DETOL_TRY(pages.run([&] { return writing.prepare(); }));
+  return writing;
+}
+
+Result<void> WritableDatabase::prepare() {
   // A restored backup has no write-ahead log.
   DETOL_TRY(sqlite::run(database_.get(),
                         "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; "
@@ -129,28 +144,77 @@ Result<void> WritableDatabase::take_over(DatabaseId id) {
     return SQLITE_OK;
   };
   sqlite3_wal_hook(database_.get(), count_pages, log_pages_.get());
-  DETOL_ASSIGN(read_token_, Statement::prepare(database_.get(), "SELECT token FROM writer"));
-  DETOL_ASSIGN(auto take, Statement::prepare(database_.get(),
-                                             "INSERT OR REPLACE INTO writer VALUES (1, ?1, ?2)"));
+  DETOL_ASSIGN(read_token_,
+               Statement::prepare(database_.get(), "SELECT token FROM writers WHERE study = ?1"));
+  return {};
+}
+
+Result<void> WritableDatabase::store_id(DatabaseId id) {
+  DETOL_ASSIGN(auto store,
+               Statement::prepare(database_.get(),
+                                  "INSERT INTO identity VALUES (1, ?1) ON CONFLICT (id) DO UPDATE "
+                                  "SET database = ?1 WHERE database <> ?1"));
+  store.bind(1, std::int64_t{id});
+  return store.run();
+}
+
+// Stores a new token, after which a commit to the study fails in any other process.
+Result<void> WritableDatabase::write_token(Slot study) {
+  DETOL_ASSIGN(auto write, Statement::prepare(database_.get(),
+                                              "INSERT OR REPLACE INTO writers VALUES (?1, ?2)"));
   std::random_device random;
-  token_ = static_cast<std::int64_t>(std::uint64_t{random()} << 32 | random());
-  take.bind(1, std::int64_t{id});
-  take.bind(2, token_);
-  return take.run();
+  const auto token = static_cast<std::int64_t>(std::uint64_t{random()} << 32 | random());
+  write.bind(1, study);
+  write.bind(2, token);
+  DETOL_TRY(write.run());
+  tokens_.insert_or_assign(study, token);
+  return {};
+}
+
+Result<void> WritableDatabase::lock_study(Slot study, const std::string& name) {
+  if (tokens_.contains(study)) return {};
+  DETOL_TRY(lock_.lock_study(study, name));
+  const auto turn = lock_.wait_for_turn();
+  auto done = turn ? write_token(study) : tl::unexpected(turn.error());
+  if (!done) lock_.unlock_study(study);
+  return done;
+}
+
+Result<void> WritableDatabase::lock_new_study(Slot study, const std::string& name) {
+  DETOL_TRY(lock_.lock_study(study, name));
+  auto done = write_token(study);
+  if (!done) lock_.unlock_study(study);
+  return done;
+}
+
+void WritableDatabase::unlock_study(Slot study) {
+  if (tokens_.erase(study) > 0) lock_.unlock_study(study);
+}
+
+Result<void> WritableDatabase::in_transaction(Slot study,
+                                              const std::function<Result<void>()>& body) {
+  if (lost_) return tl::unexpected(*lost_);
+  may_retry_ = false;
+  bool is_log_short = false;
+  {
+    DETOL_ASSIGN(const auto turn, lock_.wait_for_turn());
+    DETOL_TRY(commit(study, body));
+    is_log_short = *log_pages_ < max_log_pages_;
+    if (!is_log_short) truncate_log();
+  }
+  if (is_log_short) checkpoint_log();
+  return {};
 }
 
 // Runs `body` in a transaction. Rolls back after an error, unless SQLite did so, as on a full disk.
-Result<void> WritableDatabase::in_transaction(const std::function<Result<void>()>& body) {
-  if (lost_) return tl::unexpected(*lost_);
-  may_retry_ = false;
+Result<void> WritableDatabase::commit(Slot study, const std::function<Result<void>()>& body) {
   auto done = sqlite::run(database_.get(), "BEGIN IMMEDIATE");
   if (done) done = visit("ledger.append", SQLITE_IOERR_WRITE);
-  if (done) done = check_token();
+  if (done) done = check_token(study);
   if (done) done = body();
   if (done) done = visit("ledger.commit", SQLITE_IOERR_FSYNC);
   if (done) done = sqlite::run(database_.get(), "COMMIT");
   if (done) done = visit("ledger.committed", SQLITE_OK);
-  if (done) checkpoint_log();
   if (done) return {};
   may_retry_ = sqlite::is_write_refused(database_.get());
   if (sqlite::is_sync_failed(database_.get())) lost_ = done.error();
@@ -160,20 +224,19 @@ Result<void> WritableDatabase::in_transaction(const std::function<Result<void>()
 }
 
 // Moves the log into the file (a checkpoint) when it is long. SQLite would do so itself, but not
-// report an fsync that failed; a checkpoint that failed otherwise is tried again.
+// report an fsync that failed; a checkpoint that failed otherwise is tried again. Others may commit
+// meanwhile.
 void WritableDatabase::checkpoint_log() {
   constexpr int kLongLog = 1000;  // pages
   if (*log_pages_ < kLongLog) return;
-  if (*log_pages_ < max_log_pages_)
-    sqlite3_wal_checkpoint_v2(database_.get(), "main", SQLITE_CHECKPOINT_PASSIVE, nullptr, nullptr);
-  else
-    truncate_log();
+  sqlite3_wal_checkpoint_v2(database_.get(), "main", SQLITE_CHECKPOINT_PASSIVE, nullptr, nullptr);
   if (sqlite::is_sync_failed(database_.get())) lost_ = sqlite::failure(database_.get());
 }
 
 // Empties the log. Overlapping readers, or one that never ends, prevent SQLite from reusing the log
 // from its start, so that it grows. Waiting a moment helps against the former, since new readers
-// need no log once it was moved; against the latter a warning asks the user to end it.
+// need no log once it was moved; against the latter a warning asks the user to end it. Nobody may
+// commit meanwhile, so it happens within this process's turn.
 void WritableDatabase::truncate_log() {
   constexpr int kMomentMs = 100;
   sqlite3_busy_timeout(database_.get(), kMomentMs);
@@ -184,6 +247,7 @@ void WritableDatabase::truncate_log() {
     max_log_pages_ = kMaxLogPages;
     return;
   }
+  if (sqlite::is_sync_failed(database_.get())) lost_ = sqlite::failure(database_.get());
   constexpr int kPagesPerMb = 256, kWorryingMb = 64;
   if (*log_pages_ >= kWorryingMb * kPagesPerMb) {
     log_warning(
@@ -201,13 +265,18 @@ Result<void> WritableDatabase::visit(std::string_view site, int io_error) {
   return {};
 }
 
-// Checks that no other master took over. A master that was replaced (its lock file was deleted, or
+// Checks that no other process took over. A master that was replaced (its lock file was deleted, or
 // a network lost the lock) must not write any more. The lock's file is checked, too, since on a
 // network file system this connection may never see another's writes.
-Result<void> WritableDatabase::check_token() {
-  DETOL_TRY(read_token_.step());
-  const bool is_ours = read_token_.integer(0) == token_ && lock_.is_ours();
-  read_token_.reset();
+Result<void> WritableDatabase::check_token(Slot study) {
+  bool is_ours = lock_.is_ours(study);
+  if (study != 0) {
+    const auto token = tokens_.find(study);
+    read_token_.bind(1, study);
+    DETOL_ASSIGN(const bool found, read_token_.step());
+    is_ours = is_ours && found && token != tokens_.end() && read_token_.integer(0) == token->second;
+    read_token_.reset();
+  }
   if (is_ours) return {};
   return fail(ErrorCode::kStorage,
               fmt::format("{}: another master took this database over; this one must end",

@@ -4,32 +4,29 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
+#include <chrono>
 #include <ctime>
-#include <nlohmann/json.hpp>
 #include <random>
-#include <string>
 #include <system_error>
+#include <thread>
 
-#include "core/descriptor.h"
+#include "core/fault.h"
 #include "core/hash.h"
 #include "knowledge/file_system_impl.h"
 #include "knowledge/writer.h"
 #include "knowledge/writer_lock_impl.h"
 
+// A process takes a slot of the lock's file before that of the database, and drops them in the
+// other order. Who gets the former but not the latter has therefore met a process that does not
+// hold the same lock's file.
+
 namespace detol::inline knowledge {
 namespace {
 
-using nlohmann::json;
-
-// The size of the lock's file. The text is padded to it, so that one write replaces all of it,
-// even on a full disk.
-constexpr std::size_t kSize = 1024;
-
-std::string last_error() {
-  return std::generic_category().message(errno);
-}
+namespace fs = std::filesystem;
 
 std::string host_name() {
   std::array<char, 256> name{};
@@ -42,58 +39,20 @@ std::string fresh_token() {
   return to_hex(std::uint64_t{device()} << 32 | device());
 }
 
-// Reads the holder from the lock's file; returns an empty object if none is written yet.
-json text_of(int file) {
-  std::array<char, kSize> text{};
-  const auto size = ::pread(file, text.data(), text.size(), 0);
-  json holder = json::parse(text.data(), text.data() + (size > 0 ? size : 0), nullptr,
-                            /*allow_exceptions=*/false);
-  return holder.is_object() ? holder : json::object();
-}
-
-std::string field(const json& holder, const char* key, const std::string& otherwise) {
-  const auto found = holder.find(key);
-  return found != holder.end() && found->is_string() ? found->get<std::string>() : otherwise;
-}
-
-Writer writer_from(const json& holder) {
-  Writer writer;
-  writer.host = field(holder, "host", writer.host);
-  if (const auto pid = holder.find("pid"); pid != holder.end() && pid->is_number_integer())
-    writer.pid = pid->get<int>();
-  writer.since = field(holder, "since", writer.since);
-  writer.study = field(holder, "study", "");
-  return writer;
-}
-
-// The locked byte is beyond every byte that a database can have (2^48), so that SQLite never locks
-// it. A lock per study would take the byte at this plus the study's number.
-constexpr off_t kWriterByte = off_t{1} << 60;
-
-struct flock writer_byte() {
-  struct flock byte {};
-  byte.l_type = F_WRLCK;
-  byte.l_whence = SEEK_SET;
-  byte.l_start = kWriterByte;
-  byte.l_len = 1;
-  return byte;
-}
-
-struct flock whole_file(short type) {
-  struct flock whole {};
-  whole.l_type = type;
-  whole.l_whence = SEEK_SET;
-  return whole;
-}
-
 bool are_same_file(const struct stat& a, const struct stat& b) {
   return a.st_dev == b.st_dev && a.st_ino == b.st_ino;
 }
 
-tl::unexpected<Error> not_locked(const std::string& path) {
+bool has_bytes(const fs::path& path) {
+  std::error_code error;
+  const auto size = fs::file_size(path, error);
+  return !error && size > 0;
+}
+
+tl::unexpected<Error> not_locked(const std::string& path, int error) {
   return fail(ErrorCode::kStorage,
               fmt::format("{}: cannot be locked: {}; pass a --storage that you may write", path,
-                          last_error()));
+                          std::generic_category().message(error)));
 }
 
 tl::unexpected<Error> is_written(const std::string& database, const std::string& writer) {
@@ -103,26 +62,22 @@ tl::unexpected<Error> is_written(const std::string& database, const std::string&
                           database, writer));
 }
 
-}  // namespace
-
-std::string to_text(const Writer& writer) {
-  return fmt::format("process {} on host {} since {}", writer.pid, writer.host, writer.since);
+// Sets a lock of the database. A process that is being killed lets go of its files one after the
+// other, so that it may still hold the database for a moment.
+int set_lock_soon(int database, short type, Bytes bytes) {
+  constexpr int kTries = 50;
+  int error = set_lock(database, type, bytes);
+  for (int i = 1; i < kTries && is_held_by_another(error); ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    error = set_lock(database, type, bytes);
+  }
+  return error;
 }
 
-Result<std::optional<Writer>> current_writer(const std::filesystem::path& database) {
-  const std::string path = real_path(database).string() + ".lock";
-  DETOL_TRY(check_regular_file(path, ErrorCode::kStorage));
-  const int file = ::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
-  if (file < 0 && errno == ENOENT) return std::optional<Writer>();
-  if (file < 0) {
-    return fail(ErrorCode::kStorage, fmt::format("{}: cannot be read: {}", path, last_error()));
-  }
-  struct flock whole = whole_file(F_WRLCK);
-  const int asked = ::fcntl(file, F_OFD_GETLK, &whole);
-  const Writer writer = writer_from(text_of(file));
-  ::close(file);
-  if (asked != 0) return not_locked(path);
-  return whole.l_type == F_UNLCK ? std::optional<Writer>() : writer;
+}  // namespace
+
+Turn::~Turn() {
+  if (file_ >= 0) set_lock(file_, F_UNLCK, {kTurnByte, 1});
 }
 
 WriterLock::WriterLock(std::string path)
@@ -130,82 +85,195 @@ WriterLock::WriterLock(std::string path)
       token_(fresh_token()),
       since_(fmt::format("{:%Y-%m-%d %H:%M:%S} UTC", fmt::gmtime(std::time(nullptr)))) {}
 
-// Locks the database first: a process that fails to has not changed the file that names the holder.
-Result<WriterLock> WriterLock::acquire(const std::filesystem::path& database) {
-  DETOL_ASSIGN(const auto writer, current_writer(database));
-  if (writer) return is_written(database.string(), to_text(*writer));
-  WriterLock lock(database.string() + ".lock");
-  std::error_code ignored;
-  const auto size = std::filesystem::file_size(database, ignored);
-  if (!ignored && size > 0) DETOL_TRY(lock.hold(database));
-  DETOL_TRY(lock.take_file(database));
-  if (auto written = lock.write_holder(""); !written) {
-    lock.withdraw();
-    return tl::unexpected(std::move(written).error());
+Result<WriterLock> WriterLock::acquire(const fs::path& database, Access access) {
+  using std::chrono::milliseconds;
+  using Clock = std::chrono::steady_clock;
+  constexpr double kLimitS = 10;
+  constexpr milliseconds kLongestPause(50);
+  const auto limit = Clock::now() + std::chrono::duration<double>(patience(kLimitS));
+  const bool may_wait = access != Access::kExclusiveAtOnce && !is_on_network(database);
+  for (milliseconds pause(1);; pause = std::min(2 * pause, kLongestPause)) {
+    WriterLock lock(database.string() + ".lock");
+    DETOL_ASSIGN(const Attempt attempt, lock.attempt(database, access));
+    if (attempt == Attempt::kTaken) return lock;
+    const bool is_late = Clock::now() > limit;
+    if (attempt == Attempt::kOpenElsewhere || !may_wait || is_late) {
+      DETOL_ASSIGN(const auto writer, current_writer(database));
+      if (writer) return is_written(database.string(), describe_holder(*writer));
+      if (is_late) return is_written(database.string(), "a process that has just ended");
+    }
+    std::this_thread::sleep_for(pause);
   }
-  return lock;
 }
 
-Result<void> WriterLock::take_file(const std::filesystem::path& database) {
+Result<WriterLock::Attempt> WriterLock::attempt(const fs::path& database, Access access) {
+  DETOL_TRY(open_file(database));
+  DETOL_ASSIGN(const Attempt attempt,
+               take_file(access == Access::kShared && !is_on_network(database)));
+  if (attempt != Attempt::kTaken) return attempt;
+  auto done = has_bytes(database) ? hold(database) : Result<void>();
+  if (done) done = write_holder(0, "");
+  if (done || is_shared_) return done ? Result<Attempt>(attempt) : tl::unexpected(done.error());
+  withdraw();
+  return tl::unexpected(std::move(done).error());
+}
+
+// Opens the lock's file. It is not created beside a process that holds the database alone, whose
+// lock's file was removed: that process would take the new file for a sign that it was replaced.
+Result<void> WriterLock::open_file(const fs::path& database) {
   // The file is never opened through a link, since its content is overwritten.
   constexpr int kFlags = O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
   file_ = ::open(path_.c_str(), kFlags);
   if (file_ < 0 && errno == ENOENT) {
-    file_ = ::open(path_.c_str(), kFlags | O_CREAT, 0644);
+    if (has_bytes(database)) {
+      DETOL_TRY(open_database(database));
+      if (would_be_refused(database_, F_WRLCK, kWholeDatabase) &&
+          ::access(path_.c_str(), F_OK) != 0)
+        return is_written_by_a_stranger(database.string());
+    }
+    file_ = ::open(path_.c_str(), kFlags | O_CREAT | O_EXCL, 0644);
     is_new_ = file_ >= 0;
+    if (file_ < 0 && errno == EEXIST) file_ = ::open(path_.c_str(), kFlags);
   }
-  if (file_ < 0) {
-    return fail(ErrorCode::kStorage,
-                fmt::format("{}: cannot be created: {}; pass a --storage that you may write", path_,
-                            last_error()));
-  }
-  struct flock whole = whole_file(F_WRLCK);
-  if (::fcntl(file_, F_OFD_SETLK, &whole) == 0) return {};
-  if (errno != EAGAIN && errno != EACCES) return not_locked(path_);
-  return is_written(database.string(), to_text(writer_from(text_of(file_))));
+  if (file_ >= 0) return {};
+  return fail(ErrorCode::kStorage,
+              fmt::format("{}: cannot be created: {}; pass a --storage that you may write", path_,
+                          std::generic_category().message(errno)));
 }
 
-Result<void> WriterLock::hold(const std::filesystem::path& database) {
+Result<WriterLock::Attempt> WriterLock::take_file(bool may_share) {
+  int error = set_lock(file_, F_WRLCK, kWholeLock);
+  if (error != 0 && !is_held_by_another(error)) return not_locked(path_, error);
+  // Its holder may have removed the file before it let go of it.
+  if (error == 0) return is_same_file() ? Attempt::kTaken : Attempt::kHeldElsewhere;
+  if (would_be_refused(file_, F_RDLCK, slot_in_lock(0))) return Attempt::kHeldElsewhere;
+  if (!may_share) return Attempt::kOpenElsewhere;
+  error = set_lock(file_, F_RDLCK, slot_in_lock(0));
+  if (error != 0 && !is_held_by_another(error)) return not_locked(path_, error);
+  // If the others ended meanwhile, this process has to examine what they left.
+  is_shared_ = error == 0 && is_same_file() && would_be_refused(file_, F_WRLCK, slot_in_lock(0));
+  return is_shared_ ? Attempt::kTaken : Attempt::kHeldElsewhere;
+}
+
+Result<void> WriterLock::open_database(const fs::path& database) {
   if (database_ >= 0) return {};
   database_ = ::open(database.c_str(), O_RDWR | O_NOFOLLOW | O_CLOEXEC);
-  if (database_ < 0) return not_locked(database.string());
-  struct flock byte = writer_byte();
-  if (::fcntl(database_, F_OFD_SETLK, &byte) == 0) return {};
-  if (errno != EAGAIN && errno != EACCES) return not_locked(database.string());
-  return is_written(database.string(),
+  if (database_ < 0) return not_locked(database.string(), errno);
+  return {};
+}
+
+Result<void> WriterLock::hold(const fs::path& database) {
+  DETOL_TRY(open_database(database));
+  const int error = is_shared_ ? set_lock_soon(database_, F_RDLCK, slot_in_database(0))
+                               : set_lock_soon(database_, F_WRLCK, kWholeDatabase);
+  if (error == 0) return {};
+  if (!is_held_by_another(error)) return not_locked(database.string(), error);
+  return is_written_by_a_stranger(database.string());
+}
+
+tl::unexpected<Error> WriterLock::is_written_by_a_stranger(const std::string& database) const {
+  return is_written(database,
                     fmt::format("a process that does not hold {}: it knows the file by another "
                                 "name, or somebody removed that lock",
                                 path_));
 }
 
-Result<void> WriterLock::write_holder(const std::string& study) const {
-  const json holder{{"host", host_name()},
-                    {"pid", ::getpid()},
-                    {"since", since_},
-                    {"study", study},
-                    {"token", token_}};
-  std::string text = holder.dump(-1, ' ', false, json::error_handler_t::replace);
-  text.resize(kSize - 1, ' ');
-  text.push_back('\n');
-  if (::pwrite(file_, text.data(), text.size(), 0) != static_cast<ssize_t>(text.size()))
-    return fail(ErrorCode::kStorage,
-                fmt::format("{}: cannot be written: {}; make room, or pass another --storage",
-                            path_, last_error()));
+// Shares the database first: who gets the lock's file must get the database, too.
+Result<void> WriterLock::share() {
+  struct Step {
+    int file;
+    short type;
+    Bytes bytes;
+  };
+  for (const Step& step :
+       {Step{database_, F_RDLCK, slot_in_database(0)},
+        Step{database_, F_UNLCK, {kDatabaseByte + 1, 0}}, Step{file_, F_RDLCK, slot_in_lock(0)},
+        Step{file_, F_UNLCK, {kSlotSize, 0}}}) {
+    if (const int error = set_lock(step.file, step.type, step.bytes); error != 0)
+      return not_locked(path_, error);
+  }
+  is_shared_ = true;
   return {};
 }
 
-void WriterLock::announce(const std::string& study) const {
-  (void)write_holder(study);
+Result<void> WriterLock::lock_study(Slot study, const std::string& name) {
+  if (study < 1 || study > kMaxSlot)
+    return fail(ErrorCode::kStorage, fmt::format("{}: no study has the number {}", path_, study));
+  if (is_shared_) DETOL_TRY(take_slots(study, name));
+  auto done = write_holder(study, name);
+  if (!done) unlock_study(study);
+  if (done && !is_shared_) announce(study, name);
+  return done;
 }
 
-bool WriterLock::is_ours() const {
+Result<void> WriterLock::take_slots(Slot study, const std::string& name) {
+  const int error = set_lock(file_, F_WRLCK, slot_in_lock(study));
+  if (is_held_by_another(error)) {
+    return fail(ErrorCode::kStorage,
+                fmt::format("study '{0}' is being run by {1}; stop it first (`detol study stop "
+                            "{0}`), or begin another study",
+                            name, to_text(read_slot(file_, study).writer)));
+  }
+  if (error != 0) return not_locked(path_, error);
+  const int also = set_lock_soon(database_, F_WRLCK, slot_in_database(study));
+  if (also == 0) return {};
+  set_lock(file_, F_UNLCK, slot_in_lock(study));
+  if (is_held_by_another(also)) return is_written_by_a_stranger("study '" + name + "'");
+  return not_locked(path_, also);
+}
+
+void WriterLock::unlock_study(Slot study) {
+  if (!is_shared_) return;
+  set_lock(database_, F_UNLCK, slot_in_database(study));
+  set_lock(file_, F_UNLCK, slot_in_lock(study));
+}
+
+Result<void> WriterLock::write_holder(Slot slot, const std::string& study) const {
+  const LockHolder holder{
+      .writer = {.host = host_name(), .pid = ::getpid(), .since = since_, .study = study},
+      .token = token_};
+  if (write_slot(file_, slot, holder)) return {};
+  return fail(ErrorCode::kStorage,
+              fmt::format("{}: cannot be written: {}; make room, or pass another --storage", path_,
+                          std::generic_category().message(errno)));
+}
+
+// The holder of the whole database is described by slot 0 alone.
+void WriterLock::announce(Slot study, const std::string& name) const {
+  (void)write_holder(study, name);
+  if (!is_shared_) (void)write_holder(0, name);
+}
+
+Result<Turn> WriterLock::wait_for_turn() const {
+  if (!is_shared_) return Turn(-1);
+  if (const int error = wait_for_lock(file_, F_WRLCK, {kQueueByte, 1}); error != 0)
+    return not_locked(path_, error);
+  const int error = wait_for_lock(file_, F_WRLCK, {kTurnByte, 1});
+  set_lock(file_, F_UNLCK, {kQueueByte, 1});
+  if (error != 0) return not_locked(path_, error);
+  return Turn(file_);
+}
+
+bool WriterLock::is_same_file() const {
+  struct stat held {
+  }, found{};
+  return ::fstat(file_, &held) == 0 && ::stat(path_.c_str(), &found) == 0 &&
+         are_same_file(held, found);
+}
+
+bool WriterLock::is_ours(Slot study) const {
   const int file = ::open(path_.c_str(), O_RDONLY | O_CLOEXEC);
   if (file < 0) return true;  // deleted, but no other process created it again
   struct stat held {
   }, found{};
-  const bool is_same = ::fstat(file_, &held) == 0 && ::fstat(file, &found) == 0 &&
-                       are_same_file(held, found) &&
-                       field(text_of(file), "token", token_) == token_;
+  bool is_same =
+      ::fstat(file_, &held) == 0 && ::fstat(file, &found) == 0 && are_same_file(held, found);
+  const auto is_another = [&](Slot slot) {
+    const std::string token = read_slot(file, slot).token;
+    return !token.empty() && token != token_;
+  };
+  if (study != 0 && is_another(study)) is_same = false;
+  if (!is_shared_ && is_another(0)) is_same = false;  // any sharer may have written it last
   ::close(file);
   return is_same;
 }

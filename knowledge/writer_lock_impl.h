@@ -1,43 +1,82 @@
 #pragma once
 
-// WriterLock: at most one live process writes a database. It is two locks of the process
-// (open-file-description locks): the kernel drops them when the holder dies, however it dies, so
-// a dead holder needs no cleaning up.
-//
-//   `<path>.lock`   exists before the database, and names the holder, as JSON in one write of
-//                   kSize bytes: host, pid, since, study, and a token that no other holder has
-//   the database    one byte far beyond its end and beyond those that SQLite locks: this lock
-//                   works whatever name the file was opened by
+// WriterLock: one live process writes a study, and many processes write a database, each its own
+// studies. writer_lock_file_impl.h describes the locks.
 
 #include <filesystem>
 #include <string>
 #include <utility>
 
 #include "core/result.h"
+#include "knowledge/writer_lock_file_impl.h"
 
 namespace detol::inline knowledge {
 
+// Access: beside whom a process writes a database.
+enum class Access {
+  kShared,           // beside the writers of other studies; alone on a network file system
+  kExclusive,        // alone, as is needed to change the whole database
+  kExclusiveAtOnce,  // the same, but waits for nobody
+};
+
+// Turn: the permission to commit. The destructor gives it to the next process.
+class Turn {
+ public:
+  explicit Turn(int file) : file_(file) {}
+  Turn(Turn&& other) noexcept : file_(std::exchange(other.file_, -1)) {}
+  Turn& operator=(Turn&&) = delete;
+  ~Turn();
+
+ private:
+  int file_;  // negative: nobody else may commit
+};
+
 class WriterLock {
  public:
-  // Takes the lock. Errors (kStorage): a live process holds it, naming host, pid and since when;
-  // the file cannot be created.
-  static Result<WriterLock> acquire(const std::filesystem::path& database);
+  // Takes the lock: exclusively if nobody has the database open, so that the caller can create or
+  // repair it before it calls share(); else shared if `access` allows it. Then another process has
+  // opened the database, and has it open still. Waits up to ten seconds for a process that holds it
+  // exclusively, but not on a network file system, where one does so for its life. Errors
+  // (kStorage): a live process holds it, naming host, pid and since when, or, if it is to be
+  // exclusive, has the database open; the file cannot be created. It changes nothing then.
+  static Result<WriterLock> acquire(const std::filesystem::path& database, Access access);
 
   // Locks the database itself, if it was created after acquire(), which locks an existing one.
   // REQUIRES: SQLite has not opened it, since closing a file drops SQLite's locks. Errors
   // (kStorage): as acquire().
   Result<void> hold(const std::filesystem::path& database);
 
-  // Writes the name of the running study to the lock's file; empty: none. It is information
-  // only, so that a failed write is ignored.
-  void announce(const std::string& study) const;
+  // Lets others write other studies. It never lets go of the database meanwhile. REQUIRES: the
+  // lock is exclusive, and hold() succeeded. Errors (kStorage).
+  Result<void> share();
+
+  bool is_shared() const { return is_shared_; }
+
+  // Locks a study, and names it in the lock's file. Errors (kStorage): a live process runs it,
+  // naming host, pid and since when; the lock's file cannot be written.
+  Result<void> lock_study(Slot study, const std::string& name);
+  void unlock_study(Slot study);  // REQUIRES: lock_study() was called
+
+  // Writes the name of the running study to the lock's file; empty: it runs no more. It is
+  // information only, so that a failed write is ignored. REQUIRES: the study is locked.
+  void announce(Slot study, const std::string& name) const;
+
+  // Waits until it is this process's turn to commit, in the order of asking. Two locks make this
+  // fair. With one, a process that commits in a loop would take it again before the kernel has
+  // woken those that wait. So who waits for its turn holds the queue, and who has just had a turn
+  // finds the queue held and waits behind it. The queue itself is held only while its holder waits
+  // for the turn, and the kernel wakes those that wait for a lock one after the other. Others
+  // cannot commit beside an exclusive lock, which needs no turns. Errors (kStorage).
+  Result<Turn> wait_for_turn() const;
 
   // Returns false if another process took the lock while this one runs: the file was deleted and
   // created again, or the file system's locks do not work. Opens the file again: only then does a
-  // network file system guarantee to show another machine's change.
-  bool is_ours() const;
+  // network file system guarantee to show another machine's change. `study`: a locked study, or 0
+  // for the database alone.
+  bool is_ours(Slot study) const;
 
   // Removes the lock's file if this lock created it, for a writer that could not open the database.
+  // REQUIRES: the lock is exclusive.
   void withdraw();
 
   WriterLock(WriterLock&& other) noexcept
@@ -46,19 +85,29 @@ class WriterLock {
         path_(std::move(other.path_)),
         token_(std::move(other.token_)),
         since_(std::move(other.since_)),
-        is_new_(other.is_new_) {}
+        is_new_(other.is_new_),
+        is_shared_(other.is_shared_) {}
   WriterLock& operator=(WriterLock&&) = delete;
   ~WriterLock();
 
  private:
+  enum class Attempt { kTaken, kOpenElsewhere, kHeldElsewhere };
+
   explicit WriterLock(std::string path);
-  Result<void> take_file(const std::filesystem::path& database);
-  Result<void> write_holder(const std::string& study) const;
+  Result<Attempt> attempt(const std::filesystem::path& database, Access access);
+  Result<void> open_file(const std::filesystem::path& database);
+  Result<Attempt> take_file(bool may_share);
+  Result<void> take_slots(Slot study, const std::string& name);
+  Result<void> open_database(const std::filesystem::path& database);
+  Result<void> write_holder(Slot slot, const std::string& study) const;
+  bool is_same_file() const;
+  tl::unexpected<Error> is_written_by_a_stranger(const std::string& database) const;
 
   int file_ = -1;
   int database_ = -1;
   std::string path_, token_, since_;
   bool is_new_ = false;
+  bool is_shared_ = false;
 };
 
 }  // namespace detol::inline knowledge

@@ -111,7 +111,7 @@ Result<StudyRecord> open_study(Ledger& ledger, const StudyConfig& config,
                             "same files, or begin a new study",
                             resolved.study, config.data_path()));
   }
-  if (record) return *record;
+  if (record) return ledger.open_study(resolved.study);
   StudyRecord fresh{.name = resolved.study,
                     .config = config.text,
                     .budget = resolved.budget,

@@ -205,7 +205,7 @@ INSTANTIATE_TEST_SUITE_P(Faults, Row15, testing::Values(SIGTERM, SIGINT, SIGUSR1
                            return std::string(sigabbrev_np(signal.param));
                          });
 
-TEST_F(Faults, Row16_ASecondMasterIsToldWhoHoldsTheDatabase) {
+TEST_F(Faults, Row16_ASecondMasterIsToldWhoRunsTheStudy) {
   start();
   wait_for("trial 1 starts");
   const Ran second = Program(study.path(), {"resume", "tiny"}, study.variables()).wait();
@@ -227,7 +227,7 @@ TEST_F(Faults, Row16_AStaleMasterCannotCommit) {
   const pid_t stale = only("__master");
   ::kill(stale, SIGSTOP);
   std::ofstream(study.database().string() + ".lock")
-      << R"({"host": "b", "pid": 1, "token": "another's"})";
+      << std::string(1024, ' ') << R"({"host": "b", "pid": 1, "token": "another's"})";
   ::kill(stale, SIGCONT);
   const Ran first = program->wait();
   EXPECT_EQ(first.code, 5) << first.err;

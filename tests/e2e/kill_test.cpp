@@ -61,7 +61,8 @@ TEST(Stale, AMasterThatComesBackAfterAnotherTookItsLockCannotCommit) {
   std::vector<pid_t> all = stale.children("detol");
   for (const pid_t pid : all) ::kill(pid, SIGSTOP);
   EXPECT_EQ(study.detol({"resume", "tiny"}).code, 5);  // a local lock is not lost by a stop
-  write_bytes(study.path() / "detol.db.lock", R"({"host": "b", "pid": 1, "token": "another's"})");
+  write_bytes(study.path() / "detol.db.lock",
+              std::string(1024, ' ') + R"({"host": "b", "pid": 1, "token": "another's"})");
   for (const pid_t pid : all) ::kill(pid, SIGCONT);
   EXPECT_EQ(stale.wait().code, 5);
   const Ran resumed = study.detol({"resume", "tiny"});

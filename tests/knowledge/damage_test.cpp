@@ -6,6 +6,8 @@
 #include "core/file.h"
 #include "core/rng.h"
 #include "knowledge/check.h"
+#include "knowledge/page_checksums_impl.h"
+#include "knowledge/sqlite_impl.h"
 #include "tests/knowledge/support.h"
 
 namespace detol {
@@ -169,6 +171,65 @@ TEST(Damage, TheLedgerNamesTheDamagedEvent) {
   EXPECT_EQ(events.error().code, ErrorCode::kStorage);
   EXPECT_NE(events.error().message.find("of study 's' is damaged"), std::string::npos)
       << events.error().message;
+}
+
+// Lets a program that knows nothing of checksums move the log into the file.
+void checkpoint_plainly(const fs::path& path) {
+  sqlite3* raw = nullptr;
+  ASSERT_EQ(sqlite3_open_v2(path.c_str(), &raw, SQLITE_OPEN_READWRITE, "unix"), SQLITE_OK);
+  const sqlite::Database plain(raw);
+  must(sqlite::run(plain.get(), "PRAGMA wal_checkpoint(TRUNCATE)"));
+}
+
+std::int64_t stale_pages(const fs::path& path) {
+  return sqlite::count_stale_pages(must(sqlite::open(path.string(), SQLITE_OPEN_READONLY)).get());
+}
+
+TEST(Damage, PagesThatAnotherProgramWroteAreReadAndGetChecksums) {
+  Folder folder;
+  const auto path = folder / "detol.db";
+  killed_database().put(path);
+  const auto expected = answers(path);
+  checkpoint_plainly(path);
+  ASSERT_GT(stale_pages(path), 0);
+  EXPECT_EQ(answers(path), expected);
+  EXPECT_TRUE(is_sound(path));
+  EXPECT_GT(stale_pages(path), 0);  // a reader changes nothing
+  must(must(Ledger::open(path))->append(1, std::vector<Event>{asked(34)}));
+  EXPECT_EQ(stale_pages(path), 0);
+}
+
+// Writes a row of one history into another, as a disk would that lost a write.
+TEST(Damage, ARowOfAnotherHistoryIsFound) {
+  OneStudy one, other;
+  one.append({asked(0), started(0, 1), reported(0, 1, 1, 0.5)});
+  other.append({asked(0), started(0, 1), reported(0, 1, 1, 0.6)});
+  one.ledger.reset();
+  {
+    const auto database = must(sqlite::open(one.path.string(), SQLITE_OPEN_READWRITE));
+    const std::string attach = "ATTACH '" + other.path.string() + "' AS other";
+    must(sqlite::run(database.get(), attach.c_str()));
+    must(sqlite::run(database.get(),
+                     "REPLACE INTO events SELECT * FROM other.events WHERE kind = 'reported'"));
+  }
+  const auto events = must(Reader::open(one.path))->events(1);
+  ASSERT_FALSE(events);
+  EXPECT_NE(events.error().message.find("the list of events of study 's' is damaged"),
+            std::string::npos)
+      << events.error().message;
+  EXPECT_FALSE(is_sound(one.path));
+}
+
+TEST(Damage, BehindPagesThatAnotherProgramWroteIsFound) {
+  Files files;
+  {
+    Folder folder;
+    killed_database().put(folder / "detol.db");
+    checkpoint_plainly(folder / "detol.db");
+    files.file = must(read_file(folder / "detol.db"));
+  }
+  const Tally tally = flip_bits(files, 40, 20261124);
+  EXPECT_GT(tally.refused, 10);
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// A database with several names, by links and mounts, has one writer and one log.
+// A database with several names, by links and mounts, has one lock and one log.
 
 #include <sched.h>
 #include <sys/mount.h>
@@ -17,8 +17,14 @@ using testing_support::asked;
 using testing_support::must;
 using testing_support::OneStudy;
 
+// Opens the study `s` of the database.
+Result<StudyRecord> open_study(const fs::path& path) {
+  DETOL_ASSIGN(const auto ledger, Ledger::open(path));
+  return ledger->open_study("s");
+}
+
 void expect_refused(const fs::path& path, std::string_view says) {
-  const auto ledger = Ledger::open(path);
+  const auto ledger = open_study(path);
   ASSERT_FALSE(ledger) << path;
   EXPECT_EQ(ledger.error().code, ErrorCode::kStorage);
   EXPECT_NE(ledger.error().message.find(says), std::string::npos) << ledger.error().message;
@@ -35,7 +41,7 @@ TEST_F(Names, ASymbolicLinkHasTheSameWriterAndTheSameLog) {
   fs::create_symlink("../detol.db", other);
   fs::create_symlink(other, one.folder / "chain.db");
   for (const fs::path& link : {other, one.folder / "chain.db"}) {
-    expect_refused(link, "is being written by process");
+    expect_refused(link, "is being run by process");
     EXPECT_TRUE(must(current_writer(link)));
   }
   one.append({asked(0)});  // only in the write-ahead log

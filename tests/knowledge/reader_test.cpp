@@ -79,7 +79,7 @@ TEST(Reader, HasTheDocumentedColumns) {
        {"study", "trial", "state", "failure", "reason", "algorithm", "arch_hash", "params", "flops",
         "epochs", "device_seconds", "started", "finished", "value", "values_json", "params_json"}},
       {"v_params", {"study", "trial", "name", "value"}},
-      {"v_metrics", {"study", "trial", "epoch", "name", "value"}},
+      {"v_metrics", {"study", "trial", "epoch", "name", "value", "step"}},
       {"v_studies",
        {"study", "state", "budget", "metric", "direction", "objectives_json", "created",
         "wall_seconds", "device_seconds", "dataset", "trials", "config"}},
@@ -140,7 +140,8 @@ TEST(Reader, ANewerAttemptsReportReplacesTheOlderOnes) {
   one.append({asked(0), started(0, 1), reported(0, 1, 1, 0.5), reported(0, 1, 2, 0.6),
               started(0, 2), reported(0, 2, 1, 0.7)});
   const auto reader = must(Reader::open(one.path));
-  EXPECT_EQ(lines(*reader, "SELECT epoch, value FROM v_metrics WHERE name = 'val_accuracy'"),
+  EXPECT_EQ(lines(*reader,
+                  "SELECT epoch, value FROM v_metrics WHERE name = 'val_accuracy' ORDER BY epoch"),
             (Lines{"1|0.7", "2|0.6"}));
   EXPECT_EQ(lines(*reader, "SELECT epochs, value FROM v_trials"), (Lines{"1|0.7"}));
 }
@@ -149,7 +150,8 @@ TEST(Reader, ShowsParamsMetricsWorkersAndDatasets) {
   Told told;
   EXPECT_EQ(lines(*told.reader, "SELECT name, value FROM v_params WHERE trial = 0"),
             (Lines{"lr|0.1", "op|conv"}));
-  EXPECT_EQ(lines(*told.reader, "SELECT epoch, name, value FROM v_metrics WHERE trial = 0"),
+  EXPECT_EQ(lines(*told.reader,
+                  "SELECT epoch, name, value FROM v_metrics WHERE trial = 0 ORDER BY epoch, name"),
             (Lines{"1|val_accuracy|0.5", "1|val_loss|0.5", "2|val_accuracy|0.30000000000000004",
                    "2|val_loss|0.7"}));
   EXPECT_EQ(lines(*told.reader, "SELECT worker, starts, trials, epochs FROM v_workers"),

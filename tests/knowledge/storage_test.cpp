@@ -165,15 +165,16 @@ TEST(Storage, IsNeverCreatedThroughALink) {
   EXPECT_EQ(must(read_file(folder / "precious")), "precious");
 }
 
-TEST(Storage, ASecondWriterIsToldWhoTheFirstIs) {
+TEST(Storage, ASecondWriterOfAStudyIsToldWhoTheFirstIs) {
   OneStudy one;
-  const auto second = Ledger::open(one.path);
+  const auto second = must(Ledger::open(one.path))->open_study("s");
   ASSERT_FALSE(second);
   EXPECT_EQ(second.error().code, ErrorCode::kStorage);
   const std::string& says = second.error().message;
   EXPECT_NE(says.find("process " + std::to_string(::getpid()) + " on host "), std::string::npos)
       << says;
   EXPECT_NE(says.find(" since 20"), std::string::npos) << says;
+  EXPECT_NE(says.find("study 's'"), std::string::npos) << says;
   one.append({asked(0)});
 }
 
@@ -192,14 +193,16 @@ TEST(Storage, ADeadWriterIsTakenOver) {
   }
   char byte = 0;
   ASSERT_EQ(::read(ready[0], &byte, 1), 1);
-  const auto refused = Ledger::open(path);
-  ASSERT_FALSE(refused);
-  EXPECT_NE(refused.error().message.find(std::to_string(child)), std::string::npos);
+  {
+    const auto refused = must(Ledger::open(path))->open_study("s");
+    ASSERT_FALSE(refused);
+    EXPECT_NE(refused.error().message.find(std::to_string(child)), std::string::npos);
+  }
   ::kill(child, SIGKILL);
   ::waitpid(child, nullptr, 0);
   auto ledger = Ledger::open(path);
   ASSERT_TRUE(ledger) << ledger.error().message;
-  EXPECT_TRUE((*ledger)->study("s"));
+  EXPECT_TRUE((*ledger)->open_study("s"));
 }
 
 TEST(Storage, AReplacedWriterCannotCommit) {
@@ -207,7 +210,7 @@ TEST(Storage, AReplacedWriterCannotCommit) {
   one.append({asked(0)});
   // Another machine takes the database over, as when a network file system lost the lock.
   const auto successor = must(sqlite::open(one.path.string(), SQLITE_OPEN_READWRITE));
-  must(sqlite::run(successor.get(), "UPDATE writer SET token = token + 1"));
+  must(sqlite::run(successor.get(), "UPDATE writers SET token = token + 1"));
   const auto late = one.ledger->append(one.study, std::vector<Event>{asked(1)});
   ASSERT_FALSE(late);
   EXPECT_EQ(late.error().code, ErrorCode::kStorage);
@@ -220,7 +223,8 @@ TEST(Storage, AReplacedWriterCannotCommit) {
 TEST(Storage, AWriterWhoseLockNamesAnotherCannotCommit) {
   OneStudy one;
   one.append({asked(0)});
-  write(one.path.string() + ".lock", R"({"host": "b", "pid": 1, "token": "another"})");
+  write(one.path.string() + ".lock",
+        std::string(1024, ' ') + R"({"host": "b", "pid": 1, "token": "another"})");
   const auto late = one.ledger->append(one.study, std::vector<Event>{asked(1)});
   ASSERT_FALSE(late);
   EXPECT_NE(late.error().message.find("took this database over"), std::string::npos);

@@ -34,6 +34,7 @@ class MemoryLedger final : public Ledger {
     return {};
   }
   bool may_retry() const override { return true; }
+  Result<StudyRecord> open_study(const std::string&) override { return StudyRecord{}; }
   Result<StudyRecord> study(const std::string&) override { return StudyRecord{}; }
   Result<std::vector<Event>> events(StudyId) override {
     std::vector<Event> all;

@@ -1,0 +1,165 @@
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <vector>
+
+#include "core/descriptor.h"
+#include "knowledge/file_system_impl.h"
+#include "knowledge/writer_lock_file_impl.h"
+
+namespace detol::inline knowledge {
+namespace {
+
+using nlohmann::json;
+
+struct flock lock_of(short type, Bytes bytes) {
+  struct flock lock {};
+  lock.l_type = type;
+  lock.l_whence = SEEK_SET;
+  lock.l_start = bytes.start;
+  lock.l_len = bytes.length;
+  return lock;
+}
+
+std::string field(const json& holder, const char* key, const std::string& otherwise) {
+  const auto found = holder.find(key);
+  return found != holder.end() && found->is_string() ? found->get<std::string>() : otherwise;
+}
+
+// Span: bytes from `begin` to before `end`.
+struct Span {
+  off_t begin = 0, end = 0;
+};
+
+Span span_of(const struct flock& lock) {
+  constexpr off_t kInfinity = std::numeric_limits<off_t>::max();
+  return {lock.l_start, lock.l_len == 0 ? kInfinity : lock.l_start + lock.l_len};
+}
+
+// Adds the studies whose slots are in a locked part of the file.
+void add_studies(int file, Span locked, std::vector<Writer>& writers) {
+  for (Slot slot = locked.begin / kSlotSize; slot * kSlotSize < locked.end; ++slot) {
+    writers.push_back(read_slot(file, slot).writer);
+    writers.back().study_id = slot;
+  }
+}
+
+// Finds the locked slots of studies. The kernel names any lock in a part of the file, not the first
+// of them, so that the parts before and after it have to be searched, too.
+Result<std::vector<Writer>> find_writers(int file, const std::string& path) {
+  std::vector<Writer> writers;
+  std::vector<Span> unknown = {{kSlotSize, kQueueByte}};
+  while (!unknown.empty()) {
+    const Span part = unknown.back();
+    unknown.pop_back();
+    struct flock lock = lock_of(F_WRLCK, {part.begin, part.end - part.begin});
+    if (::fcntl(file, F_OFD_GETLK, &lock) != 0)
+      return cannot("examine the lock of", path, ErrorCode::kStorage);
+    if (lock.l_type == F_UNLCK) continue;
+    Span locked = span_of(lock);
+    if (locked.end >= kQueueByte) return std::vector{read_slot(file, 0).writer};
+    locked = {std::max(locked.begin, part.begin), std::min(locked.end, part.end)};
+    add_studies(file, locked, writers);
+    if (part.begin < locked.begin) unknown.push_back({part.begin, locked.begin});
+    if (locked.end < part.end) unknown.push_back({locked.end, part.end});
+  }
+  std::ranges::sort(writers, {}, &Writer::study_id);
+  return writers;
+}
+
+// Opens the lock's file for reading; its descriptor is negative if there is none.
+Result<Descriptor> open_lock(const std::string& path) {
+  DETOL_TRY(check_regular_file(path, ErrorCode::kStorage));
+  Descriptor file(::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC));
+  if (file.get() < 0 && errno != ENOENT) return cannot("read", path, ErrorCode::kStorage);
+  return file;
+}
+
+std::string lock_path(const std::filesystem::path& database) {
+  return real_path(database).string() + ".lock";
+}
+
+}  // namespace
+
+int set_lock(int file, short type, Bytes bytes) {
+  struct flock lock = lock_of(type, bytes);
+  return ::fcntl(file, F_OFD_SETLK, &lock) == 0 ? 0 : errno;
+}
+
+int wait_for_lock(int file, short type, Bytes bytes) {
+  struct flock lock = lock_of(type, bytes);
+  while (::fcntl(file, F_OFD_SETLKW, &lock) != 0) {
+    if (errno != EINTR) return errno;
+  }
+  return 0;
+}
+
+bool would_be_refused(int file, short type, Bytes bytes) {
+  struct flock lock = lock_of(type, bytes);
+  return ::fcntl(file, F_OFD_GETLK, &lock) != 0 || lock.l_type != F_UNLCK;
+}
+
+LockHolder read_slot(int file, Slot slot) {
+  std::array<char, kSlotSize> text{};
+  const auto size = ::pread(file, text.data(), text.size(), slot * kSlotSize);
+  const json parsed = json::parse(text.data(), text.data() + (size > 0 ? size : 0), nullptr,
+                                  /*allow_exceptions=*/false);
+  const json holder = parsed.is_object() ? parsed : json::object();
+  LockHolder found;
+  found.writer.host = field(holder, "host", found.writer.host);
+  if (const auto pid = holder.find("pid"); pid != holder.end() && pid->is_number_integer())
+    found.writer.pid = pid->get<int>();
+  found.writer.since = field(holder, "since", found.writer.since);
+  found.writer.study = field(holder, "study", "");
+  found.token = field(holder, "token", "");
+  return found;
+}
+
+bool write_slot(int file, Slot slot, const LockHolder& holder) {
+  const Writer& writer = holder.writer;
+  const json fields{{"host", writer.host},
+                    {"pid", writer.pid},
+                    {"since", writer.since},
+                    {"study", writer.study},
+                    {"token", holder.token}};
+  // Padded, so that one write replaces all of a slot, even on a full disk.
+  std::string text = fields.dump(-1, ' ', false, json::error_handler_t::replace);
+  text.resize(kSlotSize - 1, ' ');
+  text.push_back('\n');
+  const auto written = ::pwrite(file, text.data(), text.size(), slot * kSlotSize);
+  if (written >= 0 && written < static_cast<ssize_t>(text.size())) errno = ENOSPC;
+  return written == static_cast<ssize_t>(text.size());
+}
+
+std::string describe_holder(const Writer& writer) {
+  if (writer.study.empty()) return to_text(writer);
+  return fmt::format("{}, which runs study '{}'", to_text(writer), writer.study);
+}
+
+std::string to_text(const Writer& writer) {
+  return fmt::format("process {} on host {} since {}", writer.pid, writer.host, writer.since);
+}
+
+Result<std::vector<Writer>> current_writers(const std::filesystem::path& database) {
+  const std::string path = lock_path(database);
+  DETOL_ASSIGN(const Descriptor file, open_lock(path));
+  if (file.get() < 0) return std::vector<Writer>();
+  return find_writers(file.get(), path);
+}
+
+Result<std::optional<Writer>> current_writer(const std::filesystem::path& database) {
+  const std::string path = lock_path(database);
+  DETOL_ASSIGN(const Descriptor file, open_lock(path));
+  if (file.get() < 0) return std::optional<Writer>();
+  DETOL_ASSIGN(const auto writers, find_writers(file.get(), path));
+  if (!writers.empty()) return writers.front();
+  const bool is_open = would_be_refused(file.get(), F_WRLCK, slot_in_lock(0));
+  return is_open ? std::optional(read_slot(file.get(), 0).writer) : std::nullopt;
+}
+
+}  // namespace detol::inline knowledge
