@@ -56,16 +56,7 @@ Result<void> check_units(const Budget& budget, const StudyConfig& config) {
   return {};
 }
 
-std::vector<std::string> warnings_about(const StudyConfig& config) {
-  if (config.warm_start == "none") return {};
-  return {
-      fmt::format("{}: search.warm_start: {} is not implemented yet and changes nothing; leave "
-                  "it out",
-                  config.warm_start_at.text, config.warm_start)};
-}
-
 Result<Preflight> check_study(const StudyConfig& config) {
-  for (const std::string& warning : warnings_about(config)) log_warning("{}", warning);
   DETOL_TRY(check_search(config));
   DETOL_ASSIGN(Budget budget, check_budget(config));
   auto data = inspect_study(config);

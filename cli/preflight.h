@@ -20,10 +20,7 @@ struct Preflight {
 // Checks the budget's units. Errors (kUsage): a budget in work for a study that does none.
 Result<void> check_units(const Budget& budget, const StudyConfig& config);
 
-// Returns a warning for each key that has no effect, starting with its place in the space file.
-std::vector<std::string> warnings_about(const StudyConfig& config);
-
-// Logs these warnings, makes the searcher and the pruner once, reads the budget and the initial
+// Makes the searcher and the pruner once, reads the budget and the initial
 // trials, and reads the whole data set. Errors start with the place in the space file.
 Result<Preflight> check_study(const StudyConfig& config);
 

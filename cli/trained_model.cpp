@@ -18,10 +18,24 @@ using nlohmann::json;
 // Scored: what the knowledge base stores about a trial.
 struct Scored {  // NOLINT(bugprone-exception-escape): json moves without throwing
   TrialId trial = 0;
-  int epoch = 0;    // the last one reported
-  json metrics;     // of that epoch: {name: number, or "NaN"}
-  fs::path folder;  // with its checkpoints
+  TrialId trained_as = 0;  // the trial of another study whose checkpoints it shares, or itself
+  int epoch = 0;           // the last one reported
+  json metrics;            // of that epoch: {name: number, or "NaN"}
+  fs::path folder;         // with its checkpoints
 };
+
+// Returns the trial of another study whose training the trial took over, if it did.
+std::optional<TrialId> trained_as(const Rows& trials, std::size_t row) {
+  const auto text_of = [&](const char* column) {
+    const auto* text = std::get_if<std::string>(&cell(trials, row, column));
+    return text != nullptr ? *text : std::string();
+  };
+  const auto state = trial_state_from(text_of("state"));
+  const auto reason = state ? end_reason_from(*state, text_of("reason")) : std::nullopt;
+  if (!reason || reason->cause != EndCause::kSameTrial || reason->detail.empty())
+    return std::nullopt;
+  return reason->same_as;
+}
 
 Result<Scored> scored_of(const OpenStudy& study, const fs::path& storage, const Rows& trials,
                          std::size_t row) {
@@ -30,6 +44,7 @@ Result<Scored> scored_of(const OpenStudy& study, const fs::path& storage, const 
   scored.epoch = static_cast<int>(std::get<std::int64_t>(cell(trials, row, "epochs")));
   if (scored.epoch == 0)
     return fail(ErrorCode::kEmpty, fmt::format("trial {} was never trained", scored.trial));
+  scored.trained_as = trained_as(trials, row).value_or(scored.trial);
   const auto* text = std::get_if<std::string>(&cell(trials, row, "values"));
   scored.metrics = json::parse(text != nullptr ? *text : "", nullptr, false);
   DETOL_ASSIGN(const fs::path folder, find_artefacts(storage, study.record.name));
@@ -46,7 +61,7 @@ bool is_recorded(const Metric& metric, const json& recorded) {
 
 // Returns why the checkpoint's weights are not the scored ones; empty if they are.
 std::string mismatch(const Checkpoint& checkpoint, const Scored& scored, std::uint64_t arch_hash) {
-  if (checkpoint.trial != scored.trial)
+  if (checkpoint.trial != scored.trained_as)
     return fmt::format("it is trial {}'s checkpoint", checkpoint.trial);
   if (checkpoint.arch_hash != arch_hash) return "its checkpoint is another network's";
   if (checkpoint.epoch != scored.epoch || checkpoint.history.empty())

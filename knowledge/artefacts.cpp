@@ -215,6 +215,23 @@ Result<fs::path> find_artefacts(const fs::path& database, const std::string& stu
   return (found.folder.empty() ? described.folder() : found.folder) / study;
 }
 
+Result<void> share_checkpoints(const fs::path& from, const fs::path& to) {
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(from, error)) {
+    if (entry.path().extension() != ".ckpt") continue;
+    const fs::path target = to / entry.path().filename();
+    fs::create_directories(to, error);
+    fs::create_hard_link(entry.path(), target, error);
+    if (error) fs::copy_file(entry.path(), target, fs::copy_options::overwrite_existing, error);
+    if (error) {
+      return fail(ErrorCode::kStorage,
+                  fmt::format("{} cannot be copied to {}: {}", entry.path().string(),
+                              target.string(), error.message()));
+    }
+  }
+  return {};
+}
+
 Result<void> check_no_artefacts(const fs::path& path) {
   return find({.path = path, .id = {}, .studies = {}}).map([](const Found&) {});
 }

@@ -26,4 +26,9 @@ std::filesystem::path artefact_folder(const std::filesystem::path& database,
 Result<std::filesystem::path> find_artefacts(const std::filesystem::path& database,
                                              const std::string& study);
 
+// Shares the checkpoints in one trial's folder with another's, which it creates: as hard links, or
+// copies where the file system has none, so that deleting one leaves the other. A folder without
+// checkpoints leaves nothing. Errors (kStorage).
+Result<void> share_checkpoints(const std::filesystem::path& from, const std::filesystem::path& to);
+
 }  // namespace detol::inline knowledge

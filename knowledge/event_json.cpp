@@ -51,6 +51,7 @@ void list_fields(Io& io, event::Asked& e) {
   io.columns(e.trial);
   io("params", e.params), io("proposer", e.proposer), io("arch_hash", e.arch_hash);
   io("network_params", e.network_params), io("flops", e.flops), io("at", e.at_s);
+  io.unless_empty("identity", e.identity);
 }
 template <typename Io>
 void list_fields(Io& io, event::Started& e) {

@@ -44,6 +44,10 @@ class SqliteLedger final : public Ledger {
                  pages_.run([&] { return find_study(writing_.database(), name); }));
     return locked(found.record.id).map([](const Study* study) { return study->record; });
   }
+  Result<std::optional<KnownTrial>> known_trial(const std::string& identity,
+                                                StudyId except) override {
+    return pages_.run([&] { return find_known_trial(writing_.database(), identity, except); });
+  }
   Result<std::vector<Event>> events(StudyId id) override {
     return pages_.run([&] { return read_events(writing_.database(), id); });
   }

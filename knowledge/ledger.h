@@ -59,6 +59,9 @@ struct Asked {
   std::optional<std::int64_t> network_params = {};  // nullopt: could not be counted
   std::optional<std::int64_t> flops = {};
   double at_s = 0;  // wall time, for display only
+  // 16 hexadecimal digits, equal for candidates whose training gives equal numbers but for the
+  // random seed, in any study; empty: nothing is trained.
+  std::string identity = {};
 };
 
 // Started: a worker took the trial. Attempts count from 1.
@@ -139,6 +142,14 @@ using Event =
     std::variant<event::Asked, event::Started, event::Reported, event::Told, event::Requeued,
                  event::Refit, event::AlgorithmChosen, event::Accounted, event::StudyState>;
 
+// KnownTrial: a finished training of another study.
+struct KnownTrial {
+  std::string study;
+  TrialId trial = 0;
+  std::vector<event::Reported> reports;  // of the epochs that count, in order
+  event::Told told;
+};
+
 class Ledger {
  public:
   // Creates or opens the database, beside the writers of other studies; the folder must exist.
@@ -172,6 +183,11 @@ class Ledger {
   // Returns the study of that name, which another process may change meanwhile. Errors (kStudy):
   // there is none, with a did-you-mean.
   virtual Result<StudyRecord> study(const std::string& name) = 0;
+
+  // Returns the oldest trial of another study with this event::Asked::identity that was trained to
+  // its full length, or diverged; nullopt if there is none. Errors (kStorage).
+  virtual Result<std::optional<KnownTrial>> known_trial(const std::string& identity,
+                                                        StudyId except) = 0;
 
   // Returns every event of a study in the order of appending, without repeats, after verifying
   // each row's checksum. Errors (kStorage): a damaged row, naming it.

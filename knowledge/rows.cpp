@@ -295,6 +295,31 @@ Result<std::vector<NumberedEvent>> read_numbered(sqlite3* database, const Study&
   return read_numbered(database, {"events", version}, study, after);
 }
 
+Result<std::vector<Event>> read_trial(sqlite3* database, StudyId study, TrialId trial) {
+  DETOL_ASSIGN(auto rows,
+               sqlite::Statement::prepare(
+                   database, fmt::format("SELECT {}, step FROM events INDEXED BY events_by_trial "
+                                         "WHERE study = ?1 AND trial = ?2 ORDER BY seq",
+                                         kColumns)));
+  rows.bind(1, study);
+  rows.bind(2, static_cast<std::int64_t>(trial));
+  std::vector<NumberedEvent> numbered;
+  while (true) {
+    DETOL_ASSIGN(const bool more, rows.step());
+    if (!more) break;
+    const FoundRow found = row_from(rows, kSchemaVersion);
+    if (!found.is_whole) {
+      return tl::unexpected(damaged(
+          database, fmt::format("event {} of study {}", found.event.seq, found.event.study)));
+    }
+    DETOL_TRY(append_events(found, kSchemaVersion, 0, numbered));
+  }
+  std::ranges::sort(numbered, {}, &NumberedEvent::seq);
+  std::vector<Event> events;
+  for (NumberedEvent& each : numbered) events.push_back(std::move(each.event));
+  return events;
+}
+
 Result<std::vector<Event>> read_events(sqlite3* database, StudyId id) {
   return read_events_after(database, id, 0).map([](NewEvents all) {
     return std::move(all.events);

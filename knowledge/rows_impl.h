@@ -79,6 +79,13 @@ Result<std::vector<NumberedEvent>> read_numbered(sqlite3* database, const EventT
 Result<std::vector<NumberedEvent>> read_numbered(sqlite3* database, const Study& study,
                                                  std::int64_t after = 0);
 
+// Returns the events of one trial in order, after verifying each row's checksum. Errors (kStorage).
+Result<std::vector<Event>> read_trial(sqlite3* database, StudyId study, TrialId trial);
+
+// Implements Ledger::known_trial.
+Result<std::optional<KnownTrial>> find_known_trial(sqlite3* database, const std::string& identity,
+                                                   StudyId except);
+
 // Implements Ledger::events.
 Result<std::vector<Event>> read_events(sqlite3* database, StudyId id);
 

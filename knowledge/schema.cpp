@@ -57,6 +57,9 @@ CREATE TABLE events (
 
 CREATE UNIQUE INDEX events_by_trial ON events (study, trial, kind, attempt, step, copy);
 
+CREATE INDEX events_by_identity ON events (payload->>'identity')
+  WHERE kind = 'asked' AND payload->>'identity' IS NOT NULL;
+
 CREATE TABLE writers (
   study INTEGER PRIMARY KEY,
   token INTEGER NOT NULL

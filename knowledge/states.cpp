@@ -31,13 +31,18 @@ constexpr EndWord kEndWords[] = {{EndCause::kBudget, "budget"},
                                  {EndCause::kFailures, "failures"}};
 
 constexpr std::string_view kSameTrial = "same as trial ";
+constexpr std::string_view kOfStudy = " of study ";
 
 std::optional<EndReason> same_trial_from(std::string_view text) {
   if (!text.starts_with(kSameTrial)) return std::nullopt;
   text.remove_prefix(kSameTrial.size());
   EndReason reason{EndCause::kSameTrial};
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), reason.same_as);
-  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  if (error != std::errc()) return std::nullopt;
+  text.remove_prefix(static_cast<std::size_t>(end - text.data()));
+  if (text.empty()) return reason;
+  if (!text.starts_with(kOfStudy) || text.size() == kOfStudy.size()) return std::nullopt;
+  reason.detail = text.substr(kOfStudy.size());
   return reason;
 }
 
@@ -83,7 +88,10 @@ std::optional<TrialState> trial_state_from(std::string_view text) {
 }
 
 std::string to_text(const EndReason& reason) {
-  if (reason.cause == EndCause::kSameTrial) return fmt::format("{}{}", kSameTrial, reason.same_as);
+  if (reason.cause == EndCause::kSameTrial) {
+    return fmt::format("{}{}{}{}", kSameTrial, reason.same_as,
+                       reason.detail.empty() ? std::string_view() : kOfStudy, reason.detail);
+  }
   for (const EndWord& row : kEndWords) {
     if (row.cause == reason.cause) return std::string(row.word);
   }

@@ -36,7 +36,8 @@ enum class EndCause {
   kDuration,    // resources.max_trial_duration
   kTarget,      // the study reached its target
   kFailures,    // the study ended because too many trials failed
-  kSameTrial,   // it took the outcome of `same_as`, the same candidate
+  kSameTrial,   // it took the outcome of `same_as`, the same candidate; detail: of which study,
+                // empty for its own
   kFailure,     // detail: what happened
 };
 

@@ -53,6 +53,11 @@ struct DriverParts {
   std::optional<Target> target = {};
   std::filesystem::path folder = {};  // of the study's artefacts
   std::vector<Genome> initial = {};   // proposed first, as trials 0, 1, ...
+  // Returns event::Asked::identity; null: candidates have none.
+  std::function<std::string(const Candidate&)> identify = nullptr;
+  // Returns a trial of another study that was trained in the same way, whose outcome the trial
+  // takes; null: every study trains its own.
+  std::function<Result<std::optional<KnownTrial>>(const event::Asked& asked)> recall = nullptr;
   // Virtual time needs kAtOnce. One worker needs kBeforeAsks, so that its search depends on the
   // study alone; several workers lose no time with kMeanwhile.
   Refits refits = Refits::kAtOnce;
@@ -96,6 +101,7 @@ class Driver {
   Result<void> refit();
   std::vector<Trial> propose(int count);
   std::string proposer_of(const Trial& trial) const;
+  Result<void> take_over(TrialId trial, const KnownTrial& known);
   Result<void> consider(const Trial& trial, std::vector<Slot>& slots);
   Result<void> start(TrialId trial, std::vector<Slot>& slots);
 

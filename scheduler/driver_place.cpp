@@ -157,12 +157,17 @@ Result<void> Driver::consider(const Trial& trial, std::vector<Slot>& slots) {
     asked.network_params = cost->params;
     asked.flops = cost->flops;
   }
+  if (candidate && parts_.identify) asked.identity = parts_.identify(*candidate);
   const std::string identity = identity_of(asked.arch_hash, asked.params);
-  DETOL_TRY(record(std::move(asked)));
+  DETOL_TRY(record(asked));
   if (!candidate) return tell_failed(trial.id, candidate.error().cause, candidate.error().reason);
   const TrialRecord* earlier = state_.answer_for(identity);
   const int repeats = parts_.config.repeats;
   const bool is_repeated = repeats > 0 && state_.measurements(identity) <= repeats;
+  if (earlier == nullptr && repeats == 0 && parts_.recall && !asked.identity.empty()) {
+    DETOL_ASSIGN(const auto known, parts_.recall(asked));
+    if (known) return take_over(trial.id, *known);
+  }
   if (earlier == nullptr || is_repeated) {
     const auto refused = parts_.refuse ? parts_.refuse(*candidate) : std::nullopt;
     if (refused) return tell_failed(trial.id, refused->cause, refused->reason);
@@ -172,6 +177,23 @@ Result<void> Driver::consider(const Trial& trial, std::vector<Slot>& slots) {
                             .state = earlier->state,
                             .reason = {EndCause::kSameTrial, "", earlier->trial.id},
                             .outcome = *earlier->outcome,
+                            .at_s = parts_.clock.wall_s()});
+}
+
+// Records the reports and the outcome of a trial of another study as this trial's own. They cost
+// this study neither work nor time.
+Result<void> Driver::take_over(TrialId trial, const KnownTrial& known) {
+  for (event::Reported reported : known.reports) {
+    reported.trial = trial;
+    reported.attempt = 0;
+    reported.work = 0;
+    reported.train_s = 0;
+    DETOL_TRY(record(std::move(reported)));
+  }
+  return record(event::Told{.trial = trial,
+                            .state = known.told.state,
+                            .reason = {EndCause::kSameTrial, known.study, known.trial},
+                            .outcome = known.told.outcome,
                             .at_s = parts_.clock.wall_s()});
 }
 

@@ -12,4 +12,11 @@ std::uint64_t hash_of(const Job& job, const Dataset& data, std::string_view back
                             data.info.fingerprint, backend, identity_text(job.candidate.recipe)));
 }
 
+std::uint64_t training_identity(const Candidate& candidate, std::uint64_t data_fingerprint,
+                                std::string_view backend) {
+  constexpr int kTrainerVersion = 1;  // raised when the same training gives other numbers
+  return hash64(fmt::format("{} {} {} {}{}", kTrainerVersion, candidate.arch_hash, data_fingerprint,
+                            backend, identity_text(candidate.recipe)));
+}
+
 }  // namespace detol::inline trainer

@@ -1,7 +1,7 @@
 #pragma once
 
-// The hash of everything that a job's numbers depend on, so that a checkpoint of another job is not
-// resumed.
+// Hashes of what a training's numbers depend on: of a job, so that a checkpoint of another job is
+// not resumed; and of a candidate, so that another study need not train it again.
 
 #include <cstdint>
 #include <string_view>
@@ -14,5 +14,11 @@ namespace detol::inline trainer {
 // Returns the job hash. It ignores the group's size and micro-batches: a trial may resume in
 // another group, and its numbers then differ as they do between groups.
 std::uint64_t hash_of(const Job& job, const Dataset& data, std::string_view backend);
+
+// Returns a hash of what the numbers of a candidate's training depend on in any study, but for the
+// random seed: its network, every setting, the data with its split, the backend, and the version of
+// the trainer.
+std::uint64_t training_identity(const Candidate& candidate, std::uint64_t data_fingerprint,
+                                std::string_view backend);
 
 }  // namespace detol::inline trainer

@@ -149,7 +149,7 @@ class StudyLoader {
     const json& search = section_of(file, "search");
     study_.algorithm = named_of(search, "algorithm", "portfolio");
     study_.pruner = named_of(search, "pruner", "none");
-    study_.warm_start = search.value("warm_start", "none");
+    study_.warm_start = search.value("warm_start", "auto");
     study_.repeats = search.value("repeats", 0);
     study_.budget = file.value("budget", "");
     const json& resources = section_of(file, "resources");
@@ -330,7 +330,6 @@ class StudyLoader {
     const bool has_path = !study_.data_path().empty();
     study_.data_path_at = has_path ? place_of({data, "path"}) : place_of({data});
     study_.budget_at = place_of({"budget"});
-    study_.warm_start_at = place_of({"search", "warm_start"});
     study_.precision_at = place_of({"training", "precision"});
   }
 

@@ -85,7 +85,7 @@ class StudyConfig {
   Named algorithm;
   Named pruner;
   std::vector<std::vector<std::pair<std::string, Value>>> initial_trials;
-  std::string warm_start;  // not implemented: changes nothing
+  std::string warm_start;  // auto: a trial that another study trained is not trained again; none
   int repeats = 0;
   std::string budget;  // as written; empty if absent
   ResourceConfig resources;
@@ -93,7 +93,7 @@ class StudyConfig {
   // The places of values that other folders check, for their messages; the file's name alone where
   // a value is missing.
   Place algorithm_at, pruner_at, initial_trials_at, data_format_at, data_path_at, budget_at,
-      precision_at, warm_start_at;
+      precision_at;
 
   // The file with overrides applied and without comments: loading it again gives the same
   // study. The ledger stores this text, and workers receive it.

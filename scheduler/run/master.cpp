@@ -9,6 +9,7 @@
 
 #include "core/clock.h"
 #include "core/fault.h"
+#include "core/hash.h"
 #include "core/log.h"
 #include "core/table.h"
 #include "knowledge/artefacts.h"
@@ -28,6 +29,7 @@
 #include "scheduler/run/checkpoint_retention.h"
 #include "scheduler/run/study_difference.h"
 #include "search/searcher.h"
+#include "trainer/job_hash.h"
 #include "trainer/training_memory.h"
 
 namespace detol::inline scheduler {
@@ -283,6 +285,22 @@ Result<std::unique_ptr<Pool>> open_pool(const RunOptions& options,
   return make_worker_pool(std::move(settings), system_clock());
 }
 
+// Returns a function that finds trials of other studies, and shares their checkpoints; null if this
+// study takes nothing from others.
+std::function<Result<std::optional<KnownTrial>>(const event::Asked&)> recall_from(
+    const Run& run, const RunOptions& options, const std::filesystem::path& artefacts) {
+  if (options.config.warm_start != "auto") return nullptr;
+  return [&run, &options,
+          artefacts](const event::Asked& asked) -> Result<std::optional<KnownTrial>> {
+    DETOL_ASSIGN(auto known, run.ledger->known_trial(asked.identity, run.record.id));
+    if (!known) return known;
+    const auto from = artefact_folder(options.storage, known->study) / std::to_string(known->trial);
+    const auto shared = share_checkpoints(from, artefacts / std::to_string(asked.trial));
+    if (!shared) log_warning("{}; this trial cannot be exported", shared.error().message);
+    return known;
+  };
+}
+
 }  // namespace
 
 Result<void> run_master(const RunOptions& options, const std::filesystem::path& folder,
@@ -301,6 +319,12 @@ Result<void> run_master(const RunOptions& options, const std::filesystem::path& 
   std::error_code ignored;
   if (!run.is_restart) std::filesystem::remove(stop_request, ignored);  // it was for an earlier run
   DETOL_ASSIGN(const Admission admit, make_admission(config));
+  std::function<std::string(const Candidate&)> identify;
+  if (config.trains()) {
+    identify = [&](const Candidate& candidate) {
+      return to_hex(training_identity(candidate, parts.data.fingerprint, options.backend));
+    };
+  }
   const auto retention = make_checkpoint_retention({artefacts, pausing_pruner(config)});
   const auto progress = progress_for(options, config, budget, folder, supervisor.pid);
   std::vector<Observer*> observers = {retention.get()};
@@ -323,6 +347,8 @@ Result<void> run_master(const RunOptions& options, const std::filesystem::path& 
        .target = options.target,
        .folder = artefacts,
        .initial = parts.initial,
+       .identify = identify,
+       .recall = recall_from(run, options, artefacts),
        .refits = workers_of(options) == 1 ? Refits::kBeforeAsks : Refits::kMeanwhile,
        .retry_failed = options.retry_failed && !run.is_restart,
        .counted_until_s = counted_until_s,

@@ -47,6 +47,46 @@ std::string undisturbed() {
   return results_of(study, "tiny");
 }
 
+TEST(Studies, DoNotTrainAgainWhatAnotherHasTrained) {
+  const TinyStudy study;
+  Words words = study.search_words();
+  words.insert(words.end(), {"--pruner", "none", "--budget", "4trials"});
+  ASSERT_EQ(study.detol(words).code, 0);
+  words.insert(words.end(), {"--study", "second"});
+  ASSERT_EQ(study.detol(words).code, 0);
+  const auto count = [&](const std::string& where) {
+    return study.detol({"query", "-f", "csv", "SELECT count(*) FROM v_trials WHERE " + where}).out;
+  };
+  EXPECT_EQ(count("study = 'second' AND reason LIKE 'same as trial % of study tiny'"),
+            "count(*)\r\n4\r\n");
+  EXPECT_EQ(count("study = 'second' AND device_seconds > 0"), "count(*)\r\n4\r\n");
+  const std::string curve =
+      "SELECT trial, epoch, name, value FROM v_metrics WHERE trial < 4 AND study = ";
+  const std::string order = " ORDER BY trial, epoch, name";
+  EXPECT_EQ(study.detol({"query", "-f", "csv", curve + "'second'" + order}).out,
+            study.detol({"query", "-f", "csv", curve + "'tiny'" + order}).out);
+  // Its checkpoints outlive the study that trained it.
+  ASSERT_EQ(study.detol({"study", "delete", "tiny", "--yes"}).code, 0);
+  const Ran exported =
+      study.detol({"export", "second", "--trial", "0", "--to", "safetensors", "-o", "out"});
+  EXPECT_EQ(exported.code, 0) << exported.err;
+}
+
+TEST(Studies, ThatAreToBeIndependentTrainForThemselves) {
+  const TinyStudy study;
+  Words words = study.search_words();
+  words.insert(words.end(), {"--budget", "2trials", "--set", "search.warm_start=none"});
+  ASSERT_EQ(study.detol(words).code, 0);
+  words.insert(words.end(), {"--study", "second"});
+  ASSERT_EQ(study.detol(words).code, 0);
+  EXPECT_EQ(study
+                .detol({"query", "-f", "csv",
+                        "SELECT count(*) FROM v_trials WHERE study = 'second' AND "
+                        "device_seconds > 0"})
+                .out,
+            "count(*)\r\n2\r\n");
+}
+
 // A finished search of four trials that tests copy instead of running it again.
 const TinyStudy& four_trials() {
   static const TinyStudy kStudy;

@@ -23,7 +23,9 @@ TEST(States, EveryReasonOfAnEndIsReadAsItWasWritten) {
                               {EndCause::kFailures},       {EndCause::kSameTrial, "", 17}};
   for (const EndReason& reason : pruned)
     EXPECT_EQ(end_reason_from(TrialState::kPruned, to_text(reason)), reason) << to_text(reason);
-  const EndReason failed[] = {{EndCause::kFailure, "params 9 > 1"}, {EndCause::kSameTrial, "", 0}};
+  const EndReason failed[] = {{EndCause::kFailure, "params 9 > 1"},
+                              {EndCause::kSameTrial, "", 0},
+                              {EndCause::kSameTrial, "other", 17}};
   for (const EndReason& reason : failed)
     EXPECT_EQ(end_reason_from(TrialState::kFail, to_text(reason)), reason) << to_text(reason);
   EXPECT_EQ(end_reason_from(TrialState::kComplete, ""), EndReason{});

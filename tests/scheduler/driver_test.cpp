@@ -106,6 +106,54 @@ TEST(Driver, AnswersATwinOfAKnownNetworkFromMemory) {
   EXPECT_EQ(study.driver->state().trials().back().reason.cause, EndCause::kSameTrial);
 }
 
+// Trials below a half are known to another study, with two epochs and a loss of 0.25.
+void know_half(FakeStudy& study) {
+  study.identify = [](const Candidate&) { return "00000000000000ab"; };
+  study.recall = [](const event::Asked& asked) -> Result<std::optional<KnownTrial>> {
+    EXPECT_EQ(asked.identity, "00000000000000ab");
+    if (std::get<double>(asked.params.front().second) >= 0.5) return std::nullopt;
+    KnownTrial known{.study = "other", .trial = 17, .reports = {}, .told = {}};
+    for (int epoch = 1; epoch <= 2; ++epoch) {
+      known.reports.push_back({.trial = 17,
+                               .attempt = 3,
+                               .epoch = epoch,
+                               .metrics = {{"loss", 0.5 / epoch}},
+                               .work = 1e6,
+                               .train_s = 100});
+    }
+    known.told.outcome = Measured{.values = {0.25}, .fidelity = 2, .work = 1e6};
+    return known;
+  };
+}
+
+TEST(Driver, TakesOverWhatAnotherStudyTrained) {
+  FakeStudy study;
+  study.config.algorithm.name = "random";
+  know_half(study);
+  ASSERT_TRUE(study.run());
+  EXPECT_EQ(study.pool.started.size(), 6u);  // known ones do not count against the budget
+  int known = 0;
+  for (const TrialRecord& trial : study.driver->state().trials()) {
+    if (trial.trial.genome.number("x") >= 0.5) continue;
+    ++known;
+    EXPECT_EQ(to_text(trial.reason), "same as trial 17 of study other");
+    EXPECT_EQ(trial.epochs, 2);
+    EXPECT_EQ(trial.values, std::vector<double>{0.25});
+    EXPECT_EQ(trial.train_s, 0);
+  }
+  EXPECT_GT(known, 0);
+  EXPECT_LT(study.driver->state().spent().work, 1e6);
+}
+
+TEST(Driver, MeasuresWhatAnotherStudyTrainedIfRepeatsAreAskedFor) {
+  FakeStudy study;
+  know_half(study);
+  study.config.repeats = 1;
+  ASSERT_TRUE(study.run());
+  for (const TrialRecord& trial : study.driver->state().trials())
+    EXPECT_NE(trial.reason.detail, "other");
+}
+
 TEST(Driver, TrainsAKnownCandidateAgainIfRepeatsAreAskedFor) {
   FakeStudy study;
   study.config.space = SpaceBuilder().add_float("x", 0, 1, {.step = 0.5}).build().value();

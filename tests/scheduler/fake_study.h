@@ -34,6 +34,9 @@ class MemoryLedger final : public Ledger {
     return {};
   }
   bool may_retry() const override { return true; }
+  Result<std::optional<KnownTrial>> known_trial(const std::string&, StudyId) override {
+    return std::nullopt;
+  }
   Result<StudyRecord> open_study(const std::string&) override { return StudyRecord{}; }
   Result<StudyRecord> study(const std::string&) override { return StudyRecord{}; }
   Result<std::vector<Event>> events(StudyId) override {
@@ -245,6 +248,8 @@ struct FakeStudy {
         .target = target,
         .folder = "artefacts",
         .initial = initial,
+        .identify = identify,
+        .recall = recall,
         .refits = refits,
         .retry_failed = retry_failed,
         .is_stop_requested = is_stop_requested,
@@ -289,6 +294,8 @@ struct FakeStudy {
   std::string budget = "6trials";
   std::optional<Target> target;
   std::vector<Genome> initial;
+  std::function<std::string(const Candidate&)> identify;
+  std::function<Result<std::optional<KnownTrial>>(const event::Asked&)> recall;
   Refits refits = Refits::kAtOnce;
   std::function<void()> fit_work = [] {};  // called by the jobs of "fake_model"
   bool retry_failed = false;

@@ -64,7 +64,7 @@ TEST_F(Process, AStudyThatExistsIsNotTouchedUnlessAskedFor) {
   run.start();
   EXPECT_EQ(run.finish(), 0);
   run.options.config.study = "formula-2";
-  EXPECT_EQ(count("COMPLETE"), 8);
+  EXPECT_EQ(count("COMPLETE"), 16);  // eight that it took over from the first, and its own
 }
 
 TEST_F(Process, AnUnknownAlgorithmIsRefusedBeforeAnythingExists) {
@@ -229,15 +229,26 @@ TEST_F(Process, GarbageOnTheMastersPortIsIgnored) {
   EXPECT_EQ(count("COMPLETE"), 8);
 }
 
-TEST_F(Process, ASecondMasterOnTheSameStorageIsRefused) {
+TEST_F(Process, ASecondMasterOfTheSameStudyIsRefused) {
   ::setenv("DETOL_TEST_EPOCH_MS", "200", 1);
+  run.start();
+  ASSERT_TRUE(WholeRun::wait_until([&] { return run.reports() >= 1; })) << log();
+  WholeRun second(folder.path());
+  second.options.if_exists = IfExists::kResume;
+  second.start();
+  EXPECT_EQ(second.finish(), 5);
+  EXPECT_EQ(run.finish(), 0);
+}
+
+TEST_F(Process, TwoStudiesOfOneStorageRunAtTheSameTime) {
+  ::setenv("DETOL_TEST_EPOCH_MS", "50", 1);
   run.start();
   ASSERT_TRUE(WholeRun::wait_until([&] { return run.reports() >= 1; })) << log();
   WholeRun second(folder.path());
   second.options.if_exists = IfExists::kNew;
   second.start();
-  EXPECT_EQ(second.finish(), 5);
-  EXPECT_EQ(run.finish(), 0);
+  EXPECT_EQ(second.finish(), 0) << log();
+  EXPECT_EQ(run.finish(), 0) << log();
 }
 
 // With one worker, a run that is killed at any moment and resumed equals a run without a kill.
