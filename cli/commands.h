@@ -97,6 +97,8 @@ Command trials_command();
 Command trial_command();
 Command best_command();
 Command pareto_command();
+Command importance_command();
+Command compare_command();
 Command query_command();
 Command export_command();
 Command db_check_command();

@@ -1,8 +1,6 @@
 #include "cli/pareto_rows.h"
 
-#include <fmt/format.h>
-
-#include <nlohmann/json.hpp>
+#include <cmath>
 
 #include "surrogate/pareto.h"
 
@@ -11,15 +9,11 @@ namespace {
 
 // Returns a trial's objective values, negated where larger is better; empty if it lacks one.
 Result<Losses> losses_of(const OpenStudy& study, const Rows& trials, std::size_t row) {
-  const auto* text = std::get_if<std::string>(&cell(trials, row, "values"));
-  const auto values = nlohmann::json::parse(text != nullptr ? *text : "", nullptr, false);
-  if (!values.is_object()) return fail(ErrorCode::kStorage, "a trial's values are damaged");
   Losses losses;
   for (const Objective& objective : study.record.objectives) {
-    const auto value = values.find(objective.metric);
-    if (value == values.end() || !value->is_number()) return Losses{};
-    const double number = value->get<double>();
-    losses.push_back(objective.direction == Direction::kMinimize ? number : -number);
+    DETOL_ASSIGN(const double number, metric_of(trials, row, objective.metric));
+    if (std::isnan(number)) return Losses{};
+    losses.push_back(to_loss(objective.direction, number));
   }
   return losses;
 }

@@ -36,8 +36,9 @@ void add_option(CLI::App& app, const Option& option, std::list<Slot>& slots) {
   }
   const bool repeated = option.arity == Option::kRepeated;
   slot.parsed = app.add_option(std::string(option.name), slot.words, help);
-  slot.parsed->expected(1)
-      ->allow_extra_args(false)
+  const bool is_list = repeated && option.is_positional();
+  slot.parsed->expected(1, is_list ? CLI::detail::expected_max_vector_size : 1)
+      ->allow_extra_args(is_list)
       ->type_name(std::string(option.value))
       ->multi_option_policy(repeated ? CLI::MultiOptionPolicy::TakeAll
                                      : CLI::MultiOptionPolicy::TakeLast);

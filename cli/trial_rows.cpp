@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <limits>
 #include <nlohmann/json.hpp>
 
 #include "core/table.h"
@@ -112,6 +113,28 @@ Result<Rows> trial_rows(const OpenStudy& study, const TrialFilter& filter) {
   sql += order;
   if (filter.top) sql += fmt::format(" LIMIT {}", *filter.top);
   return study.reader->select(sql, arguments);
+}
+
+Result<Rows> finished_rows(const OpenStudy& study) {
+  DETOL_ASSIGN(Rows trials, trial_rows(study, {.only_scored = true}));
+  const std::vector<Cell> ended = {std::string(to_text(TrialState::kComplete)),
+                                   std::string(to_text(TrialState::kPruned))};
+  Rows finished{.columns = trials.columns, .rows = {}};
+  for (std::size_t i = 0; i < trials.rows.size(); ++i) {
+    if (std::ranges::find(ended, cell(trials, i, "state")) != ended.end())
+      finished.rows.push_back(std::move(trials.rows[i]));
+  }
+  if (!finished.rows.empty()) return finished;
+  return nothing_reported(study);
+}
+
+Result<double> metric_of(const Rows& trials, std::size_t row, const std::string& metric) {
+  const auto* text = std::get_if<std::string>(&cell(trials, row, "values"));
+  const auto values = nlohmann::json::parse(text != nullptr ? *text : "", nullptr, false);
+  if (!values.is_object()) return fail(ErrorCode::kStorage, "a trial's values are damaged");
+  const auto value = values.find(metric);
+  if (value == values.end() || !value->is_number()) return std::numeric_limits<double>::quiet_NaN();
+  return value->get<double>();
 }
 
 tl::unexpected<Error> nothing_reported(const OpenStudy& study) {

@@ -32,6 +32,19 @@ struct TrialFilter {
 // Errors (kUsage): --where or --sort that SQLite or this study does not understand.
 Result<Rows> trial_rows(const OpenStudy& study, const TrialFilter& filter);
 
+// Returns the trials that ended with a score, COMPLETE or PRUNED, in the order of their ids.
+// Columns: as trial_rows. Errors (kEmpty): there is none; as trial_rows.
+Result<Rows> finished_rows(const OpenStudy& study);
+
+// Returns a metric of a trial; NaN if the trial has no finite number for it. Errors (kStorage): the
+// row is damaged.
+Result<double> metric_of(const Rows& trials, std::size_t row, const std::string& metric);
+
+// Returns the metric as a loss: negated where larger is better.
+inline double to_loss(Direction direction, double metric) {
+  return direction == Direction::kMinimize ? metric : -metric;
+}
+
 // Returns the error (kEmpty) that no trial has reported a number yet.
 tl::unexpected<Error> nothing_reported(const OpenStudy& study);
 

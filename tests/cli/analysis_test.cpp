@@ -1,0 +1,150 @@
+// The commands `importance` and `compare` over studies that are written into a ledger.
+
+#include <limits>
+#include <nlohmann/json.hpp>
+
+#include <gtest/gtest.h>
+
+#include "cli/parse.h"
+#include "core/rng.h"
+#include "encodings/study/study_config.h"
+#include "knowledge/ledger.h"
+#include "tests/support/temp_folder.h"
+
+namespace detol {
+namespace {
+
+using Json = nlohmann::json;
+
+// Answer is what a command printed, or its error.
+struct Answer {
+  Result<int> code = 0;
+  std::string out;
+};
+
+class Analysis : public testing::Test {
+ protected:
+  std::string storage() const { return (folder_.path() / "detol.db").string(); }
+
+  // Writes a study of configs/cnn.yaml whose accuracy depends on the optimizer, plus `bonus`.
+  void write_study(const std::string& name, TrialId trials, double bonus = 0,
+                   const std::string& metric = "val_accuracy") const {
+    const StudyConfig config = read_study_config(DETOL_SOURCE_DIR "/configs/cnn.yaml").value();
+    auto ledger = Ledger::open(storage()).value();
+    StudyRecord record;
+    record.name = name;
+    record.config = config.text;
+    record.objectives = {maximize(metric)};
+    const StudyId study = ledger->create_study(record).value();
+    for (TrialId id = 0; id < trials; ++id) {
+      Rng rng = Rng(1).split(id);
+      const Genome genome = config.space.sample(rng);
+      const double accuracy = (genome.text("optimizer") == "sgd" ? 0.6 : 0.5) + bonus +
+                              0.001 * static_cast<double>(id % 7);
+      event::Asked asked;
+      asked.trial = id;
+      asked.params = genome.assignments();
+      event::Started started;
+      started.trial = id;
+      event::Reported reported;
+      reported.trial = id;
+      reported.epoch = 1;
+      reported.metrics = {{metric, accuracy}, {"val_loss", 1 - accuracy}};
+      event::Told told;
+      told.trial = id;
+      told.outcome = Measured{.values = {accuracy}};
+      const std::vector<Event> events = {asked, started, reported, told};
+      ASSERT_TRUE(ledger->append(study, events));
+    }
+  }
+
+  Answer run(std::vector<std::string> words) const {
+    words.insert(words.end(), {"--storage", storage(), "-q"});
+    const auto call = parse(words);
+    if (!call) return {.code = tl::unexpected<Error>(call.error()), .out = {}};
+    testing::internal::CaptureStdout();
+    Result<int> code = call->command->run(call->arguments);
+    return {.code = std::move(code), .out = testing::internal::GetCapturedStdout()};
+  }
+
+  Json json(std::vector<std::string> words) const {
+    words.insert(words.end(), {"-f", "json"});
+    const Answer answer = run(std::move(words));
+    EXPECT_TRUE(answer.code) << answer.code.error().message;
+    return Json::parse(answer.out, nullptr, false);
+  }
+
+  testing_support::TempFolder folder_;
+};
+
+TEST_F(Analysis, ImportanceListsTheDecisiveChoiceFirst) {
+  write_study("s", 40);
+  const Json rows = json({"importance", "s"});
+  ASSERT_GT(rows.size(), 5u);
+  EXPECT_EQ(rows[0]["name"], "optimizer");
+  EXPECT_LE(rows[0]["low"], rows[0]["importance"]);
+  EXPECT_LE(rows[0]["importance"], rows[0]["high"]);
+  EXPECT_EQ(rows[0]["trials"], 40);
+  EXPECT_EQ(json({"importance", "s", "--top", "2"}).size(), 2u);
+}
+
+TEST_F(Analysis, ImportanceOfAnotherMetricMinimisesIt) {
+  write_study("s", 40);
+  EXPECT_EQ(json({"importance", "s", "--metric", "val_loss"})[0]["name"], "optimizer");
+  const Answer unknown = run({"importance", "s", "--metric", "val_los"});
+  ASSERT_FALSE(unknown.code);
+  EXPECT_EQ(unknown.code.error().code, ErrorCode::kUsage);
+  EXPECT_NE(unknown.code.error().message.find("did you mean 'val_loss'?"), std::string::npos);
+}
+
+TEST_F(Analysis, ImportanceSaysThatThereAreTooFewTrials) {
+  write_study("s", 9);
+  const Answer answer = run({"importance", "s"});
+  ASSERT_FALSE(answer.code);
+  EXPECT_EQ(answer.code.error().code, ErrorCode::kEmpty);
+  EXPECT_NE(answer.code.error().message.find("9 finished trials"), std::string::npos);
+}
+
+TEST_F(Analysis, ComparePutsEveryStudyAgainstTheFirst) {
+  write_study("a", 40);
+  write_study("b", 20, 0.2);
+  write_study("c", 30);
+  const Json rows = json({"compare", "a", "b", "c"});
+  ASSERT_EQ(rows.size(), 3u);
+  EXPECT_TRUE(rows[0]["p_better"].is_null());
+  EXPECT_TRUE(rows[0]["verdict"].is_null());
+  EXPECT_EQ(rows[1]["study"], "b");
+  EXPECT_EQ(rows[1]["trials"], 20);
+  EXPECT_EQ(rows[1]["best"], rows[1]["best_100"]);
+  EXPECT_EQ(rows[1]["p_better"], 1.0);
+  EXPECT_EQ(rows[1]["verdict"], "better");
+  EXPECT_EQ(rows[2]["verdict"], "undecided");
+  EXPECT_EQ(json({"compare", "b", "a"})[1]["verdict"], "worse");
+}
+
+TEST_F(Analysis, CompareRefusesWhatItCannotCompare) {
+  write_study("a", 12);
+  write_study("other", 12, 0, "top5_accuracy");
+  for (const std::vector<std::string>& words :
+       {std::vector<std::string>{"compare"}, std::vector<std::string>{"compare", "a"},
+        std::vector<std::string>{"compare", "a", "a"},
+        std::vector<std::string>{"compare", "a", "other"}}) {
+    const Answer answer = run(words);
+    ASSERT_FALSE(answer.code);
+    EXPECT_EQ(answer.code.error().code, ErrorCode::kUsage) << answer.code.error().message;
+  }
+  const Answer missing = run({"compare", "a", "b"});
+  ASSERT_FALSE(missing.code);
+  EXPECT_EQ(missing.code.error().code, ErrorCode::kStudy);
+}
+
+TEST_F(Analysis, CompareSaysThatAStudyHasNoScores) {
+  write_study("a", 3);
+  write_study("empty", 0);
+  const Answer answer = run({"compare", "a", "empty"});
+  ASSERT_FALSE(answer.code);
+  EXPECT_EQ(answer.code.error().code, ErrorCode::kEmpty);
+}
+
+}  // namespace
+}  // namespace detol
