@@ -12,6 +12,7 @@
 // Choices that the paper leaves open:
 // - Until `startup` trials were measured, trials are uniform draws. The paper fills its whole
 //   population this way (100 of 20,000 trials); a study of twenty to a hundred trials cannot.
+// - With sources half of these first trials are mutations of the sources' best trials instead.
 // - A child that was told before is mutated again, up to kMostMutations times, so that no known
 //   candidate is trained again as long as the space has new ones nearby.
 // - A trial that failed, or whose value is NaN, has no offspring.
@@ -41,9 +42,13 @@
 #include "search/outcome_value.h"
 #include "search/perturb.h"
 #include "search/searchers.h"
+#include "search/sources.h"
 
 namespace detol::inline search {
 namespace {
+
+constexpr std::size_t kSourceParents = 5;  // the best trials of each source
+constexpr double kSourceShare = 0.5;       // of the first trials that descend from them
 
 struct EvolutionOptions {
   std::size_t population;
@@ -57,7 +62,12 @@ class Evolution final : public Searcher {
       : space_(std::move(space)),
         rng_(settings.seed),
         direction_(settings.objectives.front().direction),
-        options_(options) {}
+        options_(options) {
+    for (const MappedSource& source : mapped_sources(space_, settings)) {
+      const std::size_t count = std::min(source.trials.size(), kSourceParents);
+      for (std::size_t i = 0; i < count; ++i) source_parents_.push_back(source.trials[i].genome);
+    }
+  }
 
   std::vector<Trial> ask(TrialId first_id, int count) override {
     return numbered(first_id, count, [&](TrialId id) { return propose(rng_.split(id)); });
@@ -87,9 +97,14 @@ class Evolution final : public Searcher {
   };
 
   Genome propose(Rng rng) const {
-    Genome child = population_.size() < options_.startup ? space_.sample(rng)
+    Genome child = population_.size() < options_.startup ? first_draw(rng)
                                                          : space_.mutate(best_of_sample(rng), rng);
     return mutated_until_unseen(space_, std::move(child), known_, rng);
+  }
+
+  Genome first_draw(Rng& rng) const {
+    if (source_parents_.empty() || !rng.chance(kSourceShare)) return space_.sample(rng);
+    return space_.mutate(source_parents_[rng.below(source_parents_.size())], rng);
   }
 
   const Genome& best_of_sample(Rng& rng) const {
@@ -105,6 +120,7 @@ class Evolution final : public Searcher {
   const Rng rng_;
   const Direction direction_;
   const EvolutionOptions options_;
+  std::vector<Genome> source_parents_;       // empty: there are no sources
   std::deque<Individual> population_;        // oldest first; at most options_.population of them
   std::unordered_set<std::uint64_t> known_;  // identities of all genomes ever told
 };

@@ -18,6 +18,7 @@
 #include "encodings/space/space.h"
 #include "encodings/space/trial.h"
 #include "search/decisions.h"
+#include "search/searcher.h"
 
 namespace detol::inline search {
 
@@ -37,6 +38,10 @@ class Experience {
   std::optional<std::size_t> tell(const Trial& trial, const Outcome& outcome);
 
   const std::vector<Episode>& episodes() const { return episodes_; }
+
+  // Returns the best trials of each source, and as many others, as episodes in random order. Their
+  // losses are the shares of the source's trials that are better.
+  std::vector<Episode> of_sources(const SearcherSettings& settings) const;
   const Decisions& decisions() const { return decisions_; }
 
   // Calls `sample` until its genome was not told before, a few times at most; then mutates it.

@@ -103,7 +103,7 @@ double GpClimber::value_at(const Genome& genome, std::span<const std::size_t> do
   std::vector<LazyGp::Slope> slopes;
   std::vector<Prediction> at;
   for (std::size_t j = 0; j < scorer_.outputs(); ++j) {
-    slopes.push_back((nearby.empty() ? in_.model.output(j) : nearby[j]).slope(point));
+    slopes.push_back(in_.model.slope(j, nearby.empty() ? in_.model.output(j) : nearby[j], point));
     at.push_back(slopes.back().at);
   }
   const GpCriterion::Value value = scorer_.criterion()(at);

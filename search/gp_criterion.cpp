@@ -46,7 +46,7 @@ GpCriterion::GpCriterion(const GpModel& model, GpAcquisition acquisition)
     : acquisition_(acquisition), objectives_(model.observed().objectives) {
   for (std::size_t i = 0; i < model.observed().outcomes.size(); ++i)
     least_variance_.push_back(kLeastVariance * model.output(i).kernel().variance());
-  best_ = std::ranges::min(model.output(0).smoothed());
+  best_ = model.least_smoothed(0);
   if (objectives_ > 1) front_.emplace(front_of_model(model));
 }
 

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "core/hash.h"
 #include "surrogate/fit.h"
 
 namespace detol::inline search {
@@ -67,22 +68,46 @@ std::vector<std::size_t> chosen_members(const Observed& observed, Rng rng) {
   return members;
 }
 
-OutputFit refit_output(const Features& features, const Points& points,
-                       std::span<const double> outcomes, OutcomeTransform transform,
-                       const KernelParameters& before, Rng rng) {
-  OutputFit after{.kernel = {}, .transform = transform};
-  const std::vector<std::size_t> chosen = chosen_for_fit(outcomes, rng);
-  std::vector<double> y;
-  for (std::size_t i : chosen) y.push_back(after.transform(outcomes[i]));
-  after.kernel = fit(features, points_of(features, points, chosen), y, before).parameters;
-  return after;
+double weighted_sum(std::span<const double> weights, std::span<const double> means) {
+  return std::inner_product(weights.begin(), weights.end(), means.begin(), 0.0);
 }
 
-std::vector<double> transformed(const OutcomeTransform& transform, std::span<const double> outcomes,
-                                std::span<const std::size_t> chosen) {
+// Returns the predictions of the sources, a number each, of observation or candidate i.
+std::span<const double> row_of(const std::vector<double>& means, std::size_t i,
+                               std::size_t sources) {
+  return std::span(means).subspan(i * sources, sources);
+}
+
+// Returns the transformed outcome of an observation, less what the sources predict.
+double residual(const Observed& observed, std::size_t output, std::size_t i, const OutputFit& fit) {
+  const double y = fit.transform(observed.outcomes[output][i]);
+  if (fit.weights.empty()) return y;
+  return y - weighted_sum(fit.weights, row_of(observed.means[output], i, observed.sources));
+}
+
+std::vector<double> residuals(const Observed& observed, std::size_t output, const OutputFit& fit,
+                              std::span<const std::size_t> chosen) {
   std::vector<double> y;
-  for (std::size_t i : chosen) y.push_back(transform(outcomes[i]));
+  for (std::size_t i : chosen) y.push_back(residual(observed, output, i, fit));
   return y;
+}
+
+OutputFit refit_output(const Features& features, const Observed& observed, std::size_t output,
+                       const KernelParameters& before, Rng rng) {
+  const std::vector<double>& outcomes = observed.outcomes[output];
+  OutputFit after{.kernel = before, .transform = {}, .weights = {}};
+  if (output < observed.objectives) after.transform = OutcomeTransform::fitted(outcomes);
+  if (output < observed.objectives && observed.sources > 0) {
+    std::vector<double> y;
+    for (double outcome : outcomes) y.push_back(after.transform(outcome));
+    after.weights =
+        source_weights(y, observed.means[output], observed.sources, rng.split(hash64("weights")));
+  }
+  const std::vector<std::size_t> chosen = chosen_for_fit(outcomes, rng);
+  after.kernel = fit(features, points_of(features, observed.points, chosen),
+                     residuals(observed, output, after, chosen), before)
+                     .parameters;
+  return after;
 }
 
 }  // namespace
@@ -92,13 +117,8 @@ ModelFit refit(const Features& features, const Observed& observed,
   ModelFit fit{.outputs = {},
                .observations = observed.size(),
                .members = chosen_members(observed, rng.split(before.size()))};
-  for (std::size_t i = 0; i < before.size(); ++i) {
-    const std::vector<double>& outcomes = observed.outcomes[i];
-    const auto transform =
-        i < observed.objectives ? OutcomeTransform::fitted(outcomes) : OutcomeTransform();
-    fit.outputs.push_back(refit_output(features, observed.points, outcomes, transform,
-                                       before[i].kernel, rng.split(i)));
-  }
+  for (std::size_t i = 0; i < before.size(); ++i)
+    fit.outputs.push_back(refit_output(features, observed, i, before[i].kernel, rng.split(i)));
   return fit;
 }
 
@@ -109,7 +129,7 @@ std::vector<LazyGp> processes_of(const Features& features, const Observed& obser
   for (std::size_t i = 0; i < fit.outputs.size(); ++i) {
     const OutputFit& output = fit.outputs[i];
     processes.emplace_back(features, output.kernel, points,
-                           transformed(output.transform, observed.outcomes[i], fit.members));
+                           residuals(observed, i, output, fit.members));
     processes.back().attach(candidates);
   }
   return processes;
@@ -120,6 +140,7 @@ std::vector<double> to_numbers(const ModelFit& fit) {
   for (const OutputFit& output : fit.outputs) {
     for (double number : output.transform.to_numbers()) numbers.push_back(number);
     for (double number : to_numbers(output.kernel)) numbers.push_back(number);
+    for (double weight : output.weights) numbers.push_back(weight);
   }
   if (fit.members.size() < fit.observations) {
     for (std::size_t member : fit.members) numbers.push_back(static_cast<double>(member));
@@ -128,16 +149,23 @@ std::vector<double> to_numbers(const ModelFit& fit) {
 }
 
 std::optional<ModelFit> fit_from(std::span<const double> numbers, const Features& features,
-                                 std::size_t outputs, std::size_t observations) {
+                                 const Observed& observed, std::size_t observations) {
+  const std::size_t outputs = observed.outcomes.size();
   const std::size_t of_transform = OutcomeTransform::kNumbers;
   const std::size_t of_kernel = to_numbers(default_parameters(features)).size();
-  if (numbers.size() < outputs * (of_transform + of_kernel)) return std::nullopt;
+  const std::size_t of_sources = observed.objectives * observed.sources;
+  if (numbers.size() < outputs * (of_transform + of_kernel) + of_sources) return std::nullopt;
   ModelFit fit{.outputs = {}, .observations = observations, .members = {}};
   for (std::size_t i = 0; i < outputs; ++i) {
     fit.outputs.push_back(
         {.kernel = from_numbers(numbers.subspan(of_transform, of_kernel), features),
-         .transform = OutcomeTransform::from_numbers(numbers.first(of_transform))});
+         .transform = OutcomeTransform::from_numbers(numbers.first(of_transform)),
+         .weights = {}});
     numbers = numbers.subspan(of_transform + of_kernel);
+    if (i >= observed.objectives) continue;
+    const std::span<const double> weights = numbers.first(observed.sources);
+    fit.outputs.back().weights.assign(weights.begin(), weights.end());
+    numbers = numbers.subspan(observed.sources);
   }
   for (double member : numbers) {
     const double least = fit.members.empty() ? 0 : static_cast<double>(fit.members.back()) + 1;
@@ -149,17 +177,27 @@ std::optional<ModelFit> fit_from(std::span<const double> numbers, const Features
 }
 
 GpModel::GpModel(std::shared_ptr<const Features> features, std::size_t outputs,
-                 std::size_t objectives, Points candidates)
+                 std::size_t objectives, Points candidates,
+                 std::shared_ptr<const SourceModels> sources)
     : features_(std::move(features)),
+      sources_(std::move(sources)),
       candidates_(std::move(candidates)),
       observed_{features_->empty_points(), {}, objectives} {
   observed_.outcomes.resize(outputs);
-  fit_.outputs.assign(outputs, {.kernel = default_parameters(*features_), .transform = {}});
+  if (sources_ != nullptr) {
+    observed_.sources = sources_->size();
+    observed_.means.resize(objectives);
+  }
+  fit_.outputs.assign(outputs,
+                      {.kernel = default_parameters(*features_), .transform = {}, .weights = {}});
 }
 
 void GpModel::append(const Point& x, std::span<const double> outcomes) {
   observed_.points.push_back(x);
   for (std::size_t i = 0; i < outcomes.size(); ++i) observed_.outcomes[i].push_back(outcomes[i]);
+  for (std::size_t i = 0; i < observed_.means.size(); ++i) {
+    for (double mean : sources_->means(i, x)) observed_.means[i].push_back(mean);
+  }
 }
 
 void GpModel::correct(std::size_t observation, std::span<const double> outcomes) {
@@ -171,7 +209,7 @@ void GpModel::correct(std::size_t observation, std::span<const double> outcomes)
   surprise_.reset();
   for (std::size_t i = 0; i < outcomes.size(); ++i)
     processes_[i].replace(static_cast<std::size_t>(member - members_.begin()),
-                          fit_.outputs[i].transform(outcomes[i]));
+                          residual(observed_, i, observation, fit_.outputs[i]));
 }
 
 void GpModel::use(ModelFit fit, std::vector<LazyGp> processes) {
@@ -182,8 +220,7 @@ void GpModel::use(ModelFit fit, std::vector<LazyGp> processes) {
   surprise_.reset();
   processes_ = std::move(processes);
   for (std::size_t i = 0; i < processes_.size(); ++i)
-    processes_[i].replace_all(
-        transformed(fit_.outputs[i].transform, observed_.outcomes[i], members_));
+    processes_[i].replace_all(residuals(observed_, i, fit_.outputs[i], members_));
 }
 
 void GpModel::catch_up() {
@@ -196,20 +233,75 @@ void GpModel::catch_up() {
   surprise_.reset();
   for (std::size_t j = next; j < last; ++j) {
     for (std::size_t i = 0; i < processes_.size(); ++i)
-      processes_[i].append(observed_.points[j],
-                           fit_.outputs[i].transform(observed_.outcomes[i][j]));
+      processes_[i].append(observed_.points[j], residual(observed_, i, j, fit_.outputs[i]));
     members_.push_back(j);
   }
 }
 
 void GpModel::fantasize(std::span<const Pending> pending) {
   catch_up();
+  if (sources_ != nullptr && candidate_means_.empty()) {
+    candidate_means_.resize(observed_.objectives);
+    for (std::size_t i = 0; i < observed_.objectives; ++i) {
+      for (std::size_t j = 0; j < candidates_.size(); ++j) {
+        for (double mean : sources_->means(i, candidates_[j])) candidate_means_[i].push_back(mean);
+      }
+    }
+  }
   const auto differ = std::ranges::mismatch(fantasies_, pending, {}, {}, &Pending::key);
   drop_fantasies(static_cast<std::size_t>(differ.in1 - fantasies_.begin()));
   for (const Pending& each : pending.subspan(fantasies_.size())) {
     for (LazyGp& process : processes_) process.append_fantasy(*each.point);
     fantasies_.push_back(each.key);
   }
+}
+
+bool GpModel::has_prior(std::size_t output) const {
+  return std::ranges::any_of(fit_.outputs[output].weights, [](double w) { return w > 0; });
+}
+
+double GpModel::prior_mean(std::size_t output, const Point& x) const {
+  if (!has_prior(output)) return 0;
+  return weighted_sum(fit_.outputs[output].weights, sources_->means(output, x));
+}
+
+std::vector<double> GpModel::prior_means(std::size_t output, const Points& points) const {
+  std::vector<double> means(points.size(), 0);
+  if (!has_prior(output)) return means;
+  for (std::size_t i = 0; i < means.size(); ++i) means[i] = prior_mean(output, points[i]);
+  return means;
+}
+
+std::vector<Prediction> GpModel::predict(std::size_t output, const Points& points) const {
+  std::vector<Prediction> predictions = processes_[output].predict(points);
+  const std::vector<double> means = prior_means(output, points);
+  for (std::size_t i = 0; i < means.size(); ++i) predictions[i].mean += means[i];
+  return predictions;
+}
+
+std::vector<Prediction> GpModel::predict_candidates(std::size_t output) const {
+  std::vector<Prediction> predictions = processes_[output].predict_candidates();
+  if (!has_prior(output)) return predictions;
+  for (std::size_t i = 0; i < predictions.size(); ++i)
+    predictions[i].mean += weighted_sum(fit_.outputs[output].weights,
+                                        row_of(candidate_means_[output], i, observed_.sources));
+  return predictions;
+}
+
+LazyGp::Slope GpModel::slope(std::size_t output, const LazyGp& process, const Point& x) const {
+  LazyGp::Slope slope = process.slope(x);
+  if (!has_prior(output)) return slope;
+  slope.at.mean += prior_mean(output, x);
+  const std::vector<double> gradient = sources_->gradient(output, x, fit_.outputs[output].weights);
+  for (std::size_t i = 0; i < gradient.size(); ++i) slope.mean[i] += gradient[i];
+  return slope;
+}
+
+double GpModel::least_smoothed(std::size_t output) const {
+  std::vector<double> smoothed = processes_[output].smoothed();
+  const std::vector<double> means = prior_means(output, processes_[output].points());
+  for (std::size_t i = 0; i < means.size(); ++i) smoothed[i] += means[i];
+  return std::ranges::min(smoothed);
 }
 
 LazyGp GpModel::near(std::size_t output, const Point& x, std::size_t count) const {
@@ -233,7 +325,7 @@ LazyGp GpModel::near(std::size_t output, const Point& x, std::size_t count) cons
     const std::size_t other = i < rows ? 0 : left_out[i - rows];
     points.push_back(i < rows ? process.points()[i] : observed_.points[other]);
     y.push_back(i < rows ? process.outcomes()[i]
-                         : fit_.outputs[output].transform(observed_.outcomes[output][other]));
+                         : residual(observed_, output, other, fit_.outputs[output]));
   }
   return LazyGp(*features_, process.kernel().parameters(), points, y);
 }

@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "core/rng.h"
+#include "search/source_models.h"
 #include "surrogate/lazy_gp.h"
 #include "surrogate/transform.h"
 
@@ -29,6 +30,7 @@ namespace detol::inline search {
 struct OutputFit {
   KernelParameters kernel;
   OutcomeTransform transform;
+  std::vector<double> weights;  // of the sources' predictions; empty: there are no sources
 };
 
 // ModelFit: the result of a refit.
@@ -43,6 +45,9 @@ struct Observed {
   Points points;
   std::vector<std::vector<double>> outcomes;  // per output; smaller is better
   std::size_t objectives = 0;  // outputs after these are logarithms of work, not transformed
+  std::size_t sources = 0;
+  std::vector<std::vector<double>> means =
+      {};  // per objective, row-major: the sources' predictions
 
   std::size_t size() const { return points.size(); }
 };
@@ -61,7 +66,7 @@ std::vector<LazyGp> processes_of(const Features& features, const Observed& obser
 // they are not all. fit_from() reads it; nullopt if the numbers are not of such a fit.
 std::vector<double> to_numbers(const ModelFit& fit);
 std::optional<ModelFit> fit_from(std::span<const double> numbers, const Features& features,
-                                 std::size_t outputs, std::size_t observations);
+                                 const Observed& observed, std::size_t observations);
 
 // Pending: a pending trial, identified by `key`.
 struct Pending {
@@ -75,7 +80,7 @@ class GpModel {
   static constexpr std::size_t kMostAppended = 1024;  // after a refit; later ones wait for the next
 
   GpModel(std::shared_ptr<const Features> features, std::size_t outputs, std::size_t objectives,
-          Points candidates);
+          Points candidates, std::shared_ptr<const SourceModels> sources = nullptr);
 
   std::size_t size() const { return observed_.size(); }  // observations
   const Observed& observed() const { return observed_; }
@@ -94,8 +99,20 @@ class GpModel {
   // REQUIRES: fitted_at() > 0.
   void fantasize(std::span<const Pending> pending);
 
-  // Returns the process of members and fantasies as of the last fantasize().
+  // Returns the process of members and fantasies as of the last fantasize(). With sources it is of
+  // the residuals: outcomes less the weighted sum of the sources' predictions, prior_mean().
   const LazyGp& output(std::size_t i) const { return processes_[i]; }
+
+  bool has_prior(std::size_t output) const;                     // a source has weight
+  double prior_mean(std::size_t output, const Point& x) const;  // 0 without sources
+  std::vector<double> prior_means(std::size_t output, const Points& points) const;
+
+  // These predict transformed outcomes, by the process and the sources.
+  std::vector<Prediction> predict(std::size_t output, const Points& points) const;
+  std::vector<Prediction> predict_candidates(std::size_t output) const;
+  // `process` is output(i), or near() of it.
+  LazyGp::Slope slope(std::size_t output, const LazyGp& process, const Point& x) const;
+  double least_smoothed(std::size_t output) const;  // of all rows
 
   // Returns an output's process of at most `count` rows and observations, those most like x. Its
   // posterior at x is nearly that of all. O(n + count^3).
@@ -112,7 +129,9 @@ class GpModel {
   void drop_fantasies(std::size_t left = 0);  // all but the first `left`
 
   std::shared_ptr<const Features> features_;
+  std::shared_ptr<const SourceModels> sources_;  // nullptr: none
   Points candidates_;
+  std::vector<std::vector<double>> candidate_means_;  // as Observed::means; empty: not computed
   Observed observed_;
   ModelFit fit_;
   std::vector<LazyGp> processes_;         // empty: not computed

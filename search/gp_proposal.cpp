@@ -95,7 +95,9 @@ class Proposal {
     if (genomes.size() > kMostSampled) genomes.resize(kMostSampled);
     Points points = in_.features.empty_points();
     for (const Genome& genome : genomes) points.push_back(in_.features.of(genome));
-    const std::vector<double> values = sample_at(process_, points, rng_.split(hash64("sample")));
+    std::vector<double> values = sample_at(process_, points, rng_.split(hash64("sample")));
+    const std::vector<double> means = in_.model.prior_means(0, points);
+    for (std::size_t i = 0; i < values.size(); ++i) values[i] += means[i];
     return genomes[static_cast<std::size_t>(std::ranges::min_element(values) - values.begin())];
   }
 

@@ -56,7 +56,7 @@ class SampleProposal {
       return static_cast<std::size_t>(share * static_cast<double>(count));
     };
     std::vector<Genome> genomes;
-    const std::vector<Prediction> at = process_.predict_candidates();
+    const std::vector<Prediction> at = in_.model.predict_candidates(0);
     const auto bound = [&](std::size_t i) { return at[i].mean - 2 * std::sqrt(at[i].variance); };
     for (std::size_t i : least(at.size(), scaled(kEverywhere), bound))
       genomes.push_back(in_.candidates[i]);
@@ -80,8 +80,10 @@ class SampleProposal {
     if (genomes.empty()) return;
     Points points = in_.features.empty_points();
     for (const Genome& genome : genomes) points.push_back(in_.features.of(genome));
-    const std::vector<double> values =
+    std::vector<double> values =
         sample_ ? sample_->values(points) : sample_at(process_, points, rng_.split(1));
+    const std::vector<double> means = in_.model.prior_means(0, points);
+    for (std::size_t i = 0; i < values.size(); ++i) values[i] += means[i];
     for (std::size_t i = 0; i < genomes.size(); ++i) {
       if (genome_ && !(values[i] < value_)) continue;
       value_ = values[i];

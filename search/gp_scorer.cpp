@@ -5,7 +5,7 @@ namespace detol::inline search {
 std::vector<Scored> GpScorer::score_candidates() const {
   std::vector<std::vector<Prediction>> predictions;
   for (std::size_t i = 0; i < outputs(); ++i)
-    predictions.push_back(in_.model.output(i).predict_candidates());
+    predictions.push_back(in_.model.predict_candidates(i));
   return scored({in_.candidates.begin(), in_.candidates.end()}, predictions);
 }
 
@@ -13,8 +13,7 @@ std::vector<Scored> GpScorer::score(std::vector<Genome> genomes) const {
   Points points = in_.features.empty_points();
   for (const Genome& genome : genomes) points.push_back(in_.features.of(genome));
   std::vector<std::vector<Prediction>> predictions;
-  for (std::size_t i = 0; i < outputs(); ++i)
-    predictions.push_back(in_.model.output(i).predict(points));
+  for (std::size_t i = 0; i < outputs(); ++i) predictions.push_back(in_.model.predict(i, points));
   return scored(std::move(genomes), predictions);
 }
 

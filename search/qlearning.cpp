@@ -34,6 +34,9 @@
 // - Choices that the architecture makes no use of are not replayed.
 // - Q-learning is off-policy, so it learns from the trials of other proposers, too.
 // - A sequence that was told before is not proposed; another is sampled, or it is mutated.
+// - With sources a new table begins with kSourceReplays of their trials, and epsilon as if
+//   kSourceSchedule of the schedule had passed; the search's own replays then overwrite what they
+//   disagree with.
 // - In a long search a new table begins now and then, with kRecall replays of the trials before
 //   it (experience.h), which bounds what a resume or a late retell must learn again.
 //
@@ -46,6 +49,7 @@
 #include <limits>
 #include <map>
 
+#include "core/hash.h"
 #include "core/options.h"
 #include "core/rng.h"
 #include "search/experience.h"
@@ -57,6 +61,8 @@ namespace {
 
 constexpr double kInitialQ = 0.5;
 constexpr std::size_t kRecall = 20'000;  // replays with which a later table begins
+constexpr std::size_t kSourceReplays = 2'000;
+constexpr double kSourceSchedule = 0.6;
 
 struct QLearningOptions {
   std::size_t bins;
@@ -94,12 +100,17 @@ class QLearning final : public Searcher {
       : rng_(settings.seed),
         options_(options),
         experience_(space, options.bins, settings.objectives.front().direction),
+        source_episodes_(experience_.of_sources(settings)),
         tables_(
             1, [this](std::size_t start) { return initial_table(start); },
             [this](QTable& table, std::size_t, std::size_t to) {
               join(table, to - 1);
               replay(table, to, options_.replays);
-            }) {}
+            }) {
+    for (const Episode& episode : source_episodes_) source_steps_.push_back(steps_of(episode));
+    if (!source_episodes_.empty())
+      begun_ = static_cast<std::size_t>(kSourceSchedule * static_cast<double>(options_.schedule));
+  }
 
   std::vector<Trial> ask(TrialId first_id, int count) override {
     const QTable& table = tables_.after(experience_.episodes().size());
@@ -121,7 +132,7 @@ class QLearning final : public Searcher {
   static constexpr std::size_t kStart = static_cast<std::size_t>(-1);
 
   Genome sample(const std::vector<double>& q, Rng& rng) const {
-    const double epsilon = epsilon_after(experience_.episodes().size(), options_.schedule);
+    const double epsilon = epsilon_after(begun_ + experience_.episodes().size(), options_.schedule);
     const std::vector<std::size_t>& actions = experience_.decisions().action_counts();
     State state{0, kStart, kStart};
     const auto choose = [&](std::size_t choice) {
@@ -162,6 +173,7 @@ class QLearning final : public Searcher {
 
   QTable initial_table(std::size_t start) const {
     QTable table;
+    replay_sources(table);
     for (std::size_t place = 0; place < start; ++place) join(table, place);
     if (start > 0) replay(table, start, kRecall);
     return table;
@@ -172,20 +184,34 @@ class QLearning final : public Searcher {
     table.losses.insert(std::ranges::upper_bound(table.losses, loss), loss);
   }
 
+  void replay_sources(QTable& table) const {
+    if (source_episodes_.empty()) return;
+    table.q.resize(q_size_, kInitialQ);
+    Rng rng = rng_.split(hash64("replays of sources"));
+    for (std::size_t i = 0; i < kSourceReplays; ++i) {
+      const std::size_t place = rng.below(source_episodes_.size());
+      learn(table, source_steps_[place], 1 - source_episodes_[place].loss);
+    }
+  }
+
   // Learns from `count` draws of the first `told` trials.
   void replay(QTable& table, std::size_t told, std::size_t count) const {
     table.q.resize(q_size_, kInitialQ);
     Rng rng = rng_.split(~std::uint64_t{0}).split(told);
     for (std::size_t i = 0; i < count; ++i) {
       const std::size_t place = rng.below(told);
-      double target = reward_of(table, experience_.episodes()[place].loss);
-      for (std::size_t t = steps_[place].size(); t-- > 0;) {
-        const Step& step = steps_[place][t];
-        double* row = &table.q[step.row];
-        row[step.action] += options_.rate * (target - row[step.action]);
-        const double best = *std::max_element(row, row + step.actions);
-        target = best + options_.trace * (target - best);
-      }
+      learn(table, steps_[place], reward_of(table, experience_.episodes()[place].loss));
+    }
+  }
+
+  // Learns a trial's reward from the end of its steps.
+  void learn(QTable& table, const std::vector<Step>& steps, double target) const {
+    for (std::size_t t = steps.size(); t-- > 0;) {
+      const Step& step = steps[t];
+      double* row = &table.q[step.row];
+      row[step.action] += options_.rate * (target - row[step.action]);
+      const double best = *std::max_element(row, row + step.actions);
+      target = best + options_.trace * (target - best);
     }
   }
 
@@ -201,6 +227,9 @@ class QLearning final : public Searcher {
   const Rng rng_;
   const QLearningOptions options_;
   Experience experience_;
+  const std::vector<Episode> source_episodes_;
+  std::vector<std::vector<Step>> source_steps_;
+  std::size_t begun_ = 0;                 // tells that the schedule is ahead
   std::vector<std::vector<Step>> steps_;  // of every trial of the experience
   std::map<State, std::size_t> rows_;     // where each state's values begin
   std::size_t q_size_ = 0;

@@ -28,6 +28,9 @@
 //   its neighbours.
 // - Choices that the architecture makes no use of are not updated.
 // - A sequence that was told before is not proposed; another is sampled, or it is mutated.
+// - With sources a new controller is first updated by their trials, once, with advantages from
+// their
+//   ranks; none of them is elite, so that the search's own trials soon outweigh them.
 // - In a long search a new controller begins now and then, with the latest trials and the elite
 //   of all (experience.h), which bounds what a resume or a late retell must learn again.
 //
@@ -75,6 +78,7 @@ class Reinforce final : public Searcher {
       : rng_(settings.seed),
         options_(options),
         experience_(space, options.bins, settings.objectives.front().direction),
+        source_episodes_(experience_.of_sources(settings)),
         states_(
             options.batch, [this](std::size_t start) { return initial_state(start); },
             [this](ReinforceState& state, std::size_t from, std::size_t to) {
@@ -113,8 +117,21 @@ class Reinforce final : public Searcher {
     ReinforceState state{.controller = Controller(decisions.action_counts(), decisions.ordered(),
                                                   rng_.split(~std::uint64_t{0})),
                          .elite = {}};
+    for (std::size_t from = 0; from < source_episodes_.size(); from += options_.batch)
+      learn_from_sources(state, from);
     for (std::size_t place = 0; place < start; ++place) join(state.elite, place);
     return state;
+  }
+
+  // Updates the controller by one batch of the sources' episodes.
+  void learn_from_sources(ReinforceState& state, std::size_t from) const {
+    std::vector<Trajectory> trajectories;
+    const std::size_t to = std::min(source_episodes_.size(), from + options_.batch);
+    for (std::size_t i = from; i < to; ++i) {
+      const Episode& episode = source_episodes_[i];
+      trajectories.push_back({episode.decisions, 1 - 2 * episode.loss});
+    }
+    state.controller.update(trajectories, options_.epochs, options_.ppo);
   }
 
   // Updates the controller by one batch and the elite.
@@ -161,6 +178,7 @@ class Reinforce final : public Searcher {
   const Rng rng_;
   const ReinforceOptions options_;
   Experience experience_;
+  const std::vector<Episode> source_episodes_;
   StateFold<ReinforceState> states_;
 };
 

@@ -3,9 +3,10 @@
 // Searcher: proposes trials and learns from their outcomes (ask and tell).
 //
 // A Searcher is a pure state machine: it never trains, sleeps, reads a clock or opens a
-// file. Trial n draws from random stream n of the study's seed, so that given one seed and
-// one sequence of events (the trials expected and told, the refits absorbed) it proposes the same
-// trials, for any number of workers, and replaying a ledger rebuilds it without a call of ask().
+// file. Trial n draws from random stream n of the study's seed, so that given one seed, the same
+// sources and one sequence of events (the trials expected and told, the refits absorbed) it
+// proposes the same trials, for any number of workers, and replaying a ledger rebuilds it without a
+// call of ask().
 // Not thread-safe.
 //
 //   auto searcher =
@@ -21,6 +22,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "core/result.h"
@@ -77,10 +79,20 @@ class Searcher {
   virtual void absorb(const Refit&) {}
 };
 
+// Source: an earlier study, from whose trials a new search starts better. Its space may differ:
+// choices are matched by their names (search/sources.h). The outcomes have the values of the new
+// study's objectives, in their order; their scale and offset do not matter.
+struct Source {
+  std::string name;
+  Space space;                                      // of the history's genomes
+  std::vector<std::pair<Genome, Outcome>> history;  // in any order
+};
+
 struct SearcherSettings {
   std::uint64_t seed = 0;
   std::vector<Objective> objectives;           // at least one
   std::map<std::string, std::string> options;  // {"population", "32"}: the algorithm's own settings
+  std::vector<Source> sources = {};            // earlier studies; those that do not fit are ignored
 };
 
 struct SearcherRow {
@@ -92,8 +104,9 @@ struct SearcherRow {
 // Returns every searcher of this build, in the order `detol search --help` prints them.
 std::span<const SearcherRow> searchers();
 
-// Makes a searcher. Errors: an unknown name (kUsage, with a did-you-mean); an unknown or impossible
-// option, no objective (kInput).
+// Makes a searcher. With sources its first proposals are, every other one, good in the sources
+// (search/starting_list.h). Errors: an unknown name (kUsage, with a did-you-mean); an unknown or
+// impossible option, no objective (kInput).
 Result<std::unique_ptr<Searcher>> make_searcher(std::string_view name, const Space& space,
                                                 const SearcherSettings& settings);
 

@@ -3,6 +3,7 @@
 #include <array>
 
 #include "core/table.h"
+#include "search/starting_list.h"
 
 namespace detol::inline search {
 namespace {
@@ -49,7 +50,9 @@ Result<std::unique_ptr<Searcher>> make_searcher(std::string_view name, const Spa
     return fail(ErrorCode::kUsage, unknown_name("algorithm", name, names_of(searchers())));
   if (settings.objectives.empty())
     return fail(ErrorCode::kInput, "a search needs at least one objective; add one to objectives");
-  return row->make(space, settings);
+  DETOL_ASSIGN(auto searcher, row->make(space, settings));
+  if (settings.sources.empty()) return searcher;
+  return with_starting_list(std::move(searcher), space, settings);
 }
 
 }  // namespace detol::inline search

@@ -72,6 +72,20 @@ Point Features::of(const Genome& genome, double fidelity) const {
   return point;
 }
 
+Point Features::restricted(const Point& point, const std::vector<bool>& kept) const {
+  Point some = point;
+  some.numbers.resize(number_columns());
+  for (const Number& number : numbers_) {
+    if (kept[number.domain]) continue;
+    const auto first = some.numbers.begin() + static_cast<std::ptrdiff_t>(number.column);
+    std::fill_n(first, number.is_conditional ? 3 : 1, 0);
+  }
+  for (std::size_t i = 0; i < categories_.size(); ++i) {
+    if (!kept[categories_[i]]) some.categories[i] = -1;
+  }
+  return some;
+}
+
 std::vector<double> Features::by_domain(std::span<const double> lengths) const {
   std::vector<double> of_domain(space_.size(), 0);
   for (const Number& number : numbers_)

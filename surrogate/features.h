@@ -51,6 +51,10 @@ class Features {
   Point of(const Genome& genome, double fidelity) const;
   Points empty_points() const { return {number_columns(), category_columns()}; }
 
+  // Returns a point of these features or of the same with a fidelity, without the fidelity and with
+  // the same values for all choices of domains that are not `kept`. The graph stays.
+  Point restricted(const Point& point, const std::vector<bool>& kept) const;
+
   // Returns the length scale of each domain's position; 0 where it has none.
   std::vector<double> by_domain(std::span<const double> lengths) const;
 

@@ -9,6 +9,7 @@
 #include "core/table.h"
 #include "tests/search/fake_model.h"
 #include "tests/search/searcher_contract.h"
+#include "tests/search/warm_rows.h"
 
 namespace detol::testing_support {
 namespace {
@@ -150,6 +151,7 @@ std::vector<Case> all_cases_and_a_model() {
 }
 
 INSTANTIATE_TEST_SUITE_P(All, EventContract, testing::ValuesIn(all_cases_and_a_model()), name_of);
+INSTANTIATE_TEST_SUITE_P(WithSources, EventContract, testing::ValuesIn(warm_cases()), name_of);
 
 }  // namespace
 }  // namespace detol::testing_support

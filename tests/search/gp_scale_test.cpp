@@ -73,11 +73,12 @@ TEST(GpModel, ItsProcessesAreBoundedHoweverLateARefitIs) {
 TEST(GpModel, AFitWithMembersSurvivesTheLedger) {
   const Told told(40);
   const ModelFit fit = told.fit_of_every_third();
-  const auto back = fit_from(to_numbers(fit), *told.features, 1, 40);
+  const auto back = fit_from(to_numbers(fit), *told.features, told.model.observed(), 40);
   ASSERT_TRUE(back);
   EXPECT_EQ(back->members, fit.members);
   EXPECT_EQ(to_numbers(*back), to_numbers(fit));
-  EXPECT_FALSE(fit_from(to_numbers(fit), *told.features, 1, 39));  // member 39 does not exist
+  EXPECT_FALSE(fit_from(to_numbers(fit), *told.features, told.model.observed(),
+                        39));  // member 39 does not exist
 }
 
 TEST(GpModel, AModelOfOneNeighbourhoodKnowsWhatTheProcessesLeaveOut) {

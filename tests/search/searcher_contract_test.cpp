@@ -9,6 +9,7 @@
 #include <gtest/gtest.h>
 
 #include "core/table.h"
+#include "tests/search/warm_rows.h"
 
 namespace detol::testing_support {
 namespace {
@@ -129,6 +130,7 @@ TEST_P(SearcherContract, NeedsAnObjective) {
 }
 
 INSTANTIATE_TEST_SUITE_P(All, SearcherContract, testing::ValuesIn(all_cases()), name_of);
+INSTANTIATE_TEST_SUITE_P(WithSources, SearcherContract, testing::ValuesIn(warm_cases()), name_of);
 
 TEST(Searchers, AnUnknownNameIsAUsageErrorWithAGuess) {
   const auto searcher =
