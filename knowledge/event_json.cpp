@@ -96,6 +96,14 @@ void list_fields(Io& io, event::AlgorithmChosen& e) {
   io("key", e.key), io("way", e.algorithm), io("seconds", e.seconds), io("at", e.at_s);
 }
 template <typename Io>
+void list_fields(Io& io, event::Source& e) {
+  io("study", e.study), io("config", e.config), io("trials", e.trials);
+}
+template <typename Io>
+void list_fields(Io& io, event::Source::Trial& t) {
+  io("params", t.params), io("values", t.values), io("fidelity", t.fidelity), io("work", t.work);
+}
+template <typename Io>
 void list_fields(Io&, event::Accounted&) {}  // columns of the study's row
 template <typename Io>
 void list_fields(Io& io, event::StudyState& e) {
@@ -104,8 +112,8 @@ void list_fields(Io& io, event::StudyState& e) {
 }
 
 // The kinds of events, in the order of Event.
-constexpr std::array<std::string_view, 9> kKinds = {
-    "asked", "started", "reported", "told", "requeued", "refit", "chosen", "", "state"};
+constexpr std::array<std::string_view, 10> kKinds = {
+    "asked", "started", "reported", "told", "requeued", "refit", "chosen", "", "state", "source"};
 static_assert(kKinds.size() == std::variant_size_v<Event>);
 
 template <typename T>
@@ -144,6 +152,15 @@ class JsonWriter {
     Json map = Json::object();
     for (const auto& [name, value] : params) map[name] = choice(value);
     fields[key] = std::move(map);
+  }
+  void operator()(const char* key, std::vector<event::Source::Trial>& trials) {
+    Json list = Json::array();
+    for (event::Source::Trial& trial : trials) {
+      JsonWriter one(objectives_);
+      list_fields(one, trial);
+      list.push_back(std::move(one.fields));
+    }
+    fields[key] = std::move(list);
   }
   void operator()(const char* key, std::optional<std::int64_t> count) {
     fields[key] = count ? Json(*count) : Json();
@@ -248,6 +265,15 @@ class JsonReader {
     each_member(key, [&](const std::string& name, const Json& value) {
       take(key, choice_from(value), out.emplace_back(name, false).second);
     });
+  }
+  void operator()(const char* key, std::vector<event::Source::Trial>& out) {
+    const Json* list = find(key, &Json::is_array);
+    if (list == nullptr) return;
+    for (const Json& item : *list) {
+      JsonReader one(row_, item);
+      list_fields(one, out.emplace_back());
+      if (one.bad_field() != nullptr) complain(key);
+    }
   }
   void values(const char* key, std::vector<double>& out) {
     each_member(key, [&](const std::string&, const Json& value) {

@@ -11,6 +11,7 @@
 //   requeued  n      a        0      {"reason":"worker lost"}
 //   refit     -1     0        0      {"model":"gp","version":3,"observations":40,...}
 //   chosen    -1     0        0      {"key":"onednn avx2 ...","way":"winograd",...}
+//   source    -1     0        0      {"study":"a","config":"...","trials":[{"params":...},...]}
 //   state     -1     0        0 {"state":"RUNNING","budget":"1cpu-h","at":...,"backend":"onednn"}
 //
 // `step` is 0 but for reports; `copy` is their number, and the writer's choice for others.
@@ -34,6 +35,8 @@ struct EventRow {
   std::int64_t step = 0;
   std::int64_t copy = 0;
   std::string payload;
+
+  bool operator==(const EventRow&) const = default;
 };
 
 // Returns an event as a row. The values of a Told are named by the study's objectives.

@@ -18,6 +18,7 @@ std::int64_t repeat_key_of(const StoredEvent& stored, const Event& event) {
   if (const auto* refit = std::get_if<event::Refit>(&event))
     same = fmt::format("{} {}", refit->version, refit->model);
   if (const auto* chosen = std::get_if<event::AlgorithmChosen>(&event)) same = chosen->key;
+  if (const auto* source = std::get_if<event::Source>(&event)) same = source->study;
   return static_cast<std::int64_t>(hash64(same));
 }
 

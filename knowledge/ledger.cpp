@@ -48,6 +48,15 @@ class SqliteLedger final : public Ledger {
                                                 StudyId except) override {
     return pages_.run([&] { return find_known_trial(writing_.database(), identity, except); });
   }
+  Result<std::vector<StudyRecord>> studies() override {
+    DETOL_ASSIGN(auto all, pages_.run([&] { return read_studies(writing_.database()); }));
+    std::vector<StudyRecord> records;
+    for (Study& study : all) records.push_back(std::move(study.record));
+    return records;
+  }
+  Result<std::vector<event::Source::Trial>> outcomes(StudyId id) override {
+    return pages_.run([&] { return read_outcomes(writing_.database(), id); });
+  }
   Result<std::vector<Event>> events(StudyId id) override {
     return pages_.run([&] { return read_events(writing_.database(), id); });
   }

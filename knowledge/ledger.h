@@ -7,6 +7,7 @@
 //   Reported                    the first of a (trial, attempt, step) is kept
 //   Refit                       the first of a (model, version) is kept
 //   AlgorithmChosen             the first of a key is kept
+//   Source                      the first of a study is kept
 //   Started, Requeued, Told     an exact copy of an earlier one changes nothing
 //   StudyState                  an exact copy of the last one changes nothing
 //   Accounted                   the last one is kept; events() returns it last
@@ -122,6 +123,19 @@ struct AlgorithmChosen {
   double at_s = 0;
 };
 
+// Source: trials of an earlier study from which this one starts, copied when it was created.
+struct Source {
+  struct Trial {
+    std::vector<std::pair<std::string, Value>> params;
+    std::vector<double> values;  // one per objective of both studies
+    double fidelity = 0;
+    double work = 0;
+  };
+  std::string study;
+  std::string config;  // its space file
+  std::vector<Trial> trials;
+};
+
 // Accounted: the time spent, cumulative over the study; replaces the last one.
 struct Accounted {
   double wall_s = 0;    // while a master ran
@@ -138,9 +152,9 @@ struct StudyState {
 
 }  // namespace event
 
-using Event =
-    std::variant<event::Asked, event::Started, event::Reported, event::Told, event::Requeued,
-                 event::Refit, event::AlgorithmChosen, event::Accounted, event::StudyState>;
+using Event = std::variant<event::Asked, event::Started, event::Reported, event::Told,
+                           event::Requeued, event::Refit, event::AlgorithmChosen, event::Accounted,
+                           event::StudyState, event::Source>;
 
 // KnownTrial: a finished training of another study.
 struct KnownTrial {
@@ -188,6 +202,13 @@ class Ledger {
   // its full length, or diverged; nullopt if there is none. Errors (kStorage).
   virtual Result<std::optional<KnownTrial>> known_trial(const std::string& identity,
                                                         StudyId except) = 0;
+
+  // Returns every study in the order of creation. Errors (kStorage).
+  virtual Result<std::vector<StudyRecord>> studies() = 0;
+
+  // Returns the measured trials of a study with their last outcomes, in the order of asking, but
+  // for those that took the outcome of another. Reads no curve. Errors (kStorage).
+  virtual Result<std::vector<event::Source::Trial>> outcomes(StudyId study) = 0;
 
   // Returns every event of a study in the order of appending, without repeats, after verifying
   // each row's checksum. Errors (kStorage): a damaged row, naming it.

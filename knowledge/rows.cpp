@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <map>
 
 #include "core/hash.h"
 #include "core/table.h"
@@ -293,6 +294,38 @@ Result<std::vector<NumberedEvent>> read_numbered(sqlite3* database, const Study&
                                                  std::int64_t after) {
   DETOL_ASSIGN(const int version, schema_version(database));
   return read_numbered(database, {"events", version}, study, after);
+}
+
+Result<std::vector<event::Source::Trial>> read_outcomes(sqlite3* database, StudyId study) {
+  DETOL_ASSIGN(auto rows,
+               sqlite::Statement::prepare(
+                   database, fmt::format("SELECT {}, step FROM events WHERE study = ?1 AND kind IN "
+                                         "('asked', 'told') ORDER BY seq",
+                                         kColumns)));
+  rows.bind(1, study);
+  std::map<TrialId, event::Asked> asked;
+  std::map<TrialId, event::Told> told;
+  while (true) {
+    DETOL_ASSIGN(const bool more, rows.step());
+    if (!more) break;
+    const FoundRow found = row_from(rows, kSchemaVersion);
+    if (!found.is_whole) {
+      return tl::unexpected(
+          damaged(database, fmt::format("event {} of study {}", found.event.seq, study)));
+    }
+    DETOL_ASSIGN(Event event, to_event(found.event.row));
+    if (auto* one = std::get_if<event::Asked>(&event)) asked.emplace(one->trial, std::move(*one));
+    if (auto* one = std::get_if<event::Told>(&event)) told[one->trial] = std::move(*one);
+  }
+  std::vector<event::Source::Trial> trials;
+  for (auto& [id, one] : asked) {
+    const auto end = told.find(id);
+    if (end == told.end() || end->second.reason.cause == EndCause::kSameTrial) continue;
+    const auto* measured = std::get_if<Measured>(&end->second.outcome);
+    if (measured == nullptr) continue;
+    trials.push_back({std::move(one.params), measured->values, measured->fidelity, measured->work});
+  }
+  return trials;
 }
 
 Result<std::vector<Event>> read_trial(sqlite3* database, StudyId study, TrialId trial) {

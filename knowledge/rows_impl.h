@@ -79,6 +79,9 @@ Result<std::vector<NumberedEvent>> read_numbered(sqlite3* database, const EventT
 Result<std::vector<NumberedEvent>> read_numbered(sqlite3* database, const Study& study,
                                                  std::int64_t after = 0);
 
+// Implements Ledger::outcomes.
+Result<std::vector<event::Source::Trial>> read_outcomes(sqlite3* database, StudyId study);
+
 // Returns the events of one trial in order, after verifying each row's checksum. Errors (kStorage).
 Result<std::vector<Event>> read_trial(sqlite3* database, StudyId study, TrialId trial);
 

@@ -97,6 +97,7 @@ class StudyState {
     return {};
   }
   Result<void> on(const event::StudyState&) { return {}; }
+  Result<void> on(const event::Source&) { return {}; }
 
   // Rank orders trials by value, best first, NaN last; the earlier of equals first.
   struct Rank {

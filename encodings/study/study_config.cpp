@@ -78,6 +78,7 @@ class StudyLoader {
       DETOL_TRY(read_training(reader, file));
     DETOL_TRY(read_objectives(file));
     DETOL_TRY(read_initial_trials());
+    DETOL_TRY(read_warm_start());
     read_positions();
     study_.text = write_yaml(tree_);
     return std::move(study_);
@@ -149,7 +150,6 @@ class StudyLoader {
     const json& search = section_of(file, "search");
     study_.algorithm = named_of(search, "algorithm", "portfolio");
     study_.pruner = named_of(search, "pruner", "none");
-    study_.warm_start = search.value("warm_start", "auto");
     study_.repeats = search.value("repeats", 0);
     study_.budget = file.value("budget", "");
     const json& resources = section_of(file, "resources");
@@ -292,6 +292,23 @@ class StudyLoader {
       if (const auto genome = study_.space.genome(trial); !genome)
         return mistake(item, genome.error().message);
       study_.initial_trials.push_back(std::move(trial));
+    }
+    return {};
+  }
+
+  Result<void> read_warm_start() {
+    const YamlNode* node = node_at(tree_, {"search", "warm_start"});
+    if (node == nullptr || node->kind == YamlNode::Kind::kNull) return {};
+    const bool is_word = node->kind == YamlNode::Kind::kScalar;
+    study_.warm_start.is_auto = is_word && node->scalar == "auto";
+    if (is_word && (node->scalar == "auto" || node->scalar == "none")) return {};
+    const auto mistake = [&](const YamlNode& at) {
+      return source_.error(at.at, "search.warm_start must be auto, none or a list of studies");
+    };
+    if (node->kind != YamlNode::Kind::kList) return mistake(*node);
+    for (const YamlNode& item : node->items) {
+      if (item.kind != YamlNode::Kind::kScalar || !is_study_name(item.scalar)) return mistake(item);
+      study_.warm_start.studies.push_back(item.scalar);
     }
     return {};
   }

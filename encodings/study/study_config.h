@@ -69,6 +69,12 @@ struct Candidate {
   std::uint64_t arch_hash = 0;
 };
 
+// WarmStart: what a study takes from others of its knowledge base.
+struct WarmStart {
+  bool is_auto = true;               // from all that fit
+  std::vector<std::string> studies;  // else from these; none: it is independent of others
+};
+
 class StudyConfig {
  public:
   std::string study;
@@ -85,7 +91,7 @@ class StudyConfig {
   Named algorithm;
   Named pruner;
   std::vector<std::vector<std::pair<std::string, Value>>> initial_trials;
-  std::string warm_start;  // auto: a trial that another study trained is not trained again; none
+  WarmStart warm_start;
   int repeats = 0;
   std::string budget;  // as written; empty if absent
   ResourceConfig resources;

@@ -33,13 +33,10 @@ constexpr Field kDirection = {
 constexpr std::array kObjective = {Field{.key = "metric", .kind = kWord, .required = true},
                                    kDirection};
 
-constexpr std::array<Words, 2> kWarmStarts = {"auto", "none"};
-
-constexpr std::array kSearch = {Field{.key = "algorithm", .kind = kNamed},
-                                Field{.key = "pruner", .kind = kNamed},
-                                Field{.key = "initial_trials", .kind = kFree},
-                                Field{.key = "warm_start", .kind = kWord, .words = kWarmStarts},
-                                Field{.key = "repeats", .kind = kInt, .low = 0, .high = 1000}};
+constexpr std::array kSearch = {
+    Field{.key = "algorithm", .kind = kNamed}, Field{.key = "pruner", .kind = kNamed},
+    Field{.key = "initial_trials", .kind = kFree}, Field{.key = "warm_start", .kind = kFree},
+    Field{.key = "repeats", .kind = kInt, .low = 0, .high = 1000}};
 
 constexpr std::array<Words, 1> kAuto = {"auto"};
 

@@ -56,14 +56,16 @@ struct RunOptions {
 };
 
 // Returns the searcher that a study names, without any trial.
-Result<std::unique_ptr<Searcher>> searcher_of(const StudyConfig& config);
+Result<std::unique_ptr<Searcher>> searcher_of(const StudyConfig& config,
+                                              std::vector<Source> sources);
 
 // TestHooks are functions that a test program may replace; its workers then train by a formula.
 struct TestHooks {
   std::function<Result<DatasetInfo>(const StudyConfig&)> inspect = inspect_study;
   std::function<Result<std::unique_ptr<Evaluator>>(const StudyConfig&, const TrainerOptions&)>
       make_evaluator = detol::make_evaluator;
-  std::function<Result<std::unique_ptr<Searcher>>(const StudyConfig&)> make_searcher = searcher_of;
+  std::function<Result<std::unique_ptr<Searcher>>(const StudyConfig&, std::vector<Source>)>
+      make_searcher = searcher_of;
 };
 
 }  // namespace detol::inline scheduler

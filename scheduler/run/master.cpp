@@ -28,6 +28,7 @@
 #include "scheduler/pruners/pruner.h"
 #include "scheduler/run/checkpoint_retention.h"
 #include "scheduler/run/study_difference.h"
+#include "scheduler/run/warm_start.h"
 #include "search/searcher.h"
 #include "trainer/job_hash.h"
 #include "trainer/training_memory.h"
@@ -45,7 +46,7 @@ struct Parts {
 
 Result<Parts> make_parts(const StudyConfig& config, const TestHooks& hooks) {
   Parts parts;
-  DETOL_ASSIGN(parts.searcher, hooks.make_searcher(config));
+  DETOL_TRY(hooks.make_searcher(config, {}));  // its errors come before anything exists
   DETOL_ASSIGN(parts.pruner,
                make_pruner(config.pruner.name, {.direction = config.objectives.front().direction,
                                                 .max_epochs = config.max_epochs,
@@ -222,8 +223,8 @@ struct Run {
   ResolvedRun resolved;
   bool is_restart = false;  // an earlier master of this run died
   StudyRecord record;
-  std::vector<Event> events;  // before this master
-  Event running;              // the first event of this master
+  std::vector<Event> events;   // before this master
+  std::vector<Event> opening;  // the first events of this master
 };
 
 // Warns if the backend has changed: the new one rounds differently and resumes no checkpoint.
@@ -255,11 +256,15 @@ Result<Run> open_run(const RunOptions& options, const std::filesystem::path& fol
   fault_or_throw("master.study");
   DETOL_ASSIGN(run.record, open_study(*run.ledger, options.config, run.resolved, data));
   DETOL_ASSIGN(run.events, run.ledger->events(run.record.id));
+  if (run.events.empty()) {
+    DETOL_ASSIGN(auto sources, choose_sources(*run.ledger, run.record, options.config));
+    for (event::Source& source : sources) run.opening.emplace_back(std::move(source));
+  }
   warn_of_another_backend(run.events, options.backend);
-  run.running =
-      event::StudyState{StudyPhase::kRunning, run.resolved.budget, system_clock().wall_s(),
-                        options.config.trains() ? options.backend : ""};
-  DETOL_TRY(run.ledger->append(run.record.id, std::span(&run.running, 1)));
+  run.opening.emplace_back(event::StudyState{StudyPhase::kRunning, run.resolved.budget,
+                                             system_clock().wall_s(),
+                                             options.config.trains() ? options.backend : ""});
+  DETOL_TRY(run.ledger->append(run.record.id, run.opening));
   return run;
 }
 
@@ -289,7 +294,7 @@ Result<std::unique_ptr<Pool>> open_pool(const RunOptions& options,
 // study takes nothing from others.
 std::function<Result<std::optional<KnownTrial>>(const event::Asked&)> recall_from(
     const Run& run, const RunOptions& options, const std::filesystem::path& artefacts) {
-  if (options.config.warm_start != "auto") return nullptr;
+  if (!options.config.warm_start.is_auto) return nullptr;
   return [&run, &options,
           artefacts](const event::Asked& asked) -> Result<std::optional<KnownTrial>> {
     DETOL_ASSIGN(auto known, run.ledger->known_trial(asked.identity, run.record.id));
@@ -307,8 +312,10 @@ Result<void> run_master(const RunOptions& options, const std::filesystem::path& 
                         const SupervisorConnection& supervisor, const TestHooks& hooks) {
   fault_or_throw("master.start");
   StudyConfig config = options.config;
-  DETOL_ASSIGN(const Parts parts, make_parts(config, hooks));
+  DETOL_ASSIGN(Parts parts, make_parts(config, hooks));
   DETOL_ASSIGN(const Run run, open_run(options, folder, parts.data));
+  DETOL_ASSIGN(auto sources, sources_of(run.events.empty() ? run.opening : run.events));
+  DETOL_ASSIGN(parts.searcher, hooks.make_searcher(config, std::move(sources)));
   config.study = run.resolved.study;
   DETOL_ASSIGN(const Budget budget, budget_in_force(run.resolved.budget));
   DETOL_ASSIGN(const double counted_until_s, counted_until(run.events, folder));
@@ -356,7 +363,7 @@ Result<void> run_master(const RunOptions& options, const std::filesystem::path& 
   DETOL_TRY(driver.replay(run.events));
   if (progress) {
     for (const Event& event : run.events) progress->recall(event);
-    progress->recall(run.running);
+    progress->recall(run.opening.back());
   }
   const Result<std::string> why = driver.run();
   std::filesystem::remove(stop_request, ignored);  // last, so that a restarted master sees it

@@ -39,6 +39,10 @@ std::vector<Event> one_of_each() {
       event::AlgorithmChosen{
           "conv 64x16x32x32", "direct", {{"winograd", 0.5}, {"direct", 0.25}}, 31.5},
       event::AlgorithmChosen{"dense", "ab", {}, 32},
+      event::Source{"earlier",
+                    "version: 1\n",
+                    {{{{"lr", 0.1}, {"op", std::string("conv")}}, {0.5}, 9, 1e9},
+                     {{{"lr", kInfinity}}, {kNaN}, 1, 2}}},
       failed(2, Cause::kTooLarge)};
 }
 

@@ -53,6 +53,16 @@ struct Describe {
       seconds += fmt::format(" {}={}", algorithm, time);
     return fmt::format("chosen '{}' '{}'{} at {}", e.key, e.algorithm, seconds, e.at_s);
   }
+  std::string operator()(const event::Source& e) const {
+    std::string trials;
+    for (const event::Source::Trial& trial : e.trials) {
+      for (const auto& [name, value] : trial.params)
+        trials += fmt::format(" {}={}", name, describe_value(value));
+      trials +=
+          fmt::format(" [{}] {} {};", fmt::join(trial.values, ","), trial.fidelity, trial.work);
+    }
+    return fmt::format("source {} '{}'{}", e.study, e.config, trials);
+  }
   std::string operator()(const event::Accounted& e) const {
     return fmt::format("accounted {} {}", e.wall_s, e.device_s);
   }

@@ -34,6 +34,10 @@ class MemoryLedger final : public Ledger {
     return {};
   }
   bool may_retry() const override { return true; }
+  Result<std::vector<StudyRecord>> studies() override { return std::vector<StudyRecord>(); }
+  Result<std::vector<event::Source::Trial>> outcomes(StudyId) override {
+    return std::vector<event::Source::Trial>();
+  }
   Result<std::optional<KnownTrial>> known_trial(const std::string&, StudyId) override {
     return std::nullopt;
   }

@@ -109,9 +109,10 @@ TestHooks formula_hooks() {
                            const TrainerOptions& options) -> Result<std::unique_ptr<Evaluator>> {
         return std::make_unique<Formula>(*options.group);
       },
-      .make_searcher = [](const StudyConfig& config) -> Result<std::unique_ptr<Searcher>> {
+      .make_searcher = [](const StudyConfig& config,
+                          std::vector<Source> sources) -> Result<std::unique_ptr<Searcher>> {
         const long fit_ms = env_number("DETOL_TEST_FIT_MS", -1);
-        if (fit_ms < 0) return searcher_of(config);
+        if (fit_ms < 0) return searcher_of(config, std::move(sources));
         return std::make_unique<FakeModel>(config.space, config.seed, "fake_model",
                                            [fit_ms] { pause_ms(fit_ms); });
       }};
