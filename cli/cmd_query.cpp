@@ -4,6 +4,7 @@
 
 #include "cli/commands.h"
 #include "cli/output.h"
+#include "core/file.h"
 #include "core/log.h"
 #include "core/table.h"
 #include "encodings/schema/units.h"
@@ -33,10 +34,22 @@ Result<QueryLimits> limits_from(const Arguments& arguments) {
   return QueryLimits{rows.value_or(kMostRows), static_cast<std::int64_t>(bytes), seconds};
 }
 
+// Returns the SQL of the command line, of the file that it names, or of standard input.
+Result<std::string> sql_from(const Arguments& arguments) {
+  constexpr std::size_t kLongest = 1'000'000;
+  if (arguments.has("SQL") == arguments.has("file"))
+    return fail(ErrorCode::kUsage, "give one SELECT, - for standard input, or --file FILE");
+  constexpr double kWaitS = 60;
+  const std::string sql = arguments.text("SQL");
+  if (arguments.has("SQL") && sql != "-") return sql;
+  return read_file_or_pipe(arguments.text("file", "/dev/stdin"), kLongest, kWaitS);
+}
+
 Result<int> run_query(const Arguments& arguments) {
   DETOL_ASSIGN(const QueryLimits limits, limits_from(arguments));
+  DETOL_ASSIGN(const std::string sql, sql_from(arguments));
   DETOL_ASSIGN(const auto reader, Reader::open(arguments.globals.storage));
-  DETOL_ASSIGN(const Rows rows, reader->select(arguments.text("SQL"), {}, limits));
+  DETOL_ASSIGN(const Rows rows, reader->select(sql, {}, limits));
   if (rows.is_cut && !arguments.has("limit")) {
     return fail(ErrorCode::kUsage,
                 fmt::format("the query found more than {} rows; add a LIMIT to it, or pass --limit",
@@ -54,7 +67,7 @@ std::string query_notes() {
          "  v_trials    study, trial, state, failure, reason, algorithm, arch_hash, params,\n"
          "              flops, epochs, device_seconds, started, finished, value, values_json\n"
          "  v_params    study, trial, name, value\n"
-         "  v_metrics   study, trial, epoch, name, value\n"
+         "  v_metrics   study, trial, epoch, name, value, step\n"
          "  v_workers, v_datasets\n";
 }
 
@@ -63,7 +76,8 @@ std::string query_notes() {
 Command query_command() {
   return {.name = "query",
           .summary = "read-only SQL over the knowledge base",
-          .options = {{"SQL", "", "one SELECT", Option::kRequired},
+          .options = {{"SQL", "", "one SELECT; - reads it from standard input"},
+                      {"--file", "FILE", "reads it from a file"},
                       {"--limit", "ROWS",
                        "the first so many rows; without it more than 1000000 "
                        "are refused"},
@@ -71,6 +85,7 @@ Command query_command() {
                       {"--memory", "SIZE", "what that may take; default 512MB"}},
           .examples =
               "  detol query \"SELECT state, count(*) AS n FROM v_trials GROUP BY state\"\n"
+              "  detol query --file question.sql\n"
               "  detol query -f csv --limit 20000000 --memory 16GB \"SELECT * FROM v_metrics\"",
           .run = run_query,
           .notes = query_notes};

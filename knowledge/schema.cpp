@@ -107,7 +107,13 @@ SELECT s.name AS study, a.trial AS trial,
        THEN (SELECT json_group_object(m.key, m.value->'$[#-1]')
              FROM json_each(report.payload, '$.metrics') m)
        ELSE told.payload->'values' END AS values_json,
-  a.payload->'params' AS params_json
+  a.payload->'params' AS params_json,
+  strftime('%Y-%m-%dT%H:%M:%SZ',
+    (SELECT r.payload->>'at' FROM events r INDEXED BY events_by_trial
+     WHERE r.study = a.study AND r.trial = a.trial AND r.kind = 'started'
+     ORDER BY r.attempt LIMIT 1), 'unixepoch') AS started_at,
+  CASE last.kind WHEN 'told'
+    THEN strftime('%Y-%m-%dT%H:%M:%SZ', told.payload->>'at', 'unixepoch') END AS finished_at
 FROM studies s JOIN events a ON a.study = s.id AND a.kind = 'asked'
 LEFT JOIN events told ON told.study = a.study AND told.seq =
   (SELECT max(e.seq) FROM events e INDEXED BY events_by_trial WHERE e.study = a.study
@@ -159,14 +165,16 @@ SELECT s.name AS study, p.state AS state, p.budget AS budget, s.metric AS metric
   printf('%016x', s.data_fingerprint) AS dataset,
   (SELECT count(*) FROM events e INDEXED BY events_by_trial
    WHERE e.study = s.id AND e.kind = 'asked') AS trials,
-  s.config AS config
+  s.config AS config, strftime('%Y-%m-%dT%H:%M:%SZ', s.created, 'unixepoch') AS created_at
 FROM studies s JOIN progress p ON p.study = s.id;
 
 CREATE VIEW v_workers AS
 SELECT s.name AS study, b.payload->>'worker' AS worker, count(DISTINCT b.seq) AS starts,
   count(DISTINCT b.trial) AS trials, coalesce(sum(r.copy), 0) AS epochs,
   coalesce(sum(r.payload->>'device_s'), 0.0) AS device_seconds,
-  min(b.payload->>'at') AS first_started, max(b.payload->>'at') AS last_started
+  min(b.payload->>'at') AS first_started, max(b.payload->>'at') AS last_started,
+  strftime('%Y-%m-%dT%H:%M:%SZ', min(b.payload->>'at'), 'unixepoch') AS first_started_at,
+  strftime('%Y-%m-%dT%H:%M:%SZ', max(b.payload->>'at'), 'unixepoch') AS last_started_at
 FROM studies s JOIN events b ON b.study = s.id AND b.kind = 'started'
 LEFT JOIN events r INDEXED BY events_by_trial ON r.study = b.study AND r.trial = b.trial
   AND r.kind = 'reported' AND r.attempt = b.attempt
@@ -174,7 +182,9 @@ GROUP BY s.name, b.payload->>'worker';
 
 CREATE VIEW v_datasets AS
 SELECT printf('%016x', s.data_fingerprint) AS dataset, count(*) AS studies,
-  min(s.created) AS first_used, max(s.created) AS last_used
+  min(s.created) AS first_used, max(s.created) AS last_used,
+  strftime('%Y-%m-%dT%H:%M:%SZ', min(s.created), 'unixepoch') AS first_used_at,
+  strftime('%Y-%m-%dT%H:%M:%SZ', max(s.created), 'unixepoch') AS last_used_at
 FROM studies s GROUP BY s.data_fingerprint;
 )sql";
 

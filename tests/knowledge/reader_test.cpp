@@ -77,16 +77,18 @@ TEST(Reader, HasTheDocumentedColumns) {
   const View views[] = {
       {"v_trials",
        {"study", "trial", "state", "failure", "reason", "algorithm", "arch_hash", "params", "flops",
-        "epochs", "device_seconds", "started", "finished", "value", "values_json", "params_json"}},
+        "epochs", "device_seconds", "started", "finished", "value", "values_json", "params_json",
+        "started_at", "finished_at"}},
       {"v_params", {"study", "trial", "name", "value"}},
       {"v_metrics", {"study", "trial", "epoch", "name", "value", "step"}},
       {"v_studies",
        {"study", "state", "budget", "metric", "direction", "objectives_json", "created",
-        "wall_seconds", "device_seconds", "dataset", "trials", "config"}},
+        "wall_seconds", "device_seconds", "dataset", "trials", "config", "created_at"}},
       {"v_workers",
        {"study", "worker", "starts", "trials", "epochs", "device_seconds", "first_started",
-        "last_started"}},
-      {"v_datasets", {"dataset", "studies", "first_used", "last_used"}},
+        "last_started", "first_started_at", "last_started_at"}},
+      {"v_datasets",
+       {"dataset", "studies", "first_used", "last_used", "first_used_at", "last_used_at"}},
   };
   for (const View& view : views)
     EXPECT_EQ(must(told.reader->select("SELECT * FROM " + view.name)).columns, view.columns);

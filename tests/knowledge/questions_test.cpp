@@ -1,0 +1,69 @@
+// Every question of docs/knowledge-base.md is answered by the SQL that it gives.
+
+#include <sstream>
+
+#include "core/file.h"
+#include "tests/knowledge/support.h"
+
+namespace detol {
+namespace {
+
+using testing_support::failed;
+using testing_support::must;
+using testing_support::OneStudy;
+using testing_support::reported;
+using testing_support::started;
+
+// Returns the statements of the first SQL block that begins with "-- 1.", each with its question.
+std::vector<std::string> questions() {
+  const std::string text =
+      must(read_file(std::filesystem::path(DETOL_SOURCE_DIR) / "docs/knowledge-base.md"));
+  const std::size_t begin = text.find("```sql\n-- 1.") + 7;
+  std::istringstream block(text.substr(begin, text.find("```", begin) - begin));
+  std::vector<std::string> statements;
+  for (std::string line; std::getline(block, line);) {
+    if (line.starts_with("-- ")) statements.emplace_back();
+    if (!statements.empty()) statements.back() += line + "\n";
+  }
+  return statements;
+}
+
+// A study about which each question has an answer.
+std::vector<Event> history() {
+  std::vector<Event> events;
+  for (TrialId trial = 0; trial < 20; ++trial) {
+    const double accuracy = 0.5 + 0.02 * static_cast<double>(trial);
+    event::Asked asked = testing_support::asked(trial);
+    asked.params = {{"lr", 0.01 * static_cast<double>(trial + 1)},
+                    {"optimizer", std::string(trial % 2 == 0 ? "sgd" : "adamw")},
+                    {"batch_size", std::int64_t{64}}};
+    events.insert(events.end(), {asked, started(trial, 1), reported(trial, 1, 1, accuracy),
+                                 reported(trial, 1, 2, accuracy + 0.01)});
+    event::Told told = testing_support::complete(trial, accuracy + 0.01, 2);
+    if (trial == 3) told = failed(trial, Cause::kDiverged);
+    if (trial == 4) {
+      told.state = TrialState::kPruned;
+      told.reason = {EndCause::kPruner, "asha"};
+    }
+    if (trial == 5) told.reason = {EndCause::kSameTrial, "other", 2};
+    events.emplace_back(told);
+  }
+  return events;
+}
+
+TEST(Questions, AreAnsweredAsTheDocumentSays) {
+  OneStudy one;
+  StudyRecord record = testing_support::study_named("fashion-cnn");
+  must(one.ledger->append(must(one.ledger->create_study(record)), history()));
+  const auto reader = must(Reader::open(one.path));
+  const auto asked = questions();
+  ASSERT_EQ(asked.size(), 20U);
+  for (const std::string& question : asked) {
+    const auto answer = reader->select(question);
+    ASSERT_TRUE(answer) << question << answer.error().message;
+    EXPECT_FALSE(answer->rows.empty()) << question;
+  }
+}
+
+}  // namespace
+}  // namespace detol
