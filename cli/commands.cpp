@@ -43,15 +43,16 @@ std::span<const Command> commands() {
       study_stop_command(), trials_command(),       trial_command(),      best_command(),
       pareto_command(),     importance_command(),   compare_command(),    query_command(),
       export_command(),     db_check_command(),     db_backup_command(),  db_restore_command(),
-      db_recover_command(), db_vacuum_command(),    data_pack_command(),  data_info_command(),
-      doctor_command(),     bench_command(),        completion_command()};
+      db_recover_command(), db_vacuum_command(),    db_import_command(),  db_export_command(),
+      db_merge_command(),   data_pack_command(),    data_info_command(),  doctor_command(),
+      bench_command(),      completion_command()};
   return kTable;
 }
 
 std::span<const CommandGroup> command_groups() {
   static constexpr std::array kGroups = {
       CommandGroup{"study", "rename, copy, delete or stop a study"},
-      CommandGroup{"db", "check, back up, restore or shrink the knowledge base"},
+      CommandGroup{"db", "check, back up, restore, import, export or merge knowledge bases"},
       CommandGroup{"data", "pack a data set into one file, or say what is in one"},
   };
   return kGroups;

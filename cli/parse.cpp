@@ -42,6 +42,8 @@ void add_option(CLI::App& app, const Option& option, std::list<Slot>& slots) {
       ->type_name(std::string(option.value))
       ->multi_option_policy(repeated ? CLI::MultiOptionPolicy::TakeAll
                                      : CLI::MultiOptionPolicy::TakeLast);
+  if (repeated && option.is_positional())
+    slot.parsed->expected(1, CLI::detail::expected_max_vector_size)->allow_extra_args();
 }
 
 std::string footer_of(const Command& command) {

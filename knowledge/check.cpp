@@ -27,14 +27,9 @@ Result<std::vector<std::uint64_t>> event_hashes(const StoredStudy& stored) {
   DETOL_ASSIGN(const auto events, read_numbered(stored.database, *stored.study));
   std::vector<std::uint64_t> hashes;
   for (const NumberedEvent& each : events) {
-    if (const auto* reported = std::get_if<event::Reported>(&each.event)) {
-      NumberedReport report{each.seq, *reported};
-      report.report.step = 0;  // which old versions do not know
-      hashes.push_back(checksum({stored.study->record.id, each.seq, row_of({&report, 1})}));
-    } else {
-      hashes.push_back(checksum({stored.study->record.id, each.seq,
-                                 to_row(each.event, stored.study->record.objectives)}));
-    }
+    EventRow row = single_row(each.event, stored.study->record.objectives);
+    row.step = 0;  // which old versions do not know
+    hashes.push_back(checksum({stored.study->record.id, each.seq, std::move(row)}));
   }
   return hashes;
 }

@@ -132,4 +132,11 @@ Result<std::vector<NumberedReport>> reports_of(const EventRow& row, std::int64_t
   return reports;
 }
 
+EventRow single_row(const Event& event, std::span<const Objective> objectives) {
+  const auto* reported = std::get_if<event::Reported>(&event);
+  if (reported == nullptr) return to_row(event, objectives);
+  const NumberedReport report{0, *reported};
+  return row_of({&report, 1});
+}
+
 }  // namespace detol::inline knowledge

@@ -34,4 +34,7 @@ EventRow row_of(std::span<const NumberedReport> reports);
 // Returns the reports of the row with the number `seq`. Errors (kStorage): row_of() never wrote it.
 Result<std::vector<NumberedReport>> reports_of(const EventRow& row, std::int64_t seq);
 
+// Returns any event but an Accounted as a row of its own: equal for equal events.
+EventRow single_row(const Event& event, std::span<const Objective> objectives);
+
 }  // namespace detol::inline knowledge
