@@ -15,7 +15,7 @@ namespace {
 constexpr std::size_t kBestOfSource = 30;   // trials of a source that may be listed
 constexpr std::size_t kMostCompared = 500;  // trials of a source among which ranks are taken
 constexpr double kLeastGain = 0.005;
-constexpr std::string_view kProposer = "list";
+constexpr std::string_view kProposer = "warm_start";
 
 // Returns the share of `sorted` above x.
 double share_above(const std::vector<double>& sorted, double x) {

@@ -14,8 +14,7 @@ namespace {
 
 constexpr std::size_t kMostSources = 5;
 constexpr std::size_t kMostExamined = 40;  // reading a configuration takes about a millisecond
-constexpr std::size_t kMostTrials =
-    200;  // of a source: more cost seconds of fitting and say little
+constexpr std::size_t kMostTrials = 500;   // of a source
 
 using SourceTrial = event::Source::Trial;
 

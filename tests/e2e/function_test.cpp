@@ -43,6 +43,42 @@ class FunctionSearch : public testing::Test {
   TempFolder folder_;
 };
 
+TEST_F(FunctionSearch, StartsFromAnEarlierStudyOfTheSameBase) {
+  write_bytes(folder_.path() / "levy.yaml", R"(version: 1
+study: levy
+function: {name: levy, dimensions: 3}
+search: {algorithm: gp}
+budget: 20trials
+)");
+  const auto levy = [&](const std::vector<std::string>& more) {
+    std::vector<std::string> words = {"search", "--space", "levy.yaml", "-j", "1"};
+    words.insert(words.end(), more.begin(), more.end());
+    return detol(words);
+  };
+  const auto results = [&](const std::string& study) {
+    return detol({"query", "-f", "csv",
+                  "SELECT trial, algorithm, value, params_json FROM v_trials WHERE study = '" +
+                      study + "' ORDER BY trial"})
+        .out;
+  };
+  const std::vector<std::string> from_levy = {"--seed", "5", "--set", "search.warm_start=[levy]"};
+  const auto with = [&](std::vector<std::string> words) {
+    words.insert(words.end(), from_levy.begin(), from_levy.end());
+    return levy(words);
+  };
+  ASSERT_EQ(levy({}).code, 0);
+  const Ran warm = with({"--study", "warm"});
+  ASSERT_EQ(warm.code, 0) << warm.err;
+  EXPECT_NE(warm.err.find("starts from 20 trials of study 'levy'"), std::string::npos) << warm.err;
+  EXPECT_NE(results("warm").find("0,warm_start,"), std::string::npos) << results("warm");
+  // A study that is resumed proposes the same, also without the one that it started from.
+  ASSERT_EQ(with({"--study", "broken", "--budget", "7trials"}).code, 0);
+  ASSERT_EQ(detol({"study", "delete", "levy", "--yes"}).code, 0);
+  ASSERT_EQ(detol({"resume", "broken", "--budget", "20trials", "-j", "1"}).code, 0);
+  EXPECT_EQ(results("broken"), results("warm"));
+  EXPECT_EQ(with({"--study", "lost"}).code, 4);
+}
+
 TEST_F(FunctionSearch, RunsAndIsRead) {
   const Json valid = json({"validate", "--space", "naps.yaml"});
   EXPECT_EQ(valid["choices"], 1);
