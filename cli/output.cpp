@@ -87,25 +87,26 @@ bool spreads(std::string_view column) {
 // Gives `values` and `params` a column per member; `architecture` stays one word of JSON.
 Grid to_grid(const Rows& rows, bool for_people) {
   Grid grid;
-  for (const std::string& name : rows.columns) {
-    if (!spreads(name)) grid.column(name);
-  }
+  std::vector<std::size_t> places;  // in the grid, of the columns that do not spread
+  for (const std::string& name : rows.columns)
+    places.push_back(spreads(name) ? 0 : grid.column(name));
   for (std::size_t i = 0; i < rows.rows.size(); ++i) {
     std::vector<std::string> words(grid.columns.size(), for_people ? "-" : "");
-    const auto put = [&](const std::string& name, const Json& value) {
-      const std::size_t at = grid.column(name);
+    const auto put = [&](std::size_t at, const Json& value) {
       if (at >= words.size()) words.resize(at + 1, for_people ? "-" : "");
       words[at] = word_of(value, for_people);
       if (!is_number(value)) grid.right[at] = false;
     };
-    const Json object = to_object(rows, i);
-    for (const auto& [name, value] : object.items()) {
+    for (std::size_t c = 0; c < rows.columns.size(); ++c) {
+      const std::string& name = rows.columns[c];
+      const Json value = to_json(name, rows.rows[i][c]);
       if (spreads(name) && value.is_null()) continue;
       if (!value.is_object() || !spreads(name)) {
-        put(name, value);
+        put(spreads(name) ? grid.column(name) : places[c], value);
         continue;
       }
-      for (const auto& [member, inner] : value.items()) put(name + "." + member, inner);
+      for (const auto& [member, inner] : value.items())
+        put(grid.column(name + "." + member), inner);
     }
     grid.rows.push_back(std::move(words));
   }

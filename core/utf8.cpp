@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace detol::inline core {
 namespace {
 
@@ -46,6 +48,8 @@ bool is_utf8(std::string_view text) {
 }
 
 std::string printable(std::string_view text) {
+  const auto is_plain = [](char c) { return c >= ' ' && c <= '~'; };
+  if (std::all_of(text.begin(), text.end(), is_plain)) return std::string(text);
   std::string line;
   while (!text.empty()) {
     const std::size_t length = utf8_length(text);
