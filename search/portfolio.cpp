@@ -48,6 +48,7 @@
 #include "core/table.h"
 #include "search/outcome_value.h"
 #include "search/searchers.h"
+#include "search/sources.h"
 #include "surrogate/pareto.h"
 
 namespace detol::inline search {
@@ -63,6 +64,7 @@ constexpr double kPriorTrials = 20;   // imagined of each member, at first
 constexpr double kPriorLife = 200;    // told trials after which imagined ones are 1/e as many
 constexpr double kPriorReward = 0.4;  // reward of each imagined trial of the first member
 constexpr double kPriorRatio = 0.3;   // the next member's imagined reward / this member's
+constexpr double kSourceRatio = 0.1;  // the same where there are sources, which gp learns most from
 constexpr double kLeastCost = 0.1;    // cost of a trial that needed no training
 
 struct Member {
@@ -97,7 +99,8 @@ class Portfolio final : public Searcher {
         objectives_(settings.objectives),
         members_(std::move(members)),
         window_(window),
-        floor_(floor) {}
+        floor_(floor),
+        prior_ratio_(mapped_sources(space_, settings).empty() ? kPriorRatio : kSourceRatio) {}
 
   std::vector<Trial> ask(TrialId first_id, int count) override {
     const std::vector<double> shares = shares_of(accounts());
@@ -182,7 +185,7 @@ class Portfolio final : public Searcher {
     const double told = static_cast<double>(records_.size());
     const double imagined = 1 + kPriorTrials * std::exp(-told / kPriorLife);
     double reward = kPriorReward;
-    for (std::size_t i = 0; i < members_.size(); ++i, reward *= kPriorRatio)
+    for (std::size_t i = 0; i < members_.size(); ++i, reward *= prior_ratio_)
       accounts.push_back({.earned = imagined * reward, .cost = imagined});
     const auto window = std::span(records_).last(std::min(window_, records_.size()));
     const std::vector<double> rewards = rewards_of(window);
@@ -237,6 +240,7 @@ class Portfolio final : public Searcher {
   const std::vector<Member> members_;
   const std::size_t window_;
   const double floor_;
+  const double prior_ratio_;
   std::vector<Record> records_;                      // in the order of their first tells
   std::unordered_map<TrialId, std::size_t> places_;  // in records_
   std::unordered_set<std::uint64_t> known_;          // identities of all genomes ever told

@@ -11,7 +11,8 @@
 //   --graph           the candidates of `arch` also have graphs, as those of the encoding `cell`
 //   --sources WORD    warm (default); negated: scores times -1; shuffled: scores of other
 //   candidates
-//   --algorithm NAME  (portfolio)        --seeds N  (10)        --first-seed N (0)
+//   --algorithm NAME  (portfolio)        --members NAMES  of the portfolio
+//   --seeds N  (10)        --first-seed N (0)
 //   --target N        the target's number in --tasks; all by default
 //   --history N       random candidates that a source has (all)
 //   --evaluations N   at most (200)      --reach N  a cold search's best after so many is the goal
@@ -293,7 +294,8 @@ std::vector<Source> sources_for(const Table& table, std::size_t target, const Op
 
 // Returns the best loss after each evaluation.
 std::vector<double> run(const Table& table, const Nearest& nearest, std::size_t target,
-                        const SearcherSettings& settings, const Options& options) {
+                        SearcherSettings settings, const Options& options) {
+  if (options.given.contains("members")) settings.options["members"] = options.text("members", "");
   auto searcher =
       make_searcher(options.text("algorithm", "portfolio"), table.space, settings).value();
   std::vector<double> best;
