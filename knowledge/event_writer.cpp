@@ -140,7 +140,8 @@ Result<bool> EventWriter::is_left_out(const StoredEvent& stored) {
   return is_reported(stored);
 }
 
-// Returns true if a row holds this report, maybe with others.
+// Returns true if a row holds this report with others. A row of its own would be in the way of a
+// second one.
 Result<bool> EventWriter::is_reported(const StoredEvent& stored) {
   next_report_.bind(1, stored.study);
   next_report_.bind(2, stored.row.trial);
@@ -148,10 +149,9 @@ Result<bool> EventWriter::is_reported(const StoredEvent& stored) {
   next_report_.bind(4, stored.row.step);
   DETOL_ASSIGN(const bool found, next_report_.step());
   const std::int64_t first_epoch = next_report_.integer(1) - next_report_.integer(2) + 1;
-  const bool is_same_step = next_report_.integer(0) == stored.row.step;
   const bool is_within = next_report_.integer(2) > 1 && stored.row.epoch >= first_epoch;
   next_report_.reset();
-  return found && (is_same_step || is_within);
+  return found && is_within;
 }
 
 // Returns false if the event is stored already.
