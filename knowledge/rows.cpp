@@ -145,6 +145,18 @@ FoundRow row_from(const sqlite::Statement& row, int version) {
   return found;
 }
 
+// Returns the next row after verifying its checksum, nullopt at the end. `study` names it in the
+// error (kStorage).
+Result<std::optional<FoundRow>> next_row(sqlite3* database, sqlite::Statement& rows, int version,
+                                         std::string_view study) {
+  DETOL_ASSIGN(const bool more, rows.step());
+  if (!more) return std::optional<FoundRow>();
+  FoundRow found = row_from(rows, version);
+  if (found.is_whole) return found;
+  return tl::unexpected(
+      damaged(database, fmt::format("event {} of study {}", found.event.seq, study)));
+}
+
 // Appends the events of a row that are above the number `after`.
 Result<void> append_events(const FoundRow& found, int version, std::int64_t after,
                            std::vector<NumberedEvent>& events) {
@@ -270,17 +282,13 @@ Result<std::vector<NumberedEvent>> read_numbered(sqlite3* database, const EventT
   std::vector<NumberedEvent> events;
   std::int64_t count = 0;
   std::uint64_t digest = 0;
+  const std::string name = fmt::format("'{}'", record.name);
   while (true) {
-    DETOL_ASSIGN(const bool more, rows.step());
-    if (!more) break;
-    const FoundRow found = row_from(rows, table.version);
-    if (!found.is_whole || found.event.study != record.id) {
-      return tl::unexpected(
-          damaged(database, fmt::format("event {} of study '{}'", found.event.seq, record.name)));
-    }
+    DETOL_ASSIGN(const auto found, next_row(database, rows, table.version, name));
+    if (!found) break;
     ++count;
-    digest += found.checksum;
-    DETOL_TRY(append_events(found, table.version, after, events));
+    digest += found->checksum;
+    DETOL_TRY(append_events(*found, table.version, after, events));
   }
   std::ranges::sort(events, {}, &NumberedEvent::seq);
   DETOL_TRY(check_numbers(database, events, study, after));
@@ -305,15 +313,11 @@ Result<std::vector<event::Source::Trial>> read_outcomes(sqlite3* database, Study
   rows.bind(1, study);
   std::map<TrialId, event::Asked> asked;
   std::map<TrialId, event::Told> told;
+  const std::string name = std::to_string(study);
   while (true) {
-    DETOL_ASSIGN(const bool more, rows.step());
-    if (!more) break;
-    const FoundRow found = row_from(rows, kSchemaVersion);
-    if (!found.is_whole) {
-      return tl::unexpected(
-          damaged(database, fmt::format("event {} of study {}", found.event.seq, study)));
-    }
-    DETOL_ASSIGN(Event event, to_event(found.event.row));
+    DETOL_ASSIGN(const auto found, next_row(database, rows, kSchemaVersion, name));
+    if (!found) break;
+    DETOL_ASSIGN(Event event, to_event(found->event.row));
     if (auto* one = std::get_if<event::Asked>(&event)) asked.emplace(one->trial, std::move(*one));
     if (auto* one = std::get_if<event::Told>(&event)) told[one->trial] = std::move(*one);
   }
@@ -337,15 +341,11 @@ Result<std::vector<Event>> read_trial(sqlite3* database, StudyId study, TrialId 
   rows.bind(1, study);
   rows.bind(2, static_cast<std::int64_t>(trial));
   std::vector<NumberedEvent> numbered;
+  const std::string name = std::to_string(study);
   while (true) {
-    DETOL_ASSIGN(const bool more, rows.step());
-    if (!more) break;
-    const FoundRow found = row_from(rows, kSchemaVersion);
-    if (!found.is_whole) {
-      return tl::unexpected(damaged(
-          database, fmt::format("event {} of study {}", found.event.seq, found.event.study)));
-    }
-    DETOL_TRY(append_events(found, kSchemaVersion, 0, numbered));
+    DETOL_ASSIGN(const auto found, next_row(database, rows, kSchemaVersion, name));
+    if (!found) break;
+    DETOL_TRY(append_events(*found, kSchemaVersion, 0, numbered));
   }
   std::ranges::sort(numbered, {}, &NumberedEvent::seq);
   std::vector<Event> events;
