@@ -18,7 +18,7 @@ constexpr int kResamples = 128;
 constexpr std::size_t kFolds = 5;
 constexpr std::size_t kLeastChecked = 40;  // trials
 constexpr double kSignificant = 2.5;       // standard errors of a correlation
-constexpr double kPriorTrials = 2;  // trials that ranked as the sources did, before any was told
+constexpr double kPriorRanked = 2;  // trials that ranked as the sources did, before any was told
 
 // Returns `most` places of the trials, which are sorted: half of them the best, the others drawn.
 std::vector<std::size_t> best_and_others(std::size_t trials, std::size_t most, Rng rng) {
@@ -191,7 +191,7 @@ std::vector<double> source_weights(std::span<const double> y, std::span<const do
   const double n = static_cast<double>(y.size());
   const double mean_y = std::accumulate(y.begin(), y.end(), 0.0) / n;
   const double mean = std::accumulate(sum.begin(), sum.end(), 0.0) / n;
-  double with_y = kPriorTrials, squares = kImagined;
+  double with_y = kPriorRanked, squares = kImagined;
   for (std::size_t i = 0; i < y.size(); ++i) {
     with_y += (sum[i] - mean) * (y[i] - mean_y);
     squares += (sum[i] - mean) * (sum[i] - mean);
