@@ -10,8 +10,8 @@
 #include "cli/trial_file.h"
 #include "core/file.h"
 #include "core/log.h"
-#include "knowledge/merge.h"
-#include "knowledge/optuna.h"
+#include "knowledge/exchange/merge.h"
+#include "knowledge/exchange/optuna.h"
 #include "knowledge/query.h"
 
 namespace detol::inline cli {

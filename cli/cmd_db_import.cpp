@@ -17,7 +17,7 @@
 #include "core/hash.h"
 #include "core/log.h"
 #include "core/table.h"
-#include "knowledge/optuna.h"
+#include "knowledge/exchange/optuna.h"
 #include "knowledge/studies.h"
 #include "scheduler/budget.h"
 #include "trainer/evaluator.h"

@@ -13,7 +13,7 @@
 #include "cli/commands.h"
 #include "cli/output.h"
 #include "core/exit_code.h"
-#include "knowledge/storage_place.h"
+#include "knowledge/storage/storage_place.h"
 #include "scheduler/launchers/gpus.h"
 #include "trainer/backends/cpu/onednn.h"
 #include "trainer/backends/cuda/probe.h"

@@ -8,7 +8,7 @@
 #include "cli/output.h"
 #include "cli/watch.h"
 #include "knowledge/query.h"
-#include "knowledge/writer.h"
+#include "knowledge/storage/writer.h"
 #include "scheduler/budget.h"
 
 namespace detol::inline cli {

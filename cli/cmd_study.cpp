@@ -18,8 +18,8 @@
 #include "core/utf8.h"
 #include "knowledge/artefacts.h"
 #include "knowledge/query.h"
+#include "knowledge/storage/writer.h"
 #include "knowledge/studies.h"
-#include "knowledge/writer.h"
 
 namespace detol::inline cli {
 namespace {

@@ -12,7 +12,7 @@
 #include "core/result.h"
 #include "encodings/study/study_config.h"
 #include "knowledge/query.h"
-#include "knowledge/trial_history.h"
+#include "knowledge/exchange/trial_history.h"
 
 namespace detol::inline cli {
 

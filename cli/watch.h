@@ -8,7 +8,7 @@
 
 #include "cli/commands.h"
 #include "knowledge/query.h"
-#include "knowledge/writer.h"
+#include "knowledge/storage/writer.h"
 
 namespace detol::inline cli {
 

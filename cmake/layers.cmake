@@ -26,7 +26,9 @@ room(encodings/study             core encodings/space encodings/network encoding
                                  encodings/graph)
 
 room(surrogate                   core encodings/space)
-room(knowledge                   core encodings/space encodings/study)
+room(knowledge/storage           core)
+room(knowledge                   core encodings/space encodings/study knowledge/storage)
+room(knowledge/exchange          core encodings/space encodings/study knowledge/storage knowledge)
 room(search                      core encodings/space surrogate)
 
 room(trainer/collectives         core encodings/study)
@@ -62,7 +64,8 @@ room(scheduler/run               core encodings/space encodings/study surrogate 
 room(bench                       core encodings/network surrogate search trainer/collectives
                                  trainer/data trainer/data/formats trainer/backends
                                  trainer/backends/cpu trainer/backends/cuda)
-room(cli                         core encodings/schema encodings/study surrogate knowledge search
+room(cli                         core encodings/schema encodings/study surrogate knowledge/storage
+                                 knowledge knowledge/exchange search
                                  trainer/collectives trainer/data trainer/data/formats
                                  trainer/backends/cpu trainer/backends/cuda trainer export
                                  scheduler/pruners scheduler scheduler/monitor scheduler/launchers

@@ -14,10 +14,10 @@
 #include "core/log.h"
 #include "encodings/study/study_config.h"
 #include "knowledge/artefacts_impl.h"
-#include "knowledge/file_system_impl.h"
 #include "knowledge/reader_impl.h"
 #include "knowledge/rows_impl.h"
 #include "knowledge/schema_impl.h"
+#include "knowledge/storage/file_system.h"
 
 namespace detol::inline knowledge {
 namespace {

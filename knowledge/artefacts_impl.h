@@ -7,7 +7,7 @@
 #include <filesystem>
 
 #include "core/result.h"
-#include "knowledge/sqlite_impl.h"
+#include "knowledge/storage/sqlite.h"
 
 namespace detol::inline knowledge {
 

@@ -4,14 +4,16 @@
 
 #include <system_error>
 
+#include <sqlite3.h>
+
 #include "core/durable_file.h"
 #include "core/fault.h"
 #include "knowledge/backup_impl.h"
 #include "knowledge/check.h"
-#include "knowledge/file_system_impl.h"
-#include "knowledge/page_checksums_impl.h"
 #include "knowledge/reader_impl.h"
 #include "knowledge/schema_impl.h"
+#include "knowledge/storage/file_system.h"
+#include "knowledge/storage/page_checksums.h"
 
 namespace detol::inline knowledge {
 namespace {

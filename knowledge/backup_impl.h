@@ -2,7 +2,7 @@
 
 #include <filesystem>
 
-#include "knowledge/sqlite_impl.h"
+#include "knowledge/storage/sqlite.h"
 
 namespace detol::inline knowledge {
 

@@ -4,13 +4,15 @@
 
 #include <algorithm>
 
+#include <sqlite3.h>
+
 #include "core/log.h"
 #include "knowledge/reader_impl.h"
-#include "knowledge/reports_impl.h"
+#include "knowledge/reports.h"
 #include "knowledge/rows_impl.h"
 #include "knowledge/schema_impl.h"
+#include "knowledge/storage/wal.h"
 #include "knowledge/verify_impl.h"
-#include "knowledge/wal_impl.h"
 
 namespace detol::inline knowledge {
 namespace {

@@ -1,3 +1,5 @@
+#include "knowledge/event_json.h"
+
 #include <fmt/format.h>
 
 #include <array>
@@ -8,7 +10,6 @@
 
 #include "core/table.h"
 #include "core/utf8.h"
-#include "knowledge/event_json_impl.h"
 #include "knowledge/json_number_impl.h"
 
 namespace detol::inline knowledge {

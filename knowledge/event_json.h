@@ -6,7 +6,7 @@
 //   asked     n      0        0      {"params":{"lr":0.1,"op":"conv"},"proposer":"evolution",...},
 //                                    where network_params and flops are null if none are known
 //   started   n      a        0      {"worker":"w1","at":...}
-//   reported  n      a        e      see reports_impl.h
+//   reported  n      a        e      see reports.h
 //   told      n      0        0      {"state":"COMPLETE",...,"values":{"val_accuracy":0.9},...}
 //   requeued  n      a        0      {"reason":"worker lost"}
 //   refit     -1     0        0      {"model":"gp","version":3,"observations":40,...}

@@ -1,8 +1,10 @@
 #include <fmt/format.h>
 
+#include <sqlite3.h>
+
 #include "core/hash.h"
 #include "knowledge/event_writer_impl.h"
-#include "knowledge/reports_impl.h"
+#include "knowledge/reports.h"
 #include "knowledge/schema_impl.h"
 
 namespace detol::inline knowledge {

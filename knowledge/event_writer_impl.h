@@ -2,13 +2,13 @@
 
 // EventWriter: adds events to a study inside the caller's transaction. It leaves out repeats and
 // events of older attempts (see ledger.h). When a trial ends, it puts its reports into as few rows
-// as they fit in (reports_impl.h).
+// as they fit in (reports.h).
 
 #include <memory>
 
-#include "knowledge/reports_impl.h"
+#include "knowledge/reports.h"
 #include "knowledge/rows_impl.h"
-#include "knowledge/sqlite_impl.h"
+#include "knowledge/storage/sqlite.h"
 
 namespace detol::inline knowledge {
 

@@ -16,7 +16,7 @@
 #include <string>
 
 #include "core/result.h"
-#include "knowledge/sqlite_impl.h"
+#include "knowledge/storage/sqlite.h"
 
 namespace detol::inline knowledge {
 

@@ -16,8 +16,9 @@
 // dropped silently: their sender was replaced.
 //
 // Many processes may write one database, each its own studies: a study is locked by at most one
-// live process, and the lock names it (knowledge/writer.h). On a network file system one process
-// writes the whole database. A process has at most one ledger of a database. Not thread-safe.
+// live process, and the lock names it (knowledge/storage/writer.h). On a network file system one
+// process writes the whole database. A process has at most one ledger of a database. Not
+// thread-safe.
 
 #include <cstdint>
 #include <filesystem>

@@ -8,15 +8,17 @@
 #include <system_error>
 #include <utility>
 
+#include <sqlite3.h>
+
 #include "core/descriptor.h"
 #include "core/fault.h"
 #include "core/file.h"
 #include "knowledge/backup_impl.h"
-#include "knowledge/file_system_impl.h"
 #include "knowledge/maintenance_impl.h"
 #include "knowledge/reader_impl.h"
+#include "knowledge/storage/file_system.h"
+#include "knowledge/storage/wal.h"
 #include "knowledge/verify_impl.h"
-#include "knowledge/wal_impl.h"
 #include "knowledge/writable_database_impl.h"
 
 namespace detol::inline knowledge {

@@ -1,13 +1,15 @@
 #include <fmt/format.h>
 
+#include <sqlite3.h>
+
 #include "core/fault.h"
 #include "core/log.h"
 #include "knowledge/backup_impl.h"
 #include "knowledge/event_writer_impl.h"
 #include "knowledge/migration_impl.h"
-#include "knowledge/page_checksums_impl.h"
 #include "knowledge/rows_impl.h"
 #include "knowledge/schema_impl.h"
+#include "knowledge/storage/page_checksums.h"
 
 namespace detol::inline knowledge {
 namespace {

@@ -8,15 +8,17 @@
 #include <optional>
 #include <system_error>
 
+#include <sqlite3.h>
+
 #include "core/log.h"
-#include "knowledge/file_system_impl.h"
 #include "knowledge/maintenance_impl.h"
-#include "knowledge/page_checksums_impl.h"
 #include "knowledge/reader_impl.h"
 #include "knowledge/schema_impl.h"
 #include "knowledge/snapshot_impl.h"
-#include "knowledge/wal_impl.h"
-#include "knowledge/writer.h"
+#include "knowledge/storage/file_system.h"
+#include "knowledge/storage/page_checksums.h"
+#include "knowledge/storage/wal.h"
+#include "knowledge/storage/writer.h"
 
 namespace detol::inline knowledge {
 namespace {

@@ -1,10 +1,11 @@
+#include "knowledge/reports.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
 
 #include "core/table.h"
 #include "knowledge/json_number_impl.h"
-#include "knowledge/reports_impl.h"
 
 namespace detol::inline knowledge {
 namespace {

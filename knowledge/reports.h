@@ -16,7 +16,7 @@
 #include <span>
 #include <vector>
 
-#include "knowledge/event_json_impl.h"
+#include "knowledge/event_json.h"
 
 namespace detol::inline knowledge {
 

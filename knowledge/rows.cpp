@@ -5,9 +5,11 @@
 #include <cmath>
 #include <map>
 
+#include <sqlite3.h>
+
 #include "core/hash.h"
 #include "core/table.h"
-#include "knowledge/reports_impl.h"
+#include "knowledge/reports.h"
 #include "knowledge/rows_impl.h"
 #include "knowledge/schema_impl.h"
 

@@ -8,10 +8,10 @@
 #include <string_view>
 #include <vector>
 
-#include "knowledge/event_json_impl.h"
+#include "knowledge/event_json.h"
 #include "knowledge/ledger.h"
 #include "knowledge/query.h"
-#include "knowledge/sqlite_impl.h"
+#include "knowledge/storage/sqlite.h"
 
 namespace detol::inline knowledge {
 

@@ -7,7 +7,7 @@
 //             count and digest of its rows in events
 //   events    one row per event, numbered without gaps from 1 within its study; the event
 //             itself is JSON, which keeps every double exactly and has a name for NaN. When a
-//             trial ends, its reports become one row (reports_impl.h)
+//             trial ends, its reports become one row (reports.h)
 //   writers   one row per study: the token of the only master that may commit to it
 //   identity  one row: the id of the database, which its folder of artefacts has too
 //
@@ -15,15 +15,15 @@
 // is nothing to update and nothing can contradict it.
 //
 // Against flipped bits: every page carries a checksum, which is verified when the page is read
-// (page_checksums_impl.h), so that a query verifies what it reads, however large the file is. What
-// another program wrote has no such checksum; then, and in `detol db check`, all rows are verified:
-// every row of studies, progress and events carries a hash of all its columns; the numbering of
-// events has no gaps, its end is in progress, and the digest is the sum of the rows' hashes; and
-// the text of this schema itself is compared with what this version would create.
+// (storage/page_checksums.h), so that a query verifies what it reads, however large the file is.
+// What another program wrote has no such checksum; then, and in `detol db check`, all rows are
+// verified: every row of studies, progress and events carries a hash of all its columns; the
+// numbering of events has no gaps, its end is in progress, and the digest is the sum of the rows'
+// hashes; and the text of this schema itself is compared with what this version would create.
 
 #include <filesystem>
 
-#include "knowledge/sqlite_impl.h"
+#include "knowledge/storage/sqlite.h"
 
 namespace detol::inline knowledge {
 

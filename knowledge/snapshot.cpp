@@ -2,8 +2,8 @@
 
 #include "core/log.h"
 #include "knowledge/backup_impl.h"
-#include "knowledge/file_system_impl.h"
 #include "knowledge/snapshot_impl.h"
+#include "knowledge/storage/file_system.h"
 
 namespace detol::inline knowledge {
 namespace {

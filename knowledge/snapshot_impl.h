@@ -8,7 +8,7 @@
 #include <filesystem>
 
 #include "core/clock.h"
-#include "knowledge/sqlite_impl.h"
+#include "knowledge/storage/sqlite.h"
 
 namespace detol::inline knowledge {
 

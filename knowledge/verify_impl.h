@@ -1,14 +1,16 @@
 #pragma once
 
 // Verifies the row checksums of a whole database. Needed where pages have no sound checksum
-// (page_checksums_impl.h): because another program wrote them, or because they are damaged.
+// (storage/page_checksums.h): because another program wrote them, or because they are damaged.
 
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "knowledge/page_checksums_impl.h"
-#include "knowledge/sqlite_impl.h"
+#include <sqlite3.h>
+
+#include "knowledge/storage/page_checksums.h"
+#include "knowledge/storage/sqlite.h"
 
 namespace detol::inline knowledge {
 

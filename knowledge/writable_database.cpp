@@ -3,16 +3,18 @@
 #include <random>
 #include <system_error>
 
+#include <sqlite3.h>
+
 #include "core/fault.h"
 #include "core/log.h"
 #include "knowledge/artefacts_impl.h"
-#include "knowledge/file_system_impl.h"
 #include "knowledge/folder_intent_impl.h"
 #include "knowledge/maintenance_impl.h"
 #include "knowledge/migration_impl.h"
 #include "knowledge/schema_impl.h"
+#include "knowledge/storage/file_system.h"
+#include "knowledge/storage/wal.h"
 #include "knowledge/verify_impl.h"
-#include "knowledge/wal_impl.h"
 #include "knowledge/writable_database_impl.h"
 
 namespace detol::inline knowledge {

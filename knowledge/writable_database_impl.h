@@ -12,8 +12,8 @@
 #include <unordered_map>
 
 #include "knowledge/artefacts_impl.h"
-#include "knowledge/sqlite_impl.h"
-#include "knowledge/writer_lock_impl.h"
+#include "knowledge/storage/sqlite.h"
+#include "knowledge/storage/writer_lock.h"
 
 namespace detol::inline knowledge {
 

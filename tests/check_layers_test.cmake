@@ -108,7 +108,7 @@ refused_headers("HEADERS log.h sinks.h"                 "core/sinks.h: no other 
 refused_headers("HEADERS log.h SIBLING_HEADERS sinks.h" "core/sinks.h: no other room includes it")
 
 # Libraries.
-refused(scheduler/a.cpp         "#include <sqlite3.h>"             "belongs in knowledge, not scheduler")
+refused(scheduler/a.cpp         "#include <sqlite3.h>"             "belongs in knowledge/storage")
 refused(knowledge/a.cpp         "#include <zmq.hpp>"               "belongs in scheduler/processes, not knowledge")
 refused(scheduler/a.cpp         "#include <zmq.h>"                 "belongs in scheduler/processes, not scheduler")
 refused(search/a.cpp            "#include <dnnl.hpp>"              "belongs in trainer/backends/cpu, not search")

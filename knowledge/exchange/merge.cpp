@@ -1,4 +1,4 @@
-#include "knowledge/merge.h"
+#include "knowledge/exchange/merge.h"
 
 #include <fmt/format.h>
 
@@ -10,7 +10,7 @@
 #include "knowledge/artefacts.h"
 #include "knowledge/ledger.h"
 #include "knowledge/query.h"
-#include "knowledge/reports_impl.h"
+#include "knowledge/reports.h"
 #include "knowledge/studies.h"
 
 namespace detol::inline knowledge {

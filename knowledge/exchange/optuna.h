@@ -14,7 +14,7 @@
 
 #include "core/result.h"
 #include "encodings/space/space.h"
-#include "knowledge/trial_history.h"
+#include "knowledge/exchange/trial_history.h"
 
 namespace detol::inline knowledge {
 

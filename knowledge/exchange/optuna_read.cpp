@@ -5,9 +5,11 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
+#include <sqlite3.h>
+
 #include "core/table.h"
-#include "knowledge/optuna.h"
-#include "knowledge/sqlite_impl.h"
+#include "knowledge/exchange/optuna.h"
+#include "knowledge/storage/sqlite.h"
 
 namespace detol::inline knowledge {
 namespace {

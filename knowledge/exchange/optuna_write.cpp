@@ -3,10 +3,12 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include <sqlite3.h>
+
 #include "core/durable_file.h"
-#include "knowledge/file_system_impl.h"
-#include "knowledge/optuna.h"
-#include "knowledge/sqlite_impl.h"
+#include "knowledge/exchange/optuna.h"
+#include "knowledge/storage/file_system.h"
+#include "knowledge/storage/sqlite.h"
 
 namespace detol::inline knowledge {
 namespace {

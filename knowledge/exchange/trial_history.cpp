@@ -1,4 +1,4 @@
-#include "knowledge/trial_history.h"
+#include "knowledge/exchange/trial_history.h"
 
 #include <algorithm>
 #include <limits>

@@ -1,3 +1,5 @@
+#include "knowledge/storage/file_system.h"
+
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
@@ -12,7 +14,6 @@
 #include <system_error>
 
 #include "core/descriptor.h"
-#include "knowledge/file_system_impl.h"
 
 namespace detol::inline knowledge {
 namespace {

@@ -8,6 +8,8 @@
 // needs no such care: SQLite journals page 1 before any other in a transaction that changes the
 // layout, so it is restored first.
 
+#include "knowledge/storage/page_checksums.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -20,8 +22,9 @@
 #include <utility>
 #include <vector>
 
+#include <sqlite3.h>
+
 #include "core/hash.h"
-#include "knowledge/page_checksums_impl.h"
 
 namespace detol::inline knowledge::sqlite {
 namespace {

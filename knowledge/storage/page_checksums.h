@@ -1,7 +1,7 @@
 #pragma once
 
 // Checksums of pages: a flipped bit anywhere in a database file makes the read of its page fail,
-// and a query verifies exactly the pages that it reads. Only knowledge/*.cpp include this.
+// and a query verifies exactly the pages that it reads.
 //
 // A file with checksums reserves the last 8 bytes of every page (byte 20 of its header is 8). They
 // hold hash64() of the page before them, with the page's number as the seed, little endian. SQLite
@@ -14,9 +14,9 @@
 
 #include <cstdint>
 
-#include <sqlite3.h>
-
 #include "core/result.h"
+
+struct sqlite3;
 
 namespace detol::inline knowledge::sqlite {
 

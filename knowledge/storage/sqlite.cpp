@@ -1,10 +1,13 @@
+#include "knowledge/storage/sqlite.h"
+
 #include <fmt/format.h>
 
 #include <limits>
 
-#include "knowledge/file_system_impl.h"
-#include "knowledge/page_checksums_impl.h"
-#include "knowledge/sqlite_impl.h"
+#include <sqlite3.h>
+
+#include "knowledge/storage/file_system.h"
+#include "knowledge/storage/page_checksums.h"
 
 namespace detol::inline knowledge::sqlite {
 namespace {
@@ -110,6 +113,26 @@ Result<Statement> Statement::prepare(sqlite3* database, std::string_view sql, co
   return statement;
 }
 
+void CloseDatabase::operator()(sqlite3* database) const {
+  sqlite3_close_v2(database);
+}
+
+void FinalizeStatement::operator()(sqlite3_stmt* statement) const {
+  sqlite3_finalize(statement);
+}
+
+void Statement::bind(int index, std::int64_t value) {
+  sqlite3_bind_int64(raw(), index, value);
+}
+
+void Statement::bind(int index, double value) {
+  sqlite3_bind_double(raw(), index, value);
+}
+
+void Statement::bind_null(int index) {
+  sqlite3_bind_null(raw(), index);
+}
+
 void Statement::bind(int index, std::string_view value) {
   // An empty view may have no address at all, which SQLite would store as NULL.
   const char* bytes = value.data() != nullptr ? value.data() : "";
@@ -129,6 +152,18 @@ Result<void> Statement::run() {
   reset();
   if (!more) return tl::unexpected(std::move(more).error());
   return {};
+}
+
+void Statement::reset() {
+  sqlite3_reset(raw());
+}
+
+int Statement::type(int column) const {
+  return sqlite3_column_type(raw(), column);
+}
+
+std::int64_t Statement::integer(int column) const {
+  return sqlite3_column_int64(raw(), column);
 }
 
 double Statement::real(int column) const {

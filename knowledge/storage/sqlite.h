@@ -1,7 +1,6 @@
 #pragma once
 
-// SQLite with handles that free themselves and errors as Results. Only knowledge/*.cpp include
-// this.
+// SQLite with handles that free themselves and errors as Results, for the rooms of knowledge.
 
 #include <cstdint>
 #include <filesystem>
@@ -9,17 +8,18 @@
 #include <string>
 #include <string_view>
 
-#include <sqlite3.h>
-
 #include "core/result.h"
+
+struct sqlite3;       // a connection
+struct sqlite3_stmt;  // a prepared statement
 
 namespace detol::inline knowledge::sqlite {
 
 struct CloseDatabase {
-  void operator()(sqlite3* database) const { sqlite3_close_v2(database); }
+  void operator()(sqlite3* database) const;
 };
 struct FinalizeStatement {
-  void operator()(sqlite3_stmt* statement) const { sqlite3_finalize(statement); }
+  void operator()(sqlite3_stmt* statement) const;
 };
 using Database = std::unique_ptr<sqlite3, CloseDatabase>;
 
@@ -59,12 +59,12 @@ class Statement {
   static Result<Statement> prepare(sqlite3* database, std::string_view sql,
                                    const char** rest = nullptr);
 
-  void bind(int index, std::int64_t value) { sqlite3_bind_int64(raw(), index, value); }
-  void bind(int index, int value) { sqlite3_bind_int64(raw(), index, value); }
+  void bind(int index, std::int64_t value);
+  void bind(int index, int value) { bind(index, std::int64_t{value}); }
   void bind(int index, std::uint64_t value) { bind(index, static_cast<std::int64_t>(value)); }
-  void bind(int index, double value) { sqlite3_bind_double(raw(), index, value); }  // NaN: NULL
+  void bind(int index, double value);  // NaN: NULL
   void bind(int index, std::string_view value);
-  void bind_null(int index) { sqlite3_bind_null(raw(), index); }
+  void bind_null(int index);
 
   // Returns true if there is a row, false at the end.
   Result<bool> step();
@@ -72,12 +72,12 @@ class Statement {
   // Steps to the end and makes the statement ready for the next bind.
   Result<void> run();
 
-  void reset() { sqlite3_reset(raw()); }
+  void reset();
 
-  std::int64_t integer(int column) const { return sqlite3_column_int64(raw(), column); }
+  std::int64_t integer(int column) const;
   double real(int column) const;  // NULL: NaN
   std::string_view text(int column) const;
-  int type(int column) const { return sqlite3_column_type(raw(), column); }
+  int type(int column) const;
 
   // Returns true if the row's columns have these types: i integer, r real, R real or NULL, t text,
   // ? any. A flipped bit can turn a text into a blob of the same bytes, or a 0 into NULL.

@@ -1,4 +1,4 @@
-#include "knowledge/storage_place.h"
+#include "knowledge/storage/storage_place.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -11,7 +11,7 @@
 #include <string_view>
 #include <system_error>
 
-#include "knowledge/file_system_impl.h"
+#include "knowledge/storage/file_system.h"
 
 namespace detol::inline knowledge {
 namespace {

@@ -1,3 +1,5 @@
+#include "knowledge/storage/wal.h"
+
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
@@ -14,9 +16,8 @@
 
 #include "core/descriptor.h"
 #include "core/log.h"
-#include "knowledge/file_system_impl.h"
-#include "knowledge/wal_impl.h"
-#include "knowledge/writer.h"
+#include "knowledge/storage/file_system.h"
+#include "knowledge/storage/writer.h"
 
 namespace detol::inline knowledge {
 namespace {

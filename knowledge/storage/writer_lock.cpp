@@ -1,3 +1,5 @@
+#include "knowledge/storage/writer_lock.h"
+
 #include <fcntl.h>
 #include <fmt/chrono.h>
 #include <fmt/format.h>
@@ -15,9 +17,8 @@
 
 #include "core/fault.h"
 #include "core/hash.h"
-#include "knowledge/file_system_impl.h"
-#include "knowledge/writer.h"
-#include "knowledge/writer_lock_impl.h"
+#include "knowledge/storage/file_system.h"
+#include "knowledge/storage/writer.h"
 
 // A process takes a slot of the lock's file before that of the database, and drops them in the
 // other order. Who gets the former but not the latter has therefore met a process that does not
@@ -64,7 +65,7 @@ tl::unexpected<Error> is_written(const std::string& database, const std::string&
 
 // Sets a lock of the database. A process that is being killed lets go of its files one after the
 // other, so that it may still hold the database for a moment.
-int set_lock_soon(int database, short type, Bytes bytes) {
+int set_lock_soon(int database, short type, ByteRange bytes) {
   constexpr int kTries = 50;
   int error = set_lock(database, type, bytes);
   for (int i = 1; i < kTries && is_held_by_another(error); ++i) {
@@ -183,7 +184,7 @@ Result<void> WriterLock::share() {
   struct Step {
     int file;
     short type;
-    Bytes bytes;
+    ByteRange bytes;
   };
   for (const Step& step :
        {Step{database_, F_RDLCK, slot_in_database(0)},

@@ -1,14 +1,14 @@
 #pragma once
 
 // WriterLock: one live process writes a study, and many processes write a database, each its own
-// studies. writer_lock_file_impl.h describes the locks.
+// studies. writer_lock_file.h describes the locks.
 
 #include <filesystem>
 #include <string>
 #include <utility>
 
 #include "core/result.h"
-#include "knowledge/writer_lock_file_impl.h"
+#include "knowledge/storage/writer_lock_file.h"
 
 namespace detol::inline knowledge {
 

@@ -1,3 +1,5 @@
+#include "knowledge/storage/writer_lock_file.h"
+
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -9,15 +11,14 @@
 #include <vector>
 
 #include "core/descriptor.h"
-#include "knowledge/file_system_impl.h"
-#include "knowledge/writer_lock_file_impl.h"
+#include "knowledge/storage/file_system.h"
 
 namespace detol::inline knowledge {
 namespace {
 
 using nlohmann::json;
 
-struct flock lock_of(short type, Bytes bytes) {
+struct flock lock_of(short type, ByteRange bytes) {
   struct flock lock {};
   lock.l_type = type;
   lock.l_whence = SEEK_SET;
@@ -86,12 +87,12 @@ std::string lock_path(const std::filesystem::path& database) {
 
 }  // namespace
 
-int set_lock(int file, short type, Bytes bytes) {
+int set_lock(int file, short type, ByteRange bytes) {
   struct flock lock = lock_of(type, bytes);
   return ::fcntl(file, F_OFD_SETLK, &lock) == 0 ? 0 : errno;
 }
 
-int wait_for_lock(int file, short type, Bytes bytes) {
+int wait_for_lock(int file, short type, ByteRange bytes) {
   struct flock lock = lock_of(type, bytes);
   while (::fcntl(file, F_OFD_SETLKW, &lock) != 0) {
     if (errno != EINTR) return errno;
@@ -99,7 +100,7 @@ int wait_for_lock(int file, short type, Bytes bytes) {
   return 0;
 }
 
-bool would_be_refused(int file, short type, Bytes bytes) {
+bool would_be_refused(int file, short type, ByteRange bytes) {
   struct flock lock = lock_of(type, bytes);
   return ::fcntl(file, F_OFD_GETLK, &lock) != 0 || lock.l_type != F_UNLCK;
 }

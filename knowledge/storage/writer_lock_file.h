@@ -21,7 +21,7 @@
 #include <string>
 
 #include "core/result.h"
-#include "knowledge/writer.h"
+#include "knowledge/storage/writer.h"
 
 namespace detol::inline knowledge {
 
@@ -34,34 +34,34 @@ inline constexpr off_t kQueueByte = off_t{1} << 61;
 inline constexpr off_t kTurnByte = kQueueByte + 1;
 inline constexpr Slot kMaxSlot = Slot{1} << 40;
 
-// Bytes: a part of a file; a length of 0 reaches to infinity.
-struct Bytes {
+// ByteRange: a part of a file; a length of 0 reaches to infinity.
+struct ByteRange {
   off_t start = 0, length = 0;
 };
 
-inline constexpr Bytes kWholeLock{0, 0};
-inline constexpr Bytes kWholeDatabase{kDatabaseByte, 0};
+inline constexpr ByteRange kWholeLock{0, 0};
+inline constexpr ByteRange kWholeDatabase{kDatabaseByte, 0};
 
-inline Bytes slot_in_lock(Slot slot) {
+inline ByteRange slot_in_lock(Slot slot) {
   return {slot * kSlotSize, kSlotSize};
 }
-inline Bytes slot_in_database(Slot slot) {
+inline ByteRange slot_in_database(Slot slot) {
   return {kDatabaseByte + slot, 1};
 }
 
 // Sets a lock of the type F_WRLCK, F_RDLCK or F_UNLCK. Returns 0, or errno: EAGAIN or EACCES if
 // another process holds a lock that forbids it.
-int set_lock(int file, short type, Bytes bytes);
+int set_lock(int file, short type, ByteRange bytes);
 
 // Waits until the lock can be set. Returns 0 or errno.
-int wait_for_lock(int file, short type, Bytes bytes);
+int wait_for_lock(int file, short type, ByteRange bytes);
 
 inline bool is_held_by_another(int error) {
   return error == EAGAIN || error == EACCES;
 }
 
 // Returns true if another process holds a lock that forbids this one, or none can be asked for.
-bool would_be_refused(int file, short type, Bytes bytes);
+bool would_be_refused(int file, short type, ByteRange bytes);
 
 // LockHolder is what a slot tells of its holder.
 struct LockHolder {

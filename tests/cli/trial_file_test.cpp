@@ -8,7 +8,7 @@
 
 #include "cli/parse.h"
 #include "core/file.h"
-#include "knowledge/optuna.h"
+#include "knowledge/exchange/optuna.h"
 #include "tests/support/temp_folder.h"
 
 namespace detol {

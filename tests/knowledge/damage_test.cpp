@@ -3,11 +3,13 @@
 #include <algorithm>
 #include <fstream>
 
+#include <sqlite3.h>
+
 #include "core/file.h"
 #include "core/rng.h"
 #include "knowledge/check.h"
-#include "knowledge/page_checksums_impl.h"
-#include "knowledge/sqlite_impl.h"
+#include "knowledge/storage/page_checksums.h"
+#include "knowledge/storage/sqlite.h"
 #include "tests/knowledge/support.h"
 
 namespace detol {

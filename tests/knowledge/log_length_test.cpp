@@ -3,7 +3,9 @@
 #include <atomic>
 #include <thread>
 
-#include "knowledge/sqlite_impl.h"
+#include <sqlite3.h>
+
+#include "knowledge/storage/sqlite.h"
 #include "tests/knowledge/support.h"
 
 namespace detol {

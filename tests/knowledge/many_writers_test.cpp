@@ -10,12 +10,14 @@
 #include <functional>
 #include <set>
 
+#include <sqlite3.h>
+
 #include "knowledge/check.h"
 #include "knowledge/maintenance.h"
-#include "knowledge/sqlite_impl.h"
+#include "knowledge/storage/sqlite.h"
+#include "knowledge/storage/writer.h"
+#include "knowledge/storage/writer_lock.h"
 #include "knowledge/studies.h"
-#include "knowledge/writer.h"
-#include "knowledge/writer_lock_impl.h"
 #include "tests/knowledge/support.h"
 
 namespace detol {

@@ -1,6 +1,6 @@
 // Databases that are merged: what is added, what grows, and what stays.
 
-#include "knowledge/merge.h"
+#include "knowledge/exchange/merge.h"
 
 #include <fstream>
 

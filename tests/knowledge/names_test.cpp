@@ -6,7 +6,7 @@
 #include <fstream>
 
 #include "knowledge/check.h"
-#include "knowledge/writer.h"
+#include "knowledge/storage/writer.h"
 #include "tests/knowledge/support.h"
 
 namespace detol {

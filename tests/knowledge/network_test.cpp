@@ -8,6 +8,8 @@
 #include <fstream>
 #include <functional>
 
+#include <sqlite3.h>
+
 #include "core/file.h"
 #include "knowledge/check.h"
 #include "knowledge/maintenance.h"

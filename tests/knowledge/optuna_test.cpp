@@ -1,6 +1,6 @@
 // Optuna's databases, and the histories behind every import and export.
 
-#include "knowledge/optuna.h"
+#include "knowledge/exchange/optuna.h"
 
 #include <cmath>
 #include <fstream>

@@ -1,16 +1,19 @@
 // Checksums of pages: every damage of a file is seen by the reads of that page, and nothing else
 // about SQLite changes.
 
+#include "knowledge/storage/page_checksums.h"
+
 #include <fmt/format.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <fstream>
 
+#include <sqlite3.h>
+
 #include "core/file.h"
 #include "core/rng.h"
-#include "knowledge/page_checksums_impl.h"
-#include "knowledge/sqlite_impl.h"
+#include "knowledge/storage/sqlite.h"
 #include "tests/knowledge/support.h"
 
 namespace detol {

@@ -1,9 +1,10 @@
 // Reports of a trial that ended take few rows, and every reader sees the same events as before.
 
+#include "knowledge/reports.h"
+
 #include <cmath>
 
-#include "knowledge/reports_impl.h"
-#include "knowledge/sqlite_impl.h"
+#include "knowledge/storage/sqlite.h"
 #include "tests/knowledge/support.h"
 
 namespace detol {

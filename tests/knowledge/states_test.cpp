@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "knowledge/event_json_impl.h"
+#include "knowledge/event_json.h"
 
 namespace detol {
 namespace {

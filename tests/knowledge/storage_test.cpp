@@ -8,9 +8,11 @@
 
 #include <fstream>
 
+#include <sqlite3.h>
+
 #include "core/file.h"
 #include "knowledge/check.h"
-#include "knowledge/sqlite_impl.h"
+#include "knowledge/storage/sqlite.h"
 #include "tests/knowledge/support.h"
 
 namespace detol {

@@ -6,7 +6,7 @@
 
 #include "knowledge/artefacts.h"
 #include "knowledge/check.h"
-#include "knowledge/writer.h"
+#include "knowledge/storage/writer.h"
 #include "tests/knowledge/support.h"
 
 namespace detol {

@@ -1,11 +1,12 @@
 // A log with a flipped bit never hides acknowledged rows silently.
 
+#include "knowledge/storage/wal.h"
+
 #include <fstream>
 
 #include "core/file.h"
 #include "core/rng.h"
 #include "knowledge/check.h"
-#include "knowledge/wal_impl.h"
 #include "tests/knowledge/support.h"
 
 namespace detol {
