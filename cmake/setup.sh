@@ -75,7 +75,7 @@ show_progress() {
 compile_jobs() {
   local cores room
   cores=$(nproc)
-  room=$(awk '/^MemAvailable:/ { print int($2 / 1100000) }' /proc/meminfo)
+  room=$(awk '/^MemAvailable:/ { print int($2 / 1300000) }' /proc/meminfo)
   [ "$room" -ge 1 ] || room=1
   echo $((cores < room ? cores : room))
 }
