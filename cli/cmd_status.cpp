@@ -14,23 +14,13 @@
 namespace detol::inline cli {
 namespace {
 
-// Returns the query for the rows of studies, or of the study ?1. The condition stands within the
-// inner select, too: SQLite would rank the trials of all studies first.
+// Returns the query for the rows of studies, or of the study ?1.
 std::string studies_sql(bool is_one) {
   return fmt::format(R"sql(
-SELECT s.study AS study, s.state AS state, s.metric AS metric, s.budget AS budget,
-  s.trials AS trials, b.value AS best, b.trial AS best_trial,
-  s.wall_seconds AS wall_seconds, s.device_seconds AS device_seconds,
-  strftime('%Y-%m-%dT%H:%M:%SZ', s.created, 'unixepoch') AS created
-FROM v_studies s LEFT JOIN (
-  SELECT t.study AS study, t.trial AS trial, t.value AS value, row_number() OVER (
-    PARTITION BY t.study ORDER BY CASE WHEN d.direction = 'maximize' THEN -t.value ELSE t.value END,
-    t.trial) AS place
-  FROM v_trials t JOIN v_studies d ON d.study = t.study
-  WHERE t.epochs > 0 AND t.state <> 'FAIL' AND t.value IS NOT NULL {}
-) b ON b.study = s.study AND b.place = 1 {})sql",
-                     is_one ? "AND t.study = ?1" : "",
-                     is_one ? "WHERE s.study = ?1" : "ORDER BY s.created, s.study");
+SELECT study, state, metric, budget, trials, best, best_trial, wall_seconds, device_seconds,
+  created_at AS created
+FROM v_studies {})sql",
+                     is_one ? "WHERE study = ?1" : "ORDER BY v_studies.created, study");
 }
 
 constexpr std::string_view kCounts = R"sql(

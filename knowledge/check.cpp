@@ -56,7 +56,15 @@ Result<std::string> difference_of(const StoredStudy& before, const StoredStudy& 
 Result<void> verify(sqlite3* database) {
   DETOL_TRY(check_definitions(database));
   DETOL_ASSIGN(const auto studies, read_studies(database));
-  for (const Study& study : studies) DETOL_TRY(read_numbered(database, study));
+  DETOL_ASSIGN(const int version, schema_version(database));
+  for (const Study& study : studies) {
+    DETOL_ASSIGN(auto events, read_numbered(database, study));
+    if (version < kFirstWithSummaries) continue;
+    const auto computed = summary_of(study.record, without_numbers(std::move(events)));
+    if (!agrees(study.summary, computed))
+      return tl::unexpected(
+          damaged(database, fmt::format("the summary of study '{}'", study.record.name)));
+  }
   return {};
 }
 

@@ -33,7 +33,12 @@ Result<void> write_progress(Statement& statement, const Study& study) {
   statement.bind(6, study.last_seq);
   statement.bind(7, study.event_rows);
   statement.bind(8, study.digest);
-  statement.bind(9, checksum(study, kSchemaVersion));
+  const std::optional<BestTrial>& best = study.summary.best;
+  statement.bind(9, study.summary.trials);
+  statement.bind(10, study.summary.is_best_known ? 1 : 0);
+  best ? statement.bind(11, static_cast<std::int64_t>(best->trial)) : statement.bind_null(11);
+  best ? statement.bind(12, best->value) : statement.bind_null(12);
+  statement.bind(13, checksum(study, kSchemaVersion));
   return statement.run();
 }
 
@@ -64,10 +69,11 @@ Result<EventWriter> EventWriter::make(sqlite3* database) {
        "WHERE study = ?1 AND trial = ?2 AND kind = 'reported' AND copy = 1 "
        "ORDER BY attempt, step"},
       {writer.add_study_, "INSERT INTO studies VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)"},
-      {writer.add_progress_, "INSERT INTO progress VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)"},
+      {writer.last_outcome_,
+       "SELECT payload->>'state' FROM events INDEXED BY events_by_trial WHERE study = ?1 AND "
+       "trial = ?2 AND kind = 'told' AND seq < ?3 ORDER BY seq DESC LIMIT 1"},
       {writer.save_progress_,
-       "UPDATE progress SET state = ?2, budget = ?3, wall_seconds = ?4, device_seconds = ?5, "
-       "last_seq = ?6, event_rows = ?7, digest = ?8, checksum = ?9 WHERE study = ?1"},
+       "REPLACE INTO progress VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)"},
   };
   for (const Entry& entry : entries) {
     DETOL_ASSIGN(entry.statement, Statement::prepare(database, entry.sql));
@@ -87,7 +93,7 @@ Result<void> EventWriter::create(const Study& study) {
   add_study_.bind(7, record.created_s);
   add_study_.bind(8, checksum(record));
   DETOL_TRY(add_study_.run());
-  return write_progress(add_progress_, study);
+  return save(study);
 }
 
 Result<void> EventWriter::save(const Study& study) {
@@ -119,8 +125,33 @@ Result<void> EventWriter::add(Study& study, const Event& event) {
     study.record.state = changed->state;
     study.record.budget = changed->budget;
   }
+  DETOL_TRY(summarise(study, stored, event));
   if (const auto* told = std::get_if<event::Told>(&event)) return pack_reports(study, told->trial);
   return {};
+}
+
+// Updates the summary. A best trial that is not known is found when the study starts or ends.
+Result<void> EventWriter::summarise(Study& study, const StoredEvent& stored, const Event& event) {
+  DETOL_ASSIGN(const bool has_failed, had_failed(stored));
+  update(study.summary, study.record, event, has_failed);
+  if (study.summary.is_best_known || stored.row.kind != "state") return {};
+  DETOL_ASSIGN(auto events, read_numbered(database_, {"events", kSchemaVersion}, study));
+  study.summary = summary_of(study.record, without_numbers(std::move(events)));
+  return {};
+}
+
+// Returns true if the last outcome of the event's trial was a FAIL before.
+Result<bool> EventWriter::had_failed(const StoredEvent& stored) {
+  const std::string& kind = stored.row.kind;
+  if (kind != "told" && kind != "requeued" && (kind != "started" || stored.row.attempt == 1))
+    return false;
+  last_outcome_.bind(1, stored.study);
+  last_outcome_.bind(2, stored.row.trial);
+  last_outcome_.bind(3, stored.seq);
+  DETOL_ASSIGN(const bool found, last_outcome_.step());
+  const bool has_failed = found && last_outcome_.text(0) == to_text(TrialState::kFail);
+  last_outcome_.reset();
+  return has_failed;
 }
 
 Result<bool> EventWriter::is_left_out(const StoredEvent& stored) {

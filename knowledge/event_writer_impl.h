@@ -20,11 +20,13 @@ class EventWriter {
   Result<void> add(Study& study, const Event& event);
 
   Result<void> create(const Study& study);  // its rows in studies and progress
-  Result<void> save(const Study& study);    // its row in progress
+  Result<void> save(const Study& study);    // its row in progress, which need not exist
 
  private:
   Result<bool> is_left_out(const StoredEvent& stored);
   Result<bool> is_reported(const StoredEvent& stored);
+  Result<void> summarise(Study& study, const StoredEvent& stored, const Event& event);
+  Result<bool> had_failed(const StoredEvent& stored);
   Result<bool> insert(Study& study, const StoredEvent& stored);
   Result<void> erase(Study& study, const StoredEvent& stored);
   Result<void> pack_reports(Study& study, TrialId trial);
@@ -32,9 +34,9 @@ class EventWriter {
   Result<std::vector<StoredEvent>> single_reports(StudyId study, TrialId trial);
 
   sqlite3* database_ = nullptr;
-  sqlite::Statement newest_attempt_, last_state_, next_report_;
+  sqlite::Statement newest_attempt_, last_state_, last_outcome_, next_report_;
   sqlite::Statement add_event_, erase_event_, single_reports_;
-  sqlite::Statement add_study_, add_progress_, save_progress_;
+  sqlite::Statement add_study_, save_progress_;
 };
 
 }  // namespace detol::inline knowledge

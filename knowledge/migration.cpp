@@ -37,13 +37,26 @@ Result<void> move_study(sqlite3* database, int version, const Study& old) {
   return writer.save(study);
 }
 
-// Creates this version's tables and fills them from those of an older version, which it drops.
+Result<void> drop_views(sqlite3* database) {
+  std::string all;
+  {
+    DETOL_ASSIGN(auto names, sqlite::Statement::prepare(
+                                 database, "SELECT name FROM sqlite_schema WHERE type = 'view'"));
+    while (true) {
+      DETOL_ASSIGN(const bool more, names.step());
+      if (!more) break;
+      all += fmt::format("DROP VIEW {};", names.text(0));
+    }
+  }
+  return sqlite::run(database, all.c_str());
+}
+
+// Creates this version's tables and fills them from those of a version before 3, which it drops.
 Result<void> rebuild(sqlite3* database, int version) {
   DETOL_ASSIGN(const std::int64_t id, old_id(database, version));
   DETOL_ASSIGN(const auto studies, read_studies(database));
+  DETOL_TRY(drop_views(database));
   DETOL_TRY(sqlite::run(database,
-                        "DROP VIEW v_trials; DROP VIEW v_params; DROP VIEW v_metrics; "
-                        "DROP VIEW v_studies; DROP VIEW v_workers; DROP VIEW v_datasets; "
                         "DROP TABLE params; DROP TABLE metrics; DROP TABLE writer; "
                         "DROP TABLE studies; DROP TABLE progress; DROP INDEX events_by_trial"));
   DETOL_TRY(
@@ -57,6 +70,22 @@ Result<void> rebuild(sqlite3* database, int version) {
   return sqlite::run(database, fmt::format("DROP TABLE {}", kOldEvents).c_str());
 }
 
+// Adds the summaries of studies, which version 3 lacks, to `progress`.
+Result<void> add_summaries(sqlite3* database) {
+  DETOL_ASSIGN(auto studies, read_studies(database));
+  for (Study& study : studies) {
+    DETOL_ASSIGN(auto events, read_numbered(database, study));
+    study.summary = summary_of(study.record, without_numbers(std::move(events)));
+  }
+  DETOL_TRY(drop_views(database));
+  DETOL_TRY(sqlite::run(database, "DROP TABLE progress"));
+  DETOL_TRY(define_progress(database));
+  DETOL_TRY(define_views(database));
+  DETOL_ASSIGN(EventWriter writer, EventWriter::make(database));
+  for (const Study& study : studies) DETOL_TRY(writer.save(study));
+  return {};
+}
+
 // Gives every page room for its checksum, which only VACUUM without a write-ahead log can.
 Result<void> add_checksums(sqlite3* database) {
   DETOL_TRY(sqlite::run(database, "PRAGMA journal_mode=DELETE"));
@@ -66,9 +95,9 @@ Result<void> add_checksums(sqlite3* database) {
 
 Result<void> change(sqlite3* database, int version) {
   DETOL_TRY(sqlite::run(database, "PRAGMA synchronous=FULL"));
-  DETOL_TRY(add_checksums(database));
+  if (version < kFirstWithChecksums) DETOL_TRY(add_checksums(database));
   DETOL_TRY(sqlite::run(database, "BEGIN IMMEDIATE"));
-  DETOL_TRY(rebuild(database, version));
+  DETOL_TRY(version < kFirstWithChecksums ? rebuild(database, version) : add_summaries(database));
   const auto mark = fmt::format("PRAGMA user_version={}", kSchemaVersion);
   DETOL_TRY(sqlite::run(database, mark.c_str()));
   DETOL_TRY(check_definitions(database));

@@ -50,10 +50,25 @@ class Fields {
   std::string bytes_;
 };
 
-constexpr int kFirstWithDigests = 3;  // version of the schema
+void add_summary(Fields& fields, const StudySummary& summary) {
+  fields.add(summary.trials).add(summary.is_best_known).add(summary.best.has_value());
+  if (summary.best)
+    fields.add(static_cast<std::int64_t>(summary.best->trial)).add(summary.best->value);
+}
+
+constexpr int kFirstWithDigests = 3;  // versions of the schema
+
+// Returns the columns of `progress p` that later versions have, or what stands for them.
+std::string_view later_columns(int version) {
+  if (version >= kFirstWithSummaries)
+    return "p.event_rows, p.digest, p.trials, p.best_is_known, p.best_trial, p.best";
+  return version >= kFirstWithDigests ? "p.event_rows, p.digest, 0, 1, NULL, NULL"
+                                      : "0, 0, 0, 1, NULL, NULL";
+}
 
 Result<Study> study_from(sqlite3* database, const sqlite::Statement& row, int version) {
-  const bool is_typed = row.has_types("itttiRitttRRiiii");  // before the reads convert the columns
+  const bool is_typed =
+      row.has_types("itttiRitttRRiiiiii?R");  // before the reads convert the columns
   Study study;
   StudyRecord& record = study.record;
   record.id = row.integer(0);
@@ -70,6 +85,10 @@ Result<Study> study_from(sqlite3* database, const sqlite::Statement& row, int ve
   study.last_seq = row.integer(12);
   study.event_rows = row.integer(14);
   study.digest = static_cast<std::uint64_t>(row.integer(15));
+  study.summary.trials = row.integer(16);
+  study.summary.is_best_known = row.integer(17) != 0;
+  if (row.type(18) != SQLITE_NULL)
+    study.summary.best = BestTrial{static_cast<TrialId>(row.integer(18)), row.real(19)};
   if (auto parsed = objectives_from(objectives)) record.objectives = std::move(*parsed);
   const bool is_whole = is_typed && state && row.text(7) == first_metric(record) &&
                         checksum(record) == static_cast<std::uint64_t>(row.integer(6)) &&
@@ -82,12 +101,11 @@ Result<Study> study_from(sqlite3* database, const sqlite::Statement& row, int ve
 Result<std::vector<Study>> select_studies(sqlite3* database, std::string_view where,
                                           std::string_view argument) {
   DETOL_ASSIGN(const int version, schema_version(database));
-  const bool has_digests = version >= kFirstWithDigests;
   const std::string sql = fmt::format(
       "SELECT s.id, s.name, s.config, s.objectives, s.data_fingerprint, s.created, s.checksum, "
       "s.metric, p.state, p.budget, p.wall_seconds, p.device_seconds, p.last_seq, p.checksum, {} "
       "FROM studies s LEFT JOIN progress p ON p.study = s.id WHERE {} ORDER BY s.id",
-      has_digests ? "p.event_rows, p.digest" : "0, 0", where);
+      later_columns(version), where);
   DETOL_ASSIGN(auto rows, sqlite::Statement::prepare(database, sql));
   rows.bind(1, argument);
   std::vector<Study> studies;
@@ -215,6 +233,7 @@ std::uint64_t checksum(const Study& study, int version) {
       .add(study.device_s)
       .add(study.last_seq);
   if (version >= kFirstWithDigests) fields.add(study.event_rows).add(study.digest);
+  if (version >= kFirstWithSummaries) add_summary(fields, study.summary);
   return fields.hash();
 }
 
@@ -306,6 +325,13 @@ Result<std::vector<NumberedEvent>> read_numbered(sqlite3* database, const Study&
   return read_numbered(database, {"events", version}, study, after);
 }
 
+std::vector<Event> without_numbers(std::vector<NumberedEvent> numbered) {
+  std::vector<Event> events;
+  events.reserve(numbered.size() + 1);  // a reader appends the accounting
+  for (NumberedEvent& each : numbered) events.push_back(std::move(each.event));
+  return events;
+}
+
 Result<std::vector<event::Source::Trial>> read_outcomes(sqlite3* database, StudyId study) {
   DETOL_ASSIGN(auto rows,
                sqlite::Statement::prepare(
@@ -350,9 +376,7 @@ Result<std::vector<Event>> read_trial(sqlite3* database, StudyId study, TrialId 
     DETOL_TRY(append_events(*found, kSchemaVersion, 0, numbered));
   }
   std::ranges::sort(numbered, {}, &NumberedEvent::seq);
-  std::vector<Event> events;
-  for (NumberedEvent& each : numbered) events.push_back(std::move(each.event));
-  return events;
+  return without_numbers(std::move(numbered));
 }
 
 Result<std::vector<Event>> read_events(sqlite3* database, StudyId id) {
@@ -363,10 +387,8 @@ Result<std::vector<Event>> read_events(sqlite3* database, StudyId id) {
 
 Result<NewEvents> read_events_after(sqlite3* database, StudyId id, std::int64_t after) {
   DETOL_ASSIGN(const Study study, find_study(database, id));
-  NewEvents fresh{.events = {}, .last = study.last_seq};
   DETOL_ASSIGN(auto numbered, read_numbered(database, study, after));
-  fresh.events.reserve(numbered.size() + 1);
-  for (NumberedEvent& each : numbered) fresh.events.push_back(std::move(each.event));
+  NewEvents fresh{.events = without_numbers(std::move(numbered)), .last = study.last_seq};
   if (study.wall_s != 0 || study.device_s != 0)
     fresh.events.emplace_back(event::Accounted{study.wall_s, study.device_s});
   return fresh;

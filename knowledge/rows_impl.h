@@ -12,6 +12,7 @@
 #include "knowledge/ledger.h"
 #include "knowledge/query.h"
 #include "knowledge/storage/sqlite.h"
+#include "knowledge/study_summary_impl.h"
 
 namespace detol::inline knowledge {
 
@@ -23,6 +24,7 @@ struct Study {
   std::int64_t last_seq = 0;
   std::int64_t event_rows = 0;  // its rows in `events`
   std::uint64_t digest = 0;     // the sum of their checksums
+  StudySummary summary = {};
 };
 
 // StoredEvent: a row of `events`. Its `copy` is equal for repeats, else differs within a key.
@@ -78,6 +80,9 @@ Result<std::vector<NumberedEvent>> read_numbered(sqlite3* database, const EventT
 // Does so with the table `events`.
 Result<std::vector<NumberedEvent>> read_numbered(sqlite3* database, const Study& study,
                                                  std::int64_t after = 0);
+
+// Returns the events in their order.
+std::vector<Event> without_numbers(std::vector<NumberedEvent> numbered);
 
 // Implements Ledger::outcomes.
 Result<std::vector<event::Source::Trial>> read_outcomes(sqlite3* database, StudyId study);

@@ -31,18 +31,6 @@ CREATE TABLE studies (
 
 CREATE UNIQUE INDEX studies_by_name ON studies (name);
 
-CREATE TABLE progress (
-  study INTEGER PRIMARY KEY,
-  state TEXT NOT NULL,
-  budget TEXT NOT NULL,
-  wall_seconds REAL NOT NULL,
-  device_seconds REAL NOT NULL,
-  last_seq INTEGER NOT NULL,
-  event_rows INTEGER NOT NULL,
-  digest INTEGER NOT NULL,
-  checksum INTEGER NOT NULL
-) WITHOUT ROWID;
-
 CREATE TABLE events (
   study INTEGER NOT NULL,
   seq INTEGER NOT NULL,
@@ -73,11 +61,30 @@ CREATE TABLE identity (
 ) WITHOUT ROWID;
 )sql";
 
+constexpr const char* kProgress = R"sql(
+CREATE TABLE progress (
+  study INTEGER PRIMARY KEY,
+  state TEXT NOT NULL,
+  budget TEXT NOT NULL,
+  wall_seconds REAL NOT NULL,
+  device_seconds REAL NOT NULL,
+  last_seq INTEGER NOT NULL,
+  event_rows INTEGER NOT NULL,
+  digest INTEGER NOT NULL,
+  trials INTEGER NOT NULL,
+  best_is_known INTEGER NOT NULL,
+  best_trial INTEGER,
+  best REAL,
+  checksum INTEGER NOT NULL
+) WITHOUT ROWID;
+)sql";
+
 // Without INDEXED BY the planner finds max(seq) of one trial by walking the whole study. In a row
 // of reports the arrays end with the newest one, and `copy` counts them. The second half of
 // v_metrics is for attempts that a later one followed, and so need a look at each epoch. A
 // condition on the study reaches the events only through an expression that the view groups by,
-// hence the study's name.
+// hence the study's name. v_studies looks at trials only where the best one is not known
+// (study_summary_impl.h).
 constexpr const char* kViews = R"sql(
 CREATE VIEW v_trials AS
 SELECT s.name AS study, a.trial AS trial,
@@ -165,9 +172,18 @@ SELECT s.name AS study, p.state AS state, p.budget AS budget, s.metric AS metric
   s.objectives->>'$[0].direction' AS direction, s.objectives AS objectives_json,
   s.created AS created, p.wall_seconds AS wall_seconds, p.device_seconds AS device_seconds,
   printf('%016x', s.data_fingerprint) AS dataset,
-  (SELECT count(*) FROM events e INDEXED BY events_by_trial
-   WHERE e.study = s.id AND e.kind = 'asked') AS trials,
-  s.config AS config, strftime('%Y-%m-%dT%H:%M:%SZ', s.created, 'unixepoch') AS created_at
+  p.trials AS trials,
+  s.config AS config, strftime('%Y-%m-%dT%H:%M:%SZ', s.created, 'unixepoch') AS created_at,
+  CASE p.best_is_known WHEN 1 THEN p.best ELSE
+    (SELECT t.value FROM v_trials t JOIN studies d ON d.name = t.study
+     WHERE t.study = s.name AND t.epochs > 0 AND t.state <> 'FAIL' AND t.value IS NOT NULL
+     ORDER BY CASE d.objectives->>'$[0].direction' WHEN 'maximize' THEN -t.value ELSE t.value END,
+       t.trial LIMIT 1) END AS best,
+  CASE p.best_is_known WHEN 1 THEN p.best_trial ELSE
+    (SELECT t.trial FROM v_trials t JOIN studies d ON d.name = t.study
+     WHERE t.study = s.name AND t.epochs > 0 AND t.state <> 'FAIL' AND t.value IS NOT NULL
+     ORDER BY CASE d.objectives->>'$[0].direction' WHEN 'maximize' THEN -t.value ELSE t.value END,
+       t.trial LIMIT 1) END AS best_trial
 FROM studies s JOIN progress p ON p.study = s.id;
 
 CREATE VIEW v_workers AS
@@ -237,7 +253,8 @@ Result<void> check_header(const fs::path& path) {
   if (big_endian(&header[68]) != static_cast<std::uint32_t>(kApplicationId))
     return refuse("not a detol database, or damaged; pass another --storage");
   const std::uint32_t version = big_endian(&header[60]);
-  if (version == kSchemaVersion && header[20] != sqlite::kChecksumBytes)
+  const bool has_checksums = version >= kFirstWithChecksums && version <= kSchemaVersion;
+  if (has_checksums && header[20] != sqlite::kChecksumBytes)
     return refuse("its header is damaged; restore a backup");
   return check_version(path, version);
 }
@@ -267,6 +284,15 @@ Result<int> schema_version(sqlite3* database) {
 
 Result<void> define(sqlite3* database) {
   DETOL_TRY(sqlite::run(database, kTables));
+  DETOL_TRY(define_progress(database));
+  return define_views(database);
+}
+
+Result<void> define_progress(sqlite3* database) {
+  return sqlite::run(database, kProgress);
+}
+
+Result<void> define_views(sqlite3* database) {
   return sqlite::run(database, kViews);
 }
 

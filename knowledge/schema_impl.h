@@ -3,8 +3,9 @@
 // The database's layout. The table of events is authoritative; the views are computed from it.
 //
 //   studies   one row per study: its name, configuration and objectives; never changes
-//   progress  one row per study: state, budget, accounting, the number of its last event, and the
-//             count and digest of its rows in events
+//   progress  one row per study: state, budget, accounting, the number of its last event, the
+//             count and digest of its rows in events, and a summary of its trials
+//             (study_summary_impl.h)
 //   events    one row per event, numbered without gaps from 1 within its study; the event
 //             itself is JSON, which keeps every double exactly and has a name for NaN. When a
 //             trial ends, its reports become one row (reports.h)
@@ -32,7 +33,10 @@ namespace detol::inline knowledge {
 //   2   the id is a column of its own
 //   3   pages with checksums, one writer per study, reports in one row, numbers of steps; params
 //       and metrics are views of events alone
-constexpr int kSchemaVersion = 3;           // PRAGMA user_version
+//   4   a summary of each study's trials
+constexpr int kSchemaVersion = 4;           // PRAGMA user_version
+constexpr int kFirstWithChecksums = 3;      // of pages
+constexpr int kFirstWithSummaries = 4;      // of studies
 constexpr int kApplicationId = 0x64746f6c;  // PRAGMA application_id: "dtol"
 
 // Checks an existing file by its first bytes, without changing anything. Errors (kStorage):
@@ -51,6 +55,12 @@ Result<void> create_database(const std::filesystem::path& path);
 
 // Creates the tables, indexes and views of this version. REQUIRES: there are none.
 Result<void> define(sqlite3* database);
+
+// Creates the table of progress alone. REQUIRES: there is none.
+Result<void> define_progress(sqlite3* database);
+
+// Creates the views alone. REQUIRES: there are none, and the tables are those of this version.
+Result<void> define_views(sqlite3* database);
 
 // Compares the stored definitions with those of this version. An older database has any. Errors
 // (kStorage): they differ, or it is newer.

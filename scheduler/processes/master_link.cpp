@@ -173,9 +173,9 @@ void MasterLink::on_message(const Message& message) {
       verdict_ = ack->verdict;
       unanswered_.reset();
     }
-  } else if (const auto* ack = std::get_if<message::EndAck>(&message)) {
+  } else if (const auto* end_ack = std::get_if<message::EndAck>(&message)) {
     const auto* ended = unanswered_ ? std::get_if<message::Ended>(&*unanswered_) : nullptr;
-    if (ended != nullptr && ended->trial == ack->trial && ended->attempt == ack->attempt) {
+    if (ended != nullptr && ended->trial == end_ack->trial && ended->attempt == end_ack->attempt) {
       finished_ = std::exchange(current_, {});
       unanswered_.reset();
     }
