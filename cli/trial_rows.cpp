@@ -13,7 +13,7 @@
 namespace detol::inline cli {
 namespace {
 
-constexpr std::string_view kTrialColumns =
+constexpr std::string_view kListedColumns =
     "trial, state, value, values_json AS \"values\", params_json AS params, epochs, "
     "params AS network_params, flops, device_seconds, algorithm, arch_hash, failure, reason, "
     "strftime('%Y-%m-%dT%H:%M:%SZ', started, 'unixepoch') AS started, "
@@ -101,7 +101,7 @@ Result<Rows> trial_rows(const OpenStudy& study, const TrialFilter& filter) {
     DETOL_ASSIGN(aliases, aliases_of(study));
   }
   std::string sql =
-      fmt::format("SELECT {} FROM ({}) WHERE 1", kTrialColumns, inner_select(aliases));
+      fmt::format("SELECT {} FROM ({}) WHERE 1", kListedColumns, inner_select(aliases));
   std::vector<Cell> arguments = {study.record.name};
   if (!filter.state.empty()) {
     sql += " AND state = ?2";
