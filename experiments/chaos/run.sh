@@ -19,3 +19,6 @@ if [ -x "$build/bin/detol_mpich" ]; then
   DETOL_PROGRAM=$PWD/$build/bin/detol_mpich DETOL_CHAOS_KILLS=100 DETOL_CHAOS_SEED=$seed \
     "$build/bin/chaos_test" --gtest_filter='*RandomKill*group*' --gtest_brief=1
 fi
+
+echo "== fifty random kills of four searches that write one file, seed $seed"
+experiments/chaos/shared_base --detol "$build/bin/detol" --kills 50 --trials 300 --seed "$seed"
