@@ -11,94 +11,21 @@
 #include "knowledge/storage/page_checksums.h"
 
 #include <fmt/format.h>
+#include <sqlite3.h>
 
 #include <algorithm>
 #include <array>
-#include <bit>
 #include <cstddef>
 #include <cstring>
 #include <new>
-#include <span>
 #include <utility>
 #include <vector>
 
-#include <sqlite3.h>
-
 #include "core/hash.h"
+#include "knowledge/storage/page_layout.h"
 
 namespace detol::inline knowledge::sqlite {
 namespace {
-
-using Page = std::span<std::byte>;
-using Checksum = std::array<std::byte, kChecksumBytes>;
-
-constexpr std::int64_t kHeaderBytes = 100;         // of page 1 (sqlite.org/fileformat2.html)
-constexpr std::int64_t kPendingByte = 0x40000000;  // SQLite's locks: its page is never used
-constexpr std::size_t kReservedByte = 20;
-
-bool is_size_of_page(std::int64_t bytes) {
-  return bytes >= 512 && bytes <= 65536 && std::has_single_bit(static_cast<std::uint64_t>(bytes));
-}
-
-Checksum checksum_of(Page page, std::int64_t number) {
-  const std::uint64_t hash =
-      hash64(page.first(page.size() - kChecksumBytes), static_cast<std::uint64_t>(number));
-  Checksum checksum{};
-  for (unsigned i = 0; i < checksum.size(); ++i)
-    checksum[i] = static_cast<std::byte>(hash >> (8 * i));
-  return checksum;
-}
-
-Checksum stored_checksum(Page page) {
-  Checksum checksum{};
-  std::ranges::copy(page.last(kChecksumBytes), checksum.begin());
-  return checksum;
-}
-
-void store_checksum(Page page, const Checksum& checksum) {
-  std::ranges::copy(checksum, page.last(kChecksumBytes).begin());
-}
-
-// Layout: the size of pages, and whether they end with checksums.
-struct Layout {
-  std::int64_t page_size = 0;  // 0: unknown, as of an empty file
-  bool has_checksums = false;
-
-  bool operator==(const Layout&) const = default;
-
-  std::int64_t page_at(std::int64_t offset) const { return offset / page_size + 1; }
-  bool is_page(std::int64_t offset, std::int64_t bytes) const {
-    return page_size > 0 && bytes == page_size && offset % page_size == 0;
-  }
-  bool is_checked_page(std::int64_t offset, std::int64_t bytes) const {
-    return has_checksums && is_page(offset, bytes);
-  }
-  bool verifies(Page page, std::int64_t offset) const {
-    return stored_checksum(page) == checksum_of(page, page_at(offset));
-  }
-};
-
-// REQUIRES: `page` begins with the header of a database.
-Layout layout_from_header(Page page) {
-  const auto size = std::to_integer<std::int64_t>(page[16]) << 8 |  // 1 means 65536
-                    std::to_integer<std::int64_t>(page[17]);
-  Layout layout;
-  layout.page_size = size == 1 ? 65536 : is_size_of_page(size) ? size : 0;
-  layout.has_checksums = layout.page_size > 0 && page[kReservedByte] == std::byte{kChecksumBytes};
-  return layout;
-}
-
-// Returns the layout by a page 1 that was read. A damaged byte 20 must not disable verification:
-// if the checksum is right for a page that announces checksums, there are checksums.
-Layout layout_from_page(Page page) {
-  Layout layout = layout_from_header(page);
-  if (layout.has_checksums || !layout.is_page(0, static_cast<std::int64_t>(page.size())))
-    return layout;
-  const std::byte found = std::exchange(page[kReservedByte], std::byte{kChecksumBytes});
-  layout.has_checksums = layout.verifies(page, 0);
-  page[kReservedByte] = found;
-  return layout;
-}
 
 // EarlyPage: the last bytes of a page that was written before page 1 of its transaction.
 struct EarlyPage {
