@@ -182,8 +182,7 @@ int errno_of(Fault fault) {
 }
 
 double patience(double limit_s) {
-  static const double kScale = parse_patience(variable("DETOL_TEST_PATIENCE")).value_or(1.0);
-  return limit_s * kScale;
+  return limit_s * parse_patience(variable("DETOL_TEST_PATIENCE")).value_or(1.0);
 }
 
 Result<void> check_fault_setting() {

@@ -186,13 +186,14 @@ class Ledger {
   // Appends the events in one transaction, which is durable when it returns. After an error
   // none of them is kept. Locks the study, unless it is locked. Processes that append at the same
   // time do so in turn.
-  // Errors (kStorage): the disk refused a write (may_retry()), another failure of the disk,
-  // another process runs the study or took it over.
+  // Errors (kStorage): the disk refused a write, or a process that is stopped holds up the others
+  // (may_retry()); another failure of the disk; another process runs the study or took it over.
   // REQUIRES: within an event, names of params or metrics differ.
   virtual Result<void> append(StudyId study, std::span<const Event> events) = 0;
 
-  // Returns true if the last call failed on a full or read-only disk: the same call may succeed
-  // later. After any other failed append the process must end, and the study be resumed.
+  // Returns true if the last call failed on a full or read-only disk, or as it was not its turn to
+  // commit for ten seconds: the same call may succeed later. After any other failed append the
+  // process must end, and the study be resumed.
   virtual bool may_retry() const = 0;
 
   // Returns the study of that name, which another process may change meanwhile. Errors (kStudy):

@@ -199,7 +199,9 @@ Result<void> WritableDatabase::in_transaction(Slot study,
   may_retry_ = false;
   bool is_log_short = false;
   {
-    DETOL_ASSIGN(const auto turn, lock_.wait_for_turn());
+    const auto turn = lock_.wait_for_turn();
+    may_retry_ = !turn;
+    if (!turn) return tl::unexpected(turn.error());
     DETOL_TRY(commit(study, body));
     is_log_short = *log_pages_ < max_log_pages_;
     if (!is_log_short) truncate_log();

@@ -82,9 +82,9 @@ Result<void> Driver::commit() {
     if (!done && !parts_.ledger.may_retry()) return done;
     const bool was_paused = std::exchange(is_paused_, !done);
     if (!done && !was_paused)
-      log_warning("{}; the search waits until there is space", done.error().message);
+      log_warning("{}; the search waits until it can write", done.error().message);
     if (!done) return {};
-    if (was_paused) log_info("there is space again; the search resumes");
+    if (was_paused) log_info("the search can write again, and resumes");
     committed_s_ = parts_.clock.now_s();
     fault_or_throw("master.answer");
   }

@@ -11,7 +11,6 @@
 #include "knowledge/storage/page_checksums.h"
 
 #include <fmt/format.h>
-#include <sqlite3.h>
 
 #include <algorithm>
 #include <array>
@@ -20,6 +19,8 @@
 #include <new>
 #include <utility>
 #include <vector>
+
+#include <sqlite3.h>
 
 #include "core/hash.h"
 #include "knowledge/storage/page_layout.h"

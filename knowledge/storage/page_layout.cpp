@@ -1,9 +1,10 @@
+#include "knowledge/storage/page_layout.h"
+
 #include <algorithm>
 #include <bit>
 #include <utility>
 
 #include "core/hash.h"
-#include "knowledge/storage/page_layout.h"
 
 namespace detol::inline knowledge::sqlite {
 namespace {

@@ -7,7 +7,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <chrono>
 #include <ctime>
@@ -29,11 +28,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::string host_name() {
-  std::array<char, 256> name{};
-  if (::gethostname(name.data(), name.size() - 1) != 0) return "unknown";
-  return name.data();
-}
+constexpr double kLimitS = 10;  // of a wait for another process
 
 std::string fresh_token() {
   std::random_device device;
@@ -89,7 +84,6 @@ WriterLock::WriterLock(std::string path)
 Result<WriterLock> WriterLock::acquire(const fs::path& database, Access access) {
   using std::chrono::milliseconds;
   using Clock = std::chrono::steady_clock;
-  constexpr double kLimitS = 10;
   constexpr milliseconds kLongestPause(50);
   const auto limit = Clock::now() + std::chrono::duration<double>(patience(kLimitS));
   const bool may_wait = access != Access::kExclusiveAtOnce && !is_on_network(database);
@@ -247,12 +241,27 @@ void WriterLock::announce(Slot study, const std::string& name) const {
 
 Result<Turn> WriterLock::wait_for_turn() const {
   if (!is_shared_) return Turn(-1);
-  if (const int error = wait_for_lock(file_, F_WRLCK, {kQueueByte, 1}); error != 0)
-    return not_locked(path_, error);
-  const int error = wait_for_lock(file_, F_WRLCK, {kTurnByte, 1});
+  const double limit_s = patience(kLimitS);
+  if (const int error = wait_for_lock(file_, F_WRLCK, {kQueueByte, 1}, limit_s); error != 0)
+    return not_given(error);
+  const int error = wait_for_lock(file_, F_WRLCK, {kTurnByte, 1}, limit_s);
   set_lock(file_, F_UNLCK, {kQueueByte, 1});
-  if (error != 0) return not_locked(path_, error);
+  if (error != 0) return not_given(error);
   return Turn(file_);
+}
+
+tl::unexpected<Error> WriterLock::not_given(int error) const {
+  if (error != ETIMEDOUT) return not_locked(path_, error);
+  const auto stopped = stopped_writer(file_, path_);
+  if (!stopped) {
+    return fail(ErrorCode::kStorage,
+                fmt::format("{}: another process has been committing for more than {} s", path_,
+                            patience(kLimitS)));
+  }
+  return fail(ErrorCode::kStorage,
+              fmt::format("{}: no other process can commit while {} is stopped; continue it "
+                          "(kill -CONT {}), or end it",
+                          path_, describe_holder(*stopped), stopped->pid));
 }
 
 bool WriterLock::is_same_file() const {

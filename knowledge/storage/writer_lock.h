@@ -66,7 +66,9 @@ class WriterLock {
   // woken those that wait. So who waits for its turn holds the queue, and who has just had a turn
   // finds the queue held and waits behind it. The queue itself is held only while its holder waits
   // for the turn, and the kernel wakes those that wait for a lock one after the other. Others
-  // cannot commit beside an exclusive lock, which needs no turns. Errors (kStorage).
+  // cannot commit beside an exclusive lock, which needs no turns. Waits up to ten seconds for each
+  // lock: a process that was stopped (SIGSTOP) within its turn may keep it for ever. Errors
+  // (kStorage): nobody gave the turn away in time, naming the process that is stopped if one is.
   Result<Turn> wait_for_turn() const;
 
   // Returns false if another process took the lock while this one runs: the file was deleted and
@@ -101,6 +103,7 @@ class WriterLock {
   Result<void> open_database(const std::filesystem::path& database);
   Result<void> write_holder(Slot slot, const std::string& study) const;
   bool is_same_file() const;
+  tl::unexpected<Error> not_given(int error) const;
   tl::unexpected<Error> is_written_by_a_stranger(const std::string& database) const;
 
   int file_ = -1;

@@ -1,16 +1,20 @@
 #include "knowledge/storage/writer_lock_file.h"
 
 #include <fmt/format.h>
+#include <signal.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <chrono>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <vector>
 
 #include "core/descriptor.h"
+#include "core/file.h"
 #include "knowledge/storage/file_system.h"
 
 namespace detol::inline knowledge {
@@ -85,6 +89,55 @@ std::string lock_path(const std::filesystem::path& database) {
   return real_path(database).string() + ".lock";
 }
 
+int wake_up_signal() {
+  return SIGRTMIN + 8;
+}
+
+bool install_wake_ups() {
+  struct sigaction action {};
+  action.sa_handler = [](int) {};  // and no SA_RESTART
+  return ::sigaction(wake_up_signal(), &action, nullptr) == 0;
+}
+
+// WakeUps: while one lives, blocking calls of this thread return with EINTR, first after limit_s
+// seconds, then every second, in case that the first signal came before the call.
+class WakeUps {
+ public:
+  explicit WakeUps(double limit_s) {
+    static const bool kIsInstalled = install_wake_ups();
+    struct sigevent event {};
+    event.sigev_notify = SIGEV_THREAD_ID;
+    event.sigev_signo = wake_up_signal();
+    event._sigev_un._tid = ::gettid();
+    has_timer_ = kIsInstalled && ::timer_create(CLOCK_MONOTONIC, &event, &timer_) == 0;
+    if (!has_timer_) return;  // then the wait has no end
+    constexpr double kNanoseconds = 1e9;
+    const auto limit_ns = static_cast<std::int64_t>(limit_s * kNanoseconds) + 1;
+    struct itimerspec times {};
+    times.it_interval.tv_sec = 1;
+    times.it_value.tv_sec = limit_ns / 1'000'000'000;
+    times.it_value.tv_nsec = limit_ns % 1'000'000'000;
+    ::timer_settime(timer_, 0, &times, nullptr);
+  }
+  WakeUps(const WakeUps&) = delete;
+  WakeUps& operator=(const WakeUps&) = delete;
+  ~WakeUps() {
+    if (has_timer_) ::timer_delete(timer_);
+  }
+
+ private:
+  timer_t timer_{};
+  bool has_timer_ = false;
+};
+
+// Returns true if the process is stopped, by a signal or a debugger.
+bool is_stopped(int pid) {
+  const auto stat = read_file(fmt::format("/proc/{}/stat", pid));
+  const std::size_t end = stat ? stat->rfind(") ") : std::string::npos;
+  const char state = end == std::string::npos ? '?' : (*stat)[end + 2];
+  return state == 'T' || state == 't';
+}
+
 }  // namespace
 
 int set_lock(int file, short type, ByteRange bytes) {
@@ -92,12 +145,32 @@ int set_lock(int file, short type, ByteRange bytes) {
   return ::fcntl(file, F_OFD_SETLK, &lock) == 0 ? 0 : errno;
 }
 
-int wait_for_lock(int file, short type, ByteRange bytes) {
+int wait_for_lock(int file, short type, ByteRange bytes, double limit_s) {
+  using Clock = std::chrono::steady_clock;
+  if (const int error = set_lock(file, type, bytes); !is_held_by_another(error)) return error;
+  const auto limit = Clock::now() + std::chrono::duration<double>(limit_s);
+  const WakeUps wake_ups(limit_s);
   struct flock lock = lock_of(type, bytes);
   while (::fcntl(file, F_OFD_SETLKW, &lock) != 0) {
     if (errno != EINTR) return errno;
+    if (Clock::now() >= limit) return ETIMEDOUT;
   }
   return 0;
+}
+
+std::string host_name() {
+  std::array<char, 256> name{};
+  if (::gethostname(name.data(), name.size() - 1) != 0) return "unknown";
+  return name.data();
+}
+
+std::optional<Writer> stopped_writer(int file, const std::string& path) {
+  const auto writers = find_writers(file, path);
+  if (!writers) return std::nullopt;
+  for (const Writer& writer : *writers) {
+    if (writer.host == host_name() && is_stopped(writer.pid)) return writer;
+  }
+  return std::nullopt;
 }
 
 bool would_be_refused(int file, short type, ByteRange bytes) {

@@ -18,6 +18,7 @@
 #include <fcntl.h>
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "core/result.h"
@@ -53,8 +54,9 @@ inline ByteRange slot_in_database(Slot slot) {
 // another process holds a lock that forbids it.
 int set_lock(int file, short type, ByteRange bytes);
 
-// Waits until the lock can be set. Returns 0 or errno.
-int wait_for_lock(int file, short type, ByteRange bytes);
+// Waits until the lock can be set, for at most limit_s seconds. Returns 0 or errno: ETIMEDOUT if it
+// waited in vain. A real-time signal wakes it: the first call installs a handler of SIGRTMIN + 8.
+int wait_for_lock(int file, short type, ByteRange bytes, double limit_s);
 
 inline bool is_held_by_another(int error) {
   return error == EAGAIN || error == EACCES;
@@ -74,6 +76,13 @@ LockHolder read_slot(int file, Slot slot);
 
 // Writes a slot. Returns false on a failure, with errno.
 bool write_slot(int file, Slot slot, const LockHolder& holder);
+
+// Returns the name of this machine.
+std::string host_name();
+
+// Returns a process of this machine that is stopped, as by Ctrl-Z, and has the lock of a study in
+// the lock's file `path`; nullopt if there is none.
+std::optional<Writer> stopped_writer(int file, const std::string& path);
 
 // Returns "process 17 on host a since ..., which runs study 'x'".
 std::string describe_holder(const Writer& writer);

@@ -43,7 +43,7 @@ class Limits : public testing::Test {
 // A limit on the size of files acts like a full disk: the search waits, a stop is resumable.
 TEST_F(Limits, OfFileSizePausesASearchWhichIsStoppedResumably) {
   Program search = search_under("ulimit -f 300");
-  ASSERT_TRUE(search.says("the search waits until there is space")) << search.wait().err;
+  ASSERT_TRUE(search.says("the search waits until it can write")) << search.wait().err;
   search.signal(SIGTERM);
   const Ran stopped = search.wait();
   EXPECT_EQ(stopped.code, 75) << stopped.err;

@@ -97,16 +97,15 @@ int elsewhere(const std::function<int()>& body) {
 Process runner(const fs::path& path, const std::string& name) {
   const Pipe ready;
   Process process([&]() -> int {
-    const auto ledger = must(Ledger::open(path));
-    if (ledger->study(name))
-      must(ledger->open_study(name));
-    else
-      must(ledger->create_study(study_named(name)));
-    ready.send('r');
+    const auto ledger = Ledger::open(path);
+    const bool is_there = ledger && (*ledger)->study(name).has_value();
+    const bool runs = ledger && (is_there ? (*ledger)->open_study(name).has_value()
+                                          : (*ledger)->create_study(study_named(name)).has_value());
+    ready.send(runs ? 'r' : 'x');
     ::pause();
     return 0;
   });
-  ready.receive();
+  if (ready.receive() != 'r') throw std::runtime_error("study " + name + " cannot be run");
   return process;
 }
 
@@ -346,6 +345,48 @@ TEST_F(ManyWriters, WaitForTheirTurnAndAreNotOvertaken) {
   }
   ::close(file);
   EXPECT_EQ(patient.wait(), 0);
+}
+
+TEST_F(ManyWriters, AreHeldUpByOneThatIsStoppedAndGoOnAfterIt) {
+  create_elsewhere("s");
+  create_elsewhere("t");
+  const Pipe stop, go_on, said;
+  const Process holder([&] {
+    WriterLock lock = must(WriterLock::acquire(path_, Access::kShared));
+    if (!lock.is_shared()) must(lock.share());
+    must(lock.lock_study(1, "s"));
+    stop.receive();
+    const Turn turn = must(lock.wait_for_turn());
+    ::raise(SIGSTOP);
+    return 0;
+  });
+  Process waits([&] {
+    ::setenv("DETOL_TEST_PATIENCE", "0.02", 1);
+    const auto ledger = must(Ledger::open(path_));
+    must(ledger->append(2, std::vector<Event>{asked(0)}));
+    said.send('r');
+    go_on.receive();
+    const auto held_up = ledger->append(2, std::vector<Event>{asked(1)});
+    said.send(held_up ? 'n' : 'h');
+    if (held_up || !ledger->may_retry()) return 1;
+    const std::string pid = std::to_string(holder.pid());
+    if (held_up.error().message.find("kill -CONT " + pid) == std::string::npos)
+      throw std::runtime_error(held_up.error().message);
+    go_on.receive();
+    must(ledger->append(2, std::vector<Event>{asked(1)}));
+    return 0;
+  });
+  said.receive();
+  stop.send('s');
+  int status = 0;
+  ASSERT_EQ(::waitpid(holder.pid(), &status, WUNTRACED), holder.pid());
+  ASSERT_TRUE(WIFSTOPPED(status));
+  go_on.send('t');
+  EXPECT_EQ(said.receive(), 'h');
+  ::kill(holder.pid(), SIGCONT);
+  go_on.send('c');
+  EXPECT_EQ(waits.wait(), 0);
+  EXPECT_EQ(events_of("t"), 2U);
 }
 
 }  // namespace
