@@ -260,8 +260,9 @@ Spent Driver::spent() const {
 std::string Driver::stopped() const {
   const std::string resume = fmt::format("resume with `detol resume {}`", parts_.config.study);
   if (!is_paused_) return "stopped; " + resume;
-  return "stopped, but the disk is full: the study still says that it is running, and what was not "
-         "acknowledged is trained again; free some space, then " +
+  return "stopped, but the last events cannot be written: the study still says that it is running, "
+         "and what was not acknowledged is trained again; free some space, or end what holds the "
+         "ledger up, then " +
          resume;
 }
 
