@@ -153,6 +153,11 @@ class Gp final : public Searcher {
     };
   }
 
+  double trust_in_sources() override {
+    catch_up();
+    return model_.trust_in_sources();
+  }
+
   void absorb(const Refit& refit) override {
     if (refit.model != kName) return;
     refits_itself_ = is_job_out_ = false;

@@ -260,6 +260,11 @@ bool GpModel::has_prior(std::size_t output) const {
   return std::ranges::any_of(fit_.outputs[output].weights, [](double w) { return w > 0; });
 }
 
+double GpModel::trust_in_sources() const {
+  const std::vector<double>& weights = fit_.outputs.front().weights;
+  return std::min(1.0, std::accumulate(weights.begin(), weights.end(), 0.0));
+}
+
 double GpModel::prior_mean(std::size_t output, const Point& x) const {
   if (!has_prior(output)) return 0;
   return weighted_sum(fit_.outputs[output].weights, sources_->means(output, x));

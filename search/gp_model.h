@@ -103,7 +103,8 @@ class GpModel {
   // the residuals: outcomes less the weighted sum of the sources' predictions, prior_mean().
   const LazyGp& output(std::size_t i) const { return processes_[i]; }
 
-  bool has_prior(std::size_t output) const;                     // a source has weight
+  bool has_prior(std::size_t output) const;  // a source has weight
+  double trust_in_sources() const;           // the sum of the first output's weights, 1 at most
   double prior_mean(std::size_t output, const Point& x) const;  // 0 without sources
   std::vector<double> prior_means(std::size_t output, const Points& points) const;
 

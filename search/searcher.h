@@ -77,6 +77,10 @@ class Searcher {
   // Uses the result of a job of this searcher, or of an equal searcher that was told the same
   // before the job; the result of another model changes nothing.
   virtual void absorb(const Refit&) {}
+
+  // Returns how much of its predictions the searcher takes from the sources of its settings, as far
+  // as they agree with what it was told: 0 (nothing) to 1.
+  virtual double trust_in_sources() { return 0; }
 };
 
 // Source: an earlier study, from whose trials a new search starts better. Its space may differ:

@@ -67,6 +67,10 @@ class FakeModel final : public Searcher {
     mean_ = got_prepared_ ? prepared->value : refit.parameters.at(0);
   }
 
+  double trust_in_sources() override { return trust; }
+
+  double trust = 0;  // in sources
+
   std::uint64_t version() const { return version_; }
   bool got_prepared() const { return got_prepared_; }  // with the last refit
   const std::set<TrialId>& expected() const { return expected_; }

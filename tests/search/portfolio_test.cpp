@@ -222,6 +222,23 @@ TEST_F(PortfolioOfModels, LetsAllMembersExpectWhatOneProposed) {
   EXPECT_EQ(other->expected(), all);
 }
 
+TEST_F(PortfolioOfModels, GivesAMemberTheShareThatItTakesFromSources) {
+  const std::map<std::string, double> before = shares(*portfolio);
+  other->trust = 1;
+  EXPECT_FALSE(shares(*portfolio).contains("one"));
+  other->trust = 0.5;
+  EXPECT_NEAR(shares(*portfolio).at("one"), before.at("one") / 2, 0.05);
+  other->trust = 0;
+  EXPECT_EQ(shares(*portfolio), before);
+}
+
+// What own trials say counts more and more, so no source keeps the others out for ever.
+TEST_F(PortfolioOfModels, TrustsSourcesLessTheMoreTrialsItHas) {
+  other->trust = 1;
+  tell(200);
+  EXPECT_GT(shares(*portfolio).at("one"), 0.2);
+}
+
 TEST_F(PortfolioOfModels, AsksItsMembersForWorkInTheirOrder) {
   tell(FakeModel::kEvery);
   std::vector<std::string> models;
