@@ -8,15 +8,18 @@
 // and the other columns of --tasks are its sources. A proposal is answered by the candidate nearest
 // to it, a repeated one by the same value.
 //
+//   --grid            a column of numbers is a choice among those that it has, in their order
 //   --graph           the candidates of `arch` also have graphs, as those of the encoding `cell`
-//   --sources WORD    warm (default); negated: scores times -1; shuffled: scores of other
-//   candidates
+//   --sources WORDS   warm (default); negated: scores times -1; shuffled: scores of other
+//                     candidates; unrelated: one smooth random function instead of the columns;
+//                     several words, separated by commas, share their cold runs
 //   --algorithm NAME  (portfolio)        --members NAMES  of the portfolio
 //   --seeds N  (10)        --first-seed N (0)
 //   --target N        the target's number in --tasks; all by default
 //   --history N       random candidates that a source has (all)
 //   --evaluations N   at most (200)      --reach N  a cold search's best after so many is the goal
-//                                        (100); 0: the table's best
+//                                        (100); 0: the table's best, at which runs end
+//   --warm-only       no cold search, with --reach 0
 // Prints for each pair of runs the evaluations that each needed, then medians.
 
 #include <algorithm>
@@ -139,9 +142,13 @@ Table read_table(const Options& options) {
     std::ranges::sort(words);
     words.erase(std::unique(words.begin(), words.end()), words.end());
     const auto [low, high] = std::ranges::minmax(numbers.empty() ? std::vector{0.0} : numbers);
-    if (numbers.empty())
+    if (numbers.empty()) {
       builder.add_categorical(input, words);
-    else
+    } else if (options.given.contains("grid")) {
+      std::ranges::sort(numbers);
+      numbers.erase(std::unique(numbers.begin(), numbers.end()), numbers.end());
+      builder.add_numbers(input, numbers, {.ordered = true});
+    } else
       builder.add_float(input, low, high, {.log = low > 0 && high / low >= 100});
   }
   Table table{.space = builder.build().value(), .tasks = split(options.text("tasks", ""), ',')};
@@ -191,6 +198,22 @@ class Waves {
   std::vector<Wave> waves_;
 };
 
+// Returns the place of a candidate for Waves: numbers' positions, a column for each category.
+std::vector<double> place_of(const Space& space, const Genome& genome) {
+  std::vector<double> x;
+  for (std::size_t i = 0; i < space.size(); ++i) {
+    const Domain& domain = space.domains()[i];
+    if (domain.kind != DomainKind::kCategorical || domain.ordered) {
+      x.push_back(domain.position_of(genome.codes()[i]));
+      continue;
+    }
+    const std::size_t first = x.size();
+    x.resize(first + domain.choices.size(), 0);
+    x[first + static_cast<std::size_t>(genome.codes()[i])] = 0.4;
+  }
+  return x;
+}
+
 // Returns eight related tasks of 600 candidates: a common function, an own one of half its size
 // and a little noise, over four numbers and two categories, in units that differ.
 Table synthetic_table(std::uint64_t seed, bool is_continuous) {
@@ -214,15 +237,7 @@ Table synthetic_table(std::uint64_t seed, bool is_continuous) {
     distinct.emplace(table.space.identity(genome), genome);
   }
   for (const auto& [identity, genome] : distinct) table.candidates.push_back(genome);
-  const std::size_t columns = 4 + 3 + 4;
-  const auto inputs = [&](const Genome& genome) {
-    std::vector<double> x(columns, 0);
-    for (std::size_t i = 0; i < 4; ++i)
-      x[i] = table.space.domains()[i].position_of(genome.codes()[i]);
-    x[4 + static_cast<std::size_t>(genome.codes()[4])] = 0.4;
-    x[7 + static_cast<std::size_t>(genome.codes()[5])] = 0.4;
-    return x;
-  };
+  const std::size_t columns = place_of(table.space, table.candidates.front()).size();
   const Waves common(columns, rng.split(100));
   for (std::uint64_t task = 0; task < 8; ++task) {
     const Waves own(columns, rng.split(task));
@@ -231,7 +246,7 @@ Table synthetic_table(std::uint64_t seed, bool is_continuous) {
     table.tasks.push_back("t" + std::to_string(task));
     table.losses.emplace_back();
     for (const Genome& genome : table.candidates) {
-      const std::vector<double> x = inputs(genome);
+      const std::vector<double> x = place_of(table.space, genome);
       table.losses.back().push_back(unit * (common(x) + 0.5 * own(x) + 0.05 * noise.normal()));
     }
   }
@@ -270,10 +285,17 @@ class Nearest {
   std::map<std::uint64_t, std::size_t> exact_;
 };
 
-std::vector<Source> sources_for(const Table& table, std::size_t target, const Options& options,
-                                std::uint64_t seed) {
-  const std::string kind = options.text("sources", "warm");
+std::vector<Source> sources_for(const Table& table, std::size_t target, const std::string& kind,
+                                const Options& options, std::uint64_t seed) {
   std::vector<Source> sources;
+  if (kind == "unrelated") {
+    const Waves waves(place_of(table.space, table.candidates.front()).size(), Rng(seed));
+    sources.push_back({.name = kind, .space = table.space, .history = {}});
+    for (const Genome& genome : table.candidates)
+      sources.back().history.emplace_back(
+          genome, Measured{.values = {waves(place_of(table.space, genome))}});
+    return sources;
+  }
   for (std::size_t task = 0; task < table.tasks.size(); ++task) {
     if (task == target) continue;
     Source source{.name = table.tasks[task], .space = table.space, .history = {}};
@@ -292,16 +314,16 @@ std::vector<Source> sources_for(const Table& table, std::size_t target, const Op
   return sources;
 }
 
-// Returns the best loss after each evaluation.
+// Returns the best loss after each evaluation, the last of which is the first of at most `end`.
 std::vector<double> run(const Table& table, const Nearest& nearest, std::size_t target,
-                        SearcherSettings settings, const Options& options) {
+                        SearcherSettings settings, const Options& options, double end) {
   if (options.given.contains("members")) settings.options["members"] = options.text("members", "");
   auto searcher =
       make_searcher(options.text("algorithm", "portfolio"), table.space, settings).value();
   std::vector<double> best;
   const std::size_t evaluations = options.number("evaluations", 200);
   double least = std::numeric_limits<double>::infinity();
-  for (TrialId id = 0; best.size() < evaluations; ++id) {
+  for (TrialId id = 0; best.size() < evaluations && !(least <= end); ++id) {
     const Trial trial = searcher->ask(id, 1).at(0);
     const double loss = table.losses[target][nearest(trial.genome)];
     least = std::min(least, loss);
@@ -324,36 +346,56 @@ double median(std::vector<double> values) {
   return n == 0 ? 0 : (values[(n - 1) / 2] + values[n / 2]) / 2;
 }
 
+// Needed: the evaluations that the runs of one kind of sources took, and of cold runs in the same
+// order.
+struct Needed {
+  std::vector<double> cold, warm;
+
+  void print(const std::string& what) const {
+    std::vector<double> ratios;
+    for (std::size_t i = 0; i < warm.size(); ++i) ratios.push_back(warm[i] / cold[i]);
+    std::printf("%s, %zu pairs: median cold %.1f warm %.1f ratio %.2f, warm over 110: %td\n",
+                what.c_str(), warm.size(), median(cold), median(warm), median(ratios),
+                std::ranges::count_if(warm, [](double needed) { return needed > 110; }));
+  }
+};
+
 void compare(const Table& table, const Options& options) {
   const Nearest nearest(table);
   const std::size_t seeds = options.number("seeds", 10), first = options.number("first-seed", 0);
   const std::size_t reach = options.number("reach", 100);
-  std::vector<double> all_cold, all_warm, ratios;
+  if (reach > 0 && options.given.contains("warm-only")) quit("--warm-only needs --reach 0");
+  const std::vector<std::string> kinds = split(options.text("sources", "warm"), ',');
+  std::map<std::string, Needed> all;
   for (std::size_t target = 0; target < table.tasks.size(); ++target) {
     if (options.number("target", target) != target) continue;
-    std::vector<double> cold_needs, warm_needs;
+    std::map<std::string, Needed> here;
     for (std::uint64_t seed = first; seed < first + seeds; ++seed) {
       SearcherSettings settings{.seed = seed, .objectives = {minimize("loss")}, .options = {}};
-      const std::vector<double> cold = run(table, nearest, target, settings, options);
-      settings.sources = sources_for(table, target, options, seed);
-      const std::vector<double> warm = run(table, nearest, target, settings, options);
-      const double goal = reach == 0 ? std::ranges::min(table.losses[target])
-                                     : cold[std::min(reach, cold.size()) - 1];
-      cold_needs.push_back(static_cast<double>(evaluations_to(cold, goal)));
-      warm_needs.push_back(static_cast<double>(evaluations_to(warm, goal)));
-      all_cold.push_back(cold_needs.back());
-      all_warm.push_back(warm_needs.back());
-      ratios.push_back(warm_needs.back() / cold_needs.back());
-      std::printf("%s seed %llu: cold %.0f warm %.0f\n", table.tasks[target].c_str(),
-                  static_cast<unsigned long long>(seed), cold_needs.back(), warm_needs.back());
-      std::fflush(stdout);
+      double goal = std::ranges::min(table.losses[target]);
+      std::vector<double> cold;
+      if (!options.given.contains("warm-only"))
+        cold = run(table, nearest, target, settings, options, goal);
+      if (reach > 0) goal = cold[std::min(reach, cold.size()) - 1];
+      const auto cold_needs = static_cast<double>(evaluations_to(cold, goal));
+      std::printf("%s seed %llu: cold %.0f", table.tasks[target].c_str(),
+                  static_cast<unsigned long long>(seed), cold_needs);
+      for (const std::string& kind : kinds) {
+        settings.sources = sources_for(table, target, kind, options, seed);
+        const std::vector<double> warm = run(table, nearest, target, settings, options, goal);
+        const auto warm_needs = static_cast<double>(evaluations_to(warm, goal));
+        for (Needed* needed : {&here[kind], &all[kind]}) {
+          needed->cold.push_back(cold_needs);
+          needed->warm.push_back(warm_needs);
+        }
+        std::printf(" %s %.0f", kind.c_str(), warm_needs);
+        std::fflush(stdout);
+      }
+      std::printf("\n");
     }
-    std::printf("%s: median cold %.1f warm %.1f\n", table.tasks[target].c_str(), median(cold_needs),
-                median(warm_needs));
+    for (const auto& [kind, needed] : here) needed.print(table.tasks[target] + " " + kind);
   }
-  std::printf("all %zu pairs: median cold %.1f warm %.1f, median ratio %.2f, warm over 110: %td\n",
-              all_warm.size(), median(all_cold), median(all_warm), median(ratios),
-              std::ranges::count_if(all_warm, [](double needed) { return needed > 110; }));
+  for (const auto& [kind, needed] : all) needed.print("all " + kind);
 }
 
 }  // namespace
