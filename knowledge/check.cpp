@@ -7,6 +7,7 @@
 #include <sqlite3.h>
 
 #include "core/log.h"
+#include "knowledge/facts_impl.h"
 #include "knowledge/reader_impl.h"
 #include "knowledge/reports.h"
 #include "knowledge/rows_impl.h"
@@ -65,6 +66,7 @@ Result<void> verify(sqlite3* database) {
       return tl::unexpected(
           damaged(database, fmt::format("the summary of study '{}'", study.record.name)));
   }
+  DETOL_TRY(read_facts(database, ""));
   return {};
 }
 

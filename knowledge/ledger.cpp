@@ -7,6 +7,7 @@
 #include "core/clock.h"
 #include "core/log.h"
 #include "knowledge/event_writer_impl.h"
+#include "knowledge/facts_impl.h"
 #include "knowledge/rows_impl.h"
 #include "knowledge/snapshot_impl.h"
 #include "knowledge/storage/file_system.h"
@@ -30,8 +31,14 @@ class SqliteLedger final : public Ledger {
   Result<StudyId> create_study(const StudyRecord& record) override {
     return pages_.run([&] { return create_locked(record); });
   }
-  Result<void> append(StudyId id, std::span<const Event> events) override {
-    return pages_.run([&] { return append_once(id, events); });
+  Result<void> append(StudyId id, std::span<const Event> events,
+                      std::span<const Fact> facts) override {
+    return pages_.run([&] { return append_once(id, events, facts); });
+  }
+  Result<void> record_facts(std::span<const Fact> facts) override {
+    return pages_.run([&] {
+      return writing_.in_transaction([&] { return write_facts(writing_.database(), facts); });
+    });
   }
   bool may_retry() const override { return writing_.may_retry(); }
 
@@ -57,13 +64,19 @@ class SqliteLedger final : public Ledger {
   Result<std::vector<event::Source::Trial>> outcomes(StudyId id) override {
     return pages_.run([&] { return read_outcomes(writing_.database(), id); });
   }
+  Result<std::vector<Fact>> facts(const std::string& kind) override {
+    return pages_.run([&] { return read_facts(writing_.database(), kind); });
+  }
+  Result<std::optional<Fact>> fact(const std::string& kind, const std::string& key) override {
+    return pages_.run([&] { return find_fact(writing_.database(), kind, key); });
+  }
   Result<std::vector<Event>> events(StudyId id) override {
     return pages_.run([&] { return read_events(writing_.database(), id); });
   }
 
  private:
   Result<StudyId> create_locked(const StudyRecord& record);
-  Result<void> append_once(StudyId id, std::span<const Event> events);
+  Result<void> append_once(StudyId id, std::span<const Event> events, std::span<const Fact> facts);
   Result<Study*> locked(StudyId id);
   void announce(const StudyRecord& record);
 
@@ -103,11 +116,13 @@ Result<StudyId> SqliteLedger::create_locked(const StudyRecord& record) {
   return id;
 }
 
-Result<void> SqliteLedger::append_once(StudyId id, std::span<const Event> events) {
+Result<void> SqliteLedger::append_once(StudyId id, std::span<const Event> events,
+                                       std::span<const Fact> facts) {
   DETOL_ASSIGN(Study* const committed, locked(id));
   Study study = *committed;
   auto done = writing_.in_transaction(id, [&]() -> Result<void> {
     for (const Event& event : events) DETOL_TRY(writer_.add(study, event));
+    DETOL_TRY(write_facts(writing_.database(), facts));
     return writer_.save(study);
   });
   if (!done) return done;

@@ -32,6 +32,7 @@
 
 #include "core/result.h"
 #include "encodings/space/trial.h"
+#include "knowledge/facts.h"
 #include "knowledge/states.h"
 
 namespace detol::inline knowledge {
@@ -183,13 +184,17 @@ class Ledger {
   // process runs it, naming host, pid and since when.
   virtual Result<StudyRecord> open_study(const std::string& name) = 0;
 
-  // Appends the events in one transaction, which is durable when it returns. After an error
-  // none of them is kept. Locks the study, unless it is locked. Processes that append at the same
-  // time do so in turn.
+  // Appends the events, and the facts that are new, in one transaction, which is durable when it
+  // returns. After an error none of them is kept. Locks the study, unless it is locked. Processes
+  // that append at the same time do so in turn.
   // Errors (kStorage): the disk refused a write, or a process that is stopped holds up the others
   // (may_retry()); another failure of the disk; another process runs the study or took it over.
   // REQUIRES: within an event, names of params or metrics differ.
-  virtual Result<void> append(StudyId study, std::span<const Event> events) = 0;
+  virtual Result<void> append(StudyId study, std::span<const Event> events,
+                              std::span<const Fact> facts = {}) = 0;
+
+  // Adds the facts that are new in one transaction. Errors: as append, but of no study.
+  virtual Result<void> record_facts(std::span<const Fact> facts) = 0;
 
   // Returns true if the last call failed on a full or read-only disk, or as it was not its turn to
   // commit for ten seconds: the same call may succeed later. After any other failed append the
@@ -211,6 +216,11 @@ class Ledger {
   // Returns the measured trials of a study with their last outcomes, in the order of asking, but
   // for those that took the outcome of another. Reads no curve. Errors (kStorage).
   virtual Result<std::vector<event::Source::Trial>> outcomes(StudyId study) = 0;
+
+  // Returns the facts of a kind in the order of their keys, or the fact of a kind and key, if there
+  // is one. Errors (kStorage): one is damaged.
+  virtual Result<std::vector<Fact>> facts(const std::string& kind) = 0;
+  virtual Result<std::optional<Fact>> fact(const std::string& kind, const std::string& key) = 0;
 
   // Returns every event of a study in the order of appending, without repeats, after verifying
   // each row's checksum. Errors (kStorage): a damaged row, naming it.

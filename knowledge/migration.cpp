@@ -6,6 +6,7 @@
 #include "core/log.h"
 #include "knowledge/backup_impl.h"
 #include "knowledge/event_writer_impl.h"
+#include "knowledge/facts_impl.h"
 #include "knowledge/migration_impl.h"
 #include "knowledge/rows_impl.h"
 #include "knowledge/schema_impl.h"
@@ -70,8 +71,8 @@ Result<void> rebuild(sqlite3* database, int version) {
   return sqlite::run(database, fmt::format("DROP TABLE {}", kOldEvents).c_str());
 }
 
-// Adds the summaries of studies, which version 3 lacks, to `progress`.
-Result<void> add_summaries(sqlite3* database) {
+// Adds what version 3 lacks: the summaries of studies in `progress`, the table of facts, and views.
+Result<void> extend(sqlite3* database) {
   DETOL_ASSIGN(auto studies, read_studies(database));
   for (Study& study : studies) {
     DETOL_ASSIGN(auto events, read_numbered(database, study));
@@ -80,6 +81,7 @@ Result<void> add_summaries(sqlite3* database) {
   DETOL_TRY(drop_views(database));
   DETOL_TRY(sqlite::run(database, "DROP TABLE progress"));
   DETOL_TRY(define_progress(database));
+  DETOL_TRY(define_facts(database));
   DETOL_TRY(define_views(database));
   DETOL_ASSIGN(EventWriter writer, EventWriter::make(database));
   for (const Study& study : studies) DETOL_TRY(writer.save(study));
@@ -97,7 +99,7 @@ Result<void> change(sqlite3* database, int version) {
   DETOL_TRY(sqlite::run(database, "PRAGMA synchronous=FULL"));
   if (version < kFirstWithChecksums) DETOL_TRY(add_checksums(database));
   DETOL_TRY(sqlite::run(database, "BEGIN IMMEDIATE"));
-  DETOL_TRY(version < kFirstWithChecksums ? rebuild(database, version) : add_summaries(database));
+  DETOL_TRY(version < kFirstWithChecksums ? rebuild(database, version) : extend(database));
   const auto mark = fmt::format("PRAGMA user_version={}", kSchemaVersion);
   DETOL_TRY(sqlite::run(database, mark.c_str()));
   DETOL_TRY(check_definitions(database));

@@ -6,6 +6,7 @@
 #include <iterator>
 
 #include "core/utf8.h"
+#include "knowledge/facts_impl.h"
 #include "knowledge/folder_intent_impl.h"
 #include "knowledge/reader_impl.h"
 #include "knowledge/rows_impl.h"
@@ -49,7 +50,7 @@ bool is_blank(sqlite3* database, const char* sql) {
 Error refused(std::string_view why) {
   return {ErrorCode::kUsage,
           fmt::format("the query was refused: {}; write one SELECT over v_studies, v_trials, "
-                      "v_params, v_metrics, v_workers, v_datasets",
+                      "v_params, v_metrics, v_workers, v_datasets, v_networks, v_hosts, v_runs",
                       printable_excerpt(why))};
 }
 
@@ -150,6 +151,12 @@ class SqliteReader final : public Reader {
   }
   Result<std::vector<Event>> events(StudyId id) override {
     return read([&] { return read_events(database_.get(), id); });
+  }
+  Result<std::vector<Fact>> facts(const std::string& kind) override {
+    return read([&] { return read_facts(database_.get(), kind); });
+  }
+  Result<std::optional<Fact>> fact(const std::string& kind, const std::string& key) override {
+    return read([&] { return find_fact(database_.get(), kind, key); });
   }
   Result<NewEvents> events_after(StudyId id, std::int64_t last) override {
     return read([&] { return read_events_after(database_.get(), id, last); });

@@ -57,6 +57,13 @@ class Reader {
   // See Ledger::events.
   virtual Result<std::vector<Event>> events(StudyId study) = 0;
 
+  // Returns the facts of a kind (facts.h), or, if it is empty, of all, in the order of kind and
+  // key. Errors (kStorage): one is damaged.
+  virtual Result<std::vector<Fact>> facts(const std::string& kind) = 0;
+
+  // Returns the fact of that kind and key; nullopt: there is none. Errors (kStorage).
+  virtual Result<std::optional<Fact>> fact(const std::string& kind, const std::string& key) = 0;
+
   // Returns the events after number `last` (0: all). Reads only these.
   virtual Result<NewEvents> events_after(StudyId study, std::int64_t last) = 0;
 };

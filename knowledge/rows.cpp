@@ -251,6 +251,10 @@ std::uint64_t checksum(const StoredEvent& event) {
       .hash();
 }
 
+std::uint64_t checksum(const Fact& fact) {
+  return Fields().add(fact.kind).add(fact.key).add(fact.payload).hash();
+}
+
 Result<std::vector<Study>> read_studies(sqlite3* database) {
   return select_studies(database, "?1 = ''", "");
 }

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "knowledge/event_json.h"
+#include "knowledge/facts.h"
 #include "knowledge/ledger.h"
 #include "knowledge/query.h"
 #include "knowledge/storage/sqlite.h"
@@ -43,6 +44,7 @@ std::string_view first_metric(const StudyRecord& record);
 std::uint64_t checksum(const StudyRecord& record);        // of the row of studies
 std::uint64_t checksum(const Study& study, int version);  // of the row of progress
 std::uint64_t checksum(const StoredEvent& event);
+std::uint64_t checksum(const Fact& fact);
 
 // Returns every study in the order of creation, after verifying its checksums. Errors (kStorage).
 Result<std::vector<Study>> read_studies(sqlite3* database);

@@ -8,6 +8,7 @@
 #include <sqlite3.h>
 
 #include "core/durable_file.h"
+#include "knowledge/facts_impl.h"
 #include "knowledge/schema_impl.h"
 #include "knowledge/storage/file_system.h"
 #include "knowledge/storage/page_checksums.h"
@@ -202,8 +203,20 @@ CREATE VIEW v_datasets AS
 SELECT printf('%016x', s.data_fingerprint) AS dataset, count(*) AS studies,
   min(s.created) AS first_used, max(s.created) AS last_used,
   strftime('%Y-%m-%dT%H:%M:%SZ', min(s.created), 'unixepoch') AS first_used_at,
-  strftime('%Y-%m-%dT%H:%M:%SZ', max(s.created), 'unixepoch') AS last_used_at
-FROM studies s GROUP BY s.data_fingerprint;
+  strftime('%Y-%m-%dT%H:%M:%SZ', max(s.created), 'unixepoch') AS last_used_at,
+  f.payload->>'name' AS name, f.payload->>'path' AS path, f.payload->>'task' AS task,
+  f.payload->>'shape' AS shape, f.payload->>'samples' AS samples,
+  f.payload->>'classes' AS classes, f.payload->>'bytes' AS bytes,
+  f.payload->>'largest_class' AS largest_class, f.payload->>'entropy' AS entropy,
+  f.payload->>'zeros' AS zeros, f.payload->>'mean' AS mean,
+  f.payload->>'deviation' AS deviation, f.payload->>'skew' AS skew,
+  f.payload->>'intrinsic_dimension' AS intrinsic_dimension,
+  f.payload->>'nearest_neighbour' AS nearest_neighbour,
+  f.payload->>'nearest_centroid' AS nearest_centroid, f.payload->>'ridge' AS ridge,
+  f.payload AS facts_json
+FROM studies s
+LEFT JOIN facts f ON f.kind = 'dataset' AND f.key = printf('%016x', s.data_fingerprint)
+GROUP BY s.data_fingerprint;
 )sql";
 
 // Returns the definitions in an order that VACUUM keeps.
@@ -285,6 +298,7 @@ Result<int> schema_version(sqlite3* database) {
 Result<void> define(sqlite3* database) {
   DETOL_TRY(sqlite::run(database, kTables));
   DETOL_TRY(define_progress(database));
+  DETOL_TRY(define_facts(database));
   return define_views(database);
 }
 
@@ -293,7 +307,8 @@ Result<void> define_progress(sqlite3* database) {
 }
 
 Result<void> define_views(sqlite3* database) {
-  return sqlite::run(database, kViews);
+  DETOL_TRY(sqlite::run(database, kViews));
+  return define_fact_views(database);
 }
 
 Result<void> create_database(const fs::path& path) {

@@ -9,6 +9,7 @@
 //   events    one row per event, numbered without gaps from 1 within its study; the event
 //             itself is JSON, which keeps every double exactly and has a name for NaN. When a
 //             trial ends, its reports become one row (reports.h)
+//   facts     one row per fact, which is of no study (facts.h)
 //   writers   one row per study: the token of the only master that may commit to it
 //   identity  one row: the id of the database, which its folder of artefacts has too
 //
@@ -18,7 +19,7 @@
 // Against flipped bits: every page carries a checksum, which is verified when the page is read
 // (storage/page_checksums.h), so that a query verifies what it reads, however large the file is.
 // What another program wrote has no such checksum; then, and in `detol db check`, all rows are
-// verified: every row of studies, progress and events carries a hash of all its columns; the
+// verified: every row of studies, progress, events and facts carries a hash of all its columns; the
 // numbering of events has no gaps, its end is in progress, and the digest is the sum of the rows'
 // hashes; and the text of this schema itself is compared with what this version would create.
 
@@ -33,10 +34,11 @@ namespace detol::inline knowledge {
 //   2   the id is a column of its own
 //   3   pages with checksums, one writer per study, reports in one row, numbers of steps; params
 //       and metrics are views of events alone
-//   4   a summary of each study's trials
-constexpr int kSchemaVersion = 4;           // PRAGMA user_version
-constexpr int kFirstWithChecksums = 3;      // of pages
-constexpr int kFirstWithSummaries = 4;      // of studies
+//   4   a summary of each study's trials; facts
+constexpr int kSchemaVersion = 4;       // PRAGMA user_version
+constexpr int kFirstWithChecksums = 3;  // of pages
+constexpr int kFirstWithSummaries = 4;  // of studies
+constexpr int kFirstWithFacts = 4;
 constexpr int kApplicationId = 0x64746f6c;  // PRAGMA application_id: "dtol"
 
 // Checks an existing file by its first bytes, without changing anything. Errors (kStorage):

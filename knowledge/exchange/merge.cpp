@@ -178,6 +178,8 @@ Result<std::vector<MergedStudy>> merge(const fs::path& base, const fs::path& oth
   DETOL_ASSIGN(const auto ledger, Ledger::open(base));
   Merger merger(base, other, *ledger, *theirs, std::move(known));
   std::vector<MergedStudy> merged;
+  DETOL_ASSIGN(const auto facts, theirs->facts(""));
+  DETOL_TRY(ledger->record_facts(facts));
   for (const StudyRecord& record : records) {
     DETOL_ASSIGN(MergedStudy one, merger.add(record));
     merged.push_back(std::move(one));

@@ -11,6 +11,8 @@
 //   it is the base's history, or a prefix      nothing changes
 //   they agree at first and then differ        it is added as NAME-2, ...
 //
+// Facts that the base lacks are added (facts.h).
+//
 // So a repeated merge changes nothing, and one that was killed is completed by the next. The
 // folders of artefacts follow: files that are missing are added, checkpoints as hard links where
 // the file system has them, others as copies.

@@ -53,7 +53,7 @@ std::vector<std::string> query_seeds() {
   return {"SELECT state, count(*) AS n FROM v_trials GROUP BY state",
           "SELECT t.trial, p.name, p.value FROM v_trials t JOIN v_params p USING (study, trial)",
           "SELECT name, max(value) FROM v_metrics WHERE epoch >= 1 ORDER BY 2 DESC LIMIT 3 -- best",
-          "WITH w AS (SELECT * FROM v_workers) SELECT * FROM w, v_studies, v_datasets",
+          "WITH w AS (SELECT * FROM v_workers) SELECT * FROM w, v_studies, v_datasets, v_networks",
           "SELECT json_extract(values_json, '$.val_accuracy') FROM v_trials",
           "PRAGMA journal_mode=DELETE",
           "ATTACH 'x' AS y",

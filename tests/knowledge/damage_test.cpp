@@ -32,6 +32,7 @@ const char* const kQueries[] = {
     "SELECT * FROM v_workers ORDER BY worker",
     "SELECT * FROM v_studies",
     "SELECT * FROM v_datasets",
+    "SELECT * FROM v_networks",
     "SELECT value FROM v_trials WHERE study = 's' AND trial = 11",
     "SELECT value FROM v_metrics WHERE study = 's' AND trial = 7 AND epoch = 2",
 };

@@ -144,7 +144,9 @@ TEST(Migrations, WriteTheGoldenFileOfThisVersion) {
   const char* path = std::getenv("DETOL_WRITE_GOLDEN");
   if (path == nullptr) GTEST_SKIP() << "only on demand";
   const auto ledger = must(Ledger::open(path));
-  must(ledger->append(must(ledger->create_study(study_named("s"))), golden_events()));
+  const Fact network{kNetworkFact, "00112233445566aa", R"({"graph":"1 3x8x8 p","params":0})"};
+  must(ledger->append(must(ledger->create_study(study_named("s"))), golden_events(),
+                      std::vector{network}));
 }
 
 TEST(Migrations, HaveAGoldenFileOfEveryVersion) {
