@@ -57,7 +57,8 @@ room(scheduler/monitor           core encodings/space scheduler)
 room(scheduler/processes         core encodings/study search trainer/collectives trainer/data
                                  trainer scheduler)
 room(scheduler/launchers         core trainer/collectives scheduler/processes)
-room(scheduler/run               core encodings/space encodings/study surrogate knowledge search trainer/collectives trainer
+room(scheduler/run               core encodings/space encodings/network encodings/study surrogate
+                                 knowledge search trainer/collectives trainer
                                  scheduler/pruners scheduler scheduler/monitor scheduler/processes
                                  scheduler/launchers)
 

@@ -55,6 +55,9 @@ struct DriverParts {
   std::vector<Genome> initial = {};   // proposed first, as trials 0, 1, ...
   // Returns event::Asked::identity; null: candidates have none.
   std::function<std::string(const Candidate&)> identify = nullptr;
+  // Returns what is to be stored of a candidate's network with its Asked; nullopt if it is stored
+  // already; null: nothing is stored.
+  std::function<std::optional<Fact>(const Candidate&)> network_fact = nullptr;
   // Returns a trial of another study that was trained in the same way, whose outcome the trial
   // takes; null: every study trains its own.
   std::function<Result<std::optional<KnownTrial>>(const event::Asked& asked)> recall = nullptr;
@@ -160,6 +163,7 @@ class Driver {
   Advice advice_ = Advice::kContinue;  // the pruner's advice after the last report
 
   std::vector<Event> batch_;  // events that are applied but not durable
+  std::vector<Fact> facts_;   // to become durable with them
   AlgorithmChoices chosen_;   // to be broadcast, in answer to Timed
   std::vector<message::ReportAck> report_acks_;
   std::vector<message::EndAck> end_acks_;

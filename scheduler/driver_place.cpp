@@ -152,7 +152,11 @@ Result<void> Driver::consider(const Trial& trial, std::vector<Slot>& slots) {
   asked.proposer = proposer_of(trial);
   asked.at_s = parts_.clock.wall_s();
   const auto candidate = parts_.decode(trial.genome);
-  if (candidate && candidate->arch_hash != 0) asked.arch_hash = to_hex(candidate->arch_hash);
+  if (candidate && candidate->arch_hash != 0) {
+    asked.arch_hash = to_hex(candidate->arch_hash);
+    if (auto fact = parts_.network_fact ? parts_.network_fact(*candidate) : std::nullopt)
+      facts_.push_back(*std::move(fact));
+  }
   if (const auto cost = candidate ? candidate->cost : candidate.error().cost) {
     asked.network_params = cost->params;
     asked.flops = cost->flops;

@@ -78,13 +78,14 @@ Result<void> Driver::account() {
 Result<void> Driver::commit() {
   if (!batch_.empty() || parts_.clock.now_s() - committed_s_ >= kAccountEveryS) {
     DETOL_TRY(account());
-    Result<void> done = parts_.ledger.append(parts_.study, batch_);
+    Result<void> done = parts_.ledger.append(parts_.study, batch_, facts_);
     if (!done && !parts_.ledger.may_retry()) return done;
     const bool was_paused = std::exchange(is_paused_, !done);
     if (!done && !was_paused)
       log_warning("{}; the search waits until it can write", done.error().message);
     if (!done) return {};
     if (was_paused) log_info("the search can write again, and resumes");
+    facts_.clear();
     committed_s_ = parts_.clock.now_s();
     fault_or_throw("master.answer");
   }

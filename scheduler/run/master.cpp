@@ -27,6 +27,7 @@
 #include "scheduler/processes/worker_pool.h"
 #include "scheduler/pruners/pruner.h"
 #include "scheduler/run/checkpoint_retention.h"
+#include "scheduler/run/network_facts.h"
 #include "scheduler/run/study_difference.h"
 #include "scheduler/run/warm_start.h"
 #include "search/searcher.h"
@@ -332,6 +333,7 @@ Result<void> run_master(const RunOptions& options, const std::filesystem::path& 
       return to_hex(training_identity(candidate, parts.data.fingerprint, options.backend));
     };
   }
+  NetworkFacts networks;
   const auto retention = make_checkpoint_retention({artefacts, pausing_pruner(config)});
   const auto progress = progress_for(options, config, budget, folder, supervisor.pid);
   std::vector<Observer*> observers = {retention.get()};
@@ -355,6 +357,7 @@ Result<void> run_master(const RunOptions& options, const std::filesystem::path& 
        .folder = artefacts,
        .initial = parts.initial,
        .identify = identify,
+       .network_fact = [&](const Candidate& candidate) { return networks.describe(candidate); },
        .recall = recall_from(run, options, artefacts),
        .refits = workers_of(options) == 1 ? Refits::kBeforeAsks : Refits::kMeanwhile,
        .retry_failed = options.retry_failed && !run.is_restart,

@@ -106,6 +106,18 @@ TEST(Driver, AnswersATwinOfAKnownNetworkFromMemory) {
   EXPECT_EQ(study.driver->state().trials().back().reason.cause, EndCause::kSameTrial);
 }
 
+TEST(Driver, StoresANetworkWithItsFirstTrialAlsoAfterAFullDisk) {
+  FakeStudy study;
+  study.ledger.full = 2;
+  study.arch_hash = [](const Genome&) { return std::uint64_t{1}; };
+  study.network_fact = [described = false](const Candidate& candidate) mutable {
+    const Fact fact{kNetworkFact, std::to_string(candidate.arch_hash), "{}"};
+    return std::exchange(described, true) ? std::nullopt : std::optional(fact);
+  };
+  ASSERT_TRUE(study.run());
+  EXPECT_EQ(study.ledger.known, (std::vector{Fact{kNetworkFact, "1", "{}"}}));
+}
+
 // Trials below a half are known to another study, with two epochs and a loss of 0.25.
 void know_half(FakeStudy& study) {
   study.identify = [](const Candidate&) { return "00000000000000ab"; };

@@ -27,9 +27,11 @@ class VirtualClock final : public Clock {
 class MemoryLedger final : public Ledger {
  public:
   Result<StudyId> create_study(const StudyRecord&) override { return 1; }
-  Result<void> append(StudyId, std::span<const Event> events) override {
+  Result<void> append(StudyId, std::span<const Event> events,
+                      std::span<const Fact> facts) override {
     if (full-- > 0) return fail(ErrorCode::kStorage, "the disk is full");
     transactions.emplace_back(events.begin(), events.end());
+    known.insert(known.end(), facts.begin(), facts.end());
     if (on_append) on_append();
     return {};
   }
@@ -41,6 +43,11 @@ class MemoryLedger final : public Ledger {
   Result<std::optional<KnownTrial>> known_trial(const std::string&, StudyId) override {
     return std::nullopt;
   }
+  Result<void> record_facts(std::span<const Fact>) override { return {}; }
+  Result<std::vector<Fact>> facts(const std::string&) override { return known; }
+  Result<std::optional<Fact>> fact(const std::string&, const std::string&) override {
+    return std::nullopt;
+  }
   Result<StudyRecord> open_study(const std::string&) override { return StudyRecord{}; }
   Result<StudyRecord> study(const std::string&) override { return StudyRecord{}; }
   Result<std::vector<Event>> events(StudyId) override {
@@ -49,6 +56,7 @@ class MemoryLedger final : public Ledger {
     return all;
   }
   std::vector<std::vector<Event>> transactions;
+  std::vector<Fact> known;
   int full = 0;  // number of appends that will fail
   std::function<void()> on_append;
 };
@@ -253,6 +261,7 @@ struct FakeStudy {
         .folder = "artefacts",
         .initial = initial,
         .identify = identify,
+        .network_fact = network_fact,
         .recall = recall,
         .refits = refits,
         .retry_failed = retry_failed,
@@ -299,6 +308,7 @@ struct FakeStudy {
   std::optional<Target> target;
   std::vector<Genome> initial;
   std::function<std::string(const Candidate&)> identify;
+  std::function<std::optional<Fact>(const Candidate&)> network_fact;
   std::function<Result<std::optional<KnownTrial>>(const event::Asked&)> recall;
   Refits refits = Refits::kAtOnce;
   std::function<void()> fit_work = [] {};  // called by the jobs of "fake_model"
