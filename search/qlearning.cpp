@@ -35,8 +35,7 @@
 // - Q-learning is off-policy, so it learns from the trials of other proposers, too.
 // - A sequence that was told before is not proposed; another is sampled, or it is mutated.
 // - With sources a new table begins with kSourceReplays of their trials, and epsilon as if
-//   kSourceSchedule of the schedule had passed; the search's own replays then overwrite what they
-//   disagree with.
+//   kSourceSchedule of the schedule had passed. It races one that knows no sources (source_race.h).
 // - In a long search a new table begins now and then, with kRecall replays of the trials before
 //   it (experience.h), which bounds what a resume or a late retell must learn again.
 //
@@ -55,6 +54,7 @@
 #include "search/experience.h"
 #include "search/numbered.h"
 #include "search/searchers.h"
+#include "search/source_race.h"
 
 namespace detol::inline search {
 namespace {
@@ -251,7 +251,9 @@ Result<std::unique_ptr<Searcher>> make_qlearning(const Space& space,
                                  .rate = reader.real("rate", 0.1, 1e-6, 1),
                                  .trace = reader.real("trace", 0.8, 0, 1)};
   DETOL_TRY(reader.done());
-  return std::make_unique<QLearning>(space, settings, options);
+  return raced("qlearning", space, settings, [&](const SearcherSettings& each) {
+    return std::make_unique<QLearning>(space, each, options);
+  });
 }
 
 }  // namespace detol::inline search

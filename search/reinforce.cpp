@@ -29,8 +29,7 @@
 // - Choices that the architecture makes no use of are not updated.
 // - A sequence that was told before is not proposed; another is sampled, or it is mutated.
 // - With sources a new controller is first updated by their trials, once, with advantages from
-// their
-//   ranks; none of them is elite, so that the search's own trials soon outweigh them.
+//   their ranks; none of them is elite. It races one that knows no sources (source_race.h).
 // - In a long search a new controller begins now and then, with the latest trials and the elite
 //   of all (experience.h), which bounds what a resume or a late retell must learn again.
 //
@@ -53,6 +52,7 @@
 #include "search/experience.h"
 #include "search/numbered.h"
 #include "search/searchers.h"
+#include "search/source_race.h"
 
 namespace detol::inline search {
 namespace {
@@ -201,7 +201,9 @@ Result<std::unique_ptr<Searcher>> make_reinforce(const Space& space,
               .learning_rate = reader.real("learning_rate", defaults.learning_rate, 1e-6, 1)},
   };
   DETOL_TRY(reader.done());
-  return std::make_unique<Reinforce>(space, settings, options);
+  return raced("reinforce", space, settings, [&](const SearcherSettings& each) {
+    return std::make_unique<Reinforce>(space, each, options);
+  });
 }
 
 }  // namespace detol::inline search

@@ -15,7 +15,6 @@ namespace {
 constexpr std::size_t kBestOfSource = 30;   // trials of a source that may be listed
 constexpr std::size_t kMostCompared = 500;  // trials of a source among which ranks are taken
 constexpr double kLeastGain = 0.005;
-constexpr std::string_view kProposer = "warm_start";
 
 // Returns the share of `sorted` above x.
 double share_above(const std::vector<double>& sorted, double x) {
@@ -101,7 +100,7 @@ class WithStartingList final : public Searcher {
   std::vector<Trial> propose(TrialId id) {
     const bool has_turn = id % 2 == 0 && id / 2 < list_.size();
     if (has_turn && !known_.contains(identities_[id / 2]) && is_list_ahead())
-      return {{id, list_[id / 2], std::string(kProposer)}};
+      return {{id, list_[id / 2], std::string(kStartingListProposer)}};
     return searcher_->ask(id, 1);
   }
 

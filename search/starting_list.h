@@ -15,6 +15,7 @@
 
 #include <memory>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "search/sources.h"
@@ -22,6 +23,7 @@
 namespace detol::inline search {
 
 inline constexpr std::size_t kMostListed = 4;
+inline constexpr std::string_view kStartingListProposer = "warm_start";
 
 // Returns the list. Fits a model of each source. A function of its arguments.
 std::vector<Genome> starting_list(const Space& space, std::span<const MappedSource> sources,

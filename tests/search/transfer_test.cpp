@@ -1,6 +1,7 @@
 // Sources of a search: how their trials are mapped, what they are worth, and when they lose it.
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include <gtest/gtest.h>
@@ -240,6 +241,37 @@ TEST(WarmStart, TheLearnersFirstTrialsAreBetter) {
     }
     EXPECT_LT(warm, 0.95 * cold) << name;
   }
+}
+
+// Returns the mean over the seeds of the best loss of a search.
+double mean_best(std::string_view name, const std::vector<Source>& sources, TrialId count) {
+  constexpr std::uint64_t kSeeds = 10;
+  double sum = 0;
+  for (std::uint64_t seed = 0; seed < kSeeds; ++seed)
+    sum += best_of(search(name, settings_with(sources, seed), count));
+  return sum / static_cast<double>(kSeeds);
+}
+
+// Searchers that have no use for sources of their own begin with the starting list.
+constexpr std::array kWithoutSourceModel = {"random", "sobol", "genetic", "nsga2",
+                                            "local",  "tpe",   "cgp"};
+
+TEST(WarmStart, EverySearcherFindsABetterTrialEarlyFromAGoodStudy) {
+  for (const SearcherRow& row : searchers())
+    EXPECT_LT(mean_best(row.name, {bowl_source(0.3, 0.6)}, 10), 0.8 * mean_best(row.name, {}, 10))
+        << row.name;
+}
+
+TEST(WarmStart, ANegatedStudyCostsASearcherWithoutSourceModelTwoTrialsAtMost) {
+  for (const char* name : kWithoutSourceModel)
+    EXPECT_LE(mean_best(name, {bowl_source(0.3, 0.6, -1)}, 22), 1.05 * mean_best(name, {}, 20))
+        << name;
+}
+
+TEST(WarmStart, ALearnerGetsOverANegatedStudyWithinTwentyTrials) {
+  for (const char* name : {"reinforce", "qlearning", "evolution"})
+    EXPECT_LE(mean_best(name, {bowl_source(0.3, 0.6, -1)}, 40), 1.5 * mean_best(name, {}, 20))
+        << name;
 }
 
 }  // namespace
