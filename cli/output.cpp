@@ -23,14 +23,17 @@ std::string_view word_of(double not_finite) {
   return not_finite > 0 ? "Infinity" : "-Infinity";
 }
 
+bool holds_json(std::string_view column) {
+  return std::find(kJsonColumns.begin(), kJsonColumns.end(), column) != kJsonColumns.end();
+}
+
 Json to_json(const std::string& column, const Cell& cell) {
   if (const auto* number = std::get_if<double>(&cell))
     return std::isfinite(*number) ? Json(*number) : Json(word_of(*number));
   if (const auto* whole = std::get_if<std::int64_t>(&cell)) return Json(*whole);
   const auto* text = std::get_if<std::string>(&cell);
   if (text == nullptr) return Json();
-  if (std::find(kJsonColumns.begin(), kJsonColumns.end(), column) == kJsonColumns.end())
-    return Json(*text);
+  if (!holds_json(column)) return Json(*text);
   Json nested = Json::parse(*text, nullptr, /*allow_exceptions=*/false);
   return nested.is_discarded() ? Json(*text) : nested;
 }
@@ -68,15 +71,47 @@ std::string word_of(const Json& value, bool for_people) {
   return dump(value, -1);
 }
 
+// Appends the word of a cell that holds no JSON, without a Json of it: a large result has many.
+void append_word(std::string& words, const Cell& cell, bool for_people) {
+  if (const auto* text = std::get_if<std::string>(&cell)) {
+    words += *text;
+  } else if (const auto* whole = std::get_if<std::int64_t>(&cell)) {
+    const fmt::format_int digits(*whole);
+    words.append(digits.data(), digits.size());
+  } else if (const auto* real = std::get_if<double>(&cell); real == nullptr) {
+    if (for_people) words += '-';
+  } else if (!std::isfinite(*real)) {
+    words += word_of(*real);
+  } else if (for_people) {
+    fmt::format_to(std::back_inserter(words), "{:.6g}", *real);
+  } else {
+    words += dump(*real, -1);
+  }
+}
+
+std::string word_of(const Cell& cell, bool for_people) {
+  std::string word;
+  append_word(word, cell, for_people);
+  return word;
+}
+
 bool is_number(const Json& value) {
   return value.is_number() || value.is_null() || value == "NaN";
+}
+
+bool is_number(const Cell& cell) {
+  if (const auto* text = std::get_if<std::string>(&cell)) return *text == "NaN";
+  const auto* real = std::get_if<double>(&cell);
+  return real == nullptr || !std::isinf(*real);
 }
 
 // Escapes text from outside, which must not move the cursor or end a line.
 void escape(Grid& grid) {
   for (std::string& name : grid.columns) name = printable(name);
   for (auto& row : grid.rows) {
-    for (std::string& word : row) word = printable(word);
+    for (std::string& word : row) {
+      if (!is_plain_ascii(word)) word = printable(word);
+    }
   }
 }
 
@@ -88,8 +123,12 @@ bool spreads(std::string_view column) {
 Grid to_grid(const Rows& rows, bool for_people) {
   Grid grid;
   std::vector<std::size_t> places;  // in the grid, of the columns that do not spread
-  for (const std::string& name : rows.columns)
+  std::vector<bool> is_json;
+  for (const std::string& name : rows.columns) {
     places.push_back(spreads(name) ? 0 : grid.column(name));
+    is_json.push_back(holds_json(name));
+  }
+  grid.rows.reserve(rows.rows.size());
   for (std::size_t i = 0; i < rows.rows.size(); ++i) {
     std::vector<std::string> words(grid.columns.size(), for_people ? "-" : "");
     const auto put = [&](std::size_t at, const Json& value) {
@@ -98,6 +137,11 @@ Grid to_grid(const Rows& rows, bool for_people) {
       if (!is_number(value)) grid.right[at] = false;
     };
     for (std::size_t c = 0; c < rows.columns.size(); ++c) {
+      if (!is_json[c]) {
+        words[places[c]] = word_of(rows.rows[i][c], for_people);
+        if (!is_number(rows.rows[i][c])) grid.right[places[c]] = false;
+        continue;
+      }
       const std::string& name = rows.columns[c];
       const Json value = to_json(name, rows.rows[i][c]);
       if (spreads(name) && value.is_null()) continue;
@@ -115,20 +159,26 @@ Grid to_grid(const Rows& rows, bool for_people) {
   return grid;
 }
 
-std::string csv_word(const std::string& word) {
-  if (word.find_first_of(",\"\r\n") == std::string::npos) return word;
-  std::string quoted = "\"";
-  for (const char c : word) quoted += c == '"' ? std::string("\"\"") : std::string(1, c);
-  return quoted + "\"";
+void append_csv_word(std::string& line, const std::string& word) {
+  if (word.find_first_of(",\"\r\n") == std::string::npos) {
+    line += word;
+    return;
+  }
+  line += '"';
+  for (const char c : word) {
+    if (c == '"') line += c;
+    line += c;
+  }
+  line += '"';
 }
 
 std::string csv_line(const std::vector<std::string>& words) {
   std::string line;
   for (const std::string& word : words) {
-    if (&word != &words.front()) line += ",";
-    line += csv_word(word);
+    if (&word != &words.front()) line += ',';
+    append_csv_word(line, word);
   }
-  return line + "\r\n";
+  return line += "\r\n";
 }
 
 std::string to_csv(const Grid& grid) {
@@ -138,22 +188,20 @@ std::string to_csv(const Grid& grid) {
 }
 
 // Returns the terminal columns of UTF-8 text, one per code point.
-std::size_t width_of(const std::string& word) {
+std::size_t width_of(std::string_view word) {
   return static_cast<std::size_t>(
       std::count_if(word.begin(), word.end(), [](char c) { return (c & 0xC0) != 0x80; }));
 }
 
-std::string padded(const std::string& word, std::size_t width, bool right) {
-  const std::string space(width - std::min(width, width_of(word)), ' ');
-  return right ? space + word : word + space;
+void append_padded(std::string& line, std::string_view word, std::size_t width, bool right) {
+  const std::size_t space = width - std::min(width, width_of(word));
+  if (right) line.append(space, ' ');
+  line += word;
+  if (!right) line.append(space, ' ');
 }
 
 std::string bold(const std::string& text, bool color) {
   return color ? "\033[1m" + text + "\033[0m" : text;
-}
-
-void trim_right(std::string& line) {
-  line.erase(line.find_last_not_of(' ') + 1);
 }
 
 std::string to_table(const Grid& grid, bool color) {
@@ -163,15 +211,20 @@ std::string to_table(const Grid& grid, bool color) {
     for (const auto& row : grid.rows) width = std::max(width, width_of(row[i]));
     widths.push_back(width);
   }
-  const auto line_of = [&](const std::vector<std::string>& words) {
-    std::string line;
-    for (std::size_t i = 0; i < words.size(); ++i)
-      line += (i == 0 ? "" : "  ") + padded(words[i], widths[i], grid.right[i]);
-    trim_right(line);
-    return line;
+  const auto append_line = [&](std::string& text, const std::vector<std::string>& words) {
+    for (std::size_t i = 0; i < words.size(); ++i) {
+      if (i > 0) text += "  ";
+      append_padded(text, words[i], widths[i], grid.right[i]);
+    }
+    while (!text.empty() && text.back() == ' ') text.pop_back();
   };
-  std::string text = bold(line_of(grid.columns), color) + "\n";
-  for (const auto& row : grid.rows) text += line_of(row) + "\n";
+  std::string title;
+  append_line(title, grid.columns);
+  std::string text = bold(title, color) + "\n";
+  for (const auto& row : grid.rows) {
+    append_line(text, row);
+    text += '\n';
+  }
   return text;
 }
 
@@ -180,7 +233,9 @@ std::string to_list(const Grid& grid, bool color) {
   for (const std::string& name : grid.columns) width = std::max(width, width_of(name));
   std::string text;
   for (std::size_t i = 0; i < grid.columns.size(); ++i) {
-    text += bold(padded(grid.columns[i], width, false), color) + "  " + grid.rows.front()[i] + "\n";
+    std::string name;
+    append_padded(name, grid.columns[i], width, false);
+    text += bold(name, color) + "  " + grid.rows.front()[i] + "\n";
   }
   return text;
 }
@@ -210,8 +265,52 @@ Result<void> write_plain_csv(const Rows& rows, const Sink& sink) {
   for (const auto& row : rows.rows) {
     std::vector<std::string> words;
     for (std::size_t i = 0; i < row.size(); ++i)
-      words.push_back(word_of(to_json(rows.columns[i], row[i]), false));
+      words.push_back(holds_json(rows.columns[i]) ? word_of(to_json(rows.columns[i], row[i]), false)
+                                                  : word_of(row[i], false));
     DETOL_TRY(sink(csv_line(words)));
+  }
+  return {};
+}
+
+// Writes the table of rows without JSON. The words stand one behind the other: a string of each
+// would take as much memory as the rows.
+Result<void> write_plain_table(const Rows& rows, bool color, const Sink& sink) {
+  const std::size_t columns = rows.columns.size();
+  std::vector<std::size_t> widths, ends;
+  std::vector<bool> right(columns, true);
+  std::string words;
+  const auto add = [&](std::size_t column) {
+    const std::size_t begin = ends.empty() ? 0 : ends.back();
+    if (!is_plain_ascii(std::string_view(words).substr(begin)))
+      words.replace(begin, std::string::npos, printable(words.substr(begin)));
+    ends.push_back(words.size());
+    widths[column] = std::max(widths[column], width_of(std::string_view(words).substr(begin)));
+  };
+  widths.resize(columns);
+  ends.reserve((rows.rows.size() + 1) * columns);
+  for (std::size_t i = 0; i < columns; ++i) {
+    words += rows.columns[i];
+    add(i);
+  }
+  for (const auto& row : rows.rows) {
+    for (std::size_t i = 0; i < columns; ++i) {
+      append_word(words, row[i], true);
+      add(i);
+      if (!is_number(row[i])) right[i] = false;
+    }
+  }
+  std::string line;
+  std::size_t begin = 0;
+  for (std::size_t i = 0; i < ends.size(); begin = ends[i++]) {
+    if (i % columns > 0) line += "  ";
+    append_padded(line, std::string_view(words).substr(begin, ends[i] - begin), widths[i % columns],
+                  right[i % columns]);
+    if ((i + 1) % columns != 0) continue;
+    line.erase(line.find_last_not_of(' ') + 1);
+    if (color && i < columns) line = bold(line, color);
+    line += '\n';
+    DETOL_TRY(sink(line));
+    line.clear();
   }
   return {};
 }
@@ -229,6 +328,8 @@ Result<void> write_rows(const Rows& rows, const Globals& globals, const Sink& si
     case Format::kTable:
       break;
   }
+  if (std::ranges::none_of(rows.columns, holds_json))
+    return write_plain_table(rows, globals.color, sink);
   return sink(to_table(to_grid(rows, true), globals.color));
 }
 

@@ -47,9 +47,12 @@ bool is_utf8(std::string_view text) {
   return true;
 }
 
+bool is_plain_ascii(std::string_view text) {
+  return std::all_of(text.begin(), text.end(), [](char c) { return c >= ' ' && c <= '~'; });
+}
+
 std::string printable(std::string_view text) {
-  const auto is_plain = [](char c) { return c >= ' ' && c <= '~'; };
-  if (std::all_of(text.begin(), text.end(), is_plain)) return std::string(text);
+  if (is_plain_ascii(text)) return std::string(text);
   std::string line;
   while (!text.empty()) {
     const std::size_t length = utf8_length(text);

@@ -15,6 +15,9 @@ std::size_t utf8_length(std::string_view text);
 // Returns true if all of it is UTF-8. Only such text may be written to JSON, and so to exports.
 bool is_utf8(std::string_view text);
 
+// Returns true if all of it is ASCII without control characters: it is its own printable().
+bool is_plain_ascii(std::string_view text);
+
 // Makes text from outside one line that is harmless to a terminal: control characters, line ends
 // among them, and bytes that are not UTF-8 are written as in C ("\\x1b", "\\n").
 std::string printable(std::string_view text);

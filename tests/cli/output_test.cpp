@@ -1,6 +1,7 @@
 #include "cli/output.h"
 
 #include <limits>
+#include <sstream>
 
 #include <gtest/gtest.h>
 
@@ -88,6 +89,24 @@ TEST(Output, ATableShowsNoControlCharactersOfAStranger) {
   const Rows rows{.columns = {"a\033[1m"}, .rows = {{"x\033[2Jy\nz \xc2\x9b"}}};
   EXPECT_EQ(render(rows, as(Format::kTable)), "a\\x1b[1m\nx\\x1b[2Jy\\nz \\xc2\\x9b\n");
   EXPECT_EQ(render_record(rows, as(Format::kTable)), "a\\x1b[1m  x\\x1b[2Jy\\nz \\xc2\\x9b\n");
+}
+
+// A table without JSON is written in another way: its lines are the beginnings of the others.
+TEST(Output, ATableIsTheSameBesideAColumnOfJson) {
+  Rows rows{.columns = {"name\n", "whole", "real", "none", "word", "far"},
+            .rows = {{"a\x1b[31mb", std::int64_t{-7}, 1.0 / 3, std::monostate(), "NaN", kInfinity},
+                     {"\xc3\xa4\xff", std::int64_t{1234567}, kNaN, std::monostate(), "x", 1e-300},
+                     {"", std::int64_t{0}, -2e20, std::monostate(), "", -kInfinity}}};
+  const std::string plain = render(rows, as(Format::kTable));
+  rows.columns.emplace_back("architecture");
+  for (auto& row : rows.rows) row.emplace_back("{}");
+  std::istringstream lines(plain), others(render(rows, as(Format::kTable)));
+  std::string line, other;
+  while (std::getline(others, other)) {
+    ASSERT_TRUE(std::getline(lines, line)) << other;
+    EXPECT_TRUE(other.starts_with(line)) << line << "\n" << other;
+  }
+  EXPECT_FALSE(std::getline(lines, line)) << line;
 }
 
 TEST(Output, OnlyTheHeadIsColoured) {
