@@ -319,7 +319,7 @@ class TrialReader {
       return fail(ErrorCode::kUsage, "--from: " + unknown_name("study", file_.from, names));
     if (!file_.from.empty() || names.size() < 2) return {};
     return fail(ErrorCode::kUsage, fmt::format("{} has several studies; choose one by --from: {}",
-                                               file_.path.string(), join(names)));
+                                               file_.path.string(), in_quotes(join(names))));
   }
 
   static constexpr int kMostEpochs = 1'000'000'000;

@@ -25,6 +25,7 @@ std::span<const FuzzTarget> fuzz_targets() {
       FuzzTarget{"safetensors", "likewise", fuzz_safetensors, safetensors_seeds},
       FuzzTarget{"query", "SQL of `detol query`", fuzz_query, query_seeds},
       FuzzTarget{"where", "SQL of `detol trials --where`", fuzz_where, where_seeds},
+      FuzzTarget{"trials", "trials for `detol db import`", fuzz_trials, trials_seeds},
   };
   return kTargets;
 }

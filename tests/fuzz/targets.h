@@ -70,4 +70,7 @@ std::vector<std::string> query_seeds();
 void fuzz_where(std::string_view bytes);
 std::vector<std::string> where_seeds();
 
+void fuzz_trials(std::string_view bytes);
+std::vector<std::string> trials_seeds();
+
 }  // namespace detol::fuzz

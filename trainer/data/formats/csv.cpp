@@ -54,8 +54,8 @@ Result<bool> CsvReader::next() {
     more = is_at(',');
     if (more)
       ++at_;
-    else
-      ends_record();
+    else if (!ends_record())
+      return error_at(here(), "a carriage return that ends no line; end lines with LF or CRLF");
   }
   if (!width_) width_ = cells_.size();
   if (cells_.size() == *width_) return true;
