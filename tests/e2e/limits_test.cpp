@@ -47,7 +47,8 @@ TEST_F(Limits, OfFileSizePausesASearchWhichIsStoppedResumably) {
   search.signal(SIGTERM);
   const Ran stopped = search.wait();
   EXPECT_EQ(stopped.code, 75) << stopped.err;
-  EXPECT_NE(stopped.err.find("stopped, but the last events cannot be written"), std::string::npos) << stopped.err;
+  EXPECT_NE(stopped.err.find("stopped, but the last events cannot be written"), std::string::npos)
+      << stopped.err;
   const Ran resumed = detol({"resume", "naps"});
   EXPECT_EQ(resumed.code, 0) << resumed.err;
   EXPECT_EQ(complete(), "n\r\n400\r\n");

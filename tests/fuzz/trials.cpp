@@ -22,7 +22,8 @@ budget: 10trials
 
 const StudyConfig& config() {
   static const StudyConfig kConfig = [] {
-    (void)set_up_log({.level = LogLevel::kError});  // a warning names columns that are left out
+    (void)set_up_log(
+        {.level = LogLevel::kError, .file = {}});  // a warning names columns that are left out
     return load_study_config(kSpace, "space.yaml").value();
   }();
   return kConfig;

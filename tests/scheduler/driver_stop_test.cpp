@@ -33,7 +33,7 @@ TEST(Stop, IsResumableOnAFullDisk) {
   const auto ended = study.run();
   ASSERT_FALSE(ended);
   EXPECT_EQ(ended.error().code, ErrorCode::kInterrupted) << ended.error().message;
-  EXPECT_NE(ended.error().message.find("the disk is full"), std::string::npos);
+  EXPECT_NE(ended.error().message.find("the last events cannot be written"), std::string::npos);
   FakeStudy resumed(1, study.ledger);
   resumed.ledger.full = 0;
   ASSERT_TRUE(resumed.run());
