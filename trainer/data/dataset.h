@@ -18,6 +18,8 @@
 
 namespace detol::inline trainer {
 
+struct DataSample;
+
 // DatasetInfo describes a data set without its pixels.
 struct DatasetInfo {
   Task task;
@@ -25,6 +27,8 @@ struct DatasetInfo {
   std::int64_t validation = 0;
   std::int64_t test = 0;
   std::uint64_t fingerprint = 0;  // of every byte that was read, and of the split
+  // Some training images, where the data were inspected (data_sample.h); else null.
+  std::shared_ptr<const DataSample> sample = nullptr;
 };
 
 enum class DataSplit { kTraining, kValidation, kTest };

@@ -9,6 +9,7 @@
 
 #include "core/hash.h"
 #include "core/table.h"
+#include "trainer/data/data_sample.h"
 #include "trainer/data/split.h"
 #include "trainer/data/statistics.h"
 
@@ -207,17 +208,32 @@ Result<void> check_targets(const Found& found, const Plan& plan, const DataConfi
 
 // Reads the pixels and checks, for bytes, that those of the training split are not all equal.
 Result<void> examine_training(Samples& training, const SplitAssignment& assignment,
-                              const DataConfig& config) {
-  if (!training.has_bytes) return read_all(training, [](auto, auto) {});
+                              const DataConfig& config, DataSampler& sample) {
   const std::size_t size = bytes_of(training);
   ByteSums sums(training.shape);
   DETOL_TRY(read_all(training, [&](std::size_t first, std::span<const std::byte> chunk) {
     for (std::size_t i = 0; i * size < chunk.size(); ++i) {
-      if (assignment.position[first + i] >= assignment.training) continue;
-      sums.add({reinterpret_cast<const std::uint8_t*>(&chunk[i * size]), size});
+      const std::int64_t at = assignment.position[first + i];
+      if (at >= assignment.training) continue;
+      const std::span<const std::byte> image = chunk.subspan(i * size, size);
+      sample.add(at, image);
+      if (training.has_bytes) sums.add({reinterpret_cast<const std::uint8_t*>(image.data()), size});
     }
   }));
+  if (!training.has_bytes) return {};
   return sums.check(config.path);
+}
+
+// Adds the labels or targets of the training split.
+void add_targets(const Samples& training, const SplitAssignment& assignment, DataSampler& sample) {
+  for (std::size_t i = 0; i < training.size(); ++i) {
+    const std::int64_t at = assignment.position[i];
+    if (at >= assignment.training) continue;
+    if (!training.labels.empty()) sample.add_label(at, training.labels[i]);
+    if (!training.targets.empty())
+      sample.add_targets(
+          at, std::span(training.targets).subspan(i * training.outputs, training.outputs));
+  }
 }
 
 std::uint64_t with_shape(std::uint64_t fingerprint, const Shape& shape) {
@@ -261,13 +277,17 @@ Result<Dataset> assemble(Found found, const DataConfig& config) {
 Result<DatasetInfo> examine(Found found, const DataConfig& config) {
   DETOL_ASSIGN(const Plan plan, plan_of(found, config));
   DETOL_TRY(check_targets(found, plan, config));
-  DETOL_TRY(examine_training(found.training, plan.assignment, config));
+  DataSampler sample(found.training.shape, plan.assignment.training, found.training.has_bytes);
+  DETOL_TRY(examine_training(found.training, plan.assignment, config, sample));
+  add_targets(found.training, plan.assignment, sample);
   const Sink drop = [](std::size_t, std::span<const std::byte>) {};
   for (auto* split : {&found.validation, &found.test}) {
     if (!*split) continue;
     DETOL_TRY(read_all(**split, drop));
   }
-  return info_of(found, plan);
+  DatasetInfo info = info_of(found, plan);
+  info.sample = std::move(sample).sample();
+  return info;
 }
 
 }  // namespace detol::inline trainer

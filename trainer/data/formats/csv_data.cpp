@@ -11,6 +11,7 @@
 #include "core/table.h"
 #include "core/utf8.h"
 #include "trainer/data/formats/csv.h"
+#include "trainer/data/data_sample.h"
 #include "trainer/data/formats/files.h"
 #include "trainer/data/split.h"
 #include "trainer/data/statistics.h"
@@ -316,6 +317,7 @@ Result<Dataset> load_csv(const DataConfig& config) {
 Result<DatasetInfo> inspect_csv(const DataConfig& config) {
   DETOL_ASSIGN(Dataset dataset, load_csv(config));
   DETOL_TRY(check_task_targets(dataset, config));
+  dataset.info.sample = sample_of(dataset);
   return dataset.info;
 }
 

@@ -14,6 +14,7 @@
 #include "core/mapped_file.h"
 #include "core/table.h"
 #include "core/utf8.h"
+#include "trainer/data/data_sample.h"
 #include "trainer/data/formats/arrays.h"
 #include "trainer/data/formats/packed_layout.h"
 #include "trainer/data/statistics.h"
@@ -266,6 +267,7 @@ Result<DatasetInfo> inspect_packed(const DataConfig& config) {
   if (config.task == TaskKind::kRegression) {
     DETOL_TRY(fill_target_statistics(data, config.path));
   }
+  data.info.sample = sample_of(data);
   return data.info;
 }
 
