@@ -58,8 +58,8 @@ room(scheduler/processes         core encodings/study search trainer/collectives
                                  trainer scheduler)
 room(scheduler/launchers         core trainer/collectives scheduler/processes)
 room(scheduler/run               core encodings/space encodings/network encodings/study surrogate
-                                 knowledge search trainer/collectives trainer
-                                 scheduler/pruners scheduler scheduler/monitor scheduler/processes
+                                 knowledge search trainer/collectives trainer/data
+                                 trainer scheduler/pruners scheduler scheduler/monitor scheduler/processes
                                  scheduler/launchers)
 
 room(bench                       core encodings/network surrogate search trainer/collectives

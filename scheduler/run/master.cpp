@@ -27,7 +27,9 @@
 #include "scheduler/processes/worker_pool.h"
 #include "scheduler/pruners/pruner.h"
 #include "scheduler/run/checkpoint_retention.h"
+#include "scheduler/run/dataset_facts.h"
 #include "scheduler/run/network_facts.h"
+#include "scheduler/run/run_facts.h"
 #include "scheduler/run/study_difference.h"
 #include "scheduler/run/warm_start.h"
 #include "search/searcher.h"
@@ -242,6 +244,16 @@ void warn_of_another_backend(const std::vector<Event>& events, const std::string
       before, backend);
 }
 
+// Stores what the data are like, unless it is known. A search does without.
+void describe_data(Ledger& ledger, const DataConfig& config, const DatasetInfo& data) {
+  if (data.sample == nullptr) return;
+  const auto known = ledger.fact(kDatasetFact, to_hex(data.fingerprint));
+  if (!known || known->has_value()) return;
+  const Fact fact = dataset_fact(config, data);
+  if (auto stored = ledger.record_facts({&fact, 1}); !stored)
+    log_warning("{}; what the data are like is not stored", stored.error().message);
+}
+
 Result<Run> open_run(const RunOptions& options, const std::filesystem::path& folder,
                      const DatasetInfo& data) {
   Run run;
@@ -257,15 +269,18 @@ Result<Run> open_run(const RunOptions& options, const std::filesystem::path& fol
   fault_or_throw("master.study");
   DETOL_ASSIGN(run.record, open_study(*run.ledger, options.config, run.resolved, data));
   DETOL_ASSIGN(run.events, run.ledger->events(run.record.id));
+  describe_data(*run.ledger, options.config.data, data);
   if (run.events.empty()) {
     DETOL_ASSIGN(auto sources, choose_sources(*run.ledger, run.record, options.config));
     for (event::Source& source : sources) run.opening.emplace_back(std::move(source));
   }
   warn_of_another_backend(run.events, options.backend);
-  run.opening.emplace_back(event::StudyState{StudyPhase::kRunning, run.resolved.budget,
-                                             system_clock().wall_s(),
+  const double now_s = system_clock().wall_s();
+  run.opening.emplace_back(event::StudyState{StudyPhase::kRunning, run.resolved.budget, now_s,
                                              options.config.trains() ? options.backend : ""});
-  DETOL_TRY(run.ledger->append(run.record.id, run.opening));
+  std::vector<Fact> facts;
+  if (!run.is_restart) facts = run_facts(options, run.record.name, now_s);
+  DETOL_TRY(run.ledger->append(run.record.id, run.opening, facts));
   return run;
 }
 

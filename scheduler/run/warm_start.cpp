@@ -4,10 +4,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
+#include <map>
 #include <set>
 #include <tuple>
 
 #include "core/log.h"
+#include "scheduler/run/dataset_facts.h"
 
 namespace detol::inline scheduler {
 namespace {
@@ -27,10 +30,18 @@ std::set<std::string> names_of(const Space& space) {
 struct Fit {
   StudyRecord record;
   bool has_same_data = false;
+  double distance = 0;     // of the data (dataset_facts.h); infinite: not known
   std::size_t common = 0;  // choices of the same name
 
-  auto order() const { return std::tuple(has_same_data, common, record.created_s); }
+  auto order() const { return std::tuple(has_same_data, common, -distance, record.created_s); }
 };
+
+// Returns the distances of all data sets from the study's; none if they are not known.
+std::map<std::uint64_t, double> distances_from(Ledger& ledger, const StudyRecord& study) {
+  const auto facts = ledger.facts(kDatasetFact);
+  if (!facts) return {};
+  return dataset_distances(*facts, study.data_fingerprint);
+}
 
 bool have_same_objectives(const StudyRecord& a, const StudyRecord& b) {
   return std::ranges::equal(a.objectives, b.objectives, [](const auto& one, const auto& other) {
@@ -38,14 +49,21 @@ bool have_same_objectives(const StudyRecord& a, const StudyRecord& b) {
   });
 }
 
-// Returns the studies that have the same objectives, those on the same data first, then the latest.
+// Returns the studies that have the same objectives: those on the same data first, then on the most
+// similar, the latest.
 Result<std::vector<Fit>> alike(Ledger& ledger, const StudyRecord& study) {
   DETOL_ASSIGN(auto records, ledger.studies());
+  const auto distances = distances_from(ledger, study);
   std::vector<Fit> found;
   for (StudyRecord& record : records) {
     if (record.id == study.id || !have_same_objectives(record, study)) continue;
     const bool has_same_data = record.data_fingerprint == study.data_fingerprint;
-    found.push_back({.record = std::move(record), .has_same_data = has_same_data});
+    const auto known = distances.find(record.data_fingerprint);
+    const double distance =
+        known != distances.end() ? known->second : std::numeric_limits<double>::infinity();
+    found.push_back({.record = std::move(record),
+                     .has_same_data = has_same_data,
+                     .distance = has_same_data ? 0 : distance});
   }
   std::ranges::sort(found, std::greater(), &Fit::order);
   return found;

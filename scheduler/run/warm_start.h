@@ -16,8 +16,9 @@ namespace detol::inline scheduler {
 
 // Returns the trials of the studies that `config.warm_start` names, or of at most five that fit
 // best: with the same objectives and choices of the same names; of these first those on the same
-// data, with the most common choices, the latest. Of each at most 500 trials: the best half, the
-// others spread over all ranks. Errors: kStudy if a named study does not exist, kStorage.
+// data, with the most common choices, on the most similar data, the latest. Of each at most 500
+// trials: the best half, the others spread over all ranks. Errors: kStudy if a named study does not
+// exist, kStorage.
 Result<std::vector<event::Source>> choose_sources(Ledger& ledger, const StudyRecord& study,
                                                   const StudyConfig& config);
 

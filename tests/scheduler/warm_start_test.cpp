@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "scheduler/run/dataset_facts.h"
 #include "tests/knowledge/support.h"
 
 namespace detol {
@@ -31,8 +32,7 @@ using Names = std::vector<std::string>;
 class WarmStartTest : public testing::Test {
  protected:
   static StudyConfig config_of(const Earlier& study) {
-    return must(
-        load_study_config(fmt::format(kSpace, study.name, study.direction), "space.yaml"));
+    return must(load_study_config(fmt::format(kSpace, study.name, study.direction), "space.yaml"));
   }
 
   // Adds a study whose trial n has the value n and the choices (n / trials, 0).
@@ -83,6 +83,35 @@ TEST_F(WarmStartTest, TakesStudiesOfTheSameObjectivesThoseOnTheSameDataFirst) {
   add({.name = "empty", .trials = 0});
   add({.name = "latest"});
   EXPECT_EQ(chosen({}), (Names{"latest:10", "old:10", "elsewhere:10"}));
+}
+
+TEST_F(WarmStartTest, TakesStudiesOnSimilarDataBeforeOthers) {
+  const auto fact = [](int data, double ridge) {
+    return Fact{kDatasetFact, fmt::format("{:016x}", data),
+                fmt::format(R"({{"samples":1000,"ridge":{}}})", ridge)};
+  };
+  must(ledger_->record_facts(std::vector{fact(1, 0.8), fact(2, 0.7), fact(3, 0.2)}));
+  add({.name = "near", .data = 2});
+  add({.name = "far", .data = 3});
+  add({.name = "unknown", .data = 4});
+  add({.name = "same", .data = 1});
+  add({.name = "near again", .data = 2});
+  EXPECT_EQ(chosen({}), (Names{"same:10", "near again:10", "near:10", "far:10", "unknown:10"}));
+}
+
+TEST(DatasetDistances, CountEachFeatureByItsSpreadAndAnUnknownOneAsEqual) {
+  const std::vector<Fact> facts = {
+      {kDatasetFact, "0000000000000001", R"({"samples":100,"ridge":0.5})"},
+      {kDatasetFact, "0000000000000002", R"({"samples":100,"ridge":0.7})"},
+      {kDatasetFact, "0000000000000003", R"({"samples":10000,"ridge":0.5})"},
+      {kDatasetFact, "0000000000000004", R"({"samples":10000})"},
+      {kDatasetFact, "00000000000000ff", "damaged"}};
+  const auto distances = dataset_distances(facts, 1);
+  EXPECT_EQ(distances.at(1), 0);
+  EXPECT_GT(distances.at(2), distances.at(3));  // fewer data sets have another `ridge`
+  EXPECT_EQ(distances.at(3), distances.at(4));
+  EXPECT_EQ(distances.at(255), 0);
+  EXPECT_TRUE(dataset_distances(facts, 5).empty());
 }
 
 TEST_F(WarmStartTest, TakesFiveAtMost) {
