@@ -125,7 +125,11 @@ Result<std::vector<std::string>> compare(const std::filesystem::path& path,
   return in_read_transaction(now.get(), [&]() -> Result<std::vector<std::string>> {
     DETOL_ASSIGN(const auto studies, read_studies(before.get()));
     DETOL_ASSIGN(const auto present, read_studies(now.get()));
+    DETOL_ASSIGN(const std::int64_t old_facts, count_facts(before.get()));
+    DETOL_ASSIGN(const std::int64_t facts, count_facts(now.get()));
     std::vector<std::string> differences;
+    if (facts < old_facts)  // none is ever removed
+      differences.push_back(fmt::format("{} facts of the backup are missing", old_facts - facts));
     for (const Study& study : studies) {
       const auto same = std::ranges::find_if(present, [&](const Study& other) {
         return other.record.id == study.record.id &&

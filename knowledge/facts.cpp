@@ -41,13 +41,15 @@ WHERE r.kind = 'run';
 
 CREATE VIEW v_hosts AS
 SELECT h.key AS host, h.payload->>'name' AS name, h.payload->>'cpu' AS cpu,
-  h.payload->>'cores' AS cores, h.payload->>'memory' AS memory_bytes, h.payload->'gpus' AS gpus_json,
+  h.payload->>'cores' AS cores, h.payload->>'memory' AS memory_bytes,
+  h.payload->'gpus' AS gpus_json,
   (SELECT count(*) FROM v_runs r WHERE r.host = h.key) AS runs,
   (SELECT min(r.started_at) FROM v_runs r WHERE r.host = h.key) AS first_used_at,
   (SELECT max(r.started_at) FROM v_runs r WHERE r.host = h.key) AS last_used_at,
   (SELECT sum(e.payload->>'$.work[#-1]') / nullif(sum(e.payload->>'device_s'), 0)
    FROM studies s JOIN events e ON e.study = s.id
-   WHERE s.name = (SELECT r.study FROM v_runs r WHERE r.host = h.key ORDER BY r.started DESC LIMIT 1)
+   WHERE s.name = (SELECT r.study FROM v_runs r WHERE r.host = h.key
+                   ORDER BY r.started DESC LIMIT 1)
      AND e.kind = 'reported' AND e.copy = e.epoch) AS flops_per_second
 FROM facts h WHERE h.kind = 'host';
 )sql";
@@ -100,6 +102,14 @@ Result<std::vector<Fact>> read_facts(sqlite3* database, const std::string& kind)
     DETOL_ASSIGN(Fact fact, fact_from(database, rows));
     facts.push_back(std::move(fact));
   }
+}
+
+Result<std::int64_t> count_facts(sqlite3* database) {
+  DETOL_ASSIGN(const int version, schema_version(database));
+  if (version < kFirstWithFacts) return 0;
+  DETOL_ASSIGN(auto row, Statement::prepare(database, "SELECT count(*) FROM facts"));
+  DETOL_TRY(row.step());
+  return row.integer(0);
 }
 
 Result<std::optional<Fact>> find_fact(sqlite3* database, const std::string& kind,

@@ -26,6 +26,10 @@ Result<void> write_facts(sqlite3* database, std::span<const Fact> facts);
 // one is damaged.
 Result<std::vector<Fact>> read_facts(sqlite3* database, const std::string& kind);
 
+// Returns how many facts there are; none if the database's schema is older than facts. Errors
+// (kStorage).
+Result<std::int64_t> count_facts(sqlite3* database);
+
 // Returns the fact of that kind and key, after verifying its checksum; nullopt: there is none.
 // Errors (kStorage): it is damaged.
 Result<std::optional<Fact>> find_fact(sqlite3* database, const std::string& kind,

@@ -54,10 +54,15 @@ std::vector<Event> history() {
 TEST(Questions, AreAnsweredAsTheDocumentSays) {
   OneStudy one;
   StudyRecord record = testing_support::study_named("fashion-cnn");
-  must(one.ledger->append(must(one.ledger->create_study(record)), history()));
+  const std::vector<Fact> facts = {
+      {kNetworkFact, "00112233445566aa", R"({"graph":"1 3x8x8 p","params":0,"flops":0})"},
+      {kDatasetFact, "fedcba9876543210", R"({"name":"fashion","samples":70000,"ridge":0.8})"},
+      {kHostFact, "01", R"({"name":"n","cpu":"c","cores":2,"gpus":[],"memory":3})"},
+      {kRunFact, "02", R"({"study":"fashion-cnn","at":1700000000,"host":"01"})"}};
+  must(one.ledger->append(must(one.ledger->create_study(record)), history(), facts));
   const auto reader = must(Reader::open(one.path));
   const auto asked = questions();
-  ASSERT_EQ(asked.size(), 20U);
+  ASSERT_EQ(asked.size(), 24U);
   for (const std::string& question : asked) {
     const auto answer = reader->select(question);
     ASSERT_TRUE(answer) << question << answer.error().message;
