@@ -99,6 +99,7 @@ Command best_command();
 Command pareto_command();
 Command importance_command();
 Command compare_command();
+Command similar_command();
 Command query_command();
 Command export_command();
 Command db_check_command();

@@ -65,7 +65,7 @@ room(scheduler/run               core encodings/space encodings/network encoding
 room(bench                       core encodings/network surrogate search trainer/collectives
                                  trainer/data trainer/data/formats trainer/backends
                                  trainer/backends/cpu trainer/backends/cuda)
-room(cli                         core encodings/schema encodings/study surrogate knowledge/storage
+room(cli                         core encodings/schema encodings/common encodings/study surrogate knowledge/storage
                                  knowledge knowledge/exchange search
                                  trainer/collectives trainer/data trainer/data/formats
                                  trainer/backends/cpu trainer/backends/cuda trainer export

@@ -1,4 +1,4 @@
-// The commands `importance` and `compare` over studies that are written into a ledger.
+// The commands `importance`, `compare` and `similar` over studies that are written into a ledger.
 
 #include <limits>
 #include <nlohmann/json.hpp>
@@ -120,6 +120,33 @@ TEST_F(Analysis, ComparePutsEveryStudyAgainstTheFirst) {
   EXPECT_EQ(rows[1]["verdict"], "better");
   EXPECT_EQ(rows[2]["verdict"], "undecided");
   EXPECT_EQ(json({"compare", "b", "a"})[1]["verdict"], "worse");
+}
+
+// Both studies have tried the same candidates.
+TEST_F(Analysis, SimilarFindsTheSameNetworkInAnotherStudy) {
+  write_study("a", 30);
+  write_study("b", 30, 0.2);
+  const Json rows = json({"similar", "a", "4", "--top", "60"});
+  ASSERT_EQ(rows.size(), 59u);
+  EXPECT_LT(rows[0]["distance"], 1e-6);
+  EXPECT_NEAR(rows[0]["similarity"].get<double>(), 1, 1e-12);
+  bool is_twin_first = false;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    EXPECT_FALSE(rows[i]["study"] == "a" && rows[i]["trial"] == 4);
+    if (i > 0) {
+      EXPECT_GE(rows[i]["distance"], rows[i - 1]["distance"]);
+    }
+    if (rows[i]["distance"] < 1e-6 && rows[i]["study"] == "b" && rows[i]["trial"] == 4)
+      is_twin_first = rows[i]["similarity"].get<double>() > 1 - 1e-12;
+  }
+  EXPECT_TRUE(is_twin_first);
+}
+
+TEST_F(Analysis, SimilarSaysThatNothingElseHasAScore) {
+  write_study("a", 1);
+  const Answer answer = run({"similar", "a", "best"});
+  ASSERT_FALSE(answer.code);
+  EXPECT_EQ(answer.code.error().code, ErrorCode::kEmpty);
 }
 
 TEST_F(Analysis, CompareRefusesWhatItCannotCompare) {
