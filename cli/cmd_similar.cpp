@@ -76,9 +76,8 @@ Result<int> run_similar(const Arguments& arguments) {
   if (rows.rows.empty())
     return fail(ErrorCode::kEmpty, "no other network of this knowledge base has a score yet");
   DETOL_TRY(print_data(render(rows, arguments.globals)));
-  if (known.left_out > 0)
-    log_info("compared with the {} newest networks; {} older studies are left out", kMostNetworks,
-             known.left_out);
+  if (known.is_cut)
+    log_info("compared with {} networks: the best of the newest studies", kMostNetworks);
   return 0;
 }
 

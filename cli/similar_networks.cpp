@@ -73,7 +73,7 @@ Result<Rows> scored_trials(const OpenStudy& study, const StudyRecord& record) {
       fmt::format("SELECT trial, value, params_json AS params, arch_hash FROM v_trials "
                   "WHERE study = ?1 AND epochs > 0 AND state <> 'FAIL' "
                   "AND typeof(value) IN ('integer', 'real') ORDER BY value {}, trial LIMIT {}",
-                  descending ? "DESC" : "ASC", kMostNetworks),
+                  descending ? "DESC" : "ASC", kMostNetworks + 2),
       {record.name});
 }
 
@@ -106,7 +106,10 @@ Result<void> add_networks(const OpenStudy& study, const StudyRecord& record,
   if (!is_own) known.studies.push_back(known_study(record, reader.config()));
   std::set<std::string> seen;
   for (std::size_t row = 0; row < trials.rows.size(); ++row) {
-    if (known.networks.size() > kMostNetworks) break;
+    if (known.networks.size() > kMostNetworks) {
+      known.is_cut = true;
+      break;
+    }
     ScoredNetwork network = scored(trials, row, number);
     if (!std::isfinite(network.value) || (is_own && network.trial == asked)) continue;
     if (!network.arch_hash.empty() && !seen.insert(network.arch_hash).second) continue;
@@ -133,8 +136,8 @@ Result<KnownNetworks> known_networks(const OpenStudy& study, const std::string& 
   for (const StudyRecord& record : records) {
     if (record.name == study.record.name) continue;
     if (known.networks.size() > kMostNetworks) {
-      ++known.left_out;
-      continue;
+      known.is_cut = true;
+      break;
     }
     DETOL_ASSIGN(const NetworkReader reader, NetworkReader::of(record));
     if (reader.fits(asked)) DETOL_TRY(add_networks(study, record, reader, known));

@@ -26,11 +26,12 @@ struct KnownStudy {
 struct KnownNetworks {
   std::vector<KnownStudy> studies;
   std::vector<ScoredNetwork> networks;  // the first is that of the trial that was asked about
-  std::size_t left_out = 0;             // studies beyond kMostNetworks
+  bool is_cut = false;                  // there are more than kMostNetworks
 };
 
-// At most so many networks are compared; the newest studies come first.
-inline constexpr std::size_t kMostNetworks = 10'000;
+// At most so many networks are compared, which takes about 1 s: the own study's and those of the
+// newest studies, the best of each first.
+inline constexpr std::size_t kMostNetworks = 4'000;
 
 // Returns the network of a trial and those of all scored trials of the base that can be compared
 // with it: by their layers where the study trains, else, for a table, by the encoding's own graph.
