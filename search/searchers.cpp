@@ -13,6 +13,8 @@ constexpr std::array kSearchers = {
                 make_random},
     SearcherRow{"sobol", "scrambled Sobol points: as random, but every choice is tried evenly",
                 make_sobol},
+    SearcherRow{"design", "of a few Sobol points the one least like all trials so far, to explore",
+                make_design},
     SearcherRow{"evolution",
                 "regularised evolution: mutate the best of a sample, retire the oldest",
                 make_evolution},

@@ -10,6 +10,7 @@ namespace detol::inline search {
 
 Result<std::unique_ptr<Searcher>> make_random(const Space& space, const SearcherSettings& settings);
 Result<std::unique_ptr<Searcher>> make_sobol(const Space& space, const SearcherSettings& settings);
+Result<std::unique_ptr<Searcher>> make_design(const Space& space, const SearcherSettings& settings);
 Result<std::unique_ptr<Searcher>> make_evolution(const Space& space,
                                                  const SearcherSettings& settings);
 Result<std::unique_ptr<Searcher>> make_genetic(const Space& space,
