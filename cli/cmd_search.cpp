@@ -3,10 +3,8 @@
 #include "cli/commands.h"
 #include "cli/devices.h"
 #include "cli/output.h"
-#include "cli/preflight.h"
 #include "cli/run_options.h"
-#include "cli/settings.h"
-#include "knowledge/studies.h"
+#include "cli/search_setup.h"
 #include "scheduler/pruners/pruner.h"
 #include "search/searcher.h"
 
@@ -25,13 +23,9 @@ std::string search_notes() {
          "Budgets: 10cpu-min, 2h, 200trials, 5e15flops; a comma joins limits\n";
 }
 
-IfExists if_exists_from(const Arguments& arguments) {
-  const std::string word = arguments.text("if-exists", "fail");
-  if (word == "resume") return IfExists::kResume;
-  return word == "new" ? IfExists::kNew : IfExists::kFail;
-}
-
-Rows summary_of(const StudyConfig& config, const Preflight& preflight, const RunOptions& options) {
+Rows summary_of(const SearchSetup& setup) {
+  const auto& [options, preflight] = setup;
+  const StudyConfig& config = options.config;
   return {
       .columns = {"study", "algorithm", "pruner", "budget", "device", "workers", "storage",
                   "choices", "space_size", "training_images", "validation_images"},
@@ -42,33 +36,11 @@ Rows summary_of(const StudyConfig& config, const Preflight& preflight, const Run
                 config.space.cardinality(), preflight.data.training, preflight.data.validation}}};
 }
 
-// Returns the backend of the study that is resumed; empty: it is new, or was never run.
-std::string previous_backend(const RunOptions& options) {
-  if (options.if_exists != IfExists::kResume) return {};
-  return last_backend(options.storage, options.config.study).value_or("");
-}
-
-Result<int> search(const Arguments& arguments) {
-  DETOL_ASSIGN(RunOptions options, run_options_from(arguments));
-  DETOL_ASSIGN(options.config, read_space(arguments));
-  options.if_exists = if_exists_from(arguments);
-  if (options.if_exists != IfExists::kResume) DETOL_TRY(check_new_name(options.config.study));
-  DETOL_TRY(check_target(options));
-  DETOL_ASSIGN(const Preflight preflight, check_study(options.config));
-  DETOL_TRY(choose_device({.device = arguments.text("device", "auto"),
-                           .budget = preflight.budget,
-                           .previous_backend = previous_backend(options),
-                           .data = preflight.data},
-                          options));
-  if (!arguments.has("dry-run")) return run_search(options);
-  DETOL_TRY(
-      print_data(render_record(summary_of(options.config, preflight, options), arguments.globals)));
-  return 0;
-}
-
 Result<int> run_search_command(const Arguments& arguments) {
-  return search(arguments).map_error(
-      [&](Error error) { return as_written(std::move(error), arguments); });
+  DETOL_ASSIGN(const SearchSetup setup, set_up_search(arguments));
+  if (!arguments.has("dry-run")) return run_search(setup.options);
+  DETOL_TRY(print_data(render_record(summary_of(setup), arguments.globals)));
+  return 0;
 }
 
 }  // namespace

@@ -30,7 +30,7 @@ struct Globals {
 // Option: an option or a positional argument of a command.
 struct Option {
   std::string_view name;   // "--budget", "-j,--workers"; positional: "STUDY"
-  std::string_view value;  // a flag's argument: "FILE"; empty: a switch
+  std::string_view value;  // a flag's argument: "FILE", "PATH..."; empty: a switch
   std::string_view help;
   enum Arity { kOptional, kRequired, kRepeated } arity = kOptional;
   std::vector<std::string_view> words = {};  // the accepted values; empty: any
@@ -38,6 +38,7 @@ struct Option {
   // Returns its key in Arguments: "budget", "workers", "STUDY".
   std::string_view key() const;
   bool is_positional() const { return !name.starts_with('-'); }
+  bool is_list() const { return value.ends_with("..."); }  // one flag, several words
   bool is_switch() const { return value.empty() && !is_positional(); }
 };
 
@@ -85,6 +86,7 @@ std::span<const Option> global_options();
 
 // The commands; each cmd_*.cpp defines at least one.
 Command search_command();
+Command explore_command();
 Command resume_command();
 Command validate_command();
 Command status_command();

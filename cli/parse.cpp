@@ -34,16 +34,14 @@ void add_option(CLI::App& app, const Option& option, std::list<Slot>& slots) {
     slot.parsed = app.add_flag(std::string(option.name), help);
     return;
   }
-  const bool repeated = option.arity == Option::kRepeated;
+  const bool repeated = option.is_list() || option.arity == Option::kRepeated;
   slot.parsed = app.add_option(std::string(option.name), slot.words, help);
-  const bool is_list = repeated && option.is_positional();
+  const bool is_list = option.is_list() || (repeated && option.is_positional());
   slot.parsed->expected(1, is_list ? CLI::detail::expected_max_vector_size : 1)
       ->allow_extra_args(is_list)
-      ->type_name(std::string(option.value))
+      ->type_name(std::string(option.value.substr(0, option.value.find("..."))))  // adds its own
       ->multi_option_policy(repeated ? CLI::MultiOptionPolicy::TakeAll
                                      : CLI::MultiOptionPolicy::TakeLast);
-  if (repeated && option.is_positional())
-    slot.parsed->expected(1, CLI::detail::expected_max_vector_size)->allow_extra_args();
 }
 
 std::string footer_of(const Command& command) {

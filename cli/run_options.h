@@ -1,6 +1,6 @@
 #pragma once
 
-// The options that `search` and `resume` share: where and how a study runs.
+// The options that `search`, `explore` and `resume` share: where and how a study runs.
 
 #include <vector>
 

@@ -25,6 +25,14 @@ TEST(Parse, KeepsEveryRepeatAndTheLastOfTheOthers) {
   EXPECT_EQ(call->arguments.all("set"), (std::vector<std::string>{"x=1", "y=2"}));
 }
 
+TEST(Parse, GivesAnOptionThatIsAListSeveralWords) {
+  const auto call =
+      parse({"explore", "--data", "a", "b", "--budget", "1h", "--data=c", "--space", "s"});
+  ASSERT_TRUE(call) << call.error().message;
+  EXPECT_EQ(call->arguments.all("data"), (std::vector<std::string>{"a", "b", "c"}));
+  EXPECT_EQ(call->arguments.text("budget"), "1h");
+}
+
 TEST(Parse, TheFlagForTheStorageBeatsTheVariable) {
   ::setenv("DETOL_STORAGE", "variable.db", 1);
   EXPECT_EQ(parse({"studies"})->arguments.globals.storage, "variable.db");

@@ -1,0 +1,21 @@
+#pragma once
+
+// SearchSetup: what `detol search` runs, checked before anything is created. `detol explore` runs
+// one for each data set.
+
+#include "cli/commands.h"
+#include "cli/preflight.h"
+#include "scheduler/run/study_run.h"
+
+namespace detol::inline cli {
+
+struct SearchSetup {
+  RunOptions options;  // for run_search()
+  Preflight preflight;
+};
+
+// Reads the arguments of `detol search`, checks the study and chooses the device. Errors: kUsage
+// and kInput, in the words of the command line; kSetup where the device cannot be had.
+Result<SearchSetup> set_up_search(const Arguments& arguments);
+
+}  // namespace detol::inline cli
