@@ -131,8 +131,8 @@ int main(int count, char** arguments) {
       Distance mean;
       double sum = 0, squares = 0;
       for (std::uint64_t seed = 0; seed < kSeeds; ++seed) {
-        const auto searcher =
-            make_searcher(name, config->space, {.seed = seed, .objectives = config->objectives});
+        const auto searcher = make_searcher(
+            name, config->space, {.seed = seed, .objectives = config->objectives, .options = {}});
         const std::vector<Trial> trials = searcher.value()->ask(0, n);
         Rng rng(1000 + seed);
         std::vector<Genome> others;

@@ -50,7 +50,8 @@ TEST(Design, TriesTheSameCandidatesWhateverTheirOutcomes) {
 TEST(Design, OfASpaceWithoutGraphsIsSobolsSequence) {
   const Space space = SpaceBuilder().add_float("x", 0, 1).add_float("y", 0, 1).build().value();
   const auto sobol =
-      make_searcher("sobol", space, {.seed = 5, .objectives = {minimize("loss")}}).value();
+      make_searcher("sobol", space, {.seed = 5, .objectives = {minimize("loss")}, .options = {}})
+          .value();
   const auto points = sobol->ask(0, 30), design = design_of(space, 5)->ask(0, 30);
   for (std::size_t i = 0; i < points.size(); ++i)
     EXPECT_EQ(points[i].genome, design[i].genome) << i;

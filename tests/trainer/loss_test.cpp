@@ -45,13 +45,13 @@ TEST_P(EveryLoss, HasTheDerivativeThatDifferencesSay) {
   Loss loss(GetParam(), kOutputs, may_smooth ? 0.1 : 0.0);
   result_of(loss, logits, targets.view(), 6, gradient);
   for (std::size_t i = 0; i < logits.size(); ++i) {
-    constexpr double kStep = 1e-6;
+    constexpr double kDifference = 1e-6;
     std::vector<double> above = logits, below = logits;
-    above[i] += kStep;
-    below[i] -= kStep;
+    above[i] += kDifference;
+    below[i] -= kDifference;
     const double difference = (result_of(loss, above, targets.view(), 6).loss -
                                result_of(loss, below, targets.view(), 6).loss) /
-                              (2 * kStep);
+                              (2 * kDifference);
     EXPECT_NEAR(gradient[i], difference, 1e-8) << i;
   }
 }
