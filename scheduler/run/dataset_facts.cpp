@@ -92,7 +92,8 @@ double distance(const Point& a, const Point& b, const Point& scale) {
 }  // namespace
 
 Fact dataset_fact(const DataConfig& config, const DatasetInfo& data) {
-  const std::filesystem::path path(config.path);
+  std::filesystem::path path(config.path);
+  if (!path.has_filename()) path = path.parent_path();  // of "folder/"
   const std::int64_t samples = data.training + data.validation + data.test;
   const std::int64_t features = data.task.input.elements();
   const auto bytes_of_pixel = data.sample->has_bytes ? 1 : static_cast<int>(sizeof(float));

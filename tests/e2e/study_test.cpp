@@ -74,6 +74,27 @@ TEST(Studies, DoNotTrainAgainWhatAnotherHasTrained) {
   EXPECT_EQ(exported.code, 0) << exported.err;
 }
 
+TEST(Studies, LeaveWhatIsKnownOfTheirDataNetworksAndRuns) {
+  const TinyStudy study;
+  search(study, "2trials");
+  Words resume = {"resume", "tiny", "--budget", "+1trials", "--workers", "1"};
+  ASSERT_EQ(study.detol(resume).code, 0);
+  const auto answer = [&](const std::string& sql) {
+    return study.detol({"query", "-f", "csv", sql}).out;
+  };
+  EXPECT_EQ(answer("SELECT name, shape, samples, classes, nearest_neighbour > 0.9 AS easy "
+                   "FROM v_datasets"),
+            "name,shape,samples,classes,easy\r\ndata,1x12x12,480,4,1\r\n");
+  EXPECT_EQ(answer("SELECT count(*) AS missing FROM v_trials t LEFT JOIN v_networks n "
+                   "USING (arch_hash) WHERE n.graph IS NULL OR n.params <> t.params"),
+            "missing\r\n0\r\n");
+  EXPECT_EQ(answer("SELECT command, study, workers, host_name <> '' AS named FROM v_runs "
+                   "ORDER BY started"),
+            "command,study,workers,named\r\nsearch,tiny,1,1\r\nresume,tiny,1,1\r\n");
+  EXPECT_EQ(answer("SELECT runs, flops_per_second > 0 AS timed FROM v_hosts"),
+            "runs,timed\r\n2,1\r\n");
+}
+
 TEST(Studies, ThatAreToBeIndependentTrainForThemselves) {
   const TinyStudy study;
   Words words = study.search_words();
