@@ -12,6 +12,7 @@
 //   --graph           the candidates of `arch` also have graphs, as those of the encoding `cell`
 //   --sources WORDS   warm (default); negated: scores times -1; shuffled: scores of other
 //                     candidates; unrelated: one smooth random function instead of the columns;
+//                     none: a cold search of another seed, which shows what chance gives;
 //                     several words, separated by commas, share their cold runs
 //   --algorithm NAME  (portfolio)        --members NAMES  of the portfolio
 //   --seeds N  (10)        --first-seed N (0)
@@ -40,6 +41,8 @@
 namespace {
 
 using namespace detol;
+
+constexpr std::uint64_t kOtherSeed = 1'000'000;  // added for a second cold search
 
 struct Table {
   Space space;
@@ -288,6 +291,7 @@ class Nearest {
 std::vector<Source> sources_for(const Table& table, std::size_t target, const std::string& kind,
                                 const Options& options, std::uint64_t seed) {
   std::vector<Source> sources;
+  if (kind == "none") return sources;
   if (kind == "unrelated") {
     const Waves waves(place_of(table.space, table.candidates.front()).size(), Rng(seed));
     sources.push_back({.name = kind, .space = table.space, .history = {}});
@@ -381,6 +385,7 @@ void compare(const Table& table, const Options& options) {
       std::printf("%s seed %llu: cold %.0f", table.tasks[target].c_str(),
                   static_cast<unsigned long long>(seed), cold_needs);
       for (const std::string& kind : kinds) {
+        settings.seed = kind == "none" ? seed + kOtherSeed : seed;
         settings.sources = sources_for(table, target, kind, options, seed);
         const std::vector<double> warm = run(table, nearest, target, settings, options, goal);
         const auto warm_needs = static_cast<double>(evaluations_to(warm, goal));
