@@ -1,3 +1,5 @@
+#include <nlohmann/json.hpp>
+
 #include "cli/trial_file.h"
 #include "core/log.h"
 #include "tests/fuzz/promise.h"
@@ -50,9 +52,12 @@ void use(std::vector<TrialHistory> trials) {
     const bool has_epochs = trial.curve.empty() || trial.curve.front().epoch > 0;
     return !has_epochs || !config().space.genome(trial.params);
   });
-  const auto again = read(trials_json({{.study = {}, .trials = trials}}));
+  const std::string exported = trials_json({{.study = {}, .trials = trials}});
+  const auto again = read(exported);
   promise(again.has_value(), "an export cannot be read");
-  promise(again->size() == trials.size(), "an export is read as other trials");
+  const std::string twice = trials_json({{.study = {}, .trials = *again}});
+  promise(nlohmann::json::parse(twice) == nlohmann::json::parse(exported),
+          "an export is read as other trials");
 }
 
 }  // namespace
