@@ -102,9 +102,10 @@ int main(int count, char** arguments) {
     task = data.info.task;
     images = normalised_images(data, {0, kImages});
   }
-  const auto searcher = make_searcher("sobol", config->space,
-                                      {.seed = config->seed, .objectives = config->objectives})
-                            .value();
+  const auto searcher =
+      make_searcher("sobol", config->space,
+                    {.seed = config->seed, .objectives = config->objectives, .options = {}})
+          .value();
   std::map<std::string, std::vector<double>> columns;
   std::map<std::string, double> seconds;
   for (const Trial& trial : searcher->ask(0, kCandidates)) {
