@@ -18,7 +18,8 @@ constexpr int kResamples = 128;
 constexpr std::size_t kFolds = 5;
 constexpr std::size_t kLeastChecked = 40;  // trials
 constexpr double kSignificant = 2.5;       // standard errors of a correlation
-constexpr double kPriorRanked = 2;  // trials that ranked as the sources did, before any was told
+constexpr double kPriorSlope = 0.5;        // of outcomes over predictions, before any was told
+constexpr double kPriorSquares = 4;        // its weight, as a sum of squared predictions
 
 // Returns `most` places of the trials, which are sorted: half of them the best, the others drawn.
 std::vector<std::size_t> best_and_others(std::size_t trials, std::size_t most, Rng rng) {
@@ -181,7 +182,7 @@ std::vector<double> source_weights(std::span<const double> y, std::span<const do
     if (*best > chance)
       votes[static_cast<std::size_t>(best - agreement.begin())] += 1.0 / kResamples;
   }
-  // The votes' sum is scaled by its slope, shrunk to 1.
+  // The votes' sum is scaled by the slope of the outcomes over it, shrunk to kPriorSlope.
   const double trust = std::accumulate(votes.begin(), votes.end(), 0.0);
   if (trust == 0) return votes;
   std::vector<double> sum(y.size(), 0);
@@ -191,7 +192,7 @@ std::vector<double> source_weights(std::span<const double> y, std::span<const do
   const double n = static_cast<double>(y.size());
   const double mean_y = std::accumulate(y.begin(), y.end(), 0.0) / n;
   const double mean = std::accumulate(sum.begin(), sum.end(), 0.0) / n;
-  double with_y = kPriorRanked, squares = kImagined;
+  double with_y = kPriorSlope * kPriorSquares, squares = kPriorSquares;
   for (std::size_t i = 0; i < y.size(); ++i) {
     with_y += (sum[i] - mean) * (y[i] - mean_y);
     squares += (sum[i] - mean) * (sum[i] - mean);
