@@ -1,3 +1,4 @@
+#include <array>
 #include <cmath>
 #include <set>
 
@@ -8,13 +9,16 @@
 namespace detol {
 namespace {
 
-// Eight choices, of which the network shows the first two alone: there are four graphs.
-Space space_of_four_graphs() {
+// Sixteen choices, of which the network shows three: there are eight graphs.
+Space space_of_eight_graphs() {
   SpaceBuilder builder;
-  for (int i = 0; i < 8; ++i) builder.add_bool("choice" + std::to_string(i));
+  for (int i = 0; i < 16; ++i) builder.add_bool("choice" + std::to_string(i));
   return builder.build().value().with_graph([](std::span<const double> codes) {
-    const auto label = [&](std::size_t i) { return static_cast<std::uint64_t>(10 + codes[i]); };
-    return LabelledGraph{.labels = {1, label(0), label(1), 2}, .edges = {{0, 1}, {1, 2}, {2, 3}}};
+    const auto label = [&](std::size_t i) {
+      return static_cast<std::uint64_t>(10 * i + static_cast<std::size_t>(codes[i]));
+    };
+    return LabelledGraph{.labels = {1, label(5), label(9), label(15), 2},
+                         .edges = {{0, 1}, {1, 2}, {2, 3}, {3, 4}}};
   });
 }
 
@@ -26,17 +30,21 @@ std::unique_ptr<Searcher> design_of(const Space& space, std::uint64_t seed,
 }
 
 TEST(Design, TriesNetworksThatDifferFirst) {
-  const Space space = space_of_four_graphs();
+  const Space space = space_of_eight_graphs();
+  int graphs_tried = 0;
   for (std::uint64_t seed = 0; seed < 20; ++seed) {
-    std::set<std::pair<double, double>> graphs;
-    for (const Trial& trial : design_of(space, seed, {{"candidates", "64"}})->ask(0, 4))
-      graphs.insert({trial.genome.codes()[0], trial.genome.codes()[1]});
-    EXPECT_EQ(graphs.size(), 4u) << seed;
+    std::set<std::array<double, 3>> graphs;
+    for (const Trial& trial : design_of(space, seed, {{"candidates", "64"}})->ask(0, 8)) {
+      const auto& codes = trial.genome.codes();
+      graphs.insert({codes[5], codes[9], codes[15]});
+    }
+    graphs_tried += static_cast<int>(graphs.size());
   }
+  EXPECT_EQ(graphs_tried, 20 * 8);
 }
 
 TEST(Design, TriesTheSameCandidatesWhateverTheirOutcomes) {
-  const Space space = space_of_four_graphs();
+  const Space space = space_of_eight_graphs();
   const auto told = design_of(space, 3);
   for (TrialId id = 0; id < 20; id += 2) {
     for (const Trial& trial : told->ask(id, 2))

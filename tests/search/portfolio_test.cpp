@@ -230,6 +230,8 @@ TEST_F(PortfolioOfModels, GivesAMemberTheShareThatItTakesFromSources) {
   EXPECT_NEAR(shares(*portfolio).at("one"), before.at("one") / 2, 0.05);
   other->trust = 0;
   EXPECT_EQ(shares(*portfolio), before);
+  one->trust = 1;
+  EXPECT_FALSE(shares(*portfolio).contains("other"));
 }
 
 // What own trials say counts more and more, so no source keeps the others out for ever.
