@@ -11,8 +11,8 @@
 
 #include "core/result.h"
 #include "encodings/study/study_config.h"
-#include "knowledge/query.h"
 #include "knowledge/exchange/trial_history.h"
+#include "knowledge/query.h"
 
 namespace detol::inline cli {
 

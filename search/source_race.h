@@ -16,8 +16,8 @@
 //   losses with sources 0.2 0.3, without 0.4 0.25: of four pairs the sources win three
 //
 // Trials of the starting list have even numbers, as those of the searcher with sources, and count
-// as its trials. Those of others, such as the other members of a portfolio, do not count; where none
-// counts, the sources stay.
+// as its trials. Those of others, such as the other members of a portfolio, do not count; where
+// none counts, the sources stay.
 
 #include <functional>
 #include <memory>

@@ -22,11 +22,11 @@ namespace detol::inline trainer {
 struct DataSample {
   std::size_t rows = 0;
   std::size_t columns = 0;
-  bool has_bytes = true;               // else floats
+  bool has_bytes = true;                    // else floats
   std::vector<float> values = {};           // rows x columns; bytes are scaled to [0, 1]
   std::vector<std::size_t> channels = {};   // of each column
   std::vector<std::int32_t> labels = {};    // one per row, if the data have labels
-  std::size_t outputs = 0;             // targets per row, if they have targets
+  std::size_t outputs = 0;                  // targets per row, if they have targets
   std::vector<float> targets = {};          // rows x outputs
   std::vector<std::int64_t> in_class = {};  // training images of each class, of all rows
 };
