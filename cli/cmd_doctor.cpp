@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <fstream>
 #include <string>
 #include <thread>
 #include <vector>
@@ -13,6 +12,7 @@
 #include "cli/commands.h"
 #include "cli/output.h"
 #include "core/exit_code.h"
+#include "core/host.h"
 #include "knowledge/storage/storage_place.h"
 #include "scheduler/launchers/gpus.h"
 #include "trainer/backends/cpu/onednn.h"
@@ -37,28 +37,21 @@ Finding program() {
           fmt::format("detol {}, {} {}", DETOL_VERSION, DETOL_COMPILER, DETOL_BUILD_TYPE)};
 }
 
-std::string processor_name() {
-  std::ifstream file("/proc/cpuinfo");
-  for (std::string line; std::getline(file, line);) {
-    if (line.starts_with("model name")) return line.substr(line.find(':') + 2);
-  }
-  return "a processor without a name";
-}
-
 Finding processor() {
+  const std::string name = processor_name();
   double peak = 0;
   for (int i = 0; i < 5; ++i) peak = std::max(peak, probe_fma());
   return {"processor", kOk,
-          fmt::format("{}, {} cores, {}, {:.0f} GFLOP/s per core", processor_name(),
+          fmt::format("{}, {} cores, {}, {:.0f} GFLOP/s per core",
+                      name.empty() ? "a processor without a name" : name,
                       std::thread::hardware_concurrency(), onednn_vectors(), peak)};
 }
 
 Finding memory() {
-  const double page = static_cast<double>(::sysconf(_SC_PAGESIZE)) / (1 << 30);
-  return {
-      "memory", kOk,
-      fmt::format("{:.1f} GiB, {:.1f} free", static_cast<double>(::sysconf(_SC_PHYS_PAGES)) * page,
-                  static_cast<double>(::sysconf(_SC_AVPHYS_PAGES)) * page)};
+  constexpr double kGib = 1 << 30;
+  return {"memory", kOk,
+          fmt::format("{:.1f} GiB, {:.1f} free", static_cast<double>(memory_bytes()) / kGib,
+                      static_cast<double>(free_memory_bytes()) / kGib)};
 }
 
 Finding storage(const std::string& database) {

@@ -16,6 +16,7 @@
 
 #include "core/fault.h"
 #include "core/hash.h"
+#include "core/host.h"
 #include "knowledge/storage/file_system.h"
 #include "knowledge/storage/writer.h"
 

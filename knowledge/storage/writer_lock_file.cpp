@@ -15,6 +15,7 @@
 
 #include "core/descriptor.h"
 #include "core/file.h"
+#include "core/host.h"
 #include "knowledge/storage/file_system.h"
 
 namespace detol::inline knowledge {
@@ -156,12 +157,6 @@ int wait_for_lock(int file, short type, ByteRange bytes, double limit_s) {
     if (Clock::now() >= limit) return ETIMEDOUT;
   }
   return 0;
-}
-
-std::string host_name() {
-  std::array<char, 256> name{};
-  if (::gethostname(name.data(), name.size() - 1) != 0) return "unknown";
-  return name.data();
 }
 
 std::optional<Writer> stopped_writer(int file, const std::string& path) {

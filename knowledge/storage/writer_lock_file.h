@@ -77,9 +77,6 @@ LockHolder read_slot(int file, Slot slot);
 // Writes a slot. Returns false on a failure, with errno.
 bool write_slot(int file, Slot slot, const LockHolder& holder);
 
-// Returns the name of this machine.
-std::string host_name();
-
 // Returns a process of this machine that is stopped, as by Ctrl-Z, and has the lock of a study in
 // the lock's file `path`; nullopt if there is none.
 std::optional<Writer> stopped_writer(int file, const std::string& path);

@@ -1,7 +1,6 @@
 #include "scheduler/run/master.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
@@ -10,6 +9,7 @@
 #include "core/clock.h"
 #include "core/fault.h"
 #include "core/hash.h"
+#include "core/host.h"
 #include "core/log.h"
 #include "core/table.h"
 #include "knowledge/artefacts.h"
@@ -189,8 +189,7 @@ struct Room {
 Room room_of(const RunOptions& options) {
   if (!options.gpus.empty()) return {share_of_gpu(options), "a worker's share of a GPU is"};
   if (options.launcher != Launcher::kLocal) return {};
-  return {static_cast<double>(::sysconf(_SC_PHYS_PAGES)) *
-          static_cast<double>(::sysconf(_SC_PAGESIZE))};
+  return {static_cast<double>(memory_bytes())};
 }
 
 // Returns the bytes that a training needs. The plan counts floats. In bf16, weights, gradients,

@@ -5,31 +5,18 @@
 #include <unistd.h>
 
 #include <array>
-#include <fstream>
 #include <nlohmann/json.hpp>
 #include <random>
 #include <thread>
 
 #include "core/hash.h"
+#include "core/host.h"
 #include "scheduler/launchers/local.h"
 
 namespace detol::inline scheduler {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-std::string this_host() {
-  std::array<char, 256> name{};
-  return ::gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "";
-}
-
-std::string cpu_model() {
-  std::ifstream file("/proc/cpuinfo");
-  for (std::string line; std::getline(file, line);) {
-    if (line.starts_with("model name")) return line.substr(line.find(':') + 2);
-  }
-  return "";
-}
 
 // Returns the name of the process's user, or its number.
 std::string this_user() {
@@ -47,13 +34,13 @@ std::string text_of(const Json& fields) {
 Fact host_fact(const RunOptions& options) {
   Json gpus = Json::array();
   for (const Gpu& gpu : options.gpus) gpus.push_back(gpu.name);
-  Json fields{{"name", this_host()},
-              {"cpu", cpu_model()},
+  Json fields{{"name", host_name()},
+              {"cpu", processor_name()},
               {"cores", std::thread::hardware_concurrency()},
               {"gpus", std::move(gpus)}};
   std::string key = to_hex(hash64(text_of(fields)));
   // Not part of the key: another kernel keeps another share of it for itself.
-  fields["memory"] = std::int64_t{::sysconf(_SC_PHYS_PAGES)} * ::sysconf(_SC_PAGESIZE);
+  fields["memory"] = memory_bytes();
   return {kHostFact, std::move(key), text_of(fields)};
 }
 
