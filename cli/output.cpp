@@ -204,30 +204,6 @@ std::string bold(const std::string& text, bool color) {
   return color ? "\033[1m" + text + "\033[0m" : text;
 }
 
-std::string to_table(const Grid& grid, bool color) {
-  std::vector<std::size_t> widths;
-  for (std::size_t i = 0; i < grid.columns.size(); ++i) {
-    std::size_t width = width_of(grid.columns[i]);
-    for (const auto& row : grid.rows) width = std::max(width, width_of(row[i]));
-    widths.push_back(width);
-  }
-  const auto append_line = [&](std::string& text, const std::vector<std::string>& words) {
-    for (std::size_t i = 0; i < words.size(); ++i) {
-      if (i > 0) text += "  ";
-      append_padded(text, words[i], widths[i], grid.right[i]);
-    }
-    while (!text.empty() && text.back() == ' ') text.pop_back();
-  };
-  std::string title;
-  append_line(title, grid.columns);
-  std::string text = bold(title, color) + "\n";
-  for (const auto& row : grid.rows) {
-    append_line(text, row);
-    text += '\n';
-  }
-  return text;
-}
-
 std::string to_list(const Grid& grid, bool color) {
   std::size_t width = 0;
   for (const std::string& name : grid.columns) width = std::max(width, width_of(name));
@@ -272,42 +248,71 @@ Result<void> write_plain_csv(const Rows& rows, const Sink& sink) {
   return {};
 }
 
-// Writes the table of rows without JSON. The words stand one behind the other: a string of each
-// would take as much memory as the rows.
-Result<void> write_plain_table(const Rows& rows, bool color, const Sink& sink) {
-  const std::size_t columns = rows.columns.size();
-  std::vector<std::size_t> widths, ends;
-  std::vector<bool> right(columns, true);
-  std::string words;
-  const auto add = [&](std::size_t column) {
+// Table: the words of a table one behind the other, the title's first. A string of each would take
+// as much memory as the rows.
+struct Table {
+  explicit Table(std::size_t columns) : widths(columns, 0), right(columns, true) {}
+
+  // Ends the word that was appended to `words`. Text from outside becomes harmless.
+  void end_word() {
     const std::size_t begin = ends.empty() ? 0 : ends.back();
+    const std::size_t column = ends.size() % widths.size();
     if (!is_plain_ascii(std::string_view(words).substr(begin)))
       words.replace(begin, std::string::npos, printable(words.substr(begin)));
     ends.push_back(words.size());
     widths[column] = std::max(widths[column], width_of(std::string_view(words).substr(begin)));
-  };
-  widths.resize(columns);
-  ends.reserve((rows.rows.size() + 1) * columns);
-  for (std::size_t i = 0; i < columns; ++i) {
-    words += rows.columns[i];
-    add(i);
+  }
+
+  std::string words;
+  std::vector<std::size_t> ends;    // of each word
+  std::vector<std::size_t> widths;  // of each column
+  std::vector<bool> right;          // columns of numbers
+};
+
+// Returns the table of rows without JSON.
+Table table_of(const Rows& rows) {
+  Table table(rows.columns.size());
+  table.ends.reserve((rows.rows.size() + 1) * rows.columns.size());
+  for (const std::string& name : rows.columns) {
+    table.words += name;
+    table.end_word();
   }
   for (const auto& row : rows.rows) {
-    for (std::size_t i = 0; i < columns; ++i) {
-      append_word(words, row[i], true);
-      add(i);
-      if (!is_number(row[i])) right[i] = false;
+    for (std::size_t i = 0; i < row.size(); ++i) {
+      append_word(table.words, row[i], true);
+      table.end_word();
+      if (!is_number(row[i])) table.right[i] = false;
     }
   }
+  return table;
+}
+
+Table table_of(const Grid& grid) {
+  Table table(grid.columns.size());
+  const auto add = [&](const std::vector<std::string>& words) {
+    for (const std::string& word : words) {
+      table.words += word;
+      table.end_word();
+    }
+  };
+  add(grid.columns);
+  for (const auto& row : grid.rows) add(row);
+  table.right = grid.right;
+  return table;
+}
+
+Result<void> write_table(const Table& table, bool color, const Sink& sink) {
+  const std::size_t columns = table.widths.size();
   std::string line;
   std::size_t begin = 0;
-  for (std::size_t i = 0; i < ends.size(); begin = ends[i++]) {
-    if (i % columns > 0) line += "  ";
-    append_padded(line, std::string_view(words).substr(begin, ends[i] - begin), widths[i % columns],
-                  right[i % columns]);
-    if ((i + 1) % columns != 0) continue;
+  for (std::size_t i = 0; i < table.ends.size(); begin = table.ends[i++]) {
+    const std::size_t column = i % columns;
+    if (column > 0) line += "  ";
+    append_padded(line, std::string_view(table.words).substr(begin, table.ends[i] - begin),
+                  table.widths[column], table.right[column]);
+    if (column + 1 < columns) continue;
     line.erase(line.find_last_not_of(' ') + 1);
-    if (color && i < columns) line = bold(line, color);
+    if (i < columns) line = bold(line, color);
     line += '\n';
     DETOL_TRY(sink(line));
     line.clear();
@@ -328,9 +333,9 @@ Result<void> write_rows(const Rows& rows, const Globals& globals, const Sink& si
     case Format::kTable:
       break;
   }
-  if (std::ranges::none_of(rows.columns, holds_json))
-    return write_plain_table(rows, globals.color, sink);
-  return sink(to_table(to_grid(rows, true), globals.color));
+  const bool is_plain = std::ranges::none_of(rows.columns, holds_json);
+  return write_table(is_plain ? table_of(rows) : table_of(to_grid(rows, true)), globals.color,
+                     sink);
 }
 
 Result<void> put(const std::string& text) {
