@@ -133,11 +133,11 @@ Result<void> check_alone() {
 
 Result<int> run_explore(const Arguments& arguments) {
   DETOL_TRY(check_alone());
-  const auto searches = searches_of(arguments).map_error(
-      [&](Error error) { return as_written(std::move(error), arguments); });
-  if (!searches) return tl::unexpected<Error>(searches.error());
+  DETOL_ASSIGN(const auto searches, searches_of(arguments).map_error([&](Error error) {
+    return as_written(std::move(error), arguments);
+  }));
   std::vector<SearchSetup> setups;  // all are checked before the first begins
-  for (const Arguments& search : *searches) {
+  for (const Arguments& search : searches) {
     DETOL_ASSIGN(SearchSetup setup, set_up_search(search));
     setup.options.budget = to_text(setup.preflight.budget);  // of an older study, too
     setups.push_back(std::move(setup));

@@ -139,8 +139,9 @@ Result<KnownNetworks> known_networks(const OpenStudy& study, const std::string& 
       known.is_cut = true;
       break;
     }
-    DETOL_ASSIGN(const NetworkReader reader, NetworkReader::of(record));
-    if (reader.fits(asked)) DETOL_TRY(add_networks(study, record, reader, known));
+    const auto reader = NetworkReader::of(record);
+    if (!reader || !reader->fits(asked)) continue;  // one that this version cannot read, too
+    DETOL_TRY(add_networks(study, record, *reader, known));
   }
   return known;
 }

@@ -29,8 +29,8 @@ struct KnownNetworks {
   bool is_cut = false;                  // there are more than kMostNetworks
 };
 
-// At most so many networks are compared, which takes about 1 s: the own study's and those of the
-// newest studies, the best of each first.
+// At most so many networks are compared, which takes a second or two: the own study's and those of
+// the newest studies, the best of each first.
 inline constexpr std::size_t kMostNetworks = 4'000;
 
 // Returns the network of a trial and those of all scored trials of the base that can be compared
