@@ -38,7 +38,7 @@ constexpr std::array kFeatures = {
     Feature{"classes", true},
     Feature{"largest_class"},
     Feature{"entropy"},
-    Feature{"skew", false},
+    Feature{"skew"},
     Feature{"zeros"},
     Feature{"intrinsic_dimension", true},
     Feature{"nearest_neighbour"},
