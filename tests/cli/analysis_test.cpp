@@ -149,6 +149,16 @@ TEST_F(Analysis, SimilarSaysThatNothingElseHasAScore) {
   EXPECT_EQ(answer.code.error().code, ErrorCode::kEmpty);
 }
 
+TEST_F(Analysis, SimilarLeavesOutAStudyWhoseConfigurationCannotBeRead) {
+  write_study("a", 5);
+  StudyRecord record;
+  record.name = "newer";
+  record.config = "version: 99";
+  record.objectives = {maximize("val_accuracy")};
+  ASSERT_TRUE(Ledger::open(storage()).value()->create_study(record));
+  EXPECT_EQ(json({"similar", "a", "best"}).size(), 4u);
+}
+
 TEST_F(Analysis, CompareRefusesWhatItCannotCompare) {
   write_study("a", 12);
   write_study("other", 12, 0, "top5_accuracy");
