@@ -234,6 +234,13 @@ TEST_F(PortfolioOfModels, GivesAMemberTheShareThatItTakesFromSources) {
   EXPECT_FALSE(shares(*portfolio).contains("other"));
 }
 
+// The floor alone leaves the later member most of what it has then.
+TEST_F(PortfolioOfModels, ImaginesWorseTrialsOfTheMembersAfterOneThatTrustsSources) {
+  const double before = shares(*portfolio).at("other");
+  one->trust = 0.5;
+  EXPECT_LT(shares(*portfolio).at("other"), 0.35 * before);
+}
+
 // What own trials say counts more and more, so no source keeps the others out for ever.
 TEST_F(PortfolioOfModels, TrustsSourcesLessTheMoreTrialsItHas) {
   other->trust = 1;
