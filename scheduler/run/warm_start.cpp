@@ -69,8 +69,9 @@ Result<std::vector<Fit>> alike(Ledger& ledger, const StudyRecord& study) {
   return found;
 }
 
-// Counts the common choices of the first studies; drops those that have none, and the others.
-void keep_best(std::vector<Fit>& found, const StudyConfig& config) {
+// Counts the common choices of the first studies; drops those that have none, and the others. Sorts
+// the rest, the best first.
+void keep_usable(std::vector<Fit>& found, const StudyConfig& config) {
   if (found.size() > kMostExamined) found.resize(kMostExamined);
   const std::set<std::string> names = names_of(config.space);
   for (Fit& fit : found) {
@@ -80,7 +81,6 @@ void keep_best(std::vector<Fit>& found, const StudyConfig& config) {
   }
   std::erase_if(found, [](const Fit& fit) { return fit.common == 0; });
   std::ranges::sort(found, std::greater(), &Fit::order);
-  if (found.size() > kMostSources) found.resize(kMostSources);
 }
 
 Result<std::vector<StudyRecord>> named(Ledger& ledger, const std::vector<std::string>& names) {
@@ -114,15 +114,18 @@ std::vector<SourceTrial> informative(std::vector<SourceTrial> trials, Direction 
 Result<std::vector<event::Source>> choose_sources(Ledger& ledger, const StudyRecord& study,
                                                   const StudyConfig& config) {
   std::vector<StudyRecord> records;
+  std::size_t most = kMostSources;
   if (config.warm_start.is_auto) {
     DETOL_ASSIGN(auto found, alike(ledger, study));
-    keep_best(found, config);
+    keep_usable(found, config);
     for (Fit& fit : found) records.push_back(std::move(fit.record));
   } else {
     DETOL_ASSIGN(records, named(ledger, config.warm_start.studies));
+    most = records.size();
   }
   std::vector<event::Source> sources;
   for (const StudyRecord& record : records) {
+    if (sources.size() == most) break;
     DETOL_ASSIGN(auto trials, ledger.outcomes(record.id));
     trials = informative(std::move(trials), study.objectives.front().direction);
     if (trials.empty()) continue;

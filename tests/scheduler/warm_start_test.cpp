@@ -85,6 +85,12 @@ TEST_F(WarmStartTest, TakesStudiesOfTheSameObjectivesThoseOnTheSameDataFirst) {
   EXPECT_EQ(chosen({}), (Names{"latest:10", "old:10", "elsewhere:10"}));
 }
 
+TEST_F(WarmStartTest, IsNotKeptFromAStudyByLaterOnesThatNeverFinishedATrial) {
+  add({.name = "old"});
+  for (int i = 0; i < 6; ++i) add({.name = fmt::format("empty{}", i), .trials = 0});
+  EXPECT_EQ(chosen({}), Names{"old:10"});
+}
+
 TEST_F(WarmStartTest, TakesStudiesOnSimilarDataBeforeOthers) {
   const auto fact = [](int data, double ridge) {
     return Fact{kDatasetFact, fmt::format("{:016x}", data),
