@@ -72,6 +72,7 @@ void list_fields(Io& io, event::Told& e) {
   io("failure", e.outcome, cause_of(e.outcome));
   io("reason", e.reason, e.state);
   io("at", e.at_s), io(e.outcome);
+  io.unless_zero("unreported_s", e.unreported_s);
 }
 template <typename Io>
 void list_fields(Io& io, Measured& m) {
@@ -86,6 +87,7 @@ template <typename Io>
 void list_fields(Io& io, event::Requeued& e) {
   io.columns(e.trial, e.attempt);
   io("reason", e.reason);
+  io.unless_zero("unreported_s", e.unreported_s);
 }
 template <typename Io>
 void list_fields(Io& io, event::Refit& e) {
@@ -187,6 +189,9 @@ class JsonWriter {
   void unless_empty(const char* key, const std::string& text) {
     if (!text.empty()) fields[key] = text;
   }
+  void unless_zero(const char* key, double value) {
+    if (value != 0) fields[key] = json_number(value);
+  }
 
   EventRow row;
   Json fields = Json::object();
@@ -286,6 +291,9 @@ class JsonReader {
     if (fields_.contains(key)) (*this)(key, out);
   }
   void unless_empty(const char* key, std::string& out) {
+    if (fields_.contains(key)) (*this)(key, out);
+  }
+  void unless_zero(const char* key, double& out) {
     if (fields_.contains(key)) (*this)(key, out);
   }
 

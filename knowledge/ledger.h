@@ -98,6 +98,7 @@ struct Told {
   EndReason reason = {};
   Outcome outcome;
   double at_s = 0;
+  double unreported_s = 0;  // as in Requeued; of a trial that the budget ended inside an epoch
 };
 
 // Requeued: the trial is WAITING again. See RequeueCause for the reasons.
@@ -105,6 +106,7 @@ struct Requeued {
   TrialId trial = 0;
   int attempt = 1;  // the attempt that ended
   RequeueReason reason = {};
+  double unreported_s = 0;  // device seconds spent so far on the epoch that it has begun
 };
 
 // Refit: a model of the searcher was fitted to all outcomes told so far (search/searcher.h).

@@ -42,7 +42,7 @@ Result<std::string> Driver::run() {
   DETOL_TRY(adopt());
   DETOL_TRY(place());
   while (!is_over()) {
-    DETOL_TRY(absorb(parts_.pool.wait()));
+    DETOL_TRY(absorb(parts_.pool.wait(longest_wait_s())));
     DETOL_TRY(place());
     for (Observer* observer : parts_.observers) observer->turned(state_, {spent(), is_stopping()});
   }
@@ -55,7 +55,7 @@ Result<void> Driver::absorb(const std::vector<PoolEvent>& events) {
   DETOL_TRY(end_overlong());
   look_for_a_stop();
   look_for_an_end();
-  return {};
+  return suspend_at_the_end();
 }
 
 Result<void> Driver::handle(const message::Report& report) {
@@ -93,8 +93,10 @@ Result<Verdict> Driver::judge(TrialId trial, int epoch) {
     DETOL_TRY(tell(trial, {EndCause::kDuration}));
   } else if (pruned) {
     DETOL_TRY(tell(trial, {EndCause::kPruner, parts_.config.pruner.name}));
-  } else if (closing_ && closing_->cuts) {
+  } else if (closing_ && closing_->cuts && closing_->cuts != EndCause::kBudget) {
     DETOL_TRY(tell(trial, {*closing_->cuts}));
+  } else if (!has_time_for(next_epoch(trial))) {
+    DETOL_TRY(tell(trial, {EndCause::kBudget}));
   } else {
     return is_stopping() ? Verdict::kSuspend : Verdict::kContinue;
   }
@@ -133,8 +135,11 @@ Result<void> Driver::handle(const message::Ended& ended) {
   switch (evaluation.end) {
     case Evaluation::End::kFailed:
       return tell_failed(ended.trial, evaluation.cause, evaluation.reason);
-    case Evaluation::End::kSuspended:
-      return requeue(ended.trial, {RequeueCause::kStopped});
+    case Evaluation::End::kSuspended: {
+      const double device_s = evaluation.unreported_s * state_.find(ended.trial)->group_size;
+      if (cut_since_s_ && !is_stopping()) return tell(ended.trial, {EndCause::kBudget}, device_s);
+      return requeue(ended.trial, {RequeueCause::kStopped}, device_s);
+    }
     case Evaluation::End::kFinished:
       break;
   }
@@ -219,7 +224,7 @@ void Driver::look_for_an_end() {
     closing_ = {std::nullopt, "the target " + to_text(*parts_.target) + " is reached",
                 EndCause::kTarget};
   } else if (consumption_.used(spent()) >= 1) {
-    closing_ = {std::nullopt, "the budget is used up", EndCause::kBudget};
+    close_for_budget();
   }
 }
 
@@ -266,13 +271,24 @@ std::string Driver::stopped() const {
          resume;
 }
 
+// Returns the end of the last sentence: what more budget would continue.
+std::string Driver::what_waits_for_budget() const {
+  const std::vector<TrialId> pruned = state_.in_state(TrialState::kPruned);
+  const auto cut = std::ranges::count_if(
+      pruned, [&](TrialId id) { return state_.find(id)->reason.cause == EndCause::kBudget; });
+  if (cut == 0) return "";
+  return fmt::format("; more of it (`detol resume {} --budget +...`) continues {} trial{}",
+                     parts_.config.study, cut, cut == 1 ? "" : "s");
+}
+
 // Requeues trials that still run: they were stopped in mid-epoch and resume from a checkpoint.
 Result<std::string> Driver::finish() {
   for (TrialId id : state_.in_state(TrialState::kRunning))
     DETOL_TRY(requeue(id, {RequeueCause::kStopped}));
   const bool cuts = !is_stopping() && closing_ && closing_->cuts;
   for (TrialId id : state_.in_state(TrialState::kWaiting)) {
-    if (cuts && state_.find(id)->epochs > 0) DETOL_TRY(tell(id, {*closing_->cuts}));
+    const TrialRecord& trial = *state_.find(id);
+    if (cuts && trial.attempt > 0) DETOL_TRY(tell(id, {*closing_->cuts}, trial.unreported_s));
   }
   const bool failed = closing_ && closing_->error;
   DETOL_TRY(record(
@@ -285,7 +301,7 @@ Result<std::string> Driver::finish() {
     return fail(ErrorCode::kStorage,
                 "the disk is full; what was not acknowledged is trained again");
   if (failed) return fail(*closing_->error, closing_->sentence);
-  if (closing_) return closing_->sentence;
+  if (closing_) return closing_->sentence + what_waits_for_budget();
   return exhausted_ ? "the search has nothing more to propose" : "the budget is used up";
 }
 

@@ -22,6 +22,7 @@
 #include "encodings/study/study_config.h"
 #include "knowledge/ledger.h"
 #include "scheduler/budget.h"
+#include "scheduler/epoch_forecast.h"
 #include "scheduler/observer.h"
 #include "scheduler/pool.h"
 #include "scheduler/pruners/pruner.h"
@@ -32,7 +33,8 @@
 
 namespace detol::inline scheduler {
 
-using Decode = std::function<tl::expected<Candidate, StudyConfig::Refused>(const Genome&)>;
+using Decoded = tl::expected<Candidate, StudyConfig::Refused>;
+using Decode = std::function<Decoded(const Genome&)>;
 
 // Returns why a candidate is not trained, or nothing if it is trained.
 using Refuse = std::function<std::optional<StudyConfig::Refused>(const Candidate&)>;
@@ -55,6 +57,9 @@ struct DriverParts {
   std::vector<Genome> initial = {};   // proposed first, as trials 0, 1, ...
   // Returns event::Asked::identity; null: candidates have none.
   std::function<std::string(const Candidate&)> identify = nullptr;
+  // Returns the work of one epoch of a candidate; null, or 0: it is unknown before the first
+  // report.
+  std::function<double(const Candidate&)> epoch_work = nullptr;
   // Returns what is to be stored of a candidate's network with its Asked; nullopt if it is stored
   // already; null: nothing is stored.
   std::function<std::optional<Fact>(const Candidate&)> network_fact = nullptr;
@@ -94,6 +99,13 @@ class Driver {
     std::string sentence;
     std::optional<EndCause> cuts;  // the reason recorded for trials that it cuts short
   };
+  // NextEpoch is what is foreseen of an epoch that is about to be trained.
+  struct NextEpoch {
+    TrialId trial = 0;
+    double work = 0;    // 0: unknown
+    double done_s = 0;  // device seconds spent on it by an attempt that was suspended
+    int group_size = 1;
+  };
 
   Result<void> adopt();
   Result<void> place();
@@ -105,8 +117,19 @@ class Driver {
   std::vector<Trial> propose(int count);
   std::string proposer_of(const Trial& trial) const;
   Result<void> take_over(TrialId trial, const KnownTrial& known);
+  event::Asked asked_for(const Trial& trial, const Decoded& candidate,
+                         std::optional<Fact>& network) const;
   Result<void> consider(const Trial& trial, std::vector<Slot>& slots);
   Result<void> start(TrialId trial, std::vector<Slot>& slots);
+
+  double next_work(TrialId trial) const;
+  NextEpoch next_epoch(TrialId trial) const;
+  std::optional<double> device_s_left(const NextEpoch& next, double trained_s) const;
+  Spent promised_to_others(TrialId trial) const;
+  bool has_time_for(const NextEpoch& next) const;
+  double longest_wait_s() const;
+  void close_for_budget();
+  Result<void> suspend_at_the_end();
 
   Result<void> absorb(const std::vector<PoolEvent>& events);
   Result<void> handle(const message::Report& report);
@@ -121,11 +144,12 @@ class Driver {
   void look_for_a_stop();
   void look_for_an_end();
 
-  Result<void> tell(TrialId trial, EndReason reason);
+  Result<void> tell(TrialId trial, EndReason reason, double unreported_s = 0);
   Result<void> tell_failed(TrialId trial, Cause cause, std::string reason);
-  Result<void> requeue(TrialId trial, RequeueReason reason);
+  Result<void> requeue(TrialId trial, RequeueReason reason, double unreported_s = 0);
   Result<void> record(Event event);  // applies it; durable at the next commit()
   Result<void> apply(const Event& event);
+  void learn_speed(const event::Reported& reported);
   void inform(const event::Reported& reported);  // the pruner and the target
   void inform(const event::Told& told);          // the searcher and the pruner
   void inform(const event::Refit& refit);        // the searcher
@@ -140,6 +164,7 @@ class Driver {
   int trials_left() const;
   Spent spent() const;
   Result<std::string> finish();
+  std::string what_waits_for_budget() const;
   std::string stopped() const;  // the message for a user
 
   DriverParts parts_;
@@ -147,10 +172,15 @@ class Driver {
   StudyState state_;
   Refitter refitter_;
   std::shared_ptr<Refit::Prepared> prepared_;  // data of the refit that is being recorded
-  std::map<TrialId, int> full_length_;         // epochs of the recipe of each running trial
-  std::map<TrialId, double> last_report_s_;    // last report or start of each running trial
-  double disk_back_off_s_ = 0;                 // grows while checkpoints cannot be written
-  std::map<TrialId, double> not_before_s_;     // the next attempt of a trial that keeps being lost
+  EpochForecast forecast_;
+  std::map<TrialId, double> epoch_work_;     // of each trial that started here
+  bool lacked_time_ = false;                 // in this turn a trial could not start
+  std::optional<double> cut_since_s_;        // when trials were suspended at the budget's end
+  double next_reminder_s_ = 0;               // of that suspension
+  std::map<TrialId, int> full_length_;       // epochs of the recipe of each running trial
+  std::map<TrialId, double> last_report_s_;  // last report or start of each running trial
+  double disk_back_off_s_ = 0;               // grows while checkpoints cannot be written
+  std::map<TrialId, double> not_before_s_;   // the next attempt of a trial that keeps being lost
   double began_s_ = 0;
   double committed_s_ = 0;
   Spent before_;  // wall and device time of earlier masters

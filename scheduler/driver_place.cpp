@@ -20,7 +20,6 @@
 #include "scheduler/driver.h"
 
 namespace detol::inline scheduler {
-
 std::uint64_t trial_seed(std::uint64_t study_seed, TrialId trial) {
   return Rng(study_seed).split(hash64("trial seed")).split(trial).next();
 }
@@ -38,7 +37,7 @@ Result<void> Driver::adopt() {
       DETOL_TRY(requeue(id, {RequeueCause::kWorkerGone}));
   }
   for (TrialId id : state_.in_state(TrialState::kPruned)) {
-    if (state_.find(id)->reason.cause == EndCause::kBudget && consumption_.used(spent()) < 1)
+    if (state_.find(id)->reason.cause == EndCause::kBudget && has_time_for(next_epoch(id)))
       DETOL_TRY(requeue(id, {RequeueCause::kBudgetExtended}));
   }
   for (TrialId id : state_.in_state(TrialState::kFail)) {
@@ -70,6 +69,7 @@ Result<void> Driver::fill_free_workers() {
   }
   if (is_paused_) return {};
   if (parts_.refits == Refits::kMeanwhile) DETOL_TRY(refit());
+  lacked_time_ = false;
   std::vector<Slot> slots = parts_.pool.free();
   std::ranges::reverse(slots);  // taken from the back
   DETOL_TRY(resume_waiting(slots));
@@ -78,12 +78,18 @@ Result<void> Driver::fill_free_workers() {
     DETOL_ASSIGN(more, ask_round(slots));
     look_for_an_end();
   }
+  if (lacked_time_ && state_.running() == 0) close_for_budget();
+  if (closing_) parts_.pool.retire();
   return {};
 }
 
 Result<void> Driver::resume_waiting(std::vector<Slot>& slots) {
   for (TrialId id : state_.in_state(TrialState::kWaiting)) {
     if (slots.empty()) break;
+    if (!has_time_for(next_epoch(id))) {
+      lacked_time_ = true;
+      continue;
+    }
     const auto due = not_before_s_.find(id);
     if (due != not_before_s_.end() && parts_.clock.now_s() < due->second)
       slots.pop_back();  // this worker waits for the trial
@@ -97,6 +103,10 @@ Result<void> Driver::promote(std::vector<Slot>& slots) {
   while (!slots.empty()) {
     const std::optional<TrialId> next = parts_.pruner.promotion();
     if (!next) break;
+    if (!has_time_for(next_epoch(*next))) {
+      lacked_time_ = true;
+      break;
+    }
     DETOL_TRY(requeue(*next, {RequeueCause::kPromoted}));
     DETOL_TRY(start(*next, slots));
   }
@@ -112,7 +122,10 @@ Result<bool> Driver::ask_round(std::vector<Slot>& slots) {
   if (refitter_.holds_asks()) return false;
   const std::vector<Trial> trials = propose(count);
   exhausted_ = trials.empty() && state_.running() == 0 && !refitter_.is_at_work();
-  for (const Trial& trial : trials) DETOL_TRY(consider(trial, slots));
+  for (const Trial& trial : trials) {
+    DETOL_TRY(consider(trial, slots));
+    if (closing_) return false;
+  }
   return !trials.empty();
 }
 
@@ -144,44 +157,73 @@ std::string Driver::proposer_of(const Trial& trial) const {
   return trial.proposer.empty() ? parts_.config.algorithm.name : trial.proposer;
 }
 
-// Refuses the trial, tells it the known outcome of an equal trial, or starts it.
-Result<void> Driver::consider(const Trial& trial, std::vector<Slot>& slots) {
+// Returns how a proposal is recorded, with its network's fact if that is new.
+event::Asked Driver::asked_for(const Trial& trial, const Decoded& candidate,
+                               std::optional<Fact>& network) const {
   event::Asked asked;
   asked.trial = trial.id;
   asked.params = trial.genome.assignments();
   asked.proposer = proposer_of(trial);
   asked.at_s = parts_.clock.wall_s();
-  const auto candidate = parts_.decode(trial.genome);
   if (candidate && candidate->arch_hash != 0) {
     asked.arch_hash = to_hex(candidate->arch_hash);
-    if (auto fact = parts_.network_fact ? parts_.network_fact(*candidate) : std::nullopt)
-      facts_.push_back(*std::move(fact));
+    if (parts_.network_fact) network = parts_.network_fact(*candidate);
   }
   if (const auto cost = candidate ? candidate->cost : candidate.error().cost) {
     asked.network_params = cost->params;
     asked.flops = cost->flops;
   }
   if (candidate && parts_.identify) asked.identity = parts_.identify(*candidate);
+  return asked;
+}
+
+// Refuses the trial, tells it the known outcome of an equal trial, or starts it. If there is no
+// time for its first epoch, nothing more starts, and the proposal is dropped: a later run with more
+// budget makes it again, as a search that had the whole budget from the beginning.
+Result<void> Driver::consider(const Trial& trial, std::vector<Slot>& slots) {
+  const Decoded candidate = parts_.decode(trial.genome);
+  std::optional<Fact> network;
+  const event::Asked asked = asked_for(trial, candidate, network);
+  const auto record_asked = [&] {
+    if (network) facts_.push_back(*std::move(network));
+    return record(asked);
+  };
+  if (!candidate) {
+    DETOL_TRY(record_asked());
+    return tell_failed(trial.id, candidate.error().cause, candidate.error().reason);
+  }
   const std::string identity = identity_of(asked.arch_hash, asked.params);
-  DETOL_TRY(record(asked));
-  if (!candidate) return tell_failed(trial.id, candidate.error().cause, candidate.error().reason);
   const TrialRecord* earlier = state_.answer_for(identity);
   const int repeats = parts_.config.repeats;
   const bool is_repeated = repeats > 0 && state_.measurements(identity) <= repeats;
+  if (earlier != nullptr && !is_repeated) {
+    const event::Told told{.trial = trial.id,
+                           .state = earlier->state,
+                           .reason = {EndCause::kSameTrial, "", earlier->trial.id},
+                           .outcome = *earlier->outcome,
+                           .at_s = parts_.clock.wall_s()};
+    DETOL_TRY(record_asked());
+    return record(told);
+  }
   if (earlier == nullptr && repeats == 0 && parts_.recall && !asked.identity.empty()) {
     DETOL_ASSIGN(const auto known, parts_.recall(asked));
-    if (known) return take_over(trial.id, *known);
+    if (known) {
+      DETOL_TRY(record_asked());
+      return take_over(trial.id, *known);
+    }
   }
-  if (earlier == nullptr || is_repeated) {
-    const auto refused = parts_.refuse ? parts_.refuse(*candidate) : std::nullopt;
-    if (refused) return tell_failed(trial.id, refused->cause, refused->reason);
-    return start(trial.id, slots);
+  if (const auto refused = parts_.refuse ? parts_.refuse(*candidate) : std::nullopt) {
+    DETOL_TRY(record_asked());
+    return tell_failed(trial.id, refused->cause, refused->reason);
   }
-  return record(event::Told{.trial = trial.id,
-                            .state = earlier->state,
-                            .reason = {EndCause::kSameTrial, "", earlier->trial.id},
-                            .outcome = *earlier->outcome,
-                            .at_s = parts_.clock.wall_s()});
+  const double work = parts_.epoch_work ? parts_.epoch_work(*candidate) : 0;
+  if (!has_time_for({.trial = trial.id, .work = work, .group_size = slots.back().group_size})) {
+    close_for_budget();
+    return {};
+  }
+  DETOL_TRY(record_asked());
+  epoch_work_[trial.id] = work;
+  return start(trial.id, slots);
 }
 
 // Records the reports and the outcome of a trial of another study as this trial's own. They cost

@@ -2,6 +2,7 @@
 // once, become durable together at commit(), and only then leave the process. Should the commit
 // fail, the process ends, or, on a full disk, the same events are committed later.
 
+#include <limits>
 #include <utility>
 
 #include "core/fault.h"
@@ -24,15 +25,23 @@ Result<void> Driver::replay(std::span<const Event> events) {
 
 // Applies an event to the state, the searcher, the pruner and the target, in the ledger's order.
 Result<void> Driver::apply(const Event& event) {
+  const auto* reported = std::get_if<event::Reported>(&event);
+  if (reported != nullptr) learn_speed(*reported);
   DETOL_TRY(state_.apply(event));
   if (const auto* asked = std::get_if<event::Asked>(&event))
     parts_.searcher.expect(state_.find(asked->trial)->trial);
-  if (const auto* reported = std::get_if<event::Reported>(&event)) inform(*reported);
+  if (reported != nullptr) inform(*reported);
   if (const auto* told = std::get_if<event::Told>(&event)) inform(*told);
   if (const auto* refit = std::get_if<event::Refit>(&event)) inform(*refit);
   if (const auto* requeued = std::get_if<event::Requeued>(&event))
     parts_.pruner.withdraw(requeued->trial);
   return {};
+}
+
+void Driver::learn_speed(const event::Reported& reported) {
+  const TrialRecord* trial = state_.find(reported.trial);
+  if (trial == nullptr || reported.train_s <= 0) return;  // taken over from another study
+  forecast_.learn(reported.trial, reported.work - trial->work, reported.train_s);
 }
 
 void Driver::inform(const event::Reported& reported) {
@@ -45,7 +54,10 @@ void Driver::inform(const event::Reported& reported) {
 }
 
 void Driver::inform(const event::Told& told) {
-  parts_.searcher.tell(state_.find(told.trial)->trial, told.outcome);
+  // A trial that the budget ended before its first report taught nothing: it stays expected.
+  const TrialRecord& trial = *state_.find(told.trial);
+  const bool is_unmeasured = told.reason.cause == EndCause::kBudget && trial.epochs == 0;
+  if (!is_unmeasured) parts_.searcher.tell(trial.trial, told.outcome);
   refitter_.retry_failed_job();
   const bool is_paused =
       told.reason.cause == EndCause::kPruner && told.reason.detail == parts_.config.pruner.name;
@@ -102,17 +114,20 @@ Result<void> Driver::commit() {
   return {};
 }
 
-Result<void> Driver::tell(TrialId trial, EndReason reason) {
+Result<void> Driver::tell(TrialId trial, EndReason reason, double unreported_s) {
   const TrialRecord& entry = *state_.find(trial);
   const bool stopped_early = reason.cause != EndCause::kFullLength;
+  const std::vector<double> unknown(state_.objectives().size(),
+                                    std::numeric_limits<double>::quiet_NaN());
   return record(event::Told{.trial = trial,
                             .state = stopped_early ? TrialState::kPruned : TrialState::kComplete,
                             .reason = std::move(reason),
-                            .outcome = Measured{.values = entry.values,
+                            .outcome = Measured{.values = entry.epochs > 0 ? entry.values : unknown,
                                                 .fidelity = static_cast<double>(entry.epochs),
                                                 .work = entry.work,
                                                 .stopped_early = stopped_early},
-                            .at_s = parts_.clock.wall_s()});
+                            .at_s = parts_.clock.wall_s(),
+                            .unreported_s = unreported_s});
 }
 
 Result<void> Driver::tell_failed(TrialId trial, Cause cause, std::string reason) {
@@ -126,9 +141,11 @@ Result<void> Driver::tell_failed(TrialId trial, Cause cause, std::string reason)
       .at_s = parts_.clock.wall_s()});
 }
 
-Result<void> Driver::requeue(TrialId trial, RequeueReason reason) {
-  return record(event::Requeued{
-      .trial = trial, .attempt = state_.find(trial)->attempt, .reason = std::move(reason)});
+Result<void> Driver::requeue(TrialId trial, RequeueReason reason, double unreported_s) {
+  return record(event::Requeued{.trial = trial,
+                                .attempt = state_.find(trial)->attempt,
+                                .reason = std::move(reason),
+                                .unreported_s = unreported_s});
 }
 
 }  // namespace detol::inline scheduler

@@ -38,6 +38,7 @@ void list_fields(Io& io, message::Ended& m) {
   io("reason", m.evaluation.reason);
   io("end", m.evaluation.end, Evaluation::End::kFailed);
   io("cause", m.evaluation.cause, Cause::kInvalid);
+  io("unreported_s", m.evaluation.unreported_s);
 }
 template <typename Io>
 void list_fields(Io&, message::Identify&) {}

@@ -73,8 +73,8 @@ class Pool {
   // Ends the workers that are free and starts no new ones. Called again when others become free.
   virtual void retire() = 0;
 
-  // Returns the events since the last call; waits for the first, at most a second.
-  virtual std::vector<PoolEvent> wait() = 0;
+  // Returns the events since the last call; waits for the first, at most a second or `at_most_s`.
+  virtual std::vector<PoolEvent> wait(double at_most_s) = 0;
 
   // Ends the current wait(), or else the next. From any thread.
   virtual void wake() {}
@@ -82,6 +82,10 @@ class Pool {
   // Returns the device seconds held by live workers, from ready to their end, since the pool began;
   // a group of g ranks holds g devices, and a device that several workers share counts once.
   virtual double held_s() = 0;
+
+  // Returns the number of devices that workers hold or will soon: held_s() grows by at most so much
+  // in a second.
+  virtual int devices() = 0;
 };
 
 }  // namespace detol::inline scheduler

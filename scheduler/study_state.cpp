@@ -130,6 +130,7 @@ Result<void> StudyState::on(const event::Reported& reported) {
   count(*trial, -1);
   spent_.work += reported.work - trial->work;
   trial->epochs = reported.epoch;
+  trial->unreported_s = 0;
   trial->work = reported.work;
   trial->train_s += reported.train_s / trial->group_size;
   trial->values.assign(objectives_.size(), std::numeric_limits<double>::quiet_NaN());
@@ -149,6 +150,7 @@ Result<void> StudyState::on(const event::Told& told) {
   trial->failure = cause_of(told.outcome);
   trial->reason = told.reason;
   trial->outcome = told.outcome;
+  trial->unreported_s = std::max(trial->unreported_s, told.unreported_s);
   count(*trial, +1);
   if (trial->attempt == 0) ++untrained_in_row_;
   if (can_answer(*trial)) answers_.emplace(trial->identity, told.trial);
@@ -160,6 +162,7 @@ Result<void> StudyState::on(const event::Requeued& requeued) {
   count(*trial, -1);
   count_loss(*trial, requeued.reason.cause);
   trial->state = TrialState::kWaiting;
+  trial->unreported_s = std::max(trial->unreported_s, requeued.unreported_s);
   trial->failure.reset();
   trial->reason = {};
   // The outcome of this trial no longer holds, neither for it nor for equal trials.

@@ -31,12 +31,13 @@ struct TrialRecord {
   int epochs_before = 0;       // acknowledged before this attempt
   std::vector<double> values;  // one per objective, at the last acknowledged epoch
   double work = 0;
-  double train_s = 0;     // wall time of its acknowledged epochs
-  int group_size = 1;     // of the current or the last attempt
-  int crashes = 0;        // attempts in a row that crashed or hung without a new epoch
-  int losses = 0;         // attempts in a row without a new epoch that were lost for any cause
-  int oom_kills = 0;      // attempts that the system's OOM killer ended
-  int micro_batches = 1;  // of the next attempt; doubled by each OOM kill
+  double train_s = 0;       // wall time of its acknowledged epochs
+  double unreported_s = 0;  // device time spent on the next epoch by attempts that were suspended
+  int group_size = 1;       // of the current or the last attempt
+  int crashes = 0;          // attempts in a row that crashed or hung without a new epoch
+  int losses = 0;           // attempts in a row without a new epoch that were lost for any cause
+  int oom_kills = 0;        // attempts that the system's OOM killer ended
+  int micro_batches = 1;    // of the next attempt; doubled by each OOM kill
   std::optional<Cause> failure;
   EndReason reason;      // once the trial is over
   std::string identity;  // equal for trials that would train the same network the same way

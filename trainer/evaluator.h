@@ -36,8 +36,8 @@ struct Metric {
 struct EpochReport {
   int epoch = 0;
   std::vector<Metric> metrics;
-  double work = 0;     // forward FLOPs x images trained, since the trial's start
-  double train_s = 0;  // measured seconds of the epoch, training and validation; never compared
+  double work = 0;        // forward FLOPs x images trained, since the trial's start
+  double train_s = 0;     // measured seconds of the epoch, training and validation; never compared
   std::int64_t step = 0;  // optimiser steps since the trial's start; 0: none are counted
 };
 
@@ -47,6 +47,10 @@ enum class Verdict {
   kStop,      // finished: pruned, out of budget, or complete
   kSuspend,   // the process must end now; the trial resumes later from its checkpoint
 };
+
+// Returns the work of one epoch of a candidate: forward FLOPs x images trained, as the built-in
+// trainer reports it. The images that fill no batch are not trained.
+double epoch_work(const Candidate& candidate, const DatasetInfo& data);
 
 struct Job {
   TrialId trial = 0;
@@ -74,6 +78,7 @@ struct Evaluation {
   enum class End { kFinished, kSuspended, kFailed } end = End::kFinished;
   Cause cause = Cause::kDiverged;  // kFailed
   std::string reason;              // kFailed: one line
+  double unreported_s = 0;  // kSuspended, on the leader: seconds spent on the epoch that has begun
 };
 
 class Evaluator {

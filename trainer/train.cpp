@@ -94,6 +94,8 @@ class Training {
       const bool stopped = end.has_value();
       DETOL_ASSIGN(end, on_leader([&] { return stopped ? keep_position() : keep_epoch(report); }));
     }
+    if (end && end->end == Evaluation::End::kSuspended)
+      end->unreported_s = checkpoint_.progress.train_s;
     return end.value_or(Evaluation{.end = Evaluation::End::kFinished, .reason = {}});
   }
 
@@ -320,13 +322,12 @@ class Training {
       for (std::string_view name : row_of(data_.info.task.kind).metrics)
         metrics.push_back({std::string(name), value_of(name, validation)});
     }
-    const double images = trained_images();
     const EpochProgress progress = std::exchange(checkpoint_.progress, {});
     ++checkpoint_.epoch;
     checkpoint_.history.push_back(
         {.epoch = checkpoint_.epoch,
          .metrics = std::move(metrics),
-         .work = static_cast<double>(job_.candidate.cost.flops) * images * checkpoint_.epoch,
+         .work = epoch_work(job_.candidate, data_.info) * checkpoint_.epoch,
          .train_s = progress.train_s,
          .step = checkpoint_.step});
   }

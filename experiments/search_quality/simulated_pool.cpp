@@ -60,7 +60,7 @@ void SimulatedPool::release(TrialId trial) {
   }
 }
 
-std::vector<PoolEvent> SimulatedPool::wait() {
+std::vector<PoolEvent> SimulatedPool::wait(double /*at_most_s*/) {
   std::optional<Training>* next = nullptr;
   for (auto& worker : workers_) {
     if (!worker || worker->has_said) continue;

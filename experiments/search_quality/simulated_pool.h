@@ -38,8 +38,9 @@ class SimulatedPool final : public Pool {
   void drop(TrialId) override {}
   void suspend() override {}
   void retire() override {}
-  std::vector<PoolEvent> wait() override;
+  std::vector<PoolEvent> wait(double at_most_s) override;
   double held_s() override { return clock_.now * static_cast<double>(workers_.size()); }
+  int devices() override { return static_cast<int>(workers_.size()); }
 
  private:
   struct Training {

@@ -164,7 +164,10 @@ std::optional<ViewBest> StudyMonitor::best(const StudyState& state, double now_s
 
 double StudyMonitor::trained_s(const StudyState& state) const {
   double train_s = 0;
-  for (const TrialRecord& trial : state.trials()) train_s += trial.train_s * trial.group_size;
+  for (const TrialRecord& trial : state.trials()) {
+    train_s += trial.train_s * trial.group_size;
+    if (trial.state != TrialState::kRunning) train_s += trial.unreported_s;
+  }
   return train_s;
 }
 

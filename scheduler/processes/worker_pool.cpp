@@ -113,14 +113,15 @@ class WorkerPool final : public Pool {
     }
   }
 
-  std::vector<PoolEvent> wait() override {
-    turn(events_.empty() ? settings_.turn_s : 0);
+  std::vector<PoolEvent> wait(double at_most_s) override {
+    turn(events_.empty() ? std::min(settings_.turn_s, at_most_s) : 0);
     return std::exchange(events_, {});
   }
 
   void wake() override { socket_.wake(); }
 
   double held_s() override { return registry_.held_s(); }
+  int devices() override { return registry_.devices(); }
 
  private:
   void turn(double timeout_s) {

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <csignal>
+#include <set>
 #include <utility>
 
 #include "core/exit_code.h"
@@ -132,6 +133,17 @@ double WorkerRegistry::held_s() const {
   double sum = held_s_;
   for (const auto& [device, held_s] : uncounted_s()) sum += held_s;
   return sum;
+}
+
+int WorkerRegistry::devices() const {
+  std::set<int> devices;
+  const bool are_replaced = !is_retired_ && !workers_join();
+  for (const auto& [number, worker] : workers_) {
+    if (!worker.is_ready && !are_replaced) continue;
+    const std::vector<int> own = devices_of(number);
+    devices.insert(own.begin(), own.end());
+  }
+  return static_cast<int>(devices.size());
 }
 
 void WorkerRegistry::hear_supervisor(std::vector<PoolEvent>& events) {

@@ -64,6 +64,7 @@ class WorkerRegistry {
 
   void retire() { is_retired_ = true; }  // starts no worker any more
   double held_s() const;                 // see Pool
+  int devices() const;                   // see Pool
 
  private:
   void hear_supervisor(std::vector<PoolEvent>& events);

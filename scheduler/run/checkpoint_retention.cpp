@@ -106,8 +106,8 @@ class CheckpointRetention final : public Observer {
   // Adds an ended trial to the sets where it belongs. Returns those that drop out of one.
   std::vector<TrialId> admit(const TrialRecord& trial, const std::vector<Objective>& objectives) {
     const TrialId id = trial.trial.id;
-    if (trial.epochs == 0 || trial.state == TrialState::kFail) return {};
     if (trial.reason.cause == EndCause::kBudget) cut_.insert(id);
+    if (trial.epochs == 0 || trial.state == TrialState::kFail) return {};
     std::vector<double> losses;
     for (std::size_t i = 0; i < objectives.size(); ++i) {
       const bool minimizes = objectives[i].direction == Direction::kMinimize;
@@ -134,15 +134,16 @@ class CheckpointRetention final : public Observer {
   }
 
   bool is_kept(TrialId trial) const {
-    return best_.contains(trial) || pareto_.contains(trial) || cut_.contains(trial) ||
+    return best_.contains(trial) || pareto_.contains(trial) ||
            std::ranges::any_of(paused_,
                                [&](const auto& rung) { return rung.second.contains(trial); });
   }
 
-  // Removes all checkpoints of an ended trial but the one that it may keep, if any.
+  // Removes all checkpoints of an ended trial but the one that it may keep, if any. What the budget
+  // cut keeps all of its few: the one that it was scored with, and where it resumes.
   void tidy(TrialId id, const StudyState& state) const {
     const TrialRecord* trial = state.find(id);
-    if (trial == nullptr || !trial->is_over()) return;
+    if (trial == nullptr || !trial->is_over() || cut_.contains(id)) return;
     const fs::path folder = settings_.folder / std::to_string(id);
     remove_checkpoints(folder, is_kept(id) ? trial->epochs : 0);
     std::error_code ignored;

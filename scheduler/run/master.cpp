@@ -354,7 +354,7 @@ Result<void> run_master(const RunOptions& options, const std::filesystem::path& 
   if (progress) observers.push_back(progress.get());
   Driver driver(
       {.config = config,
-       .decode = [&](const Genome& genome) -> tl::expected<Candidate, StudyConfig::Refused> {
+       .decode = [&](const Genome& genome) -> Decoded {
          if (auto refused = admit(genome)) return tl::unexpected(*std::move(refused));
          return config.candidate(genome, parts.data.task);
        },
@@ -371,6 +371,7 @@ Result<void> run_master(const RunOptions& options, const std::filesystem::path& 
        .folder = artefacts,
        .initial = parts.initial,
        .identify = identify,
+       .epoch_work = [&](const Candidate& candidate) { return epoch_work(candidate, parts.data); },
        .network_fact = [&](const Candidate& candidate) { return networks.describe(candidate); },
        .recall = recall_from(run, options, artefacts),
        .refits = workers_of(options) == 1 ? Refits::kBeforeAsks : Refits::kMeanwhile,

@@ -106,6 +106,18 @@ TEST_F(CheckpointRetentionTest, KeepsWhatTheBudgetCutAndWhatStillRuns) {
   EXPECT_TRUE(fs::exists(file(13, 3)));
 }
 
+TEST_F(CheckpointRetentionTest, KeepsWhereATrialThatTheBudgetSuspendedResumes) {
+  begin(0);
+  fs::create_directories(folder.path() / "0");
+  const fs::path position = folder.path() / "0" / "epoch-0-step-7.a1.ckpt";
+  std::ofstream(position) << "x";
+  happen(event::Told{.trial = 0,
+                     .state = TrialState::kPruned,
+                     .reason = {EndCause::kBudget},
+                     .outcome = Measured{.values = {NAN}}});
+  EXPECT_TRUE(fs::exists(position));
+}
+
 TEST_F(CheckpointRetentionTest, OfPausedTrialsKeepsTheNextInLineOfEachRung) {
   for (TrialId id = 0; id < 100; ++id)
     run(id, id % 2 == 0 ? 1 : 3, static_cast<double>(id), "PRUNED", "asha");

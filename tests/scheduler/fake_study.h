@@ -74,17 +74,20 @@ enum class Mishap {
   kHang,
 };
 
-// `workers` workers; epoch e of a trial takes epoch_s seconds and reports loss(train, e). After
-// suspend(), a worker ends in mid-epoch, and a later attempt trains the rest of that epoch.
+// `workers` workers; epoch e of a trial takes epoch_s (or seconds()) and reports loss(train, e).
+// After suspend(), a worker ends in mid-epoch, and a later attempt trains the rest of that epoch.
 class FakePool final : public Pool {
  public:
-  FakePool(int workers, VirtualClock& clock) : clock_(clock), busy_(static_cast<size_t>(workers)) {}
+  FakePool(int workers, VirtualClock& clock)
+      : clock_(clock),
+        busy_(static_cast<size_t>(workers)),
+        released_s_(static_cast<size_t>(workers)) {}
 
   std::vector<Claim> claims() override { return outlived; }
   std::vector<Slot> free() override {
     std::vector<Slot> slots;
     for (std::size_t i = 0; i < busy_.size(); ++i) {
-      if (!busy_[i]) slots.push_back({static_cast<int>(i), "fake", group_size});
+      if (!busy_[i] && !released_s_[i]) slots.push_back({static_cast<int>(i), "fake", group_size});
     }
     return slots;
   }
@@ -93,14 +96,16 @@ class FakePool final : public Pool {
     const auto suspended = left_s.extract(train.trial);
     busy_[static_cast<std::size_t>(worker)] =
         Training{train, train.acknowledged + 1,
-                 clock_.now + (suspended.empty() ? epoch_s : suspended.mapped())};
+                 clock_.now + (suspended.empty() ? seconds_of(train, train.acknowledged + 1)
+                                                 : suspended.mapped())};
   }
   void acknowledge(const message::ReportAck& answer) override {
     answers.push_back(answer);
     if (on_answer) on_answer(answer);
     for (auto& worker : busy_) {
       if (!worker || worker->train.trial != answer.trial) continue;
-      worker->due_s = clock_.now + (answer.verdict == Verdict::kContinue ? epoch_s : 0);
+      const double next_s = seconds_of(worker->train, answer.epoch + 1);
+      worker->due_s = clock_.now + (answer.verdict == Verdict::kContinue ? next_s : 0);
       worker->end = answer.verdict;
       worker->epoch = answer.epoch + 1;
     }
@@ -122,8 +127,14 @@ class FakePool final : public Pool {
       worker->due_s = clock_.now;
     }
   }
-  void retire() override { is_retired = true; }
-  std::vector<PoolEvent> wait() override {
+  void retire() override {
+    is_retired = true;
+    for (std::size_t i = 0; i < busy_.size(); ++i) {
+      if (!busy_[i] && !released_s_[i]) released_s_[i] = clock_.now;
+    }
+  }
+  std::vector<PoolEvent> wait(double at_most_s) override {
+    const double step_s = std::min(1.0, at_most_s);
     if (on_wait) on_wait();
     if (stop_at && waits++ == *stop_at) return {StopRequest{}};
     if (!extra.empty()) return std::exchange(extra, {});
@@ -131,11 +142,19 @@ class FakePool final : public Pool {
     for (auto& worker : busy_) {
       if (worker && (next == nullptr || worker->due_s < (*next)->due_s)) next = &worker;
     }
-    if (next == nullptr || (*next)->due_s > clock_.now + 1) return clock_.now += 1, no_events();
+    if (next == nullptr || (*next)->due_s > clock_.now + step_s)
+      return clock_.now += step_s, no_events();
     clock_.now = std::max(clock_.now, (*next)->due_s);
     return happen(*next);
   }
-  double held_s() override { return clock_.now * static_cast<double>(busy_.size()); }
+  double held_s() override {
+    double sum = 0;
+    for (const auto& released_s : released_s_) sum += released_s.value_or(clock_.now);
+    return sum;
+  }
+  int devices() override {
+    return static_cast<int>(std::ranges::count(released_s_, std::optional<double>()));
+  }
 
   static double parabola(const message::Train& train, int epoch) {
     const double x = std::get<double>(train.params.front().second);
@@ -144,6 +163,7 @@ class FakePool final : public Pool {
 
   int group_size = 1;
   double epoch_s = 1;
+  std::function<double(const message::Train&, int epoch)> seconds;  // of an epoch; null: epoch_s
   std::function<double(const message::Train&, int epoch)> loss = parabola;
   std::function<Mishap(const message::Train&, int epoch)> mishap;
   std::optional<int> stop_at;  // the number of the wait that returns a StopRequest
@@ -169,6 +189,9 @@ class FakePool final : public Pool {
     Verdict end = Verdict::kContinue;
   };
   static std::vector<PoolEvent> no_events() { return {}; }
+  double seconds_of(const message::Train& train, int epoch) const {
+    return seconds ? seconds(train, epoch) : epoch_s;
+  }
 
   std::vector<PoolEvent> happen(std::optional<Training>& worker) {
     const Training now = *worker;
@@ -179,7 +202,14 @@ class FakePool final : public Pool {
           message::Ended{0, now.train.trial, now.train.attempt, trouble, evaluation}};
     };
     if (now.end == Verdict::kStop) return ended({Evaluation::End::kFinished, {}, ""});
-    if (now.end == Verdict::kSuspend) return ended({Evaluation::End::kSuspended, {}, ""});
+    if (now.end == Verdict::kSuspend) {
+      const auto left = left_s.find(now.train.trial);
+      return ended({.end = Evaluation::End::kSuspended,
+                    .reason = "",
+                    .unreported_s = left == left_s.end()
+                                        ? 0
+                                        : seconds_of(now.train, now.epoch) - left->second});
+    }
     switch (mishap ? mishap(now.train, now.epoch) : Mishap::kNone) {
       case Mishap::kNone:
         break;
@@ -212,11 +242,12 @@ class FakePool final : public Pool {
                             {.epoch = now.epoch,
                              .metrics = {{"loss", loss(now.train, now.epoch)}},
                              .work = 10.0 * now.epoch,
-                             .train_s = epoch_s}}};
+                             .train_s = seconds_of(now.train, now.epoch)}}};
   }
 
   VirtualClock& clock_;
   std::vector<std::optional<Training>> busy_;
+  std::vector<std::optional<double>> released_s_;  // when a worker was retired
 };
 
 // One parameter x in [0, 1], `epochs` epochs, minimise loss. `refuses` makes candidates that
@@ -261,6 +292,7 @@ struct FakeStudy {
         .folder = "artefacts",
         .initial = initial,
         .identify = identify,
+        .epoch_work = [](const Candidate&) { return 10.0; },
         .network_fact = network_fact,
         .recall = recall,
         .refits = refits,

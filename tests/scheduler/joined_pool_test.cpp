@@ -20,7 +20,7 @@ class JoinedPoolTest : public WorkerPoolTest {
   void join() {
     worker.emplace(Socket::dealer(endpoint).value());
     say(hello());
-    for (int turn = 0; turn < kTurns && pool->free().empty(); ++turn) pool->wait();
+    for (int turn = 0; turn < kTurns && pool->free().empty(); ++turn) pool->wait(1);
     ASSERT_EQ(pool->free().size(), 1u);
   }
 };
@@ -34,7 +34,7 @@ TEST_F(JoinedPoolTest, StartsNobodyAndTakesWhoeverHasTheKey) {
 TEST_F(JoinedPoolTest, LetsNobodyInWithoutTheKey) {
   worker.emplace(Socket::dealer(endpoint).value());
   say(hello("another"));
-  for (int turn = 0; turn < kFewTurns; ++turn) pool->wait();
+  for (int turn = 0; turn < kFewTurns; ++turn) pool->wait(1);
   EXPECT_TRUE(pool->free().empty());
 }
 
@@ -43,7 +43,7 @@ TEST_F(JoinedPoolTest, ASilentWorkerIsLostAndMayComeBack) {
   start_trial();
   clock.now += 31;
   std::optional<Lost> lost;
-  for (const PoolEvent& event : pool->wait()) {
+  for (const PoolEvent& event : pool->wait(1)) {
     if (const auto* l = std::get_if<Lost>(&event)) lost = *l;
   }
   ASSERT_TRUE(lost);

@@ -113,10 +113,10 @@ std::string refusal_of_version(char version) {
 // All processes of a run are the same detol, so that no other version has to be read.
 TEST(Message, AnotherProtocolVersionIsRefusedWithAdvice) {
   EXPECT_EQ(refusal_of_version(kProtocolVersion - 1),
-            "message: protocol version 3, of an older detol; this one speaks 4: start master and "
+            "message: protocol version 4, of an older detol; this one speaks 5: start master and "
             "workers with the same detol");
   EXPECT_EQ(refusal_of_version(kProtocolVersion + 1),
-            "message: protocol version 5, of a newer detol; this one speaks 4: start master and "
+            "message: protocol version 6, of a newer detol; this one speaks 5: start master and "
             "workers with the same detol");
 }
 
@@ -125,7 +125,8 @@ TEST(Message, AnotherProtocolVersionIsRefusedWithAdvice) {
 TEST(Message, OfOneVersionAlwaysHasTheSameBytes) {
   std::string bytes;
   for (const Message& example : examples()) bytes += encode(example);
-  const std::map<int, std::string> known = {{3, "8e0150ffe6a97387"}, {4, "fd8222dd9efd540e"}};
+  const std::map<int, std::string> known = {
+      {3, "8e0150ffe6a97387"}, {4, "fd8222dd9efd540e"}, {5, "41c2a6498aacee5c"}};
   ASSERT_TRUE(known.contains(kProtocolVersion));
   EXPECT_EQ(to_hex(hash64(bytes)), known.at(kProtocolVersion));
 }

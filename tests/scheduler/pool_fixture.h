@@ -54,7 +54,7 @@ class WorkerPoolTest : public testing::Test {
   std::optional<Message> heard() {
     for (int turn = 0; turn < kTurns && events.empty(); ++turn) {
       if (auto packet = worker->receive()) return decode(packet->bytes).value();
-      for (PoolEvent& event : pool->wait()) events.push_back(std::move(event));
+      for (PoolEvent& event : pool->wait(1)) events.push_back(std::move(event));
     }
     return std::nullopt;
   }
@@ -79,7 +79,7 @@ class WorkerPoolTest : public testing::Test {
     say(message::Hello{.worker = 0, .start = start});
     ASSERT_TRUE(hears<message::Setup>());
     say(message::Hello{.worker = 0, .start = start, .ready = true});
-    for (int turn = 0; turn < kTurns && pool->free().empty(); ++turn) pool->wait();
+    for (int turn = 0; turn < kTurns && pool->free().empty(); ++turn) pool->wait(1);
     ASSERT_EQ(pool->free().size(), 1u);
   }
   void start_trial() {
@@ -93,7 +93,7 @@ class WorkerPoolTest : public testing::Test {
   std::optional<Lost> lost_after(int status, int turns = kTurns) {
     send_packet(supervisor, supervisor::Event{supervisor::Event::kExited, 0, kStart, status});
     for (int turn = 0; turn < turns; ++turn) {
-      for (PoolEvent& event : pool->wait()) {
+      for (PoolEvent& event : pool->wait(1)) {
         if (auto* lost = std::get_if<Lost>(&event)) return *lost;
       }
     }

@@ -11,7 +11,7 @@ namespace detol::testing_support {
 namespace {
 
 TEST_F(WorkerPoolTest, OrdersItsWorkersFromTheSupervisor) {
-  pool->wait();
+  pool->wait(1);
   EXPECT_TRUE(is_ordered(supervisor::Command::kStart));
 }
 
@@ -63,7 +63,7 @@ TEST_F(WorkerPoolTest, AnUnknownPeerIsAskedToIdentifyItself) {
       peer.send(encode(message::Report{.worker = 0, .trial = 5, .attempt = 1, .report = {}})));
   std::optional<Packet> answer;
   for (int turn = 0; turn < kTurns && !answer; ++turn) {
-    EXPECT_TRUE(pool->wait().empty());
+    EXPECT_TRUE(pool->wait(1).empty());
     answer = peer.receive();
   }
   ASSERT_TRUE(answer);
@@ -116,7 +116,7 @@ TEST_F(WorkerPoolTest, ASilentWorkerIsEnded) {
   start_worker();
   start_trial();
   clock.now += 31;
-  pool->wait();
+  pool->wait(1);
   EXPECT_TRUE(is_ordered(supervisor::Command::kKill));
 }
 
@@ -157,7 +157,7 @@ TEST_F(WorkerPoolTest, DeviceTimeRunsFromReadyToTheEnd) {
   clock.now += 10;
   EXPECT_DOUBLE_EQ(pool->held_s(), 10);
   send_packet(supervisor, supervisor::Event{supervisor::Event::kExited, 0, kStart, 0});
-  pool->wait();
+  pool->wait(1);
   clock.now += 10;
   EXPECT_DOUBLE_EQ(pool->held_s(), 10);
 }
@@ -209,7 +209,7 @@ TEST_F(WorkerPoolTest, AWorkerOfAnotherStartIsNotHeard) {
   send_packet(supervisor, supervisor::Event{supervisor::Event::kStarted, 0, kStart + 1, 0});
   worker.emplace(Socket::dealer(endpoint).value());
   say(message::Hello{.worker = 0, .start = kStart, .ready = true});
-  for (int turn = 0; turn < kFewTurns; ++turn) pool->wait();
+  for (int turn = 0; turn < kFewTurns; ++turn) pool->wait(1);
   EXPECT_TRUE(pool->free().empty());
 }
 
@@ -217,7 +217,7 @@ TEST_F(WorkerPoolTest, WorkersKilledFromOutsideBeforeTheyAreReadyDoNotEndTheStud
   for (int death = 0; death < 5; ++death) {
     send_packet(supervisor, supervisor::Event{supervisor::Event::kStarted, 0, kStart, 0});
     send_packet(supervisor, supervisor::Event{supervisor::Event::kExited, 0, kStart, SIGKILL});
-    EXPECT_TRUE(pool->wait().empty());
+    EXPECT_TRUE(pool->wait(1).empty());
   }
 }
 
@@ -227,7 +227,7 @@ TEST_F(WorkerPoolTest, TheFirstErrorOfWorkersThatFailIsTheDiagnosis) {
   for (int death = 0; death < 3; ++death) {
     send_packet(supervisor, supervisor::Event{supervisor::Event::kStarted, 0, kStart, 0});
     send_packet(supervisor, supervisor::Event{supervisor::Event::kExited, 0, kStart, 3 << 8});
-    for (const PoolEvent& event : pool->wait()) {
+    for (const PoolEvent& event : pool->wait(1)) {
       if (const auto* u = std::get_if<Unusable>(&event)) unusable = *u;
     }
   }
@@ -240,7 +240,7 @@ TEST_F(WorkerPoolTest, WorkersThatNeverBecomeReadyEndTheStudy) {
   for (int death = 0; death < 3; ++death) {
     send_packet(supervisor, supervisor::Event{supervisor::Event::kStarted, 0, kStart, 0});
     send_packet(supervisor, supervisor::Event{supervisor::Event::kExited, 0, kStart, 3 << 8});
-    for (const PoolEvent& event : pool->wait()) {
+    for (const PoolEvent& event : pool->wait(1)) {
       if (const auto* u = std::get_if<Unusable>(&event)) unusable = *u;
     }
   }

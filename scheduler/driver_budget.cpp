@@ -1,0 +1,128 @@
+// This file decides how a budget ends a study. A trial starts, and trains its next epoch, only
+// where the report of that epoch is foreseen before a limit is reached, besides the reports of the
+// epochs that others train now. A proposal without time waits, and others are tried; it starts in a
+// later run with more budget. A worker for which there is nothing is released, so that what is left
+// of a budget in device time is for the others. Where a forecast was too short, the trial is
+// suspended at its next step when the limit is reached: it becomes PRUNED with the reason `budget`,
+// and more budget continues it there.
+//
+//   cpu-s left 65, trials of 10 and 60 s an epoch report: 10 s fit, then 60 s do not, and that
+//   worker ends; the other trains six epochs alone
+//
+// A budget in trials needs none of this, and a budget in work (FLOPs) knows exactly what an epoch
+// takes. Only limits in time use measured speed, and so only they let time decide what is trained.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "scheduler/driver.h"
+
+namespace detol::inline scheduler {
+namespace {
+
+constexpr double kMargin = 1.05;         // of a forecast: reports are written, machines are shared
+constexpr double kRounding = 1e-9;       // of sums of work, relative
+constexpr double kSuspendPatienceS = 8;  // for workers to checkpoint at the budget's end
+constexpr double kRemindEveryS = 1;      // of the suspension
+constexpr double kLeastWaitS = 1e-3;     // of one turn
+constexpr double kMostWaitS = 1;
+
+}  // namespace
+
+// Returns the work of a trial's next epoch; 0 if it is unknown.
+double Driver::next_work(TrialId id) const {
+  const TrialRecord& trial = *state_.find(id);
+  if (trial.epochs > 0) return trial.work / trial.epochs;
+  const auto known = epoch_work_.find(id);
+  return known == epoch_work_.end() ? 0 : known->second;
+}
+
+// Returns what is foreseen of the next epoch of a trial that has been asked.
+Driver::NextEpoch Driver::next_epoch(TrialId id) const {
+  const TrialRecord& trial = *state_.find(id);
+  return {.trial = id,
+          .work = next_work(id),
+          .done_s = trial.unreported_s,
+          .group_size = trial.group_size};
+}
+
+// Returns the device time that is left of an epoch, `trained_s` of wall time after it was begun;
+// nullopt if there is no forecast.
+std::optional<double> Driver::device_s_left(const NextEpoch& next, double trained_s) const {
+  const std::optional<double> epoch_s = forecast_.device_s(next.trial, next.work);
+  if (!epoch_s) return std::nullopt;
+  return std::max(0.0, *epoch_s * kMargin - next.done_s - trained_s * next.group_size);
+}
+
+// Returns what the epochs need that others train now.
+Spent Driver::promised_to_others(TrialId id) const {
+  Spent promised;
+  for (TrialId other : state_.in_state(TrialState::kRunning)) {
+    if (other == id) continue;
+    const NextEpoch next = next_epoch(other);
+    const double trained_s = parts_.clock.now_s() - last_report_s_.at(other);
+    promised.work += next.work;
+    promised.device_s += device_s_left(next, trained_s).value_or(0);
+  }
+  return promised;
+}
+
+bool Driver::has_time_for(const NextEpoch& next) const {
+  const Spent now = spent();
+  if (consumption_.used(now) >= 1) return false;
+  const Spent promised = promised_to_others(next.trial);
+  const auto is_within = [](const std::optional<double>& limit, double sum) {
+    return !limit || sum <= *limit * (1 + kRounding);
+  };
+  if (!is_within(consumption_.work, now.work + promised.work + next.work)) return false;
+  const std::optional<double> device_s = device_s_left(next, 0);
+  if (!device_s) return true;
+  const double sum_s = now.device_s + promised.device_s + *device_s;
+  return is_within(consumption_.cpu_s, sum_s) && is_within(consumption_.gpu_s, sum_s) &&
+         is_within(consumption_.wall_s, now.wall_s + *device_s / next.group_size);
+}
+
+// Returns how long to wait for the workers: not beyond the end of the budget, so that trials are
+// suspended in time.
+double Driver::longest_wait_s() const {
+  if (state_.running() == 0) return kMostWaitS;
+  const Spent now = spent();
+  double left_s = kMostWaitS;
+  if (consumption_.wall_s) left_s = std::min(left_s, *consumption_.wall_s - now.wall_s);
+  for (const auto& limit : {consumption_.cpu_s, consumption_.gpu_s}) {
+    if (limit)
+      left_s = std::min(left_s, (*limit - now.device_s) / std::max(1, parts_.pool.devices()));
+  }
+  return std::max(kLeastWaitS, left_s);
+}
+
+void Driver::close_for_budget() {
+  if (closing_) return;
+  const bool is_used = consumption_.used(spent()) >= 1;
+  closing_ = {
+      std::nullopt,
+      is_used ? "the budget is used up" : "the budget is used up but for less than an epoch",
+      EndCause::kBudget};
+}
+
+// Suspends what runs when the budget is used up, and gives up on workers that do not answer.
+Result<void> Driver::suspend_at_the_end() {
+  const bool is_due = closing_ && closing_->cuts == EndCause::kBudget && !is_stopping() &&
+                      state_.running() > 0 && consumption_.used(spent()) >= 1;
+  if (!is_due) return {};
+  const double now_s = parts_.clock.now_s();
+  if (!cut_since_s_) cut_since_s_ = now_s;
+  if (now_s - *cut_since_s_ >= kSuspendPatienceS) {
+    for (TrialId id : state_.in_state(TrialState::kRunning)) {
+      parts_.pool.drop(id);
+      DETOL_TRY(tell(id, {EndCause::kBudget}));
+    }
+  } else if (now_s >= next_reminder_s_) {
+    next_reminder_s_ = now_s + kRemindEveryS;
+    parts_.pool.suspend();
+  }
+  return {};
+}
+
+}  // namespace detol::inline scheduler

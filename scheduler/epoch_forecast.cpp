@@ -1,0 +1,36 @@
+#include "scheduler/epoch_forecast.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+#include <vector>
+
+namespace detol::inline scheduler {
+namespace {
+
+constexpr std::size_t kNeighbours = 5;  // trials whose median speed counts
+
+}  // namespace
+
+void EpochForecast::learn(TrialId trial, double work, double device_s) {
+  last_[trial] = {work, device_s};
+}
+
+std::optional<double> EpochForecast::device_s(TrialId trial, double work) const {
+  if (const auto own = last_.find(trial); own != last_.end()) return own->second.device_s;
+  if (last_.empty()) return std::nullopt;
+  // An epoch of unknown work is compared by its seconds alone.
+  std::vector<std::pair<double, double>> near;  // distance in work, predicted seconds
+  for (const auto& [other, epoch] : last_) {
+    const double ratio = work > 0 && epoch.work > 0 ? work / epoch.work : 1;
+    near.emplace_back(std::abs(std::log(ratio)), epoch.device_s * ratio);
+  }
+  const std::size_t count = std::min(kNeighbours, near.size());
+  std::ranges::partial_sort(near, near.begin() + static_cast<std::ptrdiff_t>(count));
+  std::vector<double> seconds;
+  for (std::size_t i = 0; i < count; ++i) seconds.push_back(near[i].second);
+  std::ranges::nth_element(seconds, seconds.begin() + static_cast<std::ptrdiff_t>(count / 2));
+  return seconds[count / 2];
+}
+
+}  // namespace detol::inline scheduler
