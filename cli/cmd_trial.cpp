@@ -99,7 +99,7 @@ EventLine describe(const event::Started& e) {
   return {"started", fmt::format("attempt {} on {}", e.attempt, e.worker)};
 }
 EventLine describe(const event::Reported& e) {
-  return {"reported", fmt::format("attempt {}, epoch {}: {} ({:.1f} s)", e.attempt, e.epoch,
+  return {"reported", fmt::format("attempt {}, epoch {:.3g}: {} ({:.1f} s)", e.attempt, e.epochs(),
                                   text_of(e.metrics), e.train_s)};
 }
 EventLine describe(const event::Told& e) {

@@ -26,6 +26,7 @@ Result<void> check_search(const StudyConfig& config) {
     return at(config.algorithm_at, made.error());
   const PrunerSettings pruner{.direction = config.objectives.front().direction,
                               .max_epochs = config.max_epochs,
+                              .early_reports = config.early_reports,
                               .options = config.pruner.options};
   if (const auto made = make_pruner(config.pruner.name, pruner); !made)
     return at(config.pruner_at, made.error());

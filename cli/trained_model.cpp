@@ -19,10 +19,16 @@ using nlohmann::json;
 struct Scored {  // NOLINT(bugprone-exception-escape): json moves without throwing
   TrialId trial = 0;
   TrialId trained_as = 0;  // the trial of another study whose checkpoints it shares, or itself
-  int epoch = 0;           // the last one reported
-  json metrics;            // of that epoch: {name: number, or "NaN"}
+  double epochs = 0;       // at its last report
+  json metrics;            // of that report: {name: number, or "NaN"}
   fs::path folder;         // with its checkpoints
 };
+
+double number_of(const Cell& cell) {
+  if (const auto* whole = std::get_if<std::int64_t>(&cell)) return static_cast<double>(*whole);
+  const auto* real = std::get_if<double>(&cell);
+  return real != nullptr ? *real : 0;
+}
 
 // Returns the trial of another study whose training the trial took over, if it did.
 std::optional<TrialId> trained_as(const Rows& trials, std::size_t row) {
@@ -41,8 +47,8 @@ Result<Scored> scored_of(const OpenStudy& study, const fs::path& storage, const 
                          std::size_t row) {
   Scored scored;
   scored.trial = static_cast<TrialId>(std::get<std::int64_t>(cell(trials, row, "trial")));
-  scored.epoch = static_cast<int>(std::get<std::int64_t>(cell(trials, row, "epochs")));
-  if (scored.epoch == 0)
+  scored.epochs = number_of(cell(trials, row, "epochs"));
+  if (scored.epochs == 0)
     return fail(ErrorCode::kEmpty, fmt::format("trial {} was never trained", scored.trial));
   scored.trained_as = trained_as(trials, row).value_or(scored.trial);
   const auto* text = std::get_if<std::string>(&cell(trials, row, "values"));
@@ -64,7 +70,8 @@ std::string mismatch(const Checkpoint& checkpoint, const Scored& scored, std::ui
   if (checkpoint.trial != scored.trained_as)
     return fmt::format("it is trial {}'s checkpoint", checkpoint.trial);
   if (checkpoint.arch_hash != arch_hash) return "its checkpoint is another network's";
-  if (checkpoint.epoch != scored.epoch || checkpoint.history.empty())
+  if (checkpoint.history.empty() || checkpoint.history.back().epochs() != scored.epochs ||
+      checkpoint.history.back().step != checkpoint.step)
     return "its checkpoint is of another epoch";
   for (const Metric& metric : checkpoint.history.back().metrics) {
     if (!is_recorded(metric, scored.metrics))
@@ -76,15 +83,15 @@ std::string mismatch(const Checkpoint& checkpoint, const Scored& scored, std::ui
 
 Result<Checkpoint> scored_checkpoint(const OpenStudy& study, const Scored& scored,
                                      std::uint64_t arch_hash) {
-  auto checkpoint = read_checkpoint(scored.folder, scored.epoch);
+  auto checkpoint = read_checkpoint(scored.folder, scored.epochs);
   std::string why = checkpoint ? mismatch(*checkpoint, scored, arch_hash) : std::string();
   if (checkpoint && why.empty()) return checkpoint;
   why = checkpoint ? scored.folder.string() + ": " + why : checkpoint.error().message;
   return fail(
       ErrorCode::kExport,
-      fmt::format("trial {} cannot be exported as it was scored, after epoch {}: {}; export "
+      fmt::format("trial {} cannot be exported as it was scored, after epoch {:.3g}: {}; export "
                   "another trial (detol best {} --top 10)",
-                  scored.trial, scored.epoch, why, study.record.name));
+                  scored.trial, scored.epochs, why, study.record.name));
 }
 
 }  // namespace
@@ -117,7 +124,7 @@ Result<Model> trained_model(const OpenStudy& study, const StudyData& shared,
               .class_names = shared.data.class_names,
               .properties = {{"study", study.record.name},
                              {"trial", std::to_string(scored.trial)},
-                             {"epoch", std::to_string(scored.epoch)},
+                             {"epoch", fmt::format("{:.6g}", scored.epochs)},
                              {"data", shared.config.data.path}},
               .parameters = genome.assignments(),
               .metrics = checkpoint.history.back().metrics,

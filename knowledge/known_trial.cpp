@@ -43,12 +43,12 @@ std::optional<KnownTrial> known_from(const Place& place, const std::vector<Event
   const auto* told = events.empty() ? nullptr : std::get_if<event::Told>(&events.back());
   if (told == nullptr || !can_answer(*told)) return std::nullopt;
   KnownTrial known{.study = place.name, .trial = place.trial, .reports = {}, .told = *told};
-  std::map<int, event::Reported> by_epoch;  // that of the last attempt counts
+  std::map<double, event::Reported> by_epochs;  // that of the last attempt counts
   for (const Event& event : events) {
     if (const auto* reported = std::get_if<event::Reported>(&event))
-      by_epoch.insert_or_assign(reported->epoch, *reported);
+      by_epochs.insert_or_assign(reported->epochs(), *reported);
   }
-  for (auto& [epoch, reported] : by_epoch) known.reports.push_back(std::move(reported));
+  for (auto& [epochs, reported] : by_epochs) known.reports.push_back(std::move(reported));
   return known;
 }
 

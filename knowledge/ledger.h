@@ -77,17 +77,20 @@ struct Started {
   int micro_batches = 1;  // more than one after it ran out of memory
 };
 
-// Reported: an epoch was trained, and its checkpoint is durable. `step` identifies it within its
-// attempt: the optimiser's steps since the trial began. 0: none are counted; append() replaces it
-// by the epoch.
+// Reported: an epoch, or a part of the first, was trained, and its checkpoint is durable. `step`
+// identifies it within its attempt: the optimiser's steps since the trial began. 0: none are
+// counted; append() replaces it by the epoch.
 struct Reported {
   TrialId trial = 0;
   int attempt = 1;
-  int epoch = 0;
+  int epoch = 0;  // finished
   std::vector<std::pair<std::string, double>> metrics;
   double work = 0;     // cumulative over the trial
-  double train_s = 0;  // device seconds spent on this epoch
+  double train_s = 0;  // device seconds spent since the last report
   std::int64_t step = 0;
+  double part = 0;  // of the next epoch that is trained, too
+
+  double epochs() const { return epoch + part; }
 };
 
 // Told: the trial's outcome was told to the searcher. A later Told replaces the earlier one

@@ -88,6 +88,12 @@ Result<void> extend(sqlite3* database) {
   return {};
 }
 
+// Replaces the views of version 4.
+Result<void> renew_views(sqlite3* database) {
+  DETOL_TRY(drop_views(database));
+  return define_views(database);
+}
+
 // Gives every page room for its checksum, which only VACUUM without a write-ahead log can.
 Result<void> add_checksums(sqlite3* database) {
   DETOL_TRY(sqlite::run(database, "PRAGMA journal_mode=DELETE"));
@@ -99,7 +105,9 @@ Result<void> change(sqlite3* database, int version) {
   DETOL_TRY(sqlite::run(database, "PRAGMA synchronous=FULL"));
   if (version < kFirstWithChecksums) DETOL_TRY(add_checksums(database));
   DETOL_TRY(sqlite::run(database, "BEGIN IMMEDIATE"));
-  DETOL_TRY(version < kFirstWithChecksums ? rebuild(database, version) : extend(database));
+  DETOL_TRY(version < kFirstWithChecksums   ? rebuild(database, version)
+            : version < kFirstWithSummaries ? extend(database)
+                                            : renew_views(database));
   const auto mark = fmt::format("PRAGMA user_version={}", kSchemaVersion);
   DETOL_TRY(sqlite::run(database, mark.c_str()));
   DETOL_TRY(check_definitions(database));

@@ -81,8 +81,8 @@ bool read_seqs(const Json& gaps, std::span<NumberedReport> reports) {
 
 bool continues(const event::Reported& last, const event::Reported& next) {
   return next.trial == last.trial && next.attempt == last.attempt && last.epoch > 0 &&
-         next.epoch == last.epoch + 1 && last.step % last.epoch == 0 &&
-         next.step - last.step == last.step / last.epoch &&
+         last.part == 0 && next.part == 0 && next.epoch == last.epoch + 1 &&
+         last.step % last.epoch == 0 && next.step - last.step == last.step / last.epoch &&
          std::ranges::equal(
              last.metrics, next.metrics, {}, [](const auto& one) { return one.first; },
              [](const auto& one) { return one.first; });
@@ -96,6 +96,7 @@ EventRow row_of(std::span<const NumberedReport> reports) {
               {"work", list_of(reports, &event::Reported::work)},
               {"train_s", list_of(reports, &event::Reported::train_s)},
               {"device_s", json_number(device_s)}};
+  if (last.part > 0) fields["part"] = last.part;
   for (std::size_t i = 1; i < reports.size(); ++i)
     fields["gaps"].push_back(reports[i].seq - reports[i - 1].seq);
   EventRow row{.kind = "reported",
@@ -130,6 +131,11 @@ Result<std::vector<NumberedReport>> reports_of(const EventRow& row, std::int64_t
   if (!read_field(field("train_s"), reports, &event::Reported::train_s))
     return malformed("train_s");
   if (is_run && !read_seqs(field("gaps"), reports)) return malformed("gaps");
+  if (fields.contains("part")) {
+    const auto part = number_from(fields["part"]);
+    if (is_run || !part || *part <= 0 || *part >= 1) return malformed("part");
+    reports.back().report.part = *part;
+  }
   return reports;
 }
 

@@ -98,7 +98,7 @@ SELECT s.name AS study, a.trial AS trial,
   nullif(a.payload->>'arch_hash', '') AS arch_hash,
   a.payload->>'network_params' AS params,
   a.payload->>'flops' AS flops,
-  coalesce(report.epoch, 0) AS epochs,
+  coalesce(report.epoch + coalesce(report.payload->>'part', 0), 0) AS epochs,
   coalesce((SELECT sum(r.payload->>'device_s') FROM events r INDEXED BY events_by_trial
             WHERE r.study = a.study AND r.trial = a.trial AND r.kind = 'reported'),
            0.0) AS device_seconds,
@@ -123,7 +123,8 @@ SELECT s.name AS study, a.trial AS trial,
      WHERE r.study = a.study AND r.trial = a.trial AND r.kind = 'started'
      ORDER BY r.attempt LIMIT 1), 'unixepoch') AS started_at,
   CASE last.kind WHEN 'told'
-    THEN strftime('%Y-%m-%dT%H:%M:%SZ', told.payload->>'at', 'unixepoch') END AS finished_at
+    THEN strftime('%Y-%m-%dT%H:%M:%SZ', told.payload->>'at', 'unixepoch') END AS finished_at,
+  coalesce(last.payload->>'unreported_s', 0.0) AS unreported_seconds
 FROM studies s JOIN events a ON a.study = s.id AND a.kind = 'asked'
 LEFT JOIN events told ON told.study = a.study AND told.seq =
   (SELECT max(e.seq) FROM events e INDEXED BY events_by_trial WHERE e.study = a.study
@@ -145,7 +146,8 @@ FROM studies s JOIN events a ON a.study = s.id AND a.kind = 'asked',
   json_each(a.payload, '$.params') p;
 
 CREATE VIEW v_metrics AS
-SELECT s.name AS study, r.trial AS trial, r.epoch - r.copy + 1 + v.key AS epoch, m.key AS name,
+SELECT s.name AS study, r.trial AS trial,
+  r.epoch - r.copy + 1 + v.key + coalesce(r.payload->>'part', 0) AS epoch, m.key AS name,
   CASE v.type WHEN 'text' THEN CASE v.atom WHEN 'Infinity' THEN 9e999
                                            WHEN '-Infinity' THEN -9e999 END
               ELSE v.atom END AS value,
@@ -155,7 +157,7 @@ FROM studies s JOIN events r ON r.study = s.id AND r.kind = 'reported',
 WHERE r.attempt = (SELECT max(n.attempt) FROM events n INDEXED BY events_by_trial
                    WHERE n.study = r.study AND n.trial = r.trial AND n.kind = 'reported')
 UNION ALL
-SELECT s.name, r.trial, r.epoch - r.copy + 1 + v.key, m.key,
+SELECT s.name, r.trial, r.epoch - r.copy + 1 + v.key + coalesce(r.payload->>'part', 0), m.key,
   CASE v.type WHEN 'text' THEN CASE v.atom WHEN 'Infinity' THEN 9e999
                                            WHEN '-Infinity' THEN -9e999 END
               ELSE v.atom END,
@@ -166,7 +168,8 @@ WHERE r.attempt < (SELECT max(n.attempt) FROM events n INDEXED BY events_by_tria
                    WHERE n.study = r.study AND n.trial = r.trial AND n.kind = 'reported')
   AND NOT EXISTS (SELECT 1 FROM events n INDEXED BY events_by_trial WHERE n.study = r.study
                   AND n.trial = r.trial AND n.kind = 'reported' AND n.attempt > r.attempt
-                  AND r.epoch - r.copy + 1 + v.key BETWEEN n.epoch - n.copy + 1 AND n.epoch);
+                  AND r.epoch - r.copy + 1 + v.key BETWEEN n.epoch - n.copy + 1 AND n.epoch
+                  AND coalesce(n.payload->>'part', 0) = coalesce(r.payload->>'part', 0));
 
 CREATE VIEW v_studies AS
 SELECT s.name AS study, p.state AS state, p.budget AS budget, s.metric AS metric,
@@ -189,7 +192,8 @@ FROM studies s JOIN progress p ON p.study = s.id;
 
 CREATE VIEW v_workers AS
 SELECT s.name AS study, b.payload->>'worker' AS worker, count(DISTINCT b.seq) AS starts,
-  count(DISTINCT b.trial) AS trials, coalesce(sum(r.copy), 0) AS epochs,
+  count(DISTINCT b.trial) AS trials, coalesce(sum(r.copy) FILTER (WHERE r.payload->>'part' IS NULL), 0)
+    AS epochs,
   coalesce(sum(r.payload->>'device_s'), 0.0) AS device_seconds,
   min(b.payload->>'at') AS first_started, max(b.payload->>'at') AS last_started,
   strftime('%Y-%m-%dT%H:%M:%SZ', min(b.payload->>'at'), 'unixepoch') AS first_started_at,

@@ -35,7 +35,7 @@ namespace detol::inline knowledge {
 //   3   pages with checksums, one writer per study, reports in one row, numbers of steps; params
 //       and metrics are views of events alone
 //   4   a summary of each study's trials; facts
-constexpr int kSchemaVersion = 4;       // PRAGMA user_version
+constexpr int kSchemaVersion = 5;       // PRAGMA user_version
 constexpr int kFirstWithChecksums = 3;  // of pages
 constexpr int kFirstWithSummaries = 4;  // of studies
 constexpr int kFirstWithFacts = 4;

@@ -59,22 +59,23 @@ Result<void> Driver::absorb(const std::vector<PoolEvent>& events) {
 }
 
 Result<void> Driver::handle(const message::Report& report) {
-  message::ReportAck ack{report.trial, report.attempt, report.report.epoch, Verdict::kStop};
+  message::ReportAck ack{report.trial, report.attempt, report.report.epochs(), Verdict::kStop};
   if (is_current(report.trial, report.attempt)) {
     const TrialRecord& trial = *state_.find(report.trial);
-    if (report.report.epoch > trial.epochs) {
+    if (report.report.epochs() > trial.epochs) {
       event::Reported event{.trial = report.trial,
                             .attempt = report.attempt,
                             .epoch = report.report.epoch,
                             .metrics = {},
                             .work = report.report.work,
                             .train_s = report.report.train_s * trial.group_size,
-                            .step = report.report.step};
+                            .step = report.report.step,
+                            .part = report.report.part};
       for (const Metric& m : report.report.metrics) event.metrics.emplace_back(m.name, m.value);
       DETOL_TRY(record(std::move(event)));
       last_report_s_[report.trial] = parts_.clock.now_s();
       disk_back_off_s_ = 0;
-      DETOL_ASSIGN(ack.verdict, judge(report.trial, report.report.epoch));
+      DETOL_ASSIGN(ack.verdict, judge(report.trial, report.report.epochs()));
     } else {
       ack.verdict = is_stopping() ? Verdict::kSuspend : Verdict::kContinue;
     }
@@ -84,10 +85,10 @@ Result<void> Driver::handle(const message::Report& report) {
 }
 
 // Decides what becomes of a trial after a new report.
-Result<Verdict> Driver::judge(TrialId trial, int epoch) {
+Result<Verdict> Driver::judge(TrialId trial, double epochs) {
   const bool pruned = std::exchange(advice_, Advice::kContinue) != Advice::kContinue;
   look_for_an_end();
-  if (epoch >= full_length(trial)) {
+  if (epochs >= full_length(trial)) {
     DETOL_TRY(tell(trial, {EndCause::kFullLength}));
   } else if (is_overlong(trial)) {
     DETOL_TRY(tell(trial, {EndCause::kDuration}));

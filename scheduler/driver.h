@@ -99,7 +99,7 @@ class Driver {
     std::string sentence;
     std::optional<EndCause> cuts;  // the reason recorded for trials that it cuts short
   };
-  // NextEpoch is what is foreseen of an epoch that is about to be trained.
+  // NextEpoch is what is foreseen until a trial's next report: of an epoch, or a part of the first.
   struct NextEpoch {
     TrialId trial = 0;
     double work = 0;    // 0: unknown
@@ -122,6 +122,7 @@ class Driver {
   Result<void> consider(const Trial& trial, std::vector<Slot>& slots);
   Result<void> start(TrialId trial, std::vector<Slot>& slots);
 
+  double epochs_to_report(double epochs) const;
   double next_work(TrialId trial) const;
   NextEpoch next_epoch(TrialId trial) const;
   std::optional<double> device_s_left(const NextEpoch& next, double trained_s) const;
@@ -139,7 +140,7 @@ class Driver {
   Result<void> wait_for_the_disk(const message::Ended& ended);
   Result<void> handle(const StopRequest&);
   Result<void> handle(const Unusable& unusable) { return tl::unexpected(unusable.error); }
-  Result<Verdict> judge(TrialId trial, int epoch);
+  Result<Verdict> judge(TrialId trial, double epochs);
   Result<void> end_overlong();
   void look_for_a_stop();
   void look_for_an_end();

@@ -15,6 +15,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "scheduler/driver.h"
 
@@ -30,15 +31,24 @@ constexpr double kMostWaitS = 1;
 
 }  // namespace
 
-// Returns the work of a trial's next epoch; 0 if it is unknown.
-double Driver::next_work(TrialId id) const {
-  const TrialRecord& trial = *state_.find(id);
-  if (trial.epochs > 0) return trial.work / trial.epochs;
-  const auto known = epoch_work_.find(id);
-  return known == epoch_work_.end() ? 0 : known->second;
+// Returns the epochs that a trial trains from `epochs` to its next report.
+double Driver::epochs_to_report(double epochs) const {
+  for (const double early : parts_.config.early_reports) {
+    if (early > epochs) return early - epochs;
+  }
+  return std::floor(epochs) + 1 - epochs;
 }
 
-// Returns what is foreseen of the next epoch of a trial that has been asked.
+// Returns the work of a trial until its next report; 0 if it is unknown.
+double Driver::next_work(TrialId id) const {
+  const TrialRecord& trial = *state_.find(id);
+  const double epochs = epochs_to_report(trial.epochs);
+  if (trial.epochs > 0) return trial.work / trial.epochs * epochs;
+  const auto known = epoch_work_.find(id);
+  return known == epoch_work_.end() ? 0 : known->second * epochs;
+}
+
+// Returns what is foreseen of a trial that has been asked, until its next report.
 Driver::NextEpoch Driver::next_epoch(TrialId id) const {
   const TrialRecord& trial = *state_.find(id);
   return {.trial = id,

@@ -217,7 +217,9 @@ Result<void> Driver::consider(const Trial& trial, std::vector<Slot>& slots) {
     return tell_failed(trial.id, refused->cause, refused->reason);
   }
   const double work = parts_.epoch_work ? parts_.epoch_work(*candidate) : 0;
-  if (!has_time_for({.trial = trial.id, .work = work, .group_size = slots.back().group_size})) {
+  const NextEpoch first{
+      .trial = trial.id, .work = work * epochs_to_report(0), .group_size = slots.back().group_size};
+  if (!has_time_for(first)) {
     close_for_budget();
     return {};
   }

@@ -46,7 +46,7 @@ void Driver::learn_speed(const event::Reported& reported) {
 
 void Driver::inform(const event::Reported& reported) {
   const double value = state_.find(reported.trial)->values.front();
-  advice_ = parts_.pruner.judge(reported.trial, reported.epoch, value);
+  advice_ = parts_.pruner.judge(reported.trial, reported.epochs(), value);
   for (const auto& [name, measured] : reported.metrics) {
     if (parts_.target && parts_.target->metric == name)
       target_reached_ = target_reached_ || parts_.target->is_reached_by(measured);
@@ -123,7 +123,7 @@ Result<void> Driver::tell(TrialId trial, EndReason reason, double unreported_s) 
                             .state = stopped_early ? TrialState::kPruned : TrialState::kComplete,
                             .reason = std::move(reason),
                             .outcome = Measured{.values = entry.epochs > 0 ? entry.values : unknown,
-                                                .fidelity = static_cast<double>(entry.epochs),
+                                                .fidelity = entry.epochs,
                                                 .work = entry.work,
                                                 .stopped_early = stopped_early},
                             .at_s = parts_.clock.wall_s(),
@@ -132,13 +132,12 @@ Result<void> Driver::tell(TrialId trial, EndReason reason, double unreported_s) 
 
 Result<void> Driver::tell_failed(TrialId trial, Cause cause, std::string reason) {
   const TrialRecord& entry = *state_.find(trial);
-  return record(event::Told{
-      .trial = trial,
-      .state = TrialState::kFail,
-      .reason = {EndCause::kFailure, std::move(reason)},
-      .outcome =
-          Failed{.cause = cause, .fidelity = static_cast<double>(entry.epochs), .work = entry.work},
-      .at_s = parts_.clock.wall_s()});
+  return record(
+      event::Told{.trial = trial,
+                  .state = TrialState::kFail,
+                  .reason = {EndCause::kFailure, std::move(reason)},
+                  .outcome = Failed{.cause = cause, .fidelity = entry.epochs, .work = entry.work},
+                  .at_s = parts_.clock.wall_s()});
 }
 
 Result<void> Driver::requeue(TrialId trial, RequeueReason reason, double unreported_s) {

@@ -17,9 +17,12 @@ void EpochForecast::learn(TrialId trial, double work, double device_s) {
 }
 
 std::optional<double> EpochForecast::device_s(TrialId trial, double work) const {
-  if (const auto own = last_.find(trial); own != last_.end()) return own->second.device_s;
   if (last_.empty()) return std::nullopt;
-  // An epoch of unknown work is compared by its seconds alone.
+  // Where work is unknown, seconds alone are compared.
+  if (const auto own = last_.find(trial); own != last_.end()) {
+    const Epoch& epoch = own->second;
+    return work > 0 && epoch.work > 0 ? epoch.device_s * work / epoch.work : epoch.device_s;
+  }
   std::vector<std::pair<double, double>> near;  // distance in work, predicted seconds
   for (const auto& [other, epoch] : last_) {
     const double ratio = work > 0 && epoch.work > 0 ? work / epoch.work : 1;

@@ -1,10 +1,10 @@
 #pragma once
 
-// EpochForecast predicts the time of a trial's next epoch from the epochs that were reported: as
-// long as its last one, or, before its first, the epoch's work times the seconds per work of the
-// trials whose epochs are most like it in work. Small networks reach fewer FLOPs a second than
-// large ones, so one rate for all would not do. Time is device time: of g ranks, g times the wall
-// time. Not thread-safe.
+// EpochForecast predicts the time until a trial's next report, one epoch or a part of the first,
+// from the reports so far: its work times the seconds per work of its own last report, or, before
+// its first, of the trials whose reports are most like it in work. Small networks reach fewer FLOPs
+// a second than large ones, so one rate for all would not do. Time is device time: of g ranks, g
+// times the wall time. Not thread-safe.
 
 #include <map>
 #include <optional>
@@ -15,7 +15,8 @@ namespace detol::inline scheduler {
 
 class EpochForecast {
  public:
-  // Takes a reported epoch: its work (forward FLOPs x images; 0: unknown) and its device seconds.
+  // Takes a report: the work (forward FLOPs x images; 0: unknown) and the device seconds since the
+  // one before.
   void learn(TrialId trial, double work, double device_s);
 
   // Returns device seconds; nullopt before any report. O(n log n) for n trials.

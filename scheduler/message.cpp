@@ -28,7 +28,7 @@ void list_fields(Io& io, message::Heartbeat& m) {
 template <typename Io>
 void list_fields(Io& io, message::Report& m) {
   io("worker", m.worker), io("trial", m.trial), io("attempt", m.attempt);
-  io("epoch", m.report.epoch), io("metrics", m.report.metrics);
+  io("epoch", m.report.epoch), io("part", m.report.part), io("metrics", m.report.metrics);
   io("work", m.report.work), io("train_s", m.report.train_s), io("step", m.report.step);
 }
 template <typename Io>
@@ -58,7 +58,7 @@ void list_fields(Io& io, message::Train& m) {
 }
 template <typename Io>
 void list_fields(Io& io, message::ReportAck& m) {
-  io("trial", m.trial), io("attempt", m.attempt), io("epoch", m.epoch);
+  io("trial", m.trial), io("attempt", m.attempt), io("epochs", m.epochs);
   io("verdict", m.verdict, Verdict::kSuspend);
 }
 template <typename Io>

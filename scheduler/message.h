@@ -97,17 +97,17 @@ struct Train {
   TrialId trial = 0;
   int attempt = 0;
   std::uint64_t seed = 0;
-  int acknowledged = 0;
+  double acknowledged = 0;  // epochs
   int micro_batches = 1;
   std::string folder;
   std::vector<std::pair<std::string, Value>> params;
 };
 
-// ReportAck says that the report of this epoch is durable, and whether training continues.
+// ReportAck says that the report after so many epochs is durable, and whether training continues.
 struct ReportAck {
   TrialId trial = 0;
   int attempt = 0;
-  int epoch = 0;
+  double epochs = 0;
   Verdict verdict = Verdict::kContinue;
 };
 

@@ -129,7 +129,7 @@ Result<void> StudyState::on(const event::Reported& reported) {
   DETOL_ASSIGN(TrialRecord * trial, entry(reported.trial, "reported"));
   count(*trial, -1);
   spent_.work += reported.work - trial->work;
-  trial->epochs = reported.epoch;
+  trial->epochs = reported.epochs();
   trial->unreported_s = 0;
   trial->work = reported.work;
   trial->train_s += reported.train_s / trial->group_size;

@@ -27,9 +27,9 @@ struct TrialRecord {
   Trial trial;
   TrialState state = TrialState::kWaiting;
   int attempt = 0;             // the current or the last one; 0: never started
-  int epochs = 0;              // acknowledged
-  int epochs_before = 0;       // acknowledged before this attempt
-  std::vector<double> values;  // one per objective, at the last acknowledged epoch
+  double epochs = 0;           // acknowledged; a fraction after an early report
+  double epochs_before = 0;    // acknowledged before this attempt
+  std::vector<double> values;  // one per objective, at the last acknowledged report
   double work = 0;
   double train_s = 0;       // wall time of its acknowledged epochs
   double unreported_s = 0;  // device time spent on the next epoch by attempts that were suspended

@@ -4,10 +4,12 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cmath>
 #include <compare>
 #include <cstdio>
 #include <functional>
 #include <limits>
+#include <utility>
 
 #include "core/descriptor.h"
 #include "core/durable_file.h"
@@ -53,6 +55,13 @@ std::optional<FileName> name_from(const std::string& text) {
   }
   if (text_of(name) != text) return std::nullopt;
   return name;
+}
+
+// Returns whether the file is of exactly that finished epoch, or, for a fraction, inside that
+// epoch.
+bool is_of(const FileName& name, double epochs) {
+  const bool is_part = epochs != std::floor(epochs);
+  return name.epoch == static_cast<int>(epochs) && name.is_finished_epoch() != is_part;
 }
 
 // Returns the checkpoints of attempts up to `attempt`, the furthest first, among equals the highest
@@ -147,13 +156,13 @@ Result<std::optional<Checkpoint>> newest_checkpoint(const fs::path& folder, int 
   return std::optional<Checkpoint>();
 }
 
-Result<Checkpoint> read_checkpoint(const fs::path& folder, int epoch) {
+Result<Checkpoint> read_checkpoint(const fs::path& folder, double epochs) {
   const std::vector<FileName> names = files_in(folder, std::numeric_limits<int>::max());
-  const auto name = std::ranges::find_if(
-      names, [&](const FileName& n) { return n.is_finished_epoch() && n.epoch == epoch; });
+  const auto name =
+      std::ranges::find_if(names, [&](const FileName& n) { return is_of(n, epochs); });
   if (name == names.end()) {
     return fail(ErrorCode::kStorage,
-                fmt::format("{}: no checkpoint of epoch {}", folder.string(), epoch));
+                fmt::format("{}: no checkpoint of epoch {:.4g}", folder.string(), epochs));
   }
   const fs::path path = folder / text_of(*name);
   auto checkpoint = checkpoint_in(folder, *name);
@@ -175,12 +184,14 @@ Result<void> set_aside_checkpoints(const fs::path& folder, int attempt) {
   return {};
 }
 
-void remove_checkpoints(const fs::path& folder, int but_of_epoch) {
+void remove_checkpoints(const fs::path& folder, double but_of_epochs) {
   constexpr int kAnyAttempt = std::numeric_limits<int>::max();
   std::error_code ignored;
+  bool has_part = false;
   for (const FileName& name : files_in(folder, kAnyAttempt)) {
-    if (name.is_finished_epoch() && name.epoch == but_of_epoch) continue;
-    fs::remove(folder / text_of(name), ignored);
+    const bool is_kept =
+        is_of(name, but_of_epochs) && (name.is_finished_epoch() || !std::exchange(has_part, true));
+    if (!is_kept) fs::remove(folder / text_of(name), ignored);
   }
   remove_unfinished_files(folder, kAnyAttempt);
 }

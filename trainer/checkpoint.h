@@ -26,7 +26,7 @@ struct EpochProgress {
   std::int64_t steps = 0;    // finished
   double loss = 0;           // sum over these steps
   std::int64_t correct = 0;  // likewise
-  double train_s = 0;        // seconds
+  double train_s = 0;        // seconds since the last report
 };
 
 struct Checkpoint {
@@ -37,7 +37,7 @@ struct Checkpoint {
   int epoch = 0;               // epochs finished
   std::int64_t step = 0;       // steps finished since the trial's start, `progress` included
   EpochProgress progress;
-  std::vector<EpochReport> history;  // of epochs 1..epoch
+  std::vector<EpochReport> history;  // of the early reports and of epochs 1..epoch
   TrainingState state;
 };
 
@@ -51,16 +51,17 @@ Result<void> write_checkpoint(const std::filesystem::path& folder, const Checkpo
 Result<std::optional<Checkpoint>> newest_checkpoint(const std::filesystem::path& folder,
                                                     int attempt);
 
-// Returns the checkpoint of exactly that finished epoch, of any attempt. Errors (kStorage):
-// missing, unreadable, damaged, newer.
-Result<Checkpoint> read_checkpoint(const std::filesystem::path& folder, int epoch);
+// Returns the checkpoint of exactly that finished epoch, of any attempt; of a fraction, the
+// furthest inside that epoch. Errors (kStorage): missing, unreadable, damaged, newer.
+Result<Checkpoint> read_checkpoint(const std::filesystem::path& folder, double epochs);
 
 // Renames every checkpoint of attempts up to `attempt` to `<name>.bad`, so that another job can
 // begin there.
 Result<void> set_aside_checkpoints(const std::filesystem::path& folder, int attempt);
 
 // Removes a folder's checkpoints, of every attempt, but those of exactly that finished epoch (0:
-// all). What cannot be removed stays. REQUIRES: no attempt is running.
-void remove_checkpoints(const std::filesystem::path& folder, int but_of_epoch);
+// all); of a fraction, but the furthest inside that epoch. What cannot be removed stays. REQUIRES:
+// no attempt is running.
+void remove_checkpoints(const std::filesystem::path& folder, double but_of_epochs);
 
 }  // namespace detol::inline trainer

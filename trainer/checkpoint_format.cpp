@@ -96,6 +96,7 @@ json describe(const EpochReport& report) {
                     {"work", bits_of(report.work)},
                     {"train_s", bits_of(report.train_s)}};
   if (report.step > 0) described["step"] = report.step;  // older versions wrote none
+  if (report.part > 0) described["part"] = bits_of(report.part);
   return described;
 }
 
@@ -137,6 +138,7 @@ void append_tensors(std::string& bytes, const Weights& tensors) {
 EpochReport report_from(const json& value) {
   EpochReport report{
       .epoch = whole_number<int>(value.at("epoch")),
+      .part = value.contains("part") ? double_from(value["part"]) : 0,
       .metrics = {},
       .work = double_from(value.at("work")),
       .train_s = double_from(value.at("train_s")),

@@ -31,14 +31,17 @@ struct Metric {
   double value = 0;
 };
 
-// EpochReport holds the metrics of one epoch. Epochs count from 1; work is cumulative over the
-// trial.
+// EpochReport holds the metrics of one epoch, or of a part of the first. Epochs count from 1; work
+// is cumulative over the trial.
 struct EpochReport {
-  int epoch = 0;
+  int epoch = 0;    // finished
+  double part = 0;  // of the next epoch, which is trained that far: Recipe::early_reports
   std::vector<Metric> metrics;
   double work = 0;        // forward FLOPs x images trained, since the trial's start
-  double train_s = 0;     // measured seconds of the epoch, training and validation; never compared
+  double train_s = 0;     // measured seconds since the last report, validation too; never compared
   std::int64_t step = 0;  // optimiser steps since the trial's start; 0: none are counted
+
+  double epochs() const { return epoch + part; }
 };
 
 // Verdict decides about the trial after a reported epoch.
@@ -59,7 +62,7 @@ struct Job {
   Candidate candidate;
   Genome genome = {};            // from which the candidate was decoded
   std::filesystem::path folder;  // for checkpoints; created if missing
-  int acknowledged = 0;          // epochs whose reports the master already has
+  double acknowledged = 0;       // epochs whose reports the master already has
   int micro_batches = 1;         // run in turn in each step, to save memory
 };
 
@@ -69,8 +72,9 @@ struct Control {
   std::atomic<bool> suspend{false};        // request to write a checkpoint and end
 };
 
-// Called after each epoch, once its checkpoint is durable, in order and without gaps from
-// job.acknowledged + 1: epochs that a found checkpoint already contains are reported first.
+// Called after each epoch and early report, once its checkpoint is durable, in order and without
+// gaps from the first one after job.acknowledged: what a found checkpoint already contains is
+// reported first.
 using Reporter = std::function<Verdict(const EpochReport&)>;
 
 // Evaluation is the way in which an evaluation ended.

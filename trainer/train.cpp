@@ -1,6 +1,6 @@
-// The training loop: epochs of steps, each epoch followed by validation, a durable checkpoint, and
-// only then the report, so that nothing reported can be lost and nothing has to be trained twice. A
-// suspended training leaves a checkpoint inside the epoch.
+// The training loop: epochs of steps, each epoch (and some parts of the first) followed by
+// validation, a durable checkpoint, and only then the report, so that nothing reported can be lost
+// and nothing has to be trained twice. A suspended training leaves a checkpoint inside the epoch.
 //
 // Reproducible to the bit however often a trial is interrupted: batches are a function of
 // (seed, epoch, position), dropout of (seed, step), the learning rate of the step, and
@@ -14,7 +14,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
+#include <functional>
 #include <limits>
 #include <optional>
 #include <stdexcept>
@@ -73,6 +75,7 @@ class Training {
         normaliser_(context.data),
         metrics_(context.data, range_of(context.data.info, DataSplit::kValidation)),
         batches_ahead_(context.batches_ahead),
+        early_(early_reports(context.recipe, batches_.steps_per_epoch())),
         in_flight_(context.group) {}
 
   // Begins from the checkpoint that the leader finds, as the other ranks may not see its disk.
@@ -87,12 +90,12 @@ class Training {
   Result<Evaluation> run(const Reporter& report) {
     DETOL_ASSIGN(auto end, on_leader([&] { return tell_history(report); }));
     while (!end && checkpoint_.epoch < recipe_.epochs) {
-      end = train_epoch();
+      end = train_to_report();
       group_.finish();
       if (end && end->end == Evaluation::End::kFailed) return *end;
       executable_.share_state();
       const bool stopped = end.has_value();
-      DETOL_ASSIGN(end, on_leader([&] { return stopped ? keep_position() : keep_epoch(report); }));
+      DETOL_ASSIGN(end, on_leader([&] { return stopped ? keep_position() : keep_report(report); }));
     }
     if (end && end->end == Evaluation::End::kSuspended)
       end->unreported_s = checkpoint_.progress.train_s;
@@ -146,8 +149,7 @@ class Training {
 
   bool continues(const Checkpoint& found, std::uint64_t job_hash) const {
     const std::int64_t steps = batches_.steps_per_epoch();
-    if (found.trial == job_.trial && found.job_hash == job_hash &&
-        found.history.size() == static_cast<std::size_t>(found.epoch) &&
+    if (found.trial == job_.trial && found.job_hash == job_hash && has_whole_history(found) &&
         found.progress.steps <= steps && found.step == found.epoch * steps + found.progress.steps &&
         fits(scored_weights(found.state), job_.candidate.network) &&
         fits(found.state.weights, job_.candidate.network)) {
@@ -158,8 +160,16 @@ class Training {
     return false;
   }
 
+  // Returns whether there is a report of every epoch, and, in the first, of no more than there are.
+  bool has_whole_history(const Checkpoint& found) const {
+    const auto epochs = static_cast<std::size_t>(found.epoch);
+    if (found.history.size() < epochs) return false;
+    const std::size_t early = found.history.size() - epochs;
+    return epochs == 0 ? early <= early_.size() : early == early_.size();
+  }
+
   std::optional<Evaluation> tell(const EpochReport& epoch, const Reporter& report) const {
-    if (epoch.epoch <= job_.acknowledged) return std::nullopt;
+    if (epoch.epochs() <= job_.acknowledged) return std::nullopt;
     return end_of(report(epoch));
   }
 
@@ -185,16 +195,48 @@ class Training {
     return suspended();
   }
 
-  EarlyOutcome keep_epoch(const Reporter& report) {
+  EarlyOutcome keep_report(const Reporter& report) {
     fault("train.epoch");
     DETOL_TRY(keep());
     fault("train.report");
     return tell(checkpoint_.history.back(), report);
   }
 
-  // Trains and validates the rest of the next epoch; returns a value if the candidate failed or was
+  // EarlyReport is one inside the first epoch.
+  struct EarlyReport {
+    double part = 0;  // as Recipe::early_reports says
+    std::int64_t steps = 0;
+  };
+
+  // Returns the early reports that differ in their steps from each other and from a whole epoch.
+  static std::vector<EarlyReport> early_reports(const Recipe& recipe,
+                                                std::int64_t steps_per_epoch) {
+    std::vector<EarlyReport> reports;
+    std::vector<int> parts = recipe.early_reports;
+    std::ranges::sort(parts, std::greater());
+    for (const int n : parts) {
+      const std::int64_t steps = std::max<std::int64_t>(1, steps_per_epoch / n);
+      const bool is_new = reports.empty() || reports.back().steps < steps;
+      if (is_new && steps < steps_per_epoch) reports.push_back({1.0 / n, steps});
+    }
+    return reports;
+  }
+
+  // Returns the early report that comes next; nullptr if the next one is of a whole epoch.
+  const EarlyReport* next_early() const {
+    const std::size_t told = checkpoint_.history.size();
+    return checkpoint_.epoch == 0 && told < early_.size() ? &early_[told] : nullptr;
+  }
+
+  // Returns the steps of this epoch before the next report.
+  std::int64_t steps_to_report() const {
+    const EarlyReport* early = next_early();
+    return early != nullptr ? early->steps : batches_.steps_per_epoch();
+  }
+
+  // Trains to the next report, and validates; returns a value if the candidate failed or was
   // suspended.
-  std::optional<Evaluation> train_epoch() {
+  std::optional<Evaluation> train_to_report() {
     if (auto end = train_steps()) return end;
     const Range range = range_of(data_.info, DataSplit::kValidation);
     const Score validation = [&] {
@@ -217,7 +259,7 @@ class Training {
     const ScopedTimer timer(progress.train_s);
     must_suspend_ = false;
     if (auto end = device_ != nullptr ? steps_on_device() : steps_from_feed()) return end;
-    const bool is_complete = progress.steps == batches_.steps_per_epoch();
+    const bool is_complete = progress.steps == steps_to_report();
     if (must_suspend_ && !is_complete) return suspended();
     return std::nullopt;
   }
@@ -227,7 +269,7 @@ class Training {
     feed_->start_epoch(checkpoint_.epoch + 1, progress.steps);
     send({});
     auto end = receive();
-    while (!end && !must_suspend_ && progress.steps < batches_.steps_per_epoch()) {
+    while (!end && !must_suspend_ && progress.steps < steps_to_report()) {
       send(train_batch());
       raise_progress();
       ++progress.steps;
@@ -240,8 +282,7 @@ class Training {
 
   // Every kLookEvery steps the host reads finished results, while the device runs later steps.
   std::optional<Evaluation> steps_on_device() {
-    const std::int64_t first = checkpoint_.progress.steps,
-                       steps = batches_.steps_per_epoch() - first;
+    const std::int64_t first = checkpoint_.progress.steps, steps = steps_to_report() - first;
     std::vector<StepSettings> settings;
     for (std::int64_t i = 0; i < steps; ++i) settings.push_back(settings_of(checkpoint_.step + i));
     const auto done = static_cast<std::size_t>(first * recipe_.batch_size);
@@ -252,7 +293,8 @@ class Training {
       if (++begun % kLookEvery == 0) end = take_results(kLookEvery);
     }
     // Draws the next epoch's images while the last steps run.
-    if (!end && !must_suspend_ && checkpoint_.epoch + 1 < recipe_.epochs)
+    const bool ends_epoch = next_early() == nullptr;
+    if (!end && !must_suspend_ && ends_epoch && checkpoint_.epoch + 1 < recipe_.epochs)
       batches_.images_of(checkpoint_.epoch + 2);
     return end ? end : take_results(0);
   }
@@ -322,14 +364,19 @@ class Training {
       for (std::string_view name : row_of(data_.info.task.kind).metrics)
         metrics.push_back({std::string(name), value_of(name, validation)});
     }
-    const EpochProgress progress = std::exchange(checkpoint_.progress, {});
-    ++checkpoint_.epoch;
-    checkpoint_.history.push_back(
-        {.epoch = checkpoint_.epoch,
-         .metrics = std::move(metrics),
-         .work = epoch_work(job_.candidate, data_.info) * checkpoint_.epoch,
-         .train_s = progress.train_s,
-         .step = checkpoint_.step});
+    EpochReport report{.epoch = checkpoint_.epoch,
+                       .metrics = std::move(metrics),
+                       .train_s = std::exchange(checkpoint_.progress.train_s, 0),
+                       .step = checkpoint_.step};
+    if (const EarlyReport* early = next_early()) {
+      report.part = early->part;
+      report.work = static_cast<double>(job_.candidate.cost.flops) * trained_images();
+    } else {
+      checkpoint_.progress = {};
+      report.epoch = ++checkpoint_.epoch;
+      report.work = epoch_work(job_.candidate, data_.info) * checkpoint_.epoch;
+    }
+    checkpoint_.history.push_back(std::move(report));
   }
 
   double value_of(std::string_view metric, const Score& validation) {
@@ -377,6 +424,7 @@ class Training {
   const Normaliser normaliser_;
   Metrics metrics_;
   const int batches_ahead_;
+  const std::vector<EarlyReport> early_;  // ascending
   StepSums in_flight_;
   bool must_suspend_ = false;  // as received from the leader
   Checkpoint checkpoint_;      // the next checkpoint, with the state of the last

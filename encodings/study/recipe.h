@@ -24,7 +24,9 @@ struct Recipe {
   double trust = 0.001;           // lars: its trust coefficient
   std::int64_t batch_size = 64;   // global, over all ranks of a group
 
-  int epochs = 1;                      // full length; the schedule ends here
+  int epochs = 1;  // full length; the schedule ends here
+  // Reports inside the first epoch: n stands for one after 1/n of it.
+  std::vector<int> early_reports = {};
   std::string loss = "cross_entropy";  // a name of losses() that suits the task
   double label_smoothing = 0;          // [0, 1)
   std::string schedule = "cosine";     // a name of schedules()

@@ -219,6 +219,9 @@ class StudyLoader {
     DETOL_ASSIGN(Implied implied, implied_choices(file.at("architecture")));
     DETOL_TRY(read_space(reader, file, std::move(implied)));
     study_.max_epochs = most_epochs(file);
+    for (int n : file.at("training").value("early_reports", std::vector<int>()))
+      study_.early_reports.push_back(1.0 / n);
+    std::ranges::sort(study_.early_reports);
     study_.precisions = words_of_training(tree_, "precision");
     keep_template(file);
     return {};

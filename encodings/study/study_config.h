@@ -85,7 +85,9 @@ class StudyConfig {
   std::string encoding;  // architecture.type
   Constraints constraints;
   Space space;
-  int max_epochs = 1;                        // the largest value training.epochs can take
+  int max_epochs = 1;  // the largest value training.epochs can take
+  // The shares of the first epoch after which trials also report, ascending (early_reports).
+  std::vector<double> early_reports = {};
   std::vector<std::string> precisions = {};  // all that training.precision can be; empty: fp32
   std::vector<Objective> objectives;
   Named algorithm;

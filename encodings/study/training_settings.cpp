@@ -52,7 +52,7 @@ constexpr std::string_view kParameters = "parameters", kTraining = "training",
                            kCrop = "data.augment.random_crop", kCutout = "data.augment.cutout";
 
 using R = Recipe;
-using Table = std::array<TrainingSetting, 34>;
+using Table = std::array<TrainingSetting, 35>;
 
 const Table& table() {
   static const Table rows = {{
@@ -94,6 +94,10 @@ const Table& table() {
       {"share", kCompression, number("share", 1e-6, 1), &R::compression_share},
       {"staleness", kTraining, whole("staleness", 0, 16), &R::staleness},
       {"mixup", kTraining, number("mixup", 0, 100), &R::mixup},
+      {"early_reports",
+       kTraining,
+       {.key = "early_reports", .kind = kInts, .low = 2, .high = 1000},
+       &R::early_reports},
   }};
   return rows;
 }

@@ -16,8 +16,9 @@ double metric_at(const EpochMetrics& epoch, const std::string& name) {
   return found == epoch.metrics.end() ? std::numeric_limits<double>::quiet_NaN() : found->second;
 }
 
-// A later attempt may repeat epochs of an earlier one.
+// A later attempt may repeat epochs of an earlier one. Curves are of whole epochs.
 void add_report(TrialHistory& history, const event::Reported& reported) {
+  if (reported.part > 0) return;
   const auto at = std::ranges::lower_bound(history.curve, reported.epoch, {}, &EpochMetrics::epoch);
   EpochMetrics epoch{reported.epoch, reported.metrics};
   if (at != history.curve.end() && at->epoch == reported.epoch)

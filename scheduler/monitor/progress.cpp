@@ -48,7 +48,7 @@ class ProgressLines final : public Progress {
       }
     }
     const double clock_s = reported.train_s / state.find(reported.trial)->group_size;
-    say(state, fmt::format("trial {} epoch {}:{} ({:.1f} s)", reported.trial, reported.epoch,
+    say(state, fmt::format("trial {} epoch {:.3g}:{} ({:.1f} s)", reported.trial, reported.epochs(),
                            metrics, clock_s));
   }
 
@@ -65,9 +65,9 @@ class ProgressLines final : public Progress {
   }
 
   void on(const event::Requeued& requeued, const StudyState& state) {
-    const int epochs = state.find(requeued.trial)->epochs;
+    const double epochs = state.find(requeued.trial)->epochs;
     if (requeued.reason.cause == RequeueCause::kPromoted)
-      say(state, fmt::format("trial {} promoted after epoch {}", requeued.trial, epochs));
+      say(state, fmt::format("trial {} promoted after epoch {:.3g}", requeued.trial, epochs));
     else
       say(state, fmt::format("trial {} requeued: {}", requeued.trial, to_text(requeued.reason)));
   }

@@ -131,7 +131,7 @@ std::vector<Meter> StudyMonitor::used(const StudyState& state, Spent spent) cons
     for (const TrialId id : state.in_state(unfinished)) {
       const TrialRecord& record = *state.find(id);
       if (record.outcome || record.attempt == 0) continue;  // spent() counts it as a whole
-      spent.trials -= 1 - std::min(1.0, static_cast<double>(record.epochs) / full_length(record));
+      spent.trials -= 1 - std::min(1.0, record.epochs / full_length(record));
     }
   }
   return meters(budget_, spent);
@@ -144,7 +144,7 @@ std::vector<ViewTrial> StudyMonitor::running(const StudyState& state, double now
     const Track& track = seen(id);
     rows.push_back({.trial = id,
                     .worker = track.worker,
-                    .epoch = record.epochs,
+                    .epoch = static_cast<int>(record.epochs),
                     .epochs = full_length(record),
                     .curve = track.curve,
                     .in_epoch_s = std::max(0.0, now_s - track.heard_s),

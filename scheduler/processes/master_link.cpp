@@ -169,7 +169,7 @@ void MasterLink::on_message(const Message& message) {
   } else if (const auto* ack = std::get_if<message::ReportAck>(&message)) {
     const auto* report = unanswered_ ? std::get_if<message::Report>(&*unanswered_) : nullptr;
     if (report != nullptr && report->trial == ack->trial && report->attempt == ack->attempt &&
-        report->report.epoch == ack->epoch) {
+        report->report.epochs() == ack->epochs) {
       verdict_ = ack->verdict;
       unanswered_.reset();
     }

@@ -1,9 +1,10 @@
 // Asynchronous successive halving with promotion (Li et al., 2020, "A System for Massively
 // Parallel Hyperparameter Tuning", MLSys, arXiv 1810.05934, algorithm 2).
 //
-// Rungs stand at min_resource * reduction_factor^k epochs, below the full length, which is the
-// top. A trial that reaches a rung leaves its value there and pauses. A worker that becomes
-// free looks from the highest rung down for a trial to promote:
+// Rungs stand at the early reports inside the first epoch, if the study has any, and at
+// min_resource * reduction_factor^k epochs, below the full length, which is the top. A trial that
+// reaches a rung leaves its value there and pauses. A worker that becomes free looks from the
+// highest rung down for a trial to promote:
 //
 //   among the best floor(n / reduction_factor) of the n values of a rung,
 //   the best whose trial was not promoted from it yet
@@ -97,13 +98,14 @@ class Asha final : public Pruner {
  public:
   Asha(const PrunerSettings& settings, std::int64_t min_resource, std::int64_t reduction_factor)
       : direction_(settings.direction), reduction_factor_(reduction_factor) {
+    for (const double early : settings.early_reports) rungs_[early];
     for (std::int64_t epoch = min_resource; epoch < settings.max_epochs; epoch *= reduction_factor)
-      rungs_[epoch];
+      rungs_[static_cast<double>(epoch)];
   }
 
-  Advice judge(TrialId trial, int epoch, double value) override {
+  Advice judge(TrialId trial, double epochs, double value) override {
     const bool is_nan = value != value;
-    const auto rung = rungs_.find(epoch);
+    const auto rung = rungs_.find(epochs);
     if (rung == rungs_.end()) return is_nan ? Advice::kStop : Advice::kContinue;
     const Place place{loss_of(direction_, value), trial};
     rung->second.enter(place, !is_nan, reduction_factor_);
@@ -135,7 +137,7 @@ class Asha final : public Pruner {
 
   const Direction direction_;
   const std::int64_t reduction_factor_;
-  std::map<std::int64_t, Rung> rungs_;  // by epoch; complete after construction
+  std::map<double, Rung> rungs_;  // by epochs; complete after construction
   std::unordered_map<TrialId, Paused> paused_;
 };
 

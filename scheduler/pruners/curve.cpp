@@ -47,7 +47,10 @@ class CurvePruner final : public Pruner {
         rule_(rule),
         curves_(settings.max_epochs) {}
 
-  Advice judge(TrialId trial, int epoch, double value) override {
+  Advice judge(TrialId trial, double epochs, double value) override {
+    const int epoch = static_cast<int>(epochs);
+    if (epoch != epochs)  // a curve is of whole epochs
+      return value != value ? Advice::kStop : Advice::kContinue;
     const double loss = loss_of(direction_, value);
     curves_.observe(trial, epoch, loss);
     const auto best = best_.try_emplace(epoch, loss).first;

@@ -33,7 +33,7 @@ struct MedianRule {
 
 struct Curve {
   double sum = 0;
-  int epochs = 0;
+  int reports = 0;
   double best = kWorst;
 };
 
@@ -42,24 +42,24 @@ class Median final : public Pruner {
   Median(const PrunerSettings& settings, MedianRule rule)
       : direction_(settings.direction), max_epochs_(settings.max_epochs), rule_(rule) {}
 
-  Advice judge(TrialId trial, int epoch, double value) override {
+  Advice judge(TrialId trial, double epochs, double value) override {
     const double loss = loss_of(direction_, value);
     Curve& curve = curves_[trial];
     curve.sum += loss;
-    curve.epochs += 1;
+    curve.reports += 1;
     curve.best = std::min(curve.best, loss);
-    std::vector<double>& others = means_[epoch];
-    const bool is_worse = can_judge(epoch, others) && curve.best > median_of(others);
-    const double mean = curve.sum / curve.epochs;
+    std::vector<double>& others = means_[epochs];
+    const bool is_worse = can_judge(epochs, others) && curve.best > median_of(others);
+    const double mean = curve.sum / curve.reports;
     const double recorded = mean == mean ? mean : kWorst;  // NaN from inf - inf
     others.insert(std::ranges::upper_bound(others, recorded), recorded);
     return is_worse || value != value ? Advice::kStop : Advice::kContinue;
   }
 
  private:
-  bool can_judge(int epoch, const std::vector<double>& others) const {
-    return epoch > rule_.warmup_epochs && epoch < max_epochs_ && !others.empty() &&
-           static_cast<std::int64_t>(others.size()) >= rule_.warmup_trials;
+  bool can_judge(double epochs, const std::vector<double>& others) const {
+    return epochs > static_cast<double>(rule_.warmup_epochs) && epochs < max_epochs_ &&
+           !others.empty() && static_cast<std::int64_t>(others.size()) >= rule_.warmup_trials;
   }
 
   // Returns the median; of an even number of values, the worse of the two in the middle.
@@ -69,7 +69,7 @@ class Median final : public Pruner {
   const int max_epochs_;
   const MedianRule rule_;
   std::unordered_map<TrialId, Curve> curves_;
-  std::unordered_map<int, std::vector<double>> means_;  // by epoch: sorted, one per trial
+  std::unordered_map<double, std::vector<double>> means_;  // by epochs: sorted, one per trial
 };
 
 }  // namespace

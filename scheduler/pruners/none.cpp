@@ -8,7 +8,7 @@ namespace {
 
 class None final : public Pruner {
  public:
-  Advice judge(TrialId, int, double) override { return Advice::kContinue; }
+  Advice judge(TrialId, double, double) override { return Advice::kContinue; }
 };
 
 }  // namespace

@@ -13,6 +13,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "core/result.h"
 #include "encodings/space/trial.h"
@@ -30,9 +31,9 @@ class Pruner {
  public:
   virtual ~Pruner() = default;
 
-  // Records a trial's value (of the first objective) after `epoch` epochs. Called once per
-  // trial and epoch, in the ledger's order; a value may be NaN.
-  virtual Advice judge(TrialId trial, int epoch, double value) = 0;
+  // Records a trial's value (of the first objective) after so many epochs, a fraction for an early
+  // report. Called once per trial and report, in the ledger's order; a value may be NaN.
+  virtual Advice judge(TrialId trial, double epochs, double value) = 0;
 
   // Returns the paused trial that the next free worker should resume, if any.
   virtual std::optional<TrialId> promotion() const { return std::nullopt; }
@@ -45,6 +46,7 @@ class Pruner {
 struct PrunerSettings {
   Direction direction = Direction::kMinimize;
   int max_epochs = 1;                          // a full-length trial
+  std::vector<double> early_reports = {};      // epochs, ascending (StudyConfig::early_reports)
   std::map<std::string, std::string> options;  // {"min_resource", "1"}
 };
 

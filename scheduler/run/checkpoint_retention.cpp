@@ -154,7 +154,7 @@ class CheckpointRetention final : public Observer {
   Best best_;
   ParetoSet pareto_;
   std::unordered_set<TrialId> cut_;  // trials cut by the budget
-  std::map<int, Best> paused_;       // by epochs, one for each rung
+  std::map<double, Best> paused_;    // by epochs, one for each rung
 };
 
 }  // namespace

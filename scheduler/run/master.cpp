@@ -53,6 +53,7 @@ Result<Parts> make_parts(const StudyConfig& config, const TestHooks& hooks) {
   DETOL_ASSIGN(parts.pruner,
                make_pruner(config.pruner.name, {.direction = config.objectives.front().direction,
                                                 .max_epochs = config.max_epochs,
+                                                .early_reports = config.early_reports,
                                                 .options = config.pruner.options}));
   for (const auto& params : config.initial_trials) {
     DETOL_ASSIGN(Genome genome, config.space.genome(params));

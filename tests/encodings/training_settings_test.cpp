@@ -67,11 +67,12 @@ TEST(TrainingSettings, TheIdentityIsTheTextThatItAlwaysWas) {
   recipe.compression_share = 0.05;
   recipe.staleness = 2;
   recipe.mixup = 0.2;
+  recipe.early_reports = {9, 3};
   EXPECT_EQ(identity_text(recipe),
             " | lars 0.1 0.9 true 0.999 1e-08 0.01 64 | 9 cross_entropy 0 cosine 0 fp32 true false "
             "| 2 false cutout=8 milestones=[4, 6] every_epochs=7 gamma=0.5 rise=0.25 divisor=20 "
             "final_divisor=100 scale_lr=linear base_batch=128 trust=0.01 clip_norm=2 ema=0.99 "
-            "compression=top_k share=0.05 staleness=2 mixup=0.2");
+            "compression=top_k share=0.05 staleness=2 mixup=0.2 early_reports=[9, 3]");
 }
 
 TEST(TrainingSettings, AnUnknownWordIsAnErrorThatNamesTheSetting) {

@@ -78,7 +78,7 @@ TEST(Reader, HasTheDocumentedColumns) {
       {"v_trials",
        {"study", "trial", "state", "failure", "reason", "algorithm", "arch_hash", "params", "flops",
         "epochs", "device_seconds", "started", "finished", "value", "values_json", "params_json",
-        "started_at", "finished_at"}},
+        "started_at", "finished_at", "unreported_seconds"}},
       {"v_params", {"study", "trial", "name", "value"}},
       {"v_metrics", {"study", "trial", "epoch", "name", "value", "step"}},
       {"v_studies",
@@ -177,6 +177,27 @@ TEST(Reader, ANewerAttemptsReportReplacesTheOlderOnes) {
                   "SELECT epoch, value FROM v_metrics WHERE name = 'val_accuracy' ORDER BY epoch"),
             (Lines{"1|0.7", "2|0.6"}));
   EXPECT_EQ(lines(*reader, "SELECT epochs, value FROM v_trials"), (Lines{"1|0.7"}));
+}
+
+TEST(Reader, ShowsReportsInsideAnEpoch) {
+  OneStudy one;
+  event::Reported third = reported(0, 1, 0, 0.4), half = reported(0, 1, 0, 0.5);
+  third.part = 0.25, third.step = 10;
+  half.part = 0.5, half.step = 20;
+  event::Reported again = half;
+  again.attempt = 2;
+  again.metrics[0].second = 0.75;
+  event::Reported first = reported(1, 1, 1, 0.9);
+  first.step = 40;
+  one.append(
+      {asked(0), started(0, 1), third, half, started(0, 2), again, asked(1), started(1, 1), first});
+  const auto reader = must(Reader::open(one.path));
+  EXPECT_EQ(lines(*reader,
+                  "SELECT epoch, step, value FROM v_metrics WHERE name = 'val_accuracy' AND trial "
+                  "= 0 ORDER BY epoch"),
+            (Lines{"0.25|10|0.4", "0.5|20|0.75"}));
+  EXPECT_EQ(lines(*reader, "SELECT epochs, value FROM v_trials"), (Lines{"0.5|0.75", "1|0.9"}));
+  EXPECT_EQ(lines(*reader, "SELECT worker, epochs FROM v_workers"), (Lines{"w1|1"}));
 }
 
 TEST(Reader, ShowsParamsMetricsWorkersAndDatasets) {

@@ -70,10 +70,12 @@ TEST(Reports, ThatDoNotFitTogetherStayApart) {
     event::Reported second;
   };
   event::Reported other_steps = counted(0, 1, 2, 0.2), other_names = counted(0, 1, 2, 0.2);
+  event::Reported part = counted(0, 1, 2, 0.2);
+  part.part = 1.0 / 3;
   other_steps.step = 150;
   other_names.metrics.pop_back();
   for (const Case& each : {Case{"a gap", counted(0, 1, 3, 0.2)}, Case{"steps", other_steps},
-                           Case{"names", other_names}}) {
+                           Case{"names", other_names}, Case{"a part of an epoch", part}}) {
     OneStudy one;
     const std::vector<Event> events = {asked(0), started(0, 1), counted(0, 1, 1, 0.1), each.second,
                                        complete(0, 0.2)};

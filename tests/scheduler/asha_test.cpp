@@ -165,7 +165,7 @@ TEST(AshaPaper, WithOneWorkerTrainsWhatThePapersAlgorithmTrainsInItsOrder) {
     ASSERT_TRUE(ended) << ended.error().message;
     std::vector<Job> trained;
     for (const message::Train& train : study.pool.started)
-      trained.push_back({train.trial, train.acknowledged});
+      trained.push_back({train.trial, static_cast<int>(train.acknowledged)});
     EXPECT_EQ(to_text(trained), to_text(Paper(problem).jobs())) << "seed " << seed;
     promotions += static_cast<int>(
         std::ranges::count_if(trained, [](const Job& job) { return job.from > 0; }));
@@ -228,6 +228,33 @@ TEST(Asha, PromotesOnAfterTheLastTrialUntilNoneIsLeft) {
   const auto& started = study.pool.started;
   const auto last = std::ranges::find(started, 11u, &message::Train::trial);
   EXPECT_EQ(started.end() - last, 3);  // the last trial is the best: to 1, 3 and 9 epochs
+}
+
+TEST(Asha, RungsInsideTheFirstEpochCostLittleAndSurviveAKill) {
+  AshaStudy whole;
+  whole.config.early_reports = {1.0 / 9, 1.0 / 3};
+  whole.budget = "30trials";
+  ASSERT_TRUE(whole.run());
+  std::set<double> rungs;
+  for (const message::Train& train : whole.pool.started) rungs.insert(train.acknowledged);
+  EXPECT_EQ(rungs, (std::set<double>{0, 1.0 / 9, 1.0 / 3, 1, 3}));
+  AshaStudy plain;
+  plain.budget = whole.budget;
+  ASSERT_TRUE(plain.run());
+  EXPECT_LT(whole.driver->state().spent().work, plain.driver->state().spent().work / 2);
+  for (int waits = 1; waits < 40; waits += 3) {
+    AshaStudy killed;
+    killed.config.early_reports = whole.config.early_reports;
+    killed.budget = whole.budget;
+    killed.pool.stop_at = waits;
+    EXPECT_FALSE(killed.run());
+    AshaStudy resumed(1, killed.ledger);
+    resumed.config.early_reports = whole.config.early_reports;
+    resumed.budget = whole.budget;
+    resumed.pool.left_s = killed.pool.left_s;
+    ASSERT_TRUE(resumed.run());
+    EXPECT_EQ(resumed.outcomes(), whole.outcomes()) << waits;
+  }
 }
 
 TEST(Asha, PromotesNobodyWhenTheTimeIsOverAndGoesOnWithMore) {

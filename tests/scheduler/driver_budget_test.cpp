@@ -139,6 +139,23 @@ TEST(BudgetOfAStudy, ATrialThatItEndsBeforeAnyReportIsPrunedAndTaughtNothing) {
   }
 }
 
+TEST(BudgetOfAStudy, ForeseesPartsOfTheFirstEpochByTheirShare) {
+  FakeStudy study;
+  study.config.early_reports = {0.1};
+  study.pool.epoch_s = 100;
+  study.budget = "20.2s";
+  ASSERT_TRUE(study.run());
+  EXPECT_EQ(study.clock.now, 10);  // neither the rest of the epoch fits nor a second trial
+  EXPECT_EQ(study.trial(0).epochs, 0.1);
+  EXPECT_EQ(study.trial(0).reason.cause, EndCause::kBudget);
+  FakeStudy more(1, study.ledger);
+  more.config.early_reports = study.config.early_reports;
+  more.pool.epoch_s = 100;
+  more.budget = "106s";
+  ASSERT_TRUE(more.run());
+  EXPECT_EQ(more.trial(0).epochs, 1);
+}
+
 TEST(BudgetOfAStudy, GivesUpOnAWorkerThatDoesNotSuspend) {
   FakeStudy study;
   study.pool.epoch_s = 1000;

@@ -33,7 +33,7 @@ TEST(Driver, CommitsAReportBeforeAcknowledgingIt) {
   study.pool.on_answer = [&](const message::ReportAck& answer) {
     const auto reports = events_of<event::Reported>(study.ledger);
     EXPECT_TRUE(std::ranges::any_of(reports, [&](const event::Reported& r) {
-      return r.trial == answer.trial && r.epoch == answer.epoch;
+      return r.trial == answer.trial && r.epochs() == answer.epochs;
     }));
   };
   ASSERT_TRUE(study.run());
@@ -280,7 +280,7 @@ TEST(Driver, ARepeatedReportIsAnsweredAgainAndRecordedOnce) {
   FakeStudy study;
   study.pool.extra = {};
   study.pool.on_answer = [&](const message::ReportAck& answer) {
-    if (answer.epoch == 1 && answer.trial == 0 && study.pool.answers.size() == 1)
+    if (answer.epochs == 1 && answer.trial == 0 && study.pool.answers.size() == 1)
       study.pool.extra = {message::Report{0, 0, 1, {.epoch = 1, .metrics = {{"loss", -1}}}}};
   };
   ASSERT_TRUE(study.run());
@@ -325,7 +325,7 @@ TEST(Driver, WhatAWorkerStillTrainsAfterARestartOfTheMasterGoesOn) {
 TEST(Driver, AFullDiskPausesTheStudyAndLosesNothing) {
   FakeStudy plain, paused;
   paused.pool.on_answer = [&](const message::ReportAck& answer) {
-    if (answer.trial == 2 && answer.epoch == 2) paused.ledger.full = 5;
+    if (answer.trial == 2 && answer.epochs == 2) paused.ledger.full = 5;
   };
   ASSERT_TRUE(plain.run());
   ASSERT_TRUE(paused.run());

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <functional>
 #include <map>
 #include <memory>
@@ -95,8 +96,8 @@ class FakePool final : public Pool {
     started.push_back(train);
     const auto suspended = left_s.extract(train.trial);
     busy_[static_cast<std::size_t>(worker)] =
-        Training{train, train.acknowledged + 1,
-                 clock_.now + (suspended.empty() ? seconds_of(train, train.acknowledged + 1)
+        Training{train, next_report(train.acknowledged),
+                 clock_.now + (suspended.empty() ? seconds_to_report(train, train.acknowledged)
                                                  : suspended.mapped())};
   }
   void acknowledge(const message::ReportAck& answer) override {
@@ -104,10 +105,10 @@ class FakePool final : public Pool {
     if (on_answer) on_answer(answer);
     for (auto& worker : busy_) {
       if (!worker || worker->train.trial != answer.trial) continue;
-      const double next_s = seconds_of(worker->train, answer.epoch + 1);
+      const double next_s = seconds_to_report(worker->train, answer.epochs);
       worker->due_s = clock_.now + (answer.verdict == Verdict::kContinue ? next_s : 0);
       worker->end = answer.verdict;
-      worker->epoch = answer.epoch + 1;
+      worker->epochs = next_report(answer.epochs);
     }
   }
   void acknowledge(const message::EndAck&) override {}
@@ -164,6 +165,7 @@ class FakePool final : public Pool {
   int group_size = 1;
   double epoch_s = 1;
   std::function<double(const message::Train&, int epoch)> seconds;  // of an epoch; null: epoch_s
+  std::vector<double> early_reports;  // parts of the first epoch, ascending
   std::function<double(const message::Train&, int epoch)> loss = parabola;
   std::function<Mishap(const message::Train&, int epoch)> mishap;
   std::optional<int> stop_at;  // the number of the wait that returns a StopRequest
@@ -184,7 +186,7 @@ class FakePool final : public Pool {
  private:
   struct Training {
     message::Train train;
-    int epoch = 1;  // the next to report
+    double epochs = 1;  // at the next report
     double due_s = 0;
     Verdict end = Verdict::kContinue;
   };
@@ -192,9 +194,28 @@ class FakePool final : public Pool {
   double seconds_of(const message::Train& train, int epoch) const {
     return seconds ? seconds(train, epoch) : epoch_s;
   }
+  double next_report(double epochs) const {
+    for (const double part : early_reports) {
+      if (part > epochs) return part;
+    }
+    return std::floor(epochs) + 1;
+  }
+  double seconds_to_report(const message::Train& train, double epochs) const {
+    const double share = next_report(epochs) - epochs;
+    return share * seconds_of(train, static_cast<int>(epochs) + 1);
+  }
+  double report_before(double epochs) const {
+    double before = std::max(0.0, std::ceil(epochs) - 1);
+    for (const double part : early_reports) {
+      if (part < epochs) before = std::max(before, part);
+    }
+    return before;
+  }
 
   std::vector<PoolEvent> happen(std::optional<Training>& worker) {
     const Training now = *worker;
+    const int epoch = static_cast<int>(std::ceil(now.epochs));  // that it trains
+    const double train_s = seconds_to_report(now.train, report_before(now.epochs));
     const auto ended = [&](const Evaluation& evaluation,
                            message::Ended::Trouble trouble = message::Ended::Trouble::kNone) {
       worker.reset();
@@ -206,11 +227,9 @@ class FakePool final : public Pool {
       const auto left = left_s.find(now.train.trial);
       return ended({.end = Evaluation::End::kSuspended,
                     .reason = "",
-                    .unreported_s = left == left_s.end()
-                                        ? 0
-                                        : seconds_of(now.train, now.epoch) - left->second});
+                    .unreported_s = left == left_s.end() ? 0 : train_s - left->second});
     }
-    switch (mishap ? mishap(now.train, now.epoch) : Mishap::kNone) {
+    switch (mishap ? mishap(now.train, epoch) : Mishap::kNone) {
       case Mishap::kNone:
         break;
       case Mishap::kDiverge:
@@ -239,10 +258,11 @@ class FakePool final : public Pool {
     return {message::Report{0,
                             now.train.trial,
                             now.train.attempt,
-                            {.epoch = now.epoch,
-                             .metrics = {{"loss", loss(now.train, now.epoch)}},
-                             .work = 10.0 * now.epoch,
-                             .train_s = seconds_of(now.train, now.epoch)}}};
+                            {.epoch = static_cast<int>(now.epochs),
+                             .part = now.epochs - std::floor(now.epochs),
+                             .metrics = {{"loss", loss(now.train, epoch) + (epoch - now.epochs)}},
+                             .work = 10.0 * now.epochs,
+                             .train_s = train_s}}};
   }
 
   VirtualClock& clock_;
@@ -272,9 +292,11 @@ struct FakeStudy {
   // Does everything that comes before the first trial.
   Result<void> replay() {
     config.max_epochs = epochs;
+    pool.early_reports = config.early_reports;
     searcher = fresh_searcher();
     pruner = make_pruner(config.pruner.name, {.direction = config.objectives.front().direction,
                                               .max_epochs = epochs,
+                                              .early_reports = config.early_reports,
                                               .options = config.pruner.options})
                  .value();
     driver = std::make_unique<Driver>(DriverParts{

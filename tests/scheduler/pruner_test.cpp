@@ -82,6 +82,21 @@ TEST(Asha, PausesOnlyAtItsRungs) {
   }
 }
 
+TEST(Asha, HasARungAtEveryEarlyReport) {
+  const auto asha =
+      make_pruner("asha", {.max_epochs = 9, .early_reports = {1.0 / 9, 1.0 / 3}}).value();
+  for (const double epochs : {1.0 / 9, 1.0 / 3, 1.0, 3.0})
+    EXPECT_EQ(asha->judge(1, epochs, 1), Advice::kPause) << epochs;
+}
+
+TEST(Pruners, JudgeWholeEpochsAloneUnlessTheyHaveRungs) {
+  for (const char* name : {"median", "curve"}) {
+    const auto pruner = make_pruner(name, {.max_epochs = 9, .early_reports = {0.5}}).value();
+    for (TrialId trial = 0; trial < 20; ++trial)
+      EXPECT_EQ(pruner->judge(trial, 0.5, static_cast<double>(trial)), Advice::kContinue) << name;
+  }
+}
+
 TEST(Asha, TheFullLengthIsNoRung) {
   const auto asha = make("asha", 9);
   EXPECT_EQ(asha->judge(0, 9, 0), Advice::kContinue);

@@ -54,6 +54,19 @@ TEST(Checkpoint, APositionInsideAnEpochComesBackToo) {
   expect_equal(*newest_checkpoint(folder.path(), 2).value(), partial(3));
 }
 
+TEST(Checkpoint, OfAPartOfAnEpochIsTheFurthestThere) {
+  const TempFolder folder;
+  ASSERT_TRUE(write_checkpoint(folder.path(), example(3)));
+  ASSERT_TRUE(write_checkpoint(folder.path(), partial(3)));
+  expect_equal(read_checkpoint(folder.path(), 3).value(), example(3));
+  expect_equal(read_checkpoint(folder.path(), 3.25).value(), partial(3));
+  EXPECT_FALSE(read_checkpoint(folder.path(), 2.25));
+  remove_checkpoints(folder.path(), 3.25);
+  EXPECT_EQ(names_in(folder), Names{"epoch-3-step-30.a2.ckpt"});
+  remove_checkpoints(folder.path(), 3);
+  EXPECT_EQ(names_in(folder), Names{});
+}
+
 TEST(Checkpoint, NoNumberIsTooOddForIt) {
   const TempFolder folder;
   Checkpoint odd = example(1);

@@ -14,7 +14,7 @@ namespace detol {
 inline std::vector<std::uint64_t> bits(const std::vector<EpochReport>& reports) {
   std::vector<std::uint64_t> all;
   for (const EpochReport& report : reports) {
-    all.push_back(static_cast<std::uint64_t>(report.epoch));
+    all.push_back(std::bit_cast<std::uint64_t>(report.epochs()));
     all.push_back(std::bit_cast<std::uint64_t>(report.work));
     for (const Metric& m : report.metrics) all.push_back(std::bit_cast<std::uint64_t>(m.value));
   }

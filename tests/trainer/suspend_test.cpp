@@ -46,8 +46,12 @@ struct Ran {
 
 class Suspensions : public testing::TestWithParam<std::string> {
  protected:
-  Job job(std::string_view folder) const {
-    const Recipe recipe{.lr = 0.02, .batch_size = 32, .epochs = kEpochs, .crop_padding = 1};
+  Job job(std::string_view folder, std::vector<int> early_reports = {}) const {
+    const Recipe recipe{.lr = 0.02,
+                        .batch_size = 32,
+                        .epochs = kEpochs,
+                        .early_reports = std::move(early_reports),
+                        .crop_padding = 1};
     Candidate candidate{.network = composite(4, {1, 12, 12}), .recipe = recipe, .cost = {}};
     candidate.cost = cost_of(candidate.network).value();
     return {.trial = 5,
@@ -83,7 +87,7 @@ class Suspensions : public testing::TestWithParam<std::string> {
   // Makes the job the next attempt, with all reported epochs acknowledged.
   static void go_on(Job& job, const Ran& before) {
     ++job.attempt;
-    if (!before.reports.empty()) job.acknowledged = before.reports.back().epoch;
+    if (!before.reports.empty()) job.acknowledged = before.reports.back().epochs();
   }
 
   TempFolder folder_;
@@ -97,11 +101,15 @@ std::vector<float> final_weights(const Job& job) {
   return all;
 }
 
+// Early reports after one and two of the five steps of the first epoch.
 TEST_P(Suspensions, WhereverItIsSuspendedATrialEndsWithTheBitsOfAnUninterruptedOne) {
-  const Job whole = job("whole");
+  const Job whole = job("whole", {2, 5});
   const std::vector<std::uint64_t> expected = bits(run(whole).reports);
-  for (std::int64_t calls = 0; calls < kEpochs * (kSteps + kBatches); ++calls) {
-    Job cut = job("after" + std::to_string(calls));
+  const Job plain = job("plain");
+  run(plain);
+  EXPECT_EQ(final_weights(whole), final_weights(plain));  // a report changes no weight
+  for (std::int64_t calls = 0; calls < kEpochs * (kSteps + kBatches) + 2 * kBatches; ++calls) {
+    Job cut = job("after" + std::to_string(calls), {2, 5});
     const Ran first = run(cut, calls);
     ASSERT_EQ(first.evaluation.end, Evaluation::End::kSuspended) << calls;
     go_on(cut, first);

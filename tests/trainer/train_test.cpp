@@ -52,6 +52,32 @@ TEST_P(Trainers, ReportsEveryEpochInOrderWithItsWork) {
   EXPECT_EQ(ran.progress, 4u * (10 + 3));  // steps and batches of validation
 }
 
+TEST_P(Trainers, ReportsPartsOfTheFirstEpochInOrder) {
+  Recipe recipe = easy_recipe();
+  recipe.early_reports = {2, 1000, 5, 999};  // of ten steps: after five, one, two and again one
+  const Job one = job(recipe);
+  std::vector<EpochReport> reports;
+  std::vector<double> kept;  // with a checkpoint of its own
+  const Reporter report = [&](const EpochReport& epoch) {
+    reports.push_back(epoch);
+    const auto checkpoint = read_checkpoint(one.folder, epoch.epochs());
+    if (checkpoint && checkpoint->step == epoch.step) kept.push_back(epoch.epochs());
+    return Verdict::kContinue;
+  };
+  Control control;
+  ASSERT_TRUE(
+      make_trainer(data(), {.backend = GetParam()}).value()->evaluate(one, report, control));
+  const std::vector<double> expected = {0.001, 0.2, 0.5, 1, 2, 3, 4};
+  const std::vector<std::int64_t> steps = {1, 2, 5, 10, 20, 30, 40};
+  ASSERT_EQ(reports.size(), expected.size());
+  for (std::size_t i = 0; i < expected.size(); ++i) {
+    EXPECT_EQ(reports[i].epochs(), expected[i]);
+    EXPECT_EQ(reports[i].step, steps[i]);
+    EXPECT_EQ(reports[i].work, static_cast<double>(one.candidate.cost.flops * 32 * steps[i]));
+  }
+  EXPECT_EQ(kept, expected);
+}
+
 TEST_P(Trainers, TheCheckpointIsThereBeforeTheReport) {
   const Job one = job(easy_recipe());
   Control control;
