@@ -31,114 +31,25 @@
 // Price: a study of fewer than reduction_factor^(rungs) trials brings none to its full length,
 // and paused trials hold disk space (see checkpoint_retention.h). Per report O(log n).
 
-#include <cstdint>
-#include <map>
-#include <set>
-#include <unordered_map>
-
 #include "core/options.h"
+#include "scheduler/pruners/halving.h"
 #include "scheduler/pruners/pruners.h"
 
 namespace detol::inline scheduler {
 namespace {
 
-struct Place {
-  double loss;
-  TrialId trial;
-
-  bool operator<(const Place& other) const {
-    return loss != other.loss ? loss < other.loss : trial < other.trial;
-  }
-};
-
-// Rung holds the values left at one number of epochs.
-class Rung {
- public:
-  void enter(const Place& place, bool is_paused, std::int64_t reduction_factor) {
-    if (is_paused) paused_.insert(place);
-    rest_.insert(place);
-    ++size_;
-    if (size_ % reduction_factor == 0) {
-      raise(*rest_.begin());
-    } else if (!best_.empty() && place < *best_.rbegin()) {
-      raise(place);
-      lower(*best_.rbegin());
-    }
-  }
-
-  void withdraw(const Place& place) {
-    paused_.erase(place);
-    promotable_.erase(place);
-  }
-
-  // Returns the paused trials among the best 1/reduction_factor, in the order of their values.
-  const std::set<Place>& promotable() const { return promotable_; }
-
- private:
-  void raise(Place place) {
-    rest_.erase(place);
-    best_.insert(place);
-    if (paused_.contains(place)) promotable_.insert(place);
-  }
-
-  void lower(Place place) {
-    best_.erase(place);
-    rest_.insert(place);
-    promotable_.erase(place);
-  }
-
-  std::int64_t size_ = 0;
-  std::set<Place> best_;  // the best floor(size_ / reduction_factor) places
-  std::set<Place> rest_;
-  std::set<Place> paused_;
-  std::set<Place> promotable_;
-};
-
 class Asha final : public Pruner {
  public:
-  Asha(const PrunerSettings& settings, std::int64_t min_resource, std::int64_t reduction_factor)
-      : direction_(settings.direction), reduction_factor_(reduction_factor) {
-    for (const double early : settings.early_reports) rungs_[early];
-    for (std::int64_t epoch = min_resource; epoch < settings.max_epochs; epoch *= reduction_factor)
-      rungs_[static_cast<double>(epoch)];
-  }
+  explicit Asha(Halving halving) : halving_(std::move(halving)) {}
 
   Advice judge(TrialId trial, double epochs, double value) override {
-    const bool is_nan = value != value;
-    const auto rung = rungs_.find(epochs);
-    if (rung == rungs_.end()) return is_nan ? Advice::kStop : Advice::kContinue;
-    const Place place{loss_of(direction_, value), trial};
-    rung->second.enter(place, !is_nan, reduction_factor_);
-    if (is_nan) return Advice::kStop;
-    paused_.insert_or_assign(trial, Paused{&rung->second, place});
-    return Advice::kPause;
+    return halving_.judge(trial, epochs, value);
   }
-
-  std::optional<TrialId> promotion() const override {
-    for (auto rung = rungs_.rbegin(); rung != rungs_.rend(); ++rung) {
-      const std::set<Place>& promotable = rung->second.promotable();
-      if (!promotable.empty()) return promotable.begin()->trial;
-    }
-    return std::nullopt;
-  }
-
-  void withdraw(TrialId trial) override {
-    const auto found = paused_.find(trial);
-    if (found == paused_.end()) return;
-    found->second.rung->withdraw(found->second.place);
-    paused_.erase(found);
-  }
+  std::optional<TrialId> promotion() const override { return halving_.promotion(); }
+  void withdraw(TrialId trial) override { halving_.withdraw(trial); }
 
  private:
-  struct Paused {
-    Rung* rung;
-    Place place;
-  };
-
-  const Direction direction_;
-  const std::int64_t reduction_factor_;
-  std::map<double, Rung> rungs_;  // by epochs; complete after construction
-  std::unordered_map<TrialId, Paused> paused_;
+  Halving halving_;
 };
 
 }  // namespace
@@ -148,7 +59,8 @@ Result<std::unique_ptr<Pruner>> make_asha(const PrunerSettings& settings) {
   const std::int64_t min_resource = options.whole("min_resource", 1, 1, 1'000'000);
   const std::int64_t reduction_factor = options.whole("reduction_factor", 3, 2, 1'000);
   DETOL_TRY(options.done());
-  return std::make_unique<Asha>(settings, min_resource, reduction_factor);
+  const std::vector<double> rungs = rungs_of(settings, min_resource, reduction_factor);
+  return std::make_unique<Asha>(Halving(settings.direction, rungs, reduction_factor));
 }
 
 }  // namespace detol::inline scheduler

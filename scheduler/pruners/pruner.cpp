@@ -14,6 +14,10 @@ constexpr std::array kPruners = {
     PrunerRow{"median", "stops a trial that is worse than the median of the others", make_median},
     PrunerRow{"asha", "pauses trials at rungs, promotes the best third of a rung to the next",
               make_asha, true},
+    PrunerRow{"hyperband",
+              "asha in brackets that begin to prune at different rungs; with tpe or gp: "
+              "BOHB",
+              make_hyperband, true},
     PrunerRow{"curve", "stops a trial whose learning curve will hardly end among the best",
               make_curve},
 };

@@ -11,6 +11,7 @@ namespace detol::inline scheduler {
 Result<std::unique_ptr<Pruner>> make_none(const PrunerSettings& settings);
 Result<std::unique_ptr<Pruner>> make_median(const PrunerSettings& settings);
 Result<std::unique_ptr<Pruner>> make_asha(const PrunerSettings& settings);
+Result<std::unique_ptr<Pruner>> make_hyperband(const PrunerSettings& settings);
 Result<std::unique_ptr<Pruner>> make_curve(const PrunerSettings& settings);
 
 // Returns a value as a loss: smaller is better in either direction, and NaN is infinity, the worst.

@@ -89,6 +89,31 @@ TEST(Asha, HasARungAtEveryEarlyReport) {
     EXPECT_EQ(asha->judge(1, epochs, 1), Advice::kPause) << epochs;
 }
 
+// Rungs at 1 and 3: of 33 trials 18 begin at 1, 9 at 3, and 6 have no rung.
+TEST(Hyperband, SpreadsTrialsOverBracketsBySharesOfEqualCost) {
+  const auto hyperband = make("hyperband", 9);
+  std::map<int, int> begun;  // by the first rung; 9: none
+  std::vector<int> first;
+  for (TrialId trial = 0; trial < 33; ++trial) {
+    int rung = 1;
+    while (rung < 9 && hyperband->judge(trial, rung, 1) == Advice::kContinue) rung *= 3;
+    ++begun[rung];
+    first.push_back(rung);
+  }
+  EXPECT_EQ(begun, (std::map<int, int>{{1, 18}, {3, 9}, {9, 6}}));
+  EXPECT_EQ(std::vector(first.begin(), first.begin() + 4), (std::vector{1, 3, 1, 9}));
+}
+
+TEST(Hyperband, PromotesWithinABracketAlone) {
+  const auto hyperband = make("hyperband", 9);
+  (void)hyperband->judge(0, 1, 5);  // bracket 0, as trials 2 and 4
+  (void)hyperband->judge(1, 3, 0);  // bracket 1
+  (void)hyperband->judge(2, 1, 3);
+  EXPECT_EQ(promotions(*hyperband), Promoted{});
+  (void)hyperband->judge(4, 1, 4);
+  EXPECT_EQ(promotions(*hyperband), Promoted{2});
+}
+
 TEST(Pruners, JudgeWholeEpochsAloneUnlessTheyHaveRungs) {
   for (const char* name : {"median", "curve"}) {
     const auto pruner = make_pruner(name, {.max_epochs = 9, .early_reports = {0.5}}).value();
