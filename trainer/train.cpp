@@ -16,7 +16,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <functional>
 #include <limits>
 #include <optional>
 #include <stdexcept>
@@ -30,6 +29,7 @@
 #include "trainer/checkpoint_format.h"
 #include "trainer/data/batches.h"
 #include "trainer/data/feed.h"
+#include "trainer/early_reports.h"
 #include "trainer/job_hash.h"
 #include "trainer/metrics.h"
 #include "trainer/predict.h"
@@ -75,7 +75,7 @@ class Training {
         normaliser_(context.data),
         metrics_(context.data, range_of(context.data.info, DataSplit::kValidation)),
         batches_ahead_(context.batches_ahead),
-        early_(early_reports(context.recipe, batches_.steps_per_epoch())),
+        early_(early_reports_of(context.recipe, batches_.steps_per_epoch())),
         in_flight_(context.group) {}
 
   // Begins from the checkpoint that the leader finds, as the other ranks may not see its disk.
@@ -200,26 +200,6 @@ class Training {
     DETOL_TRY(keep());
     fault("train.report");
     return tell(checkpoint_.history.back(), report);
-  }
-
-  // EarlyReport is one inside the first epoch.
-  struct EarlyReport {
-    double part = 0;  // as Recipe::early_reports says
-    std::int64_t steps = 0;
-  };
-
-  // Returns the early reports that differ in their steps from each other and from a whole epoch.
-  static std::vector<EarlyReport> early_reports(const Recipe& recipe,
-                                                std::int64_t steps_per_epoch) {
-    std::vector<EarlyReport> reports;
-    std::vector<int> parts = recipe.early_reports;
-    std::ranges::sort(parts, std::greater());
-    for (const int n : parts) {
-      const std::int64_t steps = std::max<std::int64_t>(1, steps_per_epoch / n);
-      const bool is_new = reports.empty() || reports.back().steps < steps;
-      if (is_new && steps < steps_per_epoch) reports.push_back({1.0 / n, steps});
-    }
-    return reports;
   }
 
   // Returns the early report that comes next; nullptr if the next one is of a whole epoch.
