@@ -39,6 +39,9 @@ using Decode = std::function<Decoded(const Genome&)>;
 // Returns why a candidate is not trained, or nothing if it is trained.
 using Refuse = std::function<std::optional<StudyConfig::Refused>(const Candidate&)>;
 
+// Returns metrics by name.
+using CostMetrics = std::function<std::vector<std::pair<std::string, double>>(const Candidate&)>;
+
 // DriverParts holds what a driver works with; everything referred to outlives the driver.
 struct DriverParts {
   const StudyConfig& config;
@@ -57,6 +60,9 @@ struct DriverParts {
   std::vector<Genome> initial = {};   // proposed first, as trials 0, 1, ...
   // Returns event::Asked::identity; null: candidates have none.
   std::function<std::string(const Candidate&)> identify = nullptr;
+  // Returns the metrics of a candidate that follow from its network (kCostMetrics), with which its
+  // reports are completed; null: none.
+  CostMetrics cost_metrics = nullptr;
   // Returns the work of one epoch of a candidate; null, or 0: it is unknown before the first
   // report.
   std::function<double(const Candidate&)> epoch_work = nullptr;
@@ -141,6 +147,7 @@ class Driver {
   Result<void> handle(const StopRequest&);
   Result<void> handle(const Unusable& unusable) { return tl::unexpected(unusable.error); }
   Result<Verdict> judge(TrialId trial, double epochs);
+  void add_costs(TrialId trial, double train_s, event::Reported& report);
   Result<void> end_overlong();
   void look_for_a_stop();
   void look_for_an_end();
@@ -173,6 +180,8 @@ class Driver {
   StudyState state_;
   Refitter refitter_;
   std::shared_ptr<Refit::Prepared> prepared_;  // data of the refit that is being recorded
+  // The metrics of running trials that follow from their networks.
+  std::map<TrialId, std::vector<std::pair<std::string, double>>> costs_;
   EpochForecast forecast_;
   std::map<TrialId, double> epoch_work_;     // of each trial that started here
   bool lacked_time_ = false;                 // in this turn a trial could not start

@@ -231,7 +231,10 @@ Result<void> Driver::consider(const Trial& trial, std::vector<Slot>& slots) {
 // Records the reports and the outcome of a trial of another study as this trial's own. They cost
 // this study neither work nor time.
 Result<void> Driver::take_over(TrialId trial, const KnownTrial& known) {
+  double train_s = 0;
   for (event::Reported reported : known.reports) {
+    train_s += reported.train_s;
+    add_costs(trial, train_s, reported);
     reported.trial = trial;
     reported.attempt = 0;
     reported.work = 0;

@@ -248,7 +248,8 @@ class StudyLoader {
   }
 
   Result<void> read_objectives(const json& file) {
-    const std::vector<std::string_view> known = metric_names(study_);
+    std::vector<std::string_view> known = metric_names(study_);
+    if (study_.trains()) known.insert(known.end(), kCostMetrics.begin(), kCostMetrics.end());
     if (study_.function && !file.contains("objectives")) {
       for (std::string_view metric : known)
         study_.objectives.push_back(minimize(std::string(metric)));

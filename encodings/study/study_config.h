@@ -6,6 +6,7 @@
 //
 // docs/space-file.md documents the format.
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -138,6 +139,12 @@ class StudyConfig {
 
 // Returns the metrics that the study's trials report after every epoch; valid as long as `config`.
 std::vector<std::string_view> metric_names(const StudyConfig& config);
+
+// The metrics of what a network costs, which trials report where they are objectives: its trainable
+// parameters, the FLOPs of one forward pass of one image, the foreseen bytes of its training, and
+// the seconds that its training took so far.
+inline constexpr std::array<std::string_view, 4> kCostMetrics = {"params", "flops", "memory",
+                                                                 "train_time"};
 
 // Override: one `--set path=value`; value is YAML.
 struct Override {

@@ -1,5 +1,6 @@
 #include "encodings/study/study_fields.h"
 
+#include <algorithm>
 #include <array>
 
 #include "core/table.h"
@@ -114,12 +115,18 @@ std::vector<std::string_view> metric_names(const StudyConfig& config) {
     for (const MetricColumn& one : config.table->metrics) names.push_back(one.metric);
     return names;
   }
-  std::span<const Words> names = row_of(config.data.task).metrics;
   if (config.function) {
     const FunctionConfig& function = *config.function;
-    names = find_row(functions(), function.name)->metrics(function);
+    const std::span<const Words> names = find_row(functions(), function.name)->metrics(function);
+    return {names.begin(), names.end()};
   }
-  return {names.begin(), names.end()};
+  const std::span<const Words> of_task = row_of(config.data.task).metrics;
+  std::vector<Words> names(of_task.begin(), of_task.end());
+  for (const Objective& objective : config.objectives) {
+    if (std::ranges::find(kCostMetrics, objective.metric) != kCostMetrics.end())
+      names.push_back(objective.metric);
+  }
+  return names;
 }
 
 std::span<const Field> study_fields() {

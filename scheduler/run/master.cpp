@@ -3,13 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
-#include <limits>
 
 #include "core/clock.h"
 #include "core/fault.h"
 #include "core/hash.h"
-#include "core/host.h"
 #include "core/log.h"
 #include "core/table.h"
 #include "knowledge/artefacts.h"
@@ -26,6 +23,7 @@
 #include "scheduler/processes/run_folder.h"
 #include "scheduler/processes/worker_pool.h"
 #include "scheduler/pruners/pruner.h"
+#include "scheduler/run/candidate_costs.h"
 #include "scheduler/run/checkpoint_retention.h"
 #include "scheduler/run/dataset_facts.h"
 #include "scheduler/run/network_facts.h"
@@ -34,7 +32,6 @@
 #include "scheduler/run/warm_start.h"
 #include "search/searcher.h"
 #include "trainer/job_hash.h"
-#include "trainer/training_memory.h"
 
 namespace detol::inline scheduler {
 namespace {
@@ -180,46 +177,6 @@ Result<void> let_join(const RunOptions& options, const std::filesystem::path& fo
   return publish(rendezvous, options.rendezvous);
 }
 
-// Room is the memory in which a network can be trained.
-struct Room {
-  double bytes = std::numeric_limits<double>::infinity();
-  std::string_view where = "this machine has";
-};
-
-// Returns the memory of a worker as far as it is known here: the machine's, or a share of a GPU.
-Room room_of(const RunOptions& options) {
-  if (!options.gpus.empty()) return {share_of_gpu(options), "a worker's share of a GPU is"};
-  if (options.launcher != Launcher::kLocal) return {};
-  return {static_cast<double>(memory_bytes())};
-}
-
-// Returns the bytes that a training needs. The plan counts floats. In bf16, weights, gradients,
-// moments and average stay floats, weights and gradients also have a bf16 copy, and the rest is
-// half as large.
-double bytes_of(const Candidate& candidate) {
-  const Recipe& recipe = candidate.recipe;
-  const auto all = static_cast<double>(candidate.cost.memory.value_or(0));
-  if (precision_of(recipe) != PrecisionKind::kBf16) return all;
-  const auto params = static_cast<double>(candidate.cost.params);
-  const double copies = 2 + moments_of(recipe) + (recipe.ema > 0 ? 1 : 0);
-  const double kept = params * copies * sizeof(float);
-  return kept + params * sizeof(float) + std::max(0.0, all - kept) / 2;
-}
-
-// Returns a function that refuses candidates whose training needs more memory than is allowed.
-Refuse refuse_beyond(const Constraints& constraints, const Room& room) {
-  if (std::isinf(std::min(constraints.max_memory, room.bytes))) return nullptr;
-  return [=](const Candidate& candidate) -> std::optional<StudyConfig::Refused> {
-    const auto planned = with_training_memory(candidate, constraints);
-    if (!planned) return planned.error();
-    const double foreseen = bytes_of(*planned);
-    if (foreseen <= room.bytes) return std::nullopt;
-    return StudyConfig::Refused{
-        Cause::kTooLarge,
-        fmt::format("{:.0f} bytes foreseen, and {} {:.0f}", foreseen, room.where, room.bytes)};
-  };
-}
-
 // The study of a run, opened for writing.
 struct Run {
   std::unique_ptr<Ledger> ledger;
@@ -359,7 +316,7 @@ Result<void> run_master(const RunOptions& options, const std::filesystem::path& 
          if (auto refused = admit(genome)) return tl::unexpected(*std::move(refused));
          return config.candidate(genome, parts.data.task);
        },
-       .refuse = config.trains() ? refuse_beyond(config.constraints, room_of(options)) : nullptr,
+       .refuse = refuse_beyond_memory(config, options),
        .ledger = *run.ledger,
        .study = run.record.id,
        .searcher = *parts.searcher,
@@ -372,6 +329,7 @@ Result<void> run_master(const RunOptions& options, const std::filesystem::path& 
        .folder = artefacts,
        .initial = parts.initial,
        .identify = identify,
+       .cost_metrics = cost_metrics_of(config),
        .epoch_work = [&](const Candidate& candidate) { return epoch_work(candidate, parts.data); },
        .network_fact = [&](const Candidate& candidate) { return networks.describe(candidate); },
        .recall = recall_from(run, options, artefacts),

@@ -138,6 +138,25 @@ TEST(StudyConfig, HasDefaultsForWhatIsNotSaid) {
   EXPECT_EQ(candidate->recipe.epochs, 2);
 }
 
+TEST(StudyConfig, OfATrainingMayHaveCostsAsObjectives) {
+  std::string file = file_with(kPlainStage);
+  const std::string one = "[{metric: val_loss, direction: minimize}]";
+  ASSERT_NE(file.find(one), std::string::npos);
+  file.replace(file.find(one), one.size(),
+               "[{metric: val_loss, direction: minimize}, {metric: params, direction: minimize}]");
+  const StudyConfig study = load(file);
+  EXPECT_EQ(study.objectives.back().metric, "params");
+  EXPECT_EQ(metric_names(study).back(), "params");
+}
+
+TEST(StudyConfig, EarlyReportsAreSharesOfAnEpochInTheirOrder) {
+  std::string file = file_with(kPlainStage);
+  const std::string key = "epochs: 2";
+  ASSERT_NE(file.find(key), std::string::npos);
+  file.replace(file.find(key), key.size(), "epochs: 2, early_reports: [3, 9]");
+  EXPECT_EQ(load(file).early_reports, (std::vector{1.0 / 9, 1.0 / 3}));
+}
+
 TEST(StudyConfig, RecipesTakeFixedAndChosenValues) {
   const StudyConfig study = load(R"(version: 1
 study: s

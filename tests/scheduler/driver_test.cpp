@@ -262,6 +262,23 @@ TEST(Driver, FailuresDoNotEndAStudyInWhichATrialHasReported) {
   EXPECT_GT(study.driver->state().failed_after_start(), 10);
 }
 
+TEST(Driver, CompletesReportsWithTheCostsThatAreObjectives) {
+  FakeStudy study;
+  study.config.objectives = {minimize("loss"), minimize("params"), minimize("train_time")};
+  study.cost_metrics = [](const Candidate&) {
+    return std::vector<std::pair<std::string, double>>{{"params", 1234}};
+  };
+  ASSERT_TRUE(study.run());
+  FakeStudy resumed(1, study.ledger);  // from the ledger alone
+  resumed.config.objectives = study.config.objectives;
+  ASSERT_TRUE(resumed.replay());
+  for (const TrialRecord& trial : resumed.driver->state().trials()) {
+    ASSERT_EQ(trial.values.size(), 3u);
+    EXPECT_EQ(trial.values[1], 1234);
+    EXPECT_EQ(trial.values[2], trial.epochs * study.pool.epoch_s);
+  }
+}
+
 TEST(Driver, AReportOfAnOlderAttemptIsFencedOff) {
   FakeStudy study;
   study.pool.mishap = [&](const message::Train& train, int epoch) {

@@ -314,6 +314,7 @@ struct FakeStudy {
         .folder = "artefacts",
         .initial = initial,
         .identify = identify,
+        .cost_metrics = cost_metrics,
         .epoch_work = [](const Candidate&) { return 10.0; },
         .network_fact = network_fact,
         .recall = recall,
@@ -364,6 +365,7 @@ struct FakeStudy {
   std::function<std::string(const Candidate&)> identify;
   std::function<std::optional<Fact>(const Candidate&)> network_fact;
   std::function<Result<std::optional<KnownTrial>>(const event::Asked&)> recall;
+  CostMetrics cost_metrics;
   Refits refits = Refits::kAtOnce;
   std::function<void()> fit_work = [] {};  // called by the jobs of "fake_model"
   bool retry_failed = false;
