@@ -24,11 +24,7 @@ Result<void> check_search(const StudyConfig& config) {
       .seed = config.seed, .objectives = config.objectives, .options = config.algorithm.options};
   if (const auto made = make_searcher(config.algorithm.name, config.space, searcher); !made)
     return at(config.algorithm_at, made.error());
-  const PrunerSettings pruner{.direction = config.objectives.front().direction,
-                              .max_epochs = config.max_epochs,
-                              .early_reports = config.early_reports,
-                              .options = config.pruner.options};
-  if (const auto made = make_pruner(config.pruner.name, pruner); !made)
+  if (const auto made = make_pruner(config.pruner.name, pruner_settings_of(config)); !made)
     return at(config.pruner_at, made.error());
   for (const auto& assignment : config.initial_trials) {
     if (const auto genome = config.space.genome(assignment); !genome)

@@ -45,8 +45,8 @@ void Driver::learn_speed(const event::Reported& reported) {
 }
 
 void Driver::inform(const event::Reported& reported) {
-  const double value = state_.find(reported.trial)->values.front();
-  advice_ = parts_.pruner.judge(reported.trial, reported.epochs(), value);
+  advice_ = parts_.pruner.judge_all(reported.trial, reported.epochs(),
+                                    state_.find(reported.trial)->values);
   for (const auto& [name, measured] : reported.metrics) {
     if (parts_.target && parts_.target->metric == name)
       target_reached_ = target_reached_ || parts_.target->is_reached_by(measured);

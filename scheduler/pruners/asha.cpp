@@ -22,7 +22,8 @@
 //   when a worker becomes free, never earlier. Two runs may thus promote in different orders;
 //   the same order of events promotes the same trials, and one worker follows the sequential
 //   algorithm.
-// - Of equal values, the one with the smaller trial number is the better.
+// - Of equal values, the one with the smaller trial number is the better. With several objectives
+//   rung.h says which trials are the best.
 // - NaN is the worst value of its rung and is never promoted. A trial that failed, or was not
 //   trained because its result was known, left no value and does not count.
 // - The trial's own recipe may be shorter than the full length: it is complete then, keeps its
@@ -43,7 +44,10 @@ class Asha final : public Pruner {
   explicit Asha(Halving halving) : halving_(std::move(halving)) {}
 
   Advice judge(TrialId trial, double epochs, double value) override {
-    return halving_.judge(trial, epochs, value);
+    return halving_.judge(trial, epochs, {&value, 1});
+  }
+  Advice judge_all(TrialId trial, double epochs, std::span<const double> values) override {
+    return halving_.judge(trial, epochs, values);
   }
   std::optional<TrialId> promotion() const override { return halving_.promotion(); }
   void withdraw(TrialId trial) override { halving_.withdraw(trial); }
@@ -60,7 +64,7 @@ Result<std::unique_ptr<Pruner>> make_asha(const PrunerSettings& settings) {
   const std::int64_t reduction_factor = options.whole("reduction_factor", 3, 2, 1'000);
   DETOL_TRY(options.done());
   const std::vector<double> rungs = rungs_of(settings, min_resource, reduction_factor);
-  return std::make_unique<Asha>(Halving(settings.direction, rungs, reduction_factor));
+  return std::make_unique<Asha>(Halving(settings, rungs, reduction_factor));
 }
 
 }  // namespace detol::inline scheduler

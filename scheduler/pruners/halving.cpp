@@ -4,16 +4,20 @@
 
 namespace detol::inline scheduler {
 
-Halving::Halving(Direction direction, std::span<const double> rungs, std::int64_t reduction_factor)
-    : direction_(direction), reduction_factor_(reduction_factor) {
+Halving::Halving(const PrunerSettings& settings, std::span<const double> rungs,
+                 std::int64_t reduction_factor)
+    : directions_{settings.direction}, reduction_factor_(reduction_factor) {
+  directions_.insert(directions_.end(), settings.others.begin(), settings.others.end());
   for (const double epochs : rungs) rungs_[epochs];
 }
 
-Advice Halving::judge(TrialId trial, double epochs, double value) {
-  const bool is_nan = value != value;
+Advice Halving::judge(TrialId trial, double epochs, std::span<const double> values) {
+  const bool is_nan = values.front() != values.front();
   const auto rung = rungs_.find(epochs);
   if (rung == rungs_.end()) return is_nan ? Advice::kStop : Advice::kContinue;
-  const RungPlace place{loss_of(direction_, value), trial};
+  RungPlace place{.loss = loss_of(directions_.front(), values.front()), .trial = trial};
+  for (std::size_t i = 1; i < values.size(); ++i)
+    place.others.push_back(loss_of(directions_[i], values[i]));
   rung->second.enter(place, !is_nan, reduction_factor_);
   if (is_nan) return Advice::kStop;
   paused_.insert_or_assign(trial, Paused{&rung->second, place});

@@ -18,9 +18,11 @@ namespace detol::inline scheduler {
 class Halving {
  public:
   // `rungs` are numbers of epochs, ascending.
-  Halving(Direction direction, std::span<const double> rungs, std::int64_t reduction_factor);
+  Halving(const PrunerSettings& settings, std::span<const double> rungs,
+          std::int64_t reduction_factor);
 
-  Advice judge(TrialId trial, double epochs, double value);  // as Pruner::judge
+  // As Pruner::judge_all; a trial whose first value is NaN stops.
+  Advice judge(TrialId trial, double epochs, std::span<const double> values);
 
   // Returns the trial to promote from the highest rung that has one.
   std::optional<TrialId> promotion() const;
@@ -32,7 +34,7 @@ class Halving {
     RungPlace place;
   };
 
-  Direction direction_;
+  std::vector<Direction> directions_;  // by objective
   std::int64_t reduction_factor_;
   std::map<double, Rung> rungs_;  // by epochs; complete after construction
   std::unordered_map<TrialId, Paused> paused_;

@@ -29,12 +29,13 @@ namespace {
 
 class Hyperband final : public Pruner {
  public:
-  Hyperband(Direction direction, std::span<const double> rungs, std::int64_t reduction_factor) {
+  Hyperband(const PrunerSettings& settings, std::span<const double> rungs,
+            std::int64_t reduction_factor) {
     const auto last = static_cast<double>(rungs.size());
     double sum = 0;
     for (std::size_t k = 0; k <= rungs.size(); ++k) {
       const double left = last - static_cast<double>(k);
-      brackets_.emplace_back(direction, rungs.subspan(k), reduction_factor);
+      brackets_.emplace_back(settings, rungs.subspan(k), reduction_factor);
       shares_.push_back(std::pow(static_cast<double>(reduction_factor), left) * (last + 1) /
                         (left + 1));
       sum += shares_.back();
@@ -44,7 +45,10 @@ class Hyperband final : public Pruner {
   }
 
   Advice judge(TrialId trial, double epochs, double value) override {
-    return brackets_[bracket_of(trial)].judge(trial, epochs, value);
+    return judge_all(trial, epochs, {&value, 1});
+  }
+  Advice judge_all(TrialId trial, double epochs, std::span<const double> values) override {
+    return brackets_[bracket_of(trial)].judge(trial, epochs, values);
   }
 
   std::optional<TrialId> promotion() const override {
@@ -81,7 +85,7 @@ Result<std::unique_ptr<Pruner>> make_hyperband(const PrunerSettings& settings) {
   const std::int64_t reduction_factor = options.whole("reduction_factor", 3, 2, 1'000);
   DETOL_TRY(options.done());
   const std::vector<double> rungs = rungs_of(settings, min_resource, reduction_factor);
-  return std::make_unique<Hyperband>(settings.direction, rungs, reduction_factor);
+  return std::make_unique<Hyperband>(settings, rungs, reduction_factor);
 }
 
 }  // namespace detol::inline scheduler

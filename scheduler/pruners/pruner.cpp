@@ -35,6 +35,16 @@ Result<std::unique_ptr<Pruner>> make_pruner(std::string_view name, const PrunerS
   return row->make(settings);
 }
 
+PrunerSettings pruner_settings_of(const StudyConfig& config) {
+  PrunerSettings settings{.direction = config.objectives.front().direction,
+                          .max_epochs = config.max_epochs,
+                          .early_reports = config.early_reports,
+                          .options = config.pruner.options};
+  for (const Objective& objective : std::span(config.objectives).subspan(1))
+    settings.others.push_back(objective.direction);
+  return settings;
+}
+
 double loss_of(Direction direction, double value) {
   if (value != value) return std::numeric_limits<double>::infinity();
   return direction == Direction::kMinimize ? value : -value;

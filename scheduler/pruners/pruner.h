@@ -35,6 +35,12 @@ class Pruner {
   // report. Called once per trial and report, in the ledger's order; a value may be NaN.
   virtual Advice judge(TrialId trial, double epochs, double value) = 0;
 
+  // The same with the values of all objectives, for pruners that weigh them against each other; the
+  // others judge the first. This is what the driver calls. REQUIRES: a value or more.
+  virtual Advice judge_all(TrialId trial, double epochs, std::span<const double> values) {
+    return judge(trial, epochs, values.front());
+  }
+
   // Returns the paused trial that the next free worker should resume, if any.
   virtual std::optional<TrialId> promotion() const { return std::nullopt; }
 
@@ -44,11 +50,15 @@ class Pruner {
 };
 
 struct PrunerSettings {
-  Direction direction = Direction::kMinimize;
+  Direction direction = Direction::kMinimize;  // of the first objective
+  std::vector<Direction> others = {};          // of the other objectives
   int max_epochs = 1;                          // a full-length trial
   std::vector<double> early_reports = {};      // epochs, ascending (StudyConfig::early_reports)
   std::map<std::string, std::string> options;  // {"min_resource", "1"}
 };
+
+// Returns the settings of a study's pruner.
+PrunerSettings pruner_settings_of(const StudyConfig& config);
 
 struct PrunerRow {
   std::string_view name;  // search.pruner

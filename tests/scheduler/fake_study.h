@@ -294,11 +294,7 @@ struct FakeStudy {
     config.max_epochs = epochs;
     pool.early_reports = config.early_reports;
     searcher = fresh_searcher();
-    pruner = make_pruner(config.pruner.name, {.direction = config.objectives.front().direction,
-                                              .max_epochs = epochs,
-                                              .early_reports = config.early_reports,
-                                              .options = config.pruner.options})
-                 .value();
+    pruner = make_pruner(config.pruner.name, pruner_settings_of(config)).value();
     driver = std::make_unique<Driver>(DriverParts{
         .config = config,
         .decode = [this](const Genome& genome) { return decode(genome); },

@@ -82,6 +82,29 @@ TEST(Asha, PausesOnlyAtItsRungs) {
   }
 }
 
+// Accuracy and size: a small network that nothing dominates is among the best, however inaccurate.
+TEST(Asha, WithSeveralObjectivesPromotesWhatFewestDominate) {
+  for (const char* name : {"asha", "hyperband"}) {
+    const auto pruner = make_pruner(name, {.direction = Direction::kMaximize,
+                                           .others = {Direction::kMinimize},
+                                           .max_epochs = 2,
+                                           .options = {{"reduction_factor", "2"}}})
+                            .value();
+    const auto judge = [&](TrialId trial, double accuracy, double params) {
+      const std::array values = {accuracy, params};
+      return pruner->judge_all(trial, 1, values);
+    };
+    std::vector<TrialId> paused;
+    for (TrialId trial = 0; paused.size() < 4; ++trial) {
+      const std::size_t n = paused.size();  // large, small, dominated by the first, and by both
+      const double accuracy = std::array{0.9, 0.5, 0.8, 0.4}[n];
+      const double params = std::array{100.0, 1.0, 200.0, 300.0}[n];
+      if (judge(trial, accuracy, params) == Advice::kPause) paused.push_back(trial);
+    }
+    EXPECT_EQ(promotions(*pruner), (Promoted{paused[0], paused[1]})) << name;
+  }
+}
+
 TEST(Asha, HasARungAtEveryEarlyReport) {
   const auto asha =
       make_pruner("asha", {.max_epochs = 9, .early_reports = {1.0 / 9, 1.0 / 3}}).value();

@@ -1,0 +1,63 @@
+#include "scheduler/pruners/rung.h"
+
+#include <algorithm>
+
+namespace detol::inline scheduler {
+namespace {
+
+bool dominates_in_rung(const RungPlace& a, const RungPlace& b) {
+  bool is_better = a.loss<b.loss, is_worse = a.loss> b.loss;
+  for (std::size_t i = 0; i < a.others.size(); ++i) {
+    is_better = is_better || a.others[i] < b.others[i];
+    is_worse = is_worse || a.others[i] > b.others[i];
+  }
+  return is_better && !is_worse;
+}
+
+}  // namespace
+
+void Rung::enter(const RungPlace& place, bool is_paused, std::int64_t reduction_factor) {
+  if (is_paused) paused_.insert(place.trial);
+  ++size_;
+  if (!place.others.empty()) return enter_among_many(place, reduction_factor);
+  rest_.insert(place);
+  if (size_ % reduction_factor == 0) {
+    raise(*rest_.begin());
+  } else if (!best_.empty() && place < *best_.rbegin()) {
+    raise(place);
+    lower(*best_.rbegin());
+  }
+}
+
+void Rung::enter_among_many(RungPlace place, std::int64_t reduction_factor) {
+  for (RungPlace& other : all_) {
+    if (dominates_in_rung(other, place)) ++place.dominators;
+    if (dominates_in_rung(place, other)) ++other.dominators;
+  }
+  all_.push_back(std::move(place));
+  const auto best = all_.begin() + size_ / reduction_factor;
+  std::nth_element(all_.begin(), best, all_.end());
+  promotable_.clear();
+  for (auto at = all_.begin(); at != best; ++at) {
+    if (paused_.contains(at->trial)) promotable_.insert(*at);
+  }
+}
+
+void Rung::withdraw(const RungPlace& place) {
+  paused_.erase(place.trial);
+  std::erase_if(promotable_, [&](const RungPlace& one) { return one.trial == place.trial; });
+}
+
+void Rung::raise(RungPlace place) {
+  rest_.erase(place);
+  best_.insert(place);
+  if (paused_.contains(place.trial)) promotable_.insert(place);
+}
+
+void Rung::lower(RungPlace place) {
+  best_.erase(place);
+  rest_.insert(place);
+  promotable_.erase(place);
+}
+
+}  // namespace detol::inline scheduler
