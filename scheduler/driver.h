@@ -130,6 +130,8 @@ class Driver {
 
   double epochs_to_report(double epochs) const;
   double next_work(TrialId trial) const;
+  NextEpoch first_report_of(TrialId trial, double epoch_work, int group_size) const;
+  bool may_others_fit(TrialId trial, int group_size);
   NextEpoch next_epoch(TrialId trial) const;
   std::optional<double> device_s_left(const NextEpoch& next, double trained_s) const;
   Spent promised_to_others(TrialId trial) const;
@@ -185,6 +187,7 @@ class Driver {
   EpochForecast forecast_;
   std::map<TrialId, double> epoch_work_;     // of each trial that started here
   bool lacked_time_ = false;                 // in this turn a trial could not start
+  int without_time_ = 0;                     // proposals in a row that wait for more budget
   std::optional<double> cut_since_s_;        // when trials were suspended at the budget's end
   double next_reminder_s_ = 0;               // of that suspension
   std::map<TrialId, int> full_length_;       // epochs of the recipe of each running trial

@@ -1,10 +1,10 @@
 // This file decides how a budget ends a study. A trial starts, and trains its next epoch, only
 // where the report of that epoch is foreseen before a limit is reached, besides the reports of the
-// epochs that others train now. A proposal without time waits, and others are tried; it starts in a
-// later run with more budget. A worker for which there is nothing is released, so that what is left
-// of a budget in device time is for the others. Where a forecast was too short, the trial is
-// suspended at its next step when the limit is reached: it becomes PRUNED with the reason `budget`,
-// and more budget continues it there.
+// epochs that others train now. A proposal without time waits, and others are tried as long
+// as the smallest network so far would have time; it starts in a later run with more budget. A
+// worker for which there is nothing is released, so that what is left of a budget in device time is
+// for the others. Where a forecast was too short, the trial is suspended at its next step when the
+// limit is reached: it becomes PRUNED with the reason `budget`, and more budget continues it there.
 //
 //   cpu-s left 65, trials of 10 and 60 s an epoch report: 10 s fit, then 60 s do not, and that
 //   worker ends; the other trains six epochs alone
@@ -26,6 +26,7 @@ constexpr double kMargin = 1.05;         // of a forecast: reports are written, 
 constexpr double kRounding = 1e-9;       // of sums of work, relative
 constexpr double kSuspendPatienceS = 8;  // for workers to checkpoint at the budget's end
 constexpr double kRemindEveryS = 1;      // of the suspension
+constexpr int kMostWithoutTime = 16;     // proposals in a row that wait for more budget
 constexpr double kLeastWaitS = 1e-3;     // of one turn
 constexpr double kMostWaitS = 1;
 
@@ -46,6 +47,19 @@ double Driver::next_work(TrialId id) const {
   if (trial.epochs > 0) return trial.work / trial.epochs * epochs;
   const auto known = epoch_work_.find(id);
   return known == epoch_work_.end() ? 0 : known->second * epochs;
+}
+
+Driver::NextEpoch Driver::first_report_of(TrialId id, double epoch_work, int group_size) const {
+  return {.trial = id, .work = epoch_work * epochs_to_report(0), .group_size = group_size};
+}
+
+// Returns whether another proposal than this may have time: if even the smallest network so far had
+// none, or too many in a row had none, the answer is no.
+bool Driver::may_others_fit(TrialId id, int group_size) {
+  double least = 0;  // work of an epoch; 0: unknown
+  for (const auto& [trial, work] : epoch_work_) least = least == 0 ? work : std::min(least, work);
+  return ++without_time_ <= kMostWithoutTime &&
+         has_time_for(first_report_of(id, least, group_size));
 }
 
 // Returns what is foreseen of a trial that has been asked, until its next report.

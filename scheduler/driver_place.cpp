@@ -20,6 +20,7 @@
 #include "scheduler/driver.h"
 
 namespace detol::inline scheduler {
+
 std::uint64_t trial_seed(std::uint64_t study_seed, TrialId trial) {
   return Rng(study_seed).split(hash64("trial seed")).split(trial).next();
 }
@@ -178,8 +179,9 @@ event::Asked Driver::asked_for(const Trial& trial, const Decoded& candidate,
 }
 
 // Refuses the trial, tells it the known outcome of an equal trial, or starts it. If there is no
-// time for its first epoch, nothing more starts, and the proposal is dropped: a later run with more
-// budget makes it again, as a search that had the whole budget from the beginning.
+// time for its first report, it waits for more budget where smaller networks may fit. Else nothing
+// more starts, and the proposal is dropped: a later run with more budget makes it again, as a
+// search that had the whole budget from the beginning.
 Result<void> Driver::consider(const Trial& trial, std::vector<Slot>& slots) {
   const Decoded candidate = parts_.decode(trial.genome);
   std::optional<Fact> network;
@@ -217,14 +219,16 @@ Result<void> Driver::consider(const Trial& trial, std::vector<Slot>& slots) {
     return tell_failed(trial.id, refused->cause, refused->reason);
   }
   const double work = parts_.epoch_work ? parts_.epoch_work(*candidate) : 0;
-  const NextEpoch first{
-      .trial = trial.id, .work = work * epochs_to_report(0), .group_size = slots.back().group_size};
-  if (!has_time_for(first)) {
+  const int group_size = slots.back().group_size;
+  const bool has_time = has_time_for(first_report_of(trial.id, work, group_size));
+  if (!has_time && !may_others_fit(trial.id, group_size)) {
     close_for_budget();
     return {};
   }
   DETOL_TRY(record_asked());
   epoch_work_[trial.id] = work;
+  if (!has_time) return {};  // it is WAITING
+  without_time_ = 0;
   return start(trial.id, slots);
 }
 

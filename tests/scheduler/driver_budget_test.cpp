@@ -181,6 +181,29 @@ TEST(BudgetOfAStudy, AProposalThatDoesNotFitIsMadeAgainWithMore) {
   EXPECT_EQ(more.outcomes(), whole.outcomes());
 }
 
+// Trials 1 and 2 are a hundred times as large as all others.
+TEST(BudgetOfAStudy, AProposalThatIsTooLargeWaitsWhileSmallerOnesAreTrained) {
+  const auto is_large = [](TrialId trial) { return trial == 1 || trial == 2; };
+  FakeStudy study;
+  study.epoch_work = [&](const Candidate&) {
+    return is_large(study.driver->state().next_id()) ? 1000 : 10;
+  };
+  study.pool.seconds = [&](const message::Train& train, int) {
+    return is_large(train.trial) ? 100 : 1;
+  };
+  study.budget = "30s";
+  ASSERT_TRUE(study.run());
+  EXPECT_EQ(study.trial(1).state, TrialState::kWaiting);
+  EXPECT_EQ(study.trial(2).state, TrialState::kWaiting);
+  EXPECT_EQ(study.trial(3).state, TrialState::kComplete);
+  EXPECT_GE(study.clock.now, 28);
+  FakeStudy more(1, study.ledger);
+  more.pool.seconds = study.pool.seconds;
+  more.budget = "2000s";
+  ASSERT_TRUE(more.run());
+  EXPECT_EQ(more.trial(1).state, TrialState::kComplete);
+}
+
 TEST(BudgetOfAStudy, OfWhichLessThanAnEpochIsLeftRecordsNothingMoreOnResume) {
   FakeStudy study(2);
   study.budget = "10.5s";

@@ -311,7 +311,8 @@ struct FakeStudy {
         .initial = initial,
         .identify = identify,
         .cost_metrics = cost_metrics,
-        .epoch_work = [](const Candidate&) { return 10.0; },
+        .epoch_work =
+            [this](const Candidate& candidate) { return epoch_work ? epoch_work(candidate) : 10; },
         .network_fact = network_fact,
         .recall = recall,
         .refits = refits,
@@ -362,6 +363,7 @@ struct FakeStudy {
   std::function<std::optional<Fact>(const Candidate&)> network_fact;
   std::function<Result<std::optional<KnownTrial>>(const event::Asked&)> recall;
   CostMetrics cost_metrics;
+  std::function<double(const Candidate&)> epoch_work;  // null: 10
   Refits refits = Refits::kAtOnce;
   std::function<void()> fit_work = [] {};  // called by the jobs of "fake_model"
   bool retry_failed = false;
