@@ -93,6 +93,17 @@ TEST(BudgetOfAStudy, AWorkerWithoutTimeForItsNextEpochLeavesItToTheOthers) {
   EXPECT_LE(second.driver->state().spent().device_s, 150);
 }
 
+// After 60 s 45 of device time are left, and trial 0 needs 40 of them.
+TEST(BudgetOfAStudy, KeepsWhatItPromisedToALongEpoch) {
+  FakeStudy study(2);
+  study.epochs = 1000;
+  study.pool.seconds = [](const message::Train& train, int) { return train.trial == 0 ? 50 : 10; };
+  study.budget = "165cpu-s";
+  ASSERT_TRUE(study.run());
+  EXPECT_EQ(study.trial(0).epochs, 2);
+  EXPECT_EQ(study.trial(1).epochs, 6);
+}
+
 TEST(BudgetOfAStudy, SuspendsATrialWhoseEpochIsLongerThanForeseenAndResumesItThere) {
   FakeStudy study;
   study.epochs = 4;
