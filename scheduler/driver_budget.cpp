@@ -93,6 +93,7 @@ Spent Driver::promised_to_others(TrialId id) const {
 }
 
 bool Driver::has_time_for(const NextEpoch& next) const {
+  if (consumption_.is_unlimited()) return true;
   const Spent now = spent();
   if (consumption_.used(now) >= 1) return false;
   const Spent promised = promised_to_others(next.trial);
@@ -132,8 +133,7 @@ void Driver::close_for_budget() {
 
 // Suspends what runs when the budget is used up, and gives up on workers that do not answer.
 Result<void> Driver::suspend_at_the_end() {
-  const bool is_due = closing_ && closing_->cuts == EndCause::kBudget && !is_stopping() &&
-                      state_.running() > 0 && consumption_.used(spent()) >= 1;
+  const bool is_due = !is_stopping() && state_.running() > 0 && consumption_.used(spent()) >= 1;
   if (!is_due) return {};
   const double now_s = parts_.clock.now_s();
   if (!cut_since_s_) cut_since_s_ = now_s;

@@ -24,7 +24,8 @@ std::optional<double> EpochForecast::device_s(TrialId trial, double work) const 
     return work > 0 && epoch.work > 0 ? epoch.device_s * work / epoch.work : epoch.device_s;
   }
   std::vector<std::pair<double, double>> near;  // distance in work, predicted seconds
-  for (const auto& [other, epoch] : last_) {
+  for (auto at = last_.rbegin(); at != last_.rend() && near.size() < kMostCompared; ++at) {
+    const Epoch& epoch = at->second;
     const double ratio = work > 0 && epoch.work > 0 ? work / epoch.work : 1;
     near.emplace_back(std::abs(std::log(ratio)), epoch.device_s * ratio);
   }

@@ -6,6 +6,7 @@
 // a second than large ones, so one rate for all would not do. Time is device time: of g ranks, g
 // times the wall time. Not thread-safe.
 
+#include <cstddef>
 #include <map>
 #include <optional>
 
@@ -15,11 +16,14 @@ namespace detol::inline scheduler {
 
 class EpochForecast {
  public:
+  static constexpr std::size_t kMostCompared = 256;
+
   // Takes a report: the work (forward FLOPs x images; 0: unknown) and the device seconds since the
   // one before.
   void learn(TrialId trial, double work, double device_s);
 
-  // Returns device seconds; nullopt before any report. O(n log n) for n trials.
+  // Returns device seconds; nullopt before any report. O(log n) for n trials: a trial without a
+  // report is compared with the latest kMostCompared that have one.
   std::optional<double> device_s(TrialId trial, double work) const;
 
  private:

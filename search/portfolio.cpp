@@ -27,7 +27,7 @@
 // members are worse by the same share. Both fade as imagined trials do, and end with the first fit
 // at which the sources have lost their weight: then the members compete as without sources.
 // NAS-Bench-201's best cell of CIFAR-100, from all of CIFAR-10, took 36 trials (median of 64
-// seeds), gp alone 37; 40 where imagined trials were as bad for any sources at all, whatever their
+// seeds), gp alone 42; 40 where imagined trials were as bad for any sources at all, whatever their
 // weight.
 //
 // An outside trial (a warm start, a user's) earns no member credit, but it is among the ranks. A

@@ -32,7 +32,6 @@
 // Price: a study of fewer than reduction_factor^(rungs) trials brings none to its full length,
 // and paused trials hold disk space (see checkpoint_retention.h). Per report O(log n).
 
-#include "core/options.h"
 #include "scheduler/pruners/halving.h"
 #include "scheduler/pruners/pruners.h"
 
@@ -59,12 +58,8 @@ class Asha final : public Pruner {
 }  // namespace
 
 Result<std::unique_ptr<Pruner>> make_asha(const PrunerSettings& settings) {
-  OptionReader options("asha", settings.options);
-  const std::int64_t min_resource = options.whole("min_resource", 1, 1, 1'000'000);
-  const std::int64_t reduction_factor = options.whole("reduction_factor", 3, 2, 1'000);
-  DETOL_TRY(options.done());
-  const std::vector<double> rungs = rungs_of(settings, min_resource, reduction_factor);
-  return std::make_unique<Asha>(Halving(settings, rungs, reduction_factor));
+  DETOL_ASSIGN(const HalvingRule rule, halving_rule("asha", settings));
+  return std::make_unique<Asha>(Halving(settings, rule.rungs, rule.reduction_factor));
 }
 
 }  // namespace detol::inline scheduler

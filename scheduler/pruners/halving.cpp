@@ -1,5 +1,6 @@
 #include "scheduler/pruners/halving.h"
 
+#include "core/options.h"
 #include "scheduler/pruners/pruners.h"
 
 namespace detol::inline scheduler {
@@ -16,8 +17,8 @@ Advice Halving::judge(TrialId trial, double epochs, std::span<const double> valu
   const auto rung = rungs_.find(epochs);
   if (rung == rungs_.end()) return is_nan ? Advice::kStop : Advice::kContinue;
   RungPlace place{.loss = loss_of(directions_.front(), values.front()), .trial = trial};
-  for (std::size_t i = 1; i < values.size(); ++i)
-    place.others.push_back(loss_of(directions_[i], values[i]));
+  for (std::size_t i = 0; values.size() > 1 && i < values.size(); ++i)
+    place.losses.push_back(loss_of(directions_[i], values[i]));
   rung->second.enter(place, !is_nan, reduction_factor_);
   if (is_nan) return Advice::kStop;
   paused_.insert_or_assign(trial, Paused{&rung->second, place});
@@ -39,12 +40,16 @@ void Halving::withdraw(TrialId trial) {
   paused_.erase(found);
 }
 
-std::vector<double> rungs_of(const PrunerSettings& settings, std::int64_t min_resource,
-                             std::int64_t reduction_factor) {
-  std::vector<double> rungs = settings.early_reports;
-  for (std::int64_t epoch = min_resource; epoch < settings.max_epochs; epoch *= reduction_factor)
-    rungs.push_back(static_cast<double>(epoch));
-  return rungs;
+Result<HalvingRule> halving_rule(std::string_view pruner, const PrunerSettings& settings) {
+  OptionReader options(pruner, settings.options);
+  const std::int64_t min_resource = options.whole("min_resource", 1, 1, 1'000'000);
+  HalvingRule rule{.rungs = settings.early_reports,
+                   .reduction_factor = options.whole("reduction_factor", 3, 2, 1'000)};
+  DETOL_TRY(options.done());
+  for (std::int64_t epoch = min_resource; epoch < settings.max_epochs;
+       epoch *= rule.reduction_factor)
+    rule.rungs.push_back(static_cast<double>(epoch));
+  return rule;
 }
 
 }  // namespace detol::inline scheduler

@@ -40,9 +40,14 @@ class Halving {
   std::unordered_map<TrialId, Paused> paused_;
 };
 
-// Returns where rungs stand: at the early reports, and at min_resource * reduction_factor^k epochs
-// below the full length.
-std::vector<double> rungs_of(const PrunerSettings& settings, std::int64_t min_resource,
-                             std::int64_t reduction_factor);
+// HalvingRule is what the options min_resource and reduction_factor of a pruner say.
+struct HalvingRule {
+  std::vector<double> rungs;  // epochs, ascending
+  std::int64_t reduction_factor = 3;
+};
+
+// Reads them. Rungs stand at the early reports, and at min_resource * reduction_factor^k epochs
+// below the full length. Errors (kInput): an unknown or impossible option.
+Result<HalvingRule> halving_rule(std::string_view pruner, const PrunerSettings& settings);
 
 }  // namespace detol::inline scheduler

@@ -20,7 +20,6 @@
 
 #include <cmath>
 
-#include "core/options.h"
 #include "scheduler/pruners/halving.h"
 #include "scheduler/pruners/pruners.h"
 
@@ -80,12 +79,8 @@ class Hyperband final : public Pruner {
 }  // namespace
 
 Result<std::unique_ptr<Pruner>> make_hyperband(const PrunerSettings& settings) {
-  OptionReader options("hyperband", settings.options);
-  const std::int64_t min_resource = options.whole("min_resource", 1, 1, 1'000'000);
-  const std::int64_t reduction_factor = options.whole("reduction_factor", 3, 2, 1'000);
-  DETOL_TRY(options.done());
-  const std::vector<double> rungs = rungs_of(settings, min_resource, reduction_factor);
-  return std::make_unique<Hyperband>(settings, rungs, reduction_factor);
+  DETOL_ASSIGN(const HalvingRule rule, halving_rule("hyperband", settings));
+  return std::make_unique<Hyperband>(settings, rule.rungs, rule.reduction_factor);
 }
 
 }  // namespace detol::inline scheduler

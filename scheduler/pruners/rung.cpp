@@ -2,24 +2,13 @@
 
 #include <algorithm>
 
+#include "surrogate/pareto.h"
+
 namespace detol::inline scheduler {
-namespace {
-
-bool dominates_in_rung(const RungPlace& a, const RungPlace& b) {
-  bool is_better = a.loss<b.loss, is_worse = a.loss> b.loss;
-  for (std::size_t i = 0; i < a.others.size(); ++i) {
-    is_better = is_better || a.others[i] < b.others[i];
-    is_worse = is_worse || a.others[i] > b.others[i];
-  }
-  return is_better && !is_worse;
-}
-
-}  // namespace
-
 void Rung::enter(const RungPlace& place, bool is_paused, std::int64_t reduction_factor) {
   if (is_paused) paused_.insert(place.trial);
   ++size_;
-  if (!place.others.empty()) return enter_among_many(place, reduction_factor);
+  if (!place.losses.empty()) return enter_among_many(place, reduction_factor);
   rest_.insert(place);
   if (size_ % reduction_factor == 0) {
     raise(*rest_.begin());
@@ -31,8 +20,8 @@ void Rung::enter(const RungPlace& place, bool is_paused, std::int64_t reduction_
 
 void Rung::enter_among_many(RungPlace place, std::int64_t reduction_factor) {
   for (RungPlace& other : all_) {
-    if (dominates_in_rung(other, place)) ++place.dominators;
-    if (dominates_in_rung(place, other)) ++other.dominators;
+    if (dominates(other.losses, place.losses)) ++place.dominators;
+    if (dominates(place.losses, other.losses)) ++other.dominators;
   }
   all_.push_back(std::move(place));
   const auto best = all_.begin() + size_ / reduction_factor;

@@ -18,7 +18,7 @@ namespace detol::inline scheduler {
 struct RungPlace {
   double loss = 0;  // of the first objective
   TrialId trial = 0;
-  std::vector<double> others = {};  // losses of the other objectives
+  std::vector<double> losses = {};  // of all objectives; empty: there is only one
   std::size_t dominators = 0;       // trials of the rung that dominate this one; counted by Rung
 
   bool operator<(const RungPlace& other) const {
