@@ -14,9 +14,14 @@
 // not beat, and because a searcher learns from several good final values. With few finished trials
 // the bar is the best value. The searcher is told the last values of the stopped trials.
 //
-// A trial with the best value of its epoch so far is never stopped, whatever the model predicts.
-// Trials whose own recipe is shorter than the full length are judged, but set no bar. Price:
-// learning_curve.h.
+// With several objectives the rule counts the finished trials that would dominate it at its end
+// with a probability above 1 - `probability`, the objectives taken as independent; where they are
+// more than the share `top`, the trial stops. Of one objective this is the same. What a network
+// costs does not change with the epochs, and is compared as it is.
+//
+// A trial with the best value of its epoch so far (that none dominates) is never stopped, whatever
+// the model predicts. Trials whose own recipe is shorter than the full length are judged, but set
+// no bar. Price: learning_curve.h.
 
 #include <algorithm>
 #include <cmath>
@@ -28,6 +33,7 @@
 #include "core/options.h"
 #include "scheduler/pruners/pruners.h"
 #include "surrogate/learning_curve.h"
+#include "surrogate/pareto.h"
 
 namespace detol::inline scheduler {
 namespace {
@@ -41,50 +47,77 @@ struct CurveRule {
 
 class CurvePruner final : public Pruner {
  public:
-  CurvePruner(const PrunerSettings& settings, CurveRule rule)
-      : direction_(settings.direction),
-        max_epochs_(settings.max_epochs),
+  CurvePruner(PrunerSettings settings, CurveRule rule)
+      : settings_(std::move(settings)),
         rule_(rule),
-        curves_(settings.max_epochs) {}
+        curves_(settings_.others.size() + 1, LearningCurves(settings_.max_epochs)) {}
 
   Advice judge(TrialId trial, double epochs, double value) override {
+    return judge_all(trial, epochs, {&value, 1});
+  }
+
+  Advice judge_all(TrialId trial, double epochs, std::span<const double> values) override {
     const int epoch = static_cast<int>(epochs);
+    const bool is_number = !std::isnan(values.front());
     if (epoch != epochs)  // a curve is of whole epochs
-      return value != value ? Advice::kStop : Advice::kContinue;
-    const double loss = loss_of(direction_, value);
-    curves_.observe(trial, epoch, loss);
-    const auto best = best_.try_emplace(epoch, loss).first;
-    const bool is_best = loss <= best->second;
-    best->second = std::min(best->second, loss);
-    if (epoch == max_epochs_) finals_.insert(std::ranges::upper_bound(finals_, loss), loss);
-    if (value != value) return Advice::kStop;
+      return is_number ? Advice::kContinue : Advice::kStop;
+    const Losses losses = losses_of(settings_, values);
+    for (std::size_t i = 0; i < losses.size(); ++i) {
+      if (!is_fixed(i)) curves_[i].observe(trial, epoch, losses[i]);
+    }
+    const bool is_best = is_nondominated(best_[epoch], losses);
+    if (epoch == settings_.max_epochs) finals_.push_back(losses);
+    if (!is_number) return Advice::kStop;
     if (is_best || !can_judge(epoch)) return Advice::kContinue;
-    return chance(trial) < rule_.probability ? Advice::kStop : Advice::kContinue;
+    return will_be_beaten(trial, losses) ? Advice::kStop : Advice::kContinue;
   }
 
  private:
+  bool is_fixed(std::size_t objective) const {
+    return objective < settings_.fixed.size() && settings_.fixed[objective];
+  }
+
+  // Returns whether no point of the front dominates these losses; if so, adds them to it.
+  static bool is_nondominated(std::vector<Losses>& front, const Losses& losses) {
+    const auto beats = [&](const Losses& one) { return dominates(one, losses); };
+    if (std::ranges::any_of(front, beats)) return false;
+    std::erase_if(front, [&](const Losses& one) { return covers(losses, one); });
+    front.push_back(losses);
+    return true;
+  }
+
   bool can_judge(int epoch) const {
-    return epoch >= rule_.min_resource && epoch < max_epochs_ && !finals_.empty() &&
+    return epoch >= rule_.min_resource && epoch < settings_.max_epochs && !finals_.empty() &&
            static_cast<std::int64_t>(finals_.size()) >= rule_.startup;
   }
 
-  // Returns the probability that the trial's last epoch is better than the bar.
-  double chance(TrialId trial) {
-    const Prediction last = curves_.predict(trial, max_epochs_);
-    return 0.5 * std::erfc((last.mean - bar()) / std::sqrt(2 * last.variance));
+  // Returns whether more finished trials than the best share will hardly be worse than this one.
+  bool will_be_beaten(TrialId trial, const Losses& losses) {
+    std::vector<Prediction> ends(losses.size());
+    for (std::size_t i = 0; i < losses.size(); ++i) {
+      if (!is_fixed(i)) ends[i] = curves_[i].predict(trial, settings_.max_epochs);
+    }
+    const auto will_beat_it = [&](const Losses& finished) {
+      double all_worse = 1;  // the probability that the trial ends worse in every objective
+      for (std::size_t i = 0; i < losses.size(); ++i) {
+        const double better =
+            is_fixed(i)
+                ? (losses[i] < finished[i] ? 1 : 0)
+                : 0.5 * std::erfc((ends[i].mean - finished[i]) / std::sqrt(2 * ends[i].variance));
+        all_worse *= 1 - better;
+      }
+      return 1 - all_worse < rule_.probability;
+    };
+    const auto beaten_by = std::ranges::count_if(finals_, will_beat_it);
+    const auto finished = static_cast<double>(finals_.size());
+    return static_cast<double>(beaten_by) > std::min(finished - 1, std::floor(rule_.top * finished));
   }
 
-  double bar() const {
-    const auto others = rule_.top * static_cast<double>(finals_.size());
-    return finals_[std::min(finals_.size() - 1, static_cast<std::size_t>(others))];
-  }
-
-  const Direction direction_;
-  const int max_epochs_;
+  const PrunerSettings settings_;
   const CurveRule rule_;
-  LearningCurves curves_;
-  std::map<int, double> best_;  // loss, by epoch
-  std::vector<double> finals_;  // sorted
+  std::vector<LearningCurves> curves_;       // by objective
+  std::map<int, std::vector<Losses>> best_;  // the front by epoch
+  std::vector<Losses> finals_;               // of trials of full length
 };
 
 }  // namespace

@@ -8,18 +8,24 @@
 //   minimise, epoch 2; the others' (epoch 1, epoch 2): (4, 2) (6, 4) (9, 3) -> means 3 5 6,
 //   median 5: a trial with (8, 5.5) stops, one with (8, 5) continues.
 //
+// With several objectives a trial stops if more than half of the others dominate it: if their means
+// are nowhere worse than its best values, and somewhere better. Of one objective this is the same.
+//
 // Vizier compares with completed trials only. Here every trial that reached epoch s counts,
 // running and stopped ones too: with one or two dozen trials there are too few others.
 //
-// Price per report: a binary search and one insertion into a sorted array.
+// Price per report: a binary search and one insertion into a sorted array; with several objectives
+// a comparison with every trial that reached the epoch.
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <unordered_map>
 #include <vector>
 
 #include "core/options.h"
 #include "scheduler/pruners/pruners.h"
+#include "surrogate/pareto.h"
 
 namespace detol::inline scheduler {
 namespace {
@@ -31,45 +37,67 @@ struct MedianRule {
   std::int64_t warmup_epochs;  // first epochs, in which no trial stops
 };
 
+// Curve is what a trial has reported, one number per objective.
 struct Curve {
-  double sum = 0;
+  Losses sum, best;
   int reports = 0;
-  double best = kWorst;
+};
+
+// Others holds the running means of the trials that reached one epoch.
+class Others {
+ public:
+  std::size_t size() const { return means_.size(); }
+
+  // Returns whether more than half of the means dominate these losses. REQUIRES: size() > 0.
+  bool mostly_dominate(const Losses& losses) const {
+    const std::size_t half = means_.size() / 2;
+    if (losses.size() == 1) return losses.front() > means_[half].front();
+    const auto count =
+        std::ranges::count_if(means_, [&](const Losses& mean) { return dominates(mean, losses); });
+    return static_cast<std::size_t>(count) > half;
+  }
+
+  void add(Losses mean) { means_.insert(std::ranges::upper_bound(means_, mean), std::move(mean)); }
+
+ private:
+  std::vector<Losses> means_;  // sorted, so that of one objective the median is in the middle
 };
 
 class Median final : public Pruner {
  public:
-  Median(const PrunerSettings& settings, MedianRule rule)
-      : direction_(settings.direction), max_epochs_(settings.max_epochs), rule_(rule) {}
+  Median(PrunerSettings settings, MedianRule rule) : settings_(std::move(settings)), rule_(rule) {}
 
   Advice judge(TrialId trial, double epochs, double value) override {
-    const double loss = loss_of(direction_, value);
-    Curve& curve = curves_[trial];
-    curve.sum += loss;
+    return judge_all(trial, epochs, {&value, 1});
+  }
+
+  Advice judge_all(TrialId trial, double epochs, std::span<const double> values) override {
+    const Losses losses = losses_of(settings_, values);
+    Curve& curve = curves_.try_emplace(trial, Losses(losses.size(), 0), losses).first->second;
     curve.reports += 1;
-    curve.best = std::min(curve.best, loss);
-    std::vector<double>& others = means_[epochs];
-    const bool is_worse = can_judge(epochs, others) && curve.best > median_of(others);
-    const double mean = curve.sum / curve.reports;
-    const double recorded = mean == mean ? mean : kWorst;  // NaN from inf - inf
-    others.insert(std::ranges::upper_bound(others, recorded), recorded);
-    return is_worse || value != value ? Advice::kStop : Advice::kContinue;
+    Losses mean;
+    for (std::size_t i = 0; i < losses.size(); ++i) {
+      curve.sum[i] += losses[i];
+      curve.best[i] = std::min(curve.best[i], losses[i]);
+      mean.push_back(curve.sum[i] / curve.reports);
+      if (std::isnan(mean[i])) mean[i] = kWorst;  // inf - inf
+    }
+    Others& others = others_[epochs];
+    const bool is_worse = can_judge(epochs, others) && others.mostly_dominate(curve.best);
+    others.add(std::move(mean));
+    return is_worse || std::isnan(values.front()) ? Advice::kStop : Advice::kContinue;
   }
 
  private:
-  bool can_judge(double epochs, const std::vector<double>& others) const {
-    return epochs > static_cast<double>(rule_.warmup_epochs) && epochs < max_epochs_ &&
-           !others.empty() && static_cast<std::int64_t>(others.size()) >= rule_.warmup_trials;
+  bool can_judge(double epochs, const Others& others) const {
+    return epochs > static_cast<double>(rule_.warmup_epochs) && epochs < settings_.max_epochs &&
+           others.size() > 0 && static_cast<std::int64_t>(others.size()) >= rule_.warmup_trials;
   }
 
-  // Returns the median; of an even number of values, the worse of the two in the middle.
-  static double median_of(const std::vector<double>& sorted) { return sorted[sorted.size() / 2]; }
-
-  const Direction direction_;
-  const int max_epochs_;
+  const PrunerSettings settings_;
   const MedianRule rule_;
   std::unordered_map<TrialId, Curve> curves_;
-  std::unordered_map<double, std::vector<double>> means_;  // by epochs: sorted, one per trial
+  std::unordered_map<double, Others> others_;  // by epochs
 };
 
 }  // namespace

@@ -1,5 +1,6 @@
 #include "scheduler/pruners/pruner.h"
 
+#include <algorithm>
 #include <array>
 #include <limits>
 
@@ -42,12 +43,24 @@ PrunerSettings pruner_settings_of(const StudyConfig& config) {
                           .options = config.pruner.options};
   for (const Objective& objective : std::span(config.objectives).subspan(1))
     settings.others.push_back(objective.direction);
+  constexpr std::array<std::string_view, 4> kFixed = {"params", "flops", "memory", "latency"};
+  for (const Objective& objective : config.objectives) {
+    settings.fixed.push_back(config.trains() &&
+                             std::ranges::find(kFixed, objective.metric) != kFixed.end());
+  }
   return settings;
 }
 
 double loss_of(Direction direction, double value) {
   if (value != value) return std::numeric_limits<double>::infinity();
   return direction == Direction::kMinimize ? value : -value;
+}
+
+std::vector<double> losses_of(const PrunerSettings& settings, std::span<const double> values) {
+  std::vector<double> losses = {loss_of(settings.direction, values.front())};
+  for (std::size_t i = 1; i < values.size(); ++i)
+    losses.push_back(loss_of(settings.others[i - 1], values[i]));
+  return losses;
 }
 
 }  // namespace detol::inline scheduler

@@ -52,7 +52,8 @@ class Pruner {
 struct PrunerSettings {
   Direction direction = Direction::kMinimize;  // of the first objective
   std::vector<Direction> others = {};          // of the other objectives
-  int max_epochs = 1;                          // a full-length trial
+  std::vector<bool> fixed = {};  // of all objectives: it does not change with the epochs (a cost)
+  int max_epochs = 1;            // a full-length trial
   std::vector<double> early_reports = {};      // epochs, ascending (StudyConfig::early_reports)
   std::map<std::string, std::string> options;  // {"min_resource", "1"}
 };

@@ -17,4 +17,7 @@ Result<std::unique_ptr<Pruner>> make_curve(const PrunerSettings& settings);
 // Returns a value as a loss: smaller is better in either direction, and NaN is infinity, the worst.
 double loss_of(Direction direction, double value);
 
+// Returns the values of all objectives as losses. REQUIRES: as many as the settings have, or one.
+std::vector<double> losses_of(const PrunerSettings& settings, std::span<const double> values);
+
 }  // namespace detol::inline scheduler

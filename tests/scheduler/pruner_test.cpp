@@ -74,6 +74,49 @@ TEST(Asha, DoesNotPromoteWhatAnEarlierPromotionLeftNoPlaceFor) {
   EXPECT_EQ(promotions(*asha), Promoted{});
 }
 
+std::unique_ptr<Pruner> make_for_two(std::string_view name,
+                                     std::map<std::string, std::string> options,
+                                     std::vector<bool> fixed = {}) {
+  return make_pruner(name, {.others = {Direction::kMinimize},
+                            .fixed = std::move(fixed),
+                            .max_epochs = 6,
+                            .options = std::move(options)})
+      .value();
+}
+
+TEST(Median, WithSeveralObjectivesStopsWhatMoreThanHalfOfTheOthersDominate) {
+  const auto pruner = make_for_two("median", {{"warmup_trials", "4"}, {"warmup_epochs", "0"}});
+  const auto stops = [&](TrialId trial, double first, double second) {
+    const std::vector<double> values = {first, second};
+    return pruner->judge_all(trial, 1, values) != Advice::kContinue;
+  };
+  for (TrialId i = 0; i < 4; ++i) EXPECT_FALSE(stops(i, 1.0 + double(i), 4.0 - double(i)));
+  EXPECT_FALSE(stops(4, 9, 0.5));    // the worst in the first, the best in the second
+  EXPECT_TRUE(stops(5, 5, 5));       // dominated by four of five
+  EXPECT_FALSE(stops(6, 2.5, 3.5));  // dominated by one of six
+}
+
+TEST(Curve, WithSeveralObjectivesStopsWhatWillBeDominatedAndNotWhatIsCheap) {
+  const auto pruner = make_for_two("curve", {{"startup", "6"}}, {false, true});
+  // Curves that end as they begin, but for a small fall; the second objective is a cost.
+  const auto advice = [&](TrialId trial, int epoch, double level, double cost) {
+    const std::vector<double> values = {level + 0.01 * double(trial % 3) / epoch, cost};
+    return pruner->judge_all(trial, epoch, values);
+  };
+  for (TrialId trial = 0; trial < 8; ++trial) {
+    for (int epoch = 1; epoch <= 6; ++epoch)
+      (void)advice(trial, epoch, 0.1 + 0.01 * double(trial), 100);
+  }
+  const auto ends_as = [&](TrialId trial, double level, double cost) {
+    Advice last = Advice::kContinue;
+    for (int epoch = 1; epoch <= 3; ++epoch) last = advice(trial, epoch, level, cost);
+    return last;
+  };
+  EXPECT_EQ(ends_as(8, 0.9, 200), Advice::kStop);
+  EXPECT_EQ(ends_as(9, 0.9, 99), Advice::kContinue);  // worse, but cheaper than all others
+  EXPECT_EQ(ends_as(10, 0.9, 100), Advice::kStop);    // as cheap as the others
+}
+
 TEST(Asha, PausesOnlyAtItsRungs) {
   const auto asha = make("asha", 30, {{"min_resource", "2"}, {"reduction_factor", "4"}});
   for (int epoch = 1; epoch <= 30; ++epoch) {
