@@ -11,10 +11,12 @@ Result<int> run_best(const Arguments& arguments) {
   DETOL_ASSIGN(const OpenStudy study,
                open_study(arguments.globals.storage, arguments.text("STUDY")));
   DETOL_ASSIGN(const auto top, arguments.number("top", 1));
-  DETOL_ASSIGN(Rows rows,
-               trial_rows(study, {.sort = "value", .top = top ? *top : 1, .only_scored = true}));
+  DETOL_ASSIGN(Rows rows, trial_rows(study, {.sort = "value",
+                                             .top = top ? *top : 1,
+                                             .only_scored = true,
+                                             .only_feasible = true}));
   if (rows.rows.empty()) {
-    return nothing_reported(study);
+    return no_best_trial(study);
   }
   DETOL_TRY(add_architecture(study, rows));
   if (!top) {

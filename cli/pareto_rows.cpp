@@ -23,7 +23,7 @@ Result<Losses> losses_of(const OpenStudy& study, const Rows& trials, std::size_t
 Result<Rows> pareto_rows(const OpenStudy& study) {
   const std::vector<Objective>& objectives = study.record.objectives;
   if (objectives.size() == 1) return one_trial(study, "best");
-  DETOL_ASSIGN(Rows trials, trial_rows(study, {.only_scored = true}));
+  DETOL_ASSIGN(Rows trials, trial_rows(study, {.only_scored = true, .only_feasible = true}));
   std::vector<Losses> points;
   std::vector<std::size_t> row_of;
   for (std::size_t row = 0; row < trials.rows.size(); ++row) {
@@ -36,7 +36,7 @@ Result<Rows> pareto_rows(const OpenStudy& study) {
   for (std::size_t place : nondominated(points))
     front.rows.push_back(std::move(trials.rows[row_of[place]]));
   if (!front.rows.empty()) return front;
-  return nothing_reported(study);
+  return no_best_trial(study);
 }
 
 }  // namespace detol::inline cli

@@ -20,9 +20,9 @@ constexpr std::string_view kListedColumns =
     "strftime('%Y-%m-%dT%H:%M:%SZ', finished, 'unixepoch') AS finished";
 
 // Columns of v_trials that a filter may name.
-constexpr std::array<std::string_view, 13> kNames = {
+constexpr std::array<std::string_view, 14> kNames = {
     "trial", "state",  "failure",        "reason",  "algorithm", "arch_hash", "params",
-    "flops", "epochs", "device_seconds", "started", "finished",  "value"};
+    "flops", "epochs", "device_seconds", "started", "finished",  "value",     "feasible"};
 
 // Alias: a metric or parameter of the study that --where and --sort use as a column.
 struct Alias {
@@ -108,6 +108,7 @@ Result<Rows> trial_rows(const OpenStudy& study, const TrialFilter& filter) {
     arguments.emplace_back(filter.state);
   }
   if (filter.only_scored) sql += " AND epochs > 0 AND state <> 'FAIL' AND value IS NOT NULL";
+  if (filter.only_feasible) sql += " AND feasible";
   if (!filter.where.empty()) sql += fmt::format(" AND ({}\n)", filter.where);
   DETOL_ASSIGN(const std::string order,
                order_by(study, filter.sort.empty() ? "trial" : filter.sort, aliases));
@@ -138,6 +139,15 @@ Result<double> metric_of(const Rows& trials, std::size_t row, const std::string&
   return value->get<double>();
 }
 
+tl::unexpected<Error> no_best_trial(const OpenStudy& study) {
+  const auto scored = trial_rows(study, {.top = 1, .only_scored = true});
+  if (!scored || scored->rows.empty()) return nothing_reported(study);
+  return fail(ErrorCode::kEmpty,
+              fmt::format("study {0} has no trial yet that keeps to its constraints; `detol trials "
+                          "{0} --sort {1}` lists the nearest first",
+                          study.record.name, kViolationMetric));
+}
+
 tl::unexpected<Error> nothing_reported(const OpenStudy& study) {
   return fail(ErrorCode::kEmpty,
               fmt::format("study {} has no trial that reported a number yet", study.record.name));
@@ -145,9 +155,11 @@ tl::unexpected<Error> nothing_reported(const OpenStudy& study) {
 
 Result<Rows> one_trial(const OpenStudy& study, const std::string& id_or_best) {
   if (id_or_best == "best") {
-    DETOL_ASSIGN(Rows best, trial_rows(study, {.sort = "value", .top = 1, .only_scored = true}));
+    DETOL_ASSIGN(
+        Rows best,
+        trial_rows(study, {.sort = "value", .top = 1, .only_scored = true, .only_feasible = true}));
     if (!best.rows.empty()) return best;
-    return nothing_reported(study);
+    return no_best_trial(study);
   }
   TrialId id = 0;
   const auto [end, error] =

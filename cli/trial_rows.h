@@ -24,7 +24,8 @@ struct TrialFilter {
   std::string where = {};  // SQL over the columns of v_trials, metrics and parameters by name
   std::string sort = {};   // one of those names; an objective: best first; else smallest first
   std::optional<std::int64_t> top = {};
-  bool only_scored = false;  // at least one report, and not failed
+  bool only_scored = false;    // at least one report, and not failed
+  bool only_feasible = false;  // no constraint of the study is broken
 };
 
 // Returns the trials. Columns: trial, state, value, values, params, epochs, network_params, flops,
@@ -47,6 +48,10 @@ inline double to_loss(Direction direction, double metric) {
 
 // Returns the error (kEmpty) that no trial has reported a number yet.
 tl::unexpected<Error> nothing_reported(const OpenStudy& study);
+
+// Returns the error (kEmpty) that no trial can be the best: none has reported a number, or all
+// break a constraint of the study.
+tl::unexpected<Error> no_best_trial(const OpenStudy& study);
 
 // Returns the trial of that id, or the best for "best". Errors: kUsage if it is neither, kEmpty if
 // there is no such trial.

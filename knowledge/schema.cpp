@@ -124,7 +124,9 @@ SELECT s.name AS study, a.trial AS trial,
      ORDER BY r.attempt LIMIT 1), 'unixepoch') AS started_at,
   CASE last.kind WHEN 'told'
     THEN strftime('%Y-%m-%dT%H:%M:%SZ', told.payload->>'at', 'unixepoch') END AS finished_at,
-  coalesce(last.payload->>'unreported_s', 0.0) AS unreported_seconds
+  coalesce(last.payload->>'unreported_s', 0.0) AS unreported_seconds,
+  CASE WHEN report.seq IS NOT NULL
+    THEN coalesce(report.payload->>'$.metrics.constraint_violation[#-1]', 0) = 0 END AS feasible
 FROM studies s JOIN events a ON a.study = s.id AND a.kind = 'asked'
 LEFT JOIN events told ON told.study = a.study AND told.seq =
   (SELECT max(e.seq) FROM events e INDEXED BY events_by_trial WHERE e.study = a.study
@@ -181,11 +183,13 @@ SELECT s.name AS study, p.state AS state, p.budget AS budget, s.metric AS metric
   CASE p.best_is_known WHEN 1 THEN p.best ELSE
     (SELECT t.value FROM v_trials t JOIN studies d ON d.name = t.study
      WHERE t.study = s.name AND t.epochs > 0 AND t.state <> 'FAIL' AND t.value IS NOT NULL
+       AND t.feasible
      ORDER BY CASE d.objectives->>'$[0].direction' WHEN 'maximize' THEN -t.value ELSE t.value END,
        t.trial LIMIT 1) END AS best,
   CASE p.best_is_known WHEN 1 THEN p.best_trial ELSE
     (SELECT t.trial FROM v_trials t JOIN studies d ON d.name = t.study
      WHERE t.study = s.name AND t.epochs > 0 AND t.state <> 'FAIL' AND t.value IS NOT NULL
+       AND t.feasible
      ORDER BY CASE d.objectives->>'$[0].direction' WHEN 'maximize' THEN -t.value ELSE t.value END,
        t.trial LIMIT 1) END AS best_trial
 FROM studies s JOIN progress p ON p.study = s.id;

@@ -35,7 +35,9 @@ namespace detol::inline knowledge {
 //   3   pages with checksums, one writer per study, reports in one row, numbers of steps; params
 //       and metrics are views of events alone
 //   4   a summary of each study's trials; facts
-constexpr int kSchemaVersion = 5;       // PRAGMA user_version
+//   5   views show early reports and unreported seconds
+//   6   views know which trials keep to the study's constraints
+constexpr int kSchemaVersion = 6;       // PRAGMA user_version
 constexpr int kFirstWithChecksums = 3;  // of pages
 constexpr int kFirstWithSummaries = 4;  // of studies
 constexpr int kFirstWithFacts = 4;

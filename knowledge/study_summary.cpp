@@ -1,18 +1,22 @@
 #include <cmath>
 #include <map>
 
+#include "encodings/study/study_config.h"
 #include "knowledge/study_summary_impl.h"
 
 namespace detol::inline knowledge {
 namespace {
 
-// Returns the first objective's metric; nullopt if the report has no number for it.
+// Returns the first objective's metric; nullopt if the report has no number for it, or the trial
+// breaks a constraint of the study.
 std::optional<double> value_of(const StudyRecord& study, const event::Reported& reported) {
   if (study.objectives.empty()) return std::nullopt;
+  std::optional<double> first;
   for (const auto& [name, value] : reported.metrics) {
-    if (name == study.objectives.front().metric && !std::isnan(value)) return value;
+    if (name == kViolationMetric && value != 0) return std::nullopt;
+    if (name == study.objectives.front().metric && !std::isnan(value)) first = value;
   }
-  return std::nullopt;
+  return first;
 }
 
 bool is_before(const StudyRecord& study, const BestTrial& a, const BestTrial& b) {

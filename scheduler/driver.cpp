@@ -31,7 +31,8 @@ Driver::Driver(DriverParts parts)
     : parts_(std::move(parts)),
       consumption_(parts_.budget),
       state_(parts_.config.space, parts_.config.objectives),
-      refitter_(parts_.searcher, parts_.refits, [&pool = parts_.pool] { pool.wake(); }) {
+      refitter_(parts_.searcher, parts_.refits, [&pool = parts_.pool] { pool.wake(); }),
+      report_metrics_(parts_.config) {
   consumption_.trials.reset();
 }
 
@@ -72,7 +73,7 @@ Result<void> Driver::handle(const message::Report& report) {
                             .step = report.report.step,
                             .part = report.report.part};
       for (const Metric& m : report.report.metrics) event.metrics.emplace_back(m.name, m.value);
-      add_costs(report.trial, trial.train_s + report.report.train_s, event);
+      complete(event, trial.train_s + report.report.train_s);
       DETOL_TRY(record(std::move(event)));
       last_report_s_[report.trial] = parts_.clock.now_s();
       disk_back_off_s_ = 0;
@@ -85,22 +86,15 @@ Result<void> Driver::handle(const message::Report& report) {
   return {};
 }
 
-// Adds the objectives that are costs of the network, or of its training of `train_s` so far.
-void Driver::add_costs(TrialId trial, double train_s, event::Reported& report) {
-  const auto add = [&](const std::string& name, double value) {
-    const auto has_name = [&](const auto& metric) { return metric.first == name; };
-    if (std::ranges::none_of(report.metrics, has_name)) report.metrics.emplace_back(name, value);
-  };
+void Driver::complete(event::Reported& report, double train_s) {
+  std::function<NamedMetrics()> costs;
   if (parts_.cost_metrics) {
-    const auto [costs, is_new] = costs_.try_emplace(trial);
-    const auto candidate =
-        is_new ? parts_.decode(state_.find(trial)->trial.genome) : Decoded(Candidate{});
-    if (is_new && candidate) costs->second = parts_.cost_metrics(*candidate);
-    for (const auto& [name, value] : costs->second) add(name, value);
+    costs = [&] {
+      const auto candidate = parts_.decode(state_.find(report.trial)->trial.genome);
+      return candidate ? parts_.cost_metrics(*candidate) : NamedMetrics();
+    };
   }
-  for (const Objective& objective : state_.objectives()) {
-    if (objective.metric == "train_time") add(objective.metric, train_s);
-  }
+  report_metrics_.complete(report, train_s, costs);
 }
 
 // Decides what becomes of a trial after a new report.

@@ -20,6 +20,7 @@
 
 #include "core/clock.h"
 #include "encodings/study/study_config.h"
+#include "encodings/study/target.h"
 #include "knowledge/ledger.h"
 #include "scheduler/budget.h"
 #include "scheduler/epoch_forecast.h"
@@ -27,8 +28,8 @@
 #include "scheduler/pool.h"
 #include "scheduler/pruners/pruner.h"
 #include "scheduler/refitter.h"
+#include "scheduler/report_metrics.h"
 #include "scheduler/study_state.h"
-#include "scheduler/target.h"
 #include "search/searcher.h"
 
 namespace detol::inline scheduler {
@@ -60,8 +61,8 @@ struct DriverParts {
   std::vector<Genome> initial = {};   // proposed first, as trials 0, 1, ...
   // Returns event::Asked::identity; null: candidates have none.
   std::function<std::string(const Candidate&)> identify = nullptr;
-  // Returns the metrics of a candidate that follow from its network (kCostMetrics), with which its
-  // reports are completed; null: none.
+  // Returns the metrics of a candidate that follow from its network and that the study weighs, with
+  // which its reports are completed; null: none.
   CostMetrics cost_metrics = nullptr;
   // Returns the work of one epoch of a candidate; null, or 0: it is unknown before the first
   // report.
@@ -149,7 +150,7 @@ class Driver {
   Result<void> handle(const StopRequest&);
   Result<void> handle(const Unusable& unusable) { return tl::unexpected(unusable.error); }
   Result<Verdict> judge(TrialId trial, double epochs);
-  void add_costs(TrialId trial, double train_s, event::Reported& report);
+  void complete(event::Reported& report, double train_s);
   Result<void> end_overlong();
   void look_for_a_stop();
   void look_for_an_end();
@@ -182,8 +183,7 @@ class Driver {
   StudyState state_;
   Refitter refitter_;
   std::shared_ptr<Refit::Prepared> prepared_;  // data of the refit that is being recorded
-  // The metrics of running trials that follow from their networks.
-  std::map<TrialId, std::vector<std::pair<std::string, double>>> costs_;
+  ReportMetrics report_metrics_;
   EpochForecast forecast_;
   std::map<TrialId, double> epoch_work_;     // of each trial that started here
   bool lacked_time_ = false;                 // in this turn a trial could not start

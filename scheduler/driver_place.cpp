@@ -238,8 +238,8 @@ Result<void> Driver::take_over(TrialId trial, const KnownTrial& known) {
   double train_s = 0;
   for (event::Reported reported : known.reports) {
     train_s += reported.train_s;
-    add_costs(trial, train_s, reported);
     reported.trial = trial;
+    complete(reported, train_s);
     reported.attempt = 0;
     reported.work = 0;
     reported.train_s = 0;

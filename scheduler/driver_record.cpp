@@ -30,6 +30,7 @@ Result<void> Driver::apply(const Event& event) {
   DETOL_TRY(state_.apply(event));
   if (const auto* asked = std::get_if<event::Asked>(&event))
     parts_.searcher.expect(state_.find(asked->trial)->trial);
+  if (reported != nullptr) report_metrics_.learn(*reported);
   if (reported != nullptr) inform(*reported);
   if (const auto* told = std::get_if<event::Told>(&event)) inform(*told);
   if (const auto* refit = std::get_if<event::Refit>(&event)) inform(*refit);

@@ -16,6 +16,12 @@ bool can_answer(const TrialRecord& entry) {
          entry.reason.cause != EndCause::kBudget;
 }
 
+// Returns whether a worker began to train the trial. A worker refuses one that is too large, or too
+// slow, before its first step.
+bool was_begun(const TrialRecord& entry) {
+  return entry.attempt > 0 && entry.failure != Cause::kTooLarge;
+}
+
 // Counts an attempt that ended without an outcome, or is to be repeated, against its trial.
 void count_loss(TrialRecord& trial, RequeueCause cause) {
   if (trial.state == TrialState::kFail) trial.oom_kills = 0;
@@ -74,7 +80,7 @@ Result<TrialRecord*> StudyState::entry(TrialId trial, std::string_view event) {
 }
 
 void StudyState::count(const TrialRecord& entry, int sign) {
-  if (entry.attempt > 0) spent_.trials += sign;
+  if (was_begun(entry)) spent_.trials += sign;
   if (entry.attempt > 0 && (!entry.is_over() || can_answer(entry)))
     measurements_[entry.identity] += sign;
   auto& ids = ids_[static_cast<std::size_t>(entry.state)];
@@ -82,9 +88,9 @@ void StudyState::count(const TrialRecord& entry, int sign) {
     ids.insert(entry.trial.id);
   else
     ids.erase(entry.trial.id);
-  if (entry.state == TrialState::kFail && entry.attempt > 0) failed_after_start_ += sign;
+  if (entry.state == TrialState::kFail && was_begun(entry)) failed_after_start_ += sign;
   if (entry.is_over() && entry.state != TrialState::kFail && entry.attempt > 0) succeeded_ += sign;
-  if (entry.epochs == 0 || entry.state == TrialState::kFail) return;
+  if (entry.epochs == 0 || entry.state == TrialState::kFail || entry.breaks_constraints) return;
   const Rank rank{objectives_.front().direction, entry.values.front(), entry.trial.id};
   if (sign > 0)
     ranking_.insert(rank);
@@ -121,23 +127,25 @@ Result<void> StudyState::on(const event::Started& started) {
   trial->micro_batches = started.micro_batches;
   trial->epochs_before = trial->epochs;
   count(*trial, +1);
-  untrained_in_row_ = 0;
   return {};
 }
 
 Result<void> StudyState::on(const event::Reported& reported) {
   DETOL_ASSIGN(TrialRecord * trial, entry(reported.trial, "reported"));
   count(*trial, -1);
+  if (trial->attempt > 0) untrained_in_row_ = 0;
   spent_.work += reported.work - trial->work;
   trial->epochs = reported.epochs();
   trial->unreported_s = 0;
   trial->work = reported.work;
   trial->train_s += reported.train_s / trial->group_size;
   trial->values.assign(objectives_.size(), std::numeric_limits<double>::quiet_NaN());
-  for (std::size_t i = 0; i < objectives_.size(); ++i) {
-    for (const auto& [name, value] : reported.metrics) {
+  trial->breaks_constraints = false;
+  for (const auto& [name, value] : reported.metrics) {
+    for (std::size_t i = 0; i < objectives_.size(); ++i) {
       if (name == objectives_[i].metric) trial->values[i] = value;
     }
+    if (name == kViolationMetric) trial->breaks_constraints = value != 0;
   }
   count(*trial, +1);
   return {};
@@ -152,7 +160,7 @@ Result<void> StudyState::on(const event::Told& told) {
   trial->outcome = told.outcome;
   trial->unreported_s = std::max(trial->unreported_s, told.unreported_s);
   count(*trial, +1);
-  if (trial->attempt == 0) ++untrained_in_row_;
+  untrained_in_row_ = was_begun(*trial) ? 0 : untrained_in_row_ + 1;
   if (can_answer(*trial)) answers_.emplace(trial->identity, told.trial);
   return {};
 }

@@ -38,6 +38,7 @@ struct TrialRecord {
   int losses = 0;           // attempts in a row without a new epoch that were lost for any cause
   int oom_kills = 0;        // attempts that the system's OOM killer ended
   int micro_batches = 1;    // of the next attempt; doubled by each OOM kill
+  bool breaks_constraints = false;  // by the last report: kViolationMetric
   std::optional<Cause> failure;
   EndReason reason;      // once the trial is over
   std::string identity;  // equal for trials that would train the same network the same way
@@ -72,7 +73,8 @@ class StudyState {
   // can be reused.
   int measurements(const std::string& identity) const;
 
-  // Returns the best trial by the first objective among those that reported a number, or nullptr.
+  // Returns the best trial by the first objective among those that reported a number and keep to
+  // the study's constraints, or nullptr.
   const TrialRecord* best() const;
 
   // The algorithms that the study has recorded (trainer/backends/algorithm_choices.h).
@@ -81,9 +83,9 @@ class StudyState {
   // Returns what the study had used at the last Accounted.
   const Spent& spent() const { return spent_; }
 
-  int untrained_in_row() const { return untrained_in_row_; }  // refused, or already known
-  int failed_after_start() const { return failed_after_start_; }
-  int succeeded() const { return succeeded_; }  // trials trained and not failed
+  int untrained_in_row() const { return untrained_in_row_; }      // refused, or already known
+  int failed_after_start() const { return failed_after_start_; }  // but for those too large
+  int succeeded() const { return succeeded_; }                    // trials trained and not failed
 
  private:
   Result<void> on(const event::Asked& asked);

@@ -10,6 +10,17 @@
 namespace detol::inline trainer {
 namespace {
 
+// Makes the built-in trainer with what the study wants to be measured.
+Result<std::unique_ptr<Evaluator>> make_trainer_of(const StudyConfig& config,
+                                                   const TrainerOptions& options) {
+  TrainerOptions measuring = options;
+  measuring.latency_batch = config.latency_batch;
+  for (const MetricConstraint& one : config.metric_constraints) {
+    if (one.metric == "latency") measuring.latency_constraints.push_back(one);
+  }
+  return make_trainer(config.data, measuring);
+}
+
 constexpr std::array kEvaluators = {
     EvaluatorRow{"function", "compute a formula of the parameters",
                  [](const StudyConfig& config) { return config.function.has_value(); },
@@ -21,9 +32,7 @@ constexpr std::array kEvaluators = {
     EvaluatorRow{"trainer", "train the network of the study's encoding on its data",
                  [](const StudyConfig&) { return true; },
                  [](const StudyConfig& config) { return inspect_dataset(config.data); },
-                 [](const StudyConfig& config, const TrainerOptions& options) {
-                   return make_trainer(config.data, options);
-                 }},
+                 make_trainer_of},
 };
 
 const EvaluatorRow& row_of(const StudyConfig& config) {

@@ -103,6 +103,11 @@ struct TrainerOptions {
   // The study's record, on the leader, for recipes that are not deterministic; outlives the
   // evaluator. Null: no choices are recorded, and the backend's fixed rule is used.
   AlgorithmRecord* choices = nullptr;
+  // Images of the forward pass that is timed before the first epoch of a trial, for the metric
+  // latency; 0: none is.
+  int latency_batch = 0;
+  // Of the metric latency: a candidate that breaks one is not trained.
+  std::vector<MetricConstraint> latency_constraints = {};
 };
 
 // Makes the built-in trainer, which keeps the data of the study's config in memory between

@@ -75,6 +75,7 @@ class Training {
         normaliser_(context.data),
         metrics_(context.data, range_of(context.data.info, DataSplit::kValidation)),
         batches_ahead_(context.batches_ahead),
+        measured_(context.measured),
         early_(early_reports_of(context.recipe, batches_.steps_per_epoch())),
         in_flight_(context.group) {}
 
@@ -344,6 +345,7 @@ class Training {
       for (std::string_view name : row_of(data_.info.task.kind).metrics)
         metrics.push_back({std::string(name), value_of(name, validation)});
     }
+    metrics.insert(metrics.end(), measured_.begin(), measured_.end());
     EpochReport report{.epoch = checkpoint_.epoch,
                        .metrics = std::move(metrics),
                        .train_s = std::exchange(checkpoint_.progress.train_s, 0),
@@ -404,6 +406,7 @@ class Training {
   const Normaliser normaliser_;
   Metrics metrics_;
   const int batches_ahead_;
+  const std::vector<Metric> measured_;
   const std::vector<EarlyReport> early_;  // ascending
   StepSums in_flight_;
   bool must_suspend_ = false;  // as received from the leader

@@ -3,6 +3,7 @@
 // train() is the training loop of one compiled candidate.
 
 #include <string_view>
+#include <vector>
 
 #include "core/result.h"
 #include "encodings/study/recipe.h"
@@ -21,7 +22,8 @@ struct TrainingContext {
   Executable& executable;    // fresh
   Group& group;              // for which the executable was compiled
   Control& control;
-  int batches_ahead = 0;  // prefetched by another thread; changes no bit
+  int batches_ahead = 0;              // prefetched by another thread; changes no bit
+  std::vector<Metric> measured = {};  // of the candidate, to be part of every report
 };
 
 // Resumes from the job's furthest checkpoint, or begins, and trains until the epochs are done, the

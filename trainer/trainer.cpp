@@ -14,6 +14,7 @@
 #include "trainer/data/dataset.h"
 #include "trainer/data/formats/formats.h"
 #include "trainer/evaluator.h"
+#include "trainer/latency.h"
 #include "trainer/predict.h"
 #include "trainer/train.h"
 
@@ -31,13 +32,19 @@ class Trainer final : public Evaluator {
         backend_(backend),
         group_(*options.group),
         batches_ahead_(options.batches_ahead),
-        record_(options.choices) {}
+        record_(options.choices),
+        latency_batch_(options.latency_batch),
+        latency_constraints_(options.latency_constraints) {}
 
   Result<Evaluation> evaluate(const Job& job, const Reporter& report, Control& control) override {
     Recipe recipe = job.candidate.recipe;
     AlgorithmChoices choices;
     std::unique_ptr<Executable> executable;
+    std::vector<Metric> measured;
     DETOL_ASSIGN(auto end, on_all(job, [&] { return prepare(job, recipe); }));
+    if (!end) {
+      DETOL_ASSIGN(end, on_all(job, [&] { return measure(job, control, measured); }));
+    }
     if (!end) {
       DETOL_ASSIGN(end, choose(job, recipe, control, choices));
     }
@@ -52,7 +59,8 @@ class Trainer final : public Evaluator {
                                   .executable = *executable,
                                   .group = group_,
                                   .control = control,
-                                  .batches_ahead = batches_ahead_};
+                                  .batches_ahead = batches_ahead_,
+                                  .measured = std::move(measured)};
     // In a group, a rank that runs out of memory within a step ends its process, and MPI ends the
     // others.
     if (group_.size() > 1) return train(context, report);
@@ -80,6 +88,26 @@ class Trainer final : public Evaluator {
       return failed(Cause::kInvalid,
                     fmt::format("a batch of {} cannot be shared by the {} ranks of a group",
                                 recipe.batch_size, group_.size()));
+    }
+    return std::nullopt;
+  }
+
+  // Times a forward pass, once in a trial: later attempts, whose reports the master completes,
+  // begin after a report.
+  EarlyOutcome measure(const Job& job, Control& control, std::vector<Metric>& measured) {
+    const bool is_due = latency_batch_ > 0 && job.acknowledged == 0 && group_.rank() == 0;
+    if (!is_due) return std::nullopt;
+    const auto latency =
+        latency_s(job.candidate.network, backend_, data_->info.task.kind, latency_batch_,
+                  [&] { control.progress.fetch_add(1, std::memory_order_relaxed); });
+    if (!latency) return invalid_or(latency.error());
+    measured.push_back({"latency", *latency});
+    for (const MetricConstraint& one : latency_constraints_) {
+      if (violation_of(one, *latency) > 0)
+        return failed(Cause::kTooLarge,
+                      fmt::format("latency {:.4g} s {} {:g} s", *latency,
+                                  one.high && *latency > *one.high ? '>' : '<',
+                                  one.high && *latency > *one.high ? *one.high : *one.low));
     }
     return std::nullopt;
   }
@@ -145,6 +173,8 @@ class Trainer final : public Evaluator {
   Group& group_;
   const int batches_ahead_;
   AlgorithmRecord* const record_;
+  const int latency_batch_;
+  const std::vector<MetricConstraint> latency_constraints_;
   std::optional<Dataset> data_;
 };
 

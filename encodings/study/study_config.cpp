@@ -13,6 +13,7 @@
 #include "encodings/study/conditions.h"
 #include "encodings/study/data_checks.h"
 #include "encodings/study/encodings.h"
+#include "encodings/study/objectives.h"
 #include "encodings/study/overrides.h"
 #include "encodings/study/study_fields.h"
 #include "encodings/study/table_reader.h"
@@ -76,7 +77,7 @@ class StudyLoader {
       DETOL_TRY(read_table(reader, file));
     else
       DETOL_TRY(read_training(reader, file));
-    DETOL_TRY(read_objectives(file));
+    DETOL_TRY(read_objectives(file, tree_, source_, study_));
     DETOL_TRY(read_initial_trials());
     DETOL_TRY(read_warm_start());
     read_positions();
@@ -244,35 +245,6 @@ class StudyLoader {
     if (!has_choices) return {};
     const EncodingRow& row = *find_row(encodings(), study_.encoding);
     study_.space = study_.space.with_graph(row.graph(file.at("architecture"), study_.space));
-    return {};
-  }
-
-  Result<void> read_objectives(const json& file) {
-    std::vector<std::string_view> known = metric_names(study_);
-    if (study_.trains()) known.insert(known.end(), kCostMetrics.begin(), kCostMetrics.end());
-    if (study_.function && !file.contains("objectives")) {
-      for (std::string_view metric : known)
-        study_.objectives.push_back(minimize(std::string(metric)));
-      return {};
-    }
-    const json& list = file.at("objectives");
-    const YamlNode& nodes = *node_at(tree_, {"objectives"});
-    if (list.empty()) return source_.error(nodes.at, "objectives is empty");
-    for (std::size_t i = 0; i < list.size(); ++i) {
-      Objective objective{list[i].at("metric"), Direction::kMinimize};
-      if (std::ranges::find(known, objective.metric) == known.end()) {
-        return source_.error(nodes.items[i].find("metric")->value.at,
-                             fmt::format("objectives[{}].metric: {}", i,
-                                         unknown_name("word", objective.metric, known)));
-      }
-      if (list[i].at("direction") == "maximize") objective.direction = Direction::kMaximize;
-      if (std::ranges::find(study_.objectives, objective.metric, &Objective::metric) !=
-          study_.objectives.end()) {
-        return source_.error(nodes.items[i].at,
-                             fmt::format("objectives: {} is there twice", objective.metric));
-      }
-      study_.objectives.push_back(std::move(objective));
-    }
     return {};
   }
 

@@ -26,8 +26,10 @@
 #include "encodings/space/space.h"
 #include "encodings/space/trial.h"
 #include "encodings/study/function.h"
+#include "encodings/study/metric_constraint.h"
 #include "encodings/study/recipe.h"
 #include "encodings/study/table.h"
+#include "encodings/study/target.h"
 
 namespace detol::inline encoding {
 
@@ -91,6 +93,9 @@ class StudyConfig {
   std::vector<double> early_reports = {};
   std::vector<std::string> precisions = {};  // all that training.precision can be; empty: fp32
   std::vector<Objective> objectives;
+  std::vector<MetricConstraint> metric_constraints = {};
+  int latency_batch = 0;  // images of the forward pass that is timed; 0: no latency is measured
+  std::optional<Target> epochs_target = {};  // of the metric epochs_to_target
   Named algorithm;
   Named pruner;
   std::vector<std::vector<std::pair<std::string, Value>>> initial_trials;
@@ -140,11 +145,18 @@ class StudyConfig {
 // Returns the metrics that the study's trials report after every epoch; valid as long as `config`.
 std::vector<std::string_view> metric_names(const StudyConfig& config);
 
-// The metrics of what a network costs, which trials report where they are objectives: its trainable
-// parameters, the FLOPs of one forward pass of one image, the foreseen bytes of its training, and
-// the seconds that its training took so far.
-inline constexpr std::array<std::string_view, 4> kCostMetrics = {"params", "flops", "memory",
-                                                                 "train_time"};
+// Returns whether the metric is an objective of the study, or constrained.
+bool weighs(const StudyConfig& config, std::string_view metric);
+
+// The metrics of what a network costs, which trials of a training report where the study weighs
+// them: its trainable parameters, the FLOPs of one forward pass of one image, the foreseen bytes of
+// its training, the measured seconds of one forward pass of latency_batch images, the seconds that
+// its training took so far, and the epochs after which it reached epochs_target.
+inline constexpr std::array<std::string_view, 6> kCostMetrics = {
+    "params", "flops", "memory", "latency", "train_time", "epochs_to_target"};
+
+// The metric by which trials of a study with metric_constraints report how far they break them.
+inline constexpr std::string_view kViolationMetric = "constraint_violation";
 
 // Override: one `--set path=value`; value is YAML.
 struct Override {

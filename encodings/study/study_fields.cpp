@@ -30,9 +30,19 @@ constexpr std::array<Words, 2> kDirections = {"maximize", "minimize"};
 constexpr Field kDirection = {
     .key = "direction", .kind = kWord, .required = true, .words = kDirections};
 
-// The accepted metrics follow from the data, see metric_names().
-constexpr std::array kObjective = {Field{.key = "metric", .kind = kWord, .required = true},
-                                   kDirection};
+// The accepted metrics follow from the data, see objectives.h.
+constexpr Field kMetric = {.key = "metric", .kind = kWord, .required = true};
+constexpr Field kLatencyBatch = {.key = "batch", .kind = kInt, .low = 1, .high = 4096};
+constexpr Field kEpochsTarget = {.key = "target", .kind = kWord};
+
+constexpr std::array kObjective = {kMetric, kDirection, kLatencyBatch, kEpochsTarget};
+
+constexpr std::array kMetricConstraint = {kMetric, Field{.key = "min", .kind = kNumber},
+                                          Field{.key = "max", .kind = kNumber}, kLatencyBatch,
+                                          kEpochsTarget};
+
+constexpr Field kMetricConstraints = {
+    .key = "constraints", .kind = kList, .children = kMetricConstraint};
 
 constexpr std::array kSearch = {
     Field{.key = "algorithm", .kind = kNamed}, Field{.key = "pruner", .kind = kNamed},
@@ -75,6 +85,7 @@ constexpr std::array kTableStudy = {
     Field{.key = "architecture", .kind = kSection},
     Field{.key = "parameters", .kind = kChoices},
     Field{.key = "objectives", .kind = kList, .required = true, .children = kObjective},
+    kMetricConstraints,
     kSearchKey,
     kBudget,
     kResourcesKey};
@@ -85,6 +96,7 @@ constexpr std::array kFunctionStudy = {
     kSeed,
     Field{.key = "function", .kind = kSection, .required = true},
     Field{.key = "objectives", .kind = kList, .children = kObjective},
+    kMetricConstraints,
     kSearchKey,
     kBudget,
     kResourcesKey};
@@ -109,7 +121,7 @@ std::span<const Field> data_fields() {
 
 }  // namespace
 
-std::vector<std::string_view> metric_names(const StudyConfig& config) {
+std::vector<std::string_view> own_metrics_of(const StudyConfig& config) {
   if (config.table) {
     std::vector<std::string_view> names;
     for (const MetricColumn& one : config.table->metrics) names.push_back(one.metric);
@@ -121,12 +133,7 @@ std::vector<std::string_view> metric_names(const StudyConfig& config) {
     return {names.begin(), names.end()};
   }
   const std::span<const Words> of_task = row_of(config.data.task).metrics;
-  std::vector<Words> names(of_task.begin(), of_task.end());
-  for (const Objective& objective : config.objectives) {
-    if (std::ranges::find(kCostMetrics, objective.metric) != kCostMetrics.end())
-      names.push_back(objective.metric);
-  }
-  return names;
+  return {of_task.begin(), of_task.end()};
 }
 
 std::span<const Field> study_fields() {
@@ -142,6 +149,7 @@ std::span<const Field> study_fields() {
             .required = true,
             .children = settings_fields("training")},
       Field{.key = "objectives", .kind = kList, .required = true, .children = kObjective},
+      kMetricConstraints,
       kSearchKey,
       kBudget,
       kResourcesKey};

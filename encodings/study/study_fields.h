@@ -4,10 +4,13 @@
 
 #include <span>
 #include <string_view>
+#include <vector>
 
 #include "encodings/schema/schema.h"
 
 namespace detol::inline encoding {
+
+class StudyConfig;
 
 // Returns the keys of the whole file; the caller adds the encoding's keys to `architecture`.
 std::span<const Field> study_fields();
@@ -21,5 +24,9 @@ std::span<const Field> table_study_fields();
 
 // Returns the keys of `architecture` that every encoding shares: type and constraints.
 std::span<const Field> architecture_fields();
+
+// Returns the metrics that the study's function, table or task gives, without costs and
+// constraints; valid as long as `config`.
+std::vector<std::string_view> own_metrics_of(const StudyConfig& config);
 
 }  // namespace detol::inline encoding

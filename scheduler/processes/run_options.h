@@ -12,7 +12,7 @@
 #include "core/log.h"
 #include "core/result.h"
 #include "encodings/study/study_config.h"
-#include "scheduler/target.h"
+#include "encodings/study/target.h"
 #include "search/searcher.h"
 #include "trainer/data/dataset.h"
 #include "trainer/evaluator.h"

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 
@@ -39,10 +40,7 @@ double bytes_of(const Candidate& candidate) {
   return kept + params * sizeof(float) + std::max(0.0, all - kept) / 2;
 }
 
-bool is_of_network(const Objective& objective) {
-  return objective.metric != "train_time" &&
-         std::ranges::find(kCostMetrics, objective.metric) != kCostMetrics.end();
-}
+constexpr std::array<std::string_view, 3> kOfNetwork = {"params", "flops", "memory"};
 
 // Returns nullopt if the memory cannot be planned.
 std::optional<double> cost_of(const Candidate& candidate, std::string_view metric) {
@@ -71,13 +69,15 @@ Refuse refuse_beyond_memory(const StudyConfig& config, const RunOptions& options
 }
 
 CostMetrics cost_metrics_of(const StudyConfig& config) {
-  if (!config.trains() || std::ranges::none_of(config.objectives, is_of_network)) return nullptr;
-  return [objectives = config.objectives](const Candidate& candidate) {
+  std::vector<std::string_view> wanted;
+  for (const std::string_view metric : kOfNetwork) {
+    if (config.trains() && weighs(config, metric)) wanted.push_back(metric);
+  }
+  if (wanted.empty()) return nullptr;
+  return [wanted](const Candidate& candidate) {
     std::vector<std::pair<std::string, double>> costs;
-    for (const Objective& objective : objectives) {
-      if (!is_of_network(objective)) continue;
-      if (const auto value = cost_of(candidate, objective.metric))
-        costs.emplace_back(objective.metric, *value);
+    for (const std::string_view metric : wanted) {
+      if (const auto value = cost_of(candidate, metric)) costs.emplace_back(metric, *value);
     }
     return costs;
   };

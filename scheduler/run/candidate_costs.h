@@ -1,7 +1,7 @@
 #pragma once
 
 // What is known of a candidate's cost before it trains: whether its training fits into the memory
-// of a worker, and the objectives that follow from its network.
+// of a worker, and the metrics that follow from its network.
 
 #include "encodings/study/study_config.h"
 #include "scheduler/driver.h"
@@ -13,8 +13,8 @@ namespace detol::inline scheduler {
 // or a worker has; null if nothing is trained or no limit is known.
 Refuse refuse_beyond_memory(const StudyConfig& config, const RunOptions& options);
 
-// Returns a function that computes the objectives that follow from a network (kCostMetrics without
-// train_time); null if there are none.
+// Returns a function that computes params, flops and memory as far as the study weighs them; null
+// if it weighs none.
 CostMetrics cost_metrics_of(const StudyConfig& config);
 
 }  // namespace detol::inline scheduler

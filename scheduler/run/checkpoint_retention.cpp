@@ -116,8 +116,10 @@ class CheckpointRetention final : public Observer {
     const auto is_nan = [](double loss) { return loss != loss; };
     if (is_nan(losses.front())) return {};
     std::vector<TrialId> ousted;
-    if (std::ranges::none_of(losses, is_nan)) ousted = pareto_.add(id, losses);
-    if (const auto last = best_.add(id, losses.front())) ousted.push_back(*last);
+    const bool may_be_best = !trial.breaks_constraints;
+    if (may_be_best && std::ranges::none_of(losses, is_nan)) ousted = pareto_.add(id, losses);
+    const auto last_of_best = may_be_best ? best_.add(id, losses.front()) : std::nullopt;
+    if (last_of_best) ousted.push_back(*last_of_best);
     const bool is_paused =
         trial.reason.cause == EndCause::kPruner && trial.reason.detail == settings_.pauses;
     if (!is_paused) return ousted;

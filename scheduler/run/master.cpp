@@ -260,10 +260,10 @@ Result<std::unique_ptr<Pool>> open_pool(const RunOptions& options,
 }
 
 // Returns a function that finds trials of other studies, and shares their checkpoints; null if this
-// study takes nothing from others.
+// study takes nothing from others, or measures latency, which theirs is not of this device.
 std::function<Result<std::optional<KnownTrial>>(const event::Asked&)> recall_from(
     const Run& run, const RunOptions& options, const std::filesystem::path& artefacts) {
-  if (!options.config.warm_start.is_auto) return nullptr;
+  if (!options.config.warm_start.is_auto || options.config.latency_batch > 0) return nullptr;
   return [&run, &options,
           artefacts](const event::Asked& asked) -> Result<std::optional<KnownTrial>> {
     DETOL_ASSIGN(auto known, run.ledger->known_trial(asked.identity, run.record.id));

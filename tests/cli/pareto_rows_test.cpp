@@ -14,6 +14,7 @@ constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
 struct Values {
   double accuracy, loss;
+  double violation = 0;
 };
 
 // The ids of the Pareto set of trials that reported these values.
@@ -34,7 +35,9 @@ std::vector<std::int64_t> front_of(const std::vector<Objective>& objectives,
     event::Reported reported;
     reported.trial = id;
     reported.epoch = 1;
-    reported.metrics = {{"accuracy", trials[id].accuracy}, {"loss", trials[id].loss}};
+    reported.metrics = {{"accuracy", trials[id].accuracy},
+                        {"loss", trials[id].loss},
+                        {std::string(kViolationMetric), trials[id].violation}};
     const std::vector<Event> events = {asked, started, reported};
     EXPECT_TRUE(ledger->append(study, events));
   }
@@ -60,6 +63,11 @@ TEST(ParetoRows, HaveTheFirstOfEqualTrials) {
 
 TEST(ParetoRows, LeaveOutATrialThatLacksANumber) {
   EXPECT_EQ(front_of(kBoth, {{0.9, kNaN}, {0.7, 0.3}}), Ids{1});
+}
+
+TEST(ParetoRows, LeaveOutATrialThatBreaksAConstraint) {
+  EXPECT_EQ(front_of(kBoth, {{0.9, 0.1, 0.5}, {0.7, 0.3}}), Ids{1});
+  EXPECT_EQ(front_of({maximize("accuracy")}, {{0.9, 0.1, 0.5}, {0.7, 0.3}}), Ids{1});
 }
 
 TEST(ParetoRows, OfOneObjectiveAreTheBest) {

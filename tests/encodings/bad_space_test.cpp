@@ -121,6 +121,27 @@ const std::vector<Case> kCases = {
     {"SameObjectiveTwice", "direction: maximize}",
      "direction: maximize}, {metric: val_accuracy, direction: minimize}",
      "s.yaml:21:59: objectives: val_accuracy is there twice"},
+    {"BatchOfAnotherMetric", "direction: maximize}", "direction: maximize, batch: 64}",
+     "s.yaml:21:65: objectives[0].batch: it is a key of the metric latency"},
+    {"LatencyOfTwoBatches", "direction: maximize}",
+     "direction: maximize}, {metric: latency, direction: minimize, batch: 2}]\n"
+     "constraints: [{metric: latency, max: 1, batch: 4}",
+     "s.yaml:22:48: constraints[0].batch: latency is measured at one batch, and elsewhere it is 2"},
+    {"EpochsToNoTarget", "direction: maximize}",
+     "direction: maximize}, {metric: epochs_to_target, direction: minimize}",
+     "s.yaml:21:59: objectives[1].target: epochs_to_target needs it, such as target: "
+     "val_accuracy>=0.9"},
+    {"TargetOfAnUnknownMetric", "direction: maximize}",
+     "direction: maximize}, {metric: epochs_to_target, direction: minimize, target: "
+     "val_acuracy>=0.9}",
+     "s.yaml:21:115: objectives[1].target: unknown metric 'val_acuracy'; did you mean "
+     "'val_accuracy'?"},
+    {"ConstraintWithoutABound", "direction: maximize}]",
+     "direction: maximize}]\nconstraints: [{metric: val_loss}]",
+     "s.yaml:22:15: constraints[0].max: a constraint needs 'min', 'max' or both"},
+    {"ConstraintThatNothingMeets", "direction: maximize}]",
+     "direction: maximize}]\nconstraints: [{metric: val_loss, min: 2, max: 1}]",
+     "s.yaml:22:39: constraints[0].min: 2 is above max, 1"},
     {"StudyNameThatIsNoFolder", "study: small", "study: ../up", "s.yaml:2:8: study names a folder"},
     {"UnknownEncoding", "type: chain", "type: chian",
      "s.yaml:6:9: architecture.type: unknown encoding 'chian'; did you mean 'chain'? known: chain"},

@@ -149,6 +149,41 @@ TEST(StudyConfig, OfATrainingMayHaveCostsAsObjectives) {
   EXPECT_EQ(metric_names(study).back(), "params");
 }
 
+TEST(StudyConfig, ConstrainsMetricsAndSaysHowTheyAreMeasured) {
+  std::string file = file_with(kPlainStage);
+  const std::string one = "[{metric: val_loss, direction: minimize}]";
+  ASSERT_NE(file.find(one), std::string::npos);
+  file.replace(file.find(one), one.size(),
+               "[{metric: val_loss, direction: minimize}, "
+               "{metric: latency, direction: minimize, batch: 64}]\n"
+               "constraints: [{metric: latency, max: 0.5}, {metric: val_f1, min: 0.8, max: 1}, "
+               "{metric: params, max: 5000}, "
+               "{metric: epochs_to_target, max: 3, target: val_accuracy>=0.9}]");
+  const StudyConfig study = load(file);
+  EXPECT_EQ(study.latency_batch, 64);
+  EXPECT_EQ(to_text(study.epochs_target.value()), "val_accuracy>=0.9");
+  EXPECT_EQ(study.constraints.max_params, 5000);  // refused before it is trained
+  ASSERT_EQ(study.metric_constraints.size(), 4u);
+  EXPECT_EQ(study.metric_constraints[1].low, 0.8);
+  EXPECT_EQ(study.metric_constraints[1].high, 1);
+  EXPECT_EQ(study.metric_constraints[0].low, std::nullopt);
+  const std::vector<std::string_view> names = metric_names(study);
+  for (const std::string_view name :
+       {"params", "latency", "epochs_to_target", "constraint_violation"})
+    EXPECT_EQ(std::ranges::count(names, name), 1) << name;
+  EXPECT_EQ(std::ranges::count(names, "memory"), 0);
+}
+
+TEST(MetricConstraint, IsBrokenByTheShareOfItsBound) {
+  const MetricConstraint both{.metric = "m", .low = 1, .high = 4};
+  EXPECT_EQ(violation_of(both, 1), 0);
+  EXPECT_EQ(violation_of(both, 4), 0);
+  EXPECT_EQ(violation_of(both, 5), 0.25);
+  EXPECT_EQ(violation_of(both, 0.5), 0.5);
+  EXPECT_EQ(violation_of({.metric = "m", .high = 0}, 3), 3);
+  EXPECT_TRUE(std::isinf(violation_of(both, std::nan(""))));
+}
+
 TEST(StudyConfig, EarlyReportsAreSharesOfAnEpochInTheirOrder) {
   std::string file = file_with(kPlainStage);
   const std::string key = "epochs: 2";

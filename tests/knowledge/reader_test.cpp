@@ -78,7 +78,7 @@ TEST(Reader, HasTheDocumentedColumns) {
       {"v_trials",
        {"study", "trial", "state", "failure", "reason", "algorithm", "arch_hash", "params", "flops",
         "epochs", "device_seconds", "started", "finished", "value", "values_json", "params_json",
-        "started_at", "finished_at", "unreported_seconds"}},
+        "started_at", "finished_at", "unreported_seconds", "feasible"}},
       {"v_params", {"study", "trial", "name", "value"}},
       {"v_metrics", {"study", "trial", "epoch", "name", "value", "step"}},
       {"v_studies",

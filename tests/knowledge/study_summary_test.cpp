@@ -4,6 +4,7 @@
 
 #include <sqlite3.h>
 
+#include "encodings/study/study_config.h"
 #include "knowledge/check.h"
 #include "knowledge/event_writer_impl.h"
 #include "tests/knowledge/support.h"
@@ -32,6 +33,7 @@ std::string best_of_trials(Reader& reader) {
     SELECT (SELECT count(*) FROM v_trials), b.value, b.trial FROM (SELECT 1) LEFT JOIN (
       SELECT value, trial FROM v_trials
       WHERE epochs > 0 AND state <> 'FAIL' AND value IS NOT NULL
+        AND feasible
       ORDER BY value DESC, trial LIMIT 1) b)sql"))
                       .rows.at(0));
 }
@@ -73,7 +75,9 @@ class History {
     const unsigned kind = random_() % 8;
     if (kind < 5) {
       const double value = kind == 0 ? kNan : static_cast<double>(random_() % 8) / 8;  // with ties
-      return {reported(id, trial.attempt, ++trial.epoch, value)};
+      event::Reported report = reported(id, trial.attempt, ++trial.epoch, value);
+      if (kind == 1) report.metrics.emplace_back(kViolationMetric, random_() % 2);
+      return {report};
     }
     trial.state = kind == 5 ? State::kWaiting : State::kOver;
     if (kind == 5) return {event::Requeued{id, trial.attempt, {RequeueCause::kLost}}};

@@ -70,6 +70,7 @@ enum class Mishap {
   kOomKilled,  // by the system's OOM killer
   kDiverge,    // the trainer says so
   kNoMemory,   // the trainer says so
+  kTooSlow,    // the trainer says so
   kBroken,     // an unexpected error
   kFullDisk,   // its checkpoint cannot be written
   kHang,
@@ -167,6 +168,7 @@ class FakePool final : public Pool {
   std::function<double(const message::Train&, int epoch)> seconds;  // of an epoch; null: epoch_s
   std::vector<double> early_reports;  // parts of the first epoch, ascending
   std::function<double(const message::Train&, int epoch)> loss = parabola;
+  std::function<NamedMetrics(const message::Train&, int epoch)> others;  // beside the loss
   std::function<Mishap(const message::Train&, int epoch)> mishap;
   std::optional<int> stop_at;  // the number of the wait that returns a StopRequest
   int waits = 0;
@@ -234,6 +236,8 @@ class FakePool final : public Pool {
         break;
       case Mishap::kDiverge:
         return ended({Evaluation::End::kFailed, Cause::kDiverged, "NaN"});
+      case Mishap::kTooSlow:
+        return ended({Evaluation::End::kFailed, Cause::kTooLarge, "latency 2 s > 1 s"});
       case Mishap::kNoMemory:
         return ended({Evaluation::End::kFailed, Cause::kOutOfMemory, "an allocation failed"});
       case Mishap::kBroken:
@@ -255,14 +259,14 @@ class FakePool final : public Pool {
         return {Lost{now.train.trial, now.train.attempt, {RequeueCause::kCrashed, "signal 11"}}};
     }
     worker->due_s = 1e18;  // until the answer
-    return {message::Report{0,
-                            now.train.trial,
-                            now.train.attempt,
-                            {.epoch = static_cast<int>(now.epochs),
-                             .part = now.epochs - std::floor(now.epochs),
-                             .metrics = {{"loss", loss(now.train, epoch) + (epoch - now.epochs)}},
-                             .work = 10.0 * now.epochs,
-                             .train_s = train_s}}};
+    EpochReport report{.epoch = static_cast<int>(now.epochs),
+                       .part = now.epochs - std::floor(now.epochs),
+                       .metrics = {{"loss", loss(now.train, epoch) + (epoch - now.epochs)}},
+                       .work = 10.0 * now.epochs,
+                       .train_s = train_s};
+    for (const auto& [name, value] : others ? others(now.train, epoch) : NamedMetrics())
+      report.metrics.push_back({name, value});
+    return {message::Report{0, now.train.trial, now.train.attempt, std::move(report)}};
   }
 
   VirtualClock& clock_;

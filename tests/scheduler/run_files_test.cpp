@@ -6,9 +6,9 @@
 
 #include <gtest/gtest.h>
 
+#include "encodings/study/target.h"
 #include "scheduler/processes/run_folder.h"
 #include "scheduler/run/study_difference.h"
-#include "scheduler/target.h"
 #include "tests/support/temp_folder.h"
 
 namespace detol {

@@ -78,6 +78,43 @@ TEST_P(Trainers, ReportsPartsOfTheFirstEpochInOrder) {
   EXPECT_EQ(kept, expected);
 }
 
+TEST_P(Trainers, TheLatencyIsMeasuredOnceAndChangesNoBit) {
+  const Job one = job(easy_recipe(), "one"), plain = job(easy_recipe(), "plain");
+  const auto trainer = make_trainer(data(), {.backend = GetParam(), .latency_batch = 3}).value();
+  std::vector<double> latencies;
+  const Reporter report = [&](const EpochReport& epoch) {
+    latencies.push_back(metric(epoch, "latency"));
+    return Verdict::kContinue;
+  };
+  Control control;
+  ASSERT_TRUE(trainer->evaluate(one, report, control));
+  ASSERT_EQ(latencies.size(), 4u);
+  EXPECT_GT(latencies.front(), 0);
+  EXPECT_EQ(latencies, std::vector<double>(4, latencies.front()));
+  run(plain);
+  EXPECT_EQ(final_bits(one), final_bits(plain));
+}
+
+TEST_P(Trainers, ACandidateThatIsTooSlowIsRefusedWithTheNumbersAndNotTrained) {
+  const auto trainer =
+      make_trainer(data(), {.backend = GetParam(),
+                            .latency_batch = 1,
+                            .latency_constraints = {{.metric = "latency", .high = 1e-12}}})
+          .value();
+  Control control;
+  const auto evaluation = trainer->evaluate(
+      job(easy_recipe()),
+      [](const EpochReport&) {
+        ADD_FAILURE() << "it was trained";
+        return Verdict::kStop;
+      },
+      control);
+  ASSERT_TRUE(evaluation);
+  EXPECT_EQ(evaluation->end, Evaluation::End::kFailed);
+  EXPECT_EQ(evaluation->cause, Cause::kTooLarge);
+  EXPECT_NE(evaluation->reason.find("s > 1e-12 s"), std::string::npos) << evaluation->reason;
+}
+
 TEST_P(Trainers, TheCheckpointIsThereBeforeTheReport) {
   const Job one = job(easy_recipe());
   Control control;

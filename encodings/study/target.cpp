@@ -1,11 +1,11 @@
-#include "scheduler/target.h"
+#include "encodings/study/target.h"
 
 #include <fmt/format.h>
 
 #include <charconv>
 #include <cmath>
 
-namespace detol::inline scheduler {
+namespace detol::inline encoding {
 
 Result<Target> parse_target(std::string_view text) {
   const std::size_t at = text.find_first_of("<>");
@@ -26,4 +26,4 @@ std::string to_text(const Target& target) {
   return fmt::format("{}{}={}", target.metric, target.at_least ? '>' : '<', target.value);
 }
 
-}  // namespace detol::inline scheduler
+}  // namespace detol::inline encoding

@@ -1,13 +1,14 @@
 #pragma once
 
-// Target: a goal that ends a study when a report reaches it: `--target val_accuracy>=0.9`.
+// Target: a bound that a metric shall reach, as `val_accuracy>=0.9`: it ends a study (`--target`),
+// or epochs_to_target counts the epochs until then.
 
 #include <string>
 #include <string_view>
 
 #include "core/result.h"
 
-namespace detol::inline scheduler {
+namespace detol::inline encoding {
 
 struct Target {
   std::string metric;
@@ -24,4 +25,4 @@ Result<Target> parse_target(std::string_view text);
 
 std::string to_text(const Target& target);
 
-}  // namespace detol::inline scheduler
+}  // namespace detol::inline encoding

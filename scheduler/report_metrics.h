@@ -1,0 +1,44 @@
+#pragma once
+
+// ReportMetrics completes the reports of trials with what follows from their networks or from
+// earlier reports: the costs that the study weighs (kCostMetrics), and how far its constraints are
+// broken (kViolationMetric). Depends only on the reports that it was shown. Not thread-safe.
+
+#include <functional>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "encodings/study/study_config.h"
+#include "knowledge/ledger.h"
+
+namespace detol::inline scheduler {
+
+using NamedMetrics = std::vector<std::pair<std::string, double>>;
+
+class ReportMetrics {
+ public:
+  // The config outlives this object.
+  explicit ReportMetrics(const StudyConfig& config) : config_(config) {}
+
+  // Adds the metrics that are missing from a report of a trial, or replaces those that are measured
+  // once. `train_s`: wall time of the training so far. `costs` is called at most once for a trial.
+  void complete(event::Reported& report, double train_s,
+                const std::function<NamedMetrics()>& costs);
+
+  // Remembers what later reports of the trial repeat. Called with each report, in the ledger's
+  // order.
+  void learn(const event::Reported& report);
+
+ private:
+  void add_violation(event::Reported& report) const;
+  void learn_target(const event::Reported& report);
+
+  const StudyConfig& config_;
+  std::map<TrialId, NamedMetrics> costs_;       // of running trials
+  std::map<TrialId, double> latency_s_;         // of the first report
+  std::map<TrialId, double> epochs_to_target_;  // of trials that reached the target
+};
+
+}  // namespace detol::inline scheduler
