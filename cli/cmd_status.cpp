@@ -27,7 +27,7 @@ constexpr std::string_view kCounts = R"sql(
 SELECT count(*) FILTER (WHERE epochs > 0), count(*) FILTER (WHERE state = 'RUNNING'),
   count(*) FILTER (WHERE state = 'WAITING'), count(*) FILTER (WHERE state = 'COMPLETE'),
   count(*) FILTER (WHERE state = 'PRUNED'), count(*) FILTER (WHERE state = 'FAIL'),
-  total(device_seconds)
+  total(device_seconds), count(*) FILTER (WHERE algorithm = 'fallback')
 FROM v_trials WHERE study = ?1)sql";
 
 double number(const Cell& cell) {
@@ -68,8 +68,9 @@ Result<Rows> status_of(Reader& reader, const std::string& storage, const StudyRe
   const Spent spent{
       .wall_s = number(row[7]), .device_s = number(row[8]), .trials = number(count[0]), .work = 0};
   const Cell used = share_used(std::get<std::string>(row[3]), spent);
-  const std::vector<std::string> names = {"trained", "running", "waiting",         "complete",
-                                          "pruned",  "failed",  "training_seconds"};
+  const std::vector<std::string> names = {
+      "trained", "running", "waiting",          "complete",
+      "pruned",  "failed",  "training_seconds", "fallback_proposals"};
   rows.columns.insert(rows.columns.end(), names.begin(), names.end());
   row.insert(row.end(), count.begin(), count.end());
   rows.columns.insert(rows.columns.end(), {"utilisation", "budget_used", "situation"});

@@ -52,7 +52,7 @@ void list_fields(Io& io, event::Asked& e) {
   io.columns(e.trial);
   io("params", e.params), io("proposer", e.proposer), io("arch_hash", e.arch_hash);
   io("network_params", e.network_params), io("flops", e.flops), io("at", e.at_s);
-  io.unless_empty("identity", e.identity);
+  io.unless_empty("identity", e.identity), io.unless_zero("behind", e.behind);
 }
 template <typename Io>
 void list_fields(Io& io, event::Started& e) {
@@ -192,6 +192,9 @@ class JsonWriter {
   void unless_zero(const char* key, double value) {
     if (value != 0) fields[key] = json_number(value);
   }
+  void unless_zero(const char* key, int value) {
+    if (value != 0) fields[key] = value;
+  }
 
   EventRow row;
   Json fields = Json::object();
@@ -294,6 +297,9 @@ class JsonReader {
     if (fields_.contains(key)) (*this)(key, out);
   }
   void unless_zero(const char* key, double& out) {
+    if (fields_.contains(key)) (*this)(key, out);
+  }
+  void unless_zero(const char* key, int& out) {
     if (fields_.contains(key)) (*this)(key, out);
   }
 

@@ -65,6 +65,9 @@ struct Asked {
   // 16 hexadecimal digits, equal for candidates whose training gives equal numbers but for the
   // random seed, in any study; empty: nothing is trained.
   std::string identity = {};
+  // Outcomes that had been told to the study, but not yet to the searcher when it made this
+  // proposal.
+  int behind = 0;
 };
 
 // Started: a worker took the trial. Attempts count from 1.

@@ -25,6 +25,13 @@ constexpr int kMostLosses = 20;           // of one trial in a row, whatever the
 constexpr int kFirstFailures = 10;        // that end a study in which no trial succeeded
 constexpr int kUntrainedInRow = 1000;     // trials refused or already known, which end a study
 
+// An ask that has ended ends the pool's wait.
+AskSettings asks_of(const DriverParts& parts) {
+  AskSettings settings = parts.asks;
+  settings.wake = [&pool = parts.pool] { pool.wake(); };
+  return settings;
+}
+
 }  // namespace
 
 Driver::Driver(DriverParts parts)
@@ -32,6 +39,7 @@ Driver::Driver(DriverParts parts)
       consumption_(parts_.budget),
       state_(parts_.config.space, parts_.config.objectives),
       refitter_(parts_.searcher, parts_.refits, [&pool = parts_.pool] { pool.wake(); }),
+      proposals_(parts_.searcher, parts_.clock, asks_of(parts_)),
       report_metrics_(parts_.config) {
   consumption_.trials.reset();
 }

@@ -26,6 +26,7 @@
 #include "scheduler/epoch_forecast.h"
 #include "scheduler/observer.h"
 #include "scheduler/pool.h"
+#include "scheduler/proposals.h"
 #include "scheduler/pruners/pruner.h"
 #include "scheduler/refitter.h"
 #include "scheduler/report_metrics.h"
@@ -76,6 +77,8 @@ struct DriverParts {
   // Virtual time needs kAtOnce. One worker needs kBeforeAsks, so that its search depends on the
   // study alone; several workers lose no time with kMeanwhile.
   Refits refits = Refits::kAtOnce;
+  // Where the searcher is asked; kAtOnce with one worker.
+  AskSettings asks = {};
   bool retry_failed = false;
   std::optional<double> counted_until_s = {};  // wall time before this is in the ledger; empty: now
   // Returns whether a user requested a stop by other means than a signal. Called once a second.
@@ -121,12 +124,14 @@ class Driver {
   Result<void> promote(std::vector<Slot>& slots);
   Result<bool> ask_round(std::vector<Slot>& slots);
   Result<void> refit();
-  std::vector<Trial> propose(int count);
+  std::vector<Proposal> propose(const std::vector<Slot>& slots, int count);
+  void note_idle(std::vector<Slot>& slots);
+  Demand demand_of(const std::vector<Slot>& slots, int wanted) const;
   std::string proposer_of(const Trial& trial) const;
   Result<void> take_over(TrialId trial, const KnownTrial& known);
-  event::Asked asked_for(const Trial& trial, const Decoded& candidate,
+  event::Asked asked_for(const Proposal& proposal, const Decoded& candidate,
                          std::optional<Fact>& network) const;
-  Result<void> consider(const Trial& trial, std::vector<Slot>& slots);
+  Result<void> consider(const Proposal& proposal, std::vector<Slot>& slots);
   Result<void> start(TrialId trial, std::vector<Slot>& slots);
 
   double epochs_to_report(double epochs) const;
@@ -182,6 +187,9 @@ class Driver {
   Budget consumption_;  // all limits except the number of trials
   StudyState state_;
   Refitter refitter_;
+  Proposals proposals_;
+  std::map<int, double> idle_since_s_;         // of the workers that are free
+  int group_size_ = 1;                         // of the workers, as seen last
   std::shared_ptr<Refit::Prepared> prepared_;  // data of the refit that is being recorded
   ReportMetrics report_metrics_;
   EpochForecast forecast_;

@@ -111,9 +111,9 @@ bool Driver::has_time_for(const NextEpoch& next) const {
 // Returns how long to wait for the workers: not beyond the end of the budget, so that trials are
 // suspended in time.
 double Driver::longest_wait_s() const {
-  if (state_.running() == 0) return kMostWaitS;
+  double left_s = std::min(kMostWaitS, proposals_.seconds_left().value_or(kMostWaitS));
+  if (state_.running() == 0) return std::max(kLeastWaitS, left_s);
   const Spent now = spent();
-  double left_s = kMostWaitS;
   if (consumption_.wall_s) left_s = std::min(left_s, *consumption_.wall_s - now.wall_s);
   for (const auto& limit : {consumption_.cpu_s, consumption_.gpu_s}) {
     if (limit)

@@ -69,10 +69,12 @@ Result<void> Driver::fill_free_workers() {
     return {};
   }
   if (is_paused_) return {};
+  proposals_.collect();
   if (parts_.refits == Refits::kMeanwhile) DETOL_TRY(refit());
   lacked_time_ = false;
   std::vector<Slot> slots = parts_.pool.free();
   std::ranges::reverse(slots);  // taken from the back
+  note_idle(slots);
   DETOL_TRY(resume_waiting(slots));
   DETOL_TRY(promote(slots));
   for (bool more = true; more && !slots.empty() && !closing_;) {
@@ -81,7 +83,35 @@ Result<void> Driver::fill_free_workers() {
   }
   if (lacked_time_ && state_.running() == 0) close_for_budget();
   if (closing_) parts_.pool.retire();
+  const bool may_prepare = slots.empty() && !closing_ && state_.next_id() >= parts_.initial.size();
+  if (may_prepare) proposals_.prepare(demand_of(slots, 0), trials_left());
   return {};
+}
+
+// Notes since when each worker is free, and lets those that have waited longest be taken first.
+void Driver::note_idle(std::vector<Slot>& slots) {
+  std::map<int, double> since_s;
+  for (const Slot& slot : slots) {
+    const auto known = idle_since_s_.find(slot.worker);
+    since_s[slot.worker] = known == idle_since_s_.end() ? parts_.clock.now_s() : known->second;
+  }
+  idle_since_s_ = std::move(since_s);
+  if (!slots.empty()) group_size_ = slots.front().group_size;
+  std::ranges::stable_sort(slots, std::ranges::greater(),
+                           [&](const Slot& slot) { return idle_since_s_.at(slot.worker); });
+}
+
+Demand Driver::demand_of(const std::vector<Slot>& slots, int wanted) const {
+  const Spent used = spent();
+  Demand demand{.next_id = state_.next_id(),
+                .wanted = wanted,
+                .workers = std::max(1, parts_.pool.devices() / group_size_)};
+  if (used.trials > 0) demand.trial_s = used.device_s / used.trials / group_size_;
+  const double late_s = parts_.clock.now_s() - patience_s(demand.trial_s);
+  const auto late = std::ranges::count_if(
+      slots, [&](const Slot& slot) { return idle_since_s_.at(slot.worker) <= late_s; });
+  if (demand.workers > 1) demand.late = std::min(wanted, static_cast<int>(late));
+  return demand;
 }
 
 Result<void> Driver::resume_waiting(std::vector<Slot>& slots) {
@@ -121,17 +151,19 @@ Result<bool> Driver::ask_round(std::vector<Slot>& slots) {
   if (count <= 0) return false;
   DETOL_TRY(refit());
   if (refitter_.holds_asks()) return false;
-  const std::vector<Trial> trials = propose(count);
-  exhausted_ = trials.empty() && state_.running() == 0 && !refitter_.is_at_work();
-  for (const Trial& trial : trials) {
-    DETOL_TRY(consider(trial, slots));
+  const std::vector<Proposal> proposals = propose(slots, count);
+  exhausted_ = proposals.empty() && state_.running() == 0 && !refitter_.is_at_work() &&
+               !proposals_.is_at_work();
+  for (const Proposal& proposal : proposals) {
+    DETOL_TRY(consider(proposal, slots));
     if (closing_) return false;
   }
-  return !trials.empty();
+  return !proposals.empty();
 }
 
 // Records and absorbs the finished refits of the searcher, and begins those that are due.
 Result<void> Driver::refit() {
+  if (proposals_.is_at_work()) return {};
   while (std::optional<Refit> refit = refitter_.next()) {
     fault_or_throw("master.refit");
     prepared_ = std::move(refit->prepared);
@@ -144,13 +176,12 @@ Result<void> Driver::refit() {
   return {};
 }
 
-std::vector<Trial> Driver::propose(int count) {
-  std::vector<Trial> trials;
+std::vector<Proposal> Driver::propose(const std::vector<Slot>& slots, int count) {
+  std::vector<Proposal> initial;
   TrialId id = state_.next_id();
-  for (; id < parts_.initial.size() && static_cast<int>(trials.size()) < count; ++id)
-    trials.push_back({.id = id, .genome = parts_.initial[id]});
-  if (!trials.empty()) return trials;
-  return parts_.searcher.ask(id, count);
+  for (; id < parts_.initial.size() && static_cast<int>(initial.size()) < count; ++id)
+    initial.push_back({{.id = id, .genome = parts_.initial[id]}});
+  return initial.empty() ? proposals_.next(demand_of(slots, count)) : initial;
 }
 
 std::string Driver::proposer_of(const Trial& trial) const {
@@ -159,9 +190,11 @@ std::string Driver::proposer_of(const Trial& trial) const {
 }
 
 // Returns how a proposal is recorded, with its network's fact if that is new.
-event::Asked Driver::asked_for(const Trial& trial, const Decoded& candidate,
+event::Asked Driver::asked_for(const Proposal& proposal, const Decoded& candidate,
                                std::optional<Fact>& network) const {
+  const Trial& trial = proposal.trial;
   event::Asked asked;
+  asked.behind = static_cast<int>(proposal.behind);
   asked.trial = trial.id;
   asked.params = trial.genome.assignments();
   asked.proposer = proposer_of(trial);
@@ -182,10 +215,11 @@ event::Asked Driver::asked_for(const Trial& trial, const Decoded& candidate,
 // time for its first report, it waits for more budget where smaller networks may fit. Else nothing
 // more starts, and the proposal is dropped: a later run with more budget makes it again, as a
 // search that had the whole budget from the beginning.
-Result<void> Driver::consider(const Trial& trial, std::vector<Slot>& slots) {
+Result<void> Driver::consider(const Proposal& proposal, std::vector<Slot>& slots) {
+  const Trial& trial = proposal.trial;
   const Decoded candidate = parts_.decode(trial.genome);
   std::optional<Fact> network;
-  const event::Asked asked = asked_for(trial, candidate, network);
+  const event::Asked asked = asked_for(proposal, candidate, network);
   const auto record_asked = [&] {
     if (network) facts_.push_back(*std::move(network));
     return record(asked);

@@ -29,7 +29,7 @@ Result<void> Driver::apply(const Event& event) {
   if (reported != nullptr) learn_speed(*reported);
   DETOL_TRY(state_.apply(event));
   if (const auto* asked = std::get_if<event::Asked>(&event))
-    parts_.searcher.expect(state_.find(asked->trial)->trial);
+    proposals_.expect(state_.find(asked->trial)->trial);
   if (reported != nullptr) report_metrics_.learn(*reported);
   if (reported != nullptr) inform(*reported);
   if (const auto* told = std::get_if<event::Told>(&event)) inform(*told);
@@ -58,7 +58,7 @@ void Driver::inform(const event::Told& told) {
   // A trial that the budget ended before its first report taught nothing: it stays expected.
   const TrialRecord& trial = *state_.find(told.trial);
   const bool is_unmeasured = told.reason.cause == EndCause::kBudget && trial.epochs == 0;
-  if (!is_unmeasured) parts_.searcher.tell(trial.trial, told.outcome);
+  if (!is_unmeasured) proposals_.tell(trial.trial, told.outcome);
   refitter_.retry_failed_job();
   const bool is_paused =
       told.reason.cause == EndCause::kPruner && told.reason.detail == parts_.config.pruner.name;
@@ -67,11 +67,11 @@ void Driver::inform(const event::Told& told) {
 
 // The ledger keeps all of a refit except `prepared`.
 void Driver::inform(const event::Refit& refit) {
-  parts_.searcher.absorb({.model = refit.model,
-                          .version = refit.version,
-                          .observations = refit.observations,
-                          .parameters = refit.parameters,
-                          .prepared = std::exchange(prepared_, nullptr)});
+  proposals_.absorb({.model = refit.model,
+                     .version = refit.version,
+                     .observations = refit.observations,
+                     .parameters = refit.parameters,
+                     .prepared = std::exchange(prepared_, nullptr)});
 }
 
 Result<void> Driver::record(Event event) {

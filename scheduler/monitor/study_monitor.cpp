@@ -6,6 +6,8 @@
 #include <limits>
 #include <utility>
 
+#include "scheduler/proposals.h"
+
 namespace detol::inline scheduler {
 namespace {
 
@@ -225,7 +227,12 @@ std::string StudyMonitor::summary(const StudyState& state) const {
       fmt::format("best: trial {}, {} {}", best->trial.id, study_.objectives.front().metric,
                   value_text(best->values.front()));
   const auto share = share_of(trained_s(state), study_.sharing * state.spent().device_s);
-  return share ? fmt::format("{}; utilization {:.0f} %", text, 100 * *share) : text;
+  const auto cheap = std::ranges::count(
+      state.trials(), kFallback, [](const TrialRecord& trial) { return trial.trial.proposer; });
+  return text + (share ? fmt::format("; utilization {:.0f} %", 100 * *share) : "") +
+         (cheap > 0 ? fmt::format("; {} of {} proposals by a fallback, as the searcher was late",
+                                  cheap, state.trials().size())
+                    : "");
 }
 
 std::string StudyMonitor::hint() const {

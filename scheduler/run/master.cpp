@@ -36,6 +36,9 @@
 namespace detol::inline scheduler {
 namespace {
 
+// Proposes where the searcher is late.
+constexpr std::string_view kFallbackSearcher = "evolution";
+
 // Parts are made before anything exists on disk, so that most errors of a user are found first.
 struct Parts {
   DatasetInfo data;
@@ -301,6 +304,10 @@ Result<void> run_master(const RunOptions& options, const std::filesystem::path& 
       return to_hex(training_identity(candidate, parts.data.fingerprint, options.backend));
     };
   }
+  DETOL_ASSIGN(
+      const auto fallback,
+      make_searcher(kFallbackSearcher, config.space,
+                    {.seed = config.seed, .objectives = config.objectives, .options = {}}));
   NetworkFacts networks;
   const auto retention = make_checkpoint_retention({artefacts, pausing_pruner(config)});
   const auto progress = progress_for(options, config, budget, folder, supervisor.pid);
@@ -330,6 +337,8 @@ Result<void> run_master(const RunOptions& options, const std::filesystem::path& 
        .network_fact = [&](const Candidate& candidate) { return networks.describe(candidate); },
        .recall = recall_from(run, options, artefacts),
        .refits = workers_of(options) == 1 ? Refits::kBeforeAsks : Refits::kMeanwhile,
+       .asks = {.asks = workers_of(options) == 1 ? Asks::kAtOnce : Asks::kBeside,
+                .fallback = fallback.get()},
        .retry_failed = options.retry_failed && !run.is_restart,
        .counted_until_s = counted_until_s,
        .is_stop_requested = [&] { return std::filesystem::exists(stop_request, ignored); }});

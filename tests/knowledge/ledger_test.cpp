@@ -22,10 +22,12 @@ constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 std::vector<Event> one_of_each() {
+  event::Asked late = asked(1);
+  late.behind = 3;
   return {
       event::StudyState{StudyPhase::kRunning, "2cpu-h", 1.0, "onednn"},
       asked(0),
-      asked(1),
+      late,
       started(0, 1),
       reported(0, 1, 1, 0.5),
       event::Requeued{0, 1, requeue_reason_from("worker lost")},

@@ -320,6 +320,7 @@ struct FakeStudy {
         .network_fact = network_fact,
         .recall = recall,
         .refits = refits,
+        .asks = asks,
         .retry_failed = retry_failed,
         .is_stop_requested = is_stop_requested,
     });
@@ -369,6 +370,7 @@ struct FakeStudy {
   CostMetrics cost_metrics;
   std::function<double(const Candidate&)> epoch_work;  // null: 10
   Refits refits = Refits::kAtOnce;
+  AskSettings asks = {};
   std::function<void()> fit_work = [] {};  // called by the jobs of "fake_model"
   bool retry_failed = false;
   std::function<bool(double)> refuses;
