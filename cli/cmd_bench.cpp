@@ -4,6 +4,7 @@
 
 #include "bench/group.h"
 #include "bench/layers.h"
+#include "bench/ledger.h"
 #include "bench/search.h"
 #include "bench/surrogate.h"
 #include "bench/trainer.h"
@@ -21,9 +22,10 @@ struct Bench {
   void (*run)(Figures& figures);
 };
 
-constexpr std::array kBenches = {Bench{"trainer", bench_trainer}, Bench{"layers", bench_layers},
-                                 Bench{"groups", bench_groups}, Bench{"search", bench_search},
-                                 Bench{"surrogate", bench_surrogate}};
+constexpr std::array kBenches = {
+    Bench{"trainer", bench_trainer},     Bench{"layers", bench_layers},
+    Bench{"groups", bench_groups},       Bench{"search", bench_search},
+    Bench{"surrogate", bench_surrogate}, Bench{"ledger", bench_ledger}};
 
 Result<int> run_bench(const Arguments& arguments) {
   if (arguments.text("device") == "cuda") return bench_device(arguments);
@@ -59,7 +61,8 @@ Command bench_command() {
                        Option::kOptional,
                        {"fp32", "tf32", "bf16"}}},
           .examples =
-              "  detol bench trainer\n  detol bench search -q -f json\n  detol bench surrogate\n"
+              "  detol bench trainer\n  detol bench search -q -f json\n  detol bench surrogate\n  "
+              "detol bench ledger\n"
               "  detol bench layers --only depthwise\n  detol bench trainer --device cuda",
           .run = run_bench};
 }

@@ -56,6 +56,8 @@ room(scheduler                   core encodings/space encodings/study knowledge 
 room(scheduler/monitor           core encodings/space scheduler)
 room(scheduler/processes         core encodings/study search trainer/collectives trainer/data
                                  trainer scheduler)
+room(scheduler/throughput        core encodings/space encodings/network encodings/study knowledge
+                                 search trainer scheduler/pruners scheduler scheduler/processes)
 room(scheduler/launchers         core trainer/collectives scheduler/processes)
 room(scheduler/run               core encodings/space encodings/network encodings/study surrogate
                                  knowledge search trainer/collectives trainer/data
@@ -64,7 +66,8 @@ room(scheduler/run               core encodings/space encodings/network encoding
 
 room(bench                       core encodings/network surrogate search trainer/collectives
                                  trainer/data trainer/data/formats trainer/backends
-                                 trainer/backends/cpu trainer/backends/cuda)
+                                 trainer/backends/cpu trainer/backends/cuda
+                                 scheduler/throughput)
 room(cli                         core encodings/schema encodings/common encodings/study surrogate knowledge/storage
                                  knowledge knowledge/exchange search
                                  trainer/collectives trainer/data trainer/data/formats

@@ -1,5 +1,7 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include <sqlite3.h>
 
 #include "core/hash.h"
@@ -237,14 +239,21 @@ Result<std::vector<StoredEvent>> EventWriter::single_reports(StudyId study, Tria
   return rows;
 }
 
-// Returns how many of the reports fit into one row, in their order; at least one.
+// Returns how many of the reports fit into one row, in their order; at least one. Rows grow by
+// nearly the same with each report, so that two guesses come close.
 std::size_t EventWriter::fitting(std::span<const NumberedReport> reports) {
   constexpr std::size_t kMaxPayload = 900;  // SQLite puts longer rows into pages of their own
-  std::size_t count = 1;
-  while (count < reports.size() && reports[count - 1].seq < reports[count].seq &&
-         continues(reports[count - 1].report, reports[count].report) &&
-         row_of(reports.first(count + 1)).payload.size() <= kMaxPayload)
-    ++count;
+  std::size_t most = 1;
+  while (most < reports.size() && reports[most - 1].seq < reports[most].seq &&
+         continues(reports[most - 1].report, reports[most].report))
+    ++most;
+  const auto size_of = [&](std::size_t n) { return row_of(reports.first(n)).payload.size(); };
+  if (most == 1) return 1;
+  const std::size_t two = size_of(2), each = std::max<std::size_t>(1, two - size_of(1));
+  if (two > kMaxPayload) return 1;
+  std::size_t count = std::clamp<std::size_t>(2 + (kMaxPayload - two) / each, 2, most);
+  while (size_of(count) > kMaxPayload) --count;
+  while (count < most && size_of(count + 1) <= kMaxPayload) ++count;
   return count;
 }
 

@@ -48,10 +48,13 @@ Result<std::string> Driver::run() {
   committed_s_ = parts_.clock.now_s();
   began_s_ = parts_.counted_until_s.value_or(committed_s_);
   for (Observer* observer : parts_.observers) observer->began(state_);
+  held_s_ = parts_.pool.held_s();
   DETOL_TRY(adopt());
   DETOL_TRY(place());
   while (!is_over()) {
-    DETOL_TRY(absorb(parts_.pool.wait(longest_wait_s())));
+    const std::vector<PoolEvent> events = parts_.pool.wait(longest_wait_s());
+    held_s_ = parts_.pool.held_s();
+    DETOL_TRY(absorb(events));
     DETOL_TRY(place());
     for (Observer* observer : parts_.observers) observer->turned(state_, {spent(), is_stopping()});
   }
@@ -280,7 +283,7 @@ int Driver::trials_left() const {
 Spent Driver::spent() const {
   Spent spent = state_.spent();
   spent.wall_s = before_.wall_s + parts_.clock.now_s() - began_s_;
-  spent.device_s = before_.device_s + parts_.pool.held_s();
+  spent.device_s = before_.device_s + held_s_;
   return spent;
 }
 
@@ -305,6 +308,7 @@ std::string Driver::what_waits_for_budget() const {
 
 // Requeues trials that still run: they were stopped in mid-epoch and resume from a checkpoint.
 Result<std::string> Driver::finish() {
+  held_s_ = parts_.pool.held_s();
   for (TrialId id : state_.in_state(TrialState::kRunning))
     DETOL_TRY(requeue(id, {RequeueCause::kStopped}));
   const bool cuts = !is_stopping() && closing_ && closing_->cuts;

@@ -203,6 +203,7 @@ class Driver {
   double disk_back_off_s_ = 0;               // grows while checkpoints cannot be written
   std::map<TrialId, double> not_before_s_;   // the next attempt of a trial that keeps being lost
   double began_s_ = 0;
+  double held_s_ = 0;  // device time of this run, as of this turn's beginning
   double committed_s_ = 0;
   Spent before_;  // wall and device time of earlier masters
   std::optional<Closing> closing_;

@@ -53,6 +53,10 @@ void notice_cuts(void* socket) {
   set(socket, ZMQ_HEARTBEAT_TIMEOUT, kPingTimeoutMs);
 }
 
+std::shared_ptr<void> new_context() {
+  return {zmq_ctx_new(), [](void* context) { zmq_ctx_term(context); }};
+}
+
 // Returns all frames of the next message; empty if there is none.
 std::vector<std::string> receive_frames(void* socket) {
   std::vector<std::string> frames;
@@ -100,19 +104,19 @@ std::optional<std::string> from_frame(std::string frame) {
 }  // namespace
 
 struct Socket::Handles {
-  void* context = zmq_ctx_new();
+  std::shared_ptr<void> context;
   void* socket = nullptr;
   bool is_router = false;
   int wake_fd = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
   std::optional<ConnectionLimit> limit;
 
-  Handles() = default;
+  explicit Handles(std::shared_ptr<void> its_context) : context(std::move(its_context)) {}
   Handles(const Handles&) = delete;
   Handles& operator=(const Handles&) = delete;
   ~Handles() {
     limit.reset();
     if (socket != nullptr) zmq_close(socket);
-    zmq_ctx_term(context);
+    context.reset();
     ::close(wake_fd);
   }
 };
@@ -129,11 +133,11 @@ Result<CurveKeys> make_curve_keys() {
   return CurveKeys{public_key, secret_key};
 }
 
-Result<Socket> Socket::open(int type, const std::string& endpoint, const CurveKeys& keys,
-                            int most_connections) {
-  auto handles = std::make_unique<Handles>();
+Result<Socket> Socket::open(std::shared_ptr<void> context, int type, const std::string& endpoint,
+                            const CurveKeys& keys, int most_connections) {
+  auto handles = std::make_unique<Handles>(std::move(context));
   handles->is_router = type == ZMQ_ROUTER;
-  handles->socket = zmq_socket(handles->context, type);
+  handles->socket = zmq_socket(handles->context.get(), type);
   const auto failure = [&] {
     return fail(ErrorCode::kInternal,
                 fmt::format("socket {}: {}", endpoint, zmq_strerror(zmq_errno())));
@@ -155,7 +159,7 @@ Result<Socket> Socket::open(int type, const std::string& endpoint, const CurveKe
   const bool is_tcp = endpoint.starts_with("tcp:");
   if (is_tcp) notice_cuts(handles->socket);
   if (is_tcp && handles->is_router)
-    handles->limit.emplace(handles->context, handles->socket, most_connections);
+    handles->limit.emplace(handles->context.get(), handles->socket, most_connections);
   const int done = handles->is_router ? zmq_bind(handles->socket, endpoint.c_str())
                                       : zmq_connect(handles->socket, endpoint.c_str());
   if (done != 0) return failure();
@@ -164,10 +168,21 @@ Result<Socket> Socket::open(int type, const std::string& endpoint, const CurveKe
 
 Result<Socket> Socket::router(const std::string& endpoint, const CurveKeys& keys,
                               int most_connections) {
-  return open(ZMQ_ROUTER, endpoint, keys, most_connections);
+  return open(new_context(), ZMQ_ROUTER, endpoint, keys, most_connections);
 }
 Result<Socket> Socket::dealer(const std::string& endpoint, const CurveKeys& keys) {
-  return open(ZMQ_DEALER, endpoint, keys, 0);
+  return open(new_context(), ZMQ_DEALER, endpoint, keys, 0);
+}
+
+Result<std::vector<Socket>> Socket::dealers(const std::string& endpoint, int count) {
+  const std::shared_ptr<void> context = new_context();
+  zmq_ctx_set(context.get(), ZMQ_MAX_SOCKETS, count + 1);
+  std::vector<Socket> sockets;
+  for (int i = 0; i < count; ++i) {
+    DETOL_ASSIGN(Socket socket, open(context, ZMQ_DEALER, endpoint, {}, 0));
+    sockets.push_back(std::move(socket));
+  }
+  return sockets;
 }
 
 void Socket::linger() {

@@ -10,6 +10,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "core/result.h"
 
@@ -40,6 +41,9 @@ class Socket {
                                int most_connections = kMostConnections);
   static Result<Socket> dealer(const std::string& endpoint, const CurveKeys& keys = {});
 
+  // Makes `count` dealers that share the threads of one context: many peers of one process.
+  static Result<std::vector<Socket>> dealers(const std::string& endpoint, int count);
+
   Socket(Socket&&) noexcept;
   ~Socket();
 
@@ -63,8 +67,8 @@ class Socket {
  private:
   struct Handles;
   explicit Socket(std::unique_ptr<Handles> handles);
-  static Result<Socket> open(int type, const std::string& endpoint, const CurveKeys& keys,
-                             int most_connections);
+  static Result<Socket> open(std::shared_ptr<void> context, int type, const std::string& endpoint,
+                             const CurveKeys& keys, int most_connections);
 
   std::unique_ptr<Handles> handles_;
 };
