@@ -88,6 +88,7 @@ std::span<const Option> global_options();
 Command search_command();
 Command explore_command();
 Command resume_command();
+Command simulate_command();
 Command validate_command();
 Command status_command();
 Command studies_command();

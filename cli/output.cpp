@@ -16,7 +16,8 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr std::array<std::string_view, 3> kJsonColumns = {"values", "params", "architecture"};
+constexpr std::array<std::string_view, 4> kJsonColumns = {"values", "params", "architecture",
+                                                          "best_so_far"};
 
 std::string_view word_of(double not_finite) {
   if (std::isnan(not_finite)) return "NaN";

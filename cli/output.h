@@ -2,8 +2,9 @@
 
 // Output: rows as a table, JSON, JSON lines or CSV. Only these functions write data to stdout.
 //
-// A text cell of the columns `values`, `params` and `architecture` is JSON. It is nested in
-// json and jsonl; csv spreads it over columns (`params.lr`), and so does a table. Numbers
+// A text cell of the columns `values`, `params`, `architecture` and `best_so_far` is JSON. It is
+// nested in json and jsonl; csv spreads the first two over columns (`params.lr`), and so does a
+// table. Numbers
 // that are not finite are the words "NaN", "Infinity" and "-Infinity" in every format.
 
 #include <string>

@@ -63,6 +63,8 @@ room(scheduler/run               core encodings/space encodings/network encoding
                                  knowledge search trainer/collectives trainer/data
                                  trainer scheduler/pruners scheduler scheduler/monitor scheduler/processes
                                  scheduler/launchers)
+room(scheduler/simulation        core encodings/space encodings/network encodings/study knowledge
+                                 search trainer/data trainer scheduler/pruners scheduler scheduler/run)
 
 room(bench                       core encodings/network surrogate search trainer/collectives
                                  trainer/data trainer/data/formats trainer/backends
@@ -73,4 +75,4 @@ room(cli                         core encodings/schema encodings/common encoding
                                  trainer/collectives trainer/data trainer/data/formats
                                  trainer/backends/cpu trainer/backends/cuda trainer export
                                  scheduler/pruners scheduler scheduler/monitor scheduler/launchers
-                                 scheduler/run bench)
+                                 scheduler/run scheduler/simulation bench)

@@ -11,6 +11,7 @@
 //   network   the canonical hash of the network        scheduler/run/network_facts.h
 //   host      a hash of what it is                     scheduler/run/run_facts.h
 //   run       a number that no other run has           scheduler/run/run_facts.h
+//   simulation  a hash of its settings                 scheduler/simulation/simulation.h
 
 #include <string>
 
@@ -28,5 +29,6 @@ inline constexpr const char* kDatasetFact = "dataset";
 inline constexpr const char* kNetworkFact = "network";
 inline constexpr const char* kHostFact = "host";
 inline constexpr const char* kRunFact = "run";
+inline constexpr const char* kSimulationFact = "simulation";
 
 }  // namespace detol::inline knowledge

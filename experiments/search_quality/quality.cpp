@@ -14,14 +14,17 @@
 #include <filesystem>
 
 #include "encodings/study/study_config.h"
-#include "experiments/search_quality/simulated_pool.h"
 #include "knowledge/ledger.h"
 #include "scheduler/driver.h"
 #include "scheduler/pruners/pruner.h"
+#include "scheduler/simulation/simulated_pool.h"
+#include "scheduler/simulation/training_models.h"
 #include "search/searcher.h"
 
 namespace detol {
 namespace {
+
+constexpr double kWorkPerSecond = 1e9;  // of a simulated worker; a trial without work takes 1 s
 
 struct Run {
   std::string space_file, data, algorithm;
@@ -80,10 +83,14 @@ Result<void> search(const StudyConfig& config, const Run& run, Evaluator& evalua
   DETOL_ASSIGN(const auto pruner, make_pruner("none", {.max_epochs = 1, .options = {}}));
   DETOL_ASSIGN(const Budget budget, parse_budget(fmt::format("{}trials", run.evaluations)));
   VirtualClock clock;
-  SimulatedPool pool(run.workers, config, evaluator, clock);
+  const Pace pace(config.space, config.seed, 1, {.work_per_s = kWorkPerSecond});
+  const Decode decode = [&](const Genome& genome) { return config.candidate(genome, {}); };
+  const std::function<double(const Candidate&)> no_work = [](const Candidate&) { return 0; };
+  const auto model = make_evaluated_model({config, pace, decode, no_work}, evaluator);
+  SimulatedPool pool({.workers = run.workers, .most_events = 1}, *model, clock);
   Trace trace(config, clock);
   Driver driver({.config = config,
-                 .decode = [&](const Genome& genome) { return config.candidate(genome, {}); },
+                 .decode = decode,
                  .ledger = *ledger,
                  .study = study,
                  .searcher = *searcher,

@@ -251,7 +251,7 @@ TEST(Asha, RungsInsideTheFirstEpochCostLittleAndSurviveAKill) {
     AshaStudy resumed(1, killed.ledger);
     resumed.config.early_reports = whole.config.early_reports;
     resumed.budget = whole.budget;
-    resumed.pool.left_s = killed.pool.left_s;
+    resumed.pool.left_s() = killed.pool.left_s();
     ASSERT_TRUE(resumed.run());
     EXPECT_EQ(resumed.outcomes(), whole.outcomes()) << waits;
   }

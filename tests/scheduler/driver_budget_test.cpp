@@ -116,7 +116,7 @@ TEST(BudgetOfAStudy, SuspendsATrialWhoseEpochIsLongerThanForeseenAndResumesItThe
   EXPECT_EQ(events_of<event::Told>(study.ledger).back().unreported_s, 15);
   FakeStudy more(1, study.ledger);
   more.pool.seconds = study.pool.seconds;
-  more.pool.left_s = study.pool.left_s;
+  more.pool.left_s() = study.pool.left_s();
   more.budget = "200s";
   ASSERT_TRUE(more.run());
   EXPECT_EQ(more.pool.started[0].acknowledged, 1);
@@ -136,16 +136,16 @@ TEST(BudgetOfAStudy, ATrialThatItEndsBeforeAnyReportIsPrunedAndTaughtNothing) {
   EXPECT_TRUE(dynamic_cast<testing_support::FakeModel&>(*study.searcher).expected().contains(0));
   // However little each addition is, the epoch ends some day.
   MemoryLedger ledger = study.ledger;
-  std::map<TrialId, double> left_s = study.pool.left_s;
+  std::map<TrialId, double> left_s = study.pool.left_s();
   for (const char* budget : {"40s", "59s", "62s"}) {
     FakeStudy more(1, ledger);
     more.config.algorithm.name = "fake_model";
     more.pool.epoch_s = 60;
-    more.pool.left_s = left_s;
+    more.pool.left_s() = left_s;
     more.budget = budget;
     ASSERT_TRUE(more.run());
     ledger = more.ledger;
-    left_s = more.pool.left_s;
+    left_s = more.pool.left_s();
     EXPECT_EQ(more.trial(0).epochs, budget == std::string("62s") ? 1 : 0) << budget;
   }
 }

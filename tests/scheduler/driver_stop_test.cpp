@@ -52,12 +52,12 @@ TEST(Stop, LosesNoSecondOfTraining) {
   for (int runs = 1;; ++runs) {
     FakeStudy study(1, ledger);
     study.pool.epoch_s = 10;
-    study.pool.left_s = suspended;
+    study.pool.left_s() = suspended;
     study.pool.stop_at = 17;  // in mid-epoch
     const bool is_done = study.run().has_value();
     trained_s += study.clock.now;
     ledger = study.ledger;
-    suspended = study.pool.left_s;
+    suspended = study.pool.left_s();
     if (!is_done) continue;
     EXPECT_GT(runs, 5);
     EXPECT_EQ(study.outcomes(), whole.outcomes());

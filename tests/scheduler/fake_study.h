@@ -1,7 +1,7 @@
 #pragma once
 
-// A whole study without a process, a file or a clock: a pool of workers in virtual time that
-// train by formula, and a ledger in memory.
+// A whole study without a process, a file or a clock: simulated workers that train by formula and
+// have mishaps, and a ledger in memory.
 
 #include <fmt/format.h>
 
@@ -14,16 +14,10 @@
 #include <utility>
 
 #include "scheduler/driver.h"
+#include "scheduler/simulation/simulated_pool.h"
 #include "tests/search/fake_model.h"
 
 namespace detol::testing_support {
-
-class VirtualClock final : public Clock {
- public:
-  double now_s() override { return now; }
-  double wall_s() override { return 1e9 + now; }
-  double now = 0;
-};
 
 class MemoryLedger final : public Ledger {
  public:
@@ -76,94 +70,58 @@ enum class Mishap {
   kHang,
 };
 
-// `workers` workers; epoch e of a trial takes epoch_s (or seconds()) and reports loss(train, e).
-// After suspend(), a worker ends in mid-epoch, and a later attempt trains the rest of that epoch.
-class FakePool final : public Pool {
+// FakePool is a SimulatedPool that returns one event at a time and remembers what it was told.
+// Epoch e of a trial takes epoch_s (or seconds()) and reports loss(train, e).
+class FakePool final : public Pool, public TrainingModel {
  public:
-  FakePool(int workers, VirtualClock& clock)
-      : clock_(clock),
-        busy_(static_cast<size_t>(workers)),
-        released_s_(static_cast<size_t>(workers)) {}
+  FakePool(int workers, VirtualClock& clock) : workers_(workers), clock_(clock) {}
 
   std::vector<Claim> claims() override { return outlived; }
   std::vector<Slot> free() override {
-    std::vector<Slot> slots;
-    for (std::size_t i = 0; i < busy_.size(); ++i) {
-      if (!busy_[i] && !released_s_[i]) slots.push_back({static_cast<int>(i), "fake", group_size});
-    }
+    std::vector<Slot> slots = pool().free();
+    for (Slot& slot : slots) slot.name = "fake";
     return slots;
   }
   void start(int worker, const message::Train& train) override {
     started.push_back(train);
-    const auto suspended = left_s.extract(train.trial);
-    busy_[static_cast<std::size_t>(worker)] =
-        Training{train, next_report(train.acknowledged),
-                 clock_.now + (suspended.empty() ? seconds_to_report(train, train.acknowledged)
-                                                 : suspended.mapped())};
+    pool().start(worker, train);
   }
   void acknowledge(const message::ReportAck& answer) override {
     answers.push_back(answer);
     if (on_answer) on_answer(answer);
-    for (auto& worker : busy_) {
-      if (!worker || worker->train.trial != answer.trial) continue;
-      const double next_s = seconds_to_report(worker->train, answer.epochs);
-      worker->due_s = clock_.now + (answer.verdict == Verdict::kContinue ? next_s : 0);
-      worker->end = answer.verdict;
-      worker->epochs = next_report(answer.epochs);
-    }
+    pool().acknowledge(answer);
   }
-  void acknowledge(const message::EndAck&) override {}
+  void acknowledge(const message::EndAck& ack) override { pool().acknowledge(ack); }
   void broadcast(const AlgorithmChoices& choices) override { heard.push_back(choices); }
   void drop(TrialId trial) override {
     dropped.push_back(trial);
-    for (auto& worker : busy_) {
-      if (worker && worker->train.trial == trial) worker.reset();
-    }
+    pool().drop(trial);
   }
   void suspend() override {
     suspended_at.push_back(clock_.now);
-    for (auto& worker : busy_) {
-      if (!hears_suspend || !worker || worker->due_s > 1e17) continue;
-      left_s[worker->train.trial] = worker->due_s - clock_.now;
-      worker->end = Verdict::kSuspend;
-      worker->due_s = clock_.now;
-    }
+    if (hears_suspend) pool().suspend();
   }
   void retire() override {
     is_retired = true;
-    for (std::size_t i = 0; i < busy_.size(); ++i) {
-      if (!busy_[i] && !released_s_[i]) released_s_[i] = clock_.now;
-    }
+    pool().retire();
   }
   std::vector<PoolEvent> wait(double at_most_s) override {
-    const double step_s = std::min(1.0, at_most_s);
     if (on_wait) on_wait();
     if (stop_at && waits++ == *stop_at) return {StopRequest{}};
     if (!extra.empty()) return std::exchange(extra, {});
-    std::optional<Training>* next = nullptr;
-    for (auto& worker : busy_) {
-      if (worker && (next == nullptr || worker->due_s < (*next)->due_s)) next = &worker;
-    }
-    if (next == nullptr || (*next)->due_s > clock_.now + step_s)
-      return clock_.now += step_s, no_events();
-    clock_.now = std::max(clock_.now, (*next)->due_s);
-    return happen(*next);
+    return pool().wait(at_most_s);
   }
-  double held_s() override {
-    double sum = 0;
-    for (const auto& released_s : released_s_) sum += released_s.value_or(clock_.now);
-    return sum;
-  }
-  int devices() override {
-    return static_cast<int>(std::ranges::count(released_s_, std::optional<double>()));
-  }
+  double held_s() override { return pool().held_s(); }
+  int devices() override { return pool().devices(); }
+
+  std::map<TrialId, double>& left_s() { return pool().left_s(); }
 
   static double parabola(const message::Train& train, int epoch) {
     const double x = std::get<double>(train.params.front().second);
     return (x - 0.3) * (x - 0.3) + 1.0 / epoch;
   }
 
-  int group_size = 1;
+  int group_size = 1;  // set before the first call
   double epoch_s = 1;
   std::function<double(const message::Train&, int epoch)> seconds;  // of an epoch; null: epoch_s
   std::vector<double> early_reports;  // parts of the first epoch, ascending
@@ -180,21 +138,38 @@ class FakePool final : public Pool {
   std::vector<message::ReportAck> answers;
   std::vector<AlgorithmChoices> heard;  // the choices that were broadcast
   std::vector<TrialId> dropped;
-  bool hears_suspend = true;         // in mid-epoch
-  std::map<TrialId, double> left_s;  // the rest of the epoch in which a trial was suspended
+  bool hears_suspend = true;  // in mid-epoch
   std::vector<double> suspended_at;
   bool is_retired = false;
 
  private:
-  struct Training {
-    message::Train train;
-    double epochs = 1;  // at the next report
-    double due_s = 0;
-    Verdict end = Verdict::kContinue;
+  class Training final : public SimulatedTraining {
+   public:
+    Training(FakePool& pool, message::Train train) : pool_(pool), train_(std::move(train)) {}
+    double seconds_after(double epochs) override {
+      const int epoch = static_cast<int>(epochs) + 1;
+      const double epoch_s = pool_.seconds ? pool_.seconds(train_, epoch) : pool_.epoch_s;
+      return (pool_.next_report(epochs) - epochs) * epoch_s;
+    }
+    std::optional<PoolEvent> event_after(double epochs, double train_s) override {
+      return pool_.happen(train_, pool_.next_report(epochs), train_s);
+    }
+
+   private:
+    FakePool& pool_;
+    const message::Train train_;
   };
-  static std::vector<PoolEvent> no_events() { return {}; }
-  double seconds_of(const message::Train& train, int epoch) const {
-    return seconds ? seconds(train, epoch) : epoch_s;
+
+  std::unique_ptr<SimulatedTraining> begin(const message::Train& train) override {
+    return std::make_unique<Training>(*this, train);
+  }
+  SimulatedPool& pool() {
+    if (!pool_) {
+      pool_ = std::make_unique<SimulatedPool>(
+          SimulatedPoolSettings{.workers = workers_, .group_size = group_size, .most_events = 1},
+          *this, clock_);
+    }
+    return *pool_;
   }
   double next_report(double epochs) const {
     for (const double part : early_reports) {
@@ -202,36 +177,18 @@ class FakePool final : public Pool {
     }
     return std::floor(epochs) + 1;
   }
-  double seconds_to_report(const message::Train& train, double epochs) const {
-    const double share = next_report(epochs) - epochs;
-    return share * seconds_of(train, static_cast<int>(epochs) + 1);
-  }
-  double report_before(double epochs) const {
-    double before = std::max(0.0, std::ceil(epochs) - 1);
-    for (const double part : early_reports) {
-      if (part < epochs) before = std::max(before, part);
-    }
-    return before;
-  }
 
-  std::vector<PoolEvent> happen(std::optional<Training>& worker) {
-    const Training now = *worker;
-    const int epoch = static_cast<int>(std::ceil(now.epochs));  // that it trains
-    const double train_s = seconds_to_report(now.train, report_before(now.epochs));
+  std::optional<PoolEvent> happen(const message::Train& train, double epochs,
+                                  double train_s) const {
+    const int epoch = static_cast<int>(std::ceil(epochs));  // that it trains
     const auto ended = [&](const Evaluation& evaluation,
                            message::Ended::Trouble trouble = message::Ended::Trouble::kNone) {
-      worker.reset();
-      return std::vector<PoolEvent>{
-          message::Ended{0, now.train.trial, now.train.attempt, trouble, evaluation}};
+      return message::Ended{0, train.trial, train.attempt, trouble, evaluation};
     };
-    if (now.end == Verdict::kStop) return ended({Evaluation::End::kFinished, {}, ""});
-    if (now.end == Verdict::kSuspend) {
-      const auto left = left_s.find(now.train.trial);
-      return ended({.end = Evaluation::End::kSuspended,
-                    .reason = "",
-                    .unreported_s = left == left_s.end() ? 0 : train_s - left->second});
-    }
-    switch (mishap ? mishap(now.train, epoch) : Mishap::kNone) {
+    const auto lost = [&](RequeueCause cause, const char* why) {
+      return Lost{train.trial, train.attempt, {cause, why}};
+    };
+    switch (mishap ? mishap(train, epoch) : Mishap::kNone) {
       case Mishap::kNone:
         break;
       case Mishap::kDiverge:
@@ -245,33 +202,27 @@ class FakePool final : public Pool {
       case Mishap::kFullDisk:
         return ended({}, message::Ended::Trouble::kStorage);
       case Mishap::kHang:
-        return worker->due_s = 1e18, no_events();
+        return std::nullopt;
       case Mishap::kKilled:
-        worker.reset();
-        return {Lost{now.train.trial, now.train.attempt, {RequeueCause::kLost, "killed"}}};
+        return lost(RequeueCause::kLost, "killed");
       case Mishap::kOomKilled:
-        worker.reset();
-        return {Lost{now.train.trial,
-                     now.train.attempt,
-                     {RequeueCause::kOutOfMemory, "killed by the system"}}};
+        return lost(RequeueCause::kOutOfMemory, "killed by the system");
       case Mishap::kCrash:
-        worker.reset();
-        return {Lost{now.train.trial, now.train.attempt, {RequeueCause::kCrashed, "signal 11"}}};
+        return lost(RequeueCause::kCrashed, "signal 11");
     }
-    worker->due_s = 1e18;  // until the answer
-    EpochReport report{.epoch = static_cast<int>(now.epochs),
-                       .part = now.epochs - std::floor(now.epochs),
-                       .metrics = {{"loss", loss(now.train, epoch) + (epoch - now.epochs)}},
-                       .work = 10.0 * now.epochs,
+    EpochReport report{.epoch = static_cast<int>(epochs),
+                       .part = epochs - std::floor(epochs),
+                       .metrics = {{"loss", loss(train, epoch) + (epoch - epochs)}},
+                       .work = 10.0 * epochs,
                        .train_s = train_s};
-    for (const auto& [name, value] : others ? others(now.train, epoch) : NamedMetrics())
+    for (const auto& [name, value] : others ? others(train, epoch) : NamedMetrics())
       report.metrics.push_back({name, value});
-    return {message::Report{0, now.train.trial, now.train.attempt, std::move(report)}};
+    return message::Report{0, train.trial, train.attempt, std::move(report)};
   }
 
+  const int workers_;
   VirtualClock& clock_;
-  std::vector<std::optional<Training>> busy_;
-  std::vector<std::optional<double>> released_s_;  // when a worker was retired
+  std::unique_ptr<SimulatedPool> pool_;
 };
 
 // One parameter x in [0, 1], `epochs` epochs, minimise loss. `refuses` makes candidates that

@@ -19,7 +19,6 @@ namespace {
 using testing_support::expect_golden;
 using testing_support::FakeStudy;
 using testing_support::TempFolder;
-using testing_support::VirtualClock;
 
 StudyMonitor::Study described(const FakeStudy& study) {
   return {study.config.study, study.config.objectives, study.epochs,

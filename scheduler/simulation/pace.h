@@ -1,0 +1,64 @@
+#pragma once
+
+// Pace: how long simulated trials train, and how often they report. Without `trial_s` an epoch
+// takes its work at the speed of a worker's devices; with it, a trial of full length takes a time
+// of that range, drawn by its choices and the seed alone, so that equal candidates take equal
+// times.
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+#include "core/rng.h"
+#include "encodings/space/space.h"
+
+namespace detol::inline scheduler {
+
+struct SecondsRange {
+  double low = 0;
+  double high = 0;
+};
+
+struct PaceSettings {
+  // Work (forward FLOPs x images; of a table its cost) that a device does in a second. A worker of
+  // g devices does g times as much.
+  double work_per_s = 4e10;
+  std::optional<SecondsRange> trial_s = {};  // of a trial of full length, whatever the group's size
+  // Seconds between two reports, each of which is an epoch: a trial has as many as its time has
+  // room for. 0: as many as its recipe says. REQUIRES: trial_s.
+  double report_every_s = 0;
+};
+
+class Pace {
+ public:
+  static constexpr double kUnknownS = 1;  // of an epoch of a trial whose work is unknown
+
+  // REQUIRES: the space outlives this.
+  Pace(const Space& space, std::uint64_t seed, int group_size, const PaceSettings& settings)
+      : space_(space), seed_(seed), group_size_(group_size), settings_(settings) {}
+
+  // Returns the epochs of full length, where the recipe says `recipe_epochs`.
+  int epochs(const Genome& genome, int recipe_epochs) const;
+
+  // Returns whether times are given, whatever the work.
+  bool is_given() const { return settings_.trial_s.has_value(); }
+
+  // Returns the largest value that epochs() can have.
+  int most_epochs(int recipe_epochs) const;
+
+  // Returns the seconds of one epoch of that work; 0: unknown.
+  double epoch_s(const Genome& genome, int recipe_epochs, double epoch_work) const;
+
+  // Returns a stream of random numbers of these choices.
+  Rng stream(const Genome& genome, std::string_view purpose) const;
+
+ private:
+  double trial_s(const Genome& genome) const;
+
+  const Space& space_;
+  const std::uint64_t seed_;
+  const int group_size_;
+  const PaceSettings settings_;
+};
+
+}  // namespace detol::inline scheduler

@@ -1,0 +1,207 @@
+#include "scheduler/simulation/simulation.h"
+
+#include <fmt/format.h>
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "core/hash.h"
+#include "scheduler/driver.h"
+#include "scheduler/run/candidate_costs.h"
+#include "scheduler/simulation/charged_ledger.h"
+#include "scheduler/simulation/charged_searcher.h"
+#include "scheduler/simulation/measured_pool.h"
+#include "scheduler/simulation/simulated_pool.h"
+#include "scheduler/simulation/training_models.h"
+#include "trainer/evaluator.h"
+
+namespace detol::inline scheduler {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+// Watcher collects what becomes of the study.
+class Watcher final : public Observer {
+ public:
+  Watcher(SimulationReport& report, Direction direction, VirtualClock& clock, Pool& pool)
+      : report_(report), direction_(direction), clock_(clock), pool_(pool) {}
+
+  void happened(const Event& event, const StudyState& state) override {
+    if (const auto* requeued = std::get_if<event::Requeued>(&event))
+      report_.losses += requeued->reason.cause == RequeueCause::kLost ? 1 : 0;
+    const auto* reported = std::get_if<event::Reported>(&event);
+    if (reported == nullptr) return;
+    const TrialRecord* best = state.best();
+    auto& all = report_.improvements;
+    if (best == nullptr) return;
+    const double value = best->values.front();
+    if (!all.empty() && !is_better(direction_, value, all.back().value)) return;
+    all.push_back({pool_.held_s(), clock_.now, best->trial.id, value});
+  }
+
+ private:
+  SimulationReport& report_;
+  const Direction direction_;
+  VirtualClock& clock_;
+  Pool& pool_;
+};
+
+// The fact that says how the study was simulated.
+Fact fact_of(const SimulationSettings& settings, const AskTimes& ask_times) {
+  const PaceSettings& pace = settings.pace;
+  Json payload = {{"workers", settings.workers},
+                  {"group_size", settings.group_size},
+                  {"seed", settings.config.seed},
+                  {"ask_ms", ask_times.text()},
+                  {"commit_ms", settings.commit_s * 1e3},
+                  {"work_per_s", pace.work_per_s},
+                  {"report_every_s", pace.report_every_s},
+                  {"losses_per_device_h", settings.losses_per_device_h},
+                  {"restart_s", settings.restart_s}};
+  if (pace.trial_s) payload["trial_s"] = {pace.trial_s->low, pace.trial_s->high};
+  if (settings.curves) {
+    payload["curves"] = to_hex(hash64(to_json_lines(*settings.curves)));
+    payload["start_s"] = settings.curves->start_s;
+  }
+  const std::string text = payload.dump();
+  return {kSimulationFact, to_hex(hash64(text)), text};
+}
+
+Result<std::unique_ptr<Ledger>> open_ledger(const std::filesystem::path& path) {
+  if (path.empty()) return std::unique_ptr<Ledger>();
+  return Ledger::open(path);
+}
+
+std::unique_ptr<TrainingModel> model_of(const SimulationSettings& settings,
+                                        const ModelContext& context, Evaluator* evaluator) {
+  if (settings.curves) return make_recorded_model(context, *settings.curves);
+  if (evaluator != nullptr) return make_evaluated_model(context, *evaluator);
+  return make_power_law_model(context);
+}
+
+Result<std::vector<Genome>> initial_of(const StudyConfig& config) {
+  std::vector<Genome> initial;
+  for (const auto& params : config.initial_trials) {
+    DETOL_ASSIGN(Genome genome, config.space.genome(params));
+    initial.push_back(std::move(genome));
+  }
+  return initial;
+}
+
+void count_trials(const StudyState& state, SimulationReport& report) {
+  const auto count = [&](TrialState wanted) {
+    return static_cast<int>(state.in_state(wanted).size());
+  };
+  report.asked = static_cast<int>(state.trials().size());
+  report.finished = count(TrialState::kComplete);
+  report.pruned = count(TrialState::kPruned);
+  report.failed = count(TrialState::kFail);
+  report.waiting = count(TrialState::kWaiting);
+  report.trained = static_cast<int>(state.spent().trials);
+  report.work = state.spent().work;
+}
+
+std::int64_t peak_bytes() {
+  rusage usage{};
+  ::getrusage(RUSAGE_SELF, &usage);
+  return std::int64_t{usage.ru_maxrss} * 1024;
+}
+
+}  // namespace
+
+Result<SimulationReport> simulate(const SimulationSettings& settings) {
+  if (settings.budget.is_unlimited() && !settings.budget.trials)
+    return fail(ErrorCode::kInput,
+                "a simulation ends with its budget, and there is none; give one with --budget");
+  const double began_s = thread_seconds();
+  const double began_real_s = system_clock().now_s();
+  VirtualClock clock;
+  StudyConfig config = settings.config;
+  const Pace pace(settings.config.space, config.seed, settings.group_size, settings.pace);
+  config.max_epochs = pace.most_epochs(config.max_epochs);
+  if (settings.pace.report_every_s > 0) config.early_reports.clear();
+  DETOL_ASSIGN(const Admission admit, make_admission(config));
+  const Decode decode = [&](const Genome& genome) -> Decoded {
+    if (auto refused = admit(genome)) return tl::unexpected(*std::move(refused));
+    Decoded candidate = settings.config.candidate(genome, settings.data.task);
+    if (candidate) candidate->recipe.epochs = pace.epochs(genome, candidate->recipe.epochs);
+    return candidate;
+  };
+  const std::function<double(const Candidate&)> work_of = [&](const Candidate& candidate) {
+    return config.trains() ? epoch_work(candidate, settings.data) : 0;
+  };
+  std::unique_ptr<Evaluator> evaluator;
+  if (!config.trains()) {
+    DETOL_ASSIGN(evaluator, make_evaluator(config, {}));
+  }
+  const ModelContext context{config, pace, decode, work_of};
+  const auto trainings = model_of(settings, context, evaluator.get());
+  const auto losing =
+      with_losses(*trainings, settings.losses_per_device_h, settings.group_size, config.seed);
+  TrainingModel& model = settings.losses_per_device_h > 0 ? *losing : *trainings;
+  SimulatedPool workers({.workers = settings.workers,
+                         .group_size = settings.group_size,
+                         .restart_s = settings.restart_s},
+                        model, clock);
+  MeasuredPool pool(workers);
+
+  const AskTimes ask_times = settings.ask_times.value_or(AskTimes::of(config.algorithm.name));
+  DETOL_ASSIGN(const auto inner, make_searcher(config.algorithm.name, config.space,
+                                               {.seed = config.seed,
+                                                .objectives = config.objectives,
+                                                .options = config.algorithm.options}));
+  ChargedSearcher searcher(*inner, ask_times, clock);
+  DETOL_ASSIGN(const auto pruner, make_pruner(config.pruner.name, pruner_settings_of(config)));
+  DETOL_ASSIGN(auto initial, initial_of(config));
+
+  DETOL_ASSIGN(auto kept, open_ledger(settings.ledger));
+  ChargedLedger ledger(std::move(kept), settings.commit_s, clock);
+  const std::string budget = to_text(settings.budget);
+  DETOL_ASSIGN(const StudyId study,
+               ledger.create_study({.name = config.study,
+                                    .config = config.text,
+                                    .budget = budget,
+                                    .data_fingerprint = settings.data.fingerprint,
+                                    .objectives = config.objectives,
+                                    .created_s = clock.wall_s()}));
+  const Event running =
+      event::StudyState{StudyPhase::kRunning, budget, clock.wall_s(), "simulated"};
+  const Fact fact = fact_of(settings, ask_times);
+  DETOL_TRY(ledger.append(study, {&running, 1}, {&fact, 1}));
+
+  SimulationReport report;
+  Watcher watcher(report, config.objectives.front().direction, clock, pool);
+  Driver driver({.config = config,
+                 .decode = decode,
+                 .ledger = ledger,
+                 .study = study,
+                 .searcher = searcher,
+                 .pruner = *pruner,
+                 .pool = pool,
+                 .clock = clock,
+                 .observers = {&watcher},
+                 .budget = settings.budget,
+                 .initial = std::move(initial),
+                 .cost_metrics = cost_metrics_of(config),
+                 .epoch_work = work_of});
+  DETOL_ASSIGN(report.ended, driver.run());
+  count_trials(driver.state(), report);
+  report.wall_s = clock.now;
+  report.device_s = pool.held_s();
+  report.busy_s = workers.busy_s();
+  report.messages = pool.messages();
+  report.commits = ledger.commits();
+  report.events = ledger.events_written();
+  report.proposals = searcher.proposals();
+  report.asking_s = searcher.charged_s();
+  report.real_s = thread_seconds() - began_s;
+  report.real_master_s = system_clock().now_s() - began_real_s - pool.workers_s();
+  report.real_asking_s = searcher.real_s();
+  report.real_decision_p50_s = pool.decisions().quantile(0.5);
+  report.real_decision_p99_s = pool.decisions().quantile(0.99);
+  report.peak_bytes = peak_bytes();
+  return report;
+}
+
+}  // namespace detol::inline scheduler
