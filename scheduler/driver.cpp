@@ -123,6 +123,7 @@ Result<Verdict> Driver::judge(TrialId trial, double epochs) {
   } else if (!has_time_for(next_epoch(trial))) {
     DETOL_TRY(tell(trial, {EndCause::kBudget}));
   } else {
+    promise(trial);
     return is_stopping() ? Verdict::kSuspend : Verdict::kContinue;
   }
   return Verdict::kStop;
@@ -212,7 +213,12 @@ void Driver::look_for_a_stop() {
     (void)handle(StopRequest{});
 }
 
+// Ends trials that take too long and report nothing; one that reports is ended by judge().
 Result<void> Driver::end_overlong() {
+  const double now_s = parts_.clock.now_s();
+  const bool is_due = now_s - looked_at_durations_s_ >= kLookEveryS;
+  if (parts_.config.resources.max_trial_duration_s <= 0 || !is_due) return {};
+  looked_at_durations_s_ = now_s;
   for (TrialId id : state_.in_state(TrialState::kRunning)) {
     if (!is_overlong(id)) continue;
     parts_.pool.drop(id);

@@ -26,6 +26,7 @@
 #include "scheduler/epoch_forecast.h"
 #include "scheduler/observer.h"
 #include "scheduler/pool.h"
+#include "scheduler/promises.h"
 #include "scheduler/proposals.h"
 #include "scheduler/pruners/pruner.h"
 #include "scheduler/refitter.h"
@@ -139,9 +140,10 @@ class Driver {
   NextEpoch first_report_of(TrialId trial, double epoch_work, int group_size) const;
   bool may_others_fit(TrialId trial, int group_size);
   NextEpoch next_epoch(TrialId trial) const;
-  std::optional<double> device_s_left(const NextEpoch& next, double trained_s) const;
-  Spent promised_to_others(TrialId trial) const;
-  bool has_time_for(const NextEpoch& next) const;
+  std::optional<double> device_s_of(const NextEpoch& next) const;
+  void promise(TrialId trial);
+  void promise_again();
+  bool has_time_for(const NextEpoch& next);
   double longest_wait_s() const;
   void close_for_budget();
   Result<void> suspend_at_the_end();
@@ -193,7 +195,9 @@ class Driver {
   std::shared_ptr<Refit::Prepared> prepared_;  // data of the refit that is being recorded
   ReportMetrics report_metrics_;
   EpochForecast forecast_;
+  Promises promises_;                        // of running trials; none without a limit
   std::map<TrialId, double> epoch_work_;     // of each trial that started here
+  double least_epoch_work_ = 0;              // of these; 0: unknown
   bool lacked_time_ = false;                 // in this turn a trial could not start
   int without_time_ = 0;                     // proposals in a row that wait for more budget
   std::optional<double> cut_since_s_;        // when trials were suspended at the budget's end
@@ -209,6 +213,7 @@ class Driver {
   std::optional<Closing> closing_;
   std::optional<double> stop_deadline_s_;  // set once a stop was requested
   double looked_s_ = 0;                    // last check for a stop request, or last reminder of one
+  double looked_at_durations_s_ = 0;       // last check for trials that take too long
   bool is_paused_ = false;                 // the disk is full
   bool exhausted_ = false;                 // the searcher has nothing more to propose
   bool target_reached_ = false;

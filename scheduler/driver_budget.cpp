@@ -56,10 +56,8 @@ Driver::NextEpoch Driver::first_report_of(TrialId id, double epoch_work, int gro
 // Returns whether another proposal than this may have time: if even the smallest network so far had
 // none, or too many in a row had none, the answer is no.
 bool Driver::may_others_fit(TrialId id, int group_size) {
-  double least = 0;  // work of an epoch; 0: unknown
-  for (const auto& [trial, work] : epoch_work_) least = least == 0 ? work : std::min(least, work);
   return ++without_time_ <= kMostWithoutTime &&
-         has_time_for(first_report_of(id, least, group_size));
+         has_time_for(first_report_of(id, least_epoch_work_, group_size));
 }
 
 // Returns what is foreseen of a trial that has been asked, until its next report.
@@ -71,37 +69,41 @@ Driver::NextEpoch Driver::next_epoch(TrialId id) const {
           .group_size = trial.group_size};
 }
 
-// Returns the device time that is left of an epoch, `trained_s` of wall time after it was begun;
-// nullopt if there is no forecast.
-std::optional<double> Driver::device_s_left(const NextEpoch& next, double trained_s) const {
+// Returns the device time that a trial needs until its next report; nullopt if there is no
+// forecast.
+std::optional<double> Driver::device_s_of(const NextEpoch& next) const {
   const std::optional<double> epoch_s = forecast_.device_s(next.trial, next.work);
   if (!epoch_s) return std::nullopt;
-  return std::max(0.0, *epoch_s * kMargin - next.done_s - trained_s * next.group_size);
+  return std::max(0.0, *epoch_s * kMargin - next.done_s);
 }
 
-// Returns what the epochs need that others train now.
-Spent Driver::promised_to_others(TrialId id) const {
-  Spent promised;
-  for (TrialId other : state_.in_state(TrialState::kRunning)) {
-    if (other == id) continue;
-    const NextEpoch next = next_epoch(other);
-    const double trained_s = parts_.clock.now_s() - last_report_s_.at(other);
-    promised.work += next.work;
-    promised.device_s += device_s_left(next, trained_s).value_or(0);
+// Promises a trial that starts or goes on the time until its next report.
+void Driver::promise(TrialId id) {
+  if (consumption_.is_unlimited()) return;
+  const NextEpoch next = next_epoch(id);
+  promises_.set(id, {.work = next.work,
+                     .device_s = device_s_of(next).value_or(0),
+                     .since_s = last_report_s_.at(id),
+                     .group_size = next.group_size});
+}
+
+// Promises all running trials their times, once there is a first forecast.
+void Driver::promise_again() {
+  for (TrialId id : state_.in_state(TrialState::kRunning)) {
+    if (last_report_s_.contains(id)) promise(id);
   }
-  return promised;
 }
 
-bool Driver::has_time_for(const NextEpoch& next) const {
+bool Driver::has_time_for(const NextEpoch& next) {
   if (consumption_.is_unlimited()) return true;
   const Spent now = spent();
   if (consumption_.used(now) >= 1) return false;
-  const Spent promised = promised_to_others(next.trial);
+  const Spent promised = promises_.to_others(next.trial, parts_.clock.now_s());
   const auto is_within = [](const std::optional<double>& limit, double sum) {
     return !limit || sum <= *limit * (1 + kRounding);
   };
   if (!is_within(consumption_.work, now.work + promised.work + next.work)) return false;
-  const std::optional<double> device_s = device_s_left(next, 0);
+  const std::optional<double> device_s = device_s_of(next);
   if (!device_s) return true;
   const double sum_s = now.device_s + promised.device_s + *device_s;
   return is_within(consumption_.cpu_s, sum_s) && is_within(consumption_.gpu_s, sum_s) &&

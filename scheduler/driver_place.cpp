@@ -32,10 +32,12 @@ Result<void> Driver::adopt() {
   for (TrialId id : state_.in_state(TrialState::kRunning)) {
     const bool is_claimed = std::ranges::any_of(
         claims, [&](const Claim& c) { return c.trial == id && is_current(id, c.attempt); });
-    if (is_claimed)
-      last_report_s_[id] = began_s_;
-    else
+    if (!is_claimed) {
       DETOL_TRY(requeue(id, {RequeueCause::kWorkerGone}));
+      continue;
+    }
+    last_report_s_[id] = began_s_;
+    promise(id);
   }
   for (TrialId id : state_.in_state(TrialState::kPruned)) {
     if (state_.find(id)->reason.cause == EndCause::kBudget && has_time_for(next_epoch(id)))
@@ -115,6 +117,7 @@ Demand Driver::demand_of(const std::vector<Slot>& slots, int wanted) const {
 }
 
 Result<void> Driver::resume_waiting(std::vector<Slot>& slots) {
+  if (slots.empty()) return {};
   for (TrialId id : state_.in_state(TrialState::kWaiting)) {
     if (slots.empty()) break;
     if (!has_time_for(next_epoch(id))) {
@@ -261,6 +264,8 @@ Result<void> Driver::consider(const Proposal& proposal, std::vector<Slot>& slots
   }
   DETOL_TRY(record_asked());
   epoch_work_[trial.id] = work;
+  least_epoch_work_ = least_epoch_work_ == 0 ? work : std::min(least_epoch_work_, work);
+  full_length_[trial.id] = candidate->recipe.epochs;
   if (!has_time) return {};  // it is WAITING
   without_time_ = 0;
   return start(trial.id, slots);
@@ -300,12 +305,14 @@ Result<void> Driver::start(TrialId trial, std::vector<Slot>& slots) {
                            .folder = (parts_.folder / std::to_string(trial)).string(),
                            .params = entry.trial.genome.assignments()}});
   last_report_s_[trial] = parts_.clock.now_s();
-  return record(event::Started{.trial = trial,
-                               .attempt = attempt,
-                               .worker = slot.name,
-                               .at_s = parts_.clock.wall_s(),
-                               .group_size = slot.group_size,
-                               .micro_batches = entry.micro_batches});
+  DETOL_TRY(record(event::Started{.trial = trial,
+                                  .attempt = attempt,
+                                  .worker = slot.name,
+                                  .at_s = parts_.clock.wall_s(),
+                                  .group_size = slot.group_size,
+                                  .micro_batches = entry.micro_batches}));
+  promise(trial);
+  return {};
 }
 
 }  // namespace detol::inline scheduler

@@ -32,17 +32,24 @@ Result<void> Driver::apply(const Event& event) {
     proposals_.expect(state_.find(asked->trial)->trial);
   if (reported != nullptr) report_metrics_.learn(*reported);
   if (reported != nullptr) inform(*reported);
-  if (const auto* told = std::get_if<event::Told>(&event)) inform(*told);
+  if (const auto* told = std::get_if<event::Told>(&event)) {
+    promises_.remove(told->trial);
+    inform(*told);
+  }
   if (const auto* refit = std::get_if<event::Refit>(&event)) inform(*refit);
-  if (const auto* requeued = std::get_if<event::Requeued>(&event))
+  if (const auto* requeued = std::get_if<event::Requeued>(&event)) {
+    promises_.remove(requeued->trial);
     parts_.pruner.withdraw(requeued->trial);
+  }
   return {};
 }
 
 void Driver::learn_speed(const event::Reported& reported) {
   const TrialRecord* trial = state_.find(reported.trial);
   if (trial == nullptr || reported.train_s <= 0) return;  // taken over from another study
+  const bool is_first = forecast_.is_empty();
   forecast_.learn(reported.trial, reported.work - trial->work, reported.train_s);
+  if (is_first) promise_again();
 }
 
 void Driver::inform(const event::Reported& reported) {

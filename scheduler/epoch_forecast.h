@@ -22,6 +22,8 @@ class EpochForecast {
   // one before.
   void learn(TrialId trial, double work, double device_s);
 
+  bool is_empty() const { return last_.empty(); }
+
   // Returns device seconds; nullopt before any report. O(log n) for n trials: a trial without a
   // report is compared with the latest kMostCompared that have one.
   std::optional<double> device_s(TrialId trial, double work) const;
