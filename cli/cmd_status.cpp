@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
+#include <set>
 
 #include "cli/commands.h"
 #include "cli/output.h"
@@ -58,6 +60,24 @@ Result<std::string> situation_of(const std::string& storage, const StudyRecord& 
   return fmt::format("killed; resume with `detol resume {}`", study.name);
 }
 
+// Returns the workers that train now, "local/0 node7/4711": those of other machines show their
+// host.
+Result<Cell> workers_of(Reader& reader, const StudyRecord& study) {
+  DETOL_ASSIGN(const std::vector<Event> events, reader.events(study.id));
+  std::map<TrialId, std::string> training;
+  for (const Event& event : events) {
+    if (const auto* started = std::get_if<event::Started>(&event))
+      training[started->trial] = started->worker;
+    if (const auto* told = std::get_if<event::Told>(&event)) training.erase(told->trial);
+    if (const auto* requeued = std::get_if<event::Requeued>(&event))
+      training.erase(requeued->trial);
+  }
+  std::set<std::string> names;
+  for (const auto& [trial, worker] : training) names.insert(worker);
+  if (names.empty()) return Cell();
+  return Cell(fmt::format("{}", fmt::join(names, " ")));
+}
+
 // Returns the study's row with its trials counted by state.
 Result<Rows> status_of(Reader& reader, const std::string& storage, const StudyRecord& record) {
   const std::string& study = record.name;
@@ -73,7 +93,10 @@ Result<Rows> status_of(Reader& reader, const std::string& storage, const StudyRe
       "pruned",  "failed",  "training_seconds", "fallback_proposals"};
   rows.columns.insert(rows.columns.end(), names.begin(), names.end());
   row.insert(row.end(), count.begin(), count.end());
-  rows.columns.insert(rows.columns.end(), {"utilisation", "budget_used", "situation"});
+  rows.columns.insert(rows.columns.end(), {"workers", "utilisation", "budget_used", "situation"});
+  const bool trains = number(count[1]) > 0;
+  DETOL_ASSIGN(Cell workers, trains ? workers_of(reader, record) : Result<Cell>(Cell()));
+  row.push_back(std::move(workers));
   row.push_back(utilisation(number(count[6]), spent.device_s));
   row.push_back(used);
   DETOL_ASSIGN(std::string situation, situation_of(storage, record));

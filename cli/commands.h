@@ -89,6 +89,7 @@ Command search_command();
 Command explore_command();
 Command resume_command();
 Command simulate_command();
+Command worker_command();
 Command validate_command();
 Command status_command();
 Command studies_command();

@@ -127,6 +127,24 @@ Result<void> choose_device(const DeviceRequest& request, RunOptions& options) {
   return use_cpu(options.config);
 }
 
+Result<std::vector<Gpu>> gpus_to_join(const std::string& device, const std::string& backend) {
+  const bool needs_gpu = backend == kGpu;
+  if (device != "auto" && (device == "cuda") != needs_gpu) {
+    return fail(ErrorCode::kUsage,
+                fmt::format("device is {}, but the search trains on {}; join it with --device auto",
+                            device, needs_gpu ? "cuda" : "cpu"));
+  }
+  if (!needs_gpu) return std::vector<Gpu>{};
+  const Result<CudaReport> report = probe_cuda();
+  if (!report)
+    return fail(ErrorCode::kUsage, fmt::format("the search trains on cuda, but {}; join it from a "
+                                               "machine with a GPU",
+                                               report.error().message));
+  RunOptions options;
+  use_gpus(*report, options);
+  return options.gpus;
+}
+
 std::string device_name(const RunOptions& options) {
   if (options.gpus.empty()) return "cpu";
   return fmt::format("cuda ({} x {}{})", options.gpus.size(), options.gpus.front().name,

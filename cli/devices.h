@@ -31,6 +31,10 @@ struct DeviceRequest {
 // that the device does not have.
 Result<void> choose_device(const DeviceRequest& request, RunOptions& options);
 
+// Returns the GPUs on which workers of this machine train for a search with this backend: none if
+// it trains on the CPU. Errors (kUsage): --device says otherwise, or no GPU can be used here.
+Result<std::vector<Gpu>> gpus_to_join(const std::string& device, const std::string& backend);
+
 // Returns "cpu", or "cuda (2 x NVIDIA H200)".
 std::string device_name(const RunOptions& options);
 

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <sstream>
 #include <thread>
 
 #include "core/table.h"
@@ -21,15 +22,6 @@ Result<void> at_most_processes(std::string_view option, std::int64_t count) {
               fmt::format("{} is {}; it must be at most {}", option, count, kMost));
 }
 
-// Returns 0 for the study's number of workers.
-Result<int> workers_from(const Arguments& arguments) {
-  if (!arguments.has("workers")) return 0;
-  if (arguments.text("workers") == "auto") return kAutoWorkers;
-  DETOL_ASSIGN(const auto workers, arguments.number("workers", 1));
-  DETOL_TRY(at_most_processes("workers", *workers));
-  return static_cast<int>(*workers);
-}
-
 // Returns 0 for the study's group size.
 Result<int> ranks_from(const Arguments& arguments) {
   const std::string word = arguments.text("group-size", "auto");
@@ -42,6 +34,8 @@ Result<int> ranks_from(const Arguments& arguments) {
 Launcher launcher_from(const Arguments& arguments) {
   const std::string word = arguments.text("launcher", "auto");
   if (word == "local") return Launcher::kLocal;
+  if (word == "slurm") return Launcher::kSlurm;
+  if (word == "ssh") return Launcher::kSsh;
   return word == "mpi" ? Launcher::kMpi : Launcher::kAuto;
 }
 
@@ -54,10 +48,20 @@ ProgressMode progress_from(const Arguments& arguments) {
 
 }  // namespace
 
+Result<int> workers_from(const Arguments& arguments) {
+  if (!arguments.has("workers")) return 0;
+  if (arguments.text("workers") == "auto") return kAutoWorkers;
+  DETOL_ASSIGN(const auto workers, arguments.number("workers", 0));
+  DETOL_TRY(at_most_processes("workers", *workers));
+  return *workers == 0 ? kNoWorkers : static_cast<int>(*workers);
+}
+
 std::vector<Option> with_run_options(std::vector<Option> own) {
   const std::vector<Option> shared = {
       {"-j,--workers", "N|auto",
-       "workers, each a group of processes; auto: as many as the cores have room for"},
+       "workers, each a group of processes; auto: as many as the cores have room for; 0: only "
+       "those "
+       "that join (detol worker) train"},
       {"--group-size", "G|auto", "processes that train one trial together; auto: 1"},
       {"--device",
        "DEVICE",
@@ -66,10 +70,18 @@ std::vector<Option> with_run_options(std::vector<Option> own) {
        {"auto", "cpu", "cuda"}},
       {"--launcher",
        "NAME",
-       "what starts the workers: this program, or the mpirun that started it; default: whichever "
-       "is",
+       "what starts the workers: this program, the mpirun that started it, srun in a Slurm job, or "
+       "ssh; default: mpirun if there is one, else this program",
        Option::kOptional,
-       {"local", "mpi"}},
+       {"local", "mpi", "slurm", "ssh"}},
+      {"--hosts", "A,B:N", "for --launcher ssh: where workers are started, N of them on one host"},
+      {"--ssh", "PROGRAM", "for --launcher ssh: started as PROGRAM HOST WORD..., instead of ssh"},
+      {"--listen",
+       "WHERE",
+       "from where workers may join: from this machine, or from every one that sees the storage; "
+       "default: loopback",
+       Option::kOptional,
+       {"loopback", "network"}},
       {"--target", "METRIC>=V", "end the study when a trial gets there (or METRIC<=V)"},
       {"--progress",
        "MODE",
@@ -91,6 +103,12 @@ Result<RunOptions> run_options_from(const Arguments& arguments) {
     DETOL_ASSIGN(options.target, parse_target(arguments.text("target")));
   }
   options.launcher = launcher_from(arguments);
+  if (arguments.has("hosts") && options.launcher != Launcher::kSsh)
+    return fail(ErrorCode::kUsage, "hosts is for --launcher ssh; add that");
+  std::istringstream hosts(arguments.text("hosts"));
+  for (std::string host; std::getline(hosts, host, ',');) options.hosts.push_back(host);
+  options.ssh = arguments.text("ssh");
+  options.listens_to_network = arguments.text("listen") == "network";
   options.storage = arguments.globals.storage;
   options.log = arguments.globals.log;
   options.progress = progress_from(arguments);

@@ -76,7 +76,8 @@ Result<std::vector<Override>> overrides_from(const Arguments& arguments) {
     overrides.push_back({word.substr(0, equals), word.substr(equals + 1)});
   }
   for (const Setting& setting : settings()) {
-    if (arguments.has(setting.flag))
+    const bool is_of_this_run = setting.flag == "workers" && arguments.text("workers") == "0";
+    if (arguments.has(setting.flag) && !is_of_this_run)
       insert(overrides, override_of(setting, arguments.text(setting.flag)), first_set);
   }
   return overrides;

@@ -81,7 +81,7 @@ Result<void> copy_folder(const fs::path& from, const fs::path& to) {
     if (at->is_directory(error)) {
       fs::create_directory(target, error);
       if (error) return not_copied(at->path(), error);
-    } else if (at->is_regular_file(error) && at->path().filename() != kStopRequest) {
+    } else if (at->is_regular_file(error) && !is_of_a_run(at->path())) {
       DETOL_TRY(share_or_copy(at->path(), target));
     }
   }
@@ -142,6 +142,10 @@ Result<StudySize> size_of(const fs::path& folder, sqlite3* database, const Study
 }
 
 }  // namespace
+
+bool is_of_a_run(const fs::path& file) {
+  return file.filename() == kStopRequest || file.filename() == kJoinFile;
+}
 
 Result<void> check_new_name(const std::string& name) {
   if (is_study_name(name) && !name.starts_with('-')) return {};

@@ -18,6 +18,13 @@ namespace detol::inline knowledge {
 // A file of this name in a study's folder asks the master that runs the study to stop.
 inline constexpr const char* kStopRequest = "stop-requested";
 
+// By a file of this name in a study's folder, workers that join find the study's run.
+inline constexpr const char* kJoinFile = "workers.json";
+
+// Returns whether a file of a study's folder belongs to a run, so that a copy of the study has no
+// use for it.
+bool is_of_a_run(const std::filesystem::path& file);
+
 struct StudySize {
   std::int64_t trials = 0;
   std::int64_t files = 0;

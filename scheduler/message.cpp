@@ -17,6 +17,8 @@ using nlohmann::json;
 template <typename Io>
 void list_fields(Io& io, message::Hello& m) {
   io("worker", m.worker), io("start", m.start), io("key", m.key);
+  io("id", m.id), io("name", m.name), io("ranks", m.ranks), io("devices", m.devices);
+  io("previous", m.previous_status);
   io("ready", m.ready), io("ready_s", m.ready_s);
   io("trial", m.trial), io("attempt", m.attempt);
 }
@@ -24,6 +26,7 @@ template <typename Io>
 void list_fields(Io& io, message::Heartbeat& m) {
   io("worker", m.worker), io("trial", m.trial), io("attempt", m.attempt);
   io("quiet_s", m.quiet_s), io("slowest_s", m.slowest_s);
+  io("leaving", m.is_leaving);
 }
 template <typename Io>
 void list_fields(Io& io, message::Report& m) {
@@ -160,6 +163,14 @@ class Reader {
   void operator()(const char* key, double& out) { take(key, &json::is_number, out); }
   void operator()(const char* key, bool& out) { take(key, &json::is_boolean, out); }
   void operator()(const char* key, std::string& out) { take(key, &json::is_string, out); }
+  void operator()(const char* key, std::vector<std::string>& out) {
+    const json* list = find(key, &json::is_array);
+    if (list == nullptr) return;
+    for (const json& word : *list) {
+      if (!word.is_string()) return complain(key);
+      out.push_back(word.get<std::string>());
+    }
+  }
 
   template <typename Enum>
   void operator()(const char* key, Enum& out, Enum last) {

@@ -25,19 +25,25 @@
 
 namespace detol::inline scheduler {
 
-inline constexpr int kProtocolVersion = 5;
+inline constexpr int kProtocolVersion = 6;
 inline constexpr std::size_t kMessageLimit = std::size_t{8} << 20;  // bytes
 
 namespace message {
 
 // Hello says which worker this is and what it is doing: sent when the worker starts, again when
-// its data is loaded, and whenever a master asks.
+// its data is loaded, and whenever a master asks. Of the workers that joined, `id` is the identity
+// and `worker` means nothing, here and in their other messages.
 struct Hello {
   int worker = 0;
-  int start = 0;         // number of this start, from the supervisor; else the worker's pid
-  std::string key = {};  // the run's key; only from workers that the supervisor did not start
-  bool ready = false;    // can train
-  double ready_s = 0;    // seconds since it became ready
+  int start = 0;          // number of this start, from the supervisor; of one that joined, its own
+  std::string key = {};   // the run's key
+  std::string id = {};    // made by a worker that joined; empty: the supervisor started it
+  std::string name = {};  // for people and the ledger: "node7/1234"; empty: "local/<worker>"
+  int ranks = 1;
+  std::vector<std::string> devices = {};  // shared ones, by rank; empty: each rank has its own
+  int previous_status = 0;  // of one that joined: how its process before this start ended; 0: none
+  bool ready = false;       // can train
+  double ready_s = 0;       // seconds since it became ready
   TrialId trial = 0;
   int attempt = 0;  // 0: no trial
 };
@@ -45,9 +51,10 @@ struct Hello {
 struct Heartbeat {
   int worker = 0;
   TrialId trial = 0;
-  int attempt = 0;       // 0: no trial
-  double quiet_s = 0;    // since the trainer's last step
-  double slowest_s = 0;  // the slowest step of this attempt so far
+  int attempt = 0;          // 0: no trial
+  double quiet_s = 0;       // since the trainer's last step
+  double slowest_s = 0;     // the slowest step of this attempt so far
+  bool is_leaving = false;  // it takes no more trials, and waits for a Shutdown
 };
 
 struct Report {
@@ -127,8 +134,8 @@ struct Suspend {
   int attempt = 0;
 };
 
-// Shutdown says that the run is over: the worker's processes end themselves. It goes to workers
-// that the supervisor did not start.
+// Shutdown makes the worker's processes end themselves: the run is over, or the worker wants to
+// leave. It goes to workers that the supervisor cannot end.
 struct Shutdown {};
 
 }  // namespace message

@@ -61,7 +61,7 @@ Result<std::int64_t> add_files(const fs::path& from, const fs::path& to) {
     const fs::path target = to / at->path().lexically_relative(from);
     if (at->is_directory(error)) {
       fs::create_directories(target, error);
-    } else if (at->is_regular_file(error) && at->path().filename() != kStopRequest &&
+    } else if (at->is_regular_file(error) && !is_of_a_run(at->path()) &&
                !fs::exists(target, error)) {
       ++files;
       std::error_code unlinked;

@@ -29,7 +29,8 @@ int sharing_for(double gpu_memory, double bytes_wanted) {
 }
 
 double ranks_per_gpu(const RunOptions& options) {
-  if (options.gpus.empty() || !options.rendezvous.empty()) return 1;  // ranks join from elsewhere
+  if (options.gpus.empty() || !options.rendezvous.empty() || is_remote(options.launcher))
+    return 1;  // ranks join from elsewhere
   const double ranks = double{1} * workers_of(options) * ranks_of(options);
   return std::max(1.0, ranks / static_cast<double>(options.gpus.size()));
 }

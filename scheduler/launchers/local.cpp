@@ -25,6 +25,7 @@ int ranks_of(const RunOptions& options) {
 }
 
 int workers_of(const RunOptions& options) {
+  if (options.workers == kNoWorkers) return 0;
   if (options.workers > 0) return options.workers;
   const int configured = options.config.resources.workers;
   if (options.workers != kAutoWorkers && configured > 0) return configured;

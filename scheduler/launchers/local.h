@@ -12,8 +12,8 @@ namespace detol::inline scheduler {
 // Returns the ranks of one worker: the option, else the study's, else 1.
 int ranks_of(const RunOptions& options);
 
-// Returns the workers of a run: the option, else the study's, else as many as fit on the GPUs, or,
-// if there are none, on the cores.
+// Returns the workers that a run starts: the option, else the study's, else as many as fit on the
+// GPUs, or, if there are none, on the cores.
 int workers_of(const RunOptions& options);
 
 // Returns how to start a worker: one rank is a plain process, more are an MPI job, which keeps its

@@ -133,7 +133,15 @@ Result<int> work(const RunOptions& options, const MpiPlace& place, int ranks,
   }
   if (is_whole) {
     const bool leads = group == nullptr || group->rank() == 0;
-    const auto master = leads ? find_master(options.rendezvous, number) : std::nullopt;
+    auto master = leads ? find_master(options.rendezvous) : std::nullopt;
+    if (master) {
+      master->id = master->name = fmt::format("mpi/{}", number);
+      master->ranks = ranks;
+      master->is_replaced = false;
+    } else if (leads) {
+      log_warning("worker {}: no search to join: {} does not appear", number,
+                  options.rendezvous.string());
+    }
     DETOL_TRY(run_worker(master, group ? *group : alone(), hooks));
   } else if (group->rank() == 0) {
     log_warning("{} of {} processes fill no group of {}: they leave", (place.size - 1) % ranks,

@@ -7,10 +7,12 @@
 #include <netinet/in.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include <chrono>
 #include <nlohmann/json.hpp>
+#include <string_view>
 #include <system_error>
 #include <thread>
 #include <vector>
@@ -18,7 +20,8 @@
 #include "core/clock.h"
 #include "core/descriptor.h"
 #include "core/file.h"
-#include "core/log.h"
+#include "core/host.h"
+#include "scheduler/processes/run_folder.h"
 
 namespace detol::inline scheduler {
 namespace {
@@ -26,11 +29,12 @@ namespace {
 namespace fs = std::filesystem;
 using nlohmann::json;
 
-constexpr double kWaitS = 60;      // for a master to publish
-constexpr int kLookMs = 200;       // between two looks at the file
-constexpr int kFarewellMs = 1000;  // for workers to see that the run is over
-constexpr int kProbeS = 3;         // for one address to answer
+constexpr int kLookMs = 200;                         // between two looks at the file
+constexpr int kFarewellMs = 1000;                    // for workers to see that the run is over
+constexpr int kProbeS = 3;                           // for one address to answer
+constexpr const char* kSecrets = "rendezvous.json";  // in the run folder
 constexpr const char* kLoopback = "127.0.0.1";
+constexpr std::string_view kIpc = "ipc://";
 constexpr std::size_t kLimit = 1 << 16;  // bytes of the file
 
 void pause_ms(int ms) {
@@ -81,15 +85,28 @@ std::vector<std::string> own_addresses() {
   return found;
 }
 
-bool answers(const std::string& host, int port) {
-  const int fd = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+bool connects(int domain, const sockaddr* address, socklen_t length) {
+  const int fd = ::socket(domain, SOCK_STREAM | SOCK_CLOEXEC, 0);
   const timeval limit{kProbeS, 0};
   ::setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit);
-  const sockaddr_in address = address_of(::inet_addr(host.c_str()), port);
-  const auto* generic = reinterpret_cast<const sockaddr*>(&address);
-  const bool connected = ::connect(fd, generic, sizeof address) == 0;
+  const bool connected = ::connect(fd, address, length) == 0;
   ::close(fd);
   return connected;
+}
+
+bool answers(const std::string& host, int port) {
+  const sockaddr_in address = address_of(::inet_addr(host.c_str()), port);
+  return connects(AF_INET, reinterpret_cast<const sockaddr*>(&address), sizeof address);
+}
+
+// Returns whether somebody listens at "ipc://<path>".
+bool answers(const std::string& endpoint) {
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  if (!endpoint.starts_with(kIpc) || endpoint.size() - kIpc.size() >= sizeof address.sun_path)
+    return false;
+  endpoint.copy(address.sun_path, std::string::npos, kIpc.size());
+  return connects(AF_UNIX, reinterpret_cast<const sockaddr*>(&address), sizeof address);
 }
 
 // Writes a file that no other user can read at any instant; a symlink there is replaced.
@@ -104,49 +121,79 @@ std::optional<json> read_json(const fs::path& file) {
   return content.is_object() ? std::optional(std::move(content)) : std::nullopt;
 }
 
+bool is_here(const json& content) {
+  return content.value("machine", "") == this_machine();
+}
+
 // Returns the first address that answers from here, or nullopt.
 std::optional<std::string> reachable(const json& content) {
-  const int port = content.at("port").get<int>();
+  const std::string socket = content.value("socket", "");
+  if (is_here(content) && answers(socket)) return socket;
+  const int port = content.value("port", 0);
+  if (port == 0) return std::nullopt;
   std::vector<std::string> hosts = content.at("hosts").get<std::vector<std::string>>();
-  if (content.at("machine").get<std::string>() == this_machine()) hosts = {kLoopback};
+  if (is_here(content)) hosts = {kLoopback};
   for (const std::string& host : hosts) {
     if (answers(host, port)) return fmt::format("tcp://{}:{}", host, port);
   }
   return std::nullopt;
 }
 
+// Returns what the private folder of a run is to hold.
+Result<json> new_secrets(Reach reach) {
+  DETOL_ASSIGN(const CurveKeys random, make_curve_keys());
+  json secrets{{"key", random.server_secret}, {"reach", static_cast<int>(reach)}};
+  if (reach == Reach::kSocket) return secrets;
+  DETOL_ASSIGN(const CurveKeys keys, make_curve_keys());
+  DETOL_ASSIGN(secrets["port"], free_port(reach == Reach::kLoopback));
+  secrets["public"] = keys.server_public;
+  secrets["secret"] = keys.server_secret;
+  return secrets;
+}
+
+std::optional<json> published(const fs::path& file) {
+  return is_rendezvous_file(file) ? read_json(file) : std::nullopt;
+}
+
 }  // namespace
 
-Result<RendezvousInfo> rendezvous_info(const fs::path& run_folder, bool is_local) {
-  const fs::path file = run_folder / "rendezvous.json";
+Result<RendezvousInfo> rendezvous_info(const fs::path& run_folder, Reach reach) {
+  const fs::path file = run_folder / kSecrets;
   if (!fs::exists(file)) {
-    DETOL_ASSIGN(const int port, free_port(is_local));
-    DETOL_ASSIGN(const CurveKeys keys, make_curve_keys());
-    DETOL_ASSIGN(const CurveKeys random, make_curve_keys());
-    DETOL_TRY(write_secretly(file, {{"port", port},
-                                    {"public", keys.server_public},
-                                    {"secret", keys.server_secret},
-                                    {"key", random.server_secret}}));
+    DETOL_ASSIGN(const json secrets, new_secrets(reach));
+    DETOL_TRY(write_secretly(file, secrets));
   }
   const auto content = read_json(file);
   if (!content) return fail(ErrorCode::kInternal, fmt::format("{}: damaged", file.string()));
-  return RendezvousInfo{.port = content->value("port", 0),
-                        .is_local = is_local,
+  return RendezvousInfo{.reach = static_cast<Reach>(content->value("reach", 0)),
+                        .socket = endpoint_in(run_folder),
+                        .port = content->value("port", 0),
                         .keys = {content->value("public", ""), content->value("secret", "")},
-                        .key = content->value("key", "")};
+                        .key = content->value("key", ""),
+                        .backend = {},
+                        .host = host_name()};
 }
 
-std::string endpoint_of(const RendezvousInfo& rendezvous) {
-  return fmt::format("tcp://{}:{}", rendezvous.is_local ? kLoopback : "*", rendezvous.port);
+std::string tcp_endpoint_of(const RendezvousInfo& rendezvous) {
+  if (rendezvous.port == 0) return {};
+  const bool is_local = rendezvous.reach == Reach::kLoopback;
+  return fmt::format("tcp://{}:{}", is_local ? kLoopback : "*", rendezvous.port);
 }
 
 Result<void> publish(const RendezvousInfo& rendezvous, const fs::path& file) {
-  return write_secretly(
-      file, {{"port", rendezvous.port},
-             {"hosts", rendezvous.is_local ? std::vector<std::string>{kLoopback} : own_addresses()},
-             {"machine", this_machine()},
-             {"public", rendezvous.keys.server_public},
-             {"key", rendezvous.key}});
+  std::vector<std::string> hosts;
+  if (rendezvous.reach == Reach::kLoopback) hosts = {kLoopback};
+  if (rendezvous.reach == Reach::kNetwork) hosts = own_addresses();
+  return write_secretly(file, {{"reach", static_cast<int>(rendezvous.reach)},
+                               {"socket", rendezvous.socket},
+                               {"port", rendezvous.port},
+                               {"hosts", hosts},
+                               {"machine", this_machine()},
+                               {"public", rendezvous.keys.server_public},
+                               {"key", rendezvous.key},
+                               {"group_size", rendezvous.group_size},
+                               {"backend", rendezvous.backend},
+                               {"host", rendezvous.host}});
 }
 
 void withdraw(const fs::path& file) {
@@ -155,27 +202,47 @@ void withdraw(const fs::path& file) {
   fs::remove(file, ignored);
 }
 
+void remove_published(const fs::path& run_folder, const fs::path& file) {
+  const auto own = read_json(run_folder / kSecrets);
+  const auto content = published(file);
+  if (!own || !content || own->value("key", "") != content->value("key", "?")) return;
+  std::error_code ignored;
+  fs::remove(file, ignored);
+  fs::remove(file.parent_path(), ignored);  // if nothing else is in there
+}
+
 bool is_rendezvous_file(const fs::path& file) {
   struct stat info {};
   return ::lstat(file.c_str(), &info) == 0 && S_ISREG(info.st_mode) && info.st_uid == ::geteuid();
 }
 
-std::optional<MasterAddress> find_master(const fs::path& file, int worker) {
-  const double limit_s = system_clock().now_s() + kWaitS;
+std::optional<RendezvousInfo> read_rendezvous(const fs::path& file) {
+  const auto content = published(file);
+  if (!content || content->contains("over")) return std::nullopt;
+  return RendezvousInfo{.reach = static_cast<Reach>(content->value("reach", 0)),
+                        .socket = {},
+                        .port = content->value("port", 0),
+                        .keys = {},
+                        .key = {},
+                        .group_size = content->value("group_size", 1),
+                        .backend = content->value("backend", ""),
+                        .host = content->value("host", "")};
+}
+
+std::optional<MasterAddress> find_master(const fs::path& file, double wait_s) {
+  const double limit_s = system_clock().now_s() + wait_s;
   for (; system_clock().now_s() < limit_s; pause_ms(kLookMs)) {
-    const auto content = is_rendezvous_file(file) ? read_json(file) : std::nullopt;
+    const auto content = published(file);
     if (!content) continue;
     if (content->contains("over")) return std::nullopt;
     const auto endpoint = reachable(*content);
     if (!endpoint) continue;
     return MasterAddress{.endpoint = *endpoint,
                          .keys = {content->value("public", ""), {}},
-                         .worker = worker,
                          .start = ::getpid(),
                          .key = content->value("key", ""),
                          .run_file = file};
   }
-  log_warning("worker {}: no search to join: {} does not appear", worker, file.string());
   return std::nullopt;
 }
 

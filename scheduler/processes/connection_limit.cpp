@@ -29,10 +29,8 @@ void open(int listening) {
 
 }  // namespace
 
-ConnectionLimit::ConnectionLimit(void* context, void* socket, int most)
-    : socket_(socket),
-      monitor_(zmq_socket(context, ZMQ_PAIR)),
-      most_(static_cast<std::size_t>(most)) {
+ConnectionLimit::ConnectionLimit(void* context, void* socket, std::size_t most)
+    : socket_(socket), monitor_(zmq_socket(context, ZMQ_PAIR)), most_(most) {
   zmq_socket_monitor(socket_, kMonitorEndpoint, kEvents);
   zmq_connect(monitor_, kMonitorEndpoint);
 }
@@ -50,8 +48,10 @@ void ConnectionLimit::read_monitor() {
     std::uint32_t descriptor = 0;
     std::memcpy(&event, frame, sizeof event);
     std::memcpy(&descriptor, frame + sizeof event, sizeof descriptor);
-    zmq_recv(monitor_, nullptr, 0, ZMQ_DONTWAIT);  // the endpoint
+    char endpoint[4] = {};  // its begin
+    zmq_recv(monitor_, endpoint, sizeof endpoint, ZMQ_DONTWAIT);
     const int fd = static_cast<int>(descriptor);
+    if (std::memcmp(endpoint, "ipc:", sizeof endpoint) == 0) continue;  // only the user has these
     if (event == ZMQ_EVENT_LISTENING) listening_ = fd;
     if (event == ZMQ_EVENT_ACCEPTED) connections_.insert(fd);
     if (event == ZMQ_EVENT_DISCONNECTED) connections_.erase(fd);

@@ -14,10 +14,12 @@ class ConnectionLimit {
  public:
   // REQUIRES: `socket` belongs to `context`, is bound to TCP once, after this constructor, and
   // outlives this object.
-  ConnectionLimit(void* context, void* socket, int most);
+  ConnectionLimit(void* context, void* socket, std::size_t most);
   ~ConnectionLimit();
   ConnectionLimit(const ConnectionLimit&) = delete;
   ConnectionLimit& operator=(const ConnectionLimit&) = delete;
+
+  void allow(std::size_t most) { most_ = most; }
 
   // Returns a ZeroMQ socket that is readable when connections were opened or closed.
   void* monitor() const { return monitor_; }
@@ -30,7 +32,7 @@ class ConnectionLimit {
 
   void* const socket_;
   void* const monitor_;
-  const std::size_t most_;
+  std::size_t most_;
   int listening_ = -1;         // descriptor
   std::set<int> connections_;  // descriptors
   bool is_shut_ = false;

@@ -3,6 +3,7 @@
 // GroupLaunch: how the supervisor starts a worker, and what runs beside the workers.
 
 #include <filesystem>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -22,6 +23,10 @@ struct GroupLaunch {
   std::vector<std::string> launcher;     // the words before the program; empty: none
   std::vector<std::string> environment;  // NAME=value, for the launcher
   Service service = {};                  // runs beside the workers; without words: none
+
+  // Returns the whole command of a worker on another machine, by its number and its start; its
+  // first word is an absolute path. Null: workers are on this machine.
+  std::function<std::vector<std::string>(int number, int start)> remote = nullptr;
 };
 
 }  // namespace detol::inline scheduler

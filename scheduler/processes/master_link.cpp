@@ -7,7 +7,9 @@
 
 #include "core/exit_code.h"
 #include "core/fault.h"
+#include "core/file.h"
 #include "core/log.h"
+#include "scheduler/processes/signals.h"
 #include "scheduler/processes/socket.h"
 
 namespace detol::inline scheduler {
@@ -18,6 +20,7 @@ constexpr double kIdleHeartbeatS = 1;  // while idle: a restarted master soon kn
 constexpr double kRepeatS = 2;         // between repeats of what was not answered
 constexpr double kNoMasterS = 5;       // without a master, before checking whether the run is over
 constexpr double kShutdownS = 5;       // for a training to end after a Shutdown
+constexpr double kLeaveS = 20;         // for the master to take back what a leaving worker trains
 constexpr double kLeaseS = 600;        // without a master, before the worker ends
 constexpr double kTurnS = 0.5;         // the longest wait, and the resolution of step times
 
@@ -120,8 +123,10 @@ void MasterLink::run_loop() {
       if (const auto message = decode(packet->bytes)) on_message(*message);
     }
     watch_progress(now_s);
+    leave_if_asked(now_s);
     send_what_is_due(now_s);
     if (is_run_over(now_s)) shut_down();
+    if (leaves_since_s_ && now_s - *leaves_since_s_ > patience(kLeaveS)) ::_exit(kExitResumable);
     if (is_shut_down_ && now_s - shut_down_s_ > patience(kShutdownS)) ::_exit(kExitDone);
     if (now_s - last_received_s_ > patience(kLeaseS)) {
       log_error("worker {}: no master for {} s; the worker ends", address_.worker, kLeaseS);
@@ -137,8 +142,19 @@ void MasterLink::shut_down() {
   changed_.notify_all();
 }
 
+void MasterLink::leave_if_asked(double now_s) {
+  if (leaves_since_s_ || !is_leave_requested()) return;
+  leaves_since_s_ = now_s;
+  control_.suspend = true;
+  last_heartbeat_s_ = -1e9;
+  if (!setup_ || !ready_) shut_down();  // the master has given it nothing
+}
+
 bool MasterLink::is_run_over(double now_s) const {
   if (address_.run_file.empty() || now_s - last_received_s_ < patience(kNoMasterS)) return false;
+  constexpr std::size_t kLimit = 1 << 16;  // bytes
+  const auto text = read_file(address_.run_file, kLimit);
+  if (text) return text->find(address_.key) == std::string::npos;  // another run's
   return !std::filesystem::exists(address_.run_file);
 }
 
@@ -157,7 +173,7 @@ void MasterLink::on_message(const Message& message) {
     if (current_.attempt == 0 && !is_old) {
       current_ = *train;
       offered_ = *train;
-      control_.suspend = false;
+      control_.suspend = leaves_since_s_.has_value();
       slowest_s_ = 0;
       stepped_s_ = system_clock().now_s();
     }
@@ -178,6 +194,7 @@ void MasterLink::on_message(const Message& message) {
     if (ended != nullptr && ended->trial == end_ack->trial && ended->attempt == end_ack->attempt) {
       finished_ = std::exchange(current_, {});
       unanswered_.reset();
+      if (leaves_since_s_) last_heartbeat_s_ = -1e9;  // says so at once
     }
   }
   changed_.notify_all();
@@ -210,7 +227,8 @@ void MasterLink::send_what_is_due(double now_s) {
                                          .trial = current_.trial,
                                          .attempt = current_.attempt,
                                          .quiet_s = now_s - stepped_s_,
-                                         .slowest_s = slowest_s_}));
+                                         .slowest_s = slowest_s_,
+                                         .is_leaving = leaves_since_s_.has_value()}));
   last_heartbeat_s_ = now_s;
 }
 
@@ -218,6 +236,11 @@ message::Hello MasterLink::hello() const {
   return {.worker = address_.worker,
           .start = address_.start,
           .key = address_.key,
+          .id = address_.id,
+          .name = address_.name,
+          .ranks = address_.ranks,
+          .devices = address_.devices,
+          .previous_status = address_.previous_status,
           .ready = ready_,
           .ready_s = ready_ ? system_clock().now_s() - ready_since_s_ : 0,
           .trial = current_.trial,

@@ -3,7 +3,9 @@
 // MasterLink: a worker's connection to its master. A thread of its own sends heartbeats, repeats
 // what was not acknowledged and sends Hello to a restarted master, while the worker's one other
 // thread trains; a call of that thread blocks until it has its answer. The process ends (exit 75)
-// if it receives nothing from a master for ten minutes.
+// if it receives nothing from a master for ten minutes. A worker that was asked to leave
+// (signals.h) suspends its trial, hands it back and is shut down by the master; it ends after 20 s
+// in any case.
 
 #include <atomic>
 #include <condition_variable>
@@ -13,6 +15,7 @@
 #include <optional>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "core/clock.h"
 #include "core/result.h"
@@ -27,8 +30,14 @@ struct MasterAddress {
   CurveKeys keys = {};
   int worker = 0;
   int start = 1;                        // number of this worker's start
-  std::string key = {};                 // the run's key, if no supervisor started this worker
+  std::string key = {};                 // the run's key
   std::filesystem::path run_file = {};  // the run is over once this file is gone; empty: unknown
+  std::string id = {};                  // these five: see message::Hello
+  std::string name = {};
+  int ranks = 1;
+  std::vector<std::string> devices = {};
+  int previous_status = 0;
+  bool is_replaced = true;  // another process takes this one's place when it ends
 };
 
 class MasterLink : public AlgorithmRecord {
@@ -61,7 +70,8 @@ class MasterLink : public AlgorithmRecord {
   void send_what_is_due(double now_s);
   void watch_progress(double now_s);
   bool is_run_over(double now_s) const;
-  void shut_down();  // REQUIRES: mutex_ is held
+  void leave_if_asked(double now_s);  // REQUIRES: mutex_ is held
+  void shut_down();                   // REQUIRES: mutex_ is held
   message::Hello hello() const;
   void post(Message message);  // sends it, again and again until it is answered
 
@@ -75,6 +85,7 @@ class MasterLink : public AlgorithmRecord {
   bool is_ending_ = false;     // the destructor was called
   bool is_shut_down_ = false;  // by a Shutdown, or because the run is over
   double shut_down_s_ = 0;
+  std::optional<double> leaves_since_s_;
   std::optional<message::Setup> setup_;
   message::Train current_;                 // attempt 0: none
   message::Train finished_;                // the last one: a late repeat of its Train is dropped

@@ -23,6 +23,10 @@ int end_signal() {
   return SIGRTMIN;
 }
 
+int notice_signal() {
+  return SIGRTMIN + 1;
+}
+
 sigset_t set_of(std::initializer_list<int> signals) {
   sigset_t set;
   sigemptyset(&set);
@@ -48,8 +52,12 @@ class Reaper {
 
   // Returns the status of the first process when nothing of the tree is left.
   int run() {
-    const sigset_t awaited = set_of({SIGCHLD, end_signal()});
-    while (!has_ended_ && ::sigwaitinfo(&awaited, nullptr) != end_signal()) wait(WNOHANG);
+    const sigset_t awaited = set_of({SIGCHLD, end_signal(), notice_signal()});
+    for (int signal = 0; !has_ended_ && signal != end_signal();) {
+      signal = ::sigwaitinfo(&awaited, nullptr);
+      if (signal == notice_signal()) ::kill(first_, SIGUSR1);
+      if (signal != end_signal()) wait(WNOHANG);
+    }
     do {
       if (!has_ended_) ::kill(first_, SIGKILL);
       kill_children();
@@ -121,6 +129,10 @@ pid_t start_tree(const std::function<void()>& play) {
   if (reaper == 0) reap(self, play);
   ::sigprocmask(SIG_SETMASK, &before, nullptr);
   return reaper;
+}
+
+void notify_tree(pid_t reaper) {
+  ::kill(reaper, notice_signal());
 }
 
 // SIGCONT is for a reaper that was stopped.

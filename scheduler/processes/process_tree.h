@@ -24,6 +24,9 @@ namespace detol::inline scheduler {
 // start. REQUIRES: this process has one thread.
 pid_t start_tree(const std::function<void()>& play);
 
+// Sends SIGUSR1 to the first process of the tree.
+void notify_tree(pid_t reaper);
+
 // Makes the reaper end its tree; waitpid() on the reaper returns when nothing of it is left.
 void end_tree(pid_t reaper);
 

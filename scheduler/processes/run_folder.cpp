@@ -57,6 +57,8 @@ json to_json(const RunOptions& options) {
           {"workers", options.workers},
           {"group_size", options.group_size},
           {"rendezvous", options.rendezvous.string()},
+          {"launcher", static_cast<int>(options.launcher)},
+          {"listens_to_network", options.listens_to_network},
           {"backend", options.backend},
           {"gpus", gpus},
           {"sharing", options.sharing},
@@ -79,6 +81,8 @@ Result<RunOptions> from_json(const json& j) {
   options.workers = j.at("workers").get<int>();
   options.group_size = j.at("group_size").get<int>();
   options.rendezvous = j.at("rendezvous").get<std::string>();
+  options.launcher = static_cast<Launcher>(j.at("launcher").get<int>());
+  options.listens_to_network = j.at("listens_to_network").get<bool>();
   options.backend = j.at("backend").get<std::string>();
   options.sharing = j.at("sharing").get<int>();
   for (const json& gpu : j.at("gpus"))
@@ -104,8 +108,12 @@ tl::unexpected<Error> damaged(const fs::path& path, const char* why) {
 }  // namespace
 
 Result<RunFolder> RunFolder::make(const RunOptions& options) {
+  return make_with("run.json", to_json(options).dump());
+}
+
+Result<RunFolder> RunFolder::make_with(const std::string& name, const std::string& text) {
   DETOL_ASSIGN(MarkedFolder folder, make_in_first_usable_place());
-  DETOL_TRY(write_file_durably(folder.path() / "run.json", to_json(options).dump()));
+  DETOL_TRY(write_file_durably(folder.path() / name, text));
   auto memory = MarkedFolder::make(kMemory);
   return RunFolder(std::move(folder),
                    memory ? std::optional(std::move(*memory)) : std::optional<MarkedFolder>());
@@ -166,6 +174,19 @@ std::string take_exit_reason(const fs::path& folder, int worker) {
   std::error_code ignored;
   fs::remove(path, ignored);
   return reason;
+}
+
+Result<void> write_joined(const fs::path& folder, const std::vector<std::string>& ids) {
+  return write_file_durably(folder / "joined.json", json(ids).dump());
+}
+
+std::vector<std::string> read_joined(const fs::path& folder) {
+  const auto text = read_file(folder / "joined.json");
+  const json ids = text ? json::parse(*text, nullptr, false) : json();
+  std::vector<std::string> joined;
+  for (const json& id : ids.is_array() ? ids : json::array())
+    if (id.is_string()) joined.push_back(id.get<std::string>());
+  return joined;
 }
 
 fs::path stderr_file_in(const fs::path& folder) {

@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "core/result.h"
 #include "scheduler/processes/marked_folder.h"
@@ -19,6 +20,9 @@ class RunFolder {
  public:
   // Makes it and writes the options into it. Errors (kStorage): each place and its reason.
   static Result<RunFolder> make(const RunOptions& options);
+
+  // Makes it with this text as its file `name` instead. Errors (kStorage): as make().
+  static Result<RunFolder> make_with(const std::string& name, const std::string& text);
 
   const std::filesystem::path& path() const { return folder_.path(); }
 
@@ -56,6 +60,11 @@ std::filesystem::path stderr_file_in(const std::filesystem::path& folder);
 // take_exit_reason() returns and removes it; empty if there is none.
 void write_exit_reason(const std::filesystem::path& folder, int worker, const std::string& reason);
 std::string take_exit_reason(const std::filesystem::path& folder, int worker);
+
+// The ids of the workers that have joined the run's masters; read_joined() returns none if there is
+// no such file. Errors (kStorage).
+Result<void> write_joined(const std::filesystem::path& folder, const std::vector<std::string>& ids);
+std::vector<std::string> read_joined(const std::filesystem::path& folder);
 
 std::string endpoint_in(const std::filesystem::path& folder);
 

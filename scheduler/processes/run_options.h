@@ -23,10 +23,17 @@ enum class IfExists { kFail, kResume, kNew };      // kNew appends -2, -3, ... t
 enum class ProgressMode { kLive, kPlain, kNone };  // a live view, lines, or warnings alone
 
 // Launcher says what starts the workers: kLocal: this program; kMpi: the MPI job of this process;
-// kAuto: the MPI job if there is one, else this program.
-enum class Launcher { kLocal, kMpi, kAuto };
+// kSlurm: steps of this process's Slurm allocation; kSsh: other hosts; kAuto: the MPI job if there
+// is one, else this program.
+enum class Launcher { kLocal, kMpi, kAuto, kSlurm, kSsh };
+
+// Returns whether the launcher's workers may be on other machines: they join as others do.
+constexpr bool is_remote(Launcher launcher) {
+  return launcher == Launcher::kSlurm || launcher == Launcher::kSsh;
+}
 
 inline constexpr int kAutoWorkers = -1;  // as many groups as the cores or GPUs have room for
+inline constexpr int kNoWorkers = -2;    // only those that join train
 
 // A GPU of this machine that workers may use.
 struct Gpu {
@@ -45,6 +52,9 @@ struct RunOptions {
   int workers = 0;            // groups; 0: the config's, else kAutoWorkers
   int group_size = 0;         // ranks that train one trial; 0: the config's, else 1
   Launcher launcher = Launcher::kLocal;
+  std::vector<std::string> hosts = {};    // for kSsh: "a", or "a:3" for three workers there
+  std::string ssh = {};                   // for kSsh: the program; empty: ssh
+  bool listens_to_network = false;        // workers of other machines may join
   std::filesystem::path rendezvous = {};  // set by a launcher: where workers that join find the run
   std::string backend = "onednn";
   std::vector<Gpu> gpus = {};  // for a backend that needs them

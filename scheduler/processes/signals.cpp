@@ -10,4 +10,18 @@ void ignore_signals() {
     std::signal(signal, SIG_IGN);
 }
 
+namespace {
+
+volatile std::sig_atomic_t g_is_leave_requested = 0;
+
+}  // namespace
+
+void leave_on_signal() {
+  std::signal(SIGUSR1, [](int) { g_is_leave_requested = 1; });
+}
+
+bool is_leave_requested() {
+  return g_is_leave_requested != 0;
+}
+
 }  // namespace detol::inline scheduler

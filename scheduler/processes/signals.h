@@ -1,6 +1,7 @@
 #pragma once
 
-// The signals that end a run. Only the supervisor handles them.
+// The signals that end a run, which only the supervisor handles, and those that make a worker that
+// joined leave it.
 
 namespace detol::inline scheduler {
 
@@ -8,5 +9,11 @@ namespace detol::inline scheduler {
 // processes, and SIGPIPE, and SIGXFSZ: a write beyond the limit on file sizes fails instead
 // (EFBIG).
 void ignore_signals();
+
+// Makes SIGUSR1 a request that this worker leave its run.
+void leave_on_signal();
+
+// Returns whether it was requested. From any thread.
+bool is_leave_requested();
 
 }  // namespace detol::inline scheduler

@@ -57,6 +57,15 @@ std::shared_ptr<void> new_context() {
   return {zmq_ctx_new(), [](void* context) { zmq_ctx_term(context); }};
 }
 
+bool is_tcp(std::string_view endpoint) {
+  return endpoint.starts_with("tcp:");
+}
+
+tl::unexpected<Error> failure_at(const std::string& endpoint) {
+  return fail(ErrorCode::kInternal,
+              fmt::format("socket {}: {}", endpoint, zmq_strerror(zmq_errno())));
+}
+
 // Returns all frames of the next message; empty if there is none.
 std::vector<std::string> receive_frames(void* socket) {
   std::vector<std::string> frames;
@@ -133,16 +142,13 @@ Result<CurveKeys> make_curve_keys() {
   return CurveKeys{public_key, secret_key};
 }
 
-Result<Socket> Socket::open(std::shared_ptr<void> context, int type, const std::string& endpoint,
-                            const CurveKeys& keys, int most_connections) {
+Result<Socket> Socket::open(std::shared_ptr<void> context, int type, const CurveKeys& keys) {
   auto handles = std::make_unique<Handles>(std::move(context));
   handles->is_router = type == ZMQ_ROUTER;
   handles->socket = zmq_socket(handles->context.get(), type);
-  const auto failure = [&] {
+  if (handles->socket == nullptr)
     return fail(ErrorCode::kInternal,
-                fmt::format("socket {}: {}", endpoint, zmq_strerror(zmq_errno())));
-  };
-  if (handles->socket == nullptr) return failure();
+                fmt::format("cannot make a socket: {}", zmq_strerror(zmq_errno())));
   if (handles->wake_fd < 0) return fail(ErrorCode::kInternal, "cannot make an event descriptor");
   set(handles->socket, ZMQ_LINGER, 0);
   set(handles->socket, ZMQ_HANDSHAKE_IVL, kHandshakeMs);
@@ -156,22 +162,20 @@ Result<Socket> Socket::open(std::shared_ptr<void> context, int type, const std::
     set(handles->socket, ZMQ_RCVHWM, kMostQueued);
   }
   encrypt(handles->socket, handles->is_router, keys);
-  const bool is_tcp = endpoint.starts_with("tcp:");
-  if (is_tcp) notice_cuts(handles->socket);
-  if (is_tcp && handles->is_router)
-    handles->limit.emplace(handles->context.get(), handles->socket, most_connections);
-  const int done = handles->is_router ? zmq_bind(handles->socket, endpoint.c_str())
-                                      : zmq_connect(handles->socket, endpoint.c_str());
-  if (done != 0) return failure();
   return Socket(std::move(handles));
 }
 
 Result<Socket> Socket::router(const std::string& endpoint, const CurveKeys& keys,
-                              int most_connections) {
-  return open(new_context(), ZMQ_ROUTER, endpoint, keys, most_connections);
+                              std::size_t most_connections) {
+  DETOL_ASSIGN(Socket socket, open(new_context(), ZMQ_ROUTER, keys));
+  DETOL_TRY(socket.listen(endpoint, most_connections));
+  return socket;
 }
+
 Result<Socket> Socket::dealer(const std::string& endpoint, const CurveKeys& keys) {
-  return open(new_context(), ZMQ_DEALER, endpoint, keys, 0);
+  DETOL_ASSIGN(Socket socket, open(new_context(), ZMQ_DEALER, keys));
+  DETOL_TRY(socket.connect(endpoint));
+  return socket;
 }
 
 Result<std::vector<Socket>> Socket::dealers(const std::string& endpoint, int count) {
@@ -179,10 +183,30 @@ Result<std::vector<Socket>> Socket::dealers(const std::string& endpoint, int cou
   zmq_ctx_set(context.get(), ZMQ_MAX_SOCKETS, count + 1);
   std::vector<Socket> sockets;
   for (int i = 0; i < count; ++i) {
-    DETOL_ASSIGN(Socket socket, open(context, ZMQ_DEALER, endpoint, {}, 0));
+    DETOL_ASSIGN(Socket socket, open(context, ZMQ_DEALER, {}));
+    DETOL_TRY(socket.connect(endpoint));
     sockets.push_back(std::move(socket));
   }
   return sockets;
+}
+
+Result<void> Socket::connect(const std::string& endpoint) {
+  if (is_tcp(endpoint)) notice_cuts(handles_->socket);
+  if (zmq_connect(handles_->socket, endpoint.c_str()) != 0) return failure_at(endpoint);
+  return {};
+}
+
+Result<void> Socket::listen(const std::string& endpoint, std::size_t most_connections) {
+  if (is_tcp(endpoint)) {
+    notice_cuts(handles_->socket);
+    handles_->limit.emplace(handles_->context.get(), handles_->socket, most_connections);
+  }
+  if (zmq_bind(handles_->socket, endpoint.c_str()) != 0) return failure_at(endpoint);
+  return {};
+}
+
+void Socket::allow(std::size_t connections) {
+  if (handles_->limit) handles_->limit->allow(connections);
 }
 
 void Socket::linger() {

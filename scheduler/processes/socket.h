@@ -31,18 +31,24 @@ struct CurveKeys {
 // Makes a new pair of keys. Errors (kInternal): this ZeroMQ cannot encrypt.
 Result<CurveKeys> make_curve_keys();
 
-inline constexpr int kMostConnections = 64;
+inline constexpr std::size_t kMostConnections = 64;
 
 class Socket {
  public:
-  // Over TCP it accepts at most `most_connections` at a time. Errors (kInternal): the endpoint and
-  // the reason.
+  // Over TCP it accepts at most `most_connections` at a time, until allow() says otherwise. Errors
+  // (kInternal): the endpoint and the reason.
   static Result<Socket> router(const std::string& endpoint, const CurveKeys& keys = {},
-                               int most_connections = kMostConnections);
+                               std::size_t most_connections = kMostConnections);
   static Result<Socket> dealer(const std::string& endpoint, const CurveKeys& keys = {});
 
   // Makes `count` dealers that share the threads of one context: many peers of one process.
   static Result<std::vector<Socket>> dealers(const std::string& endpoint, int count);
+  // Makes a router listen at one more endpoint, at most one of them over TCP. Errors (kInternal):
+  // the endpoint and the reason.
+  Result<void> listen(const std::string& endpoint, std::size_t most_connections = kMostConnections);
+
+  // Sets how many connections over TCP a router accepts at a time.
+  void allow(std::size_t connections);
 
   Socket(Socket&&) noexcept;
   ~Socket();
@@ -67,8 +73,8 @@ class Socket {
  private:
   struct Handles;
   explicit Socket(std::unique_ptr<Handles> handles);
-  static Result<Socket> open(std::shared_ptr<void> context, int type, const std::string& endpoint,
-                             const CurveKeys& keys, int most_connections);
+  static Result<Socket> open(std::shared_ptr<void> context, int type, const CurveKeys& keys);
+  Result<void> connect(const std::string& endpoint);
 
   std::unique_ptr<Handles> handles_;
 };

@@ -1,6 +1,5 @@
 #include "scheduler/processes/supervisor.h"
 
-#include <fcntl.h>
 #include <poll.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
@@ -22,7 +21,7 @@
 #include "core/exit_code.h"
 #include "core/fault.h"
 #include "core/log.h"
-#include "core/program.h"
+#include "scheduler/processes/child.h"
 #include "scheduler/processes/process_tree.h"
 #include "scheduler/processes/signals.h"
 #include "scheduler/processes/supervisor_protocol.h"
@@ -37,47 +36,6 @@ constexpr int kRestarts = 3;                 // without a durable report in betw
 constexpr double kMasterHangsS = 120;        // of silence: the master hangs
 constexpr double kBeginS = 600;              // of silence at its start, while it reads its data
 constexpr double kStopLimitS = 9.5;          // for a master that was asked to stop
-
-// Inherited holds the descriptors that only the master inherits; -1: none.
-struct Inherited {
-  int socket = -1;
-  int terminal = -1;  // becomes its stderr, if that of all others goes to a file
-};
-
-// Sets up a child and executes its program. In a program with threads, only async-signal-safe calls
-// would be allowed after fork; this one has none.
-void become(std::vector<std::string> words, const GroupLaunch& launch, Inherited inherited) {
-  ::setpgid(0, 0);
-  ignore_signals();
-  sigset_t none;
-  sigemptyset(&none);
-  ::sigprocmask(SIG_SETMASK, &none, nullptr);
-  ::dup2(::open("/dev/null", O_RDONLY | O_CLOEXEC), STDIN_FILENO);
-  ::dup2(STDERR_FILENO, STDOUT_FILENO);  // stdout is for data, and a run writes none
-  if (inherited.terminal >= 0) ::dup2(inherited.terminal, STDERR_FILENO);
-  // Closes what happened to be open: a shell's lock, the port of MPICH's launcher.
-  ::close_range(STDERR_FILENO + 1, ~0U, CLOSE_RANGE_CLOEXEC);
-  if (inherited.socket >= 0) ::fcntl(inherited.socket, F_SETFD, 0);
-  // One thread per worker: oneDNN's own threads (OpenMP) would only wait for each other.
-  ::setenv("OMP_NUM_THREADS", "1", 1);
-  ::setenv("OMP_WAIT_POLICY", "passive", 1);
-  for (const std::string& setting : launch.environment)
-    ::putenv(const_cast<char*>(setting.c_str()));
-  const std::string program =
-      launch.launcher.empty() ? program_path().string() : launch.launcher.front();
-  words.insert(words.begin(), launch.launcher.begin(), launch.launcher.end());
-  std::vector<char*> argv;
-  for (std::string& word : words) argv.push_back(word.data());
-  argv.push_back(nullptr);
-  ::execv(program.c_str(), argv.data());
-}
-
-pid_t spawn(const std::vector<std::string>& words, const GroupLaunch& launch,
-            Inherited inherited = {}) {
-  const pid_t tree = start_tree([&] { become(words, launch, inherited); });
-  if (tree < 0) log_error("cannot start a process: {}", std::generic_category().message(errno));
-  return tree;
-}
 
 std::string describe(int status) {
   if (WIFSIGNALED(status)) return fmt::format("signal {}", WTERMSIG(status));
@@ -217,11 +175,11 @@ class Supervisor {
   void start_worker(int number) {
     (void)fault("supervisor.worker");
     const int start = ++starts_;
-    const std::string program =
-        launch_.launcher.empty() ? "detol" : fmt::format("/proc/{}/exe", ::getpid());
-    const pid_t pid = spawn({program, "__worker", folder_, std::to_string(number),
-                             std::to_string(start), std::to_string(launch_.ranks)},
-                            launch_);
+    const pid_t pid =
+        launch_.remote
+            ? spawn({}, {.launcher = launch_.remote(number, start), .environment = {}})
+            : spawn(role_words(launch_, "__worker", folder_, {number, start, launch_.ranks}),
+                    launch_);
     if (pid > 0) workers_[number] = {pid, start};
     if (pid > 0)
       send_packet(socket_, supervisor::Event{supervisor::Event::kStarted, number, start, 0});

@@ -119,7 +119,7 @@ Result<void> run_worker(const std::optional<MasterAddress>& master, Group& group
                         const TestHooks& hooks) try {
   if (!master) return serve(nullptr, group, hooks, false);
   DETOL_ASSIGN(const auto link, MasterLink::open(*master));
-  return serve(link.get(), group, hooks, master->key.empty());
+  return serve(link.get(), group, hooks, master->is_replaced);
 } catch (const std::exception& error) {
   return fail(ErrorCode::kInternal, error.what());
 }

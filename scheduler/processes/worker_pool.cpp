@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <csignal>
+#include <unordered_map>
 #include <utility>
 
 #include "core/fault.h"
@@ -24,18 +26,28 @@ constexpr int kMostWarnings = 10;      // about unknown peers on the port
 // answers with the recorded choices.
 constexpr std::size_t kMostChoices = 20'000;
 
+// Returns the connections over TCP that the port takes: a worker may have an old one beside its
+// own.
+std::size_t most_connections(std::size_t workers) {
+  return kMostConnections + 2 * workers;
+}
+
 class WorkerPool final : public Pool {
  public:
   WorkerPool(WorkerPoolSettings settings, Socket socket, Clock& clock)
       : settings_(std::move(settings)),
         socket_(std::move(socket)),
         clock_(clock),
-        registry_(settings_.registry, clock) {}
+        registry_(settings_.registry, clock) {
+    if (settings_.is_restart) registry_.expect_joined();
+  }
 
   ~WorkerPool() override {
-    if (!registry_.workers_join()) return;
-    for (const auto& [number, worker] : registry_.workers()) send(worker, message::Shutdown{});
-    socket_.linger();
+    for (const auto& [number, worker] : registry_.workers()) {
+      if (!is_out_of_reach(worker)) continue;
+      send(worker, message::Shutdown{});
+      socket_.linger();
+    }
   }
 
   std::vector<Claim> claims() override {
@@ -46,7 +58,7 @@ class WorkerPool final : public Pool {
     std::vector<Claim> claims;
     for (auto& [number, worker] : registry_.workers()) {
       if (worker.start_number != 0 && worker.address.empty())
-        registry_.end(number, "it did not answer", events_);
+        registry_.end(number, "it did not answer", events_, SIGKILL);
       if (worker.train.attempt > 0) claims.push_back({worker.train.trial, worker.train.attempt});
     }
     return claims;
@@ -56,10 +68,10 @@ class WorkerPool final : public Pool {
     std::vector<Slot> slots;
     for (const auto& [number, worker] : registry_.workers()) {
       if (!worker.is_ready || worker.train.attempt != 0 || !worker.kill_reason.empty()) continue;
-      slots.push_back(
-          {.worker = number,
-           .name = fmt::format("{}/{}", registry_.workers_join() ? "mpi" : "local", number),
-           .group_size = settings_.registry.group_size});
+      if (worker.is_leaving) continue;
+      slots.push_back({.worker = number,
+                       .name = worker.name.empty() ? fmt::format("local/{}", number) : worker.name,
+                       .group_size = settings_.registry.group_size});
     }
     return slots;
   }
@@ -95,7 +107,7 @@ class WorkerPool final : public Pool {
   void drop(TrialId trial) override {
     for (auto& [number, worker] : registry_.workers()) {
       if (worker.train.attempt == 0 || worker.train.trial != trial) continue;
-      if (registry_.workers_join()) return suspend(worker);  // no supervisor could replace it
+      if (worker.has_joined()) return suspend(worker);  // no supervisor could replace it
       worker.train = {};
       return registry_.end(number, "dropped", events_);
     }
@@ -139,9 +151,7 @@ class WorkerPool final : public Pool {
 
   bool is_anybody_missing() {
     return std::ranges::any_of(registry_.workers(), [&](const auto& item) {
-      const bool may_live =
-          item.second.start_number != 0 || (registry_.workers_join() && settings_.is_restart);
-      return may_live && item.second.address.empty();
+      return item.second.start_number != 0 && item.second.address.empty();
     });
   }
 
@@ -169,25 +179,40 @@ class WorkerPool final : public Pool {
     if (++warnings_ <= kMostWarnings) log_warning("ignored on the master's port: {}", what);
   }
 
+  // Returns the number of the worker that a message comes from, or -1.
+  int number_of(const std::string& from) {
+    const auto known = numbers_.find(from);
+    if (known == numbers_.end()) return -1;
+    const auto worker = registry_.workers().find(known->second);
+    if (worker != registry_.workers().end() && worker->second.address == from) return known->second;
+    numbers_.erase(known);
+    return -1;
+  }
+
   // Returns the worker that a message comes from. Sends Identify to an unknown peer and returns
   // nullptr.
-  Worker* sender(int number, const std::string& from) {
-    const auto found = registry_.workers().find(number);
-    if (found == registry_.workers().end() || found->second.address != from) {
+  Worker* sender(const std::string& from) {
+    const int number = number_of(from);
+    if (number < 0) {
       socket_.send(encode(message::Identify{}), from);
       return nullptr;
     }
-    found->second.heard_s = clock_.now_s();
-    return &found->second;
+    Worker& worker = registry_.workers().at(number);
+    worker.heard_s = clock_.now_s();
+    return &worker;
   }
 
   void on(const message::Hello& hello, const std::string& from) {
     std::string why;
-    const bool was_ready = is_ready(hello.worker, hello.start);
     Worker* worker = registry_.register_worker(hello, events_, why);
+    if (registry_.is_replaced(hello)) socket_.send(encode(message::Shutdown{}), from);
     if (worker == nullptr) return warn(why);
+    const bool was_ready = std::exchange(worker->was_ready, worker->is_ready);
+    if (worker->address != from) numbers_.erase(worker->address);
     worker->address = from;
     worker->heard_s = clock_.now_s();
+    numbers_[from] = worker->number;
+    socket_.allow(most_connections(registry_.workers().size()));
     if (worker->train.attempt == 0 && !was_ready) {  // what it trains for an earlier master
       worker->train.trial = hello.trial;
       worker->train.attempt = hello.attempt;
@@ -196,36 +221,33 @@ class WorkerPool final : public Pool {
     if (is_suspended_) suspend(*worker);
   }
 
-  bool is_ready(int number, int start) {
-    const auto found = registry_.workers().find(number);
-    return found != registry_.workers().end() && found->second.start_number == start &&
-           found->second.is_ready;
-  }
-
   void on(const message::Heartbeat& beat, const std::string& from) {
-    Worker* worker = sender(beat.worker, from);
+    Worker* worker = sender(from);
     if (worker == nullptr) return;
+    const int number = numbers_.at(from);
     send(*worker, message::HeartbeatAck{});
+    worker->is_leaving = worker->is_leaving || beat.is_leaving;
+    if (worker->is_leaving && worker->train.attempt == 0) return end(number, "it leaves");
     if (!worker->is_ready) send(*worker, message::Identify{});  // its Hello may have been lost
     if (worker->train.attempt == 0 || !worker->kill_reason.empty()) return;
     if (beat.trial != worker->train.trial || beat.attempt != worker->train.attempt) {
-      if (clock_.now_s() - worker->sent_s > patience(kResendS)) start(beat.worker, worker->train);
+      if (clock_.now_s() - worker->sent_s > patience(kResendS)) start(number, worker->train);
     } else if (beat.quiet_s > std::max(patience(kHungS), kHungSteps * beat.slowest_s)) {
-      return end(beat.worker, fmt::format("it hung: no step for {:.0f} s", beat.quiet_s));
+      return end(number, fmt::format("it hung: no step for {:.0f} s", beat.quiet_s));
     }
     if (is_suspended_) suspend(*worker);
   }
 
   void on(const message::Report& report, const std::string& from) {
-    if (sender(report.worker, from) != nullptr) events_.push_back(report);
+    if (sender(from) != nullptr) events_.push_back(report);
   }
 
   void on(const message::Timed& timed, const std::string& from) {
-    if (sender(timed.worker, from) != nullptr) events_.push_back(timed);
+    if (sender(from) != nullptr) events_.push_back(timed);
   }
 
   void on(const message::Ended& ended, const std::string& from) {
-    Worker* worker = sender(ended.worker, from);
+    Worker* worker = sender(from);
     if (worker == nullptr) return;
     const message::Train& train = worker->train;
     if (train.trial == ended.trial && train.attempt == ended.attempt) {
@@ -246,9 +268,16 @@ class WorkerPool final : public Pool {
   void on(const message::Shutdown&, const std::string&) {}
   void on(const message::Chosen&, const std::string&) {}
 
-  void end(int number, std::string why) {
-    if (registry_.workers_join()) send(registry_.workers().at(number), message::Shutdown{});
-    registry_.end(number, std::move(why), events_);
+  // Returns whether the supervisor cannot end the worker, or only what connects it with another
+  // machine: it is told to end itself.
+  bool is_out_of_reach(const Worker& worker) const {
+    return worker.has_joined() || settings_.registry.is_remote;
+  }
+
+  void end(int number, std::string why, int status = SIGTERM) {
+    const Worker& worker = registry_.workers().at(number);
+    if (is_out_of_reach(worker)) send(worker, message::Shutdown{});
+    registry_.end(number, std::move(why), events_, status);
   }
 
   void look_after() {
@@ -257,7 +286,7 @@ class WorkerPool final : public Pool {
       const double silent_s = clock_.now_s() - worker.heard_s;
       const double loading_s = worker.is_ready ? 0 : clock_.now_s() - worker.alive_since_s;
       if (silent_s >= patience(kWorkerSilentS))
-        end(number, fmt::format("it was silent for {:.0f} s", silent_s));
+        end(number, fmt::format("it was silent for {:.0f} s", silent_s), SIGKILL);
       else if (loading_s >= patience(kLoadS))
         end(number, fmt::format("it was not ready after {:.0f} s", loading_s));
     }
@@ -267,6 +296,7 @@ class WorkerPool final : public Pool {
   Socket socket_;
   Clock& clock_;
   WorkerRegistry registry_;
+  std::unordered_map<std::string, int> numbers_;  // of workers, by their address
   std::vector<PoolEvent> events_;
   bool is_suspended_ = false;
   double told_s_ = -1e9;  // when the last kAlive was sent
@@ -276,8 +306,9 @@ class WorkerPool final : public Pool {
 }  // namespace
 
 Result<std::unique_ptr<Pool>> make_worker_pool(WorkerPoolSettings settings, Clock& clock) {
-  DETOL_ASSIGN(Socket socket, Socket::router(settings.endpoint, settings.keys,
-                                             kMostConnections + 2 * settings.registry.workers));
+  DETOL_ASSIGN(Socket socket, Socket::router(settings.endpoint, settings.keys));
+  if (!settings.tcp_endpoint.empty()) DETOL_TRY(socket.listen(settings.tcp_endpoint));
+  socket.allow(most_connections(static_cast<std::size_t>(settings.registry.workers)));
   return std::unique_ptr<Pool>(
       std::make_unique<WorkerPool>(std::move(settings), std::move(socket), clock));
 }

@@ -1,8 +1,9 @@
 #pragma once
 
 // WorkerPool: the Pool of worker processes, which talks to them over a ZeroMQ router;
-// worker_registry.h records them. It ends a worker that is silent for 30 s, not ready in ten
-// minutes, or hung: its trainer made no step for max(60 s, 20 x its slowest step).
+// worker_registry.h records them, also those that join and leave while it runs. It ends a worker
+// that is silent for 30 s, not ready in ten minutes, or hung: its trainer made no step for max(60
+// s, 20 x its slowest step).
 
 #include <memory>
 #include <string>
@@ -17,8 +18,9 @@
 namespace detol::inline scheduler {
 
 struct WorkerPoolSettings {
-  std::string endpoint;  // where workers find this master
-  CurveKeys keys = {};   // for a TCP endpoint
+  std::string endpoint;           // where workers find this master
+  std::string tcp_endpoint = {};  // where those of other machines do; empty: none can
+  CurveKeys keys = {};            // of both; empty: nothing is encrypted
   WorkerRegistrySettings registry;
   message::Setup setup;
   bool is_restart = false;      // workers may have outlived an earlier master

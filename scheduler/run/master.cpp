@@ -164,15 +164,26 @@ Result<double> counted_until(const std::vector<Event>& events,
   return zero_s + used_s;
 }
 
-// Publishes a port for workers that were started elsewhere; other machines can reach it if some of
-// the workers are there.
+// Returns from where workers may join: the ranks of an MPI job are maybe on other machines.
+Reach reach_of(const RunOptions& options) {
+  if (options.listens_to_network) return Reach::kNetwork;
+  if (options.rendezvous.empty()) return Reach::kSocket;
+  return is_whole_job_here() ? Reach::kLoopback : Reach::kNetwork;
+}
+
+// Publishes where workers find this master that the supervisor did not start.
 Result<void> let_join(const RunOptions& options, const std::filesystem::path& folder,
-                      WorkerPoolSettings& settings) {
-  if (options.rendezvous.empty()) return {};
-  DETOL_ASSIGN(const RendezvousInfo rendezvous, rendezvous_info(folder, is_whole_job_here()));
-  settings.endpoint = endpoint_of(rendezvous);
+                      const std::filesystem::path& artefacts, WorkerPoolSettings& settings) {
+  DETOL_ASSIGN(RendezvousInfo rendezvous, rendezvous_info(folder, reach_of(options)));
+  rendezvous.group_size = ranks_of(options);
+  rendezvous.backend = options.backend;
+  settings.tcp_endpoint = tcp_endpoint_of(rendezvous);
   settings.keys = rendezvous.keys;
   settings.registry.key = rendezvous.key;
+  std::error_code ignored;
+  std::filesystem::create_directories(artefacts, ignored);
+  DETOL_TRY(publish(rendezvous, artefacts / kJoinFile));
+  if (options.rendezvous.empty()) return {};
   return publish(rendezvous, options.rendezvous);
 }
 
@@ -243,22 +254,26 @@ Result<Run> open_run(const RunOptions& options, const std::filesystem::path& fol
 // Returns the number of GPUs that the workers of this machine share; 0: each rank holds a device of
 // its own.
 int gpus_of(const RunOptions& options) {
-  return options.rendezvous.empty() ? static_cast<int>(options.gpus.size()) : 0;
+  const bool are_here = options.rendezvous.empty() && !is_remote(options.launcher);
+  return are_here ? static_cast<int>(options.gpus.size()) : 0;
 }
 
 Result<std::unique_ptr<Pool>> open_pool(const RunOptions& options,
-                                        const std::filesystem::path& folder, int supervisor,
+                                        const std::filesystem::path& folder,
+                                        const std::filesystem::path& artefacts, int supervisor,
                                         const Task& task, double counted_until_s, bool is_restart) {
+  const bool is_mpi_job = !options.rendezvous.empty();  // its ranks join
   WorkerPoolSettings settings{.endpoint = endpoint_in(folder),
-                              .registry = {.workers = workers_of(options),
+                              .registry = {.workers = is_mpi_job ? 0 : workers_of(options),
                                            .group_size = ranks_of(options),
                                            .gpus = gpus_of(options),
+                                           .is_remote = is_remote(options.launcher),
                                            .supervisor = supervisor,
                                            .folder = folder,
                                            .counted_until_s = counted_until_s},
                               .setup = {options.config.text, options.backend, task},
                               .is_restart = is_restart};
-  DETOL_TRY(let_join(options, folder, settings));
+  DETOL_TRY(let_join(options, folder, artefacts, settings));
   return make_worker_pool(std::move(settings), system_clock());
 }
 
@@ -291,9 +306,12 @@ Result<void> run_master(const RunOptions& options, const std::filesystem::path& 
   config.study = run.resolved.study;
   DETOL_ASSIGN(const Budget budget, budget_in_force(run.resolved.budget));
   DETOL_ASSIGN(const double counted_until_s, counted_until(run.events, folder));
-  DETOL_ASSIGN(const auto pool, open_pool(options, folder, supervisor.socket, parts.data.task,
-                                          counted_until_s, run.is_restart));
   const std::filesystem::path artefacts = artefact_folder(options.storage, config.study);
+  DETOL_ASSIGN(const auto pool, open_pool(options, folder, artefacts, supervisor.socket,
+                                          parts.data.task, counted_until_s, run.is_restart));
+  if (options.workers == kNoWorkers && !run.is_restart)
+    log_warning("study {} waits for workers: start them with `detol worker --join {}`",
+                config.study, config.study);
   const std::filesystem::path stop_request = artefacts / kStopRequest;
   std::error_code ignored;
   if (!run.is_restart) std::filesystem::remove(stop_request, ignored);  // it was for an earlier run

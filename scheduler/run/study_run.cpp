@@ -12,13 +12,18 @@
 
 #include "core/exit_code.h"
 #include "core/file.h"
+#include "knowledge/artefacts.h"
+#include "knowledge/studies.h"
 #include "scheduler/launchers/gpus.h"
 #include "scheduler/launchers/local.h"
 #include "scheduler/launchers/mpi.h"
+#include "scheduler/launchers/remote.h"
+#include "scheduler/launchers/rendezvous.h"
 #include "scheduler/processes/run_folder.h"
 #include "scheduler/processes/signals.h"
 #include "scheduler/processes/supervisor.h"
 #include "scheduler/processes/worker.h"
+#include "scheduler/run/join_run.h"
 #include "scheduler/run/master.h"
 #include "trainer/collectives/mpi_group.h"
 
@@ -90,8 +95,13 @@ Result<void> play_worker(const fs::path& folder, const Numbers& numbers, const T
     DETOL_ASSIGN(group, join_mpi_group());
     ignore_signals();  // MPI sets its own handlers
   }
-  const MasterAddress master{
-      .endpoint = endpoint_in(folder), .worker = numbers.at(0), .start = numbers.at(1)};
+  DETOL_ASSIGN(const RendezvousInfo run, rendezvous_info(folder, Reach::kSocket));
+  const MasterAddress master{.endpoint = endpoint_in(folder),
+                             .keys = {run.keys.server_public, {}},
+                             .worker = numbers.at(0),
+                             .start = numbers.at(1),
+                             .key = run.key,
+                             .ranks = ranks};
   const bool leads = group == nullptr || group->rank() == 0;
   auto done =
       run_worker(leads ? std::optional(master) : std::nullopt, group ? *group : alone(), hooks);
@@ -102,6 +112,11 @@ Result<void> play_worker(const fs::path& folder, const Numbers& numbers, const T
   return done;
 }
 
+Result<void> play_joining(const fs::path& folder, const Numbers& numbers, const TestHooks& hooks) {
+  die_with_the_parent(numbers.at(2));
+  return play_joined(folder, numbers, hooks);
+}
+
 struct Role {
   std::string_view word;
   std::size_t numbers;  // how many numbers follow the folder
@@ -109,26 +124,63 @@ struct Role {
   Result<void> (*play)(const fs::path&, const Numbers&, const TestHooks&);
 };
 constexpr Role kRoles[] = {{"__master", 2, "detol", play_master},
-                           {"__worker", 3, "worker", play_worker}};
+                           {"__worker", 3, "worker", play_worker},
+                           {"__join", 4, "worker", play_joining}};
 
-Result<int> supervise_search(const RunOptions& options) {
-  const bool starts_workers = options.rendezvous.empty();
+// Removes the file by which workers found this run; a master that was killed could not.
+void end_joining(const RunOptions& options, const fs::path& folder) {
+  const auto resolved = read_resolved_run(folder);
+  if (!resolved || !resolved->has_value()) return;
+  remove_published(folder, artefact_folder(options.storage, (*resolved)->study) / kJoinFile);
+}
+
+// Returns the command of a worker on another machine; the first master has named the study.
+std::vector<std::string> remote_words(const RemoteWorkers& remote, const RunOptions& options,
+                                      const fs::path& folder, int number, int start) {
+  const auto resolved = read_resolved_run(folder);
+  const bool is_known = resolved && resolved->has_value();
+  return remote.words({.study = is_known ? (*resolved)->study : options.config.study,
+                       .storage = fs::absolute(options.storage).string(),
+                       .number = number,
+                       .start = start});
+}
+
+Result<int> supervise_search(const RunOptions& options, const RemoteWorkers* remote) {
+  const bool starts_workers = options.rendezvous.empty() && remote == nullptr;
   const int ranks = starts_workers ? ranks_of(options) : 1;
   DETOL_TRY(check_launcher(ranks));
   if (ranks > 1) forget_own_mpi_job();
   DETOL_ASSIGN(const RunFolder folder, RunFolder::make(options));
   DETOL_ASSIGN(GroupLaunch launch, local_launch(ranks, folder));
-  launch.service = mps_service(options, folder.path());
+  if (remote == nullptr) {
+    launch.service = mps_service(options, folder.path());
+  } else {
+    launch.remote = [&](int number, int start) {
+      return remote_words(*remote, options, folder.path(), number, start);
+    };
+  }
   const int code = supervise(folder.path(), launch, redirect_for(options, folder.path()));
+  end_joining(options, folder.path());
   if (code == kExitInternal || code == kExitFailures)
     print_last_stderr(stderr_file_in(folder.path()));
   return code;
 }
 
+Result<int> search_on_machines(RunOptions options) {
+  DETOL_ASSIGN(const RemoteWorkers remote, options.launcher == Launcher::kSlurm
+                                               ? slurm_workers(options)
+                                               : ssh_workers(options));
+  options.workers = remote.count;
+  options.listens_to_network = true;
+  return supervise_search(options, &remote);
+}
+
 Result<int> search(const RunOptions& options, const TestHooks& hooks) {
+  if (is_remote(options.launcher)) return search_on_machines(options);
   DETOL_ASSIGN(const std::optional<MpiPlace> place, mpi_job(options));
-  if (!place) return supervise_search(options);
-  return search_in_mpi_job(options, *place, hooks, supervise_search);
+  const auto supervise_here = [](const RunOptions& own) { return supervise_search(own, nullptr); };
+  if (!place) return supervise_here(options);
+  return search_in_mpi_job(options, *place, hooks, supervise_here);
 }
 
 }  // namespace

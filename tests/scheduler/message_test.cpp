@@ -24,11 +24,21 @@ std::vector<Message> examples() {
       message::Hello{.worker = 7,
                      .start = 12,
                      .key = "of the run",
+                     .id = "id",
+                     .name = "host/1",
+                     .ranks = 2,
+                     .devices = {"a", "b"},
+                     .previous_status = 9,
                      .ready = true,
                      .ready_s = 1.5,
                      .trial = kHuge,
                      .attempt = 2},
-      message::Heartbeat{.worker = 0, .trial = 5, .attempt = 1, .quiet_s = 0.25, .slowest_s = 3},
+      message::Heartbeat{.worker = 0,
+                         .trial = 5,
+                         .attempt = 1,
+                         .quiet_s = 0.25,
+                         .slowest_s = 3,
+                         .is_leaving = true},
       message::Report{.worker = 1, .trial = 5, .attempt = 1, .report = report},
       message::Ended{.worker = 1,
                      .trial = 5,
@@ -113,10 +123,10 @@ std::string refusal_of_version(char version) {
 // All processes of a run are the same detol, so that no other version has to be read.
 TEST(Message, AnotherProtocolVersionIsRefusedWithAdvice) {
   EXPECT_EQ(refusal_of_version(kProtocolVersion - 1),
-            "message: protocol version 4, of an older detol; this one speaks 5: start master and "
+            "message: protocol version 5, of an older detol; this one speaks 6: start master and "
             "workers with the same detol");
   EXPECT_EQ(refusal_of_version(kProtocolVersion + 1),
-            "message: protocol version 6, of a newer detol; this one speaks 5: start master and "
+            "message: protocol version 7, of a newer detol; this one speaks 6: start master and "
             "workers with the same detol");
 }
 
@@ -126,7 +136,7 @@ TEST(Message, OfOneVersionAlwaysHasTheSameBytes) {
   std::string bytes;
   for (const Message& example : examples()) bytes += encode(example);
   const std::map<int, std::string> known = {
-      {3, "8e0150ffe6a97387"}, {4, "fd8222dd9efd540e"}, {5, "566a331a565219ad"}};
+      {3, "8e0150ffe6a97387"}, {4, "fd8222dd9efd540e"}, {5, "566a331a565219ad"}, {6, "18801e75422af3c4"}};
   ASSERT_TRUE(known.contains(kProtocolVersion));
   EXPECT_EQ(to_hex(hash64(bytes)), known.at(kProtocolVersion));
 }

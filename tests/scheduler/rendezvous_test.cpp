@@ -18,8 +18,8 @@ using testing_support::write_bytes;
 
 class Rendezvous : public testing::Test {
  protected:
-  RendezvousInfo rendezvous(bool is_local) const {
-    return rendezvous_info(folder.path(), is_local).value();
+  RendezvousInfo rendezvous(Reach reach) const {
+    return rendezvous_info(folder.path(), reach).value();
   }
   std::string text() const { return read_file(file).value_or(""); }
 
@@ -28,18 +28,35 @@ class Rendezvous : public testing::Test {
 };
 
 TEST_F(Rendezvous, OfAJobOnOneMachineIsOnTheLoopbackDeviceAlone) {
-  const RendezvousInfo here = rendezvous(true);
-  EXPECT_EQ(endpoint_of(here).find("tcp://127.0.0.1:"), 0U);
+  const RendezvousInfo here = rendezvous(Reach::kLoopback);
+  EXPECT_EQ(tcp_endpoint_of(here).find("tcp://127.0.0.1:"), 0U);
   ASSERT_TRUE(publish(here, file));
   EXPECT_NE(text().find(R"("hosts":["127.0.0.1"])"), std::string::npos) << text();
 }
 
 TEST_F(Rendezvous, OfAJobOnSeveralMachinesIsOnEveryDevice) {
-  EXPECT_EQ(endpoint_of(rendezvous(false)).find("tcp://*:"), 0U);
+  EXPECT_EQ(tcp_endpoint_of(rendezvous(Reach::kNetwork)).find("tcp://*:"), 0U);
+}
+
+TEST_F(Rendezvous, OfAPlainSearchOpensNoPort) {
+  const RendezvousInfo here = rendezvous(Reach::kSocket);
+  EXPECT_EQ(tcp_endpoint_of(here), "");
+  ASSERT_TRUE(publish(here, file));
+  EXPECT_NE(text().find(R"("hosts":[])"), std::string::npos) << text();
+}
+
+TEST_F(Rendezvous, IsRemovedByItsOwnRunAlone) {
+  ASSERT_TRUE(publish(rendezvous(Reach::kSocket), file));
+  const TempFolder other;
+  ASSERT_TRUE(rendezvous_info(other.path(), Reach::kSocket));
+  remove_published(other.path(), file);
+  EXPECT_TRUE(fs::exists(file));
+  remove_published(folder.path(), file);
+  EXPECT_FALSE(fs::exists(file));
 }
 
 TEST_F(Rendezvous, IsTheSameForEveryMasterOfARun) {
-  const RendezvousInfo first = rendezvous(true), second = rendezvous(true);
+  const RendezvousInfo first = rendezvous(Reach::kLoopback), second = rendezvous(Reach::kLoopback);
   EXPECT_EQ(first.port, second.port);
   EXPECT_EQ(first.key, second.key);
   EXPECT_EQ(first.keys.server_secret, second.keys.server_secret);
@@ -47,7 +64,7 @@ TEST_F(Rendezvous, IsTheSameForEveryMasterOfARun) {
 
 TEST_F(Rendezvous, NobodyElseReadsTheKey) {
   ::umask(0);
-  ASSERT_TRUE(publish(rendezvous(true), file));
+  ASSERT_TRUE(publish(rendezvous(Reach::kLoopback), file));
   EXPECT_EQ(fs::status(file).permissions(), fs::perms::owner_read | fs::perms::owner_write);
   for (const auto& entry : fs::directory_iterator(folder.path())) {
     const bool is_known = entry.path() == file || entry.path().filename() == "rendezvous.json";
@@ -61,7 +78,7 @@ TEST_F(Rendezvous, TheKeyIsWrittenThroughNothingThatWasPreparedForIt) {
   const fs::path prepared = elsewhere.path() / "prepared";
   write_bytes(prepared, "of a user");
   for (const char* suffix : {"", ".tmp"}) fs::create_symlink(prepared, file.string() + suffix);
-  ASSERT_TRUE(publish(rendezvous(true), file));
+  ASSERT_TRUE(publish(rendezvous(Reach::kLoopback), file));
   EXPECT_EQ(read_file(prepared).value(), "of a user");
   EXPECT_FALSE(fs::is_symlink(file));
   EXPECT_NE(text().find("key"), std::string::npos);

@@ -1,0 +1,208 @@
+#include "scheduler/run/join_run.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <charconv>
+#include <csignal>
+#include <cstdlib>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <random>
+#include <thread>
+
+#include "core/exit_code.h"
+#include "core/fault.h"
+#include "core/file.h"
+#include "core/hash.h"
+#include "core/host.h"
+#include "knowledge/studies.h"
+#include "scheduler/launchers/gpus.h"
+#include "scheduler/launchers/local.h"
+#include "scheduler/launchers/rendezvous.h"
+#include "scheduler/processes/run_folder.h"
+#include "scheduler/processes/signals.h"
+#include "scheduler/processes/worker.h"
+#include "scheduler/processes/worker_keeper.h"
+#include "trainer/collectives/mpi_group.h"
+
+// NOLINTBEGIN(concurrency-mt-unsafe): these processes have one thread.
+
+namespace detol::inline scheduler {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+
+constexpr const char* kOptions = "join.json";
+constexpr double kFindAgainS = 10;  // for a master to answer a worker whose run was found before
+
+// Seat says which worker of the run this one is, and which devices it takes.
+struct Seat {
+  std::string id;  // empty: `launched` says which
+  std::optional<Launched> launched;
+  int start = 1;
+  int slot = 0;  // among the workers of this machine
+  int ranks = 1;
+  int previous_status = 0;
+};
+
+std::string random_id() {
+  std::random_device device;
+  return to_hex(std::uint64_t{device()} << 32 | device());
+}
+
+// Returns what a launcher has passed on.
+std::optional<Launched> launched_here() {
+  const char* text = std::getenv(kLaunchedVariable);
+  if (text == nullptr) return std::nullopt;
+  Launched launched;
+  const char* end = text + std::string_view(text).size();
+  for (int* number : {&launched.number, &launched.start, &launched.slot}) {
+    const auto [next, error] = std::from_chars(text, end, *number);
+    if (error != std::errc()) return std::nullopt;
+    text = std::min(next + 1, end);
+  }
+  return launched;
+}
+
+// Returns the devices of a worker's ranks that others may share; none on the CPU.
+std::vector<std::string> devices_of(const std::vector<Gpu>& gpus, const Seat& seat) {
+  std::vector<std::string> devices;
+  for (int rank = 0; rank < seat.ranks && !gpus.empty(); ++rank) {
+    const auto index = static_cast<std::size_t>(seat.slot * seat.ranks + rank);
+    devices.push_back(host_name() + "/" + gpus[index % gpus.size()].id);
+  }
+  return devices;
+}
+
+std::optional<MasterAddress> address_for(const fs::path& file, const std::vector<Gpu>& gpus,
+                                         const Seat& seat) {
+  auto master = find_master(file, patience(kFindAgainS));
+  if (!master) return std::nullopt;
+  master->id = seat.launched ? "" : seat.id;
+  master->worker = seat.launched ? seat.launched->number : 0;
+  master->start = seat.launched ? seat.launched->start : seat.start;
+  master->name = fmt::format("{}/{}", host_name(),
+                             seat.launched ? seat.launched->number : static_cast<int>(::getpid()));
+  master->ranks = seat.ranks;
+  master->devices = devices_of(gpus, seat);
+  master->previous_status = seat.previous_status;
+  return master;
+}
+
+// Runs one rank of a worker, or a worker of one.
+Result<void> work(const fs::path& file, const std::vector<Gpu>& gpus, const Seat& seat,
+                  const TestHooks& hooks) {
+  const std::optional<MpiPlace> place = seat.ranks > 1 ? mpi_place() : std::nullopt;
+  select_gpu(gpus, seat.slot * seat.ranks + (place ? place->rank : 0));
+  std::unique_ptr<Group> group;
+  if (seat.ranks > 1) {
+    DETOL_ASSIGN(group, join_mpi_group());
+  }
+  ignore_signals();  // MPI sets its own handlers
+  const bool leads = group == nullptr || group->rank() == 0;
+  if (leads) leave_on_signal();
+  const auto master = leads ? address_for(file, gpus, seat) : std::nullopt;
+  DETOL_TRY(run_worker(master, group ? *group : alone(), hooks));
+  leave_mpi();
+  return {};
+}
+
+json to_json(const JoinOptions& options) {
+  json gpus = json::array();
+  for (const Gpu& gpu : options.gpus) gpus.push_back(gpu.id);
+  return {{"file", options.run.file.string()},
+          {"id", random_id()},
+          {"gpus", gpus},
+          {"log_level", static_cast<int>(options.log.level)},
+          {"log_file", options.log.file}};
+}
+
+int workers_here(const JoinOptions& options) {
+  if (options.workers > 0) return options.workers;
+  const bool is_one_task = mpi_place() || std::getenv("SLURM_STEP_ID") != nullptr;
+  if (launched_here() || is_one_task) return 1;
+  const auto cores = std::max(1U, std::thread::hardware_concurrency());
+  const auto devices = options.gpus.empty() ? cores : options.gpus.size();
+  return std::max(1, static_cast<int>(devices) / options.run.group_size);
+}
+
+}  // namespace
+
+Result<RunToJoin> find_run(const fs::path& artefacts, const std::string& study, double patience_s) {
+  std::error_code ignored;
+  if (!fs::exists(artefacts, ignored)) {
+    const fs::path storage = artefacts.parent_path().replace_extension();
+    return fail(ErrorCode::kStudy,
+                fmt::format("there is no study '{}' in {} that could be joined; `detol studies` "
+                            "lists what there is",
+                            study, storage.string()));
+  }
+  const fs::path file = artefacts / kJoinFile;
+  const auto run = read_rendezvous(file);
+  if (!run)
+    return fail(
+        ErrorCode::kStudy,
+        fmt::format("study '{}' does not run; start it with `detol resume {}`, then join it", study,
+                    study));
+  if (find_master(file, patience_s)) return RunToJoin{file, run->group_size, run->backend};
+  if (run->reach != Reach::kNetwork && run->host != host_name())
+    return fail(ErrorCode::kStudy,
+                fmt::format("the search of study '{}' runs on {} and can be joined from there "
+                            "alone; start it with --listen network",
+                            study, run->host));
+  return fail(ErrorCode::kStudy,
+              fmt::format("the search of study '{}' on {} does not answer; if it was killed, "
+                          "`detol resume {}` starts it again",
+                          study, run->host, study));
+}
+
+Result<int> join_run(const JoinOptions& options, const TestHooks& hooks) {
+  const int ranks = options.run.group_size;
+  const std::optional<MpiPlace> place = mpi_place();
+  const std::optional<Launched> launched = launched_here();
+  if (ranks > 1 && place && place->size == ranks) {
+    const Seat seat{.id = random_id(),
+                    .launched = launched,
+                    .slot = launched ? launched->slot : 0,
+                    .ranks = ranks};
+    DETOL_TRY(work(options.run.file, options.gpus, seat, hooks));
+    return kExitDone;
+  }
+  DETOL_TRY(check_launcher(ranks));
+  if (ranks > 1) forget_own_mpi_job();
+  DETOL_ASSIGN(const RunFolder folder, RunFolder::make_with(kOptions, to_json(options).dump()));
+  DETOL_ASSIGN(GroupLaunch launch, local_launch(ranks, folder));
+  launch.ranks = ranks;
+  return keep_workers({.folder = folder.path().string(),
+                       .workers = workers_here(options),
+                       .launch = std::move(launch),
+                       .are_replaced = !launched});
+}
+
+Result<void> play_joined(const fs::path& folder, const std::vector<int>& numbers,
+                         const TestHooks& hooks) {
+  DETOL_ASSIGN(const std::string text, read_file(folder / kOptions));
+  const json options = json::parse(text, nullptr, false);
+  if (!options.is_object()) return fail(ErrorCode::kInternal, (folder / kOptions).string());
+  LogOptions log;
+  log.level = static_cast<LogLevel>(options.value("log_level", 0));
+  log.file = options.value("log_file", "");
+  DETOL_TRY(set_up_log(log));
+  std::vector<Gpu> gpus;
+  for (const json& id : options["gpus"]) gpus.push_back({.id = id, .name = {}});
+  const std::optional<Launched> launched = launched_here();
+  const Seat seat{.id = fmt::format("{}/{}", options.value("id", ""), numbers.at(0)),
+                  .launched = launched,
+                  .start = numbers.at(1),
+                  .slot = numbers.at(0) + (launched ? launched->slot : 0),
+                  .ranks = numbers.at(2),
+                  .previous_status = numbers.at(3)};
+  return work(options.value("file", ""), gpus, seat, hooks);
+}
+
+}  // namespace detol::inline scheduler
+
+// NOLINTEND(concurrency-mt-unsafe)

@@ -1,0 +1,167 @@
+// Workers that join a running search from outside, and leave it.
+
+#include <signal.h>
+#include <unistd.h>
+
+#include <nlohmann/json.hpp>
+
+#include <gtest/gtest.h>
+
+#include "tests/e2e/tiny_study.h"
+
+namespace detol::testing_support {
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::json;
+using Words = std::vector<std::string>;
+
+std::string undisturbed() {
+  const TinyStudy study;
+  const Ran ran = study.detol(study.search_words());
+  EXPECT_EQ(ran.code, 0) << ran.err;
+  return study.results();
+}
+
+// A search that starts no worker of its own.
+class Joined : public testing::Test {
+ protected:
+  // A worker of the study, in a folder of its own because a Program writes beside its folder.
+  Program worker(const TempFolder& place, const Words& more = {}) const {
+    Words words = {
+        "worker", "--join", "tiny", "-j", "1", "--storage", (study.path() / "detol.db").string()};
+    words.insert(words.end(), more.begin(), more.end());
+    return Program(place.path(), words);
+  }
+  static Words search_words() { return {"search", "--space", "tiny.yaml", "--workers", "0"}; }
+
+  TinyStudy study;
+  TempFolder here, there;
+};
+
+TEST_F(Joined, AWorkerTrainsTheSameNumbersAndEndsWithTheSearch) {
+  Program search(study.path(), search_words());
+  ASSERT_TRUE(search.says("waits for workers")) << search.wait().err;
+  Program joined = worker(here);
+  const Ran ran = search.wait();
+  EXPECT_EQ(ran.code, 0) << ran.err;
+  const Ran ended = joined.wait();
+  EXPECT_EQ(ended.code, 0) << ended.err;
+  EXPECT_EQ(study.results(), undisturbed());
+}
+
+TEST_F(Joined, WhoLeavesHandsItsTrialToTheNextAtItsCheckpoint) {
+  Program search(study.path(), search_words());
+  ASSERT_TRUE(search.says("waits for workers")) << search.wait().err;
+  Program first = worker(here);
+  ASSERT_TRUE(search.says("trial 1 epoch 1:")) << search.wait().err;
+  first.signal(SIGTERM);
+  EXPECT_EQ(first.wait().code, 75);
+  Program second = worker(there);
+  const Ran ran = search.wait();
+  EXPECT_EQ(ran.code, 0) << ran.err;
+  EXPECT_EQ(second.wait().code, 0);
+  EXPECT_EQ(study.results(), undisturbed());
+  EXPECT_EQ(ran.err.find("crashed"), std::string::npos) << ran.err;
+}
+
+TEST_F(Joined, AKilledWorkerProcessIsReplacedWhereItJoined) {
+  Program search(study.path(), search_words());
+  ASSERT_TRUE(search.says("waits for workers")) << search.wait().err;
+  Program joined = worker(here);
+  ASSERT_TRUE(search.says("trial 1 epoch 1:")) << search.wait().err;
+  for (const pid_t pid : joined.children("__join")) ::kill(pid, SIGKILL);
+  const Ran ran = search.wait();
+  EXPECT_EQ(ran.code, 0) << ran.err;
+  EXPECT_EQ(joined.wait().code, 0);
+  EXPECT_EQ(study.results(), undisturbed());
+}
+
+TEST_F(Joined, WorkersOutliveAMasterThatIsKilled) {
+  Program search(study.path(), search_words());
+  ASSERT_TRUE(search.says("waits for workers")) << search.wait().err;
+  Program joined = worker(here);
+  ASSERT_TRUE(search.says("trial 1 epoch 1:")) << search.wait().err;
+  const std::vector<pid_t> before = joined.children("__join");
+  for (const pid_t pid : search.children("__master")) ::kill(pid, SIGKILL);
+  ASSERT_TRUE(search.says("trial 3 starts")) << search.wait().err;
+  EXPECT_EQ(joined.children("__join"), before);
+  const Ran ran = search.wait();
+  EXPECT_EQ(ran.code, 0) << ran.err;
+  EXPECT_EQ(joined.wait().code, 0);
+  EXPECT_EQ(study.results(), undisturbed());
+}
+
+TEST_F(Joined, WhoWasKilledWithItsParentIsMissedAndAnotherGoesOn) {
+  Program search(study.path(), search_words());
+  ASSERT_TRUE(search.says("waits for workers")) << search.wait().err;
+  Program first = worker(here);
+  ASSERT_TRUE(search.says("trial 1 epoch 1:")) << search.wait().err;
+  first.kill_everything();
+  Program second = worker(there);
+  const Ran ran = search.wait();
+  EXPECT_EQ(ran.code, 0) << ran.err;
+  EXPECT_NE(ran.err.find("it was silent for"), std::string::npos) << ran.err;
+  EXPECT_EQ(study.results(), undisturbed());
+}
+
+TEST_F(Joined, AStopOfTheSearchEndsItsWorkers) {
+  Program search(study.path(), search_words());
+  ASSERT_TRUE(search.says("waits for workers")) << search.wait().err;
+  Program joined = worker(here);
+  ASSERT_TRUE(search.says("trial 1 epoch 1:")) << search.wait().err;
+  search.signal(SIGTERM);
+  EXPECT_EQ(search.wait().code, 75);
+  EXPECT_EQ(joined.wait().code, 0);
+  EXPECT_EQ(study.detol({"resume", "tiny", "-j", "1"}).code, 0);
+  EXPECT_EQ(study.results(), undisturbed());
+}
+
+TEST_F(Joined, TheStatusNamesThemAndTheBudgetCountsTheirTime) {
+  Words words = search_words();
+  words.insert(words.end(), {"--budget", "6cpu-s", "--set", "training.epochs=200", "--set",
+                             "search.pruner=none"});
+  Program search(study.path(), words);
+  ASSERT_TRUE(search.says("waits for workers")) << search.wait().err;
+  Program joined = worker(here);
+  ASSERT_TRUE(search.says("trial 0 epoch 1:")) << search.wait().err;
+  char host[256] = {};
+  ::gethostname(host, sizeof host - 1);
+  const Json running = Json::parse(study.detol({"status", "-f", "json"}).out);
+  EXPECT_EQ(running["workers"].get<std::string>().find(std::string(host) + "/"), 0U) << running;
+  EXPECT_EQ(search.wait().code, 0);
+  const Json status = Json::parse(study.detol({"status", "-f", "json"}).out);
+  EXPECT_GT(status["device_seconds"], 4) << status;
+  EXPECT_LT(status["device_seconds"], 9) << status;
+}
+
+TEST_F(Joined, OnlyARunThatExistsCanBeJoined) {
+  const auto refusal = [&](const Words& words) {
+    const Ran ran = study.detol(words);
+    EXPECT_EQ(ran.code, 4) << ran.err;
+    EXPECT_EQ(std::count(ran.err.begin(), ran.err.end(), '\n'), 1) << ran.err;
+    return ran.err;
+  };
+  EXPECT_NE(refusal({"worker", "--join", "tiny"}).find("there is no study 'tiny'"),
+            std::string::npos);
+  ASSERT_EQ(study.detol(study.search_words()).code, 0);
+  EXPECT_NE(refusal({"worker", "--join", "tiny"}).find("`detol resume tiny`"), std::string::npos);
+}
+
+TEST_F(Joined, AGroupOfAnotherSizeIsRefused) {
+  Program search(study.path(), search_words());
+  ASSERT_TRUE(search.says("waits for workers")) << search.wait().err;
+  const Ran ran = worker(here, {"--group-size", "2"}).wait();
+  EXPECT_EQ(ran.code, 2) << ran.err;
+  EXPECT_NE(ran.err.find("trains in groups of 1"), std::string::npos) << ran.err;
+}
+
+TEST_F(Joined, ACopyOfAStudyCannotBeJoined) {
+  ASSERT_EQ(study.detol(study.search_words()).code, 0);
+  write_bytes(study.path() / "detol.db.d" / "tiny" / "workers.json", "{}");
+  ASSERT_EQ(study.detol({"study", "copy", "tiny", "twin"}).code, 0);
+  EXPECT_FALSE(fs::exists(study.path() / "detol.db.d" / "twin" / "workers.json"));
+}
+
+}  // namespace
+}  // namespace detol::testing_support
