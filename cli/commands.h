@@ -90,6 +90,7 @@ Command explore_command();
 Command resume_command();
 Command simulate_command();
 Command worker_command();
+Command slurm_command();
 Command validate_command();
 Command status_command();
 Command studies_command();

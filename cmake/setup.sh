@@ -33,8 +33,9 @@ as_root() {
   if [ "$(id -u)" -eq 0 ]; then "$@"; else sudo -n "$@"; fi >> "$log" 2>&1 9>&-
 }
 
+# RUNLEVEL=1: no daemon of a package is started; tests start those that they need.
 apt_get() {
-  as_root env DEBIAN_FRONTEND=noninteractive apt-get -o DPkg::Lock::Timeout=300 -y "$@" < /dev/null
+  as_root env DEBIAN_FRONTEND=noninteractive RUNLEVEL=1 apt-get -o DPkg::Lock::Timeout=300 -y "$@" < /dev/null
 }
 
 install_packages() {

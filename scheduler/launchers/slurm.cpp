@@ -64,7 +64,7 @@ std::vector<int> counts_per_node(std::string_view text) {
     if (count <= 0 || times <= 0 || times > kMostNodes) return {};
     counts.insert(counts.end(), static_cast<std::size_t>(times), count);
     if (text.empty()) break;
-    if (!text.starts_with(",")) return {};
+    if (!text.starts_with(",") || text.size() == 1) return {};
     text.remove_prefix(1);
   }
   return counts;

@@ -1,0 +1,176 @@
+// `detol slurm` submits a search to Slurm from a login node. It never links Slurm's library, whose
+// interface changes with each release: it runs sbatch.
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <filesystem>
+
+#include "cli/commands.h"
+#include "cli/output.h"
+#include "cli/preflight.h"
+#include "cli/settings.h"
+#include "cli/slurm_script.h"
+#include "core/file.h"
+#include "core/program.h"
+#include "knowledge/studies.h"
+#include "scheduler/launchers/remote.h"
+
+namespace detol::inline cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+// The options of `search` that are passed on as they are.
+constexpr std::string_view kPassedOn[] = {"algorithm", "pruner",     "seed",   "data",
+                                          "set",       "group-size", "device", "target"};
+
+Result<StudyConfig> checked_config(const Arguments& arguments) {
+  DETOL_ASSIGN(StudyConfig config, read_space(arguments));
+  DETOL_TRY(check_new_name(config.study));
+  DETOL_TRY(check_study(config));
+  return config;
+}
+
+std::vector<std::string> search_words(const Arguments& arguments, const StudyConfig& config) {
+  std::vector<std::string> words = {program_path().string(),
+                                    "search",
+                                    "--space",
+                                    fs::absolute(find_space(arguments.text("space"))).string(),
+                                    "--study",
+                                    config.study,
+                                    "--storage",
+                                    fs::absolute(arguments.globals.storage).string(),
+                                    "--if-exists",
+                                    "resume",
+                                    "--launcher",
+                                    "slurm",
+                                    "--progress",
+                                    "plain"};
+  if (!config.budget.empty()) words.insert(words.end(), {"--budget", config.budget});
+  for (const std::string_view key : kPassedOn) {
+    for (const std::string& value : arguments.all(key))
+      words.insert(words.end(), {fmt::format("--{}", key), value});
+  }
+  return words;
+}
+
+Result<SlurmJob> job_from(const Arguments& arguments, const StudyConfig& config) {
+  const std::string beside =
+      fmt::format("{}.slurm-{}", fs::absolute(arguments.globals.storage).string(), config.study);
+  SlurmJob job{.study = config.study,
+               .script = beside + ".sh",
+               .log = beside + ".log",
+               .folder = fs::current_path(),
+               .command = search_words(arguments, config),
+               .time = arguments.text("time"),
+               .partition = arguments.text("partition"),
+               .options = arguments.all("SBATCH")};
+  DETOL_ASSIGN(const auto nodes, arguments.number("nodes", 1));
+  job.nodes = nodes.value_or(1);
+  if (!job.time.empty() && !slurm_seconds(job.time)) {
+    return fail(ErrorCode::kUsage,
+                fmt::format("time is '{}'; it must be minutes, hours:minutes:seconds or days-hours",
+                            job.time));
+  }
+  if (job.partition.find_first_of(" \t\n") != std::string::npos)
+    return fail(ErrorCode::kUsage, "partition has a blank in its name");
+  return job;
+}
+
+// Runs a program and returns what it writes to stdout. Errors (kUsage): it fails, after it has said
+// why on stderr.
+Result<std::string> output_of(std::vector<std::string> words) {
+  int ends[2];
+  if (::pipe2(ends, O_CLOEXEC) != 0) return fail(ErrorCode::kInternal, "cannot make a pipe");
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
+  std::vector<char*> argv;
+  for (std::string& word : words) argv.push_back(word.data());
+  argv.push_back(nullptr);
+  pid_t pid = -1;
+  const int error = ::posix_spawn(&pid, argv[0], &actions, nullptr, argv.data(), environ);
+  posix_spawn_file_actions_destroy(&actions);
+  ::close(ends[1]);
+  std::string text;
+  char bytes[256];
+  for (ssize_t count = 0; error == 0 && (count = ::read(ends[0], bytes, sizeof bytes)) > 0;)
+    text.append(bytes, static_cast<std::size_t>(count));
+  ::close(ends[0]);
+  int status = 0;
+  if (error == 0) ::waitpid(pid, &status, 0);
+  if (error == 0 && WIFEXITED(status) && WEXITSTATUS(status) == 0) return text;
+  return fail(ErrorCode::kUsage, fmt::format("{} refused the job; it said why above", words[0]));
+}
+
+// Returns the number of the submitted job.
+Result<std::string> submit(const SlurmJob& job) {
+  const std::string sbatch = find_program("sbatch");
+  if (sbatch.empty()) {
+    return fail(ErrorCode::kUsage,
+                "there is no sbatch on the PATH: submit from a machine that has Slurm's programs, "
+                "or look at the script with --print");
+  }
+  constexpr mode_t kExecutable = 0755;
+  DETOL_TRY(write_file_durably(job.script, slurm_script(job), kExecutable));
+  std::vector<std::string> words = {sbatch, "--parsable"};
+  words.insert(words.end(), job.options.begin(), job.options.end());
+  words.push_back(job.script.string());
+  DETOL_ASSIGN(std::string number, output_of(std::move(words)));
+  return number.substr(0, number.find_first_of(";\n"));
+}
+
+Result<int> run_slurm(const Arguments& arguments) {
+  const auto checked = checked_config(arguments).map_error(
+      [&](Error error) { return as_written(std::move(error), arguments); });
+  if (!checked) return tl::unexpected(checked.error());
+  DETOL_ASSIGN(const SlurmJob job, job_from(arguments, *checked));
+  if (arguments.has("print")) {
+    DETOL_TRY(print_data(slurm_script(job)));
+    return 0;
+  }
+  DETOL_ASSIGN(const std::string number, submit(job));
+  const Rows rows{.columns = {"study", "job", "script", "log"},
+                  .rows = {{job.study, number, job.script.string(), job.log.string()}}};
+  DETOL_TRY(print_data(render_record(rows, arguments.globals)));
+  return 0;
+}
+
+}  // namespace
+
+Command slurm_command() {
+  return {
+      .name = "slurm",
+      .summary = "submit a search to Slurm: jobs that follow each other until its budget is spent",
+      .options = {{"--space", "FILE", "the space file, or the name of a ready one such as cnn.yaml",
+                   Option::kRequired},
+                  {"--budget", "B", "when the study ends: its total"},
+                  {"--nodes", "N", "nodes of each job; default: 1"},
+                  {"--time", "T", "time limit of each job, as Slurm writes it"},
+                  {"--partition", "NAME", "where the jobs run; default: Slurm's"},
+                  {"--study", "NAME", "the study's name; default: the file's"},
+                  {"--group-size", "G|auto", "processes that train one trial together; auto: 1"},
+                  {"--device",
+                   "DEVICE",
+                   "what trains; auto: GPUs if the nodes have any",
+                   Option::kOptional,
+                   {"auto", "cpu", "cuda"}},
+                  {"--algorithm", "NAME", "what proposes trials"},
+                  {"--pruner", "NAME", "what stops hopeless trials early"},
+                  {"--seed", "S", "every random choice follows from it"},
+                  {"--data", "PATH", "where the data is; default: the file's data.path"},
+                  {"--set", "KEY=VALUE", "change a key of the space file", Option::kRepeated},
+                  {"--target", "METRIC>=V", "end the study when a trial gets there"},
+                  {"--print", "", "print the job's script, submit nothing"},
+                  {"SBATCH", "", "more options of sbatch, after --", Option::kRepeated}},
+      .examples =
+          "  detol slurm --space cnn.yaml --budget 500gpu-h --nodes 8 --time 1-0\n"
+          "  detol slurm --space cnn.yaml --nodes 2 --print -- --gpus-per-node=4 --account=ml",
+      .run = run_slurm};
+}
+
+}  // namespace detol::inline cli
