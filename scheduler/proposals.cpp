@@ -19,6 +19,12 @@ constexpr double kLeastPatienceS = 0.05, kMostPatienceS = 5;
 
 }  // namespace
 
+Result<std::unique_ptr<Searcher>> make_fallback(const Space& space,
+                                                const std::vector<Objective>& objectives,
+                                                std::uint64_t seed) {
+  return make_searcher("evolution", space, {.seed = seed, .objectives = objectives, .options = {}});
+}
+
 double patience_s(double trial_s) {
   return std::clamp(kPatienceOfTrial * trial_s, kLeastPatienceS, kMostPatienceS);
 }

@@ -116,6 +116,11 @@ class Proposals {
   std::unique_ptr<Running> running_;  // declared last, so that it ends first
 };
 
+// Makes the searcher that proposes where a study's own is late. Errors: as of make_searcher.
+Result<std::unique_ptr<Searcher>> make_fallback(const Space& space,
+                                                const std::vector<Objective>& objectives,
+                                                std::uint64_t seed);
+
 // Returns how long a worker may wait for the searcher before it gets a cheap proposal, if it spends
 // `trial_s` on a trial.
 double patience_s(double trial_s);

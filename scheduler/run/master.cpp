@@ -36,9 +36,6 @@
 namespace detol::inline scheduler {
 namespace {
 
-// Proposes where the searcher is late.
-constexpr std::string_view kFallbackSearcher = "evolution";
-
 // Parts are made before anything exists on disk, so that most errors of a user are found first.
 struct Parts {
   DatasetInfo data;
@@ -322,10 +319,7 @@ Result<void> run_master(const RunOptions& options, const std::filesystem::path& 
       return to_hex(training_identity(candidate, parts.data.fingerprint, options.backend));
     };
   }
-  DETOL_ASSIGN(
-      const auto fallback,
-      make_searcher(kFallbackSearcher, config.space,
-                    {.seed = config.seed, .objectives = config.objectives, .options = {}}));
+  DETOL_ASSIGN(const auto fallback, make_fallback(config.space, config.objectives, config.seed));
   NetworkFacts networks;
   const auto retention = make_checkpoint_retention({artefacts, pausing_pruner(config)});
   const auto progress = progress_for(options, config, budget, folder, supervisor.pid);

@@ -10,8 +10,8 @@
 #include "scheduler/driver.h"
 #include "scheduler/run/candidate_costs.h"
 #include "scheduler/simulation/charged_ledger.h"
-#include "scheduler/simulation/charged_searcher.h"
 #include "scheduler/simulation/measured_pool.h"
+#include "scheduler/simulation/measured_searcher.h"
 #include "scheduler/simulation/simulated_pool.h"
 #include "scheduler/simulation/training_models.h"
 #include "trainer/evaluator.h"
@@ -30,6 +30,10 @@ class Watcher final : public Observer {
   void happened(const Event& event, const StudyState& state) override {
     if (const auto* requeued = std::get_if<event::Requeued>(&event))
       report_.losses += requeued->reason.cause == RequeueCause::kLost ? 1 : 0;
+    if (const auto* asked = std::get_if<event::Asked>(&event)) {
+      report_.fallbacks += asked->proposer == kFallback ? 1 : 0;
+      report_.fresh += asked->proposer != kFallback && asked->behind <= kFreshBehind ? 1 : 0;
+    }
     const auto* reported = std::get_if<event::Reported>(&event);
     if (reported == nullptr) return;
     const TrialRecord* best = state.best();
@@ -151,7 +155,8 @@ Result<SimulationReport> simulate(const SimulationSettings& settings) {
                                                {.seed = config.seed,
                                                 .objectives = config.objectives,
                                                 .options = config.algorithm.options}));
-  ChargedSearcher searcher(*inner, ask_times, clock);
+  MeasuredSearcher searcher(*inner);
+  DETOL_ASSIGN(const auto fallback, make_fallback(config.space, config.objectives, config.seed));
   DETOL_ASSIGN(const auto pruner, make_pruner(config.pruner.name, pruner_settings_of(config)));
   DETOL_ASSIGN(auto initial, initial_of(config));
 
@@ -172,19 +177,24 @@ Result<SimulationReport> simulate(const SimulationSettings& settings) {
 
   SimulationReport report;
   Watcher watcher(report, config.objectives.front().direction, clock, pool);
-  Driver driver({.config = config,
-                 .decode = decode,
-                 .ledger = ledger,
-                 .study = study,
-                 .searcher = searcher,
-                 .pruner = *pruner,
-                 .pool = pool,
-                 .clock = clock,
-                 .observers = {&watcher},
-                 .budget = settings.budget,
-                 .initial = std::move(initial),
-                 .cost_metrics = cost_metrics_of(config),
-                 .epoch_work = work_of});
+  Driver driver(
+      {.config = config,
+       .decode = decode,
+       .ledger = ledger,
+       .study = study,
+       .searcher = searcher,
+       .pruner = *pruner,
+       .pool = pool,
+       .clock = clock,
+       .observers = {&watcher},
+       .budget = settings.budget,
+       .initial = std::move(initial),
+       .cost_metrics = cost_metrics_of(config),
+       .epoch_work = work_of,
+       .asks = {
+           .asks = Asks::kVirtual, .fallback = fallback.get(), .seconds = [&](std::int64_t told) {
+             return ask_times.seconds(static_cast<double>(told));
+           }}});
   DETOL_ASSIGN(report.ended, driver.run());
   count_trials(driver.state(), report);
   report.wall_s = clock.now;
@@ -194,7 +204,6 @@ Result<SimulationReport> simulate(const SimulationSettings& settings) {
   report.commits = ledger.commits();
   report.events = ledger.events_written();
   report.proposals = searcher.proposals();
-  report.asking_s = searcher.charged_s();
   report.real_s = thread_seconds() - began_s;
   report.real_master_s = system_clock().now_s() - began_real_s - pool.workers_s();
   report.real_asking_s = searcher.real_s();

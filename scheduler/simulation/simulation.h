@@ -46,6 +46,8 @@ struct Improvement {
   double value = 0;  // of the first objective
 };
 
+inline constexpr int kFreshBehind = 64;  // outcomes told since a proposal was made
+
 struct SimulationReport {
   std::string ended;  // why: a sentence
   double wall_s = 0;  // virtual
@@ -56,10 +58,11 @@ struct SimulationReport {
   std::int64_t losses = 0;  // of workers in training
   std::vector<Improvement> improvements;
   std::int64_t messages = 0, commits = 0, events = 0, proposals = 0;
-  double asking_s = 0;       // virtual seconds in which the master did nothing but propose
-  double real_s = 0;         // processor seconds of all
-  double real_master_s = 0;  // real seconds of the driver, searcher, pruner and ledger
-  double real_asking_s = 0;  // those of the searcher
+  std::int64_t fallbacks = 0;  // proposals of another searcher, as the study's was late
+  std::int64_t fresh = 0;      // proposals of the study's, at most kFreshBehind outcomes behind
+  double real_s = 0;           // processor seconds of all
+  double real_master_s = 0;    // real seconds of the driver, searcher, pruner and ledger
+  double real_asking_s = 0;    // those of the searcher
   double real_decision_p50_s = 0, real_decision_p99_s = 0;  // from a report to its answer
   std::int64_t peak_bytes = 0;                              // of this process
 

@@ -42,7 +42,11 @@ class Peer {
 
  private:
   message::Hello hello(bool is_ready) const {
-    return {.worker = number_, .start = 1, .key = kKey, .ready = is_ready};
+    return {.start = 1,
+            .key = kKey,
+            .id = "peer " + std::to_string(number_),
+            .name = "peer/" + std::to_string(number_),
+            .ready = is_ready};
   }
   void say(const Message& message) { (void)socket_.send(encode(message)); }
 
@@ -144,7 +148,7 @@ Result<Throughput> measure_throughput(const ThroughputSettings& settings) {
   const SocketPair supervisor;
   const std::string endpoint = "ipc://" + (settings.folder / "socket").string();
   DETOL_ASSIGN(const auto pool, make_worker_pool({.endpoint = endpoint,
-                                                  .registry = {.workers = settings.peers,
+                                                  .registry = {.workers = 0,
                                                                .supervisor = supervisor.end(),
                                                                .key = kKey,
                                                                .folder = settings.folder},

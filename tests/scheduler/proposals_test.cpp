@@ -15,7 +15,6 @@ namespace {
 
 using testing_support::events_of;
 using testing_support::FakeStudy;
-using testing_support::VirtualClock;
 
 const Space& space() {
   static const Space kSpace = SpaceBuilder().add_float("x", 0, 1).build().value();
@@ -202,7 +201,8 @@ TEST(Proposals, AnErrorOfTheThreadIsThrownInItsOwner) {
 TEST(SlowSearcher, KeepsNoWorkerWaitingAndTheStudyResumes) {
   FakeStudy study(20);
   const auto fallback =
-      make_searcher("random", study.config.space, {.objectives = {minimize("loss")}}).value();
+      make_searcher("random", study.config.space, {.objectives = {minimize("loss")}, .options = {}})
+          .value();
   study.budget = "200trials";
   study.asks = {.asks = Asks::kVirtual,
                 .fallback = fallback.get(),

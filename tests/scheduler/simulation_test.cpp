@@ -73,11 +73,13 @@ TEST(Simulation, AnotherTableOfAskTimesIsAnotherLedger) {
   SimulationSettings settings = settings_of("evolution");
   settings.losses_per_device_h = 0;
   const auto fast = simulate(settings).value();
-  settings.ask_times = AskTimes::parse("2000").value();
+  settings.ask_times = AskTimes::parse("60000").value();
   const auto slow = simulate(settings).value();
-  EXPECT_EQ(slow.asking_s, 120);
   EXPECT_GT(slow.wall_s, fast.wall_s);
   EXPECT_LT(slow.utilization(), fast.utilization());
+  EXPECT_EQ(fast.fallbacks, 0);
+  EXPECT_GT(slow.fallbacks, 0);
+  EXPECT_EQ(slow.fresh + slow.fallbacks, slow.asked);
 }
 
 TEST(Simulation, LostWorkersAreReplacedAndNoTrialIsLost) {
