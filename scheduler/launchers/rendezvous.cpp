@@ -226,7 +226,8 @@ std::optional<RendezvousInfo> read_rendezvous(const fs::path& file) {
                         .key = {},
                         .group_size = content->value("group_size", 1),
                         .backend = content->value("backend", ""),
-                        .host = content->value("host", "")};
+                        .host = content->value("host", ""),
+                        .is_here = is_here(*content)};
 }
 
 std::optional<MasterAddress> find_master(const fs::path& file, double wait_s) {

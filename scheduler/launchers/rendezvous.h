@@ -32,6 +32,7 @@ struct RendezvousInfo {
   int group_size = 1;   // ranks of each worker
   std::string backend;  // that trains
   std::string host;     // where the master is
+  bool is_here = true;  // the master is on this machine
 };
 
 // Returns what all masters of a run publish; it is stored in the run's private folder, where later

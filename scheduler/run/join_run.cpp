@@ -147,12 +147,13 @@ Result<RunToJoin> find_run(const fs::path& artefacts, const std::string& study, 
         ErrorCode::kStudy,
         fmt::format("study '{}' does not run; start it with `detol resume {}`, then join it", study,
                     study));
-  if (find_master(file, patience_s)) return RunToJoin{file, run->group_size, run->backend};
-  if (run->reach != Reach::kNetwork && run->host != host_name())
+  if (run->reach != Reach::kNetwork && !run->is_here) {
     return fail(ErrorCode::kStudy,
                 fmt::format("the search of study '{}' runs on {} and can be joined from there "
                             "alone; start it with --listen network",
                             study, run->host));
+  }
+  if (find_master(file, patience_s)) return RunToJoin{file, run->group_size, run->backend};
   return fail(ErrorCode::kStudy,
               fmt::format("the search of study '{}' on {} does not answer; if it was killed, "
                           "`detol resume {}` starts it again",

@@ -163,5 +163,62 @@ TEST_F(Joined, ACopyOfAStudyCannotBeJoined) {
   EXPECT_FALSE(fs::exists(study.path() / "detol.db.d" / "twin" / "workers.json"));
 }
 
+// 64 groups on however few cores: each sleeps, so that what is measured is joining and leaving.
+TEST(ManyWorkers, JoinWorkAndLeave) {
+  const TempFolder folder, first_place, second_place, third_place;
+  write_bytes(folder.path() / "naps.yaml",
+              "version: 1\nstudy: naps\nfunction: {name: sleep, seconds: 1}\n"
+              "search: {algorithm: random}\nbudget: 640trials\n");
+  const auto worker = [&](const TempFolder& place, const char* count) {
+    return Program(place.path(), {"worker", "--join", "naps", "-j", count, "--storage",
+                                  (folder.path() / "detol.db").string()});
+  };
+  Program search(folder.path(), {"search", "--space", "naps.yaml", "-j", "0"});
+  ASSERT_TRUE(search.says("waits for workers")) << search.wait().err;
+  Program first = worker(first_place, "40"), second = worker(second_place, "24");
+  ASSERT_TRUE(search.says("trial 100 ")) << search.wait().err;
+  second.signal(SIGTERM);
+  EXPECT_EQ(second.wait().code, 75);
+  Program third = worker(third_place, "24");
+  const Ran ran = search.wait();
+  EXPECT_EQ(ran.code, 0);
+  EXPECT_EQ(first.wait().code, 0);
+  EXPECT_EQ(third.wait().code, 0);
+  const auto count = [&](const std::string& what) {
+    return run(folder.path(), {"query", "-f", "csv", "SELECT " + what + " AS n FROM v_trials"}).out;
+  };
+  EXPECT_EQ(count("count(*)"), "n\r\n640\r\n");
+  EXPECT_EQ(count("count(*) FILTER (WHERE state = 'COMPLETE' AND epochs = 1)"), "n\r\n640\r\n");
+  const Json workers = Json::parse(
+      run(folder.path(), {"query", "-f", "json", "SELECT count(*) AS n FROM v_workers"}).out);
+  EXPECT_EQ(workers[0]["n"], 88) << "64 at a time, and 24 that came for those that left";
+}
+
+// What `detol slurm` can say without a Slurm.
+TEST(SlurmCommand, ChecksAsASearchDoesBeforeItSubmits) {
+  const TinyStudy study;
+  const auto before = listing(study.path());
+  const auto code = [&](const Words& more) {
+    Words words = {"slurm", "--space", "tiny.yaml"};
+    words.insert(words.end(), more.begin(), more.end());
+    return study.detol(words).code;
+  };
+  EXPECT_EQ(code({"--budget", "ten"}), 2);
+  EXPECT_EQ(code({"--time", "soon", "--print"}), 2);
+  EXPECT_EQ(code({"--nodes", "0", "--print"}), 2);
+  EXPECT_EQ(code({"--set", "training.epochs=-1"}), 2);
+  EXPECT_EQ(study.detol({"slurm", "--space", "none.yaml"}).code, 3);
+  const Ran printed =
+      study.detol({"slurm", "--space", "tiny.yaml", "--nodes", "8", "--print", "--", "--qos=low"});
+  EXPECT_EQ(printed.code, 0) << printed.err;
+  EXPECT_EQ(printed.out.find("#!/bin/bash\n"), 0U) << printed.out;
+  EXPECT_NE(printed.out.find("--qos=low"), std::string::npos);
+  const Ran alone =
+      Program(study.path(), {"slurm", "--space", "tiny.yaml"}, {"PATH=/nowhere"}).wait();
+  EXPECT_EQ(alone.code, 2) << alone.err;
+  EXPECT_NE(alone.err.find("there is no sbatch"), std::string::npos) << alone.err;
+  EXPECT_EQ(listing(study.path()), before);
+}
+
 }  // namespace
 }  // namespace detol::testing_support
