@@ -1,5 +1,6 @@
 #include "scheduler/processes/signals.h"
 
+#include <atomic>
 #include <csignal>
 #include <initializer_list>
 
@@ -12,16 +13,18 @@ void ignore_signals() {
 
 namespace {
 
-volatile std::sig_atomic_t g_is_leave_requested = 0;
+std::atomic<bool> g_is_leave_requested = false;
+static_assert(std::atomic<bool>::is_always_lock_free, "it is set in a signal handler");
 
 }  // namespace
 
 void leave_on_signal() {
-  std::signal(SIGUSR1, [](int) { g_is_leave_requested = 1; });
+  for (const int signal : {SIGUSR1, SIGTERM, SIGINT})
+    std::signal(signal, [](int) { g_is_leave_requested = true; });
 }
 
 bool is_leave_requested() {
-  return g_is_leave_requested != 0;
+  return g_is_leave_requested;
 }
 
 }  // namespace detol::inline scheduler

@@ -10,7 +10,7 @@ namespace detol::inline scheduler {
 // (EFBIG).
 void ignore_signals();
 
-// Makes SIGUSR1 a request that this worker leave its run.
+// Makes SIGUSR1, SIGTERM and SIGINT requests that this worker leave its run.
 void leave_on_signal();
 
 // Returns whether it was requested. From any thread.

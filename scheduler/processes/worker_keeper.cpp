@@ -51,11 +51,12 @@ class WorkerKeeper {
 
   int run() {
     while (!is_over()) {
-      start_what_is_due();
+      if (!leaves_since_s_) start_what_is_due();
       pollfd fd{signal_fd_, POLLIN, 0};
       ::poll(&fd, 1, kTurnMs);
       hear_signals();
       reap();
+      if (leaves_since_s_) ask_to_leave();
     }
     if (is_killed_) return kExitSecondSignal;
     if (leaves_since_s_) return kExitResumable;
@@ -102,12 +103,16 @@ class WorkerKeeper {
       if (info.ssi_signo == SIGCHLD) continue;
       if (leaves_since_s_) is_killed_ = true;
       leaves_since_s_ = system_clock().now_s();
-      for (Worker& worker : workers_) {
-        if (worker.tree > 0)
-          notify_tree(worker.tree);
-        else if (!worker.code)
-          worker.code = kExitResumable;
-      }
+    }
+  }
+
+  // Again and again: a worker that is just starting ignores the signal.
+  void ask_to_leave() {
+    for (Worker& worker : workers_) {
+      if (worker.tree > 0)
+        notify_tree(worker.tree);
+      else if (!worker.code)
+        worker.code = kExitResumable;
     }
   }
 

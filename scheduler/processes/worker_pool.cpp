@@ -212,6 +212,7 @@ class WorkerPool final : public Pool {
     worker->address = from;
     worker->heard_s = clock_.now_s();
     numbers_[from] = worker->number;
+    forget_old_addresses();
     socket_.allow(most_connections(registry_.workers().size()));
     if (worker->train.attempt == 0 && !was_ready) {  // what it trains for an earlier master
       worker->train.trial = hello.trial;
@@ -219,6 +220,17 @@ class WorkerPool final : public Pool {
     }
     if (!hello.ready) send(*worker, settings_.setup);
     if (is_suspended_) suspend(*worker);
+  }
+
+  // An address is forgotten when its worker has another, or when it is used in vain; those of
+  // workers that have ended are many after a while.
+  void forget_old_addresses() {
+    constexpr std::size_t kFew = 64;
+    if (numbers_.size() <= kFew + 2 * registry_.workers().size()) return;
+    std::erase_if(numbers_, [&](const auto& item) {
+      const auto worker = registry_.workers().find(item.second);
+      return worker == registry_.workers().end() || worker->second.address != item.first;
+    });
   }
 
   void on(const message::Heartbeat& beat, const std::string& from) {

@@ -93,6 +93,7 @@ Worker* WorkerRegistry::register_worker(const message::Hello& hello, std::vector
   if (hello.ready && !std::exchange(worker->is_ready, true)) {
     worker->ready_s = std::max(counted_until_s_, clock_.now_s() - hello.ready_s);
     failed_starts_ = 0;
+    has_been_ready_ = true;
   }
   return worker;
 }
@@ -275,10 +276,11 @@ void WorkerRegistry::on_exit(int number, int status, std::vector<PoolEvent>& eve
   events.emplace_back(std::move(lost));
 }
 
-// Returns whether workers are ready while another fails to start: one GPU, or one machine of
-// several, may be lost while the others work.
+// Returns whether the search may go on although workers fail to start: one GPU may be lost while
+// the others work, and machines that worked before may come back.
 bool WorkerRegistry::may_be_one_devices_fault() const {
-  return (settings_.gpus > 0 || settings_.is_remote) &&
+  if (settings_.is_remote && has_been_ready_) return true;
+  return settings_.gpus > 0 &&
          std::ranges::any_of(workers_, [](const auto& item) { return item.second.is_ready; });
 }
 

@@ -113,7 +113,8 @@ class WorkerRegistry {
   std::int64_t oom_kills_ = 0;
   int failed_starts_ = 0;  // in a row
   bool has_given_up_ = false;
-  std::string first_reason_;  // of these failed starts
+  bool has_been_ready_ = false;  // some worker
+  std::string first_reason_;     // of these failed starts
 };
 
 }  // namespace detol::inline scheduler

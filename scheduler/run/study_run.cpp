@@ -1,6 +1,7 @@
 #include "scheduler/run/study_run.h"
 
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -77,7 +78,16 @@ void die_with_the_parent(int ranks) {
 // The numbers that follow the folder among the arguments of a role.
 using Numbers = std::vector<int>;
 
+// Allows as many open files as an administrator does: every worker that joins over TCP takes one.
+void raise_descriptor_limit() {
+  rlimit limit{};
+  ::getrlimit(RLIMIT_NOFILE, &limit);
+  limit.rlim_cur = limit.rlim_max;
+  ::setrlimit(RLIMIT_NOFILE, &limit);
+}
+
 Result<void> play_master(const fs::path& folder, const Numbers& numbers, const TestHooks& hooks) {
+  raise_descriptor_limit();
   DETOL_ASSIGN(const RunOptions options, read_options(folder));
   DETOL_TRY(set_up_log(log_of(options)));
   return run_master(options, folder, {numbers.at(0), numbers.at(1)}, hooks);

@@ -220,5 +220,27 @@ TEST_F(Slurm, AChainOfJobsSpendsTheBudgetOnceWhateverEndsThem) {
   EXPECT_EQ(detol({"db", "check"}).code, 0);
 }
 
+// A group is a step of as many tasks; one that is ended from outside is started again.
+TEST_F(Slurm, AGroupIsAStepThatIsReplacedWhenItDies) {
+  if (std::thread::hardware_concurrency() < 2) GTEST_SKIP() << "a group of two needs two CPUs";
+  write_bytes(place_.path() / "job.sh", fmt::format("#!/bin/sh\ncd {}\nexec {} search --space "
+                                                    "naps.yaml --budget 12trials --launcher slurm "
+                                                    "--group-size 2 > search.log 2>&1\n",
+                                                    place_.path().string(), tested_program()));
+  std::string job = slurm("sbatch", {"--parsable", "--exclusive", "-o", "/dev/null",
+                                     (place_.path() / "job.sh").string()});
+  job.pop_back();
+  const auto said = [&](const char* text) {
+    return text_of(place_.path() / "search.log").find(text) != std::string::npos;
+  };
+  ASSERT_TRUE(waits_until([&] { return complete() >= 2; }, 60)) << log();
+  slurm("scancel", {"--signal=KILL", job + ".0"});
+  EXPECT_TRUE(waits_until([&] { return said("requeued: "); }, 60)) << log();
+  ASSERT_TRUE(waits_until([&] { return slurm("squeue", {"-h"}).empty(); }, 120)) << log();
+  EXPECT_EQ(complete(), 12) << text_of(place_.path() / "search.log");
+  const Json steps = query("SELECT DISTINCT worker FROM v_workers");
+  EXPECT_EQ(steps.size(), 1U) << steps;
+}
+
 }  // namespace
 }  // namespace detol::testing_support

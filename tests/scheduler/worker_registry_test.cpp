@@ -1,4 +1,4 @@
-// Workers that share GPUs.
+// Workers that share GPUs, and workers on other machines.
 
 #include "scheduler/processes/worker_registry.h"
 
@@ -14,9 +14,9 @@
 namespace detol::testing_support {
 namespace {
 
-class WorkerRegistryOnGpus : public testing::Test {
+class WorkerRegistryTest : public testing::Test {
  protected:
-  WorkerRegistryOnGpus() {
+  WorkerRegistryTest() {
     int ends[2];
     if (::socketpair(AF_UNIX, SOCK_SEQPACKET, 0, ends) != 0) ADD_FAILURE();
     supervisor = ends[0];
@@ -27,11 +27,6 @@ class WorkerRegistryOnGpus : public testing::Test {
     ::close(registrys_end);
   }
 
-  WorkerRegistry registry_of(int workers, int gpus) {
-    return WorkerRegistry(
-        {.workers = workers, .gpus = gpus, .supervisor = registrys_end, .folder = folder.path()},
-        clock);
-  }
   void starts(WorkerRegistry& registry, int number) {
     send_packet(supervisor, supervisor::Event{supervisor::Event::kStarted, number, ++start, 0});
     registry.turn(events);
@@ -50,6 +45,15 @@ class WorkerRegistryOnGpus : public testing::Test {
   VirtualClock clock;
   std::vector<PoolEvent> events;
   int supervisor = -1, registrys_end = -1, start = 0;
+};
+
+class WorkerRegistryOnGpus : public WorkerRegistryTest {
+ protected:
+  WorkerRegistry registry_of(int workers, int gpus) {
+    return WorkerRegistry(
+        {.workers = workers, .gpus = gpus, .supervisor = registrys_end, .folder = folder.path()},
+        clock);
+  }
 };
 
 TEST_F(WorkerRegistryOnGpus, AGpuThatWorkersShareIsHeldOnce) {
@@ -82,6 +86,43 @@ TEST_F(WorkerRegistryOnGpus, WhileOneGpuIsSoundALostOneEndsNothing) {
   ends(registry, 0, 2 << 8);
   starts(registry, 1);
   ends(registry, 1, 2 << 8);
+  ASSERT_EQ(events.size(), 1u);
+  EXPECT_TRUE(std::holds_alternative<Unusable>(events[0]));
+}
+
+class WorkerRegistryOfMachines : public WorkerRegistryTest {
+ protected:
+  static constexpr int kNoConnection = 255 << 8;  // of ssh
+
+  WorkerRegistry registry{
+      {.workers = 2, .is_remote = true, .supervisor = registrys_end, .folder = folder.path()},
+      clock};
+};
+
+TEST_F(WorkerRegistryOfMachines, WhatAMachineTrainedIsNotToBlameForItsFailure) {
+  becomes_ready(registry, 0);
+  registry.workers().at(0).train.trial = 5;
+  registry.workers().at(0).train.attempt = 1;
+  ends(registry, 0, kNoConnection);
+  ASSERT_EQ(events.size(), 1u);
+  EXPECT_EQ(std::get<Lost>(events[0]).reason.cause, RequeueCause::kLost);
+}
+
+TEST_F(WorkerRegistryOfMachines, ThatWorkedBeforeMayBeAwayForLong) {
+  becomes_ready(registry, 0);
+  for (int times = 0; times < 20; ++times) {
+    ends(registry, 0, kNoConnection);
+    starts(registry, 0);
+  }
+  EXPECT_TRUE(events.empty());
+}
+
+TEST_F(WorkerRegistryOfMachines, ThatNeverStartEndTheSearch) {
+  for (int times = 0; times < 6; ++times) {
+    EXPECT_TRUE(events.empty());
+    starts(registry, times % 2);
+    ends(registry, times % 2, kNoConnection);
+  }
   ASSERT_EQ(events.size(), 1u);
   EXPECT_TRUE(std::holds_alternative<Unusable>(events[0]));
 }
