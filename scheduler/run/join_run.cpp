@@ -92,22 +92,33 @@ std::optional<MasterAddress> address_for(const fs::path& file, const std::vector
   return master;
 }
 
-// Runs one rank of a worker, or a worker of one.
-Result<void> work(const fs::path& file, const std::vector<Gpu>& gpus, const Seat& seat,
-                  const TestHooks& hooks) {
-  const std::optional<MpiPlace> place = seat.ranks > 1 ? mpi_place() : std::nullopt;
-  select_gpu(gpus, seat.slot * seat.ranks + (place ? place->rank : 0));
-  std::unique_ptr<Group> group;
-  if (seat.ranks > 1) {
-    DETOL_ASSIGN(group, join_mpi_group());
-  }
+// Trains as a rank of `group`; its leader joins the run.
+Result<void> train(const fs::path& file, const std::vector<Gpu>& gpus, const Seat& seat,
+                   Group& group, const TestHooks& hooks) {
   ignore_signals();  // MPI sets its own handlers
-  const bool leads = group == nullptr || group->rank() == 0;
-  if (leads) leave_on_signal();
-  const auto master = leads ? address_for(file, gpus, seat) : std::nullopt;
-  DETOL_TRY(run_worker(master, group ? *group : alone(), hooks));
+  if (group.rank() == 0) leave_on_signal();
+  const auto master = group.rank() == 0 ? address_for(file, gpus, seat) : std::nullopt;
+  DETOL_TRY(run_worker(master, group, hooks));
   leave_mpi();
   return {};
+}
+
+// Runs this process as a rank of an MPI job, whose processes form groups in the order of their
+// ranks.
+Result<int> join_as_rank(const JoinOptions& options, const MpiPlace& place,
+                         const TestHooks& hooks) {
+  const int ranks = options.run.group_size;
+  if (place.size % ranks != 0) {
+    return fail(ErrorCode::kUsage,
+                fmt::format("an MPI job of {} processes forms no groups of {}, in which the search "
+                            "trains",
+                            place.size, ranks));
+  }
+  select_gpu(options.gpus, local_rank());
+  DETOL_ASSIGN(const auto group, split_mpi_group(place.rank / ranks));
+  const Seat seat{.id = random_id(), .launched = launched_here(), .ranks = ranks};
+  DETOL_TRY(train(options.run.file, {}, seat, *group, hooks));
+  return kExitDone;
 }
 
 json to_json(const JoinOptions& options) {
@@ -163,15 +174,7 @@ Result<RunToJoin> find_run(const fs::path& artefacts, const std::string& study, 
 Result<int> join_run(const JoinOptions& options, const TestHooks& hooks) {
   const int ranks = options.run.group_size;
   const std::optional<MpiPlace> place = mpi_place();
-  const std::optional<Launched> launched = launched_here();
-  if (ranks > 1 && place && place->size == ranks) {
-    const Seat seat{.id = random_id(),
-                    .launched = launched,
-                    .slot = launched ? launched->slot : 0,
-                    .ranks = ranks};
-    DETOL_TRY(work(options.run.file, options.gpus, seat, hooks));
-    return kExitDone;
-  }
+  if (ranks > 1 && place && place->size > 1) return join_as_rank(options, *place, hooks);
   DETOL_TRY(check_launcher(ranks));
   if (ranks > 1) forget_own_mpi_job();
   DETOL_ASSIGN(const RunFolder folder, RunFolder::make_with(kOptions, to_json(options).dump()));
@@ -180,7 +183,7 @@ Result<int> join_run(const JoinOptions& options, const TestHooks& hooks) {
   return keep_workers({.folder = folder.path().string(),
                        .workers = workers_here(options),
                        .launch = std::move(launch),
-                       .are_replaced = !launched});
+                       .are_replaced = !launched_here()});
 }
 
 Result<void> play_joined(const fs::path& folder, const std::vector<int>& numbers,
@@ -201,7 +204,13 @@ Result<void> play_joined(const fs::path& folder, const std::vector<int>& numbers
                   .slot = numbers.at(0) + (launched ? launched->slot : 0),
                   .ranks = numbers.at(2),
                   .previous_status = numbers.at(3)};
-  return work(options.value("file", ""), gpus, seat, hooks);
+  const std::optional<MpiPlace> place = seat.ranks > 1 ? mpi_place() : std::nullopt;
+  select_gpu(gpus, seat.slot * seat.ranks + (place ? place->rank : 0));
+  std::unique_ptr<Group> group;
+  if (seat.ranks > 1) {
+    DETOL_ASSIGN(group, join_mpi_group());
+  }
+  return train(options.value("file", ""), gpus, seat, group ? *group : alone(), hooks);
 }
 
 }  // namespace detol::inline scheduler

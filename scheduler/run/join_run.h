@@ -44,9 +44,9 @@ Result<RunToJoin> find_run(const std::filesystem::path& artefacts, const std::st
 
 // Trains for the run until it ends; returns 0 then, 75 after a signal (SIGTERM, SIGINT, SIGUSR1,
 // SIGHUP) that made the workers hand back their trials and leave, 130 after a second one, or the
-// exit code of workers that cannot train here. In an MPI job of one group this process is a rank of
-// it. Errors: kUsage if there is no mpiexec, kStorage without a private folder. REQUIRES: the
-// process has one thread.
+// exit code of workers that cannot train here. In an MPI job, where the search trains in groups,
+// this process is a rank of one. Errors: kUsage if there is no mpiexec or the job forms no whole
+// groups, kStorage without a private folder. REQUIRES: the process has one thread.
 Result<int> join_run(const JoinOptions& options, const TestHooks& hooks = {});
 
 // Runs a worker that join_run() has started in `folder`, by its four numbers (worker_keeper.h).

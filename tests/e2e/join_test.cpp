@@ -7,6 +7,7 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/e2e/environment.h"
 #include "tests/e2e/tiny_study.h"
 
 namespace detol::testing_support {
@@ -161,6 +162,76 @@ TEST_F(Joined, ACopyOfAStudyCannotBeJoined) {
   write_bytes(study.path() / "detol.db.d" / "tiny" / "workers.json", "{}");
   ASSERT_EQ(study.detol({"study", "copy", "tiny", "twin"}).code, 0);
   EXPECT_FALSE(fs::exists(study.path() / "detol.db.d" / "twin" / "workers.json"));
+}
+
+TEST_F(Joined, AWorkerWhoseSearchWasKilledEndsWhenThatIsResumed) {
+  Program search(study.path(), search_words());
+  ASSERT_TRUE(search.says("waits for workers")) << search.wait().err;
+  Program joined = worker(here);
+  ASSERT_TRUE(search.says("trial 1 epoch 1:")) << search.wait().err;
+  search.kill_everything();
+  const Ran ran = study.detol({"resume", "tiny", "-j", "1"});
+  EXPECT_EQ(ran.code, 0) << ran.err;
+  EXPECT_EQ(study.results(), undisturbed());
+  EXPECT_TRUE(joined.ends_within(20));
+  EXPECT_EQ(joined.wait().code, 0);
+}
+
+TEST_F(Joined, AWorkerTrainsOnWhatTheSearchTrainsOn) {
+  Program search(study.path(), search_words());
+  ASSERT_TRUE(search.says("waits for workers")) << search.wait().err;
+  const Ran ran = worker(here, {"--device", "cuda"}).wait();
+  EXPECT_EQ(ran.code, 2) << ran.err;
+  EXPECT_NE(ran.err.find("the search trains on cpu"), std::string::npos) << ran.err;
+}
+
+// Workers of two ranks.
+class JoinedGroup : public Joined {
+ protected:
+  static Words with_group(Words words) {
+    words.insert(words.end(), {"--group-size", "2"});
+    return words;
+  }
+  std::string undisturbed_group() const {
+    const TinyStudy other;
+    const Ran ran = other.detol(with_group(other.search_words()));
+    EXPECT_EQ(ran.code, 0) << ran.err;
+    return other.results();
+  }
+};
+
+TEST_F(JoinedGroup, IsStartedHereAndLeavesAsOne) {
+  Program search(study.path(), with_group(search_words()));
+  ASSERT_TRUE(search.says("waits for workers")) << search.wait().err;
+  Program first = worker(here);
+  ASSERT_TRUE(search.says("trial 1 epoch 1:")) << search.wait().err;
+  first.signal(SIGTERM);
+  const Ran left = first.wait();
+  EXPECT_EQ(left.code, 75) << left.err;
+  Program second = worker(there);
+  const Ran ran = search.wait();
+  EXPECT_EQ(ran.code, 0) << ran.err;
+  EXPECT_EQ(ran.err.find("silent"), std::string::npos) << ran.err;
+  EXPECT_EQ(second.wait().code, 0);
+  EXPECT_EQ(study.results(), undisturbed_group());
+}
+
+TEST_F(JoinedGroup, MayBeAnMpiJob) {
+  Program search(study.path(), with_group(search_words()));
+  ASSERT_TRUE(search.says("waits for workers")) << search.wait().err;
+  const std::string detol = tested_program();
+  const Environment other("DETOL_PROGRAM", DETOL_MPIRUN);
+  Program job(here.path(),
+              {"-n", "2", detol, "worker", "--join", "tiny", "--group-size", "2", "--storage",
+               (study.path() / "detol.db").string()},
+              {"OMPI_ALLOW_RUN_AS_ROOT=1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1",
+               "OMPI_MCA_rmaps_base_oversubscribe=1"});
+  const Ran ran = search.wait();
+  EXPECT_EQ(ran.code, 0) << ran.err;
+  const Ran ended = job.wait();
+  EXPECT_EQ(ended.code, 0) << ended.err;
+  ::unsetenv("DETOL_PROGRAM");
+  EXPECT_EQ(study.results(), undisturbed_group());
 }
 
 // 64 groups on however few cores: each sleeps, so that what is measured is joining and leaving.

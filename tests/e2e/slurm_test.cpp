@@ -108,7 +108,7 @@ class Slurm : public testing::Test {
     random.read(key.data(), static_cast<std::streamsize>(key.size()));
     write_bytes(folder / "munge.key", key);
     fs::permissions(folder / "munge.key", fs::perms(0600));
-    const int port = 20000 + ::getpid() % 20000;
+    const int port = 10000 + 2 * (::getpid() % 10000);
     write_bytes(folder / "slurm.conf",
                 fmt::format(fmt::runtime(kConfiguration), host(), folder.string(), port, port + 1,
                             std::thread::hardware_concurrency()));
@@ -162,6 +162,20 @@ class Slurm : public testing::Test {
   std::string heir_of_the_first() const {
     const std::string running = slurm("squeue", {"-h", "-t", "RUNNING", "-o", "%i"});
     return running.substr(0, running.find('\n'));
+  }
+
+  // The tasks of steps that train themselves.
+  int ranks() const {
+    int count = 0;
+    for (const auto& entry : fs::directory_iterator("/proc")) {
+      const std::string words = text_of(entry.path() / "cmdline");
+      const bool is_task = words.find("srun") == std::string::npos &&
+                           words.find(std::string("\0worker\0", 8)) != std::string::npos &&
+                           words.find(place_.path().string()) != std::string::npos;
+      const fs::path task = entry.path() / "task" / entry.path().filename();
+      count += is_task && text_of(task / "children").empty();
+    }
+    return count;
   }
 
   Json query(const std::string& sql) const {
@@ -234,6 +248,7 @@ TEST_F(Slurm, AGroupIsAStepThatIsReplacedWhenItDies) {
     return text_of(place_.path() / "search.log").find(text) != std::string::npos;
   };
   ASSERT_TRUE(waits_until([&] { return complete() >= 2; }, 60)) << log();
+  EXPECT_EQ(ranks(), 2) << "each task is a rank, and starts no process";
   slurm("scancel", {"--signal=KILL", job + ".0"});
   EXPECT_TRUE(waits_until([&] { return said("requeued: "); }, 60)) << log();
   ASSERT_TRUE(waits_until([&] { return slurm("squeue", {"-h"}).empty(); }, 120)) << log();

@@ -286,7 +286,8 @@ void leave_mpi() {
 
 std::optional<MpiPlace> mpi_place() {
   constexpr const char* kNames[][2] = {{"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"},
-                                       {"PMI_RANK", "PMI_SIZE"}};
+                                       {"PMI_RANK", "PMI_SIZE"},
+                                       {"PMIX_RANK", "SLURM_STEP_NUM_TASKS"}};  // srun --mpi=pmix
   for (const auto& [rank_name, size_name] : kNames) {
     const auto rank = number_in(rank_name), size = number_in(size_name);
     if (rank && size) return MpiPlace{*rank, *size};
