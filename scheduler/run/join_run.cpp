@@ -70,10 +70,9 @@ std::optional<Launched> launched_here() {
 // Returns the devices of a worker's ranks that others may share; none on the CPU.
 std::vector<std::string> devices_of(const std::vector<Gpu>& gpus, const Seat& seat) {
   std::vector<std::string> devices;
-  for (int rank = 0; rank < seat.ranks && !gpus.empty(); ++rank) {
-    const auto index = static_cast<std::size_t>(seat.slot * seat.ranks + rank);
-    devices.push_back(host_name() + "/" + gpus[index % gpus.size()].id);
-  }
+  const int first = seat.slot * seat.ranks;
+  for (int index = first; index < first + seat.ranks && !gpus.empty(); ++index)
+    devices.push_back(host_name() + "/" + gpus[static_cast<std::size_t>(index) % gpus.size()].id);
   return devices;
 }
 

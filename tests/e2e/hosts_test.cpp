@@ -129,6 +129,25 @@ TEST_F(OverHosts, AHostThatIsKilledAndMendedTrainsAgain) {
   EXPECT_EQ(study.results(), undisturbed({"-j", "1", "--set", "training.epochs=40"})) << ran.err;
 }
 
+TEST_F(OverHosts, AStopReachesEveryHostAndIsResumable) {
+  const Words launcher = {"--launcher", "ssh",
+                          "--hosts",    Hosts::address(0) + "," + Hosts::address(1) + ":2",
+                          "--ssh",      hosts.enter()};
+  Words words = launcher;
+  words.insert(words.end(), {"--set", "training.epochs=40"});
+  Program running = hosts.start(0, study.path(), search_words(words));
+  ASSERT_TRUE(running.says("trial 2 epoch 1:")) << running.wait().err;
+  EXPECT_TRUE(hosts.runs(1, "worker"));
+  running.signal(SIGTERM);
+  EXPECT_EQ(running.wait().code, 75);
+  EXPECT_FALSE(hosts.runs(1, "worker"));
+  words = {"resume", "tiny"};
+  words.insert(words.end(), launcher.begin(), launcher.end());
+  const Ran resumed = hosts.start(0, study.path(), words).wait();
+  EXPECT_EQ(resumed.code, 0) << resumed.err;
+  EXPECT_EQ(study.results(), undisturbed({"-j", "1", "--set", "training.epochs=40"}));
+}
+
 // One group of an MPI job, whose ranks are on two hosts.
 TEST_F(OverHosts, AGroupOverTwoHostsTrainsTheSameNumbersAsOnOne) {
   using Clock = std::chrono::steady_clock;
