@@ -25,7 +25,8 @@ constexpr double kHourS = 3600;
 constexpr double kDefaultNetworkWorkPerS = 4e10;  // of one core (experiments/scheduler/RESULTS.md)
 constexpr double kDefaultTableWorkPerS = 1e9;
 constexpr std::int64_t kMostWorkers = 1'000'000;
-constexpr int kMostPoints = 20;  // of the series of best values
+constexpr int kPointsToRead = 10;  // of the series of best values, in a table
+constexpr int kPoints = 200;       // elsewhere
 
 std::optional<double> number_from(const std::string& word) {
   char* end = nullptr;
@@ -119,22 +120,24 @@ Result<std::vector<Budget>> budgets_from(const Arguments& arguments,
   return budgets;
 }
 
-// Returns the best value after each twentieth of the device time that improved it.
-std::string series_of(const SimulationReport& report) {
+// Returns the best values over the device time: the last improvement in each part of it.
+std::string series_of(const SimulationReport& report, int parts) {
   Json points = Json::array();
   const auto& all = report.improvements;
-  std::size_t known = 0;
-  for (int i = 1; i <= kMostPoints; ++i) {
-    const double device_s = report.device_s * i / kMostPoints;
-    const std::size_t before = known;
-    while (known < all.size() && all[known].device_s <= device_s) ++known;
-    if (known > before)
-      points.push_back({{"device_h", device_s / kHourS}, {"value", all[known - 1].value}});
+  const auto part_of = [&](const Improvement& one) {
+    return std::floor(one.device_s / report.device_s * parts);
+  };
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const bool is_last = i + 1 == all.size() || part_of(all[i]) < part_of(all[i + 1]);
+    if (is_last)
+      points.push_back({{"device_h", all[i].device_s / kHourS}, {"value", all[i].value}});
   }
   return points.dump();
 }
 
-Rows rows_of(const std::vector<Budget>& budgets, const std::vector<SimulationReport>& reports) {
+Rows rows_of(const std::vector<Budget>& budgets, const std::vector<SimulationReport>& reports,
+             Format format) {
+  const int parts = format == Format::kTable ? kPointsToRead : kPoints;
   Rows rows{.columns = {"budget",          "utilization",    "best",           "best_trial",
                         "device_h",        "wall_h",         "work",           "trained",
                         "finished",        "pruned",         "failed",         "known_or_waiting",
@@ -173,7 +176,7 @@ Rows rows_of(const std::vector<Budget>& budgets, const std::vector<SimulationRep
          r.real_asking_s / proposals * 1e3,
          static_cast<double>(r.peak_bytes) / 1e6,
 
-         series_of(r)});
+         series_of(r, parts)});
   }
   return rows;
 }
@@ -192,7 +195,7 @@ Result<int> run_simulate(const Arguments& arguments) {
     const std::string& ended = reports.back().ended;  // without what a resume would do
     log_info("{}: {}", to_text(budget), ended.substr(0, ended.find(';')));
   }
-  const Rows rows = rows_of(budgets, reports);
+  const Rows rows = rows_of(budgets, reports, arguments.globals.format);
   DETOL_TRY(print_data(rows.rows.size() == 1 ? render_record(rows, arguments.globals)
                                              : render(rows, arguments.globals)));
   return 0;

@@ -21,6 +21,7 @@ constexpr double kFirstError = 0.9;  // untrained
 constexpr double kLeastError = 0.05;
 constexpr double kErrorSpan = 0.3;
 constexpr double kNoise = 0.003;
+constexpr double kRate = 20;  // after a ninth of an epoch about half of the first error is left
 
 class PowerLawModel final : public TrainingModel {
  public:
@@ -55,7 +56,7 @@ class PowerLawModel final : public TrainingModel {
   std::vector<PowerLaw> curves_of(const Genome& genome) const {
     const double error = last_error(genome);
     Rng rng = context_.pace.stream(genome, "curve");
-    const double exponent = rng.uniform(0.4, 1);
+    const double exponent = rng.uniform(0.5, 0.9);
     const double drop = kFirstError - error;
     std::vector<PowerLaw> laws;
     for (const Objective& objective : context_.config.objectives) {
@@ -64,6 +65,7 @@ class PowerLawModel final : public TrainingModel {
                       .last = is_minimised ? error : 1 - error,
                       .drop = is_minimised ? drop : -drop,
                       .exponent = exponent,
+                      .rate = kRate,
                       .noise = kNoise});
     }
     return laws;

@@ -25,8 +25,8 @@ class PowerLaws final : public SimulatedTraining {
   double next(double epochs) const { return report_after(epochs, training_.early_reports); }
 
   double value_at(const PowerLaw& law, double epochs) const {
-    const double share =
-        std::pow(1 + epochs, -law.exponent) - std::pow(1 + training_.epochs, -law.exponent);
+    const auto share_at = [&](double e) { return std::pow(1 + law.rate * e, -law.exponent); };
+    const double share = share_at(epochs) - share_at(training_.epochs);
     const double value = law.last + law.drop * share;
     if (law.noise <= 0) return value;
     Rng noise = training_.noise.split(static_cast<std::uint64_t>(epochs * 1000));

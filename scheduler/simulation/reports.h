@@ -20,12 +20,13 @@ message::Report report_of(const message::Train& train, double epochs, EpochRepor
 
 // PowerLaw is a metric after e epochs of n:
 //
-//   last + drop ((1 + e)^-exponent - (1 + n)^-exponent) + noise
+//   last + drop ((1 + rate e)^-exponent - (1 + rate n)^-exponent) + noise
 struct PowerLaw {
   std::string metric;
   double last = 0;  // after all epochs
   double drop = 0;
   double exponent = 0.5;
+  double rate = 1;
   double noise = 0;  // standard deviation
 };
 
