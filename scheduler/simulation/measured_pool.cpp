@@ -28,11 +28,11 @@ double Histogram::quantile(double share) const {
 }
 
 std::vector<PoolEvent> MeasuredPool::wait(double at_most_s) {
-  const double began_s = system_clock().now_s();
+  const double began_s = thread_seconds();
   std::vector<PoolEvent> events = pool_.wait(at_most_s);
+  workers_s_ += thread_seconds() - began_s;
   messages_ += static_cast<std::int64_t>(events.size());
   turn_s_ = system_clock().now_s();
-  workers_s_ += turn_s_ - began_s;
   return events;
 }
 

@@ -53,7 +53,7 @@ class MeasuredPool final : public Pool {
 
   std::int64_t messages() const { return messages_; }
   const Histogram& decisions() const { return decisions_; }
-  double workers_s() const { return workers_s_; }  // real seconds inside wait()
+  double workers_s() const { return workers_s_; }  // processor seconds inside wait()
 
  private:
   Pool& pool_;

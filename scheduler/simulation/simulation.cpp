@@ -119,7 +119,6 @@ Result<SimulationReport> simulate(const SimulationSettings& settings) {
     return fail(ErrorCode::kInput,
                 "a simulation ends with its budget, and there is none; give one with --budget");
   const double began_s = thread_seconds();
-  const double began_real_s = system_clock().now_s();
   VirtualClock clock;
   StudyConfig config = settings.config;
   const Pace pace(settings.config.space, config.seed, settings.group_size, settings.pace);
@@ -205,7 +204,7 @@ Result<SimulationReport> simulate(const SimulationSettings& settings) {
   report.events = ledger.events_written();
   report.proposals = searcher.proposals();
   report.real_s = thread_seconds() - began_s;
-  report.real_master_s = system_clock().now_s() - began_real_s - pool.workers_s();
+  report.real_master_s = report.real_s - pool.workers_s();
   report.real_asking_s = searcher.real_s();
   report.real_decision_p50_s = pool.decisions().quantile(0.5);
   report.real_decision_p99_s = pool.decisions().quantile(0.99);

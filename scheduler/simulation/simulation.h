@@ -61,9 +61,9 @@ struct SimulationReport {
   std::int64_t fallbacks = 0;  // proposals of another searcher, as the study's was late
   std::int64_t fresh = 0;      // proposals of the study's, at most kFreshBehind outcomes behind
   double real_s = 0;           // processor seconds of all
-  double real_master_s = 0;    // real seconds of the driver, searcher, pruner and ledger
-  double real_asking_s = 0;    // those of the searcher
-  double real_decision_p50_s = 0, real_decision_p99_s = 0;  // from a report to its answer
+  double real_master_s = 0;    // those of the driver, searcher, pruner and ledger
+  double real_asking_s = 0;    // those of its proposals
+  double real_decision_p50_s = 0, real_decision_p99_s = 0;  // seconds from a report to its answer
   std::int64_t peak_bytes = 0;                              // of this process
 
   double utilization() const { return device_s > 0 ? busy_s / device_s : 0; }
