@@ -1,6 +1,7 @@
 // A trial takes the curve of the recorded trial that is most like it: the smallest sum of squared
 // differences of the choices' positions in their ranges, 1 for a choice that differs and has no
-// order, or that only one of them has. Seconds grow with the work of an epoch. Where the recorded
+// order, or that only one of them has. Seconds grow with a power of an epoch's work, which is
+// fitted to all recorded trials: small networks reach fewer FLOPs a second. Where the recorded
 // curve ends before the trial does, it goes on by what those that went on gained on average, at the
 // trial's last speed.
 
@@ -22,6 +23,28 @@ const RecordedReport* report_at(const RecordedTrial& trial, double epochs) {
     return std::abs(report.epochs - epochs) < kSameEpoch;
   });
   return found == trial.reports.end() ? nullptr : &*found;
+}
+
+// Returns the seconds of an epoch; 0: nothing was reported.
+double epoch_s_of(const RecordedTrial& trial) {
+  double seconds = 0;
+  for (const RecordedReport& report : trial.reports) seconds += report.seconds;
+  return trial.reports.empty() ? 0 : seconds / trial.reports.back().epochs;
+}
+
+// Returns the slope of the least squares line through the points, from 0 to 1; 1 if there is none.
+double slope_of(const std::vector<std::pair<double, double>>& points) {
+  double x = 0, y = 0, xx = 0, xy = 0;
+  const auto n = static_cast<double>(points.size());
+  for (const auto& [at, value] : points) {
+    x += at / n;
+    y += value / n;
+  }
+  for (const auto& [at, value] : points) {
+    xx += (at - x) * (at - x);
+    xy += (at - x) * (value - y);
+  }
+  return xx > 0 ? std::clamp(xy / xx, 0.0, 1.0) : 1;
 }
 
 // Returns the metric; NaN: it was not reported.
@@ -85,9 +108,8 @@ class RecordedTraining final : public SimulatedTraining {
   double last_epochs() const { return trial_.reports.empty() ? 0 : trial_.reports.back().epochs; }
 
   double recorded_epoch_s() const {
-    double seconds = 0;
-    for (const RecordedReport& report : trial_.reports) seconds += report.seconds;
-    return last_epochs() > 0 ? seconds / last_epochs() : Pace::kUnknownS;
+    const double epoch_s = epoch_s_of(trial_);
+    return epoch_s > 0 ? epoch_s : Pace::kUnknownS;
   }
 
   const RecordedReport& last_before(double epochs) const {
@@ -127,13 +149,17 @@ class RecordedModel final : public TrainingModel {
  public:
   RecordedModel(const ModelContext& context, const RecordedCurves& curves)
       : context_(context), curves_(curves) {
+    std::vector<std::pair<double, double>> points;  // logarithms of work and seconds of an epoch
     for (const RecordedTrial& trial : curves.trials) {
       const auto genome = context.config.space.genome(trial.params);
       if (!genome) continue;
       const auto candidate = context.decode(*genome);
       const double work = candidate ? context.epoch_work(*candidate) : 0;
       known_.push_back({&trial, *genome, work});
+      const double epoch_s = epoch_s_of(trial);
+      if (work > 0 && epoch_s > 0) points.emplace_back(std::log(work), std::log(epoch_s));
     }
+    power_of_work_ = slope_of(points);
   }
 
   std::unique_ptr<SimulatedTraining> begin(const message::Train& train) override {
@@ -151,7 +177,7 @@ class RecordedModel final : public TrainingModel {
     RecordedTraining::Scale scale{.start_s = curves_.start_s};
     scale.epoch_work = candidate ? context_.epoch_work(*candidate) : 0;
     if (scale.epoch_work > 0 && known.epoch_work > 0)
-      scale.seconds = scale.epoch_work / known.epoch_work;
+      scale.seconds = std::pow(scale.epoch_work / known.epoch_work, power_of_work_);
     if (context_.pace.is_given()) scale.epoch_s = context_.pace.epoch_s(*genome, epochs, 0);
     return std::make_unique<RecordedTraining>(train, *known.trial, curves_,
                                               context_.config.early_reports, scale);
@@ -184,6 +210,7 @@ class RecordedModel final : public TrainingModel {
   const ModelContext context_;
   const RecordedCurves& curves_;
   std::vector<Known> known_;
+  double power_of_work_ = 1;  // to which an epoch's seconds grow
 };
 
 }  // namespace

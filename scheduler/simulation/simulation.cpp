@@ -77,11 +77,78 @@ Result<std::unique_ptr<Ledger>> open_ledger(const std::filesystem::path& path) {
   return Ledger::open(path);
 }
 
-std::unique_ptr<TrainingModel> model_of(const SimulationSettings& settings,
-                                        const ModelContext& context, Evaluator* evaluator) {
-  if (settings.curves) return make_recorded_model(context, *settings.curves);
-  if (evaluator != nullptr) return make_evaluated_model(context, *evaluator);
-  return make_power_law_model(context);
+// Candidates holds what the driver and the model of the trainings know of candidates.
+struct Candidates {
+  const SimulationSettings& settings;
+  StudyConfig config;
+  Pace pace;
+  Admission admit;
+  Decode decode;
+  std::function<double(const Candidate&)> epoch_work;
+
+  Candidates(const SimulationSettings& given, Admission admission)
+      : settings(given),
+        config(settings.config),
+        pace(settings.config.space, config.seed, settings.group_size, settings.pace),
+        admit(std::move(admission)) {
+    config.max_epochs = pace.most_epochs(config.max_epochs);
+    if (settings.pace.report_every_s > 0) config.early_reports.clear();
+    decode = [this](const Genome& genome) -> Decoded {
+      if (auto refused = admit(genome)) return tl::unexpected(*std::move(refused));
+      Decoded candidate = settings.config.candidate(genome, settings.data.task);
+      if (candidate) candidate->recipe.epochs = pace.epochs(genome, candidate->recipe.epochs);
+      return candidate;
+    };
+    epoch_work = [this](const Candidate& candidate) {
+      return config.trains() ? detol::epoch_work(candidate, settings.data) : 0;
+    };
+  }
+  Candidates(const Candidates&) = delete;
+  Candidates& operator=(const Candidates&) = delete;
+};
+
+// Trainings makes the model of the settings, and what it needs.
+struct Trainings {
+  std::unique_ptr<Evaluator> evaluator;  // of a function or a table
+  std::unique_ptr<TrainingModel> inner;
+  std::unique_ptr<TrainingModel> losing;  // null: no worker is lost
+
+  TrainingModel& model() { return losing ? *losing : *inner; }
+};
+
+Result<Trainings> make_trainings(const SimulationSettings& settings, const Candidates& of) {
+  Trainings trainings;
+  const ModelContext context{of.config, of.pace, of.decode, of.epoch_work};
+  if (settings.curves) {
+    trainings.inner = make_recorded_model(context, *settings.curves);
+  } else if (of.config.trains()) {
+    trainings.inner = make_power_law_model(context);
+  } else {
+    DETOL_ASSIGN(trainings.evaluator, make_evaluator(of.config, {}));
+    trainings.inner = make_evaluated_model(context, *trainings.evaluator);
+  }
+  if (settings.losses_per_device_h > 0)
+    trainings.losing = with_losses(*trainings.inner, settings.losses_per_device_h,
+                                   settings.group_size, of.config.seed);
+  return trainings;
+}
+
+// Creates the study, with the fact that says how it is simulated.
+Result<StudyId> create_study(Ledger& ledger, const SimulationSettings& settings,
+                             const AskTimes& ask_times) {
+  const std::string budget = to_text(settings.budget);
+  DETOL_ASSIGN(const StudyId study,
+               ledger.create_study({.name = settings.config.study,
+                                    .config = settings.config.text,
+                                    .budget = budget,
+                                    .data_fingerprint = settings.data.fingerprint,
+                                    .objectives = settings.config.objectives,
+                                    .created_s = VirtualClock::kStartS}));
+  const Event running =
+      event::StudyState{StudyPhase::kRunning, budget, VirtualClock::kStartS, "simulated"};
+  const Fact fact = fact_of(settings, ask_times);
+  DETOL_TRY(ledger.append(study, {&running, 1}, {&fact, 1}));
+  return study;
 }
 
 Result<std::vector<Genome>> initial_of(const StudyConfig& config) {
@@ -120,65 +187,33 @@ Result<SimulationReport> simulate(const SimulationSettings& settings) {
                 "a simulation ends with its budget, and there is none; give one with --budget");
   const double began_s = thread_seconds();
   VirtualClock clock;
-  StudyConfig config = settings.config;
-  const Pace pace(settings.config.space, config.seed, settings.group_size, settings.pace);
-  config.max_epochs = pace.most_epochs(config.max_epochs);
-  if (settings.pace.report_every_s > 0) config.early_reports.clear();
-  DETOL_ASSIGN(const Admission admit, make_admission(config));
-  const Decode decode = [&](const Genome& genome) -> Decoded {
-    if (auto refused = admit(genome)) return tl::unexpected(*std::move(refused));
-    Decoded candidate = settings.config.candidate(genome, settings.data.task);
-    if (candidate) candidate->recipe.epochs = pace.epochs(genome, candidate->recipe.epochs);
-    return candidate;
-  };
-  const std::function<double(const Candidate&)> work_of = [&](const Candidate& candidate) {
-    return config.trains() ? epoch_work(candidate, settings.data) : 0;
-  };
-  std::unique_ptr<Evaluator> evaluator;
-  if (!config.trains()) {
-    DETOL_ASSIGN(evaluator, make_evaluator(config, {}));
-  }
-  const ModelContext context{config, pace, decode, work_of};
-  const auto trainings = model_of(settings, context, evaluator.get());
-  const auto losing =
-      with_losses(*trainings, settings.losses_per_device_h, settings.group_size, config.seed);
-  TrainingModel& model = settings.losses_per_device_h > 0 ? *losing : *trainings;
+  DETOL_ASSIGN(Admission admit, make_admission(settings.config));
+  const Candidates candidates(settings, std::move(admit));
+  const StudyConfig& config = candidates.config;
+  DETOL_ASSIGN(Trainings trainings, make_trainings(settings, candidates));
   SimulatedPool workers({.workers = settings.workers,
                          .group_size = settings.group_size,
                          .restart_s = settings.restart_s},
-                        model, clock);
+                        trainings.model(), clock);
   MeasuredPool pool(workers);
-
-  const AskTimes ask_times = settings.ask_times.value_or(AskTimes::of(config.algorithm.name));
   DETOL_ASSIGN(const auto inner, make_searcher(config.algorithm.name, config.space,
                                                {.seed = config.seed,
                                                 .objectives = config.objectives,
                                                 .options = config.algorithm.options}));
+  const AskTimes ask_times = settings.ask_times.value_or(AskTimes::of(config.algorithm.name));
   MeasuredSearcher searcher(*inner);
   DETOL_ASSIGN(const auto fallback, make_fallback(config.space, config.objectives, config.seed));
   DETOL_ASSIGN(const auto pruner, make_pruner(config.pruner.name, pruner_settings_of(config)));
   DETOL_ASSIGN(auto initial, initial_of(config));
-
   DETOL_ASSIGN(auto kept, open_ledger(settings.ledger));
   ChargedLedger ledger(std::move(kept), settings.commit_s, clock);
-  const std::string budget = to_text(settings.budget);
-  DETOL_ASSIGN(const StudyId study,
-               ledger.create_study({.name = config.study,
-                                    .config = config.text,
-                                    .budget = budget,
-                                    .data_fingerprint = settings.data.fingerprint,
-                                    .objectives = config.objectives,
-                                    .created_s = clock.wall_s()}));
-  const Event running =
-      event::StudyState{StudyPhase::kRunning, budget, clock.wall_s(), "simulated"};
-  const Fact fact = fact_of(settings, ask_times);
-  DETOL_TRY(ledger.append(study, {&running, 1}, {&fact, 1}));
+  DETOL_ASSIGN(const StudyId study, create_study(ledger, settings, ask_times));
 
   SimulationReport report;
   Watcher watcher(report, config.objectives.front().direction, clock, pool);
   Driver driver(
       {.config = config,
-       .decode = decode,
+       .decode = candidates.decode,
        .ledger = ledger,
        .study = study,
        .searcher = searcher,
@@ -189,7 +224,7 @@ Result<SimulationReport> simulate(const SimulationSettings& settings) {
        .budget = settings.budget,
        .initial = std::move(initial),
        .cost_metrics = cost_metrics_of(config),
-       .epoch_work = work_of,
+       .epoch_work = candidates.epoch_work,
        .asks = {
            .asks = Asks::kVirtual, .fallback = fallback.get(), .seconds = [&](std::int64_t told) {
              return ask_times.seconds(static_cast<double>(told));
