@@ -2,8 +2,8 @@
 // differences of the choices' positions in their ranges, 1 for a choice that differs and has no
 // order, or that only one of them has. Seconds grow with a power of an epoch's work, which is
 // fitted to all recorded trials: small networks reach fewer FLOPs a second. Where the recorded
-// curve ends before the trial does, it goes on by what those that went on gained on average, at the
-// trial's last speed.
+// curve ends before the trial does, it goes on as the one that had the most similar value there and
+// went on, at the trial's last speed, and stays among the values that were recorded.
 
 #include <algorithm>
 #include <cmath>
@@ -94,8 +94,9 @@ class RecordedTraining final : public SimulatedTraining {
                                            .reason = "as the recorded trial"}};
     const RecordedReport& last = recorded != nullptr ? *recorded : last_before(next);
     for (const auto& [name, value] : last.metrics) {
-      const double gain = recorded != nullptr ? 0 : mean_gain(name, last.epochs, next);
-      report.metrics.push_back({name, value + gain});
+      const bool is_beyond = recorded == nullptr;
+      report.metrics.push_back(
+          {name, is_beyond ? continued(name, value, last.epochs, next) : value});
     }
     if (scale_.epoch_work > 0)
       report.work = scale_.epoch_work * next;
@@ -121,20 +122,24 @@ class RecordedTraining final : public SimulatedTraining {
     return *last;
   }
 
-  // Returns what trials gained on average between two reports that they made.
-  double mean_gain(const std::string& metric, double from, double to) const {
-    double sum = 0;
-    int count = 0;
+  // Returns the value after `to` epochs of a trial that has `value` after `from`, as far as it is
+  // recorded.
+  double continued(const std::string& metric, double value, double from, double to) const {
+    const double unknown = std::numeric_limits<double>::quiet_NaN();
+    double nearest = unknown, gain = 0, low = unknown, high = unknown;
     for (const RecordedTrial& trial : all_.trials) {
-      const RecordedReport* before = report_at(trial, from);
       const RecordedReport* after = report_at(trial, to);
-      if (before == nullptr || after == nullptr) continue;
-      const double gain = metric_of(*after, metric) - metric_of(*before, metric);
-      if (!std::isfinite(gain)) continue;
-      sum += gain;
-      ++count;
+      const double later = after == nullptr ? unknown : metric_of(*after, metric);
+      if (!std::isfinite(later)) continue;
+      low = std::fmin(low, later);
+      high = std::fmax(high, later);
+      const RecordedReport* before = report_at(trial, from);
+      const double now = before == nullptr ? unknown : metric_of(*before, metric);
+      if (!std::isfinite(now) || std::abs(now - value) >= std::abs(nearest - value)) continue;
+      nearest = now;
+      gain = later - now;
     }
-    return count == 0 ? 0 : sum / count;
+    return std::fmax(low, std::fmin(high, value + gain));
   }
 
   const message::Train train_;

@@ -124,6 +124,27 @@ TEST(Simulation, ReplaysTheCurvesOfAnEarlierStudy) {
   EXPECT_EQ(replayed.improvements.back().value, recorded.improvements.back().value);
 }
 
+// Of two recorded trials only one went on; both were as good, so the other goes on likewise.
+TEST(RecordedCurves, AShortCurveGoesOnAsTheMostSimilarOneAndNeverBeyondWhatWasRecorded) {
+  SimulationSettings settings = settings_of("random");
+  settings.losses_per_device_h = 0;
+  settings.pace = {.trial_s = SecondsRange{30, 30}, .report_every_s = 10};
+  const auto recorded = [](double x, std::vector<double> values) {
+    RecordedTrial trial{.params = {{"x0", x}, {"x1", x}, {"x2", x}}};
+    for (const double value : values)
+      trial.reports.push_back(
+          {static_cast<double>(trial.reports.size()) + 1, 1, 0, {{"value", value}}});
+    return trial;
+  };
+  settings.curves = RecordedCurves{};
+  settings.curves->trials = {recorded(-9, {5}), recorded(0, {5, 4, 3}), recorded(9, {1, 0.9, 0.8})};
+  const auto report = simulate(settings).value();
+  EXPECT_EQ(report.finished, 60);
+  EXPECT_EQ(report.improvements.back().value, 0.8);
+  settings.curves->trials = {recorded(0, {5}), recorded(9, {5, 4, 3})};
+  EXPECT_EQ(simulate(settings).value().improvements.back().value, 3);
+}
+
 TEST(RecordedCurves, AFileOfThemIsReadAsItWasWritten) {
   TempFolder folder;
   RecordedCurves curves;
