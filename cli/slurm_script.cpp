@@ -61,13 +61,13 @@ std::string directives(const SlurmJob& job) {
 
 constexpr std::string_view kBody = R"bash(
 set -u
-heir=
+successor=
 if [ "${SLURM_RESTART_COUNT:-0}" -eq 0 ]; then
-  heir=$(sbatch --parsable --dependency="afterany:$SLURM_JOB_ID" ${options[@]+"${options[@]}"} "$script")
-  heir=${heir%%;*}
-  echo "$heir" > "$script.heir"
-elif [ -r "$script.heir" ]; then
-  heir=$(cat "$script.heir")
+  successor=$(sbatch --parsable --dependency="afterany:$SLURM_JOB_ID" ${options[@]+"${options[@]}"} "$script")
+  successor=${successor%%;*}
+  echo "$successor" > "$script.successor"
+elif [ -r "$script.successor" ]; then
+  successor=$(cat "$script.successor")
 fi
 
 "${search[@]}" &
@@ -88,8 +88,8 @@ if [ "$code" -eq 75 ] && [ "$state" = RUNNING ]; then
   scontrol requeue "$SLURM_JOB_ID" && exit 75
 fi
 if [ "$code" -ne 75 ] || [ "$state" = CANCELLED ]; then
-  [ -z "$heir" ] || scancel "$heir"
-  rm -f "$script.heir"
+  [ -z "$successor" ] || scancel "$successor"
+  rm -f "$script.successor"
 fi
 exit "$code"
 )bash";

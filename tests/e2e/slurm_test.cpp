@@ -158,8 +158,8 @@ class Slurm : public testing::Test {
     const std::size_t at = shown.find("JobState=") + 9;
     return shown.substr(at, shown.find(' ', at) - at);
   }
-  // The job that waits for the end of the first, and has by now an heir of its own.
-  std::string heir_of_the_first() const {
+  // The job that waits for the end of the first, and has by now a successor of its own.
+  std::string successor_of_the_first() const {
     const std::string running = slurm("squeue", {"-h", "-t", "RUNNING", "-o", "%i"});
     return running.substr(0, running.find('\n'));
   }
@@ -212,7 +212,7 @@ TEST_F(Slurm, AChainOfJobsSpendsTheBudgetOnceWhateverEndsThem) {
   ASSERT_TRUE(waits_until([&] { return state_of(first) == "TIMEOUT"; }, 60)) << log();
   const int before = complete();
   ASSERT_TRUE(waits_until([&] { return complete() >= before + 4; }, 60)) << log();
-  const std::string second = heir_of_the_first();
+  const std::string second = successor_of_the_first();
 
   slurm("scontrol", {"update", "NodeName=" + host(), "State=DRAIN", "Reason=test"});
   slurm("scancel", {"--signal=USR1", "--batch", second});
