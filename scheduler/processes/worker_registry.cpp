@@ -55,8 +55,17 @@ WorkerRegistry::WorkerRegistry(WorkerRegistrySettings settings, Clock& clock)
 }
 
 Worker* WorkerRegistry::training(TrialId trial, int attempt) {
+  const auto trains = [&](const Worker& worker) {
+    return worker.train.trial == trial && worker.train.attempt == attempt;
+  };
+  const auto guess = found_.find(trial);
+  const auto known = guess == found_.end() ? workers_.end() : workers_.find(guess->second);
+  if (known != workers_.end() && trains(known->second)) return &known->second;
+  found_.erase(trial);
   for (auto& [number, worker] : workers_) {
-    if (worker.train.trial == trial && worker.train.attempt == attempt) return &worker;
+    if (!trains(worker)) continue;
+    found_[trial] = number;
+    return &worker;
   }
   return nullptr;
 }

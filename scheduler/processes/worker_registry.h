@@ -11,6 +11,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "core/clock.h"
@@ -102,6 +103,7 @@ class WorkerRegistry {
   const WorkerRegistrySettings settings_;
   Clock& clock_;
   std::map<int, Worker> workers_;            // by number
+  std::unordered_map<TrialId, int> found_;   // where training() found a trial last
   std::map<std::string, int> joined_;        // numbers by id
   std::map<std::string, int> device_names_;  // the shared ones of workers that joined
   int next_joined_ = kFirstJoined;           // number
