@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "core/clock.h"
+#include "core/durable_file.h"
 #include "core/fault.h"
 #include "core/hash.h"
 #include "core/log.h"
@@ -179,6 +180,7 @@ Result<void> let_join(const RunOptions& options, const std::filesystem::path& fo
   settings.registry.key = rendezvous.key;
   std::error_code ignored;
   std::filesystem::create_directories(artefacts, ignored);
+  remove_unfinished(artefacts / kJoinFile);  // of a master that was killed as it published
   DETOL_TRY(publish(rendezvous, artefacts / kJoinFile));
   if (options.rendezvous.empty()) return {};
   return publish(rendezvous, options.rendezvous);
