@@ -239,39 +239,47 @@ Result<std::vector<StoredEvent>> EventWriter::single_reports(StudyId study, Tria
   return rows;
 }
 
-// Returns how many of the reports fit into one row, in their order; at least one. Rows grow by
-// nearly the same with each report, so that two guesses come close.
-std::size_t EventWriter::fitting(std::span<const NumberedReport> reports) {
+// Returns the row of as many of the first reports as fit together; at least one. `sizes` are those
+// of their rows of one: a longer row has what two of them share but once, so that the guess is
+// close.
+EventRow EventWriter::fitting(std::span<const NumberedReport> reports,
+                              std::span<const std::size_t> sizes) {
   constexpr std::size_t kMaxPayload = 900;  // SQLite puts longer rows into pages of their own
-  std::size_t most = 1;
-  while (most < reports.size() && reports[most - 1].seq < reports[most].seq &&
-         continues(reports[most - 1].report, reports[most].report))
-    ++most;
-  const auto size_of = [&](std::size_t n) { return row_of(reports.first(n)).payload.size(); };
-  if (most == 1) return 1;
-  const std::size_t two = size_of(2), each = std::max<std::size_t>(1, two - size_of(1));
-  if (two > kMaxPayload) return 1;
-  std::size_t count = std::clamp<std::size_t>(2 + (kMaxPayload - two) / each, 2, most);
-  while (size_of(count) > kMaxPayload) --count;
-  while (count < most && size_of(count + 1) <= kMaxPayload) ++count;
-  return count;
+  const auto may_follow = [&](std::size_t i) {
+    return reports[i - 1].seq < reports[i].seq &&
+           continues(reports[i - 1].report, reports[i].report);
+  };
+  if (reports.size() == 1 || !may_follow(1)) return row_of(reports.first(1));
+  const std::size_t two = row_of(reports.first(2)).payload.size();
+  const std::size_t shared = sizes[0] + sizes[1] - std::min(two, sizes[0] + sizes[1]);
+  std::size_t count = 1;
+  for (std::size_t guess = sizes[0]; count < reports.size() && may_follow(count); ++count) {
+    guess += sizes[count] - std::min(shared, sizes[count]);
+    if (guess > kMaxPayload) break;
+  }
+  EventRow row = row_of(reports.first(count));
+  while (count > 1 && row.payload.size() > kMaxPayload) row = row_of(reports.first(--count));
+  return row;
 }
 
 // Replaces the rows of a trial's reports by rows of as many reports as fit together.
 Result<void> EventWriter::pack_reports(Study& study, TrialId trial) {
   DETOL_ASSIGN(const auto rows, single_reports(study.record.id, trial));
   std::vector<NumberedReport> reports;
+  std::vector<std::size_t> sizes;
   for (const StoredEvent& row : rows) {
     DETOL_ASSIGN(auto one, reports_of(row.row, row.seq));
     reports.push_back(std::move(one.front()));
+    sizes.push_back(row.row.payload.size());
   }
   std::size_t count = 0;
   for (std::size_t first = 0; first < rows.size(); first += count) {
-    const std::span<const NumberedReport> rest = std::span(reports).subspan(first);
-    count = fitting(rest);
+    EventRow packed = fitting(std::span(reports).subspan(first), std::span(sizes).subspan(first));
+    count = static_cast<std::size_t>(packed.copy);
     if (count == 1) continue;
     for (std::size_t i = first; i < first + count; ++i) DETOL_TRY(erase(study, rows[i]));
-    DETOL_TRY(insert(study, {study.record.id, rest[count - 1].seq, row_of(rest.first(count))}));
+    const std::int64_t last = reports[first + count - 1].seq;
+    DETOL_TRY(insert(study, {study.record.id, last, std::move(packed)}));
   }
   return {};
 }

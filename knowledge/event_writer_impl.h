@@ -30,7 +30,8 @@ class EventWriter {
   Result<bool> insert(Study& study, const StoredEvent& stored);
   Result<void> erase(Study& study, const StoredEvent& stored);
   Result<void> pack_reports(Study& study, TrialId trial);
-  static std::size_t fitting(std::span<const NumberedReport> reports);
+  static EventRow fitting(std::span<const NumberedReport> reports,
+                          std::span<const std::size_t> sizes);
   Result<std::vector<StoredEvent>> single_reports(StudyId study, TrialId trial);
 
   sqlite3* database_ = nullptr;
