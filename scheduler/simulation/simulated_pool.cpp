@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 namespace detol::inline scheduler {
@@ -27,7 +28,7 @@ std::vector<Slot> SimulatedPool::free() {
 
 void SimulatedPool::start(int number, const message::Train& train) {
   free_.erase(number);
-  worker_of_[train.trial] = number;
+  worker_of_[{train.trial, train.attempt}] = number;
   Worker& worker = at(number);
   worker.training = model_.begin(train);
   worker.trial = train.trial;
@@ -61,18 +62,19 @@ void SimulatedPool::acknowledge(const message::EndAck& ack) {
 }
 
 void SimulatedPool::drop(TrialId trial) {
-  const auto found = worker_of_.find(trial);
-  if (found == worker_of_.end()) return;
-  const int number = found->second;
+  const auto first = worker_of_.lower_bound({trial, 0});
+  if (first == worker_of_.end() || first->first.first != trial) return;
+  const auto last = std::prev(worker_of_.lower_bound({trial + 1, 0}));
+  const int number = last->second;
   stop_training(at(number));
   release(number);
 }
 
 void SimulatedPool::suspend() {
-  for (const auto& [trial, number] : worker_of_) {
+  for (const auto& [key, number] : worker_of_) {
     Worker& worker = at(number);
     if (worker.expected == 0 || worker.verdict != Verdict::kContinue) continue;
-    left_s_[trial] = std::max(0.0, worker.due_s - clock_.now);
+    left_s_[key.first] = std::max(0.0, worker.due_s - clock_.now);
     stop_training(worker);
     worker.verdict = Verdict::kSuspend;
     expect(number, clock_.now);
@@ -118,8 +120,8 @@ void SimulatedPool::expect(int worker, double due_s) {
 }
 
 SimulatedPool::Worker* SimulatedPool::training(TrialId trial, int attempt, int& number) {
-  const auto found = worker_of_.find(trial);
-  if (found == worker_of_.end() || at(found->second).attempt != attempt) return nullptr;
+  const auto found = worker_of_.find({trial, attempt});
+  if (found == worker_of_.end()) return nullptr;
   number = found->second;
   return &at(number);
 }
@@ -132,13 +134,13 @@ void SimulatedPool::stop_training(Worker& worker) {
 }
 
 void SimulatedPool::release(int number) {
-  worker_of_.erase(at(number).trial);
+  worker_of_.erase({at(number).trial, at(number).attempt});
   at(number) = {};
   free_.insert(number);
 }
 
 void SimulatedPool::lose(int number) {
-  worker_of_.erase(at(number).trial);
+  worker_of_.erase({at(number).trial, at(number).attempt});
   at(number) = {};
   if (settings_.restart_s <= 0) {
     free_.insert(number);

@@ -13,7 +13,7 @@
 #include <memory>
 #include <queue>
 #include <set>
-#include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "scheduler/pool.h"
@@ -92,7 +92,9 @@ class SimulatedPool final : public Pool {
   VirtualClock& clock_;
   std::vector<Worker> workers_;
   std::set<int> free_;
-  std::unordered_map<TrialId, int> worker_of_;
+  // By trial and attempt: the worker of a pruned attempt may end after another worker has begun the
+  // next one.
+  std::map<std::pair<TrialId, int>, int> worker_of_;
   std::map<TrialId, double> left_s_;
   std::priority_queue<Due, std::vector<Due>, std::greater<>> queue_;
   std::uint64_t numbers_ = 0;

@@ -81,6 +81,18 @@ TEST_F(SimulatedPoolTest, AnAnswerToAnOlderAttemptChangesNothing) {
   EXPECT_EQ(std::get<message::Report>(next_events(pool).at(0)).attempt, 2);
 }
 
+TEST_F(SimulatedPoolTest, AWorkerIsFreedByItsOwnEndAlsoIfAnotherTrainsTheNextAttempt) {
+  SimulatedPool pool({.workers = 2}, model, clock);
+  pool.start(0, train(5));
+  ASSERT_EQ(next_events(pool).size(), 1u);
+  pool.acknowledge(message::ReportAck{5, 1, 1, Verdict::kStop});
+  pool.start(1, train(5, 2));  // promoted before worker 0 has said that it ended
+  ASSERT_EQ(next_events(pool).size(), 1u);
+  pool.acknowledge(message::EndAck{5, 1});
+  ASSERT_EQ(pool.free().size(), 1u);
+  EXPECT_EQ(pool.free().front().worker, 0);
+}
+
 TEST_F(SimulatedPoolTest, ASuspendedTrialTrainsTheRestOfItsEpochLater) {
   SimulatedPool pool({.workers = 1}, model, clock);
   pool.start(0, train(0));
