@@ -175,7 +175,6 @@ Rows rows_of(const std::vector<Budget>& budgets, const std::vector<SimulationRep
          r.real_decision_p99_s * 1e3,
          r.real_asking_s / proposals * 1e3,
          static_cast<double>(r.peak_bytes) / 1e6,
-
          series_of(r, parts)});
   }
   return rows;

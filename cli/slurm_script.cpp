@@ -7,19 +7,15 @@
 #include <charconv>
 #include <initializer_list>
 
+#include "core/program.h"
+
 namespace detol::inline cli {
 namespace {
 
-// Returns the word as bash reads it back.
-std::string quoted(const std::string& word) {
-  std::string text = "'";
-  for (const char c : word) text += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return text + "'";
-}
-
+// Returns the words as bash reads them back.
 std::string quoted(const std::vector<std::string>& words) {
   std::string text;
-  for (const std::string& word : words) text += (text.empty() ? "" : " ") + quoted(word);
+  for (const std::string& word : words) text += (text.empty() ? "" : " ") + shell_quoted(word);
   return text;
 }
 
@@ -52,8 +48,8 @@ std::string directives(const SlurmJob& job) {
   if (!says_how_much(job.options)) lines.emplace_back("--exclusive");
   if (!job.time.empty()) lines.push_back("--time=" + job.time);
   if (!job.partition.empty()) lines.push_back("--partition=" + job.partition);
-  lines.push_back("--output=" + quoted(job.log.string()));
-  lines.push_back("--chdir=" + quoted(job.folder.string()));
+  lines.push_back("--output=" + shell_quoted(job.log.string()));
+  lines.push_back("--chdir=" + shell_quoted(job.folder.string()));
   std::string text;
   for (const std::string& line : lines) text += "#SBATCH " + line + "\n";
   return text;
@@ -106,7 +102,7 @@ std::string slurm_script(const SlurmJob& job) {
       "options=({4})\n"
       "search=({5})\n"
       "{6}",
-      quoted(job.study), job_name(job), directives(job), quoted(job.script.string()),
+      shell_quoted(job.study), job_name(job), directives(job), shell_quoted(job.script.string()),
       quoted(job.options), quoted(job.command), kBody);
 }
 

@@ -1,5 +1,9 @@
 #include "core/program.h"
 
+#include <unistd.h>
+
+#include <cstdlib>
+#include <sstream>
 #include <system_error>
 
 namespace detol::inline core {
@@ -10,6 +14,24 @@ std::filesystem::path program_path() {
   const std::filesystem::path path = std::filesystem::read_symlink(kLink, error);
   // The kernel appends " (deleted)" to the name of a file that is gone.
   return !error && std::filesystem::exists(path, error) ? path : kLink;
+}
+
+std::string find_program(const std::string& name) {
+  if (name.find('/') != std::string::npos)
+    return ::access(name.c_str(), X_OK) == 0 ? std::filesystem::absolute(name).string() : "";
+  const char* path = std::getenv("PATH");  // NOLINT(concurrency-mt-unsafe)
+  std::istringstream folders(path == nullptr ? "" : path);
+  for (std::string folder; std::getline(folders, folder, ':');) {
+    std::string program = folder + "/" + name;
+    if (::access(program.c_str(), X_OK) == 0) return program;
+  }
+  return {};
+}
+
+std::string shell_quoted(const std::string& word) {
+  std::string text = "'";
+  for (const char c : word) text += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return text + "'";
 }
 
 }  // namespace detol::inline core

@@ -296,10 +296,8 @@ class JsonReader {
   void unless_empty(const char* key, std::string& out) {
     if (fields_.contains(key)) (*this)(key, out);
   }
-  void unless_zero(const char* key, double& out) {
-    if (fields_.contains(key)) (*this)(key, out);
-  }
-  void unless_zero(const char* key, int& out) {
+  template <typename Number>
+  void unless_zero(const char* key, Number& out) {
     if (fields_.contains(key)) (*this)(key, out);
   }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <mutex>
+#include <system_error>
 #include <thread>
 #include <utility>
 
@@ -150,7 +151,19 @@ void Proposals::prepare(const Demand& demand, int most) {
 void Proposals::begin(TrialId first_id, int count) {
   running_ = std::make_unique<Running>();
   running_->told = told_;
-  if (settings_.asks == Asks::kBeside && !is_quick()) {
+  if (settings_.asks == Asks::kBeside && !is_quick() && begin_beside(first_id, count)) return;
+  running_->result = Running::ask(searcher_, first_id, count);
+  if (settings_.asks == Asks::kVirtual) {
+    const auto asked = static_cast<double>(running_->result->trials.size());
+    running_->result->seconds = settings_.seconds(told_) * asked;
+    running_->due_s = clock_.now_s() + running_->result->seconds;
+  }
+  collect();
+}
+
+// Begins to ask on a thread. Returns false if no thread can be started.
+bool Proposals::begin_beside(TrialId first_id, int count) {
+  try {
     running_->thread = std::jthread([this, first_id, count, &running = *running_] {
       Running::Answer answer = Running::ask(searcher_, first_id, count);
       {
@@ -159,15 +172,10 @@ void Proposals::begin(TrialId first_id, int count) {
       }
       if (settings_.wake) settings_.wake();
     });
-    return;
+    return true;
+  } catch (const std::system_error&) {
+    return false;
   }
-  running_->result = Running::ask(searcher_, first_id, count);
-  if (settings_.asks == Asks::kVirtual) {
-    const auto asked = static_cast<double>(running_->result->trials.size());
-    running_->result->seconds = settings_.seconds(told_) * asked;
-    running_->due_s = clock_.now_s() + running_->result->seconds;
-  }
-  collect();
 }
 
 bool Proposals::is_quick() const {

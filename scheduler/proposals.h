@@ -100,6 +100,7 @@ class Proposals {
   void receive(Message message);
   std::vector<Proposal> take(int count);
   void begin(TrialId first_id, int count);
+  bool begin_beside(TrialId first_id, int count);
   bool is_quick() const;
   int batch(int wanted) const;
   int worth_preparing(const Demand& demand) const;

@@ -36,7 +36,7 @@ class ReportMetrics {
   void learn_target(const event::Reported& report);
 
   const StudyConfig& config_;
-  std::map<TrialId, NamedMetrics> costs_;       // of running trials
+  std::map<TrialId, NamedMetrics> costs_;       // of the trials that reported here
   std::map<TrialId, double> latency_s_;         // of the first report
   std::map<TrialId, double> epochs_to_target_;  // of trials that reached the target
 };

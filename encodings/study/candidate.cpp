@@ -88,4 +88,13 @@ std::string StudyConfig::architecture_json(const Genome& genome) const {
   return architecture.dump();
 }
 
+Result<std::vector<Genome>> initial_genomes(const StudyConfig& config) {
+  std::vector<Genome> genomes;
+  for (const auto& params : config.initial_trials) {
+    DETOL_ASSIGN(Genome genome, config.space.genome(params));
+    genomes.push_back(std::move(genome));
+  }
+  return genomes;
+}
+
 }  // namespace detol::inline encoding

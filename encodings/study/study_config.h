@@ -145,6 +145,9 @@ class StudyConfig {
 // Returns the metrics that the study's trials report after every epoch; valid as long as `config`.
 std::vector<std::string_view> metric_names(const StudyConfig& config);
 
+// Returns the study's initial_trials as genomes. Errors: as Space::genome.
+Result<std::vector<Genome>> initial_genomes(const StudyConfig& config);
+
 // Returns whether the metric is an objective of the study, or constrained.
 bool weighs(const StudyConfig& config, std::string_view metric);
 

@@ -1,15 +1,14 @@
 #include "scheduler/launchers/gpus.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
 #include <limits>
-#include <sstream>
 #include <system_error>
 
+#include "core/program.h"
 #include "scheduler/launchers/local.h"
 
 // NOLINTBEGIN(concurrency-mt-unsafe): these processes have one thread.
@@ -58,13 +57,7 @@ Service mps_service(const RunOptions& options, const std::filesystem::path& fold
 }
 
 std::string mps_program() {
-  const char* path = std::getenv("PATH");
-  std::istringstream folders(path == nullptr ? "" : path);
-  for (std::string folder; std::getline(folders, folder, ':');) {
-    std::string program = folder + "/nvidia-cuda-mps-control";
-    if (::access(program.c_str(), X_OK) == 0) return program;
-  }
-  return {};
+  return find_program("nvidia-cuda-mps-control");
 }
 
 int local_rank() {

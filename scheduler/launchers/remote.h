@@ -41,9 +41,6 @@ Result<RemoteWorkers> slurm_workers(const RunOptions& options);
 // (kUsage): no hosts, a malformed one, no ssh.
 Result<RemoteWorkers> ssh_workers(const RunOptions& options);
 
-// Returns the absolute path of a program on the PATH; empty if there is none.
-std::string find_program(const std::string& name);
-
 // Expands Slurm's list of counts per node, "2(x3),1" to {2, 2, 2, 1}; empty if it is malformed.
 std::vector<int> counts_per_node(std::string_view text);
 

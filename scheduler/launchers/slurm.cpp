@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <numeric>
 
+#include "core/program.h"
 #include "scheduler/launchers/local.h"
 #include "scheduler/launchers/remote.h"
 #include "trainer/collectives/mpi_group.h"

@@ -5,6 +5,7 @@
 
 #include <charconv>
 
+#include "core/program.h"
 #include "scheduler/launchers/local.h"
 #include "scheduler/launchers/remote.h"
 
@@ -51,13 +52,6 @@ Result<std::vector<std::string>> ssh_words(const RunOptions& options) {
                                   "-oServerAliveInterval=5", "-oServerAliveCountMax=3"};
 }
 
-// Quotes a word for the shell that runs the command on the host.
-std::string quoted(const std::string& word) {
-  std::string text = "'";
-  for (const char c : word) text += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return text + "'";
-}
-
 }  // namespace
 
 Result<RemoteWorkers> ssh_workers(const RunOptions& options) {
@@ -76,7 +70,7 @@ Result<RemoteWorkers> ssh_workers(const RunOptions& options) {
                          std::vector<std::string> words = ssh;
                          words.push_back(seat.host);
                          for (const std::string& word : worker_words(worker, ranks, seat.slot))
-                           words.push_back(quoted(word));
+                           words.push_back(shell_quoted(word));
                          return words;
                        }};
 }

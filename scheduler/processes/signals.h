@@ -3,7 +3,13 @@
 // The signals that end a run, which only the supervisor handles, and those that make a worker that
 // joined leave it.
 
+#include <csignal>
+
 namespace detol::inline scheduler {
+
+// Returns the signals by which a parent of processes learns what happened, for signalfd(2): an
+// ended child, a request to stop, and, unless it is ignored (under nohup), a hangup.
+sigset_t awaited_signals();
 
 // Makes this process ignore the signals that a terminal, a batch system or a launcher sends to all
 // processes, and SIGPIPE, and SIGXFSZ: a write beyond the limit on file sizes fails instead

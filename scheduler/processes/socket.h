@@ -43,6 +43,7 @@ class Socket {
 
   // Makes `count` dealers that share the threads of one context: many peers of one process.
   static Result<std::vector<Socket>> dealers(const std::string& endpoint, int count);
+
   // Makes a router listen at one more endpoint, at most one of them over TCP. Errors (kInternal):
   // the endpoint and the reason.
   Result<void> listen(const std::string& endpoint, std::size_t most_connections = kMostConnections);

@@ -46,14 +46,10 @@ class Supervisor {
  public:
   Supervisor(std::string folder, GroupLaunch launch, std::optional<StderrRedirect> redirect)
       : folder_(std::move(folder)), launch_(std::move(launch)), redirect_(std::move(redirect)) {
-    sigemptyset(&signals_);
-    for (int signal : {SIGCHLD, SIGINT, SIGTERM, SIGUSR1}) sigaddset(&signals_, signal);
-    struct sigaction hangup {};
-    ::sigaction(SIGHUP, nullptr, &hangup);
-    if (hangup.sa_handler != SIG_IGN) sigaddset(&signals_, SIGHUP);  // if ignored: under nohup
-    ::sigprocmask(SIG_BLOCK, &signals_, &before_);
+    const sigset_t signals = awaited_signals();
+    ::sigprocmask(SIG_BLOCK, &signals, &before_);
     pipe_before_ = ::signal(SIGPIPE, SIG_IGN);  // `detol search 2>&1 | head` shall continue
-    signal_fd_ = ::signalfd(-1, &signals_, SFD_CLOEXEC | SFD_NONBLOCK);
+    signal_fd_ = ::signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
   }
 
   ~Supervisor() {
@@ -265,7 +261,7 @@ class Supervisor {
   std::string folder_;
   GroupLaunch launch_;
   std::optional<StderrRedirect> redirect_;  // while a live view is on the terminal
-  sigset_t signals_, before_;
+  sigset_t before_;
   sighandler_t pipe_before_ = SIG_DFL;
   int signal_fd_ = -1;
   int socket_ = -1;

@@ -16,6 +16,7 @@
 #include "core/log.h"
 #include "scheduler/processes/child.h"
 #include "scheduler/processes/process_tree.h"
+#include "scheduler/processes/signals.h"
 
 // NOLINTBEGIN(concurrency-mt-unsafe): this process has one thread.
 
@@ -31,13 +32,9 @@ class WorkerKeeper {
  public:
   explicit WorkerKeeper(const KeptWorkers& kept)
       : kept_(kept), workers_(static_cast<std::size_t>(kept.workers)) {
-    sigemptyset(&signals_);
-    for (int signal : {SIGCHLD, SIGINT, SIGTERM, SIGUSR1}) sigaddset(&signals_, signal);
-    struct sigaction hangup {};
-    ::sigaction(SIGHUP, nullptr, &hangup);
-    if (hangup.sa_handler != SIG_IGN) sigaddset(&signals_, SIGHUP);  // if ignored: under nohup
-    ::sigprocmask(SIG_BLOCK, &signals_, &before_);
-    signal_fd_ = ::signalfd(-1, &signals_, SFD_CLOEXEC | SFD_NONBLOCK);
+    const sigset_t signals = awaited_signals();
+    ::sigprocmask(SIG_BLOCK, &signals, &before_);
+    signal_fd_ = ::signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
   }
 
   ~WorkerKeeper() {
@@ -142,7 +139,7 @@ class WorkerKeeper {
 
   const KeptWorkers kept_;
   std::vector<Worker> workers_;
-  sigset_t signals_, before_;
+  sigset_t before_;
   int signal_fd_ = -1;
   std::optional<double> leaves_since_s_;
   bool is_killed_ = false;

@@ -49,10 +49,7 @@ Result<Parts> make_parts(const StudyConfig& config, const TestHooks& hooks) {
   Parts parts;
   DETOL_TRY(hooks.make_searcher(config, {}));  // its errors come before anything exists
   DETOL_ASSIGN(parts.pruner, make_pruner(config.pruner.name, pruner_settings_of(config)));
-  for (const auto& params : config.initial_trials) {
-    DETOL_ASSIGN(Genome genome, config.space.genome(params));
-    parts.initial.push_back(std::move(genome));
-  }
+  DETOL_ASSIGN(parts.initial, initial_genomes(config));
   DETOL_ASSIGN(parts.data, hooks.inspect(config));
   return parts;
 }

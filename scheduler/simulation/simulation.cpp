@@ -151,16 +151,9 @@ Result<StudyId> create_study(Ledger& ledger, const SimulationSettings& settings,
   return study;
 }
 
-Result<std::vector<Genome>> initial_of(const StudyConfig& config) {
-  std::vector<Genome> initial;
-  for (const auto& params : config.initial_trials) {
-    DETOL_ASSIGN(Genome genome, config.space.genome(params));
-    initial.push_back(std::move(genome));
-  }
-  return initial;
-}
-
-void count_trials(const StudyState& state, SimulationReport& report) {
+// Adds what became of the trials and of the workers.
+void add_counts(const StudyState& state, SimulatedPool& workers, const VirtualClock& clock,
+                SimulationReport& report) {
   const auto count = [&](TrialState wanted) {
     return static_cast<int>(state.in_state(wanted).size());
   };
@@ -171,6 +164,9 @@ void count_trials(const StudyState& state, SimulationReport& report) {
   report.waiting = count(TrialState::kWaiting);
   report.trained = static_cast<int>(state.spent().trials);
   report.work = state.spent().work;
+  report.wall_s = clock.now;
+  report.device_s = workers.held_s();
+  report.busy_s = workers.busy_s();
 }
 
 std::int64_t peak_bytes() {
@@ -204,7 +200,7 @@ Result<SimulationReport> simulate(const SimulationSettings& settings) {
   MeasuredSearcher searcher(*inner);
   DETOL_ASSIGN(const auto fallback, make_fallback(config.space, config.objectives, config.seed));
   DETOL_ASSIGN(const auto pruner, make_pruner(config.pruner.name, pruner_settings_of(config)));
-  DETOL_ASSIGN(auto initial, initial_of(config));
+  DETOL_ASSIGN(auto initial, initial_genomes(config));
   DETOL_ASSIGN(auto kept, open_ledger(settings.ledger));
   ChargedLedger ledger(std::move(kept), settings.commit_s, clock);
   DETOL_ASSIGN(const StudyId study, create_study(ledger, settings, ask_times));
@@ -230,10 +226,7 @@ Result<SimulationReport> simulate(const SimulationSettings& settings) {
              return ask_times.seconds(static_cast<double>(told));
            }}});
   DETOL_ASSIGN(report.ended, driver.run());
-  count_trials(driver.state(), report);
-  report.wall_s = clock.now;
-  report.device_s = pool.held_s();
-  report.busy_s = workers.busy_s();
+  add_counts(driver.state(), workers, clock, report);
   report.messages = pool.messages();
   report.commits = ledger.commits();
   report.events = ledger.events_written();

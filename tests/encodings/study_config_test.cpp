@@ -174,16 +174,6 @@ TEST(StudyConfig, ConstrainsMetricsAndSaysHowTheyAreMeasured) {
   EXPECT_EQ(std::ranges::count(names, "memory"), 0);
 }
 
-TEST(MetricConstraint, IsBrokenByTheShareOfItsBound) {
-  const MetricConstraint both{.metric = "m", .low = 1, .high = 4};
-  EXPECT_EQ(violation_of(both, 1), 0);
-  EXPECT_EQ(violation_of(both, 4), 0);
-  EXPECT_EQ(violation_of(both, 5), 0.25);
-  EXPECT_EQ(violation_of(both, 0.5), 0.5);
-  EXPECT_EQ(violation_of({.metric = "m", .high = 0}, 3), 3);
-  EXPECT_TRUE(std::isinf(violation_of(both, std::nan(""))));
-}
-
 TEST(StudyConfig, EarlyReportsAreSharesOfAnEpochInTheirOrder) {
   std::string file = file_with(kPlainStage);
   const std::string key = "epochs: 2";
