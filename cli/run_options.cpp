@@ -22,15 +22,6 @@ Result<void> at_most_processes(std::string_view option, std::int64_t count) {
               fmt::format("{} is {}; it must be at most {}", option, count, kMost));
 }
 
-// Returns 0 for the study's group size.
-Result<int> ranks_from(const Arguments& arguments) {
-  const std::string word = arguments.text("group-size", "auto");
-  if (word == "auto") return 0;
-  DETOL_ASSIGN(const auto ranks, arguments.number("group-size", 1));
-  DETOL_TRY(at_most_processes("group-size", *ranks));
-  return static_cast<int>(*ranks);
-}
-
 Launcher launcher_from(const Arguments& arguments) {
   const std::string word = arguments.text("launcher", "auto");
   if (word == "local") return Launcher::kLocal;
@@ -48,6 +39,14 @@ ProgressMode progress_from(const Arguments& arguments) {
 
 }  // namespace
 
+Result<int> ranks_from(const Arguments& arguments) {
+  const std::string word = arguments.text("group-size", "auto");
+  if (word == "auto") return 0;
+  DETOL_ASSIGN(const auto ranks, arguments.number("group-size", 1));
+  DETOL_TRY(at_most_processes("group-size", *ranks));
+  return static_cast<int>(*ranks);
+}
+
 Result<int> workers_from(const Arguments& arguments) {
   if (!arguments.has("workers")) return 0;
   if (arguments.text("workers") == "auto") return kAutoWorkers;
@@ -62,7 +61,9 @@ std::vector<Option> with_run_options(std::vector<Option> own) {
        "workers, each a group of processes; auto: as many as the cores have room for; 0: only "
        "those "
        "that join (detol worker) train"},
-      {"--group-size", "G|auto", "processes that train one trial together; auto: 1"},
+      {"--group-size", "G|auto",
+       "processes that train one trial together; auto: 1, or what measured times advise where "
+       "training.deterministic is false"},
       {"--device",
        "DEVICE",
        "what trains; auto: what a resumed study began with, else GPUs if there are any",

@@ -19,6 +19,9 @@ Result<RunOptions> run_options_from(const Arguments& arguments);
 // Reads --workers: 0 is the study's number; also kAutoWorkers and kNoWorkers. Errors (kUsage).
 Result<int> workers_from(const Arguments& arguments);
 
+// Reads --group-size: 0 is auto. Errors (kUsage).
+Result<int> ranks_from(const Arguments& arguments);
+
 // Checks the target. Errors (kUsage): its metric is one that the study's trials do not report.
 Result<void> check_target(const RunOptions& options);
 

@@ -42,6 +42,9 @@ using Decode = std::function<Decoded(const Genome&)>;
 // Returns why a candidate is not trained, or nothing if it is trained.
 using Refuse = std::function<std::optional<StudyConfig::Refused>(const Candidate&)>;
 
+// Returns the bytes that a candidate's training needs; 0: unknown.
+using ForeseenBytes = std::function<double(const Candidate&)>;
+
 // Returns metrics by name.
 using CostMetrics = std::function<std::vector<std::pair<std::string, double>>(const Candidate&)>;
 
@@ -50,6 +53,8 @@ struct DriverParts {
   const StudyConfig& config;
   Decode decode;
   Refuse refuse = nullptr;  // called before the first start of a trial; null: nothing is refused
+  // A trial starts on a worker with so much memory; null: any will do.
+  ForeseenBytes foreseen_bytes = nullptr;
   Ledger& ledger;
   StudyId study = 0;
   Searcher& searcher;
@@ -116,6 +121,7 @@ class Driver {
     double work = 0;    // 0: unknown
     double done_s = 0;  // device seconds spent on it by an attempt that was suspended
     int group_size = 1;
+    std::string worker = {};
   };
 
   Result<void> adopt();
@@ -133,13 +139,20 @@ class Driver {
   event::Asked asked_for(const Proposal& proposal, const Decoded& candidate,
                          std::optional<Fact>& network) const;
   Result<void> consider(const Proposal& proposal, std::vector<Slot>& slots);
-  Result<void> start(TrialId trial, std::vector<Slot>& slots);
+  Result<void> start(TrialId trial, const Slot& slot);
+  using Slots = std::vector<Slot>;
+  double foreseen_bytes(TrialId trial, const Candidate& candidate);
+  bool has_memory_for(TrialId trial, const Slot& slot);
+  std::optional<StudyConfig::Refused> refusal_of(TrialId trial, const Candidate& candidate);
+  Slots::iterator slot_for(TrialId trial, Slots& slots);
+  void close_for_memory(const Slots& idle);
 
   double epochs_to_report(double epochs) const;
   double next_work(TrialId trial) const;
-  NextEpoch first_report_of(TrialId trial, double epoch_work, int group_size) const;
-  bool may_others_fit(TrialId trial, int group_size);
+  NextEpoch first_report_of(TrialId trial, double epoch_work, const Slot& slot) const;
+  bool may_others_fit(TrialId trial, const Slot& slot);
   NextEpoch next_epoch(TrialId trial) const;
+  NextEpoch next_epoch(TrialId trial, const Slot& slot) const;
   std::optional<double> device_s_of(const NextEpoch& next) const;
   void promise(TrialId trial);
   void promise_again();
@@ -200,6 +213,8 @@ class Driver {
   double least_epoch_work_ = 0;              // of these; 0: unknown
   bool lacked_time_ = false;                 // in this turn a trial could not start
   int without_time_ = 0;                     // proposals in a row that wait for more budget
+  std::map<TrialId, double> bytes_;          // foreseen of each trial, where that was asked for
+  int without_memory_ = 0;                   // trials that no free worker has the memory for
   std::optional<double> cut_since_s_;        // when trials were suspended at the budget's end
   double next_reminder_s_ = 0;               // of that suspension
   std::map<TrialId, int> full_length_;       // epochs of the recipe of each running trial

@@ -49,30 +49,42 @@ double Driver::next_work(TrialId id) const {
   return known == epoch_work_.end() ? 0 : known->second * epochs;
 }
 
-Driver::NextEpoch Driver::first_report_of(TrialId id, double epoch_work, int group_size) const {
-  return {.trial = id, .work = epoch_work * epochs_to_report(0), .group_size = group_size};
+Driver::NextEpoch Driver::first_report_of(TrialId id, double epoch_work, const Slot& slot) const {
+  return {.trial = id,
+          .work = epoch_work * epochs_to_report(0),
+          .group_size = slot.group_size,
+          .worker = slot.name};
 }
 
 // Returns whether another proposal than this may have time: if even the smallest network so far had
 // none, or too many in a row had none, the answer is no.
-bool Driver::may_others_fit(TrialId id, int group_size) {
+bool Driver::may_others_fit(TrialId id, const Slot& slot) {
   return ++without_time_ <= kMostWithoutTime &&
-         has_time_for(first_report_of(id, least_epoch_work_, group_size));
+         has_time_for(first_report_of(id, least_epoch_work_, slot));
 }
 
-// Returns what is foreseen of a trial that has been asked, until its next report.
+// Returns what is foreseen of a trial that has been asked, until its next report, where it was
+// trained last.
 Driver::NextEpoch Driver::next_epoch(TrialId id) const {
   const TrialRecord& trial = *state_.find(id);
   return {.trial = id,
           .work = next_work(id),
           .done_s = trial.unreported_s,
-          .group_size = trial.group_size};
+          .group_size = trial.group_size,
+          .worker = trial.worker};
+}
+
+Driver::NextEpoch Driver::next_epoch(TrialId id, const Slot& slot) const {
+  NextEpoch next = next_epoch(id);
+  next.group_size = slot.group_size;
+  next.worker = slot.name;
+  return next;
 }
 
 // Returns the device time that a trial needs until its next report; nullopt if there is no
 // forecast.
 std::optional<double> Driver::device_s_of(const NextEpoch& next) const {
-  const std::optional<double> epoch_s = forecast_.device_s(next.trial, next.work);
+  const std::optional<double> epoch_s = forecast_.device_s(next.trial, next.work, next.worker);
   if (!epoch_s) return std::nullopt;
   return std::max(0.0, *epoch_s * kMargin - next.done_s);
 }

@@ -21,6 +21,12 @@
 
 namespace detol::inline scheduler {
 
+namespace {
+
+constexpr int kMostWithoutMemory = 16;  // trials that wait for a worker with more memory
+
+}  // namespace
+
 std::uint64_t trial_seed(std::uint64_t study_seed, TrialId trial) {
   return Rng(study_seed).split(hash64("trial seed")).split(trial).next();
 }
@@ -84,13 +90,15 @@ Result<void> Driver::fill_free_workers() {
     look_for_an_end();
   }
   if (lacked_time_ && state_.running() == 0) close_for_budget();
+  if (without_memory_ > 0 && state_.running() == 0) close_for_memory(slots);
   if (closing_) parts_.pool.retire();
   const bool may_prepare = slots.empty() && !closing_ && state_.next_id() >= parts_.initial.size();
   if (may_prepare) proposals_.prepare(demand_of(slots, 0), trials_left());
   return {};
 }
 
-// Notes since when each worker is free, and lets those that have waited longest be taken first.
+// Notes since when each worker is free, and lets those with the least memory, and of these those
+// that have waited longest, be taken first.
 void Driver::note_idle(std::vector<Slot>& slots) {
   std::map<int, double> since_s;
   for (const Slot& slot : slots) {
@@ -99,8 +107,9 @@ void Driver::note_idle(std::vector<Slot>& slots) {
   }
   idle_since_s_ = std::move(since_s);
   if (!slots.empty()) group_size_ = slots.front().group_size;
-  std::ranges::stable_sort(slots, std::ranges::greater(),
-                           [&](const Slot& slot) { return idle_since_s_.at(slot.worker); });
+  std::ranges::stable_sort(slots, std::ranges::greater(), [&](const Slot& slot) {
+    return std::pair(slot.memory, idle_since_s_.at(slot.worker));
+  });
 }
 
 Demand Driver::demand_of(const std::vector<Slot>& slots, int wanted) const {
@@ -118,17 +127,22 @@ Demand Driver::demand_of(const std::vector<Slot>& slots, int wanted) const {
 
 Result<void> Driver::resume_waiting(std::vector<Slot>& slots) {
   if (slots.empty()) return {};
+  without_memory_ = 0;
   for (TrialId id : state_.in_state(TrialState::kWaiting)) {
     if (slots.empty()) break;
-    if (!has_time_for(next_epoch(id))) {
+    const auto slot = slot_for(id, slots);
+    if (slot == slots.end()) {
+      ++without_memory_;
+      continue;
+    }
+    if (!has_time_for(next_epoch(id, *slot))) {
       lacked_time_ = true;
       continue;
     }
     const auto due = not_before_s_.find(id);
-    if (due != not_before_s_.end() && parts_.clock.now_s() < due->second)
-      slots.pop_back();  // this worker waits for the trial
-    else
-      DETOL_TRY(start(id, slots));
+    const bool is_due = due == not_before_s_.end() || parts_.clock.now_s() >= due->second;
+    if (is_due) DETOL_TRY(start(id, *slot));  // else this worker waits for the trial
+    slots.erase(slot);
   }
   return {};
 }
@@ -137,12 +151,15 @@ Result<void> Driver::promote(std::vector<Slot>& slots) {
   while (!slots.empty()) {
     const std::optional<TrialId> next = parts_.pruner.promotion();
     if (!next) break;
-    if (!has_time_for(next_epoch(*next))) {
+    const auto slot = slot_for(*next, slots);
+    if (slot == slots.end()) break;
+    if (!has_time_for(next_epoch(*next, *slot))) {
       lacked_time_ = true;
       break;
     }
     DETOL_TRY(requeue(*next, {RequeueCause::kPromoted}));
-    DETOL_TRY(start(*next, slots));
+    DETOL_TRY(start(*next, *slot));
+    slots.erase(slot);
   }
   return {};
 }
@@ -151,7 +168,7 @@ Result<void> Driver::promote(std::vector<Slot>& slots) {
 // for now.
 Result<bool> Driver::ask_round(std::vector<Slot>& slots) {
   const int count = std::min(static_cast<int>(slots.size()), trials_left());
-  if (count <= 0) return false;
+  if (count <= 0 || without_memory_ >= kMostWithoutMemory) return false;
   DETOL_TRY(refit());
   if (refitter_.holds_asks()) return false;
   const std::vector<Proposal> proposals = propose(slots, count);
@@ -251,14 +268,16 @@ Result<void> Driver::consider(const Proposal& proposal, std::vector<Slot>& slots
       return take_over(trial.id, *known);
     }
   }
-  if (const auto refused = parts_.refuse ? parts_.refuse(*candidate) : std::nullopt) {
+  if (const auto refused = refusal_of(trial.id, *candidate)) {
     DETOL_TRY(record_asked());
     return tell_failed(trial.id, refused->cause, refused->reason);
   }
   const double work = parts_.epoch_work ? parts_.epoch_work(*candidate) : 0;
-  const int group_size = slots.back().group_size;
-  const bool has_time = has_time_for(first_report_of(trial.id, work, group_size));
-  if (!has_time && !may_others_fit(trial.id, group_size)) {
+  const auto slot = slot_for(trial.id, slots);
+  const bool has_memory = slot != slots.end();
+  const Slot& likely = has_memory ? *slot : slots.back();
+  const bool has_time = has_time_for(first_report_of(trial.id, work, likely));
+  if (!has_time && !may_others_fit(trial.id, likely)) {
     close_for_budget();
     return {};
   }
@@ -266,9 +285,12 @@ Result<void> Driver::consider(const Proposal& proposal, std::vector<Slot>& slots
   epoch_work_[trial.id] = work;
   least_epoch_work_ = least_epoch_work_ == 0 ? work : std::min(least_epoch_work_, work);
   full_length_[trial.id] = candidate->recipe.epochs;
-  if (!has_time) return {};  // it is WAITING
-  without_time_ = 0;
-  return start(trial.id, slots);
+  if (has_time) without_time_ = 0;
+  if (!has_memory) ++without_memory_;
+  if (!has_time || !has_memory) return {};  // it is WAITING
+  DETOL_TRY(start(trial.id, *slot));
+  slots.erase(slot);
+  return {};
 }
 
 // Records the reports and the outcome of a trial of another study as this trial's own. They cost
@@ -291,9 +313,7 @@ Result<void> Driver::take_over(TrialId trial, const KnownTrial& known) {
                             .at_s = parts_.clock.wall_s()});
 }
 
-Result<void> Driver::start(TrialId trial, std::vector<Slot>& slots) {
-  const Slot slot = slots.back();
-  slots.pop_back();
+Result<void> Driver::start(TrialId trial, const Slot& slot) {
   const TrialRecord& entry = *state_.find(trial);
   const int attempt = entry.attempt + 1;
   assignments_.push_back({slot.worker,

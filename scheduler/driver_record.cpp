@@ -48,7 +48,7 @@ void Driver::learn_speed(const event::Reported& reported) {
   const TrialRecord* trial = state_.find(reported.trial);
   if (trial == nullptr || reported.train_s <= 0) return;  // taken over from another study
   const bool is_first = forecast_.is_empty();
-  forecast_.learn(reported.trial, reported.work - trial->work, reported.train_s);
+  forecast_.learn(reported.trial, reported.work - trial->work, reported.train_s, trial->worker);
   if (is_first) promise_again();
 }
 

@@ -9,14 +9,39 @@ namespace detol::inline scheduler {
 namespace {
 
 constexpr std::size_t kNeighbours = 5;  // trials whose median speed counts
+constexpr double kPriorReports = 4;     // of a machine as fast as the others
+constexpr double kMostReports = 30;     // of a machine that count: speeds change
+
+std::string_view machine_of(std::string_view worker) {
+  return worker.substr(0, worker.find('/'));
+}
 
 }  // namespace
 
-void EpochForecast::learn(TrialId trial, double work, double device_s) {
-  last_[trial] = {work, device_s};
+void EpochForecast::learn(TrialId trial, double work, double device_s, std::string_view worker) {
+  Ratios& own = ratios_.try_emplace(std::string(machine_of(worker))).first->second;
+  const auto foreseen = ratios_.size() > 1 ? without_factor(trial, work) : std::nullopt;
+  if (foreseen && *foreseen > 0 && device_s > 0) {
+    const double kept = std::min(1.0, (kMostReports - 1) / std::max(1.0, own.count));
+    own.sum_of_logs = kept * own.sum_of_logs + std::log(device_s / *foreseen);
+    own.count = kept * own.count + 1;
+  }
+  last_[trial] = {work, device_s / factor_of(worker)};
 }
 
-std::optional<double> EpochForecast::device_s(TrialId trial, double work) const {
+std::optional<double> EpochForecast::device_s(TrialId trial, double work,
+                                              std::string_view worker) const {
+  const auto seconds = without_factor(trial, work);
+  return seconds ? std::optional(*seconds * factor_of(worker)) : std::nullopt;
+}
+
+double EpochForecast::factor_of(std::string_view worker) const {
+  const auto known = ratios_.find(machine_of(worker));
+  if (known == ratios_.end()) return 1;
+  return std::exp(known->second.sum_of_logs / (known->second.count + kPriorReports));
+}
+
+std::optional<double> EpochForecast::without_factor(TrialId trial, double work) const {
   if (last_.empty()) return std::nullopt;
   // Where work is unknown, seconds alone are compared.
   if (const auto own = last_.find(trial); own != last_.end()) {

@@ -17,7 +17,8 @@ using nlohmann::json;
 template <typename Io>
 void list_fields(Io& io, message::Hello& m) {
   io("worker", m.worker), io("start", m.start), io("key", m.key);
-  io("id", m.id), io("name", m.name), io("ranks", m.ranks), io("devices", m.devices);
+  io("id", m.id), io("name", m.name), io("ranks", m.ranks), io("devices", m.devices),
+      io("memory", m.memory);
   io("previous", m.previous_status);
   io("ready", m.ready), io("ready_s", m.ready_s);
   io("trial", m.trial), io("attempt", m.attempt);

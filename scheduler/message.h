@@ -25,7 +25,7 @@
 
 namespace detol::inline scheduler {
 
-inline constexpr int kProtocolVersion = 6;
+inline constexpr int kProtocolVersion = 7;
 inline constexpr std::size_t kMessageLimit = std::size_t{8} << 20;  // bytes
 
 namespace message {
@@ -41,6 +41,7 @@ struct Hello {
   std::string name = {};  // for people and the ledger: "node7/1234"; empty: "local/<worker>"
   int ranks = 1;
   std::vector<std::string> devices = {};  // shared ones, by rank; empty: each rank has its own
+  double memory = 0;                      // bytes for what it trains; 0: unknown
   int previous_status = 0;  // of one that joined: how its process before this start ended; 0: none
   bool ready = false;       // can train
   double ready_s = 0;       // seconds since it became ready

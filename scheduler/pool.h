@@ -3,6 +3,7 @@
 // Pool: the workers, as the driver sees them: which are free, what happened, and commands to them.
 // WorkerPool (worker_pool.h) talks to processes; tests use a fake in virtual time.
 
+#include <limits>
 #include <string>
 #include <variant>
 #include <vector>
@@ -15,8 +16,9 @@ namespace detol::inline scheduler {
 // A worker that can take a trial.
 struct Slot {
   int worker = 0;
-  std::string name;    // for the ledger
-  int group_size = 1;  // ranks, with a device each
+  std::string name;                                         // for the ledger
+  int group_size = 1;                                       // ranks, with a device each
+  double memory = std::numeric_limits<double>::infinity();  // bytes for what it trains
 };
 
 // A trial that a worker was already training when this master started.
@@ -86,6 +88,9 @@ class Pool {
   // Returns the number of devices that workers hold or will soon: held_s() grows by at most so much
   // in a second.
   virtual int devices() = 0;
+
+  // Returns the largest memory of a worker that this run has had.
+  virtual double most_memory() { return std::numeric_limits<double>::infinity(); }
 };
 
 }  // namespace detol::inline scheduler

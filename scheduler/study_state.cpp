@@ -124,6 +124,7 @@ Result<void> StudyState::on(const event::Started& started) {
   trial->state = TrialState::kRunning;
   trial->attempt = started.attempt;
   trial->group_size = started.group_size;
+  trial->worker = started.worker;
   trial->micro_batches = started.micro_batches;
   trial->epochs_before = trial->epochs;
   count(*trial, +1);

@@ -34,6 +34,7 @@ struct TrialRecord {
   double train_s = 0;       // wall time of its acknowledged epochs
   double unreported_s = 0;  // device time spent on the next epoch by attempts that were suspended
   int group_size = 1;       // of the current or the last attempt
+  std::string worker;       // likewise
   int crashes = 0;          // attempts in a row that crashed or hung without a new epoch
   int losses = 0;           // attempts in a row without a new epoch that were lost for any cause
   int oom_kills = 0;        // attempts that the system's OOM killer ended

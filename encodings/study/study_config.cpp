@@ -220,6 +220,7 @@ class StudyLoader {
     DETOL_ASSIGN(Implied implied, implied_choices(file.at("architecture")));
     DETOL_TRY(read_space(reader, file, std::move(implied)));
     study_.max_epochs = most_epochs(file);
+    study_.deterministic = file.at("training").value("deterministic", true);
     for (int n : file.at("training").value("early_reports", std::vector<int>()))
       study_.early_reports.push_back(1.0 / n);
     std::ranges::sort(study_.early_reports);

@@ -88,7 +88,8 @@ class StudyConfig {
   std::string encoding;  // architecture.type
   Constraints constraints;
   Space space;
-  int max_epochs = 1;  // the largest value training.epochs can take
+  int max_epochs = 1;         // the largest value training.epochs can take
+  bool deterministic = true;  // training.deterministic
   // The shares of the first epoch after which trials also report, ascending (early_reports).
   std::vector<double> early_reports = {};
   std::vector<std::string> precisions = {};  // all that training.precision can be; empty: fp32

@@ -8,6 +8,7 @@
 #include <limits>
 #include <system_error>
 
+#include "core/host.h"
 #include "core/program.h"
 #include "scheduler/launchers/local.h"
 
@@ -34,11 +35,11 @@ double ranks_per_gpu(const RunOptions& options) {
   return std::max(1.0, ranks / static_cast<double>(options.gpus.size()));
 }
 
-double share_of_gpu(const RunOptions& options) {
+double worker_memory(const std::vector<Gpu>& gpus, int ranks, double on_one) {
+  if (gpus.empty()) return static_cast<double>(memory_bytes());
   double least = std::numeric_limits<double>::infinity();
-  for (const Gpu& gpu : options.gpus) least = std::min(least, gpu.memory);
-  const double on_one = std::ceil(ranks_per_gpu(options));
-  return std::max(0.0, least / on_one - kWorkerNeeds) * ranks_of(options);
+  for (const Gpu& gpu : gpus) least = std::min(least, gpu.memory);
+  return std::max(0.0, least / std::max(1.0, std::ceil(on_one)) - kWorkerNeeds) * ranks;
 }
 
 Service mps_service(const RunOptions& options, const std::filesystem::path& folder) {

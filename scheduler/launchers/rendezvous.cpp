@@ -192,6 +192,7 @@ Result<void> publish(const RendezvousInfo& rendezvous, const fs::path& file) {
                                {"public", rendezvous.keys.server_public},
                                {"key", rendezvous.key},
                                {"group_size", rendezvous.group_size},
+                               {"takes_other_sizes", rendezvous.takes_other_sizes},
                                {"backend", rendezvous.backend},
                                {"host", rendezvous.host}});
 }
@@ -225,6 +226,7 @@ std::optional<RendezvousInfo> read_rendezvous(const fs::path& file) {
                         .keys = {},
                         .key = {},
                         .group_size = content->value("group_size", 1),
+                        .takes_other_sizes = content->value("takes_other_sizes", false),
                         .backend = content->value("backend", ""),
                         .host = content->value("host", ""),
                         .is_here = is_here(*content)};

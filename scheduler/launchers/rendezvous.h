@@ -25,14 +25,15 @@ enum class Reach {
 
 struct RendezvousInfo {
   Reach reach = Reach::kSocket;
-  std::string socket;   // of the master, for workers of this machine
-  int port = 0;         // TCP; 0: none
-  CurveKeys keys;       // empty without a port
-  std::string key;      // of the run
-  int group_size = 1;   // ranks of each worker
-  std::string backend;  // that trains
-  std::string host;     // where the master is
-  bool is_here = true;  // the master is on this machine
+  std::string socket;              // of the master, for workers of this machine
+  int port = 0;                    // TCP; 0: none
+  CurveKeys keys;                  // empty without a port
+  std::string key;                 // of the run
+  int group_size = 1;              // ranks of each worker
+  bool takes_other_sizes = false;  // of workers that join
+  std::string backend;             // that trains
+  std::string host;                // where the master is
+  bool is_here = true;             // the master is on this machine
 };
 
 // Returns what all masters of a run publish; it is stored in the run's private folder, where later

@@ -240,6 +240,7 @@ message::Hello MasterLink::hello() const {
           .name = address_.name,
           .ranks = address_.ranks,
           .devices = address_.devices,
+          .memory = address_.memory,
           .previous_status = address_.previous_status,
           .ready = ready_,
           .ready_s = ready_ ? system_clock().now_s() - ready_since_s_ : 0,

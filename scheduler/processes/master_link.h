@@ -32,10 +32,11 @@ struct MasterAddress {
   int start = 1;                        // number of this worker's start
   std::string key = {};                 // the run's key
   std::filesystem::path run_file = {};  // the run is over once this file is gone; empty: unknown
-  std::string id = {};                  // these five: see message::Hello
+  std::string id = {};                  // these six: see message::Hello
   std::string name = {};
   int ranks = 1;
   std::vector<std::string> devices = {};
+  double memory = 0;
   int previous_status = 0;
   bool is_replaced = true;  // another process takes this one's place when it ends
 };

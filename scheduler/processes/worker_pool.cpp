@@ -71,7 +71,8 @@ class WorkerPool final : public Pool {
       if (worker.is_leaving) continue;
       slots.push_back({.worker = number,
                        .name = worker.name.empty() ? fmt::format("local/{}", number) : worker.name,
-                       .group_size = settings_.registry.group_size});
+                       .group_size = worker.ranks,
+                       .memory = worker.memory});
     }
     return slots;
   }
@@ -134,6 +135,7 @@ class WorkerPool final : public Pool {
 
   double held_s() override { return registry_.held_s(); }
   int devices() override { return registry_.devices(); }
+  double most_memory() override { return registry_.most_memory(); }
 
  private:
   void turn(double timeout_s) {

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <csignal>
+#include <limits>
 #include <set>
 #include <utility>
 
@@ -90,7 +91,8 @@ Worker* WorkerRegistry::register_worker(const message::Hello& hello, std::vector
     why = fmt::format("a worker {} that is not of this run", hello.worker);
     return nullptr;
   }
-  if (!hello.id.empty() && hello.ranks != settings_.group_size) {
+  const bool is_of_another_size = !hello.id.empty() && hello.ranks != settings_.group_size;
+  if (is_of_another_size && !settings_.takes_other_sizes) {
     why =
         fmt::format("a worker of {} ranks; this run's have {}", hello.ranks, settings_.group_size);
     return nullptr;
@@ -99,6 +101,9 @@ Worker* WorkerRegistry::register_worker(const message::Hello& hello, std::vector
   if (worker == nullptr) return nullptr;
   worker->number = hello.id.empty() ? hello.worker : joined_.at(hello.id);
   worker->name = hello.name;
+  worker->ranks = hello.id.empty() ? settings_.group_size : hello.ranks;
+  worker->memory = hello.memory > 0 ? hello.memory : std::numeric_limits<double>::infinity();
+  most_memory_ = std::max(most_memory_, worker->memory);
   if (hello.ready && !std::exchange(worker->is_ready, true)) {
     worker->ready_s = std::max(counted_until_s_, clock_.now_s() - hello.ready_s);
     failed_starts_ = 0;
@@ -157,7 +162,7 @@ std::vector<int> WorkerRegistry::joined_devices(const message::Hello& hello) {
     if (is_new) ++next_device_;
     devices.push_back(device->second);
   }
-  for (int rank = static_cast<int>(devices.size()); rank < settings_.group_size; ++rank)
+  for (int rank = static_cast<int>(devices.size()); rank < hello.ranks; ++rank)
     devices.push_back(next_device_++);
   return devices;
 }
@@ -240,6 +245,10 @@ int WorkerRegistry::devices() const {
     devices.insert(own.begin(), own.end());
   }
   return static_cast<int>(devices.size());
+}
+
+double WorkerRegistry::most_memory() const {
+  return most_memory_ > 0 ? most_memory_ : std::numeric_limits<double>::infinity();
 }
 
 void WorkerRegistry::hear_supervisor(std::vector<PoolEvent>& events) {

@@ -20,8 +20,9 @@
 namespace detol::inline scheduler {
 
 struct WorkerRegistrySettings {
-  int workers = 1;         // that the supervisor starts, numbered from 0
-  int group_size = 1;      // ranks of each
+  int workers = 1;                 // that the supervisor starts, numbered from 0
+  int group_size = 1;              // ranks of each
+  bool takes_other_sizes = false;  // of workers that join
   int gpus = 0;            // that these ranks share in turn; 0: each rank has a device of its own
   bool is_remote = false;  // a launcher such as srun starts these workers on other machines
   int supervisor = -1;     // the socket to it
@@ -43,6 +44,8 @@ struct Worker {
   std::string id;            // of one that joined; empty: the supervisor starts it
   std::string name;          // for people; empty: it is on this machine
   std::vector<int> devices;  // of one that joined
+  int ranks = 1;
+  double memory = 0;         // bytes; 0: unknown
   bool is_leaving = false;   // it takes no more trials
   message::Train train;      // attempt 0: free
   double alive_since_s = 0;  // known to run since then
@@ -85,6 +88,7 @@ class WorkerRegistry {
   void retire() { is_retired_ = true; }  // starts no worker any more
   double held_s() const;                 // see Pool
   int devices() const;                   // see Pool
+  double most_memory() const;            // see Pool
 
  private:
   Worker* join(const message::Hello& hello, std::vector<PoolEvent>& events);
@@ -111,6 +115,7 @@ class WorkerRegistry {
   bool is_retired_ = false;
   const double counted_until_s_;
   double held_s_ = 0;                             // device time counted so far
+  double most_memory_ = 0;                        // of a worker so far; 0: unknown
   std::map<int, double> device_counted_until_s_;  // by device
   std::int64_t oom_kills_ = 0;
   int failed_starts_ = 0;  // in a row

@@ -1,31 +1,13 @@
 #include "scheduler/run/candidate_costs.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <limits>
 
-#include "core/host.h"
-#include "scheduler/launchers/gpus.h"
 #include "trainer/training_memory.h"
 
 namespace detol::inline scheduler {
 namespace {
-
-// Room is the memory in which a network can be trained.
-struct Room {
-  double bytes = std::numeric_limits<double>::infinity();
-  std::string_view where = "this machine has";
-};
-
-// Returns the memory of a worker as far as it is known here: the machine's, or a share of a GPU.
-Room room_of(const RunOptions& options) {
-  if (!options.gpus.empty()) return {share_of_gpu(options), "a worker's share of a GPU is"};
-  if (options.launcher != Launcher::kLocal) return {};
-  return {static_cast<double>(memory_bytes())};
-}
 
 // Returns the bytes that a training needs. The plan counts floats. In bf16, weights, gradients,
 // moments and average stay floats, weights and gradients also have a bf16 copy, and the rest is
@@ -52,20 +34,18 @@ std::optional<double> cost_of(const Candidate& candidate, std::string_view metri
 
 }  // namespace
 
-Refuse refuse_beyond_memory(const StudyConfig& config, const RunOptions& options) {
-  const Room room = room_of(options);
+Refuse refuse_beyond_constraints(const StudyConfig& config) {
   const Constraints constraints = config.constraints;
-  const bool is_limited = std::isfinite(std::min(constraints.max_memory, room.bytes));
-  if (!config.trains() || !is_limited) return nullptr;
+  if (!config.trains() || !std::isfinite(constraints.max_memory)) return nullptr;
   return [=](const Candidate& candidate) -> std::optional<StudyConfig::Refused> {
     const auto planned = with_training_memory(candidate, constraints);
-    if (!planned) return planned.error();
-    const double foreseen = bytes_of(*planned);
-    if (foreseen <= room.bytes) return std::nullopt;
-    return StudyConfig::Refused{
-        Cause::kTooLarge,
-        fmt::format("{:.0f} bytes foreseen, and {} {:.0f}", foreseen, room.where, room.bytes)};
+    return planned ? std::nullopt : std::optional(planned.error());
   };
+}
+
+ForeseenBytes foreseen_bytes_of(const StudyConfig& config) {
+  if (!config.trains()) return nullptr;
+  return [](const Candidate& candidate) { return cost_of(candidate, "memory").value_or(0); };
 }
 
 CostMetrics cost_metrics_of(const StudyConfig& config) {

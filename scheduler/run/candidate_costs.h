@@ -5,13 +5,15 @@
 
 #include "encodings/study/study_config.h"
 #include "scheduler/driver.h"
-#include "scheduler/processes/run_options.h"
 
 namespace detol::inline scheduler {
 
-// Returns a function that refuses candidates whose training needs more memory than the study allows
-// or a worker has; null if nothing is trained or no limit is known.
-Refuse refuse_beyond_memory(const StudyConfig& config, const RunOptions& options);
+// Returns a function that refuses candidates whose training needs more memory than the study
+// allows; null if it allows any.
+Refuse refuse_beyond_constraints(const StudyConfig& config);
+
+// Returns a function that foresees the memory of a training; null if nothing is trained.
+ForeseenBytes foreseen_bytes_of(const StudyConfig& config);
 
 // Returns a function that computes params, flops and memory as far as the study weighs them; null
 // if it weighs none.

@@ -45,6 +45,7 @@ struct Seat {
   int start = 1;
   int slot = 0;  // among the workers of this machine
   int ranks = 1;
+  double memory = 0;  // bytes; 0: unknown
   int previous_status = 0;
 };
 
@@ -87,6 +88,7 @@ std::optional<MasterAddress> address_for(const fs::path& file, const std::vector
                              seat.launched ? seat.launched->number : static_cast<int>(::getpid()));
   master->ranks = seat.ranks;
   master->devices = devices_of(gpus, seat);
+  master->memory = seat.memory;
   master->previous_status = seat.previous_status;
   return master;
 }
@@ -115,19 +117,12 @@ Result<int> join_as_rank(const JoinOptions& options, const MpiPlace& place,
   }
   select_gpu(options.gpus, local_rank());
   DETOL_ASSIGN(const auto group, split_mpi_group(place.rank / ranks));
-  const Seat seat{.id = random_id(), .launched = launched_here(), .ranks = ranks};
+  const Seat seat{.id = random_id(),
+                  .launched = launched_here(),
+                  .ranks = ranks,
+                  .memory = worker_memory(options.gpus, ranks, 1)};
   DETOL_TRY(train(options.run.file, {}, seat, *group, hooks));
   return kExitDone;
-}
-
-json to_json(const JoinOptions& options) {
-  json gpus = json::array();
-  for (const Gpu& gpu : options.gpus) gpus.push_back(gpu.id);
-  return {{"file", options.run.file.string()},
-          {"id", random_id()},
-          {"gpus", gpus},
-          {"log_level", static_cast<int>(options.log.level)},
-          {"log_file", options.log.file}};
 }
 
 int workers_here(const JoinOptions& options) {
@@ -137,6 +132,19 @@ int workers_here(const JoinOptions& options) {
   const auto cores = std::max(1U, std::thread::hardware_concurrency());
   const auto devices = options.gpus.empty() ? cores : options.gpus.size();
   return std::max(1, static_cast<int>(devices) / options.run.group_size);
+}
+
+json to_json(const JoinOptions& options) {
+  json gpus = json::array();
+  for (const Gpu& gpu : options.gpus) gpus.push_back(gpu.id);
+  const int ranks = options.run.group_size;
+  const double on_one = ranks * workers_here(options) / std::max(1.0, double(gpus.size()));
+  return {{"file", options.run.file.string()},
+          {"id", random_id()},
+          {"gpus", gpus},
+          {"memory", worker_memory(options.gpus, ranks, on_one)},
+          {"log_level", static_cast<int>(options.log.level)},
+          {"log_file", options.log.file}};
 }
 
 }  // namespace
@@ -163,7 +171,8 @@ Result<RunToJoin> find_run(const fs::path& artefacts, const std::string& study, 
                             "alone; start it with --listen network",
                             study, run->host));
   }
-  if (find_master(file, patience_s)) return RunToJoin{file, run->group_size, run->backend};
+  if (find_master(file, patience_s))
+    return RunToJoin{file, run->group_size, run->takes_other_sizes, run->backend};
   return fail(ErrorCode::kStudy,
               fmt::format("the search of study '{}' on {} does not answer; if it was killed, "
                           "`detol resume {}` starts it again",
@@ -202,6 +211,7 @@ Result<void> play_joined(const fs::path& folder, const std::vector<int>& numbers
                   .start = numbers.at(1),
                   .slot = numbers.at(0) + (launched ? launched->slot : 0),
                   .ranks = numbers.at(2),
+                  .memory = options.value("memory", 0.0),
                   .previous_status = numbers.at(3)};
   const std::optional<MpiPlace> place = seat.ranks > 1 ? mpi_place() : std::nullopt;
   select_gpu(gpus, seat.slot * seat.ranks + (place ? place->rank : 0));

@@ -17,6 +17,7 @@ namespace detol::inline scheduler {
 struct RunToJoin {
   std::filesystem::path file;  // the rendezvous file
   int group_size = 1;
+  bool takes_other_sizes = false;
   std::string backend;
 };
 

@@ -171,6 +171,7 @@ Result<void> let_join(const RunOptions& options, const std::filesystem::path& fo
                       const std::filesystem::path& artefacts, WorkerPoolSettings& settings) {
   DETOL_ASSIGN(RendezvousInfo rendezvous, rendezvous_info(folder, reach_of(options)));
   rendezvous.group_size = ranks_of(options);
+  rendezvous.takes_other_sizes = !options.config.deterministic;
   rendezvous.backend = options.backend;
   settings.tcp_endpoint = tcp_endpoint_of(rendezvous);
   settings.keys = rendezvous.keys;
@@ -262,6 +263,7 @@ Result<std::unique_ptr<Pool>> open_pool(const RunOptions& options,
   WorkerPoolSettings settings{.endpoint = endpoint_in(folder),
                               .registry = {.workers = is_mpi_job ? 0 : workers_of(options),
                                            .group_size = ranks_of(options),
+                                           .takes_other_sizes = !options.config.deterministic,
                                            .gpus = gpus_of(options),
                                            .is_remote = is_remote(options.launcher),
                                            .supervisor = supervisor,
@@ -330,7 +332,8 @@ Result<void> run_master(const RunOptions& options, const std::filesystem::path& 
          if (auto refused = admit(genome)) return tl::unexpected(*std::move(refused));
          return config.candidate(genome, parts.data.task);
        },
-       .refuse = refuse_beyond_memory(config, options),
+       .refuse = refuse_beyond_constraints(config),
+       .foreseen_bytes = foreseen_bytes_of(config),
        .ledger = *run.ledger,
        .study = run.record.id,
        .searcher = *parts.searcher,

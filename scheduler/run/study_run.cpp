@@ -111,7 +111,8 @@ Result<void> play_worker(const fs::path& folder, const Numbers& numbers, const T
                              .worker = numbers.at(0),
                              .start = numbers.at(1),
                              .key = run.key,
-                             .ranks = ranks};
+                             .ranks = ranks,
+                             .memory = worker_memory(options.gpus, ranks, ranks_per_gpu(options))};
   const bool leads = group == nullptr || group->rank() == 0;
   auto done =
       run_worker(leads ? std::optional(master) : std::nullopt, group ? *group : alone(), hooks);

@@ -22,8 +22,20 @@ SimulatedPool::SimulatedPool(const SimulatedPoolSettings& settings, TrainingMode
 std::vector<Slot> SimulatedPool::free() {
   std::vector<Slot> slots;
   for (const int worker : free_)
-    slots.push_back({worker, fmt::format("simulated/{}", worker), settings_.group_size});
+    slots.push_back(
+        {worker, fmt::format("simulated/{}", worker), settings_.group_size, memory_of(worker)});
   return slots;
+}
+
+double SimulatedPool::memory_of(int worker) const {
+  const auto index = static_cast<std::size_t>(worker);
+  return index < settings_.memory.size() ? settings_.memory[index]
+                                         : std::numeric_limits<double>::infinity();
+}
+
+double SimulatedPool::most_memory() {
+  const bool are_all_known = settings_.memory.size() >= workers_.size();
+  return are_all_known ? std::ranges::max(settings_.memory) : memory_of(settings_.workers - 1);
 }
 
 void SimulatedPool::start(int number, const message::Train& train) {

@@ -28,6 +28,7 @@ struct SimulatedPoolSettings {
   double restart_s = 0;  // from the loss of a worker until another is ready in its place
   // Events that wait() returns at once. A master process receives all that have arrived.
   std::size_t most_events = std::numeric_limits<std::size_t>::max();
+  std::vector<double> memory = {};  // bytes of each worker; those beyond have no limit
 };
 
 class SimulatedPool final : public Pool {
@@ -46,6 +47,7 @@ class SimulatedPool final : public Pool {
   std::vector<PoolEvent> wait(double at_most_s) override;
   double held_s() override;
   int devices() override { return live_ * settings_.group_size; }
+  double most_memory() override;
 
   // Returns the device seconds that were spent on training, of those that workers held.
   double busy_s() const { return busy_s_ * settings_.group_size; }
@@ -76,6 +78,7 @@ class SimulatedPool final : public Pool {
     }
   };
 
+  double memory_of(int worker) const;
   Worker& at(int worker) { return workers_[static_cast<std::size_t>(worker)]; }
   void train_on(int worker, double seconds);
   void expect(int worker, double due_s);

@@ -157,6 +157,17 @@ TEST_F(Joined, AGroupOfAnotherSizeIsRefused) {
   EXPECT_NE(ran.err.find("trains in groups of 1"), std::string::npos) << ran.err;
 }
 
+TEST_F(Joined, AGroupOfAnotherSizeIsTakenWhereTrainingIsNotDeterministic) {
+  Words words = search_words();
+  words.insert(words.end(), {"--set", "training.deterministic=false"});
+  Program search(study.path(), words);
+  ASSERT_TRUE(search.says("waits for workers")) << search.wait().err;
+  Program joined = worker(here, {"--group-size", "2"});
+  EXPECT_EQ(search.wait().code, 0);
+  EXPECT_EQ(joined.wait().code, 0);
+  EXPECT_EQ(Json::parse(study.detol({"status", "-f", "json"}).out)["group_sizes"], "2");
+}
+
 TEST_F(Joined, ACopyOfAStudyCannotBeJoined) {
   ASSERT_EQ(study.detol(study.search_words()).code, 0);
   write_bytes(study.path() / "detol.db.d" / "tiny" / "workers.json", "{}");

@@ -43,5 +43,23 @@ TEST(EpochForecast, OfUnknownWorkIsTheSecondsOfOthers) {
   EXPECT_EQ(forecast.device_s(9, 0), 3);
 }
 
+// One machine is three times as slow as the other.
+TEST(EpochForecast, FollowsTheSpeedOfTheMachine) {
+  EpochForecast forecast;
+  for (TrialId trial = 0; trial < 60; ++trial) {
+    forecast.learn(2 * trial, 1e9, 10, "fast/1");
+    forecast.learn(2 * trial + 1, 1e9, 30, "slow/7");
+  }
+  EXPECT_NEAR(*forecast.device_s(1000, 1e9, "fast/2"), 10, 2);
+  EXPECT_NEAR(*forecast.device_s(1000, 1e9, "slow/8"), 30, 6);
+  EXPECT_NEAR(*forecast.device_s(118, 1e9, "slow/8"), 30, 6);  // that moves there
+}
+
+TEST(EpochForecast, OfOneMachineHasNoFactor) {
+  EpochForecast forecast;
+  for (TrialId trial = 0; trial < 9; ++trial) forecast.learn(trial, 1e9, 10 + 1.0 * trial, "a/1");
+  EXPECT_EQ(forecast.device_s(8, 1e9, "a/2"), 18);
+}
+
 }  // namespace
 }  // namespace detol

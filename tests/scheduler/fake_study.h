@@ -84,6 +84,7 @@ class FakePool final : public Pool, public TrainingModel {
   }
   void start(int worker, const message::Train& train) override {
     started.push_back(train);
+    if (on_start) on_start(worker, train.trial);
     pool().start(worker, train);
   }
   void acknowledge(const message::ReportAck& answer) override {
@@ -113,6 +114,7 @@ class FakePool final : public Pool, public TrainingModel {
   }
   double held_s() override { return pool().held_s(); }
   int devices() override { return pool().devices(); }
+  double most_memory() override { return pool().most_memory(); }
 
   std::map<TrialId, double>& left_s() { return pool().left_s(); }
 
@@ -121,7 +123,8 @@ class FakePool final : public Pool, public TrainingModel {
     return (x - 0.3) * (x - 0.3) + 1.0 / epoch;
   }
 
-  int group_size = 1;  // set before the first call
+  int group_size = 1;          // these two are set before the first call
+  std::vector<double> memory;  // bytes of each worker; none: without limit
   double epoch_s = 1;
   std::function<double(const message::Train&, int epoch)> seconds;  // of an epoch; null: epoch_s
   std::vector<double> early_reports;  // parts of the first epoch, ascending
@@ -132,6 +135,7 @@ class FakePool final : public Pool, public TrainingModel {
   int waits = 0;
   std::function<void()> on_wait;
   std::vector<PoolEvent> extra;  // arrives with the next wait
+  std::function<void(int worker, TrialId)> on_start;
   std::function<void(const message::ReportAck&)> on_answer;
   std::vector<Claim> outlived;
   std::vector<message::Train> started;
@@ -166,7 +170,8 @@ class FakePool final : public Pool, public TrainingModel {
   SimulatedPool& pool() {
     if (!pool_) {
       pool_ = std::make_unique<SimulatedPool>(
-          SimulatedPoolSettings{.workers = workers_, .group_size = group_size, .most_events = 1},
+          SimulatedPoolSettings{
+              .workers = workers_, .group_size = group_size, .most_events = 1, .memory = memory},
           *this, clock_);
     }
     return *pool_;
@@ -253,6 +258,7 @@ struct FakeStudy {
     driver = std::make_unique<Driver>(DriverParts{
         .config = config,
         .decode = [this](const Genome& genome) { return decode(genome); },
+        .foreseen_bytes = foreseen_bytes,
         .ledger = ledger,
         .study = 1,
         .searcher = *searcher,
@@ -318,6 +324,7 @@ struct FakeStudy {
   std::function<std::string(const Candidate&)> identify;
   std::function<std::optional<Fact>(const Candidate&)> network_fact;
   std::function<Result<std::optional<KnownTrial>>(const event::Asked&)> recall;
+  ForeseenBytes foreseen_bytes;
   CostMetrics cost_metrics;
   std::function<double(const Candidate&)> epoch_work;  // null: 10
   Refits refits = Refits::kAtOnce;

@@ -50,14 +50,15 @@ TEST(SharingFor, SmallNetworksShareAGpuAndLargeOnesHaveItAlone) {
   EXPECT_EQ(sharing_for(1e9, 15e9), 1);
 }
 
-TEST(ShareOfGpu, IsOfTheSmallestOneAndOfAllWhoTrainOnIt) {
+TEST(WorkerMemory, IsOfTheSmallestGpuAndOfAllRanks) {
   RunOptions options;
   options.gpus = {{.id = "a", .name = "", .memory = 80e9}, {.id = "b", .name = "", .memory = 40e9}};
   options.workers = 4;
-  EXPECT_DOUBLE_EQ(share_of_gpu(options), 40e9 / 2 - kWorkerNeeds);
+  EXPECT_DOUBLE_EQ(worker_memory(options.gpus, 1, ranks_per_gpu(options)), 40e9 / 2 - kWorkerNeeds);
   options.workers = 1;
   options.group_size = 2;
-  EXPECT_DOUBLE_EQ(share_of_gpu(options), 2 * (40e9 - kWorkerNeeds));
+  EXPECT_DOUBLE_EQ(worker_memory(options.gpus, 2, ranks_per_gpu(options)),
+                   2 * (40e9 - kWorkerNeeds));
 }
 
 class MpsService : public testing::Test {

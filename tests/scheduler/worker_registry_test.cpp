@@ -5,6 +5,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <cmath>
+
 #include <gtest/gtest.h>
 
 #include "scheduler/processes/supervisor_protocol.h"
@@ -98,6 +100,20 @@ class WorkerRegistryOfMachines : public WorkerRegistryTest {
       {.workers = 2, .is_remote = true, .supervisor = registrys_end, .folder = folder.path()},
       clock};
 };
+
+// What a machine could train, one that has less refuses only while no other has been there.
+TEST_F(WorkerRegistryOfMachines, TheLargestMemorySoFarCounts) {
+  EXPECT_TRUE(std::isinf(registry.most_memory()));
+  std::string why;
+  starts(registry, 0);
+  registry.register_worker({.worker = 0, .start = start, .memory = 8e9, .ready = true}, events,
+                           why);
+  EXPECT_EQ(registry.most_memory(), 8e9);
+  ends(registry, 0);
+  EXPECT_EQ(registry.most_memory(), 8e9);
+  becomes_ready(registry, 1);  // that does not know its memory
+  EXPECT_TRUE(std::isinf(registry.most_memory()));
+}
 
 TEST_F(WorkerRegistryOfMachines, WhatAMachineTrainedIsNotToBlameForItsFailure) {
   becomes_ready(registry, 0);
