@@ -14,6 +14,7 @@
 #include "core/file.h"
 #include "core/log.h"
 #include "knowledge/query.h"
+#include "scheduler/run/group_size.h"
 #include "scheduler/simulation/simulation.h"
 
 namespace detol::inline cli {
@@ -68,22 +69,36 @@ Result<PaceSettings> pace_from(const Arguments& arguments, const StudyConfig& co
   return pace;
 }
 
-// Reads the curves of --curves: a file, or else a study of the knowledge base.
-Result<std::optional<RecordedCurves>> curves_from(const Arguments& arguments) {
-  if (!arguments.has("curves")) return std::nullopt;
+double group_speed(const GroupScaling& scaling, int ranks) {
+  return ranks * scaling.strong_efficiency(ranks);
+}
+
+// Reads the curves of --curves: a file, or else a study of the knowledge base, whose groups then
+// say how fast those of the simulation are.
+Result<void> read_curves_into(SimulationSettings& settings, GroupTimes& measured,
+                              const Arguments& arguments) {
   const std::string from = arguments.text("curves");
   std::error_code ignored;
-  if (std::filesystem::is_regular_file(from, ignored)) return read_curves(from);
+  settings.pace.group_speed = group_speed(GroupScaling({}), settings.group_size);
+  if (from.empty()) return {};
+  if (std::filesystem::is_regular_file(from, ignored)) {
+    DETOL_ASSIGN(settings.curves, read_curves(from));
+    return {};
+  }
   DETOL_ASSIGN(const auto reader, Reader::open(arguments.globals.storage));
   DETOL_ASSIGN(const StudyRecord study, reader->study(from));
   DETOL_ASSIGN(const std::vector<Event> events, reader->events(study.id));
-  RecordedCurves curves = curves_of(events);
-  if (curves.trials.empty())
+  measured = group_times_of(events);
+  const GroupScaling scaling(measured.times);
+  settings.curves = curves_of(events, [&](int ranks) { return group_speed(scaling, ranks); });
+  if (settings.curves->trials.empty())
     return fail(ErrorCode::kInput, fmt::format("study '{}' has no trial that reported", from));
-  return curves;
+  settings.pace.group_speed = group_speed(scaling, settings.group_size);
+  return {};
 }
 
-Result<SimulationSettings> settings_from(const Arguments& arguments) {
+// Reads all settings, and what the study of --curves says of groups.
+Result<SimulationSettings> settings_from(const Arguments& arguments, GroupTimes& measured) {
   SimulationSettings settings;
   DETOL_ASSIGN(settings.config, read_space(arguments));
   DETOL_ASSIGN(const Preflight preflight, check_study(settings.config));
@@ -94,7 +109,7 @@ Result<SimulationSettings> settings_from(const Arguments& arguments) {
   settings.workers = static_cast<int>(std::min(workers.value_or(1), kMostWorkers));
   settings.group_size = static_cast<int>(std::min(ranks.value_or(1), kMostWorkers));
   DETOL_ASSIGN(settings.pace, pace_from(arguments, settings.config));
-  DETOL_ASSIGN(settings.curves, curves_from(arguments));
+  DETOL_TRY(read_curves_into(settings, measured, arguments));
   DETOL_ASSIGN(settings.losses_per_device_h, number_of(arguments, "fail", 0, 0));
   DETOL_ASSIGN(const double commit_ms, number_of(arguments, "commit-ms", 0, 1));
   settings.commit_s = commit_ms / 1e3;
@@ -120,6 +135,17 @@ Result<std::vector<Budget>> budgets_from(const Arguments& arguments,
   return budgets;
 }
 
+// Returns the group size that suits the budget on as many devices, if groups were measured.
+Result<Cell> advised_group_size(const SimulationSettings& settings, const GroupTimes& measured) {
+  if (measured.times.empty()) return Cell();
+  StudyConfig config = settings.config;
+  config.resources.workers = 0;
+  DETOL_ASSIGN(RemainingSearch left, remaining_search(config, {}, to_text(settings.budget),
+                                                      settings.workers * settings.group_size));
+  left.epoch_work = measured.epoch_work;
+  return Cell(std::int64_t{best_group_size(GroupScaling(measured.times), left)});
+}
+
 // Returns the best values over the device time: the last improvement in each part of it.
 std::string series_of(const SimulationReport& report, int parts) {
   Json points = Json::array();
@@ -136,14 +162,15 @@ std::string series_of(const SimulationReport& report, int parts) {
 }
 
 Rows rows_of(const std::vector<Budget>& budgets, const std::vector<SimulationReport>& reports,
-             Format format) {
+             const std::vector<Cell>& advised, Format format) {
   const int parts = format == Format::kTable ? kPointsToRead : kPoints;
   Rows rows{.columns = {"budget",          "utilization",    "best",           "best_trial",
                         "device_h",        "wall_h",         "work",           "trained",
                         "finished",        "pruned",         "failed",         "known_or_waiting",
                         "lost_workers",    "messages_per_s", "commits_per_s",  "events",
                         "fresh_share",     "fallback_share", "master_s_per_s", "decision_ms_p50",
-                        "decision_ms_p99", "ask_ms",         "peak_mb",        "best_so_far"},
+                        "decision_ms_p99", "ask_ms",         "peak_mb",        "advised_group_size",
+                        "best_so_far"},
             .rows = {}};
   for (std::size_t i = 0; i < reports.size(); ++i) {
     const SimulationReport& r = reports[i];
@@ -175,26 +202,30 @@ Rows rows_of(const std::vector<Budget>& budgets, const std::vector<SimulationRep
          r.real_decision_p99_s * 1e3,
          r.real_asking_s / proposals * 1e3,
          static_cast<double>(r.peak_bytes) / 1e6,
+         advised[i],
          series_of(r, parts)});
   }
   return rows;
 }
 
 Result<int> run_simulate(const Arguments& arguments) {
-  auto read = settings_from(arguments);
+  GroupTimes measured;
+  auto read = settings_from(arguments, measured);
   if (!read) return tl::unexpected(as_written(read.error(), arguments));
   SimulationSettings settings = *std::move(read);
   DETOL_ASSIGN(const std::vector<Budget> budgets, budgets_from(arguments, settings));
   if (arguments.has("save-curves") && settings.curves)
     DETOL_TRY(write_file_durably(arguments.text("save-curves"), to_json_lines(*settings.curves)));
   std::vector<SimulationReport> reports;
+  std::vector<Cell> advised;
   for (const Budget& budget : budgets) {
     settings.budget = budget;
     DETOL_ASSIGN(reports.emplace_back(), simulate(settings));
+    DETOL_ASSIGN(advised.emplace_back(), advised_group_size(settings, measured));
     const std::string& ended = reports.back().ended;  // without what a resume would do
     log_info("{}: {}", to_text(budget), ended.substr(0, ended.find(';')));
   }
-  const Rows rows = rows_of(budgets, reports, arguments.globals.format);
+  const Rows rows = rows_of(budgets, reports, advised, arguments.globals.format);
   DETOL_TRY(print_data(rows.rows.size() == 1 ? render_record(rows, arguments.globals)
                                              : render(rows, arguments.globals)));
   return 0;

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "cli/commands.h"
+#include "cli/group_advice.h"
 #include "cli/output.h"
 #include "cli/watch.h"
 #include "knowledge/query.h"
@@ -62,8 +63,7 @@ Result<std::string> situation_of(const std::string& storage, const StudyRecord& 
 
 // Returns the workers that train now, "local/0 node7/4711": those of other machines show their
 // host.
-Result<Cell> workers_of(Reader& reader, const StudyRecord& study) {
-  DETOL_ASSIGN(const std::vector<Event> events, reader.events(study.id));
+Cell workers_of(std::span<const Event> events) {
   std::map<TrialId, std::string> training;
   for (const Event& event : events) {
     if (const auto* started = std::get_if<event::Started>(&event))
@@ -74,8 +74,7 @@ Result<Cell> workers_of(Reader& reader, const StudyRecord& study) {
   }
   std::set<std::string> names;
   for (const auto& [trial, worker] : training) names.insert(worker);
-  if (names.empty()) return Cell();
-  return Cell(fmt::format("{}", fmt::join(names, " ")));
+  return names.empty() ? Cell() : Cell(fmt::format("{}", fmt::join(names, " ")));
 }
 
 // Returns the study's row with its trials counted by state.
@@ -93,10 +92,13 @@ Result<Rows> status_of(Reader& reader, const std::string& storage, const StudyRe
       "pruned",  "failed",  "training_seconds", "fallback_proposals"};
   rows.columns.insert(rows.columns.end(), names.begin(), names.end());
   row.insert(row.end(), count.begin(), count.end());
-  rows.columns.insert(rows.columns.end(), {"workers", "utilisation", "budget_used", "situation"});
-  const bool trains = number(count[1]) > 0;
-  DETOL_ASSIGN(Cell workers, trains ? workers_of(reader, record) : Result<Cell>(Cell()));
-  row.push_back(std::move(workers));
+  rows.columns.insert(rows.columns.end(),
+                      {"workers", "group_sizes", "strong_scaling", "weak_scaling",
+                       "advised_group_size", "utilisation", "budget_used", "situation"});
+  DETOL_ASSIGN(const std::vector<Event> events, reader.events(record.id));
+  DETOL_ASSIGN(const GroupAdvice groups, group_advice(reader, record, events));
+  row.push_back(number(count[1]) > 0 ? workers_of(events) : Cell());
+  row.insert(row.end(), {groups.sizes, groups.strong, groups.weak, groups.advised});
   row.push_back(utilisation(number(count[6]), spent.device_s));
   row.push_back(used);
   DETOL_ASSIGN(std::string situation, situation_of(storage, record));

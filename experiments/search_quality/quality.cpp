@@ -83,7 +83,7 @@ Result<void> search(const StudyConfig& config, const Run& run, Evaluator& evalua
   DETOL_ASSIGN(const auto pruner, make_pruner("none", {.max_epochs = 1, .options = {}}));
   DETOL_ASSIGN(const Budget budget, parse_budget(fmt::format("{}trials", run.evaluations)));
   VirtualClock clock;
-  const Pace pace(config.space, config.seed, 1, {.work_per_s = kWorkPerSecond});
+  const Pace pace(config.space, config.seed, {.work_per_s = kWorkPerSecond});
   const Decode decode = [&](const Genome& genome) { return config.candidate(genome, {}); };
   const std::function<double(const Candidate&)> no_work = [](const Candidate&) { return 0; };
   const auto model = make_evaluated_model({config, pace, decode, no_work}, evaluator);

@@ -37,6 +37,9 @@ std::vector<std::string> worker_words(const RemoteWorker& worker, int ranks, int
 // no allocation, no srun, no room.
 Result<RemoteWorkers> slurm_workers(const RunOptions& options);
 
+// Returns the ranks that each node of this Slurm allocation has room for; none without one.
+std::vector<int> slurm_devices(const RunOptions& options);
+
 // ssh to options.hosts, "a" or "a:3" for three workers there; options.ssh replaces `ssh`. Errors
 // (kUsage): no hosts, a malformed one, no ssh.
 Result<RemoteWorkers> ssh_workers(const RunOptions& options);

@@ -35,19 +35,6 @@ int take_number(std::string_view& text) {
   return error == std::errc() ? number : 0;
 }
 
-// Returns the ranks that each node has room for. Tasks count if the user asked for a number of
-// them, since Slurm else gives each node one task and all of its CPUs.
-std::vector<int> ranks_per_node(const RunOptions& options) {
-  const std::string_view tasks = variable({"SLURM_TASKS_PER_NODE"});
-  const std::string_view cpus = variable({"SLURM_JOB_CPUS_PER_NODE"});
-  const bool wants_tasks = !variable({"SLURM_NTASKS", "SLURM_NPROCS"}).empty();
-  std::vector<int> ranks = counts_per_node(wants_tasks ? tasks : cpus);
-  std::string_view gpus = variable({"SLURM_GPUS_ON_NODE"});
-  if (options.gpus.empty() || gpus.empty()) return ranks;
-  std::ranges::fill(ranks, take_number(gpus));
-  return ranks;
-}
-
 }  // namespace
 
 std::vector<int> counts_per_node(std::string_view text) {
@@ -71,6 +58,19 @@ std::vector<int> counts_per_node(std::string_view text) {
   return counts;
 }
 
+// Tasks count if the user asked for a number of them, since Slurm else gives each node one task and
+// all of its CPUs.
+std::vector<int> slurm_devices(const RunOptions& options) {
+  const std::string_view tasks = variable({"SLURM_TASKS_PER_NODE"});
+  const std::string_view cpus = variable({"SLURM_JOB_CPUS_PER_NODE"});
+  const bool wants_tasks = !variable({"SLURM_NTASKS", "SLURM_NPROCS"}).empty();
+  std::vector<int> ranks = counts_per_node(wants_tasks ? tasks : cpus);
+  std::string_view gpus = variable({"SLURM_GPUS_ON_NODE"});
+  if (options.gpus.empty() || gpus.empty()) return ranks;
+  std::ranges::fill(ranks, take_number(gpus));
+  return ranks;
+}
+
 Result<RemoteWorkers> slurm_workers(const RunOptions& options) {
   if (variable({"SLURM_JOB_ID"}).empty()) {
     return fail(ErrorCode::kUsage,
@@ -82,7 +82,7 @@ Result<RemoteWorkers> slurm_workers(const RunOptions& options) {
     return fail(ErrorCode::kUsage, "launcher is slurm, but there is no srun on the PATH");
   const int ranks = ranks_of(options);
   int room = 0;
-  for (const int on_node : ranks_per_node(options)) room += on_node / ranks;
+  for (const int on_node : slurm_devices(options)) room += on_node / ranks;
   if (room == 0) {
     return fail(ErrorCode::kUsage,
                 fmt::format("no node of this Slurm job has room for a group of {}; ask for more "

@@ -24,6 +24,7 @@
 #include "scheduler/processes/signals.h"
 #include "scheduler/processes/supervisor.h"
 #include "scheduler/processes/worker.h"
+#include "scheduler/run/group_size.h"
 #include "scheduler/run/join_run.h"
 #include "scheduler/run/master.h"
 #include "trainer/collectives/mpi_group.h"
@@ -197,7 +198,7 @@ Result<int> search(const RunOptions& options, const TestHooks& hooks) {
 }  // namespace
 
 int run_search(const RunOptions& options, const TestHooks& hooks) {
-  const Result<int> code = search(options, hooks);
+  const Result<int> code = search(with_group_size(options), hooks);
   return code ? *code : exit_with(tl::unexpected(code.error()), "detol");
 }
 

@@ -21,7 +21,7 @@ int Pace::most_epochs(int recipe_epochs) const {
 double Pace::epoch_s(const Genome& genome, int recipe_epochs, double epoch_work) const {
   if (settings_.trial_s) return trial_s(genome) / epochs(genome, recipe_epochs);
   if (epoch_work <= 0) return kUnknownS;
-  return epoch_work / (settings_.work_per_s * group_size_);
+  return epoch_work / (settings_.work_per_s * settings_.group_speed);
 }
 
 Rng Pace::stream(const Genome& genome, std::string_view purpose) const {

@@ -20,9 +20,8 @@ struct SecondsRange {
 };
 
 struct PaceSettings {
-  // Work (forward FLOPs x images; of a table its cost) that a device does in a second. A worker of
-  // g devices does g times as much.
-  double work_per_s = 4e10;
+  double work_per_s = 4e10;  // of a device: forward FLOPs x images; of a table its cost
+  double group_speed = 1;    // of a worker, in comparison with one device
   std::optional<SecondsRange> trial_s = {};  // of a trial of full length, whatever the group's size
   // Seconds between two reports, each of which is an epoch: a trial has as many as its time has
   // room for. 0: as many as its recipe says. REQUIRES: trial_s.
@@ -34,8 +33,10 @@ class Pace {
   static constexpr double kUnknownS = 1;  // of an epoch of a trial whose work is unknown
 
   // REQUIRES: the space outlives this.
-  Pace(const Space& space, std::uint64_t seed, int group_size, const PaceSettings& settings)
-      : space_(space), seed_(seed), group_size_(group_size), settings_(settings) {}
+  Pace(const Space& space, std::uint64_t seed, const PaceSettings& settings)
+      : space_(space), seed_(seed), settings_(settings) {}
+
+  double group_speed() const { return settings_.group_speed; }
 
   // Returns the epochs of full length, where the recipe says `recipe_epochs`.
   int epochs(const Genome& genome, int recipe_epochs) const;
@@ -57,7 +58,6 @@ class Pace {
 
   const Space& space_;
   const std::uint64_t seed_;
-  const int group_size_;
   const PaceSettings settings_;
 };
 

@@ -22,9 +22,10 @@ struct Recorder {
   double trained_s = 0;  // in this attempt
 };
 
-void add(const event::Reported& reported, Recorder& recorder) {
-  const double seconds = reported.train_s / recorder.group_size;
-  recorder.trained_s += seconds;
+void add(const event::Reported& reported, const GroupSpeed& speed, Recorder& recorder) {
+  const double wall_s = reported.train_s / recorder.group_size;
+  const double seconds = wall_s * speed(recorder.group_size);
+  recorder.trained_s += wall_s;
   auto& reports = recorder.trial.reports;
   if (!reports.empty() && reported.epochs() <= reports.back().epochs) return;
   reports.push_back({reported.epochs(), seconds, reported.work, reported.metrics});
@@ -89,7 +90,7 @@ RecordedTrial trial_from(std::string_view line) {
 
 }  // namespace
 
-RecordedCurves curves_of(std::span<const Event> events) {
+RecordedCurves curves_of(std::span<const Event> events, const GroupSpeed& speed) {
   std::map<TrialId, Recorder> recorders;
   std::vector<double> besides_s;
   for (const Event& event : events) {
@@ -101,7 +102,7 @@ RecordedCurves curves_of(std::span<const Event> events) {
       recorder.started_s = started->at_s;
       recorder.trained_s = 0;
     } else if (const auto* reported = std::get_if<event::Reported>(&event)) {
-      add(*reported, recorders[reported->trial]);
+      add(*reported, speed, recorders[reported->trial]);
     } else if (const auto* told = std::get_if<event::Told>(&event)) {
       Recorder& recorder = recorders[told->trial];
       recorder.is_known = told->reason.cause == EndCause::kSameTrial;

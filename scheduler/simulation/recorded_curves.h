@@ -7,6 +7,7 @@
 //    "reports": [{"epochs": 0.111, "seconds": 1.25, "work": 1e9, "metrics": {"val_loss": 0.9}}]}
 
 #include <filesystem>
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -20,7 +21,7 @@ namespace detol::inline scheduler {
 
 struct RecordedReport {
   double epochs = 0;
-  double seconds = 0;  // of the whole group, since the report before
+  double seconds = 0;  // on one device, since the report before
   double work = 0;     // cumulative
   std::vector<std::pair<std::string, double>> metrics = {};
 };
@@ -37,8 +38,11 @@ struct RecordedCurves {
   double start_s = 0;
 };
 
+// Returns how many times as fast as one rank a group of so many is.
+using GroupSpeed = std::function<double(int ranks)>;
+
 // Returns the curves of the trials that were trained; a failure of the machine is none.
-RecordedCurves curves_of(std::span<const Event> events);
+RecordedCurves curves_of(std::span<const Event> events, const GroupSpeed& speed);
 
 // Errors (kInput) name the file and the line.
 Result<RecordedCurves> read_curves(const std::filesystem::path& file);

@@ -179,10 +179,11 @@ class RecordedModel final : public TrainingModel {
         known_, {}, [&](const Known& one) { return distance(*genome, one.genome); });
     const auto candidate = context_.decode(*genome);
     const int epochs = candidate ? candidate->recipe.epochs : context_.config.max_epochs;
-    RecordedTraining::Scale scale{.start_s = curves_.start_s};
+    RecordedTraining::Scale scale{.seconds = 1 / context_.pace.group_speed(),
+                                  .start_s = curves_.start_s};
     scale.epoch_work = candidate ? context_.epoch_work(*candidate) : 0;
     if (scale.epoch_work > 0 && known.epoch_work > 0)
-      scale.seconds = std::pow(scale.epoch_work / known.epoch_work, power_of_work_);
+      scale.seconds *= std::pow(scale.epoch_work / known.epoch_work, power_of_work_);
     if (context_.pace.is_given()) scale.epoch_s = context_.pace.epoch_s(*genome, epochs, 0);
     return std::make_unique<RecordedTraining>(train, *known.trial, curves_,
                                               context_.config.early_reports, scale);

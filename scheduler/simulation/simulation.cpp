@@ -89,7 +89,7 @@ struct Candidates {
   Candidates(const SimulationSettings& given, Admission admission)
       : settings(given),
         config(settings.config),
-        pace(settings.config.space, config.seed, settings.group_size, settings.pace),
+        pace(settings.config.space, config.seed, settings.pace),
         admit(std::move(admission)) {
     config.max_epochs = pace.most_epochs(config.max_epochs);
     if (settings.pace.report_every_s > 0) config.early_reports.clear();

@@ -4,6 +4,7 @@
 #include <signal.h>
 
 #include <nlohmann/json.hpp>
+#include <thread>
 
 #include <gtest/gtest.h>
 
@@ -81,6 +82,24 @@ TEST(Choice, IsTheLeadersInAGroupOfRanks) {
   const Ran ran = study.detol(words);
   EXPECT_EQ(ran.code, 0) << ran.err;
   expect_sound_choices(study);
+}
+
+// One worker leaves the other devices of this machine idle.
+TEST(GroupSizeAuto, UsesIdleDevicesWhereTrainingIsNotDeterministic) {
+  if (std::thread::hardware_concurrency() < 2) GTEST_SKIP() << "this machine has one core";
+  const auto sizes = [](const std::vector<std::string>& more) {
+    const TinyStudy study;
+    std::vector<std::string> words = study.search_words();
+    words.insert(words.end(), {"--budget", "2trials"});
+    words.insert(words.end(), more.begin(), more.end());
+    const Ran ran = study.detol(words);
+    EXPECT_EQ(ran.code, 0) << ran.err;
+    return nlohmann::json::parse(study.detol({"status", "-f", "json"}).out);
+  };
+  EXPECT_EQ(sizes({})["group_sizes"], "1");
+  const auto wider = sizes({"--set", "training.deterministic=false"});
+  EXPECT_EQ(wider["group_sizes"], "2") << wider;
+  EXPECT_EQ(wider["strong_scaling"].get<std::string>().find("2: "), 0U) << wider;
 }
 
 TEST(Choice, OutlivesAMasterThatDiesBeforeOrAfterItIsDurable) {

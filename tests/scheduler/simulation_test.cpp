@@ -116,7 +116,7 @@ TEST(Simulation, ReplaysTheCurvesOfAnEarlierStudy) {
   SimulationSettings replay = settings;
   replay.ledger.clear();
   replay.pace = {};
-  replay.curves = curves_of(events);
+  replay.curves = curves_of(events, [](int ranks) { return double{1} * ranks; });
   ASSERT_EQ(replay.curves->trials.size(), 60u);
   const auto replayed = simulate(replay).value();
   EXPECT_EQ(replayed.finished, recorded.finished);

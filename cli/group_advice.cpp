@@ -1,0 +1,59 @@
+#include "cli/group_advice.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <nlohmann/json.hpp>
+
+#include "encodings/study/study_config.h"
+#include "knowledge/facts.h"
+#include "scheduler/run/group_size.h"
+
+namespace detol::inline cli {
+namespace {
+
+// Returns the workers that the study's last run started; 0 if that is not known.
+Result<int> workers_of_last_run(Reader& reader, const std::string& study) {
+  DETOL_ASSIGN(const std::vector<Fact> runs, reader.facts(kRunFact));
+  double last_s = 0;
+  int workers = 0;
+  for (const Fact& fact : runs) {
+    const auto run = nlohmann::json::parse(fact.payload, nullptr, false);
+    if (!run.is_object() || run.value("study", "") != study || run.value("at", 0.0) < last_s)
+      continue;
+    last_s = run.value("at", 0.0);
+    workers = run.value("workers", 0);
+  }
+  return workers;
+}
+
+Cell efficiencies(const GroupScaling& scaling, double (GroupScaling::*of)(int) const) {
+  std::vector<std::string> words;
+  for (const int size : scaling.sizes()) {
+    if (size > 1) words.push_back(fmt::format("{}: {:.0f} %", size, 100 * (scaling.*of)(size)));
+  }
+  return words.empty() ? Cell() : Cell(fmt::format("{}", fmt::join(words, ", ")));
+}
+
+}  // namespace
+
+Result<GroupAdvice> group_advice(Reader& reader, const StudyRecord& study,
+                                 std::span<const Event> events) {
+  const GroupTimes measured = group_times_of(events);
+  if (measured.times.empty()) return GroupAdvice();
+  const GroupScaling scaling(measured.times);
+  GroupAdvice advice{.sizes = fmt::format("{}", fmt::join(scaling.sizes(), " ")),
+                     .strong = efficiencies(scaling, &GroupScaling::strong_efficiency),
+                     .weak = efficiencies(scaling, &GroupScaling::weak_efficiency)};
+  DETOL_ASSIGN(const int workers, workers_of_last_run(reader, study.name));
+  const auto config = load_study_config(study.config, study.name);
+  if (workers == 0 || !config) return advice;
+  const int devices = workers * measured.times.back().ranks;
+  DETOL_ASSIGN(RemainingSearch left, remaining_search(*config, events, study.budget, devices));
+  left.epoch_work = measured.epoch_work;
+  if (left.wall_s > 0 && left.trials > 0)
+    advice.advised = std::int64_t{best_group_size(scaling, left)};
+  return advice;
+}
+
+}  // namespace detol::inline cli
