@@ -4,9 +4,11 @@
 // number.
 
 #include <cmath>
+#include <iterator>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <string>
 
 namespace detol::inline knowledge {
 
@@ -14,6 +16,16 @@ inline nlohmann::ordered_json json_number(double value) {
   if (std::isfinite(value)) return value;
   if (std::isnan(value)) return "NaN";
   return value > 0 ? "Infinity" : "-Infinity";
+}
+
+// Appends the text that json_number() dumps to.
+inline void append_number(std::string& text, double value) {
+  if (!std::isfinite(value)) {
+    text.append(json_number(value).dump());
+    return;
+  }
+  char digits[64];
+  text.append(digits, nlohmann::detail::to_chars(std::begin(digits), std::end(digits), value));
 }
 
 // Returns nullopt if it is no number.

@@ -12,58 +12,92 @@ namespace {
 
 using Json = nlohmann::ordered_json;  // metrics keep their order
 
-Json list_of(std::span<const NumberedReport> reports, double event::Reported::*field) {
-  Json list = Json::array();
-  for (const NumberedReport& each : reports) list.push_back(json_number(each.report.*field));
-  return list;
+std::string quoted(const std::string& text) {
+  return Json(text).dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
-Json metrics_of(std::span<const NumberedReport> reports) {
-  Json metrics = Json::object();
-  const auto& names = reports.front().report.metrics;
-  for (std::size_t i = 0; i < names.size(); ++i) {
-    Json values = Json::array();
-    for (const NumberedReport& each : reports)
-      values.push_back(json_number(each.report.metrics[i].second));
-    metrics[names[i].first] = std::move(values);
+// Appends a list of the number that `value` returns for each report.
+template <typename Value>
+void append_list(std::string& text, std::span<const NumberedReport> reports, Value value) {
+  char separator = '[';
+  for (const NumberedReport& each : reports) {
+    text.push_back(separator);
+    append_number(text, value(each.report));
+    separator = ',';
   }
-  return metrics;
+  text.push_back(']');
+}
+
+void append_metrics(std::string& text, std::span<const NumberedReport> reports) {
+  const auto& first = reports.front().report.metrics;
+  text.push_back('{');
+  for (std::size_t i = 0; i < first.size(); ++i) {
+    if (i > 0) text.push_back(',');
+    text.append(quoted(first[i].first)).push_back(':');
+    append_list(text, reports, [i](const event::Reported& e) { return e.metrics[i].second; });
+  }
+  text.push_back('}');
+}
+
+void append_gaps(std::string& text, std::span<const NumberedReport> reports) {
+  for (std::size_t i = 1; i < reports.size(); ++i) {
+    text.push_back(i == 1 ? '[' : ',');
+    text.append(std::to_string(reports[i].seq - reports[i - 1].seq));
+  }
+  text.push_back(']');
+}
+
+// Writes the text without a tree of Json, which took an eighth of a master's time.
+std::string payload_of(std::span<const NumberedReport> reports) {
+  double device_s = 0;
+  for (const NumberedReport& each : reports) device_s += each.report.train_s;
+  std::string text = R"({"metrics":)";
+  append_metrics(text, reports);
+  text.append(R"(,"work":)");
+  append_list(text, reports, [](const event::Reported& e) { return e.work; });
+  text.append(R"(,"train_s":)");
+  append_list(text, reports, [](const event::Reported& e) { return e.train_s; });
+  text.append(R"(,"device_s":)");
+  append_number(text, device_s);
+  const double part = reports.back().report.part;
+  if (part > 0) append_number(text.append(R"(,"part":)"), part);
+  if (reports.size() > 1) append_gaps(text.append(R"(,"gaps":)"), reports);
+  return text.append("}");
 }
 
 tl::unexpected<Error> malformed(std::string_view field) {
   return fail(ErrorCode::kStorage, fmt::format("malformed reports: no valid '{}'", field));
 }
 
-// Returns the member `key` if it is a list of `count` numbers.
-std::optional<std::vector<double>> numbers_in(const Json& list, std::size_t count) {
-  if (!list.is_array() || list.size() != count) return std::nullopt;
-  std::vector<double> numbers;
-  for (const Json& item : list) {
-    const auto number = number_from(item);
-    if (!number) return std::nullopt;
-    numbers.push_back(*number);
+// Gives the numbers of a list to `take`, with their places. Returns false if the list is not one of
+// `count` numbers.
+template <typename Take>
+bool read_numbers(const Json& list, std::size_t count, Take take) {
+  if (!list.is_array() || list.size() != count) return false;
+  for (std::size_t i = 0; i < count; ++i) {
+    const auto number = number_from(list[i]);
+    if (!number) return false;
+    take(i, *number);
   }
-  return numbers;
+  return true;
 }
 
 // Fills in the metrics of the reports.
 bool read_metrics(const Json& metrics, std::span<NumberedReport> reports) {
   if (!metrics.is_object()) return false;
-  for (const auto& [name, list] : metrics.items()) {
-    const auto values = numbers_in(list, reports.size());
-    if (!values) return false;
-    for (std::size_t i = 0; i < reports.size(); ++i)
-      reports[i].report.metrics.emplace_back(name, (*values)[i]);
+  for (const auto& [name, list] : metrics.get_ref<const Json::object_t&>()) {
+    const auto take = [&](std::size_t i, double value) {
+      reports[i].report.metrics.emplace_back(name, value);
+    };
+    if (!read_numbers(list, reports.size(), take)) return false;
   }
   return true;
 }
 
 bool read_field(const Json& list, std::span<NumberedReport> reports,
                 double event::Reported::*field) {
-  const auto values = numbers_in(list, reports.size());
-  for (std::size_t i = 0; values && i < reports.size(); ++i)
-    reports[i].report.*field = (*values)[i];
-  return values.has_value();
+  return read_numbers(list, reports.size(),
+                      [&](std::size_t i, double value) { reports[i].report.*field = value; });
 }
 
 // Fills in the numbers of the events, of which the last is known.
@@ -90,24 +124,13 @@ bool continues(const event::Reported& last, const event::Reported& next) {
 
 EventRow row_of(std::span<const NumberedReport> reports) {
   const event::Reported& last = reports.back().report;
-  double device_s = 0;
-  for (const NumberedReport& each : reports) device_s += each.report.train_s;
-  Json fields{{"metrics", metrics_of(reports)},
-              {"work", list_of(reports, &event::Reported::work)},
-              {"train_s", list_of(reports, &event::Reported::train_s)},
-              {"device_s", json_number(device_s)}};
-  if (last.part > 0) fields["part"] = last.part;
-  for (std::size_t i = 1; i < reports.size(); ++i)
-    fields["gaps"].push_back(reports[i].seq - reports[i - 1].seq);
-  EventRow row{.kind = "reported",
-               .trial = static_cast<std::int64_t>(last.trial),
-               .attempt = last.attempt,
-               .epoch = last.epoch,
-               .step = last.step,
-               .copy = static_cast<std::int64_t>(reports.size()),
-               .payload = {}};
-  row.payload = fields.dump(-1, ' ', false, Json::error_handler_t::replace);
-  return row;
+  return {.kind = "reported",
+          .trial = static_cast<std::int64_t>(last.trial),
+          .attempt = last.attempt,
+          .epoch = last.epoch,
+          .step = last.step,
+          .copy = static_cast<std::int64_t>(reports.size()),
+          .payload = payload_of(reports)};
 }
 
 Result<std::vector<NumberedReport>> reports_of(const EventRow& row, std::int64_t seq) {
@@ -125,7 +148,11 @@ Result<std::vector<NumberedReport>> reports_of(const EventRow& row, std::int64_t
     report.step = is_run ? row.step / row.epoch * report.epoch : row.step;
   }
   reports.back().seq = seq;
-  const auto field = [&fields](const char* key) { return fields.value(key, Json()); };
+  const Json missing;
+  const auto field = [&](const char* key) -> const Json& {
+    const auto found = fields.find(key);
+    return found != fields.end() ? *found : missing;
+  };
   if (!read_metrics(field("metrics"), reports)) return malformed("metrics");
   if (!read_field(field("work"), reports, &event::Reported::work)) return malformed("work");
   if (!read_field(field("train_s"), reports, &event::Reported::train_s))

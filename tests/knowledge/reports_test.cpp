@@ -3,6 +3,8 @@
 #include "knowledge/reports.h"
 
 #include <cmath>
+#include <limits>
+#include <nlohmann/json.hpp>
 
 #include "knowledge/storage/sqlite.h"
 #include "tests/knowledge/support.h"
@@ -51,6 +53,29 @@ TEST(Reports, OfATrialThatEndedAreOneRowAndTheSameEvents) {
   EXPECT_EQ(describe(one.events()), describe(events));
   one.reopen();
   EXPECT_EQ(describe(one.events()), describe(events));
+}
+
+TEST(Reports, AreTheTextThatAJsonLibraryWrites) {
+  using Json = nlohmann::ordered_json;
+  using Limits = std::numeric_limits<double>;
+  std::vector<NumberedReport> reports;
+  for (const double value :
+       {0.0, -0.0, 1.0, 0.1 + 0.2, 1e-5, -1e300, Limits::denorm_min(), Limits::max(),
+        Limits::infinity(), -Limits::infinity(), Limits::quiet_NaN()}) {
+    event::Reported report{.trial = 1, .attempt = 1, .work = value, .train_s = value};
+    report.epoch = static_cast<int>(reports.size()) + 1;
+    report.step = report.epoch;
+    report.metrics = {
+        {"plain", value}, {"a \"quoted\" \\ \n one", value}, {"not UTF-8 \xff", value}};
+    reports.push_back({report.step * 3, report});
+  }
+  reports.push_back(reports.front());
+  reports.back().report.part = 0.25;
+  const std::span all(reports);
+  for (const auto& some : {all.first(1), all.first(2), all.first(11), all.last(1)}) {
+    const std::string text = row_of(some).payload;
+    EXPECT_EQ(Json::parse(text).dump(), text);
+  }
 }
 
 TEST(Reports, OfARowAreReadByTheirOwnNumbers) {
