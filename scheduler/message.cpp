@@ -246,24 +246,19 @@ class Reader {
   const char* bad_field_ = nullptr;
 };
 
-// DepthCheck accepts what is nested at most 8 deep: the parser recurses, and the stack is finite.
-class DepthCheck final : public json::json_sax_t {
+// ShallowParser builds what is nested at most 8 deep: the parser recurses, and the stack is finite.
+class ShallowParser final : public nlohmann::detail::json_sax_dom_parser<json> {
  public:
-  bool null() override { return true; }
-  bool boolean(bool) override { return true; }
-  bool number_integer(json::number_integer_t) override { return true; }
-  bool number_unsigned(json::number_unsigned_t) override { return true; }
-  bool number_float(json::number_float_t, const std::string&) override { return true; }
-  bool string(std::string&) override { return true; }
-  bool binary(json::binary_t&) override { return true; }
-  bool key(std::string&) override { return true; }
-  bool start_object(std::size_t) override { return ++depth_ <= 8; }
-  bool end_object() override { return --depth_, true; }
-  bool start_array(std::size_t) override { return ++depth_ <= 8; }
-  bool end_array() override { return --depth_, true; }
-  bool parse_error(std::size_t, const std::string&, const nlohmann::detail::exception&) override {
-    return false;
+  explicit ShallowParser(json& into) : json_sax_dom_parser(into, /*allow_exceptions=*/false) {}
+
+  bool start_object(std::size_t size) {
+    return ++depth_ <= 8 && json_sax_dom_parser::start_object(size);
   }
+  bool end_object() { return --depth_, json_sax_dom_parser::end_object(); }
+  bool start_array(std::size_t size) {
+    return ++depth_ <= 8 && json_sax_dom_parser::start_array(size);
+  }
+  bool end_array() { return --depth_, json_sax_dom_parser::end_array(); }
 
  private:
   int depth_ = 0;
@@ -302,10 +297,10 @@ std::string encode(const Message& message) {
 
 Result<Message> decode(std::string_view bytes) {
   if (bytes.size() > kMessageLimit) return bad(fmt::format("{} bytes are too many", bytes.size()));
-  DepthCheck check;
-  if (!json::sax_parse(bytes.begin(), bytes.end(), &check, json::input_format_t::msgpack))
+  json fields;
+  ShallowParser parser(fields);
+  if (!json::sax_parse(bytes.begin(), bytes.end(), &parser, json::input_format_t::msgpack))
     return bad("not msgpack");
-  const json fields = json::from_msgpack(bytes.begin(), bytes.end(), true, false);
   if (!fields.is_object()) return bad("not a map");
   int version = 0;
   std::string kind;
