@@ -9,7 +9,6 @@
 #include <type_traits>
 
 #include "core/table.h"
-#include "core/utf8.h"
 #include "knowledge/json_number_impl.h"
 
 namespace detol::inline knowledge {
@@ -378,34 +377,6 @@ Result<Event> to_event(const EventRow& row) {
   const Json fields = Json::parse(row.payload, nullptr, /*allow_exceptions=*/false);
   if (!fields.is_object()) return malformed(row, "its payload is not a map");
   return parse(row, fields);
-}
-
-std::string to_json(std::span<const Objective> objectives) {
-  Json list = Json::array();
-  for (const Objective& objective : objectives) {
-    const bool least = objective.direction == Direction::kMinimize;
-    list.push_back({{"metric", objective.metric}, {"direction", least ? "minimize" : "maximize"}});
-  }
-  return dump(list);
-}
-
-Result<std::vector<Objective>> objectives_from(std::string_view text) {
-  try {
-    std::vector<Objective> objectives;
-    for (const Json& item : Json::parse(text)) {
-      const auto metric = item.at("metric").get<std::string>();
-      const auto direction = item.at("direction").get<std::string>();
-      if (direction != "minimize" && direction != "maximize") {
-        return fail(ErrorCode::kStorage,
-                    fmt::format("malformed objectives: the direction {}", in_quotes(direction)));
-      }
-      objectives.push_back(direction == "minimize" ? minimize(metric) : maximize(metric));
-    }
-    return objectives;
-  } catch (const Json::exception& error) {
-    return fail(ErrorCode::kStorage,
-                fmt::format("malformed objectives: {}", printable_excerpt(error.what())));
-  }
 }
 
 }  // namespace detol::inline knowledge
