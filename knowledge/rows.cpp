@@ -298,9 +298,8 @@ Result<std::vector<NumberedEvent>> read_numbered(sqlite3* database, const EventT
       auto rows,
       sqlite::Statement::prepare(
           database,
-          fmt::format("SELECT {}, {} FROM {} WHERE study = ?1 AND "
-                      "seq > ?2 ORDER BY seq",
-                      kColumns, table.version < kFirstWithDigests ? "cells" : "step", table.name)));
+          fmt::format("SELECT {}, {} FROM {} WHERE study = ?1 AND seq > ?2 ORDER BY seq", kColumns,
+                      table.version < kFirstWithDigests ? "cells" : "step", table.name)));
   const StudyRecord& record = study.record;
   rows.bind(1, record.id);
   rows.bind(2, after);

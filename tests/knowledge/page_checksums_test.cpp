@@ -70,8 +70,7 @@ std::string select(const Database& database, const char* sql) {
     const auto more = query->step();
     if (!more) return "error " + more.error().message;
     if (!*more) return rows;
-    rows += query->text(0);
-    rows += '\n';
+    rows.append(query->text(0)).push_back('\n');
   }
 }
 
@@ -346,16 +345,10 @@ TEST_F(PageChecksums, NothingIsVerifiedInMemory) {
 // System calls of SQLite, the last of which ends the process.
 int calls_left = 0;
 
-void count_call() {
+template <auto kCall, typename... Arguments>
+ssize_t counted(int file, const void* bytes, Arguments... arguments) {
   if (--calls_left < 0) ::_exit(7);
-}
-ssize_t counted_write(int file, const void* bytes, std::size_t size) {
-  count_call();
-  return ::write(file, bytes, size);
-}
-ssize_t counted_pwrite(int file, const void* bytes, std::size_t size, off_t offset) {
-  count_call();
-  return ::pwrite(file, bytes, size, offset);
+  return kCall(file, bytes, arguments...);
 }
 
 // Converts a file to checksums in a process that ends before write number `calls`. Returns true if
@@ -366,9 +359,11 @@ bool convert_in_child(const fs::path& path, int calls) {
     const Database database = open_checked(path);
     sqlite3_vfs* vfs = sqlite3_vfs_find(sqlite::page_checksum_vfs());
     calls_left = calls;
+    const auto pwrite = counted<::pwrite, std::size_t, off_t>;
+    const auto write = counted<::write, std::size_t>;
     for (const char* name : {"pwrite", "pwrite64"})
-      vfs->xSetSystemCall(vfs, name, reinterpret_cast<sqlite3_syscall_ptr>(counted_pwrite));
-    vfs->xSetSystemCall(vfs, "write", reinterpret_cast<sqlite3_syscall_ptr>(counted_write));
+      vfs->xSetSystemCall(vfs, name, reinterpret_cast<sqlite3_syscall_ptr>(pwrite));
+    vfs->xSetSystemCall(vfs, "write", reinterpret_cast<sqlite3_syscall_ptr>(write));
     const bool is_done = sqlite::run(database.get(), "PRAGMA cache_size = 5") &&
                          sqlite::reserve_checksums(database.get()) &&
                          sqlite::run(database.get(), "VACUUM");
