@@ -20,7 +20,7 @@ struct SecondsRange {
 };
 
 struct PaceSettings {
-  double work_per_s = 4e10;  // of a device: forward FLOPs x images; of a table its cost
+  double work_per_s = 3e10;  // of a device: forward FLOPs x images; of a table its cost
   double group_speed = 1;    // of a worker, in comparison with one device
   std::optional<SecondsRange> trial_s = {};  // of a trial of full length, whatever the group's size
   // Seconds between two reports, each of which is an epoch: a trial has as many as its time has
