@@ -80,10 +80,9 @@ struct DriverParts {
   // Returns a trial of another study that was trained in the same way, whose outcome the trial
   // takes; null: every study trains its own.
   std::function<Result<std::optional<KnownTrial>>(const event::Asked& asked)> recall = nullptr;
-  // Virtual time needs kAtOnce. One worker needs kBeforeAsks, so that its search depends on the
-  // study alone; several workers lose no time with kMeanwhile.
+  // Where the searcher's models are fitted, and where it is asked. With kBeside the asks of a single
+  // worker wait for both, so that its search depends on the study alone; several never wait.
   Refits refits = Refits::kAtOnce;
-  // Where the searcher is asked; kAtOnce with one worker.
   AskSettings asks = {};
   bool retry_failed = false;
   std::optional<double> counted_until_s = {};  // wall time before this is in the ledger; empty: now

@@ -78,7 +78,7 @@ Result<void> Driver::fill_free_workers() {
   }
   if (is_paused_) return {};
   proposals_.collect();
-  if (parts_.refits == Refits::kMeanwhile) DETOL_TRY(refit());
+  if (parts_.refits == Refits::kBeside && parts_.pool.workers() > 1) DETOL_TRY(refit());
   lacked_time_ = false;
   std::vector<Slot> slots = parts_.pool.free();
   std::ranges::reverse(slots);  // taken from the back
@@ -114,9 +114,8 @@ void Driver::note_idle(std::vector<Slot>& slots) {
 
 Demand Driver::demand_of(const std::vector<Slot>& slots, int wanted) const {
   const Spent used = spent();
-  Demand demand{.next_id = state_.next_id(),
-                .wanted = wanted,
-                .workers = std::max(1, parts_.pool.devices() / group_size_)};
+  Demand demand{
+      .next_id = state_.next_id(), .wanted = wanted, .workers = std::max(1, parts_.pool.workers())};
   if (used.trials > 0) demand.trial_s = used.device_s / used.trials / group_size_;
   const double late_s = parts_.clock.now_s() - patience_s(demand.trial_s);
   const auto late = std::ranges::count_if(
@@ -170,7 +169,7 @@ Result<bool> Driver::ask_round(std::vector<Slot>& slots) {
   const int count = std::min(static_cast<int>(slots.size()), trials_left());
   if (count <= 0 || without_memory_ >= kMostWithoutMemory) return false;
   DETOL_TRY(refit());
-  if (refitter_.holds_asks()) return false;
+  if (refitter_.is_at_work() && parts_.pool.workers() <= 1) return false;
   const std::vector<Proposal> proposals = propose(slots, count);
   exhausted_ = proposals.empty() && state_.running() == 0 && !refitter_.is_at_work() &&
                !proposals_.is_at_work();

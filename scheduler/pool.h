@@ -89,8 +89,11 @@ class Pool {
   // in a second.
   virtual int devices() = 0;
 
+  // Returns the number of workers that run, or will soon.
+  virtual int workers() = 0;
+
   // Returns the largest memory of a worker that this run has had.
-  virtual double most_memory() { return std::numeric_limits<double>::infinity(); }
+  virtual double most_memory() = 0;
 };
 
 }  // namespace detol::inline scheduler

@@ -136,7 +136,8 @@ std::vector<Proposal> Proposals::next(const Demand& demand) {
       }
       if (!cheap.empty()) return cheap;
     }
-    if (!is_dry_ || settings_.asks == Asks::kAtOnce) begin(demand.next_id, batch(demand.wanted));
+    if (!is_dry_ || is_at_once(demand))
+      begin(demand.next_id, batch(demand, demand.wanted), is_at_once(demand));
   }
   return take(demand.wanted);
 }
@@ -144,14 +145,20 @@ std::vector<Proposal> Proposals::next(const Demand& demand) {
 void Proposals::prepare(const Demand& demand, int most) {
   const int missing = std::min(most, worth_preparing(demand)) - static_cast<int>(ready_.size());
   if (is_at_work() || is_dry_ || missing <= 0) return;
-  begin(demand.next_id + ready_.size(), batch(missing));
+  begin(demand.next_id + ready_.size(), batch(demand, missing), is_at_once(demand));
+}
+
+bool Proposals::is_at_once(const Demand& demand) const {
+  return settings_.asks == Asks::kAtOnce ||
+         (settings_.asks == Asks::kBeside && demand.workers == 1);
 }
 
 // Begins an ask; one that runs in this thread has ended when this returns.
-void Proposals::begin(TrialId first_id, int count) {
+void Proposals::begin(TrialId first_id, int count, bool is_at_once) {
   running_ = std::make_unique<Running>();
   running_->told = told_;
-  if (settings_.asks == Asks::kBeside && !is_quick() && begin_beside(first_id, count)) return;
+  const bool is_beside = settings_.asks == Asks::kBeside && !is_at_once && !is_quick();
+  if (is_beside && begin_beside(first_id, count)) return;
   running_->result = Running::ask(searcher_, first_id, count);
   if (settings_.asks == Asks::kVirtual) {
     const auto asked = static_cast<double>(running_->result->trials.size());
@@ -184,8 +191,8 @@ bool Proposals::is_quick() const {
 
 // Returns how many of the wanted proposals one ask should make, so that the first of them need not
 // wait long for the last.
-int Proposals::batch(int wanted) const {
-  if (settings_.asks == Asks::kAtOnce) return wanted;
+int Proposals::batch(const Demand& demand, int wanted) const {
+  if (is_at_once(demand)) return wanted;
   if (proposal_s_ == 0) return 1;
   const double limit_s = is_quick() && settings_.asks == Asks::kBeside ? kQuickS : kBatchS;
   return std::clamp(static_cast<int>(std::min(1e6, limit_s / proposal_s_)), 1, wanted);
@@ -195,7 +202,7 @@ int Proposals::batch(int wanted) const {
 // proposal takes a hundredth of a trial's time or less, as one that is made later knows more; none
 // for one worker either, whose search would depend on time.
 int Proposals::worth_preparing(const Demand& demand) const {
-  const bool is_alone = settings_.asks == Asks::kAtOnce || demand.workers == 1;
+  const bool is_alone = is_at_once(demand) || demand.workers == 1;
   if (is_alone || demand.trial_s <= 0 || is_quick()) return 0;
   if (proposal_s_ <= kShareOfTrial * demand.trial_s) return 0;
   const double meanwhile = std::ceil(proposal_s_ * demand.workers / demand.trial_s);

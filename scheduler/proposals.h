@@ -26,8 +26,9 @@ inline constexpr std::string_view kFallback = "fallback";
 
 // Asks says where the searcher is asked.
 enum class Asks {
-  kAtOnce,   // in the caller's thread: for one worker, whose search depends on the study alone
-  kBeside,   // on a thread, unless asking takes less than a millisecond
+  kAtOnce,   // in the caller's thread
+  kBeside,   // on a thread, unless asking takes less than a millisecond, or there is one worker:
+             // its search is to depend on the study alone
   kVirtual,  // in the caller's thread; the proposals are there when their virtual time is over
 };
 
@@ -99,10 +100,11 @@ class Proposals {
   void deliver(const Message& message);
   void receive(Message message);
   std::vector<Proposal> take(int count);
-  void begin(TrialId first_id, int count);
+  bool is_at_once(const Demand& demand) const;
+  void begin(TrialId first_id, int count, bool is_at_once);
   bool begin_beside(TrialId first_id, int count);
   bool is_quick() const;
-  int batch(int wanted) const;
+  int batch(const Demand& demand, int wanted) const;
   int worth_preparing(const Demand& demand) const;
 
   Searcher& searcher_;

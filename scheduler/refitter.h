@@ -13,11 +13,10 @@
 
 namespace detol::inline scheduler {
 
-// Refits says where a searcher's slow jobs run, and whether an ask waits for them.
+// Refits says where a searcher's slow jobs run.
 enum class Refits {
-  kAtOnce,      // in the caller's thread, before the next ask; for virtual time
-  kBeforeAsks,  // on a thread; the next ask waits, nothing else does
-  kMeanwhile,   // on a thread; nothing waits
+  kAtOnce,  // in the caller's thread, before the next ask; for virtual time
+  kBeside,  // on a thread
 };
 
 class Refitter {
@@ -35,7 +34,6 @@ class Refitter {
   void retry_failed_job() { has_failed_ = false; }
 
   bool is_at_work() const { return thread_ != nullptr; }
-  bool holds_asks() const { return refits_ == Refits::kBeforeAsks && is_at_work(); }
 
  private:
   class Thread;

@@ -135,6 +135,7 @@ class WorkerPool final : public Pool {
 
   double held_s() override { return registry_.held_s(); }
   int devices() override { return registry_.devices(); }
+  int workers() override { return registry_.running(); }
   double most_memory() override { return registry_.most_memory(); }
 
  private:

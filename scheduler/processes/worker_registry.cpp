@@ -236,11 +236,20 @@ double WorkerRegistry::held_s() const {
   return sum;
 }
 
+bool WorkerRegistry::runs_or_will(const Worker& worker) const {
+  const bool is_replaced = !is_retired_ && !worker.has_joined();
+  return worker.is_ready || is_replaced;
+}
+
+int WorkerRegistry::running() const {
+  return static_cast<int>(std::ranges::count_if(
+      workers_, [this](const auto& item) { return runs_or_will(item.second); }));
+}
+
 int WorkerRegistry::devices() const {
   std::set<int> devices;
   for (const auto& [number, worker] : workers_) {
-    const bool is_replaced = !is_retired_ && !worker.has_joined();
-    if (!worker.is_ready && !is_replaced) continue;
+    if (!runs_or_will(worker)) continue;
     const std::vector<int> own = devices_of(number);
     devices.insert(own.begin(), own.end());
   }

@@ -88,6 +88,7 @@ class WorkerRegistry {
   void retire() { is_retired_ = true; }  // starts no worker any more
   double held_s() const;                 // see Pool
   int devices() const;                   // see Pool
+  int running() const;                   // see Pool::workers
   double most_memory() const;            // see Pool
 
  private:
@@ -101,6 +102,7 @@ class WorkerRegistry {
                        std::vector<PoolEvent>& events);
   bool may_be_one_devices_fault() const;
   std::vector<int> devices_of(int number) const;
+  bool runs_or_will(const Worker& worker) const;
   std::map<int, double> uncounted_s() const;  // by device, since its time was last counted
   void count_devices(int number);
 

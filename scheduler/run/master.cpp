@@ -350,9 +350,8 @@ Result<void> run_master(const RunOptions& options, const std::filesystem::path& 
        .epoch_work = [&](const Candidate& candidate) { return epoch_work(candidate, parts.data); },
        .network_fact = [&](const Candidate& candidate) { return networks.describe(candidate); },
        .recall = recall_from(run, options, artefacts),
-       .refits = workers_of(options) == 1 ? Refits::kBeforeAsks : Refits::kMeanwhile,
-       .asks = {.asks = workers_of(options) == 1 ? Asks::kAtOnce : Asks::kBeside,
-                .fallback = fallback.get()},
+       .refits = Refits::kBeside,
+       .asks = {.asks = Asks::kBeside, .fallback = fallback.get()},
        .retry_failed = options.retry_failed && !run.is_restart,
        .counted_until_s = counted_until_s,
        .is_stop_requested = [&] { return std::filesystem::exists(stop_request, ignored); }});

@@ -50,6 +50,8 @@ class MeasuredPool final : public Pool {
   void wake() override { pool_.wake(); }
   double held_s() override { return pool_.held_s(); }
   int devices() override { return pool_.devices(); }
+  int workers() override { return pool_.workers(); }
+  double most_memory() override { return pool_.most_memory(); }
 
   std::int64_t messages() const { return messages_; }
   const Histogram& decisions() const { return decisions_; }

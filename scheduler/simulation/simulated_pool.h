@@ -47,6 +47,7 @@ class SimulatedPool final : public Pool {
   std::vector<PoolEvent> wait(double at_most_s) override;
   double held_s() override;
   int devices() override { return live_ * settings_.group_size; }
+  int workers() override { return live_; }
   double most_memory() override;
 
   // Returns the device seconds that were spent on training, of those that workers held.

@@ -56,7 +56,7 @@ INSTANTIATE_TEST_SUITE_P(Pruners, KilledAnywhere,
 INSTANTIATE_TEST_SUITE_P(Models, KilledAnywhere,
                          testing::Values(Setting{"none", "gp"}, Setting{"none", "fake_model"},
                                          Setting{"asha", "fake_model"},
-                                         Setting{"none", "fake_model", Refits::kBeforeAsks}));
+                                         Setting{"none", "fake_model", Refits::kBeside}));
 
 }  // namespace
 }  // namespace detol

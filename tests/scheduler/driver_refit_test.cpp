@@ -96,7 +96,7 @@ TEST(Refitting, AFitThatTakesItsTimeHoldsTheOneWorkersNextAskAndNothingElse) {
   ModelStudy at_once, held;
   ASSERT_TRUE(at_once.run());
   Gate gate;
-  held.refits = Refits::kBeforeAsks;
+  held.refits = Refits::kBeside;
   held.fit_work = [&] { gate.pass(); };
   int turns = 0;
   held.pool.on_wait = [&] {
@@ -109,10 +109,29 @@ TEST(Refitting, AFitThatTakesItsTimeHoldsTheOneWorkersNextAskAndNothingElse) {
   EXPECT_EQ(story(held.ledger), story(at_once.ledger));
 }
 
+TEST(Refitting, AWorkerThatJoinsEndsTheWaitForAFit) {
+  ModelStudy study;
+  Gate gate;
+  study.refits = Refits::kBeside;
+  study.fit_work = [&] { gate.pass(); };
+  int turns = 0;
+  study.pool.on_wait = [&] {
+    if (!gate.is_reached()) return;
+    if (++turns == 20) {
+      EXPECT_EQ(study.driver->state().next_id(), 5u);
+      study.pool.busy_others = 1;
+    }
+    if (turns == 1000 || study.driver->state().next_id() >= 8) gate.open();
+  };
+  ASSERT_TRUE(study.run());
+  EXPECT_GT(turns, 20);
+  EXPECT_LT(turns, 1000);
+}
+
 TEST(Refitting, WithSeveralWorkersAsksGoOnMeanwhile) {
   ModelStudy study(3);
   Gate gate;
-  study.refits = Refits::kMeanwhile;
+  study.refits = Refits::kBeside;
   study.fit_work = [&] { gate.pass(); };
   study.budget = "1000000trials";
   study.pool.on_wait = [&] {
@@ -128,10 +147,10 @@ TEST(Refitting, WithSeveralWorkersAsksGoOnMeanwhile) {
 }
 
 TEST(Refitting, AStopDoesNotWaitForAFit) {
-  for (const Refits refits : {Refits::kBeforeAsks, Refits::kMeanwhile}) {
-    ModelStudy study(refits == Refits::kMeanwhile ? 3 : 1);
+  for (const int workers : {1, 3}) {
+    ModelStudy study(workers);
     Gate gate;
-    study.refits = refits;
+    study.refits = Refits::kBeside;
     study.fit_work = [&] { gate.pass(); };
     study.budget = "1000000trials";
     study.is_stop_requested = [&] { return gate.is_reached(); };
@@ -146,7 +165,7 @@ TEST(Refitting, AStopDoesNotWaitForAFit) {
 TEST(Refitting, AStudyCanEndWhileAFitGoesOn) {
   ModelStudy study(3);
   Gate gate;
-  study.refits = Refits::kMeanwhile;
+  study.refits = Refits::kBeside;
   study.fit_work = [&] { gate.pass(); };
   EXPECT_TRUE(study.run());
   EXPECT_EQ(study.driver->state().trials().size(), 18u);
@@ -173,7 +192,7 @@ TEST(Refitting, TheSearcherExpectsWhatWasAskedAndNotTold) {
 }
 
 TEST(Refitting, AReplayAbsorbsWhatTheLedgerHasAndFitsNothing) {
-  for (const Refits refits : {Refits::kAtOnce, Refits::kMeanwhile}) {
+  for (const Refits refits : {Refits::kAtOnce, Refits::kBeside}) {
     ModelStudy study(3);
     study.refits = refits;
     ASSERT_TRUE(study.run());
@@ -203,7 +222,7 @@ TEST(Refitting, AResumedSearcherProposesWhatTheOtherWould) {
 }
 
 TEST(Refitting, AFitThatFailsIsTriedAgainAfterTheNextTrial) {
-  for (const Refits refits : {Refits::kAtOnce, Refits::kBeforeAsks, Refits::kMeanwhile}) {
+  for (const Refits refits : {Refits::kAtOnce, Refits::kBeside}) {
     ModelStudy study;
     std::atomic<int> failures = 2;
     study.refits = refits;

@@ -114,6 +114,7 @@ class FakePool final : public Pool, public TrainingModel {
   }
   double held_s() override { return pool().held_s(); }
   int devices() override { return pool().devices(); }
+  int workers() override { return pool().workers() + busy_others; }
   double most_memory() override { return pool().most_memory(); }
 
   std::map<TrialId, double>& left_s() { return pool().left_s(); }
@@ -125,6 +126,7 @@ class FakePool final : public Pool, public TrainingModel {
 
   int group_size = 1;          // these two are set before the first call
   std::vector<double> memory;  // bytes of each worker; none: without limit
+  int busy_others = 0;  // workers that never become free
   double epoch_s = 1;
   std::function<double(const message::Train&, int epoch)> seconds;  // of an epoch; null: epoch_s
   std::vector<double> early_reports;  // parts of the first epoch, ascending

@@ -70,7 +70,7 @@ struct SlowAsks {
 
 TEST(Proposals, ASearcherHearsWhatWasToldDuringAnAskAfterIt) {
   SlowAsks slow(2);
-  EXPECT_TRUE(slow.proposals.next({.next_id = 0, .wanted = 1}).empty());
+  EXPECT_TRUE(slow.proposals.next({.next_id = 0, .wanted = 1, .workers = 2}).empty());
   EXPECT_TRUE(slow.proposals.is_at_work());
   slow.proposals.expect(trial_of(7));
   slow.proposals.tell(trial_of(7), Measured{.values = {1}});
@@ -78,11 +78,11 @@ TEST(Proposals, ASearcherHearsWhatWasToldDuringAnAskAfterIt) {
   EXPECT_EQ(slow.fallback.calls, "e7t7");
   slow.clock.now = 1.9;
   slow.proposals.collect();
-  EXPECT_TRUE(slow.proposals.next({.next_id = 0, .wanted = 1}).empty());
+  EXPECT_TRUE(slow.proposals.next({.next_id = 0, .wanted = 1, .workers = 2}).empty());
   slow.clock.now = 2;
   slow.proposals.collect();
   EXPECT_EQ(slow.searcher.calls, "a0e7t7");
-  const auto proposals = slow.proposals.next({.next_id = 0, .wanted = 1});
+  const auto proposals = slow.proposals.next({.next_id = 0, .wanted = 1, .workers = 2});
   ASSERT_EQ(proposals.size(), 1u);
   EXPECT_EQ(proposals[0].trial.id, 0u);
   EXPECT_EQ(proposals[0].behind, 1);
@@ -91,7 +91,8 @@ TEST(Proposals, ASearcherHearsWhatWasToldDuringAnAskAfterIt) {
 TEST(Proposals, OfALateSearcherAreAnothersAndNumberedWithoutGaps) {
   SlowAsks slow(3);
   ASSERT_EQ(slow.ask({.next_id = 0, .wanted = 1}).size(), 1u);  // now it is known to be slow
-  const auto cheap = slow.proposals.next({.next_id = 1, .wanted = 5, .late = 3, .trial_s = 30});
+  const auto cheap =
+      slow.proposals.next({.next_id = 1, .wanted = 5, .late = 3, .trial_s = 30, .workers = 2});
   ASSERT_EQ(cheap.size(), 3u);
   for (std::size_t i = 0; i < 3; ++i) {
     EXPECT_EQ(cheap[i].trial.proposer, kFallback);
@@ -106,7 +107,9 @@ TEST(Proposals, OfALateSearcherAreAnothersAndNumberedWithoutGaps) {
 TEST(Proposals, ALateSearcherIsWaitedForWhereThereIsNoOther) {
   SlowAsks slow(3, /*has_fallback=*/false);
   ASSERT_EQ(slow.ask({.next_id = 0, .wanted = 1}).size(), 1u);
-  EXPECT_TRUE(slow.proposals.next({.next_id = 1, .wanted = 5, .late = 5, .trial_s = 30}).empty());
+  EXPECT_TRUE(
+      slow.proposals.next({.next_id = 1, .wanted = 5, .late = 5, .trial_s = 30, .workers = 2})
+          .empty());
 }
 
 TEST(Proposals, ASearcherThatNeedsOutcomesFirstIsNotAskedAgainBeforeOne) {
@@ -140,7 +143,7 @@ TEST(Proposals, AreMadeAheadOnlyWhereWaitingForThemWouldCost) {
   EXPECT_FALSE(slow.proposals.is_at_work());
   EXPECT_EQ(slow.searcher.calls, "a0a1a2a3");
   slow.proposals.tell(trial_of(0), Measured{.values = {1}});
-  const auto ready = slow.proposals.next({.next_id = 1, .wanted = 2});
+  const auto ready = slow.proposals.next({.next_id = 1, .wanted = 2, .workers = 2});
   ASSERT_EQ(ready.size(), 2u);
   EXPECT_EQ(ready[0].behind, 1);
 }
@@ -177,11 +180,11 @@ TEST(Proposals, OfAThreadComeAfterItsWake) {
   NotingSearcher searcher;
   Bell bell;
   Proposals proposals(searcher, clock, {.asks = Asks::kBeside, .wake = [&] { bell.ring(); }});
-  EXPECT_TRUE(proposals.next({.next_id = 0, .wanted = 3}).empty());
+  EXPECT_TRUE(proposals.next({.next_id = 0, .wanted = 3, .workers = 2}).empty());
   bell.wait();
   proposals.collect();
   EXPECT_FALSE(proposals.is_at_work());
-  EXPECT_EQ(proposals.next({.next_id = 0, .wanted = 3}).size(), 1u);
+  EXPECT_EQ(proposals.next({.next_id = 0, .wanted = 3, .workers = 2}).size(), 1u);
 }
 
 TEST(Proposals, AnErrorOfTheThreadIsThrownInItsOwner) {
@@ -190,7 +193,7 @@ TEST(Proposals, AnErrorOfTheThreadIsThrownInItsOwner) {
   searcher.throws = true;
   Bell bell;
   Proposals proposals(searcher, clock, {.asks = Asks::kBeside, .wake = [&] { bell.ring(); }});
-  EXPECT_TRUE(proposals.next({.next_id = 0, .wanted = 1}).empty());
+  EXPECT_TRUE(proposals.next({.next_id = 0, .wanted = 1, .workers = 2}).empty());
   bell.wait();
   EXPECT_THROW(proposals.collect(), std::bad_alloc);
   EXPECT_FALSE(proposals.is_at_work());
