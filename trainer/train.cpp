@@ -23,7 +23,6 @@
 
 #include "core/fault.h"
 #include "core/hash.h"
-#include "core/log.h"
 #include "trainer/agreement.h"
 #include "trainer/checkpoint.h"
 #include "trainer/checkpoint_format.h"
@@ -35,6 +34,7 @@
 #include "trainer/predict.h"
 #include "trainer/schedule.h"
 #include "trainer/scoped_timer.h"
+#include "trainer/starting_checkpoint.h"
 #include "trainer/step_sums.h"
 #include "trainer/write_with_retry.h"
 
@@ -110,22 +110,9 @@ class Training {
   }
   bool is_leader() const { return group_.rank() == 0; }
 
-  // Sets checkpoint_ to the furthest checkpoint of the job, or to initial weights.
   EarlyOutcome find_start(std::uint64_t job_hash) {
-    DETOL_ASSIGN(std::optional<Checkpoint> found, newest_checkpoint(job_.folder, job_.attempt));
-    if (found && continues(*found, job_hash)) {
-      checkpoint_ = std::move(*found);
-      checkpoint_.attempt = job_.attempt;
-    } else {
-      if (found) DETOL_TRY(set_aside_checkpoints(job_.folder, job_.attempt));
-      checkpoint_ = Checkpoint{.trial = job_.trial,
-                               .attempt = job_.attempt,
-                               .arch_hash = job_.candidate.arch_hash,
-                               .job_hash = job_hash,
-                               .progress = {},
-                               .history = {},
-                               .state = {initial_weights(job_.candidate.network, job_.seed), {}}};
-    }
+    const ResumeConditions conditions{job_hash, batches_.steps_per_epoch(), early_.size()};
+    DETOL_ASSIGN(checkpoint_, starting_checkpoint(job_, conditions));
     start_ = group_.size() > 1 ? to_bytes(checkpoint_) : std::string();
     return std::nullopt;
   }
@@ -146,27 +133,6 @@ class Training {
     if (device_ == nullptr)
       feed_.emplace(batches_, executable_.micro_batches(), executable_.targets(), batches_ahead_);
     return std::nullopt;
-  }
-
-  bool continues(const Checkpoint& found, std::uint64_t job_hash) const {
-    const std::int64_t steps = batches_.steps_per_epoch();
-    if (found.trial == job_.trial && found.job_hash == job_hash && has_whole_history(found) &&
-        found.progress.steps <= steps && found.step == found.epoch * steps + found.progress.steps &&
-        fits(scored_weights(found.state), job_.candidate.network) &&
-        fits(found.state.weights, job_.candidate.network)) {
-      return true;
-    }
-    log_warning("{}: the checkpoint of epoch {} is of other settings; trial {} starts afresh",
-                job_.folder.string(), found.epoch, job_.trial);
-    return false;
-  }
-
-  // Returns whether there is a report of every epoch, and, in the first, of no more than there are.
-  bool has_whole_history(const Checkpoint& found) const {
-    const auto epochs = static_cast<std::size_t>(found.epoch);
-    if (found.history.size() < epochs) return false;
-    const std::size_t early = found.history.size() - epochs;
-    return epochs == 0 ? early <= early_.size() : early == early_.size();
   }
 
   std::optional<Evaluation> tell(const EpochReport& epoch, const Reporter& report) const {

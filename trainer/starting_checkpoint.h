@@ -1,0 +1,26 @@
+#pragma once
+
+// The checkpoint from which a training begins.
+
+#include <cstddef>
+#include <cstdint>
+
+#include "core/result.h"
+#include "trainer/checkpoint.h"
+#include "trainer/evaluator.h"
+
+namespace detol::inline trainer {
+
+// What a checkpoint must be made for, so that the training continues it.
+struct ResumeConditions {
+  std::uint64_t job_hash = 0;
+  std::int64_t steps_per_epoch = 0;
+  std::size_t early_reports = 0;  // in the first epoch
+};
+
+// Returns the furthest checkpoint of the job, or one of initial weights if there is none that the
+// training can continue; one of other settings is set aside. Errors (kStorage): the folder cannot
+// be read or changed.
+Result<Checkpoint> starting_checkpoint(const Job& job, const ResumeConditions& conditions);
+
+}  // namespace detol::inline trainer
