@@ -46,11 +46,12 @@ SELECT h.key AS host, h.payload->>'name' AS name, h.payload->>'cpu' AS cpu,
   (SELECT count(*) FROM v_runs r WHERE r.host = h.key) AS runs,
   (SELECT min(r.started_at) FROM v_runs r WHERE r.host = h.key) AS first_used_at,
   (SELECT max(r.started_at) FROM v_runs r WHERE r.host = h.key) AS last_used_at,
-  (SELECT sum(e.payload->>'$.work[#-1]') / nullif(sum(e.payload->>'device_s'), 0)
-   FROM studies s JOIN events e ON e.study = s.id
-   WHERE s.name = (SELECT r.study FROM v_runs r WHERE r.host = h.key
-                   ORDER BY r.started DESC LIMIT 1)
-     AND e.kind = 'reported' AND e.copy = e.epoch) AS flops_per_second
+  (SELECT sum(t.work) / nullif(sum(t.device_s), 0) FROM
+     (SELECT max(e.payload->>'$.work[#-1]') AS work, sum(e.payload->>'device_s') AS device_s
+      FROM studies s JOIN events e ON e.study = s.id
+      WHERE s.name = (SELECT r.study FROM v_runs r WHERE r.host = h.key
+                      ORDER BY r.started DESC LIMIT 1)
+        AND e.kind = 'reported' GROUP BY e.trial) t) AS flops_per_second
 FROM facts h WHERE h.kind = 'host';
 )sql";
 

@@ -88,7 +88,7 @@ Result<void> extend(sqlite3* database) {
   return {};
 }
 
-// Replaces the views of version 4.
+// Replaces the views of versions from 4 on.
 Result<void> renew_views(sqlite3* database) {
   DETOL_TRY(drop_views(database));
   return define_views(database);

@@ -37,7 +37,8 @@ namespace detol::inline knowledge {
 //   4   a summary of each study's trials; facts
 //   5   views show early reports and unreported seconds
 //   6   views know which trials keep to the study's constraints
-constexpr int kSchemaVersion = 6;       // PRAGMA user_version
+//   7   the speed of a host counts the seconds of early reports
+constexpr int kSchemaVersion = 7;       // PRAGMA user_version
 constexpr int kFirstWithChecksums = 3;  // of pages
 constexpr int kFirstWithSummaries = 4;  // of studies
 constexpr int kFirstWithFacts = 4;

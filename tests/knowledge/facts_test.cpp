@@ -126,5 +126,18 @@ TEST(Facts, TheViewsShowThem) {
             "fedcba9876543210|1|digits|100|7.5");
 }
 
+TEST(Facts, AHostsSpeedCountsTheSecondsOfEarlyReports) {
+  OneStudy one;
+  event::Reported early = reported(0, 1, 0, 0.3);
+  early.part = 0.25;
+  early.work = 2.5e8;
+  early.step = 5;
+  event::Reported whole = reported(0, 1, 1, 0.5);
+  whole.step = 20;
+  one.append({asked(0), started(0, 1), early, whole});
+  must(one.ledger->record_facts(Facts{kHost, kRun}));
+  EXPECT_EQ(only_row(one.path, "SELECT flops_per_second FROM v_hosts"), "200000000");
+}
+
 }  // namespace
 }  // namespace detol

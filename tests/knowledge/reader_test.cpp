@@ -256,7 +256,7 @@ TEST(Reader, RefusesEverythingButOneSelect) {
       "INSERT INTO params VALUES (1, 1, 'a', 1)",
       "UPDATE progress SET state = 'DONE'",
       "CREATE TABLE t (a)",
-      "PRAGMA user_version = 7",
+      "PRAGMA user_version = 8",
       "PRAGMA journal_mode = DELETE",
       "ATTACH 'x.db' AS x",
       "VACUUM",
