@@ -177,8 +177,8 @@ Result<RemainingSearch> remaining_search(const StudyConfig& config, std::span<co
 
 RunOptions with_group_size(RunOptions options) {
   const StudyConfig& config = options.config;
-  const bool is_open = options.group_size == 0 && options.workers != kNoWorkers && config.resources.group_size == 0 &&
-                       config.trains() && !config.deterministic;
+  const bool is_open = options.group_size == 0 && options.workers != kNoWorkers &&
+                       config.resources.group_size == 0 && config.trains() && !config.deterministic;
   if (!is_open) return options;
   const std::vector<int> machines = devices_by_machine(options);
   const int devices = std::accumulate(machines.begin(), machines.end(), 0);
@@ -197,7 +197,7 @@ RunOptions with_group_size(RunOptions options) {
   const int size = best_group_size(GroupScaling(measured.times), *left);
   if (size == 1 || !check_launcher(size)) return options;
   options.group_size = size;
-  log_info("groups of {} ranks: fewer trials at a time, and each the sooner", size);
+  log_info("group-size auto: {} ranks train a trial together", size);
   return options;
 }
 
