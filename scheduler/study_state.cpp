@@ -6,6 +6,8 @@
 #include <cmath>
 #include <limits>
 
+#include "encodings/study/study_config.h"
+
 namespace detol::inline scheduler {
 namespace {
 

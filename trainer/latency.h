@@ -7,6 +7,7 @@
 
 #include "core/result.h"
 #include "encodings/network/network.h"
+#include "encodings/network/task.h"
 #include "trainer/backends/backend.h"
 
 namespace detol::inline trainer {
