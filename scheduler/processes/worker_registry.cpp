@@ -20,6 +20,7 @@ namespace {
 
 constexpr int kFailedStarts = 3;  // in a row, after which the study cannot run here
 constexpr int kMostDoublings = 5;
+constexpr int kMostRanks = 4096;           // of a worker that joins
 constexpr int kExpected = -1;              // start number of one that had joined an earlier master
 constexpr double kFirstStartDelayS = 0.2;  // before a start after a failed one; doubles
 
@@ -92,7 +93,8 @@ Worker* WorkerRegistry::register_worker(const message::Hello& hello, std::vector
     return nullptr;
   }
   const bool is_of_another_size = !hello.id.empty() && hello.ranks != settings_.group_size;
-  if (is_of_another_size && !settings_.takes_other_sizes) {
+  const bool is_possible = hello.ranks >= 1 && hello.ranks <= kMostRanks;
+  if (is_of_another_size && !(settings_.takes_other_sizes && is_possible)) {
     why =
         fmt::format("a worker of {} ranks; this run's have {}", hello.ranks, settings_.group_size);
     return nullptr;
