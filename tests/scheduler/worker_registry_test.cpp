@@ -115,6 +115,21 @@ TEST_F(WorkerRegistryOfMachines, TheLargestMemorySoFarCounts) {
   EXPECT_TRUE(std::isinf(registry.most_memory()));
 }
 
+TEST_F(WorkerRegistryTest, AGroupThatJoinsHasAPossibleSize) {
+  WorkerRegistry registry({.workers = 0,
+                           .takes_other_sizes = true,
+                           .supervisor = registrys_end,
+                           .folder = folder.path()},
+                          clock);
+  const auto is_taken = [&](const char* id, int ranks) {
+    std::string why;
+    return registry.register_worker({.start = 1, .id = id, .ranks = ranks}, events, why) != nullptr;
+  };
+  EXPECT_TRUE(is_taken("a", 3));
+  EXPECT_FALSE(is_taken("b", 0));
+  EXPECT_FALSE(is_taken("c", 1'000'000'000));
+}
+
 TEST_F(WorkerRegistryOfMachines, WhatAMachineTrainedIsNotToBlameForItsFailure) {
   becomes_ready(registry, 0);
   registry.workers().at(0).train.trial = 5;
