@@ -69,17 +69,13 @@ Result<PaceSettings> pace_from(const Arguments& arguments, const StudyConfig& co
   return pace;
 }
 
-double group_speed(const GroupScaling& scaling, int ranks) {
-  return ranks * scaling.strong_efficiency(ranks);
-}
-
 // Reads the curves of --curves: a file, or else a study of the knowledge base, whose groups then
 // say how fast those of the simulation are.
 Result<void> read_curves_into(SimulationSettings& settings, GroupTimes& measured,
                               const Arguments& arguments) {
   const std::string from = arguments.text("curves");
   std::error_code ignored;
-  settings.pace.group_speed = group_speed(GroupScaling({}), settings.group_size);
+  settings.pace.group_speed = GroupScaling({}).speed(settings.group_size);
   if (from.empty()) return {};
   if (std::filesystem::is_regular_file(from, ignored)) {
     DETOL_ASSIGN(settings.curves, read_curves(from));
@@ -90,10 +86,10 @@ Result<void> read_curves_into(SimulationSettings& settings, GroupTimes& measured
   DETOL_ASSIGN(const std::vector<Event> events, reader->events(study.id));
   measured = group_times_of(events);
   const GroupScaling scaling(measured.times);
-  settings.curves = curves_of(events, [&](int ranks) { return group_speed(scaling, ranks); });
+  settings.curves = curves_of(events, [&](int ranks) { return scaling.speed(ranks); });
   if (settings.curves->trials.empty())
     return fail(ErrorCode::kInput, fmt::format("study '{}' has no trial that reported", from));
-  settings.pace.group_speed = group_speed(scaling, settings.group_size);
+  settings.pace.group_speed = scaling.speed(settings.group_size);
   return {};
 }
 

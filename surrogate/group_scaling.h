@@ -33,6 +33,9 @@ class GroupScaling {
   // is not empty, work > 0.
   double wall_s(double work, int ranks) const;
 
+  // Returns how many times as fast as one rank a group is.
+  double speed(int ranks) const { return ranks * strong_efficiency(ranks); }
+
   // Return the share of its ranks' time that a group uses, in comparison with one rank.
   double strong_efficiency(int ranks) const;
   double weak_efficiency(int ranks) const;

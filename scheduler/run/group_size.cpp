@@ -138,11 +138,10 @@ int best_group_size(const GroupScaling& scaling, const RemainingSearch& left) {
   int best = 1;
   double best_rounds = 0, best_s = 0;  // trials in a row that end in time; until all trials end
   for (int size = 1; size <= std::max(1, widest); ++size) {
-    const double efficiency = scaling.strong_efficiency(size);
-    if (efficiency < kLeastEfficiency) break;
+    if (scaling.strong_efficiency(size) < kLeastEfficiency) break;
     const int workers = left.workers > 0 ? left.workers : left.devices / size;
     const double trial_s =
-        is_timed ? left.epochs * scaling.wall_s(left.epoch_work, size) : 1 / (size * efficiency);
+        is_timed ? left.epochs * scaling.wall_s(left.epoch_work, size) : 1 / scaling.speed(size);
     const double rounds = is_timed ? std::min(kLeastRounds, left.wall_s / trial_s) : kLeastRounds;
     // Where there is no end of trials: the time for one of them, with all devices at work.
     const double all_s =
