@@ -84,12 +84,12 @@ std::string with_domain(std::string message, const Space& space) {
                : message;
 }
 
-// Checks that a complete trial has a number for every objective at its end.
+// Checks that a complete trial has a final number for every objective.
 Result<void> check_objectives(const TrialHistory& history, const StudyConfig& config) {
   if (history.state != TrialState::kComplete) return {};
   for (const Objective& objective : config.objectives) {
     const auto has_it = [&](const auto& metric) { return metric.first == objective.metric; };
-    if (!history.curve.empty() && std::ranges::any_of(history.curve.back().metrics, has_it))
+    if (!history.curve.empty() && std::ranges::any_of(final_epoch(history).metrics, has_it))
       continue;
     return fail(ErrorCode::kInput,
                 fmt::format("{}: {} is missing; a trial without it is no COMPLETE one: give it a "
@@ -171,8 +171,9 @@ Result<int> import_file(const Arguments& arguments) {
   const double now_s = system_clock().wall_s();
   event::StudyState done{.state = StudyPhase::kDone, .budget = budget, .at_s = now_s};
   events.emplace_back(std::move(done));
+  DETOL_ASSIGN(const StudyConfig recorded, for_new_study(config));
   const StudyRecord record{.name = config.study,
-                           .config = config.text,
+                           .config = recorded.text,
                            .budget = budget,
                            .data_fingerprint = data.fingerprint,
                            .objectives = config.objectives,

@@ -72,7 +72,8 @@ Result<Rows> scored_trials(const OpenStudy& study, const StudyRecord& record) {
   return study.reader->select(
       fmt::format("SELECT trial, value, params_json AS params, arch_hash FROM v_trials "
                   "WHERE study = ?1 AND epochs > 0 AND state <> 'FAIL' "
-                  "AND typeof(value) IN ('integer', 'real') ORDER BY value {}, trial LIMIT {}",
+                  "AND typeof(value) IN ('integer', 'real') ORDER BY value {}, "
+                  "state <> 'COMPLETE', trial LIMIT {}",
                   descending ? "DESC" : "ASC", kMostNetworks + 2),
       {record.name});
 }

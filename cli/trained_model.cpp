@@ -19,7 +19,8 @@ using nlohmann::json;
 struct Scored {  // NOLINT(bugprone-exception-escape): json moves without throwing
   TrialId trial = 0;
   TrialId trained_as = 0;  // the trial of another study whose checkpoints it shares, or itself
-  double epochs = 0;       // at its last report
+  double epochs = 0;       // at its last report, whose checkpoint has the weights
+  double best_epoch = 0;   // of the report that the value is of
   json metrics;            // of that report: {name: number, or "NaN"}
   fs::path folder;         // with its checkpoints
 };
@@ -48,6 +49,7 @@ Result<Scored> scored_of(const OpenStudy& study, const fs::path& storage, const 
   Scored scored;
   scored.trial = static_cast<TrialId>(std::get<std::int64_t>(cell(trials, row, "trial")));
   scored.epochs = number_of(cell(trials, row, "epochs"));
+  scored.best_epoch = number_of(cell(trials, row, "best_epoch"));
   if (scored.epochs == 0)
     return fail(ErrorCode::kEmpty, fmt::format("trial {} was never trained", scored.trial));
   scored.trained_as = trained_as(trials, row).value_or(scored.trial);
@@ -70,10 +72,11 @@ std::string mismatch(const Checkpoint& checkpoint, const Scored& scored, std::ui
   if (checkpoint.trial != scored.trained_as)
     return fmt::format("it is trial {}'s checkpoint", checkpoint.trial);
   if (checkpoint.arch_hash != arch_hash) return "its checkpoint is another network's";
-  if (checkpoint.history.empty() || checkpoint.history.back().epochs() != scored.epochs ||
-      checkpoint.history.back().step != checkpoint.step)
+  const EpochReport* best = best_report(checkpoint);
+  if (best == nullptr || best->epochs() != scored.best_epoch ||
+      (checkpoint.best.empty() && best->step != checkpoint.step))
     return "its checkpoint is of another epoch";
-  for (const Metric& metric : checkpoint.history.back().metrics) {
+  for (const Metric& metric : best->metrics) {
     if (!is_recorded(metric, scored.metrics))
       return fmt::format("its checkpoint has {} = {}, which was not reported", metric.name,
                          metric.value);
@@ -91,7 +94,7 @@ Result<Checkpoint> scored_checkpoint(const OpenStudy& study, const Scored& score
       ErrorCode::kExport,
       fmt::format("trial {} cannot be exported as it was scored, after epoch {:.3g}: {}; export "
                   "another trial (detol best {} --top 10)",
-                  scored.trial, scored.epochs, why, study.record.name));
+                  scored.trial, scored.best_epoch, why, study.record.name));
 }
 
 }  // namespace
@@ -118,16 +121,16 @@ Result<Model> trained_model(const OpenStudy& study, const StudyData& shared,
   if (!candidate) return fail(ErrorCode::kExport, candidate.error().reason);
   DETOL_ASSIGN(Checkpoint checkpoint, scored_checkpoint(study, scored, candidate->arch_hash));
   Model model{.network = std::move(candidate->network),
-              .weights = scored_weights(checkpoint.state),
+              .weights = best_weights(checkpoint),
               .mean = shared.data.mean,
               .deviation = shared.data.deviation,
               .class_names = shared.data.class_names,
               .properties = {{"study", study.record.name},
                              {"trial", std::to_string(scored.trial)},
-                             {"epoch", fmt::format("{:.6g}", scored.epochs)},
+                             {"epoch", fmt::format("{:.6g}", scored.best_epoch)},
                              {"data", shared.config.data.path}},
               .parameters = genome.assignments(),
-              .metrics = checkpoint.history.back().metrics,
+              .metrics = best_report(checkpoint)->metrics,
               .check = {},
               .task = shared.data.info.task.kind,
               .reads_pixels = shared.data.has_bytes()};

@@ -21,7 +21,8 @@ Result<StudyData> load_study_data(const OpenStudy& study);
 
 // Returns the network of the trial in `trials.rows[row]`, with logits to check against. Errors:
 // kEmpty if it was never trained; kExport, with the file and what to do, if the checkpoint of its
-// last reported epoch is missing, damaged, or not the one that was scored.
+// last reported epoch, which has the weights of the best one, is missing, damaged, or not the one
+// that was scored.
 Result<Model> trained_model(const OpenStudy& study, const StudyData& shared,
                             const std::filesystem::path& storage, const Rows& trials,
                             std::size_t row);

@@ -35,7 +35,9 @@ OrderedJson to_json(const TrialHistory& trial) {
   for (const auto& [name, value] : trial.params)
     object["params"][name] =
         std::visit([](const auto& inner) { return OrderedJson(inner); }, value);
-  object["values"] = to_json(trial.curve.empty() ? EpochMetrics{} : trial.curve.back());
+  object["values"] = to_json(trial.curve.empty() ? EpochMetrics{} : final_epoch(trial));
+  if (!trial.curve.empty() && final_epoch(trial).epoch != trial.curve.back().epoch)
+    object["best_epoch"] = final_epoch(trial).epoch;
   object["curve"] = OrderedJson::array();
   for (const EpochMetrics& epoch : trial.curve) {
     OrderedJson point = {{"epoch", epoch.epoch}};
@@ -67,7 +69,7 @@ Rows trial_table(const std::vector<NamedHistories>& studies) {
   for (const NamedHistories& study : studies) {
     for (const TrialHistory& trial : study.trials) {
       if (trial.curve.empty()) continue;
-      for (const auto& [name, value] : trial.curve.back().metrics) add_column("values.", name);
+      for (const auto& [name, value] : final_epoch(trial).metrics) add_column("values.", name);
     }
   }
   for (const NamedHistories& study : studies) {
@@ -83,7 +85,7 @@ Rows trial_table(const std::vector<NamedHistories>& studies) {
       for (const auto& [name, value] : trial.params)
         row[positions.at("params." + name)] = value_cell(value);
       if (!trial.curve.empty()) {
-        for (const auto& [name, value] : trial.curve.back().metrics)
+        for (const auto& [name, value] : final_epoch(trial).metrics)
           row[positions.at("values." + name)] = value;
       }
       table.rows.push_back(std::move(row));

@@ -181,7 +181,8 @@ class TrialReader {
       if (key == "params") DETOL_TRY(take_params(value, row.history));
       if (key == "curve") DETOL_TRY(take_curve(value, row.history));
     }
-    DETOL_TRY(take_values(object, row.history));  // behind the curve, whose end they are
+    DETOL_TRY(take_best_epoch(object, row.history));
+    DETOL_TRY(take_values(object, row.history));  // behind the curve, of which they are a part
     return add(std::move(row));
   }
 
@@ -229,6 +230,18 @@ class TrialReader {
     return {};
   }
 
+  Result<void> take_best_epoch(const PlainJson& object, TrialHistory& history) {
+    if (!object.contains("best_epoch") || object.at("best_epoch").is_null()) return {};
+    const PlainJson& number = object.at("best_epoch");
+    const bool is_whole = number.is_number_integer() && !is_huge(number);
+    const std::int64_t best = is_whole ? number.get<std::int64_t>() : 0;
+    const auto found = std::ranges::find(history.curve, best, &EpochMetrics::epoch);
+    if (found == history.curve.end())
+      return refuse(history.place, "best_epoch must be an epoch of the curve");
+    history.best_epoch = found->epoch;
+    return {};
+  }
+
   Result<void> take_values(const PlainJson& object, TrialHistory& history) {
     if (object.contains("value") && !object.at("value").is_null())
       DETOL_TRY(take_metric(file_.metric, object.at("value"), history));
@@ -240,7 +253,7 @@ class TrialReader {
     return {};
   }
 
-  // Sets a metric of the last epoch.
+  // Sets a metric of the epoch with the final values.
   Result<void> take_metric(const std::string& name, const PlainJson& value, TrialHistory& history) {
     if (value.is_null()) return {};
     if (!metrics_.contains(name)) {
@@ -251,11 +264,16 @@ class TrialReader {
                         : value.is_string() ? number_in(value.get<std::string>())
                                             : std::nullopt;
     if (!number) return refuse(history.place, fmt::format("{} must be a number", name));
-    set_metric(last_epoch(history), name, *number);
+    set_metric(value_epoch(history), name, *number);
     return {};
   }
 
   // ------- both
+
+  static EpochMetrics& value_epoch(TrialHistory& history) {
+    const auto found = std::ranges::find(history.curve, history.best_epoch, &EpochMetrics::epoch);
+    return history.best_epoch == 0 || found == history.curve.end() ? last_epoch(history) : *found;
+  }
 
   static EpochMetrics& last_epoch(TrialHistory& history) {
     if (history.curve.empty()) history.curve.emplace_back();

@@ -14,15 +14,16 @@ namespace detol::inline cli {
 namespace {
 
 constexpr std::string_view kListedColumns =
-    "trial, state, value, values_json AS \"values\", params_json AS params, epochs, "
+    "trial, state, value, values_json AS \"values\", params_json AS params, epochs, best_epoch, "
     "params AS network_params, flops, device_seconds, algorithm, arch_hash, failure, reason, "
     "strftime('%Y-%m-%dT%H:%M:%SZ', started, 'unixepoch') AS started, "
     "strftime('%Y-%m-%dT%H:%M:%SZ', finished, 'unixepoch') AS finished";
 
 // Columns of v_trials that a filter may name.
-constexpr std::array<std::string_view, 14> kNames = {
-    "trial", "state",  "failure",        "reason",  "algorithm", "arch_hash", "params",
-    "flops", "epochs", "device_seconds", "started", "finished",  "value",     "feasible"};
+constexpr std::array<std::string_view, 15> kNames = {
+    "trial",          "state",   "failure",  "reason", "algorithm",
+    "arch_hash",      "params",  "flops",    "epochs", "best_epoch",
+    "device_seconds", "started", "finished", "value",  "feasible"};
 
 // Alias: a metric or parameter of the study that --where and --sort use as a column.
 struct Alias {
@@ -81,9 +82,10 @@ Result<std::string> order_by(const OpenStudy& study, const std::string& name,
       descending = objective.direction == Direction::kMaximize;
   }
   const std::string column = quoted_name(name);
-  // A value that is no number (a NaN, or nothing) comes last.
-  return fmt::format(" ORDER BY typeof({0}) NOT IN ('integer', 'real'), {0} {1}, trial", column,
-                     descending ? "DESC" : "ASC");
+  // A value that is no number (a NaN, or nothing) comes last; of equal values a COMPLETE trial's
+  // comes first.
+  return fmt::format(" ORDER BY typeof({0}) NOT IN ('integer', 'real'), {0} {1}, {2}trial", column,
+                     descending ? "DESC" : "ASC", name == "value" ? "state <> 'COMPLETE', " : "");
 }
 
 }  // namespace

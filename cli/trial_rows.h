@@ -28,8 +28,8 @@ struct TrialFilter {
   bool only_feasible = false;  // no constraint of the study is broken
 };
 
-// Returns the trials. Columns: trial, state, value, values, params, epochs, network_params, flops,
-// device_seconds, algorithm, arch_hash, failure, reason, started, finished.
+// Returns the trials. Columns: trial, state, value, values, params, epochs, best_epoch,
+// network_params, flops, device_seconds, algorithm, arch_hash, failure, reason, started, finished.
 // Errors (kUsage): --where or --sort that SQLite or this study does not understand.
 Result<Rows> trial_rows(const OpenStudy& study, const TrialFilter& filter);
 

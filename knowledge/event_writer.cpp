@@ -74,6 +74,10 @@ Result<EventWriter> EventWriter::make(sqlite3* database) {
       {writer.last_outcome_,
        "SELECT payload->>'state' FROM events INDEXED BY events_by_trial WHERE study = ?1 AND "
        "trial = ?2 AND kind = 'told' AND seq < ?3 ORDER BY seq DESC LIMIT 1"},
+      {writer.last_change_,
+       "SELECT payload->>'state' FROM events INDEXED BY events_by_trial WHERE study = ?1 AND "
+       "trial = ?2 AND kind IN ('started', 'requeued', 'told') AND seq < ?3 "
+       "ORDER BY seq DESC LIMIT 1"},
       {writer.save_progress_,
        "REPLACE INTO progress VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)"},
   };
@@ -135,7 +139,8 @@ Result<void> EventWriter::add(Study& study, const Event& event) {
 // Updates the summary. A best trial that is not known is found when the study starts or ends.
 Result<void> EventWriter::summarise(Study& study, const StoredEvent& stored, const Event& event) {
   DETOL_ASSIGN(const bool has_failed, had_failed(stored));
-  update(study.summary, study.record, event, has_failed);
+  DETOL_ASSIGN(const bool is_complete, is_best_complete(study, stored));
+  update(study.summary, study.record, event, {has_failed, is_complete});
   if (study.summary.is_best_known || stored.row.kind != "state") return {};
   DETOL_ASSIGN(auto events, read_numbered(database_, {"events", kSchemaVersion}, study));
   study.summary = summary_of(study.record, without_numbers(std::move(events)));
@@ -154,6 +159,18 @@ Result<bool> EventWriter::had_failed(const StoredEvent& stored) {
   const bool has_failed = found && last_outcome_.text(0) == to_text(TrialState::kFail);
   last_outcome_.reset();
   return has_failed;
+}
+
+// Returns true if the study's best trial was COMPLETE before.
+Result<bool> EventWriter::is_best_complete(const Study& study, const StoredEvent& stored) {
+  if (!study.summary.best || stored.row.trial < 0) return false;
+  last_change_.bind(1, stored.study);
+  last_change_.bind(2, static_cast<std::int64_t>(study.summary.best->trial));
+  last_change_.bind(3, stored.seq);
+  DETOL_ASSIGN(const bool found, last_change_.step());
+  const bool is_complete = found && last_change_.text(0) == to_text(TrialState::kComplete);
+  last_change_.reset();
+  return is_complete;
 }
 
 Result<bool> EventWriter::is_left_out(const StoredEvent& stored) {

@@ -27,6 +27,7 @@ class EventWriter {
   Result<bool> is_reported(const StoredEvent& stored);
   Result<void> summarise(Study& study, const StoredEvent& stored, const Event& event);
   Result<bool> had_failed(const StoredEvent& stored);
+  Result<bool> is_best_complete(const Study& study, const StoredEvent& stored);
   Result<bool> insert(Study& study, const StoredEvent& stored);
   Result<void> erase(Study& study, const StoredEvent& stored);
   Result<void> pack_reports(Study& study, TrialId trial);
@@ -35,7 +36,7 @@ class EventWriter {
   Result<std::vector<StoredEvent>> single_reports(StudyId study, TrialId trial);
 
   sqlite3* database_ = nullptr;
-  sqlite::Statement newest_attempt_, last_state_, last_outcome_, next_report_;
+  sqlite::Statement newest_attempt_, last_state_, last_outcome_, last_change_, next_report_;
   sqlite::Statement add_event_, erase_event_, single_reports_;
   sqlite::Statement add_study_, save_progress_;
 };

@@ -91,7 +91,8 @@ struct Reported {
   double work = 0;     // cumulative over the trial
   double train_s = 0;  // device seconds spent since the last report
   std::int64_t step = 0;
-  double part = 0;  // of the next epoch that is trained, too
+  double part = 0;      // of the next epoch that is trained, too
+  bool is_best = true;  // the trial's value is of this report until a later one is the best
 
   double epochs() const { return epoch + part; }
 };

@@ -9,7 +9,9 @@
 //   payload            {"metrics":{"val_accuracy":[0.5,0.6]},"work":[...],"train_s":[...],
 //                      "device_s":...,"gaps":[...]}; n values each; device_s is the sum of train_s;
 //                      gaps are the n - 1 differences of the events' numbers, absent for n = 1;
-//                      "part": the part of the next epoch of an early report, else absent
+//                      "part": the part of the next epoch of an early report, else absent;
+//                      "best": one digit for each report, 1 if it was the best of its trial so far,
+//                      absent if all were
 //
 // Within a row of more than one report every epoch has the same number of steps.
 

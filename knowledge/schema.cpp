@@ -81,7 +81,8 @@ CREATE TABLE progress (
 )sql";
 
 // Without INDEXED BY the planner finds max(seq) of one trial by walking the whole study. In a row
-// of reports the arrays end with the newest one, and `copy` counts them. The second half of
+// of reports the arrays end with the newest one, and `copy` counts them; the trial's value is of
+// the last one that `best` marks, or of the newest where there is none. The second half of
 // v_metrics is for attempts that a later one followed, and so need a look at each epoch. A
 // condition on the study reaches the events only through an expression that the view groups by,
 // hence the study's name. v_studies looks at trials only where the best one is not known
@@ -106,16 +107,18 @@ SELECT s.name AS study, a.trial AS trial,
    WHERE r.study = a.study AND r.trial = a.trial AND r.kind = 'started'
    ORDER BY r.attempt LIMIT 1) AS started,
   CASE last.kind WHEN 'told' THEN told.payload->>'at' END AS finished,
-  CASE WHEN report.seq IS NOT NULL
+  CASE WHEN best.seq IS NOT NULL
        THEN (SELECT CASE v.value WHEN 'NaN' THEN NULL WHEN 'Infinity' THEN 9e999
                                 WHEN '-Infinity' THEN -9e999 ELSE v.value END FROM
-             (SELECT m.value->>'$[#-1]' AS value FROM json_each(report.payload, '$.metrics') m
+             (SELECT m.value->>(coalesce(length(rtrim(best.payload->>'best', '0')), best.copy) - 1)
+                AS value FROM json_each(best.payload, '$.metrics') m
               WHERE m.key = s.metric) v)
        ELSE (SELECT v.atom FROM json_each(told.payload, '$.values') v
              WHERE v.key = s.metric AND v.type IN ('real', 'integer')) END AS value,
-  CASE WHEN report.seq IS NOT NULL
-       THEN (SELECT json_group_object(m.key, m.value->'$[#-1]')
-             FROM json_each(report.payload, '$.metrics') m)
+  CASE WHEN best.seq IS NOT NULL
+       THEN (SELECT json_group_object(m.key,
+               m.value->(coalesce(length(rtrim(best.payload->>'best', '0')), best.copy) - 1))
+             FROM json_each(best.payload, '$.metrics') m)
        ELSE told.payload->'values' END AS values_json,
   a.payload->'params' AS params_json,
   strftime('%Y-%m-%dT%H:%M:%SZ',
@@ -125,8 +128,12 @@ SELECT s.name AS study, a.trial AS trial,
   CASE last.kind WHEN 'told'
     THEN strftime('%Y-%m-%dT%H:%M:%SZ', told.payload->>'at', 'unixepoch') END AS finished_at,
   coalesce(last.payload->>'unreported_s', 0.0) AS unreported_seconds,
-  CASE WHEN report.seq IS NOT NULL
-    THEN coalesce(report.payload->>'$.metrics.constraint_violation[#-1]', 0) = 0 END AS feasible
+  CASE WHEN best.seq IS NOT NULL
+    THEN coalesce((best.payload->'$.metrics.constraint_violation')->>
+                  (coalesce(length(rtrim(best.payload->>'best', '0')), best.copy) - 1), 0) = 0
+  END AS feasible,
+  coalesce(best.epoch - best.copy + coalesce(length(rtrim(best.payload->>'best', '0')), best.copy)
+           + coalesce(best.payload->>'part', 0), 0) AS best_epoch
 FROM studies s JOIN events a ON a.study = s.id AND a.kind = 'asked'
 LEFT JOIN events told ON told.study = a.study AND told.seq =
   (SELECT max(e.seq) FROM events e INDEXED BY events_by_trial WHERE e.study = a.study
@@ -134,6 +141,11 @@ LEFT JOIN events told ON told.study = a.study AND told.seq =
 LEFT JOIN events report ON report.study = a.study AND report.seq =
   (SELECT e.seq FROM events e INDEXED BY events_by_trial WHERE e.study = a.study
    AND e.trial = a.trial AND e.kind = 'reported' ORDER BY e.attempt DESC, e.step DESC LIMIT 1)
+LEFT JOIN events best ON best.study = a.study AND best.seq =
+  (SELECT e.seq FROM events e INDEXED BY events_by_trial WHERE e.study = a.study
+   AND e.trial = a.trial AND e.kind = 'reported'
+   AND coalesce(e.payload->>'best', '1') LIKE '%1%'
+   ORDER BY e.attempt DESC, e.step DESC LIMIT 1)
 LEFT JOIN events last ON last.study = a.study AND last.seq =
   (SELECT max(e.seq) FROM events e INDEXED BY events_by_trial WHERE e.study = a.study
    AND e.trial = a.trial AND e.kind IN ('asked', 'started', 'told', 'requeued'));
@@ -185,13 +197,13 @@ SELECT s.name AS study, p.state AS state, p.budget AS budget, s.metric AS metric
      WHERE t.study = s.name AND t.epochs > 0 AND t.state <> 'FAIL' AND t.value IS NOT NULL
        AND t.feasible
      ORDER BY CASE d.objectives->>'$[0].direction' WHEN 'maximize' THEN -t.value ELSE t.value END,
-       t.trial LIMIT 1) END AS best,
+       t.state <> 'COMPLETE', t.trial LIMIT 1) END AS best,
   CASE p.best_is_known WHEN 1 THEN p.best_trial ELSE
     (SELECT t.trial FROM v_trials t JOIN studies d ON d.name = t.study
      WHERE t.study = s.name AND t.epochs > 0 AND t.state <> 'FAIL' AND t.value IS NOT NULL
        AND t.feasible
      ORDER BY CASE d.objectives->>'$[0].direction' WHEN 'maximize' THEN -t.value ELSE t.value END,
-       t.trial LIMIT 1) END AS best_trial
+       t.state <> 'COMPLETE', t.trial LIMIT 1) END AS best_trial
 FROM studies s JOIN progress p ON p.study = s.id;
 
 CREATE VIEW v_workers AS

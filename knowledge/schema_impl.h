@@ -38,7 +38,8 @@ namespace detol::inline knowledge {
 //   5   views show early reports and unreported seconds
 //   6   views know which trials keep to the study's constraints
 //   7   the speed of a host counts the seconds of early reports
-constexpr int kSchemaVersion = 7;       // PRAGMA user_version
+//   8   a trial's value is of its last report that is marked as the best; in older rows all are
+constexpr int kSchemaVersion = 8;       // PRAGMA user_version
 constexpr int kFirstWithChecksums = 3;  // of pages
 constexpr int kFirstWithSummaries = 4;  // of studies
 constexpr int kFirstWithFacts = 4;

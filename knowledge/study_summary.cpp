@@ -19,9 +19,17 @@ std::optional<double> value_of(const StudyRecord& study, const event::Reported& 
   return first;
 }
 
-bool is_before(const StudyRecord& study, const BestTrial& a, const BestTrial& b) {
-  if (a.value == b.value) return a.trial < b.trial;
-  return is_better(study.objectives.front().direction, a.value, b.value);
+// RankedTrial: a trial that may be the best.
+struct RankedTrial {
+  BestTrial trial;
+  bool is_complete = false;
+};
+
+bool is_before(const StudyRecord& study, const RankedTrial& a, const RankedTrial& b) {
+  if (a.trial.value != b.trial.value)
+    return is_better(study.objectives.front().direction, a.trial.value, b.trial.value);
+  if (a.is_complete != b.is_complete) return a.is_complete;
+  return a.trial.trial < b.trial.trial;
 }
 
 void forget_best(StudySummary& summary) {
@@ -30,15 +38,28 @@ void forget_best(StudySummary& summary) {
 }
 
 // REQUIRES: the best trial is known.
-void rank(StudySummary& summary, const StudyRecord& study, const event::Reported& reported) {
+void rank(StudySummary& summary, const StudyRecord& study, const event::Reported& reported,
+          bool is_best_complete) {
+  if (!reported.is_best) return;
   const std::optional<double> value = value_of(study, reported);
   std::optional<BestTrial>& best = summary.best;
   const bool is_of_best = best && best->trial == reported.trial;
-  if (is_of_best && (!value || is_before(study, *best, {reported.trial, *value})))
-    return forget_best(summary);
+  const RankedTrial ranked{{reported.trial, value.value_or(0)}};
+  if (is_of_best && (!value || is_before(study, {*best}, ranked))) return forget_best(summary);
   if (!value) return;
-  const BestTrial candidate{reported.trial, *value};
-  if (!best || is_of_best || is_before(study, candidate, *best)) best = candidate;
+  if (!best || is_of_best || is_before(study, ranked, {*best, is_best_complete}))
+    best = ranked.trial;
+}
+
+// A trial that ends COMPLETE is preferred to one of equal value that does not. REQUIRES: as rank.
+void prefer_complete(StudySummary& summary, const event::Told& told, bool is_best_complete) {
+  const auto* measured = std::get_if<Measured>(&told.outcome);
+  std::optional<BestTrial>& best = summary.best;
+  const bool is_equal = best && measured != nullptr && !measured->values.empty() &&
+                        measured->values.front() == best->value && best->trial != told.trial;
+  if (told.state == TrialState::kComplete && is_equal &&
+      (!is_best_complete || told.trial < best->trial))
+    forget_best(summary);  // unless it breaks a constraint, which the outcome does not say
 }
 
 // Returns the trial that the event makes count or not count, if it can.
@@ -49,41 +70,55 @@ std::optional<TrialId> trial_of(const Event& event) {
   return std::nullopt;
 }
 
-bool is_fail(const Event& event) {
+bool is_in(const Event& event, TrialState state) {
   const auto* told = std::get_if<event::Told>(&event);
-  return told != nullptr && told->state == TrialState::kFail;
+  return told != nullptr && told->state == state;
 }
 
 }  // namespace
 
-void update(StudySummary& summary, const StudyRecord& study, const Event& event, bool had_failed) {
+void update(StudySummary& summary, const StudyRecord& study, const Event& event,
+            const EventContext& context) {
   if (std::holds_alternative<event::Asked>(event)) ++summary.trials;
   if (!summary.is_best_known) return;
-  if (const auto* reported = std::get_if<event::Reported>(&event)) rank(summary, study, *reported);
+  if (const auto* reported = std::get_if<event::Reported>(&event))
+    rank(summary, study, *reported, context.is_best_complete);
+  if (const auto* told = std::get_if<event::Told>(&event))
+    prefer_complete(summary, *told, context.is_best_complete);
   const std::optional<TrialId> trial = trial_of(event);
-  if (!trial) return;
+  if (!trial || !summary.is_best_known) return;
   const bool is_best = summary.best && summary.best->trial == *trial;
-  if (is_fail(event) ? is_best : had_failed) forget_best(summary);
+  const bool resumes = is_best && context.is_best_complete &&
+                       !is_in(event, TrialState::kComplete);  // it is COMPLETE no more
+  if (is_in(event, TrialState::kFail) ? is_best : context.had_failed || resumes)
+    forget_best(summary);
 }
 
 StudySummary summary_of(const StudyRecord& study, std::span<const Event> events) {
   struct Newest {
     std::optional<double> value;
     bool has_failed = false;
+    bool is_complete = false;
   };
   StudySummary summary;
   std::map<TrialId, Newest> trials;
   for (const Event& event : events) {
     if (std::holds_alternative<event::Asked>(event)) ++summary.trials;
-    if (const auto* reported = std::get_if<event::Reported>(&event))
+    const auto* reported = std::get_if<event::Reported>(&event);
+    if (reported != nullptr && reported->is_best)
       trials[reported->trial].value = value_of(study, *reported);
-    if (const auto trial = trial_of(event)) trials[*trial].has_failed = is_fail(event);
+    if (const auto trial = trial_of(event)) {
+      trials[*trial].has_failed = is_in(event, TrialState::kFail);
+      trials[*trial].is_complete = is_in(event, TrialState::kComplete);
+    }
   }
+  std::optional<RankedTrial> best;
   for (const auto& [id, newest] : trials) {
     if (newest.has_failed || !newest.value) continue;
-    const BestTrial candidate{id, *newest.value};
-    if (!summary.best || is_before(study, candidate, *summary.best)) summary.best = candidate;
+    const RankedTrial ranked{{id, *newest.value}, newest.is_complete};
+    if (!best || is_before(study, ranked, *best)) best = ranked;
   }
+  if (best) summary.best = best->trial;
   return summary;
 }
 

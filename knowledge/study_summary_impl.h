@@ -22,8 +22,9 @@ struct BestTrial {
 struct StudySummary {
   std::int64_t trials = 0;  // that were asked
 
-  // The best trial by the first objective's newest report, of equals the first; nullopt: no trial
-  // counts. A trial counts once it has reported a number, unless it failed.
+  // The best trial by the first objective's value at each trial's best report; of equals a COMPLETE
+  // one, else the first; nullopt: no trial counts. A trial counts once it has reported a number,
+  // unless it failed.
   std::optional<BestTrial> best = {};
 
   // False: the best trial reported a worse value or failed, or a failed one runs again, so that
@@ -31,9 +32,15 @@ struct StudySummary {
   bool is_best_known = true;
 };
 
-// Updates the summary by an event that was added to the study. `had_failed`: a FAIL was the last
-// outcome of the event's trial before.
-void update(StudySummary& summary, const StudyRecord& study, const Event& event, bool had_failed);
+// EventContext: what the events before one say, for update().
+struct EventContext {
+  bool had_failed = false;        // a FAIL was the last outcome of the event's trial
+  bool is_best_complete = false;  // the best trial is COMPLETE
+};
+
+// Updates the summary by an event that was added to the study.
+void update(StudySummary& summary, const StudyRecord& study, const Event& event,
+            const EventContext& context);
 
 // Returns the summary of all events of a study, in their order; its best trial is known.
 StudySummary summary_of(const StudyRecord& study, std::span<const Event> events);

@@ -82,7 +82,8 @@ Result<void> Driver::handle(const message::Report& report) {
                             .work = report.report.work,
                             .train_s = report.report.train_s * trial.group_size,
                             .step = report.report.step,
-                            .part = report.report.part};
+                            .part = report.report.part,
+                            .is_best = report.report.is_best};
       for (const Metric& m : report.report.metrics) event.metrics.emplace_back(m.name, m.value);
       complete(event, trial.train_s + report.report.train_s);
       DETOL_TRY(record(std::move(event)));

@@ -25,7 +25,7 @@
 
 namespace detol::inline scheduler {
 
-inline constexpr int kProtocolVersion = 7;
+inline constexpr int kProtocolVersion = 8;
 inline constexpr std::size_t kMessageLimit = std::size_t{8} << 20;  // bytes
 
 namespace message {

@@ -93,7 +93,8 @@ void StudyState::count(const TrialRecord& entry, int sign) {
   if (entry.state == TrialState::kFail && was_begun(entry)) failed_after_start_ += sign;
   if (entry.is_over() && entry.state != TrialState::kFail && entry.attempt > 0) succeeded_ += sign;
   if (entry.epochs == 0 || entry.state == TrialState::kFail || entry.breaks_constraints) return;
-  const Rank rank{objectives_.front().direction, entry.values.front(), entry.trial.id};
+  const Rank rank{objectives_.front().direction, entry.values.front(),
+                  entry.state == TrialState::kComplete, entry.trial.id};
   if (sign > 0)
     ranking_.insert(rank);
   else
@@ -102,7 +103,8 @@ void StudyState::count(const TrialRecord& entry, int sign) {
 
 bool StudyState::Rank::operator<(const Rank& other) const {
   if (is_better(direction, value, other.value)) return true;
-  return !is_better(direction, other.value, value) && trial < other.trial;
+  if (is_better(direction, other.value, value)) return false;
+  return is_complete != other.is_complete ? is_complete : trial < other.trial;
 }
 
 Result<void> StudyState::on(const event::Asked& asked) {
@@ -142,16 +144,21 @@ Result<void> StudyState::on(const event::Reported& reported) {
   trial->unreported_s = 0;
   trial->work = reported.work;
   trial->train_s += reported.train_s / trial->group_size;
-  trial->values.assign(objectives_.size(), std::numeric_limits<double>::quiet_NaN());
-  trial->breaks_constraints = false;
-  for (const auto& [name, value] : reported.metrics) {
-    for (std::size_t i = 0; i < objectives_.size(); ++i) {
-      if (name == objectives_[i].metric) trial->values[i] = value;
-    }
-    if (name == kViolationMetric) trial->breaks_constraints = value != 0;
-  }
+  if (reported.is_best || trial->best_epoch == 0) take_values(*trial, reported);
   count(*trial, +1);
   return {};
+}
+
+void StudyState::take_values(TrialRecord& trial, const event::Reported& reported) const {
+  trial.best_epoch = reported.epochs();
+  trial.values.assign(objectives_.size(), std::numeric_limits<double>::quiet_NaN());
+  trial.breaks_constraints = false;
+  for (const auto& [name, value] : reported.metrics) {
+    for (std::size_t i = 0; i < objectives_.size(); ++i) {
+      if (name == objectives_[i].metric) trial.values[i] = value;
+    }
+    if (name == kViolationMetric) trial.breaks_constraints = value != 0;
+  }
 }
 
 Result<void> StudyState::on(const event::Told& told) {

@@ -29,7 +29,8 @@ struct TrialRecord {
   int attempt = 0;             // the current or the last one; 0: never started
   double epochs = 0;           // acknowledged; a fraction after an early report
   double epochs_before = 0;    // acknowledged before this attempt
-  std::vector<double> values;  // one per objective, at the last acknowledged report
+  double best_epoch = 0;       // of the best report so far (event::Reported::is_best)
+  std::vector<double> values;  // one per objective, of the best report
   double work = 0;
   double train_s = 0;       // wall time of its acknowledged epochs
   double unreported_s = 0;  // device time spent on the next epoch by attempts that were suspended
@@ -39,7 +40,7 @@ struct TrialRecord {
   int losses = 0;           // attempts in a row without a new epoch that were lost for any cause
   int oom_kills = 0;        // attempts that the system's OOM killer ended
   int micro_batches = 1;    // of the next attempt; doubled by each OOM kill
-  bool breaks_constraints = false;  // by the last report: kViolationMetric
+  bool breaks_constraints = false;  // by the best report: kViolationMetric
   std::optional<Cause> failure;
   EndReason reason;      // once the trial is over
   std::string identity;  // equal for trials that would train the same network the same way
@@ -75,7 +76,7 @@ class StudyState {
   int measurements(const std::string& identity) const;
 
   // Returns the best trial by the first objective among those that reported a number and keep to
-  // the study's constraints, or nullptr.
+  // the study's constraints, of equals one that is COMPLETE, or nullptr.
   const TrialRecord* best() const;
 
   // The algorithms that the study has recorded (trainer/backends/algorithm_choices.h).
@@ -103,15 +104,17 @@ class StudyState {
   Result<void> on(const event::StudyState&) { return {}; }
   Result<void> on(const event::Source&) { return {}; }
 
-  // Rank orders trials by value, best first, NaN last; the earlier of equals first.
+  // Rank orders trials by value, best first, NaN last; of equals COMPLETE ones first, then by id.
   struct Rank {
     Direction direction;
     double value;
+    bool is_complete;
     TrialId trial;
     bool operator<(const Rank& other) const;
   };
 
   Result<TrialRecord*> entry(TrialId trial, std::string_view event);
+  void take_values(TrialRecord& trial, const event::Reported& reported) const;
   // Adds what one trial contributes to the sums, or (sign -1) takes it back.
   void count(const TrialRecord& entry, int sign);
   const std::set<TrialId>& ids(TrialState state) const {

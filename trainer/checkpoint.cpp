@@ -135,6 +135,21 @@ void clean_up(const fs::path& folder, const FileName& written) {
 
 }  // namespace
 
+bool is_at_best(const Checkpoint& checkpoint) {
+  const std::vector<EpochReport>& history = checkpoint.history;
+  return !history.empty() && history.back().is_best && history.back().step == checkpoint.step;
+}
+
+const Weights& best_weights(const Checkpoint& checkpoint) {
+  return checkpoint.best.empty() ? scored_weights(checkpoint.state) : checkpoint.best;
+}
+
+const EpochReport* best_report(const Checkpoint& checkpoint) {
+  const auto found = std::ranges::find_if(checkpoint.history.rbegin(), checkpoint.history.rend(),
+                                          &EpochReport::is_best);
+  return found == checkpoint.history.rend() ? nullptr : &*found;
+}
+
 Result<void> write_checkpoint(const fs::path& folder, const Checkpoint& checkpoint) {
   std::error_code error;
   fs::create_directories(folder, error);

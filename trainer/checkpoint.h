@@ -39,7 +39,19 @@ struct Checkpoint {
   EpochProgress progress;
   std::vector<EpochReport> history;  // of the early reports and of epochs 1..epoch
   TrainingState state;
+  // The scored weights of the best report, unless `state` has them, or the last report counts.
+  Weights best = {};
 };
+
+// Returns whether the state is that of the last report, and this one is marked as the best.
+bool is_at_best(const Checkpoint& checkpoint);
+
+// Returns the weights that the trial's value is of.
+const Weights& best_weights(const Checkpoint& checkpoint);
+
+// Returns the report that the trial's value is of: the last one that is marked as the best; nullptr
+// if there is none.
+const EpochReport* best_report(const Checkpoint& checkpoint);
 
 // Writes the checkpoint durably, creating the folder. Of this and earlier attempts, keeps this
 // checkpoint, the last two finished epochs up to it and what is further than it, and removes the

@@ -1,11 +1,12 @@
 // The grammar of a checkpoint file (docs/checkpoint.md; all numbers little-endian):
 //
 //   file   := "DETOLCK" version  length  header  tensor*  checksum
-//   version:= '1' | '2' | '3'     a digit; 2 has averaged weights, 3 what a group carries
+//   version:= '1' .. '4'          a digit; 2 has averaged weights, 3 what a group carries, 4 the
+//                                 weights of an earlier report
 //   length := u64                 of the header, at most 8 MB
 //   header := JSON                the numbers, and names and shapes of the tensors
 //   tensor := f32*                row-major: weights, then each moment's, then the average's, then
-//                                 each residual's, then each pending sum's
+//                                 each residual's, then each pending sum's, then the best weights
 //   checksum := u64               XXH3 of everything before, in every version
 //
 // Doubles in the header are the 16 hexadecimal digits of their bits: exact, and NaN too.
@@ -34,7 +35,8 @@ static_assert(std::endian::native == std::endian::little);
 constexpr std::string_view kMagic = "DETOLCK";
 constexpr char kPlain = '1';
 constexpr char kAveraged = '2';
-constexpr char kGrouped = '3';  // the newest
+constexpr char kGrouped = '3';
+constexpr char kWithBest = '4';  // the newest
 constexpr std::size_t kHeaderStart = 16;
 constexpr std::size_t kLongestHeader = std::size_t{8} << 20;
 
@@ -97,6 +99,7 @@ json describe(const EpochReport& report) {
                     {"train_s", bits_of(report.train_s)}};
   if (report.step > 0) described["step"] = report.step;  // older versions wrote none
   if (report.part > 0) described["part"] = bits_of(report.part);
+  if (!report.is_best) described["best"] = false;
   return described;
 }
 
@@ -125,6 +128,7 @@ std::string header_of(const Checkpoint& checkpoint) {
   if (!state.average.empty()) header["average"] = describe(state.average);
   if (!state.residuals.empty()) header["residuals"] = describe(state.residuals);
   if (!state.pending.empty()) header["pending"] = describe(state.pending);
+  if (!checkpoint.best.empty()) header["best"] = describe(checkpoint.best);
   return header.dump(-1, ' ', false, json::error_handler_t::replace);
 }
 
@@ -136,13 +140,13 @@ void append_tensors(std::string& bytes, const Weights& tensors) {
 }
 
 EpochReport report_from(const json& value) {
-  EpochReport report{
-      .epoch = whole_number<int>(value.at("epoch")),
-      .part = value.contains("part") ? double_from(value["part"]) : 0,
-      .metrics = {},
-      .work = double_from(value.at("work")),
-      .train_s = double_from(value.at("train_s")),
-      .step = value.contains("step") ? whole_number<std::int64_t>(value["step"]) : 0};
+  EpochReport report{.epoch = whole_number<int>(value.at("epoch")),
+                     .part = value.contains("part") ? double_from(value["part"]) : 0,
+                     .metrics = {},
+                     .work = double_from(value.at("work")),
+                     .train_s = double_from(value.at("train_s")),
+                     .step = value.contains("step") ? whole_number<std::int64_t>(value["step"]) : 0,
+                     .is_best = value.value("best", true)};
   for (const json& metric : value.at("metrics")) {
     report.metrics.push_back({metric.at(0).get<std::string>(), double_from(metric.at(1))});
   }
@@ -156,7 +160,9 @@ EpochProgress progress_from(const json& value) {
           .train_s = double_from(value.at("train_s"))};
 }
 
-char version_of(const TrainingState& state) {
+char version_of(const Checkpoint& checkpoint) {
+  const TrainingState& state = checkpoint.state;
+  if (!checkpoint.best.empty()) return kWithBest;
   if (!state.residuals.empty() || !state.pending.empty()) return kGrouped;
   return state.average.empty() ? kPlain : kAveraged;
 }
@@ -213,6 +219,7 @@ Checkpoint contents_of(const json& header, std::string_view data) {
   if (header.contains("residuals"))
     checkpoint.state.residuals = take_lists(header.at("residuals"), data);
   if (header.contains("pending")) checkpoint.state.pending = take_lists(header.at("pending"), data);
+  if (header.contains("best")) checkpoint.best = take_tensors(header.at("best"), data);
   if (!data.empty()) throw json::other_error::create(501, "bytes follow the tensors", nullptr);
   return checkpoint;
 }
@@ -223,7 +230,7 @@ std::string to_bytes(const Checkpoint& checkpoint) {
   const std::string header = header_of(checkpoint);
   const TrainingState& state = checkpoint.state;
   std::string bytes(kMagic);
-  bytes += version_of(state);
+  bytes += version_of(checkpoint);
   append_number(bytes, header.size());
   bytes += header;
   append_tensors(bytes, state.weights);
@@ -231,6 +238,7 @@ std::string to_bytes(const Checkpoint& checkpoint) {
   append_tensors(bytes, state.average);
   for (const Weights& residual : state.residuals) append_tensors(bytes, residual);
   for (const Weights& sum : state.pending) append_tensors(bytes, sum);
+  append_tensors(bytes, checkpoint.best);
   append_number(bytes, hash64(bytes));
   return bytes;
 }
@@ -242,10 +250,10 @@ tl::expected<Checkpoint, CheckpointFlaw> from_bytes(std::string_view bytes) {
   if (hash64(body) != number_at(bytes, body.size())) return damaged("its checksum is wrong");
   const char version = body[kMagic.size()];
   if (version < kPlain || version > '9') return damaged("no detol ever wrote its version");
-  if (version > kGrouped) {
+  if (version > kWithBest) {
     return tl::unexpected<CheckpointFlaw>(CheckpointFlaw{
         true,
-        fmt::format("it has format version {}, this detol reads up to {}", version, kGrouped)});
+        fmt::format("it has format version {}, this detol reads up to {}", version, kWithBest)});
   }
   const std::uint64_t length = number_at(body, kMagic.size() + 1);
   if (length > std::min(kLongestHeader, body.size() - kHeaderStart)) {

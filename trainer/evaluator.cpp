@@ -15,6 +15,7 @@ Result<std::unique_ptr<Evaluator>> make_trainer_of(const StudyConfig& config,
                                                    const TrainerOptions& options) {
   TrainerOptions measuring = options;
   measuring.latency_batch = config.latency_batch;
+  measuring.ranking = epoch_ranking_of(config);
   for (const MetricConstraint& one : config.metric_constraints) {
     if (one.metric == "latency") measuring.latency_constraints.push_back(one);
   }

@@ -23,6 +23,7 @@
 #include "trainer/backends/algorithm_choices.h"
 #include "trainer/collectives/group.h"
 #include "trainer/data/dataset.h"
+#include "trainer/epoch_ranking.h"
 
 namespace detol::inline trainer {
 
@@ -40,6 +41,9 @@ struct EpochReport {
   double work = 0;        // forward FLOPs x images trained, since the trial's start
   double train_s = 0;     // measured seconds since the last report, validation too; never compared
   std::int64_t step = 0;  // optimiser steps since the trial's start; 0: none are counted
+  // Whether the trial's value and weights are of this report from now on: it is the best so far
+  // (EpochRanking), or the last one counts.
+  bool is_best = true;
 
   double epochs() const { return epoch + part; }
 };
@@ -108,6 +112,7 @@ struct TrainerOptions {
   int latency_batch = 0;
   // Of the metric latency: a candidate that breaks one is not trained.
   std::vector<MetricConstraint> latency_constraints = {};
+  std::optional<EpochRanking> ranking = {};  // nullopt: the last epoch counts
 };
 
 // Makes the built-in trainer, which keeps the data of the study's config in memory between

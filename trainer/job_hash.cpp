@@ -13,10 +13,12 @@ std::uint64_t hash_of(const Job& job, const Dataset& data, std::string_view back
 }
 
 std::uint64_t training_identity(const Candidate& candidate, std::uint64_t data_fingerprint,
-                                std::string_view backend) {
+                                std::string_view backend,
+                                const std::optional<EpochRanking>& ranking) {
   constexpr int kTrainerVersion = 1;  // raised when the same training gives other numbers
-  return hash64(fmt::format("{} {} {} {}{}", kTrainerVersion, candidate.arch_hash, data_fingerprint,
-                            backend, identity_text(candidate.recipe)));
+  return hash64(fmt::format("{} {} {} {}{}{}", kTrainerVersion, candidate.arch_hash,
+                            data_fingerprint, backend, identity_text(candidate.recipe),
+                            to_text(ranking)));
 }
 
 }  // namespace detol::inline trainer

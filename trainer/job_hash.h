@@ -16,9 +16,10 @@ namespace detol::inline trainer {
 std::uint64_t hash_of(const Job& job, const Dataset& data, std::string_view backend);
 
 // Returns a hash of what the numbers of a candidate's training depend on in any study, but for the
-// random seed: its network, every setting, the data with its split, the backend, and the version of
-// the trainer.
+// random seed: its network, every setting, the data with its split, the backend, which epoch
+// counts, and the version of the trainer.
 std::uint64_t training_identity(const Candidate& candidate, std::uint64_t data_fingerprint,
-                                std::string_view backend);
+                                std::string_view backend,
+                                const std::optional<EpochRanking>& ranking);
 
 }  // namespace detol::inline trainer

@@ -17,13 +17,18 @@ bool has_whole_history(const Checkpoint& found, std::size_t early_reports) {
   return epochs == 0 ? early <= early_reports : early == early_reports;
 }
 
+bool has_best_weights(const Checkpoint& found, const Network& network) {
+  return found.history.empty() || is_at_best(found) || fits(found.best, network);
+}
+
 bool continues(const Job& job, const ResumeConditions& conditions, const Checkpoint& found) {
   const std::int64_t steps = conditions.steps_per_epoch;
   return found.trial == job.trial && found.job_hash == conditions.job_hash &&
          has_whole_history(found, conditions.early_reports) && found.progress.steps <= steps &&
          found.step == found.epoch * steps + found.progress.steps &&
          fits(scored_weights(found.state), job.candidate.network) &&
-         fits(found.state.weights, job.candidate.network);
+         fits(found.state.weights, job.candidate.network) &&
+         (!conditions.ranks_epochs || has_best_weights(found, job.candidate.network));
 }
 
 }  // namespace

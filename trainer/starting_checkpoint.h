@@ -16,6 +16,7 @@ struct ResumeConditions {
   std::uint64_t job_hash = 0;
   std::int64_t steps_per_epoch = 0;
   std::size_t early_reports = 0;  // in the first epoch
+  bool ranks_epochs = false;      // it must have the weights of the best report
 };
 
 // Returns the furthest checkpoint of the job, or one of initial weights if there is none that the

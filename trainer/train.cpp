@@ -26,6 +26,7 @@
 #include "trainer/agreement.h"
 #include "trainer/checkpoint.h"
 #include "trainer/checkpoint_format.h"
+#include "trainer/checkpointed_reports.h"
 #include "trainer/data/batches.h"
 #include "trainer/data/feed.h"
 #include "trainer/early_reports.h"
@@ -36,7 +37,6 @@
 #include "trainer/scoped_timer.h"
 #include "trainer/starting_checkpoint.h"
 #include "trainer/step_sums.h"
-#include "trainer/write_with_retry.h"
 
 namespace detol::inline trainer {
 namespace {
@@ -44,26 +44,9 @@ namespace {
 constexpr std::int64_t kLookEvery = 16;               // steps, on a device
 constexpr std::uint64_t kDropoutStream = 0x64726f70;  // "drop": other than for weights and batches
 
-Evaluation suspended() {
-  return {.end = Evaluation::End::kSuspended, .reason = {}};
-}
-
-// Returns how the evaluation ends after this verdict, if it does.
-std::optional<Evaluation> end_of(Verdict verdict) {
-  switch (verdict) {
-    case Verdict::kContinue:
-      return std::nullopt;
-    case Verdict::kStop:
-      return Evaluation{.end = Evaluation::End::kFinished, .reason = {}};
-    case Verdict::kSuspend:
-      break;
-  }
-  return suspended();
-}
-
 class Training {
  public:
-  explicit Training(const TrainingContext& context)
+  Training(const TrainingContext& context, const Reporter& report)
       : job_(context.job),
         recipe_(context.recipe),
         data_(context.data),
@@ -77,7 +60,9 @@ class Training {
         batches_ahead_(context.batches_ahead),
         measured_(context.measured),
         early_(early_reports_of(context.recipe, batches_.steps_per_epoch())),
-        in_flight_(context.group) {}
+        in_flight_(context.group),
+        ranks_epochs_(context.ranking.has_value()),
+        reports_(context, report, checkpoint_) {}
 
   // Begins from the checkpoint that the leader finds, as the other ranks may not see its disk.
   EarlyOutcome start(std::uint64_t job_hash) {
@@ -88,15 +73,17 @@ class Training {
     return agree(guarded(job_, [&] { return find_batches(); }), group_);
   }
 
-  Result<Evaluation> run(const Reporter& report) {
-    DETOL_ASSIGN(auto end, on_leader([&] { return tell_history(report); }));
+  Result<Evaluation> run() {
+    DETOL_ASSIGN(auto end, on_leader([&] { return reports_.tell_history(); }));
     while (!end && checkpoint_.epoch < recipe_.epochs) {
       end = train_to_report();
       group_.finish();
       if (end && end->end == Evaluation::End::kFailed) return *end;
       executable_.share_state();
       const bool stopped = end.has_value();
-      DETOL_ASSIGN(end, on_leader([&] { return stopped ? keep_position() : keep_report(report); }));
+      DETOL_ASSIGN(end, on_leader([&] {
+                     return stopped ? reports_.keep_position() : reports_.keep_report();
+                   }));
     }
     if (end && end->end == Evaluation::End::kSuspended)
       end->unreported_s = checkpoint_.progress.train_s;
@@ -111,7 +98,8 @@ class Training {
   bool is_leader() const { return group_.rank() == 0; }
 
   EarlyOutcome find_start(std::uint64_t job_hash) {
-    const ResumeConditions conditions{job_hash, batches_.steps_per_epoch(), early_.size()};
+    const ResumeConditions conditions{job_hash, batches_.steps_per_epoch(), early_.size(),
+                                      ranks_epochs_};
     DETOL_ASSIGN(checkpoint_, starting_checkpoint(job_, conditions));
     start_ = group_.size() > 1 ? to_bytes(checkpoint_) : std::string();
     return std::nullopt;
@@ -133,40 +121,6 @@ class Training {
     if (device_ == nullptr)
       feed_.emplace(batches_, executable_.micro_batches(), executable_.targets(), batches_ahead_);
     return std::nullopt;
-  }
-
-  std::optional<Evaluation> tell(const EpochReport& epoch, const Reporter& report) const {
-    if (epoch.epochs() <= job_.acknowledged) return std::nullopt;
-    return end_of(report(epoch));
-  }
-
-  EarlyOutcome tell_history(const Reporter& report) const {
-    for (const EpochReport& known : checkpoint_.history) {
-      if (auto end = tell(known, report)) return end;
-    }
-    return std::nullopt;
-  }
-
-  Result<void> keep() {
-    checkpoint_.state = executable_.state();
-    return write_with_retry(job_.folder, checkpoint_, [this] {
-      raise_progress();
-      return !control_.suspend;
-    });
-  }
-
-  // Writes a checkpoint from which a later attempt resumes; at an epoch's start there is one
-  // already.
-  EarlyOutcome keep_position() {
-    if (checkpoint_.progress.steps > 0) DETOL_TRY(keep());
-    return suspended();
-  }
-
-  EarlyOutcome keep_report(const Reporter& report) {
-    fault("train.epoch");
-    DETOL_TRY(keep());
-    fault("train.report");
-    return tell(checkpoint_.history.back(), report);
   }
 
   // Returns the early report that comes next; nullptr if the next one is of a whole epoch.
@@ -325,6 +279,7 @@ class Training {
       report.work = epoch_work(job_.candidate, data_.info) * checkpoint_.epoch;
     }
     checkpoint_.history.push_back(std::move(report));
+    reports_.rank_newest();
   }
 
   double value_of(std::string_view metric, const Score& validation) {
@@ -378,6 +333,8 @@ class Training {
   bool must_suspend_ = false;  // as received from the leader
   Checkpoint checkpoint_;      // the next checkpoint, with the state of the last
   std::string start_;          // the leader's checkpoint, to be shared
+  const bool ranks_epochs_;
+  CheckpointedReports reports_;
 };
 
 }  // namespace
@@ -385,7 +342,7 @@ class Training {
 Result<Evaluation> train(const TrainingContext& context, const Reporter& report) {
   std::optional<Training> training;
   const EarlyOutcome made = guarded(context.job, [&]() -> EarlyOutcome {
-    training.emplace(context);
+    training.emplace(context, report);
     return std::nullopt;
   });
   DETOL_ASSIGN(auto end, agree(made, context.group));
@@ -393,7 +350,7 @@ Result<Evaluation> train(const TrainingContext& context, const Reporter& report)
     DETOL_ASSIGN(end, training->start(hash_of(context.job, context.data, context.backend)));
   }
   if (end) return *end;
-  return training->run(report);
+  return training->run();
 }
 
 }  // namespace detol::inline trainer

@@ -2,6 +2,7 @@
 
 // train() is the training loop of one compiled candidate.
 
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -9,6 +10,7 @@
 #include "encodings/study/recipe.h"
 #include "trainer/backends/backend.h"
 #include "trainer/data/dataset.h"
+#include "trainer/epoch_ranking.h"
 #include "trainer/evaluator.h"
 
 namespace detol::inline trainer {
@@ -22,8 +24,9 @@ struct TrainingContext {
   Executable& executable;    // fresh
   Group& group;              // for which the executable was compiled
   Control& control;
-  int batches_ahead = 0;              // prefetched by another thread; changes no bit
-  std::vector<Metric> measured = {};  // of the candidate, to be part of every report
+  int batches_ahead = 0;                     // prefetched by another thread; changes no bit
+  std::vector<Metric> measured = {};         // of the candidate, to be part of every report
+  std::optional<EpochRanking> ranking = {};  // nullopt: the last epoch counts
 };
 
 // Resumes from the job's furthest checkpoint, or begins, and trains until the epochs are done, the

@@ -34,7 +34,8 @@ class Trainer final : public Evaluator {
         batches_ahead_(options.batches_ahead),
         record_(options.choices),
         latency_batch_(options.latency_batch),
-        latency_constraints_(options.latency_constraints) {}
+        latency_constraints_(options.latency_constraints),
+        ranking_(options.ranking) {}
 
   Result<Evaluation> evaluate(const Job& job, const Reporter& report, Control& control) override {
     Recipe recipe = job.candidate.recipe;
@@ -60,7 +61,8 @@ class Trainer final : public Evaluator {
                                   .group = group_,
                                   .control = control,
                                   .batches_ahead = batches_ahead_,
-                                  .measured = std::move(measured)};
+                                  .measured = std::move(measured),
+                                  .ranking = ranking_};
     // In a group, a rank that runs out of memory within a step ends its process, and MPI ends the
     // others.
     if (group_.size() > 1) return train(context, report);
@@ -175,6 +177,7 @@ class Trainer final : public Evaluator {
   AlgorithmRecord* const record_;
   const int latency_batch_;
   const std::vector<MetricConstraint> latency_constraints_;
+  const std::optional<EpochRanking> ranking_;
   std::optional<Dataset> data_;
 };
 

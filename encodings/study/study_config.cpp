@@ -221,6 +221,8 @@ class StudyLoader {
     DETOL_TRY(read_space(reader, file, std::move(implied)));
     study_.max_epochs = most_epochs(file);
     study_.deterministic = file.at("training").value("deterministic", true);
+    if (file.at("training").contains("keep"))
+      study_.keep = file["training"]["keep"] == "best" ? Keep::kBest : Keep::kLast;
     for (int n : file.at("training").value("early_reports", std::vector<int>()))
       study_.early_reports.push_back(1.0 / n);
     std::ranges::sort(study_.early_reports);
@@ -381,6 +383,17 @@ bool is_study_name(std::string_view name) {
 Result<StudyConfig> load_study_config(std::string_view yaml, std::string_view source,
                                       const std::vector<Override>& overrides) {
   return load(yaml, source, overrides, std::nullopt);
+}
+
+Result<StudyConfig> for_new_study(const StudyConfig& config) {
+  if (!config.trains() || config.keep) return config;
+  return load_study_config(config.text, config.study, {{"training.keep", "best"}});
+}
+
+Result<StudyConfig> for_begun_study(const StudyConfig& config, std::string_view begun_with) {
+  if (!config.trains() || config.keep) return config;
+  DETOL_ASSIGN(const StudyConfig begun, load_study_config(begun_with, config.study));
+  return begun.keep == Keep::kBest ? for_new_study(config) : config;
 }
 
 Result<StudyConfig> read_study_config(const std::string& path,

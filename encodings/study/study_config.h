@@ -56,6 +56,9 @@ struct DataConfig {
   int channels = 3;         // of pictures: 1 grey, 3 colour
 };
 
+// Keep: which epoch of a trial its value and its weights are of, `training.keep`.
+enum class Keep { kLast, kBest };
+
 struct ResourceConfig {
   int workers = 0;                  // 0: auto
   int group_size = 0;               // 0: auto
@@ -90,6 +93,9 @@ class StudyConfig {
   Space space;
   int max_epochs = 1;         // the largest value training.epochs can take
   bool deterministic = true;  // training.deterministic
+  // training.keep; nullopt: not said, which is the last epoch in a study that was begun so, and the
+  // best in a new one (for_new_study).
+  std::optional<Keep> keep = {};
   // The shares of the first epoch after which trials also report, ascending (early_reports).
   std::vector<double> early_reports = {};
   std::vector<std::string> precisions = {};  // all that training.precision can be; empty: fp32
@@ -173,6 +179,13 @@ struct Override {
 // (kUsage) with "--set <path>: ", with the path as their subject.
 Result<StudyConfig> load_study_config(std::string_view yaml, std::string_view source,
                                       const std::vector<Override>& overrides = {});
+
+// Returns the config as a new study records it: it keeps the best epoch unless the file says which.
+Result<StudyConfig> for_new_study(const StudyConfig& config);
+
+// Returns the config for a study that was begun with the text `begun_with`: where the file does not
+// say which epoch it keeps, the study's own choice.
+Result<StudyConfig> for_begun_study(const StudyConfig& config, std::string_view begun_with);
 
 // Reads a file of at most 1 MB as load_study_config does. A relative data.path or table.path is
 // resolved against the current folder first, then against the file's.

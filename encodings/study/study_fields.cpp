@@ -101,6 +101,19 @@ constexpr std::array kFunctionStudy = {
     kBudget,
     kResourcesKey};
 
+constexpr std::array<Words, 2> kKept = {"best", "last"};
+
+// The settings of the recipe, and which epoch of a training counts.
+std::span<const Field> training_fields() {
+  static const std::vector<Field> kFields = [] {
+    const std::span<const Field> settings = settings_fields("training");
+    std::vector<Field> fields(settings.begin(), settings.end());
+    fields.push_back({.key = "keep", .kind = kWord, .words = kKept});
+    return fields;
+  }();
+  return kFields;
+}
+
 std::span<const Field> data_fields() {
   static const std::array kData = {
       Field{.key = "format", .kind = kWord, .required = true},
@@ -144,10 +157,7 @@ std::span<const Field> study_fields() {
       Field{.key = "data", .kind = kSection, .required = true, .children = data_fields()},
       Field{.key = "architecture", .kind = kSection, .required = true},
       Field{.key = "parameters", .kind = kSection, .children = settings_fields("parameters")},
-      Field{.key = "training",
-            .kind = kSection,
-            .required = true,
-            .children = settings_fields("training")},
+      Field{.key = "training", .kind = kSection, .required = true, .children = training_fields()},
       Field{.key = "objectives", .kind = kList, .required = true, .children = kObjective},
       kMetricConstraints,
       kSearchKey,

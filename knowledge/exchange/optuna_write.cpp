@@ -201,7 +201,7 @@ class OptunaWriter {
     std::vector<double> values;
     if (history.curve.empty()) return values;
     for (const Objective& objective : study.objectives) {
-      for (const auto& [name, value] : history.curve.back().metrics) {
+      for (const auto& [name, value] : final_epoch(history).metrics) {
         if (name == objective.metric && !std::isnan(value)) values.push_back(value);
       }
     }

@@ -19,6 +19,7 @@ double metric_at(const EpochMetrics& epoch, const std::string& name) {
 // A later attempt may repeat epochs of an earlier one. Curves are of whole epochs.
 void add_report(TrialHistory& history, const event::Reported& reported) {
   if (reported.part > 0) return;
+  if (reported.is_best) history.best_epoch = reported.epoch;
   const auto at = std::ranges::lower_bound(history.curve, reported.epoch, {}, &EpochMetrics::epoch);
   EpochMetrics epoch{reported.epoch, reported.metrics};
   if (at != history.curve.end() && at->epoch == reported.epoch)
@@ -55,9 +56,9 @@ event::Told told_of(TrialId trial, const TrialHistory& history,
   const bool is_pruned = history.state == TrialState::kPruned;
   if (is_pruned) told.reason = {EndCause::kPruner, kImporter};
   Measured measured{.values = {}, .fidelity = epochs, .stopped_early = is_pruned};
-  const EpochMetrics last = history.curve.empty() ? EpochMetrics{} : history.curve.back();
+  const EpochMetrics end = history.curve.empty() ? EpochMetrics{} : final_epoch(history);
   for (const Objective& objective : objectives)
-    measured.values.push_back(metric_at(last, objective.metric));
+    measured.values.push_back(metric_at(end, objective.metric));
   told.outcome = std::move(measured);
   return told;
 }
@@ -78,6 +79,11 @@ void set_metric(EpochMetrics& epoch, const std::string& name, double value) {
     found->second = value;
   else
     epoch.metrics.emplace_back(name, value);
+}
+
+const EpochMetrics& final_epoch(const TrialHistory& history) {
+  const auto found = std::ranges::find(history.curve, history.best_epoch, &EpochMetrics::epoch);
+  return found == history.curve.end() ? history.curve.back() : *found;
 }
 
 std::vector<TrialHistory> histories_of(std::span<const Event> events,
@@ -122,6 +128,7 @@ std::vector<Event> events_of(const event::Asked& asked, const TrialHistory& hist
     reported.trial = asked.trial;
     reported.epoch = epoch.epoch;
     reported.metrics = epoch.metrics;
+    reported.is_best = epoch.epoch <= final_epoch(history).epoch;
     events.emplace_back(std::move(reported));
   }
   events.emplace_back(told_of(asked.trial, history, objectives));

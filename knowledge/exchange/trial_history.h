@@ -25,7 +25,8 @@ struct EpochMetrics {
 struct TrialHistory {
   TrialState state = TrialState::kComplete;
   std::vector<std::pair<std::string, Value>> params;  // the active choices
-  std::vector<EpochMetrics> curve;                    // epochs grow; the last has the final values
+  std::vector<EpochMetrics> curve;                    // epochs grow
+  int best_epoch = 0;                                 // has the final values; 0: the last one
   std::optional<Cause> failure = {};                  // of a FAIL
   double started_s = 0;                               // seconds since 1970; 0: unknown
   double finished_s = 0;
@@ -34,6 +35,9 @@ struct TrialHistory {
 
 // Writes a metric, replacing the one of that name.
 void set_metric(EpochMetrics& epoch, const std::string& name, double value);
+
+// Returns the epoch with the final values. REQUIRES: the history has an epoch.
+const EpochMetrics& final_epoch(const TrialHistory& history);
 
 // Returns the histories of a study's trials, by number. A trial that took the outcome of an equal
 // one has that outcome as its only epoch.

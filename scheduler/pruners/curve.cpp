@@ -19,6 +19,10 @@
 // more than the share `top`, the trial stops. Of one objective this is the same. What a network
 // costs does not change with the epochs, and is compared as it is.
 //
+// Where the best epoch of a trial counts, its curve is that of its best value so far: that is what
+// ends at the trial's value, and what the finished trials, whose best values set the bar, are
+// compared by. A curve of single epochs would end lower, by the noise of the last one.
+//
 // A trial with the best value of its epoch so far (that none dominates) is never stopped, whatever
 // the model predicts. Trials whose own recipe is shorter than the full length are judged, but set
 // no bar. Price: learning_curve.h.
@@ -110,7 +114,8 @@ class CurvePruner final : public Pruner {
     };
     const auto beaten_by = std::ranges::count_if(finals_, will_beat_it);
     const auto finished = static_cast<double>(finals_.size());
-    return static_cast<double>(beaten_by) > std::min(finished - 1, std::floor(rule_.top * finished));
+    return static_cast<double>(beaten_by) >
+           std::min(finished - 1, std::floor(rule_.top * finished));
   }
 
   const PrunerSettings settings_;

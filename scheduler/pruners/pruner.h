@@ -32,7 +32,8 @@ class Pruner {
   virtual ~Pruner() = default;
 
   // Records a trial's value (of the first objective) after so many epochs, a fraction for an early
-  // report. Called once per trial and report, in the ledger's order; a value may be NaN.
+  // report: that of the report, or of the trial's best one so far where the best epoch counts.
+  // Called once per trial and report, in the ledger's order; a value may be NaN.
   virtual Advice judge(TrialId trial, double epochs, double value) = 0;
 
   // The same with the values of all objectives, for pruners that weigh them against each other; the

@@ -20,15 +20,23 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Best holds the best trials by one loss, up to a limit; of equal ones the first.
+// EndedAs: how a trial ended.
+struct EndedAs {
+  double loss = 0;
+  bool is_pruned = false;  // of equal ones those that are not come first, then the first
+
+  auto operator<=>(const EndedAs&) const = default;
+};
+
+// Best holds the best trials by one loss, up to a limit.
 class Best {
  public:
   explicit Best(std::size_t limit) : limit_(limit) {}
 
   // Adds a trial. Returns the one that drops out, if any.
-  std::optional<TrialId> add(TrialId trial, double loss) {
-    order_.insert({loss, trial});
-    losses_[trial] = loss;
+  std::optional<TrialId> add(TrialId trial, const EndedAs& ended_as) {
+    order_.insert({ended_as, trial});
+    ended_as_[trial] = ended_as;
     if (order_.size() <= limit_) return std::nullopt;
     const TrialId last = std::prev(order_.end())->second;
     remove(last);
@@ -36,18 +44,18 @@ class Best {
   }
 
   void remove(TrialId trial) {
-    const auto found = losses_.find(trial);
-    if (found == losses_.end()) return;
+    const auto found = ended_as_.find(trial);
+    if (found == ended_as_.end()) return;
     order_.erase({found->second, trial});
-    losses_.erase(found);
+    ended_as_.erase(found);
   }
 
-  bool contains(TrialId trial) const { return losses_.contains(trial); }
+  bool contains(TrialId trial) const { return ended_as_.contains(trial); }
 
  private:
   const std::size_t limit_;
-  std::set<std::pair<double, TrialId>> order_;
-  std::unordered_map<TrialId, double> losses_;
+  std::set<std::pair<EndedAs, TrialId>> order_;
+  std::unordered_map<TrialId, EndedAs> ended_as_;
 };
 
 // ParetoSet holds the trials for which no other is at least as good in every objective.
@@ -118,13 +126,14 @@ class CheckpointRetention final : public Observer {
     std::vector<TrialId> ousted;
     const bool may_be_best = !trial.breaks_constraints;
     if (may_be_best && std::ranges::none_of(losses, is_nan)) ousted = pareto_.add(id, losses);
-    const auto last_of_best = may_be_best ? best_.add(id, losses.front()) : std::nullopt;
+    const EndedAs ended_as{losses.front(), trial.state != TrialState::kComplete};
+    const auto last_of_best = may_be_best ? best_.add(id, ended_as) : std::nullopt;
     if (last_of_best) ousted.push_back(*last_of_best);
     const bool is_paused =
         trial.reason.cause == EndCause::kPruner && trial.reason.detail == settings_.pauses;
     if (!is_paused) return ousted;
     Best& rung = paused_.try_emplace(trial.epochs, kKeptPaused).first->second;
-    if (const auto last = rung.add(id, losses.front())) ousted.push_back(*last);
+    if (const auto last = rung.add(id, ended_as)) ousted.push_back(*last);
     return ousted;
   }
 

@@ -1,8 +1,8 @@
 #pragma once
 
 // CheckpointRetention: removes checkpoints that nothing will read, so that a study's disk space is
-// bounded however many trials it has. An ended trial keeps the checkpoint of its last epoch if it
-// is
+// bounded however many trials it has. An ended trial keeps the checkpoint of its last epoch, which
+// has the weights of its best one, if it is
 //
 //   - among the ten best by the first objective, which `detol export` and `detol retrain` read
 //   - in the Pareto set of all objectives (of equal values, one trial)

@@ -93,7 +93,8 @@ Result<ResolvedRun> resolve(Ledger& ledger, const RunOptions& options) {
     DETOL_ASSIGN(std::string numbered, free_name(ledger, name));
     return ResolvedRun{std::move(numbered), to_text(fresh_budget)};
   }
-  DETOL_TRY(same_study(record->config, options.config.text));
+  DETOL_ASSIGN(const StudyConfig config, for_begun_study(options.config, record->config));
+  DETOL_TRY(same_study(record->config, config.text));
   if (options.budget.empty()) return ResolvedRun{name, record->budget};
   DETOL_ASSIGN(const Budget before, budget_in_force(record->budget));
   DETOL_ASSIGN(const Budget budget, extended(before, options.budget));
@@ -110,8 +111,9 @@ Result<StudyRecord> open_study(Ledger& ledger, const StudyConfig& config,
                             resolved.study, config.data_path()));
   }
   if (record) return ledger.open_study(resolved.study);
+  DETOL_ASSIGN(const StudyConfig recorded, for_new_study(config));
   StudyRecord fresh{.name = resolved.study,
-                    .config = config.text,
+                    .config = recorded.text,
                     .budget = resolved.budget,
                     .data_fingerprint = data.fingerprint,
                     .objectives = config.objectives,
@@ -257,8 +259,9 @@ int gpus_of(const RunOptions& options) {
 
 Result<std::unique_ptr<Pool>> open_pool(const RunOptions& options,
                                         const std::filesystem::path& folder,
-                                        const std::filesystem::path& artefacts, int supervisor,
-                                        const Task& task, double counted_until_s, bool is_restart) {
+                                        const std::filesystem::path& artefacts,
+                                        message::Setup setup, int supervisor,
+                                        double counted_until_s, bool is_restart) {
   const bool is_mpi_job = !options.rendezvous.empty();  // its ranks join
   WorkerPoolSettings settings{.endpoint = endpoint_in(folder),
                               .registry = {.workers = is_mpi_job ? 0 : workers_of(options),
@@ -269,7 +272,7 @@ Result<std::unique_ptr<Pool>> open_pool(const RunOptions& options,
                                            .supervisor = supervisor,
                                            .folder = folder,
                                            .counted_until_s = counted_until_s},
-                              .setup = {options.config.text, options.backend, task},
+                              .setup = std::move(setup),
                               .is_restart = is_restart};
   DETOL_TRY(let_join(options, folder, artefacts, settings));
   return make_worker_pool(std::move(settings), system_clock());
@@ -301,12 +304,14 @@ Result<void> run_master(const RunOptions& options, const std::filesystem::path& 
   DETOL_ASSIGN(const Run run, open_run(options, folder, parts.data));
   DETOL_ASSIGN(auto sources, sources_of(run.events.empty() ? run.opening : run.events));
   DETOL_ASSIGN(parts.searcher, hooks.make_searcher(config, std::move(sources)));
+  DETOL_ASSIGN(config, for_begun_study(config, run.record.config));
   config.study = run.resolved.study;
   DETOL_ASSIGN(const Budget budget, budget_in_force(run.resolved.budget));
   DETOL_ASSIGN(const double counted_until_s, counted_until(run.events, folder));
   const std::filesystem::path artefacts = artefact_folder(options.storage, config.study);
-  DETOL_ASSIGN(const auto pool, open_pool(options, folder, artefacts, supervisor.socket,
-                                          parts.data.task, counted_until_s, run.is_restart));
+  DETOL_ASSIGN(const auto pool, open_pool(options, folder, artefacts,
+                                          {config.text, options.backend, parts.data.task},
+                                          supervisor.socket, counted_until_s, run.is_restart));
   if (options.workers == kNoWorkers && !run.is_restart)
     log_warning("study {} waits for workers: start them with `detol worker --join {}`",
                 config.study, config.study);
@@ -317,7 +322,8 @@ Result<void> run_master(const RunOptions& options, const std::filesystem::path& 
   std::function<std::string(const Candidate&)> identify;
   if (config.trains()) {
     identify = [&](const Candidate& candidate) {
-      return to_hex(training_identity(candidate, parts.data.fingerprint, options.backend));
+      return to_hex(training_identity(candidate, parts.data.fingerprint, options.backend,
+                                      epoch_ranking_of(config)));
     };
   }
   DETOL_ASSIGN(const auto fallback, make_fallback(config.space, config.objectives, config.seed));

@@ -111,9 +111,10 @@ struct Candidates {
 struct Trainings {
   std::unique_ptr<Evaluator> evaluator;  // of a function or a table
   std::unique_ptr<TrainingModel> inner;
-  std::unique_ptr<TrainingModel> losing;  // null: no worker is lost
+  std::unique_ptr<TrainingModel> losing;   // null: no worker is lost
+  std::unique_ptr<TrainingModel> ranking;  // null: the last epochs count
 
-  TrainingModel& model() { return losing ? *losing : *inner; }
+  TrainingModel& model() { return ranking ? *ranking : losing ? *losing : *inner; }
 };
 
 Result<Trainings> make_trainings(const SimulationSettings& settings, const Candidates& of) {
@@ -130,6 +131,8 @@ Result<Trainings> make_trainings(const SimulationSettings& settings, const Candi
   if (settings.losses_per_device_h > 0)
     trainings.losing = with_losses(*trainings.inner, settings.losses_per_device_h,
                                    settings.group_size, of.config.seed);
+  if (const auto ranking = epoch_ranking_of(of.config))
+    trainings.ranking = with_ranking(trainings.model(), *ranking);
   return trainings;
 }
 
@@ -177,7 +180,9 @@ std::int64_t peak_bytes() {
 
 }  // namespace
 
-Result<SimulationReport> simulate(const SimulationSettings& settings) {
+Result<SimulationReport> simulate(const SimulationSettings& given) {
+  SimulationSettings settings = given;
+  DETOL_ASSIGN(settings.config, for_new_study(given.config));
   if (settings.budget.is_unlimited() && !settings.budget.trials)
     return fail(ErrorCode::kInput,
                 "a simulation ends with its budget, and there is none; give one with --budget");

@@ -8,6 +8,7 @@
 //               among them, gives each candidate's last value
 //   recorded    the curves of the most similar trial of an earlier study (recorded_curves.h)
 //   losses      any of them, whose workers are lost at random
+//   ranking     any of them, of whose epochs the best counts
 
 #include <memory>
 
@@ -41,5 +42,8 @@ std::unique_ptr<TrainingModel> make_recorded_model(const ModelContext& context,
 // trial, its attempt and its epoch alone. The inner model outlives this one.
 std::unique_ptr<TrainingModel> with_losses(TrainingModel& inner, double per_device_h,
                                            int group_size, std::uint64_t seed);
+
+// Marks the reports of each trial that are its best so far. The inner model outlives this one.
+std::unique_ptr<TrainingModel> with_ranking(TrainingModel& inner, const EpochRanking& ranking);
 
 }  // namespace detol::inline scheduler

@@ -182,6 +182,23 @@ TEST(StudyConfig, EarlyReportsAreSharesOfAnEpochInTheirOrder) {
   EXPECT_EQ(load(file).early_reports, (std::vector{1.0 / 9, 1.0 / 3}));
 }
 
+TEST(StudyConfig, ANewStudyKeepsTheBestEpochUnlessTheFileSaysOtherwise) {
+  const StudyConfig unsaid = load(file_with(kPlainStage));
+  EXPECT_EQ(unsaid.keep, std::nullopt);
+  const StudyConfig fresh = for_new_study(unsaid).value();
+  EXPECT_EQ(fresh.keep, Keep::kBest);
+  EXPECT_EQ(load(fresh.text).keep, Keep::kBest);
+  const StudyConfig last = load_study_config(unsaid.text, "s", {{"training.keep", "last"}}).value();
+  EXPECT_EQ(for_new_study(last).value().keep, Keep::kLast);
+}
+
+TEST(StudyConfig, AFileThatDoesNotSayItKeepsTheEpochThatTheStudyWasBegunWith) {
+  const StudyConfig unsaid = load(file_with(kPlainStage));
+  EXPECT_EQ(for_begun_study(unsaid, unsaid.text).value().keep, std::nullopt);
+  const StudyConfig begun = for_new_study(unsaid).value();
+  EXPECT_EQ(for_begun_study(unsaid, begun.text).value().text, begun.text);
+}
+
 TEST(StudyConfig, RecipesTakeFixedAndChosenValues) {
   const StudyConfig study = load(R"(version: 1
 study: s

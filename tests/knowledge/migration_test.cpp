@@ -33,7 +33,7 @@ struct GoldenFile {
   int version;
 };
 constexpr GoldenFile kGoldenFiles[] = {{"v1.db", 1}, {"v2.db", 2}, {"v3.db", 3}, {"v4.db", 4},
-                                       {"v5.db", 5}, {"v6.db", 6}, {"v7.db", 7}};
+                                       {"v5.db", 5}, {"v6.db", 6}, {"v7.db", 7}, {"v8.db", 8}};
 
 fs::path golden(const GoldenFile& file) {
   return fs::path(DETOL_SOURCE_DIR) / "tests/knowledge/golden" / file.name;
@@ -78,13 +78,23 @@ TEST_P(Migration, AWriterFindsAllEventsAndGoesOn) {
 
 TEST_P(Migration, AReaderSeesTheViewsOfThisVersion) {
   const auto reader = must(Reader::open(path_));
-  const auto rows = must(
-      reader->select("SELECT trial, state, value, device_seconds FROM v_trials ORDER BY trial"));
+  const auto rows = must(reader->select(
+      "SELECT trial, state, value, device_seconds, best_epoch FROM v_trials ORDER BY trial"));
   ASSERT_EQ(rows.rows.size(), 3U);
-  EXPECT_EQ(describe(rows.rows[0]), "0|COMPLETE|0.5|2.5");
-  EXPECT_EQ(describe(rows.rows[1]), "1|FAIL|0.5|2.5");
-  EXPECT_EQ(describe(rows.rows[2]), "2|WAITING|0.5|2.5");
+  EXPECT_EQ(describe(rows.rows[0]), "0|COMPLETE|0.5|2.5|1");
+  EXPECT_EQ(describe(rows.rows[1]), "1|FAIL|0.5|2.5|1");
+  EXPECT_EQ(describe(rows.rows[2]), "2|WAITING|0.5|2.5|1");
   EXPECT_EQ(version_of(path_), kSchemaVersion);
+}
+
+// Before version 8 a trial's value was of its last epoch.
+TEST_P(Migration, ATrialOfAStudyThatWasBegunBeforeKeepsItsLastEpoch) {
+  const auto ledger = must(Ledger::open(path_));
+  must(ledger->append(1, std::vector<Event>{reported(2, 1, 2, 0.7), reported(2, 1, 3, 0.6)}));
+  const auto rows = must(must(Reader::open(path_))
+                             ->select("SELECT value, best_epoch, epochs FROM v_trials "
+                                      "WHERE trial = 2"));
+  EXPECT_EQ(describe(rows.rows.at(0)), "0.6|3|3");
 }
 
 TEST_P(Migration, KeepsAVerifiedBackupOfWhatItChanges) {

@@ -34,7 +34,7 @@ std::string best_of_trials(Reader& reader) {
       SELECT value, trial FROM v_trials
       WHERE epochs > 0 AND state <> 'FAIL' AND value IS NOT NULL
         AND feasible
-      ORDER BY value DESC, trial LIMIT 1) b)sql"))
+      ORDER BY value DESC, state <> 'COMPLETE', trial LIMIT 1) b)sql"))
                       .rows.at(0));
 }
 
@@ -69,6 +69,7 @@ class History {
     State state = State::kNew;
     int attempt = 0;
     int epoch = 0;
+    double value = kNan;  // of the best report
   };
 
   std::vector<Event> run(TrialId id, Trial& trial) {
@@ -77,12 +78,17 @@ class History {
       const double value = kind == 0 ? kNan : static_cast<double>(random_() % 8) / 8;  // with ties
       event::Reported report = reported(id, trial.attempt, ++trial.epoch, value);
       if (kind == 1) report.metrics.emplace_back(kViolationMetric, random_() % 2);
+      report.is_best = trial.epoch == 1 || random_() % 3 != 0;
+      if (report.is_best) trial.value = value;
       return {report};
     }
     trial.state = kind == 5 ? State::kWaiting : State::kOver;
     if (kind == 5) return {event::Requeued{id, trial.attempt, {RequeueCause::kLost}}};
     if (kind == 6) return {failed(id, Cause::kDiverged)};
-    return {complete(id, 0.5)};
+    event::Told told = complete(id, trial.value);
+    if (random_() % 2 == 0) told.state = TrialState::kPruned;
+    if (told.state == TrialState::kPruned) told.reason = {EndCause::kPruner, "asha"};
+    return {told};
   }
 
   std::mt19937 random_;
@@ -114,6 +120,20 @@ TEST(StudySummary, KnowsTheBestTrialAgainOnceTheStudyEnds) {
   one.append({event::StudyState{StudyPhase::kDone, "1cpu-h", 1}});
   EXPECT_TRUE(known().is_best_known);
   EXPECT_EQ(known().best, (BestTrial{0, 0.5}));
+}
+
+TEST(StudySummary, OfEqualTrialsACompleteOneIsTheBest) {
+  OneStudy one;
+  event::Told pruned = complete(0, 0.5);
+  pruned.state = TrialState::kPruned;
+  pruned.reason = {EndCause::kPruner, "asha"};
+  one.append({asked(0), asked(1), started(0, 1), started(1, 1), reported(0, 1, 1, 0.5), pruned,
+              reported(1, 1, 1, 0.5)});
+  const auto reader = must(Reader::open(one.path));
+  EXPECT_EQ(best_listed(*reader), "2|0.5|0");
+  one.append({complete(1, 0.5)});
+  EXPECT_EQ(best_listed(*reader), "2|0.5|1");
+  EXPECT_EQ(must(check(one.path)), std::vector<std::string>{});
 }
 
 TEST(StudySummary, ThatDisagreesWithTheEventsIsReported) {

@@ -24,8 +24,8 @@ struct Describe {
   std::string operator()(const event::Reported& e) const {
     std::string metrics;
     for (const auto& [name, value] : e.metrics) metrics += fmt::format(" {}={}", name, value);
-    return fmt::format("reported {} {} {}{} {} {}", e.trial, e.attempt, e.epoch, metrics, e.work,
-                       e.train_s);
+    return fmt::format("reported {} {} {}{} {} {}{}", e.trial, e.attempt, e.epoch, metrics, e.work,
+                       e.train_s, e.is_best ? "" : " worse");
   }
   std::string operator()(const event::Told& e) const {
     std::string outcome;

@@ -218,6 +218,24 @@ TEST(Asha, APromotedTrialGoesOnAsItsNextAttemptBehindItsLastEpoch) {
   }
 }
 
+TEST(Asha, ComparesTheBestEpochsSoFarAndTellsThem) {
+  FakeStudy study;
+  study.config.pruner = {"asha", {{"min_resource", "2"}, {"reduction_factor", "2"}}};
+  study.budget = "2trials";
+  // Trial 0 is the best after its first epoch, and has lost that when it comes to the rung.
+  study.pool.loss = [](const message::Train& train, int epoch) {
+    if (train.trial == 1) return 0.5;
+    return epoch == 1 ? 0.1 : 0.9;
+  };
+  study.pool.is_best = [](const message::Train&, int epoch) { return epoch == 1; };
+  ASSERT_TRUE(study.run());
+  EXPECT_EQ(study.trial(0).state, TrialState::kComplete);
+  EXPECT_EQ(study.trial(1).state, TrialState::kPruned);
+  EXPECT_EQ(std::get<Measured>(*study.trial(0).outcome).values, std::vector{0.1});
+  EXPECT_EQ(std::get<Measured>(*study.trial(0).outcome).fidelity, 4);
+  EXPECT_EQ(study.driver->state().best()->trial.id, 0U);
+}
+
 TEST(Asha, PromotesOnAfterTheLastTrialUntilNoneIsLeft) {
   AshaStudy study;
   study.pool.loss = [](const message::Train& train, int) { return -double(train.trial); };

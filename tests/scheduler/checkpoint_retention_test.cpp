@@ -89,6 +89,13 @@ TEST_F(CheckpointRetentionTest, KeepsTheLastCheckpointOfTheTenBest) {
   EXPECT_EQ(files(), 10);
 }
 
+TEST_F(CheckpointRetentionTest, OfEqualTrialsKeepsTheCompleteOnes) {
+  for (TrialId id = 0; id < 11; ++id) run(id, 1, 0, "PRUNED", "median");
+  run(11, 4, 0, "COMPLETE", "");
+  EXPECT_FALSE(fs::exists(file(9, 1)));
+  EXPECT_TRUE(fs::exists(file(11, 4)));
+}
+
 TEST_F(CheckpointRetentionTest, KeepsNothingOfAFailedTrial) {
   begin(0);
   train(0, 2, {{"loss", 0}});

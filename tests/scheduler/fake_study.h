@@ -126,12 +126,13 @@ class FakePool final : public Pool, public TrainingModel {
 
   int group_size = 1;          // these two are set before the first call
   std::vector<double> memory;  // bytes of each worker; none: without limit
-  int busy_others = 0;  // workers that never become free
+  int busy_others = 0;         // workers that never become free
   double epoch_s = 1;
   std::function<double(const message::Train&, int epoch)> seconds;  // of an epoch; null: epoch_s
   std::vector<double> early_reports;  // parts of the first epoch, ascending
   std::function<double(const message::Train&, int epoch)> loss = parabola;
   std::function<NamedMetrics(const message::Train&, int epoch)> others;  // beside the loss
+  std::function<bool(const message::Train&, int epoch)> is_best;         // null: all reports are
   std::function<Mishap(const message::Train&, int epoch)> mishap;
   std::optional<int> stop_at;  // the number of the wait that returns a StopRequest
   int waits = 0;
@@ -221,7 +222,8 @@ class FakePool final : public Pool, public TrainingModel {
                        .part = epochs - std::floor(epochs),
                        .metrics = {{"loss", loss(train, epoch) + (epoch - epochs)}},
                        .work = 10.0 * epochs,
-                       .train_s = train_s};
+                       .train_s = train_s,
+                       .is_best = !is_best || is_best(train, epoch)};
     for (const auto& [name, value] : others ? others(train, epoch) : NamedMetrics())
       report.metrics.push_back({name, value});
     return message::Report{0, train.trial, train.attempt, std::move(report)};

@@ -76,6 +76,31 @@ TEST(StudyState, ATrialWhoseValueIsNoNumberIsNeverTheBest) {
   EXPECT_EQ(state.best()->trial.id, 1u);
 }
 
+event::Reported reported_loss(TrialId trial, int epoch, double loss, bool is_best) {
+  return {.trial = trial, .epoch = epoch, .metrics = {{"val_loss", loss}}, .is_best = is_best};
+}
+
+TEST(StudyState, ATrialsValuesAreOfItsBestReport) {
+  StudyState state = state_of({"aa"});
+  ASSERT_TRUE(state.apply(event::Started{.trial = 0, .worker = {}}));
+  ASSERT_TRUE(state.apply(reported_loss(0, 1, 0.5, true)));
+  ASSERT_TRUE(state.apply(reported_loss(0, 2, 0.7, false)));
+  EXPECT_EQ(state.find(0)->values.front(), 0.5);
+  EXPECT_EQ(state.find(0)->best_epoch, 1);
+  EXPECT_EQ(state.find(0)->epochs, 2);
+}
+
+TEST(StudyState, OfEqualTrialsACompleteOneIsTheBest) {
+  StudyState state = state_of({"aa", "bb"});
+  for (TrialId trial = 0; trial < 2; ++trial) {
+    ASSERT_TRUE(state.apply(event::Started{.trial = trial, .worker = {}}));
+    ASSERT_TRUE(state.apply(reported_loss(trial, 1, 0.5, true)));
+  }
+  EXPECT_EQ(state.best()->trial.id, 0u);
+  ASSERT_TRUE(state.apply(event::Told{.trial = 1, .outcome = Measured{.values = {0.5}}}));
+  EXPECT_EQ(state.best()->trial.id, 1u);
+}
+
 TEST(StudyState, NamesATrialThatWasNeverAskedFor) {
   StudyState state = state_of({"aa"});
   const auto applied = state.apply(event::Started{.trial = 7, .worker = {}});

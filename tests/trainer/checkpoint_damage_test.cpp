@@ -171,12 +171,12 @@ TEST(Checkpoint, ANewerVersionIsRefusedAndLeftAlone) {
   ASSERT_TRUE(write_checkpoint(folder.path(), example(1)));
   std::string body = read_file(file_of(folder, 1)).value();
   body.resize(body.size() - 8);
-  body[7] = '4';
+  body[7] = '5';
   seal(file_of(folder, 1), body);
   const auto found = newest_checkpoint(folder.path(), 2);
   ASSERT_FALSE(found);
   EXPECT_EQ(found.error().code, ErrorCode::kStorage);
-  EXPECT_NE(found.error().message.find("version 4"), std::string::npos);
+  EXPECT_NE(found.error().message.find("version 5"), std::string::npos);
   EXPECT_TRUE(std::filesystem::exists(file_of(folder, 1)));
 }
 

@@ -66,6 +66,7 @@ inline void expect_equal(const Checkpoint& a, const Checkpoint& b) {
     EXPECT_EQ(a.history[e].epoch, b.history[e].epoch);
     EXPECT_TRUE(same_bits(a.history[e].work, b.history[e].work));
     EXPECT_TRUE(same_bits(a.history[e].train_s, b.history[e].train_s));
+    EXPECT_EQ(a.history[e].is_best, b.history[e].is_best);
     ASSERT_EQ(a.history[e].metrics.size(), b.history[e].metrics.size());
     for (std::size_t m = 0; m < a.history[e].metrics.size(); ++m) {
       EXPECT_EQ(a.history[e].metrics[m].name, b.history[e].metrics[m].name);
@@ -74,6 +75,7 @@ inline void expect_equal(const Checkpoint& a, const Checkpoint& b) {
   }
   expect_equal(a.state.weights, b.state.weights);
   expect_equal(a.state.average, b.state.average);
+  expect_equal(a.best, b.best);
   for (const auto lists :
        {&TrainingState::moments, &TrainingState::residuals, &TrainingState::pending}) {
     ASSERT_EQ((a.state.*lists).size(), (b.state.*lists).size());

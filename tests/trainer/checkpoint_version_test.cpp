@@ -1,5 +1,6 @@
 // Tests that checkpoints of every version are read. The files of golden/ were written by older
-// commits: version 1 by fe1b743, 2 by 31db9af, 3 by 68a0518.
+// commits: version 1 by fe1b743, 2 by 31db9af, 3 by 68a0518, 4 by the
+// commit that introduced it.
 
 #include <algorithm>
 
@@ -32,6 +33,10 @@ Checkpoint golden_checkpoint(int version) {
                        {{"conv1.weight", {2, 1, 1, 1}, {-0.5f, -1}}}};
     state.pending = {{{"conv1.weight", {2, 1, 1, 1}, {7, 8}}}};
   }
+  if (version >= 4) {
+    checkpoint.history.back().is_best = false;
+    checkpoint.best = {{"conv1.weight", {2, 1, 1, 1}, {0.75f, 2}}, {"bn1.running_var", {1}, {1}}};
+  }
   return checkpoint;
 }
 
@@ -56,13 +61,13 @@ TEST_P(CheckpointVersion, IsWrittenWithTheSameBytes) {
   EXPECT_EQ(to_bytes(golden_checkpoint(GetParam())), golden(GetParam()));
 }
 
-INSTANTIATE_TEST_SUITE_P(Golden, CheckpointVersion, testing::Values(1, 2, 3));
+INSTANTIATE_TEST_SUITE_P(Golden, CheckpointVersion, testing::Values(1, 2, 3, 4));
 
 TEST(CheckpointVersions, AboveTheNewestAreNewerAndAnyOtherSignIsDamage) {
-  const auto newer = from_bytes(with_version(golden(1), '4'));
+  const auto newer = from_bytes(with_version(golden(1), '5'));
   ASSERT_FALSE(newer);
   EXPECT_TRUE(newer.error().newer);
-  EXPECT_EQ(newer.error().reason, "it has format version 4, this detol reads up to 3");
+  EXPECT_EQ(newer.error().reason, "it has format version 5, this detol reads up to 4");
   for (const char sign : {'0', ' ', 'a', '\xff'}) {
     const auto strange = from_bytes(with_version(golden(1), sign));
     ASSERT_FALSE(strange);

@@ -16,6 +16,7 @@ inline std::vector<std::uint64_t> bits(const std::vector<EpochReport>& reports) 
   for (const EpochReport& report : reports) {
     all.push_back(std::bit_cast<std::uint64_t>(report.epochs()));
     all.push_back(std::bit_cast<std::uint64_t>(report.work));
+    all.push_back(report.is_best ? 1 : 0);
     for (const Metric& m : report.metrics) all.push_back(std::bit_cast<std::uint64_t>(m.value));
   }
   return all;

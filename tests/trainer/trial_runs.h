@@ -74,7 +74,7 @@ class TrialRuns : public testing::TestWithParam<std::string> {
   Result<Ran> try_run(const Job& job, int at = 0, Verdict verdict = Verdict::kStop) const {
     Ran ran;
     Control control;
-    const auto trainer = make_trainer(data(), {.backend = GetParam()}).value();
+    const auto trainer = make_trainer(data(), {.backend = GetParam(), .ranking = ranking_}).value();
     const Reporter report = [&](const EpochReport& epoch) {
       ran.reports.push_back(epoch);
       return epoch.epoch == at ? verdict : Verdict::kContinue;
@@ -89,6 +89,7 @@ class TrialRuns : public testing::TestWithParam<std::string> {
   }
 
   TempFolder folder_;
+  std::optional<EpochRanking> ranking_;  // nullopt: the last epoch counts
 };
 
 inline double metric(const EpochReport& report, std::string_view name) {

@@ -10,6 +10,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "core/result.h"
@@ -51,6 +52,11 @@ struct TrainingState {
 // Returns the weights that a trial is scored and exported with.
 inline const Weights& scored_weights(const TrainingState& state) {
   return state.average.empty() ? state.weights : state.average;
+}
+
+// Removes them from a state that is not needed any more, and returns them.
+inline Weights take_scored_weights(TrainingState& state) {
+  return std::move(state.average.empty() ? state.weights : state.average);
 }
 
 // DeviceSteps trains on a data set that is stored on the network's device: batches are made there,
