@@ -74,6 +74,7 @@ Result<void> Driver::handle(const message::Report& report) {
   message::ReportAck ack{report.trial, report.attempt, report.report.epochs(), Verdict::kStop};
   if (is_current(report.trial, report.attempt)) {
     const TrialRecord& trial = *state_.find(report.trial);
+    if (report.after > trial.epochs) return {};  // one before it is missing; they come again
     if (report.report.epochs() > trial.epochs) {
       event::Reported event{.trial = report.trial,
                             .attempt = report.attempt,
@@ -89,13 +90,22 @@ Result<void> Driver::handle(const message::Report& report) {
       DETOL_TRY(record(std::move(event)));
       last_report_s_[report.trial] = parts_.clock.now_s();
       disk_back_off_s_ = 0;
+      if (report.more && advice_ == Advice::kContinue) return {};
       DETOL_ASSIGN(ack.verdict, judge(report.trial, report.report.epochs()));
     } else {
       ack.verdict = is_stopping() ? Verdict::kSuspend : Verdict::kContinue;
     }
+    ack.undecided = undecided(report.trial);
   }
+  if (report.more) return {};
   report_acks_.push_back(ack);
   return {};
+}
+
+// A target and a budget of work end a trial at a certain report, so that each is decided on.
+double Driver::undecided(TrialId trial) const {
+  if (parts_.target || parts_.budget.work) return 0;
+  return parts_.pruner.undecided(trial, state_.find(trial)->epochs);
 }
 
 void Driver::complete(event::Reported& report, double train_s) {

@@ -80,8 +80,8 @@ struct DriverParts {
   // Returns a trial of another study that was trained in the same way, whose outcome the trial
   // takes; null: every study trains its own.
   std::function<Result<std::optional<KnownTrial>>(const event::Asked& asked)> recall = nullptr;
-  // Where the searcher's models are fitted, and where it is asked. With kBeside the asks of a single
-  // worker wait for both, so that its search depends on the study alone; several never wait.
+  // Where the searcher's models are fitted, and where it is asked. With kBeside the asks of a
+  // single worker wait for both, so that its search depends on the study alone; several never wait.
   Refits refits = Refits::kAtOnce;
   AskSettings asks = {};
   bool retry_failed = false;
@@ -169,6 +169,7 @@ class Driver {
   Result<void> handle(const StopRequest&);
   Result<void> handle(const Unusable& unusable) { return tl::unexpected(unusable.error); }
   Result<Verdict> judge(TrialId trial, double epochs);
+  double undecided(TrialId trial) const;  // as Pruner::undecided, of the whole study
   void complete(event::Reported& report, double train_s);
   Result<void> end_overlong();
   void look_for_a_stop();

@@ -320,6 +320,7 @@ Result<void> Driver::start(TrialId trial, const Slot& slot) {
                            .attempt = attempt,
                            .seed = trial_seed(parts_.config.seed, trial),
                            .acknowledged = entry.epochs,
+                           .undecided = undecided(trial),
                            .micro_batches = entry.micro_batches,
                            .folder = (parts_.folder / std::to_string(trial)).string(),
                            .params = entry.trial.genome.assignments()}});

@@ -34,7 +34,7 @@ void list_fields(Io& io, message::Report& m) {
   io("worker", m.worker), io("trial", m.trial), io("attempt", m.attempt);
   io("epoch", m.report.epoch), io("part", m.report.part), io("metrics", m.report.metrics);
   io("work", m.report.work), io("train_s", m.report.train_s), io("step", m.report.step);
-  io("best", m.report.is_best);
+  io("best", m.report.is_best), io("more", m.more), io("after", m.after);
 }
 template <typename Io>
 void list_fields(Io& io, message::Ended& m) {
@@ -58,13 +58,14 @@ void list_fields(Io& io, message::Setup& m) {
 template <typename Io>
 void list_fields(Io& io, message::Train& m) {
   io("trial", m.trial), io("attempt", m.attempt), io("seed", m.seed);
-  io("acknowledged", m.acknowledged), io("micro_batches", m.micro_batches);
+  io("acknowledged", m.acknowledged), io("undecided", m.undecided),
+      io("micro_batches", m.micro_batches);
   io("folder", m.folder), io("params", m.params);
 }
 template <typename Io>
 void list_fields(Io& io, message::ReportAck& m) {
   io("trial", m.trial), io("attempt", m.attempt), io("epochs", m.epochs);
-  io("verdict", m.verdict, Verdict::kSuspend);
+  io("verdict", m.verdict, Verdict::kSuspend), io("undecided", m.undecided);
 }
 template <typename Io>
 void list_fields(Io& io, message::EndAck& m) {

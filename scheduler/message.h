@@ -25,7 +25,7 @@
 
 namespace detol::inline scheduler {
 
-inline constexpr int kProtocolVersion = 8;
+inline constexpr int kProtocolVersion = 9;
 inline constexpr std::size_t kMessageLimit = std::size_t{8} << 20;  // bytes
 
 namespace message {
@@ -58,11 +58,15 @@ struct Heartbeat {
   bool is_leaving = false;  // it takes no more trials, and waits for a Shutdown
 };
 
+// Report holds one report. Several that become durable at once are sent one after the other, and
+// again until the last one is answered.
 struct Report {
   int worker = 0;
   TrialId trial = 0;
   int attempt = 0;
   EpochReport report;
+  bool more = false;  // others follow at once: this one is not answered
+  double after = 0;   // epochs of the one before in the group, without which it does not count
 };
 
 // Timed holds, for each shape, the times that the worker measured and the algorithm that it chose.
@@ -106,6 +110,7 @@ struct Train {
   int attempt = 0;
   std::uint64_t seed = 0;
   double acknowledged = 0;  // epochs
+  double undecided = 0;     // Control::undecided
   int micro_batches = 1;
   std::string folder;
   std::vector<std::pair<std::string, Value>> params;
@@ -117,6 +122,7 @@ struct ReportAck {
   int attempt = 0;
   double epochs = 0;
   Verdict verdict = Verdict::kContinue;
+  double undecided = 0;  // Control::undecided
 };
 
 // EndAck says that the Ended of this attempt is durable.

@@ -173,8 +173,9 @@ Result<std::optional<Checkpoint>> newest_checkpoint(const fs::path& folder, int 
 
 Result<Checkpoint> read_checkpoint(const fs::path& folder, double epochs) {
   const std::vector<FileName> names = files_in(folder, std::numeric_limits<int>::max());
-  const auto name =
-      std::ranges::find_if(names, [&](const FileName& n) { return is_of(n, epochs); });
+  auto name = std::ranges::find_if(names, [&](const FileName& n) { return is_of(n, epochs); });
+  if (name == names.end())  // a training that was suspended inside the next epoch
+    name = std::ranges::find(names, static_cast<int>(epochs), &FileName::epoch);
   if (name == names.end()) {
     return fail(ErrorCode::kStorage,
                 fmt::format("{}: no checkpoint of epoch {:.4g}", folder.string(), epochs));

@@ -63,8 +63,9 @@ Result<void> write_checkpoint(const std::filesystem::path& folder, const Checkpo
 Result<std::optional<Checkpoint>> newest_checkpoint(const std::filesystem::path& folder,
                                                     int attempt);
 
-// Returns the checkpoint of exactly that finished epoch, of any attempt; of a fraction, the
-// furthest inside that epoch. Errors (kStorage): missing, unreadable, damaged, newer.
+// Returns the checkpoint of exactly that finished epoch, of any attempt, or, if there is none, the
+// furthest inside the next; of a fraction, the furthest inside that epoch. Errors (kStorage):
+// missing, unreadable, damaged, newer.
 Result<Checkpoint> read_checkpoint(const std::filesystem::path& folder, double epochs);
 
 // Renames every checkpoint of attempts up to `attempt` to `<name>.bad`, so that another job can

@@ -74,12 +74,15 @@ struct Job {
 struct Control {
   std::atomic<std::uint64_t> progress{0};  // incremented at every step, for the watchdog
   std::atomic<bool> suspend{false};        // request to write a checkpoint and end
+  // The epochs before which nobody decides about the trial: reports of fewer may be sent later, in
+  // a group with the next ones.
+  std::atomic<double> undecided{0};
 };
 
-// Called after each epoch and early report, once its checkpoint is durable, in order and without
-// gaps from the first one after job.acknowledged: what a found checkpoint already contains is
-// reported first.
-using Reporter = std::function<Verdict(const EpochReport&)>;
+// Called after epochs and early reports, once a checkpoint that covers them is durable, in order
+// and without gaps from the first one after job.acknowledged: what a found checkpoint already
+// contains is reported first. `more`: other reports follow at once, and the verdict does not count.
+using Reporter = std::function<Verdict(const EpochReport&, bool more)>;
 
 // Evaluation is the way in which an evaluation ended.
 struct Evaluation {

@@ -55,7 +55,7 @@ class OneEpoch final : public Evaluator {
     }
     scored->epoch = 1;
     scored->train_s = system_clock().now_s() - start_s;
-    const bool suspends = report(*scored) == Verdict::kSuspend;
+    const bool suspends = report(*scored, false) == Verdict::kSuspend;
     return {.end = suspends ? Evaluation::End::kSuspended : Evaluation::End::kFinished,
             .reason = {}};
   }

@@ -78,7 +78,10 @@ class Training {
     while (!end && checkpoint_.epoch < recipe_.epochs) {
       end = train_to_report();
       group_.finish();
-      if (end && end->end == Evaluation::End::kFailed) return *end;
+      if (end && end->end == Evaluation::End::kFailed) {
+        if (is_leader()) reports_.tell_before_failure();
+        return *end;
+      }
       executable_.share_state();
       const bool stopped = end.has_value();
       DETOL_ASSIGN(end, on_leader([&] {

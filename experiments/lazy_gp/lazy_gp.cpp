@@ -70,7 +70,7 @@ Result<double> measure(const StudyConfig& config, Evaluator& evaluator, const Tr
   job.genome = trial.genome;
   Control control;
   double value = 0;
-  const auto note = [&](const EpochReport& report) {
+  const auto note = [&](const EpochReport& report, bool) {
     for (const Metric& metric : report.metrics) {
       if (metric.name == config.objectives.front().metric) value = metric.value;
     }

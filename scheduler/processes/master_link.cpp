@@ -65,11 +65,18 @@ std::optional<message::Train> MasterLink::next() {
   return std::exchange(offered_, std::nullopt);
 }
 
-Verdict MasterLink::report(const EpochReport& report) {
+Verdict MasterLink::report(const EpochReport& report, bool more) {
   std::unique_lock lock(mutex_);
+  const double after = group_.empty() ? 0 : group_.back().report.epochs();
+  message::Report one{address_.worker, current_.trial, current_.attempt, report, more, after};
+  if (more) {
+    group_.push_back(std::move(one));
+    return Verdict::kContinue;
+  }
   verdict_.reset();
-  post(message::Report{address_.worker, current_.trial, current_.attempt, report});
+  post(std::move(one));
   changed_.wait(lock, [&] { return verdict_ || is_shut_down_; });
+  group_.clear();
   return verdict_.value_or(Verdict::kSuspend);
 }
 
@@ -173,6 +180,8 @@ void MasterLink::on_message(const Message& message) {
     if (current_.attempt == 0 && !is_old) {
       current_ = *train;
       offered_ = *train;
+      group_.clear();
+      control_.undecided = train->undecided;
       control_.suspend = leaves_since_s_.has_value();
       slowest_s_ = 0;
       stepped_s_ = system_clock().now_s();
@@ -187,6 +196,7 @@ void MasterLink::on_message(const Message& message) {
     if (report != nullptr && report->trial == ack->trial && report->attempt == ack->attempt &&
         report->report.epochs() == ack->epochs) {
       verdict_ = ack->verdict;
+      control_.undecided = ack->undecided;
       unanswered_.reset();
     }
   } else if (const auto* end_ack = std::get_if<message::EndAck>(&message)) {
@@ -218,7 +228,7 @@ void MasterLink::send_what_is_due(double now_s) {
     return;
   }
   if (unanswered_ && now_s - unanswered_sent_s_ >= patience(kRepeatS)) {
-    socket_.send(encode(*unanswered_));
+    send_unanswered();
     unanswered_sent_s_ = now_s;
   }
   if (now_s - last_heartbeat_s_ < patience(current_.attempt == 0 ? kIdleHeartbeatS : kHeartbeatS))
@@ -230,6 +240,13 @@ void MasterLink::send_what_is_due(double now_s) {
                                          .slowest_s = slowest_s_,
                                          .is_leaving = leaves_since_s_.has_value()}));
   last_heartbeat_s_ = now_s;
+}
+
+void MasterLink::send_unanswered() {
+  if (std::holds_alternative<message::Report>(*unanswered_)) {
+    for (const message::Report& report : group_) socket_.send(encode(report));
+  }
+  socket_.send(encode(*unanswered_));
 }
 
 message::Hello MasterLink::hello() const {

@@ -53,7 +53,8 @@ class MasterLink : public AlgorithmRecord {
   std::optional<message::Train> next();
 
   void set_ready();
-  Verdict report(const EpochReport& report);  // of the trial that next() gave
+  // Of the trial that next() gave. One that others follow at once is kept for them.
+  Verdict report(const EpochReport& report, bool more);
   void end(const Evaluation& evaluation, message::Ended::Trouble trouble);
 
   AlgorithmChoices known() override;
@@ -75,6 +76,7 @@ class MasterLink : public AlgorithmRecord {
   void shut_down();                   // REQUIRES: mutex_ is held
   message::Hello hello() const;
   void post(Message message);  // sends it, again and again until it is answered
+  void send_unanswered();
 
   const MasterAddress address_;
   Control control_;
@@ -92,6 +94,7 @@ class MasterLink : public AlgorithmRecord {
   message::Train finished_;                // the last one: a late repeat of its Train is dropped
   std::optional<message::Train> offered_;  // for next() to take
   std::optional<Message> unanswered_;
+  std::vector<message::Report> group_;  // the reports before the unanswered one, sent with it
   std::optional<Verdict> verdict_;
   AlgorithmChoices choices_;  // of the study, as received
 

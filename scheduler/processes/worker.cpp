@@ -47,9 +47,10 @@ TrainResult train(const message::Train& order, const StudyConfig& config, const 
                 .folder = order.folder,
                 .acknowledged = order.acknowledged,
                 .micro_batches = order.micro_batches};
-  const auto report = [&](const EpochReport& epoch) {
-    fault_or_throw("worker.report");
-    return link == nullptr ? Verdict::kContinue : link->report(epoch);  // rank 0's verdict counts
+  const auto report = [&](const EpochReport& epoch, bool more) {
+    if (!more) fault_or_throw("worker.report");
+    if (link == nullptr) return Verdict::kContinue;  // rank 0's verdict counts
+    return link->report(epoch, more);
   };
   Control unused;
   const auto evaluation =

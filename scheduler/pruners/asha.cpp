@@ -48,6 +48,7 @@ class Asha final : public Pruner {
   Advice judge_all(TrialId trial, double epochs, std::span<const double> values) override {
     return halving_.judge(trial, epochs, values);
   }
+  double undecided(TrialId, double epochs) override { return halving_.undecided(epochs); }
   std::optional<TrialId> promotion() const override { return halving_.promotion(); }
   void withdraw(TrialId trial) override { halving_.withdraw(trial); }
 

@@ -1,5 +1,7 @@
 #include "scheduler/pruners/halving.h"
 
+#include <limits>
+
 #include "core/options.h"
 #include "scheduler/pruners/pruners.h"
 
@@ -23,6 +25,11 @@ Advice Halving::judge(TrialId trial, double epochs, std::span<const double> valu
   if (is_nan) return Advice::kStop;
   paused_.insert_or_assign(trial, Paused{&rung->second, place});
   return Advice::kPause;
+}
+
+double Halving::undecided(double epochs) const {
+  const auto next = rungs_.upper_bound(epochs);
+  return next == rungs_.end() ? std::numeric_limits<double>::infinity() : next->first;
 }
 
 std::optional<TrialId> Halving::promotion() const {

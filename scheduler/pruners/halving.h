@@ -24,6 +24,9 @@ class Halving {
   // As Pruner::judge_all; a trial whose first value is NaN stops.
   Advice judge(TrialId trial, double epochs, std::span<const double> values);
 
+  // As Pruner::undecided: up to the next rung.
+  double undecided(double epochs) const;
+
   // Returns the trial to promote from the highest rung that has one.
   std::optional<TrialId> promotion() const;
   void withdraw(TrialId trial);  // as Pruner::withdraw

@@ -50,6 +50,10 @@ class Hyperband final : public Pruner {
     return brackets_[bracket_of(trial)].judge(trial, epochs, values);
   }
 
+  double undecided(TrialId trial, double epochs) override {
+    return brackets_[bracket_of(trial)].undecided(epochs);
+  }
+
   std::optional<TrialId> promotion() const override {
     for (const Halving& bracket : brackets_) {
       if (const auto trial = bracket.promotion()) return trial;

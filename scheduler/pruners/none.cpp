@@ -1,5 +1,7 @@
 // No early stopping: the baseline, and the right choice where epochs are few.
 
+#include <limits>
+
 #include "core/options.h"
 #include "scheduler/pruners/pruners.h"
 
@@ -9,6 +11,7 @@ namespace {
 class None final : public Pruner {
  public:
   Advice judge(TrialId, double, double) override { return Advice::kContinue; }
+  double undecided(TrialId, double) override { return std::numeric_limits<double>::infinity(); }
 };
 
 }  // namespace

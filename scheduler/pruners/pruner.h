@@ -42,6 +42,11 @@ class Pruner {
     return judge(trial, epochs, values.front());
   }
 
+  // Returns the number of epochs before which the trial continues whatever numbers it reports,
+  // where that is known: nobody needs to ask. `epochs`: of its last report. May change with every
+  // judge().
+  virtual double undecided(TrialId /*trial*/, double epochs) { return epochs; }
+
   // Returns the paused trial that the next free worker should resume, if any.
   virtual std::optional<TrialId> promotion() const { return std::nullopt; }
 

@@ -43,7 +43,7 @@ class Evaluated final : public TrainingModel {
  private:
   Result<Evaluation> evaluate(const Job& job, EpochReport& last) {
     Control control;
-    const auto keep = [&](const EpochReport& report) {
+    const auto keep = [&](const EpochReport& report, bool) {
       last = report;
       return Verdict::kStop;
     };

@@ -282,9 +282,9 @@ DisturbedRun run_disturbed(const Search& search, const Baseline& baseline,
     if (code == 4) code = go(search.words, study.variables());  // the study did not exist yet
     if (code != 0) run.broken.push_back(fmt::format("resume: exit code {}", code));
   }
-  // At most one epoch for each time that a worker was lost. On a busy machine a slow worker is
-  // lost, too, because kPatience shortens the time limits.
-  const int redone = search.steps_per_epoch() * std::max(1, losses_in(run.err));
+  // At most one short trial for each time that a worker was lost. On a busy machine a slow worker
+  // is lost, too, because kPatience shortens the time limits.
+  const int redone = search.steps_to_redo() * std::max(1, losses_in(run.err));
   const Lines more = broken_promises(study, baseline, run.err, redone);
   run.broken.insert(run.broken.end(), more.begin(), more.end());
   return run;

@@ -58,7 +58,7 @@ class Faults : public testing::Test {
     EXPECT_EQ(broken_promises(study, baseline(), output, redone), Lines{}) << output;
   }
   void expect_as_undisturbed(const std::string& output) {
-    expect_as_undisturbed(output, search.steps_per_epoch());
+    expect_as_undisturbed(output, search.steps_to_redo());
   }
 
   Search search = search_of(kImages);
@@ -180,7 +180,7 @@ TEST_P(Row9, ABadCheckpointIsPutAsideAndTheOneBeforeIsUsed) {
   EXPECT_EQ(resumed.code, 0) << resumed.err;
   EXPECT_NE(resumed.err.find("unusable checkpoint"), std::string::npos) << resumed.err;
   EXPECT_TRUE(fs::exists(newest.string() + ".bad"));
-  expect_as_undisturbed(output + resumed.err, 2 * search.steps_per_epoch());  // a kill, a bad file
+  expect_as_undisturbed(output + resumed.err, 2 * search.steps_to_redo());  // a kill, a bad file
 }
 
 INSTANTIATE_TEST_SUITE_P(Faults, Row9, testing::Values("empty", "truncated", "flipped"),
@@ -235,7 +235,7 @@ TEST_F(Faults, Row16_AStaleMasterCannotCommit) {
       << first.err;
   const Ran taken_over = go_on(study);
   EXPECT_EQ(taken_over.code, 0) << taken_over.err;
-  expect_as_undisturbed(taken_over.err, 2 * search.steps_per_epoch());  // of two masters
+  expect_as_undisturbed(taken_over.err, 2 * search.steps_to_redo());  // of two masters
 }
 
 TEST_F(Faults, Row19_CandidatesThatAllCrashTheirWorkersEndTheStudyWithAReason) {
@@ -315,7 +315,7 @@ class Row4 : public testing::Test {
   // Expects the results of the undisturbed search.
   void expect_as_undisturbed(const Ran& ran) {
     EXPECT_EQ(ran.code, 0) << ran.err;
-    EXPECT_EQ(broken_promises(study, baseline(), ran.err, search.steps_per_epoch()), Lines{})
+    EXPECT_EQ(broken_promises(study, baseline(), ran.err, search.steps_to_redo()), Lines{})
         << ran.err;
   }
 

@@ -49,7 +49,7 @@ class RandomKills {
     for (const auto& [victim, count] : killed_) std::cout << victim << " " << count << ", ";
     std::cout << "in " << runs_ << " runs; " << study_.steps() << " steps trained, "
               << baseline.steps << " undisturbed" << std::endl;
-    EXPECT_EQ(broken_promises(study_, baseline, said_, done_ * search_.steps_per_epoch()),
+    EXPECT_EQ(broken_promises(study_, baseline, said_, done_ * search_.steps_to_redo()),
               std::vector<std::string>{})
         << said_;
     EXPECT_GE(2 * done_, kills_) << "the search was over too soon";

@@ -287,6 +287,43 @@ TEST(Driver, ARepeatedReportIsAnsweredAgainAndRecordedOnce) {
   EXPECT_EQ(events_of<event::Reported>(study.ledger).size(), 24u);
 }
 
+TEST(Driver, AGroupOfReportsIsAnsweredAtItsEndAndNeedsAllOfThem) {
+  FakeStudy study;
+  study.budget = "1trials";
+  ASSERT_TRUE(study.replay());
+  const auto report = [](int epoch, bool more, double after) {
+    return message::Report{
+        0,    0,    1, {.epoch = epoch, .metrics = {{"loss", 1.0 / epoch}}, .work = 10.0 * epoch},
+        more, after};
+  };
+  // The first report of the group is missing, then all come again.
+  bool is_sent = false;
+  study.pool.on_start = [&](int, TrialId) {
+    if (std::exchange(is_sent, true)) return;
+    study.pool.extra = {report(2, true, 1), report(3, false, 2), report(1, true, 0),
+                        report(2, true, 1), report(3, false, 2)};
+  };
+  ASSERT_TRUE(study.driver->run());
+  std::vector<int> recorded;
+  for (const auto& one : events_of<event::Reported>(study.ledger)) recorded.push_back(one.epoch);
+  EXPECT_EQ(recorded, (std::vector{1, 2, 3, 4}));
+  EXPECT_EQ(study.pool.answers.front().epochs, 3);
+}
+
+TEST(Driver, LetsATrialGoOnUndecidedToTheNextRungUnlessABudgetOrTargetDecides) {
+  const auto undecided = [](const std::string& budget, bool has_target) {
+    FakeStudy study;
+    study.config.pruner = {"asha", {{"min_resource", "2"}}};
+    study.budget = budget;
+    if (has_target) study.target = parse_target("loss<=-1").value();
+    EXPECT_TRUE(study.run());
+    return study.pool.started.front().undecided;
+  };
+  EXPECT_EQ(undecided("1trials", false), 2);
+  EXPECT_EQ(undecided("1trials", true), 0);
+  EXPECT_EQ(undecided("100flops", false), 0);
+}
+
 TEST(Driver, ATrialThatTakesTooLongIsPrunedOrTimesOut) {
   FakeStudy study;
   study.config.resources.max_trial_duration_s = 2.5;

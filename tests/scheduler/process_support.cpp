@@ -81,7 +81,7 @@ class Formula final : public Evaluator {
       const double loss = job.candidate.recipe.lr + static_cast<double>(job.seed % 97) / epoch;
       const EpochReport epoch_report{
           .epoch = epoch, .metrics = {{"val_loss", loss}}, .work = 10.0 * epoch, .train_s = 0.01};
-      const Verdict own = leads() ? report(epoch_report) : Verdict::kContinue;
+      const Verdict own = leads() ? report(epoch_report, false) : Verdict::kContinue;
       const auto verdict = static_cast<Verdict>(shared(static_cast<int>(own)));
       if (verdict == Verdict::kStop) break;
       if (verdict == Verdict::kSuspend) return suspended();

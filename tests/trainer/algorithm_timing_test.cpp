@@ -70,7 +70,7 @@ class Choosing : public testing::Test {
         .value()
         ->evaluate(
             job,
-            [&](const EpochReport& report) {
+            [&](const EpochReport& report, bool) {
               return report.epoch == at ? verdict : Verdict::kContinue;
             },
             control)

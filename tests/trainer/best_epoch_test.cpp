@@ -142,6 +142,33 @@ TEST_P(BestEpochs, ACheckpointWithoutTheBestWeightsIsNotContinued) {
   EXPECT_EQ(weight_bits(best_weights(last_of(one))), weights_after(recipe(), 1));
 }
 
+TEST_P(BestEpochs, InAGroupOfReportsAreTheSame) {
+  for (const EpochRanking& ranking : {kFirstIsBest, kByAccuracy}) {
+    ranking_ = ranking;
+    undecided_ = 0;
+    const Job alone = job(recipe(), "alone" + ranking.metric);
+    const Ran expected = run(alone);
+    EXPECT_EQ(expected.groups, 6);
+    undecided_ = 4;
+    const Job grouped = job(recipe(), "grouped" + ranking.metric);
+    const Ran ran = run(grouped);
+    EXPECT_LE(ran.groups, 6);
+    EXPECT_EQ(bits(ran.reports), bits(expected.reports));
+    EXPECT_EQ(bits(last_of(grouped).state), bits(last_of(alone).state));
+    EXPECT_EQ(weight_bits(best_weights(last_of(grouped))),
+              weight_bits(best_weights(last_of(alone))));
+  }
+}
+
+TEST_P(BestEpochs, AGroupOfReportsEndsWhereSomebodyDecides) {
+  ranking_ = kFirstIsBest;
+  undecided_ = 3;
+  const Ran ran = run(job(recipe()), 3, Verdict::kSuspend);
+  EXPECT_EQ(ran.evaluation.end, Evaluation::End::kSuspended);
+  EXPECT_EQ(ran.reports.size(), 3U);
+  EXPECT_EQ(last_of(job(recipe())).epoch, 3);
+}
+
 INSTANTIATE_TEST_SUITE_P(EveryBackend, BestEpochs, testing::ValuesIn(tested_backend_names()),
                          [](const auto& row) { return row.param; });
 

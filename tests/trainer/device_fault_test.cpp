@@ -83,7 +83,7 @@ int run_trial() try {
   const auto trainer = make_trainer(data(), {.backend = "cudnn"});
   if (!trainer) return kError;
   const auto evaluation = (*trainer)->evaluate(
-      job, [](const EpochReport&) { return Verdict::kContinue; }, control);
+      job, [](const EpochReport&, bool) { return Verdict::kContinue; }, control);
   if (!evaluation) return kError;
   if (evaluation->end == Evaluation::End::kFinished) return kFinished;
   return evaluation->cause == Cause::kOutOfMemory ? Exit::kOutOfMemory : kOther;

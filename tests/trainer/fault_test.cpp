@@ -63,7 +63,7 @@ class TrainingFaults : public testing::Test {
         make_trainer(data, {.backend = "reference"})
             .value()
             ->evaluate(
-                job, [](const EpochReport&) { return Verdict::kContinue; }, control);
+                job, [](const EpochReport&, bool) { return Verdict::kContinue; }, control);
     if (!evaluation) return kError + static_cast<int>(evaluation.error().code);
     if (evaluation->end == Evaluation::End::kFinished) return kFinished;
     return kFailed + static_cast<int>(evaluation->cause);

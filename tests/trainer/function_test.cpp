@@ -34,7 +34,7 @@ struct Ran {
 Ran run(const StudyConfig& config, const Job& job, Control& control,
         Verdict verdict = Verdict::kStop) {
   Ran ran;
-  const Reporter report = [&](const EpochReport& epoch) {
+  const Reporter report = [&](const EpochReport& epoch, bool) {
     ran.reports.push_back(epoch);
     return verdict;
   };

@@ -74,7 +74,7 @@ class GroupTraining : public testing::Test {
                                   .value();
       Control control;
       Interrupting interrupting(*executable, control, group.rank() == 0 ? calls : kNever);
-      const Reporter report = [&](const EpochReport& epoch) {
+      const Reporter report = [&](const EpochReport& epoch, bool) {
         ran.reports.push_back(epoch);
         return epoch.epoch == 1 ? verdict : Verdict::kContinue;
       };
@@ -120,7 +120,7 @@ class GroupTraining : public testing::Test {
       const auto trainer = make_trainer(config, {.backend = "reference", .group = &group}).value();
       Ran& ran = ranks[static_cast<std::size_t>(group.rank())];
       Control control;
-      const Reporter report = [&](const EpochReport& epoch) {
+      const Reporter report = [&](const EpochReport& epoch, bool) {
         ran.reports.push_back(epoch);
         return Verdict::kContinue;
       };

@@ -74,7 +74,7 @@ class ShortMemory : public testing::TestWithParam<std::string> {
   static Exit evaluate(Evaluator& trainer, const Job& job) {
     Control control;
     const auto evaluation = trainer.evaluate(
-        job, [](const EpochReport&) { return Verdict::kContinue; }, control);
+        job, [](const EpochReport&, bool) { return Verdict::kContinue; }, control);
     if (!evaluation) return kError;
     if (evaluation->end == Evaluation::End::kFinished) return kFinished;
     return evaluation->cause == Cause::kOutOfMemory ? Exit::kOutOfMemory : kOther;

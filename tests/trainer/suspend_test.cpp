@@ -68,7 +68,7 @@ class Suspensions : public testing::TestWithParam<std::string> {
     Control control;
     Interrupting interrupting(*executable, control, calls);
     Ran ran;
-    const Reporter report = [&](const EpochReport& epoch) {
+    const Reporter report = [&](const EpochReport& epoch, bool) {
       ran.reports.push_back(epoch);
       return Verdict::kContinue;
     };

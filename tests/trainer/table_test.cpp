@@ -54,7 +54,7 @@ struct Ran {
 Ran run(const StudyConfig& study, const Genome& genome) {
   Ran ran;
   Control control;
-  const Reporter report = [&](const EpochReport& epoch) {
+  const Reporter report = [&](const EpochReport& epoch, bool) {
     ran.reports.push_back(epoch);
     return Verdict::kStop;
   };

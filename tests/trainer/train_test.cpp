@@ -58,7 +58,7 @@ TEST_P(Trainers, ReportsPartsOfTheFirstEpochInOrder) {
   const Job one = job(recipe);
   std::vector<EpochReport> reports;
   std::vector<double> kept;  // with a checkpoint of its own
-  const Reporter report = [&](const EpochReport& epoch) {
+  const Reporter report = [&](const EpochReport& epoch, bool) {
     reports.push_back(epoch);
     const auto checkpoint = read_checkpoint(one.folder, epoch.epochs());
     if (checkpoint && checkpoint->step == epoch.step) kept.push_back(epoch.epochs());
@@ -82,7 +82,7 @@ TEST_P(Trainers, TheLatencyIsMeasuredOnceAndChangesNoBit) {
   const Job one = job(easy_recipe(), "one"), plain = job(easy_recipe(), "plain");
   const auto trainer = make_trainer(data(), {.backend = GetParam(), .latency_batch = 3}).value();
   std::vector<double> latencies;
-  const Reporter report = [&](const EpochReport& epoch) {
+  const Reporter report = [&](const EpochReport& epoch, bool) {
     latencies.push_back(metric(epoch, "latency"));
     return Verdict::kContinue;
   };
@@ -104,7 +104,7 @@ TEST_P(Trainers, ACandidateThatIsTooSlowIsRefusedWithTheNumbersAndNotTrained) {
   Control control;
   const auto evaluation = trainer->evaluate(
       job(easy_recipe()),
-      [](const EpochReport&) {
+      [](const EpochReport&, bool) {
         ADD_FAILURE() << "it was trained";
         return Verdict::kStop;
       },
@@ -119,7 +119,7 @@ TEST_P(Trainers, TheCheckpointIsThereBeforeTheReport) {
   const Job one = job(easy_recipe());
   Control control;
   std::vector<int> found;
-  const Reporter report = [&](const EpochReport& epoch) {
+  const Reporter report = [&](const EpochReport& epoch, bool) {
     const auto checkpoint = read_checkpoint(one.folder, epoch.epoch);
     if (checkpoint && checkpoint->epoch == epoch.epoch) found.push_back(epoch.epoch);
     return Verdict::kContinue;
@@ -140,7 +140,7 @@ TEST_P(Trainers, OneTrainersSecondCandidateIsAsGoodAsFirst) {
   Job second = job(easy_recipe(), "second");
   const auto trainer = make_trainer(data(), {.backend = GetParam()}).value();
   Control control;
-  const Reporter go_on = [](const EpochReport&) { return Verdict::kContinue; };
+  const Reporter go_on = [](const EpochReport&, bool) { return Verdict::kContinue; };
   ASSERT_TRUE(trainer->evaluate(before, go_on, control));
   ASSERT_TRUE(trainer->evaluate(second, go_on, control));
   run(alone);
@@ -200,7 +200,7 @@ std::vector<std::uint32_t> bits_of(const Job& job, const DataConfig& from, std::
   Control control;
   const auto trainer =
       make_trainer(from, {.backend = std::move(backend), .batches_ahead = ahead}).value();
-  const auto go_on = [](const EpochReport&) { return Verdict::kContinue; };
+  const auto go_on = [](const EpochReport&, bool) { return Verdict::kContinue; };
   EXPECT_EQ(trainer->evaluate(job, go_on, control)->end, Evaluation::End::kFinished);
   return final_bits(job);
 }
@@ -235,7 +235,7 @@ TEST_P(Trainers, NoReportAndNoWeightDependsOnTheTestPart) {
     std::vector<EpochReport> reports;
     Control control;
     const auto trainer = make_trainer(from, {.backend = GetParam()}).value();
-    const auto keep = [&](const EpochReport& report) {
+    const auto keep = [&](const EpochReport& report, bool) {
       reports.push_back(report);
       return Verdict::kContinue;
     };
@@ -284,7 +284,7 @@ TEST(Trainer, ACandidateLargerThanMemoryIsAResultNotAnError) {
       make_trainer({.format = "idx", .path = folder.path().string(), .validation = 0.1}, {})
           .value();
   const auto evaluation = trainer->evaluate(
-      job, [](const EpochReport&) { return Verdict::kContinue; }, control);
+      job, [](const EpochReport&, bool) { return Verdict::kContinue; }, control);
   ASSERT_TRUE(evaluation) << evaluation.error().message;
   EXPECT_EQ(evaluation->end, Evaluation::End::kFailed);
   EXPECT_EQ(evaluation->cause, Cause::kOutOfMemory);

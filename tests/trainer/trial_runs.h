@@ -57,6 +57,7 @@ struct Ran {
   std::vector<EpochReport> reports;
   Evaluation evaluation;
   std::uint64_t progress = 0;
+  int groups = 0;  // of reports that share a checkpoint
 };
 
 class TrialRuns : public testing::TestWithParam<std::string> {
@@ -74,9 +75,11 @@ class TrialRuns : public testing::TestWithParam<std::string> {
   Result<Ran> try_run(const Job& job, int at = 0, Verdict verdict = Verdict::kStop) const {
     Ran ran;
     Control control;
+    control.undecided = undecided_;
     const auto trainer = make_trainer(data(), {.backend = GetParam(), .ranking = ranking_}).value();
-    const Reporter report = [&](const EpochReport& epoch) {
+    const Reporter report = [&](const EpochReport& epoch, bool more) {
       ran.reports.push_back(epoch);
+      ran.groups += more ? 0 : 1;
       return epoch.epoch == at ? verdict : Verdict::kContinue;
     };
     DETOL_ASSIGN(ran.evaluation, trainer->evaluate(job, report, control));
@@ -90,6 +93,7 @@ class TrialRuns : public testing::TestWithParam<std::string> {
 
   TempFolder folder_;
   std::optional<EpochRanking> ranking_;  // nullopt: the last epoch counts
+  double undecided_ = 0;                 // Control::undecided
 };
 
 inline double metric(const EpochReport& report, std::string_view name) {
