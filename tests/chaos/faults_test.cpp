@@ -68,7 +68,7 @@ class Faults : public testing::Test {
 
 TEST_F(Faults, Row1_AKilledWorkerIsReplacedAndNobodyElseNotices) {
   start();
-  wait_for("trial 1 epoch 1:");
+  wait_for("trial 1 starts");
   const pid_t master = only("__master");
   ::kill(only("__worker"), SIGKILL);
   wait_for("trial 1 resumed");
