@@ -17,6 +17,10 @@ struct KeyOfFormats {
 constexpr KeyOfFormats kKeysOfFormats[] = {{"label", "csv, cifar, hdf5"},
                                            {"sequence", "csv, npy, hdf5"},
                                            {"test_path", "csv"},
+                                           {"separator", "csv"},
+                                           {"decimal", "csv"},
+                                           {"header", "csv"},
+                                           {"columns", "csv"},
                                            {"layout", "npy, hdf5"},
                                            {"images", "hdf5"},
                                            {"size", "image_folder, webdataset"},
@@ -44,6 +48,64 @@ Result<void> has_keys_of_its_format(const YamlNode& tree, const YamlSource& sour
                         fmt::format("data.{} is for format {}; leave it out", key, formats));
   }
   return {};
+}
+
+namespace {
+
+// Checks the type of each column that is typed, and the characters that separate.
+Result<void> check_columns(const YamlNode& tree, const YamlSource& source,
+                           const ColumnsConfig& columns) {
+  constexpr std::string_view kTypes[] = {"number", "category", "date"};
+  for (const auto& [name, type] : columns.types) {
+    if (std::ranges::find(kTypes, type) != std::end(kTypes)) continue;
+    return source.error(
+        node_at(tree, {"data", "columns", "types", name})->at,
+        fmt::format("data.columns.types.{}: {}", name, unknown_name("type", type, kTypes)));
+  }
+  if (columns.separator.size() > 1) {
+    return source.error(node_at(tree, {"data", "separator"})->at,
+                        "data.separator is one character, such as ';' or \"\\t\"");
+  }
+  if (columns.decimal.empty() || columns.decimal == "." || columns.decimal == ",") return {};
+  return source.error(node_at(tree, {"data", "decimal"})->at, "data.decimal is '.' or ','");
+}
+
+// Checks that the keys of the split belong together, and to the format.
+Result<void> check_split(const YamlNode& tree, const YamlSource& source, const DataConfig& data) {
+  const SplitConfig& split = data.split;
+  const YamlNode* section = node_at(tree, {"data", "split"});
+  const bool needs_column = split.by == "group" || split.by == "time";
+  if (needs_column && data.format != "csv") {
+    return source.error(section->at, fmt::format("data.split.by {} is for format csv; accepted "
+                                                 "for {}: random, stratified",
+                                                 split.by, data.format));
+  }
+  if (needs_column == split.column.empty() && section != nullptr) {
+    return source.error(section->at,
+                        needs_column ? fmt::format("data.split.by {} needs data.split.column, the "
+                                                   "column that it goes by",
+                                                   split.by)
+                                     : "data.split.column is for data.split.by group or time; "
+                                       "leave it out");
+  }
+  if (split.fold > 0 && split.fold >= split.folds) {
+    return source.error(section->at, fmt::format("data.split.fold {} of {} folds; folds count "
+                                                 "from 0",
+                                                 split.fold, split.folds));
+  }
+  if (split.folds > 0 && split.by == "time") {
+    return source.error(section->at,
+                        "data.split.folds does not go with data.split.by time, which validates "
+                        "on the newest records; leave it out");
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<void> check_data(const YamlNode& tree, const YamlSource& source, const DataConfig& data) {
+  DETOL_TRY(check_columns(tree, source, data.columns));
+  return check_split(tree, source, data);
 }
 
 Result<void> suits_task(const YamlNode& tree, const YamlSource& source, const DataConfig& data) {

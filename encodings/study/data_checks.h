@@ -17,6 +17,9 @@ namespace detol::inline encoding {
 Result<void> has_keys_of_its_format(const YamlNode& tree, const YamlSource& source,
                                     std::string_view format);
 
+// Checks the split and the columns of a table. REQUIRES: every key has its form.
+Result<void> check_data(const YamlNode& tree, const YamlSource& source, const DataConfig& data);
+
 // Returns all values that a word of the training section can have; none if its key is absent.
 // REQUIRES: every key has its form.
 std::vector<std::string> words_of_training(const YamlNode& tree, std::string_view key);

@@ -12,6 +12,7 @@
 #include "encodings/schema/yaml_tree.h"
 #include "encodings/study/conditions.h"
 #include "encodings/study/data_checks.h"
+#include "encodings/study/data_config.h"
 #include "encodings/study/encodings.h"
 #include "encodings/study/objectives.h"
 #include "encodings/study/overrides.h"
@@ -200,22 +201,10 @@ class StudyLoader {
     study_.constraints.max_flops = limits.value("max_flops", study_.constraints.max_flops);
     study_.constraints.max_memory = limits.value("max_memory", study_.constraints.max_memory);
     const json& data = file.at("data");
-    study_.data.format = data.at("format");
+    study_.data = data_config_from(data);
     DETOL_TRY(path_or_source(data, "data"));
     DETOL_TRY(has_keys_of_its_format(tree_, source_, study_.data.format));
-    if (data.contains("task"))
-      study_.data.task = find_row(tasks(), data["task"].get<std::string>())->kind;
-    study_.data.path = data.value("path", "");
-    study_.data.source = data.value("source", "");
-    study_.data.validation = section_of(data, "split").value("validation", 0.1);
-    study_.data.labels = data.value("label", study_.data.labels);
-    study_.data.sequence = data.value("sequence", false);
-    study_.data.test = section_of(data, "split").value("test", study_.data.test);
-    study_.data.test_path = data.value("test_path", "");
-    study_.data.layout = data.value("layout", "");
-    study_.data.images = data.value("images", "");
-    study_.data.size = data.value("size", 0);
-    study_.data.channels = data.value("channels", study_.data.channels);
+    DETOL_TRY(check_data(tree_, source_, study_.data));
     DETOL_TRY(suits_task(tree_, source_, study_.data));
     DETOL_ASSIGN(Implied implied, implied_choices(file.at("architecture")));
     DETOL_TRY(read_space(reader, file, std::move(implied)));

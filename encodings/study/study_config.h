@@ -39,6 +39,26 @@ struct Named {
   std::map<std::string, std::string> options;  // settings as they are written
 };
 
+// SplitConfig: which samples are held out, beside their share.
+struct SplitConfig {
+  std::string by = "random";  // random, stratified, group or time
+  std::string column = {};    // of a table: whose values make the groups, or are the times
+  std::uint64_t seed = 0;     // of the permutation
+  int folds = 0;              // of cross-validation; 0: a share is held out
+  int fold = 0;               // the one to validate on, from 0
+};
+
+// ColumnsConfig: how a table is read. What is not set is found by looking at the file.
+struct ColumnsConfig {
+  std::string separator = {};  // of cells: one character; empty: found
+  std::string decimal = {};    // "." or ","; empty: found
+  std::optional<bool> header = {};
+  std::vector<std::string> use = {}, drop = {};   // columns; `use` empty: all
+  std::map<std::string, std::string> types = {};  // column -> number, category or date
+  std::string numbers = "standard";               // or quantile, piecewise
+  int bins = 32;                                  // of quantile and piecewise
+};
+
 struct DataConfig {
   std::string format;       // a name of formats()
   std::string path;         // empty: --data gives it
@@ -54,6 +74,8 @@ struct DataConfig {
   std::string images = {};  // hdf5: the name of the images; `labels` has that of the labels
   int size = 0;             // of pictures: side of the square they are scaled and cut to; 0: as is
   int channels = 3;         // of pictures: 1 grey, 3 colour
+  SplitConfig split = {};
+  ColumnsConfig columns = {};  // csv
 };
 
 // Keep: which epoch of a trial its value and its weights are of, `training.keep`.

@@ -15,9 +15,24 @@ using enum FieldKind;
 
 constexpr double kMostInt = 0x1p62;
 
+constexpr std::array<Words, 4> kSplits = {"random", "stratified", "group", "time"};
+
 constexpr std::array kSplit = {
     Field{.key = "validation", .kind = kNumber, .low = 0.001, .high = 0.9},
-    Field{.key = "test", .kind = kNumber, .low = 0.001, .high = 0.9}};
+    Field{.key = "test", .kind = kNumber, .low = 0.001, .high = 0.9},
+    Field{.key = "by", .kind = kWord, .words = kSplits},
+    Field{.key = "column", .kind = kWord},
+    Field{.key = "seed", .kind = kInt, .low = 0, .high = kMostInt},
+    Field{.key = "folds", .kind = kInt, .low = 2, .high = 100},
+    Field{.key = "fold", .kind = kInt, .low = 0, .high = 99}};
+
+constexpr std::array<Words, 3> kNumberEncodings = {"standard", "quantile", "piecewise"};
+
+constexpr std::array kColumns = {Field{.key = "use", .kind = kTextOrTexts},
+                                 Field{.key = "drop", .kind = kTextOrTexts},
+                                 Field{.key = "types", .kind = kTexts},
+                                 Field{.key = "numbers", .kind = kWord, .words = kNumberEncodings},
+                                 Field{.key = "bins", .kind = kInt, .low = 2, .high = 1024}};
 
 // The names of tasks(), in their order.
 constexpr std::array<Words, 4> kTaskNames = {"classification", "binary", "multi_label",
@@ -123,6 +138,10 @@ std::span<const Field> data_fields() {
       Field{.key = "label", .kind = kTextOrTexts},
       Field{.key = "sequence", .kind = kBool},
       Field{.key = "test_path", .kind = kWord},
+      Field{.key = "separator", .kind = kWord},
+      Field{.key = "decimal", .kind = kWord},
+      Field{.key = "header", .kind = kBool},
+      Field{.key = "columns", .kind = kSection, .children = kColumns},
       Field{.key = "layout", .kind = kWord, .words = kLayouts},
       Field{.key = "images", .kind = kWord},
       Field{.key = "size", .kind = kInt, .low = 1, .high = 4096},

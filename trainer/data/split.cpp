@@ -4,8 +4,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
+#include <map>
 #include <numeric>
 
+#include "core/hash.h"
 #include "core/rng.h"
 
 namespace detol::inline trainer {
@@ -13,63 +16,182 @@ namespace {
 
 constexpr std::uint64_t kSplitSeed = 0x73706c6974;  // "split": changing it changes every score
 
-}  // namespace
+using Order = std::vector<std::int64_t>;  // samples
 
-Result<TwoWaySplit> split_training(std::int64_t images, double share) {
-  TwoWaySplit split;
-  split.validation = std::llround(static_cast<double>(images) * share);
-  split.training = images - split.validation;
-  if (split.validation < 1 || split.training < 1) {
-    return fail(ErrorCode::kInput,
-                fmt::format("data.split.validation {} of {} images leaves {} to train on and {} to "
-                            "validate on; both need at least one",
-                            share, images, split.training, split.validation));
+std::size_t at(std::int64_t sample) {
+  return static_cast<std::size_t>(sample);
+}
+
+// Splitter divides samples in two, again and again.
+class Splitter {
+ public:
+  Splitter(const SplitConfig& config, const SplitKeys& keys) : config_(config), keys_(keys) {}
+
+  // Returns the samples in the order in which parts of them are held out.
+  Order ordered(const Order& samples) const {
+    if (config_.by == "time") return by_time(samples);
+    if (config_.by == "group") return by_group(samples);
+    const Order shuffled = permuted(samples);
+    return config_.by == "stratified" ? spread(shuffled) : shuffled;
   }
-  std::vector<std::int64_t> order(static_cast<std::size_t>(images));
-  std::iota(order.begin(), order.end(), 0);
-  Rng(kSplitSeed).shuffle(std::span(order));
-  split.position.resize(order.size());
-  for (std::size_t i = 0; i < order.size(); ++i) {
-    split.position[static_cast<std::size_t>(order[i])] = static_cast<std::int64_t>(i);
+
+  // Returns where to cut the ordered samples so that about `count` come before: between groups, if
+  // there are.
+  std::size_t cut(const Order& order, std::size_t count) const {
+    if (config_.by != "group") return count;
+    const auto is_seam = [&](std::size_t i) {
+      return i == 0 || i >= order.size() ||
+             keys_.groups[at(order[i - 1])] != keys_.groups[at(order[i])];
+    };
+    std::size_t before = count, after = count;
+    while (!is_seam(before)) --before;
+    while (!is_seam(after)) ++after;
+    return count - before <= after - count ? before : after;
   }
+
+ private:
+  Rng rng() const {
+    return Rng(config_.seed == 0 ? kSplitSeed : hash_combine(kSplitSeed, config_.seed));
+  }
+
+  Order permuted(const Order& samples) const {
+    Order places(samples.size()), order;
+    std::iota(places.begin(), places.end(), 0);
+    rng().shuffle(std::span(places));
+    for (const std::int64_t place : places) order.push_back(samples[at(place)]);
+    return order;
+  }
+
+  // Sorts by how far each sample is through its class, so that classes advance side by side.
+  Order spread(const Order& shuffled) const {
+    std::map<std::int32_t, double> sizes, seen;
+    for (const std::int64_t sample : shuffled) ++sizes[keys_.classes[at(sample)]];
+    struct Placed {
+      double place;
+      std::int64_t sample;
+    };
+    std::vector<Placed> all;
+    for (const std::int64_t sample : shuffled) {
+      const std::int32_t one = keys_.classes[at(sample)];
+      all.push_back({(seen[one]++ + 0.5) / sizes[one], sample});
+    }
+    std::ranges::stable_sort(all, {}, &Placed::place);
+    Order order;
+    for (const Placed& placed : all) order.push_back(placed.sample);
+    return order;
+  }
+
+  Order by_group(const Order& samples) const {
+    std::map<std::int32_t, Order> members;
+    for (const std::int64_t sample : samples) members[keys_.groups[at(sample)]].push_back(sample);
+    std::vector<const Order*> groups;
+    for (const auto& [group, all] : members) groups.push_back(&all);
+    rng().shuffle(std::span(groups));
+    Order order;
+    for (const Order* group : groups) order.insert(order.end(), group->begin(), group->end());
+    return order;
+  }
+
+  Order by_time(Order samples) const {
+    std::ranges::sort(samples, {}, [&](std::int64_t sample) {
+      return std::pair(keys_.times[at(sample)], sample);
+    });
+    return samples;
+  }
+
+  const SplitConfig& config_;
+  const SplitKeys& keys_;
+};
+
+struct TwoWaySplit {
+  Order kept, held_out;
+};
+
+TwoWaySplit two_way(const Order& order, std::size_t first, std::size_t last) {
+  const auto begin = order.begin() + static_cast<std::ptrdiff_t>(first);
+  const auto end = order.begin() + static_cast<std::ptrdiff_t>(last);
+  TwoWaySplit split{Order(order.begin(), begin), Order(begin, end)};
+  split.kept.insert(split.kept.end(), end, order.end());
   return split;
 }
 
+Result<TwoWaySplit> hold_out_test(const DataConfig& config, const Splitter& splitter,
+                                  const Order& samples) {
+  const auto count = static_cast<std::int64_t>(samples.size());
+  const std::int64_t wanted = std::llround(static_cast<double>(count) * config.test);
+  const Order order = splitter.ordered(samples);
+  const std::size_t first =
+      splitter.cut(order, at(count - std::clamp<std::int64_t>(wanted, 0, count)));
+  const std::int64_t held_out = count - static_cast<std::int64_t>(first);
+  if (held_out < 1 || held_out > count - 2) {
+    return fail(ErrorCode::kInput,
+                fmt::format("{}: data.split.test {} of {} records holds {} out; that must be at "
+                            "least one and leave at least two",
+                            config.path, config.test, count, held_out));
+  }
+  return two_way(order, first, order.size());
+}
+
+Result<TwoWaySplit> hold_out_validation(const DataConfig& config, const Splitter& splitter,
+                                        const Order& samples) {
+  const Order order = splitter.ordered(samples);
+  const auto count = static_cast<std::int64_t>(order.size());
+  TwoWaySplit split;
+  if (config.split.folds > 0) {
+    const auto bound = [&](std::int64_t fold) {
+      return splitter.cut(order, at(count * fold / config.split.folds));
+    };
+    split = two_way(order, bound(config.split.fold), bound(config.split.fold + 1));
+  } else {
+    const std::int64_t wanted = std::llround(static_cast<double>(count) * config.validation);
+    split = two_way(order, splitter.cut(order, at(count - wanted)), order.size());
+  }
+  if (!split.kept.empty() && !split.held_out.empty()) return split;
+  return fail(ErrorCode::kInput,
+              fmt::format("data.split.validation {} of {} images leaves {} to train on and {} to "
+                          "validate on; both need at least one",
+                          config.validation, count, split.kept.size(), split.held_out.size()));
+}
+
+}  // namespace
+
+std::vector<std::int32_t> tenths_of(std::span<const float> targets, std::size_t outputs) {
+  const std::size_t samples = targets.size() / outputs;
+  std::vector<std::size_t> order(samples);
+  std::iota(order.begin(), order.end(), 0);
+  std::ranges::stable_sort(order, {}, [&](std::size_t i) { return targets[i * outputs]; });
+  std::vector<std::int32_t> tenths(samples);
+  for (std::size_t rank = 0; rank < samples; ++rank)
+    tenths[order[rank]] = static_cast<std::int32_t>(rank * 10 / samples);
+  return tenths;
+}
+
 Result<SplitAssignment> split_samples(const DataConfig& config, std::int64_t samples,
-                                      const SeparateSplitSizes& separate) {
-  SplitAssignment assignment;
-  std::vector<std::int64_t> outer(static_cast<std::size_t>(samples));
-  std::iota(outer.begin(), outer.end(), 0);
-  std::int64_t held_out = 0;
+                                      const SeparateSplitSizes& separate, const SplitKeys& keys) {
+  const Splitter splitter(config.split, keys);
+  TwoWaySplit test, rest;
+  test.kept.resize(at(samples));
+  std::iota(test.kept.begin(), test.kept.end(), 0);
   if (!separate.test) {
-    held_out = std::llround(static_cast<double>(samples) * config.test);
-    if (held_out < 1 || held_out > samples - 2) {
-      return fail(ErrorCode::kInput,
-                  fmt::format("{}: data.split.test {} of {} records holds {} out; that must be at "
-                              "least one and leave at least two",
-                              config.path, config.test, samples, held_out));
-    }
-    DETOL_ASSIGN(TwoWaySplit split, split_training(samples, config.test));
-    outer = std::move(split.position);
+    DETOL_ASSIGN(test, hold_out_test(config, splitter, test.kept));
   }
-  const std::int64_t rest = samples - held_out;
-  assignment.training = rest;
-  assignment.validation = separate.validation.value_or(0);
-  std::vector<std::int64_t> inner;
-  if (!separate.validation) {
-    DETOL_ASSIGN(TwoWaySplit split, split_training(rest, config.validation));
-    assignment.training = split.training;
-    assignment.validation = split.validation;
-    inner = std::move(split.position);
+  if (separate.validation) {
+    rest.kept = test.kept;
+  } else {
+    DETOL_ASSIGN(rest, hold_out_validation(config, splitter, test.kept));
   }
-  assignment.test = separate.test.value_or(held_out);
-  const std::int64_t separate_before_test = separate.validation.value_or(0);
-  for (const std::int64_t at : outer) {
-    const bool is_test = at >= rest;
-    assignment.position.push_back(is_test         ? at + separate_before_test
-                                  : inner.empty() ? at
-                                                  : inner[static_cast<std::size_t>(at)]);
-  }
+  SplitAssignment assignment;
+  assignment.training = static_cast<std::int64_t>(rest.kept.size());
+  assignment.validation =
+      separate.validation.value_or(static_cast<std::int64_t>(rest.held_out.size()));
+  assignment.test = separate.test.value_or(static_cast<std::int64_t>(test.held_out.size()));
+  assignment.position.resize(at(samples));
+  const auto place = [&](const Order& part, std::int64_t position) {
+    for (const std::int64_t sample : part) assignment.position[at(sample)] = position++;
+  };
+  place(rest.kept, 0);
+  place(rest.held_out, assignment.training);
+  place(test.held_out, assignment.training + assignment.validation);
   return assignment;
 }
 

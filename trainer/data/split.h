@@ -1,8 +1,15 @@
 #pragma once
 
-// The choice of the training images that are held out for validation. It depends only on the number
-// of images and the share: a permutation from a constant seed, of which the last images are the
-// validation split.
+// The choice of the samples that are held out for validation and for the test. It depends only on
+// the number of samples, the split section of the space file, and the keys of the samples.
+//
+//   random      a permutation, of which the last are held out
+//   stratified  the same, in an order in which every class is spread evenly, so that any part has
+//               each class in its share, to within one sample
+//   group       whole groups, in a random order: none is in two parts
+//   time        the newest are held out; of equal times, those that stand later in the file
+//
+// With folds, the validation part is one of so many parts of equal size (cross-validation).
 
 #include <cstdint>
 #include <optional>
@@ -13,15 +20,6 @@
 #include "encodings/study/study_config.h"
 
 namespace detol::inline trainer {
-
-struct TwoWaySplit {
-  std::int64_t training = 0;
-  std::int64_t validation = 0;
-  std::vector<std::int64_t> position;  // of image i in the new order; training if below `training`
-};
-
-// Holds out round(images * share) images. Errors (kInput): one of the two splits would be empty.
-Result<TwoWaySplit> split_training(std::int64_t images, double share);
 
 // SplitAssignment: the position of each sample of the training files in the data set. The splits
 // follow each other: training, validation, test.
@@ -36,10 +34,22 @@ struct SeparateSplitSizes {
   std::optional<std::int64_t> validation, test;
 };
 
-// Holds out round(samples * data.split.test) samples first, then data.split.validation of the rest.
-// Errors (kInput): a split would be empty.
+// SplitKeys: what the split goes by, one entry for each sample; only the one that is needed.
+struct SplitKeys {
+  std::vector<std::int32_t> classes = {};  // stratified
+  std::vector<std::int32_t> groups = {};   // group: equal numbers are one group
+  std::vector<double> times = {};          // time
+};
+
+// Returns classes for a stratified split by a number: its tenths, by rank.
+std::vector<std::int32_t> tenths_of(std::span<const float> targets, std::size_t outputs);
+
+// Holds out round(samples * data.split.test) samples first, then data.split.validation of the rest;
+// of groups as many whole ones as come nearest. Errors (kInput): a split would be empty. REQUIRES:
+// the keys that config.split.by needs.
 Result<SplitAssignment> split_samples(const DataConfig& config, std::int64_t samples,
-                                      const SeparateSplitSizes& separate);
+                                      const SeparateSplitSizes& separate,
+                                      const SplitKeys& keys = {});
 
 // Returns the first class from 0 to `classes` - 1 that has no sample in the training split.
 // REQUIRES: 0 <= label < classes.
