@@ -64,6 +64,12 @@ Result<int> run_pack(const Arguments& arguments) {
   DataConfig from = study->data;
   if (from.task == TaskKind::kBinary) from.task = TaskKind::kClassification;  // stored alike
   DETOL_ASSIGN(const Dataset data, load_dataset(from));
+  if (is_encoded(data)) {
+    return fail(ErrorCode::kUsage,
+                from.path +
+                    ": a table of categories, dates, missing cells or encoded numbers cannot "
+                    "be packed; train from the file");
+  }
   DETOL_TRY(write_packed(data, study->data.validation, out));
   return print_info(out, arguments.globals);
 }

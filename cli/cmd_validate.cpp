@@ -7,7 +7,10 @@
 #include "cli/output.h"
 #include "cli/preflight.h"
 #include "cli/settings.h"
+#include "core/log.h"
 #include "core/rng.h"
+#include "trainer/data/data_sample.h"
+#include "trainer/data/table_look.h"
 #include "trainer/evaluator.h"
 #include "trainer/training_memory.h"
 
@@ -57,16 +60,51 @@ void put_range(Rows& record, const std::string& name, std::vector<std::int64_t> 
   put(record, name + "_max", none ? Cell() : Cell(numbers.back()));
 }
 
+// Says how many columns of each kind a table has.
+void put_columns(Rows& record, const TableLook& look) {
+  std::int64_t numbers = 0, categories = 0, dates = 0, missing = 0;
+  for (const std::size_t i : columns_used(look, ColumnUse::kInput)) {
+    const ColumnLook& column = look.columns[i];
+    numbers += column.kind == ColumnKind::kNumber ? 1 : 0;
+    categories += column.kind == ColumnKind::kCategory ? 1 : 0;
+    dates += column.kind == ColumnKind::kDate ? 1 : 0;
+    missing += column.missing;
+  }
+  put(record, "number_columns", numbers);
+  put(record, "category_columns", categories);
+  put(record, "date_columns", dates);
+  put(record, "missing_cells", missing);
+  put(record, "left_out_columns",
+      static_cast<std::int64_t>(columns_used(look, ColumnUse::kLeftOut).size()));
+}
+
+// Says how frequent the rarest and the most frequent class are among the training samples.
+void put_class_shares(Rows& record, const DatasetInfo& data) {
+  if (!data.sample || data.sample->in_class.size() < 2 || data.training == 0) return;
+  const auto [least, most] = std::ranges::minmax(data.sample->in_class);
+  put(record, "smallest_class_share",
+      static_cast<double>(least) / static_cast<double>(data.training));
+  put(record, "largest_class_share",
+      static_cast<double>(most) / static_cast<double>(data.training));
+}
+
 Rows report_on(const StudyConfig& config, const Preflight& preflight, const Sample& sample) {
   Rows record;
   put(record, "study", config.study);
   put(record, "choices", static_cast<std::int64_t>(config.space.size()));
   put(record, "size", config.space.cardinality());
   if (config.trains()) {
+    const bool is_table = preflight.data.look != nullptr;
+    if (is_table) put_columns(record, *preflight.data.look);
     put(record, "input", to_text(preflight.data.task.input));
-    put(record, "classes", std::int64_t{preflight.data.task.classes});
-    put(record, "training_images", preflight.data.training);
-    put(record, "validation_images", preflight.data.validation);
+    if (config.data.task == TaskKind::kRegression)
+      put(record, "targets", std::int64_t{preflight.data.task.classes});
+    else
+      put(record, "classes", std::int64_t{preflight.data.task.classes});
+    put(record, is_table ? "training_records" : "training_images", preflight.data.training);
+    put(record, is_table ? "validation_records" : "validation_images", preflight.data.validation);
+    put(record, is_table ? "test_records" : "test_images", preflight.data.test);
+    put_class_shares(record, preflight.data);
   }
   put(record, "sampled", sample.drawn);
   const auto refused = sample.drawn - static_cast<std::int64_t>(sample.params.size());
@@ -87,6 +125,9 @@ Result<int> validate(const Arguments& arguments) {
   DETOL_ASSIGN(const Admission admit, make_admission(config));
   const Sample sample =
       sample_of(config, preflight.data.task, admit, count ? *count : kDefaultSample);
+  if (preflight.data.look) {
+    for (const std::string& remark : remarks_on(*preflight.data.look)) log_info("{}", remark);
+  }
   DETOL_TRY(print_data(render_record(report_on(config, preflight, sample), arguments.globals)));
   return 0;
 }

@@ -19,7 +19,8 @@ Result<CheckLogits> check_logits(const Model& model, const Dataset& data, std::i
   auto logits = logits_of(model.network, model.weights, normalised_images(data, test), "reference");
   if (!logits) return fail(ErrorCode::kExport, logits.error().message);
   CheckLogits check{fmt::format("the first {} test images", test.count), test.count, {}, {}};
-  for (std::int64_t i = 0; i < test.count; ++i) {
+  if (is_encoded(data)) check.pixels = normalised_images(data, test);
+  for (std::int64_t i = 0; i < test.count && !is_encoded(data); ++i) {
     if (!data.has_bytes()) {
       const auto values = data.values_of(test.first + i);
       check.pixels.insert(check.pixels.end(), values.begin(), values.end());

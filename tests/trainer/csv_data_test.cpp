@@ -110,7 +110,7 @@ TEST_F(CsvData, ANameOfATargetThatIsNotUtf8IsRefusedWithItsPlace) {
   numbers.task = TaskKind::kRegression;
   const auto loaded = load_dataset(numbers);
   ASSERT_FALSE(loaded);
-  EXPECT_TRUE(loaded.error().message.starts_with(path() + ":1:3: the label 'pr\\xeds'"));
+  EXPECT_TRUE(loaded.error().message.starts_with(path() + ":1:3: the name 'pr\\xeds'"));
 }
 
 TEST_F(CsvData, TheLabelMayBeAnyColumn) {
@@ -138,11 +138,11 @@ TEST_F(CsvData, TheLabelIsTheLastColumnByDefaultWhateverItIsCalled) {
 }
 
 TEST_F(CsvData, ALabelThatReadsFirstNamesNoColumn) {
-  DataConfig data = config("1,2,first\n2,3,second\n3,4,first\n4,4,second\n5,4,first\n");
+  DataConfig data = config(
+      "1,2,first\n2,3,second\n1,4,first\n2,4,second\n1,4,first\n2,5,first\n1,2,first\n"
+      "2,6,second\n");
   data.labels = {"first"};
-  EXPECT_TRUE(
-      load_dataset(data).error().message.starts_with(path() + ":2:5: 'second' is no finite"))
-      << load_dataset(data).error().message;
+  EXPECT_EQ(load_dataset(data)->class_names, (std::vector<std::string>{"1", "2"}));
 }
 
 TEST_F(CsvData, TheTestPartMayBeAFileOfItsOwn) {
@@ -159,7 +159,7 @@ TEST_F(CsvData, TheTestPartMayBeAFileOfItsOwn) {
             path("test.csv") + ":2:5: the label 'neither' is not among those to train on");
   std::ofstream(data.test_path) << "7,even\n";
   EXPECT_EQ(load_dataset(data).error().message,
-            path("test.csv") + ": 1 values in a record, but " + path() + " has 2");
+            path("test.csv") + ": 2 columns, but " + path() + " has 3");
 }
 
 TEST_F(CsvData, TheFingerprintIsOfTheFileAndHowItIsRead) {
@@ -182,10 +182,8 @@ TEST_F(CsvData, WhatIsWrongIsSaidWithItsPlace) {
       {"", ": the file is empty"},
       {"a,b\n", ": there is no record below the header"},
       {"1\n2\n", ":1:1: one column"},
-      {"1,a\nx,b\n", ":2:1: 'x' is no finite number; only the label may be text"},
-      {"1,a\nnan,b\n", ":2:1: 'nan' is no finite number"},
+      {"1,a\nx,b\n", ":2:1: 'x' is no number, as the other cells of column 'column_1' are"},
       {"1,a\n1e39,b\n", ":2:1: '1e39' is no finite number"},
-      {"1,a\n,b\n", ":2:1: '' is no finite number"},
       {"1,a\n2,\n", ":2:3: the label is missing"},
       {"1,a\n1,2,b\n", ":2:1: 3 cells, but the lines before have 2"},
       {"1,a\n2,b\n", ": data.split.test 0.2 of 2 records holds 0 out"},

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cassert>
 
+#include "trainer/data/table_encoder.h"
+
 namespace detol::inline trainer {
 
 Window draw_window(Rng rng, int padding, bool flip) {
@@ -39,6 +41,7 @@ void hide(const Square& square, const Shape& shape, std::span<float> image) {
 }
 
 Normaliser::Normaliser(const Dataset& data) : shape_(data.info.task.input) {
+  if (is_encoded(data)) table_ = data.table;
   const double most = data.has_bytes() ? 255 : 1;
   for (std::size_t channel = 0; channel < data.mean.size(); ++channel) {
     const double mean = data.mean[channel], deviation = data.deviation[channel];
@@ -48,7 +51,9 @@ Normaliser::Normaliser(const Dataset& data) : shape_(data.info.task.input) {
 }
 
 void Normaliser::write(const Dataset& data, std::int64_t image, std::span<float> out) const {
-  if (data.has_bytes())
+  if (table_)
+    table_->encode(data.values_of(image), out);
+  else if (data.has_bytes())
     write_whole(data.image(image), out);
   else
     write_whole(data.values_of(image), out);
@@ -56,7 +61,9 @@ void Normaliser::write(const Dataset& data, std::int64_t image, std::span<float>
 
 void Normaliser::write(const Dataset& data, std::int64_t image, const Window& window,
                        std::span<float> out) const {
-  if (data.has_bytes())
+  if (table_)
+    table_->encode(data.values_of(image), out);
+  else if (data.has_bytes())
     write_window(data.image(image), window, out);
   else
     write_window(data.values_of(image), window, out);

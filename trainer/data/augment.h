@@ -3,9 +3,11 @@
 // Augment: converts one image from bytes to the normalised numbers a network reads, optionally
 // shifted or mirrored. A pixel x of a channel becomes (x / 255 - mean) / deviation of that channel
 // or, if pixels are not bytes, (x - mean) / deviation; a crop is padded with black (x = 0) before
-// normalisation, as torchvision does. Allocates nothing.
+// normalisation, as torchvision does. The cells of a table become what its encoder makes of them.
+// Allocates nothing.
 
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -69,6 +71,7 @@ class Normaliser {
   void write_window(std::span<const Pixel> image, const Window& window, std::span<float> out) const;
 
   Shape shape_;
+  std::shared_ptr<const TableEncoder> table_;  // of a table whose cells are not only standardised
   std::vector<Channel> channels_;
 };
 

@@ -3,11 +3,23 @@
 #include <algorithm>
 #include <cstring>
 
+#include "trainer/data/table_encoder.h"
+
 namespace detol::inline trainer {
 namespace {
 
 constexpr std::int64_t kMostRows = 2000;
 constexpr std::size_t kMostColumns = 1024;
+
+// Returns the numbers of an image; of a table of more than numbers its inputs, in `inputs`.
+std::span<const std::byte> row_of(const Dataset& data, std::int64_t at,
+                                  std::vector<float>& inputs) {
+  if (data.has_bytes()) return std::as_bytes(data.image(at));
+  if (!is_encoded(data)) return std::as_bytes(data.values_of(at));
+  inputs.resize(data.table->inputs());
+  data.table->encode(data.values_of(at), inputs);
+  return std::as_bytes(std::span(inputs));
+}
 
 }  // namespace
 
@@ -61,11 +73,10 @@ std::shared_ptr<const DataSample> sample_of(const Dataset& data) {
   const auto training = static_cast<std::size_t>(data.info.training);
   const std::size_t outputs =
       data.targets.empty() ? 0 : static_cast<std::size_t>(data.info.task.classes);
+  std::vector<float> inputs;
   for (std::size_t i = 0; i < training; ++i) {
     const auto at = static_cast<std::int64_t>(i);
-    if (at < kMostRows)
-      sampler.add(
-          at, data.has_bytes() ? std::as_bytes(data.image(at)) : std::as_bytes(data.values_of(at)));
+    if (at < kMostRows) sampler.add(at, row_of(data, at, inputs));
     if (!data.labels.empty()) sampler.add_label(at, data.labels[i]);
     if (outputs > 0) sampler.add_targets(at, std::span(data.targets).subspan(i * outputs, outputs));
   }

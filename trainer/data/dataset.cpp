@@ -1,12 +1,13 @@
 #include "trainer/data/dataset.h"
 
+#include "trainer/data/table_encoder.h"
+
 namespace detol::inline trainer {
 namespace {
 
 template <typename Pixel>
-std::span<const Pixel> pixels_of(const DatasetInfo& info, const MappedPixels& mapped,
+std::span<const Pixel> pixels_of(std::size_t size, const MappedPixels& mapped,
                                  std::span<const Pixel> owned, std::int64_t index) {
-  const auto size = static_cast<std::size_t>(info.task.input.elements());
   const auto at = static_cast<std::size_t>(index);
   if (!mapped.blocks) return owned.subspan(at * size, size);
   const std::byte* block = mapped.blocks.get() + at / mapped.block_images * mapped.block_bytes;
@@ -32,12 +33,20 @@ void Dataset::write_targets(std::int64_t image, std::size_t to, const BatchTarge
   }
 }
 
+std::size_t Dataset::row_size() const {
+  return table ? table->columns.size() : static_cast<std::size_t>(info.task.input.elements());
+}
+
 std::span<const std::uint8_t> Dataset::image(std::int64_t index) const {
-  return pixels_of(info, mapped, std::span(images), index);
+  return pixels_of(row_size(), mapped, std::span(images), index);
 }
 
 std::span<const float> Dataset::values_of(std::int64_t index) const {
-  return pixels_of(info, mapped, std::span(values), index);
+  return pixels_of(row_size(), mapped, std::span(values), index);
+}
+
+bool is_encoded(const Dataset& data) {
+  return data.table && !data.table->is_linear();
 }
 
 Range range_of(const DatasetInfo& info, DataSplit split) {

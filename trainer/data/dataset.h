@@ -4,7 +4,8 @@
 // The search never sees the test split. Immutable; safe to share between threads.
 //
 // The rows of a table and sequences are images, too: of many channels and one pixel, or of one
-// channel, one row and many columns. Their pixels are floats, not bytes.
+// channel, one row and many columns. Their pixels are floats, not bytes. The cells of a table are
+// kept as its file has them, and become the image by its encoder when they are read.
 
 #include <cstddef>
 #include <cstdint>
@@ -19,6 +20,8 @@
 namespace detol::inline trainer {
 
 struct DataSample;
+struct TableEncoder;
+struct TableLook;
 
 // DatasetInfo describes a data set without its pixels.
 struct DatasetInfo {
@@ -29,6 +32,7 @@ struct DatasetInfo {
   std::uint64_t fingerprint = 0;  // of every byte that was read, and of the split
   // Some training images, where the data were inspected (data_sample.h); else null.
   std::shared_ptr<const DataSample> sample = nullptr;
+  std::shared_ptr<const TableLook> look = nullptr;  // of a table in a csv file; else null
 };
 
 enum class DataSplit { kTraining, kValidation, kTest };
@@ -52,12 +56,13 @@ struct MappedPixels {
 
 struct Dataset {
   DatasetInfo info;
-  std::vector<std::uint8_t> images;      // N x C x H x W: training, then validation, then test
-  std::vector<float> values;             // instead of `images` if pixels are not bytes
-  MappedPixels mapped;                   // instead of both if pixels are not copied
-  std::vector<std::int32_t> labels;      // N, if the task has labels (has_labels())
-  std::vector<float> targets;            // else N x outputs, as they are in the file
-  std::vector<float> mean;               // per channel, of the training images; of bytes in [0, 1]
+  std::vector<std::uint8_t> images;  // N x C x H x W: training, then validation, then test
+  std::vector<float> values;         // instead of `images` if pixels are not bytes
+  MappedPixels mapped;               // instead of both if pixels are not copied
+  std::shared_ptr<const TableEncoder> table = nullptr;  // of a table; `values` are then its cells
+  std::vector<std::int32_t> labels;                     // N, if the task has labels (has_labels())
+  std::vector<float> targets;                           // else N x outputs, as they are in the file
+  std::vector<float> mean;               // per channel, of the training images; bytes in [0, 1]
   std::vector<float> deviation;          // per channel, standard deviation, above 0; likewise
   std::vector<float> target_mean;        // regression: per output, of the training images
   std::vector<float> target_deviation;   // likewise, above 0
@@ -66,11 +71,15 @@ struct Dataset {
   bool has_bytes() const { return mapped.blocks ? mapped.has_bytes : values.empty(); }
   std::span<const std::uint8_t> image(std::int64_t index) const;  // REQUIRES: has_bytes()
   std::span<const float> values_of(std::int64_t index) const;     // REQUIRES: !has_bytes()
+  std::size_t row_size() const;  // numbers that are kept of an image: of a table its cells
 
   // Writes the label of an image to position `to` of a batch and, if batch.targets is not empty,
   // the targets as losses take them: for a binary task 0 or 1, for a regression standardised. Never
   // touches `mixes`.
   void write_targets(std::int64_t image, std::size_t to, const BatchTargets& batch) const;
 };
+
+// Returns whether the images are made of a table's cells by more than mean and deviation.
+bool is_encoded(const Dataset& data);
 
 }  // namespace detol::inline trainer

@@ -148,7 +148,7 @@ class CudaExecutable final : public Executable {
     if (resident_ && same_data(data)) return &*resident_;
     resident_.reset();
     std::shared_ptr<const DeviceData> on_device;
-    const bool may = group_.size() == 1 || (compiled_.sums_on_device());
+    const bool may = !is_encoded(data) && (group_.size() == 1 || compiled_.sums_on_device());
     if (may) on_device = device_data(data, compiled_.outputs(), compiled_.takes_labels());
     // All ranks train on data on the device, or none does.
     std::array<double, 1> without = {on_device == nullptr ? 1.0 : 0.0};

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cassert>
-#include <charconv>
 
 #include "core/hash.h"
 #include "core/table.h"
@@ -14,13 +13,7 @@ namespace detol::inline trainer {
 namespace {
 
 constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
-constexpr std::string_view kSpaces = " \t";
-
-std::string_view trimmed(std::string_view text) {
-  const std::size_t first = text.find_first_not_of(kSpaces);
-  if (first == std::string_view::npos) return {};
-  return text.substr(first, text.find_last_not_of(kSpaces) - first + 1);
-}
+constexpr std::size_t kHeadBytes = std::size_t{1} << 16;
 
 }  // namespace
 
@@ -30,9 +23,20 @@ Result<CsvReader> CsvReader::open(const std::filesystem::path& path) {
   return CsvReader(path, bytes);
 }
 
-CsvReader::CsvReader(std::filesystem::path path, std::string_view bytes)
-    : path_(std::move(path)), bytes_(bytes.begin(), bytes.end()) {
+CsvReader::CsvReader(std::filesystem::path path, std::string_view bytes, char separator)
+    : path_(std::move(path)), separator_(separator), bytes_(bytes.begin(), bytes.end()) {
   if (bytes.starts_with(kByteOrderMark)) at_ = line_start_ = kByteOrderMark.size();
+}
+
+std::string_view CsvReader::head() const {
+  assert(cells_.empty());
+  return std::string_view(bytes_.data(), bytes_.size()).substr(at_, kHeadBytes);
+}
+
+std::string_view CsvReader::trimmed(std::string_view text) const {
+  const std::size_t first = text.find_first_not_of(blanks());
+  if (first == std::string_view::npos) return {};
+  return text.substr(first, text.find_last_not_of(blanks()) - first + 1);
 }
 
 std::uint64_t CsvReader::fingerprint() const {
@@ -43,7 +47,7 @@ std::uint64_t CsvReader::fingerprint() const {
 Result<bool> CsvReader::next() {
   cells_.clear();
   for (std::size_t blank = at_;; blank = at_) {  // skips blank lines
-    skip(kSpaces);
+    skip(blanks());
     if (at_ == bytes_.size()) return false;
     if (ends_record()) continue;
     at_ = blank;
@@ -51,7 +55,7 @@ Result<bool> CsvReader::next() {
   }
   for (bool more = true; more;) {
     DETOL_TRY(read_cell());
-    more = is_at(',');
+    more = is_at(separator_);
     if (more)
       ++at_;
     else if (!ends_record())
@@ -91,7 +95,7 @@ bool CsvReader::ends_record() {
 
 // Reads one cell; leaves `at_` at the comma or the end of the line.
 Result<void> CsvReader::read_cell() {
-  skip(kSpaces);
+  skip(blanks());
   CsvCell cell = here();
   if (!is_at('"')) {
     cell.text = plain();
@@ -105,8 +109,8 @@ Result<void> CsvReader::read_cell() {
   }
   DETOL_ASSIGN(cell.text, quoted());
   cells_.push_back(cell);
-  skip(kSpaces);
-  const bool ends = at_ == bytes_.size() || is_at(',') || is_at('\n') || is_at('\r');
+  skip(blanks());
+  const bool ends = at_ == bytes_.size() || is_at(separator_) || is_at('\n') || is_at('\r');
   return ends ? Result<void>() : error_at(here(), "text behind a quoted cell");
 }
 
@@ -133,19 +137,11 @@ Result<std::string_view> CsvReader::quoted() {
 
 std::string_view CsvReader::plain() {
   const auto begin = bytes_.begin() + static_cast<std::ptrdiff_t>(at_);
-  const auto ends = [](char c) { return c == ',' || c == '\n' || c == '\r'; };
+  const auto ends = [this](char c) { return c == separator_ || c == '\n' || c == '\r'; };
   const auto end = std::find_if(begin, bytes_.end(), ends);
   const std::string_view text(bytes_.data() + at_, static_cast<std::size_t>(end - begin));
   at_ += text.size();
   return trimmed(text);
-}
-
-std::optional<double> number_in(std::string_view text) {
-  if (text.starts_with('+') && !text.starts_with("+-")) text.remove_prefix(1);
-  double number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return number;
 }
 
 }  // namespace detol::inline trainer

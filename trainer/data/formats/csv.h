@@ -1,8 +1,9 @@
 #pragma once
 
 // CsvReader: the records of a CSV file (RFC 4180), one after the other. Cells are separated by
-// commas; "a, ""b""" is quoted text; spaces around a cell are ignored; blank lines and a byte order
-// mark are skipped. Every record has as many cells as the first. Not thread-safe.
+// commas, or another character; "a, ""b""" is quoted text; spaces around a cell are ignored; blank
+// lines and a byte order mark are skipped. Every record has as many cells as the first. Not
+// thread-safe.
 
 #include <cstddef>
 #include <cstdint>
@@ -14,6 +15,7 @@
 #include <vector>
 
 #include "core/result.h"
+#include "trainer/data/formats/csv_dialect.h"
 
 namespace detol::inline trainer {
 
@@ -27,7 +29,13 @@ class CsvReader {
  public:
   // Reads the whole file, unpacked if it is a gzip file. Errors (kInput): it cannot be read.
   static Result<CsvReader> open(const std::filesystem::path& path);
-  CsvReader(std::filesystem::path path, std::string_view bytes);
+  CsvReader(std::filesystem::path path, std::string_view bytes, char separator = ',');
+
+  // Returns the beginning of the file, to look at. REQUIRES: nothing was read yet.
+  std::string_view head() const;
+
+  // REQUIRES: nothing was read yet.
+  void set_separator(char separator) { separator_ = separator; }
 
   // Moves to the next record; returns false at the end. Errors (kInput, with file:line:column): too
   // few or too many cells, a quote in the wrong place or not closed.
@@ -42,6 +50,8 @@ class CsvReader {
   std::uint64_t fingerprint() const;
 
  private:
+  std::string_view blanks() const { return separator_ == '\t' ? " " : " \t"; }
+  std::string_view trimmed(std::string_view text) const;
   bool is_at(char c) const { return at_ < bytes_.size() && bytes_[at_] == c; }
   void skip(std::string_view any_of);
   CsvCell here() const;
@@ -51,6 +61,7 @@ class CsvReader {
   bool ends_record();  // at a line's end: skips it, returns true
 
   std::filesystem::path path_;
+  char separator_ = ',';
   std::vector<char> bytes_;     // doubled quotes become single ones in place
   std::size_t at_ = 0;          // the next byte
   std::size_t line_start_ = 0;  // where the current line begins
@@ -58,8 +69,5 @@ class CsvReader {
   std::optional<std::size_t> width_;  // cells of the first record
   std::vector<CsvCell> cells_;
 };
-
-// Returns the text as a number, also nan and inf; nullopt if not all of it is a number.
-std::optional<double> number_in(std::string_view text);
 
 }  // namespace detol::inline trainer

@@ -1,0 +1,198 @@
+#include "trainer/data/formats/csv_records.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <optional>
+#include <unordered_map>
+
+#include "core/table.h"
+#include "core/utf8.h"
+#include "trainer/data/formats/csv_look.h"
+
+namespace detol::inline trainer {
+namespace {
+
+constexpr float kMissing = std::numeric_limits<float>::quiet_NaN();
+
+class RecordReader {
+ public:
+  RecordReader(const DataConfig& config, const TableLook& look, TableLayout layout, OpenCsv file)
+      : config_(config),
+        layout_(std::move(layout)),
+        reader_(std::move(file.reader)),
+        decimal_(file.dialect.decimal) {
+    for (const std::size_t i : columns_used(look, ColumnUse::kInput))
+      inputs_.push_back(&look.columns[i]);
+    for (const std::size_t i : columns_used(look, ColumnUse::kSplit))
+      is_split_day_first_ = look.columns[i].is_day_first;
+    numbers_.resize(inputs_.size());
+  }
+
+  // `fingerprint`: of the file.
+  Result<CsvRecords> read(std::uint64_t fingerprint) {
+    records_.fingerprint = fingerprint;
+    records_.width = inputs_.size();
+    records_.dictionaries.resize(inputs_.size());
+    for (bool is_first = true;; is_first = false) {
+      DETOL_ASSIGN(const bool more, reader_.next());
+      if (!more) return std::move(records_);
+      if (!(is_first && layout_.has_header)) DETOL_TRY(take());
+    }
+  }
+
+ private:
+  Result<void> take() {
+    const auto cells = reader_.cells();
+    for (std::size_t i = 0; i < inputs_.size(); ++i) {
+      DETOL_ASSIGN(const float value, value_of(i, cells[layout_.inputs[i]]));
+      records_.values.push_back(value);
+    }
+    for (const std::size_t column : layout_.labels) DETOL_TRY(take_label(cells[column]));
+    for (const std::size_t column : layout_.split) DETOL_TRY(take_key(cells[column]));
+    ++records_.size;
+    return {};
+  }
+
+  Result<float> value_of(std::size_t input, const CsvCell& cell) {
+    const ColumnLook& column = *inputs_[input];
+    const bool misses = is_missing(cell.text);
+    if (column.kind == ColumnKind::kCategory)
+      return place_of(input, misses ? std::string_view() : cell.text, cell);
+    if (misses && !config_.sequence) return kMissing;
+    if (column.kind == ColumnKind::kDate) return date_in(cell, column.is_day_first);
+    return finite(cell, fmt::format("as column {} has", in_quotes(column.name)));
+  }
+
+  // Returns the place of a category in its dictionary; a new one is appended.
+  Result<float> place_of(std::size_t input, std::string_view text, const CsvCell& cell) {
+    auto& dictionary = records_.dictionaries[input];
+    const auto [found, is_new] =
+        numbers_[input].try_emplace(std::string(text), static_cast<float>(dictionary.size()));
+    if (is_new) {
+      if (!is_utf8(text))
+        return reader_.error_at(
+            cell, fmt::format("{} is not UTF-8; save the file as UTF-8", in_quotes(text)));
+      dictionary.emplace_back(text);
+    }
+    return found->second;
+  }
+
+  Result<float> date_in(const CsvCell& cell, bool is_day_first) const {
+    const auto days =
+        days_in(cell.text, is_day_first ? DateOrder::kDayFirst : DateOrder::kMonthFirst);
+    if (days) return static_cast<float>(*days);
+    return reader_.error_at(cell, fmt::format("{} is no date", in_quotes(cell.text)));
+  }
+
+  Result<float> finite(const CsvCell& cell, std::string_view rule) const {
+    const auto number = number_in(cell.text, decimal_);
+    if (number && std::isfinite(static_cast<float>(*number))) return static_cast<float>(*number);
+    return reader_.error_at(cell,
+                            fmt::format("{} is no finite number, {}", in_quotes(cell.text), rule));
+  }
+
+  Result<void> take_label(const CsvCell& cell) {
+    if (cell.text.empty()) return reader_.error_at(cell, "the label is missing");
+    if (has_labels(config_.task)) {
+      if (!is_utf8(cell.text))
+        return reader_.error_at(cell, fmt::format("the label {} is not UTF-8; save the file as "
+                                                  "UTF-8",
+                                                  in_quotes(cell.text)));
+      records_.labels.emplace_back(cell.text);
+      records_.label_cells.push_back({{}, cell.line, cell.column});
+      return {};
+    }
+    const bool is_switch = config_.task == TaskKind::kMultiLabel;
+    DETOL_ASSIGN(const float number,
+                 finite(cell, is_switch ? "as the labels of data.task multi_label are"
+                                        : "as data.task regression needs one"));
+    if (is_switch && number != 0 && number != 1) {
+      return reader_.error_at(cell, fmt::format("{} is neither 0 nor 1, as the labels of data.task "
+                                                "multi_label are",
+                                                in_quotes(cell.text)));
+    }
+    records_.targets.push_back(number);
+    return {};
+  }
+
+  // Takes what the split goes by.
+  Result<void> take_key(const CsvCell& cell) {
+    if (config_.split.by == "group") {
+      records_.groups.emplace_back(cell.text);
+      return {};
+    }
+    const auto number = number_in(cell.text, decimal_);
+    const auto days =
+        days_in(cell.text, is_split_day_first_ ? DateOrder::kDayFirst : DateOrder::kMonthFirst);
+    if (!days && !(number && std::isfinite(*number)))
+      return reader_.error_at(cell, fmt::format("{} is neither a number nor a date, as "
+                                                "data.split.by time needs one",
+                                                in_quotes(cell.text)));
+    records_.times.push_back(days ? *days : *number);
+    return {};
+  }
+
+  const DataConfig& config_;
+  const TableLayout layout_;
+  CsvReader reader_;
+  const char decimal_;
+  std::vector<const ColumnLook*> inputs_;
+  bool is_split_day_first_ = false;
+  std::vector<std::unordered_map<std::string, float>> numbers_;  // of the categories of an input
+  CsvRecords records_;
+};
+
+// Returns where the columns of the look are in a file whose first line names its own. REQUIRES: the
+// first line was read.
+Result<TableLayout> layout_by_name(const CsvReader& reader, const TableLook& look) {
+  std::vector<std::string_view> names;
+  for (const CsvCell& cell : reader.cells()) names.push_back(cell.text);
+  TableLayout layout = layout_of(look);
+  for (auto* columns : {&layout.inputs, &layout.labels, &layout.split}) {
+    for (std::size_t& column : *columns) {
+      const std::string& name = look.columns[column].name;
+      const auto found = std::ranges::find(names, name);
+      if (found == names.end())
+        return reader.error_at(reader.cells().front(), unknown_name("column", name, names));
+      column = static_cast<std::size_t>(found - names.begin());
+    }
+  }
+  return layout;
+}
+
+}  // namespace
+
+TableLayout layout_of(const TableLook& look) {
+  return {look.has_header, columns_used(look, ColumnUse::kInput), look.labels,
+          columns_used(look, ColumnUse::kSplit)};
+}
+
+Result<CsvRecords> read_records(const DataConfig& config, const std::string& path,
+                                const TableLook& look) {
+  DETOL_ASSIGN(OpenCsv file, open_csv(config, path));
+  const std::uint64_t fingerprint = file.reader.fingerprint();
+  return RecordReader(config, look, layout_of(look), std::move(file)).read(fingerprint);
+}
+
+Result<CsvRecords> read_records_like(const DataConfig& config, const std::string& path,
+                                     const TableLook& look) {
+  DETOL_ASSIGN(OpenCsv probe, open_csv(config, path));
+  DETOL_ASSIGN(const bool any, probe.reader.next());
+  if (!any) return fail(ErrorCode::kInput, path + ": the file is empty");
+  TableLayout layout = layout_of(look);
+  if (look.has_header) {
+    DETOL_ASSIGN(layout, layout_by_name(probe.reader, look));
+  } else if (probe.reader.cells().size() != look.columns.size()) {
+    return fail(ErrorCode::kInput,
+                fmt::format("{}: {} columns, but {} has {}", path, probe.reader.cells().size(),
+                            config.path, look.columns.size()));
+  }
+  DETOL_ASSIGN(OpenCsv file, open_csv(config, path));
+  const std::uint64_t fingerprint = file.reader.fingerprint();
+  return RecordReader(config, look, std::move(layout), std::move(file)).read(fingerprint);
+}
+
+}  // namespace detol::inline trainer

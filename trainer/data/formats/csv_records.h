@@ -1,0 +1,52 @@
+#pragma once
+
+// The records of a table, read by what its file was found to be (csv_look.h).
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "core/result.h"
+#include "encodings/study/study_config.h"
+#include "trainer/data/formats/csv.h"
+#include "trainer/data/table_look.h"
+
+namespace detol::inline trainer {
+
+// TableLayout: where the wanted cells of a record are.
+struct TableLayout {
+  bool has_header = false;
+  std::vector<std::size_t> inputs, labels;  // columns of the file
+  std::vector<std::size_t> split = {};      // none or one
+};
+
+TableLayout layout_of(const TableLook& look);
+
+// CsvRecords: the records of one file, in its order.
+struct CsvRecords {
+  std::vector<float> values;  // size x width; NaN: missing; of a category its place in a dictionary
+  std::vector<std::vector<std::string>> dictionaries;  // of each input; empty: it is a number
+  std::vector<std::string> labels;                     // as written; only of tasks with labels
+  std::vector<float> targets;                          // of other tasks, record after record
+  std::vector<CsvCell> label_cells;                    // positions of the labels, without text
+  std::vector<std::string> groups;                     // of data.split.by group
+  std::vector<double> times;                           // of data.split.by time
+  std::size_t width = 0;                               // values per record
+  std::size_t size = 0;                                // records
+  std::uint64_t fingerprint = 0;                       // of the file's bytes
+
+  std::int64_t count() const { return static_cast<std::int64_t>(size); }
+};
+
+// Reads a file that was looked at. Errors (kInput, with file:line:column): a label is missing or
+// not what the task needs, a number is not finite.
+Result<CsvRecords> read_records(const DataConfig& config, const std::string& path,
+                                const TableLook& look);
+
+// Reads another file of the same columns: by name where there is a header, in any order, else by
+// their place. Its dialect is its own. Errors also: a column is missing.
+Result<CsvRecords> read_records_like(const DataConfig& config, const std::string& path,
+                                     const TableLook& look);
+
+}  // namespace detol::inline trainer
