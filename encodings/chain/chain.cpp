@@ -15,6 +15,9 @@
 //   max_pool, avg_pool  pool k [- 1x1 conv - bn, where the channels change]
 //   identity      nothing; where only the size changes avg_pool 3, else 1x1 conv - bn
 //   dense         dense over the flattened input [- bn or layer norm] - act
+//   residual_dense  batch or layer norm - dense expansion x channels - act - dropout - dense - add;
+//                 a dense layer before it where the width changes (Gorishniy et al., 2021,
+//                 arXiv 2106.11959)
 //   se            global_avg_pool - dense to a quarter - act - dense - sigmoid, times the input
 //                 (Hu et al., 2018, arXiv 1709.01507)
 //   head          global_avg_pool or flatten [- dense hidden - act] [- dropout] - dense
@@ -178,16 +181,35 @@ void add_dense(Chain& chain, const Block& block, std::int64_t channels, std::int
   chain.dropout(block.dropout);
 }
 
+void add_residual_dense(Chain& chain, const Block& block, std::int64_t channels, std::int64_t) {
+  const Shape& shape = chain.shape();
+  if (shape.elements() != channels || shape.height * shape.width != 1)
+    chain.dense(channels, true, "project");
+  const NodeId input = chain.end();
+  if (block.norm == Norm::kBatch) chain.batch_norm("bn");
+  if (block.norm == Norm::kLayer) chain.add({.kind = LayerKind::kLayerNorm}, "ln");
+  chain.dense(channels * block.expansion, true, "expand");
+  chain.activate(block.activation, "act");
+  chain.dropout(block.dropout);
+  chain.dense(channels, true, "dense");
+  chain.join(LayerKind::kAdd, {chain.end(), input}, "add");
+}
+
 struct OpRow {
   std::string_view name;
   void (*add)(Chain&, const Block&, std::int64_t channels, std::int64_t stride);
 };
 
 constexpr std::array kOps = {
-    OpRow{"conv", add_conv},         OpRow{"residual", add_residual},
-    OpRow{"mbconv", add_mbconv},     OpRow{"separable_conv", add_separable_conv},
-    OpRow{"max_pool", add_pool},     OpRow{"avg_pool", add_pool},
-    OpRow{"identity", add_identity}, OpRow{"dense", add_dense},
+    OpRow{"conv", add_conv},
+    OpRow{"residual", add_residual},
+    OpRow{"mbconv", add_mbconv},
+    OpRow{"separable_conv", add_separable_conv},
+    OpRow{"max_pool", add_pool},
+    OpRow{"avg_pool", add_pool},
+    OpRow{"identity", add_identity},
+    OpRow{"dense", add_dense},
+    OpRow{"residual_dense", add_residual_dense},
 };
 
 void add_stage(Chain& chain, const json& stage, std::size_t index) {
