@@ -24,6 +24,7 @@ constexpr KeyOfFormats kKeysOfFormats[] = {{"label", "csv, cifar, hdf5"},
                                            {"layout", "npy, hdf5"},
                                            {"images", "hdf5"},
                                            {"size", "image_folder, webdataset"},
+                                           {"fit", "image_folder, webdataset"},
                                            {"channels", "image_folder, webdataset"}};
 
 }  // namespace
@@ -47,6 +48,9 @@ Result<void> has_keys_of_its_format(const YamlNode& tree, const YamlSource& sour
     return source.error(node->at,
                         fmt::format("data.{} is for format {}; leave it out", key, formats));
   }
+  const YamlNode* fit = node_at(tree, {"data", "fit"});
+  if (fit != nullptr && node_at(tree, {"data", "size"}) == nullptr)
+    return source.error(fit->at, "data.fit says how pictures become a square of data.size; say it");
   return {};
 }
 

@@ -13,7 +13,7 @@
 
 namespace detol::inline encoding {
 
-// Checks that no key of `data` belongs to another format.
+// Checks that no key of `data` belongs to another format, or does nothing without another key.
 Result<void> has_keys_of_its_format(const YamlNode& tree, const YamlSource& source,
                                     std::string_view format);
 

@@ -56,6 +56,8 @@ DataConfig data_config_from(const json& data) {
   config.images = data.value("images", "");
   config.size = data.value("size", config.size);
   config.channels = data.value("channels", config.channels);
+  if (data.contains("fit"))
+    config.fit = find_row(picture_fits(), data["fit"].get<std::string>())->fit;
   config.columns = columns_from(data);
   return config;
 }

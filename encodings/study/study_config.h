@@ -22,6 +22,7 @@
 #include "encodings/common/encoding.h"
 #include "encodings/network/cost.h"
 #include "encodings/network/network.h"
+#include "encodings/network/picture_fit.h"
 #include "encodings/schema/schema.h"
 #include "encodings/space/space.h"
 #include "encodings/space/trial.h"
@@ -72,8 +73,9 @@ struct DataConfig {
   std::string test_path = {};            // the test set is all records of another file
   std::string layout = {};  // of the images in an array: chw or hwc; empty: inferred from its sizes
   std::string images = {};  // hdf5: the name of the images; `labels` has that of the labels
-  int size = 0;             // of pictures: side of the square they are scaled and cut to; 0: as is
+  int size = 0;             // of pictures: side of the square that they become; 0: as they are
   int channels = 3;         // of pictures: 1 grey, 3 colour
+  PictureFit fit = PictureFit::kCrop;  // of pictures with a size
   SplitConfig split = {};
   ColumnsConfig columns = {};  // csv
 };

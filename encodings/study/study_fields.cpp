@@ -38,6 +38,9 @@ constexpr std::array kColumns = {Field{.key = "use", .kind = kTextOrTexts},
 constexpr std::array<Words, 4> kTaskNames = {"classification", "binary", "multi_label",
                                              "regression"};
 
+// The names of picture_fits(), in their order.
+constexpr std::array<Words, 3> kFits = {"crop", "pad", "stretch"};
+
 constexpr std::array<Words, 2> kLayouts = {"chw", "hwc"};
 
 constexpr std::array<Words, 2> kDirections = {"maximize", "minimize"};
@@ -145,6 +148,7 @@ std::span<const Field> data_fields() {
       Field{.key = "layout", .kind = kWord, .words = kLayouts},
       Field{.key = "images", .kind = kWord},
       Field{.key = "size", .kind = kInt, .low = 1, .high = 4096},
+      Field{.key = "fit", .kind = kWord, .words = kFits},
       Field{.key = "channels", .kind = kInt, .low = 1, .high = 3, .odd = true},
       Field{.key = "split", .kind = kSection, .children = kSplit},
       Field{.key = "augment", .kind = kSection, .children = settings_fields("data.augment")}};

@@ -8,6 +8,7 @@
 #include "tests/trainer/picture_writer.h"
 #include "trainer/data/dataset.h"
 #include "trainer/data/formats/formats.h"
+#include "trainer/data/formats/picture_survey.h"
 
 namespace detol {
 namespace {
@@ -71,12 +72,63 @@ TEST_F(ImageFolder, PartsWithoutAFolderAreTakenOfTheOthers) {
   EXPECT_EQ(inspect_dataset(config())->training, 13);
 }
 
+TEST_F(ImageFolder, FoldersLieAsPeopleHaveThem) {
+  for (int i = 0; i < 5; ++i) {
+    const auto value = static_cast<std::uint8_t>(5 * i);
+    write("Train/dark/a/deep/" + std::to_string(i) + ".JPG", jpeg_of(plain(8, 8, {value})));
+    write("Train/dark/" + std::to_string(i) + ".Png", png_of(plain(8, 8, {value})));
+    write("Train/light/b/" + std::to_string(i) + ".JPEG", jpeg_of(plain(8, 8, {200})));
+    write("VALID/light/" + std::to_string(i) + ".png", png_of(plain(8, 8, {200})));
+    write("Testing/dark/" + std::to_string(i) + ".png", png_of(plain(8, 8, {value})));
+  }
+  for (const std::string litter :
+       {".DS_Store", "Train/.cache/1.jpg", "Train/dark/Thumbs.db", "Train/dark/.hidden/1.jpg",
+        "Train/dark/a/._1.jpg", "Train/__MACOSX/dark/1.jpg", "Train/light/desktop.ini"})
+    write(litter, "no picture");
+  const auto data = load_dataset(config());
+  ASSERT_TRUE(data) << data.error().message;
+  EXPECT_EQ(data->class_names, (std::vector<std::string>{"dark", "light"}));
+  EXPECT_EQ(data->info.training, 15);
+  EXPECT_EQ(data->info.validation, 5);
+  EXPECT_EQ(data->info.test, 5);
+}
+
+TEST_F(ImageFolder, ASurveyCountsWhatIsThere) {
+  write_parts({"train/"});
+  write("train/light/clear.png", png_of(plain(20, 5, {9, 9, 9, 9})));
+  write("train/light/turned.png", with_exif(png_of(plain(3, 40, {9})), exif_of(6, true)));
+  write("train/dark/broken.jpg", "GIF89a");
+  write("train/dark/notes.txt", "no picture");
+  write("test/light/1.png", png_of(plain(8, 8, {9})));
+  const auto survey = survey_pictures(folder_.path());
+  ASSERT_TRUE(survey) << survey.error().message;
+  EXPECT_EQ(survey->classes[0].training, 11);
+  EXPECT_EQ(survey->classes[1].training, 12);
+  EXPECT_EQ(survey->classes[1].test, 1);
+  EXPECT_EQ(survey->kinds, (std::map<std::string, std::int64_t>{
+                               {"colour JPEG", 10}, {"colour PNG", 11}, {"grey PNG", 2}}));
+  EXPECT_EQ(survey->least_height, 8);
+  EXPECT_EQ(survey->most_height, 40);
+  EXPECT_EQ(survey->least_width, 3);
+  EXPECT_EQ(survey->most_width, 8);
+  EXPECT_EQ(survey->turned, 1);
+  EXPECT_EQ(survey->with_alpha, 1);
+  ASSERT_EQ(survey->unreadable.size(), 1u);
+  EXPECT_NE(survey->unreadable[0].find("broken.jpg: neither a JPEG nor"), std::string::npos);
+  EXPECT_EQ(survey->passed_over, std::vector<std::string>{path("train/dark/notes.txt").string()});
+}
+
+TEST_F(ImageFolder, AFolderInAFolderIsNamed) {
+  write_parts({"flowers/"});
+  expect_words(load_dataset(config()), {"1 folders of classes", "if they are in 'flowers', name"});
+}
+
 TEST_F(ImageFolder, PicturesOfOtherKindsBecomeTheSame) {
   write_parts({""});
   write("dark/grey.jpg", jpeg_of(plain(8, 8, {100})));
   write("dark/grey.png", png_of(plain(8, 8, {100})));
-  write("light/clear.png", png_of(plain(8, 8, {200, 150, 100, 7})));
-  write("light/clear_grey.png", png_of(plain(8, 8, {200, 9})));
+  write("light/full.png", png_of(plain(8, 8, {200, 150, 100, 255})));
+  write("light/clear_grey.png", png_of(plain(8, 8, {0, 0})));
   DataConfig data = config();
   const auto colour = load_dataset(data);
   ASSERT_TRUE(colour) << colour.error().message;
@@ -85,7 +137,7 @@ TEST_F(ImageFolder, PicturesOfOtherKindsBecomeTheSame) {
     seen.insert({colour->image(i)[0], colour->image(i)[64], colour->image(i)[128]});
   EXPECT_EQ(seen.count({100, 100, 100}), 2u);
   EXPECT_EQ(seen.count({200, 150, 100}), 1u);
-  EXPECT_EQ(seen.count({200, 200, 200}), 1u);
+  EXPECT_EQ(seen.count({255, 255, 255}), 1u);
   data.channels = 1;
   const Dataset grey = load_dataset(data).value();
   EXPECT_EQ(grey.info.task.input, (Shape{1, 8, 8}));
@@ -98,8 +150,11 @@ TEST_F(ImageFolder, PicturesOfDifferentSizesNeedASize) {
   write_parts({""});
   write("dark/wide.jpg", jpeg_of(plain(16, 60, {10, 20, 30})));
   write("light/tall.png", png_of(plain(9, 5, {210, 220, 230})));
-  expect_words(load_dataset(config()),
-               {"dark/wide.jpg: 16 x 60 pixels, but the first picture has 8 x 8", "data.size"});
+  expect_words(
+      load_dataset(config()),
+      {"dark/wide.jpg: 16 x 60 pixels, but the first picture has 8 x 8; the sides of all have "
+       "5 to 60 pixels; say with data.size how large all are to be made, for example "
+       "data.size: 64"});
   DataConfig data = config();
   data.size = 6;
   const auto loaded = load_dataset(data);

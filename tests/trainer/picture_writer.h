@@ -6,7 +6,9 @@
 #include <archive_entry.h>
 #include <png.h>
 #include <turbojpeg.h>
+#include <zlib.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <filesystem>
 #include <string>
@@ -30,14 +32,15 @@ inline Pixels plain(int height, int width, const std::vector<std::uint8_t>& colo
   return pixels;
 }
 
-inline std::string jpeg_of(const Pixels& pixels, int quality = 95) {
+// Grey, colour, or the inks of CMYK that are left out, by the number of channels.
+inline std::string jpeg_of(const Pixels& pixels, int quality = 95, int flags = 0) {
+  constexpr int formats[] = {TJPF_GRAY, TJPF_UNKNOWN, TJPF_RGB, TJPF_CMYK};
   const tjhandle handle = tjInitCompress();
   unsigned char* bytes = nullptr;
   unsigned long size = 0;
-  const bool is_grey = pixels.channels == 1;
   tjCompress2(handle, pixels.bytes.data(), pixels.width, 0, pixels.height,
-              is_grey ? TJPF_GRAY : TJPF_RGB, &bytes, &size, is_grey ? TJSAMP_GRAY : TJSAMP_444,
-              quality, 0);
+              formats[pixels.channels - 1], &bytes, &size,
+              pixels.channels == 1 ? TJSAMP_GRAY : TJSAMP_444, quality, flags);
   std::string file(reinterpret_cast<char*>(bytes), size);
   tjFree(bytes);
   tjDestroy(handle);
@@ -58,6 +61,84 @@ inline std::string png_of(const Pixels& pixels) {
   png_image_write_to_memory(&image, file.data(), &size, 0, pixels.bytes.data(), 0, nullptr);
   file.resize(size);
   return file;
+}
+
+// PngKind: a picture of one row, and what libpng is told of it.
+struct PngKind {
+  int type = PNG_COLOR_TYPE_GRAY;
+  int bits = 8;
+  int interlace = PNG_INTERLACE_NONE;
+  int width = 1;
+  std::vector<std::uint8_t> row = {};      // as PNG stores it
+  std::vector<std::uint8_t> palette = {};  // 3 bytes a colour
+  std::vector<std::uint8_t> clear = {};    // of a palette the alphas, else the transparent grey
+};
+
+inline std::string png_of_kind(PngKind kind) {
+  std::string file;
+  png_structp png = png_create_write_struct(PNG_LIBPNG_VER_STRING, nullptr, nullptr, nullptr);
+  png_infop info = png_create_info_struct(png);
+  png_set_write_fn(
+      png, &file,
+      [](png_structp from, png_bytep bytes, png_size_t count) {
+        static_cast<std::string*>(png_get_io_ptr(from))
+            ->append(reinterpret_cast<const char*>(bytes), count);
+      },
+      [](png_structp) {});
+  png_set_IHDR(png, info, static_cast<png_uint_32>(kind.width), 1, kind.bits, kind.type,
+               kind.interlace, PNG_COMPRESSION_TYPE_DEFAULT, PNG_FILTER_TYPE_DEFAULT);
+  if (!kind.palette.empty())
+    png_set_PLTE(png, info, reinterpret_cast<png_colorp>(kind.palette.data()),
+                 static_cast<int>(kind.palette.size() / 3));
+  if (!kind.clear.empty()) {
+    png_color_16 grey{};
+    grey.gray = kind.clear.front();
+    png_set_tRNS(png, info, kind.clear.data(), static_cast<int>(kind.clear.size()), &grey);
+  }
+  png_write_info(png, info);
+  const int passes = png_set_interlace_handling(png);
+  for (int pass = 0; pass < passes; ++pass) png_write_row(png, kind.row.data());
+  png_write_end(png, info);
+  png_destroy_write_struct(&png, &info);
+  return file;
+}
+
+inline std::string big_endian(std::uint32_t number, int bytes) {
+  std::string text;
+  for (int shift = 8 * (bytes - 1); shift >= 0; shift -= 8)
+    text += static_cast<char>(number >> shift & 0xff);
+  return text;
+}
+
+// A directory of two tags, of which the second is the orientation.
+inline std::string exif_of(int orientation, bool is_little, int type = 3) {
+  const auto number = [&](std::uint32_t value, int bytes) {
+    std::string text = big_endian(value, bytes);
+    if (is_little) std::reverse(text.begin(), text.end());
+    return text;
+  };
+  const std::string value =
+      type == 3 ? number(static_cast<std::uint32_t>(orientation), 2) + std::string(2, '\0')
+                : number(static_cast<std::uint32_t>(orientation), 4);
+  return (is_little ? "II" : "MM") + number(42, 2) + number(8, 4) + number(2, 2) +
+         number(0x0100, 2) + number(4, 2) + number(1, 4) + number(99, 4) +  //
+         number(0x0112, 2) + number(static_cast<std::uint32_t>(type), 2) + number(1, 4) + value +
+         number(0, 4);
+}
+
+inline std::string with_exif(const std::string& file, const std::string& exif) {
+  if (file[0] == '\xff') {  // behind the JFIF segment, as cameras and programs write it
+    const std::size_t jfif = 4 + static_cast<unsigned char>(file[5]);
+    const std::string body = std::string("Exif\0\0", 6) + exif;
+    return file.substr(0, jfif) + "\xff\xe1" +
+           big_endian(static_cast<std::uint32_t>(body.size() + 2), 2) + body + file.substr(jfif);
+  }
+  const std::string chunk = "eXIf" + exif;
+  const auto sum =
+      crc32(0, reinterpret_cast<const Bytef*>(chunk.data()), static_cast<uInt>(chunk.size()));
+  const std::size_t end = file.size() - 12;  // before IEND, behind the pixels
+  return file.substr(0, end) + big_endian(static_cast<std::uint32_t>(exif.size()), 4) + chunk +
+         big_endian(static_cast<std::uint32_t>(sum), 4) + file.substr(end);
 }
 
 struct TarMember {

@@ -1,8 +1,6 @@
 #pragma once
 
-// The data format `image_folder`: train/CLASS/*.jpg, .jpeg and .png, and val/ and test/ of the same
-// classes if they exist; or only CLASS/*. Classes are the folders' names, sorted as bytes. Other
-// files, and names that begin with a dot, are ignored.
+// The data format `image_folder`: the JPEG and PNG files of a PictureFolder (picture_folder.h).
 
 #include "core/result.h"
 #include "trainer/data/samples.h"

@@ -1,13 +1,9 @@
 #pragma once
 
-// PictureDecoder: decodes JPEG and PNG files to pixels of one size. If a size S is set, a picture
-// is scaled, its sides in proportion, until the shorter one is S, and the square in its middle is
-// cropped. libjpeg-turbo scales first, in steps of an eighth, as far as S allows; the rest is a
-// triangle filter over the pixels that are merged into one (as Pillow's "bilinear"), in integers,
-// so that the pixels are the same on every machine. If `channels` needs it, grey becomes three
-// equal channels, and colour becomes luma (ITU-R BT.601); transparency is ignored. One decoder
-// serves all files of a set and reuses its buffers. Not thread-safe. Users of this header do not
-// see libjpeg-turbo and libpng.
+// PictureDecoder: decodes JPEG and PNG files to pixels of one form (trainer/data/picture_form.h):
+// every pixel at full resolution (picture_file.h), its colours as picture_colours.h says, upright
+// (exif.h), then the square (resize.h). One decoder serves all files of a set and reuses its
+// buffers. Not thread-safe.
 
 #include <cstdint>
 #include <memory>
@@ -19,15 +15,30 @@
 #include <vector>
 
 #include "encodings/network/layer.h"
+#include "encodings/study/study_config.h"
+#include "trainer/data/picture_form.h"
 
 namespace detol::inline trainer {
+
+inline PictureForm form_of(const DataConfig& config) {
+  return {config.size, config.fit, config.channels};
+}
+
+// PictureError: what is wrong with a file; its name is the caller's to say.
+struct PictureError {
+  std::string what;
+  bool has_other_size = false;  // and nothing else is wrong with it
+};
+
+// The remedy where pictures differ in size.
+inline constexpr std::string_view kSayASize =
+    "say with data.size how large all are to be made, for example data.size: 64";
 
 class PictureDecoder {
  public:
   using Bytes = std::span<const std::uint8_t>;
 
-  // size: side of the square in pixels; 0: the pictures' own size. channels: 1 or 3.
-  PictureDecoder(int size, int channels);
+  explicit PictureDecoder(const PictureForm& form);
   PictureDecoder(PictureDecoder&&) noexcept;
   ~PictureDecoder();
 
@@ -37,8 +48,8 @@ class PictureDecoder {
 
   // Writes the pixels, C x H x W. Unexpected: the file is damaged, or has another shape. REQUIRES:
   // `out` has the shape's size.
-  tl::expected<void, std::string> decode(Bytes file, const Shape& shape,
-                                         std::span<std::uint8_t> out);
+  tl::expected<void, PictureError> decode(Bytes file, const Shape& shape,
+                                          std::span<std::uint8_t> out);
 
  private:
   struct State;
@@ -52,11 +63,11 @@ PictureDecoder::Bytes bytes_in(const std::string& file);
 // depend on the number of threads.
 class PictureDecoders {
  public:
-  PictureDecoders(int size, int channels) : size_(size), channels_(channels) {}
+  explicit PictureDecoders(const PictureForm& form) : form_(form) {}
 
   struct Failure {
     std::size_t file = 0;  // index of the first that failed
-    std::string what;
+    PictureError error;
   };
 
   // Returns the first failure, if any. REQUIRES: `out` holds one picture of this shape for each
@@ -65,7 +76,7 @@ class PictureDecoders {
                                 std::span<std::uint8_t> out);
 
  private:
-  int size_, channels_;
+  PictureForm form_;
   std::vector<PictureDecoder> decoders_;  // one for each thread
 };
 

@@ -2,54 +2,56 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
-#include <numeric>
+#include <cstdlib>
 
 namespace detol::inline trainer {
 namespace {
 
-constexpr int kBits = 14;
-constexpr std::int32_t kOne = 1 << kBits;
+constexpr int kBits = 16;  // of a weight: 255 x 2^16 + 2^15 < 2^24
 
 std::uint8_t rounded(std::int32_t sum) {
-  return static_cast<std::uint8_t>((sum + kOne / 2) >> kBits);
+  return static_cast<std::uint8_t>((sum + (1 << (kBits - 1))) >> kBits);
 }
 
 }  // namespace
 
-// Returns the mixes for a side of `from` pixels of a picture whose shorter side has `shorter`. A
-// weight is the triangle's height at the pixel's centre; the rounding error is added to the largest
-// weight.
-std::vector<Resizer::Mix> Resizer::mixes(int from, int shorter, int size) {
-  const double scaled = std::round(static_cast<double>(from) * size / shorter);
-  const double step = from / scaled;
-  const double reach = std::max(1.0, step);
-  const double begin = std::floor((scaled - size) / 2);
-  std::vector<Mix> lines(static_cast<std::size_t>(size));
-  for (int i = 0; i < size; ++i) {
-    const double centre = (begin + i + 0.5) * step;
-    const int first = std::max(0, static_cast<int>(std::floor(centre - reach + 0.5)));
-    const int last = std::min(from, static_cast<int>(std::floor(centre + reach + 0.5)));
-    std::vector<double> heights;
-    for (int pixel = first; pixel < last; ++pixel)
-      heights.push_back(std::max(0.0, 1 - std::abs(pixel + 0.5 - centre) / reach));
-    const double sum = std::accumulate(heights.begin(), heights.end(), 0.0);
-    Mix& mix = lines[static_cast<std::size_t>(i)];
-    mix.first = first;
-    for (const double height : heights)
-      mix.weights.push_back(static_cast<std::int32_t>(std::lround(height / sum * kOne)));
-    *std::ranges::max_element(mix.weights) +=
-        kOne - std::accumulate(mix.weights.begin(), mix.weights.end(), 0);
-  }
-  return lines;
+ScaledSide scaled_side(int pixels, int other, int size, PictureFit fit) {
+  if (fit == PictureFit::kStretch) return {pixels, size, 0};
+  const std::int64_t fitted =
+      fit == PictureFit::kCrop ? std::min(pixels, other) : std::max(pixels, other);
+  const std::int64_t scaled = (2 * std::int64_t{pixels} * size + fitted) / (2 * fitted);
+  const int lines = static_cast<int>(std::max<std::int64_t>(1, scaled));
+  return {pixels, lines, (lines - size) / 2};
 }
 
-void Resizer::prepare(const Shrinking& shrinking) {
-  if (shrinking == prepared_) return;
-  const int shorter = std::min(shrinking.height, shrinking.width);
-  across_ = mixes(shrinking.width, shorter, shrinking.size);
-  down_ = mixes(shrinking.height, shorter, shrinking.size);
-  prepared_ = shrinking;
+Resizer::Mix Resizer::mix_of(const ScaledSide& side, std::int64_t line) {
+  const std::int64_t pixels = side.pixels, scaled = side.scaled;
+  if (line < 0 || line >= scaled) return {};
+  const std::int64_t centre = (2 * line + 1) * pixels;
+  const std::int64_t reach = 2 * std::max(pixels, scaled);
+  const std::int64_t first = std::max<std::int64_t>(0, (centre - reach + scaled) / (2 * scaled));
+  std::vector<std::int64_t> heights;
+  std::int64_t total = 0;
+  for (std::int64_t p = first; p < pixels && (2 * p + 1) * scaled < centre + reach; ++p) {
+    heights.push_back(reach - std::abs((2 * p + 1) * scaled - centre));
+    total += heights.back();
+  }
+  Mix mix{static_cast<int>(first), {}};
+  std::int64_t sum = 0, before = 0;
+  for (const std::int64_t height : heights) {
+    sum += height;
+    const std::int64_t up_to = ((sum << (kBits + 1)) + total) / (2 * total);
+    mix.weights.push_back(static_cast<std::int32_t>(up_to - before));
+    before = up_to;
+  }
+  return mix;
+}
+
+void Resizer::prepare(std::vector<Mix>& mixes, ScaledSide& prepared, const ScaledSide& side) const {
+  if (side == prepared) return;
+  mixes.clear();
+  for (int i = 0; i < size_; ++i) mixes.push_back(mix_of(side, side.first + i));
+  prepared = side;
 }
 
 // Resizes one row; writes each channel to its plane.
@@ -69,13 +71,18 @@ void Resizer::shrink_row(const std::uint8_t* from, std::uint8_t* to, std::size_t
   }
 }
 
-void Resizer::write(const Picture& picture, int size, std::span<std::uint8_t> out) {
-  prepare({picture.height, picture.width, size});
-  const int top = down_.front().first;
-  const int bottom = down_.back().first + static_cast<int>(down_.back().weights.size());
+void Resizer::write(const Picture& picture, std::span<std::uint8_t> out) {
+  prepare(across_, across_of_, scaled_side(picture.width, picture.height, size_, fit_));
+  prepare(down_, down_of_, scaled_side(picture.height, picture.width, size_, fit_));
+  int top = picture.height, bottom = 0;
+  for (const Mix& mix : down_) {
+    if (mix.weights.empty()) continue;
+    top = std::min(top, mix.first);
+    bottom = std::max(bottom, mix.first + static_cast<int>(mix.weights.size()));
+  }
   const auto channels = static_cast<std::size_t>(picture.channels);
   const auto row_bytes = static_cast<std::size_t>(picture.width) * channels;
-  const auto rows = static_cast<std::size_t>(bottom - top), side = static_cast<std::size_t>(size);
+  const auto rows = static_cast<std::size_t>(bottom - top), side = static_cast<std::size_t>(size_);
   rows_.resize(channels * rows * side);
 
   for (std::size_t row = 0; row < rows; ++row) {
@@ -88,8 +95,8 @@ void Resizer::write(const Picture& picture, int size, std::span<std::uint8_t> ou
     for (std::size_t y = 0; y < side; ++y) {
       const Mix& mix = down_[y];
       std::ranges::fill(sums_, 0);
-      const std::uint8_t* row =
-          &rows_[(channel * rows + static_cast<std::size_t>(mix.first - top)) * side];
+      const auto skipped = static_cast<std::size_t>(mix.weights.empty() ? 0 : mix.first - top);
+      const std::uint8_t* row = &rows_[(channel * rows + skipped) * side];
       for (const std::int32_t weight : mix.weights) {
         for (std::size_t x = 0; x < side; ++x) sums_[x] += weight * row[x];
         row += side;

@@ -78,7 +78,7 @@ class ShardPixels final : public PixelSource {
         places_(std::move(places)),
         shape_(shape),
         pictures_(shards),
-        decoders_(config.size, config.channels) {}
+        decoders_(form_of(config)) {}
 
   Result<void> read(std::span<std::byte> out) override {
     const std::size_t count = out.size() / static_cast<std::size_t>(shape_.elements());
@@ -88,7 +88,7 @@ class ShardPixels final : public PixelSource {
     }
     const auto failure =
         decoders_.decode(files, shape_, {reinterpret_cast<std::uint8_t*>(out.data()), out.size()});
-    if (failure) return label_error(at_ + failure->file, failure->what);
+    if (failure) return decode_error(at_ + failure->file, failure->error);
     at_ += count;
     return {};
   }
@@ -104,6 +104,13 @@ class ShardPixels final : public PixelSource {
   }
 
  private:
+  tl::unexpected<Error> decode_error(std::size_t sample, const PictureError& error) const {
+    if (!error.has_other_size) return label_error(sample, error.what);
+    const Place& place = places_[sample];
+    return byte_error(shards_[place.shard], place.offset,
+                      fmt::format("{}: {}", in_quotes(place.name), error.what), kSayASize);
+  }
+
   std::vector<fs::path> shards_;
   std::vector<Place> places_;
   Shape shape_;
@@ -116,7 +123,7 @@ class ShardPixels final : public PixelSource {
 class Listing {
  public:
   Listing(const std::vector<fs::path>& shards, const DataConfig& config)
-      : shards_(shards), config_(config), decoder_(config.size, config.channels) {}
+      : shards_(shards), config_(config), decoder_(form_of(config)) {}
 
   Result<Samples> read() {
     for (std::size_t shard = 0; shard < shards_.size(); ++shard) {

@@ -1,0 +1,74 @@
+#include "trainer/data/formats/picture_survey.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "core/file.h"
+#include "trainer/data/formats/exif.h"
+#include "trainer/data/formats/picture.h"
+#include "trainer/data/formats/picture_file.h"
+#include "trainer/data/formats/picture_folder.h"
+
+namespace detol::inline trainer {
+namespace {
+
+// Surveyor adds one split after the other.
+class Surveyor {
+ public:
+  explicit Surveyor(const std::vector<std::string>& class_names) {
+    for (const std::string& name : class_names) survey_.classes.push_back({.name = name});
+  }
+
+  void add(const PictureFiles& files, std::int64_t PictureSurvey::Class::*count) {
+    for (const std::int32_t label : files.labels)
+      ++(survey_.classes[static_cast<std::size_t>(label)].*count);
+    for (const auto& path : files.passed_over) survey_.passed_over.push_back(path.string());
+    for (const auto& path : files.paths) {
+      const auto file = read_file(path, kLargestPictureFile);
+      if (!file) {
+        survey_.unreadable.push_back(file.error().message);
+      } else if (const auto head = reader_.head(bytes_in(*file))) {
+        add(*head);
+      } else {
+        survey_.unreadable.push_back(fmt::format("{}: {}", path.string(), head.error()));
+      }
+    }
+  }
+
+  PictureSurvey survey() && { return std::move(survey_); }
+
+ private:
+  void add(const PictureHead& head) {
+    int height = head.height, width = head.width;
+    if (exchanges_sides(head.orientation)) std::swap(height, width);
+    if (survey_.kinds.empty()) {
+      survey_.least_height = height;
+      survey_.least_width = width;
+    }
+    ++survey_.kinds[kind_of(head)];
+    survey_.least_height = std::min(survey_.least_height, height);
+    survey_.most_height = std::max(survey_.most_height, height);
+    survey_.least_width = std::min(survey_.least_width, width);
+    survey_.most_width = std::max(survey_.most_width, width);
+    survey_.turned += head.orientation != 1;
+    survey_.with_alpha += head.has_alpha;
+  }
+
+  PictureFile reader_;
+  PictureSurvey survey_;
+};
+
+}  // namespace
+
+Result<PictureSurvey> survey_pictures(const std::filesystem::path& root) {
+  using Class = PictureSurvey::Class;
+  DETOL_ASSIGN(const PictureFolder folder, list_pictures(root));
+  Surveyor surveyor(folder.class_names);
+  surveyor.add(folder.training, &Class::training);
+  if (folder.validation) surveyor.add(*folder.validation, &Class::validation);
+  if (folder.test) surveyor.add(*folder.test, &Class::test);
+  return std::move(surveyor).survey();
+}
+
+}  // namespace detol::inline trainer

@@ -1,0 +1,37 @@
+#pragma once
+
+// PictureSurvey: what the pictures of a folder are like, from their headers alone. Any thread.
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "core/result.h"
+
+namespace detol::inline trainer {
+
+struct PictureSurvey {
+  // Numbers of pictures in training, validation and test files, by class.
+  struct Class {
+    std::string name;
+    std::int64_t training = 0, validation = 0, test = 0;
+  };
+  std::vector<Class> classes;
+  std::map<std::string, std::int64_t> kinds;  // "colour JPEG": how many
+  // In pixels, upright; 0 if no picture can be read.
+  int least_height = 0, most_height = 0, least_width = 0, most_width = 0;
+  std::int64_t turned = 0;               // by their EXIF orientation
+  std::int64_t with_alpha = 0;           // that may be transparent somewhere
+  std::vector<std::string> unreadable;   // "<path>: <what is wrong>"
+  std::vector<std::string> passed_over;  // paths of other files, but for hidden ones
+
+  bool differ_in_size() const { return least_height != most_height || least_width != most_width; }
+};
+
+// Reads the headers of all pictures of data in the format image_folder. Errors (kInput): those of
+// list_pictures().
+Result<PictureSurvey> survey_pictures(const std::filesystem::path& root);
+
+}  // namespace detol::inline trainer
