@@ -5,6 +5,7 @@
 
 #include "cli/commands.h"
 #include "cli/output.h"
+#include "cli/picture_summary.h"
 #include "cli/preflight.h"
 #include "cli/settings.h"
 #include "core/log.h"
@@ -88,7 +89,18 @@ void put_class_shares(Rows& record, const DatasetInfo& data) {
       static_cast<double>(most) / static_cast<double>(data.training));
 }
 
-Rows report_on(const StudyConfig& config, const Preflight& preflight, const Sample& sample) {
+// Adds what the pictures of a folder are like; of other data it knows nothing to add.
+Result<void> put_pictures(Rows& record, const DataConfig& data) {
+  if (data.format != "image_folder") return {};
+  DETOL_ASSIGN(const PictureSurvey survey, survey_pictures(data.path));
+  put(record, "pictures", fmt::format("{}; {}", kinds_in(survey), sizes_in(survey)));
+  const std::string notes = notes_on(survey);
+  put(record, "picture_notes", notes.empty() ? Cell() : Cell(notes));
+  return {};
+}
+
+Result<Rows> report_on(const StudyConfig& config, const Preflight& preflight,
+                       const Sample& sample) {
   Rows record;
   put(record, "study", config.study);
   put(record, "choices", static_cast<std::int64_t>(config.space.size()));
@@ -105,6 +117,7 @@ Rows report_on(const StudyConfig& config, const Preflight& preflight, const Samp
     put(record, is_table ? "validation_records" : "validation_images", preflight.data.validation);
     put(record, is_table ? "test_records" : "test_images", preflight.data.test);
     put_class_shares(record, preflight.data);
+    DETOL_TRY(put_pictures(record, config.data));
   }
   put(record, "sampled", sample.drawn);
   const auto refused = sample.drawn - static_cast<std::int64_t>(sample.params.size());
@@ -128,7 +141,8 @@ Result<int> validate(const Arguments& arguments) {
   if (preflight.data.look) {
     for (const std::string& remark : remarks_on(*preflight.data.look)) log_info("{}", remark);
   }
-  DETOL_TRY(print_data(render_record(report_on(config, preflight, sample), arguments.globals)));
+  DETOL_ASSIGN(const Rows report, report_on(config, preflight, sample));
+  DETOL_TRY(print_data(render_record(report, arguments.globals)));
   return 0;
 }
 

@@ -117,6 +117,7 @@ Command db_export_command();
 Command db_merge_command();
 Command data_pack_command();
 Command data_info_command();
+Command data_inspect_command();
 Command doctor_command();
 Command bench_command();
 Command completion_command();

@@ -18,14 +18,14 @@ struct PictureSurvey {
     std::string name;
     std::int64_t training = 0, validation = 0, test = 0;
   };
-  std::vector<Class> classes;
-  std::map<std::string, std::int64_t> kinds;  // "colour JPEG": how many
+  std::vector<Class> classes = {};
+  std::map<std::string, std::int64_t> kinds = {};  // "colour JPEG": how many
   // In pixels, upright; 0 if no picture can be read.
   int least_height = 0, most_height = 0, least_width = 0, most_width = 0;
-  std::int64_t turned = 0;               // by their EXIF orientation
-  std::int64_t with_alpha = 0;           // that may be transparent somewhere
-  std::vector<std::string> unreadable;   // "<path>: <what is wrong>"
-  std::vector<std::string> passed_over;  // paths of other files, but for hidden ones
+  std::int64_t turned = 0;                    // by their EXIF orientation
+  std::int64_t with_alpha = 0;                // that may be transparent somewhere
+  std::vector<std::string> unreadable = {};   // "<path>: <what is wrong>"
+  std::vector<std::string> passed_over = {};  // paths of other files, but for hidden ones
 
   bool differ_in_size() const { return least_height != most_height || least_width != most_width; }
 };
