@@ -16,13 +16,13 @@
 #include <onnx/shape_inference/implementation.h>
 
 #include <algorithm>
-#include <bit>
 #include <limits>
 #include <set>
 
 #include "export/formats.h"
 #include "export/metadata.h"
 #include "export/onnx_constants.h"
+#include "export/onnx_nodes.h"
 #include "export/read_model.h"
 
 namespace detol::inline exporting {
@@ -41,17 +41,16 @@ Versions versions_of(const Network& network) {
   return has_layer_norm ? Versions{8, kOnnxNormOpset} : Versions{7, kOnnxOpset};
 }
 
-static_assert(std::endian::native == std::endian::little, "raw_data is little-endian");
-
 // Edge: a tensor of the graph, N x C x H x W or, as a matrix, N x C.
 struct Edge {
   std::string name;
   bool is_matrix = false;
 };
 
-class GraphWriter {
+class GraphWriter : private OnnxNodes {
  public:
-  GraphWriter(const Model& model, onnx::GraphProto& graph) : model_(model), graph_(graph) {}
+  GraphWriter(const Model& model, onnx::GraphProto& graph)
+      : OnnxNodes(graph), model_(model), graph_(graph) {}
 
   void write() {
     edges_.push_back(normalised());
@@ -64,51 +63,6 @@ class GraphWriter {
   }
 
  private:
-  using Names = std::vector<std::string>;
-  using Integers = std::vector<std::int64_t>;
-
-  onnx::NodeProto& add(const char* op, const std::string& name, const Names& inputs) {
-    onnx::NodeProto& node = *graph_.add_node();
-    node.set_op_type(op);
-    node.set_name(name);
-    for (const std::string& input : inputs) node.add_input(input);
-    node.add_output(name);
-    return node;
-  }
-
-  static onnx::AttributeProto& attribute(onnx::NodeProto& node, const char* name,
-                                         onnx::AttributeProto::AttributeType type) {
-    onnx::AttributeProto& added = *node.add_attribute();
-    added.set_name(name);
-    added.set_type(type);
-    return added;
-  }
-  static void set_int(onnx::NodeProto& node, const char* name, std::int64_t value) {
-    attribute(node, name, onnx::AttributeProto::INT).set_i(value);
-  }
-  static void set_float(onnx::NodeProto& node, const char* name, float value) {
-    attribute(node, name, onnx::AttributeProto::FLOAT).set_f(value);
-  }
-  static void set_ints(onnx::NodeProto& node, const char* name, const Integers& values) {
-    onnx::AttributeProto& added = attribute(node, name, onnx::AttributeProto::INTS);
-    for (std::int64_t value : values) added.add_ints(value);
-  }
-
-  template <typename Number>
-  std::string constant(const std::string& name, const Integers& shape, int type,
-                       const std::vector<Number>& data) {
-    onnx::TensorProto& tensor = *graph_.add_initializer();
-    tensor.set_name(name);
-    tensor.set_data_type(type);
-    for (std::int64_t extent : shape) tensor.add_dims(extent);
-    tensor.set_raw_data(data.data(), data.size() * sizeof(Number));
-    return name;
-  }
-  std::string floats(const std::string& name, const Integers& shape,
-                     const std::vector<float>& data) {
-    return constant(name, shape, onnx::TensorProto::FLOAT, data);
-  }
-
   // Adds the layer's tensors as constants, in the order of the inputs of ONNX's operators, which is
   // detol's order, too: weight, bias; gamma, beta, mean, variance.
   void add_weights(Names& inputs, std::size_t count) {
@@ -129,8 +83,7 @@ class GraphWriter {
     if (!edge.is_matrix) return edge;
     const std::string name = edge.name + ".image";
     if (converted_.insert(name).second) {
-      const std::string axes =
-          constant(name + ".axes", {2}, onnx::TensorProto::INT64, Integers{2, 3});
+      const std::string axes = integers(name + ".axes", {2}, {2, 3});
       add("Unsqueeze", name, {edge.name, axes});
     }
     return {name, false};

@@ -1,17 +1,23 @@
 // Our exporter and our reader could be wrong in the same way: ONNX Runtime, where python3 has it,
-// must compute from every kind of layer what the reference backend computes.
+// must compute from every kind of layer what the reference backend computes, and prepare pictures
+// as the loader does, to the bit.
 
 #include <sys/wait.h>
 
 #include <cstdlib>
 #include <fstream>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
 
+#include "tests/export/picture_model.h"
 #include "tests/export/sample_models.h"
 #include "tests/support/temp_folder.h"
+#include "tests/trainer/picture_writer.h"
+#include "trainer/data/formats/picture.h"
 #include "trainer/predict.h"
 
 namespace detol {
@@ -46,6 +52,64 @@ void write_case(const std::filesystem::path& stem, const Model& model) {
   write_floats(stem.string() + ".logits", *logits);
 }
 
+// Runs the script on a folder of cases; nullopt if there is no ONNX Runtime.
+std::optional<int> run_onnx(const std::filesystem::path& folder) {
+  const std::string script = DETOL_SOURCE_DIR "/tests/export/run_onnx.py";
+  const int status = std::system(("python3 " + script + " " + folder.string()).c_str());
+  if (!WIFEXITED(status)) return -1;
+  const int code = WEXITSTATUS(status);
+  return code == kNoRuntime || code == 127 ? std::nullopt : std::optional(code);
+}
+
+// Writes a graph that prepares a picture, the picture's bytes, and what the loader makes of them.
+void write_picture_case(const std::filesystem::path& stem, const PictureForm& form,
+                        const testing_support::Pixels& picture) {
+  const std::string file = testing_support::png_of(picture);
+  PictureDecoder decoder(form);
+  const Shape shape = decoder.shape_of(bytes_in(file)).value();
+  std::vector<std::uint8_t> bytes(static_cast<std::size_t>(shape.elements()));
+  ASSERT_TRUE(decoder.decode(bytes_in(file), shape, bytes));
+  std::vector<float> expected;
+  for (const std::uint8_t byte : bytes) expected.push_back(static_cast<float>(byte) / 255);
+  const auto model = testing::picture_model_of({form, shape});
+  std::ofstream(stem.string() + ".onnx", std::ios::binary) << model.SerializeAsString();
+  std::ofstream(stem.string() + ".bytes", std::ios::binary)
+      .write(reinterpret_cast<const char*>(picture.bytes.data()),
+             static_cast<std::streamsize>(picture.bytes.size()));
+  std::ofstream(stem.string() + ".shape")
+      << "1 " << picture.height << ' ' << picture.width << ' ' << picture.channels;
+  write_floats(stem.string() + ".logits", expected);
+}
+
+testing_support::Pixels noise_of(int height, int width, int channels) {
+  testing_support::Pixels picture{height, width, channels};
+  Rng rng(static_cast<std::uint64_t>(height * width));
+  for (int i = 0; i < height * width * channels; ++i)
+    picture.bytes.push_back(static_cast<std::uint8_t>(rng.uniform(0, 256)));
+  return picture;
+}
+
+TEST(OnnxRuntime, PreparesPicturesAsTheLoaderDoes) {
+  const testing_support::TempFolder folder;
+  int number = 0;
+  for (const PictureFitRow& row : picture_fits()) {
+    for (const int channels : {1, 3}) {
+      for (const int size : {1, 7, 32}) {
+        const PictureForm form{.size = size, .fit = row.fit, .channels = channels};
+        for (const auto& [height, width] :
+             {std::pair{7, 7}, {1, 90}, {31, 20}, {64, 101}, {3, 5}, {200, 333}})
+          write_picture_case(folder.path() / std::to_string(number++), form,
+                             noise_of(height, width, height < 10 ? 3 : 4));
+      }
+      write_picture_case(folder.path() / std::to_string(number++), {.channels = channels},
+                         noise_of(9, 14, 4));
+    }
+  }
+  const auto code = run_onnx(folder.path());
+  if (!code) GTEST_SKIP() << "python3 has no onnxruntime: nothing has run these graphs";
+  EXPECT_EQ(*code, 0);
+}
+
 TEST(OnnxRuntime, ComputesWhatTheReferenceBackendComputes) {
   const testing_support::TempFolder folder;
   for (int kind = 0; kind <= static_cast<int>(kLastLayerKind); ++kind) {
@@ -56,12 +120,9 @@ TEST(OnnxRuntime, ComputesWhatTheReferenceBackendComputes) {
   everything.mean = {0.2f, 0.4f, 0.6f};
   everything.deviation = {0.5f, 0.3f, 0.1f};
   write_case(folder.path() / "everything", everything);
-  const std::string script = DETOL_SOURCE_DIR "/tests/export/run_onnx.py";
-  const int status = std::system(("python3 " + script + " " + folder.path().string()).c_str());
-  ASSERT_TRUE(WIFEXITED(status));
-  if (WEXITSTATUS(status) == kNoRuntime || WEXITSTATUS(status) == 127)
-    GTEST_SKIP() << "python3 has no onnxruntime: only detol has read these files";
-  EXPECT_EQ(WEXITSTATUS(status), 0);
+  const auto code = run_onnx(folder.path());
+  if (!code) GTEST_SKIP() << "python3 has no onnxruntime: only detol has read these files";
+  EXPECT_EQ(*code, 0);
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 """Runs each NAME.onnx of a folder with ONNX Runtime on the floats of NAME.pixels and compares what
-comes out with the floats of NAME.logits. Prints the largest difference of each; exit code 1 if one
+comes out with the floats of NAME.logits; or on the bytes of NAME.bytes, of the shape in NAME.shape,
+where what comes out must be equal bit by bit. Prints the largest difference of each; exit code 1 if one
 is too large, 77 if there is no ONNX Runtime (or no NumPy) to run it with.
 
     run_onnx.py FOLDER
@@ -19,8 +20,18 @@ except ImportError as error:
 TOLERANCE = 1e-4
 
 
+def differs_on_bytes(file, session):
+    shape = [int(extent) for extent in file.with_suffix(".shape").read_text().split()]
+    pixels = numpy.fromfile(file.with_suffix(".bytes"), numpy.uint8).reshape(shape)
+    found = session.run(None, {session.get_inputs()[0].name: pixels})[0]
+    expected = numpy.fromfile(file.with_suffix(".logits"), numpy.float32).reshape(found.shape)
+    return 0 if numpy.array_equal(found, expected) else float("inf")
+
+
 def difference(file):
     session = onnxruntime.InferenceSession(str(file), providers=["CPUExecutionProvider"])
+    if file.with_suffix(".bytes").exists():
+        return differs_on_bytes(file, session)
     model_input = session.get_inputs()[0]
     pixels = numpy.fromfile(file.with_suffix(".pixels"), numpy.float32)
     logits = session.run(None, {model_input.name: pixels.reshape(-1, *model_input.shape[1:])})[0]
