@@ -25,10 +25,10 @@ std::uint64_t sortable(float number) {
 struct Calibration {
   std::array<double, kBins> surplus{};  // sums of confidence minus correctness
 
-  void add(double confidence, bool is_right) {
+  void add(double confidence, bool is_right, double times) {
     const double bin = std::ceil(confidence * kBins) - 1;
     const auto at = static_cast<std::size_t>(std::clamp(bin, 0.0, kBins - 1.0));
-    surplus[at] += confidence - (is_right ? 1 : 0);
+    surplus[at] += times * (confidence - (is_right ? 1 : 0));
   }
   double error(std::size_t answers) const {
     double sum = 0;
@@ -69,6 +69,31 @@ double Metrics::value_of(std::string_view name) {
   return (this->*row->value)();
 }
 
+double Metrics::value_of(std::string_view name, std::span<const std::uint16_t> times) {
+  assert(is_frozen_ && times.size() == images());
+  times_ = times;
+  const double value = value_of(name);
+  times_ = {};
+  return value;
+}
+
+void Metrics::freeze() {
+  const TaskKind kind = data_.info.task.kind;
+  is_frozen_ = false;
+  if (kind == TaskKind::kClassification) fill_log_sums();
+  if (has_labels(kind)) {
+    predicted_.resize(images());
+    for (std::size_t i = 0; i < images(); ++i)
+      predicted_[i] = static_cast<std::uint32_t>(largest_output(i));
+  }
+  if (kind != TaskKind::kRegression) {
+    orders_.resize(images() * width_);
+    for (std::size_t k = 0; k < width_; ++k)
+      sort_images(k, std::span(orders_).subspan(k * images(), images()));
+  }
+  is_frozen_ = true;
+}
+
 std::size_t Metrics::classes() const {
   return data_.info.task.kind == TaskKind::kBinary ? 2 : width_;
 }
@@ -83,6 +108,10 @@ bool Metrics::is_of(std::size_t image, std::size_t output) const {
 }
 
 std::size_t Metrics::predicted(std::size_t image) const {
+  return is_frozen_ ? predicted_[image] : largest_output(image);
+}
+
+std::size_t Metrics::largest_output(std::size_t image) const {
   const auto row = std::span(outputs_).subspan(image * width_, width_);
   if (data_.info.task.kind == TaskKind::kBinary) return row[0] > 0 ? 1 : 0;
   return static_cast<std::size_t>(std::ranges::max_element(row) - row.begin());
@@ -101,6 +130,7 @@ double Metrics::target(std::size_t image, std::size_t output) const {
 }
 
 void Metrics::fill_log_sums() {
+  if (is_frozen_) return;
   for (std::size_t i = 0; i < images(); ++i) {
     const auto row = std::span(outputs_).subspan(i * width_, width_);
     const double largest{std::ranges::max(row)};
@@ -125,26 +155,28 @@ double Metrics::mean_over(std::size_t count, const ValueOf& value_of) const {
 
 // The first of equal logits counts as larger, as in predicted().
 double Metrics::top5() {
-  std::size_t found = 0;
+  double found = 0;
   for (std::size_t i = 0; i < images(); ++i) {
     const auto row = std::span(outputs_).subspan(i * width_, width_);
     const std::size_t own = label(i);
     std::size_t before = 0;
     for (std::size_t k = 0; k < width_; ++k)
       before += row[k] > row[own] || (row[k] == row[own] && k < own) ? 1 : 0;
-    found += before < 5 ? 1 : 0;
+    found += before < 5 ? times(i) : 0;
   }
-  return static_cast<double>(found) / static_cast<double>(images());
+  return found / static_cast<double>(images());
 }
 
 double Metrics::f1() {
   std::ranges::fill(counts_, ClassCounts{});
-  const auto count = [this](std::size_t k, bool is_predicted, bool is_there) {
-    counts_[k].correct += is_predicted && is_there ? 1 : 0;
-    counts_[k].predicted += is_predicted ? 1 : 0;
-    counts_[k].present += is_there ? 1 : 0;
+  std::int64_t once = 1;
+  const auto count = [&](std::size_t k, bool is_predicted, bool is_there) {
+    counts_[k].correct += is_predicted && is_there ? once : 0;
+    counts_[k].predicted += is_predicted ? once : 0;
+    counts_[k].present += is_there ? once : 0;
   };
   for (std::size_t i = 0; i < images(); ++i) {
+    once = static_cast<std::int64_t>(times(i));
     if (has_labels(data_.info.task.kind)) {
       const std::size_t said = predicted(i), is = label(i);
       count(said, true, said == is);
@@ -164,22 +196,30 @@ double Metrics::auc() {
   return mean_over(width_, [this](std::size_t k) { return auc_of(k); });
 }
 
-// Sorts images by score, the lowest first; an image of the class wins against the other classes'
-// images before it.
-double Metrics::auc_of(std::size_t output) {
+// Sorts images by score, the lowest first.
+void Metrics::sort_images(std::size_t output, std::span<std::uint64_t> order) const {
   const bool is_softmax = data_.info.task.kind == TaskKind::kClassification;
   for (std::size_t i = 0; i < images(); ++i) {
     const double logit{outputs_[i * width_ + output]};
     const auto score = static_cast<float>(is_softmax ? logit - log_sums_[i] : logit);
-    order_[i] = sortable(score) << 32 | i;
+    order[i] = sortable(score) << 32 | i;
   }
-  std::ranges::sort(order_);
+  std::ranges::sort(order);
+}
+
+// An image of the class wins against the other classes' images before it.
+double Metrics::auc_of(std::size_t output) {
+  if (!is_frozen_) sort_images(output, order_);
+  const std::span<const std::uint64_t> order =
+      is_frozen_ ? std::span(orders_).subspan(output * images(), images()) : std::span(order_);
   double wins = 0, of_class = 0, others = 0;
-  for (std::size_t first = 0; first < order_.size();) {
+  for (std::size_t first = 0; first < order.size();) {
     double tied = 0, tied_others = 0;
     std::size_t at = first;
-    for (; at < order_.size() && order_[at] >> 32 == order_[first] >> 32; ++at)
-      ++(is_of(order_[at] & 0xffff'ffff, output) ? tied : tied_others);
+    for (; at < order.size() && order[at] >> 32 == order[first] >> 32; ++at) {
+      const std::size_t image = order[at] & 0xffff'ffff;
+      (is_of(image, output) ? tied : tied_others) += times(image);
+    }
     wins += tied * (others + tied_others / 2);
     of_class += tied;
     others += tied_others;
@@ -195,7 +235,8 @@ double Metrics::calibration_error() {
   Calibration bins;
   for (std::size_t i = 0; i < images(); ++i) {
     const std::size_t said = predicted(i);
-    bins.add(std::exp(double{outputs_[i * width_ + said]} - log_sums_[i]), said == label(i));
+    bins.add(std::exp(double{outputs_[i * width_ + said]} - log_sums_[i]), said == label(i),
+             times(i));
   }
   return bins.error(images());
 }
@@ -205,7 +246,7 @@ double Metrics::calibration_error_of(std::size_t output) {
   Calibration bins;
   for (std::size_t i = 0; i < images(); ++i) {
     const double logit{outputs_[i * width_ + output]};
-    bins.add(1 / (1 + std::exp(-std::abs(logit))), (logit > 0) == is_of(i, output));
+    bins.add(1 / (1 + std::exp(-std::abs(logit))), (logit > 0) == is_of(i, output), times(i));
   }
   return bins.error(images());
 }
@@ -213,7 +254,8 @@ double Metrics::calibration_error_of(std::size_t output) {
 double Metrics::mean_absolute_error() {
   return mean_over(width_, [this](std::size_t k) {
     double sum = 0;
-    for (std::size_t i = 0; i < images(); ++i) sum += std::abs(output(i, k) - target(i, k));
+    for (std::size_t i = 0; i < images(); ++i)
+      sum += times(i) * std::abs(output(i, k) - target(i, k));
     return sum / static_cast<double>(images());
   });
 }
@@ -223,7 +265,7 @@ double Metrics::root_mean_squared_error() {
     double sum = 0;
     for (std::size_t i = 0; i < images(); ++i) {
       const double d = output(i, k) - target(i, k);
-      sum += d * d;
+      sum += times(i) * d * d;
     }
     return std::sqrt(sum / static_cast<double>(images()));
   });
@@ -232,12 +274,12 @@ double Metrics::root_mean_squared_error() {
 double Metrics::r2() {
   return mean_over(width_, [this](std::size_t k) {
     double mean = 0, errors = 0, deviations = 0;
-    for (std::size_t i = 0; i < images(); ++i) mean += target(i, k);
+    for (std::size_t i = 0; i < images(); ++i) mean += times(i) * target(i, k);
     mean /= static_cast<double>(images());
     for (std::size_t i = 0; i < images(); ++i) {
       const double error = output(i, k) - target(i, k), deviation = target(i, k) - mean;
-      errors += error * error;
-      deviations += deviation * deviation;
+      errors += times(i) * error * error;
+      deviations += times(i) * deviation * deviation;
     }
     return deviations > 0 ? 1 - errors / deviations : kNone;
   });

@@ -1,6 +1,7 @@
 #pragma once
 
-// Metrics of a network's outputs on the validation split, in addition to loss and accuracy.
+// Metrics of a network's outputs for a range of the data, in addition to loss and accuracy. Trials
+// report those of validation; the names of others begin accordingly (test_metrics.h).
 //
 //   val_top5   share of the images whose label is among the five largest logits; 1 up to 5 classes
 //   val_f1     2 TP / (2 TP + FP + FN), mean over the classes (multi_label: the labels);
@@ -28,7 +29,7 @@
 namespace detol::inline trainer {
 
 // Metrics computes them from a network's outputs for a range of the data. Allocates only in the
-// constructor.
+// constructor and in freeze().
 class Metrics {
  public:
   Metrics(const Dataset& data, Range range);
@@ -38,6 +39,14 @@ class Metrics {
 
   // Returns the metric of that name, one of the list above. REQUIRES: the data's task has it.
   double value_of(std::string_view name);
+
+  // Declares that the outputs stay as they are. What depends on them alone is then computed once:
+  // 8 bytes for each image and output of a task that has an AUC.
+  void freeze();
+
+  // Returns the metric as if image i were there times[i] times. REQUIRES: freeze() was called;
+  // a number for each image, which add up to the number of images.
+  double value_of(std::string_view name, std::span<const std::uint16_t> times);
 
   // Returns whether a metric is in the list above; the others come from the loss.
   static bool has(std::string_view name);
@@ -61,6 +70,7 @@ class Metrics {
   double r2();
 
   std::size_t images() const { return static_cast<std::size_t>(range_.count); }
+  double times(std::size_t image) const { return times_.empty() ? 1 : times_[image]; }
   std::size_t classes() const;  // of an image; in multi_label, the number of labels
   bool is_of(std::size_t image, std::size_t output) const;
   std::size_t predicted(std::size_t image) const;
@@ -68,6 +78,8 @@ class Metrics {
   double output(std::size_t image, std::size_t output) const;  // in the units of the file
   double target(std::size_t image, std::size_t output) const;  // likewise
   void fill_log_sums();
+  std::size_t largest_output(std::size_t image) const;
+  void sort_images(std::size_t output, std::span<std::uint64_t> order) const;
   double auc_of(std::size_t output);
   double calibration_error_of(std::size_t output);
   template <typename ValueOf>
@@ -80,6 +92,10 @@ class Metrics {
   std::vector<double> log_sums_;      // N: log of the sum of exponentials; only for softmax
   std::vector<std::uint64_t> order_;  // N: sortable bits of a score, and its image
   std::vector<ClassCounts> counts_;   // per class; only for F1
+  bool is_frozen_ = false;
+  std::span<const std::uint16_t> times_;  // of each image; empty: once
+  std::vector<std::uint64_t> orders_;     // frozen: `order_` of each output
+  std::vector<std::uint32_t> predicted_;  // frozen: of each image
 };
 
 }  // namespace detol::inline trainer

@@ -131,6 +131,7 @@ Sums sums_from_host(Executable& executable, const Scoring& scoring, const Shard&
 
 Score score(Executable& executable, const Scoring& scoring,
             const std::function<bool()>& may_continue) {
+  if (scoring.range.count == 0) return {};
   const Dataset& data = scoring.data;
   const Shard share = shard_of(scoring.range.count, scoring.group);
   if (scoring.group.size() > 1) std::ranges::fill(scoring.outputs, 0.0F);
@@ -145,19 +146,38 @@ Score score(Executable& executable, const Scoring& scoring,
           static_cast<std::int64_t>(sums[2])};
 }
 
-Result<Score> score(const Network& network, const Weights& weights, const Dataset& data,
-                    DataSplit split, std::string_view backend) {
-  const Range range = range_of(data.info, split);
-  if (network.input_shape() != data.info.task.input) {
+namespace {
+
+// Scores a range of the data with a network that is compiled for it.
+Result<Score> score_range(const Network& network, const Weights& weights, std::string_view backend,
+                          const Scoring& scoring) {
+  const Task& task = scoring.data.info.task;
+  if (network.input_shape() != task.input) {
     return fail(ErrorCode::kInput,
                 fmt::format("the network reads images of {}, the data have {}",
-                            to_text(network.input_shape()), to_text(data.info.task.input)));
+                            to_text(network.input_shape()), to_text(task.input)));
   }
   return guarded([&]() -> Result<Score> {
     DETOL_ASSIGN(auto executable,
-                 compile(network, weights, range.count, backend, data.info.task.kind));
-    return score(*executable, {data, Normaliser(data), range}, [] { return true; });
+                 compile(network, weights, scoring.range.count, backend, task.kind));
+    return score(*executable, scoring, [] { return true; });
   });
+}
+
+}  // namespace
+
+Result<Score> score(const Network& network, const Weights& weights, const Dataset& data,
+                    DataSplit split, std::string_view backend) {
+  return score_range(network, weights, backend,
+                     {data, Normaliser(data), range_of(data.info, split)});
+}
+
+Result<std::vector<float>> outputs_of(const Network& network, const Weights& weights,
+                                      const Dataset& data, Range range, std::string_view backend) {
+  std::vector<float> outputs(static_cast<std::size_t>(range.count * data.info.task.classes));
+  DETOL_TRY(
+      score_range(network, weights, backend, {data, Normaliser(data), range, alone(), outputs}));
+  return outputs;
 }
 
 Result<std::vector<float>> logits_of(const Network& network, const Weights& weights,

@@ -35,7 +35,7 @@ struct Scoring {
 
 // Scores with a compiled network. Every rank makes the call and gets the score over all ranks.
 // `may_continue` is called after each batch (on a device, after several); once it returns false,
-// the rank stops, and the score is of fewer images. REQUIRES: range.count > 0.
+// the rank stops, and the score is of fewer images. Of an empty range all numbers are 0.
 Score score(Executable& executable, const Scoring& scoring,
             const std::function<bool()>& may_continue);
 
@@ -43,6 +43,11 @@ Score score(Executable& executable, const Scoring& scoring,
 // the backend cannot run, or that does not fit the images or the weights.
 Result<Score> score(const Network& network, const Weights& weights, const Dataset& data,
                     DataSplit split, std::string_view backend);
+
+// Returns the network's outputs for a range of the data: logits, or standardised predictions.
+// Errors as above. REQUIRES: range.count > 0.
+Result<std::vector<float>> outputs_of(const Network& network, const Weights& weights,
+                                      const Dataset& data, Range range, std::string_view backend);
 
 // Returns the logits (N x classes) of N normalised images (N x C x H x W). Errors as above.
 Result<std::vector<float>> logits_of(const Network& network, const Weights& weights,

@@ -6,6 +6,7 @@
 
 #include "tests/trainer/trial_runs.h"
 #include "trainer/data/formats/formats.h"
+#include "trainer/test_metrics.h"
 
 namespace detol {
 namespace {
@@ -31,6 +32,18 @@ TEST_P(KeptWeights, ScoringTheKeptWeightsGivesTheReportedMetrics) {
   EXPECT_NEAR(validation.loss, metric(ran.reports.back(), "val_loss"), 1e-5);
   EXPECT_GE(score(one.candidate.network, weights, loaded, DataSplit::kTest, GetParam())->accuracy,
             0.95);
+}
+
+TEST_P(KeptWeights, TestMetricsAreThoseOfTheTestImages) {
+  const Network network = small_network({1, 12, 12}, 4);
+  const Weights weights = initial_weights(network, 3);
+  const Dataset loaded = load_dataset(data()).value();
+  const Score all = score(network, weights, loaded, DataSplit::kTest, GetParam()).value();
+  const auto metrics = test_metrics(network, weights, {}, loaded, GetParam()).value();
+  ASSERT_EQ(metrics.at(0).name, "test_accuracy");
+  EXPECT_EQ(metrics[0].value, all.accuracy);
+  ASSERT_EQ(metrics.at(1).name, "test_loss");
+  EXPECT_NEAR(metrics[1].value, all.loss, 1e-5);
 }
 
 TEST_P(KeptWeights, ScoresTheAveragedWeightsAndKeepsThem) {
