@@ -68,7 +68,7 @@ std::string query_notes() {
          "              flops, epochs, device_seconds, started, finished, value, values_json\n"
          "  v_params    study, trial, name, value\n"
          "  v_metrics   study, trial, epoch, name, value, step\n"
-         "  v_workers, v_datasets, v_networks, v_hosts, v_runs\n";
+         "  v_models, v_workers, v_datasets, v_networks, v_hosts, v_runs\n";
 }
 
 }  // namespace

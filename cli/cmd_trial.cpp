@@ -107,6 +107,9 @@ EventLine describe(const event::Told& e) {
   return {"told", fmt::format("{} {} {}", to_text(e.state), cause ? to_text(*cause) : "",
                               to_text(e.reason))};
 }
+EventLine describe(const event::Model& e) {
+  return {"model", fmt::format("{} {} {}: {}", e.kind, e.model, e.state, text_of(e.metrics))};
+}
 EventLine describe(const event::Requeued& e) {
   return {"requeued", fmt::format("attempt {} was lost: {}", e.attempt, to_text(e.reason))};
 }

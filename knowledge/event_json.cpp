@@ -9,6 +9,7 @@
 #include <type_traits>
 
 #include "core/table.h"
+#include "knowledge/choice_json_impl.h"
 #include "knowledge/json_number_impl.h"
 
 namespace detol::inline knowledge {
@@ -18,26 +19,6 @@ using Json = nlohmann::ordered_json;  // choices and metrics keep their order
 
 std::string dump(const Json& json) {
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);  // never throws on bad UTF-8
-}
-
-Json choice(const Value& value) {
-  if (const auto* real = std::get_if<double>(&value)) {
-    if (!std::isfinite(*real)) return {{"float", json_number(*real)}};
-    return *real;
-  }
-  return std::visit([](const auto& plain) { return Json(plain); }, value);
-}
-
-std::optional<Value> choice_from(const Json& json) {
-  if (json.is_object()) {
-    const auto real = json.contains("float") ? number_from(json["float"]) : std::nullopt;
-    return real ? std::optional<Value>(*real) : std::nullopt;
-  }
-  if (json.is_boolean()) return json.get<bool>();
-  if (json.is_number_integer()) return json.get<std::int64_t>();
-  if (json.is_number()) return json.get<double>();
-  if (json.is_string()) return json.get<std::string>();
-  return std::nullopt;
 }
 
 std::string objective_name(std::span<const Objective> objectives, std::size_t index) {
@@ -113,9 +94,21 @@ void list_fields(Io& io, event::StudyState& e) {
   io.unless_empty("backend", e.backend);
 }
 
+template <typename Io>
+void list_fields(Io& io, event::Model& e) {
+  io.columns(e.trial);
+  io("model", e.model), io("kind", e.kind), io("state", e.state), io("failure", e.failure);
+  io("seed", e.seed), io("epochs", e.epochs), io("trained_on", e.trained_on);
+  io("began_from", e.began_from), io("first", e.first);
+  io("network_params", e.network_params), io("flops", e.flops);
+  io("metrics", e.metrics), io("intervals", e.intervals);
+  io("dataset", e.dataset), io("folder", e.folder), io("at", e.at_s);
+}
+
 // The kinds of events, in the order of Event.
-constexpr std::array<std::string_view, 10> kKinds = {
-    "asked", "started", "reported", "told", "requeued", "refit", "chosen", "", "state", "source"};
+constexpr std::array<std::string_view, 11> kKinds = {"asked",    "started", "reported", "told",
+                                                     "requeued", "refit",   "chosen",   "",
+                                                     "state",    "source",  "model"};
 static_assert(kKinds.size() == std::variant_size_v<Event>);
 
 template <typename T>
@@ -163,6 +156,12 @@ class JsonWriter {
       list.push_back(std::move(one.fields));
     }
     fields[key] = std::move(list);
+  }
+  void operator()(const char* key, const std::vector<event::Interval>& intervals) {
+    Json map = Json::object();
+    for (const auto& [metric, low, high] : intervals)
+      map[metric] = {json_number(low), json_number(high)};
+    fields[key] = std::move(map);
   }
   void operator()(const char* key, std::optional<std::int64_t> count) {
     fields[key] = count ? Json(*count) : Json();
@@ -267,6 +266,14 @@ class JsonReader {
   void operator()(const char* key, std::vector<std::pair<std::string, double>>& out) {
     each_member(key, [&](const std::string& name, const Json& value) {
       take(key, number_from(value), out.emplace_back(name, 0).second);
+    });
+  }
+  void operator()(const char* key, std::vector<event::Interval>& out) {
+    each_member(key, [&](const std::string& metric, const Json& ends) {
+      if (!ends.is_array() || ends.size() != 2) return complain(key);
+      event::Interval& interval = out.emplace_back(event::Interval{metric, 0, 0});
+      take(key, number_from(ends[0]), interval.low);
+      take(key, number_from(ends[1]), interval.high);
     });
   }
   void operator()(const char* key, std::vector<std::pair<std::string, Value>>& out) {

@@ -12,6 +12,8 @@
 //   refit     -1     0        0      {"model":"gp","version":3,"observations":40,...}
 //   chosen    -1     0        0      {"key":"onednn avx2 ...","way":"winograd",...}
 //   source    -1     0        0      {"study":"a","config":"...","trials":[{"params":...},...]}
+//   model     n      0        0      {"model":1,"kind":"retrained",...,"metrics":{...},
+//                                    "intervals":{"test_accuracy":[0.97,0.99]},...}
 //   state     -1     0        0 {"state":"RUNNING","budget":"1cpu-h","at":...,"backend":"onednn"}
 //
 // `step` is 0 but for reports; `copy` is their number, and the writer's choice for others.

@@ -8,6 +8,7 @@
 //   Refit                       the first of a (model, version) is kept
 //   AlgorithmChosen             the first of a key is kept
 //   Source                      the first of a study is kept
+//   Model                       an exact copy of an earlier one changes nothing
 //   Started, Requeued, Told     an exact copy of an earlier one changes nothing
 //   StudyState                  an exact copy of the last one changes nothing
 //   Accounted                   the last one is kept; events() returns it last
@@ -161,11 +162,40 @@ struct StudyState {
   std::string backend = {};  // RUNNING: the backend from now on; empty from an older detol
 };
 
+// Interval: the 95 % confidence interval of a model's metric.
+struct Interval {
+  std::string metric;
+  double low = 0, high = 0;
+};
+
+// Model: what is known of a network with weights that outlive the search: of a trial's own, once
+// its test metrics were measured, and of models that were derived from a trial. No searcher is told
+// of them. The last one of a number holds.
+struct Model {
+  std::int64_t model = 0;       // from 1, in each study
+  TrialId trial = 0;            // its parent; of kind "trial", itself
+  std::string kind = {};        // "trial", "retrained"
+  std::string state = {};       // "TRAINING", "COMPLETE", "FAIL"
+  std::string failure = {};     // FAIL: a cause
+  std::int64_t seed = 0;        // its 64 bits
+  double epochs = 0;            // of its training, whole; of kind "trial", of the weights
+  std::string trained_on = {};  // "train", "train+validation"
+  std::string began_from = {};  // "scratch", "checkpoint"
+  std::int64_t first = 0;       // the first model of those that one command made
+  std::optional<std::int64_t> network_params = {};
+  std::optional<std::int64_t> flops = {};
+  std::vector<std::pair<std::string, double>> metrics = {};  // of validation and test
+  std::vector<Interval> intervals = {};
+  std::string dataset = {};  // the fingerprint of its data, 16 hexadecimal digits
+  std::string folder = {};   // with its checkpoint, below the study's
+  double at_s = 0;
+};
+
 }  // namespace event
 
 using Event = std::variant<event::Asked, event::Started, event::Reported, event::Told,
                            event::Requeued, event::Refit, event::AlgorithmChosen, event::Accounted,
-                           event::StudyState, event::Source>;
+                           event::StudyState, event::Source, event::Model>;
 
 // KnownTrial: a finished training of another study.
 struct KnownTrial {

@@ -82,15 +82,17 @@ Result<void> extend(sqlite3* database) {
   DETOL_TRY(sqlite::run(database, "DROP TABLE progress"));
   DETOL_TRY(define_progress(database));
   DETOL_TRY(define_facts(database));
+  DETOL_TRY(define_model_index(database));
   DETOL_TRY(define_views(database));
   DETOL_ASSIGN(EventWriter writer, EventWriter::make(database));
   for (const Study& study : studies) DETOL_TRY(writer.save(study));
   return {};
 }
 
-// Replaces the views of versions from 4 on.
+// Replaces the views of versions from 4 on, and adds the index of models.
 Result<void> renew_views(sqlite3* database) {
   DETOL_TRY(drop_views(database));
+  DETOL_TRY(define_model_index(database));
   return define_views(database);
 }
 

@@ -49,9 +49,10 @@ bool is_blank(sqlite3* database, const char* sql) {
 
 Error refused(std::string_view why) {
   return {ErrorCode::kUsage,
-          fmt::format("the query was refused: {}; write one SELECT over v_studies, v_trials, "
-                      "v_params, v_metrics, v_workers, v_datasets, v_networks, v_hosts, v_runs",
-                      printable_excerpt(why))};
+          fmt::format(
+              "the query was refused: {}; write one SELECT over v_studies, v_trials, "
+              "v_params, v_metrics, v_models, v_workers, v_datasets, v_networks, v_hosts, v_runs",
+              printable_excerpt(why))};
 }
 
 Cell cell_at(const Statement& row, int column) {

@@ -80,6 +80,10 @@ CREATE TABLE progress (
 ) WITHOUT ROWID;
 )sql";
 
+constexpr const char* kModelIndex = R"sql(
+CREATE INDEX events_by_model ON events (study, payload->>'model') WHERE kind = 'model';
+)sql";
+
 // Without INDEXED BY the planner finds max(seq) of one trial by walking the whole study. In a row
 // of reports the arrays end with the newest one, and `copy` counts them; the trial's value is of
 // the last one that `best` marks, or of the newest where there is none. The second half of
@@ -206,6 +210,21 @@ SELECT s.name AS study, p.state AS state, p.budget AS budget, s.metric AS metric
        t.state <> 'COMPLETE', t.trial LIMIT 1) END AS best_trial
 FROM studies s JOIN progress p ON p.study = s.id;
 
+CREATE VIEW v_models AS
+SELECT s.name AS study, m.payload->>'model' AS model, m.trial AS trial,
+  m.payload->>'kind' AS kind, m.payload->>'state' AS state,
+  nullif(m.payload->>'failure', '') AS failure, m.payload->>'seed' AS seed,
+  m.payload->>'epochs' AS epochs, m.payload->>'trained_on' AS trained_on,
+  m.payload->>'began_from' AS began_from, m.payload->>'first' AS first,
+  m.payload->>'network_params' AS params, m.payload->>'flops' AS flops,
+  m.payload->'metrics' AS values_json, m.payload->'intervals' AS intervals_json,
+  m.payload->>'dataset' AS dataset, m.payload->>'folder' AS folder, m.payload->>'at' AS created,
+  strftime('%Y-%m-%dT%H:%M:%SZ', m.payload->>'at', 'unixepoch') AS created_at
+FROM studies s JOIN events m INDEXED BY events_by_model ON m.study = s.id AND m.kind = 'model'
+WHERE NOT EXISTS (SELECT 1 FROM events n INDEXED BY events_by_model
+  WHERE n.study = m.study AND n.kind = 'model' AND n.payload->>'model' = m.payload->>'model'
+    AND n.seq > m.seq);
+
 CREATE VIEW v_workers AS
 SELECT s.name AS study, b.payload->>'worker' AS worker, count(DISTINCT b.seq) AS starts,
   count(DISTINCT b.trial) AS trials, coalesce(sum(r.copy) FILTER (WHERE r.payload->>'part' IS NULL), 0)
@@ -317,6 +336,7 @@ Result<int> schema_version(sqlite3* database) {
 
 Result<void> define(sqlite3* database) {
   DETOL_TRY(sqlite::run(database, kTables));
+  DETOL_TRY(define_model_index(database));
   DETOL_TRY(define_progress(database));
   DETOL_TRY(define_facts(database));
   return define_views(database);
@@ -324,6 +344,10 @@ Result<void> define(sqlite3* database) {
 
 Result<void> define_progress(sqlite3* database) {
   return sqlite::run(database, kProgress);
+}
+
+Result<void> define_model_index(sqlite3* database) {
+  return sqlite::run(database, kModelIndex);
 }
 
 Result<void> define_views(sqlite3* database) {

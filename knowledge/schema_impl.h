@@ -39,7 +39,8 @@ namespace detol::inline knowledge {
 //   6   views know which trials keep to the study's constraints
 //   7   the speed of a host counts the seconds of early reports
 //   8   a trial's value is of its last report that is marked as the best; in older rows all are
-constexpr int kSchemaVersion = 8;       // PRAGMA user_version
+//   9   models
+constexpr int kSchemaVersion = 9;       // PRAGMA user_version
 constexpr int kFirstWithChecksums = 3;  // of pages
 constexpr int kFirstWithSummaries = 4;  // of studies
 constexpr int kFirstWithFacts = 4;
@@ -64,6 +65,9 @@ Result<void> define(sqlite3* database);
 
 // Creates the table of progress alone. REQUIRES: there is none.
 Result<void> define_progress(sqlite3* database);
+
+// Creates the index of the events of models. REQUIRES: there is none.
+Result<void> define_model_index(sqlite3* database);
 
 // Creates the views alone. REQUIRES: there are none, and the tables are those of this version.
 Result<void> define_views(sqlite3* database);

@@ -103,6 +103,7 @@ class StudyState {
   }
   Result<void> on(const event::StudyState&) { return {}; }
   Result<void> on(const event::Source&) { return {}; }
+  Result<void> on(const event::Model&) { return {}; }
 
   // Rank orders trials by value, best first, NaN last; of equals COMPLETE ones first, then by id.
   struct Rank {

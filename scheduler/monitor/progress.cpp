@@ -33,6 +33,7 @@ class ProgressLines final : public Progress {
   void on(const event::Refit&, const StudyState&) {}
   void on(const event::AlgorithmChosen&, const StudyState&) {}
   void on(const event::Source&, const StudyState&) {}
+  void on(const event::Model&, const StudyState&) {}
   void on(const event::StudyState&, const StudyState&) {}
 
   void on(const event::Started& started, const StudyState& state) {

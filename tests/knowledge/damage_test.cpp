@@ -30,6 +30,7 @@ const char* const kQueries[] = {
     "SELECT * FROM v_params ORDER BY trial, name",
     "SELECT * FROM v_metrics ORDER BY trial, epoch, name",
     "SELECT * FROM v_workers ORDER BY worker",
+    "SELECT * FROM v_models ORDER BY model",
     "SELECT * FROM v_studies",
     "SELECT * FROM v_datasets",
     "SELECT * FROM v_networks",

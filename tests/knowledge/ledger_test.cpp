@@ -45,7 +45,24 @@ std::vector<Event> one_of_each() {
                     "version: 1\n",
                     {{{{"lr", 0.1}, {"op", std::string("conv")}}, {0.5}, 9, 1e9},
                      {{{"lr", kInfinity}}, {kNaN}, 1, 2}}},
-      failed(2, Cause::kTooLarge)};
+      failed(2, Cause::kTooLarge),
+      event::Model{.model = 1,
+                   .trial = 0,
+                   .kind = "trial",
+                   .state = "COMPLETE",
+                   .failure = "",
+                   .seed = -5,
+                   .epochs = 2,
+                   .trained_on = "train",
+                   .began_from = "scratch",
+                   .first = 1,
+                   .network_params = 10,
+                   .flops = 20,
+                   .metrics = {{"val_accuracy", 0.75}, {"test_accuracy", kNaN}},
+                   .intervals = {{"test_accuracy", 0.5, kInfinity}},
+                   .dataset = "00ab",
+                   .folder = "0",
+                   .at_s = 40}};
 }
 
 TEST(Ledger, GivesBackEveryKindOfEventInOrder) {

@@ -131,6 +131,10 @@ TEST(Reader, HasTheDocumentedColumns) {
         "nearest_centroid",
         "ridge",
         "facts_json"}},
+      {"v_models",
+       {"study", "model", "trial", "kind", "state", "failure", "seed", "epochs", "trained_on",
+        "began_from", "first", "params", "flops", "values_json", "intervals_json", "dataset",
+        "folder", "created", "created_at"}},
       {"v_networks", {"arch_hash", "params", "flops", "graph"}},
       {"v_hosts",
        {"host", "name", "cpu", "cores", "memory_bytes", "gpus_json", "runs", "first_used_at",
@@ -141,6 +145,23 @@ TEST(Reader, HasTheDocumentedColumns) {
   };
   for (const View& view : views)
     EXPECT_EQ(must(told.reader->select("SELECT * FROM " + view.name)).columns, view.columns);
+}
+
+TEST(Reader, AModelIsWhatItsLastEventSays) {
+  OneStudy one;
+  event::Model model{.model = 1, .trial = 0, .kind = "retrained", .state = "TRAINING"};
+  event::Model other = model;
+  other.model = 2;
+  one.append({asked(0), model, other});
+  model.state = "COMPLETE";
+  model.metrics = {{"test_accuracy", 0.75}};
+  model.intervals = {{"test_accuracy", 0.7, 0.8}};
+  one.append({model, model});
+  const auto reader = must(Reader::open(one.path));
+  EXPECT_EQ(lines(*reader,
+                  "SELECT model, trial, kind, state, values_json->>'test_accuracy', "
+                  "intervals_json->>'$.test_accuracy[1]' FROM v_models ORDER BY model"),
+            (Lines{"1|0|retrained|COMPLETE|0.75|0.8", "2|0|retrained|TRAINING||"}));
 }
 
 TEST(Reader, EventsAfterAnEventAreTheNewOnes) {
@@ -274,7 +295,7 @@ TEST(Reader, RefusesEverythingButOneSelect) {
       "INSERT INTO params VALUES (1, 1, 'a', 1)",
       "UPDATE progress SET state = 'DONE'",
       "CREATE TABLE t (a)",
-      "PRAGMA user_version = 8",
+      "PRAGMA user_version = 9",
       "PRAGMA journal_mode = DELETE",
       "ATTACH 'x.db' AS x",
       "VACUUM",
