@@ -1,6 +1,9 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "cli/commands.h"
+#include "cli/model_rows.h"
 #include "cli/output.h"
 #include "cli/trial_rows.h"
 
@@ -19,13 +22,17 @@ Result<int> run_best(const Arguments& arguments) {
     return no_best_trial(study);
   }
   DETOL_TRY(add_architecture(study, rows));
+  DETOL_TRY(add_test_scores(study, rows));
   if (!top) {
     DETOL_TRY(print_data(render_record(rows, arguments.globals)));
     return 0;
   }
-  if (arguments.globals.format == Format::kTable)
-    rows = only_columns(
-        rows, {"trial", "state", "epochs", "values", "network_params", "flops", "params"});
+  if (arguments.globals.format == Format::kTable) {
+    std::vector<std::string> shown = {"trial", "state", "epochs", "values"};
+    if (std::ranges::find(rows.columns, "test") != rows.columns.end()) shown.emplace_back("test");
+    shown.insert(shown.end(), {"network_params", "flops", "params"});
+    rows = only_columns(rows, shown);
+  }
   DETOL_TRY(print_data(render(rows, arguments.globals)));
   return 0;
 }

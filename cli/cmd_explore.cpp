@@ -14,6 +14,7 @@
 #include "cli/run_options.h"
 #include "cli/search_setup.h"
 #include "cli/settings.h"
+#include "cli/test_score.h"
 #include "core/exit_code.h"
 #include "core/log.h"
 #include "trainer/collectives/mpi_group.h"
@@ -115,7 +116,9 @@ int run_all(const std::vector<SearchSetup>& setups) {
   for (const SearchSetup& setup : setups) {
     log_info("exploring {} as study {}", setup.options.config.data_path(),
              setup.options.config.study);
-    const int one = run_search(setup.options);
+    const int one = run_search(setup.options, {}, [&](const std::string& study) {
+      say_test_score(setup.options.storage, study);
+    });
     if (one != kExitDone && one != kExitFailures) return one;
     code = std::max(code, one);
   }

@@ -106,6 +106,7 @@ Command importance_command();
 Command compare_command();
 Command similar_command();
 Command query_command();
+Command test_command();
 Command export_command();
 Command db_check_command();
 Command db_backup_command();

@@ -16,8 +16,10 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr std::array<std::string_view, 4> kJsonColumns = {"values", "params", "architecture",
-                                                          "best_so_far"};
+constexpr std::array<std::string_view, 6> kJsonColumns = {"values", "test",         "test_interval",
+                                                          "params", "architecture", "best_so_far"};
+constexpr std::array<std::string_view, 4> kSpreadColumns = {"values", "test", "test_interval",
+                                                            "params"};
 
 std::string_view word_of(double not_finite) {
   if (std::isnan(not_finite)) return "NaN";
@@ -68,6 +70,8 @@ struct Grid {
 std::string word_of(const Json& value, bool for_people) {
   if (value.is_null()) return for_people ? "-" : "";
   if (value.is_string()) return value.get<std::string>();
+  if (for_people && value.is_array() && value.size() == 2 && value[0].is_number())
+    return fmt::format("{} to {}", word_of(value[0], true), word_of(value[1], true));
   if (value.is_number_float() && for_people) return fmt::format("{:.6g}", value.get<double>());
   return dump(value, -1);
 }
@@ -117,10 +121,11 @@ void escape(Grid& grid) {
 }
 
 bool spreads(std::string_view column) {
-  return column == "values" || column == "params";
+  return std::ranges::find(kSpreadColumns, column) != kSpreadColumns.end();
 }
 
-// Gives `values` and `params` a column per member; `architecture` stays one word of JSON.
+// Gives `values`, `test`, `test_interval` and `params` a column per member; `architecture` stays
+// one word of JSON.
 Grid to_grid(const Rows& rows, bool for_people) {
   Grid grid;
   std::vector<std::size_t> places;  // in the grid, of the columns that do not spread

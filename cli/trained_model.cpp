@@ -93,8 +93,8 @@ Result<Checkpoint> scored_checkpoint(const OpenStudy& study, const Scored& score
   why = checkpoint ? scored.folder.string() + ": " + why : checkpoint.error().message;
   return fail(
       ErrorCode::kExport,
-      fmt::format("trial {} cannot be exported as it was scored, after epoch {:.3g}: {}; export "
-                  "another trial (detol best {} --top 10)",
+      fmt::format("trial {} is not here as it was scored, after epoch {:.3g}: {}; take another "
+                  "trial (detol best {} --top 10)",
                   scored.trial, scored.best_epoch, why, study.record.name));
 }
 
@@ -114,24 +114,31 @@ Result<StudyData> load_study_data(const OpenStudy& study) {
                                               shared.config.data.path, study.record.name));
 }
 
-Result<Model> trained_model(const OpenStudy& study, const StudyData& shared,
-                            const fs::path& storage, const Rows& trials, std::size_t row) {
+Result<TrainedNetwork> trained_network(const OpenStudy& study, const StudyData& shared,
+                                       const fs::path& storage, const Rows& trials,
+                                       std::size_t row) {
   DETOL_ASSIGN(const Scored scored, scored_of(study, storage, trials, row));
-  DETOL_ASSIGN(const Genome genome, genome_of(shared.config, trials, row));
+  DETOL_ASSIGN(Genome genome, genome_of(shared.config, trials, row));
   auto candidate = shared.config.candidate(genome, shared.data.info.task);
   if (!candidate) return fail(ErrorCode::kExport, candidate.error().reason);
   DETOL_ASSIGN(Checkpoint checkpoint, scored_checkpoint(study, scored, candidate->arch_hash));
-  Model model{.network = std::move(candidate->network),
-              .weights = best_weights(checkpoint),
+  return TrainedNetwork{scored.trial, scored.best_epoch, *std::move(candidate), std::move(genome),
+                        std::move(checkpoint)};
+}
+
+Result<Model> exported_model(const OpenStudy& study, const StudyData& shared,
+                             TrainedNetwork network) {
+  Model model{.network = std::move(network.candidate.network),
+              .weights = best_weights(network.checkpoint),
               .mean = shared.data.mean,
               .deviation = shared.data.deviation,
               .class_names = shared.data.class_names,
               .properties = {{"study", study.record.name},
-                             {"trial", std::to_string(scored.trial)},
-                             {"epoch", fmt::format("{:.6g}", scored.best_epoch)},
+                             {"trial", std::to_string(network.trial)},
+                             {"epoch", fmt::format("{:.6g}", network.best_epoch)},
                              {"data", shared.config.data.path}},
-              .parameters = genome.assignments(),
-              .metrics = best_report(checkpoint)->metrics,
+              .parameters = network.genome.assignments(),
+              .metrics = best_report(network.checkpoint)->metrics,
               .check = {},
               .task = shared.data.info.task.kind,
               .reads_pixels = shared.data.has_bytes()};
@@ -142,6 +149,12 @@ Result<Model> trained_model(const OpenStudy& study, const StudyData& shared,
   DETOL_ASSIGN(model.check, check_logits(model, shared.data));
   DETOL_TRY(fold_target_scale(shared.data, model));
   return model;
+}
+
+Result<Model> trained_model(const OpenStudy& study, const StudyData& shared,
+                            const fs::path& storage, const Rows& trials, std::size_t row) {
+  DETOL_ASSIGN(TrainedNetwork network, trained_network(study, shared, storage, trials, row));
+  return exported_model(study, shared, std::move(network));
 }
 
 }  // namespace detol::inline cli

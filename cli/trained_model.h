@@ -6,6 +6,7 @@
 
 #include "cli/trial_rows.h"
 #include "export/export.h"
+#include "trainer/checkpoint.h"
 
 namespace detol::inline cli {
 
@@ -19,10 +20,27 @@ struct StudyData {
 // since.
 Result<StudyData> load_study_data(const OpenStudy& study);
 
-// Returns the network of the trial in `trials.rows[row]`, with logits to check against. Errors:
-// kEmpty if it was never trained; kExport, with the file and what to do, if the checkpoint of its
-// last reported epoch, which has the weights of the best one, is missing, damaged, or not the one
-// that was scored.
+// TrainedNetwork is a network with the state of its training.
+struct TrainedNetwork {
+  TrialId trial = 0;
+  double best_epoch = 0;  // of its weights
+  Candidate candidate;
+  Genome genome;
+  Checkpoint checkpoint;  // best_weights() of it count
+};
+
+// Returns the trial in `trials.rows[row]` as it was scored. Errors: kEmpty if it was never trained;
+// kExport, with the file and what to do, if the checkpoint of its last reported epoch, which has
+// the weights of the best one, is missing, damaged, or not the one that was scored.
+Result<TrainedNetwork> trained_network(const OpenStudy& study, const StudyData& shared,
+                                       const std::filesystem::path& storage, const Rows& trials,
+                                       std::size_t row);
+
+// Returns a network of the study for export, with logits to check against. Errors: kExport.
+Result<Model> exported_model(const OpenStudy& study, const StudyData& shared,
+                             TrainedNetwork network);
+
+// Returns the network of the trial in `trials.rows[row]` for export. Errors: as both above.
 Result<Model> trained_model(const OpenStudy& study, const StudyData& shared,
                             const std::filesystem::path& storage, const Rows& trials,
                             std::size_t row);

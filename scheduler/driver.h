@@ -242,7 +242,4 @@ class Driver {
   std::vector<Assignment> assignments_;
 };
 
-// Returns the seed of a trial, for its weights, shuffling, augmentation and dropout.
-std::uint64_t trial_seed(std::uint64_t study_seed, TrialId trial);
-
 }  // namespace detol::inline scheduler

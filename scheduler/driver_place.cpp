@@ -18,6 +18,7 @@
 #include "core/hash.h"
 #include "core/rng.h"
 #include "scheduler/driver.h"
+#include "scheduler/trial_seed.h"
 
 namespace detol::inline scheduler {
 

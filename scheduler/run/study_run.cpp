@@ -139,25 +139,35 @@ constexpr Role kRoles[] = {{"__master", 2, "detol", play_master},
                            {"__worker", 3, "worker", play_worker},
                            {"__join", 4, "worker", play_joining}};
 
-// Removes the file by which workers found this run; a master that was killed could not.
-void end_joining(const RunOptions& options, const fs::path& folder) {
+// Returns the study's name, which the first master decided; empty if it had not.
+std::string study_of(const fs::path& folder) {
   const auto resolved = read_resolved_run(folder);
-  if (!resolved || !resolved->has_value()) return;
-  remove_published(folder, artefact_folder(options.storage, (*resolved)->study) / kJoinFile);
+  return resolved && resolved->has_value() ? (*resolved)->study : "";
+}
+
+// Removes the file by which workers found this run; a master that was killed could not.
+void end_joining(const RunOptions& options, const fs::path& folder, const std::string& study) {
+  if (study.empty()) return;
+  remove_published(folder, artefact_folder(options.storage, study) / kJoinFile);
 }
 
 // Returns the command of a worker on another machine; the first master has named the study.
 std::vector<std::string> remote_words(const RemoteWorkers& remote, const RunOptions& options,
                                       const fs::path& folder, int number, int start) {
-  const auto resolved = read_resolved_run(folder);
-  const bool is_known = resolved && resolved->has_value();
-  return remote.words({.study = is_known ? (*resolved)->study : options.config.study,
+  const std::string study = study_of(folder);
+  return remote.words({.study = study.empty() ? options.config.study : study,
                        .storage = fs::absolute(options.storage).string(),
                        .number = number,
                        .start = start});
 }
 
-Result<int> supervise_search(const RunOptions& options, const RemoteWorkers* remote) {
+// How a run ended.
+struct Ended {
+  int code = kExitDone;
+  std::string study;  // its name; empty if it never began
+};
+
+Result<Ended> supervise_run(const RunOptions& options, const RemoteWorkers* remote) {
   const bool starts_workers = options.rendezvous.empty() && remote == nullptr;
   const int ranks = starts_workers ? ranks_of(options) : 1;
   DETOL_TRY(check_launcher(ranks));
@@ -172,33 +182,43 @@ Result<int> supervise_search(const RunOptions& options, const RemoteWorkers* rem
     };
   }
   const int code = supervise(folder.path(), launch, redirect_for(options, folder.path()));
-  end_joining(options, folder.path());
+  const std::string study = study_of(folder.path());
+  end_joining(options, folder.path(), study);
   if (code == kExitInternal || code == kExitFailures)
     print_last_stderr(stderr_file_in(folder.path()));
-  return code;
+  return Ended{code, study};
 }
 
-Result<int> search_on_machines(RunOptions options) {
+Result<int> supervise_search(const RunOptions& options, const RemoteWorkers* remote,
+                             const AfterSearch& after) {
+  DETOL_ASSIGN(const Ended ended, supervise_run(options, remote));
+  if (ended.code == kExitDone && after && !ended.study.empty()) after(ended.study);
+  return ended.code;
+}
+
+Result<int> search_on_machines(RunOptions options, const AfterSearch& after) {
   DETOL_ASSIGN(const RemoteWorkers remote, options.launcher == Launcher::kSlurm
                                                ? slurm_workers(options)
                                                : ssh_workers(options));
   options.workers = remote.count;
   options.listens_to_network = true;
-  return supervise_search(options, &remote);
+  return supervise_search(options, &remote, after);
 }
 
-Result<int> search(const RunOptions& options, const TestHooks& hooks) {
-  if (is_remote(options.launcher)) return search_on_machines(options);
+Result<int> search(const RunOptions& options, const TestHooks& hooks, const AfterSearch& after) {
+  if (is_remote(options.launcher)) return search_on_machines(options, after);
   DETOL_ASSIGN(const std::optional<MpiPlace> place, mpi_job(options));
-  const auto supervise_here = [](const RunOptions& own) { return supervise_search(own, nullptr); };
+  const auto supervise_here = [&](const RunOptions& own) {
+    return supervise_search(own, nullptr, after);
+  };
   if (!place) return supervise_here(options);
   return search_in_mpi_job(options, *place, hooks, supervise_here);
 }
 
 }  // namespace
 
-int run_search(const RunOptions& options, const TestHooks& hooks) {
-  const Result<int> code = search(with_group_size(options), hooks);
+int run_search(const RunOptions& options, const TestHooks& hooks, const AfterSearch& after) {
+  const Result<int> code = search(with_group_size(options), hooks, after);
   return code ? *code : exit_with(tl::unexpected(code.error()), "detol");
 }
 

@@ -10,6 +10,7 @@
 #include <gtest/gtest.h>
 
 #include "core/rng.h"
+#include "scheduler/trial_seed.h"
 #include "tests/scheduler/fake_study.h"
 
 namespace detol {

@@ -1,0 +1,188 @@
+#include "cli/model_rows.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <limits>
+#include <nlohmann/json.hpp>
+
+#include "core/table.h"
+
+namespace detol::inline cli {
+namespace {
+
+using OrderedJson = nlohmann::ordered_json;
+
+constexpr const char* kModelColumns =
+    "model, trial, kind, state, failure, seed, epochs, trained_on, began_from, first, params, "
+    "flops, values_json, intervals_json, dataset, folder, created";
+
+template <typename T>
+T cell_as(const Rows& rows, std::size_t row, std::string_view column) {
+  const auto* found = std::get_if<T>(&cell(rows, row, column));
+  return found != nullptr ? *found : T();
+}
+
+double real_cell(const Rows& rows, std::size_t row, std::string_view column) {
+  const Cell& found = cell(rows, row, column);
+  if (const auto* whole = std::get_if<std::int64_t>(&found)) return static_cast<double>(*whole);
+  const auto* real = std::get_if<double>(&found);
+  return real != nullptr ? *real : 0;
+}
+
+std::optional<std::int64_t> count_cell(const Rows& rows, std::size_t row, std::string_view column) {
+  const auto* found = std::get_if<std::int64_t>(&cell(rows, row, column));
+  return found != nullptr ? std::optional(*found) : std::nullopt;
+}
+
+double number_from_json(const OrderedJson& written) {
+  if (written.is_number()) return written.get<double>();
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  if (written == "Infinity") return kInfinity;
+  return written == "-Infinity" ? -kInfinity : std::numeric_limits<double>::quiet_NaN();
+}
+
+OrderedJson json_number_of(double value) {
+  if (std::isfinite(value)) return value;
+  return std::isnan(value) ? "NaN" : value > 0 ? "Infinity" : "-Infinity";
+}
+
+Result<event::Model> model_in(const Rows& rows, std::size_t row) {
+  event::Model model{.model = cell_as<std::int64_t>(rows, row, "model"),
+                     .trial = static_cast<TrialId>(cell_as<std::int64_t>(rows, row, "trial")),
+                     .kind = cell_as<std::string>(rows, row, "kind"),
+                     .state = cell_as<std::string>(rows, row, "state"),
+                     .failure = cell_as<std::string>(rows, row, "failure"),
+                     .seed = cell_as<std::int64_t>(rows, row, "seed"),
+                     .epochs = real_cell(rows, row, "epochs"),
+                     .trained_on = cell_as<std::string>(rows, row, "trained_on"),
+                     .began_from = cell_as<std::string>(rows, row, "began_from"),
+                     .first = cell_as<std::int64_t>(rows, row, "first"),
+                     .network_params = count_cell(rows, row, "params"),
+                     .flops = count_cell(rows, row, "flops"),
+                     .dataset = cell_as<std::string>(rows, row, "dataset"),
+                     .folder = cell_as<std::string>(rows, row, "folder"),
+                     .at_s = real_cell(rows, row, "created")};
+  const auto metrics =
+      OrderedJson::parse(cell_as<std::string>(rows, row, "values_json"), nullptr, false);
+  const auto intervals =
+      OrderedJson::parse(cell_as<std::string>(rows, row, "intervals_json"), nullptr, false);
+  if (!metrics.is_object() || !intervals.is_object())
+    return fail(ErrorCode::kStorage, fmt::format("model {} is damaged", model.model));
+  for (const auto& [name, value] : metrics.items())
+    model.metrics.emplace_back(name, number_from_json(value));
+  for (const auto& [name, ends] : intervals.items()) {
+    if (ends.is_array() && ends.size() == 2)
+      model.intervals.push_back({name, number_from_json(ends[0]), number_from_json(ends[1])});
+  }
+  return model;
+}
+
+// Returns whether the database has the view; what an older detol wrote last has not.
+Result<bool> has_models(Reader& reader) {
+  DETOL_ASSIGN(const Rows rows,
+               reader.select("SELECT 1 FROM sqlite_schema WHERE name = 'v_models'"));
+  return !rows.rows.empty();
+}
+
+}  // namespace
+
+Result<std::vector<event::Model>> models_of(const OpenStudy& study) {
+  std::vector<event::Model> models;
+  DETOL_ASSIGN(const bool has_view, has_models(*study.reader));
+  if (!has_view) return models;
+  DETOL_ASSIGN(const Rows rows,
+               study.reader->select(fmt::format("SELECT {} FROM v_models WHERE study = ?1 ORDER BY "
+                                                "model",
+                                                kModelColumns),
+                                    {study.record.name}));
+  for (std::size_t row = 0; row < rows.rows.size(); ++row) {
+    DETOL_ASSIGN(event::Model model, model_in(rows, row));
+    models.push_back(std::move(model));
+  }
+  return models;
+}
+
+Result<event::Model> model_called(const OpenStudy& study, const std::string& number) {
+  std::int64_t id = 0;
+  const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), id);
+  if (error != std::errc() || end != number.data() + number.size())
+    return fail(ErrorCode::kUsage,
+                fmt::format("model is {}; it must be its number", in_quotes(number)));
+  DETOL_ASSIGN(const auto models, models_of(study));
+  const auto found = std::ranges::find(models, id, &event::Model::model);
+  if (found != models.end()) return *found;
+  return fail(ErrorCode::kEmpty,
+              fmt::format("study {} has no model {} (detol query \"SELECT * FROM v_models\")",
+                          study.record.name, id));
+}
+
+const event::Model* tested(std::span<const event::Model> models, const Rows& trials,
+                           std::size_t row) {
+  const auto trial = static_cast<TrialId>(cell_as<std::int64_t>(trials, row, "trial"));
+  const double epochs = real_cell(trials, row, "best_epoch");
+  const auto found = std::ranges::find_if(models, [&](const event::Model& model) {
+    return model.kind == kTestedTrial && model.trial == trial && model.epochs == epochs;
+  });
+  return found != models.end() ? &*found : nullptr;
+}
+
+Result<void> add_test_scores(const OpenStudy& study, Rows& trials) {
+  DETOL_ASSIGN(const auto models, models_of(study));
+  std::vector<const event::Model*> known;
+  for (std::size_t row = 0; row < trials.rows.size(); ++row)
+    known.push_back(tested(models, trials, row));
+  if (std::ranges::all_of(known, [](const auto* model) { return model == nullptr; })) return {};
+  const auto at = std::ranges::find(trials.columns, "values") - trials.columns.begin() + 1;
+  for (std::size_t row = 0; row < trials.rows.size(); ++row) {
+    std::vector<Cell> cells(2);
+    if (known[row] != nullptr) cells = {test_json(*known[row]), interval_json(*known[row])};
+    auto& own = trials.rows[row];
+    own.insert(own.begin() + at, cells.begin(), cells.end());
+  }
+  trials.columns.insert(trials.columns.begin() + at, {"test", "test_interval"});
+  return {};
+}
+
+std::string test_json(const event::Model& model) {
+  OrderedJson object = OrderedJson::object();
+  for (const auto& [name, value] : model.metrics) {
+    if (name.starts_with("test_")) object[name] = json_number_of(value);
+  }
+  return object.dump();
+}
+
+std::string interval_json(const event::Model& model) {
+  OrderedJson object = OrderedJson::object();
+  for (const auto& [name, low, high] : model.intervals)
+    object[name] = {json_number_of(low), json_number_of(high)};
+  return object.dump();
+}
+
+Result<ModelRecord> ModelRecord::open(const std::filesystem::path& storage,
+                                      const std::string& study) {
+  ModelRecord record;
+  DETOL_ASSIGN(record.ledger_, Ledger::open(storage));
+  DETOL_ASSIGN(const StudyRecord found, record.ledger_->open_study(study));
+  record.study_ = found.id;
+  return record;
+}
+
+Result<std::int64_t> ModelRecord::next_number() {
+  DETOL_ASSIGN(const auto events, ledger_->events(study_));
+  std::int64_t last = 0;
+  for (const Event& event : events) {
+    if (const auto* model = std::get_if<event::Model>(&event)) last = std::max(last, model->model);
+  }
+  return last + 1;
+}
+
+Result<void> ModelRecord::save(const event::Model& model) {
+  const Event event = model;
+  return ledger_->append(study_, {&event, 1});
+}
+
+}  // namespace detol::inline cli

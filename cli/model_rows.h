@@ -1,0 +1,59 @@
+#pragma once
+
+// Models of a study: its tested trials, and what was derived from a trial, as the view v_models has
+// them.
+
+#include <filesystem>
+#include <span>
+#include <vector>
+
+#include "cli/trial_rows.h"
+#include "knowledge/ledger.h"
+
+namespace detol::inline cli {
+
+inline constexpr const char* kTestedTrial = "trial";  // kinds of models
+inline constexpr const char* kRetrained = "retrained";
+
+inline constexpr const char* kTraining = "TRAINING";  // states of models
+inline constexpr const char* kComplete = "COMPLETE";
+inline constexpr const char* kFailed = "FAIL";
+
+// Returns the models in the order of their numbers; none where an older detol wrote the database
+// last. Errors (kStorage).
+Result<std::vector<event::Model>> models_of(const OpenStudy& study);
+
+// Returns the model of that number. Errors: kUsage if it is no number, kEmpty if there is none.
+Result<event::Model> model_called(const OpenStudy& study, const std::string& number);
+
+// Returns what is known of the trial in `trials.rows[row]`, trained as far as it is now; nullptr if
+// its test metrics are not.
+const event::Model* tested(std::span<const event::Model> models, const Rows& trials,
+                           std::size_t row);
+
+// Inserts the columns `test` and `test_interval` after `values` if a trial's test metrics are
+// known.
+Result<void> add_test_scores(const OpenStudy& study, Rows& trials);
+
+// Returns {"test_accuracy": 0.9, ...} and {"test_accuracy": [0.89, 0.91], ...}.
+std::string test_json(const event::Model& model);
+std::string interval_json(const event::Model& model);
+
+// ModelRecord writes models of one study, which nobody else changes while it lives.
+class ModelRecord {
+ public:
+  // Errors: kStorage if a live process runs the study, or the database cannot be written.
+  static Result<ModelRecord> open(const std::filesystem::path& storage, const std::string& study);
+
+  // Returns a number that no model of the study has. Errors (kStorage).
+  Result<std::int64_t> next_number();
+
+  // Makes what is known of a model durable. Errors (kStorage).
+  Result<void> save(const event::Model& model);
+
+ private:
+  std::unique_ptr<Ledger> ledger_;
+  StudyId study_ = 0;
+};
+
+}  // namespace detol::inline cli

@@ -1,0 +1,150 @@
+#include "cli/test_score.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <bit>
+#include <csignal>
+
+#include "cli/devices.h"
+#include "core/clock.h"
+#include "core/exit_code.h"
+#include "core/log.h"
+#include "scheduler/trial_seed.h"
+#include "trainer/backends/cuda/probe.h"
+
+namespace detol::inline cli {
+namespace {
+
+double value_of(const event::Model& model, std::string_view metric) {
+  const auto found =
+      std::ranges::find_if(model.metrics, [&](const auto& named) { return named.first == metric; });
+  return found->second;
+}
+
+// Returns the test metric to say: that of the first objective, or else the task's first.
+std::string said_metric(const OpenStudy& study, const event::Model& model) {
+  const std::string& objective = study.record.objectives.front().metric;
+  const std::string twin = objective.starts_with("val_") ? "test_" + objective.substr(4) : "";
+  const auto found = std::ranges::find(model.intervals, twin, &event::Interval::metric);
+  return found != model.intervals.end() ? twin : model.intervals.front().metric;
+}
+
+std::string sentence(const OpenStudy& study, const Rows& best, const event::Model& model) {
+  const std::string metric = said_metric(study, model);
+  const auto interval = std::ranges::find(model.intervals, metric, &event::Interval::metric);
+  const std::string objective = study.record.objectives.front().metric;
+  const auto value = metric_of(best, 0, objective);
+  return fmt::format("trial {}: {} {:.4g} (95 % interval {:.4g} to {:.4g}), {} {:.4g}", model.trial,
+                     metric, value_of(model, metric), interval->low, interval->high, objective,
+                     value.value_or(0));
+}
+
+Result<void> test_best(const std::filesystem::path& storage, const std::string& name) {
+  DETOL_ASSIGN(const OpenStudy study, open_study(storage, name));
+  DETOL_ASSIGN(const StudyConfig config, load_study_config(study.record.config, name));
+  if (!config.trains()) return {};
+  const auto best = one_trial(study, "best");
+  if (!best) return {};  // the run has said so
+  TestBench bench(study, storage);
+  const auto model = bench.of_trial(*best, 0);
+  if (!model) return tl::unexpected(model.error());
+  log_info("{}", sentence(study, *best, *model));
+  return {};
+}
+
+// Ends the process at signals to stop, as long as one lives.
+class EndAtSignals {
+ public:
+  EndAtSignals() {
+    set([](int) { ::_exit(kExitDone); });
+  }
+  ~EndAtSignals() { set(SIG_DFL); }
+  EndAtSignals(const EndAtSignals&) = delete;
+  EndAtSignals& operator=(const EndAtSignals&) = delete;
+
+ private:
+  static void set(void (*handler)(int)) {
+    for (const int signal : {SIGINT, SIGTERM, SIGUSR1}) std::signal(signal, handler);
+  }
+};
+
+}  // namespace
+
+std::string fingerprint_text(std::uint64_t fingerprint) {
+  return fmt::format("{:016x}", fingerprint);
+}
+
+void add_metrics(const std::vector<TestMetric>& metrics, event::Model& model) {
+  for (const auto& [name, value, interval] : metrics) {
+    model.metrics.emplace_back(name, value);
+    model.intervals.push_back({name, interval.low, interval.high});
+  }
+}
+
+std::string inference_backend(const std::filesystem::path& storage, const std::string& study) {
+  const std::string trained_by = last_backend(storage, study).value_or("");
+  return trained_by == "cudnn" && probe_cuda() ? trained_by : "onednn";
+}
+
+Result<const StudyData*> TestBench::data() {
+  if (!data_) {
+    DETOL_ASSIGN(data_, load_study_data(study_));
+  }
+  return &*data_;
+}
+
+Result<event::Model> TestBench::of_trial(const Rows& trials, std::size_t row) {
+  DETOL_ASSIGN(const auto models, models_of(study_));
+  if (const event::Model* known = tested(models, trials, row)) return *known;
+  DETOL_ASSIGN(const StudyData* shared, data());
+  if (shared->data.info.test == 0)
+    return fail(ErrorCode::kEmpty,
+                fmt::format("the data of study {} have no test part", study_.record.name));
+  DETOL_ASSIGN(const TrainedNetwork network,
+               trained_network(study_, *shared, storage_, trials, row));
+  DETOL_ASSIGN(event::Model model, measure(network));
+  auto record = ModelRecord::open(storage_, study_.record.name);
+  const auto saved = record ? record->next_number().and_then([&](std::int64_t number) {
+    model.model = model.first = number;
+    return record->save(model);
+  })
+                            : Result<void>(tl::unexpected(record.error()));
+  if (!saved) log_info("the test metrics are not recorded: {}", saved.error().message);
+  return model;
+}
+
+Result<event::Model> TestBench::measure(const TrainedNetwork& network) {
+  const Candidate& candidate = network.candidate;
+  const auto metrics =
+      test_metrics(candidate.network, best_weights(network.checkpoint), candidate.recipe,
+                   data_->data, inference_backend(storage_, study_.record.name));
+  if (!metrics) return tl::unexpected(metrics.error());
+  const std::uint64_t seed = trial_seed(data_->config.seed, network.trial);
+  event::Model model{.trial = network.trial,
+                     .kind = kTestedTrial,
+                     .state = kComplete,
+                     .seed = std::bit_cast<std::int64_t>(seed),
+                     .epochs = network.best_epoch,
+                     .trained_on = "train",
+                     .began_from = "scratch",
+                     .network_params = candidate.cost.params,
+                     .flops = candidate.cost.flops,
+                     .dataset = fingerprint_text(study_.record.data_fingerprint),
+                     .folder = std::to_string(network.trial),
+                     .at_s = system_clock().wall_s()};
+  for (const auto& [name, value] : network.checkpoint.history.back().metrics)
+    model.metrics.emplace_back(name, value);
+  add_metrics(*metrics, model);
+  return model;
+}
+
+void say_test_score(const std::filesystem::path& storage, const std::string& study) {
+  const EndAtSignals signals;
+  const auto done = test_best(storage, study);
+  if (!done && done.error().code != ErrorCode::kEmpty)
+    log_warning("the test score is not known: {}", done.error().message);
+}
+
+}  // namespace detol::inline cli

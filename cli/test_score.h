@@ -1,0 +1,54 @@
+#pragma once
+
+// Test scores: the test metrics of trained networks of a study, measured once and then known.
+
+#include <filesystem>
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "cli/model_rows.h"
+#include "cli/trained_model.h"
+#include "trainer/test_metrics.h"
+
+namespace detol::inline cli {
+
+// TestBench measures networks of one study; it reads the data when the first one is measured.
+class TestBench {
+ public:
+  TestBench(const OpenStudy& study, std::filesystem::path storage)
+      : study_(study), storage_(std::move(storage)) {}
+
+  // Returns the trial in `trials.rows[row]` with its metrics of validation, as recorded, and test:
+  // from the knowledge base if they are there, else measured and recorded there. Where another
+  // process runs the study, says so and records nothing. Errors: as load_study_data and
+  // trained_network; kEmpty if the data have no test part.
+  Result<event::Model> of_trial(const Rows& trials, std::size_t row);
+
+  // Returns the data, which it reads at the first call.
+  Result<const StudyData*> data();
+
+ private:
+  Result<event::Model> measure(const TrainedNetwork& network);
+
+  const OpenStudy& study_;
+  const std::filesystem::path storage_;
+  std::optional<StudyData> data_;
+};
+
+// Adds test metrics to a model.
+void add_metrics(const std::vector<TestMetric>& metrics, event::Model& model);
+
+// Returns a number as 16 hexadecimal digits, as the knowledge base writes fingerprints.
+std::string fingerprint_text(std::uint64_t fingerprint);
+
+// Returns the backend that runs networks of the study: that of its training, or the CPU's where
+// this machine has no such device.
+std::string inference_backend(const std::filesystem::path& storage, const std::string& study);
+
+// Logs the best trial's test score beside its value, after a search of that study, and records it.
+// Says nothing of a study that trains no network or whose data have no test part; an error is a
+// warning. A signal to stop ends the process, with code 0: the search is over.
+void say_test_score(const std::filesystem::path& storage, const std::string& study);
+
+}  // namespace detol::inline cli
