@@ -11,8 +11,8 @@
 #include "core/clock.h"
 #include "core/exit_code.h"
 #include "core/log.h"
+#include "scheduler/launchers/gpus.h"
 #include "scheduler/trial_seed.h"
-#include "trainer/backends/cuda/probe.h"
 
 namespace detol::inline cli {
 namespace {
@@ -85,7 +85,11 @@ void add_metrics(const std::vector<TestMetric>& metrics, event::Model& model) {
 
 std::string inference_backend(const std::filesystem::path& storage, const std::string& study) {
   const std::string trained_by = last_backend(storage, study).value_or("");
-  return trained_by == "cudnn" && probe_cuda() ? trained_by : "onednn";
+  if (trained_by != "cudnn") return "onednn";
+  const auto gpus = gpus_to_join("auto", trained_by);
+  if (!gpus) return "onednn";
+  select_gpu(*gpus, 0);
+  return trained_by;
 }
 
 Result<const StudyData*> TestBench::data() {
