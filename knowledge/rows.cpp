@@ -364,17 +364,17 @@ Result<std::vector<event::Source::Trial>> read_outcomes(sqlite3* database, Study
 }
 
 Result<std::vector<Event>> read_trial(sqlite3* database, StudyId study, TrialId trial) {
-  DETOL_ASSIGN(auto rows,
-               sqlite::Statement::prepare(
-                   database, fmt::format("SELECT {}, step FROM events INDEXED BY events_by_trial "
-                                         "WHERE study = ?1 AND trial = ?2 ORDER BY seq",
-                                         kColumns)));
+  DETOL_ASSIGN(
+      auto rows,
+      sqlite::Statement::prepare(
+          database, fmt::format("SELECT {}, step FROM events INDEXED BY events_by_trial "
+                                "WHERE study = ?1 AND trial = ?2 AND kind <> 'model' ORDER BY seq",
+                                kColumns)));
   rows.bind(1, study);
   rows.bind(2, static_cast<std::int64_t>(trial));
   std::vector<NumberedEvent> numbered;
-  const std::string name = std::to_string(study);
   while (true) {
-    DETOL_ASSIGN(const auto found, next_row(database, rows, kSchemaVersion, name));
+    DETOL_ASSIGN(const auto found, next_row(database, rows, kSchemaVersion, std::to_string(study)));
     if (!found) break;
     DETOL_TRY(append_events(*found, kSchemaVersion, 0, numbered));
   }

@@ -89,7 +89,8 @@ std::vector<Event> without_numbers(std::vector<NumberedEvent> numbered);
 // Implements Ledger::outcomes.
 Result<std::vector<event::Source::Trial>> read_outcomes(sqlite3* database, StudyId study);
 
-// Returns the events of one trial in order, after verifying each row's checksum. Errors (kStorage).
+// Returns the events of one trial in order, but for those of its models, after verifying each row's
+// checksum. Errors (kStorage).
 Result<std::vector<Event>> read_trial(sqlite3* database, StudyId study, TrialId trial);
 
 // Implements Ledger::known_trial.
