@@ -69,9 +69,25 @@ std::string write_numbers(const std::filesystem::path& folder) {
   return "numbers.csv";
 }
 
+// Records of a number, a category and a number with gaps, with a class or a number to predict.
+std::string write_mixed(const std::filesystem::path& folder, bool is_regression) {
+  std::string text = "size,colour,age,target\n";
+  for (int i = 0; i < 120; ++i) {
+    const int size = i * 7 % 13;
+    text += std::to_string(size) + (i % 3 == 0 ? ",red," : ",blue,") +
+            (i % 4 == 0 ? "" : std::to_string(i * 5 % 11)) + ",";
+    text += is_regression ? std::to_string(2 * size + i % 3) : size > 6 ? "large" : "small";
+    text += "\n";
+  }
+  write_bytes(folder / "mixed.csv", text);
+  return "mixed.csv";
+}
+
 // The space files that do not train on images.
 const std::map<std::string, DataWriter> kOtherData = {
     {"nasbench201", write_nasbench201},
+    {"table", [](const auto& folder) { return write_mixed(folder, false); }},
+    {"table_regression", [](const auto& folder) { return write_mixed(folder, true); }},
     {"mlp_table", [](const auto& folder) { return write_records(folder, 9, false); }},
     {"mlp_regression", write_numbers},
     {"conv1d", [](const auto& folder) { return write_records(folder, 40, true); }},
