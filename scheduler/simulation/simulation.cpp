@@ -178,6 +178,27 @@ std::int64_t peak_bytes() {
   return std::int64_t{usage.ru_maxrss} * 1024;
 }
 
+// Master: the parts of the real one, which counted what they did.
+struct Master {
+  const MeasuredPool& pool;
+  const ChargedLedger& ledger;
+  const MeasuredSearcher& searcher;
+};
+
+// Adds what the simulation itself cost, since `began_s` of the thread's time.
+void add_costs(const Master& master, double began_s, SimulationReport& report) {
+  report.messages = master.pool.messages();
+  report.commits = master.ledger.commits();
+  report.events = master.ledger.events_written();
+  report.proposals = master.searcher.proposals();
+  report.real_s = thread_seconds() - began_s;
+  report.real_master_s = report.real_s - master.pool.workers_s();
+  report.real_asking_s = master.searcher.real_s();
+  report.real_decision_p50_s = master.pool.decisions().quantile(0.5);
+  report.real_decision_p99_s = master.pool.decisions().quantile(0.99);
+  report.peak_bytes = peak_bytes();
+}
+
 }  // namespace
 
 Result<SimulationReport> simulate(const SimulationSettings& given) {
@@ -232,16 +253,7 @@ Result<SimulationReport> simulate(const SimulationSettings& given) {
            }}});
   DETOL_ASSIGN(report.ended, driver.run());
   add_counts(driver.state(), workers, clock, report);
-  report.messages = pool.messages();
-  report.commits = ledger.commits();
-  report.events = ledger.events_written();
-  report.proposals = searcher.proposals();
-  report.real_s = thread_seconds() - began_s;
-  report.real_master_s = report.real_s - pool.workers_s();
-  report.real_asking_s = searcher.real_s();
-  report.real_decision_p50_s = pool.decisions().quantile(0.5);
-  report.real_decision_p99_s = pool.decisions().quantile(0.99);
-  report.peak_bytes = peak_bytes();
+  add_costs({pool, ledger, searcher}, began_s, report);
   return report;
 }
 
