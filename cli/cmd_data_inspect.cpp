@@ -11,6 +11,7 @@
 #include "cli/picture_summary.h"
 #include "core/log.h"
 #include "core/utf8.h"
+#include "trainer/data/formats/csv_look.h"
 
 namespace detol::inline cli {
 namespace {
@@ -35,9 +36,25 @@ Rows record_of_pictures(const std::string& path, const PictureSurvey& survey) {
                     size_of(survey.passed_over), notes_on(survey)}}};
 }
 
+// Prints one row for each column of a table.
+Result<int> inspect_table(const std::string& path, const Globals& globals) {
+  DETOL_ASSIGN(const TableLook look, look_at_table({.format = "csv", .path = path}, path));
+  log_info("{}", remarks_on(look).front());
+  Rows columns{.columns = {"column", "use", "kind", "missing", "distinct", "remark"}, .rows = {}};
+  for (const ColumnLook& column : look.columns) {
+    columns.rows.push_back({column.name, std::string(name_of(column.use)),
+                            std::string(name_of(column.kind)), column.missing, column.distinct,
+                            column.remark.empty() ? Cell() : Cell(column.remark)});
+  }
+  return print_data(render(columns, globals)).map([] { return 0; });
+}
+
 Result<int> inspect(const Arguments& arguments) {
   constexpr std::size_t kShown = 10;
   const std::string path = arguments.text("PATH");
+  std::error_code ignored;
+  if (std::filesystem::is_regular_file(path, ignored))
+    return inspect_table(path, arguments.globals);
   DETOL_ASSIGN(const PictureSurvey survey, survey_pictures(path));
   for (std::size_t i = 0; i < std::min(kShown, survey.unreadable.size()); ++i)
     log_warning("{}", printable(survey.unreadable[i]));
@@ -52,9 +69,11 @@ Result<int> inspect(const Arguments& arguments) {
 
 Command data_inspect_command() {
   return {.name = "data inspect",
-          .summary = "look at a folder of pictures: classes, kinds, sizes, rotation, transparency",
-          .options = {{"PATH", "", "the folder, of CLASS/* or train/CLASS/*", Option::kRequired}},
+          .summary = "look at a table, or at a folder of pictures: columns; classes, kinds, sizes",
+          .options = {{"PATH", "", "a CSV file, or a folder of CLASS/* or train/CLASS/*",
+                       Option::kRequired}},
           .examples =
+              "  detol data inspect adult.csv\n"
               "  detol data inspect pictures\n"
               "  detol data inspect pictures -f json",
           .run = inspect};

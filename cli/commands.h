@@ -91,6 +91,7 @@ Command resume_command();
 Command simulate_command();
 Command worker_command();
 Command slurm_command();
+Command new_command();
 Command validate_command();
 Command status_command();
 Command studies_command();

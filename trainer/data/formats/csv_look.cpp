@@ -242,6 +242,8 @@ class Looker {
     column.missing = count.missing;
     column.distinct = static_cast<std::int64_t>(std::min(count.distinct.size(), kMostDistinct));
     column.is_day_first = count.dates_day_first > count.dates_month_first;
+    if (column.use == ColumnUse::kLabel && !count.is_of_numbers())
+      column.kind = ColumnKind::kCategory;
     if (column.use == ColumnUse::kLabel || column.use == ColumnUse::kLeftOut) return {};
     const auto typed = config_.columns.types.find(column.name);
     if (typed != config_.columns.types.end()) return take_type(i, typed->second);

@@ -1,0 +1,157 @@
+// `new`: writes a space file to start from. For a table it looks at the data and says in the file
+// what each column is, what is left out, and which task the label asks for.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "cli/commands.h"
+#include "cli/output.h"
+#include "cli/settings.h"
+#include "core/file.h"
+#include "core/log.h"
+#include "core/table.h"
+#include "trainer/data/formats/csv_look.h"
+
+namespace detol::inline cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::int64_t kMostNumberedClasses = 10;
+
+// Returns the text as a YAML scalar that reads back as itself.
+std::string quoted(const std::string& text) {
+  return nlohmann::json(text).dump();
+}
+
+// Returns the file's name as a study's: letters, digits, '-', '_' and '.'.
+std::string study_name(const fs::path& data) {
+  std::string name = data.stem().string();
+  std::ranges::replace_if(
+      name,
+      [](unsigned char c) { return std::isalnum(c) == 0 && c != '-' && c != '_' && c != '.'; },
+      '-');
+  const bool begins_well = !name.empty() && std::isalnum(static_cast<unsigned char>(name.front()));
+  return begins_well ? name : "study-" + name;
+}
+
+// Returns whether a label of the table is a number to predict, not a class.
+bool is_regression(const TableLook& look) {
+  const ColumnLook& label = look.columns[look.labels.front()];
+  return label.kind == ColumnKind::kNumber && label.distinct > kMostNumberedClasses;
+}
+
+// Returns the columns that teach nothing, or number the records.
+std::vector<std::string> columns_to_drop(const TableLook& look) {
+  std::vector<std::string> names;
+  for (const ColumnLook& column : look.columns) {
+    const bool is_odd = column.use == ColumnUse::kLeftOut || !column.remark.empty();
+    if (is_odd && column.use != ColumnUse::kLabel) names.push_back(quoted(column.name));
+  }
+  return names;
+}
+
+std::string data_section(const fs::path& data, const TableLook& look) {
+  std::string text = "data:\n";
+  for (const std::string& remark : remarks_on(look)) text += fmt::format("  # {}\n", remark);
+  const ColumnLook& label = look.columns[look.labels.front()];
+  text += fmt::format("  format: csv\n  path: {}\n  label: {}\n", quoted(data.string()),
+                      quoted(label.name));
+  if (is_regression(look)) {
+    text += "  task: regression\n";
+  } else if (label.kind == ColumnKind::kNumber) {
+    text += fmt::format(
+        "  # The label has {} different numbers, taken as classes; to predict the "
+        "number, begin with\n  # `detol new table_regression`.\n",
+        label.distinct);
+  }
+  text += "  split: {validation: 0.2, test: 0.2, by: stratified}\n";
+  const std::vector<std::string> drop = columns_to_drop(look);
+  text += fmt::format("  columns: {{{}numbers: piecewise, bins: 16}}\n",
+                      drop.empty() ? "" : fmt::format("drop: [{}], ", fmt::join(drop, ", ")));
+  return text;
+}
+
+// Returns the text with the section of that key replaced: from its line to the next that is not
+// indented.
+std::string with_section(const std::string& text, std::string_view key,
+                         const std::string& section) {
+  const std::size_t begin = text.find(fmt::format("\n{}:", key)) + 1;
+  std::size_t end = text.find('\n', begin) + 1;
+  while (end < text.size() && (text[end] == ' ' || text[end] == '#'))
+    end = text.find('\n', end) + 1;
+  return text.substr(0, begin) + section + text.substr(end);
+}
+
+Result<std::string> ready_space(const std::string& name) {
+  const fs::path path = find_space(name);
+  std::error_code ignored;
+  if (!fs::exists(path, ignored) || path == name)
+    return fail(ErrorCode::kUsage,
+                fmt::format("{} is no ready space; configs/ has them, such as cnn and table",
+                            in_quotes(name)));
+  return read_file(path);
+}
+
+// Returns the space file for a table: its task says which of the two ready ones it begins with.
+Result<std::string> space_of_table(const Arguments& arguments, const fs::path& data) {
+  const bool wants_number = arguments.text("NAME") == "table_regression";
+  DataConfig config{.format = "csv", .path = data.string()};
+  if (arguments.has("label")) config.labels = {arguments.text("label")};
+  DETOL_ASSIGN(TableLook look, look_at_table(config, config.path));
+  if (wants_number) {
+    ColumnLook& label = look.columns[look.labels.front()];
+    if (label.kind != ColumnKind::kNumber)
+      return fail(ErrorCode::kInput, fmt::format("{}: the label {} is text, not a number to "
+                                                 "predict; begin with `detol new table`",
+                                                 data.string(), in_quotes(label.name)));
+    label.distinct = std::max(label.distinct, kMostNumberedClasses + 1);
+  }
+  DETOL_ASSIGN(std::string text, ready_space(is_regression(look) ? "table_regression" : "table"));
+  text = text.substr(text.find("\nversion:") + 1);
+  text = with_section(text, "study", fmt::format("study: {}\n", study_name(data)));
+  return with_section(text, "data", data_section(data, look));
+}
+
+Result<int> run_new(const Arguments& arguments) {
+  const std::string name = arguments.text("NAME");
+  const bool is_table = name == "table" || name == "table_regression";
+  if (arguments.has("data") && !is_table)
+    return fail(ErrorCode::kUsage,
+                "--data is looked at for a table; detol search --data says where "
+                "other data is");
+  fs::path data = arguments.text("data");
+  if (!data.empty()) data = fs::absolute(data).lexically_normal();
+  auto text = arguments.has("data") ? space_of_table(arguments, data) : ready_space(name);
+  if (!text) return tl::unexpected<Error>(text.error());
+  const fs::path out =
+      arguments.text("output", arguments.has("data") ? study_name(data) + ".yaml" : name + ".yaml");
+  std::error_code ignored;
+  if (fs::exists(out, ignored))
+    return fail(ErrorCode::kUsage, out.string() + " exists; say another file with -o");
+  DETOL_TRY(write_file_durably(out, *text));
+  log_info("look it over, then: detol search --space {} --budget 1cpu-min", out.string());
+  const Rows file{.columns = {"file"}, .rows = {{out.string()}}};
+  return print_data(render(file, arguments.globals)).map([] { return 0; });
+}
+
+}  // namespace
+
+Command new_command() {
+  return {.name = "new",
+          .summary = "write a space file to start from; for a table, from a look at it",
+          .options = {{"NAME", "", "a ready space, such as cnn, or table", Option::kRequired},
+                      {"--data", "FILE", "the table to look at"},
+                      {"--label", "COLUMN", "its label; default: the last column"},
+                      {"-o,--output", "FILE", "the file to write; default: after the data"}},
+          .examples =
+              "  detol new table --data adult.csv\n"
+              "  detol new table --data houses.csv --label price -o houses.yaml\n"
+              "  detol new cnn -o mine.yaml",
+          .run = run_new};
+}
+
+}  // namespace detol::inline cli

@@ -1,0 +1,79 @@
+// `detol new` and `detol data inspect`: from a table to a space file that runs.
+
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include "core/file.h"
+#include "tests/e2e/program.h"
+#include "tests/support/idx_writer.h"
+#include "tests/support/temp_folder.h"
+
+namespace detol::testing_support {
+namespace {
+
+// Sixty records between semicolons: an identifier, a note, a number with gaps, a colour, a label.
+void write_table(const std::filesystem::path& path, bool is_regression) {
+  std::string text = "id;note;age;colour;target\n";
+  for (int i = 0; i < 60; ++i) {
+    text += std::to_string(i) + ";remark " + std::to_string(i * 31) + ";" +
+            (i % 5 == 0 ? "?" : std::to_string(i % 17) + ",5") + ";" +
+            (i % 3 == 0 ? "red" : "blue") + ";" +
+            (is_regression ? std::to_string(i * 3 % 41)
+             : i % 2 == 0  ? "yes"
+                           : "no") +
+            "\n";
+  }
+  write_bytes(path, text);
+}
+
+TEST(New, WritesASpaceForATableThatRuns) {
+  const TempFolder folder;
+  write_table(folder.path() / "people.csv", false);
+  const Ran made = run(folder.path(), {"new", "table", "--data", "people.csv"});
+  ASSERT_EQ(made.code, 0) << made.err;
+  const std::string text = read_file(folder.path() / "people.yaml").value();
+  EXPECT_NE(text.find("study: people\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("drop: [\"id\", \"note\"]"), std::string::npos) << text;
+  EXPECT_NE(text.find("metric: val_loss"), std::string::npos) << text;
+  const Ran ran = run(folder.path(), {"search", "--space", "people.yaml", "--budget", "2trials",
+                                      "--set", "training.epochs=3"});
+  EXPECT_EQ(ran.code, 0) << ran.err;
+  EXPECT_NE(ran.err.find("test_loss"), std::string::npos) << ran.err;
+}
+
+TEST(New, BeginsWithTheRegressionWhereTheLabelIsANumber) {
+  const TempFolder folder;
+  write_table(folder.path() / "numbers.csv", true);
+  const Ran made = run(folder.path(), {"new", "table", "--data", "numbers.csv", "-o", "mine.yaml"});
+  ASSERT_EQ(made.code, 0) << made.err;
+  const std::string text = read_file(folder.path() / "mine.yaml").value();
+  EXPECT_NE(text.find("task: regression"), std::string::npos) << text;
+  EXPECT_NE(text.find("metric: val_rmse"), std::string::npos) << text;
+  EXPECT_EQ(run(folder.path(), {"validate", "--space", "mine.yaml"}).code, 0);
+}
+
+TEST(New, OverwritesNothing) {
+  const TempFolder folder;
+  ASSERT_EQ(run(folder.path(), {"new", "cnn"}).code, 0);
+  const std::string before = read_file(folder.path() / "cnn.yaml").value();
+  const Ran again = run(folder.path(), {"new", "cnn"});
+  EXPECT_EQ(again.code, 2);
+  EXPECT_NE(again.err.find("cnn.yaml exists"), std::string::npos) << again.err;
+  EXPECT_EQ(read_file(folder.path() / "cnn.yaml").value(), before);
+  EXPECT_EQ(run(folder.path(), {"new", "nosuch"}).code, 2);
+}
+
+TEST(DataInspect, SaysWhatEachColumnOfATableIs) {
+  const TempFolder folder;
+  write_table(folder.path() / "people.csv", false);
+  const Ran ran = run(folder.path(), {"data", "inspect", "people.csv", "-f", "csv"});
+  ASSERT_EQ(ran.code, 0) << ran.err;
+  EXPECT_NE(ran.out.find("note,left out,category,0,60,"), std::string::npos) << ran.out;
+  EXPECT_NE(ran.out.find("colour,input,category,0,2,"), std::string::npos) << ran.out;
+  EXPECT_NE(ran.out.find("target,label,category,0,2,"), std::string::npos) << ran.out;
+  EXPECT_NE(ran.err.find("between semicolons, with decimal commas"), std::string::npos) << ran.err;
+}
+
+}  // namespace
+}  // namespace detol::testing_support
