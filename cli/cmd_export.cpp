@@ -6,6 +6,7 @@
 #include "cli/output.h"
 #include "cli/pareto_rows.h"
 #include "cli/trained_model.h"
+#include "core/log.h"
 #include "core/table.h"
 #include "export/export.h"
 
@@ -56,6 +57,12 @@ Result<int> run_export(const Arguments& arguments) {
   DETOL_ASSIGN(const OpenStudy study, open_study(storage, arguments.text("STUDY")));
   DETOL_ASSIGN(const Rows trials, chosen_trials(study, arguments.text("trial", "best")));
   DETOL_ASSIGN(const StudyData shared, load_study_data(study));
+  if (is_encoded(shared.data)) {
+    log_warning(
+        "the cells of this table are encoded before the network reads them; the file takes the {} "
+        "encoded inputs, not the cells (docs/exports.md)",
+        shared.data.info.task.input.channels);
+  }
   DETOL_TRY(make_folder(arguments.text("output", ".")));
   Rows files{.columns = {"format", "file", "bytes"}, .rows = {}};
   for (std::size_t row = 0; row < trials.rows.size(); ++row) {
