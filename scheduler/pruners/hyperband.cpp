@@ -18,6 +18,7 @@
 //
 // Price: as asha's; a third to a half of the trials begin in brackets that stop later.
 
+#include <algorithm>
 #include <cmath>
 
 #include "scheduler/pruners/halving.h"
