@@ -10,6 +10,7 @@
 #include "cli/devices.h"
 #include "core/clock.h"
 #include "core/exit_code.h"
+#include "core/hash.h"
 #include "core/log.h"
 #include "scheduler/launchers/gpus.h"
 #include "scheduler/trial_seed.h"
@@ -72,10 +73,6 @@ class EndAtSignals {
 
 }  // namespace
 
-std::string fingerprint_text(std::uint64_t fingerprint) {
-  return fmt::format("{:016x}", fingerprint);
-}
-
 void add_metrics(const std::vector<TestMetric>& metrics, event::Model& model) {
   for (const auto& [name, value, interval] : metrics) {
     model.metrics.emplace_back(name, value);
@@ -135,10 +132,10 @@ Result<event::Model> TestBench::measure(const TrainedNetwork& network) {
                      .began_from = "scratch",
                      .network_params = candidate.cost.params,
                      .flops = candidate.cost.flops,
-                     .dataset = fingerprint_text(study_.record.data_fingerprint),
+                     .dataset = to_hex(study_.record.data_fingerprint),
                      .folder = std::to_string(network.trial),
                      .at_s = system_clock().wall_s()};
-  for (const auto& [name, value] : network.checkpoint.history.back().metrics)
+  for (const auto& [name, value] : best_report(network.checkpoint)->metrics)
     model.metrics.emplace_back(name, value);
   add_metrics(*metrics, model);
   return model;

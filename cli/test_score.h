@@ -39,9 +39,6 @@ class TestBench {
 // Adds test metrics to a model.
 void add_metrics(const std::vector<TestMetric>& metrics, event::Model& model);
 
-// Returns a number as 16 hexadecimal digits, as the knowledge base writes fingerprints.
-std::string fingerprint_text(std::uint64_t fingerprint);
-
 // Returns the backend that runs networks of the study: that of its training, or the CPU's where
 // this machine has no such device.
 std::string inference_backend(const std::filesystem::path& storage, const std::string& study);

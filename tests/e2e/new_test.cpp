@@ -42,6 +42,27 @@ TEST(New, WritesASpaceForATableThatRuns) {
   EXPECT_NE(ran.err.find("test_loss"), std::string::npos) << ran.err;
 }
 
+// With such a rate the accuracy stays that of the first epoch, which is then the best, while the
+// loss changes in every epoch.
+TEST(New, ATestedModelHasTheValidationMetricsOfItsBestEpoch) {
+  const TempFolder folder;
+  write_table(folder.path() / "people.csv", false);
+  ASSERT_EQ(run(folder.path(), {"new", "table", "--data", "people.csv"}).code, 0);
+  const Ran ran =
+      run(folder.path(), {"search", "--space", "people.yaml", "--budget", "1trials", "--pruner",
+                          "none", "--set", "training.epochs=4", "--set", "training.ema=0", "--set",
+                          "parameters.lr=1.0e-6", "--set", "architecture.stages[0].block.norm=none",
+                          "--set", "objectives=[{metric: val_accuracy, direction: maximize}]"});
+  ASSERT_EQ(ran.code, 0) << ran.err;
+  const Ran asked =
+      run(folder.path(),
+          {"query", "-f", "csv",
+           "SELECT t.epochs, t.best_epoch, m.values_json->>'val_loss' = x.value AS same FROM "
+           "v_models m, v_trials t, v_metrics x WHERE x.trial = t.trial AND x.epoch = "
+           "t.best_epoch AND x.name = 'val_loss'"});
+  EXPECT_EQ(asked.out, "epochs,best_epoch,same\r\n4,1,1\r\n") << asked.err;
+}
+
 TEST(New, BeginsWithTheRegressionWhereTheLabelIsANumber) {
   const TempFolder folder;
   write_table(folder.path() / "numbers.csv", true);
