@@ -78,6 +78,11 @@ Result<void> check_columns(const YamlNode& tree, const YamlSource& source,
 Result<void> check_split(const YamlNode& tree, const YamlSource& source, const DataConfig& data) {
   const SplitConfig& split = data.split;
   const YamlNode* section = node_at(tree, {"data", "split"});
+  const bool is_default = split.by == "random" && split.seed == 0 && split.folds == 0;
+  if (data.format == "packed" && !is_default) {
+    return source.error(section->at,
+                        "data.split: packed data are split already; leave by, seed and folds out");
+  }
   const bool needs_column = split.by == "group" || split.by == "time";
   if (needs_column && data.format != "csv") {
     return source.error(section->at, fmt::format("data.split.by {} is for format csv; accepted "

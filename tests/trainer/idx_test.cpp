@@ -43,6 +43,39 @@ void edit(const std::filesystem::path& path, const std::function<void(std::strin
   write_bytes(path, bytes);
 }
 
+TEST(Idx, AStratifiedSplitHoldsOutTheSameShareOfEveryClass) {
+  const TempFolder folder;
+  write_idx(folder.path());
+  DataConfig config = config_of(folder.path());
+  const std::uint64_t plain = load_dataset(config)->info.fingerprint;
+  config.split.by = "stratified";
+  const Dataset data = load_dataset(config).value();
+  std::vector<int> held_out(4), all(4);
+  for (std::int64_t i = 0; i < data.info.training + data.info.validation; ++i) {
+    const auto label = static_cast<std::size_t>(data.labels[static_cast<std::size_t>(i)]);
+    ++all[label];
+    held_out[label] += i >= data.info.training ? 1 : 0;
+  }
+  for (std::size_t label = 0; label < 4; ++label)
+    EXPECT_NEAR(held_out[label], all[label] / 10.0, 1);
+  EXPECT_NE(data.info.fingerprint, plain);
+  EXPECT_EQ(inspect_dataset(config)->fingerprint, data.info.fingerprint);
+}
+
+TEST(Idx, TheSeedAndTheFoldOfASplitArePartOfTheFingerprint) {
+  const TempFolder folder;
+  write_idx(folder.path());
+  DataConfig config = config_of(folder.path());
+  std::set<std::uint64_t> seen{load_dataset(config)->info.fingerprint};
+  config.split.seed = 1;
+  seen.insert(load_dataset(config)->info.fingerprint);
+  config.split.folds = 4;
+  seen.insert(load_dataset(config)->info.fingerprint);
+  config.split.fold = 3;
+  seen.insert(load_dataset(config)->info.fingerprint);
+  EXPECT_EQ(seen.size(), 4u);
+}
+
 TEST(Idx, ReadsEveryImageOnceWithItsOwnLabel) {
   const TempFolder folder;
   write_idx(folder.path());

@@ -101,12 +101,19 @@ Result<void> check_classes(const Found& found, const Plan& plan) {
                   plan.classes - 1, *missing));
 }
 
+SplitKeys split_keys(const DataConfig& config, const Samples& training) {
+  if (config.split.by != "stratified") return {};
+  if (!training.labels.empty()) return {.classes = training.labels};
+  return {.classes = tenths_of(training.targets, training.outputs)};
+}
+
 Result<Plan> plan_of(const Found& found, const DataConfig& config) {
   SeparateSplitSizes separate;
   if (found.validation) separate.validation = found.validation->count();
   if (found.test) separate.test = found.test->count();
   Plan plan;
-  DETOL_ASSIGN(plan.assignment, split_samples(config, found.training.count(), separate));
+  DETOL_ASSIGN(plan.assignment, split_samples(config, found.training.count(), separate,
+                                              split_keys(config, found.training)));
   plan.classes = classes_of(found);
   DETOL_TRY(check_labels(found.training, plan.classes));
   if (!found.training.labels.empty()) DETOL_TRY(check_classes(found, plan));
@@ -119,7 +126,7 @@ Result<Plan> plan_of(const Found& found, const DataConfig& config) {
 }
 
 // Returns the data set's info with its fingerprint. REQUIRES: all pixels were read.
-DatasetInfo info_of(const Found& found, const Plan& plan) {
+DatasetInfo info_of(const Found& found, const Plan& plan, const SplitConfig& split) {
   std::uint64_t fingerprint = found.training.fingerprint;
   if (found.validation) fingerprint = hash_combine(fingerprint, found.validation->fingerprint);
   if (found.test) fingerprint = hash_combine(fingerprint, found.test->fingerprint);
@@ -130,7 +137,7 @@ DatasetInfo info_of(const Found& found, const Plan& plan) {
           .training = plan.assignment.training,
           .validation = plan.assignment.validation,
           .test = plan.assignment.test,
-          .fingerprint = fingerprint};
+          .fingerprint = with_split(fingerprint, split)};
 }
 
 // Copies the samples of a split to the data set, in their order from position `first` on.
@@ -267,7 +274,7 @@ Result<Dataset> assemble(Found found, const DataConfig& config) {
   if (found.test) {
     DETOL_TRY(append(*found.test, assignment.training + assignment.validation, dataset, pixels));
   }
-  dataset.info = info_of(found, plan);
+  dataset.info = info_of(found, plan, config.split);
   dataset.class_names = std::move(found.class_names);
   if (config.task == TaskKind::kMultiLabel) DETOL_TRY(check_multi_labels(dataset, config.path));
   DETOL_TRY(fill_statistics(dataset, config.path));
@@ -285,7 +292,7 @@ Result<DatasetInfo> examine(Found found, const DataConfig& config) {
     if (!*split) continue;
     DETOL_TRY(read_all(**split, drop));
   }
-  DatasetInfo info = info_of(found, plan);
+  DatasetInfo info = info_of(found, plan, config.split);
   info.sample = std::move(sample).sample();
   return info;
 }

@@ -155,6 +155,13 @@ Result<TwoWaySplit> hold_out_validation(const DataConfig& config, const Splitter
 
 }  // namespace
 
+std::uint64_t with_split(std::uint64_t fingerprint, const SplitConfig& split) {
+  if (split.by == "random" && split.seed == 0 && split.folds == 0) return fingerprint;
+  const auto settings =
+      fmt::format("{} {} {} {} {}", split.by, split.column, split.seed, split.folds, split.fold);
+  return hash_combine(fingerprint, hash64(settings));
+}
+
 std::vector<std::int32_t> tenths_of(std::span<const float> targets, std::size_t outputs) {
   const std::size_t samples = targets.size() / outputs;
   std::vector<std::size_t> order(samples);
@@ -174,6 +181,11 @@ Result<SplitAssignment> split_samples(const DataConfig& config, std::int64_t sam
   std::iota(test.kept.begin(), test.kept.end(), 0);
   if (!separate.test) {
     DETOL_ASSIGN(test, hold_out_test(config, splitter, test.kept));
+  }
+  if (separate.validation && config.split.folds > 0) {
+    return fail(ErrorCode::kInput, config.path +
+                                       ": data.split.folds: the data have validation "
+                                       "files of their own; leave it out");
   }
   if (separate.validation) {
     rest.kept = test.kept;

@@ -41,12 +41,17 @@ struct SplitKeys {
   std::vector<double> times = {};          // time
 };
 
+// Returns the fingerprint of data that are split so: unchanged where the split is by a permutation
+// from the constant seed, as it was before there were other ways.
+std::uint64_t with_split(std::uint64_t fingerprint, const SplitConfig& split);
+
 // Returns classes for a stratified split by a number: its tenths, by rank.
 std::vector<std::int32_t> tenths_of(std::span<const float> targets, std::size_t outputs);
 
 // Holds out round(samples * data.split.test) samples first, then data.split.validation of the rest;
-// of groups as many whole ones as come nearest. Errors (kInput): a split would be empty. REQUIRES:
-// the keys that config.split.by needs.
+// of groups as many whole ones as come nearest. Errors (kInput): a split would be empty; folds
+// of data whose validation split has files of its own. REQUIRES: the keys that config.split.by
+// needs.
 Result<SplitAssignment> split_samples(const DataConfig& config, std::int64_t samples,
                                       const SeparateSplitSizes& separate,
                                       const SplitKeys& keys = {});

@@ -88,8 +88,7 @@ Result<void> add_test_file(const DataConfig& config, const TableLook& look, Data
   return {};
 }
 
-// Hashes what was read and the settings by which it was interpreted. Settings that have their
-// default leave no trace: a study that began before they existed has the same fingerprint.
+// Hashes what was read and the settings by which it was interpreted.
 std::uint64_t fingerprint_of(const DataConfig& config, const CsvRecords& records,
                              const SplitAssignment& assignment) {
   std::uint64_t fingerprint = records.fingerprint;
@@ -100,17 +99,18 @@ std::uint64_t fingerprint_of(const DataConfig& config, const CsvRecords& records
   return hash_combine(fingerprint, static_cast<std::uint64_t>(assignment.test));
 }
 
-// Hashes what the settings of columns and split make of the records, unless it is what a table of
-// numbers alone has always been.
+// Adds the settings of columns and split. What has its default leaves no trace: a table of numbers
+// alone, of a study that began before there were such settings, has the same fingerprint.
 std::uint64_t with_settings(std::uint64_t fingerprint, const DataConfig& config,
                             const Dataset& dataset) {
-  if (config.split.by != "random" || config.split.seed != 0 || config.split.folds != 0) {
-    const auto key = fmt::format("{} {} {} {} {}", config.split.by, config.split.column,
-                                 config.split.seed, config.split.folds, config.split.fold);
-    fingerprint = hash_combine(fingerprint, hash64(key));
+  const ColumnsConfig& columns = config.columns;
+  fingerprint = with_split(fingerprint, config.split);
+  if (columns.header || !columns.separator.empty() || !columns.decimal.empty()) {
+    const int header = columns.header ? 1 + static_cast<int>(*columns.header) : 0;
+    const auto form = fmt::format("{} {} {}", header, columns.separator, columns.decimal);
+    fingerprint = hash_combine(fingerprint, hash64(form));
   }
-  if (!dataset.table ||
-      (dataset.table->is_linear() && config.columns.use.empty() && config.columns.drop.empty()))
+  if (!dataset.table || (dataset.table->is_linear() && columns.use.empty() && columns.drop.empty()))
     return fingerprint;
   for (const TableColumn& column : dataset.table->columns) {
     fingerprint = hash_combine(fingerprint, hash64(column.name));
