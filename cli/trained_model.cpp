@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
 
@@ -142,10 +141,6 @@ Result<Model> exported_model(const OpenStudy& study, const StudyData& shared,
               .check = {},
               .task = shared.data.info.task.kind,
               .reads_pixels = shared.data.has_bytes()};
-  if (is_encoded(shared.data)) {  // the file reads the encoder's inputs as they are
-    std::ranges::fill(model.mean, 0.0F);
-    std::ranges::fill(model.deviation, 1.0F);
-  }
   DETOL_ASSIGN(model.check, check_logits(model, shared.data));
   DETOL_TRY(fold_target_scale(shared.data, model));
   return model;

@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "core/table.h"
-#include "trainer/data/table_encoder.h"
 
 namespace detol::inline trainer {
 namespace {
@@ -51,19 +50,6 @@ void of_floats(Dataset& data) {
     const auto deviation = static_cast<float>(std::sqrt(variance));
     data.mean.push_back(static_cast<float>(mean));
     data.deviation.push_back(deviation > 0 ? deviation : 1);
-  }
-}
-
-// The encoder has what a table's inputs are standardised by; of other inputs mean and deviation are
-// 0 and 1.
-void of_inputs(Dataset& data) {
-  for (const TableColumn& column : data.table->columns) {
-    const bool is_standard =
-        column.kind != ColumnKind::kCategory && column.encoding == NumberEncoding::kStandard;
-    for (std::size_t i = 0; i < column.inputs(); ++i) {
-      data.mean.push_back(is_standard && i == 0 ? column.mean : 0);
-      data.deviation.push_back(is_standard && i == 0 ? column.deviation : 1);
-    }
   }
 }
 
@@ -116,10 +102,13 @@ Result<void> ByteSums::check(const std::string& path) const {
 
 Result<void> fill_statistics(Dataset& data, const std::string& path) {
   if (data.has_bytes()) return of_bytes(data, path);
-  if (data.table)
-    of_inputs(data);
-  else
+  if (!is_encoded(data)) {
     of_floats(data);
+    return {};
+  }
+  const auto inputs = static_cast<std::size_t>(data.info.task.input.channels);
+  data.mean.assign(inputs, 0);  // the encoder's inputs are taken as they are
+  data.deviation.assign(inputs, 1);
   return {};
 }
 

@@ -19,10 +19,6 @@
 namespace detol::inline trainer {
 namespace {
 
-std::vector<std::string> label_columns(const DataConfig& config) {
-  return config.labels.empty() ? std::vector<std::string>{"last"} : config.labels;
-}
-
 // Returns the distinct labels, sorted as numbers if all are numbers, else as text.
 std::vector<std::string> classes_of(const CsvRecords& records) {
   std::vector<std::string> names = records.labels;
@@ -45,23 +41,21 @@ void translate(const TableColumn& column, CsvRecords& records, std::size_t input
 }
 
 // Checks that there are two classes and that each has a training record.
-Result<void> check_classes(const DataConfig& config, const Dataset& dataset) {
-  const std::vector<std::string>& names = dataset.class_names;
+Result<void> check_classes(const DataConfig& config, const SplitAssignment& assignment,
+                           std::span<const std::int32_t> labels,
+                           const std::vector<std::string>& names) {
   if (names.size() < 2)
     return fail(ErrorCode::kInput, fmt::format("{}: all labels are {}: there is nothing to tell "
                                                "apart",
                                                config.path, in_quotes(names.front())));
-  std::vector<bool> seen(names.size(), false);
-  for (std::size_t i = 0; i < static_cast<std::size_t>(dataset.info.training); ++i)
-    seen[static_cast<std::size_t>(dataset.labels[i])] = true;
-  const auto missing = std::ranges::find(seen, false);
-  if (missing == seen.end()) return {};
-  return fail(ErrorCode::kInput,
-              fmt::format("{}: of {} labels, {} has no record to train on; is data.label ({}) the "
-                          "right column?",
-                          config.path, names.size(),
-                          in_quotes(names[static_cast<std::size_t>(missing - seen.begin())]),
-                          label_columns(config).front()));
+  const auto missing = class_without_images(assignment, labels, static_cast<int>(names.size()));
+  if (!missing) return {};
+  return fail(
+      ErrorCode::kInput,
+      fmt::format("{}: of {} labels, {} has no record to train on; is data.label ({}) the "
+                  "right column?",
+                  config.path, names.size(), in_quotes(names[static_cast<std::size_t>(*missing)]),
+                  label_columns(config).front()));
 }
 
 // Appends the separate test file as the test split.
@@ -235,7 +229,7 @@ Result<Dataset> load_csv(const DataConfig& config) {
       with_settings(fingerprint_of(config, records, assignment), config, dataset);
   dataset.info.look = std::make_shared<TableLook>(look);
   if (labelled)
-    DETOL_TRY(check_classes(config, dataset));
+    DETOL_TRY(check_classes(config, assignment, labels, dataset.class_names));
   else if (config.task == TaskKind::kMultiLabel)
     DETOL_TRY(check_multi_labels(dataset, config.path));
   DETOL_TRY(fill_statistics(dataset, config.path));

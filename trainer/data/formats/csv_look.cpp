@@ -172,8 +172,7 @@ class Looker {
   }
 
   Result<void> find_labels() {
-    const std::vector<std::string> labels =
-        config_.labels.empty() ? std::vector<std::string>{"last"} : config_.labels;
+    const std::vector<std::string> labels = label_columns(config_);
     if (first_.size() < labels.size() + 1) {
       if (first_.size() > 1)
         return error_at(first_.front().at,
@@ -343,6 +342,10 @@ class Looker {
 };
 
 }  // namespace
+
+std::vector<std::string> label_columns(const DataConfig& config) {
+  return config.labels.empty() ? std::vector<std::string>{"last"} : config.labels;
+}
 
 Result<OpenCsv> open_csv(const DataConfig& config, const std::string& path) {
   DETOL_ASSIGN(CsvReader reader, CsvReader::open(path));

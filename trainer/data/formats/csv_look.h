@@ -14,6 +14,7 @@
 // data.columns chooses, drops and types them.
 
 #include <string>
+#include <vector>
 
 #include "core/result.h"
 #include "encodings/study/study_config.h"
@@ -21,6 +22,9 @@
 #include "trainer/data/table_look.h"
 
 namespace detol::inline trainer {
+
+// Returns the columns of data.label; the last one where it is not set.
+std::vector<std::string> label_columns(const DataConfig& config);
 
 // Opens the file in the dialect that it is written in, but for what data.separator and data.decimal
 // say. Errors (kInput): it cannot be read.
