@@ -42,23 +42,6 @@ TEST(CnnSpace, HasTheChoicesOfItsFileInItsOrder) {
   EXPECT_EQ(study.resources.max_trial_duration_s, 7200);
 }
 
-TEST(Task, SaysWithWhichLossACandidateIsTrainedUnlessTheFileDoes) {
-  for (const TaskRow& row : tasks()) {
-    const std::string at = "data: {format: csv, path: /d, task: " + std::string(row.name) + "}\n";
-    std::string text = file_with(kPlainStage);
-    text.replace(text.find("data:"), text.find("architecture:") - text.find("data:"), at);
-    const StudyConfig study = load(text);
-    EXPECT_EQ(study.data.task, row.kind);
-    const Genome genome = study.space.genome({}).value();
-    const Task task{{1, 8, 8}, 4, row.kind};
-    EXPECT_EQ(study.candidate(genome, task)->recipe.loss, row.losses.front());
-    for (std::string_view loss : row.losses) {
-      const StudyConfig other = load(text, {{"training.loss", std::string(loss)}});
-      EXPECT_EQ(other.candidate(genome, task)->recipe.loss, loss);
-    }
-  }
-}
-
 // An epoch is 54,000 images, forward and backward three times the forward FLOPs; at an
 // assumed 100 GFLOP/s the median candidate must stay within ten seconds.
 TEST(CnnSpace, ATypicalCandidateIsCheap) {

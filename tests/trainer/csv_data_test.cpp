@@ -9,7 +9,7 @@
 
 #include <gtest/gtest.h>
 
-#include "tests/support/temp_folder.h"
+#include "tests/trainer/csv_folder.h"
 #include "trainer/data/augment.h"
 #include "trainer/data/dataset.h"
 #include "trainer/data/formats/formats.h"
@@ -17,16 +17,8 @@
 namespace detol {
 namespace {
 
-class CsvData : public testing::Test {
+class CsvData : public CsvFolder {
  protected:
-  DataConfig config(const std::string& text) const {
-    std::ofstream(path()) << text;
-    return {.format = "csv", .path = path()};
-  }
-  std::string path(const std::string& name = "t.csv") const {
-    return (folder_.path() / name).string();
-  }
-
   // Ten records of two columns: i, 100 (constant), and the label even or odd.
   static std::string ten(const std::string& header = "") {
     std::string text = header;
@@ -34,8 +26,6 @@ class CsvData : public testing::Test {
       text += std::to_string(i) + ",100," + (i % 2 == 0 ? "even" : "odd") + "\n";
     return text;
   }
-
-  testing_support::TempFolder folder_;
 };
 
 TEST_F(CsvData, ATableIsImagesOfOnePixel) {

@@ -7,7 +7,7 @@
 
 #include <gtest/gtest.h>
 
-#include "tests/support/temp_folder.h"
+#include "tests/trainer/csv_folder.h"
 #include "trainer/data/augment.h"
 #include "trainer/data/dataset.h"
 #include "trainer/data/formats/csv_look.h"
@@ -17,15 +17,8 @@
 namespace detol {
 namespace {
 
-class MixedTable : public testing::Test {
+class MixedTable : public CsvFolder {
  protected:
-  DataConfig config(const std::string& text) const {
-    std::ofstream(path()) << text;
-    return {.format = "csv", .path = path()};
-  }
-  std::string path(const std::string& name = "t.csv") const {
-    return (folder_.path() / name).string();
-  }
   TableLook look(const DataConfig& config) const {
     return look_at_table(config, config.path).value();
   }
@@ -44,8 +37,6 @@ class MixedTable : public testing::Test {
     }
     return text;
   }
-
-  testing_support::TempFolder folder_;
 };
 
 TEST_F(MixedTable, ColumnsOfNumbersCategoriesAndGapsAreFound) {
