@@ -116,6 +116,9 @@ struct TrainerOptions {
   // Of the metric latency: a candidate that breaks one is not trained.
   std::vector<MetricConstraint> latency_constraints = {};
   std::optional<EpochRanking> ranking = {};  // nullopt: the last epoch counts
+  // Whether the leader writes what the data's inputs are made of beside the jobs' folders
+  // (trainer/data/preprocessing.h), for exports.
+  bool writes_preprocessing = false;
 };
 
 // Makes the built-in trainer, which keeps the data of the study's config in memory between

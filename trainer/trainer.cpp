@@ -9,10 +9,12 @@
 #include <optional>
 
 #include "core/fault.h"
+#include "core/log.h"
 #include "trainer/agreement.h"
 #include "trainer/backends/backend.h"
 #include "trainer/data/dataset.h"
 #include "trainer/data/formats/formats.h"
+#include "trainer/data/preprocessing.h"
 #include "trainer/evaluator.h"
 #include "trainer/latency.h"
 #include "trainer/predict.h"
@@ -35,7 +37,8 @@ class Trainer final : public Evaluator {
         record_(options.choices),
         latency_batch_(options.latency_batch),
         latency_constraints_(options.latency_constraints),
-        ranking_(options.ranking) {}
+        ranking_(options.ranking),
+        writes_preprocessing_(options.writes_preprocessing && group_.rank() == 0) {}
 
   Result<Evaluation> evaluate(const Job& job, const Reporter& report, Control& control) override {
     Recipe recipe = job.candidate.recipe;
@@ -83,6 +86,7 @@ class Trainer final : public Evaluator {
   EarlyOutcome prepare(const Job& job, Recipe& recipe) {
     if (!data_) {
       DETOL_ASSIGN(data_, load_dataset(config_));
+      if (writes_preprocessing_) describe_data(job.folder.parent_path());
     }
     DETOL_TRY(check_task(job.candidate.network));
     recipe.batch_size = std::min(recipe.batch_size, data_->info.training);
@@ -92,6 +96,14 @@ class Trainer final : public Evaluator {
                                 recipe.batch_size, group_.size()));
     }
     return std::nullopt;
+  }
+
+  // A failure is no trial's: an export without the file reads the data.
+  void describe_data(const std::filesystem::path& folder) const {
+    std::error_code ignored;
+    std::filesystem::create_directories(folder, ignored);
+    const auto written = write_preprocessing(folder / kPreprocessingFile, preprocessing_of(*data_));
+    if (!written) log_warning("exports will need the training data: {}", written.error().message);
   }
 
   // Times a forward pass, once in a trial: later attempts, whose reports the master completes,
@@ -178,6 +190,7 @@ class Trainer final : public Evaluator {
   const int latency_batch_;
   const std::vector<MetricConstraint> latency_constraints_;
   const std::optional<EpochRanking> ranking_;
+  const bool writes_preprocessing_;
   std::optional<Dataset> data_;
 };
 

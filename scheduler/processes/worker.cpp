@@ -91,7 +91,8 @@ Result<void> serve(MasterLink* link, Group& group, const TestHooks& hooks, bool 
   DETOL_ASSIGN(const auto evaluator, hooks.make_evaluator(config, {.backend = setup->backend,
                                                                    .group = &group,
                                                                    .batches_ahead = kBatchesAhead,
-                                                                   .choices = link}));
+                                                                   .choices = link,
+                                                                   .writes_preprocessing = true}));
   const BackendRow* backend = find_row(backends(), setup->backend);
   const bool has_device = backend != nullptr && backend->why_not != nullptr;
   wait_for_all(group);

@@ -10,12 +10,14 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "encodings/network/task.h"
 #include "trainer/data/batch_targets.h"
+#include "trainer/data/picture_form.h"
 
 namespace detol::inline trainer {
 
@@ -60,12 +62,13 @@ struct Dataset {
   std::vector<float> values;         // instead of `images` if pixels are not bytes
   MappedPixels mapped;               // instead of both if pixels are not copied
   std::shared_ptr<const TableEncoder> table = nullptr;  // of a table; `values` are then its cells
-  std::vector<std::int32_t> labels;                     // N, if the task has labels (has_labels())
-  std::vector<float> targets;                           // else N x outputs, as they are in the file
-  std::vector<float> mean;               // per channel, of the training images; bytes in [0, 1]
-  std::vector<float> deviation;          // per channel, standard deviation, above 0; likewise
-  std::vector<float> target_mean;        // regression: per output, of the training images
-  std::vector<float> target_deviation;   // likewise, above 0
+  std::optional<PictureForm> pictures = {};  // of picture files: the form they were given
+  std::vector<std::int32_t> labels;          // N, if the task has labels (has_labels())
+  std::vector<float> targets;                // else N x outputs, as they are in the file
+  std::vector<float> mean;                   // per channel, of the training images; bytes in [0, 1]
+  std::vector<float> deviation;              // per channel, standard deviation, above 0; likewise
+  std::vector<float> target_mean;            // regression: per output, of the training images
+  std::vector<float> target_deviation;       // likewise, above 0
   std::vector<std::string> class_names;  // with targets, of the outputs; empty where there are none
 
   bool has_bytes() const { return mapped.blocks ? mapped.has_bytes : values.empty(); }

@@ -276,6 +276,7 @@ Result<Dataset> assemble(Found found, const DataConfig& config) {
   }
   dataset.info = info_of(found, plan, config.split);
   dataset.class_names = std::move(found.class_names);
+  dataset.pictures = found.pictures;
   if (config.task == TaskKind::kMultiLabel) DETOL_TRY(check_multi_labels(dataset, config.path));
   DETOL_TRY(fill_statistics(dataset, config.path));
   return dataset;

@@ -54,6 +54,7 @@ struct Found {
   std::optional<Samples> validation = {};     // if none: data.split.validation of training
   std::optional<Samples> test = {};           // if none: data.split.test of training
   std::vector<std::string> class_names = {};  // empty: the classes are 0 to the largest label
+  std::optional<PictureForm> pictures = {};   // of picture files
 };
 
 // Hashes labels, each as one number, and the shape.

@@ -1,6 +1,7 @@
 #include "trainer/data/table_encoder.h"
 
 #include <algorithm>
+#include <array>
 #include <cassert>
 #include <cmath>
 #include <numeric>
@@ -10,7 +11,6 @@ namespace {
 
 constexpr std::size_t kMostCategories = 256;  // with an input of their own
 constexpr std::int64_t kRare = 3;             // training records
-constexpr float kLargestRank = 1.7320508F;    // sqrt(3): a uniform rank has deviation 1
 
 // Returns the distinct values at 0, 1/bins, 2/bins, ... of the sorted values.
 std::vector<float> quantiles_of(std::span<const float> sorted, int bins) {
@@ -78,6 +78,13 @@ float rank_of(float x, std::span<const float> knots) {
 }
 
 }  // namespace
+
+std::span<const std::string_view> missing_words() {
+  static constexpr std::array<std::string_view, 15> kWords = {
+      "",    "?",   "NA",   "N/A",  "n/a",  "#N/A", "<NA>", "NaN",
+      "nan", "NAN", "null", "NULL", "None", "-nan", "-NaN"};
+  return kWords;
+}
 
 std::size_t TableColumn::inputs() const {
   if (kind == ColumnKind::kCategory) return categories.size() + (pools_rare ? 1 : 0);

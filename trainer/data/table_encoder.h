@@ -24,6 +24,13 @@
 
 namespace detol::inline trainer {
 
+// The ends of a rank are this and its negative: sqrt(3), so that a uniform rank has deviation 1.
+inline constexpr float kLargestRank = 1.7320508F;
+
+// Returns the texts that stand for a missing cell, the empty one first: those by which pandas and
+// the UCI archive write one.
+std::span<const std::string_view> missing_words();
+
 enum class ColumnKind { kNumber, kDate, kCategory };
 enum class NumberEncoding { kStandard, kQuantile, kPiecewise };
 

@@ -161,10 +161,8 @@ CsvDialect dialect_of(std::string_view head, std::optional<char> separator) {
 }
 
 bool is_missing(std::string_view cell) {
-  static constexpr std::array<std::string_view, 15> kWords = {
-      "",    "?",   "NA",   "N/A",  "n/a",  "#N/A", "<NA>", "NaN",
-      "nan", "NAN", "null", "NULL", "None", "-nan", "-NaN"};
-  return std::ranges::find(kWords, cell) != kWords.end();
+  const auto words = missing_words();
+  return std::ranges::find(words, cell) != words.end();
 }
 
 std::optional<double> number_in(std::string_view text, char decimal) {

@@ -62,7 +62,7 @@ class RecordReader {
     if (column.kind == ColumnKind::kCategory)
       return place_of(input, misses ? std::string_view() : cell.text, cell);
     if (misses && !config_.sequence) return kMissing;
-    if (column.kind == ColumnKind::kDate) return date_in(cell, column.is_day_first);
+    if (column.kind == ColumnKind::kDate) return date_in_cell(reader_, cell, column.is_day_first);
     return finite(cell, fmt::format("as column {} has", in_quotes(column.name)));
   }
 
@@ -80,18 +80,8 @@ class RecordReader {
     return found->second;
   }
 
-  Result<float> date_in(const CsvCell& cell, bool is_day_first) const {
-    const auto days =
-        days_in(cell.text, is_day_first ? DateOrder::kDayFirst : DateOrder::kMonthFirst);
-    if (days) return static_cast<float>(*days);
-    return reader_.error_at(cell, fmt::format("{} is no date", in_quotes(cell.text)));
-  }
-
   Result<float> finite(const CsvCell& cell, std::string_view rule) const {
-    const auto number = number_in(cell.text, decimal_);
-    if (number && std::isfinite(static_cast<float>(*number))) return static_cast<float>(*number);
-    return reader_.error_at(cell,
-                            fmt::format("{} is no finite number, {}", in_quotes(cell.text), rule));
+    return number_in_cell(reader_, cell, decimal_, rule);
   }
 
   Result<void> take_label(const CsvCell& cell) {
@@ -164,6 +154,21 @@ Result<TableLayout> layout_by_name(const CsvReader& reader, const TableLook& loo
 }
 
 }  // namespace
+
+Result<float> number_in_cell(const CsvReader& reader, const CsvCell& cell, char decimal,
+                             std::string_view rule) {
+  const auto number = number_in(cell.text, decimal);
+  if (number && std::isfinite(static_cast<float>(*number))) return static_cast<float>(*number);
+  return reader.error_at(cell,
+                         fmt::format("{} is no finite number, {}", in_quotes(cell.text), rule));
+}
+
+Result<float> date_in_cell(const CsvReader& reader, const CsvCell& cell, bool is_day_first) {
+  const auto days =
+      days_in(cell.text, is_day_first ? DateOrder::kDayFirst : DateOrder::kMonthFirst);
+  if (days) return static_cast<float>(*days);
+  return reader.error_at(cell, fmt::format("{} is no date", in_quotes(cell.text)));
+}
 
 TableLayout layout_of(const TableLook& look) {
   return {look.has_header, columns_used(look, ColumnUse::kInput), look.labels,

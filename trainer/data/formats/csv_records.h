@@ -39,6 +39,12 @@ struct CsvRecords {
   std::int64_t count() const { return static_cast<std::int64_t>(size); }
 };
 
+// Return the number in a cell, or a date as days since 1970-01-01. Errors (kInput, with
+// file:line:column): it is none, or not finite; `rule` says why it must be.
+Result<float> number_in_cell(const CsvReader& reader, const CsvCell& cell, char decimal,
+                             std::string_view rule);
+Result<float> date_in_cell(const CsvReader& reader, const CsvCell& cell, bool is_day_first);
+
 // Reads a file that was looked at. Errors (kInput, with file:line:column): a label is missing or
 // not what the task needs, a number is not finite.
 Result<CsvRecords> read_records(const DataConfig& config, const std::string& path,

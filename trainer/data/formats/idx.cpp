@@ -64,8 +64,35 @@ Result<std::uint32_t> read_number(PackedFile& file) {
   return number;
 }
 
-// Returns the sizes in a header; checks that each is at least 1 and their product fits the file.
-Result<std::vector<std::int64_t>> read_header(PackedFile& file, int dimensions) {
+Result<Samples> open_half(const fs::path& folder, std::string_view half) {
+  DETOL_ASSIGN(PackedFile labels_file, open_one(folder, half, "labels", 1));
+  DETOL_ASSIGN(const std::vector<std::int64_t> labels_size, read_idx_sizes(labels_file, 1));
+  std::vector<std::uint8_t> labels(static_cast<std::size_t>(labels_size[0]));
+  DETOL_TRY(labels_file.read(labels));
+  DETOL_TRY(labels_file.expect_end());
+
+  DETOL_ASSIGN(PackedFile images, open_one(folder, half, "images", 3));
+  DETOL_ASSIGN(const std::vector<std::int64_t> sizes, read_idx_sizes(images, 3));
+  if (sizes[0] != labels_size[0]) {
+    return images.error_at(4, fmt::format("{} images, but {} has {} labels", sizes[0],
+                                          labels_file.path().string(), labels_size[0]));
+  }
+  std::uint64_t fingerprint = hash64(std::as_bytes(std::span(labels)));
+  for (std::int64_t size : sizes) {
+    fingerprint = hash_combine(fingerprint, static_cast<std::uint64_t>(size));
+  }
+  const auto pixels = static_cast<std::uint64_t>(sizes[0] * sizes[1] * sizes[2]);
+  const std::uint64_t end = images.offset() + pixels;
+  return Samples{
+      .shape = {1, sizes[1], sizes[2]},
+      .labels = {labels.begin(), labels.end()},
+      .fingerprint = fingerprint,
+      .pixels = std::make_unique<IdxPixels>(std::move(images), std::move(labels_file), end)};
+}
+
+}  // namespace
+
+Result<std::vector<std::int64_t>> read_idx_sizes(PackedFile& file, int dimensions) {
   DETOL_ASSIGN(const std::uint32_t magic, read_number(file));
   const std::uint32_t expected = 0x800 + static_cast<std::uint32_t>(dimensions);
   if (magic != expected) {
@@ -88,34 +115,6 @@ Result<std::vector<std::int64_t>> read_header(PackedFile& file, int dimensions) 
   }
   return sizes;
 }
-
-Result<Samples> open_half(const fs::path& folder, std::string_view half) {
-  DETOL_ASSIGN(PackedFile labels_file, open_one(folder, half, "labels", 1));
-  DETOL_ASSIGN(const std::vector<std::int64_t> labels_size, read_header(labels_file, 1));
-  std::vector<std::uint8_t> labels(static_cast<std::size_t>(labels_size[0]));
-  DETOL_TRY(labels_file.read(labels));
-  DETOL_TRY(labels_file.expect_end());
-
-  DETOL_ASSIGN(PackedFile images, open_one(folder, half, "images", 3));
-  DETOL_ASSIGN(const std::vector<std::int64_t> sizes, read_header(images, 3));
-  if (sizes[0] != labels_size[0]) {
-    return images.error_at(4, fmt::format("{} images, but {} has {} labels", sizes[0],
-                                          labels_file.path().string(), labels_size[0]));
-  }
-  std::uint64_t fingerprint = hash64(std::as_bytes(std::span(labels)));
-  for (std::int64_t size : sizes) {
-    fingerprint = hash_combine(fingerprint, static_cast<std::uint64_t>(size));
-  }
-  const auto pixels = static_cast<std::uint64_t>(sizes[0] * sizes[1] * sizes[2]);
-  const std::uint64_t end = images.offset() + pixels;
-  return Samples{
-      .shape = {1, sizes[1], sizes[2]},
-      .labels = {labels.begin(), labels.end()},
-      .fingerprint = fingerprint,
-      .pixels = std::make_unique<IdxPixels>(std::move(images), std::move(labels_file), end)};
-}
-
-}  // namespace
 
 Result<Found> open_idx(const DataConfig& config) {
   DETOL_TRY(check_folder(config.path, "IDX", "Fashion-MNIST: apt install dataset-fashion-mnist"));

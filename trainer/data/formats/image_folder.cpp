@@ -85,6 +85,7 @@ Result<Found> open_image_folder(const DataConfig& config) {
   DETOL_ASSIGN(PictureFolder folder, list_pictures(config.path));
   Found found;
   found.class_names = std::move(folder.class_names);
+  found.pictures = form_of(config);
   DETOL_ASSIGN(found.training, samples_of(std::move(folder.training), config));
   if (folder.validation) {
     DETOL_ASSIGN(found.validation, samples_of(std::move(*folder.validation), config));

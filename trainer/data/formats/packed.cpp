@@ -17,6 +17,7 @@
 #include "trainer/data/data_sample.h"
 #include "trainer/data/formats/arrays.h"
 #include "trainer/data/formats/packed_layout.h"
+#include "trainer/data/preprocessing.h"
 #include "trainer/data/statistics.h"
 
 namespace detol::inline trainer {
@@ -119,6 +120,9 @@ class Reader {
     std::from_chars(digits.data(), digits.data() + digits.size(), info.fingerprint, 16);
     data_.class_names = header.at("class_names").get<std::vector<std::string>>();
     data_.mapped.has_bytes = header.at("pixels") == "u8";
+    if (header.contains("pictures")) {
+      if (const auto form = pictures_from(header.at("pictures"))) data_.pictures = *form;
+    }
     data_.mapped.block_bytes = whole_number<std::uint64_t>(header.at("block_bytes"));
     data_.mapped.block_images = whole_number<std::uint64_t>(header.at("block_images"));
   }

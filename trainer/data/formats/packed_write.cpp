@@ -34,6 +34,7 @@
 #include "core/hash.h"
 #include "trainer/data/formats/packed.h"
 #include "trainer/data/formats/packed_layout.h"
+#include "trainer/data/preprocessing.h"
 #include "trainer/data/shuffle.h"
 
 namespace detol::inline trainer {
@@ -93,7 +94,7 @@ class Blocks {
 std::string header_of(const Dataset& data, double validation, const Blocks& blocks) {
   const DatasetInfo& info = data.info;
   const Shape& shape = info.task.input;
-  const nlohmann::json header = {{"shape", {shape.channels, shape.height, shape.width}},
+  nlohmann::json header = {{"shape", {shape.channels, shape.height, shape.width}},
                                  {"pixels", data.has_bytes() ? "u8" : "f32"},
                                  {"task", row_of(info.task.kind).name},
                                  {"classes", info.task.classes},
@@ -105,6 +106,7 @@ std::string header_of(const Dataset& data, double validation, const Blocks& bloc
                                  {"fingerprint", to_hex(info.fingerprint)},
                                  {"block_bytes", blocks.block_bytes()},
                                  {"block_images", blocks.block_images()}};
+  if (data.pictures) header["pictures"] = json_of(*data.pictures);
   return header.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 

@@ -242,6 +242,7 @@ Result<Shards> shards_of(const DataConfig& config) {
 Result<Found> open_webdataset(const DataConfig& config) {
   DETOL_ASSIGN(const Shards shards, shards_of(config));
   Found found;
+  found.pictures = form_of(config);
   DETOL_ASSIGN(found.training, Listing(shards.training, config).read());
   if (!shards.validation.empty()) {
     DETOL_ASSIGN(found.validation, Listing(shards.validation, config).read());

@@ -1,0 +1,51 @@
+#pragma once
+
+// Preprocessing: what made a network's inputs of the data it was trained on, and what its outputs
+// mean: everything that is needed of a data set to use a trained network without it. A plain value.
+//
+// The trainer writes it once per study, beside the folders of the checkpoints, as JSON.
+
+#include <filesystem>
+#include <memory>
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/result.h"
+#include "trainer/data/dataset.h"
+#include "trainer/data/picture_form.h"
+#include "trainer/data/table_encoder.h"
+
+namespace detol::inline trainer {
+
+inline constexpr const char* kPreprocessingFile = "preprocessing.json";
+
+struct Preprocessing {
+  std::uint64_t fingerprint = 0;  // of the data
+  Task task;
+  bool has_bytes = true;                                // as Dataset has them, from here on
+  std::vector<float> mean = {}, deviation = {};         // per channel
+  std::shared_ptr<const TableEncoder> table = nullptr;  // of a csv table; else null
+  std::optional<PictureForm> pictures = {};             // of data that are picture files
+  std::vector<std::string> class_names = {};
+  std::vector<float> target_mean = {}, target_deviation = {};  // of a regression
+};
+
+Preprocessing preprocessing_of(const Dataset& data);
+
+// Writes the file durably, if it is not there yet. Errors (kStorage).
+Result<void> write_preprocessing(const std::filesystem::path& path, const Preprocessing& of);
+
+// Reads the file. Errors (kInput) start with the path: it is not there, or damaged.
+Result<Preprocessing> read_preprocessing(const std::filesystem::path& path);
+
+// JSON of the parts that exported models carry, and back. Errors (kInput): it is not what detol
+// writes; an encoder of more than 2^20
+// inputs or 2^14 columns.
+nlohmann::json json_of(const TableEncoder& table);
+nlohmann::json json_of(const PictureForm& pictures);
+Result<TableEncoder> table_from(const nlohmann::json& json);
+Result<PictureForm> pictures_from(const nlohmann::json& json);
+
+}  // namespace detol::inline trainer
