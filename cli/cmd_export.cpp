@@ -52,21 +52,26 @@ Result<void> write_files(const Model& model, const Arguments& arguments, Rows& f
   return {};
 }
 
+// Returns what is known of the data; with the data themselves, to compare on, if they are there.
+Result<StudyData> data_for(const OpenStudy& study, const fs::path& storage, bool compares) {
+  if (!compares) return describe_study_data(study, storage);
+  auto loaded = load_study_data(study);
+  if (loaded || loaded.error().code == ErrorCode::kEmpty) return loaded;
+  DETOL_ASSIGN(StudyData described, describe_study_data(study, storage));
+  log_warning("outputs are compared on drawn inputs, not on data: {}", loaded.error().message);
+  return described;
+}
+
 Result<int> run_export(const Arguments& arguments) {
   const fs::path storage = arguments.globals.storage;
   DETOL_ASSIGN(const OpenStudy study, open_study(storage, arguments.text("STUDY")));
   DETOL_ASSIGN(const Rows trials, chosen_trials(study, arguments.text("trial", "best")));
-  DETOL_ASSIGN(const StudyData shared, load_study_data(study));
-  if (is_encoded(shared.data)) {
-    log_warning(
-        "the cells of this table are encoded before the network reads them; the file takes the {} "
-        "encoded inputs, not the cells (docs/exports.md)",
-        shared.data.info.task.input.channels);
-  }
+  DETOL_ASSIGN(const StudyData shared, data_for(study, storage, arguments.has("verify")));
   DETOL_TRY(make_folder(arguments.text("output", ".")));
   Rows files{.columns = {"format", "file", "bytes"}, .rows = {}};
   for (std::size_t row = 0; row < trials.rows.size(); ++row) {
-    DETOL_ASSIGN(const Model model, trained_model(study, shared, storage, trials, row));
+    DETOL_ASSIGN(Model model, trained_model(study, shared, storage, trials, row));
+    model.is_raw = arguments.has("raw");
     DETOL_TRY(write_files(model, arguments, files));
   }
   DETOL_TRY(print_data(render(files, arguments.globals)));
@@ -88,6 +93,7 @@ Command export_command() {
                       {"--trial", "best|ID|pareto", "which; default: best"},
                       {"--to", "FORMAT", "what to write", Option::kRequired, words_of_to()},
                       {"-o,--output", "DIR", "into that folder; default: here"},
+                      {"--raw", "", "ONNX without what prepares the data and names the classes"},
                       {"--verify", "", "read every file back and check it"}},
           .examples =
               "  detol export fashion-cnn --to onnx\n"

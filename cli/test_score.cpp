@@ -100,7 +100,7 @@ Result<event::Model> TestBench::of_trial(const Rows& trials, std::size_t row) {
   DETOL_ASSIGN(const auto models, models_of(study_));
   if (const event::Model* known = tested(models, trials, row)) return *known;
   DETOL_ASSIGN(const StudyData* shared, data());
-  if (shared->data.info.test == 0)
+  if (shared->data->info.test == 0)
     return fail(ErrorCode::kEmpty,
                 fmt::format("the data of study {} have no test part", study_.record.name));
   DETOL_ASSIGN(const TrainedNetwork network,
@@ -120,7 +120,7 @@ Result<event::Model> TestBench::measure(const TrainedNetwork& network) {
   const Candidate& candidate = network.candidate;
   const auto metrics =
       test_metrics(candidate.network, best_weights(network.checkpoint), candidate.recipe,
-                   data_->data, inference_backend(storage_, study_.record.name));
+                   *data_->data, inference_backend(storage_, study_.record.name));
   if (!metrics) return tl::unexpected(metrics.error());
   const std::uint64_t seed = trial_seed(data_->config.seed, network.trial);
   event::Model model{.trial = network.trial,

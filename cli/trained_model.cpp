@@ -97,20 +97,35 @@ Result<Checkpoint> scored_checkpoint(const OpenStudy& study, const Scored& score
                   scored.trial, scored.best_epoch, why, study.record.name));
 }
 
+Result<StudyConfig> config_of(const OpenStudy& study) {
+  DETOL_ASSIGN(StudyConfig config, load_study_config(study.record.config, study.record.name));
+  if (config.trains()) return config;
+  return fail(ErrorCode::kEmpty,
+              fmt::format("study {} scores a {}; there is no network to export", study.record.name,
+                          config.table ? "table" : "function"));
+}
+
 }  // namespace
 
 Result<StudyData> load_study_data(const OpenStudy& study) {
   StudyData shared;
-  DETOL_ASSIGN(shared.config, load_study_config(study.record.config, study.record.name));
-  if (!shared.config.trains()) {
-    return fail(ErrorCode::kEmpty,
-                fmt::format("study {} scores a {}; there is no network to export",
-                            study.record.name, shared.config.table ? "table" : "function"));
-  }
+  DETOL_ASSIGN(shared.config, config_of(study));
   DETOL_ASSIGN(shared.data, load_dataset(shared.config.data));
-  if (shared.data.info.fingerprint == study.record.data_fingerprint) return shared;
+  shared.preprocessing = preprocessing_of(*shared.data);
+  if (shared.preprocessing.fingerprint == study.record.data_fingerprint) return shared;
   return fail(ErrorCode::kExport, fmt::format("{} is not the data that study {} was trained on",
                                               shared.config.data.path, study.record.name));
+}
+
+Result<StudyData> describe_study_data(const OpenStudy& study, const fs::path& storage) {
+  StudyData shared;
+  DETOL_ASSIGN(shared.config, config_of(study));
+  DETOL_ASSIGN(const fs::path folder, find_artefacts(storage, study.record.name));
+  auto written = read_preprocessing(folder / kPreprocessingFile);
+  if (!written || written->fingerprint != study.record.data_fingerprint)
+    return load_study_data(study);
+  shared.preprocessing = *std::move(written);
+  return shared;
 }
 
 Result<TrainedNetwork> trained_network(const OpenStudy& study, const StudyData& shared,
@@ -118,7 +133,7 @@ Result<TrainedNetwork> trained_network(const OpenStudy& study, const StudyData& 
                                        std::size_t row) {
   DETOL_ASSIGN(const Scored scored, scored_of(study, storage, trials, row));
   DETOL_ASSIGN(Genome genome, genome_of(shared.config, trials, row));
-  auto candidate = shared.config.candidate(genome, shared.data.info.task);
+  auto candidate = shared.config.candidate(genome, shared.preprocessing.task);
   if (!candidate) return fail(ErrorCode::kExport, candidate.error().reason);
   DETOL_ASSIGN(Checkpoint checkpoint, scored_checkpoint(study, scored, candidate->arch_hash));
   return TrainedNetwork{scored.trial, scored.best_epoch, *std::move(candidate), std::move(genome),
@@ -127,11 +142,12 @@ Result<TrainedNetwork> trained_network(const OpenStudy& study, const StudyData& 
 
 Result<Model> exported_model(const OpenStudy& study, const StudyData& shared,
                              TrainedNetwork network) {
+  const Preprocessing& made = shared.preprocessing;
   Model model{.network = std::move(network.candidate.network),
               .weights = best_weights(network.checkpoint),
-              .mean = shared.data.mean,
-              .deviation = shared.data.deviation,
-              .class_names = shared.data.class_names,
+              .mean = made.mean,
+              .deviation = made.deviation,
+              .class_names = made.class_names,
               .properties = {{"study", study.record.name},
                              {"trial", std::to_string(network.trial)},
                              {"epoch", fmt::format("{:.6g}", network.best_epoch)},
@@ -139,10 +155,16 @@ Result<Model> exported_model(const OpenStudy& study, const StudyData& shared,
               .parameters = network.genome.assignments(),
               .metrics = best_report(network.checkpoint)->metrics,
               .check = {},
-              .task = shared.data.info.task.kind,
-              .reads_pixels = shared.data.has_bytes()};
-  DETOL_ASSIGN(model.check, check_logits(model, shared.data));
-  DETOL_TRY(fold_target_scale(shared.data, model));
+              .task = made.task.kind,
+              .reads_pixels = made.has_bytes,
+              .table = made.table,
+              .pictures = made.pictures};
+  if (shared.data && shared.data->info.test > 0) {
+    DETOL_ASSIGN(model.check, check_logits(model, *shared.data));
+  } else {
+    DETOL_ASSIGN(model.check, check_logits(model, made));
+  }
+  DETOL_TRY(fold_target_scale(made, model));
   return model;
 }
 

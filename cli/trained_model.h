@@ -7,18 +7,23 @@
 #include "cli/trial_rows.h"
 #include "export/export.h"
 #include "trainer/checkpoint.h"
+#include "trainer/data/preprocessing.h"
 
 namespace detol::inline cli {
 
 // StudyData holds what all trials of a study share.
 struct StudyData {
   StudyConfig config;
-  Dataset data;
+  Preprocessing preprocessing;
+  std::optional<Dataset> data = {};  // where they were loaded
 };
 
 // Loads them. Errors: kEmpty for a study without networks, kInput, kExport if the data have changed
 // since.
 Result<StudyData> load_study_data(const OpenStudy& study);
+
+// Reads what the study wrote about its data; loads these where it did not. Errors: as above.
+Result<StudyData> describe_study_data(const OpenStudy& study, const std::filesystem::path& storage);
 
 // TrainedNetwork is a network with the state of its training.
 struct TrainedNetwork {

@@ -42,6 +42,31 @@ Result<void> check_normalisation(const Model& model) {
   return {};
 }
 
+// Checks that the preparation of the data gives what the network reads.
+Result<void> check_preparation(const Model& model) {
+  const Shape& input = model.network.input_shape();
+  if (model.table && (input != Shape{static_cast<std::int64_t>(model.table->inputs()), 1, 1}))
+    return fail(ErrorCode::kInput, fmt::format("its table gives {} inputs, the network reads {}",
+                                               model.table->inputs(), to_text(input)));
+  if (!model.pictures) return {};
+  const auto& [size, fit, channels] = *model.pictures;
+  const bool fits =
+      channels == input.channels && (size == 0 || (size == input.height && size == input.width));
+  if (fits) return {};
+  return fail(ErrorCode::kInput, fmt::format("its pictures are made {} x {} x {}, the network "
+                                             "reads {}",
+                                             channels, size, size, to_text(input)));
+}
+
+// Checks that there is a name for every class, or for none.
+Result<void> check_classes(const Model& model) {
+  const auto outputs = static_cast<std::size_t>(model.network.output().shape.elements());
+  const std::size_t classes = model.task == TaskKind::kBinary ? 2 : outputs;
+  if (model.class_names.empty() || model.class_names.size() == classes) return {};
+  return fail(ErrorCode::kInput,
+              fmt::format("{} names for {} classes", model.class_names.size(), classes));
+}
+
 }  // namespace
 
 Result<void> check_model(const Model& model) {
@@ -52,6 +77,8 @@ Result<void> check_model(const Model& model) {
   }
   for (std::size_t i = 0; i < parameters.size(); ++i)
     DETOL_TRY(check_tensor(model.weights[i], parameters[i]));
+  DETOL_TRY(check_preparation(model));
+  DETOL_TRY(check_classes(model));
   return check_normalisation(model);
 }
 

@@ -115,7 +115,7 @@ Result<void> compare_logits(const CheckLogits& check, const Model& read) {
 Result<void> compare_models(const Model& scored, const Model& read) {
   DETOL_TRY(compare_networks(scored.network, read.network));
   DETOL_TRY(compare_weights(scored.weights, read.weights));
-  DETOL_TRY(compare_metadata(metadata_of(scored), metadata_of(read)));
+  DETOL_TRY(compare_metadata(metadata_of(scored, read.is_raw), metadata_of(read, read.is_raw)));
   return scored.check ? compare_logits(*scored.check, read) : Result<void>();
 }
 

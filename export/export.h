@@ -3,12 +3,11 @@
 // Export: a finished network as a file for other tools. Files are whole or absent, and
 // equal models give equal bytes. Every function may be called from any thread.
 //
-//   onnx         ONNX opset 13, with layer norm 17. Input `input`: N x C x H x W floats, pixels in
-//                [0, 1] (bytes / 255), or the numbers of a table as they are; the normalisation is
-//                the graph's first two nodes. Output `logits`: N x outputs; for a regression it is
-//                `prediction`, in the units of the data. Nodes and weights have the network's
-//                names. The metadata repeats this, with the class names and the model's properties
-//                (export/README.md).
+//   onnx         ONNX opset 13, with layer norm 17. Takes the data as they are: bytes of pictures,
+//                cells of a table; gives labels, probabilities and logits, or for a regression the
+//                prediction in the units of the data (onnx_interface.h, docs/exports.md). Nodes and
+//                weights have the network's names. The metadata repeats this, with the class names
+//                and the model's properties (export/README.md).
 //   safetensors  the weights under the network's names; the same metadata, and the architecture.
 //   json         everything about the network but its weights, for people and scripts: layers with
 //                shapes, costs and tensors, hyperparameters, metrics, logits to check against.
@@ -17,6 +16,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <map>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -29,6 +29,7 @@
 #include "encodings/space/domain.h"
 #include "trainer/backends/weights.h"
 #include "trainer/data/dataset.h"
+#include "trainer/data/preprocessing.h"
 #include "trainer/evaluator.h"
 
 namespace detol::inline exporting {
@@ -56,6 +57,10 @@ struct Model {
   std::optional<CheckLogits> check;
   TaskKind task = TaskKind::kClassification;
   bool reads_pixels = true;  // bytes / 255; else numbers as they are in the data
+  std::shared_ptr<const TableEncoder> table = nullptr;  // of a table's cells; else null
+  std::optional<PictureForm> pictures = {};             // of data that are picture files
+  // Whether ONNX leaves out what is before the normalisation and after the logits.
+  bool is_raw = false;
 };
 
 struct ExporterRow {
@@ -80,9 +85,14 @@ std::span<const ExporterRow> exporters();
 // of the data. REQUIRES: the weights are as they were trained. Errors (kExport): no test images.
 Result<CheckLogits> check_logits(const Model& model, const Dataset& data, std::int64_t count = 64);
 
+// Computes the logits of drawn images, where the data are not at hand: normal around the mean of
+// each channel, equal for equal models. Errors (kExport).
+Result<CheckLogits> check_logits(const Model& model, const Preprocessing& data,
+                                 std::int64_t count = 64);
+
 // Folds the standardisation of a regression's targets (mean and deviation) into the weights of its
 // last layer, so that the network's outputs are in the units of the data. Other tasks' weights
 // stay. Errors (kExport): the last layer is not a dense one with a bias.
-Result<void> fold_target_scale(const Dataset& data, Model& model);
+Result<void> fold_target_scale(const Preprocessing& data, Model& model);
 
 }  // namespace detol::inline exporting

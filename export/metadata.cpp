@@ -8,6 +8,7 @@
 #include "core/table.h"
 #include "encodings/network/task.h"
 #include "export/json_text.h"
+#include "trainer/data/preprocessing.h"
 
 namespace detol::inline exporting {
 namespace {
@@ -17,12 +18,35 @@ using nlohmann::json;
 constexpr std::string_view kPrefix = "detol.";
 
 // Keys with a meaning of their own; every other is a property.
-constexpr std::array<std::string_view, 10> kReserved = {
-    "architecture", "classes", "deviation", "input", "input_shape",
-    "mean",         "metrics", "params",    "task",  "version"};
+constexpr std::array<std::string_view, 13> kReserved = {
+    "architecture", "classes", "columns",  "deviation", "input", "input_shape", "mean",
+    "metrics",      "params",  "pictures", "table",     "task",  "version"};
 
-constexpr std::string_view kPixels = "pixels in [0, 1] (bytes / 255), N x C x H x W";
-constexpr std::string_view kNumbers = "numbers as they are in the data, N x C x H x W";
+// InputMeaning: what a file is fed.
+struct InputMeaning {
+  std::string_view text;  // detol.input
+  bool reads_pixels = false, is_raw = false;
+};
+constexpr InputMeaning kRawPixels{"pixels in [0, 1] (bytes / 255), N x C x H x W", true, true};
+constexpr InputMeaning kRawNumbers{"numbers as they are in the data, N x C x H x W", false, true};
+constexpr InputMeaning kRawCells{"a table's encoded cells, N x C x 1 x 1", false, true};
+constexpr InputMeaning kPictures{
+    "bytes of decoded pictures, N x H x W x C: red, green, blue and maybe alpha, turned upright",
+    true, false};
+constexpr InputMeaning kBytes{"bytes as they are in the data, N x H x W x C", true, false};
+constexpr InputMeaning kNumbers{"numbers as they are in the data, floats N x C x H x W", false,
+                                false};
+constexpr InputMeaning kCells{"cells of a table: see detol.columns", false, false};
+constexpr std::array kInputMeanings = {kRawPixels, kRawNumbers, kRawCells, kPictures,
+                                       kBytes,     kNumbers,    kCells};
+
+const InputMeaning& meaning_of(const Model& model, bool is_raw) {
+  if (is_raw && model.table && !model.table->is_linear()) return kRawCells;
+  if (is_raw) return model.reads_pixels ? kRawPixels : kRawNumbers;
+  if (model.table) return kCells;
+  if (model.pictures) return kPictures;
+  return model.reads_pixels ? kBytes : kNumbers;
+}
 
 // Returns the JSON of a key with detol's prefix; null if there is none.
 Result<json> entry(const Metadata& metadata, const std::string& key) {
@@ -96,6 +120,23 @@ Result<void> read_task(const Metadata& metadata, Model& model) {
   return {};
 }
 
+// Reads how the data's cells or pictures are prepared.
+Result<void> read_preparation(const Metadata& metadata, Model& model) {
+  DETOL_ASSIGN(const json table, entry(metadata, "table"));
+  if (!table.is_null()) {
+    DETOL_ASSIGN(TableEncoder encoder, table_from(table));
+    model.table = std::make_shared<TableEncoder>(std::move(encoder));
+  }
+  DETOL_ASSIGN(const json pictures, entry(metadata, "pictures"));
+  if (!pictures.is_null()) {
+    DETOL_ASSIGN(model.pictures, pictures_from(pictures));
+  }
+  const bool is_odd = (model.table && (model.reads_pixels || model.pictures)) ||
+                      (model.pictures && !model.reads_pixels);
+  if (is_odd) return fail(ErrorCode::kInput, "its metadata describe data of two kinds");
+  return {};
+}
+
 void read_properties(const Metadata& metadata, Model& model) {
   for (const auto& [key, value] : metadata) {
     if (!key.starts_with(kPrefix)) continue;
@@ -107,7 +148,7 @@ void read_properties(const Metadata& metadata, Model& model) {
 }  // namespace
 
 std::string_view input_meaning(const Model& model) {
-  return model.reads_pixels ? kPixels : kNumbers;
+  return meaning_of(model, model.is_raw).text;
 }
 
 const char* output_name(const Model& model) {
@@ -128,7 +169,7 @@ std::string_view output_meaning(const Model& model) {
   return "logits, N x classes; softmax gives probabilities";
 }
 
-Metadata metadata_of(const Model& model) {
+Metadata metadata_of(const Model& model, bool is_raw) {
   Metadata all;
   const auto note = [&](const std::string& key, const std::string& value) {
     all[std::string(kPrefix) + key] = value;
@@ -136,10 +177,12 @@ Metadata metadata_of(const Model& model) {
   for (const auto& [key, value] : model.properties) note(key, as_utf8(value));
   const Shape& input = model.network.input_shape();
   note("version", DETOL_VERSION);
-  note("input", std::string(input_meaning(model)));
+  note("input", std::string(meaning_of(model, is_raw).text));
   note("input_shape", compact(json{input.channels, input.height, input.width}));
   note("mean", compact(json(model.mean)));
   note("deviation", compact(json(model.deviation)));
+  if (model.table) note("table", compact(json_of(*model.table)));
+  if (model.pictures) note("pictures", compact(json_of(*model.pictures)));
   if (!model.class_names.empty()) note("classes", compact(json(model.class_names)));
   if (model.task != TaskKind::kClassification) note("task", std::string(row_of(model.task).name));
   json params = json::object(), metrics = json::object();
@@ -151,14 +194,29 @@ Metadata metadata_of(const Model& model) {
   return all;
 }
 
+Result<Shape> input_shape_from(const Metadata& metadata) {
+  DETOL_ASSIGN(const json list, entry(metadata, "input_shape"));
+  const auto is_extent = [](const json& value) { return value.is_number_unsigned(); };
+  if (!list.is_array() || list.size() != 3 || !std::ranges::all_of(list, is_extent))
+    return no("list of channels, height and width", "input_shape");
+  return Shape{list[0].get<std::int64_t>(), list[1].get<std::int64_t>(),
+               list[2].get<std::int64_t>()};
+}
+
 Result<void> read_metadata(const Metadata& metadata, Model& model) {
   const auto input = metadata.find("detol.input");
-  if (input == metadata.end() || (input->second != kPixels && input->second != kNumbers)) {
-    return fail(ErrorCode::kInput, fmt::format("its metadata do not say that its input is {}; "
-                                               "detol reads the models that detol wrote",
-                                               kPixels));
-  }
-  model.reads_pixels = input->second == kPixels;
+  const auto meaning =
+      std::ranges::find(kInputMeanings, input == metadata.end() ? "" : input->second,
+                        [](const InputMeaning& one) { return one.text; });
+  if (meaning == kInputMeanings.end())
+    return fail(ErrorCode::kInput,
+                "its metadata do not say what its input is; detol reads the models that detol "
+                "wrote");
+  model.reads_pixels = meaning->reads_pixels;
+  model.is_raw = meaning->is_raw;
+  DETOL_TRY(read_preparation(metadata, model));
+  if (meaning_of(model, model.is_raw).text != meaning->text)
+    return fail(ErrorCode::kInput, "the metadata's detol.input is not that of its data");
   DETOL_ASSIGN(model.mean, floats(metadata, "mean"));
   DETOL_ASSIGN(model.deviation, floats(metadata, "deviation"));
   DETOL_TRY(read_classes(metadata, model));

@@ -19,7 +19,11 @@ std::string_view output_meaning(const Model& model);
 
 using Metadata = std::map<std::string, std::string>;
 
-Metadata metadata_of(const Model& model);
+// `is_raw`: what the file is fed, as Model has it.
+Metadata metadata_of(const Model& model, bool is_raw);
+
+// Returns the shape of the network's input. Errors (kInput) likewise.
+Result<Shape> input_shape_from(const Metadata& metadata);
 
 // Fills everything but network, weights and check from the map; ignores keys without the prefix
 // `detol.`. Errors (kInput): a key of detol is missing or damaged.

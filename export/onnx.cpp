@@ -1,5 +1,6 @@
 // Writes a network as an ONNX graph: one ONNX node per layer, in the network's order, except that
-//   - the normalisation comes first: (input - mean) / deviation;
+//   - the nodes that prepare the input come first, those of label and probabilities last
+//     (onnx_interface.h);
 //   - SiLU is x * sigmoid(x), as opset 13 has no operator for it;
 //   - dropout is written, too; ONNX defines that it does nothing at inference;
 //   - detol's vectors are C x 1 x 1, ONNX's dense layers read N x C: a Flatten or an Unsqueeze
@@ -20,10 +21,14 @@
 #include <set>
 
 #include "export/formats.h"
+#include "export/json_text.h"
 #include "export/metadata.h"
 #include "export/onnx_constants.h"
+#include "export/onnx_interface.h"
 #include "export/onnx_nodes.h"
+#include "export/onnx_table.h"
 #include "export/read_model.h"
+#include "trainer/data/table_look.h"
 
 namespace detol::inline exporting {
 namespace {
@@ -53,13 +58,13 @@ class GraphWriter : private OnnxNodes {
       : OnnxNodes(graph), model_(model), graph_(graph) {}
 
   void write() {
-    edges_.push_back(normalised());
+    edges_.push_back({add_inputs(graph_, onnx_interface_of(model_))});
     const std::span<const Node> nodes = model_.network.nodes();
     for (NodeId id = 1; id < nodes.size(); ++id) edges_.push_back(layer(nodes[id]));
     as_matrix(edges_.back());
     // The last node written is the one that computes the output: all others lead to it.
     graph_.mutable_node(graph_.node_size() - 1)->set_output(0, output_name(model_));
-    declare_interface();
+    add_outputs(graph_, model_, model_.network.output().shape.elements());
   }
 
  private:
@@ -87,15 +92,6 @@ class GraphWriter : private OnnxNodes {
       add("Unsqueeze", name, {edge.name, axes});
     }
     return {name, false};
-  }
-
-  Edge normalised() {
-    const Integers shape{1, model_.network.input_shape().channels, 1, 1};
-    const std::string mean = floats("input.mean", shape, model_.mean);
-    const std::string deviation = floats("input.deviation", shape, model_.deviation);
-    add("Sub", "input.centred", {"input", mean});
-    add("Div", "input.normalised", {"input.centred", deviation});
-    return {"input.normalised"};
   }
 
   Edge layer(const Node& node) {
@@ -221,23 +217,6 @@ class GraphWriter : private OnnxNodes {
     return {node.name, input.is_matrix};
   }
 
-  static void declare(onnx::ValueInfoProto& info, const std::string& name,
-                      const Integers& per_image) {
-    info.set_name(name);
-    onnx::TypeProto::Tensor& tensor = *info.mutable_type()->mutable_tensor_type();
-    tensor.set_elem_type(onnx::TensorProto::FLOAT);
-    tensor.mutable_shape()->add_dim()->set_dim_param("N");
-    for (std::int64_t extent : per_image) tensor.mutable_shape()->add_dim()->set_dim_value(extent);
-  }
-
-  void declare_interface() {
-    const Shape& in = model_.network.input_shape();
-    declare(*graph_.add_input(), "input", {in.channels, in.height, in.width});
-    declare(*graph_.add_output(), output_name(model_), {model_.network.output().shape.elements()});
-    graph_.mutable_input(0)->set_doc_string(std::string(input_meaning(model_)));
-    graph_.mutable_output(0)->set_doc_string(std::string(output_meaning(model_)));
-  }
-
   const Model& model_;
   onnx::GraphProto& graph_;
   std::vector<Edge> edges_;          // by NodeId
@@ -245,16 +224,32 @@ class GraphWriter : private OnnxNodes {
   std::size_t next_weight_ = 0;      // weights come in the order of the nodes
 };
 
-void describe(const Model& model, onnx::ModelProto& proto) {
-  for (const auto& [key, value] : metadata_of(model)) {
-    onnx::StringStringEntryProto& entry = *proto.add_metadata_props();
-    entry.set_key(key);
-    entry.set_value(value);
+void note(onnx::ModelProto& proto, const std::string& key, const std::string& value) {
+  onnx::StringStringEntryProto& entry = *proto.add_metadata_props();
+  entry.set_key(key);
+  entry.set_value(value);
+}
+
+// Returns which input each column of a table is.
+std::string columns_json(const Model& model) {
+  const std::vector<std::string> names = table_input_names(*model.table, model.network);
+  nlohmann::ordered_json columns = nlohmann::json::array();
+  for (std::size_t i = 0; i < model.table->columns.size(); ++i) {
+    const TableColumn& column = model.table->columns[i];
+    columns.push_back({{"column", column.name},
+                       {"input", names.size() == 1 ? names.front() : names[i]},
+                       {"kind", name_of(column.kind)}});
   }
-  proto.set_doc_string(fmt::format(
-      "Found by detol. Input 'input': {}; the normalisation is inside. Output '{}': {}. "
-      "See metadata_props detol.*.",
-      input_meaning(model), output_name(model), output_meaning(model)));
+  return compact(columns);
+}
+
+void describe(const Model& model, onnx::ModelProto& proto) {
+  for (const auto& [key, value] : metadata_of(model, model.is_raw)) note(proto, key, value);
+  if (model.table && !model.is_raw) note(proto, "detol.columns", columns_json(model));
+  proto.set_doc_string(
+      fmt::format("Found by detol. Input: {}. Output '{}': {}. See "
+                  "metadata_props detol.*.",
+                  input_meaning(model), output_name(model), output_meaning(model)));
 }
 
 // Runs onnx's full check: the graph's form, then types and shapes of every edge.
@@ -271,6 +266,12 @@ Result<void> check(const onnx::ModelProto& proto) {
     return fail(ErrorCode::kExport, "onnx refuses the model: " + reason);
   }
   return {};
+}
+
+void add_operators(onnx::ModelProto& proto, const char* domain, int version) {
+  onnx::OperatorSetIdProto& operators = *proto.add_opset_import();
+  operators.set_domain(domain);
+  operators.set_version(version);
 }
 
 std::size_t bytes_of_weights(const Weights& weights) {
@@ -292,9 +293,9 @@ Result<std::string> onnx_bytes(const Model& model) {
   const Versions versions = versions_of(model.network);
   proto.set_ir_version(versions.ir);
   proto.set_producer_name("detol");
-  onnx::OperatorSetIdProto& operators = *proto.add_opset_import();
-  operators.set_domain("");
-  operators.set_version(versions.operators);
+  add_operators(proto, "", versions.operators);
+  if (model.table && !model.is_raw && has_categories(*model.table))
+    add_operators(proto, kOnnxMlDomain, kOnnxMlOpset);
   proto.mutable_graph()->set_name("network");
   GraphWriter(model, *proto.mutable_graph()).write();
   describe(model, proto);

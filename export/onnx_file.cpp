@@ -9,15 +9,19 @@
 #include "export/metadata.h"
 #include "export/onnx_constants.h"
 #include "export/onnx_reader.h"
+#include "export/onnx_table.h"
 #include "export/read_model.h"
 #include "export/refuse.h"
 
 namespace detol::inline exporting {
 namespace {
 
-Result<void> check_header(const onnx::ModelProto& proto) {
-  const bool one_set = proto.opset_import_size() == 1 && proto.opset_import(0).domain().empty();
-  const auto version = one_set ? proto.opset_import(0).version() : 0;
+Result<void> check_header(const onnx::ModelProto& proto, const Model& model) {
+  const bool translates = model.table && !model.is_raw && has_categories(*model.table);
+  const auto& sets = proto.opset_import();
+  const bool is_known = sets.size() == (translates ? 2 : 1) && sets[0].domain().empty() &&
+                        (!translates || sets[1].domain() == kOnnxMlDomain);
+  const auto version = is_known ? sets[0].version() : 0;
   if (version != kOnnxOpset && version != kOnnxNormOpset) {
     return refuse(fmt::format("it is not written for ONNX's operator set {} or {}", kOnnxOpset,
                               kOnnxNormOpset));
@@ -35,18 +39,15 @@ Result<Model> read_onnx(std::string_view bytes) {
       !proto.ParseFromArray(bytes.data(), static_cast<int>(bytes.size())) || !proto.has_graph()) {
     return refuse("it is not an ONNX file, or a damaged one");
   }
-  DETOL_TRY(check_header(proto));
   Metadata metadata;
   for (const auto& entry : proto.metadata_props()) metadata[entry.key()] = entry.value();
-  Model model, from_metadata;
-  DETOL_TRY(read_metadata(metadata, from_metadata));
-  DETOL_TRY(read_onnx_graph(proto.graph(), model));
-  if (from_metadata.mean != model.mean || from_metadata.deviation != model.deviation)
-    return refuse("its metadata and its graph normalise differently");
-  from_metadata.network = std::move(model.network);
-  from_metadata.weights = std::move(model.weights);
-  DETOL_TRY(check_model(from_metadata));
-  return from_metadata;
+  Model model;
+  DETOL_TRY(read_metadata(metadata, model));
+  DETOL_TRY(check_header(proto, model));
+  DETOL_ASSIGN(const Shape shape, input_shape_from(metadata));
+  DETOL_TRY(read_onnx_graph(proto.graph(), shape, model));
+  DETOL_TRY(check_model(model));
+  return model;
 }
 
 }  // namespace detol::inline exporting

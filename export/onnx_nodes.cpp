@@ -39,6 +39,12 @@ void OnnxNodes::set_ints(onnx::NodeProto& node, const char* name, const Integers
   for (std::int64_t value : values) added.add_ints(value);
 }
 
+void OnnxNodes::set_strings(onnx::NodeProto& node, const char* name,
+                            const std::vector<std::string_view>& values) {
+  onnx::AttributeProto& added = attribute(node, name, onnx::AttributeProto::STRINGS);
+  for (const std::string_view value : values) added.add_strings(std::string(value));
+}
+
 std::string OnnxNodes::constant(const std::string& name, const Integers& shape, int type,
                                 const void* data, std::size_t bytes) {
   onnx::TensorProto& tensor = *graph_.add_initializer();
@@ -57,6 +63,15 @@ std::string OnnxNodes::floats(const std::string& name, const Integers& shape,
 std::string OnnxNodes::integers(const std::string& name, const Integers& shape,
                                 const Integers& data) {
   return constant(name, shape, onnx::TensorProto::INT64, data);
+}
+
+std::string OnnxNodes::texts(const std::string& name, const Names& data) {
+  onnx::TensorProto& tensor = *graph_.add_initializer();
+  tensor.set_name(name);
+  tensor.set_data_type(onnx::TensorProto::STRING);
+  tensor.add_dims(static_cast<std::int64_t>(data.size()));
+  for (const std::string& text : data) tensor.add_string_data(text);
+  return name;
 }
 
 }  // namespace detol::inline exporting

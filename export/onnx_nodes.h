@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace detol::inline exporting {
@@ -24,6 +25,9 @@ class OnnxNodes {
   static void set_float(onnx::NodeProto& node, const char* name, float value);
   static void set_ints(onnx::NodeProto& node, const char* name, const Integers& values);
 
+  static void set_strings(onnx::NodeProto& node, const char* name,
+                          const std::vector<std::string_view>& values);
+
   // Add a constant and return its name.
   template <typename Number>
   std::string constant(const std::string& name, const Integers& shape, int type,
@@ -33,6 +37,7 @@ class OnnxNodes {
   std::string floats(const std::string& name, const Integers& shape,
                      const std::vector<float>& data);
   std::string integers(const std::string& name, const Integers& shape, const Integers& data);
+  std::string texts(const std::string& name, const Names& data);
 
  private:
   std::string constant(const std::string& name, const Integers& shape, int type, const void* data,

@@ -225,25 +225,4 @@ std::string add_picture_input(onnx::GraphProto& graph, const std::string& name,
   return PictureNodes(graph, picture).write(name);
 }
 
-Result<int> read_picture_input(const onnx::GraphProto& graph, const std::string& name,
-                               const PictureInput& picture) {
-  onnx::GraphProto expected;
-  add_picture_input(expected, name, picture);
-  if (graph.node_size() < expected.node_size())
-    return refuse("its graph ends within the preparation of pictures");
-  for (int i = 0; i < expected.node_size(); ++i) {
-    if (graph.node(i).SerializeAsString() != expected.node(i).SerializeAsString())
-      return refuse(fmt::format("node {} does not prepare pictures as detol does",
-                                in_quotes(graph.node(i).name())));
-  }
-  std::map<std::string_view, const onnx::TensorProto*> there;
-  for (const onnx::TensorProto& tensor : graph.initializer()) there[tensor.name()] = &tensor;
-  for (const onnx::TensorProto& tensor : expected.initializer()) {
-    const auto found = there.find(tensor.name());
-    if (found == there.end() || found->second->SerializeAsString() != tensor.SerializeAsString())
-      return refuse(fmt::format("the constant {} is not that of detol", in_quotes(tensor.name())));
-  }
-  return expected.node_size();
-}
-
 }  // namespace detol::inline exporting

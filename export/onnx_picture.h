@@ -12,7 +12,6 @@
 
 #include <string>
 
-#include "core/result.h"
 #include "encodings/network/layer.h"
 #include "trainer/data/picture_form.h"
 
@@ -36,10 +35,5 @@ void declare_picture_input(onnx::GraphProto& graph, const std::string& name,
 // W in [0, 1], what the network's normalisation takes.
 std::string add_picture_input(onnx::GraphProto& graph, const std::string& name,
                               const PictureInput& picture);
-
-// Checks that a graph from an untrusted file begins with exactly those nodes and has their
-// constants; returns the number of nodes. Errors (kInput) name the first that differs.
-Result<int> read_picture_input(const onnx::GraphProto& graph, const std::string& name,
-                               const PictureInput& picture);
 
 }  // namespace detol::inline exporting

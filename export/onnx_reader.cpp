@@ -15,9 +15,12 @@
 
 #include "core/table.h"
 #include "export/architecture.h"
+#include "export/metadata.h"
 #include "export/onnx_attributes.h"
 #include "export/onnx_constants.h"
 #include "export/onnx_edges.h"
+#include "export/onnx_interface.h"
+#include "export/onnx_table.h"
 #include "export/refuse.h"
 
 namespace detol::inline exporting {
@@ -25,31 +28,25 @@ namespace {
 
 using Integers = std::vector<std::int64_t>;
 
-// Input: shape and name of the graph's only input.
-struct Input {
-  Shape shape;
-  std::string name;
-};
-
 class GraphReader {
  public:
-  GraphReader(const onnx::GraphProto& graph, OnnxConstants constants, Input input)
-      : graph_(graph),
-        constants_(std::move(constants)),
-        input_(std::move(input)),
-        builder_(input_.shape),
-        edges_(builder_) {}
+  GraphReader(const onnx::GraphProto& graph, OnnxConstants constants, const Shape& shape)
+      : graph_(graph), constants_(std::move(constants)), builder_(shape), edges_(builder_) {}
 
-  Result<void> read(Model& model) {
-    if (graph_.node_size() < 2) return refuse("its graph has no nodes that normalise the input");
-    DETOL_TRY(read_normalisation(model));
-    for (int i = 2; i < graph_.node_size(); ++i) {
+  Result<void> read(const Shape& shape, Model& model) {
+    onnx::GraphProto before, after;
+    edges_.emplace(add_inputs(before, {model, shape, input_names()}), {builder_.input()});
+    DETOL_TRY(begins_with(graph_, before));
+    DETOL_ASSIGN(const std::int64_t outputs, outputs_declared());
+    add_outputs(after, model, outputs);
+    DETOL_TRY(ends_with(graph_, after));
+    for (int i = before.node_size(); i < graph_.node_size() - after.node_size(); ++i) {
       const Result<void> read = read_node(graph_.node(i));
       if (!read)
         return refuse(
             fmt::format("node {}: {}", in_quotes(graph_.node(i).name()), read.error().message));
     }
-    DETOL_ASSIGN(const NodeId last, output());
+    DETOL_ASSIGN(const NodeId last, output(output_name(model)));
     auto network = builder_.build(last);
     if (!network) return refuse(network.error().message);
     model.network = std::move(*network);
@@ -69,20 +66,17 @@ class GraphReader {
   static constexpr int kAny = std::numeric_limits<int>::max();
   static std::span<const OperationRow> operations();
 
-  // Reads the first two nodes, (input - mean) / deviation.
-  Result<void> read_normalisation(Model& model) {
-    const Node& centre = graph_.node(0);
-    const Node& divide = graph_.node(1);
-    const bool as_written = centre.op_type() == "Sub" && divide.op_type() == "Div" &&
-                            centre.input_size() == 2 && divide.input_size() == 2 &&
-                            centre.output_size() == 1 && divide.output_size() == 1 &&
-                            centre.input(0) == input_.name && divide.input(0) == centre.output(0);
-    if (!as_written) return refuse("its first two nodes do not normalise the input");
-    const Integers shape{1, input_.shape.channels, 1, 1};
-    DETOL_ASSIGN(model.mean, constants_.floats(centre.input(1), shape));
-    DETOL_ASSIGN(model.deviation, constants_.floats(divide.input(1), shape));
-    edges_.emplace(divide.output(0), {builder_.input()});
-    return {};
+  std::vector<std::string> input_names() const {
+    std::vector<std::string> names;
+    for (const auto& input : graph_.input()) names.push_back(input.name());
+    return names;
+  }
+
+  Result<std::int64_t> outputs_declared() const {
+    if (graph_.output_size() == 0) return refuse("its graph has no output");
+    const auto& shape = graph_.output(graph_.output_size() - 1).type().tensor_type().shape();
+    if (shape.dim_size() != 2) return refuse("its last output is no matrix");
+    return shape.dim(1).dim_value();
   }
 
   Result<void> read_node(const Node& node) {
@@ -283,9 +277,8 @@ class GraphReader {
     return add(node, {.kind = LayerKind::kDropout, .rate = rate}, {x.node}, x.is_matrix);
   }
 
-  Result<NodeId> output() const {
-    if (graph_.output_size() != 1) return refuse("its graph must have one output");
-    const OnnxEdge* found = edges_.find(graph_.output(0).name());
+  Result<NodeId> output(const std::string& name) const {
+    const OnnxEdge* found = edges_.find(name);
     if (found == nullptr || !found->is_matrix)
       return refuse("its output is no matrix that a node computes");
     return found->node;
@@ -305,7 +298,6 @@ class GraphReader {
 
   const onnx::GraphProto& graph_;
   OnnxConstants constants_;
-  const Input input_;
   NetworkBuilder builder_;
   OnnxEdges edges_;
   std::map<NodeId, NodeId> sigmoid_of_;                      // the input of each sigmoid
@@ -336,27 +328,21 @@ std::span<const GraphReader::OperationRow> GraphReader::operations() {
   return kOperations;
 }
 
-Result<Input> input_of(const onnx::GraphProto& graph) {
-  if (graph.input_size() != 1) return refuse("its graph must have one input");
-  const onnx::TypeProto& type = graph.input(0).type();
-  const onnx::TensorShapeProto& shape = type.tensor_type().shape();
-  if (type.tensor_type().elem_type() != onnx::TensorProto::FLOAT || shape.dim_size() != 4)
-    return refuse("its input is no N x C x H x W floats");
-  Integers extents;
-  for (int i = 1; i < 4; ++i) extents.push_back(shape.dim(i).dim_value());
-  if (*std::ranges::min_element(extents) < 1)
-    return refuse("its input has an extent that is not positive");
-  const Input input{{extents[0], extents[1], extents[2]}, graph.input(0).name()};
-  DETOL_TRY(check_size(input.shape));
-  return input;
+// Checks what the inputs' names are used for: as many as the data need.
+Result<void> check_inputs(const onnx::GraphProto& graph, const Model& model) {
+  const std::size_t names =
+      model.table && !model.is_raw ? table_input_names(*model.table, model.network).size() : 1;
+  if (std::cmp_equal(graph.input_size(), names)) return {};
+  return refuse(fmt::format("its graph has {} inputs instead of {}", graph.input_size(), names));
 }
 
 }  // namespace
 
-Result<void> read_onnx_graph(const onnx::GraphProto& graph, Model& model) {
-  DETOL_ASSIGN(Input input, input_of(graph));
+Result<void> read_onnx_graph(const onnx::GraphProto& graph, const Shape& shape, Model& model) {
+  DETOL_TRY(check_size(shape));
+  DETOL_TRY(check_inputs(graph, model));
   DETOL_ASSIGN(OnnxConstants constants, OnnxConstants::of(graph));
-  return GraphReader(graph, std::move(constants), std::move(input)).read(model);
+  return GraphReader(graph, std::move(constants), shape).read(shape, model);
 }
 
 }  // namespace detol::inline exporting

@@ -8,7 +8,8 @@
 
 namespace detol::inline exporting {
 
-// Fills network, weights, mean and deviation. Errors (kInput) as read_onnx.
-Result<void> read_onnx_graph(const onnx::GraphProto& graph, Model& model);
+// Fills network and weights; all else was read from the metadata. `shape`: of the network's input.
+// Errors (kInput) as read_onnx.
+Result<void> read_onnx_graph(const onnx::GraphProto& graph, const Shape& shape, Model& model);
 
 }  // namespace detol::inline exporting

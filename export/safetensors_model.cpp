@@ -55,7 +55,7 @@ Result<Weights> weights_from(const SafeTensors& contents, const Network& network
 }  // namespace
 
 Result<std::string> safetensors_bytes(const Model& model) {
-  SafeTensors contents{metadata_of(model), {}};
+  SafeTensors contents{metadata_of(model, /*is_raw=*/true), {}};
   contents.metadata[kArchitecture] = compact(architecture_json(model.network));
   for (const Tensor& tensor : model.weights) {
     const auto* bytes = reinterpret_cast<const char*>(tensor.data.data());

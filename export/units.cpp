@@ -5,7 +5,7 @@
 namespace detol::inline exporting {
 
 // Uses deviation (W x + b) + mean = (deviation W) x + (deviation b + mean), row by row.
-Result<void> fold_target_scale(const Dataset& data, Model& model) {
+Result<void> fold_target_scale(const Preprocessing& data, Model& model) {
   const std::vector<float>& mean = data.target_mean;
   if (mean.empty()) return {};
   const Layer& last = model.network.output().layer;

@@ -1,24 +1,24 @@
 #!/usr/bin/env python3
-"""Does an exported graph make of original pictures what detol trains on?
+"""Does an exported graph answer for original pictures as `detol predict` does?
 
-    detol data pack --from image_folder --data PICTURES --set data.size=64 --out packed.detol
-    python compare_onnx.py PICTURES packed.detol MODEL.onnx [--output picture.pixels]
+    detol export STUDY --to onnx
+    detol predict STUDY --data PICTURES > answers.csv
+    python compare_onnx.py PICTURES STUDY-trialN.onnx answers.csv
 
 Decodes every picture with Pillow, upright, as RGB or, where it has transparency, RGBA, runs the
-graph on its bytes as they are, 1 x H x W x C, and looks among the packed images for what comes out
-of the output, in [0, 1]: equal bytes. Exits 1 if a picture is missing. Needs numpy, Pillow, onnx and
-onnxruntime.
+graph on its bytes as they are, 1 x H x W x C, and compares labels and probabilities. Exits 1 if a
+label differs, or a probability by more than 1e-4. Needs numpy, pandas, Pillow and onnxruntime.
 """
 import argparse
 import pathlib
 import sys
 
 import numpy
-import onnx
 import onnxruntime
+import pandas
 from PIL import Image, ImageOps
 
-from compare_pixels import ENDINGS, read_packed
+TOLERANCE = 1e-4
 
 
 def decode(path):
@@ -31,35 +31,24 @@ def decode(path):
         return numpy.asarray(image.convert("RGBA" if has_alpha else "RGB"))
 
 
-def session_with(model, output):
-    """A session that gives an edge inside of the graph."""
-    proto = onnx.load(model)
-    proto.graph.ClearField("output")
-    proto.graph.output.add().name = output
-    return onnxruntime.InferenceSession(proto.SerializeToString(), providers=["CPUExecutionProvider"])
-
-
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("pictures", type=pathlib.Path)
-    parser.add_argument("packed", type=pathlib.Path)
     parser.add_argument("model")
-    parser.add_argument("--output", default="picture.pixels")
+    parser.add_argument("answers")
     arguments = parser.parse_args()
-    there = {image.tobytes() for image in read_packed(arguments.packed)}
-    session = session_with(arguments.model, arguments.output)
-    name = session.get_inputs()[0].name
-    paths = sorted(path for path in arguments.pictures.rglob("*") if path.suffix.lower() in ENDINGS)
-    missing = []
-    for path in paths:
-        made = session.run(None, {name: decode(path)[None]})[0][0]
-        if numpy.round(made * 255).astype(numpy.uint8).tobytes() not in there:
-            missing.append(path)
-    print(f"{len(paths)} pictures: {len(missing)} are not there as ONNX Runtime prepares them")
-    for path in missing[:10]:
-        print(f"  {path}")
-    return 1 if missing else 0
+    session = onnxruntime.InferenceSession(arguments.model, providers=["CPUExecutionProvider"])
+    answers = pandas.read_csv(arguments.answers, dtype={"input": str, "label": str})
+    expected = answers.filter(regex="^probabilities").to_numpy()
+    labels, worst = 0, 0.0
+    for i, name in enumerate(answers["input"]):
+        picture = decode(arguments.pictures / name)[numpy.newaxis]
+        label, probabilities = session.run(["label", "probabilities"], {"input": picture})
+        labels += str(label[0]) != answers["label"][i]
+        worst = max(worst, float(numpy.max(numpy.abs(probabilities[0] - expected[i]))))
+    print(f"{len(answers)} pictures, {labels} labels differ, largest difference of a probability {worst:.2g}")
+    sys.exit(1 if labels or worst > TOLERANCE or answers.empty else 0)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

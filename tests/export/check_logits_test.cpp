@@ -76,7 +76,7 @@ TEST(Units, AreFoldedIntoTheLastLayerAndVerified) {
   Model model = regression();
   const Dataset data = with_targets();
   model.check = check_logits(model, data).value();
-  ASSERT_TRUE(fold_target_scale(data, model));
+  ASSERT_TRUE(fold_target_scale(preprocessing_of(data), model));
   EXPECT_FLOAT_EQ(model.weights[0].data[0], 20);
   EXPECT_FLOAT_EQ(model.weights[0].data[7], 0.1F);
   EXPECT_FLOAT_EQ(model.weights[1].data[0], 1010);
@@ -90,14 +90,14 @@ TEST(Units, AreTheMeasureOfWhatMayDiffer) {
   Model model = regression();
   const Dataset data = with_targets();
   model.check = check_logits(model, data).value();
-  ASSERT_TRUE(fold_target_scale(data, model));
+  ASSERT_TRUE(fold_target_scale(preprocessing_of(data), model));
   model.check->logits[1] += 0.02F * 25;
   EXPECT_FALSE(compare_models(model, model));
 }
 
 TEST(Units, NeedALastLayerThatHasThem) {
   Model model = summing_model();  // no bias
-  const auto folded = fold_target_scale(with_targets(), model);
+  const auto folded = fold_target_scale(preprocessing_of(with_targets()), model);
   ASSERT_FALSE(folded);
   EXPECT_EQ(folded.error().message,
             "a regression of 2 numbers must end with a dense layer of as many outputs and a bias; "

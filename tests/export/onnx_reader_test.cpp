@@ -19,8 +19,10 @@ using testing::model_of;
 using testing::network_of_everything;
 
 onnx::ModelProto exported() {
+  Model model = model_of(network_of_everything());
+  model.is_raw = true;
   onnx::ModelProto proto;
-  EXPECT_TRUE(proto.ParseFromString(onnx_bytes(model_of(network_of_everything())).value()));
+  EXPECT_TRUE(proto.ParseFromString(onnx_bytes(model).value()));
   return proto;
 }
 
@@ -106,18 +108,18 @@ const std::vector<Lie>& lies() {
          auto& shape = *g.mutable_input(0)->mutable_type()->mutable_tensor_type()->mutable_shape();
          shape.mutable_dim(2)->set_dim_value(1LL << 40);
        },
-       "numbers an image"},
+       "its inputs are not those of the data"},
       {"InputWithoutExtents",
        [](GraphProto& g) {
          auto& shape = *g.mutable_input(0)->mutable_type()->mutable_tensor_type()->mutable_shape();
          shape.mutable_dim(2)->set_dim_param("H");
        },
-       "its input has an extent that is not positive"},
+       "its inputs are not those of the data"},
       {"TwoInputs", [](GraphProto& g) { *g.add_input() = g.input(0); },
-       "its graph must have one input"},
-      {"NoOutput", [](GraphProto& g) { g.clear_output(); }, "its graph must have one output"},
+       "its graph has 2 inputs instead of 1"},
+      {"NoOutput", [](GraphProto& g) { g.clear_output(); }, "its graph has no output"},
       {"OutputThatNoNodeComputes", [](GraphProto& g) { g.mutable_output(0)->set_name("x"); },
-       "its output is no matrix that a node computes"},
+       "its outputs are not those of the data"},
       {"OtherEpsilon",
        [](GraphProto& g) { attribute(first_of(g, "BatchNormalization"), "epsilon").set_f(0.1f); },
        "epsilon is 0.1, not 1e-5"},
@@ -185,20 +187,19 @@ const std::vector<Lie>& lies() {
       {"UntransposedGemm", [](GraphProto& g) { attribute(first_of(g, "Gemm"), "transB").set_i(0); },
        "the attribute 'transB' is 0; detol writes 1"},
       {"NoNormalisation", [](GraphProto& g) { first_of(g, "Div").set_op_type("Mul"); },
-       "its first two nodes do not normalise the input"},
+       "node 'input.normalised' is not the one that detol writes there"},
       {"OtherNormalisation",
        [](GraphProto& g) { constant(g, "input.mean").mutable_raw_data()->at(3) ^= 1; },
-       "its metadata and its graph normalise differently"},
+       "the constant 'input.mean' is not that of detol"},
       {"DivisionByZero",
        [](GraphProto& g) { constant(g, "input.deviation").mutable_raw_data()->assign(12, '\0'); },
-       "normalise differently"},
+       "the constant 'input.deviation' is not that of detol"},
       {"ImpossibleDropout",
        [](GraphProto& g) {
          constant(g, first_of(g, "Dropout").input(1)).mutable_raw_data()->assign(8, '\xff');
        },
        "its ratio is"},
-      {"NoNodes", [](GraphProto& g) { g.clear_node(); },
-       "its graph has no nodes that normalise the input"},
+      {"NoNodes", [](GraphProto& g) { g.clear_node(); }, "its graph has too few nodes"},
       {"WeightThatDiverged",
        [](GraphProto& g) { constant(g, "stem.weight").mutable_raw_data()->assign(864, '\xff'); },
        "tensor 'stem.weight' holds NaN or infinity"},

@@ -4,8 +4,11 @@
 
 #include <sys/wait.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <fstream>
+#include <limits>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <utility>
@@ -13,6 +16,7 @@
 
 #include <gtest/gtest.h>
 
+#include "export/onnx_table.h"
 #include "tests/export/picture_model.h"
 #include "tests/export/sample_models.h"
 #include "tests/support/temp_folder.h"
@@ -33,7 +37,8 @@ void write_floats(const std::filesystem::path& path, const std::vector<float>& f
 }
 
 // Writes the model, random images, and the reference backend's logits for them.
-void write_case(const std::filesystem::path& stem, const Model& model) {
+void write_case(const std::filesystem::path& stem, Model model) {
+  model.is_raw = true;
   Rng rng(7);
   std::vector<float> pixels, normalised;
   const Shape shape = model.network.input_shape();
@@ -87,6 +92,66 @@ testing_support::Pixels noise_of(int height, int width, int channels) {
   for (int i = 0; i < height * width * channels; ++i)
     picture.bytes.push_back(static_cast<std::uint8_t>(rng.uniform(0, 256)));
   return picture;
+}
+
+// Returns the text of a cell for its column's input, and sets what the encoder reads.
+nlohmann::json drawn_cell(const TableColumn& column, Rng& rng, float& cell) {
+  if (column.kind != ColumnKind::kCategory) {
+    if (rng.chance(0.2)) {
+      cell = std::numeric_limits<float>::quiet_NaN();
+      return nullptr;
+    }
+    cell = static_cast<float>(rng.uniform(-3, 9) * (column.kind == ColumnKind::kDate ? 100 : 1));
+    return cell;
+  }
+  static const std::vector<std::string> kTexts = {"red", "",  "dark green", "?",
+                                                  "NaN", "S", "L",          "never seen"};
+  const std::string text = kTexts[rng.below(kTexts.size())];
+  const auto words = missing_words();
+  const bool is_missing = std::ranges::find(words, text) != words.end();
+  cell = column.code_of(is_missing ? "" : text);
+  return text;
+}
+
+// Writes a table's model, drawn cells, and the reference backend's logits for what the encoder
+// makes of them.
+void write_table_case(const std::filesystem::path& stem, const TableEncoder& table) {
+  constexpr std::size_t kRecords = 200;
+  Model model = testing::model_of(testing::network_of_table(table));
+  testing::set_table(model, table);
+  Rng rng(3);
+  std::vector<std::vector<nlohmann::json>> texts(table.columns.size());
+  nlohmann::json all_numbers = nlohmann::json::array();
+  std::vector<float> inputs(kRecords * table.inputs());
+  for (std::size_t i = 0; i < kRecords; ++i) {
+    std::vector<float> cells(table.columns.size());
+    for (std::size_t c = 0; c < cells.size(); ++c) {
+      texts[c].push_back(drawn_cell(table.columns[c], rng, cells[c]));
+      all_numbers.push_back(texts[c].back());
+    }
+    table.encode(cells, std::span(inputs).subspan(i * table.inputs(), table.inputs()));
+  }
+  nlohmann::json feeds;
+  const std::vector<std::string> names = table_input_names(table, model.network);
+  for (std::size_t c = 0; c < names.size(); ++c) feeds[names[c]] = texts[c];
+  if (names == std::vector<std::string>{"input"}) feeds["input"] = all_numbers;
+  std::ofstream(stem.string() + ".cells") << feeds;
+  ASSERT_TRUE(exporters().front().write(model, stem.string() + ".onnx"));
+  write_floats(stem.string() + ".logits",
+               logits_of(model.network, model.weights, inputs, "reference").value());
+}
+
+TEST(OnnxRuntime, EncodesCellsAsTheTrainerDoesAndNamesTheClasses) {
+  const testing_support::TempFolder folder;
+  const TableEncoder mixed = testing::mixed_table();
+  write_table_case(folder.path() / "mixed", mixed);
+  write_table_case(folder.path() / "numbers",
+                   {.columns = {mixed.columns[4], mixed.columns[0], mixed.columns[1]}});
+  write_table_case(folder.path() / "standard", {.columns = {mixed.columns[0]}});
+  write_table_case(folder.path() / "category", {.columns = {mixed.columns[3]}});
+  const auto code = run_onnx(folder.path());
+  if (!code) GTEST_SKIP() << "python3 has no onnxruntime: nothing has run these graphs";
+  EXPECT_EQ(*code, 0);
 }
 
 TEST(OnnxRuntime, PreparesPicturesAsTheLoaderDoes) {

@@ -16,7 +16,8 @@ using testing::model_of;
 using testing::network_of_everything;
 using testing::network_with;
 
-onnx::ModelProto exported(const Model& model) {
+onnx::ModelProto exported(Model model, bool is_raw = true) {
+  model.is_raw = is_raw;
   onnx::ModelProto proto;
   EXPECT_TRUE(proto.ParseFromString(onnx_bytes(model).value()));
   return proto;
@@ -28,7 +29,7 @@ std::vector<std::string> operators(const onnx::ModelProto& proto) {
   return names;
 }
 
-TEST(Onnx, TakesPixelsAndNormalisesThemItself) {
+TEST(Onnx, TakesPixelsAndNormalisesThemItselfIfItIsRaw) {
   const onnx::ModelProto proto = exported(model_of(network_with(LayerKind::kInput)));
   EXPECT_EQ(operators(proto), (std::vector<std::string>{"Sub", "Div", "Conv", "Flatten", "Gemm"}));
   EXPECT_EQ(proto.graph().node(0).input(0), "input");
@@ -40,6 +41,54 @@ TEST(Onnx, TakesAnyNumberOfImages) {
   EXPECT_EQ(shape.dim(0).dim_param(), "N");
   EXPECT_EQ(shape.dim(1).dim_value(), 3);
   EXPECT_EQ(shape.dim(3).dim_value(), 9);
+}
+
+TEST(Onnx, TakesBytesAsTheyAreInTheData) {
+  const onnx::ModelProto proto = exported(model_of(network_of_everything()), false);
+  const auto& input = proto.graph().input(0).type().tensor_type();
+  EXPECT_EQ(input.elem_type(), onnx::TensorProto::UINT8);
+  EXPECT_EQ(input.shape().dim(1).dim_value(), 9);
+  EXPECT_EQ(input.shape().dim(3).dim_value(), 3);
+}
+
+std::vector<std::string> outputs(const onnx::ModelProto& proto) {
+  std::vector<std::string> names;
+  for (const auto& output : proto.graph().output()) names.push_back(output.name());
+  return names;
+}
+
+TEST(Onnx, GivesLabelsAndProbabilitiesBesideTheLogits) {
+  const std::vector<std::string> all = {"label", "probabilities", "logits"};
+  for (const TaskKind task :
+       {TaskKind::kClassification, TaskKind::kBinary, TaskKind::kMultiLabel}) {
+    Model model = model_of(testing::network_with_outputs(task == TaskKind::kBinary ? 1 : 3));
+    model.task = task;
+    model.class_names = task == TaskKind::kBinary ? std::vector<std::string>{"no", "yes"}
+                                                  : std::vector<std::string>{"a", "b", "c"};
+    EXPECT_EQ(outputs(exported(model, false)), all);
+    EXPECT_EQ(outputs(exported(model, true)), std::vector<std::string>{"logits"});
+    model.class_names.clear();
+    EXPECT_EQ(outputs(exported(model, false)), all);
+  }
+}
+
+TEST(Onnx, GivesOneInputForATableOfNumbersAndElseOneForEachColumn) {
+  Model model = model_of(testing::network_of_table(testing::mixed_table()));
+  testing::set_table(model, testing::mixed_table());
+  const onnx::ModelProto mixed = exported(model, false);
+  ASSERT_EQ(mixed.graph().input_size(), 6);
+  EXPECT_EQ(mixed.graph().input(0).name(), "age");
+  EXPECT_EQ(mixed.graph().input(3).type().tensor_type().elem_type(), onnx::TensorProto::STRING);
+  EXPECT_EQ(mixed.graph().input(5).name(), "column.input");  // "input" belongs to the graph
+  EXPECT_EQ(mixed.opset_import(1).domain(), "ai.onnx.ml");
+
+  const TableEncoder numbers{.columns = {testing::mixed_table().columns[0]}};
+  Model plain = model_of(testing::network_of_table(numbers));
+  testing::set_table(plain, numbers);
+  const onnx::ModelProto one = exported(plain, false);
+  ASSERT_EQ(one.graph().input_size(), 1);
+  EXPECT_EQ(one.graph().input(0).name(), "input");
+  EXPECT_EQ(one.opset_import_size(), 1);
 }
 
 TEST(Onnx, GivesLogitsAsAMatrix) {
@@ -112,7 +161,7 @@ TEST(Onnx, SaysInItsMetadataWhatToFeedIt) {
   for (const auto& property : proto.metadata_props()) metadata[property.key()] = property.value();
   EXPECT_EQ(metadata.at("detol.input"), "pixels in [0, 1] (bytes / 255), N x C x H x W");
   EXPECT_EQ(metadata.at("detol.mean"), "[0.25,0.25,0.25]");
-  EXPECT_EQ(metadata.at("detol.classes"), R"(["T-shirt/top","a \"quoted\" one"])");
+  EXPECT_EQ(metadata.at("detol.classes"), R"(["T-shirt/top","a \"quoted\" one","class 2","class 3"])");
   EXPECT_EQ(metadata.at("detol.trial"), "17");
   EXPECT_EQ(metadata.at("detol.input_shape"), "[3,9,9]");
   EXPECT_EQ(metadata.at("detol.params"), R"({"lr":0.01,"nesterov":true,"optimizer":"sgd"})");

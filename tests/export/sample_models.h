@@ -82,10 +82,65 @@ inline Model model_of(Network network, std::uint64_t seed = 1) {
   model.mean.assign(channels, 0.25f);
   model.deviation.assign(channels, 0.5f);
   model.class_names = {"T-shirt/top", "a \"quoted\" one"};
+  for (auto k = std::ssize(model.class_names); k < model.network.output().shape.elements(); ++k)
+    model.class_names.push_back("class " + std::to_string(k));
+  model.class_names.resize(static_cast<std::size_t>(model.network.output().shape.elements()));
   model.properties = {{"study", "fashion"}, {"trial", "17"}};
   model.parameters = {{"lr", 0.01}, {"optimizer", std::string("sgd")}, {"nesterov", true}};
   model.metrics = {{"val_accuracy", 0.91}};
   return model;
+}
+
+// Returns a small network of pictures with that many outputs.
+inline Network network_with_outputs(std::int64_t outputs) {
+  NetworkBuilder b({3, 4, 4});
+  return b.build(b.add({.kind = LayerKind::kDense, .channels = outputs, .bias = true}, {b.input()}))
+      .value();
+}
+
+// Returns an encoder with every kind of column and encoding.
+inline TableEncoder mixed_table() {
+  const auto number = [](const char* name, NumberEncoding encoding) {
+    TableColumn column;
+    column.name = name;
+    column.encoding = encoding;
+    column.mean = 3;
+    column.deviation = 2.5F;
+    column.fill = 4;
+    if (encoding != NumberEncoding::kStandard) column.knots = {-1, 0.5F, 2, 7};
+    return column;
+  };
+  TableColumn age = number("age", NumberEncoding::kStandard);
+  age.marks_missing = true;
+  TableColumn born = number("born", NumberEncoding::kQuantile);
+  born.kind = ColumnKind::kDate;
+  born.knots = {-100, 20, 1000};
+  TableColumn colour, size;
+  colour.name = "colour";
+  colour.kind = size.kind = ColumnKind::kCategory;
+  colour.categories = {"red", "", "dark green"};
+  size.name = "input";
+  size.categories = {"S", "L"};
+  size.pools_rare = true;
+  return {.columns = {age, number("height.cm", NumberEncoding::kPiecewise), born, colour,
+                      number("weight", NumberEncoding::kQuantile), size}};
+}
+
+inline Network network_of_table(const TableEncoder& table) {
+  NetworkBuilder b({static_cast<std::int64_t>(table.inputs()), 1, 1});
+  const NodeId x = b.add({.kind = LayerKind::kDense, .channels = 5, .bias = true}, {b.input()});
+  return b
+      .build(b.add({.kind = LayerKind::kDense, .channels = 3},
+                   {b.add({.kind = LayerKind::kActivation}, {x})}))
+      .value();
+}
+
+// Makes it a model of that table.
+inline void set_table(Model& model, const TableEncoder& table) {
+  model.table = std::make_shared<TableEncoder>(table);
+  model.mean.assign(table.inputs(), 0);
+  model.deviation.assign(table.inputs(), 1);
+  model.reads_pixels = false;
 }
 
 }  // namespace detol::testing

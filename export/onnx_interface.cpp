@@ -1,0 +1,185 @@
+#include "export/onnx_interface.h"
+
+#include <fmt/format.h>
+
+#include <map>
+
+#include "core/table.h"
+#include "export/metadata.h"
+#include "export/onnx_nodes.h"
+#include "export/onnx_picture.h"
+#include "export/onnx_table.h"
+#include "export/refuse.h"
+
+namespace detol::inline exporting {
+namespace {
+
+class Writer : private OnnxNodes {
+ public:
+  explicit Writer(onnx::GraphProto& graph) : OnnxNodes(graph), graph_(graph) {}
+
+  std::string normalised(const std::string& input, const Model& model) {
+    const Integers shape{1, static_cast<std::int64_t>(model.mean.size()), 1, 1};
+    const std::string mean = floats("input.mean", shape, model.mean);
+    const std::string deviation = floats("input.deviation", shape, model.deviation);
+    add("Sub", "input.centred", {input, mean});
+    add("Div", "input.normalised", {"input.centred", deviation});
+    return "input.normalised";
+  }
+
+  // Each returns the type of `label`.
+  int classes(const std::vector<std::string>& names) {
+    set_int(add("Softmax", "probabilities", {"logits"}), "axis", 1);
+    const std::string index = names.empty() ? "label" : "label.index";
+    onnx::NodeProto& largest = add("ArgMax", index, {"logits"});
+    set_int(largest, "axis", 1);
+    set_int(largest, "keepdims", 0);
+    return named(names);
+  }
+
+  int two_classes(const std::vector<std::string>& names) {
+    add("Sigmoid", "probability.second", {"logits"});
+    add("Sigmoid", "probability.first", {op("Neg", "logits.first", {"logits"})});
+    set_int(add("Concat", "probabilities", {"probability.first", "probability.second"}), "axis", 1);
+    const std::string index = names.empty() ? "label" : "label.index";
+    const std::string flat =
+        op("Squeeze", "label.chosen", {chosen(), integers("label.axis", {1}, {1})});
+    set_int(add("Cast", index, {flat}), "to", onnx::TensorProto::INT64);
+    return named(names);
+  }
+
+  int labels() {
+    add("Sigmoid", "probabilities", {"logits"});
+    set_int(add("Cast", "label", {chosen()}), "to", onnx::TensorProto::INT64);
+    return onnx::TensorProto::INT64;
+  }
+
+  void declare(const std::string& name, int type, const Integers& per_image) {
+    onnx::ValueInfoProto& info = *graph_.add_output();
+    info.set_name(name);
+    onnx::TypeProto::Tensor& tensor = *info.mutable_type()->mutable_tensor_type();
+    tensor.set_elem_type(type);
+    tensor.mutable_shape()->add_dim()->set_dim_param("N");
+    for (const std::int64_t extent : per_image)
+      tensor.mutable_shape()->add_dim()->set_dim_value(extent);
+  }
+
+ private:
+  std::string op(const char* type, const std::string& name, const Names& inputs) {
+    add(type, name, inputs);
+    return name;
+  }
+
+  std::string chosen() {
+    return op("Greater", "logits.chosen", {"logits", floats("logits.threshold", {}, {0})});
+  }
+
+  int named(const std::vector<std::string>& names) {
+    if (names.empty()) return onnx::TensorProto::INT64;
+    add("Gather", "label", {texts("label.names", names), "label.index"});
+    return onnx::TensorProto::STRING;
+  }
+
+  onnx::GraphProto& graph_;
+};
+
+PictureInput picture_of(const OnnxInterface& interface) {
+  const Model& model = interface.model;
+  if (model.pictures) return {*model.pictures, interface.shape, true};
+  return {
+      {.size = 0, .channels = static_cast<int>(interface.shape.channels)}, interface.shape, false};
+}
+
+void declare_numbers(onnx::GraphProto& graph, const OnnxInterface& interface) {
+  onnx::ValueInfoProto& info = *graph.add_input();
+  info.set_name(interface.names.front());
+  info.set_doc_string(std::string(input_meaning(interface.model)));
+  onnx::TypeProto::Tensor& tensor = *info.mutable_type()->mutable_tensor_type();
+  tensor.set_elem_type(onnx::TensorProto::FLOAT);
+  const Shape& shape = interface.shape;
+  tensor.mutable_shape()->add_dim()->set_dim_param("N");
+  for (const std::int64_t extent : {shape.channels, shape.height, shape.width})
+    tensor.mutable_shape()->add_dim()->set_dim_value(extent);
+}
+
+Result<void> has_constants(const onnx::GraphProto& graph, const onnx::GraphProto& expected) {
+  std::map<std::string_view, const onnx::TensorProto*> there;
+  for (const onnx::TensorProto& tensor : graph.initializer()) there[tensor.name()] = &tensor;
+  for (const onnx::TensorProto& tensor : expected.initializer()) {
+    const auto found = there.find(tensor.name());
+    if (found == there.end() || found->second->SerializeAsString() != tensor.SerializeAsString())
+      return refuse(fmt::format("the constant {} is not that of detol", in_quotes(tensor.name())));
+  }
+  return {};
+}
+
+// Checks the nodes from `first` on.
+Result<void> has_nodes(const onnx::GraphProto& graph, int first, const onnx::GraphProto& expected) {
+  if (first < 0 || graph.node_size() - first < expected.node_size())
+    return refuse("its graph has too few nodes for the data that its metadata describe");
+  for (int i = 0; i < expected.node_size(); ++i) {
+    const onnx::NodeProto& node = graph.node(first + i);
+    if (node.SerializeAsString() != expected.node(i).SerializeAsString())
+      return refuse(
+          fmt::format("node {} is not the one that detol writes there", in_quotes(node.name())));
+  }
+  return has_constants(graph, expected);
+}
+
+Result<void> are_equal(const auto& found, const auto& expected, std::string_view what) {
+  bool is_equal = found.size() == expected.size();
+  for (int i = 0; is_equal && i < expected.size(); ++i)
+    is_equal = found.Get(i).SerializeAsString() == expected.Get(i).SerializeAsString();
+  if (is_equal) return {};
+  return refuse(fmt::format("its {} are not those of the data that its metadata describe", what));
+}
+
+}  // namespace
+
+OnnxInterface onnx_interface_of(const Model& model) {
+  std::vector<std::string> names = {"input"};
+  if (model.table && !model.is_raw) names = table_input_names(*model.table, model.network);
+  return {model, model.network.input_shape(), std::move(names)};
+}
+
+std::string add_inputs(onnx::GraphProto& graph, const OnnxInterface& interface) {
+  const Model& model = interface.model;
+  if (model.table && !model.is_raw) return add_table_inputs(graph, interface.names, *model.table);
+  std::string input = interface.names.front();
+  if (model.reads_pixels && !model.is_raw) {
+    const PictureInput picture = picture_of(interface);
+    declare_picture_input(graph, input, picture);
+    graph.mutable_input(0)->set_doc_string(std::string(input_meaning(model)));
+    input = add_picture_input(graph, input, picture);
+  } else {
+    declare_numbers(graph, interface);
+  }
+  return Writer(graph).normalised(input, model);
+}
+
+void add_outputs(onnx::GraphProto& graph, const Model& model, std::int64_t outputs) {
+  Writer writer(graph);
+  if (!model.is_raw && model.task != TaskKind::kRegression) {
+    const bool is_set = model.task == TaskKind::kMultiLabel;
+    const bool is_binary = model.task == TaskKind::kBinary;
+    const int type = is_set      ? writer.labels()
+                     : is_binary ? writer.two_classes(model.class_names)
+                                 : writer.classes(model.class_names);
+    writer.declare("label", type, is_set ? std::vector{outputs} : std::vector<std::int64_t>());
+    writer.declare("probabilities", onnx::TensorProto::FLOAT, {is_binary ? 2 : outputs});
+  }
+  writer.declare(output_name(model), onnx::TensorProto::FLOAT, {outputs});
+  graph.mutable_output(graph.output_size() - 1)->set_doc_string(std::string(output_meaning(model)));
+}
+
+Result<void> begins_with(const onnx::GraphProto& graph, const onnx::GraphProto& expected) {
+  DETOL_TRY(are_equal(graph.input(), expected.input(), "inputs"));
+  return has_nodes(graph, 0, expected);
+}
+
+Result<void> ends_with(const onnx::GraphProto& graph, const onnx::GraphProto& expected) {
+  DETOL_TRY(are_equal(graph.output(), expected.output(), "outputs"));
+  return has_nodes(graph, graph.node_size() - expected.node_size(), expected);
+}
+
+}  // namespace detol::inline exporting
