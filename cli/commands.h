@@ -109,6 +109,7 @@ Command similar_command();
 Command query_command();
 Command test_command();
 Command export_command();
+Command predict_command();
 Command db_check_command();
 Command db_backup_command();
 Command db_restore_command();

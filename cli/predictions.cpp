@@ -1,0 +1,162 @@
+#include "cli/predictions.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "cli/devices.h"
+#include "cli/test_score.h"
+#include "cli/trained_model.h"
+#include "export/read_model.h"
+#include "scheduler/launchers/gpus.h"
+#include "trainer/predict.h"
+
+namespace detol::inline cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+double sigmoid(double x) {
+  return 1 / (1 + std::exp(-x));
+}
+
+std::vector<double> softmax(std::span<const float> logits) {
+  const double largest = *std::ranges::max_element(logits);
+  std::vector<double> shares;
+  double sum = 0;
+  for (const float logit : logits) sum += shares.emplace_back(std::exp(logit - largest));
+  for (double& share : shares) share /= sum;
+  return shares;
+}
+
+// Names outputs or classes.
+class Names {
+ public:
+  explicit Names(const std::vector<std::string>& names) : names_(names) {}
+  std::string operator[](std::size_t k) const {
+    return names_.empty() ? std::to_string(k) : names_[k];
+  }
+
+  Json object(std::span<const double> values) const {
+    Json all = Json::object();
+    for (std::size_t k = 0; k < values.size(); ++k) all[(*this)[k]] = values[k];
+    return all;
+  }
+
+ private:
+  const std::vector<std::string>& names_;
+};
+
+std::string text_of(const Json& json) {
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+// Returns the cells of a row behind its input's name.
+std::vector<Cell> answers(TaskKind task, const Names& names, std::span<const float> outputs) {
+  std::vector<double> values;
+  switch (task) {
+    case TaskKind::kClassification:
+      values = softmax(outputs);
+      break;
+    case TaskKind::kBinary:
+      values = {sigmoid(-double{outputs[0]}), sigmoid(double{outputs[0]})};
+      break;
+    case TaskKind::kMultiLabel:
+      for (const float logit : outputs) values.push_back(sigmoid(double{logit}));
+      break;
+    case TaskKind::kRegression:
+      values.assign(outputs.begin(), outputs.end());
+      if (values.size() == 1) return {values[0]};
+      return {text_of(names.object(values))};
+  }
+  const std::string probabilities = text_of(names.object(values));
+  if (task == TaskKind::kMultiLabel) {
+    Json labels = Json::array();
+    for (std::size_t k = 0; k < outputs.size(); ++k) {
+      if (outputs[k] > 0) labels.push_back(names[k]);
+    }
+    return {text_of(labels), probabilities};
+  }
+  const auto largest = static_cast<std::size_t>(std::ranges::max_element(values) - values.begin());
+  return {names[largest], probabilities};
+}
+
+Result<std::string> backend_of(const PredictorName& name, bool is_file) {
+  if (name.device == "auto" && !is_file) return inference_backend(name.storage, name.model);
+  if (name.device != "cuda") return "onednn";
+  DETOL_ASSIGN(const auto gpus, gpus_to_join("cuda", "cudnn"));
+  select_gpu(gpus, 0);
+  return "cudnn";
+}
+
+Result<Model> study_model(const PredictorName& name) {
+  DETOL_ASSIGN(const OpenStudy study, open_study(name.storage, name.model));
+  DETOL_ASSIGN(const Rows trials, one_trial(study, name.trial));
+  DETOL_ASSIGN(const StudyData shared, describe_study_data(study, name.storage));
+  return trained_model(study, shared, name.storage, trials, 0);
+}
+
+bool names_a_file(const std::string& model) {
+  std::error_code ignored;
+  const std::filesystem::path path(model);
+  return path.extension() == ".onnx" || path.extension() == ".safetensors" ||
+         std::filesystem::is_regular_file(path, ignored);
+}
+
+}  // namespace
+
+Predictor::Predictor(Model model, std::string backend)
+    : model_(std::move(model)), backend_(std::move(backend)) {
+  const Network& network = model_.network;
+  preprocessing_.task = {network.input_shape(), static_cast<int>(network.output().shape.elements()),
+                         model_.task};
+  preprocessing_.has_bytes = model_.reads_pixels;
+  preprocessing_.mean = model_.mean;
+  preprocessing_.deviation = model_.deviation;
+  preprocessing_.table = model_.table;
+  preprocessing_.pictures = model_.pictures;
+  preprocessing_.class_names = model_.class_names;
+}
+
+Rows Predictor::header() const {
+  switch (model_.task) {
+    case TaskKind::kMultiLabel:
+      return {.columns = {"input", "labels", "probabilities"}, .rows = {}};
+    case TaskKind::kRegression:
+      if (preprocessing_.task.classes == 1) return {.columns = {"input", "prediction"}, .rows = {}};
+      return {.columns = {"input", "predictions"}, .rows = {}};
+    case TaskKind::kClassification:
+    case TaskKind::kBinary:
+      break;
+  }
+  return {.columns = {"input", "label", "probabilities"}, .rows = {}};
+}
+
+Result<Rows> Predictor::answer(const Inputs& inputs) const {
+  Rows rows = header();
+  if (inputs.names.empty()) return rows;
+  const std::vector<float> images = normalised_images(inputs.data, {0, inputs.count()});
+  DETOL_ASSIGN(const std::vector<float> outputs,
+               logits_of(model_.network, model_.weights, images, backend_));
+  const std::size_t width = outputs.size() / inputs.names.size();
+  const Names names(model_.class_names);
+  for (std::size_t i = 0; i < inputs.names.size(); ++i) {
+    std::vector<Cell> row =
+        answers(model_.task, names, std::span(outputs).subspan(i * width, width));
+    row.insert(row.begin(), inputs.names[i]);
+    rows.rows.push_back(std::move(row));
+  }
+  return rows;
+}
+
+Result<Predictor> open_predictor(const PredictorName& name) {
+  const bool is_file = names_a_file(name.model);
+  auto model = is_file ? read_model(name.model) : study_model(name);
+  if (!model) return tl::unexpected(model.error());
+  DETOL_ASSIGN(std::string backend, backend_of(name, is_file));
+  return Predictor(*std::move(model), std::move(backend));
+}
+
+}  // namespace detol::inline cli
