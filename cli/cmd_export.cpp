@@ -3,9 +3,11 @@
 #include <filesystem>
 
 #include "cli/commands.h"
+#include "cli/model_card.h"
 #include "cli/output.h"
 #include "cli/pareto_rows.h"
 #include "cli/trained_model.h"
+#include "core/file.h"
 #include "core/log.h"
 #include "core/table.h"
 #include "export/export.h"
@@ -36,8 +38,16 @@ Result<Rows> chosen_trials(const OpenStudy& study, const std::string& which) {
   return which == "pareto" ? pareto_rows(study) : one_trial(study, which);
 }
 
-// Writes and verifies one model in every wanted format; each becomes a row of `files`.
-Result<void> write_files(const Model& model, const Arguments& arguments, Rows& files) {
+void note(std::string_view format, const fs::path& path, Rows& files) {
+  std::error_code ignored;
+  files.rows.push_back({std::string(format), path.string(),
+                        static_cast<std::int64_t>(fs::file_size(path, ignored))});
+}
+
+// Writes and verifies one model in every wanted format, and its card; each becomes a row of
+// `files`.
+Result<void> write_files(const Model& model, const std::string& card, const Arguments& arguments,
+                         Rows& files) {
   const std::string stem =
       fmt::format("{}-trial{}", model.properties.at("study"), model.properties.at("trial"));
   for (const ExporterRow* row : formats_of(arguments.text("to"))) {
@@ -45,10 +55,11 @@ Result<void> write_files(const Model& model, const Arguments& arguments, Rows& f
         fs::path(arguments.text("output", ".")) / (stem + std::string(row->extension));
     DETOL_TRY(row->write(model, path));
     if (arguments.has("verify")) DETOL_TRY(row->verify(model, path));
-    std::error_code ignored;
-    files.rows.push_back({std::string(row->name), path.string(),
-                          static_cast<std::int64_t>(fs::file_size(path, ignored))});
+    note(row->name, path, files);
   }
+  const fs::path path = fs::path(arguments.text("output", ".")) / (stem + ".md");
+  DETOL_TRY(write_file_durably(path, card));
+  note("card", path, files);
   return {};
 }
 
@@ -72,7 +83,8 @@ Result<int> run_export(const Arguments& arguments) {
   for (std::size_t row = 0; row < trials.rows.size(); ++row) {
     DETOL_ASSIGN(Model model, trained_model(study, shared, storage, trials, row));
     model.is_raw = arguments.has("raw");
-    DETOL_TRY(write_files(model, arguments, files));
+    DETOL_ASSIGN(const std::string card, model_card(study, shared, model));
+    DETOL_TRY(write_files(model, card, arguments, files));
   }
   DETOL_TRY(print_data(render(files, arguments.globals)));
   return 0;

@@ -70,6 +70,29 @@ TEST(Predict, AStudyAndItsExportsGiveOneAnswerWithoutTheTrainingData) {
   EXPECT_NE(lines.out.find(R"("probabilities":{"no":)"), std::string::npos) << lines.out;
 }
 
+TEST(Export, WritesACardOfWhatIsKnownBesideTheFiles) {
+  const SearchedTable table;
+  const auto card = [&] {
+    EXPECT_EQ(table.detol({"export", "people", "--trial", "best", "--to", "json"}).code, 0);
+    std::string text;
+    for (const auto& entry : fs::directory_iterator(table.path())) {
+      if (entry.path().extension() == ".md") text = read_file(entry.path()).value();
+    }
+    return text;
+  };
+  const std::string first = card();
+  EXPECT_EQ(first.find("---\nlicense: unknown"), 0u) << first;
+  EXPECT_NE(first.find("pipeline_tag: tabular-classification"), std::string::npos);
+  EXPECT_NE(first.find("classification of 2 classes: no, yes"), std::string::npos) << first;
+  EXPECT_NE(first.find("38 samples to train on, 10 to choose by, 12 to test on"), std::string::npos)
+      << first;
+  EXPECT_NE(first.find("| age | number | "), std::string::npos) << first;
+  EXPECT_NE(first.find("| test_accuracy | "), std::string::npos) << "the search has measured it";
+  EXPECT_NE(first.find("All trials (2 COMPLETE)"), std::string::npos) << first;
+  EXPECT_NE(first.find("| lr | "), std::string::npos) << first;
+  EXPECT_EQ(card(), first);
+}
+
 TEST(Predict, OfAWrongCellNamesItsPlaceAndWritesNothing) {
   const SearchedTable table;
   write_bytes(table.path() / "bad.csv", people(false, "red;old;2024-01-01\n"));

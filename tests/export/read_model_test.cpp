@@ -96,6 +96,50 @@ TEST_P(Forms, GiveBackEverythingThatIsKnownAboutTheModel) {
   EXPECT_EQ(read.parameters, parameters);
 }
 
+// Models whose inputs are prepared by the file.
+std::vector<Model> prepared_models() {
+  const TableEncoder table = testing::mixed_table();
+  Model of_table = model_of(testing::network_of_table(table));
+  testing::set_table(of_table, table);
+  Model of_pictures = model_of(testing::network_with_outputs(3));
+  of_pictures.pictures = PictureForm{.size = 4, .fit = PictureFit::kPad};
+  of_pictures.class_names.clear();
+  Model of_two = model_of(testing::network_with_outputs(1));
+  of_two.task = TaskKind::kBinary;
+  of_two.class_names = {"no", "yes"};
+  Model of_labels = model_of(testing::network_with_outputs(3));
+  of_labels.task = TaskKind::kMultiLabel;
+  of_labels.reads_pixels = false;
+  return {of_table, of_pictures, of_two, of_labels};
+}
+
+TEST_P(Forms, GiveBackHowInputsArePrepared) {
+  for (const Model& model : prepared_models()) {
+    const std::string bytes = bytes_of(model);
+    const Result<Model> read = GetParam().read(bytes);
+    ASSERT_TRUE(read) << read.error().message;
+    ASSERT_EQ(read->table != nullptr, model.table != nullptr);
+    EXPECT_TRUE(!model.table || *read->table == *model.table);
+    EXPECT_EQ(read->pictures.has_value(), model.pictures.has_value());
+    EXPECT_EQ(read->reads_pixels, model.reads_pixels);
+    EXPECT_EQ(read->task, model.task);
+    const Result<void> compared = GetParam().compare(bytes, model);
+    EXPECT_TRUE(compared) << compared.error().message;
+  }
+}
+
+TEST_P(Forms, SurviveFlippedBitsOfPreparedInputs) {
+  Rng rng(11);
+  for (const Model& model : prepared_models()) {
+    const std::string bytes = bytes_of(model);
+    for (int i = 0; i < 300; ++i) {
+      std::string flipped = bytes;
+      flipped[rng.below(bytes.size())] ^= static_cast<char>(1 << rng.below(8));
+      survives(flipped);
+    }
+  }
+}
+
 TEST_P(Forms, NoticeAnotherBitInAnyTensor) {
   const Model model = model_of(network_of_everything());
   for (std::size_t i = 0; i < model.weights.size(); ++i) {

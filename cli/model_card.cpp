@@ -1,0 +1,160 @@
+#include "cli/model_card.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+
+#include "cli/model_rows.h"
+#include "core/hash.h"
+#include "core/utf8.h"
+#include "trainer/data/table_look.h"
+
+namespace detol::inline cli {
+namespace {
+
+std::string text_of(const Cell& cell) {
+  if (const auto* text = std::get_if<std::string>(&cell)) return printable(*text);
+  if (const auto* whole = std::get_if<std::int64_t>(&cell)) return std::to_string(*whole);
+  if (const auto* real = std::get_if<double>(&cell)) return fmt::format("{:.6g}", *real);
+  return "unknown";
+}
+
+// Selects rows of a view where `study` is ?1.
+Result<Rows> select(const OpenStudy& study, const std::string& sql) {
+  return study.reader->select(sql, {study.record.name});
+}
+
+std::string duration_of(const Cell& seconds) {
+  const auto* real = std::get_if<double>(&seconds);
+  if (real == nullptr) return "unknown";
+  if (*real < 60) return fmt::format("{:.3g} s", *real);
+  return *real < 3600 ? fmt::format("{:.3g} min", *real / 60)
+                      : fmt::format("{:.3g} h", *real / 3600);
+}
+
+std::string kind_of(const Model& model) {
+  const std::string data = model.table ? "tabular" : "image";
+  return data + (model.task == TaskKind::kRegression ? "-regression" : "-classification");
+}
+
+std::string class_list(const Model& model) {
+  constexpr std::size_t kShown = 20;
+  std::string names;
+  for (std::size_t i = 0; i < std::min(kShown, model.class_names.size()); ++i)
+    names += fmt::format("{}{}", i == 0 ? "" : ", ", printable(model.class_names[i]));
+  return names + (model.class_names.size() > kShown ? ", ..." : "");
+}
+
+std::string what_it_is(const Model& model) {
+  const std::size_t outputs = static_cast<std::size_t>(model.network.output().shape.elements());
+  const bool is_binary = model.task == TaskKind::kBinary;
+  std::string text =
+      fmt::format("A network for {} of {} {}", row_of(model.task).name, is_binary ? 2 : outputs,
+                  model.task == TaskKind::kRegression ? "numbers" : "classes");
+  const std::string names = class_list(model);
+  return text + (names.empty() ? "" : ": " + names) + ".\n";
+}
+
+Result<std::string> data_section(const OpenStudy& study, const StudyData& shared,
+                                 const Model& model) {
+  DETOL_ASSIGN(const auto fact,
+               study.reader->fact(kDatasetFact, to_hex(study.record.data_fingerprint)));
+  std::string text =
+      fmt::format("`{}`, format {}, fingerprint {}", printable(shared.config.data.path),
+                  shared.config.data.format, to_hex(study.record.data_fingerprint));
+  if (fact) {
+    DETOL_ASSIGN(const Rows parts,
+                 study.reader->select("SELECT ?1->>'training', ?1->>'validation', ?1->>'test'",
+                                      {fact->payload}));
+    text += fmt::format(": {} samples to train on, {} to choose by, {} to test on",
+                        text_of(parts.rows[0][0]), text_of(parts.rows[0][1]),
+                        text_of(parts.rows[0][2]));
+  }
+  text += ".\n";
+  if (!model.table) return text;
+  text += "\n| column | kind | inputs |\n|---|---|---|\n";
+  for (const TableColumn& column : model.table->columns)
+    text += fmt::format("| {} | {} | {} |\n", printable(column.name), name_of(column.kind),
+                        column.inputs());
+  return text;
+}
+
+Result<std::string> metrics_section(const OpenStudy& study, const Model& model, TrialId trial) {
+  std::string text = "| metric | value | 95 % interval |\n|---|---|---|\n";
+  for (const Metric& metric : model.metrics)
+    text += fmt::format("| {} | {:.6g} | |\n", metric.name, metric.value);
+  DETOL_ASSIGN(const auto models, models_of(study));
+  const auto tested = std::ranges::find_if(models, [&](const event::Model& one) {
+    return one.trial == trial && one.kind == kTestedTrial && one.state == kComplete;
+  });
+  if (tested == models.end())
+    return text + fmt::format("\nIts test metrics are not known: `detol test {} --trial {}`.\n",
+                              study.record.name, trial);
+  for (const event::Interval& interval : tested->intervals) {
+    const auto value = std::ranges::find_if(
+        tested->metrics, [&](const auto& metric) { return metric.first == interval.metric; });
+    if (value != tested->metrics.end())
+      text += fmt::format("| {} | {:.6g} | {:.6g} to {:.6g} |\n", interval.metric, value->second,
+                          interval.low, interval.high);
+  }
+  return text +
+         "\nValidation chose this network among all trials, so its validation metrics are the "
+         "luckiest of many; the test part chose nothing.\n";
+}
+
+Result<std::string> search_section(const OpenStudy& study, const StudyData& shared,
+                                   const Model& model) {
+  DETOL_ASSIGN(const Rows row,
+               select(study,
+                      "SELECT device_seconds, wall_seconds, created_at FROM v_studies WHERE study "
+                      "= ?1"));
+  DETOL_ASSIGN(const Rows states, select(study,
+                                         "SELECT state, count(*) FROM v_trials WHERE study = ?1 "
+                                         "GROUP BY state ORDER BY state"));
+  DETOL_ASSIGN(const Rows hosts, select(study,
+                                        "SELECT DISTINCT h.cpu, h.cores, h.gpus_json FROM v_hosts "
+                                        "h JOIN v_runs r ON r.host = h.host WHERE r.study = ?1 "
+                                        "ORDER BY h.cpu, h.cores"));
+  std::string trials;
+  for (const auto& state : states.rows)
+    trials +=
+        fmt::format("{}{} {}", trials.empty() ? "" : ", ", text_of(state[1]), text_of(state[0]));
+  std::string text = fmt::format(
+      "Study {}, trial {}, epoch {}; begun {}, algorithm {}, seed {}, budget {}.\n\nAll trials "
+      "({}) took {} of device time, {} in all",
+      study.record.name, model.properties.at("trial"), model.properties.at("epoch"),
+      text_of(row.rows.at(0)[2]), shared.config.algorithm.name, shared.config.seed,
+      shared.config.budget.empty() ? "of the command" : shared.config.budget, trials,
+      duration_of(row.rows.at(0)[0]), duration_of(row.rows.at(0)[1]));
+  for (const auto& host : hosts.rows)
+    text += fmt::format("; {} cores of {}{}", text_of(host[1]), text_of(host[0]),
+                        text_of(host[2]) == "[]" ? "" : ", GPUs " + text_of(host[2]));
+  text += ".\n\n| choice | value |\n|---|---|\n";
+  for (const auto& [name, value] : model.parameters)
+    text += fmt::format("| {} | {} |\n", name, to_text(value));
+  return text;
+}
+
+}  // namespace
+
+Result<std::string> model_card(const OpenStudy& study, const StudyData& shared,
+                               const Model& model) {
+  const std::string& trial = model.properties.at("trial");
+  TrialId id = 0;
+  std::from_chars(trial.data(), trial.data() + trial.size(), id);
+  DETOL_ASSIGN(const std::string data, data_section(study, shared, model));
+  DETOL_ASSIGN(const std::string metrics, metrics_section(study, model, id));
+  DETOL_ASSIGN(const std::string search, search_section(study, shared, model));
+  std::size_t params = 0;
+  for (const Tensor& tensor : model.weights) params += tensor.data.size();
+  return fmt::format(
+      "---\nlicense: unknown  # say which\npipeline_tag: {}\nlibrary_name: detol\n---\n\n"
+      "# {}, trial {}\n\n{}{} layers, {} numbers.\n\n## Metrics\n\n{}\n## Data\n\n{}\n"
+      "## How it was found\n\n{}\n## Use\n\n    detol predict FILE --data PATH\n\n"
+      "Or ONNX Runtime: what the file takes and gives is in its metadata (`detol.*`).\n",
+      kind_of(model), study.record.name, trial, what_it_is(model), model.network.nodes().size() - 1,
+      params, metrics, data, search);
+}
+
+}  // namespace detol::inline cli
