@@ -10,16 +10,17 @@
 //   the best whose trial was not promoted from it yet
 //
 // and trains it from its checkpoint to the next rung; where no rung has one, it begins a new trial.
-// No worker waits for a full rung.
+// No worker waits for a full rung. A trial that its own worker would resume next goes on without a
+// pause.
 //
 //   reduction_factor 3, one worker; trials 0, 1, ... leave 5, 4, 4.5, 7, 3, 3.5 at the lowest rung.
 //   After the third value one of three may be promoted: trial 1 (4). After the fifth, one of five:
-//   this is trial 4 (3) now, so it is promoted, too. After the sixth, two of six: 4 and 5 (3.5), of
-//   which 4 was promoted already; trial 5 is promoted.
+//   this is trial 4 (3) now, so it goes on. After the sixth, two of six: 4 and 5 (3.5), of which 4
+//   went on already; trial 5 does, too.
 //
 // The paper leaves these questions open; this is how they are answered here:
 // - With several workers a rung holds what was reported so far, and a promotion is decided
-//   when a worker becomes free, never earlier. Two runs may thus promote in different orders;
+//   when a worker becomes free, or would become so, never earlier. Two runs may thus promote in different orders;
 //   the same order of events promotes the same trials, and one worker follows the sequential
 //   algorithm.
 // - Of equal values, the one with the smaller trial number is the better. With several objectives

@@ -24,7 +24,9 @@ Advice Halving::judge(TrialId trial, double epochs, std::span<const double> valu
   rung->second.enter(place, !is_nan, reduction_factor_);
   if (is_nan) return Advice::kStop;
   paused_.insert_or_assign(trial, Paused{&rung->second, place});
-  return Advice::kPause;
+  if (promotion() != trial) return Advice::kPause;
+  withdraw(trial);
+  return Advice::kContinue;
 }
 
 double Halving::undecided(double epochs) const {

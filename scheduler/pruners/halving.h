@@ -1,7 +1,8 @@
 #pragma once
 
 // Halving: one bracket of asynchronous successive halving (asha.cpp says how it decides). A trial
-// that reaches a rung leaves its value there and pauses. Not thread-safe.
+// that reaches a rung leaves its value there and pauses, unless it is the one to promote. Not
+// thread-safe.
 
 #include <cstdint>
 #include <map>
@@ -21,7 +22,8 @@ class Halving {
   Halving(const PrunerSettings& settings, std::span<const double> rungs,
           std::int64_t reduction_factor);
 
-  // As Pruner::judge_all; a trial whose first value is NaN stops.
+  // As Pruner::judge_all; a trial whose first value is NaN stops, and one that would be promoted
+  // next continues.
   Advice judge(TrialId trial, double epochs, std::span<const double> values);
 
   // As Pruner::undecided: up to the next rung.

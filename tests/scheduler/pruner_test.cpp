@@ -38,17 +38,26 @@ using Promoted = std::vector<TrialId>;
 TEST(Asha, PromotesTheBestThirdOfARungAsItGrows) {
   const auto asha = make("asha", 9);
   const std::vector<double> losses = {5, 4, 4.5, 7, 3, 3.5};
-  const std::vector<Promoted> expected = {{}, {}, {1}, {}, {4}, {5}};
+  const std::vector<Promoted> expected = {{}, {}, {1}, {}, {}, {}};
   for (std::size_t i = 0; i < losses.size(); ++i) {
-    EXPECT_EQ(asha->judge(i, 1, losses[i]), Advice::kPause);
+    EXPECT_EQ(asha->judge(i, 1, losses[i]), i < 4 ? Advice::kPause : Advice::kContinue) << i;
     EXPECT_EQ(promotions(*asha), expected[i]) << "arrival " << i;
   }
 }
 
+TEST(Asha, LetsATrialGoOnOnlyIfItIsTheNextToPromote) {
+  const auto asha = make("asha", 9);
+  for (TrialId trial : {0u, 1u, 2u}) (void)asha->judge(trial, 1, 5.0 + double(trial));
+  for (TrialId trial : {3u, 4u}) (void)asha->judge(trial, 1, 9);
+  EXPECT_EQ(asha->judge(5, 1, 5.5), Advice::kPause) << "two of six may go on; trial 0 is before it";
+  EXPECT_EQ(promotions(*asha), (Promoted{0, 5}));
+}
+
 TEST(Asha, PromotesTheBestFirst) {
   const auto asha = make("asha", 9);
-  for (TrialId trial = 0; trial < 9; ++trial) (void)asha->judge(trial, 1, 10.0 - double(trial));
-  EXPECT_EQ(promotions(*asha), (Promoted{8, 7, 6}));
+  const std::vector<double> losses = {2, 1, 3, 9, 8, 7, 6, 5, 4};
+  for (TrialId trial = 0; trial < 9; ++trial) (void)asha->judge(trial, 1, losses[trial]);
+  EXPECT_EQ(promotions(*asha), (Promoted{1, 0, 2}));
 }
 
 TEST(Asha, PromotesFromTheHighestRungFirst) {
