@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
 
 #include "cli/commands.h"
@@ -92,6 +93,7 @@ Result<int> run_export(const Arguments& arguments) {
 
 std::vector<std::string_view> words_of_to() {
   std::vector<std::string_view> words = names_of(exporters());
+  words.erase(std::unique(words.begin(), words.end()), words.end());
   words.push_back("all");
   return words;
 }

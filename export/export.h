@@ -9,6 +9,9 @@
 //                weights have the network's names. The metadata repeats this, with the class names
 //                and the model's properties (export/README.md).
 //   safetensors  the weights under the network's names; the same metadata, and the architecture.
+//   pytorch      two files: .py, a class of torch.nn to read and edit, and .pt, its state_dict,
+//                which the load() of the first reads. Inputs and outputs as of onnx, but vectors
+//                are N x C.
 //   json         everything about the network but its weights, for people and scripts: layers with
 //                shapes, costs and tensors, hyperparameters, metrics, logits to check against.
 //   dot          the graph of layers, for Graphviz.
@@ -63,6 +66,7 @@ struct Model {
   bool is_raw = false;
 };
 
+// ExporterRow: one file of a format. A format of several files has a row for each.
 struct ExporterRow {
   std::string_view name;  // the word of --to
   std::string_view summary;
@@ -77,7 +81,7 @@ struct ExporterRow {
   Result<void> (*verify)(const Model& model, const std::filesystem::path& path);
 };
 
-// Returns every format detol writes.
+// Returns every file detol writes; rows of one format follow each other.
 std::span<const ExporterRow> exporters();
 
 // Computes the logits of the first `count` test images (all, if there are fewer) with the reference

@@ -14,6 +14,8 @@ Result<std::string> onnx_bytes(const Model& model);
 Result<std::string> safetensors_bytes(const Model& model);
 Result<std::string> json_bytes(const Model& model);
 Result<std::string> dot_bytes(const Model& model);
+Result<std::string> pytorch_source(const Model& model);   // model.py
+Result<std::string> pytorch_weights(const Model& model);  // model.pt
 
 // Compare bytes that were read back with the model they were written from. Errors name the first
 // difference.
@@ -21,6 +23,8 @@ Result<void> compare_onnx(std::string_view bytes, const Model& model);
 Result<void> compare_safetensors(std::string_view bytes, const Model& model);
 Result<void> compare_json(std::string_view bytes, const Model& model);
 Result<void> compare_dot(std::string_view bytes, const Model& model);
+Result<void> compare_pytorch_source(std::string_view bytes, const Model& model);
+Result<void> compare_pytorch_weights(std::string_view bytes, const Model& model);
 
 // Checks what the formats rely on: every tensor has its layer's name, shape and finite numbers, the
 // normalisation the input's channels. Errors: kInput.

@@ -161,7 +161,10 @@ TEST_P(Exporters, RefuseANormalisationOfOtherChannels) {
 
 INSTANTIATE_TEST_SUITE_P(All, Exporters,
                          ::testing::ValuesIn(exporters().begin(), exporters().end()),
-                         [](const auto& row) { return std::string(row.param.name); });
+                         [](const auto& row) {
+                           return std::string(row.param.name) + "_" +
+                                  std::string(row.param.extension.substr(1));
+                         });
 
 }  // namespace
 }  // namespace detol

@@ -2,14 +2,10 @@
 // must compute from every kind of layer what the reference backend computes, and prepare pictures
 // as the loader does, to the bit.
 
-#include <sys/wait.h>
-
 #include <algorithm>
-#include <cstdlib>
 #include <fstream>
 #include <limits>
 #include <nlohmann/json.hpp>
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -18,53 +14,16 @@
 
 #include "export/onnx_table.h"
 #include "tests/export/picture_model.h"
-#include "tests/export/sample_models.h"
+#include "tests/export/python_cases.h"
 #include "tests/support/temp_folder.h"
 #include "tests/trainer/picture_writer.h"
 #include "trainer/data/formats/picture.h"
-#include "trainer/predict.h"
 
 namespace detol {
 namespace {
 
-constexpr std::int64_t kImages = 3;
-constexpr int kNoRuntime = 77;  // the exit code of run_onnx.py
-
-void write_floats(const std::filesystem::path& path, const std::vector<float>& floats) {
-  std::ofstream file(path, std::ios::binary);
-  file.write(reinterpret_cast<const char*>(floats.data()),
-             static_cast<std::streamsize>(floats.size() * sizeof(float)));
-}
-
-// Writes the model, random images, and the reference backend's logits for them.
-void write_case(const std::filesystem::path& stem, Model model) {
-  model.is_raw = true;
-  Rng rng(7);
-  std::vector<float> pixels, normalised;
-  const Shape shape = model.network.input_shape();
-  const std::int64_t plane = shape.height * shape.width;
-  for (std::int64_t i = 0; i < kImages * shape.elements(); ++i) {
-    const auto channel = static_cast<std::size_t>(i / plane % shape.channels);
-    pixels.push_back(static_cast<float>(rng.uniform()));
-    normalised.push_back((pixels.back() - model.mean[channel]) / model.deviation[channel]);
-  }
-  const auto logits = logits_of(model.network, model.weights, normalised, "reference");
-  ASSERT_TRUE(logits) << logits.error().message;
-  const auto* onnx = &exporters().front();
-  ASSERT_EQ(onnx->name, "onnx");
-  ASSERT_TRUE(onnx->write(model, stem.string() + ".onnx"));
-  write_floats(stem.string() + ".pixels", pixels);
-  write_floats(stem.string() + ".logits", *logits);
-}
-
-// Runs the script on a folder of cases; nullopt if there is no ONNX Runtime.
-std::optional<int> run_onnx(const std::filesystem::path& folder) {
-  const std::string script = DETOL_SOURCE_DIR "/tests/export/run_onnx.py";
-  const int status = std::system(("python3 " + script + " " + folder.string()).c_str());
-  if (!WIFEXITED(status)) return -1;
-  const int code = WEXITSTATUS(status);
-  return code == kNoRuntime || code == 127 ? std::nullopt : std::optional(code);
-}
+using testing::run_python;
+using testing::write_floats;
 
 // Writes a graph that prepares a picture, the picture's bytes, and what the loader makes of them.
 void write_picture_case(const std::filesystem::path& stem, const PictureForm& form,
@@ -149,7 +108,7 @@ TEST(OnnxRuntime, EncodesCellsAsTheTrainerDoesAndNamesTheClasses) {
                    {.columns = {mixed.columns[4], mixed.columns[0], mixed.columns[1]}});
   write_table_case(folder.path() / "standard", {.columns = {mixed.columns[0]}});
   write_table_case(folder.path() / "category", {.columns = {mixed.columns[3]}});
-  const auto code = run_onnx(folder.path());
+  const auto code = run_python("run_onnx.py", folder.path());
   if (!code) GTEST_SKIP() << "python3 has no onnxruntime: nothing has run these graphs";
   EXPECT_EQ(*code, 0);
 }
@@ -170,7 +129,7 @@ TEST(OnnxRuntime, PreparesPicturesAsTheLoaderDoes) {
                          noise_of(9, 14, 4));
     }
   }
-  const auto code = run_onnx(folder.path());
+  const auto code = run_python("run_onnx.py", folder.path());
   if (!code) GTEST_SKIP() << "python3 has no onnxruntime: nothing has run these graphs";
   EXPECT_EQ(*code, 0);
 }
@@ -179,13 +138,14 @@ TEST(OnnxRuntime, ComputesWhatTheReferenceBackendComputes) {
   const testing_support::TempFolder folder;
   for (int kind = 0; kind <= static_cast<int>(kLastLayerKind); ++kind) {
     const auto layer = static_cast<LayerKind>(kind);
-    write_case(folder.path() / to_text(layer), testing::model_of(testing::network_with(layer)));
+    testing::write_case(folder.path() / to_text(layer),
+                        testing::model_of(testing::network_with(layer)), "onnx");
   }
   Model everything = testing::model_of(testing::network_of_everything());
   everything.mean = {0.2f, 0.4f, 0.6f};
   everything.deviation = {0.5f, 0.3f, 0.1f};
-  write_case(folder.path() / "everything", everything);
-  const auto code = run_onnx(folder.path());
+  testing::write_case(folder.path() / "everything", everything, "onnx");
+  const auto code = run_python("run_onnx.py", folder.path());
   if (!code) GTEST_SKIP() << "python3 has no onnxruntime: only detol has read these files";
   EXPECT_EQ(*code, 0);
 }
