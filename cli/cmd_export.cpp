@@ -84,6 +84,7 @@ Result<int> run_export(const Arguments& arguments) {
   for (std::size_t row = 0; row < trials.rows.size(); ++row) {
     DETOL_ASSIGN(Model model, trained_model(study, shared, storage, trials, row));
     model.is_raw = arguments.has("raw");
+    if (arguments.has("fold-batch-norm")) DETOL_TRY(fold_batch_norms(model));
     DETOL_ASSIGN(const std::string card, model_card(study, shared, model));
     DETOL_TRY(write_files(model, card, arguments, files));
   }
@@ -108,6 +109,7 @@ Command export_command() {
                       {"--to", "FORMAT", "what to write", Option::kRequired, words_of_to()},
                       {"-o,--output", "DIR", "into that folder; default: here"},
                       {"--raw", "", "ONNX without what prepares the data and names the classes"},
+                      {"--fold-batch-norm", "", "fold batch norms into the layers before them"},
                       {"--verify", "", "read every file back and check it"}},
           .examples =
               "  detol export fashion-cnn --to onnx\n"

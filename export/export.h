@@ -99,4 +99,8 @@ Result<CheckLogits> check_logits(const Model& model, const Preprocessing& data,
 // stay. Errors (kExport): the last layer is not a dense one with a bias.
 Result<void> fold_target_scale(const Preprocessing& data, Model& model);
 
+// Folds every batch norm that alone reads a convolution or dense layer into that layer, which gets
+// a bias. The outputs stay equal up to rounding. REQUIRES: weights that fit the network.
+Result<void> fold_batch_norms(Model& model);
+
 }  // namespace detol::inline exporting

@@ -69,7 +69,13 @@ TEST_P(Encodings, TrainAndExport) {
   EXPECT_GT(best["values"]["val_accuracy"], 0.3);  // with four classes, chance is 0.25
   const Ran exported = run(folder.path(), {"export", "tiny", "--trial", "best", "--to", "all", "-o",
                                            "models", "--verify", "-f", "json"});
-  EXPECT_EQ(exported.code, 0) << exported.err;
+  ASSERT_EQ(exported.code, 0) << exported.err;
+  const Ran folded = run(folder.path(), {"export", "tiny", "--to", "all", "-o", "folded",
+                                         "--verify", "--fold-batch-norm", "-f", "json"});
+  ASSERT_EQ(folded.code, 0) << folded.err;
+  const auto onnx_bytes = [](const Ran& ran) { return nlohmann::json::parse(ran.out)[0]["bytes"]; };
+  const bool has_norms = GetParam().name != "Layers";
+  EXPECT_EQ(onnx_bytes(folded) < onnx_bytes(exported), has_norms);
 }
 
 INSTANTIATE_TEST_SUITE_P(Table, Encodings, testing::ValuesIn(kCases),
