@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Compares ONNX Runtime's logits with those that detol wrote beside the model.
 
-    detol export STUDY --to onnx -o out && detol export STUDY --to json -o out
+    detol export STUDY --to onnx --raw -o out && detol export STUDY --to json --verify -o out
     python compare_logits.py out/best.onnx out/best.json \
         /usr/share/datasets/fashion-mnist/t10k-images-idx3-ubyte.gz [LABELS]
 

@@ -59,6 +59,7 @@ Model model_of(Network network, TaskKind task, Rng& rng) {
     model.deviation.push_back(static_cast<float>(rng.uniform(0.2, 0.4)));
   }
   model.properties = {{"study", "random"}};
+  model.is_raw = true;  // floats in, logits out, as in PyTorch
   model.task = task;
   return model;
 }

@@ -38,7 +38,7 @@ TEST(PyTorch, NamesLayersAsPythonMay) {
 TEST(PyTorch, GivesEveryTensorOfTheModelToPythonsOwnModules) {
   const testing_support::TempFolder folder;
   Model model = model_of(network_of_everything());
-  model.class_names = {"a \"\"\"quoted\"\"\" one", "back\\slash", "\u00e9"};
+  model.class_names = {"a \"\"\"quoted\"\"\" one", "back\\slash", "\u00e9", "d"};
   testing::write_export((folder.path() / "model").string(), model, "pytorch");
   const auto code = testing::run_python("read_state_dict.py", folder.path());
   if (!code) GTEST_SKIP() << "there is no python3";
