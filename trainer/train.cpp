@@ -265,8 +265,10 @@ class Training {
     std::vector<Metric> metrics;
     {
       const ScopedTimer timer(checkpoint_.progress.train_s);
-      for (std::string_view name : row_of(data_.info.task.kind).metrics)
-        metrics.push_back({std::string(name), value_of(name, validation)});
+      for (std::string_view name : row_of(data_.info.task.kind).metrics) {
+        if (validation.images > 0 || !name.starts_with("val_"))
+          metrics.push_back({std::string(name), value_of(name, validation)});
+      }
     }
     metrics.insert(metrics.end(), measured_.begin(), measured_.end());
     EpochReport report{.epoch = checkpoint_.epoch,

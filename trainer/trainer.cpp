@@ -2,6 +2,8 @@
 // candidate. A fault of the candidate is a result, not an error. In a group, a reason that ends one
 // rank ends all.
 
+#include "trainer/trainer.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -29,7 +31,9 @@ Evaluation failed(Cause cause, std::string reason) {
 
 class Trainer final : public Evaluator {
  public:
-  Trainer(DataConfig config, const BackendRow& backend, const TrainerOptions& options)
+  // Reads the data of the config, unless there are some in memory.
+  Trainer(DataConfig config, const Dataset* data, const BackendRow& backend,
+          const TrainerOptions& options)
       : config_(std::move(config)),
         backend_(backend),
         group_(*options.group),
@@ -38,7 +42,8 @@ class Trainer final : public Evaluator {
         latency_batch_(options.latency_batch),
         latency_constraints_(options.latency_constraints),
         ranking_(options.ranking),
-        writes_preprocessing_(options.writes_preprocessing && group_.rank() == 0) {}
+        writes_preprocessing_(options.writes_preprocessing && group_.rank() == 0),
+        data_(data) {}
 
   Result<Evaluation> evaluate(const Job& job, const Reporter& report, Control& control) override {
     Recipe recipe = job.candidate.recipe;
@@ -84,8 +89,9 @@ class Trainer final : public Evaluator {
   }
 
   EarlyOutcome prepare(const Job& job, Recipe& recipe) {
-    if (!data_) {
-      DETOL_ASSIGN(data_, load_dataset(config_));
+    if (data_ == nullptr) {
+      DETOL_ASSIGN(own_data_, load_dataset(config_));
+      data_ = &*own_data_;
       if (writes_preprocessing_) describe_data(job.folder.parent_path());
     }
     DETOL_TRY(check_task(job.candidate.network));
@@ -191,17 +197,29 @@ class Trainer final : public Evaluator {
   const std::vector<MetricConstraint> latency_constraints_;
   const std::optional<EpochRanking> ranking_;
   const bool writes_preprocessing_;
-  std::optional<Dataset> data_;
+  std::optional<Dataset> own_data_;
+  const Dataset* data_;  // null: not read yet
 };
+
+Result<const BackendRow*> usable_backend(const std::string& name) {
+  DETOL_ASSIGN(const BackendRow* backend, backend_called(name));
+  if (const std::string why = backend->why_not ? backend->why_not() : ""; !why.empty())
+    return fail(ErrorCode::kUsage, why);
+  return backend;
+}
 
 }  // namespace
 
 Result<std::unique_ptr<Evaluator>> make_trainer(const DataConfig& data,
                                                 const TrainerOptions& options) {
-  DETOL_ASSIGN(const BackendRow* backend, backend_called(options.backend));
-  if (const std::string why = backend->why_not ? backend->why_not() : ""; !why.empty())
-    return fail(ErrorCode::kUsage, why);
-  return std::make_unique<Trainer>(data, *backend, options);
+  DETOL_ASSIGN(const BackendRow* backend, usable_backend(options.backend));
+  return std::make_unique<Trainer>(data, nullptr, *backend, options);
+}
+
+Result<std::unique_ptr<Evaluator>> make_trainer_on(const Dataset& data,
+                                                   const TrainerOptions& options) {
+  DETOL_ASSIGN(const BackendRow* backend, usable_backend(options.backend));
+  return std::make_unique<Trainer>(DataConfig{.format = {}, .path = "the data"}, &data, *backend, options);
 }
 
 }  // namespace detol::inline trainer
