@@ -5,6 +5,7 @@
 
 #include "cli/commands.h"
 #include "cli/model_card.h"
+#include "cli/model_network.h"
 #include "cli/output.h"
 #include "cli/pareto_rows.h"
 #include "cli/trained_model.h"
@@ -45,12 +46,19 @@ void note(std::string_view format, const fs::path& path, Rows& files) {
                         static_cast<std::int64_t>(fs::file_size(path, ignored))});
 }
 
+// Returns the name of its files: "fashion-trial7", or "fashion-model3".
+std::string stem_of(const Model& model) {
+  const char* kind = model.properties.contains("model") ? "model" : "trial";
+  return fmt::format("{}-{}{}", model.properties.at("study"), kind, model.properties.at(kind));
+}
+
 // Writes and verifies one model in every wanted format, and its card; each becomes a row of
 // `files`.
-Result<void> write_files(const Model& model, const std::string& card, const Arguments& arguments,
+Result<void> write_files(Model model, const std::string& card, const Arguments& arguments,
                          Rows& files) {
-  const std::string stem =
-      fmt::format("{}-trial{}", model.properties.at("study"), model.properties.at("trial"));
+  model.is_raw = arguments.has("raw");
+  if (arguments.has("fold-batch-norm")) DETOL_TRY(fold_batch_norms(model));
+  const std::string stem = stem_of(model);
   for (const ExporterRow* row : formats_of(arguments.text("to"))) {
     const fs::path path =
         fs::path(arguments.text("output", ".")) / (stem + std::string(row->extension));
@@ -74,20 +82,44 @@ Result<StudyData> data_for(const OpenStudy& study, const fs::path& storage, bool
   return described;
 }
 
+Result<void> export_model(const OpenStudy& study, const StudyData& shared,
+                          const event::Model& chosen, const Arguments& arguments, Rows& files) {
+  DETOL_ASSIGN(TrainedNetwork network,
+               network_of(study, shared, arguments.globals.storage, chosen));
+  DETOL_ASSIGN(Model model, exported_model(study, shared, std::move(network)));
+  model.properties.emplace("model", std::to_string(chosen.model));
+  DETOL_ASSIGN(const std::string card, model_card(study, shared, model));
+  return write_files(std::move(model), card, arguments, files);
+}
+
+Result<void> export_trials(const OpenStudy& study, const StudyData& shared, const Rows& trials,
+                           const Arguments& arguments, Rows& files) {
+  for (std::size_t row = 0; row < trials.rows.size(); ++row) {
+    DETOL_ASSIGN(Model model, trained_model(study, shared, arguments.globals.storage, trials, row));
+    DETOL_ASSIGN(const std::string card, model_card(study, shared, model));
+    DETOL_TRY(write_files(std::move(model), card, arguments, files));
+  }
+  return {};
+}
+
 Result<int> run_export(const Arguments& arguments) {
+  DETOL_TRY(check_one_is_chosen(arguments));
   const fs::path storage = arguments.globals.storage;
   DETOL_ASSIGN(const OpenStudy study, open_study(storage, arguments.text("STUDY")));
-  DETOL_ASSIGN(const Rows trials, chosen_trials(study, arguments.text("trial", "best")));
+  Rows trials;
+  event::Model chosen;
+  if (arguments.has("model")) {
+    DETOL_ASSIGN(chosen, model_called(study, arguments.text("model")));
+  } else {
+    DETOL_ASSIGN(trials, chosen_trials(study, arguments.text("trial", "best")));
+  }
   DETOL_ASSIGN(const StudyData shared, data_for(study, storage, arguments.has("verify")));
   DETOL_TRY(make_folder(arguments.text("output", ".")));
   Rows files{.columns = {"format", "file", "bytes"}, .rows = {}};
-  for (std::size_t row = 0; row < trials.rows.size(); ++row) {
-    DETOL_ASSIGN(Model model, trained_model(study, shared, storage, trials, row));
-    model.is_raw = arguments.has("raw");
-    if (arguments.has("fold-batch-norm")) DETOL_TRY(fold_batch_norms(model));
-    DETOL_ASSIGN(const std::string card, model_card(study, shared, model));
-    DETOL_TRY(write_files(model, card, arguments, files));
-  }
+  if (arguments.has("model"))
+    DETOL_TRY(export_model(study, shared, chosen, arguments, files));
+  else
+    DETOL_TRY(export_trials(study, shared, trials, arguments, files));
   DETOL_TRY(print_data(render(files, arguments.globals)));
   return 0;
 }
@@ -106,6 +138,7 @@ Command export_command() {
           .summary = "write a found network with its weights for other tools",
           .options = {{"STUDY", "", "its name (detol studies)", Option::kRequired},
                       {"--trial", "best|ID|pareto", "which; default: best"},
+                      {"--model", "N", "a retrained model instead of a trial"},
                       {"--to", "FORMAT", "what to write", Option::kRequired, words_of_to()},
                       {"-o,--output", "DIR", "into that folder; default: here"},
                       {"--raw", "", "ONNX without what prepares the data and names the classes"},

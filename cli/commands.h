@@ -108,6 +108,7 @@ Command compare_command();
 Command similar_command();
 Command query_command();
 Command test_command();
+Command retrain_command();
 Command export_command();
 Command predict_command();
 Command db_check_command();

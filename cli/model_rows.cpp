@@ -7,6 +7,7 @@
 #include <charconv>
 #include <cmath>
 #include <limits>
+#include <map>
 #include <nlohmann/json.hpp>
 
 #include "core/table.h"
@@ -81,6 +82,14 @@ Result<event::Model> model_in(const Rows& rows, std::size_t row) {
   return model;
 }
 
+std::string metrics_json(const event::Model& model, bool (*takes)(std::string_view name)) {
+  OrderedJson object = OrderedJson::object();
+  for (const auto& [name, value] : model.metrics) {
+    if (takes(name)) object[name] = json_number_of(value);
+  }
+  return object.dump();
+}
+
 // Returns whether the database has the view; what an older detol wrote last has not.
 Result<bool> has_models(Reader& reader) {
   DETOL_ASSIGN(const Rows rows,
@@ -147,12 +156,16 @@ Result<void> add_test_scores(const OpenStudy& study, Rows& trials) {
   return {};
 }
 
+std::int64_t next_number(std::span<const event::Model> models) {
+  return models.empty() ? 1 : models.back().model + 1;
+}
+
+std::string values_json(const event::Model& model) {
+  return metrics_json(model, [](std::string_view name) { return !name.starts_with("test_"); });
+}
+
 std::string test_json(const event::Model& model) {
-  OrderedJson object = OrderedJson::object();
-  for (const auto& [name, value] : model.metrics) {
-    if (name.starts_with("test_")) object[name] = json_number_of(value);
-  }
-  return object.dump();
+  return metrics_json(model, [](std::string_view name) { return name.starts_with("test_"); });
 }
 
 std::string interval_json(const event::Model& model) {
@@ -171,18 +184,21 @@ Result<ModelRecord> ModelRecord::open(const std::filesystem::path& storage,
   return record;
 }
 
-Result<std::int64_t> ModelRecord::next_number() {
+Result<std::vector<event::Model>> ModelRecord::models() {
   DETOL_ASSIGN(const auto events, ledger_->events(study_));
-  std::int64_t last = 0;
+  std::map<std::int64_t, event::Model> by_number;
   for (const Event& event : events) {
-    if (const auto* model = std::get_if<event::Model>(&event)) last = std::max(last, model->model);
+    if (const auto* model = std::get_if<event::Model>(&event))
+      by_number.insert_or_assign(model->model, *model);
   }
-  return last + 1;
+  std::vector<event::Model> models;
+  for (auto& [number, model] : by_number) models.push_back(std::move(model));
+  return models;
 }
 
-Result<void> ModelRecord::save(const event::Model& model) {
-  const Event event = model;
-  return ledger_->append(study_, {&event, 1});
+Result<void> ModelRecord::save(std::span<const event::Model> models) {
+  const std::vector<Event> events(models.begin(), models.end());
+  return ledger_->append(study_, events);
 }
 
 }  // namespace detol::inline cli

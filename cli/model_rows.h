@@ -31,11 +31,16 @@ Result<event::Model> model_called(const OpenStudy& study, const std::string& num
 const event::Model* tested(std::span<const event::Model> models, const Rows& trials,
                            std::size_t row);
 
+// Returns the number after that of the last model, from 1.
+std::int64_t next_number(std::span<const event::Model> models);
+
 // Inserts the columns `test` and `test_interval` after `values` if a trial's test metrics are
 // known.
 Result<void> add_test_scores(const OpenStudy& study, Rows& trials);
 
-// Returns {"test_accuracy": 0.9, ...} and {"test_accuracy": [0.89, 0.91], ...}.
+// Returns {"val_accuracy": 0.9, ...}, {"test_accuracy": 0.9, ...} and
+// {"test_accuracy": [0.89, 0.91], ...}; in the first is what training and validation measured.
+std::string values_json(const event::Model& model);
 std::string test_json(const event::Model& model);
 std::string interval_json(const event::Model& model);
 
@@ -45,11 +50,11 @@ class ModelRecord {
   // Errors: kStorage if a live process runs the study, or the database cannot be written.
   static Result<ModelRecord> open(const std::filesystem::path& storage, const std::string& study);
 
-  // Returns a number that no model of the study has. Errors (kStorage).
-  Result<std::int64_t> next_number();
+  // Returns the models in the order of their numbers. Errors (kStorage).
+  Result<std::vector<event::Model>> models();
 
-  // Makes what is known of a model durable. Errors (kStorage).
-  Result<void> save(const event::Model& model);
+  // Makes what is known of models durable, of all at once. Errors (kStorage).
+  Result<void> save(std::span<const event::Model> models);
 
  private:
   std::unique_ptr<Ledger> ledger_;

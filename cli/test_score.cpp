@@ -1,13 +1,12 @@
 #include "cli/test_score.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <bit>
-#include <csignal>
 
 #include "cli/devices.h"
+#include "cli/stop_signals.h"
 #include "core/clock.h"
 #include "core/exit_code.h"
 #include "core/hash.h"
@@ -18,28 +17,12 @@
 namespace detol::inline cli {
 namespace {
 
-double value_of(const event::Model& model, std::string_view metric) {
-  const auto found =
-      std::ranges::find_if(model.metrics, [&](const auto& named) { return named.first == metric; });
-  return found->second;
-}
-
-// Returns the test metric to say: that of the first objective, or else the task's first.
-std::string said_metric(const OpenStudy& study, const event::Model& model) {
-  const std::string& objective = study.record.objectives.front().metric;
-  const std::string twin = objective.starts_with("val_") ? "test_" + objective.substr(4) : "";
-  const auto found = std::ranges::find(model.intervals, twin, &event::Interval::metric);
-  return found != model.intervals.end() ? twin : model.intervals.front().metric;
-}
-
 std::string sentence(const OpenStudy& study, const Rows& best, const event::Model& model) {
   const std::string metric = said_metric(study, model);
-  const auto interval = std::ranges::find(model.intervals, metric, &event::Interval::metric);
   const std::string objective = study.record.objectives.front().metric;
   const auto value = metric_of(best, 0, objective);
-  return fmt::format("trial {}: {} {:.4g} (95 % interval {:.4g} to {:.4g}), {} {:.4g}", model.trial,
-                     metric, value_of(model, metric), interval->low, interval->high, objective,
-                     value.value_or(0));
+  return fmt::format("trial {}: {}, {} {:.4g}", model.trial, with_interval(model, metric),
+                     objective, value.value_or(0));
 }
 
 Result<void> test_best(const std::filesystem::path& storage, const std::string& name) {
@@ -55,23 +38,32 @@ Result<void> test_best(const std::filesystem::path& storage, const std::string& 
   return {};
 }
 
-// Ends the process at signals to stop, as long as one lives.
-class EndAtSignals {
- public:
-  EndAtSignals() {
-    set([](int) { ::_exit(kExitDone); });
-  }
-  ~EndAtSignals() { set(SIG_DFL); }
-  EndAtSignals(const EndAtSignals&) = delete;
-  EndAtSignals& operator=(const EndAtSignals&) = delete;
-
- private:
-  static void set(void (*handler)(int)) {
-    for (const int signal : {SIGINT, SIGTERM, SIGUSR1}) std::signal(signal, handler);
-  }
-};
-
 }  // namespace
+
+std::string said_metric(const OpenStudy& study, const event::Model& model) {
+  const std::string& objective = study.record.objectives.front().metric;
+  const std::string twin = objective.starts_with("val_") ? "test_" + objective.substr(4) : "";
+  const auto found = std::ranges::find(model.intervals, twin, &event::Interval::metric);
+  return found != model.intervals.end() ? twin : model.intervals.front().metric;
+}
+
+std::string with_interval(const event::Model& model, std::string_view metric) {
+  const auto interval = std::ranges::find(model.intervals, metric, &event::Interval::metric);
+  return fmt::format("{} {:.4g} (95 % interval {:.4g} to {:.4g})", metric,
+                     *metric_of(model, metric), interval->low, interval->high);
+}
+
+std::optional<double> metric_of(const event::Model& model, std::string_view metric) {
+  const auto found =
+      std::ranges::find_if(model.metrics, [&](const auto& named) { return named.first == metric; });
+  return found != model.metrics.end() ? std::optional(found->second) : std::nullopt;
+}
+
+Result<void> check_has_test(const OpenStudy& study, const StudyData& shared) {
+  if (shared.data.info.test > 0) return {};
+  return fail(ErrorCode::kEmpty,
+              fmt::format("the data of study {} have no test part", study.record.name));
+}
 
 void add_metrics(const std::vector<TestMetric>& metrics, event::Model& model) {
   for (const auto& [name, value, interval] : metrics) {
@@ -100,16 +92,14 @@ Result<event::Model> TestBench::of_trial(const Rows& trials, std::size_t row) {
   DETOL_ASSIGN(const auto models, models_of(study_));
   if (const event::Model* known = tested(models, trials, row)) return *known;
   DETOL_ASSIGN(const StudyData* shared, data());
-  if (shared->data->info.test == 0)
-    return fail(ErrorCode::kEmpty,
-                fmt::format("the data of study {} have no test part", study_.record.name));
+  DETOL_TRY(check_has_test(study_, *shared));
   DETOL_ASSIGN(const TrainedNetwork network,
                trained_network(study_, *shared, storage_, trials, row));
   DETOL_ASSIGN(event::Model model, measure(network));
   auto record = ModelRecord::open(storage_, study_.record.name);
-  const auto saved = record ? record->next_number().and_then([&](std::int64_t number) {
-    model.model = model.first = number;
-    return record->save(model);
+  const auto saved = record ? record->models().and_then([&](const auto& all) {
+    model.model = model.first = next_number(all);
+    return record->save({&model, 1});
   })
                             : Result<void>(tl::unexpected(record.error()));
   if (!saved) log_info("the test metrics are not recorded: {}", saved.error().message);
@@ -142,7 +132,7 @@ Result<event::Model> TestBench::measure(const TrainedNetwork& network) {
 }
 
 void say_test_score(const std::filesystem::path& storage, const std::string& study) {
-  const EndAtSignals signals;
+  const ExitAtSignals signals(kExitDone);
   const auto done = test_best(storage, study);
   if (!done && done.error().code != ErrorCode::kEmpty)
     log_warning("the test score is not known: {}", done.error().message);

@@ -25,16 +25,27 @@ class TestBench {
   // trained_network; kEmpty if the data have no test part.
   Result<event::Model> of_trial(const Rows& trials, std::size_t row);
 
-  // Returns the data, which it reads at the first call.
-  Result<const StudyData*> data();
-
  private:
+  Result<const StudyData*> data();  // reads them at the first call
   Result<event::Model> measure(const TrainedNetwork& network);
 
   const OpenStudy& study_;
   const std::filesystem::path storage_;
   std::optional<StudyData> data_;
 };
+
+// Returns the test metric to say of a tested model: that of the first objective, or else the first.
+std::string said_metric(const OpenStudy& study, const event::Model& model);
+
+// Returns "test_accuracy 0.95 (95 % interval 0.94 to 0.96)". REQUIRES: it was tested by that
+// metric.
+std::string with_interval(const event::Model& model, std::string_view metric);
+
+// Returns a metric of a model; nullopt if it was not measured.
+std::optional<double> metric_of(const event::Model& model, std::string_view metric);
+
+// Returns the error (kEmpty) that nothing can be tested, unless the data have a test part.
+Result<void> check_has_test(const OpenStudy& study, const StudyData& shared);
 
 // Adds test metrics to a model.
 void add_metrics(const std::vector<TestMetric>& metrics, event::Model& model);

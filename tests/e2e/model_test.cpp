@@ -6,32 +6,16 @@
 
 #include <gtest/gtest.h>
 
-#include "tests/e2e/tiny_study.h"
+#include "tests/e2e/searched_study.h"
 
 namespace detol {
 namespace {
 
 using nlohmann::json;
-using testing_support::Ran;
+using testing_support::json_of;
+using testing_support::last_line;
+using testing_support::Searched;
 using testing_support::TinyStudy;
-
-json json_of(const Ran& ran) {
-  EXPECT_EQ(ran.code, 0) << ran.err;
-  return json::parse(ran.out, nullptr, false);
-}
-
-std::string last_line(const std::string& text) {
-  const std::size_t end = text.find_last_not_of('\n');
-  const std::size_t begin = text.find_last_of('\n', end);
-  return text.substr(begin + 1, end - begin);
-}
-
-// A study that a search has ended.
-struct Searched : TinyStudy {
-  Searched() { search = detol(search_words()); }
-  json query(const std::string& sql) const { return json_of(detol({"query", sql, "-f", "json"})); }
-  Ran search;
-};
 
 TEST(Model, ASearchEndsWithTheTestScoreOfItsBestTrial) {
   const Searched tiny;

@@ -1,0 +1,83 @@
+#include "cli/model_network.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "knowledge/artefacts.h"
+
+namespace detol::inline cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+bool is_of_model(const Metric& metric, const event::Model& model) {
+  const auto found = std::ranges::find_if(
+      model.metrics, [&](const auto& recorded) { return recorded.first == metric.name; });
+  return found != model.metrics.end() &&
+         (found->second == metric.value || std::isnan(metric.value));
+}
+
+// Returns why the checkpoint's weights are not the tested ones; empty if they are.
+std::string difference(const Checkpoint& checkpoint, const Candidate& candidate,
+                       const event::Model& model) {
+  if (checkpoint.arch_hash != candidate.arch_hash) return "its checkpoint is another network's";
+  const EpochReport* best = best_report(checkpoint);
+  const bool is_tested =
+      best != nullptr && std::ranges::all_of(best->metrics, [&](const Metric& metric) {
+        return is_of_model(metric, model);
+      });
+  return is_tested ? "" : "its checkpoint has other metrics than were recorded";
+}
+
+tl::unexpected<Error> not_here(const event::Model& model, const std::string& why) {
+  return fail(ErrorCode::kExport,
+              fmt::format("model {} is not here as it was tested: {}; take another one (detol "
+                          "query \"SELECT * FROM v_models\")",
+                          model.model, why));
+}
+
+Result<TrainedNetwork> retrained_network(const OpenStudy& study, const StudyData& shared,
+                                         const fs::path& storage, const event::Model& model) {
+  DETOL_ASSIGN(const Rows trials, one_trial(study, std::to_string(model.trial)));
+  DETOL_ASSIGN(Genome genome, genome_of(shared.config, trials, 0));
+  auto candidate = shared.config.candidate(genome, shared.data.info.task);
+  if (!candidate) return fail(ErrorCode::kExport, candidate.error().reason);
+  DETOL_ASSIGN(const fs::path artefacts, find_artefacts(storage, study.record.name));
+  auto checkpoint = read_checkpoint(artefacts / model.folder, model.epochs);
+  if (!checkpoint) return not_here(model, checkpoint.error().message);
+  const std::string why = difference(*checkpoint, *candidate, model);
+  if (!why.empty()) return not_here(model, (artefacts / model.folder).string() + ": " + why);
+  const double best_epoch = best_report(*checkpoint)->epochs();
+  return TrainedNetwork{model.trial, best_epoch, *std::move(candidate), std::move(genome),
+                        *std::move(checkpoint)};
+}
+
+}  // namespace
+
+Result<void> check_one_is_chosen(const Arguments& arguments) {
+  if (!arguments.has("trial") || !arguments.has("model")) return {};
+  return fail(ErrorCode::kUsage, "--trial and --model exclude each other; give one of them");
+}
+
+Result<void> check_is_complete(const OpenStudy& study, const event::Model& model) {
+  if (model.state == kComplete) return {};
+  const std::string why = model.state == kFailed
+                              ? "failed: " + model.failure
+                              : "is not trained yet; run its detol retrain again";
+  return fail(ErrorCode::kEmpty,
+              fmt::format("model {} of study {} {}", model.model, study.record.name, why));
+}
+
+Result<TrainedNetwork> network_of(const OpenStudy& study, const StudyData& shared,
+                                  const fs::path& storage, const event::Model& model) {
+  DETOL_TRY(check_is_complete(study, model));
+  if (model.kind != kTestedTrial) return retrained_network(study, shared, storage, model);
+  DETOL_ASSIGN(const Rows trials, one_trial(study, std::to_string(model.trial)));
+  DETOL_ASSIGN(TrainedNetwork network, trained_network(study, shared, storage, trials, 0));
+  if (network.best_epoch == model.epochs) return network;
+  return not_here(model, fmt::format("trial {} was trained on", model.trial));
+}
+
+}  // namespace detol::inline cli

@@ -1,0 +1,24 @@
+#pragma once
+
+// The network of a model with exactly the weights that were tested.
+
+#include <filesystem>
+
+#include "cli/commands.h"
+#include "cli/model_rows.h"
+#include "cli/trained_model.h"
+
+namespace detol::inline cli {
+
+// Errors (kUsage): both --trial and --model were given.
+Result<void> check_one_is_chosen(const Arguments& arguments);
+
+// Returns the error (kEmpty) that the model has no weights to use, unless it is COMPLETE.
+Result<void> check_is_complete(const OpenStudy& study, const event::Model& model);
+
+// Returns the network of a model, of any kind. Errors: kEmpty if it is not COMPLETE; kExport if its
+// checkpoint is missing, damaged, or not what was tested.
+Result<TrainedNetwork> network_of(const OpenStudy& study, const StudyData& shared,
+                                  const std::filesystem::path& storage, const event::Model& model);
+
+}  // namespace detol::inline cli

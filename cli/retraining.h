@@ -1,0 +1,45 @@
+#pragma once
+
+// Retraining: models of one trial, each trained to full length with a seed of its own in a child
+// process, then tested. A model is a row from its beginning (TRAINING), and its checkpoints are in
+// models/<number>/ of the study's folder, so that the same command goes on after any end.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cli/model_rows.h"
+#include "cli/trained_model.h"
+#include "scheduler/run/study_run.h"
+
+namespace detol::inline cli {
+
+inline constexpr const char* kOnTraining = "train";  // Model::trained_on
+inline constexpr const char* kOnValidationToo = "train+validation";
+inline constexpr const char* kFromScratch = "scratch";  // Model::began_from
+inline constexpr const char* kFromCheckpoint = "checkpoint";
+
+struct Retraining {
+  const OpenStudy& study;
+  StudyData shared;                // the split says what is trained
+  TrialId trial = 0;               // the parent
+  Candidate candidate;             // the recipe's epochs are those of the models
+  std::optional<Checkpoint> from;  // of the trial; nullopt: from scratch
+  std::int64_t count = 1;          // models, each with a seed
+  RunOptions run;                  // storage, backend, devices, workers: models at a time
+  std::string trained_on = kOnTraining;
+};
+
+// Returns the unfinished models of an earlier command that asked for the same, or new ones, which
+// it records as TRAINING. Errors (kStorage).
+Result<std::vector<event::Model>> models_to_train(const Retraining& work, ModelRecord& record);
+
+// Trains the models that are TRAINING; then tests them, and records each, in their order, as
+// COMPLETE or FAIL. Returns false if a signal stopped it. Errors: kStorage; as test_metrics;
+// kExport if a checkpoint that was just written cannot be read.
+// REQUIRES: as train_in_children.
+Result<bool> train_models(const Retraining& work, ModelRecord& record,
+                          std::vector<event::Model>& models);
+
+}  // namespace detol::inline cli

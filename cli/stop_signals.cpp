@@ -1,0 +1,60 @@
+#include "cli/stop_signals.h"
+
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include <array>
+
+namespace detol::inline cli {
+namespace {
+
+constexpr std::array kStopSignals = {SIGINT, SIGTERM, SIGUSR1};
+
+volatile std::sig_atomic_t exit_code_at_signals = 0;
+
+void set_handlers(void (*handler)(int)) {
+  for (const int signal : kStopSignals) std::signal(signal, handler);
+}
+
+sigset_t stop_signals() {
+  sigset_t set;
+  sigemptyset(&set);
+  for (const int signal : kStopSignals) sigaddset(&set, signal);
+  return set;
+}
+
+}  // namespace
+
+ExitAtSignals::ExitAtSignals(int code) {
+  exit_code_at_signals = code;
+  set_handlers([](int) { ::_exit(exit_code_at_signals); });
+}
+
+ExitAtSignals::~ExitAtSignals() {
+  set_handlers(SIG_DFL);
+}
+
+AwaitedSignals::AwaitedSignals() {
+  const sigset_t set = stop_signals();
+  ::sigprocmask(SIG_BLOCK, &set, &before_);  // NOLINT(concurrency-mt-unsafe): one thread
+  descriptor_ = ::signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC);
+}
+
+AwaitedSignals::~AwaitedSignals() {
+  ::close(descriptor_);
+  ::sigprocmask(SIG_SETMASK, &before_, nullptr);  // NOLINT(concurrency-mt-unsafe): one thread
+}
+
+bool AwaitedSignals::take() {
+  bool came = false;
+  signalfd_siginfo signal{};
+  while (::read(descriptor_, &signal, sizeof signal) == sizeof signal) came = true;
+  return came;
+}
+
+void AwaitedSignals::handle_in_child(void (*handler)(int)) const {
+  set_handlers(handler);
+  ::sigprocmask(SIG_SETMASK, &before_, nullptr);  // NOLINT(concurrency-mt-unsafe): one thread
+}
+
+}  // namespace detol::inline cli
