@@ -65,7 +65,8 @@ void CheckpointedReports::tell_before_failure() {
   tell_waiting();
 }
 
-// The weights of an epoch whose file is not written are kept at once if they are the best.
+// The weights of an epoch whose file is not written are kept at once if they are the best. Where
+// the last epoch counts, a decision may make any the last, unless there will be none.
 bool CheckpointedReports::may_wait() {
   const double now_s = system_clock().now_s();
   const double epoch_s = now_s - std::exchange(last_report_s_, now_s);
@@ -73,7 +74,8 @@ bool CheckpointedReports::may_wait() {
   const bool is_whole = std::ranges::all_of(
       newest.metrics, [](const Metric& metric) { return std::isfinite(metric.value); });
   const bool is_short = now_s + epoch_s - written_s_ <= kGroupS;
-  return is_alone_ && ranking_ && is_whole && is_short && !control_.suspend &&
+  const bool may_be_skipped = ranking_ || control_.undecided > job_.candidate.recipe.epochs;
+  return is_alone_ && may_be_skipped && is_whole && is_short && !control_.suspend &&
          newest.epochs() < control_.undecided && checkpoint_.epoch < job_.candidate.recipe.epochs;
 }
 
@@ -97,7 +99,7 @@ Result<void> CheckpointedReports::write() {
 EarlyOutcome CheckpointedReports::keep_report() {
   fault("train.epoch");
   if (may_wait()) {
-    if (!checkpoint_.history.back().is_best) return std::nullopt;
+    if (!ranking_ || !checkpoint_.history.back().is_best) return std::nullopt;
     TrainingState state = executable_.state();
     checkpoint_.best = take_scored_weights(state);
     return std::nullopt;

@@ -160,6 +160,19 @@ TEST_P(BestEpochs, InAGroupOfReportsAreTheSame) {
   }
 }
 
+TEST_P(BestEpochs, WhereTheLastCountsReportsAreInAGroupOnlyIfNobodyEverDecides) {
+  ranking_ = std::nullopt;
+  const Job alone = job(recipe(), "alone"), grouped = job(recipe(), "grouped");
+  undecided_ = 4;
+  const Ran expected = run(alone);
+  EXPECT_EQ(expected.groups, 6);
+  undecided_ = std::numeric_limits<double>::infinity();
+  const Ran ran = run(grouped);
+  EXPECT_LE(ran.groups, 6);
+  EXPECT_EQ(bits(ran.reports), bits(expected.reports));
+  EXPECT_EQ(bits(last_of(grouped).state), bits(last_of(alone).state));
+}
+
 TEST_P(BestEpochs, AGroupOfReportsEndsWhereSomebodyDecides) {
   ranking_ = kFirstIsBest;
   undecided_ = 3;
