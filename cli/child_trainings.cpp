@@ -2,6 +2,9 @@
 //
 //   {"epochs": 2, "metrics": [["val_accuracy", 0.9], ...]}
 //   {"end": 0, "cause": "diverged", "reason": "..."}     or     {"error": 4, "message": "..."}
+//
+// An exception, or an error that is internal, such as a device that no longer answers, is as if the
+// process had died.
 
 #include "cli/child_trainings.h"
 
@@ -16,6 +19,7 @@
 #include <cerrno>
 #include <csignal>
 #include <exception>
+#include <new>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
@@ -75,14 +79,17 @@ Control& child_control() {
   return control;
 }
 
-Result<Evaluation> train_here(const ChildTraining& training, int place, int pipe) try {
+// Returns the last line of this process, which is a child.
+json train_here(const ChildTraining& training, int place, int pipe) try {
   const Reporter report = [pipe](const EpochReport& epoch, bool) {
     write_line(pipe, line_of(epoch));
     return Verdict::kContinue;
   };
-  return training(place, report, child_control());
+  return line_of(training(place, report, child_control()));
+} catch (const std::bad_alloc&) {
+  return line_of(Evaluation{Evaluation::End::kFailed, Cause::kOutOfMemory, "an allocation failed"});
 } catch (const std::exception& error) {
-  return crashed(error.what());
+  return line_of(fail(ErrorCode::kInternal, error.what()));
 }
 
 struct Child {
@@ -156,7 +163,7 @@ class Children {
     if (::getppid() != parent) ::_exit(kExitInternal);
     child_control();
     signals_.handle_in_child([](int) { child_control().suspend = true; });
-    write_line(pipe, line_of(train_here(work_.trainings[child.training], child.place, pipe)));
+    write_line(pipe, train_here(work_.trainings[child.training], child.place, pipe));
     ::_exit(kExitDone);
   }
 
@@ -230,20 +237,23 @@ class Children {
     }
     State& state = states_[child.training];
     state.runs = false;
-    if (!child.ended) return note_crash(state, status);
+    if (!child.ended) return note_crash(state, "its process ended with " + to_text(status));
+    if (!*child.ended && child.ended->error().code == ErrorCode::kInternal)
+      return note_crash(state, child.ended->error().message);
     if (!*child.ended) return stop(child.ended->error());
     if ((*child.ended)->end != Evaluation::End::kSuspended) state.ended = **child.ended;
   }
 
-  void note_crash(State& state, int status) const {
-    const std::string how = WIFSIGNALED(status) ? fmt::format("signal {}", WTERMSIG(status))
-                                                : fmt::format("code {}", WEXITSTATUS(status));
-    if (++state.crashes >= work_.attempts) {
-      state.ended =
-          crashed(fmt::format("its process ended with {}, {} times in a row", how, state.crashes));
-    } else {
-      log_warning("the process of a training ended with {}; another one goes on", how);
-    }
+  static std::string to_text(int status) {
+    return WIFSIGNALED(status) ? fmt::format("signal {}", WTERMSIG(status))
+                               : fmt::format("code {}", WEXITSTATUS(status));
+  }
+
+  void note_crash(State& state, const std::string& how) const {
+    if (++state.crashes >= work_.attempts)
+      state.ended = crashed(fmt::format("{}; {} times in a row", how, state.crashes));
+    else
+      log_warning("a training is started again: {}", how);
   }
 
   const ChildTrainings& work_;

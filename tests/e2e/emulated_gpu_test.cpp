@@ -76,6 +76,25 @@ TEST_F(EmulatedGpu, AStudyThatWasKilledAndResumedHasTheNumbersOfOneLeftAlone) {
   EXPECT_EQ(other.results(), undisturbed);
 }
 
+TEST_F(EmulatedGpu, ModelsHaveTheSameNumbersOnAnyNumberOfDevices) {
+  ASSERT_EQ(search("devices:1").code, 0);
+  const TinyStudy other;
+  std::filesystem::copy(
+      study.path(), other.path(),
+      std::filesystem::copy_options::recursive | std::filesystem::copy_options::overwrite_existing);
+  const auto retrain = [](const TinyStudy& of, const std::string& device) {
+    return Program(of.path(), {"retrain", "tiny", "--seeds", "2", "-f", "json"},
+                   {"DETOL_CUDA_LIBRARY=" DETOL_EMULATED_GPU, "DETOL_EMULATED_DEVICE=" + device})
+        .wait();
+  };
+  const Ran one = retrain(study, "devices:1"), two = retrain(other, "devices:2");
+  EXPECT_EQ(one.code, 0) << one.err;
+  EXPECT_EQ(two.code, 0) << two.err;
+  EXPECT_EQ(two.out, one.out);
+  const Ran broken = retrain(study, "launch:2000");
+  EXPECT_NE(broken.err.find("started again: cuda:"), std::string::npos) << broken.err;
+}
+
 TEST_F(EmulatedGpu, TrialsThatLoseItEveryTimeFailAsCrashed) {
   const Ran ran = search("lost:100");
   EXPECT_NE(states().find("0,FAIL,crashed"), std::string::npos) << ran.err << states();
