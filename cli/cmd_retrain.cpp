@@ -74,12 +74,12 @@ Result<void> set_training(const Arguments& arguments, const Rows& trials, Retrai
 }
 
 Rows rows_of(const std::vector<event::Model>& models) {
-  Rows rows{.columns = {"model", "trial", "state", "failure", "seed", "epochs", "trained_on",
-                        "began_from", "values", "test", "test_interval"},
+  Rows rows{.columns = {"model", "trial", "state", "failure", "reason", "seed", "epochs",
+                        "trained_on", "began_from", "values", "test", "test_interval"},
             .rows = {}};
   for (const event::Model& model : models) {
     rows.rows.push_back({model.model, static_cast<std::int64_t>(model.trial), model.state,
-                         model.failure, model.seed, model.epochs, model.trained_on,
+                         model.failure, model.reason, model.seed, model.epochs, model.trained_on,
                          model.began_from, values_json(model), test_json(model),
                          interval_json(model)});
   }

@@ -64,7 +64,7 @@ Result<void> check_one_is_chosen(const Arguments& arguments) {
 Result<void> check_is_complete(const OpenStudy& study, const event::Model& model) {
   if (model.state == kComplete) return {};
   const std::string why = model.state == kFailed
-                              ? "failed: " + model.failure
+                              ? fmt::format("failed: {}: {}", model.failure, model.reason)
                               : "is not trained yet; run its detol retrain again";
   return fail(ErrorCode::kEmpty,
               fmt::format("model {} of study {} {}", model.model, study.record.name, why));

@@ -18,7 +18,8 @@ namespace {
 using OrderedJson = nlohmann::ordered_json;
 
 constexpr const char* kModelColumns =
-    "model, trial, kind, state, failure, seed, epochs, trained_on, began_from, first, params, "
+    "model, trial, kind, state, failure, reason, seed, epochs, trained_on, began_from, first, "
+    "params, "
     "flops, values_json, intervals_json, dataset, folder, created";
 
 template <typename T>
@@ -57,6 +58,7 @@ Result<event::Model> model_in(const Rows& rows, std::size_t row) {
                      .kind = cell_as<std::string>(rows, row, "kind"),
                      .state = cell_as<std::string>(rows, row, "state"),
                      .failure = cell_as<std::string>(rows, row, "failure"),
+                     .reason = cell_as<std::string>(rows, row, "reason"),
                      .seed = cell_as<std::int64_t>(rows, row, "seed"),
                      .epochs = real_cell(rows, row, "epochs"),
                      .trained_on = cell_as<std::string>(rows, row, "trained_on"),

@@ -176,6 +176,7 @@ void note_failure(const Evaluation& ended, event::Model& model) {
   log_warning("model {} failed: {}: {}", model.model, to_text(ended.cause), ended.reason);
   model.state = kFailed;
   model.failure = to_text(ended.cause);
+  model.reason = ended.reason;
   model.at_s = system_clock().wall_s();
 }
 
@@ -185,7 +186,8 @@ Result<std::vector<event::Model>> models_to_train(const Retraining& work, ModelR
   DETOL_ASSIGN(const std::vector<event::Model> all, record.models());
   std::vector<event::Model> models = unfinished(work, all);
   if (!models.empty()) {
-    log_info("going on with model {} and what else an earlier command began", models[0].model);
+    log_info("going on with models {} to {} of an earlier command", models.front().model,
+             models.back().model);
     return models;
   }
   const std::int64_t first = next_number(all);

@@ -98,6 +98,7 @@ template <typename Io>
 void list_fields(Io& io, event::Model& e) {
   io.columns(e.trial);
   io("model", e.model), io("kind", e.kind), io("state", e.state), io("failure", e.failure);
+  io.unless_empty("reason", e.reason);
   io("seed", e.seed), io("epochs", e.epochs), io("trained_on", e.trained_on);
   io("began_from", e.began_from), io("first", e.first);
   io("network_params", e.network_params), io("flops", e.flops);

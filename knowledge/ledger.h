@@ -177,6 +177,7 @@ struct Model {
   std::string kind = {};        // "trial", "retrained"
   std::string state = {};       // "TRAINING", "COMPLETE", "FAIL"
   std::string failure = {};     // FAIL: a cause
+  std::string reason = {};      // FAIL: why, in one line
   std::int64_t seed = 0;        // its 64 bits
   double epochs = 0;            // of its training, whole; of kind "trial", of the weights
   std::string trained_on = {};  // "train", "train+validation"

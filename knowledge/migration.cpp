@@ -89,10 +89,10 @@ Result<void> extend(sqlite3* database) {
   return {};
 }
 
-// Replaces the views of versions from 4 on, and adds the index of models.
-Result<void> renew_views(sqlite3* database) {
+// Replaces the views of versions from 4 on, and adds the index of models where there is none.
+Result<void> renew_views(sqlite3* database, int version) {
   DETOL_TRY(drop_views(database));
-  DETOL_TRY(define_model_index(database));
+  if (version < kFirstWithModels) DETOL_TRY(define_model_index(database));
   return define_views(database);
 }
 
@@ -109,7 +109,7 @@ Result<void> change(sqlite3* database, int version) {
   DETOL_TRY(sqlite::run(database, "BEGIN IMMEDIATE"));
   DETOL_TRY(version < kFirstWithChecksums   ? rebuild(database, version)
             : version < kFirstWithSummaries ? extend(database)
-                                            : renew_views(database));
+                                            : renew_views(database, version));
   const auto mark = fmt::format("PRAGMA user_version={}", kSchemaVersion);
   DETOL_TRY(sqlite::run(database, mark.c_str()));
   DETOL_TRY(check_definitions(database));

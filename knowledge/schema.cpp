@@ -213,7 +213,8 @@ FROM studies s JOIN progress p ON p.study = s.id;
 CREATE VIEW v_models AS
 SELECT s.name AS study, m.payload->>'model' AS model, m.trial AS trial,
   m.payload->>'kind' AS kind, m.payload->>'state' AS state,
-  nullif(m.payload->>'failure', '') AS failure, m.payload->>'seed' AS seed,
+  nullif(m.payload->>'failure', '') AS failure, m.payload->>'reason' AS reason,
+  m.payload->>'seed' AS seed,
   m.payload->>'epochs' AS epochs, m.payload->>'trained_on' AS trained_on,
   m.payload->>'began_from' AS began_from, m.payload->>'first' AS first,
   m.payload->>'network_params' AS params, m.payload->>'flops' AS flops,

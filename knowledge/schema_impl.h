@@ -40,10 +40,12 @@ namespace detol::inline knowledge {
 //   7   the speed of a host counts the seconds of early reports
 //   8   a trial's value is of its last report that is marked as the best; in older rows all are
 //   9   models
-constexpr int kSchemaVersion = 9;       // PRAGMA user_version
+//   10  the view of models says why one failed
+constexpr int kSchemaVersion = 10;      // PRAGMA user_version
 constexpr int kFirstWithChecksums = 3;  // of pages
 constexpr int kFirstWithSummaries = 4;  // of studies
 constexpr int kFirstWithFacts = 4;
+constexpr int kFirstWithModels = 9;
 constexpr int kApplicationId = 0x64746f6c;  // PRAGMA application_id: "dtol"
 
 // Checks an existing file by its first bytes, without changing anything. Errors (kStorage):

@@ -198,7 +198,8 @@ TEST(Retrain, RecordsASeedThatFailsBesideTheOthers) {
   EXPECT_EQ(models[1]["state"], "COMPLETE");
   EXPECT_NE(ran.err.find("model 2 failed: diverged: the training loss is nan"), std::string::npos)
       << ran.err;
-  expect_error(tiny.detol({"test", "tiny", "--model", "2"}), 6, "failed: diverged");
+  expect_error(tiny.detol({"test", "tiny", "--model", "2"}), 6,
+               "failed: diverged: the training loss is nan");
   expect_error(tiny.detol({"export", "tiny", "--model", "2", "--to", "onnx"}), 6, "diverged");
 }
 
@@ -207,10 +208,13 @@ TEST(Retrain, EndsWithEightIfEveryModelFails) {
   const Environment fault("DETOL_FAULT", "train.epoch:1:kill");
   const Ran ran = tiny.detol(retrain({}));
   EXPECT_EQ(ran.code, 8) << ran.err;
-  const json models = tiny.query("SELECT state, failure FROM v_models WHERE kind = 'retrained'");
+  const json models = tiny.query(
+      "SELECT state, failure, reason FROM v_models WHERE kind = "
+      "'retrained'");
   ASSERT_EQ(models.size(), 1u);
   EXPECT_EQ(models[0]["state"], "FAIL");
   EXPECT_EQ(models[0]["failure"], "crashed");
+  EXPECT_EQ(models[0]["reason"], "its process ended with signal 9; 3 times in a row");
 }
 
 TEST(Retrain, SaysInALineWhatItCannotDo) {

@@ -51,6 +51,7 @@ std::vector<Event> one_of_each() {
                    .kind = "trial",
                    .state = "COMPLETE",
                    .failure = "",
+                   .reason = "none",
                    .seed = -5,
                    .epochs = 2,
                    .trained_on = "train",

@@ -131,10 +131,10 @@ TEST(Reader, HasTheDocumentedColumns) {
         "nearest_centroid",
         "ridge",
         "facts_json"}},
-      {"v_models",
-       {"study", "model", "trial", "kind", "state", "failure", "seed", "epochs", "trained_on",
-        "began_from", "first", "params", "flops", "values_json", "intervals_json", "dataset",
-        "folder", "created", "created_at"}},
+      {"v_models", {"study",          "model",   "trial",  "kind",    "state",
+                    "failure",        "reason",  "seed",   "epochs",  "trained_on",
+                    "began_from",     "first",   "params", "flops",   "values_json",
+                    "intervals_json", "dataset", "folder", "created", "created_at"}},
       {"v_networks", {"arch_hash", "params", "flops", "graph"}},
       {"v_hosts",
        {"host", "name", "cpu", "cores", "memory_bytes", "gpus_json", "runs", "first_used_at",
@@ -152,6 +152,8 @@ TEST(Reader, AModelIsWhatItsLastEventSays) {
   event::Model model{.model = 1, .trial = 0, .kind = "retrained", .state = "TRAINING"};
   event::Model other = model;
   other.model = 2;
+  other.state = "FAIL";
+  other.reason = "the loss is nan";
   one.append({asked(0), model, other});
   model.state = "COMPLETE";
   model.metrics = {{"test_accuracy", 0.75}};
@@ -159,9 +161,9 @@ TEST(Reader, AModelIsWhatItsLastEventSays) {
   one.append({model, model});
   const auto reader = must(Reader::open(one.path));
   EXPECT_EQ(lines(*reader,
-                  "SELECT model, trial, kind, state, values_json->>'test_accuracy', "
+                  "SELECT model, trial, kind, state, reason, values_json->>'test_accuracy', "
                   "intervals_json->>'$.test_accuracy[1]' FROM v_models ORDER BY model"),
-            (Lines{"1|0|retrained|COMPLETE|0.75|0.8", "2|0|retrained|TRAINING||"}));
+            (Lines{"1|0|retrained|COMPLETE||0.75|0.8", "2|0|retrained|FAIL|the loss is nan||"}));
 }
 
 TEST(Reader, EventsAfterAnEventAreTheNewOnes) {

@@ -68,10 +68,10 @@ struct Describe {
     for (const auto& [name, value] : e.metrics) metrics += fmt::format(" {}={}", name, value);
     for (const auto& [name, low, high] : e.intervals)
       metrics += fmt::format(" {}=[{}, {}]", name, low, high);
-    return fmt::format("model {} of {} {} {} '{}' {} {} {} {} {} {} {}{} {} {} at {}", e.model,
-                       e.trial, e.kind, e.state, e.failure, e.seed, e.epochs, e.trained_on,
-                       e.began_from, e.first, e.network_params.value_or(-1), e.flops.value_or(-1),
-                       metrics, e.dataset, e.folder, e.at_s);
+    return fmt::format("model {} of {} {} {} '{}' '{}' {} {} {} {} {} {} {}{} {} {} at {}", e.model,
+                       e.trial, e.kind, e.state, e.failure, e.reason, e.seed, e.epochs,
+                       e.trained_on, e.began_from, e.first, e.network_params.value_or(-1),
+                       e.flops.value_or(-1), metrics, e.dataset, e.folder, e.at_s);
   }
   std::string operator()(const event::Accounted& e) const {
     return fmt::format("accounted {} {}", e.wall_s, e.device_s);
