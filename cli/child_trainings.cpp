@@ -3,14 +3,16 @@
 //   {"epochs": 2, "metrics": [["val_accuracy", 0.9], ...]}
 //   {"end": 0, "cause": "diverged", "reason": "..."}     or     {"error": 4, "message": "..."}
 //
-// An exception, or an error that is internal, such as a device that no longer answers, is as if the
-// process had died.
+// Its Control is in memory that both processes see: the parent suspends it there, and ends a child
+// whose progress stands still. An exception, or an error that is internal, such as a device that no
+// longer answers, is as if the process had died.
 
 #include "cli/child_trainings.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <poll.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -19,6 +21,7 @@
 #include <cerrno>
 #include <csignal>
 #include <exception>
+#include <memory>
 #include <new>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -27,7 +30,9 @@
 #include <utility>
 
 #include "cli/stop_signals.h"
+#include "core/clock.h"
 #include "core/exit_code.h"
+#include "core/fault.h"
 #include "core/log.h"
 
 namespace detol::inline cli {
@@ -73,19 +78,48 @@ void write_line(int pipe, const json& line) {
   }
 }
 
-// The control of the training of this process, which is a child; for its signal handler.
-Control& child_control() {
-  static Control control;
-  return control;
+constexpr double kHungS = 60;  // without progress, as of a worker of a search (worker_pool.h)
+constexpr double kHungSteps = 20;
+
+// ProgressWatch: whether a training stands still for longer than it may.
+class ProgressWatch {
+ public:
+  bool hangs(std::uint64_t progress) {
+    const double now_s = system_clock().now_s();
+    if (progress == seen_) return now_s - changed_s_ > std::max(patience(kHungS), limit_s());
+    if (seen_ > 0) slowest_s_ = std::max(slowest_s_, now_s - changed_s_);
+    changed_s_ = now_s;
+    seen_ = progress;
+    return false;
+  }
+
+ private:
+  double limit_s() const { return kHungSteps * slowest_s_; }
+
+  std::uint64_t seen_ = 0;
+  double changed_s_ = system_clock().now_s();
+  double slowest_s_ = 0;
+};
+
+// SharedControl: a Control that this process and its children see. Empty if there is no memory.
+struct Unmapped {
+  void operator()(Control* control) const { ::munmap(control, sizeof(Control)); }
+};
+using SharedControl = std::unique_ptr<Control, Unmapped>;
+
+SharedControl shared_control() {
+  void* memory =
+      ::mmap(nullptr, sizeof(Control), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  return SharedControl(memory == MAP_FAILED ? nullptr : new (memory) Control);
 }
 
 // Returns the last line of this process, which is a child.
-json train_here(const ChildTraining& training, int place, int pipe) try {
+json train_here(const ChildTraining& training, int place, Control& control, int pipe) try {
   const Reporter report = [pipe](const EpochReport& epoch, bool) {
     write_line(pipe, line_of(epoch));
     return Verdict::kContinue;
   };
-  return line_of(training(place, report, child_control()));
+  return line_of(training(place, report, control));
 } catch (const std::bad_alloc&) {
   return line_of(Evaluation{Evaluation::End::kFailed, Cause::kOutOfMemory, "an allocation failed"});
 } catch (const std::exception& error) {
@@ -97,6 +131,9 @@ struct Child {
   int place = 0;
   pid_t pid = -1;
   int pipe = -1;
+  SharedControl control = {};
+  ProgressWatch watch = {};
+  bool hung = false;
   std::string unread = {};                       // the beginning of a line
   std::optional<Result<Evaluation>> ended = {};  // as it said
 };
@@ -138,7 +175,8 @@ class Children {
     Child child{.training = training, .place = free_place()};
     int ends[2];
     const pid_t parent = ::getpid();
-    if (::pipe2(ends, O_CLOEXEC) != 0) return stop(cannot_start());
+    child.control = shared_control();
+    if (!child.control || ::pipe2(ends, O_CLOEXEC) != 0) return stop(cannot_start());
     child.pid = ::fork();
     if (child.pid == 0) play(child, ends[1], parent);
     ::close(ends[1]);
@@ -161,9 +199,9 @@ class Children {
     ::setpgid(0, 0);  // a terminal's Ctrl-C reaches the parent alone
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (::getppid() != parent) ::_exit(kExitInternal);
-    child_control();
-    signals_.handle_in_child([](int) { child_control().suspend = true; });
-    write_line(pipe, train_here(work_.trainings[child.training], child.place, pipe));
+    signals_.ignore_in_child();  // the parent hears them
+    write_line(pipe,
+               train_here(work_.trainings[child.training], child.place, *child.control, pipe));
     ::_exit(kExitDone);
   }
 
@@ -173,15 +211,23 @@ class Children {
     return place;
   }
 
-  // Blocks until a signal or a child says something.
+  // Blocks until a signal or a child says something, or a second has passed.
   void wait() {
     std::vector<pollfd> polled = {{signals_.descriptor(), POLLIN, 0}};
     for (const Child& child : children_) polled.push_back({child.pipe, POLLIN, 0});
-    ::poll(polled.data(), polled.size(), -1);
+    constexpr int kLookEveryMs = 1000;
+    ::poll(polled.data(), polled.size(), kLookEveryMs);
     if (signals_.take()) heed_signal();
     for (std::size_t i = children_.size(); i-- > 0;) {
+      end_if_hung(children_[i]);
       if (polled[i + 1].revents != 0) hear(i);
     }
+  }
+
+  static void end_if_hung(Child& child) {
+    if (child.hung || !child.watch.hangs(child.control->progress)) return;
+    child.hung = true;
+    ::kill(child.pid, SIGKILL);
   }
 
   void heed_signal() {
@@ -198,7 +244,7 @@ class Children {
 
   void suspend() {
     stops_ = true;
-    for (const Child& child : children_) ::kill(child.pid, SIGTERM);
+    for (const Child& child : children_) child.control->suspend = true;
   }
 
   void hear(std::size_t at) {
@@ -237,6 +283,7 @@ class Children {
     }
     State& state = states_[child.training];
     state.runs = false;
+    if (child.hung) return note_crash(state, "it made no progress");
     if (!child.ended) return note_crash(state, "its process ended with " + to_text(status));
     if (!*child.ended && child.ended->error().code == ErrorCode::kInternal)
       return note_crash(state, child.ended->error().message);

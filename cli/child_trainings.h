@@ -1,8 +1,8 @@
 #pragma once
 
 // Trainings in child processes, several at a time: forks of this process, which share the data in
-// its memory. They die with it, and what kills one of them ends no other. What a child trained is
-// in its checkpoints; only its reports and how it ended come back.
+// its memory. They die with it, and what kills one of them ends no other; one that stands still is
+// ended. What a child trained is in its checkpoints; only its reports and how it ended come back.
 
 #include <cstddef>
 #include <functional>

@@ -186,7 +186,7 @@ Command retrain_command() {
           .examples =
               "  detol retrain fashion-cnn --trial best --seeds 3\n"
               "  detol retrain fashion-cnn --trial 12 --epochs 30 --on train+validation\n"
-              "  detol retrain fashion-cnn --from checkpoint",
+              "  detol retrain fashion-cnn --trial 4 --from checkpoint",
           .run = run_retrain};
 }
 

@@ -52,8 +52,8 @@ bool AwaitedSignals::take() {
   return came;
 }
 
-void AwaitedSignals::handle_in_child(void (*handler)(int)) const {
-  set_handlers(handler);
+void AwaitedSignals::ignore_in_child() const {
+  set_handlers(SIG_IGN);
   ::sigprocmask(SIG_SETMASK, &before_, nullptr);  // NOLINT(concurrency-mt-unsafe): one thread
 }
 

@@ -29,8 +29,8 @@ class AwaitedSignals {
   // Takes the signals that came; returns whether there was one. Does not block.
   bool take();
 
-  // Makes the calling child process handle them by `handler`.
-  void handle_in_child(void (*handler)(int)) const;
+  // Makes the calling child process ignore them.
+  void ignore_in_child() const;
 
  private:
   sigset_t before_{};

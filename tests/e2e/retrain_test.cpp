@@ -186,6 +186,17 @@ TEST(Retrain, StartsAProcessAgainThatWasKilled) {
   EXPECT_TRUE(std::filesystem::exists(tiny.path() / "mark"));
 }
 
+TEST(Retrain, StartsATrainingAgainThatStandsStill) {
+  const Searched tiny, undisturbed;
+  const json expected = json_of(undisturbed.detol(retrain({})));
+  const Environment fault("DETOL_FAULT", "train.step:5:hang");
+  const Environment once("DETOL_FAULT_MARK", (tiny.path() / "mark").string());
+  const Environment patience("DETOL_TEST_PATIENCE", "0.05");
+  const Ran ran = tiny.detol(retrain({}));
+  EXPECT_EQ(json_of(ran), expected);
+  EXPECT_NE(ran.err.find("started again: it made no progress"), std::string::npos) << ran.err;
+}
+
 TEST(Retrain, RecordsASeedThatFailsBesideTheOthers) {
   const Searched tiny;
   const Environment fault("DETOL_FAULT", "train.step:3:nan");

@@ -54,11 +54,15 @@ TEST_P(TrainingsInMemory, TrainOnValidationImagesToo) {
 }
 
 TEST_P(TrainingsInMemory, OnOtherSplitsDoNotContinueEachOther) {
-  const Job one = job(easy_recipe());
+  Recipe recipe = easy_recipe();
+  recipe.batch_size = 300;  // one step an epoch of either split
+  const Job one = job(recipe);
   run_on(data_, one);
   Dataset all = data_;
   train_on_validation(all.info);
-  EXPECT_EQ(run_on(all, one).reports.at(0).work, epoch_work(one.candidate, all.info));
+  const Ran other = run_on(all, one);
+  for (const Metric& metric : other.reports.at(0).metrics)
+    EXPECT_FALSE(metric.name.starts_with("val_")) << metric.name;
 }
 
 TEST_P(TrainingsInMemory, FromACheckpointWithItsSeedAreTheTrainingThatItIsOf) {
