@@ -114,7 +114,7 @@ class ProgressLines {
     const bool is_last = report.epochs() == model.epochs;
     if (!is_first && !is_last && now_s - said->second < kBetweenLinesS) return;
     said->second = now_s;
-    log_info("model {}: epoch {:.3g} of {}{}", model.model, report.epochs(), model.epochs,
+    log_info("model {}: epoch {:.6g} of {}{}", model.model, report.epochs(), model.epochs,
              said_metric(report));
   }
 
@@ -172,12 +172,14 @@ Result<void> test_model(const Retraining& work, const std::string& backend, even
   return {};
 }
 
-void note_failure(const Evaluation& ended, event::Model& model) {
+// Its checkpoints are of no use.
+void note_failure(const Retraining& work, const Evaluation& ended, event::Model& model) {
   log_warning("model {} failed: {}: {}", model.model, to_text(ended.cause), ended.reason);
   model.state = kFailed;
   model.failure = to_text(ended.cause);
   model.reason = ended.reason;
   model.at_s = system_clock().wall_s();
+  remove_checkpoints(folder_of(work, model), 0);
 }
 
 }  // namespace
@@ -208,7 +210,7 @@ Result<bool> train_models(const Retraining& work, ModelRecord& record,
   const std::string backend = inference_backend(work.run.storage, work.study.record.name);
   for (std::size_t i = 0; i < open.size(); ++i) {
     if (ends[i].end == Evaluation::End::kFailed)
-      note_failure(ends[i], *open[i]);
+      note_failure(work, ends[i], *open[i]);
     else
       DETOL_TRY(test_model(work, backend, *open[i]));
     DETOL_TRY(record.save({open[i], 1}));
