@@ -87,7 +87,7 @@ Rows rows_of(const std::vector<event::Model>& models) {
 }
 
 Rows shown(const std::vector<event::Model>& models, const Globals& globals) {
-  const Rows rows = rows_of(models);
+  Rows rows = rows_of(models);
   if (globals.format != Format::kTable) return rows;
   return only_columns(rows, {"model", "trial", "state", "epochs", "test", "test_interval"});
 }

@@ -177,6 +177,33 @@ TEST(Retrain, ThatIsKilledAnywhereEndsWithTheBitsOfAnUndisturbedOne) {
   EXPECT_EQ(weights_of(tiny, "2"), weights_of(undisturbed, "2"));
 }
 
+// Waits for ever if one is left.
+TEST(Retrain, ThatIsKilledLeavesNoProcess) {
+  const Searched tiny;
+  const Words words = retrain({"--epochs", "50000", "--seeds", "2"});
+  Program killed(tiny.path(), words);
+  ASSERT_TRUE(killed.says("of 50000")) << killed.wait().err;
+  killed.signal(SIGKILL);
+  killed.wait();
+  while (!testing_support::processes_in(tiny.path()).empty()) {
+  }
+}
+
+TEST(Retrain, ASecondSignalEndsItAtOnce) {
+  const Searched tiny;
+  const std::filesystem::path mark = tiny.path() / "mark";
+  Program stopped(tiny.path(), retrain({"--epochs", "50000", "--seeds", "2"}),
+                  {"DETOL_FAULT=train.step:9:hang", "DETOL_FAULT_MARK=" + mark.string()});
+  while (!std::filesystem::exists(mark) && !stopped.ends_within(0)) {
+  }
+  stopped.signal(SIGINT);
+  ASSERT_TRUE(stopped.says("stopping")) << stopped.wait().err;
+  stopped.signal(SIGINT);
+  EXPECT_EQ(stopped.wait().code, 130);
+  while (!testing_support::processes_in(tiny.path()).empty()) {
+  }
+}
+
 TEST(Retrain, StartsAProcessAgainThatWasKilled) {
   const Searched tiny, undisturbed;
   const json expected = json_of(undisturbed.detol(retrain({"--seeds", "2"})));
