@@ -53,6 +53,7 @@ Result<void> set_training(const Arguments& arguments, const Rows& trials, Retrai
   auto candidate = config.candidate(genome, work.shared.data.info.task);
   if (!candidate) return fail(ErrorCode::kEmpty, candidate.error().reason);
   work.candidate = *std::move(candidate);
+  DETOL_ASSIGN(work.micro_batches, micro_batches_of(work.study, work.trial));
   DETOL_ASSIGN(work.candidate.recipe.epochs,
                at_most(arguments, "epochs", config.max_epochs, kMostEpochs));
   if (arguments.text("from", kFromScratch) == kFromScratch) return {};

@@ -92,7 +92,8 @@ Result<Evaluation> train_model(const Retraining& work, const event::Model& model
   Job job{.trial = work.trial,
           .seed = std::bit_cast<std::uint64_t>(model.seed),
           .candidate = work.candidate,
-          .folder = folder_of(work, model)};
+          .folder = folder_of(work, model),
+          .micro_batches = work.micro_batches};
   DETOL_ASSIGN(const auto found, newest_checkpoint(job.folder, job.attempt));
   if (!found && work.from) DETOL_TRY(begin_at(*work.from, job, data, work.run.backend));
   job.acknowledged = reported_in(found ? found : work.from);
@@ -183,6 +184,16 @@ void note_failure(const Retraining& work, const Evaluation& ended, event::Model&
 }
 
 }  // namespace
+
+Result<int> micro_batches_of(const OpenStudy& study, TrialId trial) {
+  DETOL_ASSIGN(const auto events, study.reader->events(study.record.id));
+  int micro_batches = 1;
+  for (const Event& event : events) {
+    const auto* started = std::get_if<event::Started>(&event);
+    if (started != nullptr && started->trial == trial) micro_batches = started->micro_batches;
+  }
+  return micro_batches;
+}
 
 Result<std::vector<event::Model>> models_to_train(const Retraining& work, ModelRecord& record) {
   DETOL_ASSIGN(const std::vector<event::Model> all, record.models());

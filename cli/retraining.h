@@ -26,10 +26,15 @@ struct Retraining {
   TrialId trial = 0;               // the parent
   Candidate candidate;             // the recipe's epochs are those of the models
   std::optional<Checkpoint> from;  // of the trial; nullopt: from scratch
+  int micro_batches = 1;           // as the trial was trained
   std::int64_t count = 1;          // models, each with a seed
   RunOptions run;                  // storage, backend, devices, workers: models at a time
   std::string trained_on = kOnTraining;
 };
+
+// Returns the micro-batches of the trial's last attempt, which are more than 1 where it ran out of
+// memory; 1 if there was none. Errors (kStorage).
+Result<int> micro_batches_of(const OpenStudy& study, TrialId trial);
 
 // Returns the unfinished models of an earlier command that asked for the same, or new ones, which
 // it records as TRAINING. Errors (kStorage).
