@@ -4,6 +4,7 @@
 #include <iterator>
 
 #include "cli/commands.h"
+#include "cli/model_network.h"
 #include "cli/output.h"
 #include "cli/predict_server.h"
 #include "cli/predictions.h"
@@ -30,10 +31,12 @@ Result<Rows> answer_all(const Predictor& predictor, const std::string& path) {
 Result<int> run_predict(const Arguments& arguments) {
   const PredictorName name{.model = arguments.text("MODEL"),
                            .trial = arguments.text("trial", "best"),
+                           .retrained = arguments.text("model"),
                            .device = arguments.text("device", "auto"),
                            .storage = arguments.globals.storage};
   if (arguments.has("data") == arguments.has("serve"))
     return fail(ErrorCode::kUsage, "name the new data with --data PATH, or say --serve");
+  DETOL_TRY(check_one_is_chosen(arguments));
   DETOL_ASSIGN(const auto port, arguments.number("port", 0));
   if (port.value_or(0) > kLastPort)
     return fail(ErrorCode::kUsage, fmt::format("--port is at most {}", kLastPort));
@@ -59,6 +62,7 @@ Command predict_command() {
                       {"--data", "PATH",
                        "a CSV file, a picture, a folder of pictures, a .npy or IDX file"},
                       {"--trial", "best|ID", "of a study; default: best"},
+                      {"--model", "N", "of a study: a retrained model instead of a trial"},
                       {"--device",
                        "NAME",
                        "auto, cpu or cuda; default: what trained the study, for "

@@ -41,7 +41,7 @@ Result<RunOptions> run_options_of(const Arguments& arguments, const OpenStudy& s
   DETOL_TRY(choose_device({.device = arguments.text("device", "auto"),
                            .budget = {},
                            .previous_backend = before,
-                           .data = shared.data.info},
+                           .data = shared.data->info},
                           options));
   return options;
 }
@@ -50,7 +50,7 @@ Result<RunOptions> run_options_of(const Arguments& arguments, const OpenStudy& s
 Result<void> set_training(const Arguments& arguments, const Rows& trials, Retraining& work) {
   const StudyConfig& config = work.shared.config;
   DETOL_ASSIGN(const Genome genome, genome_of(config, trials, 0));
-  auto candidate = config.candidate(genome, work.shared.data.info.task);
+  auto candidate = config.candidate(genome, work.shared.preprocessing.task);
   if (!candidate) return fail(ErrorCode::kEmpty, candidate.error().reason);
   work.candidate = *std::move(candidate);
   DETOL_ASSIGN(work.micro_batches, micro_batches_of(work.study, work.trial));
@@ -139,7 +139,7 @@ Result<int> run_retrain(const Arguments& arguments) {
                   .run = std::move(run),
                   .trained_on = arguments.text("on", kOnTraining)};
   DETOL_TRY(set_training(arguments, trials, work));
-  if (work.trained_on == kOnValidationToo) train_on_validation(work.shared.data.info);
+  if (work.trained_on == kOnValidationToo) train_on_validation(work.shared.data->info);
   DETOL_ASSIGN(std::vector<event::Model> models, models_to_train(work, record));
   DETOL_ASSIGN(const bool is_done, train_models(work, record, models));
   if (!is_done) {

@@ -3,9 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
+#include <cmath>
 
 #include "cli/model_rows.h"
+#include "cli/test_score.h"
 #include "core/hash.h"
 #include "core/utf8.h"
 #include "trainer/data/table_look.h"
@@ -80,24 +81,65 @@ Result<std::string> data_section(const OpenStudy& study, const StudyData& shared
   return text;
 }
 
-Result<std::string> metrics_section(const OpenStudy& study, const Model& model, TrialId trial) {
+// Returns what is recorded of the exported model: the retrained one, or the tested trial.
+const event::Model* record_of(std::span<const event::Model> models, const Model& model) {
+  const auto number = model.properties.find("model");
+  const std::string& trial = model.properties.at("trial");
+  const auto found = std::ranges::find_if(models, [&](const event::Model& one) {
+    if (number != model.properties.end()) return std::to_string(one.model) == number->second;
+    return std::to_string(one.trial) == trial && one.kind == kTestedTrial;
+  });
+  return found != models.end() && found->state == kComplete ? &*found : nullptr;
+}
+
+std::string test_rows(const event::Model& tested) {
+  std::string rows;
+  for (const event::Interval& interval : tested.intervals) {
+    if (const auto value = metric_of(tested, interval.metric))
+      rows += fmt::format("| {} | {:.6g} | {:.6g} to {:.6g} |\n", interval.metric, *value,
+                          interval.low, interval.high);
+  }
+  return rows;
+}
+
+// Returns how the test metrics vary over the models of one command, which differ in their seeds.
+std::string spread_of(std::span<const event::Model> models, const event::Model& one) {
+  std::vector<const event::Model*> siblings;
+  for (const event::Model& other : models) {
+    if (other.kind == kRetrained && other.first == one.first && other.state == kComplete)
+      siblings.push_back(&other);
+  }
+  if (one.kind != kRetrained || siblings.size() < 2) return "";
+  std::string text = fmt::format("\nOver {} models with other seeds:", siblings.size());
+  for (const event::Interval& interval : one.intervals) {
+    double sum = 0, squares = 0;
+    const auto count = static_cast<double>(siblings.size());
+    for (const event::Model* sibling : siblings) {
+      const double value = metric_of(*sibling, interval.metric).value_or(0);
+      sum += value;
+      squares += value * value;
+    }
+    const double variance = (squares - sum * sum / count) / (count - 1);
+    text +=
+        fmt::format("{} {} {:.4g} (deviation {:.2g})", &interval == &one.intervals[0] ? "" : ",",
+                    interval.metric, sum / count, std::sqrt(std::max(0.0, variance)));
+  }
+  return text + ".\n";
+}
+
+Result<std::string> metrics_section(const OpenStudy& study, const Model& model) {
   std::string text = "| metric | value | 95 % interval |\n|---|---|---|\n";
   for (const Metric& metric : model.metrics)
     text += fmt::format("| {} | {:.6g} | |\n", metric.name, metric.value);
   DETOL_ASSIGN(const auto models, models_of(study));
-  const auto tested = std::ranges::find_if(models, [&](const event::Model& one) {
-    return one.trial == trial && one.kind == kTestedTrial && one.state == kComplete;
-  });
-  if (tested == models.end())
+  const event::Model* known = record_of(models, model);
+  if (known == nullptr)
     return text + fmt::format("\nIts test metrics are not known: `detol test {} --trial {}`.\n",
-                              study.record.name, trial);
-  for (const event::Interval& interval : tested->intervals) {
-    const auto value = std::ranges::find_if(
-        tested->metrics, [&](const auto& metric) { return metric.first == interval.metric; });
-    if (value != tested->metrics.end())
-      text += fmt::format("| {} | {:.6g} | {:.6g} to {:.6g} |\n", interval.metric, value->second,
-                          interval.low, interval.high);
-  }
+                              study.record.name, model.properties.at("trial"));
+  text += test_rows(*known) + spread_of(models, *known);
+  if (known->kind == kRetrained)
+    text += fmt::format("\nRetrained: model {}, on {}, from {}.\n", known->model, known->trained_on,
+                        known->began_from);
   return text +
          "\nValidation chose this network among all trials, so its validation metrics are the "
          "luckiest of many; the test part chose nothing.\n";
@@ -141,10 +183,8 @@ Result<std::string> search_section(const OpenStudy& study, const StudyData& shar
 Result<std::string> model_card(const OpenStudy& study, const StudyData& shared,
                                const Model& model) {
   const std::string& trial = model.properties.at("trial");
-  TrialId id = 0;
-  std::from_chars(trial.data(), trial.data() + trial.size(), id);
   DETOL_ASSIGN(const std::string data, data_section(study, shared, model));
-  DETOL_ASSIGN(const std::string metrics, metrics_section(study, model, id));
+  DETOL_ASSIGN(const std::string metrics, metrics_section(study, model));
   DETOL_ASSIGN(const std::string search, search_section(study, shared, model));
   std::size_t params = 0;
   for (const Tensor& tensor : model.weights) params += tensor.data.size();

@@ -9,9 +9,10 @@
 
 namespace detol::inline cli {
 
-// Returns the card of a trial's exported network: its data, how it was found and at which cost, its
-// metrics with their intervals, what it takes and gives. The licence is the reader's to fill in.
-// Equal knowledge gives equal bytes. Errors (kStorage): the database is damaged.
+// Returns the card of an exported trial or retrained model (its property `model`): its data, how it
+// was found and at which cost, its metrics with their intervals, what it takes and gives. The
+// licence is the reader's to fill in. Equal knowledge gives equal bytes. Errors (kStorage): the
+// database is damaged.
 Result<std::string> model_card(const OpenStudy& study, const StudyData& shared, const Model& model);
 
 }  // namespace detol::inline cli

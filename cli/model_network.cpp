@@ -42,7 +42,7 @@ Result<TrainedNetwork> retrained_network(const OpenStudy& study, const StudyData
                                          const fs::path& storage, const event::Model& model) {
   DETOL_ASSIGN(const Rows trials, one_trial(study, std::to_string(model.trial)));
   DETOL_ASSIGN(Genome genome, genome_of(shared.config, trials, 0));
-  auto candidate = shared.config.candidate(genome, shared.data.info.task);
+  auto candidate = shared.config.candidate(genome, shared.preprocessing.task);
   if (!candidate) return fail(ErrorCode::kExport, candidate.error().reason);
   DETOL_ASSIGN(const fs::path artefacts, find_artefacts(storage, study.record.name));
   auto checkpoint = read_checkpoint(artefacts / model.folder, model.epochs);

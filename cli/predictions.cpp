@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/devices.h"
+#include "cli/model_network.h"
 #include "cli/test_score.h"
 #include "cli/trained_model.h"
 #include "export/read_model.h"
@@ -93,6 +94,12 @@ Result<std::string> backend_of(const PredictorName& name, bool is_file) {
 
 Result<Model> study_model(const PredictorName& name) {
   DETOL_ASSIGN(const OpenStudy study, open_study(name.storage, name.model));
+  if (!name.retrained.empty()) {
+    DETOL_ASSIGN(const event::Model chosen, model_called(study, name.retrained));
+    DETOL_ASSIGN(const StudyData data, describe_study_data(study, name.storage));
+    DETOL_ASSIGN(TrainedNetwork network, network_of(study, data, name.storage, chosen));
+    return exported_model(study, data, std::move(network));
+  }
   DETOL_ASSIGN(const Rows trials, one_trial(study, name.trial));
   DETOL_ASSIGN(const StudyData shared, describe_study_data(study, name.storage));
   return trained_model(study, shared, name.storage, trials, 0);

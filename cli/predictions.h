@@ -40,6 +40,7 @@ class Predictor {
 struct PredictorName {
   std::string model;              // a file, or a study's name
   std::string trial = "best";     // of a study
+  std::string retrained = {};     // of a study, instead of a trial: a model's number
   std::string device = "auto";    // auto, cpu, cuda
   std::filesystem::path storage;  // of a study
 };

@@ -88,7 +88,7 @@ double reported_in(const std::optional<Checkpoint>& checkpoint) {
 Result<Evaluation> train_model(const Retraining& work, const event::Model& model, int place,
                                const Reporter& report, Control& control) {
   select_gpu(work.run.gpus, place);
-  const Dataset& data = work.shared.data;
+  const Dataset& data = *work.shared.data;
   Job job{.trial = work.trial,
           .seed = std::bit_cast<std::uint64_t>(model.seed),
           .candidate = work.candidate,
@@ -163,7 +163,7 @@ Result<void> test_model(const Retraining& work, const std::string& backend, even
   auto checkpoint = read_checkpoint(folder, model.epochs);
   if (!checkpoint) return fail(ErrorCode::kExport, checkpoint.error().message);
   DETOL_ASSIGN(const auto metrics, test_metrics(work.candidate.network, best_weights(*checkpoint),
-                                                work.candidate.recipe, work.shared.data, backend));
+                                                work.candidate.recipe, *work.shared.data, backend));
   for (const auto& [name, value] : best_report(*checkpoint)->metrics)
     model.metrics.emplace_back(name, value);
   add_metrics(metrics, model);

@@ -22,7 +22,7 @@ inline constexpr const char* kFromCheckpoint = "checkpoint";
 
 struct Retraining {
   const OpenStudy& study;
-  StudyData shared;                // the split says what is trained
+  StudyData shared;                // with the data, whose split says what is trained
   TrialId trial = 0;               // the parent
   Candidate candidate;             // the recipe's epochs are those of the models
   std::optional<Checkpoint> from;  // of the trial; nullopt: from scratch

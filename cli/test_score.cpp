@@ -60,7 +60,7 @@ std::optional<double> metric_of(const event::Model& model, std::string_view metr
 }
 
 Result<void> check_has_test(const OpenStudy& study, const StudyData& shared) {
-  if (shared.data.info.test > 0) return {};
+  if (shared.data->info.test > 0) return {};
   return fail(ErrorCode::kEmpty,
               fmt::format("the data of study {} have no test part", study.record.name));
 }
