@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "cli/commands.h"
+#include "cli/final_choice.h"
 #include "cli/model_rows.h"
 #include "cli/output.h"
 #include "cli/trial_rows.h"
@@ -10,26 +11,32 @@
 namespace detol::inline cli {
 namespace {
 
+Result<Rows> best_rows(const OpenStudy& study, std::int64_t count) {
+  DETOL_ASSIGN(
+      Rows rows,
+      trial_rows(study,
+                 {.sort = "value", .top = count, .only_scored = true, .only_feasible = true}));
+  if (rows.rows.empty()) return no_best_trial(study);
+  return rows;
+}
+
 Result<int> run_best(const Arguments& arguments) {
   DETOL_ASSIGN(const OpenStudy study,
                open_study(arguments.globals.storage, arguments.text("STUDY")));
   DETOL_ASSIGN(const auto top, arguments.number("top", 1));
-  DETOL_ASSIGN(Rows rows, trial_rows(study, {.sort = "value",
-                                             .top = top ? *top : 1,
-                                             .only_scored = true,
-                                             .only_feasible = true}));
-  if (rows.rows.empty()) {
-    return no_best_trial(study);
-  }
+  DETOL_ASSIGN(Rows rows, top ? best_rows(study, *top) : one_trial(study, "best"));
   DETOL_TRY(add_architecture(study, rows));
   DETOL_TRY(add_test_scores(study, rows));
+  DETOL_TRY(add_cross_validation(study, rows));
   if (!top) {
     DETOL_TRY(print_data(render_record(rows, arguments.globals)));
     return 0;
   }
   if (arguments.globals.format == Format::kTable) {
     std::vector<std::string> shown = {"trial", "state", "epochs", "values"};
-    if (std::ranges::find(rows.columns, "test") != rows.columns.end()) shown.emplace_back("test");
+    for (const char* known : {"cross_validation", "test"}) {
+      if (std::ranges::find(rows.columns, known) != rows.columns.end()) shown.emplace_back(known);
+    }
     shown.insert(shown.end(), {"network_params", "flops", "params"});
     rows = only_columns(rows, shown);
   }

@@ -10,11 +10,11 @@
 #include <filesystem>
 
 #include "cli/commands.h"
+#include "cli/final_choice.h"
 #include "cli/output.h"
 #include "cli/run_options.h"
 #include "cli/search_setup.h"
 #include "cli/settings.h"
-#include "cli/test_score.h"
 #include "core/exit_code.h"
 #include "core/log.h"
 #include "trainer/collectives/mpi_group.h"
@@ -116,9 +116,8 @@ int run_all(const std::vector<SearchSetup>& setups) {
   for (const SearchSetup& setup : setups) {
     log_info("exploring {} as study {}", setup.options.config.data_path(),
              setup.options.config.study);
-    const int one = run_search(setup.options, {}, [&](const std::string& study) {
-      say_test_score(setup.options.storage, study);
-    });
+    const int one = run_search(setup.options, {},
+                               [&](const std::string& study) { end_search(setup.options, study); });
     if (one != kExitDone && one != kExitFailures) return one;
     code = std::max(code, one);
   }

@@ -1,8 +1,8 @@
 #include "cli/commands.h"
 #include "cli/devices.h"
+#include "cli/final_choice.h"
 #include "cli/preflight.h"
 #include "cli/run_options.h"
-#include "cli/test_score.h"
 #include "knowledge/query.h"
 
 namespace detol::inline cli {
@@ -48,8 +48,7 @@ Result<int> run_resume(const Arguments& arguments) {
   DETOL_TRY(check_target(options));
   options.retry_failed = arguments.has("retry-failed");
   DETOL_TRY(choose(arguments, record, options));
-  return run_search(options, {},
-                    [&](const std::string& study) { say_test_score(options.storage, study); });
+  return run_search(options, {}, [&](const std::string& study) { end_search(options, study); });
 }
 
 }  // namespace

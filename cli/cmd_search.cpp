@@ -2,10 +2,10 @@
 
 #include "cli/commands.h"
 #include "cli/devices.h"
+#include "cli/final_choice.h"
 #include "cli/output.h"
 #include "cli/run_options.h"
 #include "cli/search_setup.h"
-#include "cli/test_score.h"
 #include "scheduler/pruners/pruner.h"
 #include "search/searcher.h"
 
@@ -40,9 +40,8 @@ Rows summary_of(const SearchSetup& setup) {
 Result<int> run_search_command(const Arguments& arguments) {
   DETOL_ASSIGN(const SearchSetup setup, set_up_search(arguments));
   if (!arguments.has("dry-run")) {
-    return run_search(setup.options, {}, [&](const std::string& study) {
-      say_test_score(setup.options.storage, study);
-    });
+    return run_search(setup.options, {},
+                      [&](const std::string& study) { end_search(setup.options, study); });
   }
   DETOL_TRY(print_data(render_record(summary_of(setup), arguments.globals)));
   return 0;

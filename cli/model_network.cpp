@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "cli/final_choice.h"
 #include "knowledge/artefacts.h"
 
 namespace detol::inline cli {
@@ -62,6 +63,11 @@ Result<void> check_one_is_chosen(const Arguments& arguments) {
 }
 
 Result<void> check_is_complete(const OpenStudy& study, const event::Model& model) {
+  if (model.kind == kCrossValidated)
+    return fail(ErrorCode::kEmpty,
+                fmt::format("model {} is what trial {} scored by cross-validation; it has no "
+                            "network of its own",
+                            model.model, model.trial));
   if (model.state == kComplete) return {};
   const std::string why = model.state == kFailed
                               ? fmt::format("failed: {}: {}", model.failure, model.reason)

@@ -28,13 +28,6 @@ T cell_as(const Rows& rows, std::size_t row, std::string_view column) {
   return found != nullptr ? *found : T();
 }
 
-double real_cell(const Rows& rows, std::size_t row, std::string_view column) {
-  const Cell& found = cell(rows, row, column);
-  if (const auto* whole = std::get_if<std::int64_t>(&found)) return static_cast<double>(*whole);
-  const auto* real = std::get_if<double>(&found);
-  return real != nullptr ? *real : 0;
-}
-
 std::optional<std::int64_t> count_cell(const Rows& rows, std::size_t row, std::string_view column) {
   const auto* found = std::get_if<std::int64_t>(&cell(rows, row, column));
   return found != nullptr ? std::optional(*found) : std::nullopt;

@@ -16,11 +16,12 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr std::array<std::string_view, 9> kJsonColumns = {
-    "values",      "test",   "test_interval", "params",     "architecture",
-    "best_so_far", "labels", "probabilities", "predictions"};
-constexpr std::array<std::string_view, 6> kSpreadColumns = {
-    "values", "test", "test_interval", "params", "probabilities", "predictions"};
+constexpr std::array<std::string_view, 10> kJsonColumns = {
+    "values",       "cross_validation", "test",   "test_interval", "params",
+    "architecture", "best_so_far",      "labels", "probabilities", "predictions"};
+constexpr std::array<std::string_view, 7> kSpreadColumns = {
+    "values", "cross_validation", "test",       "test_interval",
+    "params", "probabilities",    "predictions"};
 
 std::string_view word_of(double not_finite) {
   if (std::isnan(not_finite)) return "NaN";

@@ -133,13 +133,6 @@ class ProgressLines {
   std::map<std::int64_t, double> said_s_;
 };
 
-int models_at_a_time(const RunOptions& run) {
-  if (run.workers > 0) return run.workers;
-  if (run.workers == 0 && run.config.resources.workers > 0) return run.config.resources.workers;
-  const std::size_t cores = std::max(1U, std::thread::hardware_concurrency());
-  return static_cast<int>(run.gpus.empty() ? cores : run.gpus.size());
-}
-
 Result<std::vector<Evaluation>> train(const Retraining& work,
                                       const std::vector<event::Model*>& models) {
   std::vector<ChildTraining> trainings;
@@ -184,6 +177,13 @@ void note_failure(const Retraining& work, const Evaluation& ended, event::Model&
 }
 
 }  // namespace
+
+int models_at_a_time(const RunOptions& run) {
+  if (run.workers > 0) return run.workers;
+  if (run.workers == 0 && run.config.resources.workers > 0) return run.config.resources.workers;
+  const std::size_t cores = std::max(1U, std::thread::hardware_concurrency());
+  return static_cast<int>(run.gpus.empty() ? cores : run.gpus.size());
+}
 
 Result<int> micro_batches_of(const OpenStudy& study, TrialId trial) {
   DETOL_ASSIGN(const auto events, study.reader->events(study.record.id));

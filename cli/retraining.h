@@ -32,6 +32,9 @@ struct Retraining {
   std::string trained_on = kOnTraining;
 };
 
+// Returns how many models are trained at the same time.
+int models_at_a_time(const RunOptions& run);
+
 // Returns the micro-batches of the trial's last attempt, which are more than 1 where it ran out of
 // memory; 1 if there was none. Errors (kStorage).
 Result<int> micro_batches_of(const OpenStudy& study, TrialId trial);

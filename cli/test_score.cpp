@@ -6,6 +6,7 @@
 #include <bit>
 
 #include "cli/devices.h"
+#include "cli/final_choice.h"
 #include "cli/stop_signals.h"
 #include "core/clock.h"
 #include "core/exit_code.h"
@@ -17,12 +18,21 @@
 namespace detol::inline cli {
 namespace {
 
+// Returns ", 0.93 by cross-validation (2 of 5 folds)", if that was done.
+std::string over_folds(const OpenStudy& study, TrialId trial, const std::string& objective) {
+  const auto models = models_of(study);
+  const event::Model* found = models ? cross_validated(*models, trial) : nullptr;
+  const auto value = found != nullptr ? metric_of(*found, objective) : std::nullopt;
+  if (!value) return "";
+  return fmt::format(", {:.4g} by cross-validation ({})", *value, found->trained_on);
+}
+
 std::string sentence(const OpenStudy& study, const Rows& best, const event::Model& model) {
   const std::string metric = said_metric(study, model);
   const std::string objective = study.record.objectives.front().metric;
   const auto value = metric_of(best, 0, objective);
-  return fmt::format("trial {}: {}, {} {:.4g}", model.trial, with_interval(model, metric),
-                     objective, value.value_or(0));
+  return fmt::format("trial {}: {}, {} {:.4g}{}", model.trial, with_interval(model, metric),
+                     objective, value.value_or(0), over_folds(study, model.trial, objective));
 }
 
 Result<void> test_best(const std::filesystem::path& storage, const std::string& name) {

@@ -8,6 +8,8 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
+#include "cli/final_choice.h"
+#include "cli/model_rows.h"
 #include "core/table.h"
 
 namespace detol::inline cli {
@@ -155,13 +157,33 @@ tl::unexpected<Error> nothing_reported(const OpenStudy& study) {
               fmt::format("study {} has no trial that reported a number yet", study.record.name));
 }
 
+Result<Rows> best_by_value(const OpenStudy& study) {
+  DETOL_ASSIGN(
+      Rows best,
+      trial_rows(study, {.sort = "value", .top = 1, .only_scored = true, .only_feasible = true}));
+  if (!best.rows.empty()) return best;
+  return no_best_trial(study);
+}
+
+TrialId trial_of(const Rows& trials, std::size_t row) {
+  return static_cast<TrialId>(std::get<std::int64_t>(cell(trials, row, "trial")));
+}
+
+double real_cell(const Rows& rows, std::size_t row, std::string_view column) {
+  const Cell& found = cell(rows, row, column);
+  if (const auto* whole = std::get_if<std::int64_t>(&found)) return static_cast<double>(*whole);
+  const auto* real = std::get_if<double>(&found);
+  return real != nullptr ? *real : 0;
+}
+
 Result<Rows> one_trial(const OpenStudy& study, const std::string& id_or_best) {
   if (id_or_best == "best") {
-    DETOL_ASSIGN(
-        Rows best,
-        trial_rows(study, {.sort = "value", .top = 1, .only_scored = true, .only_feasible = true}));
-    if (!best.rows.empty()) return best;
-    return no_best_trial(study);
+    DETOL_ASSIGN(Rows best, best_by_value(study));
+    DETOL_ASSIGN(const auto models, models_of(study));
+    const TrialId by_value = trial_of(best, 0);
+    const TrialId chosen = final_choice(study, models, by_value).value_or(by_value);
+    if (chosen == by_value) return best;
+    return one_trial(study, std::to_string(chosen));
   }
   TrialId id = 0;
   const auto [end, error] =

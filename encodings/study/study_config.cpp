@@ -153,6 +153,7 @@ class StudyLoader {
     study_.algorithm = named_of(search, "algorithm", "portfolio");
     study_.pruner = named_of(search, "pruner", "none");
     study_.repeats = search.value("repeats", 0);
+    study_.final_choice = search.value("final_choice", "auto") != "none";
     study_.budget = file.value("budget", "");
     const json& resources = section_of(file, "resources");
     study_.resources.workers = whole_or_auto(resources, "workers");

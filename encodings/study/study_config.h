@@ -132,7 +132,8 @@ class StudyConfig {
   std::vector<std::vector<std::pair<std::string, Value>>> initial_trials;
   WarmStart warm_start;
   int repeats = 0;
-  std::string budget;  // as written; empty if absent
+  bool final_choice = true;  // by cross-validation, where the data allow it
+  std::string budget;        // as written; empty if absent
   ResourceConfig resources;
 
   // The places of values that other folders check, for their messages; the file's name alone where

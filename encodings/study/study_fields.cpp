@@ -62,10 +62,15 @@ constexpr std::array kMetricConstraint = {kMetric, Field{.key = "min", .kind = k
 constexpr Field kMetricConstraints = {
     .key = "constraints", .kind = kList, .children = kMetricConstraint};
 
+constexpr std::array<Words, 2> kFinalChoices = {"auto", "none"};
+
 constexpr std::array kSearch = {
-    Field{.key = "algorithm", .kind = kNamed}, Field{.key = "pruner", .kind = kNamed},
-    Field{.key = "initial_trials", .kind = kFree}, Field{.key = "warm_start", .kind = kFree},
-    Field{.key = "repeats", .kind = kInt, .low = 0, .high = 1000}};
+    Field{.key = "algorithm", .kind = kNamed},
+    Field{.key = "pruner", .kind = kNamed},
+    Field{.key = "initial_trials", .kind = kFree},
+    Field{.key = "warm_start", .kind = kFree},
+    Field{.key = "repeats", .kind = kInt, .low = 0, .high = 1000},
+    Field{.key = "final_choice", .kind = kWord, .words = kFinalChoices}};
 
 constexpr std::array<Words, 1> kAuto = {"auto"};
 

@@ -200,8 +200,9 @@ std::string ChaosStudy::results() const {
 std::string ChaosStudy::weights() const {
   std::set<fs::path> folders;
   std::error_code none;
-  for (const auto& entry : fs::directory_iterator(folder_of(0).parent_path(), none))
-    folders.insert(entry.path());
+  for (const auto& entry : fs::directory_iterator(folder_of(0).parent_path(), none)) {
+    if (entry.is_directory()) folders.insert(entry.path());
+  }
   if (folders.size() > kTrialsWithWeights) return "";
   std::string text;
   for (const fs::path& folder : folders) {

@@ -9,9 +9,10 @@ TEST(TestScore, NeedsATestPart) {
   OpenStudy study;
   study.record.name = "tiny";
   StudyData shared;
-  shared.data.info.test = 1;
+  shared.data.emplace();
+  shared.data->info.test = 1;
   EXPECT_TRUE(check_has_test(study, shared));
-  shared.data.info.test = 0;
+  shared.data->info.test = 0;
   const auto refused = check_has_test(study, shared);
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code, ErrorCode::kEmpty);
