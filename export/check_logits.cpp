@@ -1,6 +1,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 
 #include "core/rng.h"
 #include "export/export.h"
@@ -19,6 +21,32 @@ Result<void> add_logits(const Model& model, std::span<const float> normalised, C
   for (std::size_t i = 0; outputs > 0 && i < check.logits.size(); ++i)
     check.logits[i] = check.logits[i] * check.deviation[i % outputs] + check.mean[i % outputs];
   return {};
+}
+
+// Returns a pixel in [0, 1] that is a byte / 255.
+float as_byte(float pixel) {
+  return std::round(std::clamp(pixel, 0.0F, 1.0F) * 255) / 255;
+}
+
+// Draws a cell that is not missing, or that is, where the training records have missing ones.
+float drawn_cell(const TableColumn& column, Rng& rng) {
+  if (column.kind == ColumnKind::kCategory)
+    return static_cast<float>(rng.below(column.categories.size() + 1));
+  if (column.marks_missing && rng.chance(0.2)) return std::numeric_limits<float>::quiet_NaN();
+  return column.mean + column.deviation * static_cast<float>(rng.normal());
+}
+
+// Draws records of a table, and what the network reads of them before its normalisation: the cells
+// themselves where mean and deviation say everything.
+void draw_records(const TableEncoder& table, std::int64_t count, Rng& rng, CheckLogits& check) {
+  for (std::int64_t i = 0; i < count; ++i) {
+    std::vector<float> cells, inputs(table.inputs());
+    for (const TableColumn& column : table.columns) cells.push_back(drawn_cell(column, rng));
+    table.encode(cells, inputs);
+    check.cells.insert(check.cells.end(), cells.begin(), cells.end());
+    const std::vector<float>& read = table.is_linear() ? cells : inputs;
+    check.pixels.insert(check.pixels.end(), read.begin(), read.end());
+  }
 }
 
 }  // namespace
@@ -44,6 +72,10 @@ Result<CheckLogits> check_logits(const Model& model, const Dataset& data, std::i
     for (const std::uint8_t byte : data.image(test.first + i))
       check.pixels.push_back(static_cast<float>(byte) / 255);
   }
+  for (std::int64_t i = 0; i < test.count && data.table; ++i) {
+    const auto cells = data.values_of(test.first + i);
+    check.cells.insert(check.cells.end(), cells.begin(), cells.end());
+  }
   check.mean = data.target_mean;
   check.deviation = data.target_deviation;
   DETOL_TRY(add_logits(model, normalised, check));
@@ -59,12 +91,15 @@ Result<CheckLogits> check_logits(const Model& model, const Preprocessing& data,
   const std::int64_t plane = shape.height * shape.width;
   Rng rng(1);
   std::vector<float> normalised;
+  if (data.table) draw_records(*data.table, count, rng, check);
   for (std::int64_t i = 0; i < count * shape.elements(); ++i) {
     const auto channel = static_cast<std::size_t>(i / plane % shape.channels);
     const float mean = model.mean[channel], deviation = model.deviation[channel];
-    const float drawn = mean + deviation * static_cast<float>(rng.normal());
-    check.pixels.push_back(model.reads_pixels ? std::clamp(drawn, 0.0F, 1.0F) : drawn);
-    normalised.push_back((check.pixels.back() - mean) / deviation);
+    if (!data.table) {
+      const float drawn = mean + deviation * static_cast<float>(rng.normal());
+      check.pixels.push_back(model.reads_pixels ? as_byte(drawn) : drawn);
+    }
+    normalised.push_back((check.pixels[static_cast<std::size_t>(i)] - mean) / deviation);
   }
   DETOL_TRY(add_logits(model, normalised, check));
   return check;

@@ -46,6 +46,7 @@ struct CheckLogits {
   std::vector<float> logits;          // count x outputs; of a regression in the units of the data
   std::vector<float> mean = {};       // of a regression's targets, per output; else empty
   std::vector<float> deviation = {};  // likewise; both set the tolerance of logits
+  std::vector<float> cells = {};      // of a table: count x columns, of which `pixels` are made
 };
 
 struct Model {

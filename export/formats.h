@@ -36,6 +36,9 @@ Result<void> check_model(const Model& model);
 // image.
 Result<void> compare_models(const Model& scored, const Model& read);
 
+// Checks that logits are those of the check, up to rounding. Errors (kExport) name the image.
+Result<void> compare_logits(const CheckLogits& check, const std::vector<float>& logits);
+
 // Returns a layer's own settings by the names of its fields: {"kernel", "3"}, {"stride", "2"}.
 std::vector<std::pair<std::string, std::string>> settings_of(const Layer& layer);
 

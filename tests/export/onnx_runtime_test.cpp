@@ -2,6 +2,8 @@
 // must compute from every kind of layer what the reference backend computes, and prepare pictures
 // as the loader does, to the bit.
 
+#include "export/onnx_runtime.h"
+
 #include <algorithm>
 #include <fstream>
 #include <limits>
@@ -12,6 +14,7 @@
 
 #include <gtest/gtest.h>
 
+#include "export/formats.h"
 #include "export/onnx_table.h"
 #include "tests/export/picture_model.h"
 #include "tests/export/python_cases.h"
@@ -111,6 +114,44 @@ TEST(OnnxRuntime, EncodesCellsAsTheTrainerDoesAndNamesTheClasses) {
   const auto code = run_python("run_onnx.py", folder.path());
   if (!code) GTEST_SKIP() << "python3 has no onnxruntime: nothing has run these graphs";
   EXPECT_EQ(*code, 0);
+}
+
+// Returns models whose files take a table's cells, bytes and numbers, with drawn checks.
+std::vector<Model> checked_models() {
+  const TableEncoder mixed = testing::mixed_table();
+  Model of_table = testing::model_of(testing::network_of_table(mixed));
+  testing::set_table(of_table, mixed);
+  Model of_bytes = testing::model_of(testing::network_of_everything());
+  Model of_numbers = testing::model_of(testing::network_of_everything());
+  of_numbers.reads_pixels = false;
+  std::vector<Model> models = {of_table, of_bytes, of_numbers};
+  for (Model& model : models) {
+    const Preprocessing data{
+        .mean = model.mean, .deviation = model.deviation, .table = model.table};
+    model.check = check_logits(model, data).value();
+  }
+  return models;
+}
+
+TEST(OnnxRuntime, IsAJudgeOfVerification) {
+  const testing_support::TempFolder folder;
+  const auto path = folder.path() / "model.onnx";
+  for (Model& model : checked_models()) {
+    ASSERT_TRUE(exporters().front().write(model, path));
+    const auto verified = exporters().front().verify(model, path);
+    EXPECT_TRUE(verified) << verified.error().message;
+    const auto logits = onnx_runtime_logits(model, path);
+    ASSERT_TRUE(logits) << logits.error().message;
+    if (!*logits) GTEST_SKIP() << "python3 has no onnxruntime";
+    EXPECT_TRUE(compare_logits(*model.check, **logits));
+    model.check->logits[3] += 1;
+    EXPECT_FALSE(compare_logits(*model.check, **logits));
+  }
+  std::ofstream(path, std::ios::trunc) << "no model";
+  const auto refused = onnx_runtime_logits(checked_models().front(), path);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().message.find("ONNX Runtime cannot run it: "), 0u);
+  EXPECT_EQ(refused.error().message.find('\n'), std::string::npos);
 }
 
 TEST(OnnxRuntime, PreparesPicturesAsTheLoaderDoes) {
