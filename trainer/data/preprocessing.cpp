@@ -127,8 +127,9 @@ std::uint64_t hash_from(const json& value) {
 Task task_from(const json& all) {
   const json& input = all.at("input");
   Task task;
-  task.kind =
-      row_called(std::array{tasks()[0], tasks()[1], tasks()[2], tasks()[3]}, all.at("task")).kind;
+  const TaskRow* row = find_row(tasks(), all.at("task").get_ref<const std::string&>());
+  if (row == nullptr) refuse();
+  task.kind = row->kind;
   task.input = {whole_number<std::int64_t>(input.at(0)), whole_number<std::int64_t>(input.at(1)),
                 whole_number<std::int64_t>(input.at(2))};
   task.classes = whole_number<int>(all.at("classes"));
