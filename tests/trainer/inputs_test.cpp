@@ -117,6 +117,18 @@ TEST_F(NewInputs, OfATableMayHaveCategoriesThatAreNew) {
   EXPECT_EQ(inputs[at + 1], 0);
 }
 
+TEST_F(NewInputs, OfATableMayMissACategoryByAnyWordForIt) {
+  const Preprocessing data = trained_on(forty([](const auto& cells) {
+    return cells[0] + "," + (cells[2] == "?" ? "" : cells[1]) + "," + cells[2] + "," + cells[3];
+  }));
+  const auto of = [&](const std::string& word) {
+    return read(write("missing.csv", "size,colour,age\n1," + word + ",2\n"), data);
+  };
+  EXPECT_EQ(of("?"), of("\"\""));
+  EXPECT_EQ(of("NA"), of("?"));
+  EXPECT_NE(of("green"), of("?"));
+}
+
 TEST_F(NewInputs, OfATableThatAreWrongAreNamedByTheirPlace) {
   const Preprocessing data = trained_on(forty(as_it_was));
   EXPECT_NE(refusal(write("bad.csv", "size,colour,age\n1,red,2\n1,red,old\n"), data)

@@ -9,6 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "trainer/data/table_encoder.h"
+
 namespace detol::inline trainer {
 namespace {
 
