@@ -93,17 +93,6 @@ Rows shown(const std::vector<event::Model>& models, const Globals& globals) {
   return only_columns(rows, {"model", "trial", "state", "epochs", "test", "test_interval"});
 }
 
-// Returns "test_accuracy 0.95 ± 0.004": mean and standard deviation over the models.
-std::string with_deviation(const std::vector<event::Model>& models, std::string_view metric) {
-  double sum = 0, squares = 0;
-  for (const event::Model& model : models) sum += metric_of(model, metric).value_or(NAN);
-  const auto count = static_cast<double>(models.size());
-  const double mean = sum / count;
-  for (const event::Model& model : models)
-    squares += std::pow(metric_of(model, metric).value_or(NAN) - mean, 2);
-  return fmt::format("{} {:.4g} ± {:.2g}", metric, mean, std::sqrt(squares / (count - 1)));
-}
-
 void say_spread(const OpenStudy& study, const std::vector<event::Model>& models) {
   std::vector<event::Model> tested;
   std::ranges::copy_if(models, std::back_inserter(tested),
@@ -132,7 +121,7 @@ Result<int> run_retrain(const Arguments& arguments) {
   DETOL_ASSIGN(RunOptions run, run_options_of(arguments, study, shared));
   Retraining work{.study = study,
                   .shared = std::move(shared),
-                  .trial = static_cast<TrialId>(std::get<std::int64_t>(cell(trials, 0, "trial"))),
+                  .trial = trial_of(trials, 0),
                   .candidate = {},
                   .from = {},
                   .count = seeds,

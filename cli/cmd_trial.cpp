@@ -11,10 +11,6 @@
 namespace detol::inline cli {
 namespace {
 
-TrialId id_of(const Rows& trial) {
-  return static_cast<TrialId>(std::get<std::int64_t>(cell(trial, 0, "trial")));
-}
-
 std::string inputs_of(const Network& network, const Node& node) {
   std::vector<std::string_view> names;
   for (const NodeId input : node.inputs) names.push_back(network.nodes()[input].name);
@@ -121,7 +117,7 @@ Result<Rows> log(const OpenStudy& study, const Rows& trial) {
     std::visit(
         [&](const auto& e) {
           if constexpr (requires { e.trial; }) {
-            if (e.trial != id_of(trial)) return;
+            if (e.trial != trial_of(trial, 0)) return;
             const EventLine line = describe(e);
             rows.rows.push_back({line.event, line.text});
           }

@@ -104,27 +104,17 @@ std::string test_rows(const event::Model& tested) {
 
 // Returns how the test metrics vary over the models of one command, which differ in their seeds.
 std::string spread_of(std::span<const event::Model> models, const event::Model& one) {
-  std::vector<const event::Model*> siblings;
+  std::vector<event::Model> siblings;
   for (const event::Model& other : models) {
     if (other.kind == kRetrained && other.first == one.first && other.state == kComplete)
-      siblings.push_back(&other);
+      siblings.push_back(other);
   }
   if (one.kind != kRetrained || siblings.size() < 2) return "";
-  std::string text = fmt::format("\nOver {} models with other seeds:", siblings.size());
-  for (const event::Interval& interval : one.intervals) {
-    double sum = 0, squares = 0;
-    const auto count = static_cast<double>(siblings.size());
-    for (const event::Model* sibling : siblings) {
-      const double value = metric_of(*sibling, interval.metric).value_or(0);
-      sum += value;
-      squares += value * value;
-    }
-    const double variance = (squares - sum * sum / count) / (count - 1);
-    text +=
-        fmt::format("{} {} {:.4g} (deviation {:.2g})", &interval == &one.intervals[0] ? "" : ",",
-                    interval.metric, sum / count, std::sqrt(std::max(0.0, variance)));
-  }
-  return text + ".\n";
+  std::string metrics;
+  for (const event::Interval& interval : one.intervals)
+    metrics += (metrics.empty() ? "" : ", ") + with_deviation(siblings, interval.metric);
+  return fmt::format("\nMean and standard deviation of {} models with other seeds: {}.\n",
+                     siblings.size(), metrics);
 }
 
 Result<std::string> metrics_section(const OpenStudy& study, const Model& model) {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 
 #include "cli/devices.h"
 #include "cli/final_choice.h"
@@ -67,6 +68,16 @@ std::optional<double> metric_of(const event::Model& model, std::string_view metr
   const auto found =
       std::ranges::find_if(model.metrics, [&](const auto& named) { return named.first == metric; });
   return found != model.metrics.end() ? std::optional(found->second) : std::nullopt;
+}
+
+std::string with_deviation(std::span<const event::Model> models, std::string_view metric) {
+  double sum = 0, squares = 0;
+  for (const event::Model& model : models) sum += metric_of(model, metric).value_or(NAN);
+  const auto count = static_cast<double>(models.size());
+  const double mean = sum / count;
+  for (const event::Model& model : models)
+    squares += std::pow(metric_of(model, metric).value_or(NAN) - mean, 2);
+  return fmt::format("{} {:.4g} ± {:.2g}", metric, mean, std::sqrt(squares / (count - 1)));
 }
 
 Result<void> check_has_test(const OpenStudy& study, const StudyData& shared) {

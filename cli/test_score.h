@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <functional>
 #include <optional>
+#include <span>
 #include <string>
 
 #include "cli/model_rows.h"
@@ -46,6 +47,9 @@ std::optional<double> metric_of(const event::Model& model, std::string_view metr
 
 // Returns the error (kEmpty) that nothing can be tested, unless the data have a test part.
 Result<void> check_has_test(const OpenStudy& study, const StudyData& shared);
+
+// Returns "test_accuracy 0.95 ± 0.004": mean and standard deviation over two models or more.
+std::string with_deviation(std::span<const event::Model> models, std::string_view metric);
 
 // Adds test metrics to a model.
 void add_metrics(const std::vector<TestMetric>& metrics, event::Model& model);

@@ -25,12 +25,6 @@ struct Scored {  // NOLINT(bugprone-exception-escape): json moves without throwi
   fs::path folder;         // with its checkpoints
 };
 
-double number_of(const Cell& cell) {
-  if (const auto* whole = std::get_if<std::int64_t>(&cell)) return static_cast<double>(*whole);
-  const auto* real = std::get_if<double>(&cell);
-  return real != nullptr ? *real : 0;
-}
-
 // Returns the trial of another study whose training the trial took over, if it did.
 std::optional<TrialId> trained_as(const Rows& trials, std::size_t row) {
   const auto text_of = [&](const char* column) {
@@ -47,9 +41,9 @@ std::optional<TrialId> trained_as(const Rows& trials, std::size_t row) {
 Result<Scored> scored_of(const OpenStudy& study, const fs::path& storage, const Rows& trials,
                          std::size_t row) {
   Scored scored;
-  scored.trial = static_cast<TrialId>(std::get<std::int64_t>(cell(trials, row, "trial")));
-  scored.epochs = number_of(cell(trials, row, "epochs"));
-  scored.best_epoch = number_of(cell(trials, row, "best_epoch"));
+  scored.trial = trial_of(trials, row);
+  scored.epochs = real_cell(trials, row, "epochs");
+  scored.best_epoch = real_cell(trials, row, "best_epoch");
   if (scored.epochs == 0)
     return fail(ErrorCode::kEmpty, fmt::format("trial {} was never trained", scored.trial));
   scored.trained_as = trained_as(trials, row).value_or(scored.trial);

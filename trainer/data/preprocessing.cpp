@@ -13,6 +13,7 @@
 #include "core/hash.h"
 #include "core/json_numbers.h"
 #include "core/table.h"
+#include "trainer/data/table_look.h"
 
 namespace detol::inline trainer {
 namespace {
@@ -23,14 +24,6 @@ constexpr std::size_t kMostInputs = std::size_t{1} << 20;
 constexpr std::size_t kMostKnots = 1025;  // data.columns.bins is at most 1,024
 constexpr std::size_t kMostTableColumns = std::size_t{1} << 14;
 constexpr std::size_t kLargestFile = std::size_t{64} << 20;
-
-struct KindRow {
-  std::string_view name;
-  ColumnKind kind;
-};
-constexpr std::array kKinds = {KindRow{"number", ColumnKind::kNumber},
-                               KindRow{"date", ColumnKind::kDate},
-                               KindRow{"category", ColumnKind::kCategory}};
 
 struct EncodingRow {
   std::string_view name;
@@ -61,6 +54,13 @@ const Row& row_called(const std::array<Row, N>& rows, const json& name) {
   return *row;
 }
 
+ColumnKind kind_from(std::string_view name) {
+  for (const auto kind : {ColumnKind::kNumber, ColumnKind::kDate, ColumnKind::kCategory}) {
+    if (name_of(kind) == name) return kind;
+  }
+  refuse();
+}
+
 float finite(const json& value) {
   const auto number = value.get<float>();
   if (!value.is_number() || !std::isfinite(number)) refuse();
@@ -74,8 +74,7 @@ std::vector<float> finite_numbers(const json& list) {
 }
 
 json json_of(const TableColumn& column) {
-  const auto kind = std::ranges::find(kKinds, column.kind, &KindRow::kind);
-  json all = {{"name", column.name}, {"kind", kind->name}};
+  json all = {{"name", column.name}, {"kind", name_of(column.kind)}};
   if (column.kind == ColumnKind::kCategory) {
     all["categories"] = column.categories;
     all["pools_rare"] = column.pools_rare;
@@ -95,7 +94,7 @@ json json_of(const TableColumn& column) {
 TableColumn column_from(const json& all) {
   TableColumn column;
   column.name = all.at("name").get<std::string>();
-  column.kind = row_called(kKinds, all.at("kind")).kind;
+  column.kind = kind_from(all.at("kind").get_ref<const std::string&>());
   if (column.kind == ColumnKind::kCategory) {
     column.categories = all.at("categories").get<std::vector<std::string>>();
     column.pools_rare = all.at("pools_rare").get<bool>();
