@@ -79,6 +79,21 @@ TEST(Retrain, GivesModelsOfEachSeedWithTestMetricsAndTheirSpread) {
             3u);
 }
 
+TEST(Retrain, GivesModelsThatPredictAndWhoseCardsHaveTheirSpread) {
+  const Searched tiny;
+  json_of(tiny.detol(retrain({"--seeds", "2"})));
+  ASSERT_EQ(tiny.detol({"export", "tiny", "--model", "2", "--to", "onnx"}).code, 0);
+  const std::string card = text_of(tiny.path() / "tiny-model2.md");
+  EXPECT_NE(card.find("standard deviation of 2 models with other seeds: test_accuracy "),
+            std::string::npos)
+      << card;
+  const std::string images = "data/t10k-images-idx3-ubyte";
+  const Ran answer = tiny.detol({"predict", "tiny", "--model", "2", "--data", images});
+  ASSERT_EQ(answer.code, 0) << answer.err;
+  EXPECT_EQ(tiny.detol({"predict", "tiny-model2.onnx", "--data", images}).out, answer.out);
+  EXPECT_NE(tiny.detol({"predict", "tiny", "--model", "3", "--data", images}).out, answer.out);
+}
+
 TEST(Retrain, OfEqualStudiesGivesEqualModelsForAnyNumberOfWorkers) {
   const Searched one, other;
   EXPECT_EQ(json_of(one.detol(retrain({"--seeds", "2", "-j", "1"}))),
