@@ -17,13 +17,10 @@ namespace {
 
 using OrderedJson = nlohmann::ordered_json;
 
-constexpr const char* kModelColumns =
-    "model, trial, kind, state, failure, reason, seed, epochs, trained_on, began_from, first, "
-    "params, "
-    "flops, values_json, intervals_json, dataset, folder, created";
-
+// Returns an empty value where the column is missing, as in what an older detol wrote.
 template <typename T>
 T cell_as(const Rows& rows, std::size_t row, std::string_view column) {
+  if (std::ranges::find(rows.columns, column) == rows.columns.end()) return T();
   const auto* found = std::get_if<T>(&cell(rows, row, column));
   return found != nullptr ? *found : T();
 }
@@ -61,7 +58,10 @@ Result<event::Model> model_in(const Rows& rows, std::size_t row) {
                      .flops = count_cell(rows, row, "flops"),
                      .dataset = cell_as<std::string>(rows, row, "dataset"),
                      .folder = cell_as<std::string>(rows, row, "folder"),
-                     .at_s = real_cell(rows, row, "created")};
+                     .at_s = real_cell(rows, row, "created"),
+                     .parent = cell_as<std::int64_t>(rows, row, "parent"),
+                     .settings = cell_as<std::string>(rows, row, "settings"),
+                     .architecture = cell_as<std::string>(rows, row, "architecture")};
   const auto metrics =
       OrderedJson::parse(cell_as<std::string>(rows, row, "values_json"), nullptr, false);
   const auto intervals =
@@ -99,9 +99,7 @@ Result<std::vector<event::Model>> models_of(const OpenStudy& study) {
   DETOL_ASSIGN(const bool has_view, has_models(*study.reader));
   if (!has_view) return models;
   DETOL_ASSIGN(const Rows rows,
-               study.reader->select(fmt::format("SELECT {} FROM v_models WHERE study = ?1 ORDER BY "
-                                                "model",
-                                                kModelColumns),
+               study.reader->select("SELECT * FROM v_models WHERE study = ?1 ORDER BY model",
                                     {study.record.name}));
   for (std::size_t row = 0; row < rows.rows.size(); ++row) {
     DETOL_ASSIGN(event::Model model, model_in(rows, row));

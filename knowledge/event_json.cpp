@@ -104,6 +104,8 @@ void list_fields(Io& io, event::Model& e) {
   io("network_params", e.network_params), io("flops", e.flops);
   io("metrics", e.metrics), io("intervals", e.intervals);
   io("dataset", e.dataset), io("folder", e.folder), io("at", e.at_s);
+  io.unless_zero("parent", e.parent);
+  io.unless_empty("settings", e.settings), io.unless_empty("architecture", e.architecture);
 }
 
 // The kinds of events, in the order of Event.
@@ -191,7 +193,8 @@ class JsonWriter {
   void unless_zero(const char* key, double value) {
     if (value != 0) fields[key] = json_number(value);
   }
-  void unless_zero(const char* key, int value) {
+  template <std::integral Integer>
+  void unless_zero(const char* key, Integer value) {
     if (value != 0) fields[key] = value;
   }
 

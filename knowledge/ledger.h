@@ -174,7 +174,7 @@ struct Interval {
 struct Model {
   std::int64_t model = 0;       // from 1, in each study
   TrialId trial = 0;            // its parent; of kind "trial", itself
-  std::string kind = {};        // "trial", "retrained"
+  std::string kind = {};        // "trial", "retrained", "pruned", ...
   std::string state = {};       // "TRAINING", "COMPLETE", "FAIL"
   std::string failure = {};     // FAIL: a cause
   std::string reason = {};      // FAIL: why, in one line
@@ -190,6 +190,11 @@ struct Model {
   std::string dataset = {};  // the fingerprint of its data, 16 hexadecimal digits
   std::string folder = {};   // with its checkpoint, below the study's
   double at_s = 0;
+  // Of what is derived further: the parent's number (0: the trial itself), what was asked for, as a
+  // JSON object, and the network as export/architecture.h writes it (empty: the trial's own).
+  std::int64_t parent = 0;
+  std::string settings = {};
+  std::string architecture = {};
 };
 
 }  // namespace event

@@ -220,7 +220,9 @@ SELECT s.name AS study, m.payload->>'model' AS model, m.trial AS trial,
   m.payload->>'network_params' AS params, m.payload->>'flops' AS flops,
   m.payload->'metrics' AS values_json, m.payload->'intervals' AS intervals_json,
   m.payload->>'dataset' AS dataset, m.payload->>'folder' AS folder, m.payload->>'at' AS created,
-  strftime('%Y-%m-%dT%H:%M:%SZ', m.payload->>'at', 'unixepoch') AS created_at
+  strftime('%Y-%m-%dT%H:%M:%SZ', m.payload->>'at', 'unixepoch') AS created_at,
+  m.payload->>'parent' AS parent, m.payload->>'settings' AS settings,
+  m.payload->>'architecture' AS architecture
 FROM studies s JOIN events m INDEXED BY events_by_model ON m.study = s.id AND m.kind = 'model'
 WHERE NOT EXISTS (SELECT 1 FROM events n INDEXED BY events_by_model
   WHERE n.study = m.study AND n.kind = 'model' AND n.payload->>'model' = m.payload->>'model'

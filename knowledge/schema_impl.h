@@ -41,7 +41,8 @@ namespace detol::inline knowledge {
 //   8   a trial's value is of its last report that is marked as the best; in older rows all are
 //   9   models
 //   10  the view of models says why one failed
-constexpr int kSchemaVersion = 10;      // PRAGMA user_version
+//   11  models of other networks than their trial's
+constexpr int kSchemaVersion = 11;      // PRAGMA user_version
 constexpr int kFirstWithChecksums = 3;  // of pages
 constexpr int kFirstWithSummaries = 4;  // of studies
 constexpr int kFirstWithFacts = 4;

@@ -131,10 +131,11 @@ TEST(Reader, HasTheDocumentedColumns) {
         "nearest_centroid",
         "ridge",
         "facts_json"}},
-      {"v_models", {"study",          "model",   "trial",  "kind",    "state",
-                    "failure",        "reason",  "seed",   "epochs",  "trained_on",
-                    "began_from",     "first",   "params", "flops",   "values_json",
-                    "intervals_json", "dataset", "folder", "created", "created_at"}},
+      {"v_models",
+       {"study",   "model",      "trial",       "kind",           "state",       "failure",
+        "reason",  "seed",       "epochs",      "trained_on",     "began_from",  "first",
+        "params",  "flops",      "values_json", "intervals_json", "dataset",     "folder",
+        "created", "created_at", "parent",      "settings",       "architecture"}},
       {"v_networks", {"arch_hash", "params", "flops", "graph"}},
       {"v_hosts",
        {"host", "name", "cpu", "cores", "memory_bytes", "gpus_json", "runs", "first_used_at",
@@ -154,16 +155,21 @@ TEST(Reader, AModelIsWhatItsLastEventSays) {
   other.model = 2;
   other.state = "FAIL";
   other.reason = "the loss is nan";
-  one.append({asked(0), model, other});
+  one.append({asked(0), model});
   model.state = "COMPLETE";
   model.metrics = {{"test_accuracy", 0.75}};
   model.intervals = {{"test_accuracy", 0.7, 0.8}};
-  one.append({model, model});
+  other.parent = 1;
+  other.settings = R"({"members":[0,1]})";
+  other.architecture = R"([{"op":"input"}])";
+  one.append({model, model, other});
   const auto reader = must(Reader::open(one.path));
   EXPECT_EQ(lines(*reader,
                   "SELECT model, trial, kind, state, reason, values_json->>'test_accuracy', "
-                  "intervals_json->>'$.test_accuracy[1]' FROM v_models ORDER BY model"),
-            (Lines{"1|0|retrained|COMPLETE||0.75|0.8", "2|0|retrained|FAIL|the loss is nan||"}));
+                  "intervals_json->>'$.test_accuracy[1]', parent, settings->>'$.members[1]', "
+                  "architecture->>'$[0].op' FROM v_models ORDER BY model"),
+            (Lines{"1|0|retrained|COMPLETE||0.75|0.8|||",
+                   "2|0|retrained|FAIL|the loss is nan|||1|1|input"}));
 }
 
 TEST(Reader, EventsAfterAnEventAreTheNewOnes) {
