@@ -9,6 +9,7 @@
 
 #include <cerrno>
 #include <cstdint>
+#include <iterator>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -77,9 +78,14 @@ Result<Descriptor> mark(const fs::path& folder) {
   return marker;
 }
 
+// Whether nothing but the marker is in the folder.
+bool has_marker_alone(const fs::path& folder) {
+  std::error_code ignored;
+  return std::distance(fs::directory_iterator(folder, ignored), fs::directory_iterator()) == 1;
+}
+
 // Returns the lock on the marker of a folder that a killed process left, or nullopt.
 std::optional<Descriptor> lock_remains(const fs::path& folder) {
-  if (!folder.filename().string().starts_with(kPrefix)) return std::nullopt;
   const Descriptor directory(
       ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
   if (directory.get() < 0) return std::nullopt;
@@ -88,7 +94,10 @@ std::optional<Descriptor> lock_remains(const fs::path& folder) {
   const std::string expected = marker_of(folder);
   std::string text(expected.size() + 1, '\0');
   const ssize_t size = marker.get() < 0 ? -1 : ::read(marker.get(), text.data(), text.size());
-  if (size < 0 || text.substr(0, static_cast<std::size_t>(size)) != expected) return std::nullopt;
+  if (size < 0) return std::nullopt;
+  text.resize(static_cast<std::size_t>(size));
+  const bool is_unfinished = text.empty() && has_marker_alone(folder);  // killed while it marked
+  if (text != expected && !is_unfinished) return std::nullopt;
   if (::flock(marker.get(), LOCK_EX | LOCK_NB) != 0) return std::nullopt;
   return marker;
 }
@@ -110,13 +119,16 @@ void sweep(const fs::path& parent) {
   std::vector<fs::path> all;
   for (const auto& entry : fs::directory_iterator(parent, ignored)) all.push_back(entry.path());
   for (const fs::path& folder : all) {
+    if (!folder.filename().string().starts_with(kPrefix)) continue;
     if (const auto lock = lock_remains(folder)) remove_marked(folder);
+    // A process killed before it made the marker, or after it removed it, leaves an empty folder.
+    ::rmdir(folder.c_str());  // fails if anything is in it
   }
 }
 
 }  // namespace
 
-// Makes several attempts: another run that ends at this instant removes the empty parent.
+// Makes several attempts: another run may remove the parent or the folder while it is empty.
 Result<MarkedFolder> MarkedFolder::make(const fs::path& place) {
   for (int attempt = 1;; ++attempt) {
     auto folder = make_once(place);

@@ -8,8 +8,10 @@
 //   <place>/detol-<uid>/run-<id>/marker   written by the process, with the random id in it
 //
 // The process holds a lock on the marker. A folder whose marker has the folder's id and is not
-// locked was left by a killed process, in any container; the next make() in that place removes it.
-// Nothing else is ever removed, and no symlink is followed. Not thread-safe.
+// locked was left by a killed process, in any container; the next make() in that place removes it,
+// and an empty run-<...>, with or without an empty marker, which a process leaves that is killed
+// while it makes or removes its folder. Nothing else is ever removed, and no symlink is followed.
+// Not thread-safe.
 
 #include <filesystem>
 

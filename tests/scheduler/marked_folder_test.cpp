@@ -68,6 +68,22 @@ TEST_F(MarkedFolderTest, OfAKilledProcessIsRemovedByTheNext) {
   EXPECT_FALSE(fs::exists(left));
 }
 
+TEST_F(MarkedFolderTest, OfAProcessKilledWhileItMadeOrRemovedItIsRemovedByTheNext) {
+  fs::create_directories(parent());
+  fs::permissions(parent(), fs::perms::owner_all);
+  const fs::path unmarked = parent() / "run-0123456789ab", half_marked = parent() / "run-ba987654";
+  fs::create_directory(unmarked);
+  fs::create_directory(half_marked);
+  std::ofstream(half_marked / "marker").close();
+  const fs::path used = with_file(parent() / "run-123456789abc");
+  std::ofstream(used / "marker").close();
+  { const MarkedFolder folder = make(); }
+  EXPECT_FALSE(fs::exists(unmarked));
+  EXPECT_FALSE(fs::exists(half_marked));
+  EXPECT_TRUE(fs::exists(used / "results"));
+  EXPECT_TRUE(fs::exists(used / "marker"));
+}
+
 TEST_F(MarkedFolderTest, OfALivingProcessStays) {
   const MarkedFolder first = make();
   const MarkedFolder second = make();
