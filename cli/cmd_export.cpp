@@ -138,7 +138,7 @@ Command export_command() {
           .summary = "write a found network with its weights for other tools",
           .options = {{"STUDY", "", "its name (detol studies)", Option::kRequired},
                       {"--trial", "best|ID|pareto", "which; default: best"},
-                      {"--model", "N", "a retrained model instead of a trial"},
+                      {"--model", "N", "a model instead of a trial"},
                       {"--to", "FORMAT", "what to write", Option::kRequired, words_of_to()},
                       {"-o,--output", "DIR", "into that folder; default: here"},
                       {"--raw", "", "ONNX without what prepares the data and names the classes"},

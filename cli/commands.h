@@ -109,6 +109,7 @@ Command similar_command();
 Command query_command();
 Command test_command();
 Command retrain_command();
+Command prune_command();
 Command export_command();
 Command predict_command();
 Command db_check_command();

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 #include <cmath>
 
 #include "cli/model_rows.h"
@@ -117,6 +118,20 @@ std::string spread_of(std::span<const event::Model> models, const event::Model& 
                      siblings.size(), metrics);
 }
 
+// Returns where a model comes from that is not a trial's own; else nothing.
+std::string origin_of(const event::Model& model) {
+  if (model.kind == kTestedTrial) return "";
+  if (model.kind == kRetrained)
+    return fmt::format("\nRetrained: model {}, on {}, from {}.\n", model.model, model.trained_on,
+                       model.began_from);
+  std::string kind = model.kind;
+  kind[0] = static_cast<char>(std::toupper(kind[0]));
+  const std::string parent = model.parent != 0 ? fmt::format("model {}", model.parent)
+                                               : fmt::format("trial {}", model.trial);
+  return fmt::format("\n{}: model {}, from {}, as asked for by `{}`.\n", kind, model.model, parent,
+                     model.settings);
+}
+
 Result<std::string> metrics_section(const OpenStudy& study, const Model& model) {
   std::string text = "| metric | value | 95 % interval |\n|---|---|---|\n";
   for (const Metric& metric : model.metrics)
@@ -127,9 +142,7 @@ Result<std::string> metrics_section(const OpenStudy& study, const Model& model) 
     return text + fmt::format("\nIts test metrics are not known: `detol test {} --trial {}`.\n",
                               study.record.name, model.properties.at("trial"));
   text += test_rows(*known) + spread_of(models, *known);
-  if (known->kind == kRetrained)
-    text += fmt::format("\nRetrained: model {}, on {}, from {}.\n", known->model, known->trained_on,
-                        known->began_from);
+  text += origin_of(*known);
   return text +
          "\nValidation chose this network among all trials, so its validation metrics are the "
          "luckiest of many; the test part chose nothing.\n";

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "cli/final_choice.h"
+#include "export/architecture_text.h"
 #include "knowledge/artefacts.h"
 
 namespace detol::inline cli {
@@ -39,19 +40,31 @@ tl::unexpected<Error> not_here(const event::Model& model, const std::string& why
                           model.model, why));
 }
 
-Result<TrainedNetwork> retrained_network(const OpenStudy& study, const StudyData& shared,
-                                         const fs::path& storage, const event::Model& model) {
-  DETOL_ASSIGN(const Rows trials, one_trial(study, std::to_string(model.trial)));
-  DETOL_ASSIGN(Genome genome, genome_of(shared.config, trials, 0));
+// Returns the candidate that the model's weights belong to: the trial's, or one of a network of its
+// own.
+Result<Candidate> candidate_of(const StudyData& shared, const Genome& genome,
+                               const event::Model& model) {
   auto candidate = shared.config.candidate(genome, shared.preprocessing.task);
   if (!candidate) return fail(ErrorCode::kExport, candidate.error().reason);
+  if (model.architecture.empty()) return *std::move(candidate);
+  auto network = network_from_text(model.architecture);
+  if (network) return with_network(*std::move(candidate), *std::move(network));
+  return fail(ErrorCode::kExport,
+              fmt::format("model {} is damaged: {}", model.model, network.error().message));
+}
+
+Result<TrainedNetwork> derived_network(const OpenStudy& study, const StudyData& shared,
+                                       const fs::path& storage, const event::Model& model) {
+  DETOL_ASSIGN(const Rows trials, one_trial(study, std::to_string(model.trial)));
+  DETOL_ASSIGN(Genome genome, genome_of(shared.config, trials, 0));
+  DETOL_ASSIGN(Candidate candidate, candidate_of(shared, genome, model));
   DETOL_ASSIGN(const fs::path artefacts, find_artefacts(storage, study.record.name));
   auto checkpoint = read_checkpoint(artefacts / model.folder, model.epochs);
   if (!checkpoint) return not_here(model, checkpoint.error().message);
-  const std::string why = difference(*checkpoint, *candidate, model);
+  const std::string why = difference(*checkpoint, candidate, model);
   if (!why.empty()) return not_here(model, (artefacts / model.folder).string() + ": " + why);
   const double best_epoch = best_report(*checkpoint)->epochs();
-  return TrainedNetwork{model.trial, best_epoch, *std::move(candidate), std::move(genome),
+  return TrainedNetwork{model.trial, best_epoch, std::move(candidate), std::move(genome),
                         *std::move(checkpoint)};
 }
 
@@ -79,7 +92,7 @@ Result<void> check_is_complete(const OpenStudy& study, const event::Model& model
 Result<TrainedNetwork> network_of(const OpenStudy& study, const StudyData& shared,
                                   const fs::path& storage, const event::Model& model) {
   DETOL_TRY(check_is_complete(study, model));
-  if (model.kind != kTestedTrial) return retrained_network(study, shared, storage, model);
+  if (model.kind != kTestedTrial) return derived_network(study, shared, storage, model);
   DETOL_ASSIGN(const Rows trials, one_trial(study, std::to_string(model.trial)));
   DETOL_ASSIGN(TrainedNetwork network, trained_network(study, shared, storage, trials, 0));
   if (network.best_epoch == model.epochs) return network;

@@ -34,13 +34,13 @@ std::uint64_t model_seed(std::uint64_t study_seed, std::int64_t model) {
 }
 
 const char* began_from(const Retraining& work) {
-  return work.from ? kFromCheckpoint : kFromScratch;
+  return work.from || work.kind != kRetrained ? kFromCheckpoint : kFromScratch;
 }
 
 bool is_asked_for(const Retraining& work, const event::Model& model) {
-  return model.kind == kRetrained && model.trial == work.trial &&
-         model.epochs == work.candidate.recipe.epochs && model.trained_on == work.trained_on &&
-         model.began_from == began_from(work);
+  return model.kind == work.kind && model.trial == work.trial && model.parent == work.parent &&
+         model.settings == work.settings && model.epochs == work.candidate.recipe.epochs &&
+         model.trained_on == work.trained_on && model.began_from == began_from(work);
 }
 
 // Returns the models of the last command that asked for the same and is not done; none if there is
@@ -62,7 +62,7 @@ event::Model new_model(const Retraining& work, std::int64_t number, std::int64_t
   const std::uint64_t seed = model_seed(work.shared.config.seed, number);
   return {.model = number,
           .trial = work.trial,
-          .kind = kRetrained,
+          .kind = work.kind,
           .state = kTraining,
           .seed = std::bit_cast<std::int64_t>(seed),
           .epochs = static_cast<double>(work.candidate.recipe.epochs),
@@ -73,11 +73,9 @@ event::Model new_model(const Retraining& work, std::int64_t number, std::int64_t
           .flops = work.candidate.cost.flops,
           .dataset = to_hex(work.study.record.data_fingerprint),
           .folder = fmt::format("models/{}", number),
-          .at_s = system_clock().wall_s()};
-}
-
-fs::path folder_of(const Retraining& work, const event::Model& model) {
-  return artefact_folder(work.run.storage, work.study.record.name) / model.folder;
+          .at_s = system_clock().wall_s(),
+          .parent = work.parent,
+          .settings = work.settings};
 }
 
 double reported_in(const std::optional<Checkpoint>& checkpoint) {
@@ -89,11 +87,7 @@ Result<Evaluation> train_model(const Retraining& work, const event::Model& model
                                const Reporter& report, Control& control) {
   select_gpu(work.run.gpus, place);
   const Dataset& data = *work.shared.data;
-  Job job{.trial = work.trial,
-          .seed = std::bit_cast<std::uint64_t>(model.seed),
-          .candidate = work.candidate,
-          .folder = folder_of(work, model),
-          .micro_batches = work.micro_batches};
+  Job job = job_of(work, model);
   DETOL_ASSIGN(const auto found, newest_checkpoint(job.folder, job.attempt));
   if (!found && work.from) DETOL_TRY(begin_at(*work.from, job, data, work.run.backend));
   job.acknowledged = reported_in(found ? found : work.from);
@@ -178,6 +172,18 @@ void note_failure(const Retraining& work, const Evaluation& ended, event::Model&
 
 }  // namespace
 
+fs::path folder_of(const Retraining& work, const event::Model& model) {
+  return artefact_folder(work.run.storage, work.study.record.name) / model.folder;
+}
+
+Job job_of(const Retraining& work, const event::Model& model) {
+  return {.trial = work.trial,
+          .seed = std::bit_cast<std::uint64_t>(model.seed),
+          .candidate = work.candidate,
+          .folder = folder_of(work, model),
+          .micro_batches = work.micro_batches};
+}
+
 int models_at_a_time(const RunOptions& run) {
   if (run.workers > 0) return run.workers;
   if (run.workers == 0 && run.config.resources.workers > 0) return run.config.resources.workers;
@@ -205,12 +211,12 @@ Result<std::vector<event::Model>> models_to_train(const Retraining& work, ModelR
   }
   const std::int64_t first = next_number(all);
   for (std::int64_t i = 0; i < work.count; ++i) models.push_back(new_model(work, first + i, first));
-  DETOL_TRY(record.save(models));
   return models;
 }
 
 Result<bool> train_models(const Retraining& work, ModelRecord& record,
                           std::vector<event::Model>& models) {
+  DETOL_TRY(record.save(models));
   std::vector<event::Model*> open;
   for (event::Model& model : models) {
     if (model.state == kTraining) open.push_back(&model);

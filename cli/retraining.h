@@ -5,6 +5,7 @@
 // models/<number>/ of the study's folder, so that the same command goes on after any end.
 
 #include <cstdint>
+#include <filesystem>
 #include <optional>
 #include <string>
 #include <vector>
@@ -12,6 +13,7 @@
 #include "cli/model_rows.h"
 #include "cli/trained_model.h"
 #include "scheduler/run/study_run.h"
+#include "trainer/evaluator.h"
 
 namespace detol::inline cli {
 
@@ -30,6 +32,9 @@ struct Retraining {
   std::int64_t count = 1;          // models, each with a seed
   RunOptions run;                  // storage, backend, devices, workers: models at a time
   std::string trained_on = kOnTraining;
+  std::string kind = kRetrained;
+  std::string settings = {};  // event::Model::settings
+  std::int64_t parent = 0;    // event::Model::parent
 };
 
 // Returns how many models are trained at the same time.
@@ -40,13 +45,17 @@ int models_at_a_time(const RunOptions& run);
 Result<int> micro_batches_of(const OpenStudy& study, TrialId trial);
 
 // Returns the unfinished models of an earlier command that asked for the same, or new ones, which
-// it records as TRAINING. Errors (kStorage).
+// are not recorded yet. Errors (kStorage).
 Result<std::vector<event::Model>> models_to_train(const Retraining& work, ModelRecord& record);
 
-// Trains the models that are TRAINING; then tests them, and records each, in their order, as
-// COMPLETE or FAIL. Returns false if a signal stopped it. Errors: kStorage; as test_metrics;
-// kExport if a checkpoint that was just written cannot be read.
-// REQUIRES: as train_in_children.
+// Returns the folder of a model's checkpoints, and the job that trains it.
+std::filesystem::path folder_of(const Retraining& work, const event::Model& model);
+Job job_of(const Retraining& work, const event::Model& model);
+
+// Records the models, and trains those that are TRAINING; then tests them, and records each, in
+// their order, as COMPLETE or FAIL. Returns false if a signal stopped it. Errors: kStorage; as
+// test_metrics; kExport if a checkpoint that was just written cannot be read. REQUIRES: as
+// train_in_children.
 Result<bool> train_models(const Retraining& work, ModelRecord& record,
                           std::vector<event::Model>& models);
 

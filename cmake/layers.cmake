@@ -47,6 +47,9 @@ room(trainer                     core encodings/space encodings/network encoding
                                  trainer/backends trainer/backends/reference trainer/backends/cpu
                                  trainer/backends/cuda)
 
+room(trainer/pruning             core encodings/network encodings/study trainer/data
+                                 trainer/backends trainer)
+
 room(export                      core encodings/space encodings/network trainer/data
                                  trainer/backends trainer)
 
@@ -73,6 +76,6 @@ room(bench                       core encodings/network surrogate search trainer
 room(cli                         core encodings/schema encodings/common encodings/study surrogate knowledge/storage
                                  knowledge knowledge/exchange search
                                  trainer/collectives trainer/data trainer/data/formats
-                                 trainer/backends/cpu trainer/backends/cuda trainer export
+                                 trainer/backends/cpu trainer/backends/cuda trainer trainer/pruning export
                                  scheduler/pruners scheduler scheduler/monitor scheduler/launchers
                                  scheduler/run scheduler/simulation bench)

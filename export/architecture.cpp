@@ -6,6 +6,7 @@
 #include <map>
 
 #include "core/table.h"
+#include "export/architecture_text.h"
 #include "export/formats.h"
 
 namespace detol::inline exporting {
@@ -174,6 +175,14 @@ Result<Network> network_from(const json& architecture) {
   DETOL_ASSIGN(Network network, reader.build());
   DETOL_TRY(check_size(network));
   return network;
+}
+
+std::string architecture_text(const Network& network) {
+  return architecture_json(network).dump();
+}
+
+Result<Network> network_from_text(std::string_view text) {
+  return network_from(json::parse(text, nullptr, /*allow_exceptions=*/false));
 }
 
 Result<void> check_size(const Shape& shape) {

@@ -25,7 +25,7 @@ void train_on_validation(DatasetInfo& data);
 // Writes a checkpoint of another job, of whole epochs of the same network, into the folder of this
 // one as if this one had come so far, so that evaluate() continues there: with the job's own seed,
 // recipe and data, the schedule at the place of that epoch. Errors (kStorage). REQUIRES: nothing is
-// in the folder; checkpoint.epoch > 0, and its last report is of that epoch.
+// in the folder; its last report is of checkpoint.epoch, or that is 0 and there is none.
 Result<void> begin_at(Checkpoint checkpoint, const Job& job, const Dataset& data,
                       std::string_view backend);
 

@@ -47,6 +47,13 @@ Recipe recipe_of(const json& file, TaskKind task) {
 
 }  // namespace
 
+Result<Candidate> with_network(Candidate candidate, Network network) {
+  DETOL_ASSIGN(candidate.cost, cost_of(network));
+  candidate.arch_hash = canonical_hash(network);
+  candidate.network = std::move(network);
+  return candidate;
+}
+
 tl::expected<Candidate, Refused> StudyConfig::candidate(const Genome& genome,
                                                         const Task& task) const {
   if (!trains()) return Candidate{};

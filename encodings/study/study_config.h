@@ -99,6 +99,10 @@ struct Candidate {
   std::uint64_t arch_hash = 0;
 };
 
+// Returns a candidate of another network with the same recipe. Errors (kInput): it is too large to
+// count.
+Result<Candidate> with_network(Candidate candidate, Network network);
+
 // WarmStart: what a study takes from others of its knowledge base.
 struct WarmStart {
   bool is_auto = true;               // from all that fit

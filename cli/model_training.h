@@ -1,0 +1,33 @@
+#pragma once
+
+// What the commands that train models share: their options, and what they say of the models.
+
+#include <vector>
+
+#include "cli/commands.h"
+#include "cli/model_rows.h"
+#include "cli/retraining.h"
+
+namespace detol::inline cli {
+
+// Returns a whole number from 1 to `most`, or `otherwise` if it was not given. Errors (kUsage).
+Result<int> number_at_most(const Arguments& arguments, std::string_view key, int otherwise,
+                           int most);
+
+// Returns --epochs, or else the most of the study. Errors (kUsage).
+Result<int> epochs_from(const Arguments& arguments, const StudyConfig& config);
+
+Option workers_option();
+Option device_option();
+
+// Returns how the models are trained; the device is chosen as a resume of the study chooses it.
+// Errors: as choose_device; kUsage. REQUIRES: the data are loaded.
+Result<RunOptions> training_options_of(const Arguments& arguments, const OpenStudy& study,
+                                       const StudyData& shared);
+
+// Trains the models (train_models), prints them and says their test metric, with its spread.
+// Returns the exit code. Errors: as train_models; kFailures if no model could be trained.
+Result<int> train_and_show(const Retraining& work, ModelRecord& record,
+                           std::vector<event::Model>& models, const Globals& globals);
+
+}  // namespace detol::inline cli
