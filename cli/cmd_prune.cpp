@@ -27,36 +27,7 @@ Result<PruningTerms> terms_from(const Arguments& arguments, const StudyConfig& c
   return terms;
 }
 
-// Parent: what is pruned, and its row, whose test metrics are known.
-struct Parent {
-  TrainedNetwork network;
-  std::int64_t model = 0;  // 0: the trial's own weights
-  event::Model tested;
-};
-
-Result<Parent> parent_from(const Arguments& arguments, const OpenStudy& study,
-                           const StudyData& shared) {
-  const std::string& storage = arguments.globals.storage;
-  if (arguments.has("model")) {
-    DETOL_ASSIGN(const event::Model model, model_called(study, arguments.text("model")));
-    DETOL_ASSIGN(TrainedNetwork network, network_of(study, shared, storage, model));
-    return Parent{std::move(network), model.kind == kTestedTrial ? 0 : model.model, model};
-  }
-  DETOL_ASSIGN(const Rows trials, one_trial(study, arguments.text("trial", "best")));
-  DETOL_ASSIGN(TrainedNetwork network, trained_network(study, shared, storage, trials, 0));
-  DETOL_ASSIGN(const auto models, models_of(study));
-  const event::Model* known = tested(models, trials, 0);
-  return Parent{std::move(network), 0, known != nullptr ? *known : event::Model{}};
-}
-
-// Says the test score of what was pruned, to compare.
-void say_parent(const OpenStudy& study, const Parent& parent) {
-  if (parent.tested.state != kComplete) return;
-  log_info("before: {}", with_interval(parent.tested, said_metric(study, parent.tested)));
-}
-
 Result<int> run_prune(const Arguments& arguments) {
-  DETOL_TRY(check_one_is_chosen(arguments));
   const ExitAtSignals signals(kExitResumable);
   const std::string& storage = arguments.globals.storage;
   DETOL_ASSIGN(const OpenStudy study, open_study(storage, arguments.text("STUDY")));
@@ -64,7 +35,7 @@ Result<int> run_prune(const Arguments& arguments) {
   DETOL_ASSIGN(StudyData shared, load_study_data(study));
   DETOL_TRY(check_has_test(study, shared));
   DETOL_ASSIGN(const PruningTerms terms, terms_from(arguments, shared.config));
-  DETOL_ASSIGN(const Parent parent, parent_from(arguments, study, shared));
+  DETOL_ASSIGN(const ParentModel parent, parent_from(arguments, study, shared));
   DETOL_ASSIGN(RunOptions run, training_options_of(arguments, study, shared));
   Retraining work{.study = study,
                   .shared = std::move(shared),

@@ -110,6 +110,7 @@ Command query_command();
 Command test_command();
 Command retrain_command();
 Command prune_command();
+Command quantize_command();
 Command export_command();
 Command predict_command();
 Command db_check_command();

@@ -89,6 +89,15 @@ Result<void> check_is_complete(const OpenStudy& study, const event::Model& model
               fmt::format("model {} of study {} {}", model.model, study.record.name, why));
 }
 
+Result<StoredNetwork> stored_network(const Candidate& parent, const Network& network,
+                                     const Weights& weights) {
+  StoredNetwork stored{.architecture = architecture_text(network), .candidate = {}, .weights = {}};
+  DETOL_ASSIGN(Network read, network_from_text(stored.architecture));
+  DETOL_ASSIGN(stored.candidate, with_network(parent, std::move(read)));
+  stored.weights = in_order_of(stored.candidate.network, weights);
+  return stored;
+}
+
 Result<TrainedNetwork> network_of(const OpenStudy& study, const StudyData& shared,
                                   const fs::path& storage, const event::Model& model) {
   DETOL_TRY(check_is_complete(study, model));

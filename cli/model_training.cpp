@@ -96,6 +96,34 @@ Result<RunOptions> training_options_of(const Arguments& arguments, const OpenStu
   return options;
 }
 
+Result<ParentModel> parent_from(const Arguments& arguments, const OpenStudy& study,
+                                const StudyData& shared) {
+  DETOL_TRY(check_one_is_chosen(arguments));
+  const std::string& storage = arguments.globals.storage;
+  if (arguments.has("model")) {
+    DETOL_ASSIGN(const event::Model model, model_called(study, arguments.text("model")));
+    DETOL_ASSIGN(TrainedNetwork network, network_of(study, shared, storage, model));
+    return ParentModel{std::move(network), model.kind == kTestedTrial ? 0 : model.model, model};
+  }
+  DETOL_ASSIGN(const Rows trials, one_trial(study, arguments.text("trial", "best")));
+  DETOL_ASSIGN(TrainedNetwork network, trained_network(study, shared, storage, trials, 0));
+  DETOL_ASSIGN(const auto models, models_of(study));
+  const event::Model* known = tested(models, trials, 0);
+  return ParentModel{std::move(network), 0, known != nullptr ? *known : event::Model{}};
+}
+
+void say_parent(const OpenStudy& study, const ParentModel& parent) {
+  if (parent.tested.state != kComplete) return;
+  log_info("before: {}", with_interval(parent.tested, said_metric(study, parent.tested)));
+}
+
+Result<void> show_models(const OpenStudy& study, const std::vector<event::Model>& models,
+                         const Globals& globals) {
+  DETOL_TRY(print_data(render(shown(models, globals), globals)));
+  say_spread(study, models);
+  return {};
+}
+
 Result<int> train_and_show(const Retraining& work, ModelRecord& record,
                            std::vector<event::Model>& models, const Globals& globals) {
   DETOL_ASSIGN(const bool is_done, train_models(work, record, models));
@@ -103,8 +131,7 @@ Result<int> train_and_show(const Retraining& work, ModelRecord& record,
     log_info("stopped; the same command goes on");
     return kExitResumable;
   }
-  DETOL_TRY(print_data(render(shown(models, globals), globals)));
-  say_spread(work.study, models);
+  DETOL_TRY(show_models(work.study, models, globals));
   const auto failed = std::ranges::count(models, kFailed, &event::Model::state);
   if (std::cmp_less(failed, models.size())) return kExitDone;
   return fail(ErrorCode::kFailures,

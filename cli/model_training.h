@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "cli/commands.h"
+#include "cli/model_network.h"
 #include "cli/model_rows.h"
 #include "cli/retraining.h"
 
@@ -24,6 +25,24 @@ Option device_option();
 // Errors: as choose_device; kUsage. REQUIRES: the data are loaded.
 Result<RunOptions> training_options_of(const Arguments& arguments, const OpenStudy& study,
                                        const StudyData& shared);
+
+// ParentModel: what a model is derived from, by --trial or --model.
+struct ParentModel {
+  TrainedNetwork network;
+  std::int64_t model = 0;  // 0: the trial's own weights
+  event::Model tested;     // its row; empty if its test metrics are not known
+};
+
+// Errors: as trained_network and network_of; kUsage.
+Result<ParentModel> parent_from(const Arguments& arguments, const OpenStudy& study,
+                                const StudyData& shared);
+
+// Says the parent's test score, to compare, if it is known.
+void say_parent(const OpenStudy& study, const ParentModel& parent);
+
+// Prints models as rows, and says their test metric, with its spread.
+Result<void> show_models(const OpenStudy& study, const std::vector<event::Model>& models,
+                         const Globals& globals);
 
 // Trains the models (train_models), prints them and says their test metric, with its spread.
 // Returns the exit code. Errors: as train_models; kFailures if no model could be trained.

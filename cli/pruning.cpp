@@ -60,11 +60,11 @@ class Selection {
                                .multiple = is_timed() ? kLanes : 1};
     DETOL_ASSIGN(const std::vector<bool> removed,
                  channels_to_remove(network, classes, importance, target));
-    DETOL_ASSIGN(Network left, without_channels(network, classes, removed));
+    DETOL_ASSIGN(const Network left, without_channels(network, classes, removed));
     DETOL_ASSIGN(const double after, cost(left));
     log_info("pruned to {:.3g} of its {} ({:.4g} of {:.4g})", after / before,
              name_of(terms_.quantity), after, before);
-    return begin(model, left, weights_without(network, weights, classes, removed, left));
+    return begin(model, left, weights_without(network, weights, classes, removed));
   }
 
  private:
@@ -82,16 +82,17 @@ class Selection {
                                                                           : cost.flops);
   }
 
-  Result<void> begin(const event::Model& model, Network network, Weights weights) const {
+  Result<void> begin(const event::Model& model, const Network& network,
+                     const Weights& weights) const {
     Job job = job_of(work_, model);
-    DETOL_ASSIGN(job.candidate, with_network(std::move(job.candidate), std::move(network)));
+    DETOL_ASSIGN(StoredNetwork stored, stored_network(job.candidate, network, weights));
+    job.candidate = std::move(stored.candidate);
     DETOL_TRY(make_folder_of(job));
     remove_checkpoints(job.folder, 0);
-    DETOL_TRY(write_file_durably(job.folder / kArchitectureFile,
-                                 architecture_text(job.candidate.network)));
+    DETOL_TRY(write_file_durably(job.folder / kArchitectureFile, stored.architecture));
     Checkpoint checkpoint;
     checkpoint.arch_hash = job.candidate.arch_hash;
-    checkpoint.state.weights = std::move(weights);
+    checkpoint.state.weights = std::move(stored.weights);
     return begin_at(std::move(checkpoint), job, *work_.shared.data, work_.run.backend);
   }
 

@@ -8,6 +8,7 @@
 #include "knowledge/artefacts.h"
 #include "trainer/checkpoint.h"
 #include "trainer/data/formats/formats.h"
+#include "trainer/quantization/quantize.h"
 
 namespace detol::inline cli {
 namespace {
@@ -159,6 +160,7 @@ Result<Model> exported_model(const OpenStudy& study, const StudyData& shared,
     DETOL_ASSIGN(model.check, check_logits(model, made));
   }
   DETOL_TRY(fold_target_scale(made, model));
+  round_to_levels(model.network, model.weights);  // of a quantised one, whose last layer changed
   return model;
 }
 

@@ -50,8 +50,10 @@ room(trainer                     core encodings/space encodings/network encoding
 room(trainer/pruning             core encodings/network encodings/study trainer/data
                                  trainer/backends trainer)
 
+room(trainer/quantization        core encodings/network trainer/backends trainer)
+
 room(export                      core encodings/space encodings/network trainer/data
-                                 trainer/backends trainer)
+                                 trainer/backends trainer trainer/quantization)
 
 room(scheduler/pruners           core encodings/space encodings/study surrogate)
 room(scheduler                   core encodings/space encodings/study knowledge search
@@ -76,6 +78,6 @@ room(bench                       core encodings/network surrogate search trainer
 room(cli                         core encodings/schema encodings/common encodings/study surrogate knowledge/storage
                                  knowledge knowledge/exchange search
                                  trainer/collectives trainer/data trainer/data/formats
-                                 trainer/backends/cpu trainer/backends/cuda trainer trainer/pruning export
+                                 trainer/backends/cpu trainer/backends/cuda trainer trainer/pruning trainer/quantization export
                                  scheduler/pruners scheduler scheduler/monitor scheduler/launchers
                                  scheduler/run scheduler/simulation bench)

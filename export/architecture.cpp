@@ -70,7 +70,8 @@ struct IntegerField {
   const char* name;
   std::int64_t Layer::*member;
 };
-constexpr std::array kIntegers = {IntegerField{"channels", &Layer::channels},
+constexpr std::array kIntegers = {IntegerField{"zero_point", &Layer::zero_point},
+                                  IntegerField{"channels", &Layer::channels},
                                   IntegerField{"kernel", &Layer::kernel},
                                   IntegerField{"kernel_height", &Layer::kernel_height},
                                   IntegerField{"stride", &Layer::stride},
@@ -95,6 +96,10 @@ Result<Layer> layer_from(const json& described, const std::string& name) {
   if (const auto rate = described.find("rate"); rate != described.end()) {
     if (!rate->is_number()) return broken(name, "its 'rate' is no number");
     layer.rate = rate->get<double>();
+  }
+  if (const auto scale = described.find("scale"); scale != described.end()) {
+    if (!scale->is_number()) return broken(name, "its 'scale' is no number");
+    layer.scale = scale->get<float>();
   }
   if (layer.kind != LayerKind::kActivation) return layer;
   DETOL_ASSIGN(const std::string function, text_at(described, "function", name));

@@ -97,6 +97,8 @@ std::vector<std::pair<std::string, std::string>> settings_of(const Layer& layer)
   if (layer.kind == LayerKind::kActivation)
     settings.emplace_back("function", std::string(to_text(layer.activation)));
   number("rate", layer.rate, plain.rate);
+  number("scale", layer.scale, plain.scale);
+  number("zero_point", layer.zero_point, plain.zero_point);
   return settings;
 }
 

@@ -2,6 +2,8 @@
 //   - the nodes that prepare the input come first, those of label and probabilities last
 //     (onnx_interface.h);
 //   - SiLU is x * sigmoid(x), as opset 13 has no operator for it;
+//   - kQuantize is a QuantizeLinear and a DequantizeLinear; the layers behind it have weights of
+//     eight bits and biases of 32, each with its DequantizeLinear (onnx_levels.h);
 //   - dropout is written, too; ONNX defines that it does nothing at inference;
 //   - detol's vectors are C x 1 x 1, ONNX's dense layers read N x C: a Flatten or an Unsqueeze
 //     called <input>.matrix or <input>.image converts one to the other;
@@ -25,10 +27,12 @@
 #include "export/metadata.h"
 #include "export/onnx_constants.h"
 #include "export/onnx_interface.h"
+#include "export/onnx_levels.h"
 #include "export/onnx_nodes.h"
 #include "export/onnx_table.h"
 #include "export/read_model.h"
 #include "trainer/data/table_look.h"
+#include "trainer/quantization/quantize.h"
 
 namespace detol::inline exporting {
 namespace {
@@ -75,6 +79,19 @@ class GraphWriter : private OnnxNodes {
       const Tensor& tensor = model_.weights[next_weight_];
       inputs.push_back(floats(tensor.name, tensor.shape, tensor.data));
     }
+  }
+
+  // Adds the weight and bias of a convolution or dense layer, as integers if it reads integers.
+  void add_product_weights(Names& inputs, const Node& node) {
+    const std::size_t count = node.layer.bias ? 2 : 1;
+    const auto id = static_cast<NodeId>(&node - model_.network.nodes().data());
+    const auto quantizer = quantizer_of(model_.network, id);
+    if (!quantizer) return add_weights(inputs, count);
+    const std::span<const Tensor> tensors(model_.weights.data() + next_weight_, count);
+    for (std::string& name :
+         add_integer_weights(*this, tensors, model_.network.nodes()[*quantizer].layer))
+      inputs.push_back(std::move(name));
+    next_weight_ += count;
   }
 
   Edge as_matrix(const Edge& edge) {
@@ -130,6 +147,9 @@ class GraphWriter : private OnnxNodes {
         return {node.name};
       case LayerKind::kLayerNorm:
         return layer_norm(node, first);
+      case LayerKind::kQuantize:
+        add_levels(*this, node, first.name);
+        return {node.name, first.is_matrix};
     }
     return first;
   }
@@ -152,7 +172,7 @@ class GraphWriter : private OnnxNodes {
 
   Edge conv(const Node& node, const Edge& input) {
     Names inputs{as_image(input).name};
-    add_weights(inputs, node.layer.bias ? 2 : 1);
+    add_product_weights(inputs, node);
     onnx::NodeProto& added = add("Conv", node.name, inputs);
     set_int(added, "group", node.layer.groups);
     set_ints(added, "dilations", {node.layer.dilation, node.layer.dilation});
@@ -161,7 +181,7 @@ class GraphWriter : private OnnxNodes {
 
   Edge dense(const Node& node, const Edge& input) {
     Names inputs{as_matrix(input).name};
-    add_weights(inputs, node.layer.bias ? 2 : 1);
+    add_product_weights(inputs, node);
     set_int(add("Gemm", node.name, inputs), "transB", 1);
     return {node.name, true};
   }

@@ -69,6 +69,26 @@ Result<Integers> OnnxConstants::integers(const std::string& name) const {
   return numbers_of<std::int64_t>(*constant, onnx::TensorProto::INT64);
 }
 
+Result<std::vector<std::uint8_t>> OnnxConstants::bytes(const std::string& name,
+                                                       const Integers& shape) const {
+  DETOL_ASSIGN(const onnx::TensorProto* constant, find(name));
+  if (Integers(constant->dims().begin(), constant->dims().end()) != shape)
+    return refuse_constant(name, "has another shape");
+  return numbers_of<std::uint8_t>(*constant, onnx::TensorProto::UINT8);
+}
+
+Result<std::vector<float>> OnnxConstants::integers_as_floats(const std::string& name) const {
+  DETOL_ASSIGN(const onnx::TensorProto* constant, find(name));
+  if (constant->data_type() == onnx::TensorProto::INT8) {
+    DETOL_ASSIGN(const auto levels, numbers_of<std::int8_t>(*constant, onnx::TensorProto::INT8));
+    return std::vector<float>(levels.begin(), levels.end());
+  }
+  DETOL_ASSIGN(const auto levels, numbers_of<std::int32_t>(*constant, onnx::TensorProto::INT32));
+  std::vector<float> floats;
+  for (std::int32_t one : levels) floats.push_back(static_cast<float>(one));
+  return floats;
+}
+
 Result<double> OnnxConstants::scalar(const std::string& name) const {
   DETOL_ASSIGN(const onnx::TensorProto* constant, find(name));
   if (constant->dims_size() != 0) return refuse_constant(name, "is no single number");

@@ -34,6 +34,10 @@ class OnnxConstants {
   // kind.
   Result<std::vector<std::int64_t>> shape(const std::string& name) const;
   Result<std::vector<std::int64_t>> integers(const std::string& name) const;  // of one dimension
+  Result<std::vector<std::uint8_t>> bytes(const std::string& name,
+                                          const std::vector<std::int64_t>& shape) const;
+  // Of integers of 8 or 32 bits.
+  Result<std::vector<float>> integers_as_floats(const std::string& name) const;
   Result<double> scalar(const std::string& name) const;
   Result<std::vector<float>> floats(const std::string& name,
                                     const std::vector<std::int64_t>& shape) const;

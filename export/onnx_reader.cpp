@@ -20,6 +20,7 @@
 #include "export/onnx_constants.h"
 #include "export/onnx_edges.h"
 #include "export/onnx_interface.h"
+#include "export/onnx_levels.h"
 #include "export/onnx_table.h"
 #include "export/refuse.h"
 
@@ -86,6 +87,9 @@ class GraphReader {
     if (node.input_size() < row->fewest_inputs || node.input_size() > row->most_inputs)
       return refuse(fmt::format("{} with {} inputs", row->name, node.input_size()));
     if (node.output_size() != 1) return refuse(fmt::format("{} outputs", node.output_size()));
+    if (row->name == "QuantizeLinear") return quantize(node);
+    if (row->name == "DequantizeLinear" && !quantizers_.contains(node.input(0)))
+      return integers_.read(constants_, node);
     DETOL_ASSIGN(const OnnxEdge edge, (this->*row->read)(node));
     if (edges_.emplace(node.output(0), edge)) return {};
     return refuse(fmt::format("{} is computed twice", in_quotes(node.output(0))));
@@ -100,16 +104,26 @@ class GraphReader {
     int slot = 1;
     for (const std::string_view name : names) {
       if (slot == node.input_size()) return {};
-      DETOL_ASSIGN(const onnx::TensorProto* constant, constants_.take(node.input(slot++)));
-      if (!weights_.emplace(fmt::format("{}.{}", node.name(), name), constant).second)
-        return refuse("another node has this name");
+      const std::string& input = node.input(slot++);
+      const std::string own = fmt::format("{}.{}", node.name(), name);
+      if (integers_.find(input) != nullptr) {
+        DETOL_TRY(integers_.give(input, own));
+        continue;
+      }
+      DETOL_ASSIGN(const onnx::TensorProto* constant, constants_.take(input));
+      if (!weights_.emplace(own, constant).second) return refuse("another node has this name");
     }
     return {};
   }
 
   // Returns the extents of the constant that a node reads as its weight.
   Result<Integers> extents(const Node& node, int rank) const {
-    DETOL_ASSIGN(const Integers shape, constants_.shape(node.input(1)));
+    Integers shape;
+    if (const Tensor* weight = integers_.find(node.input(1))) {
+      shape = weight->shape;
+    } else {
+      DETOL_ASSIGN(shape, constants_.shape(node.input(1)));
+    }
     if (static_cast<int>(shape.size()) == rank) return shape;
     return refuse(fmt::format("its weight has {} extents instead of {}", shape.size(), rank));
   }
@@ -277,6 +291,24 @@ class GraphReader {
     return add(node, {.kind = LayerKind::kDropout, .rate = rate}, {x.node}, x.is_matrix);
   }
 
+  // Reads the first half of a kQuantize. Only its second half reads it.
+  Result<void> quantize(const Node& node) {
+    DETOL_ASSIGN(const OnnxEdge x, edges_.either(node));
+    DETOL_TRY(OnnxAttributes(node).finish());
+    DETOL_ASSIGN(const Layer layer, read_levels(constants_, node));
+    if (quantizers_.emplace(node.output(0), Quantizer{layer, x}).second) return {};
+    return refuse("another node has this output");
+  }
+
+  // Reads the second half of a kQuantize.
+  Result<OnnxEdge> dequantize(const Node& node) {
+    const auto& [levels, x] = quantizers_.at(node.input(0));
+    DETOL_TRY(OnnxAttributes(node).finish());
+    DETOL_ASSIGN(const Layer layer, read_levels(constants_, node));
+    if (layer != levels) return refuse("its levels are not those of its QuantizeLinear");
+    return add(node, layer, {x.node}, x.is_matrix);
+  }
+
   Result<NodeId> output(const std::string& name) const {
     const OnnxEdge* found = edges_.find(name);
     if (found == nullptr || !found->is_matrix)
@@ -287,6 +319,12 @@ class GraphReader {
   Result<Weights> weights_of(const Network& network) const {
     Weights weights;
     for (const NetworkParameter& parameter : network.parameters()) {
+      if (const Tensor* known = integers_.of(parameter.name)) {
+        if (known->shape != parameter.spec.shape)
+          return refuse(in_quotes(parameter.name) + " has not the shape of its layer");
+        weights.push_back(*known);
+        continue;
+      }
       const auto found = weights_.find(parameter.name);
       if (found == weights_.end())
         return refuse(fmt::format("{} has no constant", in_quotes(parameter.name)));
@@ -302,6 +340,12 @@ class GraphReader {
   OnnxEdges edges_;
   std::map<NodeId, NodeId> sigmoid_of_;                      // the input of each sigmoid
   std::map<std::string, const onnx::TensorProto*> weights_;  // by the parameter's name
+  OnnxIntegerWeights integers_;
+  struct Quantizer {
+    Layer levels;
+    OnnxEdge input;
+  };
+  std::map<std::string, Quantizer> quantizers_;  // first halves, by their outputs
 };
 
 std::span<const GraphReader::OperationRow> GraphReader::operations() {
@@ -324,6 +368,8 @@ std::span<const GraphReader::OperationRow> GraphReader::operations() {
       OperationRow{"Concat", 2, kAny, &Self::concat},
       OperationRow{"LayerNormalization", 3, 3, &Self::layer_norm},
       OperationRow{"Transpose", 1, 1, &Self::transpose},
+      OperationRow{"QuantizeLinear", 3, 3, nullptr},  // computes no edge
+      OperationRow{"DequantizeLinear", 2, 3, &Self::dequantize},
   };
   return kOperations;
 }

@@ -71,6 +71,8 @@ class Forward {
         return join(id, " * ");
       case LayerKind::kConcat:
         return join(id, ", ");
+      case LayerKind::kQuantize:
+        return assign(id, quantized(node.layer, first.name), first.is_matrix);
       case LayerKind::kDense:
         return assign(id, called(id, as_matrix(first), true), true);
       case LayerKind::kBatchNorm:
@@ -86,6 +88,13 @@ class Forward {
         break;
     }
     return assign(id, called(id, as_image(first), false), false);
+  }
+
+  static std::string quantized(const Layer& layer, const std::string& input) {
+    const std::string zero = fmt::format("{}", layer.zero_point),
+                      scale = fmt::format("{}", layer.scale);
+    return fmt::format("((({} / {}).round() + {}).clamp(0, 255) - {}) * {}", input, scale, zero,
+                       zero, scale);
   }
 
   // PyTorch's layer norm is over the last axis.

@@ -87,6 +87,7 @@ std::string module_of(const Network& network, NodeId id, bool reads_matrix) {
     case LayerKind::kAdd:
     case LayerKind::kScale:
     case LayerKind::kConcat:
+    case LayerKind::kQuantize:
       break;
   }
   return {};

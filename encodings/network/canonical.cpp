@@ -38,11 +38,15 @@ std::uint64_t hash_of(std::uint64_t seed, std::initializer_list<std::int64_t> va
 
 std::uint64_t layer_color(const Node& node) {
   const Layer& l = node.layer;
-  return hash_of(
-      0, {static_cast<std::int64_t>(l.kind), l.channels, l.kernel, height_of(l), l.stride, l.groups,
-          l.dilation, l.bias ? 1 : 0, static_cast<std::int64_t>(l.activation),
-          std::bit_cast<std::int64_t>(l.rate + 0.0), node.shape.channels, node.shape.height,
-          node.shape.width});
+  const std::uint64_t levels =
+      l.kind == LayerKind::kQuantize
+          ? hash_of(1, {std::bit_cast<std::int32_t>(l.scale), l.zero_point})
+          : 0;
+  return hash_of(levels,
+                 {static_cast<std::int64_t>(l.kind), l.channels, l.kernel, height_of(l), l.stride,
+                  l.groups, l.dilation, l.bias ? 1 : 0, static_cast<std::int64_t>(l.activation),
+                  std::bit_cast<std::int64_t>(l.rate + 0.0), node.shape.channels, node.shape.height,
+                  node.shape.width});
 }
 
 bool is_unordered(const Node& node) {

@@ -2,13 +2,17 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
+#include <cmath>
 
 namespace detol::inline encoding {
 namespace {
 
 // kMostElements: larger tensors of one image fit in no machine; keeps every product below 2^63.
 constexpr std::int64_t kMostElements = std::int64_t{1} << 40;
+
+constexpr std::int64_t kLowestLevel = 0, kHighestLevel = 255;  // of kQuantize
 
 using Inputs = std::span<const Shape>;
 
@@ -96,6 +100,14 @@ Result<Shape> scale_shape(const Layer& layer, Inputs in) {
   return in[0];
 }
 
+Result<Shape> quantize_shape(const Layer& layer, Inputs in) {
+  if (!(layer.scale > 0) || !std::isfinite(layer.scale))
+    return broken(layer, fmt::format("scale {} must be positive", layer.scale));
+  if (layer.zero_point < kLowestLevel || layer.zero_point > kHighestLevel)
+    return broken(layer, fmt::format("zero_point {} must be from 0 to 255", layer.zero_point));
+  return in[0];
+}
+
 // One row per kind, in the order of the enumeration.
 struct KindRow {
   LayerKind kind;
@@ -120,6 +132,7 @@ constexpr std::array kKinds = {
     KindRow{LayerKind::kDropout, "dropout", 1, 1, same_shape},
     KindRow{LayerKind::kConcat, "concat", 2, kAny, concat_shape},
     KindRow{LayerKind::kLayerNorm, "layer_norm", 1, 1, same_shape},
+    KindRow{LayerKind::kQuantize, "quantize", 1, 1, quantize_shape},
 };
 
 const KindRow& row_of(LayerKind kind) {
@@ -156,6 +169,14 @@ std::string_view to_text(Activation activation) {
       return "sigmoid";
   }
   return "relu";
+}
+
+float on_levels(const Layer& layer, float x) {
+  const auto zero = static_cast<float>(layer.zero_point);
+  const float level = std::nearbyint(x / layer.scale) + zero;
+  const float kept =
+      std::clamp(level, static_cast<float>(kLowestLevel), static_cast<float>(kHighestLevel));
+  return (kept - zero) * layer.scale;
 }
 
 std::int64_t height_of(const Layer& layer) {

@@ -40,6 +40,9 @@ enum class LayerKind {
   kDropout,        // training: zero with probability `rate`, else times 1 / (1 - rate)
   kConcat,         // the channels of two inputs or more of one height and width, in their order
   kLayerNorm,      // over the channels of each position; epsilon 1e-5, gamma and beta per channel
+  // Rounds each number to one of 256 levels: clamp(round(x / scale) + zero_point, 0, 255), as a
+  // number again (ONNX's QuantizeLinear and DequantizeLinear; halves to even). The gradient passes.
+  kQuantize,
 };
 
 enum class Activation { kRelu, kSilu, kSigmoid };
@@ -57,6 +60,8 @@ struct Layer {
   bool bias = false;               // kConv, kDense
   Activation activation = Activation::kRelu;  // kActivation
   double rate = 0;                            // kDropout
+  float scale = 0;                            // kQuantize: of a level, positive
+  std::int64_t zero_point = 0;                // kQuantize: the level of 0, from 0 to 255
   friend bool operator==(const Layer&, const Layer&) = default;
 };
 
@@ -72,7 +77,7 @@ struct ParameterSpec {
 
 // Returns "conv", "max_pool", ... for messages, drawings and JSON.
 std::string_view to_text(LayerKind kind);
-inline constexpr LayerKind kLastLayerKind = LayerKind::kLayerNorm;
+inline constexpr LayerKind kLastLayerKind = LayerKind::kQuantize;
 
 // Return the height of the window, and its padding per side in each direction. REQUIRES: kConv,
 // kMaxPool or kAvgPool.
@@ -80,6 +85,9 @@ std::int64_t height_of(const Layer& layer);
 std::int64_t padding_above(const Layer& layer);
 std::int64_t padding_beside(const Layer& layer);
 std::string_view to_text(Activation activation);
+
+// Returns x on the levels of a kQuantize. REQUIRES: layer.kind is kQuantize.
+float on_levels(const Layer& layer, float x);
 
 // Returns the layer's output shape. Errors (kInput) name the broken rule: channels that
 // differ, an image smaller than its kernel, a size beyond 2^40 elements.

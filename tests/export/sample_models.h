@@ -4,6 +4,7 @@
 
 #include "core/rng.h"
 #include "export/export.h"
+#include "trainer/quantization/quantize.h"
 
 namespace detol::testing {
 
@@ -24,11 +25,13 @@ inline Network network_with(LayerKind kind) {
   if (kind == LayerKind::kConcat) inputs = {x, x, x};
   if (kind == LayerKind::kScale) inputs = {x, pooled};
   if (kind == LayerKind::kDropout) layer.rate = 0.5;
+  if (kind == LayerKind::kQuantize) layer.scale = 0.05F, layer.zero_point = 97;
   const NodeId tested = kind == LayerKind::kInput ? x : b.add(layer, inputs);
   return b.build(b.add({.kind = LayerKind::kDense, .channels = 3, .bias = true}, {tested})).value();
 }
 
-// Returns one network with every kind of layer and every transition between images and vectors.
+// Returns one network with every kind of layer that trains and every transition between images and
+// vectors.
 inline Network network_of_everything() {
   NetworkBuilder b({3, 9, 9});
   const auto act = [&](Activation f, NodeId x) {
@@ -78,6 +81,7 @@ inline Model model_of(Network network, std::uint64_t seed = 1) {
     }
     model.weights.push_back(std::move(tensor));
   }
+  round_to_levels(model.network, model.weights);
   const auto channels = static_cast<std::size_t>(model.network.input_shape().channels);
   model.mean.assign(channels, 0.25f);
   model.deviation.assign(channels, 0.5f);

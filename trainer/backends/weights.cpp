@@ -1,6 +1,8 @@
 #include "trainer/backends/weights.h"
 
 #include <cmath>
+#include <map>
+#include <string_view>
 
 #include "core/rng.h"
 
@@ -31,6 +33,15 @@ Weights initial_weights(const Network& network, std::uint64_t seed) {
     weights.push_back(std::move(tensor));
   }
   return weights;
+}
+
+Weights in_order_of(const Network& network, const Weights& weights) {
+  std::map<std::string_view, const Tensor*> by_name;
+  for (const Tensor& tensor : weights) by_name.emplace(tensor.name, &tensor);
+  Weights ordered;
+  for (const NetworkParameter& parameter : network.parameters())
+    ordered.push_back(*by_name.at(parameter.name));
+  return ordered;
 }
 
 Weights zeros_like(const Network& network) {

@@ -24,6 +24,10 @@ using Weights = std::vector<Tensor>;
 // draws from stream i of the seed.
 Weights initial_weights(const Network& network, std::uint64_t seed);
 
+// Returns those of the weights that the network has, by their names and in its order. The order
+// depends on how a network was built: equal ones may differ. REQUIRES: every tensor is there.
+Weights in_order_of(const Network& network, const Weights& weights);
+
 // Returns zeros in the shapes of the network's trainable tensors, for gradients and moments.
 Weights zeros_like(const Network& network);
 

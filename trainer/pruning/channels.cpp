@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <map>
-#include <string_view>
 #include <utility>
 
 namespace detol::inline trainer {
@@ -230,23 +229,18 @@ Result<Network> without_channels(const Network& network, const ChannelClasses& c
   return builder.build(ids.back());
 }
 
-// The order of the nodes, and so of the tensors, may differ: layers are known by their names.
 Weights weights_without(const Network& network, const Weights& weights,
-                        const ChannelClasses& classes, const std::vector<bool>& removed,
-                        const Network& left) {
-  std::map<std::string_view, Tensor> parts;
+                        const ChannelClasses& classes, const std::vector<bool>& removed) {
+  Weights left;
   const std::vector<NetworkParameter> parameters = network.parameters();
   for (std::size_t i = 0; i < parameters.size(); ++i) {
     const NodeId node = parameters[i].node;
     const bool has_inputs = weights[i].shape.size() > 1;
-    parts[weights[i].name] = part_of(
+    left.push_back(part_of(
         weights[i], kept(classes.of_outputs[node], removed),
-        has_inputs ? kept_inputs(network, classes, node, removed) : std::vector<std::size_t>{0});
+        has_inputs ? kept_inputs(network, classes, node, removed) : std::vector<std::size_t>{0}));
   }
-  Weights ordered;
-  for (const NetworkParameter& parameter : left.parameters())
-    ordered.push_back(std::move(parts.at(parameter.name)));
-  return ordered;
+  return left;
 }
 
 }  // namespace detol::inline trainer

@@ -41,9 +41,8 @@ std::vector<int> classes_read_by(const Network& network, const ChannelClasses& c
 Result<Network> without_channels(const Network& network, const ChannelClasses& classes,
                                  const std::vector<bool>& removed);
 
-// Returns the weights of that network, `left`: what is left of `weights`, which fit `network`.
+// Returns what is left of `weights`, which fit `network`, in their order (in_order_of).
 Weights weights_without(const Network& network, const Weights& weights,
-                        const ChannelClasses& classes, const std::vector<bool>& removed,
-                        const Network& left);
+                        const ChannelClasses& classes, const std::vector<bool>& removed);
 
 }  // namespace detol::inline trainer

@@ -78,6 +78,22 @@ Result<void> lower_activation(Builder& b, const Unit& unit) {
   return {};
 }
 
+Result<void> lower_quantize(Builder& b, const Unit& unit) {
+  const Layer layer = b.node(unit.node).layer;
+  Value& x = b.value(b.node(unit.node).inputs[0]);
+  Value& y = b.make_value(unit.node, x.layout, x.needs_gradient);
+  const std::size_t floats = b.floats(y);
+  b.step({x.data, y.data}, [=, x = x.data, y = y.data](const StepContext&) {
+    const float* from = x->as<float>();
+    std::transform(from, from + floats, y->as<float>(),
+                   [&layer](float one) { return on_levels(layer, one); });
+  });
+  b.on_backward([&b, &x, &y] {
+    if (x.needs_gradient) b.pass_gradient(x, b.gradient(y));
+  });
+  return {};
+}
+
 Result<void> lower_flatten(Builder& b, const Unit& unit) {
   b.view_value(unit.node, b.value(b.node(unit.node).inputs[0], Layout::kPlain));
   return {};

@@ -47,6 +47,7 @@ Result<void> lower_flatten(Builder& builder, const Unit& unit);
 Result<void> lower_add(Builder& builder, const Unit& unit);
 Result<void> lower_scale(Builder& builder, const Unit& unit);
 Result<void> lower_dropout(Builder& builder, const Unit& unit);
+Result<void> lower_quantize(Builder& builder, const Unit& unit);
 Result<void> lower_concat(Builder& builder, const Unit& unit);
 Result<void> lower_layer_norm(Builder& builder, const Unit& unit);
 

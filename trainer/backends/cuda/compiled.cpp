@@ -19,7 +19,7 @@ using Lower = Result<void> (*)(Builder&, const Unit&);
 constexpr Lower kLowerings[] = {
     nullptr,     lower_conv,    lower_dense,       lower_norm,       lower_activation,
     lower_pool,  lower_pool,    lower_global_pool, lower_flatten,    lower_add,
-    lower_scale, lower_dropout, lower_concat,      lower_layer_norm,
+    lower_scale, lower_dropout, lower_concat,      lower_layer_norm, lower_quantize,
 };
 
 static_assert(std::size(kLowerings) == static_cast<std::size_t>(kLastLayerKind) + 1);

@@ -60,6 +60,22 @@ struct ActivateBackward {
 };
 
 template <typename T>
+struct Quantize {
+  Levels levels;
+  const T* x;
+  T* y;
+  __device__ void operator()(std::int64_t i) const {
+    const Lanes in = load(x + i * kLanes);
+    Lanes out;
+    for (int k = 0; k < kLanes; ++k) {
+      const float level = rintf(in[k] / levels.scale) + levels.zero_point;
+      out[k] = (fminf(fmaxf(level, 0.0F), 255.0F) - levels.zero_point) * levels.scale;
+    }
+    store(y + i * kLanes, out);
+  }
+};
+
+template <typename T>
 struct ClearPadding {
   T* values;
   std::int64_t channels, width;
@@ -226,6 +242,14 @@ void activate_backward(Type type, Slope kind, const void* value, const void* g, 
     for_all(count / kLanes,
             ActivateBackward<T>{kind, static_cast<const T*>(value), static_cast<const T*>(g),
                                 static_cast<T*>(dx)},
+            stream);
+  });
+}
+
+void quantize(Type type, Levels levels, const void* x, void* y, std::int64_t count,
+              Stream stream) {
+  with_type(type, [&]<typename T>(T) {
+    for_all(count / kLanes, Quantize<T>{levels, static_cast<const T*>(x), static_cast<T*>(y)},
             stream);
   });
 }

@@ -48,6 +48,11 @@ void activate(Type type, Slope kind, const void* x, void* y, std::int64_t count,
 // dx = g times the slope; `value` is the activation's output for kRelu, else its input.
 void activate_backward(Type type, Slope kind, const void* value, const void* g, void* dx,
                        std::int64_t count, Stream stream);
+// The levels of a kQuantize (encodings/network/layer.h).
+struct Levels {
+  float scale, zero_point;
+};
+void quantize(Type type, Levels levels, const void* x, void* y, std::int64_t count, Stream stream);
 // Zeroes the padding of every row, after its first `channels` channels.
 void clear_padding(Type type, void* values, std::int64_t rows, std::int64_t channels,
                    Stream stream);

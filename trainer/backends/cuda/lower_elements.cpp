@@ -120,6 +120,22 @@ Result<void> lower_global_pool(Builder& b, const Unit& unit) {
   return {};
 }
 
+Result<void> lower_quantize(Builder& b, const Unit& unit) {
+  const Layer& layer = b.node(unit.node).layer;
+  const Levels levels{layer.scale, static_cast<float>(layer.zero_point)};
+  Value& x = b.value(b.node(unit.node).inputs[0]);
+  Value& y = b.make_value(unit.node, x.needs_gradient);
+  const Type type = b.type();
+  const std::int64_t count = b.elements(x);
+  b.step({x.data, y.data}, [=, x = x.data, y = y.data](const StepContext&) {
+    quantize(type, levels, x->data, y->data, count, device().stream);
+  });
+  b.on_backward([&b, &x, &y] {
+    if (x.needs_gradient) b.pass_gradient(x, b.gradient(y));
+  });
+  return {};
+}
+
 Result<void> lower_flatten(Builder& b, const Unit& unit) {
   b.set_value(unit.node, b.flattened(b.value(b.node(unit.node).inputs[0])));
   return {};

@@ -280,6 +280,12 @@ void activation_backward(const LayerContext<Real>& t) {
 }
 
 template <typename Real>
+void quantize_forward(const LayerContext<Real>& t) {
+  for (std::size_t i = 0; i < t.output.values.size(); ++i)
+    t.output.values[i] = on_levels(*t.layer, static_cast<float>(t.inputs[0].values[i]));
+}
+
+template <typename Real>
 void add_forward(const LayerContext<Real>& t) {
   for (std::size_t i = 0; i < t.output.values.size(); ++i) {
     Real sum = 0;
@@ -368,6 +374,7 @@ constexpr KindRow<Real> kKinds[] = {
     {LayerKind::kDropout, dropout_forward, dropout_backward},
     {LayerKind::kConcat, concat_forward, concat_backward},
     {LayerKind::kLayerNorm, layer_norm_forward, layer_norm_backward},
+    {LayerKind::kQuantize, quantize_forward, copy_backward},
 };
 
 static_assert(std::size(kKinds<double>) == static_cast<std::size_t>(kLastLayerKind) + 1);
