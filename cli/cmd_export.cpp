@@ -19,11 +19,12 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Returns the formats that --to names.
+// Returns the formats that --to names; of all, those that this machine can write.
 std::vector<const ExporterRow*> formats_of(const std::string& to) {
   std::vector<const ExporterRow*> rows;
   for (const ExporterRow& row : exporters()) {
-    if (to == "all" || row.name == to) rows.push_back(&row);
+    const bool can_write = row.why_not == nullptr || row.why_not().empty();
+    if (row.name == to || (to == "all" && can_write)) rows.push_back(&row);
   }
   return rows;
 }

@@ -73,6 +73,8 @@ constexpr std::array kExporters = {
                 write<json_bytes>, verify<json_bytes, compare_json>},
     ExporterRow{"dot", "the graph of layers, for Graphviz", ".dot", write<dot_bytes>,
                 verify<dot_bytes, compare_dot>},
+    ExporterRow{"svg", "the same as a picture, drawn by Graphviz", ".svg", write<svg_bytes>,
+                verify<svg_bytes, compare_svg>, why_no_svg},
 };
 
 }  // namespace

@@ -15,6 +15,7 @@
 //   json         everything about the network but its weights, for people and scripts: layers with
 //                shapes, costs and tensors, hyperparameters, metrics, logits to check against.
 //   dot          the graph of layers, for Graphviz.
+//   svg          the same as a picture, where Graphviz is installed.
 
 #include <cstdint>
 #include <filesystem>
@@ -80,6 +81,9 @@ struct ExporterRow {
   // Reads `path` back and compares it with the model. Errors (kExport) name the file and the first
   // difference; nothing is removed.
   Result<void> (*verify)(const Model& model, const std::filesystem::path& path);
+
+  // Returns why this machine cannot write it, in one line; empty if it can. Null: any can.
+  std::string (*why_not)() = nullptr;
 };
 
 // Returns every file detol writes; rows of one format follow each other.

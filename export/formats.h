@@ -14,6 +14,8 @@ Result<std::string> onnx_bytes(const Model& model);
 Result<std::string> safetensors_bytes(const Model& model);
 Result<std::string> json_bytes(const Model& model);
 Result<std::string> dot_bytes(const Model& model);
+Result<std::string> svg_bytes(const Model& model);
+std::string why_no_svg();  // ExporterRow::why_not
 Result<std::string> pytorch_source(const Model& model);   // model.py
 Result<std::string> pytorch_weights(const Model& model);  // model.pt
 
@@ -23,6 +25,7 @@ Result<void> compare_onnx(std::string_view bytes, const Model& model);
 Result<void> compare_safetensors(std::string_view bytes, const Model& model);
 Result<void> compare_json(std::string_view bytes, const Model& model);
 Result<void> compare_dot(std::string_view bytes, const Model& model);
+Result<void> compare_svg(std::string_view bytes, const Model& model);
 Result<void> compare_pytorch_source(std::string_view bytes, const Model& model);
 Result<void> compare_pytorch_weights(std::string_view bytes, const Model& model);
 

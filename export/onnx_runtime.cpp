@@ -1,7 +1,6 @@
 #include "export/onnx_runtime.h"
 
 #include <fmt/format.h>
-#include <stdlib.h>
 #include <sys/wait.h>
 
 #include <cmath>
@@ -13,6 +12,7 @@
 #include "core/program.h"
 #include "export/metadata.h"
 #include "export/onnx_interface.h"
+#include "export/work_folder.h"
 
 namespace detol::inline exporting {
 namespace {
@@ -39,26 +39,6 @@ for item in json.load(open(folder + "/inputs.json", encoding="utf-8")):
     feeds[item["name"]] = values.reshape(item["shape"])
 session.run([session.get_outputs()[-1].name], feeds)[0].astype("float32").tofile(folder + "/outputs")
 )py";
-
-// WorkFolder: a folder of its own for one run.
-class WorkFolder {
- public:
-  WorkFolder() {
-    std::string name = (fs::temp_directory_path() / "detol-XXXXXX").string();
-    if (::mkdtemp(name.data()) != nullptr) path_ = name;
-  }
-  ~WorkFolder() {
-    std::error_code ignored;
-    if (!path_.empty()) fs::remove_all(path_, ignored);
-  }
-  WorkFolder(const WorkFolder&) = delete;
-  WorkFolder& operator=(const WorkFolder&) = delete;
-
-  const fs::path& path() const { return path_; }
-
- private:
-  fs::path path_;
-};
 
 // Inputs collects what the session is fed.
 class Inputs {

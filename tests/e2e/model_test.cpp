@@ -6,12 +6,14 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/e2e/environment.h"
 #include "tests/e2e/searched_study.h"
 
 namespace detol {
 namespace {
 
 using nlohmann::json;
+using testing_support::Environment;
 using testing_support::json_of;
 using testing_support::last_line;
 using testing_support::Searched;
@@ -50,6 +52,16 @@ TEST(Model, TestMetricsAreNotKnownToAResumedSearch) {
        {static_cast<TinyStudy*>(&tiny), static_cast<TinyStudy*>(&untested)})
     ASSERT_EQ(study->detol({"resume", "tiny", "--budget", "9trials", "--workers", "1"}).code, 0);
   EXPECT_EQ(tiny.results(), untested.results());
+}
+
+TEST(Model, APictureNeedsGraphvizAndEverythingElseDoesNot) {
+  const Searched tiny;
+  const Environment none("PATH", "/nowhere");
+  const auto refused = tiny.detol({"export", "tiny", "--to", "svg"});
+  EXPECT_EQ(refused.code, 7);
+  EXPECT_NE(refused.err.find("needs the program dot of Graphviz"), std::string::npos)
+      << refused.err;
+  EXPECT_EQ(tiny.detol({"export", "tiny", "--to", "all"}).code, 0);
 }
 
 TEST(Model, WhatIsKnownOfModelsIsSound) {
