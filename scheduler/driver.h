@@ -126,6 +126,7 @@ class Driver {
   Result<void> adopt();
   Result<void> place();
   Result<void> fill_free_workers();
+  std::vector<Slot> slots_after_commit();
   Result<void> resume_waiting(std::vector<Slot>& slots);
   Result<void> promote(std::vector<Slot>& slots);
   Result<bool> ask_round(std::vector<Slot>& slots);

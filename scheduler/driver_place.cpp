@@ -60,28 +60,39 @@ Result<void> Driver::adopt() {
   return commit();
 }
 
-// Places trials on free workers and commits this together with the workers' messages. It repeats
-// this after acknowledging an Ended, which frees its worker.
+// Places trials on the workers that are free, or will be with the commit of their messages: a
+// worker hears the verdict that ends a trial and the order of the next one together. Where no more
+// are placed, those that the commit has freed are ended.
 Result<void> Driver::place() {
-  for (bool has_freed = true; has_freed;) {
-    DETOL_TRY(fill_free_workers());
-    has_freed = !end_acks_.empty();
-    DETOL_TRY(commit());
-    has_freed = has_freed && !is_paused_;
-  }
+  DETOL_TRY(fill_free_workers());
+  DETOL_TRY(commit());
+  if (closing_ || is_stopping()) parts_.pool.retire();
   return {};
 }
 
+// Returns the workers that are free, and those that the next commit frees, in the order of their
+// numbers.
+std::vector<Slot> Driver::slots_after_commit() {
+  std::map<int, Slot> slots;
+  const auto add = [&](const Slot& slot) { slots.emplace(slot.worker, slot); };
+  for (const Slot& slot : parts_.pool.free()) add(slot);
+  const auto add_freed = [&](TrialId trial, int attempt) {
+    if (const auto slot = parts_.pool.slot_after(trial, attempt)) add(*slot);
+  };
+  for (const message::ReportAck& ack : report_acks_)
+    if (ack.verdict == Verdict::kStop) add_freed(ack.trial, ack.attempt);
+  for (const message::EndAck& ack : end_acks_) add_freed(ack.trial, ack.attempt);
+  std::vector<Slot> all;
+  for (auto& [worker, slot] : slots) all.push_back(std::move(slot));
+  return all;
+}
+
 Result<void> Driver::fill_free_workers() {
-  if (closing_ || is_stopping()) {
-    parts_.pool.retire();
-    return {};
-  }
-  if (is_paused_) return {};
+  if (closing_ || is_stopping() || is_paused_) return {};
   proposals_.collect();
   if (parts_.refits == Refits::kBeside && parts_.pool.workers() > 1) DETOL_TRY(refit());
   lacked_time_ = false;
-  std::vector<Slot> slots = parts_.pool.free();
+  std::vector<Slot> slots = slots_after_commit();
   std::ranges::reverse(slots);  // taken from the back
   note_idle(slots);
   DETOL_TRY(resume_waiting(slots));
@@ -92,7 +103,6 @@ Result<void> Driver::fill_free_workers() {
   }
   if (lacked_time_ && state_.running() == 0) close_for_budget();
   if (without_memory_ > 0 && state_.running() == 0) close_for_memory(slots);
-  if (closing_) parts_.pool.retire();
   const bool may_prepare = slots.empty() && !closing_ && state_.next_id() >= parts_.initial.size();
   if (may_prepare) proposals_.prepare(demand_of(slots, 0), trials_left());
   return {};

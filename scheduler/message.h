@@ -9,6 +9,7 @@
 //
 // A worker repeats a Report until its ReportAck, an Ended until its EndAck and a Timed until the
 // Chosen that answers it, so that the death of a master loses no message; the master drops repeats.
+// A ReportAck with Verdict::kStop ends the attempt: no Ended follows, and the next Train may.
 // The kinds on the wire are older than the names here (kKinds in message.cpp). Decoding never
 // throws: bytes that are no message are an error that says why.
 
@@ -25,7 +26,7 @@
 
 namespace detol::inline scheduler {
 
-inline constexpr int kProtocolVersion = 9;
+inline constexpr int kProtocolVersion = 10;
 inline constexpr std::size_t kMessageLimit = std::size_t{8} << 20;  // bytes
 
 namespace message {
@@ -75,7 +76,8 @@ struct Timed {
   std::vector<TimedShape> choices;
 };
 
-// Ended reports the end of an attempt: after its EndAck the worker is free again.
+// Ended reports the end of an attempt that no verdict has ended: after its EndAck the worker is
+// free again.
 struct Ended {
   int worker = 0;
   TrialId trial = 0;

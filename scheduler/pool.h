@@ -4,6 +4,7 @@
 // WorkerPool (worker_pool.h) talks to processes; tests use a fake in virtual time.
 
 #include <limits>
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
@@ -54,10 +55,14 @@ class Pool {
 
   virtual std::vector<Slot> free() = 0;
 
+  // Returns the worker that trains this attempt, if it can take another trial once it is free.
+  virtual std::optional<Slot> slot_after(TrialId trial, int attempt) = 0;
+
   // REQUIRES: the worker is free.
   virtual void start(int worker, const message::Train& train) = 0;
 
-  // Tells the worker that its Report or its Ended is durable.
+  // Tells the worker that its Report or its Ended is durable. An EndAck, and a ReportAck with
+  // Verdict::kStop, free the worker.
   virtual void acknowledge(const message::ReportAck& ack) = 0;
   virtual void acknowledge(const message::EndAck& ack) = 0;
 

@@ -62,6 +62,7 @@ std::optional<message::Train> MasterLink::next() {
   std::unique_lock lock(mutex_);
   changed_.wait(lock, [&] { return offered_ || is_shut_down_; });
   if (is_shut_down_) return std::nullopt;
+  is_stopped_ = false;
   return std::exchange(offered_, std::nullopt);
 }
 
@@ -77,11 +78,13 @@ Verdict MasterLink::report(const EpochReport& report, bool more) {
   post(std::move(one));
   changed_.wait(lock, [&] { return verdict_ || is_shut_down_; });
   group_.clear();
+  is_stopped_ = verdict_ == Verdict::kStop;
   return verdict_.value_or(Verdict::kSuspend);
 }
 
 void MasterLink::end(const Evaluation& evaluation, message::Ended::Trouble trouble) {
   std::unique_lock lock(mutex_);
+  if (is_stopped_) return;
   post(message::Ended{address_.worker, current_.trial, current_.attempt, trouble, evaluation});
   changed_.wait(
       lock, [&] { return !unanswered_ || is_shut_down_; });  // the next Train may be here already
@@ -198,16 +201,21 @@ void MasterLink::on_message(const Message& message) {
       verdict_ = ack->verdict;
       control_.undecided = ack->undecided;
       unanswered_.reset();
+      if (ack->verdict == Verdict::kStop) finish_current();
     }
   } else if (const auto* end_ack = std::get_if<message::EndAck>(&message)) {
     const auto* ended = unanswered_ ? std::get_if<message::Ended>(&*unanswered_) : nullptr;
     if (ended != nullptr && ended->trial == end_ack->trial && ended->attempt == end_ack->attempt) {
-      finished_ = std::exchange(current_, {});
       unanswered_.reset();
-      if (leaves_since_s_) last_heartbeat_s_ = -1e9;  // says so at once
+      finish_current();
     }
   }
   changed_.notify_all();
+}
+
+void MasterLink::finish_current() {
+  finished_ = std::exchange(current_, {});
+  if (leaves_since_s_) last_heartbeat_s_ = -1e9;  // says so at once
 }
 
 void MasterLink::watch_progress(double now_s) {

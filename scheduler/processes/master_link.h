@@ -55,6 +55,7 @@ class MasterLink : public AlgorithmRecord {
   void set_ready();
   // Of the trial that next() gave. One that others follow at once is kept for them.
   Verdict report(const EpochReport& report, bool more);
+  // Ends the trial that next() gave, unless a verdict has.
   void end(const Evaluation& evaluation, message::Ended::Trouble trouble);
 
   AlgorithmChoices known() override;
@@ -77,6 +78,7 @@ class MasterLink : public AlgorithmRecord {
   message::Hello hello() const;
   void post(Message message);  // sends it, again and again until it is answered
   void send_unanswered();
+  void finish_current();  // REQUIRES: mutex_ is held
 
   const MasterAddress address_;
   Control control_;
@@ -90,12 +92,13 @@ class MasterLink : public AlgorithmRecord {
   double shut_down_s_ = 0;
   std::optional<double> leaves_since_s_;
   std::optional<message::Setup> setup_;
-  message::Train current_;                 // attempt 0: none
+  message::Train current_;                 // attempt 0: none; of next(), or what follows it
   message::Train finished_;                // the last one: a late repeat of its Train is dropped
   std::optional<message::Train> offered_;  // for next() to take
   std::optional<Message> unanswered_;
   std::vector<message::Report> group_;  // the reports before the unanswered one, sent with it
   std::optional<Verdict> verdict_;
+  bool is_stopped_ = false;   // the trial that next() gave, by a verdict
   AlgorithmChoices choices_;  // of the study, as received
 
   // Only the sending thread uses these.

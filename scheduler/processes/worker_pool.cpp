@@ -67,25 +67,35 @@ class WorkerPool final : public Pool {
   std::vector<Slot> free() override {
     std::vector<Slot> slots;
     for (const auto& [number, worker] : registry_.workers()) {
-      if (!worker.is_ready || worker.train.attempt != 0 || !worker.kill_reason.empty()) continue;
-      if (worker.is_leaving) continue;
-      slots.push_back({.worker = number,
-                       .name = worker.name.empty() ? fmt::format("local/{}", number) : worker.name,
-                       .group_size = worker.ranks,
-                       .memory = worker.memory});
+      if (worker.train.attempt == 0 && takes_trials(worker))
+        slots.push_back(slot_of(number, worker));
     }
     return slots;
   }
 
+  std::optional<Slot> slot_after(TrialId trial, int attempt) override {
+    const Worker* worker = registry_.training(trial, attempt);
+    if (worker == nullptr || !takes_trials(*worker)) return std::nullopt;
+    return slot_of(worker->number, *worker);
+  }
+
   void start(int number, const message::Train& train) override {
-    Worker& worker = registry_.workers().at(number);
+    const auto found = registry_.workers().find(number);
+    if (found == registry_.workers().end()) {  // it left while the ledger could not be written
+      events_.push_back(Lost{train.trial, train.attempt, {RequeueCause::kLost, "its worker left"}});
+      return;
+    }
+    Worker& worker = found->second;
     worker.train = train;
     worker.sent_s = worker.heard_s = clock_.now_s();
     send(worker, train);
   }
 
   void acknowledge(const message::ReportAck& ack) override {
-    if (Worker* worker = registry_.training(ack.trial, ack.attempt)) send(*worker, ack);
+    if (Worker* worker = registry_.training(ack.trial, ack.attempt)) {
+      if (ack.verdict == Verdict::kStop) worker->train = {};
+      send(*worker, ack);
+    }
     send_packet(settings_.registry.supervisor,
                 supervisor::Command{supervisor::Command::kProgress, 0});
   }
@@ -139,6 +149,17 @@ class WorkerPool final : public Pool {
   double most_memory() override { return registry_.most_memory(); }
 
  private:
+  static bool takes_trials(const Worker& worker) {
+    return worker.is_ready && worker.kill_reason.empty() && !worker.is_leaving;
+  }
+
+  static Slot slot_of(int number, const Worker& worker) {
+    return {.worker = number,
+            .name = worker.name.empty() ? fmt::format("local/{}", number) : worker.name,
+            .group_size = worker.ranks,
+            .memory = worker.memory};
+  }
+
   void turn(double timeout_s) {
     registry_.turn(events_);
     if (clock_.now_s() - told_s_ >= patience(kTellS)) {

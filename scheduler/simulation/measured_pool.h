@@ -29,6 +29,9 @@ class MeasuredPool final : public Pool {
 
   std::vector<Claim> claims() override { return pool_.claims(); }
   std::vector<Slot> free() override { return pool_.free(); }
+  std::optional<Slot> slot_after(TrialId trial, int attempt) override {
+    return pool_.slot_after(trial, attempt);
+  }
   void start(int worker, const message::Train& train) override {
     ++messages_;
     pool_.start(worker, train);

@@ -21,10 +21,18 @@ SimulatedPool::SimulatedPool(const SimulatedPoolSettings& settings, TrainingMode
 
 std::vector<Slot> SimulatedPool::free() {
   std::vector<Slot> slots;
-  for (const int worker : free_)
-    slots.push_back(
-        {worker, fmt::format("simulated/{}", worker), settings_.group_size, memory_of(worker)});
+  for (const int worker : free_) slots.push_back(slot_of(worker));
   return slots;
+}
+
+std::optional<Slot> SimulatedPool::slot_after(TrialId trial, int attempt) {
+  int number = 0;
+  if (training(trial, attempt, number) == nullptr) return std::nullopt;
+  return slot_of(number);
+}
+
+Slot SimulatedPool::slot_of(int worker) const {
+  return {worker, fmt::format("simulated/{}", worker), settings_.group_size, memory_of(worker)};
 }
 
 double SimulatedPool::memory_of(int worker) const {
@@ -40,7 +48,7 @@ double SimulatedPool::most_memory() {
 
 void SimulatedPool::start(int number, const message::Train& train) {
   free_.erase(number);
-  worker_of_[{train.trial, train.attempt}] = number;
+  worker_of_[train.trial] = number;
   Worker& worker = at(number);
   worker.training = model_.begin(train);
   worker.trial = train.trial;
@@ -58,8 +66,9 @@ void SimulatedPool::acknowledge(const message::ReportAck& ack) {
   int number = 0;
   Worker* worker = training(ack.trial, ack.attempt, number);
   if (worker == nullptr || worker->expected != 0) return;
+  if (ack.verdict == Verdict::kStop) return release(number);
   worker->verdict = ack.verdict;
-  if (ack.verdict != Verdict::kContinue) {
+  if (ack.verdict == Verdict::kSuspend) {
     worker->interval_s = 0;
     return expect(number, clock_.now);
   }
@@ -74,19 +83,18 @@ void SimulatedPool::acknowledge(const message::EndAck& ack) {
 }
 
 void SimulatedPool::drop(TrialId trial) {
-  const auto first = worker_of_.lower_bound({trial, 0});
-  if (first == worker_of_.end() || first->first.first != trial) return;
-  const auto last = std::prev(worker_of_.lower_bound({trial + 1, 0}));
-  const int number = last->second;
+  const auto found = worker_of_.find(trial);
+  if (found == worker_of_.end()) return;
+  const int number = found->second;
   stop_training(at(number));
   release(number);
 }
 
 void SimulatedPool::suspend() {
-  for (const auto& [key, number] : worker_of_) {
+  for (const auto& [trial, number] : worker_of_) {
     Worker& worker = at(number);
     if (worker.expected == 0 || worker.verdict != Verdict::kContinue) continue;
-    left_s_[key.first] = std::max(0.0, worker.due_s - clock_.now);
+    left_s_[trial] = std::max(0.0, worker.due_s - clock_.now);
     stop_training(worker);
     worker.verdict = Verdict::kSuspend;
     expect(number, clock_.now);
@@ -132,8 +140,8 @@ void SimulatedPool::expect(int worker, double due_s) {
 }
 
 SimulatedPool::Worker* SimulatedPool::training(TrialId trial, int attempt, int& number) {
-  const auto found = worker_of_.find({trial, attempt});
-  if (found == worker_of_.end()) return nullptr;
+  const auto found = worker_of_.find(trial);
+  if (found == worker_of_.end() || at(found->second).attempt != attempt) return nullptr;
   number = found->second;
   return &at(number);
 }
@@ -146,13 +154,13 @@ void SimulatedPool::stop_training(Worker& worker) {
 }
 
 void SimulatedPool::release(int number) {
-  worker_of_.erase({at(number).trial, at(number).attempt});
+  worker_of_.erase(at(number).trial);
   at(number) = {};
   free_.insert(number);
 }
 
 void SimulatedPool::lose(int number) {
-  worker_of_.erase({at(number).trial, at(number).attempt});
+  worker_of_.erase(at(number).trial);
   at(number) = {};
   if (settings_.restart_s <= 0) {
     free_.insert(number);
@@ -173,14 +181,15 @@ std::optional<PoolEvent> SimulatedPool::happen(int number) {
   }
   stop_training(worker);
   if (worker.verdict != Verdict::kContinue) {
-    message::Ended ended{
-        .worker = number, .trial = worker.trial, .attempt = worker.attempt, .evaluation = {}};
-    if (worker.verdict == Verdict::kSuspend) {
-      const auto left = left_s_.find(worker.trial);
-      ended.evaluation.end = Evaluation::End::kSuspended;
-      if (left != left_s_.end()) ended.evaluation.unreported_s = worker.interval_s - left->second;
-    }
-    return ended;
+    const auto left = left_s_.find(worker.trial);
+    return message::Ended{
+        .worker = number,
+        .trial = worker.trial,
+        .attempt = worker.attempt,
+        .evaluation = {
+            .end = Evaluation::End::kSuspended,
+            .reason = {},
+            .unreported_s = left == left_s_.end() ? 0 : worker.interval_s - left->second}};
   }
   auto event = worker.training->event_after(worker.epochs, worker.interval_s);
   if (event && std::holds_alternative<Lost>(*event)) lose(number);

@@ -38,6 +38,7 @@ class SimulatedPool final : public Pool {
 
   std::vector<Claim> claims() override { return {}; }
   std::vector<Slot> free() override;
+  std::optional<Slot> slot_after(TrialId trial, int attempt) override;
   void start(int worker, const message::Train& train) override;
   void acknowledge(const message::ReportAck& ack) override;
   void acknowledge(const message::EndAck& ack) override;
@@ -80,6 +81,7 @@ class SimulatedPool final : public Pool {
   };
 
   double memory_of(int worker) const;
+  Slot slot_of(int worker) const;
   Worker& at(int worker) { return workers_[static_cast<std::size_t>(worker)]; }
   void train_on(int worker, double seconds);
   void expect(int worker, double due_s);
@@ -96,9 +98,7 @@ class SimulatedPool final : public Pool {
   VirtualClock& clock_;
   std::vector<Worker> workers_;
   std::set<int> free_;
-  // By trial and attempt: the worker of a pruned attempt may end after another worker has begun the
-  // next one.
-  std::map<std::pair<TrialId, int>, int> worker_of_;
+  std::map<TrialId, int> worker_of_;
   std::map<TrialId, double> left_s_;
   std::priority_queue<Due, std::vector<Due>, std::greater<>> queue_;
   std::uint64_t numbers_ = 0;

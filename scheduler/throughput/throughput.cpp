@@ -71,10 +71,7 @@ class Peer {
     report(1);
   }
   void on(const message::ReportAck& ack) {
-    if (ack.verdict == Verdict::kContinue)
-      report(static_cast<int>(ack.epochs) + 1);
-    else
-      say(message::Ended{.worker = number_, .trial = train_.trial, .attempt = train_.attempt});
+    if (ack.verdict == Verdict::kContinue) report(static_cast<int>(ack.epochs) + 1);
   }
   template <typename M>
   void on(const M&) {}

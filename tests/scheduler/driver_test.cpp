@@ -39,6 +39,38 @@ TEST(Driver, CommitsAReportBeforeAcknowledgingIt) {
   EXPECT_EQ(study.pool.answers.size(), 24u);
 }
 
+// The searcher hears the outcome first: the next trial is asked for after it, in the same
+// transaction.
+TEST(Driver, AnswersTheLastReportOfATrialAndOrdersTheNextOneInOneTransaction) {
+  FakeStudy study;
+  ASSERT_TRUE(study.run());
+  int followed = 0;
+  for (const std::vector<Event>& transaction : study.ledger.transactions) {
+    std::string order;
+    for (const Event& event : transaction) {
+      if (std::holds_alternative<event::Told>(event)) order += "told ";
+      if (std::holds_alternative<event::Asked>(event)) order += "asked ";
+      if (std::holds_alternative<event::Started>(event)) order += "started ";
+    }
+    if (order == "told asked started ") ++followed;
+  }
+  EXPECT_EQ(followed, 5) << "of the 6 trials";
+}
+
+TEST(Driver, AWorkerWhoseTrialTheTrainerEndedHasTheNextOneInTheSameTransaction) {
+  FakeStudy study;
+  study.budget = "2trials";
+  study.pool.mishap = [](const message::Train& train, int) {
+    return train.trial == 0 ? Mishap::kDiverge : Mishap::kNone;
+  };
+  ASSERT_TRUE(study.run());
+  const auto& second = study.ledger.transactions.at(1);
+  EXPECT_TRUE(std::ranges::any_of(
+      second, [](const Event& e) { return std::holds_alternative<event::Told>(e); }));
+  EXPECT_TRUE(std::ranges::any_of(
+      second, [](const Event& e) { return std::holds_alternative<event::Started>(e); }));
+}
+
 TEST(Driver, GivesEveryTrialASeedOfItsOwn) {
   FakeStudy study;
   ASSERT_TRUE(study.run());

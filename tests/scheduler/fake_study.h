@@ -82,6 +82,11 @@ class FakePool final : public Pool, public TrainingModel {
     for (Slot& slot : slots) slot.name = "fake";
     return slots;
   }
+  std::optional<Slot> slot_after(TrialId trial, int attempt) override {
+    auto slot = pool().slot_after(trial, attempt);
+    if (slot) slot->name = "fake";
+    return slot;
+  }
   void start(int worker, const message::Train& train) override {
     started.push_back(train);
     if (on_start) on_start(worker, train.trial);

@@ -124,10 +124,10 @@ std::string refusal_of_version(char version) {
 // All processes of a run are the same detol, so that no other version has to be read.
 TEST(Message, AnotherProtocolVersionIsRefusedWithAdvice) {
   EXPECT_EQ(refusal_of_version(kProtocolVersion - 1),
-            "message: protocol version 8, of an older detol; this one speaks 9: start master and "
+            "message: protocol version 9, of an older detol; this one speaks 10: start master and "
             "workers with the same detol");
   EXPECT_EQ(refusal_of_version(kProtocolVersion + 1),
-            "message: protocol version 10, of a newer detol; this one speaks 9: start master and "
+            "message: protocol version 11, of a newer detol; this one speaks 10: start master and "
             "workers with the same detol");
 }
 
@@ -139,7 +139,7 @@ TEST(Message, OfOneVersionAlwaysHasTheSameBytes) {
   const std::map<int, std::string> known = {{3, "8e0150ffe6a97387"}, {4, "fd8222dd9efd540e"},
                                             {5, "566a331a565219ad"}, {6, "18801e75422af3c4"},
                                             {7, "7314241e38e64ae7"}, {8, "fdd88c5c11ff6f13"},
-                                            {9, "75a8448636632214"}};
+                                            {9, "75a8448636632214"}, {10, "08d151629a42bf52"}};
   ASSERT_TRUE(known.contains(kProtocolVersion));
   EXPECT_EQ(to_hex(hash64(bytes)), known.at(kProtocolVersion));
 }

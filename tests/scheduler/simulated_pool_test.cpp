@@ -62,14 +62,12 @@ TEST_F(SimulatedPoolTest, EventsOfEqualTimesComeAtOnceInTheOrderOfTheWorkers) {
     EXPECT_EQ(std::get<message::Report>(events[trial]).trial, trial);
 }
 
-TEST_F(SimulatedPoolTest, AWorkerIsFreeOnceItsEndIsAcknowledged) {
+TEST_F(SimulatedPoolTest, AVerdictThatStopsATrialFreesItsWorker) {
   SimulatedPool pool({.workers = 1}, model, clock);
   pool.start(0, train(0));
   next_events(pool);
-  pool.acknowledge(message::ReportAck{0, 1, 1, Verdict::kStop});
-  EXPECT_EQ(std::get<message::Ended>(next_events(pool).at(0)).trial, 0u);
   EXPECT_TRUE(pool.free().empty());
-  pool.acknowledge(message::EndAck{0, 1});
+  pool.acknowledge(message::ReportAck{0, 1, 1, Verdict::kStop});
   EXPECT_EQ(pool.free().size(), 1u);
   EXPECT_EQ(clock.now, 10);
 }
@@ -79,18 +77,6 @@ TEST_F(SimulatedPoolTest, AnAnswerToAnOlderAttemptChangesNothing) {
   pool.start(0, train(0, 2));
   pool.acknowledge(message::ReportAck{0, 1, 1, Verdict::kStop});
   EXPECT_EQ(std::get<message::Report>(next_events(pool).at(0)).attempt, 2);
-}
-
-TEST_F(SimulatedPoolTest, AWorkerIsFreedByItsOwnEndAlsoIfAnotherTrainsTheNextAttempt) {
-  SimulatedPool pool({.workers = 2}, model, clock);
-  pool.start(0, train(5));
-  ASSERT_EQ(next_events(pool).size(), 1u);
-  pool.acknowledge(message::ReportAck{5, 1, 1, Verdict::kStop});
-  pool.start(1, train(5, 2));  // promoted before worker 0 has said that it ended
-  ASSERT_EQ(next_events(pool).size(), 1u);
-  pool.acknowledge(message::EndAck{5, 1});
-  ASSERT_EQ(pool.free().size(), 1u);
-  EXPECT_EQ(pool.free().front().worker, 0);
 }
 
 TEST_F(SimulatedPoolTest, ASuspendedTrialTrainsTheRestOfItsEpochLater) {

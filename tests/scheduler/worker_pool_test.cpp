@@ -2,8 +2,11 @@
 
 #include <signal.h>
 
+#include <future>
+
 #include <gtest/gtest.h>
 
+#include "scheduler/processes/master_link.h"
 #include "scheduler/processes/run_folder.h"
 #include "tests/scheduler/pool_fixture.h"
 
@@ -27,6 +30,92 @@ TEST_F(WorkerPoolTest, AWorkerIsFreeOnceItIsReadyAndBusyUntilItsEndIsNoted) {
   pool->acknowledge(message::EndAck{5, 1});
   EXPECT_EQ(pool->free().size(), 1u);
   EXPECT_TRUE(hears<message::EndAck>());
+}
+
+TEST_F(WorkerPoolTest, AVerdictThatStopsATrialFreesItsWorker) {
+  start_worker();
+  start_trial();
+  pool->acknowledge(message::ReportAck{5, 1, 1, Verdict::kContinue});
+  EXPECT_TRUE(pool->free().empty());
+  pool->acknowledge(message::ReportAck{5, 1, 2, Verdict::kStop});
+  EXPECT_EQ(pool->free().size(), 1u);
+}
+
+TEST_F(WorkerPoolTest, NamesTheWorkerOfAnAttemptUnlessItTakesNoOtherTrial) {
+  start_worker();
+  start_trial();
+  const auto slot = pool->slot_after(5, 1);
+  ASSERT_TRUE(slot);
+  EXPECT_EQ(slot->worker, 0);
+  EXPECT_FALSE(pool->slot_after(5, 2));
+  EXPECT_FALSE(pool->slot_after(6, 1));
+  say(message::Heartbeat{.worker = 0, .trial = 5, .attempt = 1, .is_leaving = true});
+  EXPECT_TRUE(hears<message::HeartbeatAck>());
+  EXPECT_FALSE(pool->slot_after(5, 1));
+}
+
+TEST_F(WorkerPoolTest, ATrialForAWorkerThatHasGoneIsLostAtOnce) {
+  message::Train train;
+  train.trial = 5;
+  train.attempt = 1;
+  pool->start(9, train);
+  const auto happened = pool->wait(0);
+  ASSERT_EQ(happened.size(), 1u);
+  EXPECT_EQ(std::get<Lost>(happened.front()).reason.cause, RequeueCause::kLost);
+}
+
+// The worker's side of the connection, with a master that the test plays.
+class MasterLinkTest : public testing::Test {
+ protected:
+  // Returns the next message of the kind that the worker sends.
+  template <typename M>
+  std::optional<M> received() {
+    for (int turn = 0; turn < kTurns; ++turn) {
+      master.wait(-1, kTurnS);
+      while (const auto packet = master.receive()) {
+        worker = packet->from;
+        const Message message = decode(packet->bytes).value();
+        if (const auto* one = std::get_if<M>(&message)) return *one;
+      }
+    }
+    return std::nullopt;
+  }
+  void say(const Message& message) { ASSERT_TRUE(master.send(encode(message), worker)); }
+  static message::Train train(TrialId trial) {
+    message::Train train;
+    train.trial = trial;
+    train.attempt = 1;
+    return train;
+  }
+
+  TempFolder folder;
+  const std::string endpoint = "ipc://" + (folder.path() / "s").string();
+  Socket master = Socket::router(endpoint).value();
+  std::string worker;
+  std::unique_ptr<MasterLink> link = MasterLink::open({.endpoint = endpoint}).value();
+};
+
+TEST_F(MasterLinkTest, AVerdictThatStopsATrialEndsItAndTheNextOneMayFollowAtOnce) {
+  ASSERT_TRUE(received<message::Hello>());
+  say(message::Setup{.config = "c", .backend = "b", .task = {}});
+  ASSERT_TRUE(link->join());
+  link->set_ready();
+  say(train(5));
+  ASSERT_EQ(link->next()->trial, 5u);
+  auto verdict = std::async([&] { return link->report({.epoch = 1, .metrics = {}}, false); });
+  ASSERT_TRUE(received<message::Report>());
+  say(message::ReportAck{5, 1, 1, Verdict::kStop});
+  say(train(6));
+  EXPECT_EQ(verdict.get(), Verdict::kStop);
+  link->end({.reason = {}}, message::Ended::Trouble::kNone);  // says nothing, and does not wait
+  ASSERT_EQ(link->next()->trial, 6u);
+  auto ended =
+      std::async([&] { link->end({.reason = "it broke"}, message::Ended::Trouble::kCrash); });
+  const auto of_next = received<message::Ended>();
+  ASSERT_TRUE(of_next);
+  EXPECT_EQ(of_next->trial, 6u);
+  say(message::EndAck{6, 1});
+  ended.get();
 }
 
 TEST_F(WorkerPoolTest, WhatWasChosenReachesWorkersThatAreThereAndThatCome) {
