@@ -275,7 +275,20 @@ class WorkerPool final : public Pool {
   }
 
   void on(const message::Report& report, const std::string& from) {
-    if (sender(from) != nullptr) events_.push_back(report);
+    const Worker* worker = sender(from);
+    if (worker == nullptr) return;
+    const message::Train& train = worker->train;
+    if (train.trial == report.trial && train.attempt == report.attempt)
+      events_.push_back(report);
+    else if (!report.more)
+      answer_again(*worker, report);
+  }
+
+  // The verdict that ended this attempt, and the order that followed it, may have been lost.
+  void answer_again(const Worker& worker, const message::Report& report) {
+    send(worker,
+         message::ReportAck{report.trial, report.attempt, report.report.epochs(), Verdict::kStop});
+    if (worker.train.attempt > 0) send(worker, worker.train);
   }
 
   void on(const message::Timed& timed, const std::string& from) {

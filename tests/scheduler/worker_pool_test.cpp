@@ -41,6 +41,27 @@ TEST_F(WorkerPoolTest, AVerdictThatStopsATrialFreesItsWorker) {
   EXPECT_EQ(pool->free().size(), 1u);
 }
 
+TEST_F(WorkerPoolTest, ARepeatedReportOfAStoppedTrialIsAnsweredAgainWithTheNextOrder) {
+  start_worker();
+  start_trial();
+  pool->acknowledge(message::ReportAck{5, 1, 1, Verdict::kStop});
+  ASSERT_TRUE(hears<message::ReportAck>());
+  message::Train next;
+  next.trial = 6;
+  next.attempt = 1;
+  pool->start(0, next);
+  ASSERT_TRUE(hears<message::Train>());
+  say(message::Report{
+      .worker = 0, .trial = 5, .attempt = 1, .report = {.epoch = 1, .metrics = {}}});
+  const auto answer = heard();
+  ASSERT_TRUE(answer);
+  EXPECT_EQ(std::get<message::ReportAck>(*answer).verdict, Verdict::kStop);
+  const auto order = heard();
+  ASSERT_TRUE(order);
+  EXPECT_EQ(std::get<message::Train>(*order).trial, 6u);
+  EXPECT_TRUE(events.empty());
+}
+
 TEST_F(WorkerPoolTest, NamesTheWorkerOfAnAttemptUnlessItTakesNoOtherTrial) {
   start_worker();
   start_trial();
