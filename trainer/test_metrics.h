@@ -3,7 +3,8 @@
 // Test metrics: what a trained network scores on images that no part of the search has seen. Each
 // metric of the task that trials report as val_X is here test_X, with its confidence interval
 // (confidence.h): Wilson's for test_accuracy and test_top5 where an image has one answer, else by
-// bootstrap. test_loss is the loss that the recipe trains with.
+// bootstrap. test_loss is the loss that the recipe trains with, without label smoothing, as in
+// validation.
 
 #include <span>
 #include <string>
