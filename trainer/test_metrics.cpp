@@ -101,6 +101,21 @@ class TestScores {
 
 }  // namespace
 
+std::vector<double> metrics_of(const Dataset& data, Range range, std::span<const float> outputs,
+                               const Recipe& recipe, const std::vector<std::string>& names) {
+  const PerImage images = per_image(data, range, outputs, recipe);
+  const std::vector<std::uint16_t> once(static_cast<std::size_t>(range.count), 1);
+  Metrics metrics(data, range);
+  std::ranges::copy(outputs, metrics.outputs().begin());
+  std::vector<double> values;
+  for (const std::string& name : names) {
+    values.push_back(name == "val_loss"       ? mean(images.losses, once)
+                     : name == "val_accuracy" ? mean(images.correct, once)
+                                              : metrics.value_of(name));
+  }
+  return values;
+}
+
 std::vector<TestMetric> metrics_with_intervals(const Dataset& data, Range range,
                                                std::span<const float> outputs,
                                                const Recipe& recipe) {

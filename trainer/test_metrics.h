@@ -32,6 +32,11 @@ std::vector<TestMetric> metrics_with_intervals(const Dataset& data, Range range,
                                                std::span<const float> outputs,
                                                const Recipe& recipe);
 
+// Returns metrics of the outputs by their names in validation (val_loss, ...), without intervals.
+// REQUIRES: range.count > 0; the data's task has them.
+std::vector<double> metrics_of(const Dataset& data, Range range, std::span<const float> outputs,
+                               const Recipe& recipe, const std::vector<std::string>& names);
+
 // Runs the network on the test split. Errors: kInput if the data have none, or the network does not
 // fit them; kUsage for an unknown backend.
 Result<std::vector<TestMetric>> test_metrics(const Network& network, const Weights& weights,
