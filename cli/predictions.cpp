@@ -117,8 +117,7 @@ bool names_a_file(const std::string& model) {
 Predictor::Predictor(Model model, std::string backend)
     : model_(std::move(model)), backend_(std::move(backend)) {
   const Network& network = model_.network;
-  preprocessing_.task = {network.input_shape(), static_cast<int>(network.output().shape.elements()),
-                         model_.task};
+  preprocessing_.task = {network.input_shape(), static_cast<int>(outputs_of(model_)), model_.task};
   preprocessing_.has_bytes = model_.reads_pixels;
   preprocessing_.mean = model_.mean;
   preprocessing_.deviation = model_.deviation;
@@ -145,8 +144,9 @@ Result<Rows> Predictor::answer(const Inputs& inputs) const {
   Rows rows = header();
   if (inputs.names.empty()) return rows;
   const std::vector<float> images = normalised_images(inputs.data, {0, inputs.count()});
-  DETOL_ASSIGN(const std::vector<float> outputs,
+  DETOL_ASSIGN(std::vector<float> of_network,
                logits_of(model_.network, model_.weights, images, backend_));
+  const std::vector<float> outputs = outputs_from(model_, std::move(of_network));
   const std::size_t width = outputs.size() / inputs.names.size();
   const Names names(model_.class_names);
   for (std::size_t i = 0; i < inputs.names.size(); ++i) {

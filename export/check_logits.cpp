@@ -16,7 +16,7 @@ namespace {
 Result<void> add_logits(const Model& model, std::span<const float> normalised, CheckLogits& check) {
   auto logits = logits_of(model.network, model.weights, normalised, "reference");
   if (!logits) return fail(ErrorCode::kExport, logits.error().message);
-  check.logits = std::move(*logits);
+  check.logits = outputs_from(model, *std::move(logits));
   const std::size_t outputs = check.mean.size();  // 0 unless it is a regression
   for (std::size_t i = 0; outputs > 0 && i < check.logits.size(); ++i)
     check.logits[i] = check.logits[i] * check.deviation[i % outputs] + check.mean[i % outputs];

@@ -58,9 +58,30 @@ Result<void> check_preparation(const Model& model) {
                                              channels, size, size, to_text(input)));
 }
 
+bool joins_members(const Network& network, std::size_t members) {
+  const Node& last = network.output();
+  const auto shape_of = [&](NodeId member) { return network.nodes()[member].shape; };
+  return members == 1 || (last.layer.kind == LayerKind::kConcat && last.inputs.size() == members &&
+                          std::ranges::all_of(last.inputs, [&](NodeId member) {
+                            return shape_of(member) == shape_of(last.inputs.front());
+                          }));
+}
+
+// Checks that an ensemble has a share of every member, and that they add up to 1.
+Result<void> check_shares(const Model& model) {
+  if (model.shares.empty()) return {};
+  double sum = 0;
+  for (const float share : model.shares) sum += share >= 0 ? double{share} : NAN;
+  if (std::abs(sum - 1) <= 1e-5 && joins_members(model.network, model.shares.size())) return {};
+  return fail(ErrorCode::kInput,
+              fmt::format("{} shares of an ensemble: they do not add up to 1, or its network has "
+                          "not as many members",
+                          model.shares.size()));
+}
+
 // Checks that there is a name for every class, or for none.
 Result<void> check_classes(const Model& model) {
-  const auto outputs = static_cast<std::size_t>(model.network.output().shape.elements());
+  const auto outputs = static_cast<std::size_t>(outputs_of(model));
   const std::size_t classes = model.task == TaskKind::kBinary ? 2 : outputs;
   if (model.class_names.empty() || model.class_names.size() == classes) return {};
   return fail(ErrorCode::kInput,
@@ -78,6 +99,7 @@ Result<void> check_model(const Model& model) {
   for (std::size_t i = 0; i < parameters.size(); ++i)
     DETOL_TRY(check_tensor(model.weights[i], parameters[i]));
   DETOL_TRY(check_preparation(model));
+  DETOL_TRY(check_shares(model));
   DETOL_TRY(check_classes(model));
   return check_normalisation(model);
 }

@@ -116,9 +116,9 @@ Result<void> compare_models(const Model& scored, const Model& read) {
   DETOL_TRY(compare_metadata(metadata_of(scored, read.is_raw), metadata_of(read, read.is_raw)));
   if (!scored.check) return {};
   DETOL_ASSIGN(
-      const std::vector<float> logits,
+      std::vector<float> logits,
       logits_of(read.network, read.weights, normalised(scored.check->pixels, read), "reference"));
-  return compare_logits(*scored.check, logits);
+  return compare_logits(*scored.check, outputs_from(read, std::move(logits)));
 }
 
 }  // namespace detol::inline exporting

@@ -64,9 +64,18 @@ struct Model {
   bool reads_pixels = true;  // bytes / 255; else numbers as they are in the data
   std::shared_ptr<const TableEncoder> table = nullptr;  // of a table's cells; else null
   std::optional<PictureForm> pictures = {};             // of data that are picture files
+  // Of an ensemble, whose network gives the outputs of all members (trainer/ensemble.h): the share
+  // of each. Empty: the network's outputs are the model's.
+  std::vector<float> shares = {};
   // Whether ONNX leaves out what is before the normalisation and after the logits.
   bool is_raw = false;
 };
+
+// Returns how many numbers the model gives: logits or predictions.
+std::int64_t outputs_of(const Model& model);
+
+// Returns the model's outputs (N x outputs_of) from those of its network.
+std::vector<float> outputs_from(const Model& model, std::vector<float> of_network);
 
 // ExporterRow: one file of a format. A format of several files has a row for each.
 struct ExporterRow {
@@ -100,8 +109,9 @@ Result<CheckLogits> check_logits(const Model& model, const Preprocessing& data,
                                  std::int64_t count = 64);
 
 // Folds the standardisation of a regression's targets (mean and deviation) into the weights of its
-// last layer, so that the network's outputs are in the units of the data. Other tasks' weights
-// stay. Errors (kExport): the last layer is not a dense one with a bias.
+// last layer, or the last one of every member, so that the network's outputs are in the units of
+// the data. Other tasks' weights stay. Errors (kExport): such a layer is not a dense one with a
+// bias.
 Result<void> fold_target_scale(const Preprocessing& data, Model& model);
 
 // Folds every batch norm that alone reads a convolution or dense layer into that layer, which gets

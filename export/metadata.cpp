@@ -18,9 +18,9 @@ using nlohmann::json;
 constexpr std::string_view kPrefix = "detol.";
 
 // Keys with a meaning of their own; every other is a property.
-constexpr std::array<std::string_view, 13> kReserved = {
+constexpr std::array<std::string_view, 14> kReserved = {
     "architecture", "classes", "columns",  "deviation", "input", "input_shape", "mean",
-    "metrics",      "params",  "pictures", "table",     "task",  "version"};
+    "metrics",      "params",  "pictures", "shares",    "table", "task",        "version"};
 
 // InputMeaning: what a file is fed.
 struct InputMeaning {
@@ -68,6 +68,12 @@ Result<std::vector<float>> floats(const Metadata& metadata, const std::string& k
     values.push_back(value.get<float>());
   }
   return values;
+}
+
+Result<void> read_shares(const Metadata& metadata, Model& model) {
+  if (!metadata.contains("detol.shares")) return {};
+  DETOL_ASSIGN(model.shares, floats(metadata, "shares"));
+  return {};
 }
 
 Result<void> read_classes(const Metadata& metadata, Model& model) {
@@ -184,6 +190,7 @@ Metadata metadata_of(const Model& model, bool is_raw) {
   if (model.table) note("table", compact(json_of(*model.table)));
   if (model.pictures) note("pictures", compact(json_of(*model.pictures)));
   if (!model.class_names.empty()) note("classes", compact(json(model.class_names)));
+  if (!model.shares.empty()) note("shares", compact(json(model.shares)));
   if (model.task != TaskKind::kClassification) note("task", std::string(row_of(model.task).name));
   json params = json::object(), metrics = json::object();
   for (const auto& [name, value] : model.parameters)
@@ -219,6 +226,7 @@ Result<void> read_metadata(const Metadata& metadata, Model& model) {
     return fail(ErrorCode::kInput, "the metadata's detol.input is not that of its data");
   DETOL_ASSIGN(model.mean, floats(metadata, "mean"));
   DETOL_ASSIGN(model.deviation, floats(metadata, "deviation"));
+  DETOL_TRY(read_shares(metadata, model));
   DETOL_TRY(read_classes(metadata, model));
   DETOL_TRY(read_task(metadata, model));
   DETOL_TRY(read_params(metadata, model));

@@ -67,8 +67,8 @@ class GraphWriter : private OnnxNodes {
     for (NodeId id = 1; id < nodes.size(); ++id) edges_.push_back(layer(nodes[id]));
     as_matrix(edges_.back());
     // The last node written is the one that computes the output: all others lead to it.
-    graph_.mutable_node(graph_.node_size() - 1)->set_output(0, output_name(model_));
-    add_outputs(graph_, model_, model_.network.output().shape.elements());
+    graph_.mutable_node(graph_.node_size() - 1)->set_output(0, network_output_name(model_));
+    add_outputs(graph_, model_, outputs_of(model_));
   }
 
  private:

@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <functional>
 #include <map>
+#include <set>
 
 #include "core/table.h"
 #include "export/metadata.h"
@@ -10,6 +12,7 @@
 #include "export/onnx_picture.h"
 #include "export/onnx_table.h"
 #include "export/refuse.h"
+#include "trainer/ensemble.h"
 
 namespace detol::inline exporting {
 namespace {
@@ -25,6 +28,23 @@ class Writer : private OnnxNodes {
     add("Sub", "input.centred", {input, mean});
     add("Div", "input.normalised", {"input.centred", deviation});
     return "input.normalised";
+  }
+
+  // Adds the mean of the members' votes, N x outputs, under the output's name.
+  void vote(const Model& model, std::int64_t outputs) {
+    const auto members = static_cast<std::int64_t>(model.shares.size());
+    const std::string shape = integers("votes.shape", {3}, {0, members, outputs});
+    const std::string shares = floats("votes.shares", {1, members, 1}, model.shares);
+    const std::string by_member = op("Reshape", "votes.by_member", {"votes", shape});
+    if (model.task == TaskKind::kRegression) return mean("prediction", by_member, shares);
+    if (model.task == TaskKind::kClassification) {
+      set_int(add("Softmax", "votes.probabilities", {by_member}), "axis", 2);
+      return add_log("logits", "votes.probabilities", shares);
+    }
+    add_log("votes.log", op("Sigmoid", "votes.probabilities", {by_member}), shares);
+    const std::string against = op("Neg", "votes.against", {by_member});
+    add_log("votes.log_against", op("Sigmoid", "votes.probabilities_against", {against}), shares);
+    add("Sub", "logits", {"votes.log", "votes.log_against"});
   }
 
   // Each returns the type of `label`.
@@ -70,6 +90,30 @@ class Writer : private OnnxNodes {
     return name;
   }
 
+  void mean(const std::string& name, const std::string& votes, const std::string& shares) {
+    const std::string weighted = op("Mul", votes + ".weighted", {votes, shares});
+    set_int(add("ReduceSum", name, {weighted, axis_of_members()}), "keepdims", 0);
+  }
+
+  void add_log(const std::string& name, const std::string& votes, const std::string& shares) {
+    mean(votes + ".mean", votes, shares);
+    add("Log", name, {op("Max", votes + ".bounded", {votes + ".mean", least_probability()})});
+  }
+
+  std::string axis_of_members() {
+    return once("votes.axis", [&](const std::string& name) { integers(name, {1}, {1}); });
+  }
+  std::string least_probability() {
+    return once("votes.least",
+                [&](const std::string& name) { floats(name, {}, {kLeastProbability}); });
+  }
+
+  // Adds a constant unless it is there.
+  std::string once(const std::string& name, const std::function<void(const std::string&)>& make) {
+    if (constants_.insert(name).second) make(name);
+    return name;
+  }
+
   std::string chosen() {
     return op("Greater", "logits.chosen", {"logits", floats("logits.threshold", {}, {0})});
   }
@@ -81,6 +125,7 @@ class Writer : private OnnxNodes {
   }
 
   onnx::GraphProto& graph_;
+  std::set<std::string> constants_;  // that once() has added
 };
 
 PictureInput picture_of(const OnnxInterface& interface) {
@@ -142,6 +187,10 @@ OnnxInterface onnx_interface_of(const Model& model) {
   return {model, model.network.input_shape(), std::move(names)};
 }
 
+const char* network_output_name(const Model& model) {
+  return model.shares.empty() ? output_name(model) : "votes";
+}
+
 std::string add_inputs(onnx::GraphProto& graph, const OnnxInterface& interface) {
   const Model& model = interface.model;
   if (model.table && !model.is_raw) return add_table_inputs(graph, interface.names, *model.table);
@@ -159,6 +208,7 @@ std::string add_inputs(onnx::GraphProto& graph, const OnnxInterface& interface) 
 
 void add_outputs(onnx::GraphProto& graph, const Model& model, std::int64_t outputs) {
   Writer writer(graph);
+  if (!model.shares.empty()) writer.vote(model, outputs);
   if (!model.is_raw && model.task != TaskKind::kRegression) {
     const bool is_set = model.task == TaskKind::kMultiLabel;
     const bool is_binary = model.task == TaskKind::kBinary;

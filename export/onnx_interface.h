@@ -16,6 +16,9 @@
 //   multi_label      `label`: N x labels, 0 or 1; `probabilities`: N x labels
 //   regression       `prediction` alone, N x outputs
 //
+// An ensemble has the nodes of the vote (trainer/ensemble.h), which are called votes.*, before
+// these.
+//
 // A raw model has the input of `other numbers`, of pixels in [0, 1] or of a table's encoded cells,
 // and the logits alone.
 
@@ -42,8 +45,12 @@ OnnxInterface onnx_interface_of(const Model& model);
 // x H x W.
 std::string add_inputs(onnx::GraphProto& graph, const OnnxInterface& interface);
 
-// Adds the nodes after the network, and declares the outputs. REQUIRES: the edge with the logits
-// has its output's name (metadata.h).
+// Returns the name of the edge that the network computes: the output's (metadata.h), or `votes` of
+// an ensemble, N x (members x outputs).
+const char* network_output_name(const Model& model);
+
+// Adds the nodes after the network, and declares the outputs. REQUIRES: the edge that the network
+// computes has its name.
 void add_outputs(onnx::GraphProto& graph, const Model& model, std::int64_t outputs);
 
 // Checks that a graph from an untrusted file has exactly the declarations, the first nodes or the

@@ -47,7 +47,7 @@ class GraphReader {
         return refuse(
             fmt::format("node {}: {}", in_quotes(graph_.node(i).name()), read.error().message));
     }
-    DETOL_ASSIGN(const NodeId last, output(output_name(model)));
+    DETOL_ASSIGN(const NodeId last, output(network_output_name(model)));
     auto network = builder_.build(last);
     if (!network) return refuse(network.error().message);
     model.network = std::move(*network);

@@ -158,6 +158,9 @@ std::size_t first_difference(std::string_view text, std::string_view other) {
 }  // namespace
 
 Result<std::string> pytorch_source(const Model& model) {
+  if (!model.shares.empty())
+    return fail(ErrorCode::kExport,
+                "an ensemble is not written for PyTorch; take --to onnx or safetensors");
   std::string text = docstring_of(model);
   text += kImports;
   if (!model.class_names.empty()) text += constant("CLASSES", literals_of(model.class_names));

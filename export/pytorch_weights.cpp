@@ -113,6 +113,9 @@ Result<void> compare_numbers(std::string_view read, const TorchTensor& tensor) {
 }  // namespace
 
 Result<std::string> pytorch_weights(const Model& model) {
+  if (!model.shares.empty())
+    return fail(ErrorCode::kExport,
+                "an ensemble is not written for PyTorch; take --to onnx or safetensors");
   const std::vector<TorchTensor> tensors = state_dict_of(model);
   for (const TorchTensor& tensor : tensors) {
     if (tensor.data.size() > std::numeric_limits<std::int32_t>::max())

@@ -4,6 +4,7 @@
 
 #include "core/rng.h"
 #include "export/export.h"
+#include "trainer/ensemble.h"
 #include "trainer/quantization/quantize.h"
 
 namespace detol::testing {
@@ -92,6 +93,27 @@ inline Model model_of(Network network, std::uint64_t seed = 1) {
   model.properties = {{"study", "fashion"}, {"trial", "17"}};
   model.parameters = {{"lr", 0.01}, {"optimizer", std::string("sgd")}, {"nesterov", true}};
   model.metrics = {{"val_accuracy", 0.91}};
+  return model;
+}
+
+// Returns an ensemble of three networks with that many outputs.
+inline Model ensemble_of(TaskKind task, std::int64_t outputs) {
+  std::vector<Model> members;
+  for (std::uint64_t seed = 1; seed <= 3; ++seed) {
+    NetworkBuilder b({2, 4, 4});
+    NodeId x =
+        b.add({.kind = LayerKind::kConv, .channels = 3, .kernel = 3, .bias = true}, {b.input()});
+    if (seed == 2) x = b.add({.kind = LayerKind::kActivation}, {x});
+    const Layer head{.kind = LayerKind::kDense, .channels = outputs, .bias = true};
+    members.push_back(model_of(b.build(b.add(head, {x})).value(), seed));
+  }
+  Model model = members.front();
+  model.network = join({&members[0].network, &members[1].network, &members[2].network}).value();
+  model.weights =
+      join(model.network, {&members[0].weights, &members[1].weights, &members[2].weights});
+  model.shares = {0.5F, 0.3F, 0.2F};
+  model.task = task;
+  model.class_names.clear();
   return model;
 }
 
