@@ -60,7 +60,12 @@ Result<void> write_files(Model model, const std::string& card, const Arguments& 
   model.is_raw = arguments.has("raw");
   if (arguments.has("fold-batch-norm")) DETOL_TRY(fold_batch_norms(model));
   const std::string stem = stem_of(model);
-  for (const ExporterRow* row : formats_of(arguments.text("to"))) {
+  const std::string to = arguments.text("to");
+  for (const ExporterRow* row : formats_of(to)) {
+    if (to == "all" && row->name == "pytorch" && !model.shares.empty()) {
+      log_info("an ensemble is not written for PyTorch ({})", row->extension);
+      continue;
+    }
     const fs::path path =
         fs::path(arguments.text("output", ".")) / (stem + std::string(row->extension));
     DETOL_TRY(row->write(model, path));
@@ -139,7 +144,7 @@ Command export_command() {
           .summary = "write a found network with its weights for other tools",
           .options = {{"STUDY", "", "its name (detol studies)", Option::kRequired},
                       {"--trial", "best|ID|pareto", "which; default: best"},
-                      {"--model", "N", "a model instead of a trial"},
+                      {"--model", "N", "a model (v_models) instead of a trial"},
                       {"--to", "FORMAT", "what to write", Option::kRequired, words_of_to()},
                       {"-o,--output", "DIR", "into that folder; default: here"},
                       {"--raw", "", "ONNX without what prepares the data and names the classes"},

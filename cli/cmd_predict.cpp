@@ -62,7 +62,7 @@ Command predict_command() {
                       {"--data", "PATH",
                        "a CSV file, a picture, a folder of pictures, a .npy or IDX file"},
                       {"--trial", "best|ID", "of a study; default: best"},
-                      {"--model", "N", "of a study: a model instead of a trial"},
+                      {"--model", "N", "of a study: a model (v_models) instead of a trial"},
                       {"--device",
                        "NAME",
                        "auto, cpu or cuda; default: what trained the study, for "

@@ -59,7 +59,7 @@ Command test_command() {
           .summary = "show the test metrics of the weights that were scored",
           .options = {{"STUDY", "", "its name (detol studies)", Option::kRequired},
                       {"--trial", "best|ID|pareto", "which; default: best"},
-                      {"--model", "N", "a model instead of a trial"}},
+                      {"--model", "N", "a model (v_models) instead of a trial"}},
           .examples =
               "  detol test fashion-cnn\n"
               "  detol test fashion-cnn --trial pareto -f json\n"

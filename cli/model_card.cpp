@@ -6,6 +6,7 @@
 #include <cctype>
 #include <cmath>
 
+#include "cli/ensembles.h"
 #include "cli/model_rows.h"
 #include "cli/test_score.h"
 #include "core/hash.h"
@@ -49,7 +50,7 @@ std::string class_list(const Model& model) {
 }
 
 std::string what_it_is(const Model& model) {
-  const std::size_t outputs = static_cast<std::size_t>(model.network.output().shape.elements());
+  const std::size_t outputs = static_cast<std::size_t>(outputs_of(model));
   const bool is_binary = model.task == TaskKind::kBinary;
   std::string text =
       fmt::format("A network for {} of {} {}", row_of(model.task).name, is_binary ? 2 : outputs,
@@ -142,7 +143,13 @@ Result<std::string> metrics_section(const OpenStudy& study, const Model& model) 
     return text + fmt::format("\nIts test metrics are not known: `detol test {} --trial {}`.\n",
                               study.record.name, model.properties.at("trial"));
   text += test_rows(*known) + spread_of(models, *known);
-  text += origin_of(*known);
+  if (known->kind == kEnsembled) {
+    DETOL_ASSIGN(const std::string members, members_text(*known));
+    text += fmt::format("\nAn ensemble, model {}: trials and their weights: {}.\n", known->model,
+                        members);
+  } else {
+    text += origin_of(*known);
+  }
   return text +
          "\nValidation chose this network among all trials, so its validation metrics are the "
          "luckiest of many; the test part chose nothing.\n";

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "cli/ensembles.h"
 #include "cli/final_choice.h"
 #include "export/architecture_text.h"
 #include "knowledge/artefacts.h"
@@ -53,19 +54,25 @@ Result<Candidate> candidate_of(const StudyData& shared, const Genome& genome,
               fmt::format("model {} is damaged: {}", model.model, network.error().message));
 }
 
+Result<Checkpoint> tested_checkpoint(const OpenStudy& study, const fs::path& storage,
+                                     const event::Model& model, const Candidate& candidate) {
+  DETOL_ASSIGN(const fs::path artefacts, find_artefacts(storage, study.record.name));
+  auto checkpoint = read_checkpoint(artefacts / model.folder, model.epochs);
+  if (!checkpoint) return not_here(model, checkpoint.error().message);
+  const std::string why = difference(*checkpoint, candidate, model);
+  if (why.empty()) return checkpoint;
+  return not_here(model, (artefacts / model.folder).string() + ": " + why);
+}
+
 Result<TrainedNetwork> derived_network(const OpenStudy& study, const StudyData& shared,
                                        const fs::path& storage, const event::Model& model) {
   DETOL_ASSIGN(const Rows trials, one_trial(study, std::to_string(model.trial)));
   DETOL_ASSIGN(Genome genome, genome_of(shared.config, trials, 0));
   DETOL_ASSIGN(Candidate candidate, candidate_of(shared, genome, model));
-  DETOL_ASSIGN(const fs::path artefacts, find_artefacts(storage, study.record.name));
-  auto checkpoint = read_checkpoint(artefacts / model.folder, model.epochs);
-  if (!checkpoint) return not_here(model, checkpoint.error().message);
-  const std::string why = difference(*checkpoint, candidate, model);
-  if (!why.empty()) return not_here(model, (artefacts / model.folder).string() + ": " + why);
-  const double best_epoch = best_report(*checkpoint)->epochs();
+  DETOL_ASSIGN(Checkpoint checkpoint, tested_checkpoint(study, storage, model, candidate));
+  const double best_epoch = best_report(checkpoint)->epochs();
   return TrainedNetwork{model.trial, best_epoch, std::move(candidate), std::move(genome),
-                        *std::move(checkpoint)};
+                        std::move(checkpoint)};
 }
 
 }  // namespace
@@ -101,6 +108,11 @@ Result<StoredNetwork> stored_network(const Candidate& parent, const Network& net
 Result<TrainedNetwork> network_of(const OpenStudy& study, const StudyData& shared,
                                   const fs::path& storage, const event::Model& model) {
   DETOL_TRY(check_is_complete(study, model));
+  if (model.kind == kEnsembled) {
+    DETOL_ASSIGN(TrainedNetwork network, ensemble_without_weights(study, shared, model));
+    DETOL_ASSIGN(network.checkpoint, tested_checkpoint(study, storage, model, network.candidate));
+    return network;
+  }
   if (model.kind != kTestedTrial) return derived_network(study, shared, storage, model);
   DETOL_ASSIGN(const Rows trials, one_trial(study, std::to_string(model.trial)));
   DETOL_ASSIGN(TrainedNetwork network, trained_network(study, shared, storage, trials, 0));

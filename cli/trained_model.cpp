@@ -153,7 +153,8 @@ Result<Model> exported_model(const OpenStudy& study, const StudyData& shared,
               .task = made.task.kind,
               .reads_pixels = made.has_bytes,
               .table = made.table,
-              .pictures = made.pictures};
+              .pictures = made.pictures,
+              .shares = std::move(network.shares)};
   if (shared.data && shared.data->info.test > 0) {
     DETOL_ASSIGN(model.check, check_logits(model, *shared.data));
   } else {

@@ -31,7 +31,8 @@ struct TrainedNetwork {
   double best_epoch = 0;  // of its weights
   Candidate candidate;
   Genome genome;
-  Checkpoint checkpoint;  // best_weights() of it count
+  Checkpoint checkpoint;           // best_weights() of it count
+  std::vector<float> shares = {};  // of an ensemble's members; empty: it is none
 };
 
 // Returns the trial in `trials.rows[row]` as it was scored. Errors: kEmpty if it was never trained;

@@ -1,0 +1,218 @@
+#include "cli/ensembles.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "cli/test_score.h"
+#include "core/clock.h"
+#include "core/hash.h"
+#include "core/log.h"
+#include "knowledge/artefacts.h"
+#include "trainer/checkpoint.h"
+#include "trainer/ensemble.h"
+#include "trainer/predict.h"
+
+namespace detol::inline cli {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::ordered_json;
+
+Result<TrainedNetwork> joined_network(const std::vector<EnsembleMember>& members,
+                                      const std::vector<const Candidate*>& candidates) {
+  auto candidate = join_candidates(candidates);
+  if (!candidate) return fail(ErrorCode::kExport, candidate.error().message);
+  TrainedNetwork joined{.trial = members.front().trial,
+                        .candidate = *std::move(candidate),
+                        .genome = {},
+                        .checkpoint = {}};
+  for (const EnsembleMember& member : members) joined.shares.push_back(member.weight);
+  return joined;
+}
+
+// Returns the best trials whose weights are there, the best one first.
+Result<std::vector<TrainedNetwork>> library_of(const OpenStudy& study, const StudyData& shared,
+                                               const fs::path& storage, int most) {
+  DETOL_ASSIGN(const Rows rows,
+               trial_rows(study, {.sort = "value", .only_scored = true, .only_feasible = true}));
+  std::vector<TrainedNetwork> library;
+  for (std::size_t row = 0; row < rows.rows.size() && std::cmp_less(library.size(), most); ++row) {
+    auto network = trained_network(study, shared, storage, rows, row);
+    if (network)
+      library.push_back(*std::move(network));
+    else if (network.error().code != ErrorCode::kExport &&
+             network.error().code != ErrorCode::kEmpty)
+      return tl::unexpected(network.error());
+  }
+  if (!library.empty()) return library;
+  return fail(ErrorCode::kEmpty,
+              fmt::format("no trial of study {} has its weights any more", study.record.name));
+}
+
+// Returns the shares of the networks of the library.
+Result<std::vector<float>> choose(const StudyData& shared,
+                                  const std::vector<TrainedNetwork>& library,
+                                  const EnsembleRequest& request) {
+  const Dataset& data = *shared.data;
+  Selection selection{.data = data,
+                      .range = range_of(data.info, DataSplit::kValidation),
+                      .recipe = library.front().candidate.recipe,
+                      .size = request.size};
+  for (const TrainedNetwork& one : library) {
+    DETOL_ASSIGN(std::vector<float> outputs,
+                 outputs_of(one.candidate.network, best_weights(one.checkpoint), data,
+                            selection.range, request.backend));
+    selection.outputs.push_back(std::move(outputs));
+  }
+  return select_ensemble(selection);
+}
+
+// Returns the votes of the members on a part of the data.
+Result<std::vector<float>> votes_on(const std::vector<const TrainedNetwork*>& members,
+                                    std::span<const float> shares, const Dataset& data, Range range,
+                                    const std::string& backend) {
+  const auto width = static_cast<std::size_t>(data.info.task.classes);
+  std::vector<float> all(members.size() * static_cast<std::size_t>(range.count) * width);
+  for (std::size_t member = 0; member < members.size(); ++member) {
+    DETOL_ASSIGN(const std::vector<float> own,
+                 outputs_of(members[member]->candidate.network,
+                            best_weights(members[member]->checkpoint), data, range, backend));
+    for (std::size_t at = 0; at < own.size(); ++at)
+      all[(at / width * members.size() + member) * width + at % width] = own[at];
+  }
+  return vote(data.info.task.kind, shares, width, all);
+}
+
+// Adds the metrics of validation, then those of the test.
+Result<void> measure(const std::vector<const TrainedNetwork*>& members,
+                     std::span<const float> shares, const Dataset& data, const std::string& backend,
+                     event::Model& model) {
+  const Recipe& recipe = members.front()->candidate.recipe;
+  const Range validation = range_of(data.info, DataSplit::kValidation);
+  const Range test = range_of(data.info, DataSplit::kTest);
+  DETOL_ASSIGN(const auto chosen_by, votes_on(members, shares, data, validation, backend));
+  std::vector<std::string> names;
+  for (const std::string_view name : row_of(data.info.task.kind).metrics) {
+    if (name.starts_with("val_")) names.emplace_back(name);
+  }
+  const auto values = metrics_of(data, validation, chosen_by, recipe, names);
+  for (std::size_t i = 0; i < names.size(); ++i) model.metrics.emplace_back(names[i], values[i]);
+  DETOL_ASSIGN(const auto outputs, votes_on(members, shares, data, test, backend));
+  add_metrics(metrics_with_intervals(data, test, outputs, recipe), model);
+  return {};
+}
+
+std::string settings_of(const EnsembleRequest& request,
+                        const std::vector<EnsembleMember>& members) {
+  ordered_json settings = {{"size", request.size}, {"candidates", request.candidates}};
+  settings["members"] = ordered_json::array();
+  for (const EnsembleMember& one : members)
+    settings["members"].push_back({{"trial", one.trial}, {"weight", one.weight}});
+  return settings.dump();
+}
+
+// Writes the weights durably, with the metrics of validation.
+Result<void> keep_weights(const fs::path& folder, const TrainedNetwork& joined, Weights weights,
+                          const event::Model& model) {
+  EpochReport report{.epoch = 0, .metrics = {}};
+  for (const auto& [name, value] : model.metrics) {
+    if (name.starts_with("val_")) report.metrics.push_back({name, value});
+  }
+  return write_checkpoint(folder, {.trial = joined.trial,
+                                   .attempt = 1,
+                                   .arch_hash = joined.candidate.arch_hash,
+                                   .progress = {},
+                                   .history = {std::move(report)},
+                                   .state = {std::move(weights), {}}});
+}
+
+}  // namespace
+
+Result<std::vector<EnsembleMember>> members_of(const event::Model& model) {
+  const auto settings = ordered_json::parse(model.settings, nullptr, false);
+  const auto damaged = [&] {
+    return fail(ErrorCode::kStorage, fmt::format("model {} is damaged", model.model));
+  };
+  const auto found = settings.is_object() ? settings.find("members") : settings.end();
+  if (found == settings.end() || !found->is_array() || found->empty()) return damaged();
+  std::vector<EnsembleMember> members;
+  for (const auto& one : *found) {
+    const bool is_member = one.is_object() && one.contains("trial") && one.contains("weight") &&
+                           one["trial"].is_number_unsigned() && one["weight"].is_number();
+    if (!is_member) return damaged();
+    members.push_back({one["trial"].get<TrialId>(), one["weight"].get<float>()});
+  }
+  return members;
+}
+
+Result<std::string> members_text(const event::Model& model) {
+  DETOL_ASSIGN(const auto members, members_of(model));
+  std::string text;
+  for (const EnsembleMember& one : members)
+    text += fmt::format("{}{} x {:.3g}", text.empty() ? "" : ", ", one.trial, one.weight);
+  return text;
+}
+
+Result<TrainedNetwork> ensemble_without_weights(const OpenStudy& study, const StudyData& shared,
+                                                const event::Model& model) {
+  DETOL_ASSIGN(const auto members, members_of(model));
+  std::vector<Candidate> own;
+  for (const EnsembleMember& member : members) {
+    DETOL_ASSIGN(const Rows trials, one_trial(study, std::to_string(member.trial)));
+    DETOL_ASSIGN(const Genome genome, genome_of(shared.config, trials, 0));
+    auto candidate = shared.config.candidate(genome, shared.preprocessing.task);
+    if (!candidate) return fail(ErrorCode::kExport, candidate.error().reason);
+    own.push_back(*std::move(candidate));
+  }
+  std::vector<const Candidate*> candidates;
+  for (const Candidate& candidate : own) candidates.push_back(&candidate);
+  return joined_network(members, candidates);
+}
+
+Result<event::Model> make_ensemble(const OpenStudy& study, const StudyData& shared,
+                                   const fs::path& storage, const EnsembleRequest& request,
+                                   ModelRecord& record) {
+  if (shared.data->info.validation < 1)
+    return fail(ErrorCode::kEmpty, "the data have no validation part to choose by");
+  DETOL_ASSIGN(const auto library, library_of(study, shared, storage, request.candidates));
+  log_info("choosing among {} trials", library.size());
+  DETOL_ASSIGN(const auto shares, choose(shared, library, request));
+  std::vector<EnsembleMember> members;
+  std::vector<const TrainedNetwork*> chosen;
+  std::vector<const Candidate*> candidates;
+  std::vector<const Weights*> weights;
+  for (std::size_t i = 0; i < library.size(); ++i) {
+    if (shares[i] == 0) continue;
+    members.push_back({library[i].trial, shares[i]});
+    chosen.push_back(&library[i]);
+    candidates.push_back(&library[i].candidate);
+    weights.push_back(&best_weights(library[i].checkpoint));
+  }
+  DETOL_ASSIGN(const TrainedNetwork joined, joined_network(members, candidates));
+  DETOL_ASSIGN(const auto known, record.models());
+  const std::int64_t number = next_number(known);
+  event::Model model{.model = number,
+                     .trial = joined.trial,
+                     .kind = kEnsembled,
+                     .state = kComplete,
+                     .epochs = 0,
+                     .trained_on = "train",
+                     .began_from = "members",
+                     .first = number,
+                     .network_params = joined.candidate.cost.params,
+                     .flops = joined.candidate.cost.flops,
+                     .dataset = to_hex(study.record.data_fingerprint),
+                     .folder = fmt::format("models/{}", number),
+                     .at_s = system_clock().wall_s(),
+                     .settings = settings_of(request, members)};
+  DETOL_TRY(measure(chosen, joined.shares, *shared.data, request.backend, model));
+  DETOL_ASSIGN(const fs::path artefacts, find_artefacts(storage, study.record.name));
+  DETOL_TRY(keep_weights(artefacts / model.folder, joined, join(joined.candidate.network, weights),
+                         model));
+  DETOL_TRY(record.save({&model, 1}));
+  return model;
+}
+
+}  // namespace detol::inline cli

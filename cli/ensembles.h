@@ -1,0 +1,49 @@
+#pragma once
+
+// Ensembles: trials of a study whose networks vote (trainer/ensemble.h). A row of v_models, of kind
+// `ensembled`, whose settings name the members:
+//
+//   {"size": 20, "candidates": 50, "members": [{"trial": 3, "weight": 0.4}, ...]}
+//
+// and whose checkpoint has the weights of all of them, so that it outlives the trials' own.
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "cli/model_rows.h"
+#include "cli/trained_model.h"
+
+namespace detol::inline cli {
+
+struct EnsembleMember {
+  TrialId trial = 0;
+  float weight = 0;  // all add up to 1
+};
+
+// Returns the members of an ensemble. Errors (kStorage): its settings are damaged.
+Result<std::vector<EnsembleMember>> members_of(const event::Model& model);
+
+// Returns "34 x 0.28, 29 x 0.72": trials and weights. Errors: as members_of.
+Result<std::string> members_text(const event::Model& model);
+
+// Returns the joined network of an ensemble, with its shares and no checkpoint. Errors: as
+// members_of and one_trial; kExport: the data are not those of its networks.
+Result<TrainedNetwork> ensemble_without_weights(const OpenStudy& study, const StudyData& shared,
+                                                const event::Model& model);
+
+// EnsembleRequest: what is chosen from, and how much.
+struct EnsembleRequest {
+  int size = 20;        // networks, each as often as it was added
+  int candidates = 50;  // the best trials whose weights are there
+  std::string backend;  // that runs the networks
+};
+
+// Chooses an ensemble on the validation data, tests it, and records it. Errors: kEmpty: no trial's
+// weights are there, or the data have no validation or test part; kStorage. REQUIRES: `shared` has
+// the data.
+Result<event::Model> make_ensemble(const OpenStudy& study, const StudyData& shared,
+                                   const std::filesystem::path& storage,
+                                   const EnsembleRequest& request, ModelRecord& record);
+
+}  // namespace detol::inline cli
