@@ -91,13 +91,15 @@ TEST_P(ExportedEnsemble, IsNotWrittenForPyTorch) {
 
 INSTANTIATE_TEST_SUITE_P(Tasks, ExportedEnsemble,
                          ::testing::Values(TaskKind::kClassification, TaskKind::kBinary,
-                                         TaskKind::kMultiLabel, TaskKind::kRegression),
+                                           TaskKind::kMultiLabel, TaskKind::kRegression),
                          [](const auto& kind) { return std::string(row_of(kind.param).name); });
 
 // A regression's outputs are in the units of the data: every member's last layer is scaled.
 TEST(Ensemble, OfNumbersGivesThemInTheUnitsOfTheData) {
   Model model = testing::ensemble_of(TaskKind::kRegression, 2);
-  const Preprocessing data{.target_mean = {100, -5}, .target_deviation = {10, 2}};
+  Preprocessing data;
+  data.target_mean = {100, -5};
+  data.target_deviation = {10, 2};
   std::vector<float> images(2 * 4 * 4, 0.5F);
   const auto of = [&] {
     return outputs_from(model,
