@@ -42,10 +42,11 @@ room(trainer/backends/cpu        core encodings/network encodings/study trainer/
                                  trainer/backends)
 room(trainer/backends/cuda       core encodings/study trainer/collectives trainer/data
                                  trainer/backends)
+room(trainer/inheritance         core encodings/network trainer/backends)
 room(trainer                     core encodings/space encodings/network encodings/study
                                  trainer/collectives trainer/data trainer/data/formats
                                  trainer/backends trainer/backends/reference trainer/backends/cpu
-                                 trainer/backends/cuda)
+                                 trainer/backends/cuda trainer/inheritance)
 
 room(trainer/pruning             core encodings/network encodings/study trainer/data
                                  trainer/backends trainer)
