@@ -18,6 +18,8 @@
 // - A trial that failed, or whose value is NaN, has no offspring.
 // - A trial that is told again keeps its age and gets the new value; if it had left the
 //   population, it joins again at the back.
+// - Where children inherit weights (SearcherSettings::preserves), up to kMostTries mutations are
+//   drawn for one that begins with all that its parent has learned; else the last one is taken.
 // - Values are compared as they are, whatever their fidelity. A trial that was stopped early
 //   counts with what it had reached: usually less than its full length would have given, and
 //   the pruner that stopped it had judged it worse at equal length.
@@ -38,7 +40,6 @@
 
 #include "core/options.h"
 #include "core/rng.h"
-#include "search/numbered.h"
 #include "search/outcome_value.h"
 #include "search/perturb.h"
 #include "search/searchers.h"
@@ -49,6 +50,7 @@ namespace {
 
 constexpr std::size_t kSourceParents = 5;  // the best trials of each source
 constexpr double kSourceShare = 0.5;       // of the first trials that descend from them
+constexpr int kMostTries = 8;              // mutations for one that preserves
 
 struct EvolutionOptions {
   std::size_t population;
@@ -62,7 +64,8 @@ class Evolution final : public Searcher {
       : space_(std::move(space)),
         rng_(settings.seed),
         direction_(settings.objectives.front().direction),
-        options_(options) {
+        options_(options),
+        preserves_(settings.preserves) {
     for (const MappedSource& source : mapped_sources(space_, settings)) {
       const std::size_t count = std::min(source.trials.size(), kSourceParents);
       for (std::size_t i = 0; i < count; ++i) source_parents_.push_back(source.trials[i].genome);
@@ -70,7 +73,9 @@ class Evolution final : public Searcher {
   }
 
   std::vector<Trial> ask(TrialId first_id, int count) override {
-    return numbered(first_id, count, [&](TrialId id) { return propose(rng_.split(id)); });
+    std::vector<Trial> trials;
+    for (int i = 0; i < count; ++i) trials.push_back(propose(first_id + static_cast<TrialId>(i)));
+    return trials;
   }
 
   void tell(const Trial& trial, const Outcome& outcome) override {
@@ -96,10 +101,21 @@ class Evolution final : public Searcher {
     double value;  // finite or infinite, never NaN
   };
 
-  Genome propose(Rng rng) const {
-    Genome child = population_.size() < options_.startup ? first_draw(rng)
-                                                         : space_.mutate(best_of_sample(rng), rng);
-    return mutated_until_unseen(space_, std::move(child), known_, rng);
+  Trial propose(TrialId id) const {
+    Rng rng = rng_.split(id);
+    if (population_.size() < options_.startup)
+      return {.id = id, .genome = mutated_until_unseen(space_, first_draw(rng), known_, rng)};
+    const Trial& parent = best_of_sample(rng);
+    return {.id = id, .genome = child_of(parent.genome, rng), .parent = parent.id};
+  }
+
+  Genome child_of(const Genome& parent, Rng& rng) const {
+    Genome child;
+    for (int i = 0; i < kMostTries; ++i) {
+      child = mutated_until_unseen(space_, space_.mutate(parent, rng), known_, rng);
+      if (preserves_ == nullptr || preserves_(parent, child)) break;
+    }
+    return child;
   }
 
   Genome first_draw(Rng& rng) const {
@@ -107,19 +123,20 @@ class Evolution final : public Searcher {
     return space_.mutate(source_parents_[rng.below(source_parents_.size())], rng);
   }
 
-  const Genome& best_of_sample(Rng& rng) const {
+  const Trial& best_of_sample(Rng& rng) const {
     const Individual* best = &population_[rng.below(population_.size())];
     for (std::int64_t i = 1; i < options_.sample; ++i) {
       const Individual& drawn = population_[rng.below(population_.size())];
       if (is_better(direction_, drawn.value, best->value)) best = &drawn;
     }
-    return best->trial.genome;
+    return best->trial;
   }
 
   const Space space_;
   const Rng rng_;
   const Direction direction_;
   const EvolutionOptions options_;
+  const std::function<bool(const Genome&, const Genome&)> preserves_;
   std::vector<Genome> source_parents_;       // empty: there are no sources
   std::deque<Individual> population_;        // oldest first; at most options_.population of them
   std::unordered_set<std::uint64_t> known_;  // identities of all genomes ever told

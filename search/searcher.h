@@ -97,6 +97,9 @@ struct SearcherSettings {
   std::vector<Objective> objectives;           // at least one
   std::map<std::string, std::string> options;  // {"population", "32"}: the algorithm's own settings
   std::vector<Source> sources = {};            // earlier studies; those that do not fit are ignored
+  // Returns whether a child begins with all that its parent has learned; null: none does. Searchers
+  // that mutate prefer such children.
+  std::function<bool(const Genome& parent, const Genome& child)> preserves = nullptr;
 };
 
 struct SearcherRow {

@@ -22,6 +22,14 @@ struct Trial {
   // The member of a portfolio that proposed it, and after a blank that member's note ("gp
   // region"). Empty: the searcher is no portfolio.
   std::string proposer = {};
+  std::optional<TrialId> parent = {};  // the trial that it was made from by a small change
+};
+
+// ParentWeights: the weights of another trial of the study with which one begins.
+struct ParentWeights {
+  TrialId trial = 0;
+  double epochs = 0;  // of its training, when they were chosen
+  friend bool operator==(const ParentWeights&, const ParentWeights&) = default;
 };
 
 enum class Direction { kMinimize, kMaximize };

@@ -23,6 +23,37 @@ TEST(Evolution, BeatsRandomOnASphere) {
             0.5 * testing_support::median_on_sphere("random"));
 }
 
+TEST(Evolution, NamesTheParentOfAChildAndNoneOfADraw) {
+  const Space space = testing_support::space_named("categorical");
+  const auto searcher = make("evolution", space, 3, {{"startup", "2"}});
+  for (TrialId id = 0; id < 2; ++id) {
+    const Trial trial = searcher->ask(id, 1).at(0);
+    EXPECT_EQ(trial.parent, std::nullopt);
+    searcher->tell(trial, Measured{.values = {id == 0 ? 0.5 : 1.5}});
+  }
+  for (const Trial& child : searcher->ask(2, 20)) EXPECT_EQ(child.parent, TrialId{0});
+}
+
+TEST(Evolution, PrefersChildrenThatPreserveWhatTheirParentLearned) {
+  const Space space = SpaceBuilder().add_int("depth", 1, 9).add_float("rate", 0, 1).build().value();
+  SearcherSettings settings{.seed = 3, .objectives = {minimize("loss")}, .options = {}};
+  const auto deeper = [&](const SearcherSettings& how) {
+    const auto searcher = make_searcher("evolution", space, how).value();
+    for (TrialId id = 0; id < 8; ++id) {
+      Trial trial{id, space.genome({{{"depth", std::int64_t{5}}, {"rate", 0.1 * id}}}).value()};
+      searcher->tell(trial, Measured{.values = {1}});
+    }
+    int count = 0;
+    for (const Trial& child : searcher->ask(8, 100)) count += child.genome.number("depth") > 5;
+    return count;
+  };
+  EXPECT_LT(deeper(settings), 40);
+  settings.preserves = [](const Genome& parent, const Genome& child) {
+    return child.number("depth") > parent.number("depth");
+  };
+  EXPECT_GT(deeper(settings), 70);
+}
+
 TEST(Evolution, VisitsEveryGenomeOfASmallSpaceBeforeRepeatingMany) {
   // 4 * 2 * 2 = 16 genomes.
   const Space space = testing_support::space_named("categorical");
