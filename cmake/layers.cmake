@@ -42,7 +42,7 @@ room(trainer/backends/cpu        core encodings/network encodings/study trainer/
                                  trainer/backends)
 room(trainer/backends/cuda       core encodings/study trainer/collectives trainer/data
                                  trainer/backends)
-room(trainer/inheritance         core encodings/network trainer/backends)
+room(trainer/inheritance         encodings/network trainer/backends)
 room(trainer                     core encodings/space encodings/network encodings/study
                                  trainer/collectives trainer/data trainer/data/formats
                                  trainer/backends trainer/backends/reference trainer/backends/cpu
@@ -67,7 +67,8 @@ room(scheduler/throughput        core encodings/space encodings/network encoding
 room(scheduler/launchers         core trainer/collectives scheduler/processes)
 room(scheduler/run               core encodings/space encodings/network encodings/study surrogate
                                  knowledge search trainer/collectives trainer/data
-                                 trainer scheduler/pruners scheduler scheduler/monitor scheduler/processes
+                                 trainer/inheritance trainer scheduler/pruners scheduler scheduler/monitor
+                                 scheduler/processes
                                  scheduler/launchers)
 room(scheduler/simulation        core encodings/space encodings/network encodings/study knowledge
                                  search trainer/data trainer scheduler/pruners scheduler scheduler/run)

@@ -32,7 +32,8 @@ void list_fields(Io& io, event::Asked& e) {
   io.columns(e.trial);
   io("params", e.params), io("proposer", e.proposer), io("arch_hash", e.arch_hash);
   io("network_params", e.network_params), io("flops", e.flops), io("at", e.at_s);
-  io.unless_empty("identity", e.identity), io.unless_zero("behind", e.behind);
+  io.unless_empty("identity", e.identity), io.unless_zero("behind", e.behind),
+      io.if_there("inherits", e.inherits);
 }
 template <typename Io>
 void list_fields(Io& io, event::Started& e) {
@@ -93,7 +94,6 @@ void list_fields(Io& io, event::StudyState& e) {
   io("state", e.state), io("budget", e.budget), io("at", e.at_s);
   io.unless_empty("backend", e.backend);
 }
-
 template <typename Io>
 void list_fields(Io& io, event::Model& e) {
   io.columns(e.trial);
@@ -196,6 +196,9 @@ class JsonWriter {
   template <std::integral Integer>
   void unless_zero(const char* key, Integer value) {
     if (value != 0) fields[key] = value;
+  }
+  void if_there(const char* key, const std::optional<ParentWeights>& weights) {
+    if (weights) fields[key] = {weights->trial, json_number(weights->epochs)};
   }
 
   EventRow row;
@@ -309,6 +312,13 @@ class JsonReader {
   template <typename Number>
   void unless_zero(const char* key, Number& out) {
     if (fields_.contains(key)) (*this)(key, out);
+  }
+  void if_there(const char* key, std::optional<ParentWeights>& out) {
+    if (!fields_.contains(key)) return;
+    const Json* pair = find(key, &Json::is_array);
+    if (pair == nullptr || pair->size() != 2 || !pair->front().is_number()) return complain(key);
+    out = {.trial = pair->front().get<TrialId>()};
+    take(key, number_from(pair->back()), out->epochs);
   }
 
   const char* bad_field() const { return bad_field_; }

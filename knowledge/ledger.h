@@ -69,6 +69,7 @@ struct Asked {
   // Outcomes that had been told to the study, but not yet to the searcher when it made this
   // proposal.
   int behind = 0;
+  std::optional<ParentWeights> inherits = {};  // decided before anything uses them
 };
 
 // Started: a worker took the trial. Attempts count from 1.

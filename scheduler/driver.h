@@ -80,6 +80,11 @@ struct DriverParts {
   // Returns a trial of another study that was trained in the same way, whose outcome the trial
   // takes; null: every study trains its own.
   std::function<Result<std::optional<KnownTrial>>(const event::Asked& asked)> recall = nullptr;
+  // Chooses the trial whose weights a candidate begins with, and keeps these weights for it;
+  // nullopt: it begins with its own; null: all do. Called right before the candidate is recorded.
+  std::function<std::optional<ParentWeights>(const Trial& trial, const Candidate& candidate,
+                                             const StudyState& state)>
+      inherit = nullptr;
   // Where the searcher's models are fitted, and where it is asked. With kBeside the asks of a
   // single worker wait for both, so that its search depends on the study alone; several never wait.
   Refits refits = Refits::kAtOnce;

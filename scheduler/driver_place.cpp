@@ -249,7 +249,7 @@ Result<void> Driver::consider(const Proposal& proposal, std::vector<Slot>& slots
   const Trial& trial = proposal.trial;
   const Decoded candidate = parts_.decode(trial.genome);
   std::optional<Fact> network;
-  const event::Asked asked = asked_for(proposal, candidate, network);
+  event::Asked asked = asked_for(proposal, candidate, network);
   const auto record_asked = [&] {
     if (network) facts_.push_back(*std::move(network));
     return record(asked);
@@ -271,7 +271,8 @@ Result<void> Driver::consider(const Proposal& proposal, std::vector<Slot>& slots
     DETOL_TRY(record_asked());
     return record(told);
   }
-  if (earlier == nullptr && repeats == 0 && parts_.recall && !asked.identity.empty()) {
+  if (earlier == nullptr && repeats == 0 && parts_.recall && !parts_.inherit &&
+      !asked.identity.empty()) {
     DETOL_ASSIGN(const auto known, parts_.recall(asked));
     if (known) {
       DETOL_TRY(record_asked());
@@ -291,6 +292,8 @@ Result<void> Driver::consider(const Proposal& proposal, std::vector<Slot>& slots
     close_for_budget();
     return {};
   }
+  if (parts_.inherit) asked.inherits = parts_.inherit(trial, *candidate, state_);
+  if (asked.inherits) asked.identity.clear();  // other studies train it from other weights
   DETOL_TRY(record_asked());
   epoch_work_[trial.id] = work;
   least_epoch_work_ = least_epoch_work_ == 0 ? work : std::min(least_epoch_work_, work);
@@ -326,6 +329,7 @@ Result<void> Driver::take_over(TrialId trial, const KnownTrial& known) {
 Result<void> Driver::start(TrialId trial, const Slot& slot) {
   const TrialRecord& entry = *state_.find(trial);
   const int attempt = entry.attempt + 1;
+  const TrialRecord* parent = entry.inherits ? state_.find(entry.inherits->trial) : nullptr;
   assignments_.push_back({slot.worker,
                           {.trial = trial,
                            .attempt = attempt,
@@ -335,6 +339,12 @@ Result<void> Driver::start(TrialId trial, const Slot& slot) {
                            .micro_batches = entry.micro_batches,
                            .folder = (parts_.folder / std::to_string(trial)).string(),
                            .params = entry.trial.genome.assignments()}});
+  if (parent != nullptr) {
+    message::Train& train = assignments_.back().train;
+    train.parent = parent->trial.id;
+    train.parent_epochs = entry.inherits->epochs;
+    train.parent_params = parent->trial.genome.assignments();
+  }
   last_report_s_[trial] = parts_.clock.now_s();
   DETOL_TRY(record(event::Started{.trial = trial,
                                   .attempt = attempt,

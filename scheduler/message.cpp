@@ -61,6 +61,8 @@ void list_fields(Io& io, message::Train& m) {
   io("acknowledged", m.acknowledged), io("undecided", m.undecided),
       io("micro_batches", m.micro_batches);
   io("folder", m.folder), io("params", m.params);
+  io("parent", m.parent), io("parent_epochs", m.parent_epochs);
+  io("parent_params", m.parent_params);
 }
 template <typename Io>
 void list_fields(Io& io, message::ReportAck& m) {

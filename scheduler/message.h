@@ -116,6 +116,10 @@ struct Train {
   int micro_batches = 1;
   std::string folder;
   std::vector<std::pair<std::string, Value>> params;
+  // The trial whose weights it begins with, in kParentFolder of `folder`; without params: none.
+  TrialId parent = 0;
+  double parent_epochs = 0;
+  std::vector<std::pair<std::string, Value>> parent_params = {};
 };
 
 // ReportAck says that the report after so many epochs is durable, and whether training continues.

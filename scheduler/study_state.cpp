@@ -117,6 +117,7 @@ Result<void> StudyState::on(const event::Asked& asked) {
   TrialRecord entry;
   entry.trial = {.id = asked.trial, .genome = *genome, .proposer = asked.proposer};
   entry.identity = identity_of(asked.arch_hash, asked.params);
+  entry.inherits = asked.inherits;
   trials_.push_back(std::move(entry));
   count(trials_.back(), +1);
   return {};

@@ -36,10 +36,11 @@ struct TrialRecord {
   double unreported_s = 0;  // device time spent on the next epoch by attempts that were suspended
   int group_size = 1;       // of the current or the last attempt
   std::string worker;       // likewise
-  int crashes = 0;          // attempts in a row that crashed or hung without a new epoch
-  int losses = 0;           // attempts in a row without a new epoch that were lost for any cause
-  int oom_kills = 0;        // attempts that the system's OOM killer ended
-  int micro_batches = 1;    // of the next attempt; doubled by each OOM kill
+  std::optional<ParentWeights> inherits;
+  int crashes = 0;        // attempts in a row that crashed or hung without a new epoch
+  int losses = 0;         // attempts in a row without a new epoch that were lost for any cause
+  int oom_kills = 0;      // attempts that the system's OOM killer ended
+  int micro_batches = 1;  // of the next attempt; doubled by each OOM kill
   bool breaks_constraints = false;  // by the best report: kViolationMetric
   std::optional<Cause> failure;
   EndReason reason;      // once the trial is over

@@ -27,6 +27,10 @@
 
 namespace detol::inline trainer {
 
+// The metric of trials that have a parent: the share of their trainable numbers that began as the
+// parent's; 0 if the parent's checkpoint was of no use.
+inline constexpr std::string_view kInheritedMetric = "inherited";
+
 struct Metric {
   std::string name;  // val_accuracy, val_loss, train_loss, ...
   double value = 0;
@@ -59,6 +63,16 @@ enum class Verdict {
 // trainer reports it. The images that fill no batch are not trained.
 double epoch_work(const Candidate& candidate, const DatasetInfo& data);
 
+// Parent: the trained network whose weights a job begins with, of a checkpoint in kParentFolder of
+// the job's folder.
+struct Parent {
+  TrialId trial = 0;
+  double epochs = 0;
+  Network network;
+  std::uint64_t arch_hash = 0;
+};
+inline constexpr std::string_view kParentFolder = "parent";
+
 struct Job {
   TrialId trial = 0;
   int attempt = 1;
@@ -68,6 +82,7 @@ struct Job {
   std::filesystem::path folder;  // for checkpoints; created if missing
   double acknowledged = 0;       // epochs whose reports the master already has
   int micro_batches = 1;         // run in turn in each step, to save memory
+  std::optional<Parent> parent = {};
 };
 
 // Control connects a training with the thread that supervises it.

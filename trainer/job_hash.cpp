@@ -8,8 +8,12 @@
 namespace detol::inline trainer {
 
 std::uint64_t hash_of(const Job& job, const Dataset& data, std::string_view backend) {
-  return hash64(fmt::format("{} {} {} {}{}", job.candidate.arch_hash, job.seed,
-                            data.info.fingerprint, backend, identity_text(job.candidate.recipe)));
+  const std::uint64_t hash =
+      hash64(fmt::format("{} {} {} {}{}", job.candidate.arch_hash, job.seed, data.info.fingerprint,
+                         backend, identity_text(job.candidate.recipe)));
+  if (!job.parent) return hash;
+  return hash_combine(hash, hash64(fmt::format("{} {} {}", job.parent->trial, job.parent->epochs,
+                                               job.parent->arch_hash)));
 }
 
 std::uint64_t training_identity(const Candidate& candidate, std::uint64_t data_fingerprint,

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "core/log.h"
+#include "trainer/inheritance/inherited_weights.h"
 #include "trainer/predict.h"
 
 namespace detol::inline trainer {
@@ -31,26 +32,68 @@ bool continues(const Job& job, const ResumeConditions& conditions, const Checkpo
          (!conditions.ranks_epochs || has_best_weights(found, job.candidate.network));
 }
 
+struct StartingWeights {
+  Weights weights;
+  std::optional<double> inherited = {};
+};
+
+// Returns the weights of the job's parent. Errors (kStorage): there are none that fit it.
+Result<Weights> parent_weights(const Job& job) {
+  const Parent& parent = *job.parent;
+  DETOL_ASSIGN(const Checkpoint found, read_checkpoint(job.folder / kParentFolder, parent.epochs));
+  const Weights& weights = best_weights(found);
+  if (found.trial == parent.trial && fits(weights, parent.network)) return weights;
+  return fail(ErrorCode::kStorage, "it is of another network");
+}
+
+// Returns initial weights, and the share of them that comes from the job's parent.
+StartingWeights starting_weights(const Job& job) {
+  const Network& network = job.candidate.network;
+  if (!job.parent) return {initial_weights(network, job.seed)};
+  const auto weights = parent_weights(job);
+  if (!weights) {
+    log_warning("{}; trial {} begins with weights of its own, not those of trial {}",
+                weights.error().message, job.trial, job.parent->trial);
+    return {initial_weights(network, job.seed), 0};
+  }
+  const InheritancePlan plan = plan_inheritance(job.parent->network, network);
+  return {inherited_weights(plan, job.parent->network, *weights, network, job.seed),
+          inherited_share(plan, network)};
+}
+
+// Returns the share of a training that is resumed: what it reported, or would have.
+std::optional<double> inherited_by(const Job& job, const Checkpoint& found) {
+  if (!job.parent) return std::nullopt;
+  if (found.history.empty()) return starting_weights(job).inherited;
+  for (const Metric& metric : found.history.back().metrics) {
+    if (metric.name == kInheritedMetric) return metric.value;
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
-Result<Checkpoint> starting_checkpoint(const Job& job, const ResumeConditions& conditions) {
+Result<StartingCheckpoint> starting_checkpoint(const Job& job, const ResumeConditions& conditions) {
   DETOL_ASSIGN(std::optional<Checkpoint> found, newest_checkpoint(job.folder, job.attempt));
   if (found && continues(job, conditions, *found)) {
     found->attempt = job.attempt;
-    return *std::move(found);
+    const auto inherited = inherited_by(job, *found);
+    return StartingCheckpoint{*std::move(found), inherited};
   }
   if (found) {
     log_warning("{}: the checkpoint of epoch {} is of other settings; trial {} starts afresh",
                 job.folder.string(), found->epoch, job.trial);
     DETOL_TRY(set_aside_checkpoints(job.folder, job.attempt));
   }
-  return Checkpoint{.trial = job.trial,
-                    .attempt = job.attempt,
-                    .arch_hash = job.candidate.arch_hash,
-                    .job_hash = conditions.job_hash,
-                    .progress = {},
-                    .history = {},
-                    .state = {initial_weights(job.candidate.network, job.seed), {}}};
+  StartingWeights start = starting_weights(job);
+  return StartingCheckpoint{{.trial = job.trial,
+                             .attempt = job.attempt,
+                             .arch_hash = job.candidate.arch_hash,
+                             .job_hash = conditions.job_hash,
+                             .progress = {},
+                             .history = {},
+                             .state = {std::move(start.weights), {}}},
+                            start.inherited};
 }
 
 }  // namespace detol::inline trainer

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 
 #include "core/result.h"
 #include "trainer/checkpoint.h"
@@ -19,9 +20,15 @@ struct ResumeConditions {
   bool ranks_epochs = false;      // it must have the weights of the best report
 };
 
+struct StartingCheckpoint {
+  Checkpoint checkpoint;
+  std::optional<double> inherited = {};  // kInheritedMetric, of a job with a parent
+};
+
 // Returns the furthest checkpoint of the job, or one of initial weights if there is none that the
-// training can continue; one of other settings is set aside. Errors (kStorage): the folder cannot
-// be read or changed.
-Result<Checkpoint> starting_checkpoint(const Job& job, const ResumeConditions& conditions);
+// training can continue; one of other settings is set aside. Initial weights are those that the
+// job's parent gives, if its checkpoint can be read; else, with a warning, initial_weights().
+// Errors (kStorage): the folder cannot be read or changed.
+Result<StartingCheckpoint> starting_checkpoint(const Job& job, const ResumeConditions& conditions);
 
 }  // namespace detol::inline trainer

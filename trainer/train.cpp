@@ -103,7 +103,9 @@ class Training {
   EarlyOutcome find_start(std::uint64_t job_hash) {
     const ResumeConditions conditions{job_hash, batches_.steps_per_epoch(), early_.size(),
                                       ranks_epochs_};
-    DETOL_ASSIGN(checkpoint_, starting_checkpoint(job_, conditions));
+    DETOL_ASSIGN(StartingCheckpoint start, starting_checkpoint(job_, conditions));
+    checkpoint_ = std::move(start.checkpoint);
+    if (start.inherited) measured_.push_back({std::string(kInheritedMetric), *start.inherited});
     start_ = group_.size() > 1 ? to_bytes(checkpoint_) : std::string();
     return std::nullopt;
   }
@@ -332,7 +334,7 @@ class Training {
   const Normaliser normaliser_;
   Metrics metrics_;
   const int batches_ahead_;
-  const std::vector<Metric> measured_;
+  std::vector<Metric> measured_;
   const std::vector<EarlyReport> early_;  // ascending
   StepSums in_flight_;
   bool must_suspend_ = false;  // as received from the leader

@@ -152,6 +152,7 @@ class StudyLoader {
     const json& search = section_of(file, "search");
     study_.algorithm = named_of(search, "algorithm", "portfolio");
     study_.pruner = named_of(search, "pruner", "none");
+    study_.inherit = inherit_from(search.value("inherit", "none"));
     study_.repeats = search.value("repeats", 0);
     study_.final_choice = search.value("final_choice", "auto") != "none";
     study_.budget = file.value("budget", "");

@@ -102,6 +102,12 @@ struct Candidate {
 // Returns a candidate of another network with the same recipe. Errors (kInput): it is too large to
 // count.
 Result<Candidate> with_network(Candidate candidate, Network network);
+// Inherit: from which trial of the study a trial takes its initial weights, `search.inherit`.
+enum class Inherit {
+  kNone,
+  kParent,   // from the one that it was made from, where its searcher made it so
+  kNearest,  // from the one that most of its weights can come from
+};
 
 // WarmStart: what a study takes from others of its knowledge base.
 struct WarmStart {
@@ -135,6 +141,7 @@ class StudyConfig {
   Named pruner;
   std::vector<std::vector<std::pair<std::string, Value>>> initial_trials;
   WarmStart warm_start;
+  Inherit inherit = Inherit::kNone;
   int repeats = 0;
   bool final_choice = true;  // by cross-validation, where the data allow it
   std::string budget;        // as written; empty if absent

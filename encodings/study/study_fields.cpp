@@ -72,6 +72,17 @@ constexpr std::array kSearch = {
     Field{.key = "repeats", .kind = kInt, .low = 0, .high = 1000},
     Field{.key = "final_choice", .kind = kWord, .words = kFinalChoices}};
 
+// The names of Inherit, in their order.
+constexpr std::array<Words, 3> kInherit = {"none", "parent", "nearest"};
+
+// Of studies that train.
+constexpr auto kTrainingSearch = [] {
+  std::array<Field, kSearch.size() + 1> fields;
+  std::ranges::copy(kSearch, fields.begin());
+  fields.back() = {.key = "inherit", .kind = kWord, .words = kInherit};
+  return fields;
+}();
+
 constexpr std::array<Words, 1> kAuto = {"auto"};
 
 constexpr std::array kResources = {
@@ -162,6 +173,10 @@ std::span<const Field> data_fields() {
 
 }  // namespace
 
+Inherit inherit_from(std::string_view word) {
+  return static_cast<Inherit>(std::ranges::find(kInherit, word) - kInherit.begin());
+}
+
 std::vector<std::string_view> own_metrics_of(const StudyConfig& config) {
   if (config.table) {
     std::vector<std::string_view> names;
@@ -188,7 +203,7 @@ std::span<const Field> study_fields() {
       Field{.key = "training", .kind = kSection, .required = true, .children = training_fields()},
       Field{.key = "objectives", .kind = kList, .required = true, .children = kObjective},
       kMetricConstraints,
-      kSearchKey,
+      Field{.key = "search", .kind = kSection, .children = kTrainingSearch},
       kBudget,
       kResourcesKey};
   return kStudy;

@@ -11,6 +11,7 @@
 namespace detol::inline encoding {
 
 class StudyConfig;
+enum class Inherit;
 
 // Returns the keys of the whole file; the caller adds the encoding's keys to `architecture`.
 std::span<const Field> study_fields();
@@ -24,6 +25,9 @@ std::span<const Field> table_study_fields();
 
 // Returns the keys of `architecture` that every encoding shares: type and constraints.
 std::span<const Field> architecture_fields();
+
+// Returns the value of `search.inherit`. REQUIRES: one of its words.
+Inherit inherit_from(std::string_view word);
 
 // Returns the metrics that the study's function, table or task gives, without costs and
 // constraints; valid as long as `config`.

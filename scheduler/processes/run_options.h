@@ -65,16 +65,21 @@ struct RunOptions {
   LogOptions log;
 };
 
+// SearcherInputs: what a study's searcher gets beside its space file.
+struct SearcherInputs {
+  std::vector<Source> sources = {};
+  decltype(SearcherSettings::preserves) preserves = nullptr;
+};
+
 // Returns the searcher that a study names, without any trial.
-Result<std::unique_ptr<Searcher>> searcher_of(const StudyConfig& config,
-                                              std::vector<Source> sources);
+Result<std::unique_ptr<Searcher>> searcher_of(const StudyConfig& config, SearcherInputs inputs);
 
 // TestHooks are functions that a test program may replace; its workers then train by a formula.
 struct TestHooks {
   std::function<Result<DatasetInfo>(const StudyConfig&)> inspect = inspect_study;
   std::function<Result<std::unique_ptr<Evaluator>>(const StudyConfig&, const TrainerOptions&)>
       make_evaluator = detol::make_evaluator;
-  std::function<Result<std::unique_ptr<Searcher>>(const StudyConfig&, std::vector<Source>)>
+  std::function<Result<std::unique_ptr<Searcher>>(const StudyConfig&, SearcherInputs)>
       make_searcher = searcher_of;
 };
 

@@ -31,6 +31,17 @@ TrainResult broken(std::string reason) {
   return {{Evaluation::End::kFailed, Cause::kCrashed, std::move(reason)}, Trouble::kCrash, true};
 }
 
+// Returns the parent whose weights the trial begins with; it has been decoded before.
+std::optional<Parent> parent_of(const message::Train& order, const StudyConfig& config,
+                                const Task& task) {
+  const auto genome = config.space.genome(order.parent_params);
+  if (!genome) return std::nullopt;
+  auto candidate = config.candidate(*genome, task);
+  if (!candidate) return std::nullopt;
+  return Parent{order.parent, order.parent_epochs, std::move(candidate->network),
+                candidate->arch_hash};
+}
+
 TrainResult train(const message::Train& order, const StudyConfig& config, const Task& task,
                   Evaluator& evaluator, MasterLink* link) try {
   fault_or_throw("worker.order");
@@ -39,14 +50,15 @@ TrainResult train(const message::Train& order, const StudyConfig& config, const 
   auto candidate = config.candidate(*genome, task);
   if (!candidate)
     return {{Evaluation::End::kFailed, candidate.error().cause, candidate.error().reason}};
-  const Job job{.trial = order.trial,
-                .attempt = order.attempt,
-                .seed = order.seed,
-                .candidate = std::move(*candidate),
-                .genome = *genome,
-                .folder = order.folder,
-                .acknowledged = order.acknowledged,
-                .micro_batches = order.micro_batches};
+  Job job{.trial = order.trial,
+          .attempt = order.attempt,
+          .seed = order.seed,
+          .candidate = std::move(*candidate),
+          .genome = *genome,
+          .folder = order.folder,
+          .acknowledged = order.acknowledged,
+          .micro_batches = order.micro_batches};
+  if (!order.parent_params.empty()) job.parent = parent_of(order, config, task);
   const auto report = [&](const EpochReport& epoch, bool more) {
     if (!more) fault_or_throw("worker.report");
     if (link == nullptr) return Verdict::kContinue;  // rank 0's verdict counts

@@ -124,8 +124,16 @@ class CheckpointRetention final : public Observer {
     const auto is_nan = [](double loss) { return loss != loss; };
     if (is_nan(losses.front())) return {};
     std::vector<TrialId> ousted;
+    if (settings_.parents > 0) parents_.insert(id);
+    if (parents_.size() > settings_.parents) {
+      ousted.push_back(*parents_.begin());
+      parents_.erase(parents_.begin());
+    }
     const bool may_be_best = !trial.breaks_constraints;
-    if (may_be_best && std::ranges::none_of(losses, is_nan)) ousted = pareto_.add(id, losses);
+    if (may_be_best && std::ranges::none_of(losses, is_nan)) {
+      const std::vector<TrialId> covered = pareto_.add(id, losses);
+      ousted.insert(ousted.end(), covered.begin(), covered.end());
+    }
     const EndedAs ended_as{losses.front(), trial.state != TrialState::kComplete};
     const auto last_of_best = may_be_best ? best_.add(id, ended_as) : std::nullopt;
     if (last_of_best) ousted.push_back(*last_of_best);
@@ -141,12 +149,17 @@ class CheckpointRetention final : public Observer {
     best_.remove(trial);
     pareto_.remove(trial);
     cut_.erase(trial);
+    parents_.erase(trial);
     for (auto& [epochs, rung] : paused_) rung.remove(trial);
   }
 
   bool is_kept(TrialId trial) const {
-    return best_.contains(trial) || pareto_.contains(trial) ||
-           std::ranges::any_of(paused_,
+    return best_.contains(trial) || pareto_.contains(trial) || parents_.contains(trial) ||
+           may_begin_again(trial);
+  }
+
+  bool may_begin_again(TrialId trial) const {
+    return std::ranges::any_of(paused_,
                                [&](const auto& rung) { return rung.second.contains(trial); });
   }
 
@@ -158,6 +171,7 @@ class CheckpointRetention final : public Observer {
     const fs::path folder = settings_.folder / std::to_string(id);
     remove_checkpoints(folder, is_kept(id) ? trial->epochs : 0);
     std::error_code ignored;
+    if (!may_begin_again(id)) fs::remove_all(folder / kParentFolder, ignored);
     fs::remove(folder, ignored);  // if nothing else is in it
   }
 
@@ -166,6 +180,7 @@ class CheckpointRetention final : public Observer {
   ParetoSet pareto_;
   std::unordered_set<TrialId> cut_;  // trials cut by the budget
   std::map<double, Best> paused_;    // by epochs, one for each rung
+  std::set<TrialId> parents_;        // the settings_.parents highest of the ended trials
 };
 
 }  // namespace

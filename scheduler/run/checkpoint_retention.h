@@ -8,6 +8,7 @@
 //   - in the Pareto set of all objectives (of equal values, one trial)
 //   - cut by the end of the budget, so that more budget continues it
 //   - paused by a pruner that promotes, and among the 32 best of its rung that still wait
+//   - where trials inherit weights, among the 64 of the highest numbers
 //
 // and a trial that waits or runs keeps all of its own (two, and one of an unfinished epoch). So
 // there are at most 10 + |Pareto set| + 32 x rungs + 4 x workers files, and a little more where
@@ -31,6 +32,7 @@ inline constexpr std::size_t kKeptPaused = 32;  // in each rung
 struct CheckpointRetentionSettings {
   std::filesystem::path folder;  // holds the trials' folders
   std::string pauses;            // the pruner that pauses trials, as in their reason; empty: none
+  std::size_t parents = 0;       // trials kept for those that inherit from them
 };
 
 // Takes O(log n) per ended trial of n, and O(size) in the Pareto set of several objectives.

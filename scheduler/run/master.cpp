@@ -27,6 +27,7 @@
 #include "scheduler/run/candidate_costs.h"
 #include "scheduler/run/checkpoint_retention.h"
 #include "scheduler/run/dataset_facts.h"
+#include "scheduler/run/inheritance.h"
 #include "scheduler/run/network_facts.h"
 #include "scheduler/run/run_facts.h"
 #include "scheduler/run/study_difference.h"
@@ -303,8 +304,10 @@ Result<void> run_master(const RunOptions& options, const std::filesystem::path& 
   DETOL_ASSIGN(Parts parts, make_parts(config, hooks));
   DETOL_ASSIGN(const Run run, open_run(options, folder, parts.data));
   DETOL_ASSIGN(auto sources, sources_of(run.events.empty() ? run.opening : run.events));
-  DETOL_ASSIGN(parts.searcher, hooks.make_searcher(config, std::move(sources)));
   DETOL_ASSIGN(config, for_begun_study(config, run.record.config));
+  DETOL_ASSIGN(parts.searcher,
+               hooks.make_searcher(config, {.sources = std::move(sources),
+                                            .preserves = make_preserves(config, parts.data.task)}));
   config.study = run.resolved.study;
   DETOL_ASSIGN(const Budget budget, budget_in_force(run.resolved.budget));
   DETOL_ASSIGN(const double counted_until_s, counted_until(run.events, folder));
@@ -328,7 +331,8 @@ Result<void> run_master(const RunOptions& options, const std::filesystem::path& 
   }
   DETOL_ASSIGN(const auto fallback, make_fallback(config.space, config.objectives, config.seed));
   NetworkFacts networks;
-  const auto retention = make_checkpoint_retention({artefacts, pausing_pruner(config)});
+  const auto retention = make_checkpoint_retention(
+      {artefacts, pausing_pruner(config), config.inherit == Inherit::kNone ? 0 : kKeptParents});
   const auto progress = progress_for(options, config, budget, folder, supervisor.pid);
   std::vector<Observer*> observers = {retention.get()};
   if (progress) observers.push_back(progress.get());
@@ -356,6 +360,7 @@ Result<void> run_master(const RunOptions& options, const std::filesystem::path& 
        .epoch_work = [&](const Candidate& candidate) { return epoch_work(candidate, parts.data); },
        .network_fact = [&](const Candidate& candidate) { return networks.describe(candidate); },
        .recall = recall_from(run, options, artefacts),
+       .inherit = make_inheritance(config, parts.data.task, artefacts),
        .refits = Refits::kBeside,
        .asks = {.asks = Asks::kBeside, .fallback = fallback.get()},
        .retry_failed = options.retry_failed && !run.is_restart,

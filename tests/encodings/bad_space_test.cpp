@@ -74,6 +74,9 @@ const std::vector<Case> kCases = {
      "s.yaml:1:1: the key 'training' is missing; it must be a map with the keys epochs"},
     {"KeyOfAnotherFormat", "path: /data, ", "path: /data, label: first, ",
      "s.yaml:4:41: data.label is for format csv, cifar, hdf5; leave it out"},
+    {"UnknownInheritance", "search: {", "search: {inherit: parents, ",
+     "s.yaml:22:19: search.inherit: unknown word 'parents'; did you mean 'parent'? known: none, "
+     "parent, nearest"},
     {"UnknownFit", "format: idx, path: /data, ",
      "format: image_folder, path: /data, size: 64, fit: padd, ",
      "s.yaml:4:58: data.fit: unknown word 'padd'; did you mean 'pad'? known: crop, pad, stretch"},

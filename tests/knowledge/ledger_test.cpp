@@ -24,6 +24,7 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 std::vector<Event> one_of_each() {
   event::Asked late = asked(1);
   late.behind = 3;
+  late.inherits = {.trial = 0, .epochs = 1.5};
   return {
       event::StudyState{StudyPhase::kRunning, "2cpu-h", 1.0, "onednn"},
       asked(0),

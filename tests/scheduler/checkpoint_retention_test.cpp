@@ -89,6 +89,34 @@ TEST_F(CheckpointRetentionTest, KeepsTheLastCheckpointOfTheTenBest) {
   EXPECT_EQ(files(), 10);
 }
 
+TEST_F(CheckpointRetentionTest, KeepsTheNewestTrialsForThoseThatInheritFromThem) {
+  retention = make_checkpoint_retention({folder.path(), "asha", 5});
+  for (TrialId id = 0; id < 30; ++id) run(id, 4, static_cast<double>(id), "COMPLETE", "");
+  for (TrialId id = 0; id < 30; ++id)
+    EXPECT_EQ(fs::exists(file(id, 4)), id < 10 || id >= 25) << "trial " << id;
+  retention = make_checkpoint_retention({folder.path(), "asha", 2});
+  retention->began(state);
+  EXPECT_EQ(files(), 12);
+}
+
+// A paused trial whose own checkpoint is gone would begin again.
+TEST_F(CheckpointRetentionTest, RemovesAParentsWeightsOnceATrialCannotBeginAgain) {
+  const auto inherited = [&](TrialId trial) {
+    return folder.path() / std::to_string(trial) / "parent" / "epoch-2.a1.ckpt";
+  };
+  for (TrialId id = 0; id < 2; ++id) {
+    begin(id);
+    fs::create_directories(inherited(id).parent_path());
+    std::ofstream(inherited(id)) << "x";
+    train(id, 3, {{"loss", 1}});
+  }
+  EXPECT_TRUE(fs::exists(inherited(0)));
+  end(0, "COMPLETE", "");
+  end(1, "PRUNED", "asha");
+  EXPECT_FALSE(fs::exists(inherited(0)));
+  EXPECT_TRUE(fs::exists(inherited(1)));
+}
+
 TEST_F(CheckpointRetentionTest, OfEqualTrialsKeepsTheCompleteOnes) {
   for (TrialId id = 0; id < 11; ++id) run(id, 1, 0, "PRUNED", "median");
   run(11, 4, 0, "COMPLETE", "");

@@ -285,6 +285,7 @@ struct FakeStudy {
             [this](const Candidate& candidate) { return epoch_work ? epoch_work(candidate) : 10; },
         .network_fact = network_fact,
         .recall = recall,
+        .inherit = inherit,
         .refits = refits,
         .asks = asks,
         .retry_failed = retry_failed,
@@ -333,6 +334,8 @@ struct FakeStudy {
   std::function<std::string(const Candidate&)> identify;
   std::function<std::optional<Fact>(const Candidate&)> network_fact;
   std::function<Result<std::optional<KnownTrial>>(const event::Asked&)> recall;
+  std::function<std::optional<ParentWeights>(const Trial&, const Candidate&, const StudyState&)>
+      inherit;
   ForeseenBytes foreseen_bytes;
   CostMetrics cost_metrics;
   std::function<double(const Candidate&)> epoch_work;  // null: 10

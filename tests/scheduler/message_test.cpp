@@ -57,7 +57,10 @@ std::vector<Message> examples() {
           .seed = kHuge,
           .acknowledged = 4,
           .folder = "a/b",
-          .params = {{"lr", 3.0}, {"depth", std::int64_t{-3}}, {"op", "conv"}, {"se", true}}},
+          .params = {{"lr", 3.0}, {"depth", std::int64_t{-3}}, {"op", "conv"}, {"se", true}},
+          .parent = 2,
+          .parent_epochs = 1.5,
+          .parent_params = {{"lr", 0.5}}},
       message::ReportAck{.trial = 9, .attempt = 3, .epochs = 4, .verdict = Verdict::kSuspend},
       message::EndAck{.trial = 9, .attempt = 3},
       message::HeartbeatAck{},
@@ -139,7 +142,7 @@ TEST(Message, OfOneVersionAlwaysHasTheSameBytes) {
   const std::map<int, std::string> known = {{3, "8e0150ffe6a97387"}, {4, "fd8222dd9efd540e"},
                                             {5, "566a331a565219ad"}, {6, "18801e75422af3c4"},
                                             {7, "7314241e38e64ae7"}, {8, "fdd88c5c11ff6f13"},
-                                            {9, "75a8448636632214"}, {10, "08d151629a42bf52"}};
+                                            {9, "75a8448636632214"}, {10, "cf5df2bdf42512a1"}};
   ASSERT_TRUE(known.contains(kProtocolVersion));
   EXPECT_EQ(to_hex(hash64(bytes)), known.at(kProtocolVersion));
 }

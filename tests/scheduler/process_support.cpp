@@ -110,9 +110,9 @@ TestHooks formula_hooks() {
         return std::make_unique<Formula>(*options.group);
       },
       .make_searcher = [](const StudyConfig& config,
-                          std::vector<Source> sources) -> Result<std::unique_ptr<Searcher>> {
+                          SearcherInputs inputs) -> Result<std::unique_ptr<Searcher>> {
         const long fit_ms = env_number("DETOL_TEST_FIT_MS", -1);
-        if (fit_ms < 0) return searcher_of(config, std::move(sources));
+        if (fit_ms < 0) return searcher_of(config, std::move(inputs));
         return std::make_unique<FakeModel>(config.space, config.seed, "fake_model",
                                            [fit_ms] { pause_ms(fit_ms); });
       }};
