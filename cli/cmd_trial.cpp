@@ -7,6 +7,7 @@
 #include "cli/trial_rows.h"
 #include "trainer/data/dataset.h"
 #include "trainer/data/formats/formats.h"
+#include "trainer/inheritance/inheritance_plan.h"
 
 namespace detol::inline cli {
 namespace {
@@ -36,6 +37,37 @@ Rows layers_of(const Network& network) {
   return rows;
 }
 
+std::string_view begins_as(const NodeStart& start) {
+  switch (start.kind) {
+    case NodeStart::Kind::kUsual:
+      return "new";
+    case NodeStart::Kind::kCopied:
+      return "inherited";
+    case NodeStart::Kind::kIdentity:
+      return "identity";
+    case NodeStart::Kind::kZero:
+      return "zero";
+  }
+  return "new";
+}
+
+// Adds how each layer with parameters began, to the rows of a trial that inherited.
+Result<void> add_beginnings(const OpenStudy& study, const StudyConfig& config, const Task& task,
+                            TrialId parent, const Network& network, Rows& rows) {
+  DETOL_ASSIGN(const Rows trial, one_trial(study, std::to_string(parent)));
+  DETOL_ASSIGN(const Genome genome, genome_of(config, trial, 0));
+  const auto before = config.candidate(genome, task);
+  if (!before) return {};
+  const InheritancePlan plan = plan_inheritance(before->network, network);
+  rows.columns.push_back(fmt::format("from trial {}", parent));
+  for (NodeId id = 0; id < network.nodes().size(); ++id) {
+    const bool has_own =
+        !parameters_of(network.nodes()[id].layer, network.input_shapes(id)).empty();
+    rows.rows[id].push_back(has_own ? Cell(std::string(begins_as(plan.nodes[id]))) : Cell());
+  }
+  return {};
+}
+
 Result<Rows> architecture(const OpenStudy& study, const Rows& trial) {
   DETOL_ASSIGN(const StudyConfig config, load_study_config(study.record.config, study.record.name));
   if (!config.trains()) {
@@ -47,7 +79,11 @@ Result<Rows> architecture(const OpenStudy& study, const Rows& trial) {
   DETOL_ASSIGN(const DatasetInfo data, inspect_dataset(config.data));
   const auto candidate = config.candidate(genome, data.task);
   if (!candidate) return fail(ErrorCode::kEmpty, "it has no network: " + candidate.error().reason);
-  return layers_of(candidate->network);
+  Rows rows = layers_of(candidate->network);
+  DETOL_ASSIGN(const auto parent, inherited_by(study, trial_of(trial, 0)));
+  if (parent)
+    DETOL_TRY(add_beginnings(study, config, data.task, *parent, candidate->network, rows));
+  return rows;
 }
 
 // Returns one row per epoch. SQLite stores NaN as NULL.
@@ -88,8 +124,12 @@ std::string text_of(const std::vector<std::pair<std::string, double>>& metrics) 
 }
 
 EventLine describe(const event::Asked& e) {
-  if (e.arch_hash.empty()) return {"asked", "by " + e.proposer};
-  return {"asked", fmt::format("by {}; network {}", e.proposer, e.arch_hash)};
+  std::string text = "by " + e.proposer;
+  if (!e.arch_hash.empty()) text += "; network " + e.arch_hash;
+  if (e.inherits)
+    text += fmt::format("; begins with trial {} at epoch {:.3g}", e.inherits->trial,
+                        e.inherits->epochs);
+  return {"asked", text};
 }
 EventLine describe(const event::Started& e) {
   return {"started", fmt::format("attempt {} on {}", e.attempt, e.worker)};
@@ -140,6 +180,11 @@ Result<int> show_trial(const Arguments& arguments) {
     DETOL_ASSIGN(rows, log(study, trial));
   } else {
     DETOL_TRY(add_architecture(study, trial));
+    DETOL_ASSIGN(const auto parent, inherited_by(study, trial_of(trial, 0)));
+    if (parent) {
+      trial.columns.push_back("inherits");
+      trial.rows.front().push_back(static_cast<std::int64_t>(*parent));
+    }
     DETOL_TRY(print_data(render_record(trial, arguments.globals)));
     return 0;
   }
@@ -154,7 +199,7 @@ Command trial_command() {
           .summary = "show one trial: its choices and scores, layers, curve or history",
           .options = {{"STUDY", "", "its name (detol studies)", Option::kRequired},
                       {"ID", "", "the trial's number, or best", Option::kRequired},
-                      {"--arch", "", "its network, a layer a line"},
+                      {"--arch", "", "its network, a layer a line, and what it inherited"},
                       {"--curve", "", "its metrics, an epoch a line"},
                       {"--log", "", "what happened to it, an event a line"}},
           .examples =

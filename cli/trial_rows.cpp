@@ -165,6 +165,16 @@ Result<Rows> best_by_value(const OpenStudy& study) {
   return no_best_trial(study);
 }
 
+Result<std::optional<TrialId>> inherited_by(const OpenStudy& study, TrialId trial) {
+  DETOL_ASSIGN(const Rows rows,
+               study.reader->select("SELECT * FROM v_trials WHERE study = ?1 AND trial = ?2",
+                                    {study.record.name, static_cast<std::int64_t>(trial)}));
+  const bool is_there = std::ranges::find(rows.columns, "inherits") != rows.columns.end();
+  if (!is_there || rows.rows.empty()) return std::nullopt;  // an older detol wrote it
+  const auto* parent = std::get_if<std::int64_t>(&cell(rows, 0, "inherits"));
+  return parent == nullptr ? std::nullopt : std::optional(static_cast<TrialId>(*parent));
+}
+
 TrialId trial_of(const Rows& trials, std::size_t row) {
   return static_cast<TrialId>(std::get<std::int64_t>(cell(trials, row, "trial")));
 }

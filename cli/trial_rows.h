@@ -64,6 +64,9 @@ Result<Rows> best_by_value(const OpenStudy& study);
 TrialId trial_of(const Rows& trials, std::size_t row);
 double real_cell(const Rows& rows, std::size_t row, std::string_view column);
 
+// Returns the trial whose weights that trial began with, if it did.
+Result<std::optional<TrialId>> inherited_by(const OpenStudy& study, TrialId trial);
+
 // Returns the genome of a row. Errors: kStorage if it is damaged, or as Space::genome.
 Result<Genome> genome_of(const StudyConfig& config, const Rows& rows, std::size_t row);
 

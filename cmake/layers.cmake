@@ -80,6 +80,7 @@ room(bench                       core encodings/network surrogate search trainer
 room(cli                         core encodings/schema encodings/common encodings/study surrogate knowledge/storage
                                  knowledge knowledge/exchange search
                                  trainer/collectives trainer/data trainer/data/formats
-                                 trainer/backends/cpu trainer/backends/cuda trainer trainer/pruning trainer/quantization export
+                                 trainer/backends/cpu trainer/backends/cuda trainer trainer/inheritance
+                                 trainer/pruning trainer/quantization export
                                  scheduler/pruners scheduler scheduler/monitor scheduler/launchers
                                  scheduler/run scheduler/simulation bench)

@@ -32,8 +32,8 @@ void list_fields(Io& io, event::Asked& e) {
   io.columns(e.trial);
   io("params", e.params), io("proposer", e.proposer), io("arch_hash", e.arch_hash);
   io("network_params", e.network_params), io("flops", e.flops), io("at", e.at_s);
-  io.unless_empty("identity", e.identity), io.unless_zero("behind", e.behind),
-      io.if_there("inherits", e.inherits);
+  io.unless_default("identity", e.identity), io.unless_default("behind", e.behind),
+      io.unless_default("inherits", e.inherits);
 }
 template <typename Io>
 void list_fields(Io& io, event::Started& e) {
@@ -53,7 +53,7 @@ void list_fields(Io& io, event::Told& e) {
   io("failure", e.outcome, cause_of(e.outcome));
   io("reason", e.reason, e.state);
   io("at", e.at_s), io(e.outcome);
-  io.unless_zero("unreported_s", e.unreported_s);
+  io.unless_default("unreported_s", e.unreported_s);
 }
 template <typename Io>
 void list_fields(Io& io, Measured& m) {
@@ -68,7 +68,7 @@ template <typename Io>
 void list_fields(Io& io, event::Requeued& e) {
   io.columns(e.trial, e.attempt);
   io("reason", e.reason);
-  io.unless_zero("unreported_s", e.unreported_s);
+  io.unless_default("unreported_s", e.unreported_s);
 }
 template <typename Io>
 void list_fields(Io& io, event::Refit& e) {
@@ -92,20 +92,20 @@ void list_fields(Io&, event::Accounted&) {}  // columns of the study's row
 template <typename Io>
 void list_fields(Io& io, event::StudyState& e) {
   io("state", e.state), io("budget", e.budget), io("at", e.at_s);
-  io.unless_empty("backend", e.backend);
+  io.unless_default("backend", e.backend);
 }
 template <typename Io>
 void list_fields(Io& io, event::Model& e) {
   io.columns(e.trial);
   io("model", e.model), io("kind", e.kind), io("state", e.state), io("failure", e.failure);
-  io.unless_empty("reason", e.reason);
+  io.unless_default("reason", e.reason);
   io("seed", e.seed), io("epochs", e.epochs), io("trained_on", e.trained_on);
   io("began_from", e.began_from), io("first", e.first);
   io("network_params", e.network_params), io("flops", e.flops);
   io("metrics", e.metrics), io("intervals", e.intervals);
   io("dataset", e.dataset), io("folder", e.folder), io("at", e.at_s);
-  io.unless_zero("parent", e.parent);
-  io.unless_empty("settings", e.settings), io.unless_empty("architecture", e.architecture);
+  io.unless_default("parent", e.parent);
+  io.unless_default("settings", e.settings), io.unless_default("architecture", e.architecture);
 }
 
 // The kinds of events, in the order of Event.
@@ -187,18 +187,12 @@ class JsonWriter {
     fields[key] = std::move(map);
   }
   void later(const char* key, int value) { fields[key] = value; }
-  void unless_empty(const char* key, const std::string& text) {
-    if (!text.empty()) fields[key] = text;
+  template <typename T>
+  void unless_default(const char* key, const T& value) {
+    if (value != T()) (*this)(key, value);
   }
-  void unless_zero(const char* key, double value) {
-    if (value != 0) fields[key] = json_number(value);
-  }
-  template <std::integral Integer>
-  void unless_zero(const char* key, Integer value) {
-    if (value != 0) fields[key] = value;
-  }
-  void if_there(const char* key, const std::optional<ParentWeights>& weights) {
-    if (weights) fields[key] = {weights->trial, json_number(weights->epochs)};
+  void operator()(const char* key, const std::optional<ParentWeights>& weights) {
+    fields[key] = {weights->trial, json_number(weights->epochs)};
   }
 
   EventRow row;
@@ -306,15 +300,11 @@ class JsonReader {
   void later(const char* key, int& out) {
     if (fields_.contains(key)) (*this)(key, out);
   }
-  void unless_empty(const char* key, std::string& out) {
+  template <typename T>
+  void unless_default(const char* key, T& out) {
     if (fields_.contains(key)) (*this)(key, out);
   }
-  template <typename Number>
-  void unless_zero(const char* key, Number& out) {
-    if (fields_.contains(key)) (*this)(key, out);
-  }
-  void if_there(const char* key, std::optional<ParentWeights>& out) {
-    if (!fields_.contains(key)) return;
+  void operator()(const char* key, std::optional<ParentWeights>& out) {
     const Json* pair = find(key, &Json::is_array);
     if (pair == nullptr || pair->size() != 2 || !pair->front().is_number()) return complain(key);
     out = {.trial = pair->front().get<TrialId>()};

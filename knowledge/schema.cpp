@@ -137,7 +137,8 @@ SELECT s.name AS study, a.trial AS trial,
                   (coalesce(length(rtrim(best.payload->>'best', '0')), best.copy) - 1), 0) = 0
   END AS feasible,
   coalesce(best.epoch - best.copy + coalesce(length(rtrim(best.payload->>'best', '0')), best.copy)
-           + coalesce(best.payload->>'part', 0), 0) AS best_epoch
+           + coalesce(best.payload->>'part', 0), 0) AS best_epoch,
+  a.payload->>'$.inherits[0]' AS inherits
 FROM studies s JOIN events a ON a.study = s.id AND a.kind = 'asked'
 LEFT JOIN events told ON told.study = a.study AND told.seq =
   (SELECT max(e.seq) FROM events e INDEXED BY events_by_trial WHERE e.study = a.study

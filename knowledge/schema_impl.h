@@ -42,7 +42,8 @@ namespace detol::inline knowledge {
 //   9   models
 //   10  the view of models says why one failed
 //   11  models of other networks than their trial's
-constexpr int kSchemaVersion = 11;      // PRAGMA user_version
+//   12  from which trial a trial inherits weights
+constexpr int kSchemaVersion = 12;      // PRAGMA user_version
 constexpr int kFirstWithChecksums = 3;  // of pages
 constexpr int kFirstWithSummaries = 4;  // of studies
 constexpr int kFirstWithFacts = 4;

@@ -102,6 +102,7 @@ struct Candidate {
 // Returns a candidate of another network with the same recipe. Errors (kInput): it is too large to
 // count.
 Result<Candidate> with_network(Candidate candidate, Network network);
+
 // Inherit: from which trial of the study a trial takes its initial weights, `search.inherit`.
 enum class Inherit {
   kNone,

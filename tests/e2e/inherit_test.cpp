@@ -37,8 +37,13 @@ TEST(Inherit, FromTheParentBeginsWithItsWeightsAndKeepsNoneForLater) {
   EXPECT_GE(found.size(), 3u) << search.err;
   for (const auto& trial : found) {
     EXPECT_GE(trial["trial"], 3);  // the first are draws
-    EXPECT_GT(trial["share"], 0.2);
+    EXPECT_GT(trial["share"], 0);
   }
+  const auto listed = study.detol({"trial", "tiny", "3", "--arch"}).out;
+  const auto child = json_of(study.detol({"trial", "tiny", "3", "-f", "json"}));
+  const std::string column = "from trial " + child["inherits"].dump();
+  EXPECT_NE(listed.find(column), std::string::npos) << listed;
+  EXPECT_NE(listed.find("inherited"), std::string::npos) << listed;
   for (const auto& entry :
        std::filesystem::recursive_directory_iterator(study.path() / "detol.db.d/tiny")) {
     EXPECT_NE(entry.path().filename(), "parent") << entry.path();

@@ -96,7 +96,8 @@ TEST(Reader, HasTheDocumentedColumns) {
         "finished_at",
         "unreported_seconds",
         "feasible",
-        "best_epoch"}},
+        "best_epoch",
+        "inherits"}},
       {"v_params", {"study", "trial", "name", "value"}},
       {"v_metrics", {"study", "trial", "epoch", "name", "value", "step"}},
       {"v_studies",
@@ -146,6 +147,16 @@ TEST(Reader, HasTheDocumentedColumns) {
   };
   for (const View& view : views)
     EXPECT_EQ(must(told.reader->select("SELECT * FROM " + view.name)).columns, view.columns);
+}
+
+TEST(Reader, ATrialSaysFromWhichItInherits) {
+  OneStudy one;
+  event::Asked child = asked(1);
+  child.inherits = {.trial = 0, .epochs = 2.5};
+  one.append({asked(0), child});
+  const auto reader = must(Reader::open(one.path));
+  EXPECT_EQ(lines(*reader, "SELECT trial, inherits FROM v_trials ORDER BY trial"),
+            (Lines{"0|", "1|0"}));
 }
 
 TEST(Reader, AModelIsWhatItsLastEventSays) {
