@@ -7,12 +7,13 @@ namespace detol::inline trainer {
 using enum LayerKind;
 
 AlignedNetwork::AlignedNetwork(const Network& network)
-    : nodes_(network.nodes()), consumers_(nodes_.size()) {
+    : nodes_(network.nodes()), consumers_(nodes_.size()), readers_(nodes_.size()) {
   for (NodeId id = 0; id < nodes_.size(); ++id) {
     by_name_.emplace(nodes_[id].name, id);
     for (NodeId input : nodes_[id].inputs) consumers_[input].push_back(id);
     rectified_.push_back(is_rectified_by_inputs(id));
     canonical_.push_back(canonical_of(id));
+    for (NodeId input : nodes_[id].inputs) readers_[canonical_[input]].push_back(id);
   }
 }
 
@@ -36,7 +37,7 @@ std::optional<NodeId> AlignedNetwork::called(std::string_view name) const {
 
 std::optional<NodeId> AlignedNetwork::find(const Layer& layer, std::vector<NodeId> inputs) const {
   if (layer.kind == kAdd) std::ranges::sort(inputs);
-  for (NodeId id = 1; id < canonical_.size(); ++id) {
+  for (NodeId id : readers_[inputs.front()]) {
     if (nodes_[id].layer == layer && inputs_of(id) == inputs) return canonical_[id];
   }
   return std::nullopt;

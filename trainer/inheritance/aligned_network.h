@@ -54,6 +54,7 @@ class AlignedNetwork {
 
   std::span<const Node> nodes_;
   std::vector<std::vector<NodeId>> consumers_;
+  std::vector<std::vector<NodeId>> readers_;  // of each canonical node, through what equals it
   std::unordered_map<std::string_view, NodeId> by_name_;
   std::vector<bool> rectified_;
   std::vector<NodeId> canonical_;
