@@ -102,6 +102,9 @@ Result<ParentModel> parent_from(const Arguments& arguments, const OpenStudy& stu
   const std::string& storage = arguments.globals.storage;
   if (arguments.has("model")) {
     DETOL_ASSIGN(const event::Model model, model_called(study, arguments.text("model")));
+    if (model.kind == kEnsembled)
+      return fail(ErrorCode::kUsage,
+                  fmt::format("model {} is an ensemble; take one of its trials", model.model));
     DETOL_ASSIGN(TrainedNetwork network, network_of(study, shared, storage, model));
     return ParentModel{std::move(network), model.kind == kTestedTrial ? 0 : model.model, model};
   }

@@ -73,8 +73,8 @@ class Selection {
   Result<double> cost(const Network& network) {
     if (is_timed()) {
       DETOL_ASSIGN(const BackendRow* backend, backend_called(work_.run.backend));
-      return latency_s(network, *backend, work_.shared.data->info.task.kind, terms_.latency_batch,
-                       [this] { control_.progress.fetch_add(1); });
+      return shortest_latency_s(network, *backend, work_.shared.data->info.task.kind,
+                                terms_.latency_batch, [this] { control_.progress.fetch_add(1); });
     }
     control_.progress.fetch_add(1);
     DETOL_ASSIGN(const Cost cost, cost_of(network));

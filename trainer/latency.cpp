@@ -13,10 +13,10 @@ constexpr double kLongEnoughS = 0.25;
 constexpr std::size_t kFewest = 10, kMost = 1000;  // passes
 constexpr int kUncounted = 2;                      // first passes, which fill caches
 
-}  // namespace
-
-Result<double> latency_s(const Network& network, const BackendRow& backend, TaskKind task,
-                         int batch, const std::function<void()>& on_pass) {
+// Returns the seconds of each counted pass.
+Result<std::vector<double>> timed_passes(const Network& network, const BackendRow& backend,
+                                         TaskKind task, int batch,
+                                         const std::function<void()>& on_pass) {
   const Recipe recipe{.batch_size = batch, .loss = std::string(row_of(task).losses.front())};
   DETOL_ASSIGN(const auto executable, backend.compile(network, recipe, {}));
   executable->set_state({initial_weights(network, /*seed=*/0), {}});
@@ -35,9 +35,23 @@ Result<double> latency_s(const Network& network, const BackendRow& backend, Task
     passes.push_back(pass_s());
     sum_s += passes.back();
   }
+  return passes;
+}
+
+}  // namespace
+
+Result<double> latency_s(const Network& network, const BackendRow& backend, TaskKind task,
+                         int batch, const std::function<void()>& on_pass) {
+  DETOL_ASSIGN(auto passes, timed_passes(network, backend, task, batch, on_pass));
   const auto middle = passes.begin() + static_cast<std::ptrdiff_t>(passes.size() / 2);
   std::ranges::nth_element(passes, middle);
   return *middle;
+}
+
+Result<double> shortest_latency_s(const Network& network, const BackendRow& backend, TaskKind task,
+                                  int batch, const std::function<void()>& on_pass) {
+  DETOL_ASSIGN(const auto passes, timed_passes(network, backend, task, batch, on_pass));
+  return std::ranges::min(passes);
 }
 
 }  // namespace detol::inline trainer

@@ -21,4 +21,9 @@ namespace detol::inline trainer {
 Result<double> latency_s(const Network& network, const BackendRow& backend, TaskKind task,
                          int batch, const std::function<void()>& on_pass);
 
+// Returns the shortest of such passes: what the network takes where nothing else runs at that
+// instant, for comparisons on a busy machine. Otherwise as above.
+Result<double> shortest_latency_s(const Network& network, const BackendRow& backend, TaskKind task,
+                                  int batch, const std::function<void()>& on_pass);
+
 }  // namespace detol::inline trainer

@@ -124,6 +124,7 @@ ChannelMoments moments_after(const Node& node, std::span<const ChannelMoments* c
     case LayerKind::kAvgPool:
     case LayerKind::kGlobalAvgPool:
     case LayerKind::kDropout:
+    case LayerKind::kQuantize:
       return *inputs.front();
   }
   return *inputs.front();
