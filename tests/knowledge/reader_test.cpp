@@ -149,16 +149,6 @@ TEST(Reader, HasTheDocumentedColumns) {
     EXPECT_EQ(must(told.reader->select("SELECT * FROM " + view.name)).columns, view.columns);
 }
 
-TEST(Reader, ATrialSaysFromWhichItInherits) {
-  OneStudy one;
-  event::Asked child = asked(1);
-  child.inherits = {.trial = 0, .epochs = 2.5};
-  one.append({asked(0), child});
-  const auto reader = must(Reader::open(one.path));
-  EXPECT_EQ(lines(*reader, "SELECT trial, inherits FROM v_trials ORDER BY trial"),
-            (Lines{"0|", "1|0"}));
-}
-
 TEST(Reader, AModelIsWhatItsLastEventSays) {
   OneStudy one;
   event::Model model{.model = 1, .trial = 0, .kind = "retrained", .state = "TRAINING"};

@@ -147,7 +147,8 @@ const std::vector<MutatedCase> kMutated = {
     - repeat: 2
       depth: {type: int, low: 1, high: 3}
       block:
-        op: {type: categorical, choices: [conv, residual, mbconv, separable_conv, max_pool, identity]}
+        op: {type: categorical, choices: [conv, residual, mbconv, separable_conv,
+             max_pool, identity]}
         kernel: {type: categorical, choices: [1, 3, 5], ordered: true}
         expansion: {type: categorical, choices: [1, 2, 4], ordered: true}
         se: {type: bool}
@@ -156,7 +157,8 @@ const std::vector<MutatedCase> kMutated = {
 )",
      20},
     {"Layers", "chain", R"(
-  layers: {depth: 5, kernels: [1, 3, 5], channels: [4, 8], pools: [2x2_2], dense: [8, 6], max_dense: 2}
+  layers: {depth: 5, kernels: [1, 3, 5], channels: [4, 8], pools: [2x2_2],
+           dense: [8, 6], max_dense: 2}
 )",
      20},
     {"Table",
@@ -176,17 +178,20 @@ const std::vector<MutatedCase> kMutated = {
      20,
      {7, 1, 1}},
     {"Edges", "cell", R"(
-  cell: {nodes: 4, edges: op_on_edge, operations: [none, skip_connect, nor_conv_1x1, nor_conv_3x3, avg_pool_3x3]}
+  cell: {nodes: 4, edges: op_on_edge,
+         operations: [none, skip_connect, nor_conv_1x1, nor_conv_3x3, avg_pool_3x3]}
   macro: {cells_per_stage: 1, stages: 2, channels: 4}
 )",
      20},
     {"Nodes", "cell", R"(
-  cell: {nodes: 3, edges: op_on_node, operations: [none, skip_connect, max_pool_3x3, sep_conv_3x3, sep_conv_5x5, dil_conv_3x3]}
+  cell: {nodes: 3, edges: op_on_node,
+         operations: [none, skip_connect, max_pool_3x3, sep_conv_3x3, sep_conv_5x5, dil_conv_3x3]}
   macro: {cells_per_stage: 1, stages: 2, channels: 4}
 )",
      10},
     {"Cgp", "cgp", R"(
-  cgp: {rows: 2, columns: 6, levels_back: 3, functions: [convset], channels: [4, 8], kernels: [3, 5], min_active: 2, max_active: 10}
+  cgp: {rows: 2, columns: 6, levels_back: 3, functions: [convset], channels: [4, 8],
+        kernels: [3, 5], min_active: 2, max_active: 10}
 )",
      10},
     {"Graph", "graph", R"(
