@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "cli/model_network.h"
+#include "cli/retraining.h"
 #include "cli/test_score.h"
 #include "core/clock.h"
 #include "core/hash.h"
@@ -32,35 +34,55 @@ Result<TrainedNetwork> joined_network(const std::vector<EnsembleMember>& members
   return joined;
 }
 
-// Returns the best trials whose weights are there, the best one first.
-Result<std::vector<TrainedNetwork>> library_of(const OpenStudy& study, const StudyData& shared,
-                                               const fs::path& storage, int most) {
+// Trained: a network that may vote.
+struct Trained {
+  TrainedNetwork network;
+  std::int64_t model = 0;  // as EnsembleMember has it
+};
+
+// Adds models that were retrained without the validation data.
+Result<void> add_retrained(const OpenStudy& study, const StudyData& shared, const fs::path& storage,
+                           std::vector<Trained>& library) {
+  DETOL_ASSIGN(const auto models, models_of(study));
+  for (const event::Model& model : models) {
+    const bool may_vote =
+        model.kind == kRetrained && model.state == kComplete && model.trained_on == kOnTraining;
+    if (!may_vote) continue;
+    auto network = network_of(study, shared, storage, model);
+    if (network) library.push_back({*std::move(network), model.model});
+  }
+  return {};
+}
+
+// Returns the best trials whose weights are there, the best one first, and retrained models.
+Result<std::vector<Trained>> library_of(const OpenStudy& study, const StudyData& shared,
+                                        const fs::path& storage, int most) {
   DETOL_ASSIGN(const Rows rows,
                trial_rows(study, {.sort = "value", .only_scored = true, .only_feasible = true}));
-  std::vector<TrainedNetwork> library;
+  std::vector<Trained> library;
   for (std::size_t row = 0; row < rows.rows.size() && std::cmp_less(library.size(), most); ++row) {
     auto network = trained_network(study, shared, storage, rows, row);
     if (network)
-      library.push_back(*std::move(network));
+      library.push_back({*std::move(network)});
     else if (network.error().code != ErrorCode::kExport &&
              network.error().code != ErrorCode::kEmpty)
       return tl::unexpected(network.error());
   }
+  DETOL_TRY(add_retrained(study, shared, storage, library));
   if (!library.empty()) return library;
   return fail(ErrorCode::kEmpty,
               fmt::format("no trial of study {} has its weights any more", study.record.name));
 }
 
 // Returns the shares of the networks of the library.
-Result<std::vector<float>> choose(const StudyData& shared,
-                                  const std::vector<TrainedNetwork>& library,
+Result<std::vector<float>> choose(const StudyData& shared, const std::vector<Trained>& library,
                                   const EnsembleRequest& request) {
   const Dataset& data = *shared.data;
   Selection selection{.data = data,
                       .range = range_of(data.info, DataSplit::kValidation),
-                      .recipe = library.front().candidate.recipe,
+                      .recipe = library.front().network.candidate.recipe,
                       .size = request.size};
-  for (const TrainedNetwork& one : library) {
+  for (const auto& [one, model] : library) {
     DETOL_ASSIGN(std::vector<float> outputs,
                  outputs_of(one.candidate.network, best_weights(one.checkpoint), data,
                             selection.range, request.backend));
@@ -108,8 +130,11 @@ std::string settings_of(const EnsembleRequest& request,
                         const std::vector<EnsembleMember>& members) {
   ordered_json settings = {{"size", request.size}, {"candidates", request.candidates}};
   settings["members"] = ordered_json::array();
-  for (const EnsembleMember& one : members)
-    settings["members"].push_back({{"trial", one.trial}, {"weight", one.weight}});
+  for (const EnsembleMember& one : members) {
+    ordered_json member = {{"trial", one.trial}, {"weight", one.weight}};
+    if (one.model != 0) member["model"] = one.model;
+    settings["members"].push_back(std::move(member));
+  }
   return settings.dump();
 }
 
@@ -142,7 +167,10 @@ Result<std::vector<EnsembleMember>> members_of(const event::Model& model) {
     const bool is_member = one.is_object() && one.contains("trial") && one.contains("weight") &&
                            one["trial"].is_number_unsigned() && one["weight"].is_number();
     if (!is_member) return damaged();
-    members.push_back({one["trial"].get<TrialId>(), one["weight"].get<float>()});
+    const auto model = one.find("model");
+    members.push_back(
+        {one["trial"].get<TrialId>(), one["weight"].get<float>(),
+         model != one.end() && model->is_number_integer() ? model->get<std::int64_t>() : 0});
   }
   return members;
 }
@@ -150,8 +178,11 @@ Result<std::vector<EnsembleMember>> members_of(const event::Model& model) {
 Result<std::string> members_text(const event::Model& model) {
   DETOL_ASSIGN(const auto members, members_of(model));
   std::string text;
-  for (const EnsembleMember& one : members)
-    text += fmt::format("{}{} x {:.3g}", text.empty() ? "" : ", ", one.trial, one.weight);
+  for (const EnsembleMember& one : members) {
+    const std::string name =
+        one.model != 0 ? fmt::format("model {}", one.model) : std::to_string(one.trial);
+    text += fmt::format("{}{} x {:.3g}", text.empty() ? "" : ", ", name, one.weight);
+  }
   return text;
 }
 
@@ -177,7 +208,7 @@ Result<event::Model> make_ensemble(const OpenStudy& study, const StudyData& shar
   if (shared.data->info.validation < 1)
     return fail(ErrorCode::kEmpty, "the data have no validation part to choose by");
   DETOL_ASSIGN(const auto library, library_of(study, shared, storage, request.candidates));
-  log_info("choosing among {} trials", library.size());
+  log_info("choosing among {} networks", library.size());
   DETOL_ASSIGN(const auto shares, choose(shared, library, request));
   std::vector<EnsembleMember> members;
   std::vector<const TrainedNetwork*> chosen;
@@ -185,10 +216,11 @@ Result<event::Model> make_ensemble(const OpenStudy& study, const StudyData& shar
   std::vector<const Weights*> weights;
   for (std::size_t i = 0; i < library.size(); ++i) {
     if (shares[i] == 0) continue;
-    members.push_back({library[i].trial, shares[i]});
-    chosen.push_back(&library[i]);
-    candidates.push_back(&library[i].candidate);
-    weights.push_back(&best_weights(library[i].checkpoint));
+    const TrainedNetwork& network = library[i].network;
+    members.push_back({network.trial, shares[i], library[i].model});
+    chosen.push_back(&network);
+    candidates.push_back(&network.candidate);
+    weights.push_back(&best_weights(network.checkpoint));
   }
   DETOL_ASSIGN(const TrainedNetwork joined, joined_network(members, candidates));
   DETOL_ASSIGN(const auto known, record.models());

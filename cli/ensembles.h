@@ -1,9 +1,10 @@
 #pragma once
 
-// Ensembles: trials of a study whose networks vote (trainer/ensemble.h). A row of v_models, of kind
-// `ensembled`, whose settings name the members:
+// Ensembles: trials of a study, and models retrained from them, whose networks vote
+// (trainer/ensemble.h). A row of v_models, of kind `ensembled`, whose settings name the members:
 //
-//   {"size": 20, "candidates": 50, "members": [{"trial": 3, "weight": 0.4}, ...]}
+//   {"size": 20, "candidates": 50, "members": [{"trial": 3, "weight": 0.4},
+//    {"trial": 3, "model": 7, "weight": 0.6}]}
 //
 // and whose checkpoint has the weights of all of them, so that it outlives the trials' own.
 
@@ -18,13 +19,14 @@ namespace detol::inline cli {
 
 struct EnsembleMember {
   TrialId trial = 0;
-  float weight = 0;  // all add up to 1
+  float weight = 0;        // all add up to 1
+  std::int64_t model = 0;  // retrained from the trial; 0: the trial as it was scored
 };
 
 // Returns the members of an ensemble. Errors (kStorage): its settings are damaged.
 Result<std::vector<EnsembleMember>> members_of(const event::Model& model);
 
-// Returns "34 x 0.28, 29 x 0.72": trials and weights. Errors: as members_of.
+// Returns "34 x 0.28, model 7 x 0.72": trials or models, and weights. Errors: as members_of.
 Result<std::string> members_text(const event::Model& model);
 
 // Returns the joined network of an ensemble, with its shares and no checkpoint. Errors: as
@@ -35,7 +37,7 @@ Result<TrainedNetwork> ensemble_without_weights(const OpenStudy& study, const St
 // EnsembleRequest: what is chosen from, and how much.
 struct EnsembleRequest {
   int size = 20;        // networks, each as often as it was added
-  int candidates = 50;  // the best trials whose weights are there
+  int candidates = 50;  // the best trials whose weights are there, beside retrained models
   std::string backend;  // that runs the networks
 };
 

@@ -1,5 +1,9 @@
 // Trials of a study that vote.
 
+#include <algorithm>
+#include <filesystem>
+#include <set>
+
 #include <gtest/gtest.h>
 
 #include "tests/e2e/environment.h"
@@ -86,10 +90,30 @@ TEST(Ensemble, NeedsItsMembersCheckpointsNoMoreAndIsKnownToNoSearch) {
   EXPECT_EQ(tiny.detol({"export", "tiny", "--model", number, "--to", "onnx", "--verify"}).code, 0);
 }
 
-TEST(Ensemble, IsRefusedWhereNoTrialHasItsWeights) {
-  const Searched tiny;
+void remove_trials(const Searched& tiny) {
   for (int trial = 0; trial < 9; ++trial)
     std::filesystem::remove_all(tiny.path() / "detol.db.d/tiny" / std::to_string(trial));
+}
+
+TEST(Ensemble, MayHaveRetrainedModelsThatHaveNotSeenTheValidationData) {
+  const Searched tiny;
+  json_of(tiny.detol({"retrain", "tiny", "--seeds", "2", "-f", "json"}));
+  json_of(tiny.detol({"retrain", "tiny", "--on", "train+validation", "-f", "json"}));
+  remove_trials(tiny);  // nobody else may vote
+  const json model = json_of(tiny.detol({"ensemble", "tiny", "-f", "json"}));
+  const std::set<int> of_training = {2, 3};
+  std::set<int> members;
+  for (const json& member : settings_of(tiny, model)["members"])
+    members.insert(member["model"].get<int>());
+  EXPECT_TRUE(std::ranges::includes(of_training, members));
+  EXPECT_EQ(model["members"].get<std::string>().find("model "), 0u);
+  const std::string number = std::to_string(model["model"].get<int>());
+  EXPECT_EQ(tiny.detol({"export", "tiny", "--model", number, "--to", "onnx", "--verify"}).code, 0);
+}
+
+TEST(Ensemble, IsRefusedWhereNoTrialHasItsWeights) {
+  const Searched tiny;
+  remove_trials(tiny);
   const Ran ran = tiny.detol({"ensemble", "tiny"});
   EXPECT_EQ(ran.code, 6) << ran.err;
   EXPECT_NE(ran.err.find("no trial of study tiny has its weights"), std::string::npos) << ran.err;
