@@ -105,6 +105,16 @@ TEST_F(PreprocessingFile, IsNeverReplaced) {
   expect_equal(read_preprocessing(path()).value(), of_table());
 }
 
+TEST_F(PreprocessingFile, LosesWhatAKilledWriterLeftBesideIt) {
+  const std::filesystem::path left = path().string() + ".tmp-0123abcd";
+  for (int i = 0; i < 2; ++i) {  // with and without the file
+    std::ofstream(left) << "half";
+    ASSERT_TRUE(write_preprocessing(path(), of_table()));
+    EXPECT_FALSE(std::filesystem::exists(left));
+  }
+  expect_equal(read_preprocessing(path()).value(), of_table());
+}
+
 TEST_F(PreprocessingFile, ThatIsDamagedIsRefusedInOneLineWithItsPath) {
   ASSERT_TRUE(write_preprocessing(path(), of_table()));
   const nlohmann::json good = json();

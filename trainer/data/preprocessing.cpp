@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "core/durable_file.h"
 #include "core/file.h"
 #include "core/hash.h"
 #include "core/json_numbers.h"
@@ -246,9 +247,13 @@ Preprocessing preprocessing_of(const Dataset& data) {
 
 Result<void> write_preprocessing(const std::filesystem::path& path, const Preprocessing& of) {
   std::error_code ignored;
-  if (std::filesystem::exists(path, ignored)) return {};
-  return write_file_durably(
-      path, json_of(of).dump(-1, ' ', false, json::error_handler_t::replace) + "\n");
+  Result<void> written;
+  if (!std::filesystem::exists(path, ignored))
+    written = write_file_durably(
+        path, json_of(of).dump(-1, ' ', false, json::error_handler_t::replace) + "\n");
+  if (!std::filesystem::exists(path, ignored)) return written;
+  remove_unfinished(path);  // what killed workers left; others write the same
+  return {};
 }
 
 Result<Preprocessing> read_preprocessing(const std::filesystem::path& path) {

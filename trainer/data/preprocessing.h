@@ -34,7 +34,8 @@ struct Preprocessing {
 
 Preprocessing preprocessing_of(const Dataset& data);
 
-// Writes the file durably, if it is not there yet. Errors (kStorage).
+// Writes the file durably, if it is not there yet, and removes what a killed writer left beside it;
+// others may write it at the same time. Errors (kStorage): it is not there.
 Result<void> write_preprocessing(const std::filesystem::path& path, const Preprocessing& of);
 
 // Reads the file. Errors (kInput) start with the path: it is not there, or damaged.
