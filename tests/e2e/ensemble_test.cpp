@@ -111,6 +111,18 @@ TEST(Ensemble, MayHaveRetrainedModelsThatHaveNotSeenTheValidationData) {
   EXPECT_EQ(tiny.detol({"export", "tiny", "--model", number, "--to", "onnx", "--verify"}).code, 0);
 }
 
+TEST(Ensemble, IsNeitherPrunedNorQuantised) {
+  const Searched tiny;
+  ASSERT_EQ(tiny.detol({"ensemble", "tiny"}).code, 0);
+  for (const std::vector<std::string>& words :
+       {std::vector<std::string>{"prune", "tiny", "--model", "2", "--to", "flops=0.9"},
+        std::vector<std::string>{"quantize", "tiny", "--model", "2"}}) {
+    const auto refused = tiny.detol(words);
+    EXPECT_EQ(refused.code, 2) << refused.err;
+    EXPECT_NE(refused.err.find("is an ensemble"), std::string::npos) << refused.err;
+  }
+}
+
 TEST(Ensemble, IsRefusedWhereNoTrialHasItsWeights) {
   const Searched tiny;
   remove_trials(tiny);
