@@ -110,7 +110,8 @@ std::vector<Model> prepared_models() {
   Model of_labels = model_of(testing::network_with_outputs(3));
   of_labels.task = TaskKind::kMultiLabel;
   of_labels.reads_pixels = false;
-  return {of_table, of_pictures, of_two, of_labels};
+  const Model of_levels = model_of(testing::network_with(LayerKind::kQuantize));
+  return {of_table, of_levels, of_pictures, of_two, of_labels};
 }
 
 TEST_P(Forms, GiveBackHowInputsArePrepared) {
