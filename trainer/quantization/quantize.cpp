@@ -127,14 +127,6 @@ Result<Network> with_quantizers(const Network& network, const std::map<NodeId, I
   return builder.build(values.back());
 }
 
-// Returns the number rounded up to 16 significant bits: all products with levels are exact.
-float of_few_bits(float number) {
-  constexpr int kBits = 16;
-  int exponent = 0;
-  const float mantissa = std::frexp(number, &exponent);
-  return std::ldexp(std::ceil(std::ldexp(mantissa, kBits)), exponent - kBits);
-}
-
 void round_weight(Tensor& weight) {
   const ChannelLevels levels = levels_of(weight);
   const std::size_t size = weight.data.size() / levels.scales.size();
@@ -160,6 +152,8 @@ std::optional<NodeId> quantizer_of(const Network& network, NodeId node) {
   return input;
 }
 
+// Of rounded weights the scale is the same float again: 127 x scale is rounded by less than half of
+// a last place, as a tie would need a scale that no quotient by 127 is rounded to.
 ChannelLevels levels_of(const Tensor& weight) {
   ChannelLevels levels;
   const auto channels = static_cast<std::size_t>(weight.shape.front());
@@ -168,7 +162,7 @@ ChannelLevels levels_of(const Tensor& weight) {
     const std::span<const float> own(weight.data.data() + channel * size, size);
     float largest = 0;
     for (float one : own) largest = std::max(largest, std::abs(one));
-    const float scale = largest > 0 ? of_few_bits(largest / kLevels) : 1.0F;
+    const float scale = largest > 0 ? largest / kLevels : 1.0F;
     levels.scales.push_back(scale);
     for (float one : own)
       levels.weights.push_back(static_cast<std::int8_t>(std::nearbyint(one / scale)));
