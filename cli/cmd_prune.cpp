@@ -43,6 +43,7 @@ Result<int> run_prune(const Arguments& arguments) {
                   .candidate = parent.network.candidate,
                   .from = {},
                   .run = std::move(run),
+                  .trained_on = parent.trained_on,
                   .kind = kPruned,
                   .settings = settings_of(terms),
                   .parent = parent.model};

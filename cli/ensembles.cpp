@@ -7,12 +7,8 @@
 
 #include "cli/model_network.h"
 #include "cli/retraining.h"
-#include "cli/test_score.h"
-#include "core/clock.h"
-#include "core/hash.h"
+#include "cli/untrained_model.h"
 #include "core/log.h"
-#include "knowledge/artefacts.h"
-#include "trainer/checkpoint.h"
 #include "trainer/ensemble.h"
 #include "trainer/predict.h"
 
@@ -107,25 +103,6 @@ Result<std::vector<float>> votes_on(const std::vector<const TrainedNetwork*>& me
   return vote(data.info.task.kind, shares, width, all);
 }
 
-// Adds the metrics of validation, then those of the test.
-Result<void> measure(const std::vector<const TrainedNetwork*>& members,
-                     std::span<const float> shares, const Dataset& data, const std::string& backend,
-                     event::Model& model) {
-  const Recipe& recipe = members.front()->candidate.recipe;
-  const Range validation = range_of(data.info, DataSplit::kValidation);
-  const Range test = range_of(data.info, DataSplit::kTest);
-  DETOL_ASSIGN(const auto chosen_by, votes_on(members, shares, data, validation, backend));
-  std::vector<std::string> names;
-  for (const std::string_view name : row_of(data.info.task.kind).metrics) {
-    if (name.starts_with("val_")) names.emplace_back(name);
-  }
-  const auto values = metrics_of(data, validation, chosen_by, recipe, names);
-  for (std::size_t i = 0; i < names.size(); ++i) model.metrics.emplace_back(names[i], values[i]);
-  DETOL_ASSIGN(const auto outputs, votes_on(members, shares, data, test, backend));
-  add_metrics(metrics_with_intervals(data, test, outputs, recipe), model);
-  return {};
-}
-
 std::string settings_of(const EnsembleRequest& request,
                         const std::vector<EnsembleMember>& members) {
   ordered_json settings = {{"size", request.size}, {"candidates", request.candidates}};
@@ -136,21 +113,6 @@ std::string settings_of(const EnsembleRequest& request,
     settings["members"].push_back(std::move(member));
   }
   return settings.dump();
-}
-
-// Writes the weights durably, with the metrics of validation.
-Result<void> keep_weights(const fs::path& folder, const TrainedNetwork& joined, Weights weights,
-                          const event::Model& model) {
-  EpochReport report{.epoch = 0, .metrics = {}};
-  for (const auto& [name, value] : model.metrics) {
-    if (name.starts_with("val_")) report.metrics.push_back({name, value});
-  }
-  return write_checkpoint(folder, {.trial = joined.trial,
-                                   .attempt = 1,
-                                   .arch_hash = joined.candidate.arch_hash,
-                                   .progress = {},
-                                   .history = {std::move(report)},
-                                   .state = {std::move(weights), {}}});
 }
 
 }  // namespace
@@ -223,27 +185,18 @@ Result<event::Model> make_ensemble(const OpenStudy& study, const StudyData& shar
     weights.push_back(&best_weights(network.checkpoint));
   }
   DETOL_ASSIGN(const TrainedNetwork joined, joined_network(members, candidates));
-  DETOL_ASSIGN(const auto known, record.models());
-  const std::int64_t number = next_number(known);
-  event::Model model{.model = number,
-                     .trial = joined.trial,
-                     .kind = kEnsembled,
-                     .state = kComplete,
-                     .epochs = 0,
-                     .trained_on = "train",
-                     .began_from = "members",
-                     .first = number,
-                     .network_params = joined.candidate.cost.params,
-                     .flops = joined.candidate.cost.flops,
-                     .dataset = to_hex(study.record.data_fingerprint),
-                     .folder = fmt::format("models/{}", number),
-                     .at_s = system_clock().wall_s(),
-                     .settings = settings_of(request, members)};
-  DETOL_TRY(measure(chosen, joined.shares, *shared.data, request.backend, model));
-  DETOL_ASSIGN(const fs::path artefacts, find_artefacts(storage, study.record.name));
-  DETOL_TRY(keep_weights(artefacts / model.folder, joined, join(joined.candidate.network, weights),
-                         model));
-  DETOL_TRY(record.save({&model, 1}));
+  const Candidate& candidate = joined.candidate;
+  DETOL_ASSIGN(event::Model model,
+               untrained_model(study, joined.trial, kEnsembled, candidate, record));
+  model.trained_on = kOnTraining;
+  model.began_from = "members";
+  model.settings = settings_of(request, members);
+  const Dataset& data = *shared.data;
+  DETOL_TRY(measure_model(
+      data, chosen.front()->candidate.recipe,
+      [&](Range range) { return votes_on(chosen, joined.shares, data, range, request.backend); },
+      model));
+  DETOL_TRY(keep_model(study, storage, candidate, join(candidate.network, weights), model, record));
   return model;
 }
 

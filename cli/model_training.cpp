@@ -11,6 +11,7 @@
 #include "cli/test_score.h"
 #include "core/exit_code.h"
 #include "core/log.h"
+#include "trainer/trainer.h"
 
 namespace detol::inline cli {
 namespace {
@@ -50,6 +51,17 @@ void say_spread(const OpenStudy& study, const std::vector<event::Model>& models)
     text += (text.empty() ? "" : ", ") + with_deviation(tested, metric);
   log_info("trial {}, mean and standard deviation of {} models: {}", tested[0].trial, tested.size(),
            text);
+}
+
+// Returns an error unless the model is one network whose weights may change.
+Result<void> check_has_floats(const event::Model& model) {
+  if (model.kind == kEnsembled)
+    return fail(ErrorCode::kUsage,
+                fmt::format("model {} is an ensemble; take one of its trials", model.model));
+  if (model.kind == kQuantized)
+    return fail(ErrorCode::kUsage,
+                fmt::format("model {} is in eight bits; take what it was made of", model.model));
+  return {};
 }
 
 }  // namespace
@@ -97,22 +109,23 @@ Result<RunOptions> training_options_of(const Arguments& arguments, const OpenStu
 }
 
 Result<ParentModel> parent_from(const Arguments& arguments, const OpenStudy& study,
-                                const StudyData& shared) {
+                                StudyData& shared) {
   DETOL_TRY(check_one_is_chosen(arguments));
   const std::string& storage = arguments.globals.storage;
   if (arguments.has("model")) {
     DETOL_ASSIGN(const event::Model model, model_called(study, arguments.text("model")));
-    if (model.kind == kEnsembled)
-      return fail(ErrorCode::kUsage,
-                  fmt::format("model {} is an ensemble; take one of its trials", model.model));
+    DETOL_TRY(check_has_floats(model));
     DETOL_ASSIGN(TrainedNetwork network, network_of(study, shared, storage, model));
-    return ParentModel{std::move(network), model.kind == kTestedTrial ? 0 : model.model, model};
+    if (model.trained_on == kOnValidationToo) train_on_validation(shared.data->info);
+    return ParentModel{std::move(network), model.kind == kTestedTrial ? 0 : model.model, model,
+                       model.trained_on};
   }
   DETOL_ASSIGN(const Rows trials, one_trial(study, arguments.text("trial", "best")));
   DETOL_ASSIGN(TrainedNetwork network, trained_network(study, shared, storage, trials, 0));
   DETOL_ASSIGN(const auto models, models_of(study));
   const event::Model* known = tested(models, trials, 0);
-  return ParentModel{std::move(network), 0, known != nullptr ? *known : event::Model{}};
+  return ParentModel{std::move(network), 0, known != nullptr ? *known : event::Model{},
+                     kOnTraining};
 }
 
 void say_parent(const OpenStudy& study, const ParentModel& parent) {

@@ -2,6 +2,7 @@
 
 // What the commands that train models share: their options, and what they say of the models.
 
+#include <string>
 #include <vector>
 
 #include "cli/commands.h"
@@ -31,11 +32,13 @@ struct ParentModel {
   TrainedNetwork network;
   std::int64_t model = 0;  // 0: the trial's own weights
   event::Model tested;     // its row; empty if its test metrics are not known
+  std::string trained_on;  // event::Model::trained_on
 };
 
-// Errors: as trained_network and network_of; kUsage.
+// Where the parent was trained on the validation data, too, they are data to train on from then on.
+// Errors: as trained_network and network_of; kUsage: it is an ensemble, or in eight bits.
 Result<ParentModel> parent_from(const Arguments& arguments, const OpenStudy& study,
-                                const StudyData& shared);
+                                StudyData& shared);
 
 // Says the parent's test score, to compare, if it is known.
 void say_parent(const OpenStudy& study, const ParentModel& parent);

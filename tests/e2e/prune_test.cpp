@@ -78,6 +78,19 @@ TEST(Prune, TakesAPrunedModelFurther) {
   EXPECT_LE(rows[1]["params"].get<double>(), 0.7 * rows[0]["params"].get<double>());
 }
 
+TEST(Prune, TrainsOnTheValidationDataWhereItsParentDid) {
+  const Searched tiny;
+  json_of(
+      tiny.detol({"retrain", "tiny", "--trial", "0", "--on", "train+validation", "-f", "json"}));
+  const json models =
+      json_of(tiny.detol({"prune", "tiny", "--model", "2", "--to", "params=0.6", "-f", "json"}));
+  EXPECT_EQ(models[0]["trained_on"], "train+validation");
+  EXPECT_FALSE(models[0]["values"].contains("val_accuracy"));
+  const json quantised = json_of(tiny.detol({"quantize", "tiny", "--model", "2", "-f", "json"}));
+  EXPECT_EQ(quantised[0]["trained_on"], "train+validation");
+  EXPECT_FALSE(quantised[0]["values"].contains("val_accuracy"));
+}
+
 TEST(Prune, IsKnownToNoSearchAndNoBudget) {
   const Searched tiny, plain;
   json_of(tiny.detol({"prune", "tiny", "--to", "flops=0.9", "--epochs", "20", "-f", "json"}));

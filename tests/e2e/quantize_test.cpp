@@ -58,6 +58,14 @@ TEST(Quantize, SaysInALineWhatItCannotDo) {
   EXPECT_EQ(tiny.detol({"quantize", "tiny", "--images", "0"}).code, 2);
   EXPECT_EQ(tiny.detol({"quantize", "tiny", "--model", "1", "--trial", "0"}).code, 2);
   EXPECT_EQ(tiny.query("SELECT count(*) AS count FROM v_models")[0]["count"], 1);
+  ASSERT_EQ(tiny.detol({"quantize", "tiny"}).code, 0);
+  for (const std::vector<std::string>& words :
+       {std::vector<std::string>{"prune", "tiny", "--model", "2", "--to", "flops=0.9"},
+        std::vector<std::string>{"quantize", "tiny", "--model", "2"}}) {
+    const Ran refused = tiny.detol(words);
+    EXPECT_EQ(refused.code, 2) << refused.err;
+    EXPECT_NE(refused.err.find("is in eight bits"), std::string::npos) << refused.err;
+  }
 }
 
 }  // namespace
