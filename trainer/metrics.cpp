@@ -42,7 +42,10 @@ struct Calibration {
 std::span<const Metrics::Row> Metrics::rows() {
   static constexpr std::array kRows = {Row{"val_top5", &Metrics::top5},
                                        Row{"val_f1", &Metrics::f1},
+                                       Row{"val_balanced_accuracy", &Metrics::balanced_accuracy},
+                                       Row{"val_mcc", &Metrics::correlation},
                                        Row{"val_auc", &Metrics::auc},
+                                       Row{"val_average_precision", &Metrics::average_precision},
                                        Row{"val_ece", &Metrics::calibration_error},
                                        Row{"val_mae", &Metrics::mean_absolute_error},
                                        Row{"val_rmse", &Metrics::root_mean_squared_error},
@@ -61,7 +64,9 @@ Metrics::Metrics(const Dataset& data, Range range)
       outputs_(images() * width_),
       log_sums_(images()),
       order_(images()),
-      counts_(classes()) {}
+      counts_(classes()) {
+  if (data.info.task.kind != TaskKind::kRegression) ranked_.reserve(images());
+}
 
 double Metrics::value_of(std::string_view name) {
   const Row* row = find_row(rows(), name);
@@ -167,7 +172,7 @@ double Metrics::top5() {
   return found / static_cast<double>(images());
 }
 
-double Metrics::f1() {
+void Metrics::count_classes() {
   std::ranges::fill(counts_, ClassCounts{});
   std::int64_t once = 1;
   const auto count = [&](std::size_t k, bool is_predicted, bool is_there) {
@@ -185,10 +190,60 @@ double Metrics::f1() {
     }
     for (std::size_t k = 0; k < width_; ++k) count(k, output(i, k) > 0, is_of(i, k));
   }
+}
+
+double Metrics::f1() {
+  count_classes();
   return mean_over(classes(), [this](std::size_t k) {
     const auto either = static_cast<double>(counts_[k].predicted + counts_[k].present);
     return either > 0 ? 2 * static_cast<double>(counts_[k].correct) / either : kNone;
   });
+}
+
+double Metrics::balanced_accuracy() {
+  count_classes();
+  const auto all = static_cast<std::int64_t>(images());
+  const auto share = [](std::int64_t right, std::int64_t of) {
+    return of > 0 ? static_cast<double>(right) / static_cast<double>(of) : kNone;
+  };
+  return mean_over(classes(), [&](std::size_t k) {
+    const auto [correct, predicted, present] = counts_[k];
+    const double found = share(correct, present);
+    if (has_labels(data_.info.task.kind)) return found;
+    const double left = share(all - predicted - present + correct, all - present);
+    if (std::isnan(left)) return found;
+    return std::isnan(found) ? left : (found + left) / 2;
+  });
+}
+
+double Metrics::correlation() {
+  count_classes();
+  if (!has_labels(data_.info.task.kind))
+    return mean_over(width_, [this](std::size_t k) { return correlation_of(counts_[k]); });
+  const auto all = static_cast<double>(images());
+  double correct = 0, together = 0, predicted = 0, present = 0;  // sums over the classes
+  for (const ClassCounts& one : counts_) {
+    const auto said = static_cast<double>(one.predicted), is = static_cast<double>(one.present);
+    correct += static_cast<double>(one.correct);
+    together += said * is;
+    predicted += said * said;
+    present += is * is;
+  }
+  const double spread = (all * all - predicted) * (all * all - present);
+  return spread > 0 ? (all * correct - together) / std::sqrt(spread) : 0;
+}
+
+double Metrics::correlation_of(const ClassCounts& label) const {
+  const auto all = static_cast<double>(images()), said = static_cast<double>(label.predicted),
+             is = static_cast<double>(label.present);
+  const double spread = said * (all - said) * is * (all - is);
+  return spread > 0 ? (all * static_cast<double>(label.correct) - said * is) / std::sqrt(spread)
+                    : 0;
+}
+
+double Metrics::average_precision() {
+  if (data_.info.task.kind == TaskKind::kClassification) fill_log_sums();
+  return mean_over(width_, [this](std::size_t k) { return average_precision_of(k); });
 }
 
 double Metrics::auc() {
@@ -207,25 +262,40 @@ void Metrics::sort_images(std::size_t output, std::span<std::uint64_t> order) co
   std::ranges::sort(order);
 }
 
-// An image of the class wins against the other classes' images before it.
-double Metrics::auc_of(std::size_t output) {
+void Metrics::rank(std::size_t output) {
   if (!is_frozen_) sort_images(output, order_);
   const std::span<const std::uint64_t> order =
       is_frozen_ ? std::span(orders_).subspan(output * images(), images()) : std::span(order_);
+  ranked_.clear();
+  for (std::size_t at = 0; at < order.size(); ++at) {
+    if (at == 0 || order[at] >> 32 != order[at - 1] >> 32) ranked_.emplace_back();
+    const std::size_t image = order[at] & 0xffff'ffff;
+    Tied& tied = ranked_.back();
+    (is_of(image, output) ? tied.of_class : tied.others) += times(image);
+  }
+}
+
+// An image of the class wins against the other classes' images before it.
+double Metrics::auc_of(std::size_t output) {
+  rank(output);
   double wins = 0, of_class = 0, others = 0;
-  for (std::size_t first = 0; first < order.size();) {
-    double tied = 0, tied_others = 0;
-    std::size_t at = first;
-    for (; at < order.size() && order[at] >> 32 == order[first] >> 32; ++at) {
-      const std::size_t image = order[at] & 0xffff'ffff;
-      (is_of(image, output) ? tied : tied_others) += times(image);
-    }
-    wins += tied * (others + tied_others / 2);
-    of_class += tied;
-    others += tied_others;
-    first = at;
+  for (const Tied& tied : ranked_) {
+    wins += tied.of_class * (others + tied.others / 2);
+    of_class += tied.of_class;
+    others += tied.others;
   }
   return of_class > 0 && others > 0 ? wins / (of_class * others) : kNone;
+}
+
+double Metrics::average_precision_of(std::size_t output) {
+  rank(output);
+  double found = 0, all = 0, sum = 0;
+  for (auto tied = ranked_.rbegin(); tied != ranked_.rend(); ++tied) {
+    found += tied->of_class;
+    all += tied->of_class + tied->others;
+    if (all > 0) sum += tied->of_class * found / all;
+  }
+  return found > 0 ? sum / found : kNone;
 }
 
 double Metrics::calibration_error() {

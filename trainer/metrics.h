@@ -6,9 +6,17 @@
 //   val_top5   share of the images whose label is among the five largest logits; 1 up to 5 classes
 //   val_f1     2 TP / (2 TP + FP + FN), mean over the classes (multi_label: the labels);
 //              classes that are neither present nor predicted are left out
+//   val_balanced_accuracy   share of a class's images that are predicted as such, mean over the
+//              classes that are there; multi_label: mean over labels of the mean of both shares
+//   val_mcc    Matthews' correlation of prediction and label (1975), for K classes as Gorodkin's
+//   R_K
+//              (2004); multi_label: mean over the labels; 0 if all are predicted, or are, the same
 //   val_auc    the probability that an image of the class has a higher score than one that is not,
 //              ties count half (Hanley and McNeil, 1982); mean over the classes, one against the
 //              rest; classes of all images or of none are left out; scores: log probabilities
+//   val_average_precision   sum over the scores, from the highest, of the increase of recall times
+//              the precision of the images with at least that score; mean over the classes, one
+//              against the rest; classes without an image are left out; binary: of the second class
 //   val_ece    expected calibration error (Guo et al., 2017, arXiv 1706.04599): mean difference of
 //              confidence and accuracy in 15 bins of equal width; multi_label: mean over labels
 //   val_mae    mean over the outputs of the mean absolute error, in the units of the file
@@ -60,10 +68,17 @@ class Metrics {
   struct ClassCounts {
     std::int64_t correct = 0, predicted = 0, present = 0;
   };
+  // Tied: images of one score. Their order does not count.
+  struct Tied {
+    double of_class = 0, others = 0;
+  };
 
   double top5();
   double f1();
+  double balanced_accuracy();
+  double correlation();
   double auc();
+  double average_precision();
   double calibration_error();
   double mean_absolute_error();
   double root_mean_squared_error();
@@ -79,8 +94,12 @@ class Metrics {
   double target(std::size_t image, std::size_t output) const;  // likewise
   void fill_log_sums();
   std::size_t largest_output(std::size_t image) const;
+  void count_classes();  // sets counts_
+  double correlation_of(const ClassCounts& label) const;
+  void rank(std::size_t output);  // sets ranked_: by score, the lowest first
   void sort_images(std::size_t output, std::span<std::uint64_t> order) const;
   double auc_of(std::size_t output);
+  double average_precision_of(std::size_t output);
   double calibration_error_of(std::size_t output);
   template <typename ValueOf>
   double mean_over(std::size_t count, const ValueOf& value_of) const;
@@ -91,7 +110,8 @@ class Metrics {
   std::vector<float> outputs_;
   std::vector<double> log_sums_;      // N: log of the sum of exponentials; only for softmax
   std::vector<std::uint64_t> order_;  // N: sortable bits of a score, and its image
-  std::vector<ClassCounts> counts_;   // per class; only for F1
+  std::vector<ClassCounts> counts_;   // per class or label
+  std::vector<Tied> ranked_;          // of one class
   bool is_frozen_ = false;
   std::span<const std::uint16_t> times_;  // of each image; empty: once
   std::vector<std::uint64_t> orders_;     // frozen: `order_` of each output

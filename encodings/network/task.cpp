@@ -11,11 +11,14 @@ constexpr std::array<Words, 1> kSoftmaxLosses = {"cross_entropy"};
 constexpr std::array<Words, 1> kSigmoidLosses = {"binary_cross_entropy"};
 constexpr std::array<Words, 3> kDistances = {"mse", "mae", "huber"};
 
-constexpr std::array<Words, 8> kClassMetrics = {"val_accuracy",   "val_loss", "train_loss",
-                                                "train_accuracy", "val_f1",   "val_auc",
-                                                "val_ece",        "val_top5"};
+constexpr std::array<Words, 11> kClassMetrics = {"val_accuracy", "val_loss",
+                                                 "train_loss",   "train_accuracy",
+                                                 "val_f1",       "val_balanced_accuracy",
+                                                 "val_auc",      "val_average_precision",
+                                                 "val_mcc",      "val_ece",
+                                                 "val_top5"};
 // All but val_top5, which needs several classes, one of them right.
-constexpr std::span<const Words> kSigmoidMetrics = std::span(kClassMetrics).first(7);
+constexpr std::span<const Words> kSigmoidMetrics = std::span(kClassMetrics).first(10);
 constexpr std::array<Words, 5> kRegressionMetrics = {"val_loss", "train_loss", "val_mae",
                                                      "val_rmse", "val_r2"};
 

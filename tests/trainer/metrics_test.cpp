@@ -1,5 +1,6 @@
-// Metrics against scikit-learn 1.2 (accuracy, f1 macro, roc_auc one against the rest, top-k, r2,
-// mean absolute and root mean squared error) and, for the calibration error, a few lines of numpy.
+// Metrics against scikit-learn 1.9 (accuracy, f1 macro, balanced accuracy, Matthews' correlation,
+// roc_auc and average precision one against the rest, top-k, r2, mean absolute and root mean
+// squared error) and, for the calibration error, a few lines of numpy.
 
 #include "trainer/metrics.h"
 
@@ -76,19 +77,28 @@ const Sample kTwoNumbers{TaskKind::kRegression,
 TEST(Metrics, OfClassesAreScikitLearns) {
   EXPECT_NEAR(metric(kSevenClasses, "val_top5"), 0.7857142857142857, 1e-12);
   EXPECT_NEAR(metric(kSevenClasses, "val_f1"), 0.19047619047619047, 1e-12);
+  EXPECT_NEAR(metric(kSevenClasses, "val_balanced_accuracy"), 0.20833333333333334, 1e-12);
+  EXPECT_NEAR(metric(kSevenClasses, "val_mcc"), 0.08642633970683909, 1e-12);
   EXPECT_NEAR(metric(kSevenClasses, "val_auc"), 0.7208333333333333, 1e-12);
+  EXPECT_NEAR(metric(kSevenClasses, "val_average_precision"), 0.49173280423280424, 1e-12);
   EXPECT_NEAR(metric(kSevenClasses, "val_ece"), 0.4244742098037957, 1e-6);
 }
 
 TEST(Metrics, OfABinaryTaskAreScikitLearnsAndATieIsHalf) {
   EXPECT_NEAR(metric(kBinaryWithTies, "val_f1"), 0.5833333333333333, 1e-12);
+  EXPECT_NEAR(metric(kBinaryWithTies, "val_balanced_accuracy"), 0.5833333333333333, 1e-12);
+  EXPECT_NEAR(metric(kBinaryWithTies, "val_mcc"), 0.16666666666666666, 1e-12);
   EXPECT_NEAR(metric(kBinaryWithTies, "val_auc"), 0.7708333333333333, 1e-12);
+  EXPECT_NEAR(metric(kBinaryWithTies, "val_average_precision"), 0.8301587301587301, 1e-12);
   EXPECT_NEAR(metric(kBinaryWithTies, "val_ece"), 0.19799925851668468, 1e-6);
 }
 
 TEST(Metrics, OfLabelsAreTheMeanOverThem) {
   EXPECT_NEAR(metric(kThreeLabels, "val_f1"), 0.3571428571428572, 1e-12);
+  EXPECT_NEAR(metric(kThreeLabels, "val_balanced_accuracy"), 0.5027777777777778, 1e-12);
+  EXPECT_NEAR(metric(kThreeLabels, "val_mcc"), 0.08606629658238703, 1e-12);
   EXPECT_NEAR(metric(kThreeLabels, "val_auc"), 0.565625, 1e-12);
+  EXPECT_NEAR(metric(kThreeLabels, "val_average_precision"), 0.5333333333333333, 1e-12);
   EXPECT_NEAR(metric(kThreeLabels, "val_ece"), 0.2903119664911979, 1e-6);
 }
 
@@ -111,6 +121,13 @@ TEST(Metrics, OfNumbersAreInTheUnitsOfTheFile) {
   EXPECT_NEAR(metrics.value_of("val_rmse"), 3.626594226371037, 1e-5);
 }
 
+TEST(Metrics, OfAPredictionThatIsAlwaysTheSameAreThoseOfKnowingNothing) {
+  const Sample sample{TaskKind::kBinary, 1, {-1, -1, -1, -1}, {0, 0, 0, 1}};
+  EXPECT_EQ(metric(sample, "val_balanced_accuracy"), 0.5);
+  EXPECT_EQ(metric(sample, "val_mcc"), 0);
+  EXPECT_EQ(metric(sample, "val_average_precision"), 0.25);
+}
+
 TEST(Metrics, WithoutASecondClassThereIsNoAucAndWithoutVariationNoR2) {
   EXPECT_TRUE(std::isnan(metric({TaskKind::kBinary, 1, {1, 2}, {1, 1}}, "val_auc")));
   EXPECT_TRUE(std::isnan(metric({TaskKind::kRegression, 1, {1, 2}, {}, {3, 3}}, "val_r2")));
@@ -124,7 +141,8 @@ TEST(Metrics, OfUpToFiveClassesAllLabelsAreAmongTheTopFive) {
 TEST(Metrics, OfATaskAreMadeHereOrByTheLoss) {
   for (const TaskRow& row : tasks()) {
     for (std::string_view name : row.metrics) {
-      const bool is_of_loss = name.ends_with("_loss") || name.ends_with("_accuracy");
+      const bool is_of_loss =
+          name.ends_with("_loss") || name == "val_accuracy" || name == "train_accuracy";
       EXPECT_NE(Metrics::has(name), is_of_loss) << name;
     }
   }
