@@ -9,10 +9,13 @@
 
 #include "encodings/network/canonical.h"
 #include "encodings/network/cost.h"
+#include "trainer/predict.h"
 #include "trainer/test_metrics.h"
 
 namespace detol::inline trainer {
 namespace {
+
+constexpr std::int64_t kImagesAtOnce = 4096;  // whose inputs are in memory
 
 std::string prefix_of(std::size_t member) {
   return fmt::format("member{}.", member + 1);
@@ -169,6 +172,23 @@ std::vector<float> vote(TaskKind task, std::span<const float> shares, std::size_
       for (std::size_t v = 0; v < votes.size(); ++v) sums[v] += double{shares[i]} * votes[v];
     }
     append_outputs(task, sums, all);
+  }
+  return all;
+}
+
+Result<std::vector<float>> outputs_of(const Voters& voters, const Dataset& data, Range range,
+                                      std::string_view backend,
+                                      const std::function<void()>& on_progress) {
+  const Task& task = data.info.task;
+  std::vector<float> all;
+  for (std::int64_t done = 0; done < range.count; done += kImagesAtOnce) {
+    const Range part{range.first + done, std::min(kImagesAtOnce, range.count - done)};
+    DETOL_ASSIGN(std::vector<float> outputs,
+                 logits_of(voters.network, voters.weights, normalised_images(data, part), backend));
+    if (!voters.shares.empty())
+      outputs = vote(task.kind, voters.shares, static_cast<std::size_t>(task.classes), outputs);
+    all.insert(all.end(), outputs.begin(), outputs.end());
+    on_progress();
   }
   return all;
 }

@@ -14,8 +14,10 @@
 // prefixes the best counts. By the loss, because it asks for honest probabilities: by the accuracy,
 // networks that are sure of nothing get most of the votes (experiments/ensembles/RESULTS.md).
 
+#include <functional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/result.h"
@@ -41,6 +43,19 @@ Weights join(const Network& joined, const std::vector<const Weights*>& members);
 // REQUIRES: a share for each member; they add up to 1.
 std::vector<float> vote(TaskKind task, std::span<const float> shares, std::size_t width,
                         std::span<const float> outputs);
+
+// Voters: a network, or the joined network of an ensemble with the shares of its members.
+struct Voters {
+  const Network& network;
+  const Weights& weights;
+  std::span<const float> shares = {};
+};
+
+// Returns the outputs (N x outputs of the task) for a range of the data. Calls `on_progress`
+// regularly. Errors: as logits_of (predict.h).
+Result<std::vector<float>> outputs_of(
+    const Voters& voters, const Dataset& data, Range range, std::string_view backend,
+    const std::function<void()>& on_progress = [] {});
 
 // Returns the networks' joined one as a candidate, with the recipe of the first. Errors: as above.
 Result<Candidate> join_candidates(const std::vector<const Candidate*>& members);

@@ -18,7 +18,7 @@ struct PerImage {
 PerImage per_image(const Dataset& data, Range range, std::span<const float> outputs,
                    const Recipe& recipe) {
   const std::int64_t width = data.info.task.classes;
-  Loss loss(recipe.loss, width, /*smoothing=*/0);
+  Loss loss(loss_called(recipe.loss), width, /*smoothing=*/0);
   std::vector<std::int32_t> label(1);
   std::vector<float> targets(loss.takes_labels() ? 0 : static_cast<std::size_t>(width));
   const BatchTargets one{.labels = label, .targets = targets};

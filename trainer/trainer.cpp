@@ -95,6 +95,8 @@ class Trainer final : public Evaluator {
       if (writes_preprocessing_) describe_data(job.folder.parent_path());
     }
     DETOL_TRY(check_task(job.candidate.network));
+    if (!data_->teacher.empty() && loss_called(recipe.loss) == LossKind::kCrossEntropy)
+      recipe.loss = kSoftTargetLoss;
     recipe.batch_size = std::min(recipe.batch_size, data_->info.training);
     if (recipe.batch_size < group_.size()) {
       return failed(Cause::kInvalid,
@@ -219,7 +221,8 @@ Result<std::unique_ptr<Evaluator>> make_trainer(const DataConfig& data,
 Result<std::unique_ptr<Evaluator>> make_trainer_on(const Dataset& data,
                                                    const TrainerOptions& options) {
   DETOL_ASSIGN(const BackendRow* backend, usable_backend(options.backend));
-  return std::make_unique<Trainer>(DataConfig{.format = {}, .path = "the data"}, &data, *backend, options);
+  return std::make_unique<Trainer>(DataConfig{.format = {}, .path = "the data"}, &data, *backend,
+                                   options);
 }
 
 }  // namespace detol::inline trainer

@@ -131,6 +131,13 @@ Result<void> suits_task(const YamlNode& tree, const YamlSource& source, const Da
                         fmt::format("training.loss: {} is no loss of data.task {}; accepted: {}",
                                     loss, task.name, join(task.losses)));
   }
+  const YamlNode* weights = node_at(tree, {"training", "class_weights"});
+  if (task.kind != TaskKind::kClassification && weights != nullptr) {
+    return source.error(weights->at,
+                        fmt::format("training.class_weights: data.task {} has none; leave it out, "
+                                    "or use classification, of two classes, too",
+                                    task.name));
+  }
   const YamlNode* smoothing = node_at(tree, {"parameters", "label_smoothing"});
   if (task.kind == TaskKind::kRegression && smoothing != nullptr) {
     return source.error(smoothing->at,

@@ -11,6 +11,10 @@ constexpr WordRow<LossKind> kLosses[] = {{"cross_entropy", LossKind::kCrossEntro
                                          {"mae", LossKind::kMae},
                                          {"huber", LossKind::kHuber}};
 
+constexpr WordRow<ClassWeighting> kClassWeightings[] = {{"none", ClassWeighting::kNone},
+                                                        {"balanced", ClassWeighting::kBalanced},
+                                                        {"sqrt", ClassWeighting::kSqrt}};
+
 constexpr WordRow<ScheduleKind> kSchedules[] = {{"constant", ScheduleKind::kConstant},
                                                 {"cosine", ScheduleKind::kCosine},
                                                 {"linear", ScheduleKind::kLinear},
@@ -35,6 +39,10 @@ std::span<const OptimizerRow> optimizers() {
 
 std::span<const WordRow<LossKind>> losses() {
   return kLosses;
+}
+
+std::span<const WordRow<ClassWeighting>> class_weightings() {
+  return kClassWeightings;
 }
 
 std::span<const WordRow<ScheduleKind>> schedules() {
@@ -78,7 +86,17 @@ int moments_of(const Recipe& recipe) {
 }
 
 LossKind loss_called(std::string_view name) {
-  return known_row(losses(), name).kind;
+  return name == kSoftTargetLoss ? LossKind::kSoftCrossEntropy : known_row(losses(), name).kind;
+}
+
+ClassWeighting class_weighting_of(const Recipe& recipe) {
+  return known_row(class_weightings(), recipe.class_weights).kind;
+}
+
+LossKind training_loss_of(const Recipe& recipe) {
+  const LossKind kind = loss_called(recipe.loss);
+  const bool is_weighted = class_weighting_of(recipe) != ClassWeighting::kNone;
+  return kind == LossKind::kCrossEntropy && is_weighted ? LossKind::kSoftCrossEntropy : kind;
 }
 
 }  // namespace detol::inline encoding

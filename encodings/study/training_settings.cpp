@@ -52,7 +52,7 @@ constexpr std::string_view kParameters = "parameters", kTraining = "training",
                            kCrop = "data.augment.random_crop", kCutout = "data.augment.cutout";
 
 using R = Recipe;
-using Table = std::array<TrainingSetting, 35>;
+using Table = std::array<TrainingSetting, 36>;
 
 const Table& table() {
   static const Table rows = {{
@@ -94,6 +94,7 @@ const Table& table() {
       {"share", kCompression, number("share", 1e-6, 1), &R::compression_share},
       {"staleness", kTraining, whole("staleness", 0, 16), &R::staleness},
       {"mixup", kTraining, number("mixup", 0, 100), &R::mixup},
+      {"class_weights", kTraining, word("class_weights", class_weightings()), &R::class_weights},
       {"early_reports",
        kTraining,
        {.key = "early_reports", .kind = kInts, .low = 2, .high = 1000},
@@ -219,7 +220,9 @@ Result<void> check_words(const Recipe& recipe) {
     const auto* member = std::get_if<std::string Recipe::*>(&setting.member);
     if (member == nullptr) continue;
     const std::string& word = recipe.**member;
-    if (std::ranges::find(setting.field.words, word) != setting.field.words.end()) continue;
+    const bool is_of_trainer = *member == &Recipe::loss && word == kSoftTargetLoss;
+    if (is_of_trainer || std::ranges::find(setting.field.words, word) != setting.field.words.end())
+      continue;
     return fail(ErrorCode::kInput, fmt::format("{}.{}: {}", setting.section, setting.field.key,
                                                unknown_name("word", word, setting.field.words)));
   }

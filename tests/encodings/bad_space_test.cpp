@@ -97,6 +97,9 @@ const std::vector<Case> kCases = {
      "loss: {type: categorical, choices: [cross_entropy, huber]}, epochs: 3",
      "s.yaml:20:18: training.loss: huber is no loss of data.task classification; accepted: "
      "cross_entropy"},
+    {"UnknownClassWeights", "epochs: 3", "class_weights: balance, epochs: 3",
+     "s.yaml:20:27: training.class_weights: unknown word 'balance'; did you mean 'balanced'? "
+     "known: none, balanced, sqrt"},
     {"ListOfLabelsForOneClass", "format: idx, path: /data, ",
      "format: csv, path: /data, label: [a, b], ",
      "s.yaml:4:41: data.label: 2 columns, but data.task classification takes one"},

@@ -79,6 +79,17 @@ TEST_P(Backend, AgreesUnderLars) {
   }
 }
 
+TEST_P(Backend, AgreesOnEveryLossWithTargets) {
+  for (const char* loss : {"soft_cross_entropy", "binary_cross_entropy", "mse", "mae", "huber"}) {
+    Recipe recipe;
+    recipe.batch_size = 6;
+    recipe.loss = loss;
+    recipe.label_smoothing = std::string_view(loss).ends_with("entropy") ? 0.1 : 0;
+    SCOPED_TRACE(loss);
+    expect_agreement(GetParam(), composite(5), recipe);
+  }
+}
+
 TEST_P(Backend, AgreesOnClippedGradients) {
   for (double norm : {0.01, 100.0}) {
     Recipe recipe;

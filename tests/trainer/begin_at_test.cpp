@@ -6,6 +6,7 @@
 #include "tests/trainer/report_bits.h"
 #include "tests/trainer/trial_runs.h"
 #include "trainer/data/formats/formats.h"
+#include "trainer/distillation.h"
 #include "trainer/trainer.h"
 
 namespace detol {
@@ -15,6 +16,10 @@ using testing_support::easy_recipe;
 using testing_support::final_bits;
 using testing_support::Ran;
 using testing_support::TrialRuns;
+
+double metric_of(const EpochReport& report, std::string_view name) {
+  return std::ranges::find(report.metrics, name, &Metric::name)->value;
+}
 
 class TrainingsInMemory : public TrialRuns {
  protected:
@@ -51,6 +56,39 @@ TEST_P(TrainingsInMemory, TrainOnValidationImagesToo) {
   for (const Metric& metric : ran.reports[3].metrics)
     EXPECT_FALSE(metric.name.starts_with("val_")) << metric.name;
   EXPECT_FALSE(ran.reports[3].metrics.empty());
+}
+
+// What a teacher says replaces the labels: one that says them changes nothing but which checkpoints
+// belong to the training, and one that says the next class is learned from.
+TEST_P(TrainingsInMemory, LearnWhatATeacherSays) {
+  Dataset told = data_, misled = data_;
+  std::vector<float> labels, next;
+  const auto classes = static_cast<std::size_t>(data_.info.task.classes);
+  for (std::int64_t i = 0; i < data_.info.training; ++i) {
+    const auto label = static_cast<std::size_t>(data_.labels[static_cast<std::size_t>(i)]);
+    for (std::size_t k = 0; k < classes; ++k) {
+      labels.push_back(k == label ? 1 : 0);
+      next.push_back(k == (label + 1) % classes ? 1 : 0);
+    }
+  }
+  teach(labels, told);
+  teach(next, misled);
+  const Job plain = job(easy_recipe(), "plain"), one = job(easy_recipe(), "one"),
+            other = job(easy_recipe(), "other");
+  EXPECT_EQ(bits(run_on(told, one).reports), bits(run_on(data_, plain).reports));
+  const Ran ran = run_on(misled, other);
+  EXPECT_LT(metric_of(ran.reports.back(), "val_accuracy"), 0.1);
+  EXPECT_GT(metric_of(ran.reports.back(), "train_accuracy"), 0.9);
+}
+
+TEST_P(TrainingsInMemory, OfOtherTeachersDoNotContinueEachOther) {
+  Dataset told = data_;
+  teach(std::vector<float>(static_cast<std::size_t>(data_.info.training * data_.info.task.classes),
+                           0.1F),
+        told);
+  const Job one = job(easy_recipe());
+  run_on(data_, one);
+  EXPECT_EQ(run_on(told, one).reports.size(), 4u);
 }
 
 TEST_P(TrainingsInMemory, OnOtherSplitsDoNotContinueEachOther) {

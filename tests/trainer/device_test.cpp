@@ -246,6 +246,12 @@ TEST_F(DeviceData, GivesThemForTargetsAndPixelsThatAreNoBytes) {
   expect_same(device(recipe), host(recipe));
 }
 
+TEST_F(DeviceData, GivesThemForClassesWithWeights) {
+  Recipe recipe = augmented();
+  recipe.class_weights = "sqrt";
+  expect_same(device(recipe), host(recipe));
+}
+
 TEST_F(DeviceData, OneEpochFollowsAnother) {
   const Recipe recipe = augmented();
   const auto executable = compiled(recipe);

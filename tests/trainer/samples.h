@@ -166,6 +166,7 @@ inline void fill_batch(Executable& executable, std::int64_t classes, std::uint64
   for (std::int32_t& label : executable.labels()) {
     label = static_cast<std::int32_t>(rng.below(static_cast<std::uint64_t>(classes)));
   }
+  for (float& target : executable.targets().targets) target = static_cast<float>(rng.uniform());
 }
 
 // ||a - b|| / ||b - c|| over all tensors: how far two updates from c are apart.

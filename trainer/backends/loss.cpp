@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-
-#include "encodings/study/recipe.h"
+#include <numeric>
+#include <utility>
 
 namespace detol::inline trainer {
 
@@ -28,16 +28,18 @@ double softmax(std::span<const Real> row, std::span<double> probabilities) {
   return largest + std::log(sum);
 }
 
-// Wanted: the target probabilities of one image.
-class Wanted {
+// LabelTargets: the target probabilities of one image.
+class LabelTargets {
  public:
-  Wanted(std::int32_t label, const MixedLabel& mix, double smoothing, std::size_t classes)
+  LabelTargets(std::int32_t label, const MixedLabel& mix, double smoothing, std::size_t classes)
       : label_(static_cast<std::size_t>(label)),
         mixed_(static_cast<std::size_t>(mix.label)),
         share_(mix.share),
         spread_(smoothing / static_cast<double>(classes)),
         most_(1.0 - smoothing) {}
 
+  std::size_t label() const { return label_; }
+  double sum() const { return 1; }
   double operator()(std::size_t k) const {
     if (share_ == 0) return k == label_ ? most_ + spread_ : spread_;
     const double own = k == label_ ? 1 - share_ : 0, other = k == mixed_ ? share_ : 0;
@@ -49,16 +51,37 @@ class Wanted {
   double share_, spread_, most_;
 };
 
-template <typename Real>
-BatchResult cross_entropy(const LossInput<Real>& in, const LossWorkspace& work) {
+// SoftTargets: the targets of one image, one for each class.
+class SoftTargets {
+ public:
+  SoftTargets(std::span<const float> targets, double smoothing)
+      : targets_(targets),
+        sum_(std::accumulate(targets.begin(), targets.end(), 0.0)),
+        spread_(smoothing * sum_ / static_cast<double>(targets.size())),
+        most_(1.0 - smoothing) {}
+
+  std::size_t label() const {
+    return static_cast<std::size_t>(std::max_element(targets_.begin(), targets_.end()) -
+                                    targets_.begin());
+  }
+  double sum() const { return sum_; }
+  double operator()(std::size_t k) const { return most_ * double{targets_[k]} + spread_; }
+
+ private:
+  std::span<const float> targets_;
+  double sum_, spread_, most_;
+};
+
+// Computes the cross-entropy of the softmax of the logits and targets_of(image).
+template <typename Real, typename TargetsOf>
+BatchResult softmax_loss(const LossInput<Real>& in, const LossWorkspace& work,
+                         const TargetsOf& targets_of) {
   const std::size_t classes = work.scratch.size(), images = in.logits.size() / classes;
   const auto batch = static_cast<double>(in.batch);
   BatchResult result;
   for (std::size_t n = 0; n < images; ++n) {
     const std::span<const Real> row = in.logits.subspan(n * classes, classes);
-    const std::int32_t label = in.targets.labels[n];
-    const MixedLabel mix = in.targets.mixes.empty() ? MixedLabel{} : in.targets.mixes[n];
-    const Wanted wanted(label, mix, work.smoothing, classes);
+    const auto wanted = targets_of(n);
     const double log_sum = softmax(row, work.scratch);
     double loss = 0;
     for (std::size_t k = 0; k < classes; ++k) {
@@ -67,12 +90,29 @@ BatchResult cross_entropy(const LossInput<Real>& in, const LossWorkspace& work) 
     }
     result.loss += loss / batch;
     const auto largest = std::max_element(row.begin(), row.end()) - row.begin();
-    result.correct += largest == label ? 1 : 0;
+    result.correct += std::cmp_equal(largest, wanted.label()) ? 1 : 0;
     if (in.gradient.empty()) continue;
+    const double sum = wanted.sum();
     for (std::size_t k = 0; k < classes; ++k)
-      in.gradient[n * classes + k] = static_cast<Real>((work.scratch[k] - wanted(k)) / batch);
+      in.gradient[n * classes + k] = static_cast<Real>((sum * work.scratch[k] - wanted(k)) / batch);
   }
   return result;
+}
+
+template <typename Real>
+BatchResult cross_entropy(const LossInput<Real>& in, const LossWorkspace& work) {
+  return softmax_loss(in, work, [&](std::size_t n) {
+    const MixedLabel mix = in.targets.mixes.empty() ? MixedLabel{} : in.targets.mixes[n];
+    return LabelTargets(in.targets.labels[n], mix, work.smoothing, work.scratch.size());
+  });
+}
+
+template <typename Real>
+BatchResult soft_cross_entropy(const LossInput<Real>& in, const LossWorkspace& work) {
+  const std::size_t classes = work.scratch.size();
+  return softmax_loss(in, work, [&](std::size_t n) {
+    return SoftTargets(in.targets.targets.subspan(n * classes, classes), work.smoothing);
+  });
 }
 
 // Term: one output's loss, its derivative by the output, and whether the output predicts the
@@ -158,14 +198,15 @@ constexpr std::array kLosses = {
     LossRow{false, mse<float>, mse<double>},
     LossRow{false, mae<float>, mae<double>},
     LossRow{false, huber<float>, huber<double>},
+    LossRow{false, soft_cross_entropy<float>, soft_cross_entropy<double>},
 };
 
-static_assert(kLosses.size() == static_cast<std::size_t>(LossKind::kHuber) + 1);
+static_assert(kLosses.size() == static_cast<std::size_t>(LossKind::kSoftCrossEntropy) + 1);
 
 }  // namespace
 
-Loss::Loss(std::string_view name, std::int64_t outputs, double smoothing)
-    : row_(&kLosses[static_cast<std::size_t>(loss_called(name))]),
+Loss::Loss(LossKind kind, std::int64_t outputs, double smoothing)
+    : row_(&kLosses[static_cast<std::size_t>(kind)]),
       smoothing_(smoothing),
       scratch_(static_cast<std::size_t>(outputs)) {}
 

@@ -6,6 +6,11 @@
 //   cross_entropy         softmax cross-entropy with label smoothing s: the target of an image is
 //                         1 - s + s / K for its label and s / K for the other of the K classes
 //                         (Szegedy et al., 2016, arXiv 1512.00567); mixed images: weighted targets
+//   soft_cross_entropy    the same with a target t_k for each class k instead of a label, smoothed
+//   to
+//                         (1 - s) t_k + (s / K) sum t; they need not add up to 1, so that a
+//                         label's target may be the weight of its class. Right: the largest logit
+//                         is of the class of the largest target
 //   binary_cross_entropy  of the sigmoid of each output, mean over the outputs; smoothed targets
 //                         are (1 - s) t + s / 2
 //   mse, mae, huber       mean over the outputs of d^2, |d|, and of d^2 / 2 where |d| <= 1, else
@@ -15,9 +20,9 @@
 
 #include <cstdint>
 #include <span>
-#include <string_view>
 #include <vector>
 
+#include "encodings/study/recipe.h"
 #include "trainer/backends/backend.h"
 #include "trainer/data/batch_targets.h"
 
@@ -36,8 +41,8 @@ struct LossRow;
 
 class Loss {
  public:
-  // REQUIRES: `name` is one of losses() (encodings/study/recipe.h); 0 <= smoothing < 1.
-  Loss(std::string_view name, std::int64_t outputs, double smoothing);
+  // REQUIRES: 0 <= smoothing < 1.
+  Loss(LossKind kind, std::int64_t outputs, double smoothing);
 
   // Returns true if the loss takes labels, false if it takes targets.
   bool takes_labels() const;

@@ -3,6 +3,7 @@
 #include <cassert>
 #include <utility>
 
+#include "trainer/data/class_weights.h"
 #include "trainer/data/mixup.h"
 #include "trainer/data/shuffle.h"
 
@@ -31,6 +32,7 @@ Batches::Batches(const Dataset& data, const Recipe& recipe, std::uint64_t seed)
       flip_(recipe.horizontal_flip),
       cutout_(recipe.cutout),
       mixup_(recipe.mixup),
+      class_weights_(class_weights_of(recipe, data)),
       trial_(Rng(seed).split(kBatchStream)),
       epoch_(trial_),
       order_(static_cast<std::size_t>(data.info.training)),
@@ -87,17 +89,18 @@ std::span<const EpochImage> Batches::images_of(int epoch) {
 void Batches::fill(std::int64_t step, const Shard& shard, std::span<float> images,
                    const BatchTargets& targets) {
   const std::size_t size = image_size();
+  const auto outputs = static_cast<std::size_t>(data_.info.task.classes);
   assert(shard.first + shard.count <= batch_size_);
   const auto batch = static_cast<std::size_t>(step * batch_size_);
   const std::size_t first = batch + static_cast<std::size_t>(shard.first);
   for (std::size_t i = 0; i < static_cast<std::size_t>(shard.count); ++i) {
     const EpochImage image = image_at(first + i);
     const std::span<float> out = images.subspan(i * size, size);
+    const BatchTargets own = targets_of(targets, i, outputs);
     data_.write_targets(image.image, i, targets);
+    weigh(class_weights_, data_, image.image, own.targets);
     write(image, out);
-    if (mixup_ > 0)
-      mix(batch, image, out,
-          targets_of(targets, i, static_cast<std::size_t>(data_.info.task.classes)));
+    if (mixup_ > 0) mix(batch, image, out, own);
   }
 }
 
@@ -110,6 +113,7 @@ void Batches::mix(std::size_t first, const EpochImage& own, std::span<float> ima
   const BatchTargets other{.labels = {&partner_label_, 1},
                            .targets = std::span(partner_targets_).first(targets.targets.size())};
   data_.write_targets(partner.image, 0, other);
+  weigh(class_weights_, data_, partner.image, other.targets);
   blend(targets.targets, other.targets, own.share);
   if (!targets.mixes.empty()) targets.mixes[0] = {partner_label_, own.share};
 }

@@ -55,6 +55,7 @@ class Batches {
   bool flip_;
   int cutout_;
   double mixup_;
+  std::vector<float> class_weights_;
   Rng trial_;
   Rng epoch_;
   std::vector<std::int64_t> order_;  // of all training images, in this epoch

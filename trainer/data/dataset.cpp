@@ -1,5 +1,8 @@
 #include "trainer/data/dataset.h"
 
+#include <algorithm>
+#include <utility>
+
 #include "trainer/data/table_encoder.h"
 
 namespace detol::inline trainer {
@@ -22,9 +25,14 @@ void Dataset::write_targets(std::int64_t image, std::size_t to, const BatchTarge
   if (batch.targets.empty()) return;
   const auto outputs = static_cast<std::size_t>(info.task.classes);
   const auto out = batch.targets.subspan(to * outputs, outputs);
+  if (image < info.training && !teacher.empty()) {
+    std::ranges::copy(std::span(teacher).subspan(from * outputs, outputs), out.begin());
+    return;
+  }
   for (std::size_t k = 0; k < outputs; ++k) {
     if (!labels.empty()) {
-      out[k] = static_cast<float>(labels[from]);
+      const bool is_of_class = info.task.kind == TaskKind::kClassification;
+      out[k] = static_cast<float>(is_of_class ? std::cmp_equal(labels[from], k) : labels[from]);
     } else if (target_mean.empty()) {
       out[k] = targets[from * outputs + k];
     } else {

@@ -69,6 +69,9 @@ struct Dataset {
   std::vector<float> deviation;              // per channel, standard deviation, above 0; likewise
   std::vector<float> target_mean;            // regression: per output, of the training images
   std::vector<float> target_deviation;       // likewise, above 0
+  // What a teacher says of the training images (knowledge distillation): N x outputs, as losses
+  // take targets: of classes their probabilities. Training uses it instead of labels and targets.
+  std::vector<float> teacher = {};
   std::vector<std::string> class_names;  // with targets, of the outputs; empty where there are none
 
   bool has_bytes() const { return mapped.blocks ? mapped.has_bytes : values.empty(); }
@@ -77,8 +80,9 @@ struct Dataset {
   std::size_t row_size() const;  // numbers that are kept of an image: of a table its cells
 
   // Writes the label of an image to position `to` of a batch and, if batch.targets is not empty,
-  // the targets as losses take them: for a binary task 0 or 1, for a regression standardised. Never
-  // touches `mixes`.
+  // the targets as losses take them: of classes 1 for the label's and 0 for others, for a binary
+  // task 0 or 1, for a regression standardised; of a training image what the teacher says, if there
+  // is one. Never touches `mixes`.
   void write_targets(std::int64_t image, std::size_t to, const BatchTargets& batch) const;
 };
 

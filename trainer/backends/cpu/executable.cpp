@@ -37,8 +37,8 @@ class OnednnExecutable final : public Executable {
         whole_batch_(recipe.batch_size),
         batch_(builder_.batch()),
         outputs_(network.output().shape.elements()),
-        loss_(recipe.loss, outputs_, recipe.label_smoothing),
-        plain_loss_(recipe.loss, outputs_, 0) {}
+        loss_(training_loss_of(recipe), outputs_, recipe.label_smoothing),
+        plain_loss_(training_loss_of(recipe), outputs_, 0) {}
 
   // Returns the bytes of what compile() and a group's sums would hold. REQUIRES: called once,
   // instead of compile().

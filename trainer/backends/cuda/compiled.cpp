@@ -25,7 +25,7 @@ constexpr Lower kLowerings[] = {
 static_assert(std::size(kLowerings) == static_cast<std::size_t>(kLastLayerKind) + 1);
 
 LossKind loss_of(const Recipe& recipe) {
-  switch (loss_called(recipe.loss)) {
+  switch (training_loss_of(recipe)) {
     case detol::LossKind::kCrossEntropy:
       return LossKind::kCrossEntropy;
     case detol::LossKind::kBinaryCrossEntropy:
@@ -36,6 +36,8 @@ LossKind loss_of(const Recipe& recipe) {
       return LossKind::kMae;
     case detol::LossKind::kHuber:
       return LossKind::kHuber;
+    case detol::LossKind::kSoftCrossEntropy:
+      return LossKind::kSoftCrossEntropy;
   }
   return LossKind::kCrossEntropy;
 }

@@ -5,6 +5,8 @@
 #include <new>
 #include <vector>
 
+#include "trainer/data/class_weights.h"
+
 namespace detol::inline trainer::cuda {
 namespace {
 
@@ -20,9 +22,10 @@ std::size_t image_bytes(const Dataset& data) {
   return numbers * (data.has_bytes() ? 1 : sizeof(float));
 }
 
-std::size_t target_bytes(std::int64_t images, std::int64_t outputs, bool takes_labels) {
-  return static_cast<std::size_t>(images) *
-         (takes_labels ? sizeof(std::int32_t) : static_cast<std::size_t>(outputs) * sizeof(float));
+std::size_t target_bytes(std::int64_t images, const TargetForm& form) {
+  const std::size_t numbers = form.takes_labels ? 1 : static_cast<std::size_t>(form.outputs);
+  static_assert(sizeof(std::int32_t) == sizeof(float));
+  return static_cast<std::size_t>(images) * numbers * sizeof(float);
 }
 
 const void* bytes_of(const Dataset& data, std::int64_t image) {
@@ -46,15 +49,20 @@ void upload_pixels(const Dataset& data, std::byte* to) {
   }
 }
 
-void upload_targets(const Dataset& data, std::int64_t outputs, bool takes_labels, void* to) {
+void upload_targets(const Dataset& data, const TargetForm& form, void* to) {
   const auto images = static_cast<std::size_t>(images_of(data));
-  const std::size_t numbers = takes_labels ? 0 : images * static_cast<std::size_t>(outputs);
+  const auto outputs = static_cast<std::size_t>(form.outputs);
+  const std::size_t numbers = form.takes_labels ? 0 : images * outputs;
   std::vector<std::int32_t> labels(images);
   std::vector<float> targets(numbers);
   for (std::size_t i = 0; i < images; ++i)
     data.write_targets(static_cast<std::int64_t>(i), i, {.labels = labels, .targets = targets});
-  const std::size_t bytes = target_bytes(images_of(data), outputs, takes_labels);
-  to_device(to, takes_labels ? static_cast<const void*>(labels.data()) : targets.data(), bytes);
+  for (std::int64_t i = 0; i < (form.takes_labels ? 0 : data.info.training); ++i)
+    weigh(form.class_weights, data, i,
+          std::span(targets).subspan(static_cast<std::size_t>(i) * outputs, outputs));
+  const std::size_t bytes = target_bytes(images_of(data), form);
+  to_device(to, form.takes_labels ? static_cast<const void*>(labels.data()) : targets.data(),
+            bytes);
   wait();
 }
 
@@ -71,37 +79,35 @@ std::vector<float> normalisation_of(const Dataset& data) {
   return scales;
 }
 
-bool fits(const Dataset& data, std::int64_t outputs, bool takes_labels) {
+bool fits(const Dataset& data, const TargetForm& form) {
   std::size_t free = 0, all = 0;
   check(cudaMemGetInfo(&free, &all), "asking for free memory");
   const double wanted =
       static_cast<double>(images_of(data)) * static_cast<double>(image_bytes(data)) +
-      static_cast<double>(target_bytes(images_of(data), outputs, takes_labels));
+      static_cast<double>(target_bytes(images_of(data), form));
   return wanted < kShare * static_cast<double>(free);
 }
 
 }  // namespace
 
-DeviceData::DeviceData(const Dataset& data, std::int64_t outputs, bool takes_labels)
+DeviceData::DeviceData(const Dataset& data, const TargetForm& form)
     : data_(&data),
       fingerprint_(data.info.fingerprint),
-      outputs_(outputs),
-      takes_labels_(takes_labels),
+      form_(form),
       has_bytes_(data.has_bytes()),
       shape_(data.info.task.input),
       pixels_(static_cast<std::size_t>(images_of(data)) * image_bytes(data)),
-      targets_(target_bytes(images_of(data), outputs, takes_labels)),
+      targets_(target_bytes(images_of(data), form)),
       scales_(2 * data.mean.size() * sizeof(float)) {
   upload_pixels(data, pixels_.data());
-  upload_targets(data, outputs, takes_labels, targets_.data());
+  upload_targets(data, form, targets_.data());
   const std::vector<float> scales = normalisation_of(data);
   to_device(scales_.data(), scales.data(), scales_.bytes());
   wait();
 }
 
-bool DeviceData::is_of(const Dataset& data, std::int64_t outputs, bool takes_labels) const {
-  return data_ == &data && fingerprint_ == data.info.fingerprint && outputs_ == outputs &&
-         takes_labels_ == takes_labels &&
+bool DeviceData::is_of(const Dataset& data, const TargetForm& form) const {
+  return data_ == &data && fingerprint_ == data.info.fingerprint && form_ == form &&
          pixels_.bytes() == static_cast<std::size_t>(images_of(data)) * image_bytes(data);
 }
 
@@ -114,22 +120,21 @@ BatchCall DeviceData::call() const {
   call.has_bytes = has_bytes_;
   call.scales = scales_.as<float>();
   call.shifts = call.scales + shape_.channels;
-  call.outputs = outputs_;
-  if (takes_labels_)
+  call.outputs = form_.outputs;
+  if (form_.takes_labels)
     call.all_labels = targets_.as<std::int32_t>();
   else
     call.all_targets = targets_.as<float>();
   return call;
 }
 
-std::shared_ptr<const DeviceData> device_data(const Dataset& data, std::int64_t outputs,
-                                              bool takes_labels) {
+std::shared_ptr<const DeviceData> device_data(const Dataset& data, const TargetForm& form) {
   static thread_local auto* const kLast = new std::shared_ptr<const DeviceData>();
-  if (*kLast != nullptr && (*kLast)->is_of(data, outputs, takes_labels)) return *kLast;
+  if (*kLast != nullptr && (*kLast)->is_of(data, form)) return *kLast;
   kLast->reset();
-  if (!fits(data, outputs, takes_labels)) return nullptr;
+  if (!fits(data, form)) return nullptr;
   try {
-    *kLast = std::make_shared<const DeviceData>(data, outputs, takes_labels);
+    *kLast = std::make_shared<const DeviceData>(data, form);
   } catch (const std::bad_alloc&) {
     // Batches then come from the host.
   }

@@ -12,6 +12,7 @@
 #include "trainer/backends/cuda/backend.h"
 #include "trainer/backends/cuda/compiled.h"
 #include "trainer/backends/cuda/resident.h"
+#include "trainer/data/class_weights.h"
 
 namespace detol::inline trainer::cuda {
 namespace {
@@ -149,7 +150,7 @@ class CudaExecutable final : public Executable {
     resident_.reset();
     std::shared_ptr<const DeviceData> on_device;
     const bool may = !is_encoded(data) && (group_.size() == 1 || compiled_.sums_on_device());
-    if (may) on_device = device_data(data, compiled_.outputs(), compiled_.takes_labels());
+    if (may) on_device = device_data(data, form_on(data));
     // All ranks train on data on the device, or none does.
     std::array<double, 1> without = {on_device == nullptr ? 1.0 : 0.0};
     group_.sum(std::span(without));
@@ -159,8 +160,10 @@ class CudaExecutable final : public Executable {
   }
 
  private:
-  bool same_data(const Dataset& data) const {
-    return resident_->data().is_of(data, compiled_.outputs(), compiled_.takes_labels());
+  bool same_data(const Dataset& data) const { return resident_->data().is_of(data, form_on(data)); }
+  TargetForm form_on(const Dataset& data) const {
+    return {compiled_.outputs(), compiled_.takes_labels(),
+            class_weights_of(compiled_.recipe(), data)};
   }
 
   // Sends the numbers of a step that kernels read.

@@ -177,7 +177,7 @@ void broadcast_planes(Type type, const PlaneCall& call, float factor, const void
 
 // --- loss ----------------------------------------------------------------------------------------
 
-enum class LossKind { kCrossEntropy, kBinaryCrossEntropy, kMse, kMae, kHuber };
+enum class LossKind { kCrossEntropy, kBinaryCrossEntropy, kMse, kMae, kHuber, kSoftCrossEntropy };
 
 struct LossCall {
   LossKind kind = LossKind::kCrossEntropy;

@@ -38,16 +38,33 @@ __device__ Largest largest_of(const LossCall& call, const float* row, int lane) 
   return best;
 }
 
+// Returns the label of an image, or the class of its largest target.
+__device__ std::int32_t label_of(const LossCall& call, std::int64_t image, int lane) {
+  if (call.kind != LossKind::kSoftCrossEntropy) return call.labels[image];
+  return largest_of(call, call.targets + image * call.outputs, lane).at;
+}
+
 template <typename T>
 __device__ void write(const LossCall& call, std::int64_t image, std::int64_t k, double slope) {
   if (call.gradient != nullptr)
     static_cast<T*>(call.gradient)[image * call.width + k] = rounded<T>(static_cast<float>(slope));
 }
 
-// Returns the target probability of class k.
-__device__ double wanted(const LossCall& call, std::int64_t image, std::int64_t k) {
-  const double background = call.smoothing / static_cast<double>(call.outputs);
+// Returns the sum of the targets of an image.
+__device__ double sum_of_targets(const LossCall& call, std::int64_t image, int lane) {
+  if (call.kind != LossKind::kSoftCrossEntropy) return 1;
+  double sum = 0;
+  for (std::int64_t k = lane; k < call.outputs; k += kWarp)
+    sum += static_cast<double>(call.targets[image * call.outputs + k]);
+  return sum_of_warp(sum);
+}
+
+// Returns the target of class k; `sum`: of all targets of the image.
+__device__ double wanted(const LossCall& call, std::int64_t image, std::int64_t k, double sum) {
+  const double background = call.smoothing * sum / static_cast<double>(call.outputs);
   const double most = 1.0 - call.smoothing;
+  if (call.kind == LossKind::kSoftCrossEntropy)
+    return most * static_cast<double>(call.targets[image * call.outputs + k]) + background;
   const std::int32_t label = call.labels[image];
   const MixedLabel mix = call.mixes == nullptr ? MixedLabel{} : call.mixes[image];
   if (mix.share == 0) return k == label ? most + background : background;
@@ -64,17 +81,19 @@ __device__ void cross_entropy(const LossCall& call, std::int64_t image, int lane
     sum += exp(static_cast<double>(row[k]) - largest.value);
   sum = sum_of_warp(sum);
   const double log_sum = largest.value + log(sum);
+  const double all = sum_of_targets(call, image, lane);
   double loss = 0;
   for (std::int64_t k = lane; k < call.outputs; k += kWarp) {
     const auto logit = static_cast<double>(row[k]);
-    const double weight = wanted(call, image, k);
+    const double weight = wanted(call, image, k, all);
     if (weight != 0) loss += weight * (log_sum - logit);
-    write<T>(call, image, k, (exp(logit - largest.value) / sum - weight) / call.batch);
+    write<T>(call, image, k, (all * exp(logit - largest.value) / sum - weight) / call.batch);
   }
   loss = sum_of_warp(loss);
+  const std::int32_t label = label_of(call, image, lane);
   if (lane != 0) return;
   call.losses[image] = loss / call.batch;
-  call.rights[image] = largest.at == call.labels[image] ? 1 : 0;
+  call.rights[image] = largest.at == label ? 1 : 0;
 }
 
 // Term is one output's loss, its derivative by the output, and whether the output is right.
@@ -124,7 +143,7 @@ __global__ void __launch_bounds__(kThreads) rows_kernel(LossCall call) {
     const std::int64_t first = image < call.images ? call.outputs : 0;
     for (std::int64_t k = first + lane; k < call.width; k += kWarp) write<T>(call, image, k, 0);
     if (image >= call.images) continue;
-    if (call.kind == LossKind::kCrossEntropy)
+    if (call.kind == LossKind::kCrossEntropy || call.kind == LossKind::kSoftCrossEntropy)
       cross_entropy<T>(call, image, lane);
     else
       mean_of_terms<T>(call, image, lane);

@@ -151,8 +151,8 @@ Result<NetworkSeconds> time_network(const Network& network, const Recipe& recipe
   Compiled compiled(network, recipe, {});
   DETOL_TRY(compiled.compile(network));
   compiled.builder().parameters().set_state({initial_weights(network, 1), {}});
-  Resident resident(compiled, std::make_shared<const DeviceData>(data, compiled.outputs(),
-                                                                 compiled.takes_labels()));
+  Resident resident(compiled, std::make_shared<const DeviceData>(
+                                  data, TargetForm{compiled.outputs(), compiled.takes_labels()}));
   NetworkSeconds seconds;
   seconds.steps = step_seconds(resident, data, recipe, runs);
   seconds.nodes = node_seconds(compiled, network.nodes().size(), runs);

@@ -35,8 +35,8 @@ class ReferenceExecutable final : public Reference<Real> {
         images_(elements(network.input_shape())),
         labels_(static_cast<std::size_t>(micro_batches_.front().count)),
         mixes_(labels_.size()),
-        loss_(recipe.loss, network.output().shape.elements(), recipe.label_smoothing),
-        plain_loss_(recipe.loss, network.output().shape.elements(), 0) {
+        loss_(training_loss_of(recipe), network.output().shape.elements(), recipe.label_smoothing),
+        plain_loss_(training_loss_of(recipe), network.output().shape.elements(), 0) {
     for (const Node& node : network.nodes()) {
       activations_.emplace_back(elements(node.shape));
       activation_gradients_.emplace_back(elements(node.shape));

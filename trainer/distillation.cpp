@@ -1,0 +1,45 @@
+#include "trainer/distillation.h"
+
+#include <algorithm>
+#include <cassert>
+#include <cmath>
+#include <span>
+#include <string_view>
+#include <utility>
+
+#include "core/hash.h"
+
+namespace detol::inline trainer {
+namespace {
+
+// Replaces the logits of one image by the probabilities of its classes.
+void softmax(std::span<float> row) {
+  const double largest = *std::ranges::max_element(row);
+  double sum = 0;
+  for (const float logit : row) sum += std::exp(double{logit} - largest);
+  for (float& value : row) value = static_cast<float>(std::exp(double{value} - largest) / sum);
+}
+
+}  // namespace
+
+std::vector<float> targets_from(std::vector<float> outputs, const Task& task) {
+  if (task.kind == TaskKind::kRegression) return outputs;
+  if (task.kind == TaskKind::kClassification) {
+    const auto width = static_cast<std::size_t>(task.classes);
+    for (std::size_t at = 0; at < outputs.size(); at += width)
+      softmax(std::span(outputs).subspan(at, width));
+    return outputs;
+  }
+  for (float& value : outputs) value = static_cast<float>(1 / (1 + std::exp(-double{value})));
+  return outputs;
+}
+
+void teach(std::vector<float> targets, Dataset& data) {
+  assert(std::cmp_equal(targets.size(), data.info.training * data.info.task.classes));
+  const std::string_view bytes(reinterpret_cast<const char*>(targets.data()),
+                               targets.size() * sizeof(float));
+  data.info.fingerprint = hash_combine(data.info.fingerprint, hash64(bytes));
+  data.teacher = std::move(targets);
+}
+
+}  // namespace detol::inline trainer
