@@ -8,6 +8,9 @@
 #include "cli/model_network.h"
 #include "cli/output.h"
 #include "cli/pareto_rows.h"
+#include "cli/retraining.h"
+#include "cli/test_score.h"
+#include "cli/thresholds.h"
 #include "cli/trained_model.h"
 #include "core/file.h"
 #include "core/log.h"
@@ -35,10 +38,6 @@ Result<void> make_folder(const fs::path& folder) {
   if (!error) return {};
   return fail(ErrorCode::kExport,
               fmt::format("cannot create the folder {}: {}", folder.string(), error.message()));
-}
-
-Result<Rows> chosen_trials(const OpenStudy& study, const std::string& which) {
-  return which == "pareto" ? pareto_rows(study) : one_trial(study, which);
 }
 
 void note(std::string_view format, const fs::path& path, Rows& files) {
@@ -88,12 +87,25 @@ Result<StudyData> data_for(const OpenStudy& study, const fs::path& storage, bool
   return described;
 }
 
+Result<void> set_threshold(const OpenStudy& study, const StudyData& shared,
+                           const std::string& trained_on, const Arguments& arguments,
+                           Model& model) {
+  DETOL_ASSIGN(const auto request, threshold_from(arguments));
+  if (!request) return {};
+  DETOL_ASSIGN(
+      model.threshold,
+      threshold_for(*request, {model.network, model.weights, model.shares}, shared, trained_on,
+                    inference_backend(arguments.globals.storage, study.record.name)));
+  return {};
+}
+
 Result<void> export_model(const OpenStudy& study, const StudyData& shared,
                           const event::Model& chosen, const Arguments& arguments, Rows& files) {
   DETOL_ASSIGN(TrainedNetwork network,
                network_of(study, shared, arguments.globals.storage, chosen));
   DETOL_ASSIGN(Model model, exported_model(study, shared, std::move(network)));
   model.properties.emplace("model", std::to_string(chosen.model));
+  DETOL_TRY(set_threshold(study, shared, chosen.trained_on, arguments, model));
   DETOL_ASSIGN(const std::string card, model_card(study, shared, model));
   return write_files(std::move(model), card, arguments, files);
 }
@@ -102,6 +114,7 @@ Result<void> export_trials(const OpenStudy& study, const StudyData& shared, cons
                            const Arguments& arguments, Rows& files) {
   for (std::size_t row = 0; row < trials.rows.size(); ++row) {
     DETOL_ASSIGN(Model model, trained_model(study, shared, arguments.globals.storage, trials, row));
+    DETOL_TRY(set_threshold(study, shared, kOnTraining, arguments, model));
     DETOL_ASSIGN(const std::string card, model_card(study, shared, model));
     DETOL_TRY(write_files(std::move(model), card, arguments, files));
   }
@@ -117,9 +130,12 @@ Result<int> run_export(const Arguments& arguments) {
   if (arguments.has("model")) {
     DETOL_ASSIGN(chosen, model_called(study, arguments.text("model")));
   } else {
-    DETOL_ASSIGN(trials, chosen_trials(study, arguments.text("trial", "best")));
+    DETOL_ASSIGN(trials, trials_called(study, arguments.text("trial", "best")));
   }
-  DETOL_ASSIGN(const StudyData shared, data_for(study, storage, arguments.has("verify")));
+  DETOL_ASSIGN(const auto threshold, threshold_from(arguments));
+  DETOL_ASSIGN(const StudyData shared, needs_data(threshold)
+                                           ? load_study_data(study)
+                                           : data_for(study, storage, arguments.has("verify")));
   DETOL_TRY(make_folder(arguments.text("output", ".")));
   Rows files{.columns = {"format", "file", "bytes"}, .rows = {}};
   if (arguments.has("model"))
@@ -148,6 +164,7 @@ Command export_command() {
                       {"--to", "FORMAT", "what to write", Option::kRequired, words_of_to()},
                       {"-o,--output", "DIR", "into that folder; default: here"},
                       {"--raw", "", "ONNX without what prepares the data and names the classes"},
+                      threshold_option(),
                       {"--fold-batch-norm", "", "fold batch norms into the layers before them"},
                       {"--verify", "", "read every file back and check it"}},
           .examples =

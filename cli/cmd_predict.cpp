@@ -29,11 +29,13 @@ Result<Rows> answer_all(const Predictor& predictor, const std::string& path) {
 }
 
 Result<int> run_predict(const Arguments& arguments) {
+  DETOL_ASSIGN(const auto threshold, threshold_from(arguments));
   const PredictorName name{.model = arguments.text("MODEL"),
                            .trial = arguments.text("trial", "best"),
                            .retrained = arguments.text("model"),
                            .device = arguments.text("device", "auto"),
-                           .storage = arguments.globals.storage};
+                           .storage = arguments.globals.storage,
+                           .threshold = threshold};
   if (arguments.has("data") == arguments.has("serve"))
     return fail(ErrorCode::kUsage, "name the new data with --data PATH, or say --serve");
   DETOL_TRY(check_one_is_chosen(arguments));
@@ -69,6 +71,7 @@ Command predict_command() {
                        "a file the CPU",
                        Option::kOptional,
                        {"auto", "cpu", "cuda"}},
+                      threshold_option(),
                       {"--serve", "", "answer over HTTP on this machine instead, for a quick try"},
                       {"--port", "N", "of --serve; 0: one that is free; default: 8080"}},
           .examples =

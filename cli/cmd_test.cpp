@@ -4,7 +4,9 @@
 #include "cli/model_network.h"
 #include "cli/output.h"
 #include "cli/pareto_rows.h"
+#include "cli/retraining.h"
 #include "cli/test_score.h"
+#include "cli/thresholds.h"
 
 namespace detol::inline cli {
 namespace {
@@ -28,25 +30,99 @@ Result<void> add_model(const OpenStudy& study, const std::string& number, Rows& 
   return {};
 }
 
-Result<int> run_test(const Arguments& arguments) {
-  DETOL_TRY(check_one_is_chosen(arguments));
-  const std::string& storage = arguments.globals.storage;
-  DETOL_ASSIGN(const OpenStudy study, open_study(storage, arguments.text("STUDY")));
+// Measures a network whose decisions are made by another threshold; records nothing.
+class ThresholdBench {
+ public:
+  ThresholdBench(const OpenStudy& study, const Arguments& arguments, ThresholdRequest request)
+      : study_(study),
+        storage_(arguments.globals.storage),
+        request_(std::move(request)),
+        backend_(inference_backend(arguments.globals.storage, study.record.name)) {}
+
+  Result<void> load() {
+    DETOL_ASSIGN(shared_, load_study_data(study_));
+    return check_has_test(study_, shared_);
+  }
+
+  Result<void> add_trials(const Rows& trials) {
+    for (std::size_t row = 0; row < trials.rows.size(); ++row) {
+      DETOL_ASSIGN(const TrainedNetwork network,
+                   trained_network(study_, shared_, storage_, trials, row));
+      DETOL_TRY(add(network, {.trained_on = kOnTraining}));
+    }
+    return {};
+  }
+
+  Result<void> add_model(const std::string& number) {
+    DETOL_ASSIGN(const event::Model model, model_called(study_, number));
+    DETOL_ASSIGN(const TrainedNetwork network, network_of(study_, shared_, storage_, model));
+    return add(network, model);
+  }
+
+  const Rows& scores() const { return scores_; }
+
+ private:
+  Result<void> add(const TrainedNetwork& network, const event::Model& of) {
+    const Voters voters{network.candidate.network, best_weights(network.checkpoint),
+                        network.shares};
+    const Dataset& data = *shared_.data;
+    DETOL_ASSIGN(const double threshold,
+                 threshold_for(request_, voters, shared_, of.trained_on, backend_));
+    const Range test = range_of(data.info, DataSplit::kTest);
+    DETOL_ASSIGN(const auto outputs, outputs_of(voters, data, test, backend_));
+    event::Model measured;
+    add_metrics(metrics_at(threshold, data, test, outputs, network.candidate.recipe), measured);
+    scores_.rows.push_back({static_cast<std::int64_t>(network.trial), of.model, network.best_epoch,
+                            threshold, test_json(measured), interval_json(measured)});
+    return {};
+  }
+
+  const OpenStudy& study_;
+  const std::string storage_;
+  const ThresholdRequest request_;
+  const std::string backend_;
+  StudyData shared_;
+  Rows scores_{.columns = {"trial", "model", "epochs", "threshold", "test", "test_interval"},
+               .rows = {}};
+};
+
+Result<Rows> scores_at(const OpenStudy& study, const ThresholdRequest& request,
+                       const Arguments& arguments) {
+  ThresholdBench bench(study, arguments, request);
+  DETOL_TRY(bench.load());
+  if (arguments.has("model")) {
+    DETOL_TRY(bench.add_model(arguments.text("model")));
+  } else {
+    DETOL_ASSIGN(const Rows trials, trials_called(study, arguments.text("trial", "best")));
+    DETOL_TRY(bench.add_trials(trials));
+  }
+  return bench.scores();
+}
+
+Result<Rows> recorded_scores(const OpenStudy& study, const Arguments& arguments) {
   Rows scores{.columns = {"trial", "model", "epochs", "values", "test", "test_interval"},
               .rows = {}};
-  const std::string which = arguments.text("trial", "best");
   if (arguments.has("model")) {
     DETOL_TRY(add_model(study, arguments.text("model"), scores));
   } else {
-    DETOL_ASSIGN(const Rows trials,
-                 which == "pareto" ? pareto_rows(study) : one_trial(study, which));
-    TestBench bench(study, storage);
+    DETOL_ASSIGN(const Rows trials, trials_called(study, arguments.text("trial", "best")));
+    TestBench bench(study, arguments.globals.storage);
     for (std::size_t row = 0; row < trials.rows.size(); ++row) {
       DETOL_ASSIGN(const event::Model model, bench.of_trial(trials, row));
       add_row(model, validation_of(trials, row), scores);
     }
   }
-  const bool is_list = which == "pareto";
+  return scores;
+}
+
+Result<int> run_test(const Arguments& arguments) {
+  DETOL_TRY(check_one_is_chosen(arguments));
+  DETOL_ASSIGN(const auto threshold, threshold_from(arguments));
+  DETOL_ASSIGN(const OpenStudy study,
+               open_study(arguments.globals.storage, arguments.text("STUDY")));
+  DETOL_ASSIGN(const Rows scores, threshold ? scores_at(study, *threshold, arguments)
+                                            : recorded_scores(study, arguments));
+  const bool is_list = arguments.text("trial", "best") == "pareto" && !arguments.has("model");
   DETOL_TRY(print_data(is_list ? render(scores, arguments.globals)
                                : render_record(scores, arguments.globals)));
   return 0;
@@ -59,11 +135,13 @@ Command test_command() {
           .summary = "show the test metrics of the weights that were scored",
           .options = {{"STUDY", "", "its name (detol studies)", Option::kRequired},
                       {"--trial", "best|ID|pareto", "which; default: best"},
-                      {"--model", "N", "a model (v_models) instead of a trial"}},
+                      {"--model", "N", "a model (v_models) instead of a trial"},
+                      threshold_option()},
           .examples =
               "  detol test fashion-cnn\n"
               "  detol test fashion-cnn --trial pareto -f json\n"
-              "  detol test fashion-cnn --model 3",
+              "  detol test fashion-cnn --model 3\n"
+              "  detol test cards --threshold balanced_accuracy",
           .run = run_test};
 }
 

@@ -39,4 +39,8 @@ Result<Rows> pareto_rows(const OpenStudy& study) {
   return no_best_trial(study);
 }
 
+Result<Rows> trials_called(const OpenStudy& study, const std::string& which) {
+  return which == "pareto" ? pareto_rows(study) : one_trial(study, which);
+}
+
 }  // namespace detol::inline cli

@@ -12,4 +12,8 @@ namespace detol::inline cli {
 // (kStorage): a damaged row.
 Result<Rows> pareto_rows(const OpenStudy& study);
 
+// Returns the trials that a word names: best, pareto or the number of one. Errors: as pareto_rows
+// and one_trial.
+Result<Rows> trials_called(const OpenStudy& study, const std::string& which);
+
 }  // namespace detol::inline cli

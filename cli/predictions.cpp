@@ -8,6 +8,7 @@
 
 #include "cli/devices.h"
 #include "cli/model_network.h"
+#include "cli/retraining.h"
 #include "cli/test_score.h"
 #include "cli/trained_model.h"
 #include "export/read_model.h"
@@ -55,9 +56,10 @@ std::string text_of(const Json& json) {
 }
 
 // Returns the cells of a row behind its input's name.
-std::vector<Cell> answers(TaskKind task, const Names& names, std::span<const float> outputs) {
+std::vector<Cell> answers(const Model& model, const Names& names, std::span<const float> outputs) {
   std::vector<double> values;
-  switch (task) {
+  const double decision = logit_of(model.threshold);
+  switch (model.task) {
     case TaskKind::kClassification:
       values = softmax(outputs);
       break;
@@ -73,13 +75,15 @@ std::vector<Cell> answers(TaskKind task, const Names& names, std::span<const flo
       return {text_of(names.object(values))};
   }
   const std::string probabilities = text_of(names.object(values));
-  if (task == TaskKind::kMultiLabel) {
+  if (model.task == TaskKind::kMultiLabel) {
     Json labels = Json::array();
     for (std::size_t k = 0; k < outputs.size(); ++k) {
-      if (outputs[k] > 0) labels.push_back(names[k]);
+      if (double{outputs[k]} > decision) labels.push_back(names[k]);
     }
     return {text_of(labels), probabilities};
   }
+  if (model.threshold != kUsualThreshold)
+    return {names[values[1] > model.threshold], probabilities};
   const auto largest = static_cast<std::size_t>(std::ranges::max_element(values) - values.begin());
   return {names[largest], probabilities};
 }
@@ -94,15 +98,39 @@ Result<std::string> backend_of(const PredictorName& name, bool is_file) {
 
 Result<Model> study_model(const PredictorName& name) {
   DETOL_ASSIGN(const OpenStudy study, open_study(name.storage, name.model));
+  DETOL_ASSIGN(const StudyData shared, needs_data(name.threshold)
+                                           ? load_study_data(study)
+                                           : describe_study_data(study, name.storage));
+  std::string trained_on = kOnTraining;
+  Result<Model> model;
   if (!name.retrained.empty()) {
     DETOL_ASSIGN(const event::Model chosen, model_called(study, name.retrained));
-    DETOL_ASSIGN(const StudyData data, describe_study_data(study, name.storage));
-    DETOL_ASSIGN(TrainedNetwork network, network_of(study, data, name.storage, chosen));
-    return exported_model(study, data, std::move(network));
+    DETOL_ASSIGN(TrainedNetwork network, network_of(study, shared, name.storage, chosen));
+    trained_on = chosen.trained_on;
+    model = exported_model(study, shared, std::move(network));
+  } else {
+    DETOL_ASSIGN(const Rows trials, one_trial(study, name.trial));
+    model = trained_model(study, shared, name.storage, trials, 0);
   }
-  DETOL_ASSIGN(const Rows trials, one_trial(study, name.trial));
-  DETOL_ASSIGN(const StudyData shared, describe_study_data(study, name.storage));
-  return trained_model(study, shared, name.storage, trials, 0);
+  if (!model || !name.threshold) return model;
+  DETOL_ASSIGN(model->threshold,
+               threshold_for(*name.threshold, {model->network, model->weights, model->shares},
+                             shared, trained_on, inference_backend(name.storage, name.model)));
+  return model;
+}
+
+// Reads a file, whose threshold is replaced by the one that is given.
+Result<Model> file_model(const PredictorName& name) {
+  auto model = read_model(name.model);
+  if (!model || !name.threshold) return model;
+  const Task task{{}, static_cast<int>(outputs_of(*model)), model->task};
+  DETOL_TRY(check_has_threshold(task));
+  if (!name.threshold->metric.empty())
+    return fail(ErrorCode::kUsage,
+                fmt::format("{} has no data to choose a threshold by; give --threshold a number",
+                            name.model));
+  model->threshold = name.threshold->value;
+  return model;
 }
 
 bool names_a_file(const std::string& model) {
@@ -150,8 +178,7 @@ Result<Rows> Predictor::answer(const Inputs& inputs) const {
   const std::size_t width = outputs.size() / inputs.names.size();
   const Names names(model_.class_names);
   for (std::size_t i = 0; i < inputs.names.size(); ++i) {
-    std::vector<Cell> row =
-        answers(model_.task, names, std::span(outputs).subspan(i * width, width));
+    std::vector<Cell> row = answers(model_, names, std::span(outputs).subspan(i * width, width));
     row.insert(row.begin(), inputs.names[i]);
     rows.rows.push_back(std::move(row));
   }
@@ -160,7 +187,7 @@ Result<Rows> Predictor::answer(const Inputs& inputs) const {
 
 Result<Predictor> open_predictor(const PredictorName& name) {
   const bool is_file = names_a_file(name.model);
-  auto model = is_file ? read_model(name.model) : study_model(name);
+  auto model = is_file ? file_model(name) : study_model(name);
   if (!model) return tl::unexpected(model.error());
   DETOL_ASSIGN(std::string backend, backend_of(name, is_file));
   return Predictor(*std::move(model), std::move(backend));

@@ -3,8 +3,10 @@
 // Predictions: what a trained network answers for new inputs, as rows.
 
 #include <filesystem>
+#include <optional>
 #include <string>
 
+#include "cli/thresholds.h"
 #include "cli/trial_rows.h"
 #include "export/export.h"
 #include "trainer/data/formats/inputs.h"
@@ -22,9 +24,9 @@ class Predictor {
 
   // Returns a row for each input. Columns: `input`, its name; of a classification `label` and
   // `probabilities`, JSON by the names of the classes; of several labels `labels`, a JSON list of
-  // those with a probability above 1/2, and `probabilities`; of a regression `prediction`, JSON if
-  // there are several. Classes without names are called by their numbers, from 0. Errors: the
-  // backend cannot run the network.
+  // those with a probability above the threshold, and `probabilities`; of a regression
+  // `prediction`, JSON if there are several. Classes without names are called by their numbers,
+  // from 0. Errors: the backend cannot run the network.
   Result<Rows> answer(const Inputs& inputs) const;
 
  private:
@@ -43,6 +45,7 @@ struct PredictorName {
   std::string retrained = {};     // of a study, instead of a trial: a model's number
   std::string device = "auto";    // auto, cpu, cuda
   std::filesystem::path storage;  // of a study
+  std::optional<ThresholdRequest> threshold = {};  // nullopt: the file's, or the usual one
 };
 Result<Predictor> open_predictor(const PredictorName& name);
 

@@ -88,6 +88,13 @@ Result<void> check_classes(const Model& model) {
               fmt::format("{} names for {} classes", model.class_names.size(), classes));
 }
 
+Result<void> check_threshold(const Model& model) {
+  const Task task{model.network.input_shape(), static_cast<int>(outputs_of(model)), model.task};
+  if (model.threshold == kUsualThreshold || has_threshold(task)) return {};
+  return fail(ErrorCode::kInput,
+              "a threshold is of two classes or of labels, and the model has neither");
+}
+
 }  // namespace
 
 Result<void> check_model(const Model& model) {
@@ -101,6 +108,7 @@ Result<void> check_model(const Model& model) {
   DETOL_TRY(check_preparation(model));
   DETOL_TRY(check_shares(model));
   DETOL_TRY(check_classes(model));
+  DETOL_TRY(check_threshold(model));
   return check_normalisation(model);
 }
 

@@ -35,6 +35,7 @@
 #include "trainer/data/dataset.h"
 #include "trainer/data/preprocessing.h"
 #include "trainer/evaluator.h"
+#include "trainer/threshold.h"
 
 namespace detol::inline exporting {
 
@@ -67,6 +68,9 @@ struct Model {
   // Of an ensemble, whose network gives the outputs of all members (trainer/ensemble.h): the share
   // of each. Empty: the network's outputs are the model's.
   std::vector<float> shares = {};
+  // Of two classes and of labels: the probability above which the second class, or a label, is
+  // chosen (trainer/threshold.h).
+  double threshold = kUsualThreshold;
   // Whether ONNX leaves out what is before the normalisation and after the logits.
   bool is_raw = false;
 };

@@ -80,6 +80,7 @@ Json document(const Model& model) {
               {"classes", model.class_names},
               {"network", {{"params", totals.params}, {"flops", totals.flops}}},
               {"layers", std::move(layers)}};
+  if (model.threshold != kUsualThreshold) all["threshold"] = model.threshold;
   if (model.check) all["check"] = check_json_of(model);
   return all;
 }

@@ -18,9 +18,9 @@ using nlohmann::json;
 constexpr std::string_view kPrefix = "detol.";
 
 // Keys with a meaning of their own; every other is a property.
-constexpr std::array<std::string_view, 14> kReserved = {
-    "architecture", "classes", "columns",  "deviation", "input", "input_shape", "mean",
-    "metrics",      "params",  "pictures", "shares",    "table", "task",        "version"};
+constexpr std::array<std::string_view, 15> kReserved = {
+    "architecture", "classes",  "columns", "deviation", "input", "input_shape", "mean",   "metrics",
+    "params",       "pictures", "shares",  "table",     "task",  "threshold",   "version"};
 
 // InputMeaning: what a file is fed.
 struct InputMeaning {
@@ -73,6 +73,15 @@ Result<std::vector<float>> floats(const Metadata& metadata, const std::string& k
 Result<void> read_shares(const Metadata& metadata, Model& model) {
   if (!metadata.contains("detol.shares")) return {};
   DETOL_ASSIGN(model.shares, floats(metadata, "shares"));
+  return {};
+}
+
+Result<void> read_threshold(const Metadata& metadata, Model& model) {
+  DETOL_ASSIGN(const json number, entry(metadata, "threshold"));
+  if (number.is_null()) return {};
+  const double value = number.is_number() ? number.get<double>() : 0;
+  if (!(value > 0 && value < 1)) return no("probability between 0 and 1", "threshold");
+  model.threshold = value;
   return {};
 }
 
@@ -191,6 +200,7 @@ Metadata metadata_of(const Model& model, bool is_raw) {
   if (model.pictures) note("pictures", compact(json_of(*model.pictures)));
   if (!model.class_names.empty()) note("classes", compact(json(model.class_names)));
   if (!model.shares.empty()) note("shares", compact(json(model.shares)));
+  if (model.threshold != kUsualThreshold) note("threshold", compact(json(model.threshold)));
   if (model.task != TaskKind::kClassification) note("task", std::string(row_of(model.task).name));
   json params = json::object(), metrics = json::object();
   for (const auto& [name, value] : model.parameters)
@@ -229,6 +239,7 @@ Result<void> read_metadata(const Metadata& metadata, Model& model) {
   DETOL_TRY(read_shares(metadata, model));
   DETOL_TRY(read_classes(metadata, model));
   DETOL_TRY(read_task(metadata, model));
+  DETOL_TRY(read_threshold(metadata, model));
   DETOL_TRY(read_params(metadata, model));
   DETOL_TRY(read_metrics(metadata, model));
   read_properties(metadata, model);

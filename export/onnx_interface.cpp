@@ -48,29 +48,38 @@ class Writer : private OnnxNodes {
   }
 
   // Each returns the type of `label`.
-  int classes(const std::vector<std::string>& names) {
+  int classes(const std::vector<std::string>& names, double threshold) {
     set_int(add("Softmax", "probabilities", {"logits"}), "axis", 1);
     const std::string index = names.empty() ? "label" : "label.index";
+    if (threshold != kUsualThreshold) {
+      onnx::NodeProto& second =
+          add("Gather", "probability.second", {"probabilities", integers("label.second", {}, {1})});
+      set_int(second, "axis", 1);
+      const std::string limit = floats("label.threshold", {}, {static_cast<float>(threshold)});
+      const std::string above = op("Greater", "label.chosen", {"probability.second", limit});
+      set_int(add("Cast", index, {above}), "to", onnx::TensorProto::INT64);
+      return named(names);
+    }
     onnx::NodeProto& largest = add("ArgMax", index, {"logits"});
     set_int(largest, "axis", 1);
     set_int(largest, "keepdims", 0);
     return named(names);
   }
 
-  int two_classes(const std::vector<std::string>& names) {
+  int two_classes(const std::vector<std::string>& names, double threshold) {
     add("Sigmoid", "probability.second", {"logits"});
     add("Sigmoid", "probability.first", {op("Neg", "logits.first", {"logits"})});
     set_int(add("Concat", "probabilities", {"probability.first", "probability.second"}), "axis", 1);
     const std::string index = names.empty() ? "label" : "label.index";
     const std::string flat =
-        op("Squeeze", "label.chosen", {chosen(), integers("label.axis", {1}, {1})});
+        op("Squeeze", "label.chosen", {chosen(threshold), integers("label.axis", {1}, {1})});
     set_int(add("Cast", index, {flat}), "to", onnx::TensorProto::INT64);
     return named(names);
   }
 
-  int labels() {
+  int labels(double threshold) {
     add("Sigmoid", "probabilities", {"logits"});
-    set_int(add("Cast", "label", {chosen()}), "to", onnx::TensorProto::INT64);
+    set_int(add("Cast", "label", {chosen(threshold)}), "to", onnx::TensorProto::INT64);
     return onnx::TensorProto::INT64;
   }
 
@@ -114,8 +123,10 @@ class Writer : private OnnxNodes {
     return name;
   }
 
-  std::string chosen() {
-    return op("Greater", "logits.chosen", {"logits", floats("logits.threshold", {}, {0})});
+  std::string chosen(double threshold) {
+    const std::string limit =
+        floats("logits.threshold", {}, {static_cast<float>(logit_of(threshold))});
+    return op("Greater", "logits.chosen", {"logits", limit});
   }
 
   int named(const std::vector<std::string>& names) {
@@ -212,9 +223,9 @@ void add_outputs(onnx::GraphProto& graph, const Model& model, std::int64_t outpu
   if (!model.is_raw && model.task != TaskKind::kRegression) {
     const bool is_set = model.task == TaskKind::kMultiLabel;
     const bool is_binary = model.task == TaskKind::kBinary;
-    const int type = is_set      ? writer.labels()
-                     : is_binary ? writer.two_classes(model.class_names)
-                                 : writer.classes(model.class_names);
+    const int type = is_set      ? writer.labels(model.threshold)
+                     : is_binary ? writer.two_classes(model.class_names, model.threshold)
+                                 : writer.classes(model.class_names, model.threshold);
     writer.declare("label", type, is_set ? std::vector{outputs} : std::vector<std::int64_t>());
     writer.declare("probabilities", onnx::TensorProto::FLOAT, {is_binary ? 2 : outputs});
   }

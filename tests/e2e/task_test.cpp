@@ -125,6 +125,65 @@ TEST_F(Task, ABinaryTaskIsRankedByItsAuc) {
   EXPECT_EQ(model.at("check").at("logits").at(0).size(), 1u);
 }
 
+// Of the records with the largest y, two of five are of the rare class, and no others: the class is
+// never the more probable one, and found where it counts more.
+TEST_F(Task, ARareClassIsFoundByWeightsOrByAThreshold) {
+  write_space("classification");
+  write_table("x,y,fraud\n",
+              [](int i) { return std::string(b(i) == 5 && i % 5 < 2 ? "yes" : "no"); });
+  const auto balanced_accuracy = [&](const std::vector<std::string>& words) {
+    const Ran ran = detol(words);
+    EXPECT_EQ(ran.code, 0) << ran.err;
+    return Json::parse(ran.out, nullptr, false).at("test").at("test_balanced_accuracy");
+  };
+  const std::vector<std::string> split = {
+      "--set", "data.split={validation: 0.25, test: 0.25, by: stratified}"};
+  ASSERT_EQ(search(split).code, 0);
+  const std::vector<std::string> test = {"test", "told", "-f", "json"};
+  EXPECT_EQ(balanced_accuracy(test), 0.5);
+  EXPECT_GT(balanced_accuracy({"test", "told", "--threshold", "balanced_accuracy", "-f", "json"}),
+            0.6);
+  EXPECT_EQ(balanced_accuracy(test), 0.5) << "nothing was recorded";
+  const Ran always = detol({"test", "told", "--threshold", "0.000001", "-f", "json"});
+  EXPECT_EQ(Json::parse(always.out, nullptr, false).at("test").at("test_balanced_accuracy"), 0.5);
+  const Ran file = detol({"export", "told", "--to", "onnx", "--threshold", "0.25", "--verify"});
+  ASSERT_EQ(file.code, 0) << file.err;
+  const std::string name = Json::parse(detol({"best", "told", "-f", "json"}).out)["trial"].dump();
+  const Ran by_file = detol({"predict", "told-trial" + name + ".onnx", "--data", "t.csv"});
+  const Ran by_study = detol({"predict", "told", "--threshold", "0.25", "--data", "t.csv"});
+  ASSERT_EQ(by_file.code, 0) << by_file.err;
+  EXPECT_EQ(by_file.out, by_study.out);
+  EXPECT_NE(by_file.out, detol({"predict", "told", "--data", "t.csv"}).out);
+
+  std::vector<std::string> weighted = split;
+  weighted.insert(weighted.end(),
+                  {"--set", "training.class_weights=balanced", "--set", "study=fair"});
+  ASSERT_EQ(search(weighted).code, 0);
+  EXPECT_GT(balanced_accuracy({"test", "fair", "-f", "json"}), 0.6);
+}
+
+TEST_F(Task, WhatAThresholdCannotDoIsSaidInALine) {
+  write_space("regression");
+  write_table("", [](int i) { return std::to_string(a(i)); });
+  ASSERT_EQ(search({}).code, 0);
+  const auto expect_error = [&](const std::vector<std::string>& words, const std::string& text) {
+    const Ran ran = detol(words);
+    EXPECT_EQ(ran.code, 2) << ran.err;
+    EXPECT_NE(ran.err.find(text), std::string::npos) << ran.err;
+    EXPECT_EQ(ran.err.find('\n'), ran.err.size() - 1) << ran.err;
+  };
+  for (const char* bad : {"0", "1", "nan", "auc", "0.5x", ""})
+    expect_error({"test", "told", "--threshold", bad}, "balanced_accuracy");
+  expect_error({"export", "told", "--to", "onnx", "--threshold", "0.3"}, "two classes or labels");
+  expect_error({"predict", "told", "--data", "t.csv", "--threshold", "f1"},
+               "two classes or labels");
+  write_space("binary");
+  const Ran ran = search({"--set", "training.class_weights=balanced", "--set", "study=none"});
+  EXPECT_EQ(ran.code, 2) << ran.err;
+  EXPECT_NE(ran.err.find("training.class_weights: data.task binary has none"), std::string::npos)
+      << ran.err;
+}
+
 TEST_F(Task, EachOfSeveralLabelsIsThereOrNot) {
   write_space("multi_label");
   write_table("a,b,big,high\n", [](int i) {

@@ -59,6 +59,25 @@ TEST_P(ExportedEnsemble, IsReadBackAsItWasWritten) {
   }
 }
 
+TEST_P(ExportedEnsemble, KeepsItsThreshold) {
+  model.threshold = 0.875;
+  for (const ExporterRow& row : exporters()) {
+    if (row.name != "onnx" && row.name != "safetensors") continue;
+    const auto path = folder.path() / ("model" + std::string(row.extension));
+    const auto written = row.write(model, path);
+    if (GetParam() == TaskKind::kRegression) {
+      EXPECT_FALSE(written);
+      continue;
+    }
+    ASSERT_TRUE(written) << written.error().message;
+    const auto verified = row.verify(model, path);
+    EXPECT_TRUE(verified) << verified.error().message;
+    EXPECT_EQ(read_model(path).value().threshold, 0.875);
+    const Model usual = testing::ensemble_of(GetParam(), outputs);
+    EXPECT_FALSE(row.verify(usual, path));
+  }
+}
+
 TEST_P(ExportedEnsemble, IsComputedByOnnxRuntime) {
   const auto path = folder.path() / "model.onnx";
   ASSERT_TRUE(exporters().front().write(model, path));
