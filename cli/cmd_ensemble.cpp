@@ -1,23 +1,24 @@
 #include <fmt/format.h>
 
+#include <functional>
+#include <utility>
+#include <vector>
+
+#include "cli/child_trainings.h"
 #include "cli/commands.h"
+#include "cli/distillation.h"
 #include "cli/ensembles.h"
+#include "cli/model_training.h"
 #include "cli/output.h"
+#include "cli/stop_signals.h"
 #include "cli/test_score.h"
+#include "core/exit_code.h"
 #include "core/log.h"
 
 namespace detol::inline cli {
 namespace {
 
 constexpr int kMostNetworks = 1000;
-
-Result<int> number_of(const Arguments& arguments, std::string_view key, int otherwise) {
-  DETOL_ASSIGN(const auto number, arguments.number(key, 1));
-  if (number.value_or(otherwise) <= kMostNetworks)
-    return static_cast<int>(number.value_or(otherwise));
-  return fail(ErrorCode::kUsage,
-              fmt::format("{} is {}; it must be at most {}", key, *number, kMostNetworks));
-}
 
 Result<Rows> row_of_model(const event::Model& model) {
   DETOL_ASSIGN(const std::string text, members_text(model));
@@ -38,27 +39,154 @@ Result<void> say_gain(const OpenStudy& study, const std::string& storage,
   return {};
 }
 
-Result<event::Model> make(const Arguments& arguments, const OpenStudy& study) {
-  const std::string& storage = arguments.globals.storage;
+Result<EnsembleRequest> request_from(const Arguments& arguments) {
   EnsembleRequest request;
-  DETOL_ASSIGN(request.size, number_of(arguments, "size", request.size));
-  DETOL_ASSIGN(request.candidates, number_of(arguments, "candidates", request.candidates));
+  DETOL_ASSIGN(request.size, number_at_most(arguments, "size", request.size, kMostNetworks));
+  DETOL_ASSIGN(request.candidates,
+               number_at_most(arguments, "candidates", request.candidates, kMostNetworks));
+  return request;
+}
+
+Result<event::Model> make(const Arguments& arguments, const OpenStudy& study,
+                          std::function<void()> on_progress) {
+  const std::string& storage = arguments.globals.storage;
+  DETOL_ASSIGN(EnsembleRequest request, request_from(arguments));
   DETOL_ASSIGN(ModelRecord record, ModelRecord::open(storage, study.record.name));
   DETOL_ASSIGN(const StudyData shared, load_study_data(study));
   DETOL_TRY(check_has_test(study, shared));
   request.backend = inference_backend(storage, study.record.name);
+  request.on_progress = std::move(on_progress);
   return make_ensemble(study, shared, storage, request, record);
 }
 
-Result<int> run_ensemble(const Arguments& arguments) {
+Result<event::Model> make_and_say(const Arguments& arguments, std::function<void()> on_progress) {
   const std::string& storage = arguments.globals.storage;
   DETOL_ASSIGN(const OpenStudy study, open_study(storage, arguments.text("STUDY")));
-  DETOL_ASSIGN(const event::Model model, make(arguments, study));
-  DETOL_ASSIGN(const Rows row, row_of_model(model));
-  DETOL_TRY(print_data(render_record(row, arguments.globals)));
+  DETOL_ASSIGN(const event::Model model, make(arguments, study, std::move(on_progress)));
   const auto said = say_gain(study, storage, model);
   if (!said) log_warning("the best trial alone is not tested: {}", said.error().message);
+  return model;
+}
+
+Result<int> make_and_show(const Arguments& arguments) {
+  DETOL_ASSIGN(const event::Model model, make_and_say(arguments, [] {}));
+  DETOL_ASSIGN(const Rows row, row_of_model(model));
+  DETOL_TRY(print_data(render_record(row, arguments.globals)));
+  return kExitDone;
+}
+
+// Makes an ensemble in a child, because only processes that have not run networks may train in
+// children. Returns false if a signal stopped it.
+Result<bool> make_in_child(const Arguments& arguments) {
+  const ChildTraining making = [&](int, const Reporter&, Control& control) -> Result<Evaluation> {
+    DETOL_TRY(make_and_say(arguments, [&] { control.progress.fetch_add(1); }));
+    const auto end = control.suspend ? Evaluation::End::kSuspended : Evaluation::End::kFinished;
+    return Evaluation{.end = end, .reason = {}};
+  };
+  DETOL_ASSIGN(const auto ends,
+               train_in_children({.trainings = {&making, 1}, .on_report = [](auto, auto&) {}}));
+  if (ends.front().end != Evaluation::End::kFailed)
+    return ends.front().end == Evaluation::End::kFinished;
+  return fail(ErrorCode::kFailures,
+              fmt::format("the ensemble could not be made: {}", ends.front().reason));
+}
+
+// Checks what is asked of the students, before an ensemble is made for them.
+Result<void> check_students(const OpenStudy& study, const Arguments& arguments) {
+  DETOL_TRY(one_trial(study, arguments.text("trial", "best")));
+  DETOL_TRY(number_at_most(arguments, "seeds", 1, kMostSeeds));
+  DETOL_TRY(arguments.number("epochs", 1));
+  return {};
+}
+
+// Returns the ensemble that teaches: --model, or that of a command that asked for the same and was
+// stopped while its students were trained; 0 if there is none.
+Result<std::int64_t> known_teacher(const OpenStudy& study, const Arguments& arguments) {
+  DETOL_ASSIGN(const EnsembleRequest request, request_from(arguments));
+  if (arguments.has("model")) {
+    DETOL_ASSIGN(const event::Model model, model_called(study, arguments.text("model")));
+    if (model.kind == kEnsembled) return model.model;
+    return fail(ErrorCode::kUsage, fmt::format("model {} is no ensemble", model.model));
+  }
+  DETOL_ASSIGN(const auto models, models_of(study));
+  for (const event::Model& student : models) {
+    if (student.kind != kDistilled || student.state != kTraining) continue;
+    DETOL_ASSIGN(const event::Model teacher, model_called(study, std::to_string(student.parent)));
+    if (is_of_request(teacher, request)) return teacher.model;
+  }
   return 0;
+}
+
+Result<event::Model> newest_ensemble(const OpenStudy& study) {
+  DETOL_ASSIGN(auto models, models_of(study));
+  std::erase_if(models, [](const event::Model& one) { return one.kind != kEnsembled; });
+  if (models.empty()) return fail(ErrorCode::kInternal, "the ensemble that was made is not there");
+  return models.back();
+}
+
+Result<int> distill(const Arguments& arguments, std::int64_t teacher) {
+  const std::string& storage = arguments.globals.storage;
+  DETOL_ASSIGN(const OpenStudy study, open_study(storage, arguments.text("STUDY")));
+  DETOL_ASSIGN(const event::Model ensemble, teacher != 0
+                                                ? model_called(study, std::to_string(teacher))
+                                                : newest_ensemble(study));
+  DETOL_ASSIGN(const Rows trials, one_trial(study, arguments.text("trial", "best")));
+  DETOL_ASSIGN(ModelRecord record, ModelRecord::open(storage, study.record.name));
+  DETOL_ASSIGN(StudyData shared, load_study_data(study));
+  DETOL_TRY(check_has_test(study, shared));
+  DETOL_ASSIGN(RunOptions run, training_options_of(arguments, study, shared));
+  Retraining work{.study = study,
+                  .shared = std::move(shared),
+                  .trial = trial_of(trials, 0),
+                  .candidate = {},
+                  .from = {},
+                  .run = std::move(run),
+                  .kind = kDistilled,
+                  .parent = ensemble.model};
+  DETOL_ASSIGN(work.count, number_at_most(arguments, "seeds", 1, kMostSeeds));
+  DETOL_TRY(set_network(arguments, trials, work));
+  DETOL_ASSIGN(std::vector<event::Model> models, models_to_train(work, record));
+  DETOL_ASSIGN(const bool is_taught, learn_from(ensemble, work, record, models));
+  if (!is_taught) {
+    log_info("stopped; the same command goes on");
+    return kExitResumable;
+  }
+  log_info("training on what model {} says", ensemble.model);
+  DETOL_ASSIGN(const int code, train_and_show(work, record, models, arguments.globals));
+  log_info("the ensemble: {}", with_interval(ensemble, said_metric(study, ensemble)));
+  return code;
+}
+
+// Returns an error if an option of the students was given without --distill.
+Result<void> check_distills(const Arguments& arguments) {
+  for (const char* option : {"model", "trial", "epochs", "seeds", "workers", "device"}) {
+    if (arguments.has(option))
+      return fail(ErrorCode::kUsage, fmt::format("--{} is of --distill; give that, too", option));
+  }
+  return {};
+}
+
+Result<int> run_ensemble(const Arguments& arguments) {
+  if (!arguments.has("distill")) {
+    DETOL_TRY(check_distills(arguments));
+    return make_and_show(arguments);
+  }
+  const ExitAtSignals signals(kExitResumable);
+  std::int64_t teacher = 0;
+  {
+    DETOL_ASSIGN(const OpenStudy study,
+                 open_study(arguments.globals.storage, arguments.text("STUDY")));
+    DETOL_TRY(check_students(study, arguments));
+    DETOL_ASSIGN(teacher, known_teacher(study, arguments));
+  }
+  if (teacher == 0) {
+    DETOL_ASSIGN(const bool is_made, make_in_child(arguments));
+    if (!is_made) {
+      log_info("stopped; with --model the same command goes on from the ensemble that it made");
+      return kExitResumable;
+    }
+  }
+  return distill(arguments, teacher);
 }
 
 }  // namespace
@@ -69,10 +197,19 @@ Command ensemble_command() {
       .summary = "let the best trials of a study vote, and test that",
       .options = {{"STUDY", "", "its name (detol studies)", Option::kRequired},
                   {"--size", "K", "so many networks, some more than once; default: 20"},
-                  {"--candidates", "N", "choose among so many of the best trials; default: 50"}},
+                  {"--candidates", "N", "choose among so many of the best trials; default: 50"},
+                  {"--distill", "", "then train a network of the space on what the ensemble says"},
+                  {"--model", "N", "distill this ensemble; default: a new one"},
+                  {"--trial", "best|ID", "into the network of this trial; default: best"},
+                  {"--epochs", "N", "how long; default: the most of the study"},
+                  {"--seeds", "K", "so many networks, each with a seed; default: 1"},
+                  workers_option(),
+                  device_option()},
       .examples =
           "  detol ensemble fashion-cnn\n"
           "  detol ensemble fashion-cnn --size 10 -f json\n"
+          "  detol ensemble fashion-cnn --distill --seeds 3\n"
+          "  detol ensemble fashion-cnn --distill --model 4 --trial 12\n"
           "  detol export fashion-cnn --model 4 --to onnx",
       .run = run_ensemble};
 }

@@ -18,17 +18,9 @@
 namespace detol::inline cli {
 namespace {
 
-constexpr int kMostSeeds = 1000;
-
 // Sets what is trained: the network with its epochs, and where it begins.
 Result<void> set_training(const Arguments& arguments, const Rows& trials, Retraining& work) {
-  const StudyConfig& config = work.shared.config;
-  DETOL_ASSIGN(const Genome genome, genome_of(config, trials, 0));
-  auto candidate = config.candidate(genome, work.shared.preprocessing.task);
-  if (!candidate) return fail(ErrorCode::kEmpty, candidate.error().reason);
-  work.candidate = *std::move(candidate);
-  DETOL_ASSIGN(work.micro_batches, micro_batches_of(work.study, work.trial));
-  DETOL_ASSIGN(work.candidate.recipe.epochs, epochs_from(arguments, config));
+  DETOL_TRY(set_network(arguments, trials, work));
   if (arguments.text("from", kFromScratch) == kFromScratch) return {};
   DETOL_ASSIGN(TrainedNetwork network,
                trained_network(work.study, work.shared, work.run.storage, trials, 0));

@@ -83,6 +83,7 @@ Result<std::vector<float>> choose(const StudyData& shared, const std::vector<Tra
                  outputs_of(one.candidate.network, best_weights(one.checkpoint), data,
                             selection.range, request.backend));
     selection.outputs.push_back(std::move(outputs));
+    request.on_progress();
   }
   return select_ensemble(selection);
 }
@@ -90,13 +91,14 @@ Result<std::vector<float>> choose(const StudyData& shared, const std::vector<Tra
 // Returns the votes of the members on a part of the data.
 Result<std::vector<float>> votes_on(const std::vector<const TrainedNetwork*>& members,
                                     std::span<const float> shares, const Dataset& data, Range range,
-                                    const std::string& backend) {
+                                    const EnsembleRequest& request) {
   const auto width = static_cast<std::size_t>(data.info.task.classes);
   std::vector<float> all(members.size() * static_cast<std::size_t>(range.count) * width);
   for (std::size_t member = 0; member < members.size(); ++member) {
-    DETOL_ASSIGN(const std::vector<float> own,
-                 outputs_of(members[member]->candidate.network,
-                            best_weights(members[member]->checkpoint), data, range, backend));
+    DETOL_ASSIGN(const std::vector<float> own, outputs_of(members[member]->candidate.network,
+                                                          best_weights(members[member]->checkpoint),
+                                                          data, range, request.backend));
+    request.on_progress();
     for (std::size_t at = 0; at < own.size(); ++at)
       all[(at / width * members.size() + member) * width + at % width] = own[at];
   }
@@ -135,6 +137,13 @@ Result<std::vector<EnsembleMember>> members_of(const event::Model& model) {
          model != one.end() && model->is_number_integer() ? model->get<std::int64_t>() : 0});
   }
   return members;
+}
+
+bool is_of_request(const event::Model& ensemble, const EnsembleRequest& request) {
+  const auto settings = ordered_json::parse(ensemble.settings, nullptr, false);
+  return ensemble.kind == kEnsembled && settings.is_object() &&
+         settings.value("size", ordered_json()) == request.size &&
+         settings.value("candidates", ordered_json()) == request.candidates;
 }
 
 Result<std::string> members_text(const event::Model& model) {
@@ -194,8 +203,7 @@ Result<event::Model> make_ensemble(const OpenStudy& study, const StudyData& shar
   const Dataset& data = *shared.data;
   DETOL_TRY(measure_model(
       data, chosen.front()->candidate.recipe,
-      [&](Range range) { return votes_on(chosen, joined.shares, data, range, request.backend); },
-      model));
+      [&](Range range) { return votes_on(chosen, joined.shares, data, range, request); }, model));
   DETOL_TRY(keep_model(study, storage, candidate, join(candidate.network, weights), model, record));
   return model;
 }

@@ -9,6 +9,7 @@
 // and whose checkpoint has the weights of all of them, so that it outlives the trials' own.
 
 #include <filesystem>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -39,7 +40,11 @@ struct EnsembleRequest {
   int size = 20;        // networks, each as often as it was added
   int candidates = 50;  // the best trials whose weights are there, beside retrained models
   std::string backend;  // that runs the networks
+  std::function<void()> on_progress = [] {};  // called regularly
 };
+
+// Returns whether the ensemble was chosen from as much, into as much.
+bool is_of_request(const event::Model& ensemble, const EnsembleRequest& request);
 
 // Chooses an ensemble on the validation data, tests it, and records it. Errors: kEmpty: no trial's
 // weights are there, or the data have no validation or test part; kStorage. REQUIRES: `shared` has

@@ -17,6 +17,7 @@ inline constexpr const char* kRetrained = "retrained";
 inline constexpr const char* kPruned = "pruned";
 inline constexpr const char* kQuantized = "quantised";
 inline constexpr const char* kEnsembled = "ensembled";
+inline constexpr const char* kDistilled = "distilled";
 
 inline constexpr const char* kTraining = "TRAINING";  // states of models
 inline constexpr const char* kComplete = "COMPLETE";

@@ -12,9 +12,15 @@
 
 namespace detol::inline cli {
 
+inline constexpr int kMostSeeds = 1000;
+
 // Returns a whole number from 1 to `most`, or `otherwise` if it was not given. Errors (kUsage).
 Result<int> number_at_most(const Arguments& arguments, std::string_view key, int otherwise,
                            int most);
+
+// Sets the network of the trial in `trials.rows[0]`, the micro-batches it was trained in, and
+// --epochs or else the most of the study. Errors: kUsage, kStorage, kEmpty.
+Result<void> set_network(const Arguments& arguments, const Rows& trials, Retraining& work);
 
 // Returns --epochs, or else the most of the study. Errors (kUsage).
 Result<int> epochs_from(const Arguments& arguments, const StudyConfig& config);

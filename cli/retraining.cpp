@@ -34,7 +34,8 @@ std::uint64_t model_seed(std::uint64_t study_seed, std::int64_t model) {
 }
 
 const char* began_from(const Retraining& work) {
-  return work.from || work.kind != kRetrained ? kFromCheckpoint : kFromScratch;
+  const bool is_new = work.kind == kRetrained || work.kind == kDistilled;
+  return work.from || !is_new ? kFromCheckpoint : kFromScratch;
 }
 
 bool is_asked_for(const Retraining& work, const event::Model& model) {
