@@ -1,6 +1,8 @@
 #include <fmt/format.h>
 
+#include <charconv>
 #include <functional>
+#include <nlohmann/json.hpp>
 #include <utility>
 #include <vector>
 
@@ -14,11 +16,13 @@
 #include "cli/test_score.h"
 #include "core/exit_code.h"
 #include "core/log.h"
+#include "core/table.h"
 
 namespace detol::inline cli {
 namespace {
 
 constexpr int kMostNetworks = 1000;
+constexpr const char* kTeacherWeight = "0.5";
 
 Result<Rows> row_of_model(const event::Model& model) {
   DETOL_ASSIGN(const std::string text, members_text(model));
@@ -91,11 +95,23 @@ Result<bool> make_in_child(const Arguments& arguments) {
               fmt::format("the ensemble could not be made: {}", ends.front().reason));
 }
 
+Result<double> teacher_weight(const Arguments& arguments) {
+  const std::string text = arguments.text("teacher-weight", kTeacherWeight);
+  double weight = 0;
+  const char* end = text.data() + text.size();
+  const auto [rest, error] = std::from_chars(text.data(), end, weight);
+  if (error == std::errc() && rest == end && weight > 0 && weight <= 1) return weight;
+  return fail(ErrorCode::kUsage,
+              fmt::format("teacher-weight is {}; it must be a number above 0 and at most 1",
+                          in_quotes(text)));
+}
+
 // Checks what is asked of the students, before an ensemble is made for them.
 Result<void> check_students(const OpenStudy& study, const Arguments& arguments) {
   DETOL_TRY(one_trial(study, arguments.text("trial", "best")));
   DETOL_TRY(number_at_most(arguments, "seeds", 1, kMostSeeds));
   DETOL_TRY(arguments.number("epochs", 1));
+  DETOL_TRY(teacher_weight(arguments));
   return {};
 }
 
@@ -144,9 +160,11 @@ Result<int> distill(const Arguments& arguments, std::int64_t teacher) {
                   .kind = kDistilled,
                   .parent = ensemble.model};
   DETOL_ASSIGN(work.count, number_at_most(arguments, "seeds", 1, kMostSeeds));
+  DETOL_ASSIGN(const double weight, teacher_weight(arguments));
+  work.settings = nlohmann::json{{"teacher_weight", weight}}.dump();
   DETOL_TRY(set_network(arguments, trials, work));
   DETOL_ASSIGN(std::vector<event::Model> models, models_to_train(work, record));
-  DETOL_ASSIGN(const bool is_taught, learn_from(ensemble, work, record, models));
+  DETOL_ASSIGN(const bool is_taught, learn_from(ensemble, weight, work, record, models));
   if (!is_taught) {
     log_info("stopped; the same command goes on");
     return kExitResumable;
@@ -159,7 +177,8 @@ Result<int> distill(const Arguments& arguments, std::int64_t teacher) {
 
 // Returns an error if an option of the students was given without --distill.
 Result<void> check_distills(const Arguments& arguments) {
-  for (const char* option : {"model", "trial", "epochs", "seeds", "workers", "device"}) {
+  for (const char* option :
+       {"model", "trial", "teacher-weight", "epochs", "seeds", "workers", "device"}) {
     if (arguments.has(option))
       return fail(ErrorCode::kUsage, fmt::format("--{} is of --distill; give that, too", option));
   }
@@ -201,6 +220,8 @@ Command ensemble_command() {
                   {"--distill", "", "then train a network of the space on what the ensemble says"},
                   {"--model", "N", "distill this ensemble; default: a new one"},
                   {"--trial", "best|ID", "into the network of this trial; default: best"},
+                  {"--teacher-weight", "W",
+                   "of what the ensemble says, beside the labels; default: 0.5"},
                   {"--epochs", "N", "how long; default: the most of the study"},
                   {"--seeds", "K", "so many networks, each with a seed; default: 1"},
                   workers_option(),

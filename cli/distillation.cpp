@@ -67,8 +67,8 @@ Result<bool> ask_in_child(const event::Model& ensemble, const Retraining& work,
 
 }  // namespace
 
-Result<bool> learn_from(const event::Model& ensemble, Retraining& work, ModelRecord& record,
-                        const std::vector<event::Model>& models) {
+Result<bool> learn_from(const event::Model& ensemble, double weight, Retraining& work,
+                        ModelRecord& record, const std::vector<event::Model>& models) {
   DETOL_TRY(record.save(models));
   const fs::path path = folder_of(work, models.front()) / kTargetsFile;
   std::vector<float> targets = written_targets(path, work.shared.data->info);
@@ -78,7 +78,7 @@ Result<bool> learn_from(const event::Model& ensemble, Retraining& work, ModelRec
     targets = written_targets(path, work.shared.data->info);
   }
   if (targets.empty()) return fail(ErrorCode::kStorage, path.string() + ": cannot be read back");
-  teach(std::move(targets), *work.shared.data);
+  teach(std::move(targets), weight, *work.shared.data);
   return true;
 }
 

@@ -34,8 +34,17 @@ std::vector<float> targets_from(std::vector<float> outputs, const Task& task) {
   return outputs;
 }
 
-void teach(std::vector<float> targets, Dataset& data) {
+void teach(std::vector<float> targets, double weight, Dataset& data) {
+  const auto width = static_cast<std::size_t>(data.info.task.classes);
   assert(std::cmp_equal(targets.size(), data.info.training * data.info.task.classes));
+  std::vector<std::int32_t> label(1);
+  std::vector<float> own(width);
+  const auto part = static_cast<float>(weight);
+  for (std::int64_t i = 0; i < data.info.training; ++i) {
+    data.write_targets(i, 0, {.labels = label, .targets = own});
+    const auto said = std::span(targets).subspan(static_cast<std::size_t>(i) * width, width);
+    for (std::size_t k = 0; k < width; ++k) said[k] = part * said[k] + (1 - part) * own[k];
+  }
   const std::string_view bytes(reinterpret_cast<const char*>(targets.data()),
                                targets.size() * sizeof(float));
   data.info.fingerprint = hash_combine(data.info.fingerprint, hash64(bytes));

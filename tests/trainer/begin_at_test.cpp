@@ -71,8 +71,8 @@ TEST_P(TrainingsInMemory, LearnWhatATeacherSays) {
       next.push_back(k == (label + 1) % classes ? 1 : 0);
     }
   }
-  teach(labels, told);
-  teach(next, misled);
+  teach(labels, 0.25, told);
+  teach(next, 0.75, misled);
   const Job plain = job(easy_recipe(), "plain"), one = job(easy_recipe(), "one"),
             other = job(easy_recipe(), "other");
   EXPECT_EQ(bits(run_on(told, one).reports), bits(run_on(data_, plain).reports));
@@ -83,9 +83,8 @@ TEST_P(TrainingsInMemory, LearnWhatATeacherSays) {
 
 TEST_P(TrainingsInMemory, OfOtherTeachersDoNotContinueEachOther) {
   Dataset told = data_;
-  teach(std::vector<float>(static_cast<std::size_t>(data_.info.training * data_.info.task.classes),
-                           0.1F),
-        told);
+  const auto numbers = static_cast<std::size_t>(data_.info.training * data_.info.task.classes);
+  teach(std::vector<float>(numbers, 0.1F), 0.5, told);
   const Job one = job(easy_recipe());
   run_on(data_, one);
   EXPECT_EQ(run_on(told, one).reports.size(), 4u);
