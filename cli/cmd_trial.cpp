@@ -71,9 +71,8 @@ Result<void> add_beginnings(const OpenStudy& study, const StudyConfig& config, c
 Result<Rows> architecture(const OpenStudy& study, const Rows& trial) {
   DETOL_ASSIGN(const StudyConfig config, load_study_config(study.record.config, study.record.name));
   if (!config.trains()) {
-    return fail(ErrorCode::kEmpty,
-                fmt::format("study {} scores a {}; its trials have no network", study.record.name,
-                            config.table ? "table" : "function"));
+    return fail(ErrorCode::kEmpty, fmt::format("study {} scores a {}; its trials have no network",
+                                               study.record.name, config.scorer()));
   }
   DETOL_ASSIGN(const Genome genome, genome_of(config, trial, 0));
   DETOL_ASSIGN(const DatasetInfo data, inspect_dataset(config.data));

@@ -46,9 +46,10 @@ Result<Budget> check_budget(const StudyConfig& config) {
 Result<void> check_units(const Budget& budget, const StudyConfig& config) {
   const bool works = config.trains() || (config.table && !config.table->cost.empty());
   if (budget.work && !works) {
-    return fail(ErrorCode::kUsage,
-                fmt::format("the budget {} is in flops, but a {} does no work; use trials or time",
-                            to_text(budget), config.table ? "table without 'cost'" : "function"));
+    return fail(
+        ErrorCode::kUsage,
+        fmt::format("the budget {} is in flops, but a {} does no work; use trials or time",
+                    to_text(budget), config.table ? "table without 'cost'" : config.scorer()));
   }
   return {};
 }

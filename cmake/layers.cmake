@@ -43,10 +43,11 @@ room(trainer/backends/cpu        core encodings/network encodings/study trainer/
 room(trainer/backends/cuda       core encodings/study trainer/collectives trainer/data
                                  trainer/backends)
 room(trainer/inheritance         encodings/network trainer/backends)
+room(trainer/programs            core)
 room(trainer                     core encodings/space encodings/network encodings/study
                                  trainer/collectives trainer/data trainer/data/formats
                                  trainer/backends trainer/backends/reference trainer/backends/cpu
-                                 trainer/backends/cuda trainer/inheritance)
+                                 trainer/backends/cuda trainer/inheritance trainer/programs)
 
 room(trainer/pruning             core encodings/network encodings/study trainer/data
                                  trainer/backends trainer)

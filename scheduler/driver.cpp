@@ -178,6 +178,7 @@ Result<void> Driver::handle(const message::Ended& ended) {
       return requeue(ended.trial, {RequeueCause::kStopped}, device_s);
     }
     case Evaluation::End::kFinished:
+      if (parts_.config.command) return tell(ended.trial, {EndCause::kFullLength});
       break;
   }
   return crashed("it ended without being told to");

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "trainer/command.h"
 #include "trainer/data/formats/formats.h"
 #include "trainer/function.h"
 #include "trainer/table.h"
@@ -30,6 +31,9 @@ constexpr std::array kEvaluators = {
     EvaluatorRow{"table", "look the candidate up in a table of measurements",
                  [](const StudyConfig& config) { return config.table.has_value(); }, inspect_table,
                  make_table, table_admission},
+    EvaluatorRow{"command", "run a program that reports the candidate's metrics",
+                 [](const StudyConfig& config) { return config.command.has_value(); },
+                 inspect_command, make_command},
     EvaluatorRow{"trainer", "train the network of the study's encoding on its data",
                  [](const StudyConfig&) { return true; },
                  [](const StudyConfig& config) { return inspect_dataset(config.data); },

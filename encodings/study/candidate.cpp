@@ -56,7 +56,11 @@ Result<Candidate> with_network(Candidate candidate, Network network) {
 
 tl::expected<Candidate, Refused> StudyConfig::candidate(const Genome& genome,
                                                         const Task& task) const {
-  if (!trains()) return Candidate{};
+  if (!trains()) {
+    Candidate made;
+    if (command) made.recipe.epochs = max_epochs;
+    return made;
+  }
   const json file = resolved(*template_, genome);
   const EncodingRow& row = *find_row(encodings(), encoding);
   Result<Network> network = row.decode(file.at("architecture"), task);
@@ -86,6 +90,22 @@ std::vector<std::string> StudyConfig::table_key(const Genome& genome) const {
     }
   }
   return texts;
+}
+
+std::vector<std::pair<std::string, Value>> StudyConfig::parameters(const Genome& genome) const {
+  std::vector<std::pair<std::string, Value>> values;
+  const json all = resolved(template_->at("parameters"), genome);
+  for (const auto& [name, value] : all.items()) {
+    if (value.is_boolean())
+      values.emplace_back(name, value.get<bool>());
+    else if (value.is_number_integer())
+      values.emplace_back(name, value.get<std::int64_t>());
+    else if (value.is_number())
+      values.emplace_back(name, value.get<double>());
+    else
+      values.emplace_back(name, value.get<std::string>());
+  }
+  return values;
 }
 
 std::string StudyConfig::architecture_json(const Genome& genome) const {

@@ -10,6 +10,7 @@
 #include "core/table.h"
 #include "encodings/schema/schema_reader.h"
 #include "encodings/schema/yaml_tree.h"
+#include "encodings/study/command_reader.h"
 #include "encodings/study/conditions.h"
 #include "encodings/study/data_checks.h"
 #include "encodings/study/data_config.h"
@@ -76,6 +77,8 @@ class StudyLoader {
       DETOL_TRY(read_function(file.at("function")));
     else if (file.contains("table"))
       DETOL_TRY(read_table(reader, file));
+    else if (file.contains("command"))
+      DETOL_TRY(read_command(reader, file));
     else
       DETOL_TRY(read_training(reader, file));
     DETOL_TRY(read_objectives(file, tree_, source_, study_));
@@ -106,6 +109,7 @@ class StudyLoader {
     if (const YamlEntry* function = tree_.find("function"))
       return read_function_section(reader, function->value);
     if (tree_.find("table") != nullptr) return read_table_section(reader);
+    if (tree_.find("command") != nullptr) return read_command_section(reader);
     DETOL_ASSIGN(const std::vector<Field> inner, encoding_fields());
     std::vector<Field> fields(study_fields().begin(), study_fields().end());
     std::ranges::find(fields, "architecture", &Field::key)->children = inner;
@@ -127,6 +131,12 @@ class StudyLoader {
     std::vector<Field> fields(table_study_fields().begin(), table_study_fields().end());
     std::ranges::find(fields, "architecture", &Field::key)->children = inner;
     return reader.section(tree_, fields, "");
+  }
+
+  Result<json> read_command_section(SchemaReader& reader) {
+    DETOL_TRY(none_of({"data", "architecture", "training"},
+                      "'command', whose program trains; put choices under 'parameters'"));
+    return reader.section(tree_, command_study_fields(), "");
   }
 
   Result<json> read_function_section(SchemaReader& reader, const YamlNode& function) {
@@ -183,6 +193,15 @@ class StudyLoader {
       DETOL_ASSIGN(implied, implied_choices(file.at("architecture")));
     }
     DETOL_TRY(read_space(reader, file, std::move(implied)));
+    keep_template(file);
+    return {};
+  }
+
+  Result<void> read_command(const SchemaReader& reader, json& file) {
+    DETOL_ASSIGN(study_.command, read_command_config(tree_, file, source_));
+    study_.max_epochs = study_.command->steps > 0 ? study_.command->steps : kEndless;
+    study_.keep = file["command"].value("keep", "best") == "best" ? Keep::kBest : Keep::kLast;
+    DETOL_TRY(read_space(reader, file, {}));
     keep_template(file);
     return {};
   }
@@ -336,6 +355,24 @@ class StudyLoader {
 
 namespace {
 
+// Makes the folder of a command's program absolute, so that a resume from elsewhere runs it there.
+void set_folder_of_command(YamlNode& tree) {
+  YamlEntry* command = tree.find("command");
+  if (command == nullptr || command->value.kind != YamlNode::Kind::kMap) return;
+  YamlEntry* folder = command->value.find("folder");
+  if (folder == nullptr) {
+    YamlNode here = YamlNode::of(YamlNode::Kind::kScalar, command->at);
+    here.scalar = ".";
+    here.quoted = true;
+    command->value.entries.push_back({"folder", command->at, std::move(here)});
+    folder = &command->value.entries.back();
+  }
+  if (folder->value.kind != YamlNode::Kind::kScalar) return;
+  std::error_code ignored;
+  const auto path = std::filesystem::absolute(folder->value.scalar, ignored);
+  if (!ignored) folder->value.scalar = path.lexically_normal().string();
+}
+
 // Loads a study. Relative paths of data are resolved with `folder`; nullopt: they stay as written.
 Result<StudyConfig> load(std::string_view yaml, std::string_view name,
                          const std::vector<Override>& overrides,
@@ -359,6 +396,7 @@ Result<StudyConfig> load(std::string_view yaml, std::string_view name,
     if (folder && path != nullptr && !path->value.scalar.empty())
       path->value.scalar = absolute_data_path(path->value.scalar, *folder);
   }
+  if (folder) set_folder_of_command(tree);
   return StudyLoader(tree, source).load();
 }
 
@@ -385,6 +423,11 @@ Result<StudyConfig> for_begun_study(const StudyConfig& config, std::string_view 
   if (!config.trains() || config.keep) return config;
   DETOL_ASSIGN(const StudyConfig begun, load_study_config(begun_with, config.study));
   return begun.keep == Keep::kBest ? for_new_study(config) : config;
+}
+
+Result<StudyConfig> read_study_text(std::string_view yaml, std::string_view source,
+                                    const std::vector<Override>& overrides) {
+  return load(yaml, source, overrides, ".");
 }
 
 Result<StudyConfig> read_study_config(const std::string& path,

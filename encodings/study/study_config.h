@@ -26,6 +26,7 @@
 #include "encodings/schema/schema.h"
 #include "encodings/space/space.h"
 #include "encodings/space/trial.h"
+#include "encodings/study/command.h"
 #include "encodings/study/function.h"
 #include "encodings/study/metric_constraint.h"
 #include "encodings/study/recipe.h"
@@ -91,7 +92,7 @@ struct ResourceConfig {
 };
 
 // Candidate is a decoded genome, once the data is known. The candidate of a function or a table has
-// no network, no cost, and one epoch.
+// no network, no cost, and one epoch; that of a command the steps of its program as epochs.
 struct Candidate {
   Network network;
   Recipe recipe;
@@ -122,6 +123,7 @@ class StudyConfig {
   std::uint64_t seed = 0;
   std::optional<FunctionConfig> function;  // instead of data and training
   std::optional<TableConfig> table;        // likewise
+  std::optional<CommandConfig> command;    // likewise
   DataConfig data;
   std::string encoding;  // architecture.type
   Constraints constraints;
@@ -167,7 +169,14 @@ class StudyConfig {
   tl::expected<Candidate, Refused> candidate(const Genome& genome, const Task& task) const;
 
   // False if candidates are looked up or computed: there is nothing to train or to export.
-  bool trains() const { return !function && !table; }
+  bool trains() const { return !function && !table && !command; }
+
+  // What scores the candidates of a study that does not train: "function", "table", "command".
+  std::string_view scorer() const { return table ? "table" : command ? "command" : "function"; }
+
+  // Returns the active parameters of a command's candidate, and those with a single value.
+  // REQUIRES: command.
+  std::vector<std::pair<std::string, Value>> parameters(const Genome& genome) const;
 
   // Returns the candidate's key in a table: one text per column of table->key, empty where a
   // parameter is inactive. REQUIRES: table.
@@ -225,9 +234,14 @@ Result<StudyConfig> for_new_study(const StudyConfig& config);
 Result<StudyConfig> for_begun_study(const StudyConfig& config, std::string_view begun_with);
 
 // Reads a file of at most 1 MB as load_study_config does. A relative data.path or table.path is
-// resolved against the current folder first, then against the file's.
+// resolved against the current folder first, then against the file's; the folder of
+// a command is made absolute: the current one, unless the file says another.
 Result<StudyConfig> read_study_config(const std::string& path,
                                       const std::vector<Override>& overrides = {});
+
+// Does the same with a text instead of a file; relative paths are of the current folder.
+Result<StudyConfig> read_study_text(std::string_view yaml, std::string_view source,
+                                    const std::vector<Override>& overrides = {});
 
 // True if a study may have this name, which becomes a folder's: no leading dot, and kStudyNameRule.
 bool is_study_name(std::string_view name);

@@ -124,6 +124,36 @@ constexpr std::array kTableStudy = {
     kBudget,
     kResourcesKey};
 
+// The names of stop_signals(), in their order.
+constexpr std::array<Words, 5> kStopSignalNames = {"TERM", "INT", "HUP", "USR1", "USR2"};
+
+constexpr std::array kStop = {Field{.key = "signal", .kind = kWord, .words = kStopSignalNames},
+                              Field{.key = "grace", .kind = kDuration, .low = 0}};
+
+constexpr std::array<Words, 2> kKept = {"best", "last"};
+
+constexpr std::array kCommand = {Field{.key = "run", .kind = kFree, .required = true},
+                                 Field{.key = "resume", .kind = kFree},
+                                 Field{.key = "folder", .kind = kWord},
+                                 Field{.key = "steps", .kind = kInt, .low = 1, .high = kEndless},
+                                 Field{.key = "keep", .kind = kWord, .words = kKept},
+                                 Field{.key = "prints", .kind = kTexts},
+                                 Field{.key = "environment", .kind = kTexts},
+                                 Field{.key = "success", .kind = kInts, .low = 0, .high = 255},
+                                 Field{.key = "stop", .kind = kSection, .children = kStop}};
+
+constexpr std::array kCommandStudy = {
+    kVersion,
+    kName,
+    kSeed,
+    Field{.key = "command", .kind = kSection, .required = true, .children = kCommand},
+    Field{.key = "parameters", .kind = kChoices, .required = true},
+    Field{.key = "objectives", .kind = kList, .required = true, .children = kObjective},
+    kMetricConstraints,
+    kSearchKey,
+    kBudget,
+    kResourcesKey};
+
 constexpr std::array kFunctionStudy = {
     kVersion,
     kName,
@@ -134,8 +164,6 @@ constexpr std::array kFunctionStudy = {
     kSearchKey,
     kBudget,
     kResourcesKey};
-
-constexpr std::array<Words, 2> kKept = {"best", "last"};
 
 // The settings of the recipe, and which epoch of a training counts.
 std::span<const Field> training_fields() {
@@ -183,6 +211,15 @@ std::vector<std::string_view> own_metrics_of(const StudyConfig& config) {
     for (const MetricColumn& one : config.table->metrics) names.push_back(one.metric);
     return names;
   }
+  if (config.command) {
+    std::vector<std::string_view> names;
+    const auto add = [&names](std::string_view metric) {
+      if (std::ranges::find(names, metric) == names.end()) names.push_back(metric);
+    };
+    for (const Objective& one : config.objectives) add(one.metric);
+    for (const MetricConstraint& one : config.metric_constraints) add(one.metric);
+    return names;
+  }
   if (config.function) {
     const FunctionConfig& function = *config.function;
     const std::span<const Words> names = find_row(functions(), function.name)->metrics(function);
@@ -215,6 +252,10 @@ std::span<const Field> function_study_fields() {
 
 std::span<const Field> table_study_fields() {
   return kTableStudy;
+}
+
+std::span<const Field> command_study_fields() {
+  return kCommandStudy;
 }
 
 std::span<const Field> architecture_fields() {

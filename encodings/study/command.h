@@ -1,0 +1,61 @@
+#pragma once
+
+// Command: candidates that a program of the user evaluates. This header has its settings in a space
+// file (`command: {run: [python, train.py, --lr, "{lr}"]}`) and what stands in its arguments;
+// trainer/command.h runs it.
+//
+// An argument may have placeholders: {lr}, the value of a parameter; {study}, {seed}, {trial.id},
+// {trial.dir}, {trial.checkpoint}, {budget.epochs}; {{ and }} stand for braces. An argument with
+// the placeholder of an inactive parameter is left out, and so is a plain option before it
+// ("--momentum").
+
+#include <map>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/result.h"
+
+namespace detol::inline encoding {
+
+// PrintedMetric: a metric that the program prints.
+struct PrintedMetric {
+  std::string metric;
+  std::string pattern;  // ECMAScript; its first group is the number
+};
+
+struct CommandConfig {
+  std::vector<std::string> run;     // the program and its arguments, with placeholders
+  std::vector<std::string> resume;  // more arguments where the trial has a checkpoint
+  std::string folder;               // in which it runs; empty: that of the worker
+  int steps = 0;                    // of a whole trial, as it reports them; 0: until it ends
+  std::vector<PrintedMetric> prints = {};
+  std::map<std::string, std::string> environment = {};
+  std::vector<int> success = {0};    // exit codes
+  std::string stop_signal = "TERM";  // a name of stop_signals()
+  double grace_s = 10;               // from this signal to SIGKILL
+};
+
+// The epochs of a candidate whose program says when it has ended.
+inline constexpr int kEndless = 1'000'000'000;
+
+struct StopSignalRow {
+  std::string_view name;
+  int number;
+};
+std::span<const StopSignalRow> stop_signals();
+
+// Returns the placeholders that are no parameters.
+std::span<const std::string_view> trial_placeholders();
+
+// Returns the arguments with placeholders replaced by these texts; one without a text is of an
+// inactive parameter. REQUIRES: check_placeholders found no mistake.
+std::vector<std::string> filled_in(std::span<const std::string> arguments,
+                                   const std::map<std::string, std::string, std::less<>>& texts);
+
+// Checks the braces and the names of an argument. Errors (kInput), without a place.
+Result<void> check_placeholders(std::string_view argument,
+                                std::span<const std::string_view> parameters);
+
+}  // namespace detol::inline encoding

@@ -1,0 +1,131 @@
+#include "encodings/study/command.h"
+
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "encodings/study/study_config.h"
+
+namespace detol {
+namespace {
+
+using Words = std::vector<std::string>;
+
+TEST(Placeholders, StandForTheTextOfTheirNameWhereverTheyAre) {
+  EXPECT_EQ(filled_in(Words{"p", "--lr={lr}", "{lr}{n}", "a b;$(c)\n'\"", "{{n}}"},
+                      {{"lr", "0.1"}, {"n", "x y"}}),
+            (Words{"p", "--lr=0.1", "0.1x y", "a b;$(c)\n'\"", "{n}"}));
+}
+
+TEST(Placeholders, OfAnInactiveParameterTakeTheirArgumentAndAnOptionBeforeItAway) {
+  const std::map<std::string, std::string, std::less<>> active = {{"lr", "0.1"}};
+  EXPECT_EQ(filled_in(Words{"p", "--momentum", "{momentum}", "--lr", "{lr}"}, active),
+            (Words{"p", "--lr", "0.1"}));
+  EXPECT_EQ(filled_in(Words{"p", "--momentum={momentum}", "x"}, active), (Words{"p", "x"}));
+  EXPECT_EQ(filled_in(Words{"p", "{momentum}", "x"}, active), (Words{"p", "x"}));
+  EXPECT_EQ(filled_in(Words{"p", "--lr={lr}", "{momentum}"}, active), (Words{"p", "--lr=0.1"}));
+}
+
+TEST(Placeholders, AreNamesOfParametersOrOfTheTrial) {
+  const std::vector<std::string_view> parameters = {"lr", "momentum"};
+  for (const char* good : {"", "x", "{lr}", "--dir={trial.dir}", "{seed}{study}", "{{lr}}", "}}"})
+    EXPECT_TRUE(check_placeholders(good, parameters)) << good;
+  EXPECT_EQ(check_placeholders("{momentm}", parameters).error().message,
+            "unknown placeholder 'momentm'; did you mean 'momentum'? known: lr, momentum, study, "
+            "seed, trial.id, trial.dir, trial.checkpoint, budget.epochs");
+  for (const char* bad : {"{lr", "lr}", "{", "}", "{{lr}"})
+    EXPECT_FALSE(check_placeholders(bad, parameters)) << bad;
+}
+
+constexpr std::string_view kCommandSpace = R"(version: 1
+study: mlp
+command:
+  run: [python, train.py, --lr, '{lr}', --momentum, '{momentum}']
+  resume: [--from, '{trial.checkpoint}']
+  steps: 10
+  prints: {loss: 'loss ([0-9.]+)'}
+  environment: {MODE: fast}
+  success: [0, 3]
+  stop: {signal: INT, grace: 2s}
+parameters:
+  opt: {type: categorical, choices: [sgd, adam]}
+  lr: {type: float, low: 0.001, high: 0.1, log: true}
+  momentum: {type: float, low: 0.1, high: 0.9, when: {opt: sgd}}
+  epochs: 3
+objectives: [{metric: loss, direction: minimize}]
+constraints: [{metric: size, max: 5}]
+)";
+
+Result<StudyConfig> with(std::string_view from, std::string_view to) {
+  std::string text(kCommandSpace);
+  text.replace(text.find(from), from.size(), to);
+  return load_study_config(text, "s.yaml");
+}
+
+TEST(CommandStudy, HasItsProgramAndWhatIsSaidOfIt) {
+  const StudyConfig config = load_study_config(kCommandSpace, "s.yaml").value();
+  ASSERT_TRUE(config.command);
+  EXPECT_FALSE(config.trains());
+  EXPECT_EQ(config.command->run.size(), 6u);
+  EXPECT_EQ(config.command->resume.back(), "{trial.checkpoint}");
+  EXPECT_EQ(config.max_epochs, 10);
+  EXPECT_EQ(config.command->prints[0].metric, "loss");
+  EXPECT_EQ(config.command->environment.at("MODE"), "fast");
+  EXPECT_EQ(config.command->success, (std::vector<int>{0, 3}));
+  EXPECT_EQ(config.command->stop_signal, "INT");
+  EXPECT_EQ(config.command->grace_s, 2);
+  EXPECT_EQ(config.keep, Keep::kBest);
+  EXPECT_EQ(metric_names(config),
+            (std::vector<std::string_view>{"loss", "size", kViolationMetric}));
+}
+
+TEST(CommandStudy, WithoutStepsEndsWhenTheProgramDoes) {
+  const StudyConfig config = with("  steps: 10\n", "").value();
+  EXPECT_EQ(config.max_epochs, kEndless);
+  EXPECT_EQ(config.candidate({}, {})->recipe.epochs, kEndless);
+}
+
+TEST(CommandStudy, GivesTheProgramActiveParametersAndThoseOfOneValue) {
+  const StudyConfig config = load_study_config(kCommandSpace, "s.yaml").value();
+  const std::vector<std::pair<std::string, Value>> chosen = {{"opt", "adam"}, {"lr", 0.01}};
+  const auto genome = config.space.genome(chosen).value();
+  const auto parameters = config.parameters(genome);
+  ASSERT_EQ(parameters.size(), 3u);
+  EXPECT_EQ(parameters[0], std::pair(std::string("epochs"), Value(std::int64_t{3})));
+  EXPECT_EQ(parameters[1], std::pair(std::string("lr"), Value(0.01)));
+  EXPECT_EQ(parameters[2], std::pair(std::string("opt"), Value("adam")));
+}
+
+TEST(CommandStudy, SaysWhereItIsWrong) {
+  const auto error = [](std::string_view from, std::string_view to) {
+    const auto config = with(from, to);
+    return config ? std::string() : config.error().message;
+  };
+  EXPECT_EQ(
+      error("'{lr}'", "'{rate}'").find("s.yaml:4:33: command.run: unknown placeholder 'rate'"), 0u);
+  EXPECT_EQ(error("[python, train.py, --lr, '{lr}', --momentum, '{momentum}']", "python train.py"),
+            "s.yaml:4:8: command.run must be a list of texts: [python, train.py, --lr, '{lr}']; no "
+            "shell reads it");
+  EXPECT_EQ(error("[python, train.py, --lr, '{lr}', --momentum, '{momentum}']", "[]"),
+            "s.yaml:4:8: command.run names no program");
+  EXPECT_EQ(
+      error("'loss ([0-9.]+)'", "'loss [0-9.]+'"),
+      "s.yaml:7:18: command.prints.loss: the expression has no group; put brackets around the "
+      "number");
+  EXPECT_EQ(error("'loss ([0-9.]+)'", "'loss (['").find("s.yaml:7:18: command.prints.loss: no "),
+            0u);
+  EXPECT_NE(error("INT", "KILL").find("stop.signal: unknown word 'KILL'"), std::string::npos);
+  EXPECT_EQ(error("study: mlp", "study: mlp\ntraining: {epochs: 3}")
+                .find("s.yaml:3:1: 'training' cannot stand beside 'command'"),
+            0u);
+}
+
+TEST(CommandStudy, RunsInTheFolderInWhichItWasBegun) {
+  const StudyConfig config = read_study_text(kCommandSpace, "s.yaml").value();
+  EXPECT_TRUE(config.command->folder.starts_with("/")) << config.command->folder;
+  EXPECT_EQ(load_study_config(config.text, "again")->command->folder, config.command->folder);
+}
+
+}  // namespace
+}  // namespace detol

@@ -1,0 +1,101 @@
+#include "trainer/programs/program.h"
+
+#include <signal.h>
+#include <unistd.h>
+
+#include <fstream>
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include "tests/support/temp_folder.h"
+
+namespace detol {
+namespace {
+
+// Reads until the program has ended.
+std::string output_of(Program& program) {
+  std::string all;
+  for (bool ended = false; !ended;) {
+    program.wait(1);
+    ended = program.exit().has_value();
+    char bytes[4096];
+    for (ssize_t count; (count = ::read(program.output(), bytes, sizeof bytes)) > 0;)
+      all.append(bytes, static_cast<std::size_t>(count));
+  }
+  return all;
+}
+
+Program shell(const std::string& script, const std::filesystem::path& folder = {}) {
+  return Program::start({.arguments = {"sh", "-c", script}, .environment = {}, .folder = folder})
+      .value();
+}
+
+TEST(Program, GetsItsArgumentsAndEnvironmentAsTheyAre) {
+  const std::string strange = "a b;$(x) 'q' \"d\"\n*";
+  Program program =
+      Program::start({.arguments = {"sh", "-c", "printf '%s|%s' \"$1\" \"$MINE\"", "sh", strange},
+                      .environment = {{"MINE", strange}},
+                      .folder = {}})
+          .value();
+  EXPECT_EQ(output_of(program), strange + "|" + strange);
+}
+
+TEST(Program, RunsInItsFolderWithNothingToReadAndBothOutputsInOnePipe) {
+  const testing_support::TempFolder folder;
+  Program program = shell("pwd; cat; echo error >&2", folder.path());
+  EXPECT_EQ(output_of(program), folder.path().string() + "\nerror\n");
+}
+
+TEST(Program, IsNoRankOfTheJobThatStartsIt) {
+  ::setenv("OMPI_COMM_WORLD_RANK", "3", 1);
+  Program program = shell("echo \"[$OMPI_COMM_WORLD_RANK]\"");
+  EXPECT_EQ(output_of(program), "[]\n");
+  ::unsetenv("OMPI_COMM_WORLD_RANK");
+}
+
+TEST(Program, SaysHowItEnded) {
+  for (const auto& [script, code, signal] :
+       {std::tuple{"exit 0", 0, 0}, {"exit 137", 137, 0}, {"kill -9 $$", 0, 9}}) {
+    Program program = shell(script);
+    output_of(program);
+    EXPECT_EQ(program.exit()->code, code) << script;
+    EXPECT_EQ(program.exit()->signal, signal) << script;
+  }
+}
+
+// The third child leaves the process group and its parent.
+TEST(Program, TakesEverythingThatItStartedWithIt) {
+  const testing_support::TempFolder folder;
+  Program program = shell(
+      "trap '' TERM; sleep 1000 & echo $! >> pids; (setsid sh -c 'trap \"\" TERM; echo $$ >> pids; "
+      "echo up; sleep 1000' &) ; wait",
+      folder.path());
+  std::string said;
+  while (said.find("up") == std::string::npos) {
+    program.wait(1);
+    char bytes[100];
+    const ssize_t count = ::read(program.output(), bytes, sizeof bytes);
+    if (count > 0) said.append(bytes, static_cast<std::size_t>(count));
+  }
+  program.signal(SIGTERM);
+  program.end();
+  std::ifstream pids(folder.path() / "pids");
+  int seen = 0;
+  for (pid_t pid = 0; pids >> pid; ++seen) EXPECT_NE(::kill(pid, 0), 0) << pid;
+  EXPECT_EQ(seen, 2);
+}
+
+TEST(Program, ThatIsNotThereIsAnErrorOfOneLine) {
+  const auto error = [](const std::string& name, const std::filesystem::path& folder = {}) {
+    const auto started = Program::start({.arguments = {name}, .environment = {}, .folder = folder});
+    return started ? std::string() : started.error().message;
+  };
+  EXPECT_EQ(error("no-such-program"), "cannot run 'no-such-program': no folder of PATH has it");
+  EXPECT_EQ(error("/etc/passwd"), "cannot run '/etc/passwd': it is no executable file");
+  EXPECT_EQ(error("./nothing", "/tmp"), "cannot run './nothing': there is no /tmp/./nothing");
+  EXPECT_EQ(error("sh", "/no/such/folder"), "cannot run 'sh': /no/such/folder is no folder");
+}
+
+}  // namespace
+}  // namespace detol

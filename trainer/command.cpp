@@ -1,0 +1,326 @@
+#include "trainer/command.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cmath>
+#include <csignal>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <regex>
+#include <thread>
+
+#include "core/clock.h"
+#include "core/log.h"
+#include "core/table.h"
+#include "trainer/epoch_ranking.h"
+#include "trainer/programs/program.h"
+#include "trainer/programs/report_lines.h"
+
+namespace detol::inline trainer {
+namespace {
+
+namespace fs = std::filesystem;
+using End = Evaluation::End;
+
+constexpr double kLookEveryS = 0.05;  // at the report and at requests to stop
+constexpr std::size_t kMostLogged = std::size_t{16} << 20;
+constexpr std::size_t kLongestLine = std::size_t{1} << 16;
+constexpr std::size_t kQuoted = 200;  // of the last line that a failed program printed
+
+// Output: what the program prints, kept in a file, and searched for metrics.
+class Output {
+ public:
+  Output(const fs::path& path, int attempt, const std::vector<PrintedMetric>& prints)
+      : file_(path, std::ios::app) {
+    if (attempt > 1) file_ << fmt::format("--- attempt {}\n", attempt);
+    for (const PrintedMetric& one : prints)
+      patterns_.push_back({one.metric, std::regex(one.pattern)});
+  }
+
+  // Reads what is there, at most a megabyte; appends the metrics to the report.
+  Result<void> read(int descriptor, const fs::path& report) {
+    char bytes[1 << 16];
+    for (int i = 0; i < 16; ++i) {
+      const ssize_t count = ::read(descriptor, bytes, sizeof bytes);
+      if (count <= 0) break;
+      const std::string_view text(bytes, static_cast<std::size_t>(count));
+      log(text);
+      for (const char c : text) DETOL_TRY(take(c, report));
+    }
+    file_.flush();
+    return {};
+  }
+
+  // Returns ": <the last line>", shortened; empty if nothing was printed.
+  std::string last_words() const {
+    const std::string& line = line_.empty() ? last_line_ : line_;
+    return line.empty() ? "" : ": " + line.substr(0, kQuoted);
+  }
+
+ private:
+  struct Pattern {
+    std::string metric;
+    std::regex expression;
+  };
+
+  void log(std::string_view text) {
+    const std::size_t room = kMostLogged - std::min(kMostLogged, logged_);
+    file_ << text.substr(0, room);
+    if (logged_ < kMostLogged && logged_ + text.size() >= kMostLogged)
+      file_ << "\n--- what follows is not kept\n";
+    logged_ += text.size();
+  }
+
+  Result<void> take(char c, const fs::path& report) {
+    if (c != '\n' && c != '\r') {
+      if (line_.size() < kLongestLine) line_ += c;
+      return {};
+    }
+    nlohmann::ordered_json found = nlohmann::ordered_json::object();
+    for (const auto& [metric, expression] : patterns_) {
+      std::smatch match;
+      if (!std::regex_search(line_, match, expression)) continue;
+      char* end = nullptr;
+      const std::string text = match[1];
+      const double number = std::strtod(text.c_str(), &end);
+      if (end == text.c_str()) continue;
+      if (std::isfinite(number))
+        found[metric] = number;
+      else
+        found[metric] = "NaN";
+    }
+    if (line_.find_first_not_of(' ') != std::string::npos) last_line_ = line_;
+    line_.clear();
+    return found.empty() ? Result<void>() : append_line(report, found.dump());
+  }
+
+  std::ofstream file_;
+  std::vector<Pattern> patterns_;
+  std::size_t logged_ = 0;
+  std::string line_, last_line_;
+};
+
+Evaluation failure(Cause cause, std::string reason) {
+  return {End::kFailed, cause, std::move(reason)};
+}
+
+// CommandRun: one attempt of a trial.
+class CommandRun {
+ public:
+  CommandRun(const StudyConfig& config, const std::optional<EpochRanking>& ranking, const Job& job,
+             const Reporter& report, Control& control)
+      : config_(config),
+        command_(*config.command),
+        ranking_(ranking),
+        job_(job),
+        report_(report),
+        control_(control),
+        report_path_(job.folder / "report.jsonl") {}
+
+  Result<Evaluation> run() {
+    std::error_code error;
+    fs::create_directories(job_.folder, error);
+    if (error)
+      return fail(ErrorCode::kStorage,
+                  fmt::format("cannot make {}: {}", job_.folder.string(), error.message()));
+    std::vector<std::string> wanted;
+    for (const std::string_view metric : own_objectives()) wanted.emplace_back(metric);
+    DETOL_ASSIGN(auto lines, ReportLines::open(report_path_, wanted));
+    if (auto end = tell(lines.read())) return *end;
+    auto program = Program::start(start());
+    if (!program) return failure(Cause::kInvalid, program.error().message);
+    Output output(job_.folder / "output.log", job_.attempt, command_.prints);
+    DETOL_ASSIGN(Evaluation end, supervise(*program, output, lines));
+    program->end();
+    for (const std::string& mistake : lines.mistakes())
+      log_warning("trial {}: {}", job_.trial, mistake);
+    return end;
+  }
+
+ private:
+  std::vector<std::string_view> own_objectives() const {
+    std::vector<std::string_view> names = metric_names(config_);
+    std::erase(names, kViolationMetric);
+    return names;
+  }
+
+  ProgramStart start() const {
+    const fs::path checkpoint = job_.folder / "checkpoint";
+    const std::string steps = command_.steps > 0 ? std::to_string(command_.steps) : "";
+    // Programs that seed NumPy take at most 32 bits.
+    const std::string seed = std::to_string(job_.seed % (std::uint64_t{1} << 31));
+    std::map<std::string, std::string, std::less<>> texts = {
+        {"study", config_.study},
+        {"seed", seed},
+        {"trial.id", std::to_string(job_.trial)},
+        {"trial.dir", job_.folder.string()},
+        {"trial.checkpoint", checkpoint.string()},
+        {"budget.epochs", steps}};
+    nlohmann::ordered_json parameters = nlohmann::ordered_json::object();
+    for (const auto& [name, value] : config_.parameters(job_.genome)) {
+      texts[name] = encoding::to_text(value);
+      std::visit([&](const auto& held) { parameters[name] = held; }, value);
+    }
+    std::vector<std::string> arguments = command_.run;
+    std::error_code ignored;
+    if (fs::exists(checkpoint, ignored))
+      arguments.insert(arguments.end(), command_.resume.begin(), command_.resume.end());
+    ProgramStart start{.arguments = filled_in(arguments, texts),
+                       .environment = command_.environment,
+                       .folder = command_.folder};
+    start.environment.insert({{"DETOL_STUDY", config_.study},
+                              {"DETOL_TRIAL", std::to_string(job_.trial)},
+                              {"DETOL_TRIAL_DIR", job_.folder.string()},
+                              {"DETOL_PARAMS", parameters.dump()},
+                              {"DETOL_SEED", seed},
+                              {"DETOL_BUDGET_EPOCHS", steps},
+                              {"DETOL_REPORT", report_path_.string()},
+                              {"DETOL_CHECKPOINT", checkpoint.string()},
+                              {"PYTHONUNBUFFERED", "1"}});
+    if (std::getenv("OMP_NUM_THREADS") == nullptr)  // NOLINT(concurrency-mt-unsafe)
+      start.environment.insert({"OMP_NUM_THREADS", std::to_string(threads())});
+    return start;
+  }
+
+  unsigned threads() const {
+    const auto workers = static_cast<unsigned>(config_.resources.workers);
+    return workers == 0 ? 1 : std::max(1U, std::thread::hardware_concurrency() / workers);
+  }
+
+  Result<Evaluation> supervise(Program& program, Output& output, ReportLines& lines) {
+    for (;;) {
+      program.wait(kLookEveryS);
+      control_.progress.fetch_add(1, std::memory_order_relaxed);
+      const std::optional<Exit> exit = program.exit();
+      DETOL_TRY(output.read(program.output(), report_path_));
+      if (auto end = tell(lines.read())) {
+        DETOL_TRY(stop(program, output));
+        return *end;
+      }
+      if (control_.suspend) {
+        DETOL_TRY(stop(program, output));
+        return Evaluation{.end = End::kSuspended, .reason = {}};
+      }
+      if (exit) return ended(*exit, output);
+    }
+  }
+
+  // Gives the program its grace; end() then kills what is left.
+  Result<void> stop(Program& program, Output& output) const {
+    const auto row = std::ranges::find(stop_signals(), command_.stop_signal, &StopSignalRow::name);
+    program.signal(row->number);
+    const double end_s = system_clock().now_s() + command_.grace_s;
+    while (!program.exit() && system_clock().now_s() < end_s) {
+      program.wait(kLookEveryS);
+      control_.progress.fetch_add(1, std::memory_order_relaxed);
+      DETOL_TRY(output.read(program.output(), report_path_));
+    }
+    return {};
+  }
+
+  Evaluation ended(const Exit& exit, const Output& output) {
+    if (exit.signal != 0)
+      return failure(Cause::kCrashed,
+                     fmt::format("the program was killed by signal {} ({}){}", exit.signal,
+                                 ::strsignal(exit.signal), output.last_words()));
+    if (std::ranges::find(command_.success, exit.code) == command_.success.end())
+      return failure(Cause::kCrashed, fmt::format("the program ended with exit code {}{}",
+                                                  exit.code, output.last_words()));
+    if (last_) {
+      if (auto end = send(*std::exchange(last_, std::nullopt), false)) return *end;
+    }
+    if (history_.empty()) return failure(Cause::kInvalid, "the program ended without " + missing());
+    return {.end = End::kFinished, .reason = {}};
+  }
+
+  // Says what a report needs.
+  std::string missing() const {
+    std::string names;
+    for (const std::string_view metric : own_objectives())
+      names += fmt::format("{}\"{}\": ...", names.empty() ? "" : ", ", metric);
+    return fmt::format("a report: it must append a line {{{}}} to $DETOL_REPORT", names);
+  }
+
+  // Sends the reports that the master does not have; returns a value if the trial ends.
+  std::optional<Evaluation> tell(const std::vector<StepReport>& reports) {
+    const auto is_last = [&](const StepReport& one) {
+      return command_.steps > 0 && one.step >= command_.steps;
+    };
+    const auto last = std::ranges::find_if(reports, is_last);
+    if (!last_ && last != reports.end()) last_ = *last;
+    for (auto one = reports.begin(); one != last; ++one) {
+      if (auto end = send(*one, /*more=*/one + 1 != last)) return end;
+    }
+    return std::nullopt;
+  }
+
+  std::optional<Evaluation> send(const StepReport& one, bool more) {
+    EpochReport report{.epoch = std::min(one.step, job_.candidate.recipe.epochs), .metrics = {}};
+    for (const auto& [name, value] : one.metrics) {
+      if (!std::isfinite(value) && weighs(config_, name))
+        return failure(Cause::kDiverged, fmt::format("{} is {} in step {}", name, value, one.step));
+      report.metrics.push_back({name, value});
+    }
+    const double now_s = system_clock().now_s();
+    report.train_s = now_s - std::exchange(since_s_, now_s);
+    history_.push_back(report);
+    if (ranking_) history_.back().is_best = is_best(*ranking_, history_);
+    if (report.epoch <= job_.acknowledged) return std::nullopt;
+    const Verdict verdict = report_(history_.back(), more);
+    if (more) return std::nullopt;  // the verdict does not count
+    if (verdict == Verdict::kSuspend) return Evaluation{.end = End::kSuspended, .reason = {}};
+    if (verdict == Verdict::kStop) return Evaluation{.end = End::kFinished, .reason = {}};
+    return std::nullopt;
+  }
+
+  const StudyConfig& config_;
+  const CommandConfig& command_;
+  const std::optional<EpochRanking>& ranking_;
+  const Job& job_;
+  const Reporter& report_;
+  Control& control_;
+  const fs::path report_path_;
+  std::vector<EpochReport> history_;
+  std::optional<StepReport> last_;  // of the last step, until the program has ended
+  double since_s_ = system_clock().now_s();
+};
+
+class CommandEvaluator final : public Evaluator {
+ public:
+  CommandEvaluator(StudyConfig config, Group& group)
+      : config_(std::move(config)), group_(group), ranking_(epoch_ranking_of(config_)) {}
+
+  // The leader runs the program; the other ranks wait for its outcome.
+  Result<Evaluation> evaluate(const Job& job, const Reporter& report, Control& control) override {
+    Result<Evaluation> evaluation = Evaluation{.end = End::kFinished, .reason = {}};
+    if (group_.rank() == 0) evaluation = CommandRun(config_, ranking_, job, report, control).run();
+    const auto end = evaluation ? evaluation->end : End::kFailed;
+    const std::string shared = group_.share(std::string(1, static_cast<char>(end)));
+    if (group_.rank() != 0) evaluation->end = static_cast<End>(shared.front());
+    return evaluation;
+  }
+
+ private:
+  const StudyConfig config_;
+  Group& group_;
+  const std::optional<EpochRanking> ranking_;
+};
+
+}  // namespace
+
+Result<DatasetInfo> inspect_command(const StudyConfig& config) {
+  DETOL_TRY(find_program(config.command->run.front(), config.command->folder));
+  return DatasetInfo{};
+}
+
+Result<std::unique_ptr<Evaluator>> make_command(const StudyConfig& config,
+                                                const TrainerOptions& options) {
+  return std::make_unique<CommandEvaluator>(config, *options.group);
+}
+
+}  // namespace detol::inline trainer

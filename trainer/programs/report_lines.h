@@ -1,0 +1,64 @@
+#pragma once
+
+// ReportLines: the file to which a program appends its reports, a JSON object in each line, read as
+// it grows. The file is all that is known of a trial's reports: a later attempt of the trial
+// appends to it, and reads from its beginning.
+//
+//   {"step": 3, "val_loss": 0.41}
+//
+// `step` (or `epoch`) is a whole number that rises; a program that counts from 0 has its steps
+// raised by one; without it, a line belongs to the step after the last report. Every other number
+// is a metric; other values are left out. A report counts once the lines of its step have all
+// metrics that are wanted. A line of a step that was reported, or of an earlier one, is ignored.
+
+#include <filesystem>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/result.h"
+
+namespace detol::inline trainer {
+
+struct StepReport {
+  int step = 0;                           // from 1
+  std::map<std::string, double> metrics;  // NaN and infinities as they are
+};
+
+class ReportLines {
+ public:
+  // Begins at the file's start; makes the file if it is not there, and ends a line that a killed
+  // program left unfinished. Errors (kStorage).
+  static Result<ReportLines> open(const std::filesystem::path& path,
+                                  std::vector<std::string> wanted);
+
+  // Returns the reports that were added since the last call; none if the program has removed the
+  // file. A line without its end waits for it.
+  std::vector<StepReport> read();
+
+  // Returns what was wrong with lines, at most a few; empty if nothing was.
+  const std::vector<std::string>& mistakes() const { return mistakes_; }
+
+ private:
+  ReportLines(std::filesystem::path path, std::vector<std::string> wanted)
+      : path_(std::move(path)), wanted_(std::move(wanted)) {}
+
+  void take(std::string_view line, std::vector<StepReport>& reports);
+  void mistake(std::string what);
+
+  std::filesystem::path path_;
+  std::vector<std::string> wanted_;
+  std::streamoff read_ = 0;
+  std::string rest_;    // a line without its end
+  int reported_ = 0;    // the last step
+  StepReport pending_;  // the lines of a step that lack a metric
+  bool counts_from_0_ = false;
+  std::size_t lines_ = 0;
+  std::vector<std::string> mistakes_;
+};
+
+// Appends a line as a program does. Errors (kStorage).
+Result<void> append_line(const std::filesystem::path& path, std::string_view line);
+
+}  // namespace detol::inline trainer
