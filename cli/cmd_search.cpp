@@ -1,9 +1,6 @@
 #include <fmt/format.h>
 
 #include "cli/commands.h"
-#include "cli/devices.h"
-#include "cli/final_choice.h"
-#include "cli/output.h"
 #include "cli/run_options.h"
 #include "cli/search_setup.h"
 #include "scheduler/pruners/pruner.h"
@@ -24,27 +21,9 @@ std::string search_notes() {
          "Budgets: 10cpu-min, 2h, 200trials, 5e15flops; a comma joins limits\n";
 }
 
-Rows summary_of(const SearchSetup& setup) {
-  const auto& [options, preflight] = setup;
-  const StudyConfig& config = options.config;
-  return {
-      .columns = {"study", "algorithm", "pruner", "budget", "device", "workers", "storage",
-                  "choices", "space_size", "training_images", "validation_images"},
-      .rows = {{config.study, config.algorithm.name, config.pruner.name, to_text(preflight.budget),
-                device_name(options),
-                options.workers <= 0 ? std::string("auto") : std::to_string(options.workers),
-                options.storage.string(), static_cast<std::int64_t>(config.space.size()),
-                config.space.cardinality(), preflight.data.training, preflight.data.validation}}};
-}
-
 Result<int> run_search_command(const Arguments& arguments) {
   DETOL_ASSIGN(const SearchSetup setup, set_up_search(arguments));
-  if (!arguments.has("dry-run")) {
-    return run_search(setup.options, {},
-                      [&](const std::string& study) { end_search(setup.options, study); });
-  }
-  DETOL_TRY(print_data(render_record(summary_of(setup), arguments.globals)));
-  return 0;
+  return run_set_up(setup, arguments);
 }
 
 }  // namespace

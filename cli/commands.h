@@ -86,6 +86,7 @@ std::span<const Option> global_options();
 
 // The commands; each cmd_*.cpp defines at least one.
 Command search_command();
+Command tune_command();
 Command explore_command();
 Command resume_command();
 Command simulate_command();

@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <list>
 #include <map>
+#include <span>
 
 #include "core/log.h"
 #include "core/table.h"
@@ -24,6 +25,18 @@ struct Slot {
   CLI::Option* parsed;
   std::vector<std::string> words;
 };
+
+constexpr std::string_view kProgram = "COMMAND";  // the option of words behind "--"
+
+// Returns whether the words call a command that takes a program.
+bool takes_program(const std::vector<std::string>& words) {
+  const Command* command = nullptr;
+  for (const std::string& word : words) {
+    if (command == nullptr) command = find_row(commands(), word);
+  }
+  return command != nullptr &&
+         std::ranges::find(command->options, kProgram, &Option::name) != command->options.end();
+}
 
 void add_option(CLI::App& app, const Option& option, std::list<Slot>& slots) {
   Slot& slot = slots.emplace_back(Slot{&option, nullptr, {}});
@@ -133,7 +146,8 @@ class Parser {
         "  detol best fashion-cnn -f json\n  detol search --help");
   }
 
-  Result<Call> parse(const std::vector<std::string>& words) {
+  // `behind`: the words behind "--", for a command that takes a program; else they are in `words`.
+  Result<Call> parse(const std::vector<std::string>& words, std::span<const std::string> behind) {
     try {
       app_.parse(std::vector<std::string>(words.rbegin(), words.rend()));
     } catch (const CLI::Success&) {
@@ -154,6 +168,8 @@ class Parser {
     call.command = &command;
     DETOL_TRY(collect(global_slots_, call.arguments));
     DETOL_TRY(collect(slots_[row], call.arguments));
+    if (!behind.empty())
+      call.arguments.given[std::string(kProgram)].assign(behind.begin(), behind.end());
     DETOL_TRY(apply_globals(call.arguments));
     return call;
   }
@@ -227,7 +243,11 @@ class Parser {
 }  // namespace
 
 Result<Call> parse(const std::vector<std::string>& words) {
-  return Parser().parse(words);
+  const auto dashes = std::ranges::find(words, "--");
+  if (dashes == words.end() || !takes_program(words)) return Parser().parse(words, {});
+  return Parser().parse(
+      {words.begin(), dashes},
+      std::span(words).subspan(static_cast<std::size_t>(dashes - words.begin()) + 1));
 }
 
 }  // namespace detol::inline cli

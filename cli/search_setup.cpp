@@ -1,6 +1,8 @@
 #include "cli/search_setup.h"
 
 #include "cli/devices.h"
+#include "cli/final_choice.h"
+#include "cli/output.h"
 #include "cli/run_options.h"
 #include "cli/settings.h"
 #include "knowledge/studies.h"
@@ -20,11 +22,12 @@ std::string previous_backend(const RunOptions& options) {
   return last_backend(options.storage, options.config.study).value_or("");
 }
 
-Result<SearchSetup> set_up(const Arguments& arguments) {
+Result<SearchSetup> set_up(const Arguments& arguments,
+                           const std::function<Result<StudyConfig>()>& read) {
   SearchSetup setup;
   RunOptions& options = setup.options;
   DETOL_ASSIGN(options, run_options_from(arguments));
-  DETOL_ASSIGN(options.config, read_space(arguments));
+  DETOL_ASSIGN(options.config, read());
   options.if_exists = if_exists_from(arguments);
   if (options.if_exists != IfExists::kResume) DETOL_TRY(check_new_name(options.config.study));
   DETOL_TRY(check_target(options));
@@ -37,11 +40,39 @@ Result<SearchSetup> set_up(const Arguments& arguments) {
   return setup;
 }
 
+Rows summary_of(const SearchSetup& setup) {
+  const auto& [options, preflight] = setup;
+  const StudyConfig& config = options.config;
+  return {
+      .columns = {"study", "algorithm", "pruner", "budget", "device", "workers", "storage",
+                  "choices", "space_size", "training_images", "validation_images"},
+      .rows = {{config.study, config.algorithm.name, config.pruner.name, to_text(preflight.budget),
+                device_name(options),
+                options.workers <= 0 ? std::string("auto") : std::to_string(options.workers),
+                options.storage.string(), static_cast<std::int64_t>(config.space.size()),
+                config.space.cardinality(), preflight.data.training, preflight.data.validation}}};
+}
+
 }  // namespace
 
 Result<SearchSetup> set_up_search(const Arguments& arguments) {
-  return set_up(arguments).map_error(
-      [&](Error error) { return as_written(std::move(error), arguments); });
+  return set_up_search(arguments, [&] { return read_space(arguments); });
+}
+
+Result<SearchSetup> set_up_search(const Arguments& arguments,
+                                  const std::function<Result<StudyConfig>()>& read) {
+  return set_up(arguments, read).map_error([&](Error error) {
+    return as_written(std::move(error), arguments);
+  });
+}
+
+Result<int> run_set_up(const SearchSetup& setup, const Arguments& arguments) {
+  if (!arguments.has("dry-run")) {
+    return run_search(setup.options, {},
+                      [&](const std::string& study) { end_search(setup.options, study); });
+  }
+  DETOL_TRY(print_data(render_record(summary_of(setup), arguments.globals)));
+  return 0;
 }
 
 }  // namespace detol::inline cli

@@ -3,6 +3,8 @@
 // SearchSetup: what `detol search` runs, checked before anything is created. `detol explore` runs
 // one for each data set.
 
+#include <functional>
+
 #include "cli/commands.h"
 #include "cli/preflight.h"
 #include "scheduler/run/study_run.h"
@@ -17,5 +19,12 @@ struct SearchSetup {
 // Reads the arguments of `detol search`, checks the study and chooses the device. Errors: kUsage
 // and kInput, in the words of the command line; kSetup where the device cannot be had.
 Result<SearchSetup> set_up_search(const Arguments& arguments);
+
+// Does the same for a study that `read` reads.
+Result<SearchSetup> set_up_search(const Arguments& arguments,
+                                  const std::function<Result<StudyConfig>()>& read);
+
+// Runs the search to its end, or with --dry-run says what would run. Returns the exit code.
+Result<int> run_set_up(const SearchSetup& setup, const Arguments& arguments);
 
 }  // namespace detol::inline cli

@@ -1,0 +1,65 @@
+#include "cli/tuned_space.h"
+
+#include <gtest/gtest.h>
+
+#include "encodings/study/study_config.h"
+
+namespace detol {
+namespace {
+
+StudyConfig config_of(const std::vector<std::string>& parameters,
+                      const std::vector<std::string>& command = {"true"}) {
+  const auto text = space_of({.study = "s",
+                              .command = command,
+                              .parameters = parameters,
+                              .metrics = {"val loss:minimize", "acc:maximize"},
+                              .steps = "9"});
+  EXPECT_TRUE(text) << text.error().message;
+  const auto config = load_study_config(*text, "s.yaml");
+  EXPECT_TRUE(config) << config.error().message << "\n" << *text;
+  return *config;
+}
+
+TEST(TunedSpace, HasAChoiceForEachParameter) {
+  const StudyConfig config = config_of(
+      {"lr=log(1e-5, 1e-1)", "x=float(0,1)", "grid=float(0,1,0.25)", "n=int(1,8)",
+       "m=logint(1,1024)", "opt=choice(sgd,adam)", "size=ordered(16,32)", "flag=bool", "fixed=3"});
+  const auto& domains = config.space.domains();
+  ASSERT_EQ(domains.size(), 8u);
+  const auto domain = [&](const char* name) { return domains[*config.space.index_of(name)]; };
+  EXPECT_TRUE(domain("lr").log);
+  EXPECT_EQ(domain("lr").low, 1e-5);
+  EXPECT_EQ(domain("grid").step, 0.25);
+  EXPECT_EQ(domain("n").kind, DomainKind::kInt);
+  EXPECT_TRUE(domain("m").log);
+  EXPECT_EQ(domain("opt").choices[1], Value("adam"));
+  EXPECT_TRUE(domain("size").ordered);
+  EXPECT_EQ(domain("size").choices[0], Value(std::int64_t{16}));
+  EXPECT_EQ(domain("flag").kind, DomainKind::kBool);
+  EXPECT_EQ(config.objectives[0].metric, "val loss");
+  EXPECT_EQ(config.objectives[1].direction, Direction::kMaximize);
+  EXPECT_EQ(config.max_epochs, 9);
+}
+
+TEST(TunedSpace, KeepsTheCommandAsItWasWritten) {
+  const std::vector<std::string> command = {"p", "--lr={lr}", "a b", "'\"\\ {{x}} #: \n\t",
+                                            "",  "é"};
+  EXPECT_EQ(config_of({"lr=float(0,1)"}, command).command->run, command);
+}
+
+TEST(TunedSpace, SaysWhatItDoesNotUnderstand) {
+  for (const char* bad : {"lr", "=int(1,2)", "lr=log(1)", "lr=log(1,b)", "lr=uniform(0,1)",
+                          "n=int(1,2,3,4)", "o=choice()", "o=choice(a,)", "lr=log(1,2"}) {
+    const auto space =
+        space_of({.study = "s", .command = {"p"}, .parameters = {bad}, .metrics = {}});
+    ASSERT_FALSE(space) << bad;
+    EXPECT_EQ(space.error().code, ErrorCode::kUsage);
+    EXPECT_NE(space.error().message.find("log(1e-5,1e-1)"), std::string::npos);
+  }
+  for (const char* bad : {"loss", ":minimize", "loss:down"})
+    EXPECT_FALSE(space_of({.study = "s", .command = {"p"}, .parameters = {}, .metrics = {bad}}))
+        << bad;
+}
+
+}  // namespace
+}  // namespace detol
