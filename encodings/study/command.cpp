@@ -93,7 +93,8 @@ Result<void> check_placeholders(std::string_view argument,
   known.insert(known.end(), kPlaceholders.begin(), kPlaceholders.end());
   for (const Part& part : parts) {
     if (part.is_placeholder && std::ranges::find(known, part.text) == known.end())
-      return fail(ErrorCode::kInput, unknown_name("placeholder", part.text, known));
+      return fail(ErrorCode::kInput,
+                  unknown_name("placeholder", part.text, known) + "; write {{ and }} for braces");
   }
   return {};
 }

@@ -203,6 +203,20 @@ TEST_F(Tune, GoesOnFromTheProgramsCheckpointAfterASignalAndAfterAKill) {
   }
 }
 
+TEST_F(Tune, LosesAProgramWithItsWorkerAndRunsItAgain) {
+  write_script("echo $$ > pid; report 1 1; [ -e go ] || sleep 1000; report 2 2");
+  Program search(folder_.path(), tune_words({"--budget", "1trials", "--steps", "2"}));
+  ASSERT_TRUE(search.says("epoch 1")) << search.wait().err;
+  const pid_t program = std::stoi(text_of(folder_.path() / "pid"));
+  std::ofstream(folder_.path() / "go") << "";
+  ::kill(search.children("__worker").front(), SIGKILL);
+  const Ran ran = search.wait();
+  EXPECT_EQ(ran.code, 0) << ran.err;
+  EXPECT_NE(::kill(program, 0), 0);
+  EXPECT_NE(std::stoi(text_of(folder_.path() / "pid")), program);
+  EXPECT_EQ(trial()["epochs"], 2);
+}
+
 TEST_F(Tune, TakesASpaceFileWithConditionsAndConstraints) {
   write_script("report 1 $x; echo \"$@\" > \"$DETOL_TRIAL_DIR/arguments\"");
   write_bytes(folder_.path() / "s.yaml", R"(version: 1

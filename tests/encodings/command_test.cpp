@@ -31,9 +31,10 @@ TEST(Placeholders, AreNamesOfParametersOrOfTheTrial) {
   const std::vector<std::string_view> parameters = {"lr", "momentum"};
   for (const char* good : {"", "x", "{lr}", "--dir={trial.dir}", "{seed}{study}", "{{lr}}", "}}"})
     EXPECT_TRUE(check_placeholders(good, parameters)) << good;
-  EXPECT_EQ(check_placeholders("{momentm}", parameters).error().message,
-            "unknown placeholder 'momentm'; did you mean 'momentum'? known: lr, momentum, study, "
-            "seed, trial.id, trial.dir, trial.checkpoint, budget.epochs");
+  EXPECT_EQ(
+      check_placeholders("{momentm}", parameters).error().message,
+      "unknown placeholder 'momentm'; did you mean 'momentum'? known: lr, momentum, study, "
+      "seed, trial.id, trial.dir, trial.checkpoint, budget.epochs; write {{ and }} for braces");
   for (const char* bad : {"{lr", "lr}", "{", "}", "{{lr}"})
     EXPECT_FALSE(check_placeholders(bad, parameters)) << bad;
 }
